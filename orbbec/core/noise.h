@@ -31,10 +31,10 @@ ORBBEC_HD T uniform_pixel(uint32_t word) {
 }
 
 template <class T>
-ORBBEC_HD T normal_pixel(double normal) {
+ORBBEC_HD T normal_pixel(float normal) {
   if constexpr (std::is_same_v<T, uint8_t> || std::is_same_v<T, uint16_t>) {
-    constexpr double kTop = std::is_same_v<T, uint8_t> ? 255 : 65535;
-    return store<T>((0.5 + 0.25 * normal) * kTop);
+    constexpr float kTop = std::is_same_v<T, uint8_t> ? 255 : 65535;
+    return store<T>(fused_multiply_add(normal, 0.25f * kTop, 0.5f * kTop));
   } else {
     return store<T>(normal);
   }
@@ -60,7 +60,7 @@ ORBBEC_HD PixelQuad<T> pixels_of(const PhiloxBlock& block) {
   PixelQuad<T> pixels;
   for (int i = 0; i < 4; i += 2) {
     if constexpr (kKind == Noise::kNormal) {
-      double a, b;
+      float a, b;
       normals_of(block.words[i], block.words[i + 1], a, b);
       pixels.values[i] = normal_pixel<T>(a);
       pixels.values[i + 1] = normal_pixel<T>(b);
@@ -72,9 +72,14 @@ ORBBEC_HD PixelQuad<T> pixels_of(const PhiloxBlock& block) {
   return pixels;
 }
 
+ORBBEC_HD uint64_t noise_sample(const NoiseKey& noise, int64_t n) {
+  return static_cast<uint64_t>(noise.samples != nullptr ? noise.samples[n] : n);
+}
+
 ORBBEC_HD PhiloxBlock noise_block(const NoiseKey& noise, int64_t n, int64_t draw) {
-  const auto sample = static_cast<uint64_t>(noise.samples != nullptr ? noise.samples[n] : n);
-  return philox(philox_counter(sample, noise.position, static_cast<uint64_t>(draw)), noise.key);
+  const auto counter =
+      philox_counter(noise_sample(noise, n), noise.position, static_cast<uint64_t>(draw));
+  return philox(counter, noise.key);
 }
 
 // The block of four neighbors of a row; rows are counted through all channels of an image.

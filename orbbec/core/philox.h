@@ -7,30 +7,50 @@
 //            (16 bits); words 2 and 3: the sample id (64 bits)
 #pragma once
 
-#include "elementary.h"
-#include "power.h"
+#include "normal.h"
 
 namespace orbbec {
 
+// The keys of rounds grow by the golden ratio and by sqrt(3) - 1.
 struct PhiloxKey {
   uint32_t low, high;
+
+  ORBBEC_HD uint32_t low_of(int round) const { return low + round * 0x9E3779B9u; }
+  ORBBEC_HD uint32_t high_of(int round) const { return high + round * 0xBB67AE85u; }
+};
+
+constexpr int kPhiloxRounds = 10;
+
+// The same, computed before a launch.
+struct PhiloxRoundKeys {
+  uint32_t low[kPhiloxRounds], high[kPhiloxRounds];
+
+  explicit PhiloxRoundKeys(const PhiloxKey& key) {
+    for (int round = 0; round < kPhiloxRounds; ++round) {
+      low[round] = key.low_of(round);
+      high[round] = key.high_of(round);
+    }
+  }
+  ORBBEC_HD uint32_t low_of(int round) const { return low[round]; }
+  ORBBEC_HD uint32_t high_of(int round) const { return high[round]; }
 };
 
 struct PhiloxBlock {
   uint32_t words[4];
 };
 
-// Ten rounds; the round keys grow by the golden ratio and by sqrt(3) - 1.
-ORBBEC_HD PhiloxBlock philox(PhiloxBlock counter, PhiloxKey key) {
+template <class Keys>
+ORBBEC_HD PhiloxBlock philox(PhiloxBlock counter, const Keys& keys) {
   uint32_t (&w)[4] = counter.words;
-  for (int round = 0; round < 10; ++round) {
+#if defined(__CUDA_ARCH__)
+#pragma unroll
+#endif
+  for (int round = 0; round < kPhiloxRounds; ++round) {
     const uint64_t a = uint64_t{0xD2511F53u} * w[0], b = uint64_t{0xCD9E8D57u} * w[2];
-    w[0] = static_cast<uint32_t>(b >> 32) ^ w[1] ^ key.low;
+    w[0] = static_cast<uint32_t>(b >> 32) ^ w[1] ^ keys.low_of(round);
     w[1] = static_cast<uint32_t>(b);
-    w[2] = static_cast<uint32_t>(a >> 32) ^ w[3] ^ key.high;
+    w[2] = static_cast<uint32_t>(a >> 32) ^ w[3] ^ keys.high_of(round);
     w[3] = static_cast<uint32_t>(a);
-    key.low += 0x9E3779B9u;
-    key.high += 0xBB67AE85u;
   }
   return counter;
 }
@@ -40,7 +60,7 @@ ORBBEC_HD PhiloxKey philox_key(uint64_t seed, uint64_t epoch) {
   const PhiloxBlock counter{
       {static_cast<uint32_t>(epoch), static_cast<uint32_t>(epoch >> 32), 0, 0}};
   const PhiloxBlock block =
-      philox(counter, {static_cast<uint32_t>(seed), static_cast<uint32_t>(seed >> 32)});
+      philox(counter, PhiloxKey{static_cast<uint32_t>(seed), static_cast<uint32_t>(seed >> 32)});
   return {block.words[0], block.words[1]};
 }
 
@@ -58,16 +78,6 @@ ORBBEC_HD uint32_t below_of(uint32_t word, uint32_t n) {
   return static_cast<uint32_t>((uint64_t{word} * n) >> 32);
 }
 
-// Two independent standard normals by Box-Muller, of magnitude at most 6.67. The error of the
-// logarithm is at most 1.01 ulp (measured on 30,000 of the 2^32 fractions, against 200 bits).
-ORBBEC_HD void normals_of(uint32_t first, uint32_t second, double& a, double& b) {
-  const double radius = sqrt(-2 * natural_logarithm((static_cast<double>(first) + 1) * 0x1p-32));
-  double sine, cosine;
-  sine_cosine_degrees(static_cast<double>(second) * (360 * 0x1p-32), sine, cosine);
-  a = radius * cosine;
-  b = radius * sine;
-}
-
 // Sequential draws, for the parameters of a transform.
 class PhiloxStream {
  public:
@@ -80,8 +90,8 @@ class PhiloxStream {
   }
   ORBBEC_HD float uniform() { return uniform_of(word()); }
   ORBBEC_HD uint32_t below(uint32_t n) { return below_of(word(), n); }
-  ORBBEC_HD double normal() {  // uses two words; the second normal of the pair is discarded
-    double a, b;
+  ORBBEC_HD float normal() {  // uses two words; the second normal of the pair is discarded
+    float a, b;
     const uint32_t first = word();
     normals_of(first, word(), a, b);
     return a;

@@ -1,6 +1,6 @@
 // Logarithm and power from + - * / and bit operations alone, so that CPU and CUDA give the same
 // bits. The largest measured error for bases from 0 to 1 and exponents from 0 to 10 is in
-// tests/test_adjust.py. Included by augment, color and core/philox.h.
+// tests/test_adjust.py. Included by augment and color.
 #pragma once
 
 #include "elementary.h"

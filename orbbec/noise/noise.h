@@ -16,8 +16,15 @@ struct GaussianNoiseArguments {
   bool clip;             // clamps floats to 0 and 1; bytes always saturate
 };
 
+// The noise of an image in its units.
+template <class F>
+struct NoiseScale {
+  F mean, sigma;
+};
+
 template <class T>
 struct GaussianNoise {
+  using F = Compute<T>;
   static constexpr double kMaxValue = std::is_same_v<T, uint8_t> ? 255 : 1;
 
   Images<const T> source;
@@ -34,22 +41,32 @@ struct GaussianNoise {
         sigma(a.sigma),
         clip(a.clip) {}
 
-  ORBBEC_HD T noisy(T pixel, double noise_of_pixel) const {
-    const double sum = static_cast<double>(load(pixel)) + noise_of_pixel * kMaxValue;
-    if (!clip && !std::is_same_v<T, uint8_t>) return store<T>(sum);
-    return store<T>(sum < 0 ? 0.0 : sum > kMaxValue ? kMaxValue : sum);
+  ORBBEC_HD NoiseScale<F> scale_of(int64_t n) const {
+    return {static_cast<F>(mean.of(n) * kMaxValue), static_cast<F>(sigma.of(n) * kMaxValue)};
   }
 
-  // Columns [first, last) of row y of channel c. A thread or task owns whole groups of four, which
-  // share a Philox block.
-  ORBBEC_HD void columns(int64_t n, int64_t c, int y, int first, int last) const {
-    const Image<const T> from = source[n];
-    const Image<T> to = output[n];
-    const double shift = mean.of(n), scale = sigma.of(n);
-    for_each_noise_pixel<float, Noise::kNormal>(
-        noise, n, c * to.height + y, to.width, first, last, [&](int x, float normal) {
-          to.at(y, x, c) = noisy(from.at(y, x, c), shift + scale * normal);
-        });
+  // In float32 but for float64 images; every step is rounded.
+  ORBBEC_HD T noisy(T pixel, const NoiseScale<F>& scale, float normal) const {
+    const F sum = load(pixel) + (scale.mean + scale.sigma * normal);
+    if constexpr (std::is_same_v<T, uint8_t>) {
+      return byte_of(clamped(sum, 255.0f));
+    } else {
+      return store<T>(clip ? clamped(sum, F(1)) : sum);
+    }
+  }
+
+  // To 0 and `top`; NaN becomes 0.
+  ORBBEC_HD static F clamped(F value, F top) {
+#if defined(__CUDA_ARCH__)  // half of the instructions, and the same values
+    if constexpr (std::is_same_v<F, float>) return fminf(fmaxf(value, 0.0f), top);
+#endif
+    const F positive = choose(value > 0, value, F(0));
+    return choose(positive < top, positive, top);
+  }
+
+  // Rounds half to even: adding 1.5 * 2^23 leaves the whole number in the low bits.
+  ORBBEC_HD static uint8_t byte_of(float from_0_to_255) {
+    return static_cast<uint8_t>(bits_of(from_0_to_255 + 0x1.8p23f));
   }
 };
 

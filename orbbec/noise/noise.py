@@ -29,9 +29,10 @@ def gaussian_noise(
 ) -> Any:
     """Add reproducible normal noise to each image.
 
-    `pixel + maximum * (mean + sigma * normal)` in double precision, rounded once; the maximum value is 255
-    for uint8 and 1 for floats. The normal number is that of `philox_noise` for the sample, channel, y and x,
-    independent of the batch and the memory layout.
+    `pixel + (maximum * mean + maximum * sigma * normal)`, where the maximum value is 255 for uint8 and 1 for
+    floats. `maximum * mean` and `maximum * sigma` are rounded to float32, as is each step after them; for
+    float64 images all of it is in float64. The normal number is that of `philox_noise` for the sample,
+    channel, y and x, independent of the batch and the memory layout.
 
     Args:
         images: `[N, C, H, W]` or `[C, H, W]` tensor of any strides; `[H, W]`, `[H, W, C]` or `[N, H, W, C]`

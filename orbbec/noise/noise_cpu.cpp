@@ -1,78 +1,36 @@
 #include <algorithm>
 
-#include "../executors/executor_cpu.h"
+#include "../executors/normals_cpu.h"
 #include "noise.h"
 
 namespace orbbec {
 namespace {
 
-constexpr int kPairs = 32;               // of neighbors in a row, whose noise is drawn together
-constexpr int64_t kPixelsPerNormal = 4;  // the cost of a normal number, in pixels
+constexpr int64_t kPixelsPerNormal = 2;  // the cost of a normal number, in pixels
 
-#if defined(__x86_64__)
-#define ORBBEC_AVX512DQ \
-  __attribute__((target("avx2,fma,avx512f,avx512bw,avx512dq,prefer-vector-width=512")))
-#else
-#define ORBBEC_AVX512DQ
-#endif
-
-struct Words {
-  uint32_t first[kPairs], second[kPairs];
-};
-
-// normals_of in loops that the compiler vectorizes.
-ORBBEC_HD void normals_of_words(const Words& words, float* normals) {
-  double square[kPairs], sine[kPairs], cosine[kPairs];
-  for (int i = 0; i < kPairs; ++i) {
-    square[i] = -2 * natural_logarithm((static_cast<double>(words.first[i]) + 1) * 0x1p-32);
-  }
-  for (int i = 0; i < kPairs; ++i) {
-    sine_cosine_degrees_in_range(static_cast<double>(words.second[i]) * (360 * 0x1p-32), sine[i],
-                                 cosine[i]);
-  }
-  for (int i = 0; i < kPairs; ++i) {
-    const double radius = sqrt(square[i]);
-    normals[2 * i] = static_cast<float>(radius * cosine[i]);
-    normals[2 * i + 1] = static_cast<float>(radius * sine[i]);
-  }
-}
-
-// Neighbors in a row of a channel, starting at pixel 4 * group.
+// Neighbors in a row of a channel.
 template <class T>
 struct Run {
   const T* from;
   T* to;
   int64_t from_stride, to_stride;
-  int length;
-  double shift, scale;
-  int64_t n, row, groups, group;
+  NoiseScale<Compute<T>> scale;
+  NormalRun normals;
 };
-
-template <class T>
-ORBBEC_HD Words words_of(const GaussianNoise<T>& op, const Run<T>& run) {
-  Words words{};
-  for (int i = 0; i < run.length; i += 4) {
-    const PhiloxBlock block = noise_block(op.noise, run.n, run.row, run.groups, run.group + i / 4);
-    for (int k = 0; k < 2; ++k) {
-      words.first[i / 2 + k] = block.words[2 * k];
-      words.second[i / 2 + k] = block.words[2 * k + 1];
-    }
-  }
-  return words;
-}
 
 template <class T>
 ORBBEC_HD void add_normals(const GaussianNoise<T>& op, const Run<T>& run, int64_t from_stride,
                            int64_t to_stride, const float* normals) {
-  for (int i = 0; i < run.length; ++i) {
-    run.to[i * to_stride] = op.noisy(run.from[i * from_stride], run.shift + run.scale * normals[i]);
+  const Run<T> fixed = run;  // bytes that are stored could change `run`
+  for (int i = 0; i < fixed.normals.length; ++i) {
+    fixed.to[i * to_stride] = op.noisy(fixed.from[i * from_stride], fixed.scale, normals[i]);
   }
 }
 
-template <class T>
+template <void (*kRoots)(float*), class T>
 ORBBEC_HD void noisy_run(const GaussianNoise<T>& op, const Run<T>& run) {
-  float normals[2 * kPairs];
-  normals_of_words(words_of(op, run), normals);
+  float normals[kNormals];
+  normals_of_run<kRoots>(op.noise, run.normals, normals);
   if (run.from_stride == 1 && run.to_stride == 1) {
     add_normals(op, run, 1, 1, normals);
   } else {
@@ -82,15 +40,15 @@ ORBBEC_HD void noisy_run(const GaussianNoise<T>& op, const Run<T>& run) {
 
 template <class T>
 void run_scalar(const GaussianNoise<T>& op, const Run<T>& run) {
-  noisy_run(op, run);
+  noisy_run<roots_scalar>(op, run);
 }
 template <class T>
 ORBBEC_AVX2 void run_avx2(const GaussianNoise<T>& op, const Run<T>& run) {
-  noisy_run(op, run);
+  noisy_run<roots_avx2>(op, run);
 }
 template <class T>
 ORBBEC_AVX512DQ void run_avx512(const GaussianNoise<T>& op, const Run<T>& run) {
-  noisy_run(op, run);
+  noisy_run<roots_avx2>(op, run);
 }
 
 template <class T>
@@ -108,20 +66,18 @@ template <class T>
 void noisy_row(const GaussianNoise<T>& op, RunNoise<T> add_noise, int64_t n, int64_t c, int y) {
   const Image<const T> from = op.source[n];
   const Image<T> to = op.output[n];
-  const int64_t row = c * to.height + y, groups = (int64_t{to.width} + 3) / 4;
-  for (int64_t begin = 0; begin < to.width; begin += 2 * kPairs) {
+  for (int64_t begin = 0; begin < to.width; begin += kNormals) {
     const int x = static_cast<int>(begin);
     add_noise(op, {.from = &from.at(y, x, c),
                    .to = &to.at(y, x, c),
                    .from_stride = from.stride_x,
                    .to_stride = to.stride_x,
-                   .length = std::min(to.width - x, 2 * kPairs),
-                   .shift = op.mean.of(n),
-                   .scale = op.sigma.of(n),
-                   .n = n,
-                   .row = row,
-                   .groups = groups,
-                   .group = begin / 4});
+                   .scale = op.scale_of(n),
+                   .normals = {.n = n,
+                               .row = c * to.height + y,
+                               .groups = (int64_t{to.width} + 3) / 4,
+                               .group = begin / 4,
+                               .length = std::min(to.width - x, kNormals)}});
   }
 }
 

@@ -28,17 +28,19 @@ def random_boxes(count: int, rectangles: int, height: int, width: int, seed: int
 def noise_pixels(
     dtype: torch.dtype, noise: str, sample: int, shape: tuple[int, int, int], **key: int
 ) -> Tensor:
-    """The noise of a sample in pixels of a dtype; normal numbers are computed in longdouble."""
+    """The noise of a sample in pixels of a dtype."""
     words = philox.noise_words(sample, shape, **key)[..., : shape[2]]
     if noise == "uniform":
         if dtype in INTEGERS:
             return torch.from_numpy((words >> np.uint64(24 if dtype == torch.uint8 else 16)).astype(np.int64))
         return torch.from_numpy(philox.uniforms(words))
-    normals = torch.from_numpy(philox.normals(philox.noise_words(sample, shape, **key))[..., : shape[2]])
+    normals = torch.from_numpy(philox.float32_normals(philox.noise_words(sample, shape, **key)))
+    normals = normals[..., : shape[2]]
     if dtype not in INTEGERS:
         return normals
     top = torch.iinfo(dtype).max
-    return ((0.5 + 0.25 * normals) * top).round().clamp(0, top)
+    fused = (normals.double() * (0.25 * top) + 0.5 * top).float()
+    return fused.round().clamp(0, top)
 
 
 def by_numpy(

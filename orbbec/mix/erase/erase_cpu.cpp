@@ -1,7 +1,7 @@
 #include <algorithm>
 #include <cstring>
 
-#include "../../executors/executor_cpu.h"
+#include "../../executors/normals_cpu.h"
 #include "erase.h"
 
 namespace orbbec {
@@ -53,6 +53,18 @@ void fill_row(const Erase<T>& op, const Image<T>& to, int64_t n, int64_t k, int 
 }
 
 template <class T>
+void noise_row(const Erase<T>& op, const Image<T>& to, int64_t n, int y, int first, int last) {
+  for (int64_t c = 0; c < op.output.channels; ++c) {
+    if (op.a.noise.kind == Noise::kUniform) {
+      op.add_noise(to, n, c, y, first, last);
+    } else {
+      for_each_normal_cpu(op.a.noise, n, c * to.height + y, to.width, first, last,
+                          [&](int x, float normal) { to.at(y, x, c) = normal_pixel<T>(normal); });
+    }
+  }
+}
+
+template <class T>
 void erase_row(const Erase<T>& op, int64_t n, int y) {
   const Image<T> to = op.output[n];
   if (!op.in_place()) copy_row(op, op.source[n], to, y);
@@ -62,7 +74,7 @@ void erase_row(const Erase<T>& op, int64_t n, int y) {
     if (op.a.noise.kind == Noise::kNone) {
       fill_row(op, to, n, k, y, r.left, r.right);
     } else {
-      for (int64_t c = 0; c < op.output.channels; ++c) op.add_noise(to, n, c, y, r.left, r.right);
+      noise_row(op, to, n, y, r.left, r.right);
     }
   }
 }

@@ -20,9 +20,11 @@ struct PhiloxNoise {
 
   ORBBEC_HD int64_t groups() const { return (int64_t{a.width} + 3) / 4; }
 
-  ORBBEC_HD void columns(int64_t n, int row, int first, int last) const {
-    float* const to = a.output + (n * a.rows + row) * a.width;
-    for_each_noise_pixel<float, kKind>(a.noise, n, row, a.width, first, last,
+  ORBBEC_HD float* row(int64_t n, int64_t i) const { return a.output + (n * a.rows + i) * a.width; }
+
+  ORBBEC_HD void columns(int64_t n, int y, int first, int last) const {
+    float* const to = row(n, y);
+    for_each_noise_pixel<float, kKind>(a.noise, n, y, a.width, first, last,
                                        [to](int x, float value) { to[x] = value; });
   }
 

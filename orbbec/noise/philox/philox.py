@@ -26,7 +26,8 @@ def philox_noise(
 
     The number of a pixel is a function of seed, epoch, sample id, transform index, channel, y, x and width
     only: word `x % 4` of the Philox block at draw number `(channel * height + y) * ceil(width / 4) + x // 4`.
-    Normal numbers are computed from words 0 and 1, or 2 and 3, by the Box-Muller transform.
+    Normal numbers are computed from words 0 and 1, or 2 and 3, by the Box-Muller transform in float32; the
+    largest error seen is 3.3 units in the last place (core/normal.h).
 
     Args:
         sample_ids: whole numbers `[N]`; the result is on their device.
@@ -82,8 +83,8 @@ def philox_draws(
     Args:
         sample_ids: whole numbers `[N]`, on the CPU.
         count: number of draws, at least 0.
-        kind: "uniform", from 0 to 1 - 2^-24; "normal", two words each; "below", whole numbers from 0 to
-            `below` - 1 with equal probabilities within 2^-32.
+        kind: "uniform", from 0 to 1 - 2^-24; "normal", of float32, two words each; "below", whole numbers
+            from 0 to `below` - 1 with equal probabilities within 2^-32.
         below: from 1 to 2^32 - 1.
         seed: see `philox_noise`.
         epoch: see `philox_noise`.

@@ -30,14 +30,15 @@ def pictures(count, channels, height, width, dtype):
 def by_numpy(images, mean, sigma, clip, ids, **key):
     """The expected result of `gaussian_noise` for tensors `[N, C, H, W]`, from `philox_noise`."""
     _, channels, *size = images.shape
-    noise = philox_noise(ids, channels, tuple(size), kind="normal", **key).double().numpy()
-    mean, sigma = (np.asarray(values, np.float64).reshape(-1, 1, 1, 1) for values in (mean, sigma))
-    is_byte = images.dtype == torch.uint8
-    sums = images.double().numpy() + (mean + sigma * noise) * (255 if is_byte else 1)
-    if is_byte:
+    noise = philox_noise(ids, channels, tuple(size), kind="normal", **key).numpy()
+    top = 255 if images.dtype == torch.uint8 else 1
+    kind = np.float64 if images.dtype == torch.float64 else np.float32
+    mean, sigma = ((np.asarray(v, np.float64).reshape(-1, 1, 1, 1) * top).astype(kind) for v in (mean, sigma))
+    pixels = images.numpy() if kind == np.float64 else images.float().numpy()
+    sums = pixels + (mean + sigma * noise)
+    if top == 255:
         return torch.from_numpy(sums.clip(0, 255).round().astype(np.uint8))
-    floats = torch.from_numpy(sums.clip(0, 1) if clip else sums)
-    return floats if images.dtype == torch.float64 else floats.float().to(images.dtype)
+    return torch.from_numpy(sums.clip(0, 1) if clip else sums).to(images.dtype)
 
 
 @pytest.mark.parametrize("dtype", DTYPES)

@@ -384,8 +384,9 @@ def noisy(call: Call, image: Array, n: int) -> Array:
     """By NumPy, with Philox's numbers."""
     key = {"seed": call.seed, "epoch": 0, "transform_index": call.index}
     noise = philox_noise([n], image.shape[2], image.shape[:2], kind="normal", **key)
-    drawn = call.params.mean[n] + call.params.sigma[n] * _array(noise[0].double())
-    return np.asarray(np.rint((image + 255 * drawn).clip(0, 255)).astype(np.uint8))
+    mean, sigma = (np.float32(255 * values[n]) for values in (call.params.mean, call.params.sigma))
+    sums = image.astype(np.float32) + (mean + sigma * _array(noise[0]))
+    return np.asarray(np.rint(sums.clip(0, 255)).astype(np.uint8))
 
 
 @by_one
