@@ -13,6 +13,7 @@ from torch.utils.data import default_collate
 from orbbec.batch.image_batch import ImageBatch
 
 _MOST_CHANNELS = 4
+_MASKS = ("mask", "masks")
 
 
 def collate(samples: Sequence[Any]) -> Any:
@@ -21,14 +22,15 @@ def collate(samples: Sequence[Any]) -> Any:
     The values at one position of all samples are collated by the first rule that applies:
 
     1. Images: an ImageBatch. An image is a uint8 array or CPU tensor ``[H, W, C]`` of 1 to 4 channels or
-       ``[H, W]`` (including masks) or a PIL image, converted by ``numpy.asarray`` (mode P gives its
-       indices). The dict entry "masks" is not an image: it is ``[K, H, W]``, as in transforms.
-       2. Dicts with equal keys, tuples of one type and length: the same dict or tuple, collated by entry.
+       ``[H, W]``, or a PIL image, converted by ``numpy.asarray`` (mode P gives its indices). The dict entries
+       "mask" ``[H, W]`` and "masks" ``[K, H, W]``, named as in transforms, and ``tv_tensors.Mask`` are no
+       images: masks of one size become a tensor by rule 3, masks of several sizes a list by rule 4.
+    2. Dicts with equal keys, tuples of one type and length: the same dict or tuple, collated by entry.
        Also lists of one length if they are the samples themselves, or if the first contains an image.
     3. Numbers; arrays of one shape and dtype; tensors of one shape and dtype: a tensor, by torch's
        ``default_collate``.
     4. Anything else, such as strings, None, different numbers of boxes, other lists: a list with one item per
-    sample.
+       sample.
 
     Boxes ``[K, 4]`` therefore become a list of N arrays, or one tensor ``[N, K, 4]`` if all K are equal;
     iterating over either gives the boxes of each image.
@@ -55,14 +57,23 @@ def collate(samples: Sequence[Any]) -> Any:
 
 def _collate(values: list[Any], are_samples: bool = False, are_masks: bool = False) -> Any:
     first = values[0]
-    if not are_masks and all(map(_is_image, values)):
+    if are_masks or any(map(_is_mask, values)):
+        values = [np.array(value) if is_pil(value) else value for value in values]
+    elif all(map(_is_image, values)):
         return ImageBatch.from_images([_without_pil(value) for value in values])
     if _are_dicts(values):
-        return {key: _collate([value[key] for value in values], are_masks=key == "masks") for key in first}
+        columns = {key: [value[key] for value in values] for key in first}
+        return {key: _collate(column, are_masks=key in _MASKS) for key, column in columns.items()}
     if _are_sequences(values) and (isinstance(first, tuple) or are_samples or any(map(_is_image, first))):
-        columns = [_collate(list(column)) for column in zip(*values, strict=True)]
-        return type(first)(*columns) if hasattr(first, "_fields") else type(first)(columns)
+        entries = [_collate(list(column)) for column in zip(*values, strict=True)]
+        return type(first)(*entries) if hasattr(first, "_fields") else type(first)(entries)
     return default_collate(values) if _are_stackable(values) else values
+
+
+def _is_mask(value: Any) -> bool:
+    """Whether a value is a `tv_tensors.Mask`; torchvision is not imported."""
+    kind = getattr(sys.modules.get("torchvision.tv_tensors"), "Mask", None)
+    return kind is not None and isinstance(value, kind)
 
 
 def _is_image(value: Any) -> bool:

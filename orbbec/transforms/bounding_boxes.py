@@ -27,7 +27,8 @@ class _OfTargets(Transform):
 class SanitizeBoundingBoxes(_OfTargets):
     """Drop small boxes and their rows in other targets: sets `min_size` and `min_area` of `target_options`.
 
-    Its position in the pipeline does not matter: boxes are dropped as soon as they are too small.
+    Boxes are clipped to the image before they are measured. The position in the pipeline does not matter, nor
+    does that in a container such as `RandomApply`: boxes are dropped as soon as they are too small.
 
     Args:
         min_size: smallest side in pixels.
@@ -39,7 +40,8 @@ class SanitizeBoundingBoxes(_OfTargets):
         ValueError: an argument is out of range.
 
     Source:
-        `torchvision.transforms.v2.SanitizeBoundingBoxes`.
+        `torchvision.transforms.v2.ClampBoundingBoxes`, then `SanitizeBoundingBoxes`, which alone drops boxes
+        that leave the image.
 
     Example:
         >>> import torch
@@ -66,7 +68,7 @@ class SanitizeBoundingBoxes(_OfTargets):
             )
 
     def target_options(self, given: TargetOptions) -> TargetOptions:
-        return replace(given, min_size=self.min_size, min_area=self.min_area)
+        return replace(given, min_size=self.min_size, min_area=self.min_area, drop_boxes=True)
 
 
 @dataclass(frozen=True)

@@ -12,7 +12,7 @@ from orbbec.transforms.base.optional import optional
 from orbbec.transforms.base.pipeline import LARGEST_SEED, Pipeline
 from orbbec.transforms.base.registry import check_arguments, transform_of
 from orbbec.transforms.base.transform import Transform, plain_value
-from orbbec.transforms.containers import check_transforms
+from orbbec.transforms.containers import check_transforms, options_of
 from orbbec.transforms.convert.albumentations import from_albumentations
 from orbbec.transforms.convert.torchvision import from_torchvision
 from orbbec.transforms.targets.options import TargetOptions
@@ -62,10 +62,7 @@ class Compose(Pipeline):
             raise TypeError(
                 f"Compose: expected target_options as TargetOptions, but got {self.target_options!r}"
             )
-        options = self.target_options
-        for transform in self.transforms:
-            options = transform.target_options(options)
-        object.__setattr__(self, "target_options", options)
+        object.__setattr__(self, "target_options", options_of(self.transforms, self.target_options))
         if sum(transform.transform_count for transform in self.transforms) > _MAX_TRANSFORMS:
             raise ValueError(f"Compose: expected at most {_MAX_TRANSFORMS} transforms")
 

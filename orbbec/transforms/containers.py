@@ -13,6 +13,7 @@ from orbbec.plan.steps import BatchState
 from orbbec.plan.stream import Stream
 from orbbec.transforms.base.checks import flag, is_number, probability, whole
 from orbbec.transforms.base.transform import Drawn, Transform, state_after
+from orbbec.transforms.targets.options import TargetOptions
 
 
 def check_transforms(op: str, transforms: object) -> tuple[Transform, ...]:
@@ -25,6 +26,13 @@ def check_transforms(op: str, transforms: object) -> tuple[Transform, ...]:
                 f"{op}: expected orbbec transforms, but transform {index} is a {type(transform).__name__}"
             )
     return tuple(transforms)
+
+
+def options_of(transforms: Sequence[Transform], given: TargetOptions) -> TargetOptions:
+    """The target options of a pipeline with some transforms."""
+    for transform in transforms:
+        given = transform.target_options(given)
+    return given
 
 
 @dataclass(frozen=True)
@@ -42,6 +50,9 @@ class _Container(Transform):
     @property
     def transform_count(self) -> int:
         return 1 + sum(transform.transform_count for transform in self.transforms)
+
+    def target_options(self, given: TargetOptions) -> TargetOptions:
+        return options_of(self.transforms, given)
 
 
 def only(transform: Transform, chosen: Array, state: BatchState, streams: Iterator[Stream]) -> list[Drawn]:

@@ -2,11 +2,12 @@
 
 import sys
 from collections import namedtuple
-from types import ModuleType
+from types import ModuleType, SimpleNamespace
 
 import numpy as np
 import pytest
 import torch
+from PIL import Image
 
 from orbbec.batch import ImageBatch, collate
 
@@ -59,17 +60,41 @@ def test_samples_that_are_lists_are_taken_apart_wherever_their_images_are():
 
 
 def test_nested_arrays_become_image_batches():
-    mask = np.zeros((6, 7), np.uint8)
+    gray = np.zeros((6, 7), np.uint8)
     samples = [
-        {"views": [SMALL, LARGE], "target": {"mask": mask}},
-        {"views": [LARGE, SMALL], "target": {"mask": mask}},
+        {"views": [SMALL, LARGE], "target": {"gray": gray}},
+        {"views": [LARGE, SMALL], "target": {"gray": gray}},
     ]
     batch = collate(samples)
     assert type(batch["views"]) is list
     assert_is_small_and_large(batch["views"][0])
     assert batch["views"][1].sizes.tolist() == [[5, 4], [2, 3]]
-    assert batch["target"]["mask"].channels == 1
-    assert batch["target"]["mask"].sizes.tolist() == [[6, 7], [6, 7]]
+    assert batch["target"]["gray"].channels == 1
+    assert batch["target"]["gray"].sizes.tolist() == [[6, 7], [6, 7]]
+
+
+@pytest.mark.parametrize("as_mask", [np.asarray, torch.from_numpy, Image.fromarray])
+def test_masks_of_one_size_become_a_tensor_and_others_a_list(as_mask):
+    """uint8 `[H, W]` was once taken for an image of one channel."""
+
+    def sample(height, value):
+        return {"image": SMALL, "target": {"mask": as_mask(np.full((height, 3), value, np.uint8))}}
+
+    batch = collate([sample(2, 1), sample(2, 255)])
+    assert_is_tensor(batch["target"]["mask"], [[[1] * 3] * 2, [[255] * 3] * 2], torch.uint8)
+    masks = collate([sample(2, 1), sample(4, 255)])["target"]["mask"]
+    assert [np.asarray(mask).tolist() for mask in masks] == [[[1] * 3] * 2, [[255] * 3] * 4]
+
+
+def test_masks_of_torchvision_are_known_by_their_class(monkeypatch):
+    class Mask(torch.Tensor):
+        """Stands in for `tv_tensors.Mask`."""
+
+    monkeypatch.setitem(sys.modules, "torchvision.tv_tensors", SimpleNamespace(Mask=Mask))
+    masks = [torch.full((2, 3), value, dtype=torch.uint8).as_subclass(Mask) for value in (1, 2)]
+    images, stacked = collate([(SMALL, masks[0]), (LARGE, masks[1])])
+    assert isinstance(images, ImageBatch)
+    assert torch.as_tensor(stacked).tolist() == [[[1] * 3] * 2, [[2] * 3] * 2]
 
 
 @pytest.mark.parametrize(

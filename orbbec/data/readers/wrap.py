@@ -15,6 +15,7 @@ from orbbec.data.decode.decode import with_8_bits
 from orbbec.data.sample import BadSample, Sample, Source, faults_named
 
 _IMAGE_KEYS = ("image", "img")
+_MODES_OF_MASKS = ("1", "L", "P", "I", "I;16")  # one number per pixel
 _LOST = (
     OSError,
     ValueError,
@@ -59,9 +60,10 @@ def as_source(dataset: Any) -> WrappedDataset | WrappedStream:
     """Adapt a dataset to a source, or an iterable to a stream.
 
     An item is an image, `(image, target)`, a dict with "image", or a `Sample`, which is kept. A target is a
-    dict of targets; anything else is `label`. Images are uint8: PIL images (16-bit images keep their upper 8
-    bits, as in `decode_image`), arrays `[H, W, C]` or `[H, W]`, tensors `[C, H, W]` or `[H, W]`, or encoded
-    files as bytes. The dataset's own transforms must not convert images to float.
+    dict of targets. Whole numbers `[H, W]` of the size of the image, also as a PIL image of classes, are its
+    `mask`, as in data sets for segmentation; anything else is `label`. Images are uint8: PIL images (16-bit
+    images keep their upper 8 bits, as in `decode_image`), arrays `[H, W, C]` or `[H, W]`, tensors `[C, H, W]`
+    or `[H, W]`, or encoded files as bytes. The dataset's own transforms must not convert images to float.
 
     Sample ids are the indices of the dataset, or the positions in the iterable, which must therefore keep its
     order in every epoch: shuffle it afterwards with `ShuffleBuffer`. An iterable must distribute itself over
@@ -112,8 +114,19 @@ def to_sample(item: Any, sample_id: int) -> Sample:
                 f"as_source: expected (image, target), but sample {sample_id} has {len(item)} parts"
             )
         image, target = item[0], item[1] if len(item) == 2 else {}
-    targets = dict(target) if isinstance(target, Mapping) else {"label": _plain(target)}
-    return Sample(_image(image, sample_id), targets, sample_id)
+    pixels = _image(image, sample_id)
+    if not isinstance(target, Mapping):
+        target = np.array(target) if is_pil(target) and target.mode in _MODES_OF_MASKS else target
+        target = {"mask" if _is_mask(target, pixels) else "label": _plain(target)}
+    return Sample(pixels, dict(target), sample_id)
+
+
+def _is_mask(target: Any, pixels: Any) -> bool:
+    """Whether a target is whole numbers `[H, W]`, one per pixel of its image."""
+    if not isinstance(target, (np.ndarray, Tensor)) or target.ndim != 2 or isinstance(pixels, bytes):
+        return False
+    kind = target.dtype.kind if isinstance(target, np.ndarray) else "f" if target.is_floating_point() else "i"
+    return kind in "biu" and tuple(target.shape) == tuple(pixels.shape[:2])
 
 
 def _plain(label: Any) -> Any:

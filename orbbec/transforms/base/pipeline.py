@@ -19,6 +19,7 @@ from orbbec.plan.drawn import DrawnPass
 from orbbec.plan.microbatches import without_images
 from orbbec.plan.steps import same_rows
 from orbbec.plan.template import Template, row_of
+from orbbec.transforms.base.batched import is_of_batch, joined, split
 from orbbec.transforms.base.checks import whole
 from orbbec.transforms.base.inputs import is_video, pixels_of, read
 from orbbec.transforms.base.module import FrozenModule, outside_graphs
@@ -265,8 +266,10 @@ class Pipeline(FrozenModule):
                 `[N, H, W, C]` array, `ImageBatch`, `YCbCrBatch`, PIL image, `torchvision.tv_tensors.Image` or
                 `Video` (whose frames share their parameters), or a list of variable-size images; or tuples,
                 lists and dicts that contain some.
-            targets: one dict per image, or one dict for a single image; see `TargetOptions`. Anything else
-                is treated like `(batch, targets)`.
+            targets: one dict per image, or one dict for a single image; see `TargetOptions`. Or one dict for
+                a batch, whose entries are tensors `[N, ...]` or lists of N, as `orbbec.data.collate` makes
+                them; results of one size are stacked, others listed. Anything else is treated like
+                `(batch, targets)`.
             sample_ids: see `plan`.
             epoch: see `plan`.
             generator: see `plan`.
@@ -286,15 +289,18 @@ class Pipeline(FrozenModule):
         if is_structure(batch) or not _are_targets(targets):
             structure = batch if targets is None else (batch, targets)
             return self._on_structure(structure, sample_ids, epoch, generator)
-        single = isinstance(targets, dict)
-        listed = [targets] if single else targets
         given = self._read(batch)
+        single = isinstance(targets, dict)
+        of_batch = single and is_of_batch(targets, batch, len(given.sizes))
+        listed = split(targets, len(given.sizes)) if of_batch else [targets] if single else targets
         key = self._key_of(batch, given, sample_ids, epoch, generator)
         plan = self._plan_for(given, key, listed)
         changed = None if listed is None else self._moved(plan, listed)
         images = run_passes(plan, given)
         if changed is None:
             return images
+        if of_batch:
+            return images, joined(changed, targets)
         return images, changed[0] if single else changed
 
     def _key_of(
@@ -312,10 +318,13 @@ class Pipeline(FrozenModule):
         images = images_of(structure)
         given = [self._read(each) for each in images]
         key = self._key_of(images[0], given[0], sample_ids, epoch, generator)
-        dicts = targets_of(structure, images)
+        found = targets_of(structure, images)
+        of_batch = len(found) == 1 and is_of_batch(found[0], images[0], len(key.sample_ids))
+        dicts = split(found[0], len(key.sample_ids)) if of_batch else found
         listed = _of_images(dicts, len(key.sample_ids))
         plans = [self._plan_for(each, key, listed) for each in given]
-        changed = iter(self._changed(plans[0], dicts))
+        moved = self._changed(plans[0], dicts)
+        changed = iter([joined(moved, found[0])] if of_batch else moved)
         results = map(run_passes, plans, given)
         replaced = {id(each): result for each, result in zip(images, results, strict=True)}
         labels = labels_of(structure, images, len(plans[0])) if plans[0].mixes else None

@@ -14,11 +14,10 @@ from torch import Tensor
 
 from orbbec.batch import ImageBatch
 from orbbec.bridge.arguments import holds_planes
+from orbbec.transforms.base.batched import TARGET_KEYS
 from orbbec.transforms.base.optional import is_pil
 from orbbec.transforms.base.tv_tensors import KEYS, is_target, is_tv_tensor
-from orbbec.transforms.targets.state import MASK_KEYS, POINT_KEYS
 
-_TARGET_KEYS = ("boxes", "polygons", *MASK_KEYS, *POINT_KEYS)
 Visit = Callable[[Any], Any]
 
 
@@ -61,8 +60,8 @@ def images_of(structure: Any) -> list[Any]:
 
 
 def _leaves(node: Any, key: Any = None) -> list[Any]:
-    if key in _TARGET_KEYS or _is_surely_images(node):
-        return [] if key in _TARGET_KEYS else [node]
+    if key in TARGET_KEYS or _is_surely_images(node):
+        return [] if key in TARGET_KEYS else [node]
     if isinstance(node, Mapping):
         return [leaf for name, entry in node.items() for leaf in _leaves(entry, name)]
     if isinstance(node, (tuple, list)):
@@ -123,7 +122,7 @@ def rebuilt(structure: Any, replaced: Mapping[int, Any], target: Visit, loose: V
 def _rebuilt_dict(given: dict[Any, Any], replaced: Mapping[int, Any], target: Visit, loose: Visit) -> Any:
     result = copy.copy(given)
     own = {key: value for key, value in given.items() if _goes_with_target(key, value, replaced)}
-    if any(key in own for key in _TARGET_KEYS):
+    if any(key in own for key in TARGET_KEYS):
         result.update(target(own))
     else:
         own = {}

@@ -68,7 +68,7 @@ class Transform(FrozenModule):
 
     @cached_property
     def _alone(self) -> Pipeline:
-        return Pipeline((self,))
+        return Pipeline((self,), target_options=self.target_options(TargetOptions()))
 
     def sample(self, sizes: Array, stream: Stream) -> Any:
         """Draw the parameters of each image.

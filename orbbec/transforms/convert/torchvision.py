@@ -2,20 +2,25 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import fields, replace
 from functools import partial
 from typing import Any
 
 from orbbec.transforms.base.registry import known_transforms
 from orbbec.transforms.base.transform import Transform
-from orbbec.transforms.bounding_boxes import ConvertBoundingBoxFormat, SanitizeBoundingBoxes
+from orbbec.transforms.bounding_boxes import (
+    ClampBoundingBoxes,
+    ConvertBoundingBoxFormat,
+    SanitizeBoundingBoxes,
+)
 from orbbec.transforms.containers import RandomApply, RandomChoice, RandomOrder
 from orbbec.transforms.convert import ConversionError, Inner, Maker, as_one, convert, flat
 from orbbec.transforms.output import ToDtype
 from orbbec.transforms.targets.options import TargetOptions
 
 _OP = "from_torchvision"
+_OF_BOXES = ("ClampBoundingBoxes", "SanitizeBoundingBoxes")
 # Steps that state the kind of an image, which orbbec detects, or clip boxes, which it always does.
 _NOTHING = ("ToPureTensor", "ToPILImage", "Identity", "ClampBoundingBoxes")
 # Pillow's constants, which torchvision accepts too.
@@ -33,10 +38,21 @@ def from_torchvision(compose: Any, functions: bool = True) -> tuple[list[Transfo
     steps = list(getattr(compose, "transforms", compose))
     transforms = flat(convert(_OP, steps, partial(_maker, functions)))
     options = TargetOptions()
-    for step in steps:
+    every = list(_with_nested(steps))
+    for step in every:
         if type(step).__name__ == "SanitizeBoundingBoxes":
             options = SanitizeBoundingBoxes(step.min_size, step.min_area).target_options(options)
-    return transforms, replace(options, mask_fill=_mask_fill(steps))
+    if not transforms and any(type(step).__name__ in _OF_BOXES for step in every):
+        transforms = [ClampBoundingBoxes()]
+    return transforms, replace(options, mask_fill=_mask_fill(every))
+
+
+def _with_nested(steps: Iterable[Any]) -> Iterator[Any]:
+    """Steps, and the steps of containers among them."""
+    for step in steps:
+        yield step
+        nested = step if type(step).__name__ == "Sequential" else getattr(step, "transforms", ())
+        yield from _with_nested(nested)
 
 
 def _maker(functions: bool, step: Any) -> Maker | None:

@@ -105,6 +105,7 @@ def _together(own: State, tiles: Sequence[State], quarters: Array) -> State:
         for _, part, (left, top, right, bottom) in laid:
             target["mask"][..., top:bottom, left:right] = part["mask"][..., top:bottom, left:right]
     result = State(own.index, target, own.options, tiles[0].size)
+    result.is_clipped = True
     if "boxes" in keys:
         result.go_on_from(*(tile for tile, _, _ in laid))
     result.dropped_before = own.dropped + sum(tile.dropped for tile in tiles)

@@ -54,6 +54,7 @@ class State:
             [] if self.is_upright else list(self.corners)
         )  # the visible parts of rotated boxes, as polygons
         self.dropped_before = 0
+        self.is_clipped = False
 
     def go_on_from(self, *before: State) -> None:
         """Take over the visibility of the boxes that earlier states kept; this state's boxes are those."""
@@ -134,6 +135,7 @@ class State:
         """Move everything except masks through a pass; `forward` is the inverse of its matrix."""
         if step.keeps(self.index):
             return
+        self.is_clipped = True
         cut = step.cut(self.index)
         if cut is not None:
             self._cut(cut)
@@ -154,6 +156,14 @@ class State:
         self.parts = [move_points(part, 0.5) for part in self.parts]
         self._move_boxes(corners, size, self.options.min_size, self.options.min_area)
         self._move_points(move_points, size)
+
+    def clip(self) -> None:
+        """Clip to the image, and drop small boxes, if no pass has done so."""
+        if self.is_clipped:
+            return
+        self.is_clipped = True
+        self._move_boxes(self.corners, self.size, self.options.min_size, self.options.min_area)
+        self._move_points(lambda points, edge: points, self.size)
 
     def _cut(self, region: Array) -> None:
         """Clip to left, top, right, bottom, and make positions relative to its corner."""

@@ -34,7 +34,7 @@ class Targets(list[dict[str, Any]]):
 
 
 def transform_targets(plan: Plan, targets: Sequence[Any], options: TargetOptions | None = None) -> Targets:
-    """Move the targets of a batch through a plan.
+    """Move the targets of a batch through a plan, and clip them to the images even if none moves.
 
     Args:
         plan: the plan of the batch.
@@ -69,6 +69,8 @@ def transform_targets(plan: Plan, targets: Sequence[Any], options: TargetOptions
         move_all(step, states, plan.key, chosen.mask_fill)
         if isinstance(step.mix, MixPass):
             states = mixed(step.mix, states, plan.key, chosen.mask_fill)
+    for state in states:
+        state.clip()
     sizes = plan.output_sizes
     results = Targets(
         target_like(with_size(state.written(), (height, width)), target, (height, width))

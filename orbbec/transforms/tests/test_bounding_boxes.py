@@ -70,3 +70,80 @@ def test_random_resizes_are_of_the_sizes_between():
 def test_interpolations_have_torchvisions_names():
     assert T.Resize(9, T.InterpolationMode.BICUBIC).interpolation == "cubic"
     assert T.RandomRotation(9, T.InterpolationMode.NEAREST_EXACT).interpolation == "nearest"
+
+
+ALONE = {
+    "sanitize": [T.SanitizeBoundingBoxes(4)],
+    "clamp": [T.ClampBoundingBoxes(), T.SanitizeBoundingBoxes(4)],
+    "colors": [T.ColorJitter(0.3), T.SanitizeBoundingBoxes(4), T.RandomGrayscale()],
+    "blur": [T.GaussianBlur(3), T.SanitizeBoundingBoxes(4)],
+    "normalized": [T.SanitizeBoundingBoxes(4), T.ToDtype(torch.float32, scale=True), T.Normalize()],
+    "elastic": [T.RandomApply([T.ElasticTransform()], 0.0), T.SanitizeBoundingBoxes(4)],
+}
+SIZES = [(40, 50), (30, 20), (60, 64)]
+
+
+def objects(size):
+    """Boxes inside, across and outside the border, and one of 2 pixels, with all that may belong to a box."""
+    height, width = size
+    boxes = [[2, 2, 12, 14], [-5, 3, 9, height + 4]]
+    boxes += [[width - 2, 5, width + 30, 20], [width + 1, 1, width + 9, 9]]
+    masks = torch.zeros(4, height, width, dtype=torch.bool)
+    for mask, (left, top, right, bottom) in zip(masks, boxes, strict=True):
+        mask[top:bottom, max(left, 0) : right] = True
+    return {
+        "boxes": torch.tensor(boxes, dtype=torch.float32),
+        "labels": torch.arange(4),
+        "masks": masks,
+        "mask": masks.any(0).to(torch.uint8),
+        "keypoints": torch.tensor([[[3.0, 4.0, 2.0], [width + 1.0, 4.0, 2.0]]]).repeat(4, 1, 1),
+        "polygons": [numbers_of_box(box) for box in boxes],
+    }
+
+
+def numbers_of_box(box):
+    return torch.tensor(box, dtype=torch.float32)[[0, 1, 2, 1, 2, 3, 0, 3]].reshape(4, 2)
+
+
+@pytest.mark.parametrize("name", ALONE)
+def test_boxes_are_clipped_and_dropped_where_no_transform_moves_pixels(name):
+    images = [torch.zeros(3, *size, dtype=torch.uint8) for size in SIZES]
+    given = [objects(size) for size in SIZES]
+    _, moved = T.Compose(ALONE[name])(images, given)
+    assert moved.report.dropped == (2, 2, 2)
+    for (height, width), target, before in zip(SIZES, moved, given, strict=True):
+        assert target["boxes"].tolist() == [[2, 2, 12, 14], [0, 3, 9, height]]
+        assert target["labels"].tolist() == [0, 1]
+        assert torch.equal(target["masks"], before["masks"][:2])
+        assert torch.equal(target["mask"], before["mask"])
+        assert target["keypoints"].tolist() == [[[3, 4, 2], [width + 1, 4, 0]]] * 2
+        for polygon, box in zip(target["polygons"], target["boxes"], strict=True):
+            assert [*polygon.amin(0), *polygon.amax(0)] == box.tolist()
+
+
+def test_boxes_of_each_format_are_clipped_by_their_image():
+    for box_format, box, clipped in (
+        ("xywh", [-5.0, 3, 14, 60], [0.0, 3, 9, 37]),
+        ("cxcywhn", [0.0, 0.5, 0.5, 2.0], [0.125, 0.5, 0.25, 1.0]),
+    ):
+        pipeline = T.Compose([T.ClampBoundingBoxes()], target_options=T.TargetOptions(box_format))
+        assert pipeline(IMAGE, {"boxes": torch.tensor([box])})[1]["boxes"].tolist() == [clipped]
+
+
+def test_a_transform_alone_and_one_in_a_container_have_their_sizes():
+    sanitize = T.SanitizeBoundingBoxes(4)
+    kept_all = T.TargetOptions(drop_boxes=False)
+    for pipeline in (
+        sanitize,
+        T.RandomApply([sanitize], 0.0),
+        T.Compose([T.RandomOrder([sanitize, T.RandomGrayscale()])]),
+        T.Compose([sanitize], target_options=kept_all),
+    ):
+        assert pipeline(IMAGE, TARGET)[1]["labels"].tolist() == [1, 3]
+
+
+def test_boxes_without_a_dict_are_clipped_in_tuples_of_an_image_and_its_target():
+    image, target, name = T.Compose([T.ClampBoundingBoxes()])((IMAGE, TARGET, "a.jpg"))
+    assert torch.equal(image, IMAGE)
+    assert name == "a.jpg"
+    assert target["boxes"][2].tolist() == [45, 35, 50, 40]

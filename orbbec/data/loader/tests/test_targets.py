@@ -6,7 +6,16 @@ import torch
 
 from orbbec.data import Loader, Sample
 from orbbec.data.device.staging import arrays_as_tensors
-from orbbec.transforms import Compose, RandomHorizontalFlip
+from orbbec.transforms import (
+    CenterCrop,
+    ColorJitter,
+    Compose,
+    Normalize,
+    Pad,
+    RandomHorizontalFlip,
+    RandomResizedCrop,
+    ToDtype,
+)
 
 
 def read_only(values):
@@ -49,6 +58,48 @@ def test_the_default_collate_lists_tensors_of_different_counts():
     ((_, targets, _),) = Loader(Objects(), 4, shuffle=False)
     assert [labels.tolist() for labels in targets["labels"]] == [[], [3], [3, 3], [3, 3, 3]]
     assert all(isinstance(boxes, torch.Tensor) for boxes in targets["boxes"])
+
+
+class Scenes:
+    """Images of several sizes with a class per pixel."""
+
+    def __len__(self):
+        return 4
+
+    def __getitem__(self, index):
+        height, width = 20 + 3 * index, 26 - index
+        classes = np.random.default_rng(index).choice(np.array([0, 3, 255], np.uint8), (height, width))
+        return Sample(np.repeat(classes[..., None], 3, 2), {"mask": classes}, index)
+
+
+MOVES = {
+    None: None,
+    "one size": [RandomResizedCrop(12, interpolation="nearest"), RandomHorizontalFlip()],
+    "several sizes": [RandomHorizontalFlip(1.0), Pad(2)],
+}
+
+
+@pytest.mark.parametrize("name", MOVES)
+def test_masks_of_bytes_are_batched_as_masks_and_lie_where_the_pixels_do(name):
+    ((images, targets, _),) = Loader(Scenes(), 4, MOVES[name], shuffle=False)
+    masks = targets["mask"]
+    if name == "one size":
+        assert isinstance(masks, torch.Tensor)
+        assert masks.shape == (4, 12, 12)
+        images = [image.permute(1, 2, 0) for image in images]
+    else:
+        assert type(masks) is list
+        images = images.images()
+    for image, mask in zip(images, masks, strict=True):
+        assert mask.dtype == torch.uint8
+        assert torch.equal(image[..., 0], mask)
+
+
+def test_colors_leave_masks_alone():
+    moves = [CenterCrop(16), ColorJitter(0.9, 0.9), ToDtype(torch.float32, scale=True), Normalize()]
+    ((_, targets, _),) = Loader(Scenes(), 4, moves, shuffle=False)
+    assert targets["mask"].shape == (4, 16, 16)
+    assert targets["mask"].unique().tolist() == [0, 3, 255]
 
 
 @pytest.mark.parametrize(

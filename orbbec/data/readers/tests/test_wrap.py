@@ -5,6 +5,7 @@ import io
 import numpy as np
 import pytest
 import torch
+from PIL import Image
 from torch.utils.data import Dataset, IterableDataset, TensorDataset
 
 from orbbec.data import BadSample, Order, Sample, ShuffleBuffer, as_source, decode_image, pack
@@ -90,6 +91,28 @@ def test_targets_that_are_no_dict_are_labels(target, label):
     value = as_source([(IMAGE, target)])[0].targets["label"]
     assert value == label
     assert type(value) is type(label)
+
+
+@pytest.mark.parametrize(
+    "as_mask",
+    [np.asarray, torch.from_numpy, lambda mask: mask.astype(np.int64), Image.fromarray],
+    ids=["uint8", "tensor", "int64", "PIL"],
+)
+def test_a_target_with_a_class_per_pixel_is_a_mask(as_mask):
+    image, mask = np.zeros((4, 6, 3), np.uint8), np.arange(24, dtype=np.uint8).reshape(4, 6)
+    sample = as_source([(image, as_mask(mask))])[0]
+    assert list(sample.targets) == ["mask"]
+    assert np.array_equal(sample.targets["mask"], mask)
+    palette = Image.fromarray(mask).convert("P")
+    assert np.array_equal(as_source([(image, palette)])[0].targets["mask"], np.asarray(palette))
+
+
+@pytest.mark.parametrize(
+    "target", [np.zeros((3, 6), np.uint8), np.zeros((4, 6), np.float32), np.zeros(4, np.uint8), "name"]
+)
+def test_other_arrays_are_labels(target):
+    (sample,) = as_source([(np.zeros((4, 6, 3), np.uint8), target)])
+    assert list(sample.targets) == ["label"]
 
 
 def test_samples_stay():

@@ -358,3 +358,12 @@ def test_nearest_pixels_are_torchvisions(mode, exact):
     for size in ((15, 30), (12, 15), (8, 10), (48, 45)):
         compose = v2.Compose([v2.Resize(size, v2.InterpolationMode[mode])])
         assert torch.equal(T.Compose.from_torchvision(compose, exact=exact)(images, epoch=0), compose(images))
+
+
+@pytest.mark.parametrize("nested", [False, True])
+def test_a_pipeline_of_box_transforms_only_clips_and_drops(nested):
+    steps = [stand_in("ClampBoundingBoxes"), stand_in("SanitizeBoundingBoxes", min_size=3, min_area=10.0)]
+    converted = T.Compose.from_torchvision([stand_in("Compose", transforms=steps)] if nested else steps)
+    boxes = torch.tensor([[-4.0, 1, 5, 9], [-4, 1, 2, 9]])
+    _, moved = converted(torch.zeros(3, 8, 8), {"boxes": boxes, "labels": torch.arange(2)})
+    assert (moved["boxes"].tolist(), moved["labels"].tolist()) == ([[0, 1, 5, 8]], [0])
