@@ -85,7 +85,7 @@ def float32_normals(words: Array) -> Array:
     return np.stack([radius * cosine, radius * sine], -1).reshape(words.shape)
 
 
-def _fused(a: Array, b: Array, c: Array) -> Array:
+def _fused(a: Array, b: Array | np.float32, c: Array | np.float32) -> Array:
     """The sum a * b + c, rounded once: the product is exact in longdouble, and the sum all but exact."""
     result: Array = (a.astype(np.longdouble) * b + c).astype(np.float32)
     return result
