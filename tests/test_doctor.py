@@ -170,19 +170,20 @@ BUILD = "cd /src/orbbec && pip install -e ."
         (
             {"jpeg_decoder": ""},
             "libjpeg-turbo is not built in",
-            "cd /src/orbbec && pip install cmake ninja && python 3rdparty/vendor.py libjpeg_turbo && pip install -e .",
+            "cd /src/orbbec && pip install cmake ninja && "
+            "python 3rdparty/vendor.py libjpeg_turbo && pip install -e .",
         ),
         (
             {"jpeg_decoder": "", "nasm": ""},
             "libjpeg-turbo is not built in",
-            "cd /src/orbbec && sudo apt install nasm && pip install cmake ninja && python 3rdparty/vendor.py libjpeg_turbo && "
-            "pip install -e .",
+            "cd /src/orbbec && sudo apt install nasm && pip install cmake ninja && "
+            "python 3rdparty/vendor.py libjpeg_turbo && pip install -e .",
         ),
         (
             {"jpeg_decoder": "libjpeg-turbo without SIMD", "nasm": ""},
             "without SIMD: progressive JPEGs decode in about 1.5 times the time",
-            "cd /src/orbbec && sudo apt install nasm && pip install cmake ninja && python 3rdparty/vendor.py libjpeg_turbo && "
-            "pip install -e .",
+            "cd /src/orbbec && sudo apt install nasm && pip install cmake ninja && "
+            "python 3rdparty/vendor.py libjpeg_turbo && pip install -e .",
         ),
         ({"cv2": "4.12.0"}, "cv2 is 4.12.0", 'import orbbec; orbbec.set_default_arithmetic("cv2_4")'),
         (

@@ -151,8 +151,8 @@ def opencv_advice(facts: Facts) -> Iterator[Advice]:
 def jpeg_advice(facts: Facts) -> Iterator[Advice]:
     if facts.orbbec and not facts.jpeg_decoder:
         yield Advice(
-            "libjpeg-turbo is not built in: other libraries decode progressive JPEGs, always the whole image, "
-            "even if a crop needs only a part.",
+            "libjpeg-turbo is not built in: other libraries decode progressive JPEGs, always the whole "
+            "image, even if a crop needs only a part.",
             build(facts, before=("" if facts.nasm else NASM) + JPEG_LIBRARY),
         )
     if facts.jpeg_decoder.endswith("without SIMD"):
