@@ -46,6 +46,7 @@ HEALTHY = Facts(
     torch_cuda="13.0",
     arithmetic="cv2_5",
     source="/src/orbbec",
+    installed_from="",
     newer_sources=0,
     binary="orbbec/_C.abi3.so",
     library_variable="",
@@ -59,6 +60,7 @@ HEALTHY = Facts(
     nasm="/usr/bin/nasm",
     nvimgcodec="0.9.0",
     gpus=(H200,),
+    nvidia_device=True,
     driver="580.1",
     driver_cuda="13.0",
     nvcc="13.0",
@@ -111,7 +113,8 @@ BUILD = "cd /src/orbbec && pip install -e ."
             "ORBBEC_SIMD is avx2: CPU kernels use at most AVX2 code",
             "unset ORBBEC_SIMD",
         ),
-        ({"gpus": ()}, "There is no GPU or no driver for it", ""),
+        ({"gpus": (), "nvidia_device": False}, "There is no NVIDIA GPU: everything runs on the CPU", ""),
+        ({"gpus": ()}, "There is an NVIDIA GPU without a driver", "sudo apt install nvidia-driver-580"),
         (
             {"torch": "2.13.0+cpu", "torch_cuda": ""},
             "torch 2.13.0+cpu has no CUDA, so it cannot use the NVIDIA H200",
@@ -162,27 +165,32 @@ BUILD = "cd /src/orbbec && pip install -e ."
         (
             {"opencv": "", "opencv_failure": "ImportError"},
             "orbbec.opencv, which only tests need, is not built",
-            "cd /src/orbbec && python 3rdparty/vendor.py && pip install -e .",
+            "cd /src/orbbec && pip install cmake ninja && python 3rdparty/vendor.py && pip install -e .",
         ),
         (
             {"jpeg_decoder": ""},
             "libjpeg-turbo is not built in",
-            "cd /src/orbbec && python 3rdparty/vendor.py libjpeg_turbo && pip install -e .",
+            "cd /src/orbbec && pip install cmake ninja && "
+            "python 3rdparty/vendor.py libjpeg_turbo && pip install -e .",
         ),
         (
             {"jpeg_decoder": "", "nasm": ""},
             "libjpeg-turbo is not built in",
-            "cd /src/orbbec && sudo apt install nasm && python 3rdparty/vendor.py libjpeg_turbo && "
-            "pip install -e .",
+            "cd /src/orbbec && sudo apt install nasm && pip install cmake ninja && "
+            "python 3rdparty/vendor.py libjpeg_turbo && pip install -e .",
         ),
         (
             {"jpeg_decoder": "libjpeg-turbo without SIMD", "nasm": ""},
             "without SIMD: progressive JPEGs decode in about 1.5 times the time",
-            "cd /src/orbbec && sudo apt install nasm && python 3rdparty/vendor.py libjpeg_turbo && "
-            "pip install -e .",
+            "cd /src/orbbec && sudo apt install nasm && pip install cmake ninja && "
+            "python 3rdparty/vendor.py libjpeg_turbo && pip install -e .",
         ),
-        ({"cv2": "4.12.0"}, "cv2 is 4.12.0", 'orbbec.set_default_arithmetic("cv2_4")'),
-        ({"arithmetic": "cv2_4"}, "default is cv2_4", 'orbbec.set_default_arithmetic("cv2_5")'),
+        ({"cv2": "4.12.0"}, "cv2 is 4.12.0", 'import orbbec; orbbec.set_default_arithmetic("cv2_4")'),
+        (
+            {"arithmetic": "cv2_4"},
+            "default is cv2_4",
+            'import orbbec; orbbec.set_default_arithmetic("cv2_5")',
+        ),
     ],
 )
 def test_one_thing_that_is_off_gets_one_sentence_and_one_line(changes, words, line):
@@ -193,6 +201,33 @@ def test_one_thing_that_is_off_gets_one_sentence_and_one_line(changes, words, li
     assert advice.line == line
     text = report(found, [advice])
     assert text.endswith(f"\n- {advice.problem}" + (f"\n    {line}" if line else ""))
+
+
+def test_a_copy_that_pip_built_is_built_again_from_its_source():
+    copied = replace(HEALTHY, source="", installed_from="/src/orbbec", jpeg_decoder="")
+    (advice,) = advise(copied)
+    assert advice.line.startswith("cd /src/orbbec && ")
+    assert advice.line.endswith(" && pip install .")
+
+
+def test_the_source_of_a_copy_is_the_folder_that_pip_recorded(tmp_path, monkeypatch):
+    source, record = tmp_path / "my source", tmp_path / "site" / "orbbec-0.1.0.dist-info"
+    source.mkdir()
+    record.mkdir(parents=True)
+    (record / "METADATA").write_text("Name: orbbec\nVersion: 0.1.0\n")
+    (record / "direct_url.json").write_text(json.dumps({"url": source.as_uri(), "dir_info": {}}))
+    monkeypatch.syspath_prepend(record.parent)
+    assert facts.installed_from() == ""  # no setup.py
+    (source / "setup.py").touch()
+    assert facts.installed_from() == str(source)
+
+
+def test_a_gpu_without_a_driver_is_found_on_the_bus(tmp_path):
+    for name, vendor in (("0", "0x8086"), ("1", "0x10de")):
+        assert not facts.has_nvidia_device(tmp_path)
+        (tmp_path / name).mkdir()
+        (tmp_path / name / "vendor").write_text(f"{vendor}\n")
+    assert facts.has_nvidia_device(tmp_path)
 
 
 def test_a_wheel_gets_no_advice_about_what_only_tests_need():

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import re
 from pathlib import Path
 from typing import Annotated
@@ -26,5 +27,7 @@ def bench_data_command(
         raise ValueError(f"bench-data: expected --threads as numbers from 1, such as 1,2, but got {threads}")
     paths = jpegs_below(folder)
     for count in map(int, threads.split(",")):
-        print(f"\n{len(paths)} JPEGs to [64, 3, 224, 224] float32, {count} threads on {count} cores")
+        cores = min(count, len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else count)
+        used = f"{count} thread{'s' * (count > 1)} on {cores} core{'s' * (cores > 1)}"
+        print(f"\n{len(paths)} JPEGs to [64, 3, 224, 224] float32, {used}")
         print(table(measure(paths, count, images, rounds)), flush=True)

@@ -49,8 +49,9 @@ def pack_command(
             on_error=on_error,
             progress=progress,
         )
+    archives = "1 archive" if packed.archives == 1 else f"{packed.archives} archives"
     before = f", {packed.resumed} of them before" if packed.resumed else ""
-    typer.echo(f"{packed.samples} samples in {packed.archives} archives in {folder}{before}")
+    typer.echo(f"{packed.samples} samples in {archives} in {folder}{before}")
     for sample_id, path, reason in packed.skipped:
         typer.echo(f"skipped sample {sample_id} ({path}): {reason}")
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+import shlex
 from collections.abc import Iterator
 from dataclasses import dataclass
 
@@ -10,7 +11,9 @@ from .facts import Facts, Gpu
 
 OLDEST_TORCH = "2.10"
 NAMES = {"avx2": "AVX2", "avx512": "AVX-512"}
-JPEG_LIBRARY = "python 3rdparty/vendor.py libjpeg_turbo && "
+NASM = "sudo apt install nasm && "
+VENDOR = "pip install cmake ninja && python 3rdparty/vendor.py"
+JPEG_LIBRARY = f"{VENDOR} libjpeg_turbo && "
 
 
 @dataclass(frozen=True)
@@ -65,10 +68,14 @@ def variable_advice(facts: Facts) -> Iterator[Advice]:
 
 def cuda_advice(facts: Facts) -> Iterator[Advice]:
     """The first reason why nothing runs on the GPU."""
-    if not facts.gpus:
+    if not facts.gpus and facts.nvidia_device:
         yield Advice(
-            "There is no GPU or no driver for it: everything runs on the CPU, with the same results."
+            "There is an NVIDIA GPU without a driver, so everything runs on the CPU: install the driver, or "
+            "start the container with `--gpus all`.",
+            "sudo apt install nvidia-driver-580",
         )
+    elif not facts.gpus:
+        yield Advice("There is no NVIDIA GPU: everything runs on the CPU, with the same results.")
     elif driver_is_too_old(facts):
         yield driver_advice(facts)
     elif facts.torch and not facts.torch_cuda:
@@ -137,22 +144,21 @@ def is_native(capability: str, architectures: tuple[str, ...]) -> bool:
 
 def opencv_advice(facts: Facts) -> Iterator[Advice]:
     if facts.orbbec and facts.source and facts.opencv_failure:
-        line = build(facts, before="python 3rdparty/vendor.py && ")
+        line = build(facts, before=f"{VENDOR} && ")
         yield Advice("orbbec.opencv, which only tests need, is not built.", line)
 
 
 def jpeg_advice(facts: Facts) -> Iterator[Advice]:
-    nasm = "sudo apt install nasm && "
     if facts.orbbec and not facts.jpeg_decoder:
         yield Advice(
-            "libjpeg-turbo is not built in: progressive JPEGs are decoded by other libraries, and whole even "
-            "where a crop needs a part.",
-            build(facts, before=("" if facts.nasm else nasm) + JPEG_LIBRARY),
+            "libjpeg-turbo is not built in: other libraries decode progressive JPEGs, always the whole "
+            "image, even if a crop needs only a part.",
+            build(facts, before=("" if facts.nasm else NASM) + JPEG_LIBRARY),
         )
     if facts.jpeg_decoder.endswith("without SIMD"):
         # 3rdparty/vendor.py says where this was measured.
         slower = "progressive JPEGs decode in about 1.5 times the time"
-        line = build(facts, before=nasm + JPEG_LIBRARY)
+        line = build(facts, before=NASM + JPEG_LIBRARY)
         yield Advice(f"libjpeg-turbo was built without nasm, so without SIMD: {slower}.", line)
 
 
@@ -160,7 +166,9 @@ def cv2_advice(facts: Facts) -> Iterator[Advice]:
     wanted = {4: "cv2_4", 5: "cv2_5"}.get(version_numbers(facts.cv2)[0] if facts.cv2 else 0)
     if facts.arithmetic and wanted and facts.arithmetic != wanted:
         differs = f"orbbec's default is {facts.arithmetic}, which differs by up to 7 levels"
-        yield Advice(f"cv2 is {facts.cv2}, but {differs}.", f'orbbec.set_default_arithmetic("{wanted}")')
+        yield Advice(
+            f"cv2 is {facts.cv2}, but {differs}.", f'import orbbec; orbbec.set_default_arithmetic("{wanted}")'
+        )
 
 
 CHECKS = (
@@ -170,15 +178,16 @@ CHECKS = (
     variable_advice,
     cuda_advice,
     gpu_advice,
-    opencv_advice,
     jpeg_advice,
     cv2_advice,
+    opencv_advice,
 )
 
 
 def build(facts: Facts, variables: str = "", before: str = "") -> str:
-    """The command that builds the source tree again."""
-    return f"cd {facts.source or 'SOURCE_OF_ORBBEC'} && {before}{variables}pip install -e ."
+    """The command that builds the source tree again, and installs it the way it is installed."""
+    folder = facts.source or facts.installed_from or "SOURCE_OF_ORBBEC"
+    return f"cd {shlex.quote(folder)} && {before}{variables}pip install {'-e ' if facts.source else ''}."
 
 
 def version_numbers(version: str) -> tuple[int, int]:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import ctypes
 import importlib
 import importlib.metadata
+import json
 import os
 import platform
 import re
@@ -14,6 +15,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
+from urllib.parse import unquote, urlsplit
 
 PACKAGE = Path(__file__).parents[2]
 # The oldest version of each package that orbbec imports, as in pyproject.toml.
@@ -79,6 +81,7 @@ class Facts:
     torch_cuda: str  # the CUDA that torch was built for
     arithmetic: str
     source: str  # the source tree that orbbec is imported from
+    installed_from: str  # the source tree that pip built the package from
     newer_sources: int  # C++ and CUDA files of the source tree that are newer than the binary
     binary: str  # its path
     library_variable: str  # value of ORBBEC_LIBRARY
@@ -92,6 +95,7 @@ class Facts:
     nasm: str  # its path
     nvimgcodec: str  # version of nvImageCodec
     gpus: tuple[Gpu, ...]
+    nvidia_device: bool  # whether the PCI bus has a device of NVIDIA, with or without a driver
     driver: str  # such as "580.65.06"
     driver_cuda: str  # the newest CUDA that the driver supports
     nvcc: str
@@ -123,6 +127,7 @@ def collect() -> Facts:
         torch_cuda=(torch.version.cuda or "") if torch else "",
         arithmetic=orbbec.default_arithmetic() if orbbec else "",
         source=source_tree(),
+        installed_from=installed_from(),
         newer_sources=0 if variable else newer_sources(PACKAGE, PACKAGE / "_C.abi3.so"),
         binary=variable or str(PACKAGE / "_C.abi3.so"),
         library_variable=variable,
@@ -136,6 +141,7 @@ def collect() -> Facts:
         nasm=shutil.which("nasm") or "",
         nvimgcodec=first_version(f"nvidia-nvimgcodec-cu{major}" for major in (13, 12)),
         gpus=gpus(torch, orbbec),
+        nvidia_device=has_nvidia_device(Path("/sys/bus/pci/devices")),
         driver="".join(nvidia_smi("driver_version")[:1]),
         driver_cuda=answer_of(torch, "cuda_driver_version"),
         nvcc=nvcc(),
@@ -185,6 +191,16 @@ def first_version(names: Iterable[str]) -> str:
 def source_tree() -> str:
     """The folder of setup.py; empty for an installed wheel."""
     return str(PACKAGE.parent) if (PACKAGE.parent / "setup.py").exists() else ""
+
+
+def installed_from() -> str:
+    """The folder that `pip install FOLDER` was called with; empty if it is gone, or was not the source."""
+    try:
+        recorded = importlib.metadata.distribution("orbbec").read_text("direct_url.json")
+        folder = Path(unquote(urlsplit(json.loads(recorded or "{}").get("url", "")).path))
+    except (importlib.metadata.PackageNotFoundError, ValueError):
+        return ""
+    return str(folder) if (folder / "setup.py").exists() and folder.is_absolute() else ""
 
 
 def newer_sources(package: Path, binary: Path) -> int:
@@ -240,6 +256,11 @@ def gpus(torch: Any, orbbec: Any) -> tuple[Gpu, ...]:
         return tuple(torch_gpu(torch, orbbec, index) for index in range(torch.cuda.device_count()))
     rows = [row.split(", ") for row in nvidia_smi("name,compute_cap,memory.total")]
     return tuple(Gpu(name, capability, gib(float(mib) * 2**20), False, "") for name, capability, mib in rows)
+
+
+def has_nvidia_device(devices: Path) -> bool:
+    """Whether one of the devices, a folder each, has NVIDIA's number."""
+    return any(vendor.read_text().strip() == "0x10de" for vendor in devices.glob("*/vendor"))
 
 
 def torch_gpu(torch: Any, orbbec: Any, index: int) -> Gpu:

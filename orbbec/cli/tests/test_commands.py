@@ -25,13 +25,13 @@ def folder(tmp_path):
 def test_a_folder_is_packed_and_read(folder, tmp_path):
     result = run("pack", folder, tmp_path / "out")
     assert result.exit_code == 0, result.output
-    assert f"3 samples in 1 archives in {tmp_path}/out\n" in result.stdout
+    assert f"3 samples in 1 archive in {tmp_path}/out\n" in result.stdout
     shards = Shards(tmp_path / "out")
     assert shards.classes == ["cat", "dog"]
     assert [shards[n].data[3:] for n in range(3)] == [b"cat/1.jpg", b"cat/2.jpg", b"dog/1.jpg"]
     assert [shards[n].targets for n in range(3)] == [{"label": 0}, {"label": 0}, {"label": 1}]
     again = run("pack", folder, tmp_path / "out")
-    assert "3 samples in 1 archives" in again.stdout
+    assert "3 samples in 1 archive" in again.stdout
     assert "3 of them before" in again.stdout
 
 
