@@ -7,7 +7,6 @@ from types import ModuleType, SimpleNamespace
 import numpy as np
 import pytest
 import torch
-from PIL import Image
 
 from orbbec.batch import ImageBatch, collate
 
@@ -73,7 +72,11 @@ def test_nested_arrays_become_image_batches():
     assert batch["target"]["gray"].sizes.tolist() == [[6, 7], [6, 7]]
 
 
-@pytest.mark.parametrize("as_mask", [np.asarray, torch.from_numpy, Image.fromarray])
+def as_pil(mask):
+    return pytest.importorskip("PIL.Image").fromarray(mask)
+
+
+@pytest.mark.parametrize("as_mask", [np.asarray, torch.from_numpy, as_pil])
 def test_masks_of_one_size_become_a_tensor_and_others_a_list(as_mask):
     """uint8 `[H, W]` was once taken for an image of one channel."""
 
