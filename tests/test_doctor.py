@@ -116,6 +116,11 @@ BUILD = "cd /src/orbbec && pip install -e ."
         ({"gpus": (), "nvidia_device": False}, "There is no NVIDIA GPU: everything runs on the CPU", ""),
         ({"gpus": ()}, "There is an NVIDIA GPU without a driver", "sudo apt install nvidia-driver-580"),
         (
+            {"gpus": (), "binary_cuda": "", "torch_cuda": "12.8"},
+            "There is an NVIDIA GPU without a driver",
+            "sudo apt install nvidia-driver-525",
+        ),
+        (
             {"torch": "2.13.0+cpu", "torch_cuda": ""},
             "torch 2.13.0+cpu has no CUDA, so it cannot use the NVIDIA H200",
             "pip install --force-reinstall torch",

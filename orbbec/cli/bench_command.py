@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 import re
 from pathlib import Path
 from typing import Annotated
@@ -21,13 +20,13 @@ def bench_data_command(
     ] = 5,
 ) -> None:
     """Time your JPEGs from disk to batches: the Loader, threads with cv2, and torchvision's DataLoader."""
-    from orbbec.cli.bench_data import jpegs_below, measure, table
+    from orbbec.cli.bench_data import first_cores, jpegs_below, measure, table
 
     if re.fullmatch(r"[1-9]\d*(,[1-9]\d*)*", threads) is None:
         raise ValueError(f"bench-data: expected --threads as numbers from 1, such as 1,2, but got {threads}")
     paths = jpegs_below(folder)
     for count in map(int, threads.split(",")):
-        cores = min(count, len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else count)
+        cores = len(first_cores(count))
         used = f"{count} thread{'s' * (count > 1)} on {cores} core{'s' * (cores > 1)}"
         print(f"\n{len(paths)} JPEGs to [64, 3, 224, 224] float32, {used}")
         print(table(measure(paths, count, images, rounds)), flush=True)

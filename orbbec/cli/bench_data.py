@@ -147,6 +147,12 @@ def _is_there(name: str) -> bool:
     return True
 
 
+def first_cores(count: int) -> list[int]:
+    """The first `count` cores that this process may use, or all of them if there are fewer."""
+    known = hasattr(os, "sched_getaffinity")
+    return sorted(os.sched_getaffinity(0) if known else range(os.cpu_count() or 1))[:count]
+
+
 @contextmanager
 def on_cores(count: int) -> Iterator[None]:
     """Run on the first `count` cores that this process may use."""
@@ -154,7 +160,7 @@ def on_cores(count: int) -> Iterator[None]:
         yield
         return
     before = os.sched_getaffinity(0)
-    os.sched_setaffinity(0, set(sorted(before)[:count]))
+    os.sched_setaffinity(0, first_cores(count))
     try:
         yield
     finally:

@@ -1,4 +1,4 @@
-"""Errors of the command line: one line that says what is wrong and how to mend it."""
+"""Errors of the command line: one line that says what is wrong and how to fix it."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ import typer
 from orbbec.data.sample import BadSample, SourceError
 
 PROGRAM = "python -m orbbec"
-# What a user can mend. Anything else is a fault of orbbec, and shows its traceback.
+# What a user can fix. Anything else is a fault of orbbec, and shows its traceback.
 OF_USERS = (BadSample, SourceError, ImportError, OSError, RuntimeError, TypeError, ValueError)
 
 

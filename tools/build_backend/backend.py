@@ -26,7 +26,7 @@ for folder in (
 
 
 def missing() -> str:
-    """What the build needs and does not find, with the command that mends it; empty if nothing."""
+    """What the build needs and does not find, with the command that fixes it; empty if nothing."""
     install = f"run `{sys.executable} -m pip install 'torch>=2.10'`, then build again"
     torch = importlib.util.find_spec("torch")
     if torch is None or torch.origin is None:

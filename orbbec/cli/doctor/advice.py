@@ -1,4 +1,4 @@
-"""What is wrong with an installation, and the line that mends it."""
+"""What is wrong with an installation, and the line that fixes it."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ JPEG_LIBRARY = f"{VENDOR} libjpeg_turbo && "
 
 @dataclass(frozen=True)
 class Advice:
-    """A problem in a sentence, and the line that mends it: a command or Python; empty if there is none."""
+    """A problem in a sentence, and the line that fixes it: a command or Python; empty if there is none."""
 
     problem: str
     line: str = ""
@@ -72,7 +72,7 @@ def cuda_advice(facts: Facts) -> Iterator[Advice]:
         yield Advice(
             "There is an NVIDIA GPU without a driver, so everything runs on the CPU: install the driver, or "
             "start the container with `--gpus all`.",
-            "sudo apt install nvidia-driver-580",
+            install_driver(facts),
         )
     elif not facts.gpus:
         yield Advice("There is no NVIDIA GPU: everything runs on the CPU, with the same results.")
@@ -99,8 +99,15 @@ def driver_is_too_old(facts: Facts) -> bool:
 
 
 def oldest_driver(facts: Facts) -> int:
-    """The oldest driver for the binary's CUDA (CUDA compatibility guide, minor version compatibility)."""
-    return 580 if version_numbers(facts.binary_cuda)[0] >= 13 else 525
+    """The oldest driver for the CUDA of the binary, or of torch if the binary has none.
+
+    Source: CUDA compatibility guide, minor version compatibility.
+    """
+    return 580 if version_numbers(facts.binary_cuda or facts.torch_cuda)[0] >= 13 else 525
+
+
+def install_driver(facts: Facts) -> str:
+    return f"sudo apt install nvidia-driver-{oldest_driver(facts)}"
 
 
 def driver_advice(facts: Facts) -> Advice:
@@ -108,11 +115,11 @@ def driver_advice(facts: Facts) -> Advice:
     if version_numbers(facts.driver_cuda)[0] == 12:
         older = build(facts, "CUDA_HOME=/usr/local/cuda-12.8 ORBBEC_CUDA=1 ")
         rebuild = f", or build with CUDA 12.8: `{older}`"
-    oldest = oldest_driver(facts)
     return Advice(
         f"The driver ({facts.driver or 'of unknown version'}) supports CUDA up to {facts.driver_cuda}, but "
-        f"the binary has the runtime of CUDA {facts.binary_cuda}: install driver {oldest} or newer{rebuild}.",
-        f"sudo apt install nvidia-driver-{oldest}",
+        f"the binary has the runtime of CUDA {facts.binary_cuda}: install driver {oldest_driver(facts)} or "
+        f"newer{rebuild}.",
+        install_driver(facts),
     )
 
 

@@ -16,7 +16,7 @@ from .report import report
 def doctor_command(
     as_json: Annotated[bool, typer.Option("--json", help="Print JSON.")] = False,
 ) -> None:
-    """Check the installation: versions, GPUs, decoders, and a line that mends each problem."""
+    """Check the installation: versions, GPUs, decoders, and a line that fixes each problem."""
     facts = collect()
     advice = advise(facts)
     content = {**asdict(facts), "advice": [asdict(one) for one in advice]}

@@ -7,7 +7,7 @@ from .facts import Facts
 
 
 def report(facts: Facts, advice: list[Advice]) -> str:
-    """One line per fact, then each problem and, on a line of its own, what mends it."""
+    """One line per fact, then each problem and, on a line of its own, what fixes it."""
     rows = [
         ("orbbec", facts.orbbec or f"not importable: {facts.binary_failure}"),
         ("binary", facts.binary),

@@ -106,8 +106,8 @@ class Operator(Step):
     def _check(self, fusion: Fusion, name: str) -> None:
         channels, known = fusion.state.channels, self.spec.channels
         if self.spec.dtypes == ("uint8",) and fusion.dtype != "uint8":
-            mend = "give images of 8 bits" if fusion.dtype == "uint16" else "put it before ToDtype"
-            raise ValueError(f"{name}: expected images of uint8, but got {fusion.dtype}; {mend}")
+            fix = "give images of 8 bits" if fusion.dtype == "uint16" else "put it before ToDtype"
+            raise ValueError(f"{name}: expected images of uint8, but got {fusion.dtype}; {fix}")
         if "uint16" not in self.spec.dtypes:
             fusion.check_no_uint16(name)
         if fusion.dtype not in self.spec.dtypes:
