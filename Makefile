@@ -28,7 +28,7 @@ py_peers := .venv-peers/bin/python
 
 # Prints the name of a recipe and the time it took.
 phase = @trap 'echo "== $(1): $$SECONDS s"' EXIT; echo "== $(1)";
-# Warnings and register spills fail the build, as in `cuda`.
+# In `test`, warnings and register spills fail the build, as in `cuda`.
 strict = -Werror all-warnings -Xptxas -warn-spills,-Werror
 # Tests that use no device, and the tests within those folders that do.
 host_only = --ignore=orbbec/opencv --ignore=orbbec/data --ignore=orbbec/cli/preview --ignore=orbbec/cli/tests/test_bench_data.py --ignore=orbbec/cli/tests/test_commands.py --ignore=orbbec/cli/tests/test_errors.py --ignore=tests/project --ignore=tests/attack --ignore=tests/test_scripts.py
@@ -39,7 +39,7 @@ with_library = $(call phase,test-$(1)) .venv-$(1)/bin/python -m pytest -q $(2) \
 clang_format = $(py) -c 'import clang_format; clang_format.clang_format()'
 cpp_files = find orbbec tests tools -name '*.h' -o -name '*.cpp' -o -name '*.cu'
 
-.PHONY: help venv build demo test test-full quick checked opencv lint format cuda machine-code emulated emulated-data lazy kernels ptx races gpu-dry-run pytest test-peers test-torchvision test-albumentations test-ray bench peers gpu parity corpus attack docs mutate wheels clean
+.PHONY: help venv build demo test test-full quick opencv lint format cuda machine-code emulated emulated-data lazy kernels ptx races gpu-dry-run pytest test-peers test-torchvision test-albumentations test-ray bench peers gpu parity corpus attack docs mutate wheels clean
 
 help: ## List the targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "make %-16s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -47,26 +47,16 @@ help: ## List the targets
 demo: .venv/demo build ## Train on photographs and compare with cv2 (needs no OpenCV source)
 	$(call phase,demo) $(py) scripts/train_demo.py
 
-# In parallel: the emulated device takes as long as everything else.
-test: .venv/tests ## Build and check everything: what CI runs
-	@$(MAKE) -j2 emulated checked
-	@$(MAKE) -j2 emulated-data lazy
-	@$(MAKE) kernels
+# Two at a time, since most of them use one core, the long ones first. Waiting threads leave their core to others.
+test: export OMP_WAIT_POLICY = passive
+test: ## Build and check everything: what CI runs
+	@$(MAKE) -j2 checked=1 emulated pytest ptx races machine-code gpu-dry-run lint test-peers emulated-data lazy
 
-test-full: .venv/tests ## Build and check everything, with every case of every grid of parameters
+test-full: ## Build and check everything, with every case of every grid of parameters
 	@$(MAKE) test sampled=
 
 quick: .venv/tests build ## Test one family after a change: make quick FAMILY=nms
 	$(call phase,quick) $(py) -m pytest -q $(sampled) orbbec/$(or $(FAMILY),$(error name a family, as in make quick FAMILY=nms))
-
-checked: .venv/tests
-	@$(MAKE) opencv
-	@$(MAKE) lint
-	@NVCC_APPEND_FLAGS="$${NVCC_APPEND_FLAGS:-} $(strict)" $(MAKE) build
-	@$(MAKE) machine-code
-	@$(MAKE) gpu-dry-run
-	@$(MAKE) pytest
-	@$(MAKE) -j2 test-peers
 
 venv: .venv/ready ## Create .venv with torch and the build requirements
 
@@ -79,8 +69,8 @@ venv: .venv/ready ## Create .venv with torch and the build requirements
 .venv/tests: .venv/demo requirements/tests.txt requirements/docs.txt
 	$(call phase,install requirements/tests.txt) $(py) -m pip install --quiet -r requirements/tests.txt; touch $@
 
-build: .venv/ready ## Build what is out of date, in place
-	$(call phase,build) tools/build_in_place.sh
+build: .venv/ready $(if $(checked),opencv) ## Build what is out of date, in place
+	$(call phase,build) NVCC_APPEND_FLAGS="$${NVCC_APPEND_FLAGS:-} $(if $(checked),$(strict))" tools/build_in_place.sh
 
 opencv: .venv/ready ## Fetch and build the OpenCV that orbbec.opencv links, once per machine
 	$(call phase,opencv) $(py) 3rdparty/vendor.py
@@ -100,7 +90,7 @@ format: .venv/tests ## Format Python and C++
 cuda: .venv/tests ## Compile every kernel for every architecture; warnings, spills and worse machine code fail
 	$(call phase,cuda) $(py) tools/check_cuda.py $(addprefix --arch ,$(CUDA_ARCHS))
 
-machine-code: .venv/tests
+machine-code: .venv/tests build
 	$(call phase,machine-code) $(py) tools/check_cuda.py --built
 
 emulated: .venv/tests ## Test the CUDA kernels on the emulated device, under AddressSanitizer and UBSan
@@ -126,13 +116,13 @@ ptx: .venv/tests build
 	$(py) tests/gpu/ptx/mutations.py; \
 	$(py) tests/emulation/run.py --flavour ptx -q $(sampled) $(if $(sampled),--share 4) $(host_only)
 
-races: .venv/tests build ptx
+races: .venv/tests build
 	$(call phase,races $(order)) $(py) tests/emulation/run.py --flavour races -q $(order) tests/test_sample_kernels.py
 
-gpu-dry-run: .venv/tests
+gpu-dry-run: .venv/tests build
 	$(call phase,gpu-dry-run) PYTHON=$(py) tools/gpu_check.sh --dry-run
 
-pytest: .venv/tests ## Run the tests on the CPU, and on CUDA where there is a GPU
+pytest: .venv/tests build ## Run the tests on the CPU, and on CUDA where there is a GPU
 	$(call phase,pytest) $(py) -m pytest -q -n 2 --dist worksteal $(sampled)
 
 test-peers: test-torchvision test-albumentations test-ray ## Run the tests that need another library, each in its own venv

@@ -99,18 +99,26 @@ def outside_of_share(items: list[pytest.Item], share: int, day: str) -> list[pyt
 
 
 def outside_of_samples(items: list[pytest.Item], day: str) -> list[pytest.Item]:
-    """Cases of parametrized tests in which nothing is new: each value of each parameter has been seen."""
-    cases = [item for item in items if hasattr(item, "callspec")]
-    random.Random(day).shuffle(cases)
+    """Cases of parametrized tests in which nothing is new: each value of each parameter has been seen.
+
+    Those with many new values come first, so that fewer cases have them all.
+    """
+    cases = {item: _values_of(item) for item in items if hasattr(item, "callspec")}
+    shuffled = random.Random(day).sample(list(cases), len(cases))
     seen: set[tuple[str, str, int]] = set()
-    left_out = []
-    for item in cases:
-        test = item.nodeid.partition("[")[0]
-        values = {(test, name, id(value)) for name, value in item.callspec.params.items()}
-        if values <= seen:
-            left_out.append(item)
-        seen |= values
-    return left_out
+    for least in range(max(map(len, cases.values()), default=0), 0, -1):
+        for item in shuffled:
+            if len(cases[item] - seen) >= least:
+                seen |= cases.pop(item)
+        shuffled = [item for item in shuffled if item in cases]
+    return list(cases)
+
+
+def _values_of(item: pytest.Item) -> set[tuple[str, str, int]]:
+    test = item.nodeid.partition("[")[0]
+    if item.get_closest_marker("one_a_day"):
+        return {(test, "", 0)}
+    return {(test, name, id(value)) for name, value in item.callspec.params.items()}
 
 
 def _names_a_device(item: pytest.Item) -> bool:

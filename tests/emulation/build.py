@@ -12,6 +12,7 @@
 
 from __future__ import annotations
 
+import fcntl
 import os
 import re
 import shutil
@@ -134,7 +135,6 @@ def run_ninja(folder: Path, lines: Iterable[str]) -> None:
         RuntimeError: a command failed; the message is its output.
     """
     folder.mkdir(parents=True, exist_ok=True)
-    (folder / "build.ninja").write_text("\n".join(lines) + "\n")
     path = os.pathsep.join([str(Path(sys.executable).parent), os.environ.get("PATH", "")])
     ninja = shutil.which("ninja", path=path)
     if ninja is None:
@@ -143,7 +143,10 @@ def run_ninja(folder: Path, lines: Iterable[str]) -> None:
     environment = {name: value for name, value in os.environ.items() if name != "LD_PRELOAD"}
     jobs = os.environ.get("MAX_JOBS")
     command = [ninja, "-C", str(folder), *(["-j", jobs] if jobs else [])]
-    done = subprocess.run(command, env=environment, capture_output=True, text=True, check=False)
+    with open(folder / "lock", "w") as lock:  # flavours share folders and may be built at the same time
+        fcntl.flock(lock, fcntl.LOCK_EX)
+        (folder / "build.ninja").write_text("\n".join(lines) + "\n")
+        done = subprocess.run(command, env=environment, capture_output=True, text=True, check=False)
     if done.returncode != 0:
         raise RuntimeError(done.stdout + done.stderr)
 

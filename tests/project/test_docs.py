@@ -97,6 +97,7 @@ def test_every_example_of_a_page_is_run(page):
     assert languages <= {"python", "pycon"}
 
 
+@pytest.mark.one_a_day
 @pytest.mark.parametrize(
     "page", [page for page in PAGES if ">>> from orbbec.data" in page.read_text()], ids=lambda page: page.name
 )

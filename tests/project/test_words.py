@@ -160,20 +160,25 @@ def cpp_names(text: str) -> Iterator[tuple[int, str]]:
         yield text.count("\n", 0, match.start()) + 1, match.group()
 
 
+@cache
+def replacements(found: str, is_python: bool) -> tuple[list[str], list[str]]:
+    """What to write instead of the banned parts of a name, and instead of the whole name."""
+    words = BANNED_NAMES if is_python else BANNED_NAMES | BANNED_NAMES_IN_CPP
+    parts = [part.lower() for part in NAME_PART.findall(found)]
+    of_parts = [new for word, new in words.items() if any(re.fullmatch(word, part) for part in parts)]
+    return of_parts, [new for word, new in BANNED_WHOLE.items() if re.fullmatch(word, found)]
+
+
 def banned_names(path: Path, text: str) -> Iterator[str]:
     """The positions of names with a banned word, with replacements; line 0 is the name of the file."""
     name, is_python = path.as_posix(), path.suffix == ".py"
-    words = BANNED_NAMES if is_python else BANNED_NAMES | BANNED_NAMES_IN_CPP
     allowed = [word for pattern, word, _ in ALLOWED_NAMES if fnmatch(name, pattern)]
     for line, found in [(0, path.stem), *(python_names if is_python else cpp_names)(text)]:
-        parts = [part.lower() for part in NAME_PART.findall(found)]
-        for word, instead in words.items():
-            is_allowed = any(fnmatch(found.lower(), pattern) for pattern in allowed)
-            if not is_allowed and any(re.fullmatch(word, part) for part in parts):
-                yield f"{name}:{line}: {found!r}; write {instead}"
-        for word, instead in BANNED_WHOLE.items():
-            if re.fullmatch(word, found):
-                yield f"{name}:{line}: {found!r}; write {instead}"
+        of_parts, of_whole = replacements(found, is_python)
+        if of_parts and any(fnmatch(found.lower(), pattern) for pattern in allowed):
+            of_parts = []
+        for instead in of_parts + of_whole:
+            yield f"{name}:{line}: {found!r}; write {instead}"
 
 
 @pytest.mark.parametrize("folder", sorted(by_folder()))
