@@ -50,20 +50,27 @@ class OutputRow {
     is_side_by_side_ = is_aligned && o.stride_c == 1 && o.stride_x == channels_ && channels_ > 1;
   }
 
-  __device__ void move(int rows) { first_ += rows * row_bytes_; }
-
-  __device__ void store(DType dtype, const float (&values)[kMaxFills], uint32_t* staged) const {
+  // The pixels of up to `rows` rows, kTileHeight apart; moves to the row after them.
+  template <int kRows>
+  __device__ void store(DType dtype, int rows, const float (&values)[kRows][kMaxFills],
+                        uint32_t* staged) {
     with_output_type(dtype, [&](auto typed) {
       using Out = decltype(typed);
-      if (is_side_by_side_) {
-        store_side_by_side(reinterpret_cast<Out*>(first_), count_, channels_, values, staged);
-      } else if (static_cast<int>(threadIdx.x) < count_) {
-        store_apart<Out>(first_ + own_bytes_, values);
+#pragma unroll
+      for (int p = 0; p < kRows; ++p, move(kTileHeight)) {
+        if (p > 0 && p * kTileHeight >= rows) continue;
+        if (is_side_by_side_) {
+          store_side_by_side(reinterpret_cast<Out*>(first_), count_, channels_, values[p], staged);
+        } else if (static_cast<int>(threadIdx.x) < count_) {
+          store_apart<Out>(first_ + own_bytes_, values[p]);
+        }
       }
     });
   }
 
  private:
+  __device__ void move(int rows) { first_ += rows * row_bytes_; }
+
   template <class Out>
   __device__ void store_apart(char* at, const float (&values)[kMaxFills]) const {
 #pragma unroll

@@ -19,6 +19,10 @@ constexpr int kHeldSteps = 8;   // steps of a color program in shared memory; ot
 template <class Op>
 constexpr int kPixels = 1;
 
+// Of pixels that are only read and normalized; 1: without a kernel of their own.
+template <class Op>
+constexpr int kPlainPixels = ReadInside<typename Op::Reader>::kPlainPixels;
+
 template <class Op>
 constexpr int kBlocks = ReadInside<typename Op::Reader>::kBlocks;
 
@@ -233,6 +237,13 @@ class AugmentThread {
     if (end - begin == 2) mix_with(own, first, values);
   }
 
+  // Pixels of this column, only read and normalized, in rows from `first` on, kTileHeight apart.
+  template <int kRows>
+  __device__ void plain(int first, float (&values)[kRows][kMaxFills]) const {
+    read(first, values);
+    finish(values);
+  }
+
   // The sum of the gray values of these pixels after `end` steps.
   __device__ int gray_units(int first, int end) const {
     float values[kCount][kMaxFills];
@@ -288,17 +299,18 @@ class AugmentThread {
     return tap_of(reader(), view(), 0, y, x_);
   }
 
-  __device__ void read(int first, float (&values)[kCount][kMaxFills]) const {
-    Tap taps[kCount];
+  template <int kRows>
+  __device__ void read(int first, float (&values)[kRows][kMaxFills]) const {
+    Tap taps[kRows];
     bool inside = true;
-    for (int p = 0; p < kCount; ++p) {
+    for (int p = 0; p < kRows; ++p) {
       taps[p] = tap(row_of(first, p));
       inside = inside && inside_.inside.contain(taps[p]);
     }
     if (__all_sync(kAllLanes, inside)) return inside_.read(op_.reader, taps, values);
     const View& view = held_.views[recomputed(part_)];
     bool at_border = Inside::has_border_pixels(op_.reader, view);
-    for (int p = 0; p < kCount; ++p) at_border = at_border && taps[p].valid;
+    for (int p = 0; p < kRows; ++p) at_border = at_border && taps[p].valid;
     at_border = __all_sync(kAllLanes, at_border);
     for_each_rolled(values, [&](int p, float (&pixel)[kMaxFills]) {
       const Tap at = element(taps, p);
@@ -308,10 +320,10 @@ class AugmentThread {
   }
 
   // body(p, pixel) for each pixel, in one copy of the code.
-  template <int kChannels, class Body>
-  __device__ static void for_each_rolled(float (&values)[kCount][kChannels], const Body& body) {
+  template <int kRows, int kChannels, class Body>
+  __device__ static void for_each_rolled(float (&values)[kRows][kChannels], const Body& body) {
     ORBBEC_ROLLED
-    for (int p = 0; p < kCount; ++p) {
+    for (int p = 0; p < kRows; ++p) {
       float pixel[kChannels];
       get(values, p, pixel);
       body(p, pixel);
@@ -320,17 +332,17 @@ class AugmentThread {
   }
 
   // Pixel p of several, for a number that the compiler does not know.
-  template <int kChannels>
-  __device__ static void get(const float (&values)[kCount][kChannels], int p,
+  template <int kRows, int kChannels>
+  __device__ static void get(const float (&values)[kRows][kChannels], int p,
                              float (&pixel)[kChannels]) {
-    for (int i = 0; i < kCount; ++i) {
+    for (int i = 0; i < kRows; ++i) {
       for (int c = 0; c < kChannels; ++c) pixel[c] = i == 0 || i == p ? values[i][c] : pixel[c];
     }
   }
-  template <int kChannels>
+  template <int kRows, int kChannels>
   __device__ static void put(const float (&pixel)[kChannels], int p,
-                             float (&values)[kCount][kChannels]) {
-    for (int i = 0; i < kCount; ++i) {
+                             float (&values)[kRows][kChannels]) {
+    for (int i = 0; i < kRows; ++i) {
       for (int c = 0; c < kChannels; ++c) values[i][c] = i == p ? pixel[c] : values[i][c];
     }
   }
@@ -388,23 +400,27 @@ class AugmentThread {
     finish(values);
   }
 
-  __device__ void finish(float (&values)[kCount][kMaxFills]) const {
+  template <int kRows>
+  __device__ void finish(float (&values)[kRows][kMaxFills]) const {
     if (multiplies_) {
       for_each_value(values, [&](int c, float value) {
         const Finish last = op_.finish(c);
         return ConstantDivisor{last.std, quotients_.reciprocal[c]}.quotient(last.difference(value));
       });
+    } else if (kRows > 1 && !op_.arguments.normalizes) {
+      for_each_value(values, [&](int c, float value) { return op_.finish(c).scaled(value); });
     } else {
       for_each_value(values, [&](int c, float value) { return op_.finish(c)(value); });
     }
   }
 
-  // Channels that an image lacks are computed, too: cheaper than a test.
-  template <class Body>
-  __device__ static void for_each_value(float (&values)[kCount][kMaxFills], const Body& body) {
+  // Channels that an image lacks are computed, too, where that is cheaper than a test.
+  template <int kRows, class Body>
+  __device__ void for_each_value(float (&values)[kRows][kMaxFills], const Body& body) const {
 #pragma unroll
     for (int c = 0; c < kMaxFills; ++c) {
-      for (int p = 0; p < kCount; ++p) values[p][c] = body(c, values[p][c]);
+      if (kRows > 1 && c > 2 && c >= op_.channels()) break;
+      for (int p = 0; p < kRows; ++p) values[p][c] = body(c, values[p][c]);
     }
   }
 

@@ -30,6 +30,7 @@ struct NormalizeChannel {
 
 template <class V>
 struct Normalize {
+  static constexpr bool kSameForChannels = false;
   V scale, mean[kMaxNormalized], std[kMaxNormalized];
   int numbers;
 

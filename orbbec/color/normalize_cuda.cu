@@ -7,6 +7,7 @@ namespace {
 
 // Normalizes bytes without divisions, where that gives the same bits.
 struct NormalizeBytes {
+  static constexpr bool kSameForChannels = false;
   Normalize<float> rule;
   float reciprocal[kMaxNormalized];
   bool are_exact;

@@ -86,6 +86,7 @@ struct PixelPointwise {
 
   // For executors/pointwise_cuda.h.
   static constexpr int kSources = 1;
+  static constexpr bool kSameForChannels = false;
   using Work = decltype(std::declval<Rule>().of(0));
   struct OfImage {
     Work work;
@@ -129,6 +130,7 @@ struct ChannelPointwise {
 
   // For executors/pointwise_cuda.h: up to 3 channels.
   static constexpr int kSources = 1, kIn = 0, kOut = 0;
+  static constexpr bool kSameForChannels = Rule::kSameForChannels;
   using Work = decltype(std::declval<Rule>().of(0, 0));
   struct OfImage {
     Work works[3];

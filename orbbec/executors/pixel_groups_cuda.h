@@ -46,6 +46,27 @@ struct GroupedPixels {
   }
 };
 
+// Words `lane`, lane + 32, ... of a run of `count`, without a test for each where all exist. `from`
+// is the first of this lane.
+template <int kWords>
+__device__ void load_words(const uint32_t* from, int lane, int count, uint32_t (&words)[kWords]) {
+  if (count >= kWords * kWarp) {
+    for (int i = 0; i < kWords; ++i) words[i] = from[i * kWarp];
+  } else {
+    for (int i = 0; i < kWords; ++i) words[i] = lane + i * kWarp < count ? from[i * kWarp] : 0;
+  }
+}
+template <int kWords>
+__device__ void store_words(const uint32_t* words, int lane, int count, uint32_t* to) {
+  if (count >= kWords * kWarp) {
+    for (int i = 0; i < kWords; ++i) to[i * kWarp] = words[i * kWarp];
+  } else {
+    for (int i = 0; i < kWords; ++i) {
+      if (lane + i * kWarp < count) to[i * kWarp] = words[i * kWarp];
+    }
+  }
+}
+
 // Loads group `first` + lane of `groups`; the groups of a warp follow each other. All threads of
 // the warp take part; those without a group get zeros.
 template <int kChannels>
@@ -55,11 +76,7 @@ __device__ void load_group(const GroupedPixels<const uint8_t>& from, int first, 
   uint32_t words[kChannels];
   if (kChannels == 3 && from.packing == Packing::kPixels) {
     const auto* const data = reinterpret_cast<const uint32_t*>(from.data) + int64_t{3} * first;
-    const int count = 3 * (groups - first);
-    for (int i = 0; i < 3; ++i) {
-      const int word = lane + i * kWarp;
-      words[i] = word < count ? data[word] : 0;
-    }
+    load_words(data + lane, lane, 3 * (groups - first), words);
     for (int i = 0; i < 3; ++i) staged[lane + i * kWarp] = words[i];
     __syncwarp();
     for (int i = 0; i < 3; ++i) words[i] = staged[3 * lane + i];
@@ -92,11 +109,7 @@ __device__ void store_group(const GroupedPixels<T>& to, int first, int groups, u
     }
     __syncwarp();
     auto* const data = reinterpret_cast<uint32_t*>(to.data) + int64_t{kWords} * first;
-    const int count = kWords * (groups - first);
-    for (int i = 0; i < kWords; ++i) {
-      const int word = lane + i * kWarp;
-      if (word < count) data[word] = staged[word];
-    }
+    store_words<kWords>(staged + lane, lane, kWords * (groups - first), data + lane);
     __syncwarp();
   } else if (first + lane < groups) {
     for (int c = 0; c < kChannels; ++c) {

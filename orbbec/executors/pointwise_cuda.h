@@ -3,13 +3,15 @@
 //
 // A functor `op` has `output`, kSources images of bytes `op.source_of(n, i)`, and channels kIn and
 // kOut; where these are 0, both are `op.output.channels`. `op.of_image(n)` returns what computes a
-// pixel of image n from bytes as integers, `work(in, out)`, once per thread. `op.is_ordinary(n)`
-// tells whether all sources have the size of the output and no pixel needs its position. Other
-// pixels: `op(n, y, x)`.
+// pixel of image n from bytes as integers, `work(in, out)`, once per thread; where
+// Op::kSameForChannels, it also computes a value of any channel. `op.is_ordinary(n)` tells whether
+// all sources have the size of the output and no pixel needs its position. Other pixels:
+// `op(n, y, x)`.
 #pragma once
 
 #include "pixel_groups_cuda.h"
 #include "ragged_cuda.h"
+#include "values_cuda.h"
 
 namespace orbbec {
 
@@ -80,11 +82,21 @@ __device__ int64_t run_all_groups(const Op& op, int64_t n, const HeldPointwise<O
 }
 
 // Divides 32 bits where they are enough: 64 take seven times as long.
-template <class Op>
-__device__ int64_t row_of(int64_t pixel, const HeldPointwise<Op>& held) {
+template <class Held>
+__device__ int64_t row_of(int64_t pixel, const Held& held) {
   const bool is_short = held.pixels <= 0xffffffff;
   return is_short ? static_cast<uint32_t>(pixel) / static_cast<uint32_t>(held.width)
                   : pixel / held.width;
+}
+
+// Every gridDim.x-th run of 256 pixels from `first` on, a pixel per thread.
+template <class Op, class Held>
+__device__ void run_pixels(const Op& op, int64_t n, const Held& held, int64_t first) {
+  for (int64_t p = first + int64_t{blockIdx.x} * kPointwiseThreads + threadIdx.x; p < held.pixels;
+       p += int64_t{gridDim.x} * kPointwiseThreads) {
+    const int64_t y = row_of(p, held);
+    op(n, static_cast<int>(y), static_cast<int>(p - y * held.width));
+  }
 }
 
 // A block owns every gridDim.x-th run of 1024 pixels of an image, a warp 128 neighboring ones, a
@@ -99,26 +111,46 @@ __global__ void __launch_bounds__(kPointwiseThreads, 4)
     if (threadIdx.x == 0) hold_pointwise(op, n, held);
     __syncthreads();
     const int64_t done = run_all_groups(op, n, held, staged[threadIdx.x / kWarp]);
-    for (int64_t p = done + static_cast<int64_t>(blockIdx.x) * kPointwiseThreads + threadIdx.x;
-         p < held.pixels; p += static_cast<int64_t>(gridDim.x) * kPointwiseThreads) {
-      const int64_t y = row_of(p, held);
-      op(n, static_cast<int>(y), static_cast<int>(p - y * held.width));
+    run_pixels(op, n, held, done);
+    __syncthreads();
+  }
+}
+
+// A block owns every gridDim.x-th run of 4096 values of an image, a thread 16 neighboring ones; or
+// runs of 1024 and 256 where the images are not aligned. Each byte is read once. No shared memory
+// but what it knows of the image.
+template <class Op>
+__global__ void __launch_bounds__(kPointwiseThreads, 4)
+    for_each_value_of_bytes_kernel(const Op op) {
+  static_assert(std::is_same_v<typename Op::Out, uint8_t>);
+  __shared__ HeldValues<Op> held;
+  for (int64_t n = blockIdx.y; n < op.output.count; n += gridDim.y) {
+    const auto work = op.of_image(n);
+    if (threadIdx.x == 0) hold_values(op, n, held);
+    __syncthreads();
+    if (held.alignment == 0) {
+      run_pixels(op, n, held, 0);
+    } else {
+      int64_t done = 0;
+      if (held.alignment == 16) done = run_values<16>(work, held, done);
+      if (held.alignment == 4) done = run_values<4>(work, held, done);
+      run_values<1>(work, held, done);
     }
     __syncthreads();
   }
 }
 
-// Blocks per image: a thread has 4 groups, so that what it learns of the image pays, or fewer where
-// there would be too few blocks. The sizes of a variable-size batch are on the device: enough
-// blocks for images of the average size, and for a few to fill it.
-inline unsigned runs_per_image(const AnyImages& images) {
+// Blocks per image: a thread has 4 groups of pixels, so that what it learns of the image pays, or
+// fewer where there would be too few blocks. The sizes of a variable-size batch are on the device:
+// enough blocks for images of the average size, and for a few to fill it.
+inline unsigned runs_per_image(const AnyImages& images, int64_t group = kGroup) {
   constexpr int64_t kLeast = 16, kMost = int64_t{1} << 30;
   const int64_t dense = int64_t{images.height} * images.width;
   const int64_t ragged = images.numel / larger(images.channels * images.count, int64_t{1});
   const int64_t pixels = images.layout == nullptr ? dense : ragged;
   int64_t runs = 0;
   for (int64_t groups = 4; groups > 0 && runs * images.count < kEnoughBlocks; --groups)
-    runs = (pixels - 1) / (kGroup * kPointwiseThreads * groups) + 1;
+    runs = (pixels - 1) / (group * kPointwiseThreads * groups) + 1;
   if (images.layout != nullptr) runs = larger(runs, kLeast);
   return static_cast<unsigned>(smaller(runs, kMost));
 }
@@ -127,10 +159,16 @@ inline unsigned runs_per_image(const AnyImages& images) {
 template <class Op>
 int for_each_pixel_of_bytes_cuda(const Op& op, void* stream) {
   static_assert(std::is_same_v<typename Op::In, uint8_t>);
-  const int64_t count = smaller(op.output.count, kMaxGridYZ);
-  return launch(for_each_pixel_of_bytes_kernel<Op>,
-                dim3(runs_per_image(op.output), static_cast<unsigned>(count)),
-                dim3(kPointwiseThreads), 0, stream, op);
+  const auto images = static_cast<unsigned>(smaller(op.output.count, kMaxGridYZ));
+  if constexpr (Op::kSameForChannels) {
+    const int64_t pixels = larger(16 / op.output.channels, int64_t{1});
+    return launch(for_each_value_of_bytes_kernel<Op>,
+                  dim3(runs_per_image(op.output, pixels), images), dim3(kPointwiseThreads), 0,
+                  stream, op);
+  } else {
+    return launch(for_each_pixel_of_bytes_kernel<Op>, dim3(runs_per_image(op.output), images),
+                  dim3(kPointwiseThreads), 0, stream, op);
+  }
 }
 
 // The same for any pointwise functor.

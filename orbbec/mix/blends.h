@@ -82,23 +82,23 @@ struct BlendPixels {
 
   // For executors/pointwise_cuda.h: the image itself and its pair, if weights are per image.
   static constexpr int kSources = 2, kIn = 0, kOut = 0;
+  static constexpr bool kSameForChannels = true;
   struct OfImage {
     Weights<Compute<T>> weights;
-    bool mixed;
     template <int kChannels>
     ORBBEC_HD void operator()(const int (&pixel)[2][kChannels], T (&result)[kChannels]) const {
-      for (int c = 0; c < kChannels; ++c) {
-        const T own = static_cast<T>(pixel[0][c]), other = static_cast<T>(pixel[1][c]);
-        result[c] = mixed ? weighted_sum<T>(own, weights.own, other, weights.other) : own;
-      }
+      for (int c = 0; c < kChannels; ++c)
+        result[c] = weighted_sum<T>(pixel[0][c], weights.own, pixel[1][c], weights.other);
     }
   };
   ORBBEC_HD Image<const T> source_of(int64_t n, int i) const {
     const int64_t pair_index = pair_indices.at(n);
     return source[i == 0 || pair_index == PairIndices::kNone ? n : pair_index];
   }
+  // An image without a pair is the sum of itself and nothing.
   ORBBEC_HD OfImage of_image(int64_t n) const {
-    return {rule.at(n, 0, 0), pair_indices.at(n) != PairIndices::kNone};
+    if (pair_indices.at(n) == PairIndices::kNone) return {{1, 0}};
+    return {rule.at(n, 0, 0)};
   }
   ORBBEC_HD bool is_ordinary(int64_t n) const {
     const Image<T> to = output[n];

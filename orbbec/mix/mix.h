@@ -27,9 +27,9 @@ struct SourcePixel {
 };
 
 // Integers by cv2.addWeighted's rule: products in float32, the first fused into the sum, rounded
-// half to even. Floats by torch's operations, each rounded to T.
-template <class T, class F = Compute<T>>
-ORBBEC_HD T weighted_sum(T own, F own_weight, T other, F other_weight) {
+// half to even. Floats by torch's operations, each rounded to T. V is T, or holds its values.
+template <class T, class V, class F = Compute<T>>
+ORBBEC_HD T weighted_sum(V own, F own_weight, V other, F other_weight) {
   if constexpr (std::is_same_v<T, uint8_t> || std::is_same_v<T, uint16_t>) {
     return store<T>(fused_multiply_add(load(own), own_weight, load(other) * other_weight));
   } else {

@@ -108,6 +108,7 @@ struct Gamma {
 // The per-image state of a call, made from its arguments.
 template <class Work, class F>
 struct ForImages {
+  static constexpr bool kSameForChannels = true;
   PerImage factor;
   double gain;
   const double* mean;

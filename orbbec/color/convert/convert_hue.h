@@ -25,16 +25,21 @@ struct RgbToHsv {
   // of the product of both divisors, yields each of their entries. Sums stay below 2^22, which
   // floats hold exactly.
   ORBBEC_HD void operator()(const int (&rgb)[3], int (&hsv)[3], InVector<true>) const {
-    const int16_t r = rgb[0], g = rgb[1], b = rgb[2];
-    const int16_t v = larger(r, larger(g, b)), range = v - smaller(r, smaller(g, b));
-    const int16_t of_red = g - b, of_green = b - r + 2 * range, of_blue = r - g + 4 * range;
-    const int16_t shifted = choose(v == r, of_red, choose(v == g, of_green, of_blue));
+#if defined(__CUDA_ARCH__)
+    using Int = int;
+#else
+    using Int = int16_t;  // twice as many in a vector
+#endif
+    const Int r = rgb[0], g = rgb[1], b = rgb[2];
+    const Int v = larger(r, larger(g, b)), range = v - smaller(r, smaller(g, b));
+    const Int of_red = g - b, of_green = b - r + 2 * range, of_blue = r - g + 4 * range;
+    const Int shifted = choose(v == r, of_red, choose(v == g, of_green, of_blue));
     constexpr float kTiny = 0x1p-30f;  // changes only 0, whose quotients are multiplied by 0
     const float by_value = v + kTiny, by_range = range + kTiny;
     const float inverse = reciprocal(by_value * by_range);
     const float per_value = rounded_quotient(inverse * by_range, 1044480.0f);
     const float per_range = rounded_quotient(inverse * by_value, 122880.0f);
-    const int16_t hue = rounded_4096ths(shifted, per_range);
+    const Int hue = rounded_4096ths(shifted, per_range);
     hsv[0] = hue < 0 ? hue + 180 : hue;
     hsv[1] = rounded_4096ths(range, per_value);
     hsv[2] = v;

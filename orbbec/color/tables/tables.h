@@ -29,6 +29,7 @@ struct ApplyLut {
 
   // For executors/pointwise_cuda.h.
   static constexpr int kSources = 1, kIn = 0, kOut = 0;
+  static constexpr bool kSameForChannels = false;
   struct OfImage {
     const uint8_t* luts;
     int64_t stride_c;

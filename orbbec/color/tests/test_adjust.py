@@ -91,6 +91,28 @@ def test_adjustments_take_every_layout(device, name):
     np.testing.assert_array_equal(array, expected.permute(0, 2, 3, 1).cpu().numpy())
 
 
+# CUDA loads 16, 4 or 1 bytes at a time, by the alignment of all images, and the last ones singly.
+ALIGNED = [(16, 1, 8, 14), (16, 3, 5, 48), (4, 3, 2, 6), (4, 4, 3, 7), (2, 2, 3, 5), (1, 5, 1, 33)]
+
+
+@pytest.mark.parametrize(("alignment", "channels", "height", "width"), ALIGNED)
+def test_values_of_any_alignment_and_number(device, alignment, channels, height, width):
+    images = photographs(2, channels, height, width)
+    assert np.gcd(16, images[0].numel()) == alignment
+    values, factors = images.numpy().astype(np.float32), np.float32([1.3, 0.6]).reshape(2, 1, 1, 1)
+    brighter = np.minimum(values * factors, 255).astype(np.uint8)
+    weights = np.array([0.3, 0.8]).reshape(2, 1, 1, 1)
+    theirs = values[::-1] * np.float32(1 - weights)
+    fused = values.astype(float) * np.float32(weights) + theirs  # exact; rounded once
+    mixed = np.rint(fused.astype(np.float32)).astype(np.uint8)
+    for layout in (torch.contiguous_format, torch.channels_last):
+        given = device.put(images.contiguous(memory_format=layout))
+        actual = orbbec.adjust_brightness(given, torch.tensor([1.3, 0.6]).double())
+        assert_same_bytes(actual, torch.from_numpy(brighter))
+        actual = orbbec.mixup(given, torch.tensor([1, 0]), torch.tensor([0.3, 0.8]).double())
+        assert_same_bytes(actual, torch.from_numpy(mixed))
+
+
 @pytest.mark.parametrize("name", [*FACTORS, "invert", "autocontrast", "equalize", "equalize_hist", "clahe"])
 def test_variable_size_images_stay_a_batch(device, name):
     arrays = [
