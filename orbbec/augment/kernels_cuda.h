@@ -39,15 +39,16 @@ __global__ void __launch_bounds__(kTileWidth* kTileHeight, kBlocks<Op>)
 }
 
 // Whether pixels are only read and normalized.
-inline bool is_plain(const AugmentArguments& a) {
+inline bool only_normalizes(const AugmentArguments& a) {
   return a.program.rows == nullptr && a.boxes_per_image == 0 && a.mix == nullptr;
 }
 
-// The same for plain arguments: a thread has two pixels at a time. Shared memory: 10 KB.
+// The same where pixels are only read and normalized: a thread has two pixels at a time. Shared
+// memory: 10 KB.
 template <class Op>
 __global__ void __launch_bounds__(kTileWidth* kTileHeight, kBlocks<Op>)
-    plain_augment_kernel(const Op op, const Quotients quotients, int rows) {
-  constexpr int kRows = kPlainPixels<Op>;
+    normalizing_augment_kernel(const Op op, const Quotients quotients, int rows) {
+  constexpr int kRows = kNormalizedPixels<Op>;
   __shared__ SharedBytes<HeldImages<Op>> memory;
   HeldImages<Op>& held = memory.as_object();
   __shared__ StagedRows staged;
@@ -64,7 +65,7 @@ __global__ void __launch_bounds__(kTileWidth* kTileHeight, kBlocks<Op>)
       OutputRow to(op.arguments, shape, tile.first_row(), tile.left);
       for (int row = tile.first_row(); row < tile.bottom; row += kTileHeight * kRows) {
         float values[kRows][kMaxFills];
-        thread.plain(row, values);
+        thread.normalized(row, values);
         to.store(op.arguments.output_dtype, tile.bottom - row, values, staged.words[threadIdx.y]);
       }
       __syncthreads();  // before `held` is of another tile
@@ -131,9 +132,9 @@ int run_augment_cuda(const Op& op, void* stream) {
     const int status = launch(gray_kernel<Op>, grid, block, 0, stream, op, rows);
     if (status != 0) return status;
   }
-  if constexpr (kPlainPixels<Op> > 1) {
-    if (is_plain(op.arguments)) {
-      return launch(plain_augment_kernel<Op>, grid, block, 0, stream, op,
+  if constexpr (kNormalizedPixels<Op> > 1) {
+    if (only_normalizes(op.arguments)) {
+      return launch(normalizing_augment_kernel<Op>, grid, block, 0, stream, op,
                     quotients_of(op.arguments), rows);
     }
   }

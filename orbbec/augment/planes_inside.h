@@ -23,7 +23,7 @@ struct ReadInside<PlanesReader<Sampler>> {
   using Reader = PlanesReader<Sampler>;
   using Tap = typename Sampler::template Tap<uint8_t>;
   static constexpr int kBlocks = 2;  // with three, registers spill
-  static constexpr int kPlainPixels = 1;
+  static constexpr int kNormalizedPixels = 1;
   using Rgb = ReadInside<decltype(Reader::rgb)>;
   static constexpr bool kIsLight = Rgb::kIsLight, kIsLinear = Rgb::kIsLinear;
 

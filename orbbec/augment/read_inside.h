@@ -49,7 +49,7 @@ struct ReadInside<Warp<T, Transform, Sampler>> {
   static constexpr bool kIsLight = Reader::kIsLight, kIsLinear = Reader::kIsLinear;
   // Blocks per multiprocessor: with three, nearest of 16-bit types and cubic spill registers.
   static constexpr int kBlocks = kIsLinear || (kIsLight && sizeof(T) != 2) ? 3 : 2;
-  static constexpr int kPlainPixels = kIsLight && sizeof(T) == 1 ? 2 : 1;  // others spill
+  static constexpr int kNormalizedPixels = kIsLight && sizeof(T) == 1 ? 2 : 1;  // others spill
 
   const T* data;
   Stride stride_y;

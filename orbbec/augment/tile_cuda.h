@@ -21,7 +21,7 @@ constexpr int kPixels = 1;
 
 // Of pixels that are only read and normalized; 1: without a kernel of their own.
 template <class Op>
-constexpr int kPlainPixels = ReadInside<typename Op::Reader>::kPlainPixels;
+constexpr int kNormalizedPixels = ReadInside<typename Op::Reader>::kNormalizedPixels;
 
 template <class Op>
 constexpr int kBlocks = ReadInside<typename Op::Reader>::kBlocks;
@@ -239,7 +239,7 @@ class AugmentThread {
 
   // Pixels of this column, only read and normalized, in rows from `first` on, kTileHeight apart.
   template <int kRows>
-  __device__ void plain(int first, float (&values)[kRows][kMaxFills]) const {
+  __device__ void normalized(int first, float (&values)[kRows][kMaxFills]) const {
     read(first, values);
     finish(values);
   }

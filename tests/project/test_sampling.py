@@ -5,10 +5,21 @@ from types import SimpleNamespace
 
 import conftest
 
-GRID = [
-    SimpleNamespace(nodeid=f"test_x[{a}-{b}-{c}]", callspec=SimpleNamespace(params={"a": a, "b": b, "c": c}))
-    for a, b, c in product("pqrs", ("u", "v", "w"), (False, True))
-]
+
+class Case:
+    """What the selection needs of a `pytest.Item`."""
+
+    def __init__(self, test, marker=None, **params):
+        self.nodeid = f"{test}[{'-'.join(map(str, params.values()))}]" if params else test
+        self.marker = marker
+        if params:
+            self.callspec = SimpleNamespace(params=params)
+
+    def get_closest_marker(self, name):
+        return name if name == self.marker else None
+
+
+GRID = [Case("test_x", a=a, b=b, c=c) for a, b, c in product("pqrs", ("u", "v", "w"), (False, True))]
 
 
 def kept(items, day="2026-01-01"):
@@ -29,11 +40,15 @@ def test_a_day_repeats_its_sample_and_another_day_has_another():
 
 
 def test_cases_of_one_parameter_and_tests_without_any_are_kept():
-    single = [
-        SimpleNamespace(nodeid=f"test_y[{n}]", callspec=SimpleNamespace(params={"n": n})) for n in range(9)
-    ]
-    plain = [SimpleNamespace(nodeid="test_z")]
-    assert kept([*single, *plain]) == [*single, *plain]
+    single = [Case("test_y", n=n) for n in range(9)]
+    unparametrized = [Case("test_z")]
+    assert kept([*single, *unparametrized]) == [*single, *unparametrized]
+
+
+def test_one_case_a_day_is_kept_where_the_marker_says_so():
+    pages = [Case("test_page", marker="one_a_day", page=page) for page in range(9)]
+    assert len(kept(pages)) == 1
+    assert len({kept(pages, str(day))[0].nodeid for day in range(20)}) > 3
 
 
 def test_a_share_is_one_in_so_many():
