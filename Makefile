@@ -28,8 +28,8 @@ py_peers := .venv-peers/bin/python
 
 # Prints the name of a recipe and the time it took.
 phase = @trap 'echo "== $(1): $$SECONDS s"' EXIT; echo "== $(1)";
-# In `test`, warnings and register spills fail the build, as in `cuda`.
-strict = -Werror all-warnings -Xptxas -warn-spills,-Werror
+# In `test`, warnings and register spills fail the build, as in `cuda`; `ptx` executes the kernels of this build.
+strict = -lineinfo -Werror all-warnings -Xptxas -warn-spills,-Werror
 # Tests that use no device, and the tests within those folders that do.
 host_only = --ignore=orbbec/opencv --ignore=orbbec/data --ignore=orbbec/cli/preview --ignore=orbbec/cli/tests/test_bench_data.py --ignore=orbbec/cli/tests/test_commands.py --ignore=orbbec/cli/tests/test_errors.py --ignore=tests/project --ignore=tests/attack --ignore=tests/test_scripts.py
 on_device = orbbec/data/loader/tests/test_loader.py orbbec/data/decode/tests/test_planes.py orbbec/data/device/tests/test_sink.py
@@ -113,7 +113,7 @@ ptx: .venv/tests build
 	mkdir -p $(dir $(launched)); rm -f $(launched); \
 	ORBBEC_PTX_LAUNCHED=$(launched) $(py) tests/emulation/run.py --flavour ptx -q $(order) tests/test_sample_kernels.py; \
 	$(py) tests/gpu/ptx/launched.py $(launched); \
-	$(py) tests/gpu/ptx/mutations.py; \
+	$(py) tests/gpu/ptx/mutations.py $(sampled); \
 	$(py) tests/emulation/run.py --flavour ptx -q $(sampled) $(if $(sampled),--share 4) $(host_only)
 
 races: .venv/tests build

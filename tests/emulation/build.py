@@ -179,18 +179,23 @@ def includes_of(source: Path, seen: set[Path]) -> set[Path]:
     return seen
 
 
+def built_object(source: Path) -> Path | None:
+    """The object that ``setup.py`` has built of a file of orbbec; None if it is out of date."""
+    name = source.relative_to(ROOT).with_suffix(".o")
+    found = [path for folder in ROOT.glob("build/temp.*") if (path := folder / name).exists()]
+    needed = {*includes_of(source, set()), ROOT / "setup.py"}
+    if len(found) != 1 or found[0].stat().st_mtime <= max(path.stat().st_mtime for path in needed):
+        return None
+    return found[0]
+
+
 def shipped_object(source: Path) -> Path | None:
     """The object of a .cpp file that ``setup.py`` has built; it saves 70 % of a build without sanitizers.
 
     None if it is out of date, or if the source depends on the emulated device.
     """
-    name = source.relative_to(ROOT).with_suffix(".o")
-    found = [path for folder in ROOT.glob("build/temp.*") if (path := folder / name).exists()]
-    needed = includes_of(source, set())
-    if len(found) != 1 or ROOT / "orbbec" / "bridge" / "device.h" in needed:
-        return None
-    is_new = found[0].stat().st_mtime > max(path.stat().st_mtime for path in needed)
-    return found[0] if is_new else None
+    on_device = ROOT / "orbbec" / "bridge" / "device.h" in includes_of(source, set())
+    return None if on_device else built_object(source)
 
 
 def build_library(flavour: str = "asan") -> Path:
@@ -215,7 +220,9 @@ def build_library(flavour: str = "asan") -> Path:
     kernels += plan.runtime()
     if flavour == "ptx":
         unstable = f"{compile_flags} -UTORCH_TARGET_VERSION"  # allocators are not in the stable ABI
-        kernels += [*plan.executor(), *(plan.compile(PTX / name, unstable) for name in TIES)]
+        executor = Plan(ROOT / "build" / "ptx", "plain")  # as tests/gpu/ptx/executor.py builds it
+        kernels += [*executor.executor(), *(plan.compile(PTX / name, unstable) for name in TIES)]
+        executor.build()
     if flavour == "lazy":
         kernels += plan.lazy_device()
         link_flags += " -Wl,-soname,libtorch_cuda.so"  # where orbbec looks for torch's current stream

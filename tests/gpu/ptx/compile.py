@@ -2,6 +2,7 @@
 
 ``python tests/gpu/ptx/compile.py [further flags of nvcc]``
 
+Where ``setup.py`` has built orbbec with ``-lineinfo``, as in ``make test``, it is the PTX in those objects.
 ``ORBBEC_PTX_ARCH`` is the architecture; if it is not set, the one of ``setup.py``, whose PTX every GPU runs.
 """
 
@@ -9,11 +10,17 @@ from __future__ import annotations
 
 import importlib.util
 import os
+import re
 import shutil
 import subprocess
 import sys
+import tempfile
 from pathlib import Path
 from types import ModuleType
+
+sys.path.insert(0, str(Path(__file__).resolve().parents[3]))
+
+from tools.machine_code import cubins
 
 HERE = Path(__file__).resolve().parent
 ROOT = HERE.parent.parent.parent
@@ -35,6 +42,18 @@ def load(path: Path) -> ModuleType:
     module = importlib.util.module_from_spec(spec)
     spec.loader.exec_module(module)
     return module
+
+
+def extract_ptx(built: Path, target: Path) -> bool:
+    """Writes the PTX of a built object to `target`; False if it has none that names lines of source."""
+    with tempfile.TemporaryDirectory() as folder:
+        command = [cubins.tool("cuobjdump"), "-xptx", "all", str(built.resolve())]
+        subprocess.run(command, cwd=folder, check=True, capture_output=True)
+        found = [path.read_text() for path in Path(folder).iterdir()]
+    if len(found) != 1 or not re.search(r"^\s*\.loc\s", found[0], re.MULTILINE):
+        return False
+    target.write_text(found[0])
+    return True
 
 
 def compile_ptx(
@@ -65,10 +84,14 @@ def compile_ptx(
     # Later flags win.
     flags = [*shipped.shipped_flags(), *STANDARD, "-lineinfo", f"-arch={architecture}", f"-I{ROOT}", *further]
     lines = [f"nvcc = {nvcc}", f"flags = {' '.join(flags)}", RULE]
+    emulation = load(ROOT / "tests" / "emulation" / "build.py")
+    target.mkdir(parents=True, exist_ok=True)
+    is_shipped = sources is None and name == shipped.shipped_ptx()
     for source in sources or sorted(ROOT.glob("orbbec/**/*.cu")):
         out = target / f"{'_'.join(source.relative_to(ROOT).with_suffix('').parts)}.ptx"
-        lines.append(f"build {out}: ptx {source}")
-    emulation = load(ROOT / "tests" / "emulation" / "build.py")
+        built = emulation.built_object(source) if is_shipped else None
+        if built is None or not extract_ptx(built, out):
+            lines.append(f"build {out}: ptx {source}")
     emulation.run_ninja(target, lines)
     return target
 

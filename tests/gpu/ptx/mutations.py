@@ -1,6 +1,7 @@
 """Changes to the compiled kernels that a test must notice: what fails to fail is printed.
 
-``python tests/gpu/ptx/mutations.py [NAME ...]``; ends with 1 if a change went unnoticed.
+``python tests/gpu/ptx/mutations.py [--sampled | NAME ...]``; ends with 1 if a change went unnoticed.
+``--sampled``: one of them, another each day.
 """
 
 from __future__ import annotations
@@ -13,6 +14,7 @@ import sys
 import tempfile
 from collections.abc import Callable
 from dataclasses import dataclass
+from datetime import date
 from pathlib import Path
 
 sys.path.insert(0, str(Path(__file__).resolve().parent.parent.parent.parent))
@@ -115,12 +117,15 @@ def is_noticed(mutation: Mutation, environment: dict[str, str], shipped: Path) -
 
 
 def main() -> int:
-    """Runs the mutations named, or all."""
+    """Runs the mutations named, one of them, or all."""
     runner = load(ROOT / "tests" / "emulation" / "run.py")
     environment = runner.environment("ptx", "forward") | {"PYTHONPATH": os.pathsep.join([str(ROOT)])}
     shipped = Path(environment["ORBBEC_PTX"])
     unnoticed = []
-    for name in sys.argv[1:] or MUTATIONS:
+    names = sys.argv[1:] or list(MUTATIONS)
+    if names == ["--sampled"]:
+        names = [list(MUTATIONS)[date.today().toordinal() % len(MUTATIONS)]]
+    for name in names:
         print(f"{name}:", flush=True)
         if not is_noticed(MUTATIONS[name], environment, shipped):
             unnoticed.append(name)
