@@ -15,6 +15,7 @@ import shutil
 import subprocess
 import sys
 import tempfile
+from collections.abc import Iterator
 from pathlib import Path
 from types import ModuleType
 
@@ -52,8 +53,21 @@ def extract_ptx(built: Path, target: Path) -> bool:
         found = [path.read_text() for path in Path(folder).iterdir()]
     if len(found) != 1 or not re.search(r"^\s*\.loc\s", found[0], re.MULTILINE):
         return False
-    target.write_text(found[0])
+    target.write_text("\n".join(indented(found[0])) + "\n")
     return True
+
+
+def indented(ptx: str) -> Iterator[str]:
+    r"""The lines of what `cuobjdump` prints, with tabs within braces as nvcc writes them.
+
+    Example:
+        >>> list(indented(chr(10).join(["{", "{", "ret;", "}", "}"])))
+        ['{', '\t{', '\t\tret;', '\t}', '}']
+    """
+    depth = 0
+    for line in ptx.splitlines():
+        yield "\t" * (depth - line.startswith("}")) + line
+        depth += line.count("{") - line.count("}")
 
 
 def compile_ptx(
