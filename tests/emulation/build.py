@@ -128,6 +128,11 @@ class Plan:
         run_ninja(self.folder, self.lines)
 
 
+def executor_plan() -> Plan:
+    """The plan of the executor of PTX, which the flavour ``ptx`` and ``tests/gpu/ptx/executor.py`` share."""
+    return Plan(ROOT / "build" / "ptx", "plain")
+
+
 def run_ninja(folder: Path, lines: Iterable[str]) -> None:
     """Runs ninja on these lines; its output is shown only when it fails.
 
@@ -220,7 +225,7 @@ def build_library(flavour: str = "asan") -> Path:
     kernels += plan.runtime()
     if flavour == "ptx":
         unstable = f"{compile_flags} -UTORCH_TARGET_VERSION"  # allocators are not in the stable ABI
-        executor = Plan(ROOT / "build" / "ptx", "plain")  # as tests/gpu/ptx/executor.py builds it
+        executor = executor_plan()
         kernels += [*executor.executor(), *(plan.compile(PTX / name, unstable) for name in TIES)]
         executor.build()
     if flavour == "lazy":

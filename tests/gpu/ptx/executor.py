@@ -27,7 +27,7 @@ class Fault(RuntimeError):
 def library() -> ctypes.CDLL:
     """Builds ``build/ptx/libexecutor.so`` if it is out of date, and loads it."""
     build = load(ROOT / "tests" / "emulation" / "build.py")
-    plan = build.Plan(ROOT / "build" / "ptx", "plain")
+    plan = build.executor_plan()
     path: Path = plan.link("libexecutor.so", plan.executor(), "-shared")
     plan.build()
     loaded = ctypes.CDLL(str(path))
