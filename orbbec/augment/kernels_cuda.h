@@ -7,14 +7,13 @@ namespace orbbec {
 
 // A block owns 32 columns of `rows` rows of an image, a warp every eighth row, a thread its column
 // of them. What the pixels have in common is read once per block (HeldImages); source pixels are
-// read once per tap. Shared memory: 15 KB.
-template <class Op>
-__global__ void __launch_bounds__(kTileWidth* kTileHeight, kBlocks<Op>)
-    augment_kernel(const Op op, const Quotients quotients, int rows) {
+// read once per tap. Shared memory: 15 KB, and 10 KB where pixels are only read and normalized.
+template <bool kOnlyNormalizes, class Op>
+__device__ void augment_tiles(const Op& op, const Quotients& quotients, int rows) {
+  constexpr int kRows = kOnlyNormalizes ? kNormalizedPixels<Op> : kPixels<Op>;
   __shared__ SharedBytes<HeldImages<Op>> memory;
   HeldImages<Op>& held = memory.as_object();
   __shared__ StagedRows staged;
-  __shared__ MixedPixels<kPixels<Op>> own;
   const AnyImages& output = op.arguments.warp.output;
   const int left = static_cast<int>(blockIdx.x) * kTileWidth;
   for (int64_t n = blockIdx.z; n < output.count; n += gridDim.z) {
@@ -23,54 +22,47 @@ __global__ void __launch_bounds__(kTileWidth* kTileHeight, kBlocks<Op>)
       const Image<uint8_t> shape = op.shapes[recomputed(n)];
       if (left >= shape.width || top >= static_cast<unsigned>(shape.height)) break;
       const Tile tile = tile_at(shape, left, top, rows);
-      const Mix mix(op.arguments, n);
-      const bool mixes = tile.meets(mix);
-      hold_images(op, tile, n, mixes ? mix.pair_index : kNoImage, true, held);
+      bool mixes = false;
+      int64_t pair_index = kNoImage;
+      if constexpr (!kOnlyNormalizes) {
+        const Mix mix(op.arguments, n);
+        mixes = tile.meets(mix);
+        if (mixes) pair_index = mix.pair_index;
+      }
+      hold_images(op, tile, n, pair_index, true, held);
       AugmentThread<Op> thread(op, held, tile, quotients);
       OutputRow to(op.arguments, shape, tile.first_row(), tile.left);
-      for (int row = tile.first_row(); row < tile.bottom; row += kTileHeight * kPixels<Op>) {
-        float values[kPixels<Op>][kMaxFills];
-        thread.mixed(row, mixes, own, values);
+      for (int row = tile.first_row(); row < tile.bottom; row += kTileHeight * kRows) {
+        float values[kRows][kMaxFills];
+        if constexpr (kOnlyNormalizes) {
+          thread.normalized(row, values);
+        } else {
+          __shared__ MixedPixels<kRows> own;
+          thread.mixed(row, mixes, own, values);
+        }
         to.store(op.arguments.output_dtype, tile.bottom - row, values, staged.words[threadIdx.y]);
       }
       __syncthreads();  // before `held` is of another tile
     }
   }
+}
+
+template <class Op>
+__global__ void __launch_bounds__(kTileWidth* kTileHeight, kBlocks<Op>)
+    augment_kernel(const Op op, const Quotients quotients, int rows) {
+  augment_tiles<false>(op, quotients, rows);
+}
+
+// A thread has two pixels at a time.
+template <class Op>
+__global__ void __launch_bounds__(kTileWidth* kTileHeight, kBlocks<Op>)
+    normalizing_augment_kernel(const Op op, const Quotients quotients, int rows) {
+  augment_tiles<true>(op, quotients, rows);
 }
 
 // Whether pixels are only read and normalized.
 inline bool only_normalizes(const AugmentArguments& a) {
   return a.program.rows == nullptr && a.boxes_per_image == 0 && a.mix == nullptr;
-}
-
-// The same where pixels are only read and normalized: a thread has two pixels at a time. Shared
-// memory: 10 KB.
-template <class Op>
-__global__ void __launch_bounds__(kTileWidth* kTileHeight, kBlocks<Op>)
-    normalizing_augment_kernel(const Op op, const Quotients quotients, int rows) {
-  constexpr int kRows = kNormalizedPixels<Op>;
-  __shared__ SharedBytes<HeldImages<Op>> memory;
-  HeldImages<Op>& held = memory.as_object();
-  __shared__ StagedRows staged;
-  const AnyImages& output = op.arguments.warp.output;
-  const int left = static_cast<int>(blockIdx.x) * kTileWidth;
-  for (int64_t n = blockIdx.z; n < output.count; n += gridDim.z) {
-    for (unsigned top = blockIdx.y * rows; top < static_cast<unsigned>(output.height);
-         top += gridDim.y * rows) {
-      const Image<uint8_t> shape = op.shapes[recomputed(n)];
-      if (left >= shape.width || top >= static_cast<unsigned>(shape.height)) break;
-      const Tile tile = tile_at(shape, left, top, rows);
-      hold_images(op, tile, n, kNoImage, true, held);
-      const AugmentThread<Op> thread(op, held, tile, quotients);
-      OutputRow to(op.arguments, shape, tile.first_row(), tile.left);
-      for (int row = tile.first_row(); row < tile.bottom; row += kTileHeight * kRows) {
-        float values[kRows][kMaxFills];
-        thread.normalized(row, values);
-        to.store(op.arguments.output_dtype, tile.bottom - row, values, staged.words[threadIdx.y]);
-      }
-      __syncthreads();  // before `held` is of another tile
-    }
-  }
 }
 
 // A block adds the gray values of a tile: each thread its pixels, each warp its threads, the block
