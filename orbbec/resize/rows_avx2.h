@@ -281,6 +281,7 @@ class Avx2Rows<AreaTaps<uint8_t>, Op> : public VectorRows<AreaTaps<uint8_t>, Op>
     for (int x = begin; x < end; ++x, weights += taps, sums += lanes) {
       const float* pixel = floats_.get() + offsets_[x];
       __m128 sum = _mm_setzero_ps();
+#pragma GCC unroll 4
       for (int k = 0; k < taps; ++k, pixel += lanes)
         sum = _mm_add_ps(sum, _mm_mul_ps(_mm_loadu_ps(pixel), _mm_set1_ps(weights[k])));
       _mm_storeu_ps(sums, sum);

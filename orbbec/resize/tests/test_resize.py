@@ -256,10 +256,10 @@ def test_an_image_of_20000_columns(device, interpolation, antialias):
 @pytest.mark.parametrize(("interpolation", "antialias"), METHODS)
 def test_gradients_are_those_of_differences(interpolation, antialias):
     torch.manual_seed(0)
-    images = torch.randn(2, 2, 7, 9, dtype=torch.float64, requires_grad=True)
-    boxes = torch.tensor([[1.3, 1, 6, 5], [0, 2, 8.6, 7]], dtype=torch.float64)
+    images = torch.randn(2, 1, 5, 6, dtype=torch.float64, requires_grad=True)
+    boxes = torch.tensor([[1.3, 1, 5, 4], [0, 1, 5.6, 5]], dtype=torch.float64)
     options = {"interpolation": interpolation, "antialias": antialias}
-    for size in ((4, 5), (7, 9), (11, 13), (3, 18)):
+    for size in ((3, 4), (5, 6), (8, 9), (2, 13)):
         torch.autograd.gradcheck(lambda t, s=size: orbbec.resize(t, s, **options), images)
         torch.autograd.gradcheck(lambda t, s=size: orbbec.resized_crop(t, boxes, s, **options), images)
         torch.autograd.gradgradcheck(lambda t, s=size: orbbec.resized_crop(t, boxes, s, **options), images)
