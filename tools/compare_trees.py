@@ -5,8 +5,9 @@
 OTHER is a checkout with its own build. Each tree has its own process; for each case of `benchmarks/ops` and
 `benchmarks/peers` the two alternate, and only orbbec's contenders run. A ratio is the median over the rounds
 of this tree's time divided by the other's: CPU time with one thread, wall time with more. Cases above the
-limit run again in two new pairs of processes, since the addresses that a process happens to get can shift a
-time by several per cent; the median of the three ratios counts. Ends with 1 if a case is still above it.
+limit run again in two new pairs of processes, and the median of the three ratios counts. The addresses that
+memory happens to have can shift a time by several per cent, so each sample shifts them by a random number of
+bytes. Ends with 1 if a case is still above the limit.
 """
 
 from __future__ import annotations
@@ -15,6 +16,7 @@ import argparse
 import importlib
 import multiprocessing
 import os
+import random
 import re
 import statistics
 import sys
@@ -27,6 +29,10 @@ from typing import Any
 
 ROOT = Path(__file__).resolve().parents[1]
 SAMPLE_SECONDS = 0.05
+# Memory once mapped stays mapped: the page faults of a large output can cost as much as its computation, and
+# how many there are depends on what the process did before.
+KEEP_MAPPED = {"MALLOC_MMAP_MAX_": "0", "MALLOC_TRIM_THRESHOLD_": str(1 << 40)}
+SHIFTS = (1 << 8, 1 << 14, 1 << 20, 1 << 24)  # bytes
 FOLDERS = ("benchmarks/ops", "benchmarks/peers")
 COLLECTED = {"__main__", "runs"}  # these have no cases of their own
 
@@ -51,6 +57,8 @@ def prepared(case: Any) -> list[tuple[str, Run]]:
 def sample(run: Run, count: int, threads: int) -> float:
     """Seconds per run, the mean of `count`."""
     clock = time.process_time if threads == 1 else time.perf_counter
+    _shifts = [bytearray(random.randrange(size)) for size in SHIFTS for _ in range(4)]
+    run()
     start = clock()
     for _ in range(count):
         run()
@@ -84,6 +92,7 @@ def ask(pipe: Connection, *request: Any) -> Any:
 @contextmanager
 def servers(trees: list[str], threads: int) -> Iterator[list[Connection]]:
     """One process for each tree."""
+    os.environ.update(KEEP_MAPPED)
     context = multiprocessing.get_context("spawn")
     pipes = []
     for tree in trees:
