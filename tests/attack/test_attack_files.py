@@ -1,6 +1,6 @@
 """Hostile files are read correctly or refused by name; nothing crashes, hangs or exhausts memory.
 
-    pytest tests/attack                              40 s for this file
+    pytest tests/attack                              20 s for this file
     ORBBEC_ATTACK_SECONDS=600 pytest tests/attack    longer: `make attack`
 
 A failure names the target and the seed; `attack(target, seed)` of tests.support.damage.attack reproduces it.
@@ -15,7 +15,7 @@ import pytest
 from tests.support.damage.attack import SECONDS, TARGETS, attack, bound_memory
 from tests.support.damage.examine import Guard, be, machines
 
-BUDGET = float(os.environ.get("ORBBEC_ATTACK_SECONDS", "40"))  # for all tests here
+BUDGET = float(os.environ.get("ORBBEC_ATTACK_SECONDS", "20"))  # for all tests here
 LEAST = 3  # rounds per target, even on a slow machine
 START = 60  # seconds for a process to start
 

@@ -9,6 +9,8 @@ from dataclasses import dataclass
 # [luo]   Luo et al., Benchmarking and Dissecting the Nvidia Hopper GPU Architecture, arXiv 2402.13499, table
 #         of latencies: A100, RTX 4090 (taken for L4), H100 (taken for H200).
 # [jia]   Jia et al., Dissecting the NVidia Turing T4 GPU via Microbenchmarking, arXiv 1903.07486.
+# [ernst] Ernst, measurements in the repository te42kyfo/gpu-benches, 2025: gpu-l2-cache/{a100_80,h200,l40}.txt,
+#         gpu-stream/l40.txt, gpu-latency/l40.txt.
 # [a100], [h100]  NVIDIA's white papers of these architectures.
 
 
@@ -52,7 +54,8 @@ H200 = Gpu(
     clock_hz=1.755e9,
     copy_bytes_per_second=4.3e12,  # measured: a copy of 8.6 GB by PyTorch
     peak_bytes_per_second=4.8e12,  # data sheet
-    l2_bytes_per_clock=5120,  # that of A100 in [a100]; none is stated for Hopper
+    # Of [a100], none being stated for Hopper: 9.0 TB/s at this clock. [ernst] measured 9.5 to 9.9 TB/s on H200.
+    l2_bytes_per_clock=5120,
     l2_bytes=60 << 20,  # measured: what PyTorch reports
     float64_lanes=64,  # [guide]
     load_store_lanes=32,  # [h100]: 32 load/store units
@@ -70,7 +73,7 @@ A100 = Gpu(
     # 0.896 of the peak, as H100 (3.0 of 3.35 TB/s) and H200 (4.3 of 4.8 TB/s) measured.
     copy_bytes_per_second=1.83e12,
     peak_bytes_per_second=2.039e12,  # data sheet, 80 GB SXM
-    l2_bytes_per_clock=5120,  # [a100]
+    l2_bytes_per_clock=3830,  # [ernst]: 5.4 TB/s; [a100] has 5120
     l2_bytes=40 << 20,  # [a100]
     float64_lanes=32,  # [guide]
     load_store_lanes=32,  # [a100]
@@ -85,14 +88,15 @@ L4 = Gpu(
     capability=89,
     multiprocessors=58,  # data sheet: 7424 cores, 128 per multiprocessor
     clock_hz=2.04e9,  # data sheet, boost; its 72 W rarely hold it
-    copy_bytes_per_second=240e9,  # assumed: 0.8 of the peak, GDDR6 with ECC; no published measurement found
+    copy_bytes_per_second=270e9,  # 0.90 of the peak, as L40 in [ernst]: 0.78 of 0.864 TB/s
     peak_bytes_per_second=300e9,  # data sheet
-    l2_bytes_per_clock=1024,  # assumed: 16 per multiprocessor and clock; no published measurement found
+    l2_bytes_per_clock=853,  # as L40 in [ernst]: 5.2 TB/s, 14.7 per multiprocessor and clock
     l2_bytes=48 << 20,  # data sheet
     float64_lanes=2,  # [guide]
     load_store_lanes=32,  # as 8.0
     l1_bytes=128,  # as 8.0
-    latency={"shared": 30, "l1": 43, "l2": 273, "dram": 542},  # [luo], RTX 4090
+    # [luo], RTX 4090. L40 in [ernst]: L1 36, L2 277, DRAM 254 ns, which are 518 clocks of L4.
+    latency={"shared": 30, "l1": 43, "l2": 273, "dram": 542},
     shared_bytes=100 << 10,  # [guide], as the next two
     warps=48,
     blocks=24,

@@ -23,7 +23,8 @@ What to trust:
   estimated number of instructions was 0.54 to 1.42 of the actual one.
 - Left out are launches, the host, copies, torch's own kernels, memory partitions and clocks under load. Real
   times are likely longer.
-- Some figures of the GPUs are assumed, or from papers that still have to be checked.
+- The figures of the GPUs are those of data sheets and of published measurements; for L4 some are those of an
+  L40, which has the same multiprocessors.
 
 [Every case](gpu_model_cases.md) has the bounds, the figures of the GPUs, the predicted times and what limits
 each case. On a machine with a GPU, `python tools/gpu_model.py --measure` prints measured times next to these;
@@ -66,8 +67,10 @@ What is exact and what is not:
 - Not modelled: integer and conversion units, conflicts of memory partitions, clocks under load, torch's own
   kernels such as sort, copies, the host, and the launches themselves, of about 1 us each. Real times
   are thus likely longer.
-- The copy rate and the L2 rate of L4 are assumed. The latencies and the figures of T4 that `gpus.py` cites
-  from papers still have to be checked against these.
+- The copy rate and the L2 rate of L4 are those measured on an L40, per byte of peak and per multiprocessor;
+  `tests/gpu/model/gpus.py` has the source of every figure.
+- The times before the redesign were computed with earlier figures: 240 GB/s for a copy and 1024 bytes of L2
+  per clock on L4, 5120 bytes of L2 per clock on A100.
 - A rotated crop does not read all of its input, so that more than 100 % of the floor is possible.
 
 """
