@@ -82,8 +82,11 @@ def architectures() -> str:
     return DEFAULT_ARCHITECTURES
 
 
-def machine_code_flag(wanted: str) -> str:
-    """The flag of nvcc that assembles one PTX for architectures in the notation of TORCH_CUDA_ARCH_LIST."""
+def machine_code_flags(wanted: str) -> list[str]:
+    """The flags of nvcc that assemble one PTX for architectures in the notation of TORCH_CUDA_ARCH_LIST.
+
+    nvcc names only the architecture of the PTX in ``__CUDA_ARCH_LIST__``, so the others are defined here.
+    """
     codes = []
     for architecture in re.split(r"[; ]+", wanted.strip("; ")):
         found = re.fullmatch(r"(\d+)\.(\d+)(\+PTX)?", architecture)
@@ -92,7 +95,8 @@ def machine_code_flag(wanted: str) -> str:
                 f"TORCH_CUDA_ARCH_LIST: expected numbers from 7.5, as in '8.0;9.0+PTX', but got '{wanted}'"
             )
         codes += [f"sm_{found[1]}{found[2]}"] + ([PTX] if found[3] else [])
-    return f"-gencode=arch={PTX},code=[{','.join(codes)}]"
+    names = "+".join(code for code in codes if code != PTX)
+    return [f"-gencode=arch={PTX},code=[{','.join(codes)}]", f"-DORBBEC_ARCHITECTURES={names}"]
 
 
 LEFT_OUT = {"opencv", "data", "tests"}
@@ -126,7 +130,7 @@ def operators() -> cpp_extension.CppExtension:
         libraries=["cudart_static", "dl", "rt", "pthread"],
         extra_compile_args={
             "cxx": cxx_flags,
-            "nvcc": [machine_code_flag(wanted), *NVCC_FLAGS, "--threads=2"],
+            "nvcc": [*machine_code_flags(wanted), *NVCC_FLAGS, "--threads=2"],
         },
         py_limited_api=True,
     )

@@ -1,5 +1,7 @@
 """The compilers of the binary, as recorded in it."""
 
+import re
+
 import torch
 
 
@@ -30,5 +32,5 @@ def get_compiled_architectures() -> list[str]:
         >>> all("." in architecture for architecture in get_compiled_architectures())
         True
     """
-    numbers = str(torch.ops.orbbec.compiled_architectures()).split(",")
-    return [f"{int(number) // 100}.{int(number) // 10 % 10}" for number in numbers if number]
+    names = str(torch.ops.orbbec.compiled_architectures())
+    return [".".join(numbers) for numbers in re.findall(r"sm_(\d+)(\d)", names)]

@@ -34,12 +34,12 @@ int squares(std::vector<int>& values) {
 
 int compiled_cuda_version() { return CUDART_VERSION; }
 
-// "750,900": ten times the compute capability, with a trailing 0.
+// "sm_75+sm_90", from setup.py.
 std::string compiled_architectures() {
-#ifdef __CUDA_ARCH_LIST__
+#ifdef ORBBEC_ARCHITECTURES
 #define ORBBEC_TEXT(...) #__VA_ARGS__
 #define ORBBEC_EXPANDED_TEXT(...) ORBBEC_TEXT(__VA_ARGS__)
-  return ORBBEC_EXPANDED_TEXT(__CUDA_ARCH_LIST__);
+  return ORBBEC_EXPANDED_TEXT(ORBBEC_ARCHITECTURES);
 #undef ORBBEC_EXPANDED_TEXT
 #undef ORBBEC_TEXT
 #else

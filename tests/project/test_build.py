@@ -64,16 +64,17 @@ def test_the_build_accepts_a_toolkit_whatever_the_cuda_of_torch(tmp_path, releas
 
 
 @pytest.mark.parametrize(
-    ("wanted", "code"),
+    ("wanted", "code", "named"),
     [
-        ("7.5+PTX", "[sm_75,compute_75]"),
-        ("8.6;9.0", "[sm_86,sm_90]"),
-        ("8.0 12.0+PTX", "[sm_80,sm_120,compute_75]"),
+        ("7.5+PTX", "[sm_75,compute_75]", "sm_75"),
+        ("8.6;9.0", "[sm_86,sm_90]", "sm_86+sm_90"),
+        ("8.0 12.0+PTX", "[sm_80,sm_120,compute_75]", "sm_80+sm_120"),
     ],
 )
-def test_one_ptx_is_assembled_for_every_architecture(wanted, code):
+def test_one_ptx_is_assembled_for_every_architecture(wanted, code, named):
     done = configured(wanted)
     assert f"'-gencode=arch=compute_75,code={code}'" in done.stdout, done.stderr
+    assert f"'-DORBBEC_ARCHITECTURES={named}'" in done.stdout
 
 
 @pytest.mark.parametrize("wanted", ["7.0", "Hopper", "90"])
