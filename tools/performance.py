@@ -40,7 +40,7 @@ def newest(name: str, machine: str = "*") -> Path | None:
 
 
 def run_of(name: str, machine: str = "*") -> Path | None:
-    """The run of a name to show: the newest; of the workloads on any machine, that in which a rival does best."""
+    """The run of a name to show: the newest; of the workloads on all machines that with the best rival."""
     if name != "peers" or machine != "*":
         return newest(name, machine)
     runs = [path for one in machines() if (path := newest(name, one.name))]

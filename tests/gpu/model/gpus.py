@@ -9,8 +9,8 @@ from dataclasses import dataclass
 # [luo]   Luo et al., Benchmarking and Dissecting the Nvidia Hopper GPU Architecture, arXiv 2402.13499, table
 #         of latencies: A100, RTX 4090 (taken for L4), H100 (taken for H200).
 # [jia]   Jia et al., Dissecting the NVidia Turing T4 GPU via Microbenchmarking, arXiv 1903.07486.
-# [ernst] Ernst, measurements in the repository te42kyfo/gpu-benches, 2025: gpu-l2-cache/{a100_80,h200,l40}.txt,
-#         gpu-stream/l40.txt, gpu-latency/l40.txt.
+# [ernst] Ernst, measurements in the repository te42kyfo/gpu-benches, 2025: a100_80.txt, h200.txt and l40.txt
+#         in gpu-l2-cache, l40.txt in gpu-stream and gpu-latency.
 # [a100], [h100]  NVIDIA's white papers of these architectures.
 
 
@@ -54,7 +54,7 @@ H200 = Gpu(
     clock_hz=1.755e9,
     copy_bytes_per_second=4.3e12,  # measured: a copy of 8.6 GB by PyTorch
     peak_bytes_per_second=4.8e12,  # data sheet
-    # Of [a100], none being stated for Hopper: 9.0 TB/s at this clock. [ernst] measured 9.5 to 9.9 TB/s on H200.
+    # Of [a100], none being stated for Hopper: 9.0 TB/s at this clock. H200 in [ernst]: 9.5 to 9.9 TB/s.
     l2_bytes_per_clock=5120,
     l2_bytes=60 << 20,  # measured: what PyTorch reports
     float64_lanes=64,  # [guide]
