@@ -68,7 +68,7 @@ def test_a_run_writes_samples_a_table_and_a_chart(growth, tmp_path, monkeypatch,
         points = [
             growth.point(n, lambda device, n=n: growth.classify(n, (8, 9), 6, device), n) for n in (1, 2)
         ]
-        return growth.Panel("Small", "images", "s an image", points, True)
+        return growth.Panel("Small", "images", "s per image", points, True)
 
     monkeypatch.setattr(growth, "PANELS", {"batch": small})
     monkeypatch.setattr(measure, "SAMPLE_SECONDS", 1e-6)
@@ -91,7 +91,7 @@ def timed(growth, at, **seconds):
 
 def test_losses_are_said_where_they_are(growth):
     points = [growth.point(n, None, 1) for n in (1, 2, 3)]
-    panel = growth.Panel("Small", "transforms", "s an image", points, False)
+    panel = growth.Panel("Small", "transforms", "s per image", points, False)
     seconds = [(1, 2, 3), (3, 2, 1), (3, 2, 1)]  # by hand, fused, step by step
     names = (growth.BY_HAND, growth.FUSED, growth.EXACT)
     results = [timed(growth, n, **dict(zip(names, own, strict=True))) for n, own in enumerate(seconds, 1)]
@@ -105,7 +105,7 @@ def test_losses_are_said_where_they_are(growth):
 def test_a_run_of_one_panel_keeps_the_others(growth, tmp_path, monkeypatch):
     def small(title):
         points = [growth.point(1, lambda device: growth.classify(1, (8, 9), 6, device), 1)]
-        return growth.Panel(title, "images", "s an image", points, True)
+        return growth.Panel(title, "images", "s per image", points, True)
 
     monkeypatch.setattr(growth, "PANELS", {name: lambda name=name: small(name) for name in ("batch", "side")})
     monkeypatch.setattr(measure, "SAMPLE_SECONDS", 1e-6)

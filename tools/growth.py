@@ -210,7 +210,7 @@ def batch_panel() -> Panel:
         point(count, partial(classify, count, (240, 320), SIDE // 2), count) for count in powers_of_2(1, 1024)
     ]
     title = f"Images of 240x320 cropped to {SIDE // 2}, flipped, normalized"
-    return Panel(title, "images of a batch", "s an image", points, True)
+    return Panel(title, "images of a batch", "s per image", points, True)
 
 
 def side_panel() -> Panel:
@@ -219,13 +219,13 @@ def side_panel() -> Panel:
         count = min(IMAGES, PIXELS // side**2)
         points.append(point(side, partial(classify, count, (side, side), side), count * side**2))
     title = "Cropped, resized to as large as they were, flipped, normalized"
-    return Panel(title, "side of the images in pixels", "s a pixel", points, True)
+    return Panel(title, "side of the images in pixels", "s per pixel", points, True)
 
 
 def length_panel() -> Panel:
     points = [point(n, partial(augment_at_length, n), IMAGES) for n in range(1, len(PIPELINE) + 1)]
     return Panel(
-        f"{IMAGES} images of 375x500 to {SIDE}", "transforms of the pipeline", "s an image", points, False
+        f"{IMAGES} images of 375x500 to {SIDE}", "transforms of the pipeline", "s per image", points, False
     )
 
 
@@ -235,7 +235,7 @@ def threads_panel() -> Panel:
         for count in range(1, (os.cpu_count() or 1) + 1)
     ]
     title = f"{IMAGES} images of 375x500 cropped to {SIDE}, flipped, normalized"
-    return Panel(title, "threads", "s an image", points, False)
+    return Panel(title, "threads", "s per image", points, False)
 
 
 PANELS = {"batch": batch_panel, "side": side_panel, "length": length_panel, "threads": threads_panel}
@@ -277,7 +277,7 @@ def curves_of(panel: Panel, results: Sequence[Result]) -> dict[str, list[float]]
 
 def table(panel: Panel, results: Sequence[Result]) -> str:
     """A Markdown table: microseconds, or nanoseconds per pixel."""
-    scale, unit = (1e9, "ns") if panel.unit == "s a pixel" else (1e6, "µs")
+    scale, unit = (1e9, "ns") if panel.unit == "s per pixel" else (1e6, "µs")
     curves = curves_of(panel, results)
     head = [panel.axis, *(f"{name}, {unit}{panel.unit[1:]}" for name in curves)]
     head += ["orbbec's speed, by hand = 1", *(f"PSNR of {timing.name}, dB" for timing in inexact(results))]

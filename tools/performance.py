@@ -39,8 +39,8 @@ def newest(name: str, machine: str = "*") -> Path | None:
     return max(paths, key=lambda path: json.loads(path.read_text())["date"], default=None)
 
 
-def run_of(name: str, machine: str = "*") -> Path | None:
-    """The run of a name to show: the newest; of the workloads on all machines that with the best rival."""
+def shown_run(name: str, machine: str = "*") -> Path | None:
+    """The newest run of a name; for the workloads on any machine, the one in which a rival does best."""
     if name != "peers" or machine != "*":
         return newest(name, machine)
     runs = [path for one in machines() if (path := newest(name, one.name))]
@@ -113,7 +113,7 @@ def table_of(names: Iterable[str], page: Path, machine: str = "*") -> list[str]:
 
 def workload_table(page: Path, machine: str = "*") -> list[str]:
     """Per workload, one row for the best library and one for the best code by hand."""
-    path = run_of("peers", machine)
+    path = shown_run("peers", machine)
     if path is None:
         return ["Not yet measured."]
     lines = [f"From {source_of(path, page)}:", ""]
@@ -157,7 +157,7 @@ def losses(machine: str = "*") -> tuple[list[tuple[str, float, str]], int]:
     """
     lost, count = [], 0
     for name in ("peers", *operators()):
-        path = run_of(name, machine)
+        path = shown_run(name, machine)
         for case, found in by_case(results_of(path)).items() if path else ():
             count += 1
             ratio = min(result.headline or 0.0 for result in found.values())
@@ -210,7 +210,7 @@ def machine_table(page: Path) -> list[str]:
 
 def summary(page: Path) -> list[str]:
     """The workloads of a README, in its language."""
-    path, texts = run_of("peers"), TEXTS[page.name]
+    path, texts = shown_run("peers"), TEXTS[page.name]
     if path is None:
         return ["Not yet measured."]
     lines = [row(texts["heads"]), row(["---", "---:", "---", "---:", "---:"])]
@@ -292,7 +292,7 @@ def is_chart_current(path: Path) -> bool:
 def main() -> Any:
     pages = {page: written(page) for page in (*PAGES, *READMES)}
     pages |= {folder / "README.md": machine_page(folder) for folder in machines()}
-    run = run_of("peers")
+    run = shown_run("peers")
     old = [page for page, text in pages.items() if not page.exists() or page.read_text() != text]
     if run and not is_chart_current(run):
         old.append(CHART)

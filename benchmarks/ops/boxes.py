@@ -36,7 +36,7 @@ def prepare(rows: int, columns: int, generalized: bool, device: str) -> Work:
     if torchvision is not None:
         of_torchvision = getattr(torchvision.ops, measure.__name__)
         contenders.insert(0, Contender("torchvision", partial(of_torchvision, first, second)))
-    return Work(contenders, expected, images=1, moved_bytes=4 * rows * columns, unit="a call")
+    return Work(contenders, expected, images=1, moved_bytes=4 * rows * columns, unit="per call")
 
 
 def prepare_rotated(rows: int, columns: int, device: str) -> Work:
@@ -44,7 +44,7 @@ def prepare_rotated(rows: int, columns: int, device: str) -> Work:
     expected = box_iou_rotated(first, second).numpy()
     first, second = first.to(device), second.to(device)
     contender = Contender("orbbec", lambda: box_iou_rotated(first, second))
-    return Work([contender], expected, images=1, moved_bytes=4 * rows * columns, unit="a call")
+    return Work([contender], expected, images=1, moved_bytes=4 * rows * columns, unit="per call")
 
 
 CASES = [

@@ -32,7 +32,7 @@ def plain(count: int) -> Callable[[str], Work]:
             )
 
         return Work(
-            list(contenders()), expected, images=1, moved_bytes=boxes.nbytes + scores.nbytes, unit="a call"
+            list(contenders()), expected, images=1, moved_bytes=boxes.nbytes + scores.nbytes, unit="per call"
         )
 
     return prepare
@@ -59,7 +59,7 @@ def batched(count: int) -> Callable[[str], Work]:
                     "torchvision", lambda: ops.batched_nms(boxes, scores, groups, THRESHOLD), exact=False
                 ),
             )
-        return Work(contenders, expected, images=1, moved_bytes=boxes.nbytes + scores.nbytes, unit="a call")
+        return Work(contenders, expected, images=1, moved_bytes=boxes.nbytes + scores.nbytes, unit="per call")
 
     return prepare
 

@@ -27,7 +27,7 @@ def prepare(count: int) -> Callable[[str], Work]:
                 return np.asarray(cv2.dnn.NMSBoxesRotated(rows, listed, 0.0, THRESHOLD))
 
             contenders.insert(0, Contender("cv2.dnn", by_cv2, exact=False))
-        return Work(contenders, expected, 1, boxes.nbytes + scores.nbytes, unit="a call")
+        return Work(contenders, expected, 1, boxes.nbytes + scores.nbytes, unit="per call")
 
     return work
 

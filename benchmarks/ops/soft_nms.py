@@ -59,7 +59,7 @@ def prepare(count: int, method: str, device: str) -> Work:
         Contender("NumPy", partial(by_numpy, boxes.numpy(), scores.numpy(), method)),
         Contender("orbbec", lambda: soft_nms(*on_device, method=method)[1]),
     ]
-    return Work(contenders, expected, images=1, moved_bytes=24 * count, unit="a call")
+    return Work(contenders, expected, images=1, moved_bytes=24 * count, unit="per call")
 
 
 def by_torch(boxes: Tensor, scores: Tensor) -> Tensor:
@@ -79,7 +79,7 @@ def prepare_matrix(count: int, device: str) -> Work:
         Contender("torch, all pairs", partial(by_torch, *on_device), exact=False),
         Contender("orbbec", lambda: matrix_nms(*on_device)[1]),
     ]
-    return Work(contenders, expected, images=1, moved_bytes=24 * count, unit="a call")
+    return Work(contenders, expected, images=1, moved_bytes=24 * count, unit="per call")
 
 
 CASES = [

@@ -69,7 +69,7 @@ class Workload:
     title: str
     prepare: Callable[[str], Scene]
     contenders: Sequence[Rival]
-    unit: str = "an image"
+    unit: str = "per image"
     left_out: Mapping[str, str] = field(default_factory=dict)  # rivals that are left out, and why
 
 

@@ -95,7 +95,7 @@ GROUPED = [PLAIN[0], replace(PLAIN[2], least_psnr=35)]
 
 def workload(count: int, contenders: list[Rival], classes: int = 0) -> Workload:
     title = f"W5 nms, {count:,} boxes" + (f", {classes} classes" if classes else "")
-    return Workload(title, partial(Scene, count, classes), contenders, unit="a call")
+    return Workload(title, partial(Scene, count, classes), contenders, unit="per call")
 
 
 WORKLOADS = [

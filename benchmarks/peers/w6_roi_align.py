@@ -71,6 +71,6 @@ GRID = Rival(
     "torch grid_sample", "torch", lambda scene: by_grid_sample(scene.shape, scene.device).run, 20, BOTH
 )
 WORKLOADS = [
-    Workload("W6 roi_align, forward", partial(Scene, False), [*OURS, TORCHVISION, GRID], unit="a region"),
-    Workload("W6 roi_align, backward", partial(Scene, True), [*OURS, TORCHVISION], unit="a region"),
+    Workload("W6 roi_align, forward", partial(Scene, False), [*OURS, TORCHVISION, GRID], unit="per region"),
+    Workload("W6 roi_align, backward", partial(Scene, True), [*OURS, TORCHVISION], unit="per region"),
 ]

@@ -47,7 +47,7 @@ def test_the_tables_of_the_summary_have_at_most_forty_lines(performance):
 
 
 def test_the_readmes_show_a_loss_and_name_run_machine_and_day(performance):
-    run = performance.run_of("peers")
+    run = performance.shown_run("peers")
     about = json.loads(run.read_text())
     for page in performance.READMES:
         text = page.read_text()
@@ -99,12 +99,12 @@ def test_a_figure_is_the_ratio_to_the_best_rival_of_the_newest_run(performance, 
     assert "(../benchmarks/new/blur.md) (A processor, 2 cores, 2026-01-02)" in lines[0]
 
 
-def test_of_the_machines_that_with_the_best_rival_is_shown(performance, runs):
+def test_the_machine_where_a_rival_does_best_is_shown(performance, runs):
     for machine, seconds in (("old", 3), ("new", 2)):
         workload = run_of("2026-01-0" + str(seconds), ("W1 warp, uint8", {"cv2": 4, "orbbec": seconds}))
         (performance.RUNS / machine / "peers.json").write_text(workload)
-    assert performance.run_of("peers").parent.name == "old"
-    assert performance.run_of("peers", "new").parent.name == "new"
+    assert performance.shown_run("peers").parent.name == "old"
+    assert performance.shown_run("peers", "new").parent.name == "new"
 
 
 def test_every_loss_is_listed_with_its_rival(performance, runs):

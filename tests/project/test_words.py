@@ -64,7 +64,6 @@ ALLOWED = [
     ("tests/project/test_words.py", "*", "names the banned words"),
     ("*augmix*", "chain*", "AugMix's own word for its sequences of operations"),
     ("*/transforms/tests/record_torchvision.py", "chain*", "AugMix's own word"),
-    ("docs/benchmarks/*", "*", "recorded runs"),
 ]
 
 # Allowed names: files, name, reason.

@@ -58,14 +58,14 @@ class Work:
         expected: the expected result, in the form of `as_array`.
         images: number of images processed by one run.
         moved_bytes: the bytes that a run must read, each once, and those that it writes.
-        unit: the unit of `images` with its article, for the table.
+        unit: what a time is given per, as in "per image", for the table.
     """
 
     contenders: Sequence[Contender]
     expected: Array
     images: int
     moved_bytes: int
-    unit: str = "an image"
+    unit: str = "per image"
 
 
 @dataclass(frozen=True)

@@ -67,7 +67,7 @@ class Result:
     moved_bytes: int
     clock: str  # "cpu", "wall" or "cuda"
     timings: list[Timing]
-    unit: str = "an image"
+    unit: str = "per image"
 
     def samples(self, timing: Timing) -> list[float]:
         return timing.cpu if self.clock == "cpu" else timing.wall
