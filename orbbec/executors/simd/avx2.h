@@ -41,9 +41,10 @@ struct Avx2 {
     const auto at = [=](int i) { return reinterpret_cast<const __m128i*>(base + bytes[i]); };
     return (Float)join(_mm_loadu_si128(at(0)), _mm_loadu_si128(at(1)));
   }
-  // Prefetches each offset, which may be outside the program's memory.
+  // Prefetches every kStep-th offset, which may be outside the program's memory.
+  template <int kStep = 1>
   static void prefetch(const char* base, Int bytes) {
-    for (int i = 0; i < kLanes; ++i) _mm_prefetch(base + bytes[i], _MM_HINT_T0);
+    for (int i = 0; i < kLanes; i += kStep) _mm_prefetch(base + bytes[i], _MM_HINT_T0);
   }
   static bool all(Int mask) { return _mm256_movemask_ps((__m256)mask) == 0xff; }
   static bool any(Int mask) { return _mm256_movemask_ps((__m256)mask) != 0; }

@@ -43,9 +43,10 @@ struct Avx512 {
     return (Float)join(_mm_loadu_si128(at(0)), _mm_loadu_si128(at(1)), _mm_loadu_si128(at(2)),
                        _mm_loadu_si128(at(3)));
   }
-  // Prefetches each offset, which may be outside the program's memory.
+  // Prefetches every kStep-th offset, which may be outside the program's memory.
+  template <int kStep = 1>
   static void prefetch(const char* base, Int bytes) {
-    for (int i = 0; i < kLanes; ++i) _mm_prefetch(base + bytes[i], _MM_HINT_T0);
+    for (int i = 0; i < kLanes; i += kStep) _mm_prefetch(base + bytes[i], _MM_HINT_T0);
   }
   static bool all(Int mask) {
     return _mm512_test_epi32_mask((__m512i)mask, (__m512i)mask) == 0xffff;

@@ -52,6 +52,8 @@ class VectorRow {
   static constexpr bool kIsLinear = Op::kIsLinear;
   static constexpr int kTaps = kIsLinear ? 4 : 1;
   static constexpr int kPrefetchRows = 4;  // far enough ahead to hide the memory latency
+  // Groups of floats have three planes to prefetch, and every second pixel is enough.
+  static constexpr int kPrefetchStep = kIsByte ? 1 : 2;
   static constexpr int kPairBytes = 8;  // bytes of a load that holds a pixel and its right neighbor
 
   // The four pixels around each position: + 1 is the right neighbor, + 2 the lower.
@@ -190,8 +192,8 @@ class VectorRow {
   // The taps of channel c, or of all channels of a packed pixel.
   void load(const Taps& taps, int64_t c, Int (&loaded)[kTaps]) const {
     if (pairs_ && !taps.mixed) {
-      Simd::prefetch(reinterpret_cast<const char*>(image_.data) + channel_bytes(c) + prefetch_,
-                     taps.bytes[0]);
+      Simd::template prefetch<kPrefetchStep>(
+          reinterpret_cast<const char*>(image_.data) + channel_bytes(c) + prefetch_, taps.bytes[0]);
       Int unused;
       load_pair(taps.bytes[0], c, loaded[0], kIsLinear ? loaded[kTaps / 4] : unused);
       if constexpr (kIsLinear) load_pair(taps.bytes[2], c, loaded[2], loaded[3]);
