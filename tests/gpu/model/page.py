@@ -17,6 +17,7 @@ from tests.gpu.model.page_tables import (
 )
 from tests.gpu.model.page_text import HEAD, SUMMARY, TAIL
 from tests.gpu.model.report import Row, rounded
+from tests.gpu.model.targets import verdict
 from tests.gpu.ptx.compile import ROOT
 
 PAGE = ROOT / "docs" / "project" / "gpu_model.md"
@@ -103,7 +104,8 @@ def sentences(found: Sequence[Row], totals: dict[tuple[str, str], Row], slowest:
     lines = ["## What limits each case on H200", ""]
     for row in found:
         total = totals[row["case"], H200.name]
-        lines.append(f"- `{row['case']}`: {row['what']}. {reason(total, slowest[row['case']])}")
+        why = reason(total, slowest[row["case"]])
+        lines.append(f"- `{row['case']}`: {row['what']}.{verdict(total)} {why}")
     return [*lines, ""]
 
 
