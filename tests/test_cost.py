@@ -13,6 +13,7 @@ import pytest
 import torch
 from torch.utils._python_dispatch import TorchDispatchMode
 
+import orbbec
 from orbbec import ImageBatch
 from orbbec import transforms as T
 from orbbec.bridge import dispatch
@@ -80,6 +81,42 @@ def images(count):
     rng = np.random.default_rng(0)
     sizes = rng.integers((330, 450), (400, 520), (count, 2)).tolist()
     return ImageBatch.from_images([rng.integers(0, 256, (*size, 3), np.uint8) for size in sizes])
+
+
+class TorchKernels(TorchDispatchMode):
+    """The operators of torch that compute: neither views nor allocations."""
+
+    def __init__(self):
+        super().__init__()
+        self.names = []
+
+    def __torch_dispatch__(self, function, types, args=(), kwargs=None):
+        name = function._schema.name
+        if name.startswith("aten::") and not function.is_view and "empty" not in name:
+            self.names.append(name)
+        return function(*args, **(kwargs or {}))
+
+
+PHOTOS = torch.zeros(2, 3, 24, 32, dtype=torch.uint8)
+BATCH = ImageBatch.from_tensor(PHOTOS)
+MAP, SHIFT = torch.zeros(2, 9, 7), torch.tensor([[1.0, 0, 3], [0, 1, 0]])
+WHOLE_CALLS = {
+    "warp_affine": lambda: orbbec.warp_affine(PHOTOS, SHIFT, (9, 7)),
+    "remap": lambda: orbbec.remap(PHOTOS, MAP, MAP),
+    "augment": lambda: orbbec.augment(BATCH, SHIFT, (9, 7)),
+    "resize": lambda: orbbec.resize(PHOTOS, (9, 7)),
+    "equalize": lambda: orbbec.equalize(PHOTOS),
+    "channel_statistics of bytes": lambda: orbbec.channel_statistics(BATCH),
+    "channel_statistics of floats": lambda: orbbec.channel_statistics(PHOTOS.float().detach()),
+}
+
+
+@pytest.mark.parametrize("name", WHOLE_CALLS)
+def test_a_call_launches_no_kernel_of_torch(name):
+    allowed = ["aten::_to_copy"] if name.endswith("floats") else []  # of the images given here
+    with TorchKernels() as calls:
+        WHOLE_CALLS[name]()
+    assert calls.names == allowed
 
 
 @pytest.mark.parametrize("name", PIPELINES)

@@ -165,7 +165,7 @@ def augment(
         pixels,
         layout,
         given.channels,
-        _square(matrix),
+        _square(matrix, pixels),
         size_values(OP, size if target is None else _largest_size(size, target)),
         *_sampling(sampling, pixels, layout),
         *_values(values, pixels, dtype),
@@ -288,10 +288,12 @@ def _regions(given: Any, images: Tensor, layout: Tensor | None) -> Tensor | None
     return rows.to(images.device, torch.int64, non_blocking=True).contiguous()
 
 
-def _square(given: Any) -> Tensor:
-    """Matrices as `[..., 3, 3]`; matrices of two rows are completed by (0, 0, 1)."""
+def _square(given: Any, images: Tensor) -> Tensor:
+    """Matrices, as `[..., 3, 3]` where gradients need that: the operator completes those of two rows."""
     matrix = as_tensor(OP, "matrix", given)
     if matrix.dim() < 2 or matrix.shape[-2] != 2:
+        return matrix
+    if not torch.compiler.is_compiling() and is_plain(matrix) and is_plain(images):
         return matrix
     last = torch.zeros_like(matrix[..., :1, :])
     last[..., 0, -1] = 1

@@ -198,7 +198,8 @@ Tensor run(const Input& input, const Geometry& geometry, const Values& values,
   AugmentArguments a = augment_arguments(warp, images, values);
   const std::vector<double>& fill = geometry.fill;
   for (int c = 0; c < kMaxFills; ++c) a.warp.fill[c] = fill[std::min<size_t>(c, fill.size() - 1)];
-  const Tensor transform = prepare_matrices(kOp, images, geometry.matrix, 3, true, a.warp);
+  const Tensor transform =
+      prepare_matrices(kOp, images, geometry.matrix, 3, true, a.warp, /*completes=*/true);
   const Tensor output = prepare_output(images, given, a);
   if (output.numel() == 0 || source.count == 0) return output;
   std::optional<Tensor> sums;

@@ -171,7 +171,7 @@ def _backward(ctx: Any, gradient: Tensor) -> tuple[Tensor | None, ...]:
         read = _in_floats(images, sampling, None, ctx.maximum, False)
         of_values = _through_colors(of_values, read, colors, ctx.maximum)
     options = (interpolation, border, fill, True, "cv2_5")
-    context = Context(images, matrix, options, regions)
+    context = Context(images, (matrix,), options, regions)
     of_images, of_maps = backward_of("warp_perspective", context, of_values.contiguous())
     of_matrix = (sum_first(of_maps) if matrix.dim() == 2 else of_maps).to(matrix.device, matrix.dtype)
     return of_images, None, None, of_matrix, *(None,) * 17

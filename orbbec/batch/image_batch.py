@@ -13,6 +13,7 @@ from __future__ import annotations
 import operator
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
+from functools import cached_property
 from typing import Any, TypeVar, overload
 
 import numpy as np
@@ -163,12 +164,12 @@ class ImageBatch(StoredBatch):
             rows.view(count, height, width, channels).copy_(images.permute(0, 2, 3, 1))
         return batch
 
-    @property
+    @cached_property
     def buffer(self) -> torch.Tensor:
         """The pixels: uint8, flat, in the memory of ``storage``."""
         return self.storage[: self.pixel_bytes]
 
-    @property
+    @cached_property
     def layout(self) -> torch.Tensor:
         """The table of (offset, height, width): int64 ``[N, 3]``, in the memory of ``storage``."""
         begin = self.pixel_bytes + _ROW_BYTES * self.first

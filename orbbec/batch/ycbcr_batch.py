@@ -13,6 +13,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from functools import cached_property
 
 import numpy as np
 import torch
@@ -92,29 +93,29 @@ class YCbCrBatch(StoredBatch):
         table = torch.from_numpy(np.concatenate([layout, forms, rgb_layout], 1))
         storage = (empty or empty_on_host)(plane_bytes + table.nbytes)
         batch = cls(storage, table, plane_bytes, pixel_bytes)
-        for there, here in zip(batch._tables(), torch.split(table, _COLUMNS, 1), strict=True):
+        for there, here in zip(batch._tables, torch.split(table, _COLUMNS, 1), strict=True):
             there.copy_(here)
         return batch
 
-    @property
+    @cached_property
     def buffer(self) -> torch.Tensor:
         """The planes: uint8, flat, in the memory of ``storage``."""
         return self.storage[: self.plane_bytes]
 
-    @property
+    @cached_property
     def layout(self) -> torch.Tensor:
         """The table of (offset, height, width): int64 ``[N, 3]``, in the memory of ``storage``."""
-        return self._tables()[0]
+        return self._tables[0]
 
-    @property
+    @cached_property
     def forms(self) -> torch.Tensor:
         """The table of (sampling, orientation): int64 ``[N, 2]``, in the memory of ``storage``."""
-        return self._tables()[1]
+        return self._tables[1]
 
-    @property
+    @cached_property
     def rgb_layout(self) -> torch.Tensor:
         """The layout table of the RGB images: int64 ``[N, 3]``, in the memory of ``storage``."""
-        return self._tables()[2]
+        return self._tables[2]
 
     @property
     def rgb_bytes(self) -> int:
@@ -163,6 +164,7 @@ class YCbCrBatch(StoredBatch):
         found = " and ".join(sorted(set(self.samplings))) or "none"
         return f"YCbCrBatch({len(self)} images, {found}, device={self.device})"
 
+    @cached_property
     def _tables(self) -> list[torch.Tensor]:
         table = self.storage[self.plane_bytes : self.plane_bytes + self.host_table.nbytes].view(torch.int64)
         parts = torch.split(table, [columns * len(self) for columns in _COLUMNS])

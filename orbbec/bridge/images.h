@@ -168,12 +168,8 @@ inline void ask_for_huge_pages(const Tensor& fresh) {
 // On the device of `like`, and of its dtype if none is given.
 inline Tensor new_images(const char* op, const Tensor& like, const std::vector<int64_t>& shape,
                          bool channels_last, std::optional<ScalarType> type = std::nullopt) {
-  const Tensor fresh = allocated(op, shape, [&] {
-    return torch::stable::empty(shape, type.value_or(like.scalar_type()), std::nullopt,
-                                like.device(), std::nullopt,
-                                channels_last ? torch::headeronly::MemoryFormat::ChannelsLast
-                                              : torch::headeronly::MemoryFormat::Contiguous);
-  });
+  const Tensor fresh =
+      new_tensor(op, shape, type.value_or(like.scalar_type()), like, channels_last);
   ask_for_huge_pages(fresh);
   return fresh;
 }

@@ -18,7 +18,8 @@ inline void prepare_matrices_cpu(const MatrixArguments& arguments, const Paralle
 }
 
 inline Tensor check_matrix(const char* op, const Tensor& images, const Tensor& matrix,
-                           int64_t count, int64_t rows) {
+                           int64_t count, int64_t rows, bool completes) {
+  if (completes && matrix.dim() >= 2 && matrix.size(matrix.dim() - 2) == 2) rows = 2;
   const bool shared = matrix.dim() == 2 && matrix.size(0) == rows && matrix.size(1) == 3;
   const bool own =
       matrix.dim() == 3 && matrix.size(0) == count && matrix.size(1) == rows && matrix.size(2) == 3;
@@ -32,21 +33,25 @@ inline Tensor check_matrix(const char* op, const Tensor& images, const Tensor& m
 }
 
 // Output-to-source matrices on the device of `images`. Sets the transform of `arguments` to the
-// result, which must outlive them.
+// result, which must outlive them. `completes`: matrices of 2 rows are completed to 3.
 inline Tensor prepare_matrices(const char* op, const Tensor& images, const Tensor& matrix,
-                               int64_t rows, bool inverse, WarpArguments& arguments) {
-  const Tensor given = check_matrix(op, images, matrix, arguments.source.count, rows);
+                               int64_t rows, bool inverse, WarpArguments& arguments,
+                               bool completes = false) {
+  const Tensor given = check_matrix(op, images, matrix, arguments.source.count, rows, completes);
   const ScalarType type = transform_scalar_type(arguments);
+  const int64_t given_rows = given.size(given.dim() - 2);
   Tensor prepared = given;
-  if (!inverse || given.scalar_type() != type) {
-    prepared = new_tensor(op, given.sizes(), type, given);
-    const int64_t size = rows * 3;
+  if (!inverse || given.scalar_type() != type || given_rows != rows) {
+    std::vector<int64_t> shape(given.sizes().begin(), given.sizes().end());
+    shape[shape.size() - 2] = rows;
+    prepared = new_tensor(op, shape, type, given);
     const MatrixArguments a{.matrices = given.const_data_ptr(),
                             .prepared = prepared.mutable_data_ptr(),
                             .in_double = given.scalar_type() == ScalarType::Double,
                             .out_double = type == ScalarType::Double,
-                            .count = given.numel() / size,
-                            .size = size,
+                            .count = given.numel() / (given_rows * 3),
+                            .given = given_rows * 3,
+                            .size = rows * 3,
                             .inverse = inverse};
     run_where(op, given, prepare_matrices_cpu, prepare_matrices_cuda, a);
   }
@@ -62,8 +67,9 @@ struct Matrices {
   int64_t rows;
   bool inverse;
 
-  Tensor prepare(const char* op, const Tensor& images, WarpArguments& arguments) const {
-    return prepare_matrices(op, images, given, rows, inverse, arguments);
+  std::array<Tensor, 1> prepare(const char* op, const Tensor& images,
+                                WarpArguments& arguments) const {
+    return {prepare_matrices(op, images, given, rows, inverse, arguments)};
   }
 };
 

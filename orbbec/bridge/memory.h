@@ -3,6 +3,7 @@
 #pragma once
 
 #include <algorithm>
+#include <array>
 #include <string>
 #include <vector>
 
@@ -26,20 +27,25 @@ Tensor allocated(const char* op, Shape shape, const Make& make) {
 }
 
 // On the device of `like`. `torch::stable::empty` would look up its operator by name on every call.
-inline Tensor new_tensor(const char* op, Shape shape, ScalarType type, const Tensor& like) {
+inline Tensor new_tensor(const char* op, Shape shape, ScalarType type, const Tensor& like,
+                         bool channels_last = false) {
   using torch::stable::detail::from;
   using torch::stable::detail::to;
-  std::vector<int64_t> strides(shape.size(), 1);
+  constexpr std::array<size_t, 4> kChannelsLast{1, 3, 2, 0};  // dimensions, the innermost first
+  const size_t rank = shape.size();
+  std::vector<int64_t> strides(rank);
   const auto device = like.device();
   return allocated(op, shape, [&] {
-    for (size_t i = strides.size(); i-- > 1;) {
-      const int64_t size = std::max<int64_t>(shape[i], 1);
-      if (__builtin_mul_overflow(strides[i], size, &strides[i - 1]))
+    int64_t stride = 1;
+    for (size_t i = 0; i < rank; ++i) {
+      const size_t d = channels_last ? kChannelsLast[i] : rank - 1 - i;
+      strides[d] = stride;
+      if (__builtin_mul_overflow(stride, std::max<int64_t>(shape[d], 1), &stride))
         throw std::runtime_error("too large");
     }
     AtenTensorHandle made;
     STABLE_TORCH_ERROR_CODE_CHECK(aoti_torch_empty_strided(
-        static_cast<int64_t>(shape.size()), shape.data(), strides.data(), to<int32_t>(from(type)),
+        static_cast<int64_t>(rank), shape.data(), strides.data(), to<int32_t>(from(type)),
         to<int32_t>(from(device.type())), device.index(), &made));
     return Tensor(made);
   });

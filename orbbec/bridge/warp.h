@@ -126,8 +126,9 @@ Tensor warp(const char* op, const Tensor& images, const std::optional<Tensor>& l
   const std::array<int64_t, 2> extent = output_size(op, source, size);
   if (out != nullptr) check_output(op, images, *out, source, extent);
   WarpArguments arguments = warp_arguments(op, images, source, options, extent, out != nullptr);
-  const Tensor held = transform.prepare(op, images, arguments);
-  if (out != nullptr) check_apart(op, *out, held, "the coordinate transform");
+  const auto held = transform.prepare(op, images, arguments);
+  for (const Tensor& tensor : held)
+    if (out != nullptr) check_apart(op, *out, tensor, "the coordinate transform");
   const Tensor target = out != nullptr ? *out : new_output(op, images, source, extent);
   if (target.numel() == 0) return target;
   arguments.output = dense_images(op, "out", target, target.mutable_data_ptr());

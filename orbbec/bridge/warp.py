@@ -33,16 +33,19 @@ class WarpOptions(NamedTuple):
 
 
 def call_warp(
-    op: str, images: Any, transform: Tensor, size: list[int], options: WarpOptions, out: Any
+    op: str, images: Any, transform: tuple[Tensor, ...], size: list[int], options: WarpOptions, out: Any
 ) -> Any:
-    """Call `torch.ops.orbbec.<op>`, or its out variant, on images of any kind."""
+    """Call `torch.ops.orbbec.<op>`, or its out variant, on images of any kind.
+
+    `transform` is the matrix, or both maps.
+    """
     given: OperatorInput = operator_input(op, "images", images)
     arithmetic = options.arithmetic
     arguments = (
         given.images,
         given.layout,
         given.channels,
-        transform,
+        *transform,
         size,
         interpolation_name(op, options.interpolation),
         border_name(op, options.border),
@@ -51,13 +54,13 @@ def call_warp(
         default_arithmetic() if arithmetic is None else name_value(op, "arithmetic", arithmetic),
     )
     if out is None:
-        buffer = buffer_like(given, size, transform)
+        buffer = buffer_like(given, size, *transform)
         if buffer is None:
             return given.restore(call_operator(getattr(torch.ops.orbbec, op).default, *arguments))
         getattr(torch.ops.orbbec, f"{op}_out")(*arguments, buffer)
         return given.restore(buffer)
     target = operator_output(op, out)
-    check_no_gradient(op, given.images, transform, target.images)
+    check_no_gradient(op, given.images, *transform, target.images)
     getattr(torch.ops.orbbec, f"{op}_out")(*arguments, target.images)
     return out
 
@@ -70,10 +73,10 @@ def buffer_like(given: OperatorInput, size: Sequence[int], *others: Tensor | Non
     return pooled_output(shape, images.dtype, is_channels_last(images, layout), images, *others)
 
 
-def check_devices(op: str, images: Tensor, layout: Tensor | None, transform: Tensor) -> None:
-    """Check that the operator can read the matrix or positions, and the layout, on their devices."""
-    if transform.device.type != "cpu" and transform.device != images.device:
-        raise ValueError(f"{op}: expected the matrix or positions on the CPU or on the device of images")
+def check_devices(op: str, images: Tensor, layout: Tensor | None, *transform: Tensor) -> None:
+    """Check that the operator can read the matrix or the maps, and the layout, on their devices."""
+    if any(tensor.device.type != "cpu" and tensor.device != images.device for tensor in transform):
+        raise ValueError(f"{op}: expected the matrix or the maps on the CPU or on the device of images")
     if layout is not None and layout.device != images.device:
         raise ValueError(f"{op}: expected layout on the device of images")
 
@@ -87,30 +90,16 @@ def fake_output(images: Tensor, layout: Tensor | None, channels: int, size: list
     return torch.empty(shape, dtype=images.dtype, device=images.device, memory_format=memory_format)
 
 
-def register_fakes(op: str) -> None:
-    """Register the fake kernels of `op` and its out variant."""
+def register_fakes(op: str, tensors: int = 1) -> None:
+    """Register the fake kernels of `op` and its out variant, whose transform is so many tensors."""
 
     @register_fake(op, size=2)
-    def _(
-        images: Tensor,
-        layout: Tensor | None,
-        channels: int,
-        transform: Tensor,
-        size: list[int],
-        *options: object,
-    ) -> Tensor:
-        check_devices(op, images, layout, transform)
-        return fake_output(images, layout, channels, size)
+    def _(images: Tensor, layout: Tensor | None, channels: int, *given: Any) -> Tensor:
+        check_devices(op, images, layout, *given[:tensors])
+        return fake_output(images, layout, channels, given[tensors])
 
     @register_fake(f"{op}_out")
-    def _(
-        images: Tensor,
-        layout: Tensor | None,
-        channels: int,
-        transform: Tensor,
-        size: list[int],
-        *options: Any,
-    ) -> None:
-        check_devices(op, images, layout, transform)
-        if options[-1].device != images.device:
+    def _(images: Tensor, layout: Tensor | None, channels: int, *given: Any) -> None:
+        check_devices(op, images, layout, *given[:tensors])
+        if given[-1].device != images.device:
             raise ValueError(f"{op}: expected out on the device of images")

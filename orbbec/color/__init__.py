@@ -1,8 +1,9 @@
 """Colors: adjustments, conversions, lookup tables, statistics and normalization.
 
 Begin with normalize.py and normalize.h, the smallest operator. `adjust` has torchvision's adjustments,
-`convert` OpenCV's color spaces, `tables` lookup tables and histograms, `ycbcr` the conversion of JPEG planes.
-All share pointwise.h, how one pixel becomes another, and rows_cpu.h, the vectorized executor of the CPU.
+`convert` OpenCV's color spaces, `statistics` mean and deviation of channels, `tables` lookup tables and
+histograms, `ycbcr` the conversion of JPEG planes. All share pointwise.h, how one pixel becomes another, and
+rows_cpu.h, the vectorized executor of the CPU.
 """
 
 from orbbec.color.adjust import (
@@ -20,7 +21,8 @@ from orbbec.color.adjust import (
 )
 from orbbec.color.convert import cvt_color
 from orbbec.color.normalize import normalize, to_float
-from orbbec.color.tables import ChannelStatistics, channel_statistics, clahe, equalize_hist, lut
+from orbbec.color.statistics import ChannelStatistics, channel_statistics
+from orbbec.color.tables import clahe, equalize_hist, lut
 from orbbec.color.ycbcr import ycbcr_to_rgb
 
 __all__ = [

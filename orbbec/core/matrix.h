@@ -7,18 +7,18 @@
 namespace orbbec {
 
 // Inverts one source-to-output matrix of a batch (or copies an output-to-source one) and stores it
-// as F. 6 or 9 numbers; a singular matrix becomes zeros.
+// as F. 6 or 9 numbers; 6 are completed to 9 by the row 0, 0, 1. A singular matrix becomes zeros.
 template <class In, class F>
 struct PrepareMatrix {
   const In* matrices;
   F* prepared;
-  int64_t size;
+  int64_t given, size;  // numbers of a matrix before and after
   bool inverse;
 
   ORBBEC_HD void operator()(int64_t n, int) const {
     double a[9] = {}, m[9] = {};
     for (int i = 0; i < 9; ++i)
-      if (i < size) a[i] = static_cast<double>(matrices[n * size + i]);
+      a[i] = i < given ? static_cast<double>(matrices[n * given + i]) : i == 8;
     if (inverse) {
       for (int i = 0; i < 9; ++i) m[i] = a[i];
     } else if (size == 6) {
@@ -66,7 +66,7 @@ struct MatrixArguments {
   const void* matrices;
   void* prepared;
   bool in_double, out_double;
-  int64_t count, size;  // numbers per matrix
+  int64_t count, given, size;  // numbers of a matrix before and after
   bool inverse;
 };
 
@@ -76,7 +76,8 @@ int dispatch_matrices(const MatrixArguments& a, const Launch& launch) {
     using In = decltype(in);
     using Out = decltype(out);
     return launch(PrepareMatrix<In, Out>{static_cast<const In*>(a.matrices),
-                                         static_cast<Out*>(a.prepared), a.size, a.inverse});
+                                         static_cast<Out*>(a.prepared), a.given, a.size,
+                                         a.inverse});
   };
   if (a.in_double) return a.out_double ? with(0.0, 0.0) : with(0.0, 0.0f);
   return a.out_double ? with(0.0f, 0.0) : with(0.0f, 0.0f);

@@ -22,7 +22,8 @@ struct WarpArguments {
   Border border;
   Arithmetic arithmetic;
   double fill[kMaxFills];    // of channel c: fill[c], or fill[0] if there are more channels
-  const void* transform;     // float or double by `transform_is_double`: matrices, or coordinates
+  const void* transform;     // float or double by `transform_is_double`: matrices, or x coordinates
+  const void* transform_y;   // y coordinates; null for matrices
   int64_t transform_stride;  // elements between the transforms of consecutive images; 0 if all
                              // share one
 };

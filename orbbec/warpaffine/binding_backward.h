@@ -50,7 +50,7 @@ std::tuple<Tensor, Tensor> warp_backward(const char* op, const Tensor& gradient,
   for (int c = 0; c < kMaxFills; ++c) {
     arguments.warp.fill[c] = options.fill[std::min<size_t>(c, options.fill.size() - 1)];
   }
-  const Tensor held = transform.prepare(op, images, arguments.warp);
+  const auto held = transform.prepare(op, images, arguments.warp);
   Tensor sums = new_zeros(op, images.sizes(), ScalarType::Long, images);
   Tensor transform_gradient = new_zeros(op, transform_shape, ScalarType::Double, images);
   const Tensor row_sums = new_tensor(op, std::vector<int64_t>{source.count, extent[0], numbers},

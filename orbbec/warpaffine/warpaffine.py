@@ -72,7 +72,7 @@ def warp_affine(
     return call_warp(
         "warp_affine",
         images,
-        as_tensor("warp_affine", "matrix", matrix),
+        (as_tensor("warp_affine", "matrix", matrix),),
         size_values("warp_affine", size),
         WarpOptions(interpolation, border, fill, arithmetic, (inverse,)),
         out,

@@ -150,6 +150,11 @@ class Scene:
         shape = (rows, 3) if r.random() < 0.3 else (self.n, rows, 3)
         return TensorSpec(shape, r.choice((torch.float32, torch.float64)), values)
 
+    def coordinates(self) -> TensorSpec:
+        """A map of remap; both have the same shape."""
+        shares = self.k in (0, 3)
+        return self.tensor([self.n, self.oh, self.ow][shares:], torch.float32, -3, 40)
+
     def kernel_sizes(self) -> list[int]:
         count = 2 * (self.n if self.random.random() < 0.3 else 1)
         sizes = [self.random.choice((1, 3, 3, 5, 7, 9, 15, 31)) for _ in range(count)]
@@ -245,7 +250,11 @@ PLAUSIBLE: dict[str, Callable[[Scene], Any]] = {
     "warp_affine_out.matrix": lambda s: s.matrix(2),
     "warp_affine_backward.matrix": lambda s: s.matrix(2),
     "matrix": lambda s: s.matrix(3),
-    "positions": lambda s: s.tensor([s.n, 2, s.oh, s.ow][s.random.random() < 0.3 :], torch.float32, -3, 40),
+    "map_x": lambda s: s.coordinates(),
+    "map_y": lambda s: s.coordinates(),
+    # statistics
+    "totals": lambda s: s.tensor([s.n, 2 * s.c], torch.float64, 0, 1000),
+    "pixels": lambda s: s.h * s.w,
     "per_unit": lambda s: s.per_image(low=1, high=1e6),
     "warp_affine_backward.interpolation": lambda s: s.random.choice(WARPS[:2]),
     "warp_perspective_backward.interpolation": lambda s: s.random.choice(WARPS[:2]),

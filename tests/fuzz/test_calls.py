@@ -55,7 +55,8 @@ REFUSED = {
             (
                 t(0, 0, 1, 1),
                 t(0, 0, 0, 0),
-                t(0, 2, 1, 1),
+                t(0, 1, 1),
+                t(0, 1, 1),
                 t(0, dtype=DOUBLE),
                 "nearest",
                 "replicate",

@@ -50,6 +50,13 @@ def warp(op: str, images: Any, map: Any, size: tuple[int, int], **options: Any) 
     return orbbec.remap(images, map[..., 0, :, :], map[..., 1, :, :], **options)
 
 
+def maps_of(positions: torch.Tensor) -> tuple[torch.Tensor, ...]:
+    """The maps in `[..., 2, height, width]`; what has no two is given as both."""
+    if positions.dim() > 2 and positions.size(-3) == 2:
+        return positions.unbind(-3)
+    return positions, positions
+
+
 def raw_arguments(
     op: str,
     images: Tensor,
@@ -70,7 +77,7 @@ def raw_arguments(
         images,
         layout,
         channels,
-        map,
+        *((map,) if op != "remap" else maps_of(map)),
         list(size),
         interpolation,
         border,

@@ -19,6 +19,17 @@ EXACT = (MATRIX, HUE, POSTERIZE, SOLARIZE)
 FLIP = torch.tensor([[-1.0, 0, 3], [0, 1, 0]])
 
 
+@pytest.mark.parametrize("dtype", [torch.float32, torch.float64])
+def test_matrices_of_two_rows_are_completed(device, dtype):
+    images, rows = device.put(photographs(3, 3, 20, 30)), random_warps("warp_affine", (20, 30), (25, 35), 3)
+    rows = rows.to(dtype)
+    whole = torch.cat([rows, torch.tensor([0.0, 0, 1], dtype=dtype).expand(3, 1, 3)], 1)
+    expected = orbbec.augment(images, device.put(whole), (25, 35))
+    assert_same_bytes(orbbec.augment(images, device.put(rows), (25, 35)), expected)
+    assert_same_bytes(orbbec.augment(images, rows, (25, 35)), expected)
+    assert_same_bytes(orbbec.augment(images, rows[1], (25, 35))[1], expected[1])
+
+
 def images_of(dtype, count=3, channels=3, height=21, width=34, seed=0):
     images = photographs(count, channels, height, width, seed=seed)
     return images if dtype == torch.uint8 else (images / 255).to(dtype)

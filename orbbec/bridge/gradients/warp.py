@@ -1,4 +1,4 @@
-"""Gradients of warp_affine, warp_perspective and remap for images, matrices and positions."""
+"""Gradients of warp_affine, warp_perspective and remap for images, matrices and maps."""
 
 from typing import Any, NamedTuple
 
@@ -13,13 +13,13 @@ class Context(NamedTuple):
     """The values that a warp saves for its gradient."""
 
     images: Tensor
-    transform: Tensor
+    transform: tuple[Tensor, ...]  # the matrix, or both maps
     options: tuple[Any, ...]  # interpolation, border, fill, ..., arithmetic, as in the schema
     regions: Tensor | None = None  # visible regions of images, for warp_perspective only
 
 
 def backward_of(op: str, context: Context, gradient: Tensor) -> tuple[Tensor, Tensor]:
-    """The gradients of a warp for its images, and in float64 for its output-to-source matrix or positions.
+    """The gradients of a warp for its images, and in float64 for its output-to-source matrix or its maps.
 
     Sums use fixed point with a power-of-two scale, chosen so that the largest possible sum fits 62 bits; they
     are therefore identical on every device and in every run. An image with a non-finite gradient gets NaN.
@@ -40,7 +40,7 @@ def backward_of(op: str, context: Context, gradient: Tensor) -> tuple[Tensor, Te
     per_unit = power_of_two(exponent.clamp(-960, 960))
     seen = {} if context.regions is None else {"regions": context.regions}
     sums, map_gradient = getattr(torch.ops.orbbec, f"{op}_backward")(
-        gradient, images.to(working), context.transform, per_unit, *context.options, **seen
+        gradient, images.to(working), *context.transform, per_unit, *context.options, **seen
     )
     values = sums.double() / per_unit[:, None, None, None]
     values = torch.where(finite[:, None, None, None], values, torch.full_like(values, torch.nan))
@@ -98,27 +98,28 @@ def register_matrix_gradient(op: str) -> None:
 
     def backward(ctx: Any, gradient: Tensor) -> tuple[Tensor | None, ...]:
         images, matrix = ctx.saved_tensors
-        of_images, of_map = backward_of(op, Context(images, matrix, ctx.options), gradient)
+        of_images, of_map = backward_of(op, Context(images, (matrix,), ctx.options), gradient)
         of_matrix = matrix_gradient(matrix, of_map, ctx.options[3]) if ctx.needs_input_grad[3] else None
         return of_images, None, None, of_matrix, None, None, None, None, None, None
 
     torch.library.register_autograd(f"orbbec::{op}", backward, setup_context=setup)
 
 
-def register_position_gradient(op: str) -> None:
-    """Register the gradient of a warp with explicit positions."""
+def register_map_gradient(op: str) -> None:
+    """Register the gradient of a warp by maps."""
 
     def setup(ctx: Any, inputs: tuple[Any, ...], output: Tensor) -> None:
-        images, _, _, positions, _, interpolation, border, fill, arithmetic = inputs
-        ctx.save_for_backward(images, positions)
+        images, _, _, map_x, map_y, _, interpolation, border, fill, arithmetic = inputs
+        ctx.save_for_backward(images, map_x, map_y)
         ctx.options = (interpolation, border, fill, arithmetic)
 
     def backward(ctx: Any, gradient: Tensor) -> tuple[Tensor | None, ...]:
-        images, positions = ctx.saved_tensors
-        of_images, of_map = backward_of(op, Context(images, positions, ctx.options), gradient)
-        of_positions = sum_first(of_map) if positions.dim() == 3 else of_map
-        of_positions = of_positions.to(device=positions.device, dtype=positions.dtype)
-        return of_images, None, None, of_positions, None, None, None, None, None
+        images, *maps = ctx.saved_tensors
+        of_images, of_maps = backward_of(op, Context(images, tuple(maps), ctx.options), gradient)
+        if maps[0].dim() == 2:
+            of_maps = sum_first(of_maps)
+        x, y = (of_maps.select(-3, i).to(device=maps[i].device, dtype=maps[i].dtype) for i in (0, 1))
+        return of_images, None, None, x, y, None, None, None, None, None
 
     torch.library.register_autograd(f"orbbec::{op}", backward, setup_context=setup)
 

@@ -1,6 +1,6 @@
-"""Tables of values and histograms: lut, equalize_hist, clahe, statistics of channels."""
+"""Tables of values and histograms: lut, equalize_hist, clahe."""
 
 from orbbec.color.tables.clahe import clahe
-from orbbec.color.tables.tables import ChannelStatistics, channel_statistics, equalize_hist, lut
+from orbbec.color.tables.tables import equalize_hist, lut
 
-__all__ = ["ChannelStatistics", "channel_statistics", "clahe", "equalize_hist", "lut"]
+__all__ = ["clahe", "equalize_hist", "lut"]

@@ -1,22 +1,13 @@
-"""Lookup tables, histogram equalization and channel statistics."""
+"""Lookup tables and histogram equalization."""
 
-from typing import Any, NamedTuple
+from typing import Any
 
 import torch
 from torch import Tensor
 
 from orbbec.bridge.arguments import Images, Matrix, OperatorInput, as_tensor
-from orbbec.bridge.dispatch import call_operator, refuse_gradient
 from orbbec.bridge.fakes import register_fake
 from orbbec.bridge.pointwise import images_input, register_fake_like
-
-
-class ChannelStatistics(NamedTuple):
-    """Statistics per channel and image; see `channel_statistics`."""
-
-    mean: Tensor  # float64 [N, C]
-    std: Tensor  # float64 [N, C]
-    histogram: Tensor | None  # int64 [N, C, 256] for uint8
 
 
 def lut(images: Images, table: Matrix) -> Any:
@@ -73,52 +64,6 @@ def equalize_hist(images: Images) -> Any:
     return by_histogram("equalize_hist", images_input("equalize_hist", images))
 
 
-def channel_statistics(images: Images) -> ChannelStatistics:
-    """Mean, standard deviation and, for uint8, histogram of each channel of each image.
-
-    Sums have a fixed order, and sums of bytes are integers, so that all devices give the same bits. The
-    standard deviation is that of the population, as in NumPy's `std`. There is no gradient.
-
-    Args:
-        images: uint8, float16, bfloat16, float32 or float64 images of any kind; see `cvt_color`.
-
-    Returns:
-        `mean` and `std`, float64 `[N, C]`, in the units of the pixels, and `histogram`, int64 `[N, C, 256]`
-        for uint8, otherwise None; on the device of `images`.
-
-    Raises:
-        TypeError: `images` has an unsupported type.
-        ValueError: the dtype is invalid.
-
-    Source:
-        NumPy's `mean` and `std` in float64.
-
-    Example:
-        >>> statistics = channel_statistics(torch.tensor([[[1, 3]]], dtype=torch.uint8))
-        >>> statistics.mean.tolist(), statistics.std.tolist()
-        ([[2.0]], [[1.0]])
-    """
-    given = images_input("channel_statistics", images)
-    if given.images.dtype != torch.uint8:
-        operator = torch.ops.orbbec.channel_sums.default
-        sums = call_operator(operator, given.images, given.layout, given.channels)
-        pixels = _pixels(given).to(sums.device)
-        mean, squares = sums[:, 0::2] / pixels, sums[:, 1::2] / pixels
-        return ChannelStatistics(mean, (squares - mean * mean).clamp(min=0).sqrt(), None)
-    histogram = torch.ops.orbbec.histogram(given.images, given.layout, given.channels)
-    level = torch.arange(256, device=histogram.device)
-    pixels = histogram.sum(-1).double()
-    mean = (histogram * level).sum(-1).double() / pixels
-    squares = (histogram * level * level).sum(-1).double() / pixels
-    return ChannelStatistics(mean, (squares - mean * mean).clamp(min=0).sqrt(), histogram)
-
-
-def _pixels(given: OperatorInput) -> Tensor:
-    if given.layout is None:
-        return torch.tensor([[given.images.shape[-2] * given.images.shape[-1]]], dtype=torch.float64)
-    return (given.layout[:, 1] * given.layout[:, 2]).double()[:, None]
-
-
 def by_histogram(name: str, given: OperatorInput) -> Any:
     """Apply lookup tables made from histograms."""
     return given.restore(torch.ops.orbbec.by_histogram(given.images, given.layout, given.channels, name))
@@ -145,12 +90,3 @@ def _(gamma: Tensor, gain: float) -> Tensor:
 def _(images: Tensor, layout: Tensor | None, channels: int) -> Tensor:
     count = images.size(0) if layout is None else layout.size(0)
     return images.new_empty((count, 1), dtype=torch.float64)
-
-
-@register_fake("channel_sums")
-def _(images: Tensor, layout: Tensor | None, channels: int) -> Tensor:
-    shape = images.shape[:2] if layout is None else (layout.size(0), channels)
-    return images.new_empty((shape[0], 2 * shape[1]), dtype=torch.float64)
-
-
-refuse_gradient("channel_sums", "channel_statistics")

@@ -9,7 +9,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import orbbec
-from tests.support import assert_same_bytes, photographs
+from orbbec import ImageBatch
+from tests.support import assert_same_bytes, photograph, photographs
 
 cv2 = pytest.importorskip("cv2", reason="the bytes are OpenCV's")
 
@@ -104,6 +105,17 @@ def test_channel_statistics_of_floats(device, dtype):
     assert statistics.histogram is None
 
 
+@pytest.mark.parametrize("dtype", [torch.uint8, torch.float32])
+def test_channel_statistics_of_one_image_are_those_in_a_batch(device, dtype):
+    images = [photograph(20, 30), photograph(9, 41)]
+    batch = device.put(ImageBatch.from_images(images))
+    together = orbbec.channel_statistics(batch)
+    for n, image in enumerate(images):
+        alone = orbbec.channel_statistics(torch.from_numpy(image).permute(2, 0, 1)[None].to(dtype))
+        for whole, one in zip(together[:2], alone[:2], strict=True):
+            torch.testing.assert_close(whole[n].cpu(), one[0], rtol=1e-12, atol=0)
+
+
 def test_tables_by_hand(device):
     image = device.put(torch.tensor([[[10, 20, 20, 30]]], dtype=torch.uint8))
     assert orbbec.equalize_hist(image).flatten().tolist() == [0, 170, 170, 255]
@@ -160,3 +172,7 @@ def test_tables_compile_and_pass_opcheck(device):
     torch.library.opcheck(torch.ops.orbbec.clahe.default, (images, None, 0, 2.0, None, 2, 3))
     torch.library.opcheck(torch.ops.orbbec.gray_sums.default, (images, None, 0))
     torch.library.opcheck(torch.ops.orbbec.channel_sums.default, (images.float(), None, 0))
+    counts = torch.ops.orbbec.histogram(images, None, 0)
+    torch.library.opcheck(torch.ops.orbbec.channel_moments.default, (counts, None, 0))
+    sums = torch.ops.orbbec.channel_sums(images.float(), None, 0)
+    torch.library.opcheck(torch.ops.orbbec.channel_moments.default, (sums, None, 45))

@@ -64,7 +64,7 @@ def warp_perspective(
     return call_warp(
         "warp_perspective",
         images,
-        as_tensor("warp_perspective", "matrix", matrix),
+        (as_tensor("warp_perspective", "matrix", matrix),),
         size_values("warp_perspective", size),
         WarpOptions(interpolation, border, fill, arithmetic, (inverse,)),
         out,

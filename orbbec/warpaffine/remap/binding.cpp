@@ -11,67 +11,75 @@ namespace {
 
 constexpr const char* kOp = "remap";
 
-// The coordinates in the dtype and on the device that the kernel reads; sets the transform of `a`.
-Tensor prepare_positions(const Tensor& images, const Tensor& positions, WarpArguments& a) {
+// A map in the dtype and on the device that the kernel reads, each image's without gaps.
+Tensor prepare_map(const char* name, const Tensor& images, const Tensor& map,
+                   const WarpArguments& a) {
   const int64_t height = a.output.height, width = a.output.width;
-  const bool shared = positions.dim() == 3,
-             own = positions.dim() == 4 && positions.size(0) == a.source.count;
-  const int64_t first = shared ? 0 : 1;
-  check((shared || own) && positions.size(first) == 2 && positions.size(first + 1) == height &&
-            positions.size(first + 2) == width,
-        kOp, "expected positions of shape ",
-        shape_text(std::array<int64_t, 4>{a.source.count, 2, height, width}), ", but got ",
-        shape_text(positions));
-  check(
-      positions.scalar_type() == ScalarType::Float || positions.scalar_type() == ScalarType::Double,
-      kOp, "expected positions of float32 or float64");
-  check(positions.is_cpu() || same_device(positions, images), kOp,
-        "expected positions on the CPU or on the device of images");
-  Tensor prepared =
-      same_device(positions, images) ? positions : on_device_of(kOp, positions, images);
-  prepared = contiguous(kOp, converted(kOp, prepared, transform_scalar_type(a)));
-  a.transform = prepared.const_data_ptr();
-  a.transform_stride = shared ? 0 : 2 * height * width;
-  return prepared;
+  const bool shared = map.dim() == 2, own = map.dim() == 3 && map.size(0) == a.source.count;
+  check((shared || own) && map.size(map.dim() - 2) == height && map.size(map.dim() - 1) == width,
+        kOp, "expected ", name, " of shape ",
+        shape_text(std::array<int64_t, 3>{a.source.count, height, width}), ", but got ",
+        shape_text(map));
+  check(map.scalar_type() == ScalarType::Float || map.scalar_type() == ScalarType::Double, kOp,
+        "expected ", name, " of float32 or float64");
+  check(map.is_cpu() || same_device(map, images), kOp, "expected ", name,
+        " on the CPU or on the device of images");
+  const Tensor near = same_device(map, images) ? map : on_device_of(kOp, map, images);
+  const ScalarType type = transform_scalar_type(a);
+  const Tensor prepared = near.scalar_type() == type ? near : converted(kOp, near, type);
+  const bool dense = prepared.stride(map.dim() - 1) == 1 && prepared.stride(map.dim() - 2) == width;
+  return dense ? prepared : contiguous(kOp, prepared);
 }
 
 struct Positions {
-  const Tensor& given;
+  const Tensor &map_x, &map_y;
 
-  Tensor prepare(const char*, const Tensor& images, WarpArguments& arguments) const {
-    return prepare_positions(images, given, arguments);
+  // Sets the transform of `a`, and returns what it points to.
+  std::array<Tensor, 2> prepare(const char*, const Tensor& images, WarpArguments& a) const {
+    check(map_x.dim() == map_y.dim(), kOp, "expected map_x and map_y of one shape");
+    Tensor x = prepare_map("map_x", images, map_x, a), y = prepare_map("map_y", images, map_y, a);
+    const bool shared = map_x.dim() == 2;
+    if (!shared && x.stride(0) != y.stride(0)) {
+      x = contiguous(kOp, x);
+      y = contiguous(kOp, y);
+    }
+    a.transform = x.const_data_ptr();
+    a.transform_y = y.const_data_ptr();
+    a.transform_stride = shared ? 0 : x.stride(0);
+    return {x, y};
   }
 };
 
 Tensor run(const Tensor& images, const std::optional<Tensor>& layout, int64_t channels,
-           const Tensor& positions, const std::vector<int64_t>& size, const WarpOptions& options,
-           const Tensor* out) {
-  return warp(kOp, images, layout, channels, size, options, out, Positions{positions}, remap_cpu,
+           const Tensor& map_x, const Tensor& map_y, const std::vector<int64_t>& size,
+           const WarpOptions& options, const Tensor* out) {
+  return warp(kOp, images, layout, channels, size, options, out, Positions{map_x, map_y}, remap_cpu,
               remap_cuda);
 }
 
-Tensor remap(Tensor images, std::optional<Tensor> layout, int64_t channels, Tensor positions,
-             std::vector<int64_t> size, std::string interpolation, std::string border,
+Tensor remap(Tensor images, std::optional<Tensor> layout, int64_t channels, Tensor map_x,
+             Tensor map_y, std::vector<int64_t> size, std::string interpolation, std::string border,
              std::vector<double> fill, std::string arithmetic) {
-  return run(images, layout, channels, positions, size, {interpolation, border, fill, arithmetic},
-             nullptr);
+  return run(images, layout, channels, map_x, map_y, size,
+             {interpolation, border, fill, arithmetic}, nullptr);
 }
 
-void remap_out(Tensor images, std::optional<Tensor> layout, int64_t channels, Tensor positions,
-               std::vector<int64_t> size, std::string interpolation, std::string border,
-               std::vector<double> fill, std::string arithmetic, Tensor out) {
-  run(images, layout, channels, positions, size, {interpolation, border, fill, arithmetic}, &out);
+void remap_out(Tensor images, std::optional<Tensor> layout, int64_t channels, Tensor map_x,
+               Tensor map_y, std::vector<int64_t> size, std::string interpolation,
+               std::string border, std::vector<double> fill, std::string arithmetic, Tensor out) {
+  run(images, layout, channels, map_x, map_y, size, {interpolation, border, fill, arithmetic},
+      &out);
 }
 
-std::tuple<Tensor, Tensor> remap_backward(Tensor gradient, Tensor images, Tensor positions,
-                                          Tensor per_unit, std::string interpolation,
+std::tuple<Tensor, Tensor> remap_backward(Tensor gradient, Tensor images, Tensor map_x,
+                                          Tensor map_y, Tensor per_unit, std::string interpolation,
                                           std::string border, std::vector<double> fill,
                                           std::string arithmetic) {
   check(images.dim() == 4 && gradient.dim() == 4, kOp,
         "expected images and gradient of shape [N, C, H, W]");
   return warp_backward(kOp, gradient, images, {interpolation, border, fill, arithmetic}, per_unit,
                        {images.size(0), 2, gradient.size(2), gradient.size(3)}, 0,
-                       Positions{positions}, remap_backward_cpu, remap_backward_cuda);
+                       Positions{map_x, map_y}, remap_backward_cpu, remap_backward_cuda);
 }
 
 }  // namespace
@@ -79,15 +87,18 @@ std::tuple<Tensor, Tensor> remap_backward(Tensor gradient, Tensor images, Tensor
 
 STABLE_TORCH_LIBRARY_FRAGMENT(orbbec, m) {
   m.def(
-      "remap(Tensor images, Tensor? layout, int channels, Tensor positions, SymInt[] size, str "
+      "remap(Tensor images, Tensor? layout, int channels, Tensor map_x, Tensor map_y, SymInt[] "
+      "size, str "
       "interpolation, "
       "str border, float[] fill, str arithmetic) -> Tensor");
   m.def(
-      "remap_out(Tensor images, Tensor? layout, int channels, Tensor positions, SymInt[] size, str "
+      "remap_out(Tensor images, Tensor? layout, int channels, Tensor map_x, Tensor map_y, SymInt[] "
+      "size, str "
       "interpolation, "
       "str border, float[] fill, str arithmetic, Tensor(a!) out) -> ()");
   m.def(
-      "remap_backward(Tensor gradient, Tensor images, Tensor positions, Tensor per_unit, str "
+      "remap_backward(Tensor gradient, Tensor images, Tensor map_x, Tensor map_y, Tensor per_unit, "
+      "str "
       "interpolation, "
       "str border, float[] fill, str arithmetic) -> (Tensor, Tensor)");
 }

@@ -11,12 +11,14 @@ struct CoordinateField {
   using Number = F;
   static constexpr int kNumbers = 0;
 
-  const F* xy;  // [N, 2, height, width]: all x, then all y
-  int64_t stride, plane;
+  const F *xs, *ys;  // [N, height, width]
+  int64_t stride;    // between images, of both
+  int64_t plane;     // coordinates of an image
   int width;
 
   explicit CoordinateField(const WarpArguments& a)
-      : xy(static_cast<const F*>(a.transform)),
+      : xs(static_cast<const F*>(a.transform)),
+        ys(static_cast<const F*>(a.transform_y)),
         stride(a.transform_stride),
         plane(static_cast<int64_t>(a.output.height) * a.output.width),
         width(a.output.width) {}
@@ -24,14 +26,19 @@ struct CoordinateField {
   // This field for image n alone.
   ORBBEC_HD CoordinateField held(int64_t n, F (&)[kNumbers + 1]) const {
     CoordinateField field = *this;
-    field.xy += n * stride;
+    field.xs += n * stride;
+    field.ys += n * stride;
     field.stride = 0;
     return field;
   }
 
+  ORBBEC_HD int64_t index(int64_t n, int y, int x) const {
+    return n * stride + static_cast<int64_t>(y) * width + x;
+  }
+
   ORBBEC_HD Point<F> at(int64_t n, int y, int x) const {
-    const F* entry = xy + n * stride + static_cast<int64_t>(y) * width + x;
-    return {entry[0], entry[plane]};
+    const int64_t i = index(n, y, x);
+    return {xs[i], ys[i]};
   }
 
   ORBBEC_HD Point<F> fused(int64_t n, int y, int x) const { return at(n, y, x); }
@@ -40,8 +47,8 @@ struct CoordinateField {
   // The positions of a group of pixels, the first at x.
   template <class Simd>
   ORBBEC_HD Point<typename Simd::Float> fused_group(int64_t n, int y, int x) const {
-    const F* entry = xy + n * stride + static_cast<int64_t>(y) * width + x;
-    return {Simd::load(entry), Simd::load(entry + plane)};
+    const int64_t i = index(n, y, x);
+    return {Simd::load(xs + i), Simd::load(ys + i)};
   }
 
   // The row below is unrelated.

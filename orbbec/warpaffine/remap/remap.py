@@ -2,12 +2,11 @@
 
 from typing import Any
 
-import torch
 from torch import Tensor
 
 from orbbec.bridge.arguments import Fill, Images, Matrix, as_tensor
 from orbbec.bridge.fakes import register_fake
-from orbbec.bridge.gradients.warp import fake_gradients, register_position_gradient
+from orbbec.bridge.gradients.warp import fake_gradients, register_map_gradient
 from orbbec.bridge.names import Border, Interpolation
 from orbbec.bridge.warp import WarpOptions, call_warp, register_fakes
 
@@ -51,6 +50,7 @@ def remap(
         `cv::remap`. Identical to OpenCV 5.0.0 and 4.12.0 in the cases of docs/project/parity.md.
 
     Example:
+        >>> import torch
         >>> image = torch.arange(4, dtype=torch.uint8).reshape(1, 1, 4)
         >>> remap(image, torch.tensor([[3.0, 0.5]]), torch.zeros(1, 2)).flatten().tolist()
         [3, 0]
@@ -63,19 +63,18 @@ def remap(
         )
     if x.dtype != y.dtype or x.device != y.device:
         raise ValueError("remap: expected map_x and map_y of one dtype on one device")
-    positions = torch.stack((x, y), dim=-3)
     options = WarpOptions(interpolation, border, fill, arithmetic)
-    return call_warp("remap", images, positions, list(x.shape[-2:]), options, out)
+    return call_warp("remap", images, (x, y), list(x.shape[-2:]), options, out)
 
 
-register_fakes("remap")
+register_fakes("remap", tensors=2)
 
 
 @register_fake("remap_backward", gradient=4)
 def _(
-    gradient: Tensor, images: Tensor, positions: Tensor, per_unit: Tensor, *options: object
+    gradient: Tensor, images: Tensor, map_x: Tensor, map_y: Tensor, per_unit: Tensor, *options: object
 ) -> tuple[Tensor, Tensor]:
     return fake_gradients(gradient, images, (images.size(0), 2, *gradient.shape[2:]))
 
 
-register_position_gradient("remap")
+register_map_gradient("remap")

@@ -143,9 +143,9 @@ def test_tables_that_do_not_fit():
     for wrong in ([6], [1, 1, 5, 6]):
         remap_refused(f"{shape}{wrong} and {wrong}", torch.zeros(wrong), torch.zeros(wrong))
     remap_refused("expected map_x and map_y of one dtype on one device", good.double(), good)
-    remap_refused("expected positions of float32 or float64", good.int(), good.int())
+    remap_refused("expected map_x of float32 or float64", good.int(), good.int())
     own = torch.zeros(4, 5, 6)
-    remap_refused("expected positions of shape [2, 2, 5, 6], but got [4, 2, 5, 6]", own, own)
+    remap_refused("expected map_x of shape [2, 5, 6], but got [4, 5, 6]", own, own)
     empty = torch.zeros(0, 6)
     size = "expected size as (height, width), each from 1 to 2147483647, but got [0, 6]"
     remap_refused(size, empty, empty)

@@ -75,6 +75,28 @@ def test_each_image_is_read_at_its_own_table(device):
         assert_same_bytes(one, orbbec.remap(image, *table))
 
 
+def test_maps_between_other_memory_are_read_as_they_stand(device):
+    images, tables = device.put(photographs(2, 3, 20, 30)), random_warps("remap", (20, 30), (25, 35), 2)
+    wide = device.put(torch.zeros(2, 3, 25, 35)).copy_(torch.cat([tables, tables[:, :1]], 1))
+    x, y = device.put(tables[:, 0].float()), device.put(tables[:, 1].float())
+    expected = orbbec.remap(images, x.contiguous(), y.contiguous())
+    assert_same_bytes(orbbec.remap(images, wide[:, 0], wide[:, 1]), expected)  # images 3 maps apart
+    assert_same_bytes(orbbec.remap(images, x.contiguous(), wide[:, 1]), expected)  # apart differently
+    assert_same_bytes(orbbec.remap(images, x.mT.contiguous().mT, wide[:, 1]), expected)
+
+
+def test_only_one_map_may_need_a_gradient():
+    images, (x, y) = photographs(1, 1, 20, 30, torch.float32), random_warps("remap", (20, 30), (25, 35))
+    x, y = x.float().requires_grad_(), y.float()
+    orbbec.remap(images, x, y).sum().backward()
+    both = y.clone().requires_grad_()
+    again = x.detach().clone().requires_grad_()
+    orbbec.remap(images, again, both).sum().backward()
+    assert y.grad is None
+    assert torch.equal(x.grad, again.grad)
+    assert both.grad.abs().max() > 0
+
+
 def test_float64_tables_are_read_as_float32_unless_the_images_are_float64():
     table = random_warps("remap", (20, 30), (25, 35))
     for dtype in (torch.uint8, torch.float32):
