@@ -1,18 +1,18 @@
 """Writes the folder of a new operator, which works and is yours to change.
 
-    python tools/new_op.py adjust_gamma
+    python tools/new_op.py soft_gain
 
-writes orbbec/adjustgamma/ and benchmarks/ops/adjustgamma.py from tools/op_template/. `adjust_gamma` scales
-the pixels of each image and adds an offset, on the CPU and on CUDA, with checks, a fake kernel, a docstring,
-a benchmark and tests. Build and test it:
+writes orbbec/softgain/ and benchmarks/ops/softgain.py from tools/op_template/. `soft_gain` scales the pixels
+of each image and adds an offset, on the CPU and on CUDA, with checks, a fake kernel, a docstring, a benchmark
+and tests. Build and test it:
 
-    make build
-    .venv/bin/python -m pytest orbbec/adjustgamma
+    make quick FAMILY=softgain
 
-Then change the tests, and the formula in adjustgamma.h.
+Then change the tests, and the formula in softgain.h.
 
 With --fusable, the folder also contains transform.py: the `OpSpec` by which plans, targets and the profile
-know the operator, and the transform `RandomAdjustGamma`, exported from orbbec/transforms/__init__.py.
+know the operator, and the transform `RandomSoftGain`, exported from orbbec/transforms/__init__.py. It can be
+added to a folder that exists.
 """
 
 import argparse
@@ -38,7 +38,7 @@ def write_operator(name: str, package: Path, fusable: bool = False) -> Path:
     Args:
         name: name in snake_case.
         package: the folder orbbec/.
-        fusable: also write and export a transform.
+        fusable: also write and export a transform; for a folder that exists, only that.
 
     Raises:
         ValueError: the name is not a snake_case identifier, or its folder exists already.
@@ -47,11 +47,12 @@ def write_operator(name: str, package: Path, fusable: bool = False) -> Path:
         raise ValueError(f"expected a name in snake_case, but got '{name}'")
     ours, theirs = spellings(name), spellings(TEMPLATE_NAME)
     folder = package / ours[1]
-    if folder.exists():
+    adds = fusable and folder.exists() and not (folder / FUSABLE[0]).exists()
+    if folder.exists() and not adds:
         raise ValueError(f"{folder} exists already")
     for source in sorted(path for path in TEMPLATE.rglob("*") if path.is_file() and path.suffix != ".pyc"):
         target, text = str(source.relative_to(TEMPLATE)), source.read_text()
-        if target in FUSABLE and not fusable:
+        if not (fusable if target in FUSABLE else not adds):
             continue
         for old, new in zip(theirs, ours, strict=True):
             target, text = target.replace(old, new), text.replace(old, new)
@@ -72,7 +73,7 @@ def export(path: Path, module: str, name: str) -> None:
     lines = path.read_text().splitlines()
     line = f"from {module} import {name}"
     imports = [n for n, other in enumerate(lines) if other.startswith("from orbbec.")]
-    lines.insert(next(n for n in imports if lines[n].split()[1] > module), line)
+    lines.insert(next((n for n in imports if lines[n].split()[1] > module), _end(lines, imports[-1])), line)
     begin = lines.index("__all__ = [") + 1
     others = [entry.strip(' ",') for entry in lines[begin : lines.index("]", begin)]]
     classes = [other for other in others if other[0].isupper()]  # after constants, before functions
@@ -81,12 +82,17 @@ def export(path: Path, module: str, name: str) -> None:
     path.write_text("\n".join(lines) + "\n")
 
 
+def _end(lines: list[str], n: int) -> int:
+    """The line after the import that begins in line n, which may have brackets."""
+    return n + 1 if not lines[n].endswith("(") else lines.index(")", n) + 1
+
+
 def main() -> int:
     parser = argparse.ArgumentParser(
         description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
     )
     parser.add_argument("name", help="in snake_case, as users will call it")
-    parser.add_argument("--fusable", action="store_true", help="with a transform, for pipelines")
+    parser.add_argument("--fusable", action="store_true", help="also write a transform, for pipelines")
     given = parser.parse_args()
     try:
         folder = write_operator(given.name, ROOT / "orbbec", given.fusable)

@@ -21,6 +21,7 @@ class Sample:
         targets: as in `orbbec.transforms`: "boxes", "masks", "keypoints" ...; a class is "label". May be
             empty.
         sample_id: from 0 to 2^63 - 1; identifies the sample in every epoch, worker and rank.
+        path: the file, for messages; see `BadSample`. May be empty.
 
     Example:
         >>> Sample(b"the bytes of a JPEG", {"label": 3}, sample_id=17).targets["label"]
@@ -30,6 +31,7 @@ class Sample:
     data: bytes | npt.NDArray[Any] | Tensor
     targets: dict[str, Any] = field(default_factory=dict)
     sample_id: int = 0
+    path: str = field(default="", repr=False)
 
 
 @runtime_checkable

@@ -9,6 +9,7 @@ from pathlib import Path
 import pytest
 
 from orbbec._library import library_path
+from tools import new_op
 
 ROOT = Path(__file__).parents[2]
 
@@ -170,6 +171,31 @@ def test_a_fusable_operator_is_known_to(fusable, program, needed, expected):
         pytest.importorskip(module)
     root, environment = fusable
     assert run(sys.executable, "-c", program, cwd=root, **environment).strip() == expected
+
+
+@pytest.mark.parametrize("name", ["affine_cut", "shift_levels", "vignette", "zoom_2"])
+def test_a_transform_of_any_name_is_exported_in_order(tmp_path, name):
+    pytest.importorskip("ruff")
+    exports = tmp_path / "orbbec" / "transforms" / "__init__.py"
+    exports.parent.mkdir(parents=True)
+    shutil.copy(ROOT / "orbbec" / "transforms" / "__init__.py", exports)
+    folder = new_op.write_operator(name, tmp_path / "orbbec", fusable=True)
+    assert f"from orbbec.{folder.name}.transform import Random" in exports.read_text()
+    run(sys.executable, "-m", "ruff", "check", "--config", ROOT / "pyproject.toml", exports)
+
+
+def test_a_transform_is_added_to_an_operator_that_is_there(tmp_path):
+    exports = tmp_path / "orbbec" / "transforms" / "__init__.py"
+    exports.parent.mkdir(parents=True)
+    shutil.copy(ROOT / "orbbec" / "transforms" / "__init__.py", exports)
+    folder = new_op.write_operator("soft_gain", tmp_path / "orbbec")
+    binding = folder / "binding.cpp"
+    binding.write_text("changed")
+    new_op.write_operator("soft_gain", tmp_path / "orbbec", fusable=True)
+    assert binding.read_text() == "changed"
+    assert (folder / "transform.py").exists()
+    with pytest.raises(ValueError, match="exists already"):
+        new_op.write_operator("soft_gain", tmp_path / "orbbec", fusable=True)
 
 
 @pytest.mark.parametrize("name", ["AdjustGamma", "adjust-gamma", "2fast", "for", "../x", "a__b"])

@@ -63,4 +63,4 @@ class RandomScaleOffset(Transform):
     def steps(self, params: Drawn, state: BatchState) -> list[Step]:
         offset = params.offset * state.maximum
         table = {"scale": params.scale.astype(np.float32), "offset": offset.astype(np.float32)}
-        return [Operator("scale_offset", table, drawn=params.chosen, why="is rounded by itself")]
+        return [Operator("scale_offset", table, drawn=params.chosen, why="rounds its own result")]

@@ -26,9 +26,16 @@ class Staging:
 
     Args:
         device: the target device.
+
+    Raises:
+        ValueError: torch sees no GPU.
     """
 
     def __init__(self, device: torch.device) -> None:
+        if device.type == "cuda" and not torch.cuda.is_available():
+            raise ValueError(
+                f"torch sees no GPU, so the device cannot be {device}: see `python -m orbbec doctor`"
+            )
         self.device = device
         self.depth = 2 if device.type == "cuda" else 1  # one batch in the model, one being prepared
         on_cuda = device.type == "cuda"

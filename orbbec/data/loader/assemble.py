@@ -401,11 +401,11 @@ def _until(stopped: Stop, items: Sequence[_Item]) -> Iterator[_Item]:
 
 @contextmanager
 def _named(sample: Sample, part: str = "its image") -> Iterator[None]:
-    """Convert an error about this sample into its BadSample."""
+    """Convert an error about this sample into its BadSample; `part` is named if its path is not known."""
     try:
         yield
     except ValueError as error:
-        raise BadSample(sample.sample_id, part, str(error)) from error
+        raise BadSample(sample.sample_id, sample.path or part, str(error)) from error
 
 
 def _with_channels(pixels: Any, channels: int) -> Pixels:

@@ -159,7 +159,8 @@ class Coco:
 
     def __getitem__(self, index: int) -> Sample:
         sample_id = self.sample_ids[index]
-        return Sample(read_bytes(self.root / self.paths[index], sample_id), self.targets(index), sample_id)
+        path = self.root / self.paths[index]
+        return Sample(read_bytes(path, sample_id), self.targets(index), sample_id, str(path))
 
 
 def _of(table: Any, name: str, kinds: dict[str, type]) -> list[dict[str, Any]]:

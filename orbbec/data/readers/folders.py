@@ -62,7 +62,8 @@ class ImageFolder:
 
     def __getitem__(self, index: int) -> Sample:
         index = range(len(self))[index]
-        return Sample(read_bytes(self.paths[index], index), {"label": self.labels[index]}, index)
+        path = self.paths[index]
+        return Sample(read_bytes(path, index), {"label": self.labels[index]}, index, path)
 
 
 def _files_below(folder: str, extensions: tuple[str, ...]) -> list[str]:
@@ -140,7 +141,7 @@ class FileList:
     def __getitem__(self, index: int) -> Sample:
         index = range(len(self))[index]
         path = self.root / self.paths[index]
-        return Sample(read_bytes(path, index), self.targets(index), index)
+        return Sample(read_bytes(path, index), self.targets(index), index, str(path))
 
 
 def _read_table(file: Path, columns: Sequence[str] | None, delimiter: str) -> dict[str, list[str]]:

@@ -8,6 +8,7 @@ import zlib
 from collections.abc import Iterator, Sequence
 from contextlib import closing
 from copy import copy
+from dataclasses import replace
 from itertools import count
 from pathlib import Path
 from typing import Any
@@ -92,7 +93,7 @@ class Shards:
             data = read_range(path, offset, size, "the sample")
             if zlib.crc32(data) != crc:
                 raise ValueError(f"the {size} bytes from {offset} on do not match the checksum of the index")
-            return unpack_fields(from_entries(data), sample_id)
+            return replace(unpack_fields(from_entries(data), sample_id), path=str(path))
 
 
 def archives_of(folder: str | os.PathLike[str]) -> list[Path]:
@@ -208,7 +209,7 @@ class ShardStream:
     def _sample(self, key: str, fields: dict[str, bytes], position_id: int, url: str) -> Sample | BadSample:
         try:
             sample_id = int(key.rpartition("/")[2]) if self.ids_from_keys else position_id
-            return unpack_fields(fields, sample_id)
+            return replace(unpack_fields(fields, sample_id), path=f"{url}/{key}")
         except ValueError as error:
             return BadSample(position_id, f"{url}/{key}", str(error))
 
