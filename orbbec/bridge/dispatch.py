@@ -22,10 +22,14 @@ def call_operator(operator: Any, *arguments: Any) -> Any:
     """
     if torch.compiler.is_compiling():
         return operator(*arguments)
-    given = [argument for argument in arguments if isinstance(argument, Tensor)]
-    if any(map(_has_tangent, given)):
-        raise NotImplementedError(f"{operator.name()}: no forward-mode gradient; use backward")
-    if any(t.requires_grad or type(t) is not Tensor for t in given):
+    forward_mode, needs_autograd = _in_forward_mode(), False
+    for argument in arguments:  # one loop, since it takes as long as the call
+        if isinstance(argument, Tensor):
+            if forward_mode and _has_tangent(argument):
+                raise NotImplementedError(f"{operator.name()}: no forward-mode gradient; use backward")
+            if argument.requires_grad or type(argument) is not Tensor:
+                needs_autograd = True
+    if needs_autograd:
         return operator(*arguments)
     with _below_autograd():
         return operator(*arguments)
@@ -51,8 +55,12 @@ def refuse_gradient(op: str, name: str) -> None:
     torch.library.register_autograd(f"orbbec::{op}", backward)
 
 
-def _has_tangent(tensor: Tensor) -> bool:
+def _in_forward_mode() -> bool:
     # The level is not public; without it every tensor is checked, which takes a microsecond.
-    if getattr(forward_ad, "_current_level", 0) < 0 or not tensor.is_floating_point():
+    return getattr(forward_ad, "_current_level", 0) >= 0
+
+
+def _has_tangent(tensor: Tensor) -> bool:
+    if not _in_forward_mode() or not tensor.is_floating_point():
         return False
     return forward_ad.unpack_dual(tensor).tangent is not None  # type: ignore[no-untyped-call]
