@@ -23,7 +23,7 @@ What to trust:
   estimated number of instructions was 0.54 to 1.42 of the actual one.
 - Left out are launches, the host, copies, torch's own kernels, memory partitions and clocks under load. Real
   times are likely longer. The host takes 5 to 25 us per call, and 34 and 52 us for the gradients of roi_align
-  and roi_pool. `tools/host_cost.py` measured this on one core of an Intel Xeon without a GPU, which leaves out
+  and roi_pool, by `tools/host_cost.py` on one core of an Intel Xeon. It needs no GPU and therefore leaves out
   the driver's part of a launch and torch's CUDA allocator.
 - The figures of the GPUs are those of data sheets and of published measurements; for L4 some are those of an
   L40, which has the same multiprocessors.
