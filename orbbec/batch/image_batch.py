@@ -173,7 +173,8 @@ class ImageBatch(StoredBatch):
     def layout(self) -> torch.Tensor:
         """The table of (offset, height, width): int64 ``[N, 3]``, in the memory of ``storage``."""
         begin = self.pixel_bytes + _ROW_BYTES * self.first
-        return self.storage[begin : begin + _ROW_BYTES * len(self)].view(torch.int64).view(-1, 3)
+        with torch.inference_mode(False):  # it is kept, and later used where gradients are needed
+            return self.storage[begin : begin + _ROW_BYTES * len(self)].view(torch.int64).view(-1, 3)
 
     @property
     def plan(self) -> torch.Tensor:

@@ -166,9 +166,10 @@ class YCbCrBatch(StoredBatch):
 
     @cached_property
     def _tables(self) -> list[torch.Tensor]:
-        table = self.storage[self.plane_bytes : self.plane_bytes + self.host_table.nbytes].view(torch.int64)
-        parts = torch.split(table, [columns * len(self) for columns in _COLUMNS])
-        return [part.view(-1, columns) for part, columns in zip(parts, _COLUMNS, strict=True)]
+        with torch.inference_mode(False):  # they are kept, and later used where gradients are needed
+            table = self.storage[self.plane_bytes : self.plane_bytes + self.host_table.nbytes]
+            parts = torch.split(table.view(torch.int64), [columns * len(self) for columns in _COLUMNS])
+            return [part.view(-1, columns) for part, columns in zip(parts, _COLUMNS, strict=True)]
 
 
 def _check_forms(count: int, samplings: Sequence[str], orientations: Sequence[int]) -> None:

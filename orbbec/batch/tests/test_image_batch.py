@@ -195,6 +195,22 @@ def test_a_slice_with_another_step_is_refused():
         ImageBatch.from_images(random_images(SIZES))[::2]
 
 
+def test_views_are_made_once():
+    batch = ImageBatch.from_tensor(torch.zeros(2, 3, 4, 5, dtype=torch.uint8))
+    assert batch.buffer is batch.buffer
+    assert batch.layout is batch.layout
+
+
+def test_views_made_in_inference_mode_can_be_written_later():
+    batch = ImageBatch.from_tensor(torch.zeros(2, 3, 4, 5, dtype=torch.uint8))
+    fresh = ImageBatch(batch.storage, batch.host_layout, batch.channels, batch.pixel_bytes)
+    with torch.inference_mode():
+        orbbec.adjust_brightness(fresh, 0.5)
+    assert not fresh.layout.is_inference()
+    fresh.layout.copy_(batch.layout)
+    assert fresh.layout.tolist() == batch.host_layout.tolist()
+
+
 def test_dlpack_shares_the_memory():
     batch = ImageBatch.from_images(random_images(SIZES))
     image, buffer = np.from_dlpack(batch[1]), np.from_dlpack(batch.buffer)
