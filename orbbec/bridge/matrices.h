@@ -63,10 +63,12 @@ inline Tensor prepare_matrices(const char* op, const Tensor& images, const Tenso
 
 // The transform of a warp by matrices: one of rows x 3 for all images, or one each.
 struct Matrices {
-  const Tensor& given;
   int64_t rows;
-  bool inverse;
+  Tensor given;
+  bool inverse = false;
 
+  StableIValue* read(StableIValue* stack) { return unpack(stack, given); }
+  StableIValue* read_direction(StableIValue* stack) { return unpack(stack, inverse); }
   std::array<Tensor, 1> prepare(const char* op, const Tensor& images,
                                 WarpArguments& arguments) const {
     return {prepare_matrices(op, images, given, rows, inverse, arguments)};

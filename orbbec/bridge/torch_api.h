@@ -23,4 +23,10 @@ StableIValue* unpack(StableIValue* stack, Field&... fields) {
   return stack;
 }
 
+// Leaves the results of a boxed call, in the order of the schema.
+template <class... Result>
+void give(StableIValue* stack, const Result&... results) {
+  ((*stack++ = torch::stable::detail::from(results)), ...);
+}
+
 }  // namespace orbbec

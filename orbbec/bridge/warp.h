@@ -115,24 +115,45 @@ void for_channel_groups(const WarpArguments& all, const std::vector<double>& fil
   }
 }
 
+// The arguments of a warp, as its schema has them; `rest` points to those that follow.
+template <class Transform>
+struct WarpCall {
+  Tensor images;
+  std::optional<Tensor> layout;
+  int64_t channels = 0;
+  Transform transform;
+  std::vector<int64_t> size;
+  std::string interpolation, border, arithmetic;
+  std::vector<double> fill;
+  StableIValue* rest;
+
+  WarpCall(StableIValue* stack, Transform given) : transform(given) {
+    rest = transform.read(unpack(stack, images, layout, channels));
+    rest = transform.read_direction(unpack(rest, size, interpolation, border, fill));
+    rest = unpack(rest, arithmetic);
+  }
+  WarpOptions options() const { return {interpolation, border, fill, arithmetic}; }
+};
+
 // One call: checks, the transform (`transform.prepare` points the arguments to it and returns what
 // keeps it alive), the output, the launch by `on_cpu(arguments, threads)` or
 // `on_cuda(arguments, stream)`. Writes into `out` if given.
 template <class Transform, class OnCpu, class OnCuda>
-Tensor warp(const char* op, const Tensor& images, const std::optional<Tensor>& layout,
-            int64_t channels, const std::vector<int64_t>& size, const WarpOptions& options,
-            const Tensor* out, const Transform& transform, OnCpu on_cpu, OnCuda on_cuda) {
-  const AnyImages source = source_images(op, images, layout, channels);
-  const std::array<int64_t, 2> extent = output_size(op, source, size);
+Tensor warp(const char* op, const WarpCall<Transform>& call, const Tensor* out, OnCpu on_cpu,
+            OnCuda on_cuda) {
+  const Tensor& images = call.images;
+  const AnyImages source = source_images(op, images, call.layout, call.channels);
+  const std::array<int64_t, 2> extent = output_size(op, source, call.size);
   if (out != nullptr) check_output(op, images, *out, source, extent);
-  WarpArguments arguments = warp_arguments(op, images, source, options, extent, out != nullptr);
-  const auto held = transform.prepare(op, images, arguments);
+  WarpArguments arguments =
+      warp_arguments(op, images, source, call.options(), extent, out != nullptr);
+  const auto held = call.transform.prepare(op, images, arguments);
   for (const Tensor& tensor : held)
     if (out != nullptr) check_apart(op, *out, tensor, "the coordinate transform");
   const Tensor target = out != nullptr ? *out : new_output(op, images, source, extent);
   if (target.numel() == 0) return target;
   arguments.output = dense_images(op, "out", target, target.mutable_data_ptr());
-  for_channel_groups(arguments, options.fill, target.element_size(),
+  for_channel_groups(arguments, call.fill, target.element_size(),
                      [&](const WarpArguments& a) { run_where(op, images, on_cpu, on_cuda, a); });
   return target;
 }

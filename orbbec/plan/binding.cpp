@@ -40,9 +40,12 @@ void check_range(const char* op, const char* name, double low, double high, doub
         " of two ascending numbers, but got ", low, " and ", high);
 }
 
-Tensor draw_areas(Tensor sizes, Tensor sample_ids, std::vector<double> scale,
-                  std::vector<double> ratio, bool transposed, int64_t seed, int64_t epoch,
-                  int64_t position, int64_t first) {
+void draw_areas(StableIValue* stack, uint64_t, uint64_t) {
+  Tensor sizes, sample_ids;
+  std::vector<double> scale, ratio;
+  bool transposed;
+  int64_t seed, epoch, position, first;
+  unpack(stack, sizes, sample_ids, scale, ratio, transposed, seed, epoch, position, first);
   const Tensor given = checked_sizes(kAreas, sizes);
   const Tensor samples = checked_ids(kAreas, sample_ids, given);
   check(scale.size() == 2 && ratio.size() == 2, kAreas, "expected two numbers of scale and ratio");
@@ -64,7 +67,7 @@ Tensor draw_areas(Tensor sizes, Tensor sample_ids, std::vector<double> scale,
          {area.fits ? 1.0 : 0.0, area.height, area.width, area.top, area.left})
       *to++ = number;
   }
-  return output;
+  give(stack, output);
 }
 
 struct Row {
@@ -187,40 +190,61 @@ void check_drawn(const Tensor& images, const Tensor& out) {
           "expected images with pixels, but got ", shape_text(images));
 }
 
-void augment_drawn(Tensor images, std::optional<Tensor> sample_ids, Tensor program, int64_t seed,
-                   int64_t epoch, bool crops, std::vector<double> mean, std::vector<double> std,
-                   double scale, std::string interpolation, std::string border,
-                   std::vector<double> fill, Tensor out) {
-  check_drawn(images, out);
-  const int64_t count = images.size(0);
-  const std::vector<Row> rows = rows_of(program);
+// The arguments of `augment_drawn`, as its schema has them.
+struct DrawnCall {
+  Tensor images, program, out;
+  std::optional<Tensor> sample_ids;
+  int64_t seed = 0, epoch = 0;
+  bool crops = false;
+  std::vector<double> mean, std, fill;
+  double scale = 1;
+  std::string interpolation, border;
+
+  explicit DrawnCall(StableIValue* stack) {
+    unpack(stack, images, sample_ids, program, seed, epoch, crops, mean, std, scale, interpolation,
+           border, fill, out);
+  }
+};
+
+// Draws the matrix of each image and, if it is cropped first, its region; `regions` may be null.
+void draw_matrices(const DrawnCall& call, double* matrices, int64_t* regions) {
+  const Tensor &images = call.images, &out = call.out;
+  const std::vector<Row> rows = rows_of(call.program);
   std::optional<Tensor> samples;
-  if (sample_ids) samples = checked_ids(kDrawn, *sample_ids, images);
-  std::optional<Tensor> regions;
-  if (crops) regions = new_tensor(kDrawn, std::vector<int64_t>{count, 4}, ScalarType::Long, images);
-  const Tensor matrix =
-      new_tensor(kDrawn, std::vector<int64_t>{count, 3, 3}, ScalarType::Double, images);
+  if (call.sample_ids) samples = checked_ids(kDrawn, *call.sample_ids, images);
   const auto* ids = samples ? static_cast<const int64_t*>(samples->const_data_ptr()) : nullptr;
-  auto* const boxes = regions ? static_cast<int64_t*>(regions->mutable_data_ptr()) : nullptr;
-  auto* const matrices = static_cast<double*>(matrix.mutable_data_ptr());
-  for (int64_t n = 0; n < count; ++n) {
+  for (int64_t n = 0; n < images.size(0); ++n) {
     ImageState p = image_state(images.size(2), images.size(3));
     for (const Row& row : rows) {
       check(!row.begins_pass, kDrawn, "expected a program of one pass");
-      apply_row(p, row, n, ids != nullptr ? ids[n] : n, key_of(seed, epoch));
+      apply_row(p, row, n, ids != nullptr ? ids[n] : n, key_of(call.seed, call.epoch));
     }
     check(p.height == out.size(2) && p.width == out.size(3), kDrawn, "expected out of size ",
           p.height, "x", p.width, ", but got ", shape_text(out));
-    write_matrix(p, matrices + 9 * n, boxes != nullptr ? boxes + 4 * n : nullptr);
+    write_matrix(p, matrices + 9 * n, regions != nullptr ? regions + 4 * n : nullptr);
   }
+}
+
+void augment_drawn(StableIValue* stack, uint64_t, uint64_t) {
+  const DrawnCall call(stack);
+  const Tensor& images = call.images;
+  check_drawn(images, call.out);
+  const int64_t count = images.size(0);
+  std::optional<Tensor> regions;
+  if (call.crops)
+    regions = new_tensor(kDrawn, std::vector<int64_t>{count, 4}, ScalarType::Long, images);
+  const Tensor matrix =
+      new_tensor(kDrawn, std::vector<int64_t>{count, 3, 3}, ScalarType::Double, images);
+  draw_matrices(call, static_cast<double*>(matrix.mutable_data_ptr()),
+                regions ? static_cast<int64_t*>(regions->mutable_data_ptr()) : nullptr);
   augment_geometric(images, matrix, regions,
-                    {.mean = mean,
-                     .std = std,
-                     .scale = scale,
-                     .interpolation = interpolation,
-                     .border = border,
-                     .fill = fill},
-                    out);
+                    {.mean = call.mean,
+                     .std = call.std,
+                     .scale = call.scale,
+                     .interpolation = call.interpolation,
+                     .border = call.border,
+                     .fill = call.fill},
+                    call.out);
 }
 
 }  // namespace
@@ -240,7 +264,7 @@ STABLE_TORCH_LIBRARY_FRAGMENT(orbbec, m) {
 }
 
 STABLE_TORCH_LIBRARY_IMPL(orbbec, CPU, m) {
-  m.impl("draw_areas", TORCH_BOX(&orbbec::draw_areas));
+  m.impl("draw_areas", &orbbec::draw_areas);
   m.impl("draw_coordinates", TORCH_BOX(&orbbec::draw_coordinates));
-  m.impl("augment_drawn", TORCH_BOX(&orbbec::augment_drawn));
+  m.impl("augment_drawn", &orbbec::augment_drawn);
 }

@@ -161,21 +161,34 @@ const bool* check_flips(const std::optional<Tensor>& flips, const Tensor& images
   return static_cast<const bool*>(flips->const_data_ptr());
 }
 
-Tensor run(const Tensor& images, const std::optional<Tensor>& layout, int64_t channels,
-           const std::optional<Tensor>& boxes, const std::vector<int64_t>& size,
-           const ResizeOptions& options, const std::vector<int64_t>& longest,
-           const std::optional<Tensor>& flips, const Tensor* out) {
+// The arguments of `resize`, as its schema has them; `rest` points to those that follow.
+struct ResizeCall {
+  Tensor images;
+  std::optional<Tensor> layout, boxes, flips;
+  int64_t channels = 0;
+  std::vector<int64_t> size, longest;
+  std::string interpolation, arithmetic;
+  bool antialias = false;
+  StableIValue* rest;
+
+  explicit ResizeCall(StableIValue* stack)
+      : rest(unpack(stack, images, layout, channels, boxes, size, interpolation, antialias,
+                    arithmetic, longest, flips)) {}
+};
+
+Tensor run(const ResizeCall& call, const Tensor* out) {
+  const Tensor& images = call.images;
   ResizeArguments a{};
-  a.source = source_images(kOp, images, layout, channels);
+  a.source = source_images(kOp, images, call.layout, call.channels);
   a.dtype = dtype_of(kOp, images);
-  const std::array<int64_t, 2> extent = output_size(kOp, a.source, size);
+  const std::array<int64_t, 2> extent = output_size(kOp, a.source, call.size);
   if (out != nullptr) check_output(kOp, images, *out, a.source, extent);
-  set_method(options, a.request);
-  const std::vector<int64_t> sides = longest_sides(a.source, longest);
-  const std::optional<Tensor> held_boxes = prepare_boxes(images, boxes, a.source.count);
+  set_method({call.interpolation, call.antialias, call.arithmetic}, a.request);
+  const std::vector<int64_t> sides = longest_sides(a.source, call.longest);
+  const std::optional<Tensor> held_boxes = prepare_boxes(images, call.boxes, a.source.count);
   if (held_boxes.has_value() && out != nullptr) check_apart(kOp, *out, *held_boxes, "boxes");
-  a.flips = check_flips(flips, images, a.source.count);
-  if (flips.has_value() && out != nullptr) check_apart(kOp, *out, *flips, "flips");
+  a.flips = check_flips(call.flips, images, a.source.count);
+  if (call.flips.has_value() && out != nullptr) check_apart(kOp, *out, *call.flips, "flips");
   const Tensor target = out != nullptr ? *out : new_output(kOp, images, a.source, extent);
   if (target.numel() == 0) return target;
   a.output = dense_images(kOp, "out", target, target.mutable_data_ptr());
@@ -186,20 +199,15 @@ Tensor run(const Tensor& images, const std::optional<Tensor>& layout, int64_t ch
   return target;
 }
 
-Tensor resize(Tensor images, std::optional<Tensor> layout, int64_t channels,
-              std::optional<Tensor> boxes, std::vector<int64_t> size, std::string interpolation,
-              bool antialias, std::string arithmetic, std::vector<int64_t> longest,
-              std::optional<Tensor> flips) {
-  return run(images, layout, channels, boxes, size, {interpolation, antialias, arithmetic}, longest,
-             flips, nullptr);
+void resize(StableIValue* stack, uint64_t, uint64_t) {
+  give(stack, run(ResizeCall(stack), nullptr));
 }
 
-void resize_out(Tensor images, std::optional<Tensor> layout, int64_t channels,
-                std::optional<Tensor> boxes, std::vector<int64_t> size, std::string interpolation,
-                bool antialias, std::string arithmetic, std::vector<int64_t> longest,
-                std::optional<Tensor> flips, Tensor out) {
-  run(images, layout, channels, boxes, size, {interpolation, antialias, arithmetic}, longest, flips,
-      &out);
+void resize_out(StableIValue* stack, uint64_t, uint64_t) {
+  const ResizeCall call(stack);
+  Tensor out;
+  unpack(call.rest, out);
+  run(call, &out);
 }
 
 Tensor new_float_images(const Tensor& like, int64_t height, int64_t width) {
@@ -265,13 +273,13 @@ STABLE_TORCH_LIBRARY_FRAGMENT(orbbec, m) {
 }
 
 STABLE_TORCH_LIBRARY_IMPL(orbbec, CPU, m) {
-  m.impl("resize", TORCH_BOX(&orbbec::resize));
-  m.impl("resize_out", TORCH_BOX(&orbbec::resize_out));
+  m.impl("resize", &orbbec::resize);
+  m.impl("resize_out", &orbbec::resize_out);
   m.impl("resize_backward", TORCH_BOX(&orbbec::resize_backward));
 }
 
 STABLE_TORCH_LIBRARY_IMPL(orbbec, CUDA, m) {
-  m.impl("resize", TORCH_BOX(&orbbec::resize));
-  m.impl("resize_out", TORCH_BOX(&orbbec::resize_out));
+  m.impl("resize", &orbbec::resize);
+  m.impl("resize_out", &orbbec::resize_out);
   m.impl("resize_backward", TORCH_BOX(&orbbec::resize_backward));
 }

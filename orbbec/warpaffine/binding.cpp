@@ -12,36 +12,25 @@ namespace {
 
 constexpr const char* kOp = "warp_affine";
 
-Tensor run(const Tensor& images, const std::optional<Tensor>& layout, int64_t channels,
-           const Tensor& matrix, const std::vector<int64_t>& size, const WarpOptions& options,
-           bool inverse, const Tensor* out) {
-  return warp(kOp, images, layout, channels, size, options, out, Matrices{matrix, 2, inverse},
-              warp_affine_cpu, warp_affine_cuda);
+void warp_affine(StableIValue* stack, uint64_t, uint64_t) {
+  const WarpCall<Matrices> call(stack, {.rows = 2});
+  give(stack, warp(kOp, call, nullptr, warp_affine_cpu, warp_affine_cuda));
 }
 
-Tensor warp_affine(Tensor images, std::optional<Tensor> layout, int64_t channels, Tensor matrix,
-                   std::vector<int64_t> size, std::string interpolation, std::string border,
-                   std::vector<double> fill, bool inverse, std::string arithmetic) {
-  return run(images, layout, channels, matrix, size, {interpolation, border, fill, arithmetic},
-             inverse, nullptr);
+void warp_affine_out(StableIValue* stack, uint64_t, uint64_t) {
+  const WarpCall<Matrices> call(stack, {.rows = 2});
+  Tensor out;
+  unpack(call.rest, out);
+  warp(kOp, call, &out, warp_affine_cpu, warp_affine_cuda);
 }
 
-void warp_affine_out(Tensor images, std::optional<Tensor> layout, int64_t channels, Tensor matrix,
-                     std::vector<int64_t> size, std::string interpolation, std::string border,
-                     std::vector<double> fill, bool inverse, std::string arithmetic, Tensor out) {
-  run(images, layout, channels, matrix, size, {interpolation, border, fill, arithmetic}, inverse,
-      &out);
-}
-
-std::tuple<Tensor, Tensor> warp_affine_backward(Tensor gradient, Tensor images, Tensor matrix,
-                                                Tensor per_unit, std::string interpolation,
-                                                std::string border, std::vector<double> fill,
-                                                bool inverse, std::string arithmetic) {
-  check(images.dim() == 4, kOp, "expected images of shape [N, C, H, W], but got ",
-        shape_text(images));
-  return warp_backward(kOp, gradient, images, {interpolation, border, fill, arithmetic}, per_unit,
-                       {images.size(0), 2, 3}, 6, Matrices{matrix, 2, inverse},
-                       warp_affine_backward_cpu, warp_affine_backward_cuda);
+void warp_affine_backward(StableIValue* stack, uint64_t, uint64_t) {
+  const WarpBackwardCall<Matrices> call(stack, {.rows = 2});
+  check(call.images.dim() == 4, kOp, "expected images of shape [N, C, H, W], but got ",
+        shape_text(call.images));
+  const auto [sums, of_matrix] = warp_backward(kOp, call, {call.images.size(0), 2, 3}, 6,
+                                               warp_affine_backward_cpu, warp_affine_backward_cuda);
+  give(stack, sums, of_matrix);
 }
 
 }  // namespace
@@ -63,13 +52,13 @@ STABLE_TORCH_LIBRARY_FRAGMENT(orbbec, m) {
 }
 
 STABLE_TORCH_LIBRARY_IMPL(orbbec, CPU, m) {
-  m.impl("warp_affine", TORCH_BOX(&orbbec::warp_affine));
-  m.impl("warp_affine_out", TORCH_BOX(&orbbec::warp_affine_out));
-  m.impl("warp_affine_backward", TORCH_BOX(&orbbec::warp_affine_backward));
+  m.impl("warp_affine", &orbbec::warp_affine);
+  m.impl("warp_affine_out", &orbbec::warp_affine_out);
+  m.impl("warp_affine_backward", &orbbec::warp_affine_backward);
 }
 
 STABLE_TORCH_LIBRARY_IMPL(orbbec, CUDA, m) {
-  m.impl("warp_affine", TORCH_BOX(&orbbec::warp_affine));
-  m.impl("warp_affine_out", TORCH_BOX(&orbbec::warp_affine_out));
-  m.impl("warp_affine_backward", TORCH_BOX(&orbbec::warp_affine_backward));
+  m.impl("warp_affine", &orbbec::warp_affine);
+  m.impl("warp_affine_out", &orbbec::warp_affine_out);
+  m.impl("warp_affine_backward", &orbbec::warp_affine_backward);
 }

@@ -1,7 +1,7 @@
 // Shared by the bindings of the warps' gradients.
 #pragma once
 
-#include <tuple>
+#include <utility>
 
 #include "../bridge/warp.h"
 #include "warp_backward.h"
@@ -16,16 +16,32 @@ inline const double* check_per_unit(const char* op, const Tensor& per_unit, cons
   return static_cast<const double*>(per_unit.const_data_ptr());
 }
 
+// The arguments of a warp's gradient, as its schema has them; `rest` points to those that follow.
+template <class Transform>
+struct WarpBackwardCall {
+  Tensor gradient, images, per_unit;
+  Transform transform;
+  std::string interpolation, border, arithmetic;
+  std::vector<double> fill;
+  StableIValue* rest;
+
+  WarpBackwardCall(StableIValue* stack, Transform given) : transform(given) {
+    rest = transform.read(unpack(stack, gradient, images));
+    rest = transform.read_direction(unpack(rest, per_unit, interpolation, border, fill));
+    rest = unpack(rest, arithmetic);
+  }
+  WarpOptions options() const { return {interpolation, border, fill, arithmetic}; }
+};
+
 // The fixed-point sums for the images, [N, C, H, W] of int64, and the gradient of the transform,
 // float64 of `transform_shape`.
 template <class Transform, class OnCpu, class OnCuda>
-std::tuple<Tensor, Tensor> warp_backward(const char* op, const Tensor& gradient,
-                                         const Tensor& images, const WarpOptions& options,
-                                         const Tensor& per_unit,
-                                         const std::vector<int64_t>& transform_shape,
-                                         int64_t numbers, const Transform& transform, OnCpu on_cpu,
-                                         OnCuda on_cuda,
-                                         const std::optional<Tensor>& regions = std::nullopt) {
+std::pair<Tensor, Tensor> warp_backward(const char* op, const WarpBackwardCall<Transform>& call,
+                                        const std::vector<int64_t>& transform_shape,
+                                        int64_t numbers, OnCpu on_cpu, OnCuda on_cuda,
+                                        const std::optional<Tensor>& regions = std::nullopt) {
+  const Tensor &gradient = call.gradient, &images = call.images;
+  const WarpOptions options = call.options();
   AnyImages source = source_images(op, images, std::nullopt, 0);
   source.regions = check_regions(op, regions, images, source.count);
   const AnyImages incoming =
@@ -46,11 +62,11 @@ std::tuple<Tensor, Tensor> warp_backward(const char* op, const Tensor& gradient,
   check(options.fill.size() == 1 || source.channels <= kMaxFills, op,
         "expected fill of 1 number, but got ", options.fill.size());
   arguments.warp.output = incoming;
-  arguments.per_unit = check_per_unit(op, per_unit, images);
+  arguments.per_unit = check_per_unit(op, call.per_unit, images);
   for (int c = 0; c < kMaxFills; ++c) {
     arguments.warp.fill[c] = options.fill[std::min<size_t>(c, options.fill.size() - 1)];
   }
-  const auto held = transform.prepare(op, images, arguments.warp);
+  const auto held = call.transform.prepare(op, images, arguments.warp);
   Tensor sums = new_zeros(op, images.sizes(), ScalarType::Long, images);
   Tensor transform_gradient = new_zeros(op, transform_shape, ScalarType::Double, images);
   const Tensor row_sums = new_tensor(op, std::vector<int64_t>{source.count, extent[0], numbers},

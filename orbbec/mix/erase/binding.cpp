@@ -11,15 +11,18 @@ namespace {
 
 constexpr const char* kOp = "erase";
 
-// Rectangles and their fill.
-struct EraseOptions {
-  const Tensor& boxes;
-  const std::optional<Tensor>& fills;
-  double fill;
-  const std::string& noise;
-  int64_t seed;
-  const std::optional<Tensor>& sample_ids;
-  int64_t epoch, transform_index;
+// The arguments of `erase`, as its schema has them; `rest` points to those that follow.
+struct Call {
+  Tensor images, boxes;
+  std::optional<Tensor> layout, fills, sample_ids;
+  int64_t channels = 0, seed = 0, epoch = 0, transform_index = 0;
+  double fill = 0;
+  std::string noise;
+  StableIValue* rest;
+
+  explicit Call(StableIValue* stack)
+      : rest(unpack(stack, images, layout, channels, boxes, fills, fill, noise, seed, sample_ids,
+                    epoch, transform_index)) {}
 };
 
 // Sets the boxes of `a`. The result must outlive the launch, as must those of the functions below.
@@ -57,13 +60,12 @@ std::optional<Tensor> prepare_fills(const std::optional<Tensor>& fills, const Te
   return there;
 }
 
-std::optional<Tensor> prepare_noise(const EraseOptions& options, const Tensor& images,
-                                    EraseArguments& a) {
-  a.noise.kind = options.noise == "none" ? Noise::kNone : parse_noise(kOp, options.noise);
-  a.noise.key = key_of(options.seed, options.epoch);
-  a.noise.position = checked_position(kOp, options.transform_index);
-  if (!options.sample_ids.has_value()) return std::nullopt;
-  const Tensor there = sample_ids_on(kOp, *options.sample_ids, images, a.source.count);
+std::optional<Tensor> prepare_noise(const Call& call, EraseArguments& a) {
+  a.noise.kind = call.noise == "none" ? Noise::kNone : parse_noise(kOp, call.noise);
+  a.noise.key = key_of(call.seed, call.epoch);
+  a.noise.position = checked_position(kOp, call.transform_index);
+  if (!call.sample_ids.has_value()) return std::nullopt;
+  const Tensor there = sample_ids_on(kOp, *call.sample_ids, call.images, a.source.count);
   a.noise.samples = static_cast<const int64_t*>(there.const_data_ptr());
   return there;
 }
@@ -89,53 +91,34 @@ void check_target(const Tensor& images, const std::optional<Tensor>& layout, con
   check_apart(kOp, out, images, "images");
 }
 
-Tensor run(const Tensor& images, const std::optional<Tensor>& layout, int64_t channels,
-           const EraseOptions& options, const Tensor* out) {
+Tensor run(const Call& call, const Tensor* out) {
+  const Tensor& images = call.images;
+  const std::optional<Tensor>& layout = call.layout;
   EraseArguments a{};
-  a.source = source_images(kOp, images, layout, channels);
+  a.source = source_images(kOp, images, layout, call.channels);
   a.dtype = dtype_of(kOp, images);
-  a.fill = options.fill;
-  const Tensor boxes = prepare_boxes(options.boxes, images, a);
-  const std::optional<Tensor> fills = prepare_fills(options.fills, images, a);
-  const std::optional<Tensor> samples = prepare_noise(options, images, a);
+  a.fill = call.fill;
+  const Tensor boxes = prepare_boxes(call.boxes, images, a);
+  const std::optional<Tensor> fills = prepare_fills(call.fills, images, a);
+  const std::optional<Tensor> samples = prepare_noise(call, a);
   if (out != nullptr) check_target(images, layout, *out, a.source);
   const Tensor target = out != nullptr
                             ? *out
                             : new_pointwise_output(kOp, images, layout, a.source, a.source.channels,
                                                    images.scalar_type());
   if (target.numel() == 0 || a.source.count == 0) return target;
-  a.output = pointwise_output(kOp, target, layout, channels);
+  a.output = pointwise_output(kOp, target, layout, call.channels);
   run_where(kOp, images, erase_cpu, erase_cuda, a);
   return target;
 }
 
-Tensor erase(Tensor images, std::optional<Tensor> layout, int64_t channels, Tensor boxes,
-             std::optional<Tensor> fills, double fill, std::string noise, int64_t seed,
-             std::optional<Tensor> sample_ids, int64_t epoch, int64_t transform_index) {
-  const EraseOptions options{.boxes = boxes,
-                             .fills = fills,
-                             .fill = fill,
-                             .noise = noise,
-                             .seed = seed,
-                             .sample_ids = sample_ids,
-                             .epoch = epoch,
-                             .transform_index = transform_index};
-  return run(images, layout, channels, options, nullptr);
-}
+void erase(StableIValue* stack, uint64_t, uint64_t) { give(stack, run(Call(stack), nullptr)); }
 
-void erase_out(Tensor images, std::optional<Tensor> layout, int64_t channels, Tensor boxes,
-               std::optional<Tensor> fills, double fill, std::string noise, int64_t seed,
-               std::optional<Tensor> sample_ids, int64_t epoch, int64_t transform_index,
-               Tensor out) {
-  const EraseOptions options{.boxes = boxes,
-                             .fills = fills,
-                             .fill = fill,
-                             .noise = noise,
-                             .seed = seed,
-                             .sample_ids = sample_ids,
-                             .epoch = epoch,
-                             .transform_index = transform_index};
-  run(images, layout, channels, options, &out);
+void erase_out(StableIValue* stack, uint64_t, uint64_t) {
+  const Call call(stack);
+  Tensor out;
+  unpack(call.rest, out);
+  run(call, &out);
 }
 
 }  // namespace
@@ -154,11 +137,11 @@ STABLE_TORCH_LIBRARY_FRAGMENT(orbbec, m) {
 }
 
 STABLE_TORCH_LIBRARY_IMPL(orbbec, CPU, m) {
-  m.impl("erase", TORCH_BOX(&orbbec::erase));
-  m.impl("erase_out", TORCH_BOX(&orbbec::erase_out));
+  m.impl("erase", &orbbec::erase);
+  m.impl("erase_out", &orbbec::erase_out);
 }
 
 STABLE_TORCH_LIBRARY_IMPL(orbbec, CUDA, m) {
-  m.impl("erase", TORCH_BOX(&orbbec::erase));
-  m.impl("erase_out", TORCH_BOX(&orbbec::erase_out));
+  m.impl("erase", &orbbec::erase);
+  m.impl("erase_out", &orbbec::erase_out);
 }

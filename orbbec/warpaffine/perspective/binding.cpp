@@ -14,39 +14,28 @@ namespace {
 
 constexpr const char* kOp = "warp_perspective";
 
-Tensor run(const Tensor& images, const std::optional<Tensor>& layout, int64_t channels,
-           const Tensor& matrix, const std::vector<int64_t>& size, const WarpOptions& options,
-           bool inverse, const Tensor* out) {
-  return warp(kOp, images, layout, channels, size, options, out, Matrices{matrix, 3, inverse},
-              warp_perspective_cpu, warp_perspective_cuda);
+void warp_perspective(StableIValue* stack, uint64_t, uint64_t) {
+  const WarpCall<Matrices> call(stack, {.rows = 3});
+  give(stack, warp(kOp, call, nullptr, warp_perspective_cpu, warp_perspective_cuda));
 }
 
-Tensor warp_perspective(Tensor images, std::optional<Tensor> layout, int64_t channels,
-                        Tensor matrix, std::vector<int64_t> size, std::string interpolation,
-                        std::string border, std::vector<double> fill, bool inverse,
-                        std::string arithmetic) {
-  return run(images, layout, channels, matrix, size, {interpolation, border, fill, arithmetic},
-             inverse, nullptr);
+void warp_perspective_out(StableIValue* stack, uint64_t, uint64_t) {
+  const WarpCall<Matrices> call(stack, {.rows = 3});
+  Tensor out;
+  unpack(call.rest, out);
+  warp(kOp, call, &out, warp_perspective_cpu, warp_perspective_cuda);
 }
 
-void warp_perspective_out(Tensor images, std::optional<Tensor> layout, int64_t channels,
-                          Tensor matrix, std::vector<int64_t> size, std::string interpolation,
-                          std::string border, std::vector<double> fill, bool inverse,
-                          std::string arithmetic, Tensor out) {
-  run(images, layout, channels, matrix, size, {interpolation, border, fill, arithmetic}, inverse,
-      &out);
-}
-
-std::tuple<Tensor, Tensor> warp_perspective_backward(Tensor gradient, Tensor images, Tensor matrix,
-                                                     Tensor per_unit, std::string interpolation,
-                                                     std::string border, std::vector<double> fill,
-                                                     bool inverse, std::string arithmetic,
-                                                     std::optional<Tensor> regions) {
-  check(images.dim() == 4, kOp, "expected images of shape [N, C, H, W], but got ",
-        shape_text(images));
-  return warp_backward(kOp, gradient, images, {interpolation, border, fill, arithmetic}, per_unit,
-                       {images.size(0), 3, 3}, 9, Matrices{matrix, 3, inverse},
-                       warp_perspective_backward_cpu, warp_perspective_backward_cuda, regions);
+void warp_perspective_backward(StableIValue* stack, uint64_t, uint64_t) {
+  const WarpBackwardCall<Matrices> call(stack, {.rows = 3});
+  std::optional<Tensor> regions;
+  unpack(call.rest, regions);
+  check(call.images.dim() == 4, kOp, "expected images of shape [N, C, H, W], but got ",
+        shape_text(call.images));
+  const auto [sums, of_matrix] =
+      warp_backward(kOp, call, {call.images.size(0), 3, 3}, 9, warp_perspective_backward_cpu,
+                    warp_perspective_backward_cuda, regions);
+  give(stack, sums, of_matrix);
 }
 
 }  // namespace
@@ -68,13 +57,13 @@ STABLE_TORCH_LIBRARY_FRAGMENT(orbbec, m) {
 }
 
 STABLE_TORCH_LIBRARY_IMPL(orbbec, CPU, m) {
-  m.impl("warp_perspective", TORCH_BOX(&orbbec::warp_perspective));
-  m.impl("warp_perspective_out", TORCH_BOX(&orbbec::warp_perspective_out));
-  m.impl("warp_perspective_backward", TORCH_BOX(&orbbec::warp_perspective_backward));
+  m.impl("warp_perspective", &orbbec::warp_perspective);
+  m.impl("warp_perspective_out", &orbbec::warp_perspective_out);
+  m.impl("warp_perspective_backward", &orbbec::warp_perspective_backward);
 }
 
 STABLE_TORCH_LIBRARY_IMPL(orbbec, CUDA, m) {
-  m.impl("warp_perspective", TORCH_BOX(&orbbec::warp_perspective));
-  m.impl("warp_perspective_out", TORCH_BOX(&orbbec::warp_perspective_out));
-  m.impl("warp_perspective_backward", TORCH_BOX(&orbbec::warp_perspective_backward));
+  m.impl("warp_perspective", &orbbec::warp_perspective);
+  m.impl("warp_perspective_out", &orbbec::warp_perspective_out);
+  m.impl("warp_perspective_backward", &orbbec::warp_perspective_backward);
 }

@@ -32,7 +32,10 @@ Tensor prepare_map(const char* name, const Tensor& images, const Tensor& map,
 }
 
 struct Positions {
-  const Tensor &map_x, &map_y;
+  Tensor map_x, map_y;
+
+  StableIValue* read(StableIValue* stack) { return unpack(stack, map_x, map_y); }
+  StableIValue* read_direction(StableIValue* stack) { return stack; }
 
   // Sets the transform of `a`, and returns what it points to.
   std::array<Tensor, 2> prepare(const char*, const Tensor& images, WarpArguments& a) const {
@@ -50,36 +53,27 @@ struct Positions {
   }
 };
 
-Tensor run(const Tensor& images, const std::optional<Tensor>& layout, int64_t channels,
-           const Tensor& map_x, const Tensor& map_y, const std::vector<int64_t>& size,
-           const WarpOptions& options, const Tensor* out) {
-  return warp(kOp, images, layout, channels, size, options, out, Positions{map_x, map_y}, remap_cpu,
-              remap_cuda);
+void remap(StableIValue* stack, uint64_t, uint64_t) {
+  const WarpCall<Positions> call(stack, {});
+  give(stack, warp(kOp, call, nullptr, remap_cpu, remap_cuda));
 }
 
-Tensor remap(Tensor images, std::optional<Tensor> layout, int64_t channels, Tensor map_x,
-             Tensor map_y, std::vector<int64_t> size, std::string interpolation, std::string border,
-             std::vector<double> fill, std::string arithmetic) {
-  return run(images, layout, channels, map_x, map_y, size,
-             {interpolation, border, fill, arithmetic}, nullptr);
+void remap_out(StableIValue* stack, uint64_t, uint64_t) {
+  const WarpCall<Positions> call(stack, {});
+  Tensor out;
+  unpack(call.rest, out);
+  warp(kOp, call, &out, remap_cpu, remap_cuda);
 }
 
-void remap_out(Tensor images, std::optional<Tensor> layout, int64_t channels, Tensor map_x,
-               Tensor map_y, std::vector<int64_t> size, std::string interpolation,
-               std::string border, std::vector<double> fill, std::string arithmetic, Tensor out) {
-  run(images, layout, channels, map_x, map_y, size, {interpolation, border, fill, arithmetic},
-      &out);
-}
-
-std::tuple<Tensor, Tensor> remap_backward(Tensor gradient, Tensor images, Tensor map_x,
-                                          Tensor map_y, Tensor per_unit, std::string interpolation,
-                                          std::string border, std::vector<double> fill,
-                                          std::string arithmetic) {
+void remap_backward(StableIValue* stack, uint64_t, uint64_t) {
+  const WarpBackwardCall<Positions> call(stack, {});
+  const Tensor &images = call.images, &gradient = call.gradient;
   check(images.dim() == 4 && gradient.dim() == 4, kOp,
         "expected images and gradient of shape [N, C, H, W]");
-  return warp_backward(kOp, gradient, images, {interpolation, border, fill, arithmetic}, per_unit,
-                       {images.size(0), 2, gradient.size(2), gradient.size(3)}, 0,
-                       Positions{map_x, map_y}, remap_backward_cpu, remap_backward_cuda);
+  const auto [sums, of_maps] =
+      warp_backward(kOp, call, {images.size(0), 2, gradient.size(2), gradient.size(3)}, 0,
+                    remap_backward_cpu, remap_backward_cuda);
+  give(stack, sums, of_maps);
 }
 
 }  // namespace
@@ -104,13 +98,13 @@ STABLE_TORCH_LIBRARY_FRAGMENT(orbbec, m) {
 }
 
 STABLE_TORCH_LIBRARY_IMPL(orbbec, CPU, m) {
-  m.impl("remap", TORCH_BOX(&orbbec::remap));
-  m.impl("remap_out", TORCH_BOX(&orbbec::remap_out));
-  m.impl("remap_backward", TORCH_BOX(&orbbec::remap_backward));
+  m.impl("remap", &orbbec::remap);
+  m.impl("remap_out", &orbbec::remap_out);
+  m.impl("remap_backward", &orbbec::remap_backward);
 }
 
 STABLE_TORCH_LIBRARY_IMPL(orbbec, CUDA, m) {
-  m.impl("remap", TORCH_BOX(&orbbec::remap));
-  m.impl("remap_out", TORCH_BOX(&orbbec::remap_out));
-  m.impl("remap_backward", TORCH_BOX(&orbbec::remap_backward));
+  m.impl("remap", &orbbec::remap);
+  m.impl("remap_out", &orbbec::remap_out);
+  m.impl("remap_backward", &orbbec::remap_backward);
 }
