@@ -10,14 +10,23 @@ namespace {
 
 constexpr const char* kOp = "normalize";
 
-Tensor normalize(Tensor images, std::optional<Tensor> layout, int64_t channels,
-                 std::vector<double> mean, std::vector<double> std, double scale, int64_t dtype,
-                 std::vector<int64_t> size, bool channels_last) {
-  NormalizeArguments a{};
-  a.source = source_images(kOp, images, layout, channels);
-  a.dtype = dtype_of(kOp, images);
-  const ScalarType type = dtype_numbered(kOp, dtype, /*bytes=*/false, /*doubles=*/true);
-  a.output_dtype = dtype_of(kOp, type);
+// The arguments of `normalize`, as its schema has them.
+struct Call {
+  Tensor images;
+  std::optional<Tensor> layout;
+  int64_t channels = 0, dtype = 0;
+  std::vector<double> mean, std;
+  double scale = 1;
+  std::vector<int64_t> size;  // of variable-size images, which all have it
+  bool channels_last = false;
+
+  explicit Call(StableIValue* stack) {
+    unpack(stack, images, layout, channels, mean, std, scale, dtype, size, channels_last);
+  }
+};
+
+void set_numbers(const std::vector<double>& mean, const std::vector<double>& std,
+                 NormalizeArguments& a) {
   check_one_or_each(kOp, "mean", mean, a.source.channels);
   check_one_or_each(kOp, "std", std, a.source.channels);
   a.numbers = static_cast<int>(std::max(mean.size(), std.size()));
@@ -28,20 +37,32 @@ Tensor normalize(Tensor images, std::optional<Tensor> layout, int64_t channels,
     a.std[c] = std[std.size() == 1 ? 0 : c];
     check(a.std[c] != 0, kOp, "expected nonzero std");
   }
-  a.scale = scale;
-  if (layout.has_value()) {
-    const auto extent = output_size(kOp, a.source, size);
+}
+
+Tensor run(const Call& call) {
+  const Tensor& images = call.images;
+  NormalizeArguments a{};
+  a.source = source_images(kOp, images, call.layout, call.channels);
+  a.dtype = dtype_of(kOp, images);
+  const ScalarType type = dtype_numbered(kOp, call.dtype, /*bytes=*/false, /*doubles=*/true);
+  a.output_dtype = dtype_of(kOp, type);
+  set_numbers(call.mean, call.std, a);
+  a.scale = call.scale;
+  if (call.layout.has_value()) {
+    const auto extent = output_size(kOp, a.source, call.size);
     a.source.height = static_cast<int>(extent[0]);
     a.source.width = static_cast<int>(extent[1]);
   }
   const Tensor output =
       new_images(kOp, images, {a.source.count, a.source.channels, a.source.height, a.source.width},
-                 channels_last, type);
+                 call.channels_last, type);
   if (output.numel() == 0) return output;
   a.output = dense_images(kOp, "output", output, output.mutable_data_ptr());
   run_where(kOp, images, normalize_cpu, normalize_cuda, a);
   return output;
 }
+
+void normalize(StableIValue* stack, uint64_t, uint64_t) { give(stack, run(Call(stack))); }
 
 }  // namespace
 }  // namespace orbbec
@@ -52,6 +73,6 @@ STABLE_TORCH_LIBRARY_FRAGMENT(orbbec, m) {
       "float scale, int dtype, SymInt[] size, bool channels_last) -> Tensor");
 }
 
-STABLE_TORCH_LIBRARY_IMPL(orbbec, CPU, m) { m.impl("normalize", TORCH_BOX(&orbbec::normalize)); }
+STABLE_TORCH_LIBRARY_IMPL(orbbec, CPU, m) { m.impl("normalize", &orbbec::normalize); }
 
-STABLE_TORCH_LIBRARY_IMPL(orbbec, CUDA, m) { m.impl("normalize", TORCH_BOX(&orbbec::normalize)); }
+STABLE_TORCH_LIBRARY_IMPL(orbbec, CUDA, m) { m.impl("normalize", &orbbec::normalize); }
