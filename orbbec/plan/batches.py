@@ -103,8 +103,9 @@ def _read_list(images: Sequence[Any]) -> Given:
 
 
 def _check_channels_first(images: Tensor, given: Any) -> None:
-    """Refuse a tensor `[H, W, 3]`, whose rows would be channels."""
-    looks_last = images.dtype == torch.uint8 and images.shape[1] > 4 and images.shape[3] in (3, 4)
+    """Refuse a tensor `[H, W, 3]`, whose rows would be channels; small maps of floats may have that shape."""
+    _, channels, height, width = images.shape
+    looks_last = channels > 4 and width in (3, 4) and (images.dtype == torch.uint8 or height > 8)
     if looks_last and isinstance(given, Tensor):
         raise ValueError(
             f"Compose: expected a tensor [C, H, W], but got {list(given.shape)}, which looks like "

@@ -192,10 +192,11 @@ def test_a_structure_without_images_is_named(empty):
 
 def test_a_tensor_of_rows_is_named_with_the_mend():
     rows = torch.from_numpy(ARRAY)
-    for given in (rows, [TENSOR, rows], rows[None]):
+    for given in (rows, [TENSOR, rows], rows[None], rows / 255, (rows / 255)[None]):
         with pytest.raises(ValueError, match=r"expected a tensor \[C, H, W\].* looks like .*permute it"):
             PIPELINE(given)
     assert T.RandomHorizontalFlip(1.0)(TENSOR[:, :, :3]).shape == (3, 40, 3)
+    assert T.Resize((8, 8))(torch.rand(64, 4, 4)).shape == (64, 8, 8)
 
 
 @pytest.mark.parametrize("mode", ["L", "P"])
