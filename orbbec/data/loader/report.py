@@ -79,7 +79,7 @@ class Report:
         (most, fix), (next_most, other_fix) = self._fix(first), self._fix(second)
         if fractions.get(first, 0.0) - fractions.get(second, 0.0) > _ALIKE:
             return f"{most} takes most: {fix}."
-        return f"{most} and {next_most.lower()} take most. {most}: {fix}. {next_most}: {other_fix}."
+        return f"{most} and {next_most.lower()} take most.\n{most}: {fix}.\n{next_most}: {other_fix}."
 
     def _fix(self, part: str) -> tuple[str, str]:
         """The name of a part, and what makes it faster."""

@@ -78,7 +78,7 @@ def test_two_parts_that_take_about_as_much_both_get_advice(augment, both):
     spent = {"read": 0.02, "decode": 0.48, "augment": augment, "copy": 0.0}
     spent = {part: seconds / sum(spent.values()) for part, seconds in spent.items()}
     advice = Report(10, 1.0, 0.5, spent, threads=1).advice
-    assert (" take most. " in advice) == both
+    assert (" take most.\n" in advice) == both
     assert ("Decoding" in advice) == (both or augment < 0.48)
     assert ('pass device="cuda" to the Loader' in advice) == (both or augment > 0.48)
 
