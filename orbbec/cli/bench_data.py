@@ -247,14 +247,10 @@ def random_crop(height: int, width: int, chance: random.Random) -> tuple[int, in
 
 
 def _run_torchvision(paths: Sequence[str], threads: int) -> int:
-    return sum(len(batch) for batch in data_loader(_PilFiles(paths), threads))
-
-
-def data_loader(dataset: Any, threads: int) -> Any:
-    """A DataLoader of torch, without its warning of more workers than cores."""
-    with warnings.catch_warnings():
+    with warnings.catch_warnings():  # of more workers than cores
         warnings.filterwarnings("ignore", "This DataLoader will create")
-        return torch.utils.data.DataLoader(dataset, BATCH, num_workers=threads)
+        loader = torch.utils.data.DataLoader(_PilFiles(paths), BATCH, num_workers=threads)
+        return sum(len(batch) for batch in loader)
 
 
 class _PilFiles(torch.utils.data.Dataset[torch.Tensor]):

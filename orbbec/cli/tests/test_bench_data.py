@@ -8,7 +8,8 @@ import cv2
 import numpy as np
 import pytest
 
-from orbbec.cli.bench_data import available, data_loader, jpegs_below, measure
+from orbbec.cli import bench_data
+from orbbec.cli.bench_data import available, jpegs_below, measure
 from tests.support.command import run_command
 
 
@@ -44,10 +45,11 @@ def test_what_is_timed_is_shown_and_tables_follow(folder):
     assert shown == [f"{round}: {row.name}" for round in ("warm-up", "round 1 of 1") for row in rows]
 
 
-def test_a_data_loader_of_more_workers_than_cores_gives_no_warning():
-    with warnings.catch_warnings():
-        warnings.simplefilter("error")
-        assert data_loader([1, 2], 999).num_workers == 999
+def test_more_workers_than_cores_give_no_warning(monkeypatch):
+    monkeypatch.setattr(bench_data, "_PilFiles", list)
+    with bench_data.on_cores(1), warnings.catch_warnings():
+        warnings.simplefilter("error", UserWarning)
+        assert bench_data._run_torchvision([1, 2, 3], 2) == 3
 
 
 def test_bench_data_names_a_folder_without_jpegs(tmp_path):
