@@ -11,7 +11,7 @@ _PARTS = ("read", "decode", "augment", "copy")
 _NAMES = {**{part: part for part in _PARTS}, "idle": "for model"}  # names in the table
 _SEEN = 0.05  # smaller fractions are left out of the line
 _IN_LINE = 2  # parts in the line, which fits in 80 columns
-_ALIKE = 0.1  # difference of two fractions up to which both get advice
+_ALIKE = 0.12  # difference of two fractions up to which both get advice
 
 
 @dataclass(frozen=True)
