@@ -40,6 +40,7 @@ HEALTHY = Facts(
     ),
     numpy="2.4.0",
     cv2="5.0.0",
+    simplejpeg="",
     torchvision="",
     torch="2.13.0+cu130",
     torch_failure="",
@@ -215,6 +216,16 @@ def test_a_copy_that_pip_built_is_built_again_from_its_source():
     assert advice.line.endswith(" && pip install .")
 
 
+def test_a_build_without_cuda_stays_one_where_there_is_no_gpu():
+    alone = replace(HEALTHY, binary_cuda="", architectures=(), gpus=(), nvidia_device=False, jpeg_decoder="")
+    no_gpu, jpeg = advise(alone)
+    assert no_gpu.line == ""
+    assert jpeg.line.endswith("libjpeg_turbo && ORBBEC_CUDA=0 pip install -e .")
+    without, jpeg = advise(replace(alone, gpus=(H200,)))
+    assert without.line.endswith("ORBBEC_CUDA=1 pip install -e .")
+    assert jpeg.line.endswith("libjpeg_turbo && pip install -e .")
+
+
 def test_the_source_of_a_copy_is_the_folder_that_pip_recorded(tmp_path, monkeypatch):
     source, record = tmp_path / "my source", tmp_path / "site" / "orbbec-0.1.0.dist-info"
     source.mkdir()
@@ -254,9 +265,11 @@ def test_a_wheel_gets_no_advice_about_what_only_tests_need():
             "JPEG, other      libjpeg-turbo without SIMD, whole or a region",
         ),
         (
-            {"jpeg_decoder": ""},
-            "JPEG, other      whole, by simplejpeg, cv2 or Pillow: libjpeg-turbo is not built in",
+            {"jpeg_decoder": "", "simplejpeg": "1.8.2"},
+            "JPEG, other      simplejpeg, whole: libjpeg-turbo is not built in",
         ),
+        ({"jpeg_decoder": ""}, "JPEG, other      cv2, whole: libjpeg-turbo is not built in"),
+        ({"jpeg_decoder": "", "cv2": ""}, "JPEG, other      Pillow, whole: libjpeg-turbo is not built in"),
         ({}, "JPEG, on a GPU   nvImageCodec 0.9.0"),
         (
             {"nvimgcodec": "", "torch_cuda": "12.8"},

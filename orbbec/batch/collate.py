@@ -48,7 +48,7 @@ def collate(samples: Sequence[Any]) -> Any:
     Example:
         >>> samples = [(np.zeros((2, 3, 3), np.uint8), 7, "a"), (np.zeros((5, 4, 3), np.uint8), 8, "b")]
         >>> collate(samples)
-        (ImageBatch(2 images, channels=3, sizes=2x3..5x4, device=cpu), tensor([7, 8]), ['a', 'b'])
+        (ImageBatch(2 images, channels=3, sizes=2..5 x 3..4, device=cpu), tensor([7, 8]), ['a', 'b'])
     """
     if not samples:
         raise ValueError("collate: expected at least 1 sample, but got 0")

@@ -22,6 +22,7 @@ import torch
 from torch.utils.data import get_worker_info
 
 from orbbec.batch.stored_batch import StoredBatch
+from orbbec.bridge.arguments import size_text
 from orbbec.bridge.buffer_pool import BUFFER_POOL
 from orbbec.bridge.forked import check_not_forked
 
@@ -48,7 +49,7 @@ class ImageBatch(StoredBatch):
     Example:
         >>> batch = ImageBatch.from_images([np.zeros((2, 3, 3), np.uint8), np.ones((5, 4, 3), np.uint8)])
         >>> batch
-        ImageBatch(2 images, channels=3, sizes=2x3..5x4, device=cpu)
+        ImageBatch(2 images, channels=3, sizes=2..5 x 3..4, device=cpu)
         >>> batch.sizes.tolist(), batch.offsets.tolist()
         ([[2, 3], [5, 4]], [0, 64])
         >>> batch[1].shape
@@ -262,9 +263,8 @@ class ImageBatch(StoredBatch):
         return _rebuild, (self.storage, *numbers)
 
     def __repr__(self) -> str:
-        sizes = sorted(self.sizes.tolist())
-        ends = dict.fromkeys(f"{height}x{width}" for height, width in sizes[:1] + sizes[-1:])
-        described = f"channels={self.channels}, sizes={'..'.join(ends) or 'none'}, device={self.device}"
+        sizes = size_text(self.sizes.numpy()) if len(self) else "none"
+        described = f"channels={self.channels}, sizes={sizes}, device={self.device}"
         return f"ImageBatch({len(self)} images, {described})"
 
 

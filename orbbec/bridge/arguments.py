@@ -279,3 +279,17 @@ def dtype_numbered(op: str, number: int, known: Sequence[torch.dtype]) -> torch.
         names = ", ".join(str(one).removeprefix("torch.") for one in known)
         raise ValueError(f"{op}: expected dtype of {names}, but got torch's dtype number {number}")
     return dtype
+
+
+def size_text(sizes: Array) -> str:
+    """Sizes `[N, 2]` as text: height x width, each a number or a range.
+
+    Example:
+        >>> size_text(np.array([[4, 5], [4, 5]])), size_text(np.array([[4, 3], [2, 5]]))
+        ('4x5', '2..4 x 3..5')
+    """
+    if len(sizes) == 0:
+        return "nothing"
+    ends = zip(sizes.min(0).tolist(), sizes.max(0).tolist(), strict=True)
+    height, width = (str(low) if low == high else f"{low}..{high}" for low, high in ends)
+    return f"{height} x {width}" if ".." in height + width else f"{height}x{width}"

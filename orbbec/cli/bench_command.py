@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+import sys
 from pathlib import Path
 from typing import Annotated
 
@@ -28,5 +29,13 @@ def bench_data_command(
     for count in map(int, threads.split(",")):
         cores = len(first_cores(count))
         used = f"{count} thread{'s' * (count > 1)} on {cores} core{'s' * (cores > 1)}"
-        print(f"\n{len(paths)} JPEGs to [64, 3, 224, 224] float32, {used}")
-        print(table(measure(paths, count, images, rounds)), flush=True)
+        print(f"\n{len(paths)} JPEGs to [64, 3, 224, 224] float32, {used}", flush=True)
+        rows = measure(paths, count, images, rounds, _show)
+        _show("")
+        print(table(rows), flush=True)
+
+
+def _show(text: str) -> None:
+    """Show a line on the terminal, in place of the last one."""
+    if sys.stderr.isatty():
+        print(f"\r\x1b[K{text}", end="", file=sys.stderr, flush=True)

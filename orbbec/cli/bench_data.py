@@ -12,6 +12,7 @@ import os
 import random
 import statistics
 import time
+import warnings
 from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
@@ -73,15 +74,24 @@ def jpegs_below(folder: str | os.PathLike[str]) -> list[str]:
     """The JPEGs below a folder, sorted.
 
     Raises:
+        FileNotFoundError: the folder does not exist.
         ValueError: there are none.
     """
+    if not Path(folder).exists():
+        raise FileNotFoundError(f"bench-data: expected a folder of JPEGs, but {folder} does not exist")
     found = sorted(str(path) for path in Path(folder).rglob("*") if path.suffix.lower() in _JPEG)
     if not found:
-        raise ValueError(f"bench-data: expected JPEGs below {folder}, but there is none")
+        raise ValueError(f"bench-data: expected JPEGs below {folder}, but there are none")
     return found
 
 
-def measure(paths: Sequence[str], threads: int, images: int, rounds: int) -> list[Row]:
+def measure(
+    paths: Sequence[str],
+    threads: int,
+    images: int,
+    rounds: int,
+    show: Callable[[str], None] = lambda text: None,
+) -> list[Row]:
     """Time every contender whose packages are installed.
 
     Args:
@@ -89,6 +99,7 @@ def measure(paths: Sequence[str], threads: int, images: int, rounds: int) -> lis
         threads: threads of each contender, which also gets as many cores.
         images: images per round.
         rounds: rounds per contender, after one uncounted warm-up round.
+        show: called with a line about what is timed next.
 
     Returns:
         One row per contender; the first is this loader.
@@ -100,6 +111,7 @@ def measure(paths: Sequence[str], threads: int, images: int, rounds: int) -> lis
         for number in range(rounds + 1):
             chunk = list(islice(endless, images))
             for row, run in zip(rows, contenders.values(), strict=True):
+                show(f"round {number} of {rounds}: {row.name}" if number else f"warm-up: {row.name}")
                 timing = _timed(partial(run, chunk, threads))
                 if number:
                     row.rounds.append(timing)
@@ -235,9 +247,10 @@ def random_crop(height: int, width: int, chance: random.Random) -> tuple[int, in
 
 
 def _run_torchvision(paths: Sequence[str], threads: int) -> int:
-    dataset = _PilFiles(paths)
-    loader = torch.utils.data.DataLoader(dataset, BATCH, num_workers=threads)
-    return sum(len(batch) for batch in loader)
+    with warnings.catch_warnings():  # of more workers than cores
+        warnings.filterwarnings("ignore", "This DataLoader will create")
+        loader = torch.utils.data.DataLoader(_PilFiles(paths), BATCH, num_workers=threads)
+        return sum(len(batch) for batch in loader)
 
 
 class _PilFiles(torch.utils.data.Dataset[torch.Tensor]):

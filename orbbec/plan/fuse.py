@@ -130,7 +130,7 @@ class Fusion:
     def end_transform(self, name: str) -> None:
         """Called after the last step of a transform."""
         if self.exact:
-            self.split(f"exact: {name} is rounded by itself")
+            self.split(f"exact=True rounds after {name}")
 
     def finish(self, as_planes: bool = False) -> tuple[Pass, ...]:
         """The passes; at least one if the pipeline does anything.

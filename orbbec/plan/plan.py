@@ -9,8 +9,8 @@ from typing import Any
 
 import numpy as np
 
-from orbbec.bridge.arguments import Array
-from orbbec.plan.passes import Columns, MixPass, NoiseKey, Pass, common_size, size_text
+from orbbec.bridge.arguments import Array, size_text
+from orbbec.plan.passes import Columns, MixPass, NoiseKey, Pass, common_size
 from orbbec.plan.state import identities
 
 _KINDS: dict[str, type[Any]] = {kind.__name__: kind for kind in Pass.__subclasses__()}

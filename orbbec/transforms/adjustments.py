@@ -15,7 +15,7 @@ from orbbec.transforms.base.checks import Range, around, interval, is_number
 TO_GRAY, IDENTITY = np.tile(GRAY, (3, 1)), np.eye(3)
 BRIGHTNESS_OF, CONTRAST_OF, SATURATION_OF, HUE_OF = range(4)  # as numbered by torchvision
 _NAMES = ("adjust_brightness", "adjust_contrast", "adjust_saturation", "adjust_hue")
-BY_ITSELF = "is rounded by itself"
+BY_ITSELF = "rounds its own result"
 _FACTORS = ("brightness_factor", "contrast_factor", "saturation_factor", "hue_factor")
 
 

@@ -128,8 +128,8 @@ class Compose(Pipeline):
 
         Args:
             compose: `Compose` of `torchvision.transforms` or `torchvision.transforms.v2`, or a
-                `torch.nn.Sequential` or list of their transforms. Classes and attributes are looked up by
-                name; torchvision is not imported.
+                `torch.nn.Sequential` or list of their transforms, or one transform. Classes and attributes
+                are looked up by name; torchvision is not imported.
             seed: see `Compose`.
             exact: see `Compose`.
 
@@ -158,7 +158,7 @@ class Compose(Pipeline):
         AlbumentationsX's `GaussianBlur`. `bbox_params` and `keypoint_params` become `target_options`.
 
         Args:
-            compose: `albumentations.Compose`. Classes and attributes are looked up by name.
+            compose: `albumentations.Compose`, or one transform. Classes and attributes are looked up by name.
             seed: see `Compose`.
             exact: see `Compose`.
 

@@ -15,17 +15,29 @@ from orbbec.transforms.base.checks import flag, is_number, probability, whole
 from orbbec.transforms.base.transform import Drawn, Transform, state_after
 from orbbec.transforms.targets.options import TargetOptions
 
+_CONVERTERS = {"torchvision": "from_torchvision", "albumentations": "from_albumentations"}
+
 
 def check_transforms(op: str, transforms: object) -> tuple[Transform, ...]:
     """Check a sequence of at least one transform."""
+    if convert := _CONVERTERS.get(_library_of(transforms)):
+        given = f"{_library_of(transforms)}'s {type(transforms).__name__}"
+        raise TypeError(
+            f"{op}: expected orbbec transforms, but got {given}: use Compose.{convert} to convert it"
+        )
     if not isinstance(transforms, (tuple, list)) or not transforms:
         raise ValueError(f"{op}: expected transforms as a list of at least 1 entry, but got {transforms!r}")
     for index, transform in enumerate(transforms):
-        if not isinstance(transform, Transform):
-            raise TypeError(
-                f"{op}: expected orbbec transforms, but transform {index} is a {type(transform).__name__}"
-            )
+        if isinstance(transform, Transform):
+            continue
+        given, convert = type(transform).__name__, _CONVERTERS.get(_library_of(transform))
+        kind = f"{_library_of(transform)}'s {given}: use Compose.{convert}" if convert else f"a {given}"
+        raise TypeError(f"{op}: expected orbbec transforms, but transform {index} is {kind}")
     return tuple(transforms)
+
+
+def _library_of(step: object) -> str:
+    return type(step).__module__.partition(".")[0]
 
 
 def options_of(transforms: Sequence[Transform], given: TargetOptions) -> TargetOptions:

@@ -15,11 +15,11 @@ from orbbec.transforms.matrices import box_matrices, nearest_offsets
 # Antialias filters by interpolation.
 FILTERS = {"linear": "linear", "cubic": "cubic", "lanczos4": "lanczos", "box": "box", "hamming": "hamming"}
 READS = {
-    "antialias": "reads as many pixels as an image shrinks by (antialias)",
-    "area": "reads as many pixels as an image shrinks by",
+    "antialias": "with antialiasing reads a varying number of pixels per output pixel",
+    "area": "reads a varying number of pixels per output pixel",
     "cubic": "reads 16 pixels",
     "lanczos4": "reads 64 pixels",
-    **dict.fromkeys(("linear", "linear_exact", "nearest"), "is rounded by itself"),
+    **dict.fromkeys(("linear", "linear_exact", "nearest"), "rounds its own result"),
 }
 
 
@@ -83,7 +83,7 @@ class Boxes:
         matrix = box_matrices(self.left, self.top, self.width, self.height, self.sizes)
         if not isinstance(interpolation, str):
             names = tuple(FILTERS[name] if antialias else name for name in interpolation)
-            why = f"reads by {' or '.join(interpolation)}, drawn per image: one call for each"
+            why = f"draws {' or '.join(interpolation)} per image, with one call for each"
             return self._operator(names, antialias, matrix, why)
         smooth = antialias and interpolation in FILTERS
         fuses = interpolation in ("linear", "nearest") and not (smooth or exact)

@@ -12,7 +12,7 @@ import torch
 from orbbec.batch import ImageBatch
 from orbbec.transforms import Compose
 from orbbec.transforms.convert import ConversionError
-from orbbec.transforms.convert.torchvision import from_torchvision
+from orbbec.transforms.convert.torchvision import from_torchvision, steps_of
 
 
 @dataclass(frozen=True)
@@ -64,7 +64,7 @@ def convert(compose: Any, *, seed: int = 0, exact: bool = False) -> Pipeline:
 
     Args:
         compose: `Compose` of `torchvision.transforms` or `torchvision.transforms.v2`, a `torch.nn.Sequential`
-            or a list of steps.
+            or a list of steps, or one step.
         seed: see `orbbec.Compose`; each run of steps gets a different seed.
         exact: see `orbbec.Compose`.
 
@@ -84,7 +84,7 @@ def convert(compose: Any, *, seed: int = 0, exact: bool = False) -> Pipeline:
 
 def _flat(compose: Any) -> Iterator[Any]:
     """All steps, including those of nested pipelines."""
-    for step in getattr(compose, "transforms", compose):
+    for step in steps_of(compose):
         if type(step).__name__ in ("Compose", "Sequential"):
             yield from _flat(step)
         else:

@@ -271,9 +271,9 @@ def test_from_images_asks_for_pinned_memory_once(monkeypatch):
     assert asked == [True]
 
 
-def test_repr_names_the_smallest_and_the_largest():
+def test_repr_names_the_ranges_of_heights_and_widths():
     batch = ImageBatch.from_images(random_images([(5, 4), (2, 3), (3, 9)]))
-    assert repr(batch) == "ImageBatch(3 images, channels=3, sizes=2x3..5x4, device=cpu)"
+    assert repr(batch) == "ImageBatch(3 images, channels=3, sizes=2..5 x 3..9, device=cpu)"
 
 
 @pytest.mark.parametrize(

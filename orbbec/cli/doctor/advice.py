@@ -193,6 +193,8 @@ CHECKS = (
 
 def build(facts: Facts, variables: str = "", before: str = "") -> str:
     """The command that builds the source tree again, and installs it the way it is installed."""
+    if facts.orbbec and not facts.binary_cuda and not facts.gpus:
+        variables = variables or "ORBBEC_CUDA=0 "
     folder = facts.source or facts.installed_from or "SOURCE_OF_ORBBEC"
     return f"cd {shlex.quote(folder)} && {before}{variables}pip install {'-e ' if facts.source else ''}."
 

@@ -75,6 +75,7 @@ class Facts:
     packages: tuple[Package, ...]
     numpy: str
     cv2: str
+    simplejpeg: str
     torchvision: str
     torch: str
     torch_failure: str  # why torch is not importable
@@ -121,6 +122,7 @@ def collect() -> Facts:
         packages=packages(),
         numpy=version_of(try_import("numpy")[0]),
         cv2=version_of(try_import("cv2")[0]),
+        simplejpeg=distribution_version("simplejpeg"),
         torchvision=version_of(try_import("torchvision")[0]),
         torch=version_of(torch),
         torch_failure=torch_failure,

@@ -60,7 +60,8 @@ def other_jpegs(facts: Facts) -> str:
     if facts.jpeg_decoder:
         simd = "" if facts.jpeg_decoder.endswith("without SIMD") else " with SIMD"
         return f"{facts.jpeg_decoder}{simd}, whole or a region"
-    return "whole, by simplejpeg, cv2 or Pillow: libjpeg-turbo is not built in"
+    decoder = "simplejpeg" if facts.simplejpeg else "cv2" if facts.cv2 else "Pillow"
+    return f"{decoder}, whole: libjpeg-turbo is not built in"
 
 
 def on_gpu(facts: Facts) -> str:

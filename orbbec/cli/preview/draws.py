@@ -70,4 +70,4 @@ def _with_rows(target: dict[str, Any]) -> dict[str, Any]:
 
 
 def _caption(name: str, image: Array) -> str:
-    return f"{name}, {image.shape[1]} x {image.shape[0]}"
+    return f"{name}, {image.shape[0]}x{image.shape[1]}"

@@ -124,14 +124,18 @@ def sheet_as_html(
 def _card(row: Sequence[Shown], side: int, box_format: str) -> str:
     original, draws = row[0], row[1:]
     pictures = "".join(_picture(shown, side, box_format, n) for n, shown in enumerate(draws))
-    size = f"{original.image.shape[1]} x {original.image.shape[0]}"
-    after = f"{draws[0].image.shape[1]} x {draws[0].image.shape[0]}" if draws else ""
+    size = f"{original.image.shape[0]}x{original.image.shape[1]}"
+    after = f"{draws[0].image.shape[0]}x{draws[0].image.shape[1]}" if draws else ""
     name = html.escape(original.caption.rpartition(",")[0] or original.caption)
     return (
         f'<article><h2 title="{name}">{name}</h2><div class="pair">'
-        f"<figure><div>{_picture(original, side, box_format)}</div><figcaption>original, {size}</figcaption>"
-        f"</figure><figure><div>{pictures}</div><figcaption>{after}</figcaption></figure></div></article>"
+        f"<figure><div>{_picture(original, side, box_format)}</div>{_size('original, ' + size)}"
+        f"</figure><figure><div>{pictures}</div>{_size(after)}</figure></div></article>"
     )
+
+
+def _size(text: str) -> str:
+    return f'<figcaption title="height x width">{text}</figcaption>'
 
 
 def _picture(shown: Shown, side: int, box_format: str, draw: int | None = None) -> str:

@@ -92,7 +92,7 @@ def _add_yolo(selection: Selection, path: Path, count: int) -> None:
     files = [file for folder in table.folders for file in _images_below(folder)]
     if not files:
         searched = " or ".join(map(str, table.folders))
-        raise ValueError(f"preview: expected images in {searched}, as {path} says, but there is none")
+        raise ValueError(f"preview: expected images in {searched}, as {path} says, but there are none")
     selection.classes = table.classes
     _add_files(selection, _spread(files, count), path.parent)
 

@@ -14,6 +14,7 @@ import torch
 
 from orbbec.bridge.arguments import holds_planes
 from orbbec.cli.profile.traffic import floor_bytes, pixel_bytes
+from orbbec.data.loader.report import percent
 from orbbec.plan import Plan, read_images, run_passes
 from orbbec.plan.batches import Given, Work, device_of
 from orbbec.transforms.base.tv_tensors import plain
@@ -92,19 +93,19 @@ class Profile:
     def advice(self) -> str:
         """The part that takes longest, and how to reduce it."""
         top = max(self.costs, key=lambda cost: median(cost.seconds))
-        cost = f"{top.name} takes {median(top.seconds) / median(self.wall_seconds):.0%}"
+        cost = f"{top.name} takes {percent(median(top.seconds) / median(self.wall_seconds))}"
         if top.name == DRAW:
-            return f"{cost}: numbers per batch, not per pixel, so larger batches share them"
+            return f"{cost}: this cost is per batch, so larger batches spread it"
         if top.name == READ:
             return f"{cost}: a list is copied to one buffer; give an ImageBatch or a tensor"
         if top.name == RETURN:
             return f"{cost}: results are laid out anew; give tensors to get tensors"
         if top.why:
-            return f"{cost}: a pass of its own because {top.why}"
+            return f"{cost}. It is a separate pass because {top.why}"
         rate = top.moved_bytes / median(top.seconds) / self.copy_rate
         if rate > _BOUND_BY_MEMORY:
-            return f"{cost}, at {rate:.0%} of the rate of a copy: only fewer bytes make it faster"
-        return f"{cost}, at {rate:.0%} of the rate of a copy: the rest is arithmetic"
+            return f"{cost}, at {percent(rate)} of the rate of a copy: only fewer bytes make it faster"
+        return f"{cost}, at {percent(rate)} of the rate of a copy: the rest is arithmetic"
 
     def to_dict(self) -> dict[str, Any]:
         """All numbers, for JSON."""
@@ -117,7 +118,7 @@ class Profile:
             seconds = median(cost.seconds)
             rate = f"{cost.moved_bytes / seconds / 1e9:.2f}" if cost.moved_bytes else ""
             moved = [f"{count / 1e6:.2f}" for count in (cost.read_bytes, cost.written_bytes)]
-            rows.append((cost.name, f"{seconds * 1e3:.3f}", f"{seconds / wall:.0%}", *moved, rate))
+            rows.append((cost.name, f"{seconds * 1e3:.3f}", percent(seconds / wall), *moved, rate))
         clock = "events of the stream" if self.device.startswith("cuda") else "wall time"
         where = f"{self.device}, {self.threads} threads" if self.device == "cpu" else self.device
         images = "1 image" if self.images == 1 else f"{self.images} images"

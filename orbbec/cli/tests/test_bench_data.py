@@ -2,12 +2,14 @@
 
 import importlib.util
 import re
+import warnings
 
 import cv2
 import numpy as np
 import pytest
 
-from orbbec.cli.bench_data import available, jpegs_below
+from orbbec.cli import bench_data
+from orbbec.cli.bench_data import available, jpegs_below, measure
 from tests.support.command import run_command
 
 
@@ -35,6 +37,19 @@ def test_bench_data_prints_a_row_a_contender(folder):
     assert rows[0].startswith("orbbec ")
     assert rows[0].endswith(" 1.00")
     assert ("threads, cv2" in done.output) == (importlib.util.find_spec("cv2") is not None)
+
+
+def test_what_is_timed_is_shown_and_tables_follow(folder):
+    shown = []
+    rows = measure(jpegs_below(folder), 1, 4, 1, shown.append)
+    assert shown == [f"{round}: {row.name}" for round in ("warm-up", "round 1 of 1") for row in rows]
+
+
+def test_more_workers_than_cores_give_no_warning(monkeypatch):
+    monkeypatch.setattr(bench_data, "_PilFiles", list)
+    with bench_data.on_cores(1), warnings.catch_warnings():
+        warnings.simplefilter("error", UserWarning)
+        assert bench_data._run_torchvision([1, 2, 3], 2) == 3
 
 
 def test_bench_data_names_a_folder_without_jpegs(tmp_path):

@@ -83,7 +83,7 @@ def folder(tmp_path, monkeypatch):
         (
             "preview none.yaml --preset yolo",
             1,
-            "preview: expected images in nowhere, as none.yaml says, but there is none",
+            "preview: expected images in nowhere, as none.yaml says, but there are none",
         ),
         (
             "preview p.yaml --preset yolo",
@@ -112,7 +112,8 @@ def folder(tmp_path, monkeypatch):
             1,
             "bench-data: expected --threads as numbers from 1, such as 1,2, but got 1,x",
         ),
-        ("bench-data empty", 1, "bench-data: expected JPEGs below empty, but there is none"),
+        ("bench-data empty", 1, "bench-data: expected JPEGs below empty, but there are none"),
+        ("bench-data nope", 1, "bench-data: expected a folder of JPEGs, but nope does not exist"),
         ("pack none out", 1, "open_source: expected a folder or file, but none does not exist"),
         ("pack classes out --on-error stop", 1, "pack: expected on_error as one of raise, skip"),
         ("index empty", 1, "expected .tar files"),

@@ -39,7 +39,7 @@ def live(loader: Loader, label: str = "", console: Console | None = None) -> Ite
 
     columns = (
         TextColumn("{task.description}"),
-        BarColumn(bar_width=12),
+        BarColumn(bar_width=8),
         MofNCompleteColumn(),
         TextColumn("{task.fields[line]}", table_column=Column()),  # wraps if it does not fit
     )

@@ -236,6 +236,8 @@ class Loader:
         choice("Loader", "on_error", on_error, ON_ERROR)
         flag("Loader", "shuffle", shuffle)
         flag("Loader", "drop_last", drop_last)
+        if isinstance(source, (str, os.PathLike)):
+            raise TypeError(f"Loader: expected a source, but got the path {source}: use open_source(path)")
         self._is_indexed = hasattr(source, "__getitem__") and hasattr(source, "__len__")
         if not self._is_indexed and on_error == "substitute":
             raise ValueError("Loader: expected a source with an index for on_error='substitute'")
@@ -286,7 +288,8 @@ class Loader:
         spent = self.seconds
         waited = spent.get("wait", 0.0)
         seconds = waited + spent.get("step", 0.0)
-        return Report(self._images, seconds, waited, spent, self.threads, self._synthetic)
+        cores = self._tuner.budget
+        return Report(self._images, seconds, waited, spent, self.threads, self._synthetic, cores)
 
     def synthetic(self, batch: Batch, steps: int = 20) -> Iterator[Batch]:
         """Repeat one batch as fast as the model takes it: an upper bound for any loader.
@@ -471,7 +474,8 @@ class Loader:
             listed = "".join(f"\n  {fault}" for fault in faults[:_LISTED])
             more = f"\n  and {len(faults) - _LISTED} more; see Loader.faults" if len(faults) > _LISTED else ""
             done = "replaced" if self._assembler.on_error == "substitute" else "skipped"
-            text = f"Loader: {len(faults)} bad samples were {done}:{listed}{more}"
+            were = "sample was" if len(faults) == 1 else "samples were"
+            text = f"Loader: {len(faults)} bad {were} {done}:{listed}{more}"
             warnings.warn(text, stacklevel=_IN_LOOP)
 
 

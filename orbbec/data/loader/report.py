@@ -1,4 +1,4 @@
-"""The time report of a loader: a table and one sentence of advice."""
+"""The time report of a loader: a table and advice."""
 
 from __future__ import annotations
 
@@ -9,7 +9,9 @@ from orbbec.data.loader.tune import IDLE, KEEPS_UP
 
 _PARTS = ("read", "decode", "augment", "copy")
 _NAMES = {**{part: part for part in _PARTS}, "idle": "for model"}  # names in the table
-_SEEN = 0.01  # smaller fractions are left out of the line
+_SEEN = 0.05  # smaller fractions are left out of the line
+_IN_LINE = 2  # parts in the line, which fits in 80 columns
+_ALIKE = 0.12  # difference of two fractions up to which both get advice
 
 
 @dataclass(frozen=True)
@@ -24,20 +26,21 @@ class Report:
             while waiting for the model.
         threads: number of the loader's threads.
         synthetic: images per second with one repeated batch; 0: not measured.
+        cores: number of threads that can run at once; 0: unknown.
 
     Example:
         >>> spent = {"read": 0.1, "decode": 2.4, "augment": 0.5, "idle": 0.1}
         >>> report = Report(1000, 2.0, 0.5, spent, threads=2, synthetic=800.0)
         >>> print(report)
-        500 images/s; the model waited 25 % of the time: 75 % of what it reaches without waiting
-        One batch repeated: 800 images/s, of which 62 % are reached
+        500 images/s, 75 % of the speed without waiting (the model waited 25 % of the time)
+        With one repeated batch: 800 images/s; the loader reaches 62 % of that
         read        0.10 ms per image    3 %
         decode      2.40 ms per image   77 %
         augment     0.50 ms per image   16 %
         for model   0.10 ms per image    3 %
         Decoding takes most: give the loader more threads (2 now), or pack smaller images.
         >>> print(report.line)
-        500 images/s, 25 % waiting; read 3 %, decode 77 %, augment 16 %, for model 3 %
+        500 images/s, 25 % waiting; decode 77 %, augment 16 %
     """
 
     images: int
@@ -46,6 +49,7 @@ class Report:
     spent: Mapping[str, float]
     threads: int
     synthetic: float = 0.0
+    cores: int = 0
 
     @property
     def images_per_second(self) -> float:
@@ -63,21 +67,30 @@ class Report:
 
     @property
     def advice(self) -> str:
-        """Advice in one sentence."""
+        """What to change, for the part that takes most, or for two that take about as much."""
         if not self.images:
             return "No batch was taken yet."
         if 1 - self.speed_fraction <= KEEPS_UP:
             return self._advice_where_no_one_waits
         if self._fractions.get("idle", 0.0) > IDLE:
             return "Threads wait too: epochs are short, or batch times vary and need a larger prefetch."
-        now = f"({self.threads} now)"
-        most = max(_PARTS, key=lambda part: self.spent.get(part, 0.0))
+        fractions = self._fractions
+        first, second = sorted(_PARTS, key=lambda part: -fractions.get(part, 0.0))[:2]
+        (most, fix), (next_most, other_fix) = self._fix(first), self._fix(second)
+        if fractions.get(first, 0.0) - fractions.get(second, 0.0) > _ALIKE:
+            return f"{most} takes most: {fix}."
+        return f"{most} and {next_most.lower()} take most.\n{most}: {fix}.\n{next_most}: {other_fix}."
+
+    def _fix(self, part: str) -> tuple[str, str]:
+        """The name of a part, and what makes it faster."""
+        threads = f"give the loader more threads ({self.threads} now), or pack smaller images"
+        cores = f"use more cores ({self.cores} now, each with a thread), or pack smaller images"
         return {
-            "read": f"Reading takes most: pack the files into shards, or use more threads {now}.",
-            "decode": f"Decoding takes most: give the loader more threads {now}, or pack smaller images.",
-            "augment": "Augmentation takes most: set the loader's device to the GPU, or remove steps.",
-            "copy": "Copying takes most: crop before the copy, or send bytes and cast on the device.",
-        }[most]
+            "read": ("Reading", f"pack the files into shards, or use more threads ({self.threads} now)"),
+            "decode": ("Decoding", cores if 0 < self.cores <= self.threads else threads),
+            "augment": ("Augmentation", 'pass device="cuda" to the Loader, or remove transforms'),
+            "copy": ("Copying", "crop before the copy, or send uint8 and convert on the device"),
+        }[part]
 
     @property
     def reached(self) -> float:
@@ -90,7 +103,7 @@ class Report:
             return "The loader keeps up: a faster model or a larger batch is what remains."
         return (
             "The model seldom waits, but its steps are slower than alone: the loader's threads "
-            f"({self.threads} now) take cores from it; give the loader fewer, or put its device on the GPU."
+            f'({self.threads} now) take cores from it; give the loader fewer, or pass device="cuda" to it.'
         )
 
     @property
@@ -101,30 +114,29 @@ class Report:
 
     def __str__(self) -> str:
         lines = [
-            f"{self.images_per_second:.0f} images/s; the model waited {_percent(1 - self.speed_fraction)} of "
-            f"the time: {_percent(self.speed_fraction)} of what it reaches without waiting"
+            f"{self.images_per_second:.0f} images/s, {percent(self.speed_fraction)} of the speed without "
+            f"waiting (the model waited {percent(1 - self.speed_fraction)} of the time)"
         ]
         if self.synthetic:
             lines.append(
-                f"One batch repeated: {self.synthetic:.0f} images/s, of which "
-                f"{_percent(self.reached)} are reached"
+                f"With one repeated batch: {self.synthetic:.0f} images/s; "
+                f"the loader reaches {percent(self.reached)} of that"
             )
         for part, fraction in self._fractions.items():
             each = 1e3 * self.spent[part] / max(self.images, 1)
-            lines.append(f"{_NAMES[part]:<10}{each:>6.2f} ms per image {_percent(fraction):>6}")
+            lines.append(f"{_NAMES[part]:<10}{each:>6.2f} ms per image {percent(fraction):>6}")
         return "\n".join([*lines, self.advice])
 
     @property
     def line(self) -> str:
-        """The report in one line, for a progress bar."""
-        seen = {
-            _NAMES[part]: _percent(fraction)
-            for part, fraction in self._fractions.items()
-            if fraction >= _SEEN
-        }
-        parts = ", ".join(f"{name} {fraction}" for name, fraction in seen.items())
-        return f"{self.images_per_second:.0f} images/s, {_percent(1 - self.speed_fraction)} waiting; {parts}"
+        """The report in one line, for a progress bar: the speed, and what takes most."""
+        fractions = self._fractions
+        largest = sorted(fractions, key=lambda part: -fractions[part])[:_IN_LINE]
+        seen = [part for part in fractions if part in largest and fractions[part] >= _SEEN]
+        parts = ", ".join(f"{_NAMES[part]} {percent(fractions[part])}" for part in seen)
+        return f"{self.images_per_second:.0f} images/s, {percent(1 - self.speed_fraction)} waiting; {parts}"
 
 
-def _percent(fraction: float) -> str:
+def percent(fraction: float) -> str:
+    """A fraction such as `48 %`."""
     return f"{fraction:.0%}".replace("%", " %")

@@ -12,7 +12,7 @@ from torch import Tensor
 
 from orbbec.augment import Output, Sampling, Values, augment, augment_moved
 from orbbec.augment.codes import COLOR_WIDTH, ERASE_WIDTH
-from orbbec.bridge.arguments import Array, StoredPlanes, is_ragged
+from orbbec.bridge.arguments import Array, StoredPlanes, is_ragged, size_text
 from orbbec.plan.batches import Work, device_of, table_rows
 from orbbec.plan.packing import on_device
 from orbbec.plan.passes.base import (
@@ -23,7 +23,6 @@ from orbbec.plan.passes.base import (
     Pass,
     common_size,
     matrix_columns,
-    size_text,
     with_numbers,
 )
 from orbbec.plan.passes.by_size import by_size, results_of, single_size

@@ -249,20 +249,6 @@ def common_size(sizes: Array) -> tuple[int, int] | None:
     return height, width
 
 
-def size_text(sizes: Array) -> str:
-    """`224x224`, or the smallest and the largest size.
-
-    Example:
-        >>> size_text(np.array([[4, 5], [2, 3]]))
-        '2x3..4x5'
-    """
-    ordered = sorted(map(tuple, sizes.tolist()))
-    return (
-        "..".join(dict.fromkeys(f"{height}x{width}" for height, width in ordered[:1] + ordered[-1:]))
-        or "nothing"
-    )
-
-
 def matrix_columns(matrix: Array, sizes: Array) -> Columns:
     """The elements of matrices and output sizes by name, each `[N]`."""
     columns = {f"m{i}{j}": matrix[:, i, j] for i in range(3) for j in range(3)}

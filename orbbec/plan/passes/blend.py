@@ -8,9 +8,9 @@ from typing import Any
 
 import numpy as np
 
-from orbbec.bridge.arguments import Array
+from orbbec.bridge.arguments import Array, size_text
 from orbbec.plan.batches import Work, blended, repeated, table_rows
-from orbbec.plan.passes.base import Columns, Context, NoiseKey, Pass, common_size, size_text
+from orbbec.plan.passes.base import Columns, Context, NoiseKey, Pass, common_size
 from orbbec.plan.points import pixels
 from orbbec.plan.state import identities
 

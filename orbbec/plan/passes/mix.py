@@ -6,10 +6,10 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
-from orbbec.bridge.arguments import Array
+from orbbec.bridge.arguments import Array, size_text
 from orbbec.bridge.spec import MIXES, MixSpec
 from orbbec.plan.batches import Work, table_rows
-from orbbec.plan.passes.base import Columns, Context, NoiseKey, Pass, common_size, size_text
+from orbbec.plan.passes.base import Columns, Context, NoiseKey, Pass, common_size
 from orbbec.plan.points import pixels
 
 

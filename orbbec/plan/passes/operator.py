@@ -12,7 +12,7 @@ import torch
 from torch import Tensor
 
 from orbbec.batch import ImageBatch
-from orbbec.bridge.arguments import Array, is_channels_last
+from orbbec.bridge.arguments import Array, is_channels_last, size_text
 from orbbec.bridge.spec import OPERATORS, OpSpec
 from orbbec.plan.batches import Rows, Work, as_list, chosen_of, merged, rows_of, signed, table_rows, unsigned
 from orbbec.plan.passes.base import (
@@ -23,7 +23,6 @@ from orbbec.plan.passes.base import (
     Pass,
     common_size,
     matrix_columns,
-    size_text,
     with_numbers,
 )
 from orbbec.plan.passes.by_size import by_size, single_size
@@ -63,8 +62,9 @@ class OperatorPass(Pass):
 
     def describe(self) -> str:
         options = "".join(f"; {name}={value}" for name, value in self.options.items())
-        drawn = f"{int(self.drawn.sum())} of {len(self.drawn)} images{options}"
-        return f"{self.name} -> {size_text(self.sizes)} {self.dtype} ({drawn})"
+        run = f"{int(self.drawn.sum())} of {len(self.drawn)} images"
+        drawn = "not run in this batch" if self.is_idle else run
+        return f"{self.name} -> {size_text(self.sizes)} {self.dtype} ({drawn}{options})"
 
     @property
     def spec(self) -> OpSpec:

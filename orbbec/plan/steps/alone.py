@@ -93,7 +93,7 @@ class Operator(Step):
             sizes=sizes,
             resizes=self.sizes is not None,
             dtype=str(self.options.get("dtype", fusion.dtype)),
-            why=f"{name}: {self.name} {self.why}",
+            why=f"{self.name} {self.why}",
             holds=(name,),
             conditional=self.drawn is not None,
         )

@@ -74,6 +74,23 @@ def test_two_passes_and_why(pipeline, why):
     assert f"because {why}" in str(plan)
 
 
+def test_a_plan_names_the_ranges_of_heights_and_widths():
+    sizes = [(425, 408), (568, 203), (525, 561)]
+    plan = T.Compose([T.RandomCrop((16, 203))]).plan(sizes, epoch=0)
+    assert str(plan).startswith("Plan of 3 images of 425..568 x 203..561, ")
+    assert "augment -> 16x203 uint8" in str(plan)
+    plan = T.Compose([T.RandomInvert()]).plan([(4, 5), (4, 9)], epoch=0)
+    assert "augment -> 4 x 5..9 uint8" in str(plan)
+
+
+def test_a_plan_says_that_an_operator_changes_no_image():
+    plan = T.Compose([T.RandomEqualize(0.0), T.GaussianBlur(3), T.RandomPosterize(4, 0.0)], exact=True)
+    text = str(plan.plan([(4, 5)] * 2, epoch=0))
+    assert "equalize -> 4x5 uint8 (not run in this batch)" in text
+    assert "gaussian_blur -> 4x5 uint8 (2 of 2 images)" in text
+    assert "because posterize rounds its own result" in text
+
+
 def test_a_pass_that_does_nothing_stands_at_the_end_or_nowhere():
     exact = names(FLIP, T.RandomInvert(1.0), T.RandomPosterize(4, 1.0), ERASE, exact=True)
     assert exact == ["augment", "invert", "posterize", "augment"]
@@ -100,7 +117,7 @@ def test_an_exact_jitter_runs_what_it_may_draw_at_each_position():
 def test_operators_split():
     plan = T.Compose([CROP, JITTER, T.GaussianBlur(3), FLIP, FLOAT]).plan(SIZES, epoch=0)
     assert [step.name for step in plan.passes] == ["augment", "gaussian_blur", "augment"]
-    assert "GaussianBlur: gaussian_blur reads neighboring pixels" in str(plan)
+    assert "because gaussian_blur reads neighboring pixels" in str(plan)
     assert names(T.Resize((8, 9)), T.RandomVerticalFlip()) == ["resized_crop", "augment"]
 
 

@@ -36,6 +36,8 @@ _BOX_FORMATS = {
 
 def from_albumentations(compose: Any) -> tuple[list[Transform], TargetOptions]:
     """The transforms of an Albumentations pipeline; see `Compose.from_albumentations`."""
+    if _is_one_step(compose):
+        compose = [compose]
     steps = getattr(compose, "transforms", compose)
     transforms = flat(convert(_OP, steps, _maker, nearest=NEAREST))
     try:
@@ -44,6 +46,11 @@ def from_albumentations(compose: Any) -> tuple[list[Transform], TargetOptions]:
     except ValueError as error:
         raise ConversionError(f"{_OP}: {error}") from error
     return _at_chance(transforms, getattr(compose, "p", 1.0)), options
+
+
+def _is_one_step(step: Any) -> bool:
+    is_pipeline = any(kind.__name__ == "Compose" for kind in type(step).__mro__)
+    return type(step).__module__.startswith("albumentations.") and not is_pipeline
 
 
 def _maker(step: Any) -> Maker | None:

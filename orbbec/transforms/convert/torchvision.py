@@ -35,7 +35,7 @@ def from_torchvision(compose: Any, functions: bool = True) -> tuple[list[Transfo
         compose: as that of `Compose.from_torchvision`.
         functions: convert `Lambda`; its function must keep shape and dtype.
     """
-    steps = list(getattr(compose, "transforms", compose))
+    steps = steps_of(compose)
     transforms = flat(convert(_OP, steps, partial(_maker, functions)))
     options = TargetOptions()
     every = list(_with_nested(steps))
@@ -45,6 +45,14 @@ def from_torchvision(compose: Any, functions: bool = True) -> tuple[list[Transfo
     if not transforms and any(type(step).__name__ in _OF_BOXES for step in every):
         transforms = [ClampBoundingBoxes()]
     return transforms, replace(options, mask_fill=_mask_fill(every))
+
+
+def steps_of(compose: Any) -> list[Any]:
+    """The steps of a `Compose`, `Sequential` or list; of a single transform, itself."""
+    if any(kind.__name__ == "Compose" for kind in type(compose).__mro__):
+        return list(compose.transforms)
+    is_transform = type(compose).__module__.startswith("torchvision.")
+    return [compose] if is_transform or not isinstance(compose, Iterable) else list(compose)
 
 
 def _with_nested(steps: Iterable[Any]) -> Iterator[Any]:

@@ -324,6 +324,21 @@ def test_wrong_arguments_are_named_at_construction(make, name):
 
 
 @pytest.mark.parametrize(
+    ("library", "kind"),
+    [("torchvision", "Compose"), ("albumentations", "Compose"), ("torchvision", "Resize")],
+)
+def test_transforms_of_other_libraries_are_named_with_what_converts_them(library, kind):
+    theirs = type(kind, (), {"__module__": f"{library}.transforms"})()
+    advice = f"{library}'s {kind}: use Compose.from_{library}"
+    with pytest.raises(TypeError, match=f"^Compose: expected orbbec transforms, but got {advice}"):
+        T.Compose(theirs)
+    with pytest.raises(TypeError, match=f"^Compose: expected orbbec transforms, but transform 1 is {advice}"):
+        T.Compose([T.RandomHorizontalFlip(), theirs])
+    with pytest.raises(TypeError, match=f"^RandomApply: .*{advice}"):
+        T.RandomApply(theirs)
+
+
+@pytest.mark.parametrize(
     ("content", "message"),
     [
         ({"sead": 7}, "Compose: there is no argument sead"),

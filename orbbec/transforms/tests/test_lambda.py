@@ -22,7 +22,7 @@ def test_a_function_runs_between_two_passes():
     plan = pipeline.plan([(12, 10)], epoch=0)
     assert [step.name for step in plan.passes] == ["augment", "lambda", "augment"]
     assert "holds Lambda" in str(plan)
-    assert "because Lambda: lambda is a function in Python" in str(plan)
+    assert "because lambda is a function in Python" in str(plan)
 
 
 def test_images_of_any_kind_reach_it_one_by_one_as_tensors():

@@ -52,7 +52,7 @@ def test_draws_are_the_bytes_that_training_sees():
     images = {"a": photograph(40, 60), "b": photograph(64, 50)}
     rows, text = draw_rows(PIPELINE, images, draws=3, epoch=5)
     assert [len(row) for row in rows] == [4, 4]
-    assert text.startswith("Plan of 2 images of 40x60..64x50")
+    assert text.startswith("Plan of 2 images of 40..64 x 50..60")
     for draw in range(3):
         seen = PIPELINE(list(images.values()), epoch=5 + draw).permute(0, 2, 3, 1).numpy()
         assert all(np.array_equal(row[1 + draw].image, image) for row, image in zip(rows, seen, strict=True))

@@ -129,11 +129,14 @@ def made_up(**seconds):
 @pytest.mark.parametrize(
     ("part", "advice"),
     [
-        ("read", "read the images takes 71%: a list is copied to one buffer; give an ImageBatch or a tensor"),
-        ("draw", "draw the plan takes 71%: numbers per batch, not per pixel, so larger batches share them"),
-        ("augment", "1. augment takes 71%, at 50% of the rate of a copy: the rest is arithmetic"),
-        ("operator", "2. equalize takes 71%: a pass of its own because it reads all"),
-        ("back", "return the results takes 71%: results are laid out anew; give tensors to get tensors"),
+        (
+            "read",
+            "read the images takes 71 %: a list is copied to one buffer; give an ImageBatch or a tensor",
+        ),
+        ("draw", "draw the plan takes 71 %: this cost is per batch, so larger batches spread it"),
+        ("augment", "1. augment takes 71 %, at 50 % of the rate of a copy: the rest is arithmetic"),
+        ("operator", "2. equalize takes 71 %. It is a separate pass because it reads all"),
+        ("back", "return the results takes 71 %: results are laid out anew; give tensors to get tensors"),
     ],
 )
 def test_advice_names_what_takes_longest(part, advice):
@@ -144,7 +147,8 @@ def test_advice_names_what_takes_longest(part, advice):
 def test_a_pass_as_fast_as_a_copy_is_said_to_be():
     found = replace(made_up(augment=1.0), copy_seconds=(1.0,))
     assert (
-        found.advice == "1. augment takes 71%, at 100% of the rate of a copy: only fewer bytes make it faster"
+        found.advice
+        == "1. augment takes 71 %, at 100 % of the rate of a copy: only fewer bytes make it faster"
     )
     assert (found.copy_rate, found.moved_bytes) == (1000, 2000)
     assert round(found.fraction_of_copy, 3) == round(1 / 1.4, 3)

@@ -351,11 +351,9 @@ def test_bad_samples_of_an_epoch_that_was_left_are_told_as_the_next_begins():
     loader = Loader(as_source(Missing(SOURCE)), BATCH, shuffle=False, on_error="skip", threads=1)
     assert taken(loader, 1) == [[0, 2]]
     iterator = iter(loader)
-    with pytest.warns(
-        UserWarning, match=r"Loader: 1 bad samples were skipped:\n  sample 1 .*: gone$"
-    ) as told:
+    with pytest.warns(UserWarning, match=r"Loader: 1 bad sample was skipped:\n  sample 1 .*: gone$") as told:
         next(iterator)
     assert [warning.filename for warning in told] == [__file__]
-    with pytest.warns(UserWarning, match="Loader: 1 bad samples were skipped") as told:
+    with pytest.warns(UserWarning, match="Loader: 1 bad sample was skipped") as told:
         list(iterator)
     assert [warning.filename for warning in told] == [__file__]

@@ -218,7 +218,7 @@ def test_a_stream_may_give_bad_samples():
     files = [Files(3)[i] for i in range(3)]
     files[1] = BadSample(1, "1.jpg", "the archive ends here")
     loader = Loader(Stream(files), 2, PIPELINE, on_error="skip")
-    with pytest.warns(UserWarning, match="1 bad samples were skipped"):
+    with pytest.warns(UserWarning, match="1 bad sample was skipped"):
         assert [batch.sample_ids.tolist() for batch in loader] == [[0], [2]]
     assert loader.faults == [Fault(1, "1.jpg", "the archive ends here")]
     with pytest.raises(BadSample, match="the archive ends here"):

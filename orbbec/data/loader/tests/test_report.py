@@ -59,9 +59,36 @@ def test_advice_agrees_with_the_share_of_the_synthetic_bound(synthetic, keeps_up
     report = Report(1000, 1.0, 0.02, {"decode": 1.0, "idle": 0.5}, threads=3, synthetic=synthetic)
     assert report.advice.startswith("The loader keeps up") == keeps_up
     if not keeps_up:
-        assert "of which 14 % are reached" in str(report)
+        assert "the loader reaches 14 % of that" in str(report)
         assert report.advice.startswith("The model seldom waits, but its steps are slower than alone: ")
         assert "threads (3 now) take cores" in report.advice
+
+
+@pytest.mark.parametrize(
+    ("threads", "words"), [(1, "more threads (1 now)"), (2, "more cores (2 now"), (3, "more cores")]
+)
+def test_threads_that_use_all_cores_are_not_advised_to_be_more(threads, words):
+    report = Report(10, 1.0, 0.5, {"read": 0.1, "decode": 3.0}, threads=threads, cores=2)
+    assert words in report.advice
+    assert report.advice.endswith(", or pack smaller images.")
+
+
+@pytest.mark.parametrize(("augment", "both"), [(0.36, False), (0.38, True), (0.52, True), (0.64, False)])
+def test_two_parts_that_take_about_as_much_both_get_advice(augment, both):
+    spent = {"read": 0.02, "decode": 0.48, "augment": augment, "copy": 0.0}
+    spent = {part: seconds / sum(spent.values()) for part, seconds in spent.items()}
+    advice = Report(10, 1.0, 0.5, spent, threads=1).advice
+    assert (" take most.\n" in advice) == both
+    assert ("Decoding" in advice) == (both or augment < 0.48)
+    assert ('pass device="cuda" to the Loader' in advice) == (both or augment > 0.48)
+
+
+def test_a_line_has_the_two_largest_parts_and_fits():
+    spent = {"read": 0.24, "decode": 0.4, "augment": 0.3, "copy": 0.01, "idle": 0.05}
+    report = Report(1234, 1.0, 0.45, spent, threads=1)
+    assert report.line == "1234 images/s, 45 % waiting; decode 40 %, augment 30 %"
+    assert len(f"epoch 12 {'=' * 8} 125/125 {report.line}") <= 80
+    assert Report(10, 1.0, 0.5, {"read": 0.02, "decode": 0.98}, 1).line.endswith("waiting; decode 98 %")
 
 
 def test_advice_where_both_sides_wait():
@@ -73,7 +100,7 @@ def test_advice_where_both_sides_wait():
 
 def test_the_share_of_the_synthetic_bound():
     loader = Loader(SOURCE, 2, [RandomResizedCrop(4)], threads=1)
-    assert "One batch" not in str(loader.report())
+    assert "repeated batch" not in str(loader.report())
     *_, batch = loader
     steps = []
     for same in loader.synthetic(batch, steps=5):
@@ -82,7 +109,7 @@ def test_the_share_of_the_synthetic_bound():
     assert len(steps) == 3 + 5  # three warm-up steps
     assert 100 < loader.report().synthetic <= 200  # two images per 10 ms; measured 196
     assert loader.report().images == 12
-    assert "One batch repeated: " in str(loader.report())
+    assert "With one repeated batch: " in str(loader.report())
 
 
 def test_the_line_is_live(monkeypatch):

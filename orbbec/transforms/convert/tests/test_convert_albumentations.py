@@ -326,6 +326,12 @@ def written(transforms, **options):
     return T.Compose([T.RandomHorizontalFlip(0.25), *transforms], **options).to_json()
 
 
+def test_one_step_is_converted_with_its_chance():
+    some = stand_in("OneOf", transforms=[FLIP], transforms_ps=[1.0], p=0.5)
+    assert T.Compose.from_albumentations(FLIP) == T.Compose([T.RandomHorizontalFlip(0.25)])
+    assert T.Compose.from_albumentations(some) == T.Compose.from_albumentations([some])
+
+
 @pytest.mark.parametrize(("kind", "_", "attributes", "expected"), STEPS, ids=IDS)
 def test_steps_are_converted(kind, _, attributes, expected):
     assert pipeline(stand_in(kind, **attributes)).to_json() == written(expected)

@@ -211,6 +211,20 @@ def test_containers_are_converted():
     assert pipeline(some, empty, one, order, within, both).to_json() == written(expected)
 
 
+def test_one_step_is_converted_with_its_chance():
+    some = stand_in("RandomApply", transforms=[FLIP], p=0.3)
+    for given in (some, [some], stand_in("Compose", transforms=[some])):
+        assert T.Compose.from_torchvision(given) == T.Compose(
+            [T.RandomApply([T.RandomHorizontalFlip(0.25)], 0.3)]
+        )
+    assert T.Compose.from_torchvision(FLIP) == T.Compose([T.RandomHorizontalFlip(0.25)])
+    own = type("Own", (type(stand_in("Compose")),), {"__module__": "mine"})()
+    own.transforms = [FLIP]
+    assert T.Compose.from_torchvision(own) == T.Compose([T.RandomHorizontalFlip(0.25)])
+    with pytest.raises(ConversionError, match="step 0, int, has no counterpart"):
+        T.Compose.from_torchvision(3)
+
+
 def test_v1_is_converted():
     v1 = {"module": "torchvision.transforms.transforms"}
     resize = stand_in("Resize", **v1, size=9, max_size=None, **READING)
