@@ -2,7 +2,7 @@
 
 from collections.abc import Callable, Sequence
 from functools import partial
-from typing import Any, NamedTuple, Protocol, TypeAlias, TypeGuard, runtime_checkable
+from typing import Any, NamedTuple, Protocol, TypeAlias, TypeGuard
 
 import numpy as np
 import torch
@@ -29,7 +29,6 @@ IMAGE_DTYPES = (
 _NUMBERED = {0: torch.uint8, 5: torch.float16, 6: torch.float32, 7: torch.float64, 15: torch.bfloat16}
 
 
-@runtime_checkable
 class RaggedImages(Protocol):
     """Variable-size images in one buffer, such as `orbbec.ImageBatch`."""
 
@@ -73,10 +72,13 @@ _is_ragged_type: dict[type, bool] = {}
 
 
 def is_ragged(images: object) -> TypeGuard[RaggedImages]:
-    """Whether these are `RaggedImages`; checked once per type, because the check reads every property."""
+    """Whether these are `RaggedImages`; checked once per type, because the check reads every property.
+
+    torch.compile cannot trace `isinstance` of a protocol with properties.
+    """
     kind = type(images)
     if kind not in _is_ragged_type:
-        _is_ragged_type[kind] = isinstance(images, RaggedImages)
+        _is_ragged_type[kind] = all(hasattr(images, name) for name in ("buffer", "layout", "channels"))
     return _is_ragged_type[kind]
 
 

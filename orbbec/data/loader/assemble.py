@@ -205,7 +205,9 @@ class Assembler:
             raise SourceError(text) from error
         if not isinstance(sample, Sample):
             kind = type(sample).__name__
-            raise TypeError(f"Loader: expected a Sample, but sample {index} is a {kind}: use as_source or open_source")
+            raise TypeError(
+                f"Loader: expected a Sample, but sample {index} is a {kind}: use as_source or open_source"
+            )
         return sample
 
     def _header(self, sample: Sample) -> JpegHeader | None:

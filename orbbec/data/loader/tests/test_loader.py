@@ -443,7 +443,9 @@ def test_threads_and_arguments_are_checked():
             Loader(Files(10), 2, PIPELINE, order=Order(length))
     with pytest.raises(ValueError, match="Decoding: expected mode as one of L, RGB, RGBA, but got 'BGR'"):
         Decoding(mode="BGR")
-    with pytest.raises(TypeError, match="expected a Sample, but sample 0 is a int: use as_source or open_source"):
+    with pytest.raises(
+        TypeError, match="expected a Sample, but sample 0 is a int: use as_source or open_source"
+    ):
         list(Loader([7], 1, PIPELINE))
 
 
