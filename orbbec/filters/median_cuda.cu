@@ -150,10 +150,14 @@ struct MedianTile {
   }
 };
 
+// Blocks of a multiprocessor. With 5, uint16 would spill a register on compute capability 9.0.
+template <class T>
+constexpr int kBlocks = std::is_same_v<T, uint16_t> ? 4 : 5;
+
 // A block owns a tile of a plane, at most 64 x 128 values, and reads its pixels once, with margins.
 // At most 48 KiB of shared memory; a window that does not fit is read from the image.
 template <class T>
-__global__ void __launch_bounds__(kTileThreads, 5)
+__global__ void __launch_bounds__(kTileThreads, kBlocks<T>)
     median_kernel(const Median<T> op, const Tiling tiling, const int64_t shared_bytes) {
   for_each_tile(op.source, tiling, [&](const Tile& tile) {
     const Window window = op.window(tile.n);
