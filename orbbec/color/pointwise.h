@@ -8,6 +8,7 @@
 #include "../core/image.h"
 #include "../core/per_image.h"
 #include "../core/scalar.h"
+#include "../core/table_of.h"
 
 namespace orbbec {
 
@@ -49,7 +50,8 @@ ORBBEC_HD bool is_readable(const Image<const From>& from, const Image<To>& to) {
 template <bool kInVector>
 using InVector = std::bool_constant<kInVector>;
 
-// `rule.of(n)` returns the functor for image n: `(in, out, InVector)`.
+// `rule.of(n)` returns the functor for image n: `(in, out, InVector)`, or where the
+// rule has a table `(in, out, table)`.
 template <class T, class PointwiseRule>
 struct PixelPointwise {
   using In = T;
@@ -88,16 +90,19 @@ struct PixelPointwise {
   static constexpr int kSources = 1;
   static constexpr bool kSameForChannels = false;
   using Work = decltype(std::declval<Rule>().of(0));
+  using Table = typename TableOf<Rule>::Type;
   struct OfImage {
     Work work;
+    const Table& table;
     ORBBEC_HD void operator()(const int (&pixel)[1][kIn], T (&result)[kOut]) const {
       int out[kOut];
-      work(pixel[0], out, InVector<true>{});
+      if constexpr (Table::kEntries > 0) work(pixel[0], out, table);
+      if constexpr (Table::kEntries == 0) work(pixel[0], out, InVector<true>{});
       for (int c = 0; c < kOut; ++c) result[c] = from_lane<T>(out[c]);
     }
   };
   ORBBEC_HD Image<const T> source_of(int64_t n, int) const { return source[n]; }
-  ORBBEC_HD OfImage of_image(int64_t n) const { return {rule.of(n)}; }
+  ORBBEC_HD OfImage of_image(int64_t n, const Table& table) const { return {rule.of(n), table}; }
   ORBBEC_HD bool is_ordinary(int64_t n) const {
     const Image<T> to = output[n];
     return is_readable(source[n], to) && (!Rule::kKnowsVectors || to.width % kVectorPixels == 0);

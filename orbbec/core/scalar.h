@@ -112,17 +112,18 @@ ORBBEC_HD Compute<T> load(T value) {
   }
 }
 
-// round_to_int, saturated to bytes: what int cannot hold becomes 0.
+// round_to_int, saturated to 0 to `most`: what int cannot hold becomes 0.
+template <class F>
+ORBBEC_HD int round_and_saturate(F value, int most) {
+#if defined(__CUDA_ARCH__)  // fewer instructions: from 2^31 on, the number is negative as int
+  if constexpr (std::is_same_v<F, float>)
+    return clamp_int(static_cast<int>(__float2uint_rn(value)), 0, most);
+#endif
+  return clamp_int(round_to_int(value), 0, most);
+}
 template <class F>
 ORBBEC_HD int round_to_byte(F value) {
-#if defined(__CUDA_ARCH__)  // half of the instructions, and the same bytes
-  if constexpr (std::is_same_v<F, float>) {
-    const float low = fmaxf(value, 0.0f);  // NaN gives 0
-    const int byte = __float2int_rn(fminf(low, 255.0f));
-    return low < 2147483648.0f ? byte : 0;
-  }
-#endif
-  return clamp_int(round_to_int(value), 0, 255);
+  return round_and_saturate(value, 255);
 }
 
 template <class T, class F>
@@ -130,7 +131,7 @@ ORBBEC_HD T store(F value) {
   if constexpr (std::is_same_v<T, uint8_t>) {
     return static_cast<uint8_t>(round_to_byte(value));
   } else if constexpr (std::is_same_v<T, uint16_t>) {
-    return static_cast<uint16_t>(clamp_int(round_to_int(value), 0, 65535));
+    return static_cast<uint16_t>(round_and_saturate(value, 65535));
   } else if constexpr (std::is_same_v<T, Half>) {
     return float_to_half(static_cast<float>(value));
   } else if constexpr (std::is_same_v<T, BFloat16>) {

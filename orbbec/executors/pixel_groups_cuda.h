@@ -120,4 +120,54 @@ __device__ void store_group(const GroupedPixels<T>& to, int first, int groups, u
   }
 }
 
+// Groups of 16 pixels of 3 bytes side by side.
+struct WidePixels {
+  static constexpr int kPixels = 16, kWords = 3 * kPixels / 4, kLoads = 3;
+
+  __device__ static bool fits(const void* data) {
+    return reinterpret_cast<uintptr_t>(data) % sizeof(uint4) == 0;
+  }
+
+  // The words of group `first` + lane of `groups`. All threads of the warp take part.
+  __device__ static void load(const uint8_t* from, int first, int groups, uint4* staged,
+                              uint32_t (&words)[kWords]) {
+    const int lane = static_cast<int>(threadIdx.x) % kWarp;
+    const auto* const data = reinterpret_cast<const uint4*>(from) + int64_t{kLoads} * first + lane;
+    const int count = kLoads * (groups - first);
+    uint4 loaded[kLoads];
+#pragma unroll
+    for (int i = 0; i < kLoads; ++i)
+      loaded[i] = lane + i * kWarp < count ? data[i * kWarp] : make_uint4(0, 0, 0, 0);
+#pragma unroll
+    for (int i = 0; i < kLoads; ++i) staged[lane + i * kWarp] = loaded[i];
+    __syncwarp();
+#pragma unroll
+    for (int i = 0; i < kLoads; ++i) {
+      const uint4 own = staged[kLoads * lane + i];
+      words[4 * i] = own.x, words[4 * i + 1] = own.y;
+      words[4 * i + 2] = own.z, words[4 * i + 3] = own.w;
+    }
+    __syncwarp();
+  }
+
+  // Stores what `load` loads.
+  __device__ static void store(uint8_t* to, int first, int groups, uint4* staged,
+                               const uint32_t (&words)[kWords]) {
+    const int lane = static_cast<int>(threadIdx.x) % kWarp;
+#pragma unroll
+    for (int i = 0; i < kLoads; ++i) {
+      staged[kLoads * lane + i] =
+          make_uint4(words[4 * i], words[4 * i + 1], words[4 * i + 2], words[4 * i + 3]);
+    }
+    __syncwarp();
+    auto* const data = reinterpret_cast<uint4*>(to) + int64_t{kLoads} * first + lane;
+    const int count = kLoads * (groups - first);
+#pragma unroll
+    for (int i = 0; i < kLoads; ++i) {
+      if (lane + i * kWarp < count) data[i * kWarp] = staged[lane + i * kWarp];
+    }
+    __syncwarp();
+  }
+};
+
 }  // namespace orbbec

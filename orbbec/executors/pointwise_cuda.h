@@ -4,26 +4,37 @@
 // A functor `op` has `output`, kSources images of bytes `op.source_of(n, i)`, and channels kIn and
 // kOut; where these are 0, both are `op.output.channels`. `op.of_image(n)` returns what computes a
 // pixel of image n from bytes as integers, `work(in, out)`, once per thread; where
-// Op::kSameForChannels, it also computes a value of any channel. `op.is_ordinary(n)` tells whether
-// all sources have the size of the output and no pixel needs its position. Other pixels:
-// `op(n, y, x)`.
+// Op::kSameForChannels, it also computes a value of any channel; where there is an Op::Table, it is
+// `op.of_image(n, table)`. `op.is_ordinary(n)` tells whether all sources have the size of the
+// output and no pixel needs its position. Other pixels: `op(n, y, x)`.
 #pragma once
 
+#include "../core/table_of.h"
 #include "pixel_groups_cuda.h"
 #include "ragged_cuda.h"
 #include "values_cuda.h"
 
 namespace orbbec {
 
+// Rules with parameters need the registers that 16 pixels take.
+template <class Op>
+constexpr bool may_be_wide() {
+  if constexpr (std::is_same_v<typename Op::Out, uint8_t> && Op::kIn == 3 && Op::kOut == 3)
+    return std::is_empty_v<typename Op::Rule>;
+  return false;
+}
+
 // What a block knows of an image.
 template <class Op>
 struct HeldPointwise {
   using Out = typename Op::Out;
+  static constexpr bool kMayBeWide = may_be_wide<Op>();
+  static constexpr int kStaged = kMayBeWide ? WidePixels::kWords : kStagedWords<Out>;  // per thread
   GroupedPixels<const uint8_t> from[Op::kSources];
   GroupedPixels<Out> to;
   int64_t pixels;
   int width;
-  bool has_groups;
+  bool has_groups, is_wide;
 };
 
 template <class Op>
@@ -33,24 +44,35 @@ __device__ void hold_pointwise(const Op& op, int64_t n, HeldPointwise<Op>& held)
   const int64_t pixels = int64_t{target.height} * target.width;
   const auto to = GroupedPixels<typename Op::Out>::of(target, Op::kOut != 0 ? Op::kOut : channels);
   bool grouped = to.packing != Packing::kNone && op.is_ordinary(n) && pixels < (1 << 30);
+  // Most threads should have a group.
+  const int64_t least = int64_t{gridDim.x} * kPointwiseThreads * (WidePixels::kPixels / 2);
+  bool wide = to.packing == Packing::kPixels && WidePixels::fits(to.data) && pixels >= least;
   for (int i = 0; i < Op::kSources; ++i) {
     const auto from =
         GroupedPixels<const uint8_t>::of(op.source_of(n, i), Op::kIn != 0 ? Op::kIn : channels);
     grouped = grouped && from.packing != Packing::kNone;
+    wide = wide && from.packing == Packing::kPixels && WidePixels::fits(from.data);
     held.from[i] = from;
   }
   held.to = to;
   held.pixels = pixels;
   held.width = target.width;
   held.has_groups = grouped && (Op::kIn != 0 || channels == 3 || channels == 1);
+  held.is_wide = held.has_groups && wide;
+}
+
+template <class Op, class Table>
+__device__ auto work_of(const Op& op, int64_t n, const Table& table) {
+  if constexpr (TableOf<Op>::kExists) return op.of_image(n, table);
+  if constexpr (!TableOf<Op>::kExists) return op.of_image(n);
 }
 
 // Every gridDim.x-th run of groups, a group per thread. Returns the number of pixels in groups.
-template <int kIn, int kOut, class Op>
+template <int kIn, int kOut, class Op, class Table>
 __device__ int64_t run_groups(const Op& op, int64_t n, const HeldPointwise<Op>& held,
-                              uint32_t* staged) {
+                              const Table& table, uint32_t* staged) {
   using Out = typename Op::Out;
-  const auto work = op.of_image(n);
+  const auto work = work_of(op, n, table);
   const int groups = static_cast<int>(held.pixels / kGroup);
   const int warp = static_cast<int>(threadIdx.x) / kWarp;
   for (int first = (static_cast<int>(blockIdx.x) * kPointwiseWarps + warp) * kWarp; first < groups;
@@ -70,14 +92,53 @@ __device__ int64_t run_groups(const Op& op, int64_t n, const HeldPointwise<Op>& 
   return int64_t{groups} * kGroup;
 }
 
-template <class Op>
+// The same for groups of 16 pixels of 3 bytes.
+template <class Op, class Table>
+__device__ int64_t run_wide_groups(const Op& op, int64_t n, const HeldPointwise<Op>& held,
+                                   const Table& table, uint4* staged) {
+  constexpr int kPixels = WidePixels::kPixels, kWords = WidePixels::kWords;
+  const uint8_t* from[Op::kSources];
+  for (int i = 0; i < Op::kSources; ++i) from[i] = held.from[i].data;
+  uint8_t* const to = held.to.data;
+  const auto work = work_of(op, n, table);
+  const int groups = static_cast<int>(held.pixels / kPixels);
+  const int warp = static_cast<int>(threadIdx.x) / kWarp;
+  for (int first = (static_cast<int>(blockIdx.x) * kPointwiseWarps + warp) * kWarp; first < groups;
+       first += static_cast<int>(gridDim.x) * kPointwiseThreads) {
+    uint32_t in[Op::kSources][kWords], out[kWords];
+    for (int i = 0; i < Op::kSources; ++i) WidePixels::load(from[i], first, groups, staged, in[i]);
+#pragma unroll
+    for (int four = 0; four < kWords; four += 3) {
+      uint8_t result[kGroup][3];
+#pragma unroll
+      for (int p = 0; p < kGroup; ++p) {
+        int pixel[Op::kSources][3];
+        for (int i = 0; i < Op::kSources; ++i) {
+          for (int c = 0; c < 3; ++c) pixel[i][c] = value_of(in[i] + four, 3 * p + c);
+        }
+        work(pixel, result[p]);
+      }
+#pragma unroll
+      for (int k = 0; k < 3; ++k) out[four + k] = word_of(&result[0][0] + 4 * k);
+    }
+    WidePixels::store(to, first, groups, staged, out);
+  }
+  return int64_t{groups} * kPixels;
+}
+
+template <class Op, class Table>
 __device__ int64_t run_all_groups(const Op& op, int64_t n, const HeldPointwise<Op>& held,
-                                  uint32_t* staged) {
+                                  const Table& table, uint32_t* staged) {
   if (!held.has_groups) return 0;
-  if constexpr (Op::kIn != 0) return run_groups<Op::kIn, Op::kOut>(op, n, held, staged);
+  if constexpr (HeldPointwise<Op>::kMayBeWide) {
+    if (held.is_wide) {
+      return run_wide_groups(op, n, held, table, reinterpret_cast<uint4*>(staged));
+    }
+  }
+  if constexpr (Op::kIn != 0) return run_groups<Op::kIn, Op::kOut>(op, n, held, table, staged);
   if constexpr (Op::kIn == 0) {
-    return op.output.channels == 3 ? run_groups<3, 3>(op, n, held, staged)
-                                   : run_groups<1, 1>(op, n, held, staged);
+    return op.output.channels == 3 ? run_groups<3, 3>(op, n, held, table, staged)
+                                   : run_groups<1, 1>(op, n, held, table, staged);
   }
 }
 
@@ -100,17 +161,21 @@ __device__ void run_pixels(const Op& op, int64_t n, const Held& held, int64_t fi
 }
 
 // A block owns every gridDim.x-th run of 1024 pixels of an image, a warp 128 neighboring ones, a
-// thread 4. Each byte is read once. Pixels of several channels pass through shared memory, 12 bytes
-// per thread and byte of a value.
+// thread 4; or four times as many where loads of 16 bytes are aligned. Each byte is read once.
+// Pixels of several channels pass through shared memory, 12 bytes per thread and byte of a value,
+// or 48; the table of the functor lies there too.
 template <class Op>
 __global__ void __launch_bounds__(kPointwiseThreads, 4)
     for_each_pixel_of_bytes_kernel(const Op op) {
   __shared__ HeldPointwise<Op> held;
-  __shared__ __align__(16) uint32_t staged[kPointwiseWarps][kWarp * kStagedWords<typename Op::Out>];
+  __shared__ __align__(16) uint32_t staged[kPointwiseWarps][kWarp * HeldPointwise<Op>::kStaged];
+  using Table = typename TableOf<Op>::Type;
+  __shared__ Table table;
+  for (int i = threadIdx.x; i < Table::kEntries; i += kPointwiseThreads) table.set(i);
   for (int64_t n = blockIdx.y; n < op.output.count; n += gridDim.y) {
     if (threadIdx.x == 0) hold_pointwise(op, n, held);
     __syncthreads();
-    const int64_t done = run_all_groups(op, n, held, staged[threadIdx.x / kWarp]);
+    const int64_t done = run_all_groups(op, n, held, table, staged[threadIdx.x / kWarp]);
     run_pixels(op, n, held, done);
     __syncthreads();
   }

@@ -57,6 +57,12 @@ __device__ inline int value_of(const uint32_t* words, int k) {
 }
 __device__ inline int value_of(const uint8_t* bytes, int) { return bytes[0]; }
 
+// Four bytes, the first one lowest.
+__device__ inline uint32_t word_of(const uint8_t* bytes) {
+  return __byte_perm(__byte_perm(bytes[0], bytes[1], 0x40), __byte_perm(bytes[2], bytes[3], 0x40),
+                     0x5410);
+}
+
 // Runs of kBytes from value `begin` on, one per thread. Returns the value after the last run.
 template <int kBytes, class Op, class Work>
 __device__ int64_t run_values(const Work& work, const HeldValues<Op>& held, int64_t begin) {

@@ -31,14 +31,15 @@ struct ByteRows {
     last_byte = last;
     const int beyond = load_bytes == 16 ? 0 : 3;
     const int values = static_cast<int>(plane.values());
-    first_load = origin >= beyond ? 0 : (beyond - origin + load_bytes - 1) / load_bytes;
-    const int inside = (values - beyond - origin) / load_bytes;
-    const int needed = (last_byte + load_bytes - 1) / load_bytes;
+    first_load = origin >= beyond ? 0 : loads_of(beyond - origin + load_bytes - 1);
+    const int inside = loads_of(values - beyond - origin),
+              needed = loads_of(last_byte + load_bytes - 1);
     last_load = inside < needed ? inside : needed;
-    if (last_load < first_load) {
-      last_load = first_load = (first_byte + load_bytes - 1) / load_bytes;
-    }
+    if (last_load < first_load) last_load = first_load = loads_of(first_byte + load_bytes - 1);
   }
+
+  // Rounded down, without a division.
+  __device__ int loads_of(int bytes) const { return bytes >> (load_bytes == 16 ? 4 : 2); }
 
   // Bytes that no load reaches: before the first load, and after the last.
   __device__ int bytes_before() const {

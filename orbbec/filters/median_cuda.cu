@@ -10,15 +10,17 @@ constexpr int kWarps = kTileThreads / kWarp;
 template <class T>
 struct MedianTileShape {
   using K = Key<T>;
-  static constexpr int kWidth = sizeof(K) <= 2 ? 64 : 32;
   static constexpr bool kIsBytes = std::is_same_v<T, uint8_t>;
+  // Of a tile; of bit planes, 64 columns fit a row.
+  static int width(int longest) { return sizeof(K) > 2 ? 32 : kIsBytes && longest <= 5 ? 128 : 64; }
 
   int rows, pitch;  // of keys
   int planes;       // words of bit planes
 
-  ORBBEC_HD MedianTileShape(const Window& window, int group, int height) {
+  ORBBEC_HD MedianTileShape(const Window& window, const Tiling& tiling, int height) {
+    const int group = tiling.group;
     rows = height + window.height - 1;
-    pitch = rounded_up(kWidth + (window.width - 1) * group + ByteRows::kMostShift, 32);
+    pitch = rounded_up(tiling.width + (window.width - 1) * group + ByteRows::kMostShift, 32);
     planes = kIsBytes && group == 1 && is_by_planes(window) ? rows * BitRows::kWordsOfRow : 0;
   }
   ORBBEC_HD static bool is_by_planes(const Window& window) {
@@ -36,6 +38,7 @@ struct MedianTile {
   using Shape = MedianTileShape<T>;
   static constexpr int kLoads = 4;
   using V = std::conditional_t<sizeof(K) < 4, uint32_t, K>;  // of a register
+  using Strip = StripMedian<V>;
 
   const Tile& tile;
   Plane<const T> source;
@@ -53,7 +56,7 @@ struct MedianTile {
         source(plane_of(op.source[tile.n], tile.channel, tiling.group)),
         output(plane_of(op.output[tile.n], tile.channel, tiling.group)),
         window(window),
-        shape(window, tiling.group, tile.height) {
+        shape(window, tiling, tile.height) {
     rows = dynamic_shared<int64_t>();
     columns = rows + rounded_up(shape.rows, 2);
     planes = reinterpret_cast<uint32_t*>(columns + shape.pitch);
@@ -84,7 +87,8 @@ struct MedianTile {
   __device__ void load_bytes(int first) {
     ByteRows bytes(source, first);
     shift = bytes.shift;
-    const int end = shift + tile.width + (window.width - 1) * source.group;
+    const int width = is_by_strips() ? strips() * Strip::kOutputs : tile.width;
+    const int end = shift + width + (window.width - 1) * source.group;
     shape.planes > 0 ? bytes.need(0, shape.pitch) : bytes.need(shift, end);
     auto* const found = reinterpret_cast<int*>(columns);
     bytes.find_columns(Border::kReplicate, found);
@@ -129,6 +133,73 @@ struct MedianTile {
     }
   }
 
+  // Whether the columns of all strips lie within a row of keys.
+  __device__ bool is_by_strips() const {
+    return Shape::kIsBytes && window.height == 3 && window.width == 3 && source.group <= 3;
+  }
+  __device__ int strips() const {
+    const int across = source.group * Strip::kOutputs;
+    return source.group == 1 ? (tile.width + across - 1) / Strip::kOutputs
+                             : (tile.width + across - 1) / across * source.group;
+  }
+
+  // A thread slides down a strip: 4 values of a channel, in an even number of rows.
+  __device__ void by_strips() const {
+    constexpr int kAcross = 8, kBands = kTileThreads / kAcross;
+    const int of_band = rounded_up((tile.height + kBands - 1) / kBands, 2);
+    const int top = static_cast<int>(threadIdx.x / kAcross) * of_band;
+    const int count = at_most(of_band, tile.height - top), group = source.group;
+    if (count <= 0) return;
+    for (int strip = threadIdx.x % kAcross; strip < strips(); strip += kAcross) {
+      if (group == 1) {
+        slide_strip<1>(strip * Strip::kOutputs, top, count);
+      } else {
+        const int block = strip / group;
+        slide_strip<0>(block * group * (Strip::kOutputs - 1) + strip, top, count);
+      }
+    }
+  }
+
+  // kGroup is 0 where the group is known only at run time.
+  template <int kGroup>
+  __device__ void slide_strip(int x, int top, int count) const {
+    const int group = kGroup > 0 ? kGroup : source.group, pitch = shape.pitch;
+    const K* from = keys + top * pitch + shift + x;
+    const auto load_row = [&](V(&row)[Strip::kColumns]) {
+#pragma unroll
+      for (int i = 0; i < Strip::kColumns; ++i) row[i] = from[i * group];
+      from += pitch;
+    };
+    T* to = output.at(tile.top + top, int64_t{tile.left} + x);
+    const int outputs = (tile.width - x + group - 1) / group;
+    const bool is_word = kGroup == 1 && outputs >= Strip::kOutputs && output.stride_v == 1 &&
+                         ((reinterpret_cast<uintptr_t>(to) | output.stride_y) & 3) == 0;
+    const auto store_row = [&](const V(&row)[Strip::kOutputs]) {
+      if (is_word) {
+        *reinterpret_cast<uint32_t*>(to) = __byte_perm(__byte_perm(row[0], row[1], 0x40),
+                                                       __byte_perm(row[2], row[3], 0x40), 0x5410);
+      } else {
+#pragma unroll
+        for (int i = 0; i < Strip::kOutputs; ++i) {
+          if (i < outputs) to[i * group * output.stride_v] = value_of<T>(static_cast<K>(row[i]));
+        }
+      }
+      to += output.stride_y;
+    };
+    Strip median;
+    median.start(load_row);
+    for (int left = count; left > 0; left -= 2) {
+      V first[Strip::kColumns], second[Strip::kColumns];
+      V upper[Strip::kOutputs], below[Strip::kOutputs];
+      load_row(first);
+      if (left == 1) from -= pitch;  // beyond the last row, any will do
+      load_row(second);
+      median.next(first, second, upper, below);
+      store_row(upper);
+      if (left > 1) store_row(below);
+    }
+  }
+
   __device__ void by_counting() const {
     for (int y = threadIdx.x / kWarp; y < tile.height; y += kWarps) {
       for (int x = threadIdx.x % kWarp; x < tile.width; x += kWarp) {
@@ -150,15 +221,19 @@ struct MedianTile {
   }
 };
 
-// A block owns a tile of a plane, at most 64 x 128 values, and reads its pixels once, with margins.
-// At most 48 KiB of shared memory; a window that does not fit is read from the image.
+// Blocks of a multiprocessor. With 5, uint16 would spill a register on compute capability 9.0.
 template <class T>
-__global__ void __launch_bounds__(kTileThreads, 5)
+constexpr int kBlocks = std::is_same_v<T, uint16_t> ? 4 : 5;
+
+// A block owns a tile of a plane, at most 128 x 128 values, and reads its pixels once, with
+// margins. At most 48 KiB of shared memory; a window that does not fit is read from the image.
+template <class T>
+__global__ void __launch_bounds__(kTileThreads, kBlocks<T>)
     median_kernel(const Median<T> op, const Tiling tiling, const int64_t shared_bytes) {
   for_each_tile(op.source, tiling, [&](const Tile& tile) {
     const Window window = op.window(tile.n);
     const Window within{at_most(window.height, 4096), at_most(window.width, 4096)};
-    if (MedianTileShape<T>(within, tiling.group, tile.height).bytes() > shared_bytes) {
+    if (MedianTileShape<T>(within, tiling, tile.height).bytes() > shared_bytes) {
       for (int y = threadIdx.x / kWarp; y < tile.height; y += kWarps) {
         for (int x = threadIdx.x % kWarp; x < tile.width; x += kWarp) {
           op(tile.n, tile.top + y, (tile.left + x) / tiling.group,
@@ -170,7 +245,11 @@ __global__ void __launch_bounds__(kTileThreads, 5)
     MedianTile<T> step(op, tile, tiling, window);
     step.load();
     if (window.height == 3 && window.width == 3) {
-      step.template by_sorting<3>();
+      if constexpr (MedianTileShape<T>::kIsBytes) {
+        step.is_by_strips() ? step.by_strips() : step.template by_sorting<3>();
+      } else {
+        step.template by_sorting<3>();
+      }
     } else if (window.height == 5 && window.width == 5) {
       step.template by_sorting<5>();
     } else if (step.shape.planes > 0) {
@@ -192,9 +271,9 @@ int median_blur_cuda(const MedianArguments& a, void* stream) {
     using Shape = MedianTileShape<T>;
     const Window longest{at_most(a.longest, 4096), at_most(a.longest, 4096)};
     Tiling tiling{.group = a.longest <= 5 ? group_of(a.source, a.output) : 1,
-                  .width = Shape::kWidth,
+                  .width = Shape::width(a.longest),
                   .height = 128};
-    const auto bytes = [&] { return Shape(longest, tiling.group, tiling.height).bytes(); };
+    const auto bytes = [&] { return Shape(longest, tiling, tiling.height).bytes(); };
     while (tiling.height > 16 && bytes() > kMostTileBytes) tiling.height /= 2;
     const int64_t shared_bytes = bytes() < kMostTileBytes ? bytes() : kMostTileBytes;
     return launch(median_kernel<T>, tile_blocks(a.source, tiling), dim3(kTileThreads),

@@ -71,6 +71,62 @@ struct SlidingMedian<V, 3> {
   }
 };
 
+// Medians of 3 x 3 windows of kOutputs neighboring columns that slide down together: columns are
+// sorted, and neighbors share what they have in common, as do two windows below each other.
+template <class V>
+struct StripMedian {
+  static constexpr int kOutputs = 4, kColumns = kOutputs + 2;
+  V rows[2][kColumns];  // the last two
+
+  template <class LoadRow>
+  ORBBEC_HD void start(const LoadRow& load_row) {
+    for (int i = 0; i < 2; ++i) load_row(rows[i]);
+  }
+
+  ORBBEC_HD void next(const V (&first)[kColumns], const V (&second)[kColumns], V (&upper)[kOutputs],
+                      V (&below)[kOutputs]) {
+    V above_columns[3][kColumns], below_columns[3][kColumns];
+#pragma unroll
+    for (int i = 0; i < kColumns; ++i) {
+      V low = rows[1][i], high = first[i];
+      sort_two(low, high);
+      insert(low, high, rows[0][i], i, above_columns);
+      insert(low, high, second[i], i, below_columns);
+      rows[0][i] = first[i], rows[1][i] = second[i];
+    }
+    medians(above_columns, upper);
+    medians(below_columns, below);
+  }
+
+ private:
+  // A sorted column of two and one more.
+  ORBBEC_HD static void insert(V low, V high, V value, int i, V (&columns)[3][kColumns]) {
+    V rest = value;
+    sort_two(low, rest);
+    sort_two(rest, high);
+    columns[0][i] = low, columns[1][i] = rest, columns[2][i] = high;
+  }
+
+  // As of SlidingMedian, with columns for rows. Two outputs share the two columns between them.
+  ORBBEC_HD static void medians(const V (&columns)[3][kColumns], V (&result)[kOutputs]) {
+#pragma unroll
+    for (int i = 0; i < kOutputs; i += 2) {
+      const V least = higher(columns[0][i + 1], columns[0][i + 2]);
+      const V most = lower(columns[2][i + 1], columns[2][i + 2]);
+      V low = columns[1][i + 1], high = columns[1][i + 2];
+      sort_two(low, high);
+#pragma unroll
+      for (int k = 0; k < 2; ++k) {
+        const int outer = i + 3 * k;
+        V values[3] = {higher(least, columns[0][outer]),
+                       higher(low, lower(columns[1][outer], high)), lower(most, columns[2][outer])};
+        sort_row(values);
+        result[i + k] = values[1];
+      }
+    }
+  }
+};
+
 // Four rows are common to two windows. Of their 20 values, the 8th to 13th can be the median.
 template <class V>
 struct SlidingMedian<V, 5> {

@@ -61,11 +61,14 @@ __device__ void for_each_tile(const Images<T>& images, const Tiling& tiling, con
 template <int kLoads, class Load, class Store>
 __device__ void copy_rows(int height, int width, const Load& load, const Store& store) {
   if (width <= 0) return;
+  // One division for all; its error times a number of threads is less than 1.
+  static_assert(kTileThreads * kTileThreads < 1 << 16);
   const unsigned together = width < kTileThreads ? width : kTileThreads;
-  const int at_once = static_cast<int>(kTileThreads / together);
-  const int row = static_cast<int>(threadIdx.x / together);
+  const unsigned inverse = (1u << 16) / together + 1;
+  const int at_once = static_cast<int>(kTileThreads * inverse >> 16);
+  const int row = static_cast<int>(threadIdx.x * inverse >> 16);
   if (row >= at_once) return;
-  for (int x = static_cast<int>(threadIdx.x % together); x < width; x += kTileThreads) {
+  for (int x = static_cast<int>(threadIdx.x - row * together); x < width; x += kTileThreads) {
     const auto column = load(x);
     for (int y = row; y < height; y += at_once * kLoads) {
       decltype(column(0)) values[kLoads];

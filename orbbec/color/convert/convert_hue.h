@@ -21,10 +21,39 @@ struct RgbToHsv {
   static constexpr bool kKnowsVectors = false;
   ORBBEC_HD RgbToHsv of(int64_t) const { return {}; }
 
-  // Hue in half degrees. OpenCV's tables in units of 1/4096 are rounded quotients; one reciprocal,
-  // of the product of both divisors, yields each of their entries. Sums stay below 2^22, which
-  // floats hold exactly.
-  ORBBEC_HD void operator()(const int (&rgb)[3], int (&hsv)[3], InVector<true>) const {
+  // OpenCV's tables, in units of 1/4096: what saturation and hue are multiplied by.
+  template <class Number>
+  struct Factors {
+    Number per_value, per_range;
+  };
+
+  // For executors/pointwise_cuda.h. Entry 0 is multiplied by 0.
+  struct Table {
+    static constexpr int kEntries = 256;
+    int per_value[kEntries], per_range[kEntries];
+
+    ORBBEC_HD void set(int i) {
+      const float divisor = static_cast<float>(larger(i, 1));
+      const Factors<float> factors = rounded_factors(reciprocal(divisor), 1, 1);
+      per_value[i] = static_cast<int>(factors.per_value);
+      per_range[i] = static_cast<int>(factors.per_range);
+    }
+    ORBBEC_HD Factors<int> operator()(int v, int range) const {
+      return {per_value[v], per_range[range]};
+    }
+  };
+
+  // One reciprocal, of the product of both divisors, yields each of the tables' entries.
+  struct Computed {
+    ORBBEC_HD Factors<float> operator()(int v, int range) const {
+      const float by_value = v + kTiny, by_range = range + kTiny;
+      return rounded_factors(reciprocal(by_value * by_range), by_range, by_value);
+    }
+  };
+
+  // Hue in half degrees.
+  template <class FactorsOf>
+  ORBBEC_HD static void convert(const int (&rgb)[3], int (&hsv)[3], const FactorsOf& factors_of) {
 #if defined(__CUDA_ARCH__)
     using Int = int;
 #else
@@ -34,15 +63,17 @@ struct RgbToHsv {
     const Int v = larger(r, larger(g, b)), range = v - smaller(r, smaller(g, b));
     const Int of_red = g - b, of_green = b - r + 2 * range, of_blue = r - g + 4 * range;
     const Int shifted = choose(v == r, of_red, choose(v == g, of_green, of_blue));
-    constexpr float kTiny = 0x1p-30f;  // changes only 0, whose quotients are multiplied by 0
-    const float by_value = v + kTiny, by_range = range + kTiny;
-    const float inverse = reciprocal(by_value * by_range);
-    const float per_value = rounded_quotient(inverse * by_range, 1044480.0f);
-    const float per_range = rounded_quotient(inverse * by_value, 122880.0f);
-    const Int hue = rounded_4096ths(shifted, per_range);
+    const auto factors = factors_of(v, range);
+    const Int hue = rounded_4096ths(shifted, factors.per_range);
     hsv[0] = hue < 0 ? hue + 180 : hue;
-    hsv[1] = rounded_4096ths(range, per_value);
+    hsv[1] = rounded_4096ths(range, factors.per_value);
     hsv[2] = v;
+  }
+  ORBBEC_HD void operator()(const int (&rgb)[3], int (&hsv)[3], InVector<true>) const {
+    convert(rgb, hsv, Computed{});
+  }
+  ORBBEC_HD void operator()(const int (&rgb)[3], int (&hsv)[3], const Table& table) const {
+    convert(rgb, hsv, table);
   }
 
   // 1 / x with an error below 2^-22: three Newton steps from a guess that negates the exponent.
@@ -54,13 +85,24 @@ struct RgbToHsv {
     return fmaf(guess, fmaf(-x, guess, 1.0f), guess);
   }
 
+  static constexpr float kTiny = 0x1p-30f;  // changes only 0, whose factors are multiplied by 0
+
+  ORBBEC_HD static Factors<float> rounded_factors(float inverse, float to_value, float to_range) {
+    return {rounded_quotient(inverse * to_value, 1044480.0f),
+            rounded_quotient(inverse * to_range, 122880.0f)};
+  }
+
   // Adding 2^23 rounds a smaller number to an integer.
   ORBBEC_HD static float rounded_quotient(float inverse, float dividend) {
     return fmaf(inverse, dividend, 8388608.0f) - 8388608.0f;
   }
 
-  ORBBEC_HD static int rounded_4096ths(float count, float per_count) {
-    return static_cast<int>(fmaf(count, per_count, 2048.0f)) >> 12;
+  // Sums stay below 2^22, which floats hold exactly.
+  ORBBEC_HD static int rounded_4096ths(int count, float per_count) {
+    return static_cast<int>(fmaf(static_cast<float>(count), per_count, 2048.0f)) >> 12;
+  }
+  ORBBEC_HD static int rounded_4096ths(int count, int per_count) {
+    return (count * per_count + 2048) >> 12;
   }
 
   template <class V>

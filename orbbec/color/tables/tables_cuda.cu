@@ -25,24 +25,29 @@ struct ThreadCounts {
     auto* const mine = reinterpret_cast<uint8_t*>(words + threadIdx.x);
     ++mine[(level >> 2) * (4 * kThreads - 4) + level];
   }
-  // A thread sums two levels over all threads, in an order that gives each lane its own bank, and
-  // adds them to `to`.
+  // A thread sums four levels over half of the threads, in an order that gives lanes that load
+  // together their own banks; the other half is its neighbor's. Adds two of them to `to`.
   __device__ void add_to(unsigned long long* to) const {
-    const unsigned level = threadIdx.x * 2;
-    const uint32_t* const row = words + level / 4 * kThreads;
-    const unsigned shift = level % 4 * 8;
-    uint32_t first = 0, second = 0;
-    ORBBEC_ROLLED
-    for (int i = 0; i < kThreads; i += 4) {
+    constexpr int kLoads = kThreads / 2 / 4;
+    const int half = threadIdx.x % 2, word = threadIdx.x / 2;
+    const auto* const row = reinterpret_cast<const uint4*>(words + word * kThreads) + half * kLoads;
+    uint32_t sums[4] = {};
+#pragma unroll 4
+    for (int i = 0; i < kLoads; ++i) {
+      const uint4 counts = row[(threadIdx.x + i) % kLoads];
 #pragma unroll
       for (int k = 0; k < 4; ++k) {
-        const uint32_t two = row[(threadIdx.x + i + k) % kThreads] >> shift;
-        first += two & 0xff;
-        second += two >> 8 & 0xff;
+        const uint32_t chosen = 1u << 8 * k;
+        sums[k] = __dp4a(counts.x, chosen, __dp4a(counts.y, chosen, sums[k]));
+        sums[k] = __dp4a(counts.z, chosen, __dp4a(counts.w, chosen, sums[k]));
       }
     }
-    if (first > 0) atomicAdd(to + level, first);
-    if (second > 0) atomicAdd(to + level + 1, second);
+#pragma unroll
+    for (int k = 0; k < 4; ++k) sums[k] += __shfl_xor_sync(kAllLanes, sums[k], 1);
+    const uint32_t first = half == 0 ? sums[0] : sums[1], second = half == 0 ? sums[2] : sums[3];
+    unsigned long long* const own = to + 4 * word + half;
+    if (first > 0) atomicAdd(own, first);
+    if (second > 0) atomicAdd(own + 2, second);
   }
 };
 

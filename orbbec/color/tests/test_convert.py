@@ -205,3 +205,14 @@ def test_cvt_color_refuses_the_gradient_of_hue(source, target):
 def test_cvt_color_of_few_pixels(device, shape):
     images = device.put(torch.zeros(shape, dtype=torch.uint8))
     assert orbbec.cvt_color(images, "RGB", "HSV").shape == shape
+
+
+@pytest.mark.parametrize("target", ["HSV", "YCrCb"])
+def test_cvt_color_of_a_large_batch_equals_the_cpu(accelerator, target):
+    """A thread makes 16 pixels where there are enough, and the image begins at 16 aligned bytes."""
+    pixels = np.random.default_rng(8).integers(0, 256, (512, 33, 63, 3), np.uint8)
+    images = torch.from_numpy(pixels).permute(0, 3, 1, 2)
+    expected = orbbec.cvt_color(images, "RGB", target)
+    with accelerator.active():
+        actual = orbbec.cvt_color(accelerator.put(images), "RGB", target)
+    assert_same_bytes(actual.cpu(), expected)

@@ -68,7 +68,7 @@ struct BoxBytes {
   }
 
   void vertical(const uint32_t* const* rows, const ValueIndex& index, uint8_t* out, int count) {
-    if (rule.area > 1 && rule.area <= 256) {
+    if (rule.is_by_factor()) {
       finish_rows(rows[0], index, rule.wrapped_from, out, count,
                   [&](Sums sums) { return mean_by_factor(sums); });
     } else {

@@ -178,7 +178,11 @@ struct ByteTile {
     if (x >= tile.width) return;
     for (int y = threadIdx.x / kWords * kOutputRows; y < tile.height;
          y += kTileThreads / kWords * kOutputRows) {
-      uint32_t of_thread[kOutputRows][kOutputColumns] = {};
+      uint32_t of_thread[kOutputRows][kOutputColumns];
+#pragma unroll
+      for (int i = 0; i < kOutputRows * kOutputColumns; ++i) {
+        of_thread[i / kOutputColumns][i % kOutputColumns] = taps.rule.addend();
+      }
       const auto* const from = reinterpret_cast<const uint4*>(sums + y / 2 * kWidth + x);
       for (int run = 0; run < taps.runs[0]; ++run) sum_pairs(from, of_thread);
       store(y, x, of_thread);
@@ -210,6 +214,7 @@ struct ByteTile {
     }
   }
 
+  // `sums` have the addend.
   __device__ void store(int y, int x, const uint32_t (&sums)[kOutputRows][kOutputColumns]) const {
     const int64_t value = int64_t{tile.left} + x;
     // Of a row that counts channels.
@@ -217,7 +222,7 @@ struct ByteTile {
     uint8_t* const to = output.at(tile.top + y, value);
     const bool is_whole = y + kOutputRows <= tile.height && x + kOutputColumns <= tile.width;
     const bool is_aligned = ((reinterpret_cast<uintptr_t>(to) | output.stride_y) & 3) == 0;
-    if (is_whole && is_aligned && taps.rule.is_common(index + kOutputColumns * step)) {
+    if (is_whole && is_aligned && taps.rule.is_common(index + (kOutputColumns - 1) * step + 1)) {
       return store_words(sums, to);
     }
 #pragma unroll
@@ -225,7 +230,8 @@ struct ByteTile {
 #pragma unroll
       for (int c = 0; c < kOutputColumns; ++c) {
         if (y + i >= tile.height || x + c >= tile.width) continue;
-        to[i * output.stride_y + c] = taps.rule.finish(sums[i][c], index + c * step);
+        to[i * output.stride_y + c] =
+            taps.rule.finish(sums[i][c] - taps.rule.addend(), index + c * step);
       }
     }
   }
@@ -234,11 +240,11 @@ struct ByteTile {
                               uint8_t* to) const {
 #pragma unroll
     for (int i = 0; i < kOutputRows; ++i, to += output.stride_y) {
-      uint32_t means[kOutputColumns];
-#pragma unroll
-      for (int c = 0; c < kOutputColumns; ++c) means[c] = taps.rule.finish_common(sums[i][c]);
-      *reinterpret_cast<uint32_t*>(to) = __byte_perm(__byte_perm(means[0], means[1], 0x40),
-                                                     __byte_perm(means[2], means[3], 0x40), 0x5410);
+      const auto pair = [&](int c) {
+        return __byte_perm(taps.rule.scaled(sums[i][c]), taps.rule.scaled(sums[i][c + 1]),
+                           0x40 + 0x11 * Rule::kByte);
+      };
+      *reinterpret_cast<uint32_t*>(to) = __byte_perm(pair(0), pair(2), 0x5410);
     }
   }
 };

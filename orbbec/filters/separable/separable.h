@@ -81,13 +81,16 @@ struct GaussianRule {
     return sum;
   }
 
-  // The rounding of values of a row before index `end`, if they share one.
+  // The rounding of values of a row before index `end`, if they share one: byte kByte of
+  // `scaled(sum + addend())`, of bytes alone.
+  static constexpr int kByte = 2;
   ORBBEC_HD bool is_common(int64_t) const { return true; }
-  ORBBEC_HD T finish_common(Sum sum) const { return finish(sum, 0); }
+  ORBBEC_HD static uint32_t addend() { return 0x8000u; }
+  ORBBEC_HD static uint32_t scaled(uint32_t sum) { return sum; }
 
   ORBBEC_HD T finish(Sum sum, int64_t) const {
     if constexpr (std::is_same_v<T, uint8_t>) {
-      return static_cast<uint8_t>((sum + 0x8000u) >> 16);
+      return static_cast<uint8_t>((sum + addend()) >> 8 * kByte);
     } else if constexpr (std::is_same_v<T, uint16_t>) {
       return static_cast<uint16_t>((sum + 0x80000000u) >> 32);
     } else {
@@ -110,11 +113,11 @@ struct BoxRule {
   int64_t wrapped_from, float_to;  // value indices of a row
 
   ORBBEC_HD BoxRule(const SeparableArguments&, int64_t, const Window& window, int64_t row_values)
-      : area(window.height * window.width), scale(1.0 / area) {
-    const double exact = static_cast<double>(1 << 23) / area;
-    factor = static_cast<uint32_t>(exact);
-    offset = static_cast<uint32_t>(area) / 2;
-    ++(exact - factor < 0.5 ? offset : factor);
+      : area(window.height * window.width), scale(is_by_factor() ? 0.0 : 1.0 / area) {
+    const uint32_t divisor = static_cast<uint32_t>(area), rest = (1u << 23) % divisor;
+    factor = (1u << 23) / divisor;
+    offset = divisor / 2;
+    ++(2 * rest < divisor ? offset : factor);
     // OpenCV rounds the tail of a row differently from its vectors.
     wrapped_from = row_values / 16 * 16;
     float_to = row_values / 8 * 8;
@@ -122,6 +125,9 @@ struct BoxRule {
 
   ORBBEC_HD static int side(int kernel, int, Border) { return kernel; }
   ORBBEC_HD int tap(int, int, int) const { return 1; }
+  ORBBEC_HD bool is_by_factor() const {
+    return std::is_same_v<T, uint8_t> && area > 1 && area <= 256;
+  }
 
   template <class Out, class At>
   ORBBEC_HD Out pass(int, int size, const At& at) const {
@@ -137,13 +143,12 @@ struct BoxRule {
     return ((sum + offset) * factor) >> 23;
   }
 
-  // The rounding of values of a row before index `end`, if they share one: of bytes alone.
-  ORBBEC_HD bool is_common(int64_t end) const {
-    return area > 1 && area <= 256 && end <= wrapped_from;
-  }
-  ORBBEC_HD T finish_common(Sum sum) const {
-    return static_cast<T>(smaller(mean_by_factor(sum), Sum(255)));
-  }
+  // The rounding of values of a row before index `end`, if they share one: byte kByte of
+  // `scaled(sum + addend())`, of bytes alone.
+  static constexpr int kByte = 0;
+  ORBBEC_HD bool is_common(int64_t end) const { return is_by_factor() && end <= wrapped_from; }
+  ORBBEC_HD uint32_t addend() const { return offset; }
+  ORBBEC_HD uint32_t scaled(uint32_t sum) const { return smaller((sum * factor) >> 23, 255u); }
 
   // The mean of the window around value `index` of a row, counting channels.
   ORBBEC_HD T finish(Sum sum, int64_t index) const {
@@ -151,11 +156,9 @@ struct BoxRule {
       return store<T>(sum * scale);
     } else {
       if (area == 1) return static_cast<T>(sum);
-      if constexpr (std::is_same_v<T, uint8_t>) {
-        if (area <= 256) {
-          const uint32_t mean = mean_by_factor(sum);
-          return static_cast<uint8_t>(index < wrapped_from && mean > 255 ? 255 : mean);
-        }
+      if (is_by_factor()) {
+        const uint32_t mean = mean_by_factor(static_cast<uint32_t>(sum));
+        return static_cast<T>(index < wrapped_from && mean > 255 ? 255 : mean);
       }
       if (index < float_to) return store<T>(static_cast<float>(sum) * static_cast<float>(scale));
       return store<T>(sum * scale);

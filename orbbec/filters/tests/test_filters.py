@@ -54,6 +54,14 @@ def test_box_blur_matches_opencv(device, dtype, height, width, border):
                 assert_same_bytes(actual, expected)
 
 
+@pytest.mark.parametrize("dtype", [torch.uint8, torch.uint16, torch.float32])
+def test_a_box_of_one_pixel_changes_nothing(accelerator, dtype):
+    images = photographs(2, 3, 19, 150, dtype)
+    assert_same_bytes(box_blur(images, 1), images)
+    with accelerator.active():
+        assert_same_bytes(box_blur(accelerator.put(images), 1).cpu(), images)
+
+
 @pytest.mark.parametrize("border", CV2_BORDERS)
 @pytest.mark.parametrize(("height", "width"), SIZES)
 def test_filter2d_matches_opencv(device, height, width, border):
