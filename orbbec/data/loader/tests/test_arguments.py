@@ -1,10 +1,11 @@
-"""Likely mistakes in the arguments of a loader are named with what fixes them."""
+"""Likely mistakes in the arguments and files of a loader are named with what fixes them."""
 
 from pathlib import Path
 
 import pytest
+import torch
 
-from orbbec.data import Loader
+from orbbec.data import BadSample, ImageFolder, Loader, Sample
 
 
 @pytest.mark.parametrize("kind", [str, Path])
@@ -19,3 +20,18 @@ def test_torchvisions_pipeline_is_named_with_what_converts_it():
     theirs = type("Compose", (), {"__module__": "torchvision.transforms.v2"})()
     with pytest.raises(TypeError, match=r"torchvision's Compose: use Compose.from_torchvision to convert it"):
         Loader([], 2, theirs)
+
+
+def test_a_damaged_file_is_named(tmp_path):
+    for name in ("a/1.jpg", "b/1.jpg"):
+        (tmp_path / name).parent.mkdir()
+        (tmp_path / name).write_bytes(b"no JPEG")
+    loader = Loader(ImageFolder(tmp_path), 2, threads=1, shuffle=False)
+    with pytest.raises(BadSample, match=rf"sample [01] \({tmp_path}/[ab]/1.jpg\): decode_image"):
+        next(iter(loader))
+
+
+@pytest.mark.skipif(torch.cuda.is_available(), reason="there is a GPU")
+def test_a_gpu_that_is_not_there_is_refused_at_once():
+    with pytest.raises(ValueError, match="torch sees no GPU, so the device cannot be cuda:"):
+        Loader([Sample(b"")], 2, device="cuda")
