@@ -13,7 +13,6 @@ from __future__ import annotations
 import operator
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
-from functools import cached_property
 from typing import Any, TypeVar, overload
 
 import numpy as np
@@ -165,17 +164,19 @@ class ImageBatch(StoredBatch):
             rows.view(count, height, width, channels).copy_(images.permute(0, 2, 3, 1))
         return batch
 
-    @cached_property
+    @property
     def buffer(self) -> torch.Tensor:
         """The pixels: uint8, flat, in the memory of ``storage``."""
-        return self.storage[: self.pixel_bytes]
+        return self._kept("_buffer", lambda: self.storage[: self.pixel_bytes])
 
-    @cached_property
+    @property
     def layout(self) -> torch.Tensor:
         """The table of (offset, height, width): int64 ``[N, 3]``, in the memory of ``storage``."""
+        return self._kept("_layout", self._made_layout)
+
+    def _made_layout(self) -> torch.Tensor:
         begin = self.pixel_bytes + _ROW_BYTES * self.first
-        with torch.inference_mode(False):  # it is kept, and later used where gradients are needed
-            return self.storage[begin : begin + _ROW_BYTES * len(self)].view(torch.int64).view(-1, 3)
+        return self.storage[begin : begin + _ROW_BYTES * len(self)].view(torch.int64).view(-1, 3)
 
     @property
     def plan(self) -> torch.Tensor:

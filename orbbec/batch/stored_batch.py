@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass, replace
 from typing import TypeVar
 
@@ -10,6 +11,7 @@ import torch
 from orbbec.bridge.forked import check_not_forked
 
 _Batch = TypeVar("_Batch", bound="StoredBatch")
+_View = TypeVar("_View")
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -21,6 +23,19 @@ class StoredBatch:
     """
 
     storage: torch.Tensor
+
+    def _kept(self, name: str, view: Callable[[], _View]) -> _View:
+        """A view of `storage` that is made once.
+
+        functools.cached_property holds a lock before Python 3.12, which a fork in another thread would leave
+        locked in the child. Made in inference mode too, a view is an ordinary tensor.
+        """
+        kept = self.__dict__
+        if name not in kept:
+            with torch.inference_mode(False):
+                kept[name] = view()
+        made: _View = kept[name]
+        return made
 
     @property
     def device(self) -> torch.device:

@@ -13,7 +13,6 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from functools import cached_property
 
 import numpy as np
 import torch
@@ -97,22 +96,22 @@ class YCbCrBatch(StoredBatch):
             there.copy_(here)
         return batch
 
-    @cached_property
+    @property
     def buffer(self) -> torch.Tensor:
         """The planes: uint8, flat, in the memory of ``storage``."""
-        return self.storage[: self.plane_bytes]
+        return self._kept("_buffer", lambda: self.storage[: self.plane_bytes])
 
-    @cached_property
+    @property
     def layout(self) -> torch.Tensor:
         """The table of (offset, height, width): int64 ``[N, 3]``, in the memory of ``storage``."""
         return self._tables[0]
 
-    @cached_property
+    @property
     def forms(self) -> torch.Tensor:
         """The table of (sampling, orientation): int64 ``[N, 2]``, in the memory of ``storage``."""
         return self._tables[1]
 
-    @cached_property
+    @property
     def rgb_layout(self) -> torch.Tensor:
         """The layout table of the RGB images: int64 ``[N, 3]``, in the memory of ``storage``."""
         return self._tables[2]
@@ -164,12 +163,14 @@ class YCbCrBatch(StoredBatch):
         found = " and ".join(sorted(set(self.samplings))) or "none"
         return f"YCbCrBatch({len(self)} images, {found}, device={self.device})"
 
-    @cached_property
+    @property
     def _tables(self) -> list[torch.Tensor]:
-        with torch.inference_mode(False):  # they are kept, and later used where gradients are needed
-            table = self.storage[self.plane_bytes : self.plane_bytes + self.host_table.nbytes]
-            parts = torch.split(table.view(torch.int64), [columns * len(self) for columns in _COLUMNS])
-            return [part.view(-1, columns) for part, columns in zip(parts, _COLUMNS, strict=True)]
+        return self._kept("_made", self._made_tables)
+
+    def _made_tables(self) -> list[torch.Tensor]:
+        table = self.storage[self.plane_bytes : self.plane_bytes + self.host_table.nbytes]
+        parts = torch.split(table.view(torch.int64), [columns * len(self) for columns in _COLUMNS])
+        return [part.view(-1, columns) for part, columns in zip(parts, _COLUMNS, strict=True)]
 
 
 def _check_forms(count: int, samplings: Sequence[str], orientations: Sequence[int]) -> None:
