@@ -211,9 +211,9 @@ class Avx2Rows<FixedLinear, Op> : public ScalarRows<FixedLinear, Op> {
   std::vector<int8_t> indices_;  // for a plane
 };
 
-// Area: the row is converted to floats first, so that a tap is one load of all channels. Every
-// column gets the same number of taps: additional taps of weight 0 do not change sums of finite
-// non-negative numbers.
+// Area: the row is converted to floats first, so that a tap is one load of all channels, or four
+// taps of a plane are. Every column gets the same number of taps: additional taps of weight 0 do
+// not change sums of finite non-negative numbers.
 template <class Op>
 class Avx2Rows<AreaTaps<uint8_t>, Op> : public VectorRows<AreaTaps<uint8_t>, Op> {
   using Base = VectorRows<AreaTaps<uint8_t>, Op>;
@@ -222,22 +222,25 @@ class Avx2Rows<AreaTaps<uint8_t>, Op> : public VectorRows<AreaTaps<uint8_t>, Op>
 
  public:
   explicit Avx2Rows(const StripView<Op>& view) : Base(view) {
-    if (!is_packed(v)) return;
-    weights_.assign(static_cast<size_t>(v.to.width) * taps_, 0.0f);
-    offsets_.resize(v.to.width);
+    if (!is_packed(v) && !is_plane(v)) return;
+    if (is_plane(v)) taps_ = round_up(taps_, 4);
+    const int columns = round_up(v.to.width, kPlaneColumns);
+    weights_.assign(static_cast<size_t>(columns) * taps_, 0.0f);
+    offsets_.resize(columns);
     for (int x = 0; x < v.to.width; ++x) {
       const auto taps = v.taps_x(x);
       offsets_[x] = taps.first * v.lanes;
-      std::copy_n(taps.weights, taps.count, weights_.begin() + int64_t{x} * taps_);
+      for (int k = 0; k < taps.count; ++k) weights_[weight_index(x, k)] = taps.weights[k];
     }
     const int64_t capacity = (int64_t{v.from.width} + taps_) * v.lanes + 16;
     floats_.reset(new float[capacity]());
   }
 
   void horizontal(const uint8_t* row, int begin, int end, float* sums) const {
-    if (!is_packed(v)) return Base::horizontal(row, begin, end, sums);
+    if (!is_packed(v) && !is_plane(v)) return Base::horizontal(row, begin, end, sums);
     const auto last = v.taps_x(end - 1);
     to_floats(row, offsets_[begin], (int64_t{last.first} + last.count) * v.lanes);
+    if (is_plane(v)) return sum_plane(begin, end, sums);
     switch (taps_) {
       case 2:
         return sum_columns<2>(begin, end, sums);
@@ -273,6 +276,47 @@ class Avx2Rows<AreaTaps<uint8_t>, Op> : public VectorRows<AreaTaps<uint8_t>, Op>
   }
 
  private:
+  static constexpr int kPlaneColumns = 8;  // summed together
+
+  static int round_up(int value, int multiple) {
+    return (value + multiple - 1) / multiple * multiple;
+  }
+
+  // In a plane: 4 taps of columns 0, 4, 1, 5, 2, 6, 3, 7 of eight columns, then the next 4 taps.
+  int64_t weight_index(int64_t x, int k) const {
+    if (!is_plane(v)) return x * taps_ + k;
+    const int64_t column = x % kPlaneColumns;
+    return (x - column) * taps_ + k / 4 * 4 * kPlaneColumns + column % 4 * 8 + column / 4 * 4 +
+           k % 4;
+  }
+
+  void sum_plane(int begin, int end, float* sums) const {
+    for (int x = begin; x < end; x += kPlaneColumns) {
+      const float* weights = weights_.data() + int64_t{x} * taps_;
+      __m256 sum = _mm256_setzero_ps();
+      for (int k = 0; k < taps_; k += 4, weights += 4 * kPlaneColumns) {
+        const float* const first = floats_.get() + k;
+        const auto products = [&](int i) {
+          const __m256 pixels =
+              _mm256_loadu2_m128(first + offsets_[x + i + 4], first + offsets_[x + i]);
+          return _mm256_mul_ps(pixels, _mm256_loadu_ps(weights + 8 * i));
+        };
+        sum = add_taps(sum, products(0), products(1), products(2), products(3));
+      }
+      _mm256_storeu_ps(sums + (x - begin), sum);
+    }
+  }
+
+  // Adds the taps of four columns in each half of the vectors, in order: a to d have a column each.
+  static __m256 add_taps(__m256 sum, __m256 a, __m256 b, __m256 c, __m256 d) {
+    const __m256 ab_low = _mm256_unpacklo_ps(a, b), ab_high = _mm256_unpackhi_ps(a, b);
+    const __m256 cd_low = _mm256_unpacklo_ps(c, d), cd_high = _mm256_unpackhi_ps(c, d);
+    sum = _mm256_add_ps(sum, _mm256_shuffle_ps(ab_low, cd_low, 0x44));
+    sum = _mm256_add_ps(sum, _mm256_shuffle_ps(ab_low, cd_low, 0xee));
+    sum = _mm256_add_ps(sum, _mm256_shuffle_ps(ab_high, cd_high, 0x44));
+    return _mm256_add_ps(sum, _mm256_shuffle_ps(ab_high, cd_high, 0xee));
+  }
+
   // kTaps: the number of taps, 0 if known only at run time.
   template <int kTaps>
   void sum_columns(int begin, int end, float* sums) const {

@@ -147,7 +147,7 @@ class Strip {
 
  private:
   static constexpr int kPadding = 32;  // vectors store past the end
-  static constexpr int kGroup = 4;     // columns that vectors sum together
+  static constexpr int kGroup = 8;     // columns that vectors sum together
 
   // A power of two.
   int deepest() const {
