@@ -3,9 +3,9 @@
     python tools/host_cost.py [--case NAME] [--json FILE]
 
 The cases are those of tools/gpu_model.py, small, on the emulated device. Tensors and tables are on the
-device, as in a training loop. Not included: the driver's part of a launch and torch's CUDA allocator. Left
-out: calls that read results on the host, which are not there, and those in which torch's kernels compute on
-the CPU.
+device, as in a training loop. Not included: the driver's part of a launch, torch's CUDA allocator, and the
+pool of buffers, which serves the CPU only. Left out: calls that read results on the host, which are not
+there, and those in which torch's kernels compute on the CPU.
 """
 
 from __future__ import annotations
@@ -88,6 +88,7 @@ def main() -> int:
         return subprocess.call([sys.executable, *sys.argv], env=chosen)
     cases = importlib.import_module("tests.gpu.model.cases")
     importlib.import_module("tests.gpu.model.cases_more")
+    importlib.import_module("orbbec").keep_free_memory(0)
     setting = cases.Setting(IMAGES, small=True)
     rows = []
     for name in options.case or [name for name in cases.CASES if name not in LEFT_OUT]:

@@ -216,7 +216,7 @@ class ImageBatch(StoredBatch):
 
     def in_storage(self, storage: torch.Tensor, channels: int) -> ImageBatch:
         """A batch of the sizes of this one in the given memory, which has the tables; see `with_pixels`."""
-        return replace(self, storage=storage, channels=channels)
+        return ImageBatch(storage, self.host_layout, channels, self.pixel_bytes, self.plan_bytes, self.first)
 
     def images(self) -> list[torch.Tensor]:
         """The images: uint8 ``[H, W, C]`` on the device of the batch, sharing its memory."""

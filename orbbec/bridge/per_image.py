@@ -19,17 +19,17 @@ def per_image(
             raise ValueError(f"{op}: expected {name} {rule}, but got {value}")
         return None, float(value)
     values = as_tensor(op, name, value)
-    if values.dim() == 0:
-        values = values.expand(1)
     count = count_of(given)
-    if values.dim() != 1 or values.size(0) not in (1, count):
+    if values.dim() > 1 or values.numel() not in (1, count):
         raise ValueError(f"{op}: expected {name} of shape [{count}], but got {list(values.shape)}")
     if values.device.type == "cpu" and not torch.compiler.is_compiling() and values.numel():
-        for index, number in enumerate(values.tolist()):
+        for index, number in enumerate(values.flatten().tolist()):
             if not is_valid(number):
                 raise ValueError(f"{op}: expected {name} {rule}, but got {number} for image {index}")
-    values = values.detach().to(device=given.images.device, dtype=torch.float64, non_blocking=True)
-    return values.expand(count).contiguous(), 0.0
+    if values.requires_grad:
+        values = values.detach()
+    values = values.to(given.images.device, torch.float64, non_blocking=True)
+    return (values if values.shape == (count,) else values.expand(count)).contiguous(), 0.0
 
 
 Factor = float | Matrix

@@ -25,7 +25,7 @@ def images_input(op: str, images: Any, channels: int | None = None) -> OperatorI
         storage = pixels_with_tables(output, images.storage)
         return images.with_pixels(output, count) if storage is None else images.in_storage(storage, count)
 
-    return given._replace(restore=restore)
+    return OperatorInput(given.images, given.layout, given.channels, restore)
 
 
 def pixels_with_tables(pixels: Tensor, storage: Tensor) -> Tensor | None:

@@ -121,7 +121,7 @@ def new_images(like: Tensor, shape: Sequence[int], channels_last: bool) -> Tenso
 def register_roi_align(op: str) -> None:
     """Register the fake kernels of `op` and of its backward pass, and the gradients of both."""
     forward = getattr(torch.ops.orbbec, op)
-    backward = getattr(torch.ops.orbbec, f"{op}_backward")
+    backward = getattr(torch.ops.orbbec, f"{op}_backward").default
 
     @register_fake(op, input=4, rois=2, output_size=2)
     def _(input: Tensor, rois: Tensor, output_size: list[int], *options: object) -> Tensor:
@@ -141,7 +141,7 @@ def register_roi_align(op: str) -> None:
 
     def gradient_of_input(ctx: Any, gradient: Tensor) -> tuple[Tensor | None, ...]:
         (rois,) = ctx.saved_tensors
-        result = backward(gradient, rois, ctx.input_size, ctx.channels_last, *ctx.options)
+        result = call_operator(backward, gradient, rois, ctx.input_size, ctx.channels_last, *ctx.options)
         return result, None, None, None, None, None
 
     def keep_for_second(ctx: Any, inputs: tuple[Any, ...], output: Tensor) -> None:

@@ -118,9 +118,9 @@ def _keep(ctx: Any, inputs: tuple[Any, ...], output: tuple[Tensor, Tensor]) -> N
 
 def _gradient_of_input(ctx: Any, gradient: Tensor, _: Any) -> tuple[Tensor | None, ...]:
     rois, argmax = ctx.saved_tensors
-    result = torch.ops.orbbec.roi_pool_backward(
-        gradient, argmax, rois, ctx.input_size, ctx.channels_last, ctx.spatial_scale
-    )
+    operator = torch.ops.orbbec.roi_pool_backward.default
+    size, last, scale = ctx.input_size, ctx.channels_last, ctx.spatial_scale
+    result = call_operator(operator, gradient, argmax, rois, size, last, scale)
     return result, None, None, None
 
 
