@@ -1,11 +1,11 @@
 """Launches every kernel on small images and compares the results with the CPU's, bit for bit.
 
     python tools/sample_kernels.py                       on CUDA
-    compute-sanitizer python tools/sample_kernels.py --unchecked     while a checker of memory looks on
-    python tools/sample_kernels.py --unchecked --blocks  those whose threads share memory
-    python tools/sample_kernels.py --device cpu          that this script works
+    compute-sanitizer python tools/sample_kernels.py --unchecked     under a memory checker
+    python tools/sample_kernels.py --unchecked --blocks  only kernels with shared memory
+    python tools/sample_kernels.py --device cpu          to check the script itself
 
-Needs torch and NumPy alone.
+Needs only torch and NumPy.
 """
 
 from __future__ import annotations
