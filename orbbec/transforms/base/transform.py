@@ -13,6 +13,7 @@ from orbbec.bridge.arguments import Array
 from orbbec.plan.steps import BatchState, Step
 from orbbec.plan.stream import Stream
 from orbbec.plan.template import Row
+from orbbec.transforms.base.checks import STANDARD
 from orbbec.transforms.base.module import FrozenModule
 from orbbec.transforms.base.pipeline import Pipeline
 from orbbec.transforms.parity import Parity
@@ -121,6 +122,37 @@ class Transform(FrozenModule):
         """Replace arguments by their checked form during construction."""
         for name, value in values.items():
             object.__setattr__(self, name, value)
+
+    def _check(self, *names: str) -> None:
+        """Check arguments that mean the same in every transform, and replace them by their checked form."""
+        for name in names:
+            self._set(**{name: STANDARD[name](self.name, name, getattr(self, name))})
+
+
+@dataclass(frozen=True, eq=False)
+class Chosen:
+    """A mask of the images that are changed: bool `[N]`."""
+
+    chosen: Array
+
+
+class _Chance(Transform):
+    """A transform that changes each image with probability `p`, a field of its subclasses."""
+
+    p: float
+
+    def __post_init__(self) -> None:
+        self._check("p")
+
+    def sample(self, sizes: Array, stream: Stream) -> Any:
+        return Chosen(stream.chance(self.p))
+
+
+@dataclass(frozen=True)
+class _EvenChance(_Chance):
+    """A transform whose only argument is `p`, by default 0.5."""
+
+    p: float = 0.5
 
 
 def plain_value(value: Any) -> Any:
