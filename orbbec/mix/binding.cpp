@@ -103,30 +103,15 @@ Tensor copy_paste(Tensor images, std::optional<Tensor> layout, int64_t channels,
   return gather(kOp, a, images, layout);
 }
 
-template <class T>
-uint64_t bits_of_fill(double value) {
-  const T stored = store<T>(static_cast<Compute<T>>(value));
-  uint64_t bits = 0;
-  memcpy(&bits, &stored, sizeof(stored));
-  return bits;
-}
-
 uint64_t fill_bits(DType dtype, double value) {
-  switch (dtype) {
-    case DType::kUInt8:
-      return bits_of_fill<uint8_t>(value);
-    case DType::kUInt16:
-      return bits_of_fill<uint16_t>(value);
-    case DType::kFloat16:
-      return bits_of_fill<Half>(value);
-    case DType::kBFloat16:
-      return bits_of_fill<BFloat16>(value);
-    case DType::kFloat32:
-      return bits_of_fill<float>(value);
-    case DType::kFloat64:
-      return bits_of_fill<double>(value);
-  }
-  return 0;
+  uint64_t bits = 0;
+  dispatch_any_dtype(dtype, [&](auto typed) {
+    using T = decltype(typed);
+    const T stored = store<T>(static_cast<Compute<T>>(value));
+    memcpy(&bits, &stored, sizeof(stored));
+    return 0;
+  });
+  return bits;
 }
 
 Tensor mosaic(Tensor images, std::optional<Tensor> layout, int64_t channels, Tensor pair_indices,
