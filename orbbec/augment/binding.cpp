@@ -286,12 +286,7 @@ STABLE_TORCH_LIBRARY_FRAGMENT(orbbec, m) {
   m.def(("augment_out(" + inputs + "Tensor(a!) out, Tensor? out_layout=None) -> ()").c_str());
 }
 
-STABLE_TORCH_LIBRARY_IMPL(orbbec, CPU, m) {
-  m.impl("augment", &orbbec::augment);
-  m.impl("augment_out", &orbbec::augment_out);
-}
-
-STABLE_TORCH_LIBRARY_IMPL(orbbec, CUDA, m) {
+ORBBEC_IMPLEMENT(m) {
   m.impl("augment", &orbbec::augment);
   m.impl("augment_out", &orbbec::augment_out);
 }

@@ -72,10 +72,4 @@ STABLE_TORCH_LIBRARY_FRAGMENT(orbbec, m) {
       "Tensor? qualities, str subsampling) -> Tensor");
 }
 
-STABLE_TORCH_LIBRARY_IMPL(orbbec, CPU, m) {
-  m.impl("jpeg_compression", TORCH_BOX(&orbbec::jpeg_compression));
-}
-
-STABLE_TORCH_LIBRARY_IMPL(orbbec, CUDA, m) {
-  m.impl("jpeg_compression", TORCH_BOX(&orbbec::jpeg_compression));
-}
+ORBBEC_IMPLEMENT(m) { m.impl("jpeg_compression", TORCH_BOX(&orbbec::jpeg_compression)); }

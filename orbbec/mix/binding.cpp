@@ -198,17 +198,6 @@ Tensor add_to_pairs(Tensor own, Tensor contributions, Tensor order, Tensor start
   return output;
 }
 
-// The same functions serve both devices.
-template <class Library>
-void implement(Library& m) {
-  m.impl("cutmix", TORCH_BOX(&cutmix));
-  m.impl("copy_paste", TORCH_BOX(&copy_paste));
-  m.impl("mosaic", TORCH_BOX(&mosaic));
-  m.impl("mixup", TORCH_BOX(&mixup));
-  m.impl("copy_paste_soft", TORCH_BOX(&copy_paste_soft));
-  m.impl("add_to_pairs", TORCH_BOX(&add_to_pairs));
-}
-
 }  // namespace
 }  // namespace orbbec
 
@@ -229,6 +218,11 @@ STABLE_TORCH_LIBRARY_FRAGMENT(orbbec, m) {
   m.def("add_to_pairs(Tensor own, Tensor parts, Tensor order, Tensor starts) -> Tensor");
 }
 
-STABLE_TORCH_LIBRARY_IMPL(orbbec, CPU, m) { orbbec::implement(m); }
-
-STABLE_TORCH_LIBRARY_IMPL(orbbec, CUDA, m) { orbbec::implement(m); }
+ORBBEC_IMPLEMENT(m) {
+  m.impl("cutmix", TORCH_BOX(&orbbec::cutmix));
+  m.impl("copy_paste", TORCH_BOX(&orbbec::copy_paste));
+  m.impl("mosaic", TORCH_BOX(&orbbec::mosaic));
+  m.impl("mixup", TORCH_BOX(&orbbec::mixup));
+  m.impl("copy_paste_soft", TORCH_BOX(&orbbec::copy_paste_soft));
+  m.impl("add_to_pairs", TORCH_BOX(&orbbec::add_to_pairs));
+}
