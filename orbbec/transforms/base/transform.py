@@ -9,7 +9,7 @@ from typing import Any, ClassVar, NamedTuple
 
 import torch
 
-from orbbec.bridge.arguments import Array
+from orbbec.bridge.arguments import Array, dtype_name
 from orbbec.plan.steps import BatchState, Step
 from orbbec.plan.stream import Stream
 from orbbec.plan.template import Row
@@ -162,7 +162,7 @@ def plain_value(value: Any) -> Any:
     if isinstance(value, (tuple, list)):
         return [plain_value(entry) for entry in value]
     if isinstance(value, torch.dtype):
-        return str(value).removeprefix("torch.")
+        return dtype_name(value)
     return float(value) if isinstance(value, float) else value
 
 
