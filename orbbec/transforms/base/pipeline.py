@@ -24,7 +24,6 @@ from orbbec.transforms.base.batched import is_of_batch, joined, split
 from orbbec.transforms.base.checks import whole
 from orbbec.transforms.base.inputs import is_video, pixels_of, read
 from orbbec.transforms.base.module import FrozenModule, outside_graphs
-from orbbec.transforms.base.optional import is_pil
 from orbbec.transforms.base.structures import images_of, is_structure, labels_of, rebuilt, targets_of
 from orbbec.transforms.base.tv_tensors import name_of, plain
 from orbbec.transforms.targets.options import TargetOptions
