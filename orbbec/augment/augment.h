@@ -237,16 +237,9 @@ int dispatch_augment_sampler(const AugmentArguments& a, const Launch& launch) {
 
 template <class Launch>
 int dispatch_augment(const AugmentArguments& a, const Launch& launch) {
-  switch (a.warp.dtype) {
-    case DType::kUInt8:
-      return dispatch_augment_sampler<uint8_t>(a, launch);
-    case DType::kFloat16:
-      return dispatch_augment_sampler<Half>(a, launch);
-    case DType::kBFloat16:
-      return dispatch_augment_sampler<BFloat16>(a, launch);
-    default:
-      return dispatch_augment_sampler<float>(a, launch);
-  }
+  return dispatch_dtype<uint8_t, Half, BFloat16, float>(a.warp.dtype, [&](auto value) {
+    return dispatch_augment_sampler<decltype(value)>(a, launch);
+  });
 }
 
 template <class Launch>

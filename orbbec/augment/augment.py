@@ -16,11 +16,13 @@ from orbbec.bridge.arguments import (
     StoredPlanes,
     as_tensor,
     check_no_gradient,
+    dtype_name,
     dtype_numbered,
     fill_values,
     holds_planes,
     is_channels_last,
     is_ragged,
+    new_images,
     operator_input,
     operator_output,
     size_values,
@@ -243,7 +245,7 @@ def _largest_size(size: tuple[int, int] | None, target: _Target) -> tuple[int, .
 
 def _dtype(output: Output, images: Tensor) -> torch.dtype:
     if output.dtype is not None and output.dtype not in DTYPES:
-        known = ", ".join(str(known).removeprefix("torch.") for known in DTYPES)
+        known = ", ".join(map(dtype_name, DTYPES))
         raise TypeError(f"{OP}: expected dtype to be one of {known}, but got {output.dtype}")
     return output.dtype or images.dtype
 
@@ -282,7 +284,7 @@ def _regions(given: Any, images: Tensor, layout: Tensor | None) -> Tensor | None
         return None
     regions = as_tensor(OP, "regions", given)
     if regions.is_floating_point():
-        raise TypeError(f"{OP}: expected regions of whole numbers, but got {str(regions.dtype)[6:]}")
+        raise TypeError(f"{OP}: expected regions of whole numbers, but got {dtype_name(regions.dtype)}")
     count = images.shape[0] if layout is None else layout.shape[0]
     rows = regions.expand(count, 4) if regions.dim() == 1 and regions.shape[0] == 4 else regions
     return rows.to(images.device, torch.int64, non_blocking=True).contiguous()
@@ -308,9 +310,7 @@ def _(
         raise ValueError(f"{OP}: expected matrix [N, 3, 3] or [3, 3], but got shape {list(matrix.shape)}")
     dtype, channels_last = options[-2:]
     count = images.shape[:2] if layout is None else (layout.shape[0], channels)
-    memory_format = torch.channels_last if channels_last else torch.contiguous_format
-    kind = dtype_numbered(OP, dtype, DTYPES)
-    return torch.empty((*count, *size), dtype=kind, device=images.device, memory_format=memory_format)
+    return new_images(images, (*count, *size), channels_last, dtype_numbered(OP, dtype, DTYPES))
 
 
 @register_fake("augment_out")

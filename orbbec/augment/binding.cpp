@@ -24,8 +24,8 @@ struct ParameterTable {
   int count = 0;
 };
 
-ParameterTable check_table(const char* name, const std::optional<Tensor>& given,
-                           const Tensor& images, int64_t count, int64_t numbers) {
+ParameterTable check_rows(const char* name, const std::optional<Tensor>& given,
+                          const Tensor& images, int64_t count, int64_t numbers) {
   if (!given.has_value()) return {};
   const Tensor& table = *given;
   const bool shared = table.dim() == 2, own = table.dim() == 3 && table.size(0) == count;
@@ -51,13 +51,7 @@ void set_numbers(const char* name, const std::vector<double>& given, int64_t cha
 
 const float* check_mix(const std::optional<Tensor>& given, const Tensor& images, int64_t count) {
   if (!given.has_value()) return nullptr;
-  const Tensor& mix = *given;
-  check(mix.dim() == 2 && mix.size(0) == count && mix.size(1) == kMixNumbers, kOp,
-        "expected mix of shape [", count, ", ", kMixNumbers, "], but got ", shape_text(mix));
-  check(mix.scalar_type() == ScalarType::Float && mix.is_contiguous(), kOp,
-        "expected mix as contiguous float32");
-  check(same_device(mix, images), kOp, "expected mix on the device of images");
-  return static_cast<const float*>(mix.const_data_ptr());
+  return check_table<float>(kOp, "mix", *given, {count, kMixNumbers}, images);
 }
 
 // The images of a call and how they are laid out.
@@ -115,7 +109,7 @@ void check_dtype(const Tensor& images) {
 void set_program(const Tensor& images, const Values& values, AugmentArguments& a) {
   const int64_t channels = a.warp.source.channels;
   const ParameterTable program =
-      check_table("colors", values.colors, images, a.warp.source.count, kStepNumbers);
+      check_rows("colors", values.colors, images, a.warp.source.count, kStepNumbers);
   check(program.rows == nullptr || channels == 1 || channels == 3, kOp,
         "expected images of 1 or 3 channels for colors, but got ", channels);
   check(values.max_value > 0 && values.max_value <= 65535, kOp,
@@ -134,7 +128,7 @@ AugmentArguments augment_arguments(const WarpArguments& warp, const Tensor& imag
   check(warp.interpolation != Interpolation::kLanczos4, kOp,
         "expected interpolation of nearest, linear or cubic");
   set_program(images, values, a);
-  const ParameterTable rectangles = check_table("erase", values.boxes, images, count, kBoxNumbers);
+  const ParameterTable rectangles = check_rows("erase", values.boxes, images, count, kBoxNumbers);
   a.boxes = rectangles.rows;
   a.boxes_stride = rectangles.stride;
   a.boxes_per_image = rectangles.count;
@@ -286,12 +280,7 @@ STABLE_TORCH_LIBRARY_FRAGMENT(orbbec, m) {
   m.def(("augment_out(" + inputs + "Tensor(a!) out, Tensor? out_layout=None) -> ()").c_str());
 }
 
-STABLE_TORCH_LIBRARY_IMPL(orbbec, CPU, m) {
-  m.impl("augment", &orbbec::augment);
-  m.impl("augment_out", &orbbec::augment_out);
-}
-
-STABLE_TORCH_LIBRARY_IMPL(orbbec, CUDA, m) {
+ORBBEC_IMPLEMENT(m) {
   m.impl("augment", &orbbec::augment);
   m.impl("augment_out", &orbbec::augment_out);
 }

@@ -47,22 +47,10 @@ def _times(matrix: Tensor, x: Tensor) -> Tensor:
     return torch.cat([sum_channels(row * x) for row in rows], dim=1)
 
 
-def _of_hue(gradient: Tensor, x: Tensor, row: Tensor) -> Tensor:
-    return hue_gradient(gradient, x, _number(row, 0))
-
-
 def _of_gamma(gradient: Tensor, x: Tensor, row: Tensor) -> Tensor:
     gamma, gain = _number(row, 0), _number(row, 1)
     slope = gamma_slope(x, gamma).to(x.dtype)
     return _where_inside(gradient * gain * slope, gain * raise_to(x, gamma))
-
-
-def _of_posterize(gradient: Tensor, x: Tensor, row: Tensor) -> Tensor:
-    return torch.zeros_like(gradient)
-
-
-def _of_solarize(gradient: Tensor, x: Tensor, row: Tensor) -> Tensor:
-    return torch.where(x >= _number(row, 0), -gradient, gradient)
 
 
 def _of_contrast(gradient: Tensor, x: Tensor, row: Tensor) -> Tensor:
@@ -80,10 +68,10 @@ def _of_contrast(gradient: Tensor, x: Tensor, row: Tensor) -> Tensor:
 # By step code: the gradient of the input from that of the output; values from 0 to 1.
 _FORMULAS: dict[int, Formula] = {
     MATRIX: _of_matrix,
-    HUE: _of_hue,
+    HUE: lambda gradient, x, row: hue_gradient(gradient, x, _number(row, 0)),
     GAMMA: _of_gamma,
-    POSTERIZE: _of_posterize,
-    SOLARIZE: _of_solarize,
+    POSTERIZE: lambda gradient, x, row: torch.zeros_like(gradient),
+    SOLARIZE: lambda gradient, x, row: torch.where(x >= _number(row, 0), -gradient, gradient),
     CONTRAST: _of_contrast,
 }
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Sequence
-from typing import Any
+from typing import Any, TypeGuard
 
 import numpy as np
 import torch
@@ -89,7 +89,8 @@ def _is_shape_of_image(shape: Sequence[int]) -> bool:
     return len(shape) == 2 or (len(shape) == 3 and shape[2] <= _MOST_CHANNELS)
 
 
-def is_pil(value: Any) -> bool:
+def is_pil(value: Any) -> TypeGuard[Any]:
+    """Whether a value is a `PIL.Image.Image`."""
     # Not imported here: a caller with a PIL image has imported it. Another thread may be importing it now.
     kind = getattr(sys.modules.get("PIL.Image"), "Image", None)
     return kind is not None and isinstance(value, kind)

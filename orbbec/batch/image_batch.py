@@ -21,7 +21,7 @@ import torch
 from torch.utils.data import get_worker_info
 
 from orbbec.batch.stored_batch import StoredBatch
-from orbbec.bridge.arguments import size_text
+from orbbec.bridge.arguments import dtype_name, size_text
 from orbbec.bridge.buffer_pool import BUFFER_POOL
 from orbbec.bridge.forked import check_not_forked
 
@@ -148,7 +148,7 @@ class ImageBatch(StoredBatch):
             raise TypeError(
                 f"ImageBatch.from_tensor: expected a torch.Tensor, but got {type(images).__name__}"
             )
-        dtype = str(images.dtype).removeprefix("torch.")
+        dtype = dtype_name(images.dtype)
         if dtype != "uint8":
             raise TypeError(f"ImageBatch.from_tensor: expected images of uint8, but got {dtype}")
         if images.dim() != 4 or 0 in images.shape[1:]:
@@ -286,7 +286,7 @@ def _as_array(index: int, image: npt.NDArray[np.uint8] | torch.Tensor) -> npt.ND
     if not isinstance(image, (np.ndarray, torch.Tensor)):
         kind = type(image).__name__
         raise TypeError(f"ImageBatch.from_images: expected arrays or tensors, but image {index} is a {kind}")
-    dtype = str(image.dtype).removeprefix("torch.")
+    dtype = dtype_name(image.dtype)
     if dtype != "uint8":
         raise TypeError(f"ImageBatch.from_images: expected images of uint8, but image {index} is {dtype}")
     where = image.device

@@ -142,7 +142,7 @@ def operator_input(op: str, name: str, images: Any) -> OperatorInput:
     """
     if isinstance(images, Tensor):
         _check_dtype(op, name, images)
-        _check_device(op, images)
+        check_device(op, images)
         if images.dim() == 4:
             return OperatorInput(images, None, 0, _same)
         if images.dim() == 3:
@@ -153,24 +153,28 @@ def operator_input(op: str, name: str, images: Any) -> OperatorInput:
     if isinstance(images, np.ndarray):
         return _array_input(op, name, images)
     if is_ragged(images):
-        _check_device(op, images.buffer)
+        check_device(op, images.buffer)
         return OperatorInput(images.buffer, images.layout, images.channels, _same)
     raise TypeError(
         f"{op}: expected {name} as a tensor, an array or an ImageBatch, but got {type(images).__name__}"
     )
 
 
-def _check_device(op: str, images: Tensor) -> None:
-    if images.is_cuda and not torch.compiler.is_compiling():
+def check_device(op: str, tensor: Tensor) -> None:
+    """Refuse a CUDA tensor in a forked process."""
+    if tensor.is_cuda and not torch.compiler.is_compiling():
         check_not_forked(op)
+
+
+def dtype_name(dtype: object) -> str:
+    """The name of a dtype of torch or NumPy, such as "uint8"."""
+    return str(dtype).removeprefix("torch.")
 
 
 def _check_dtype(op: str, name: str, images: Tensor) -> None:
     if images.dtype not in IMAGE_DTYPES:
-        known = ", ".join(str(dtype).removeprefix("torch.") for dtype in IMAGE_DTYPES)
-        raise TypeError(
-            f"{op}: expected {name} of {known}, but got {str(images.dtype).removeprefix('torch.')}"
-        )
+        known = ", ".join(map(dtype_name, IMAGE_DTYPES))
+        raise TypeError(f"{op}: expected {name} of {known}, but got {dtype_name(images.dtype)}")
 
 
 def as_tensor(op: str, name: str, array: Any) -> Tensor:
@@ -221,9 +225,16 @@ def operator_output(op: str, out: Any) -> OperatorInput:
 
 def is_channels_last(images: Tensor, layout: Tensor | None) -> bool:
     """Whether the results of an operator that keeps the memory format are channels-last."""
-    if layout is not None or images.shape[1] == 1:
-        return False
-    return images.stride(1) == 1 and images.stride(3) != 1
+    return layout is None and images.shape[1] > 1 and images.stride(1) == 1 and images.stride(3) != 1
+
+
+def new_images(
+    like: Tensor, shape: Sequence[int], channels_last: bool, dtype: torch.dtype | None = None
+) -> Tensor:
+    """Uninitialized images `[N, C, H, W]` on the device of `like`, and of its dtype if none is given."""
+    memory_format = torch.channels_last if channels_last else torch.contiguous_format
+    dtype = like.dtype if dtype is None else dtype
+    return torch.empty(tuple(shape), dtype=dtype, device=like.device, memory_format=memory_format)
 
 
 def fill_values(op: str, fill: Any) -> list[float]:
@@ -278,7 +289,7 @@ def dtype_numbered(op: str, number: int, known: Sequence[torch.dtype]) -> torch.
     """
     dtype = _NUMBERED.get(number)
     if dtype is None or dtype not in known:
-        names = ", ".join(str(one).removeprefix("torch.") for one in known)
+        names = ", ".join(map(dtype_name, known))
         raise ValueError(f"{op}: expected dtype of {names}, but got torch's dtype number {number}")
     return dtype
 

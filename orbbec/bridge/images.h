@@ -114,17 +114,34 @@ inline AnyImages ragged_images(const char* op, const Tensor& buffer, const Tenso
   return images;
 }
 
+// The numbers of a parameter table of this shape: contiguous, on the device of `images`. T is
+// int64_t, float or double.
+template <class T>
+const T* check_table(const char* op, const char* name, const Tensor& table,
+                     std::initializer_list<int64_t> shape, const Tensor& images) {
+  constexpr bool kIsWhole = std::is_same_v<T, int64_t>, kIsDouble = std::is_same_v<T, double>;
+  constexpr ScalarType kType = kIsWhole    ? ScalarType::Long
+                               : kIsDouble ? ScalarType::Double
+                                           : ScalarType::Float;
+  check(table.dim() == static_cast<int64_t>(shape.size()) &&
+            std::equal(shape.begin(), shape.end(), table.sizes().begin()),
+        op, "expected ", name, " of shape ", ShapeText{shape.begin(), shape.end()}, ", but got ",
+        shape_text(table));
+  check(table.scalar_type() == kType && table.is_contiguous(), op, "expected ", name,
+        " as contiguous ",
+        kIsWhole    ? "int64"
+        : kIsDouble ? "float64"
+                    : "float32");
+  check(same_device(table, images), op, "expected ", name, " on the device of images");
+  return static_cast<const T*>(table.const_data_ptr());
+}
+
 // int64 [N, 4]: left, top, right, bottom of the visible region of each image; null for the whole
 // image.
 inline const int64_t* check_regions(const char* op, const std::optional<Tensor>& regions,
                                     const Tensor& images, int64_t count) {
   if (!regions.has_value()) return nullptr;
-  check(regions->dim() == 2 && regions->size(0) == count && regions->size(1) == 4, op,
-        "expected regions of shape [", count, ", 4], but got ", shape_text(*regions));
-  check(regions->scalar_type() == ScalarType::Long && regions->is_contiguous(), op,
-        "expected regions as contiguous int64");
-  check(same_device(*regions, images), op, "expected regions on the device of images");
-  return static_cast<const int64_t*>(regions->const_data_ptr());
+  return check_table<int64_t>(op, "regions", *regions, {count, 4}, images);
 }
 
 inline AnyImages source_images(const char* op, const Tensor& images,

@@ -6,7 +6,7 @@ import numpy as np
 import torch
 from torch import Tensor
 
-from orbbec.bridge.arguments import as_tensor
+from orbbec.bridge.arguments import as_tensor, dtype_name
 
 _LIMITS = {"seed": 1 << 63, "epoch": 1 << 63, "transform_index": 1 << 16}
 
@@ -30,9 +30,7 @@ def whole_table(op: str, name: str, value: Any) -> Tensor:
         value = value.to(torch.int64) if value.numel() == 0 else value
     table = as_tensor(op, name, value)
     if table.dtype == torch.bool or table.is_floating_point() or table.is_complex():
-        raise TypeError(
-            f"{op}: expected {name} of whole numbers, but got {str(table.dtype).removeprefix('torch.')}"
-        )
+        raise TypeError(f"{op}: expected {name} of whole numbers, but got {dtype_name(table.dtype)}")
     return table.to(torch.int64)
 
 

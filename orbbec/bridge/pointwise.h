@@ -49,12 +49,7 @@ inline const double* check_per_image(const char* op, const char* name,
                                      const std::optional<Tensor>& values, const Tensor& images,
                                      int64_t count) {
   if (!values.has_value()) return nullptr;
-  check(values->dim() == 1 && values->size(0) == count, op, "expected ", name, " of shape [", count,
-        "], but got ", shape_text(*values));
-  check(values->scalar_type() == ScalarType::Double && values->is_contiguous(), op, "expected ",
-        name, " as contiguous float64");
-  check(same_device(*values, images), op, "expected ", name, " on the device of images");
-  return static_cast<const double*>(values->const_data_ptr());
+  return check_table<double>(op, name, *values, {count}, images);
 }
 
 }  // namespace orbbec

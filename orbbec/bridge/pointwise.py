@@ -5,7 +5,7 @@ from typing import Any
 import torch
 from torch import Tensor
 
-from orbbec.bridge.arguments import OperatorInput, as_tensor, operator_input
+from orbbec.bridge.arguments import OperatorInput, as_tensor, is_channels_last, new_images, operator_input
 from orbbec.bridge.fakes import register_fake
 
 _WHOLE = (torch.uint8, torch.int8, torch.int16, torch.int32, torch.int64)
@@ -53,19 +53,14 @@ def fake_like(images: Tensor, layout: Tensor | None, channels: int | None = None
         return torch.empty_like(images)
     count, given, height, width = images.shape
     channels = given if channels is None else channels
-    last = given > 1 and images.stride(1) == 1 and images.stride(3) != 1 and channels > 1
-    return torch.empty(
-        (count, channels, height, width),
-        dtype=images.dtype,
-        device=images.device,
-        memory_format=torch.channels_last if last else torch.contiguous_format,
-    )
+    last = is_channels_last(images, None) and channels > 1
+    return new_images(images, (count, channels, height, width), last)
 
 
-def register_fake_like(op: str) -> None:
-    """Register the fake kernel of an operator whose output is like its images; see `fake_like`."""
+def register_fake_like(op: str, **dimensions: int) -> None:
+    """Register the fake kernel of an operator whose output is like its images; see `register_fake`."""
 
-    @register_fake(op)
+    @register_fake(op, **dimensions)
     def _(images: Tensor, layout: Tensor | None, *_: object) -> Tensor:
         return fake_like(images, layout)
 

@@ -30,3 +30,13 @@ void give(StableIValue* stack, const Result&... results) {
 }
 
 }  // namespace orbbec
+
+// Before the implementations of operators, `{ m.impl(...); ... }`, which serve tensors on the CPU
+// and on CUDA. Once per file.
+#define ORBBEC_IMPLEMENT(m)                                                \
+  template <class Library>                                                 \
+  static void implement(Library& m);                                       \
+  STABLE_TORCH_LIBRARY_IMPL(orbbec, CPU, library) { implement(library); }  \
+  STABLE_TORCH_LIBRARY_IMPL(orbbec, CUDA, library) { implement(library); } \
+  template <class Library>                                                 \
+  static void implement(Library& m)

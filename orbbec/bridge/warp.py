@@ -13,6 +13,7 @@ from orbbec.bridge.arguments import (
     fill_values,
     is_channels_last,
     name_value,
+    new_images,
     operator_input,
     operator_output,
 )
@@ -73,10 +74,13 @@ def buffer_like(given: OperatorInput, size: Sequence[int], *others: Tensor | Non
     return pooled_output(shape, images.dtype, is_channels_last(images, layout), images, *others)
 
 
-def check_devices(op: str, images: Tensor, layout: Tensor | None, *transform: Tensor) -> None:
-    """Check that the operator can read the matrix or the maps, and the layout, on their devices."""
-    if any(tensor.device.type != "cpu" and tensor.device != images.device for tensor in transform):
-        raise ValueError(f"{op}: expected the matrix or the maps on the CPU or on the device of images")
+def _check_devices(
+    op: str, what: str, images: Tensor, layout: Tensor | None, *tensors: Tensor | None
+) -> None:
+    """Check that the operator can read the transform and the layout on their devices."""
+    for tensor in tensors:
+        if tensor is not None and tensor.device.type != "cpu" and tensor.device != images.device:
+            raise ValueError(f"{op}: expected {what} on the CPU or on the device of images")
     if layout is not None and layout.device != images.device:
         raise ValueError(f"{op}: expected layout on the device of images")
 
@@ -85,21 +89,19 @@ def fake_output(images: Tensor, layout: Tensor | None, channels: int, size: list
     """A fake output in the operator's layout: channels_last if the images are."""
     if layout is not None:
         return images.new_empty((layout.size(0), channels, *size))
-    memory_format = torch.channels_last if is_channels_last(images, None) else torch.contiguous_format
-    shape = *images.shape[:2], *size
-    return torch.empty(shape, dtype=images.dtype, device=images.device, memory_format=memory_format)
+    return new_images(images, (*images.shape[:2], *size), is_channels_last(images, None))
 
 
-def register_fakes(op: str, tensors: int = 1) -> None:
-    """Register the fake kernels of `op` and its out variant, whose transform is so many tensors."""
+def register_fakes(op: str, tensors: int = 1, what: str = "the matrix or the maps") -> None:
+    """Register the fake kernels of `op` and its out variant, whose transform, `what`, is so many tensors."""
 
     @register_fake(op, size=2)
     def _(images: Tensor, layout: Tensor | None, channels: int, *given: Any) -> Tensor:
-        check_devices(op, images, layout, *given[:tensors])
+        _check_devices(op, what, images, layout, *given[:tensors])
         return fake_output(images, layout, channels, given[tensors])
 
     @register_fake(f"{op}_out")
     def _(images: Tensor, layout: Tensor | None, channels: int, *given: Any) -> None:
-        check_devices(op, images, layout, *given[:tensors])
+        _check_devices(op, what, images, layout, *given[:tensors])
         if given[-1].device != images.device:
             raise ValueError(f"{op}: expected out on the device of images")

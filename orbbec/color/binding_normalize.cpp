@@ -73,6 +73,4 @@ STABLE_TORCH_LIBRARY_FRAGMENT(orbbec, m) {
       "float scale, int dtype, SymInt[] size, bool channels_last) -> Tensor");
 }
 
-STABLE_TORCH_LIBRARY_IMPL(orbbec, CPU, m) { m.impl("normalize", &orbbec::normalize); }
-
-STABLE_TORCH_LIBRARY_IMPL(orbbec, CUDA, m) { m.impl("normalize", &orbbec::normalize); }
+ORBBEC_IMPLEMENT(m) { m.impl("normalize", &orbbec::normalize); }

@@ -47,36 +47,14 @@ struct Normalize {
   }
 };
 
-template <class From, class Launch>
-int dispatch_normalize_from(const NormalizeArguments& a, const Launch& launch) {
-  switch (a.output_dtype) {
-    case DType::kFloat16:
-      return launch(ChannelPointwise<From, Half, Normalize<float>>(a, Normalize<float>(a)));
-    case DType::kBFloat16:
-      return launch(ChannelPointwise<From, BFloat16, Normalize<float>>(a, Normalize<float>(a)));
-    case DType::kFloat64:
-      return launch(ChannelPointwise<From, double, Normalize<double>>(a, Normalize<double>(a)));
-    default:
-      return launch(ChannelPointwise<From, float, Normalize<float>>(a, Normalize<float>(a)));
-  }
-}
-
 template <class Launch>
 int dispatch_normalize(const NormalizeArguments& a, const Launch& launch) {
-  switch (a.dtype) {
-    case DType::kUInt8:
-      return dispatch_normalize_from<uint8_t>(a, launch);
-    case DType::kUInt16:
-      return dispatch_normalize_from<uint16_t>(a, launch);
-    case DType::kFloat16:
-      return dispatch_normalize_from<Half>(a, launch);
-    case DType::kBFloat16:
-      return dispatch_normalize_from<BFloat16>(a, launch);
-    case DType::kFloat64:
-      return dispatch_normalize_from<double>(a, launch);
-    default:
-      return dispatch_normalize_from<float>(a, launch);
-  }
+  return dispatch_any_dtype(a.dtype, [&](auto from) {
+    return dispatch_dtype<Half, BFloat16, double, float>(a.output_dtype, [&](auto to) {
+      using Rule = Normalize<Compute<decltype(to)>>;
+      return launch(ChannelPointwise<decltype(from), decltype(to), Rule>(a, Rule(a)));
+    });
+  });
 }
 
 }  // namespace orbbec

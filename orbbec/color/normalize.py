@@ -6,7 +6,15 @@ from typing import Any
 import torch
 from torch import Tensor
 
-from orbbec.bridge.arguments import Images, OperatorInput, dtype_numbered, fill_values, operator_input
+from orbbec.bridge.arguments import (
+    Images,
+    OperatorInput,
+    dtype_name,
+    dtype_numbered,
+    fill_values,
+    new_images,
+    operator_input,
+)
 from orbbec.bridge.dispatch import call_operator
 from orbbec.bridge.fakes import register_fake
 from orbbec.bridge.spec import EVERY_DTYPE, OpSpec, register
@@ -92,7 +100,7 @@ def _normalize(
 ) -> Tensor:
     given = operator_input(op, "images", images)
     if dtype not in _FLOATS:
-        known = ", ".join(str(known).removeprefix("torch.") for known in _FLOATS)
+        known = ", ".join(map(dtype_name, _FLOATS))
         raise TypeError(f"{op}: expected dtype to be one of {known}, but got {dtype}")
     factor = 1 / _LARGEST.get(given.images.dtype, 1.0) if scale else 1.0
     numbers = fill_values(op, mean), fill_values(op, std)
@@ -136,9 +144,7 @@ def _(
     channels_last: bool,
 ) -> Tensor:
     shape = (layout.size(0), channels, *size) if layout is not None else tuple(images.shape)
-    memory_format = torch.channels_last if channels_last else torch.contiguous_format
-    kind = dtype_numbered("normalize", dtype, _FLOATS)
-    return torch.empty(shape, dtype=kind, device=images.device, memory_format=memory_format)
+    return new_images(images, shape, channels_last, dtype_numbered("normalize", dtype, _FLOATS))
 
 
 def _setup(ctx: Any, inputs: tuple[Any, ...], output: Tensor) -> None:

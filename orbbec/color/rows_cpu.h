@@ -113,19 +113,6 @@ ORBBEC_HD void work_on_row(const Pointwise& pointwise, int64_t n, int y, int wid
   }
 }
 
-template <class Pointwise>
-void pointwise_row_scalar(const Pointwise& pointwise, int64_t n, int y, int width) {
-  work_on_row(pointwise, n, y, width);
-}
-template <class Pointwise>
-ORBBEC_AVX2 void pointwise_row_avx2(const Pointwise& pointwise, int64_t n, int y, int width) {
-  work_on_row(pointwise, n, y, width);
-}
-template <class Pointwise>
-ORBBEC_AVX512 void pointwise_row_avx512(const Pointwise& pointwise, int64_t n, int y, int width) {
-  work_on_row(pointwise, n, y, width);
-}
-
 // The channels are processed one by one.
 template <class Pointwise, class Work>
 ORBBEC_HD void work_on_plane(const Work& work, const typename Pointwise::In* in,
@@ -163,26 +150,11 @@ ORBBEC_HD void work_on_channels(const Pointwise& pointwise, int64_t n, int y, in
 }
 
 template <class Pointwise>
-void channels_row_scalar(const Pointwise& pointwise, int64_t n, int y, int width) {
-  work_on_channels(pointwise, n, y, width);
-}
-template <class Pointwise>
-ORBBEC_AVX2 void channels_row_avx2(const Pointwise& pointwise, int64_t n, int y, int width) {
-  work_on_channels(pointwise, n, y, width);
-}
-template <class Pointwise>
-ORBBEC_AVX512 void channels_row_avx512(const Pointwise& pointwise, int64_t n, int y, int width) {
-  work_on_channels(pointwise, n, y, width);
-}
-
-template <class Pointwise>
 PixelRow<Pointwise> row_of(const Pointwise& pointwise, Simd level) {
   if constexpr (requires { pointwise.rule.of(int64_t{0}, int64_t{0}); }) {
-    if (level == Simd::kScalar) return channels_row_scalar<Pointwise>;
-    return level == Simd::kAvx2 ? channels_row_avx2<Pointwise> : channels_row_avx512<Pointwise>;
+    return compiled_to_avx512<work_on_channels<Pointwise>>(level);
   } else if constexpr (requires { pointwise.rule.of(int64_t{0}); }) {
-    if (level == Simd::kScalar) return pointwise_row_scalar<Pointwise>;
-    return level == Simd::kAvx2 ? pointwise_row_avx2<Pointwise> : pointwise_row_avx512<Pointwise>;
+    return compiled_to_avx512<work_on_row<Pointwise>>(level);
   }
   return pixel_row<Pointwise>(level);
 }

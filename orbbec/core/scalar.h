@@ -176,4 +176,28 @@ ORBBEC_HD void atomic_add(int64_t* sum, int64_t value) {
 #endif
 }
 
+template <class T>
+constexpr DType dtype_of_values() {
+  if (std::is_same_v<T, uint8_t>) return DType::kUInt8;
+  if (std::is_same_v<T, uint16_t>) return DType::kUInt16;
+  if (std::is_same_v<T, Half>) return DType::kFloat16;
+  if (std::is_same_v<T, BFloat16>) return DType::kBFloat16;
+  return std::is_same_v<T, double> ? DType::kFloat64 : DType::kFloat32;
+}
+
+// Calls `run(T{})` with the type among `T, Others` whose values `dtype` has, which is one of them.
+template <class T, class... Others, class Run>
+int dispatch_dtype(DType dtype, const Run& run) {
+  if constexpr (sizeof...(Others) > 0) {
+    if (dtype != dtype_of_values<T>()) return dispatch_dtype<Others...>(dtype, run);
+  }
+  return run(T{});
+}
+
+// The same with every type of pixels.
+template <class Run>
+int dispatch_any_dtype(DType dtype, const Run& run) {
+  return dispatch_dtype<uint8_t, uint16_t, Half, BFloat16, double, float>(dtype, run);
+}
+
 }  // namespace orbbec

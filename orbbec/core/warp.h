@@ -127,21 +127,8 @@ int dispatch_sampler(const WarpArguments& a, const Launch& launch) {
 
 template <template <class> class Transform, class Launch>
 int dispatch_warp(const WarpArguments& a, const Launch& launch) {
-  switch (a.dtype) {
-    case DType::kUInt8:
-      return dispatch_sampler<uint8_t, Transform>(a, launch);
-    case DType::kUInt16:
-      return dispatch_sampler<uint16_t, Transform>(a, launch);
-    case DType::kFloat16:
-      return dispatch_sampler<Half, Transform>(a, launch);
-    case DType::kBFloat16:
-      return dispatch_sampler<BFloat16, Transform>(a, launch);
-    case DType::kFloat32:
-      return dispatch_sampler<float, Transform>(a, launch);
-    case DType::kFloat64:
-      return dispatch_sampler<double, Transform>(a, launch);
-  }
-  return -1;
+  return dispatch_any_dtype(
+      a.dtype, [&](auto value) { return dispatch_sampler<decltype(value), Transform>(a, launch); });
 }
 
 }  // namespace orbbec

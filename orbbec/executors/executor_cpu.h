@@ -30,6 +30,29 @@ constexpr int64_t kPixelsPerTask =
 #define ORBBEC_AVX512
 #endif
 
+// An inlined function, compiled for each level.
+template <auto kFunction, class Type = decltype(kFunction)>
+struct Compiled;
+template <auto kFunction, class Result, class... Args>
+struct Compiled<kFunction, Result (*)(Args...)> {
+  static Result scalar(Args... args) { return kFunction(args...); }
+  ORBBEC_AVX2 static Result avx2(Args... args) { return kFunction(args...); }
+  ORBBEC_AVX512 static Result avx512(Args... args) { return kFunction(args...); }
+};
+
+// The function of a level up to AVX2: one for both, or two of one type.
+template <auto kScalar, auto kAvx2 = kScalar>
+auto compiled_to_avx2(Simd level) {
+  return level == Simd::kScalar ? Compiled<kScalar>::scalar : Compiled<kAvx2>::avx2;
+}
+
+// The function of any level.
+template <auto kScalar, auto kAvx2 = kScalar, auto kAvx512 = kAvx2>
+auto compiled_to_avx512(Simd level) {
+  return level == Simd::kAvx512 ? Compiled<kAvx512>::avx512
+                                : compiled_to_avx2<kScalar, kAvx2>(level);
+}
+
 // row(n, y) for every row of every image; `pixels_per_row` estimates the work.
 template <class Row>
 void for_each_row_cpu(int64_t count, int height, int64_t pixels_per_row,
@@ -41,11 +64,7 @@ void for_each_row_cpu(int64_t count, int height, int64_t pixels_per_row,
 }
 
 template <class Op>
-void pixel_row_scalar(const Op& op, int64_t n, int y, int width) {
-  for (int x = 0; x < width; ++x) op(n, y, x);
-}
-template <class Op>
-ORBBEC_AVX2 void pixel_row_avx2(const Op& op, int64_t n, int y, int width) {
+ORBBEC_HD void each_pixel(const Op& op, int64_t n, int y, int width) {
   for (int x = 0; x < width; ++x) op(n, y, x);
 }
 
@@ -55,7 +74,7 @@ using PixelRow = void (*)(const Op& op, int64_t n, int y, int width);
 
 template <class Op>
 PixelRow<Op> pixel_row(Simd level) {
-  return level == Simd::kScalar ? pixel_row_scalar<Op> : pixel_row_avx2<Op>;
+  return compiled_to_avx2<each_pixel<Op>>(level);
 }
 
 // op(n, y, x) for every pixel of `shape`.
@@ -67,11 +86,7 @@ void for_each_pixel_cpu(const Op& op, const AnyImages& shape, const ParallelFor&
 }
 
 template <class Op>
-void item_scalar(const Op& op, int64_t n, int i) {
-  op(n, i);
-}
-template <class Op>
-ORBBEC_AVX2 void item_avx2(const Op& op, int64_t n, int i) {
+ORBBEC_HD void one_item(const Op& op, int64_t n, int i) {
   op(n, i);
 }
 
@@ -80,7 +95,7 @@ ORBBEC_AVX2 void item_avx2(const Op& op, int64_t n, int i) {
 template <class Op>
 void for_each_item_cpu(const Op& op, int64_t count, int items, int64_t pixels_per_item,
                        const ParallelFor& parallel) {
-  const auto item = simd_level() == Simd::kScalar ? item_scalar<Op> : item_avx2<Op>;
+  const auto item = compiled_to_avx2<one_item<Op>>(simd_level());
   for_each_row_cpu(count, items, pixels_per_item, parallel,
                    [&](int64_t n, int i) { item(op, n, i); });
 }

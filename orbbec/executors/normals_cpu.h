@@ -62,21 +62,12 @@ ORBBEC_HD void normals_of_run(const NoiseKey& noise, const NormalRun& run, float
   }
 }
 
-using DrawNormals = void (*)(const NoiseKey& noise, const NormalRun& run, float* normals);
-
-inline void draw_normals_scalar(const NoiseKey& noise, const NormalRun& run, float* normals) {
-  normals_of_run<roots_scalar>(noise, run, normals);
-}
-ORBBEC_AVX2 inline void draw_normals_avx2(const NoiseKey& noise, const NormalRun& run,
-                                          float* normals) {
-  normals_of_run<roots_avx2>(noise, run, normals);
-}
-
 // put(x, normal) for columns [first, last) of a row of `width` pixels.
 template <class Put>
 void for_each_normal_cpu(const NoiseKey& noise, int64_t n, int64_t row, int width, int first,
                          int last, const Put& put) {
-  const DrawNormals draw = simd_level() == Simd::kScalar ? draw_normals_scalar : draw_normals_avx2;
+  const auto draw =
+      compiled_to_avx2<normals_of_run<roots_scalar>, normals_of_run<roots_avx2>>(simd_level());
   float normals[kNormals];
   for (int64_t begin = first / 4 * 4; begin < last; begin += kNormals) {
     const int length = static_cast<int>(std::min<int64_t>(last - begin, kNormals));

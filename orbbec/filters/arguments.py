@@ -1,6 +1,5 @@
 """Argument checks of the filters."""
 
-from collections.abc import Callable
 from dataclasses import replace
 from typing import Any
 
@@ -9,21 +8,21 @@ import torch
 from torch import Tensor
 
 from orbbec.bridge.arguments import is_ragged, operator_input
-from orbbec.bridge.warp import fake_output
+from orbbec.bridge.dispatch import call_operator
 
 _WHOLE = (torch.uint8, torch.int16, torch.int32, torch.int64)
 
 
-def filter_images(op: str, images: Any, run: Callable[[Tensor, Tensor | None, int], Tensor]) -> Any:
-    """Filter images with `run(images, layout, channels)`, keeping type, sizes and dtype.
+def filter_images(op: str, images: Any, operator: Any, *options: Any) -> Any:
+    """Filter images with `operator(images, layout, channels, *options)`, keeping type, sizes and dtype.
 
     Variable-size images are filtered into a buffer of equal length; layout table and plan are copied.
     """
     given = operator_input(op, "images", images)
     if given.layout is None:
-        return given.restore(run(given.images, None, 0))
+        return given.restore(call_operator(operator, given.images, None, 0, *options))
     batch: Any = images
-    storage = run(batch.storage, given.layout, given.channels)
+    storage = call_operator(operator, batch.storage, given.layout, given.channels, *options)
     storage[batch.pixel_bytes :] = batch.storage[batch.pixel_bytes :]
     return replace(batch, storage=storage)
 
@@ -85,10 +84,3 @@ def numbers_of(op: str, name: str, value: Any, count: int, device: torch.device)
     if list(given.shape) not in ([], [1], [count]):
         raise ValueError(f"{op}: expected {name} of shape [{count}], but got {list(given.shape)}")
     return given.reshape(-1)
-
-
-def fake_filtered(images: Tensor, layout: Tensor | None, *_: object) -> Tensor:
-    """The fake kernel of a filter."""
-    if layout is not None:
-        return torch.empty_like(images)
-    return fake_output(images, None, 0, list(images.shape[-2:]))

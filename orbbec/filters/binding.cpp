@@ -183,14 +183,7 @@ STABLE_TORCH_LIBRARY_FRAGMENT(orbbec, m) {
   m.def("median_blur(Tensor images, Tensor? layout, int channels, SymInt[] kernel_size) -> Tensor");
 }
 
-STABLE_TORCH_LIBRARY_IMPL(orbbec, CPU, m) {
-  m.impl("gaussian_blur", TORCH_BOX(&orbbec::gaussian_blur));
-  m.impl("box_blur", TORCH_BOX(&orbbec::box_blur));
-  m.impl("filter2d", TORCH_BOX(&orbbec::filter2d));
-  m.impl("median_blur", TORCH_BOX(&orbbec::median_blur));
-}
-
-STABLE_TORCH_LIBRARY_IMPL(orbbec, CUDA, m) {
+ORBBEC_IMPLEMENT(m) {
   m.impl("gaussian_blur", TORCH_BOX(&orbbec::gaussian_blur));
   m.impl("box_blur", TORCH_BOX(&orbbec::box_blur));
   m.impl("filter2d", TORCH_BOX(&orbbec::filter2d));

@@ -54,21 +54,10 @@ struct Filter2d {
 // Calls `launch` with the filter for the dtype.
 template <template <class> class Op, class Arguments, class Launch>
 int dispatch_pixels(const Arguments& a, const Launch& launch) {
-  switch (a.dtype) {
-    case DType::kUInt8:
-      return launch(Op<uint8_t>{a, Images<const uint8_t>(a.source), Images<uint8_t>(a.output)});
-    case DType::kUInt16:
-      return launch(Op<uint16_t>{a, Images<const uint16_t>(a.source), Images<uint16_t>(a.output)});
-    case DType::kFloat16:
-      return launch(Op<Half>{a, Images<const Half>(a.source), Images<Half>(a.output)});
-    case DType::kBFloat16:
-      return launch(Op<BFloat16>{a, Images<const BFloat16>(a.source), Images<BFloat16>(a.output)});
-    case DType::kFloat32:
-      return launch(Op<float>{a, Images<const float>(a.source), Images<float>(a.output)});
-    case DType::kFloat64:
-      return launch(Op<double>{a, Images<const double>(a.source), Images<double>(a.output)});
-  }
-  return -1;
+  return dispatch_any_dtype(a.dtype, [&](auto value) {
+    using T = decltype(value);
+    return launch(Op<T>{a, Images<const T>(a.source), Images<T>(a.output)});
+  });
 }
 
 }  // namespace orbbec

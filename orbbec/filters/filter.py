@@ -8,18 +8,10 @@ import torch
 from torch import Tensor
 
 from orbbec.bridge.arguments import Images, Matrix, as_tensor
-from orbbec.bridge.dispatch import call_operator
-from orbbec.bridge.fakes import register_fake
 from orbbec.bridge.names import Border, border_name
+from orbbec.bridge.pointwise import register_fake_like
 from orbbec.bridge.spec import EVERY_DTYPE, OpSpec, register
-from orbbec.filters.arguments import (
-    count_of,
-    device_of,
-    fake_filtered,
-    filter_images,
-    kernel_sizes,
-    numbers_of,
-)
+from orbbec.filters.arguments import count_of, device_of, filter_images, kernel_sizes, numbers_of
 from orbbec.filters.gradients import Pass, register_gradient
 
 
@@ -179,15 +171,7 @@ def _add_points(kernel: Any, x: Any, y: Any) -> None:
 
 
 def _filter(op: str, images: Any, kernels: Tensor, border: Border) -> Any:
-    border = border_name(op, border)
-
-    def run(pixels: Tensor, layout: Tensor | None, channels: int) -> Tensor:
-        result: Tensor = call_operator(
-            torch.ops.orbbec.filter2d.default, pixels, layout, channels, kernels, border
-        )
-        return result
-
-    return filter_images(op, images, run)
+    return filter_images(op, images, torch.ops.orbbec.filter2d.default, kernels, border_name(op, border))
 
 
 def _passes(kernel: Tensor, border: str) -> list[Pass]:
@@ -198,7 +182,7 @@ def _passes(kernel: Tensor, border: str) -> list[Pass]:
     return [Pass((kernel.shape[1], kernel.shape[2]), flipped)]
 
 
-register_fake("filter2d")(fake_filtered)
+register_fake_like("filter2d")
 register_gradient("filter2d", _passes)
 
 

@@ -8,6 +8,8 @@ import torch
 from torch import Tensor
 from torch.nn.functional import pad
 
+from orbbec.bridge.arguments import dtype_name
+
 _MOST_ELEMENTS = 2**40  # per gradient: beyond any memory, yet safe from overflow with a window added
 
 
@@ -142,8 +144,7 @@ def _check_gradient(op: str, gradient: Tensor) -> None:
     if gradient.dim() != 4:
         raise ValueError(f"{op}: expected gradient of shape [N, C, H, W], but got {list(gradient.shape)}")
     if not gradient.is_floating_point():
-        got = str(gradient.dtype).removeprefix("torch.")
-        raise TypeError(f"{op}: expected gradient of a floating type, but got {got}")
+        raise TypeError(f"{op}: expected gradient of a floating type, but got {dtype_name(gradient.dtype)}")
     if prod(max(side, 1) for side in gradient.shape) > _MOST_ELEMENTS:
         raise ValueError(f"{op}: a gradient of shape {list(gradient.shape)} is too large")
 

@@ -3,13 +3,12 @@
 from typing import Any
 
 import torch
-from torch import Tensor
 
 from orbbec.bridge.arguments import Images, Matrix
-from orbbec.bridge.dispatch import call_operator, refuse_gradient
-from orbbec.bridge.fakes import register_fake
+from orbbec.bridge.dispatch import refuse_gradient
+from orbbec.bridge.pointwise import register_fake_like
 from orbbec.bridge.spec import EVERY_DTYPE, OpSpec, register
-from orbbec.filters.arguments import count_of, fake_filtered, filter_images, kernel_sizes
+from orbbec.filters.arguments import count_of, filter_images, kernel_sizes
 
 
 def median_blur(images: Images, kernel_size: int | tuple[int, int] | Matrix) -> Any:
@@ -39,15 +38,10 @@ def median_blur(images: Images, kernel_size: int | tuple[int, int] | Matrix) -> 
         [7, 7, 8, 8]
     """
     sizes = kernel_sizes("median_blur", kernel_size, count_of(images))
-
-    def run(pixels: Tensor, layout: Tensor | None, channels: int) -> Tensor:
-        result: Tensor = call_operator(torch.ops.orbbec.median_blur.default, pixels, layout, channels, sizes)
-        return result
-
-    return filter_images("median_blur", images, run)
+    return filter_images("median_blur", images, torch.ops.orbbec.median_blur.default, sizes)
 
 
-register_fake("median_blur")(fake_filtered)
+register_fake_like("median_blur")
 refuse_gradient("median_blur", "median_blur")
 
 

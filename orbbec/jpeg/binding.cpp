@@ -16,15 +16,6 @@ Subsampling parse_subsampling(const std::string& text) {
   fail(kOp, "expected subsampling to be one of 420, 444, but got '", text, "'");
 }
 
-const int64_t* check_qualities(const Tensor& qualities, const Tensor& images, int64_t count) {
-  check(qualities.dim() == 1 && qualities.size(0) == count, kOp, "expected quality of shape [",
-        count, "], but got ", shape_text(qualities));
-  check(qualities.scalar_type() == ScalarType::Long && qualities.is_contiguous(), kOp,
-        "expected quality as contiguous int64");
-  check(same_device(qualities, images), kOp, "expected quality on the device of images");
-  return static_cast<const int64_t*>(qualities.const_data_ptr());
-}
-
 // Two planes per image; for variable-size images, a buffer as large as that of the images.
 Tensor new_chroma(const Tensor& images, const JpegArguments& a) {
   int64_t bytes = 0;
@@ -46,7 +37,9 @@ Tensor jpeg_compression(Tensor images, std::optional<Tensor> layout, int64_t cha
   check(qualities.has_value() || (quality >= 1 && quality <= 100), kOp,
         "expected quality from 1 to 100, but got ", quality);
   const int64_t* const of_images =
-      qualities.has_value() ? check_qualities(*qualities, images, source.count) : nullptr;
+      qualities.has_value()
+          ? check_table<int64_t>(kOp, "quality", *qualities, {source.count}, images)
+          : nullptr;
   const Tensor output =
       new_pointwise_output(kOp, images, layout, source, source.channels, images.scalar_type());
   if (output.numel() == 0) return output;
@@ -72,10 +65,4 @@ STABLE_TORCH_LIBRARY_FRAGMENT(orbbec, m) {
       "Tensor? qualities, str subsampling) -> Tensor");
 }
 
-STABLE_TORCH_LIBRARY_IMPL(orbbec, CPU, m) {
-  m.impl("jpeg_compression", TORCH_BOX(&orbbec::jpeg_compression));
-}
-
-STABLE_TORCH_LIBRARY_IMPL(orbbec, CUDA, m) {
-  m.impl("jpeg_compression", TORCH_BOX(&orbbec::jpeg_compression));
-}
+ORBBEC_IMPLEMENT(m) { m.impl("jpeg_compression", TORCH_BOX(&orbbec::jpeg_compression)); }

@@ -15,24 +15,6 @@ void add_to_pairs_cpu(const SumArguments& arguments, const ParallelFor& parallel
 
 namespace {
 
-// A parameter table of `type` and this shape, contiguous, on the device of the images.
-const void* check_table(const char* op, const char* name, const Tensor& table,
-                        const std::vector<int64_t>& shape, ScalarType type, const Tensor& images) {
-  const bool fits = table.dim() == static_cast<int64_t>(shape.size()) &&
-                    std::equal(shape.begin(), shape.end(), table.sizes().begin());
-  check(fits, op, "expected ", name, " of shape ", shape_text(shape), ", but got ",
-        shape_text(table));
-  check(table.scalar_type() == type && table.is_contiguous(), op, "expected ", name,
-        " as contiguous ", type == ScalarType::Long ? "int64" : "float64");
-  check(same_device(table, images), op, "expected ", name, " on the device of images");
-  return table.const_data_ptr();
-}
-
-const int64_t* check_whole(const char* op, const char* name, const Tensor& table,
-                           const std::vector<int64_t>& shape, const Tensor& images) {
-  return static_cast<const int64_t*>(check_table(op, name, table, shape, ScalarType::Long, images));
-}
-
 // [N, H, W] of the sizes of dense images, any strides.
 AnyImages check_masks(const char* op, const Tensor& masks, const Tensor& images) {
   const std::vector<int64_t> shape{images.size(0), images.size(2), images.size(3)};
@@ -79,8 +61,9 @@ Tensor cutmix(Tensor images, std::optional<Tensor> layout, int64_t channels, Ten
               Tensor boxes) {
   constexpr const char* kOp = "cutmix";
   GatherArguments a = arguments_of(kOp, Gather::kCutMix, images, layout, channels);
-  a.pair_indices = check_whole(kOp, "pair_indices", pair_indices, {a.source.count}, images);
-  a.numbers = check_whole(kOp, "boxes", boxes, {a.source.count, 4}, images);
+  a.pair_indices =
+      check_table<int64_t>(kOp, "pair_indices", pair_indices, {a.source.count}, images);
+  a.numbers = check_table<int64_t>(kOp, "boxes", boxes, {a.source.count, 4}, images);
   return gather(kOp, a, images, layout);
 }
 
@@ -88,7 +71,8 @@ Tensor copy_paste(Tensor images, std::optional<Tensor> layout, int64_t channels,
                   Tensor pair_indices, Tensor masks, std::optional<Tensor> masks_layout) {
   constexpr const char* kOp = "copy_paste";
   GatherArguments a = arguments_of(kOp, Gather::kCopyPaste, images, layout, channels);
-  a.pair_indices = check_whole(kOp, "pair_indices", pair_indices, {a.source.count}, images);
+  a.pair_indices =
+      check_table<int64_t>(kOp, "pair_indices", pair_indices, {a.source.count}, images);
   check(masks.scalar_type() == ScalarType::Byte, kOp, "expected masks of uint8");
   check(layout.has_value() == masks_layout.has_value(), kOp,
         "expected variable-size masks for variable-size images, and dense masks for dense images");
@@ -103,30 +87,15 @@ Tensor copy_paste(Tensor images, std::optional<Tensor> layout, int64_t channels,
   return gather(kOp, a, images, layout);
 }
 
-template <class T>
-uint64_t bits_of_fill(double value) {
-  const T stored = store<T>(static_cast<Compute<T>>(value));
-  uint64_t bits = 0;
-  memcpy(&bits, &stored, sizeof(stored));
-  return bits;
-}
-
 uint64_t fill_bits(DType dtype, double value) {
-  switch (dtype) {
-    case DType::kUInt8:
-      return bits_of_fill<uint8_t>(value);
-    case DType::kUInt16:
-      return bits_of_fill<uint16_t>(value);
-    case DType::kFloat16:
-      return bits_of_fill<Half>(value);
-    case DType::kBFloat16:
-      return bits_of_fill<BFloat16>(value);
-    case DType::kFloat32:
-      return bits_of_fill<float>(value);
-    case DType::kFloat64:
-      return bits_of_fill<double>(value);
-  }
-  return 0;
+  uint64_t bits = 0;
+  dispatch_any_dtype(dtype, [&](auto typed) {
+    using T = decltype(typed);
+    const T stored = store<T>(static_cast<Compute<T>>(value));
+    memcpy(&bits, &stored, sizeof(stored));
+    return 0;
+  });
+  return bits;
 }
 
 Tensor mosaic(Tensor images, std::optional<Tensor> layout, int64_t channels, Tensor pair_indices,
@@ -134,8 +103,8 @@ Tensor mosaic(Tensor images, std::optional<Tensor> layout, int64_t channels, Ten
   constexpr const char* kOp = "mosaic";
   GatherArguments a = arguments_of(kOp, Gather::kMosaic, images, layout, channels);
   const int64_t count = pair_indices.dim() == 2 ? pair_indices.size(0) : 0;
-  a.pair_indices = check_whole(kOp, "pair_indices", pair_indices, {count, 4}, images);
-  a.numbers = check_whole(kOp, "centers", centers, {count, 2}, images);
+  a.pair_indices = check_table<int64_t>(kOp, "pair_indices", pair_indices, {count, 4}, images);
+  a.numbers = check_table<int64_t>(kOp, "centers", centers, {count, 2}, images);
   const int64_t given = static_cast<int64_t>(fill.size());
   check_one_or_each(kOp, "fill", fill, a.source.channels);
   check(given <= kMaxGatherFills, kOp, "expected fill of at most ", kMaxGatherFills,
@@ -169,9 +138,9 @@ Tensor mixup(Tensor images, std::optional<Tensor> layout, int64_t channels, Tens
   BlendArguments a{};
   a.blend = Blend::kMixup;
   a.source = source_images(kOp, images, layout, channels);
-  a.pair_indices = check_whole(kOp, "pair_indices", pair_indices, {a.source.count}, images);
-  a.weights = static_cast<const double*>(
-      check_table(kOp, "weights", weights, {a.source.count}, ScalarType::Double, images));
+  a.pair_indices =
+      check_table<int64_t>(kOp, "pair_indices", pair_indices, {a.source.count}, images);
+  a.weights = check_table<double>(kOp, "weights", weights, {a.source.count}, images);
   return blend(kOp, a, images, layout);
 }
 
@@ -180,7 +149,8 @@ Tensor copy_paste_soft(Tensor images, Tensor pair_indices, Tensor masks) {
   BlendArguments a{};
   a.blend = Blend::kCopyPaste;
   a.source = source_images(kOp, images, std::nullopt, 0);
-  a.pair_indices = check_whole(kOp, "pair_indices", pair_indices, {a.source.count}, images);
+  a.pair_indices =
+      check_table<int64_t>(kOp, "pair_indices", pair_indices, {a.source.count}, images);
   a.masks = check_masks(kOp, masks, images);
   const bool is_double = images.scalar_type() == ScalarType::Double;
   check(masks.scalar_type() == (is_double ? ScalarType::Double : ScalarType::Float), kOp,
@@ -203,25 +173,14 @@ Tensor add_to_pairs(Tensor own, Tensor contributions, Tensor order, Tensor start
   a.own = source_images(kOp, own, std::nullopt, 0);
   a.contributions = contributions_like(contributions, own);
   a.dtype = dtype_of(kOp, own);
-  a.order = check_whole(kOp, "order", order, {a.own.count}, own);
-  a.starts = check_whole(kOp, "starts", starts, {a.own.count + 1}, own);
+  a.order = check_table<int64_t>(kOp, "order", order, {a.own.count}, own);
+  a.starts = check_table<int64_t>(kOp, "starts", starts, {a.own.count + 1}, own);
   const Tensor output =
       new_pointwise_output(kOp, own, std::nullopt, a.own, a.own.channels, own.scalar_type());
   if (output.numel() == 0) return output;
   a.output = dense_images(kOp, "output", output, output.mutable_data_ptr());
   run_where(kOp, own, add_to_pairs_cpu, add_to_pairs_cuda, a);
   return output;
-}
-
-// The same functions serve both devices.
-template <class Library>
-void implement(Library& m) {
-  m.impl("cutmix", TORCH_BOX(&cutmix));
-  m.impl("copy_paste", TORCH_BOX(&copy_paste));
-  m.impl("mosaic", TORCH_BOX(&mosaic));
-  m.impl("mixup", TORCH_BOX(&mixup));
-  m.impl("copy_paste_soft", TORCH_BOX(&copy_paste_soft));
-  m.impl("add_to_pairs", TORCH_BOX(&add_to_pairs));
 }
 
 }  // namespace
@@ -244,6 +203,11 @@ STABLE_TORCH_LIBRARY_FRAGMENT(orbbec, m) {
   m.def("add_to_pairs(Tensor own, Tensor parts, Tensor order, Tensor starts) -> Tensor");
 }
 
-STABLE_TORCH_LIBRARY_IMPL(orbbec, CPU, m) { orbbec::implement(m); }
-
-STABLE_TORCH_LIBRARY_IMPL(orbbec, CUDA, m) { orbbec::implement(m); }
+ORBBEC_IMPLEMENT(m) {
+  m.impl("cutmix", TORCH_BOX(&orbbec::cutmix));
+  m.impl("copy_paste", TORCH_BOX(&orbbec::copy_paste));
+  m.impl("mosaic", TORCH_BOX(&orbbec::mosaic));
+  m.impl("mixup", TORCH_BOX(&orbbec::mixup));
+  m.impl("copy_paste_soft", TORCH_BOX(&orbbec::copy_paste_soft));
+  m.impl("add_to_pairs", TORCH_BOX(&orbbec::add_to_pairs));
+}

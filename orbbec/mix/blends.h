@@ -152,36 +152,16 @@ struct AddToPairs {
   }
 };
 
-// Calls `launch(T{})` with the type of the values.
-template <class Launch>
-int dispatch_values(DType dtype, const Launch& launch) {
-  switch (dtype) {
-    case DType::kUInt8:
-      return launch(uint8_t{});
-    case DType::kUInt16:
-      return launch(uint16_t{});
-    case DType::kFloat16:
-      return launch(Half{});
-    case DType::kBFloat16:
-      return launch(BFloat16{});
-    case DType::kFloat32:
-      return launch(float{});
-    case DType::kFloat64:
-      return launch(double{});
-  }
-  return 0;
-}
-
 template <class Launch>
 int dispatch_blends(const BlendArguments& a, const Launch& launch) {
-  return dispatch_values(a.dtype,
-                         [&](auto value) { return dispatch_blend<decltype(value)>(a, launch); });
+  return dispatch_any_dtype(a.dtype,
+                            [&](auto value) { return dispatch_blend<decltype(value)>(a, launch); });
 }
 
 template <class Launch>
 int dispatch_sum(const SumArguments& a, const Launch& launch) {
-  return dispatch_values(a.dtype,
-                         [&](auto value) { return launch(AddToPairs<decltype(value)>(a)); });
+  return dispatch_any_dtype(a.dtype,
+                            [&](auto value) { return launch(AddToPairs<decltype(value)>(a)); });
 }
 
 }  // namespace orbbec

@@ -15,10 +15,6 @@ ORBBEC_HD void blend_run(const T* own, const T* other, T* to, int64_t count, Wei
     to[i] = weighted_sum<T>(own[i], weights.own, other[i], weights.other);
   }
 }
-template <class T, class F>
-void blend_run_scalar(const T* own, const T* other, T* to, int64_t count, Weights<F> weights) {
-  blend_run(own, other, to, count, weights);
-}
 #if defined(__x86_64__)
 // Eight bytes of each image, as integers; what int cannot hold is INT_MIN, like round_to_int.
 ORBBEC_AVX2 inline __m256i mixed_bytes(const uint8_t* own, const uint8_t* other, __m256 own_weight,
@@ -51,7 +47,7 @@ ORBBEC_AVX2 int64_t blend_bytes(const uint8_t* own, const uint8_t* other, uint8_
 #endif
 
 template <class T, class F>
-ORBBEC_AVX2 void blend_run_avx2(const T* own, const T* other, T* to, int64_t count,
+ORBBEC_HD void blend_by_vectors(const T* own, const T* other, T* to, int64_t count,
                                 Weights<F> weights) {
   int64_t done = 0;
 #if defined(__x86_64__)
@@ -74,7 +70,7 @@ bool mixup_row(const Op& op, int64_t n, int y) {
   const bool planar = own.stride_x == 1 && to.stride_x == 1 && other.stride_x == 1;
   if (!interleaved && !planar) return false;
   if (y >= other.height || to.width != other.width) return false;
-  const auto run = simd_level() == Simd::kScalar ? blend_run_scalar<T, F> : blend_run_avx2<T, F>;
+  const auto run = compiled_to_avx2<blend_run<T, F>, blend_by_vectors<T, F>>(simd_level());
   const Weights<F> weights = op.rule.at(n, y, 0);
   for (int64_t c = 0; c < (interleaved ? 1 : channels); ++c) {
     run(&own.at(y, 0, c), &other.at(y, 0, c), &to.at(y, 0, c),

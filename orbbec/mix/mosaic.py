@@ -15,6 +15,8 @@ from orbbec.bridge.arguments import (
     Matrix,
     as_tensor,
     fill_values,
+    is_channels_last,
+    new_images,
     operator_input,
     size_values,
 )
@@ -138,13 +140,7 @@ def _(
         channels = images.size(1)
     elif images.dtype != torch.uint8:
         raise ValueError(f"mosaic: expected uint8 for variable-size images, but got {images.dtype}")
-    last = layout is None and channels > 1 and images.stride(1) == 1 and images.stride(3) != 1
-    return torch.empty(
-        (pair_indices.size(0), channels, *size),
-        dtype=images.dtype,
-        device=images.device,
-        memory_format=torch.channels_last if last else torch.contiguous_format,
-    )
+    return new_images(images, (pair_indices.size(0), channels, *size), is_channels_last(images, layout))
 
 
 def _setup(ctx: Any, inputs: tuple[Any, ...], output: Tensor) -> None:

@@ -164,16 +164,7 @@ def _softly(boxes: Any, scores: Any, idxs: Any, options: Mapping[str, Any]) -> t
 
 
 @register_fake("grouped_soft_nms", boxes=2)
-def _(
-    boxes: Tensor,
-    scores: Tensor,
-    groups: Tensor,
-    method: str,
-    iou_threshold: float,
-    sigma: float,
-    min_score: float,
-    offset: float,
-) -> tuple[Tensor, Tensor]:
+def _(boxes: Tensor, *_: object) -> tuple[Tensor, Tensor]:
     return boxes.new_empty((boxes.shape[0],), dtype=torch.int64), boxes.new_empty((boxes.shape[0],))
 
 

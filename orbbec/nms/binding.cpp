@@ -29,10 +29,4 @@ STABLE_TORCH_LIBRARY_FRAGMENT(orbbec, m) {
   m.def("nms_keepers(Tensor boxes, Tensor? groups, float iou_threshold, float offset) -> Tensor");
 }
 
-STABLE_TORCH_LIBRARY_IMPL(orbbec, CPU, m) {
-  m.impl("nms_keepers", TORCH_BOX(&orbbec::nms_keepers));
-}
-
-STABLE_TORCH_LIBRARY_IMPL(orbbec, CUDA, m) {
-  m.impl("nms_keepers", TORCH_BOX(&orbbec::nms_keepers));
-}
+ORBBEC_IMPLEMENT(m) { m.impl("nms_keepers", TORCH_BOX(&orbbec::nms_keepers)); }

@@ -6,9 +6,8 @@ from typing import Any, TypeAlias
 import torch
 from torch import Tensor
 
-from orbbec.bridge.arguments import Array, as_tensor, is_whole
+from orbbec.bridge.arguments import Array, as_tensor, check_device, dtype_name, is_whole
 from orbbec.bridge.fakes import register_fake
-from orbbec.bridge.forked import check_not_forked
 
 Boxes: TypeAlias = Tensor | Array
 
@@ -30,10 +29,9 @@ def real_tensor(op: str, name: str, given: Any) -> Tensor:
     """`given` as a detached tensor of real numbers."""
     tensor = as_tensor(op, name, given).detach()
     if not tensor.is_floating_point():
-        dtype = str(tensor.dtype).removeprefix("torch.")
+        dtype = dtype_name(tensor.dtype)
         raise TypeError(f"{op}: expected {name} of float16, bfloat16, float32 or float64, but got {dtype}")
-    if tensor.is_cuda and not torch.compiler.is_compiling():
-        check_not_forked(op)
+    check_device(op, tensor)
     return tensor
 
 
@@ -142,7 +140,7 @@ def group_numbers(op: str, name: str, given: Any, boxes: Tensor) -> Tensor | Non
         return None
     groups = vector(op, name, given, boxes)
     if groups.is_floating_point() or groups.is_complex():
-        raise TypeError(f"{op}: expected {name} of integers, but got {str(groups.dtype)[6:]}")
+        raise TypeError(f"{op}: expected {name} of integers, but got {dtype_name(groups.dtype)}")
     return groups.to(torch.int64)
 
 

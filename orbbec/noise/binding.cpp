@@ -62,6 +62,4 @@ STABLE_TORCH_LIBRARY_FRAGMENT(orbbec, m) {
       "SymInt transform_index) -> Tensor");
 }
 
-STABLE_TORCH_LIBRARY_IMPL(orbbec, CPU, m) { m.impl("gaussian_noise", &orbbec::gaussian_noise); }
-
-STABLE_TORCH_LIBRARY_IMPL(orbbec, CUDA, m) { m.impl("gaussian_noise", &orbbec::gaussian_noise); }
+ORBBEC_IMPLEMENT(m) { m.impl("gaussian_noise", &orbbec::gaussian_noise); }

@@ -72,18 +72,8 @@ struct GaussianNoise {
 
 template <class Launch>
 int dispatch_gaussian_noise(const GaussianNoiseArguments& a, const Launch& launch) {
-  switch (a.dtype) {
-    case DType::kUInt8:
-      return launch(GaussianNoise<uint8_t>(a));
-    case DType::kFloat16:
-      return launch(GaussianNoise<Half>(a));
-    case DType::kBFloat16:
-      return launch(GaussianNoise<BFloat16>(a));
-    case DType::kFloat64:
-      return launch(GaussianNoise<double>(a));
-    default:
-      return launch(GaussianNoise<float>(a));
-  }
+  return dispatch_dtype<uint8_t, Half, BFloat16, double, float>(
+      a.dtype, [&](auto value) { return launch(GaussianNoise<decltype(value)>(a)); });
 }
 
 }  // namespace orbbec

@@ -39,14 +39,6 @@ ORBBEC_HD void noisy_run(const GaussianNoise<T>& op, const Run<T>& run) {
 }
 
 template <class T>
-void run_scalar(const GaussianNoise<T>& op, const Run<T>& run) {
-  noisy_run<roots_scalar>(op, run);
-}
-template <class T>
-ORBBEC_AVX2 void run_avx2(const GaussianNoise<T>& op, const Run<T>& run) {
-  noisy_run<roots_avx2>(op, run);
-}
-template <class T>
 ORBBEC_AVX512DQ void run_avx512(const GaussianNoise<T>& op, const Run<T>& run) {
   noisy_run<roots_avx2>(op, run);
 }
@@ -59,7 +51,7 @@ RunNoise<T> best_run(const GaussianNoise<T>&) {
 #if defined(__x86_64__)
   if (simd_level() == Simd::kAvx512 && __builtin_cpu_supports("avx512dq")) return run_avx512<T>;
 #endif
-  return simd_level() == Simd::kScalar ? run_scalar<T> : run_avx2<T>;
+  return compiled_to_avx2<noisy_run<roots_scalar, T>, noisy_run<roots_avx2, T>>(simd_level());
 }
 
 template <class T>

@@ -10,7 +10,7 @@ import torch
 from torch import Tensor
 
 from orbbec.batch import ImageBatch
-from orbbec.bridge.arguments import Array, holds_planes, is_ragged, operator_input
+from orbbec.bridge.arguments import Array, dtype_name, holds_planes, is_ragged, operator_input
 from orbbec.plan.state import same_rows
 
 Work: TypeAlias = Any  # Tensor [N, C, H, W], RaggedImages, or a list of tensors [C, H, W] of variable sizes
@@ -60,7 +60,7 @@ def read_images(images: Any) -> Given:
     _check_channels_first(given.images, images)
     count, channels, height, width = given.images.shape
     sizes = same_rows((height, width), count)
-    name = _name(given.images.dtype)
+    name = dtype_name(given.images.dtype)
     size = int(height), int(width)
     return Given(given.images, sizes, channels, name, lambda work: _restored(work, given.restore), size)
 
@@ -85,7 +85,7 @@ def _read_list(images: Sequence[Any]) -> Given:
         _check_channels_first(tensor[None], image)
         _check_dtype(tensor.dtype, f"image {index}")
         if tensors and (tensor.shape[0] != tensors[0].shape[0] or tensor.dtype != tensors[0].dtype):
-            first, other = (f"{t.shape[0]} channels of {_name(t.dtype)}" for t in (tensors[0], tensor))
+            first, other = (f"{t.shape[0]} channels of {dtype_name(t.dtype)}" for t in (tensors[0], tensor))
             raise ValueError(f"Compose: expected images of {first}, but image {index} has {other}")
         tensors.append(tensor)
     if not tensors:
@@ -93,7 +93,7 @@ def _read_list(images: Sequence[Any]) -> Given:
             "Compose: expected at least 1 image in a list; an empty tensor or ImageBatch has a dtype"
         )
     sizes = np.array([tensor.shape[1:] for tensor in tensors], np.int64)
-    channels, dtype = tensors[0].shape[0], _name(tensors[0].dtype)
+    channels, dtype = tensors[0].shape[0], dtype_name(tensors[0].dtype)
     work: Work = tensors
     if dtype == "uint8" and all(tensor.device.type == "cpu" for tensor in tensors):
         work = ImageBatch.from_images([tensor.permute(1, 2, 0) for tensor in tensors])
@@ -115,13 +115,10 @@ def _check_channels_first(images: Tensor, given: Any) -> None:
 
 def _check_dtype(dtype: torch.dtype, what: str) -> None:
     if dtype not in (torch.uint8, torch.uint16, torch.float16, torch.bfloat16, torch.float32):
+        got = dtype_name(dtype)
         raise TypeError(
-            f"Compose: expected {what} of uint8, uint16, float16, bfloat16 or float32, but got {_name(dtype)}"
+            f"Compose: expected {what} of uint8, uint16, float16, bfloat16 or float32, but got {got}"
         )
-
-
-def _name(dtype: torch.dtype) -> str:
-    return str(dtype).removeprefix("torch.")
 
 
 def as_list(work: Work) -> list[Tensor]:

@@ -11,8 +11,8 @@ import torch
 from torch import Tensor
 
 from orbbec.batch import ImageBatch
-from orbbec.bridge.arguments import Array, is_channels_last, is_ragged
-from orbbec.bridge.buffer_pool import pooled_output
+from orbbec.bridge.arguments import Array, dtype_name, is_channels_last, is_ragged
+from orbbec.bridge.buffer_pool import output_buffer
 from orbbec.plan.batches import Work, device_of, merged
 from orbbec.plan.passes import Pass, common_size
 from orbbec.plan.plan import Plan
@@ -107,7 +107,7 @@ class Results:
         return self._whole if self._whole is not None else merged(self._listed)
 
     def _check(self, results: Tensor, out: Tensor) -> None:
-        kinds = (str(tensor.dtype).removeprefix("torch.") for tensor in (results, out))
+        kinds = (dtype_name(tensor.dtype) for tensor in (results, out))
         shapes = [len(self._plan), *results.shape[1:]], list(out.shape)
         expected, given = (f"{kind} {shape}" for kind, shape in zip(kinds, shapes, strict=True))
         if expected != given:
@@ -118,11 +118,7 @@ class Results:
         if not isinstance(results, Tensor):
             return ImageBatch.of_sizes(self._plan.output_sizes.tolist(), results.channels)
         shape, is_last = (len(self._plan), *results.shape[1:]), is_channels_last(results, None)
-        buffer = pooled_output(shape, results.dtype, is_last, results)
-        memory_format = torch.channels_last if is_last else torch.contiguous_format
-        return (
-            torch.empty(shape, dtype=results.dtype, memory_format=memory_format) if buffer is None else buffer
-        )
+        return output_buffer(shape, results.dtype, is_last, results)
 
 
 def _overlap(one: Tensor, other: Tensor) -> bool:

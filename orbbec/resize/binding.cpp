@@ -272,13 +272,7 @@ STABLE_TORCH_LIBRARY_FRAGMENT(orbbec, m) {
       "bool antialias, str arithmetic) -> Tensor");
 }
 
-STABLE_TORCH_LIBRARY_IMPL(orbbec, CPU, m) {
-  m.impl("resize", &orbbec::resize);
-  m.impl("resize_out", &orbbec::resize_out);
-  m.impl("resize_backward", TORCH_BOX(&orbbec::resize_backward));
-}
-
-STABLE_TORCH_LIBRARY_IMPL(orbbec, CUDA, m) {
+ORBBEC_IMPLEMENT(m) {
   m.impl("resize", &orbbec::resize);
   m.impl("resize_out", &orbbec::resize_out);
   m.impl("resize_backward", TORCH_BOX(&orbbec::resize_backward));

@@ -469,30 +469,21 @@ int dispatch_resize_method(const ResizeArguments& a, const Launch& launch) {
   }
 }
 
+// The unsigned integer of the size of T.
+template <class T>
+using WordOf =
+    std::conditional_t<sizeof(T) == 1, uint8_t,
+                       std::conditional_t<sizeof(T) == 2, uint16_t,
+                                          std::conditional_t<sizeof(T) == 4, uint32_t, uint64_t>>>;
+
 // Calls `launch` with the functor for the dtype and the method.
 template <class Launch>
 int dispatch_resize(const ResizeArguments& a, const Launch& launch) {
-  const bool nearest = is_nearest(a.request.method);
-  switch (a.dtype) {
-    case DType::kUInt8:
-      if (nearest) return launch(ResizeNearest<uint8_t>(a));
-      return dispatch_resize_method<uint8_t>(a, launch);
-    case DType::kUInt16:
-      if (nearest) return launch(ResizeNearest<uint16_t>(a));
-      return dispatch_resize_method<uint16_t>(a, launch);
-    case DType::kFloat16:
-      if (nearest) return launch(ResizeNearest<uint16_t>(a));
-      return dispatch_resize_method<Half>(a, launch);
-    case DType::kBFloat16:
-      if (nearest) return launch(ResizeNearest<uint16_t>(a));
-      return dispatch_resize_method<BFloat16>(a, launch);
-    case DType::kFloat32:
-      if (nearest) return launch(ResizeNearest<uint32_t>(a));
-      return dispatch_resize_method<float>(a, launch);
-    default:
-      if (nearest) return launch(ResizeNearest<uint64_t>(a));
-      return dispatch_resize_method<double>(a, launch);
-  }
+  return dispatch_any_dtype(a.dtype, [&](auto value) {
+    using T = decltype(value);
+    if (is_nearest(a.request.method)) return launch(ResizeNearest<WordOf<T>>(a));
+    return dispatch_resize_method<T>(a, launch);
+  });
 }
 
 }  // namespace orbbec

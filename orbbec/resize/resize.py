@@ -26,7 +26,7 @@ from orbbec.bridge.dispatch import call_operator
 from orbbec.bridge.fakes import register_fake
 from orbbec.bridge.names import Interpolation, interpolation_name
 from orbbec.bridge.spec import EVERY_DTYPE, OpSpec, register
-from orbbec.bridge.warp import buffer_like, fake_output
+from orbbec.bridge.warp import buffer_like, register_fakes
 
 
 def resize(
@@ -231,38 +231,7 @@ def _longest_sides(images: Any, layout: Tensor | None) -> list[int]:
     return [height, width]
 
 
-@register_fake("resize", size=2)
-def _(
-    images: Tensor,
-    layout: Tensor | None,
-    channels: int,
-    boxes: Tensor | None,
-    size: list[int],
-    *options: object,
-) -> Tensor:
-    _check_devices(images, layout, boxes)
-    return fake_output(images, layout, channels, size)
-
-
-@register_fake("resize_out")
-def _(
-    images: Tensor,
-    layout: Tensor | None,
-    channels: int,
-    boxes: Tensor | None,
-    size: list[int],
-    *options: Any,
-) -> None:
-    _check_devices(images, layout, boxes)
-    if options[-1].device != images.device:
-        raise ValueError("resize: expected out on the device of images")
-
-
-def _check_devices(images: Tensor, layout: Tensor | None, boxes: Tensor | None) -> None:
-    if boxes is not None and boxes.device.type != "cpu" and boxes.device != images.device:
-        raise ValueError("resize: expected boxes on the CPU or on the device of images")
-    if layout is not None and layout.device != images.device:
-        raise ValueError("resize: expected layout on the device of images")
+register_fakes("resize", what="boxes")
 
 
 @register_fake("resize_backward", gradient=4, image_size=2)

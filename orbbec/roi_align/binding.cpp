@@ -38,12 +38,7 @@ STABLE_TORCH_LIBRARY_FRAGMENT(orbbec, m) {
       "float spatial_scale, int sampling_ratio, bool aligned) -> Tensor");
 }
 
-STABLE_TORCH_LIBRARY_IMPL(orbbec, CPU, m) {
-  m.impl("roi_align", TORCH_BOX(&orbbec::roi_align));
-  m.impl("roi_align_backward", TORCH_BOX(&orbbec::roi_align_backward));
-}
-
-STABLE_TORCH_LIBRARY_IMPL(orbbec, CUDA, m) {
+ORBBEC_IMPLEMENT(m) {
   m.impl("roi_align", TORCH_BOX(&orbbec::roi_align));
   m.impl("roi_align_backward", TORCH_BOX(&orbbec::roi_align_backward));
 }

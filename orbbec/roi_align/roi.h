@@ -284,16 +284,7 @@ struct RoiAlign {
 // Calls `run` with a value of the pixel type.
 template <class Run>
 int dispatch_roi_dtype(DType dtype, const Run& run) {
-  switch (dtype) {
-    case DType::kFloat16:
-      return run(Half{});
-    case DType::kBFloat16:
-      return run(BFloat16{});
-    case DType::kFloat64:
-      return run(double{});
-    default:
-      return run(float{});
-  }
+  return dispatch_dtype<Half, BFloat16, double, float>(dtype, run);
 }
 
 }  // namespace orbbec

@@ -79,44 +79,18 @@ struct RoiVectors {
   void (*add_by_inverse)(const Taps& taps, const BinRows& rows, const F* tile, F* sums, int width);
 };
 
-template <class F, class Taps>
-void means_scalar(const Taps& taps, const BinRows& rows, const ChannelBlock<F>& block, F* tile) {
-  mean_of_bins<16>(taps, rows, block, tile);
-}
-template <class F, class Taps>
-ORBBEC_AVX2 void means_avx2(const Taps& taps, const BinRows& rows, const ChannelBlock<F>& block,
-                            F* tile) {
-  mean_of_bins<32>(taps, rows, block, tile);
-}
-template <class F, class Taps>
-ORBBEC_AVX512 void means_avx512(const Taps& taps, const BinRows& rows, const ChannelBlock<F>& block,
-                                F* tile) {
-  mean_of_bins<64>(taps, rows, block, tile);
-}
-
 template <bool kByInverse, class F, class Taps>
-void add_scalar(const Taps& taps, const BinRows& rows, const F* tile, F* sums, int width) {
-  add_bins<16, kByInverse>(taps, rows, tile, sums, width);
-}
-template <bool kByInverse, class F, class Taps>
-ORBBEC_AVX2 void add_avx2(const Taps& taps, const BinRows& rows, const F* tile, F* sums,
-                          int width) {
-  add_bins<32, kByInverse>(taps, rows, tile, sums, width);
-}
-template <bool kByInverse, class F, class Taps>
-ORBBEC_AVX512 void add_avx512(const Taps& taps, const BinRows& rows, const F* tile, F* sums,
-                              int width) {
-  add_bins<64, kByInverse>(taps, rows, tile, sums, width);
+auto add_bins_of(Simd level) {
+  return compiled_to_avx512<add_bins<16, kByInverse, F, Taps>, add_bins<32, kByInverse, F, Taps>,
+                            add_bins<64, kByInverse, F, Taps>>(level);
 }
 
 template <class F, class Roi>
 RoiVectors<F, Roi> roi_vectors(Simd level) {
   using Taps = RoiTaps<F, Roi>;
-  if (level == Simd::kAvx512)
-    return {means_avx512<F, Taps>, add_avx512<false, F, Taps>, add_avx512<true, F, Taps>};
-  if (level == Simd::kAvx2)
-    return {means_avx2<F, Taps>, add_avx2<false, F, Taps>, add_avx2<true, F, Taps>};
-  return {means_scalar<F, Taps>, add_scalar<false, F, Taps>, add_scalar<true, F, Taps>};
+  return {compiled_to_avx512<mean_of_bins<16, F, Taps>, mean_of_bins<32, F, Taps>,
+                             mean_of_bins<64, F, Taps>>(level),
+          add_bins_of<false, F, Taps>(level), add_bins_of<true, F, Taps>(level)};
 }
 
 template <class F, class Roi>

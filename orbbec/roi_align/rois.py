@@ -6,10 +6,9 @@ from typing import Any, TypeAlias
 import torch
 from torch import Tensor
 
-from orbbec.bridge.arguments import size_values
+from orbbec.bridge.arguments import check_device, dtype_name, is_channels_last, new_images, size_values
 from orbbec.bridge.dispatch import call_operator
 from orbbec.bridge.fakes import register_fake
-from orbbec.bridge.forked import check_not_forked
 
 Rois: TypeAlias = Tensor | Sequence[Tensor]
 OutputSize: TypeAlias = int | Sequence[int]
@@ -26,7 +25,7 @@ def check_float(op: str, name: str, tensor: Any) -> None:
     if not isinstance(tensor, Tensor):
         raise TypeError(f"{op}: expected {name} as a tensor, but got {type(tensor).__name__}")
     if tensor.dtype not in FLOATS:
-        got = str(tensor.dtype).removeprefix("torch.")
+        got = dtype_name(tensor.dtype)
         raise TypeError(f"{op}: expected {name} of float16, bfloat16, float32 or float64, but got {got}")
 
 
@@ -40,8 +39,7 @@ def check_input(op: str, input: Any) -> None:
     check_float(op, "input", input)
     if input.dim() != 4:
         raise ValueError(f"{op}: expected input of shape [N, C, H, W], but got {list(input.shape)}")
-    if input.is_cuda and not torch.compiler.is_compiling():
-        check_not_forked(op)
+    check_device(op, input)
 
 
 def pool_rois(
@@ -107,17 +105,6 @@ def output_size_values(op: str, output_size: Any) -> list[int]:
     return size_values(op, output_size, "output_size as a number or (height, width)")
 
 
-def is_channels_last(images: Tensor) -> bool:
-    """Whether the operators treat `[N, C, H, W]` images as channels_last for reading and writing."""
-    return images.shape[1] > 1 and images.stride(1) == 1 and images.stride(3) != 1
-
-
-def new_images(like: Tensor, shape: Sequence[int], channels_last: bool) -> Tensor:
-    """An uninitialized output in the operators' memory layout."""
-    memory_format = torch.channels_last if channels_last else torch.contiguous_format
-    return torch.empty(tuple(shape), dtype=like.dtype, device=like.device, memory_format=memory_format)
-
-
 def register_roi_align(op: str) -> None:
     """Register the fake kernels of `op` and of its backward pass, and the gradients of both."""
     forward = getattr(torch.ops.orbbec, op)
@@ -126,7 +113,7 @@ def register_roi_align(op: str) -> None:
     @register_fake(op, input=4, rois=2, output_size=2)
     def _(input: Tensor, rois: Tensor, output_size: list[int], *options: object) -> Tensor:
         shape = (rois.shape[0], input.shape[1], *output_size)
-        return new_images(input, shape, is_channels_last(input))
+        return new_images(input, shape, is_channels_last(input, None))
 
     @register_fake(f"{op}_backward", gradient=4, rois=2, input_size=4)
     def _(
@@ -137,7 +124,7 @@ def register_roi_align(op: str) -> None:
     def keep(ctx: Any, inputs: tuple[Any, ...], output: Tensor) -> None:
         input, rois, _, *options = inputs
         ctx.save_for_backward(rois)
-        ctx.input_size, ctx.channels_last, ctx.options = input.shape, is_channels_last(input), options
+        ctx.input_size, ctx.channels_last, ctx.options = input.shape, is_channels_last(input, None), options
 
     def gradient_of_input(ctx: Any, gradient: Tensor) -> tuple[Tensor | None, ...]:
         (rois,) = ctx.saved_tensors

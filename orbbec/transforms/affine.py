@@ -25,7 +25,6 @@ from orbbec.transforms.base.checks import (
     number,
     numbers,
     pair,
-    probability,
     size_pair,
 )
 from orbbec.transforms.base.transform import Drawn, Transform
@@ -267,9 +266,9 @@ class RandomPerspective(Transform):
     def __post_init__(self) -> None:
         self._set(
             distortion_scale=number(self.name, "distortion_scale", self.distortion_scale, 0.0, 1.0),
-            p=probability(self.name, self.p),
             **checked_reading(self),
         )
+        self._check("p")
 
     def sample(self, sizes: Array, stream: Stream) -> Corners:
         chosen = stream.chance(self.p)
@@ -344,13 +343,10 @@ class AlignPoints(Transform):
     needs_targets = True
 
     def __post_init__(self) -> None:
-        self._set(
-            template=tuple(
-                pair(self.name, "template", point) for point in entries(self.name, "template", self.template)
-            ),
-            size=size_pair(self.name, "size", self.size),
-            **checked_reading(self),
-        )
+        points = entries(self.name, "template", self.template)
+        self._set(template=tuple(pair(self.name, "template", point) for point in points))
+        self._set(**checked_reading(self))
+        self._check("size")
         if not isinstance(self.key, str):
             raise TypeError(f"{self.name}: expected key as a name, but got {self.key!r}")
         if len(self.template) < 2:

@@ -83,8 +83,8 @@ class AugMix(Transform):
         self._set(
             alpha=number(self.name, "alpha", self.alpha, 1e-6),
             interpolation=interpolation_of(self.name, self.interpolation),
-            fill=numbers(self.name, "fill", self.fill),
         )
+        self._check("fill")
 
     def sample(self, sizes: Array, stream: Stream) -> Mixture:
         own = stream.dirichlets(self.alpha, 2)

@@ -106,16 +106,18 @@ WIDE = Space(shear=0.99, degrees=135.0, factor=0.99, bits=6, shift=32.0)
 NARROW = Space(shear=0.3, degrees=30.0, factor=0.9, bits=4)
 
 
-@dataclass(frozen=True)
 class _Auto(Transform):
-    """Applies one operation per image in each slot."""
+    """Applies one operation per image in each slot; its subclasses have these fields."""
 
-    def _reading(self) -> tuple[str, FillValue]:
-        raise NotImplementedError
+    interpolation: str
+    fill: FillValue
+
+    def __post_init__(self) -> None:
+        self._set(interpolation=interpolation_of(self.name, self.interpolation))
+        self._check("fill")
 
     def steps(self, params: Choices, state: BatchState) -> list[Step]:
-        interpolation, fill = self._reading()
-        return slot_steps(params, state, interpolation, numbers(self.name, "fill", fill))
+        return slot_steps(params, state, self.interpolation, numbers(self.name, "fill", self.fill))
 
 
 def slot_steps(params: Choices, state: BatchState, interpolation: str, fill: tuple[float, ...]) -> list[Step]:
@@ -231,13 +233,7 @@ class TrivialAugmentWide(_Auto):
 
     def __post_init__(self) -> None:
         whole(self.name, "num_magnitude_bins", self.num_magnitude_bins, 2)
-        self._set(
-            interpolation=interpolation_of(self.name, self.interpolation),
-            fill=numbers(self.name, "fill", self.fill),
-        )
-
-    def _reading(self) -> tuple[str, FillValue]:
-        return self.interpolation, self.fill
+        super().__post_init__()
 
     def sample(self, sizes: Array, stream: Stream) -> Choices:
         operation = stream.below(len(OPERATIONS) - 1)  # without Invert
@@ -281,13 +277,7 @@ class RandAugment(_Auto):
         whole(self.name, "num_ops", self.num_ops, 0)
         bins = whole(self.name, "num_magnitude_bins", self.num_magnitude_bins, 2)
         whole(self.name, "magnitude", self.magnitude, 0, bins - 1)
-        self._set(
-            interpolation=interpolation_of(self.name, self.interpolation),
-            fill=numbers(self.name, "fill", self.fill),
-        )
-
-    def _reading(self) -> tuple[str, FillValue]:
-        return self.interpolation, self.fill
+        super().__post_init__()
 
     def sample(self, sizes: Array, stream: Stream) -> Choices:
         operations, magnitudes = [], []
@@ -332,14 +322,8 @@ class AutoAugment(_Auto):
 
     def __post_init__(self) -> None:
         name = getattr(self.policy, "value", self.policy)
-        self._set(
-            policy=choice(self.name, "policy", name, tuple(POLICIES)),
-            interpolation=interpolation_of(self.name, self.interpolation),
-            fill=numbers(self.name, "fill", self.fill),
-        )
-
-    def _reading(self) -> tuple[str, FillValue]:
-        return self.interpolation, self.fill
+        self._set(policy=choice(self.name, "policy", name, tuple(POLICIES)))
+        super().__post_init__()
 
     def sample(self, sizes: Array, stream: Stream) -> Choices:
         pairs = POLICIES[self.policy]

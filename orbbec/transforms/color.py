@@ -33,9 +33,8 @@ from orbbec.transforms.adjustments import (
     factor_range,
     hue_range,
 )
-from orbbec.transforms.base.checks import Range, interval, number, probability, whole
-from orbbec.transforms.base.transform import Transform
-from orbbec.transforms.geometry import Chosen
+from orbbec.transforms.base.checks import Range, interval, number, whole
+from orbbec.transforms.base.transform import Chosen, Transform, _Chance, _EvenChance
 
 
 @dataclass(frozen=True)
@@ -126,7 +125,8 @@ class RandomPhotometricDistort(Transform):
     def __post_init__(self) -> None:
         for name in ("brightness", "contrast", "saturation"):
             self._set(**{name: interval(self.name, name, getattr(self, name), 0.0)})
-        self._set(hue=interval(self.name, "hue", self.hue, -0.5, 0.5), p=probability(self.name, self.p))
+        self._set(hue=interval(self.name, "hue", self.hue, -0.5, 0.5))
+        self._check("p")
 
     def sample(self, sizes: Array, stream: Stream) -> Jitter:
         chosen = stream.uniforms(4) < self.p
@@ -143,26 +143,13 @@ class RandomPhotometricDistort(Transform):
         return [params.colors(state.exact), Colors(swap)]
 
 
-@dataclass(frozen=True)
-class _Point(Transform):
-    """A color step applied with probability `p`."""
-
-    p: float = 0.5
-
-    def __post_init__(self) -> None:
-        self._set(p=probability(self.name, self.p))
-
-    def sample(self, sizes: Array, stream: Stream) -> Any:
-        return Chosen(stream.chance(self.p))
-
-
 def _only(rows: Array, chosen: Array, operator: Operator | None = None) -> list[Step]:
     operators = () if operator is None else (operator,)
     return [Colors(rows * chosen[:, None, None].astype(np.float32), operators=operators)]
 
 
 @dataclass(frozen=True)
-class RandomGrayscale(_Point):
+class RandomGrayscale(_Chance):
     """Convert images to gray, keeping the number of channels.
 
     Args:
@@ -226,7 +213,7 @@ class Grayscale(Transform):
         return [Operator("cvt_color", options=options, why="changes the number of channels", channels=1)]
 
 
-class RandomInvert(_Point):
+class RandomInvert(_EvenChance):
     """Invert values: the maximum value (255 or 1) minus each value.
 
     Args:
@@ -252,7 +239,7 @@ class RandomInvert(_Point):
 
 
 @dataclass(frozen=True)
-class RandomPosterize(Transform):
+class RandomPosterize(_Chance):
     """Keep the highest bits of each value.
 
     Args:
@@ -277,11 +264,8 @@ class RandomPosterize(Transform):
     p: float = 0.5
 
     def __post_init__(self) -> None:
+        super().__post_init__()
         whole(self.name, "bits", self.bits, 0, 8)
-        self._set(p=probability(self.name, self.p))
-
-    def sample(self, sizes: Array, stream: Stream) -> Chosen:
-        return Chosen(stream.chance(self.p))
 
     def steps(self, params: Chosen, state: BatchState) -> list[Step]:
         table = {"bits": np.full(len(state), float(self.bits))}
@@ -290,7 +274,7 @@ class RandomPosterize(Transform):
 
 
 @dataclass(frozen=True)
-class RandomSolarize(Transform):
+class RandomSolarize(_Chance):
     """Invert values at or above a threshold.
 
     Args:
@@ -315,13 +299,8 @@ class RandomSolarize(Transform):
     p: float = 0.5
 
     def __post_init__(self) -> None:
-        self._set(
-            threshold=number(self.name, "threshold", self.threshold, 0.0, 255.0),
-            p=probability(self.name, self.p),
-        )
-
-    def sample(self, sizes: Array, stream: Stream) -> Chosen:
-        return Chosen(stream.chance(self.p))
+        super().__post_init__()
+        self._set(threshold=number(self.name, "threshold", self.threshold, 0.0, 255.0))
 
     def steps(self, params: Chosen, state: BatchState) -> list[Step]:
         if self.threshold > state.maximum:
@@ -371,11 +350,8 @@ class Gamma(Transform):
     p: float = 1.0
 
     def __post_init__(self) -> None:
-        self._set(
-            gamma=self._range(),
-            gain=number(self.name, "gain", self.gain, 0.0),
-            p=probability(self.name, self.p),
-        )
+        self._set(gamma=self._range(), gain=number(self.name, "gain", self.gain, 0.0))
+        self._check("p")
 
     def _range(self) -> Range:
         one = isinstance(self.gamma, (int, float))
@@ -430,8 +406,8 @@ class RandomBrightnessContrast(Transform):
         self._set(
             brightness=interval(self.name, "brightness", self.brightness, -1.0, 1.0),
             contrast=interval(self.name, "contrast", self.contrast, -1.0),
-            p=probability(self.name, self.p),
         )
+        self._check("p")
 
     def sample(self, sizes: Array, stream: Stream) -> Lines:
         chosen = stream.chance(self.p)
@@ -441,13 +417,6 @@ class RandomBrightnessContrast(Transform):
     def steps(self, params: Lines, state: BatchState) -> list[Step]:
         matrix = params.factor[:, None, None] * IDENTITY
         return _only(matrix_row(matrix, params.summand[:, None], len(state)), params.chosen)
-
-
-@dataclass(frozen=True, eq=False)
-class Permutations:
-    """The order of the channels of each image: int64 `[N, 3]`."""
-
-    permutation: Array
 
 
 class RandomChannelPermutation(Transform):
@@ -467,8 +436,8 @@ class RandomChannelPermutation(Transform):
         [100, 150, 200]
     """
 
-    def sample(self, sizes: Array, stream: Stream) -> Permutations:
-        return Permutations(stream.permutation(3))
+    def sample(self, sizes: Array, stream: Stream) -> Array:
+        return stream.permutation(3)  # int64 [N, 3]
 
-    def steps(self, params: Permutations, state: BatchState) -> list[Step]:
-        return [Colors(matrix_row(np.eye(3)[params.permutation], 0.0, len(state)))]
+    def steps(self, params: Array, state: BatchState) -> list[Step]:
+        return [Colors(matrix_row(np.eye(3)[params], 0.0, len(state)))]

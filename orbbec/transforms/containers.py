@@ -11,7 +11,7 @@ import numpy as np
 from orbbec.bridge.arguments import Array
 from orbbec.plan.steps import BatchState
 from orbbec.plan.stream import Stream
-from orbbec.transforms.base.checks import flag, is_number, probability, whole
+from orbbec.transforms.base.checks import flag, is_number, whole
 from orbbec.transforms.base.transform import Drawn, Transform, state_after
 from orbbec.transforms.targets.options import TargetOptions
 
@@ -137,7 +137,7 @@ class RandomApply(_Container):
 
     def __post_init__(self) -> None:
         super().__post_init__()
-        self._set(p=probability(self.name, self.p))
+        self._check("p")
 
     def draw(self, state: BatchState, streams: Iterator[Stream]) -> list[Drawn]:
         chosen = next(streams).chance(self.p)

@@ -10,6 +10,8 @@ import numpy as np
 from orbbec.bridge.arguments import Array
 from orbbec.plan.points import shifts
 from orbbec.plan.steps import BatchState, Operator, Step, Warp, same_rows, side_by_side
+from orbbec.transforms.base.checks import resizing_of
+from orbbec.transforms.base.transform import Transform
 from orbbec.transforms.matrices import box_matrices, nearest_offsets
 
 # Antialias filters by interpolation.
@@ -112,6 +114,20 @@ class Boxes:
         sources = side_by_side(self.height, self.width)
         offset = nearest_offsets(sources, self.sizes, interpolation)
         return Warp(matrix, self.sizes, "nearest", region=region, offset=offset, least=self.least)
+
+
+class _Resizing(Transform):
+    """A transform that resizes whole images; its subclasses have these fields."""
+
+    interpolation: str
+    antialias: bool
+
+    def __post_init__(self) -> None:
+        self._set(interpolation=resizing_of(self.name, self.interpolation, self.antialias))
+        self._check("antialias")
+
+    def steps(self, params: Boxes, state: BatchState) -> list[Step]:
+        return [params.resized(self.interpolation, self.antialias, cuts=False, exact=state.exact)]
 
 
 def resized_sizes(sizes: Array, size: tuple[int | Array, ...], max_size: int | None) -> Array:

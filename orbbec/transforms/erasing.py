@@ -11,7 +11,7 @@ from orbbec.bridge.arguments import Array
 from orbbec.plan.draws import draw_areas
 from orbbec.plan.steps import ERASE_WIDTH, BatchState, Erase, Operator, Step
 from orbbec.plan.stream import Stream
-from orbbec.transforms.base.checks import Range, choice, interval, numbers, probability
+from orbbec.transforms.base.checks import Range, choice, interval, numbers
 from orbbec.transforms.base.transform import Transform
 
 
@@ -58,10 +58,10 @@ class RandomErasing(Transform):
 
     def __post_init__(self) -> None:
         self._set(
-            p=probability(self.name, self.p),
             scale=interval(self.name, "scale", self.scale, 0.0, 1.0),
             ratio=interval(self.name, "ratio", self.ratio, 1e-6),
         )
+        self._check("p")
         if isinstance(self.value, str):
             choice(self.name, "value", self.value, ("random",))
         else:

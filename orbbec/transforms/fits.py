@@ -16,15 +16,13 @@ from orbbec.transforms.base.checks import (
     Size,
     border_of,
     choice,
-    flag,
     interval,
     numbers,
-    resizing_of,
     size_pair,
     whole,
 )
 from orbbec.transforms.base.transform import Drawn, Transform
-from orbbec.transforms.cuts import Boxes, fitted_sizes, whole_images
+from orbbec.transforms.cuts import Boxes, _Resizing, fitted_sizes, whole_images
 from orbbec.transforms.geometry import check_fit, where_cut
 
 # The fraction of the padding that goes above the image and to its left.
@@ -38,7 +36,7 @@ _POSITIONS = {
 
 
 @dataclass(frozen=True)
-class ResizeToFit(Transform):
+class ResizeToFit(_Resizing):
     """Resize each image to the largest size that fits into `size` and keeps the aspect ratio.
 
     Sides are rounded half to even. The output size depends on the image; `Letterbox` fills the rest.
@@ -65,22 +63,16 @@ class ResizeToFit(Transform):
     antialias: bool = True
 
     def __post_init__(self) -> None:
-        self._set(
-            size=size_pair(self.name, "size", self.size),
-            interpolation=resizing_of(self.name, self.interpolation, self.antialias),
-        )
-        flag(self.name, "antialias", self.antialias)
+        self._check("size")
+        super().__post_init__()
 
     def sample(self, sizes: Array, stream: Stream) -> Boxes:
         size = size_pair(self.name, "size", self.size)
         return whole_images(sizes, fitted_sizes(sizes, size).astype(np.int64))
 
-    def steps(self, params: Boxes, state: BatchState) -> list[Step]:
-        return [params.resized(self.interpolation, self.antialias, cuts=False, exact=state.exact)]
-
 
 @dataclass(frozen=True)
-class RandomScale(Transform):
+class RandomScale(_Resizing):
     """Resize each image by a random factor, equal for both sides.
 
     Sides are rounded down. The output size depends on the image.
@@ -107,18 +99,12 @@ class RandomScale(Transform):
     antialias: bool = True
 
     def __post_init__(self) -> None:
-        self._set(
-            scale_range=interval(self.name, "scale_range", self.scale_range, 1e-6),
-            interpolation=resizing_of(self.name, self.interpolation, self.antialias),
-        )
-        flag(self.name, "antialias", self.antialias)
+        self._set(scale_range=interval(self.name, "scale_range", self.scale_range, 1e-6))
+        super().__post_init__()
 
     def sample(self, sizes: Array, stream: Stream) -> Boxes:
         factor = stream.between(*self.scale_range)
         return whole_images(sizes, np.maximum((sizes * factor[:, None]).astype(np.int64), 1))
-
-    def steps(self, params: Boxes, state: BatchState) -> list[Step]:
-        return [params.resized(self.interpolation, self.antialias, cuts=False, exact=state.exact)]
 
 
 @dataclass(frozen=True)
@@ -151,7 +137,7 @@ class PadIfNeeded(Transform):
     position: str = "center"
 
     def __post_init__(self) -> None:
-        self._set(size=size_pair(self.name, "size", self.size), fill=numbers(self.name, "fill", self.fill))
+        self._check("size", "fill")
         border_of(self.name, self.padding_mode)
         choice(self.name, "position", self.position, (*_POSITIONS, "random"))
 

@@ -22,19 +22,18 @@ from orbbec.transforms.base.checks import (
     interval,
     numbers,
     padding_of,
-    probability,
     resizing_of,
     resizings_of,
     size_pair,
     whole,
 )
-from orbbec.transforms.base.transform import Drawn, Transform
-from orbbec.transforms.cuts import Boxes, fitted_sizes, resized_sizes, whole_images
+from orbbec.transforms.base.transform import Chosen, Drawn, Transform, _EvenChance
+from orbbec.transforms.cuts import Boxes, _Resizing, fitted_sizes, resized_sizes, whole_images
 from orbbec.transforms.matrices import box_matrices, nearest_offsets
 
 
 @dataclass(frozen=True)
-class Resize(Transform):
+class Resize(_Resizing):
     """Resize each image.
 
     Args:
@@ -73,11 +72,9 @@ class Resize(Transform):
         single = not isinstance(self.size, (tuple, list)) or len(self.size) == 1
         size = size_pair(self.name, "size", self.size)
         self._set(size=size[:1] if single else size)
-        self._set(interpolation=resizing_of(self.name, self.interpolation, self.antialias))
-        flag(self.name, "antialias", self.antialias)
+        super().__post_init__()
         if self.max_size is not None:
-            low = size[0] + 1
-            whole(self.name, "max_size", self.max_size, low)
+            whole(self.name, "max_size", self.max_size, size[0] + 1)
             if not single:
                 raise ValueError(f"{self.name}: expected max_size only with one number for size")
 
@@ -91,9 +88,6 @@ class Resize(Transform):
         if len(self.size) == 1:
             return Coordinate.RESIZE_SHORTER, self.size[0], self.max_size or 0
         return Coordinate.RESIZE, *self.size
-
-    def steps(self, params: Boxes, state: BatchState) -> list[Step]:
-        return [params.resized(self.interpolation, self.antialias, cuts=False, exact=state.exact)]
 
 
 @dataclass(frozen=True)
@@ -130,12 +124,11 @@ class RandomResizedCrop(Transform):
 
     def __post_init__(self) -> None:
         self._set(
-            size=size_pair(self.name, "size", self.size),
             scale=interval(self.name, "scale", self.scale, 0.0),
             ratio=interval(self.name, "ratio", self.ratio, 1e-6),
             interpolation=resizings_of(self.name, self.interpolation, self.antialias),
         )
-        flag(self.name, "antialias", self.antialias)
+        self._check("size", "antialias")
 
     def sample(self, sizes: Array, stream: Stream) -> Boxes:
         found, sides, begin = draw_areas(sizes, self.scale, self.ratio, stream, transposed=False)
@@ -211,7 +204,7 @@ class CenterCrop(Transform):
     size: Size
 
     def __post_init__(self) -> None:
-        self._set(size=size_pair(self.name, "size", self.size))
+        self._check("size")
 
     def sample(self, sizes: Array, stream: Stream) -> Boxes:
         size = size_pair(self.name, "size", self.size)
@@ -261,7 +254,7 @@ class RandomCrop(Transform):
     padding_mode: str = "constant"
 
     def __post_init__(self) -> None:
-        self._set(size=size_pair(self.name, "size", self.size), fill=numbers(self.name, "fill", self.fill))
+        self._check("size", "fill")
         if self.padding is not None:
             self._set(padding=padding_of(self.name, self.padding))
         flag(self.name, "pad_if_needed", self.pad_if_needed)
@@ -328,7 +321,8 @@ class Pad(Transform):
     padding_mode: str = "constant"
 
     def __post_init__(self) -> None:
-        self._set(padding=padding_of(self.name, self.padding), fill=numbers(self.name, "fill", self.fill))
+        self._set(padding=padding_of(self.name, self.padding))
+        self._check("fill")
         border_of(self.name, self.padding_mode)
 
     def sample(self, sizes: Array, stream: Stream) -> Boxes:
@@ -340,24 +334,9 @@ class Pad(Transform):
         return [params.cut(border_of(self.name, self.padding_mode), numbers(self.name, "fill", self.fill))]
 
 
-@dataclass(frozen=True, eq=False)
-class Chosen:
-    """A mask of the images that are changed: bool `[N]`."""
-
-    chosen: Array
-
-
-@dataclass(frozen=True)
-class _Flip(Transform):
-    p: float = 0.5
+class _Flip(_EvenChance):
     _axis: ClassVar[int]  # 0: x
     _coordinate: ClassVar[Coordinate]
-
-    def __post_init__(self) -> None:
-        self._set(p=probability(self.name, self.p))
-
-    def sample(self, sizes: Array, stream: Stream) -> Chosen:
-        return Chosen(stream.chance(self.p))
 
     def steps(self, params: Chosen, state: BatchState) -> list[Step]:
         axis, matrix = self._axis, identities(len(state))
@@ -446,11 +425,8 @@ class Letterbox(Transform):
     enlarge: bool = True
 
     def __post_init__(self) -> None:
-        self._set(
-            size=size_pair(self.name, "size", self.size),
-            fill=numbers(self.name, "fill", self.fill),
-            interpolation=resizing_of(self.name, self.interpolation),
-        )
+        self._check("size", "fill")
+        self._set(interpolation=resizing_of(self.name, self.interpolation))
         flag(self.name, "enlarge", self.enlarge)
 
     def _inner(self, sizes: Array) -> tuple[Array, Array]:

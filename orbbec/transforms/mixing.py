@@ -16,7 +16,6 @@ from orbbec.transforms.base.checks import (
     interval,
     number,
     numbers,
-    probability,
     size_pair,
     whole,
 )
@@ -48,7 +47,7 @@ class _Applied(Transform):
     p: float = field(default=1.0, kw_only=True)
 
     def __post_init__(self) -> None:
-        self._set(p=probability(self.name, self.p))
+        self._check("p")
 
     def _of_chosen(self, mix: Mix, chosen: Array, state: BatchState) -> list[Step]:
         return [mix if self.p == 1.0 else mix.only(chosen, state)]
@@ -187,11 +186,8 @@ class Mosaic(_Applied):
 
     def __post_init__(self) -> None:
         super().__post_init__()
-        self._set(
-            size=size_pair(self.name, "size", self.size),
-            center_range=interval(self.name, "center_range", self.center_range, 0.0, 1.0),
-            fill=numbers(self.name, "fill", self.fill),
-        )
+        self._set(center_range=interval(self.name, "center_range", self.center_range, 0.0, 1.0))
+        self._check("size", "fill")
 
     def sample(self, sizes: Array, stream: Stream) -> Centers:
         height, width = size_pair(self.name, "size", self.size)

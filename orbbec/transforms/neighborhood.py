@@ -15,16 +15,14 @@ from orbbec.transforms.base.checks import (
     FillValue,
     Range,
     interval,
-    is_number,
     number,
     numbers,
     pair,
-    probability,
+    span,
     whole,
     whole_range,
 )
-from orbbec.transforms.base.transform import Transform
-from orbbec.transforms.geometry import Chosen
+from orbbec.transforms.base.transform import Chosen, Transform, _Chance, _EvenChance
 from orbbec.transforms.warps import checked_reading, reading_of
 
 _STATISTICS = "takes a histogram of the whole image"
@@ -73,8 +71,7 @@ class GaussianBlur(Transform):
         given = (self.kernel_size,) * 2 if isinstance(self.kernel_size, int) else self.kernel_size
         pair(self.name, "kernel_size", given)
         self._set(kernel_size=tuple(_odd(self.name, "kernel_size", side) for side in given))
-        one = is_number(self.sigma)
-        self._set(sigma=interval(self.name, "sigma", (self.sigma, self.sigma) if one else self.sigma, 1e-6))
+        self._set(sigma=span(self.name, "sigma", self.sigma, 1e-6))
 
     def sample(self, sizes: Array, stream: Stream) -> Values:
         assert isinstance(self.sigma, tuple)
@@ -114,8 +111,8 @@ class MedianBlur(Transform):
 
     def __post_init__(self) -> None:
         given = whole_range(self.name, "kernel_size", self.kernel_size, 1)
-        odd = tuple(_odd(self.name, "kernel_size", side) for side in given)
-        self._set(kernel_size=odd, p=probability(self.name, self.p))
+        self._set(kernel_size=tuple(_odd(self.name, "kernel_size", side) for side in given))
+        self._check("p")
 
     def sample(self, sizes: Array, stream: Stream) -> Values:
         assert not isinstance(self.kernel_size, int)
@@ -166,8 +163,8 @@ class MotionBlur(Transform):
         self._set(
             length=whole_range(self.name, "length", self.length, 1),
             angle_degrees=interval(self.name, "angle_degrees", self.angle_degrees),
-            p=probability(self.name, self.p),
         )
+        self._check("p")
 
     def sample(self, sizes: Array, stream: Stream) -> Motions:
         assert not isinstance(self.length, int)
@@ -181,7 +178,7 @@ class MotionBlur(Transform):
 
 
 @dataclass(frozen=True)
-class RandomAdjustSharpness(Transform):
+class RandomAdjustSharpness(_Chance):
     """Blend images with their 3x3 blur.
 
     Args:
@@ -207,31 +204,15 @@ class RandomAdjustSharpness(Transform):
     p: float = 0.5
 
     def __post_init__(self) -> None:
-        self._set(
-            sharpness_factor=number(self.name, "sharpness_factor", self.sharpness_factor, 0.0),
-            p=probability(self.name, self.p),
-        )
-
-    def sample(self, sizes: Array, stream: Stream) -> Chosen:
-        return Chosen(stream.chance(self.p))
+        super().__post_init__()
+        self._set(sharpness_factor=number(self.name, "sharpness_factor", self.sharpness_factor, 0.0))
 
     def steps(self, params: Chosen, state: BatchState) -> list[Step]:
         table = {"sharpness_factor": np.full(len(state), self.sharpness_factor)}
         return [Operator("adjust_sharpness", table, drawn=params.chosen)]
 
 
-@dataclass(frozen=True)
-class _Histogram(Transform):
-    p: float = 0.5
-
-    def __post_init__(self) -> None:
-        self._set(p=probability(self.name, self.p))
-
-    def sample(self, sizes: Array, stream: Stream) -> Chosen:
-        return Chosen(stream.chance(self.p))
-
-
-class RandomAutocontrast(_Histogram):
+class RandomAutocontrast(_EvenChance):
     """Stretch each channel to the full range; uint8 only.
 
     Args:
@@ -255,7 +236,7 @@ class RandomAutocontrast(_Histogram):
         return [Operator("autocontrast", drawn=params.chosen, why=_STATISTICS)]
 
 
-class RandomEqualize(_Histogram):
+class RandomEqualize(_EvenChance):
     """Equalize the histogram of each channel; uint8 only.
 
     Args:

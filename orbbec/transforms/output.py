@@ -8,6 +8,7 @@ from typing import Any, ClassVar
 
 import torch
 
+from orbbec.bridge.arguments import dtype_name
 from orbbec.plan.steps import BatchState, Cast, Step
 from orbbec.plan.steps import Normalize as NormalizeStep
 from orbbec.plan.template import Row
@@ -91,7 +92,7 @@ class ToDtype(Transform):
     channels_last: bool | None = None
 
     def __post_init__(self) -> None:
-        name = str(self.dtype).removeprefix("torch.")
+        name = dtype_name(self.dtype)
         if name not in _DTYPES:
             raise ValueError(
                 f"{self.name}: expected dtype as one of {', '.join(_DTYPES)}, but got {self.dtype}"
@@ -102,7 +103,7 @@ class ToDtype(Transform):
             flag(self.name, "channels_last", self.channels_last)
 
     def steps(self, params: Any, state: BatchState) -> list[Step]:
-        return [Cast(str(self.dtype).removeprefix("torch."), self.scale, self.channels_last)]
+        return [Cast(dtype_name(self.dtype), self.scale, self.channels_last)]
 
     def coordinates(self) -> Row:
         return ()

@@ -16,17 +16,14 @@ from orbbec.transforms.base.checks import (
     FillValue,
     Range,
     entries,
-    flag,
     interval,
     number,
     numbers,
-    probability,
-    resizing_of,
     size_pair,
     whole,
 )
 from orbbec.transforms.base.transform import Drawn, Transform
-from orbbec.transforms.cuts import Boxes, resized_sizes, whole_images
+from orbbec.transforms.cuts import Boxes, _Resizing, resized_sizes, whole_images
 
 
 @dataclass(frozen=True)
@@ -58,11 +55,8 @@ class RandomZoomOut(Transform):
     p: float = 0.5
 
     def __post_init__(self) -> None:
-        self._set(
-            fill=numbers(self.name, "fill", self.fill),
-            side_range=interval(self.name, "side_range", self.side_range, 1.0),
-            p=probability(self.name, self.p),
-        )
+        self._set(side_range=interval(self.name, "side_range", self.side_range, 1.0))
+        self._check("fill", "p")
 
     def sample(self, sizes: Array, stream: Stream) -> Boxes:
         chosen = stream.chance(self.p)
@@ -77,7 +71,7 @@ class RandomZoomOut(Transform):
 
 
 @dataclass(frozen=True)
-class ScaleJitter(Transform):
+class ScaleJitter(_Resizing):
     """Resize images to fit into a size multiplied by a random factor.
 
     Args:
@@ -109,9 +103,8 @@ class ScaleJitter(Transform):
         self._set(
             target_size=size_pair(self.name, "target_size", self.target_size),
             scale_range=interval(self.name, "scale_range", self.scale_range, 1e-6),
-            interpolation=resizing_of(self.name, self.interpolation, self.antialias),
         )
-        flag(self.name, "antialias", self.antialias)
+        super().__post_init__()
 
     def sample(self, sizes: Array, stream: Stream) -> Boxes:
         # torchvision's ratios are crossed: target width to height and target height to width.
@@ -119,12 +112,9 @@ class ScaleJitter(Transform):
         ratio = fit * stream.between(*self.scale_range)
         return whole_images(sizes, np.maximum((sizes * ratio[:, None]).astype(np.int64), 1))
 
-    def steps(self, params: Boxes, state: BatchState) -> list[Step]:
-        return [params.resized(self.interpolation, self.antialias, cuts=False, exact=state.exact)]
-
 
 @dataclass(frozen=True)
-class RandomShortestSize(Transform):
+class RandomShortestSize(_Resizing):
     """Resize images so that the shorter side has one of several lengths.
 
     Args:
@@ -155,11 +145,8 @@ class RandomShortestSize(Transform):
     def __post_init__(self) -> None:
         one = isinstance(self.min_size, int)
         given = (self.min_size,) if one else entries(self.name, "min_size", self.min_size)
-        self._set(
-            min_size=tuple(whole(self.name, "min_size", side, 1) for side in given),
-            interpolation=resizing_of(self.name, self.interpolation, self.antialias),
-        )
-        flag(self.name, "antialias", self.antialias)
+        self._set(min_size=tuple(whole(self.name, "min_size", side, 1) for side in given))
+        super().__post_init__()
         if self.max_size is not None:
             whole(self.name, "max_size", self.max_size, 1)
 
@@ -170,12 +157,9 @@ class RandomShortestSize(Transform):
             ratio = np.minimum(ratio, self.max_size / sizes.max(1))
         return whole_images(sizes, np.maximum((sizes * ratio[:, None]).astype(np.int64), 1))
 
-    def steps(self, params: Boxes, state: BatchState) -> list[Step]:
-        return [params.resized(self.interpolation, self.antialias, cuts=False, exact=state.exact)]
-
 
 @dataclass(frozen=True)
-class RandomResize(Transform):
+class RandomResize(_Resizing):
     """Resize images so that the shorter side is a random whole number of pixels.
 
     Args:
@@ -206,15 +190,11 @@ class RandomResize(Transform):
     def __post_init__(self) -> None:
         whole(self.name, "min_size", self.min_size, 1)
         whole(self.name, "max_size", self.max_size, self.min_size + 1)
-        self._set(interpolation=resizing_of(self.name, self.interpolation, self.antialias))
-        flag(self.name, "antialias", self.antialias)
+        super().__post_init__()
 
     def sample(self, sizes: Array, stream: Stream) -> Boxes:
         shorter = self.min_size + stream.below(self.max_size - self.min_size)
         return whole_images(sizes, resized_sizes(sizes, (shorter,), None))
-
-    def steps(self, params: Boxes, state: BatchState) -> list[Step]:
-        return [params.resized(self.interpolation, self.antialias, cuts=False, exact=state.exact)]
 
 
 @dataclass(frozen=True)

@@ -51,13 +51,7 @@ STABLE_TORCH_LIBRARY_FRAGMENT(orbbec, m) {
       "float[] fill, bool inverse, str arithmetic) -> (Tensor, Tensor)");
 }
 
-STABLE_TORCH_LIBRARY_IMPL(orbbec, CPU, m) {
-  m.impl("warp_affine", &orbbec::warp_affine);
-  m.impl("warp_affine_out", &orbbec::warp_affine_out);
-  m.impl("warp_affine_backward", &orbbec::warp_affine_backward);
-}
-
-STABLE_TORCH_LIBRARY_IMPL(orbbec, CUDA, m) {
+ORBBEC_IMPLEMENT(m) {
   m.impl("warp_affine", &orbbec::warp_affine);
   m.impl("warp_affine_out", &orbbec::warp_affine_out);
   m.impl("warp_affine_backward", &orbbec::warp_affine_backward);

@@ -2,11 +2,8 @@
 
 from typing import Any
 
-from torch import Tensor
-
 from orbbec.bridge.arguments import Fill, Images, Matrix, as_tensor, size_values
-from orbbec.bridge.fakes import register_fake
-from orbbec.bridge.gradients.warp import fake_gradients, register_matrix_gradient
+from orbbec.bridge.gradients.warp import register_matrix_gradient
 from orbbec.bridge.names import Border, Interpolation
 from orbbec.bridge.spec import EVERY_DTYPE, OpSpec, register
 from orbbec.bridge.warp import WarpOptions, call_warp, register_fakes
@@ -108,14 +105,5 @@ def affine_torch(input: Images, affine_matrix: Matrix, out_h: int, out_w: int) -
 
 
 register_fakes("warp_affine")
-
-
-@register_fake("warp_affine_backward", gradient=4)
-def _(
-    gradient: Tensor, images: Tensor, matrix: Tensor, per_unit: Tensor, *options: object
-) -> tuple[Tensor, Tensor]:
-    return fake_gradients(gradient, images, (images.size(0), 2, 3))
-
-
-register_matrix_gradient("warp_affine")
+register_matrix_gradient("warp_affine", rows=2)
 register(OpSpec(call=warp_affine, dtypes=EVERY_DTYPE))

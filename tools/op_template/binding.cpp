@@ -43,10 +43,4 @@ STABLE_TORCH_LIBRARY_FRAGMENT(orbbec, m) {
   m.def("scale_offset(Tensor images, Tensor scale, Tensor offset) -> Tensor");
 }
 
-STABLE_TORCH_LIBRARY_IMPL(orbbec, CPU, m) {
-  m.impl("scale_offset", TORCH_BOX(&orbbec::scale_offset));
-}
-
-STABLE_TORCH_LIBRARY_IMPL(orbbec, CUDA, m) {
-  m.impl("scale_offset", TORCH_BOX(&orbbec::scale_offset));
-}
+ORBBEC_IMPLEMENT(m) { m.impl("scale_offset", TORCH_BOX(&orbbec::scale_offset)); }

@@ -11,6 +11,7 @@ from torch.autograd.forward_ad import unpack_dual
 
 from orbbec.backends.torchvision.functions import Function, is_pillow
 from orbbec.backends.torchvision.patches import REFUSALS, is_recorded, stand_in
+from orbbec.bridge.arguments import dtype_name
 from orbbec.transforms.base.tv_tensors import images_like, plain
 
 
@@ -76,7 +77,7 @@ def refusal(function: Function, kinds: frozenset[str], image: Any) -> str:
         return _uncovered(function, kinds, kind)
     if not isinstance(image, Tensor):
         return type(image).__name__
-    kind = str(image.dtype).removeprefix("torch.")
+    kind = dtype_name(image.dtype)
     if image.dim() not in (3, 4) or image.shape[-3] not in (1, 3) or image.numel() == 0:
         return f"{kind} of shape {list(image.shape)}"
     if image.device.type not in ("cpu", "cuda"):

@@ -5,6 +5,7 @@ from typing import Any, NamedTuple
 import torch
 from torch import Tensor
 
+from orbbec.bridge.fakes import register_fake
 from orbbec.matrices import matrix_to_source
 from orbbec.matrices.linear import sum_first
 
@@ -88,8 +89,12 @@ def _homogeneous(matrix: Tensor, corner: float = 1.0) -> Tensor:
     return torch.cat((matrix, last), dim=-2)
 
 
-def register_matrix_gradient(op: str) -> None:
-    """Register the gradient of a warp with matrices."""
+def register_matrix_gradient(op: str, rows: int) -> None:
+    """Register the gradient of a warp with matrices `[rows, 3]`, and the fake kernel of its backward pass."""
+
+    @register_fake(f"{op}_backward", gradient=4)
+    def _(gradient: Tensor, images: Tensor, *_: object, **__: object) -> tuple[Tensor, Tensor]:
+        return _fake_gradients(images, (rows, 3))
 
     def setup(ctx: Any, inputs: tuple[Any, ...], output: Tensor) -> None:
         images, _, _, matrix, _, interpolation, border, fill, inverse, arithmetic = inputs
@@ -106,7 +111,11 @@ def register_matrix_gradient(op: str) -> None:
 
 
 def register_map_gradient(op: str) -> None:
-    """Register the gradient of a warp by maps."""
+    """Register the gradient of a warp by maps, and the fake kernel of its backward pass."""
+
+    @register_fake(f"{op}_backward", gradient=4)
+    def _(gradient: Tensor, images: Tensor, *_: object) -> tuple[Tensor, Tensor]:
+        return _fake_gradients(images, (2, *gradient.shape[2:]))
 
     def setup(ctx: Any, inputs: tuple[Any, ...], output: Tensor) -> None:
         images, _, _, map_x, map_y, _, interpolation, border, fill, arithmetic = inputs
@@ -124,6 +133,6 @@ def register_map_gradient(op: str) -> None:
     torch.library.register_autograd(f"orbbec::{op}", backward, setup_context=setup)
 
 
-def fake_gradients(gradient: Tensor, images: Tensor, map_shape: tuple[int, ...]) -> tuple[Tensor, Tensor]:
-    """Fake gradients."""
-    return images.new_empty(images.shape, dtype=torch.int64), images.new_empty(map_shape, dtype=torch.float64)
+def _fake_gradients(images: Tensor, shape: tuple[int, ...]) -> tuple[Tensor, Tensor]:
+    of_transforms = images.new_empty((images.size(0), *shape), dtype=torch.float64)
+    return images.new_empty(images.shape, dtype=torch.int64), of_transforms

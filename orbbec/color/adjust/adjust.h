@@ -256,18 +256,8 @@ int dispatch_adjustment(const AdjustArguments& a, const Launch& launch) {
 
 template <class Launch>
 int dispatch_adjust(const AdjustArguments& a, const Launch& launch) {
-  switch (a.dtype) {
-    case DType::kUInt8:
-      return dispatch_adjustment<uint8_t>(a, launch);
-    case DType::kFloat16:
-      return dispatch_adjustment<Half>(a, launch);
-    case DType::kBFloat16:
-      return dispatch_adjustment<BFloat16>(a, launch);
-    case DType::kFloat64:
-      return dispatch_adjustment<double>(a, launch);
-    default:
-      return dispatch_adjustment<float>(a, launch);
-  }
+  return dispatch_dtype<uint8_t, Half, BFloat16, double, float>(
+      a.dtype, [&](auto value) { return dispatch_adjustment<decltype(value)>(a, launch); });
 }
 
 }  // namespace orbbec

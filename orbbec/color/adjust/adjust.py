@@ -9,9 +9,8 @@ from torch import Tensor
 import orbbec.color.adjust.adjust_gradients  # noqa: F401  (registers what they are differentiated by)
 from orbbec.bridge.arguments import Images, OperatorInput
 from orbbec.bridge.dispatch import call_operator
-from orbbec.bridge.fakes import register_fake
 from orbbec.bridge.per_image import Factor, per_image
-from orbbec.bridge.pointwise import fake_like, images_input
+from orbbec.bridge.pointwise import images_input, register_fake_like
 from orbbec.bridge.spec import OpSpec, register
 from orbbec.color.tables.tables import by_histogram
 
@@ -364,18 +363,7 @@ def _adjust(
     return output
 
 
-@register_fake("adjust_color", factors=1, mean=1)
-def _(
-    images: Tensor,
-    layout: Tensor | None,
-    channels: int,
-    name: str,
-    factor: float,
-    factors: Tensor | None,
-    gain: float,
-    mean: Tensor | None,
-) -> Tensor:
-    return fake_like(images, layout)
+register_fake_like("adjust_color", factors=1, mean=1)
 
 
 register(OpSpec(call=adjust_sharpness, identity=("sharpness_factor", 1.0)))

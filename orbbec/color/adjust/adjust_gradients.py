@@ -1,5 +1,6 @@
 """Gradients of the adjustments for float images, and of the mean for contrast."""
 
+from collections.abc import Callable
 from typing import Any
 
 import torch
@@ -24,10 +25,6 @@ def _is_inside(values: Tensor) -> Tensor:
     return (values >= 0) & (values <= 1)
 
 
-def _of_brightness(gradient: Tensor, x: Tensor, factor: Tensor, ctx: Any) -> Tensor:
-    return gradient * factor * _is_inside(x * factor)
-
-
 def _of_contrast(gradient: Tensor, x: Tensor, factor: Tensor, ctx: Any) -> Tensor:
     mean = ctx.mean.to(x.dtype).view(-1, 1, 1, 1)
     inside = gradient * _is_inside(x * factor + mean * (1 - factor))
@@ -40,10 +37,6 @@ def _of_saturation(gradient: Tensor, x: Tensor, factor: Tensor, ctx: Any) -> Ten
     gray = sum_channels(x * weights)
     inside = gradient * _is_inside(x * factor + gray * (1 - factor))
     return inside * factor + weights * sum_channels((1 - factor) * inside)
-
-
-def _of_hue(gradient: Tensor, x: Tensor, factor: Tensor, ctx: Any) -> Tensor:
-    return hue_gradient(gradient, x, factor)
 
 
 def _of_gamma(gradient: Tensor, x: Tensor, factor: Tensor, ctx: Any) -> Tensor:
@@ -75,28 +68,16 @@ def _shifted(x: Tensor, dy: int, dx: int) -> Tensor:
     return x[..., dy : x.shape[-2] - 2 + dy, dx : x.shape[-1] - 2 + dx]
 
 
-def _of_invert(gradient: Tensor, x: Tensor, factor: Tensor, ctx: Any) -> Tensor:
-    return -gradient
-
-
-def _of_posterize(gradient: Tensor, x: Tensor, factor: Tensor, ctx: Any) -> Tensor:
-    return torch.zeros_like(gradient)
-
-
-def _of_solarize(gradient: Tensor, x: Tensor, factor: Tensor, ctx: Any) -> Tensor:
-    return torch.where(x >= factor, -gradient, gradient)
-
-
-_BACKWARD = {
-    "adjust_brightness": _of_brightness,
+_BACKWARD: dict[str, Callable[[Tensor, Tensor, Tensor, Any], Tensor]] = {
+    "adjust_brightness": lambda gradient, x, factor, ctx: gradient * factor * _is_inside(x * factor),
     "adjust_contrast": _of_contrast,
     "adjust_saturation": _of_saturation,
-    "adjust_hue": _of_hue,
+    "adjust_hue": lambda gradient, x, factor, ctx: hue_gradient(gradient, x, factor),
     "adjust_gamma": _of_gamma,
     "adjust_sharpness": _of_sharpness,
-    "invert": _of_invert,
-    "posterize": _of_posterize,
-    "solarize": _of_solarize,
+    "invert": lambda gradient, x, factor, ctx: -gradient,
+    "posterize": lambda gradient, x, factor, ctx: torch.zeros_like(gradient),
+    "solarize": lambda gradient, x, factor, ctx: torch.where(x >= factor, -gradient, gradient),
 }
 
 

@@ -63,10 +63,4 @@ STABLE_TORCH_LIBRARY_FRAGMENT(orbbec, m) {
       "Tensor? factors, float gain, Tensor? mean) -> Tensor");
 }
 
-STABLE_TORCH_LIBRARY_IMPL(orbbec, CPU, m) {
-  m.impl("adjust_color", TORCH_BOX(&orbbec::adjust_color));
-}
-
-STABLE_TORCH_LIBRARY_IMPL(orbbec, CUDA, m) {
-  m.impl("adjust_color", TORCH_BOX(&orbbec::adjust_color));
-}
+ORBBEC_IMPLEMENT(m) { m.impl("adjust_color", TORCH_BOX(&orbbec::adjust_color)); }

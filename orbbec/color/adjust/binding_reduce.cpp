@@ -53,12 +53,7 @@ STABLE_TORCH_LIBRARY_FRAGMENT(orbbec, m) {
   m.def("channel_sums(Tensor images, Tensor? layout, int channels) -> Tensor");
 }
 
-STABLE_TORCH_LIBRARY_IMPL(orbbec, CPU, m) {
-  m.impl("gray_sums", TORCH_BOX(&orbbec::gray_sums));
-  m.impl("channel_sums", TORCH_BOX(&orbbec::channel_sums));
-}
-
-STABLE_TORCH_LIBRARY_IMPL(orbbec, CUDA, m) {
+ORBBEC_IMPLEMENT(m) {
   m.impl("gray_sums", TORCH_BOX(&orbbec::gray_sums));
   m.impl("channel_sums", TORCH_BOX(&orbbec::channel_sums));
 }

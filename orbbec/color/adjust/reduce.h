@@ -70,18 +70,8 @@ struct FoldSums {
 // Calls `run` with the sums of lanes for the dtype.
 template <class Run>
 int dispatch_reduce(const ReduceArguments& a, const Run& run) {
-  switch (a.dtype) {
-    case DType::kUInt8:
-      return run(LaneSums<uint8_t>(a));
-    case DType::kFloat16:
-      return run(LaneSums<Half>(a));
-    case DType::kBFloat16:
-      return run(LaneSums<BFloat16>(a));
-    case DType::kFloat64:
-      return run(LaneSums<double>(a));
-    default:
-      return run(LaneSums<float>(a));
-  }
+  return dispatch_dtype<uint8_t, Half, BFloat16, double, float>(
+      a.dtype, [&](auto value) { return run(LaneSums<decltype(value)>(a)); });
 }
 
 }  // namespace orbbec

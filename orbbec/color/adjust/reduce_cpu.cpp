@@ -30,15 +30,6 @@ ORBBEC_HD void add_image(const Op& op, int64_t n) {
   }
 }
 
-template <class Op>
-void add_image_scalar(const Op& op, int64_t n) {
-  add_image(op, n);
-}
-template <class Op>
-ORBBEC_AVX2 void add_image_avx2(const Op& op, int64_t n) {
-  add_image(op, n);
-}
-
 // Grays of bytes are integers, whose sum is exact in any order.
 ORBBEC_HD int64_t sum_row(const Image<const uint8_t>& image, int y) {
   alignas(64) uint8_t planes[3][kBlockPixels] = {};
@@ -56,14 +47,10 @@ ORBBEC_HD int64_t sum_row(const Image<const uint8_t>& image, int y) {
   }
   return total;
 }
-int64_t sum_row_scalar(const Image<const uint8_t>& image, int y) { return sum_row(image, y); }
-ORBBEC_AVX2 int64_t sum_row_avx2(const Image<const uint8_t>& image, int y) {
-  return sum_row(image, y);
-}
 
 void sum_gray_bytes(const ReduceArguments& a, const ParallelFor& parallel) {
   const Images<const uint8_t> images(a.source);
-  const auto row = simd_level() == Simd::kScalar ? sum_row_scalar : sum_row_avx2;
+  const auto row = compiled_to_avx2<sum_row>(simd_level());
   parallel(a.source.count, 1, [&](int64_t begin, int64_t end) {
     for (int64_t n = begin; n < end; ++n) {
       const Image<const uint8_t> image = images[n];
@@ -81,8 +68,7 @@ void reduce_cpu(const ReduceArguments& a, const ParallelFor& parallel) {
     return sum_gray_bytes(a, parallel);
   }
   dispatch_reduce(a, [&](const auto& op) {
-    const auto add = simd_level() == Simd::kScalar ? add_image_scalar<std::decay_t<decltype(op)>>
-                                                   : add_image_avx2<std::decay_t<decltype(op)>>;
+    const auto add = compiled_to_avx2<add_image<std::decay_t<decltype(op)>>>(simd_level());
     parallel(a.source.count, 1, [&](int64_t begin, int64_t end) {
       for (int64_t n = begin; n < end; ++n) add(op, n);
     });

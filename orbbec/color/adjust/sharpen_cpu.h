@@ -43,22 +43,8 @@ ORBBEC_HD void sharpen_row(const Sharpen<T>& op, int64_t n, int y, int width) {
 }
 
 template <class T>
-void sharpen_row_scalar(const Sharpen<T>& op, int64_t n, int y, int width) {
-  sharpen_row(op, n, y, width);
-}
-template <class T>
-ORBBEC_AVX2 void sharpen_row_avx2(const Sharpen<T>& op, int64_t n, int y, int width) {
-  sharpen_row(op, n, y, width);
-}
-template <class T>
-ORBBEC_AVX512 void sharpen_row_avx512(const Sharpen<T>& op, int64_t n, int y, int width) {
-  sharpen_row(op, n, y, width);
-}
-
-template <class T>
 PixelRow<Sharpen<T>> row_of(const Sharpen<T>&, Simd level) {
-  if (level == Simd::kScalar) return sharpen_row_scalar<T>;
-  return level == Simd::kAvx2 ? sharpen_row_avx2<T> : sharpen_row_avx512<T>;
+  return compiled_to_avx512<sharpen_row<T>>(level);
 }
 
 }  // namespace orbbec

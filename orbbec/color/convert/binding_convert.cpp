@@ -91,6 +91,4 @@ STABLE_TORCH_LIBRARY_FRAGMENT(orbbec, m) {
       "Tensor? tables) -> Tensor");
 }
 
-STABLE_TORCH_LIBRARY_IMPL(orbbec, CPU, m) { m.impl("cvt_color", TORCH_BOX(&orbbec::cvt_color)); }
-
-STABLE_TORCH_LIBRARY_IMPL(orbbec, CUDA, m) { m.impl("cvt_color", TORCH_BOX(&orbbec::cvt_color)); }
+ORBBEC_IMPLEMENT(m) { m.impl("cvt_color", TORCH_BOX(&orbbec::cvt_color)); }

@@ -167,16 +167,8 @@ int dispatch_conversion(const ConvertArguments& a, const Launch& launch) {
 
 template <class Launch>
 int dispatch_convert(const ConvertArguments& a, const Launch& launch) {
-  switch (a.dtype) {
-    case DType::kUInt8:
-      return dispatch_conversion<uint8_t>(a, launch);
-    case DType::kFloat16:
-      return dispatch_conversion<Half>(a, launch);
-    case DType::kBFloat16:
-      return dispatch_conversion<BFloat16>(a, launch);
-    default:
-      return dispatch_conversion<float>(a, launch);
-  }
+  return dispatch_dtype<uint8_t, Half, BFloat16, float>(
+      a.dtype, [&](auto value) { return dispatch_conversion<decltype(value)>(a, launch); });
 }
 
 }  // namespace orbbec

@@ -57,10 +57,4 @@ STABLE_TORCH_LIBRARY_FRAGMENT(orbbec, m) {
   m.def("channel_moments(Tensor totals, Tensor? layout, int pixels) -> Tensor");
 }
 
-STABLE_TORCH_LIBRARY_IMPL(orbbec, CPU, m) {
-  m.impl("channel_moments", TORCH_BOX(&orbbec::channel_moments));
-}
-
-STABLE_TORCH_LIBRARY_IMPL(orbbec, CUDA, m) {
-  m.impl("channel_moments", TORCH_BOX(&orbbec::channel_moments));
-}
+ORBBEC_IMPLEMENT(m) { m.impl("channel_moments", TORCH_BOX(&orbbec::channel_moments)); }

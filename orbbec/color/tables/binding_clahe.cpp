@@ -49,6 +49,4 @@ STABLE_TORCH_LIBRARY_FRAGMENT(orbbec, m) {
       "int tiles_y, int tiles_x) -> Tensor");
 }
 
-STABLE_TORCH_LIBRARY_IMPL(orbbec, CPU, m) { m.impl("clahe", TORCH_BOX(&orbbec::clahe)); }
-
-STABLE_TORCH_LIBRARY_IMPL(orbbec, CUDA, m) { m.impl("clahe", TORCH_BOX(&orbbec::clahe)); }
+ORBBEC_IMPLEMENT(m) { m.impl("clahe", TORCH_BOX(&orbbec::clahe)); }

@@ -113,14 +113,7 @@ STABLE_TORCH_LIBRARY_FRAGMENT(orbbec, m) {
   m.def("tables_of_gamma(Tensor gamma, float gain) -> Tensor");
 }
 
-STABLE_TORCH_LIBRARY_IMPL(orbbec, CPU, m) {
-  m.impl("histogram", TORCH_BOX(&orbbec::histogram));
-  m.impl("lut", TORCH_BOX(&orbbec::lut));
-  m.impl("by_histogram", TORCH_BOX(&orbbec::by_histogram));
-  m.impl("tables_of_gamma", TORCH_BOX(&orbbec::gamma_luts));
-}
-
-STABLE_TORCH_LIBRARY_IMPL(orbbec, CUDA, m) {
+ORBBEC_IMPLEMENT(m) {
   m.impl("histogram", TORCH_BOX(&orbbec::histogram));
   m.impl("lut", TORCH_BOX(&orbbec::lut));
   m.impl("by_histogram", TORCH_BOX(&orbbec::by_histogram));

@@ -6,10 +6,7 @@ namespace orbbec {
 namespace {
 
 // One row at a time: what its pixels have in common is computed once.
-void blend_row_scalar(const ClaheBlend& blend, int64_t n, int y, int width) {
-  blend.write(n, y, 0, width);
-}
-ORBBEC_AVX2 void blend_row_avx2(const ClaheBlend& blend, int64_t n, int y, int width) {
+ORBBEC_HD void blend_row(const ClaheBlend& blend, int64_t n, int y, int width) {
   blend.write(n, y, 0, width);
 }
 
@@ -21,7 +18,7 @@ void clahe_cpu(const ClaheArguments& a, const ParallelFor& parallel) {
   for_each_item_cpu(ClaheLuts(a), a.source.count * a.source.channels, a.tiles_y * a.tiles_x,
                     pixels_of_tile, parallel);
   const ClaheBlend blend(a);
-  const auto row = simd_level() == Simd::kScalar ? blend_row_scalar : blend_row_avx2;
+  const auto row = compiled_to_avx2<blend_row>(simd_level());
   for_each_strip_cpu(blend.output, 1, parallel,
                      [&](int64_t n, int y) { row(blend, n, y, blend.output[n].width); });
 }

@@ -35,10 +35,4 @@ STABLE_TORCH_LIBRARY_FRAGMENT(orbbec, m) {
       "Tensor");
 }
 
-STABLE_TORCH_LIBRARY_IMPL(orbbec, CPU, m) {
-  m.impl("ycbcr_to_rgb", TORCH_BOX(&orbbec::ycbcr_to_rgb));
-}
-
-STABLE_TORCH_LIBRARY_IMPL(orbbec, CUDA, m) {
-  m.impl("ycbcr_to_rgb", TORCH_BOX(&orbbec::ycbcr_to_rgb));
-}
+ORBBEC_IMPLEMENT(m) { m.impl("ycbcr_to_rgb", TORCH_BOX(&orbbec::ycbcr_to_rgb)); }

@@ -108,27 +108,10 @@ ORBBEC_HD void convert_row(const StoredImage& image, const Image<uint8_t>& to, i
   }
 }
 
-using Row = void (*)(const StoredImage&, const Image<uint8_t>&, int);
-
-void row_scalar(const StoredImage& image, const Image<uint8_t>& to, int y) {
-  convert_row(image, to, y);
-}
-ORBBEC_AVX2 void row_avx2(const StoredImage& image, const Image<uint8_t>& to, int y) {
-  convert_row(image, to, y);
-}
-ORBBEC_AVX512 void row_avx512(const StoredImage& image, const Image<uint8_t>& to, int y) {
-  convert_row(image, to, y);
-}
-
-Row row_of(Simd level) {
-  if (level == Simd::kAvx512) return row_avx512;
-  return level == Simd::kAvx2 ? row_avx2 : row_scalar;
-}
-
 }  // namespace
 
 void ycbcr_to_rgb_cpu(const YcbcrToRgb& op, const ParallelFor& parallel) {
-  const Row row = row_of(simd_level());
+  const auto row = compiled_to_avx512<convert_row>(simd_level());
   for_each_strip_cpu(op.stored.planes, kRows, parallel, [&](int64_t n, int first) {
     const StoredImage image = op.stored[n];
     const Image<uint8_t> to = op.index(n, image);

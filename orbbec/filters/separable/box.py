@@ -3,13 +3,11 @@
 from typing import Any
 
 import torch
-from torch import Tensor
 
 from orbbec.bridge.arguments import Images, Matrix
-from orbbec.bridge.dispatch import call_operator
-from orbbec.bridge.fakes import register_fake
 from orbbec.bridge.names import Border, border_name
-from orbbec.filters.arguments import count_of, fake_filtered, filter_images, kernel_sizes
+from orbbec.bridge.pointwise import register_fake_like
+from orbbec.filters.arguments import count_of, filter_images, kernel_sizes
 from orbbec.filters.gradients import Pass, axis_passes, register_gradient
 
 
@@ -45,23 +43,13 @@ def box_blur(
     """
     sizes = kernel_sizes("box_blur", kernel_size, count_of(images))
     border = border_name("box_blur", border)
-
-    def run(pixels: Tensor, layout: Tensor | None, channels: int) -> Tensor:
-        result: Tensor = call_operator(
-            torch.ops.orbbec.box_blur.default, pixels, layout, channels, sizes, border
-        )
-        return result
-
-    return filter_images("box_blur", images, run)
+    return filter_images("box_blur", images, torch.ops.orbbec.box_blur.default, sizes, border)
 
 
 def _passes(kernel_size: list[int], border: str) -> list[Pass]:
-    def blur(images: Tensor, sizes: list[int]) -> Tensor:
-        result: Tensor = torch.ops.orbbec.box_blur(images, None, 0, sizes, "constant")
-        return result
-
-    return axis_passes(kernel_size, blur)
+    blur = torch.ops.orbbec.box_blur
+    return axis_passes(kernel_size, lambda images, sizes: blur(images, None, 0, sizes, "constant"))
 
 
-register_fake("box_blur")(fake_filtered)
+register_fake_like("box_blur")
 register_gradient("box_blur", _passes)

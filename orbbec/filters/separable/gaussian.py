@@ -7,17 +7,10 @@ import torch
 from torch import Tensor
 
 from orbbec.bridge.arguments import Images, Matrix
-from orbbec.bridge.dispatch import call_operator
-from orbbec.bridge.fakes import register_fake
 from orbbec.bridge.names import Border, border_name
+from orbbec.bridge.pointwise import register_fake_like
 from orbbec.bridge.spec import EVERY_DTYPE, OpSpec, register
-from orbbec.filters.arguments import (
-    count_of,
-    device_of,
-    fake_filtered,
-    filter_images,
-    kernel_sizes,
-)
+from orbbec.filters.arguments import count_of, device_of, filter_images, kernel_sizes
 from orbbec.filters.gradients import Pass, axis_passes, register_gradient
 
 
@@ -64,14 +57,7 @@ def gaussian_blur(
     sizes = kernel_sizes(op, kernel_size, count)
     sigmas = _sigmas(op, sigma, count, device_of(images))
     border = border_name(op, border)
-
-    def run(pixels: Tensor, layout: Tensor | None, channels: int) -> Tensor:
-        result: Tensor = call_operator(
-            torch.ops.orbbec.gaussian_blur.default, pixels, layout, channels, sizes, sigmas, border
-        )
-        return result
-
-    return filter_images(op, images, run)
+    return filter_images(op, images, torch.ops.orbbec.gaussian_blur.default, sizes, sigmas, border)
 
 
 def _sigmas(op: str, sigma: Any, count: int, device: torch.device) -> Tensor:
@@ -99,14 +85,11 @@ def _sigmas(op: str, sigma: Any, count: int, device: torch.device) -> Tensor:
 
 
 def _passes(kernel_size: list[int], sigma: Tensor, border: str) -> list[Pass]:
-    def blur(images: Tensor, sizes: list[int]) -> Tensor:
-        result: Tensor = torch.ops.orbbec.gaussian_blur(images, None, 0, sizes, sigma, "constant")
-        return result
-
-    return axis_passes(kernel_size, blur)
+    blur = torch.ops.orbbec.gaussian_blur
+    return axis_passes(kernel_size, lambda images, sizes: blur(images, None, 0, sizes, sigma, "constant"))
 
 
-register_fake("gaussian_blur")(fake_filtered)
+register_fake_like("gaussian_blur")
 register_gradient("gaussian_blur", _passes)
 
 

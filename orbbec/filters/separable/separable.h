@@ -213,26 +213,10 @@ struct Separable {
 // Calls `launch` with the filter for the dtype.
 template <template <class> class Rule, class Launch>
 int dispatch_separable(const SeparableArguments& a, const Launch& launch) {
-  switch (a.dtype) {
-    case DType::kUInt8:
-      return launch(
-          Separable<Rule<uint8_t>>{a, Images<const uint8_t>(a.source), Images<uint8_t>(a.output)});
-    case DType::kUInt16:
-      return launch(Separable<Rule<uint16_t>>{a, Images<const uint16_t>(a.source),
-                                              Images<uint16_t>(a.output)});
-    case DType::kFloat16:
-      return launch(Separable<Rule<Half>>{a, Images<const Half>(a.source), Images<Half>(a.output)});
-    case DType::kBFloat16:
-      return launch(Separable<Rule<BFloat16>>{a, Images<const BFloat16>(a.source),
-                                              Images<BFloat16>(a.output)});
-    case DType::kFloat32:
-      return launch(
-          Separable<Rule<float>>{a, Images<const float>(a.source), Images<float>(a.output)});
-    case DType::kFloat64:
-      return launch(
-          Separable<Rule<double>>{a, Images<const double>(a.source), Images<double>(a.output)});
-  }
-  return -1;
+  return dispatch_any_dtype(a.dtype, [&](auto value) {
+    using T = decltype(value);
+    return launch(Separable<Rule<T>>{a, Images<const T>(a.source), Images<T>(a.output)});
+  });
 }
 
 }  // namespace orbbec

@@ -81,16 +81,8 @@ struct GaussianTaps {
 
 template <class Launch>
 int dispatch_taps(const TapsArguments& a, const Launch& launch) {
-  switch (a.dtype) {
-    case DType::kUInt8:
-      return launch(GaussianTaps<uint8_t>{a});
-    case DType::kUInt16:
-      return launch(GaussianTaps<uint16_t>{a});
-    case DType::kFloat64:
-      return launch(GaussianTaps<double>{a});
-    default:
-      return launch(GaussianTaps<float>{a});
-  }
+  return dispatch_dtype<uint8_t, uint16_t, double, float>(
+      a.dtype, [&](auto value) { return launch(GaussianTaps<decltype(value)>{a}); });
 }
 
 }  // namespace orbbec

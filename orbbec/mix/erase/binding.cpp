@@ -136,12 +136,7 @@ STABLE_TORCH_LIBRARY_FRAGMENT(orbbec, m) {
       "Tensor(a!) out) -> ()");
 }
 
-STABLE_TORCH_LIBRARY_IMPL(orbbec, CPU, m) {
-  m.impl("erase", &orbbec::erase);
-  m.impl("erase_out", &orbbec::erase_out);
-}
-
-STABLE_TORCH_LIBRARY_IMPL(orbbec, CUDA, m) {
+ORBBEC_IMPLEMENT(m) {
   m.impl("erase", &orbbec::erase);
   m.impl("erase_out", &orbbec::erase_out);
 }

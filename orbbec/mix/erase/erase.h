@@ -103,20 +103,7 @@ inline RowForm form_of(const AnyImages& images) {
 
 template <class Launch>
 int dispatch_erase(const EraseArguments& a, const Launch& launch) {
-  switch (a.dtype) {
-    case DType::kUInt8:
-      return launch(Erase<uint8_t>(a));
-    case DType::kUInt16:
-      return launch(Erase<uint16_t>(a));
-    case DType::kFloat16:
-      return launch(Erase<Half>(a));
-    case DType::kBFloat16:
-      return launch(Erase<BFloat16>(a));
-    case DType::kFloat64:
-      return launch(Erase<double>(a));
-    default:
-      return launch(Erase<float>(a));
-  }
+  return dispatch_any_dtype(a.dtype, [&](auto value) { return launch(Erase<decltype(value)>(a)); });
 }
 
 }  // namespace orbbec

@@ -21,8 +21,8 @@ from orbbec.bridge.arguments import (
 from orbbec.bridge.dispatch import call_operator
 from orbbec.bridge.fakes import register_fake
 from orbbec.bridge.noise import key_value, sample_table, whole_table
+from orbbec.bridge.pointwise import register_fake_like
 from orbbec.bridge.spec import OpSpec, register
-from orbbec.bridge.warp import fake_output
 
 _OP = "erase"
 
@@ -140,11 +140,7 @@ def _fills(fill: Any, given: OperatorInput) -> tuple[float, Tensor | None]:
     return 0.0, table[None, None] if table.dim() == 1 else table[:, None] if table.dim() == 2 else table
 
 
-@register_fake("erase")
-def _(images: Tensor, layout: Tensor | None, *options: Any) -> Tensor:
-    if layout is not None:
-        return torch.empty_like(images)
-    return fake_output(images, None, 0, list(images.shape[-2:]))
+register_fake_like("erase")
 
 
 @register_fake("erase_out")

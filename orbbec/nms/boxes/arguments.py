@@ -7,8 +7,7 @@ from typing import Any
 import torch
 from torch import Tensor
 
-from orbbec.bridge.arguments import as_tensor
-from orbbec.bridge.forked import check_not_forked
+from orbbec.bridge.arguments import as_tensor, check_device, dtype_name
 
 # Numbers per box of each format.
 NUMBERS = {"xyxy": 4, "xywh": 4, "cxcywh": 4, "cxcywha": 5, "xyxyxyxy": 8}
@@ -23,11 +22,10 @@ def boxes_of(op: str, name: str, given: Any, numbers: int = 4) -> Tensor:
     """
     boxes = as_tensor(op, name, given)
     if boxes.is_complex() or boxes.dtype == torch.bool:
-        raise TypeError(f"{op}: expected {name} of real numbers, but got {_short(boxes.dtype)}")
+        raise TypeError(f"{op}: expected {name} of real numbers, but got {dtype_name(boxes.dtype)}")
     if boxes.dim() < 1 or boxes.shape[-1] != numbers:
         raise ValueError(f"{op}: expected {name} of shape [..., {numbers}], but got {list(boxes.shape)}")
-    if boxes.is_cuda and not torch.compiler.is_compiling():
-        check_not_forked(op)
+    check_device(op, boxes)
     return boxes
 
 
@@ -74,7 +72,3 @@ def batched_pairs(first: Tensor, second: Tensor) -> tuple[Tensor, Tensor, list[i
     rows = first.expand(*batch, *first.shape[-2:]).reshape(count, *first.shape[-2:])
     columns = second.expand(*batch, *second.shape[-2:]).reshape(count, *second.shape[-2:])
     return rows, columns, [*batch, first.shape[-2], second.shape[-2]]
-
-
-def _short(dtype: torch.dtype) -> str:
-    return str(dtype).removeprefix("torch.")

@@ -92,12 +92,7 @@ STABLE_TORCH_LIBRARY_FRAGMENT(orbbec, m) {
   m.def("box_iou_rotated(Tensor boxes1, Tensor boxes2) -> Tensor");
 }
 
-STABLE_TORCH_LIBRARY_IMPL(orbbec, CPU, m) {
-  m.impl("box_overlaps", TORCH_BOX(&orbbec::box_overlaps));
-  m.impl("box_iou_rotated", TORCH_BOX(&orbbec::box_iou_rotated));
-}
-
-STABLE_TORCH_LIBRARY_IMPL(orbbec, CUDA, m) {
+ORBBEC_IMPLEMENT(m) {
   m.impl("box_overlaps", TORCH_BOX(&orbbec::box_overlaps));
   m.impl("box_iou_rotated", TORCH_BOX(&orbbec::box_iou_rotated));
 }

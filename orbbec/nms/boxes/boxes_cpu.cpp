@@ -35,21 +35,6 @@ ORBBEC_HD void rotated_row(const Op& op, int64_t n, int y, int width) {
   for (; x < width; ++x) op(n, y, x);
 }
 
-template <class Op>
-ORBBEC_AVX2 void rotated_row_avx2(const Op& op, int64_t n, int y, int width) {
-  rotated_row<Vec4>(op, n, y, width);
-}
-template <class Op>
-ORBBEC_AVX512 void rotated_row_avx512(const Op& op, int64_t n, int y, int width) {
-  rotated_row<Eight>(op, n, y, width);
-}
-
-template <class Op>
-PixelRow<Op> fastest_rotated_row(Simd level) {
-  if (level == Simd::kAvx512) return rotated_row_avx512<Op>;
-  return level == Simd::kAvx2 ? rotated_row_avx2<Op> : pixel_row_scalar<Op>;
-}
-
 }  // namespace
 
 void box_pairs_cpu(const BoxPairsArguments& arguments, const ParallelFor& parallel) {
@@ -62,8 +47,11 @@ void box_pairs_cpu(const BoxPairsArguments& arguments, const ParallelFor& parall
 void rotated_box_pairs_cpu(const BoxPairsArguments& arguments, const ParallelFor& parallel) {
   dispatch_rotated_box_pairs(arguments, [&](const auto& prepare, const auto& pairs) {
     for_each_item_cpu(prepare, 1, static_cast<int>(prepare.boxes.count), 16, parallel);
-    for_each_pixel_cpu(pairs, pairs_shape(arguments), parallel,
-                       fastest_rotated_row<std::decay_t<decltype(pairs)>>(simd_level()));
+    using Op = std::decay_t<decltype(pairs)>;
+    const PixelRow<Op> row =
+        compiled_to_avx512<each_pixel<Op>, rotated_row<Vec4, Op>, rotated_row<Eight, Op>>(
+            simd_level());
+    for_each_pixel_cpu(pairs, pairs_shape(arguments), parallel, row);
     return 0;
   });
 }

@@ -5,6 +5,7 @@ from typing import Any
 import torch
 from torch import Tensor
 
+from orbbec.bridge.arguments import dtype_name
 from orbbec.nms.boxes.arguments import NUMBERS, boxes_of, format_name
 from orbbec.nms.detections import Boxes, like
 
@@ -53,7 +54,7 @@ def box_convert(boxes: Boxes, in_fmt: str, out_fmt: str) -> Any:
     target = format_name("box_convert", "out_fmt", SYNONYMS.get(out_fmt, out_fmt), tuple(NUMBERS))
     given = boxes_of("box_convert", "boxes", boxes, NUMBERS[source])
     if not given.is_floating_point() and not {source, target} <= UPRIGHT_FROM.keys():
-        dtype = str(given.dtype).removeprefix("torch.")
+        dtype = dtype_name(given.dtype)
         raise TypeError(f"box_convert: expected boxes of floats for a rotated format, but got {dtype}")
     return like(boxes, converted(given, source, target))
 

@@ -27,10 +27,4 @@ STABLE_TORCH_LIBRARY_FRAGMENT(orbbec, m) {
   m.def("nms_rotated_keepers(Tensor boxes, Tensor? groups, float iou_threshold) -> Tensor");
 }
 
-STABLE_TORCH_LIBRARY_IMPL(orbbec, CPU, m) {
-  m.impl("nms_rotated_keepers", TORCH_BOX(&orbbec::nms_rotated_keepers));
-}
-
-STABLE_TORCH_LIBRARY_IMPL(orbbec, CUDA, m) {
-  m.impl("nms_rotated_keepers", TORCH_BOX(&orbbec::nms_rotated_keepers));
-}
+ORBBEC_IMPLEMENT(m) { m.impl("nms_rotated_keepers", TORCH_BOX(&orbbec::nms_rotated_keepers)); }

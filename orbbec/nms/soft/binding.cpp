@@ -164,13 +164,7 @@ STABLE_TORCH_LIBRARY_FRAGMENT(orbbec, m) {
   m.def("matrix_nms_decays(Tensor boxes, Tensor? labels, str method, float sigma) -> Tensor");
 }
 
-STABLE_TORCH_LIBRARY_IMPL(orbbec, CPU, m) {
-  m.impl("soft_nms", TORCH_BOX(&orbbec::soft_nms));
-  m.impl("grouped_soft_nms", TORCH_BOX(&orbbec::grouped_soft_nms));
-  m.impl("matrix_nms_decays", TORCH_BOX(&orbbec::matrix_nms_decays));
-}
-
-STABLE_TORCH_LIBRARY_IMPL(orbbec, CUDA, m) {
+ORBBEC_IMPLEMENT(m) {
   m.impl("soft_nms", TORCH_BOX(&orbbec::soft_nms));
   m.impl("grouped_soft_nms", TORCH_BOX(&orbbec::grouped_soft_nms));
   m.impl("matrix_nms_decays", TORCH_BOX(&orbbec::matrix_nms_decays));

@@ -155,15 +155,7 @@ def _taken(
 
 
 @register_fake("soft_nms", boxes=2)
-def _(
-    boxes: Tensor,
-    scores: Tensor,
-    method: str,
-    iou_threshold: float,
-    sigma: float,
-    min_score: float,
-    offset: float,
-    max_output: int,
-) -> tuple[Tensor, Tensor, Tensor]:
+def _(boxes: Tensor, *options: Any) -> tuple[Tensor, Tensor, Tensor]:
+    max_output = options[-1]
     indices = boxes.new_empty((max_output,), dtype=torch.int64)
     return indices, boxes.new_empty((max_output,)), boxes.new_empty((), dtype=torch.int64)

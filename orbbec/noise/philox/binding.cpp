@@ -111,9 +111,6 @@ STABLE_TORCH_LIBRARY_FRAGMENT(orbbec, m) {
 STABLE_TORCH_LIBRARY_IMPL(orbbec, CPU, m) {
   m.impl("philox_blocks", TORCH_BOX(&orbbec::philox_blocks));
   m.impl("philox_draws", TORCH_BOX(&orbbec::philox_draws));
-  m.impl("philox_noise", TORCH_BOX(&orbbec::philox_noise));
 }
 
-STABLE_TORCH_LIBRARY_IMPL(orbbec, CUDA, m) {
-  m.impl("philox_noise", TORCH_BOX(&orbbec::philox_noise));
-}
+ORBBEC_IMPLEMENT(m) { m.impl("philox_noise", TORCH_BOX(&orbbec::philox_noise)); }

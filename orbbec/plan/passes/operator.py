@@ -12,7 +12,7 @@ import torch
 from torch import Tensor
 
 from orbbec.batch import ImageBatch
-from orbbec.bridge.arguments import Array, is_channels_last, size_text
+from orbbec.bridge.arguments import Array, is_channels_last, new_images, size_text
 from orbbec.bridge.spec import OPERATORS, OpSpec
 from orbbec.plan.batches import Rows, Work, as_list, chosen_of, merged, rows_of, signed, table_rows, unsigned
 from orbbec.plan.passes.base import (
@@ -238,10 +238,8 @@ class OperatorPass(Pass):
             own = {name: v[rows.to(v.device)] for name, v in options.items() if isinstance(v, Tensor)}
             results = call(rows_of(images, rows.numpy()), **{**options, **own, choice: values[k]})
             if out is None:
-                is_last = is_channels_last(results, None)
-                layout = torch.channels_last if is_last else torch.contiguous_format
                 shape = len(which), *results.shape[1:]
-                out = torch.empty(shape, dtype=results.dtype, device=results.device, memory_format=layout)
+                out = new_images(results, shape, is_channels_last(results, None))
             signed(out)[rows.to(results.device)] = signed(results)
         return out
 

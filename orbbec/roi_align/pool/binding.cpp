@@ -92,12 +92,7 @@ STABLE_TORCH_LIBRARY_FRAGMENT(orbbec, m) {
       "bool channels_last, float spatial_scale) -> Tensor");
 }
 
-STABLE_TORCH_LIBRARY_IMPL(orbbec, CPU, m) {
-  m.impl("roi_pool", TORCH_BOX(&orbbec::roi_pool));
-  m.impl("roi_pool_backward", TORCH_BOX(&orbbec::roi_pool_backward));
-}
-
-STABLE_TORCH_LIBRARY_IMPL(orbbec, CUDA, m) {
+ORBBEC_IMPLEMENT(m) {
   m.impl("roi_pool", TORCH_BOX(&orbbec::roi_pool));
   m.impl("roi_pool_backward", TORCH_BOX(&orbbec::roi_pool_backward));
 }

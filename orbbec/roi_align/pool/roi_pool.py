@@ -5,6 +5,7 @@ from typing import Any
 import torch
 from torch import Tensor
 
+from orbbec.bridge.arguments import is_channels_last, new_images
 from orbbec.bridge.dispatch import call_operator
 from orbbec.bridge.fakes import register_fake
 from orbbec.roi_align.rois import (
@@ -12,8 +13,6 @@ from orbbec.roi_align.rois import (
     Rois,
     as_rois,
     check_input,
-    is_channels_last,
-    new_images,
     output_size_values,
 )
 
@@ -92,7 +91,7 @@ class RoIPool(torch.nn.Module):
 @register_fake("roi_pool", input=4, rois=2, output_size=2)
 def _(input: Tensor, rois: Tensor, output_size: list[int], spatial_scale: float) -> tuple[Tensor, Tensor]:
     shape = (rois.shape[0], input.shape[1], *output_size)
-    output = new_images(input, shape, is_channels_last(input))
+    output = new_images(input, shape, is_channels_last(input, None))
     return output, torch.empty_like(output, dtype=torch.int32)
 
 
@@ -112,7 +111,7 @@ def _keep(ctx: Any, inputs: tuple[Any, ...], output: tuple[Tensor, Tensor]) -> N
     input, rois, _, spatial_scale = inputs
     ctx.mark_non_differentiable(output[1])
     ctx.save_for_backward(rois, output[1])
-    ctx.input_size, ctx.channels_last = input.shape, is_channels_last(input)
+    ctx.input_size, ctx.channels_last = input.shape, is_channels_last(input, None)
     ctx.spatial_scale = spatial_scale
 
 

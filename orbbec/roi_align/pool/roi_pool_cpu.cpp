@@ -19,64 +19,39 @@ struct LargestOfBlock {
   using Index = std::conditional_t<sizeof(F) == 8, int64_t, int32_t>;  // as wide as the value
   F* values;
   Index* indices;
-
-  template <int kBytes>
-  ORBBEC_HD void find(const ChannelBlock<F>& block, BinRange ys, BinRange xs, int width) const {
-    using Values = BlockVectors<F, kBytes>;
-    using Indices = BlockVectors<Index, kBytes>;
-    const bool empty = ys.begin >= ys.end || xs.begin >= xs.end;
-    typename Values::Vector largest[Values::kCount];
-    typename Indices::Vector where[Values::kCount];
-#pragma GCC unroll 16
-    for (int v = 0; v < Values::kCount; ++v) {
-      largest[v] = typename Values::Vector{} + (empty ? F(0) : kLowest<F>);
-      where[v] = typename Indices::Vector{} - 1;
-    }
-    for (int y = ys.begin; y < ys.end; ++y) {
-      for (int x = xs.begin; x < xs.end; ++x) {
-        const auto* const from = reinterpret_cast<const typename Values::Vector*>(block.at(y, x));
-        const typename Indices::Vector here = typename Indices::Vector{} + (Index{y} * width + x);
-#pragma GCC unroll 16
-        for (int v = 0; v < Values::kCount; ++v) {
-          const auto larger = from[v] > largest[v];
-          largest[v] = larger ? from[v] : largest[v];
-          where[v] = larger ? here : where[v];
-        }
-      }
-    }
-#pragma GCC unroll 16
-    for (int v = 0; v < Values::kCount; ++v) {
-      reinterpret_cast<typename Values::Vector*>(values)[v] = largest[v];
-      reinterpret_cast<typename Indices::Vector*>(indices)[v] = where[v];
-    }
-  }
 };
 
-template <class F>
-using FindLargest = void (*)(const LargestOfBlock<F>& to, const ChannelBlock<F>& block, BinRange ys,
-                             BinRange xs, int width);
-
-template <class F>
-void find_scalar(const LargestOfBlock<F>& to, const ChannelBlock<F>& block, BinRange ys,
-                 BinRange xs, int width) {
-  to.template find<16>(block, ys, xs, width);
-}
-template <class F>
-ORBBEC_AVX2 void find_avx2(const LargestOfBlock<F>& to, const ChannelBlock<F>& block, BinRange ys,
-                           BinRange xs, int width) {
-  to.template find<32>(block, ys, xs, width);
-}
-template <class F>
-ORBBEC_AVX512 void find_avx512(const LargestOfBlock<F>& to, const ChannelBlock<F>& block,
-                               BinRange ys, BinRange xs, int width) {
-  to.template find<64>(block, ys, xs, width);
-}
-
-template <class F>
-FindLargest<F> find_largest(Simd level) {
-  return level == Simd::kAvx512 ? find_avx512<F>
-         : level == Simd::kAvx2 ? find_avx2<F>
-                                : find_scalar<F>;
+template <int kBytes, class F>
+ORBBEC_HD void find_largest(const LargestOfBlock<F>& to, const ChannelBlock<F>& block, BinRange ys,
+                            BinRange xs, int width) {
+  using Index = typename LargestOfBlock<F>::Index;
+  using Values = BlockVectors<F, kBytes>;
+  using Indices = BlockVectors<Index, kBytes>;
+  const bool empty = ys.begin >= ys.end || xs.begin >= xs.end;
+  typename Values::Vector largest[Values::kCount];
+  typename Indices::Vector where[Values::kCount];
+#pragma GCC unroll 16
+  for (int v = 0; v < Values::kCount; ++v) {
+    largest[v] = typename Values::Vector{} + (empty ? F(0) : kLowest<F>);
+    where[v] = typename Indices::Vector{} - 1;
+  }
+  for (int y = ys.begin; y < ys.end; ++y) {
+    for (int x = xs.begin; x < xs.end; ++x) {
+      const auto* const from = reinterpret_cast<const typename Values::Vector*>(block.at(y, x));
+      const typename Indices::Vector here = typename Indices::Vector{} + (Index{y} * width + x);
+#pragma GCC unroll 16
+      for (int v = 0; v < Values::kCount; ++v) {
+        const auto larger = from[v] > largest[v];
+        largest[v] = larger ? from[v] : largest[v];
+        where[v] = larger ? here : where[v];
+      }
+    }
+  }
+#pragma GCC unroll 16
+  for (int v = 0; v < Values::kCount; ++v) {
+    reinterpret_cast<typename Values::Vector*>(to.values)[v] = largest[v];
+    reinterpret_cast<typename Indices::Vector*>(to.indices)[v] = where[v];
+  }
 }
 
 // Vectorized over channels, with the values of RoiPool: one block of all images at a time.
@@ -131,7 +106,9 @@ class RoiPoolOnBlocks {
  private:
   void pool(int64_t k, const BlockChannels<F>& channels, const ChannelBlock<F>& source,
             const LargestOfBlock<F>& found) const {
-    const FindLargest<F> find = find_largest<F>(simd_level());
+    const auto find =
+        compiled_to_avx512<find_largest<16, F>, find_largest<32, F>, find_largest<64, F>>(
+            simd_level());
     const RoiPoolGeometry<F>& geometry = op_.geometries[k];
     const int height = a_.roi.features.height, width = a_.roi.features.width;
     const Image<T> target = op_.pooled[k];

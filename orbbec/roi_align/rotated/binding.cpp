@@ -40,12 +40,7 @@ STABLE_TORCH_LIBRARY_FRAGMENT(orbbec, m) {
       "float spatial_scale, int sampling_ratio, bool aligned) -> Tensor");
 }
 
-STABLE_TORCH_LIBRARY_IMPL(orbbec, CPU, m) {
-  m.impl("roi_align_rotated", TORCH_BOX(&orbbec::roi_align_rotated));
-  m.impl("roi_align_rotated_backward", TORCH_BOX(&orbbec::roi_align_rotated_backward));
-}
-
-STABLE_TORCH_LIBRARY_IMPL(orbbec, CUDA, m) {
+ORBBEC_IMPLEMENT(m) {
   m.impl("roi_align_rotated", TORCH_BOX(&orbbec::roi_align_rotated));
   m.impl("roi_align_rotated_backward", TORCH_BOX(&orbbec::roi_align_rotated_backward));
 }

@@ -10,7 +10,7 @@ import torch
 from torch import Tensor
 
 from orbbec.batch import ImageBatch
-from orbbec.transforms.base.optional import is_pil
+from orbbec.batch.collate import is_pil
 from orbbec.transforms.base.tv_tensors import is_tv_tensor, plain, wrapped
 from orbbec.transforms.targets.state import MASK_KEYS, POINT_KEYS
 

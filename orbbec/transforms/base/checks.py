@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from enum import Enum
 from typing import Any, TypeAlias
 
@@ -205,6 +205,15 @@ def choice(op: str, name: str, value: Any, known: Sequence[str]) -> str:
     if value not in known:
         raise _error(op, name, f"one of {', '.join(known)}", value)
     return str(value)
+
+
+# The checks of arguments that mean the same in every transform.
+STANDARD: dict[str, Callable[[str, str, Any], Any]] = {
+    "antialias": flag,
+    "fill": numbers,
+    "p": lambda op, name, value: probability(op, value, name),
+    "size": size_pair,
+}
 
 
 def _bounds(low: float, high: float) -> str:

@@ -9,10 +9,10 @@ import numpy as np
 import torch
 from torch import Tensor
 
+from orbbec.batch.collate import is_pil
 from orbbec.bridge.arguments import Array
 from orbbec.plan import read_images
 from orbbec.plan.batches import Given, Work, as_list
-from orbbec.transforms.base.optional import is_pil
 from orbbec.transforms.base.tv_tensors import images_like, is_tv_tensor, plain
 
 _MODES = ("L", "LA", "RGB", "RGBA")

@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-import sys
 from importlib import import_module
-from typing import Any, TypeGuard
+from typing import Any
 
 
 def optional(op: str, module: str, package: str = "") -> Any:
@@ -30,9 +29,3 @@ def optional(op: str, module: str, package: str = "") -> Any:
             raise
         name = module.partition(".")[0]
         raise ImportError(f"{op}: expected {name} to be installed: pip install {package or name}") from error
-
-
-def is_pil(value: Any) -> TypeGuard[Any]:
-    """Whether a value is a `PIL.Image.Image`; Pillow itself is not imported."""
-    module = sys.modules.get("PIL.Image")
-    return module is not None and isinstance(value, module.Image)

@@ -11,7 +11,8 @@ from typing import Any, NamedTuple
 import numpy as np
 import torch
 
-from orbbec.bridge.arguments import Array, operator_input
+from orbbec.batch.collate import is_pil
+from orbbec.bridge.arguments import Array, dtype_name, operator_input
 from orbbec.plan import Fusion, Plan, Stream, run_passes
 from orbbec.plan import apply as apply_plan
 from orbbec.plan.batches import Given
@@ -23,7 +24,6 @@ from orbbec.transforms.base.batched import is_of_batch, joined, split
 from orbbec.transforms.base.checks import whole
 from orbbec.transforms.base.inputs import is_video, pixels_of, read
 from orbbec.transforms.base.module import FrozenModule, outside_graphs
-from orbbec.transforms.base.optional import is_pil
 from orbbec.transforms.base.structures import images_of, is_structure, labels_of, rebuilt, targets_of
 from orbbec.transforms.base.tv_tensors import name_of, plain
 from orbbec.transforms.targets.options import TargetOptions
@@ -116,8 +116,7 @@ class Pipeline(FrozenModule):
         """
         table = _sizes(sizes)
         key = self._key(sample_ids, epoch, generator, len(table))
-        name = str(dtype).removeprefix("torch.")
-        return self._plan_of(table, key, _Pixels(channels, name), targets)
+        return self._plan_of(table, key, _Pixels(channels, dtype_name(dtype)), targets)
 
     def _plan_of(self, table: Array, key: _Key, pixels: _Pixels, targets: Sequence[Any] | None) -> Plan:
         if targets is not None and len(targets) != len(table):

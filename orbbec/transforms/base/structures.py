@@ -13,9 +13,9 @@ import numpy as np
 from torch import Tensor
 
 from orbbec.batch import ImageBatch
+from orbbec.batch.collate import is_pil
 from orbbec.bridge.arguments import holds_planes
 from orbbec.transforms.base.batched import TARGET_KEYS
-from orbbec.transforms.base.optional import is_pil
 from orbbec.transforms.base.tv_tensors import KEYS, is_target, is_tv_tensor
 
 Visit = Callable[[Any], Any]

@@ -9,10 +9,11 @@ from typing import Any, ClassVar, NamedTuple
 
 import torch
 
-from orbbec.bridge.arguments import Array
+from orbbec.bridge.arguments import Array, dtype_name
 from orbbec.plan.steps import BatchState, Step
 from orbbec.plan.stream import Stream
 from orbbec.plan.template import Row
+from orbbec.transforms.base.checks import STANDARD
 from orbbec.transforms.base.module import FrozenModule
 from orbbec.transforms.base.pipeline import Pipeline
 from orbbec.transforms.parity import Parity
@@ -122,6 +123,37 @@ class Transform(FrozenModule):
         for name, value in values.items():
             object.__setattr__(self, name, value)
 
+    def _check(self, *names: str) -> None:
+        """Check arguments that mean the same in every transform, and replace them by their checked form."""
+        for name in names:
+            self._set(**{name: STANDARD[name](self.name, name, getattr(self, name))})
+
+
+@dataclass(frozen=True, eq=False)
+class Chosen:
+    """A mask of the images that are changed: bool `[N]`."""
+
+    chosen: Array
+
+
+class _Chance(Transform):
+    """A transform that changes each image with probability `p`, a field of its subclasses."""
+
+    p: float
+
+    def __post_init__(self) -> None:
+        self._check("p")
+
+    def sample(self, sizes: Array, stream: Stream) -> Any:
+        return Chosen(stream.chance(self.p))
+
+
+@dataclass(frozen=True)
+class _EvenChance(_Chance):
+    """A transform whose only argument is `p`, by default 0.5."""
+
+    p: float = 0.5
+
 
 def plain_value(value: Any) -> Any:
     """A value converted for JSON and YAML; NumPy's floats become floats."""
@@ -130,7 +162,7 @@ def plain_value(value: Any) -> Any:
     if isinstance(value, (tuple, list)):
         return [plain_value(entry) for entry in value]
     if isinstance(value, torch.dtype):
-        return str(value).removeprefix("torch.")
+        return dtype_name(value)
     return float(value) if isinstance(value, float) else value
 
 

@@ -9,8 +9,8 @@ from typing import Any
 import numpy as np
 from torch import Tensor
 
+from orbbec.batch.collate import is_pil
 from orbbec.plan.batches import as_list
-from orbbec.transforms.base.optional import is_pil
 from orbbec.transforms.targets.options import TargetOptions
 
 KEYS = {"BoundingBoxes": ("boxes",), "Mask": ("mask", "masks"), "KeyPoints": ("keypoints", "landmarks")}

@@ -10,12 +10,12 @@ import numpy as np
 from torch import Tensor
 
 from orbbec.batch import ImageBatch
+from orbbec.batch.collate import is_pil
 from orbbec.bridge.arguments import holds_planes
 from orbbec.plan.batches import Given
 from orbbec.plan.steps import BatchState, Step
 from orbbec.transforms.base.checks import FillValue, numbers
 from orbbec.transforms.base.inputs import read
-from orbbec.transforms.base.optional import is_pil
 from orbbec.transforms.base.pipeline import Pipeline
 from orbbec.transforms.base.transform import Transform
 from orbbec.transforms.base.tv_tensors import is_target, name_of

@@ -23,9 +23,8 @@ from orbbec.plan.steps import (
 )
 from orbbec.transforms.adjustments import BRIGHTNESS_OF, GRAY, SATURATION_OF, adjustment_row
 from orbbec.transforms.affine import Affine, Corners
-from orbbec.transforms.color import Permutations
+from orbbec.transforms.base.transform import Chosen
 from orbbec.transforms.cuts import Boxes
-from orbbec.transforms.geometry import Chosen
 from orbbec.transforms.targets.targets import transform_targets
 from orbbec.transforms.tests.record_torchvision import sample_image
 from tests.support import assert_same_bytes, photographs
@@ -97,7 +96,7 @@ STEPS = {
     "invert": (drawn(T.RandomInvert(), YES), 0),
     "posterize": (drawn(T.RandomPosterize(3), YES), 0),
     "solarize": (drawn(T.RandomSolarize(0.6), YES), 0),
-    "permute_channels": (drawn(T.RandomChannelPermutation(), Permutations(np.array([[2, 0, 1]]))), 0),
+    "permute_channels": (drawn(T.RandomChannelPermutation(), np.array([[2, 0, 1]])), 0),
     "erase": ([Erase(np.array([[[5.0, 3, 12, 9, 0.1, 0.2, 0.3, 0]]]))], 0),
     "normalize": (drawn(T.Normalize(), None), 0),
 }

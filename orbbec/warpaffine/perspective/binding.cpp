@@ -56,13 +56,7 @@ STABLE_TORCH_LIBRARY_FRAGMENT(orbbec, m) {
       "float[] fill, bool inverse, str arithmetic, Tensor? regions=None) -> (Tensor, Tensor)");
 }
 
-STABLE_TORCH_LIBRARY_IMPL(orbbec, CPU, m) {
-  m.impl("warp_perspective", &orbbec::warp_perspective);
-  m.impl("warp_perspective_out", &orbbec::warp_perspective_out);
-  m.impl("warp_perspective_backward", &orbbec::warp_perspective_backward);
-}
-
-STABLE_TORCH_LIBRARY_IMPL(orbbec, CUDA, m) {
+ORBBEC_IMPLEMENT(m) {
   m.impl("warp_perspective", &orbbec::warp_perspective);
   m.impl("warp_perspective_out", &orbbec::warp_perspective_out);
   m.impl("warp_perspective_backward", &orbbec::warp_perspective_backward);

@@ -2,11 +2,8 @@
 
 from typing import Any
 
-from torch import Tensor
-
 from orbbec.bridge.arguments import Fill, Images, Matrix, as_tensor, size_values
-from orbbec.bridge.fakes import register_fake
-from orbbec.bridge.gradients.warp import fake_gradients, register_matrix_gradient
+from orbbec.bridge.gradients.warp import register_matrix_gradient
 from orbbec.bridge.names import Border, Interpolation
 from orbbec.bridge.spec import EVERY_DTYPE, OpSpec, register
 from orbbec.bridge.warp import WarpOptions, call_warp, register_fakes
@@ -72,19 +69,5 @@ def warp_perspective(
 
 
 register_fakes("warp_perspective")
-
-
-@register_fake("warp_perspective_backward", gradient=4)
-def _(
-    gradient: Tensor,
-    images: Tensor,
-    matrix: Tensor,
-    per_unit: Tensor,
-    *options: object,
-    regions: Tensor | None = None,
-) -> tuple[Tensor, Tensor]:
-    return fake_gradients(gradient, images, (images.size(0), 3, 3))
-
-
-register_matrix_gradient("warp_perspective")
+register_matrix_gradient("warp_perspective", rows=3)
 register(OpSpec(call=warp_perspective, dtypes=EVERY_DTYPE))

@@ -97,13 +97,7 @@ STABLE_TORCH_LIBRARY_FRAGMENT(orbbec, m) {
       "str border, float[] fill, str arithmetic) -> (Tensor, Tensor)");
 }
 
-STABLE_TORCH_LIBRARY_IMPL(orbbec, CPU, m) {
-  m.impl("remap", &orbbec::remap);
-  m.impl("remap_out", &orbbec::remap_out);
-  m.impl("remap_backward", &orbbec::remap_backward);
-}
-
-STABLE_TORCH_LIBRARY_IMPL(orbbec, CUDA, m) {
+ORBBEC_IMPLEMENT(m) {
   m.impl("remap", &orbbec::remap);
   m.impl("remap_out", &orbbec::remap_out);
   m.impl("remap_backward", &orbbec::remap_backward);

@@ -2,11 +2,8 @@
 
 from typing import Any
 
-from torch import Tensor
-
 from orbbec.bridge.arguments import Fill, Images, Matrix, as_tensor
-from orbbec.bridge.fakes import register_fake
-from orbbec.bridge.gradients.warp import fake_gradients, register_map_gradient
+from orbbec.bridge.gradients.warp import register_map_gradient
 from orbbec.bridge.names import Border, Interpolation
 from orbbec.bridge.warp import WarpOptions, call_warp, register_fakes
 
@@ -68,13 +65,4 @@ def remap(
 
 
 register_fakes("remap", tensors=2)
-
-
-@register_fake("remap_backward", gradient=4)
-def _(
-    gradient: Tensor, images: Tensor, map_x: Tensor, map_y: Tensor, per_unit: Tensor, *options: object
-) -> tuple[Tensor, Tensor]:
-    return fake_gradients(gradient, images, (images.size(0), 2, *gradient.shape[2:]))
-
-
 register_map_gradient("remap")
