@@ -5,9 +5,9 @@
 
 namespace orbbec {
 
-// A block owns 32 columns of `rows` rows of an image, a warp every eighth row, a thread its column
-// of them. What the pixels have in common is read once per block (HeldImages); source pixels are
-// read once per tap. Shared memory: 15 KB, and 10 KB where pixels are only read and normalized.
+// A block owns 32 columns of `rows` rows of an image, a warp an eighth of the rows, a thread its
+// column of them. What the pixels have in common is read once per block (HeldImages); source pixels
+// are read once per tap. Shared memory: 15 KB, and 10 KB where pixels are only read and normalized.
 template <bool kOnlyNormalizes, class Op>
 __device__ void augment_tiles(const Op& op, const Quotients& quotients, int rows) {
   constexpr int kRows = kOnlyNormalizes ? kNormalizedPixels<Op> : kPixels<Op>;
@@ -32,7 +32,8 @@ __device__ void augment_tiles(const Op& op, const Quotients& quotients, int rows
       hold_images(op, tile, n, pair_index, true, held);
       AugmentThread<Op> thread(op, held, tile, quotients);
       OutputRow to(op.arguments, shape, tile.first_row(), tile.left);
-      for (int row = tile.first_row(); row < tile.bottom; row += kTileHeight * kRows) {
+      const int end = tile.end_row();
+      for (int row = tile.first_row(); row < end; row += kRows) {
         float values[kRows][kMaxFills];
         if constexpr (kOnlyNormalizes) {
           thread.normalized(row, values);
@@ -40,7 +41,7 @@ __device__ void augment_tiles(const Op& op, const Quotients& quotients, int rows
           __shared__ MixedPixels<kRows> own;
           thread.mixed(row, mixes, own, values);
         }
-        to.store(op.arguments.output_dtype, tile.bottom - row, values, staged.words[threadIdx.y]);
+        to.store(op.arguments, end - row, values, staged.words[threadIdx.y]);
       }
       __syncthreads();  // before `held` is of another tile
     }
@@ -48,7 +49,7 @@ __device__ void augment_tiles(const Op& op, const Quotients& quotients, int rows
 }
 
 template <class Op>
-__global__ void __launch_bounds__(kTileWidth* kTileHeight, kBlocks<Op>)
+__global__ void __launch_bounds__(kTileWidth* kTileHeight, kColorBlocks<Op>)
     augment_kernel(const Op op, const Quotients quotients, int rows) {
   augment_tiles<false>(op, quotients, rows);
 }
@@ -68,7 +69,7 @@ inline bool only_normalizes(const AugmentArguments& a) {
 // A block adds the gray values of a tile: each thread its pixels, each warp its threads, the block
 // its warps.
 template <class Op>
-__global__ void __launch_bounds__(kTileWidth* kTileHeight, kBlocks<Op>)
+__global__ void __launch_bounds__(kTileWidth* kTileHeight, kColorBlocks<Op>)
     gray_kernel(const Op op, int rows) {
   __shared__ SharedBytes<HeldImages<Op>> memory;
   HeldImages<Op>& held = memory.as_object();
@@ -85,9 +86,10 @@ __global__ void __launch_bounds__(kTileWidth* kTileHeight, kBlocks<Op>)
       const Tile tile = tile_at(shape, left, top, rows);
       hold_images(op, tile, n, kNoImage, false, held);
       AugmentThread<Op> thread(op, held, tile, Quotients{});
+      const float units_of_1 = op.program_without_mean(n).units_of_1();
       int64_t sum = 0;
-      for (int row = tile.first_row(); row < tile.bottom; row += kTileHeight * kPixels<Op>)
-        sum += thread.gray_units(row, end);
+      for (int row = tile.first_row(); row < tile.end_row(); row += kPixels<Op>)
+        sum += thread.gray_units(row, end, units_of_1);
       for (int distance = kWarp / 2; distance > 0; distance /= 2)
         sum += __shfl_xor_sync(kAllLanes, sum, distance);
       if (threadIdx.x == 0) sums[threadIdx.y] = sum;
@@ -102,21 +104,22 @@ __global__ void __launch_bounds__(kTileWidth* kTileHeight, kBlocks<Op>)
 }
 
 // Rows of a tile: many, because its facts are read once; fewer where there would be too few blocks
-// to fill a device.
-inline int rows_of_tile(const AnyImages& output) {
+// to fill a device. If possible, threads have whole groups of `pixels` rows.
+inline int rows_of_tile(const AnyImages& output, int pixels) {
   int rows = kMostRows;
   for (; rows > kTileHeight; rows /= 2) {
     const int64_t bands = (output.height + int64_t{rows} - 1) / rows;
     if (bands * ((output.width - 1) / kTileWidth + 1) * output.count >= kEnoughBlocks) break;
   }
   const int bands = (output.height - 1) / rows + 1;  // of similar heights
-  return ((output.height - 1) / bands / kTileHeight + 1) * kTileHeight;
+  const int group = kTileHeight * (rows < kTileHeight * pixels ? 1 : pixels);
+  return ((output.height - 1) / bands / group + 1) * group;
 }
 
 template <class Op>
 int run_augment_cuda(const Op& op, void* stream) {
   const AnyImages& output = op.arguments.warp.output;
-  const int rows = rows_of_tile(output);
+  const int rows = rows_of_tile(output, kPixels<Op>);
   const dim3 block(kTileWidth, kTileHeight);
   const int64_t bands = (output.height - 1) / rows + 1;
   const dim3 grid = tile_grid(output.width, bands * kTileHeight, output.count);
@@ -124,7 +127,7 @@ int run_augment_cuda(const Op& op, void* stream) {
     const int status = launch(gray_kernel<Op>, grid, block, 0, stream, op, rows);
     if (status != 0) return status;
   }
-  if constexpr (kNormalizedPixels<Op> > 1) {
+  if constexpr (kNormalizedPixels<Op> > 0) {
     if (only_normalizes(op.arguments)) {
       return launch(normalizing_augment_kernel<Op>, grid, block, 0, stream, op,
                     quotients_of(op.arguments), rows);

@@ -49,12 +49,22 @@ struct MatrixStep {
 };
 
 struct HueStep {
-  float shift, max_value;
-  ORBBEC_HD void operator()(float (&rgb)[3]) const {
-    const float scale = 1 / max_value, scaled[3] = {rgb[0] * scale, rgb[1] * scale, rgb[2] * scale};
-    float shifted[3];
-    shift_hue(scaled, shift, shifted);
-    for (int c = 0; c < 3; ++c) rgb[c] = shifted[c] * max_value;
+  float shift, max_value, scale;
+  ORBBEC_HD HueStep(float shift, float max_value)
+      : shift(shift), max_value(max_value), scale(1 / max_value) {}
+  ORBBEC_HD void operator()(float (&rgb)[3]) const { shifted<false>(rgb); }
+
+  // kIsInRange: whether shift_hue_in_range may be called.
+  template <bool kIsInRange>
+  ORBBEC_HD void shifted(float (&rgb)[3]) const {
+    const float scaled[3] = {rgb[0] * scale, rgb[1] * scale, rgb[2] * scale};
+    float out[3];
+    if constexpr (kIsInRange) {
+      shift_hue_in_range(scaled, shift, out);
+    } else {
+      shift_hue(scaled, shift, out);
+    }
+    for (int c = 0; c < 3; ++c) rgb[c] = out[c] * max_value;
   }
 };
 
@@ -152,7 +162,7 @@ struct Program {
       case StepCode::kMatrix:
         return body(MatrixStep(numbers, max_value));
       case StepCode::kHue:
-        return body(HueStep{numbers[0], max_value});
+        return body(HueStep(numbers[0], max_value));
       case StepCode::kGamma:
         return body(GammaStep{numbers[0], numbers[1], max_value});
       case StepCode::kPosterize:
@@ -168,9 +178,15 @@ struct Program {
 
   // Sums of integer units do not depend on their order. NaN counts as black.
   static constexpr double kUnits = 1 << 24;  // units of `max_value`
-  ORBBEC_HD int gray_units(const float* rgb) const {
+  ORBBEC_HD float units_of_1() const { return static_cast<float>(kUnits) / max_value; }
+  ORBBEC_HD int gray_units(const float* rgb) const { return gray_units(rgb, units_of_1()); }
+  ORBBEC_HD int gray_units(const float* rgb, float units_of_1) const {
     const float gray = clamp_to_range(gray_of_rgb(rgb), max_value);
-    return static_cast<int>(rintf(gray * (static_cast<float>(kUnits) / max_value)));
+#if defined(__CUDA_ARCH__)  // one instruction for both
+    return __float2int_rn(gray * units_of_1);
+#else
+    return static_cast<int>(rintf(gray * units_of_1));
+#endif
   }
 };
 

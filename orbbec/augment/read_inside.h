@@ -1,10 +1,25 @@
 // Reads pixels whose taps lie inside the image, on CUDA, where border tests and addresses cost more
-// than the arithmetic. Included by tile_cuda.h and planes_inside.h.
+// than the arithmetic. Included by kept_rows_cuda.h, tile_cuda.h and planes_inside.h.
 #pragma once
 
 #include "augment.h"
 
 namespace orbbec {
+
+// The number, of which the compiler knows nothing: what depends on it is computed where it is
+// needed. Outside of the loop it would take registers from the usual path.
+ORBBEC_HD int recomputed(int number) {
+#if defined(__CUDA_ARCH__)
+  asm volatile("" : "+r"(number));
+#endif
+  return number;
+}
+ORBBEC_HD int64_t recomputed(int64_t number) {
+#if defined(__CUDA_ARCH__)
+  asm volatile("" : "+l"(number));
+#endif
+  return number;
+}
 
 template <class T, class Transform, class Sampler>
 ORBBEC_HD const Transform& transform_of(const Warp<T, Transform, Sampler>& reader) {
@@ -47,9 +62,56 @@ struct ReadInside<Warp<T, Transform, Sampler>> {
   using Tap = typename Reader::Tap;
   static constexpr int kSide = kTapsOf<Sampler>;
   static constexpr bool kIsLight = Reader::kIsLight, kIsLinear = Reader::kIsLinear;
-  // Blocks per multiprocessor: with three, nearest of 16-bit types and cubic spill registers.
+  // Blocks per multiprocessor, and of kernels with color steps: with three, nearest of 16-bit
+  // types, cubic and the color steps of linear spill registers.
   static constexpr int kBlocks = kIsLinear || (kIsLight && sizeof(T) != 2) ? 3 : 2;
-  static constexpr int kNormalizedPixels = kIsLight && sizeof(T) == 1 ? 2 : 1;  // others spill
+  static constexpr int kPixels = kIsLight && sizeof(T) == 1 ? 4 : 1;
+  static constexpr int kColorBlocks = kIsLinear || kPixels > 1 ? 2 : kBlocks;
+  static constexpr int kNormalizedPixels = kIsLight && sizeof(T) == 1 ? 2 : 0;  // others spill
+
+  ORBBEC_HD static const Image<const T>& image_of(const Image<const T>& image) { return image; }
+  ORBBEC_HD static Border border_of(const Reader& reader) { return reader.border; }
+
+  ORBBEC_HD static int channels_of(const Reader& reader) {
+    return static_cast<int>(reader.output.channels);
+  }
+  // Whether there are three channels side by side.
+  ORBBEC_HD static bool are_packed(const Reader& reader, const Image<const T>& image) {
+    return reader.output.channels == 3 && image.stride_c == 1;
+  }
+
+  // Two columns of an image.
+  class Columns {
+   public:
+    ORBBEC_HD static bool can_read(const Image<const T>& image) {
+      return int64_t{image.width} * image.stride_x <= Stride::kMost;
+    }
+    ORBBEC_HD void prepare(const Image<const T>& image, int left, int right) {
+      left_ = &image.at(0, left, 0);
+      to_right_ = (right - left) * image.stride_x.elements;
+      stride_y_ = image.stride_y;
+    }
+    // Of three channels side by side.
+    ORBBEC_HD void read(int y, float (&left)[3], float (&right)[3]) const {
+      const T *const from_left = left_ + row(y), *const from_right = from_left + to_right_;
+#pragma unroll
+      for (int c = 0; c < 3; ++c) left[c] = load(from_left[c]), right[c] = load(from_right[c]);
+    }
+    ORBBEC_HD void read(const Image<const T>& image, int y, int c, float& left,
+                        float& right) const {
+      const T* const from = left_ + row(y) + c * image.stride_c;
+      left = load(from[0]);
+      right = load(from[to_right_]);
+    }
+
+   private:
+    // In one instruction, for which both have 32 bits.
+    ORBBEC_HD int64_t row(int y) const { return int64_t{y} * recomputed(stride_y_.elements); }
+
+    const T* left_;
+    int to_right_;
+    Stride stride_y_;
+  };
 
   const T* data;
   Stride stride_y;
@@ -66,17 +128,12 @@ struct ReadInside<Warp<T, Transform, Sampler>> {
     if (!in_pixels && image.stride_x != 1) inside.rows = 0;  // no fast path
   }
 
-  // The values at the taps.
-  template <int kCount>
-  ORBBEC_HD void read(const Reader& reader, const Tap (&taps)[kCount],
-                      float (&values)[kCount][kMaxFills]) const {
+  // The values at a tap.
+  ORBBEC_HD void read(const Reader& reader, const Tap& tap, float (&values)[kMaxFills]) const {
     if (in_pixels) {
-#pragma unroll
-      for (int p = 0; p < kCount; ++p) read_patch<3>(reader, taps[p], 1, 3, values[p]);
+      read_patch<3>(reader, tap, 1, 3, values);
     } else {
-#pragma unroll
-      for (int p = 0; p < kCount; ++p)
-        read_patch<1>(reader, taps[p], stride_c, reader.output.channels, values[p]);
+      read_patch<1>(reader, tap, stride_c, reader.output.channels, values);
     }
   }
 

@@ -32,58 +32,79 @@ __device__ void store_side_by_side(Out* to, int count, int channels,
   __syncwarp();
 }
 
+// 32 pixels of three bytes, from the threads that have them to those that store a word. `to` is
+// aligned to a word.
+__device__ inline void store_pixels_of_bytes(uint8_t* to, const float (&values)[kMaxFills]) {
+  constexpr int kWords = 3 * kWarp / 4;
+  const int word = static_cast<int>(threadIdx.x), pixel = 4 * word / 3, first = 4 * word % 3;
+  uint32_t own = 0;
+#pragma unroll
+  for (int c = 0; c < 3; ++c) own |= static_cast<uint32_t>(round_to_byte(values[c])) << (8 * c);
+  const uint32_t left = __shfl_sync(kAllLanes, own, pixel % kWarp);
+  const uint32_t right = __shfl_sync(kAllLanes, own, (pixel + 1) % kWarp);
+  if (word < kWords)
+    reinterpret_cast<uint32_t*>(to)[word] = left >> (8 * first) | right << (24 - 8 * first);
+}
+
 // Where the threads of a warp store the pixels of a row, columns from `left` on.
 class OutputRow {
  public:
   // `shape` is that of the output, see Augment::shapes.
   __device__ OutputRow(const AugmentArguments& a, const Image<uint8_t>& shape, int y, int left)
-      : channels_(static_cast<int>(a.warp.output.channels)),
-        count_(smaller(kTileWidth, shape.width - left)) {
+      : count_(smaller(kTileWidth, shape.width - left)) {
     const AnyImages& o = a.warp.output;
     const int64_t size = bytes_of(a.output_dtype);
     const int64_t offset = shape.data - static_cast<const uint8_t*>(o.data);
-    row_bytes_ = shape.stride_y * size;
-    channel_bytes_ = o.stride_c * size;
-    first_ = static_cast<char*>(o.data) + (offset + left * o.stride_x) * size + y * row_bytes_;
-    own_bytes_ = static_cast<int>(threadIdx.x) * o.stride_x * size;
-    const bool is_aligned = reinterpret_cast<uintptr_t>(first_) % 4 == 0 && row_bytes_ % 4 == 0;
-    is_side_by_side_ = is_aligned && o.stride_c == 1 && o.stride_x == channels_ && channels_ > 1;
+    stride_y_ = shape.stride_y;
+    at_ = static_cast<char*>(o.data) + (offset + left * o.stride_x + y * stride_y_) * size;
+    const bool is_aligned = reinterpret_cast<uintptr_t>(at_) % 4 == 0 && stride_y_ * size % 4 == 0;
+    is_side_by_side_ = is_aligned && o.channels > 1 && o.stride_c == 1 && o.stride_x == o.channels;
+    if (!is_side_by_side_) at_ += static_cast<int>(threadIdx.x) * o.stride_x * size;
   }
 
-  // The pixels of up to `rows` rows, kTileHeight apart; moves to the row after them.
+  // The pixels of up to `rows` rows; moves to the row after them.
   template <int kRows>
-  __device__ void store(DType dtype, int rows, const float (&values)[kRows][kMaxFills],
-                        uint32_t* staged) {
-    with_output_type(dtype, [&](auto typed) {
+  __device__ void store(const AugmentArguments& a, int rows,
+                        const float (&values)[kRows][kMaxFills], uint32_t* staged) {
+    const AnyImages& o = a.warp.output;
+    const int channels = static_cast<int>(o.channels);
+    with_output_type(a.output_dtype, [&](auto typed) {
       using Out = decltype(typed);
 #pragma unroll
-      for (int p = 0; p < kRows; ++p, move(kTileHeight)) {
-        if (p > 0 && p * kTileHeight >= rows) continue;
-        if (is_side_by_side_) {
-          store_side_by_side(reinterpret_cast<Out*>(first_), count_, channels_, values[p], staged);
+      for (int p = 0; p < kRows; ++p) {
+        if (p > 0 && p >= rows) break;
+        Out* const at = reinterpret_cast<Out*>(at_);
+        at_ += stride_y_ * static_cast<int>(sizeof(Out));
+        if (std::is_same_v<Out, uint8_t> && is_side_by_side_ && channels == 3 &&
+            count_ == kTileWidth) {
+          store_pixels_of_bytes(reinterpret_cast<uint8_t*>(at), values[p]);
+        } else if (is_side_by_side_) {
+          store_side_by_side(at, count_, channels, values[p], staged);
         } else if (static_cast<int>(threadIdx.x) < count_) {
-          store_apart<Out>(first_ + own_bytes_, values[p]);
+          store_apart(at, o.stride_c, channels, values[p]);
         }
       }
     });
   }
 
  private:
-  __device__ void move(int rows) { first_ += rows * row_bytes_; }
-
   template <class Out>
-  __device__ void store_apart(char* at, const float (&values)[kMaxFills]) const {
+  __device__ static void store_apart(Out* at, int64_t stride_c, int channels,
+                                     const float (&values)[kMaxFills]) {
+    if (channels == 3) {  // usual, and shorter
 #pragma unroll
-    for (int c = 0; c < kMaxFills; ++c) {
-      if (c >= channels_) break;
-      *reinterpret_cast<Out*>(at) = orbbec::store<Out>(values[c]);
-      at += channel_bytes_;
+      for (int c = 0; c < 3; ++c, at += stride_c) *at = orbbec::store<Out>(values[c]);
+      return;
+    }
+#pragma unroll
+    for (int c = 0; c < kMaxFills; ++c, at += stride_c) {
+      if (c < channels) *at = orbbec::store<Out>(values[c]);
     }
   }
 
-  char* first_;
-  int64_t row_bytes_, channel_bytes_, own_bytes_;
-  int channels_, count_;
+  char* at_;  // of the first column if pixels are side by side, otherwise of this thread's column
+  Stride stride_y_;
+  int count_;
   bool is_side_by_side_;
 };
 

@@ -6,25 +6,27 @@
 #include "../core/constant_divisor.h"
 #include "../executors/executor_cuda.h"
 #include "augment.h"
+#include "held_steps_cuda.h"
+#include "kept_rows_cuda.h"
 #include "read_inside.h"
 #include "store_cuda.h"
 
 namespace orbbec {
 
 constexpr int kMostRows = 128;  // of a tile
-constexpr int kHeldSteps = 8;   // steps of a color program in shared memory; others are not copied
-
-// Pixels of a thread at a time. With two, the numbers of a color step would be read half as often,
-// but 80 registers do not hold what the steps need.
+constexpr int kMostPixels = 4;  // of a thread at a time
+// Pixels of a thread at a time, of any program.
 template <class Op>
-constexpr int kPixels = 1;
+constexpr int kPixels = ReadInside<typename Op::Reader>::kPixels;
 
-// Of pixels that are only read and normalized; 1: without a kernel of their own.
+// Of pixels that are only read and normalized; 0: without a kernel of their own.
 template <class Op>
 constexpr int kNormalizedPixels = ReadInside<typename Op::Reader>::kNormalizedPixels;
 
 template <class Op>
 constexpr int kBlocks = ReadInside<typename Op::Reader>::kBlocks;
+template <class Op>
+constexpr int kColorBlocks = ReadInside<typename Op::Reader>::kColorBlocks;
 
 // Quotients by `std`, where the values are such that they have the bits of divisions.
 struct Quotients {
@@ -46,24 +48,10 @@ inline Quotients quotients_of(const AugmentArguments& a) {
   return quotients;
 }
 
-// The number, of which the compiler knows nothing: what depends on it is computed where it is
-// needed. Outside of the loop it would take registers from the usual path.
-__device__ inline int recomputed(int number) {
-#if defined(__CUDA_ARCH__)
-  asm volatile("" : "+r"(number));
-#endif
-  return number;
-}
-__device__ inline int64_t recomputed(int64_t number) {
-#if defined(__CUDA_ARCH__)
-  asm volatile("" : "+l"(number));
-#endif
-  return number;
-}
-
-// Rows [top, bottom) and up to 32 columns of an output of this width.
+// Rows [top, bottom) and up to 32 columns of an output of this width. A warp owns `warp_rows`
+// neighboring rows.
 struct Tile {
-  int left, top, bottom, width;
+  int left, top, bottom, width, warp_rows;
 
   __device__ bool meets(const Mix& mix) const {
     return static_cast<float>(left)<mix.right&& static_cast<float>(left + kTileWidth)> mix.left &&
@@ -74,12 +62,14 @@ struct Tile {
     const int x = left + static_cast<int>(threadIdx.x);
     return x < width ? x : width - 1;
   }
-  __device__ int first_row() const { return top + static_cast<int>(threadIdx.y); }
+  __device__ int first_row() const { return top + static_cast<int>(threadIdx.y) * warp_rows; }
+  __device__ int end_row() const { return smaller(first_row() + warp_rows, bottom); }
 };
 
 __device__ inline Tile tile_at(const Image<uint8_t>& output, int left, unsigned top, int rows) {
   const int first = static_cast<int>(top), left_over = output.height - first;
-  return {left, first, left_over < rows ? output.height : first + rows, output.width};
+  return {left, first, left_over < rows ? output.height : first + rows, output.width,
+          rows / kTileHeight};
 }
 
 // Shared memory for an object that no constructor initializes.
@@ -96,34 +86,25 @@ constexpr int64_t kNoImage = -1;
 template <class Op>
 struct HeldImages {
   using View = decltype(view_of(std::declval<typename Op::Reader>(), 0));
-  using Tap = typename ReadInside<typename Op::Reader>::Tap;
 
-  __align__(16) float steps[2][kHeldSteps * kStepNumbers];
-  StepCode codes[2][kHeldSteps];
-  int counts[2];  // of steps
-  float means[2];
+  HeldProgram programs[2];
   int64_t n[2];
   float matrices[2][PerspectiveTransform<float>::kNumbers];
   View views[2];
   bool are_separable[2];
-  Tap rows[2][kMostRows];  // if separable: taps of column 0, whose rows are those of all columns
-  bool erases;             // in this tile
-  int width;               // of the output
+  HeldRow rows[2][kMostRows + kMostPixels - 1];  // if separable; the last is repeated
+  bool erases;                                   // in this tile
+  int width;                                     // of the output
 };
 
-// Whether the columns of all taps depend on x alone and their rows on y alone, and are finite.
-__device__ inline bool is_separable(const float* m) {
-  constexpr float kMost = 0x1p64f;
-  return m[1] == 0 && m[3] == 0 && PerspectiveTransform<float>::is_affine(m) &&
-         fabsf(m[0]) < kMost && fabsf(m[2]) < kMost && fabsf(m[4]) < kMost && fabsf(m[5]) < kMost;
-}
-
-// The tap of a column and of a row.
-template <class Inside, class Tap>
-__device__ Tap with_row(Tap tap, const Tap& row) {
-  tap.y = row.y;
-  if constexpr (Inside::kIsLinear) tap.b = row.b;
-  return tap;
+// Whether colors are always finite and from 0 to `max_value`: bytes are, where they are blended and
+// no color is the rounded product of more than 1 and `max_value`.
+template <class Op>
+constexpr bool kMayBeInRange =
+    ReadInside<typename Op::Reader>::kIsLight && sizeof(typename Op::Value) == 1;
+template <class Op>
+__device__ bool are_in_range(const Op& op) {
+  return kMayBeInRange<Op> && op.arguments.program.max_value == 255;
 }
 
 // Half of the threads of a block, numbered from 0, read the program, the matrix and the view of an
@@ -135,18 +116,16 @@ __device__ void hold_facts(const Op& op, int64_t n, int part, int thread, bool w
   const auto& transform = transform_of(op.reader);
   if (thread < PerspectiveTransform<float>::kNumbers)
     held.matrices[part][thread] = transform.matrices[n * transform.stride + thread];
-  if (thread < kHeldSteps && thread < program.count)
-    held.codes[part][thread] = program.code(thread);
-  if (program.count <= kHeldSteps && thread < program.count * kStepNumbers)
-    held.steps[part][thread] = program.rows[thread];
+  if (thread < program.count && program.count <= kHeldSteps)
+    held.programs[part].steps[thread].hold(program, thread, are_in_range(op));
   if (thread == kWarp) held.views[part] = view_of(op.reader, n);
   if (thread == 2 * kWarp) {
     int count = program.count;
     while (count > 0 && program.code(count - 1) == StepCode::kNone) --count;
-    held.counts[part] = count;
     held.n[part] = n;
+    held.programs[part].count = count;
     const bool has_mean = with_means && program.contrast_step() >= 0;
-    held.means[part] = has_mean ? op.program(n).mean : 0.0f;
+    held.programs[part].mean = has_mean ? op.program(n).mean : 0.0f;
   }
 }
 
@@ -154,7 +133,7 @@ template <class Op>
 __device__ void hold_images(const Op& op, const Tile& tile, int64_t own, int64_t paired,
                             bool with_means, HeldImages<Op>& held) {
   constexpr int kHalf = kTileWidth * kTileHeight / 2;
-  static_assert(kHalf >= kHeldSteps * kStepNumbers && kHalf >= kMostRows && kHalf > 2 * kWarp);
+  static_assert(kHalf >= kMostRows && kHalf > 2 * kWarp);
   const int index = static_cast<int>(threadIdx.y) * kTileWidth + static_cast<int>(threadIdx.x);
   const int part = index / kHalf, thread = index % kHalf;
   const int64_t n = part == 0 ? own : paired;
@@ -170,9 +149,17 @@ __device__ void hold_images(const Op& op, const Tile& tile, int64_t own, int64_t
     held.are_separable[part] =
         ReadInside<typename Op::Reader>::kIsLight && is_separable(held.matrices[part]);
   }
-  if (is_held && tile.top + thread < tile.bottom) {
-    held.rows[part][thread] = tap_of(with_matrix(op.reader, held.matrices[part], tile.width),
-                                     held.views[part], 0, tile.top + thread, 0);
+  using Inside = ReadInside<typename Op::Reader>;
+  if constexpr (Inside::kIsLight) {
+    if (is_held && tile.top + thread < tile.bottom) {
+      const auto tap = tap_of(with_matrix(op.reader, held.matrices[part], tile.width),
+                              held.views[part], 0, tile.top + thread, 0);
+      const HeldRow row = KeptRows<Inside>::held(tap, Inside::image_of(held.views[part]),
+                                                 Inside::border_of(op.reader));
+      held.rows[part][thread] = row;
+      const int repeated = tile.top + thread == tile.bottom - 1 ? kMostPixels : 1;
+      for (int i = 1; i < repeated; ++i) held.rows[part][thread + i] = row;
+    }
   }
   __syncthreads();
 }
@@ -206,14 +193,14 @@ class AugmentThread {
         tile_(tile),
         quotients_(quotients),
         x_(tile.column()),
+        end_(tile.end_row()),
         erases_(held.erases),
-        multiplies_(quotients.are_exact && !held.erases),
-        program_(op.program_without_mean(0)) {
+        multiplies_(quotients.are_exact && !held.erases) {
     select(0);
   }
 
-  // The pixels of this column in rows from `first` on, kTileHeight apart, mixed with the other
-  // image where it is visible.
+  // The pixels of this column in rows from `first` on, mixed with the other image where it is
+  // visible.
   __device__ void mixed(int first, bool mixes, MixedPixels<kCount>& own,
                         float (&values)[kCount][kMaxFills]) {
     int begin = 0, end = 1;
@@ -237,32 +224,29 @@ class AugmentThread {
     if (end - begin == 2) mix_with(own, first, values);
   }
 
-  // Pixels of this column, only read and normalized, in rows from `first` on, kTileHeight apart.
+  // Pixels of this column, only read and normalized, in rows from `first` on.
   template <int kRows>
-  __device__ void normalized(int first, float (&values)[kRows][kMaxFills]) const {
+  __device__ void normalized(int first, float (&values)[kRows][kMaxFills]) {
     read(first, values);
     finish(values);
   }
 
   // The sum of the gray values of these pixels after `end` steps.
-  __device__ int gray_units(int first, int end) const {
+  __device__ int gray_units(int first, int end, float units_of_1) {
     float values[kCount][kMaxFills];
     read(first, values);
     color(end, values);
     int sum = 0;
     for (int p = 0; p < kCount; ++p) {
-      const bool exists = first + p * kTileHeight < tile_.bottom &&
-                          tile_.left + static_cast<int>(threadIdx.x) < tile_.width;
-      if (exists) sum += program_.gray_units(values[p]);
+      const bool exists =
+          first + p < end_ && tile_.left + static_cast<int>(threadIdx.x) < tile_.width;
+      if (exists) sum += op_.program_without_mean(0).gray_units(values[p], units_of_1);
     }
     return sum;
   }
 
  private:
-  __device__ int row_of(int first, int p) const {
-    const int row = first + p * kTileHeight;
-    return row < tile_.bottom ? row : tile_.bottom - 1;
-  }
+  __device__ int row_of(int first, int p) const { return smaller(first + p, end_ - 1); }
 
   __device__ void mix_with(const MixedPixels<kCount>& own, int first,
                            float (&values)[kCount][kMaxFills]) const {
@@ -279,12 +263,13 @@ class AugmentThread {
 
   __device__ void select(int part) {
     part_ = part;
-    inside_.prepare(op_.reader, view());
-    is_separable_ = held_.are_separable[part];
-    column_ = tap_of(reader(), view(), 0, tile_.top, x_);
-    if (program_.count == 0) return;
-    program_ = op_.program_without_mean(held_.n[part]);
-    program_.mean = held_.means[part];
+    keeps_ = false;
+    if constexpr (Inside::kIsLight) {
+      const HeldRow* const rows = held_.rows[part];
+      if (held_.are_separable[part])
+        keeps_ = kept_.prepare(op_.reader, view(), tap(tile_.top), rows[0],
+                               rows[tile_.bottom - tile_.top - 1]);
+    }
   }
 
   __device__ const View& view() const { return held_.views[part_]; }
@@ -292,29 +277,42 @@ class AugmentThread {
     return with_matrix(op_.reader, held_.matrices[part_], held_.width);
   }
 
-  __device__ Tap tap(int y) const {
+  __device__ Tap tap(int y) const { return tap_of(reader(), view(), 0, y, x_); }
+
+  template <int kRows>
+  __device__ void read(int first, float (&values)[kRows][kMaxFills]) {
     if constexpr (Inside::kIsLight) {
-      if (is_separable_) return with_row<Inside>(column_, held_.rows[part_][y - tile_.top]);
+      if (keeps_) {
+        HeldRow rows[kRows];
+        const HeldRow* const held_rows = held_.rows[part_] + (first - tile_.top);
+        for (int p = 0; p < kRows; ++p) rows[p] = held_rows[p];
+        return kept_.read(op_.reader, view(), rows, values);
+      }
     }
-    return tap_of(reader(), view(), 0, y, x_);
+    read_taps(first, values);
   }
 
   template <int kRows>
-  __device__ void read(int first, float (&values)[kRows][kMaxFills]) const {
-    Tap taps[kRows];
-    bool inside = true;
-    for (int p = 0; p < kRows; ++p) {
-      taps[p] = tap(row_of(first, p));
-      inside = inside && inside_.inside.contain(taps[p]);
-    }
-    if (__all_sync(kAllLanes, inside)) return inside_.read(op_.reader, taps, values);
+  __device__ void read_taps(int first, float (&values)[kRows][kMaxFills]) const {
     const View& view = held_.views[recomputed(part_)];
-    bool at_border = Inside::has_border_pixels(op_.reader, view);
-    for (int p = 0; p < kRows; ++p) at_border = at_border && taps[p].valid;
-    at_border = __all_sync(kAllLanes, at_border);
+    Inside inside;
+    inside.prepare(op_.reader, view);
+    unsigned outside = 0;  // bit p: whether a tap of row p is not inside the image
+#pragma unroll
+    for (int p = 0; p < kRows; ++p) {
+      const Tap at = tap(row_of(first, p));
+      if (__all_sync(kAllLanes, inside.inside.contain(at))) {
+        inside.read(op_.reader, at, values[p]);
+      } else {
+        outside |= 1u << p;
+      }
+    }
+    if (outside == 0) return;
     for_each_rolled(values, [&](int p, float (&pixel)[kMaxFills]) {
-      const Tap at = element(taps, p);
-      if (at_border) return Inside::read_border(op_.reader, view, at, pixel);
+      if ((outside >> p & 1) == 0) return;
+      const Tap at = tap(row_of(first, p));
+      const bool at_border = Inside::has_border_pixels(op_.reader, view) && at.valid;
+      if (__all_sync(kAllLanes, at_border)) return Inside::read_border(op_.reader, view, at, pixel);
       read_tap(op_.reader, view, at, pixel);
     });
   }
@@ -347,36 +345,24 @@ class AugmentThread {
     }
   }
 
-  // The numbers of a step, in whole vectors where they are held; returns its code.
-  __device__ StepCode step_numbers(int step, float (&numbers)[kStepNumbers]) const {
-    if (program_.count > kHeldSteps) {
-      for (int i = 0; i < kStepNumbers; ++i) numbers[i] = program_.rows[step * kStepNumbers + i];
-      return program_.code(step);
-    }
-    const auto* const vectors =
-        reinterpret_cast<const float4*>(held_.steps[part_] + step * kStepNumbers);
-    for (int i = 0; i < kStepNumbers / 4; ++i) {
-      const float4 four = vectors[i];
-      numbers[4 * i] = four.x, numbers[4 * i + 1] = four.y;
-      numbers[4 * i + 2] = four.z, numbers[4 * i + 3] = four.w;
-    }
-    return held_.codes[part_][step];
-  }
-
   // Runs the program up to step `end`. One channel stands for three equal ones.
   __device__ void color(int end, float (&values)[kCount][kMaxFills]) const {
+    const HeldProgram& held = held_.programs[part_];
+    if (op_.arguments.program.steps > kHeldSteps) {
+      Program program = op_.program_without_mean(held_.n[part_]);
+      program.mean = held.mean;
+      return for_each_rolled(
+          values, [&](int, float (&pixel)[kMaxFills]) { op_.color(program, end, pixel); });
+    }
     float rgb[kCount][3];
     const bool is_gray = op_.channels() == 1;
     for (int p = 0; p < kCount; ++p) {
       for (int c = 0; c < 3; ++c) rgb[p][c] = is_gray ? values[p][0] : values[p][c];
     }
+    const HeldStep* const past = held.steps + end;
     ORBBEC_ROLLED
-    for (int s = 0; s < end; ++s) {
-      float numbers[kStepNumbers];
-      const StepCode code = step_numbers(s, numbers);
-      Program one = program_;
-      one.rows = numbers;
-      one.with_step(0, code, [&](const auto& step) {
+    for (const HeldStep* held_step = held.steps; held_step < past; ++held_step) {
+      held_step->template with_step<kMayBeInRange<Op>>(held.mean, [&](const auto& step) {
         if constexpr (std::is_same_v<decltype(step), const GammaStep&>) {  // long
           for_each_rolled(rgb, [&](int, float (&pixel)[3]) { step(pixel); });
         } else {
@@ -389,9 +375,9 @@ class AugmentThread {
     }
   }
 
-  __device__ void finished(int first, float (&values)[kCount][kMaxFills]) const {
+  __device__ void finished(int first, float (&values)[kCount][kMaxFills]) {
     read(first, values);
-    if (program_.count > 0) color(held_.counts[part_], values);
+    if (op_.arguments.program.steps > 0) color(held_.programs[part_].count, values);
     if (erases_) {
       for_each_rolled(values, [&](int p, float (&pixel)[kMaxFills]) {
         op_.erase(held_.n[part_], row_of(first, p), x_, pixel);
@@ -428,12 +414,9 @@ class AugmentThread {
   const HeldImages<Op>& held_;
   const Tile& tile_;
   const Quotients& quotients_;
-  int x_, part_;
-  bool erases_, multiplies_;
-  Program program_;
-  Inside inside_;
-  bool is_separable_;
-  Tap column_;  // of the first row of the tile
+  int x_, end_, part_;  // `end_`: past the last row of the warp
+  bool erases_, multiplies_, keeps_;
+  KeptRows<Inside> kept_;
 };
 
 }  // namespace orbbec

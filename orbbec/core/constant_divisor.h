@@ -23,7 +23,7 @@ struct ConstantDivisor {
 
   ORBBEC_HD float quotient(float value) const {
     const float near = value * reciprocal;
-    const float rest = fused_multiply_add(-near, divisor, value);
+    const float rest = fused_multiply_add(near, -divisor, value);
     return fused_multiply_add(rest, reciprocal, near);
   }
 };

@@ -55,4 +55,33 @@ ORBBEC_HD void shift_hue(const V (&rgb)[3], V shift, V (&out)[3]) {
   hue_to_rgb(hue, saturation, high, out);
 }
 
+// The same bits for colors from 0 to 1 and shifts from -1 to 1, none of them NaN, in fewer
+// operations: one of `ahead` and `behind` is the lowest color, whose quotient is 1; what is clamped
+// or excluded above is in range; where two sectors meet, their colors are equal, so that positions
+// rounded to there do not matter.
+ORBBEC_HD void shift_hue_in_range(const float (&rgb)[3], float shift, float (&out)[3]) {
+  const float more = fmaxf(rgb[0], rgb[1]), less = fminf(rgb[0], rgb[1]);
+  const float high = fmaxf(more, rgb[2]), low = fminf(less, rgb[2]);
+  const float middle = fmaxf(less, fminf(more, rgb[2]));
+  const float range = high - low;
+  const bool is_gray = high == low;  // of any hue
+  const float saturation = range / (is_gray ? 1.0f : high);
+  const float below = (high - middle) / (is_gray ? 1.0f : range);
+  const bool red = high == rgb[0], green = high == rgb[1];
+  const float ahead = red ? rgb[2] : green ? rgb[0] : rgb[1];
+  const float start = red ? 0.0f : green ? 2.0f : 4.0f;
+  const float sixths = ahead == low ? (1.0f + start) - below : (below + start) - 1.0f;
+  const float circle = sixths * (1.0f / 6.0f) + 1.0f;
+  const float moved = (circle - floorf(circle)) + shift;
+  const float at = (moved - floorf(moved)) * 6.0f;
+  const int sector = static_cast<int>(at);
+  const float fraction = saturation * (at - static_cast<float>(sector)), rest = 1.0f - saturation;
+  const float lowest = rest * high;
+  const float between = (sector % 2 != 0 ? 1.0f - fraction : fraction + rest) * high;
+  const float from_cyan = fabsf(at - 3.0f), from_blue = fabsf(at - 4.0f);
+  out[0] = from_cyan >= 2 ? high : from_cyan <= 1 ? lowest : between;
+  out[1] = at >= 4 ? lowest : (at >= 1) & (at <= 3) ? high : between;
+  out[2] = from_blue >= 2 ? lowest : from_blue <= 1 ? high : between;
+}
+
 }  // namespace orbbec

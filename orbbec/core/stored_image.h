@@ -54,9 +54,10 @@ struct StoredImage {
   ORBBEC_HD bool is_blended() const { return !halves_columns || chroma_width > 2; }
 
   // The other row or column of chroma, of `size`, that is blended with p / 2 for pixel `p`.
-  ORBBEC_HD int other(int p, int size) const {
+  ORBBEC_HD int other(int p, int size) const { return is_blended() ? next_to(p, size) : p / 2; }
+  ORBBEC_HD static int next_to(int p, int size) {
     const int own = p / 2, next = p % 2 == 0 ? own - 1 : own + 1;
-    return !is_blended() || next < 0 || next >= size ? own : next;
+    return next < 0 || next >= size ? own : next;
   }
 
   // A chroma value at a pixel: up to four reads.

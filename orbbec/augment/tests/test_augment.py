@@ -140,6 +140,28 @@ def test_the_accelerator_gives_the_bits_of_the_cpu(accelerator, seed):
     assert_same_bytes(again, expected)
 
 
+@pytest.mark.parametrize("dtype", DTYPES, ids=str)
+@pytest.mark.parametrize("border", BORDERS)
+@pytest.mark.parametrize("layout", ["planes", "pixels", "gray"])
+def test_the_accelerator_scales_with_the_bits_of_the_cpu(accelerator, dtype, border, layout):
+    images = images_of(dtype, 3, 1 if layout == "gray" else 3, 23, 37)
+    if layout == "pixels":
+        images = images.contiguous(memory_format=torch.channels_last)
+    steps = [(MATRIX, 1.2, 0, 0, 0, 0.9, 0, 0, 0, 1), (CONTRAST, 1.3), (HUE, -0.4), (SOLARIZE, 0.6)]
+    program = torch.zeros(3, 12, 16)
+    for step, row in enumerate(steps * 3):
+        program[:, step, : len(row)] = torch.tensor(row)
+    for scale, count in ((0.4, 0), (1, 4), (1.3, 4), (2.1, 12)):
+        matrix = torch.tensor([[scale, 0, -1.5], [0, scale, 0.25]]).repeat(3, 1, 1)
+        matrix[1, 0] = torch.tensor([-scale, 0, 38.5])
+        matrix[2, 1] = torch.tensor([0, -scale, 22.5])
+        options = {"colors": program[:, :count] if count else None, "border": border, "dtype": dtype}
+        call = images, matrix, (43, 35), options
+        expected = augment(*call[:3], **options)
+        with accelerator.active():
+            assert_same_bytes(run(accelerator, *call), expected)
+
+
 @pytest.mark.sanitized
 @pytest.mark.parametrize("seed", range(24))
 @pytest.mark.parametrize("level", ["plain", "avx2"])
