@@ -117,17 +117,22 @@ inline Tensor new_geometries(const char* op, const Tensor& like, int64_t count) 
   return new_tensor(op, std::vector<int64_t>{count * bytes}, ScalarType::Byte, like);
 }
 
-// Of a gradient or its indices: [K, PH, PW, C] in memory, on CUDA. `images.data` if that is its
-// layout, else scratch memory, which `holder` keeps.
-inline void* channels_last_data(const char* op, const Tensor& tensor, const AnyImages& images,
-                                std::optional<Tensor>& holder) {
-  if (!runs_cuda_kernels(tensor)) return nullptr;
-  const int64_t channels = images.channels, row = images.width * channels;
-  const bool is_last = images.stride_c == 1 && images.stride_x == channels &&
-                       images.stride_y == row && images.stride_n == images.height * row;
-  if (is_last) return images.data;
-  holder = new_tensor(op, tensor.sizes(), tensor.scalar_type(), tensor);
-  return holder->mutable_data_ptr();
+// Sets `channels_last` of a gradient on CUDA; `holder` keeps its memory.
+inline void set_channels_last(const char* op, const Tensor& gradient, RoiArguments& a,
+                              std::optional<Tensor>& holder) {
+  if (!runs_cuda_kernels(gradient)) return;
+  const AnyImages& bins = a.pooled;
+  a.channels_last = bins.data;
+  a.channels_last_stride =
+      (bins.channels + kVectorChannels - 1) / kVectorChannels * kVectorChannels;
+  const int64_t row = bins.width * a.channels_last_stride;
+  const bool is_last = bins.stride_c == 1 && bins.stride_x == a.channels_last_stride &&
+                       bins.stride_y == row && bins.stride_n == bins.height * row &&
+                       reinterpret_cast<uintptr_t>(bins.data) % 16 == 0;
+  if (is_last) return;
+  const std::vector<int64_t> shape{bins.count, bins.height, bins.width, a.channels_last_stride};
+  holder = new_tensor(op, shape, gradient.scalar_type(), gradient);
+  a.channels_last = holder->mutable_data_ptr();
 }
 
 // The pooled regions [K, C, *size]; channels last if the input is.
@@ -169,7 +174,7 @@ Tensor roi_align_gradient(const char* op, const Tensor& gradient, const Tensor& 
   a.geometries = geometries.mutable_data_ptr();
   a.features = float_images(op, "input", result, result.mutable_data_ptr());
   std::optional<Tensor> rows;
-  a.channels_last = channels_last_data(op, gradient, a.pooled, rows);
+  set_channels_last(op, gradient, a, rows);
   run_where(op, gradient, on_cpu, on_cuda, a);
   return result;
 }

@@ -17,6 +17,9 @@ constexpr int kMaxRoiSide = 1 << 24;
 // Bins along an axis; times kMaxSamples of a region type, still exact in float.
 constexpr int kMaxRoiBins = 4096;
 
+// Channels that a CUDA thread reads at once, at most.
+constexpr int kVectorChannels = 4;
+
 // A call whose dtypes are known only at run time: filled by the binding, read by the dispatch.
 struct RoiArguments {
   AnyImages features;  // [N, C, H, W]; in a backward pass, their gradient
@@ -24,8 +27,10 @@ struct RoiArguments {
   DType dtype;
   const void* rois;  // [K, 5], or [K, 6] if rotated, in the computing dtype
   void* geometries;  // [K] RoiGeometry, scratch
-  // CUDA, backward only: `pooled.data` if that is [K, PH, PW, C], otherwise memory for it.
+  // CUDA, backward of roi_align only: `pooled.data` if that is [K, PH, PW, C], otherwise memory for
+  // it. A bin has `channels_last_stride` channels, a multiple of kVectorChannels.
   void* channels_last;
+  int64_t channels_last_stride;
   double spatial_scale;
   int sampling_ratio;  // 0: adaptive
   bool aligned;

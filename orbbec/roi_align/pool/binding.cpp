@@ -49,9 +49,17 @@ std::tuple<Tensor, Tensor> roi_pool(Tensor input, Tensor rois, std::vector<int64
   return {output, argmax};
 }
 
+// With rows of bins that follow each other in memory.
+Tensor with_dense_rows(const Tensor& tensor) {
+  const bool is_dense = tensor.dim() != 4 || tensor.stride(2) == tensor.size(3) * tensor.stride(3);
+  return is_dense || !runs_cuda_kernels(tensor) ? tensor : contiguous(kOp, tensor);
+}
+
 Tensor roi_pool_backward(Tensor gradient, Tensor argmax, Tensor rois,
                          std::vector<int64_t> input_size, bool channels_last,
                          double spatial_scale) {
+  gradient = with_dense_rows(gradient);
+  argmax = with_dense_rows(argmax);
   RoiPoolArguments a{};
   a.roi = roi_arguments(kOp, gradient, {spatial_scale, 0, false}, 1);
   a.roi.pooled =
@@ -73,9 +81,6 @@ Tensor roi_pool_backward(Tensor gradient, Tensor argmax, Tensor rois,
   a.roi.features = float_images(kOp, "input", result, result.mutable_data_ptr());
   check_argmax_reach(a.roi.features);
   a.argmax = dense_images(kOp, "argmax", argmax, const_cast<void*>(argmax.const_data_ptr()));
-  std::optional<Tensor> rows, index_rows;
-  a.roi.channels_last = channels_last_data(kOp, gradient, a.roi.pooled, rows);
-  a.argmax_channels_last = channels_last_data(kOp, argmax, a.argmax, index_rows);
   run_where(kOp, gradient, roi_pool_backward_cpu, roi_pool_backward_cuda, a);
   return result;
 }

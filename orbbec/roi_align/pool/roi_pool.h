@@ -8,8 +8,7 @@ namespace orbbec {
 
 struct RoiPoolArguments {
   RoiArguments roi;
-  AnyImages argmax;            // int32, of the shape of roi.pooled: y * width + x, or -1
-  void* argmax_channels_last;  // as roi.channels_last
+  AnyImages argmax;  // int32, of the shape of roi.pooled: y * width + x, or -1
 };
 
 // One past the last pixel of bin p of an axis.

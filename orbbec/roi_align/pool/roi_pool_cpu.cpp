@@ -133,7 +133,7 @@ class RoiPoolOnBlocks {
   const RoiPool<T>& op_;
 };
 
-// The sums of GatherRoiPoolGradient, region by region: a task owns a channel of an image.
+// The sums of RoiPoolGradient, region by region: a task owns a channel of an image.
 template <class T>
 void scatter_plane(const RoiPoolArguments& a, const std::vector<int64_t>& regions, int64_t n,
                    int64_t c, std::vector<Compute<T>>& sums) {

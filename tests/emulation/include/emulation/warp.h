@@ -1,4 +1,4 @@
-// Barriers, shuffles and votes. Each takes its source location for reports.
+// Barriers, shuffles, votes and matches. Each takes its source location for reports.
 #pragma once
 
 #include <cstring>
@@ -71,6 +71,17 @@ T __shfl_sync(unsigned mask, T value, int source, int width = 32, ORBBEC_EMULATI
   const int first = orbbec::emulation::lane_index() & ~(width - 1);
   return orbbec::emulation::shuffle(mask, value, first + (source & (width - 1)),
                                     {"__shfl_sync", file, line});
+}
+
+template <class T>
+unsigned __match_any_sync(unsigned mask, T value, ORBBEC_EMULATION_LOCATION) {
+  unsigned same = 0;
+  for (int lane = 0; lane < 32; ++lane) {
+    if ((mask >> lane & 1u) == 0) continue;
+    const T other = orbbec::emulation::shuffle(mask, value, lane, {"__match_any_sync", file, line});
+    if (other == value) same |= 1u << lane;
+  }
+  return same;
 }
 
 template <class T>

@@ -1,0 +1,72 @@
+// Copies images so that their channels come last. Included by roi_align/roi_gradient_cuda.h.
+#pragma once
+
+#include "../executors/executor_cuda.h"
+
+namespace orbbec {
+
+template <class Word>
+struct ToChannelsLast {
+  static constexpr int kChannels = 32, kBins = 64;
+  Images<const Word> from;
+  Word* to;        // [count, height, width, stride]
+  int64_t stride;  // channels with padding
+};
+
+// A block moves 32 channels of 64 bins through 8 KB of shared memory (for 4-byte words), so that
+// loads follow the bins and stores the channels.
+template <class Word>
+__global__ void __launch_bounds__(256, 4) to_channels_last_kernel(const ToChannelsLast<Word> op) {
+  constexpr int kChannels = ToChannelsLast<Word>::kChannels, kBins = ToChannelsLast<Word>::kBins;
+  constexpr int kWarps = 256 / kWarp, kPerLane = kBins / kWarp;
+  __shared__ Word tile[kChannels][kBins + 1];
+  const int lane = static_cast<int>(threadIdx.x) % kWarp;
+  const int warp = static_cast<int>(threadIdx.x) / kWarp;
+  const int width = op.from.width, bins = op.from.height * width;
+  const int first = static_cast<int>(blockIdx.x) * kBins, count = smaller(bins - first, kBins);
+  const int64_t channels = op.from.channels;
+  int64_t offsets[kPerLane];
+#pragma unroll
+  for (int i = 0; i < kPerLane; ++i) {
+    const int bin = first + smaller(i * kWarp + lane, count - 1);
+    offsets[i] = bin / width * op.from.stride_y + bin % width * op.from.stride_x;
+  }
+  for (int64_t n = blockIdx.z; n < op.from.count; n += gridDim.z) {
+    for (int64_t c = int64_t{blockIdx.y} * kChannels; c < channels;
+         c += int64_t{gridDim.y} * kChannels) {
+      const Word* const from = &op.from[n].at(0, 0, c);
+      const int left = static_cast<int>(smaller<int64_t>(channels - c, kChannels));
+#pragma unroll 2  // of four, which take more registers
+      for (int i = warp; i < left; i += kWarps) {
+#pragma unroll
+        for (int j = 0; j < kPerLane; ++j) {
+          tile[i][j * kWarp + lane] = from[i * op.from.stride_c + offsets[j]];
+        }
+      }
+      __syncthreads();
+      Word* const to = op.to + (n * bins + first) * op.stride + c + lane;
+#pragma unroll 2
+      for (int bin = warp; bin < count && lane < left; bin += kWarps) {
+        to[bin * op.stride] = tile[lane][bin];
+      }
+      __syncthreads();
+    }
+  }
+}
+
+// Copies images of words of the size of T to `rows`, [count, height, width, stride].
+template <class T>
+int to_channels_last_cuda(const AnyImages& images, void* rows, int64_t stride, void* stream) {
+  using Word = std::conditional_t<sizeof(T) == 8, uint64_t,
+                                  std::conditional_t<sizeof(T) == 4, uint32_t, uint16_t>>;
+  using Op = ToChannelsLast<Word>;
+  const int64_t bins = int64_t{images.height} * images.width;
+  const int64_t chunks = (images.channels + Op::kChannels - 1) / Op::kChannels;
+  const dim3 grid(static_cast<unsigned>((bins + Op::kBins - 1) / Op::kBins),
+                  static_cast<unsigned>(chunks < kMaxGridYZ ? chunks : kMaxGridYZ),
+                  static_cast<unsigned>(images.count < kMaxGridYZ ? images.count : kMaxGridYZ));
+  return launch(to_channels_last_kernel<Word>, grid, dim3(256), 0, stream,
+                Op{Images<const Word>(images), static_cast<Word*>(rows), stride});
+}
+
+}  // namespace orbbec
