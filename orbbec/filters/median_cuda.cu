@@ -1,3 +1,4 @@
+#include "byte_pairs_cuda.h"
 #include "byte_rows_cuda.h"
 #include "median_planes_cuda.h"
 #include "median_rows.h"
@@ -6,6 +7,8 @@ namespace orbbec {
 namespace {
 
 constexpr int kWarps = kTileThreads / kWarp;
+// A thread makes kBand rows of a strip of columns, and at once the kBand rows below them.
+constexpr int kOutputs = 4, kBand = 8;
 
 template <class T>
 struct MedianTileShape {
@@ -19,7 +22,8 @@ struct MedianTileShape {
 
   ORBBEC_HD MedianTileShape(const Window& window, const Tiling& tiling, int height) {
     const int group = tiling.group;
-    rows = height + window.height - 1;
+    const bool is_by_strips = kIsBytes && window.height <= 5;
+    rows = (is_by_strips ? rounded_up(height, 2 * kBand) : height) + window.height - 1;
     pitch = rounded_up(tiling.width + (window.width - 1) * group + ByteRows::kMostShift, 32);
     planes = kIsBytes && group == 1 && is_by_planes(window) ? rows * BitRows::kWordsOfRow : 0;
   }
@@ -38,7 +42,6 @@ struct MedianTile {
   using Shape = MedianTileShape<T>;
   static constexpr int kLoads = 4;
   using V = std::conditional_t<sizeof(K) < 4, uint32_t, K>;  // of a register
-  using Strip = StripMedian<V>;
 
   const Tile& tile;
   Plane<const T> source;
@@ -87,9 +90,15 @@ struct MedianTile {
   __device__ void load_bytes(int first) {
     ByteRows bytes(source, first);
     shift = bytes.shift;
-    const int width = is_by_strips() ? strips() * Strip::kOutputs : tile.width;
+    const int width = is_by_strips() ? strips() * kOutputs : tile.width;
     const int end = shift + width + (window.width - 1) * source.group;
-    shape.planes > 0 ? bytes.need(0, shape.pitch) : bytes.need(shift, end);
+    // Whole words, and one that is read with the last two.
+    if (shape.planes > 0)
+      bytes.need(0, shape.pitch);
+    else if (is_by_strips())
+      bytes.need(shift & -4, at_most(rounded_up(end, 4) + 4, shape.pitch));
+    else
+      bytes.need(shift, end);
     auto* const found = reinterpret_cast<int*>(columns);
     bytes.find_columns(Border::kReplicate, found);
     __syncthreads();
@@ -135,68 +144,94 @@ struct MedianTile {
 
   // Whether the columns of all strips lie within a row of keys.
   __device__ bool is_by_strips() const {
-    return Shape::kIsBytes && window.height == 3 && window.width == 3 && source.group <= 3;
+    return Shape::kIsBytes && window.height == window.width && window.height <= 5 &&
+           window.height >= 3 && source.group <= 3;
   }
   __device__ int strips() const {
-    const int across = source.group * Strip::kOutputs;
-    return source.group == 1 ? (tile.width + across - 1) / Strip::kOutputs
+    const int across = source.group * kOutputs;
+    return source.group == 1 ? (tile.width + across - 1) / kOutputs
                              : (tile.width + across - 1) / across * source.group;
   }
 
-  // A thread slides down a strip: 4 values of a channel, in an even number of rows.
+  template <int kSide>
   __device__ void by_strips() const {
-    constexpr int kAcross = 8, kBands = kTileThreads / kAcross;
-    const int of_band = rounded_up((tile.height + kBands - 1) / kBands, 2);
-    const int top = static_cast<int>(threadIdx.x / kAcross) * of_band;
-    const int count = at_most(of_band, tile.height - top), group = source.group;
-    if (count <= 0) return;
-    for (int strip = threadIdx.x % kAcross; strip < strips(); strip += kAcross) {
+    const int group = source.group, across = strips(),
+              bands = (tile.height + 2 * kBand - 1) / (2 * kBand);
+    // Items are few enough for it to be exact.
+    const unsigned inverse = (1u << 16) / across + 1;
+    for (int item = threadIdx.x; item < across * bands; item += kTileThreads) {
+      const int band = static_cast<int>(item * inverse >> 16), strip = item - band * across;
       if (group == 1) {
-        slide_strip<1>(strip * Strip::kOutputs, top, count);
+        slide_strip<kSide, 1>(strip * kOutputs, band * 2 * kBand);
       } else {
-        const int block = strip / group;
-        slide_strip<0>(block * group * (Strip::kOutputs - 1) + strip, top, count);
+        slide_strip<kSide, 0>(strip / group * group * (kOutputs - 1) + strip, band * 2 * kBand);
       }
     }
   }
 
   // kGroup is 0 where the group is known only at run time.
-  template <int kGroup>
-  __device__ void slide_strip(int x, int top, int count) const {
+  template <int kSide, int kGroup>
+  __device__ void slide_strip(int x, int top) const {
+    using Strip = StripMedian<BytePair, kSide>;
     const int group = kGroup > 0 ? kGroup : source.group, pitch = shape.pitch;
-    const K* from = keys + top * pitch + shift + x;
-    const auto load_row = [&](V(&row)[Strip::kColumns]) {
+    const K* from = keys + top * pitch + (kGroup == 1 ? (shift & -4) : shift) + x;
+    const auto load_row = [&](BytePair(&row)[Strip::kColumns]) {
+      if constexpr (kGroup == 1) {
+        uint32_t first[2], second[2];
+        BytePair pairs[8];
+        load_words(from, first), load_words(from + kBand * pitch, second);
+        pack_pairs(first[0], second[0], pairs), pack_pairs(first[1], second[1], pairs + 4);
 #pragma unroll
-      for (int i = 0; i < Strip::kColumns; ++i) row[i] = from[i * group];
+        for (int i = 0; i < Strip::kColumns; ++i) row[i] = pairs[i];
+      } else {
+#pragma unroll
+        for (int i = 0; i < Strip::kColumns; ++i) {
+          row[i].bits = from[i * group] | from[i * group + kBand * pitch] << 16;
+        }
+      }
       from += pitch;
     };
     T* to = output.at(tile.top + top, int64_t{tile.left} + x);
     const int outputs = (tile.width - x + group - 1) / group;
-    const bool is_word = kGroup == 1 && outputs >= Strip::kOutputs && output.stride_v == 1 &&
+    const bool is_word = kGroup == 1 && outputs >= kOutputs && output.stride_v == 1 &&
                          ((reinterpret_cast<uintptr_t>(to) | output.stride_y) & 3) == 0;
-    const auto store_row = [&](const V(&row)[Strip::kOutputs]) {
-      if (is_word) {
-        *reinterpret_cast<uint32_t*>(to) = __byte_perm(__byte_perm(row[0], row[1], 0x40),
-                                                       __byte_perm(row[2], row[3], 0x40), 0x5410);
-      } else {
-#pragma unroll
-        for (int i = 0; i < Strip::kOutputs; ++i) {
-          if (i < outputs) to[i * group * output.stride_v] = value_of<T>(static_cast<K>(row[i]));
-        }
-      }
+    const int64_t apart = kBand * output.stride_y;
+    int left = tile.height - top;
+    const auto store_row = [&](const BytePair(&row)[kOutputs]) {
+      uint32_t words[2];
+      unpack_pairs(row, words[0], words[1]);
+      if (left > 0) store(to, words[0], outputs, group, is_word);
+      if (left > kBand) store(to + apart, words[1], outputs, group, is_word);
       to += output.stride_y;
+      --left;
     };
     Strip median;
     median.start(load_row);
-    for (int left = count; left > 0; left -= 2) {
-      V first[Strip::kColumns], second[Strip::kColumns];
-      V upper[Strip::kOutputs], below[Strip::kOutputs];
-      load_row(first);
-      if (left == 1) from -= pitch;  // beyond the last row, any will do
-      load_row(second);
+    ORBBEC_ROLLED
+    for (int row = 0; row < kBand; row += 2) {
+      BytePair first[Strip::kColumns], second[Strip::kColumns], upper[kOutputs], below[kOutputs];
+      load_row(first), load_row(second);
       median.next(first, second, upper, below);
-      store_row(upper);
-      if (left > 1) store_row(below);
+      store_row(upper), store_row(below);
+    }
+  }
+
+  // 8 bytes.
+  __device__ void load_words(const K* from, uint32_t (&words)[2]) const {
+    const auto* const aligned = reinterpret_cast<const uint32_t*>(from);
+    const int bits = 8 * (shift & 3);
+#pragma unroll
+    for (int i = 0; i < 2; ++i) words[i] = __funnelshift_r(aligned[i], aligned[i + 1], bits);
+  }
+
+  __device__ void store(T* to, uint32_t bytes, int outputs, int group, bool is_word) const {
+    if (is_word) {
+      *reinterpret_cast<uint32_t*>(to) = bytes;
+      return;
+    }
+#pragma unroll
+    for (int i = 0; i < kOutputs; ++i) {
+      if (i < outputs) to[i * group * output.stride_v] = static_cast<T>(bytes >> 8 * i);
     }
   }
 
@@ -223,7 +258,7 @@ struct MedianTile {
 
 // Blocks of a multiprocessor. With 5, uint16 would spill a register on compute capability 9.0.
 template <class T>
-constexpr int kBlocks = std::is_same_v<T, uint16_t> ? 4 : 5;
+constexpr int kBlocks = std::is_integral_v<T> ? 4 : 5;
 
 // A block owns a tile of a plane, at most 128 x 128 values, and reads its pixels once, with
 // margins. At most 48 KiB of shared memory; a window that does not fit is read from the image.
@@ -244,12 +279,12 @@ __global__ void __launch_bounds__(kTileThreads, kBlocks<T>)
     }
     MedianTile<T> step(op, tile, tiling, window);
     step.load();
-    if (window.height == 3 && window.width == 3) {
+    if (step.is_by_strips()) {
       if constexpr (MedianTileShape<T>::kIsBytes) {
-        step.is_by_strips() ? step.by_strips() : step.template by_sorting<3>();
-      } else {
-        step.template by_sorting<3>();
+        window.width == 3 ? step.template by_strips<3>() : step.template by_strips<5>();
       }
+    } else if (window.height == 3 && window.width == 3) {
+      step.template by_sorting<3>();
     } else if (window.height == 5 && window.width == 5) {
       step.template by_sorting<5>();
     } else if (step.shape.planes > 0) {

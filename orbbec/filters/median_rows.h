@@ -1,5 +1,5 @@
-// Medians of 3 x 3 and 5 x 5 windows that slide down a column: rows are sorted once, and two
-// windows below each other share what they have in common. Included by median_cuda.cu.
+// Medians of 3 x 3 and 5 x 5 windows that slide down: what neighboring windows have in common is
+// sorted once. Included by median_cuda.cu.
 #pragma once
 
 #include "median.h"
@@ -23,6 +23,20 @@ ORBBEC_HD void sort_row(V (&row)[5]) {
   constexpr signed char kPairs[][2] = {{0, 3}, {1, 4}, {0, 2}, {1, 3}, {0, 1},
                                        {2, 4}, {1, 2}, {3, 4}, {2, 3}};
   exchange(kPairs, row);
+}
+
+// The values of two sorted lists, a before b, in the order that the exchanges leave.
+template <int kCount, int kOut, class V, int kA, int kB>
+ORBBEC_HD void merge(const signed char (&pairs)[kCount][2], const signed char (&order)[kOut],
+                     const V (&a)[kA], const V (&b)[kB], V (&merged)[kOut]) {
+  V values[kA + kB];
+#pragma unroll
+  for (int i = 0; i < kA; ++i) values[i] = a[i];
+#pragma unroll
+  for (int i = 0; i < kB; ++i) values[kA + i] = b[i];
+  exchange(pairs, values);
+#pragma unroll
+  for (int i = 0; i < kOut; ++i) merged[i] = values[order[i]];
 }
 
 template <class V>
@@ -71,10 +85,12 @@ struct SlidingMedian<V, 3> {
   }
 };
 
-// Medians of 3 x 3 windows of kOutputs neighboring columns that slide down together: columns are
-// sorted, and neighbors share what they have in common, as do two windows below each other.
+// The same for the windows of kOutputs neighboring columns: columns are sorted.
+template <class V, int kSide>
+struct StripMedian;
+
 template <class V>
-struct StripMedian {
+struct StripMedian<V, 3> {
   static constexpr int kOutputs = 4, kColumns = kOutputs + 2;
   V rows[2][kColumns];  // the last two
 
@@ -162,12 +178,7 @@ struct SlidingMedian<V, 5> {
     constexpr signed char kPairs[][2] = {{0, 5}, {4, 9}, {4, 5}, {2, 7}, {2, 4}, {7, 5}, {1, 6},
                                          {3, 8}, {3, 6}, {1, 2}, {3, 4}, {6, 7}, {8, 5}};
     constexpr signed char kOrder[10] = {0, 1, 2, 3, 4, 6, 7, 8, 5, 9};
-    V values[10];
-#pragma unroll
-    for (int i = 0; i < 5; ++i) values[i] = a[i], values[5 + i] = b[i];
-    exchange(kPairs, values);
-#pragma unroll
-    for (int i = 0; i < 10; ++i) merged[i] = values[kOrder[i]];
+    orbbec::merge(kPairs, kOrder, a, b, merged);
   }
 
   // The 8th to 13th of two sorted tens: what is left of a merge without what they do not need.
@@ -177,12 +188,7 @@ struct SlidingMedian<V, 5> {
         {6, 8},  {12, 14}, {1, 11}, {9, 19},  {9, 11}, {5, 15},  {5, 9},  {15, 11}, {3, 13},
         {7, 17}, {7, 13},  {7, 9},  {13, 15}, {7, 8},  {9, 12},  {13, 14}};
     constexpr signed char kOrder[6] = {7, 8, 9, 12, 13, 14};
-    V values[20];
-#pragma unroll
-    for (int i = 0; i < 10; ++i) values[i] = a[i], values[10 + i] = b[i];
-    exchange(kPairs, values);
-#pragma unroll
-    for (int i = 0; i < 6; ++i) middle[i] = values[kOrder[i]];
+    orbbec::merge(kPairs, kOrder, a, b, middle);
   }
 
   // The 6th of both: the least over i of the greater of middle i and row 6 - i.
@@ -191,6 +197,111 @@ struct SlidingMedian<V, 5> {
 #pragma unroll
     for (int i = 0; i < 5; ++i) least = lower(least, higher(middle[i], row[4 - i]));
     return least;
+  }
+};
+
+template <class V>
+struct StripMedian<V, 5> {
+  static constexpr int kOutputs = 4, kColumns = kOutputs + 4;
+  V top[kColumns], after_top[kColumns], last[kColumns];  // rows 0, 2 and 3 of the next windows
+  V pairs[kColumns][2];                                  // rows 1 and 2, sorted
+
+  template <class LoadRow>
+  ORBBEC_HD void start(const LoadRow& load_row) {
+    V other[kColumns];
+    load_row(top), load_row(other), load_row(after_top), load_row(last);
+#pragma unroll
+    for (int i = 0; i < kColumns; ++i) {
+      pairs[i][0] = other[i], pairs[i][1] = after_top[i];
+      sort_two(pairs[i][0], pairs[i][1]);
+    }
+  }
+
+  // Two windows below each other have four rows in common. Of these, two windows side by side have
+  // four columns in common.
+  ORBBEC_HD void next(const V (&first)[kColumns], const V (&second)[kColumns], V (&upper)[kOutputs],
+                      V (&below)[kOutputs]) {
+    V columns[kColumns][4], two[kColumns / 2 - 1][8];
+#pragma unroll
+    for (int i = 0; i < kColumns; ++i) {
+      V pair[2] = {last[i], first[i]};
+      sort_two(pair[0], pair[1]);
+      merge_pairs(pairs[i], pair, columns[i]);
+      pairs[i][0] = pair[0], pairs[i][1] = pair[1];
+    }
+#pragma unroll
+    for (int i = 0; i < kColumns / 2 - 1; ++i) {
+      merge_columns(columns[2 * i + 1], columns[2 * i + 2], two[i]);
+    }
+    V above[kOutputs / 2][4], under[kOutputs / 2][4];
+    sort_fours(top, above);
+    sort_fours(second, under);
+#pragma unroll
+    for (int i = 0; i < kOutputs; i += 2) {
+      V common[10];
+      middle_of(two[i / 2], two[i / 2 + 1], common);
+#pragma unroll
+      for (int k = 0; k < 2; ++k) {
+        const int outer = i + 5 * k;
+        V middle[6];
+        add_column(common, columns[outer], middle);
+        upper[i + k] = median(middle, above[i / 2], top[outer]);
+        below[i + k] = median(middle, under[i / 2], second[outer]);
+      }
+    }
+#pragma unroll
+    for (int i = 0; i < kColumns; ++i) {
+      top[i] = after_top[i], after_top[i] = first[i], last[i] = second[i];
+    }
+  }
+
+ private:
+  ORBBEC_HD static void merge_pairs(const V (&a)[2], const V (&b)[2], V (&merged)[4]) {
+    constexpr signed char kPairs[][2] = {{0, 2}, {1, 3}, {1, 2}}, kOrder[4] = {0, 1, 2, 3};
+    merge(kPairs, kOrder, a, b, merged);
+  }
+  ORBBEC_HD static void merge_columns(const V (&a)[4], const V (&b)[4], V (&merged)[8]) {
+    constexpr signed char kPairs[][2] = {{0, 4}, {2, 6}, {2, 4}, {1, 5}, {3, 7},
+                                         {3, 5}, {1, 2}, {3, 4}, {5, 6}};
+    constexpr signed char kOrder[8] = {0, 1, 2, 3, 4, 5, 6, 7};
+    merge(kPairs, kOrder, a, b, merged);
+  }
+  // Of 16 values, the 4th to 13th.
+  ORBBEC_HD static void middle_of(const V (&a)[8], const V (&b)[8], V (&middle)[10]) {
+    constexpr signed char kPairs[][2] = {{0, 8},  {4, 12}, {4, 8},   {2, 10}, {6, 14}, {6, 10},
+                                         {2, 4},  {6, 8},  {10, 12}, {1, 9},  {5, 13}, {5, 9},
+                                         {3, 11}, {7, 15}, {7, 11},  {3, 5},  {7, 9},  {11, 13},
+                                         {3, 4},  {5, 6},  {7, 8},   {9, 10}, {11, 12}};
+    constexpr signed char kOrder[10] = {3, 4, 5, 6, 7, 8, 9, 10, 11, 12};
+    merge(kPairs, kOrder, a, b, middle);
+  }
+  // Of the 20 values with one more column, the 8th to 13th.
+  ORBBEC_HD static void add_column(const V (&common)[10], const V (&column)[4], V (&middle)[6]) {
+    constexpr signed char kPairs[][2] = {{7, 10}, {3, 7},  {12, 1}, {9, 1}, {5, 9},  {5, 7},
+                                         {9, 10}, {11, 0}, {8, 0},  {4, 8}, {13, 2}, {6, 2},
+                                         {13, 4}, {6, 8},  {4, 5},  {6, 7}, {8, 9}};
+    constexpr signed char kOrder[6] = {4, 5, 6, 7, 8, 9};
+    merge(kPairs, kOrder, common, column, middle);
+  }
+  // The four columns that two windows have in common, sorted; for each two windows of a row.
+  ORBBEC_HD static void sort_fours(const V (&row)[kColumns], V (&fours)[kOutputs / 2][4]) {
+    V two[kColumns / 2 - 1][2];
+#pragma unroll
+    for (int i = 0; i < kColumns / 2 - 1; ++i) {
+      two[i][0] = row[2 * i + 1], two[i][1] = row[2 * i + 2];
+      sort_two(two[i][0], two[i][1]);
+    }
+#pragma unroll
+    for (int i = 0; i < kOutputs / 2; ++i) merge_pairs(two[i], two[i + 1], fours[i]);
+  }
+  // The two middle ones of 24 values, and the last value between them.
+  ORBBEC_HD static V median(const V (&middle)[6], const V (&four)[4], V corner) {
+    constexpr signed char kPairs[][2] = {{4, 9}, {4, 0}, {2, 7}, {7, 0}, {1, 6},
+                                         {5, 6}, {3, 8}, {3, 5}, {5, 7}};
+    constexpr signed char kOrder[2] = {5, 7};
+    V two[2];
+    merge(kPairs, kOrder, middle, four, two);
+    return lower(higher(two[0], corner), two[1]);
   }
 };
 

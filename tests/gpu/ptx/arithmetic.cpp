@@ -6,6 +6,7 @@
 #include <unordered_map>
 
 #include "execution.h"
+#include "words.h"
 
 namespace orbbec::ptx {
 
@@ -220,61 +221,10 @@ T bfi(T a, T b, uint32_t position, uint32_t length) {
   const T field = shl<T>(bit_not(shl<T>(static_cast<T>(~T{0}), length)), position);
   return static_cast<T>((b & ~field) | (shl<T>(a, position) & field));
 }
-uint32_t shf_l_wrap(uint32_t a, uint32_t b, uint32_t n) {
-  return static_cast<uint32_t>(((uint64_t{b} << 32 | a) << (n & 31)) >> 32);
-}
-uint32_t shf_r_wrap(uint32_t a, uint32_t b, uint32_t n) {
-  return static_cast<uint32_t>((uint64_t{b} << 32 | a) >> (n & 31));
-}
-uint32_t shf_l_clamp(uint32_t a, uint32_t b, uint32_t n) {
-  return n >= 32 ? a : shf_l_wrap(a, b, n);
-}
-uint32_t shf_r_clamp(uint32_t a, uint32_t b, uint32_t n) {
-  return n >= 32 ? b : shf_r_wrap(a, b, n);
-}
-uint32_t prmt(uint32_t a, uint32_t b, uint32_t selectors) {
-  const uint64_t bytes = uint64_t{b} << 32 | a;
-  uint32_t result = 0;
-  for (int i = 0; i < 4; ++i) {
-    const uint32_t selector = selectors >> 4 * i;
-    uint32_t byte = bytes >> 8 * (selector & 7) & 255;
-    if ((selector & 8) != 0) byte = (byte & 128) != 0 ? 255 : 0;  // its sign, eight times
-    result |= byte << 8 * i;
-  }
-  return result;
-}
 template <class T>
 T sad(T a, T b, T c) {
   return add(c, a < b ? sub(b, a) : sub(a, b));
 }
-// Products of 16-bit numbers and bytes, or of bytes and bytes.
-template <class A, class B, int kHigh>
-uint32_t dp2a(uint32_t a, uint32_t b, uint32_t c) {
-  using Wide = std::conditional_t<std::is_signed_v<A>, int16_t, uint16_t>;
-  for (int i = 0; i < 2; ++i) {
-    const int64_t x = static_cast<Wide>(a >> 16 * i);
-    const int64_t y = static_cast<B>(b >> 8 * (i + 2 * kHigh));
-    c += static_cast<uint32_t>(x * y);
-  }
-  return c;
-}
-template <class A, class B>
-uint32_t dp4a(uint32_t a, uint32_t b, uint32_t c) {
-  for (int i = 0; i < 4; ++i) {
-    const int64_t x = static_cast<A>(a >> 8 * i), y = static_cast<B>(b >> 8 * i);
-    c += static_cast<uint32_t>(x * y);
-  }
-  return c;
-}
-uint32_t lop3(uint32_t a, uint32_t b, uint32_t c, uint32_t table) {
-  uint32_t result = 0;
-  for (int i = 0; i < 8; ++i) {
-    if ((table >> i & 1) == 0) continue;
-    result |= ((i & 4) != 0 ? a : ~a) & ((i & 2) != 0 ? b : ~b) & ((i & 1) != 0 ? c : ~c);
-  }
-  return result;
-}
-
 template <class T>
 T move(T a) {
   return a;
@@ -465,6 +415,7 @@ Table make_table() {
   put<shf_r_clamp>(t, "shf.r.clamp.b32");
   put<prmt>(t, "prmt.b32");
   put<lop3>(t, "lop3.b32");
+  put<sub_saturated>(t, "sub.sat.f16x2");
   put<dp2a<uint8_t, uint8_t, 0>>(t, "dp2a.lo.u32.u32");
   put<dp2a<uint8_t, uint8_t, 1>>(t, "dp2a.hi.u32.u32");
   put<dp2a<int8_t, int8_t, 0>>(t, "dp2a.lo.s32.s32");

@@ -262,6 +262,10 @@ void Decoder::decode_arithmetic(Parts parts) {
   const std::string type = parts.back();
   const bool is_float = type == "f32" || type == "f64";
   const int rounding = take_rounding(parts);
+  if (saturates_ && type == "f16x2") {  // saturates by itself
+    parts.insert(parts.end() - 1, "sat");
+    saturates_ = false;
+  }
   if (saturates_ && !is_float) fail_unknown();
   apply(find_arithmetic(join(parts)), statement_->arguments, type[0] == 's', is_float, rounding);
 }

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import struct
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from fractions import Fraction
@@ -128,6 +129,12 @@ def flushed(a: float) -> float:
 
 def saturated(a: float) -> float:
     return min(max(a, 0.0), 1.0) if a > 0 else 0.0
+
+
+def difference_of_halves(a: int, b: int) -> int:
+    first, second = (struct.unpack("<2e", bits.to_bytes(4, "little")) for bits in (a, b))
+    numbers = (saturated(add(x, -y, "f16", "rn")) for x, y in zip(first, second, strict=True))
+    return int.from_bytes(struct.pack("<2e", *numbers), "little")
 
 
 def divided(a: int, b: int, type_: str) -> tuple[int, int]:
@@ -296,7 +303,7 @@ def comparisons_of(t: str) -> Iterator[tuple[str, Meaning]]:
 
 
 def all_meanings() -> dict[str, Meaning]:
-    """Every instruction of arithmetic.cpp by its opcode."""
+    """Every instruction of arithmetic.cpp and words.h by its opcode."""
     found: dict[str, Meaning] = {}
     for t in INTEGERS:
         found |= dict(of_integers(t)) | dict(comparisons_of(t))
@@ -312,6 +319,7 @@ def all_meanings() -> dict[str, Meaning]:
     found["mov.pred"] = Meaning(("pred",), "pred", lambda a: a)
     found["flush.f32"] = Meaning(("f32",), "f32", flushed)
     three = ("u32", "u32", "u32")
+    found["sub.sat.f16x2"] = Meaning(("u32", "u32"), "u32", difference_of_halves)
     found["prmt.b32"] = Meaning(three, "u32", permuted)
     for side in "lr":
         for mode in ("wrap", "clamp"):
