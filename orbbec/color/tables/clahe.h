@@ -101,16 +101,14 @@ struct ClaheLuts {
   }
 
   ORBBEC_HD static float scale_of(int area) { return 255.0f / static_cast<float>(area); }
-  ORBBEC_HD static uint8_t level_of(int sum, float scale) {
-    return store<uint8_t>(static_cast<float>(sum) * scale);
-  }
+  ORBBEC_HD static float level_of(int sum, float scale) { return static_cast<float>(sum) * scale; }
 
   ORBBEC_HD static void write_lut(const int* histogram, int area, uint8_t* lut) {
     const float scale = scale_of(area);
     int sum = 0;
     for (int v = 0; v < kLevels; ++v) {
       sum += histogram[v];
-      lut[v] = level_of(sum, scale);
+      lut[v] = store<uint8_t>(level_of(sum, scale));
     }
   }
 };
@@ -158,21 +156,28 @@ struct ClaheBlend {
         const float corners[] = {
             static_cast<float>(upper[before]), static_cast<float>(upper[after]),
             static_cast<float>(lower[before]), static_cast<float>(lower[after])};
-        to.at(y, x, c) = blended(corners, columns.weight, rows.weight);
+        const Weights<> across(columns.weight), down(rows.weight);
+        to.at(y, x, c) = store<uint8_t>(blended(corners, across, down));
       }
     }
   }
 
-  // Of the upper tiles, then of the lower ones.
-  ORBBEC_HD static uint8_t blended(const float (&corners)[4], float across, float down) {
-    const float above = blend(corners[0], corners[1], across);
-    const float below = blend(corners[2], corners[3], across);
-    return store<uint8_t>(blend(above, below, down));
-  }
+  // Of two tiles.
+  template <class Weight = float>
+  struct Weights {
+    Weight before, after;
 
- private:
-  ORBBEC_HD static float blend(float before, float after, float weight) {
-    return before * (1.0f - weight) + after * weight;
+    Weights() = default;
+    ORBBEC_HD Weights(float weight) : before(1.0f - weight), after(weight) {}
+  };
+
+  // Of the upper tiles, then of the lower ones. A corner times a weight is a float.
+  template <class Corner, class Weight>
+  ORBBEC_HD static float blended(const Corner (&corners)[4], const Weights<Weight>& across,
+                                 const Weights<>& down) {
+    const float above = corners[0] * across.before + corners[1] * across.after;
+    const float below = corners[2] * across.before + corners[3] * across.after;
+    return above * down.before + below * down.after;
   }
 };
 
