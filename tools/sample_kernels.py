@@ -164,6 +164,9 @@ def tables(device: Device) -> Results:
             yield f"jpeg {kind} {subsampling}", orbbec.jpeg_compression(images, 50, subsampling=subsampling)
     gray = device.put(photographs(2, 1, *_SIZE))
     yield "jpeg of gray", orbbec.jpeg_compression(gray, 50)
+    for channels in (2, 4):
+        packed = photographs(2, channels, *_SIZE).contiguous(memory_format=torch.channels_last)
+        yield f"clahe of {channels} channels", orbbec.clahe(device.put(packed))
 
 
 def mixes(device: Device) -> Results:
@@ -229,6 +232,10 @@ def planes(device: Device) -> Results:
         program[0, :2] = torch.tensor([_CONTRAST if contrast else 0, 0.5])
         values = Values(colors=device.put(program), contrast=contrast)
         yield f"augment of planes {how}", orbbec.augment(there, torch.eye(3), (29, 45), Sampling(how), values)
+    normalized = Values(mean=0.5, std=0.5), Output(torch.float32)
+    for how in ("nearest", "linear"):
+        result = orbbec.augment(there, torch.eye(3), (29, 45), Sampling(how), *normalized)
+        yield f"augment of planes {how}, normalized", result
 
 
 def warps(device: Device) -> Results:
@@ -284,6 +291,11 @@ def regions(device: Device) -> Results:
             (orbbec.roi_align_rotated, rotated),
         ):
             yield f"{call.__name__} {dtype}", with_gradients(lambda x, f=call, r=rois: f(x, r, 7), maps)
+        for call, rois in ((orbbec.roi_align, upright), (orbbec.roi_align_rotated, rotated)):
+            yield (
+                f"{call.__name__} {dtype}, two samples per bin",
+                with_gradients(lambda x, f=call, r=rois: f(x, r, 7, 1.0, 2), maps),
+            )
 
 
 SHARING = (resizes, filters, colors, tables, detections)  # their threads share memory

@@ -33,7 +33,8 @@ class KeptRows {
   template <class Image>
   __device__ static HeldRow held(const Tap& tap, const Image& image, Border border) {
     const auto inside = [&](int y) {
-      return outside_is_value(border) ? y : border_index(y, image.height, border);
+      const bool is_border = !outside_is_value(border) && image.height > 0;
+      return is_border ? border_index(y, image.height, border) : y;
     };
     if constexpr (kIsLinear) {
       return {inside(tap.y), inside(wrapping_add(tap.y, 1)), tap.b, 0};

@@ -300,6 +300,7 @@ struct CellRow {
     const int values = from.width * group;
     const int first = begin_of(cells.first, size.width) * group & -kWord;
     const int end = smaller(values, end_of(cells.first + cells.count - 1, size.width) * group);
+    if (end <= first) return;
     const int units = (end - first + 2 * kWord - 1) / (2 * kWord);
     const int together = smaller(units, kThreads), at_once = kThreads / together;
     const int row = static_cast<int>(threadIdx.x) / together;
