@@ -273,7 +273,8 @@ __device__ __forceinline__ void add_terms(const Op& op, const typename Op::Pixel
     ChannelVector<T, kPerLane> values[kTogether];
 #pragma unroll
     for (int i = 0; i < kTogether; ++i) {
-      terms[i] = tile.terms[warp][smaller(t + i, listed - 1)][pixel];
+      const RoiTerm<F>& term = tile.terms[warp][smaller(t + i, listed - 1)][pixel];
+      terms[i] = {term.bin, term.weight};  // not the padding, which is not written
       values[i] = *reinterpret_cast<const ChannelVector<T, kPerLane>*>(
           rows + static_cast<uint64_t>(terms[i].bin) * op.stride);
     }
