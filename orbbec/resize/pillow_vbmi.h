@@ -51,7 +51,8 @@ class VbmiStrip {
         split_(lanes) {
     const int64_t fitting = kRingBytes / (int64_t{vertical.longest()} * kTapsOfQuad);
     const int64_t step = int64_t{kBlock} * lanes;  // whole vectors of whole pixels
-    columns_ = std::min(round_up(horizontal.values()), std::max<int64_t>(fitting / step, 1) * step);
+    columns_ = std::min(round_up<int64_t>(horizontal.values(), kBlock),
+                        std::max<int64_t>(fitting / step, 1) * step);
   }
 
   // Pillow's usual order: the horizontal pass first. [begin, end): as given to the vertical pass.
@@ -85,8 +86,6 @@ class VbmiStrip {
   }
 
  private:
-  static int64_t round_up(int64_t values) { return (values + kBlock - 1) / kBlock * kBlock; }
-
   bool is_output_packed() const { return has_packed_rows(to_, lanes_); }
 
   // Four source rows as packed bytes that loads may read past; copied where necessary.

@@ -278,10 +278,6 @@ class Avx2Rows<AreaTaps<uint8_t>, Op> : public VectorRows<AreaTaps<uint8_t>, Op>
  private:
   static constexpr int kPlaneColumns = 8;  // summed together
 
-  static int round_up(int value, int multiple) {
-    return (value + multiple - 1) / multiple * multiple;
-  }
-
   // In a plane: 4 taps of columns 0, 4, 1, 5, 2, 6, 3, 7 of eight columns, then the next 4 taps.
   int64_t weight_index(int64_t x, int k) const {
     if (!is_plane(v)) return x * taps_ + k;

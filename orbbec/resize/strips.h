@@ -17,6 +17,11 @@ namespace orbbec {
 constexpr int64_t kRingBytes = 512 * 1024;  // of an L2 cache
 constexpr int kRowsPerStrip = 32;           // so that few source rows belong to two strips
 
+template <class T>
+ORBBEC_HD T round_up(T value, T multiple) {
+  return (value + multiple - 1) / multiple * multiple;
+}
+
 inline int64_t strips_of(int height) {
   return (static_cast<int64_t>(height) + kRowsPerStrip - 1) / kRowsPerStrip;
 }
