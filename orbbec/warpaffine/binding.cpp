@@ -28,9 +28,10 @@ void warp_affine_backward(StableIValue* stack, uint64_t, uint64_t) {
   const WarpBackwardCall<Matrices> call(stack, {.rows = 2});
   check(call.images.dim() == 4, kOp, "expected images of shape [N, C, H, W], but got ",
         shape_text(call.images));
-  const auto [sums, of_matrix] = warp_backward(kOp, call, {call.images.size(0), 2, 3}, 6,
-                                               warp_affine_backward_cpu, warp_affine_backward_cuda);
-  give(stack, sums, of_matrix);
+  const auto [of_images, of_matrix] =
+      warp_backward(kOp, call, {call.images.size(0), 2, 3}, 6, warp_affine_backward_cpu,
+                    warp_affine_backward_cuda);
+  give(stack, of_images, of_matrix);
 }
 
 }  // namespace
@@ -46,7 +47,7 @@ STABLE_TORCH_LIBRARY_FRAGMENT(orbbec, m) {
       "str interpolation, "
       "str border, float[] fill, bool inverse, str arithmetic, Tensor(a!) out) -> ()");
   m.def(
-      "warp_affine_backward(Tensor gradient, Tensor images, Tensor matrix, Tensor per_unit, str "
+      "warp_affine_backward(Tensor gradient, Tensor images, Tensor matrix, Tensor largest, str "
       "interpolation, str border, "
       "float[] fill, bool inverse, str arithmetic) -> (Tensor, Tensor)");
 }

@@ -8,18 +8,18 @@
 
 namespace orbbec {
 
-inline const double* check_per_unit(const char* op, const Tensor& per_unit, const Tensor& images) {
-  check(per_unit.dim() == 1 && per_unit.size(0) == images.size(0) && per_unit.is_contiguous() &&
-            per_unit.scalar_type() == ScalarType::Double && same_device(per_unit, images),
-        op, "expected per_unit as contiguous float64 [", images.size(0),
-        "] on the device of images, but got ", shape_text(per_unit));
-  return static_cast<const double*>(per_unit.const_data_ptr());
+inline const double* check_largest(const char* op, const Tensor& largest, const Tensor& images) {
+  check(largest.dim() == 1 && largest.size(0) == images.size(0) && largest.is_contiguous() &&
+            largest.scalar_type() == ScalarType::Double && same_device(largest, images),
+        op, "expected largest as contiguous float64 [", images.size(0),
+        "] on the device of images, but got ", shape_text(largest));
+  return static_cast<const double*>(largest.const_data_ptr());
 }
 
 // The arguments of a warp's gradient, as its schema has them; `rest` points to those that follow.
 template <class Transform>
 struct WarpBackwardCall {
-  Tensor gradient, images, per_unit;
+  Tensor gradient, images, largest;
   Transform transform;
   std::string interpolation, border, arithmetic;
   std::vector<double> fill;
@@ -27,14 +27,14 @@ struct WarpBackwardCall {
 
   WarpBackwardCall(StableIValue* stack, Transform given) : transform(given) {
     rest = transform.read(unpack(stack, gradient, images));
-    rest = transform.read_direction(unpack(rest, per_unit, interpolation, border, fill));
+    rest = transform.read_direction(unpack(rest, largest, interpolation, border, fill));
     rest = unpack(rest, arithmetic);
   }
   WarpOptions options() const { return {interpolation, border, fill, arithmetic}; }
 };
 
-// The fixed-point sums for the images, [N, C, H, W] of int64, and the gradient of the transform,
-// float64 of `transform_shape`.
+// The gradient of the images, of their shape and dtype, and that of the transform, float64 of
+// `transform_shape`.
 template <class Transform, class OnCpu, class OnCuda>
 std::pair<Tensor, Tensor> warp_backward(const char* op, const WarpBackwardCall<Transform>& call,
                                         const std::vector<int64_t>& transform_shape,
@@ -62,21 +62,31 @@ std::pair<Tensor, Tensor> warp_backward(const char* op, const WarpBackwardCall<T
   check(options.fill.size() == 1 || source.channels <= kMaxFills, op,
         "expected fill of 1 number, but got ", options.fill.size());
   arguments.warp.output = incoming;
-  arguments.per_unit = check_per_unit(op, call.per_unit, images);
+  arguments.largest = check_largest(op, call.largest, images);
   for (int c = 0; c < kMaxFills; ++c) {
     arguments.warp.fill[c] = options.fill[std::min<size_t>(c, options.fill.size() - 1)];
   }
   const auto held = call.transform.prepare(op, images, arguments.warp);
-  Tensor sums = new_zeros(op, images.sizes(), ScalarType::Long, images);
+  Tensor result = regions ? new_zeros(op, images.sizes(), images.scalar_type(), images)
+                          : new_tensor(op, images.sizes(), images.scalar_type(), images);
   Tensor transform_gradient = new_zeros(op, transform_shape, ScalarType::Double, images);
-  const Tensor row_sums = new_tensor(op, std::vector<int64_t>{source.count, extent[0], numbers},
-                                     ScalarType::Double, images);
-  if (source.count == 0) return {sums, transform_gradient};
-  arguments.sums = static_cast<int64_t*>(sums.mutable_data_ptr());
+  if (source.count == 0) return {result, transform_gradient};
+  arguments.result = dense_images(op, "result", result, result.mutable_data_ptr());
+  arguments.result.regions = source.regions;
   arguments.transform_gradient = static_cast<double*>(transform_gradient.mutable_data_ptr());
-  arguments.row_sums = static_cast<double*>(row_sums.mutable_data_ptr());
+  const Tensor strip_sums =
+      new_tensor(op, std::vector<int64_t>{source.count, arguments.strips(), numbers},
+                 ScalarType::Double, images);
+  arguments.strip_sums = static_cast<double*>(strip_sums.mutable_data_ptr());
+  const auto sums_or_reads = [&] {
+    if (!runs_cuda_kernels(images)) return new_zeros(op, images.sizes(), ScalarType::Long, images);
+    const std::vector<int64_t> cells{source.count, arguments.cells()};
+    return new_tensor(op, cells, ScalarType::Long, images);
+  }();
+  arguments.sums = static_cast<int64_t*>(sums_or_reads.mutable_data_ptr());
+  arguments.reads = static_cast<TileRange*>(sums_or_reads.mutable_data_ptr());
   run_where(op, images, on_cpu, on_cuda, arguments);
-  return {sums, transform_gradient};
+  return {result, transform_gradient};
 }
 
 }  // namespace orbbec

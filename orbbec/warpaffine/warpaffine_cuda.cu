@@ -1,4 +1,4 @@
-#include "warp_backward.h"
+#include "warp_backward_cuda.h"
 #include "warp_cuda.h"
 #include "warpaffine.h"
 
@@ -10,9 +10,7 @@ int warp_affine_cuda(const WarpArguments& arguments, void* stream) {
 }
 
 int warp_affine_backward_cuda(const WarpBackwardArguments& arguments, void* stream) {
-  return run_backward<AffineTransform>(arguments, [&](const auto& op, int items, int64_t) {
-    return for_each_item_cuda(op, arguments.warp.output.count, items, stream);
-  });
+  return run_backward_cuda<AffineTransform>(arguments, stream);
 }
 
 }  // namespace orbbec

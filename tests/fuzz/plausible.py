@@ -255,7 +255,7 @@ PLAUSIBLE: dict[str, Callable[[Scene], Any]] = {
     # statistics
     "totals": lambda s: s.tensor([s.n, 2 * s.c], torch.float64, 0, 1000),
     "pixels": lambda s: s.h * s.w,
-    "per_unit": lambda s: s.per_image(low=1, high=1e6),
+    "largest": lambda s: s.per_image(low=0, high=1e6),
     "warp_affine_backward.interpolation": lambda s: s.random.choice(WARPS[:2]),
     "warp_perspective_backward.interpolation": lambda s: s.random.choice(WARPS[:2]),
     "remap_backward.interpolation": lambda s: s.random.choice(WARPS[:2]),

@@ -32,33 +32,14 @@ def backward_of(op: str, context: Context, gradient: Tensor) -> tuple[Tensor, Te
         )
     working = torch.float64 if images.dtype == torch.float64 else torch.float32
     gradient = gradient.to(working)
-    largest = (
-        gradient.abs().amax(dim=(1, 2, 3)).double() if gradient.numel() else images.new_zeros(0).double()
-    )
-    finite = torch.isfinite(largest)
-    reach = torch.where(finite, largest, torch.zeros_like(largest)) * (gradient.shape[2] * gradient.shape[3])
-    exponent = 62 - torch.frexp(reach).exponent
-    per_unit = power_of_two(exponent.clamp(-960, 960))
+    largest = gradient.new_zeros(0, dtype=torch.float64)
+    if gradient.numel():
+        largest = torch.linalg.vector_norm(gradient, float("inf"), dim=(1, 2, 3)).double()
     seen = {} if context.regions is None else {"regions": context.regions}
-    sums, map_gradient = getattr(torch.ops.orbbec, f"{op}_backward")(
-        gradient, images.to(working), *context.transform, per_unit, *context.options, **seen
+    of_images, of_map = getattr(torch.ops.orbbec, f"{op}_backward")(
+        gradient, images.to(working), *context.transform, largest, *context.options, **seen
     )
-    values = sums.double() / per_unit[:, None, None, None]
-    values = torch.where(finite[:, None, None, None], values, torch.full_like(values, torch.nan))
-    return values.to(images.dtype), map_gradient
-
-
-def power_of_two(exponent: Tensor) -> Tensor:
-    """`2^exponent` in float64, made from its bits: `torch.ldexp` may use the `pow` of the device.
-
-    Args:
-        exponent: integers from -1022 to 1023.
-
-    Example:
-        >>> power_of_two(torch.tensor([-2, 0, 3])).tolist()
-        [0.25, 1.0, 8.0]
-    """
-    return ((exponent.long() + 1023) << 52).view(torch.float64)
+    return of_images.to(images.dtype), of_map
 
 
 def matrix_gradient(matrix: Tensor, to_source_gradient: Tensor, inverse: bool) -> Tensor:
@@ -135,4 +116,4 @@ def register_map_gradient(op: str) -> None:
 
 def _fake_gradients(images: Tensor, shape: tuple[int, ...]) -> tuple[Tensor, Tensor]:
     of_transforms = images.new_empty((images.size(0), *shape), dtype=torch.float64)
-    return images.new_empty(images.shape, dtype=torch.int64), of_transforms
+    return images.new_empty(images.shape), of_transforms

@@ -32,10 +32,10 @@ void warp_perspective_backward(StableIValue* stack, uint64_t, uint64_t) {
   unpack(call.rest, regions);
   check(call.images.dim() == 4, kOp, "expected images of shape [N, C, H, W], but got ",
         shape_text(call.images));
-  const auto [sums, of_matrix] =
+  const auto [of_images, of_matrix] =
       warp_backward(kOp, call, {call.images.size(0), 3, 3}, 9, warp_perspective_backward_cpu,
                     warp_perspective_backward_cuda, regions);
-  give(stack, sums, of_matrix);
+  give(stack, of_images, of_matrix);
 }
 
 }  // namespace
@@ -51,7 +51,7 @@ STABLE_TORCH_LIBRARY_FRAGMENT(orbbec, m) {
       "size, str interpolation, "
       "str border, float[] fill, bool inverse, str arithmetic, Tensor(a!) out) -> ()");
   m.def(
-      "warp_perspective_backward(Tensor gradient, Tensor images, Tensor matrix, Tensor per_unit, "
+      "warp_perspective_backward(Tensor gradient, Tensor images, Tensor matrix, Tensor largest, "
       "str interpolation, str border, "
       "float[] fill, bool inverse, str arithmetic, Tensor? regions=None) -> (Tensor, Tensor)");
 }

@@ -1,6 +1,6 @@
 #include "../../core/perspective_transform.h"
 #include "../../executors/simd/vector_rows.h"
-#include "../warp_backward.h"
+#include "../warp_backward_cpu.h"
 
 namespace orbbec {
 
@@ -14,11 +14,7 @@ void warp_perspective_cpu(const WarpArguments& arguments, const ParallelFor& par
 
 void warp_perspective_backward_cpu(const WarpBackwardArguments& arguments,
                                    const ParallelFor& parallel) {
-  run_backward<PerspectiveTransform>(
-      arguments, [&](const auto& op, int items, int64_t pixels_per_item) {
-        for_each_item_cpu(op, arguments.warp.output.count, items, pixels_per_item, parallel);
-        return 0;
-      });
+  run_backward_cpu<PerspectiveTransform>(arguments, parallel);
 }
 
 }  // namespace orbbec

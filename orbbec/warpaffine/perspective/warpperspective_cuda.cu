@@ -1,5 +1,5 @@
 #include "../../core/perspective_transform.h"
-#include "../warp_backward.h"
+#include "../warp_backward_cuda.h"
 #include "../warp_cuda.h"
 
 namespace orbbec {
@@ -10,9 +10,7 @@ int warp_perspective_cuda(const WarpArguments& arguments, void* stream) {
 }
 
 int warp_perspective_backward_cuda(const WarpBackwardArguments& arguments, void* stream) {
-  return run_backward<PerspectiveTransform>(arguments, [&](const auto& op, int items, int64_t) {
-    return for_each_item_cuda(op, arguments.warp.output.count, items, stream);
-  });
+  return run_backward_cuda<PerspectiveTransform>(arguments, stream);
 }
 
 }  // namespace orbbec

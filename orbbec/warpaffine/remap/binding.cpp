@@ -70,10 +70,10 @@ void remap_backward(StableIValue* stack, uint64_t, uint64_t) {
   const Tensor &images = call.images, &gradient = call.gradient;
   check(images.dim() == 4 && gradient.dim() == 4, kOp,
         "expected images and gradient of shape [N, C, H, W]");
-  const auto [sums, of_maps] =
+  const auto [of_images, of_maps] =
       warp_backward(kOp, call, {images.size(0), 2, gradient.size(2), gradient.size(3)}, 0,
                     remap_backward_cpu, remap_backward_cuda);
-  give(stack, sums, of_maps);
+  give(stack, of_images, of_maps);
 }
 
 }  // namespace
@@ -91,7 +91,7 @@ STABLE_TORCH_LIBRARY_FRAGMENT(orbbec, m) {
       "interpolation, "
       "str border, float[] fill, str arithmetic, Tensor(a!) out) -> ()");
   m.def(
-      "remap_backward(Tensor gradient, Tensor images, Tensor map_x, Tensor map_y, Tensor per_unit, "
+      "remap_backward(Tensor gradient, Tensor images, Tensor map_x, Tensor map_y, Tensor largest, "
       "str "
       "interpolation, "
       "str border, float[] fill, str arithmetic) -> (Tensor, Tensor)");

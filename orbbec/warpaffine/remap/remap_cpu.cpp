@@ -1,5 +1,5 @@
 #include "../../executors/simd/vector_rows.h"
-#include "../warp_backward.h"
+#include "../warp_backward_cpu.h"
 #include "remap.h"
 
 namespace orbbec {
@@ -13,10 +13,7 @@ void remap_cpu(const WarpArguments& arguments, const ParallelFor& parallel) {
 }
 
 void remap_backward_cpu(const WarpBackwardArguments& arguments, const ParallelFor& parallel) {
-  run_backward<CoordinateField>(arguments, [&](const auto& op, int items, int64_t pixels_per_item) {
-    for_each_item_cpu(op, arguments.warp.output.count, items, pixels_per_item, parallel);
-    return 0;
-  });
+  run_backward_cpu<CoordinateField>(arguments, parallel);
 }
 
 }  // namespace orbbec

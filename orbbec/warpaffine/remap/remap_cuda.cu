@@ -1,4 +1,4 @@
-#include "../warp_backward.h"
+#include "../warp_backward_cuda.h"
 #include "../warp_cuda.h"
 #include "remap.h"
 
@@ -10,9 +10,7 @@ int remap_cuda(const WarpArguments& arguments, void* stream) {
 }
 
 int remap_backward_cuda(const WarpBackwardArguments& arguments, void* stream) {
-  return run_backward<CoordinateField>(arguments, [&](const auto& op, int items, int64_t) {
-    return for_each_item_cuda(op, arguments.warp.output.count, items, stream);
-  });
+  return run_backward_cuda<CoordinateField>(arguments, stream);
 }
 
 }  // namespace orbbec

@@ -4,6 +4,7 @@ import numpy as np
 import pytest
 import torch
 
+from orbbec import warp_affine
 from orbbec.bridge.gradients.warp import matrix_gradient
 from orbbec.matrices import matrix_to_source
 from tests.support import assert_same_bytes, photographs
@@ -110,6 +111,45 @@ def test_every_device_gives_the_gradients_of_the_cpu(accelerator, op, border, dt
         actual = gradients(accelerator.put)
     for one, other in zip(actual, expected, strict=True):
         assert_same_bytes(one, other)
+
+
+@pytest.mark.parametrize("op", WARPS)
+@pytest.mark.parametrize(("source", "target"), [((70, 150), (45, 60)), ((20, 9), (75, 90))])
+def test_every_device_gives_the_gradients_of_the_cpu_over_many_tiles(accelerator, op, source, target):
+    images, maps = photographs(2, 5, *source, torch.float32), random_warps(op, source, target, 2).float()
+    weights = photographs(2, 5, *target, torch.float32, seed=4)
+    weights[1, 3, 2, 1] = torch.nan  # the gradient of an image becomes NaN, that of the others not
+
+    def gradients(put):
+        given = [put(tensor.clone()).requires_grad_() for tensor in (images, maps)]
+        warp(op, *given, target, border="wrap").backward(put(weights))
+        return [tensor.grad for tensor in given]
+
+    expected = gradients(lambda tensor: tensor)
+    assert expected[0][0].isfinite().all()
+    assert expected[0][1].isnan().all()
+    with accelerator.active():
+        actual = gradients(accelerator.put)
+    for one, other in zip(actual, expected, strict=True):
+        assert_same_bytes(one, other)
+
+
+def test_the_gradients_are_those_of_grid_sample(device):
+    height, width = 70, 150
+    images = photographs(2, 5, height, width, torch.float64)
+    matrices = random_warps("warp_affine", (height, width), (45, 60), 2)
+    weights = photographs(2, 5, 45, 60, torch.float64, seed=4)
+
+    ours = [device.put(tensor.clone()).requires_grad_() for tensor in (images, matrices)]
+    warp_affine(*ours, (45, 60), inverse=True).backward(device.put(weights))
+
+    theirs = [tensor.clone().requires_grad_() for tensor in (images, matrices)]
+    y, x = torch.meshgrid(torch.arange(45.0), torch.arange(60.0), indexing="ij")
+    places = torch.stack([x, y, torch.ones_like(x)], dim=-1).double()
+    read = (places @ theirs[1][:, None].mT) * 2 / torch.tensor([width - 1, height - 1]) - 1
+    torch.nn.functional.grid_sample(theirs[0], read, align_corners=True).backward(weights)
+    for one, other in zip(ours, theirs, strict=True):
+        torch.testing.assert_close(one.grad.cpu(), other.grad, rtol=1e-9, atol=1e-7)
 
 
 def test_each_product_in_the_gradient_of_a_matrix_is_rounded():
