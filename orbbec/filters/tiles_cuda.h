@@ -11,13 +11,14 @@ constexpr int kTileThreads = 128;  // few: each prepares the tile for itself
 
 struct Tile {
   int64_t n, channel;
+  int planes;                    // from `channel` on
   int top, left, height, width;  // the last ones of an image are smaller
 };
 
 // One block per tile of each plane. For variable-size images, whose sizes the host does not know,
 // one block per tile of a plane of mean size; the rest is reached by striding.
 inline dim3 tile_blocks(const AnyImages& images, const Tiling& tiling) {
-  const int64_t planes = images.channels / tiling.group;
+  const int64_t planes = (images.channels / tiling.group + tiling.planes - 1) / tiling.planes;
   const int width = images.width * tiling.group;
   const int64_t all = images.count * planes > 0 ? images.count * planes : 1;
   const int64_t tiles =
@@ -30,6 +31,14 @@ inline dim3 tile_blocks(const AnyImages& images, const Tiling& tiling) {
               static_cast<unsigned>(images.count < kMaxGridYZ ? images.count : kMaxGridYZ));
 }
 
+// The planes of a tile whose rows are aligned alike: as many as leave enough blocks.
+inline int planes_of_tile(const AnyImages& source, const Tiling& tiling) {
+  if (tiling.group > 1 || source.layout != nullptr || source.stride_c % 16 != 0) return 1;
+  const dim3 blocks = tile_blocks(source, tiling);
+  const int64_t spare = int64_t{blocks.x} * blocks.y * blocks.z / (4 * kEnoughBlocks);
+  return static_cast<int>(larger(smaller(spare, source.channels), int64_t{1}));
+}
+
 // Calls body(tile) for the tiles of this block; all threads of the block call it.
 template <class T, class Body>
 __device__ void for_each_tile(const Images<T>& images, const Tiling& tiling, const Body& body) {
@@ -38,14 +47,17 @@ __device__ void for_each_tile(const Images<T>& images, const Tiling& tiling, con
     const int width = image.width * tiling.group;
     const unsigned horizontal = tiles_of(width, tiling.width);
     const unsigned tiles = horizontal * tiles_of(image.height, tiling.height);
-    for (int64_t channel = int64_t{blockIdx.y} * tiling.group; channel < images.channels;
-         channel += int64_t{gridDim.y} * tiling.group) {
+    const int64_t channels = int64_t{tiling.group} * tiling.planes;
+    for (int64_t channel = blockIdx.y * channels; channel < images.channels;
+         channel += gridDim.y * channels) {
+      const int planes = smaller(static_cast<int>(images.channels - channel), tiling.planes);
       for (unsigned tile = blockIdx.x; tile < tiles; tile += gridDim.x) {
         const unsigned row = tile / horizontal;
         const int top = static_cast<int>(row) * tiling.height;
         const int left = static_cast<int>(tile - row * horizontal) * tiling.width;
         body(Tile{.n = n,
                   .channel = channel,
+                  .planes = planes,
                   .top = top,
                   .left = left,
                   .height = at_most(image.height - top, tiling.height),

@@ -12,6 +12,7 @@ constexpr int64_t kMostTileBytes = 48 * 1024;  // of shared memory, without aski
 struct Tiling {
   int group;          // values per pixel of a row: all channels where they lie together, else 1
   int width, height;  // of a tile: values and rows
+  int planes = 1;     // of a tile: a block prepares what they have in common once
 };
 
 // `tile` is a power of two; on a GPU a division takes longer than to find it.

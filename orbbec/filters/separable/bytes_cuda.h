@@ -53,7 +53,7 @@ struct ByteTile {
   static constexpr int kOutputRows = 8, kOutputColumns = 4;  // of the outputs of a thread
 
   const Tile& tile;
-  int64_t channels;
+  int64_t channel, channels;
   Plane<const uint8_t> source;
   Plane<uint8_t> output;
   Border border;
@@ -71,6 +71,7 @@ struct ByteTile {
   __device__ ByteTile(const Tile& tile, int64_t channels, const Plane<const uint8_t>& source,
                       const Plane<uint8_t>& output, Border border, const ByteTaps<Rule>& taps)
       : tile(tile),
+        channel(tile.channel),
         channels(channels),
         source(source),
         output(output),
@@ -102,11 +103,10 @@ struct ByteTile {
     }
   }
 
-  // 4 bytes of any address. Both aligned words lie within the row.
-  __device__ static uint32_t load_word(const uint8_t* from) {
-    const unsigned shift = static_cast<unsigned>(reinterpret_cast<uintptr_t>(from) & 3);
-    const auto* const words = reinterpret_cast<const uint32_t*>(from - shift);
-    return __funnelshift_r(words[0], shift != 0 ? words[1] : 0, 8 * shift);
+  __device__ void next_plane(int64_t source_step, int64_t output_step) {
+    ++channel;
+    bytes.plane.data += source_step;
+    output.data += output_step;
   }
 
   __device__ void load() const {
@@ -218,7 +218,7 @@ struct ByteTile {
   __device__ void store(int y, int x, const uint32_t (&sums)[kOutputRows][kOutputColumns]) const {
     const int64_t value = int64_t{tile.left} + x;
     // Of a row that counts channels.
-    const int64_t step = output.group > 1 ? 1 : channels, index = value * step + tile.channel;
+    const int64_t step = output.group > 1 ? 1 : channels, index = value * step + channel;
     uint8_t* const to = output.at(tile.top + y, value);
     const bool is_whole = y + kOutputRows <= tile.height && x + kOutputColumns <= tile.width;
     const bool is_aligned = ((reinterpret_cast<uintptr_t>(to) | output.stride_y) & 3) == 0;
@@ -256,18 +256,22 @@ __global__ void __launch_bounds__(kTileThreads, 4)
     separable_bytes_kernel(const Separable<Rule> op, const Tiling tiling) {
   for_each_tile(op.source, tiling, [&](const Tile& tile) {
     const Image<const uint8_t> image = op.source[tile.n];
+    const Image<uint8_t> output = op.output[tile.n];
     const Window window = op.window(tile.n, image.height, image.width);
     const Rule rule(op.arguments, tile.n, window, op.source.channels * image.width);
-    const ByteTile<Rule> step(tile, op.source.channels, plane_of(image, tile.channel, tiling.group),
-                              plane_of(op.output[tile.n], tile.channel, tiling.group),
-                              op.arguments.border, ByteTaps<Rule>(rule, window, tiling.group));
+    ByteTile<Rule> step(tile, op.source.channels, plane_of(image, tile.channel, tiling.group),
+                        plane_of(output, tile.channel, tiling.group), op.arguments.border,
+                        ByteTaps<Rule>(rule, window, tiling.group));
     step.prepare();
-    __syncthreads();
-    step.load();
-    __syncthreads();
-    step.sum_rows();
-    __syncthreads();
-    step.sum_columns();
+    for (int plane = 0; plane < tile.planes; ++plane) {
+      __syncthreads();
+      step.load();
+      __syncthreads();
+      step.sum_rows();
+      __syncthreads();
+      step.sum_columns();
+      step.next_plane(image.stride_c, output.stride_c);
+    }
     __syncthreads();
   });
 }

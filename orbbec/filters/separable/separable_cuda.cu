@@ -193,8 +193,9 @@ int run_separable(const SeparableArguments& arguments, void* stream) {
   return dispatch_separable<Rule>(arguments, [&](const auto& op) {
     using OpRule = typename std::decay_t<decltype(op)>::Rule;
     if constexpr (std::is_same_v<typename OpRule::Value, uint8_t>) {
-      const Tiling tiling = byte_tiling<OpRule>(arguments);
+      Tiling tiling = byte_tiling<OpRule>(arguments);
       if (tiling.height > 0) {
+        tiling.planes = planes_of_tile(arguments.source, tiling);
         const Window longest{arguments.longest, arguments.longest};
         const ByteTileShape<OpRule> shape(longest, tiling.group, tiling.height);
         return launch(separable_bytes_kernel<OpRule>, tile_blocks(arguments.source, tiling),

@@ -116,6 +116,14 @@ def test_gaussian_blur_is_the_same_on_every_device(accelerator, dtype, border):
             assert_same_bytes(actual, expected)
 
 
+def test_planes_that_a_block_prepares_together_are_the_same_on_every_device(accelerator):
+    images = photographs(1, 5, 12, 20, torch.uint8).repeat(1024, 1, 1, 1)
+    images[::3] = images[::3].flip(-1)
+    with accelerator.active():
+        actual = gaussian_blur(accelerator.put(images[..., :16].contiguous()), 5, 1.5).cpu()
+    assert_same_bytes(actual, gaussian_blur(images[..., :16].contiguous(), 5, 1.5))
+
+
 @pytest.mark.sanitized
 @pytest.mark.parametrize("level", ["plain", "avx2", "avx512"])
 @pytest.mark.parametrize("dtype", DTYPES)
