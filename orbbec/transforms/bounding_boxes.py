@@ -35,16 +35,11 @@ class SanitizeBoundingBoxes(_OfTargets):
         min_area: smallest area in square pixels.
         labels_getter: "default" or None: targets with one row per box are recognized by their length.
 
-    Raises:
-        TypeError: an argument has a wrong type.
-        ValueError: an argument is out of range.
-
     Source:
         `torchvision.transforms.v2.ClampBoundingBoxes`, then `SanitizeBoundingBoxes`, which alone drops boxes
         that leave the image.
 
     Example:
-        >>> import torch
         >>> from orbbec.transforms import Compose, RandomHorizontalFlip
         >>> pipeline = Compose([RandomHorizontalFlip(p=1.0), SanitizeBoundingBoxes(min_size=2)])
         >>> boxes = torch.tensor([[0.0, 0, 4, 4], [0, 0, 8, 1]])
@@ -75,15 +70,10 @@ class SanitizeBoundingBoxes(_OfTargets):
 class ClampBoundingBoxes(_OfTargets):
     """Clip boxes to the image. Every pipeline does this anyway.
 
-    Raises:
-        TypeError: an argument has a wrong type.
-        ValueError: an argument is out of range.
-
     Source:
         `torchvision.transforms.v2.ClampBoundingBoxes`.
 
     Example:
-        >>> import torch
         >>> from orbbec.transforms import Compose, RandomHorizontalFlip
         >>> pipeline = Compose([RandomHorizontalFlip(p=1.0), ClampBoundingBoxes()])
         >>> _, clipped = pipeline(torch.zeros(3, 8, 8), {"boxes": torch.tensor([[-2.0, 1, 4, 9]])})

@@ -35,7 +35,6 @@ class Normalize(Transform):
         `torchvision.transforms.v2.Normalize`.
 
     Example:
-        >>> import torch
         >>> image = torch.tensor([0.0, 0.5, 1.0]).reshape(1, 1, 3)
         >>> Normalize(mean=[0.5], std=[0.25])(image).tolist()
         [[[-2.0, 0.0, 2.0]]]
@@ -81,7 +80,6 @@ class ToDtype(Transform):
         `torchvision.transforms.v2.ToDtype`.
 
     Example:
-        >>> import torch
         >>> image = torch.tensor([[[0, 255]]], dtype=torch.uint8)
         >>> ToDtype(torch.float32, scale=True)(image).tolist()
         [[[0.0, 1.0]]]
@@ -113,15 +111,10 @@ class ToDtype(Transform):
 class ToImage(Transform):
     """Convert arrays and PIL images to tensors `[C, H, W]`, without changing the pixels.
 
-    Raises:
-        TypeError: an argument has a wrong type.
-        ValueError: an argument is out of range.
-
     Source:
         `torchvision.transforms.v2.ToImage`, whose result is a `tv_tensors.Image`.
 
     Example:
-        >>> import numpy as np
         >>> image = np.array([[[51, 52, 53]]], np.uint8)  # [H, W, C]
         >>> ToImage()(image).shape
         torch.Size([3, 1, 1])
@@ -139,15 +132,10 @@ class ToImage(Transform):
 class PILToTensor(ToImage):
     """Convert arrays and PIL images to tensors `[C, H, W]`, without changing the pixels.
 
-    Raises:
-        TypeError: an argument has a wrong type.
-        ValueError: an argument is out of range.
-
     Source:
         `torchvision.transforms.v2.PILToTensor`.
 
     Example:
-        >>> import numpy as np
         >>> image = np.array([[[51, 52, 53]]], np.uint8)  # [H, W, C]
         >>> PILToTensor()(image).shape
         torch.Size([3, 1, 1])
@@ -157,15 +145,10 @@ class PILToTensor(ToImage):
 class ToPureTensor(ToImage):
     """Convert any input, `tv_tensors` included, to tensors `[C, H, W]`, without changing the pixels.
 
-    Raises:
-        TypeError: an argument has a wrong type.
-        ValueError: an argument is out of range.
-
     Source:
         `torchvision.transforms.v2.ToPureTensor`.
 
     Example:
-        >>> import numpy as np
         >>> image = np.array([[[51, 52, 53]]], np.uint8)  # [H, W, C]
         >>> ToPureTensor()(image).shape
         torch.Size([3, 1, 1])
@@ -177,16 +160,11 @@ class ToPureTensor(ToImage):
 class ToTensor(ToImage):
     """Convert to float32 tensors `[C, H, W]`; uint8 is multiplied by 1/255, uint16 by 1/65535.
 
-    Raises:
-        TypeError: an argument has a wrong type.
-        ValueError: an argument is out of range.
-
     Source:
         `torchvision.transforms.ToTensor`, which divides instead, so that the last bit may differ, and gives
         int16 for 16-bit images.
 
     Example:
-        >>> import numpy as np
         >>> image = np.array([[[51], [255]]], np.uint8)  # [H, W, C]
         >>> ToTensor()(image)
         tensor([[[0.2000, 1.0000]]])

@@ -33,6 +33,11 @@ class Transform(FrozenModule):
     """One augmentation. It draws parameters for each image of a batch and reads no pixels.
 
     To write a transform, define a frozen dataclass with `sample` and `steps`; its fields are its arguments.
+    Its docstring has a section `Raises` only if it raises more than the class it derives from.
+
+    Raises:
+        TypeError: an argument has a wrong type.
+        ValueError: an argument is out of range.
     """
 
     needs_targets: ClassVar[bool] = False
