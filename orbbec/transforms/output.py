@@ -13,7 +13,7 @@ from orbbec.plan.steps import BatchState, Cast, Step
 from orbbec.plan.steps import Normalize as NormalizeStep
 from orbbec.plan.template import Row
 from orbbec.transforms.base.checks import flag, numbers
-from orbbec.transforms.base.transform import Transform
+from orbbec.transforms.base.transform import Transform, _KeepsPixels
 
 _DTYPES = ("uint8", "float16", "bfloat16", "float32")
 
@@ -108,7 +108,7 @@ class ToDtype(Transform):
 
 
 @dataclass(frozen=True)
-class ToImage(Transform):
+class ToImage(_KeepsPixels):
     """Convert arrays and PIL images to tensors `[C, H, W]`, without changing the pixels.
 
     Source:
@@ -121,12 +121,6 @@ class ToImage(Transform):
     """
 
     makes_tensors: ClassVar[bool] = True
-
-    def steps(self, params: Any, state: BatchState) -> list[Step]:
-        return []
-
-    def coordinates(self) -> Row:
-        return ()
 
 
 class PILToTensor(ToImage):

@@ -134,6 +134,17 @@ class Transform(FrozenModule):
             self._set(**{name: STANDARD[name](self.name, name, getattr(self, name))})
 
 
+@dataclass(frozen=True)
+class _KeepsPixels(Transform):
+    """A transform that leaves the pixels unchanged."""
+
+    def steps(self, params: Any, state: BatchState) -> list[Step]:
+        return []
+
+    def coordinates(self) -> Row:
+        return ()
+
+
 @dataclass(frozen=True, eq=False)
 class Chosen:
     """A mask of the images that are changed: bool `[N]`."""
