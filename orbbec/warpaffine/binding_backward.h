@@ -8,14 +8,6 @@
 
 namespace orbbec {
 
-inline const double* check_per_unit(const char* op, const Tensor& per_unit, const Tensor& images) {
-  check(per_unit.dim() == 1 && per_unit.size(0) == images.size(0) && per_unit.is_contiguous() &&
-            per_unit.scalar_type() == ScalarType::Double && same_device(per_unit, images),
-        op, "expected per_unit as contiguous float64 [", images.size(0),
-        "] on the device of images, but got ", shape_text(per_unit));
-  return static_cast<const double*>(per_unit.const_data_ptr());
-}
-
 // The arguments of a warp's gradient, as its schema has them; `rest` points to those that follow.
 template <class Transform>
 struct WarpBackwardCall {
@@ -62,7 +54,7 @@ std::pair<Tensor, Tensor> warp_backward(const char* op, const WarpBackwardCall<T
   check(options.fill.size() == 1 || source.channels <= kMaxFills, op,
         "expected fill of 1 number, but got ", options.fill.size());
   arguments.warp.output = incoming;
-  arguments.per_unit = check_per_unit(op, call.per_unit, images);
+  arguments.per_unit = check_table<double>(op, "per_unit", call.per_unit, {images.size(0)}, images);
   for (int c = 0; c < kMaxFills; ++c) {
     arguments.warp.fill[c] = options.fill[std::min<size_t>(c, options.fill.size() - 1)];
   }
