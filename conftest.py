@@ -15,7 +15,9 @@ import os
 import random
 from collections.abc import Iterator
 from datetime import date
+from typing import Any
 
+import numpy as np
 import pytest
 import torch
 
@@ -135,6 +137,12 @@ def _is_for_sanitizers(item: pytest.Item) -> bool:
 def _accelerator_of(item: pytest.Item) -> object:
     callspec = getattr(item, "callspec", None)
     return callspec.params.get("accelerator") if callspec else None
+
+
+@pytest.fixture(autouse=True, scope="session")
+def names_of_examples(doctest_namespace: dict[str, Any]) -> None:
+    """What examples in docstrings use without importing it."""
+    doctest_namespace.update(np=np, torch=torch)
 
 
 @pytest.fixture

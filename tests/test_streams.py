@@ -242,7 +242,7 @@ class Codec:
 
 
 def test_a_decoder_with_streams_of_its_own_writes_nothing_that_is_still_read(monkeypatch):
-    monkeypatch.setattr(module, "needed", lambda *_, **__: Codec())
+    monkeypatch.setattr(module, "optional", lambda *_, **__: Codec())
     monkeypatch.setattr(
         module.BatchDecoder, "_settle", lambda self, image, buffer: image.data_ptr() == buffer.data_ptr()
     )

@@ -3,6 +3,7 @@
 The code is parsed, not imported, so that pages need neither the binary nor torchvision.
 """
 
+import re
 from collections import defaultdict
 from functools import cache
 from pathlib import Path
@@ -34,6 +35,31 @@ class ExampleSections(griffe.Extension):
     def on_object(self, *, obj: griffe.Object, **_: Any) -> None:
         if obj.docstring:
             obj.docstring.value = obj.docstring.value.replace("\nExample:\n", "\nExamples:\n")
+
+
+class InheritedRaises(griffe.Extension):
+    """Gives a transform without the section `Raises:` that of the class it derives from."""
+
+    def on_package(self, *, pkg: griffe.Module, **_: Any) -> None:
+        _inherit_raises(pkg)
+
+
+def _inherit_raises(folder: griffe.Object) -> None:
+    for member in folder.members.values():
+        if isinstance(member, griffe.Module):
+            _inherit_raises(member)
+        elif isinstance(member, griffe.Class) and member.docstring and not _raises(member):
+            inherited = next(filter(None, map(_raises, member.mro())), "")
+            member.docstring.value = _NEXT_SECTION.sub(inherited, member.docstring.value, count=1)
+
+
+_NEXT_SECTION = re.compile(r"(?=\n(?:Source|Examples):\n)|\Z")  # after `Raises:`
+
+
+def _raises(kind: griffe.Class) -> str:
+    """The section, between empty lines."""
+    found = re.search(r"\nRaises:\n(    .*\n?)+", kind.docstring.value if kind.docstring else "")
+    return f"{found[0].rstrip()}\n" if found else ""
 
 
 def folders() -> dict[str, dict[str, dict[str, str]]]:

@@ -115,23 +115,21 @@ inline AnyImages ragged_images(const char* op, const Tensor& buffer, const Tenso
 }
 
 // The numbers of a parameter table of this shape: contiguous, on the device of `images`. T is
-// int64_t, float or double.
+// bool, int64_t, float or double.
 template <class T>
 const T* check_table(const char* op, const char* name, const Tensor& table,
                      std::initializer_list<int64_t> shape, const Tensor& images) {
-  constexpr bool kIsWhole = std::is_same_v<T, int64_t>, kIsDouble = std::is_same_v<T, double>;
-  constexpr ScalarType kType = kIsWhole    ? ScalarType::Long
-                               : kIsDouble ? ScalarType::Double
-                                           : ScalarType::Float;
+  constexpr std::pair<ScalarType, const char*> kType =
+      std::is_same_v<T, bool>      ? std::pair{ScalarType::Bool, "bool"}
+      : std::is_same_v<T, int64_t> ? std::pair{ScalarType::Long, "int64"}
+      : std::is_same_v<T, double>  ? std::pair{ScalarType::Double, "float64"}
+                                   : std::pair{ScalarType::Float, "float32"};
   check(table.dim() == static_cast<int64_t>(shape.size()) &&
             std::equal(shape.begin(), shape.end(), table.sizes().begin()),
         op, "expected ", name, " of shape ", ShapeText{shape.begin(), shape.end()}, ", but got ",
         shape_text(table));
-  check(table.scalar_type() == kType && table.is_contiguous(), op, "expected ", name,
-        " as contiguous ",
-        kIsWhole    ? "int64"
-        : kIsDouble ? "float64"
-                    : "float32");
+  check(table.scalar_type() == kType.first && table.is_contiguous(), op, "expected ", name,
+        " as contiguous ", kType.second);
   check(same_device(table, images), op, "expected ", name, " on the device of images");
   return static_cast<const T*>(table.const_data_ptr());
 }
@@ -157,12 +155,8 @@ inline std::array<int64_t, 2> output_size(const char* op, const AnyImages& sourc
             size[1] <= kMaxSide,
         op, "expected size as (height, width), each from 1 to 2147483647, but got ",
         shape_text(size));
-  constexpr int64_t kMaxElements = int64_t{1} << 59;  // bytes and offsets stay below 2^63
-  int64_t left = kMaxElements;
-  for (int64_t factor : {source.count, source.channels, size[0], size[1]})
-    left = factor > 0 ? left / factor : left;
-  check(left > 0, op, "an output of ", source.count, " images of size ", shape_text(size),
-        " is too large");
+  check(is_addressable({source.count, source.channels, size[0], size[1]}), op, "an output of ",
+        source.count, " images of size ", shape_text(size), " is too large");
   return {size[0], size[1]};
 }
 

@@ -55,7 +55,7 @@ inline Tensor prepare_matrices(const char* op, const Tensor& images, const Tenso
                             .inverse = inverse};
     run_where(op, given, prepare_matrices_cpu, prepare_matrices_cuda, a);
   }
-  if (!same_device(prepared, images)) prepared = on_device_of(op, prepared, images);
+  prepared = on_device_of(op, prepared, images);
   arguments.transform = prepared.const_data_ptr();
   arguments.transform_stride = given.dim() == 3 ? rows * 3 : 0;
   return prepared;

@@ -7,7 +7,7 @@
 #include <string>
 #include <vector>
 
-#include "check.h"
+#include "device.h"
 
 namespace orbbec {
 
@@ -61,13 +61,30 @@ inline Tensor contiguous(const char* op, const Tensor& tensor) {
   return allocated(op, tensor.sizes(), [&] { return torch::stable::contiguous(tensor); });
 }
 
-// On the device of `like`; the copy may still be in flight.
+// On the device of `like`; a copy may still be in flight.
 inline Tensor on_device_of(const char* op, const Tensor& tensor, const Tensor& like) {
+  if (same_device(tensor, like)) return tensor;
   return allocated(op, tensor.sizes(),
                    [&] { return torch::stable::to(tensor, like.device(), /*non_blocking=*/true); });
 }
 
+// An argument on the CPU or on the device of the images: contiguous, on their device.
+inline Tensor argument_on_device_of(const char* op, const char* name, const Tensor& given,
+                                    const Tensor& images) {
+  check(given.is_cpu() || same_device(given, images), op, "expected ", name,
+        " on the CPU or on the device of images");
+  return contiguous(op, on_device_of(op, given, images));
+}
+
+// Whether a tensor with these sides is small enough that bytes and offsets stay below 2^63.
+inline bool is_addressable(Shape sides) {
+  int64_t left = int64_t{1} << 59;  // elements
+  for (const int64_t side : sides) left = side > 0 ? left / side : left;
+  return left > 0;
+}
+
 inline Tensor converted(const char* op, const Tensor& tensor, ScalarType type) {
+  if (tensor.scalar_type() == type) return tensor;
   return allocated(op, tensor.sizes(), [&] { return torch::stable::to(tensor, type); });
 }
 

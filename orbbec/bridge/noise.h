@@ -26,9 +26,7 @@ inline uint32_t checked_position(const char* op, int64_t position) {
 inline Tensor whole_numbers_on(const char* op, const char* name, const Tensor& table,
                                const Tensor& images) {
   check(table.scalar_type() == ScalarType::Long, op, "expected ", name, " of int64");
-  check(table.is_cpu() || same_device(table, images), op, "expected ", name,
-        " on the CPU or on the device of images");
-  return contiguous(op, same_device(table, images) ? table : on_device_of(op, table, images));
+  return argument_on_device_of(op, name, table, images);
 }
 
 inline Tensor sample_ids_on(const char* op, const Tensor& samples, const Tensor& images,

@@ -14,18 +14,20 @@ inline int64_t memory_for_tables(int64_t count) {
   return kAlways + kPerImage * count;
 }
 
-// An output of the sizes of the images: `[N, channels, H, W]`, or a flat buffer with their table.
+// An output of the sizes and the dtype of the images: `[N, channels, H, W]`, with as many channels
+// if no number is given, or a flat buffer with their table.
 inline Tensor new_pointwise_output(const char* op, const Tensor& images,
                                    const std::optional<Tensor>& layout, const AnyImages& source,
-                                   int64_t channels, ScalarType type) {
+                                   std::optional<int64_t> channels = std::nullopt) {
   if (layout.has_value()) {
     const int64_t pixels = images.numel();
     Tensor whole = new_tensor(op, std::vector<int64_t>{pixels + memory_for_tables(source.count)},
-                              type, images);
+                              images.scalar_type(), images);
     return torch::stable::narrow(whole, 0, 0, pixels);
   }
-  return new_images(op, images, {source.count, channels, source.height, source.width},
-                    channels > 1 && reads_channels_last(source), type);
+  const int64_t count = channels.value_or(source.channels);
+  return new_images(op, images, {source.count, count, source.height, source.width},
+                    count > 1 && reads_channels_last(source));
 }
 
 inline AnyImages pointwise_output(const char* op, const Tensor& output,

@@ -12,12 +12,8 @@ namespace orbbec {
 inline StoredImages stored_images(const char* op, const Tensor& planes, const Tensor& layout,
                                   const Tensor& forms) {
   const AnyImages stored = ragged_images(op, planes, layout, 1);
-  check(forms.dim() == 2 && forms.size(0) == stored.count && forms.size(1) == 2, op,
-        "expected forms of shape [", stored.count, ", 2], but got ", shape_text(forms));
-  check(forms.scalar_type() == ScalarType::Long && forms.is_contiguous(), op,
-        "expected forms as contiguous int64");
-  check(same_device(forms, planes), op, "expected forms on the device of the images");
-  return {Images<const uint8_t>(stored), static_cast<const int64_t*>(forms.const_data_ptr())};
+  return {Images<const uint8_t>(stored),
+          check_table<int64_t>(op, "forms", forms, {stored.count, 2}, planes)};
 }
 
 }  // namespace orbbec

@@ -4,17 +4,13 @@
 
 #include <cstring>
 
+#include "../executors/simd/packed_bytes.h"
 #include "../executors/strips_cpu.h"
 #include "pointwise.h"
 
 namespace orbbec {
 
 constexpr int kBlockPixels = 128;  // the planes of a block stay in the L1 cache
-
-// Three interleaved channels of bytes to planes and back; defined in packed_bytes.cpp.
-void split_bytes(const uint8_t* packed, uint8_t* first, uint8_t* second, uint8_t* third, int count);
-void join_bytes(const uint8_t* first, const uint8_t* second, const uint8_t* third, uint8_t* packed,
-                int count);
 
 // Whether three channels are interleaved, in this order or, with a negative stride, reversed.
 template <class T>

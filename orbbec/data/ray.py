@@ -16,9 +16,9 @@ import numpy as np
 from torch import Tensor
 
 from orbbec.data.loader.assemble import ON_ERROR, Assembler, Decoding
-from orbbec.data.needed import needed
 from orbbec.transforms import Compose, Transform
 from orbbec.transforms.base.checks import choice, whole
+from orbbec.transforms.base.optional import optional
 
 _BATCHES = 8  # batches per block
 
@@ -66,7 +66,7 @@ def ray_dataset(
         raise ValueError(f"ray_dataset: expected a Decoding on the host, but got {option}=True")
     if transforms is not None and not isinstance(transforms, Compose):
         transforms = Compose(transforms, seed)
-    data = needed("ray.data", "'ray[data]'", extra="ray")
+    data = optional("ray_dataset", "ray.data", "'ray[data]'", "ray")
     indices, block = np.arange(len(source)), batch_size * _BATCHES
     pool = {"min_size": 1} if workers is None else {"size": whole("ray_dataset", "workers", workers, 1)}
     return data.from_numpy([indices[at : at + block] for at in range(0, len(indices), block)]).map_batches(

@@ -66,7 +66,7 @@ Tensor gaussian_taps(const SeparableArguments& a, const FilterSizes& sizes, cons
                         .count = rows,
                         .longest = a.longest};
   run_where(kGaussian, given, gaussian_taps_cpu, gaussian_taps_cuda, t);
-  return same_device(taps, images) ? taps : on_device_of(kGaussian, taps, images);
+  return on_device_of(kGaussian, taps, images);
 }
 
 // Empty where the kernels need none.
@@ -129,14 +129,10 @@ Tensor filter_kernel(const Tensor& kernel, const Tensor& images, FilterArguments
         "expected kernel with sides of at most ", kMaxKernelSide, ", but got ", shape_text(kernel));
   check(kernel.scalar_type() == ScalarType::Float || kernel.scalar_type() == ScalarType::Double,
         kFilter, "expected kernel of float32 or float64");
-  check(kernel.is_cpu() || same_device(kernel, images), kFilter,
-        "expected kernel on the CPU or on the device of images");
   const ScalarType type = a.dtype == DType::kFloat64 ? ScalarType::Double : ScalarType::Float;
   a.window = {static_cast<int>(kernel.size(1)), static_cast<int>(kernel.size(2))};
   a.kernel_stride = kernel.size(0) == 1 ? 0 : kernel.size(1) * kernel.size(2);
-  const Tensor typed = kernel.scalar_type() == type ? kernel : converted(kFilter, kernel, type);
-  return contiguous(kFilter,
-                    same_device(typed, images) ? typed : on_device_of(kFilter, typed, images));
+  return argument_on_device_of(kFilter, "kernel", converted(kFilter, kernel, type), images);
 }
 
 Tensor filter2d(Tensor images, std::optional<Tensor> layout, int64_t channels, Tensor kernel,

@@ -74,7 +74,7 @@ class FilterSizes {
     Tensor table = torch::stable::empty({count() == 1 ? 0 : count(), 2}, ScalarType::Int);
     if (count() == 1) return table;
     std::copy(sizes_.begin(), sizes_.end(), static_cast<int32_t*>(table.mutable_data_ptr()));
-    return same_device(table, like) ? table : on_device_of(op_, table, like);
+    return on_device_of(op_, table, like);
   }
 
  private:

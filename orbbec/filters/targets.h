@@ -14,9 +14,21 @@ struct SeparableArguments;
 struct FilterArguments;
 struct MedianArguments;
 
+// Vectors of floats, and of 16-bit numbers for gaussian_blur of bytes.
+struct Avx2;
+struct Avx512;
+struct BytesAvx2;
+struct BytesAvx512;
+
 struct ScalarTarget {};
-struct Avx2Target {};
-struct Avx512Target {};
+struct Avx2Target {
+  using Floats = Avx2;
+  using Bytes = BytesAvx2;
+};
+struct Avx512Target {
+  using Floats = Avx512;
+  using Bytes = BytesAvx512;
+};
 
 template <class Target>
 void gaussian_blur_on(const SeparableArguments& arguments, const ParallelFor& parallel);

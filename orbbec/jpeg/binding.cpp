@@ -40,8 +40,7 @@ Tensor jpeg_compression(Tensor images, std::optional<Tensor> layout, int64_t cha
       qualities.has_value()
           ? check_table<int64_t>(kOp, "quality", *qualities, {source.count}, images)
           : nullptr;
-  const Tensor output =
-      new_pointwise_output(kOp, images, layout, source, source.channels, images.scalar_type());
+  const Tensor output = new_pointwise_output(kOp, images, layout, source);
   if (output.numel() == 0) return output;
   JpegArguments a{.source = Images<const uint8_t>(source),
                   .output = Images<uint8_t>(pointwise_output(kOp, output, layout, source.channels)),

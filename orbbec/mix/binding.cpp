@@ -49,8 +49,7 @@ GatherArguments arguments_of(const char* op, Gather gather, const Tensor& images
 
 Tensor gather(const char* op, GatherArguments& a, const Tensor& images,
               const std::optional<Tensor>& layout) {
-  const Tensor output =
-      new_pointwise_output(op, images, layout, a.source, a.source.channels, images.scalar_type());
+  const Tensor output = new_pointwise_output(op, images, layout, a.source);
   if (output.numel() == 0) return output;
   a.output = pointwise_output(op, output, layout, a.source.channels);
   gather_pixels(op, a, images);
@@ -124,8 +123,7 @@ Tensor mosaic(Tensor images, std::optional<Tensor> layout, int64_t channels, Ten
 Tensor blend(const char* op, BlendArguments& a, const Tensor& images,
              const std::optional<Tensor>& layout) {
   a.dtype = dtype_of(op, images);
-  const Tensor output =
-      new_pointwise_output(op, images, layout, a.source, a.source.channels, images.scalar_type());
+  const Tensor output = new_pointwise_output(op, images, layout, a.source);
   if (output.numel() == 0) return output;
   a.output = pointwise_output(op, output, layout, a.source.channels);
   run_where(op, images, blend_pixels_cpu, blend_pixels_cuda, a);
@@ -175,8 +173,7 @@ Tensor add_to_pairs(Tensor own, Tensor contributions, Tensor order, Tensor start
   a.dtype = dtype_of(kOp, own);
   a.order = check_table<int64_t>(kOp, "order", order, {a.own.count}, own);
   a.starts = check_table<int64_t>(kOp, "starts", starts, {a.own.count + 1}, own);
-  const Tensor output =
-      new_pointwise_output(kOp, own, std::nullopt, a.own, a.own.channels, own.scalar_type());
+  const Tensor output = new_pointwise_output(kOp, own, std::nullopt, a.own);
   if (output.numel() == 0) return output;
   a.output = dense_images(kOp, "output", output, output.mutable_data_ptr());
   run_where(kOp, own, add_to_pairs_cpu, add_to_pairs_cuda, a);

@@ -24,12 +24,8 @@ def mixup(images: Images, pair_indices: Matrix, weights: float | Tensor) -> Any:
     half to even and saturated.
 
     Args:
-        images: `[N, C, H, W]` or `[C, H, W]` tensor of any strides; `[H, W]`, `[H, W, C]` or `[N, H, W, C]`
-            array; or an `ImageBatch`, where both images of a pair have one size. uint8, uint16, float16,
-            bfloat16, float32 or float64; on the CPU or a CUDA device.
-        pair_indices: whole numbers `[N]`: the other image of each. On the CPU, where they are checked, or on
-            the device of `images`: there an image with an index out of range is copied, and pixels that a
-            smaller other image does not have are kept.
+        images: see `cutmix`.
+        pair_indices: see `cutmix`.
         weights: weight of the image itself: one number, or `[N]` on the CPU or on the device of `images`. May
             be outside 0..1.
 

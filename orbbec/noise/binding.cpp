@@ -42,8 +42,7 @@ Tensor run(const Call& call) {
     samples = sample_ids_on(kOp, *call.sample_ids, images, count);
     a.noise.samples = static_cast<const int64_t*>(samples->const_data_ptr());
   }
-  const Tensor output = new_pointwise_output(kOp, images, call.layout, a.source, a.source.channels,
-                                             images.scalar_type());
+  const Tensor output = new_pointwise_output(kOp, images, call.layout, a.source);
   if (output.numel() == 0 || count == 0) return output;
   a.output = pointwise_output(kOp, output, call.layout, a.source.channels);
   run_where(kOp, images, gaussian_noise_cpu, gaussian_noise_cuda, a);

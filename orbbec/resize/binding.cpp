@@ -71,9 +71,7 @@ std::optional<Tensor> prepare_boxes(const Tensor& images, const std::optional<Te
   check(boxes->dim() == 2 && boxes->size(0) == count && boxes->size(1) == 4, kOp,
         "expected boxes of shape [", count, ", 4], but got ", shape_text(*boxes));
   check(boxes->scalar_type() == ScalarType::Double, kOp, "expected boxes of float64");
-  check(boxes->is_cpu() || same_device(*boxes, images), kOp,
-        "expected boxes on the CPU or on the device of images");
-  return contiguous(kOp, same_device(*boxes, images) ? *boxes : on_device_of(kOp, *boxes, images));
+  return argument_on_device_of(kOp, "boxes", *boxes, images);
 }
 
 // The most taps of an output pixel if the largest image has `side` pixels along the axis.
@@ -153,12 +151,7 @@ std::vector<int64_t> longest_sides(const AnyImages& source, const std::vector<in
 
 const bool* check_flips(const std::optional<Tensor>& flips, const Tensor& images, int64_t count) {
   if (!flips.has_value()) return nullptr;
-  check(flips->scalar_type() == ScalarType::Bool && flips->is_contiguous(), kOp,
-        "expected flips as contiguous bools");
-  check(flips->dim() == 1 && flips->size(0) == count, kOp, "expected flips of shape [", count,
-        "], but got ", shape_text(*flips));
-  check(same_device(*flips, images), kOp, "expected flips on the device of images");
-  return static_cast<const bool*>(flips->const_data_ptr());
+  return check_table<bool>(kOp, "flips", *flips, {count}, images);
 }
 
 // The arguments of `resize`, as its schema has them; `rest` points to those that follow.

@@ -12,42 +12,6 @@ namespace {
 
 constexpr int kColumnsBeyond = 16;  // padding of the coefficients: columns are summed together
 
-// The index of each byte of a channel in three 16-byte vectors of RGB; -1: in another vector.
-struct ChannelIndices {
-  alignas(16) int8_t of[3][3][16];  // channel, vector, byte
-
-  constexpr ChannelIndices() : of() {
-    for (int channel = 0; channel < 3; ++channel) {
-      for (int vector = 0; vector < 3; ++vector) {
-        for (int i = 0; i < 16; ++i) {
-          const int index = 3 * i + channel;
-          of[channel][vector][i] = static_cast<int8_t>(index / 16 == vector ? index % 16 : -1);
-        }
-      }
-    }
-  }
-};
-
-// Deinterleaves pixels of three channels; returns how many, a multiple of 16.
-inline int split_channels(const uint8_t* pixels, int count, uint8_t* to, int64_t stride_c) {
-  static constexpr ChannelIndices kChannelIndices;
-  const auto load = [](const void* from) {
-    return _mm_loadu_si128(static_cast<const __m128i*>(from));
-  };
-  int i = 0;
-  for (; i + 16 <= count; i += 16, pixels += 48) {
-    const __m128i a = load(pixels), b = load(pixels + 16), c = load(pixels + 32);
-    for (int channel = 0; channel < 3; ++channel) {
-      const auto& indices = kChannelIndices.of[channel];
-      const __m128i of_ab = _mm_or_si128(_mm_shuffle_epi8(a, load(indices[0])),
-                                         _mm_shuffle_epi8(b, load(indices[1])));
-      _mm_storeu_si128(reinterpret_cast<__m128i*>(to + channel * stride_c + i),
-                       _mm_or_si128(of_ab, _mm_shuffle_epi8(c, load(indices[2]))));
-    }
-  }
-  return i;
-}
-
 // The pair of each channel of two neighboring pixels of 3 or 4 bytes, as 16-bit numbers.
 inline __m256i channel_pairs(int lanes) {
   const __m128i of_3 = _mm_setr_epi8(0, -1, 3, -1, 1, -1, 4, -1, 2, -1, 5, -1, -1, -1, -1, -1);
@@ -115,13 +79,6 @@ class Avx2Rows<FixedLinear, Op> : public ScalarRows<FixedLinear, Op> {
       _mm_storeu_si128(reinterpret_cast<__m128i*>(to + 2 * v.lanes),
                        _mm256_extracti128_si256(values, 1));
     }
-  }
-
-  void spread(const uint8_t* values, int width, const Image<uint8_t>& to, int y, int x) const {
-    const bool planes = v.lanes == 3 && to.stride_x == 1;
-    const int done =
-        planes ? split_channels(values, width, &to.at(y, x, v.channel), to.stride_c) : 0;
-    Base::spread(values + 3 * done, width - done, to, y, x + done);
   }
 
   void vertical(const typename Base::SumTaps& taps, const int16_t* const* rows, int begin,
@@ -251,13 +208,6 @@ class Avx2Rows<AreaTaps<uint8_t>, Op> : public VectorRows<AreaTaps<uint8_t>, Op>
       default:
         return sum_columns<0>(begin, end, sums);
     }
-  }
-
-  void spread(const uint8_t* values, int width, const Image<uint8_t>& to, int y, int x) const {
-    const bool planes = v.lanes == 3 && to.stride_x == 1;
-    const int done =
-        planes ? split_channels(values, width, &to.at(y, x, v.channel), to.stride_c) : 0;
-    Base::spread(values + 3 * done, width - done, to, y, x + done);
   }
 
   void vertical(const Taps<float>& taps, const float* const* rows, int begin, int64_t count,

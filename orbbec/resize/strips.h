@@ -7,9 +7,11 @@
 #include <algorithm>
 #include <memory>
 #include <optional>
+#include <type_traits>
 #include <vector>
 
 #include "../executors/executor_cpu.h"
+#include "../executors/simd/packed_bytes.h"
 #include "resize.h"
 
 namespace orbbec {
@@ -110,6 +112,12 @@ class ScalarRows {
 
   // Writes packed pixels to the layout of the output.
   void spread(const T* values, int width, const Image<T>& to, int y, int x) const {
+    if constexpr (std::is_same_v<T, uint8_t>) {
+      if (v.lanes == 3 && to.stride_x == 1) {
+        T* const first = &to.at(y, x, v.channel);
+        return split_bytes(values, first, first + to.stride_c, first + 2 * to.stride_c, width);
+      }
+    }
     for (int lane = 0; lane < v.lanes; ++lane) {
       T* const first = &to.at(y, x, v.channel + lane);
       for (int i = 0; i < width; ++i) first[i * to.stride_x] = values[i * v.lanes + lane];

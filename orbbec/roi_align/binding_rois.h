@@ -38,8 +38,7 @@ inline Tensor prepare_rois(const char* op, const Tensor& rois, int64_t numbers,
         "], but got ", shape_text(rois));
   check(is_float(rois), op, "expected rois of float16, bfloat16, float32 or float64");
   check(same_device(rois, like), op, "expected rois on the device of input");
-  const ScalarType type = computing_type(like);
-  return contiguous(op, rois.scalar_type() == type ? rois : converted(op, rois, type));
+  return contiguous(op, converted(op, rois, computing_type(like)));
 }
 
 template <class F>
@@ -68,11 +67,8 @@ inline void check_pooled_size(const char* op, const std::vector<int64_t>& size, 
         op, "expected output_size as (height, width), each from 1 to ", kMaxRoiBins, ", but got ",
         shape_text(size));
   check(rois <= kMaxSide, op, "expected at most ", kMaxSide, " rois, but got ", rois);
-  constexpr int64_t kMaxElements = int64_t{1} << 59;  // bytes and offsets stay below 2^63
-  int64_t left = kMaxElements;
-  for (int64_t factor : {rois, channels, size[0], size[1]})
-    left = factor > 0 ? left / factor : left;
-  check(left > 0, op, "an output of ", rois, " rois of size ", shape_text(size), " is too large");
+  check(is_addressable({rois, channels, size[0], size[1]}), op, "an output of ", rois,
+        " rois of size ", shape_text(size), " is too large");
 }
 
 // Checks the `gradient` of the pooled regions and the size of the input whose gradient is computed.
@@ -80,12 +76,10 @@ inline void check_gradient(const char* op, const Tensor& gradient, const Tensor&
                            const std::vector<int64_t>& input_size) {
   check(input_size.size() == 4, op, "expected input_size as [N, C, H, W], but got ",
         shape_text(input_size));
-  int64_t left = int64_t{1} << 59;
-  for (const int64_t side : input_size) {
+  for (const int64_t side : input_size)
     check(side >= 0, op, "expected input_size as [N, C, H, W], but got ", shape_text(input_size));
-    left = side > 0 ? left / side : left;
-  }
-  check(left > 0, op, "an input of size ", shape_text(input_size), " is too large");
+  check(is_addressable(input_size), op, "an input of size ", shape_text(input_size),
+        " is too large");
   check(gradient.size(0) == rois.size(0) && gradient.size(1) == input_size[1], op,
         "expected gradient of shape [", rois.size(0), ", ", input_size[1], ", PH, PW], but got ",
         shape_text(gradient));
@@ -110,10 +104,11 @@ inline RoiArguments roi_arguments(const char* op, const Tensor& like, const RoiO
   return a;
 }
 
-// Scratch memory for one RoiGeometry per region.
-inline Tensor new_geometries(const char* op, const Tensor& like, int64_t count) {
-  const int64_t bytes = like.scalar_type() == ScalarType::Double ? sizeof(RoiGeometry<double>)
-                                                                 : sizeof(RoiGeometry<float>);
+// Scratch memory for one geometry per region.
+template <template <class> class Geometry>
+Tensor new_geometries(const char* op, const Tensor& like, int64_t count) {
+  const bool is_double = like.scalar_type() == ScalarType::Double;
+  const int64_t bytes = is_double ? sizeof(Geometry<double>) : sizeof(Geometry<float>);
   return new_tensor(op, std::vector<int64_t>{count * bytes}, ScalarType::Byte, like);
 }
 
@@ -148,7 +143,7 @@ Tensor roi_align_forward(const char* op, const Tensor& input, const Tensor& rois
   const Tensor output = new_images(op, input, {rois.size(0), a.features.channels, size[0], size[1]},
                                    reads_channels_last(a.features));
   if (output.numel() == 0) return output;
-  const Tensor geometries = new_geometries(op, input, rois.size(0));
+  const Tensor geometries = new_geometries<RoiGeometry>(op, input, rois.size(0));
   a.rois = prepared.const_data_ptr();
   a.geometries = geometries.mutable_data_ptr();
   a.pooled = dense_images(op, "output", output, output.mutable_data_ptr());
@@ -169,7 +164,7 @@ Tensor roi_align_gradient(const char* op, const Tensor& gradient, const Tensor& 
   Tensor result = new_images(op, gradient, input_size, channels_last);
   if (result.numel() == 0) return result;
   if (rois.size(0) == 0) return torch::stable::zero_(result);
-  const Tensor geometries = new_geometries(op, gradient, rois.size(0));
+  const Tensor geometries = new_geometries<RoiGeometry>(op, gradient, rois.size(0));
   a.rois = prepared.const_data_ptr();
   a.geometries = geometries.mutable_data_ptr();
   a.features = float_images(op, "input", result, result.mutable_data_ptr());

@@ -80,15 +80,10 @@ class RandomRotation(Transform):
         fill: value outside the image, in pixel units: a number or one per channel.
         padding_mode: how pixels outside the image are read: "constant" (`fill`) or a mode of `Pad`.
 
-    Raises:
-        TypeError: an argument has a wrong type.
-        ValueError: an argument is out of range.
-
     Source:
         `torchvision.transforms.v2.RandomRotation`.
 
     Example:
-        >>> import torch
         >>> image = torch.tensor([[[1, 2], [3, 4]]], dtype=torch.uint8)
         >>> RandomRotation((90, 90))(image).tolist()  # counter-clockwise
         [[[2, 4], [1, 3]]]
@@ -135,15 +130,10 @@ class RandomAffine(Transform):
         center: (x, y) in pixels from the top-left corner; None: the image center.
         padding_mode: how pixels outside the image are read: "constant" (`fill`) or a mode of `Pad`.
 
-    Raises:
-        TypeError: an argument has a wrong type.
-        ValueError: an argument is out of range.
-
     Source:
         `torchvision.transforms.v2.RandomAffine`.
 
     Example:
-        >>> import torch
         >>> image = torch.tensor([[[1, 2, 3, 4]]], dtype=torch.uint8)
         >>> shift = RandomAffine(degrees=0, translate=(0.5, 0.0), fill=9)
         >>> shift(image, epoch=1).tolist()
@@ -243,15 +233,10 @@ class RandomPerspective(Transform):
         fill: value outside the image, in pixel units: a number or one per channel.
         padding_mode: how pixels outside the image are read: "constant" (`fill`) or a mode of `Pad`.
 
-    Raises:
-        TypeError: an argument has a wrong type.
-        ValueError: an argument is out of range.
-
     Source:
         `torchvision.transforms.v2.RandomPerspective`.
 
     Example:
-        >>> import torch
         >>> image = torch.zeros(3, 20, 30, dtype=torch.uint8)
         >>> RandomPerspective(0.5, p=1.0, fill=255)(image).shape
         torch.Size([3, 20, 30])
@@ -324,7 +309,6 @@ class AlignPoints(Transform):
         Umeyama's least squares, as `get_similarity_matrix`.
 
     Example:
-        >>> import torch
         >>> corners = [(0, 0), (3, 0), (3, 1)]
         >>> align = AlignPoints((2, 4), corners, key="keypoints")
         >>> image = torch.arange(32, dtype=torch.uint8).reshape(1, 4, 8)
@@ -426,7 +410,6 @@ class AlignFaces(AlignPoints):
         The template of ArcFace (InsightFace); Umeyama's least squares.
 
     Example:
-        >>> import torch
         >>> image = torch.zeros(3, 480, 640, dtype=torch.uint8)
         >>> landmarks = torch.tensor([[300.0, 200], [340, 200], [320, 225], [304, 245], [336, 245]])
         >>> face, moved = AlignFaces(112)(image, {"landmarks": landmarks})

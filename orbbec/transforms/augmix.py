@@ -50,10 +50,6 @@ class AugMix(Transform):
         interpolation: "nearest", "linear", "cubic" or "lanczos4".
         fill: value outside the image, in pixel units: a number or one per channel.
 
-    Raises:
-        TypeError: an argument has a wrong type.
-        ValueError: an argument is out of range.
-
     Source:
         `torchvision.transforms.v2.AugMix`, with an identical weighted sum, truncated to whole numbers.
         Hendrycks and others: AugMix (2020).

@@ -213,15 +213,10 @@ class TrivialAugmentWide(_Auto):
         interpolation: "nearest", "linear", "cubic" or "lanczos4".
         fill: value outside the image, in pixel units: a number or one per channel.
 
-    Raises:
-        TypeError: an argument has a wrong type.
-        ValueError: an argument is out of range.
-
     Source:
         `torchvision.transforms.v2.TrivialAugmentWide`.
 
     Example:
-        >>> import torch
         >>> image = torch.zeros(3, 20, 30, dtype=torch.uint8)
         >>> TrivialAugmentWide()(image).shape
         torch.Size([3, 20, 30])
@@ -253,15 +248,10 @@ class RandAugment(_Auto):
         interpolation: "nearest", "linear", "cubic" or "lanczos4".
         fill: value outside the image, in pixel units: a number or one per channel.
 
-    Raises:
-        TypeError: an argument has a wrong type.
-        ValueError: an argument is out of range.
-
     Source:
         `torchvision.transforms.v2.RandAugment`.
 
     Example:
-        >>> import torch
         >>> image = torch.zeros(3, 20, 30, dtype=torch.uint8)
         >>> RandAugment(num_ops=2, magnitude=9)(image).shape
         torch.Size([3, 20, 30])
@@ -310,7 +300,6 @@ class AutoAugment(_Auto):
         `torchvision.transforms.v2.AutoAugment`; Cubuk and others: AutoAugment (2019).
 
     Example:
-        >>> import torch
         >>> image = torch.zeros(3, 20, 30, dtype=torch.uint8)
         >>> AutoAugment("cifar10")(image).shape
         torch.Size([3, 20, 30])

@@ -5,26 +5,13 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 from typing import Any
 
-from orbbec.plan.steps import BatchState, Step
-from orbbec.plan.template import Row
 from orbbec.transforms.base.checks import number
-from orbbec.transforms.base.transform import Transform
+from orbbec.transforms.base.transform import _KeepsPixels
 from orbbec.transforms.targets.options import TargetOptions
 
 
 @dataclass(frozen=True)
-class _OfTargets(Transform):
-    """Leaves the pixels unchanged."""
-
-    def steps(self, params: Any, state: BatchState) -> list[Step]:
-        return []
-
-    def coordinates(self) -> Row:
-        return ()
-
-
-@dataclass(frozen=True)
-class SanitizeBoundingBoxes(_OfTargets):
+class SanitizeBoundingBoxes(_KeepsPixels):
     """Drop small boxes and their rows in other targets: sets `min_size` and `min_area` of `target_options`.
 
     Boxes are clipped to the image before they are measured. The position in the pipeline does not matter, nor
@@ -35,16 +22,11 @@ class SanitizeBoundingBoxes(_OfTargets):
         min_area: smallest area in square pixels.
         labels_getter: "default" or None: targets with one row per box are recognized by their length.
 
-    Raises:
-        TypeError: an argument has a wrong type.
-        ValueError: an argument is out of range.
-
     Source:
         `torchvision.transforms.v2.ClampBoundingBoxes`, then `SanitizeBoundingBoxes`, which alone drops boxes
         that leave the image.
 
     Example:
-        >>> import torch
         >>> from orbbec.transforms import Compose, RandomHorizontalFlip
         >>> pipeline = Compose([RandomHorizontalFlip(p=1.0), SanitizeBoundingBoxes(min_size=2)])
         >>> boxes = torch.tensor([[0.0, 0, 4, 4], [0, 0, 8, 1]])
@@ -72,18 +54,13 @@ class SanitizeBoundingBoxes(_OfTargets):
 
 
 @dataclass(frozen=True)
-class ClampBoundingBoxes(_OfTargets):
+class ClampBoundingBoxes(_KeepsPixels):
     """Clip boxes to the image. Every pipeline does this anyway.
-
-    Raises:
-        TypeError: an argument has a wrong type.
-        ValueError: an argument is out of range.
 
     Source:
         `torchvision.transforms.v2.ClampBoundingBoxes`.
 
     Example:
-        >>> import torch
         >>> from orbbec.transforms import Compose, RandomHorizontalFlip
         >>> pipeline = Compose([RandomHorizontalFlip(p=1.0), ClampBoundingBoxes()])
         >>> _, clipped = pipeline(torch.zeros(3, 8, 8), {"boxes": torch.tensor([[-2.0, 1, 4, 9]])})
@@ -93,7 +70,7 @@ class ClampBoundingBoxes(_OfTargets):
 
 
 @dataclass(frozen=True)
-class ConvertBoundingBoxFormat(_OfTargets):
+class ConvertBoundingBoxFormat(_KeepsPixels):
     """State that boxes have the format "xyxy", the default for targets without a format.
 
     Args:

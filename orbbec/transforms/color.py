@@ -47,15 +47,10 @@ class ColorJitter(Transform):
         saturation: as brightness.
         hue: a range of hue shifts within -0.5 to 0.5 of the color circle, or h for (-h, h).
 
-    Raises:
-        TypeError: an argument has a wrong type.
-        ValueError: an argument is out of range.
-
     Source:
         `torchvision.transforms.v2.ColorJitter`. When fused, values are not rounded between the four.
 
     Example:
-        >>> import torch
         >>> image = torch.tensor([[[0, 100]], [[0, 150]], [[0, 200]]], dtype=torch.uint8)  # 1 x 2 pixels
         >>> ColorJitter(brightness=(0.5, 0.5))(image).tolist()
         [[[0, 50]], [[0, 75]], [[0, 100]]]
@@ -102,15 +97,10 @@ class RandomPhotometricDistort(Transform):
         hue: a range of hue shifts within -0.5 to 0.5 of the color circle.
         p: probability of each change, from 0 to 1.
 
-    Raises:
-        TypeError: an argument has a wrong type.
-        ValueError: an argument is out of range.
-
     Source:
         `torchvision.transforms.v2.RandomPhotometricDistort`.
 
     Example:
-        >>> import torch
         >>> image = torch.zeros(3, 20, 30, dtype=torch.uint8)
         >>> RandomPhotometricDistort()(image).shape
         torch.Size([3, 20, 30])
@@ -155,15 +145,10 @@ class RandomGrayscale(_Chance):
     Args:
         p: probability, from 0 to 1.
 
-    Raises:
-        TypeError: an argument has a wrong type.
-        ValueError: an argument is out of range.
-
     Source:
         `torchvision.transforms.v2.RandomGrayscale`.
 
     Example:
-        >>> import torch
         >>> image = torch.tensor([[[0, 100]], [[0, 150]], [[0, 200]]], dtype=torch.uint8)  # 1 x 2 pixels
         >>> RandomGrayscale(p=1.0)(image).tolist()
         [[[0, 141]], [[0, 141]], [[0, 141]]]
@@ -184,15 +169,10 @@ class Grayscale(Transform):
     Args:
         num_output_channels: 1 or 3; 1 takes a pass of its own.
 
-    Raises:
-        TypeError: an argument has a wrong type.
-        ValueError: an argument is out of range.
-
     Source:
         `torchvision.transforms.v2.Grayscale`; `cv2.cvtColor` for 1 channel.
 
     Example:
-        >>> import torch
         >>> image = torch.tensor([[[0, 100]], [[0, 150]], [[0, 200]]], dtype=torch.uint8)  # 1 x 2 pixels
         >>> Grayscale()(image).tolist()
         [[[0, 141]]]
@@ -219,15 +199,10 @@ class RandomInvert(_EvenChance):
     Args:
         p: probability, from 0 to 1.
 
-    Raises:
-        TypeError: an argument has a wrong type.
-        ValueError: an argument is out of range.
-
     Source:
         `torchvision.transforms.v2.RandomInvert`.
 
     Example:
-        >>> import torch
         >>> image = torch.tensor([[[0, 100, 200]]], dtype=torch.uint8)
         >>> RandomInvert(p=1.0)(image).tolist()
         [[[255, 155, 55]]]
@@ -246,15 +221,10 @@ class RandomPosterize(_Chance):
         bits: number of bits to keep, from 0 to 8.
         p: probability, from 0 to 1.
 
-    Raises:
-        TypeError: an argument has a wrong type.
-        ValueError: an argument is out of range.
-
     Source:
         `torchvision.transforms.v2.RandomPosterize`.
 
     Example:
-        >>> import torch
         >>> image = torch.tensor([[[0, 100, 200]]], dtype=torch.uint8)
         >>> RandomPosterize(bits=2, p=1.0)(image).tolist()
         [[[0, 64, 192]]]
@@ -281,15 +251,10 @@ class RandomSolarize(_Chance):
         threshold: in pixel units: up to 255 for uint8, up to 1 for floats.
         p: probability, from 0 to 1.
 
-    Raises:
-        TypeError: an argument has a wrong type.
-        ValueError: an argument is out of range.
-
     Source:
         `torchvision.transforms.v2.RandomSolarize`.
 
     Example:
-        >>> import torch
         >>> image = torch.tensor([[[0, 100, 200]]], dtype=torch.uint8)
         >>> RandomSolarize(threshold=128, p=1.0)(image).tolist()
         [[[0, 100, 55]]]
@@ -331,15 +296,10 @@ class Gamma(Transform):
         gain: at least 0.
         p: probability, from 0 to 1.
 
-    Raises:
-        TypeError: an argument has a wrong type.
-        ValueError: an argument is out of range.
-
     Source:
         `torchvision.transforms.v2.functional.adjust_gamma`.
 
     Example:
-        >>> import torch
         >>> image = torch.tensor([[[0, 100, 200]]], dtype=torch.uint8)
         >>> Gamma((2.0, 2.0))(image).tolist()
         [[[0, 39, 157]]]
@@ -384,15 +344,10 @@ class RandomBrightnessContrast(Transform):
         contrast: a range of at least -1, added to a factor of 1.
         p: probability, from 0 to 1.
 
-    Raises:
-        TypeError: an argument has a wrong type.
-        ValueError: an argument is out of range.
-
     Source:
         `RandomBrightnessContrast` of Albumentations, with `brightness_by_max`.
 
     Example:
-        >>> import torch
         >>> brighter = RandomBrightnessContrast((0.2, 0.2), (0.5, 0.5), p=1.0)
         >>> brighter(torch.tensor([0, 100, 200], dtype=torch.uint8).reshape(3, 1, 1)).flatten().tolist()
         [51, 201, 255]
@@ -422,15 +377,10 @@ class RandomBrightnessContrast(Transform):
 class RandomChannelPermutation(Transform):
     """Shuffle the channels.
 
-    Raises:
-        TypeError: an argument has a wrong type.
-        ValueError: an argument is out of range.
-
     Source:
         `torchvision.transforms.v2.RandomChannelPermutation`.
 
     Example:
-        >>> import torch
         >>> image = torch.tensor([[[0, 100]], [[0, 150]], [[0, 200]]], dtype=torch.uint8)  # 1 x 2 pixels
         >>> sorted(RandomChannelPermutation()(image)[:, 0, 1].tolist())
         [100, 150, 200]

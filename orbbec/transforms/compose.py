@@ -140,7 +140,6 @@ class Compose(Pipeline):
             torchvision 0.25 to 0.28.
 
         Example:
-            >>> import torch
             >>> Compose.from_torchvision(torch.nn.Sequential(torch.nn.Identity(), torch.nn.ReLU()))
             Traceback (most recent call last):
             orbbec.transforms.convert.ConversionError: from_torchvision: step 1, ReLU, has no counterpart
@@ -170,7 +169,6 @@ class Compose(Pipeline):
             Albumentations 2.0.8, AlbumentationsX 2.5.1.
 
         Example:
-            >>> import torch
             >>> Compose.from_albumentations([torch.nn.ReLU()])
             Traceback (most recent call last):
             orbbec.transforms.convert.ConversionError: from_albumentations: step 0, ReLU, has no counterpart

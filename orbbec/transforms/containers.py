@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
+from itertools import islice
 
 import numpy as np
 
@@ -49,6 +50,13 @@ def options_of(transforms: Sequence[Transform], given: TargetOptions) -> TargetO
 
 @dataclass(frozen=True)
 class _Container(Transform):
+    """A transform of transforms.
+
+    Raises:
+        TypeError: an entry is not a transform, or an argument has a wrong type.
+        ValueError: there is no transform, or an argument is out of range.
+    """
+
     transforms: Sequence[Transform]
 
     def __post_init__(self) -> None:
@@ -76,6 +84,18 @@ def only(transform: Transform, chosen: Array, state: BatchState, streams: Iterat
     return kept
 
 
+def _in_turn(
+    transforms: Sequence[Transform], masks: Iterable[Array], state: BatchState, streams: Iterator[Stream]
+) -> list[Drawn]:
+    """The steps of transforms in order, each for the images of its mask."""
+    drawn: list[Drawn] = []
+    for transform, chosen in zip(transforms, masks, strict=True):
+        steps = only(transform, chosen, state, streams)
+        state = state_after(state, steps)
+        drawn += steps
+    return drawn
+
+
 def _rounds(which: Array, count: int) -> list[Array]:
     """For each position of `which` `[N, P]`, the transforms of each image as bool `[N, count]`."""
     return [which[:, position, None] == np.arange(count) for position in range(which.shape[1])]
@@ -98,15 +118,13 @@ def _in_rounds(
         anew: draw new numbers in each round.
     """
     drawn: list[Drawn] = []
-    own: list[list[Stream]] = []
+    count, own = sum(transform.transform_count for transform in transforms), list[Stream]()
     for chosen in rounds:
         if anew or not own:
-            own = [[next(streams) for _ in range(transform.transform_count)] for transform in transforms]
-        for index, transform in enumerate(transforms):
-            again = iter([stream.again() for stream in own[index]])
-            steps = only(transform, chosen[:, index], state, again)
-            state = state_after(state, steps)
-            drawn += steps
+            own = list(islice(streams, count))
+        steps = _in_turn(transforms, chosen.T, state, iter([stream.again() for stream in own]))
+        state = state_after(state, steps)
+        drawn += steps
     return drawn
 
 
@@ -118,15 +136,10 @@ class RandomApply(_Container):
         transforms: applied in order, all or none.
         p: probability, from 0 to 1.
 
-    Raises:
-        TypeError: an entry is not a transform, or an argument has a wrong type.
-        ValueError: there is no transform, or an argument is out of range.
-
     Source:
         `torchvision.transforms.v2.RandomApply`, which decides once per batch.
 
     Example:
-        >>> import torch
         >>> from orbbec.transforms import RandomInvert
         >>> images = torch.zeros(6, 1, 1, 1, dtype=torch.uint8)
         >>> RandomApply([RandomInvert(p=1.0)], p=0.5)(images, epoch=0).flatten().tolist()
@@ -141,12 +154,7 @@ class RandomApply(_Container):
 
     def draw(self, state: BatchState, streams: Iterator[Stream]) -> list[Drawn]:
         chosen = next(streams).chance(self.p)
-        drawn: list[Drawn] = []
-        for transform in self.transforms:
-            steps = only(transform, chosen, state, streams)
-            state = state_after(state, steps)
-            drawn += steps
-        return drawn
+        return _in_turn(self.transforms, [chosen] * len(self.transforms), state, streams)
 
 
 @dataclass(frozen=True)
@@ -157,15 +165,10 @@ class RandomChoice(_Container):
         transforms: the candidates.
         p: weight of each candidate, normalized to probabilities; None: equal weights.
 
-    Raises:
-        TypeError: an entry is not a transform, or an argument has a wrong type.
-        ValueError: there is no transform, or an argument is out of range.
-
     Source:
         `torchvision.transforms.v2.RandomChoice`.
 
     Example:
-        >>> import torch
         >>> from orbbec.transforms import RandomInvert, RandomSolarize
         >>> images = torch.full((6, 1, 1, 1), 100, dtype=torch.uint8)
         >>> choice = RandomChoice([RandomInvert(p=1.0), RandomSolarize(200, p=1.0)])
@@ -190,12 +193,8 @@ class RandomChoice(_Container):
         number = next(streams).uniforms(1)[:, 0]
         weights = self.p or [1 / len(self.transforms)] * len(self.transforms)
         which = np.searchsorted(np.cumsum(weights)[:-1], number, side="right")
-        drawn: list[Drawn] = []
-        for index, transform in enumerate(self.transforms):
-            steps = only(transform, which == index, state, streams)
-            state = state_after(state, steps)
-            drawn += steps
-        return drawn
+        masks = [which == index for index in range(len(self.transforms))]
+        return _in_turn(self.transforms, masks, state, streams)
 
 
 @dataclass(frozen=True)
@@ -209,15 +208,10 @@ class SomeOf(_Container):
         replace: whether an image may get a transform more than once, with new parameters each time.
         shuffle: apply them in random order; False: in the order of the list.
 
-    Raises:
-        TypeError: an entry is not a transform, or an argument has a wrong type.
-        ValueError: there is no transform, or an argument is out of range.
-
     Source:
         `SomeOf` and `RandomOrder` of Albumentations.
 
     Example:
-        >>> import torch
         >>> from orbbec.transforms import RandomInvert, RandomSolarize
         >>> images = torch.full((6, 1, 1, 1), 100, dtype=torch.uint8)
         >>> some = SomeOf([RandomInvert(p=1.0), RandomSolarize(200, p=1.0)], n=1)
@@ -262,15 +256,10 @@ class RandomOrder(_Container):
         transforms: K transforms, each drawn once per image. Transforms that do not fuse cost K times the
             passes.
 
-    Raises:
-        TypeError: an entry is not a transform, or an argument has a wrong type.
-        ValueError: there is no transform, or an argument is out of range.
-
     Source:
         `torchvision.transforms.v2.RandomOrder`.
 
     Example:
-        >>> import torch
         >>> from orbbec.transforms import RandomInvert, RandomSolarize
         >>> images = torch.full((6, 1, 1, 1), 200, dtype=torch.uint8)
         >>> order = RandomOrder([RandomInvert(p=1.0), RandomSolarize(128, p=1.0)])

@@ -36,15 +36,10 @@ class RandomErasing(Transform):
         value: a number, one per channel, or "random" for normal noise (a pass of its own). In the units that
             the pixels have at this step of the pipeline, for example normalized after Normalize.
 
-    Raises:
-        TypeError: an argument has a wrong type.
-        ValueError: an argument is out of range.
-
     Source:
         `torchvision.transforms.v2.RandomErasing`.
 
     Example:
-        >>> import torch
         >>> image = torch.ones(1, 8, 8)
         >>> erased = RandomErasing(p=1.0, scale=(0.25, 0.25), ratio=(1.0, 1.0))(image)
         >>> int(erased.sum())  # of 64 pixels

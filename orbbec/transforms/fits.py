@@ -46,10 +46,6 @@ class ResizeToFit(_Resizing):
         interpolation: see `Resize`.
         antialias: see `Resize`.
 
-    Raises:
-        TypeError: an argument has a wrong type.
-        ValueError: an argument is out of range.
-
     Source:
         `LongestMaxSize` of Albumentations.
 
@@ -81,10 +77,6 @@ class RandomScale(_Resizing):
         scale_range: range of the factor, above 0.
         interpolation: see `Resize`.
         antialias: see `Resize`.
-
-    Raises:
-        TypeError: an argument has a wrong type.
-        ValueError: an argument is out of range.
 
     Source:
         `RandomScale` of Albumentations.
@@ -118,15 +110,10 @@ class PadIfNeeded(Transform):
         position: of the image in the output: "center" (an odd pixel of padding goes right or below),
             "top_left", "top_right", "bottom_left", "bottom_right" or "random".
 
-    Raises:
-        TypeError: an argument has a wrong type.
-        ValueError: an argument is out of range.
-
     Source:
         `PadIfNeeded` of Albumentations.
 
     Example:
-        >>> import torch
         >>> PadIfNeeded((1, 4), fill=9)(torch.zeros(1, 2, 1, dtype=torch.uint8)).tolist()
         [[[9, 0, 9, 9], [9, 0, 9, 9]]]
     """
@@ -174,7 +161,6 @@ class Crop(Transform):
         `torchvision.transforms.v2.functional.crop`, which pads instead.
 
     Example:
-        >>> import torch
         >>> image = torch.arange(12, dtype=torch.uint8).reshape(1, 3, 4)
         >>> Crop(top=1, left=2, height=2, width=2)(image).tolist()
         [[[6, 7], [10, 11]]]

@@ -46,7 +46,6 @@ class Lambda(Transform):
         `torchvision.transforms.v2.Lambda`, whose function may return anything.
 
     Example:
-        >>> import torch
         >>> Lambda(torch.neg)(torch.ones(1, 1, 2))
         tensor([[[-1., -1.]]])
     """

@@ -48,10 +48,6 @@ class Resize(_Resizing):
         antialias: use Pillow's filter, torchvision's default, in a pass of its own. False: linear and nearest
             fuse with neighboring warps; cubic, area and lanczos4 are OpenCV's and take a pass of their own.
 
-    Raises:
-        TypeError: an argument has a wrong type.
-        ValueError: an argument is out of range.
-
     Source:
         `torchvision.transforms.v2.Resize`.
 
@@ -102,10 +98,6 @@ class RandomResizedCrop(Transform):
         ratio: range of the region's width to its height; drawn uniformly in the logarithm.
         interpolation: see `Resize`; or several, one of which is drawn per image. "random": linear or cubic.
         antialias: see `Resize`.
-
-    Raises:
-        TypeError: an argument has a wrong type.
-        ValueError: an argument is out of range.
 
     Source:
         `torchvision.transforms.v2.RandomResizedCrop`; timm's `RandomResizedCropAndInterpolation`.
@@ -187,15 +179,10 @@ class CenterCrop(Transform):
     Args:
         size: (height, width) in pixels, or one side of a square.
 
-    Raises:
-        TypeError: an argument has a wrong type.
-        ValueError: an argument is out of range.
-
     Source:
         `torchvision.transforms.v2.CenterCrop`.
 
     Example:
-        >>> import torch
         >>> image = torch.arange(20, dtype=torch.uint8).reshape(1, 4, 5)
         >>> CenterCrop((2, 3))(image).tolist()
         [[[6, 7, 8], [11, 12, 13]]]
@@ -241,7 +228,6 @@ class RandomCrop(Transform):
         `torchvision.transforms.v2.RandomCrop`.
 
     Example:
-        >>> import torch
         >>> image = torch.zeros(3, 20, 30, dtype=torch.uint8)
         >>> RandomCrop(16, padding=4)(image).shape
         torch.Size([3, 16, 16])
@@ -302,15 +288,10 @@ class Pad(Transform):
         padding_mode: "constant", "edge", "reflect" (which does not repeat the edge), "symmetric" or "wrap";
             also "replicate", "reflect101" and the values of `cv2.BORDER_*`.
 
-    Raises:
-        TypeError: an argument has a wrong type.
-        ValueError: an argument is out of range.
-
     Source:
         `torchvision.transforms.v2.Pad`.
 
     Example:
-        >>> import torch
         >>> image = torch.tensor([[[1, 2]]], dtype=torch.uint8)
         >>> Pad((1, 0), fill=9)(image).tolist()
         [[[9, 1, 2, 9]]]
@@ -355,15 +336,10 @@ class RandomHorizontalFlip(_Flip):
     Args:
         p: probability, from 0 to 1.
 
-    Raises:
-        TypeError: an argument has a wrong type.
-        ValueError: an argument is out of range.
-
     Source:
         `torchvision.transforms.v2.RandomHorizontalFlip`.
 
     Example:
-        >>> import torch
         >>> image = torch.tensor([[[1, 2, 3]]], dtype=torch.uint8)
         >>> RandomHorizontalFlip(p=1.0)(image).tolist()
         [[[3, 2, 1]]]
@@ -378,15 +354,10 @@ class RandomVerticalFlip(_Flip):
     Args:
         p: probability, from 0 to 1.
 
-    Raises:
-        TypeError: an argument has a wrong type.
-        ValueError: an argument is out of range.
-
     Source:
         `torchvision.transforms.v2.RandomVerticalFlip`.
 
     Example:
-        >>> import torch
         >>> image = torch.tensor([[[1], [2], [3]]], dtype=torch.uint8)
         >>> RandomVerticalFlip(p=1.0)(image).flatten().tolist()
         [3, 2, 1]
@@ -408,12 +379,7 @@ class Letterbox(Transform):
         interpolation: see `Resize`, without antialias.
         enlarge: whether to enlarge small images.
 
-    Raises:
-        TypeError: an argument has a wrong type.
-        ValueError: an argument is out of range.
-
     Example:
-        >>> import torch
         >>> image = torch.tensor([[[10, 20]]], dtype=torch.uint8)
         >>> Letterbox((3, 2), fill=114)(image).tolist()
         [[[114, 114], [10, 20], [114, 114]]]

@@ -55,6 +55,14 @@ class _Applied(Transform):
 
 @dataclass(frozen=True)
 class _Mixing(_Applied):
+    """Mixes each image with one other.
+
+    Raises:
+        TypeError: an argument has a wrong type.
+        ValueError: an argument is out of range; or, when targets are mixed, a label is missing or out of
+            range, or there are boxes.
+    """
+
     alpha: float = 1.0
     num_classes: int | None = None
 
@@ -76,16 +84,10 @@ class MixUp(_Mixing):
         num_classes: number of classes of integer labels; None: labels are vectors.
         p: probability that an image is mixed.
 
-    Raises:
-        TypeError: an argument has a wrong type.
-        ValueError: an argument is out of range; or, when targets are mixed, a label is missing or out of
-            range, or there are boxes.
-
     Source:
         `torchvision.transforms.v2.MixUp`, which draws once per batch.
 
     Example:
-        >>> import torch
         >>> images, labels = torch.rand(4, 3, 8, 8), torch.tensor([0, 1, 2, 1])
         >>> mixed, weights = MixUp(alpha=0.2, num_classes=3)((images, labels))
         >>> mixed.shape, weights.shape, weights.sum(1).round().tolist()
@@ -113,16 +115,10 @@ class CutMix(_Mixing):
         num_classes: number of classes of integer labels; None: labels are vectors.
         p: probability that an image is mixed.
 
-    Raises:
-        TypeError: an argument has a wrong type.
-        ValueError: an argument is out of range; or, when targets are mixed, a label is missing or out of
-            range, or there are boxes.
-
     Source:
         `torchvision.transforms.v2.CutMix`, which draws once per batch.
 
     Example:
-        >>> import torch
         >>> images, labels = torch.rand(4, 3, 8, 8), torch.tensor([0, 1, 2, 1])
         >>> mixed, weights = CutMix(num_classes=3)((images, labels))
         >>> mixed.shape, weights.shape, weights.sum(1).round().tolist()
@@ -174,7 +170,6 @@ class Mosaic(_Applied):
         The mosaic of YOLO.
 
     Example:
-        >>> import torch
         >>> images = torch.arange(1, 5, dtype=torch.uint8).reshape(4, 1, 1, 1).expand(-1, 1, 4, 4)
         >>> Mosaic(4, center_range=(0.5, 0.5))(images)[0].tolist()
         [[[1, 1, 4, 4], [1, 1, 4, 4], [3, 3, 2, 2], [3, 3, 2, 2]]]

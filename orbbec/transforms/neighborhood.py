@@ -58,7 +58,6 @@ class GaussianBlur(Transform):
         `torchvision.transforms.v2.GaussianBlur`; identical to `cv2.GaussianBlur` for uint8.
 
     Example:
-        >>> import torch
         >>> image = torch.tensor([[[0, 0, 255, 0, 0]]], dtype=torch.uint8)
         >>> GaussianBlur((3, 1), sigma=(1.0, 1.0))(image).tolist()
         [[[0, 70, 116, 70, 0]]]
@@ -100,7 +99,6 @@ class MedianBlur(Transform):
         `cv2.medianBlur`.
 
     Example:
-        >>> import torch
         >>> image = torch.tensor([[[5, 5, 255, 5, 5]]], dtype=torch.uint8)
         >>> MedianBlur(3, p=1.0)(image).tolist()
         [[[5, 5, 5, 5, 5]]]
@@ -141,15 +139,10 @@ class MotionBlur(Transform):
         angle_degrees: a range of counter-clockwise angles from the horizontal.
         p: probability, from 0 to 1.
 
-    Raises:
-        TypeError: an argument has a wrong type.
-        ValueError: an argument is out of range.
-
     Source:
         `cv2.filter2D` with the kernels of `motion_blur`.
 
     Example:
-        >>> import torch
         >>> image = torch.tensor([[[0, 0, 255, 0, 0]]], dtype=torch.uint8)
         >>> MotionBlur(3, angle_degrees=(0, 0), p=1.0)(image).tolist()
         [[[0, 85, 85, 85, 0]]]
@@ -185,15 +178,10 @@ class RandomAdjustSharpness(_Chance):
         sharpness_factor: at least 0: 0 gives the blur, 1 the image, 2 a sharper image.
         p: probability, from 0 to 1.
 
-    Raises:
-        TypeError: an argument has a wrong type.
-        ValueError: an argument is out of range.
-
     Source:
         `torchvision.transforms.v2.RandomAdjustSharpness`.
 
     Example:
-        >>> import torch
         >>> image = torch.zeros(1, 3, 3, dtype=torch.uint8)
         >>> image[0, 1, 1] = 130
         >>> RandomAdjustSharpness(0.0, p=1.0)(image)[0, 1].tolist()
@@ -218,15 +206,10 @@ class RandomAutocontrast(_EvenChance):
     Args:
         p: probability, from 0 to 1.
 
-    Raises:
-        TypeError: an argument has a wrong type.
-        ValueError: an argument is out of range.
-
     Source:
         `torchvision.transforms.v2.RandomAutocontrast`.
 
     Example:
-        >>> import torch
         >>> image = torch.tensor([[[50, 60, 101]]], dtype=torch.uint8)
         >>> RandomAutocontrast(p=1.0)(image).tolist()
         [[[0, 49, 254]]]
@@ -242,15 +225,10 @@ class RandomEqualize(_EvenChance):
     Args:
         p: probability, from 0 to 1.
 
-    Raises:
-        TypeError: an argument has a wrong type.
-        ValueError: an argument is out of range.
-
     Source:
         `torchvision.transforms.v2.RandomEqualize`.
 
     Example:
-        >>> import torch
         >>> image = torch.arange(64, 128, dtype=torch.uint8).repeat(1, 16, 1)
         >>> equalized = RandomEqualize(p=1.0)(image)
         >>> equalized.min().item(), equalized.max().item()
@@ -268,15 +246,10 @@ class JPEG(Transform):
     Args:
         quality: from 1 to 100: one number, or a range.
 
-    Raises:
-        TypeError: an argument has a wrong type.
-        ValueError: an argument is out of range.
-
     Source:
         `torchvision.transforms.v2.JPEG`, with libjpeg's arithmetic.
 
     Example:
-        >>> import torch
         >>> image = torch.full((3, 8, 8), 100, dtype=torch.uint8)
         >>> JPEG((50, 50))(image)[0, 0].tolist()
         [100, 100, 100, 100, 100, 100, 100, 100]
@@ -308,15 +281,10 @@ class ElasticTransform(Transform):
         fill: value outside the image, in pixel units: a number or one per channel.
         padding_mode: how pixels outside the image are read: "constant" (`fill`) or a mode of `Pad`.
 
-    Raises:
-        TypeError: an argument has a wrong type.
-        ValueError: an argument is out of range.
-
     Source:
         `torchvision.transforms.v2.ElasticTransform`.
 
     Example:
-        >>> import torch
         >>> image = torch.zeros(3, 20, 30, dtype=torch.uint8)
         >>> ElasticTransform(alpha=40.0, sigma=4.0)(image).shape
         torch.Size([3, 20, 30])

@@ -29,15 +29,10 @@ class GaussianNoise(Transform):
         sigma: as a fraction of the maximum value, at least 0: one number, or a range to draw from.
         clip: clip floats to 0..1. uint8 values are always rounded and clipped.
 
-    Raises:
-        TypeError: an argument has a wrong type.
-        ValueError: an argument is out of range.
-
     Source:
         `torchvision.transforms.v2.GaussianNoise`, which truncates the noise of uint8 images.
 
     Example:
-        >>> import numpy as np
         >>> noises = GaussianNoise(sigma=(0.1, 0.2)).sample(np.array([[4, 6]] * 3), Stream(np.arange(3)))
         >>> bool((noises.sigma >= 0.1).all() and (noises.sigma < 0.2).all())
         True

@@ -13,7 +13,7 @@ from orbbec.plan.steps import BatchState, Cast, Step
 from orbbec.plan.steps import Normalize as NormalizeStep
 from orbbec.plan.template import Row
 from orbbec.transforms.base.checks import flag, numbers
-from orbbec.transforms.base.transform import Transform
+from orbbec.transforms.base.transform import Transform, _KeepsPixels
 
 _DTYPES = ("uint8", "float16", "bfloat16", "float32")
 
@@ -35,7 +35,6 @@ class Normalize(Transform):
         `torchvision.transforms.v2.Normalize`.
 
     Example:
-        >>> import torch
         >>> image = torch.tensor([0.0, 0.5, 1.0]).reshape(1, 1, 3)
         >>> Normalize(mean=[0.5], std=[0.25])(image).tolist()
         [[[-2.0, 0.0, 2.0]]]
@@ -81,7 +80,6 @@ class ToDtype(Transform):
         `torchvision.transforms.v2.ToDtype`.
 
     Example:
-        >>> import torch
         >>> image = torch.tensor([[[0, 255]]], dtype=torch.uint8)
         >>> ToDtype(torch.float32, scale=True)(image).tolist()
         [[[0.0, 1.0]]]
@@ -110,18 +108,13 @@ class ToDtype(Transform):
 
 
 @dataclass(frozen=True)
-class ToImage(Transform):
+class ToImage(_KeepsPixels):
     """Convert arrays and PIL images to tensors `[C, H, W]`, without changing the pixels.
-
-    Raises:
-        TypeError: an argument has a wrong type.
-        ValueError: an argument is out of range.
 
     Source:
         `torchvision.transforms.v2.ToImage`, whose result is a `tv_tensors.Image`.
 
     Example:
-        >>> import numpy as np
         >>> image = np.array([[[51, 52, 53]]], np.uint8)  # [H, W, C]
         >>> ToImage()(image).shape
         torch.Size([3, 1, 1])
@@ -129,25 +122,14 @@ class ToImage(Transform):
 
     makes_tensors: ClassVar[bool] = True
 
-    def steps(self, params: Any, state: BatchState) -> list[Step]:
-        return []
-
-    def coordinates(self) -> Row:
-        return ()
-
 
 class PILToTensor(ToImage):
     """Convert arrays and PIL images to tensors `[C, H, W]`, without changing the pixels.
-
-    Raises:
-        TypeError: an argument has a wrong type.
-        ValueError: an argument is out of range.
 
     Source:
         `torchvision.transforms.v2.PILToTensor`.
 
     Example:
-        >>> import numpy as np
         >>> image = np.array([[[51, 52, 53]]], np.uint8)  # [H, W, C]
         >>> PILToTensor()(image).shape
         torch.Size([3, 1, 1])
@@ -157,15 +139,10 @@ class PILToTensor(ToImage):
 class ToPureTensor(ToImage):
     """Convert any input, `tv_tensors` included, to tensors `[C, H, W]`, without changing the pixels.
 
-    Raises:
-        TypeError: an argument has a wrong type.
-        ValueError: an argument is out of range.
-
     Source:
         `torchvision.transforms.v2.ToPureTensor`.
 
     Example:
-        >>> import numpy as np
         >>> image = np.array([[[51, 52, 53]]], np.uint8)  # [H, W, C]
         >>> ToPureTensor()(image).shape
         torch.Size([3, 1, 1])
@@ -177,16 +154,11 @@ class ToPureTensor(ToImage):
 class ToTensor(ToImage):
     """Convert to float32 tensors `[C, H, W]`; uint8 is multiplied by 1/255, uint16 by 1/65535.
 
-    Raises:
-        TypeError: an argument has a wrong type.
-        ValueError: an argument is out of range.
-
     Source:
         `torchvision.transforms.ToTensor`, which divides instead, so that the last bit may differ, and gives
         int16 for 16-bit images.
 
     Example:
-        >>> import numpy as np
         >>> image = np.array([[[51], [255]]], np.uint8)  # [H, W, C]
         >>> ToTensor()(image)
         tensor([[[0.2000, 1.0000]]])

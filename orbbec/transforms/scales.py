@@ -35,15 +35,10 @@ class RandomZoomOut(Transform):
         side_range: range of the ratio of canvas side to image side, at least 1.
         p: probability, from 0 to 1.
 
-    Raises:
-        TypeError: an argument has a wrong type.
-        ValueError: an argument is out of range.
-
     Source:
         `torchvision.transforms.v2.RandomZoomOut`.
 
     Example:
-        >>> import torch
         >>> image = torch.ones(1, 10, 10)
         >>> canvas = RandomZoomOut(fill=0, side_range=(2.0, 2.0), p=1.0)(image)
         >>> canvas.shape, int(canvas.sum())
@@ -80,15 +75,10 @@ class ScaleJitter(_Resizing):
         interpolation: see `Resize`.
         antialias: see `Resize`.
 
-    Raises:
-        TypeError: an argument has a wrong type.
-        ValueError: an argument is out of range.
-
     Source:
         `torchvision.transforms.v2.ScaleJitter`.
 
     Example:
-        >>> import torch
         >>> image = torch.zeros(3, 40, 60, dtype=torch.uint8)
         >>> ScaleJitter((80, 80), scale_range=(0.5, 0.5))(image).shape
         torch.Size([3, 26, 40])
@@ -123,15 +113,10 @@ class RandomShortestSize(_Resizing):
         interpolation: see `Resize`.
         antialias: see `Resize`.
 
-    Raises:
-        TypeError: an argument has a wrong type.
-        ValueError: an argument is out of range.
-
     Source:
         `torchvision.transforms.v2.RandomShortestSize`.
 
     Example:
-        >>> import torch
         >>> image = torch.zeros(3, 40, 60, dtype=torch.uint8)
         >>> RandomShortestSize([20], max_size=25)(image).shape
         torch.Size([3, 16, 25])
@@ -168,15 +153,10 @@ class RandomResize(_Resizing):
         interpolation: see `Resize`.
         antialias: see `Resize`.
 
-    Raises:
-        TypeError: an argument has a wrong type.
-        ValueError: an argument is out of range.
-
     Source:
         `torchvision.transforms.v2.RandomResize`.
 
     Example:
-        >>> import torch
         >>> image = torch.zeros(3, 40, 60, dtype=torch.uint8)
         >>> RandomResize(20, 21)(image).shape
         torch.Size([3, 20, 30])
@@ -222,7 +202,6 @@ class RandomIoUCrop(Transform):
         `torchvision.transforms.v2.RandomIoUCrop`.
 
     Example:
-        >>> import torch
         >>> image = torch.zeros(3, 40, 60, dtype=torch.uint8)
         >>> target = {"boxes": torch.tensor([[10.0, 10, 50, 30]])}
         >>> crop, moved = RandomIoUCrop()(image, target)

@@ -8,14 +8,6 @@
 
 namespace orbbec {
 
-inline const double* check_largest(const char* op, const Tensor& largest, const Tensor& images) {
-  check(largest.dim() == 1 && largest.size(0) == images.size(0) && largest.is_contiguous() &&
-            largest.scalar_type() == ScalarType::Double && same_device(largest, images),
-        op, "expected largest as contiguous float64 [", images.size(0),
-        "] on the device of images, but got ", shape_text(largest));
-  return static_cast<const double*>(largest.const_data_ptr());
-}
-
 // The arguments of a warp's gradient, as its schema has them; `rest` points to those that follow.
 template <class Transform>
 struct WarpBackwardCall {
@@ -62,7 +54,7 @@ std::pair<Tensor, Tensor> warp_backward(const char* op, const WarpBackwardCall<T
   check(options.fill.size() == 1 || source.channels <= kMaxFills, op,
         "expected fill of 1 number, but got ", options.fill.size());
   arguments.warp.output = incoming;
-  arguments.largest = check_largest(op, call.largest, images);
+  arguments.largest = check_table<double>(op, "largest", call.largest, {images.size(0)}, images);
   for (int c = 0; c < kMaxFills; ++c) {
     arguments.warp.fill[c] = options.fill[std::min<size_t>(c, options.fill.size() - 1)];
   }

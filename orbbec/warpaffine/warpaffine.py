@@ -60,7 +60,6 @@ def warp_affine(
         `cv::warpAffine`. Identical to OpenCV 5.0.0 and 4.12.0 in the cases of docs/project/parity.md.
 
     Example:
-        >>> import torch
         >>> image = torch.arange(4, dtype=torch.uint8).reshape(1, 1, 4)
         >>> right_by_one = torch.tensor([[1.0, 0.0, 1.0], [0.0, 1.0, 0.0]])
         >>> warp_affine(image, right_by_one, size=(1, 4)).flatten().tolist()
@@ -96,7 +95,6 @@ def affine_torch(input: Images, affine_matrix: Matrix, out_h: int, out_w: int) -
         `warp_affine(..., inverse=True)`.
 
     Example:
-        >>> import torch
         >>> image = torch.arange(4.0).reshape(1, 1, 1, 4)
         >>> affine_torch(image, torch.tensor([[[1.0, 0.0, 1.0], [0.0, 1.0, 0.0]]]), 1, 4).flatten().tolist()
         [1.0, 2.0, 3.0, 0.0]

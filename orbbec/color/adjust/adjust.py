@@ -49,11 +49,7 @@ def adjust_contrast(images: Images, contrast_factor: Factor) -> Any:
         contrast_factor: at least 0; 0 is gray, 1 the image. One number, or `[N]`, one per image.
 
     Returns:
-        See `adjust_brightness`.
-
-    Raises:
-        TypeError: see `adjust_brightness`.
-        ValueError: see `adjust_brightness`.
+        See `adjust_brightness`, which also lists the errors.
 
     Source:
         torchvision's v2 `adjust_contrast` of tensors, on a CPU with FMA. torchvision computes the mean with
@@ -79,11 +75,7 @@ def adjust_saturation(images: Images, saturation_factor: Factor) -> Any:
         saturation_factor: at least 0; 0 is gray, 1 the image. One number, or `[N]`, one per image.
 
     Returns:
-        See `adjust_brightness`.
-
-    Raises:
-        TypeError: see `adjust_brightness`.
-        ValueError: see `adjust_brightness`.
+        See `adjust_brightness`, which also lists the errors.
 
     Source:
         torchvision's v2 `adjust_saturation` of tensors, on a CPU with FMA. Differentiable by `images`.
@@ -104,11 +96,7 @@ def adjust_hue(images: Images, hue_factor: Factor) -> Any:
         hue_factor: shift from -0.5 to 0.5 of the color circle. One number, or `[N]`, one per image.
 
     Returns:
-        See `adjust_brightness`.
-
-    Raises:
-        TypeError: see `adjust_brightness`.
-        ValueError: see `adjust_brightness`.
+        See `adjust_brightness`, which also lists the errors.
 
     Source:
         torchvision's v2 `adjust_hue` of tensors. Differentiable by `images`.
@@ -132,11 +120,7 @@ def adjust_gamma(images: Images, gamma: Factor, gain: float = 1.0) -> Any:
         gain: factor applied to the powers.
 
     Returns:
-        See `adjust_brightness`.
-
-    Raises:
-        TypeError: see `adjust_brightness`.
-        ValueError: see `adjust_brightness`.
+        See `adjust_brightness`, which also lists the errors.
 
     Source:
         torchvision's v2 `adjust_gamma` of tensors. Differentiable by `images`.
@@ -165,11 +149,7 @@ def adjust_sharpness(images: Images, sharpness_factor: Factor) -> Any:
             one per image.
 
     Returns:
-        See `adjust_brightness`.
-
-    Raises:
-        TypeError: see `adjust_brightness`.
-        ValueError: see `adjust_brightness`.
+        See `adjust_brightness`, which also lists the errors.
 
     Source:
         torchvision's v2 `adjust_sharpness` of tensors, on a CPU with FMA. Differentiable by `images`.
@@ -190,11 +170,7 @@ def invert(images: Images) -> Any:
         images: see `adjust_brightness`.
 
     Returns:
-        See `adjust_brightness`.
-
-    Raises:
-        TypeError: see `adjust_brightness`.
-        ValueError: see `adjust_brightness`.
+        See `adjust_brightness`, which also lists the errors.
 
     Source:
         torchvision's v2 `invert`. Differentiable.
@@ -215,11 +191,7 @@ def posterize(images: Images, bits: Factor) -> Any:
         bits: from 0 to 8. One whole number, or `[N]`, one per image.
 
     Returns:
-        See `adjust_brightness`.
-
-    Raises:
-        TypeError: see `adjust_brightness`.
-        ValueError: see `adjust_brightness`.
+        See `adjust_brightness`, which also lists the errors.
 
     Source:
         torchvision's v2 `posterize`. Its gradient is 0.
@@ -244,11 +216,7 @@ def solarize(images: Images, threshold: Factor) -> Any:
             image.
 
     Returns:
-        See `adjust_brightness`.
-
-    Raises:
-        TypeError: see `adjust_brightness`.
-        ValueError: see `adjust_brightness`.
+        See `adjust_brightness`, which also lists the errors.
 
     Source:
         torchvision's v2 `solarize`. Differentiable by `images`.
@@ -272,11 +240,7 @@ def autocontrast(images: Images) -> Any:
         images: see `adjust_brightness`, uint8.
 
     Returns:
-        See `adjust_brightness`.
-
-    Raises:
-        TypeError: see `adjust_brightness`.
-        ValueError: see `adjust_brightness`.
+        See `adjust_brightness`, which also lists the errors.
 
     Source:
         torchvision's v2 `autocontrast` of tensors, whose truncation may give 254 for the maximum.
@@ -295,11 +259,7 @@ def equalize(images: Images) -> Any:
         images: see `adjust_brightness`, uint8.
 
     Returns:
-        See `adjust_brightness`.
-
-    Raises:
-        TypeError: see `adjust_brightness`.
-        ValueError: see `adjust_brightness`.
+        See `adjust_brightness`, which also lists the errors.
 
     Source:
         torchvision's v2 `equalize`, of tensors and Pillow images. See `equalize_hist` for OpenCV's.

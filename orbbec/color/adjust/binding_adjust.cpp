@@ -46,8 +46,7 @@ Tensor adjust_color(Tensor images, std::optional<Tensor> layout, int64_t channel
         a.source.channels);
   check(a.adjustment != Adjustment::kGamma || a.dtype != DType::kUInt8, op,
         "expected floating-point images: uint8 images use a lookup table");
-  const Tensor output =
-      new_pointwise_output(op, images, layout, a.source, a.source.channels, images.scalar_type());
+  const Tensor output = new_pointwise_output(op, images, layout, a.source);
   if (output.numel() == 0) return output;
   a.output = pointwise_output(op, output, layout, a.source.channels);
   run_where(op, images, adjust_cpu, adjust_cuda, a);

@@ -70,8 +70,7 @@ Tensor cvt_color(Tensor images, std::optional<Tensor> layout, int64_t channels, 
   check(given.channels == from.channels, kOp, "expected images of ", from.channels,
         " channels for ", source, ", but got ", given.channels);
   a.dtype = a.output_dtype = dtype_of(kOp, images);
-  const Tensor output =
-      new_pointwise_output(kOp, images, layout, given, to.channels, images.scalar_type());
+  const Tensor output = new_pointwise_output(kOp, images, layout, given, to.channels);
   if (output.numel() == 0) return output;
   const int64_t size = images.element_size();
   a.source = in_order(given, from, size);

@@ -33,13 +33,8 @@ Tensor channel_moments(Tensor totals, std::optional<Tensor> layout, int64_t pixe
   Moments moments{};
   set_totals(totals, moments);
   const int64_t count = totals.size(0), all = count * moments.channels;
-  if (layout.has_value()) {
-    check(layout->dim() == 2 && layout->size(0) == count && layout->size(1) == 3 &&
-              layout->is_contiguous() && layout->scalar_type() == ScalarType::Long &&
-              same_device(*layout, totals),
-          kOp, "expected layout as contiguous int64 [", count, ", 3] on the device of the sums");
-    moments.layout = static_cast<const int64_t*>(layout->const_data_ptr());
-  }
+  if (layout.has_value())
+    moments.layout = check_table<int64_t>(kOp, "layout", *layout, {count, 3}, totals);
   moments.pixels = static_cast<double>(pixels);
   const Tensor result =
       new_tensor(kOp, std::vector<int64_t>{2, count, moments.channels}, ScalarType::Double, totals);

@@ -25,8 +25,7 @@ Tensor clahe(Tensor images, std::optional<Tensor> layout, int64_t channels, doub
   a.tiles_x = static_cast<int>(tiles_x);
   a.clip_limit = {check_per_image(kOp, "clip_limit", clip_limits, images, a.source.count),
                   clip_limit};
-  const Tensor output =
-      new_pointwise_output(kOp, images, layout, a.source, a.source.channels, images.scalar_type());
+  const Tensor output = new_pointwise_output(kOp, images, layout, a.source);
   if (output.numel() == 0) return output;
   a.output = pointwise_output(kOp, output, layout, a.source.channels);
   const std::vector<int64_t> shape{a.source.count, a.source.channels, tiles_y * tiles_x, kLevels};

@@ -41,8 +41,7 @@ Tensor lut(Tensor images, std::optional<Tensor> layout, int64_t channels, Tensor
   check(given.scalar_type() == ScalarType::Byte, kOp, "expected table of uint8");
   check(same_device(given, images), kOp, "expected table on the device of images");
   const Tensor luts = contiguous(kOp, given);
-  const Tensor output =
-      new_pointwise_output(kOp, images, layout, source, source.channels, images.scalar_type());
+  const Tensor output = new_pointwise_output(kOp, images, layout, source);
   if (output.numel() == 0) return output;
   const ApplyLut op{
       .source = Images<const uint8_t>(source),

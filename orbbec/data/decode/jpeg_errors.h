@@ -46,22 +46,30 @@ inline void count_scans(j_common_ptr info) {
   }
 }
 
-// Errors of `info` jump to `failure.jump`, which the caller sets, with a message of at most 200
-// bytes in `message`.
-inline void report_to(Failure& failure, char* message, jpeg_decompress_struct& info) {
+// Reads the header of a file. Returns the result of `body(info, rows)`, where `rows` may be set to
+// memory of malloc, or 1 after an error, with a message of at most 200 bytes in `message`.
+template <class Body>
+int read_file(const uint8_t* data, size_t size, char* message, const Body& body) {
+  jpeg_decompress_struct info{};
+  jpeg_progress_mgr progress{};
+  Failure failure{};
+  uint8_t* volatile rows = nullptr;
+  volatile int result = 1;
   failure.message = message;
   info.err = jpeg_std_error(&failure.base);
   failure.base.error_exit = fail;
   failure.base.emit_message = warn;
-}
-
-inline void read_header(jpeg_decompress_struct& info, jpeg_progress_mgr& progress,
-                        const uint8_t* data, size_t size) {
-  jpeg_create_decompress(&info);
-  jpeg_mem_src(&info, data, static_cast<unsigned long>(size));
-  progress.progress_monitor = count_scans;
-  info.progress = &progress;
-  jpeg_read_header(&info, TRUE);
+  if (setjmp(failure.jump) == 0) {
+    jpeg_create_decompress(&info);
+    jpeg_mem_src(&info, data, static_cast<unsigned long>(size));
+    progress.progress_monitor = count_scans;
+    info.progress = &progress;
+    jpeg_read_header(&info, TRUE);
+    result = body(info, rows);
+  }
+  jpeg_destroy_decompress(&info);
+  std::free(rows);
+  return result;
 }
 
 // Starts decoding. Of a file of several scans, all are read here; libjpeg replaces missing scans by

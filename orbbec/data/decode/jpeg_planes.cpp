@@ -79,17 +79,11 @@ extern "C" {
 // Returns the subsampling of a file; 0 also for an unreadable file.
 __attribute__((visibility("default"))) int orbbec_jpeg_sampling(const uint8_t* data, size_t size) {
   char message[JMSG_LENGTH_MAX];
-  jpeg_decompress_struct info{};
-  Failure failure{};
-  report_to(failure, message, info);
-  if (setjmp(failure.jump)) {
-    jpeg_destroy_decompress(&info);
-    return kNoPlanes;
-  }
-  jpeg_progress_mgr progress{};
-  read_header(info, progress, data, size);
-  const Subsampling subsampling = subsampling_of(info);
-  jpeg_destroy_decompress(&info);
+  Subsampling subsampling = kNoPlanes;
+  read_file(data, size, message, [&](jpeg_decompress_struct& info, uint8_t* volatile&) {
+    subsampling = subsampling_of(info);
+    return 0;
+  });
   return subsampling;
 }
 
@@ -100,36 +94,25 @@ __attribute__((visibility("default"))) int orbbec_jpeg_planes(const uint8_t* dat
                                                               int height, int width,
                                                               int subsampling, uint8_t* out,
                                                               char* message) {
-  jpeg_decompress_struct info{};
-  Failure failure{};
-  uint8_t* volatile rows = nullptr;
-  report_to(failure, message, info);
-  if (setjmp(failure.jump)) {
-    jpeg_destroy_decompress(&info);
-    std::free(rows);
-    return 1;
-  }
-  jpeg_progress_mgr progress{};
-  read_header(info, progress, data, size);
-  const Subsampling found = subsampling_of(info);
-  if (found == kNoPlanes || found != subsampling || static_cast<int>(info.image_height) != height ||
-      static_cast<int>(info.image_width) != width) {
-    jpeg_destroy_decompress(&info);
-    std::snprintf(message, 200, "subsampling %d of %dx%d pixels, where %d of %dx%d was expected",
-                  found, static_cast<int>(info.image_height), static_cast<int>(info.image_width),
-                  subsampling, height, width);
-    return 1;
-  }
-  info.raw_data_out = TRUE;
-  start(info);
-  Component planes[kMostComponents];
-  rows = static_cast<uint8_t*>(std::malloc(describe(info, out, planes)));
-  if (rows == nullptr) ERREXIT1(&info, JERR_OUT_OF_MEMORY, 0);
-  read_planes(info, planes, rows);
-  jpeg_finish_decompress(&info);
-  jpeg_destroy_decompress(&info);
-  std::free(rows);
-  return 0;
+  return read_file(data, size, message, [&](jpeg_decompress_struct& info, uint8_t* volatile& rows) {
+    const int found = subsampling_of(info);
+    const int found_height = static_cast<int>(info.image_height);
+    const int found_width = static_cast<int>(info.image_width);
+    if (found == kNoPlanes || found != subsampling || found_height != height ||
+        found_width != width) {
+      std::snprintf(message, 200, "subsampling %d of %dx%d pixels, where %d of %dx%d was expected",
+                    found, found_height, found_width, subsampling, height, width);
+      return 1;
+    }
+    info.raw_data_out = TRUE;
+    start(info);
+    Component planes[kMostComponents];
+    rows = static_cast<uint8_t*>(std::malloc(describe(info, out, planes)));
+    if (rows == nullptr) ERREXIT1(&info, JERR_OUT_OF_MEMORY, 0);
+    read_planes(info, planes, rows);
+    jpeg_finish_decompress(&info);
+    return 0;
+  });
 }
 }
 }  // namespace orbbec

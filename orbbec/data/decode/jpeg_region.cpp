@@ -64,37 +64,25 @@ extern "C" {
 __attribute__((visibility("default"))) int orbbec_jpeg_region(
     const uint8_t* data, size_t size, int shrink, int channels, int left, int top, int width,
     int height, uint8_t* out, ptrdiff_t row_stride, ptrdiff_t pixel_stride, char* message) {
-  jpeg_decompress_struct info{};
-  Failure failure{};
-  uint8_t* volatile rows = nullptr;
-  report_to(failure, message, info);
-  if (setjmp(failure.jump)) {
-    jpeg_destroy_decompress(&info);
-    std::free(rows);
-    return 1;
-  }
-  jpeg_progress_mgr progress{};
-  read_header(info, progress, data, size);
-  info.out_color_space = channels == 1 ? JCS_GRAYSCALE : JCS_RGB;
-  info.scale_num = 1;
-  info.scale_denom = static_cast<unsigned>(shrink);
-  start(info);
-  const int64_t columns = info.output_width, lines = info.output_height;
-  if (left < 0 || top < 0 || width < 1 || height < 1 || left + int64_t{width} > columns ||
-      top + int64_t{height} > lines || info.out_color_components != channels) {
-    jpeg_destroy_decompress(&info);
-    std::snprintf(message, 200, "rectangle %d, %d, %dx%d of an image of %dx%d", left, top, height,
-                  width, static_cast<int>(lines), static_cast<int>(columns));
-    return 1;
-  }
-  rows = static_cast<uint8_t*>(std::malloc(static_cast<size_t>(columns) * channels * kRows));
-  if (rows == nullptr) ERREXIT1(&info, JERR_OUT_OF_MEMORY, 0);
-  read_rectangle(info, Rectangle{left, top, width, height}, Output{out, row_stride, pixel_stride},
-                 rows);
-  if (info.output_scanline == info.output_height) jpeg_finish_decompress(&info);
-  jpeg_destroy_decompress(&info);  // also drops unread rows
-  std::free(rows);
-  return 0;
+  return read_file(data, size, message, [&](jpeg_decompress_struct& info, uint8_t* volatile& rows) {
+    info.out_color_space = channels == 1 ? JCS_GRAYSCALE : JCS_RGB;
+    info.scale_num = 1;
+    info.scale_denom = static_cast<unsigned>(shrink);
+    start(info);
+    const int64_t columns = info.output_width, lines = info.output_height;
+    if (left < 0 || top < 0 || width < 1 || height < 1 || left + int64_t{width} > columns ||
+        top + int64_t{height} > lines || info.out_color_components != channels) {
+      std::snprintf(message, 200, "rectangle %d, %d, %dx%d of an image of %dx%d", left, top, height,
+                    width, static_cast<int>(lines), static_cast<int>(columns));
+      return 1;
+    }
+    rows = static_cast<uint8_t*>(std::malloc(static_cast<size_t>(columns) * channels * kRows));
+    if (rows == nullptr) ERREXIT1(&info, JERR_OUT_OF_MEMORY, 0);
+    read_rectangle(info, Rectangle{left, top, width, height}, Output{out, row_stride, pixel_stride},
+                   rows);
+    if (info.output_scanline == info.output_height) jpeg_finish_decompress(&info);
+    return 0;  // unread rows are dropped
+  });
 }
 }
 }  // namespace orbbec

@@ -13,8 +13,8 @@ from torch import Tensor
 from orbbec.data.decode.decode import check_whole, usable_header
 from orbbec.data.decode.jpeg_header import JpegHeader, ends_whole
 from orbbec.data.locks import Locked
-from orbbec.data.needed import needed
 from orbbec.transforms.base.checks import choice
+from orbbec.transforms.base.optional import optional
 
 MODES = ("RGB", "L")
 
@@ -37,7 +37,8 @@ class BatchDecoder(Locked):
     def __init__(self, device: torch.device, mode: str = "RGB") -> None:
         super().__init__()
         choice("BatchDecoder", "mode", mode, MODES)
-        codec = needed("nvidia.nvimgcodec", "'nvidia-nvimgcodec-cu13[nvjpeg]'", extra="nvimgcodec")
+        package = "'nvidia-nvimgcodec-cu13[nvjpeg]'"
+        codec = optional("BatchDecoder", "nvidia.nvimgcodec", package, "nvimgcodec")
         self.device, self.mode, self.copies = device, mode, 0
         self._codec = codec
         if device.type == "cuda":

@@ -27,7 +27,6 @@ def live(loader: Loader, label: str = "", console: Console | None = None) -> Ite
         The loader's batches.
 
     Example:
-        >>> import numpy as np
         >>> from orbbec.data import Sample
         >>> source = [Sample(np.zeros((8, 8, 3), np.uint8), {}, i) for i in range(6)]
         >>> sum(len(batch.images) for batch in live(Loader(source, 2), "epoch 1"))  # doctest: +ELLIPSIS

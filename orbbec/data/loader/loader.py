@@ -202,7 +202,6 @@ class Loader:
         numa: NUMA node on whose cores the threads run, ideally that of the GPU; None: no binding.
 
     Example:
-        >>> import numpy as np
         >>> from orbbec.data import Sample
         >>> from orbbec.transforms import RandomResizedCrop
         >>> source = [Sample(np.full((8, 8, 3), i, np.uint8), {"label": i}, i) for i in range(5)]

@@ -12,9 +12,9 @@ from typing import Any, BinaryIO
 import numpy as np
 
 from orbbec.bridge.arguments import Array
-from orbbec.data.needed import needed
 from orbbec.data.readers.handles import check_size, open_file
 from orbbec.data.sample import Sample, faults_named, read_range
+from orbbec.transforms.base.optional import optional
 
 # The header of an .npy file is a Python literal; anything else raises one of these.
 _NO_HEADER = (ValueError, TypeError, SyntaxError, RecursionError, MemoryError, tokenize.TokenError)
@@ -211,7 +211,7 @@ def _row(targets: Mapping[str, Any], index: int) -> dict[str, Any]:
 
 
 def _open_hdf5(path: Path) -> Any:
-    return needed("h5py").File(path, "r")
+    return optional("Hdf5", "h5py", extra="data").File(path, "r")
 
 
 def _encoded(value: Any) -> bytes:

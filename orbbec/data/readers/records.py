@@ -10,10 +10,10 @@ from typing import Any
 
 import numpy as np
 
-from orbbec.data.needed import needed
 from orbbec.data.readers.handles import check_size, open_file
 from orbbec.data.readers.protobuf import example_features, example_sample
 from orbbec.data.sample import BadSample, Sample, faults_named, read_range
+from orbbec.transforms.base.optional import optional
 
 _LENGTH = struct.Struct("<QI")  # length of a record, and the checksum of the length
 _CHECKSUM = struct.Struct("<I")
@@ -73,7 +73,7 @@ class Lmdb:
         index = range(len(self))[index]
         key = self.keys[index]
         path = f"{self.path}/{key.decode(errors='backslashreplace')}"
-        with faults_named(index, path, ValueError, KeyError, needed("lmdb").Error):
+        with faults_named(index, path, ValueError, KeyError, optional("Lmdb", "lmdb", extra="data").Error):
             check_size(self._file, self._bytes)
             with self._database().begin() as transaction:
                 value = transaction.get(key)
@@ -87,7 +87,7 @@ class Lmdb:
 
 
 def _open_lmdb(path: Path) -> Any:
-    lmdb = needed("lmdb")
+    lmdb = optional("Lmdb", "lmdb", extra="data")
     try:
         return lmdb.open(
             str(path), subdir=False, readonly=True, lock=False, readahead=False, max_spare_txns=64
@@ -121,7 +121,7 @@ class TfRecords:
     ) -> None:
         self.paths = [Path(file) for file in ([files] if isinstance(files, (str, os.PathLike)) else files)]
         self.parse = parse
-        self._crc32c = needed("crc32c").crc32c
+        self._crc32c = optional("TfRecords", "crc32c", extra="data").crc32c
         rows = [(number, *row) for number, path in enumerate(self.paths) for row in self._rows(path)]
         self._table = np.array(rows, np.int64).reshape(-1, 3)
 

@@ -16,7 +16,6 @@ from typing import Any
 import numpy as np
 from torch.utils.data import get_worker_info
 
-from orbbec.data.needed import needed
 from orbbec.data.order import Order
 from orbbec.data.readers.fields import unpack_fields
 from orbbec.data.readers.manifest import read_manifest
@@ -31,6 +30,7 @@ from orbbec.data.readers.tar import (
     write_index,
 )
 from orbbec.data.sample import BadSample, Sample, faults_named, read_range, reason_of
+from orbbec.transforms.base.optional import optional
 
 _INDEX_BITS = 32  # low bits of a sample id: the index in a shard; the shard number is above them
 _END = 1024  # bytes: least number of zeros at the end of an archive
@@ -170,7 +170,7 @@ class ShardStream:
         world_size: int = 1,
         ids_from_keys: bool = False,
     ) -> None:
-        webdataset = needed("webdataset")
+        webdataset = optional("ShardStream", "webdataset", extra="data")
         listed = [urls] if isinstance(urls, (str, os.PathLike)) else urls
         self.urls = [url for entry in listed for url in webdataset.shardlists.expand_urls(os.fspath(entry))]
         self.order = Order(len(self.urls), seed, shuffle, rank, world_size)
@@ -220,7 +220,7 @@ def _groups_of(url: str) -> Iterator[tuple[str, dict[str, bytes]]]:
     The last sample is yielded only after the end of the archive was read, since a truncated archive may end
     between two of its fields.
     """
-    with closing(needed("webdataset").gopen(url)) as source:
+    with closing(optional("ShardStream", "webdataset", extra="data").gopen(url)) as source:
         stream = _Stream(gzip.GzipFile(fileobj=source) if url.endswith((".gz", ".tgz")) else source)
         key, fields = "", dict[str, bytes]()
         for member in members_of(stream.read, None):

@@ -79,7 +79,6 @@ def as_source(dataset: Any) -> WrappedDataset | WrappedStream:
         TypeError: the dataset or an item has an unsupported type.
 
     Example:
-        >>> import torch
         >>> from torch.utils.data import TensorDataset
         >>> source = as_source(TensorDataset(torch.zeros(5, 3, 4, 6, dtype=torch.uint8), torch.arange(5)))
         >>> source[2].data.shape, source[2].targets, source[2].sample_id

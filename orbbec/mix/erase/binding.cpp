@@ -47,11 +47,7 @@ std::optional<Tensor> prepare_fills(const std::optional<Tensor>& fills, const Te
   check(fits, kOp, "expected fill of shape [", sizes[2], "], [", sizes[0], ", ", sizes[2], "] or [",
         sizes[0], ", ", sizes[1], ", ", sizes[2], "], but got ", shape_text(*fills));
   check(fills->scalar_type() == ScalarType::Double, kOp, "expected fill of float64");
-  check(fills->is_cpu() || same_device(*fills, images), kOp,
-        "expected fill on the CPU or on the device of images");
-  Tensor there = *fills;
-  if (!same_device(there, images)) there = on_device_of(kOp, there, images);
-  there = contiguous(kOp, there);
+  const Tensor there = argument_on_device_of(kOp, "fill", *fills, images);
   const int64_t channels = there.size(2);
   a.fills = static_cast<const double*>(there.const_data_ptr());
   a.fill_stride_c = channels == 1 ? 0 : 1;
@@ -102,10 +98,7 @@ Tensor run(const Call& call, const Tensor* out) {
   const std::optional<Tensor> fills = prepare_fills(call.fills, images, a);
   const std::optional<Tensor> samples = prepare_noise(call, a);
   if (out != nullptr) check_target(images, layout, *out, a.source);
-  const Tensor target = out != nullptr
-                            ? *out
-                            : new_pointwise_output(kOp, images, layout, a.source, a.source.channels,
-                                                   images.scalar_type());
+  const Tensor target = out != nullptr ? *out : new_pointwise_output(kOp, images, layout, a.source);
   if (target.numel() == 0 || a.source.count == 0) return target;
   a.output = pointwise_output(kOp, target, layout, call.channels);
   run_where(kOp, images, erase_cpu, erase_cuda, a);

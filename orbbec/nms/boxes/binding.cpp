@@ -11,8 +11,7 @@ void rotated_box_pairs_cpu(const BoxPairsArguments& arguments, const ParallelFor
 
 namespace {
 
-constexpr int64_t kMaxBoxes = 2147483647;           // of both sets together: indices are int
-constexpr int64_t kMaxElements = int64_t{1} << 59;  // bytes and offsets stay below 2^63
+constexpr int64_t kMaxBoxes = 2147483647;  // of both sets together: indices are int
 
 void check_boxes(const char* op, const char* name, const Tensor& boxes, int64_t numbers) {
   check(boxes.dim() == 3 && boxes.size(2) == numbers, op, "expected ", name, " of shape [B, N, ",
@@ -39,9 +38,8 @@ struct BoxPairsCall {
     check(rows <= kMaxBoxes - columns && (batch == 0 || rows + columns <= kMaxBoxes / batch), op,
           "expected at most ", kMaxBoxes, " boxes, but got ", shape_text(boxes1), " and ",
           shape_text(boxes2));
-    int64_t left = kMaxElements;
-    for (int64_t factor : {batch, rows, columns}) left = factor > 0 ? left / factor : left;
-    check(left > 0, op, "a result of ", batch, " x ", rows, " x ", columns, " pairs is too large");
+    check(is_addressable({batch, rows, columns}), op, "a result of ", batch, " x ", rows, " x ",
+          columns, " pairs is too large");
     first = contiguous(op, boxes1);
     second = contiguous(op, boxes2);
     result = new_tensor(op, std::vector<int64_t>{batch, rows, columns}, first.scalar_type(), first);

@@ -19,12 +19,6 @@ void check_argmax_reach(const AnyImages& features) {
         " and ", features.width);
 }
 
-Tensor new_pool_geometries(const Tensor& like, int64_t count) {
-  const int64_t bytes = like.scalar_type() == ScalarType::Double ? sizeof(RoiPoolGeometry<double>)
-                                                                 : sizeof(RoiPoolGeometry<float>);
-  return new_tensor(kOp, std::vector<int64_t>{count * bytes}, ScalarType::Byte, like);
-}
-
 std::tuple<Tensor, Tensor> roi_pool(Tensor input, Tensor rois, std::vector<int64_t> output_size,
                                     double spatial_scale) {
   RoiPoolArguments a{};
@@ -40,7 +34,7 @@ std::tuple<Tensor, Tensor> roi_pool(Tensor input, Tensor rois, std::vector<int64
   const Tensor output = new_images(kOp, input, shape, channels_last);
   const Tensor argmax = new_images(kOp, input, shape, channels_last, ScalarType::Int);
   if (output.numel() == 0) return {output, argmax};
-  const Tensor geometries = new_pool_geometries(input, rois.size(0));
+  const Tensor geometries = new_geometries<RoiPoolGeometry>(kOp, input, rois.size(0));
   a.roi.rois = prepared.const_data_ptr();
   a.roi.geometries = geometries.mutable_data_ptr();
   a.roi.pooled = dense_images(kOp, "output", output, output.mutable_data_ptr());
@@ -75,7 +69,7 @@ Tensor roi_pool_backward(Tensor gradient, Tensor argmax, Tensor rois,
   Tensor result = new_images(kOp, gradient, input_size, channels_last);
   if (result.numel() == 0) return result;
   if (rois.size(0) == 0) return torch::stable::zero_(result);
-  const Tensor geometries = new_pool_geometries(gradient, rois.size(0));
+  const Tensor geometries = new_geometries<RoiPoolGeometry>(kOp, gradient, rois.size(0));
   a.roi.rois = prepared.const_data_ptr();
   a.roi.geometries = geometries.mutable_data_ptr();
   a.roi.features = float_images(kOp, "input", result, result.mutable_data_ptr());

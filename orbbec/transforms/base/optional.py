@@ -6,13 +6,14 @@ from importlib import import_module
 from typing import Any
 
 
-def optional(op: str, module: str, package: str = "") -> Any:
+def optional(op: str, module: str, package: str = "", extra: str = "") -> Any:
     """Import a package that may not be installed.
 
     Args:
         op: name of the caller, for messages.
         module: import name.
         package: name on PyPI, if different.
+        extra: the extra of orbbec that installs it, if any.
 
     Raises:
         ImportError: the package is not installed; the message says how to install it.
@@ -28,4 +29,5 @@ def optional(op: str, module: str, package: str = "") -> Any:
         if error.name not in (module, module.partition(".")[0]):
             raise
         name = module.partition(".")[0]
-        raise ImportError(f"{op}: expected {name} to be installed: pip install {package or name}") from error
+        install = f"pip install {package or name}" + (f" (in the extra orbbec[{extra}])" if extra else "")
+        raise ImportError(f"{op}: expected {name} to be installed: {install}") from error

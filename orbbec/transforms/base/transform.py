@@ -33,6 +33,11 @@ class Transform(FrozenModule):
     """One augmentation. It draws parameters for each image of a batch and reads no pixels.
 
     To write a transform, define a frozen dataclass with `sample` and `steps`; its fields are its arguments.
+    Its docstring has a section `Raises` only if it raises more than the class it derives from.
+
+    Raises:
+        TypeError: an argument has a wrong type.
+        ValueError: an argument is out of range.
     """
 
     needs_targets: ClassVar[bool] = False
@@ -127,6 +132,17 @@ class Transform(FrozenModule):
         """Check arguments that mean the same in every transform, and replace them by their checked form."""
         for name in names:
             self._set(**{name: STANDARD[name](self.name, name, getattr(self, name))})
+
+
+@dataclass(frozen=True)
+class _KeepsPixels(Transform):
+    """A transform that leaves the pixels unchanged."""
+
+    def steps(self, params: Any, state: BatchState) -> list[Step]:
+        return []
+
+    def coordinates(self) -> Row:
+        return ()
 
 
 @dataclass(frozen=True, eq=False)

@@ -175,10 +175,6 @@ def _padding(step: Any) -> dict[str, Any]:
     return {"fill": step.fill, "padding_mode": _PADDING_MODES[one_of(step, "border_mode", _PADDING_MODES)]}
 
 
-def _padded(step: Any) -> list[Transform]:
-    return [Pad(step.padding, **_padding(step))]
-
-
 def _padded_if_needed(step: Any) -> list[Transform]:
     expect(step, pad_height_divisor=None, pad_width_divisor=None)
     return [PadIfNeeded((step.min_height, step.min_width), position=step.position, **_padding(step))]
@@ -303,10 +299,6 @@ def _posterized(step: Any) -> list[Transform]:
     return _choice([RandomPosterize(bits, 1.0) for bits in range(low, high + 1)])
 
 
-def _solarized(step: Any) -> list[Transform]:
-    return [RandomSolarize(255.0 * _one(step, "threshold_range"), 1.0)]
-
-
 def _corrected(step: Any) -> list[Transform]:
     low, high = attribute(step, "gamma_limit")
     return [Gamma((low / 100, high / 100))]
@@ -340,10 +332,6 @@ def _odd_sides(step: Any) -> tuple[int, int]:
     """The ends of a range of kernel sizes, odd and at least 3."""
     low, high = (max(3, side + 1 - side % 2) for side in attribute(step, "blur_limit"))
     return low, high
-
-
-def _median(step: Any) -> list[Transform]:
-    return [MedianBlur(_odd_sides(step), 1.0)]
 
 
 def _smeared(step: Any) -> list[Transform]:
@@ -431,7 +419,7 @@ MAKERS: dict[str, Callable[[Any], list[Transform]]] = {
     "CenterCrop": lambda step: _cropped(step, CenterCrop),
     "Crop": _cut,
     "RandomResizedCrop": _resized_crop,
-    "Pad": _padded,
+    "Pad": lambda step: [Pad(step.padding, **_padding(step))],
     "PadIfNeeded": _padded_if_needed,
     "HorizontalFlip": lambda step: [RandomHorizontalFlip(1.0)],
     "VerticalFlip": lambda step: [RandomVerticalFlip(1.0)],
@@ -446,13 +434,13 @@ MAKERS: dict[str, Callable[[Any], list[Transform]]] = {
     "ToGray": _gray,
     "InvertImg": lambda step: [RandomInvert(1.0)],
     "Posterize": _posterized,
-    "Solarize": _solarized,
+    "Solarize": lambda step: [RandomSolarize(255.0 * _one(step, "threshold_range"), 1.0)],
     "RandomGamma": _corrected,
     "ChannelShuffle": _shuffled,
     "Equalize": _equalized,
     "AutoContrast": _autocontrasted,
     "GaussianBlur": _blurred,
-    "MedianBlur": _median,
+    "MedianBlur": lambda step: [MedianBlur(_odd_sides(step), 1.0)],
     "MotionBlur": _smeared,
     "GaussNoise": _noisy,
     "AdditiveNoise": _added_noise,

@@ -55,7 +55,6 @@ class TargetOptions:
         ValueError: a format is unknown, or a number is out of range.
 
     Example:
-        >>> import torch
         >>> from orbbec.transforms import CenterCrop, Compose
         >>> crop = Compose([CenterCrop(4)], target_options=TargetOptions("xywh", min_visibility=0.5))
         >>> _, moved = crop(torch.zeros(3, 8, 8), {"boxes": torch.tensor([[1.0, 2, 5, 4], [0, 0, 3, 3]])})

@@ -49,7 +49,6 @@ def transform_targets(plan: Plan, targets: Sequence[Any], options: TargetOptions
         ValueError: the number of targets is wrong, or boxes are invalid or not finite; names the image.
 
     Example:
-        >>> import numpy as np
         >>> from orbbec.transforms import Compose, RandomHorizontalFlip
         >>> plan = Compose([RandomHorizontalFlip(1.0)]).plan([(4, 6)])
         >>> transform_targets(plan, [{"boxes": np.array([[0.0, 0.0, 2.0, 3.0]])}])[0]["boxes"].tolist()

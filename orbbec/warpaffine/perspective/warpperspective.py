@@ -51,7 +51,6 @@ def warp_perspective(
         `cv::warpPerspective`. Identical to OpenCV 5.0.0 and 4.12.0 in the cases of docs/project/parity.md.
 
     Example:
-        >>> import torch
         >>> image = torch.arange(4, dtype=torch.uint8).reshape(1, 1, 4)
         >>> right_by_one = torch.eye(3)
         >>> right_by_one[0, 2] = 1

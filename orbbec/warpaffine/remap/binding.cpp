@@ -24,9 +24,7 @@ Tensor prepare_map(const char* name, const Tensor& images, const Tensor& map,
         "expected ", name, " of float32 or float64");
   check(map.is_cpu() || same_device(map, images), kOp, "expected ", name,
         " on the CPU or on the device of images");
-  const Tensor near = same_device(map, images) ? map : on_device_of(kOp, map, images);
-  const ScalarType type = transform_scalar_type(a);
-  const Tensor prepared = near.scalar_type() == type ? near : converted(kOp, near, type);
+  const Tensor prepared = converted(kOp, on_device_of(kOp, map, images), transform_scalar_type(a));
   const bool dense = prepared.stride(map.dim() - 1) == 1 && prepared.stride(map.dim() - 2) == width;
   return dense ? prepared : contiguous(kOp, prepared);
 }

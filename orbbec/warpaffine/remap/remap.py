@@ -47,7 +47,6 @@ def remap(
         `cv::remap`. Identical to OpenCV 5.0.0 and 4.12.0 in the cases of docs/project/parity.md.
 
     Example:
-        >>> import torch
         >>> image = torch.arange(4, dtype=torch.uint8).reshape(1, 1, 4)
         >>> remap(image, torch.tensor([[3.0, 0.5]]), torch.zeros(1, 2)).flatten().tolist()
         [3, 0]

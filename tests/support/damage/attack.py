@@ -17,6 +17,7 @@ import zlib
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from functools import cache
+from importlib import import_module
 from itertools import islice
 from pathlib import Path
 from tempfile import TemporaryDirectory
@@ -43,7 +44,6 @@ from orbbec.data import (
     index_archives,
     pack,
 )
-from orbbec.data.needed import needed
 from orbbec.data.readers.protobuf import datum_sample
 from orbbec.data.readers.tar import end_of_archive
 from tests.support.damage.damage import FORMATS, closed, flipped, good_file, huge
@@ -171,12 +171,12 @@ def _make_datum(root: Path) -> None:
 
 
 def _make_hdf5(root: Path) -> None:
-    with needed("h5py").File(root / "a.h5", "w") as file:
+    with import_module("h5py").File(root / "a.h5", "w") as file:
         file["images"], file["labels"] = _IMAGES, [3, 2, 1, 0]
 
 
 def _make_lmdb(root: Path) -> None:
-    with needed("lmdb").open(str(root)) as database, database.begin(write=True) as transaction:
+    with import_module("lmdb").open(str(root)) as database, database.begin(write=True) as transaction:
         for n in range(300):
             transaction.put(b"%d" % n, bytes(500))
 

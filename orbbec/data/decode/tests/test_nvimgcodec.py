@@ -111,7 +111,7 @@ def test_on_cuda_the_current_stream_is_waited_for_and_named_and_copies_are_count
     stub = Cuda(ignores)
     event = SimpleNamespace(synchronize=lambda: stub.calls.append("waited"))
     stream = SimpleNamespace(cuda_stream=77, record_event=lambda: event)
-    monkeypatch.setattr(module, "needed", lambda *_, **__: stub)
+    monkeypatch.setattr(module, "optional", lambda *_, **__: stub)
     monkeypatch.setattr(torch.cuda, "current_stream", lambda device: stream)
     decoder = BatchDecoder(torch.device("cuda", 3))
     files = [encoded(picture(20, 30 + i)) for i in range(3)]

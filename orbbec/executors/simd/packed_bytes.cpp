@@ -1,5 +1,4 @@
-// Interleaves and deinterleaves three channels of bytes.
-#include "rows_cpu.h"
+#include "packed_bytes.h"
 
 #if defined(__x86_64__)
 #include <immintrin.h>

@@ -1,0 +1,12 @@
+// Three interleaved channels of bytes to planes and back. Included by color/ and resize/.
+#pragma once
+
+#include <cstdint>
+
+namespace orbbec {
+
+void split_bytes(const uint8_t* packed, uint8_t* first, uint8_t* second, uint8_t* third, int count);
+void join_bytes(const uint8_t* first, const uint8_t* second, const uint8_t* third, uint8_t* packed,
+                int count);
+
+}  // namespace orbbec
