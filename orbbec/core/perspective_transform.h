@@ -41,11 +41,14 @@ struct PerspectiveTransform {
   // Positions for nearest and linear.
   ORBBEC_HD Point<F> fused(int64_t n, int y, int x) const {
     const F* m = matrices + n * stride;
-    const bool in_block = x < width / kRowBlock * kRowBlock;
-    const F at_x = fused_row(m, F(x), F(y), in_block),
-            at_y = fused_row(m + 3, F(x), F(y), in_block);
-    if (is_affine(m)) return {at_x, at_y};
-    const F w = fused_row(m + 6, F(x), F(y), in_block);
+    const bool in_block = x < (width & -kRowBlock);
+    return in_block ? fused_at<true>(m, F(x), F(y)) : fused_at<false>(m, F(x), F(y));
+  }
+  template <bool kInBlock>
+  ORBBEC_HD static Point<F> fused_at(const F* m, F x, F y) {
+    const F at_x = fused_row(m, x, y, kInBlock), at_y = fused_row(m + 3, x, y, kInBlock);
+    const F w = fused_row(m + 6, x, y, kInBlock);
+    if (w == F(1)) return {at_x, at_y};  // as of affine matrices
     return {at_x / w, at_y / w};
   }
 

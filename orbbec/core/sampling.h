@@ -4,8 +4,9 @@
 //
 // Both are made of steps for executors that read the kSize x kSize pixels from (x, y) of the tap
 // themselves: `weights_of` (once per pixel), `add_row` (once per row of taps and channel, from the
-// top) and `rounded`; `rounded_inside`, an int for uint8, is cheaper if all taps are inside. Where
-// `returns_outside`, the value is that outside the image. Pixels may also be wider integers than T.
+// top) and `rounded`; `rounded_inside`, for uint8 an integer whose last byte counts, is cheaper if
+// all taps are inside. Where `returns_outside`, the value is that outside the image. Pixels may
+// also be wider integers than T, or of a type that has its own `load` and `difference`.
 #pragma once
 
 #include "border.h"
@@ -120,9 +121,9 @@ struct LinearSampler {
   }
 
   // Rounds once per step, as written: a + t (b - a) with the product fused into the sum.
-  template <class F>
-  ORBBEC_HD static F mix(F t, F from, F to) {
-    return fused_multiply_add(t, to - from, from);
+  template <class F, class Pixel>
+  ORBBEC_HD static F mix(F t, Pixel from, Pixel to) {
+    return fused_multiply_add(t, difference(to, from), load(from));
   }
 
   template <class T>
@@ -149,7 +150,7 @@ struct LinearSampler {
   template <class T, class Pixel>
   ORBBEC_HD static void add_row(const Tap<T>& tap, int r, const Pixel (&pixels)[2],
                                 Compute<T>& sum) {
-    const Compute<T> row = mix(tap.a, load(pixels[0]), load(pixels[1]));
+    const Compute<T> row = mix(tap.a, pixels[0], pixels[1]);
     sum = r == 0 ? row : mix(tap.b, sum, row);
   }
   template <class T>
@@ -160,7 +161,7 @@ struct LinearSampler {
   template <class T>
   ORBBEC_HD static auto rounded_inside(Compute<T> sum) {
     if constexpr (std::is_same_v<T, uint8_t>) {
-      return static_cast<int>(rintf(sum));
+      return bits_of(sum + 0x1p23f);  // rounded by the sum
     } else {
       return rounded<T>(sum);
     }

@@ -83,6 +83,12 @@ ORBBEC_HD int round_to_int(double value) {
 
 template <class F>
 ORBBEC_HD int floor_to_int(F value) {
+#if defined(__CUDA_ARCH__)  // fewer instructions: the conversion saturates
+  if constexpr (std::is_same_v<F, float>) {
+    const int saturated = __float2int_rd(value);
+    return value < 2147483648.0f ? saturated : kIntMin;
+  }
+#endif
   const F floored = floor(value);
   return floored >= F(-2147483648.0) && floored < F(2147483648.0) ? static_cast<int>(floored)
                                                                   : kIntMin;
@@ -110,6 +116,11 @@ ORBBEC_HD Compute<T> load(T value) {
   } else {
     return static_cast<Compute<T>>(value);
   }
+}
+
+template <class T>
+ORBBEC_HD Compute<T> difference(T a, T b) {
+  return load(a) - load(b);
 }
 
 // round_to_int, saturated to 0 to `most`: what int cannot hold becomes 0.

@@ -7,7 +7,7 @@
 namespace orbbec {
 
 constexpr int kWarpStep = kTileHeight;  // rows that a block makes at a time
-constexpr int kMaxWarpSteps = 10;       // more steps save little, and leave a longer tail
+constexpr int64_t kMaxWarpSteps = 10;   // more steps save little, and leave a longer tail
 constexpr int64_t kManyBlocks = 2048;   // these fill a device: a smaller call makes fewer steps
 
 // The lanes of a warp in a row. Stores of wider types fill whole sectors of 32 bytes. Bytes would
@@ -27,19 +27,34 @@ struct LanePosition {
   }
 };
 
-// Stores pixels of a row, of which `left` are to come, as words: one pixel in each of kWide lanes.
-// `first`: where the first lane's goes, aligned to 4 bytes. All lanes of the warp call it.
+// Stores pixels of a row as words: one pixel in each of kWide lanes. Word i begins in pixel 4 i /
+// 3, after its i % 3 first bytes.
 template <int kWide>
-__device__ __forceinline__ void store_rgb(uint8_t* first, const uint32_t (&pixel)[3], int left) {
-  const int lane = threadIdx.x % kWide;
-  const uint32_t own = pixel[0] | pixel[1] << 8 | pixel[2] << 16;
-  // Word i begins in pixel 4 i / 3, after its i % 3 first bytes.
-  const int from = lane + lane / 3, skipped = 8 * (lane % 3);
-  const uint32_t begin = __shfl_sync(kAllLanes, own, from, kWide);
-  const uint32_t end = __shfl_sync(kAllLanes, own, from + 1, kWide);
-  const uint32_t word = begin >> skipped | end << (24 - skipped);
-  if (lane < kWide * 3 / 4 && 4 * lane < 3 * left) reinterpret_cast<uint32_t*>(first)[lane] = word;
-}
+struct WordStore {
+  static_assert(kWide % 4 == 0);
+  unsigned selected;  // bytes of the lane's two pixels
+
+  __device__ __forceinline__ WordStore() {
+    const unsigned skipped = threadIdx.x % kWide % 3;
+    selected = skipped == 0 ? 0x4210 : skipped == 1 ? 0x5421 : 0x6542;
+  }
+
+  // Whether the lane has a word, where `left` pixels of the row are to come.
+  __device__ __forceinline__ static bool has_word(int left) {
+    const int lane = static_cast<int>(threadIdx.x) % kWide;
+    return lane < kWide * 3 / 4 && 4 * lane < 3 * left;
+  }
+
+  // `to`: the lane's word, aligned to 4 bytes. All lanes of the warp call it.
+  __device__ __forceinline__ void store(uint8_t* to, const uint32_t (&pixel)[3],
+                                        bool has_word) const {
+    const int lane = threadIdx.x % kWide, from = lane + lane / 3;
+    const uint32_t own = __byte_perm(__byte_perm(pixel[0], pixel[1], 0x0040), pixel[2], 0x0410);
+    const uint32_t begin = __shfl_sync(kAllLanes, own, from, kWide);
+    const uint32_t end = __shfl_sync(kAllLanes, own, from + 1, kWide);
+    if (has_word) *reinterpret_cast<uint32_t*>(to) = __byte_perm(begin, end, selected);
+  }
+};
 
 template <class T>
 __device__ __forceinline__ Image<const uint8_t> image_of_bytes(const Image<const T>& image) {
@@ -59,6 +74,9 @@ struct WarpedImage {
   using Sampler = typename Op::Sampler;
   static constexpr int kSize = Sampler::kSize;
   static constexpr bool kReadsWords = std::is_same_v<T, uint8_t> && kSize > 1;
+  // That a thread makes together. In double, what is computed again at a border would cost more.
+  static constexpr int kPixels =
+      kReadsWords && kSize == 2 && sizeof(typename Transform::Number) < 8 ? 2 : 1;
 
   const Op& op;
   const float* table;  // of TabulatedSampler's weights
@@ -72,8 +90,9 @@ struct WarpedImage {
   bool is_empty;      // the image
   bool is_filled;     // beyond it
   bool stores_words;  // whether the warp's pixels of a row are whole words
-  int left;           // columns from the warp's first
-  T* first;           // the pixel of its first column and row 0
+  bool has_word;      // whether this lane stores one
+  T* word;            // that of row 0
+  WordStore<kLanesInRow<T> / 4 * 4> store_word;
 
   // `numbers`: where the transform's are kept. x: the thread's column.
   __device__ __forceinline__
@@ -92,25 +111,107 @@ struct WarpedImage {
         is_empty(image.height < 1 || image.width < 1),
         is_filled(op.border == Border::kConstant) {
     const int first_column = x - static_cast<int>(threadIdx.x) % kLanesInRow<T>;
-    left = target.width - first_column;
-    first = &target.at(0, first_column, 0);
+    const int left = target.width - first_column;
+    T* const first = &target.at(0, first_column, 0);
+    has_word = store_word.has_word(left);
+    word = first + threadIdx.x % kLanesInRow<T> * 4;
     stores_words = sizeof(T) == 1 && target.stride_x == 3 && target.stride_c == 1 &&
                    (left >= kLanesInRow<T> || left % 4 == 0) && target.stride_y % 4 == 0 &&
                    target.height * target.stride_y <= Stride::kMost &&
                    reinterpret_cast<uintptr_t>(first) % 4 == 0;
   }
 
-  // Makes pixel (y, x), but stores it only if it is `in_column` and `in_row`. All lanes of a warp
-  // call it.
-  __device__ __forceinline__ void pixel(int y, int x, bool in_row, bool in_column) const {
-    const bool active = in_row && in_column;
-    const typename Op::Tap tap = locate_tap<Op>(op, transform, image, n, y, x);
-    if (has_three) {
-      Pixel<T> values[3];
-      if (!read_words(tap, values)) {
-        values[0] = values[1] = values[2] = Pixel<T>{};
-        if (active) read(tap, y, x, 0, values);  // a transparent border reads the output
+  // Makes kPixels pixels of column x, the first in row y and kWarpStep rows apart. It stores those
+  // above `bottom`, if `in_column`. All lanes of a warp call it.
+  __device__ __forceinline__ void make(unsigned y, unsigned bottom, int x, bool in_column) const {
+    if constexpr (kPixels > 1) {
+      if (words.pixel != 0 && make_inside(y, bottom, x, in_column)) return;
+    }
+#pragma unroll 1
+    for (int p = 0; p < kPixels; ++p, y += kWarpStep) {
+      int row = smaller(y, bottom - 1);  // lanes beyond repeat the last
+      if (kPixels > 1) row = unknown(row);
+      const typename Op::Tap tap = locate(row, x);
+      if constexpr (kReadsWords) {
+        if (words.pixel != 0 && fill_or_read(tap, row, x, y < bottom, in_column)) continue;
       }
+      any_pixel(tap, row, x, y < bottom, in_column);
+    }
+  }
+
+  // False if a tap of the warp is not inside.
+  __device__ __forceinline__ bool make_inside(unsigned y, unsigned bottom, int x,
+                                              bool in_column) const {
+    typename Op::Tap taps[kPixels];
+    bool inside = true;
+#pragma unroll
+    for (int p = 0; p < kPixels; ++p) {
+      const int row = smaller(y + p * kWarpStep, bottom - 1);
+      taps[p] = locate(row, x);
+      inside &= words.contain(taps[p].x, taps[p].y);
+    }
+    if (!__all_sync(kAllLanes, inside)) return false;
+    Pixel<T> values[kPixels][3];
+    read_words(taps, values);
+#pragma unroll
+    for (int p = 0; p < kPixels; ++p) {
+      const unsigned row = y + p * kWarpStep;
+      store_three(row, x, values[p], row < bottom, row < bottom && in_column);
+    }
+    return true;
+  }
+
+  // y, of which the compiler knows nothing: so that it computes what it needs of it only here.
+  __device__ __forceinline__ static int unknown(int y) {
+#ifdef __CUDA_ARCH__
+    asm volatile("" : "+r"(y));
+#endif
+    return y;
+  }
+
+  template <int kCount>
+  __device__ __forceinline__ void read_words(const typename Op::Tap (&taps)[kCount],
+                                             Pixel<T> (&values)[kCount][3]) const {
+    if (words.pixel == 3) {
+      read_words_of<3>(taps, values);
+    } else {
+      read_words_of<1>(taps, values);
+    }
+  }
+
+  template <int kPixel, int kCount>
+  __device__ __forceinline__ void read_words_of(const typename Op::Tap (&taps)[kCount],
+                                                Pixel<T> (&values)[kCount][3]) const {
+#pragma unroll
+    for (int p = 0; p < kCount; ++p) {
+      const WordReader<kSize, kPixel> reader(image, taps[p].x, taps[p].y);
+      sum_taps<Op>(table, taps[p], reader, values[p]);
+    }
+  }
+
+  // True if no lane of the warp needs more than words and the fill.
+  __device__ __forceinline__ bool fill_or_read(const typename Op::Tap& tap, int y, int x,
+                                               bool in_row, bool in_column) const {
+    const bool inside = words.contain(tap.x, tap.y);
+    const bool ready = inside | (is_filled & words.miss(tap.x, tap.y, image));
+    if (!__all_sync(kAllLanes, ready)) return false;
+    Pixel<T> values[1][3] = {{op.fill[0], op.fill[1], op.fill[2]}};
+    const typename Op::Tap taps[1] = {tap};
+    if (inside) read_words(taps, values);
+    store_three(y, x, values[0], in_row, in_row && in_column);
+    return true;
+  }
+
+  __device__ __forceinline__ typename Op::Tap locate(int y, int x) const {
+    return locate_tap<Op>(op, transform, image, n, y, x);
+  }
+
+  __device__ __forceinline__ void any_pixel(const typename Op::Tap& tap, int y, int x, bool in_row,
+                                            bool in_column) const {
+    const bool active = in_row && in_column;
+    if (has_three) {
+      Pixel<T> values[3] = {};
+      if (active) read(tap, y, x, 0, values);  // a transparent border reads the output
       store_three(y, x, values, in_row, active);
     } else if (active) {
       for (int64_t c = 0; c < op.output.channels; ++c) {
@@ -118,28 +219,6 @@ struct WarpedImage {
         read(tap, y, x, c, value);
         target.at(y, x, c) = static_cast<T>(value[0]);
       }
-    }
-  }
-
-  // True, with the values, if no lane of the warp needs more than words and the fill.
-  __device__ __forceinline__ bool read_words(const typename Op::Tap& tap,
-                                             Pixel<T> (&values)[3]) const {
-    if constexpr (kReadsWords) {
-      if (words.pixel == 0) return false;
-      const bool inside = words.contain(tap.x, tap.y);
-      const bool ready = inside | (is_filled & words.miss(tap.x, tap.y, image));
-      if (!__all_sync(kAllLanes, ready)) return false;
-      if (!inside) {
-#pragma unroll
-        for (int c = 0; c < 3; ++c) values[c] = op.fill[c];
-      } else if (words.pixel == 3) {
-        sum_taps<Op>(table, tap, WordReader<kSize, 3>(image, tap.x, tap.y), values);
-      } else {
-        sum_taps<Op>(table, tap, WordReader<kSize, 1>(image, tap.x, tap.y), values);
-      }
-      return true;
-    } else {
-      return false;
     }
   }
 
@@ -177,7 +256,7 @@ struct WarpedImage {
     if constexpr (sizeof(T) == 1) {
       if (stores_words) {
         const uint32_t offset = static_cast<uint32_t>(y) * target.stride_y.elements;
-        store_rgb<kLanesInRow<T>>(first + offset, values, in_row ? left : 0);
+        store_word.store(word + offset, values, in_row && has_word);
         return;
       }
     }
@@ -188,7 +267,8 @@ struct WarpedImage {
 };
 
 // A block owns a tile of 32 columns and `steps` times 8 rows; in each step a warp owns 32 pixels in
-// rows of kLanesInRow, a thread one pixel in all channels. A thread looks up the image and its
+// rows of kLanesInRow, a thread one pixel in all channels. A thread makes the pixels of kPixels
+// steps together, so that its warp waits for them at the same time. It looks up the image and its
 // transform once. Shared memory: the weights of tabulated samplers, 4 bytes per tap and fraction,
 // and, of more than 2 x 2 taps, the columns of a pixel at a border, 4 bytes per thread and column.
 // Each output byte is written once; a source byte is read by each pixel that needs it, from L1 but
@@ -211,9 +291,8 @@ __global__ void __launch_bounds__(kTileWidth* kTileHeight, kWarpBlocks<Op>)
     const unsigned rows = steps * kWarpStep;
     for (unsigned top = blockIdx.y * rows; top < height; top += gridDim.y * rows) {
       const unsigned bottom = smaller(top + rows, height);
-      for (unsigned step = top; step < bottom; step += kWarpStep) {
-        const unsigned y = step + own.y;
-        warped.pixel(static_cast<int>(smaller(y, height - 1)), column, y < height, x < width);
+      for (unsigned step = top; step < bottom; step += WarpedImage<Op>::kPixels * kWarpStep) {
+        warped.make(step + own.y, bottom, column, x < width);
       }
     }
   }
@@ -222,12 +301,12 @@ __global__ void __launch_bounds__(kTileWidth* kTileHeight, kWarpBlocks<Op>)
 // Runs `op` on `stream`. Returns a cudaError_t.
 template <class Op>
 int launch_warp_cuda(const Op& op, void* stream) {
+  constexpr int64_t kFewest = WarpedImage<Op>::kPixels;
   const AnyImages& output = op.output;
   const dim3 small = tile_grid(output.width, output.height, output.count);
   const int64_t blocks = static_cast<int64_t>(small.x) * small.y * small.z;
-  const int64_t steps = blocks / kManyBlocks < 1               ? 1
-                        : blocks / kManyBlocks < kMaxWarpSteps ? blocks / kManyBlocks
-                                                               : kMaxWarpSteps;
+  const int64_t most = smaller(blocks / kManyBlocks, kMaxWarpSteps);
+  const int64_t steps = larger(most / kFewest, int64_t{1}) * kFewest;
   const int64_t tile_rows = (output.height + steps - 1) / steps;
   return launch(warp_kernel<Op>, tile_grid(output.width, tile_rows, output.count),
                 dim3(kTileWidth, kTileHeight), 0, stream, op, static_cast<unsigned>(steps));

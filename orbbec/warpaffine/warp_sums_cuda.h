@@ -26,12 +26,14 @@ template <class Op>
 constexpr bool kSumsTaps = !kIsTabulated<Op> || kSumsProducts<Op>;
 
 // Blocks of 256 threads per multiprocessor, which limit the registers of a thread: 3 leave it 80, 2
-// leave 128, which 8 x 8 taps of a perspective transform in double exceed.
+// leave 128, which 8 x 8 taps of a perspective transform in double exceed. Two pixels of bytes and
+// a matrix need more than 80.
 template <class Op>
 constexpr int kWarpBlocks =
-    !kSumsTaps<Op> || (Op::Sampler::kSize == 8 && Op::Transform::kNumbers == 9) ? 1
-    : Op::Sampler::kSize <= 2 && sizeof(typename Op::Transform::Number) < 8     ? 3
-                                                                                : 2;
+    !kSumsTaps<Op> || (Op::Sampler::kSize == 8 && Op::Transform::kNumbers == 9)                 ? 1
+    : Op::Sampler::kSize == 2 && sizeof(typename Op::Value) == 1 && Op::Transform::kNumbers > 0 ? 2
+    : Op::Sampler::kSize <= 2 && sizeof(typename Op::Transform::Number) < 8                     ? 3
+                                                                                                : 2;
 
 // The weights of TabulatedSampler, [kSize][kFractions]: the lanes of a warp read any fractions
 // without bank conflicts.
@@ -115,11 +117,13 @@ __device__ __forceinline__ void sum_taps(const float* table, const typename Op::
   if constexpr (kSumsProducts<Op>) {
     sum_products<Op>(table, tap, reader, values);
   } else {
+    constexpr bool kIsBiased = Reader::kIsPacked && std::is_same_v<Sampler, LinearSampler>;
+    using Value = std::conditional_t<kIsBiased, BiasedByte, Pixel<T>>;
     const auto weights = Sampler::template weights_of<T>(tap);
     typename Sampler::template Sum<T> sums[kChannels] = {};
 #pragma unroll
     for (int r = 0; r < Sampler::kSize; ++r) {
-      Pixel<T> pixels[kChannels][Sampler::kSize];
+      Value pixels[kChannels][Sampler::kSize];
       reader.read_row(r, pixels);
 #pragma unroll
       for (int c = 0; c < kChannels; ++c) {

@@ -3,6 +3,7 @@
 #pragma once
 
 #include "../core/warp.h"
+#include "../executors/biased_byte_cuda.h"
 
 namespace orbbec {
 
@@ -18,7 +19,7 @@ constexpr int kWarpThreads = 256;  // of a block of the warps' kernel
 template <class T, int kSize, int kChannels>
 class BorderReader {
  public:
-  static constexpr bool kIsInside = false;
+  static constexpr bool kIsInside = false, kIsPacked = false;
 
   // The image has pixels. `outside`: what a constant or transparent border returns.
   __device__ __forceinline__ BorderReader(const Image<const T>& image, Border border, int x, int y,
@@ -121,7 +122,7 @@ __device__ __forceinline__ void load_bytes(const uint8_t* first,
 template <int kSize, int kPixel>
 class WordReader {
  public:
-  static constexpr bool kIsInside = true;
+  static constexpr bool kIsInside = true, kIsPacked = kPixel == 3;
 
   __device__ __forceinline__ WordReader(const Image<const uint8_t>& image, int x, int y)
       : stride_y_(image.stride_y), stride_c_(image.stride_c) {
@@ -129,13 +130,21 @@ class WordReader {
     first_ = image.data + offset;
   }
 
-  __device__ __forceinline__ void read_row(int r, uint32_t (&pixels)[3][kSize]) const {
+  // Value: uint32_t, or BiasedByte if the reader is packed.
+  template <class Value>
+  __device__ __forceinline__ void read_row(int r, Value (&pixels)[3][kSize]) const {
     const uint8_t* const row = first_ + r * stride_y_;
     if constexpr (kPixel == 3) {
       uint32_t words[3 * kSize / 4 + 1];
       load_bytes<3 * kSize>(row, words);
 #pragma unroll
-      for (int i = 0; i < 3 * kSize; ++i) pixels[i % 3][i / 3] = byte(words[i / 4], i % 4);
+      for (int i = 0; i < 3 * kSize; ++i) {
+        if constexpr (std::is_same_v<Value, BiasedByte>) {
+          pixels[i % 3][i / 3] = BiasedByte(words[i / 4], i % 4);
+        } else {
+          pixels[i % 3][i / 3] = byte(words[i / 4], i % 4);
+        }
+      }
     } else {
 #pragma unroll
       for (int c = 0; c < 3; ++c) read_channel(row + c * stride_c_, pixels[c]);

@@ -37,7 +37,7 @@ struct AffineTransform {
   // Positions for nearest and linear.
   ORBBEC_HD Point<F> fused(int64_t n, int y, int x) const {
     const F* m = matrices + n * stride;
-    const bool in_block = x < width / kRowBlock * kRowBlock;
+    const bool in_block = x < (width & -kRowBlock);
     return {fused_row(m, F(x), F(y), in_block), fused_row(m + 3, F(x), F(y), in_block)};
   }
 

@@ -1,5 +1,6 @@
 #include <algorithm>
 
+#include "../../executors/biased_byte_cuda.h"
 #include "../../executors/ragged_cuda.h"
 #include "clahe.h"
 
@@ -216,8 +217,8 @@ __global__ void __launch_bounds__(kThreads, 4) clahe_luts_kernel(const ClaheLuts
 constexpr int kMostTables = 32;  // cells by channels: 32 KiB
 constexpr int kMostRows = 64;    // at once
 
-// A byte as the float 2^23 + byte, which takes one instruction, and a weight for it. The product is
-// exact but for one rounding, as that of the byte itself would be.
+// A weight for a BiasedByte. The product is exact but for one rounding, as that of the byte itself
+// would be.
 struct BiasedWeight {
   float weight, bias;
   BiasedWeight() = default;
@@ -227,12 +228,9 @@ struct BiasedWeight {
 #endif
   }
 };
-struct BiasedByte {
-  float biased;
-  __device__ float operator*(const BiasedWeight& by) const {
-    return fused_multiply_add(biased, by.weight, by.bias);
-  }
-};
+__device__ __forceinline__ float operator*(BiasedByte byte, const BiasedWeight& by) {
+  return fused_multiply_add(byte.biased, by.weight, by.bias);
+}
 
 // Some cells of the row of cells, and some of their rows of pixels.
 struct Cells {
@@ -370,10 +368,7 @@ struct CellRow {
 
     __device__ float blended(int i, uint32_t level, const RowWeights& down) const {
       const uint32_t bytes = *reinterpret_cast<const uint32_t*>(table[i] + level * kWord);
-      const auto corner = [&](int k) {
-        return BiasedByte{float_of(__byte_perm(bytes, 0x4b000000u, 0x7550 + k))};
-      };
-      const BiasedByte corners[] = {corner(0), corner(2), corner(1), corner(3)};
+      const BiasedByte corners[] = {{bytes, 0}, {bytes, 2}, {bytes, 1}, {bytes, 3}};
       return rounded(ClaheBlend::blended(corners, across[i], down));
     }
 

@@ -1,0 +1,26 @@
+// A byte as a float that a byte permutation makes, without a conversion. Included by CUDA kernels.
+#pragma once
+
+#include <cuda_runtime.h>
+
+#include "../core/scalar.h"
+
+namespace orbbec {
+
+struct BiasedByte {
+  float biased;  // 2^23 + the byte
+
+  BiasedByte() = default;
+  // Byte i of `word`.
+  __device__ __forceinline__ BiasedByte(uint32_t word, int i) {
+    biased = float_of(__byte_perm(word, 0x4b000000u, 0x7550 + i));
+  }
+};
+
+// Exact, as all numbers are whole.
+__device__ __forceinline__ float load(BiasedByte byte) { return byte.biased - 0x1p23f; }
+__device__ __forceinline__ float difference(BiasedByte a, BiasedByte b) {
+  return a.biased - b.biased;
+}
+
+}  // namespace orbbec
