@@ -59,7 +59,8 @@ What is exact and what is not:
 - Counts are exact for the PTX that the machine code of every GPU is assembled from. They scale with the
   batch: two images are executed (112 for warps, 40 for pipelines, 256 for blurs of bytes, one for medians),
   and counts and blocks are multiplied by `modelled_pixels / executed_pixels`. 256 images are modelled. Calls
-  on boxes are executed whole, regions for 64 channels of one image, where 256 channels of two images are modelled.
+  on boxes are executed whole, regions for 64 channels of one image, where 256 channels of two images are
+  modelled.
 - PTX is not machine code. ptxas removes moves, splits 64-bit integers and expands divisions. The issue bound
   weights each kind of instruction by the number of machine instructions that it becomes on average
   (`tests/gpu/model/calibrate.py`): for single kernels the estimate was 0.54 to 1.42 of the actual number. The
