@@ -5,6 +5,7 @@ import importlib
 import inspect
 import math
 
+import numpy as np
 import pytest
 import torch
 
@@ -110,8 +111,8 @@ def unexpected(name, found):
 @pytest.mark.parametrize("name", FUNCTIONS)
 def test_an_example_calls_nothing_inexact(name):
     function = getattr(orbbec, name)
-    names = vars(importlib.import_module(function.__module__))
-    examples = doctest.DocTestFinder(recurse=False).find(function, name, globs=dict(names))
+    names = {"np": np, "torch": torch, **vars(importlib.import_module(function.__module__))}
+    examples = doctest.DocTestFinder(recurse=False).find(function, name, globs=names)
     assert any(example.examples for example in examples)
     runner = doctest.DocTestRunner(optionflags=doctest.NORMALIZE_WHITESPACE)
     with Inexact() as watch:

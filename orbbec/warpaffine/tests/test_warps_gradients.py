@@ -145,8 +145,8 @@ def test_the_gradients_are_those_of_grid_sample(device):
 
     theirs = [tensor.clone().requires_grad_() for tensor in (images, matrices)]
     y, x = torch.meshgrid(torch.arange(45.0), torch.arange(60.0), indexing="ij")
-    places = torch.stack([x, y, torch.ones_like(x)], dim=-1).double()
-    read = (places @ theirs[1][:, None].mT) * 2 / torch.tensor([width - 1, height - 1]) - 1
+    positions = torch.stack([x, y, torch.ones_like(x)], dim=-1).double()
+    read = (positions @ theirs[1][:, None].mT) * 2 / torch.tensor([width - 1, height - 1]) - 1
     torch.nn.functional.grid_sample(theirs[0], read, align_corners=True).backward(weights)
     for one, other in zip(ours, theirs, strict=True):
         torch.testing.assert_close(one.grad.cpu(), other.grad, rtol=1e-9, atol=1e-7)
