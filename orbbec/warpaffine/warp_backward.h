@@ -15,11 +15,16 @@ namespace orbbec {
 // The transform's gradient is summed over strips of the output: a lane of a warp adds its pixel of
 // each cell of a strip, downwards; then the lanes are added, and then the strips.
 constexpr int kCellWidth = 8, kCellHeight = 4;
-constexpr int kLanes = kCellWidth * kCellHeight;
+constexpr int kCellPixels = kCellWidth * kCellHeight;  // one per lane of a warp
 constexpr int kStripHeight = 32;
 
 // At least 1.
 ORBBEC_HD int pieces(int size, int step) { return (size - 1) / step + 1; }
+
+ORBBEC_HD int cells_x(int width) { return pieces(width, kCellWidth); }
+ORBBEC_HD int cells_of(int height, int width) {
+  return cells_x(width) * pieces(height, kCellHeight);
+}
 
 // Tiles [left, right] x [top, bottom] of the images, which a cell reads; none if left > right.
 struct TileRange {
@@ -36,8 +41,8 @@ struct WarpBackwardArguments {
   double* transform_gradient;  // [N, Transform::kNumbers], or [N, 2, height, width] for a
                                // coordinate field
 
-  int strips_x() const { return pieces(warp.output.width, kCellWidth); }
-  int64_t cells() const { return int64_t{strips_x()} * pieces(warp.output.height, kCellHeight); }
+  int strips_x() const { return cells_x(warp.output.width); }
+  int cells() const { return cells_of(warp.output.height, warp.output.width); }
   int strips() const { return strips_x() * pieces(warp.output.height, kStripHeight); }
 };
 

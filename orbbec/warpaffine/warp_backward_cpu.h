@@ -23,7 +23,7 @@ struct BackwardStrip {
     const int left = strip % strips_x * kCellWidth, top = strip / strips_x * kStripHeight;
     const int right = smaller(left + kCellWidth, gradient.width);
     const int bottom = smaller(top + kStripHeight, gradient.height);
-    double lanes[kLanes][kNumbers + 1] = {};
+    double lanes[kCellPixels][kNumbers + 1] = {};
     for (int y = top; y < bottom; ++y) {
       for (int x = left; x < right; ++x) {
         const auto at = op.position(image, n, y, x);
@@ -32,7 +32,7 @@ struct BackwardStrip {
         op.add_position(image, gradient, n, y, x, at, lanes[lane]);
       }
     }
-    for (int half = kLanes / 2; half > 0; half /= 2) {
+    for (int half = kCellPixels / 2; half > 0; half /= 2) {
       for (int lane = 0; lane < half; ++lane) {
         for (int i = 0; i < kNumbers; ++i) lanes[lane][i] += lanes[lane + half][i];
       }

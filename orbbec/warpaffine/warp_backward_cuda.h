@@ -16,10 +16,6 @@ constexpr int kSourcePixels = kSourceWidth * kSourceHeight;
 constexpr int kChannelsAtOnce = 3;
 constexpr int kSourceThreads = 256;
 
-ORBBEC_HD int cells_x(int width) { return pieces(width, kCellWidth); }
-ORBBEC_HD int cells_of(int height, int width) {
-  return cells_x(width) * pieces(height, kCellHeight);
-}
 // A range has 16 bits: the tiles of larger images than 4 million columns count as one.
 ORBBEC_HD unsigned tile_of(int pixel, unsigned step) {
   return smaller(static_cast<unsigned>(pixel) / step, 0xffffu);
@@ -58,7 +54,7 @@ __device__ __forceinline__ TileRange tiles_read(const Op& op,
 
 // A warp owns a strip. No shared memory.
 template <class Op>
-__global__ void __launch_bounds__(kStripsPerBlock* kLanes, 2)
+__global__ void __launch_bounds__(kStripsPerBlock* kCellPixels, 2)
     backward_strips_kernel(const Op op, TileRange* reads, int64_t count, int strips_x, int strips) {
   using T = typename Op::Value;
   constexpr int kNumbers = Op::kNumbers;
