@@ -4,6 +4,7 @@
 // augment_rows.h, kernels_cuda.h, planes.h and binding.cpp.
 #pragma once
 
+#include "../core/matrix.h"
 #include "../core/perspective_transform.h"
 #include "program.h"
 
@@ -16,6 +17,7 @@ struct AugmentArguments {
   // `output` gives sizes and strides; its elements are of `output_dtype`. If it is ragged, its
   // height and width are the largest ones.
   WarpArguments warp;
+  GivenMatrices matrices;  // for CUDA, in place of the transform of `warp`
   DType output_dtype;
   ProgramArguments program;
   const float* boxes;  // [N, boxes_per_image, kBoxNumbers], in output pixels
@@ -24,9 +26,17 @@ struct AugmentArguments {
   // (value * scale - mean) / std, or value * scale alone.
   float scale, mean[kMaxFills], std[kMaxFills];
   bool normalizes;
-  int64_t* gray_sums;  // [N], initially zero; null where no program needs a mean
+  // [N], initially zero; for CUDA [N, gray_tiles()]. Null where no program needs a mean.
+  int64_t* gray_sums;
   const float* mix;    // [N, kMixNumbers], in output pixels; null without mixing
 };
+
+// The smallest tiles of an output that have gray sums of their own, and how many there are.
+constexpr int kGrayTileWidth = 32, kGrayTileHeight = 8;
+ORBBEC_HD int64_t gray_tiles(const AnyImages& output) {
+  const int64_t rows = (output.height + int64_t{kGrayTileHeight} - 1) / kGrayTileHeight;
+  return rows * ((output.width + int64_t{kGrayTileWidth} - 1) / kGrayTileWidth);
+}
 
 // The last step of a channel before mixing.
 struct Finish {
@@ -141,10 +151,11 @@ struct Augment {
   ORBBEC_HD int channels() const { return static_cast<int>(arguments.warp.output.channels); }
 
   ORBBEC_HD Program program(int64_t n) const {
+    return program(n, arguments.gray_sums != nullptr ? arguments.gray_sums[n] : 0);
+  }
+  ORBBEC_HD Program program(int64_t n, int64_t gray_sum) const {
     const Image<uint8_t> output = shapes[n];
-    const int64_t pixels = int64_t{output.height} * output.width;
-    const bool knows_mean = arguments.gray_sums != nullptr;
-    return {arguments.program, n, knows_mean ? arguments.gray_sums[n] : 0, pixels};
+    return {arguments.program, n, gray_sum, int64_t{output.height} * output.width};
   }
 
   // For the gray sums, which other threads still add to: no step before contrast needs the mean.

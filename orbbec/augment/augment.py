@@ -23,6 +23,7 @@ from orbbec.bridge.arguments import (
     is_channels_last,
     is_ragged,
     new_images,
+    on_device_of,
     operator_input,
     operator_output,
     size_values,
@@ -272,10 +273,10 @@ def _table(name: str, given: Any, images: Tensor) -> Tensor | None:
     """A parameter table: float32 and contiguous, on the device of `images`."""
     if given is None:
         return None
-    table = as_tensor(OP, name, given).to(torch.float32)
+    table = as_tensor(OP, name, given)
     if table.requires_grad and torch.is_grad_enabled():
         raise ValueError(f"{OP}: there is no gradient for {name}; detach it")
-    return table.to(images.device, non_blocking=True).contiguous()
+    return on_device_of(images, table, torch.float32)
 
 
 def _regions(given: Any, images: Tensor, layout: Tensor | None) -> Tensor | None:
@@ -287,7 +288,7 @@ def _regions(given: Any, images: Tensor, layout: Tensor | None) -> Tensor | None
         raise TypeError(f"{OP}: expected regions of whole numbers, but got {dtype_name(regions.dtype)}")
     count = images.shape[0] if layout is None else layout.shape[0]
     rows = regions.expand(count, 4) if regions.dim() == 1 and regions.shape[0] == 4 else regions
-    return rows.to(images.device, torch.int64, non_blocking=True).contiguous()
+    return on_device_of(images, rows, torch.int64)
 
 
 def _square(given: Any, images: Tensor) -> Tensor:

@@ -143,6 +143,25 @@ AugmentArguments augment_arguments(const WarpArguments& warp, const Tensor& imag
   return a;
 }
 
+// The matrices, to which the arguments are pointed.
+Tensor point_to_matrices(const Tensor& images, const Tensor& matrix, AugmentArguments& a) {
+  if (!runs_cuda_kernels(images))
+    return prepare_matrices(kOp, images, matrix, 3, true, a.warp, /*completes=*/true);
+  const Tensor checked = check_matrix(kOp, images, matrix, a.warp.source.count, 3, true);
+  const Tensor given = on_device_of(kOp, checked, images);
+  const int numbers = static_cast<int>(given.size(given.dim() - 2)) * 3;
+  a.matrices = {given.const_data_ptr(), given.scalar_type() == ScalarType::Double, numbers,
+                given.dim() == 3 ? numbers : 0};
+  return given;
+}
+
+Tensor new_gray_sums(const Tensor& images, const AnyImages& output) {
+  if (!runs_cuda_kernels(images))
+    return new_zeros(kOp, std::vector<int64_t>{output.count}, ScalarType::Long, images);
+  const std::vector<int64_t> tiles{output.count, gray_tiles(output)};
+  return new_tensor(kOp, tiles, ScalarType::Long, images);
+}
+
 // A buffer of variable-size outputs, to which the arguments are pointed. Their sizes are in device
 // memory; height and width are the largest.
 void point_to_ragged(const Tensor& images, const Output& given, AugmentArguments& a) {
@@ -192,13 +211,12 @@ Tensor run(const Input& input, const Geometry& geometry, const Values& values,
   AugmentArguments a = augment_arguments(warp, images, values);
   const std::vector<double>& fill = geometry.fill;
   for (int c = 0; c < kMaxFills; ++c) a.warp.fill[c] = fill[std::min<size_t>(c, fill.size() - 1)];
-  const Tensor transform =
-      prepare_matrices(kOp, images, geometry.matrix, 3, true, a.warp, /*completes=*/true);
+  const Tensor matrix = point_to_matrices(images, geometry.matrix, a);
   const Tensor output = prepare_output(images, given, a);
   if (output.numel() == 0 || source.count == 0) return output;
   std::optional<Tensor> sums;
   if (values.contrast && a.program.rows != nullptr) {
-    sums = new_zeros(kOp, std::vector<int64_t>{source.count}, ScalarType::Long, images);
+    sums = new_gray_sums(images, a.warp.output);
     a.gray_sums = static_cast<int64_t*>(sums->mutable_data_ptr());
   }
   check(!stored || !given.layout.has_value(), kOp,

@@ -90,13 +90,13 @@ __global__ void __launch_bounds__(kTileWidth* kTileHeight, kColorBlocks<Op>)
       int64_t sum = 0;
       for (int row = tile.first_row(); row < tile.end_row(); row += kPixels<Op>)
         sum += thread.gray_units(row, end, units_of_1);
-      for (int distance = kWarp / 2; distance > 0; distance /= 2)
-        sum += __shfl_xor_sync(kAllLanes, sum, distance);
+      sum = sum_of_warp(sum);
       if (threadIdx.x == 0) sums[threadIdx.y] = sum;
       __syncthreads();
       if (threadIdx.x == 0 && threadIdx.y == 0) {
         for (int w = 1; w < kTileHeight; ++w) sum += sums[w];
-        atomic_add(op.arguments.gray_sums + n, sum);
+        const int tile_index = static_cast<int>(top) / rows * tiles_across(shape);
+        gray_sums_of(op, n)[tile_index + static_cast<int>(blockIdx.x)] = sum;
       }
       __syncthreads();
     }

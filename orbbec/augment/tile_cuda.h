@@ -107,26 +107,55 @@ __device__ bool are_in_range(const Op& op) {
   return kMayBeInRange<Op> && op.arguments.program.max_value == 255;
 }
 
+__device__ inline int64_t sum_of_warp(int64_t sum) {
+  for (int distance = kWarp / 2; distance > 0; distance /= 2)
+    sum += __shfl_xor_sync(kAllLanes, sum, distance);
+  return sum;
+}
+
+// The gray sums of the tiles of image n.
+template <class Op>
+__device__ int64_t* gray_sums_of(const Op& op, int64_t n) {
+  static_assert(kGrayTileWidth == kTileWidth && kGrayTileHeight == kTileHeight);
+  return op.arguments.gray_sums + n * gray_tiles(op.arguments.warp.output);
+}
+
+__device__ inline int tiles_across(const Image<uint8_t>& output) {
+  return (output.width - 1) / kTileWidth + 1;
+}
+
+// The gray sum of image n, whose tiles have `rows` rows, by a warp.
+template <class Op>
+__device__ int64_t gray_sum(const Op& op, int64_t n, int rows) {
+  const Image<uint8_t> output = op.shapes[n];
+  const int64_t* const sums = gray_sums_of(op, n);
+  const int tiles = tiles_across(output) * ((output.height - 1) / rows + 1);
+  int64_t sum = 0;
+  for (int i = static_cast<int>(threadIdx.x); i < tiles; i += kWarp) sum += sums[i];
+  return sum_of_warp(sum);
+}
+
 // Half of the threads of a block, numbered from 0, read the program, the matrix and the view of an
 // image. Its mean is not known while gray values are added.
 template <class Op>
 __device__ void hold_facts(const Op& op, int64_t n, int part, int thread, bool with_means,
-                           HeldImages<Op>& held) {
+                           int tile_rows, HeldImages<Op>& held) {
   const Program program = op.program_without_mean(n);
-  const auto& transform = transform_of(op.reader);
   if (thread < PerspectiveTransform<float>::kNumbers)
-    held.matrices[part][thread] = transform.matrices[n * transform.stride + thread];
+    held.matrices[part][thread] = op.arguments.matrices.number(n, thread);
   if (thread < program.count && program.count <= kHeldSteps)
     held.programs[part].steps[thread].hold(program, thread, are_in_range(op));
   if (thread == kWarp) held.views[part] = view_of(op.reader, n);
-  if (thread == 2 * kWarp) {
-    int count = program.count;
-    while (count > 0 && program.code(count - 1) == StepCode::kNone) --count;
-    held.n[part] = n;
-    held.programs[part].count = count;
-    const bool has_mean = with_means && program.contrast_step() >= 0;
-    held.programs[part].mean = has_mean ? op.program(n).mean : 0.0f;
-  }
+  if (thread / kWarp != 2) return;
+  const bool has_mean =
+      with_means && op.arguments.gray_sums != nullptr && program.contrast_step() >= 0;
+  const int64_t sum = has_mean ? gray_sum(op, n, tile_rows) : 0;
+  if (thread % kWarp != 0) return;
+  int count = program.count;
+  while (count > 0 && program.code(count - 1) == StepCode::kNone) --count;
+  held.n[part] = n;
+  held.programs[part].count = count;
+  held.programs[part].mean = has_mean ? op.program(n, sum).mean : 0.0f;
 }
 
 template <class Op>
@@ -138,7 +167,8 @@ __device__ void hold_images(const Op& op, const Tile& tile, int64_t own, int64_t
   const int part = index / kHalf, thread = index % kHalf;
   const int64_t n = part == 0 ? own : paired;
   const bool is_held = n != kNoImage;
-  if (is_held) hold_facts(op, n, part, thread, with_means, held);
+  const int tile_rows = tile.warp_rows * kTileHeight;
+  if (is_held) hold_facts(op, n, part, thread, with_means, tile_rows, held);
   bool meets = false;
   for (int i = thread; is_held && i < op.arguments.boxes_per_image; i += kHalf)
     meets = meets ||

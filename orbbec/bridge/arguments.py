@@ -68,23 +68,29 @@ class StoredPlanes(Protocol):
 
 Images: TypeAlias = Tensor | Array | RaggedImages
 
-_is_ragged_type: dict[type, bool] = {}
+_has_names: dict[tuple[type, tuple[str, ...]], bool] = {}
+_OF_RAGGED, _OF_PLANES = ("buffer", "layout", "channels"), ("rgb_layout",)
 
 
 def is_ragged(images: object) -> TypeGuard[RaggedImages]:
-    """Whether these are `RaggedImages`; checked once per type, because the check reads every property.
-
-    torch.compile cannot trace `isinstance` of a protocol with properties.
-    """
-    kind = type(images)
-    if kind not in _is_ragged_type:
-        _is_ragged_type[kind] = all(hasattr(images, name) for name in ("buffer", "layout", "channels"))
-    return _is_ragged_type[kind]
+    """Whether these are `RaggedImages`."""
+    return _have(images, _OF_RAGGED)
 
 
 def holds_planes(images: object) -> TypeGuard[StoredPlanes]:
     """Whether these are `StoredPlanes`."""
-    return not isinstance(images, (Tensor, np.ndarray)) and hasattr(images, "rgb_layout")
+    return _have(images, _OF_PLANES)
+
+
+def _have(images: object, names: tuple[str, ...]) -> bool:
+    """Whether images have all attributes; looked up once per type, because that reads every property.
+
+    torch.compile cannot trace `isinstance` of a protocol with properties.
+    """
+    key = type(images), names
+    if key not in _has_names:
+        _has_names[key] = all(hasattr(images, name) for name in names)
+    return _has_names[key]
 
 
 class OperatorInput(NamedTuple):
@@ -153,8 +159,9 @@ def operator_input(op: str, name: str, images: Any) -> OperatorInput:
     if isinstance(images, np.ndarray):
         return _array_input(op, name, images)
     if is_ragged(images):
-        check_device(op, images.buffer)
-        return OperatorInput(images.buffer, images.layout, images.channels, _same)
+        pixels = images.buffer
+        check_device(op, pixels)
+        return OperatorInput(pixels, images.layout, images.channels, _same)
     raise TypeError(
         f"{op}: expected {name} as a tensor, an array or an ImageBatch, but got {type(images).__name__}"
     )
@@ -221,6 +228,13 @@ def operator_output(op: str, out: Any) -> OperatorInput:
     if described.layout is not None:
         raise TypeError(f"{op}: expected out as a tensor or an array, but got {type(out).__name__}")
     return described
+
+
+def on_device_of(images: Tensor, table: Tensor, dtype: torch.dtype) -> Tensor:
+    """A table as contiguous `dtype` on the device of `images`; a copy may still be in flight."""
+    if table.dtype == dtype and table.device == images.device and table.is_contiguous():
+        return table  # sooner than torch finds out
+    return table.to(images.device, dtype, non_blocking=True).contiguous()
 
 
 def is_channels_last(images: Tensor, layout: Tensor | None) -> bool:

@@ -9,6 +9,7 @@ from torch.autograd import forward_ad
 
 # Not public; a torch without it takes the slower path.
 _below_autograd = getattr(torch._C, "_AutoDispatchBelowAutograd", nullcontext)
+_OPTION_TYPES = {bool, float, int, list, str, type(None)}  # found sooner than `isinstance` answers
 _is_wrapped = getattr(torch._C._functorch, "is_functorch_wrapped_tensor", None)  # by vmap or grad
 
 
@@ -23,8 +24,8 @@ def call_operator(operator: Any, *arguments: Any) -> Any:
     if torch.compiler.is_compiling():
         return operator(*arguments)
     forward_mode, needs_autograd = _in_forward_mode(), False
-    for argument in arguments:  # one loop, since it takes as long as the call
-        if isinstance(argument, Tensor):
+    for argument in arguments:
+        if type(argument) not in _OPTION_TYPES and isinstance(argument, Tensor):
             if forward_mode and _has_tangent(argument):
                 raise NotImplementedError(f"{operator.name()}: no forward-mode gradient; use backward")
             if argument.requires_grad or type(argument) is not Tensor:

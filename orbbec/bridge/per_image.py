@@ -6,7 +6,7 @@ from typing import Any
 import torch
 from torch import Tensor
 
-from orbbec.bridge.arguments import Matrix, OperatorInput, as_tensor
+from orbbec.bridge.arguments import Matrix, OperatorInput, as_tensor, on_device_of
 from orbbec.bridge.pointwise import count_of
 
 
@@ -28,8 +28,8 @@ def per_image(
                 raise ValueError(f"{op}: expected {name} {rule}, but got {number} for image {index}")
     if values.requires_grad:
         values = values.detach()
-    values = values.to(given.images.device, torch.float64, non_blocking=True)
-    return (values if values.shape == (count,) else values.expand(count)).contiguous(), 0.0
+    values = values if values.shape == (count,) else values.expand(count)
+    return on_device_of(given.images, values, torch.float64), 0.0
 
 
 Factor = float | Matrix

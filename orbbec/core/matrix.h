@@ -61,6 +61,22 @@ struct PrepareMatrix {
   }
 };
 
+// Output-to-source matrices as a user gives them, in float or double.
+struct GivenMatrices {
+  const void* numbers;
+  bool in_double;
+  int size;        // 6 or 9 numbers of a matrix
+  int64_t stride;  // numbers between the matrices of consecutive images; 0 if all share one
+
+  // Number i of matrix n; 6 are completed to 9 by the row 0, 0, 1.
+  ORBBEC_HD float number(int64_t n, int i) const {
+    if (i >= size) return i == 8 ? 1.0f : 0.0f;
+    const int64_t at = n * stride + i;
+    return in_double ? static_cast<float>(static_cast<const double*>(numbers)[at])
+                     : static_cast<const float*>(numbers)[at];
+  }
+};
+
 // All matrices of a call, whose types are known only at run time.
 struct MatrixArguments {
   const void* matrices;
