@@ -14,15 +14,29 @@ struct BytePair {
   uint32_t bits;
 };
 
-__device__ inline void sort_two(BytePair& low, BytePair& high) {
+// max(x - y, 0)
+__device__ inline uint32_t excess(BytePair x, BytePair y) {
   __half2 a, b;
-  memcpy(&a, &low, sizeof(a));
-  memcpy(&b, &high, sizeof(b));
-  const __half2 above = __hsub2_sat(a, b);  // max(a - b, 0)
+  memcpy(&a, &x, sizeof(a));
+  memcpy(&b, &y, sizeof(b));
+  const __half2 above = __hsub2_sat(a, b);
   uint32_t difference;
   memcpy(&difference, &above, sizeof(difference));
+  return difference;
+}
+
+__device__ inline void sort_two(BytePair& low, BytePair& high) {
+  const uint32_t difference = excess(low, high);
   low.bits -= difference;
   high.bits += difference;
+}
+
+// Overload of the function in median_rows.h: ptxas adds three numbers at once.
+__device__ inline void insert(BytePair& low, BytePair& value, BytePair& high) {
+  const uint32_t below = excess(low, value), above = excess(value, high);
+  low.bits -= below;
+  high.bits += above;
+  value.bits += below - above;
 }
 
 // The pairs of byte i of `first` and byte i of `second`.

@@ -8,7 +8,14 @@ namespace {
 
 constexpr int kWarps = kTileThreads / kWarp;
 // A thread makes kBand rows of a strip of columns, and at once the kBand rows below them.
-constexpr int kOutputs = 4, kBand = 8;
+constexpr int kBand = 8;
+// Neighboring bytes, stored at once.
+template <int kCount>
+struct alignas(kCount) Bytes {
+  uint32_t words[kCount / 4];
+};
+// Columns of a strip. More need too many registers, or leave threads without a strip.
+ORBBEC_HD constexpr int columns_of_strip(int side, int group) { return side == 3 && group == 1 ? 8 : 4; }
 
 template <class T>
 struct MedianTileShape {
@@ -90,7 +97,7 @@ struct MedianTile {
   __device__ void load_bytes(int first) {
     ByteRows bytes(source, first);
     shift = bytes.shift;
-    const int width = is_by_strips() ? strips() * kOutputs : tile.width;
+    const int width = is_by_strips() ? strips() * columns_of_strip() : tile.width;
     const int end = shift + width + (window.width - 1) * source.group;
     // Whole words, and one that is read with the last two.
     if (shape.planes > 0)
@@ -147,10 +154,13 @@ struct MedianTile {
     return Shape::kIsBytes && window.height == window.width && window.height <= 5 &&
            window.height >= 3 && source.group <= 3;
   }
+  __device__ int columns_of_strip() const {
+    return orbbec::columns_of_strip(window.width, source.group);
+  }
   __device__ int strips() const {
-    const int across = source.group * kOutputs;
-    return source.group == 1 ? (tile.width + across - 1) / kOutputs
-                             : (tile.width + across - 1) / across * source.group;
+    if (source.group == 1) return tiles_of(tile.width, columns_of_strip());
+    const int across = source.group * columns_of_strip();
+    return (tile.width + across - 1) / across * source.group;
   }
 
   template <int kSide>
@@ -162,9 +172,10 @@ struct MedianTile {
     for (int item = threadIdx.x; item < across * bands; item += kTileThreads) {
       const int band = static_cast<int>(item * inverse >> 16), strip = item - band * across;
       if (group == 1) {
-        slide_strip<kSide, 1>(strip * kOutputs, band * 2 * kBand);
+        slide_strip<kSide, 1>(strip * columns_of_strip(), band * 2 * kBand);
       } else {
-        slide_strip<kSide, 0>(strip / group * group * (kOutputs - 1) + strip, band * 2 * kBand);
+        const int first = strip / group * group * (columns_of_strip() - 1) + strip;
+        slide_strip<kSide, 0>(first, band * 2 * kBand);
       }
     }
   }
@@ -172,15 +183,18 @@ struct MedianTile {
   // kGroup is 0 where the group is known only at run time.
   template <int kSide, int kGroup>
   __device__ void slide_strip(int x, int top) const {
-    using Strip = StripMedian<BytePair, kSide>;
+    constexpr int kOutputs = orbbec::columns_of_strip(kSide, kGroup);
+    using Strip = StripMedian<BytePair, kSide, kOutputs>;
     const int group = kGroup > 0 ? kGroup : source.group, pitch = shape.pitch;
     const K* from = keys + top * pitch + (kGroup == 1 ? (shift & -4) : shift) + x;
     const auto load_row = [&](BytePair(&row)[Strip::kColumns]) {
       if constexpr (kGroup == 1) {
-        uint32_t first[2], second[2];
-        BytePair pairs[8];
+        constexpr int kWords = (Strip::kColumns + 3) / 4;
+        uint32_t first[kWords], second[kWords];
+        BytePair pairs[4 * kWords];
         load_words(from, first), load_words(from + kBand * pitch, second);
-        pack_pairs(first[0], second[0], pairs), pack_pairs(first[1], second[1], pairs + 4);
+#pragma unroll
+        for (int i = 0; i < kWords; ++i) pack_pairs(first[i], second[i], pairs + 4 * i);
 #pragma unroll
         for (int i = 0; i < Strip::kColumns; ++i) row[i] = pairs[i];
       } else {
@@ -193,15 +207,26 @@ struct MedianTile {
     };
     T* to = output.at(tile.top + top, int64_t{tile.left} + x);
     const int outputs = (tile.width - x + group - 1) / group;
-    const bool is_word = kGroup == 1 && outputs >= kOutputs && output.stride_v == 1 &&
-                         ((reinterpret_cast<uintptr_t>(to) | output.stride_y) & 3) == 0;
+    const auto address = reinterpret_cast<uintptr_t>(to) | static_cast<uintptr_t>(output.stride_y);
+    const bool is_packed = kGroup == 1 && output.stride_v == 1;
+    const bool is_whole = is_packed && outputs >= kOutputs && address % kOutputs == 0;
+    const bool is_of_words = is_packed && address % 4 == 0;
     const int64_t apart = kBand * output.stride_y;
     int left = tile.height - top;
     const auto store_row = [&](const BytePair(&row)[kOutputs]) {
-      uint32_t words[2];
-      unpack_pairs(row, words[0], words[1]);
-      if (left > 0) store(to, words[0], outputs, group, is_word);
-      if (left > kBand) store(to + apart, words[1], outputs, group, is_word);
+      Bytes<kOutputs> upper, below;
+#pragma unroll
+      for (int i = 0; i < kOutputs / 4; ++i)
+        unpack_pairs(row + 4 * i, upper.words[i], below.words[i]);
+      const auto store = [&](T* at, const Bytes<kOutputs>& bytes) {
+        if (is_whole) {
+          *reinterpret_cast<Bytes<kOutputs>*>(at) = bytes;
+        } else {
+          store_part(at, bytes, outputs, group, is_of_words);
+        }
+      };
+      if (left > 0) store(to, upper);
+      if (left > kBand) store(to + apart, below);
       to += output.stride_y;
       --left;
     };
@@ -216,22 +241,29 @@ struct MedianTile {
     }
   }
 
-  // 8 bytes.
-  __device__ void load_words(const K* from, uint32_t (&words)[2]) const {
+  template <int kWords>
+  __device__ void load_words(const K* from, uint32_t (&words)[kWords]) const {
     const auto* const aligned = reinterpret_cast<const uint32_t*>(from);
     const int bits = 8 * (shift & 3);
 #pragma unroll
-    for (int i = 0; i < 2; ++i) words[i] = __funnelshift_r(aligned[i], aligned[i + 1], bits);
+    for (int i = 0; i < kWords; ++i) words[i] = __funnelshift_r(aligned[i], aligned[i + 1], bits);
   }
 
-  __device__ void store(T* to, uint32_t bytes, int outputs, int group, bool is_word) const {
-    if (is_word) {
-      *reinterpret_cast<uint32_t*>(to) = bytes;
-      return;
-    }
+  // The first `outputs` bytes.
+  template <int kCount>
+  __device__ void store_part(T* to, const Bytes<kCount>& bytes, int outputs, int group,
+                             bool is_of_words) const {
 #pragma unroll
-    for (int i = 0; i < kOutputs; ++i) {
-      if (i < outputs) to[i * group * output.stride_v] = static_cast<T>(bytes >> 8 * i);
+    for (int i = 0; i < kCount; i += 4) {
+      const uint32_t word = bytes.words[i / 4];
+      if (is_of_words && outputs >= i + 4) {
+        *reinterpret_cast<uint32_t*>(to + i) = word;
+        continue;
+      }
+#pragma unroll
+      for (int k = 0; k < 4; ++k) {
+        if (i + k < outputs) to[(i + k) * group * output.stride_v] = static_cast<T>(word >> 8 * k);
+      }
     }
   }
 

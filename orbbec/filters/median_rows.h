@@ -39,6 +39,17 @@ ORBBEC_HD void merge(const signed char (&pairs)[kCount][2], const signed char (&
   for (int i = 0; i < kOut; ++i) merged[i] = values[order[i]];
 }
 
+// Sorts a value and two that are sorted.
+template <class V>
+ORBBEC_HD void insert(V& low, V& value, V& high) {
+  sort_two(low, value);
+  sort_two(value, high);
+}
+template <class V>
+ORBBEC_HD V within(V low, V value, V high) {
+  insert(low, value, high);
+  return value;
+}
 template <class V>
 ORBBEC_HD V lower(V a, V b) {
   sort_two(a, b);
@@ -73,10 +84,9 @@ struct SlidingMedian<V, 3> {
     V low = rows[1][1], high = first[1];
     sort_two(low, high);
     const auto median = [&](const V(&outer)[3]) {
-      V values[3] = {higher(least, outer[0]), higher(low, lower(outer[1], high)),
-                     lower(most, outer[2])};
-      sort_row(values);
-      return values[1];
+      V first = higher(least, outer[0]), last = lower(most, outer[2]);
+      sort_two(first, last);
+      return within(first, within(low, outer[1], high), last);
     };
     upper = median(rows[0]);
     below = median(second);
@@ -86,12 +96,12 @@ struct SlidingMedian<V, 3> {
 };
 
 // The same for the windows of kOutputs neighboring columns: columns are sorted.
-template <class V, int kSide>
+template <class V, int kSide, int kOutputs>
 struct StripMedian;
 
-template <class V>
-struct StripMedian<V, 3> {
-  static constexpr int kOutputs = 4, kColumns = kOutputs + 2;
+template <class V, int kOutputs>
+struct StripMedian<V, 3, kOutputs> {
+  static constexpr int kColumns = kOutputs + 2;
   V rows[2][kColumns];  // the last two
 
   template <class LoadRow>
@@ -106,8 +116,8 @@ struct StripMedian<V, 3> {
     for (int i = 0; i < kColumns; ++i) {
       V low = rows[1][i], high = first[i];
       sort_two(low, high);
-      insert(low, high, rows[0][i], i, above_columns);
-      insert(low, high, second[i], i, below_columns);
+      set_column(low, rows[0][i], high, i, above_columns);
+      set_column(low, second[i], high, i, below_columns);
       rows[0][i] = first[i], rows[1][i] = second[i];
     }
     medians(above_columns, upper);
@@ -115,12 +125,9 @@ struct StripMedian<V, 3> {
   }
 
  private:
-  // A sorted column of two and one more.
-  ORBBEC_HD static void insert(V low, V high, V value, int i, V (&columns)[3][kColumns]) {
-    V rest = value;
-    sort_two(low, rest);
-    sort_two(rest, high);
-    columns[0][i] = low, columns[1][i] = rest, columns[2][i] = high;
+  ORBBEC_HD static void set_column(V low, V value, V high, int i, V (&columns)[3][kColumns]) {
+    insert(low, value, high);
+    columns[0][i] = low, columns[1][i] = value, columns[2][i] = high;
   }
 
   // As of SlidingMedian, with columns for rows. Two outputs share the two columns between them.
@@ -134,10 +141,9 @@ struct StripMedian<V, 3> {
 #pragma unroll
       for (int k = 0; k < 2; ++k) {
         const int outer = i + 3 * k;
-        V values[3] = {higher(least, columns[0][outer]),
-                       higher(low, lower(columns[1][outer], high)), lower(most, columns[2][outer])};
-        sort_row(values);
-        result[i + k] = values[1];
+        V first = higher(least, columns[0][outer]), last = lower(most, columns[2][outer]);
+        sort_two(first, last);
+        result[i + k] = within(first, within(low, columns[1][outer], high), last);
       }
     }
   }
@@ -200,9 +206,9 @@ struct SlidingMedian<V, 5> {
   }
 };
 
-template <class V>
-struct StripMedian<V, 5> {
-  static constexpr int kOutputs = 4, kColumns = kOutputs + 4;
+template <class V, int kOutputs>
+struct StripMedian<V, 5, kOutputs> {
+  static constexpr int kColumns = kOutputs + 4;
   V top[kColumns], after_top[kColumns], last[kColumns];  // rows 0, 2 and 3 of the next windows
   V pairs[kColumns][2];                                  // rows 1 and 2, sorted
 
@@ -301,7 +307,7 @@ struct StripMedian<V, 5> {
     constexpr signed char kOrder[2] = {5, 7};
     V two[2];
     merge(kPairs, kOrder, middle, four, two);
-    return lower(higher(two[0], corner), two[1]);
+    return within(two[0], corner, two[1]);
   }
 };
 
