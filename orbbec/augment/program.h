@@ -181,12 +181,7 @@ struct Program {
   ORBBEC_HD float units_of_1() const { return static_cast<float>(kUnits) / max_value; }
   ORBBEC_HD int gray_units(const float* rgb) const { return gray_units(rgb, units_of_1()); }
   ORBBEC_HD int gray_units(const float* rgb, float units_of_1) const {
-    const float gray = clamp_to_range(gray_of_rgb(rgb), max_value);
-#if defined(__CUDA_ARCH__)  // one instruction for both
-    return __float2int_rn(gray * units_of_1);
-#else
-    return static_cast<int>(rintf(gray * units_of_1));
-#endif
+    return round_in_range(clamp_to_range(gray_of_rgb(rgb), max_value) * units_of_1);
   }
 };
 

@@ -212,7 +212,7 @@ struct TabulatedSampler {
   // Of column q, saturated to 16 bits: only a product of two weights of 1, those of the pixel left
   // of the position and above it, exceeds them.
   ORBBEC_HD static int fixed_weight(float wy, float scaled_wx, int q) {
-    const int weight = static_cast<int>(rintf(wy * scaled_wx));
+    const int weight = round_in_range(wy * scaled_wx);
     return q == kSize / 2 - 1 ? smaller(weight, kWeightOne - 1) : weight;
   }
 

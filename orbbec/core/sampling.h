@@ -293,7 +293,7 @@ struct CubicSampler {
   template <class T>
   ORBBEC_HD static auto rounded_inside(Compute<T> sum) {
     if constexpr (std::is_same_v<T, uint8_t>) {
-      return clamp_int(static_cast<int>(rintf(sum)), 0, 255);
+      return clamp_int(round_in_range(sum), 0, 255);
     } else {
       return rounded<T>(sum);
     }

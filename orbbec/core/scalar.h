@@ -70,13 +70,26 @@ ORBBEC_HD BFloat16 float_to_bfloat16(float value) {
 template <class T>
 using Compute = std::conditional_t<std::is_same_v<T, double>, double, float>;
 
+// Round half to even, of what int can hold.
+ORBBEC_HD int round_in_range(float value) {
+#if defined(__CUDA_ARCH__)  // one instruction instead of two
+  return __float2int_rn(value);
+#else
+  return static_cast<int>(rintf(value));
+#endif
+}
+
 // Round half to even; what int cannot hold becomes INT_MIN, as on x86 but not in CUDA's own
 // conversion.
 ORBBEC_HD int round_to_int(float value) {
-  return value >= -2147483648.0f && value < 2147483648.0f ? static_cast<int>(rintf(value))
-                                                          : kIntMin;
+  return value >= -2147483648.0f && value < 2147483648.0f ? round_in_range(value) : kIntMin;
 }
 ORBBEC_HD int round_to_int(double value) {
+#if defined(__CUDA_ARCH__)  // one instruction of the FP64 units: the conversion saturates
+  constexpr int64_t kBeyond = 0x41dfffffffe00000;  // bits of 2^31 - 0.5; NaN is above
+  const int64_t magnitude = __double_as_longlong(value) & ~(int64_t{1} << 63);
+  return magnitude < kBeyond ? __double2int_rn(value) : kIntMin;
+#endif
   const double rounded = rint(value);
   return rounded >= -2147483648.0 && rounded <= 2147483647.0 ? static_cast<int>(rounded) : kIntMin;
 }

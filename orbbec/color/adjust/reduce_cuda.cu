@@ -49,7 +49,12 @@ struct ThreadSums {
   __device__ void add_to(int lane, Lane<T> loaded) {
     const SumOf<T> value = static_cast<SumOf<T>>(loaded);
     values[lane] += value;
-    if constexpr (!kIsGray) squares[lane] += value * value;
+    if constexpr (kIsGray) return;
+    if constexpr (std::is_same_v<SumOf<T>, double> && sizeof(T) < 8) {  // the product is exact
+      squares[lane] = fused_multiply_add(value, value, squares[lane]);
+    } else {
+      squares[lane] += value * value;
+    }
   }
 };
 

@@ -171,9 +171,9 @@ struct RgbToHls {
     float colors[3], result[3];
     for (int c = 0; c < 3; ++c) colors[c] = static_cast<float>(rgb[c]) * kPerByte;
     to_hls(colors, result);
-    hls[0] = to_byte(static_cast<int>(rintf(result[0] * 0.5f)));
-    hls[1] = to_byte(static_cast<int>(rintf(result[1] * 255.0f)));
-    hls[2] = to_byte(static_cast<int>(rintf(result[2] * 255.0f)));
+    hls[0] = to_byte(round_in_range(result[0] * 0.5f));
+    hls[1] = to_byte(round_in_range(result[1] * 255.0f));
+    hls[2] = to_byte(round_in_range(result[2] * 255.0f));
   }
 
   template <class V>
@@ -207,7 +207,7 @@ struct HlsToRgb {
     float colors[3];
     from_sectors(static_cast<float>(hls[0]) * (6.0f / 180), static_cast<float>(hls[1]) * kPerByte,
                  static_cast<float>(hls[2]) * kPerByte, colors);
-    for (int c = 0; c < 3; ++c) rgb[c] = to_byte(static_cast<int>(rintf(colors[c] * 255.0f)));
+    for (int c = 0; c < 3; ++c) rgb[c] = to_byte(round_in_range(colors[c] * 255.0f));
   }
 
   template <class V>

@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 import torch
 
+import orbbec
 from tests.support import assert_same_bytes, photographs
 from tests.support.samples import DTYPES
 from tests.support.warps import ARITHMETICS, BORDERS, INTERPOLATIONS, WARPS, random_warps, warp
@@ -52,6 +53,18 @@ def test_every_device_gives_the_sign_of_zero_of_the_cpu(accelerator, op, interpo
     with accelerator.active():
         out = accelerator.put(before.clone())
         actual = warp(op, accelerator.put(images), maps, (40, 70), out=out, **options)
+    assert_same_bytes(actual, expected)
+
+
+@pytest.mark.parametrize("interpolation", ["nearest", "linear", "lanczos4"])
+@pytest.mark.parametrize("position", [2**31 - 1.5, 2**31 - 1, 2**31 - 0.5, 2**31, -(2**31) - 0.5, -(2**31) - 1])
+def test_every_device_reads_the_pixel_of_the_cpu_at_the_ends_of_int(accelerator, interpolation, position):
+    images = photographs(1, 3, 9, 7)
+    matrix = torch.tensor([[0, 0, position / 1024], [1, 1, 0]], dtype=torch.float64)  # fixed point: 1/1024
+    options = {"interpolation": interpolation, "border": "wrap", "arithmetic": "cv2_4", "inverse": True}
+    expected = orbbec.warp_affine(images, matrix, (9, 40), **options)
+    with accelerator.active():
+        actual = orbbec.warp_affine(accelerator.put(images), matrix, (9, 40), **options)
     assert_same_bytes(actual, expected)
 
 
