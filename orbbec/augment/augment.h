@@ -28,7 +28,7 @@ struct AugmentArguments {
   bool normalizes;
   // [N], initially zero; for CUDA [N, gray_tiles()]. Null where no program needs a mean.
   int64_t* gray_sums;
-  const float* mix;    // [N, kMixNumbers], in output pixels; null without mixing
+  const float* mix;  // [N, kMixNumbers], in output pixels; null without mixing
 };
 
 // The smallest tiles of an output that have gray sums of their own, and how many there are.

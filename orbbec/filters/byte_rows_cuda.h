@@ -71,8 +71,8 @@ struct ByteRows {
       const int64_t column = columns[x];
       return [this, rows, column](int y) { return value_or_zero(plane.data, rows[y], column); };
     };
-    copy_rows<kLoads>(count, other_bytes(), other,
-                      [&](int y, int x, uint8_t value) { to[y * pitch + position_of(x)] = value; });
+    copy_rows<1>(count, other_bytes(), other,
+                 [&](int y, int x, uint8_t value) { to[y * pitch + position_of(x)] = value; });
   }
 
  private:

@@ -15,7 +15,9 @@ struct alignas(kCount) Bytes {
   uint32_t words[kCount / 4];
 };
 // Columns of a strip. More need too many registers, or leave threads without a strip.
-ORBBEC_HD constexpr int columns_of_strip(int side, int group) { return side == 3 && group == 1 ? 8 : 4; }
+ORBBEC_HD constexpr int columns_of_strip(int side, int group) {
+  return side == 3 && group == 1 ? 8 : 4;
+}
 
 template <class T>
 struct MedianTileShape {
@@ -167,8 +169,7 @@ struct MedianTile {
   __device__ void by_strips() const {
     const int group = source.group, across = strips(),
               bands = (tile.height + 2 * kBand - 1) / (2 * kBand);
-    // Items are few enough for it to be exact.
-    const unsigned inverse = (1u << 16) / across + 1;
+    const unsigned inverse = kInverses.of[across];  // exact for so few items
     for (int item = threadIdx.x; item < across * bands; item += kTileThreads) {
       const int band = static_cast<int>(item * inverse >> 16), strip = item - band * across;
       if (group == 1) {

@@ -44,6 +44,24 @@ struct ByteTaps {
   }
 };
 
+// body(count, first) for chunks of `all` numbers, the last of which is smaller; counts are known to
+// the compiler.
+template <int kMost, class Body>
+__device__ void last_chunk(int all, int first, const Body& body) {
+  if constexpr (kMost > 0) {
+    if (all - first == kMost) return body(std::integral_constant<int, kMost>{}, first);
+    last_chunk<kMost - 1>(all, first, body);
+  }
+}
+template <int kMost, class Body>
+__device__ void in_chunks(int all, const Body& body) {
+  if (all < kMost) return last_chunk<kMost - 1>(all, 0, body);
+  int first = 0;
+  ORBBEC_ROLLED
+  for (; first + kMost <= all; first += kMost) body(std::integral_constant<int, kMost>{}, first);
+  last_chunk<kMost - 1>(all, first, body);
+}
+
 // A block's tile. Each step needs the barrier after the one before.
 template <class Rule>
 struct ByteTile {
@@ -51,6 +69,9 @@ struct ByteTile {
   static constexpr int kWidth = Shape::kWidth, kWords = kWidth / 4;
   static constexpr int kRows = 4, kColumns = 8;              // of the row sums of a thread
   static constexpr int kOutputRows = 8, kOutputColumns = 4;  // of the outputs of a thread
+  static constexpr int kPairs = kOutputRows / 2;
+  static constexpr int kChunk = 4;    // words of taps between jumps
+  static constexpr int kAligned = 2;  // of 2 to 5 neighboring values
 
   const Tile& tile;
   int64_t channel, channels;
@@ -61,6 +82,7 @@ struct ByteTile {
   Shape shape;
   ByteRows bytes;
   int first_word, row_taps;  // of the first window; words around 4 windows
+  bool is_aligned;           // whether words are shifted to begin with a window
   uint4* taps_of_row;
   uint32_t* pixels;  // [rows][words]
   uint32_t* sums;    // [rows / 2][kWidth]: of two rows, 16 bits each
@@ -80,9 +102,12 @@ struct ByteTile {
         shape(taps.window, taps.group, tile.height),
         bytes(source, tile.left - taps.window.before() * taps.group) {
     first_word = bytes.shift / 4;
-    row_taps = Shape::words_of(taps.window, taps.group, bytes.shift & 3);
+    row_taps = Shape::words_of(taps.window, taps.group, 0);
+    is_aligned = row_taps == kAligned;
+    if (!is_aligned) row_taps = Shape::words_of(taps.window, taps.group, bytes.shift & 3);
     const int last_column = (tile.width - 1) / kColumns * 2;
-    bytes.need(first_word / 2 * 8, 4 * rounded_up(first_word + last_column + row_taps + 1, 2));
+    bytes.need(first_word / 2 * 8,
+               4 * rounded_up(first_word + last_column + row_taps + 1 + is_aligned, 2));
     taps_of_row = dynamic_shared<uint4>();
     pixels = reinterpret_cast<uint32_t*>(taps_of_row + shape.row_taps);
     sums = pixels + shape.rows * shape.words;
@@ -96,7 +121,7 @@ struct ByteTile {
     bytes.find_columns(border, columns);
     for (int i = threadIdx.x; i < 4 * row_taps; i += kTileThreads) {
       reinterpret_cast<uint32_t*>(taps_of_row)[i] =
-          taps.along_row(i / 4, i % 4 + (bytes.shift & 3));
+          taps.along_row(i / 4, i % 4 + (is_aligned ? 0 : bytes.shift & 3));
     }
     for (int i = threadIdx.x; i < shape.column_taps; i += kTileThreads) {
       column_taps[i] = taps.along_column(i);
@@ -130,7 +155,9 @@ struct ByteTile {
       uint32_t of_thread[kRows][kColumns] = {};
       const auto* const from =
           reinterpret_cast<const uint2*>(pixels + y * shape.words) + first_word / 2 + column;
-      for (int run = 0; run < taps.runs[1]; ++run) sum_words(from, of_thread);
+      for (int run = 0; run < taps.runs[1]; ++run) {
+        first_word % 2 == 0 ? sum_words<0>(from, of_thread) : sum_words<1>(from, of_thread);
+      }
       auto* const to = reinterpret_cast<uint4*>(sums + y / 2 * kWidth) + 2 * column;
 #pragma unroll
       for (int i = 0; i < kRows; i += 2) {
@@ -145,30 +172,39 @@ struct ByteTile {
     }
   }
 
+  // The first word is word kOdd of `from`.
+  template <int kOdd>
   __device__ void sum_words(const uint2* from, uint32_t (&to)[kRows][kColumns]) const {
-    const int pitch = shape.words / 2;
-    uint2 now[kRows];
+    if (is_aligned) return add_words<kAligned, kOdd, true>(from, taps_of_row, to);
+    in_chunks<kChunk>(row_taps, [&](auto count, int first) {
+      add_words<decltype(count)::value, kOdd, false>(from + first / 2, taps_of_row + first, to);
+    });
+  }
+
+  // Adds the products of neighboring words of taps. kShifts: words are shifted first, so that they
+  // begin with a window.
+  template <int kCount, int kOdd, bool kShifts>
+  __device__ void add_words(const uint2* from, const uint4* taps_from,
+                            uint32_t (&to)[kRows][kColumns]) const {
+    constexpr int kUsed = kCount + 1 + kShifts, kLoaded = (kOdd + kUsed + 1) / 2;
+    uint4 factors[kCount];
 #pragma unroll
-    for (int i = 0; i < kRows; ++i) now[i] = from[i * pitch];
-    const uint4* factors = taps_of_row;
-    const uint4* const end = factors + row_taps;
-    ORBBEC_ROLLED
-    for (bool starts_odd = (first_word & 1) != 0;; starts_odd = false) {
-      if (!starts_odd) {
-        const uint4 even = *factors;
+    for (int k = 0; k < kCount; ++k) factors[k] = taps_from[k];
 #pragma unroll
-        for (int i = 0; i < kRows; ++i) add(to[i], now[i].x, even), add(to[i] + 4, now[i].y, even);
-        if (++factors == end) return;
+    for (int i = 0; i < kRows; ++i) {
+      uint32_t loaded[2 * kLoaded];
+#pragma unroll
+      for (int k = 0; k < kLoaded; ++k) {
+        const uint2 two = from[i * (shape.words / 2) + k];
+        loaded[2 * k] = two.x, loaded[2 * k + 1] = two.y;
       }
-      const uint4 odd = *factors;
-      ++from;
+      uint32_t* const words = loaded + kOdd;
 #pragma unroll
-      for (int i = 0; i < kRows; ++i) {
-        const uint2 next = from[i * pitch];
-        add(to[i], now[i].y, odd), add(to[i] + 4, next.x, odd);
-        now[i] = next;
-      }
-      if (++factors == end) return;
+      for (int k = 0; kShifts && k + 1 < kUsed; ++k)
+        words[k] = __funnelshift_r(words[k], words[k + 1], 8 * (bytes.shift & 3));
+#pragma unroll
+      for (int k = 0; k < kCount; ++k)
+        add(to[i], words[k], factors[k]), add(to[i] + 4, words[k + 1], factors[k]);
     }
   }
 
@@ -184,33 +220,40 @@ struct ByteTile {
         of_thread[i / kOutputColumns][i % kOutputColumns] = taps.rule.addend();
       }
       const auto* const from = reinterpret_cast<const uint4*>(sums + y / 2 * kWidth + x);
-      for (int run = 0; run < taps.runs[0]; ++run) sum_pairs(from, of_thread);
+      for (int run = 0; run < taps.runs[0]; ++run) {
+        in_chunks<kChunk>(shape.column_taps, [&](auto count, int first) {
+          add_pairs<decltype(count)::value>(from + first * kWords, column_taps + first, of_thread);
+        });
+      }
       store(y, x, of_thread);
     }
   }
 
-  __device__ void sum_pairs(const uint4* from, uint32_t (&to)[kOutputRows][kOutputColumns]) const {
-    constexpr int kPairs = kOutputRows / 2;
-    uint4 pairs[kPairs];
+  __device__ static void add_pair(const uint4& pair, uint32_t both, int i,
+                                  uint32_t (&to)[kOutputRows][kOutputColumns]) {
+    const uint32_t of_pair[] = {pair.x, pair.y, pair.z, pair.w};
 #pragma unroll
-    for (int i = 0; i < kPairs; ++i) pairs[i] = from[i * kWords];
-    ORBBEC_ROLLED
-    for (int tap = 0;;) {
-      const uint32_t both = column_taps[tap];
+    for (int c = 0; c < kOutputColumns; ++c) {
+      to[2 * i][c] = __dp2a_lo(of_pair[c], both, to[2 * i][c]);
+      to[2 * i + 1][c] = __dp2a_hi(of_pair[c], both, to[2 * i + 1][c]);
+    }
+  }
+
+  // Adds the products of neighboring pairs of taps.
+  template <int kCount>
+  __device__ void add_pairs(const uint4* from, const uint32_t* taps_from,
+                            uint32_t (&to)[kOutputRows][kOutputColumns]) const {
+    uint32_t factors[kCount];
 #pragma unroll
-      for (int i = 0; i < kPairs; ++i) {
-        const uint32_t of_pair[] = {pairs[i].x, pairs[i].y, pairs[i].z, pairs[i].w};
+    for (int tap = 0; tap < kCount; ++tap) factors[tap] = taps_from[tap];
 #pragma unroll
-        for (int c = 0; c < kOutputColumns; ++c) {
-          to[2 * i][c] = __dp2a_lo(of_pair[c], both, to[2 * i][c]);
-          to[2 * i + 1][c] = __dp2a_hi(of_pair[c], both, to[2 * i + 1][c]);
-        }
+    for (int row = 0; row < kPairs + kCount - 1; ++row) {
+      const uint4 pair = from[row * kWords];
+#pragma unroll
+      for (int tap = 0; tap < kCount; ++tap) {
+        const int i = row - tap;
+        if (i >= 0 && i < kPairs) add_pair(pair, factors[tap], i, to);
       }
-      if (++tap == shape.column_taps) return;
-      from += kWords;
-#pragma unroll
-      for (int i = 0; i + 1 < kPairs; ++i) pairs[i] = pairs[i + 1];
-      pairs[kPairs - 1] = from[(kPairs - 1) * kWords];
     }
   }
 
