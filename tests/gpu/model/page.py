@@ -15,9 +15,9 @@ from tests.gpu.model.page_tables import (
     torchvision,
     write_rows,
 )
-from tests.gpu.model.page_text import HEAD, SUMMARY, TAIL
+from tests.gpu.model.page_text import DOUBLE, HEAD, SUMMARY, TAIL
 from tests.gpu.model.report import Row, rounded
-from tests.gpu.model.targets import verdict
+from tests.gpu.model.targets import FLOAT64, verdict, why_missed
 from tests.gpu.ptx.compile import ROOT
 
 PAGE = ROOT / "docs" / "project" / "gpu_model.md"
@@ -77,6 +77,7 @@ def write(found: Sequence[Row], tables: Sequence[list[Row]], ptx: Path) -> None:
         *torchvision(totals),
         "",
         *sentences(found, totals, slowest),
+        *double_precision(found, totals),
         TAIL,
     ]
     PAGE.write_text(SUMMARY)
@@ -105,7 +106,19 @@ def sentences(found: Sequence[Row], totals: dict[tuple[str, str], Row], slowest:
     for row in found:
         total = totals[row["case"], H200.name]
         why = reason(total, slowest[row["case"]])
-        lines.append(f"- `{row['case']}`: {row['what']}.{verdict(total)} {why}")
+        lines.append(f"- `{row['case']}`: {row['what']}.{verdict(total)} {why}{why_missed(total)}")
+    return [*lines, ""]
+
+
+def double_precision(found: Sequence[Row], totals: dict[tuple[str, str], Row]) -> list[str]:
+    """The cases with FP64 instructions in every pixel, and what needs them."""
+    lines = ["## Double precision", "", DOUBLE, ""]
+    for row in found:
+        total = totals[row["case"], H200.name]
+        instructions = total["warp_instructions_per_pixel"]["float64"] * 32
+        if instructions >= 2:
+            needs = FLOAT64[row["case"]]
+            lines.append(f"- `{row['case']}`: {number(instructions)} per {total['unit']}, for {needs}.")
     return [*lines, ""]
 
 

@@ -78,6 +78,10 @@ What is exact and what is not:
 
 """
 
+DOUBLE = """\
+FP64 instructions of all launches of a case; cases with less than two per pixel, value or box prepare tables,
+matrices or statistics of an image with them."""
+
 TAIL = """\
 The data is in `docs/benchmarks/gpu_model.json`.
 """

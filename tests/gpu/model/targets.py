@@ -36,6 +36,24 @@ SHARES = {
 }
 # Of tasks that bytes do not limit.
 MICROSECONDS = {"nms_20k": 250.0, "soft_nms_80x250": 500.0}
+# Why a target is missed.
+REASONS = {
+    "augment_f32_color4": "Contrast needs the mean of the image, so that two passes read and blend all pixels;"
+    " that takes 2 x 50 of these instructions, the hue 90.",
+    "equalize_u8": "Two passes read the image: 67% would be possible.",
+    "clahe_u8": "Two passes read the image, so that 67% would be possible; a value blends four tables.",
+    "gaussian23_u8": "The dot products alone are 76 of them.",
+    "median3_u8": "The sorting network alone is 44 of them: a minimum of two packed values takes two"
+    " instructions, since one PTX serves compute capability 7.5 too.",
+    "median5_u8": "The sorting network alone is 135 of them, for the same reason as of `median3_u8`.",
+}
+# What needs double precision in every pixel, value or box.
+FLOAT64 = {
+    "warp_affine_u8_lanczos4": "positions, as OpenCV computes them",
+    "warp_affine_backward": "what is added in fixed point, so that its order does not matter",
+    "statistics_f32": "sums of values and of squares",
+    "soft_nms_80x250": "scores",
+}
 
 
 def verdict(total: Row) -> str:
@@ -48,3 +66,8 @@ def verdict(total: Row) -> str:
     else:
         return ""
     return f" Target: {goal}, {'met' if met else 'missed'}."
+
+
+def why_missed(total: Row) -> str:
+    """The reason for a missed target; empty if it is met."""
+    return f" {REASONS[total['case']]}" if verdict(total).endswith("missed.") else ""
