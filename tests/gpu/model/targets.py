@@ -38,7 +38,7 @@ SHARES = {
 MICROSECONDS = {"nms_20k": 250.0, "soft_nms_80x250": 500.0}
 # Why a target is missed.
 REASONS = {
-    "augment_f32_color4": "Contrast needs the mean of the image, so that two passes read and blend all pixels;"
+    "augment_f32_color4": "Contrast needs the mean of the image, so that two passes blend all pixels;"
     " that takes 2 x 50 of these instructions, the hue 90.",
     "equalize_u8": "Two passes read the image: 67% would be possible.",
     "clahe_u8": "Two passes read the image, so that 67% would be possible; a value blends four tables.",
