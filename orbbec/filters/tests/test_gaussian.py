@@ -282,7 +282,7 @@ def test_gaussian_blur_has_second_gradients():
 
 
 def test_the_first_call_may_be_a_compiled_one(monkeypatch):
-    monkeypatch.setattr("orbbec.bridge.arguments._is_ragged_type", {})  # as before any call
+    monkeypatch.setattr("orbbec.bridge.arguments._has_names", {})  # as before any call
     image = photographs(1, 3, 9, 11, torch.float32)
     compiled = torch.compile(lambda x: gaussian_blur(x, 3, 1.0), fullgraph=True, backend="eager")
     assert_same_bytes(compiled(image), gaussian_blur(image, 3, 1.0))

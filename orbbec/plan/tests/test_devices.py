@@ -65,7 +65,7 @@ def _images(result):
 
 @pytest.mark.parametrize("name", ["fused", "operators", "warps", "blended"])
 def test_plans_are_compiled_whole(name, monkeypatch):
-    monkeypatch.setattr(arguments, "_is_ragged_type", {})  # as in a process whose first call is compiled
+    monkeypatch.setattr(arguments, "_has_names", {})  # as in a process whose first call is compiled
     images = photographs(3, 3, 14, 17)
     plan = T.Compose(PIPELINES[name], seed=3).plan([(14, 17)] * 3, epoch=0)
 
