@@ -296,6 +296,10 @@ def regions(device: Device) -> Results:
                 f"{call.__name__} {dtype}, two samples per bin",
                 with_gradients(lambda x, f=call, r=rois: f(x, r, 7, 1.0, 2), maps),
             )
+        many = maps.repeat(1, 70, 1, 1)
+        for samples in (0, 2):
+            few = orbbec.roi_align(many, upright[:20], 7, 1.0, samples)
+            yield f"roi_align {dtype} of many channels, {samples} samples per bin", few
 
 
 SHARING = (resizes, filters, colors, tables, detections)  # their threads share memory

@@ -27,8 +27,8 @@ struct RoiArguments {
   DType dtype;
   const void* rois;  // [K, 5], or [K, 6] if rotated, in the computing dtype
   void* geometries;  // [K] RoiGeometry, scratch
-  // CUDA, backward of roi_align only: `pooled.data` if that is [K, PH, PW, C], otherwise memory for
-  // it. A bin has `channels_last_stride` channels, a multiple of kVectorChannels.
+  // CUDA, backward of roi_align_rotated only: `pooled.data` if that is [K, PH, PW, C], otherwise
+  // memory for it. A bin has `channels_last_stride` channels, a multiple of kVectorChannels.
   void* channels_last;
   int64_t channels_last_stride;
   double spatial_scale;
@@ -38,10 +38,10 @@ struct RoiArguments {
 
 // A region in pixels of the feature map.
 template <class F>
-struct RoiGeometry {
-  int image;                 // index in the batch; -1: out of range
-  int samples_y, samples_x;  // per bin
-  F count;                   // samples per bin, at least 1
+struct alignas(16) RoiGeometry {  // so that a GPU reads four numbers at once
+  int image;                      // index in the batch; -1: out of range
+  int samples_y, samples_x;       // per bin
+  F count;                        // samples per bin, at least 1
   F start_y, start_x, bin_y, bin_x;
   F center_y, center_x, sine, cosine;  // of a rotated region, whose start is relative to its center
 };
@@ -114,6 +114,13 @@ ORBBEC_HD RoiTap<F> roi_tap(const AxisSample<F>& y, const AxisSample<F>& x) {
           .lower_right = y.weight_high * x.weight_high};
 }
 
+// The value of a sample, from those of its pixels.
+template <class F>
+ORBBEC_HD F at_tap(const RoiTap<F>& tap, F upper_left, F upper_right, F lower_left, F lower_right) {
+  return tap.upper_left * upper_left + tap.upper_right * upper_right + tap.lower_left * lower_left +
+         tap.lower_right * lower_right;
+}
+
 // The bins of a region and their samples.
 template <class F>
 ORBBEC_HD void set_bins(RoiGeometry<F>& f, F height, F width, int most, const RoiArguments& a) {
@@ -144,6 +151,7 @@ struct SampleRange {
 struct UprightRoi {
   static constexpr int kNumbers = 5;
   static constexpr int kMaxSamples = 4096;
+  static constexpr bool kGathersChannels = false;  // whether CUDA's gradient needs `channels_last`
 
   template <class F>
   ORBBEC_HD static RoiGeometry<F> geometry(const F* roi, const RoiArguments& a) {
@@ -257,8 +265,8 @@ struct RoiAlign {
 #endif
       for (int i = 0; i < kMost; ++i) {
         if (i >= count) break;
-        sums[i] += tap.upper_left * load<T>(*upper_left) + tap.upper_right * load<T>(*upper_right) +
-                   tap.lower_left * load<T>(*lower_left) + tap.lower_right * load<T>(*lower_right);
+        sums[i] += at_tap(tap, load<T>(*upper_left), load<T>(*upper_right), load<T>(*lower_left),
+                          load<T>(*lower_right));
         upper_left += next;
         upper_right += next;
         lower_left += next;

@@ -1,8 +1,8 @@
-// roi_align and its gradient on a CUDA device. Included by roi_align_cuda.cu and
+// roi_align on a CUDA device. Included by roi_align_cuda.cu and
 // roi_align_rotated_cuda.cu.
 #pragma once
 
-#include "roi_gradient_cuda.h"
+#include "roi_bands_cuda.h"
 
 namespace orbbec {
 
@@ -52,6 +52,13 @@ template <class T, class Roi>
 int launch_roi_align_cuda(const RoiArguments& a, void* stream) {
   const int status = make_roi_geometries_cuda<Compute<T>, Roi>(a, stream);
   if (status != 0) return status;
+  if constexpr (std::is_same_v<Roi, UprightRoi>) {
+    const RoiBands bands = roi_bands<T>(a.features.height, a.features.width);
+    if (suits_bands<T>(a, bands)) {
+      return a.sampling_ratio == 2 ? launch_roi_align_bands<T, 2>(a, bands, stream)
+                                   : launch_roi_align_bands<T, 0>(a, bands, stream);
+    }
+  }
   const int bins = a.pooled.height * a.pooled.width;
   const int64_t groups = (a.pooled.channels + kRoiChannels - 1) / kRoiChannels;
   const int64_t blocks = (bins * groups + kRoiAlignThreads - 1) / kRoiAlignThreads;
@@ -60,19 +67,6 @@ int launch_roi_align_cuda(const RoiArguments& a, void* stream) {
                   static_cast<unsigned>(a.pooled.count < kMaxGridYZ ? a.pooled.count : kMaxGridYZ));
   return launch(roi_align_kernel<T, Roi>, grid, dim3(kRoiAlignThreads), 0, stream,
                 RoiAlign<T, Roi>(a), bins, groups);
-}
-
-template <class T, class Roi>
-int launch_roi_gradient_cuda(RoiArguments a, void* stream) {
-  int status = make_roi_geometries_cuda<Compute<T>, Roi>(a, stream);
-  if (status == 0 && a.pooled.data != a.channels_last) {
-    status = to_channels_last_cuda<T>(a.pooled, a.channels_last, a.channels_last_stride, stream);
-  }
-  if (status != 0) return status;
-  if (a.sampling_ratio > 0 && is_power_of_two(Compute<T>(a.sampling_ratio))) {
-    return launch_roi_gradient(GatherRoiGradient<T, Roi, true>(a), stream);
-  }
-  return launch_roi_gradient(GatherRoiGradient<T, Roi, false>(a), stream);
 }
 
 }  // namespace orbbec

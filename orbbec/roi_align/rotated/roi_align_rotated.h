@@ -10,6 +10,7 @@ namespace orbbec {
 
 struct RotatedRoi {
   static constexpr int kNumbers = 6;
+  static constexpr bool kGathersChannels = true;
   static constexpr int kMaxSamples =
       128;  // squared, because no row of samples can be skipped as a whole
 

@@ -1,4 +1,5 @@
 import hashlib
+import math
 from pathlib import Path
 
 import numpy as np
@@ -156,6 +157,25 @@ def test_roi_align_of_images_outside_of_the_batch_is_nan_on_an_accelerator(accel
         assert (output[0] == 1).all()
         output.sum().backward()
         assert features.grad.sum().item() == 12.0  # gradient of the first region: 4 bins in 3 channels
+
+
+@pytest.mark.parametrize(
+    ("dtype", "channels", "sampling_ratio"), [(torch.float32, 171, 2), (torch.float64, 115, 0)]
+)
+def test_roi_align_of_many_regions_gives_the_bits_of_the_cpu(accelerator, dtype, channels, sampling_ratio):
+    # Shared memory holds a band of the map: regions lie in one, reach beyond it, or lie outside of the map.
+    generator = torch.Generator().manual_seed(7)
+    maps = torch.rand(2, channels, 28, 60, generator=generator).to(dtype)
+    corners = torch.rand(32, 2, generator=generator) * 70 - 10
+    sides = torch.rand(32, 2, generator=generator) ** 3 * 90 - 2
+    rois = torch.cat([torch.arange(32)[:, None] % 2, corners, corners + sides], 1)
+    rois[5, 2] = math.nan
+    expected = roi_align(maps, rois, (9, 6), 1.0, sampling_ratio)
+    expected[6] = math.nan
+    rois[6, 0] = 2
+    with accelerator.active():
+        output = roi_align(accelerator.put(maps), accelerator.put(rois), (9, 6), 1.0, sampling_ratio).cpu()
+    assert_same_bytes(output, expected)
 
 
 def test_roi_align_module_is_the_function(device):

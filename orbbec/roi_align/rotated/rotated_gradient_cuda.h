@@ -1,13 +1,12 @@
-// The gradient of roi_align and roi_align_rotated on a CUDA device. Included by
-// roi_align/roi_cuda.h.
+// The gradient of roi_align_rotated on a CUDA device. Included by roi_align_rotated_cuda.cu.
 //
 // The terms of the sum of a pixel are the same in all channels: a block lists those of a tile of
 // pixels, in the order of roi_align/roi.h, and adds them with lanes along the channels. No two
 // threads add to the same value.
 #pragma once
 
+#include "../roi.h"
 #include "channels_last_cuda.h"
-#include "roi.h"
 
 namespace orbbec {
 
@@ -252,11 +251,6 @@ __device__ __forceinline__ int list_terms(const Op& op, int64_t first, int y, in
   }
   return listed;
 }
-
-template <class T, int kCount>
-struct alignas(sizeof(T) * kCount) ChannelVector {
-  T values[kCount];
-};
 
 // Adds the terms of a pixel that a warp listed. Values are read for four terms at a time, since a
 // read waits for memory.
