@@ -23,4 +23,18 @@ __device__ __forceinline__ float difference(BiasedByte a, BiasedByte b) {
   return a.biased - b.biased;
 }
 
+// A factor of biased bytes; 2^23 times it is exact.
+struct BiasedFactor {
+  float factor, bias;
+
+  BiasedFactor() = default;
+  __device__ __forceinline__ explicit BiasedFactor(float factor)
+      : factor(factor), bias(-0x1p23f * factor) {}
+};
+
+// The product of the byte and the factor, rounded once.
+__device__ __forceinline__ float operator*(BiasedByte byte, const BiasedFactor& by) {
+  return fused_multiply_add(byte.biased, by.factor, by.bias);
+}
+
 }  // namespace orbbec

@@ -2,7 +2,7 @@
 // filters. Included by resize_cuda.cu.
 #pragma once
 
-#include "columns_cuda.h"
+#include "pixel_taps_cuda.h"
 
 namespace orbbec {
 namespace {
@@ -13,6 +13,13 @@ constexpr int kMostGroups = 96;  // of source rows of a band that are added in o
 // -0 become 0.
 template <class T>
 constexpr bool kIgnoresZeros = std::is_integral_v<T>;
+
+// Whether two output rows read at most one source row in common: the last of one is the first of
+// the other.
+template <class Form>
+constexpr bool kSharesOneRow = false;
+template <class T>
+constexpr bool kSharesOneRow<AreaTaps<T>> = true;
 
 // What kTogether source rows add to the two output rows that read each: the current one and the
 // next.
@@ -31,6 +38,8 @@ struct TapsInRegisters {
   using T = typename Op::Value;
   using F = typename Op::Form;
   using Weight = typename Op::Weight;
+  static constexpr int kChannels = 1;
+  static constexpr bool kInRing = kStride == 0;
   static constexpr int kRows = kTaps <= 6 ? kTogether : kTogether / 2;  // that registers hold
 
   int64_t offset, stride;
@@ -52,7 +61,8 @@ struct TapsInRegisters {
   }
 
   // Of source rows `step` apart, from `row` on.
-  __device__ void operator()(const T* row, int64_t step, typename F::Row (&sums)[kTogether]) const {
+  __device__ void operator()(const T* row, int64_t step, bool,
+                             typename F::Row (&sums)[kTogether][kChannels]) const {
     row += offset;
 #pragma unroll
     for (int first = 0; first < kTogether; first += kRows) {
@@ -64,7 +74,7 @@ struct TapsInRegisters {
         row += step;
       }
 #pragma unroll
-      for (int i = 0; i < kRows; ++i) sums[first + i] = sum(read[i]);
+      for (int i = 0; i < kRows; ++i) sums[first + i][0] = sum(read[i]);
     }
   }
 
@@ -90,6 +100,8 @@ struct TapsInMemory {
   using T = typename Op::Value;
   using F = typename Op::Form;
   using Weight = typename Op::Weight;
+  static constexpr int kChannels = 1;
+  static constexpr bool kInRing = true;
 
   int64_t offset, stride;
   Taps<Weight> taps;
@@ -99,10 +111,11 @@ struct TapsInMemory {
         stride(from.stride_x),
         taps(taps) {}
 
-  __device__ void operator()(const T* row, int64_t step, typename F::Row (&sums)[kTogether]) const {
+  __device__ void operator()(const T* row, int64_t step, bool,
+                             typename F::Row (&sums)[kTogether][kChannels]) const {
     for (int i = 0; i < kTogether; ++i) {
       const T* const pixels = row + i * step + offset;
-      sums[i] = F::horizontal(taps, true, [&](int k) {
+      sums[i][0] = F::horizontal(taps, true, [&](int k) {
         return static_cast<typename F::Term>(load_term(pixels[k * stride]));
       });
     }
@@ -122,38 +135,51 @@ struct BandRows {
   }
 };
 
-// A thread's value of the rows of a band.
-template <class Op>
-struct BandOfValue {
+// What a thread owns of the rows of a band.
+template <class Op, class Sums>
+struct OwnBand {
   using T = typename Op::Value;
   using F = typename Op::Form;
   using Weight = typename Op::Weight;
   using Row = typename F::Row;
+  static constexpr int kChannels = Sums::kChannels;
 
   const Op& op;
   const OwnValue& own;
+  const Sums& sums;
+  StoreOf<T, kChannels> store;
+
+  __device__ OwnBand(const Op& op, const OwnValue& own, const Sums& sums)
+      : op(op), own(own), sums(sums), store(op.output[own.n], own) {}
+
+  __device__ void finish(const typename F::Sum (&sum)[kChannels]) {
+    T values[kChannels];
+#pragma unroll
+    for (int c = 0; c < kChannels; ++c) values[c] = F::finished(sum[c]);
+    store(values);
+  }
+
+  __device__ void sum_rows(const Image<const T>& from, int first,
+                           Row (&sum)[kTogether][kChannels]) const {
+    const bool at_edge = first == 0 || first + kTogether == from.height;
+    sums(&from.at(first, 0, 0), from.stride_y, at_edge, sum);
+  }
 
   // Adds each source row to the two output rows that read it.
-  template <class Sums>
-  __device__ void add_in_order(const Sums& sums, const BandRows& band,
-                               const RowGroup<Weight>* groups) const {
+  __device__ void add_in_order(const BandRows& band, const RowGroup<Weight>* groups) {
     const Image<const T> from = op.source[own.n];
-    const Image<T> to = op.output[own.n];
-    typename F::Sum current = F::start(), next = F::start();
-    T* output = &to.at(own.begin, own.target, own.channel);
+    typename F::Sum current[kChannels], next[kChannels];
+#pragma unroll
+    for (int c = 0; c < kChannels; ++c) current[c] = next[c] = F::start();
     const auto end_row = [&] {
-      *output = F::finished(current);
-      output += to.stride_y;
-      current = next;
-      next = F::start();
+      finish(current);
+#pragma unroll
+      for (int c = 0; c < kChannels; ++c) current[c] = next[c], next[c] = F::start();
     };
-    const T* row = &from.at(band.first_of(0), 0, 0);
-    const T* const last = &from.at(band.first_of(band.groups() - 1), 0, 0);
-    const int64_t step = from.stride_y;
-    const RowGroup<Weight>* const end = groups + band.groups();
-    for (const RowGroup<Weight>* group = groups; group < end; ++group, row += kTogether * step) {
-      Row sum[kTogether];
-      sums(group + 1 < end ? row : last, step, sum);
+    const RowGroup<Weight>* group = groups;
+    for (int g = 0; g < band.groups(); ++g, ++group) {
+      Row sum[kTogether][kChannels];
+      sum_rows(from, band.first_of(g), sum);
       Weight weights[kTogether][2];
       uint64_t adds;
       uint32_t ends;
@@ -162,36 +188,50 @@ struct BandOfValue {
       memcpy(&ends, group->ends, sizeof(ends));
 #pragma unroll
       for (int i = 0; i < kTogether; ++i) {
-        if (kIgnoresZeros<T> || (adds >> 16 * i & 1) != 0)
-          current = F::add(current, sum[i], weights[i][0]);
-        if (kIgnoresZeros<T> || (adds >> (16 * i + 8) & 1) != 0)
-          next = F::add(next, sum[i], weights[i][1]);
-        if ((ends & 0xffu << 8 * i) != 0) end_row();
+        const auto add = [&](typename F::Sum(&to)[kChannels], int which) {
+          if (!kIgnoresZeros<T> && (adds >> (16 * i + 8 * which) & 1) == 0) return;
+#pragma unroll
+          for (int c = 0; c < kChannels; ++c) to[c] = F::add(to[c], sum[i][c], weights[i][which]);
+        };
+        const bool ends_here = (ends & 0xffu << 8 * i) != 0;
+        add(current, 0);
+        if (ends_here || !kSharesOneRow<F>) add(next, 1);
+        if (ends_here) end_row();
       }
     }
     if (band.last_ends_two) end_row();
   }
 
-  // Keeps the sums of the last `kept` source rows, a power of two, in the thread's column of
+  // Keeps the sums of the last `kept` source rows, a power of two, in the thread's columns of
   // `ring`.
-  template <class Sums>
-  __device__ void keep_in_ring(const Sums& sums, int bottom, Row* ring, int kept) const {
+  __device__ void keep_in_ring(int bottom, Row* ring, int kept) {
     const Image<const T> from = op.source[own.n];
-    const Image<T> to = op.output[own.n];
-    const auto slot = [&](int row) -> Row& { return ring[(row & (kept - 1)) * blockDim.x]; };
+    const auto slot = [&](int row, int c) -> Row& {
+      return ring[((row & (kept - 1)) * kChannels + c) * blockDim.x];
+    };
     int next = 0;
     for (int y = own.begin; y < own.end; ++y) {
       const auto taps = taps_at<Weight>(op.coefficients, own.n, op.coefficients.width + y);
       next = larger(next, taps.first);
       for (; next < taps.first + taps.count; next += kTogether) {
         const int first = smaller(next, bottom - kTogether);
-        Row row[kTogether];
-        sums(&from.at(first, 0, 0), from.stride_y, row);
+        Row row[kTogether][kChannels];
+        sum_rows(from, first, row);
 #pragma unroll
-        for (int i = 0; i < kTogether; ++i) slot(first + i) = row[i];
+        for (int i = 0; i < kTogether; ++i) {
+#pragma unroll
+          for (int c = 0; c < kChannels; ++c) slot(first + i, c) = row[i][c];
+        }
       }
-      to.at(y, own.target, own.channel) =
-          F::vertical(taps, false, [&](int k) { return load_term(slot(taps.first + k)); });
+      typename F::Sum sum[kChannels];
+#pragma unroll
+      for (int c = 0; c < kChannels; ++c) sum[c] = F::start();
+      for (int k = 0; k < taps.count; ++k) {
+#pragma unroll
+        for (int c = 0; c < kChannels; ++c)
+          sum[c] = F::add(sum[c], slot(taps.first + k, c), taps.weights[k]);
+      }
+      finish(sum);
     }
   }
 };
@@ -216,9 +256,10 @@ struct BandTaps {
   // last two, and all rows fit the groups.
   __device__ bool adds_to_two_rows(const BandRows& band) const {
     bool two = band.groups() <= kMostGroups;
-    for (int y = own.begin + thread_of_block(); y < own.end - 2; y += blockDim.x) {
+    for (int y = own.begin + thread_of_block(); y < own.end - 1; y += blockDim.x) {
       const int end = end_of(y);
-      two = two && end <= (*this)[y + 2].first && end < end_of(y + 1);
+      if (kSharesOneRow<typename Op::Form>) two = two && end <= (*this)[y + 1].first + 1;
+      if (y < own.end - 2) two = two && end <= (*this)[y + 2].first && end < end_of(y + 1);
     }
     return __syncthreads_and(two);
   }
@@ -243,38 +284,72 @@ struct BandTaps {
   }
 };
 
-// Calls `use` with the numbers of taps and the stride of TapsInRegisters that are best for `count`
-// taps, or with 0 taps for TapsInMemory. All lanes of the warp take part.
+// Calls `use` with how many taps, at least `count`, are best in registers, or with 0. All lanes of
+// the warp take part.
 template <class T, class Use>
-__device__ void with_taps(const ResizePlan& plan, int64_t stride, int count, const Use& use) {
+__device__ void with_taps(const ResizePlan& plan, int count, const Use& use) {
   using std::integral_constant;
   const int width = plan.right - plan.left;
   const auto fit = [&](int taps) { return width >= taps && !__any_sync(kAllLanes, count > taps); };
-  const auto with_stride = [&](auto fixed) {
-    if (fit(4)) return use(integral_constant<int, 4>{}, fixed);
-    if constexpr (std::is_same_v<T, uint8_t>) {
-      if (fit(5)) return use(integral_constant<int, 5>{}, fixed);
-      if (fit(6)) return use(integral_constant<int, 6>{}, fixed);
-    }
-    if (fit(8)) return use(integral_constant<int, 8>{}, fixed);
-    use(integral_constant<int, 0>{}, integral_constant<int, 0>{});
+  if (fit(4)) return use(integral_constant<int, 4>{});
+  if constexpr (std::is_same_v<T, uint8_t>) {
+    if (fit(5)) return use(integral_constant<int, 5>{});
+    if (fit(6)) return use(integral_constant<int, 6>{});
+  }
+  if (fit(8)) return use(integral_constant<int, 8>{});
+  use(integral_constant<int, 0>{});
+}
+
+// Whether TapsInWords read what the threads of a block own. All of them take part.
+template <class Op, class T>
+__device__ bool can_read_words(const Op& op, const ResizePlan& plan, const Image<const T>& from,
+                               const OwnValue& own) {
+  const int count = op.coefficients.count[op.coefficients.entry(own.n, own.x)];
+  const int taps = count <= 4 ? 4 : count <= 6 ? count : 8;
+  const bool fit = count <= taps && taps <= plan.right - plan.left;
+  return __syncthreads_and(fit && from.stride_y >= kWordBytes);
+}
+
+// Calls `use` with the sums of a thread's value. All lanes of the warp take part.
+template <class Op, class T, class Use>
+__device__ void with_sums_of_value(const Op& op, const ResizePlan& plan, const Image<const T>& from,
+                                   const OwnValue& own, bool in_order, const Use& use) {
+  using std::integral_constant;
+  const auto taps = taps_at<typename Op::Weight>(op.coefficients, own.n, own.x);
+  const auto with_stride = [&](auto stride) {
+    with_taps<T>(plan, taps.count, [&](auto count) {
+      constexpr int kTaps = decltype(count)::value, kStride = decltype(stride)::value;
+      if (!own.exists) return;
+      if constexpr (kTaps > 0)
+        use(TapsInRegisters<Op, kTaps, kStride>(plan, from, taps, own.channel));
+      if constexpr (kTaps == 0) use(TapsInMemory<Op>(from, taps, own.channel));
+    });
   };
   if constexpr (std::is_same_v<T, uint8_t>) {
-    if (stride == 1) return with_stride(integral_constant<int, 1>{});
-    if (stride == 3) return with_stride(integral_constant<int, 3>{});
+    if (in_order && from.stride_x == 1) return with_stride(integral_constant<int, 1>{});
   }
   with_stride(integral_constant<int, 0>{});
 }
 
+// The same of its pixel, if it can_read_words.
+template <class Op, class T, class Use>
+__device__ void with_sums_of_pixel(const Op& op, const ResizePlan& plan, const OwnValue& own,
+                                   const Use& use) {
+  const auto taps = taps_at<typename Op::Weight>(op.coefficients, own.n, own.x);
+  with_taps<T>(plan, taps.count, [&](auto count) {
+    constexpr int kTaps = decltype(count)::value;
+    if constexpr (kTaps > 0) use(TapsInWords<Op, kTaps>(plan, taps));
+  });
+}
+
 // Rows of a band whose source rows fit the groups, if they are added in order. All threads of the
 // block take part.
-template <class Op, class T>
+template <int kChannels, class Op, class T>
 __device__ __forceinline__ void resize_part(const Op& op, const ResizePlan& plan,
                                             const Image<const T>& from, const OwnValue& own,
                                             int kept,
                                             RowGroup<typename Op::Weight> (&groups)[kMostGroups]) {
   using F = typename Op::Form;
-  using Weight = typename Op::Weight;
   const BandTaps<Op> taps_y{op, own};
   bool in_order = false, in_ring = false;
   BandRows rows{0, 0, plan.bottom, false};
@@ -286,30 +361,22 @@ __device__ __forceinline__ void resize_part(const Op& op, const ResizePlan& plan
     in_order = taps_y.adds_to_two_rows(rows);
     in_ring = op.coefficients.taps_y + kTogether - 1 <= kept;
   }
-  if (!in_order && !in_ring) {
-    if (own.exists) compute_values(op, plan, from, own);
-    return;
-  }
   if (in_order) taps_y.fill(rows, groups);
-  const Taps<Weight> taps_x = taps_at<Weight>(op.coefficients, own.n, own.x);
-  const BandOfValue<Op> band{op, own};
-  const auto run = [&](auto taps, auto stride) {
-    constexpr int kTaps = decltype(taps)::value, kStride = decltype(stride)::value;
-    const auto finish = [&](const auto& sums) {
-      if (in_order) {
-        band.add_in_order(sums, rows, groups);
-      } else if constexpr (kStride == 0 && kIsPillow<F>) {
-        band.keep_in_ring(sums, plan.bottom, dynamic_shared<typename F::Row>() + threadIdx.x, kept);
-      }
-    };
-    if (!own.exists) return;
-    if constexpr (kTaps > 0) {
-      finish(TapsInRegisters<Op, kTaps, kStride>(plan, from, taps_x, own.channel));
-    } else {
-      finish(TapsInMemory<Op>(from, taps_x, own.channel));
+  const bool is_readable = kChannels == 1 || can_read_words(op, plan, from, own);
+  if ((!in_order && !in_ring) || !is_readable) {
+    return for_each_value<kChannels>(
+        op, own, [&](const OwnValue& value) { compute_values(op, plan, from, value); });
+  }
+  const auto use = [&](const auto& sums) {
+    OwnBand band(op, own, sums);
+    if (in_order) {
+      band.add_in_order(rows, groups);
+    } else if constexpr (std::decay_t<decltype(sums)>::kInRing && kIsPillow<F>) {
+      band.keep_in_ring(plan.bottom, dynamic_shared<typename F::Row>() + threadIdx.x, kept);
     }
   };
-  with_taps<T>(plan, in_order ? static_cast<int64_t>(from.stride_x) : 0, taps_x.count, run);
+  if constexpr (kChannels == 1) with_sums_of_value(op, plan, from, own, in_order, use);
+  if constexpr (kChannels > 1) with_sums_of_pixel<Op, T>(op, plan, own, use);
 }
 
 // How many rows of a band are done at a time, so that their source rows fit the groups.
@@ -329,11 +396,11 @@ constexpr int kBandBlocks = sizeof(T) == 1   ? (kIsPillow<Form> ? 2 : 3)
                             : sizeof(T) == 4 ? 2
                                              : 1;
 
-// A thread owns one value of each row of a band. It sums each source row that these need
-// horizontally once, and adds it to the two output rows that read it; or, where more output rows
-// do, keeps it in its column of a ring in shared memory. The block holds what the source rows
+// A thread owns one value, or a pixel, of each row of a band. It sums each source row that these
+// need horizontally once, and adds it to the two output rows that read it; or, where more output
+// rows do, keeps it in its column of a ring in shared memory. The block holds what the source rows
 // add, 5 to 8 KiB. A source row is read once per band and tap, a sector of it by one warp.
-template <class Op>
+template <class Op, int kChannels>
 __global__ void __launch_bounds__(kBandThreads,
                                   (kBandBlocks<typename Op::Value, typename Op::Form>))
     resize_bands_kernel(const Op op, int lanes, int kept) {
@@ -343,25 +410,26 @@ __global__ void __launch_bounds__(kBandThreads,
   __shared__ RowGroup<Weight> groups[kMostGroups];
   __shared__ RowTaps<T, typename GrowingArea<T>::Weight> growing[kBandRows];
   OwnValue own;
-  if (!find_value(op, lanes, own)) return;
+  if (!find_value<kBandRows, kChannels>(op, lanes, own)) return;
   const ResizePlan plan = op.coefficients.plans[op.coefficients.set_of(own.n)];
   const auto from = op.source[own.n];
   if constexpr (std::is_same_v<F, AreaTaps<T>>) {
     if (plan.form == ResizeForm::kUp) {
       fill_row_taps<GrowingArea<T>>(op, plan, from, own, growing);
-      if (own.exists) sum_two_taps<GrowingArea<T>>(op, plan, from, own, growing);
-      return;
+      return for_each_value<kChannels>(op, own, [&](const OwnValue& value) {
+        sum_two_taps<GrowingArea<T>>(op, plan, from, value, growing);
+      });
     }
   }
   if constexpr (kIsPillow<F>) {  // has the ring if not all rows fit the groups
-    resize_part(op, plan, from, own, kept, groups);
+    resize_part<kChannels>(op, plan, from, own, kept, groups);
     return;
   }
-  OwnValue part = own;
+  const int end = own.end;
   const int rows = plan.form == ResizeForm::kTwoPass ? rows_at_a_time(op, own) : kBandRows;
-  for (part.begin = own.begin; part.begin < own.end; part.begin = part.end) {
-    part.end = own.end - part.begin < rows ? own.end : part.begin + rows;
-    resize_part(op, plan, from, part, kept, groups);
+  for (; own.begin < end; own.begin = own.end) {
+    own.end = smaller(end, own.begin + rows);
+    resize_part<kChannels>(op, plan, from, own, kept, groups);
     __syncthreads();  // the groups are read until here
   }
 }

@@ -22,9 +22,11 @@ inline int lanes_of(const AnyImages& output) {
   return packed && fits ? static_cast<int>(output.channels) : 1;
 }
 
-// A block owns blockDim.x values of every row of a band of an image, or of one of its planes.
-inline dim3 band_grid(const AnyImages& output, int lanes, dim3 block, int rows = kBandRows) {
-  const int64_t values = int64_t{output.width} * lanes;
+// A block owns blockDim.x values, or pixels of `channels`, of every row of a band of an image, or
+// of one of its planes.
+inline dim3 band_grid(const AnyImages& output, int lanes, dim3 block, int rows = kBandRows,
+                      int channels = 1) {
+  const int64_t values = int64_t{output.width} * lanes / channels;
   const int64_t chunks = (values + block.x - 1) / block.x;
   const int64_t bands = (int64_t{output.height} + rows - 1) / rows;
   const int64_t planes = output.count * (output.channels / lanes);
@@ -41,8 +43,8 @@ inline unsigned columns_per_block(int64_t values, int most) {
   return static_cast<unsigned>(blocks == 1 ? columns : (columns + kWarp - 1) / kWarp * kWarp);
 }
 
-// The value of each row of a band that a thread owns: `x` is the column of its taps, `target` that
-// of the output.
+// The value, or the pixel, of each row of a band that a thread owns: `x` is the column of its taps,
+// `target` that of the output.
 struct OwnValue {
   int64_t n, channel;
   int x, target, begin, end;  // of rows
@@ -50,10 +52,11 @@ struct OwnValue {
 };
 
 // Whether there is an image for the block.
-template <int kRows = kBandRows, class Op>
+template <int kRows = kBandRows, int kChannels = 1, class Op>
 __device__ bool find_value(const Op& op, unsigned lanes, OwnValue& own) {
   const unsigned planes =
       lanes == op.output.channels ? 1 : static_cast<unsigned>(op.output.channels);
+  lanes /= kChannels;
   const unsigned plane = blockIdx.z * gridDim.y + blockIdx.y, image = plane / planes;
   own.n = image;
   if (own.n >= op.output.count) return false;
@@ -68,6 +71,27 @@ __device__ bool find_value(const Op& op, unsigned lanes, OwnValue& own) {
   own.begin = static_cast<int>(band) * kRows;
   own.end = op.output.height - own.begin < kRows ? op.output.height : own.begin + kRows;
   return true;
+}
+
+// Calls `use` with values of a block whose threads own values, or pixels of kChannels side by side:
+// neighboring threads get neighboring values.
+template <int kChannels, class Op, class Use>
+__device__ void for_each_value(const Op& op, const OwnValue& own, const Use& use) {
+  if constexpr (kChannels == 1) {
+    if (own.exists) use(own);
+  } else {
+    const unsigned pixels = op.output.width, values = pixels * kChannels;
+    const unsigned chunk = blockIdx.x % ((pixels - 1) / blockDim.x + 1);
+    unsigned i = chunk * blockDim.x * kChannels + threadIdx.x;
+    ORBBEC_ROLLED
+    for (int k = 0; k < kChannels && i < values; ++k, i += blockDim.x) {
+      OwnValue value = own;
+      value.target = static_cast<int>(i / kChannels);
+      value.channel = i % kChannels;
+      value.x = column_of(op.flips, own.n, value.target, op.output.width);
+      use(value);
+    }
+  }
 }
 
 __device__ int thread_of_block() {

@@ -161,8 +161,8 @@ struct AreaTaps {
   ORBBEC_HD static Sum add(Sum sum, Row row, Weight weight) { return sum + row * weight; }
   ORBBEC_HD static T finished(Sum sum) { return value(sum); }
 
-  template <class Read>
-  ORBBEC_HD static auto horizontal(const Taps<float>& taps, bool, const Read& read) {
+  template <class W, class Read>
+  ORBBEC_HD static auto horizontal(const Taps<W>& taps, bool, const Read& read) {
     return row(sum_of_taps(taps, read), false);
   }
   template <class Sum>
@@ -183,7 +183,7 @@ struct PillowFixed {
   using Row = uint8_t;
   using Sum = int;
 
-  ORBBEC_HD static Sum start() { return 1 << 21; }
+  ORBBEC_HD static constexpr Sum start() { return 1 << 21; }
   ORBBEC_HD static Sum add(Sum sum, int term, Weight weight) { return sum + term * weight; }
   ORBBEC_HD static Row finished(Sum sum) { return static_cast<Row>(clamp_int(sum >> 22, 0, 255)); }
   template <class Read>

@@ -24,7 +24,7 @@ inline dim3 columns_block(const AnyImages& output, int lanes) {
 }
 
 template <class T>
-int launch_resize(const ResizeNearest<T>& op, void* stream) {
+int launch_resize(const ResizeNearest<T>& op, ResizeMethod, void* stream) {
   const int lanes = lanes_of(op.output);
   const dim3 block = columns_block(op.output, lanes);
   return launch(resize_nearest_kernel<T>, band_grid(op.output, lanes, block), block, 0, stream, op,
@@ -54,28 +54,45 @@ int launch_windows(const Op& op, void* stream) {
 
 // The ring has a power of two rows, for the taps of an output row and the rows that are summed
 // together; none if it does not fit, or all images are added in order.
-template <class Op>
-int launch_bands(const Op& op, void* stream) {
+template <int kChannels, class Op>
+int launch_bands_of(const Op& op, int lanes, void* stream) {
   constexpr int64_t kMostBytes = 32 * 1024;  // six blocks fit a multiprocessor
-  constexpr auto kRowBytes = static_cast<int64_t>(sizeof(typename Op::Form::Row));
+  constexpr auto kRowBytes = static_cast<int64_t>(kChannels * sizeof(typename Op::Form::Row));
   int64_t kept = kIsPillow<typename Op::Form> ? 8 : 0;
   while (kept > 0 && kept < op.coefficients.taps_y + kTogether - 1) kept *= 2;
   if (kept * kRowBytes * kWarp > kMostBytes) kept = 0;
   int most = kBandThreads;
   while (kept * kRowBytes * most > kMostBytes) most /= 2;
-  const int lanes = lanes_of(op.output);
-  const dim3 block = whole_warps(op.output, lanes, most);
-  return launch(resize_bands_kernel<Op>, band_grid(op.output, lanes, block), block,
+  const dim3 block = whole_warps(op.output, lanes / kChannels, most);
+  const dim3 grid = band_grid(op.output, lanes, block, kBandRows, kChannels);
+  return launch(resize_bands_kernel<Op, kChannels>, grid, block,
                 static_cast<size_t>(kept * kRowBytes * block.x), stream, op, lanes,
                 static_cast<int>(kept));
 }
 
+// Whether TapsInWords read most images: not where weights are negative.
+template <class Op>
+bool reads_words(const Op& op, ResizeMethod method) {
+  constexpr int64_t kMostTaps = 9;  // for which there is memory: an image has one less at least
+  return method != ResizeMethod::kPillowCubic && method != ResizeMethod::kPillowLanczos &&
+         lanes_of(op.output) == kPixelBytes && op.source.stride_c == 1 &&
+         op.source.stride_x == kPixelBytes && op.coefficients.taps_x <= kMostTaps;
+}
+
+template <class Op>
+int launch_bands(const Op& op, ResizeMethod method, void* stream) {
+  if constexpr (std::is_same_v<typename Op::Value, uint8_t>) {
+    if (reads_words(op, method)) return launch_bands_of<kPixelBytes>(op, kPixelBytes, stream);
+  }
+  return launch_bands_of<1>(op, lanes_of(op.output), stream);
+}
+
 template <class T, class Form>
-int launch_resize(const Resize<T, Form>& op, void* stream) {
+int launch_resize(const Resize<T, Form>& op, ResizeMethod method, void* stream) {
   if constexpr (kHasTwoTaps<Form>) {
     return launch_two_taps(op, stream);
   } else if constexpr (kAddsInOrder<Form>) {
-    return launch_bands(op, stream);
+    return launch_bands(op, method, stream);
   } else {
     if constexpr (kIsFloatTaps<Form>) {
       if (op.coefficients.taps_y <= 2) return launch_two_taps(op, stream);
@@ -95,7 +112,8 @@ int fill_resize_coefficients_cuda(const ResizeArguments& a, void* stream) {
 }
 
 int resize_cuda(const ResizeArguments& a, void* stream) {
-  return dispatch_resize(a, [&](const auto& op) { return launch_resize(op, stream); });
+  return dispatch_resize(
+      a, [&](const auto& op) { return launch_resize(op, a.request.method, stream); });
 }
 
 int resize_backward_cuda(const ResizeBackwardArguments& a, void* stream) {

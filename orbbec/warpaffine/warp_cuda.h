@@ -27,35 +27,6 @@ struct LanePosition {
   }
 };
 
-// Stores pixels of a row as words: one pixel in each of kWide lanes. Word i begins in pixel 4 i /
-// 3, after its i % 3 first bytes.
-template <int kWide>
-struct WordStore {
-  static_assert(kWide % 4 == 0);
-  unsigned selected;  // bytes of the lane's two pixels
-
-  __device__ __forceinline__ WordStore() {
-    const unsigned skipped = threadIdx.x % kWide % 3;
-    selected = skipped == 0 ? 0x4210 : skipped == 1 ? 0x5421 : 0x6542;
-  }
-
-  // Whether the lane has a word, where `left` pixels of the row are to come.
-  __device__ __forceinline__ static bool has_word(int left) {
-    const int lane = static_cast<int>(threadIdx.x) % kWide;
-    return lane < kWide * 3 / 4 && 4 * lane < 3 * left;
-  }
-
-  // `to`: the lane's word, aligned to 4 bytes. All lanes of the warp call it.
-  __device__ __forceinline__ void store(uint8_t* to, const uint32_t (&pixel)[3],
-                                        bool has_word) const {
-    const int lane = threadIdx.x % kWide, from = lane + lane / 3;
-    const uint32_t own = __byte_perm(__byte_perm(pixel[0], pixel[1], 0x0040), pixel[2], 0x0410);
-    const uint32_t begin = __shfl_sync(kAllLanes, own, from, kWide);
-    const uint32_t end = __shfl_sync(kAllLanes, own, from + 1, kWide);
-    if (has_word) *reinterpret_cast<uint32_t*>(to) = __byte_perm(begin, end, selected);
-  }
-};
-
 template <class T>
 __device__ __forceinline__ Image<const uint8_t> image_of_bytes(const Image<const T>& image) {
   return {.data = reinterpret_cast<const uint8_t*>(image.data),

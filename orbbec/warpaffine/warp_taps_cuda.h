@@ -4,6 +4,7 @@
 
 #include "../core/warp.h"
 #include "../executors/biased_byte_cuda.h"
+#include "../executors/pixel_words_cuda.h"
 
 namespace orbbec {
 
@@ -86,37 +87,6 @@ class BorderReader {
   Pixel<T> outside_[kChannels];
 };
 
-// The kBytes bytes from `first` on, by aligned loads of words of at most 8 bytes: these hold up to
-// 7 bytes before and 8 after.
-template <int kBytes>
-__device__ __forceinline__ void load_bytes(const uint8_t* first,
-                                           uint32_t (&words)[kBytes / 4 + 1]) {
-  constexpr bool kPairs = kBytes > 12;
-  constexpr unsigned kAligned = kPairs ? 8 : 4;
-  constexpr int kWords = kBytes / 4 + 1, kLoads = (kBytes + 2 * kAligned - 2) / kAligned;
-  const auto address = reinterpret_cast<uintptr_t>(first);
-  const auto skipped = static_cast<unsigned>(address);  // modulo kAligned, where it is used
-  const uintptr_t aligned = address & ~uintptr_t{kAligned - 1};
-  uint32_t loaded[kWords + 2];
-  if constexpr (kPairs) {
-#pragma unroll
-    for (int i = 0; i < kLoads; ++i) {
-      const uint2 pair = reinterpret_cast<const uint2*>(aligned)[i];
-      loaded[2 * i] = pair.x;
-      loaded[2 * i + 1] = pair.y;
-    }
-#pragma unroll
-    for (int i = 0; i + 1 < 2 * kLoads; ++i) loaded[i] = skipped & 4 ? loaded[i + 1] : loaded[i];
-  } else {
-#pragma unroll
-    for (int i = 0; i < kLoads; ++i) loaded[i] = reinterpret_cast<const uint32_t*>(aligned)[i];
-  }
-#pragma unroll
-  for (int i = 0; 4 * i < kBytes; ++i) {
-    words[i] = __funnelshift_r(loaded[i], loaded[i + 1], 8 * skipped);
-  }
-}
-
 // Three channels of bytes, of taps inside the image but not in its first and last row: so that all
 // words are inside too. kPixel: bytes from a pixel to the next, 3 or 1.
 template <int kSize, int kPixel>
@@ -142,7 +112,7 @@ class WordReader {
         if constexpr (std::is_same_v<Value, BiasedByte>) {
           pixels[i % 3][i / 3] = BiasedByte(words[i / 4], i % 4);
         } else {
-          pixels[i % 3][i / 3] = byte(words[i / 4], i % 4);
+          pixels[i % 3][i / 3] = byte_of(words[i / 4], i % 4);
         }
       }
     } else {
@@ -165,12 +135,8 @@ class WordReader {
       uint32_t words[kSize / 4 + 1];
       load_bytes<kSize>(row, words);
 #pragma unroll
-      for (int q = 0; q < kSize; ++q) pixels[q] = byte(words[q / 4], q % 4);
+      for (int q = 0; q < kSize; ++q) pixels[q] = byte_of(words[q / 4], q % 4);
     }
-  }
-
-  __device__ __forceinline__ static uint32_t byte(uint32_t word, int i) {
-    return __byte_perm(word, 0, 0x4440 + i);
   }
 
   const uint8_t* first_;

@@ -119,6 +119,28 @@ def test_every_device_gives_the_bits_of_the_cpu_for_tall_images(
             assert_same_bytes(orbbec.resize(accelerator.put(images), target, **options), expected)
 
 
+# A thread of CUDA owns a pixel: 4, 5, 6, 8 or more taps, in words that begin anywhere; negative weights.
+@pytest.mark.parametrize(
+    ("interpolation", "antialias"), [("area", False), *((name, True) for name in PILLOW)]
+)
+def test_every_device_gives_the_bits_of_the_cpu_for_packed_pixels(accelerator, interpolation, antialias):
+    options = {"interpolation": interpolation, "antialias": antialias}
+    for source, target in (
+        ((150, 101), (67, 67)),
+        ((51, 130), (23, 60)),
+        ((33, 133), (14, 45)),
+        ((40, 151), (21, 33)),
+        ((21, 300), (2, 40)),
+        ((19, 400), (9, 39)),
+        ((4, 9), (2, 4)),
+    ):
+        last = photographs(2, 3, *source).contiguous(memory_format=torch.channels_last)
+        for images in (last, last[..., 1:, 1:-1]):
+            expected = orbbec.resize(images, target, **options)
+            with accelerator.active():
+                assert_same_bytes(orbbec.resize(accelerator.put(images), target, **options), expected)
+
+
 @pytest.mark.parametrize(("interpolation", "antialias"), METHODS)
 @pytest.mark.parametrize("channels", [1, 3, 4, 5])
 def test_every_layout_and_kind_gives_the_same_bits(device, interpolation, antialias, channels):
