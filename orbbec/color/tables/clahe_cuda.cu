@@ -217,21 +217,6 @@ __global__ void __launch_bounds__(kThreads, 4) clahe_luts_kernel(const ClaheLuts
 constexpr int kMostTables = 32;  // cells by channels: 32 KiB
 constexpr int kMostRows = 64;    // at once
 
-// A weight for a BiasedByte. The product is exact but for one rounding, as that of the byte itself
-// would be.
-struct BiasedWeight {
-  float weight, bias;
-  BiasedWeight() = default;
-  __device__ BiasedWeight(float weight) : weight(weight), bias(-0x1p23f * weight) {
-#ifdef __CUDA_ARCH__
-    asm("" : "+f"(this->weight), "+f"(bias));  // computed once, not in every row
-#endif
-  }
-};
-__device__ __forceinline__ float operator*(BiasedByte byte, const BiasedWeight& by) {
-  return fused_multiply_add(byte.biased, by.weight, by.bias);
-}
-
 // Some cells of the row of cells, and some of their rows of pixels.
 struct Cells {
   int first, count, top, rows;
@@ -343,7 +328,7 @@ struct CellRow {
     unsigned here;  // bit i: value i belongs to these cells
     bool is_word;
     const char* table[kWord];
-    ClaheBlend::Weights<BiasedWeight> across[kWord];
+    ClaheBlend::Weights<BiasedFactor> across[kWord];
 
     __device__ Column(const CellRow& row, const Cells& cells, int first) : row(row), here(0) {
       x = first / row.group;
