@@ -391,8 +391,8 @@ __device__ int rows_at_a_time(const Op& op, const OwnValue& own) {
 }
 
 // Blocks that fit a multiprocessor at least: as many as registers allow without spills.
-template <class T, class Form>
-constexpr int kBandBlocks = sizeof(T) == 1   ? (kIsPillow<Form> ? 2 : 3)
+template <class T, class Form, int kChannels>
+constexpr int kBandBlocks = sizeof(T) == 1   ? (kIsPillow<Form> || kChannels > 1 ? 2 : 3)
                             : sizeof(T) == 4 ? 2
                                              : 1;
 
@@ -402,7 +402,7 @@ constexpr int kBandBlocks = sizeof(T) == 1   ? (kIsPillow<Form> ? 2 : 3)
 // add, 5 to 8 KiB. A source row is read once per band and tap, a sector of it by one warp.
 template <class Op, int kChannels>
 __global__ void __launch_bounds__(kBandThreads,
-                                  (kBandBlocks<typename Op::Value, typename Op::Form>))
+                                  (kBandBlocks<typename Op::Value, typename Op::Form, kChannels>))
     resize_bands_kernel(const Op op, int lanes, int kept) {
   using T = typename Op::Value;
   using F = typename Op::Form;

@@ -20,6 +20,11 @@ constexpr int kMaxRoiBins = 4096;
 // Channels that a CUDA thread reads at once, at most.
 constexpr int kVectorChannels = 4;
 
+template <class T, int kCount>
+struct alignas(sizeof(T) * kCount) ChannelVector {
+  T values[kCount];
+};
+
 // A call whose dtypes are known only at run time: filled by the binding, read by the dispatch.
 struct RoiArguments {
   AnyImages features;  // [N, C, H, W]; in a backward pass, their gradient

@@ -18,11 +18,6 @@ constexpr int kBandListed = kBandThreads * kBandBinRows;
 constexpr int kBandLaneChannels = 4, kBandLanes = 2;  // of a thread; of a bin
 constexpr int kBandChannels = kBandLaneChannels * kBandLanes;
 
-template <class T, int kCount>
-struct alignas(sizeof(T) * kCount) ChannelVector {
-  T values[kCount];
-};
-
 // Band b stages `rows` rows from b * step on. The last row and column are staged twice, so that a
 // sample reads two of each everywhere.
 struct RoiBands {

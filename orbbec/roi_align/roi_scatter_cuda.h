@@ -152,7 +152,6 @@ __device__ __forceinline__ void add_bins(const Op& op, int64_t k,
   using F = typename Op::F;
   constexpr int kSamples = Op::kSamples;
   constexpr int kRowPitch = RoiScatter<Op>::kRowPitch;
-  const int lane = static_cast<int>(threadIdx.x) % kWarp;
   const int first_y = (__ffs(static_cast<int>(rows)) - 1) / kSamples;
   const int first_x = (__ffs(static_cast<int>(in_x)) - 1) / kSamples;
   PixelSums<F>* const sums = &to.tile.sums[0][0];
