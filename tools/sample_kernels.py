@@ -291,10 +291,14 @@ def regions(device: Device) -> Results:
             (orbbec.roi_align_rotated, rotated),
         ):
             yield f"{call.__name__} {dtype}", with_gradients(lambda x, f=call, r=rois: f(x, r, 7), maps)
-        for call, rois in ((orbbec.roi_align, upright), (orbbec.roi_align_rotated, rotated)):
+        for call, rois, samples in (
+            (orbbec.roi_align, upright, 2),
+            (orbbec.roi_align, upright, 4),
+            (orbbec.roi_align_rotated, rotated, 2),
+        ):
             yield (
-                f"{call.__name__} {dtype}, two samples per bin",
-                with_gradients(lambda x, f=call, r=rois: f(x, r, 7, 1.0, 2), maps),
+                f"{call.__name__} {dtype}, {samples} samples per bin",
+                with_gradients(lambda x, f=call, r=rois, s=samples: f(x, r, 7, 1.0, s), maps),
             )
         many = maps.repeat(1, 70, 1, 1)
         for samples in (0, 2):

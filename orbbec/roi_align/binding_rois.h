@@ -169,7 +169,7 @@ Tensor roi_align_gradient(const char* op, const Tensor& gradient, const Tensor& 
   a.geometries = geometries.mutable_data_ptr();
   a.features = float_images(op, "input", result, result.mutable_data_ptr());
   std::optional<Tensor> rows;
-  if constexpr (Roi::kGathersChannels) set_channels_last(op, gradient, a, rows);
+  if (!Roi::scatters(a)) set_channels_last(op, gradient, a, rows);
   run_where(op, gradient, on_cpu, on_cuda, a);
   return result;
 }

@@ -32,7 +32,7 @@ struct RoiArguments {
   DType dtype;
   const void* rois;  // [K, 5], or [K, 6] if rotated, in the computing dtype
   void* geometries;  // [K] RoiGeometry, scratch
-  // CUDA, backward of roi_align_rotated only: `pooled.data` if that is [K, PH, PW, C], otherwise
+  // CUDA, backward without UprightRoi::scatters: `pooled.data` if that is [K, PH, PW, C], otherwise
   // memory for it. A bin has `channels_last_stride` channels, a multiple of kVectorChannels.
   void* channels_last;
   int64_t channels_last_stride;
@@ -156,7 +156,13 @@ struct SampleRange {
 struct UprightRoi {
   static constexpr int kNumbers = 5;
   static constexpr int kMaxSamples = 4096;
-  static constexpr bool kGathersChannels = false;  // whether CUDA's gradient needs `channels_last`
+
+  // Whether CUDA's gradient adds samples to pixels, instead of gathering those of each pixel from
+  // `channels_last`: where a warp can locate all samples of a region along an axis at once.
+  static bool scatters(const RoiArguments& a) {
+    constexpr int kMostBins = 16;
+    return a.sampling_ratio == 2 && a.pooled.height <= kMostBins && a.pooled.width <= kMostBins;
+  }
 
   template <class F>
   ORBBEC_HD static RoiGeometry<F> geometry(const F* roi, const RoiArguments& a) {

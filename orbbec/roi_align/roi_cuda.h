@@ -1,8 +1,10 @@
-// roi_align on a CUDA device. Included by roi_align_cuda.cu and
+// roi_align and its gradient on a CUDA device. Included by roi_align_cuda.cu and
 // roi_align_rotated_cuda.cu.
 #pragma once
 
 #include "roi_bands_cuda.h"
+#include "roi_gather_cuda.h"
+#include "roi_scatter_cuda.h"
 
 namespace orbbec {
 
@@ -67,6 +69,23 @@ int launch_roi_align_cuda(const RoiArguments& a, void* stream) {
                   static_cast<unsigned>(a.pooled.count < kMaxGridYZ ? a.pooled.count : kMaxGridYZ));
   return launch(roi_align_kernel<T, Roi>, grid, dim3(kRoiAlignThreads), 0, stream,
                 RoiAlign<T, Roi>(a), bins, groups);
+}
+
+template <class T, class Roi>
+int launch_roi_gradient_cuda(const RoiArguments& a, void* stream) {
+  int status = make_roi_geometries_cuda<Compute<T>, Roi>(a, stream);
+  if (status != 0) return status;
+  if constexpr (std::is_same_v<Roi, UprightRoi>) {
+    if (Roi::scatters(a)) return launch_scatter_roi_gradient(ScatterRoiGradient<T>(a), stream);
+  }
+  if (a.pooled.data != a.channels_last) {
+    status = to_channels_last_cuda<T>(a.pooled, a.channels_last, a.channels_last_stride, stream);
+  }
+  if (status != 0) return status;
+  if (a.sampling_ratio > 0 && is_power_of_two(Compute<T>(a.sampling_ratio))) {
+    return launch_roi_gradient(GatherRoiGradient<T, Roi, true>(a), stream);
+  }
+  return launch_roi_gradient(GatherRoiGradient<T, Roi, false>(a), stream);
 }
 
 }  // namespace orbbec

@@ -15,12 +15,12 @@ constexpr int kScatterWidth = 8, kScatterHeight = 2;  // of the tile of a warp
 constexpr int kScatterPixels = kScatterWidth * kScatterHeight;
 constexpr int kScatterLanes = kWarp / 2;  // of a pixel
 
-// kSamples: per axis of a bin, in all regions that have any; 0: any numbers.
-template <class T, int kSamplesPerAxis>
+// If UprightRoi::scatters.
+template <class T>
 struct ScatterRoiGradient {
   using Pixel = T;
   using F = Compute<T>;
-  static constexpr int kSamples = kSamplesPerAxis;
+  static constexpr int kSamples = 2;  // per axis of a bin
   static constexpr int kPerLane = 16 / sizeof(F), kChannels = kScatterLanes * kPerLane;
 
   Images<const T> gradient;
@@ -59,8 +59,6 @@ struct RoiScatter {
   int top, left;
   const T* values[Op::kPerLane];  // of the lane's channels in the gradient
   F gradient[Op::kPerLane];       // of a bin
-  F count;                        // of samples per bin
-  bool by_inverse;
 
   __device__ __forceinline__ void read(int64_t offset) {
 #pragma unroll
@@ -112,14 +110,9 @@ struct RoiScatter {
   }
 
   __device__ __forceinline__ PixelSums<F> added(PixelSums<F> sums, F weight) const {
-    if (Op::kSamples > 0 || by_inverse) {
-      const F scale = F(1) / (Op::kSamples > 0 ? F(Op::kSamples * Op::kSamples) : count);
+    constexpr F kScale = F(1) / F(Op::kSamples * Op::kSamples);
 #pragma unroll
-      for (int i = 0; i < Op::kPerLane; ++i) sums.values[i] += gradient[i] * weight * scale;
-    } else {
-#pragma unroll
-      for (int i = 0; i < Op::kPerLane; ++i) sums.values[i] += gradient[i] * weight / count;
-    }
+    for (int i = 0; i < Op::kPerLane; ++i) sums.values[i] += gradient[i] * weight * kScale;
     return sums;
   }
 };
@@ -206,79 +199,44 @@ __device__ __forceinline__ void add_bins(const Op& op, int64_t k,
   }
 }
 
-// Adds region k of which each axis has at most 32 samples: a lane locates one of each.
+// Adds region k: a lane locates a sample of each axis, of which there are at most 32.
 template <class Op>
 __device__ __forceinline__ void add_region(const Op& op, const RoiGeometry<typename Op::F>& f,
                                            int64_t k, RoiScatter<Op>& to) {
   using F = typename Op::F;
   const int lane = static_cast<int>(threadIdx.x) % kWarp;
   const int bins_y = op.gradient.height, bins_x = op.gradient.width;
-  const auto locate = [&](F start, F bin, int samples, int bins, int size) {
-    if (Op::kSamples > 0) samples = Op::kSamples;
-    const int p = lane / samples;
+  constexpr int kSamples = Op::kSamples;
+  const auto locate = [&](F start, F bin, int bins, int size) {
+    const int p = lane / kSamples;
     if (p >= bins) return AxisSample<F>{-1, -1, F(0), F(0)};
-    return axis_sample(roi_position(start, bin, samples, p, lane - p * samples), size);
+    return axis_sample(roi_position(start, bin, kSamples, p, lane % kSamples), size);
   };
-  const AxisSample<F> y = locate(f.start_y, f.bin_y, f.samples_y, bins_y, op.features.height);
-  const AxisSample<F> x = locate(f.start_x, f.bin_x, f.samples_x, bins_x, op.features.width);
+  const AxisSample<F> y = locate(f.start_y, f.bin_y, bins_y, op.features.height);
+  const AxisSample<F> x = locate(f.start_x, f.bin_x, bins_x, op.features.width);
   const auto touches = [](const AxisSample<F>& at, int first, int count) {
     return at.low >= 0 && at.low < first + count && at.high >= first;
   };
   const unsigned rows = __ballot_sync(kAllLanes, touches(y, to.top, kScatterHeight));
   const unsigned columns = __ballot_sync(kAllLanes, touches(x, to.left, kScatterWidth));
   if (rows == 0 || columns == 0) return;
-  if constexpr (Op::kSamples > 0) {
-    if (to.left + kScatterWidth < op.features.width &&
-        to.top + kScatterHeight < op.features.height) {
-      add_bins(op, k, y, x, rows, columns, to);
-      return;
-    }
+  if (to.left + kScatterWidth < op.features.width && to.top + kScatterHeight < op.features.height) {
+    return add_bins(op, k, y, x, rows, columns, to);
   }
+  constexpr unsigned kOfBin = (1u << kSamples) - 1;
   for (int ph = 0; ph < bins_y; ++ph) {
-    const unsigned of_row = rows >> ph * f.samples_y & ((1u << f.samples_y) - 1);
+    const unsigned of_row = rows >> ph * kSamples & kOfBin;
     for (int pw = 0; pw < bins_x && of_row != 0; ++pw) {
-      const unsigned of_bin = columns >> pw * f.samples_x & ((1u << f.samples_x) - 1);
+      const unsigned of_bin = columns >> pw * kSamples & kOfBin;
       if (of_bin == 0) continue;
       to.read(k * op.gradient.stride_n + ph * op.gradient.stride_y + pw * op.gradient.stride_x);
       for (unsigned in_y = of_row; in_y != 0; in_y &= in_y - 1) {
         const AxisSample<F> at =
-            shuffled(y, ph * f.samples_y + __ffs(static_cast<int>(in_y)) - 1, op.features.height);
+            shuffled(y, ph * kSamples + __ffs(static_cast<int>(in_y)) - 1, op.features.height);
         for (unsigned in_x = of_bin; in_x != 0; in_x &= in_x - 1) {
-          const int source = pw * f.samples_x + __ffs(static_cast<int>(in_x)) - 1;
+          const int source = pw * kSamples + __ffs(static_cast<int>(in_x)) - 1;
           to.add(at, __shfl_sync(kAllLanes, x.low, source),
                  __shfl_sync(kAllLanes, x.weight_high, source));
-        }
-      }
-    }
-  }
-}
-
-// Adds any region.
-template <class Op>
-__device__ __forceinline__ void add_large_region(const Op& op, const RoiGeometry<typename Op::F>& f,
-                                                 int64_t k, RoiScatter<Op>& to) {
-  using F = typename Op::F;
-  const auto locate_y = [&](int ph, int i) {
-    return axis_sample(roi_position(f.start_y, f.bin_y, f.samples_y, ph, i), op.features.height);
-  };
-  for (int ph = 0; ph < op.gradient.height; ++ph) {
-    if (!may_read(f.start_y + F(ph) * f.bin_y, f.bin_y, to.top, to.top + kScatterHeight - 1,
-                  op.features.height)) {
-      continue;
-    }
-    for (int pw = 0; pw < op.gradient.width; ++pw) {
-      if (!may_read(f.start_x + F(pw) * f.bin_x, f.bin_x, to.left, to.left + kScatterWidth - 1,
-                    op.features.width)) {
-        continue;
-      }
-      to.read(k * op.gradient.stride_n + ph * op.gradient.stride_y + pw * op.gradient.stride_x);
-      for (int iy = 0; iy < f.samples_y; ++iy) {
-        const AxisSample<F> y = locate_y(ph, iy);
-        if (y.low < 0 || y.high < to.top || y.low >= to.top + kScatterHeight) continue;
-        for (int ix = 0; ix < f.samples_x; ++ix) {
-          const AxisSample<F> x =
-              axis_sample(roi_position(f.start_x, f.bin_x, f.samples_x, pw, ix), op.features.width);
-          if (x.low >= 0) to.add(y, x.low, x.weight_high);
         }
       }
     }
@@ -337,7 +295,7 @@ __global__ void __launch_bounds__(kScatterThreads, 1) scatter_roi_gradient_kerne
         tile.sums[pixel][lane % kScatterLanes] = {};
       }
       __syncwarp();
-      RoiScatter<Op> to{op, tile, top, left, {}, {}, F(1), true};
+      RoiScatter<Op> to{op, tile, top, left, {}, {}};
 #pragma unroll
       for (int i = 0; i < Op::kPerLane; ++i) {
         const int64_t c = channel + lane % kScatterLanes + i * kScatterLanes;
@@ -357,14 +315,7 @@ __global__ void __launch_bounds__(kScatterThreads, 1) scatter_roi_gradient_kerne
         for (unsigned votes = __ballot_sync(kAllLanes, touches); votes != 0; votes &= votes - 1) {
           const int64_t k = begin + __ffs(static_cast<int>(votes)) - 1;
           const RoiGeometry<F> f = op.geometries[k];
-          to.count = f.count;
-          to.by_inverse = is_power_of_two(f.count);
-          if (f.samples_y * op.gradient.height <= kWarp &&
-              f.samples_x * op.gradient.width <= kWarp) {
-            add_region(op, f, k, to);
-          } else {
-            add_large_region(op, f, k, to);
-          }
+          add_region(op, f, k, to);
         }
       }
       __syncwarp();

@@ -10,9 +10,10 @@ namespace orbbec {
 
 struct RotatedRoi {
   static constexpr int kNumbers = 6;
-  static constexpr bool kGathersChannels = true;
   static constexpr int kMaxSamples =
       128;  // squared, because no row of samples can be skipped as a whole
+
+  static bool scatters(const RoiArguments&) { return false; }
 
   template <class F>
   ORBBEC_HD static RoiGeometry<F> geometry(const F* roi, const RoiArguments& a) {

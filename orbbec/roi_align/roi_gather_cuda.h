@@ -1,12 +1,13 @@
-// The gradient of roi_align_rotated on a CUDA device. Included by roi_align_rotated_cuda.cu.
+// The gradient of roi_align and roi_align_rotated on a CUDA device, of any regions. Included by
+// roi_align/roi_cuda.h.
 //
 // The terms of the sum of a pixel are the same in all channels: a block lists those of a tile of
 // pixels, in the order of roi_align/roi.h, and adds them with lanes along the channels. No two
 // threads add to the same value.
 #pragma once
 
-#include "../roi.h"
 #include "channels_last_cuda.h"
+#include "roi.h"
 
 namespace orbbec {
 

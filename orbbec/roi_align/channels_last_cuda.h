@@ -1,7 +1,7 @@
-// Copies images so that their channels come last. Included by rotated_gradient_cuda.h.
+// Copies images so that their channels come last. Included by roi_align/roi_gather_cuda.h.
 #pragma once
 
-#include "../../executors/executor_cuda.h"
+#include "../executors/executor_cuda.h"
 
 namespace orbbec {
 
