@@ -28,8 +28,7 @@ struct BiasedFactor {
   float factor, bias;
 
   BiasedFactor() = default;
-  __device__ __forceinline__ BiasedFactor(float factor)
-      : factor(factor), bias(-0x1p23f * factor) {
+  __device__ __forceinline__ BiasedFactor(float factor) : factor(factor), bias(-0x1p23f * factor) {
 #ifdef __CUDA_ARCH__
     asm("" : "+f"(this->factor), "+f"(bias));  // computed once, not in every row
 #endif
