@@ -45,6 +45,10 @@ REASONS = {
     "gaussian23_u8": "The dot products alone are 76 of them.",
     "median3_u8": "The sorting network alone is 44 of them: a minimum of two packed values takes two"
     " instructions, since one PTX serves compute capability 7.5 too.",
+    "roi_align": "Reading 16 taps per value from shared memory takes 28 us without bank conflicts; there are"
+    " few only with 32 channels side by side, whose bands fit no other GPU.",
+    "roi_align_backward": "The 16 terms of a value, each added to a sum in shared memory in the order of"
+    " regions, are 48 of them without loads and stores.",
     "median5_u8": "The sorting network alone is 135 of them, for the same reason as of `median3_u8`.",
 }
 # What needs double precision in every pixel, value or box.
