@@ -108,6 +108,9 @@ def resizes(device: Device) -> Results:
     for dtype in DTYPES:  # no output pixel has more than two taps along y
         low = device.put(photographs(2, 3, 2, 41, dtype))
         yield f"resize {dtype} of two rows", orbbec.resize(low, (3, 31), antialias=True)
+    packed = device.put(photographs(2, 3, 40, 90).contiguous(memory_format=torch.channels_last))
+    yield "resize of packed pixels, area", orbbec.resize(packed, (17, 41), interpolation="area")
+    yield "resize of packed pixels, antialias", orbbec.resize(packed, (17, 41), antialias=True)
     for (kind, images), (scale, size) in itertools.product(made(device, _FLOATS[2:]), sizes.items()):
         for antialias in (False, True):
             yield (

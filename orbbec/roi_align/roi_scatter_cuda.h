@@ -156,11 +156,11 @@ __device__ __forceinline__ void add_bins(const Op& op, int64_t k,
   const bool has_upper = to.contains_row(upper), has_lower = to.contains_row(upper + 1);
   const int own = larger(upper, 0) * kRowPitch * 4 + (has_upper ? 2 : 0) + (has_lower ? 1 : 0);
   for (int ph = first_y; rows != 0; ++ph, rows >>= kSamples, row += op.gradient.stride_y) {
-    int places[kSamples];
+    int offsets[kSamples];
     F low_y[kSamples], high_y[kSamples];  // weights
 #pragma unroll
     for (int i = 0; i < kSamples; ++i) {
-      places[i] = __shfl_sync(kAllLanes, own, ph * kSamples + i);
+      offsets[i] = __shfl_sync(kAllLanes, own, ph * kSamples + i);
       high_y[i] = __shfl_sync(kAllLanes, y.weight_high, ph * kSamples + i);
       low_y[i] = F(1) - high_y[i];
     }
@@ -183,14 +183,14 @@ __device__ __forceinline__ void add_bins(const Op& op, int64_t k,
 #pragma unroll
         for (int ix = 0; ix < kSamples; ++ix) {
           if ((rest >> ix & 1) == 0) continue;
-          const int first = columns[ix] + places[iy] / 4;
-          if (places[iy] % 4 == 3) {
+          const int first = columns[ix] + offsets[iy] / 4;
+          if (offsets[iy] % 4 == 3) {
             if (inside[ix]) {
               to.add_to_two(sums[first], sums[first + kRowPitch], low_y[iy] * weights[ix],
                             high_y[iy] * weights[ix]);
             }
           } else if (inside[ix]) {
-            const F weight = places[iy] % 4 == 2 ? low_y[iy] : high_y[iy];
+            const F weight = offsets[iy] % 4 == 2 ? low_y[iy] : high_y[iy];
             to.add_to(sums[first], weight * weights[ix]);
           }
         }
