@@ -14,9 +14,10 @@ struct ToChannelsLast {
 };
 
 // A block moves 32 channels of 64 bins through 8 KB of shared memory (for 4-byte words), so that
-// loads follow the bins and stores the channels.
-template <class Word>
-__global__ void __launch_bounds__(256, 4) to_channels_last_kernel(const ToChannelsLast<Word> op) {
+// loads follow the bins and stores the channels. A thread of each image calls prepare(0, n).
+template <class Word, class Prepare>
+__global__ void __launch_bounds__(256, 4)
+    to_channels_last_kernel(const ToChannelsLast<Word> op, const Prepare prepare) {
   constexpr int kChannels = ToChannelsLast<Word>::kChannels, kBins = ToChannelsLast<Word>::kBins;
   constexpr int kWarps = 256 / kWarp, kPerLane = kBins / kWarp;
   __shared__ Word tile[kChannels][kBins + 1];
@@ -32,6 +33,7 @@ __global__ void __launch_bounds__(256, 4) to_channels_last_kernel(const ToChanne
     offsets[i] = bin / width * op.from.stride_y + bin % width * op.from.stride_x;
   }
   for (int64_t n = blockIdx.z; n < op.from.count; n += gridDim.z) {
+    if (blockIdx.x + blockIdx.y + threadIdx.x == 0) prepare(0, static_cast<int>(n));
     for (int64_t c = int64_t{blockIdx.y} * kChannels; c < channels;
          c += int64_t{gridDim.y} * kChannels) {
       const Word* const from = &op.from[n].at(0, 0, c);
@@ -54,9 +56,11 @@ __global__ void __launch_bounds__(256, 4) to_channels_last_kernel(const ToChanne
   }
 }
 
-// Copies images of words of the size of T to `rows`, [count, height, width, stride].
-template <class T>
-int to_channels_last_cuda(const AnyImages& images, void* rows, int64_t stride, void* stream) {
+// Copies images of words of the size of T to `rows`, [count, height, width, stride], and calls
+// prepare(0, n) for each.
+template <class T, class Prepare>
+int to_channels_last_cuda(const AnyImages& images, void* rows, int64_t stride,
+                          const Prepare& prepare, void* stream) {
   using Word = std::conditional_t<sizeof(T) == 8, uint64_t,
                                   std::conditional_t<sizeof(T) == 4, uint32_t, uint16_t>>;
   using Op = ToChannelsLast<Word>;
@@ -65,8 +69,8 @@ int to_channels_last_cuda(const AnyImages& images, void* rows, int64_t stride, v
   const dim3 grid(static_cast<unsigned>((bins + Op::kBins - 1) / Op::kBins),
                   static_cast<unsigned>(chunks < kMaxGridYZ ? chunks : kMaxGridYZ),
                   static_cast<unsigned>(images.count < kMaxGridYZ ? images.count : kMaxGridYZ));
-  return launch(to_channels_last_kernel<Word>, grid, dim3(256), 0, stream,
-                Op{Images<const Word>(images), static_cast<Word*>(rows), stride});
+  return launch(to_channels_last_kernel<Word, Prepare>, grid, dim3(256), 0, stream,
+                Op{Images<const Word>(images), static_cast<Word*>(rows), stride}, prepare);
 }
 
 }  // namespace orbbec

@@ -73,16 +73,17 @@ int launch_roi_align_cuda(const RoiArguments& a, void* stream) {
 
 template <class T, class Roi>
 int launch_roi_gradient_cuda(const RoiArguments& a, void* stream) {
-  int status = make_roi_geometries_cuda<Compute<T>, Roi>(a, stream);
+  using F = Compute<T>;
+  const bool copies = !Roi::scatters(a) && a.pooled.data != a.channels_last;
+  const int status =
+      copies ? to_channels_last_cuda<T>(a.pooled, a.channels_last, a.channels_last_stride,
+                                        MakeRoiGeometries<F, Roi>{a}, stream)
+             : make_roi_geometries_cuda<F, Roi>(a, stream);
   if (status != 0) return status;
   if constexpr (std::is_same_v<Roi, UprightRoi>) {
     if (Roi::scatters(a)) return launch_scatter_roi_gradient(ScatterRoiGradient<T>(a), stream);
   }
-  if (a.pooled.data != a.channels_last) {
-    status = to_channels_last_cuda<T>(a.pooled, a.channels_last, a.channels_last_stride, stream);
-  }
-  if (status != 0) return status;
-  if (a.sampling_ratio > 0 && is_power_of_two(Compute<T>(a.sampling_ratio))) {
+  if (a.sampling_ratio > 0 && is_power_of_two(F(a.sampling_ratio))) {
     return launch_roi_gradient(GatherRoiGradient<T, Roi, true>(a), stream);
   }
   return launch_roi_gradient(GatherRoiGradient<T, Roi, false>(a), stream);
