@@ -9,8 +9,8 @@ from torch.autograd import forward_ad
 
 # Not public; a torch without it takes the slower path.
 _below_autograd = getattr(torch._C, "_AutoDispatchBelowAutograd", nullcontext)
-_OPTION_TYPES = {bool, float, int, list, str, type(None)}  # found sooner than `isinstance` answers
 _is_wrapped = getattr(torch._C._functorch, "is_functorch_wrapped_tensor", None)  # by vmap or grad
+_OPTION_TYPES = {bool, float, int, list, str, type(None)}  # found sooner than `isinstance` answers
 
 
 def call_operator(operator: Any, *arguments: Any) -> Any:

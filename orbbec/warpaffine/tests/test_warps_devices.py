@@ -7,7 +7,7 @@ import pytest
 import torch
 
 import orbbec
-from tests.support import assert_same_bytes, photographs
+from tests.support import assert_same_bytes, photographs, same_bytes
 from tests.support.samples import DTYPES
 from tests.support.warps import ARITHMETICS, BORDERS, INTERPOLATIONS, WARPS, random_warps, warp
 
@@ -56,16 +56,25 @@ def test_every_device_gives_the_sign_of_zero_of_the_cpu(accelerator, op, interpo
     assert_same_bytes(actual, expected)
 
 
-@pytest.mark.parametrize("interpolation", ["nearest", "linear", "lanczos4"])
-@pytest.mark.parametrize("position", [2**31 - 1.5, 2**31 - 1, 2**31 - 0.5, 2**31, -(2**31) - 0.5, -3e9])
-def test_every_device_reads_the_pixel_of_the_cpu_at_the_ends_of_int(accelerator, interpolation, position):
-    images = photographs(1, 3, 9, 7)
-    matrix = torch.tensor([[0, 0, position / 1024], [1, 1, 0]], dtype=torch.float64)  # fixed point: 1/1024
+@pytest.mark.parametrize(("interpolation", "half"), [("nearest", 512), ("linear", 16), ("lanczos4", 16)])
+def test_every_device_rounds_positions_like_the_cpu_at_the_ends_of_int(accelerator, interpolation, half):
+    images = photographs(1, 3, 9, 21)
     options = {"interpolation": interpolation, "border": "wrap", "arithmetic": "cv2_4", "inverse": True}
-    expected = orbbec.warp_affine(images, matrix, (9, 40), **options)
-    with accelerator.active():
-        actual = orbbec.warp_affine(accelerator.put(images), matrix, (9, 40), **options)
-    assert_same_bytes(actual, expected)
+
+    def warped(images, position):
+        # In 1/1024 pixel, sums of which wrap: column 1 lies `position` to the right of -2^31 + 2048.
+        matrix = torch.tensor([[position, 0, 2048 - half - 2**31], [0, 1024, 0]], dtype=torch.float64) / 1024
+        return orbbec.warp_affine(images, matrix, (9, 2), **options)
+
+    within, beyond = [2**31 - 1.5, 2**31 - 1, -(2**31)], [2**31 - 0.5, 2**31, -(2**31) - 1, 3e9, -3e9]
+    expected = {position: warped(images, position) for position in within + beyond}
+    assert not same_bytes(expected[2**31 - 1], expected[2**31 - 0.5]).all()
+    for position in beyond:
+        assert_same_bytes(expected[position], expected[-(2**31)])
+    for position in within + beyond:
+        with accelerator.active():
+            actual = warped(accelerator.put(images), position)
+        assert_same_bytes(actual, expected[position])
 
 
 @pytest.mark.parametrize("op", WARPS)
