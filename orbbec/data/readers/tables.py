@@ -47,13 +47,31 @@ class Table:
                 raise TypeError(
                     f"FileList: expected int, float or str as the type of {name!r}, but got {kind!r}"
                 )
+        self._check_labels()
+        values = {name: self._parsed(name, types.get(name) or self._type_of(name)) for name in self.columns}
+        if "label" in values and "label" not in types:
+            self._check_distinct(values["label"])
+        return values
+
+    def _check_labels(self) -> None:
         for row, text in enumerate(self.columns.get("label", ())):
-            if not text or text != text.strip():
+            if not text.strip():
+                raise ValueError(f"FileList: expected a label, but {self.where(row)} has none")
+            if text != text.strip():
                 raise ValueError(
                     f"FileList: expected a label without spaces around it, but {self.where(row)} has "
                     f"{text!r:.80}; the delimiter ', ' skips spaces after commas"
                 )
-        return {name: self._parsed(name, types.get(name) or self._type_of(name)) for name in self.columns}
+
+    def _check_distinct(self, labels: Sequence[Any]) -> None:
+        """Check that different texts are different labels: `1.1` and `1.10` are one number, but two names."""
+        texts: dict[Any, str] = {}
+        for row, (label, text) in enumerate(zip(labels, self.columns["label"], strict=True)):
+            if texts.setdefault(label, text) != text:
+                raise ValueError(
+                    f"FileList: expected a text per label, but {self.where(row)} has {text!r} where another "
+                    f"row has {texts[label]!r}; types={{'label': str}} or {{'label': float}} takes both"
+                )
 
     def _type_of(self, name: str) -> type:
         """The type of all texts of a column; numbers next to other texts are an error: they may be either."""

@@ -53,9 +53,9 @@ def test_numbers_alone_are_numbers(tmp_path, labels, expected):
 @pytest.mark.parametrize(
     ("labels", "message"),
     [
-        (("0", "1", "10", "2", ""), r"expected a label .* row 4 of .*t\.csv \(line 6\) has ''"),
-        (("cat", "", "dog"), r"row 1 of .*t\.csv \(line 3\) has ''"),
-        (("cat", "  "), r"row 1 of .*t\.csv \(line 3\) has '  '"),
+        (("0", "1", "10", "2", ""), r"expected a label, but row 4 of .*t\.csv \(line 6\) has none"),
+        (("cat", "", "dog"), r"row 1 of .*t\.csv \(line 3\) has none"),
+        (("cat", "  "), r"row 1 of .*t\.csv \(line 3\) has none"),
         (("cat", "cat "), r"row 1 of .*t\.csv \(line 3\) has 'cat '"),
         (("7", " 7"), r"row 1 of .*t\.csv \(line 3\) has ' 7'"),
         (("7", "7\u00a0"), r"row 1 of .*t\.csv"),
@@ -67,6 +67,8 @@ def test_numbers_alone_are_numbers(tmp_path, labels, expected):
         (("0.5", "1e5"), r"row 1 of .* has '1e5'"),
         (("0", "9223372036854775808"), r"'label' in row 1 of .*t\.csv \(line 3\): expected an integer of 64"),
         (("0", "9" * 5000), r"'label' in row 1 of .*: expected an integer of 64 bits"),
+        (("1.1", "1.2", "1.10"), r"row 2 of .*t\.csv \(line 4\) has '1\.10' where another row has '1\.1'"),
+        (("0", "-0"), r"row 1 of .* has '-0' where another row has '0'"),
         (("0.5", "1e+999"), r"'label' in row 1 of .*: expected a finite number, but got '1e\+999'"),
     ],
 )
@@ -100,7 +102,7 @@ def test_types_say_what_a_column_holds(tmp_path):
         TypeError, match="expected int, float or str as the type of 'label', but got <class 'bool'>"
     ):
         FileList(file, types={"label": bool})
-    assert labels_of(FileList(write(tmp_path, "1", "2"), types={"label": float})) == [1.0, 2.0]
+    assert labels_of(FileList(write(tmp_path, "1", "1.0"), types={"label": float})) == [1.0, 1.0]
 
 
 def test_path_and_label_may_be_in_any_case(tmp_path):
