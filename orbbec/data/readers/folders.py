@@ -7,7 +7,7 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from orbbec.data.readers.paths import check_path, image_files, is_hidden
+from orbbec.data.readers.paths import check_link, check_path, image_files, is_hidden
 from orbbec.data.readers.tables import read_table
 from orbbec.data.sample import Sample, printable, read_bytes
 
@@ -74,7 +74,7 @@ def _is_class(entry: os.DirEntry[str]) -> bool:
     if is_hidden(entry.name):
         return False
     if entry.is_symlink():
-        os.stat(entry.path)  # raises if the link is broken: without its class, others would be renumbered
+        check_link(entry.path)  # without its class, others would be renumbered
     return entry.is_dir()
 
 

@@ -5,6 +5,7 @@ Listed paths must be in the folder of the images unless the user trusts the file
 
 from __future__ import annotations
 
+import errno
 import os
 from collections.abc import Iterator
 from fnmatch import fnmatchcase
@@ -46,6 +47,16 @@ def image_files(folder: str | os.PathLike[str], extensions: tuple[str, ...], abo
     return [os.path.join(*entry) for entry in sorted(_walk(os.fspath(folder), extensions, ancestors))]
 
 
+def check_link(path: str) -> None:
+    """Refuse a broken link, which may have led to a folder of images.
+
+    Raises:
+        FileNotFoundError: the link is broken.
+    """
+    if not os.path.exists(path):
+        raise FileNotFoundError(errno.ENOENT, "The link is broken", path)
+
+
 _Identity = tuple[int, int]  # device and inode
 
 
@@ -69,7 +80,7 @@ def _walk(top: str, extensions: tuple[str, ...], above: frozenset[_Identity]) ->
             elif entry.name.lower().endswith(extensions):
                 yield folder, entry.name
             elif entry.is_symlink():
-                os.stat(entry.path)  # raises if it is broken
+                check_link(entry.path)
 
 
 def check_path(op: str, root: str | os.PathLike[str], path: str, source: str) -> None:

@@ -57,11 +57,14 @@ class Table:
         for row, text in enumerate(self.columns.get("label", ())):
             if not text.strip():
                 raise ValueError(f"FileList: expected a label, but {self.where(row)} has none")
-            if text != text.strip():
-                raise ValueError(
-                    f"FileList: expected a label without spaces around it, but {self.where(row)} has "
-                    f"{text!r:.80}; the delimiter ', ' skips spaces after commas"
-                )
+            self._check_spaces("label", row, text)
+
+    def _check_spaces(self, name: str, row: int, text: str) -> None:
+        if text != text.strip():
+            raise ValueError(
+                f"FileList: expected '{name}' without spaces around it, but {self.where(row)} has "
+                f"{text!r:.80}; the delimiter ', ' skips spaces after commas"
+            )
 
     def _check_distinct(self, labels: Sequence[Any]) -> None:
         """Check that different texts are different labels: `1.1` and `1.10` are one number, but two names."""
@@ -81,6 +84,7 @@ class Table:
             return str
         other = next((row for row, text in enumerate(texts) if not is_number(text)), None)
         if other is not None:
+            self._check_spaces(name, other, texts[other])
             raise ValueError(
                 f"FileList: expected numbers or names as '{name}', but {self.where(other)} has "
                 f"{texts[other]!r:.80} and row {number} has {texts[number]!r:.80}; "
