@@ -10,8 +10,8 @@ from typing import Any
 from orbbec.data.readers.arrays import Arrays, Hdf5, NpyFile
 from orbbec.data.readers.cifar import Cifar
 from orbbec.data.readers.coco import Coco
-from orbbec.data.readers.folders import FileList, ImageFolder
-from orbbec.data.readers.paths import visible_files
+from orbbec.data.readers.folders import EXTENSIONS, FileList, ImageFolder
+from orbbec.data.readers.paths import has_images, visible_files, visible_folders
 from orbbec.data.readers.records import Lmdb, TfRecords
 from orbbec.data.readers.shards import Shards, ShardStream
 from orbbec.data.readers.tar import index_path
@@ -55,7 +55,7 @@ def open_source(
 
     Raises:
         OSError: the path does not exist or cannot be read.
-        ValueError: no reader matches, or the reader refuses it.
+        ValueError: no reader matches, several match a folder, or the reader refuses it.
 
     Example:
         >>> from tempfile import mkdtemp
@@ -98,12 +98,23 @@ def _is_records(path: Path) -> bool:
 
 def _open_folder(path: Path, split: str) -> Any:
     archives = visible_files(path, "*.tar")
+    records = [file for file in visible_files(path, "*.tfrecord*") if _is_records(file)]
+    readers: dict[str, Callable[[], Any]] = {}
     if archives or (path / "pack.json").exists():
         is_indexed = all(index_path(archive).exists() for archive in archives)
-        return Shards(path) if is_indexed else ShardStream([str(archive) for archive in archives])
-    records = [file for file in visible_files(path, "*.tfrecord*") if _is_records(file)]
+        readers["Shards"] = lambda: Shards(path) if is_indexed else ShardStream(archives)
     if records:
-        return TfRecords(records)
+        readers["TfRecords"] = lambda: TfRecords(records)
     if (path / "data.mdb").exists():
-        return Lmdb(path)
-    return Cifar(path, split) if Cifar.is_in(path, split) else ImageFolder(path)
+        readers["Lmdb"] = lambda: Lmdb(path)
+    if Cifar.is_in(path, split):
+        readers["Cifar"] = lambda: Cifar(path, split)
+    if not readers or any(has_images(folder, EXTENSIONS) for folder in visible_folders(path)):
+        readers["ImageFolder"] = lambda: ImageFolder(path)
+    if len(readers) > 1:
+        raise ValueError(
+            f"open_source: expected one kind of data in {printable(path)}, but got that of "
+            f"{' and '.join(readers)}: call the reader that you mean"
+        )
+    [(_, reader)] = readers.items()
+    return reader()

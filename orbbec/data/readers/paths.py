@@ -30,6 +30,11 @@ def visible_files(folder: Path, pattern: str) -> list[Path]:
     )
 
 
+def visible_folders(folder: Path) -> list[Path]:
+    """The folders in a folder that are not hidden, sorted by name."""
+    return sorted(path for path in folder.glob("*") if path.is_dir() and not is_hidden(path.name))
+
+
 def image_files(folder: str | os.PathLike[str], extensions: tuple[str, ...], above: str = "") -> list[str]:
     """The images below a folder, sorted by folder and name.
 
@@ -45,6 +50,11 @@ def image_files(folder: str | os.PathLike[str], extensions: tuple[str, ...], abo
     """
     ancestors = frozenset({_identity(above)} if above else ())
     return [os.path.join(*entry) for entry in sorted(_walk(os.fspath(folder), extensions, ancestors))]
+
+
+def has_images(folder: str | os.PathLike[str], extensions: tuple[str, ...]) -> bool:
+    """Whether there is an image in or below a folder."""
+    return next(_walk(os.fspath(folder), extensions, frozenset()), None) is not None
 
 
 def check_link(path: str) -> None:

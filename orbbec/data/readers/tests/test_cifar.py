@@ -233,4 +233,7 @@ def test_a_file_called_train_is_not_taken_for_cifar(tmp_path):
         (tmp_path / name).write_text("cat/1.png\n")
         assert open_source(tmp_path).classes == ["cat"]
     np.zeros((2, 3074), np.uint8).tofile(tmp_path / "train.bin")
+    with pytest.raises(ValueError, match=r"one kind of data in .*, but got that of Cifar and ImageFolder"):
+        open_source(tmp_path)
+    (tmp_path / "cat/1.png").unlink()
     assert isinstance(open_source(tmp_path), Cifar)
