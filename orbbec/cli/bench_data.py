@@ -80,7 +80,7 @@ def jpegs_below(folder: str | os.PathLike[str]) -> list[str]:
     """
     if not Path(folder).exists():
         raise FileNotFoundError(f"bench-data: expected a folder of JPEGs, but {folder} does not exist")
-    found = image_files(folder, _JPEG)
+    found = image_files(folder, _JPEG) if Path(folder).is_dir() else []
     if not found:
         raise ValueError(f"bench-data: expected JPEGs below {folder}, but there are none")
     return found
