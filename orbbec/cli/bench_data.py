@@ -27,6 +27,7 @@ import torch
 
 from orbbec.bridge.arguments import Array
 from orbbec.data.loader.loader import Loader
+from orbbec.data.readers.paths import image_files
 from orbbec.data.sample import Sample, read_bytes
 from orbbec.transforms import Normalize, RandomHorizontalFlip, RandomResizedCrop, ToDtype
 
@@ -79,7 +80,7 @@ def jpegs_below(folder: str | os.PathLike[str]) -> list[str]:
     """
     if not Path(folder).exists():
         raise FileNotFoundError(f"bench-data: expected a folder of JPEGs, but {folder} does not exist")
-    found = sorted(str(path) for path in Path(folder).rglob("*") if path.suffix.lower() in _JPEG)
+    found = image_files(folder, _JPEG) if Path(folder).is_dir() else []
     if not found:
         raise ValueError(f"bench-data: expected JPEGs below {folder}, but there are none")
     return found

@@ -8,7 +8,7 @@ from typing import Any
 
 import typer
 
-from orbbec.data.sample import BadSample, SourceError
+from orbbec.data.sample import BadSample, SourceError, printable
 
 PROGRAM = "python -m orbbec"
 # What a user can fix. Anything else is a fault of orbbec, and shows its traceback.
@@ -63,5 +63,5 @@ def text_of(error: BaseException) -> str:
 
 def _say(line: str, status: int) -> int:
     if line:
-        print(f"error: {line}", file=sys.stderr)
+        print(printable(f"error: {line}"), file=sys.stderr)
     return status

@@ -14,7 +14,7 @@ from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, T
 from orbbec.data.readers.detect import open_source
 from orbbec.data.readers.pack import SHARD_BYTES, pack
 from orbbec.data.readers.shards import index_archives
-from orbbec.data.sample import Source
+from orbbec.data.sample import Fault, Source, printable
 
 _MIB = 1 << 20
 
@@ -51,9 +51,9 @@ def pack_command(
         )
     archives = "1 archive" if packed.archives == 1 else f"{packed.archives} archives"
     before = f", {packed.resumed} of them before" if packed.resumed else ""
-    typer.echo(f"{packed.samples} samples in {archives} in {folder}{before}")
+    typer.echo(printable(f"{packed.samples} samples in {archives} in {folder}{before}"))
     for sample_id, path, reason in packed.skipped:
-        typer.echo(f"skipped sample {sample_id} ({path}): {reason}")
+        typer.echo(f"skipped {Fault(sample_id, path, reason)}")
 
 
 def index_command(
@@ -61,7 +61,7 @@ def index_command(
 ) -> None:
     """Write an index of each tar archive in a folder, for random access and exact shuffling."""
     count = index_archives(folder)
-    typer.echo(f"indexed {count} samples in {folder}")
+    typer.echo(printable(f"indexed {count} samples in {folder}"))
 
 
 @contextmanager

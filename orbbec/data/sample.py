@@ -106,7 +106,17 @@ class Fault:
         return cls(error.sample_id, error.path, error.reason)
 
     def __str__(self) -> str:
-        return f"sample {self.sample_id} ({self.path}): {self.reason}"
+        return printable(f"sample {self.sample_id} ({self.path}): {self.reason}")
+
+
+def printable(text: object) -> str:
+    r"""A text that any UTF-8 file or terminal takes: bytes of file names that are not UTF-8 are escaped.
+
+    Example:
+        >>> printable(os.fsdecode(b"caf\xe9.jpg"))
+        'caf\\udce9.jpg'
+    """
+    return str(text).encode("utf-8", "backslashreplace").decode()
 
 
 @contextmanager

@@ -13,6 +13,7 @@ from orbbec.cli.preview.presets import PRESETS, preset
 from orbbec.cli.preview.reading import read_pipeline, read_targets
 from orbbec.cli.preview.sheet import check_type, write_sheet
 from orbbec.cli.preview.sources import select, shown_by_class
+from orbbec.data.sample import printable
 from orbbec.transforms import Compose
 
 
@@ -64,7 +65,7 @@ def preview_command(
     title = preset_name or Path(str(pipeline)).name
     write_sheet(out, rows, plan, side, chosen.target_options.box_format, title=title, epoch=epoch)
     images_shown, epochs = counted(len(rows), "image"), counted(draws, "epoch")
-    print(f"{out}: {images_shown}, {epochs}")
+    print(printable(f"{out}: {images_shown}, {epochs}"))
 
 
 def counted(number: int, thing: str) -> str:

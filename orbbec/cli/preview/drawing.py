@@ -9,6 +9,7 @@ import numpy as np
 
 from orbbec.bridge.arguments import Array
 from orbbec.cli.preview.reading import module
+from orbbec.data.sample import printable
 from orbbec.nms.boxes import box_convert
 
 ROW_KEY = "_row"  # target with the original index of each box
@@ -112,7 +113,7 @@ def _write_labels(pen: Any, targets: dict[str, Any], scale: float, boxes: Array)
     font = module("PIL.ImageFont").load_default(11)
     for row, corners, label in zip(_rows(targets, len(boxes)), boxes, labels, strict=True):
         top_left = corners[corners.sum(1).argmin()] * scale  # the corner nearest to the top left
-        text = str(label.item() if hasattr(label, "item") else label)
+        text = printable(label.item() if hasattr(label, "item") else label)
         corner = (float(top_left[0]) + _LINE, float(top_left[1]) + _LINE)
         pen.rectangle(pen.textbbox(corner, text, font), _color(row))
         pen.text(corner, text, "white", font=font)

@@ -10,6 +10,7 @@ import torch
 
 from orbbec.bridge.arguments import Array
 from orbbec.cli.preview.drawing import ROW_KEY, Shown
+from orbbec.data.sample import printable
 from orbbec.plan import Plan
 from orbbec.plan.batches import as_list
 from orbbec.transforms import Compose, transform_targets
@@ -70,4 +71,4 @@ def _with_rows(target: dict[str, Any]) -> dict[str, Any]:
 
 
 def _caption(name: str, image: Array) -> str:
-    return f"{name}, {image.shape[0]}x{image.shape[1]}"
+    return f"{printable(name)}, {image.shape[0]}x{image.shape[1]}"

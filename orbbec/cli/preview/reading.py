@@ -11,6 +11,7 @@ from typing import Any
 import numpy as np
 
 from orbbec.bridge.arguments import Array
+from orbbec.data.sample import printable
 from orbbec.transforms import Compose
 
 _DISTRIBUTIONS = {"PIL": "pillow", "yaml": "pyyaml"}
@@ -66,23 +67,27 @@ def read_json(path: Path) -> Any:
         ValueError: the file is not JSON; the message names it.
     """
     try:
-        return json.loads(path.read_text())
+        return json.loads(path.read_bytes())
     except ValueError as error:
-        raise ValueError(f"preview: expected JSON in {path}: {error}") from error
+        raise ValueError(f"preview: expected JSON in {printable(path)}: {error}") from error
 
 
-def read_yaml(path: Path) -> Any:
+def read_yaml(path: Path, *, as_texts: bool = False) -> Any:
     """Read a YAML file.
+
+    Args:
+        path: the file.
+        as_texts: read every scalar as text, also `no`, `007` and `1_11`.
 
     Raises:
         ValueError: the file is not YAML; the message names it and the line.
     """
     yaml = module("yaml")
     try:
-        return yaml.safe_load(path.read_text())
+        return yaml.load(path.read_bytes(), yaml.BaseLoader if as_texts else yaml.SafeLoader)
     except (yaml.YAMLError, UnicodeDecodeError) as error:
         reason = " ".join(str(error).split())
-        raise ValueError(f"preview: expected YAML in {path}: {reason}") from error
+        raise ValueError(f"preview: expected YAML in {printable(path)}: {reason}") from error
 
 
 def read_targets(path: Path, images: dict[str, Array]) -> list[dict[str, Any]]:

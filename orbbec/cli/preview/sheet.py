@@ -9,6 +9,7 @@ from typing import Any
 from orbbec.cli.preview.drawing import Shown, draw_shown
 from orbbec.cli.preview.page import sheet_as_html
 from orbbec.cli.preview.reading import module
+from orbbec.data.sample import printable
 
 PAPER, INK, FAINT = "#faf9f6", "#1c1c1e", "#85827b"
 _MARGIN, _GAP, _CAPTION, _TEXT_LINE = 24, 8, 20, 18  # pixels
@@ -44,7 +45,8 @@ def write_sheet(
     check_type(path)
     path.parent.mkdir(parents=True, exist_ok=True)
     if path.suffix.lower() == ".html":
-        path.write_text(sheet_as_html(rows, text, side, box_format, title=title, epoch=epoch))
+        page = sheet_as_html(rows, text, side, box_format, title=title, epoch=epoch)
+        path.write_text(printable(page), "utf-8")
     else:
         draw_sheet(rows, text, side, box_format).save(path, quality=85, optimize=True)
 

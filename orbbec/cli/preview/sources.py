@@ -17,6 +17,7 @@ from orbbec.data.decode.decode import decode_image
 from orbbec.data.readers.coco import Coco
 from orbbec.data.readers.detect import open_source
 from orbbec.data.readers.folders import EXTENSIONS
+from orbbec.data.readers.paths import image_files
 from orbbec.data.sample import Sample, Source, read_bytes
 
 _DRAWN = ("boxes", "labels", "masks", "mask", "keypoints", "landmarks", "polygons")
@@ -62,19 +63,15 @@ def select(paths: Sequence[Path], count: int, images: Path | None = None) -> Sel
     for path in paths:
         if not path.exists():
             raise FileNotFoundError(f"preview: expected images or a data set, but {path} does not exist")
-        if path.suffix in (".yaml", ".yml"):
+        if path.suffix.lower() in (".yaml", ".yml"):
             _add_yolo(selection, path, count)
-        elif path.is_dir() and (files := _images_below(path)):
-            _add_files(selection, _spread(files, count), path)
+        elif path.is_dir() and (files := image_files(path, EXTENSIONS)):
+            _add_files(selection, map(Path, _spread(files, count)), path)
         elif path.suffix.lower() in EXTENSIONS:
             _add_files(selection, [path], path.parent)
         else:
             _add_source(selection, _opened(path, images), count)
     return selection
-
-
-def _images_below(folder: Path) -> list[Path]:
-    return sorted(path for path in folder.rglob("*") if path.suffix.lower() in EXTENSIONS)
 
 
 def _spread(items: Sequence[Any], count: int) -> list[Any]:
@@ -89,12 +86,8 @@ def _indices(length: int, count: int) -> list[int]:
 
 def _add_yolo(selection: Selection, path: Path, count: int) -> None:
     table = YoloTable.read(path)
-    files = [file for folder in table.folders for file in _images_below(folder)]
-    if not files:
-        searched = " or ".join(map(str, table.folders))
-        raise ValueError(f"preview: expected images in {searched}, as {path} says, but there are none")
     selection.classes = table.classes
-    _add_files(selection, _spread(files, count), path.parent)
+    _add_files(selection, map(Path, _spread(table.files(), count)), path.parent)
 
 
 def _add_files(selection: Selection, files: Iterable[Path], root: Path) -> None:
@@ -102,12 +95,12 @@ def _add_files(selection: Selection, files: Iterable[Path], root: Path) -> None:
         image = _decoded(Sample(read_bytes(file, 0)), file)
         labels = label_file(file)
         target = read_labels(labels, image.shape[:2]) if labels else {}
-        name = file.relative_to(root) if file.is_relative_to(root) else Path(file.name)
+        name = file.relative_to(root) if file.is_relative_to(root) else file
         selection.add(str(name), image, target)
 
 
 def _opened(path: Path, images: Path | None) -> Any:
-    if path.suffix != ".json":
+    if path.suffix.lower() != ".json":
         try:
             return open_source(path, images=images)
         except ValueError as error:

@@ -10,34 +10,99 @@ import numpy as np
 
 from orbbec.bridge.arguments import Array
 from orbbec.cli.preview.reading import read_yaml
+from orbbec.data.readers.folders import EXTENSIONS
+from orbbec.data.readers.literals import to_integer, to_number
+from orbbec.data.readers.paths import image_files
+from orbbec.data.sample import printable
 from orbbec.nms.boxes import box_convert
 
-_BOX = 5  # numbers: class, center x and y, width, height
+_BOX = 4  # numbers: center x and y, width, height
 
 
 @dataclass(frozen=True)
 class YoloTable:
-    """The folders of images of a data set and its class names."""
+    """The file of a data set, its folders and lists of images, and its class names."""
 
-    folders: tuple[Path, ...]
+    file: Path
+    images: tuple[Path, ...]
     classes: tuple[str, ...]
 
     @classmethod
     def read(cls, path: Path) -> YoloTable:
         """Read a file with `train` or `val`, optionally `path`, which they are relative to, and `names`.
 
+        `train` and `val` are a folder, a text file that lists images, or a list of these.
+
         Raises:
-            ValueError: the file has neither `train` nor `val`.
+            ValueError: the file has neither `train` nor `val`, or a class has no name.
         """
-        content = read_yaml(path)
-        given = content.get("train") or content.get("val") if isinstance(content, dict) else None
-        if not given:
-            raise ValueError(f"preview: expected {path} to name a folder of images as `train` or `val`")
-        root = path.parent / str(content.get("path") or "")
-        folders = [given] if isinstance(given, str) else given
-        names = content.get("names") or ()
-        names = [names[key] for key in sorted(names)] if isinstance(names, dict) else names
-        return cls(tuple(root / folder for folder in folders), tuple(map(str, names)))
+        content = read_yaml(path, as_texts=True)
+        content = content if isinstance(content, dict) else {}
+        entries = content.get("train") or content.get("val")
+        entries = [entries] if isinstance(entries, str) else entries
+        if not entries or not _are_texts(entries):
+            raise ValueError(
+                f"preview: expected {printable(path)} to name a folder of images as `train` or `val`, "
+                "or a file that lists them"
+            )
+        root = path.parent / (content.get("path") or "")
+        images = tuple(root / entry for entry in entries)
+        return cls(path, images, _names(content.get("names") or [], path))
+
+    def files(self) -> list[str]:
+        """The images in the folders and lists.
+
+        Raises:
+            ValueError: there are none in one of them, or a list names a file that is missing.
+        """
+        found: list[str] = []
+        for entry in self.images:
+            files = (
+                _listed(entry)
+                if entry.is_file()
+                else image_files(entry, EXTENSIONS)
+                if entry.is_dir()
+                else []
+            )
+            if not files:
+                raise ValueError(
+                    f"preview: expected images in {printable(entry)}, as {printable(self.file)} says, "
+                    "but there are none"
+                )
+            found += files
+        return found
+
+
+def _are_texts(values: Any) -> bool:
+    return isinstance(values, list) and all(isinstance(value, str) for value in values)
+
+
+def _names(names: Any, path: Path) -> tuple[str, ...]:
+    """The names of classes, from a list or by class index."""
+    if isinstance(names, dict) and set(names) == set(map(str, range(len(names)))):
+        names = [names[str(index)] for index in range(len(names))]
+    if not _are_texts(names):
+        raise ValueError(
+            f"preview: expected a name for each class from 0 in {printable(path)}, but got {names!r:.80}"
+        )
+    return tuple(names)
+
+
+def _listed(file: Path) -> list[str]:
+    """The images that a text file lists, one per line, relative to its folder."""
+    images = [file.parent / line.strip() for line in _lines(file)]
+    for number, image in enumerate(images, 1):
+        if image != file.parent and not image.is_file():
+            raise ValueError(
+                f"preview: expected an image as line {number} of {printable(file)}, "
+                f"but there is no {printable(image)}"
+            )
+    return [str(image) for image in images if image != file.parent]
+
+
+def _lines(file: Path) -> list[str]:
+    # Names of files may be in any encoding.
+    return file.read_text("utf-8-sig", "surrogateescape").splitlines()
 
 
 def label_file(image: Path) -> Path | None:
@@ -51,34 +116,36 @@ def label_file(image: Path) -> Path | None:
 
 
 def read_labels(path: Path, size: tuple[int, int]) -> dict[str, Any]:
-    """The labels of an image of a size (height, width), its boxes as xyxy in pixels, and polygons if given.
+    """The labels of an image of a size (height, width), its boxes as xyxy in pixels, and polygons if any.
 
     Raises:
-        ValueError: a line is neither a class and a box nor a class and a polygon.
+        ValueError: a line is neither a class and a box nor a class and a polygon; the message names it.
     """
     scale = np.array(size[::-1], np.float64)
-    rows = [_row(line, path) for line in path.read_text().splitlines() if line.strip()]
-    outlines = [_corners(row[1:]) * scale for row in rows]
+    lines = [(number, line.split()) for number, line in enumerate(_lines(path), 1)]
+    rows = [_row(words, f"line {number} of {printable(path)}") for number, words in lines if words]
+    outlines = [_corners(numbers) * scale for _, numbers in rows]
     boxes = np.array([[*outline.min(0), *outline.max(0)] for outline in outlines]).reshape(-1, 4)
-    target: dict[str, Any] = {"boxes": boxes, "labels": np.array([int(row[0]) for row in rows], np.int64)}
-    return {**target, "polygons": outlines} if any(len(row) > _BOX for row in rows) else target
+    target: dict[str, Any] = {"boxes": boxes, "labels": np.array([label for label, _ in rows], np.int64)}
+    return {**target, "polygons": outlines} if any(len(row) > _BOX for _, row in rows) else target
 
 
-def _row(line: str, path: Path) -> list[float]:
+def _row(words: list[str], where: str) -> tuple[int, list[float]]:
+    """The class of a line, and its other numbers."""
     try:
-        numbers = [float(word) for word in line.split()]
+        label, numbers = to_integer(words[0]), [to_number(word) for word in words[1:]]
     except ValueError:
-        numbers = []
-    if len(numbers) < _BOX or len(numbers) % 2 == 0:
+        label, numbers = -1, []
+    if label < 0 or len(numbers) < _BOX or len(numbers) % 2:
         raise ValueError(
             f"preview: expected a class, then center x and y, width and height, or the points of a polygon, "
-            f"as a line of {path}, but got {line.strip()!r:.80}"
+            f"as {where}, but got {' '.join(words)!r:.80}"
         )
-    return numbers
+    return label, numbers
 
 
 def _corners(numbers: list[float]) -> Array:
     """The corners of a box, or the points of a polygon: `[P, 2]`, relative to the image."""
-    if len(numbers) > 4:
+    if len(numbers) > _BOX:
         return np.array(numbers).reshape(-1, 2)
     return np.asarray(box_convert(np.array([numbers]), "cxcywh", "xyxyxyxy")).reshape(4, 2)

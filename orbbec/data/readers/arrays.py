@@ -13,7 +13,7 @@ import numpy as np
 
 from orbbec.bridge.arguments import Array
 from orbbec.data.readers.handles import check_size, open_file
-from orbbec.data.sample import Sample, faults_named, read_range
+from orbbec.data.sample import Sample, faults_named, printable, read_range
 from orbbec.transforms.base.optional import optional
 
 # The header of an .npy file is a Python literal; anything else raises one of these.
@@ -58,7 +58,7 @@ class Arrays:
                     raise ValueError(f"expected an .npz file with an array '{images}'")
                 tables = {name: file[name] for name in file.files}
             except Exception as error:  # NumPy and zipfile raise many kinds of errors on malformed files
-                raise ValueError(f"Arrays: {path} cannot be read: {error}") from error
+                raise ValueError(f"Arrays: {printable(path)} cannot be read: {error}") from error
         return cls(
             tables[images], {_target_name(n, table): table for n, table in tables.items() if n != images}
         )
@@ -98,12 +98,12 @@ class NpyFile:
             try:
                 self.shape, fortran, self.dtype = _header_of(file)
             except _NO_HEADER as error:
-                raise ValueError(f"NpyFile: {path} is not an .npy file: {error}") from error
+                raise ValueError(f"NpyFile: {printable(path)} is not an .npy file: {error}") from error
             self._begin = file.tell()
         is_plain = self.dtype.kind in "biufc" and min(self.shape, default=0) >= 0
         if len(self.shape) < 3 or fortran or not is_plain or math.prod(self.shape) > _MOST_PIXELS:
             raise ValueError(
-                f"NpyFile: expected images [N, H, W, C] of numbers in C order in {path}, but got "
+                f"NpyFile: expected images [N, H, W, C] of numbers in C order in {printable(path)}, but got "
                 f"{self.dtype} {list(self.shape)}"
             )
         self.targets = _checked("NpyFile", targets, len(self))
@@ -158,10 +158,12 @@ class Hdf5:
         try:
             sets = _data_sets(self._file())
         except (RuntimeError, KeyError) as error:
-            raise ValueError(f"Hdf5: {path} is damaged: {error}") from error
+            raise ValueError(f"Hdf5: {printable(path)} is damaged: {error}") from error
         self._bytes = self.path.stat().st_size  # HDF5 refuses to open incomplete files
         if images not in sets:
-            raise ValueError(f"Hdf5: expected a data set '{images}' in {path}, but got {', '.join(sets)}")
+            raise ValueError(
+                f"Hdf5: expected a data set '{images}' in {printable(path)}, but got {', '.join(sets)}"
+            )
         self._length = len(sets[images])
         if targets is None:
             rows = {
@@ -171,9 +173,11 @@ class Hdf5:
         self.targets = dict(targets)
         for name in self.targets.values():
             if name not in sets or len(sets[name]) != self._length:
-                raise ValueError(f"Hdf5: expected a data set '{name}' of {self._length} rows in {path}")
+                raise ValueError(
+                    f"Hdf5: expected a data set '{name}' of {self._length} rows in {printable(path)}"
+                )
         for name in (images, *self.targets.values()):
-            _check_data_set(f"'{name}' in {path}", sets[name])
+            _check_data_set(f"'{name}' in {printable(path)}", sets[name])
 
     def __len__(self) -> int:
         return self._length

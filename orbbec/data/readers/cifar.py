@@ -10,7 +10,7 @@ import numpy as np
 
 from orbbec.bridge.arguments import Array
 from orbbec.data.readers.pickles import read_pickle
-from orbbec.data.sample import Sample
+from orbbec.data.sample import Sample, printable
 from orbbec.transforms.base.checks import choice
 
 _SIDE = 32
@@ -57,7 +57,9 @@ class Cifar:
         form = _form_of(Path(root), split)
         if form is None:
             firsts = " or ".join(_FILES[name, split][0] for name in _LABELS)
-            raise ValueError(f"Cifar: expected {firsts}, with or without .bin, in {root}, but there is none")
+            raise ValueError(
+                f"Cifar: expected {firsts}, with or without .bin, in {printable(root)}, but there is none"
+            )
         self.name, suffix = form
         read = _read_binary if suffix else _read_pickle
         parts = [read(Path(root, name + suffix), self.name) for name in _FILES[self.name, split]]
@@ -72,7 +74,8 @@ class Cifar:
     @staticmethod
     def is_in(root: str | os.PathLike[str], split: str = "train") -> bool:
         """Whether a folder contains CIFAR-10 or CIFAR-100."""
-        return _form_of(Path(root), split) is not None
+        form = _form_of(Path(root), split)
+        return form is not None and (form[0] == "CIFAR-10" or _is_cifar_100(Path(root, split + form[1])))
 
     def __len__(self) -> int:
         return len(self.images)
@@ -92,12 +95,21 @@ def _form_of(root: Path, split: str) -> tuple[str, str] | None:
     return None
 
 
+def _is_cifar_100(path: Path) -> bool:
+    """Whether a file of CIFAR-100's name is of its kind; other files are called `train` and `test` too."""
+    if path.suffix:
+        return path.stat().st_size % (len(_LABELS["CIFAR-100"]) + _PIXELS) == 0
+    with open(path, "rb") as file:
+        return file.read(1) == b"\x80"  # as pickles begin, and no text does
+
+
 def _read_binary(path: Path, name: str) -> tuple[Array, Array]:
     labels = len(_LABELS[name])
     data = np.fromfile(path, np.uint8)
     if data.size == 0 or data.size % (labels + _PIXELS):
         raise ValueError(
-            f"Cifar: expected rows of {labels + _PIXELS} bytes in {path}, but got {data.size} bytes"
+            f"Cifar: expected rows of {labels + _PIXELS} bytes in {printable(path)}, "
+            f"but got {data.size} bytes"
         )
     rows = data.reshape(-1, labels + _PIXELS)
     return rows[:, labels:], _checked(rows[:, :labels], path, name)
@@ -109,11 +121,12 @@ def _read_pickle(path: Path, name: str) -> tuple[Array, Array]:
         pixels = table["data"]
         labels = np.stack([_whole_numbers(table[key]) for _, key, _ in _LABELS[name]], 1)
     except (KeyError, ValueError, OverflowError) as error:
-        raise ValueError(f"Cifar: {path} is not a Python file of {name}: {error!r}") from error
+        raise ValueError(f"Cifar: {printable(path)} is not a Python file of {name}: {error!r}") from error
     kind = f"{pixels.dtype} {list(pixels.shape)}" if isinstance(pixels, np.ndarray) else type(pixels).__name__
     if kind != f"uint8 {[len(labels), _PIXELS]}":
         raise ValueError(
-            f"Cifar: expected uint8 data of shape [{len(labels)}, {_PIXELS}] in {path}, but got {kind}"
+            f"Cifar: expected uint8 data of shape [{len(labels)}, {_PIXELS}] in {printable(path)}, "
+            f"but got {kind}"
         )
     return pixels, _checked(labels, path, name)
 
@@ -133,6 +146,7 @@ def _checked(labels: Array, path: Path, name: str) -> Array:
         if wrong.any():
             row = int(wrong.argmax())
             raise ValueError(
-                f"Cifar: expected labels below {classes} in {path}, but image {row} has {labels[row, column]}"
+                f"Cifar: expected labels below {classes} in {printable(path)}, "
+                f"but image {row} has {labels[row, column]}"
             )
     return labels

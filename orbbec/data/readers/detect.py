@@ -10,10 +10,15 @@ from typing import Any
 from orbbec.data.readers.arrays import Arrays, Hdf5, NpyFile
 from orbbec.data.readers.cifar import Cifar
 from orbbec.data.readers.coco import Coco
-from orbbec.data.readers.folders import FileList, ImageFolder
+from orbbec.data.readers.folders import EXTENSIONS, FileList, ImageFolder
+from orbbec.data.readers.paths import has_images, visible_files, visible_folders
 from orbbec.data.readers.records import Lmdb, TfRecords
 from orbbec.data.readers.shards import Shards, ShardStream
 from orbbec.data.readers.tar import index_path
+from orbbec.data.sample import printable
+
+# Files of other tools next to TFRecord files: DALI's lists of offsets, descriptions, checksums.
+_INDICES = (".idx", ".index", ".json", ".txt", ".csv", ".md5", ".sha256")
 
 
 def open_source(
@@ -29,7 +34,7 @@ def open_source(
     | --- | --- |
     | a folder of `.tar` files, all with an index | `Shards` |
     | a folder of `.tar` files, or one of them | `ShardStream` |
-    | a folder of `.tfrecord` files, or one of them | `TfRecords` |
+    | a folder of `.tfrecord` files, or one of them, also `a.tfrecord-00000-of-00010` | `TfRecords` |
     | a folder with `data.mdb`, or a file `.mdb` or `.lmdb` | `Lmdb` |
     | a folder with CIFAR's files | `Cifar` |
     | any other folder | `ImageFolder` |
@@ -39,6 +44,9 @@ def open_source(
     | `.npz` | `Arrays` |
     | `.npy` | `NpyFile` |
 
+    Endings may be in any case. Hidden files and the index files of other tools, such as `a.tfrecord.idx`, are
+    no data.
+
     Args:
         path: the folder or file.
         images: the folder of the images, for `FileList` and `Coco`; None: the folder of the file.
@@ -47,7 +55,7 @@ def open_source(
 
     Raises:
         OSError: the path does not exist or cannot be read.
-        ValueError: no reader matches, or the reader refuses it.
+        ValueError: no reader matches, several match a folder, or the reader refuses it.
 
     Example:
         >>> from tempfile import mkdtemp
@@ -60,7 +68,9 @@ def open_source(
     if path.is_dir():
         return _open_folder(path, split)
     if not path.exists():
-        raise FileNotFoundError(f"open_source: expected a folder or file, but {path} does not exist")
+        raise FileNotFoundError(
+            f"open_source: expected a folder or file, but {printable(path)} does not exist"
+        )
     readers: dict[str, Callable[[], Any]] = {
         ".csv": lambda: FileList(path, images, trust_paths=trust_paths),
         ".json": lambda: Coco(path.parent if images is None else images, path, trust_paths=trust_paths),
@@ -73,19 +83,38 @@ def open_source(
         ".npz": lambda: Arrays.load(path),
         ".npy": lambda: NpyFile(path),
     }
-    if path.suffix not in readers:
-        raise ValueError(f"open_source: expected one of {', '.join(readers)}, but got {path}")
-    return readers[path.suffix]()
+    suffix = path.suffix.lower()
+    if suffix not in readers and _is_records(path):
+        suffix = ".tfrecord"
+    if suffix not in readers:
+        raise ValueError(f"open_source: expected one of {', '.join(readers)}, but got {printable(path)}")
+    return readers[suffix]()
+
+
+def _is_records(path: Path) -> bool:
+    """Whether a file has a name of TFRecord files, and not of a list of their records."""
+    return ".tfrecord" in path.name.lower() and path.suffix.lower() not in _INDICES
 
 
 def _open_folder(path: Path, split: str) -> Any:
-    archives = sorted(path.glob("*.tar"))
+    archives = visible_files(path, "*.tar")
+    records = [file for file in visible_files(path, "*.tfrecord*") if _is_records(file)]
+    readers: dict[str, Callable[[], Any]] = {}
     if archives or (path / "pack.json").exists():
         is_indexed = all(index_path(archive).exists() for archive in archives)
-        return Shards(path) if is_indexed else ShardStream([str(archive) for archive in archives])
-    records = sorted(path.glob("*.tfrecord*"))
+        readers["Shards"] = lambda: Shards(path) if is_indexed else ShardStream(archives)
     if records:
-        return TfRecords(records)
+        readers["TfRecords"] = lambda: TfRecords(records)
     if (path / "data.mdb").exists():
-        return Lmdb(path)
-    return Cifar(path, split) if Cifar.is_in(path, split) else ImageFolder(path)
+        readers["Lmdb"] = lambda: Lmdb(path)
+    if Cifar.is_in(path, split):
+        readers["Cifar"] = lambda: Cifar(path, split)
+    if not readers or any(has_images(folder, EXTENSIONS) for folder in visible_folders(path)):
+        readers["ImageFolder"] = lambda: ImageFolder(path)
+    if len(readers) > 1:
+        raise ValueError(
+            f"open_source: expected one kind of data in {printable(path)}, but got that of "
+            f"{' and '.join(readers)}: call the reader that you mean"
+        )
+    [(_, reader)] = readers.items()
+    return reader()

@@ -16,6 +16,7 @@ import numpy as np
 from torch import Tensor
 
 from orbbec.bridge.arguments import Array
+from orbbec.data.readers.literals import to_integer
 from orbbec.data.sample import Sample
 
 # First bytes of encoded images, as many as distinguish them; RIFF is taken as WebP.
@@ -78,15 +79,17 @@ def unpack_fields(fields: Mapping[str, bytes], sample_id: int) -> Sample:
 
     The image is the field with an image's name, or the first whose name ends with one. `cls` and `txt` are
     the targets `label` and `txt`. The entries of `json` are targets, or `json` itself if it is not an object.
-    Unknown fields are targets of bytes under their own names.
+    Unknown fields are targets of bytes under their own names. Kinds may be in any case: `JPG`, `Cls`.
 
     Raises:
-        ValueError: there is no image, or a field does not match its name; the message names it.
+        ValueError: there is no image, a field does not match its name, or two fields differ in one target;
+            the message names it.
 
     Example:
         >>> unpack_fields({"jpg": b"...", "cls": b"3", "json": b'{"text": "dot"}'}, 7)
         Sample(data=b'...', targets={'label': 3, 'text': 'dot'}, sample_id=7)
     """
+    fields = _with_lower_kinds(fields)
     image = _image_of(fields)
     targets: dict[str, Any] = {}
     for name, value in fields.items():
@@ -94,15 +97,30 @@ def unpack_fields(fields: Mapping[str, bytes], sample_id: int) -> Sample:
             continue
         stem, _, kind = name.rpartition(".")
         try:
-            targets.update(_READERS.get(kind.lower(), _as_bytes)(stem or kind, value))
+            read = _READERS.get(kind, _as_bytes)(stem or kind, value)
         except Exception as error:  # NumPy and zipfile raise many kinds of errors on malformed files
             raise ValueError(f"the field '{name}' is not valid {kind}: {error}") from error
+        for target in targets.keys() & read.keys():
+            if not np.array_equal(targets[target], read[target]):
+                raise ValueError(f"the field '{name}' has another '{target}' than a field before it")
+        targets.update(read)
     return Sample(targets.pop(_ARRAY) if image == _ARRAY else fields[image], targets, sample_id)
 
 
+def _with_lower_kinds(fields: Mapping[str, bytes]) -> dict[str, bytes]:
+    lowered: dict[str, bytes] = {}
+    for field, value in fields.items():
+        stem, dot, kind = field.rpartition(".")
+        name = stem + dot + (kind.lower() if kind.lower() in _KINDS else kind)
+        if name in lowered:
+            raise ValueError(f"expected fields of distinct names, but got '{name}' twice")
+        lowered[name] = value
+    return lowered
+
+
 def _image_of(fields: Mapping[str, bytes]) -> str:
-    named = [name for name in fields if name == _ARRAY or name.lower() in _ENCODED]
-    ending = [name for name in fields if name.lower().rpartition(".")[2] in _ENCODED]
+    named = [name for name in fields if name == _ARRAY or name in _ENCODED]
+    ending = [name for name in fields if name.rpartition(".")[2] in _ENCODED]
     if not named and not ending:
         raise ValueError(f"expected a field with an image, but got {', '.join(fields) or 'none'}")
     return (named or ending)[0]
@@ -165,14 +183,20 @@ def _read_json(name: str, data: bytes) -> dict[str, Any]:
     return value if isinstance(value, dict) and name == "json" else {name: value}
 
 
+def _read_class(data: bytes) -> int:
+    """An integer, as the only line of a text."""
+    return to_integer(data.decode().removesuffix("\n").removesuffix("\r"))
+
+
 def _as_bytes(name: str, data: bytes) -> dict[str, Any]:
     return {name: data}
 
 
 _READERS: dict[str, Callable[[str, bytes], dict[str, Any]]] = {
-    "cls": lambda name, data: {"label" if name == "cls" else name: int(np.int64(int(data)))},
+    "cls": lambda name, data: {"label" if name == "cls" else name: _read_class(data)},
     "txt": lambda name, data: {name: data.decode()},
     "json": _read_json,
     "npy": lambda name, data: {name: _read_array(data)},
     "npz": lambda name, data: {name: _read_arrays(data)},
 }
+_KINDS = {*_READERS, *_ENCODED}

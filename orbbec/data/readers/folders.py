@@ -2,16 +2,14 @@
 
 from __future__ import annotations
 
-import csv
 import os
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import Any, TypeVar
+from typing import Any
 
-from orbbec.data.readers.paths import check_path
-from orbbec.data.sample import Sample, read_bytes
-
-Value = TypeVar("Value")
+from orbbec.data.readers.paths import check_link, check_path, image_files, is_hidden
+from orbbec.data.readers.tables import read_table
+from orbbec.data.sample import Sample, printable, read_bytes
 
 EXTENSIONS = (".jpg", ".jpeg", ".png", ".ppm", ".pgm", ".pbm", ".bmp", ".tif", ".tiff", ".webp")
 
@@ -19,15 +17,17 @@ EXTENSIONS = (".jpg", ".jpeg", ".png", ".ppm", ".pgm", ".pbm", ".bmp", ".tif", "
 class ImageFolder:
     """Images in one folder per class: `root/cat/1.jpg`, `root/dog/tall/2.png`.
 
-    Classes are the sorted folders in `root`. The order of images is that of
-    `torchvision.datasets.ImageFolder`, and the sample id of an image is its index in this order.
+    Classes are the folders in `root`, sorted as text: `10` before `2`. The order of images is that of
+    `torchvision.datasets.ImageFolder`, and the sample id of an image is its index in this order. Links are
+    followed, except to a folder that they are in. Hidden files and folders, such as `.ipynb_checkpoints`, and
+    `__MACOSX` are skipped.
 
     Args:
         root: the folder of the classes.
-        extensions: file extensions of images, in lower case; other files are ignored.
+        extensions: file extensions of images, in any case; other files are ignored.
 
     Raises:
-        OSError: a folder cannot be read.
+        OSError: a folder cannot be read, or a link that may be one to a folder is broken.
         ValueError: there is no class, or a class has no image.
 
     Example:
@@ -45,15 +45,19 @@ class ImageFolder:
 
     def __init__(self, root: str | os.PathLike[str], extensions: Sequence[str] = EXTENSIONS) -> None:
         with os.scandir(root) as entries:
-            self.classes = sorted(entry.name for entry in entries if entry.is_dir())
+            self.classes = sorted(entry.name for entry in entries if _is_class(entry))
         if not self.classes:
-            raise ValueError(f"ImageFolder: expected a folder for each class in {root}, but there is none")
+            raise ValueError(
+                f"ImageFolder: expected a folder for each class in {printable(root)}, but there is none"
+            )
+        endings = tuple(extension.lower() for extension in extensions)
         self.paths: list[str] = []
         self.labels: list[int] = []
         for label, name in enumerate(self.classes):
-            found = _files_below(os.path.join(root, name), tuple(extensions))
+            folder = os.path.join(root, name)
+            found = image_files(folder, endings, above=os.fspath(root))
             if not found:
-                raise ValueError(f"ImageFolder: expected images in {os.path.join(root, name)}, but got none")
+                raise ValueError(f"ImageFolder: expected images in {printable(folder)}, but got none")
             self.paths += found
             self.labels += [label] * len(found)
 
@@ -66,39 +70,36 @@ class ImageFolder:
         return Sample(read_bytes(path, index), {"label": self.labels[index]}, index, path)
 
 
-def _files_below(folder: str, extensions: tuple[str, ...]) -> list[str]:
-    found = [
-        (parent, name)
-        for parent, _, names in os.walk(folder, onerror=_fail)
-        for name in names
-        if name.lower().endswith(extensions)
-    ]
-    return [os.path.join(*entry) for entry in sorted(found)]
-
-
-def _fail(error: OSError) -> None:
-    raise error
+def _is_class(entry: os.DirEntry[str]) -> bool:
+    if is_hidden(entry.name):
+        return False
+    if entry.is_symlink():
+        check_link(entry.path)  # without its class, others would be renumbered
+    return entry.is_dir()
 
 
 class FileList:
     r"""Images listed in a CSV file with one row per image: `path`, and a column for each target.
 
-    A column holds integers, floats or strings, whichever fits all its values first. Strings of the column
-    `label` become indices into `classes`, the sorted distinct strings. The sample id of an image is its row,
-    from 0.
+    A column of integers such as `0` or `-12` holds integers; one of integers and fractions such as `0.5` or
+    `1e-05` holds floats; any other holds strings, such as `007`, `1_11` or `nan`. Numbers next to other texts
+    are an error, unless `types` says what the column holds. Strings of the column `label` become indices into
+    `classes`, the sorted distinct strings. The sample id of an image is its row, from 0.
 
     Args:
-        file: the CSV file, UTF-8.
+        file: the CSV file, UTF-8. The names `path` and `label` may be in any case.
         root: the folder that paths are relative to; None: the folder of `file`.
         columns: names of the columns; None: the first row has them.
-        delimiter: separator of columns.
+        delimiter: separator of columns, one character; with a space after it, spaces are skipped there.
         trust_paths: accept any path, also absolute paths elsewhere and paths that leave `root` by `..`.
             False: refuse them, since an untrusted list could name any file.
+        types: `int`, `float` or `str` by the name of a column; other columns hold what all their texts are.
 
     Raises:
         OSError: the file cannot be read.
-        ValueError: there is no column `path`, a row has another length, or a path leaves `root`; the message
-            names the row.
+        ValueError: there is no column `path`, a row has another length, a path leaves `root`, a label is
+            empty, or a text does not fit its column; the message names the row.
+        TypeError: a type is none of these.
 
     Example:
         >>> from tempfile import mkdtemp
@@ -117,13 +118,14 @@ class FileList:
         columns: Sequence[str] | None = None,
         delimiter: str = ",",
         trust_paths: bool = False,
+        types: Mapping[str, type] | None = None,
     ) -> None:
         self.root = Path(file).parent if root is None else Path(root)
-        table = _read_table(Path(file), columns, delimiter)
-        self.paths = table.pop("path")
+        table = read_table(Path(file), columns, delimiter)
+        self.paths = table.columns.pop("path")
         for row, path in enumerate([] if trust_paths else self.paths):
-            check_path("FileList", self.root, path, f"row {row} of {file}")
-        self.columns = {name: _typed(values) for name, values in table.items()}
+            check_path("FileList", self.root, path, table.where(row))
+        self.columns = table.values(types or {})
         self.classes: list[str] = []
         labels = self.columns.get("label")
         if labels and isinstance(labels[0], str):
@@ -142,35 +144,3 @@ class FileList:
         index = range(len(self))[index]
         path = self.root / self.paths[index]
         return Sample(read_bytes(path, index), self.targets(index), index, str(path))
-
-
-def _read_table(file: Path, columns: Sequence[str] | None, delimiter: str) -> dict[str, list[str]]:
-    with open(file, encoding="utf-8-sig", newline="") as lines:
-        try:
-            rows = list(_rows(csv.reader(lines, delimiter=delimiter)))
-        except (csv.Error, UnicodeDecodeError) as error:
-            raise ValueError(f"FileList: {file} is not a CSV file: {error}") from error
-    names = list(columns) if columns is not None else rows.pop(0)[1] if rows else []
-    if "path" not in names or len(set(names)) != len(names):
-        raise ValueError(f"FileList: expected distinct columns with 'path' in {file}, but got {names}")
-    for line, row in rows:
-        if len(row) != len(names):
-            raise ValueError(
-                f"FileList: expected {len(names)} columns in line {line} of {file}, but got {len(row)}"
-            )
-    return {name: [row[column] for _, row in rows] for column, name in enumerate(names)}
-
-
-def _rows(reader: Any) -> Iterator[tuple[int, list[str]]]:
-    """The rows that are not blank, with their line numbers."""
-    yield from ((reader.line_num, row) for row in reader if row)
-
-
-def _typed(values: list[str]) -> list[Any]:
-    kinds: tuple[Callable[[str], Any], ...] = (int, float)
-    for kind in kinds:
-        try:
-            return [kind(value) for value in values]
-        except ValueError:
-            continue
-    return values

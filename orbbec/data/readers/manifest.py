@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from orbbec.data.readers.tar import write_whole
+from orbbec.data.sample import printable
 
 _NAME = "pack.json"
 _VERSION = 1
@@ -46,10 +47,14 @@ class Manifest:
             ValueError: packing is incomplete, or an archive is missing.
         """
         if not self.ended:
-            raise ValueError(f"Shards: packing to {folder} is incomplete: run the same `pack` again")
+            raise ValueError(
+                f"Shards: packing to {printable(folder)} is incomplete: run the same `pack` again"
+            )
         missing = [name for name in self.archives if not (folder / name).exists()]
         if missing:
-            raise ValueError(f"Shards: {len(missing)} archives are missing, such as {folder / missing[0]}")
+            raise ValueError(
+                f"Shards: {len(missing)} archives are missing, such as {printable(folder / missing[0])}"
+            )
         return [folder / name for name in self.archives]
 
     def write(self, folder: Path) -> None:
@@ -74,7 +79,7 @@ def read_manifest(folder: Path) -> Manifest | None:
         _check(manifest)
         return manifest
     except (ValueError, KeyError, TypeError, RecursionError) as error:
-        raise ValueError(f"Shards: {path} is not a manifest: {error!r}") from error
+        raise ValueError(f"Shards: {printable(path)} is not a manifest: {error!r}") from error
 
 
 def _check(manifest: Manifest) -> None:

@@ -24,6 +24,7 @@ from orbbec.bridge.arguments import Array
 from orbbec.data.order import Order
 from orbbec.data.readers.fields import pack_fields
 from orbbec.data.readers.manifest import Manifest, read_manifest
+from orbbec.data.readers.paths import visible_files
 from orbbec.data.readers.tar import (
     Index,
     end_of_archive,
@@ -34,7 +35,7 @@ from orbbec.data.readers.tar import (
     to_rows,
     write_index,
 )
-from orbbec.data.sample import BadSample, Sample, Source
+from orbbec.data.sample import BadSample, Sample, Source, printable
 from orbbec.transforms.base.checks import choice, whole
 
 SHARD_BYTES = 256 << 20
@@ -150,7 +151,7 @@ def _alone(folder: Path) -> Iterator[None]:
         try:
             fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
         except BlockingIOError as error:
-            raise ValueError(f"pack: another process packs to {folder}") from error
+            raise ValueError(f"pack: another process packs to {printable(folder)}") from error
         yield
     finally:
         os.close(handle)
@@ -160,15 +161,17 @@ def _begin(folder: Path, manifest: Manifest) -> bool:
     """Prepare the folder, or check that it has the same settings; returns whether packing is complete."""
     before = read_manifest(folder)
     if before is None:
-        if any(folder.glob("*.tar")):
-            raise ValueError(f"pack: expected an empty folder, but {folder} has archives of another tool")
+        if visible_files(folder, "*.tar"):
+            raise ValueError(
+                f"pack: expected an empty folder, but {printable(folder)} has archives of another tool"
+            )
         manifest.write(folder)
         return False
     for name, value in manifest.settings().items():
         if before.settings()[name] != value:
             raise ValueError(
-                f"pack: {folder} was begun with {name} {before.settings()[name]}, but now it is {value}: "
-                "use another folder"
+                f"pack: {printable(folder)} was begun with {name} {before.settings()[name]}, "
+                f"but now it is {value}: use another folder"
             )
     for part in folder.glob("*.part"):
         part.unlink()
@@ -252,7 +255,9 @@ def _writing(path: Path) -> Iterator[None]:
         yield
     except OSError as error:
         advice = "the archives before it are complete: free some space, then run the same command to resume"
-        raise OSError(error.errno, f"pack: {path} cannot be written ({error.strerror}); {advice}") from error
+        raise OSError(
+            error.errno, f"pack: {printable(path)} cannot be written ({error.strerror}); {advice}"
+        ) from error
 
 
 def _end(folder: Path, manifest: Manifest, archives: list[_Archive]) -> None:

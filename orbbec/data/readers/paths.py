@@ -1,8 +1,96 @@
-"""Checks of paths listed in files: they must be in the image folder unless the user trusts the file."""
+"""Paths of files: those in a folder, and those listed in a file.
+
+Listed paths must be in the folder of the images unless the user trusts the file.
+"""
 
 from __future__ import annotations
 
+import errno
 import os
+from collections.abc import Iterator
+from fnmatch import fnmatchcase
+from pathlib import Path
+
+from orbbec.data.sample import printable
+
+_OF_ARCHIVERS = "__MACOSX"  # macOS adds a folder of this name to zip files, with a file for each image
+
+
+def is_hidden(name: str) -> bool:
+    """Whether a file or folder belongs to a program, not to the data: `.ipynb_checkpoints`, `._1.jpg`."""
+    return name.startswith(".") or name == _OF_ARCHIVERS
+
+
+def visible_files(folder: Path, pattern: str) -> list[Path]:
+    """The files in a folder that match a pattern in lower case and are not hidden, sorted by name."""
+    return sorted(
+        path
+        for path in folder.glob("*")
+        if fnmatchcase(path.name.lower(), pattern) and not is_hidden(path.name) and not path.is_dir()
+    )
+
+
+def visible_folders(folder: Path) -> list[Path]:
+    """The folders in a folder that are not hidden, sorted by name."""
+    return sorted(path for path in folder.glob("*") if path.is_dir() and not is_hidden(path.name))
+
+
+def image_files(folder: str | os.PathLike[str], extensions: tuple[str, ...], above: str = "") -> list[str]:
+    """The images below a folder, sorted by folder and name.
+
+    Links to folders are followed, except to a folder that they are in. Hidden files and folders are skipped.
+
+    Args:
+        folder: the folder.
+        extensions: file extensions of images, in lower case.
+        above: a folder above it, which no link is followed to; may be empty.
+
+    Raises:
+        OSError: a folder cannot be read, or a link that may be one to a folder is broken.
+    """
+    ancestors = frozenset({_identity(above)} if above else ())
+    return [os.path.join(*entry) for entry in sorted(_walk(os.fspath(folder), extensions, ancestors))]
+
+
+def has_images(folder: str | os.PathLike[str], extensions: tuple[str, ...]) -> bool:
+    """Whether there is an image in or below a folder."""
+    return next(_walk(os.fspath(folder), extensions, frozenset()), None) is not None
+
+
+def check_link(path: str) -> None:
+    """Refuse a broken link, which may have led to a folder of images.
+
+    Raises:
+        FileNotFoundError: the link is broken.
+    """
+    if not os.path.exists(path):
+        raise FileNotFoundError(errno.ENOENT, "The link is broken", path)
+
+
+_Identity = tuple[int, int]  # device and inode
+
+
+def _identity(folder: str) -> _Identity:
+    status = os.stat(folder)
+    return status.st_dev, status.st_ino
+
+
+def _walk(top: str, extensions: tuple[str, ...], above: frozenset[_Identity]) -> Iterator[tuple[str, str]]:
+    folders = [(top, above)]
+    while folders:
+        folder, ancestors = folders.pop()
+        identity = _identity(folder)
+        if identity in ancestors:
+            continue
+        with os.scandir(folder) as entries:
+            visible = [entry for entry in entries if not is_hidden(entry.name)]
+        for entry in visible:
+            if entry.is_dir():
+                folders.append((entry.path, ancestors | {identity}))
+            elif entry.name.lower().endswith(extensions):
+                yield folder, entry.name
+            elif entry.is_symlink():
+                check_link(entry.path)
 
 
 def check_path(op: str, root: str | os.PathLike[str], path: str, source: str) -> None:
@@ -31,5 +119,6 @@ def check_path(op: str, root: str | os.PathLike[str], path: str, source: str) ->
     folder = os.path.abspath(root)
     if not os.path.abspath(os.path.join(folder, path)).startswith(os.path.join(folder, "")):
         raise ValueError(
-            f"{op}: expected paths in {root}, but {source} has {path!r:.200}; trust_paths=True takes any"
+            f"{op}: expected paths in {printable(root)}, but {source} has {path!r:.200}; "
+            "trust_paths=True takes any"
         )

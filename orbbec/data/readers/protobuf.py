@@ -122,7 +122,7 @@ def example_sample(features: Mapping[str, Any]) -> tuple[bytes, dict[str, Any]]:
     boxes, "image/object/bbox/xmin" ..., become `boxes` in pixels with `labels`.
 
     Raises:
-        ValueError: there is no image.
+        ValueError: there is no image, or the labels are not one integer per box.
     """
     data = features.get("image/encoded", features.get("image"))
     if not isinstance(data, bytes):
@@ -130,11 +130,17 @@ def example_sample(features: Mapping[str, Any]) -> tuple[bytes, dict[str, Any]]:
     targets: dict[str, Any] = {}
     label = features.get("image/class/label", features.get("label"))
     if label is not None:
+        if not isinstance(label, (int, float)) and len(label) == 0:
+            raise ValueError("expected a value as feature 'label', but it is empty")
         targets["label"] = label
     if "image/object/bbox/xmin" in features:
         xmin, ymin, xmax, ymax, width, height, labels = (
             _known(features, f"image/{name}") for name in (*_SIDES, "width", "height", "object/class/label")
         )
+        if labels.shape != xmin.shape or (labels.size and labels.dtype.kind != "i"):
+            raise ValueError(
+                f"expected an integer per box as feature 'image/object/class/label', but got {labels}"
+            )
         boxes = np.stack([xmin * width, ymin * height, xmax * width, ymax * height], 1)
         targets["boxes"], targets["labels"] = boxes.astype(np.float32), labels.astype(np.int64)
     return data, targets
@@ -163,10 +169,11 @@ def datum_sample(key: bytes, value: bytes) -> tuple[Any, dict[str, Any]]:
     table = dict(fields_of(value))
     channels, height, width, label, encoded = (_number(table.get(field, 0)) for field in (1, 2, 3, 5, 7))
     label -= (1 << 64) if label >> 63 else 0  # negative numbers are stored as 64 bits
+    targets = {"label": label} if 5 in table else {}
     data = _bytes(table.get(4, b""))
     if encoded:
-        return data, {"label": label}
+        return data, targets
     if channels * height * width != len(data):
         raise ValueError(f"expected {channels} planes of {height}x{width}, but got {len(data)} bytes")
     planes = np.frombuffer(data, np.uint8).reshape(channels, height, width)
-    return np.ascontiguousarray(planes[::-1].transpose(1, 2, 0)), {"label": label}
+    return np.ascontiguousarray(planes[::-1].transpose(1, 2, 0)), targets

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import struct
+import zlib
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
@@ -12,11 +13,13 @@ import numpy as np
 
 from orbbec.data.readers.handles import check_size, open_file
 from orbbec.data.readers.protobuf import example_features, example_sample
-from orbbec.data.sample import BadSample, Sample, faults_named, read_range
+from orbbec.data.sample import BadSample, Sample, faults_named, printable, read_range
 from orbbec.transforms.base.optional import optional
 
 _LENGTH = struct.Struct("<QI")  # length of a record, and the checksum of the length
 _CHECKSUM = struct.Struct("<I")
+_GZIP_OR_ZLIB = 32 + zlib.MAX_WBITS  # zlib's code for either
+_BEGINNING = 4096  # bytes: enough to unpack a length from
 
 
 def image_of_value(key: bytes, value: bytes) -> tuple[Any, dict[str, Any]]:
@@ -59,7 +62,9 @@ class Lmdb:
         self._file = self.path / "data.mdb" if self.path.is_dir() else self.path
         self._database = open_file(_open_lmdb, self._file)
         if not self._file.exists():
-            raise FileNotFoundError(f"Lmdb: expected a database at {self._file}, but there is none")
+            raise FileNotFoundError(
+                f"Lmdb: expected a database at {printable(self._file)}, but there is none"
+            )
         database = self._database()
         self._bytes = (database.info()["last_pgno"] + 1) * database.stat()["psize"]
         check_size(self._file, self._bytes)
@@ -93,7 +98,7 @@ def _open_lmdb(path: Path) -> Any:
             str(path), subdir=False, readonly=True, lock=False, readahead=False, max_spare_txns=64
         )
     except lmdb.Error as error:
-        raise OSError(f"Lmdb: {path} cannot be opened: {error}") from error
+        raise OSError(f"Lmdb: {printable(path)} cannot be opened: {error}") from error
 
 
 class TfRecords:
@@ -129,17 +134,26 @@ class TfRecords:
         """Offset and length of each record; length -1 if the rest of the file is lost."""
         rows, offset, size = [], 0, path.stat().st_size
         with open(path, "rb") as file:
-            if file.read(2) == b"\x1f\x8b":
-                raise ValueError(f"TfRecords: {path} is compressed: unpack it with gunzip")
             while offset < size:
                 file.seek(offset)
-                header = file.read(_LENGTH.size)
-                length = min(self._length(header), size)  # a longer record is truncated
+                length = min(self._length(file.read(_LENGTH.size)), size)  # a longer record is truncated
                 rows.append((offset, length))
                 if length < 0:
                     break
                 offset += _LENGTH.size + length + _CHECKSUM.size
+            if rows == [(0, -1)]:
+                file.seek(0)
+                self._refuse_compressed(path, file.read(_BEGINNING))
         return rows
+
+    def _refuse_compressed(self, path: Path, beginning: bytes) -> None:
+        """Check that a file that does not begin with a record is not a compressed one."""
+        try:
+            record = zlib.decompressobj(_GZIP_OR_ZLIB).decompress(beginning, _LENGTH.size)
+        except zlib.error:
+            return
+        if self._length(record) >= 0:
+            raise ValueError(f"TfRecords: {printable(path)} is compressed: unpack it with gunzip")
 
     def _length(self, header: bytes) -> int:
         if len(header) < _LENGTH.size:

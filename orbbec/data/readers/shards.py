@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import gzip
 import os
+import re
 import zlib
 from collections.abc import Iterator, Sequence
 from contextlib import closing
@@ -18,18 +19,21 @@ from torch.utils.data import get_worker_info
 
 from orbbec.data.order import Order
 from orbbec.data.readers.fields import unpack_fields
+from orbbec.data.readers.literals import to_integer
 from orbbec.data.readers.manifest import read_manifest
 from orbbec.data.readers.members import Member, members_of
+from orbbec.data.readers.paths import visible_files
 from orbbec.data.readers.tar import (
     from_entries,
     index_path,
+    is_field,
     key_and_field,
     make_index,
     read_index,
     to_rows,
     write_index,
 )
-from orbbec.data.sample import BadSample, Sample, faults_named, read_range, reason_of
+from orbbec.data.sample import BadSample, Sample, faults_named, printable, read_range, reason_of
 from orbbec.transforms.base.optional import optional
 
 _INDEX_BITS = 32  # low bits of a sample id: the index in a shard; the shard number is above them
@@ -70,7 +74,8 @@ class Shards:
         missing = [path for path in self.paths if not index_path(path).exists()]
         if missing:
             raise ValueError(
-                f"Shards: {missing[0]} has no index; write it with `python -m orbbec index {folder}`"
+                f"Shards: {printable(missing[0])} has no index; "
+                f"write it with `python -m orbbec index {printable(folder)}`"
             )
         rows = [read_index(path).samples for path in self.paths]
         counts = [len(part) for part in rows]
@@ -102,9 +107,9 @@ def archives_of(folder: str | os.PathLike[str]) -> list[Path]:
     Raises:
         ValueError: there are none.
     """
-    found = sorted(Path(folder).glob("*.tar"))
+    found = visible_files(Path(folder), "*.tar")
     if not found:
-        raise ValueError(f"Shards: expected .tar files in {folder}, but there is none")
+        raise ValueError(f"Shards: expected .tar files in {printable(folder)}, but there is none")
     return found
 
 
@@ -121,7 +126,9 @@ def index_archives(folder: str | os.PathLike[str]) -> int:
         ValueError: there is no archive, one is truncated or compressed, or `pack` wrote them with an index.
     """
     if read_manifest(Path(folder)) is not None:
-        raise ValueError(f"index: the archives of {folder} already have the index written by `pack`")
+        raise ValueError(
+            f"index: the archives of {printable(folder)} already have the index written by `pack`"
+        )
     count = 0
     for number, path in enumerate(archives_of(folder)):
         index = make_index(path, number << _INDEX_BITS)
@@ -208,10 +215,18 @@ class ShardStream:
 
     def _sample(self, key: str, fields: dict[str, bytes], position_id: int, url: str) -> Sample | BadSample:
         try:
-            sample_id = int(key.rpartition("/")[2]) if self.ids_from_keys else position_id
+            sample_id = _id_of(key) if self.ids_from_keys else position_id
             return replace(unpack_fields(fields, sample_id), path=f"{url}/{key}")
         except ValueError as error:
             return BadSample(position_id, f"{url}/{key}", str(error))
+
+
+def _id_of(key: str) -> int:
+    """The sample id that a key is, with zeros in front as `pack` writes them."""
+    digits = key.rpartition("/")[2]
+    if re.fullmatch("[0-9]{1,19}", digits) is None:
+        raise ValueError(f"expected digits as a key, but got {digits!r:.80}")
+    return to_integer(digits.lstrip("0") or "0")
 
 
 def _groups_of(url: str) -> Iterator[tuple[str, dict[str, bytes]]]:
@@ -224,15 +239,15 @@ def _groups_of(url: str) -> Iterator[tuple[str, dict[str, bytes]]]:
         stream = _Stream(gzip.GzipFile(fileobj=source) if url.endswith((".gz", ".tgz")) else source)
         key, fields = "", dict[str, bytes]()
         for member in members_of(stream.read, None):
-            own, kind = key_and_field(member.name)
-            if not member.is_file or not kind or not own.rpartition("/")[2]:
+            if not is_field(member):
                 continue
-            if own != key and fields:
+            member_key, kind = key_and_field(member.name)
+            if member_key != key and fields:
                 yield key, fields
                 fields = {}
             if kind in fields:
                 raise ValueError(f"the archive has {member.name} twice")
-            key, fields[kind] = own, stream.read_file(member)
+            key, fields[kind] = member_key, stream.read_file(member)
         stream.check_end()
         if fields:
             yield key, fields

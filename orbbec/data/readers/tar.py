@@ -23,7 +23,9 @@ from pathlib import Path
 import numpy as np
 
 from orbbec.bridge.arguments import Array
-from orbbec.data.readers.members import BLOCK, members_of
+from orbbec.data.readers.members import BLOCK, Member, members_of
+from orbbec.data.readers.paths import is_hidden
+from orbbec.data.sample import printable
 
 _RECORD = 10240  # bytes: an archive is padded to a multiple
 _PIECE = 1 << 20  # bytes read at once
@@ -70,11 +72,12 @@ def read_index(archive: Path) -> Index:
         rows = np.array(table["samples"] or np.zeros((0, 4), np.int64))
         if rows.dtype != np.int64 or rows.ndim != 2 or rows.shape[1] != 4 or (rows < 0).any():
             raise ValueError("expected rows of four whole numbers from 0")
-        return Index(
-            rows, [(int(number), str(file), str(reason)) for number, file, reason in table["skipped"]]
-        )
+        skipped = [(number, file, reason) for number, file, reason in table["skipped"]]
+        if any(tuple(map(type, entry)) != (int, str, str) for entry in skipped):
+            raise ValueError("expected a whole number and two texts for each skipped sample")
+        return Index(rows, skipped)
     except (ValueError, KeyError, TypeError, OverflowError, RecursionError) as error:
-        raise ValueError(f"Shards: {path} is not an index: {error!r}") from error
+        raise ValueError(f"Shards: {printable(path)} is not an index: {error!r}") from error
 
 
 def write_index(archive: Path, index: Index) -> None:
@@ -128,12 +131,15 @@ def from_entries(data: bytes) -> dict[str, bytes]:
         >>> from_entries(to_entries("000000007", {"jpg": b"...", "cls": b"3"}))
         {'jpg': b'...', 'cls': b'3'}
     """
-    members = members_of(lambda offset, size: data[offset : offset + size], len(data))
-    return {
-        key_and_field(member.name)[1]: data[member.begin : member.begin + member.size]
-        for member in members
-        if member.is_file
-    }
+    fields: dict[str, bytes] = {}
+    for member in members_of(lambda offset, size: data[offset : offset + size], len(data)):
+        if not is_field(member):
+            continue
+        kind = key_and_field(member.name)[1]
+        if kind in fields:
+            raise ValueError(f"the sample has {member.name} twice")
+        fields[kind] = data[member.begin : member.begin + member.size]
+    return fields
 
 
 def key_and_field(name: str) -> tuple[str, str]:
@@ -146,6 +152,12 @@ def key_and_field(name: str) -> tuple[str, str]:
     folder, slash, file = name.rpartition("/")
     stem, _, kind = file.partition(".")
     return folder + slash + stem, kind
+
+
+def is_field(member: Member) -> bool:
+    """Whether a member is a field of a sample: a file with a kind, and not hidden as macOS's `._1.jpg` is."""
+    kind = key_and_field(member.name)[1]
+    return member.is_file and bool(kind) and not is_hidden(member.name.rpartition("/")[2])
 
 
 def make_index(archive: Path, first_id: int) -> Index:
@@ -166,7 +178,9 @@ def make_index(archive: Path, first_id: int) -> Index:
             for begin, end in _sample_ranges(read, length):
                 rows.append((first_id + len(rows), begin, end - begin, _crc_of(read, begin, end)))
         except ValueError as error:
-            raise ValueError(f"Shards: {archive} is not a complete, uncompressed archive: {error}") from error
+            raise ValueError(
+                f"Shards: {printable(archive)} is not a complete, uncompressed archive: {error}"
+            ) from error
     return Index(to_rows(rows))
 
 
@@ -178,17 +192,18 @@ def _crc_of(read: Callable[[int, int], bytes], begin: int, end: int) -> int:
 
 
 def _sample_ranges(read: Callable[[int, int], bytes], length: int) -> Iterator[tuple[int, int]]:
-    begin, key, end = 0, "", 0
+    begin, end, key, last = 0, 0, "", 0
     for member in members_of(read, length):
-        own, kind = key_and_field(member.name)
-        ignored = not member.is_file or not kind
-        if key and (ignored or own != key):
-            yield begin, member.offset
-            key = ""
-        if not ignored and not key:
-            begin, key = member.offset, own
+        last = member.end
+        if not is_field(member):
+            continue
+        member_key = key_and_field(member.name)[0]
+        if member_key != key:
+            if key:
+                yield begin, end
+            begin, key = member.offset, member_key
         end = member.end
-    if read(end, 2 * BLOCK) != bytes(2 * BLOCK):
-        raise ValueError(f"it is truncated at byte {end}")
+    if read(last, 2 * BLOCK) != bytes(2 * BLOCK):
+        raise ValueError(f"it is truncated at byte {last}")
     if key:
         yield begin, end

@@ -1,6 +1,7 @@
 """Images and labels are read from folders and data sets, and each preset draws them."""
 
 import json
+import os
 import re
 from html.parser import HTMLParser
 
@@ -69,6 +70,103 @@ def test_labels_of_yolo_worked_by_hand(yolo):
     assert np.allclose(first["polygons"][1], [[6, 4], [54, 4], [30, 20]])
     assert second == {}
     assert list(selection.classes) == ["cat", "dog"]
+
+
+@pytest.mark.parametrize(
+    "lines", ["./images/train/a.png\n\n./images/train/b.png\n", "images/train/a.png\r\nimages/train/b.png"]
+)
+def test_a_text_file_lists_images_of_yolo(yolo, lines):
+    (yolo / "train.txt").write_text(lines)
+    (yolo / "data.yaml").write_text("train: train.txt\nnames: [cat, dog]\n")
+    selection = select([yolo / "data.yaml"], 8)
+    assert list(selection.images) == ["images/train/a.png", "images/train/b.png"]
+    assert selection.targets[0]["labels"].tolist() == [1, 0]
+
+
+def test_folders_and_lists_of_yolo_may_be_mixed_and_elsewhere(yolo):
+    save(yolo / "images/more/c.png")
+    (yolo / "lists").mkdir()
+    (yolo / "lists/first.TXT").write_text(f"../images/train/b.png\n{yolo}/images/train/a.png\n")
+    (yolo / "configs").mkdir()
+    file = yolo / "configs/data.yaml"
+    for root in ("..", str(yolo)):
+        file.write_text(f"path: {root}\ntrain: [lists/first.TXT, images/more]\nnames: [cat, dog]\n")
+        names = [name.rpartition("/")[2] for name in select([file], 8).images]
+        assert names == ["b.png", "a.png", "c.png"]
+
+
+def test_a_list_of_yolo_that_names_no_image_is_named(yolo):
+    (yolo / "data.yaml").write_text("train: train.txt\n")
+    (yolo / "train.txt").write_text("images/train/a.png\nimages/train/gone.png\n")
+    with pytest.raises(ValueError, match=r"as line 2 of .*train\.txt, but there is no .*gone\.png"):
+        select([yolo / "data.yaml"], 8)
+    for text in ("train: train.txt", "train: [images/train, train.txt]", "train: [images/train, nowhere]"):
+        (yolo / "train.txt").write_text("\n")
+        (yolo / "data.yaml").write_text(text)
+        with pytest.raises(
+            ValueError, match=r"expected images in .*(train.txt|nowhere), as .*data.yaml says"
+        ):
+            select([yolo / "data.yaml"], 8)
+    for text in ("train: {a: b}", "train: [[a]]", "val: []", "- a"):
+        (yolo / "data.yaml").write_text(text)
+        with pytest.raises(ValueError, match=r"data\.yaml to name a folder of images as `train` or `val`"):
+            select([yolo / "data.yaml"], 8)
+
+
+def test_names_of_classes_are_texts_in_the_order_of_their_numbers(yolo):
+    def names(text):
+        (yolo / "data.yaml").write_text(f"train: images/train\nnames: {text}\n")
+        return list(select([yolo / "data.yaml"], 8).classes)
+
+    assert names("[no, 007, 1_11, 1e5]") == ["no", "007", "1_11", "1e5"]
+    many = {str(index): f"class {index}" for index in range(11)}
+    assert names(json.dumps(many)) == list(many.values())
+    assert names("{1: dog, 0: cat}") == ["cat", "dog"]
+    for text in ("{1: dog, 3: cat}", "{0: dog, 1_0: cat}", "cat", "[[cat]]"):
+        with pytest.raises(ValueError, match="expected a name for each class from 0"):
+            names(text)
+
+
+@pytest.mark.parametrize(
+    "line",
+    [
+        "1_0 .5 .5 .2 .2",
+        "1.5 0.5 0.5 0.2 0.2",
+        "-1 0.5 0.5 0.2 0.2",
+        "0 nan 0.5 0.2 0.2",
+        "007 0.5 0.5 0.2 0.2",
+    ],
+)
+def test_a_line_that_is_no_box_is_named(tmp_path, line):
+    (tmp_path / "a.txt").write_text(f"0 .5 .5 .2 .2\n\n{line}\n")
+    with pytest.raises(ValueError, match=r"as line 3 of .*a\.txt, but got '"):
+        read_labels(tmp_path / "a.txt", (4, 5))
+
+
+def test_a_mark_of_utf_8_at_the_beginning_is_skipped(tmp_path):
+    (tmp_path / "a.txt").write_text("3 0.5 0.5 1e-05 0.2\r\n", "utf-8-sig")
+    assert read_labels(tmp_path / "a.txt", (4, 5))["labels"].tolist() == [3]
+
+
+@pytest.mark.parametrize("ending", ["html", "png"])
+def test_names_that_are_not_utf_8_are_shown(tmp_path, ending):
+    folder = tmp_path / os.fsdecode(b"caf\xe9")
+    save(folder / "a.png")
+    (folder / "a.png").rename(folder / os.fsdecode(b"\xff.png"))
+    out = folder / f"sheet.{ending}"
+    done = run_command("preview", folder, "--preset", "imagenet", "--out", out, "--draws", 1)
+    assert done.exit_code == 0, done.output
+    if ending == "html":
+        assert r"\udcff.png" in out.read_text("utf-8")
+
+
+def test_hidden_files_are_not_shown_and_links_are_followed(tmp_path):
+    save(tmp_path / "a/1.png")
+    save(tmp_path / "store/2.png")
+    save(tmp_path / "a/.ipynb_checkpoints/1-checkpoint.png")
+    (tmp_path / "a/._1.png").write_bytes(b"of macOS")
+    (tmp_path / "a/more").symlink_to(tmp_path / "store")
+    assert list(select([tmp_path / "a"], 8).images) == ["1.png", "more/2.png"]
 
 
 def test_a_folder_of_images_finds_its_labels(yolo):

@@ -12,7 +12,7 @@ from typing import ClassVar
 import numpy as np
 import pytest
 
-from orbbec.data import Cifar
+from orbbec.data import Cifar, open_source
 
 
 class Python2Pickler(pickle._Pickler):  # type: ignore[name-defined]
@@ -99,7 +99,7 @@ POINTERS = (
 READ = """
 import sys
 from pathlib import Path
-from orbbec.data import Cifar
+from orbbec.data import Cifar, open_source
 for folder in Path(sys.argv[1]).iterdir():
     try:
         Cifar(folder, "test")
@@ -224,3 +224,16 @@ def test_bad_arguments_are_named(tmp_path):
         Cifar(tmp_path, "val")
     with pytest.raises(ValueError, match="expected data_batch_1 or train, with or without"):
         Cifar(tmp_path)
+
+
+def test_a_file_called_train_is_not_taken_for_cifar(tmp_path):
+    (tmp_path / "cat").mkdir()
+    (tmp_path / "cat/1.png").write_bytes(b"...")
+    for name in ("train", "train.bin"):
+        (tmp_path / name).write_text("cat/1.png\n")
+        assert open_source(tmp_path).classes == ["cat"]
+    np.zeros((2, 3074), np.uint8).tofile(tmp_path / "train.bin")
+    with pytest.raises(ValueError, match=r"one kind of data in .*, but got that of Cifar and ImageFolder"):
+        open_source(tmp_path)
+    (tmp_path / "cat/1.png").unlink()
+    assert isinstance(open_source(tmp_path), Cifar)

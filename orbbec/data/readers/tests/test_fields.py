@@ -96,8 +96,65 @@ def test_fields_of_others():
     }
     sample = unpack_fields(fields, 1)
     assert sample.data == b"picture"
-    assert sample.targets == {"seg": b"mask", "TXT": "caption", "json": [1, 2], "weight": b"3"}
+    assert sample.targets == {"seg": b"mask", "txt": "caption", "json": [1, 2], "weight": b"3"}
     assert unpack_fields({"seg.png": b"mask", "png": b"picture"}, 1).data == b"picture"
+
+
+def test_kinds_may_be_in_any_case():
+    fields = {
+        "JPG": b"picture",
+        "Cls": b"7",
+        "Json": b'{"text": "dot"}',
+        "Boxes.NPY": npy(np.ones(2)),
+        "Id": b"3",
+    }
+    sample = unpack_fields(fields, 1)
+    assert sample.data == b"picture"
+    assert sample.targets.pop("Boxes").tolist() == [1, 1]
+    assert sample.targets == {"label": 7, "text": "dot", "Id": b"3"}
+    assert unpack_fields({"NPY": npy(np.ones((2, 3)))}, 1).data.shape == (2, 3)
+    with pytest.raises(ValueError, match="expected fields of distinct names, but got 'jpg' twice"):
+        unpack_fields({"jpg": b"one", "JPG": b"two"}, 0)
+
+
+@pytest.mark.parametrize(("data", "label"), [(b"0", 0), (b"-3", -3), (b"12\n", 12), (b"12\r\n", 12)])
+def test_a_class_is_an_integer(data, label):
+    assert unpack_fields({"jpg": b"x", "cls": data}, 0).targets == {"label": label}
+
+
+@pytest.mark.parametrize(
+    "data",
+    [
+        b"1_11",
+        b"007",
+        b" 7",
+        b"+7",
+        b"7.0",
+        b"1e5",
+        b"",
+        b"\n",
+        "٣".encode(),
+        b"9" * 19,
+        b"9" * 5000,
+        b"7\n8",
+    ],
+)
+def test_a_class_that_is_no_integer_is_named(data):
+    with pytest.raises(ValueError, match="the field 'cls' is not valid cls: expected an integer"):
+        unpack_fields({"jpg": b"x", "cls": data}, 0)
+
+
+def test_fields_that_differ_in_one_target_are_named():
+    fields = {"jpg": b"x", "cls": b"3", "json": b'{"label": 3}'}
+    assert unpack_fields(fields, 0).targets == {"label": 3}
+    with pytest.raises(ValueError, match="the field 'json' has another 'label' than a field before it"):
+        unpack_fields({**fields, "json": b'{"label": 4}'}, 0)
+
+
+def npy(array):
+    file = io.BytesIO()
+    np.save(file, array)
+    return file.getvalue()
 
 
 def malicious_npy():

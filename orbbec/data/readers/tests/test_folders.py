@@ -34,6 +34,71 @@ def test_a_class_may_be_a_link_and_other_extensions_be_asked_for(tmp_path):
     assert [folder[index].targets["label"] for index in range(len(folder))] == [0, 1]
 
 
+def test_links_to_folders_are_followed_in_the_order_of_folders_and_names(tmp_path):
+    write(tmp_path, "store/3.png", "store/deep/1.png", "store/deep/2.png", "root/cat/1.png", "root/dog/1.png")
+    (tmp_path / "root/cat/batch").symlink_to(tmp_path / "store")
+    (tmp_path / "root/dog/again").symlink_to(tmp_path / "store/deep")
+    (tmp_path / "root/dog/one.png").symlink_to(tmp_path / "store/3.png")
+    folder = ImageFolder(tmp_path / "root")
+    below = sorted(os.walk(tmp_path / "root/cat", followlinks=True)) + sorted(
+        os.walk(tmp_path / "root/dog", followlinks=True)
+    )
+    expected = [os.path.join(parent, name) for parent, _, names in below for name in sorted(names)]
+    assert folder.paths == expected
+    assert folder.labels == [0] * 4 + [1] * 4
+
+
+def test_links_to_a_folder_above_end(tmp_path):
+    write(tmp_path, "a/1.png", "a/x/2.png", "b/3.png")
+    (tmp_path / "a/x/up").symlink_to(tmp_path / "a")
+    (tmp_path / "a/x/root").symlink_to(tmp_path)
+    (tmp_path / "b/other").symlink_to(tmp_path / "a/x")
+    paths = [os.path.relpath(path, tmp_path) for path in ImageFolder(tmp_path).paths]
+    assert paths == ["a/1.png", "a/x/2.png", "b/3.png", "b/other/2.png", "b/other/up/1.png"]
+
+
+def test_broken_links_are_named(tmp_path):
+    write(tmp_path, "a/1.png", "c/1.png")
+    (tmp_path / "a/2.png").symlink_to(tmp_path / "gone.png")
+    with pytest.raises(BadSample, match=r"sample 1 \(.*/a/2\.png\): No such file"):
+        ImageFolder(tmp_path)[1]
+    for name in ("b", "a/batch"):
+        (tmp_path / name).symlink_to(tmp_path / "gone")
+        with pytest.raises(FileNotFoundError, match=f"The link is broken: .*/{name}'"):
+            ImageFolder(tmp_path)
+        (tmp_path / name).unlink()
+
+
+def test_hidden_folders_are_no_classes_and_hidden_files_no_images(tmp_path):
+    write(
+        tmp_path, ".ipynb_checkpoints/1.png", ".git/2.png", "__MACOSX/cat/._1.png", "cat/1.png", "cat/._1.png"
+    )
+    write(tmp_path, "cat/.ipynb_checkpoints/1-checkpoint.png", "dog/1.png", "dog/.thumbs/1.png")
+    folder = ImageFolder(tmp_path)
+    assert folder.classes == ["cat", "dog"]
+    assert [os.path.relpath(path, tmp_path) for path in folder.paths] == ["cat/1.png", "dog/1.png"]
+
+
+def test_names_that_are_not_utf_8_can_be_printed(tmp_path):
+    root = tmp_path / os.fsdecode(b"caf\xe9")
+    write(root, "a/1.png")
+    (root / "a/1.png").rename(root / "a" / os.fsdecode(b"\xff.PNG"))
+    folder = ImageFolder(root)
+    assert folder[0].data == b"a/1.png"
+    os.unlink(folder.paths[0])
+    with pytest.raises(BadSample) as caught:
+        folder[0]
+    assert caught.value.path == folder.paths[0]
+    assert str(caught.value).encode().endswith(rb"caf\udce9/a/\udcff.PNG): No such file or directory")
+    with pytest.raises(ValueError, match="expected images") as refused:
+        ImageFolder(root)
+    assert rb"caf\udce9/a" in str(refused.value).encode()
+    (root / "list.csv").write_text("path\n")
+    with pytest.raises(ValueError, match="expected 2 columns in line 1") as refused:
+        FileList(root / "list.csv", columns=["path", "label"])
+    assert str(refused.value).encode()
+
+
 def test_a_folder_that_shrinks_names_the_sample(tmp_path):
     write(tmp_path, "a/1.png", "a/2.png", "a/3.png")
     folder = ImageFolder(tmp_path)

@@ -114,6 +114,18 @@ READERS = (folder, file_list, coco, cifar, npy_file, shards, lmdb, tf_records, h
 each_reader = pytest.mark.parametrize("make", READERS, ids=lambda make: make.__name__)
 
 
+@pytest.mark.parametrize("name", ["a.tar", "pack.json", "a.tfrecord", "data.mdb", "data_batch_1.bin"])
+def test_a_folder_of_two_kinds_of_data_is_named(tmp_path, name):
+    (tmp_path / "train/cat").mkdir(parents=True)
+    (tmp_path / "train/cat/1.jpg").write_bytes(b"...")
+    assert open_source(tmp_path).classes == ["train"]
+    (tmp_path / name).touch()
+    with pytest.raises(
+        ValueError, match=r"one kind of data in .*, but got that of \w+ and ImageFolder: call"
+    ):
+        open_source(tmp_path)
+
+
 def assert_same(value, expected):
     """Equal numbers in equal types of arrays, also within dicts and lists."""
     assert type(value) is type(expected)

@@ -5,6 +5,7 @@ import os
 import pickle
 import struct
 import threading
+import zlib
 from pathlib import Path
 
 import numpy as np
@@ -13,8 +14,8 @@ import pytest
 lmdb = pytest.importorskip("lmdb")
 crc32c = pytest.importorskip("crc32c")
 
-from orbbec.data import BadSample, Lmdb, TfRecords
-from orbbec.data.readers.protobuf import datum_sample, example_features, fields_of
+from orbbec.data import BadSample, Lmdb, TfRecords, open_source
+from orbbec.data.readers.protobuf import datum_sample, example_features, example_sample, fields_of
 
 RECORDED = Path(__file__).with_name("records.tfrecord")  # written by another package: record_tfrecord.py
 
@@ -116,6 +117,7 @@ def test_a_datum_of_caffe():
     assert targets == {"label": 300}
     encoded = b"\x22\x03jpg\x28\x05\x38\x01"
     assert datum_sample(b"", encoded) == (b"jpg", {"label": 5})
+    assert datum_sample(b"", b"\x22\x03jpg\x38\x01") == (b"jpg", {})
     with pytest.raises(ValueError, match="expected 3 planes of 2x4, but got 0 bytes"):
         datum_sample(b"", head)
 
@@ -187,9 +189,66 @@ def test_records_that_are_missing_or_packed_are_named(tmp_path):
     (tmp_path / "a.gz").write_bytes(gzip.compress(RECORDED.read_bytes()))
     with pytest.raises(ValueError, match=r"a\.gz is compressed: unpack it with gunzip"):
         TfRecords(tmp_path / "a.gz")
+    (tmp_path / "a.zlib").write_bytes(zlib.compress(RECORDED.read_bytes()))
+    with pytest.raises(ValueError, match=r"a\.zlib is compressed"):
+        TfRecords(tmp_path / "a.zlib")
     records = TfRecords(RECORDED, lambda features: (features["no"], {}))
     with pytest.raises(BadSample, match=r"sample 0 .*: no"):
         records[0]
+
+
+def masked(data):
+    crc = crc32c.crc32c(data)
+    return struct.pack("<I", ((crc >> 15 | crc << 17) + 0xA282EAD8) & 0xFFFFFFFF)
+
+
+def record(data):
+    length = struct.pack("<Q", len(data))
+    return length + masked(length) + data + masked(data)
+
+
+@pytest.mark.parametrize("length", [0x8B1F, 0x018B1F, 0x9C78, 0x0178, 0xDA78])
+def test_a_length_with_the_bytes_of_gzip_or_zlib_is_a_length(tmp_path, length):
+    (tmp_path / "a.tfrecord").write_bytes(record(bytes(length)) * 2)
+    assert len(TfRecords(tmp_path / "a.tfrecord")) == 2
+
+
+@pytest.mark.parametrize("length", [0x8B1F, 0x9C78])
+def test_a_damaged_length_with_the_bytes_of_gzip_or_zlib_is_not_taken_for_compression(tmp_path, length):
+    data = bytearray(record(bytes(length)))
+    data[8] ^= 1
+    (tmp_path / "a.tfrecord").write_bytes(data)
+    with pytest.raises(BadSample, match="the length of the record is damaged"):
+        TfRecords(tmp_path / "a.tfrecord")[0]
+
+
+@pytest.mark.parametrize(
+    "name",
+    ["a.tfrecord", "a.tfrecords", "a.TFRecord", "a-00000-of-00002.tfrecord", "a.tfrecord-00000-of-00002"],
+)
+def test_index_files_and_hidden_files_are_no_records(tmp_path, name):
+    (tmp_path / name).write_bytes(RECORDED.read_bytes())
+    for index in (f"{name}.idx", f"{name}.index", f"{name}.json", f"._{name}", f"{name}.md5"):
+        (tmp_path / index).write_text("0 30016\n")
+    assert len(open_source(tmp_path)) == 3
+    assert len(open_source(tmp_path / name)) == 3
+    with pytest.raises(ValueError, match=r"expected one of .*, but got .*idx"):
+        open_source(tmp_path / f"{name}.idx")
+
+
+def test_an_example_without_a_label_or_with_labels_of_another_kind_is_named():
+    data = {"image/encoded": b"x"}
+    for label in ([], b"", np.zeros(0, np.int64)):
+        with pytest.raises(ValueError, match="expected a value as feature 'label', but it is empty"):
+            example_sample({**data, "image/class/label": label})
+    assert example_sample({**data, "label": 0})[1] == {"label": 0}
+    sides = {f"image/object/bbox/{side}": np.ones(2) for side in ("xmin", "ymin", "xmax", "ymax")}
+    boxes = {**data, **sides, "image/width": 4, "image/height": 4}
+    for labels in (np.array([1.5, 2]), np.array([np.nan, 1]), 7, np.arange(3)):
+        with pytest.raises(
+            ValueError, match="expected an integer per box as feature 'image/object/class/label'"
+        ):
+            example_sample({**boxes, "image/object/class/label": labels})
 
 
 def test_malformed_messages_are_named():

@@ -14,7 +14,17 @@ import numpy as np
 import pytest
 from torch.utils.data import DataLoader, IterableDataset
 
-from orbbec.data import BadSample, Order, Sample, Shards, ShardStream, ShuffleBuffer, index_archives, pack
+from orbbec.data import (
+    BadSample,
+    Order,
+    Sample,
+    Shards,
+    ShardStream,
+    ShuffleBuffer,
+    index_archives,
+    open_source,
+    pack,
+)
 from orbbec.data.readers.tar import end_of_archive, index_path
 from tests.support.damage.examine import Guard
 from tests.support.damage.hostile import HOSTILE_ENTRIES
@@ -208,7 +218,26 @@ def test_a_bad_sample_comes_at_its_index(tmp_path):
     one, two, three, four = ShardStream(tmp_path / "a.tar", ids_from_keys=True)
     assert (one.data, four.data) == (b"one", b"three")
     assert str(two) == f"sample 1 ({tmp_path}/a.tar/2): expected a field with an image, but got cls"
-    assert "invalid literal for int()" in three.reason
+    assert three.reason == "expected digits as a key, but got 'x'"
+
+
+@pytest.mark.parametrize("key", ["1_11", "-1", "+1", "٣", "9223372036854775808"])
+def test_a_key_that_is_no_sample_id_is_a_bad_sample(tmp_path, key):
+    with tarfile.open(tmp_path / "a.tar", "w") as archive:
+        archive.addfile(tarfile.TarInfo(f"{key}.jpg"), io.BytesIO())
+    [bad] = ShardStream(tmp_path / "a.tar", ids_from_keys=True)
+    assert isinstance(bad, BadSample)
+    assert "expected digits as a key" in bad.reason or "expected an integer of 64 bits" in bad.reason
+
+
+def test_hidden_archives_and_those_in_capitals(tmp_path):
+    write_foreign(tmp_path, [2])
+    (tmp_path / "part-0.tar").rename(tmp_path / "part-0.TAR")
+    (tmp_path / "._part-0.tar").write_bytes(b"of macOS")
+    (tmp_path / "part-0.idx").write_text("v1.2 2\n")
+    assert [sample.targets["label"] for sample in open_source(tmp_path)] == [0, 1]
+    assert index_archives(tmp_path) == 2
+    assert isinstance(open_source(tmp_path), Shards)
 
 
 def test_a_missing_archive_is_a_bad_sample(packed):

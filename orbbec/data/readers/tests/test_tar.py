@@ -68,6 +68,33 @@ def test_archives_by_other_hands_are_indexed(tmp_path, format, prefix):
     assert index.samples[:, 3].tolist() == [zlib.crc32(part) for part in ranges]
 
 
+def test_hidden_files_of_macos_are_no_fields(tmp_path):
+    with tarfile.open(tmp_path / "a.tar", "w") as archive:
+        for name in (
+            "d/._1.jpg",
+            "d/1.jpg",
+            "d/._1.cls",
+            "d/1.cls",
+            "d/._2.jpg",
+            "d/2.jpg",
+            "._d",
+            ".DS_Store",
+        ):
+            info = tarfile.TarInfo(name)
+            info.size = len(name)
+            archive.addfile(info, io.BytesIO(name.encode()))
+    data = (tmp_path / "a.tar").read_bytes()
+    ranges = make_index(tmp_path / "a.tar", first_id=0).samples[:, 1:3].tolist()
+    assert [from_entries(data[offset : offset + size]) for offset, size in ranges] == [
+        {"jpg": b"d/1.jpg", "cls": b"d/1.cls"}, {"jpg": b"d/2.jpg"}
+    ]  # fmt: skip
+
+
+def test_a_field_that_comes_twice_is_named():
+    with pytest.raises(ValueError, match=r"the sample has 7\.jpg twice"):
+        from_entries(to_entries("7", {"jpg": b"1"}) + to_entries("7", {"jpg": b"2"}))
+
+
 def test_an_archive_that_is_cut_off_has_no_index(tmp_path):
     data = archive_of()
     end = len(data.rstrip(b"\0"))
@@ -108,7 +135,16 @@ def test_an_index_is_written_as_a_whole_or_not_at_all(tmp_path, monkeypatch):
 
 
 @pytest.mark.parametrize(
-    "text", ["", "[]", "{}", '{"samples": [[1, 2]], "skipped": []}', '{"samples": 3, "skipped": []}']
+    "text",
+    [
+        "",
+        "[]",
+        "{}",
+        '{"samples": [[1, 2]], "skipped": []}',
+        '{"samples": 3, "skipped": []}',
+        '{"samples": [], "skipped": [["1_1", "a", "b"]]}',
+        '{"samples": [], "skipped": [[1.5, "a", "b"]]}',
+    ],
 )
 def test_malformed_indexes_are_named(tmp_path, text):
     index_path(tmp_path / "a.tar").write_text(text)
