@@ -1,11 +1,11 @@
-"""Sample ids of combined sources: the parts count from 0 each, their combination must not repeat ids."""
+"""Sample ids of combined sources, and their check in a batch."""
 
 from __future__ import annotations
 
-from bisect import bisect_right
 from collections.abc import Iterator, Sequence
+from copy import copy
 from dataclasses import replace
-from itertools import accumulate
+from itertools import count
 from typing import Any
 
 import numpy as np
@@ -13,39 +13,43 @@ from torch.utils.data import ConcatDataset, Subset
 
 from orbbec.data.sample import BadSample, Sample
 
-_ID_BITS = 48  # low bits: the id in the part; above them the number of the part, from 1
+_ID_BITS = 48  # low bits: the id in the part; above them the number of the part
 
 
-class Concatenation:
-    """The samples of several sources in order, with distinct ids; made by `with_distinct_ids`."""
+class Part:
+    """A source as part of a `ConcatDataset`; made by `with_distinct_ids`."""
 
-    def __init__(self, sources: Sequence[Any]) -> None:
-        self.sources = sources
-        self._ends = list(accumulate(map(len, sources)))
+    def __init__(self, source: Any, number: int) -> None:
+        self.source, self.number = source, number
 
     def __len__(self) -> int:
-        return self._ends[-1]
+        return len(self.source)
 
     def __getitem__(self, index: int) -> Any:
-        index = range(len(self))[index]
-        part = bisect_right(self._ends, index)
-        source = self.sources[part]
         try:
-            item = source[index - self._ends[part] + len(source)]
+            item = self.source[index]
         except BadSample as error:
-            sample_id = _id_of(part, error.sample_id)
-            raise BadSample(sample_id, error.path, error.reason) from error
-        return replace(item, sample_id=_id_of(part, item.sample_id)) if isinstance(item, Sample) else item
+            raise BadSample(self._id_of(error.sample_id), error.path, error.reason) from error
+        return replace(item, sample_id=self._id_of(item.sample_id)) if isinstance(item, Sample) else item
+
+    def _id_of(self, sample_id: int) -> int:
+        if sample_id >> _ID_BITS:
+            raise ValueError(
+                f"expected sample ids below 2^{_ID_BITS} in part {self.number} of a ConcatDataset, "
+                f"but got {sample_id}"
+            )
+        return self.number << _ID_BITS | sample_id
 
 
-def with_distinct_ids(source: Any) -> Any:
-    """A source in which each `ConcatDataset` of torch has samples with distinct ids.
+def with_distinct_ids(source: Any, numbers: Iterator[int] | None = None) -> Any:
+    """A source in which the parts of a `ConcatDataset` of torch have distinct sample ids.
 
     Sample `id` of part number p, counted from 1 over all parts and the parts of these, gets the id
-    `p << 48 | id`. Items that are not samples are unchanged. A `Subset` is that of the changed source.
+    `p << 48 | id`. Items that are not samples are unchanged.
 
     Args:
-        source: a source or a dataset.
+        source: a source or a dataset, also a `Subset` of a `ConcatDataset`.
+        numbers: gives the number of each part, if `source` belongs to a `ConcatDataset`.
 
     Example:
         >>> images = [Sample(b"one", sample_id=7)], [Sample(b"two", sample_id=7)]
@@ -54,27 +58,15 @@ def with_distinct_ids(source: Any) -> Any:
         [(1, 7), (2, 7)]
     """
     if isinstance(source, ConcatDataset):
-        return Concatenation(list(_parts(source)))
-    if type(source) is not Subset:
-        return source
-    whole = with_distinct_ids(source.dataset)
-    return source if whole is source.dataset else Subset(whole, source.indices)
-
-
-def _parts(source: Any) -> Iterator[Any]:
-    if not isinstance(source, ConcatDataset):
-        yield with_distinct_ids(source)
-        return
-    for part in source.datasets:
-        yield from _parts(part)
-
-
-def _id_of(part: int, sample_id: int) -> int:
-    if sample_id >> _ID_BITS:
-        raise ValueError(
-            f"expected sample ids below 2^{_ID_BITS} in part {part} of a ConcatDataset, but got {sample_id}"
-        )
-    return part + 1 << _ID_BITS | sample_id
+        numbers = count(1) if numbers is None else numbers
+        whole = copy(source)
+        whole.datasets = [with_distinct_ids(part, numbers) for part in source.datasets]
+        return whole
+    if isinstance(source, Subset):
+        subset = copy(source)
+        subset.dataset = with_distinct_ids(source.dataset, numbers)
+        return subset
+    return source if numbers is None else Part(source, next(numbers))
 
 
 def check_ids(indices: Sequence[int], samples: Sequence[Sample]) -> None:

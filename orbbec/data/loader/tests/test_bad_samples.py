@@ -18,13 +18,13 @@ PIPELINE = (RandomResizedCrop(16), RandomHorizontalFlip())
 
 def jpeg(seed):
     noise = np.random.default_rng(seed).integers(0, 256, (32 + seed % 3, 40, 3), np.uint8)
-    return cv2.imencode(".jpg", cv2.GaussianBlur(noise, (0, 0), 2.0))[1].tobytes()
+    options = [cv2.IMWRITE_JPEG_RST_INTERVAL, 2]
+    return cv2.imencode(".jpg", cv2.GaussianBlur(noise, (0, 0), 2.0), options)[1].tobytes()
 
 
 def damaged(data):
-    """A JPEG of whole length whose codes are invalid, which only decoding can tell."""
-    middle = len(data) // 2
-    return data[:middle] + b"\xff\xd0" * 20 + data[middle + 40 :]
+    """A JPEG without one of its restart markers, which only decoding can tell."""
+    return data.replace(b"\xff\xd1", b"", 1)
 
 
 class Images:
@@ -74,11 +74,11 @@ def test_what_was_bad_is_tried_again_in_the_next_epoch():
     assert [batch.sample_ids.tolist() for batch in loader] == [[0, 1, 2, 3]]
 
 
-def test_a_substitute_may_be_a_hundred_samples_away_and_no_farther():
-    source = Images(102, bad=range(1, 101))
-    assert batches_of(source, 2, "substitute", shuffle=False)[0].sample_ids.tolist() == [0, 101]
-    with pytest.raises(BadSample, match="sample 0"):
-        batches_of(Images(102, bad=range(101)), 2, "substitute", shuffle=False)
+def test_a_substitute_may_be_99_samples_away_and_no_farther():
+    batches = batches_of(Images(101, bad=range(1, 100)), 2, "substitute", shuffle=False)
+    assert batches[0].sample_ids.tolist() == [0, 100]
+    with pytest.raises(BadSample, match="sample 1 "):
+        batches_of(Images(102, bad=range(1, 101)), 2, "substitute", shuffle=False)
 
 
 FORMS = {"regions": Decoding(), "planes": Decoding(planes=True), "shrink": Decoding(shrink=True)}
@@ -105,6 +105,23 @@ def test_a_damaged_image_makes_no_other_one_be_decoded_again(name, on_error, mon
     for row, sample_id in enumerate(expected):
         if not (name == "shrink" and sample_id == 6 and row == 5):  # substitutes are decoded whole
             assert torch.equal(batch.images[row], good.images[sample_id])
+
+
+def test_an_image_that_another_decoder_takes_makes_no_other_one_be_decoded_again(monkeypatch):
+    calls = []
+    work = assemble.decode_region
+
+    def decode(data, *given, **options):
+        calls.append(1)
+        if data == jpeg(5):
+            raise ValueError("not by this decoder")
+        return work(data, *given, **options)
+
+    expected = batches_of(Images(16), 16, "raise", shuffle=False)[0].images
+    monkeypatch.setattr(assemble, "decode_region", decode)
+    (batch,) = batches_of(Images(16), 16, "raise", shuffle=False)
+    assert torch.equal(batch.images, expected)
+    assert len(calls) == 16
 
 
 def test_several_damaged_images_leave_the_others_as_they_are():

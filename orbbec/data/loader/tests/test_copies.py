@@ -53,11 +53,12 @@ def test_a_copy_goes_on_at_the_position_of_an_open_epoch_and_leaves_it_alone(nam
 def test_a_copy_has_the_arguments_of_its_loader():
     given = {"threads": 3, "prefetch": 5, "drop_last": True, "on_error": "skip", "collate": list}
     order, decoding = Order(12, seed=4), Decoding(mode="L")
-    loader = copy.deepcopy(loader_of(order=order, decoding=decoding, **given))
+    gray = [Sample(sample.data[..., 0], {}, sample.sample_id) for sample in images()]
+    loader = copy.deepcopy(Loader(gray, 2, order=order, decoding=decoding, **given))
     assert (loader.threads, loader.prefetch, loader.batch_size) == (3, 5, 2)
     assert (loader.drop_last, loader.collate, loader.order) == (True, list, order)
     batch = next(iter(loader))
-    assert batch.images.shape[1] == 1
+    assert batch.images.images()[0].shape == (20, 20, 1)
     assert type(batch.targets) is list
 
 
