@@ -10,6 +10,7 @@ import torch
 
 from orbbec.data import BadSample, Decoding, Loader, Order, Sample
 from orbbec.data.decode.native import has_native
+from orbbec.data.decode.region import Regions
 from orbbec.data.loader import assemble
 from orbbec.transforms import Compose, RandomHorizontalFlip, RandomResizedCrop
 
@@ -65,13 +66,14 @@ def test_a_run_of_bad_samples_is_read_once(size, shuffle):
     assert sum(source.reads.values()) <= 128 + 2 * 64
 
 
-def test_what_was_bad_is_tried_again_in_the_next_epoch():
-    source = Images(4, bad=[1])
+def test_what_was_bad_may_be_a_substitute_in_the_next_epoch():
+    source = Images(4, bad=[1, 2])
     loader = Loader(source, 4, PIPELINE, on_error="substitute", shuffle=False, collate=list, threads=1)
+    with pytest.warns(UserWarning, match="2 bad samples were replaced"):
+        assert [batch.sample_ids.tolist() for batch in loader] == [[0, 3, 3, 3]]
+    source.bad.remove(2)
     with pytest.warns(UserWarning, match="1 bad sample was replaced"):
         assert [batch.sample_ids.tolist() for batch in loader] == [[0, 2, 2, 3]]
-    source.bad.clear()
-    assert [batch.sample_ids.tolist() for batch in loader] == [[0, 1, 2, 3]]
 
 
 def test_a_substitute_may_be_99_samples_away_and_no_farther():
@@ -122,6 +124,17 @@ def test_an_image_that_another_decoder_takes_makes_no_other_one_be_decoded_again
     (batch,) = batches_of(Images(16), 16, "raise", shuffle=False)
     assert torch.equal(batch.images, expected)
     assert len(calls) == 16
+
+
+def test_an_image_of_which_another_region_is_needed_is_not_copied():
+    def attempt(left, value):
+        regions = Regions(np.array([[0, 0, 4, 4], [left, 0, left + 4, 4]]), np.array([1, 1]))
+        return assemble._Attempt(entries, None, [np.full((4, 4, 3), value) for _ in entries], regions)
+
+    entries = [assemble._Opened(n, Sample(b""), None, None) for n in range(2)]
+    second = attempt(2, 9)
+    assert second.copy_from(attempt(1, 5)) == {0}
+    assert [buffer.max() for buffer in second.buffers] == [5, 9]
 
 
 def test_several_damaged_images_leave_the_others_as_they_are():
