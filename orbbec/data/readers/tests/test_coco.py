@@ -305,6 +305,16 @@ def test_an_object_without_keypoints_has_unlabeled_ones(tmp_path, value):
     assert changed(tmp_path, ("num_keypoints", 0))["keypoints"][0].tolist() == [[3, 2, 2], [0, 0, 0]]
 
 
+@pytest.mark.parametrize("value", NOTHING)
+def test_a_category_without_keypoints_has_none(tmp_path, value):
+    entries = table()
+    entries["categories"][1]["keypoints"] = value
+    if value is ...:
+        del entries["categories"][1]["keypoints"]
+    coco = Coco(*write(tmp_path, entries), keypoints=True)
+    assert coco[0].targets["keypoints"].shape == (2, 2, 3)
+
+
 def test_annotations_without_ids_are_no_duplicates(tmp_path):
     entries = table()
     for entry, value in zip(entries["annotations"], (None, None, 7, ...), strict=True):
