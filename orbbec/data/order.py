@@ -205,6 +205,14 @@ def order_of_rank(length: int, seed: int, shuffle: bool, drop_last: bool) -> Ord
     return Order(length, seed, shuffle, rank, world_size, tail="drop" if drop_last else "pad")
 
 
+def check_length(order: Order, length: int | None) -> None:
+    """Refuse an order of another length than that of a `Loader`'s source, which is None for a stream."""
+    if length is None:
+        raise ValueError("Loader: expected a source with an index for order")
+    if order.length != length:
+        raise ValueError(f"Loader: expected order of the source's length {length}, but got {order.length}")
+
+
 def _rank_and_world_size() -> tuple[int, int]:
     if torch.distributed.is_available() and torch.distributed.is_initialized():
         return torch.distributed.get_rank(), torch.distributed.get_world_size()

@@ -22,6 +22,8 @@ class Sample:
             empty.
         sample_id: from 0 to 2^63 - 1; identifies the sample in every epoch, worker and rank.
         path: the file, for messages; see `BadSample`. May be empty.
+        size: (height, width) of the image that the targets were annotated on; None: not declared. If a sample
+            has boxes, masks or points, a decoded image of another size makes it a bad sample.
 
     Example:
         >>> Sample(b"the bytes of a JPEG", {"label": 3}, sample_id=17).targets["label"]
@@ -32,6 +34,7 @@ class Sample:
     targets: dict[str, Any] = field(default_factory=dict)
     sample_id: int = 0
     path: str = field(default="", repr=False)
+    size: tuple[int, int] | None = field(default=None, repr=False)
 
 
 @runtime_checkable

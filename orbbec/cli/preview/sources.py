@@ -14,6 +14,7 @@ from orbbec.bridge.arguments import Array
 from orbbec.cli.preview.drawing import ROW_KEY, Shown
 from orbbec.cli.preview.yolo import YoloTable, label_file, read_labels
 from orbbec.data.decode.decode import decode_image
+from orbbec.data.placed import check_placed
 from orbbec.data.readers.coco import Coco
 from orbbec.data.readers.detect import open_source
 from orbbec.data.readers.folders import EXTENSIONS
@@ -107,7 +108,7 @@ def _opened(path: Path, images: Path | None) -> Any:
             if not path.is_dir():
                 raise
             raise ValueError(f"preview: expected images or a data set in {path}, but got none") from error
-    source = _Coco(images or path.parent, path)
+    source = Coco(images or path.parent, path, masks=True, keypoints=True)
     if source.paths and not (source.root / source.paths[0]).exists():
         raise ValueError(
             f"preview: expected {source.paths[0]}, which {path} lists, in {source.root}; "
@@ -116,22 +117,16 @@ def _opened(path: Path, images: Path | None) -> Any:
     return source
 
 
-class _Coco(Coco):
-    """COCO annotations, with masks and keypoints where the file has them."""
-
-    def __init__(self, images: Path, file: Path) -> None:
-        super().__init__(images, file, masks=True, keypoints=True)
-        given = self._segmentations or []
-        if not all(given):
-            self._segmentations = None
-
-
 def _add_source(selection: Selection, source: Any, count: int) -> None:
     selection.classes = getattr(source, "classes", ())
     paths = getattr(source, "paths", None)
     for index, sample in _samples(source, count):
         name = str(paths[index]) if paths else f"sample {sample.sample_id}"
         image = _decoded(sample, name)
+        try:
+            check_placed(sample, image.shape[:2])
+        except ValueError as error:
+            raise ValueError(f"{name}: {error}") from error
         target = {key: value for key, value in sample.targets.items() if key in _DRAWN}
         selection.add(_with_class(name, sample, selection.classes), image, target)
 

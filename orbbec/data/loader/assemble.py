@@ -21,6 +21,7 @@ from torch import Tensor
 
 from orbbec.batch import ImageBatch, YCbCrBatch
 from orbbec.batch.image_batch import empty_on_host
+from orbbec.data.concat import check_ids, with_distinct_ids
 from orbbec.data.decode.decode import (
     CHANNELS,
     MAX_PIXELS,
@@ -38,6 +39,7 @@ from orbbec.data.decode.planes import Encoded, empty_planes, write_planes
 from orbbec.data.decode.region import Regions, plan_for, regions_of
 from orbbec.data.loader.queues import Stop, Stopped
 from orbbec.data.loader.stopwatch import Stopwatch
+from orbbec.data.placed import PLACED, check_placed
 from orbbec.data.sample import BadSample, Fault, Sample, SourceError
 from orbbec.plan import Plan
 from orbbec.transforms import Compose, transform_targets
@@ -45,8 +47,6 @@ from orbbec.transforms.base.checks import choice
 
 ON_ERROR = ("raise", "skip", "substitute")
 _TRIES = 100  # substitutes
-# Targets that geometric transforms change.
-_PLACED = {"boxes", "masks", "mask", "keypoints", "landmarks", "polygons"}
 
 
 @dataclass(frozen=True)
@@ -132,6 +132,27 @@ class _Opened(NamedTuple):
         return Encoded(self.sample.data, self.header)
 
 
+class _Attempt(NamedTuple):
+    """A batch to be decoded. It fails if images turn out to be damaged, or other than their headers say."""
+
+    opened: list[_Opened]
+    batch: ImageBatch | YCbCrBatch
+    buffers: list[Any]  # the pixels of each image in the batch
+    regions: Regions | None
+
+    def region(self, row: int) -> tuple[Rectangle | None, int]:
+        return (None, 1) if self.regions is None else self.regions[row]
+
+    def copy_from(self, other: _Attempt) -> set[int]:
+        """Copy images that the other attempt decoded; returns their rows."""
+        rows = {id(entry): row for row, entry in enumerate(other.opened)}
+        pairs = [(row, rows.get(id(entry), -1)) for row, entry in enumerate(self.opened)]
+        same = [(row, old) for row, old in pairs if old >= 0 and self.region(row) == other.region(old)]
+        for row, old in same:
+            self.buffers[row][...] = other.buffers[old]
+        return {row for row, _ in same}
+
+
 @dataclass
 class Assembler:
     """Makes batches; thread-safe.
@@ -154,31 +175,39 @@ class Assembler:
     watch: Stopwatch = field(default_factory=Stopwatch)
     faults: list[Fault] = field(default_factory=list)
 
+    def __post_init__(self) -> None:
+        self.source = with_distinct_ids(self.source)
+        self._known_bad: tuple[int, set[int]] = (0, set())  # epoch, and indices found bad in it
+
     def __call__(self, wanted: Sequence[int | Sample | BadSample], epoch: int, stopped: Stop) -> Assembled:
         """Make a batch. It is smaller, or empty, if samples are skipped.
 
         Raises:
             BadSample: a sample is bad, or its image or targets do not fit the transforms, and `on_error` is
                 "raise" or there is no substitute.
-            ValueError: the samples do not fit the transforms together; the message names them.
+            ValueError: the samples do not fit the transforms together, or two images have one sample id; the
+                message names them.
             SourceError: the source raised another error; the message names the sample.
             Stopped: the event was set.
         """
         opened = self._settled([self._open(item) for item in _until(stopped, wanted)], epoch)
+        failed: _Attempt | None = None
         while opened:
+            check_ids([entry.position for entry in opened], [entry.sample for entry in opened])
             try:
                 plan, targets = self._planned(opened, epoch)
             except ValueError as error:
                 opened = self._settled(self._unplanned(opened, epoch, error), epoch)
                 continue
-            regions = self._regions(plan, opened)
-            batch = self._empty_batch(opened, regions)
-            changed = self._decode(opened, batch, regions, stopped)
+            attempt = self._attempt(opened, self._regions(plan, opened))
+            changed = self._decode(attempt, attempt.copy_from(failed) if failed else set(), stopped)
             if not any(changed):
+                regions = attempt.regions
                 plan = plan if plan is None or regions is None else plan_for(plan, regions)
-                return Assembled(batch, targets, _ids([entry.sample.sample_id for entry in opened]), plan)
+                ids = _ids([entry.sample.sample_id for entry in opened])
+                return Assembled(attempt.batch, targets, ids, plan)
             pairs = zip(opened, changed, strict=True)
-            opened = self._settled([new or old for old, new in pairs], epoch)
+            opened, failed = self._settled([new or old for old, new in pairs], epoch), attempt
         return Assembled(ImageBatch.of_sizes([], CHANNELS[self.decoding.mode]), [], _ids([]), None)
 
     def _open(self, item: int | Sample | BadSample) -> _Opened | _Bad:
@@ -190,9 +219,16 @@ class Assembler:
             with self.watch.timing("read"):
                 sample = self._read(item) if isinstance(item, int) else item
                 header = self._header(sample)
-            return _Opened(index, sample, header, None if header else self._whole(sample))
+            return self._opened(index, sample, header)
         except BadSample as error:
             return self._bad(index, error)
+
+    def _opened(self, index: int, sample: Sample, header: JpegHeader | None = None) -> _Opened:
+        """A sample with its header or its pixels, to which its targets belong; raises BadSample otherwise."""
+        entry = _Opened(index, sample, header, None if header else self._whole(sample))
+        with _named(sample):
+            check_placed(sample, entry.size)
+        return entry
 
     def _read(self, index: int) -> Sample:
         try:
@@ -233,59 +269,53 @@ class Assembler:
             pixels = data.numpy() if isinstance(data, torch.Tensor) else data
             return _with_channels(pixels, CHANNELS[wanted.mode])
 
-    def _empty_batch(self, opened: Sequence[_Opened], regions: Regions | None) -> ImageBatch | YCbCrBatch:
+    def _attempt(self, opened: list[_Opened], regions: Regions | None) -> _Attempt:
+        """Memory for the pixels of a batch."""
         empty: Callable[[int], Tensor] = partial(empty_on_host, pin_memory=self.pin_memory)
         if self.decoding.planes:
-            return empty_planes([entry.stored for entry in opened], empty)
+            planes = empty_planes([entry.stored for entry in opened], empty)
+            return _Attempt(opened, planes, [buffer.numpy() for buffer in planes.image_buffers()], None)
         sizes = [entry.size for entry in opened] if regions is None else regions.sizes
         if self.decoder is not None:
             empty = self.decoder.empty_bytes
-        return ImageBatch.of_sizes(sizes, CHANNELS[self.decoding.mode], empty=empty)
+        batch = ImageBatch.of_sizes(sizes, CHANNELS[self.decoding.mode], empty=empty)
+        return _Attempt(opened, batch, batch.numpy() if self.decoder is None else batch.images(), regions)
 
-    def _decode(
-        self,
-        opened: Sequence[_Opened],
-        batch: ImageBatch | YCbCrBatch,
-        regions: Regions | None,
-        stopped: Stop,
-    ) -> list[_Opened | _Bad | None]:
-        """Write the pixels of a batch; returns replacements for entries that turned out different."""
-        if isinstance(batch, YCbCrBatch):
-            buffers = zip(_until(stopped, opened), batch.samplings, batch.image_buffers(), strict=True)
-            return [
-                self._write_planes(entry, sampling, buffer.numpy()) for entry, sampling, buffer in buffers
-            ]
+    def _decode(self, attempt: _Attempt, done: set[int], stopped: Stop) -> list[_Opened | _Bad | None]:
+        """Write the pixels of all rows but those `done`; returns what proved other than its header says."""
+        rows = [row for row in range(len(attempt.opened)) if row not in done]
+        result: list[_Opened | _Bad | None] = [None] * len(attempt.opened)
         if self.decoder is not None:
-            return self._decode_on_device(self.decoder, opened, batch)
-        rows = enumerate(zip(_until(stopped, opened), batch.numpy(), strict=True))
-        return [self._write(entry, pixels, row, regions) for row, (entry, pixels) in rows]
+            good = self._decode_on_device(self.decoder, attempt, rows)
+        elif isinstance(attempt.batch, YCbCrBatch):
+            samplings = attempt.batch.samplings
+            good = [self._write_planes(attempt, row, samplings[row]) for row in _until(stopped, rows)]
+        else:
+            good = [self._write(attempt, row) for row in _until(stopped, rows)]
+        for row, is_good in zip(rows, good, strict=True):
+            result[row] = None if is_good else self._on_host(attempt.opened[row])
+        return result
 
-    def _decode_on_device(
-        self, decoder: BatchDecoder, opened: Sequence[_Opened], batch: ImageBatch
-    ) -> list[_Opened | _Bad | None]:
-        pairs = list(zip(opened, batch.images(), strict=True))
+    def _decode_on_device(self, decoder: BatchDecoder, attempt: _Attempt, rows: Sequence[int]) -> list[bool]:
+        pairs = [(attempt.opened[row], attempt.buffers[row]) for row in rows]
         for entry, buffer in pairs:
             if entry.pixels is not None:
                 buffer.copy_(torch.from_numpy(np.require(entry.pixels, requirements="W")))
         encoded: list[Any] = [(entry.sample.data, buffer) for entry, buffer in pairs if entry.pixels is None]
         with self.watch.timing("decode"):
             done = iter(decoder.decode_into(encoded))
-        is_whole = [entry.pixels is not None or next(done) for entry in opened]
-        return [None if good else self._on_host(entry) for entry, good in zip(opened, is_whole, strict=True)]
+        return [entry.pixels is not None or next(done) for entry, _ in pairs]
 
-    def _write_planes(self, entry: _Opened, sampling: str, buffer: Pixels) -> _Opened | _Bad | None:
+    def _write_planes(self, attempt: _Attempt, row: int, sampling: str) -> bool:
         with self.watch.timing("decode"):
-            is_whole = write_planes(entry.stored, sampling, buffer)
-        return None if is_whole else self._on_host(entry)
+            return write_planes(attempt.opened[row].stored, sampling, attempt.buffers[row])
 
-    def _write(
-        self, entry: _Opened, pixels: Pixels, row: int, regions: Regions | None
-    ) -> _Opened | _Bad | None:
-        """Write the region of an image that the plan reads; returns a replacement if it proved different."""
-        part, shrink = (None, 1) if regions is None else regions[row]
+    def _write(self, attempt: _Attempt, row: int) -> bool:
+        """Write the region of an image that the plan reads; returns whether it could be decoded."""
+        entry, pixels, (part, shrink) = attempt.opened[row], attempt.buffers[row], attempt.region(row)
         if entry.pixels is not None:
             pixels[...] = entry.pixels if part is None else part.of(entry.pixels)
-            return None
+            return True
         assert entry.header is not None
         whole = Rectangle(0, 0, pixels.shape[1], pixels.shape[0])
         data: Any = entry.sample.data
@@ -293,14 +323,14 @@ class Assembler:
             with self.watch.timing("decode"):
                 mode = self.decoding.mode
                 decode_region(data, entry.header, part or whole, shrink=shrink, mode=mode, out=pixels)
-            return None
+            return True
         except ValueError:
-            return self._on_host(entry)
+            return False
 
     def _on_host(self, entry: _Opened) -> _Opened | _Bad:
         """An entry that the fast path could not decode; Pillow decides whether it is bad."""
         try:
-            return entry._replace(header=None, pixels=self._whole(entry.sample))
+            return self._opened(entry.position, entry.sample)
         except BadSample as error:
             return self._bad(entry.position, error)
 
@@ -312,6 +342,8 @@ class Assembler:
 
     def _settled(self, found: Sequence[_Opened | _Bad], epoch: int) -> list[_Opened]:
         """Apply the error policy."""
+        known = self._bad_indices(epoch)
+        known.update(entry.position for entry in found if isinstance(entry, _Bad))
         result = []
         for entry in found:
             if isinstance(entry, _Opened):
@@ -319,30 +351,52 @@ class Assembler:
                 continue
             self.faults.append(entry.fault)
             if self.on_error == "substitute":
-                result.append(self._substitute(entry, epoch))
+                result.append(self._substitute(entry, epoch, known))
         return result
 
-    def _substitute(self, bad: _Bad, epoch: int) -> _Opened:
+    def _bad_indices(self, epoch: int) -> set[int]:
+        """The indices found bad in this epoch: no substitutes, and not worth another read."""
+        if self._known_bad[0] != epoch:
+            self._known_bad = epoch, set()
+        return self._known_bad[1]
+
+    def _substitute(self, bad: _Bad, epoch: int, known: set[int]) -> _Opened:
         """The next good sample of the source, whole."""
         for step in range(1, min(_TRIES, len(self.source))):
             index = (bad.position + step) % len(self.source)
-            with suppress(BadSample):
-                sample = self._read(index)
-                return self._alone(_Opened(index, sample, None, self._whole(sample)), epoch)
+            if index in known:
+                continue
+            try:
+                return self._alone(self._opened(index, self._read(index)), epoch)
+            except BadSample:
+                known.add(index)
         raise BadSample(bad.fault.sample_id, bad.fault.path, bad.fault.reason)
 
     def _unplanned(self, opened: Sequence[_Opened], epoch: int, error: ValueError) -> list[_Opened | _Bad]:
         """Replace samples that cannot be augmented even alone by faults."""
-        found: list[_Opened | _Bad] = []
-        for entry in opened:
-            try:
-                found.append(self._alone(entry, epoch))
-            except BadSample as bad:
-                found.append(self._bad(entry.position, bad))
-        if not any(isinstance(entry, _Bad) for entry in found):
+        misfits = self._misfits(opened, epoch)
+        if not misfits:
             ids = ", ".join(str(entry.sample.sample_id) for entry in opened)
             raise ValueError(f"Loader: samples {ids}: {error}") from None
-        return found
+        return [
+            self._bad(entry.position, misfits[row]) if row in misfits else entry
+            for row, entry in enumerate(opened)
+        ]
+
+    def _misfits(self, opened: Sequence[_Opened], epoch: int, start: int = 0) -> dict[int, BadSample]:
+        """The samples that cannot be augmented even alone, by row from `start` on; found by halving."""
+        if len(opened) == 1:
+            try:
+                self._alone(opened[0], epoch)
+                return {}
+            except BadSample as bad:
+                return {start: bad}
+        with suppress(ValueError):
+            self._planned(opened, epoch)
+            return {}
+        middle = len(opened) // 2
+        first = self._misfits(opened[:middle], epoch, start)
+        return first | self._misfits(opened[middle:], epoch, start + middle)
 
     def _alone(self, entry: _Opened, epoch: int) -> _Opened:
         """The entry if it can be augmented in a batch of its own; raises BadSample otherwise."""
@@ -391,7 +445,7 @@ def _ids(sample_ids: Sequence[int]) -> torch.Tensor:
 
 def _moves(plan: Plan, targets: Sequence[dict[str, Any]]) -> bool:
     """Whether a plan changes targets; it does not change plain labels unless it mixes images."""
-    return bool(plan.mixes) or any(_PLACED & target.keys() for target in targets)
+    return bool(plan.mixes) or any(not PLACED.isdisjoint(target) for target in targets)
 
 
 def _until(stopped: Stop, items: Sequence[_Item]) -> Iterator[_Item]:

@@ -24,16 +24,15 @@ from orbbec.data.decode.nvimgcodec import BatchDecoder
 from orbbec.data.device.staging import Staging, arrays_as_tensors, pinned, to_device
 from orbbec.data.loader.assemble import ON_ERROR, Assembled, Assembler, Decoding
 from orbbec.data.loader.queues import Crew, Stop, Worker
-from orbbec.data.loader.report import Report
+from orbbec.data.loader.report import Report, fault_report
 from orbbec.data.loader.threads import node_cores, thread_budget
 from orbbec.data.loader.tune import tuner_for
-from orbbec.data.order import Order, order_of_rank, position_of
+from orbbec.data.order import Order, check_length, order_of_rank, position_of
 from orbbec.data.sample import BadSample, Fault, SourceError
 from orbbec.transforms import Compose, Transform
 from orbbec.transforms.base.checks import choice, flag, whole
 
 _WARM_UP = 3  # steps
-_LISTED = 10  # bad samples named in the warning
 _IN_LOOP = 4  # stack frames between the warning and the training loop
 
 _Task: TypeAlias = tuple[list[Any], int]  # items to read, and the epoch
@@ -176,13 +175,18 @@ class Loader:
     `load_state_dict`, the next `iter` yields the rest of that epoch, unless `set_epoch` selects another; the
     epoch after it is complete.
 
+    A copy of a loader (`copy`, `deepcopy`, `pickle`) is a loader with the same arguments that has loaded this
+    one's `state_dict`; it begins with its own threads, faults and report.
+
     Args:
-        source: samples by index (see `Source`), or an iterable of samples, which keeps its order.
+        source: samples by index (see `Source`), or an iterable of samples, which keeps its order. Different
+            images need different sample ids, since those with one id are augmented alike; in a
+            `ConcatDataset` of torch they get them, see `orbbec.data.concat`.
         batch_size: images per batch.
         transforms: a `Compose`, or transforms in order, with `seed`; None: batches are `ImageBatch`es.
         device: device of the batches.
-        threads: number of threads; "auto": as many as the model needs, limited by cores, control group and
-            OMP_NUM_THREADS.
+        threads: number of threads; "auto": as many as the model needs, limited by this rank's share of cores
+            and control group, and by OMP_NUM_THREADS unless it is torchrun's 1.
         prefetch: batches that may wait for the model; "auto": 2, or up to 8 if batch times vary.
         seed: seed of the order, and of transforms that are not a `Compose`.
         shuffle: shuffle anew in each epoch; streams are not shuffled.
@@ -231,6 +235,8 @@ class Loader:
         collate: Callable[[list[dict[str, Any]]], Any] = default_collate,
         numa: int | None = None,
     ) -> None:
+        arguments = locals()
+        self._arguments = {name: value for name, value in arguments.items() if name != "self"}
         whole("Loader", "batch_size", batch_size, 1)
         choice("Loader", "on_error", on_error, ON_ERROR)
         flag("Loader", "shuffle", shuffle)
@@ -241,7 +247,7 @@ class Loader:
         if not self._is_indexed and on_error == "substitute":
             raise ValueError("Loader: expected a source with an index for on_error='substitute'")
         if order is not None:
-            _check_length(order, len(source) if self._is_indexed else None)
+            check_length(order, len(source) if self._is_indexed else None)
         self.batch_size, self.drop_last, self.collate = batch_size, drop_last, collate
         self.device = torch.device(device)
         self._cores = [] if numa is None else node_cores(numa)
@@ -365,6 +371,9 @@ class Loader:
     def __exit__(self, *_: object) -> None:
         self.close()
 
+    def __reduce__(self) -> tuple[Any, ...]:
+        return _resumed, (type(self), self._arguments, self.state_dict())
+
     def __iter__(self) -> Iterator[Batch]:
         """The batches of the next epoch.
 
@@ -470,12 +479,14 @@ class Loader:
         faults = self.faults[self._warned :]
         self._warned += len(faults)
         if faults:
-            listed = "".join(f"\n  {fault}" for fault in faults[:_LISTED])
-            more = f"\n  and {len(faults) - _LISTED} more; see Loader.faults" if len(faults) > _LISTED else ""
-            done = "replaced" if self._assembler.on_error == "substitute" else "skipped"
-            were = "sample was" if len(faults) == 1 else "samples were"
-            text = f"Loader: {len(faults)} bad {were} {done}:{listed}{more}"
+            text = fault_report(faults, self._assembler.on_error)
             warnings.warn(text, stacklevel=_IN_LOOP)
+
+
+def _resumed(kind: type[Loader], arguments: dict[str, Any], state: dict[str, Any]) -> Loader:
+    loader = kind(**arguments)
+    loader.load_state_dict(state)
+    return loader
 
 
 def _short(error: BadSample | SourceError) -> BadSample | SourceError:
@@ -483,10 +494,3 @@ def _short(error: BadSample | SourceError) -> BadSample | SourceError:
     error.details = "".join(format_exception(error))
     error.__cause__ = error.__context__ = None
     return error.with_traceback(None)
-
-
-def _check_length(order: Order, length: int | None) -> None:
-    if length is None:
-        raise ValueError("Loader: expected a source with an index for order")
-    if order.length != length:
-        raise ValueError(f"Loader: expected order of the source's length {length}, but got {order.length}")

@@ -2,15 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 from orbbec.data.loader.tune import IDLE, KEEPS_UP
+from orbbec.data.sample import Fault
 
 _PARTS = ("read", "decode", "augment", "copy")
 _NAMES = {**{part: part for part in _PARTS}, "idle": "for model"}  # names in the table
 _SEEN = 0.05  # smaller fractions are left out of the line
 _IN_LINE = 2  # parts in the line, which fits in 80 columns
+_LISTED = 10  # bad samples named in the warning
 _ALIKE = 0.12  # difference of two fractions up to which both get advice
 
 
@@ -140,3 +142,22 @@ class Report:
 def percent(fraction: float) -> str:
     """A fraction such as `48 %`."""
     return f"{fraction:.0%}".replace("%", " %")
+
+
+def fault_report(faults: Sequence[Fault], on_error: str) -> str:
+    """The text of a warning of bad samples.
+
+    Args:
+        faults: the bad samples.
+        on_error: "skip" or "substitute", what was done with them.
+
+    Example:
+        >>> print(fault_report([Fault(7, "3.jpg", "the file is empty")], "skip"))
+        Loader: 1 bad sample was skipped:
+          sample 7 (3.jpg): the file is empty
+    """
+    listed = "".join(f"\n  {fault}" for fault in faults[:_LISTED])
+    more = f"\n  and {len(faults) - _LISTED} more; see Loader.faults" if len(faults) > _LISTED else ""
+    done = "replaced" if on_error == "substitute" else "skipped"
+    were = "sample was" if len(faults) == 1 else "samples were"
+    return f"Loader: {len(faults)} bad {were} {done}:{listed}{more}"

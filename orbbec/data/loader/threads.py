@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 import os
 from collections.abc import Sequence
+from contextlib import suppress
 from pathlib import Path
 from threading import Thread, current_thread
 
@@ -20,7 +21,8 @@ def thread_budget(cgroups: Path = _GROUPS, cores: Sequence[int] = ()) -> int:
     """The number of threads that can run at once.
 
     This is the minimum of the usable cores, the quota of the control group (version 1 or 2), and
-    OMP_NUM_THREADS.
+    OMP_NUM_THREADS. If LOCAL_WORLD_SIZE is set, as by torchrun, that many ranks share the cores of their
+    launcher and the quota equally. An OMP_NUM_THREADS of 1 is ignored then: torchrun sets it for every rank.
 
     Args:
         cgroups: mount point of the control groups.
@@ -30,7 +32,14 @@ def thread_budget(cgroups: Path = _GROUPS, cores: Sequence[int] = ()) -> int:
         >>> thread_budget() >= 1
         True
     """
-    limits = [len(cores) or len(_own_cores()), _omp_num_threads(), _quota(cgroups)]
+    ranks = _positive("LOCAL_WORLD_SIZE") or 1
+    omp, quota = _positive("OMP_NUM_THREADS"), _quota(cgroups)
+    limits = [
+        len(cores) or len(_own_cores()),
+        None if ranks == 1 else len(_launcher_cores()) // ranks,
+        None if ranks > 1 and omp == 1 else omp,
+        None if quota is None else math.ceil(quota / ranks),
+    ]
     return max(1, min(limit for limit in limits if limit is not None))
 
 
@@ -62,16 +71,23 @@ def _own_cores() -> set[int]:
     return os.sched_getaffinity(0) if has_limits else set(range(os.cpu_count() or 1))
 
 
-def _omp_num_threads() -> int | None:
-    first = os.environ.get("OMP_NUM_THREADS", "").split(",")[0]
-    return int(first) if first.isdigit() and int(first) else None
+def _launcher_cores() -> set[int]:
+    """The cores of the parent process, of which a rank may be bound to some."""
+    with suppress(OSError, AttributeError):
+        return os.sched_getaffinity(os.getppid())
+    return _own_cores()
 
 
-def _quota(cgroups: Path) -> int | None:
-    """The smallest quota of the process's control groups, in cores, rounded up."""
+def _positive(name: str) -> int | None:
+    """The number in an environment variable; None if there is none, or zero. Of a list, the first."""
+    first = os.environ.get(name, "").split(",")[0].strip()
+    return int(first) or None if first.isascii() and first.isdigit() else None
+
+
+def _quota(cgroups: Path) -> float | None:
+    """The smallest quota of the process's control groups, in cores."""
     quotas = [quota for folder in _own_groups(cgroups) for quota in (_quota_v2(folder), _quota_v1(folder))]
-    found = [quota for quota in quotas if quota is not None]
-    return math.ceil(min(found)) if found else None
+    return min((quota for quota in quotas if quota is not None), default=None)
 
 
 def _own_groups(cgroups: Path) -> list[Path]:

@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 
 from orbbec.bridge.arguments import Array
-from orbbec.data.readers.masks import mask_of
+from orbbec.data.readers.masks import mask_box, mask_of
 from orbbec.data.readers.paths import check_path
 from orbbec.data.sample import Sample, faults_named, read_bytes
 from orbbec.transforms.base.checks import choice
@@ -18,6 +18,7 @@ from orbbec.transforms.base.checks import choice
 _FARTHEST = 1e9  # largest coordinate in pixels, and largest area
 _LONGEST = 1 << 20  # longest side in pixels
 _LABELS = ("from_zero", "from_one", "category_id")
+_NONE = (np.nan,) * 4  # a box that the file lacks
 _MOST_MASK_BYTES = 2 << 30  # per image: refuses hostile files before they exhaust memory
 
 
@@ -29,11 +30,16 @@ class Coco:
     - `boxes` float32 `[K, 4]`, (x0, y0, x1, y1) in pixels,
     - `labels` int64 `[K]`, see the argument `labels`; `classes` are sorted by category id,
     - `area` float32 `[K]`, as annotated, in square pixels,
-    - `masks` uint8 `[K, H, W]` of 0 and 1, identical to pycocotools,
+    - `masks` uint8 `[K, H, W]` of 0 and 1, identical to pycocotools; empty without a segmentation,
     - `keypoints` float32 `[K, P, 3]`, (x, y, visibility); zeros for an object without keypoints,
     - `iscrowd` bool `[K]`: a region of many objects that are not annotated separately.
 
-    The sample id of an image is its id in the file, and images are sorted by id.
+    What an object lacks, or has as null or an empty list, follows from the rest: `area` is the number of
+    pixels of its mask or, if there are none, the area of its box; its box is that of its mask; it is no
+    crowd.
+
+    The sample id of an image is its id in the file, and images are sorted by id. A `Loader` refuses an image
+    with objects whose size is not that of the file; see `Sample.size`.
 
     Args:
         images: the folder of the images.
@@ -83,7 +89,7 @@ class Coco:
                 raise ValueError(f"Coco: {annotations} is not a JSON file: {error}") from error
         entries = _of(table, "images", {"id": int, "file_name": str, "height": int, "width": int})
         categories = _of(table, "categories", {"id": int, "name": str})
-        objects = _of(table, "annotations", {"image_id": int, "category_id": int, "bbox": list})
+        objects = _of(table, "annotations", {"image_id": int, "category_id": int})
         for entry in entries:
             _check_image(entry)
             if not trust_paths:
@@ -96,11 +102,12 @@ class Coco:
         self.sizes = [(entry["height"], entry["width"]) for entry in entries]
         self.classes = [entry["name"] for entry in categories]
         self.category_ids = [entry["id"] for entry in categories]
-        names = [entry.get("keypoints", []) for entry in categories]
+        names = [entry.get("keypoints") or [] for entry in categories]
         if not all(isinstance(entry, list) for entry in names):
             raise ValueError("Coco: expected lists of names as keypoints of categories")
         self.points = max(map(len, names), default=0)
 
+        _check_annotations(objects)
         objects = [entry for entry in objects if keep_crowd or not entry.get("iscrowd")]
         indices = _index_by_id(self.sample_ids, "images")
         objects = _sorted_by_image(objects, indices)
@@ -114,24 +121,22 @@ class Coco:
     ) -> None:
         """Objects as columns: a few bytes each, compared with a kilobyte for a dict."""
         for entry in objects:
-            if entry["category_id"] not in labels or not _is_box(entry["bbox"]):
-                raise ValueError(
-                    f"Coco: expected a known category and a box of 4 numbers, but got {entry!r:.200}"
-                )
-            if min(entry["bbox"][2:]) < 0:
-                raise ValueError(f"Coco: expected boxes of width and height from 0, but got {entry!r:.200}")
-            if not _is_number(entry.get("area", 0)):
-                raise ValueError(f"Coco: expected a number as area, but got {entry!r:.200}")
-        corners = np.array([entry["bbox"] for entry in objects], np.float64).reshape(-1, 4)
+            if entry["category_id"] not in labels:
+                raise ValueError(f"Coco: expected a known category, but got {entry!r:.200}")
+            _check_object(entry)
+        corners = np.array([entry.get("bbox") or _NONE for entry in objects], np.float64).reshape(-1, 4)
         corners[:, 2:] += corners[:, :2]
+        areas = [np.nan if entry.get("area") is None else entry["area"] for entry in objects]
         self._columns: dict[str, Array] = {
             "boxes": corners.astype(np.float32),
             "labels": np.array([labels[entry["category_id"]] for entry in objects], np.int64),
-            "area": np.array([entry.get("area", 0) for entry in objects], np.float32),
+            "area": np.array(areas, np.float32),
             "iscrowd": np.array([bool(entry.get("iscrowd")) for entry in objects], bool),
         }
         if not self.keep_crowd:
             del self._columns["iscrowd"]
+        is_partial = np.isnan(corners).any(1) | np.isnan(areas)
+        self._partial = {row: objects[row].get("segmentation") for row in np.flatnonzero(is_partial).tolist()}
         counts = np.bincount([indices[entry["image_id"]] for entry in objects], minlength=len(indices))
         self._begins = [0, *np.cumsum(counts).tolist()]
 
@@ -149,18 +154,21 @@ class Coco:
         targets: dict[str, Any] = {name: column[rows].copy() for name, column in self._columns.items()}
         if self._keypoints is not None:
             targets["keypoints"] = self._keypoints[rows].copy()
-        if self._segmentations is not None:
-            size = self.sizes[index]
-            with faults_named(self.sample_ids[index], self.root / self.paths[index], ValueError, TypeError):
-                _check_masks(rows.stop - rows.start, size)
-                masks = [mask_of(segmentation, size) for segmentation in self._segmentations[rows]]
-            targets["masks"] = np.stack(masks) if masks else np.zeros((0, *size), np.uint8)
+        size = self.sizes[index]
+        with faults_named(self.sample_ids[index], self.root / self.paths[index], ValueError, TypeError):
+            if self._segmentations is not None:
+                targets["masks"] = _masks(self._segmentations[rows], size)
+            for at, row in enumerate(range(rows.start, rows.stop)):
+                if row not in self._partial:
+                    continue
+                _complete(targets["boxes"][at], targets["area"][at : at + 1], self._partial[row], size)
         return targets
 
     def __getitem__(self, index: int) -> Sample:
         sample_id = self.sample_ids[index]
         path = self.root / self.paths[index]
-        return Sample(read_bytes(path, sample_id), self.targets(index), sample_id, str(path))
+        size = self.sizes[index]
+        return Sample(read_bytes(path, sample_id), self.targets(index), sample_id, str(path), size)
 
 
 def _of(table: Any, name: str, kinds: dict[str, type]) -> list[dict[str, Any]]:
@@ -183,8 +191,48 @@ def _is_number(value: Any) -> bool:
     return type(value) in (int, float) and abs(value) < _FARTHEST  # false for NaN
 
 
-def _is_box(box: list[Any]) -> bool:
-    return len(box) == 4 and all(map(_is_number, box))
+def _check_annotations(objects: list[dict[str, Any]]) -> None:
+    seen = set()
+    for entry in objects:
+        if entry.get("iscrowd") not in (None, 0, 1):
+            raise ValueError(f"Coco: expected iscrowd as 0 or 1, but got {entry!r:.200}")
+        number = entry.get("id")
+        if not isinstance(number, (int, str, type(None))) or number in seen:
+            raise ValueError(f"Coco: expected annotations with distinct ids, but got {entry!r:.200}")
+        if number is not None:
+            seen.add(number)
+
+
+def _check_object(entry: dict[str, Any]) -> None:
+    """Check the numbers of an object. Those that it lacks follow from its segmentation; see `_complete`."""
+    box, area = entry.get("bbox") or None, entry.get("area")
+    if box is None and not entry.get("segmentation"):
+        raise ValueError(f"Coco: expected objects with 'bbox' or 'segmentation', but got {entry!r:.200}")
+    if box is not None and not (isinstance(box, list) and len(box) == 4 and all(map(_is_number, box))):
+        raise ValueError(f"Coco: expected a box of 4 numbers, but got {entry!r:.200}")
+    if box is not None and min(box[2:]) < 0:
+        raise ValueError(f"Coco: expected boxes of width and height from 0, but got {entry!r:.200}")
+    if area is not None and not (_is_number(area) and area >= 0):
+        raise ValueError(f"Coco: expected a number from 0 as area, but got {entry!r:.200}")
+
+
+def _complete(box: Array, area: Array, segmentation: Any, size: tuple[int, int]) -> None:
+    """Fill in the box or the area of an object that is nan, as pycocotools does for results."""
+    _check_masks(1, size)
+    mask = mask_of(segmentation, size) if segmentation else np.zeros((0, 0), np.uint8)
+    if np.isnan(box).any():
+        left, top, width, height = mask_box(mask)
+        box[:] = left, top, left + width, top + height
+    if np.isnan(area).any():
+        area[:] = np.count_nonzero(mask) or (box[2] - box[0]) * (box[3] - box[1])
+
+
+def _masks(segmentations: list[Any], size: tuple[int, int]) -> Array:
+    _check_masks(len(segmentations), size)
+    masks: Array = np.zeros((len(segmentations), *size), np.uint8)
+    for mask, segmentation in zip(masks, segmentations, strict=True):
+        mask[:] = mask_of(segmentation, size)
+    return masks
 
 
 def _check_image(entry: dict[str, Any]) -> None:
@@ -225,10 +273,10 @@ def _sorted_by_image(objects: list[dict[str, Any]], indices: dict[int, int]) -> 
 def _keypoints(objects: list[dict[str, Any]], points: int) -> Array:
     table = np.zeros((len(objects), points, 3), np.float32)
     for row, entry in zip(table, objects, strict=True):
-        given = entry.get("keypoints", [])
-        if not isinstance(given, list) or len(given) % 3 or not all(map(_is_number, given)):
+        values = entry.get("keypoints") or []
+        if not isinstance(values, list) or len(values) % 3 or not all(map(_is_number, values)):
             raise ValueError(f"Coco: expected keypoints as x, y, visibility triples, but got {entry!r:.200}")
-        if len(given) > 3 * points:
+        if len(values) > 3 * points:
             raise ValueError(f"Coco: expected at most {points} keypoints, but got {entry!r:.200}")
-        row[: len(given) // 3] = np.array(given, np.float32).reshape(-1, 3)
+        row[: len(values) // 3] = np.array(values, np.float32).reshape(-1, 3)
     return table

@@ -33,6 +33,7 @@ _BEGINNINGS = (
 )
 _ENCODED = ("jpg", "jpeg", "png", "webp", "bmp", "tif", "tiff", "ppm", "pgm", "pbm", "img")
 _ARRAY = "npy"  # an image array
+_SIZE = "image_size.json"  # height and width that the targets were annotated for
 _MOST_BYTES = 1 << 30  # unpacked arrays per field: zip files compress zeros 1,000 times
 
 
@@ -41,7 +42,7 @@ def pack_fields(sample: Sample) -> dict[str, bytes]:
 
     The image is `jpg`, `png` ... by its first bytes, `img` if they are unknown, or `npy` for an array. An
     integer `label` is `cls`. Other arrays and tensors are `<name>.npy`, lists of them `<name>.npz`, and all
-    other targets are in `json`.
+    other targets are in `json`. `Sample.size` is `image_size.json`.
 
     Raises:
         TypeError: a target has another type, or its name has a dot or slash; the message names it.
@@ -71,6 +72,8 @@ def pack_fields(sample: Sample) -> dict[str, bytes]:
             others[name] = value
     if others:
         fields["json"] = _json_bytes(others)
+    if sample.size is not None:
+        fields[_SIZE] = json.dumps(sample.size).encode()
     return fields
 
 
@@ -79,7 +82,8 @@ def unpack_fields(fields: Mapping[str, bytes], sample_id: int) -> Sample:
 
     The image is the field with an image's name, or the first whose name ends with one. `cls` and `txt` are
     the targets `label` and `txt`. The entries of `json` are targets, or `json` itself if it is not an object.
-    Unknown fields are targets of bytes under their own names. Kinds may be in any case: `JPG`, `Cls`.
+    `image_size.json` is `Sample.size`. Unknown fields are targets of bytes under their own names. Kinds may
+    be in any case: `JPG`, `Cls`.
 
     Raises:
         ValueError: there is no image, a field does not match its name, or two fields differ in one target;
@@ -92,8 +96,9 @@ def unpack_fields(fields: Mapping[str, bytes], sample_id: int) -> Sample:
     fields = _with_lower_kinds(fields)
     image = _image_of(fields)
     targets: dict[str, Any] = {}
+    size = _size_of(fields[_SIZE]) if _SIZE in fields else None
     for name, value in fields.items():
-        if name == image != _ARRAY:
+        if name == image != _ARRAY or name == _SIZE:
             continue
         stem, _, kind = name.rpartition(".")
         try:
@@ -104,7 +109,18 @@ def unpack_fields(fields: Mapping[str, bytes], sample_id: int) -> Sample:
             if not np.array_equal(targets[target], read[target]):
                 raise ValueError(f"the field '{name}' has another '{target}' than a field before it")
         targets.update(read)
-    return Sample(targets.pop(_ARRAY) if image == _ARRAY else fields[image], targets, sample_id)
+    data = targets.pop(_ARRAY) if image == _ARRAY else fields[image]
+    return Sample(data, targets, sample_id, size=size)
+
+
+def _size_of(data: bytes) -> tuple[int, int]:
+    try:
+        height, width = json.loads(data)
+        if type(height) is type(width) is int and min(height, width) > 0:
+            return height, width
+    except (ValueError, TypeError):
+        pass
+    raise ValueError(f"expected height and width in the field '{_SIZE}', but got {data!r:.60}")
 
 
 def _with_lower_kinds(fields: Mapping[str, bytes]) -> dict[str, bytes]:

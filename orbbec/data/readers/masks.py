@@ -23,8 +23,8 @@ def mask_of(segmentation: Any, size: tuple[int, int]) -> Mask:
 
     Args:
         segmentation: polygons `[[x0, y0, x1, y1, ...], ...]` whose union is the object; polygons of fewer
-            than 3 points are empty. Or run lengths `{"size": [height, width], "counts": ...}`, with counts
-            as numbers or compressed text.
+            than 3 points are empty, and so is an object without polygons, or None. Or run lengths
+            `{"size": [height, width], "counts": ...}`, with counts as numbers or compressed text.
         size: (height, width) of the image.
 
     Returns:
@@ -44,15 +44,36 @@ def mask_of(segmentation: Any, size: tuple[int, int]) -> Mask:
     """
     if isinstance(segmentation, dict):
         return _runs_mask(segmentation, size)
-    if not isinstance(segmentation, (list, tuple)) or not segmentation:
+    if not isinstance(segmentation, (list, tuple, type(None))):
         raise ValueError(f"expected a segmentation of polygons or run lengths, but got {segmentation!r:.60}")
-    masks = [_polygon_mask(polygon, size) for polygon in segmentation]
-    union: Mask = np.bitwise_or.reduce(masks)
+    union: Mask = np.zeros(size, np.uint8)
+    for polygon in segmentation or ():
+        union |= _polygon_mask(polygon, size)
     return union
 
 
+def mask_box(mask: Mask) -> tuple[int, int, int, int]:
+    """The box of the pixels of a mask.
+
+    Returns:
+        (x, y, width, height), as in pycocotools.
+
+    Raises:
+        ValueError: the mask is empty.
+
+    Example:
+        >>> mask_box(np.uint8([[0, 0, 0], [0, 1, 1]]))
+        (1, 1, 2, 1)
+    """
+    rows, columns = np.flatnonzero(mask.any(1)), np.flatnonzero(mask.any(0))
+    if not len(rows):
+        raise ValueError("expected a bbox, or a segmentation that has pixels")
+    left, top = int(columns[0]), int(rows[0])
+    return left, top, int(columns[-1]) + 1 - left, int(rows[-1]) + 1 - top
+
+
 def _runs_mask(runs: dict[str, Any], size: tuple[int, int]) -> Mask:
-    if list(runs.get("size", ())) != list(size):
+    if list(runs.get("size") or ()) != list(size):
         raise ValueError(f"expected run lengths of size {list(size)}, but got {runs.get('size')}")
     counts = runs.get("counts", [])
     lengths = np.asarray(_decompressed(counts) if isinstance(counts, (str, bytes)) else counts)
@@ -93,11 +114,9 @@ def _decompressed(text: str | bytes) -> list[int]:
 
 def _polygon_mask(polygon: Sequence[float], size: tuple[int, int]) -> Mask:
     """Fill by the even-odd rule: along a column, each crossing of an edge enters or leaves the object."""
-    try:
-        points = np.asarray(polygon, np.float64)
-    except (OverflowError, TypeError):  # a huge integer, or not a number
-        points = np.zeros(())
-    if points.ndim != 1 or len(points) % 2 or not (np.abs(points) < _FARTHEST).all():
+    points = np.asarray(polygon)
+    is_number = points.dtype.kind in "iuf"  # not text, and no integer beyond 64 bits
+    if not is_number or points.ndim != 1 or len(points) % 2 or not (np.abs(points) < _FARTHEST).all():
         raise ValueError(f"expected polygons as finite x, y pairs, but got {polygon!r:.60}")
     if len(points) < 6:
         return np.zeros(size, np.uint8)

@@ -21,6 +21,7 @@ from pathlib import Path
 import numpy as np
 
 from orbbec.bridge.arguments import Array
+from orbbec.data.concat import with_distinct_ids
 from orbbec.data.order import Order
 from orbbec.data.readers.fields import pack_fields
 from orbbec.data.readers.manifest import Manifest, read_manifest
@@ -99,6 +100,7 @@ def pack(
     """
     whole("pack", "shard_bytes", shard_bytes, 1)
     choice("pack", "on_error", on_error, ("raise", "skip"))
+    source = with_distinct_ids(source)
     length = len(source) if isinstance(source, Source) else None
     if shuffle and length is None:
         raise ValueError("pack: expected a source to shuffle, but got a stream")

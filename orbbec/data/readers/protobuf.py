@@ -11,6 +11,11 @@ from orbbec.bridge.arguments import Array
 
 _VARINT, _FIXED64, _BYTES, _FIXED32 = 0, 1, 2, 5  # wire types
 _SIDES = tuple(f"object/bbox/{side}" for side in ("xmin", "ymin", "xmax", "ymax"))
+# Optional features with a value per object, and the targets that they become.
+_OF_OBJECTS = (
+    ("image/object/area", "area", np.float32),
+    ("image/object/is_crowd", "iscrowd", np.bool_),
+)
 _MOST = (1 << 64) - 1
 _FIXED_BYTES = {_FIXED64: 8, _FIXED32: 4}
 
@@ -119,7 +124,8 @@ def example_sample(features: Mapping[str, Any]) -> tuple[bytes, dict[str, Any]]:
     """Image and targets of features with the names of TensorFlow's image data sets.
 
     The image is "image/encoded" or "image"; "image/class/label" or "label" is the target `label`. Relative
-    boxes, "image/object/bbox/xmin" ..., become `boxes` in pixels with `labels`.
+    boxes, "image/object/bbox/xmin" ..., become `boxes` in pixels with `labels`, and with `area` and `iscrowd`
+    if "image/object/area" and "image/object/is_crowd" are there.
 
     Raises:
         ValueError: there is no image, or the labels are not one integer per box.
@@ -143,7 +149,26 @@ def example_sample(features: Mapping[str, Any]) -> tuple[bytes, dict[str, Any]]:
             )
         boxes = np.stack([xmin * width, ymin * height, xmax * width, ymax * height], 1)
         targets["boxes"], targets["labels"] = boxes.astype(np.float32), labels.astype(np.int64)
+        targets.update(_of_objects(features, len(boxes)))
     return data, targets
+
+
+def example_size(features: Mapping[str, Any]) -> tuple[int, int] | None:
+    """Height and width of the image, "image/height" and "image/width"; None if they are not integers."""
+    height, width = features.get("image/height"), features.get("image/width")
+    return (height, width) if isinstance(height, int) and isinstance(width, int) else None
+
+
+def _of_objects(features: Mapping[str, Any], count: int) -> dict[str, Array]:
+    """The optional targets with a value per object; an empty feature of several objects is none."""
+    targets = {}
+    for name, target, dtype in _OF_OBJECTS:
+        values = _known(features, name) if name in features else np.zeros(0)
+        if len(values) not in (0, count):
+            raise ValueError(f"expected {count} values of feature '{name}', but got {len(values)}")
+        if name in features and len(values) == count:
+            targets[target] = values.astype(dtype)
+    return targets
 
 
 def _known(features: Mapping[str, Any], name: str) -> Array:

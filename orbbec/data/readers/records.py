@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 
 from orbbec.data.readers.handles import check_size, open_file
-from orbbec.data.readers.protobuf import example_features, example_sample
+from orbbec.data.readers.protobuf import example_features, example_sample, example_size
 from orbbec.data.sample import BadSample, Sample, faults_named, printable, read_range
 from orbbec.transforms.base.optional import optional
 
@@ -111,7 +111,7 @@ class TfRecords:
     Args:
         files: uncompressed files.
         parse: converts features to image and targets; by default with the names of TensorFlow's image data
-            sets.
+            sets, of which "image/height" and "image/width" are `Sample.size`.
 
     Raises:
         ImportError: the package is missing.
@@ -181,4 +181,6 @@ class TfRecords:
             )
             if _CHECKSUM.unpack_from(data, length)[0] != self._masked(data[:length]):
                 raise ValueError("the record does not match its checksum")
-            return Sample(*self.parse(example_features(data[:length])), index)
+            features = example_features(data[:length])
+            size = example_size(features) if self.parse is example_sample else None
+            return Sample(*self.parse(features), index, size=size)

@@ -11,6 +11,7 @@ from torch.utils.data import IterableDataset
 
 from orbbec.batch.collate import is_pil
 from orbbec.bridge.arguments import Array
+from orbbec.data.concat import with_distinct_ids
 from orbbec.data.decode.decode import with_8_bits
 from orbbec.data.sample import BadSample, Sample, Source, faults_named
 
@@ -60,14 +61,15 @@ def as_source(dataset: Any) -> WrappedDataset | WrappedStream:
     """Adapt a dataset to a source, or an iterable to a stream.
 
     An item is an image, `(image, target)`, a dict with "image", or a `Sample`, which is kept. A target is a
-    dict of targets. Whole numbers `[H, W]` of the size of the image, also as a PIL image of classes, are its
+    dict of targets. A PIL image of classes, or whole numbers `[H, W]` of the size of the image, are its
     `mask`, as in data sets for segmentation; anything else is `label`. Images are uint8: PIL images (16-bit
     images keep their upper 8 bits, as in `decode_image`), arrays `[H, W, C]` or `[H, W]`, tensors `[C, H, W]`
     or `[H, W]`, or encoded files as bytes. The dataset's own transforms must not convert images to float.
 
     Sample ids are the indices of the dataset, or the positions in the iterable, which must therefore keep its
-    order in every epoch: shuffle it afterwards with `ShuffleBuffer`. An iterable must distribute itself over
-    ranks and workers.
+    order in every epoch: shuffle it afterwards with `ShuffleBuffer`. A `Sample` keeps its id, except in a
+    `ConcatDataset` of torch, whose parts may repeat ids: sample `id` of part number p, counted from 1, gets
+    the id `p << 48 | id`. An iterable must distribute itself over ranks and workers.
 
     An item of a dataset that cannot be read (OSError, ValueError, EOFError) is a `BadSample`. An error of an
     iterable ends it and propagates.
@@ -86,6 +88,7 @@ def as_source(dataset: Any) -> WrappedDataset | WrappedStream:
     """
     if isinstance(dataset, (WrappedDataset, WrappedStream)):
         return dataset
+    dataset = with_distinct_ids(dataset)
     if isinstance(dataset, Source) and not isinstance(dataset, IterableDataset):
         return WrappedDataset(dataset)
     if hasattr(dataset, "__iter__"):
@@ -115,8 +118,10 @@ def to_sample(item: Any, sample_id: int) -> Sample:
         image, target = item[0], item[1] if len(item) == 2 else {}
     pixels = _image(image, sample_id)
     if not isinstance(target, Mapping):
-        target = np.array(target) if is_pil(target) and target.mode in _MODES_OF_MASKS else target
-        target = {"mask" if _is_mask(target, pixels) else "label": _plain(target)}
+        if is_pil(target) and target.mode in _MODES_OF_MASKS:
+            target = {"mask": np.array(target)}
+        else:
+            target = {"mask" if _is_mask(target, pixels) else "label": _plain(target)}
     return Sample(pixels, dict(target), sample_id)
 
 

@@ -186,13 +186,21 @@ def test_coco_has_boxes_masks_and_names(coco):
     assert list(selection.classes) == ["cat"]
 
 
-def test_coco_without_segmentations_has_boxes_only(coco):
+def test_coco_objects_without_segmentation_have_empty_masks(coco):
     table = json.loads((coco / "train.json").read_text())
     del table["annotations"][0]["segmentation"]
     (coco / "train.json").write_text(json.dumps(table))
     (target,) = select([coco / "train.json"], 8, coco / "photos").targets
-    assert "masks" not in target
-    assert len(target["boxes"]) == 1
+    assert target["masks"].shape[0] == len(target["boxes"]) == 1
+    assert not target["masks"].any()
+
+
+def test_coco_images_of_another_size_than_annotated_are_refused(coco):
+    table = json.loads((coco / "train.json").read_text())
+    table["images"][0]["width"] += 1
+    (coco / "train.json").write_text(json.dumps(table))
+    with pytest.raises(ValueError, match=r": expected an image of size .*, as annotated, but got"):
+        select([coco / "train.json"], 8, coco / "photos")
 
 
 def test_other_data_sets_are_read_with_the_names_of_classes(tmp_path):

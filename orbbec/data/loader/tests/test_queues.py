@@ -241,3 +241,33 @@ def test_thread_budget_is_the_least_of_its_limits(tmp_path, monkeypatch):
     assert thread_budget(tmp_path) == 2
     monkeypatch.setenv("OMP_NUM_THREADS", "many")
     assert thread_budget(tmp_path) == 8
+
+
+def test_ranks_of_torchrun_share_the_cores(tmp_path, monkeypatch):
+    monkeypatch.setattr("os.sched_getaffinity", lambda process: set(range(16)), raising=False)
+    monkeypatch.setenv("OMP_NUM_THREADS", "1")  # as torchrun sets it for several ranks
+    budgets = {}
+    for ranks in ("1", "2", "3", "8", "16", "99", "many", ""):
+        monkeypatch.setenv("LOCAL_WORLD_SIZE", ranks)
+        budgets[ranks] = thread_budget(tmp_path)
+    assert budgets == {"1": 1, "2": 8, "3": 5, "8": 2, "16": 1, "99": 1, "many": 1, "": 1}
+    monkeypatch.setenv("LOCAL_WORLD_SIZE", "2")
+    monkeypatch.setenv("OMP_NUM_THREADS", "3")  # the user's
+    assert thread_budget(tmp_path) == 3
+    monkeypatch.delenv("OMP_NUM_THREADS")
+    assert thread_budget(tmp_path) == 8
+    assert thread_budget(tmp_path, cores=range(6)) == 6  # of a node
+    (tmp_path / "cpu.max").write_text("500000 100000\n")
+    assert thread_budget(tmp_path) == 3  # half of the quota, rounded up
+
+
+def test_a_rank_that_is_bound_to_cores_of_its_own_uses_all_of_them(tmp_path, monkeypatch):
+    monkeypatch.setenv("LOCAL_WORLD_SIZE", "4")
+    monkeypatch.setenv("OMP_NUM_THREADS", "1")
+    launcher = {os.getppid(): set(range(16))}
+    monkeypatch.setattr(
+        "os.sched_getaffinity", lambda process: launcher.get(process, set(range(4, 8))), raising=False
+    )
+    assert thread_budget(tmp_path) == 4
+    launcher[os.getppid()] = set(range(4, 8))  # the launcher was bound, with all ranks
+    assert thread_budget(tmp_path) == 1

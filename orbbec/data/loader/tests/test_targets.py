@@ -4,12 +4,13 @@ import numpy as np
 import pytest
 import torch
 
-from orbbec.data import Loader, Sample
+from orbbec.data import BadSample, Loader, Sample
 from orbbec.data.device.staging import arrays_as_tensors
 from orbbec.transforms import (
     CenterCrop,
     ColorJitter,
     Compose,
+    MixUp,
     Normalize,
     Pad,
     RandomHorizontalFlip,
@@ -58,6 +59,44 @@ def test_the_default_collate_lists_tensors_of_different_counts():
     ((_, targets, _),) = Loader(Objects(), 4, shuffle=False)
     assert [labels.tolist() for labels in targets["labels"]] == [[], [3], [3, 3], [3, 3, 3]]
     assert all(isinstance(boxes, torch.Tensor) for boxes in targets["boxes"])
+
+
+SQUARE = np.float32([[1, 2], [5, 2], [5, 7], [1, 7]])
+PLACED = {
+    "boxes": (np.float32([[1, 2, 5, 7]]), [[4, 2, 8, 7]]),
+    "masks": (np.uint8([[[1] + [0] * 8] * 8]), [[[0] * 8 + [1]] * 8]),
+    "mask": (np.uint8([[1] + [0] * 8] * 8), [[0] * 8 + [1]] * 8),
+    "keypoints": (np.float32([[[1, 2]]]), [[[7, 2]]]),
+    "landmarks": (np.float32([[1, 2]]), [[7, 2]]),
+    "polygons": ([SQUARE], [[[8, 2], [4, 2], [4, 7], [8, 7]]]),
+}
+
+
+@pytest.mark.parametrize("row", [0, 1, 2])
+@pytest.mark.parametrize("name", PLACED)
+def test_targets_move_though_other_images_of_the_batch_have_none(name, row):
+    given, expected = PLACED[name]
+    source = [Sample(np.zeros((8, 9, 3), np.uint8), {"label": n}, n) for n in range(3)]
+    source[row].targets[name] = given
+    (batch,) = Loader(source, 3, [RandomHorizontalFlip(1.0)], shuffle=False, collate=list)
+    moved = batch.targets[row][name]
+    assert [entry.tolist() for entry in moved] == expected
+    assert [target.keys() - {"label"} for target in batch.targets if name not in target] == [set(), set()]
+
+
+def test_targets_move_though_the_samples_beside_them_were_skipped():
+    boxed, bad = Objects()[1], BadSample(7, "7.jpg", "the file is empty")
+    source = iter([bad, Sample(boxed.data, {"label": 1}, 8), boxed])
+    loader = Loader(source, 3, [RandomHorizontalFlip(1.0)], on_error="skip", collate=list)
+    with pytest.warns(UserWarning, match="1 bad sample was skipped"):
+        ((_, targets, _),) = loader
+    assert targets[1]["boxes"].tolist() == [[4, 2, 8, 7]]
+
+
+def test_labels_of_mixed_images_change_though_nothing_lies_on_them():
+    source = [Sample(np.full((8, 9, 3), 80 * n, np.uint8), {"label": n}, n) for n in range(3)]
+    (batch,) = Loader(source, 3, [CenterCrop(8), MixUp(num_classes=3)], shuffle=False, collate=list)
+    assert [target["label"].shape for target in batch.targets] == [(3,)] * 3
 
 
 class Scenes:

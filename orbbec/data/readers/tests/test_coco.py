@@ -57,7 +57,7 @@ def test_objects_come_with_their_image(tmp_path):
     assert first.keys() == {"boxes", "labels", "area"}
     assert first["boxes"].tolist() == [[2, 1, 6, 5], [1.5, 0.5, 3.75, 3.5]]
     assert first["labels"].tolist() == [1, 0]
-    assert first["area"].tolist() == [16, 0]
+    assert first["area"].tolist() == [16, 20]
     assert empty["boxes"].shape == (0, 4)
     assert last["labels"].tolist() == [1]
     assert first["boxes"].dtype == np.float32
@@ -143,17 +143,29 @@ def test_missing_images_and_malformed_masks_are_bad_samples(tmp_path):
         ("images", 0, {"height": None}, r"images with 'height' \(int\)"),
         ("categories", 0, {"id": 4}, "categories with distinct ids"),
         ("annotations", 1, {"image_id": 11}, "annotations of known images, but got .*'id': 2"),
-        ("annotations", 1, {"category_id": 11}, "a known category and a box of 4 numbers, but got .*'id': 2"),
-        ("annotations", 1, {"bbox": [1, 2, 3]}, "a known category and a box of 4 numbers"),
-        ("annotations", 1, {"bbox": [1, 2, 3, "4"]}, "a known category and a box of 4 numbers"),
+        ("annotations", 1, {"category_id": 11}, "a known category, but got .*'id': 2"),
+        ("annotations", 1, {"bbox": [1, 2, 3]}, "a box of 4 numbers, but got .*'id': 2"),
+        ("annotations", 1, {"bbox": [1, 2, 3, "4"]}, "a box of 4 numbers, but got .*'id': 2"),
         ("annotations", 1, {"bbox": [1, 2, -3, 4]}, "boxes of width and height from 0, but got .*'id': 2"),
         ("annotations", 1, {"bbox": [1, 2, 3, -0.5]}, "boxes of width and height from 0, but got .*'id': 2"),
-        ("annotations", 1, {"bbox": [1, 2, float("nan"), 4]}, "a known category and a box of 4 numbers"),
-        ("annotations", 1, {"bbox": [float("inf"), 2, 3, 4]}, "a known category and a box of 4 numbers"),
-        ("annotations", 1, {"bbox": [10**400, 2, 3, 4]}, "a known category and a box of 4 numbers"),
-        ("annotations", 1, {"bbox": [True, 2, 3, 4]}, "a known category and a box of 4 numbers"),
-        ("annotations", 1, {"area": None}, "a number as area, but got .*'id': 2"),
-        ("annotations", 1, {"area": 10**400}, "a number as area"),
+        ("annotations", 1, {"bbox": [1, 2, float("nan"), 4]}, "a box of 4 numbers, but got .*'id': 2"),
+        ("annotations", 1, {"bbox": [float("inf"), 2, 3, 4]}, "a box of 4 numbers, but got .*'id': 2"),
+        ("annotations", 1, {"bbox": [10**400, 2, 3, 4]}, "a box of 4 numbers, but got .*'id': 2"),
+        ("annotations", 1, {"bbox": [True, 2, 3, 4]}, "a box of 4 numbers, but got .*'id': 2"),
+        ("annotations", 1, {"area": "16"}, "a number from 0 as area, but got .*'id': 2"),
+        ("annotations", 1, {"area": 10**400}, "a number from 0 as area"),
+        ("annotations", 1, {"area": -1}, "a number from 0 as area"),
+        ("annotations", 1, {"area": float("nan")}, "a number from 0 as area"),
+        ("annotations", 1, {"iscrowd": "0"}, "iscrowd as 0 or 1, but got .*'id': 2"),
+        ("annotations", 1, {"iscrowd": 2}, "iscrowd as 0 or 1"),
+        ("annotations", 1, {"iscrowd": []}, "iscrowd as 0 or 1"),
+        ("annotations", 1, {"id": 3}, "annotations with distinct ids, but got .*'id': 3"),
+        ("annotations", 1, {"id": [3]}, "annotations with distinct ids"),
+        ("annotations", 1, {"category_id": None}, r"annotations with 'category_id' \(int\)"),
+        ("annotations", 1, {"image_id": None}, r"annotations with 'image_id' \(int\)"),
+        ("annotations", 1, {"bbox": {}, "segmentation": None}, "objects with 'bbox' or 'segmentation'"),
+        ("annotations", 1, {"bbox": None, "segmentation": []}, "objects with 'bbox' or 'segmentation'"),
+        ("annotations", 1, {"bbox": "1234"}, "a box of 4 numbers"),
         ("annotations", 1, {"keypoints": 5}, "keypoints as x, y, visibility triples, but got .*'id': 2"),
         ("annotations", 1, {"keypoints": [1, 2]}, "keypoints as x, y, visibility triples"),
         ("annotations", 1, {"keypoints": ["1", 2, 3]}, "keypoints as x, y, visibility triples"),
@@ -210,3 +222,122 @@ def test_masks_that_no_memory_holds_are_a_bad_sample(tmp_path):
     coco = Coco(*write(tmp_path, entries), masks=True)
     with pytest.raises(BadSample, match=r"sample 30 .*masks of at most \d+ bytes together, but got 1 of"):
         coco.targets(2)
+
+
+def changed(root, *changes, **options):
+    """The targets of image 10 after changes of its first annotation; ... removes a field."""
+    entries = table()
+    for name, value in changes:
+        if value is ...:
+            del entries["annotations"][1][name]
+        else:
+            entries["annotations"][1][name] = value
+    options = {"masks": True, "keypoints": True, "keep_crowd": True, **options}
+    return Coco(*write(root, entries), **options)[0].targets
+
+
+NOTHING = [..., None, []]
+RUNS = {"size": [8, 10], "counts": [0, 16, 64]}  # the first two columns
+
+
+@pytest.mark.parametrize("value", NOTHING)
+def test_an_object_without_segmentation_has_an_empty_mask(tmp_path, value):
+    targets = changed(tmp_path, ("segmentation", value))
+    assert targets["masks"].shape == (3, 8, 10)
+    assert targets["masks"].sum((1, 2)).tolist() == [0, 8, 20]
+    assert targets["boxes"][0].tolist() == [2, 1, 6, 5]
+    assert targets["area"].tolist() == [16, 8, 20]
+
+
+@pytest.mark.parametrize("masks", [False, True])
+@pytest.mark.parametrize("value", [..., None])
+@pytest.mark.parametrize(
+    ("segmentation", "area"),
+    [
+        ([[2, 1, 6, 1, 6, 3, 2, 3]], 8),
+        (RUNS, 16),
+        ([[2, 1, 6, 1, 6, 3, 2, 3], [7, 6, 9, 6, 9, 8, 7, 8]], 12),
+        ([], 16),  # of the box
+        (None, 16),
+        ([[2, 1, 2, 1]], 16),  # without pixels
+        ({"size": [8, 10], "counts": [80]}, 16),
+    ],
+)
+def test_a_missing_area_is_that_of_the_mask_or_of_the_box(tmp_path, value, segmentation, area, masks):
+    targets = changed(tmp_path, ("area", value), ("segmentation", segmentation), masks=masks)
+    assert targets["area"].tolist()[:2] == [area, 8]
+
+
+def test_an_area_of_zero_that_the_file_states_stays(tmp_path):
+    assert changed(tmp_path, ("area", 0))["area"].tolist() == [0, 8, 20]
+
+
+@pytest.mark.parametrize("value", NOTHING)
+@pytest.mark.parametrize(
+    ("segmentation", "box"),
+    [
+        ([[2, 1, 6, 1, 6, 3, 2, 3]], [2, 1, 6, 3]),
+        (RUNS, [0, 0, 2, 8]),
+        ([[-5, 3, 40, 3, 40, 9, -5, 9]], [0, 3, 10, 8]),
+    ],
+)
+def test_a_missing_box_is_that_of_the_mask(tmp_path, value, segmentation, box):
+    targets = changed(tmp_path, ("bbox", value), ("segmentation", segmentation), masks=False)
+    assert targets["boxes"].tolist() == [box, [0, 0, 1, 8], [1.5, 0.5, 3.75, 3.5]]
+
+
+def test_a_box_that_nothing_tells_makes_a_bad_sample(tmp_path):
+    for segmentation in ([[2, 1, 2, 1]], {"size": [8, 10], "counts": [80]}, [[50, 50, 60, 50, 60, 60]]):
+        with pytest.raises(
+            BadSample, match=r"sample 10 \(.*a\.jpg\): expected a bbox, or a segmentation that has"
+        ):
+            changed(tmp_path, ("bbox", None), ("segmentation", segmentation))
+
+
+@pytest.mark.parametrize("value", [..., None, 0, False, 0.0])
+def test_an_object_that_is_not_said_to_be_a_crowd_is_none(tmp_path, value):
+    assert changed(tmp_path, ("iscrowd", value))["iscrowd"].tolist() == [False, True, False]
+
+
+@pytest.mark.parametrize("value", NOTHING)
+def test_an_object_without_keypoints_has_unlabeled_ones(tmp_path, value):
+    assert not changed(tmp_path, ("keypoints", value))["keypoints"].any()
+    assert changed(tmp_path, ("num_keypoints", 0))["keypoints"][0].tolist() == [[3, 2, 2], [0, 0, 0]]
+
+
+@pytest.mark.parametrize("value", NOTHING)
+def test_a_category_without_keypoints_has_none(tmp_path, value):
+    entries = table()
+    entries["categories"][1]["keypoints"] = value
+    if value is ...:
+        del entries["categories"][1]["keypoints"]
+    coco = Coco(*write(tmp_path, entries), keypoints=True)
+    assert coco[0].targets["keypoints"].shape == (2, 2, 3)
+
+
+def test_annotations_without_ids_are_no_duplicates(tmp_path):
+    entries = table()
+    for entry, value in zip(entries["annotations"], (None, None, 7, ...), strict=True):
+        entry["id"] = value
+        if value is ...:
+            del entry["id"]
+    assert len(Coco(*write(tmp_path, entries))[0].targets["boxes"]) == 2
+
+
+@pytest.mark.parametrize("masks", [False, True])
+def test_run_lengths_of_another_size_than_the_image_are_a_bad_sample(tmp_path, masks):
+    for size in ([10, 8], [8, 11], [], None):
+        runs = {"size": size, "counts": [0, 16, 64]}
+        with pytest.raises(BadSample, match=r"expected run lengths of size \[8, 10\]"):
+            changed(tmp_path, ("segmentation", runs), ("area", None), masks=masks)
+
+
+def test_what_a_file_lacks_is_what_pycocotools_computes(tmp_path):
+    mask = pytest.importorskip("pycocotools.mask")
+    polygons = [[2.2, 1.1, 6.7, 1.4, 5.9, 5.2, 2.5, 4.8]]
+    targets = changed(tmp_path, ("area", ...), ("bbox", ...), ("segmentation", polygons))
+    runs = mask.merge(mask.frPyObjects(polygons, 8, 10))
+    x, y, width, height = mask.toBbox(runs).tolist()
+    assert targets["area"][0] == mask.area(runs)
+    assert targets["boxes"][0].tolist() == [x, y, x + width, y + height]
+    assert np.array_equal(targets["masks"][0], mask.decode(runs))

@@ -40,16 +40,23 @@ def test_long_runs_take_several_characters():
     assert np.array_equal(mask_of(coco.encode(np.asfortranarray(mask)), (700, 900)), mask)
 
 
-def test_a_polygon_of_two_points_covers_nothing():
-    assert not mask_of([[1, 1, 5, 5]], (8, 8)).any()
+@pytest.mark.parametrize("segmentation", [[[1, 1, 5, 5]], [[]], [], (), None])
+def test_an_object_without_a_polygon_of_three_points_covers_nothing(segmentation):
+    mask = mask_of(segmentation, (8, 9))
+    assert mask.shape == (8, 9)
+    assert not mask.any()
 
 
 @pytest.mark.parametrize(
     ("segmentation", "message"),
     [
-        ([], "expected a segmentation of polygons or run lengths"),
+        ("", "expected a segmentation of polygons or run lengths"),
+        ([["1", "2", "3", "4", "5", "6"]], "finite x, y pairs"),
+        ([[True, False] * 3], "finite x, y pairs"),
+        ([None], "finite x, y pairs"),
+        ({"size": None, "counts": [25]}, r"of size \[5, 5\], but got None"),
         ({"size": [5, 5], "counts": [2**62, 2**62, 2**62, 2**62, 25]}, "add up to 25 pixels"),
-        (None, "but got None"),
+        (5, "but got 5"),
         ([[1, 2, 3, 4, 5]], "finite x, y pairs"),
         ([[1, 2, 3, 4, 5, float("nan")]], "finite x, y pairs"),
         ([[1, 2, 3, 4, 5, -1e300]], "finite x, y pairs"),

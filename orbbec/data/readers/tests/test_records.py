@@ -265,3 +265,28 @@ def test_malformed_messages_are_named():
         with pytest.raises(ValueError, match=text):
             example_features(message)
     assert list(fields_of(b"\x09" + bytes(8) + b"\x15" + bytes(4))) == [(1, bytes(8)), (2, bytes(4))]
+
+
+def objects(**others):
+    """Features of an image with two objects."""
+    features = {"image/encoded": b"...", "image/height": 40, "image/width": 60}
+    for side in ("xmin", "ymin", "xmax", "ymax"):
+        features[f"image/object/bbox/{side}"] = np.float32([0.5, 0.25])
+    features["image/object/class/label"] = np.int64([3, 1])
+    return features | {f"image/object/{name}": value for name, value in others.items()}
+
+
+def test_objects_have_the_values_that_their_records_have():
+    targets = example_sample(objects(area=np.float32([600, 20.5]), is_crowd=np.int64([0, 1])))[1]
+    assert (targets["area"].tolist(), targets["area"].dtype) == ([600, 20.5], np.float32)
+    assert (targets["iscrowd"].tolist(), targets["iscrowd"].dtype) == ([False, True], np.bool_)
+    for others in ({}, {"area": [], "is_crowd": []}):  # nothing is invented
+        assert example_sample(objects(**others))[1].keys() == {"boxes", "labels"}
+
+
+def test_values_that_are_not_one_per_object_are_named():
+    for name in ("area", "is_crowd"):
+        with pytest.raises(
+            ValueError, match=f"expected 2 values of feature 'image/object/{name}', but got 3"
+        ):
+            example_sample(objects(**{name: np.int64([1, 0, 1])}))

@@ -1,0 +1,49 @@
+"""Targets that lie on an image must be those of an image of its size."""
+
+from __future__ import annotations
+
+import math
+
+from orbbec.data.decode.jpeg_header import is_jpeg, jpeg_header
+from orbbec.data.sample import Sample
+
+PLACED = frozenset(("boxes", "masks", "mask", "keypoints", "landmarks", "polygons"))
+_MASKS = ("masks", "mask")
+
+
+def check_placed(sample: Sample, size: tuple[int, int]) -> None:
+    """Refuse targets of an image of another size.
+
+    Args:
+        sample: its targets, and the size that its annotations declare, if any.
+        size: (height, width) of the decoded image.
+
+    Raises:
+        ValueError: the sizes differ; the message has both.
+
+    Example:
+        >>> check_placed(Sample(b"...", {"boxes": []}, size=(40, 60)), (60, 40))
+        Traceback (most recent call last):
+        ValueError: expected an image of size [40, 60], as annotated, but got [60, 40]
+    """
+    declared = size if sample.size is None else tuple(sample.size)
+    if declared != size and not PLACED.isdisjoint(sample.targets):
+        cause = _cause(sample, declared)
+        raise ValueError(
+            f"expected an image of size {list(declared)}, as annotated, but got {list(size)}{cause}"
+        )
+    for name in _MASKS:
+        shape = tuple(getattr(sample.targets.get(name), "shape", ()))
+        if len(shape) > 1 and math.prod(shape) and shape[-2:] != size:
+            raise ValueError(f"expected {name} of size {list(size)}, as the image, but got {list(shape)}")
+
+
+def _cause(sample: Sample, declared: tuple[int, ...]) -> str:
+    """Why the decoded size is another, if the declared one is that of the stored image."""
+    header = jpeg_header(sample.data) if isinstance(sample.data, bytes) and is_jpeg(sample.data) else None
+    if header is None or header.orientation == 1 or declared != (header.height, header.width):
+        return ""
+    return (
+        f": the file has an EXIF orientation ({header.orientation}); "
+        "Decoding(apply_exif_orientation=False) ignores it"
+    )
