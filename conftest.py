@@ -49,8 +49,10 @@ def pytest_report_header(config: pytest.Config) -> str | None:
 
 def chosen_devices(config: pytest.Config) -> list[str]:
     chosen = config.getoption("device") or (["cpu", "cuda"] if torch.cuda.is_available() else ["cpu"])
-    required = os.environ.get("ORBBEC_REQUIRE_CUDA") == "1"
-    return [*chosen, "cuda"] if required and "cuda" not in chosen else chosen
+    required = os.environ.get("ORBBEC_REQUIRE_CUDA", "")
+    if required not in ("", "0", "1"):
+        raise pytest.UsageError(f"ORBBEC_REQUIRE_CUDA: expected 0 or 1, but got '{required}'")
+    return [*chosen, "cuda"] if required == "1" and "cuda" not in chosen else chosen
 
 
 def pytest_configure(config: pytest.Config) -> None:

@@ -22,9 +22,13 @@ def load_library() -> None:
 
     Raises:
         ImportError: the binary is missing, or incompatible with this torch.
+        ValueError: ORBBEC_SIMD names no level.
     """
     path = library_path()
-    if not path.exists():
+    if not path.is_file():
+        variable = os.environ.get("ORBBEC_LIBRARY")
+        if variable:
+            raise ImportError(f"orbbec: expected ORBBEC_LIBRARY as a binary, but got '{variable}'")
         raise ImportError(f"orbbec: no binary at {path}; build it with `python setup.py develop`")
     try:
         torch.ops.load_library(str(path))  # type: ignore[no-untyped-call]
@@ -33,6 +37,7 @@ def load_library() -> None:
             f"orbbec: {path.name} does not load with torch {torch.__version__} (2.10 or newer is needed): "
             f"{error}; see the output of tools/collect_env.py"
         ) from error
+    torch.ops.orbbec.cpu_target()  # reads ORBBEC_SIMD
 
 
 def default_arithmetic() -> str:

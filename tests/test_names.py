@@ -110,15 +110,14 @@ def test_numbers_are_those_of_opencv():
 @pytest.mark.parametrize("value", [None, True, 1.0, 99, -1, "quintic"])
 @pytest.mark.parametrize("op", [*WARPS, *RESIZES, *FUSED])
 def test_an_unknown_interpolation_is_named(op, value):
-    name = "resize" if op in RESIZES else "remap" if op == "elastic_transform" else op
-    with pytest.raises((ValueError, TypeError), match=f"^{name}: expected interpolation .*but got"):
+    with pytest.raises((ValueError, TypeError), match=f"^{op}: expected interpolation .*but got"):
         {**WARPS, **RESIZES, **FUSED}[op](interpolation=value)
 
 
 @pytest.mark.parametrize("value", [None, True, 1.0, 16, -1, "outside"])
 @pytest.mark.parametrize("op", [*WARPS, *FUSED, *BLURS])
 def test_an_unknown_border_is_named(op, value):
-    with pytest.raises((ValueError, TypeError), match=r"^\w+: expected border .*but got"):
+    with pytest.raises((ValueError, TypeError), match=f"^{op}: expected border .*but got"):
         {**WARPS, **FUSED, **BLURS}[op](border=value)
 
 

@@ -99,7 +99,7 @@ def _through_colors(gradient: Tensor, read: Tensor, colors: Tensor, maximum: flo
     """The gradient through a color program; one channel is treated as three equal channels."""
     channels, program = read.shape[1], colors.expand(read.shape[0], *colors.shape[-2:])
     values = read.expand(-1, 3, -1, -1).contiguous()
-    whole = torch.eye(3, device=read.device)
+    whole = torch.eye(3, dtype=torch.float32, device=read.device)
     before = []
     for step in range(program.shape[1]):
         before.append(values)

@@ -14,6 +14,7 @@ __device__ void augment_tiles(const Op& op, const Quotients& quotients, int rows
   __shared__ SharedBytes<HeldImages<Op>> memory;
   HeldImages<Op>& held = memory.as_object();
   __shared__ StagedRows staged;
+  [[maybe_unused]] __shared__ MixedPixels<kRows> mixed;  // no memory where nothing mixes
   const AnyImages& output = op.arguments.warp.output;
   const int left = static_cast<int>(blockIdx.x) * kTileWidth;
   for (int64_t n = blockIdx.z; n < output.count; n += gridDim.z) {
@@ -38,8 +39,7 @@ __device__ void augment_tiles(const Op& op, const Quotients& quotients, int rows
         if constexpr (kOnlyNormalizes) {
           thread.normalized(row, values);
         } else {
-          __shared__ MixedPixels<kRows> own;
-          thread.mixed(row, mixes, own, values);
+          thread.mixed(row, mixes, mixed, values);
         }
         to.store(op.arguments, end - row, values, staged.words[threadIdx.y]);
       }

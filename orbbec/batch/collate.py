@@ -67,7 +67,10 @@ def _collate(values: list[Any], are_samples: bool = False, are_masks: bool = Fal
     if _are_sequences(values) and (isinstance(first, tuple) or are_samples or any(map(_is_image, first))):
         entries = [_collate(list(column)) for column in zip(*values, strict=True)]
         return type(first)(*entries) if hasattr(first, "_fields") else type(first)(entries)
-    return default_collate(values) if _are_stackable(values) else values
+    if not _are_stackable(values):
+        return values
+    with torch.device("cpu"):  # default_collate has no argument for it
+        return default_collate(values)
 
 
 def _is_mask(value: Any) -> bool:

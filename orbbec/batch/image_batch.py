@@ -272,7 +272,7 @@ class ImageBatch(StoredBatch):
 def _rebuild(
     storage: torch.Tensor, count: int, channels: int, pixel_bytes: int, plan_bytes: int, first: int
 ) -> ImageBatch:
-    host_layout = torch.empty(count, 3, dtype=torch.int64)
+    host_layout = torch.empty(count, 3, dtype=torch.int64, device="cpu")
     batch = ImageBatch(storage, host_layout, channels, pixel_bytes, plan_bytes, first)
     batch.host_layout.copy_(batch.layout)
     return batch
@@ -345,10 +345,10 @@ def packed(sizes: npt.NDArray[np.int64], nbytes: npt.NDArray[np.int64]) -> tuple
 def empty_on_host(nbytes: int, pin_memory: bool = False) -> torch.Tensor:
     """Uninitialized bytes; in shared memory in a DataLoader worker."""
     if pin_memory:
-        return torch.empty(nbytes, dtype=torch.uint8, pin_memory=True)
+        return torch.empty(nbytes, dtype=torch.uint8, device="cpu", pin_memory=True)
     if nbytes and get_worker_info() is not None:
         shared = torch.UntypedStorage._new_shared(nbytes)  # type: ignore[no-untyped-call]
-        return torch.empty(0, dtype=torch.uint8).set_(shared)
+        return torch.empty(0, dtype=torch.uint8, device="cpu").set_(shared)
     return BUFFER_POOL.empty([nbytes])
 
 

@@ -198,6 +198,21 @@ def as_tensor(op: str, name: str, array: Any) -> Tensor:
         raise TypeError(f"{op}: expected {name} of another dtype than {array.dtype}") from error
 
 
+def tensor_of(value: Any) -> Tensor:
+    """A tensor as it is; numbers, sequences and arrays on the CPU, Python's floats as float32.
+
+    Example:
+        >>> tensor_of([0.5, 1]), tensor_of(3)
+        (tensor([0.5000, 1.0000]), tensor(3))
+    """
+    if isinstance(value, Tensor):
+        return value
+    tensor = torch.as_tensor(value, device="cpu")
+    if isinstance(value, (np.ndarray, np.generic)) or not tensor.is_floating_point():
+        return tensor
+    return torch.as_tensor(value, dtype=torch.float32, device="cpu")
+
+
 def _array_input(op: str, name: str, array: Array) -> OperatorInput:
     if array.ndim not in (2, 3, 4):
         raise ValueError(

@@ -74,11 +74,12 @@ class BufferPool:
         """
         nbytes = prod(shape) * dtype.itemsize
         if nbytes == 0:
-            return torch.empty(tuple(shape), dtype=dtype)
+            return torch.empty(tuple(shape), dtype=dtype, device="cpu")
         if dtype not in _IN_NUMPY:
             # Not a view: views cannot be detached in place.
             same = self.empty(shape, _OF_SIZE[dtype.itemsize], channels_last)
-            return torch.empty(0, dtype=dtype).set_(same.untyped_storage(), 0, same.shape, same.stride())
+            empty = torch.empty(0, dtype=dtype, device="cpu")
+            return empty.set_(same.untyped_storage(), 0, same.shape, same.stride())
         strides = None
         if channels_last:
             _, channels, height, width = shape
@@ -193,6 +194,7 @@ def output_buffer(
     return torch.empty(
         tuple(shape),
         dtype=dtype,
+        device="cpu",
         memory_format=torch.channels_last if channels_last else torch.contiguous_format,
     )
 

@@ -1,5 +1,7 @@
 """Calls of operators with a gradient, and refusal of gradients."""
 
+import re
+from collections.abc import Callable
 from contextlib import nullcontext
 from typing import Any
 
@@ -34,6 +36,16 @@ def call_operator(operator: Any, *arguments: Any) -> Any:
         return operator(*arguments)
     with _below_autograd():
         return operator(*arguments)
+
+
+def call_for(op: str, function: Callable[..., Any], *arguments: Any, **named: Any) -> Any:
+    """Call a function of which the operator `op` consists; its errors name `op`."""
+    if torch.compiler.is_compiling():  # which reports errors of its own
+        return function(*arguments, **named)
+    try:
+        return function(*arguments, **named)
+    except (TypeError, ValueError) as error:
+        raise type(error)(re.sub(r"^\w+: ", f"{op}: ", str(error))) from error
 
 
 def is_plain(tensor: Tensor) -> bool:

@@ -6,7 +6,7 @@ import numpy as np
 import torch
 from torch import Tensor
 
-from orbbec.bridge.arguments import as_tensor, dtype_name
+from orbbec.bridge.arguments import as_tensor, dtype_name, tensor_of
 
 _LIMITS = {"seed": 1 << 63, "epoch": 1 << 63, "transform_index": 1 << 16}
 
@@ -24,7 +24,7 @@ def whole_table(op: str, name: str, value: Any) -> Tensor:
     """Whole numbers in a tensor, an array or a sequence, as an int64 tensor on their device."""
     if isinstance(value, (list, tuple)):
         try:
-            value = torch.tensor(value)
+            value = tensor_of(value)
         except (TypeError, ValueError) as error:
             raise ValueError(f"{op}: expected {name} as whole numbers in rows of one length") from error
         value = value.to(torch.int64) if value.numel() == 0 else value

@@ -211,7 +211,7 @@ def _run_pool(paths: Sequence[str], threads: int, *, decoder: str) -> int:
     with ThreadPoolExecutor(threads) as pool:
         for start in range(0, len(paths), BATCH):
             wanted = paths[start : start + BATCH]
-            batch = torch.empty(len(wanted), 3, SIDE, SIDE)
+            batch = torch.empty(len(wanted), 3, SIDE, SIDE, dtype=torch.float32, device="cpu")
             fill = partial(_fill_by_cv2, cv2, decoder)
             done += len(list(pool.map(fill, wanted, range(start, start + BATCH), batch.numpy())))
     return done

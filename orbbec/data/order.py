@@ -102,14 +102,14 @@ class Order:
             int64 `[count(start)]` on the CPU.
         """
         whole("Order", "start", start, 0)
-        order = self._shuffled(epoch) if self.shuffle else torch.arange(self.length)
-        steps = self.worker + self.workers * torch.arange(self.count(start))
+        order = self._shuffled(epoch) if self.shuffle else torch.arange(self.length, device="cpu")
+        steps = self.worker + self.workers * torch.arange(self.count(start), device="cpu")
         positions = start + self.rank + self.world_size * steps
         return order[positions % max(self.length, 1)]  # beyond the end if the tail is padded
 
     def _shuffled(self, epoch: int) -> Tensor:
         words = philox_draws(
-            torch.arange(self.length),
+            torch.arange(self.length, device="cpu"),
             2,
             kind="below",
             below=_WORDS,

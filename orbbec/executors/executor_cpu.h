@@ -11,7 +11,7 @@ namespace orbbec {
 
 enum class Simd { kScalar, kAvx2, kAvx512 };
 
-// The best level of this CPU; ORBBEC_SIMD=scalar|avx2|avx512 lowers it.
+// The best level of this CPU; ORBBEC_SIMD=scalar|avx2|avx512 lowers it, another value is an error.
 Simd simd_level();  // executors/simd/level.cpp
 
 // Calls the body on ranges that cover [0, count), on several threads where that pays; supplied by

@@ -7,7 +7,7 @@ import numpy as np
 import torch
 from torch import Tensor
 
-from orbbec.bridge.arguments import is_ragged, operator_input
+from orbbec.bridge.arguments import as_tensor, is_ragged, operator_input
 from orbbec.bridge.dispatch import call_operator
 
 _WHOLE = (torch.uint8, torch.int16, torch.int32, torch.int64)
@@ -48,7 +48,7 @@ def kernel_sizes(op: str, kernel_size: Any, count: int) -> list[int]:
     if isinstance(kernel_size, Tensor) and kernel_size.device.type != "cpu":
         raise ValueError(f"{op}: expected kernel_size on the CPU")
     if isinstance(kernel_size, (Tensor, np.ndarray)):
-        given = torch.as_tensor(kernel_size)
+        given = as_tensor(op, "kernel_size", kernel_size)
         if given.dtype not in _WHOLE:
             raise TypeError(f"{op}: expected kernel_size of whole numbers, but got {given.dtype}")
         if list(given.shape) == [count]:
@@ -80,7 +80,7 @@ def numbers_of(op: str, name: str, value: Any, count: int, device: torch.device)
         return torch.full((1,), float(value), dtype=torch.float64, device=device)
     if not isinstance(value, (Tensor, np.ndarray)):
         raise TypeError(f"{op}: expected {name} as a number, a tensor or an array, but got {value!r}")
-    given = torch.as_tensor(value).to(torch.float64)
+    given = as_tensor(op, name, value).to(torch.float64)
     if list(given.shape) not in ([], [1], [count]):
         raise ValueError(f"{op}: expected {name} of shape [{count}], but got {list(given.shape)}")
     return given.reshape(-1)

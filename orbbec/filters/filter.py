@@ -8,6 +8,7 @@ import torch
 from torch import Tensor
 
 from orbbec.bridge.arguments import Images, Matrix, as_tensor
+from orbbec.bridge.dispatch import call_for
 from orbbec.bridge.names import Border, border_name
 from orbbec.bridge.pointwise import register_fake_like
 from orbbec.bridge.spec import EVERY_DTYPE, OpSpec, register
@@ -171,7 +172,8 @@ def _add_points(kernel: Any, x: Any, y: Any) -> None:
 
 
 def _filter(op: str, images: Any, kernels: Tensor, border: Border) -> Any:
-    return filter_images(op, images, torch.ops.orbbec.filter2d.default, kernels, border_name(op, border))
+    operator, name = torch.ops.orbbec.filter2d.default, border_name(op, border)
+    return call_for(op, filter_images, op, images, operator, kernels, name)
 
 
 def _passes(kernel: Tensor, border: str) -> list[Pass]:

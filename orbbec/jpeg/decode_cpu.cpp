@@ -1,5 +1,6 @@
 // The entry points that data/decode/native.py loads from the binary, without Python or torch.
 #include <cstdio>
+#include <exception>
 
 #include "shorts_scalar.h"
 
@@ -48,11 +49,18 @@ Decoded decode(const DecodeArguments& arguments) {
 // Return values; data/decode/native.py uses the same numbers.
 enum Status { kDone = 0, kRefused = 1, kUnknown = 2 };
 
-int status(Decoded decoded, char* message) {
-  if (decoded == Decoded::kYes) return kDone;
-  std::snprintf(message, 200, "%s",
-                decoded == Decoded::kDamaged ? "the JPEG's data are damaged" : "out of memory");
+int refused(const char* reason, char* message) {
+  std::snprintf(message, 200, "%s", reason);
   return kRefused;
+}
+
+int status_of(const DecodeArguments& arguments, char* message) try {
+  const Decoded decoded = decode(arguments);
+  if (decoded == Decoded::kYes) return kDone;
+  return refused(decoded == Decoded::kDamaged ? "the JPEG's data are damaged" : "out of memory",
+                 message);
+} catch (const std::exception& error) {  // of ORBBEC_SIMD; C has no exceptions
+  return refused(error.what(), message);
 }
 
 // The numbers of core/stored_image.h: gray, 4:4:4, 4:2:2, 4:4:0, 4:2:0.
@@ -87,14 +95,14 @@ __attribute__((visibility("default"))) int orbbec_jpeg_decode(
   }
   const DecodeTables* const tables = tables_of(frame);
   if (tables == nullptr) return kUnknown;
-  return status(decode({.frame = frame,
-                        .tables = *tables,
-                        .end = data + size,
-                        .region = {left, top, width, height},
-                        .channels = channels,
-                        .output = {out, row_stride, pixel_stride},
-                        .planes = nullptr}),
-                message);
+  return status_of({.frame = frame,
+                    .tables = *tables,
+                    .end = data + size,
+                    .region = {left, top, width, height},
+                    .channels = channels,
+                    .output = {out, row_stride, pixel_stride},
+                    .planes = nullptr},
+                   message);
 }
 
 // Writes the planes of a JPEG of `height` x `width` pixels and a subsampling of stored_image.h to
@@ -111,14 +119,14 @@ __attribute__((visibility("default"))) int orbbec_jpeg_decode_planes(const uint8
   const DecodeTables* const tables = tables_of(frame);
   if (tables == nullptr) return kUnknown;
   const Rectangle whole{0, 0, width, height};
-  return status(decode({.frame = frame,
-                        .tables = *tables,
-                        .end = data + size,
-                        .region = whole,
-                        .channels = 3,
-                        .output = {},
-                        .planes = out}),
-                message);
+  return status_of({.frame = frame,
+                    .tables = *tables,
+                    .end = data + size,
+                    .region = whole,
+                    .channels = 3,
+                    .output = {},
+                    .planes = out},
+                   message);
 }
 }
 }  // namespace orbbec

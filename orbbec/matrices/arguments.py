@@ -104,7 +104,7 @@ def _read_values(function: str, name: str, value: Array | Sequence[float] | floa
     array = np.asarray(value)
     if array.dtype.kind not in "iuf":
         raise TypeError(f"{function}: expected {name} of real numbers, but got {array.dtype}")
-    return torch.tensor(array.astype(np.float64))
+    return torch.from_numpy(array.astype(np.float64))
 
 
 def _shape_error(function: str, name: str, wanted: str, got: torch.Tensor) -> ValueError:

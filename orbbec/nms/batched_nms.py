@@ -83,7 +83,8 @@ def batched_nms(  # type: ignore[misc]  # the forms name their fourth argument d
     Args:
         boxes: see `nms`.
         scores: see `nms`.
-        idxs: integer `[N]`: the group of each box, on the device of `boxes`.
+        idxs: whole numbers `[N]`, integers or floats: the group of each box, on the device of `boxes`. Floats
+            are checked, which synchronizes, and are refused under `torch.compile`.
         iou_threshold: see `nms`.
         class_agnostic: treat all boxes as one group.
         nms_cfg: `iou_threshold` or `iou_thr`; `offset`; `score_threshold`, which kept scores must exceed;
@@ -99,7 +100,8 @@ def batched_nms(  # type: ignore[misc]  # the forms name their fourth argument d
 
     Raises:
         TypeError: see `nms`.
-        ValueError: a shape or device is invalid, or an entry of `nms_cfg` is unknown.
+        ValueError: a shape or device is invalid, a group is not a whole number, or an entry of `nms_cfg` is
+            unknown.
 
     Source:
         `torchvision.ops.batched_nms`, `mmcv.ops.batched_nms`, without the offset of coordinates.
@@ -116,7 +118,7 @@ def batched_nms(  # type: ignore[misc]  # the forms name their fourth argument d
         kept, order = kept_boxes("batched_nms", boxes, scores, groups, config, 0)
         if max_output is not None:
             return like(boxes, *at_most(kept, order, max_output))
-        return like(boxes, select_indices(order, kept))
+        return like(boxes, select_indices("batched_nms", order, kept))
     options = _options(config)
     groups = None if class_agnostic or options["class_agnostic"] else idxs
     table = real_tensor("batched_nms", "boxes", boxes)
@@ -134,7 +136,7 @@ def batched_nms(  # type: ignore[misc]  # the forms name their fourth argument d
     positions = torch.arange(len(table), device=table.device)
     rows = torch.cat((table[order], ranks[:, None].to(table.dtype)), dim=1)
     if max_output is None:
-        chosen = select_indices(positions, kept)
+        chosen = select_indices("batched_nms", positions, kept)
         return like(boxes, rows[chosen], order[chosen])
     first, count = at_most(kept, positions, max_output)
     # The last row is what padding selects.
@@ -149,18 +151,14 @@ def _softly(boxes: Any, scores: Any, idxs: Any, options: Mapping[str, Any]) -> t
     groups = group_numbers("batched_nms", "idxs", idxs, computed)
     settings = [float(options[name]) for name in ("iou_threshold", "sigma", "min_score", "offset")]
     if groups is None:
-        taken, lowered, _ = torch.ops.orbbec.soft_nms(
-            computed, ranks, options["method"], *settings, len(computed)
-        )
-        lowered = torch.where(taken >= 0, lowered, -torch.inf)
-    else:
-        by_group = stable_argsort(groups)
-        members = (values.index_select(0, by_group) for values in (computed, ranks, groups))
-        taken, lowered = torch.ops.orbbec.grouped_soft_nms(*members, options["method"], *settings)
-    order = best_first(lowered)
+        groups = torch.zeros(len(computed), dtype=torch.int64, device=computed.device)
+    by_group = stable_argsort("batched_nms", groups)
+    members = (values.index_select(0, by_group) for values in (computed, ranks, groups))
+    taken, lowered = torch.ops.orbbec.grouped_soft_nms(*members, options["method"], *settings)
+    order = best_first("batched_nms", lowered)
     taken = taken[order]
     indices = taken.clamp(min=0)
-    return taken >= 0, indices if groups is None else by_group[indices], lowered[order]
+    return taken >= 0, by_group[indices], lowered[order]
 
 
 @register_fake("grouped_soft_nms", boxes=2)

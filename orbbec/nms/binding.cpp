@@ -8,25 +8,26 @@ void nms_cpu(const NmsArguments& arguments, const ParallelFor& parallel);
 
 namespace {
 
-constexpr const char* kOp = "nms";
-
-Tensor nms_keepers(Tensor boxes, std::optional<Tensor> groups, double iou_threshold,
-                   double offset) {
+Tensor nms_keepers(Tensor boxes, std::optional<Tensor> groups, double iou_threshold, double offset,
+                   std::string name) {
+  const char* const op = name.c_str();
   NmsArguments a{};
-  const Tensor ranked = ranked_boxes(kOp, boxes, 4);
-  const std::optional<Tensor> of_boxes = ranked_groups(kOp, groups, ranked);
+  const Tensor ranked = ranked_boxes(op, boxes, 4);
+  const std::optional<Tensor> of_boxes = ranked_groups(op, groups, ranked);
   a.boxes = ranked.const_data_ptr();
   a.is_double = ranked.scalar_type() == ScalarType::Double;
   a.threshold = iou_threshold;
   a.offset = offset;
-  return run_greedy(kOp, ranked, of_boxes, a, nms_cpu, nms_cuda);
+  return run_greedy(op, ranked, of_boxes, a, nms_cpu, nms_cuda);
 }
 
 }  // namespace
 }  // namespace orbbec
 
 STABLE_TORCH_LIBRARY_FRAGMENT(orbbec, m) {
-  m.def("nms_keepers(Tensor boxes, Tensor? groups, float iou_threshold, float offset) -> Tensor");
+  m.def(
+      "nms_keepers(Tensor boxes, Tensor? groups, float iou_threshold, float offset, "
+      "str op=\"nms\") -> Tensor");
 }
 
 ORBBEC_IMPLEMENT(m) { m.impl("nms_keepers", TORCH_BOX(&orbbec::nms_keepers)); }

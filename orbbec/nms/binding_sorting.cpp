@@ -8,8 +8,8 @@ namespace orbbec {
 namespace {
 
 // Takes at most a third of the time of torch's sort; on CUDA, torch sorts.
-Tensor argsort(Tensor values, bool descending) {
-  const char* const op = "argsort";
+Tensor argsort(Tensor values, bool descending, std::string name) {
+  const char* const op = name.c_str();
   check(values.dim() == 1, op, "expected values of shape [N], but got ", shape_text(values));
   const Tensor given = contiguous(op, values);
   const int64_t count = given.size(0);
@@ -33,8 +33,8 @@ Tensor argsort(Tensor values, bool descending) {
 }
 
 // The elements selected by a mask, in a quarter of the time of boolean indexing.
-Tensor selected_indices(Tensor indices, Tensor chosen) {
-  const char* const op = "selected_indices";
+Tensor selected_indices(Tensor indices, Tensor chosen, std::string name) {
+  const char* const op = name.c_str();
   check(indices.dim() == 1 && indices.scalar_type() == ScalarType::Long, op,
         "expected indices of int64 and shape [N], but got ", shape_text(indices));
   check(chosen.dim() == 1 && chosen.scalar_type() == ScalarType::Bool &&
@@ -61,8 +61,9 @@ Tensor selected_indices(Tensor indices, Tensor chosen) {
 }  // namespace orbbec
 
 STABLE_TORCH_LIBRARY_FRAGMENT(orbbec, m) {
-  m.def("argsort(Tensor values, bool descending) -> Tensor");
-  m.def("selected_indices(Tensor indices, Tensor chosen) -> Tensor");
+  // `op` is the public operator that errors name.
+  m.def("argsort(Tensor values, bool descending, str op=\"argsort\") -> Tensor");
+  m.def("selected_indices(Tensor indices, Tensor chosen, str op=\"selected_indices\") -> Tensor");
 }
 
 STABLE_TORCH_LIBRARY_IMPL(orbbec, CPU, m) {

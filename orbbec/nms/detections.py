@@ -10,6 +10,7 @@ from orbbec.bridge.arguments import Array, as_tensor, check_device, dtype_name, 
 from orbbec.bridge.fakes import register_fake
 
 Boxes: TypeAlias = Tensor | Array
+_END_OF_INT64 = 2.0**63
 
 
 def box_tensor(op: str, name: str, given: Any, columns: int) -> Tensor:
@@ -47,10 +48,12 @@ def vector(op: str, name: str, given: Any, boxes: Tensor) -> Tensor:
     """`given` as a tensor `[N]`, one value for each of `boxes`, on their device.
 
     Raises:
-        TypeError: not a tensor or array.
+        TypeError: not a tensor or array, or of complex numbers.
         ValueError: the shape or device is invalid.
     """
     values = as_tensor(op, name, given).detach()
+    if values.is_complex():
+        raise TypeError(f"{op}: expected {name} of real numbers, but got {dtype_name(values.dtype)}")
     if values.dim() != 1 or values.shape[0] != boxes.shape[0]:
         raise ValueError(f"{op}: expected {name} of shape [{boxes.shape[0]}], but got {list(values.shape)}")
     if values.device != boxes.device:
@@ -69,38 +72,39 @@ def is_number(value: Any) -> bool:
     return isinstance(value, (int, float)) or getattr(value, "ndim", None) == 0
 
 
-def best_first(scores: Tensor) -> Tensor:
+def best_first(op: str, scores: Tensor) -> Tensor:
     """Indices of the scores in descending order; stable, NaN first."""
-    return stable_argsort(scores if scores.dtype == torch.float64 else scores.float(), descending=True)
+    return stable_argsort(op, scores if scores.dtype == torch.float64 else scores.float(), descending=True)
 
 
-def stable_argsort(values: Tensor, descending: bool = False) -> Tensor:
+def stable_argsort(op: str, values: Tensor, descending: bool = False) -> Tensor:
     """Indices `[N]` that sort float32, float64 or int64 values stably."""
     if values.is_cuda:
         return values.argsort(descending=descending, stable=True)
-    indices: Tensor = torch.ops.orbbec.argsort(values, descending)
+    indices: Tensor = torch.ops.orbbec.argsort(values, descending, op)
     return indices
 
 
 @register_fake("argsort")
-def _(values: Tensor, descending: bool) -> Tensor:
+def _(values: Tensor, descending: bool, op: str = "argsort") -> Tensor:
     return values.new_empty(values.shape, dtype=torch.int64)
 
 
-def select_indices(indices: Tensor, chosen: Tensor) -> Tensor:
+def select_indices(op: str, indices: Tensor, chosen: Tensor) -> Tensor:
     """The entries of int64 `indices` `[N]` where the mask `chosen` is set."""
     if indices.is_cuda:
         return indices[chosen]
-    found: Tensor = torch.ops.orbbec.selected_indices(indices, chosen)
+    found: Tensor = torch.ops.orbbec.selected_indices(indices, chosen, op)
     return found
 
 
 @register_fake("selected_indices")
-def _(indices: Tensor, chosen: Tensor) -> Tensor:
+def _(indices: Tensor, chosen: Tensor, op: str = "selected_indices") -> Tensor:
     return indices.new_empty((torch.library.get_ctx().new_dynamic_size(),))
 
 
 def keep_greedily(
+    op: str,
     keepers_of: Callable[[Tensor, Tensor | None], Tensor],
     boxes: Tensor,
     scores: Tensor,
@@ -109,6 +113,7 @@ def keep_greedily(
     """Suppress boxes within their groups.
 
     Args:
+        op: the name in errors.
         keepers_of: an operator on boxes and groups `[N]`, best first within each group: the index of the box
             that suppresses each box, its own index if it is kept.
         boxes: `[N, ...]`.
@@ -118,12 +123,12 @@ def keep_greedily(
     Returns:
         bool `[N]`, whether each box is kept, and int64 `[N]`, its index in `boxes`; both by descending score.
     """
-    order = best_first(scores)
+    order = best_first(op, scores)
     indices = torch.arange(len(boxes), device=boxes.device)
     if groups is None:
         return keepers_of(boxes.index_select(0, order), None) == indices, order
     ordered = groups.index_select(0, order)
-    by_group = stable_argsort(ordered)
+    by_group = stable_argsort(op, ordered)
     ranked = boxes.index_select(0, order.index_select(0, by_group))
     kept = keepers_of(ranked, ordered.index_select(0, by_group)) == indices
     return torch.empty_like(kept).scatter_(0, by_group, kept), order
@@ -133,15 +138,26 @@ def group_numbers(op: str, name: str, given: Any, boxes: Tensor) -> Tensor | Non
     """`given` as int64 `[N]`, the group of each of `boxes`; None if it is None.
 
     Raises:
-        TypeError: not of integers.
-        ValueError: the shape or device is invalid.
+        TypeError: not of integers or floats; of floats under a compiler, which cannot check them.
+        ValueError: the shape or device is invalid, or a float is not a whole number.
     """
     if given is None:
         return None
     groups = vector(op, name, given, boxes)
-    if groups.is_floating_point() or groups.is_complex():
+    if groups.is_floating_point() and torch.compiler.is_compiling():
         raise TypeError(f"{op}: expected {name} of integers, but got {dtype_name(groups.dtype)}")
+    if groups.is_floating_point():
+        _check_whole(op, name, groups)
     return groups.to(torch.int64)
+
+
+def _check_whole(op: str, name: str, numbers: Tensor) -> None:
+    wrong = (numbers != numbers.trunc()) | ~(numbers.abs() < _END_OF_INT64)
+    if wrong.any():
+        index = int(wrong.nonzero()[0])
+        raise ValueError(
+            f"{op}: expected {name} of whole numbers, but got {float(numbers[index])} at index {index}"
+        )
 
 
 def check_max_output(op: str, count: Any) -> None:

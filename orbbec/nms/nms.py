@@ -96,7 +96,7 @@ def nms(  # type: ignore[misc]  # the forms name their arguments differently
     kept, order = kept_boxes("nms", boxes, scores, None, iou_threshold, offset)
     if max_output is not None:
         return like(boxes, *at_most(kept, order, max_output))
-    return like(boxes, select_indices(order, kept))
+    return like(boxes, select_indices("nms", order, kept))
 
 
 def _nms_dets(dets: Any, iou_thr: float, device_id: int | None, offset: float) -> Any:
@@ -104,7 +104,7 @@ def _nms_dets(dets: Any, iou_thr: float, device_id: int | None, offset: float) -
     if device_id is not None and not isinstance(dets, Tensor):
         rows = rows.to(f"cuda:{device_id}")
     kept, order = kept_boxes("nms", rows[:, :4], rows[:, 4], None, iou_thr, offset)
-    indices = select_indices(order, kept)
+    indices = select_indices("nms", order, kept)
     return like(dets, rows[indices], indices)
 
 
@@ -116,17 +116,19 @@ def kept_boxes(
     of_boxes = vector(op, "scores", scores, computed)
 
     def keepers_of(ranked: Tensor, groups: Tensor | None) -> Tensor:
-        return nms_keepers(ranked, groups, iou_threshold, offset)
+        return nms_keepers(op, ranked, groups, iou_threshold, offset)
 
-    return keep_greedily(keepers_of, computed, of_boxes, group_numbers(op, "idxs", groups, computed))
+    return keep_greedily(op, keepers_of, computed, of_boxes, group_numbers(op, "idxs", groups, computed))
 
 
-def nms_keepers(ranked: Tensor, groups: Tensor | None, iou_threshold: float, offset: float) -> Tensor:
+def nms_keepers(
+    op: str, ranked: Tensor, groups: Tensor | None, iou_threshold: float, offset: float
+) -> Tensor:
     """For each box, best first within a group, the index of the box that suppresses it, or its own."""
-    keepers: Tensor = torch.ops.orbbec.nms_keepers(ranked, groups, float(iou_threshold), float(offset))
+    keepers: Tensor = torch.ops.orbbec.nms_keepers(ranked, groups, float(iou_threshold), float(offset), op)
     return keepers
 
 
 @register_fake("nms_keepers", boxes=2)
-def _(boxes: Tensor, groups: Tensor | None, iou_threshold: float, offset: float) -> Tensor:
+def _(boxes: Tensor, *_: object) -> Tensor:
     return boxes.new_empty((boxes.shape[0],), dtype=torch.int64)

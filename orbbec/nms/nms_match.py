@@ -35,10 +35,10 @@ def nms_match(dets: Boxes, iou_threshold: float, *, offset: float = 0) -> list[A
         [[1, 0], [2]]
     """
     rows = detection_rows("nms_match", dets)
-    order = best_first(rows[:, 4])
+    order = best_first("nms_match", rows[:, 4])
     boxes = box_tensor("nms_match", "dets", rows[:, :4], 4)
-    keepers = nms_keepers(boxes.index_select(0, order), None, iou_threshold, offset)
-    by_keeper = stable_argsort(keepers)
+    keepers = nms_keepers("nms_match", boxes.index_select(0, order), None, iou_threshold, offset)
+    by_keeper = stable_argsort("nms_match", keepers)
     sizes = torch.unique_consecutive(keepers[by_keeper], return_counts=True)[1]
     groups = torch.split(order[by_keeper], sizes.tolist())
     return [like(dets, group) for group in groups]

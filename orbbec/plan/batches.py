@@ -131,7 +131,7 @@ def as_list(work: Work) -> list[Tensor]:
 def rows_of(work: Work, rows: Array) -> Work:
     """Some of the images, in the form of `work`; variable-size tensors are a list."""
     if is_ragged(work):
-        layout = torch.as_tensor(work.host_layout) if isinstance(work, ImageBatch) else work.layout.cpu()
+        layout = work.host_layout if isinstance(work, ImageBatch) else work.layout.cpu()
         chosen = layout[torch.from_numpy(rows)]
         on_device = chosen.to(work.buffer.device, non_blocking=True)
         return Rows(work.buffer, on_device, work.channels, chosen[:, 1:])

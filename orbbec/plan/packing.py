@@ -53,6 +53,6 @@ def on_device(tables: Mapping[str, Any], device: torch.device) -> Mapping[str, A
     if device.type == "cpu" or not is_on_host or torch.compiler.is_compiling():
         return tables
     tensors = [torch.from_numpy(np.ascontiguousarray(table)) for table in tables.values()]
-    host = torch.empty(packed_bytes(tensors), dtype=torch.uint8, pin_memory=True)
+    host = torch.empty(packed_bytes(tensors), dtype=torch.uint8, device="cpu", pin_memory=True)
     write(tensors, host)
     return dict(zip(tables, views(tensors, host.to(device, non_blocking=True)), strict=True))

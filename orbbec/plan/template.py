@@ -90,12 +90,12 @@ class Template:
             or not all(map(lambda step, count: step.can_move(count), plan.passes, moves))
         ):
             return None
-        program = torch.zeros(len(indices), _WIDTH, dtype=torch.float64)
+        program = torch.zeros(len(indices), _WIDTH, dtype=torch.float64, device="cpu")
         begins = {sum(moves[:n]) for n, count in enumerate(moves) if count} - {0}
         for n, index in enumerate(indices):
             kind, *numbers = rows[index] or ()
             values = kind, index, n in begins, *numbers
-            program[n, : len(values)] = torch.tensor(values, dtype=torch.float64)
+            program[n, : len(values)] = torch.tensor(values, dtype=torch.float64, device="cpu")
         groups = [sum(map(bool, moves[:n])) if count else None for n, count in enumerate(moves)]
         drawn = sum(map(bool, moves))
         at_once = _drawn_pass(plan, program, [row for row in rows if row])

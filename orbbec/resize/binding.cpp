@@ -12,7 +12,10 @@ void resize_backward_cpu(const ResizeBackwardArguments& arguments, const Paralle
 
 namespace {
 
-constexpr const char* kOp = "resize";
+// The public operator that a call with or without boxes serves.
+const char* name_of(const std::optional<Tensor>& boxes) {
+  return boxes.has_value() ? "resized_crop" : "resize";
+}
 
 // The options, named as in the schema.
 struct ResizeOptions {
@@ -21,7 +24,7 @@ struct ResizeOptions {
   const std::string& arithmetic;
 };
 
-ResizeMethod parse_cv2_method(const ResizeOptions& options) {
+ResizeMethod parse_cv2_method(const char* op, const ResizeOptions& options) {
   static constexpr std::array<std::pair<const char*, ResizeMethod>, 7> kNames{{
       {"nearest", ResizeMethod::kNearest},
       {"nearest_exact", ResizeMethod::kNearestExact5},
@@ -31,12 +34,12 @@ ResizeMethod parse_cv2_method(const ResizeOptions& options) {
       {"area", ResizeMethod::kArea},
       {"lanczos4", ResizeMethod::kLanczos4},
   }};
-  const ResizeMethod method = parse(kOp, "interpolation", options.interpolation, kNames);
-  const bool four = parse_arithmetic(kOp, options.arithmetic) == Arithmetic::kCv2_4;
+  const ResizeMethod method = parse(op, "interpolation", options.interpolation, kNames);
+  const bool four = parse_arithmetic(op, options.arithmetic) == Arithmetic::kCv2_4;
   return four && method == ResizeMethod::kNearestExact5 ? ResizeMethod::kNearestExact4 : method;
 }
 
-ResizeMethod parse_pillow_method(const std::string& interpolation) {
+ResizeMethod parse_pillow_method(const char* op, const std::string& interpolation) {
   static constexpr std::array<std::pair<const char*, ResizeMethod>, 7> kNames{{
       {"box", ResizeMethod::kPillowBox},
       {"linear", ResizeMethod::kPillowLinear},
@@ -46,32 +49,32 @@ ResizeMethod parse_pillow_method(const std::string& interpolation) {
       {"bicubic", ResizeMethod::kPillowCubic},
       {"lanczos", ResizeMethod::kPillowLanczos},
   }};
-  return parse(kOp, "interpolation of antialias", interpolation, kNames);
+  return parse(op, "interpolation of antialias", interpolation, kNames);
 }
 
-bool parse_vertical_first_if_tall(const std::string& arithmetic) {
+bool parse_vertical_first_if_tall(const char* op, const std::string& arithmetic) {
   static constexpr std::array<std::pair<const char*, bool>, 2> kNames{{
       {"pillow_13", true},
       {"pillow_12", false},
   }};
-  return parse(kOp, "arithmetic of antialias", arithmetic, kNames);
+  return parse(op, "arithmetic of antialias", arithmetic, kNames);
 }
 
-void set_method(const ResizeOptions& options, ResizeRequest& request) {
-  request.method =
-      options.antialias ? parse_pillow_method(options.interpolation) : parse_cv2_method(options);
+void set_method(const char* op, const ResizeOptions& options, ResizeRequest& request) {
+  request.method = options.antialias ? parse_pillow_method(op, options.interpolation)
+                                     : parse_cv2_method(op, options);
   request.vertical_first_if_tall =
-      options.antialias && parse_vertical_first_if_tall(options.arithmetic);
+      options.antialias && parse_vertical_first_if_tall(op, options.arithmetic);
 }
 
 // float64 [N, 4] on the device of images; null without boxes. The result must outlive the launch.
-std::optional<Tensor> prepare_boxes(const Tensor& images, const std::optional<Tensor>& boxes,
-                                    int64_t count) {
+std::optional<Tensor> prepare_boxes(const char* op, const Tensor& images,
+                                    const std::optional<Tensor>& boxes, int64_t count) {
   if (!boxes.has_value()) return std::nullopt;
-  check(boxes->dim() == 2 && boxes->size(0) == count && boxes->size(1) == 4, kOp,
+  check(boxes->dim() == 2 && boxes->size(0) == count && boxes->size(1) == 4, op,
         "expected boxes of shape [", count, ", 4], but got ", shape_text(*boxes));
-  check(boxes->scalar_type() == ScalarType::Double, kOp, "expected boxes of float64");
-  return argument_on_device_of(kOp, "boxes", *boxes, images);
+  check(boxes->scalar_type() == ScalarType::Double, op, "expected boxes of float64");
+  return argument_on_device_of(op, "boxes", *boxes, images);
 }
 
 // The most taps of an output pixel if the largest image has `side` pixels along the axis.
@@ -91,7 +94,7 @@ int64_t taps_capacity(ResizeMethod method, int64_t side, int64_t out) {
 int64_t aligned(int64_t bytes) { return (bytes + 15) / 16 * 16; }
 
 // Memory for the coefficients, which must outlive the launch; sets those of `a`.
-Tensor new_coefficients(const Tensor& images, const std::vector<int64_t>& longest,
+Tensor new_coefficients(const char* op, const Tensor& images, const std::vector<int64_t>& longest,
                         ResizeArguments& a) {
   ResizeCoefficients& t = a.coefficients;
   const bool alike = a.source.layout == nullptr && a.request.boxes == nullptr;
@@ -109,13 +112,13 @@ Tensor new_coefficients(const Tensor& images, const std::vector<int64_t>& longes
   const double weights = static_cast<double>(t.width) * static_cast<double>(t.taps_x) +
                          static_cast<double>(t.height) * static_cast<double>(t.taps_y);
   check(static_cast<double>(t.sets) * weights < kMost && t.width + int64_t{t.height} <= kMaxSide,
-        kOp, "the filter coefficients of ", t.sets, " images are too large");
+        op, "the filter coefficients of ", t.sets, " images are too large");
   const int64_t entries = t.sets * (int64_t{t.width} + t.height);
   const int64_t plan_bytes = aligned(t.sets * static_cast<int64_t>(sizeof(ResizePlan)));
   const int64_t entry_bytes = aligned(entries * static_cast<int64_t>(sizeof(int)));
   const int64_t weight_bytes = t.sets * (t.width * t.taps_x + t.height * t.taps_y) * weight_size;
   const Tensor memory =
-      new_tensor(kOp, std::vector<int64_t>{plan_bytes + 2 * entry_bytes + weight_bytes},
+      new_tensor(op, std::vector<int64_t>{plan_bytes + 2 * entry_bytes + weight_bytes},
                  ScalarType::Byte, images);
   char* const first = static_cast<char*>(memory.mutable_data_ptr());
   t.plans = reinterpret_cast<ResizePlan*>(first);
@@ -125,8 +128,8 @@ Tensor new_coefficients(const Tensor& images, const std::vector<int64_t>& longes
   return memory;
 }
 
-void fill_coefficients(const Tensor& images, const ResizeArguments& a) {
-  run_where(kOp, images, fill_resize_coefficients_cpu, fill_resize_coefficients_cuda, a);
+void fill_coefficients(const char* op, const Tensor& images, const ResizeArguments& a) {
+  run_where(op, images, fill_resize_coefficients_cpu, fill_resize_coefficients_cuda, a);
 }
 
 // Sets what the coefficients depend on: the images, the boxes, the size of the output.
@@ -140,18 +143,20 @@ void set_geometry(const std::optional<Tensor>& boxes, ResizeArguments& a) {
   a.request.is_wide = a.dtype == DType::kUInt16;
 }
 
-std::vector<int64_t> longest_sides(const AnyImages& source, const std::vector<int64_t>& longest) {
+std::vector<int64_t> longest_sides(const char* op, const AnyImages& source,
+                                   const std::vector<int64_t>& longest) {
   if (source.layout == nullptr) return {source.height, source.width};
   check(longest.size() == 2 && longest[0] >= 0 && longest[1] >= 0 && longest[0] <= kMaxSide &&
             longest[1] <= kMaxSide,
-        kOp, "expected longest as the greatest (height, width) of the images, but got ",
+        op, "expected longest as the greatest (height, width) of the images, but got ",
         shape_text(longest));
   return longest;
 }
 
-const bool* check_flips(const std::optional<Tensor>& flips, const Tensor& images, int64_t count) {
+const bool* check_flips(const char* op, const std::optional<Tensor>& flips, const Tensor& images,
+                        int64_t count) {
   if (!flips.has_value()) return nullptr;
-  return check_table<bool>(kOp, "flips", *flips, {count}, images);
+  return check_table<bool>(op, "flips", *flips, {count}, images);
 }
 
 // The arguments of `resize`, as its schema has them; `rest` points to those that follow.
@@ -170,25 +175,26 @@ struct ResizeCall {
 };
 
 Tensor run(const ResizeCall& call, const Tensor* out) {
+  const char* const op = name_of(call.boxes);
   const Tensor& images = call.images;
   ResizeArguments a{};
-  a.source = source_images(kOp, images, call.layout, call.channels);
-  a.dtype = dtype_of(kOp, images);
-  const std::array<int64_t, 2> extent = output_size(kOp, a.source, call.size);
-  if (out != nullptr) check_output(kOp, images, *out, a.source, extent);
-  set_method({call.interpolation, call.antialias, call.arithmetic}, a.request);
-  const std::vector<int64_t> sides = longest_sides(a.source, call.longest);
-  const std::optional<Tensor> held_boxes = prepare_boxes(images, call.boxes, a.source.count);
-  if (held_boxes.has_value() && out != nullptr) check_apart(kOp, *out, *held_boxes, "boxes");
-  a.flips = check_flips(call.flips, images, a.source.count);
-  if (call.flips.has_value() && out != nullptr) check_apart(kOp, *out, *call.flips, "flips");
-  const Tensor target = out != nullptr ? *out : new_output(kOp, images, a.source, extent);
+  a.source = source_images(op, images, call.layout, call.channels);
+  a.dtype = dtype_of(op, images);
+  const std::array<int64_t, 2> extent = output_size(op, a.source, call.size);
+  if (out != nullptr) check_output(op, images, *out, a.source, extent);
+  set_method(op, {call.interpolation, call.antialias, call.arithmetic}, a.request);
+  const std::vector<int64_t> sides = longest_sides(op, a.source, call.longest);
+  const std::optional<Tensor> held_boxes = prepare_boxes(op, images, call.boxes, a.source.count);
+  if (held_boxes.has_value() && out != nullptr) check_apart(op, *out, *held_boxes, "boxes");
+  a.flips = check_flips(op, call.flips, images, a.source.count);
+  if (call.flips.has_value() && out != nullptr) check_apart(op, *out, *call.flips, "flips");
+  const Tensor target = out != nullptr ? *out : new_output(op, images, a.source, extent);
   if (target.numel() == 0) return target;
-  a.output = dense_images(kOp, "out", target, target.mutable_data_ptr());
+  a.output = dense_images(op, "out", target, target.mutable_data_ptr());
   set_geometry(held_boxes, a);
-  const Tensor coefficients = new_coefficients(images, sides, a);
-  fill_coefficients(images, a);
-  run_where(kOp, images, resize_cpu, resize_cuda, a);
+  const Tensor coefficients = new_coefficients(op, images, sides, a);
+  fill_coefficients(op, images, a);
+  run_where(op, images, resize_cpu, resize_cuda, a);
   return target;
 }
 
@@ -203,26 +209,26 @@ void resize_out(StableIValue* stack, uint64_t, uint64_t) {
   run(call, &out);
 }
 
-Tensor new_float_images(const Tensor& like, int64_t height, int64_t width) {
+Tensor new_float_images(const char* op, const Tensor& like, int64_t height, int64_t width) {
   const std::vector<int64_t> shape{like.size(0), like.size(1), height, width};
-  return new_tensor(kOp, shape, like.scalar_type(), like);
+  return new_tensor(op, shape, like.scalar_type(), like);
 }
 
 // One axis; returns its output.
-Tensor spread(const Tensor& gradient, const ResizeArguments& forward, bool along_y) {
-  const Tensor output = along_y
-                            ? new_float_images(gradient, forward.source.height, gradient.size(3))
-                            : new_float_images(gradient, gradient.size(2), forward.source.width);
+Tensor spread(const char* op, const Tensor& gradient, const ResizeArguments& forward,
+              bool along_y) {
+  const Tensor output =
+      along_y ? new_float_images(op, gradient, forward.source.height, gradient.size(3))
+              : new_float_images(op, gradient, gradient.size(2), forward.source.width);
   if (output.numel() == 0) return output;
   ResizeBackwardArguments a{};
-  a.gradient =
-      dense_images(kOp, "gradient", gradient, const_cast<void*>(gradient.const_data_ptr()));
-  a.output = dense_images(kOp, "output", output, output.mutable_data_ptr());
+  a.gradient = dense_images(op, "gradient", gradient, const_cast<void*>(gradient.const_data_ptr()));
+  a.output = dense_images(op, "output", output, output.mutable_data_ptr());
   a.coefficients = forward.coefficients;
   a.method = forward.request.method;
   a.dtype = forward.dtype;
   a.along_y = along_y;
-  run_where(kOp, gradient, resize_backward_cpu, resize_backward_cuda, a);
+  run_where(op, gradient, resize_backward_cpu, resize_backward_cuda, a);
   return output;
 }
 
@@ -230,22 +236,23 @@ Tensor spread(const Tensor& gradient, const ResizeArguments& forward, bool along
 Tensor resize_backward(Tensor gradient, std::optional<Tensor> boxes,
                        std::vector<int64_t> image_size, std::string interpolation, bool antialias,
                        std::string arithmetic) {
+  const char* const op = name_of(boxes);
   ResizeArguments a{};
   check(gradient.scalar_type() == ScalarType::Float || gradient.scalar_type() == ScalarType::Double,
-        kOp, "expected gradient of float32 or float64");
-  a.dtype = dtype_of(kOp, gradient);
-  a.output = dense_images(kOp, "gradient", gradient, nullptr);
+        op, "expected gradient of float32 or float64");
+  a.dtype = dtype_of(op, gradient);
+  a.output = dense_images(op, "gradient", gradient, nullptr);
   a.source = a.output;
-  const std::array<int64_t, 2> sides = output_size(kOp, a.source, image_size);
+  const std::array<int64_t, 2> sides = output_size(op, a.source, image_size);
   a.source.height = static_cast<int>(sides[0]);
   a.source.width = static_cast<int>(sides[1]);
-  set_method({interpolation, antialias, arithmetic}, a.request);
-  const std::optional<Tensor> held_boxes = prepare_boxes(gradient, boxes, a.source.count);
+  set_method(op, {interpolation, antialias, arithmetic}, a.request);
+  const std::optional<Tensor> held_boxes = prepare_boxes(op, gradient, boxes, a.source.count);
   set_geometry(held_boxes, a);
-  if (gradient.numel() == 0) return new_float_images(gradient, sides[0], sides[1]);
-  const Tensor coefficients = new_coefficients(gradient, image_size, a);
-  fill_coefficients(gradient, a);
-  return spread(spread(gradient, a, true), a, false);
+  if (gradient.numel() == 0) return new_float_images(op, gradient, sides[0], sides[1]);
+  const Tensor coefficients = new_coefficients(op, gradient, image_size, a);
+  fill_coefficients(op, gradient, a);
+  return spread(op, spread(op, gradient, a, true), a, false);
 }
 
 }  // namespace

@@ -157,7 +157,7 @@ def resized_crop(
         >>> resized_crop(image, torch.tensor([2, 0, 6, 1]), (1, 2)).flatten().tolist()
         [3, 5]
     """
-    given = as_tensor("resize", "boxes", boxes)
+    given = as_tensor("resized_crop", "boxes", boxes)
     return _call(images, given, size, interpolation, antialias, arithmetic, out, flips)
 
 
@@ -171,7 +171,8 @@ def _call(
     out: Any,
     flips: Any = None,
 ) -> Any:
-    given = operator_input("resize", "images", images)
+    op = "resize" if boxes is None else "resized_crop"
+    given = operator_input(op, "images", images)
     count = given.images.shape[0] if given.layout is None else given.layout.shape[0]
     if arithmetic is None:
         arithmetic = "pillow_13" if antialias else default_arithmetic()
@@ -180,12 +181,12 @@ def _call(
         given.layout,
         given.channels,
         None if boxes is None else _box_rows(boxes, count),
-        size_values("resize", size),
-        _method(interpolation, antialias),
+        size_values(op, size),
+        _method(op, interpolation, antialias),
         bool(antialias),
-        name_value("resize", "arithmetic", arithmetic),
+        name_value(op, "arithmetic", arithmetic),
         _longest_sides(images, given.layout),
-        None if flips is None else _flips(flips, given.images.device),
+        None if flips is None else _flips(op, flips, given.images.device),
     )
     if out is None:
         buffer = buffer_like(given, arguments[4], boxes)
@@ -193,14 +194,14 @@ def _call(
             return given.restore(call_operator(torch.ops.orbbec.resize.default, *arguments))
         torch.ops.orbbec.resize_out(*arguments, buffer)
         return given.restore(buffer)
-    target = operator_output("resize", out)
-    check_no_gradient("resize", given.images, target.images)
+    target = operator_output(op, out)
+    check_no_gradient(op, given.images, target.images)
     torch.ops.orbbec.resize_out(*arguments, target.images)
     return out
 
 
-def _method(interpolation: Any, antialias: bool) -> str:
-    name = interpolation_name("resize", interpolation)
+def _method(op: str, interpolation: Any, antialias: bool) -> str:
+    name = interpolation_name(op, interpolation)
     return "lanczos" if antialias and name == "lanczos4" else name
 
 
@@ -209,14 +210,14 @@ def _box_rows(boxes: Tensor, count: int) -> Tensor:
     if boxes.dim() == 1 and boxes.shape[0] == 4:
         boxes = boxes.expand(count, 4)
     if boxes.dtype in (torch.bool, torch.complex64, torch.complex128):
-        raise ValueError(f"resize: expected boxes of numbers, but got {boxes.dtype}")
+        raise ValueError(f"resized_crop: expected boxes of numbers, but got {boxes.dtype}")
     return boxes.detach().to(torch.float64)
 
 
-def _flips(given: Any, device: torch.device) -> Tensor:
-    flips = as_tensor("resize", "flips", given)
+def _flips(op: str, given: Any, device: torch.device) -> Tensor:
+    flips = as_tensor(op, "flips", given)
     if flips.dtype != torch.bool:
-        raise TypeError(f"resize: expected flips of bool, but got {str(flips.dtype).removeprefix('torch.')}")
+        raise TypeError(f"{op}: expected flips of bool, but got {str(flips.dtype).removeprefix('torch.')}")
     return flips.to(device, non_blocking=True).contiguous()
 
 

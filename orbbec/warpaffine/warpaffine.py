@@ -3,6 +3,7 @@
 from typing import Any
 
 from orbbec.bridge.arguments import Fill, Images, Matrix, as_tensor, size_values
+from orbbec.bridge.dispatch import call_for
 from orbbec.bridge.gradients.warp import register_matrix_gradient
 from orbbec.bridge.names import Border, Interpolation
 from orbbec.bridge.spec import EVERY_DTYPE, OpSpec, register
@@ -99,7 +100,7 @@ def affine_torch(input: Images, affine_matrix: Matrix, out_h: int, out_w: int) -
         >>> affine_torch(image, torch.tensor([[[1.0, 0.0, 1.0], [0.0, 1.0, 0.0]]]), 1, 4).flatten().tolist()
         [1.0, 2.0, 3.0, 0.0]
     """
-    return warp_affine(input, affine_matrix, (out_h, out_w), inverse=True)
+    return call_for("affine_torch", warp_affine, input, affine_matrix, (out_h, out_w), inverse=True)
 
 
 register_fakes("warp_affine")

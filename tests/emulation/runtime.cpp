@@ -1,5 +1,6 @@
 #include "emulation/runtime.h"
 
+#include <climits>
 #include <cstdio>
 #include <cstdlib>
 #include <cstring>
@@ -27,16 +28,20 @@ constexpr int kSharedBytes = 48 * 1024;
 constexpr int kSharedBytesOptIn = 64 * 1024;
 
 // Read every time, so that a test can change it.
-int shared_bytes_opt_in() {
-  const char* text = std::getenv("ORBBEC_EMULATION_SHARED");
-  return text == nullptr ? kSharedBytesOptIn : std::atoi(text);
+int number_of(const char* variable, int by_default) {
+  const char* const text = std::getenv(variable);
+  if (text == nullptr) return by_default;
+  char* end = nullptr;
+  const long number = std::strtol(text, &end, 10);
+  if (end == text || *end != '\0' || number < 0 || number > INT_MAX)
+    orbbec::emulation::fail("%s: expected a whole number, but got %s", variable, text);
+  return static_cast<int>(number);
 }
 
+int shared_bytes_opt_in() { return number_of("ORBBEC_EMULATION_SHARED", kSharedBytesOptIn); }
+
 // ORBBEC_EMULATION_DRIVER: the CUDA that the driver supports, such as 12040.
-int driver_version() {
-  const char* text = std::getenv("ORBBEC_EMULATION_DRIVER");
-  return text == nullptr ? CUDART_VERSION : std::atoi(text);
-}
+int driver_version() { return number_of("ORBBEC_EMULATION_DRIVER", CUDART_VERSION); }
 
 // A driver runs every runtime of its major version.
 bool driver_suffices() { return driver_version() / 1000 >= CUDART_VERSION / 1000; }

@@ -164,7 +164,7 @@ def test_the_accelerator_scales_with_the_bits_of_the_cpu(accelerator, dtype, bor
 
 @pytest.mark.sanitized
 @pytest.mark.parametrize("seed", range(24))
-@pytest.mark.parametrize("level", ["plain", "avx2"])
+@pytest.mark.parametrize("level", ["scalar", "avx2"])
 def test_vectors_change_nothing(monkeypatch, seed, level):
     images, matrix, size, options = draw_call(seed, size=(5, (15, 33, 255, 520)[seed // 2 % 4]))
     images = images.contiguous(memory_format=torch.channels_last) if seed % 2 else images
@@ -208,7 +208,7 @@ def test_scaled_images_have_the_bits_of_any_other(monkeypatch, level, channels, 
             given = images.contiguous(memory_format=memory_format)
             for size in ((17, 85), (9, 530), (33, 15)):
                 results = []
-                for simd in ("plain", level):
+                for simd in ("scalar", level):
                     monkeypatch.setenv("ORBBEC_SIMD", simd)
                     results.append(augment(given, torch.from_numpy(matrices), size, dtype=dtype, **options))
                 assert_same_bytes(results[1], results[0])
@@ -231,7 +231,7 @@ def test_scaled_bytes_are_normalized_with_the_bits_of_any_other(monkeypatch, lev
             images = images.contiguous(memory_format=memory_format)
             for size, regions in (((17, 85), None), ((9, 530), part.repeat(6, 1)), ((33, 16), None)):
                 results = []
-                for simd in ("plain", level):
+                for simd in ("scalar", level):
                     monkeypatch.setenv("ORBBEC_SIMD", simd)
                     call = images, torch.from_numpy(matrices), size
                     results.append(augment(*call, regions=regions, **options))
@@ -239,7 +239,7 @@ def test_scaled_bytes_are_normalized_with_the_bits_of_any_other(monkeypatch, lev
 
 
 @pytest.mark.sanitized
-@pytest.mark.parametrize("level", ["plain", "avx2", "avx512"])
+@pytest.mark.parametrize("level", ["scalar", "avx2", "avx512"])
 @pytest.mark.parametrize("channels_last", [False, True])
 def test_any_float_becomes_the_byte_nearest_to_it(monkeypatch, level, channels_last):
     monkeypatch.setenv("ORBBEC_SIMD", level)
@@ -276,7 +276,7 @@ def test_vectors_of_halves_have_the_bits_of_single_ones(monkeypatch, level, inte
     images = torch.from_numpy(bits.view(np.float32))
     images[0, :, :, ::2] = torch.from_numpy(np.random.default_rng(1).normal(0, 1e-4, (3, 31, 50)))
     stored = []
-    for simd in ("plain", level):
+    for simd in ("scalar", level):
         monkeypatch.setenv("ORBBEC_SIMD", simd)
         options = {"interpolation": interpolation, "border": "replicate", "dtype": dtype}
         stored.append(augment(images, torch.eye(3) * torch.tensor([0.7, 1, 1]), (31, 99), **options))
@@ -292,7 +292,7 @@ def test_whole_pixels_are_copied(device, interpolation, dtype):
 
 
 @pytest.mark.sanitized
-@pytest.mark.parametrize("level", ["plain", "avx2"])
+@pytest.mark.parametrize("level", ["scalar", "avx2"])
 @pytest.mark.parametrize("channels", [1, 3, 4])
 def test_each_level_of_vectors_copies_whole_pixels(monkeypatch, level, channels):
     monkeypatch.setenv("ORBBEC_SIMD", level)

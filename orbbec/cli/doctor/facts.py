@@ -163,10 +163,10 @@ def version_of(module: Any) -> str:
 
 
 def answer_of(torch: Any, operator: str) -> str:
-    """What an operator of the binary returns; empty if the binary does not have it."""
+    """What an operator of the binary returns; empty if the binary lacks it, or refuses the environment."""
     try:
         return str(getattr(torch.ops.orbbec, operator)())
-    except AttributeError:
+    except (AttributeError, ValueError):
         return ""
 
 

@@ -70,6 +70,7 @@ def noise(count: int, size: str) -> list[torch.Tensor]:
     if re.fullmatch(r"[1-9]\d*x[1-9]\d*", size) is None:
         raise ValueError(f"profile: expected --size like 375x500, but got {size}")
     height, width = map(int, size.split("x"))
-    draw = torch.Generator().manual_seed(0)
+    draw = torch.Generator(device="cpu").manual_seed(0)
     shape = height, width, 3
-    return [torch.randint(0, 256, shape, dtype=torch.uint8, generator=draw) for _ in range(count)]
+    pixels = torch.randint(0, 256, (count, *shape), dtype=torch.uint8, device="cpu", generator=draw)
+    return list(pixels)

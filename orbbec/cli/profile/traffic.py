@@ -18,7 +18,7 @@ def pixel_bytes(work: Work) -> int:
     """Bytes of all channels of one pixel.
 
     Example:
-        >>> pixel_bytes(Tensor(2, 3, 4, 5))
+        >>> pixel_bytes(torch.zeros(2, 3, 4, 5))
         12
     """
     if is_ragged(work):

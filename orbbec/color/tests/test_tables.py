@@ -58,7 +58,7 @@ def test_lut_matches_numpy(device, channels, last, width):
 
 
 @pytest.mark.sanitized
-@pytest.mark.parametrize("simd", ["plain", "avx2", "avx512"])
+@pytest.mark.parametrize("simd", ["scalar", "avx2", "avx512"])
 def test_every_level_of_vectors_gives_the_same(monkeypatch, simd):
     images = photographs(2, 3, 7, 301)
     table = torch.from_numpy(np.random.default_rng(1).integers(0, 256, (3, 256), np.uint8))

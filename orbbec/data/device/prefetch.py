@@ -81,7 +81,7 @@ class DevicePrefetcher:
         moved = to_device(batch, self._staging.device)
         if self.transforms is None:
             return moved
-        ids = torch.arange(seen, seen + len(images)) if ids is None else ids
+        ids = torch.arange(seen, seen + len(images), device="cpu") if ids is None else ids
         results = self.transforms(_images_of(moved, self.images), sample_ids=ids, epoch=epoch)
         if isinstance(moved, dict):
             return {**moved, self.images: results}

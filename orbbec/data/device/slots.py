@@ -112,7 +112,8 @@ class Slots:
     def fill(self, feeds: Sequence[Feed]) -> None:
         """Copy feeds into the slots, in the order of the current stream."""
         is_pinned = self._device.type == "cuda"
-        on_host = torch.empty(len(feeds), self._capacity.small, dtype=torch.uint8, pin_memory=is_pinned)
+        shape = len(feeds), self._capacity.small
+        on_host = torch.empty(shape, dtype=torch.uint8, device="cpu", pin_memory=is_pinned)
         for feed, memory in zip(feeds, on_host, strict=True):
             write(feed.small, memory)
         self.small[: len(feeds)].copy_(on_host, non_blocking=True)
@@ -133,7 +134,7 @@ class Slots:
         return [apply_fixed(feed.fixed, images, tables), *tensors]
 
     def _longest(self) -> Tensor:
-        return torch.tensor([[self._capacity.height, self._capacity.width]])
+        return torch.tensor([[self._capacity.height, self._capacity.width]], device="cpu")
 
     def _empty(self, nbytes: int) -> Tensor:
         return torch.empty((self._count, nbytes), dtype=torch.uint8, device=self._device)

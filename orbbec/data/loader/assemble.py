@@ -440,7 +440,7 @@ def _raised_in(error: Exception) -> str:
 
 
 def _ids(sample_ids: Sequence[int]) -> torch.Tensor:
-    return torch.tensor(sample_ids, dtype=torch.int64)
+    return torch.tensor(sample_ids, dtype=torch.int64, device="cpu")
 
 
 def _moves(plan: Plan, targets: Sequence[dict[str, Any]]) -> bool:

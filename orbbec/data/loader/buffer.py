@@ -62,8 +62,9 @@ class ShuffleBuffer(Generic[Item]):
 
     def _uniforms(self) -> Iterator[float]:
         for block in count():
+            block_ids = torch.tensor([block], device="cpu")
             yield from philox_draws(
-                torch.tensor([block]), _AHEAD, seed=self.seed, epoch=self.epoch, transform_index=_POSITION
+                block_ids, _AHEAD, seed=self.seed, epoch=self.epoch, transform_index=_POSITION
             )[0].tolist()
 
     def set_epoch(self, epoch: int) -> None:

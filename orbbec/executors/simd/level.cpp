@@ -1,4 +1,6 @@
+#include <algorithm>
 #include <cstdlib>
+#include <stdexcept>
 #include <string>
 
 #include "../executor_cpu.h"
@@ -19,18 +21,22 @@ Simd best_level() {
 #endif
 }
 
-Simd wanted_level() {
-  const char* const name = std::getenv("ORBBEC_SIMD");
-  if (name == nullptr || std::string(name) == "avx512") return Simd::kAvx512;
-  return std::string(name) == "avx2" ? Simd::kAvx2 : Simd::kScalar;
+// What ORBBEC_SIMD allows; read every time, so that tests can change it.
+Simd allowed_level() {
+  const char* const text = std::getenv("ORBBEC_SIMD");
+  const std::string name = text == nullptr ? "" : text;
+  if (name.empty() || name == "avx512") return Simd::kAvx512;
+  if (name == "avx2") return Simd::kAvx2;
+  if (name == "scalar") return Simd::kScalar;
+  throw std::invalid_argument("orbbec: expected ORBBEC_SIMD of scalar, avx2 or avx512, but got '" +
+                              name + "'");
 }
 
 }  // namespace
 
 Simd simd_level() {
   static const Simd best = best_level();
-  const Simd wanted = wanted_level();
-  return wanted < best ? wanted : best;
+  return std::min(best, allowed_level());
 }
 
 }  // namespace orbbec

@@ -6,7 +6,7 @@ import numpy as np
 import torch
 from torch import Tensor
 
-from orbbec.bridge.arguments import Images, Matrix
+from orbbec.bridge.arguments import Images, Matrix, as_tensor
 from orbbec.bridge.names import Border, border_name
 from orbbec.bridge.pointwise import register_fake_like
 from orbbec.bridge.spec import EVERY_DTYPE, OpSpec, register
@@ -74,7 +74,7 @@ def _sigmas(op: str, sigma: Any, count: int, device: torch.device) -> Tensor:
         return sigmas
     if not isinstance(sigma, (Tensor, np.ndarray)):
         raise TypeError(f"{op}: expected sigma as a number, a tensor or an array, but got {sigma!r}")
-    given = torch.as_tensor(sigma).to(torch.float64)
+    given = as_tensor(op, "sigma", sigma).to(torch.float64)
     if list(given.shape) == [count]:
         return given[:, None].expand(count, 2)
     if list(given.shape) in ([], [1]):

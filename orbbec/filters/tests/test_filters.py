@@ -209,7 +209,7 @@ def test_tiles_of_bytes_are_the_same_on_every_device(accelerator, size, layout):
 
 
 @pytest.mark.sanitized
-@pytest.mark.parametrize("level", ["plain", "avx2", "avx512"])
+@pytest.mark.parametrize("level", ["scalar", "avx2", "avx512"])
 @pytest.mark.parametrize("name", NAMES)
 @pytest.mark.parametrize("dtype", DTYPES)
 def test_filters_are_the_same_on_every_machine(monkeypatch, level, name, dtype):

@@ -125,7 +125,7 @@ def test_planes_that_a_block_prepares_together_are_the_same_on_every_device(acce
 
 
 @pytest.mark.sanitized
-@pytest.mark.parametrize("level", ["plain", "avx2", "avx512"])
+@pytest.mark.parametrize("level", ["scalar", "avx2", "avx512"])
 @pytest.mark.parametrize("dtype", DTYPES)
 def test_gaussian_blur_is_the_same_on_every_machine(monkeypatch, level, dtype):
     images = photographs(2, 3, 33, 200, dtype)

@@ -18,7 +18,7 @@ from tests.support.peers.jpegs import FACTORS
 SCAN = b"\xff\xda"
 
 
-@pytest.fixture(autouse=True, params=["plain", "avx2", "avx512"])
+@pytest.fixture(autouse=True, params=["scalar", "avx2", "avx512"])
 def alone(request, monkeypatch):
     """No other decoder is used for files that this one refuses, on each SIMD level."""
     monkeypatch.setattr(native, "_library", lambda: None)

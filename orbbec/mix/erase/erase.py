@@ -132,7 +132,7 @@ def _fills(fill: Any, given: OperatorInput) -> tuple[float, Tensor | None]:
     if isinstance(fill, (Tensor, np.ndarray)):
         table = as_tensor(_OP, "fill", fill).detach().to(torch.float64)
     else:
-        table = torch.tensor(fill_values(_OP, fill), dtype=torch.float64)
+        table = torch.tensor(fill_values(_OP, fill), dtype=torch.float64, device="cpu")
     if table.dim() not in (1, 2, 3):
         raise ValueError(
             f"{_OP}: expected fill of shape [C], [N, C] or [N, K, C], but got {list(table.shape)}"

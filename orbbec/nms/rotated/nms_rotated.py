@@ -41,7 +41,8 @@ def nms_rotated(
             degrees, counter-clockwise on screen. On the CPU or a CUDA device.
         scores: real `[N]`, on the device of `boxes`.
         iou_threshold: a box is suppressed if its intersection over union is greater; from 0 to 1.
-        idxs: integer `[N]`: the group of each box, such as a class or an image; None: one group.
+        idxs: whole numbers `[N]`: the group of each box, such as a class or an image; see `batched_nms`.
+            None: one group.
         max_output: return the first `max_output` kept indices, padded with -1, and their number as a tensor:
             fixed size and no synchronization, for CUDA graphs.
 
@@ -70,10 +71,10 @@ def nms_rotated(
         keepers: Tensor = torch.ops.orbbec.nms_rotated_keepers(ranked, groups, float(iou_threshold))
         return keepers
 
-    kept, order = keep_greedily(keepers_of, computed, of_boxes, groups)
+    kept, order = keep_greedily("nms_rotated", keepers_of, computed, of_boxes, groups)
     if max_output is not None:
         return like(boxes, *at_most(kept, order, max_output))
-    return like(boxes, select_indices(order, kept))
+    return like(boxes, select_indices("nms_rotated", order, kept))
 
 
 @register_fake("nms_rotated_keepers", boxes=2)

@@ -7,7 +7,7 @@ from torch import Tensor
 
 from orbbec.bridge.arguments import name_value
 from orbbec.bridge.fakes import register_fake
-from orbbec.nms.detections import Boxes, best_first, box_tensor, like, real_tensor, vector
+from orbbec.nms.detections import Boxes, best_first, box_tensor, group_numbers, like, real_tensor, vector
 
 
 def matrix_nms(
@@ -36,8 +36,8 @@ def matrix_nms(
         boxes: float `[N, 4]` tensor or array: x1, y1, x2, y2 in any unit. float16 and bfloat16 are computed
             in float32. On the CPU or a CUDA device.
         scores: float `[N]`, on the device of `boxes`.
-        labels: integer `[N]`, on the device of `boxes`; only boxes of one label affect each other. None: one
-            label.
+        labels: whole numbers `[N]`, as `idxs` of `batched_nms`, on the device of `boxes`; only boxes of one
+            label affect each other. None: one label.
         method: "gaussian" or "linear".
         sigma: parameter of "gaussian", above 0.
         score_threshold: drops boxes with a lower final score; synchronizes on CUDA. None keeps all.
@@ -62,14 +62,17 @@ def matrix_nms(
     """
     computed = box_tensor("matrix_nms", "boxes", boxes, 4)
     given = vector("matrix_nms", "scores", scores, computed).to(computed.dtype)
-    order = best_first(given)
+    order = best_first("matrix_nms", given)
     ranked = computed[order]
-    groups = None if labels is None else vector("matrix_nms", "labels", labels, computed).long()[order]
+    groups = group_numbers("matrix_nms", "labels", labels, computed)
     decays = torch.ops.orbbec.matrix_nms_decays(
-        ranked, groups, name_value("matrix_nms", "method", method), float(sigma)
+        ranked,
+        None if groups is None else groups[order],
+        name_value("matrix_nms", "method", method),
+        float(sigma),
     )
     lowered = given[order] * decays
-    again = best_first(lowered)
+    again = best_first("matrix_nms", lowered)
     rows, indices = torch.cat((ranked, lowered[:, None]), 1)[again], order[again]
     if score_threshold is not None:
         kept = rows[:, 4] >= score_threshold

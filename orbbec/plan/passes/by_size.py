@@ -35,7 +35,7 @@ def by_size(work: Work, step: Pass, sizes: Array, run: Run, out: Work | None = N
         return _written_in_place(work, results_of(work, step.sizes) if out is None else out, run)
     keys = np.concatenate([step.sizes, sizes], 1) if isinstance(work, list) else step.sizes
     kept, group = np.unique(keys, axis=0, return_inverse=True)
-    results: list[Tensor] = [torch.empty(0)] * len(sizes)
+    results: list[Tensor] = [torch.empty(0, dtype=torch.uint8, device="cpu")] * len(sizes)
     for number, (height, width) in enumerate(kept[:, :2].tolist()):
         rows = np.flatnonzero(group.reshape(-1) == number)
         images = run(rows_of(work, rows), rows, (height, width), None)

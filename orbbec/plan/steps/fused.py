@@ -123,8 +123,8 @@ class Warp(Step):
     def _holds_fill(self, fusion: Fusion) -> bool:
         """Whether some input value of the open pass becomes the fill."""
         unit = fusion.open.unit / fusion.state.maximum
-        read = torch.tensor(self._fill(fusion), dtype=torch.float64)
-        expected = torch.tensor(self.fill, dtype=torch.float64)
+        read = torch.tensor(self._fill(fusion), dtype=torch.float64, device="cpu")
+        expected = torch.tensor(self.fill, dtype=torch.float64, device="cpu")
         held = _as_dtype(_as_dtype(read, fusion.open.dtype) / unit, fusion.dtype)
         return bool((held == _as_dtype(expected, fusion.dtype)).all())
 

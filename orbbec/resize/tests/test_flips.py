@@ -73,8 +73,8 @@ def test_gradients_are_turned():
 @pytest.mark.parametrize(
     ("flips", "error", "message"),
     [
-        (torch.ones(3), TypeError, "resize: expected flips of bool, but got float32"),
-        (torch.ones(2, dtype=torch.bool), ValueError, r"resize: expected flips of shape \[3\]"),
+        (torch.ones(3), TypeError, "resized_crop: expected flips of bool, but got float32"),
+        (torch.ones(2, dtype=torch.bool), ValueError, r"resized_crop: expected flips of shape \[3\]"),
         (torch.ones(3, 1, dtype=torch.bool), ValueError, r"but got \[3, 1\]"),
     ],
 )

@@ -180,7 +180,7 @@ def test_planes_give_the_bits_of_packed_pixels(device, interpolation, antialias,
 
 @pytest.mark.sanitized
 @pytest.mark.parametrize(("interpolation", "antialias"), METHODS)
-@pytest.mark.parametrize("level", ["plain", "avx2", "avx512"])
+@pytest.mark.parametrize("level", ["scalar", "avx2", "avx512"])
 def test_vectors_give_the_bits_of_plain_code(monkeypatch, interpolation, antialias, level):
     options = {"interpolation": interpolation, "antialias": antialias}
     large = [((375, 500), (224, 224)), ((7, 300), (5, 67)), ((9, 999), (5, 67)), ((500, 250), (99, 171))]
@@ -189,7 +189,7 @@ def test_vectors_give_the_bits_of_plain_code(monkeypatch, interpolation, antiali
             planes = photographs(1, channels, *source)
             if source[1] > 500:
                 planes = planes[..., 1:, 1:]  # rows with any offsets
-            monkeypatch.setenv("ORBBEC_SIMD", "plain")
+            monkeypatch.setenv("ORBBEC_SIMD", "scalar")
             expected = orbbec.resize(planes, target, **options)
             monkeypatch.setenv("ORBBEC_SIMD", level)
             assert_same_bytes(orbbec.resize(planes, target, **options), expected)
@@ -211,7 +211,7 @@ def test_vectors_of_every_dtype_give_the_bits_of_plain_code(monkeypatch, interpo
                 planes = planes / 7 - 20
                 planes.view(-1)[len(planes.view(-1)) // 2] = torch.inf
             for images in (planes, planes.contiguous(memory_format=torch.channels_last)):
-                monkeypatch.setenv("ORBBEC_SIMD", "plain")
+                monkeypatch.setenv("ORBBEC_SIMD", "scalar")
                 expected = orbbec.resize(images, target, **options)
                 monkeypatch.setenv("ORBBEC_SIMD", "avx2")
                 assert_same_bytes(orbbec.resize(images, target, **options), expected)

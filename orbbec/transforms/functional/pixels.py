@@ -39,7 +39,8 @@ def erase(inpt: Any, i: int, j: int, h: int, w: int, v: Any, inplace: bool = Fal
     """
     if inplace:
         raise ValueError("erase: expected inplace=False")
-    values = torch.as_tensor(v, dtype=torch.float64).flatten().tolist()
+    numbers = v.tolist() if isinstance(v, torch.Tensor) else v
+    values = np.asarray(numbers, np.float64).flatten().tolist()
 
     def erased(state: BatchState) -> Step:
         if len(values) not in (1, state.channels):

@@ -43,8 +43,9 @@ def get_num_frames(inpt: Any) -> int:
 def uniform_temporal_subsample(inpt: Any, num_samples: int) -> Any:
     """Select `num_samples` evenly spaced frames of a video `[..., T, C, H, W]`, including first and last."""
     video = _frames("uniform_temporal_subsample", inpt)
-    indices = torch.linspace(0, video.shape[-4] - 1, num_samples, device=video.device).long()
-    return images_like(video.index_select(-4, indices), inpt)
+    end, device = video.shape[-4] - 1, video.device
+    positions = torch.linspace(0, end, num_samples, dtype=torch.float32, device=device)
+    return images_like(video.index_select(-4, positions.long()), inpt)
 
 
 def _frames(op: str, inpt: Any) -> Tensor:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import NamedTuple
 
+import numpy as np
 import torch
 from torch import Tensor
 
@@ -38,13 +39,13 @@ def moved_masks(step: Pass, masks: Sequence[Mask], key: NoiseKey, fill: float) -
     for index, (image, values) in enumerate(masks):
         height, width = step.sizes[image].tolist()
         if values.numel() * height * width == 0:
-            empty = torch.tensor(fill).to(values)
+            empty = torch.from_numpy(np.array(fill)).to(values)
             results[index] = empty.repeat(*values.shape[:-2], height, width)
         else:
             groups.setdefault((values.dtype, values.device, (height, width)), []).append(index)
     for (dtype, _, size), indices in groups.items():
         own = [masks[index] for index in indices]
-        fills = torch.tensor([fill]).to(dtype).view(torch.uint8).tolist()
+        fills = torch.from_numpy(np.array([fill])).to(dtype).view(torch.uint8).tolist()
         tables, images = [_as_bytes(mask.values) for mask in own], [mask.image for mask in own]
         moved = step.move_masks(Masks(tables, images, size, fills), key)
         for index, mask, result in zip(indices, own, moved, strict=True):
@@ -61,7 +62,7 @@ def _as_bytes(values: Tensor) -> Tensor:
 
 def displaced_masks(masks: Tensor, x: Tensor, y: Tensor, fill: float) -> Tensor:
     """Masks `[..., H, W]` of any dtype, read at the pixels nearest to positions `x`, `y` `[H, W]`."""
-    fills = torch.tensor([fill]).to(masks.dtype).view(torch.uint8).tolist()
+    fills = torch.from_numpy(np.array([fill])).to(masks.dtype).view(torch.uint8).tolist()
     pixels = _as_bytes(masks).permute(0, 3, 1, 2)
     moved: Tensor = remap(pixels, x, y, interpolation="nearest", fill=fills).permute(0, 2, 3, 1)
     return moved.contiguous().reshape(-1).view(masks.dtype).reshape(masks.shape)

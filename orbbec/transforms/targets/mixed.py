@@ -10,7 +10,7 @@ import torch
 from torch import Tensor
 
 from orbbec.augment.codes import COLOR_WIDTH, ERASE_WIDTH
-from orbbec.bridge.arguments import Array
+from orbbec.bridge.arguments import Array, tensor_of
 from orbbec.bridge.spec import Tiles
 from orbbec.plan.passes import AugmentPass, MixPass, NoiseKey
 from orbbec.plan.points import shifts
@@ -50,7 +50,7 @@ def _class_weights(step: MixPass, target: dict[str, Any], index: int) -> Tensor:
     num_classes = step.options["num_classes"]
     if "label" not in target:
         raise ValueError(f"{step.name}: expected label in the target of image {index}, but got none")
-    given = torch.as_tensor(target["label"])
+    given = tensor_of(target["label"])
     if given.dim() == 1 and given.is_floating_point():
         return given
     if num_classes is None or given.dim() != 0:
@@ -127,7 +127,7 @@ def _joined(values: Sequence[Any]) -> Any:
     """Concatenate values, with the type of the first."""
     first = values[0]
     if isinstance(first, Tensor):
-        return torch.cat([torch.as_tensor(value).to(first) for value in values])
+        return torch.cat([tensor_of(value).to(first) for value in values])
     if isinstance(first, np.ndarray):
         return np.concatenate([np.asarray(value) for value in values])
     return type(first)(entry for value in values for entry in value)

@@ -9,7 +9,7 @@ import numpy as np
 import torch
 from torch import Tensor
 
-from orbbec.bridge.arguments import Array, as_tensor
+from orbbec.bridge.arguments import Array, as_tensor, tensor_of
 from orbbec.nms.boxes import box_convert
 from orbbec.plan.passes import NoiseKey, Pass
 from orbbec.plan.points import (
@@ -343,7 +343,7 @@ def _is_floating(values: Any) -> bool:
 def _like(values: Any, given: Any, what: str) -> Any:
     """Values with the type, dtype and device of `given`, rounded if those are integers."""
     if isinstance(given, Tensor):
-        tensor = torch.as_tensor(values)
+        tensor = tensor_of(values)
         if tensor.is_floating_point() and not given.is_floating_point():
             tensor = torch.from_numpy(_rounded(tensor.cpu().numpy(), torch.iinfo(given.dtype), what))
         return tensor.to(given.device, given.dtype)

@@ -9,6 +9,7 @@ import torch
 from torch import Tensor
 
 from orbbec.bridge.arguments import Fill, Images, Matrix, as_tensor, operator_input
+from orbbec.bridge.dispatch import call_for
 from orbbec.bridge.names import Border, Interpolation, border_name
 from orbbec.bridge.noise import key_value, sample_table, whole_table
 from orbbec.bridge.spec import EVERY_DTYPE, OpSpec, register
@@ -68,7 +69,8 @@ def elastic_displacement(
     if ids.dim() != 1:
         raise ValueError(f"{op}: expected sample_ids of shape [N], but got {list(ids.shape)}")
     alphas, sigmas = _strength(op, "alpha", alpha, ids.size(0)), _sigma(op, sigma, ids.size(0))
-    return _displacement(ids, size, alphas, sigmas, _key(op, seed, epoch, transform_index))
+    key = _key(op, seed, epoch, transform_index)
+    return call_for(op, _displacement, ids, size, alphas, sigmas, key)
 
 
 def elastic_transform(
@@ -138,11 +140,10 @@ def elastic_transform(
         """Displace images of one size; `rows` are their indices in the batch."""
         own_ids = ids if rows is None else ids[rows]
         alphas, sigmas = (_of_rows(value, rows) for value in strengths)
-        displacement = _displacement(
-            own_ids.to(given.images.device, non_blocking=True), size, alphas, sigmas, key
-        )
+        on_device = own_ids.to(given.images.device, non_blocking=True)
+        displacement = call_for(op, _displacement, on_device, size, alphas, sigmas, key)
         x, y = _positions(displacement)
-        return remap(same, x, y, interpolation=interpolation, border=border, fill=fill)
+        return call_for(op, remap, same, x, y, interpolation=interpolation, border=border, fill=fill)
 
     if given.layout is None:
         return displace(images, None, (given.images.size(2), given.images.size(3)))

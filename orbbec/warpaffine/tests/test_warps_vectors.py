@@ -18,7 +18,7 @@ pytestmark = pytest.mark.sanitized
 
 
 def assert_vectors_change_nothing(monkeypatch, call):
-    monkeypatch.setenv("ORBBEC_SIMD", "plain")
+    monkeypatch.setenv("ORBBEC_SIMD", "scalar")
     expected = call()
     for level in VECTORS:
         monkeypatch.setenv("ORBBEC_SIMD", level)

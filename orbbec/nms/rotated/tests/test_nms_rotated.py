@@ -103,7 +103,7 @@ def test_nms_rotated_compiles_as_one_graph(device):
     [
         (torch.zeros(3, 4), torch.zeros(3), None, r"expected boxes of shape \[N, 5\], but got \[3, 4\]"),
         (torch.zeros(3, 5), torch.zeros(2), None, r"expected scores of shape \[3\], but got \[2\]"),
-        (torch.zeros(3, 5), torch.zeros(3), torch.zeros(3), "expected idxs of integers, but got float32"),
+        (torch.zeros(3, 5), torch.zeros(3), torch.ones(3) / 2, "expected idxs of whole numbers, but got 0.5"),
         (torch.zeros(3, 5).int(), torch.zeros(3), None, "expected boxes of float16, .*, but got int32"),
     ],
 )

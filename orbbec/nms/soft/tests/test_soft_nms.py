@@ -136,7 +136,7 @@ def test_vectors_change_nothing(monkeypatch, method, count):
     boxes[::13] = boxes[0].clone()
     for threshold in (0.3, 0.0):
         results = []
-        for level in ("plain", "avx2", "avx512"):
+        for level in ("scalar", "avx2", "avx512"):
             monkeypatch.setenv("ORBBEC_SIMD", level)
             results.append(soft_nms(boxes, scores, threshold, method=method))
         for rows, indices in results[1:]:

@@ -36,7 +36,7 @@ def test_roi_pool_matches_the_digests_of_240_results_of_torchvision(device, dtyp
 
 
 @pytest.mark.sanitized
-@pytest.mark.parametrize("level", ["plain", "avx2", "avx512"])
+@pytest.mark.parametrize("level", ["scalar", "avx2", "avx512"])
 @pytest.mark.parametrize("dtype", [torch.float16, torch.float32, torch.float64])
 def test_roi_pool_gives_the_same_bits_with_any_vectors(monkeypatch, level, dtype):
     """Many large regions are pooled with vectors, a single one is not."""

@@ -67,7 +67,7 @@ def test_roi_align_rotated_gradient_is_that_of_the_linear_map(device):
 
 
 @pytest.mark.sanitized
-@pytest.mark.parametrize("level", ["plain", "avx2", "avx512"])
+@pytest.mark.parametrize("level", ["scalar", "avx2", "avx512"])
 @pytest.mark.parametrize("last", [False, True])
 def test_roi_align_rotated_gives_the_same_bits_with_any_vectors(monkeypatch, level, last):
     for seed in (3, 7, 11):

@@ -1,0 +1,65 @@
+"""An error of a public operator begins with the name of the function that was called."""
+
+import doctest
+import importlib
+import inspect
+
+import numpy as np
+import pytest
+import torch
+
+import orbbec
+
+FUNCTIONS = [
+    name for name in orbbec.__all__ if inspect.isroutine(getattr(orbbec, name)) and name != "profile"
+]
+_WRONG = {
+    "a dtype": lambda value: value.to(torch.complex64),
+    "bool": lambda value: value.bool(),
+    "more dimensions": lambda value: value.reshape(*value.shape, 1, 1, 1, 1, 1),
+    "no dimension": lambda value: value.flatten()[:1].reshape(()) if value.numel() else value.new_zeros(()),
+    "one value more": lambda value: torch.cat([value.flatten(), value.flatten()[:1]]),
+    "a row more": lambda value: torch.cat([value, value[:1]]) if value.dim() else value[None],
+    "another type": lambda value: {"values": value},
+}
+
+
+def calls_of(name):
+    """The arguments with which the examples of a function call it."""
+    function = getattr(orbbec, name)
+    found = []
+
+    def recorded(*arguments, **named):
+        found.append(inspect.signature(function).bind(*arguments, **named))
+        return function(*arguments, **named)
+
+    module = importlib.import_module(function.__module__)
+    names = {"np": np, "torch": torch, **vars(module), name: recorded}
+    runner = doctest.DocTestRunner(optionflags=doctest.NORMALIZE_WHITESPACE)
+    for example in doctest.DocTestFinder(recurse=False).find(function, name, globs=names):
+        runner.run(example)
+    return found
+
+
+def wrong_calls(call):
+    """The call with each of its tensors replaced by wrong ones."""
+    for argument, value in call.arguments.items():
+        if isinstance(value, (torch.Tensor, np.ndarray)):
+            for what, wrong in _WRONG.items():
+                yield f"{argument} with {what}", {**call.arguments, argument: wrong(torch.as_tensor(value))}
+
+
+@pytest.mark.parametrize("name", FUNCTIONS)
+def test_an_error_begins_with_the_name_of_the_function(name):
+    calls = calls_of(name)
+    assert calls, "an example that calls the function"
+    unnamed = []
+    for call in calls:
+        for what, arguments in wrong_calls(call):
+            bound = inspect.BoundArguments(call.signature, arguments)
+            try:
+                getattr(orbbec, name)(*bound.args, **bound.kwargs)
+            except Exception as error:
+                if not str(error).startswith(f"{name}: "):
+                    unnamed.append(f"{what}: {type(error).__name__}: {str(error)[:150]}")
+    assert not unnamed, "\n".join(unnamed)
