@@ -22,8 +22,17 @@ class Device:
     name: str
 
     def put(self, tensor: Tensor) -> Tensor:
-        """The tensor on this device, with the same strides."""
-        return tensor.to("cuda") if self.name == "cuda" else tensor
+        """The tensor on this device, with the same strides and offset; on the CPU the tensor itself.
+
+        Elsewhere it is a copy, and so no leaf if the tensor needs a gradient. The emulated device copies as
+        CUDA does.
+        """
+        if self.name == "cpu":
+            return tensor
+        count = tensor.untyped_storage().nbytes() // tensor.element_size()
+        storage = tensor.as_strided((count,), (1,), 0)
+        there = storage.to("cuda" if self.name == "cuda" else "cpu", copy=True)
+        return there.as_strided(tensor.shape, tensor.stride(), tensor.storage_offset())
 
     @contextlib.contextmanager
     def active(self) -> Iterator[None]:
