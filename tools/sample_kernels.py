@@ -311,6 +311,8 @@ def detections(device: Device) -> Results:
         for name in ("box_iou", "generalized_box_iou", "distance_box_iou", "complete_box_iou"):
             yield f"{name} {dtype}", getattr(orbbec, name)(boxes[:90], boxes[:90])
         yield f"box_iou_rotated {dtype}", orbbec.box_iou_rotated(rotated[:90], rotated[:90])
+        corners = orbbec.box_convert(rotated, "cxcywha", "xyxyxyxy")
+        yield f"box_convert {dtype}", (corners, orbbec.box_convert(corners, "xyxyxyxy", "cxcywha"))
     if device.name != "cpu":
         assert torch.ops.orbbec.cuda_self_test(0) == ""
 
