@@ -4,7 +4,7 @@ The fixture `device` is each device in turn; `accelerator` is each except the CP
 CPU.
 
     pytest                                  the CPU, and CUDA if present
-    pytest --device cuda                    CUDA only
+    pytest --device cuda                    CUDA only; tests that use no device are left out
     ORBBEC_REQUIRE_CUDA=1 pytest            fail if there is no CUDA
     pytest --sampled                        a sample of each parameter grid, another one each day
     pytest --share 4                        one in four tests, others each day
@@ -75,12 +75,18 @@ def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
     """Leave out what another run does; pytest counts it as deselected.
 
-    That is what needs an accelerator where there is none and, on the emulated device, what needs no device.
+    That is what needs an accelerator where there is none and, on one device alone, what needs no device.
     The sanitizers, where there are some, are also for rows on vectors and for arguments that nobody expected.
     """
     unwanted = [item for item in items if _accelerator_of(item) == "none"]
     if config.getoption("device") == ["emulated"]:
         unwanted += [item for item in items if not (_names_a_device(item) or _is_for_sanitizers(item))]
+    if config.getoption("device") == ["cuda"]:
+        unwanted += [item for item in items if not (_names_a_device(item) or _needs_cuda(item))]
+    if not torch.cuda.is_available():
+        for item in items:
+            if item.get_closest_marker("cuda"):
+                item.add_marker(pytest.mark.skip(reason="needs CUDA; ORBBEC_REQUIRE_CUDA=1 insists on it"))
     if config.getoption("sampled"):
         unwanted += outside_of_samples(_without(items, unwanted), config.getoption("day"))
     unwanted += outside_of_share(
@@ -127,6 +133,14 @@ def _values_of(item: pytest.Item) -> set[tuple[str, str, int]]:
 
 def _names_a_device(item: pytest.Item) -> bool:
     return not {"device", "accelerator"}.isdisjoint(getattr(item, "fixturenames", ()))
+
+
+def _needs_cuda(item: pytest.Item) -> bool:
+    callspec = getattr(item, "callspec", None)
+    named = callspec is not None and "cuda" in [
+        value for value in callspec.params.values() if isinstance(value, str)
+    ]
+    return named or item.get_closest_marker("cuda") is not None
 
 
 def _is_for_sanitizers(item: pytest.Item) -> bool:

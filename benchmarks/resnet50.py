@@ -161,8 +161,14 @@ def main() -> None:
     given = parser.parse_args()
     paths = jpegs_below(given.folder) if given.folder else photographs(FILES)[1]
     trainer = Trainer(resnet50(), given.device)
-    ways = decodings(given.device).items()
-    speeds = [measure(paths, trainer, *way, given.batch, given.steps) for way in ways]
+    speeds, failed = [], []
+    for name, decoding in decodings(given.device).items():
+        try:
+            speeds.append(measure(paths, trainer, name, decoding, given.batch, given.steps))
+            print(speeds[-1], flush=True)
+        except Exception as error:  # the other ways are to run
+            failed.append(f"{name}: {type(error).__name__}: {error}")
+            print(f"FAILED: {failed[-1]}", flush=True)
     facts = collect()
     about = {**provenance(facts, given.device, 1), "batch": given.batch, "steps": given.steps}
     path = given.output / machine_name(facts, given.device) / "resnet50"
@@ -171,6 +177,8 @@ def main() -> None:
     write_records(path.with_suffix(".json"), content)
     path.with_suffix(".md").write_text(page(about, speeds))
     print(path.with_suffix(".md").read_text())
+    if failed:
+        raise SystemExit("\n".join(failed))
 
 
 if __name__ == "__main__":

@@ -49,7 +49,7 @@ def test_nothing_is_copied_from_the_host(name):
     assert watch.found == []
 
 
-@pytest.mark.skipif(not torch.cuda.is_available(), reason="needs CUDA; ORBBEC_REQUIRE_CUDA=1 insists on it")
+@pytest.mark.cuda
 @pytest.mark.parametrize("name", CALLS)
 def test_a_cuda_graph_replays_the_bytes(name):
     first, second = photographs(2, 3, 21, 34), photographs(2, 3, 21, 34, seed=7)

@@ -3,7 +3,6 @@
 import doctest
 import importlib
 import inspect
-import math
 
 import numpy as np
 import pytest
@@ -14,18 +13,9 @@ from orbbec.augment.augment import Sampling, Values
 from orbbec.augment.codes import CONTRAST, GAMMA, HUE, MATRIX, POSTERIZE, SOLARIZE
 from tests.support.inexact import Inexact
 
-# docs/reference/conventions.md lists them: torchvision's results need torch's functions; torch sums over
-# the pairs.
+# docs/reference/conventions.md lists them: torch sums over the pairs.
 OVERLAPS = ("box_iou", "generalized_box_iou", "distance_box_iou", "complete_box_iou")
-ANGLES = {"cos", "sin", "atan", "atan2"}
-EXCEPTIONS = {
-    "box_convert": {f"aten.{name}.default" for name in ANGLES}
-    | {f"aten.div.Tensor by {number}" for number in (180.0, math.pi)},
-    **{f"gradient of {name}": {"aten.sum.dim_IntList of 3"} for name in OVERLAPS},
-    "complete_box_iou": {"aten.atan.default"},
-}
-EXCEPTIONS["gradient of box_convert"] = EXCEPTIONS["box_convert"]
-EXCEPTIONS["gradient of complete_box_iou"] |= EXCEPTIONS["complete_box_iou"]
+EXCEPTIONS = {f"gradient of {name}": {"aten.sum.dim_IntList of 3"} for name in OVERLAPS}
 FUNCTIONS = [
     name for name in orbbec.__all__ if inspect.isroutine(getattr(orbbec, name)) and name != "profile"
 ]

@@ -23,9 +23,7 @@ from orbbec.plan import tables_of
 from orbbec.plan.packing import on_device
 from tests.support import assert_same_bytes, photograph, photographs
 
-pytestmark = pytest.mark.skipif(
-    not torch.cuda.is_available(), reason="needs CUDA; ORBBEC_REQUIRE_CUDA=1 insists on it"
-)
+pytestmark = pytest.mark.cuda
 NEEDS_LIBJPEG = pytest.mark.skipif(
     not has_native(), reason="needs libjpeg-turbo; 3rdparty/vendor.py builds it"
 )

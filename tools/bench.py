@@ -8,7 +8,8 @@ have a lower limit. Then contenders alternate, round by round, in one process; f
 rounds, with the distance between the quartiles. One thread is timed in CPU time of the process, which other
 programs on the machine disturb little; several threads are timed in wall time, CUDA by CUDA events. Every
 sample, by both clocks, goes to DIR/<machine>/<operator>.json. Only torch and NumPy are required; cv2 and
-torchvision are rivals if they are installed.
+torchvision are rivals if they are installed. A case that fails does not stop the others; the exit status is
+then 1.
 """
 
 import argparse
@@ -29,6 +30,7 @@ sys.path.insert(0, str(ROOT))
 from orbbec.cli.doctor import Facts, collect  # noqa: E402
 from tests.support.timing.benchmark import Case  # noqa: E402
 from tests.support.timing.measure import (  # noqa: E402
+    Refused,
     Result,
     heading,
     losses,
@@ -110,14 +112,22 @@ def main() -> None:
     facts = collect()
     rate = copy_rate(given.device)
     folder = given.output / machine_name(facts, given.device)
+    failed: list[str] = []
     with progress(len(cases)) as say:
         for operator, own in itertools.groupby(cases, key=lambda found: found[0]):
             results: list[Result] = []
             for _, case in own:
                 say(f"{operator}: {case.name}")
-                work = case.prepare(given.device)
-                results += time_case(operator, case.name, work, given.device, given.threads, given.rounds)
-            write(folder / operator, results, rate, facts, given)
+                try:
+                    work = case.prepare(given.device)
+                    results += time_case(operator, case.name, work, given.device, given.threads, given.rounds)
+                except (Exception, Refused) as error:  # the other cases are to run
+                    failed.append(f"{operator}, {case.name}: {type(error).__name__}: {error}")
+                    print(f"FAILED: {failed[-1]}", flush=True)
+            if results:
+                write(folder / operator, results, rate, facts, given)
+    if failed:
+        raise SystemExit("\n".join(["these cases failed:", *failed]))
 
 
 def write(
@@ -137,7 +147,7 @@ def write(
     path.parent.mkdir(parents=True, exist_ok=True)
     write_records(Path(f"{path}.json"), content)
     Path(f"{path}.md").write_text(text.rstrip() + "\n")
-    print(text)
+    print(text, flush=True)
 
 
 if __name__ == "__main__":

@@ -1,11 +1,13 @@
-"""Times what the host does in a call on a CUDA device, without a GPU: launches are counted, not run.
+"""Times what the host does in a call on a CUDA device: of pipelines as users call them, and of operators.
 
-    python tools/host_cost.py [--case NAME] [--json FILE]
+    python tools/host_cost.py                 pipelines, with launches that are counted and not run
+    python tools/host_cost.py --device cuda   pipelines on a GPU: what the host takes to queue a call
+    python tools/host_cost.py --operators     the cases of tools/gpu_model.py, small
 
-The cases are those of tools/gpu_model.py, small, on the emulated device. Tensors and tables are on the
-device, as in a training loop. Not included: the driver's part of a launch, torch's CUDA allocator, and the
-pool of buffers, which serves the CPU only. Left out: calls that read results on the host, which are not
-there, and those in which torch's kernels compute on the CPU.
+Without `--device cuda` this runs on the emulated device. Not included there: the driver's part of a launch,
+torch's CUDA allocator, copies to the device, and the pool of buffers, which serves the CPU only. Left out of
+the operators: calls that read results on the host, which are not there, and those in which torch's kernels
+compute on the CPU.
 """
 
 from __future__ import annotations
@@ -19,30 +21,38 @@ import statistics
 import subprocess
 import sys
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager, nullcontext
 from pathlib import Path
 from typing import Any
 
 ROOT = Path(__file__).resolve().parents[1]
 sys.path.insert(0, str(ROOT))
-IMAGES, ROUNDS, SECONDS = 8, 9, 0.05
+IMAGES, ROUNDS = 8, 9
+COUNTS = (1, 16, 64, 256)  # images of a pipeline's call
+MAX_QUEUED = 100  # calls; a stream that holds about 1,000 launches makes the host wait
 LEFT_OUT = ("nms_1k", "nms_5k", "nms_20k", "soft_nms_80x250", "warp_affine_backward")
 # malloc keeps what is freed, as torch's CUDA allocator does.
 MALLOC = {"MALLOC_MMAP_THRESHOLD_": str(1 << 30), "MALLOC_TRIM_THRESHOLD_": str(1 << 34)}
+Row = dict[str, Any]
 
 
-def median_seconds(call: Callable[[], Any]) -> float:
-    """Median over rounds of the mean time of a call."""
+def median_microseconds(
+    call: Callable[[], Any], seconds: float = 0.05, wait: Callable[[], None] = lambda: None
+) -> float:
+    """Median over rounds of the mean time of a call; `wait` runs before each round, untimed."""
     start = time.perf_counter()
     call()
-    count = max(5, int(SECONDS / max(time.perf_counter() - start, 1e-6)))
+    count = int(seconds / max(time.perf_counter() - start, 1e-6))
+    count = min(max(5, count), MAX_QUEUED)
     rounds = []
     for _ in range(ROUNDS):
+        wait()
         start = time.perf_counter()
         for _ in range(count):
             call()
         rounds.append((time.perf_counter() - start) / count)
-    return statistics.median(rounds)
+    return round(1e6 * statistics.median(rounds), 1)
 
 
 def launches() -> int:
@@ -52,52 +62,131 @@ def launches() -> int:
     return int(count())
 
 
-def cost(case: Any, setting: Any) -> dict[str, Any]:
-    """The host's microseconds and the launches of a case."""
+@contextmanager
+def skipped_launches() -> Iterator[None]:
+    """A context in which CPU tensors go to CUDA kernels, which are not run."""
     import torch
 
-    work = case.prepare(setting)
     torch.ops.orbbec.set_emulation(True)
     os.environ["ORBBEC_EMULATION_ORDER"] = "none"
     try:
-        before = launches()
-        work.call()
-        launched = launches() - before
-        return {
-            "case": case.name,
-            "launches": launched,
-            "host_microseconds": round(1e6 * median_seconds(work.call), 1),
-        }
+        yield
     finally:
         torch.ops.orbbec.set_emulation(False)
         os.environ["ORBBEC_EMULATION_ORDER"] = "forward"
 
 
-def main() -> int:
+def operator_rows(names: list[str]) -> Iterator[Row]:
+    """The host's microseconds and the launches of the model's cases."""
+    cases = importlib.import_module("tests.gpu.model.cases")
+    importlib.import_module("tests.gpu.model.cases_more")
+    setting = cases.Setting(IMAGES, small=True)
+    for name in names or [name for name in cases.CASES if name not in LEFT_OUT]:
+        work = cases.CASES[name].prepare(setting)
+        with skipped_launches():
+            before = launches()
+            work.call()
+            launched = launches() - before
+            yield {
+                "case": name,
+                "launches": launched,
+                "host_microseconds": median_microseconds(work.call),
+            }
+
+
+def pipelines() -> dict[str, Any]:
+    """Pipelines of a training loop, by name."""
+    import torch
+
+    from orbbec import transforms as T
+
+    crop, flip = T.RandomResizedCrop(224, antialias=False), T.RandomHorizontalFlip()
+    floats = [T.ToDtype(torch.float32, scale=True), T.Normalize()]
+    colors = [T.ColorJitter(0.4, 0.4, 0.4, 0.1), T.RandomGrayscale(0.2)]
+    return {
+        "crop": T.Compose([crop, flip, *floats]),
+        "colors": T.Compose([crop, flip, *colors, *floats]),
+    }
+
+
+def pipeline_rows(names: list[str], device: str, seconds: float) -> Iterator[Row]:
+    """The microseconds in which the host queues a call of a pipeline, and in which it plans one."""
+    import torch
+
+    import orbbec
+    from tests.support import photograph
+
+    wait = torch.cuda.synchronize if device == "cuda" else lambda: None
+    there = "cuda" if device == "cuda" else "cpu"
+    context = skipped_launches if device == "emulated" else nullcontext
+    photos = [photograph(330 + 15 * n, 520 - 15 * n, seed=n) for n in range(8)]
+    for name, pipeline in pipelines().items():
+        if names and name not in names:
+            continue
+        for count in COUNTS:
+            images = orbbec.ImageBatch.from_images([photos[n % 8] for n in range(count)]).to(there)
+            call = lambda pipeline=pipeline, images=images: pipeline(images)  # noqa: E731
+            plan = lambda pipeline=pipeline, images=images: pipeline.plan(images.sizes)  # noqa: E731
+            with context():
+                row = {
+                    "case": f"{name}, {count} images",
+                    "host_microseconds": median_microseconds(call, seconds, wait),
+                    "plan_microseconds": median_microseconds(plan, seconds),
+                }
+            if device == "cuda":
+                row["total_microseconds"] = median_microseconds(lambda c=call: (c(), wait()), seconds, wait)
+            yield row
+
+
+def line_of(row: Row) -> str:
+    """A row as a line of text.
+
+    Example:
+        >>> line_of({"case": "crop, 1 images", "host_microseconds": 25.0, "plan_microseconds": 6.5})
+        'crop, 1 images                  25.0 us      6.5 us to plan'
+    """
+    line = f"{row['case']:26} {row['host_microseconds']:9.1f} us"
+    if "launches" in row:
+        line += f" {row['launches']:3} launches"
+    if "plan_microseconds" in row:
+        line += f" {row['plan_microseconds']:8.1f} us to plan"
+    if "total_microseconds" in row:
+        line += f" {row['total_microseconds']:8.1f} us until it is done"
+    return line
+
+
+def arguments() -> argparse.Namespace:
     parser = argparse.ArgumentParser(
         description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
     )
-    parser.add_argument("--case", action="append", default=[], help="may be repeated")
-    parser.add_argument("--json", type=Path, help="write the rows as JSON")
-    options = parser.parse_args()
-    if "ORBBEC_LIBRARY" not in os.environ:
+    parser.add_argument("--case", action="append", default=[], help="a pipeline or operator; may be repeated")
+    parser.add_argument("--operators", action="store_true", help="operators instead of pipelines")
+    parser.add_argument("--device", choices=("emulated", "cuda", "cpu"), default="emulated")
+    parser.add_argument("--seconds", type=float, default=0.05, help="of each of the rounds")
+    parser.add_argument("--json", type=Path, help="write the rows as JSON, after each")
+    return parser.parse_args()
+
+
+def main() -> int:
+    options = arguments()
+    if options.device == "emulated" and "ORBBEC_LIBRARY" not in os.environ:
         from tests.emulation.run import environment
 
         chosen = environment("plain", "forward") | MALLOC
         chosen.pop("ORBBEC_EMULATION_LIMITS")  # checking them takes longer than a launch
         return subprocess.call([sys.executable, *sys.argv], env=chosen)
-    cases = importlib.import_module("tests.gpu.model.cases")
-    importlib.import_module("tests.gpu.model.cases_more")
-    importlib.import_module("orbbec").keep_free_memory(0)
-    setting = cases.Setting(IMAGES, small=True)
-    rows = []
-    for name in options.case or [name for name in cases.CASES if name not in LEFT_OUT]:
-        rows.append(cost(cases.CASES[name], setting))
-        print(
-            f"{name:26} {rows[-1]['launches']:3} launches {rows[-1]['host_microseconds']:8.1f} us", flush=True
-        )
-    if options.json:
-        options.json.write_text(json.dumps(rows, indent=1) + "\n")
+    if options.device == "emulated":
+        importlib.import_module("orbbec").keep_free_memory(0)
+    if options.operators:
+        rows = operator_rows(options.case)
+    else:
+        rows = pipeline_rows(options.case, options.device, options.seconds)
+    found = []
+    for row in rows:
+        found.append(row)
+        print(line_of(row), flush=True)
+        if options.json:
+            options.json.write_text(json.dumps(found, indent=1) + "\n")
     return 0
 
 

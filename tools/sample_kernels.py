@@ -3,16 +3,19 @@
     python tools/sample_kernels.py                       on CUDA
     compute-sanitizer python tools/sample_kernels.py --unchecked     under a memory checker
     python tools/sample_kernels.py --unchecked --blocks  only kernels with shared memory
+    python tools/sample_kernels.py --seconds 100         a part of each family, as much as fits
     python tools/sample_kernels.py --device cpu          to check the script itself
 
-Needs only torch and NumPy.
+A family that fails does not stop the others; the exit status is then 1. Needs only torch and NumPy.
 """
 
 from __future__ import annotations
 
 import argparse
 import itertools
+import math
 import sys
+import time
 from collections.abc import Callable, Iterable, Iterator
 from pathlib import Path
 from typing import Any
@@ -43,28 +46,60 @@ def main() -> None:
     parser.add_argument("--device", default="cuda", choices=("cuda", "cpu"))
     parser.add_argument("--blocks", action="store_true")
     parser.add_argument("--unchecked", action="store_true", help="compare nothing with the CPU")
+    parser.add_argument("--seconds", type=float, default=math.inf, help="stop after this time")
     options = parser.parse_args()
-    device = Device(options.device)
-    for family in SHARING if options.blocks else FAMILIES:
-        print(f"{family.__name__}: {check(family, device, options.unchecked)} calls", flush=True)
+    device, families = Device(options.device), SHARING if options.blocks else FAMILIES
+    end, failed = time.monotonic() + options.seconds, 0
+    for number, family in enumerate(families):
+        now = time.monotonic()
+        share = max(0.0, end - now) / (len(families) - number)
+        try:
+            calls = f"{check(family, device, options.unchecked, now + share)} calls"
+        except Exception as error:  # the other families are to run
+            failed += 1
+            calls = f"FAILED: {type(error).__name__}: {error}"
+        print(f"{family.__name__}: {calls}", flush=True)
+    if failed:
+        sys.exit(1)
 
 
-def check(family: Callable[[Device], Results], device: Device, unchecked: bool = False) -> int:
-    """Makes the calls of a family on a device; returns their number.
+def check(
+    family: Callable[[Device], Results], device: Device, unchecked: bool = False, end: float = math.inf
+) -> int:
+    """Makes the calls of a family on a device until `time.monotonic()` reaches `end`; returns their number.
 
     Raises:
-        AssertionError: a result is not the CPU's.
+        AssertionError: results are not the CPU's; names each of them.
     """
     with device.active():
-        actual = list(family(device))
-    expected = actual if unchecked else list(family(Device("cpu")))
-    for (name, result), (_, wanted) in zip(actual, expected, strict=True):
-        try:
-            for a, b in zip(tensors_of(result), tensors_of(wanted), strict=True):
-                assert_same_bytes(a.cpu(), b.cpu())
-        except AssertionError as error:
-            raise AssertionError(f"{name}: {error}") from error
+        actual = list(until(end, family(device)))
+    expected = actual if unchecked else itertools.islice(family(Device("cpu")), len(actual))
+    wrong = [
+        f"{name}: {difference}"
+        for (name, result), (_, wanted) in zip(actual, expected, strict=True)
+        if (difference := difference_of(result, wanted))
+    ]
+    if wrong:
+        raise AssertionError("\n".join(wrong))
     return len(actual)
+
+
+def until(end: float, results: Results) -> Results:
+    """The results that begin before `end`, at least one."""
+    for result in results:
+        yield result
+        if time.monotonic() >= end:
+            return
+
+
+def difference_of(result: Any, wanted: Any) -> str:
+    """What differs; empty for the same bytes."""
+    try:
+        for a, b in zip(tensors_of(result), tensors_of(wanted), strict=True):
+            assert_same_bytes(a.cpu(), b.cpu())
+    except (AssertionError, ValueError) as error:
+        return str(error)
+    return ""
 
 
 def tensors_of(result: Any) -> list[torch.Tensor]:
@@ -276,6 +311,8 @@ def detections(device: Device) -> Results:
         for name in ("box_iou", "generalized_box_iou", "distance_box_iou", "complete_box_iou"):
             yield f"{name} {dtype}", getattr(orbbec, name)(boxes[:90], boxes[:90])
         yield f"box_iou_rotated {dtype}", orbbec.box_iou_rotated(rotated[:90], rotated[:90])
+        corners = orbbec.box_convert(rotated, "cxcywha", "xyxyxyxy")
+        yield f"box_convert {dtype}", (corners, orbbec.box_convert(corners, "xyxyxyxy", "cxcywha"))
     if device.name != "cpu":
         assert torch.ops.orbbec.cuda_self_test(0) == ""
 

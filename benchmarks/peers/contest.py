@@ -14,7 +14,7 @@ import torch
 
 from orbbec.bridge.arguments import Array
 from tests.support.timing.benchmark import Contender, Work
-from tests.support.timing.measure import Refused, check
+from tests.support.timing.measure import Refused, Timing, check
 
 T = TypeVar("T")
 CPU, CUDA, BOTH = ("cpu",), ("cuda",), ("cpu", "cuda")
@@ -122,23 +122,41 @@ def assemble(workload: Workload, device: str) -> tuple[Work, list[Absent]]:
         why = why_missing(rival.package)
         if not why:
             try:
-                contenders.append(_examined(rival, scene))
-            except Refused as error:
+                contenders.append(examined(rival, scene)[0])
+            except (Exception, Refused) as error:  # other libraries raise anything
                 if rival.package == "orbbec":
                     raise Refused(f"{workload.title}: {error}") from error
-                why = str(error)
-            except Exception as error:  # other libraries raise anything
-                why = f"{type(error).__name__}: {error}"
+                why = reason_of(error)
         if why:
-            absent.append(Absent(workload.title, rival.name, " ".join(why.split())[:LONGEST_REASON]))
+            absent.append(Absent(workload.title, rival.name, why))
     return Work(contenders, scene.expected, scene.images, moved_bytes=0, unit=workload.unit), absent
 
 
-def _examined(rival: Rival, scene: Scene) -> Contender:
+def reason_of(error: BaseException) -> str:
+    """Why a rival is not timed, in one short line.
+
+    Example:
+        >>> reason_of(RuntimeError("no such   library"))
+        'RuntimeError: no such library'
+    """
+    text = str(error) if isinstance(error, Refused) else f"{type(error).__name__}: {error}"
+    return " ".join(text.split())[:LONGEST_REASON]
+
+
+def examined(rival: Rival, scene: Scene) -> tuple[Contender, Timing]:
+    """A rival and its agreement with the expected output.
+
+    Raises:
+        Refused: its output is wrong.
+    """
     exact = rival.least_psnr is None
     contender = Contender(rival.name, rival.make(scene), exact, rival.least_psnr or 0.0)
-    check(contender, scene.expected)
-    return contender
+    return contender, check(contender, scene.expected)
+
+
+def batch_size(device: str, on_cpu: int) -> int:
+    """Images of a call: a training batch on a GPU, fewer on a CPU."""
+    return 256 if device == "cuda" else on_cpu
 
 
 def by_threads(build: Callable[[int], Callable[[], T]]) -> Callable[[], T]:

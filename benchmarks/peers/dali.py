@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -20,8 +21,9 @@ def dali_runner(
 
     Args:
         graph: takes a DALI node for each of `inputs`, and `device`; returns the node of the result.
-        inputs: lists with one array per image, read without a copy.
-        device: "cpu", or "cuda" for the operations after the inputs.
+        inputs: lists with one array per image, read without a copy. The first has the images, which are on
+            the device; the others are arguments, which are on the host.
+        device: "cpu" or "cuda".
 
     Returns:
         A function that runs the pipeline once and returns the batch as one tensor, overwritten by the next
@@ -41,8 +43,9 @@ def dali_runner(
             prefetch_queue_depth=1,
         )
         def pipeline() -> Any:
-            nodes = [fn.external_source(source=_always(given), batch=True, no_copy=True) for given in inputs]
-            return graph(*nodes, device=on)
+            read = partial(fn.external_source, batch=True, no_copy=True)
+            images = read(source=_always(inputs[0], device), device=on)
+            return graph(images, *(read(source=_always(own, "cpu")) for own in inputs[1:]), device=on)
 
         built = pipeline()
         built.build()
@@ -56,6 +59,7 @@ def dali_runner(
     return by_threads(build)
 
 
-def _always(given: Sequence[Array]) -> Callable[[], list[Array]]:
-    arrays = [np.asarray(array) for array in given]
-    return lambda: arrays
+def _always(values: Sequence[Array], device: str) -> Callable[[], list[Any]]:
+    arrays = [np.asarray(array) for array in values]
+    batch = [torch.from_numpy(array).to(device) for array in arrays] if device == "cuda" else arrays
+    return lambda: batch

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass
 from functools import cached_property, partial
+from itertools import cycle, islice
 from typing import Any
 
 import numpy as np
@@ -21,7 +22,7 @@ from benchmarks.ops.transforms import (
     crops_of,
     variable_size_photographs,
 )
-from benchmarks.peers.contest import BOTH, Rival, Workload
+from benchmarks.peers.contest import BOTH, CUDA, Rival, Workload, batch_size
 from benchmarks.peers.dali import dali_runner
 from orbbec.batch import ImageBatch
 from orbbec.bridge.arguments import Array
@@ -37,11 +38,14 @@ class Scene:
 
     antialias: bool
     device: str
-    images: int = IMAGES
+
+    @property
+    def images(self) -> int:
+        return batch_size(self.device, IMAGES)
 
     @cached_property
     def arrays(self) -> list[Array]:
-        return variable_size_photographs()[: self.images]
+        return list(islice(cycle(variable_size_photographs()), self.images))
 
     @cached_property
     def sizes(self) -> Array:
@@ -146,6 +150,35 @@ def by_torchvision(scene: Scene, channels_last: bool) -> Callable[[], Tensor]:
     return lambda: torch.stack(list(map(prepare, images, scene.crops.tolist(), scene.flipped)))
 
 
+def by_grid_sample(scene: Scene, compiled: bool = False) -> Callable[[], Tensor]:
+    """All images in one padded batch, and the positions of each crop, clamped to it."""
+    height, width = scene.sizes.max(0).tolist()
+    padded = torch.zeros(scene.images, 3, height, width, dtype=torch.uint8)
+    for image, array in zip(padded, scene.arrays, strict=True):
+        image[:, : array.shape[0], : array.shape[1]] = torch.from_numpy(array).permute(2, 0, 1)
+    images = padded.to(scene.device)
+    crops = torch.from_numpy(scene.crops).float().to(scene.device)
+    flipped = torch.from_numpy(scene.flipped).to(scene.device)
+    mean, std = (torch.tensor(values, device=scene.device)[:, None, None] for values in (MEAN, STD))
+    steps = (torch.arange(SIDE, device=scene.device) + 0.5) / SIDE
+
+    def positions(begin: Tensor, end: Tensor, fractions: Tensor, size: int) -> Tensor:
+        pixels = (begin + fractions * (end - begin)).clamp(begin + 0.5, end - 0.5)
+        return 2 * pixels / size - 1
+
+    def prepare(images: Tensor, crops: Tensor, flipped: Tensor) -> Tensor:
+        left, top, right, bottom = crops[..., None].unbind(1)
+        columns = torch.where(flipped[:, None], steps.flip(0), steps)
+        x = positions(left, right, columns, width)[:, None, :].expand(-1, SIDE, -1)
+        y = positions(top, bottom, steps.expand(len(crops), -1), height)[:, :, None].expand(-1, -1, SIDE)
+        grid = torch.stack((x, y), -1)
+        sampled = torch.nn.functional.grid_sample(images.float(), grid, align_corners=False)
+        return (sampled / 255 - mean) / std
+
+    chosen: Callable[..., Tensor] = torch.compile(prepare) if compiled else prepare
+    return lambda: chosen(images, crops, flipped)
+
+
 def by_kornia(scene: Scene) -> Callable[[], Tensor]:
     """One image per call, since batches have one size."""
     from kornia.enhance import normalize
@@ -242,6 +275,8 @@ LINEAR = [
     *TORCHVISION,
     Rival("Kornia", "kornia", by_kornia, 60, BOTH),
     Rival("kornia_rs", "kornia_rs", by_kornia_rs, 60),
+    Rival("torch grid_sample", "torch", by_grid_sample, 60, CUDA),
+    Rival("torch grid_sample, compiled", "torch", partial(by_grid_sample, compiled=True), 60, CUDA),
     DALI,
 ]
 ANTIALIASED = [

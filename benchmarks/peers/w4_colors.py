@@ -26,7 +26,7 @@ from benchmarks.ops.transforms import (
     simclr_by_torchvision,
     simclr_draws,
 )
-from benchmarks.peers.contest import BOTH, Rival, Workload
+from benchmarks.peers.contest import BOTH, Rival, Workload, batch_size
 from benchmarks.peers.dali import dali_runner
 from orbbec.batch import ImageBatch
 from orbbec.bridge.arguments import Array
@@ -56,11 +56,15 @@ class Scene:
     """Images and their draws."""
 
     device: str
-    images: int = IMAGES
+
+    @property
+    def images(self) -> int:
+        return batch_size(self.device, IMAGES)
 
     @cached_property
     def arrays(self) -> list[Array]:
-        return [photograph(SIDE, SIDE, seed=n) for n in range(self.images)]
+        distinct = [photograph(SIDE, SIDE, seed=n) for n in range(IMAGES)]
+        return [distinct[n % IMAGES] for n in range(self.images)]
 
     @cached_property
     def draws(self) -> list[Draw]:

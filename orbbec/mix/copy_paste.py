@@ -25,8 +25,8 @@ def copy_paste(images: Images, pair_indices: Matrix, masks: Images) -> Any:
         images: see `cutmix`.
         pair_indices: see `cutmix`.
         masks: mask of the other image of each pair: bool, uint8 or float `[N, H, W]`, or `[H, W]` for all
-            images, on the device of `images`. For an `ImageBatch`, an `ImageBatch` of one channel with equal
-            sizes.
+            images, on the CPU or on the device of `images`. For an `ImageBatch`, an `ImageBatch` of one
+            channel with equal sizes.
 
     Returns:
         Images of the type, size, dtype and memory format of `images`, on their device.

@@ -3,6 +3,7 @@
 import doctest
 import json
 import os
+import time
 from dataclasses import replace
 from functools import partial
 
@@ -11,7 +12,7 @@ import pytest
 import torch
 
 from benchmarks.peers import __main__ as peers
-from benchmarks.peers import chart, contest, report, runs, w1_warp
+from benchmarks.peers import apart, chart, contest, report, runs, w1_warp
 from benchmarks.peers.contest import Rival, Workload, assemble
 from tests.support.timing import measure
 from tests.support.timing.measure import Refused, Result, Timing
@@ -208,3 +209,49 @@ def test_the_chart_contains_a_digest_of_what_it_shows(tmp_path):
     assert chart.digest(results, "another") != chart.digest(results, "a title")
     results[1].timings[1].wall[1] = 7.0
     assert chart.digest(results, "a title").encode() not in path.read_bytes()
+
+
+def hangs(scene):
+    time.sleep(100)
+
+
+def raises(scene):
+    raise RuntimeError("no such library")
+
+
+APART = [
+    OURS,
+    Rival("hangs", "numpy", hangs),
+    Rival("dies", "numpy", lambda scene: os._exit(3)),
+    Rival("raises", "numpy", raises),
+    Rival("absent", "no_such_package", raises),
+    w1_warp.CV2[0],
+]
+
+
+TAKE_TURNS = apart.take_turns
+
+
+def of_the_apart(connection, turns, device, rounds):
+    """`take_turns` in a process that does not know the workloads of the test."""
+    runs.WORKLOADS[:] = [tiny(*APART)]
+    measure.SAMPLE_SECONDS = 1e-6
+    TAKE_TURNS(connection, turns, device, rounds)
+
+
+def test_a_rival_that_hangs_or_dies_costs_only_itself(monkeypatch):
+    monkeypatch.setattr(runs, "WORKLOADS", [tiny(*APART)])
+    monkeypatch.setattr(apart, "take_turns", of_the_apart)
+    lines = []
+    ((found, absent),) = apart.all_of(
+        ["tiny"], "cpu", 7, seconds=5.0, show=lambda line, **_: lines.append(line)
+    )
+    assert [timing.name for timing in found[0].timings] == [OURS.name, w1_warp.CV2[0].name]
+    assert all(len(timing.wall) == 7 for timing in found[0].timings)
+    assert {one.name: one.why for one in absent} == {
+        "hangs": "not done after 5 s",
+        "dies": "its process ended with status 3",
+        "raises": "RuntimeError: no such library",
+        "absent": "not installed",
+    }
+    assert len(lines) == len(APART)

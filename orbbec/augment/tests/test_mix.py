@@ -60,10 +60,10 @@ def draw_call(size, channels=3, dtype=torch.uint8, target=torch.float32, seed=0)
     return images, torch.from_numpy(matrix), size, options
 
 
-def run(device, call, **more):
+def run(device, call, out=None, **more):
     images, matrix, size, options = call
     put = {k: device.put(v) if isinstance(v, torch.Tensor) else v for k, v in {**options, **more}.items()}
-    return augment(device.put(images), device.put(matrix), size, **put)
+    return augment(device.put(images), device.put(matrix), size, out=out, **put)
 
 
 @pytest.mark.parametrize("size", SIZES)

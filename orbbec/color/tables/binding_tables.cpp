@@ -39,8 +39,7 @@ Tensor lut(Tensor images, std::optional<Tensor> layout, int64_t channels, Tensor
         kOp, "expected table of shape [256], [", source.channels, ", 256] or [", source.count, ", ",
         source.channels, ", 256], but got ", shape_text(given));
   check(given.scalar_type() == ScalarType::Byte, kOp, "expected table of uint8");
-  check(same_device(given, images), kOp, "expected table on the device of images");
-  const Tensor luts = contiguous(kOp, given);
+  const Tensor luts = argument_on_device_of(kOp, "table", given, images);
   const Tensor output = new_pointwise_output(kOp, images, layout, source);
   if (output.numel() == 0) return output;
   const ApplyLut op{

@@ -17,7 +17,7 @@ def lut(images: Images, table: Matrix) -> Any:
         images: uint8 `[N, C, H, W]` or `[C, H, W]` tensor of any strides; `[H, W]`, `[H, W, C]` or
             `[N, H, W, C]` array; or an `ImageBatch`; on the CPU or a CUDA device.
         table: uint8 `[256]` for all, `[C, 256]` per channel, or `[N, C, 256]` or `[N, 1, 256]` per image; on
-            the device of `images`.
+            the CPU or on the device of `images`.
 
     Returns:
         Images of the type, size and memory format of `images`, on their device.

@@ -269,7 +269,7 @@ def test_the_gradient_is_the_same_on_every_device(accelerator, dtype):
     gradients = []
     for device in (Device("cpu"), accelerator, accelerator):
         with device.active():
-            leaf = device.put(images).requires_grad_()
+            leaf = device.put(images.clone()).requires_grad_()
             gaussian_blur(leaf, 23, torch.tensor([2.0, 4.0])).backward(device.put(weights))
             gradients.append(leaf.grad.cpu())
     assert_same_bytes(gradients[1], gradients[0])

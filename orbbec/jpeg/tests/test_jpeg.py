@@ -191,7 +191,7 @@ def test_jpeg_compression_compiles_as_one_graph(device):
     assert_same_bytes(compiled(images, quality), jpeg_compression(images, quality) + 1)
 
 
-@pytest.mark.skipif(not torch.cuda.is_available(), reason="needs CUDA; ORBBEC_REQUIRE_CUDA=1 insists on it")
+@pytest.mark.cuda
 def test_jpeg_compression_is_captured_in_a_graph():
     images, quality = photographs(2, 3, 50, 70).cuda(), torch.tensor([20, 70]).cuda()
     expected = jpeg_compression(images, quality)

@@ -119,7 +119,7 @@ def test_nothing_is_read_back_from_the_device(function, shapes):
     assert function(*arguments).device.type == "meta"
 
 
-@pytest.mark.skipif(not HAS_CUDA, reason="needs a CUDA device")
+@pytest.mark.cuda
 @pytest.mark.parametrize(("function", "shapes"), WITHOUT_ROTATION, ids=NAMES_WITHOUT_ROTATION)
 def test_a_cuda_graph_replays_the_bits(function, shapes):
     static = [a.cuda() for a in random_arguments(shapes, 8)]

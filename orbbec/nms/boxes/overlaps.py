@@ -7,6 +7,7 @@ import torch
 from torch import Tensor
 
 from orbbec.bridge.fakes import register_fake
+from orbbec.nms.boxes.angles import arctangent
 from orbbec.nms.boxes.arguments import batched_pairs, format_name, needs_gradient, pair_of
 from orbbec.nms.boxes.boxes import area_of
 from orbbec.nms.boxes.formats import converted
@@ -127,8 +128,8 @@ def complete_box_iou(boxes1: Boxes, boxes2: Boxes, eps: float = 1e-7) -> Any:
         ValueError: a shape or device is invalid.
 
     Source:
-        `torchvision.ops.complete_box_iou`: identical for float32 and float64 on one device; the arctangent is
-        torch's, whose last bit may differ between devices.
+        `torchvision.ops.complete_box_iou`, within 1e-6 for float32 and 2e-15 for float64: the last bit of
+        torch's arctangent depends on the device.
 
     Example:
         >>> box = torch.tensor([[0.0, 0.0, 1.0, 1.0]])
@@ -150,7 +151,8 @@ def _floats(boxes: Tensor) -> Tensor:
 
 
 def _diagonal_angle(boxes: Tensor) -> Tensor:
-    return torch.atan((boxes[..., 2] - boxes[..., 0]) / (boxes[..., 3] - boxes[..., 1]))
+    slope = (boxes[..., 2] - boxes[..., 0]) / (boxes[..., 3] - boxes[..., 1])
+    return arctangent(slope, torch.ones_like(slope))
 
 
 def _measured(measure: str, first: Tensor, second: Tensor, eps: float = 0.0) -> Tensor:

@@ -33,7 +33,7 @@ def test_nms_compiles_as_one_graph_where_sizes_may_depend_on_data(device):
         assert torch.equal(compiled(*given), detect(*given))
 
 
-@pytest.mark.skipif(not torch.cuda.is_available(), reason="needs CUDA; ORBBEC_REQUIRE_CUDA=1 insists on it")
+@pytest.mark.cuda
 def test_a_cuda_graph_holds_nms():
     boxes, scores = (values.cuda() for values in random_boxes(3000))
     nms(boxes, scores, 0.4, max_output=100)

@@ -240,7 +240,7 @@ def test_a_list_counts_images_that_half_types_cannot():
     assert orbbec.roi_pool(features, boxes, 1).flatten().equal(features.flatten())
 
 
-@pytest.mark.skipif(not torch.cuda.is_available(), reason="needs CUDA; ORBBEC_REQUIRE_CUDA=1 insists on it")
+@pytest.mark.cuda
 @pytest.mark.parametrize("op", OPS)
 def test_a_cuda_graph_replays_with_new_features(op):
     case = CASES[op](3, torch.float32)

@@ -82,7 +82,7 @@ def test_the_fake_kernel_gives_the_strides_of_the_real_one(op):
             assert meta.device.type == "meta"
 
 
-@pytest.mark.skipif(not torch.cuda.is_available(), reason="needs CUDA; ORBBEC_REQUIRE_CUDA=1 insists on it")
+@pytest.mark.cuda
 @pytest.mark.parametrize("op", WARPS)
 @pytest.mark.parametrize("interpolation", INTERPOLATIONS)
 def test_a_cuda_graph_replays_a_warp_with_new_pixels_and_new_maps(op, interpolation):
@@ -101,7 +101,7 @@ def test_a_cuda_graph_replays_a_warp_with_new_pixels_and_new_maps(op, interpolat
         assert_same_bytes(captured, warp(op, new_images, new_maps, TARGET, interpolation=interpolation))
 
 
-@pytest.mark.skipif(not torch.cuda.is_available(), reason="needs CUDA; ORBBEC_REQUIRE_CUDA=1 insists on it")
+@pytest.mark.cuda
 @pytest.mark.parametrize("op", WARPS)
 def test_a_warp_runs_on_the_current_stream_and_device(op):
     images, maps = photographs(64, 3, 300, 300), random_warps(op, (300, 300), (280, 290), 64)

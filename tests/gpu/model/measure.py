@@ -58,23 +58,44 @@ def measured(case: Case, device: str, small: bool) -> float:
 
 
 def main(names: Sequence[str], device: str, small: bool, output: Path | None) -> int:
-    """Prints a line per case: measured, predicted, their ratio, and what was to limit it."""
+    """Prints a line per case: measured, predicted, their ratio, and what was to limit it.
+
+    A case that fails does not stop the others. `output` is written after each case.
+
+    Returns:
+        1 if a case failed.
+    """
     gpu = torch.cuda.get_device_name().replace("NVIDIA ", "") if device == "cuda" else "the CPU"
     predicted = {} if small else predictions(gpu)
-    rows = []
+    rows: list[dict[str, Any]] = []
     print(f"{'case':26} {'measured':>12} {'predicted':>12} {'ratio':>6}  limited by ({gpu})")
     for name in names or CASES:
-        seconds = measured(CASES[name], device, small)
-        line, row = (
-            f"{name:26} {seconds * 1e6:9.1f} us",
-            {"case": name, "gpu": gpu, "microseconds": seconds * 1e6},
-        )
+        row: dict[str, Any] = {"case": name, "gpu": gpu}
+        try:
+            row["microseconds"] = 1e6 * measured(CASES[name], device, small)
+        except Exception as error:  # the other cases are to run
+            row["error"] = f"{type(error).__name__}: {error}"
         if name in predicted:
             expected = predicted[name]["microseconds"] + predicted[name]["launch_microseconds"]
             row |= {"predicted_microseconds": expected, "limited_by": predicted[name]["limited_by"]}
-            line += f" {expected:9.1f} us {seconds * 1e6 / expected:6.2f}  {row['limited_by']}"
         rows.append(row)
-        print(line, flush=True)
-    if output is not None:
-        output.write_text(json.dumps(rows, indent=1) + "\n")
-    return 0
+        print(line_of(row), flush=True)
+        if output is not None:
+            output.write_text(json.dumps(rows, indent=1) + "\n")
+    return int(any("error" in row for row in rows))
+
+
+def line_of(row: dict[str, Any]) -> str:
+    """A case as a line of text.
+
+    Example:
+        >>> line_of({"case": "lut_u8", "gpu": "T4", "error": "ValueError: lut: no table"})
+        'lut_u8                     FAILED: ValueError: lut: no table'
+    """
+    if "error" in row:
+        return f"{row['case']:26} FAILED: {row['error']}"
+    line = f"{row['case']:26} {row['microseconds']:9.1f} us"
+    if "predicted_microseconds" in row:
+        predicted = row["predicted_microseconds"]
+        line += f" {predicted:9.1f} us {row['microseconds'] / predicted:6.2f}  {row['limited_by']}"
+    return line

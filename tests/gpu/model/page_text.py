@@ -22,9 +22,10 @@ What to trust:
 - The counts are exact for the PTX. The machine code that ptxas makes of it differs: for single kernels the
   estimated number of instructions was 0.54 to 1.42 of the actual one.
 - Left out are launches, the host, copies, torch's own kernels, memory partitions and clocks under load. Real
-  times are likely longer. The host takes 6 to 25 us per call, and 31 and 39 us for the gradients of roi_align
-  and roi_pool, most of it in torch's autograd, by `tools/host_cost.py` on one core of an Intel Xeon. It needs
-  no GPU and therefore leaves out the driver's part of a launch and torch's CUDA allocator.
+  times are likely longer. The host takes 6 to 25 us per call of an operator, and 31 and 39 us for the
+  gradients of roi_align and roi_pool, most of it in torch's autograd, by `tools/host_cost.py --operators` on
+  one core of an Intel Xeon. It needs no GPU and therefore leaves out the driver's part of a launch and
+  torch's CUDA allocator. Without `--operators` it times pipelines, whose call takes much longer.
 - The figures of the GPUs are those of data sheets and of published measurements; for L4 some are those of an
   L40, which has the same multiprocessors.
 

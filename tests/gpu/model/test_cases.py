@@ -3,9 +3,11 @@
 import importlib
 import json
 import os
+from dataclasses import replace
 
 import pytest
 
+from tests.gpu.model import measure
 from tests.gpu.model.cases import BATCH, CASES, Setting
 from tests.gpu.model.execute import same_bits
 
@@ -46,3 +48,17 @@ def test_counts_scale_with_the_batch(accelerator, case, tmp_path, monkeypatch):
         sectors.append(sum(launch[way]["sectors"] for launch in launches for way in ("loads", "stores")))
     assert lanes[1] == pytest.approx(2 * lanes[0], rel=0.02)
     assert sectors[1] == pytest.approx(2 * sectors[0], rel=0.02)
+
+
+def test_a_case_that_fails_does_not_stop_the_others(monkeypatch, tmp_path, capsys):
+    def broken(setting):
+        raise ValueError("no table")
+
+    cases = {"broken": replace(CASES["lut_u8"], prepare=broken), "lut_u8": CASES["lut_u8"]}
+    monkeypatch.setattr(measure, "CASES", cases)
+    output = tmp_path / "rows.json"
+    assert measure.main([], "cpu", True, output) == 1
+    first, second = json.loads(output.read_text())
+    assert first["error"] == "ValueError: no table"
+    assert second["microseconds"] > 0
+    assert "broken                     FAILED: ValueError: no table\n" in capsys.readouterr().out

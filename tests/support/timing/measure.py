@@ -210,7 +210,9 @@ def sample_on_cuda(run: Callable[[], Any], runs: int) -> tuple[float, float]:
     return begin.elapsed_time(end) / 1000 / runs, cpu / runs
 
 
-def timing_arguments(description: str, rounds: int, names: str) -> argparse.Namespace:
+def timing_arguments(
+    description: str, rounds: int, names: str, can_be_apart: bool = False
+) -> argparse.Namespace:
     """The arguments of a program that times contenders, with a default number of rounds."""
     parser = argparse.ArgumentParser(description=description)
     parser.add_argument("names", nargs="*", help=f"{names} (default: all)")
@@ -221,6 +223,8 @@ def timing_arguments(description: str, rounds: int, names: str) -> argparse.Name
     )
     parser.add_argument("--filter", default="", help="a regular expression, of the names of what is timed")
     parser.add_argument("--output", type=Path, default=ROOT / "docs" / "benchmarks")
+    if can_be_apart:
+        parser.add_argument("--apart", action="store_true", help="one after another, as on CUDA")
     given = parser.parse_args()
     if given.rounds < FEWEST_ROUNDS or min(given.threads) < 1:
         parser.error(f"expected --rounds of at least {FEWEST_ROUNDS} and --threads of at least 1")

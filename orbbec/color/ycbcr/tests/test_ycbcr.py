@@ -231,7 +231,7 @@ def test_ycbcr_to_rgb_compiles_as_one_graph(device):
     assert_same_bytes(compiled(*arguments), torch.ops.orbbec.ycbcr_to_rgb(*arguments) + 1)
 
 
-@pytest.mark.skipif(not torch.cuda.is_available(), reason="needs CUDA; ORBBEC_REQUIRE_CUDA=1 insists on it")
+@pytest.mark.cuda
 def test_ycbcr_to_rgb_is_captured_in_a_graph():
     batch = every_kind().to("cuda")
     expected = ycbcr_to_rgb(batch).numpy()

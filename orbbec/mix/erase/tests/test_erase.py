@@ -305,7 +305,7 @@ def test_erase_in_place_compiles(device):
     assert_same_bytes(result, expected + 1)
 
 
-@pytest.mark.skipif(not torch.cuda.is_available(), reason="needs CUDA; ORBBEC_REQUIRE_CUDA=1 insists on it")
+@pytest.mark.cuda
 @pytest.mark.parametrize("noise", [None, "normal"])
 def test_erase_is_captured_in_a_graph(noise):
     images, boxes = photographs(2, 3, 50, 70).cuda(), random_boxes(2, 3, 50, 70).cuda()

@@ -137,7 +137,7 @@ def test_matrix_nms_passes_opcheck_and_compiles(device):
     assert_same_bytes(compiled(boxes, scores, labels), matrix_nms(boxes, scores, labels)[0] + 1)
 
 
-@pytest.mark.skipif(not torch.cuda.is_available(), reason="needs CUDA; ORBBEC_REQUIRE_CUDA=1 insists on it")
+@pytest.mark.cuda
 def test_a_cuda_graph_replays_matrix_nms():
     arguments = tuple(t.cuda() for t in labeled(300))
     matrix_nms(*arguments)

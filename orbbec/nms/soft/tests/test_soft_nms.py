@@ -285,7 +285,7 @@ def test_strided_boxes(device):
         assert_same_bytes(a, b)
 
 
-@pytest.mark.skipif(not torch.cuda.is_available(), reason="needs CUDA; ORBBEC_REQUIRE_CUDA=1 insists on it")
+@pytest.mark.cuda
 @pytest.mark.parametrize("method", METHODS)
 def test_a_cuda_graph_replays_soft_nms(method):
     boxes, scores = (t.cuda() for t in random_detections(500))

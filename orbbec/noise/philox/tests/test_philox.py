@@ -236,7 +236,7 @@ def test_noise_compiles_as_one_graph_for_all_epochs(device):
     assert len(graphs) <= 2
 
 
-@pytest.mark.skipif(not torch.cuda.is_available(), reason="needs CUDA; ORBBEC_REQUIRE_CUDA=1 insists on it")
+@pytest.mark.cuda
 def test_noise_is_captured_in_a_graph():
     ids = torch.arange(2).cuda()
     expected = philox_noise(ids, 2, (30, 50))

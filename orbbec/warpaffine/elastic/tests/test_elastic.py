@@ -192,7 +192,7 @@ def test_elastic_transform_compiles_as_one_graph(device):
         assert_same_bytes(compiled(images, epoch), run(images, epoch))
 
 
-@pytest.mark.skipif(not torch.cuda.is_available(), reason="needs CUDA; ORBBEC_REQUIRE_CUDA=1 insists on it")
+@pytest.mark.cuda
 def test_elastic_transform_is_captured_in_a_graph():
     images = photographs(2, 3, 50, 70).cuda()
     expected = elastic_transform(images, 20.0, 2.0)

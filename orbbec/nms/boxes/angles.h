@@ -1,0 +1,57 @@
+// Angles of boxes: functors over numbers of float or double, computed in double. Included by
+// angles_cpu.cpp, angles_cuda.cu and binding_angles.cpp.
+#pragma once
+
+#include "../../core/arctangent.h"
+#include "../../core/elementary.h"
+
+namespace orbbec {
+
+struct AnglesArguments {
+  const void* y;  // or degrees
+  const void* x;  // of arctangents
+  void* result;   // radians; or sines, then cosines
+  int count;
+  bool is_double;  // else float
+};
+
+template <class F>
+struct Arctangent {
+  const F* y;
+  const F* x;
+  F* result;
+
+  explicit Arctangent(const AnglesArguments& a)
+      : y(static_cast<const F*>(a.y)),
+        x(static_cast<const F*>(a.x)),
+        result(static_cast<F*>(a.result)) {}
+
+  ORBBEC_HD void operator()(int64_t, int i) const {
+    result[i] = static_cast<F>(arctangent(y[i], x[i]));
+  }
+};
+
+template <class F>
+struct SineCosine {
+  const F* degrees;
+  F* result;
+  int count;
+
+  explicit SineCosine(const AnglesArguments& a)
+      : degrees(static_cast<const F*>(a.y)), result(static_cast<F*>(a.result)), count(a.count) {}
+
+  ORBBEC_HD void operator()(int64_t, int i) const {
+    double sine, cosine;
+    sine_cosine_degrees(degrees[i], sine, cosine);
+    result[i] = static_cast<F>(sine);
+    result[int64_t{count} + i] = static_cast<F>(cosine);
+  }
+};
+
+// Calls `launch` with the functor for the arguments, which the binding has checked.
+template <template <class> class Op, class Launch>
+int dispatch_angles(const AnglesArguments& a, const Launch& launch) {
+  return a.is_double ? launch(Op<double>(a)) : launch(Op<float>(a));
+}
+
+}  // namespace orbbec
