@@ -217,7 +217,7 @@ def scale_and_maximum(kind: torch.dtype, result: torch.dtype) -> tuple[float, fl
 def _input(images: Any) -> tuple[OperatorInput, tuple[Tensor | None, Tensor | None]]:
     """The images, and the storage tables of a YCbCrBatch."""
     if not holds_planes(images):
-        return operator_input(OP, "images", images), (None, None)
+        return operator_input(OP, "images", images, DTYPES), (None, None)
     given = OperatorInput(images.buffer, images.rgb_layout, 3, lambda output: output)
     return given, (images.layout, images.forms)
 

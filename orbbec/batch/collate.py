@@ -65,12 +65,17 @@ def _collate(values: list[Any], are_samples: bool = False, are_masks: bool = Fal
         columns = {key: [value[key] for value in values] for key in first}
         return {key: _collate(column, are_masks=key in _MASKS) for key, column in columns.items()}
     if _are_sequences(values) and (isinstance(first, tuple) or are_samples or any(map(_is_image, first))):
-        entries = [_collate(list(column)) for column in zip(*values, strict=True)]
-        return type(first)(*entries) if hasattr(first, "_fields") else type(first)(entries)
+        return sequence_like([_collate(list(column)) for column in zip(*values, strict=True)], first)
     if not _are_stackable(values):
         return values
     with torch.device("cpu"):  # default_collate has no argument for it
-        return default_collate(values)
+        return default_collate(list(map(_native, values)))
+
+
+def _native(value: Any) -> Any:
+    """Arrays of another byte order, which torch does not have, in that of this machine."""
+    is_foreign = isinstance(value, np.ndarray) and not value.dtype.isnative
+    return value.astype(value.dtype.newbyteorder("=")) if is_foreign else value
 
 
 def _is_mask(value: Any) -> bool:
@@ -97,6 +102,16 @@ def is_pil(value: Any) -> TypeGuard[Any]:
     # Not imported here: a caller with a PIL image has imported it. Another thread may be importing it now.
     kind = getattr(sys.modules.get("PIL.Image"), "Image", None)
     return kind is not None and isinstance(value, kind)
+
+
+def sequence_like(entries: Sequence[Any], like: Sequence[Any]) -> Any:
+    """Entries in a sequence of the type of `like`: a list, a tuple or, if it has as many, a named tuple."""
+    kind: Any = type(like)
+    if hasattr(kind, "_fields") and len(entries) == len(like):
+        return kind._make(entries)
+    if hasattr(kind, "_fields") or (kind is torch.Size and not all(type(entry) is int for entry in entries)):
+        return tuple(entries)
+    return kind(entries) if isinstance(like, (list, tuple)) else list(entries)
 
 
 def _without_pil(image: Any) -> Any:

@@ -9,12 +9,13 @@ import torch
 from torch import Tensor
 
 from orbbec.bridge.forked import check_not_forked
+from orbbec.bridge.plain import is_integer, is_real, listed, plain, shown
 
 Array: TypeAlias = np.ndarray[Any, Any]
 Matrix: TypeAlias = Tensor | Array
 Fill: TypeAlias = float | Sequence[float]
 
-_WHOLE = (int, np.integer, torch.SymInt, Tensor)
+_INTEGERS = (torch.uint8, torch.int8, torch.int16, torch.int32, torch.int64)
 
 IMAGE_DTYPES = (
     torch.uint8,
@@ -130,24 +131,27 @@ def _as_array(op: str, output: Tensor) -> Array:
     return output.numpy()
 
 
-def operator_input(op: str, name: str, images: Any) -> OperatorInput:
+def operator_input(
+    op: str, name: str, images: Any, dtypes: Sequence[torch.dtype] = IMAGE_DTYPES
+) -> OperatorInput:
     """Describe images for an operator, without a copy if possible.
 
     Args:
         op: the operator's name, for messages.
         name: the argument's name, for messages.
         images: `[N, C, H, W]` or `[C, H, W]` tensor; `[H, W]`, `[H, W, C]` or `[N, H, W, C]` array;
-            ImageBatch.
+            ImageBatch. Arrays of another byte order are copied.
+        dtypes: those that are accepted.
 
     Returns:
         The operator's input.
 
     Raises:
-        TypeError: another type, or a dtype that no operator has.
+        TypeError: another type or dtype.
         ValueError: another number of dimensions.
     """
     if isinstance(images, Tensor):
-        _check_dtype(op, name, images)
+        _check_dtype(op, name, images, dtypes)
         check_device(op, images)
         if images.dim() == 4:
             return OperatorInput(images, None, 0, _same)
@@ -157,7 +161,7 @@ def operator_input(op: str, name: str, images: Any) -> OperatorInput:
             f"{op}: expected {name} of shape [N, C, H, W] or [C, H, W], but got {list(images.shape)}"
         )
     if isinstance(images, np.ndarray):
-        return _array_input(op, name, images)
+        return _array_input(op, name, images, dtypes)
     if is_ragged(images):
         pixels = images.buffer
         check_device(op, pixels)
@@ -178,20 +182,23 @@ def dtype_name(dtype: object) -> str:
     return str(dtype).removeprefix("torch.")
 
 
-def _check_dtype(op: str, name: str, images: Tensor) -> None:
-    if images.dtype not in IMAGE_DTYPES:
-        known = ", ".join(map(dtype_name, IMAGE_DTYPES))
+def _check_dtype(op: str, name: str, images: Tensor, dtypes: Sequence[torch.dtype]) -> None:
+    if images.dtype not in dtypes:
+        known = ", ".join(map(dtype_name, dtypes))
         raise TypeError(f"{op}: expected {name} of {known}, but got {dtype_name(images.dtype)}")
 
 
 def as_tensor(op: str, name: str, array: Any) -> Tensor:
-    """A tensor over the memory of an array; a copy of arrays that are read-only or have negative strides."""
+    """A tensor over the memory of an array; a copy of arrays that torch cannot share.
+
+    These are read-only, have negative strides or another byte order.
+    """
     if isinstance(array, Tensor):
         return array
     if not isinstance(array, np.ndarray):
         raise TypeError(f"{op}: expected {name} as a tensor or an array, but got {type(array).__name__}")
-    if not array.flags.writeable or min(array.strides, default=0) < 0:
-        array = array.copy("K")
+    if not _is_shareable(array):
+        array = array.astype(array.dtype.newbyteorder("="), "K")
     try:
         return torch.from_numpy(array)
     except TypeError as error:
@@ -213,7 +220,11 @@ def tensor_of(value: Any) -> Tensor:
     return torch.as_tensor(value, dtype=torch.float32, device="cpu")
 
 
-def _array_input(op: str, name: str, array: Array) -> OperatorInput:
+def _is_shareable(array: Array) -> bool:
+    return array.flags.writeable and min(array.strides, default=0) >= 0 and array.dtype.isnative
+
+
+def _array_input(op: str, name: str, array: Array, dtypes: Sequence[torch.dtype]) -> OperatorInput:
     if array.ndim not in (2, 3, 4):
         raise ValueError(
             f"{op}: expected {name} of shape [H, W], [H, W, C] or [N, H, W, C], but got {list(array.shape)}"
@@ -226,7 +237,7 @@ def _array_input(op: str, name: str, array: Array) -> OperatorInput:
     else:
         planes, restore = array.transpose(0, 3, 1, 2), _as_nhwc
     images = as_tensor(op, name, planes)
-    _check_dtype(op, name, images)
+    _check_dtype(op, name, images, dtypes)
     return OperatorInput(images, None, 0, partial(restore, op))
 
 
@@ -237,8 +248,10 @@ def operator_output(op: str, out: Any) -> OperatorInput:
         TypeError: neither a tensor nor an array.
         ValueError: an array that a tensor cannot share memory with.
     """
-    if isinstance(out, np.ndarray) and (not out.flags.writeable or any(stride < 0 for stride in out.strides)):
-        raise ValueError(f"{op}: expected out as a writable array without negative strides")
+    if isinstance(out, np.ndarray) and not _is_shareable(out):
+        raise ValueError(
+            f"{op}: expected out as a writable array of native byte order without negative strides"
+        )
     described = operator_input(op, "out", out)
     if described.layout is not None:
         raise TypeError(f"{op}: expected out as a tensor or an array, but got {type(out).__name__}")
@@ -268,20 +281,19 @@ def new_images(
 
 def fill_values(op: str, fill: Any) -> list[float]:
     """`fill` as one number for all channels or one per channel."""
-    if isinstance(fill, (int, float)):
-        return [float(fill)]
-    try:
-        values = [float(value) for value in fill]
-    except (TypeError, ValueError) as error:
-        raise TypeError(f"{op}: expected fill as a number or one per channel, but got {fill!r}") from error
+    several = listed(fill)
+    values = [plain(fill)] if several is None else several
+    text = f"{op}: expected fill as a number or one per channel, but got "
+    if not all(map(is_real, values)):
+        raise TypeError(text + shown(fill))
     if not values:
-        raise ValueError(f"{op}: expected fill as a number or one per channel, but got {fill!r}")
-    return values
+        raise ValueError(text + shown(fill))
+    return [float(value) for value in values]
 
 
 def is_whole(value: object) -> bool:
     """Whether a value is an integer, traced by a compiler or not."""
-    return isinstance(value, _WHOLE)
+    return is_integer(value) or (isinstance(value, Tensor) and value.dtype in _INTEGERS)
 
 
 def size_values(op: str, size: Any, expected: str = "size as (height, width)") -> list[int]:
@@ -289,16 +301,16 @@ def size_values(op: str, size: Any, expected: str = "size as (height, width)") -
     try:
         height, width = size
     except (TypeError, ValueError) as error:
-        raise TypeError(f"{op}: expected {expected}, but got {size!r}") from error
+        raise TypeError(f"{op}: expected {expected}, but got {shown(size)}") from error
     if not (is_whole(height) and is_whole(width)):
-        raise TypeError(f"{op}: expected {expected}, but got {size!r}")
-    return [height, width]
+        raise TypeError(f"{op}: expected {expected}, but got {shown(size)}")
+    return [int(side) if isinstance(side, np.integer) else side for side in (height, width)]
 
 
 def name_value(op: str, argument: str, value: Any) -> str:
     """The name of an option."""
     if not isinstance(value, str):
-        raise TypeError(f"{op}: expected {argument} as a name, but got {value!r}")
+        raise TypeError(f"{op}: expected {argument} as a name, but got {shown(value)}")
     return value
 
 

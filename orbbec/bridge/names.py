@@ -3,6 +3,8 @@
 from enum import Enum
 from typing import Any, TypeAlias
 
+from orbbec.bridge.plain import is_integer, plain, shown
+
 Interpolation: TypeAlias = str | int | Enum
 Border: TypeAlias = str | int
 
@@ -77,11 +79,11 @@ def known_border(value: Any) -> str | None:
 def _numbered(value: Any, names: tuple[str, ...]) -> str | None:
     if isinstance(value, str):
         return str(value)
-    is_number = isinstance(value, int) and not isinstance(value, bool)
-    return names[value] if is_number and 0 <= value < len(names) else None
+    number = plain(value)
+    return names[number] if is_integer(number) and 0 <= number < len(names) else None
 
 
 def _unknown(op: str, argument: str, value: Any, names: tuple[str, ...]) -> str:
-    if isinstance(value, int) and not isinstance(value, bool):
+    if is_integer(plain(value)):
         raise ValueError(f"{op}: expected {argument} to be one of {', '.join(names)}, but got number {value}")
-    raise TypeError(f"{op}: expected {argument} as a name, but got {value!r}")
+    raise TypeError(f"{op}: expected {argument} as a name, but got {shown(value)}")

@@ -2,19 +2,19 @@
 
 from typing import Any
 
-import numpy as np
 import torch
 from torch import Tensor
 
 from orbbec.bridge.arguments import as_tensor, dtype_name, tensor_of
+from orbbec.bridge.plain import is_integer, is_sequence, shown
 
 _LIMITS = {"seed": 1 << 63, "epoch": 1 << 63, "transform_index": 1 << 16}
 
 
 def key_value(op: str, name: str, value: Any) -> int:
     """Check `value` of "seed", "epoch" or "transform_index": a whole number within the counter's range."""
-    if isinstance(value, bool) or not isinstance(value, (int, np.integer, torch.SymInt)):
-        raise TypeError(f"{op}: expected {name} as a whole number, but got {value!r}")
+    if not is_integer(value):
+        raise TypeError(f"{op}: expected {name} as a whole number, but got {shown(value)}")
     if not 0 <= value < _LIMITS[name]:
         raise ValueError(f"{op}: expected {name} from 0 to {_LIMITS[name] - 1}, but got {value}")
     return int(value)
@@ -22,9 +22,9 @@ def key_value(op: str, name: str, value: Any) -> int:
 
 def whole_table(op: str, name: str, value: Any) -> Tensor:
     """Whole numbers in a tensor, an array or a sequence, as an int64 tensor on their device."""
-    if isinstance(value, (list, tuple)):
+    if is_sequence(value):
         try:
-            value = tensor_of(value)
+            value = tensor_of(list(value))
         except (TypeError, ValueError) as error:
             raise ValueError(f"{op}: expected {name} as whole numbers in rows of one length") from error
         value = value.to(torch.int64) if value.numel() == 0 else value

@@ -7,6 +7,7 @@ import torch
 from torch import Tensor
 
 from orbbec.bridge.arguments import Matrix, OperatorInput, as_tensor, on_device_of
+from orbbec.bridge.plain import is_real
 from orbbec.bridge.pointwise import count_of
 
 
@@ -14,7 +15,7 @@ def per_image(
     op: str, name: str, value: Any, given: OperatorInput, is_valid: Callable[[float], bool], rule: str
 ) -> tuple[Tensor | None, float]:
     """One number per image, or one for all, as float64 on its device; `is_valid` checks host values."""
-    if isinstance(value, (int, float)) and not isinstance(value, bool):
+    if is_real(value):
         if not is_valid(float(value)):
             raise ValueError(f"{op}: expected {name} {rule}, but got {value}")
         return None, float(value)

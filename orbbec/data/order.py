@@ -69,14 +69,18 @@ class Order:
     workers: int = 1
 
     def __post_init__(self) -> None:
-        whole("Order", "length", self.length, 0)
-        whole("Order", "seed", self.seed, 0, 2**63 - 1)
-        flag("Order", "shuffle", self.shuffle)
-        whole("Order", "world_size", self.world_size, 1)
-        whole("Order", "rank", self.rank, 0, self.world_size - 1)
-        whole("Order", "workers", self.workers, 1)
-        whole("Order", "worker", self.worker, 0, self.workers - 1)
-        choice("Order", "tail", self.tail, ("keep", "drop", "pad"))
+        checked = {
+            "length": whole("Order", "length", self.length, 0),
+            "seed": whole("Order", "seed", self.seed, 0, 2**63 - 1),
+            "shuffle": flag("Order", "shuffle", self.shuffle),
+            "world_size": whole("Order", "world_size", self.world_size, 1),
+            "workers": whole("Order", "workers", self.workers, 1),
+            "tail": choice("Order", "tail", self.tail, ("keep", "drop", "pad")),
+        }
+        checked["rank"] = whole("Order", "rank", self.rank, 0, self.world_size - 1)
+        checked["worker"] = whole("Order", "worker", self.worker, 0, self.workers - 1)
+        for name, value in checked.items():
+            object.__setattr__(self, name, value)
 
     def __len__(self) -> int:
         """The number of samples in an epoch."""
@@ -101,7 +105,7 @@ class Order:
         Returns:
             int64 `[count(start)]` on the CPU.
         """
-        whole("Order", "start", start, 0)
+        start = whole("Order", "start", start, 0)
         order = self._shuffled(epoch) if self.shuffle else torch.arange(self.length, device="cpu")
         steps = self.worker + self.workers * torch.arange(self.count(start), device="cpu")
         positions = start + self.rank + self.world_size * steps
@@ -145,7 +149,7 @@ class Order:
             >>> epoch, start, len(Order(6, seed=1).indices(epoch, start))
             (3, 4, 2)
         """
-        whole("Order", "delivered", delivered, 0)
+        delivered = whole("Order", "delivered", delivered, 0)
         taken = min(start + delivered * self.world_size, self.length)  # padding lies beyond the order
         return {**self._identity(), "epoch": epoch, "start": taken}
 

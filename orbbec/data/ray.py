@@ -59,7 +59,7 @@ def ray_dataset(
         ValueError: an argument is not supported.
     """
     choice("ray_dataset", "on_error", on_error, ON_ERROR)
-    whole("ray_dataset", "batch_size", batch_size, 1)
+    batch_size = whole("ray_dataset", "batch_size", batch_size, 1)
     decoding = decoding or Decoding()
     if decoding.on_device or decoding.planes:
         option = "on_device" if decoding.on_device else "planes"

@@ -9,6 +9,7 @@ from torch import Tensor
 
 from orbbec.bridge.arguments import as_tensor, is_ragged, operator_input
 from orbbec.bridge.dispatch import call_operator
+from orbbec.bridge.plain import is_integer, is_real, shown
 
 _WHOLE = (torch.uint8, torch.int16, torch.int32, torch.int64)
 
@@ -43,7 +44,7 @@ def device_of(images: Any) -> torch.device:
 
 def kernel_sizes(op: str, kernel_size: Any, count: int) -> list[int]:
     """`kernel_size` as height and width, once for all images or for each image in order."""
-    if isinstance(kernel_size, (int, np.integer)):
+    if is_integer(kernel_size):
         return [int(kernel_size)] * 2
     if isinstance(kernel_size, Tensor) and kernel_size.device.type != "cpu":
         raise ValueError(f"{op}: expected kernel_size on the CPU")
@@ -64,22 +65,22 @@ def kernel_sizes(op: str, kernel_size: Any, count: int) -> list[int]:
     except (TypeError, ValueError) as error:
         raise TypeError(
             f"{op}: expected kernel_size as a whole number, (height, width) or one per image, "
-            f"but got {kernel_size!r}"
+            f"but got {shown(kernel_size)}"
         ) from error
 
 
 def _whole(value: Any) -> int:
-    if isinstance(value, bool) or not isinstance(value, (int, np.integer)):
+    if not is_integer(value):
         raise TypeError(f"{value!r} is not a whole number")
     return int(value)
 
 
 def numbers_of(op: str, name: str, value: Any, count: int, device: torch.device) -> Tensor:
     """A number for all images, or one per image: float64 `[1]` on `device`, or `[count]` on its device."""
-    if isinstance(value, (int, float, np.number)):
+    if is_real(value):
         return torch.full((1,), float(value), dtype=torch.float64, device=device)
     if not isinstance(value, (Tensor, np.ndarray)):
-        raise TypeError(f"{op}: expected {name} as a number, a tensor or an array, but got {value!r}")
+        raise TypeError(f"{op}: expected {name} as a number, a tensor or an array, but got {shown(value)}")
     given = as_tensor(op, name, value).to(torch.float64)
     if list(given.shape) not in ([], [1], [count]):
         raise ValueError(f"{op}: expected {name} of shape [{count}], but got {list(given.shape)}")

@@ -5,6 +5,7 @@ from typing import Any
 import torch
 
 from orbbec.bridge.arguments import Images, Matrix, name_value
+from orbbec.bridge.plain import is_integer
 from orbbec.bridge.pointwise import count_of, images_input, register_fake_like, whole_numbers
 from orbbec.bridge.spec import OpSpec, register
 
@@ -44,7 +45,7 @@ def jpeg_compression(images: Images, quality: int | Matrix, *, subsampling: str 
     """
     given = images_input(OP, images)
     qualities = None
-    if isinstance(quality, bool) or not isinstance(quality, int):
+    if not is_integer(quality):
         of_images = whole_numbers(OP, "quality", quality, [count_of(given)], 1, 100)
         qualities, quality = of_images.to(given.images.device, non_blocking=True), 0
     arguments = (given.images, given.layout, given.channels, quality, qualities)

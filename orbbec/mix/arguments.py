@@ -6,6 +6,7 @@ import torch
 from torch import Tensor
 
 from orbbec.bridge.arguments import OperatorInput, as_tensor
+from orbbec.bridge.plain import is_real
 from orbbec.bridge.pointwise import count_of, images_input, whole_numbers
 
 
@@ -45,7 +46,7 @@ def every_image(values: Tensor, count: int, shape: list[int]) -> Tensor:
 def float_numbers(op: str, name: str, value: Any, given: OperatorInput) -> Tensor:
     """A number, or one per image, as float64 `[N]` on the device of the images."""
     count = count_of(given)
-    if isinstance(value, (int, float)) and not isinstance(value, bool):
+    if is_real(value):
         return torch.full((count,), float(value), dtype=torch.float64, device=given.images.device)
     values = as_tensor(op, name, value)
     if values.is_complex():

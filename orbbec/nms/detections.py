@@ -8,6 +8,7 @@ from torch import Tensor
 
 from orbbec.bridge.arguments import Array, as_tensor, check_device, dtype_name, is_whole
 from orbbec.bridge.fakes import register_fake
+from orbbec.bridge.plain import is_real, shown
 
 Boxes: TypeAlias = Tensor | Array
 _END_OF_INT64 = 2.0**63
@@ -69,7 +70,7 @@ def like(given: Any, *results: Tensor) -> Any:
 
 def is_number(value: Any) -> bool:
     """Whether an argument is a threshold rather than an array of scores."""
-    return isinstance(value, (int, float)) or getattr(value, "ndim", None) == 0
+    return is_real(value) or getattr(value, "ndim", None) == 0
 
 
 def best_first(op: str, scores: Tensor) -> Tensor:
@@ -170,7 +171,7 @@ def check_max_output(op: str, count: Any) -> None:
     if count is None:
         return
     if not is_whole(count):
-        raise TypeError(f"{op}: expected max_output as a whole number, but got {count!r}")
+        raise TypeError(f"{op}: expected max_output as a whole number, but got {shown(count)}")
     if count < 0:
         raise ValueError(f"{op}: expected max_output of at least 0, but got {count}")
 

@@ -10,6 +10,7 @@ from orbbec.bridge.arguments import Images, Matrix
 from orbbec.bridge.dispatch import call_operator
 from orbbec.bridge.noise import key_value, sample_table
 from orbbec.bridge.per_image import Factor, per_image
+from orbbec.bridge.plain import plain, shown
 from orbbec.bridge.pointwise import count_of, images_input, register_fake_like
 from orbbec.bridge.spec import OpSpec, register
 
@@ -63,8 +64,8 @@ def gaussian_noise(
         [129, 127, 121, 130]
     """
     given = images_input(_OP, images)
-    if not isinstance(clip, bool):
-        raise TypeError(f"{_OP}: expected clip as a bool, but got {clip!r}")
+    if not isinstance(plain(clip), bool):
+        raise TypeError(f"{_OP}: expected clip as a bool, but got {shown(clip)}")
     means, one_mean = per_image(_OP, "mean", mean, given, math.isfinite, "as a finite number")
     sigmas, one_sigma = per_image(_OP, "sigma", sigma, given, _is_sigma, "as a finite number of at least 0")
     output = call_operator(
@@ -76,7 +77,7 @@ def gaussian_noise(
         means,
         one_sigma,
         sigmas,
-        clip,
+        bool(clip),
         key_value(_OP, "seed", seed),
         sample_table(_OP, sample_ids, count_of(given)),
         key_value(_OP, "epoch", epoch),

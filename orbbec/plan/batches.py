@@ -16,6 +16,9 @@ from orbbec.plan.state import same_rows
 Work: TypeAlias = Any  # Tensor [N, C, H, W], RaggedImages, or a list of tensors [C, H, W] of variable sizes
 
 
+PIPELINE_DTYPES = (torch.uint8, torch.uint16, torch.float16, torch.bfloat16, torch.float32)
+
+
 class Given(NamedTuple):
     """Images, and the conversion of results to the type that the user passed."""
 
@@ -55,8 +58,7 @@ def read_images(images: Any) -> Given:
         return Given(images, images.sizes.numpy(), 3, "uint8", lambda work: work)
     if isinstance(images, (ImageBatch, Rows)):
         return Given(images, images.sizes.numpy(), images.channels, "uint8", lambda work: work)
-    given = operator_input("Compose", "images", images)
-    _check_dtype(given.images.dtype, "images")
+    given = operator_input("Compose", "images", images, PIPELINE_DTYPES)
     _check_channels_first(given.images, images)
     count, channels, height, width = given.images.shape
     sizes = same_rows((height, width), count)
@@ -81,9 +83,8 @@ def _read_list(images: Sequence[Any]) -> Given:
                 "Compose: expected tensors [C, H, W] or arrays [H, W, C] with pixels, "
                 f"but image {index} has shape {list(image.shape)}"
             )
-        tensor = operator_input("Compose", "images", image).images[0]
+        tensor = operator_input("Compose", f"image {index}", image, PIPELINE_DTYPES).images[0]
         _check_channels_first(tensor[None], image)
-        _check_dtype(tensor.dtype, f"image {index}")
         if tensors and (tensor.shape[0] != tensors[0].shape[0] or tensor.dtype != tensors[0].dtype):
             first, other = (f"{t.shape[0]} channels of {dtype_name(t.dtype)}" for t in (tensors[0], tensor))
             raise ValueError(f"Compose: expected images of {first}, but image {index} has {other}")
@@ -110,14 +111,6 @@ def _check_channels_first(images: Tensor, given: Any) -> None:
         raise ValueError(
             f"Compose: expected a tensor [C, H, W], but got {list(given.shape)}, which looks like "
             "[H, W, C]; permute it, or give an array"
-        )
-
-
-def _check_dtype(dtype: torch.dtype, what: str) -> None:
-    if dtype not in (torch.uint8, torch.uint16, torch.float16, torch.bfloat16, torch.float32):
-        got = dtype_name(dtype)
-        raise TypeError(
-            f"Compose: expected {what} of uint8, uint16, float16, bfloat16 or float32, but got {got}"
         )
 
 

@@ -16,7 +16,6 @@ from orbbec.bridge.arguments import (
     as_tensor,
     check_no_gradient,
     is_ragged,
-    is_whole,
     name_value,
     operator_input,
     operator_output,
@@ -25,6 +24,7 @@ from orbbec.bridge.arguments import (
 from orbbec.bridge.dispatch import call_operator
 from orbbec.bridge.fakes import register_fake
 from orbbec.bridge.names import Interpolation, interpolation_name
+from orbbec.bridge.plain import is_integer
 from orbbec.bridge.spec import EVERY_DTYPE, OpSpec, register
 from orbbec.bridge.warp import buffer_like, register_fakes
 
@@ -82,7 +82,7 @@ def resize(
         >>> resize(torch.zeros(3, 40, 60), 20).shape
         torch.Size([3, 20, 30])
     """
-    if not is_whole(size) or isinstance(size, (bool, Tensor)):
+    if not is_integer(size):
         return _call(images, None, size, interpolation, antialias, arithmetic, out)
     if is_ragged(images):
         if out is not None:

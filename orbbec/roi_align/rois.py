@@ -9,6 +9,7 @@ from torch import Tensor
 from orbbec.bridge.arguments import check_device, dtype_name, is_channels_last, new_images, size_values
 from orbbec.bridge.dispatch import call_operator
 from orbbec.bridge.fakes import register_fake
+from orbbec.bridge.plain import is_integer
 
 Rois: TypeAlias = Tensor | Sequence[Tensor]
 OutputSize: TypeAlias = int | Sequence[int]
@@ -100,8 +101,8 @@ def _from_list(op: str, rois: Sequence[Any], numbers: int) -> Tensor:
 
 def output_size_values(op: str, output_size: Any) -> list[int]:
     """`output_size` as [height, width]; one number means both."""
-    if isinstance(output_size, int):
-        return [output_size, output_size]
+    if is_integer(output_size):
+        return [int(output_size)] * 2
     return size_values(op, output_size, "output_size as a number or (height, width)")
 
 

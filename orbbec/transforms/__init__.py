@@ -16,6 +16,7 @@ from orbbec.transforms.bounding_boxes import (
     ConvertBoundingBoxFormat,
     SanitizeBoundingBoxes,
 )
+from orbbec.transforms.channels import RGB
 from orbbec.transforms.color import (
     ColorJitter,
     Gamma,
@@ -69,6 +70,7 @@ from orbbec.transforms.targets.targets import TargetReport, Targets, transform_t
 
 __all__ = [
     "JPEG",
+    "RGB",
     "AlignFaces",
     "AlignPoints",
     "AugMix",

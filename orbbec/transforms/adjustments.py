@@ -9,8 +9,9 @@ import numpy as np
 
 from orbbec.bridge.arguments import Array
 from orbbec.bridge.gradients.color import GRAY
+from orbbec.bridge.plain import listed
 from orbbec.plan.steps import CONTRAST, HUE, Colors, Operator, color_row, matrix_row
-from orbbec.transforms.base.checks import Range, around, interval, is_number
+from orbbec.transforms.base.checks import Range, around, interval
 
 TO_GRAY, IDENTITY = np.tile(GRAY, (3, 1)), np.eye(3)
 BRIGHTNESS_OF, CONTRAST_OF, SATURATION_OF, HUE_OF = range(4)  # as numbered by torchvision
@@ -39,7 +40,7 @@ def factor_range(op: str, name: str, value: Any) -> Range | None:
     """A range of factors; one number v means (max(0, 1 - v), 1 + v); None and 0 mean no change."""
     if value is None:
         return None
-    if is_number(value):
+    if listed(value) is None:
         low, high = around(op, name, value, center=1.0)
         value = (max(0.0, low), high)
     low, high = interval(op, name, value, 0.0)

@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 
 from orbbec.bridge.arguments import Array
+from orbbec.bridge.plain import listed
 from orbbec.matrices import get_perspective_matrix, get_similarity_matrix, invert_perspective
 from orbbec.plan.points import forward_of, numbers_of, shifts
 from orbbec.plan.steps import BatchState, Step, identities, same_rows
@@ -21,7 +22,6 @@ from orbbec.transforms.base.checks import (
     entries,
     flag,
     interval,
-    is_number,
     number,
     numbers,
     pair,
@@ -102,7 +102,8 @@ class RandomRotation(Transform):
             center=center_of(self.name, self.center),
             **checked_reading(self),
         )
-        if flag(self.name, "expand", self.expand) and self.center is not None:
+        self._set(expand=flag(self.name, "expand", self.expand))
+        if self.expand and self.center is not None:
             raise ValueError(f"{self.name}: expected no center together with expand")
 
     def sample(self, sizes: Array, stream: Stream) -> Affine:
@@ -169,10 +170,10 @@ class RandomAffine(Transform):
     def _shears(self) -> tuple[float, ...] | None:
         if self.shear is None:
             return None
-        if is_number(self.shear) or len(numbers(self.name, "shear", self.shear, (2, 4))) == 2:
-            return around(self.name, "shear", self.shear)
-        four = numbers(self.name, "shear", self.shear, (4,))
-        return (*interval(self.name, "shear", four[:2]), *interval(self.name, "shear", four[2:]))
+        ends = numbers(self.name, "shear", self.shear, (1, 2, 4))
+        if len(ends) < 4:
+            return around(self.name, "shear", ends[0] if len(ends) == 1 else ends)
+        return (*interval(self.name, "shear", ends[:2]), *interval(self.name, "shear", ends[2:]))
 
     def sample(self, sizes: Array, stream: Stream) -> Affine:
         angle = stream.between(*around(self.name, "degrees", self.degrees))
@@ -422,7 +423,7 @@ class AlignFaces(AlignPoints):
     key: str = "landmarks"
 
     def __post_init__(self) -> None:
-        if self.template == ():
+        if listed(self.template) == []:
             height, width = size_pair(self.name, "size", self.size)
             self._set(template=tuple((x * width / 112, y * height / 112) for x, y in FACE_POINTS))
         super().__post_init__()

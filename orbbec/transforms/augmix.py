@@ -72,10 +72,10 @@ class AugMix(Transform):
     fill: FillValue = 0.0
 
     def __post_init__(self) -> None:
-        whole(self.name, "severity", self.severity, 1, _BINS)
-        whole(self.name, "mixture_width", self.mixture_width, 1)
-        whole(self.name, "chain_depth", self.chain_depth, -1)
-        flag(self.name, "all_ops", self.all_ops)
+        self._set(severity=whole(self.name, "severity", self.severity, 1, _BINS))
+        self._set(mixture_width=whole(self.name, "mixture_width", self.mixture_width, 1))
+        self._set(chain_depth=whole(self.name, "chain_depth", self.chain_depth, -1))
+        self._set(all_ops=flag(self.name, "all_ops", self.all_ops))
         self._set(
             alpha=number(self.name, "alpha", self.alpha, 1e-6),
             interpolation=interpolation_of(self.name, self.interpolation),

@@ -227,7 +227,7 @@ class TrivialAugmentWide(_Auto):
     fill: FillValue = 0.0
 
     def __post_init__(self) -> None:
-        whole(self.name, "num_magnitude_bins", self.num_magnitude_bins, 2)
+        self._set(num_magnitude_bins=whole(self.name, "num_magnitude_bins", self.num_magnitude_bins, 2))
         super().__post_init__()
 
     def sample(self, sizes: Array, stream: Stream) -> Choices:
@@ -264,9 +264,11 @@ class RandAugment(_Auto):
     fill: FillValue = 0.0
 
     def __post_init__(self) -> None:
-        whole(self.name, "num_ops", self.num_ops, 0)
+        self._set(num_ops=whole(self.name, "num_ops", self.num_ops, 0))
         bins = whole(self.name, "num_magnitude_bins", self.num_magnitude_bins, 2)
-        whole(self.name, "magnitude", self.magnitude, 0, bins - 1)
+        self._set(
+            num_magnitude_bins=bins, magnitude=whole(self.name, "magnitude", self.magnitude, 0, bins - 1)
+        )
         super().__post_init__()
 
     def sample(self, sizes: Array, stream: Stream) -> Choices:

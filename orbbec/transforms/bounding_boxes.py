@@ -20,7 +20,7 @@ class SanitizeBoundingBoxes(_KeepsPixels):
     Args:
         min_size: smallest side in pixels.
         min_area: smallest area in square pixels.
-        labels_getter: "default" or None: targets with one row per box are recognized by their length.
+        labels_getter: "default" or None: what belongs to boxes is known by its name, see `TargetOptions`.
 
     Source:
         `torchvision.transforms.v2.ClampBoundingBoxes`, then `SanitizeBoundingBoxes`, which alone drops boxes

@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 
 from orbbec.bridge.arguments import Array
+from orbbec.bridge.plain import listed
 from orbbec.plan.steps import (
     GAMMA,
     POSTERIZE,
@@ -33,7 +34,7 @@ from orbbec.transforms.adjustments import (
     factor_range,
     hue_range,
 )
-from orbbec.transforms.base.checks import Range, interval, number, whole
+from orbbec.transforms.base.checks import Range, interval, number, numbers, span, whole
 from orbbec.transforms.base.transform import Chosen, Transform, _Chance, _EvenChance
 
 
@@ -63,6 +64,11 @@ class ColorJitter(Transform):
 
     def __post_init__(self) -> None:
         _ = self._ranges
+        for name in ("brightness", "contrast", "saturation", "hue"):
+            value = getattr(self, name)
+            if value is not None:
+                several = numbers(self.name, name, value)
+                self._set(**{name: several[0] if listed(value) is None else several})
 
     @cached_property
     def _ranges(self) -> tuple[Range | None, ...]:
@@ -181,7 +187,8 @@ class Grayscale(Transform):
     num_output_channels: int = 1
 
     def __post_init__(self) -> None:
-        if whole(self.name, "num_output_channels", self.num_output_channels, 1, 3) == 2:
+        self._set(num_output_channels=whole(self.name, "num_output_channels", self.num_output_channels, 1, 3))
+        if self.num_output_channels == 2:
             raise ValueError(f"{self.name}: expected num_output_channels as 1 or 3, but got 2")
 
     def steps(self, params: Any, state: BatchState) -> list[Step]:
@@ -235,7 +242,7 @@ class RandomPosterize(_Chance):
 
     def __post_init__(self) -> None:
         super().__post_init__()
-        whole(self.name, "bits", self.bits, 0, 8)
+        self._set(bits=whole(self.name, "bits", self.bits, 0, 8))
 
     def steps(self, params: Chosen, state: BatchState) -> list[Step]:
         table = {"bits": np.full(len(state), float(self.bits))}
@@ -314,8 +321,7 @@ class Gamma(Transform):
         self._check("p")
 
     def _range(self) -> Range:
-        one = isinstance(self.gamma, (int, float))
-        return interval(self.name, "gamma", (self.gamma, self.gamma) if one else self.gamma, 0.0)
+        return span(self.name, "gamma", self.gamma, 0.0)
 
     def sample(self, sizes: Array, stream: Stream) -> Gammas:
         return Gammas(stream.between(*self._range()), stream.chance(self.p))

@@ -56,8 +56,8 @@ class Compose(Pipeline):
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "transforms", check_transforms("Compose", self.transforms))
-        whole("Compose", "seed", self.seed, 0, LARGEST_SEED)
-        flag("Compose", "exact", self.exact)
+        object.__setattr__(self, "seed", whole("Compose", "seed", self.seed, 0, LARGEST_SEED))
+        object.__setattr__(self, "exact", flag("Compose", "exact", self.exact))
         if not isinstance(self.target_options, TargetOptions):
             raise TypeError(
                 f"Compose: expected target_options as TargetOptions, but got {self.target_options!r}"

@@ -6,28 +6,32 @@ import math
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from itertools import islice
+from typing import Any
 
 import numpy as np
 
 from orbbec.bridge.arguments import Array
+from orbbec.bridge.plain import is_number, is_sequence, listed, shown
 from orbbec.plan.steps import BatchState
 from orbbec.plan.stream import Stream
-from orbbec.transforms.base.checks import flag, is_number, whole
+from orbbec.transforms.base.checks import flag, whole
 from orbbec.transforms.base.transform import Drawn, Transform, state_after
 from orbbec.transforms.targets.options import TargetOptions
 
 _CONVERTERS = {"torchvision": "from_torchvision", "albumentations": "from_albumentations"}
 
 
-def check_transforms(op: str, transforms: object) -> tuple[Transform, ...]:
+def check_transforms(op: str, transforms: Any) -> tuple[Transform, ...]:
     """Check a sequence of at least one transform."""
     if convert := _CONVERTERS.get(_library_of(transforms)):
         given = f"{_library_of(transforms)}'s {type(transforms).__name__}"
         raise TypeError(
             f"{op}: expected orbbec transforms, but got {given}: use Compose.{convert} to convert it"
         )
-    if not isinstance(transforms, (tuple, list)) or not transforms:
-        raise ValueError(f"{op}: expected transforms as a list of at least 1 entry, but got {transforms!r}")
+    if not is_sequence(transforms) or not transforms:
+        raise ValueError(
+            f"{op}: expected transforms as a list of at least 1 entry, but got {shown(transforms)}"
+        )
     for index, transform in enumerate(transforms):
         if isinstance(transform, Transform):
             continue
@@ -182,12 +186,14 @@ class RandomChoice(_Container):
         super().__post_init__()
         if self.p is None:
             return
-        good = isinstance(self.p, (tuple, list)) and all(is_number(value) and value >= 0 for value in self.p)
-        if not good or len(self.p) != len(self.transforms) or sum(self.p) == 0:
+        weights = listed(self.p) or []
+        good = all(is_number(weight) and weight >= 0 for weight in weights) and sum(weights) > 0
+        if not good or len(weights) != len(self.transforms):
             raise ValueError(
-                f"{self.name}: expected p as {len(self.transforms)} numbers of at least 0, but got {self.p!r}"
+                f"{self.name}: expected p as {len(self.transforms)} numbers of at least 0, but got "
+                f"{shown(self.p)}"
             )
-        self._set(p=tuple(value / sum(self.p) for value in self.p))
+        self._set(p=tuple(weight / sum(weights) for weight in map(float, weights)))
 
     def draw(self, state: BatchState, streams: Iterator[Stream]) -> list[Drawn]:
         number = next(streams).uniforms(1)[:, 0]
@@ -225,9 +231,9 @@ class SomeOf(_Container):
 
     def __post_init__(self) -> None:
         super().__post_init__()
-        flag(self.name, "replace", self.replace)
-        flag(self.name, "shuffle", self.shuffle)
-        whole(self.name, "n", self.n, 1, math.inf if self.replace else len(self.transforms))
+        self._set(replace=flag(self.name, "replace", self.replace))
+        self._set(shuffle=flag(self.name, "shuffle", self.shuffle))
+        self._set(n=whole(self.name, "n", self.n, 1, math.inf if self.replace else len(self.transforms)))
 
     @property
     def transform_count(self) -> int:

@@ -150,6 +150,17 @@ def resized_sizes(sizes: Array, size: tuple[int | Array, ...], max_size: int | N
     return np.maximum(result, 1)
 
 
+def longer_sizes(sizes: Array, longer: int) -> Array:
+    """The sizes whose longer side is `longer`, with the shorter side rounded down, as in torchvision.
+
+    Example:
+        >>> longer_sizes(np.array([[100, 50], [30, 59]]), 20).tolist()
+        [[20, 10], [10, 20]]
+    """
+    scaled: Array = (longer * sizes / sizes.max(1, keepdims=True)).astype(np.int64)
+    return np.maximum(scaled, 1)
+
+
 def fitted_sizes(sizes: Array, size: tuple[int, int], enlarge: bool = True) -> Array:
     """The largest sizes within `size` that keep the aspect ratio, rounded half to even: float64 `[N, 2]`.
 

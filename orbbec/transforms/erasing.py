@@ -58,7 +58,7 @@ class RandomErasing(Transform):
         )
         self._check("p")
         if isinstance(self.value, str):
-            choice(self.name, "value", self.value, ("random",))
+            self._set(value=choice(self.name, "value", self.value, ("random",)))
         else:
             self._set(value=numbers(self.name, "value", self.value))
 

@@ -126,7 +126,7 @@ class PadIfNeeded(Transform):
     def __post_init__(self) -> None:
         self._check("size", "fill")
         border_of(self.name, self.padding_mode)
-        choice(self.name, "position", self.position, (*_POSITIONS, "random"))
+        self._set(position=choice(self.name, "position", self.position, (*_POSITIONS, "random")))
 
     def sample(self, sizes: Array, stream: Stream) -> Boxes:
         size = size_pair(self.name, "size", self.size)
@@ -173,7 +173,7 @@ class Crop(Transform):
 
     def __post_init__(self) -> None:
         for name, low in (("top", 0), ("left", 0), ("height", 1), ("width", 1)):
-            whole(self.name, name, getattr(self, name), low)
+            self._set(**{name: whole(self.name, name, getattr(self, name), low)})
 
     @property
     def _end(self) -> tuple[int, int]:

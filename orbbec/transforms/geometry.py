@@ -9,6 +9,7 @@ from typing import ClassVar
 import numpy as np
 
 from orbbec.bridge.arguments import Array
+from orbbec.bridge.plain import listed
 from orbbec.plan.draws import draw_areas
 from orbbec.plan.steps import BatchState, Step, Warp, identities, same_rows, side_by_side
 from orbbec.plan.stream import Stream
@@ -28,7 +29,14 @@ from orbbec.transforms.base.checks import (
     whole,
 )
 from orbbec.transforms.base.transform import Chosen, Drawn, Transform, _EvenChance
-from orbbec.transforms.cuts import Boxes, _Resizing, fitted_sizes, resized_sizes, whole_images
+from orbbec.transforms.cuts import (
+    Boxes,
+    _Resizing,
+    fitted_sizes,
+    longer_sizes,
+    resized_sizes,
+    whole_images,
+)
 from orbbec.transforms.matrices import box_matrices, nearest_offsets
 
 
@@ -37,14 +45,15 @@ class Resize(_Resizing):
     """Resize each image.
 
     Args:
-        size: (height, width), or one number for the shorter side; use (side, side) for squares.
+        size: (height, width), or one number for the shorter side; use (side, side) for squares. None: the
+            longer side becomes `max_size`.
         interpolation: "linear", "cubic", "lanczos4" or "area"; "linear_exact" (OpenCV's, without antialias);
             "box" or "hamming" (with antialias only); "nearest", which reads pixel
             `floor(x * width / output width)`, like cv2's INTER_NEAREST and torchvision's NEAREST; or
             "nearest_exact", which reads `floor((x + 0.5) * width / output width)`, like torchvision's
             NEAREST_EXACT. Also "bilinear", "bicubic", "lanczos", torchvision's `InterpolationMode`, Pillow's
             `Resampling` and cv2's INTER_* values. Masks read the same pixels as an image with nearest.
-        max_size: upper bound of the longer side; only if `size` is one number.
+        max_size: upper bound of the longer side, only if `size` is one number; or the longer side.
         antialias: use Pillow's filter, torchvision's default, in a pass of its own. False: linear and nearest
             fuse with neighboring warps; cubic, area and lanczos4 are OpenCV's and take a pass of their own.
 
@@ -59,27 +68,35 @@ class Resize(_Resizing):
         [[2, 3]]
     """
 
-    size: Size
+    size: Size | None
     interpolation: str = "linear"
     max_size: int | None = None
     antialias: bool = True
 
     def __post_init__(self) -> None:
-        single = not isinstance(self.size, (tuple, list)) or len(self.size) == 1
-        size = size_pair(self.name, "size", self.size)
-        self._set(size=size[:1] if single else size)
         super().__post_init__()
+        if self.size is None:
+            self._set(max_size=whole(self.name, "max_size", self.max_size, 1))
+            return
+        sides = size_pair(self.name, "size", self.size)
+        size = sides if len(listed(self.size) or ()) == 2 else sides[:1]
+        self._set(size=size)
         if self.max_size is not None:
-            whole(self.name, "max_size", self.max_size, size[0] + 1)
-            if not single:
+            self._set(max_size=whole(self.name, "max_size", self.max_size, size[0] + 1))
+            if len(size) == 2:
                 raise ValueError(f"{self.name}: expected max_size only with one number for size")
 
     def sample(self, sizes: Array, stream: Stream) -> Boxes:
+        if self.size is None:
+            assert self.max_size is not None
+            return whole_images(sizes, longer_sizes(sizes, self.max_size), (1, 1))
         assert not isinstance(self.size, int)
         least = (1, 1) if self.max_size is not None else (self.size[0], self.size[-1])
         return whole_images(sizes, resized_sizes(sizes, tuple(self.size), self.max_size), least)
 
-    def coordinates(self) -> Row:
+    def coordinates(self) -> Row | None:
+        if self.size is None:
+            return None
         assert not isinstance(self.size, int)
         if len(self.size) == 1:
             return Coordinate.RESIZE_SHORTER, self.size[0], self.max_size or 0
@@ -234,7 +251,7 @@ class RandomCrop(Transform):
     """
 
     size: Size
-    padding: int | tuple[int, ...] | None = None
+    padding: int | Sequence[int] | None = None
     pad_if_needed: bool = False
     fill: FillValue = 0.0
     padding_mode: str = "constant"
@@ -243,7 +260,7 @@ class RandomCrop(Transform):
         self._check("size", "fill")
         if self.padding is not None:
             self._set(padding=padding_of(self.name, self.padding))
-        flag(self.name, "pad_if_needed", self.pad_if_needed)
+        self._set(pad_if_needed=flag(self.name, "pad_if_needed", self.pad_if_needed))
         border_of(self.name, self.padding_mode)
 
     def draw(self, state: BatchState, streams: Iterator[Stream]) -> list[Drawn]:
@@ -297,7 +314,7 @@ class Pad(Transform):
         [[[9, 1, 2, 9]]]
     """
 
-    padding: int | tuple[int, ...]
+    padding: int | Sequence[int]
     fill: FillValue = 0.0
     padding_mode: str = "constant"
 
@@ -393,7 +410,7 @@ class Letterbox(Transform):
     def __post_init__(self) -> None:
         self._check("size", "fill")
         self._set(interpolation=resizing_of(self.name, self.interpolation))
-        flag(self.name, "enlarge", self.enlarge)
+        self._set(enlarge=flag(self.name, "enlarge", self.enlarge))
 
     def _inner(self, sizes: Array) -> tuple[Array, Array]:
         """The sizes of the images within the output, and the padding above and to the left."""

@@ -70,7 +70,7 @@ class _Mixing(_Applied):
         super().__post_init__()
         self._set(alpha=number(self.name, "alpha", self.alpha, 1e-6))
         if self.num_classes is not None:
-            whole(self.name, "num_classes", self.num_classes, 1)
+            self._set(num_classes=whole(self.name, "num_classes", self.num_classes, 1))
 
 
 class MixUp(_Mixing):

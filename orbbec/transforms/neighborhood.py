@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 
 from orbbec.bridge.arguments import Array
+from orbbec.bridge.plain import listed
 from orbbec.plan.steps import BatchState, Operator, Step, same_rows
 from orbbec.plan.stream import Stream
 from orbbec.transforms.base.checks import (
@@ -67,9 +68,10 @@ class GaussianBlur(Transform):
     sigma: float | Range = (0.1, 2.0)
 
     def __post_init__(self) -> None:
-        given = (self.kernel_size,) * 2 if isinstance(self.kernel_size, int) else self.kernel_size
-        pair(self.name, "kernel_size", given)
-        self._set(kernel_size=tuple(_odd(self.name, "kernel_size", side) for side in given))
+        several = listed(self.kernel_size)
+        sides = [self.kernel_size] * 2 if several is None else several
+        pair(self.name, "kernel_size", sides)
+        self._set(kernel_size=tuple(_odd(self.name, "kernel_size", side) for side in sides))
         self._set(sigma=span(self.name, "sigma", self.sigma, 1e-6))
 
     def sample(self, sizes: Array, stream: Stream) -> Values:

@@ -43,7 +43,7 @@ class GaussianNoise(Transform):
     clip: bool = True
 
     def __post_init__(self) -> None:
-        flag(self.name, "clip", self.clip)
+        self._set(clip=flag(self.name, "clip", self.clip))
         self._set(
             mean=span(self.name, "mean", self.mean),
             sigma=span(self.name, "sigma", self.sigma, 0.0),

@@ -96,9 +96,9 @@ class ToDtype(Transform):
                 f"{self.name}: expected dtype as one of {', '.join(_DTYPES)}, but got {self.dtype}"
             )
         self._set(dtype=getattr(torch, name))
-        flag(self.name, "scale", self.scale)
+        self._set(scale=flag(self.name, "scale", self.scale))
         if self.channels_last is not None:
-            flag(self.name, "channels_last", self.channels_last)
+            self._set(channels_last=flag(self.name, "channels_last", self.channels_last))
 
     def steps(self, params: Any, state: BatchState) -> list[Step]:
         return [Cast(dtype_name(self.dtype), self.scale, self.channels_last)]

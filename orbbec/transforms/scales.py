@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 
 from orbbec.bridge.arguments import Array
+from orbbec.bridge.plain import listed
 from orbbec.plan.points import areas, carried_edges, clipped, corners_of, forward_of, hulls, numbers_of
 from orbbec.plan.steps import BatchState, Step
 from orbbec.plan.stream import Stream
@@ -128,12 +129,12 @@ class RandomShortestSize(_Resizing):
     antialias: bool = True
 
     def __post_init__(self) -> None:
-        one = isinstance(self.min_size, int)
-        given = (self.min_size,) if one else entries(self.name, "min_size", self.min_size)
-        self._set(min_size=tuple(whole(self.name, "min_size", side, 1) for side in given))
+        is_one = listed(self.min_size) is None
+        sides = (self.min_size,) if is_one else entries(self.name, "min_size", self.min_size)
+        self._set(min_size=tuple(whole(self.name, "min_size", side, 1) for side in sides))
         super().__post_init__()
         if self.max_size is not None:
-            whole(self.name, "max_size", self.max_size, 1)
+            self._set(max_size=whole(self.name, "max_size", self.max_size, 1))
 
     def sample(self, sizes: Array, stream: Stream) -> Boxes:
         lengths = np.array(self.min_size)
@@ -168,8 +169,8 @@ class RandomResize(_Resizing):
     antialias: bool = True
 
     def __post_init__(self) -> None:
-        whole(self.name, "min_size", self.min_size, 1)
-        whole(self.name, "max_size", self.max_size, self.min_size + 1)
+        self._set(min_size=whole(self.name, "min_size", self.min_size, 1))
+        self._set(max_size=whole(self.name, "max_size", self.max_size, self.min_size + 1))
         super().__post_init__()
 
     def sample(self, sizes: Array, stream: Stream) -> Boxes:
@@ -220,15 +221,16 @@ class RandomIoUCrop(Transform):
     needs_targets = True
 
     def __post_init__(self) -> None:
-        interval(self.name, "min_scale, max_scale", (self.min_scale, self.max_scale), 1e-6, 1.0)
-        ratios = (self.min_aspect_ratio, self.max_aspect_ratio)
-        interval(self.name, "min_aspect_ratio, max_aspect_ratio", ratios, 1e-6)
+        scales, ratios = (self.min_scale, self.max_scale), (self.min_aspect_ratio, self.max_aspect_ratio)
+        low, high = interval(self.name, "min_scale, max_scale", scales, 1e-6, 1.0)
+        self._set(min_scale=low, max_scale=high)
+        low, high = interval(self.name, "min_aspect_ratio, max_aspect_ratio", ratios, 1e-6)
+        self._set(min_aspect_ratio=low, max_aspect_ratio=high)
         options = entries(self.name, "sampler_options", self.sampler_options)
-        for option in options:
-            number(self.name, "sampler_options", option, 0.0)
-        whole(self.name, "trials", self.trials, 1)
-        whole(self.name, "rounds", self.rounds, 1)
-        self._set(sampler_options=tuple(map(float, options)))
+        self._set(trials=whole(self.name, "trials", self.trials, 1))
+        self._set(rounds=whole(self.name, "rounds", self.rounds, 1))
+        options = tuple(number(self.name, "sampler_options", option, 0.0) for option in options)
+        self._set(sampler_options=options)
 
     def draw_for(
         self,

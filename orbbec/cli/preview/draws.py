@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -44,9 +45,10 @@ def draw_rows(
         [Shown(_caption(name, array), array, target)]
         for (name, array), target in zip(images.items(), given, strict=True)
     ]
+    options = replace(pipeline.target_options, per_box=(*pipeline.target_options.per_box, ROW_KEY))
     plans = [pipeline.plan(sizes, epoch=epoch + offset, targets=given) for offset in range(draws)]
     for plan in plans:
-        moved = transform_targets(plan, given, pipeline.target_options)
+        moved = transform_targets(plan, given, options)
         results = as_list(pipeline.apply(plan, arrays))
         for row, result, target in zip(rows, results, moved, strict=True):
             visible = as_bytes(result, plan)

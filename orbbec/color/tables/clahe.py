@@ -4,7 +4,7 @@ from typing import Any
 
 import torch
 
-from orbbec.bridge.arguments import Images
+from orbbec.bridge.arguments import Images, size_values
 from orbbec.bridge.per_image import Factor, per_image
 from orbbec.bridge.pointwise import images_input, register_fake_like
 
@@ -39,10 +39,7 @@ def clahe(images: Images, clip_limit: Factor = 40.0, tiles: tuple[int, int] = (8
     """
     given = images_input(OP, images)
     limits, limit = per_image(OP, "clip_limit", clip_limit, given, lambda v: v >= 0, "of at least 0")
-    try:
-        rows, columns = tiles
-    except (TypeError, ValueError) as error:
-        raise TypeError(f"{OP}: expected tiles as (rows, columns), but got {tiles!r}") from error
+    rows, columns = size_values(OP, tiles, "tiles as (rows, columns)")
     arguments = (given.images, given.layout, given.channels, limit, limits, rows, columns)
     return given.restore(torch.ops.orbbec.clahe(*arguments))
 

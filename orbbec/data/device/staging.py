@@ -12,6 +12,7 @@ import torch
 from torch import Tensor
 
 from orbbec.batch import ImageBatch, YCbCrBatch
+from orbbec.batch.collate import sequence_like
 
 _NO_DTYPE_OF_TORCH = "gG"  # long double, real and complex
 
@@ -94,8 +95,7 @@ def _mapped(value: Any, change: Callable[[Any], Any]) -> Any:
         return {key: change(entry) for key, entry in value.items()}
     if not isinstance(value, (list, tuple)):
         return value
-    entries = [change(entry) for entry in value]
-    return type(value)(*entries) if hasattr(value, "_fields") else type(value)(entries)
+    return sequence_like([change(entry) for entry in value], value)
 
 
 def arrays_as_tensors(value: Any) -> Any:

@@ -69,7 +69,7 @@ class ShuffleBuffer(Generic[Item]):
 
     def set_epoch(self, epoch: int) -> None:
         """Begin an epoch; a resumed epoch continues where it stopped."""
-        whole("ShuffleBuffer", "epoch", epoch, 0, 2**63 - 1)
+        epoch = whole("ShuffleBuffer", "epoch", epoch, 0, 2**63 - 1)
         if epoch != self.epoch:
             self._begin(epoch, 0)
 

@@ -237,10 +237,8 @@ class Loader:
     ) -> None:
         arguments = locals()
         self._arguments = {name: value for name, value in arguments.items() if name != "self"}
-        whole("Loader", "batch_size", batch_size, 1)
         choice("Loader", "on_error", on_error, ON_ERROR)
-        flag("Loader", "shuffle", shuffle)
-        flag("Loader", "drop_last", drop_last)
+        shuffle, drop_last = flag("Loader", "shuffle", shuffle), flag("Loader", "drop_last", drop_last)
         if isinstance(source, (str, os.PathLike)):
             raise TypeError(f"Loader: expected a source, but got the path {source}: use open_source(path)")
         self._is_indexed = hasattr(source, "__getitem__") and hasattr(source, "__len__")
@@ -248,7 +246,8 @@ class Loader:
             raise ValueError("Loader: expected a source with an index for on_error='substitute'")
         if order is not None:
             check_length(order, len(source) if self._is_indexed else None)
-        self.batch_size, self.drop_last, self.collate = batch_size, drop_last, collate
+        self.batch_size = whole("Loader", "batch_size", batch_size, 1)
+        self.drop_last, self.collate = drop_last, collate
         self.device = torch.device(device)
         self._cores = [] if numa is None else node_cores(numa)
         self._tuner = tuner_for(threads, prefetch, thread_budget(cores=self._cores))
@@ -333,7 +332,8 @@ class Loader:
 
         If it is the epoch of `load_state_dict`, that epoch is resumed.
         """
-        if whole("Loader", "epoch", epoch, 0) != self._next.epoch:
+        epoch = whole("Loader", "epoch", epoch, 0)
+        if epoch != self._next.epoch:
             self._next = _Progress(epoch)
         self._at = self._next
 

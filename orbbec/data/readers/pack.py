@@ -98,7 +98,7 @@ def pack(
         >>> pack([Sample(b"one", {"label": 3}, 0), Sample(b"two", {}, 7)], mkdtemp())
         Packed(samples=2, skipped=[], archives=1, resumed=0)
     """
-    whole("pack", "shard_bytes", shard_bytes, 1)
+    shard_bytes = whole("pack", "shard_bytes", shard_bytes, 1)
     choice("pack", "on_error", on_error, ("raise", "skip"))
     source = with_distinct_ids(source)
     length = len(source) if isinstance(source, Source) else None

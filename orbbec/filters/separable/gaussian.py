@@ -8,6 +8,7 @@ from torch import Tensor
 
 from orbbec.bridge.arguments import Images, Matrix, as_tensor
 from orbbec.bridge.names import Border, border_name
+from orbbec.bridge.plain import is_real, is_sequence, shown
 from orbbec.bridge.pointwise import register_fake_like
 from orbbec.bridge.spec import EVERY_DTYPE, OpSpec, register
 from orbbec.filters.arguments import count_of, device_of, filter_images, kernel_sizes
@@ -62,18 +63,18 @@ def gaussian_blur(
 
 def _sigmas(op: str, sigma: Any, count: int, device: torch.device) -> Tensor:
     """`sigma` as float64 `[1, 2]` on `device`, or `[count, 2]` on its own device."""
-    if isinstance(sigma, (int, float, np.number)):
+    if is_real(sigma):
         sigma = (sigma, sigma)
-    if isinstance(sigma, (tuple, list)):
+    if is_sequence(sigma):
         try:
             sigma_y, sigma_x = map(float, sigma)
         except (TypeError, ValueError) as error:
-            raise TypeError(f"{op}: expected sigma as a number or (y, x), but got {sigma!r}") from error
+            raise TypeError(f"{op}: expected sigma as a number or (y, x), but got {shown(sigma)}") from error
         sigmas = torch.full((1, 2), sigma_y, dtype=torch.float64, device=device)
         sigmas[:, 1].fill_(sigma_x)
         return sigmas
     if not isinstance(sigma, (Tensor, np.ndarray)):
-        raise TypeError(f"{op}: expected sigma as a number, a tensor or an array, but got {sigma!r}")
+        raise TypeError(f"{op}: expected sigma as a number, a tensor or an array, but got {shown(sigma)}")
     given = as_tensor(op, "sigma", sigma).to(torch.float64)
     if list(given.shape) == [count]:
         return given[:, None].expand(count, 2)

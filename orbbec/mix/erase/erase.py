@@ -21,6 +21,7 @@ from orbbec.bridge.arguments import (
 from orbbec.bridge.dispatch import call_operator
 from orbbec.bridge.fakes import register_fake
 from orbbec.bridge.noise import key_value, sample_table, whole_table
+from orbbec.bridge.plain import is_real
 from orbbec.bridge.pointwise import register_fake_like
 from orbbec.bridge.spec import OpSpec, register
 
@@ -127,7 +128,7 @@ def _boxes(boxes: Any, count: int) -> Tensor:
 
 def _fills(fill: Any, given: OperatorInput) -> tuple[float, Tensor | None]:
     """The fill as one number, or as a float64 table of three dimensions."""
-    if isinstance(fill, (int, float)):
+    if is_real(fill):
         return float(fill), None
     if isinstance(fill, (Tensor, np.ndarray)):
         table = as_tensor(_OP, "fill", fill).detach().to(torch.float64)

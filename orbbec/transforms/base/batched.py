@@ -10,7 +10,7 @@ import torch
 from torch import Tensor
 
 from orbbec.batch import ImageBatch
-from orbbec.batch.collate import is_pil
+from orbbec.batch.collate import is_pil, sequence_like
 from orbbec.transforms.base.tv_tensors import is_tv_tensor, plain, wrapped
 from orbbec.transforms.targets.state import MASK_KEYS, POINT_KEYS
 
@@ -81,11 +81,13 @@ def joined(targets: Sequence[dict[str, Any]], given: dict[str, Any]) -> dict[str
         return dict(given)
     kept = {key: value for key, value in given.items() if _rows(key, value, len(targets)) is None}
     keys = [key for key in targets[0] if all(key in target for target in targets)]
-    return {**kept, **{key: _joined([target[key] for target in targets]) for key in keys}}
+    return {**kept, **{key: _joined([target[key] for target in targets], given.get(key)) for key in keys}}
 
 
-def _joined(values: list[Any]) -> Any:
+def _joined(values: list[Any], given: Any) -> Any:
     first = values[0]
+    if isinstance(given, tuple):
+        return sequence_like(values, given)
     if not isinstance(first, (Tensor, np.ndarray)) or not all(type(value) is type(first) for value in values):
         return values
     if len({(value.shape, value.dtype) for value in values}) > 1:

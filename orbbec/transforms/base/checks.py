@@ -8,6 +8,7 @@ from enum import Enum
 from typing import Any, TypeAlias
 
 from orbbec.bridge.names import known_border, known_interpolation
+from orbbec.bridge.plain import is_integer, is_number, is_real, is_sequence, listed, plain, shown
 
 Range: TypeAlias = tuple[float, float]
 Size: TypeAlias = int | Sequence[int]
@@ -44,23 +45,20 @@ _PILLOW = ("linear", "cubic", "lanczos4", "box", "hamming")  # antialias filters
 _BORDERS = ("constant", "replicate", "reflect", "reflect101", "wrap")
 
 
-def is_number(value: Any) -> bool:
-    """Whether a value is a finite number and not a bool."""
-    return isinstance(value, (int, float)) and not isinstance(value, bool) and math.isfinite(value)
-
-
 def number(op: str, name: str, value: Any, low: float = -math.inf, high: float = math.inf) -> float:
     """A finite number from `low` to `high`."""
-    if not is_number(value) or not low <= value <= high:
+    single = plain(value)
+    if not is_number(single) or not low <= single <= high:
         raise _error(op, name, f"a number{_bounds(low, high)}", value)
-    return float(value)
+    return float(single)
 
 
 def whole(op: str, name: str, value: Any, low: int, high: float = math.inf) -> int:
     """A whole number from `low` to `high`."""
-    if isinstance(value, bool) or not isinstance(value, int) or not low <= value <= high:
+    single = plain(value)
+    if not is_integer(single) or not low <= single <= high:
         raise _error(op, name, f"a whole number{_bounds(low, high)}", value)
-    return value
+    return int(single)
 
 
 def probability(op: str, value: Any, name: str = "p") -> float:
@@ -70,42 +68,45 @@ def probability(op: str, value: Any, name: str = "p") -> float:
 
 def interval(op: str, name: str, value: Any, low: float = -math.inf, high: float = math.inf) -> Range:
     """Two numbers (from, to) within `low` to `high`, in order."""
-    good = isinstance(value, (tuple, list)) and len(value) == 2 and all(is_number(v) for v in value)
-    if not good or not low <= value[0] <= value[1] <= high:
+    ends = listed(value) or []
+    if len(ends) != 2 or not all(map(is_number, ends)) or not low <= ends[0] <= ends[1] <= high:
         raise _error(op, name, f"(low, high){_bounds(low, high)}, in order", value)
-    return float(value[0]), float(value[1])
+    return float(ends[0]), float(ends[1])
 
 
 def span(op: str, name: str, value: Any, low: float = -math.inf, high: float = math.inf) -> Range:
     """A range (low, high), or one number for both ends."""
-    return interval(op, name, (value, value) if is_number(value) else value, low, high)
+    single = plain(value)
+    return interval(op, name, (single, single) if is_number(single) else value, low, high)
 
 
 def around(op: str, name: str, value: Any, center: float = 0.0) -> Range:
     """A range, or one number v for (center - v, center + v)."""
-    if not is_number(value):
+    single = plain(value)
+    if not is_number(single):
         return interval(op, name, value)
-    if value < 0:
+    if single < 0:
         raise _error(op, name, "a number of at least 0, or (low, high)", value)
-    return center - float(value), center + float(value)
+    return center - float(single), center + float(single)
 
 
 def numbers(op: str, name: str, value: Any, counts: Sequence[int] = ()) -> tuple[float, ...]:
     """One number, or a sequence of an allowed length; a fill of None is 0, as in torchvision."""
     if value is None and name == "fill":
         return (0.0,)
-    if is_number(value):
-        return (float(value),)
-    good = isinstance(value, (tuple, list)) and len(value) > 0 and all(is_number(v) for v in value)
-    if not good or (counts and len(value) not in counts):
+    single = plain(value)
+    if is_number(single):
+        return (float(single),)
+    several = listed(value) or []
+    if not several or not all(map(is_number, several)) or (counts and len(several) not in counts):
         lengths = " or ".join(map(str, counts)) if counts else "several"
         raise _error(op, name, f"a number or {lengths} of them", value)
-    return tuple(float(v) for v in value)
+    return tuple(map(float, several))
 
 
 def pair(op: str, name: str, value: Any) -> tuple[float, float]:
     """Two numbers."""
-    if is_number(value):
+    if is_number(plain(value)):
         raise _error(op, name, "2 numbers", value)
     first, second = numbers(op, name, value, (2,))
     return first, second
@@ -113,45 +114,51 @@ def pair(op: str, name: str, value: Any) -> tuple[float, float]:
 
 def entries(op: str, name: str, value: Any) -> tuple[Any, ...]:
     """The entries of a sequence of at least one."""
-    if not isinstance(value, (tuple, list)) or not value:
+    several = listed(value)
+    if not several:
         raise _error(op, name, "a list of at least 1 entry", value)
-    return tuple(value)
+    return tuple(several)
+
+
+def names(op: str, name: str, value: Any) -> tuple[str, ...]:
+    """Names in a sequence."""
+    several = listed(value)
+    if several is None or not all(isinstance(entry, str) for entry in several):
+        raise _error(op, name, "a list of names", value)
+    return tuple(map(str, several))
 
 
 def whole_range(op: str, name: str, value: Any, low: int, high: float = math.inf) -> tuple[int, int]:
     """(low, high) in whole numbers, or one number for both ends."""
-    given = value if isinstance(value, (tuple, list)) else (value, value)
-    interval(op, name, given, low, high)
-    first, last = (whole(op, name, side, low, high) for side in given)
+    several = listed(value)
+    ends = [value, value] if several is None else several
+    interval(op, name, ends, low, high)
+    first, last = (whole(op, name, side, low, high) for side in ends)
     return first, last
 
 
 def flag(op: str, name: str, value: Any) -> bool:
     """True or False."""
-    if not isinstance(value, bool):
+    single = plain(value)
+    if not isinstance(single, bool):
         raise _error(op, name, "True or False", value)
-    return value
+    return single
 
 
 def size_pair(op: str, name: str, value: Any) -> tuple[int, int]:
     """(height, width), or one number for both."""
-    if isinstance(value, int) and not isinstance(value, bool):
-        value = (value, value)
-    elif isinstance(value, (tuple, list)) and len(value) == 1:
-        value = (value[0], value[0])
-    good = isinstance(value, (tuple, list)) and len(value) == 2
-    if not good or not all(isinstance(v, int) and not isinstance(v, bool) and v >= 1 for v in value):
+    sides = listed(value) or [plain(value)]
+    if len(sides) not in (1, 2) or not all(is_integer(side) and side >= 1 for side in sides):
         raise _error(op, name, "a side or (height, width) in pixels, each at least 1", value)
-    return value[0], value[1]
+    return int(sides[0]), int(sides[-1])
 
 
 def padding_of(op: str, value: Any) -> tuple[int, int, int, int]:
     """(left, top, right, bottom) from one number, (left and right, top and bottom), or four."""
-    sides = (value,) if isinstance(value, int) else value
-    good = isinstance(sides, (tuple, list)) and len(sides) in (1, 2, 4)
-    if not good or not all(isinstance(v, int) and not isinstance(v, bool) and v >= 0 for v in sides):
+    sides = listed(value) or [plain(value)]
+    if len(sides) not in (1, 2, 4) or not all(is_integer(side) and side >= 0 for side in sides):
         raise _error(op, "padding", "1, 2 or 4 whole numbers of at least 0", value)
-    left, top, right, bottom = tuple(sides) * (4 // len(sides))
+    left, top, right, bottom = list(map(int, sides)) * (4 // len(sides))
     return left, top, right, bottom
 
 
@@ -176,20 +183,22 @@ def resizing_of(op: str, value: Any, antialias: bool = False) -> str:
 
 def resizings_of(op: str, value: Any, antialias: bool) -> str | tuple[str, ...]:
     """Like `resizing_of`, or several to draw from per image. "random" means linear or cubic, as in timm."""
-    given = ("linear", "cubic") if value == "random" else value
-    if not isinstance(given, (tuple, list)):
-        return resizing_of(op, given, antialias)
-    names = tuple(resizing_of(op, one, antialias) for one in entries(op, "interpolation", given))
-    if len(names) == 1:
-        return names[0]
-    if antialias and not set(names) <= set(_PILLOW):
+    is_random = isinstance(value, str) and value == "random"
+    several = ["linear", "cubic"] if is_random else listed(value)
+    if several is None:
+        return resizing_of(op, value, antialias)
+    known = tuple(resizing_of(op, one, antialias) for one in entries(op, "interpolation", several))
+    if len(known) == 1:
+        return known[0]
+    if antialias and not set(known) <= set(_PILLOW):
         raise _error(op, "interpolation", f"several of {', '.join(_PILLOW)}", value)
-    return names
+    return known
 
 
 def border_of(op: str, value: Any) -> str:
     """The border for torchvision's `padding_mode`, whose "reflect" does not repeat the edge."""
-    name = "reflect101" if value == "reflect" else known_border(value)
+    is_reflect = isinstance(value, str) and value == "reflect"
+    name = "reflect101" if is_reflect else known_border(value)
     if name is None or name not in _BORDERS:
         raise _error(
             op,
@@ -202,7 +211,7 @@ def border_of(op: str, value: Any) -> str:
 
 def choice(op: str, name: str, value: Any, known: Sequence[str]) -> str:
     """One of several names."""
-    if value not in known:
+    if not isinstance(value, str) or value not in known:
         raise _error(op, name, f"one of {', '.join(known)}", value)
     return str(value)
 
@@ -223,6 +232,7 @@ def _bounds(low: float, high: float) -> str:
 
 
 def _error(op: str, name: str, expected: str, value: Any) -> ValueError | TypeError:
-    text = f"{op}: expected {name} as {expected}, but got {value!r}"
-    kinds = (int, float, tuple, list, str)
-    return ValueError(text) if isinstance(value, kinds) and not isinstance(value, bool) else TypeError(text)
+    text = f"{op}: expected {name} as {expected}, but got {shown(value)}"
+    single = plain(value)
+    is_known = is_real(single) or isinstance(single, str) or is_sequence(single)
+    return ValueError(text) if is_known else TypeError(text)

@@ -15,7 +15,7 @@ from orbbec.batch.collate import is_pil
 from orbbec.bridge.arguments import Array, dtype_name, operator_input
 from orbbec.plan import Fusion, Plan, Stream, run_passes
 from orbbec.plan import apply as apply_plan
-from orbbec.plan.batches import Given
+from orbbec.plan.batches import PIPELINE_DTYPES, Given
 from orbbec.plan.drawn import DrawnPass
 from orbbec.plan.microbatches import without_images
 from orbbec.plan.steps import same_rows
@@ -136,8 +136,7 @@ class Pipeline(FrozenModule):
             return _Key(new_seed(generator), 0, np.arange(count))
         if generator is not None:
             raise ValueError("Compose: expected a generator only without sample_ids and epoch")
-        epoch = 0 if epoch is None else epoch
-        whole("Compose", "epoch", epoch, 0, LARGEST_SEED)
+        epoch = 0 if epoch is None else whole("Compose", "epoch", epoch, 0, LARGEST_SEED)
         return _Key(self.seed, epoch, _ids(sample_ids, count))
 
     def _at_once(
@@ -150,7 +149,7 @@ class Pipeline(FrozenModule):
         if is_image and not is_pil(images):
             return None
         pixels = pixels_of(images) if is_image else images
-        given = operator_input("Compose", "images", pixels)
+        given = operator_input("Compose", "images", pixels, PIPELINE_DTYPES)
         batch = given.images
         as_planes = is_image or (type(pixels) is np.ndarray and self._makes_tensors)
         drawn = self._drawn.get((batch.dtype, batch.size(1), as_planes))

@@ -13,7 +13,7 @@ import numpy as np
 from torch import Tensor
 
 from orbbec.batch import ImageBatch
-from orbbec.batch.collate import is_pil
+from orbbec.batch.collate import is_pil, sequence_like
 from orbbec.bridge.arguments import holds_planes
 from orbbec.transforms.base.batched import TARGET_KEYS
 from orbbec.transforms.base.tv_tensors import KEYS, is_target, is_tv_tensor
@@ -90,12 +90,28 @@ def targets_of(structure: Any, images: list[Any]) -> list[dict[str, Any]]:
 
 
 def labels_of(structure: Any, images: list[Any], count: int) -> Any:
-    """The labels of a batch in a structure: its first other tensor or array with a row per image, or None."""
-    for leaf in _leaves(structure):
-        others = isinstance(leaf, (Tensor, np.ndarray)) and not any(leaf is image for image in images)
-        if others and leaf.ndim in (1, 2) and len(leaf) == count:
-            return leaf
-    return None
+    """The labels of a batch in a structure, or None.
+
+    These are the entry "label" or "labels" of a dict, or else the first other tensor or array with a row per
+    image, which must be the only one in a dict.
+
+    Raises:
+        ValueError: a dict has several, none of which is named so.
+    """
+    is_dict = isinstance(structure, Mapping)
+    named = [structure[name] for name in ("label", "labels") if name in structure] if is_dict else []
+    found = [leaf for leaf in named or _leaves(structure) if _has_rows(leaf, images, count)]
+    if is_dict and len(found) > 1:
+        raise ValueError(
+            f"Compose: expected the labels of {count} images under label or labels, but got {len(found)} "
+            "entries with a row per image"
+        )
+    return found[0] if found else None
+
+
+def _has_rows(leaf: Any, images: list[Any], count: int) -> bool:
+    is_other = isinstance(leaf, (Tensor, np.ndarray)) and not any(leaf is image for image in images)
+    return is_other and leaf.ndim in (1, 2) and len(leaf) == count
 
 
 def rebuilt(structure: Any, replaced: Mapping[int, Any], target: Visit, loose: Visit) -> Any:
@@ -114,8 +130,7 @@ def rebuilt(structure: Any, replaced: Mapping[int, Any], target: Visit, loose: V
     if isinstance(structure, dict):
         return _rebuilt_dict(structure, replaced, target, loose)
     if isinstance(structure, (tuple, list)):
-        entries = [rebuilt(entry, replaced, target, loose) for entry in structure]
-        return type(structure)(*entries) if hasattr(structure, "_fields") else type(structure)(entries)
+        return sequence_like([rebuilt(entry, replaced, target, loose) for entry in structure], structure)
     return structure
 
 

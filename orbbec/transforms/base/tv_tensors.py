@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 from torch import Tensor
 
-from orbbec.batch.collate import is_pil
+from orbbec.batch.collate import is_pil, sequence_like
 from orbbec.plan.batches import as_list
 from orbbec.transforms.targets.options import TargetOptions
 
@@ -40,9 +40,11 @@ def name_of(value: Any) -> str:
 
 
 def plain(value: Any) -> Any:
-    """Convert tv_tensors, also in a list, to tensors; anything else is unchanged."""
+    """Convert tv_tensors, also in lists and tuples, to tensors; anything else is unchanged."""
     if isinstance(value, (list, tuple)):
-        return [plain(entry) for entry in value]
+        entries = [plain(entry) for entry in value]
+        is_plain = all(new is old for new, old in zip(entries, value, strict=True))
+        return value if is_plain else sequence_like(entries, value)
     return value.as_subclass(Tensor) if is_tv_tensor(value) else value
 
 

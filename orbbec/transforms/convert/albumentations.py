@@ -23,6 +23,7 @@ from orbbec.transforms.convert.albumentations_steps import (
     one_of,
 )
 from orbbec.transforms.targets.options import TargetOptions
+from orbbec.transforms.targets.per_box import PER_BOX_KEYS
 
 _OP = "from_albumentations"
 _BOX_FORMATS = {
@@ -112,6 +113,7 @@ def _box_options(boxes: Any) -> TargetOptions:
         boxes.min_width,
         boxes.min_visibility,
         min_area=boxes.min_area,
+        per_box=[name for name in getattr(boxes, "label_fields", None) or () if name not in PER_BOX_KEYS],
     )
 
 

@@ -7,6 +7,7 @@ from dataclasses import fields, replace
 from functools import partial
 from typing import Any
 
+from orbbec.transforms.base.checks import choice
 from orbbec.transforms.base.registry import known_transforms
 from orbbec.transforms.base.transform import Transform
 from orbbec.transforms.bounding_boxes import (
@@ -25,6 +26,13 @@ _OF_BOXES = ("ClampBoundingBoxes", "SanitizeBoundingBoxes")
 _NOTHING = ("ToPureTensor", "ToPILImage", "Identity", "ClampBoundingBoxes")
 # Pillow's constants, which torchvision accepts too.
 _BY_NUMBER = {0: "nearest", 1: "lanczos", 2: "bilinear", 3: "bicubic", 4: "box", 5: "hamming"}
+_NEAREST = {
+    "ClampKeyPoints": "functional.clamp_keypoints",
+    "FiveCrop": "functional.five_crop",
+    "SanitizeKeyPoints": "TargetOptions(drop_keypoints=True)",
+    "TenCrop": "functional.ten_crop",
+    "UniformTemporalSubsample": "functional.uniform_temporal_subsample",
+}
 _RENAMED = {"sampler_options": "options"}  # orbbec's argument: torchvision's attribute
 
 
@@ -36,7 +44,7 @@ def from_torchvision(compose: Any, functions: bool = True) -> tuple[list[Transfo
         functions: convert `Lambda`; its function must keep shape and dtype.
     """
     steps = steps_of(compose)
-    transforms = flat(convert(_OP, steps, partial(_maker, functions)))
+    transforms = flat(convert(_OP, steps, partial(_maker, functions), nearest=_NEAREST))
     options = TargetOptions()
     every = list(_with_nested(steps))
     for step in every:
@@ -128,6 +136,11 @@ def _formatted(step: Any, inner: Inner) -> list[Transform]:
     return []
 
 
+def _clamping(step: Any, inner: Inner) -> list[Transform]:
+    choice(_OP, "clamping_mode", step.clamping_mode, ("auto", "soft", "hard"))  # alike for upright boxes
+    return []
+
+
 def _sequence(step: Any, inner: Inner) -> list[Transform]:
     return flat(inner(getattr(step, "transforms", step)))
 
@@ -153,6 +166,7 @@ _MAKERS: dict[str, Maker] = {
     "RandomOrder": _order,
     "SanitizeBoundingBoxes": _sanitize,
     "ConvertBoundingBoxFormat": _formatted,
+    "SetClampingMode": _clamping,
     "ConvertImageDtype": lambda step, inner: _to_dtype(step.dtype, True),
     "ToDtype": lambda step, inner: _to_dtype(step.dtype, step.scale),
 }

@@ -21,11 +21,10 @@ from orbbec.transforms.base.checks import (
     pair,
     resizing_of,
     size_pair,
-    whole,
 )
 from orbbec.transforms.base.transform import Transform
 from orbbec.transforms.base.tv_tensors import images_like, is_mask, plain
-from orbbec.transforms.cuts import Boxes, whole_images
+from orbbec.transforms.cuts import Boxes
 from orbbec.transforms.functional.calls import changed, fill_of, given, moved
 from orbbec.transforms.functional.sizes import get_size
 from orbbec.transforms.targets.masks import displaced_masks
@@ -44,17 +43,7 @@ def resize(
 
     If `size` is None, `max_size` is the length of the longer side.
     """
-    if size is not None:
-        method = geometry.Resize(size, _of_kind(inpt, interpolation), max_size, antialias)
-        return moved("resize", inpt, [method])
-    longer, name = whole("resize", "max_size", max_size, 1), resizing_of("resize", interpolation, antialias)
-
-    def resized(state: BatchState) -> Step:
-        outputs = (longer * state.sizes / state.sizes.max(1, keepdims=True)).astype(np.int64)
-        boxes = whole_images(state.sizes, np.maximum(outputs, 1))
-        return boxes.resized(_of_kind(inpt, name), antialias, cuts=False, exact=True)
-
-    return moved("resize", inpt, [given(resized)])
+    return moved("resize", inpt, [geometry.Resize(size, _of_kind(inpt, interpolation), max_size, antialias)])
 
 
 def crop(inpt: Any, top: int, left: int, height: int, width: int) -> Any:
@@ -112,8 +101,8 @@ def pad(
     inpt: Any, padding: int | Sequence[int], fill: FillValue | None = None, padding_mode: str = "constant"
 ) -> Any:
     """Pad an image on all sides. See `orbbec.transforms.Pad`."""
-    sides, filled = padding if isinstance(padding, int) else tuple(padding), fill_of("pad", fill)
-    return moved("pad", inpt, [geometry.Pad(sides, filled, padding_mode)], filled)
+    filled = fill_of("pad", fill)
+    return moved("pad", inpt, [geometry.Pad(padding, filled, padding_mode)], filled)
 
 
 def affine(
@@ -128,7 +117,7 @@ def affine(
 ) -> Any:
     """Rotate by `angle` degrees clockwise, translate, scale and shear about the image center or `center`."""
     shear_x, shear_y = (*numbers("affine", "shear", shear, (1, 2)), 0.0)[:2]
-    moves = pair("affine", "translate", tuple(translate))
+    moves = pair("affine", "translate", translate)
     return _warped(inpt, "affine", (angle, moves, scale, (shear_x, shear_y)), interpolation, fill, center)
 
 
@@ -154,7 +143,7 @@ def _warped(
     expand: bool = False,
 ) -> Any:
     method, filled = interpolation_of(name, interpolation), fill_of(name, fill)
-    middle = None if center is None else pair(name, "center", tuple(center))
+    middle = None if center is None else pair(name, "center", center)
     if not all(map(math.isfinite, (parameters[0], *parameters[1], parameters[2], *parameters[3]))):
         raise ValueError(f"{name}: expected finite numbers, but got {parameters}")
     if parameters[2] <= 0:

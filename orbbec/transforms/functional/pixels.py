@@ -9,6 +9,7 @@ import numpy as np
 import torch
 
 from orbbec import filters, noise
+from orbbec.bridge.plain import listed, plain
 from orbbec.jpeg import jpeg_compression
 from orbbec.plan.steps import ERASE_WIDTH, BatchState, Erase, Step
 from orbbec.transforms import output
@@ -28,8 +29,9 @@ def gaussian_blur(
 
 def both(value: Any) -> list[Any]:
     """Expand one number, or two, to values along x and y."""
-    listed = [value] if isinstance(value, (int, float)) else list(value)
-    return listed * 2 if len(listed) == 1 else listed
+    several = listed(value)
+    sides = [plain(value)] if several is None else several
+    return sides * 2 if len(sides) == 1 else sides
 
 
 def erase(inpt: Any, i: int, j: int, h: int, w: int, v: Any, inplace: bool = False) -> Any:
@@ -62,7 +64,7 @@ def normalize(inpt: Any, mean: Sequence[float], std: Sequence[float], inplace: b
     """Subtract the mean and divide by the standard deviation; floats only. `inplace` must be False."""
     if inplace:
         raise ValueError("normalize: expected inplace=False")
-    return done("normalize", inpt, output.Normalize(tuple(mean), tuple(std)))
+    return done("normalize", inpt, output.Normalize(mean, std))
 
 
 def gaussian_noise(inpt: Any, mean: float = 0.0, sigma: float = 0.1, clip: bool = True) -> Any:

@@ -14,7 +14,8 @@ from orbbec.bridge.arguments import Array, tensor_of
 from orbbec.bridge.spec import Tiles
 from orbbec.plan.passes import AugmentPass, MixPass, NoiseKey
 from orbbec.plan.points import shifts
-from orbbec.transforms.targets.state import MASK_KEYS, POINT_KEYS, State, is_per_box, move_all
+from orbbec.transforms.targets.per_box import joined_rows
+from orbbec.transforms.targets.state import MASK_KEYS, POINT_KEYS, State, move_all
 
 
 def mixed(step: MixPass, states: Sequence[State], key: NoiseKey, mask_fill: float) -> list[State]:
@@ -71,6 +72,7 @@ def _laid(
     formats = sorted({state.options.box_format for state in states if "boxes" in state.given})
     if len(formats) > 1:
         raise ValueError(f"{step.name}: expected boxes of one format, but got {' and '.join(formats)}")
+    _check_rows(step, [state for state in states if state.count])
     laid: list[State] = []
     for other in tiles.pair_indices.tolist():
         source = states[other]
@@ -86,6 +88,18 @@ def _laid(
     return [_together(states[n], laid[rows], tiles.boxes[rows]) for n, rows in enumerate(own)]
 
 
+def _check_rows(step: MixPass, states: Sequence[State]) -> None:
+    """Refuse boxes of some images to have rows that those of others lack."""
+    keys = dict.fromkeys(key for state in states for key in state.given if state.is_per_box(key))
+    for key in keys:
+        for state in states:
+            if not state.is_per_box(key):
+                raise ValueError(
+                    f"{step.name}: expected {key}, one per box, as other images have, "
+                    f"but image {state.index} has none"
+                )
+
+
 def _shifted(by: Array, sizes: Array) -> AugmentPass:
     """A pass whose output pixel (0, 0) reads position `by`, `[N, 2]`."""
     count = len(by)
@@ -98,12 +112,12 @@ def _together(own: State, tiles: Sequence[State], quarters: Array) -> State:
     laid = [(tile, _following(tile), quarter) for tile, quarter in zip(tiles, quarters.tolist(), strict=True)]
     laid = [entry for entry in laid if entry[1]]
     parts = [part for _, part, _ in laid]
-    keys = [key for key in parts[0] if all(key in part for part in parts)] if parts else []
-    target = {key: _joined([part[key] for part in parts]) for key in keys if key != "mask"}
-    if "mask" in keys:
-        target["mask"] = parts[0]["mask"]
-        for _, part, (left, top, right, bottom) in laid:
-            target["mask"][..., top:bottom, left:right] = part["mask"][..., top:bottom, left:right]
+    keys = dict.fromkeys(key for part in parts for key in part if key != "mask")
+    target = {key: joined_rows([part[key] for part in parts if key in part]) for key in keys}
+    for _, part, (left, top, right, bottom) in laid:
+        if "mask" in part:
+            mask = target.setdefault("mask", part["mask"])
+            mask[..., top:bottom, left:right] = part["mask"][..., top:bottom, left:right]
     result = State(own.index, target, own.options, tiles[0].size)
     result.is_clipped = True
     if "boxes" in keys:
@@ -115,19 +129,4 @@ def _together(own: State, tiles: Sequence[State], quarters: Array) -> State:
 def _following(tile: State) -> dict[str, Any]:
     """The targets that move with an image: entries with a row per box, masks, points and polygons."""
     known = ("boxes", "polygons", *MASK_KEYS, *POINT_KEYS)
-    has_boxes = "boxes" in tile.given
-    return {
-        key: value
-        for key, value in tile.written().items()
-        if key in known or (has_boxes and is_per_box(key, tile.given[key], tile.count))
-    }
-
-
-def _joined(values: Sequence[Any]) -> Any:
-    """Concatenate values, with the type of the first."""
-    first = values[0]
-    if isinstance(first, Tensor):
-        return torch.cat([tensor_of(value).to(first) for value in values])
-    if isinstance(first, np.ndarray):
-        return np.concatenate([np.asarray(value) for value in values])
-    return type(first)(entry for value in values for entry in value)
+    return {key: value for key, value in tile.written().items() if key in known or tile.is_per_box(key)}

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 
-from orbbec.transforms.base.checks import choice, flag, number
+from orbbec.transforms.base.checks import choice, flag, names, number
 
 BOX_FORMATS = ("xyxy", "xywh", "cxcywh", "cxcywha", "xyxyxyxy", "xyxyn", "cxcywhn")
+_OF_IMAGE = {"boxes", "mask", "size"}
 
 
 @dataclass(frozen=True)
@@ -30,8 +32,11 @@ class TargetOptions:
     - `area` `[K]`: scaled by the change in the number of mask pixels or, without `masks`, by the scale at the
       center of the box and its visible fraction.
     - `size`: becomes the new (height, width).
-    - Anything else is kept. Values with one row per box lose the rows of dropped boxes, except `image_id`,
-      `orig_size` and `size`, which belong to the image.
+    - `labels`, `label_ids`, `class_labels`, `class_ids`, `category_ids`, `scores`, `confidence`, `iscrowd`,
+      `is_crowd`, `difficult`, `truncated`, `occluded`, `visibility`, `track_ids`, `instance_ids` and names in
+      `per_box`: arrays, lists or tuples of K entries. Like `masks`, `polygons`, `area` and points of boxes,
+      they lose the rows of dropped boxes; another length than that of `boxes` is an error.
+    - Anything else belongs to the image and is unchanged.
 
     Numbers keep their dtype: integers are rounded once, at the end, half to even (torchvision truncates).
     Pass boxes as floats to keep fractions.
@@ -49,6 +54,7 @@ class TargetOptions:
         min_area: boxes whose visible area is below this, in square pixels, are dropped.
         drop_keypoints: True drops `keypoints` and `landmarks` `[P, 2]` and `[P, 3]` outside the image; those
             of boxes are kept.
+        per_box: names of further entries with one row per box.
 
     Raises:
         TypeError: an argument has a wrong type.
@@ -69,12 +75,23 @@ class TargetOptions:
     drop_boxes: bool = True
     min_area: float = 0.0
     drop_keypoints: bool = False
+    per_box: Sequence[str] = ()
 
     def __post_init__(self) -> None:
-        choice("TargetOptions", "box_format", self.box_format, BOX_FORMATS)
-        number("TargetOptions", "min_size", self.min_size, 0.0)
-        number("TargetOptions", "min_visibility", self.min_visibility, 0.0, 1.0)
-        number("TargetOptions", "mask_fill", self.mask_fill)
-        number("TargetOptions", "min_area", self.min_area, 0.0)
-        flag("TargetOptions", "drop_boxes", self.drop_boxes)
-        flag("TargetOptions", "drop_keypoints", self.drop_keypoints)
+        op, per_box = "TargetOptions", names("TargetOptions", "per_box", self.per_box)
+        if not _OF_IMAGE.isdisjoint(per_box):
+            raise ValueError(
+                f"{op}: expected per_box without {', '.join(sorted(_OF_IMAGE))}, but got {per_box}"
+            )
+        checked = {
+            "box_format": choice(op, "box_format", self.box_format, BOX_FORMATS),
+            "min_size": number(op, "min_size", self.min_size, 0.0),
+            "min_visibility": number(op, "min_visibility", self.min_visibility, 0.0, 1.0),
+            "mask_fill": number(op, "mask_fill", self.mask_fill),
+            "drop_boxes": flag(op, "drop_boxes", self.drop_boxes),
+            "min_area": number(op, "min_area", self.min_area, 0.0),
+            "drop_keypoints": flag(op, "drop_keypoints", self.drop_keypoints),
+            "per_box": per_box,
+        }
+        for name, value in checked.items():
+            object.__setattr__(self, name, value)

@@ -9,6 +9,7 @@ import numpy as np
 import torch
 from torch import Tensor
 
+from orbbec.batch.collate import sequence_like
 from orbbec.bridge.arguments import Array, as_tensor, tensor_of
 from orbbec.nms.boxes import box_convert
 from orbbec.plan.passes import NoiseKey, Pass
@@ -30,10 +31,10 @@ from orbbec.plan.points import (
 )
 from orbbec.transforms.targets.masks import Mask, moved_masks
 from orbbec.transforms.targets.options import TargetOptions
+from orbbec.transforms.targets.per_box import PER_BOX_KEYS, chosen_rows, row_count
 
 POINT_KEYS = ("keypoints", "landmarks")
 MASK_KEYS = ("masks", "mask")
-_OF_IMAGE = ("mask", "image_id", "orig_size", "size")  # one per image, not per box
 
 
 class State:
@@ -111,21 +112,37 @@ class State:
     def check(self, height: int, width: int) -> None:
         """Refuse targets whose length differs from that of the boxes, or masks of another size."""
         for key in MASK_KEYS:
-            if key in self.given and tuple(self.given[key].shape[-2:]) != (height, width):
-                raise ValueError(
-                    f"transform_targets: expected {key} of {height}x{width}, as image {self.index} is, "
-                    f"but got shape {list(self.given[key].shape)}"
-                )
-        if "boxes" not in self.given:
-            return
-        for key in ("labels", "masks", "polygons", *POINT_KEYS):
-            value = self.given.get(key)
-            per_box = key not in POINT_KEYS or getattr(value, "ndim", 0) == 3
-            if value is not None and per_box and len(value) != self.count:
-                raise ValueError(
+            if key in self.given:
+                self._check_mask(key, self.given[key], (height, width))
+        for key in filter(self.is_per_box, self.given):
+            count = row_count(self.given[key])
+            if count != self.count:
+                found = f"a {type(self.given[key]).__name__}" if count is None else count
+                raise (TypeError if count is None else ValueError)(
                     f"transform_targets: expected {self.count} {key}, one per box, "
-                    f"but image {self.index} has {len(value)}"
+                    f"but image {self.index} has {found}"
                 )
+
+    def _check_mask(self, key: str, value: Any, size: tuple[int, int]) -> None:
+        if not isinstance(value, (Tensor, np.ndarray)):
+            raise TypeError(
+                f"transform_targets: expected {key} as a tensor or an array, but image {self.index} has a "
+                f"{type(value).__name__}"
+            )
+        if tuple(value.shape[-2:]) != size:
+            raise ValueError(
+                f"transform_targets: expected {key} of {size[0]}x{size[1]}, as image {self.index} is, "
+                f"but got shape {list(value.shape)}"
+            )
+
+    def is_per_box(self, key: str) -> bool:
+        """Whether an entry has one row per box, which is known by its name."""
+        value = self.given.get(key)
+        if value is None or "boxes" not in self.given:
+            return False
+        return (
+            key in PER_BOX_KEYS or key in self.options.per_box or (key in POINT_KEYS and np.ndim(value) == 3)
+        )
 
     @property
     def is_upright(self) -> bool:
@@ -180,7 +197,7 @@ class State:
         for key in POINT_KEYS:
             if key in self.values:
                 points, inside = _moved_points(self.values[key], lambda p: move_points(p, 0.0), size)
-                drops = self.options.drop_keypoints and points.ndim == 2
+                drops = self.options.drop_keypoints and points.ndim == 2 and not self.is_per_box(key)
                 self.values[key] = points[inside] if drops else points
 
     def _move_boxes(
@@ -212,23 +229,28 @@ class State:
         if "polygons" in result:
             pairs = zip(result["polygons"], self.given["polygons"], strict=True)
             what = f"polygons of image {self.index}"
-            result["polygons"] = [_like(polygon, given, what) for polygon, given in pairs]
+            polygons = [_like(polygon, given, what) for polygon, given in pairs]
+            result["polygons"] = sequence_like(polygons, self.given["polygons"])
         if "boxes" in self.given:
             result["boxes"] = _like(self._boxes(), self.given["boxes"], f"boxes of image {self.index}")
-            if is_per_box("area", result.get("area"), self.count):
-                own = numbers_of(result["area"]) * self._area_scale()
-                result["area"] = _like(own, result["area"], f"area of image {self.index}")
-            for key, value in result.items():
-                if key != "boxes" and is_per_box(key, value, self.count):
-                    result[key] = _rows(value, self.kept)
+            if self.is_per_box("area"):
+                result["area"] = self._scaled_area(result["area"])
+            for key in filter(self.is_per_box, result):
+                result[key] = chosen_rows(result[key], self.kept)
         for key, value in result.items():
             if key in (*POINT_KEYS, *MASK_KEYS):
                 result[key] = _like(value, self.given[key], f"{key} of image {self.index}")
         return result
 
+    def _scaled_area(self, area: Any) -> Any:
+        scaled = numbers_of(area) * self._area_scale()
+        if isinstance(area, Sequence):
+            return sequence_like(scaled.tolist(), area)
+        return _like(scaled, area, f"area of image {self.index}")
+
     def _area_scale(self) -> Array:
         """The factor of change of areas: that of masks, if boxes have masks, else that of boxes."""
-        if not is_per_box("masks", self.given.get("masks"), self.count):
+        if not self.is_per_box("masks"):
             return self.scale
         before, after = (_covered(values["masks"]) for values in (self.given, self.values))
         return np.where(before > 0, after / np.maximum(before, 1), self.scale)
@@ -301,24 +323,6 @@ def _moved_points(given: Any, move: Any, size: tuple[int, int]) -> tuple[Array, 
     return points, inside
 
 
-def is_per_box(key: str, value: Any, count: int) -> bool:
-    if key in _OF_IMAGE:
-        return False
-    if key in POINT_KEYS:
-        return bool(value.ndim == 3 and len(value) == count)
-    if isinstance(value, (Tensor, np.ndarray)):
-        return value.ndim > 0 and len(value) == count
-    return isinstance(value, (list, tuple)) and len(value) == count
-
-
-def _rows(value: Any, kept: Array) -> Any:
-    if isinstance(value, Tensor):
-        return value[torch.from_numpy(kept).to(value.device)]
-    if isinstance(value, np.ndarray):
-        return value[kept]
-    return type(value)(entry for entry, is_kept in zip(value, kept.tolist(), strict=True) if is_kept)
-
-
 def _covered(masks: Any) -> Array:
     """The number of nonzero pixels of each mask `[K, H, W]`."""
     values = as_tensor("transform_targets", "masks", masks)
@@ -330,7 +334,8 @@ def with_size(target: dict[str, Any], size: tuple[int, int]) -> dict[str, Any]:
     given = target.get("size")
     if given is None or np.shape(given) != (2,):
         return target
-    sides = list(size) if isinstance(given, list) else _like(np.array(size), given, "size")
+    is_sequence = isinstance(given, Sequence)
+    sides = sequence_like(list(size), given) if is_sequence else _like(np.array(size), given, "size")
     return {**target, "size": sides}
 
 

@@ -36,6 +36,7 @@ ALL = [
         T.RandomGrayscale(),
         T.Grayscale(3),
         T.Grayscale(),
+        T.RGB(),
         T.RandomInvert(),
     ),
     *(T.RandomPosterize(3), T.RandomSolarize(99), T.Gamma(), T.RandomChannelPermutation()),

@@ -73,3 +73,15 @@ def test_a_mosaic_of_some_images():
 def test_a_wrong_probability_is_named(kind):
     with pytest.raises(ValueError, match="expected p"):
         kind(p=1.5)
+
+
+@pytest.mark.parametrize("name", ["label", "labels"])
+def test_labels_of_a_dict_are_known_by_name(name):
+    batch = {"image": torch.rand(2, 3, 4, 4), "id": torch.tensor([0, 1]), name: torch.tensor([1, 2])}
+    mixed = T.MixUp(num_classes=3)(batch, epoch=0)
+    assert mixed["id"] is batch["id"]
+    assert mixed[name].shape == (2, 3)
+    del batch[name]
+    assert T.MixUp(num_classes=3)(batch, epoch=0)["id"].shape == (2, 3)
+    with pytest.raises(ValueError, match="labels of 2 images under label or labels, but got 2 entries"):
+        T.MixUp(num_classes=3)({**batch, "weight": torch.rand(2)}, epoch=0)

@@ -218,3 +218,15 @@ def test_several_interpolations_have_gradients():
     images = torch.rand(8, 3, 20, 30, requires_grad=True)
     T.RandomResizedCrop(9, (0.9, 1.0), interpolation="random")(images, epoch=0).sum().backward()
     assert torch.allclose(images.grad.sum((1, 2, 3)), torch.full((8,), 3.0 * 81), atol=0.01)
+
+
+def test_the_longer_side_alone_is_set():
+    resize = T.Resize(None, max_size=20)
+    images = [np.zeros((*size, 3), np.uint8) for size in ((10, 40), (41, 30), (5, 5), (200, 3))]
+    assert resize(images).sizes.tolist() == [[5, 20], [20, 14], [20, 20], [20, 1]]
+    assert (resize(PHOTO) == T.Resize((15, 20))(PHOTO)).all()
+    assert T.Compose.from_json(T.Compose([resize]).to_json()) == T.Compose([resize])
+    with pytest.raises(
+        TypeError, match="Resize: expected max_size as a whole number of at least 1, but got None"
+    ):
+        T.Resize(None)

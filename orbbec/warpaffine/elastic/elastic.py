@@ -4,7 +4,6 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
-import numpy as np
 import torch
 from torch import Tensor
 
@@ -12,6 +11,7 @@ from orbbec.bridge.arguments import Fill, Images, Matrix, as_tensor, operator_in
 from orbbec.bridge.dispatch import call_for
 from orbbec.bridge.names import Border, Interpolation, border_name
 from orbbec.bridge.noise import key_value, sample_table, whole_table
+from orbbec.bridge.plain import is_real, is_sequence, shown
 from orbbec.bridge.spec import EVERY_DTYPE, OpSpec, register
 from orbbec.filters import gaussian_blur
 from orbbec.noise.philox import philox_noise
@@ -226,13 +226,13 @@ def _window(sigma: float) -> int:
 
 def _strength(op: str, name: str, value: Any, count: int) -> tuple[float, float] | Tensor:
     """(x, y) for all images, or float64 `[count, 2]` on its device."""
-    if isinstance(value, (int, float, np.number)):
+    if is_real(value):
         return float(value), float(value)
-    if isinstance(value, (tuple, list)):
+    if is_sequence(value):
         try:
             x, y = map(float, value)
         except (TypeError, ValueError) as error:
-            raise TypeError(f"{op}: expected {name} as a number or (x, y), but got {value!r}") from error
+            raise TypeError(f"{op}: expected {name} as a number or (x, y), but got {shown(value)}") from error
         return x, y
     table = as_tensor(op, name, value).detach().to(torch.float64)
     if list(table.shape) == [count]:

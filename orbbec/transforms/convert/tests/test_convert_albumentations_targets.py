@@ -114,6 +114,8 @@ def options_of(boxes=None, points=None):
         ),
         ({"format": "yolo", "min_area": 9.0}, {"box_format": "cxcywhn", "min_area": 9.0}),
         ({"format": "cxcywh", "clip": True}, {"box_format": "cxcywh"}),
+        ({"label_fields": None}, {"box_format": "xywh"}),
+        ({"label_fields": ["labels", "names"]}, {"box_format": "xywh", "per_box": ("names",)}),
     ],
 )
 def test_box_params_become_options(boxes, options):

@@ -27,6 +27,13 @@ STEPS = [
         {"size": [9], "max_size": 20, **READING},
         [T.Resize(9, max_size=20)],
     ),
+    (
+        "Resize",
+        {"size": None, "max_size": 20},
+        {"size": None, "max_size": 20, **READING},
+        [T.Resize(None, max_size=20)],
+    ),
+    ("RGB", {}, {}, [T.RGB()]),
     ("CenterCrop", {"size": 9}, {"size": (9, 9)}, [T.CenterCrop(9)]),
     (
         "Resize",
@@ -130,6 +137,7 @@ STEPS = [
     ("GaussianNoise", {}, {"mean": 0.0, "sigma": 0.1, "clip": True}, [T.GaussianNoise()]),
     ("JPEG", {"quality": (20, 50)}, {"quality": (20, 50)}, [T.JPEG((20, 50))]),
     ("ConvertBoundingBoxFormat", {"format": "XYXY"}, {"format": "XYXY"}, []),
+    ("SetClampingMode", {"clamping_mode": "hard"}, {"clamping_mode": "hard"}, []),
     (
         "RandomResize",
         {"min_size": 4, "max_size": 7},
@@ -310,7 +318,15 @@ def test_sizes_of_boxes_become_options():
 @pytest.mark.parametrize(
     ("step", "message"),
     [
-        (stand_in("FiveCrop", size=8), "step 2, FiveCrop, has no counterpart"),
+        (
+            stand_in("FiveCrop", size=8),
+            "step 2, FiveCrop, .*; the nearest is functional.five",
+        ),
+        (
+            stand_in("SetClampingMode", clamping_mode=None),
+            "step 2, SetClampingMode: .* clamping_mode",
+        ),
+        (stand_in("Resize", size=None, max_size=None, **READING), "step 2, Resize: .* expected max_size"),
         (stand_in("Resize", "mine", size=[9]), "step 2, Resize, has no counterpart"),
         (torch.nn.ReLU(), "step 2, ReLU, has no counterpart"),
         (
@@ -337,6 +353,8 @@ def test_steps_without_counterpart_are_named(step, message):
 CERTAIN = [
     ("Resize", {"size": (12, 15)}, 0),
     ("Resize", {"size": (13, 17), "antialias": False}, 1),
+    ("Resize", {"size": None, "max_size": 17}, 1),
+    ("RGB", {}, 0),
     ("CenterCrop", {"size": (11, 14)}, 0),
     ("Pad", {"padding": [1, 2, 3, 4], "fill": 9}, 0),
     ("RandomRotation", {"degrees": (90, 90), "expand": True}, 0),
@@ -362,6 +380,23 @@ def test_bytes_are_torchvisions(kind, arguments, tolerance):
     difference = (result.int() - compose(images).int()).abs()
     assert difference.max() <= tolerance
     assert (difference > 0).float().mean() <= 0.26 * tolerance  # 0.253 of Resize without antialias
+
+
+@pytest.mark.parametrize("longer", [7, 17, 24, 30, 61])
+def test_the_longer_side_is_torchvisions(longer):
+    v2 = pytest.importorskip("torchvision.transforms.v2")
+    for height, width in ((24, 30), (30, 24), (7, 29), (16, 16), (50, 3)):
+        image = torch.zeros(3, height, width, dtype=torch.uint8)
+        compose = v2.Compose([v2.Resize(None, max_size=longer)])
+        if longer * min(height, width) >= max(height, width):  # torchvision makes the shorter side 0
+            assert T.Compose.from_torchvision(compose)(image).shape == compose(image).shape
+
+
+@pytest.mark.parametrize("channels", [1, 3, 4])
+def test_gray_images_become_rgb_as_torchvisions(channels):
+    v2 = pytest.importorskip("torchvision.transforms.v2")
+    for images in (photographs(2, channels, 9, 11), photographs(1, channels, 9, 11)[0].float() / 255):
+        assert torch.equal(T.Compose.from_torchvision([v2.RGB()])(images), v2.RGB()(images))
 
 
 @pytest.mark.parametrize("exact", [False, True])

@@ -84,7 +84,7 @@ def inside(points, box):
 
 
 def moved(pipeline, seed, target, **options):
-    compose = T.Compose(pipeline, seed=seed, target_options=T.TargetOptions(**options))
+    compose = T.Compose(pipeline, seed=seed, target_options=T.TargetOptions(**options, per_box=["row"]))
     plan = compose.plan([(HEIGHT, WIDTH)], epoch=0)
     results = T.transform_targets(plan, [target], compose.target_options)
     return plan, results[0], results.report

@@ -153,7 +153,8 @@ def test_what_belongs_to_a_dropped_box_goes_with_it():
         "mask": torch.zeros(HEIGHT, WIDTH, dtype=torch.uint8),
         "image_id": 7,
     }
-    pipeline = T.Compose([T.CenterCrop((40, 60))], target_options=T.TargetOptions(min_visibility=0.6))
+    options = T.TargetOptions(min_visibility=0.6, per_box=["names"])
+    pipeline = T.Compose([T.CenterCrop((40, 60))], target_options=options)
     _, results = pipeline([box_image(BOX[0])] * 2, [target, {"boxes": np.zeros((0, 4))}], epoch=0)
     result = results[0]
     assert result["boxes"].tolist() == [[10.0, 10.0, 30.0, 30.0], [0.0, 10.0, 15.0, 30.0]]

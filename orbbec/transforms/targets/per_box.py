@@ -1,0 +1,49 @@
+"""What belongs to the boxes of a target, by name: entries with one row per box."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+import torch
+from torch import Tensor
+
+from orbbec.batch.collate import sequence_like
+from orbbec.bridge.arguments import Array
+
+PER_BOX_KEYS = (
+    *("labels", "label_ids", "class_labels", "class_ids", "category_ids"),
+    *("scores", "confidence", "area", "iscrowd", "is_crowd", "difficult", "truncated", "occluded"),
+    *("visibility", "track_ids", "instance_ids", "masks", "polygons"),
+)
+
+
+def row_count(value: Any) -> int | None:
+    """The number of rows of an array or a sequence; None for other values."""
+    if isinstance(value, (Tensor, np.ndarray)):
+        return len(value) if value.ndim else None
+    is_sequence = isinstance(value, Sequence) and not isinstance(value, (str, bytes))
+    return len(value) if is_sequence else None
+
+
+def chosen_rows(value: Any, chosen: Array) -> Any:
+    """The rows of an array or a sequence where a mask is set, with its type."""
+    if isinstance(value, Tensor):
+        return value[torch.from_numpy(chosen).to(value.device)]
+    if isinstance(value, np.ndarray):
+        return value[chosen]
+    return sequence_like(
+        [row for row, is_chosen in zip(value, chosen.tolist(), strict=True) if is_chosen], value
+    )
+
+
+def joined_rows(values: Sequence[Any]) -> Any:
+    """The rows of several values, with the type of the first; values without rows do not change the dtype."""
+    filled = [value for value in values if len(value)] or values[:1]
+    first = values[0]
+    if isinstance(first, Tensor):
+        return torch.cat([torch.as_tensor(value, device=first.device) for value in filled])
+    if isinstance(first, np.ndarray):
+        return np.concatenate([np.asarray(value) for value in filled])
+    return sequence_like([row for value in filled for row in value], first)
