@@ -46,7 +46,7 @@ EXAMPLES = {
         T.PadIfNeeded((40, 50), READING["fill"], position="random"),
         T.PadIfNeeded((40, 50), padding_mode="edge", position="bottom_left"),
     ],
-    "RandAugment": [T.RandAugment(3, 6, 9, **POLICY)],
+    "RandAugment": [T.RandAugment(3, 6, 11, **POLICY)],
     "RandomAdjustSharpness": [T.RandomAdjustSharpness(2.5, 0.6)],
     "RandomAffine": [
         T.RandomAffine((10, 40), (0.3, 0.1), (0.5, 0.8), (5, 20), **READING, center=(9.0, 4.0)),
