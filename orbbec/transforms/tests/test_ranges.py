@@ -123,8 +123,8 @@ def test_canvases_are_larger_by_the_range_and_hold_the_whole_image():
     (step,) = plan_of(T.RandomZoomOut(side_range=(1.2, 2.0), p=1.0)).passes
     assert_fills(step.sizes / sizes_of(), 1.2, 2.0, slack=0.02)
     left, top = -step.matrix[:, :2, 2].T
-    room = step.sizes - sizes_of()
-    for begin, most in ((left, room[:, 1]), (top, room[:, 0])):
+    margin = step.sizes - sizes_of()
+    for begin, most in ((left, margin[:, 1]), (top, margin[:, 0])):
         assert (begin >= 0).all()
         assert (begin <= most).all()
         assert_fills(begin / most, 0, 1)
