@@ -22,7 +22,9 @@ OPPOSITES = {
     **{"min": "max", "max": "min", "any": "all", "all": "any"},
     **{"floor": "ceil", "ceil": "floor", "minimum": "maximum", "maximum": "minimum"},
     **{"cumsum": "cumprod", "argmin": "argmax", "argmax": "argmin", "append": "count", "zeros": "ones"},
+    **{"rint": "floor", "trunc": "floor", "round": "int"},
 }
+REDUCTIONS = ("min", "max", "any", "all", "sum", "prod", "mean")
 # Keywords that only repeat defaults, or select the line that a warning names.
 NO_FAULTS = ("strict", "stacklevel")
 # Their contents do not run, or are text for people.
@@ -105,6 +107,8 @@ class Finder:
             return
         for op in ARITHMETIC.get(type(node.op), ()):
             self._add(node, f"(({ast.unparse(node.left)}) {op} ({ast.unparse(node.right)}))", within)
+        if isinstance(node.op, ast.Div):
+            self._add(node, f"(({ast.unparse(node.right)}) / ({ast.unparse(node.left)}))", within)
 
     def _of_boolop(self, node: ast.BoolOp, within: bool) -> None:
         op = " or " if isinstance(node.op, ast.And) else " and "
@@ -124,8 +128,16 @@ class Finder:
         elif isinstance(node.value, float):
             self._add(node, repr(node.value * 2 or 1.0), within)
 
+    def _of_subscript(self, node: ast.Subscript, within: bool) -> None:
+        """Read the first row alone, whose values serve all where they are broadcast."""
+        text, whole = ast.unparse(node), f"{ast.unparse(node.value)}[:"
+        if isinstance(node.ctx, ast.Load) and text.startswith((f"{whole},", f"{whole}]")):
+            self._add(node, f"{whole}1{text.removeprefix(whole)}", within)
+
     def _of_call(self, node: ast.Call, within: bool) -> None:
         name = node.func
+        if isinstance(name, ast.Attribute) and name.attr in REDUCTIONS and len(node.args) == 1:
+            self._add(node, f"{ast.unparse(name)}()", within)
         if isinstance(name, ast.Name) and name.id in OPPOSITES:
             self._add(name, OPPOSITES[name.id], within)
         if isinstance(name, ast.Attribute) and name.attr in OPPOSITES:

@@ -19,6 +19,7 @@ def clamp(value, low, high, *, strict=True):
     with lock:
         counts["used"] += 1
     check(value, high)
+    ratio = np.rint(value[:, 0] / value.max(1))
     return min(high, value - 2, zip(low, high, strict=True))
 '''
 MUTATIONS = {(each.old, each.new): each for each in mutations_of("clamp.py", SOURCE)}
@@ -38,6 +39,10 @@ MUTATIONS = {(each.old, each.new): each for each in mutations_of("clamp.py", SOU
         ("check(value, high)", "check(high, value)"),
         ("min", "max"),
         ("value - 2", "((value) + (2))"),
+        ("np.rint", "np.floor"),
+        ("value[:, 0] / value.max(1)", "((value.max(1)) / (value[:, 0]))"),
+        ("value[:, 0]", "value[:1, 0]"),
+        ("value.max(1)", "value.max()"),
         ("2", "3"),
         ("2", "1"),
     ],
@@ -56,7 +61,7 @@ def test_messages_and_docstrings_are_left_alone():
 
 def test_a_key_holds_where_lines_move():
     moved = {each.key for each in mutations_of("clamp.py", "import os\n" + SOURCE)}
-    assert moved == {each.key for each in MUTATIONS.values()}
+    assert moved == {each.key for each in mutations_of("clamp.py", SOURCE)}
 
 
 def test_the_quickest_tests_of_the_same_folder_come_first_and_those_that_always_fail_are_left_out():

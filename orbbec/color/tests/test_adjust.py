@@ -229,14 +229,18 @@ def test_the_operator_itself_refuses_what_it_cannot_read(arguments):
         torch.ops.orbbec.adjust_color(photographs(2, 3, 4, 5), None, 0, name, 1.0, factors, 1.0, mean)
 
 
-def test_any_factor_on_a_device_is_harmless(device):
-    images = device.put(photographs(4, 3, 5, 7))
-    wild = device.put(torch.tensor([torch.nan, torch.inf, -torch.inf, 1e300]).double())
-    for name in (*FACTORS,):
-        mean = device.put(torch.ones(4).double())
-        if name != "adjust_gamma":
-            torch.ops.orbbec.adjust_color(images, None, 0, name, 0.0, wild, 1.0, mean)
-    torch.ops.orbbec.tables_of_gamma(wild, 1.0)
+def test_any_factor_on_a_device_leaves_the_other_images_alone(device):
+    wild = torch.tensor([torch.nan, torch.inf, 0.5, -torch.inf, 1e300]).double()
+    images, usual = photographs(5, 3, 5, 7), slice(2, 3)
+
+    def adjusted(name, rows):
+        factors, mean = (device.put(values[rows]) for values in (wild, torch.full((5,), 90.0).double()))
+        if name == "adjust_gamma":
+            return torch.ops.orbbec.tables_of_gamma(factors, 1.0)
+        return torch.ops.orbbec.adjust_color(device.put(images[rows]), None, 0, name, 0.0, factors, 1.0, mean)
+
+    for name in FACTORS:
+        assert_same_bytes(adjusted(name, slice(None))[usual], adjusted(name, usual))
 
 
 @pytest.mark.parametrize("dtype", [torch.uint8, torch.float32])

@@ -199,10 +199,16 @@ def test_decode_image_survives_flipped_bits(format, seed):
 
 @settings(deadline=None, max_examples=300)
 @given(st.binary(max_size=200))
-def test_jpeg_header_survives_anything(data):
-    jpeg_header(data)
-    jpeg_header(b"\xff\xd8\xff\xe1\x00\x40Exif\0\0II*\0" + data)
-    jpeg_header(b"\xff\xd8" + data)
+def test_jpeg_header_reads_the_size_behind_anything(data):
+    size = b"\xff\xc0\x00\x11\x08\x00\x18\x00\x28\x03" + bytes(9)
+    for begin in (b"", b"Exif\0\0", b"Exif\0\0II*\0", b"Exif\0\0MM\0*"):
+        segment = (2 + len(begin) + len(data)).to_bytes(2, "big") + begin + data
+        header = jpeg_header(b"\xff\xd8\xff\xe1" + segment + size)
+        assert header[:4] == (24, 40, 3, 8)
+        assert 1 <= header.orientation <= 8
+    for begin in (b"", b"\xff\xd8", b"\xff\xd8\xff\xe1\x00\x40Exif\0\0II*\0"):
+        header = jpeg_header(begin + data)
+        assert header is None or min(header[:2]) > 0
 
 
 @needs_native

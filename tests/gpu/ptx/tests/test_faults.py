@@ -135,8 +135,10 @@ def test_races_between_blocks(body, is_race):
 
 def test_launches_do_not_race_with_each_other():
     out = ints()
-    for _ in range(2):
-        run("add.s64 %a1, %x0, %a0; st.global.u32 [%a1], %r0;", [out])
+    for block in range(2):
+        body = "mov.u32 %r1, %ctaid.x; setp.eq.u32 %p1, %r1, {0}; @%p1 st.global.u32 [%x0], 7{0};"
+        run(body.format(block), [out], threads=1, blocks=2)
+        assert out[0] == 70 + block
 
 
 @pytest.mark.parametrize("access", ["ld.shared.u32 %r3, [%r2+4];", "atom.shared.add.u32 %r3, [%r2+4], 1;"])

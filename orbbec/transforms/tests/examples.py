@@ -1,0 +1,118 @@
+"""Transforms with every argument off its default, and ranges that are not symmetric."""
+
+import torch
+
+from orbbec import transforms as T
+from orbbec.transforms.base.registry import known_transforms
+
+READING = {"interpolation": "cubic", "fill": (30.0, 90.0, 200.0)}
+EDGES = {"interpolation": "linear", "padding_mode": "symmetric"}
+TEMPLATE = [(4, 5), (17, 4), (11, 12), (6, 19), (15, 21)]
+POLICY = {"interpolation": "linear", "fill": (30.0, 90.0, 200.0)}
+TWO = [T.RandomInvert(1.0), T.RandomRotation((10, 50), **READING)]
+EXAMPLES = {
+    "AlignFaces": [T.AlignFaces((26, 20), TEMPLATE, "points", **reading) for reading in (READING, EDGES)],
+    "AlignPoints": [
+        T.AlignPoints((26, 20), TEMPLATE, "points", **{**reading, "interpolation": "nearest"})
+        for reading in (READING, EDGES)
+    ],
+    "AugMix": [T.AugMix(7, 2, 2, 0.6, False, "nearest", 40.0)],
+    "AutoAugment": [T.AutoAugment("cifar10", **POLICY), T.AutoAugment("svhn", **POLICY)],
+    "CenterCrop": [T.CenterCrop((23, 18)), T.CenterCrop((60, 20))],
+    "ClampBoundingBoxes": [T.ClampBoundingBoxes()],
+    "ColorJitter": [T.ColorJitter((1.2, 1.6), (0.4, 0.7), (1.3, 1.9), (0.1, 0.3))],
+    "ConvertBoundingBoxFormat": [T.ConvertBoundingBoxFormat("xyxy")],
+    "Crop": [T.Crop(3, 1, 20, 17)],
+    "CutMix": [T.CutMix(0.7, 5, p=0.4)],
+    "ElasticTransform": [
+        T.ElasticTransform((20.0, 40.0), (3.0, 5.0), **reading)
+        for reading in ({**READING, "interpolation": "nearest"}, EDGES)
+    ],
+    "Gamma": [T.Gamma((1.4, 2.5), 0.8, 0.6)],
+    "GaussianBlur": [T.GaussianBlur((3, 7), (0.8, 1.7))],
+    "GaussianNoise": [T.GaussianNoise((0.1, 0.3), (0.05, 0.2), False)],
+    "Grayscale": [T.Grayscale(3)],
+    "JPEG": [T.JPEG((5, 60))],
+    "Lambda": [T.Lambda(lambda image: image.flip(-1))],
+    "Letterbox": [T.Letterbox((30, 52), 60.0, "cubic", False)],
+    "MedianBlur": [T.MedianBlur((3, 7), 0.6)],
+    "MixUp": [T.MixUp(0.7, 5, p=0.4)],
+    "Mosaic": [T.Mosaic((30, 20), (0.2, 0.4), 60.0, p=0.4)],
+    "MotionBlur": [T.MotionBlur((5, 9), (10.0, 60.0), 0.6)],
+    "Normalize": [T.Normalize((0.2, 0.3, 0.6), (0.4, 0.2, 0.3))],
+    "PILToTensor": [T.PILToTensor()],
+    "Pad": [T.Pad((1, 5, 2, 3), READING["fill"]), T.Pad((1, 5, 2, 3), padding_mode="reflect")],
+    "PadIfNeeded": [
+        T.PadIfNeeded((40, 50), READING["fill"], position="random"),
+        T.PadIfNeeded((40, 50), padding_mode="edge", position="bottom_left"),
+    ],
+    "RandAugment": [T.RandAugment(3, 6, 11, **POLICY)],
+    "RandomAdjustSharpness": [T.RandomAdjustSharpness(2.5, 0.6)],
+    "RandomAffine": [
+        T.RandomAffine((10, 40), (0.3, 0.1), (0.5, 0.8), (5, 20), **READING, center=(9.0, 4.0)),
+        T.RandomAffine((-50, 5), (0.1, 0.4), (0.5, 0.8, 1.1, 1.6), (5, 20, -30, -10), **EDGES),
+    ],
+    "RandomApply": [T.RandomApply(TWO, 0.6)],
+    "RandomAutocontrast": [T.RandomAutocontrast(0.6)],
+    "RandomBrightnessContrast": [T.RandomBrightnessContrast((0.1, 0.4), (-0.5, -0.2), 0.6)],
+    "RandomChannelPermutation": [T.RandomChannelPermutation()],
+    "RandomChoice": [T.RandomChoice(TWO, (0.3, 0.7))],
+    "RandomCrop": [
+        T.RandomCrop((29, 22), (1, 5, 2, 3), True, READING["fill"]),
+        T.RandomCrop((29, 22), (1, 5, 2, 3), padding_mode="reflect"),
+    ],
+    "RandomEqualize": [T.RandomEqualize(0.6)],
+    "RandomErasing": [
+        T.RandomErasing(0.6, (0.1, 0.2), (1.5, 2.5), (9.0, 99.0, 200.0)),
+        T.RandomErasing(0.6, (0.1, 0.2), (0.3, 0.6), "random"),
+    ],
+    "RandomGrayscale": [T.RandomGrayscale(0.6)],
+    "RandomHorizontalFlip": [T.RandomHorizontalFlip(0.6)],
+    "RandomInvert": [T.RandomInvert(0.6)],
+    "RandomIoUCrop": [T.RandomIoUCrop(0.4, 0.9, 0.6, 0.9, (0.1, 0.3), 30, 8)],
+    "RandomOrder": [T.RandomOrder(TWO)],
+    "RandomPerspective": [
+        T.RandomPerspective(0.7, 0.6, **READING),
+        T.RandomPerspective(0.3, 0.6, **{**EDGES, "interpolation": "nearest"}),
+    ],
+    "RandomPhotometricDistort": [
+        T.RandomPhotometricDistort((1.1, 1.4), (0.4, 0.7), (1.3, 1.9), (0.1, 0.3), 0.6)
+    ],
+    "RandomPosterize": [T.RandomPosterize(2, 0.6)],
+    "RandomResize": [T.RandomResize(20, 33, "cubic", False), T.RandomResize(20, 33)],
+    "RandomResizedCrop": [
+        T.RandomResizedCrop((21, 30), (0.2, 0.5), (1.4, 2.1), "cubic", False),
+        T.RandomResizedCrop((21, 30), (0.2, 0.5), (0.4, 0.7), ("linear", "cubic")),
+    ],
+    "RandomRotation": [
+        T.RandomRotation((10, 50), **READING, center=(9.0, 4.0)),
+        T.RandomRotation((-70, -20), **EDGES, expand=True),
+    ],
+    "RandomScale": [T.RandomScale((0.4, 0.8), "cubic", False), T.RandomScale((1.1, 1.7))],
+    "RandomShortestSize": [
+        T.RandomShortestSize((18, 30, 41), 44, "cubic", False),
+        T.RandomShortestSize((18, 30, 41), 36),
+    ],
+    "RandomSolarize": [T.RandomSolarize(99.0, 0.6)],
+    "RandomVerticalFlip": [T.RandomVerticalFlip(0.6)],
+    "RandomZoomOut": [T.RandomZoomOut(READING["fill"], (1.2, 2.0), 0.6)],
+    "Resize": [T.Resize((21, 30), "cubic", antialias=False), T.Resize(21, max_size=33)],
+    "ResizeToFit": [T.ResizeToFit((21, 30), "cubic", False), T.ResizeToFit((30, 21))],
+    "SanitizeBoundingBoxes": [T.SanitizeBoundingBoxes(3.0, 20.0, None)],
+    "ScaleJitter": [T.ScaleJitter((60, 40), (0.4, 0.9), "cubic", False), T.ScaleJitter((30, 50), (1.1, 1.4))],
+    "SomeOf": [T.SomeOf(TWO, 2, True, True)],
+    "ToDtype": [T.ToDtype(torch.float16, True, True)],
+    "ToImage": [T.ToImage()],
+    "ToPureTensor": [T.ToPureTensor()],
+    "ToTensor": [T.ToTensor()],
+    "TrivialAugmentWide": [T.TrivialAugmentWide(11, **POLICY)],
+}
+
+
+def our_transforms():
+    """The transforms of the package by name, without those that tests define."""
+    return {
+        name: kind
+        for name, kind in known_transforms().items()
+        if kind.__module__.startswith("orbbec.transforms.") and ".tests." not in kind.__module__
+    }

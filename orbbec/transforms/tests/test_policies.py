@@ -1,0 +1,156 @@
+"""Operations, magnitudes and chances of policies compared with torchvision's (policies.json)."""
+
+import json
+from collections import Counter
+from itertools import product
+
+import numpy as np
+import pytest
+
+from orbbec import transforms as T
+from orbbec.plan import Stream
+from orbbec.plan.steps import BatchState
+from orbbec.transforms.auto import OPERATIONS, moves
+from orbbec.transforms.policies import POLICIES
+from orbbec.transforms.tests.record_policies import BINS, PATH, SIZES
+
+RECORDED = json.loads(PATH.read_text())
+COUNT = 4000  # draws per image size
+IDENTITY = {("Identity", 0.0): 1.0}
+
+
+def recorded(policy, size, bins=10):
+    """The operations of torchvision: (whether they are signed, their magnitudes)."""
+    (row,) = (
+        row
+        for row in RECORDED["magnitudes"]
+        if (row["policy"], row["bins"], tuple(row["size"])) == (policy, bins, size)
+    )
+    return row["operations"]
+
+
+def mixed(*distributions):
+    """The mean of distributions, each as the probabilities of outcomes."""
+    total = Counter()
+    for distribution in distributions:
+        for outcome, probability in distribution.items():
+            total[outcome] += probability / len(distributions)
+    return total
+
+
+def operation_of(table, name, levels):
+    """The distribution of an operation with one of several levels and, if it is signed, a random sign."""
+    signed, magnitudes = table[name]
+    values = [0.0] if magnitudes is None else [magnitudes[level] for level in levels]
+    signs = (1, -1) if signed else (1,)
+    return mixed(*({(name, outcome_of(sign * value)): 1.0} for value in values for sign in signs))
+
+
+def outcome_of(magnitude):
+    return float(round(magnitude, 3)) + 0.0  # without a sign of zero
+
+
+def any_of(table, levels):
+    return mixed(*(operation_of(table, name, levels) for name in table))
+
+
+def by_chance(probability, distribution):
+    """A distribution that applies with a probability; else the image stays."""
+    weighted = Counter({outcome: probability * each for outcome, each in distribution.items()})
+    weighted["Identity", 0.0] += 1 - probability
+    return weighted
+
+
+def assert_drawn_as(transform, distributions):
+    """Compare the slots of a transform with a joint distribution for each image size; draws are ragged."""
+    sizes = np.repeat(np.array(SIZES), COUNT, 0)
+    drawn = transform.sample(sizes, Stream(np.arange(len(sizes)), seed=5))
+    choices = getattr(drawn, "choices", drawn)
+    slots = choices.operation.shape[1]
+    for index, expected in enumerate(distributions):
+        rows = slice(index * COUNT, (index + 1) * COUNT)
+        pairs = zip(choices.operation[rows].ravel(), choices.magnitude[rows].ravel(), strict=True)
+        outcomes = [(OPERATIONS[code], outcome_of(magnitude)) for code, magnitude in pairs]
+        found = Counter(zip(*(outcomes[slot::slots] for slot in range(slots)), strict=True))
+        unexpected = found.keys() - {outcome for outcome, chance in expected.items() if chance > 0}
+        assert sorted(unexpected)[:3] == [], transform
+        for outcome, chance in expected.items():
+            deviation = (COUNT * chance * (1 - chance)) ** 0.5
+            # A normal number is farther than 5 deviations once in 2 million; counts are a bit more spread.
+            assert abs(found[outcome] - COUNT * chance) <= 5 * deviation + 4, (transform, outcome)
+
+
+def joint(*slots):
+    """The joint distribution of independent slots."""
+    result = {}
+    for outcomes in product(*(slot.items() for slot in slots)):
+        result[tuple(outcome for outcome, _ in outcomes)] = float(np.prod([each for _, each in outcomes]))
+    return result
+
+
+@pytest.mark.parametrize("bins", BINS)
+def test_trivial_augment_draws_torchvisions_operations_and_magnitudes(bins):
+    tables = [recorded("TrivialAugmentWide", size, bins) for size in SIZES]
+    assert_drawn_as(T.TrivialAugmentWide(bins), [joint(any_of(table, range(bins))) for table in tables])
+
+
+@pytest.mark.parametrize(
+    ("bins", "magnitude"), [(31, 9), (31, 30), (31, 0), (11, 5), (10, 8), (7, 4), (7, 1), (2, 1)]
+)
+def test_rand_augment_draws_torchvisions_operations_and_magnitudes(bins, magnitude):
+    tables = [recorded("RandAugment", size, bins) for size in SIZES]
+    transform = T.RandAugment(2, magnitude, bins)
+    assert_drawn_as(transform, [joint(*[any_of(table, [magnitude])] * 2) for table in tables])
+
+
+def test_auto_augment_has_torchvisions_pairs():
+    assert {
+        name: [[list(slot) for slot in pair] for pair in pairs] for name, pairs in POLICIES.items()
+    } == RECORDED["pairs"]
+
+
+@pytest.mark.parametrize("policy", RECORDED["pairs"])
+def test_auto_augment_draws_pairs_by_torchvisions_chances(policy):
+    def distribution(table):
+        slots = (
+            [by_chance(chance, operation_of(table, name, [level])) for name, chance, level in pair]
+            for pair in RECORDED["pairs"][policy]
+        )
+        return mixed(*(joint(*pair) for pair in slots))
+
+    assert_drawn_as(T.AutoAugment(policy), [distribution(recorded("AutoAugment", size)) for size in SIZES])
+
+
+@pytest.mark.parametrize("severity", [1, 3, 10])
+@pytest.mark.parametrize("all_ops", [True, False])
+def test_augmix_draws_torchvisions_operations_and_magnitudes(severity, all_ops):
+    def distribution(size):
+        table = recorded("AugMix" if all_ops else "AugMix, not all_ops", size)
+        drawn = any_of(table, range(severity))
+        return joint(drawn)
+
+    transform = T.AugMix(severity, mixture_width=1, chain_depth=1, all_ops=all_ops)
+    assert_drawn_as(transform, [distribution(size) for size in SIZES])
+
+
+def test_augmix_draws_one_to_three_operations():
+    def distribution(size):
+        drawn = any_of(recorded("AugMix, not all_ops", size), [0])
+        lists = ([drawn] * depth + [IDENTITY] * (3 - depth) for depth in (1, 2, 3))
+        return mixed(*(joint(*slots) for slots in lists))
+
+    transform = T.AugMix(severity=1, mixture_width=1, all_ops=False)
+    assert_drawn_as(transform, [distribution(size) for size in SIZES])
+
+
+def test_operations_warp_by_torchvisions_matrices():
+    rows = RECORDED["matrices"]
+    sizes = np.array([row["size"] for row in rows])
+    codes = np.array([OPERATIONS.index(row["operation"]) for row in rows])
+    centered = np.tile(np.eye(3), (len(rows), 1, 1))
+    centered[:, :2] = [row["matrix"] for row in rows]
+    to_center = np.tile(np.eye(3), (len(rows), 1, 1))  # from pixels
+    to_center[:, :2, 2] = 0.5 - sizes[:, ::-1] / 2
+    expected = np.linalg.inv(to_center) @ centered @ to_center
+    actual = moves(codes, np.array([row["magnitude"] for row in rows]), BatchState(sizes))
+    assert np.abs(actual - expected).max() < 1e-9
