@@ -4,7 +4,8 @@
 
 Tables are between `<!-- table: NAME -->` and `<!-- end -->`, on the pages on performance in docs/project, on
 docs/benchmarks/h100.md and in both READMEs. Each machine has a page, docs/benchmarks/MACHINE/README.md. The
-chart is docs/images/workloads.png. With --check, nothing is written, and the exit status is 1 if any is outdated.
+chart is docs/images/workloads.png. With --check, nothing is written, and the exit status is 1 if any is
+outdated.
 """
 
 import json
