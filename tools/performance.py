@@ -2,9 +2,10 @@
 
     python tools/performance.py [--check]
 
-Tables are between `<!-- table: NAME -->` and `<!-- end -->`, on the pages on performance in docs/project and
-in both READMEs. Each machine has a page, docs/benchmarks/MACHINE/README.md. The chart is
-docs/images/workloads.png. With --check, nothing is written, and the exit status is 1 if any is outdated.
+Tables are between `<!-- table: NAME -->` and `<!-- end -->`, on the pages on performance in docs/project, on
+docs/benchmarks/h100.md and in both READMEs. Each machine has a page, docs/benchmarks/MACHINE/README.md. The
+chart is docs/images/workloads.png. With --check, nothing is written, and the exit status is 1 if any is
+outdated.
 """
 
 import json
@@ -26,6 +27,7 @@ PAGES = [ROOT / "docs" / "project" / name for name in ("performance.md", "perfor
 READMES = [ROOT / "README.md", ROOT / "README.zh-CN.md"]
 CHART = ROOT / "docs" / "images" / "workloads.png"
 RUNS = ROOT / "docs" / "benchmarks"
+GPU_PAGE, GPU_RUN = RUNS / "h100.md", RUNS / "h100.json"
 BLOCK = re.compile(r"(<!-- table: (\w+) -->\n).*?(<!-- end -->)", re.DOTALL)
 PIPELINES = ("augment", "transforms")
 
@@ -233,12 +235,58 @@ def summary(page: Path) -> list[str]:
     return [*lines, "", texts["source"].format(**facts)]
 
 
+def gpu_speed(workload: dict[str, Any]) -> tuple[str, str, int]:
+    """The ratio to the best rival on the GPU, this rival and its microseconds per call."""
+    name, microseconds = min(workload["rivals"].items(), key=lambda one: one[1])
+    return figure(microseconds / workload["orbbec"]), name, microseconds
+
+
+def gpu_table(page: Path) -> list[str]:
+    """One row per workload on the GPU: the best rival, and the others."""
+    lines = [row(["workload", "orbbec, us", "times faster", "best rival", "other rivals, us"])]
+    lines.append(row(["---", "---:", "---:", "---", "---"]))
+    for workload in json.loads(GPU_RUN.read_text())["workloads"]:
+        ratio, best, microseconds = gpu_speed(workload)
+        others = [f"{name} {time:,}" for name, time in workload["rivals"].items() if name != best]
+        cells = [workload["case"], f"{workload['orbbec']:,}", ratio, f"{best}, {microseconds:,}"]
+        lines.append(row([*cells, "; ".join(others)]))
+    return lines
+
+
+def gpu_records(name: str) -> list[str]:
+    """The records of this name of the run on the GPU, whose keys are the heads of the columns."""
+    records = json.loads(GPU_RUN.read_text())[name]
+    lines = [row(records[0]), row(["---", *["---:"] * (len(records[0]) - 1)])]
+    return lines + [
+        row([f"{value:,}" if isinstance(value, int) else str(value) for value in one.values()])
+        for one in records
+    ]
+
+
+def gpu_summary(page: Path) -> list[str]:
+    """The workloads of a README on the GPU, in its language."""
+    about, texts = json.loads(GPU_RUN.read_text()), TEXTS[page.name]
+    lines = [row(texts["gpu_heads"]), row(["---", "---:", "---", "---:", "---:"])]
+    for workload in about["workloads"]:
+        if workload["case"] in texts["gpu_workloads"]:
+            ratio, best, microseconds = gpu_speed(workload)
+            name = texts["rivals"].get(best, best)
+            cells = [texts["gpu_workloads"][workload["case"]], ratio, name]
+            lines.append(row([*cells, f"{microseconds:,}", f"{workload['orbbec']:,}"]))
+    return [*lines, "", texts["gpu_source"].format(link=link(GPU_PAGE, page), **about)]
+
+
 TABLES: dict[str, Callable[[Path], list[str]]] = {
     "losses": worst_losses,
     "workloads": workload_table,
     "pipelines": lambda page: table_of(PIPELINES, page),
     "machines": machine_table,
     "summary": summary,
+    "gpu": gpu_table,
+    "gpu_host": lambda page: gpu_records("host"),
+    "gpu_loader": lambda page: gpu_records("loader"),
+    "gpu_resnet50": lambda page: gpu_records("resnet50"),
+    "gpu_summary": gpu_summary,
 }
 
 
@@ -290,7 +338,7 @@ def is_chart_current(path: Path) -> bool:
 
 
 def main() -> Any:
-    pages = {page: written(page) for page in (*PAGES, *READMES)}
+    pages = {page: written(page) for page in (*PAGES, GPU_PAGE, *READMES)}
     pages |= {folder / "README.md": machine_page(folder) for folder in machines()}
     run = shown_run("peers")
     old = [page for page, text in pages.items() if not page.exists() or page.read_text() != text]

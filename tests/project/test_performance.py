@@ -26,12 +26,14 @@ def performance():
 def test_the_pages_are_what_the_runs_say(performance, monkeypatch):
     monkeypatch.setattr(sys, "argv", ["performance.py", "--check"])
     assert performance.main() is None
-    texts = [page.read_text() for page in (*performance.PAGES, *performance.READMES)]
+    texts = [page.read_text() for page in performance.READMES]
+    texts += [page.read_text() for page in (*performance.PAGES, performance.GPU_PAGE)]
     assert [[name for _, name, _ in performance.BLOCK.findall(text)] for text in texts] == [
+        ["summary", "gpu_summary"],
+        ["summary", "gpu_summary"],
         ["workloads", "machines"],
         ["losses", "pipelines"],
-        ["summary"],
-        ["summary"],
+        ["gpu", "gpu_host", "gpu_loader", "gpu_resnet50"],
     ]
 
 
@@ -57,6 +59,30 @@ def test_the_readmes_show_a_loss_and_name_run_machine_and_day(performance):
         assert about["date"] in text
 
 
+def test_a_rival_that_is_faster_on_the_gpu_stands_in_bold(performance, tmp_path, monkeypatch):
+    workloads = [
+        {"case": "crop", "orbbec": 600, "rivals": {"slow": 1200, "grid_sample": 300}},
+        {"case": "resize", "orbbec": 100, "rivals": {"other": 1250}},
+    ]
+    monkeypatch.setattr(performance, "GPU_RUN", tmp_path / "h100.json")
+    performance.GPU_RUN.write_text(json.dumps({"workloads": workloads}))
+    assert performance.gpu_table(performance.GPU_PAGE)[2:] == [
+        "| crop | 600 | **0.50** | grid_sample, 300 | slow 1,200 |",
+        "| resize | 100 | 12.50 | other, 1,250 |  |",
+    ]
+
+
+def test_the_readmes_show_what_a_gpu_loses(performance):
+    lost = [
+        one
+        for one in json.loads(performance.GPU_RUN.read_text())["workloads"]
+        if "**" in performance.gpu_speed(one)[0]
+    ]
+    assert lost
+    for page in performance.READMES:
+        assert any(performance.gpu_speed(one)[0] in page.read_text() for one in lost)
+
+
 def run_of(date, *cases):
     """The JSON of a page: the seconds of orbbec and its rivals for each case, with one thread."""
     results = []
@@ -75,6 +101,7 @@ def runs(performance, tmp_path, monkeypatch):
     page.parent.mkdir(parents=True)
     monkeypatch.setattr(performance, "PAGES", [page])
     monkeypatch.setattr(performance, "READMES", [])
+    monkeypatch.setattr(performance, "GPU_PAGE", page)
     monkeypatch.setattr(performance, "operators", lambda: ["blur", "noise", "transforms"])
     for machine, name, text in (
         ("old", "blur", run_of("2026-01-01", ("5x5", {"cv2": 1, "orbbec": 9}))),

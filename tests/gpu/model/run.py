@@ -6,12 +6,12 @@ import json
 import subprocess
 import sys
 import tempfile
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Sequence
 from pathlib import Path
 
 from tests.gpu.model.gpus import Gpu
-from tests.gpu.model.registers import registers_for
-from tests.gpu.model.report import Row, rows_of
+from tests.gpu.model.machine import located, machines_of
+from tests.gpu.model.report import Row, row_of
 from tests.gpu.ptx.compile import ROOT, load
 
 JOBS = 2
@@ -25,6 +25,7 @@ def executed(cases: Sequence[str], small: bool, jobs: int = JOBS) -> tuple[list[
     """
     environment = load(ROOT / "tests" / "emulation" / "run.py").environment("ptx", "forward")
     environment["ORBBEC_PTX_RACES"] = "0"
+    environment["ORBBEC_PTX"] = str(located_folder(Path(environment["ORBBEC_PTX"])))
     with tempfile.TemporaryDirectory() as folder:
         running = []
         jobs = min(jobs, len(cases) or jobs)
@@ -41,11 +42,17 @@ def executed(cases: Sequence[str], small: bool, jobs: int = JOBS) -> tuple[list[
     return sorted(rows, key=lambda row: row["order"]), Path(environment["ORBBEC_PTX"])
 
 
-def modelled(found: Iterable[Row], ptx: Path, gpus: Iterable[Gpu]) -> Iterator[list[Row]]:
-    """The rows of each case on each GPU."""
-    found = list(found)
+def located_folder(ptx: Path) -> Path:
+    """A folder with the PTX files of another, located."""
+    target = ROOT / "build" / "ptx" / "located"
+    target.mkdir(parents=True, exist_ok=True)
+    for path in ptx.glob("*.ptx"):
+        (target / path.name).write_text(located(path.read_text()))
+    return target
+
+
+def modelled(found: Sequence[Row], ptx: Path, gpu: Gpu) -> list[Row]:
+    """The row of each case on a GPU."""
     kernels = {counts["kernel"] for row in found for counts in row["launches"]}
-    for gpu in gpus:
-        registers = registers_for(kernels, ptx, gpu.capability)
-        for row in found:
-            yield rows_of(row, gpu, registers)
+    machines = machines_of(kernels, ptx, gpu.capability)
+    return [row_of(row, gpu, machines) for row in found]

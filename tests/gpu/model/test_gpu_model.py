@@ -1,16 +1,19 @@
-"""The model of time: figures worked by hand, and kernels whose speed is published. Needs nvcc and g++."""
+"""What the kernels execute and what that takes at least: figures worked by hand, and measured times."""
 
+import json
 import shutil
+from collections import Counter
 from pathlib import Path
 
 import numpy as np
 import pytest
 
-from tests.gpu.model.bounds import bounds, occupancy
-from tests.gpu.model.gpus import A100, GPUS, H200, L4, T4
-from tests.gpu.model.opcodes import GROUPS, SLOTS
-from tests.gpu.model.registers import registers_for
-from tests.gpu.model.report import CLASSES, rows_of, text_of
+from tests.gpu.model.bounds import bounds
+from tests.gpu.model.gpus import A100, GPUS, H100, L4, T4
+from tests.gpu.model.machine import Machine, lines_of, located, machines_of
+from tests.gpu.model.page import DATA, measured, text
+from tests.gpu.model.pipes import PIPES, RATES
+from tests.gpu.model.report import row_of, text_of
 from tests.gpu.ptx.compile import compile_ptx
 from tests.gpu.ptx.executor import Module, counts_of
 from tests.gpu.ptx.launched import kernels_of
@@ -24,34 +27,31 @@ COUNT = SIDE * SIDE
 STREAMS = {
     "copy": ([np.int32(COUNT // 4)], COUNT // 4),
     "normalize": ([np.float32(0.5), np.float32(4), np.int32(COUNT)], COUNT),
-    "uncoalesced": ([np.int32(4 * COUNT)], 4 * COUNT // 64),
     "division64": ([np.int64(1), np.int64(COUNT)], COUNT),
     "float64": ([np.float64(0.5), np.int32(COUNT)], COUNT),
 }
 
 
 @pytest.fixture(scope="module")
-def sample():
-    """The module, and registers by GPU."""
-    folder = compile_ptx([], [SAMPLE], architecture="compute_90", folder="sample")
-    text = (folder / "tests_gpu_model_sample.ptx").read_text()
-    registers = {gpu.name: registers_for(kernels_of(text), folder, gpu.capability) for gpu in GPUS.values()}
-    module = Module(text)
-    return module, registers
+def sample(tmp_path_factory):
+    """The module, and machine code by compute capability."""
+    folder = tmp_path_factory.mktemp("sample")
+    compiled = compile_ptx([], [SAMPLE], architecture="compute_75", folder="sample")
+    ptx = located((compiled / "tests_gpu_model_sample.ptx").read_text())
+    (folder / "sample.ptx").write_text(ptx)
+    capabilities = {gpu.capability for gpu in GPUS.values()}
+    machines = {number: machines_of(kernels_of(ptx), folder, number) for number in capabilities}
+    return Module(ptx), machines
 
 
-def modelled(sample, gpu, kernel):
-    """The bounds of a kernel on a matrix of MODELLED x MODELLED, and bytes read and written per second."""
-    module, registers = sample
+def executed(sample, gpu, kernel):
+    """The machine instructions by pipe of a kernel on a matrix of SIDE x SIDE, and its bounds on MODELLED."""
+    module, machines = sample
     source, target = aligned(4 * COUNT).view(np.float32), aligned(4 * COUNT).view(np.float32)
-    if kernel in STREAMS:
-        arguments, threads = STREAMS[kernel]
-        grid, block = (-(-threads // 256),), (256,)
-    else:
-        arguments, grid, block = [np.int32(SIDE)], (SIDE // 32, SIDE // 32), (32, 8)
-    counts = counts_of(module, kernel, grid, block, [source, target, *arguments])
-    found = bounds(gpu, counts, registers[gpu.name][kernel], (MODELLED / SIDE) ** 2)
-    return found, 8 * MODELLED**2 / found.time
+    arguments, threads = STREAMS[kernel]
+    counts = counts_of(module, kernel, (-(-threads // 256),), (256,), [source, target, *arguments])
+    pipes = machines[gpu.capability][kernel].executed(counts["lines"])
+    return pipes, bounds(gpu, counts, pipes, (MODELLED / SIDE) ** 2)
 
 
 def aligned(count_of_bytes):
@@ -64,92 +64,51 @@ def aligned(count_of_bytes):
 @needs_nvcc
 @pytest.mark.parametrize("gpu", GPUS.values(), ids=list(GPUS))
 @pytest.mark.parametrize("kernel", ["copy", "normalize"])
-def test_streams_run_at_the_copy_rate(sample, gpu, kernel):
-    found, rate = modelled(sample, gpu, kernel)
-    assert found.limited_by == "DRAM", found.seconds
-    assert rate == pytest.approx(gpu.copy_bytes_per_second)
-    assert max(value for name, value in found.seconds.items() if name != "DRAM") < 0.9 * found.time
-
-
-# Of the rate of a copy, as published: 16 % for the transpose without shared memory and 97 % with it on an
-# H100 (yencal.github.io/gpu-matrix-transpose-optimization, of 3.0 TB/s); on another GPU 32 % without, 57 %
-# with bank conflicts and 90 % without conflicts (sjang1594.github.io/portfolio/cuda-image-transposed).
-@needs_nvcc
-@pytest.mark.parametrize("gpu", [H200, A100], ids=["h200", "a100"])
-@pytest.mark.parametrize(
-    ("kernel", "limited_by", "least", "most"),
-    [
-        ("transpose_naive", "L2", 0.10, 0.32),
-        ("transpose_conflicts", "load/store", 0.35, 0.65),
-        ("transpose_tiled", "DRAM", 0.85, 1.01),
-    ],
-)
-def test_transposes_run_as_published(sample, gpu, kernel, limited_by, least, most):
-    found, rate = modelled(sample, gpu, kernel)
-    assert found.limited_by == limited_by, found.seconds
-    assert least < rate / gpu.copy_bytes_per_second < most
+def test_streams_need_the_time_of_a_copy(sample, gpu, kernel):
+    _, found = executed(sample, gpu, kernel)
+    assert max(found, key=found.get) == "DRAM", found
+    assert 8 * MODELLED**2 / found["DRAM"] == pytest.approx(gpu.copy_bytes_per_second)
 
 
 @needs_nvcc
-def test_slow_kernels_are_told_apart(sample):
-    limits = {kernel: modelled(sample, H200, kernel)[0].limited_by for kernel in STREAMS}
-    assert limits == {
-        "copy": "DRAM",
-        "normalize": "DRAM",
-        "uncoalesced": "L2",
-        "division64": "issue",
-        "float64": "float64",
-    }
+def test_the_machine_instructions_of_a_stream_are_those_of_its_code(sample):
+    pipes, _ = executed(sample, H100, "normalize")
+    warps = COUNT // 32
+    assert pipes["fma"] == 2 * warps  # a subtraction and a multiplication
+    assert pipes["memory"] >= 2 * warps  # a load and a store, and constants
+    assert pipes["fp64"] == pipes["conversion"] == 0
 
 
 @needs_nvcc
-@pytest.mark.parametrize(("gpu", "lanes"), [(H200, 64), (A100, 32), (L4, 2), (T4, 2)], ids=list(GPUS))
+@pytest.mark.parametrize(("gpu", "lanes"), [(H100, 64), (A100, 32), (L4, 2), (T4, 2)])
 def test_float64_instructions_take_their_units(sample, gpu, lanes):
-    found, _ = modelled(sample, gpu, "float64")
-    # A multiplication and an addition in each of 16 steps and two conversions, by all threads.
-    clocks = 34 * MODELLED**2 / lanes / gpu.multiprocessors
-    assert found.seconds["float64"] == pytest.approx(clocks / gpu.clock_hz, rel=0.01)
+    _, found = executed(sample, gpu, "float64")
+    # A multiplication and an addition in each of 16 steps.
+    clocks = 32 * MODELLED**2 / lanes / gpu.multiprocessors
+    assert found["fp64"] == pytest.approx(clocks / gpu.clock_hz, rel=0.01)
 
 
-@pytest.mark.parametrize(
-    ("gpu", "threads", "registers", "shared", "blocks", "limited_by"),
-    [
-        (H200, 256, 32, 0, 8, "threads"),
-        (H200, 256, 144, 0, 1, "registers"),
-        (H200, 256, 112, 0, 2, "registers"),
-        (H200, 32, 16, 0, 32, "blocks"),
-        (H200, 256, 32, 48 * 1024, 4, "shared memory"),  # 49 KB of 228 with the reserved one
-        (A100, 1024, 64, 0, 1, "registers"),
-        (L4, 256, 40, 0, 6, "threads"),
-        (T4, 256, 32, 32 * 1024, 2, "shared memory"),
-    ],
-)
-def test_occupancy(gpu, threads, registers, shared, blocks, limited_by):
-    found = occupancy(gpu, threads, registers, shared)
-    assert (found.blocks, found.limited_by) == (blocks, limited_by)
-    assert found.share == blocks * threads / 32 / gpu.warps
+@needs_nvcc
+def test_integer_division_needs_the_integer_pipes(sample):
+    pipes, found = executed(sample, H100, "division64")
+    assert pipes["alu"] + pipes["imad"] > 10 * pipes["fma"]
+    assert found["alu"] > found["DRAM"]
 
 
-def test_a_block_that_fits_nowhere_is_refused():
-    with pytest.raises(ValueError, match="T4: no block of 256 threads fits: shared memory"):
-        occupancy(T4, 256, 32, 65 * 1024)
-
-
-# One block of one warp: 10 additions in a dependent path, a load from DRAM, and 4 stores of whole sectors.
+# One block of one warp: it waits once for DRAM, and its longest path has 12 instructions.
 ONE = {
     "grid": [1, 1, 1],
     "block": [32, 1, 1],
-    "static_shared_bytes": 0,
-    "dynamic_shared_bytes": 0,
     "warp_instructions": {"integer": 10, "load": 1, "store": 1},
-    "opcodes": {"add.s32": [10, 320], "ld.global.u32": [1, 32], "st.global.u32": [1, 32]},
+    "lane_instructions": {"integer": 160, "load": 32, "store": 32},
     "loads": {"requests": 1, "sectors": 4, "unique_sectors": 4, "unique_sectors_by_block": 4},
     "stores": {"requests": 1, "sectors": 4, "unique_sectors": 4, "partial_sectors": 0},
     "local_requests": 0,
     "local_bytes": 0,
     "shared_passes": 0,
+    "bank_conflicts": 0,
     "hottest_atomic": 7,
-    "all_warps": {
+    "slowest_warp": {
         "instructions": 12,
         "depth": 12,
         "dram_waits": 1,
@@ -157,64 +116,71 @@ ONE = {
         "l1_waits": 0,
         "shared_waits": 0,
     },
+    "kernel": "k",
+    "lines": {"3": 1, "5": 4},
 }
-ONE["slowest_warp"] = ONE["all_warps"]
+MACHINE = Machine(40, {3: Counter(LDG=1, IADD3=2), 5: Counter(FFMA=1, IMAD=3, I2F=1), 9: Counter(STG=1)})
+EXECUTED = {
+    "case": "one",
+    "unit": "pixel",
+    "equal_to_cpu": True,
+    "factor": 2,
+    "executed_pixels": 32,
+    "modelled_pixels": 64,
+    "minimal_bytes": 430,
+    "launches": [ONE, ONE],
+}
+
+
+def test_an_instruction_counts_as_often_as_its_line_ran():
+    assert MACHINE.executed(ONE["lines"]) == Counter(memory=1, alu=2, fma=4, imad=12, conversion=4)
 
 
 @pytest.mark.parametrize(("factor", "busiest"), [(1, 1), (132, 1), (133, 2)])
 def test_bounds_worked_by_hand(factor, busiest):
-    found = bounds(H200, ONE, 16, factor)
-    clocks = {name: seconds * H200.clock_hz for name, seconds in found.seconds.items()}
+    found = bounds(H100, ONE, MACHINE.executed(ONE["lines"]), factor)
+    clocks = {name: seconds * H100.clock_hz for name, seconds in found.items()}
     assert clocks["load/store"] == pytest.approx(2 * busiest)  # two requests, each 32 addresses
-    assert clocks["issue"] == pytest.approx((10 * SLOTS["int32"] + 2 * SLOTS["memory"]) / 4 * busiest)
-    assert clocks["latency"] == pytest.approx(12 * 4 + 479)
+    assert clocks["alu"] == pytest.approx(2 * 32 / 64 * busiest)
+    assert clocks["imad"] == pytest.approx(12 * 32 / 64 * busiest)
+    assert clocks["fma"] == pytest.approx((4 + 12) * 32 / 128 * busiest)
+    assert clocks["conversion"] == pytest.approx(4 * 32 / 16 * busiest)
+    assert clocks["issue"] == pytest.approx(23 / 4 * busiest)
+    assert clocks["slowest warp"] == pytest.approx(12 * 4 + 479)
     assert clocks["L2"] == pytest.approx(factor * 256 / 5120)
     assert clocks["atomics"] == pytest.approx(7)
-    assert found.seconds["DRAM"] == pytest.approx(factor * 256 / 4.3e12)
-    assert found.waves == factor / (132 * 32)
-    assert found.limited_by == "latency"
+    assert found["DRAM"] == pytest.approx(factor * 256 / 3.0e12)
 
 
-def test_every_group_of_opcodes_has_a_weight():
-    assert [group for group, _, _ in GROUPS] == list(SLOTS)
+def test_every_architecture_has_a_rate_for_each_pipe():
+    assert {gpu.capability for gpu in GPUS.values()} <= set(RATES)
+    for rates in RATES.values():
+        assert set(rates) == set(PIPES) - {"memory", "uniform", "control"}
 
 
-def test_rows_have_the_fields_and_sums():
-    """Two launches, modelled at twice the batch: sums over launches, and the largest of their bounds."""
-    zero = dict.fromkeys(CLASSES, 0)
-    launch = {
-        **ONE,
-        "kernel": "k",
-        "bank_conflicts": 0,
-        "warp_instructions": zero | ONE["warp_instructions"],
-        "lane_instructions": zero | {"integer": 160, "load": 32, "store": 32},
-        "loads": {**ONE["loads"], "bytes": 128},
-        "stores": {**ONE["stores"], "bytes": 128},
-    }
-    executed = {
-        "case": "one",
-        "unit": "pixel",
-        "equal_to_cpu": True,
-        "factor": 2,
-        "executed_pixels": 32,
-        "modelled_pixels": 64,
-        "minimal_bytes": 430,
-        "launches": [launch, launch],
-    }
-    *rows, total = rows_of(executed, H200, {"k": 16})
-    assert [row["kernel"] for row in (*rows, total)] == ["k", "k", "total"]
-    for row in (*rows, total):
-        assert row["minimal_bytes"] == 860
-        assert row["floor_microseconds"] == pytest.approx(2e-4)
-        assert row["share_of_floor"] == pytest.approx(2e-4 / row["microseconds"])
-        assert (row["case"], row["gpu"], row["equal_to_cpu"]) == ("one", "H200", True)
-        assert (row["sectors_per_load_request"], row["sectors_per_store_request"]) == (4, 4)
-        assert row["limited_by"] == "latency"
-        assert row["local_bytes"] == 0
-    assert rows[0]["lane_instructions_per_pixel"] == 7
-    assert rows[0]["dram_bytes"] == 512
-    assert rows[0]["microseconds"] == pytest.approx(527 / 1755)
-    assert rows[0]["active_lanes"] == pytest.approx(224 / 12)
-    for name in ("lane_instructions_per_pixel", "dram_bytes", "microseconds", "launch_microseconds"):
-        assert total[name] == pytest.approx(2 * rows[0][name])
-    assert "limited by latency" in text_of([*rows, total])
+def test_a_row_has_sums_over_the_launches():
+    row = row_of(EXECUTED, H100, {"k": MACHINE})
+    assert (row["case"], row["gpu"], row["launches"], row["registers"]) == ("one", "H100", 2, 40)
+    assert row["instructions"]["imad"] == 2 * 12
+    assert row["active_lanes"] == pytest.approx(224 / 12)
+    assert (row["sectors_per_load"], row["minimal_bytes"], row["dram_bytes"]) == (4, 860, 1024)
+    assert row["floor_microseconds"] == pytest.approx(860 / 3.0e6)
+    assert row["limited_by"] == "slowest warp"
+    assert row["microseconds"] == pytest.approx(2 * 527 / 1980)
+    assert "imad 24" in text_of(row)
+    assert "| `one` | 3 | 0.000287 | 0.532 | 18% | slowest warp |" in text(
+        [row], {"one": "one"}, {"one": 3.0}
+    )
+
+
+def test_no_measured_call_is_faster_than_its_bounds():
+    rows = {row["case"]: row for row in json.loads(DATA.read_text())["rows"]}
+    times = measured()
+    assert len(times) > 40
+    assert {case for case, time in times.items() if rows[case]["microseconds"] > time} == set()
+    assert {case for case, row in rows.items() if not row["equal_to_cpu"]} == set()
+
+
+def test_lines_of_a_listing_leave_padding_out():
+    body = '\t//## File "ptx", line 7\n        /*0000*/   @P0 FADD R0, R1, R2 ;\n        /*0010*/   NOP;\n'
+    assert {line: +opcodes for line, opcodes in lines_of(body).items()} == {7: Counter(FADD=1)}

@@ -184,18 +184,16 @@ void Counts::end_block() {
   }
 }
 
-std::string Counts::by_opcode() const {
-  std::map<std::string_view, std::pair<uint64_t, uint64_t>> counts;
+std::string Counts::by_line() const {
+  std::map<int, uint64_t> counts;
   for (size_t i = 0; i < warps_of_.size(); ++i) {
-    if (warps_of_[i] == 0) continue;
-    auto& [warps, lanes] = counts[program_.text->statements[i].opcode];
-    warps += warps_of_[i];
-    lanes += lanes_of_[i];
+    uint64_t& warps = counts[program_.text->statements[i].line];
+    warps = std::max(warps, warps_of_[i]);
   }
   std::ostringstream out;
   const char* between = "";
-  for (const auto& [opcode, count] : counts) {
-    out << between << '"' << opcode << "\": [" << count.first << ", " << count.second << ']';
+  for (const auto& [line, warps] : counts) {
+    out << between << '"' << line << "\": " << warps;
     between = ", ";
   }
   return out.str();
@@ -253,7 +251,7 @@ std::string Counts::json() {
       << ", \"local_requests\": " << local_requests_
       << ", \"shared_requests\": " << shared_requests_ << ", \"shared_passes\": " << shared_passes_
       << ", \"bank_conflicts\": " << bank_conflicts_ << ", \"hottest_atomic\": " << hottest
-      << ", \"opcodes\": {" << by_opcode() << "}}";
+      << ", \"lines\": {" << by_line() << "}}";
   return out.str();
 }
 

@@ -72,7 +72,7 @@ class Counts {
   void add_shared(int bytes, bool is_atomic);
   void add_conflicts(size_t begin, size_t end, size_t words, bool is_atomic);
   void end_block();
-  std::string by_opcode() const;
+  std::string by_line() const;  // how many warps ran the line that .loc names
   std::string times();
 
   const Program& program_;

@@ -68,12 +68,20 @@ def test_bank_conflicts(stride, passes):
     assert counts["bank_conflicts"] == passes - 1
 
 
-def test_the_size_of_a_launch_and_its_opcodes():
-    body = ".shared .align 4 .b8 part[64]; add.f32 %f1, %f1, %f1; add.f32 %f1, %f1, %f1;"
+def test_the_size_of_a_launch_and_its_lines():
+    body = """
+      .shared .align 4 .b8 part[64];
+      .loc 1 3 0
+      setp.lt.u32 %p1, %r0, 32; @%p1 bra END;
+      .loc 1 7 0
+      add.f32 %f1, %f1, %f1; add.f32 %f1, %f1, %f1;
+      .loc 1 9 0
+      END: add.f32 %f1, %f1, %f1;
+    """
     counts = count(body, [], threads=40, blocks=3)
     assert (counts["grid"], counts["block"]) == ([3, 1, 1], [40, 1, 1])
     assert (counts["static_shared_bytes"], counts["dynamic_shared_bytes"]) == (64, 0)
-    assert counts["opcodes"] == {"mov.u32": [6, 120], "add.f32": [12, 240], "ret": [6, 120]}
+    assert counts["lines"] == {"0": 6, "3": 6, "7": 3, "9": 6}  # of two warps per block, one skips a line
 
 
 ADDRESS = "mul.wide.u32 %a1, %r0, 4; add.s64 %a1, %a1, %x0;"
