@@ -71,13 +71,14 @@ def jpeg_header(data: bytes) -> JpegHeader | None:
 
 def without_metadata(data: bytes) -> bytes:
     """A JPEG without comments and the segments of applications, except those that define its color space."""
-    pieces, end = [data[:2]], 2
+    view, end = memoryview(data), 2
+    pieces = [view[:end]]
     for marker, start, body, end in _segments(data):
         name, least = _COLOR_SPACE.get(marker, (b"", 0))
         is_metadata = marker == _COMMENT or 0xE0 <= marker <= 0xEF
         if not is_metadata or (name and data.startswith(name, body) and end - body >= least):
-            pieces.append(data[start:end])
-    return b"".join([*pieces, data[end:]])
+            pieces.append(view[start:end])
+    return b"".join([*pieces, view[end:]])
 
 
 def _segments(data: bytes) -> Iterator[Segment]:

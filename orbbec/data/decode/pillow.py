@@ -36,6 +36,7 @@ def _share_libraries() -> None:
 _share_libraries()
 _image = _submodule("Image")
 _image.MAX_IMAGE_PIXELS = None
+_image.preinit()  # the usual formats first, in the order in which they are tried
 for _plugin in _plugins:
     with suppress(ImportError):
         _submodule(_plugin)

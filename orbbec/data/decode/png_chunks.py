@@ -28,12 +28,14 @@ def without_metadata(data: bytes) -> bytes:
 
     Text, ICC profiles and EXIF may be damaged, or unpack to any size.
     """
-    pieces, end = [_SIGNATURE], len(_SIGNATURE)
+    view, end = memoryview(data), len(_SIGNATURE)
+    pieces = [view[:end]]
     for kind, start, end in _chunks(data):
         is_ancillary = kind.isalpha() and kind[:1].islower()
         if not is_ancillary or kind == b"tRNS":
-            pieces.append(data[start:end])
-    return b"".join([*pieces, data[end:]])
+            pieces.append(view[start:end])
+    pieces.append(view[end:])
+    return b"".join(pieces) if sum(map(len, pieces)) < len(data) else data
 
 
 def _chunks(data: bytes) -> Iterator[tuple[bytes, int, int]]:
