@@ -3,35 +3,33 @@
 from __future__ import annotations
 
 import importlib
-import io
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager, suppress
+from collections.abc import Callable
+from contextlib import suppress
 from functools import cache
 from typing import Any, TypeAlias
 
 import numpy as np
-import numpy.typing as npt
 
+from orbbec.data.decode.by_pillow import check_pixels, decode_by_pillow, size_by_pillow
 from orbbec.data.decode.jpeg_header import JpegHeader, ends_whole, is_jpeg, jpeg_header
+from orbbec.data.decode.modes import CHANNELS, Pixels
 from orbbec.data.decode.native import check_jpeg, decode_rectangle, decodes_rectangles, has_native
 from orbbec.data.decode.orientation import Rectangle, as_stored, stored_rectangle, upright, upright_size
 from orbbec.transforms.base.checks import choice
 
-Pixels: TypeAlias = npt.NDArray[np.uint8]
-
-CHANNELS = {"L": 1, "RGB": 3, "RGBA": 4}
 MAX_PIXELS = 100_000_000
 _END_OF_IMAGE = b"\xff\xd9"
-# Largest expansion per byte: deflate 1,032, 12-bit LZW 2,731, run lengths 127.5. Other formats are unbounded:
-# WebP, AVIF and JPEG 2000 store a single color of any size in a few bytes.
-_MOST_PIXELS_OF_BYTE = {"PNG": 8 * 1032, "GIF": 2731, "BMP": 128, "DIB": 128, "PPM": 8}
-_DEEP = ("I;16", "I;16L", "I;16B", "I;16N", "I")  # Pillow's modes for gray of more than 8 bits
 
 
 def decode_image(
-    data: bytes, *, mode: str = "RGB", max_pixels: int = MAX_PIXELS, on_damage: str = "raise"
+    data: bytes,
+    *,
+    mode: str = "RGB",
+    max_pixels: int = MAX_PIXELS,
+    on_damage: str = "raise",
+    apply_exif_orientation: bool = True,
 ) -> Pixels:
-    """Decode an image and apply its EXIF orientation.
+    """Decode an image, and apply its EXIF orientation unless requested otherwise.
 
     orbbec decodes baseline JPEG itself. libjpeg-turbo decodes other JPEGs, either built in or from
     simplejpeg, cv2 or Pillow; the bytes are those of `cv2.imdecode`. Pillow decodes everything else, CMYK
@@ -44,18 +42,21 @@ def decode_image(
         on_damage: for a JPEG that is truncated or lacks a scan or a restart marker, and for arithmetic or
             lossless coding, whose damage cannot be detected: "raise", or "keep" what Pillow decodes.
             Damage that leaves valid codes is not detectable.
+        apply_exif_orientation: rotate and flip the image as its EXIF orientation says; False: the pixels as
+            stored. Damaged EXIF is no orientation.
 
     Returns:
         uint8 `[H, W, C]`.
 
     Raises:
-        ValueError: the file is damaged, of unknown format, too large, or too short for its pixels.
+        ValueError: the file is damaged, of unknown format, too large, too short for its pixels, or its pixels
+            are floats or 32-bit integers, which have no known range.
 
     Example:
         >>> decode_image(b"P5 2 1 255 " + bytes([7, 9]))[..., 0].tolist()
         [[7, 9]]
     """
-    header = usable_header(data, mode, max_pixels, on_damage)
+    header = usable_header(data, mode, max_pixels, on_damage, apply_exif_orientation)
     if header is not None:
         with suppress(ValueError):
             whole = Rectangle(0, 0, *reversed(upright_size(header.height, header.width, header.orientation)))
@@ -68,17 +69,18 @@ def decode_image(
                 return np.ascontiguousarray(upright(stored, header.orientation))
     elif is_jpeg(data) and not ends_whole(data):
         data += _END_OF_IMAGE  # Pillow refuses files without it
-    return _decode_by_pillow(data, mode, max_pixels)
+    return decode_by_pillow(data, mode, max_pixels, apply_exif_orientation)
 
 
-def image_size(data: bytes) -> tuple[int, int]:
+def image_size(data: bytes, *, apply_exif_orientation: bool = True) -> tuple[int, int]:
     """The size of `decode_image`'s result, without decoding.
 
     Args:
         data: see `decode_image`.
+        apply_exif_orientation: see `decode_image`.
 
     Returns:
-        Height and width in pixels, after EXIF orientation.
+        Height and width in pixels, after EXIF orientation if it is applied.
 
     Raises:
         ValueError: the file is damaged or of unknown format.
@@ -88,27 +90,27 @@ def image_size(data: bytes) -> tuple[int, int]:
         (1, 2)
     """
     header = jpeg_header(data)
-    if header is not None:
-        return upright_size(header.height, header.width, header.orientation)
-    with _pillow_image("image_size", data) as image:
-        # Pillow orients TIFF itself.
-        swaps = image.format != "TIFF" and image.getexif().get(0x0112, 1) >= 5
-        width, height = image.size
-        return (width, height) if swaps else (height, width)
+    if header is None:
+        return size_by_pillow(data, apply_exif_orientation)
+    return upright_size(header.height, header.width, header.orientation if apply_exif_orientation else 1)
 
 
-def region_header(data: bytes, mode: str, max_pixels: int, on_damage: str = "raise") -> JpegHeader | None:
+def region_header(
+    data: bytes, mode: str, max_pixels: int, on_damage: str = "raise", apply_exif_orientation: bool = True
+) -> JpegHeader | None:
     """The header of a JPEG whose regions `decode_region` can decode; None for other files.
 
     None also for truncated files: whether a file is bad must not depend on the region.
     """
-    header = usable_header(data, mode, max_pixels, on_damage)
+    header = usable_header(data, mode, max_pixels, on_damage, apply_exif_orientation)
     return header if header is not None and ends_whole(data) and decodes_rectangles(data) else None
 
 
-def planes_header(data: bytes, mode: str, max_pixels: int, on_damage: str = "raise") -> JpegHeader | None:
+def planes_header(
+    data: bytes, mode: str, max_pixels: int, on_damage: str = "raise", apply_exif_orientation: bool = True
+) -> JpegHeader | None:
     """The header of a JPEG whose planes can be decoded; None for other files or without libjpeg-turbo."""
-    header = region_header(data, mode, max_pixels, on_damage)
+    header = region_header(data, mode, max_pixels, on_damage, apply_exif_orientation)
     return header if has_native() else None
 
 
@@ -121,7 +123,7 @@ def decode_region(
     mode: str = "RGB",
     out: Pixels | None = None,
 ) -> Pixels:
-    """Decode a region of a JPEG and apply its EXIF orientation.
+    """Decode a region of a JPEG and apply the orientation of `header`.
 
     With `shrink` 1 the bytes equal those of `decode_image`.
 
@@ -151,8 +153,12 @@ def decode_region(
     return pixels
 
 
-def usable_header(data: bytes, mode: str, max_pixels: int, on_damage: str = "raise") -> JpegHeader | None:
+def usable_header(
+    data: bytes, mode: str, max_pixels: int, on_damage: str = "raise", apply_exif_orientation: bool = True
+) -> JpegHeader | None:
     """The header of a JPEG that all decoders here decode identically.
+
+    Its orientation is 1 if it is not to be applied.
 
     Raises:
         ValueError: an argument is invalid, the image is too large, or the file is built to exhaust time or
@@ -164,13 +170,13 @@ def usable_header(data: bytes, mode: str, max_pixels: int, on_damage: str = "rai
         return None
     header = jpeg_header(data)
     if header is not None:
-        _check_pixels(header.height, header.width, max_pixels)
+        check_pixels(header.height, header.width, max_pixels)
     kind, reason = check_jpeg(data, walks=False)
     if kind == "bomb" or (kind == "unknown" and on_damage == "raise"):
         raise _refusal(data, kind, reason)
     if header is None or header.channels not in (1, 3) or header.bits != 8 or mode == "RGBA":
         return None
-    return header
+    return header if apply_exif_orientation else header._replace(orientation=1)
 
 
 def check_whole(data: bytes) -> None:
@@ -188,13 +194,6 @@ def _refusal(data: bytes, kind: str, reason: str) -> ValueError:
     said = {"bomb": reason, "damaged": f"the JPEG is damaged: {reason}"}
     unknown = f"damage of a JPEG {reason} cannot be detected; on_damage='keep' decodes it"
     return ValueError(f"decode_image: {said.get(kind, unknown)} ({len(data)} bytes)")
-
-
-def _check_pixels(height: int, width: int, max_pixels: int) -> None:
-    if height * width > max_pixels:
-        raise ValueError(
-            f"decode_image: expected at most {max_pixels} pixels (max_pixels), but got {height}x{width}"
-        )
 
 
 JpegDecoder: TypeAlias = Callable[[bytes, str], "Pixels | None"]
@@ -222,54 +221,6 @@ def _by_cv2(data: bytes, mode: str) -> Pixels | None:
     flag = cv2.IMREAD_GRAYSCALE if mode == "L" else cv2.IMREAD_COLOR_RGB
     pixels: Pixels | None = cv2.imdecode(np.frombuffer(data, np.uint8), flag | cv2.IMREAD_IGNORE_ORIENTATION)
     return None if pixels is None else pixels.reshape(*pixels.shape[:2], CHANNELS[mode])
-
-
-def _decode_by_pillow(data: bytes, mode: str, max_pixels: int) -> Pixels:
-    with _pillow_image("decode_image", data) as image:
-        _check_pixels(image.height, image.width, max_pixels)
-        most = _MOST_PIXELS_OF_BYTE.get(image.format, max_pixels) * len(data)
-        if image.height * image.width > most:
-            raise ValueError(f"too few bytes for {image.height}x{image.width} pixels")
-        if mode == "L" and image.format == "JPEG":
-            image.draft("L", image.size)
-        importlib.import_module("PIL.ImageOps").exif_transpose(image, in_place=True)
-        shallow = with_8_bits(image)
-        pixels = np.asarray(shallow if shallow.mode == mode else shallow.convert(mode))
-    return pixels.reshape(*pixels.shape[:2], CHANNELS[mode])
-
-
-def with_8_bits(image: Any) -> Any:
-    """The upper 8 bits of deeper gray, which Pillow would clip."""
-    if image.mode == "F":
-        raise ValueError("float pixels have no known range")
-    if image.mode not in _DEEP:
-        return image
-    deep = np.asarray(image).astype(np.int64)
-    return importlib.import_module("PIL.Image").fromarray((deep >> 8).clip(0, 255).astype(np.uint8))
-
-
-@contextmanager
-def _pillow_image(name: str, data: bytes) -> Iterator[Any]:
-    """An open image; any error becomes a ValueError."""
-    pillow = _installed("PIL.Image")
-    if pillow is None:
-        raise ImportError(f"{name}: this image needs Pillow: pip install pillow")
-    try:
-        with pillow.open(io.BytesIO(data), formats=_formats()) as image:
-            yield image
-    except Exception as error:  # decoders raise many kinds of errors
-        if str(error).startswith(name):
-            raise
-        reason = "not an image that Pillow knows" if "cannot identify" in str(error) else str(error)
-        raise ValueError(f"{name}: {reason} ({len(data)} bytes)") from error
-
-
-@cache
-def _formats() -> list[str]:
-    """The formats that Pillow decodes in-process; for EPS it would run Ghostscript."""
-    pillow = importlib.import_module("PIL.Image")
-    pillow.init()
-    return [name for name in pillow.ID if name != "EPS"]
 
 
 @cache

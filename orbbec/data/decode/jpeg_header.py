@@ -3,12 +3,16 @@
 from __future__ import annotations
 
 import struct
+from collections.abc import Iterator
 from typing import NamedTuple
+
+from orbbec.data.decode.exif import EXIF_PREFIX, exif_orientation
 
 _START_OF_FRAME = {*range(0xC0, 0xD0)} - {0xC4, 0xC8, 0xCC}  # these three define tables or are reserved
 _ALONE = {0x01, *range(0xD0, 0xD9)}  # markers without a length
-_EXIF, _START_OF_SCAN = 0xE1, 0xDA
-_ORIENTATION_TAG = 0x0112
+_EXIF, _START_OF_SCAN, _COMMENT = 0xE1, 0xDA, 0xFE
+# Least bytes of the segments by which libjpeg knows the color space: JFIF and Adobe.
+_COLOR_SPACE = {0xE0: (b"JFIF\0", 14), 0xEE: (b"Adobe", 12)}
 
 
 class JpegHeader(NamedTuple):
@@ -19,6 +23,15 @@ class JpegHeader(NamedTuple):
     channels: int
     bits: int
     orientation: int
+
+
+class Segment(NamedTuple):
+    """A segment: its marker, and the offsets of the marker, the content and the end."""
+
+    marker: int
+    start: int
+    body: int
+    end: int
 
 
 def is_jpeg(data: bytes) -> bool:
@@ -43,37 +56,42 @@ def jpeg_header(data: bytes) -> JpegHeader | None:
         >>> jpeg_header(b"not a JPEG") is None
         True
     """
-    orientation, offset = 1, 2
-    while is_jpeg(data) and offset + 4 <= len(data):
-        if data[offset] != 0xFF:
-            return None
+    frame: tuple[int, int, int, int] | None = None
+    blocks = []
+    for marker, _, body, end in _segments(data):
+        if marker == _EXIF and data.startswith(EXIF_PREFIX, body, end):
+            blocks.append(data[body:end])
+        elif marker in _START_OF_FRAME and end - body >= 6 and frame is None:
+            frame = struct.unpack_from(">BHHB", data, body)
+    if frame is None:
+        return None
+    bits, height, width, channels = frame
+    return JpegHeader(height, width, channels, bits, exif_orientation(*blocks)) if height and width else None
+
+
+def without_metadata(data: bytes) -> bytes:
+    """A JPEG without comments and the segments of applications, except those that define its color space."""
+    view, end = memoryview(data), 2
+    pieces = [view[:end]]
+    for marker, start, body, end in _segments(data):
+        name, least = _COLOR_SPACE.get(marker, (b"", 0))
+        is_metadata = marker == _COMMENT or 0xE0 <= marker <= 0xEF
+        if not is_metadata or (name and data.startswith(name, body) and end - body >= least):
+            pieces.append(view[start:end])
+    return b"".join([*pieces, view[end:]])
+
+
+def _segments(data: bytes) -> Iterator[Segment]:
+    """The segments before the first scan, up to the first malformed one."""
+    offset = 2
+    while is_jpeg(data) and offset + 4 <= len(data) and data[offset] == 0xFF:
         marker = data[offset + 1]
         if marker == 0xFF or marker in _ALONE:
             offset += 1 if marker == 0xFF else 2
             continue
         (length,) = struct.unpack_from(">H", data, offset + 2)
-        body = offset + 4
-        offset += 2 + length
-        if marker == _START_OF_SCAN or offset > len(data):
-            return None
-        if marker == _EXIF and data[body : body + 6] == b"Exif\0\0":
-            orientation = _exif_orientation(data[body + 6 : offset])
-        elif marker in _START_OF_FRAME and length >= 8:
-            bits, height, width, channels = struct.unpack_from(">BHHB", data, body)
-            return JpegHeader(height, width, channels, bits, orientation) if height and width else None
-    return None
-
-
-def _exif_orientation(block: bytes) -> int:
-    """The orientation of a TIFF block; 1 if there is none or it is unknown."""
-    order = {b"II": "<", b"MM": ">"}.get(block[:2])
-    try:
-        (first,) = struct.unpack_from(f"{order}I", block, 4)
-        (count,) = struct.unpack_from(f"{order}H", block, first)
-        for entry in range(count):
-            tag, _, _, value = struct.unpack_from(f"{order}HHIH", block, first + 2 + 12 * entry)
-            if tag == _ORIENTATION_TAG:
-                return value if 1 <= value <= 8 else 1
-    except struct.error:
-        pass  # EXIF is often damaged and never essential
-    return 1
+        segment = Segment(marker, offset, offset + 4, offset + 2 + length)
+        if marker == _START_OF_SCAN or length < 2 or segment.end > len(data):
+            return
+        yield segment
+        offset = segment.end

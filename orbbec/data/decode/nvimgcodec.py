@@ -11,7 +11,8 @@ import torch
 from torch import Tensor
 
 from orbbec.data.decode.decode import check_whole, usable_header
-from orbbec.data.decode.jpeg_header import JpegHeader, ends_whole
+from orbbec.data.decode.jpeg_header import JpegHeader, ends_whole, jpeg_header
+from orbbec.data.decode.orientation import reversed_axes, swaps_axes, upright_size
 from orbbec.data.locks import Locked
 from orbbec.transforms.base.checks import choice
 from orbbec.transforms.base.optional import optional
@@ -28,18 +29,20 @@ class BatchDecoder(Locked):
     Args:
         device: a CUDA device, or the CPU, for which nvImageCodec uses its CPU codecs.
         mode: "RGB" or "L" (luma).
+        apply_exif_orientation: see `decode_image`. The header's reader decides, not nvImageCodec.
 
     Raises:
         ImportError: nvImageCodec is not installed.
         ValueError: `mode` is unknown.
     """
 
-    def __init__(self, device: torch.device, mode: str = "RGB") -> None:
+    def __init__(self, device: torch.device, mode: str = "RGB", apply_exif_orientation: bool = True) -> None:
         super().__init__()
         choice("BatchDecoder", "mode", mode, MODES)
         package = "'nvidia-nvimgcodec-cu13[nvjpeg]'"
         codec = optional("BatchDecoder", "nvidia.nvimgcodec", package, "nvimgcodec")
         self.device, self.mode, self.copies = device, mode, 0
+        self.apply_exif_orientation = apply_exif_orientation
         self._codec = codec
         if device.type == "cuda":
             index = torch.cuda.current_device() if device.index is None else device.index
@@ -51,7 +54,9 @@ class BatchDecoder(Locked):
             "RGB": (codec.ColorSpec.SRGB, codec.SampleFormat.I_RGB),
             "L": (codec.ColorSpec.GRAY, codec.SampleFormat.I_Y),
         }[mode]
-        self._params = codec.DecodeParams(color_spec=color, sample_format=samples)
+        self._params = codec.DecodeParams(
+            apply_exif_orientation=False, color_spec=color, sample_format=samples
+        )
 
     def header(self, data: bytes, max_pixels: int, on_damage: str = "raise") -> JpegHeader | None:
         """The header of a JPEG that `decode_into` supports; None for other files.
@@ -61,7 +66,9 @@ class BatchDecoder(Locked):
         Raises:
             ValueError: the image is too large or damaged.
         """
-        header = usable_header(data, self.mode, max_pixels, on_damage) if ends_whole(data) else None
+        if not ends_whole(data):
+            return None
+        header = usable_header(data, self.mode, max_pixels, on_damage, self.apply_exif_orientation)
         if header is not None and on_damage == "raise":
             check_whole(data)
         return header
@@ -71,7 +78,7 @@ class BatchDecoder(Locked):
         return torch.empty(nbytes, dtype=torch.uint8, device=self.device)
 
     def decode_into(self, encoded: Sequence[tuple[bytes, Tensor]]) -> list[bool]:
-        """Decode JPEGs and apply their EXIF orientation, in the order of the current stream.
+        """Decode JPEGs and apply their EXIF orientation if requested, in the order of the current stream.
 
         Args:
             encoded: files that have a `header`, each with its output buffer: uint8 `[H, W, C]` on the device,
@@ -81,7 +88,8 @@ class BatchDecoder(Locked):
             Whether each file could be decoded.
         """
         files = [self._codec.CodeStream(data) for data, _ in encoded]
-        buffers = [buffer for _, buffer in encoded]
+        orientations = [self._orientation(data) for data, _ in encoded]
+        buffers = [_as_stored(at, way) for (_, at), way in zip(encoded, orientations, strict=True)]
         on_cuda = self.device.type == "cuda"
         stream = 0
         if on_cuda:
@@ -96,7 +104,16 @@ class BatchDecoder(Locked):
                 found = decode(images=wanted)
             except ValueError:  # an image is larger than its buffer
                 found = decode()
-            return [self._settle(image, buffer) for image, buffer in zip(found, buffers, strict=True)]
+            done = [self._settle(image, buffer) for image, buffer in zip(found, buffers, strict=True)]
+        for (_, buffer), stored, way in zip(encoded, buffers, orientations, strict=True):
+            if stored is not buffer:
+                flipped = stored.flip(reversed_axes(way))
+                buffer.copy_(flipped.transpose(0, 1) if swaps_axes(way) else flipped)
+        return done
+
+    def _orientation(self, data: bytes) -> int:
+        header = jpeg_header(data) if self.apply_exif_orientation else None
+        return 1 if header is None else header.orientation
 
     def _settle(self, image: Any, buffer: Tensor) -> bool:
         """Make sure that the decoded image is in its output buffer."""
@@ -108,3 +125,11 @@ class BatchDecoder(Locked):
             buffer.copy_(found)
             self.copies += 1
         return True
+
+
+def _as_stored(buffer: Tensor, orientation: int) -> Tensor:
+    """Memory for an image as stored: its output buffer unless it must be rotated or flipped."""
+    if orientation == 1:
+        return buffer
+    height, width, channels = buffer.shape
+    return buffer.new_empty((*upright_size(height, width, orientation), channels))

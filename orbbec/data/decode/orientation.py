@@ -40,7 +40,22 @@ def upright_size(height: int, width: int, orientation: int) -> tuple[int, int]:
         >>> upright_size(2, 3, orientation=6)
         (3, 2)
     """
-    return (width, height) if orientation >= _TRANSPOSED else (height, width)
+    return (width, height) if swaps_axes(orientation) else (height, width)
+
+
+def swaps_axes(orientation: int) -> bool:
+    """Whether stored rows are columns of the upright image."""
+    return orientation >= _TRANSPOSED
+
+
+def reversed_axes(orientation: int) -> tuple[int, ...]:
+    """The axes of a stored image that are reversed, before rows and columns are swapped.
+
+    Example:
+        >>> reversed_axes(3), reversed_axes(6)
+        ((0, 1), (0,))
+    """
+    return (0,) * (orientation in _UPSIDE_DOWN) + (1,) * (orientation in _MIRRORED)
 
 
 def upright(stored: npt.NDArray[np.uint8], orientation: int) -> npt.NDArray[np.uint8]:
@@ -54,10 +69,8 @@ def upright(stored: npt.NDArray[np.uint8], orientation: int) -> npt.NDArray[np.u
         >>> upright(np.arange(6, dtype=np.uint8).reshape(2, 3, 1), orientation=6)[..., 0].tolist()
         [[3, 0], [4, 1], [5, 2]]
     """
-    row_step = -1 if orientation in _UPSIDE_DOWN else 1
-    column_step = -1 if orientation in _MIRRORED else 1
-    view = stored[::row_step, ::column_step]
-    return view.transpose(1, 0, 2) if orientation >= _TRANSPOSED else view
+    view = np.flip(stored, reversed_axes(orientation))
+    return view.transpose(1, 0, 2) if swaps_axes(orientation) else view
 
 
 def as_stored(upright_image: npt.NDArray[np.uint8], orientation: int) -> npt.NDArray[np.uint8]:
@@ -79,7 +92,7 @@ def stored_rectangle(part: Rectangle, height: int, width: int, orientation: int)
         Rectangle(left=0, top=1, right=3, bottom=2)
     """
     left, top, right, bottom = part
-    if orientation >= _TRANSPOSED:
+    if swaps_axes(orientation):
         left, top, right, bottom = top, left, bottom, right
     if orientation in _UPSIDE_DOWN:
         top, bottom = height - bottom, height - top

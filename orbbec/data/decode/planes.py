@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from functools import partial
 from typing import NamedTuple
 
 from torch import Tensor
 
 from orbbec.batch import YCbCrBatch
-from orbbec.data.decode.decode import MAX_PIXELS, Pixels, decode_image, decode_region, planes_header
+from orbbec.data.decode.decode import MAX_PIXELS, decode_image, decode_region, planes_header
 from orbbec.data.decode.jpeg_header import JpegHeader
+from orbbec.data.decode.modes import Pixels
 from orbbec.data.decode.native import decode_planes_into, sampling_of
 from orbbec.data.decode.orientation import Rectangle, upright_size
 
@@ -22,7 +24,11 @@ class Encoded(NamedTuple):
 
 
 def decode_planes(
-    files: Sequence[bytes], *, max_pixels: int = MAX_PIXELS, on_damage: str = "raise"
+    files: Sequence[bytes],
+    *,
+    max_pixels: int = MAX_PIXELS,
+    on_damage: str = "raise",
+    apply_exif_orientation: bool = True,
 ) -> YCbCrBatch:
     """Decode images to planes, which `orbbec.ycbcr_to_rgb` converts to RGB on any device.
 
@@ -33,6 +39,7 @@ def decode_planes(
         files: encoded files, see `decode_image`.
         max_pixels: larger images are refused before decoding.
         on_damage: see `decode_image`.
+        apply_exif_orientation: see `decode_image`.
 
     Returns:
         A batch on the CPU.
@@ -47,11 +54,15 @@ def decode_planes(
         >>> batch.planes(0)[0].tolist()
         [[[7, 7, 7], [9, 9, 9]]]
     """
-    headers = [planes_header(data, "RGB", max_pixels, on_damage) for data in files]
+    decode = partial(
+        decode_image,
+        max_pixels=max_pixels,
+        on_damage=on_damage,
+        apply_exif_orientation=apply_exif_orientation,
+    )
+    headers = [planes_header(data, "RGB", max_pixels, on_damage, apply_exif_orientation) for data in files]
     images: list[Encoded | Pixels] = [
-        decode_image(data, max_pixels=max_pixels, on_damage=on_damage)
-        if header is None
-        else Encoded(data, header)
+        decode(data) if header is None else Encoded(data, header)
         for data, header in zip(files, headers, strict=True)
     ]
     while True:
@@ -61,8 +72,7 @@ def decode_planes(
         if all(is_whole):
             return batch
         images = [
-            image if good else decode_image(data, max_pixels=max_pixels, on_damage=on_damage)
-            for image, good, data in zip(images, is_whole, files, strict=True)
+            image if good else decode(data) for image, good, data in zip(images, is_whole, files, strict=True)
         ]
 
 

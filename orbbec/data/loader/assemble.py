@@ -23,15 +23,14 @@ from orbbec.batch import ImageBatch, YCbCrBatch
 from orbbec.batch.image_batch import empty_on_host
 from orbbec.data.concat import check_ids, with_distinct_ids
 from orbbec.data.decode.decode import (
-    CHANNELS,
     MAX_PIXELS,
-    Pixels,
     decode_image,
     decode_region,
     planes_header,
     region_header,
 )
 from orbbec.data.decode.jpeg_header import JpegHeader
+from orbbec.data.decode.modes import CHANNELS, Pixels, with_channels
 from orbbec.data.decode.native import has_native
 from orbbec.data.decode.nvimgcodec import MODES, BatchDecoder
 from orbbec.data.decode.orientation import Rectangle, upright_size
@@ -67,6 +66,8 @@ class Decoding:
         planes: decode whole JPEGs to planes, half the bytes of RGB for 4:2:0, and convert them to RGB on the
             device, with the same bytes as on the host. For "RGB", if libjpeg-turbo was built in; ignores
             `roi` and `shrink`.
+        apply_exif_orientation: see `decode_image`. False for targets in pixels of the stored image, such as
+            those of many COCO files.
 
     Raises:
         ValueError: `mode` or `on_damage` is unknown, or both `on_device` and `planes` are set.
@@ -79,6 +80,7 @@ class Decoding:
     on_device: bool = False
     planes: bool = False
     on_damage: str = "raise"
+    apply_exif_orientation: bool = True
 
     def __post_init__(self) -> None:
         if self.on_device and self.planes:
@@ -86,6 +88,22 @@ class Decoding:
         modes = MODES if self.on_device else ("RGB",) if self.planes else tuple(CHANNELS)
         choice("Decoding", "mode", self.mode, modes)
         choice("Decoding", "on_damage", self.on_damage, ("raise", "keep"))
+
+    def decoder_on(self, device: torch.device) -> BatchDecoder | None:
+        """The decoder of whole batches on a device; None without `on_device`."""
+        return BatchDecoder(device, self.mode, self.apply_exif_orientation) if self.on_device else None
+
+    def whole(self, data: bytes | Pixels | Tensor) -> Pixels:
+        """The pixels of a file, or of an image `[H, W]` or `[H, W, C]`."""
+        if not isinstance(data, bytes):
+            return with_channels(data.numpy() if isinstance(data, Tensor) else data, self.mode)
+        return decode_image(
+            data,
+            mode=self.mode,
+            max_pixels=self.max_pixels,
+            on_damage=self.on_damage,
+            apply_exif_orientation=self.apply_exif_orientation,
+        )
 
 
 class Assembled(NamedTuple):
@@ -256,18 +274,17 @@ class Assembler:
             if not (wanted.planes or (wanted.roi and self.transforms)):
                 return None
             header_of = planes_header if wanted.planes else region_header
-            return header_of(sample.data, wanted.mode, wanted.max_pixels, wanted.on_damage)
+            return header_of(
+                sample.data,
+                wanted.mode,
+                wanted.max_pixels,
+                wanted.on_damage,
+                wanted.apply_exif_orientation,
+            )
 
     def _whole(self, sample: Sample) -> Pixels:
-        data, wanted = sample.data, self.decoding
-        with _named(sample):
-            if isinstance(data, bytes):
-                with self.watch.timing("decode"):
-                    return decode_image(
-                        data, mode=wanted.mode, max_pixels=wanted.max_pixels, on_damage=wanted.on_damage
-                    )
-            pixels = data.numpy() if isinstance(data, torch.Tensor) else data
-            return _with_channels(pixels, CHANNELS[wanted.mode])
+        with _named(sample), self.watch.timing("decode"):
+            return self.decoding.whole(sample.data)
 
     def _attempt(self, opened: list[_Opened], regions: Regions | None) -> _Attempt:
         """Memory for the pixels of a batch."""
@@ -462,15 +479,3 @@ def _named(sample: Sample, part: str = "its image") -> Iterator[None]:
         yield
     except ValueError as error:
         raise BadSample(sample.sample_id, sample.path or part, str(error)) from error
-
-
-def _with_channels(pixels: Any, channels: int) -> Pixels:
-    """An array `[H, W]` or `[H, W, C]` with the channels of the batch; gray is repeated."""
-    if pixels.dtype != np.uint8 or pixels.ndim not in (2, 3) or 0 in pixels.shape:
-        raise ValueError(f"expected pixels uint8 [H, W, C], but got {pixels.dtype} {list(pixels.shape)}")
-    image: Pixels = pixels if pixels.ndim == 3 else pixels[:, :, None]
-    if image.shape[2] == 1 < channels <= 3:
-        return np.repeat(image, channels, axis=2)
-    if image.shape[2] != channels:
-        raise ValueError(f"expected {channels} channels, but got {image.shape[2]}")
-    return image

@@ -20,7 +20,6 @@ from torch import Tensor
 from orbbec.batch import YCbCrBatch
 from orbbec.batch import collate as default_collate
 from orbbec.color.ycbcr import ycbcr_to_rgb
-from orbbec.data.decode.nvimgcodec import BatchDecoder
 from orbbec.data.device.staging import Staging, arrays_as_tensors, pinned, to_device
 from orbbec.data.loader.assemble import ON_ERROR, Assembled, Assembler, Decoding
 from orbbec.data.loader.queues import Crew, Stop, Worker
@@ -255,7 +254,7 @@ class Loader:
             transforms = Compose(transforms, seed)
         on_cuda = self.device.type == "cuda"
         decoding = decoding or Decoding()
-        decoder = BatchDecoder(self.device, decoding.mode) if decoding.on_device else None
+        decoder = decoding.decoder_on(self.device)
         self._assembler = Assembler(source, transforms, decoding, on_error, on_cuda, decoder)
         self.order = order or (
             order_of_rank(len(source), seed, shuffle, drop_last) if self._is_indexed else None

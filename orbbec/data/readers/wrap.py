@@ -12,7 +12,7 @@ from torch.utils.data import IterableDataset
 from orbbec.batch.collate import is_pil
 from orbbec.bridge.arguments import Array
 from orbbec.data.concat import with_distinct_ids
-from orbbec.data.decode.decode import with_8_bits
+from orbbec.data.decode.modes import pixels_of, widest_mode
 from orbbec.data.sample import BadSample, Sample, Source, faults_named
 
 _IMAGE_KEYS = ("image", "img")
@@ -62,16 +62,18 @@ def as_source(dataset: Any) -> WrappedDataset | WrappedStream:
 
     An item is an image, `(image, target)`, a dict with "image", or a `Sample`, which is kept. A target is a
     dict of targets. A PIL image of classes, or whole numbers `[H, W]` of the size of the image, are its
-    `mask`, as in data sets for segmentation; anything else is `label`. Images are uint8: PIL images (16-bit
-    images keep their upper 8 bits, as in `decode_image`), arrays `[H, W, C]` or `[H, W]`, tensors `[C, H, W]`
-    or `[H, W]`, or encoded files as bytes. The dataset's own transforms must not convert images to float.
+    `mask`, as in data sets for segmentation; anything else is `label`. Images are arrays uint8
+    `[H, W, C]` or `[H, W]`, tensors `[C, H, W]` or `[H, W]`, encoded files as bytes, or PIL images, which
+    become gray, RGB or RGBA by the rule of `decode_image` for modes; their EXIF is not read. The dataset's
+    own transforms must not convert images to float.
 
     Sample ids are the indices of the dataset, or the positions in the iterable, which must therefore keep its
     order in every epoch: shuffle it afterwards with `ShuffleBuffer`. A `Sample` keeps its id, except in a
     `ConcatDataset` of torch, whose parts may repeat ids: sample `id` of part number p, counted from 1, gets
     the id `p << 48 | id`. An iterable must distribute itself over ranks and workers.
 
-    An item of a dataset that cannot be read (OSError, ValueError, EOFError) is a `BadSample`. An error of an
+    An item of a dataset that cannot be read (OSError, ValueError, EOFError), or a PIL image whose mode has no
+    known range, such as "F", is a `BadSample`. An error of an
     iterable ends it and propagates.
 
     Args:
@@ -139,19 +141,14 @@ def _plain(label: Any) -> Any:
     return label.item() if is_scalar else label
 
 
-def _of_pil(image: Any) -> Array:
-    if image.mode in ("I", "F"):  # of unknown range; refused later
-        return np.asarray(image)
-    shallow = with_8_bits(image)
-    mode = shallow.mode if shallow.mode in ("L", "RGB", "RGBA") else "L" if shallow.mode == "1" else "RGB"
-    return np.asarray(shallow.convert(mode))
-
-
 def _image(image: Any, sample_id: int) -> bytes | Array:
     if isinstance(image, bytes):
         return image
     if is_pil(image):
-        array = _of_pil(image)
+        with faults_named(sample_id, "its image", ValueError):
+            mode = widest_mode(image)
+            array = pixels_of(image, mode)
+        array = array[..., 0] if mode == "L" else array
     elif isinstance(image, Tensor):
         array = image.detach().cpu().numpy()
         array = array.transpose(1, 2, 0) if array.ndim == 3 else array

@@ -136,7 +136,7 @@ def test_decode_image_keeps_the_upper_8_of_16_bits():
     assert np.array_equal(decode_image(png_color.tobytes())[..., ::-1], color >> 8)
     pgm = b"P5 2 1 65535 " + bytes([1, 200, 255, 0])
     assert decode_image(pgm, mode="L")[..., 0].tolist() == [[1, 255]]
-    with pytest.raises(ValueError, match="decode_image: float pixels have no known range"):
+    with pytest.raises(ValueError, match="decode_image: pixels of mode F have no known range"):
         decode_image(encoded(Image.fromarray(np.zeros((2, 2), np.float32)), "TIFF"))
 
 

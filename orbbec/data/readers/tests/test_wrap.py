@@ -55,6 +55,7 @@ def test_gray_images_and_encoded_ones():
         ("RGBA", (2, 4, 4)),
         ("1", (2, 4)),
         ("P", (2, 4, 3)),
+        ("LA", (2, 4, 4)),
         ("CMYK", (2, 4, 3)),
     ],
 )
@@ -78,9 +79,10 @@ def test_deep_pil_images_are_those_of_decode_image():
     data = as_source([pil.fromarray(gray)])[0].data
     assert np.array_equal(data, gray >> 8)
     assert np.array_equal(data[..., None], decode_image(file.getvalue(), mode="L"))
-    for dtype in (np.float32, np.int32):
-        with pytest.raises(TypeError, match=f"image of uint8 in sample 0, but got {np.dtype(dtype)}"):
-            as_source([pil.fromarray(gray.astype(dtype))])[0]
+    for mode in ("F", "I"):
+        message = rf"sample 0 \(its image\): pixels of mode {mode} have no known range"
+        with pytest.raises(BadSample, match=message):
+            as_source([pil.fromarray(gray).convert(mode)])[0]
 
 
 @pytest.mark.parametrize(

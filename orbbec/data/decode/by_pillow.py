@@ -1,0 +1,87 @@
+"""Decoding by Pillow, which is given only what decides about pixels."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from contextlib import contextmanager
+from importlib import import_module
+from typing import Any
+
+import numpy as np
+
+from orbbec.data.decode import jpeg_header, png_chunks
+from orbbec.data.decode.exif import exif_orientation, without_orientation
+from orbbec.data.decode.jpeg_header import is_jpeg
+from orbbec.data.decode.modes import Pixels, pixels_of
+from orbbec.data.decode.orientation import upright, upright_size
+from orbbec.data.decode.png_chunks import is_png, png_exif
+
+# Largest expansion per byte: deflate 1,032, 12-bit LZW 2,731, run lengths 127.5. Other formats are unbounded:
+# WebP, AVIF and JPEG 2000 store a single color of any size in a few bytes.
+_MAX_PIXELS_OF_BYTE = {"PNG": 8 * 1032, "GIF": 2731, "BMP": 128, "DIB": 128, "PPM": 8}
+# The type of an item, in its `infe` box. libavif refuses files with damaged EXIF.
+_AVIF_EXIF = re.compile(rb"(infe(?:\x02.{7}|\x03.{9}))Exif", re.DOTALL)
+
+
+def decode_by_pillow(data: bytes, mode: str, max_pixels: int, apply_exif_orientation: bool) -> Pixels:
+    """Decode an image of any format; see `decode_image`."""
+    with _opened("decode_image", data) as (image, orientation):
+        check_pixels(image.height, image.width, max_pixels)
+        limit = _MAX_PIXELS_OF_BYTE.get(image.format, max_pixels) * len(data)
+        if image.height * image.width > limit:
+            raise ValueError(f"too few bytes for {image.height}x{image.width} pixels")
+        if mode == "L" and image.format == "JPEG":
+            image.draft("L", image.size)
+        pixels = pixels_of(image, mode)
+    return np.ascontiguousarray(upright(pixels, orientation if apply_exif_orientation else 1))
+
+
+def size_by_pillow(data: bytes, apply_exif_orientation: bool) -> tuple[int, int]:
+    """The size of an image of any format; see `image_size`."""
+    with _opened("image_size", data) as (image, orientation):
+        return upright_size(image.height, image.width, orientation if apply_exif_orientation else 1)
+
+
+def check_pixels(height: int, width: int, max_pixels: int) -> None:
+    if height * width > max_pixels:
+        raise ValueError(
+            f"decode_image: expected at most {max_pixels} pixels (max_pixels), but got {height}x{width}"
+        )
+
+
+@contextmanager
+def _opened(name: str, data: bytes) -> Iterator[tuple[Any, int]]:
+    """An open image as stored, and its orientation; any error becomes a ValueError."""
+    try:
+        pillow = import_module("orbbec.data.decode.pillow")
+    except ImportError as error:
+        raise ImportError(f"{name}: this image needs Pillow: pip install pillow") from error
+    try:
+        with pillow.open_image(_bare(data)) as image:
+            if is_png(data) and image.mode == "L" and "transparency" in image.info:
+                image.info["transparency"] *= png_chunks.gray_step(data)
+            yield image, _orientation(data, image)
+    except Exception as error:  # decoders raise many kinds of errors
+        if str(error).startswith(name):
+            raise
+        reason = "not an image that Pillow knows" if "cannot identify" in str(error) else str(error)
+        raise ValueError(f"{name}: {reason} ({len(data)} bytes)") from error
+
+
+def _bare(data: bytes) -> bytes:
+    """The file without what Pillow may stumble over or orients by."""
+    if is_jpeg(data):
+        return jpeg_header.without_metadata(data)
+    if data[4:11] == b"ftypavi":
+        return _AVIF_EXIF.sub(rb"\1skip", data)
+    return png_chunks.without_metadata(data) if is_png(data) else without_orientation(data)
+
+
+def _orientation(data: bytes, image: Any) -> int:
+    if is_jpeg(data):
+        header = jpeg_header.jpeg_header(data)
+        return 1 if header is None else header.orientation
+    if is_png(data):
+        return exif_orientation(*png_exif(data))
+    return exif_orientation(data if image.format == "TIFF" else image.info.get("exif", b""))

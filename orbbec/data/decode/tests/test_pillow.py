@@ -1,0 +1,121 @@
+"""The program's settings of Pillow decide nothing, and remain as they are."""
+
+import io
+import zlib
+
+import numpy as np
+import pytest
+from PIL import GifImagePlugin, Image, ImageFile, PngImagePlugin
+
+from orbbec.data import decode_image, image_size
+from orbbec.data.decode.tests.files import chunk, with_chunk, with_segment
+from orbbec.data.decode.tests.test_decode import encoded, picture
+
+IMAGE = picture(24, 40)
+FORMATS = ("PNG", "BMP", "TIFF", "PPM", "GIF", "WEBP", "ICO", "TGA", "SGI", "PCX", "JPEG2000", "AVIF")
+
+
+@pytest.fixture
+def program(monkeypatch):
+    """A program that set everything that changes what Pillow decodes."""
+    settings = [
+        (Image, "MAX_IMAGE_PIXELS", 10),
+        (ImageFile, "LOAD_TRUNCATED_IMAGES", True),
+        (PngImagePlugin, "MAX_TEXT_CHUNK", 1),
+        (PngImagePlugin, "MAX_TEXT_MEMORY", 1),
+        (GifImagePlugin, "LOADING_STRATEGY", GifImagePlugin.LoadingStrategy.RGB_ALWAYS),
+    ]
+    for module, name, value in settings:
+        monkeypatch.setattr(module, name, value)
+    yield
+    assert all(getattr(module, name) == value for module, name, value in settings)
+
+
+@pytest.mark.parametrize("format", FORMATS)
+@pytest.mark.filterwarnings("error")
+def test_limits_of_the_program_are_not_ours(format, request):
+    data = encoded(Image.fromarray(IMAGE), format)
+    expected = decode_image(data)
+    request.getfixturevalue("program")
+    assert np.array_equal(decode_image(data), expected)
+    assert image_size(data) == expected.shape[:2]
+    with pytest.raises(Image.DecompressionBombError):
+        Image.open(io.BytesIO(data))
+
+
+@pytest.mark.parametrize("format", FORMATS)
+@pytest.mark.usefixtures("program")
+def test_truncated_files_are_refused_whatever_the_program_accepts(format):
+    data = encoded(Image.fromarray(IMAGE), format)
+    for share in (0.4, 0.7, 0.9):
+        with pytest.raises(ValueError, match="decode_image: "):
+            decode_image(data[: int(len(data) * share)])
+
+
+@pytest.mark.usefixtures("program")
+def test_damaged_pixels_are_refused_whatever_the_program_accepts():
+    png = encoded(IMAGE, "PNG")
+    pixels = png.index(b"IDAT")
+    with pytest.raises(ValueError, match="decode_image: "):
+        decode_image(png[: pixels + 40] + bytes(8) + png[pixels + 48 :])
+    assert decode_image(png).shape == IMAGE.shape
+
+
+TEXT = zlib.compress(b"a" * (2 << 20))
+
+
+@pytest.mark.parametrize(
+    ("kind", "content"),
+    [
+        (b"zTXt", b"workflow\0\0" + TEXT),
+        (b"iTXt", b"x\0\1\0\0\0" + TEXT),
+        (b"iCCP", b"x\0\0" + TEXT),
+        (b"iCCP", b"x\0\7garbage"),
+        (b"zTXt", b"x\0\7garbage"),
+        (b"tEXt", b"x" * (2 << 20)),
+        (b"gAMA", b"\0"),
+        (b"cHRM", b"\0"),
+        (b"pHYs", b"\0"),
+        (b"sRGB", b""),
+        (b"acTL", b"\0"),
+        (b"fcTL", b"\0" * 26),
+    ],
+)
+def test_what_is_no_pixel_of_a_png_is_not_read(kind, content):
+    png = encoded(IMAGE, "PNG")
+    before, after = with_chunk(png, kind, content), png[:-12] + chunk(kind, content) + png[-12:]
+    assert np.array_equal(decode_image(before), IMAGE)
+    assert np.array_equal(decode_image(after), IMAGE)
+    assert image_size(before) == (24, 40)
+
+
+@pytest.mark.parametrize(
+    ("marker", "content"),
+    [
+        (0xE0, b"JFIF"),
+        (0xEE, b"Adobe"),
+        (0xE2, b"ICC_PROFILE\0"),
+        (0xE2, b"MPF\0II*\0\xff\xff\xff\xff"),
+        (0xED, b"Photoshop 3.0\0008BIM"),
+        (0xFE, b"comment"),
+    ],
+)
+@pytest.mark.filterwarnings("error")
+def test_what_is_no_pixel_of_a_cmyk_jpeg_is_not_read(marker, content):
+    jpeg = encoded(Image.fromarray(IMAGE).convert("CMYK"))
+    assert np.array_equal(decode_image(with_segment(jpeg, content, marker)), decode_image(jpeg))
+
+
+def test_formats_that_the_program_registers_are_read(monkeypatch):
+    class Plugin(ImageFile.ImageFile):
+        format = "ORBBEC"
+
+        def _open(self):
+            assert self.fp.read(7) == b"ORBBEC\n"
+            self._size, self._mode = (2, 1), "L"
+            self.tile = [("raw", (0, 0, 2, 1), 7, ("L", 0, 1))]
+
+    with pytest.raises(ValueError, match="not an image that Pillow knows"):
+        decode_image(b"ORBBEC\n\7\11", mode="L")
+    monkeypatch.setitem(Image.OPEN, "ORBBEC", (Plugin, lambda prefix: prefix.startswith(b"ORBBEC")))
+    assert decode_image(b"ORBBEC\n\7\11", mode="L").tolist() == [[[7], [9]]]
