@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 
-from orbbec.data.decode.jpeg_header import is_jpeg, jpeg_header
+from orbbec.data.decode.decode import image_size
 from orbbec.data.sample import Sample
 
 PLACED = frozenset(("boxes", "masks", "mask", "keypoints", "landmarks", "polygons"))
@@ -40,10 +40,9 @@ def check_placed(sample: Sample, size: tuple[int, int]) -> None:
 
 def _cause(sample: Sample, declared: tuple[int, ...]) -> str:
     """Why the decoded size is another, if the declared one is that of the stored image."""
-    header = jpeg_header(sample.data) if isinstance(sample.data, bytes) and is_jpeg(sample.data) else None
-    if header is None or header.orientation == 1 or declared != (header.height, header.width):
-        return ""
-    return (
-        f": the file has an EXIF orientation ({header.orientation}); "
-        "Decoding(apply_exif_orientation=False) ignores it"
+    is_stored = isinstance(sample.data, bytes) and declared == image_size(
+        sample.data, apply_exif_orientation=False
     )
+    if not is_stored:
+        return ""
+    return ": the file has an EXIF orientation; Decoding(apply_exif_orientation=False) ignores it"

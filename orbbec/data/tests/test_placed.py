@@ -53,10 +53,20 @@ def test_an_orientation_that_the_annotations_ignore_makes_a_bad_sample(tmp_path,
     if decoding.planes and not has_native():
         pytest.skip("libjpeg-turbo was not built in")
     reason = r"sample 7 \(.*a\.jpg\): expected an image of size \[40, 60\], as annotated, but got \[60, 40\]"
-    with pytest.raises(BadSample, match=rf"{reason}: the file has an EXIF orientation \(6\)"):
+    with pytest.raises(BadSample, match=rf"{reason}: the file has an EXIF orientation"):
         first(Coco(*write_coco(tmp_path, orientation=6)), transforms, decoding)
     upright = first(Coco(*write_coco(tmp_path, (60, 40), orientation=6)), transforms, decoding)
     assert upright.sample_ids.tolist() == [7]
+
+
+@pytest.mark.parametrize("suffix", ["jpg", "png", "webp"])
+def test_the_orientation_of_any_format_is_named_and_can_be_ignored(tmp_path, suffix):
+    source = Coco(*write_coco(tmp_path, orientation=6, suffix=suffix))
+    with pytest.raises(BadSample, match=r"Decoding\(apply_exif_orientation=False\) ignores it"):
+        first(source)
+    stored = first(source, decoding=Decoding(apply_exif_orientation=False))
+    assert tuple(stored.images.shape[-2:]) == SIZE
+    assert np.array_equal(stored.targets["boxes"][0], BOXES)
 
 
 @pytest.mark.parametrize("suffix", ["jpg", "png", "webp", "tif"])
