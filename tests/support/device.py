@@ -3,10 +3,12 @@
 import contextlib
 from collections.abc import Iterator
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, TypeVar, cast
 
 import torch
 from torch import Tensor
+
+Put = TypeVar("Put")
 
 
 @dataclass(frozen=True)
@@ -22,7 +24,7 @@ class Device:
 
     name: str
 
-    def put(self, images: Any) -> Any:
+    def put(self, images: Put) -> Put:
         """The tensor or batch on this device, with the same strides and offset; on the CPU itself.
 
         Elsewhere a tensor is copied, and so is no leaf if it needs a gradient. The emulated device copies as
@@ -31,14 +33,8 @@ class Device:
         if self.name == "cpu":
             return images
         where = "cuda" if self.name == "cuda" else "cpu"
-        if not isinstance(images, Tensor) or torch.compiler.is_compiling():
-            return images.to(where)
-        copy = images.to(where, copy=True)
-        if (copy.stride(), copy.storage_offset()) == (images.stride(), images.storage_offset()):
-            return copy
-        count = images.untyped_storage().nbytes() // images.element_size()
-        storage = images.as_strided((count,), (1,), 0).to(where, copy=True)
-        return storage.as_strided(images.shape, images.stride(), images.storage_offset())
+        copy: Any = _copy(images, where) if isinstance(images, Tensor) else cast(Any, images).to(where)
+        return cast(Put, copy)
 
     @contextlib.contextmanager
     def active(self) -> Iterator[None]:
@@ -54,3 +50,14 @@ class Device:
 
     def __str__(self) -> str:
         return self.name
+
+
+def _copy(tensor: Tensor, where: str) -> Tensor:
+    if torch.compiler.is_compiling():
+        return tensor.to(where)
+    copy = tensor.to(where, copy=True)
+    if (copy.stride(), copy.storage_offset()) == (tensor.stride(), tensor.storage_offset()):
+        return copy
+    count = tensor.untyped_storage().nbytes() // tensor.element_size()
+    storage = tensor.as_strided((count,), (1,), 0).to(where, copy=True)
+    return storage.as_strided(tensor.shape, tensor.stride(), tensor.storage_offset())
