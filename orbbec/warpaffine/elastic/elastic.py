@@ -70,7 +70,8 @@ def elastic_displacement(
         raise ValueError(f"{op}: expected sample_ids of shape [N], but got {list(ids.shape)}")
     alphas, sigmas = _strength(op, "alpha", alpha, ids.size(0)), _sigma(op, sigma, ids.size(0))
     key = _key(op, seed, epoch, transform_index)
-    return call_for(op, _displacement, ids, size, alphas, sigmas, key)
+    displacement: Tensor = call_for(op, _displacement, ids, size, alphas, sigmas, key)
+    return displacement
 
 
 def elastic_transform(
