@@ -70,6 +70,7 @@ PARITY: dict[str, tuple[Parity, ...]] = {
         Parity("OpenCV", "cv2.cvtColor, 1 channel"),
         _functional("rgb_to_grayscale, 1 channel", "1 level"),
     ),
+    "RGB": (Parity("", "the channel of the image, three times"),),
     "RandomInvert": (_functional("invert"),),
     "RandomPosterize": (_functional("posterize"),),
     "RandomSolarize": (_functional("solarize"),),

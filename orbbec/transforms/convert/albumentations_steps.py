@@ -476,5 +476,5 @@ NEAREST = {
     "CLAHE": "the operator orbbec.clahe",
     "HistogramMatching": "RandomEqualize",
     "Mosaic": "Mosaic, which combines images of one batch",
-    "ToRGB": "PIL's convert when images are read",
+    "ToRGB": "RGB",
 }

@@ -25,7 +25,7 @@ def test_each_axis_is_shifted_by_a_share_of_its_own_side():
 
 
 def test_an_image_that_no_operator_takes_is_named_as_one_of_composes():
-    with pytest.raises(TypeError, match=r"^Compose: expected images"):
+    with pytest.raises(TypeError, match=r"^Compose: expected image 0 of uint8"):
         T.Compose([T.CenterCrop(2)])([torch.zeros(3, 4, 4, dtype=torch.complex64)], epoch=0)
 
 
