@@ -1,4 +1,4 @@
-"""Times the cases on a GPU, next to what the model predicts for it. Needs torch and NumPy alone."""
+"""Times the cases on a GPU. Needs torch and NumPy alone."""
 
 from __future__ import annotations
 
@@ -13,11 +13,8 @@ from typing import Any
 import torch
 
 from tests.gpu.model.cases import CASES, Case, Setting
-from tests.gpu.model.gpus import GPUS
-from tests.gpu.ptx.compile import ROOT
 
 importlib.import_module("tests.gpu.model.cases_more")
-PREDICTED = ROOT / "docs" / "benchmarks" / "gpu_model.json"
 WARM_UPS, RUNS = 3, 11
 FLUSHED_BYTES = 1 << 30  # more than any L2; writing it also lets the host enqueue the call before it begins
 
@@ -44,13 +41,6 @@ def seconds_on_cpu(call: Callable[[], Any]) -> float:
     return time.perf_counter() - start
 
 
-def predictions(gpu: str) -> dict[str, dict[str, Any]]:
-    """The predicted rows of a GPU by case; none if the model does not know it."""
-    known = next((found.name for name, found in GPUS.items() if name in gpu.lower().split()), None)
-    rows = json.loads(PREDICTED.read_text())["rows"] if PREDICTED.exists() else []
-    return {row["case"]: row for row in rows if row["gpu"] == known}
-
-
 def measured(case: Case, device: str, small: bool) -> float:
     """Seconds of a case: of the modelled batch on a GPU, of the executed one on the CPU."""
     work = case.prepare(Setting(case.modelled if device == "cuda" else case.executed, small, device))
@@ -58,7 +48,7 @@ def measured(case: Case, device: str, small: bool) -> float:
 
 
 def main(names: Sequence[str], device: str, small: bool, output: Path | None) -> int:
-    """Prints a line per case: measured, predicted, their ratio, and what was to limit it.
+    """Prints a line per case.
 
     A case that fails does not stop the others. `output` is written after each case.
 
@@ -66,18 +56,14 @@ def main(names: Sequence[str], device: str, small: bool, output: Path | None) ->
         1 if a case failed.
     """
     gpu = torch.cuda.get_device_name().replace("NVIDIA ", "") if device == "cuda" else "the CPU"
-    predicted = {} if small else predictions(gpu)
     rows: list[dict[str, Any]] = []
-    print(f"{'case':26} {'measured':>12} {'predicted':>12} {'ratio':>6}  limited by ({gpu})")
+    print(f"{'case':26} {'measured':>12}  ({gpu})")
     for name in names or CASES:
         row: dict[str, Any] = {"case": name, "gpu": gpu}
         try:
             row["microseconds"] = 1e6 * measured(CASES[name], device, small)
         except Exception as error:  # the other cases are to run
             row["error"] = f"{type(error).__name__}: {error}"
-        if name in predicted:
-            expected = predicted[name]["microseconds"] + predicted[name]["launch_microseconds"]
-            row |= {"predicted_microseconds": expected, "limited_by": predicted[name]["limited_by"]}
         rows.append(row)
         print(line_of(row), flush=True)
         if output is not None:
@@ -94,8 +80,4 @@ def line_of(row: dict[str, Any]) -> str:
     """
     if "error" in row:
         return f"{row['case']:26} FAILED: {row['error']}"
-    line = f"{row['case']:26} {row['microseconds']:9.1f} us"
-    if "predicted_microseconds" in row:
-        predicted = row["predicted_microseconds"]
-        line += f" {predicted:9.1f} us {row['microseconds'] / predicted:6.2f}  {row['limited_by']}"
-    return line
+    return f"{row['case']:26} {row['microseconds']:9.1f} us"
