@@ -1,7 +1,7 @@
 """Numbers and sequences of other libraries as arguments of operators, functions and loaders."""
 
 import json
-from collections.abc import Sequence
+from collections import UserList  # a sequence that is no list, as OmegaConf's ListConfig
 from fractions import Fraction
 
 import numpy as np
@@ -12,20 +12,6 @@ import orbbec
 from orbbec.data import Loader, Order, Sample
 from orbbec.transforms import functional as F
 from tests.support import assert_same_bytes, photographs
-
-
-class Listed(Sequence):
-    """A sequence that is no list, as OmegaConf's ListConfig."""
-
-    def __init__(self, values):
-        self.values = values
-
-    def __getitem__(self, index):
-        return self.values[index]
-
-    def __len__(self):
-        return len(self.values)
-
 
 IMAGES = photographs(2, 3, 12, 15)
 FLOATS = IMAGES.float() / 255
@@ -38,7 +24,7 @@ HALF, TWO, THREE = np.float32(0.5), np.int64(2), np.uint8(3)
 
 # The operator, and arguments whose values are those of Python; then the same in types of other libraries.
 CALLS = {
-    "resize": (orbbec.resize, (IMAGES, (6, 7)), [Listed([6, 7]), np.array([6, 7]), torch.Size([6, 7])]),
+    "resize": (orbbec.resize, (IMAGES, (6, 7)), [UserList([6, 7]), np.array([6, 7]), torch.Size([6, 7])]),
     "resize to a side": (orbbec.resize, (IMAGES, 6), [np.int64(6), np.uint8(6)]),
     "resize by a number": (
         orbbec.resize,
@@ -53,38 +39,43 @@ CALLS = {
     "fills": (
         orbbec.warp_affine,
         (IMAGES, SHIFT, (9, 9)),
-        {"fill": ((1, 2, 3), [Listed([1, 2, 3]), np.array([1, 2, 3]), torch.tensor([1, 2, 3]), range(1, 4)])},
+        {
+            "fill": (
+                (1, 2, 3),
+                [UserList([1, 2, 3]), np.array([1, 2, 3]), torch.tensor([1, 2, 3]), range(1, 4)],
+            )
+        },
     ),
     "blur": (orbbec.gaussian_blur, (IMAGES, 3, 0.5), [HALF, Fraction(1, 2), np.array(0.5)]),
-    "blur of two sides": (orbbec.gaussian_blur, (IMAGES, (3, 5), (0.5, 2.0)), [Listed([HALF, TWO])]),
-    "kernel": (orbbec.box_blur, (IMAGES, 3), [THREE, Listed([3, 3]), (THREE, THREE)]),
+    "blur of two sides": (orbbec.gaussian_blur, (IMAGES, (3, 5), (0.5, 2.0)), [UserList([HALF, TWO])]),
+    "kernel": (orbbec.box_blur, (IMAGES, 3), [THREE, UserList([3, 3]), (THREE, THREE)]),
     "sharpen": (orbbec.sharpen, (IMAGES, 0.5), [HALF, Fraction(1, 2)]),
     "brightness": (orbbec.adjust_brightness, (IMAGES, 0.5), [HALF, Fraction(1, 2), np.array(0.5)]),
     "gamma": (orbbec.adjust_gamma, (IMAGES, 2), [TWO]),
     "posterize": (orbbec.posterize, (IMAGES, 2), [TWO]),
     "jpeg": (orbbec.jpeg_compression, (IMAGES, 50), [np.int64(50)]),
-    "clahe": (orbbec.clahe, (IMAGES, 2.0, (2, 3)), [Listed([2, 3]), np.array([2, 3])]),
+    "clahe": (orbbec.clahe, (IMAGES, 2.0, (2, 3)), [UserList([2, 3]), np.array([2, 3])]),
     "noise": (orbbec.gaussian_noise, (FLOATS, 0.0, 0.5), [HALF]),
     "clip": (orbbec.gaussian_noise, (FLOATS, 0.0, 0.5, True), [np.bool_(True)]),
     "seed": (orbbec.gaussian_noise, (FLOATS,), {"seed": (2, [TWO, np.uint8(2)])}),
-    "elastic": (orbbec.elastic_transform, (IMAGES, 8.0, 0.5), [HALF, Listed([HALF, HALF])]),
+    "elastic": (orbbec.elastic_transform, (IMAGES, 8.0, 0.5), [HALF, UserList([HALF, HALF])]),
     "erase": (orbbec.erase, (IMAGES, torch.tensor([1, 1, 5, 6])), {"fill": (0.5, [HALF, Fraction(1, 2)])}),
-    "boxes of erase": (orbbec.erase, (IMAGES, [1, 1, 5, 6]), [Listed([1, 1, 5, 6]), (1, 1, 5, 6)]),
+    "boxes of erase": (orbbec.erase, (IMAGES, [1, 1, 5, 6]), [UserList([1, 1, 5, 6]), (1, 1, 5, 6)]),
     "mixup": (orbbec.mixup, (IMAGES, torch.tensor([1, 0]), 0.5), [HALF, Fraction(1, 2)]),
-    "roi_align": (orbbec.roi_align, (FLOATS, ROIS, 2), [TWO, Listed([2, 2]), np.array([2, 2])]),
+    "roi_align": (orbbec.roi_align, (FLOATS, ROIS, 2), [TWO, UserList([2, 2]), np.array([2, 2])]),
     "nms": (orbbec.nms, (ROWS, SCORES, 0.5), [HALF, np.array(0.5), Fraction(1, 2)]),
     "max_output": (orbbec.nms, (ROWS, SCORES, 0.5), {"max_output": (2, [TWO])}),
-    "pad": (F.pad, (IMAGES, 2), [TWO, np.array([2, 2]), Listed([2])]),
+    "pad": (F.pad, (IMAGES, 2), [TWO, np.array([2, 2]), UserList([2])]),
     "crop": (F.crop, (IMAGES, 1, 2, 3, 2), [TWO]),
     "affine": (F.affine, (IMAGES, 9.0, (2, 1), 1.0, 0.5), [HALF]),
     "translate": (
         F.affine,
         (IMAGES, 9.0, [2, 1], 1.0, [0.0]),
-        {"center": ([3, 4], [Listed([3, 4]), np.array([3, 4])])},
+        {"center": ([3, 4], [UserList([3, 4]), np.array([3, 4])])},
     ),
-    "blur function": (F.gaussian_blur, (IMAGES, 3), [THREE, Listed([3, 3]), np.array([3, 3])]),
+    "blur function": (F.gaussian_blur, (IMAGES, 3), [THREE, UserList([3, 3]), np.array([3, 3])]),
     "rotate": (F.rotate, (IMAGES, 9), [np.int64(9), np.float32(9)]),
-    "normalize": (F.normalize, (FLOATS, [0.5], [0.5]), [Listed([0.5]), np.float32([0.5])]),
+    "normalize": (F.normalize, (FLOATS, [0.5], [0.5]), [UserList([0.5]), np.float32([0.5])]),
     "erase function": (F.erase, (IMAGES, 1, 1, 2, 2, 7), [np.int64(7)]),
 }
 

@@ -3,7 +3,7 @@
 import dataclasses
 import decimal
 import json
-from collections.abc import Sequence
+from collections import UserList  # a sequence that is no list, as OmegaConf's ListConfig
 from fractions import Fraction
 
 import numpy as np
@@ -12,20 +12,6 @@ import torch
 
 from orbbec import transforms as T
 from orbbec.transforms.tests.test_compose import ALL, MIXING
-
-
-class Listed(Sequence):
-    """A sequence that is no list, as OmegaConf's ListConfig."""
-
-    def __init__(self, values):
-        self.values = values
-
-    def __getitem__(self, index):
-        return self.values[index]
-
-    def __len__(self):
-        return len(self.values)
-
 
 PADS = [T.Pad(1), T.Pad(2)]
 
@@ -47,13 +33,13 @@ def equals_of(value):
         scalars = tuple(equals_of(entry)[0] for entry in value)
         return [
             list(value),
-            Listed(value),
-            Listed(scalars),
+            UserList(value),
+            UserList(scalars),
             np.array(value),
             torch.from_numpy(np.array(value)),
         ]
     if isinstance(value, tuple):
-        return [list(value), Listed(value)]
+        return [list(value), UserList(value)]
     return []
 
 
@@ -93,14 +79,17 @@ def test_target_options_store_numbers_of_python(field):
         (lambda: T.Pad(np.int32(1), fill=np.uint8([1, 2, 3])), T.Pad(1, fill=(1, 2, 3))),
         (lambda: T.RandomAffine(np.float64(3), shear=np.array([1.0, 2.0])), T.RandomAffine(3, shear=(1, 2))),
         (lambda: T.RandomAffine(3, shear=np.float64(2)), T.RandomAffine(3, shear=2)),
-        (lambda: T.ColorJitter(np.float64(0.5), Listed([0.5, 1.5])), T.ColorJitter(0.5, (0.5, 1.5))),
+        (lambda: T.ColorJitter(np.float64(0.5), UserList([0.5, 1.5])), T.ColorJitter(0.5, (0.5, 1.5))),
         (lambda: T.GaussianBlur(np.int64(3), np.float64(2)), T.GaussianBlur(3, 2.0)),
         (
             lambda: T.RandomChoice([T.Pad(1), T.Pad(2)], np.array([1, 3])),
             T.RandomChoice([T.Pad(1), T.Pad(2)], (1, 3)),
         ),
-        (lambda: T.RandomApply(Listed([T.Pad(1)]), np.float64(0.5)), T.RandomApply([T.Pad(1)])),
-        (lambda: T.Compose(Listed([T.Pad(1)]), np.int64(3), np.bool_(True)), T.Compose([T.Pad(1)], 3, True)),
+        (lambda: T.RandomApply(UserList([T.Pad(1)]), np.float64(0.5)), T.RandomApply([T.Pad(1)])),
+        (
+            lambda: T.Compose(UserList([T.Pad(1)]), np.int64(3), np.bool_(True)),
+            T.Compose([T.Pad(1)], 3, True),
+        ),
         (lambda: T.RandomShortestSize(np.array([8, 9]), np.int64(20)), T.RandomShortestSize((8, 9), 20)),
         (lambda: T.Resize((8, 9), np.int64(1)), T.Resize((8, 9), "linear")),
         (lambda: T.AlignFaces(8, np.array([[1, 1], [5, 5]])), T.AlignFaces(8, ((1, 1), (5, 5)))),
