@@ -182,7 +182,7 @@ def test_tables_of_another_byte_order_have_the_same_values():
 
 @pytest.mark.parametrize("dtype", ["float64", "int64", "complex64"])
 def test_pipelines_list_the_dtypes_that_they_take(dtype):
-    text = "of uint8, uint16, float16, bfloat16, float32, but got " + dtype
+    text = "of uint8, uint16, float16, bfloat16 or float32, but got " + dtype
     for images in (np.zeros((4, 5, 3), dtype), torch.zeros(3, 4, 5, dtype=getattr(torch, dtype))):
         for call in (images, [images]):
             with pytest.raises(TypeError, match=text):

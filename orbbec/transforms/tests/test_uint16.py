@@ -198,7 +198,7 @@ def test_floats_are_normalized_first_of_all_scaled():
 
 
 def test_other_dtypes_are_refused_by_name():
-    with pytest.raises(TypeError, match="of uint8, uint16, float16, bfloat16, float32, but got float64"):
+    with pytest.raises(TypeError, match="of uint8, uint16, float16, bfloat16 or float32, but got float64"):
         moved(T.Pad(1), deep().astype(np.float64))
 
 

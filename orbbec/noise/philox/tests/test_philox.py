@@ -181,7 +181,7 @@ def test_noise_of_nothing(device):
         ({"sample_ids": "ab"}, TypeError, "expected sample_ids as a tensor or an array"),
         ({"channels": -1}, ValueError, "expected at most 2147483647 rows and columns"),
         ({"channels": 2**20, "size": (2**20, 1)}, ValueError, "expected at most 2147483647 rows"),
-        ({"sample_ids": range(2)}, TypeError, "expected sample_ids as a tensor"),
+        ({"sample_ids": {0, 1}}, TypeError, "expected sample_ids as a tensor"),
     ],
 )
 def test_noise_names_the_bad_argument(arguments, error, message):
