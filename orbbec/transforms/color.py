@@ -33,7 +33,7 @@ from orbbec.transforms.adjustments import (
     factor_range,
     hue_range,
 )
-from orbbec.transforms.base.checks import Range, interval, number, whole
+from orbbec.transforms.base.checks import Range, interval, is_number, number, whole
 from orbbec.transforms.base.transform import Chosen, Transform, _Chance, _EvenChance
 
 
@@ -62,7 +62,8 @@ class ColorJitter(Transform):
     hue: float | Range | None = None
 
     def __post_init__(self) -> None:
-        _ = self._ranges
+        ranges = zip(("brightness", "contrast", "saturation", "hue"), self._ranges, strict=True)
+        self._set(**{name: span for name, span in ranges if not is_number(getattr(self, name))})
 
     @cached_property
     def _ranges(self) -> tuple[Range | None, ...]:
