@@ -94,3 +94,14 @@ def test_every_argument_of_every_transform_is_off_its_default_in_an_example():
             defaults = [replace(example, **{field.name: field.default}) for example in EXAMPLES[name]]
             pairs = zip(defaults, EXAMPLES[name], strict=True)
             assert any(one != other for one, other in pairs), f"{name}.{field.name}"
+
+
+def as_lists(value):
+    return [as_lists(each) for each in value] if isinstance(value, tuple) else value
+
+
+@pytest.mark.parametrize("name", EXAMPLES)
+def test_lists_mean_what_tuples_mean(name):
+    for example in EXAMPLES[name]:
+        arguments = {field.name: as_lists(getattr(example, field.name)) for field in fields(example)}
+        assert replace(example, **arguments) == example

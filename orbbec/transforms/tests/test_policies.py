@@ -10,9 +10,10 @@ import pytest
 from orbbec import transforms as T
 from orbbec.plan import Stream
 from orbbec.plan.steps import BatchState
-from orbbec.transforms.auto import OPERATIONS, moves
+from orbbec.transforms.auto import OPERATIONS, Choices, moves
 from orbbec.transforms.policies import POLICIES
 from orbbec.transforms.tests.record_policies import BINS, PATH, SIZES
+from tests.support import photographs
 
 RECORDED = json.loads(PATH.read_text())
 COUNT = 4000  # draws per image size
@@ -154,3 +155,28 @@ def test_operations_warp_by_torchvisions_matrices():
     expected = np.linalg.inv(to_center) @ centered @ to_center
     actual = moves(codes, np.array([row["magnitude"] for row in rows]), BatchState(sizes))
     assert np.abs(actual - expected).max() < 1e-9
+
+
+@pytest.mark.parametrize("magnitude", [0.4, -0.6])
+def test_fused_operations_are_near_torchvisions_bytes(monkeypatch, magnitude):
+    """With exact=True they are torchvision's (test_exact.py)."""
+    codes = np.arange(len(OPERATIONS))
+    values = np.full(len(codes), magnitude)
+    for name, unit in (
+        ("Rotate", 50),
+        ("TranslateX", 9),
+        ("TranslateY", 9),
+        ("Posterize", 0),
+        ("Solarize", 0),
+    ):
+        values[OPERATIONS.index(name)] *= unit
+    values[OPERATIONS.index("Posterize")], values[OPERATIONS.index("Solarize")] = 3, 0.4
+    choices = Choices(codes[:, None], values[:, None])
+    monkeypatch.setattr(T.RandAugment, "sample", lambda *_: choices)
+    images = photographs(len(codes), 3, 20, 30) // 2 + 30
+    fused, exact = (
+        T.Compose([T.RandAugment(1)], exact=is_exact)(images, epoch=0).int() for is_exact in (False, True)
+    )
+    assert (fused - exact).abs().max() <= 1
+    changed = (exact != images).flatten(1).any(1)
+    assert [OPERATIONS[code] for code in codes if not changed[code]] == ["Identity"]

@@ -70,7 +70,9 @@ def test_erased_regions_have_the_areas_and_the_ratios_of_height_to_width(ratio):
 @pytest.mark.parametrize("ratio", [(1.2, 2.0), (0.4, 0.8)])
 def test_crops_around_boxes_have_the_scales_and_the_ratios_of_width_to_height(ratio):
     boxes = [{"boxes": np.array([[0.0, 0.0, width, height]])} for height, width in sizes_of()]
-    regions = regions_of(plan_of(T.RandomIoUCrop(0.5, 0.9, *ratio, sampler_options=(0.0,)), boxes))
+    plan = plan_of(T.RandomIoUCrop(0.5, 0.9, *ratio, sampler_options=(0.0,)), boxes)
+    assert "holds RandomIoUCrop" in str(plan)
+    regions = regions_of(plan)
     sides = sizes_of()[:, ::-1]
     cropped = (regions != sides).any(1)  # images of some shapes have no such region
     assert cropped.mean() > 0.6
@@ -176,3 +178,26 @@ def test_points_are_aligned_where_a_perspective_left_them():
         assert np.stack([target["keypoints"] for target in moved]) == pytest.approx(
             np.array([template] * 3), abs=1e-6
         )
+
+
+def test_images_without_points_are_resized_along_both_sides():
+    images = ImageBatch.from_images([np.zeros((*size, 3), np.uint8) for size in SIZES])
+    targets = [{"keypoints": np.array([[10.0, 30.0]])} for _ in SIZES]
+    _, resized = T.AlignPoints((20, 50), [(1, 2), (9, 4)], "landmarks")(images, targets)
+    expected = np.array([10.0, 30.0]) * [50, 20] / SIZES[:, ::-1]
+    assert np.concatenate([target["keypoints"] for target in resized]) == pytest.approx(expected)
+
+
+def test_faces_are_aligned_to_the_template_of_arcface():
+    # InsightFace, recognition: eyes, nose, corners of the mouth for 112 x 112 pixels.
+    template = [
+        [38.2946, 51.6963],
+        [73.5318, 51.5014],
+        [56.0252, 71.7366],
+        [41.5493, 92.3655],
+        [70.7299, 92.2041],
+    ]
+    rotated = np.array(template) @ [[0.6, 0.8], [-0.8, 0.6]] * 1.5 + [80, -20]
+    image = torch.zeros(3, 200, 200, dtype=torch.uint8)
+    _, moved = T.AlignFaces()(image, {"landmarks": rotated})
+    assert moved["landmarks"] == pytest.approx(np.array(template))
