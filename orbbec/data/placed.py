@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from contextlib import suppress
 
 from orbbec.data.decode.decode import image_size
 from orbbec.data.sample import Sample
@@ -40,9 +41,7 @@ def check_placed(sample: Sample, size: tuple[int, int]) -> None:
 
 def _cause(sample: Sample, declared: tuple[int, ...]) -> str:
     """Why the decoded size is another, if the declared one is that of the stored image."""
-    is_stored = isinstance(sample.data, bytes) and declared == image_size(
-        sample.data, apply_exif_orientation=False
-    )
-    if not is_stored:
-        return ""
-    return ": the file has an EXIF orientation; Decoding(apply_exif_orientation=False) ignores it"
+    with suppress(ValueError, TypeError):  # no encoded image
+        if image_size(sample.data, apply_exif_orientation=False) == declared:
+            return ": the file has an EXIF orientation; Decoding(apply_exif_orientation=False) ignores it"
+    return ""

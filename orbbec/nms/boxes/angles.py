@@ -35,9 +35,9 @@ def sine_cosine(degrees: Tensor) -> tuple[Tensor, Tensor]:
         degrees: `[...]` of any float dtype.
 
     Example:
-        >>> sine, cosine = sine_cosine(torch.tensor([90.0, 60.0]))
+        >>> sine, cosine = sine_cosine(torch.tensor([0.0, 60.0]))
         >>> sine.tolist(), cosine.tolist()
-        ([1.0, 0.8660253882408142], [0.0, 0.5])
+        ([0.0, 0.8660253882408142], [1.0, 0.5])
     """
     both: Tensor = torch.ops.orbbec.sine_cosine(_computed(degrees))
     sine, cosine = both.to(degrees.dtype).unbind()

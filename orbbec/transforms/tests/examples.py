@@ -42,6 +42,7 @@ EXAMPLES = {
     "Normalize": [T.Normalize((0.2, 0.3, 0.6), (0.4, 0.2, 0.3))],
     "PILToTensor": [T.PILToTensor()],
     "Pad": [T.Pad((1, 5, 2, 3), READING["fill"]), T.Pad((1, 5, 2, 3), padding_mode="reflect")],
+    "RGB": [T.RGB()],
     "PadIfNeeded": [
         T.PadIfNeeded((40, 50), READING["fill"], position="random"),
         T.PadIfNeeded((40, 50), padding_mode="edge", position="bottom_left"),

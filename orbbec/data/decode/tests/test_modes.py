@@ -58,7 +58,7 @@ def test_a_file_a_pil_image_and_an_array_give_the_same_pixels(format, image, mod
     items = [Image.open(io.BytesIO(data)), data]
     if image.mode in ("L", "LA", "RGB", "RGBA"):
         array = np.array(image)
-        items += [array, Sample(torch.from_numpy(array))]
+        items += [array, Sample(torch.from_numpy(array), sample_id=100 + len(items))]
     (batch,) = Loader(as_source(items), len(items), UNCHANGED, decoding=Decoding(mode=mode))
     assert all(np.array_equal(pixels.permute(1, 2, 0).numpy(), expected) for pixels in batch.images)
 
