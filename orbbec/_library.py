@@ -37,7 +37,8 @@ def load_library() -> None:
             f"orbbec: {path.name} does not load with torch {torch.__version__} (2.10 or newer is needed): "
             f"{error}; see the output of tools/collect_env.py"
         ) from error
-    torch.ops.orbbec.cpu_target()  # reads ORBBEC_SIMD
+    if hasattr(torch.ops.orbbec, "cpu_target"):  # a binary of some operators alone may lack it
+        torch.ops.orbbec.cpu_target()  # reads ORBBEC_SIMD
 
 
 def default_arithmetic() -> str:

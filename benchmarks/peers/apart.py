@@ -19,7 +19,7 @@ from tests.support.timing import measure
 from tests.support.timing.measure import Result, Timing
 
 SECONDS = 60.0  # a rival may take, its libraries and inputs included
-Turn = tuple[str, str]  # of a workload and a rival, the names
+Run = tuple[str, str]  # of a workload and a rival, the names
 
 
 def all_of(
@@ -30,8 +30,8 @@ def all_of(
     show: Callable[..., Any] = print,
 ) -> Iterator[runs.Outcome]:
     """The outcome of each workload, as soon as its rivals are timed; a line is shown for each of them."""
-    turns = [(title, rival.name) for title in titles for rival in rivals_of(workload_of(title), device)]
-    for title, found in groupby(outcomes(turns, device, rounds, seconds), key=lambda pair: pair[0][0]):
+    planned = [(title, rival.name) for title in titles for rival in rivals_of(workload_of(title), device)]
+    for title, found in groupby(outcomes(planned, device, rounds, seconds), key=lambda pair: pair[0][0]):
         workload = workload_of(title)
         absent = [Absent(title, name, why) for name, why in workload.left_out.items()]
         timings: list[Timing] = []
@@ -72,17 +72,17 @@ def line_of(title: str, name: str, outcome: Timing | str) -> str:
 
 
 def outcomes(
-    turns: Sequence[Turn], device: str, rounds: int, seconds: float
-) -> Iterator[tuple[Turn, tuple[Timing | str, int]]]:
-    """What comes of each turn: its timing or why there is none, and the images of its workload.
+    planned: Sequence[Run], device: str, rounds: int, seconds: float
+) -> Iterator[tuple[Run, tuple[Timing | str, int]]]:
+    """What comes of each run: its timing or why there is none, and the images of its workload.
 
-    One process does the turns; another one goes on after a turn that ended it or took too long.
+    One process does the runs; another one continues after a run that ended it or took too long.
     """
-    left = deque(turns)
+    left = deque(planned)
     while left:
         here, there = multiprocessing.Pipe(duplex=False)
         context = multiprocessing.get_context("spawn")
-        process = context.Process(target=take_turns, args=(there, list(left), device, rounds))
+        process = context.Process(target=time_runs, args=(there, list(left), device, rounds))
         process.start()
         there.close()
         try:
@@ -101,12 +101,12 @@ def outcomes(
             process.join()
 
 
-def take_turns(connection: Connection, turns: Sequence[Turn], device: str, rounds: int) -> None:
-    """Send None, then what comes of each turn."""
+def time_runs(connection: Connection, planned: Sequence[Run], device: str, rounds: int) -> None:
+    """Send None, then what comes of each run."""
     runs.settle(1)
     measure.set_threads(1)
     connection.send(None)
-    for title, group in groupby(turns, key=itemgetter(0)):
+    for title, group in groupby(planned, key=itemgetter(0)):
         workload = workload_of(title)
         prepared = cache(lambda workload=workload: workload.prepare(device))
         for _, name in group:

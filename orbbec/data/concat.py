@@ -86,13 +86,13 @@ def check_ids(indices: Sequence[int], samples: Sequence[Sample]) -> None:
         other_index, other = known.setdefault(sample.sample_id, (index, sample))
         if other is sample or index == other_index >= 0 or _is_same_image(sample, other):
             continue
-        first, second = _place(other_index, other), _place(index, sample)
+        first, second = _description(other_index, other), _description(index, sample)
         raise ValueError(
             f"Loader: expected distinct sample ids, but {first} and {second} both have {sample.sample_id}"
         )
 
 
-def _place(index: int, sample: Sample) -> str:
+def _description(index: int, sample: Sample) -> str:
     return sample.path or (f"the sample at index {index}" if index >= 0 else "a sample of the stream")
 
 

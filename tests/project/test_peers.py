@@ -229,19 +229,19 @@ APART = [
 ]
 
 
-TAKE_TURNS = apart.take_turns
+TIME_RUNS = apart.time_runs
 
 
-def of_the_apart(connection, turns, device, rounds):
-    """`take_turns` in a process that does not know the workloads of the test."""
+def of_the_apart(connection, planned, device, rounds):
+    """`time_runs` in a process that does not know the workloads of the test."""
     runs.WORKLOADS[:] = [tiny(*APART)]
     measure.SAMPLE_SECONDS = 1e-6
-    TAKE_TURNS(connection, turns, device, rounds)
+    TIME_RUNS(connection, planned, device, rounds)
 
 
 def test_a_rival_that_hangs_or_dies_costs_only_itself(monkeypatch):
     monkeypatch.setattr(runs, "WORKLOADS", [tiny(*APART)])
-    monkeypatch.setattr(apart, "take_turns", of_the_apart)
+    monkeypatch.setattr(apart, "time_runs", of_the_apart)
     lines = []
     ((found, absent),) = apart.all_of(
         ["tiny"], "cpu", 7, seconds=5.0, show=lambda line, **_: lines.append(line)

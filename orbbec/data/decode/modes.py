@@ -22,7 +22,8 @@ _STEPS = {
     "LAB": ("RGB",),
 }
 _FORMATS_OF_16_BITS = ("PNG", "PPM")  # their mode I
-_BITS_PER_SAMPLE, _PHOTOMETRIC, _WHITE_IS_ZERO = 258, 262, 0  # tags of TIFF
+_BITS_PER_SAMPLE, _PHOTOMETRIC = 258, 262  # tags of TIFF
+_INVERTED_GRAY = 0  # a value of the latter: 0 is white
 
 
 def pixels_of(image: Any, mode: str) -> Pixels:
@@ -102,7 +103,7 @@ def _with_8_bits(image: Any) -> Any:
     deep, tags = np.asarray(image).astype(np.int64), getattr(image, "tag_v2", {})
     bits = tags.get(_BITS_PER_SAMPLE, (16,))[0]
     gray = (deep >> (bits - 8)).clip(0, 255).astype(np.uint8)
-    if tags.get(_PHOTOMETRIC) == _WHITE_IS_ZERO:
+    if tags.get(_PHOTOMETRIC) == _INVERTED_GRAY:
         gray = 255 - gray
     pillow = import_module("orbbec.data.decode.pillow")
     if "transparency" not in image.info:

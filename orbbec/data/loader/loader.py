@@ -184,8 +184,8 @@ class Loader:
         batch_size: images per batch.
         transforms: a `Compose`, or transforms in order, with `seed`; None: batches are `ImageBatch`es.
         device: device of the batches.
-        threads: number of threads; "auto": as many as the model needs, limited by this rank's share of cores
-            and control group, and by OMP_NUM_THREADS unless it is torchrun's 1.
+        threads: number of threads; "auto": as many as the model needs, limited by the cores and the control
+            group of this rank, and by OMP_NUM_THREADS unless it is torchrun's 1.
         prefetch: batches that may wait for the model; "auto": 2, or up to 8 if batch times vary.
         seed: seed of the order, and of transforms that are not a `Compose`.
         shuffle: shuffle anew in each epoch; streams are not shuffled.

@@ -200,8 +200,8 @@ static bool depends_on_device(const std::string& name) {
       "sin", "cos",  "tan",   "asin", "acos", "atan",  "atan2", "sinh",    "cosh", "tanh",
       "exp", "exp2", "expm1", "log",  "log2", "log10", "log1p", "sigmoid", "erf",  "rsqrt",
   };
-  const std::string plain = name.substr(name.rfind(':') + 1);
-  return kNames.count(plain.substr(0, plain.find_last_not_of('_') + 1)) > 0;
+  const std::string base = name.substr(name.rfind(':') + 1);
+  return kNames.count(base.substr(0, base.find_last_not_of('_') + 1)) > 0;
 }
 
 // The next number above each result that is not whole, as another library may give it.
