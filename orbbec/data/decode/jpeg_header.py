@@ -25,15 +25,6 @@ class JpegHeader(NamedTuple):
     orientation: int
 
 
-class Segment(NamedTuple):
-    """A segment: its marker, and the offsets of the marker, the content and the end."""
-
-    marker: int
-    start: int
-    body: int
-    end: int
-
-
 def is_jpeg(data: bytes) -> bool:
     return data[:3] == b"\xff\xd8\xff"
 
@@ -81,17 +72,20 @@ def without_metadata(data: bytes) -> bytes:
     return b"".join([*pieces, view[end:]])
 
 
-def _segments(data: bytes) -> Iterator[Segment]:
-    """The segments before the first scan, up to the first malformed one."""
-    offset = 2
-    while is_jpeg(data) and offset + 4 <= len(data) and data[offset] == 0xFF:
+def _segments(data: bytes) -> Iterator[tuple[int, int, int, int]]:
+    """The segments before the first scan, up to the first malformed one.
+
+    Each is its marker, and the offsets of the marker, the content and the end.
+    """
+    offset, last = 2, len(data) - 4 if is_jpeg(data) else -1
+    while offset <= last and data[offset] == 0xFF:
         marker = data[offset + 1]
         if marker == 0xFF or marker in _ALONE:
             offset += 1 if marker == 0xFF else 2
             continue
-        (length,) = struct.unpack_from(">H", data, offset + 2)
-        segment = Segment(marker, offset, offset + 4, offset + 2 + length)
-        if marker == _START_OF_SCAN or length < 2 or segment.end > len(data):
+        length = data[offset + 2] << 8 | data[offset + 3]
+        end = offset + 2 + length
+        if marker == _START_OF_SCAN or length < 2 or end > len(data):
             return
-        yield segment
-        offset = segment.end
+        yield marker, offset, offset + 4, end
+        offset = end
