@@ -5,7 +5,9 @@ import pytest
 import torch
 
 from orbbec import transforms as T
-from orbbec.plan.points import rotated_boxes, rotated_corners
+from orbbec.augment.codes import CONTRAST
+from orbbec.plan.points import rotated_boxes, rotated_corners, through_displacement
+from orbbec.plan.steps import Colors
 from orbbec.plan.stream import Stream
 from orbbec.transforms.auto import NARROW, OPERATIONS
 from orbbec.transforms.convert import ConversionError
@@ -13,8 +15,51 @@ from tests.support import assert_same_bytes, photographs
 
 
 def test_the_least_values_are_accepted():
+    assert T.RandomIoUCrop(trials=1, rounds=1).trials == 1
     assert T.JPEG(1).quality == T.JPEG((1, 1)).quality
     assert T.MixUp(alpha=1e-6).alpha == T.CutMix(alpha=1e-6).alpha == 1e-6
+
+
+def test_the_largest_seed_has_63_bits():
+    assert T.Compose([T.Pad(1)], seed=2**63 - 1).seed == 2**63 - 1
+    with pytest.raises(ValueError, match="expected seed as a whole number from 0"):
+        T.Compose([T.Pad(1)], seed=2**63)
+
+
+def test_augmix_of_a_list_is_that_of_its_images():
+    pipeline, images = (
+        T.Compose([T.AugMix()], seed=2),
+        [*photographs(2, 3, 20, 25), *photographs(1, 3, 17, 30)],
+    )
+    results = pipeline(images, sample_ids=[4, 5, 6], epoch=0)
+    for number, image in enumerate(images):
+        alone = pipeline(image, sample_ids=[4 + number], epoch=0)
+        assert_same_bytes(results[number], alone.permute(1, 2, 0))
+
+
+def test_an_array_of_another_rank_is_named_as_the_images_of_compose():
+    pipeline = T.Compose([T.RandomResizedCrop(8, antialias=False), T.ToDtype("float32", scale=True)])
+    pipeline(np.zeros((9, 9, 3), np.uint8))  # compiles the path of one array
+    with pytest.raises(ValueError, match=r"^Compose: expected images of shape"):
+        pipeline(np.zeros(9, np.uint8))
+
+
+def test_contrast_of_any_image_must_be_declared():
+    class Undeclared(T.ColorJitter):
+        def steps(self, params, state):
+            rows = np.zeros((len(state), 1, 16), np.float32)
+            rows[-1, 0, :2] = CONTRAST, 1.5
+            return [Colors(rows, False, ())]
+
+    with pytest.raises(ValueError, match="expected Colors\\(contrast=True\\)"):
+        T.Compose([Undeclared()]).plan([(8, 8)] * 2, epoch=0)
+
+
+def test_points_at_the_last_pixels_follow_their_displacement():
+    displacement = np.zeros((2, 6, 8))
+    displacement[0, :, -1], displacement[1, -1, :] = 3.0, 2.0  # only there
+    moved = through_displacement(np.array([[7.0 + 3.0, 2.0], [3.0, 5.0 + 2.0]]), displacement)
+    assert moved == pytest.approx(np.array([[7.0, 2.0], [3.0, 5.0]]))
 
 
 def test_each_axis_is_shifted_by_a_share_of_its_own_side():

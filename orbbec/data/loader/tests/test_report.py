@@ -48,6 +48,7 @@ def test_advice_is_about_what_takes_most(part):
     report = Report(10, 1.0, 0.5, {"read": 0.1, "decode": 0.1, part: 3.0}, threads=2)
     starts = {"read": "Reading", "decode": "Decoding", "augment": "Augmentation", "copy": "Copying"}
     assert report.advice.startswith(starts[part])
+    assert Report(10, 1.0, 0.5, {part: 3.0}, threads=2).advice.startswith(f"{starts[part]} takes most")
     assert Report(10, 1.0, 0.01, {}, threads=2).advice.startswith("The loader keeps up")
 
 

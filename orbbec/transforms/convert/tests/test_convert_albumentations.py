@@ -342,6 +342,15 @@ def test_steps_of_version_x_are_converted(kind, _, attributes, expected):
     assert pipeline(stand_in(kind, **attributes)).to_json() == written(expected)
 
 
+FILLING = [(kind, attributes) for kind, _, attributes, _ in (*STEPS, *STEPS_X) if "fill_mask" in attributes]
+
+
+@pytest.mark.parametrize(("kind", "attributes"), FILLING, ids=[kind for kind, _ in FILLING])
+def test_a_step_that_fills_masks_with_another_class_is_refused(kind, attributes):
+    with pytest.raises(ValueError, match=r"expected fill_mask=0.0, but got 7"):
+        pipeline(stand_in(kind, **{**attributes, "fill_mask": 7}))
+
+
 @pytest.mark.parametrize(("kind", "arguments", "_", "expected"), STEPS_X, ids=[s[0] for s in STEPS_X])
 def test_steps_of_albumentationsx_are_converted(kind, arguments, _, expected):
     theirs = pytest.importorskip("albumentations", minversion="2.5")

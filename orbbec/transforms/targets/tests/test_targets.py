@@ -25,6 +25,7 @@ MAPS = {
     "letterbox": [T.Letterbox((100, 90), fill=0)],
     "zoom out": [T.RandomZoomOut(p=1.0)],
     "elastic": [T.ElasticTransform(60.0, 6.0)],
+    "second elastic": [T.RandomHorizontalFlip(0.0), T.ElasticTransform(15.0, 6.0)],
     "two passes": [T.RandomAffine(20, interpolation="linear"), T.GaussianBlur(3), T.RandomVerticalFlip(1.0)],
     "apply": [T.RandomApply([T.RandomAffine(20, (0.1, 0.1), interpolation="linear")], p=0.5)],
 }
