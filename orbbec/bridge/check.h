@@ -2,6 +2,7 @@
 // [4, 2, 3]`. std::invalid_argument reaches Python as ValueError.
 #pragma once
 
+#include <algorithm>
 #include <sstream>
 #include <stdexcept>
 #include <string>
@@ -21,6 +22,16 @@ template <class... Args>
 template <class... Args>
 void check(bool condition, const char* op, const Args&... args) {
   if (!condition) fail(op, args...);
+}
+
+// The operator that calls `op`, for its messages; `name` must outlive the result.
+inline const char* caller_of(const char* op, const std::string& name) {
+  const auto is_of_name = [](char c) {
+    return (c >= 'a' && c <= 'z') || c == '_' || (c >= '0' && c <= '9');
+  };
+  check(!name.empty() && std::all_of(name.begin(), name.end(), is_of_name), op,
+        "expected op as the name of an operator, but got '", name, "'");
+  return name.c_str();
 }
 
 // A shape inside a message; formatted only if a check fails.

@@ -41,7 +41,8 @@ def check_placed(sample: Sample, size: tuple[int, int]) -> None:
 
 def _cause(sample: Sample, declared: tuple[int, ...]) -> str:
     """Why the decoded size is another, if the declared one is that of the stored image."""
-    with suppress(ValueError, TypeError):  # no encoded image
-        if image_size(sample.data, apply_exif_orientation=False) == declared:
-            return ": the file has an EXIF orientation; Decoding(apply_exif_orientation=False) ignores it"
+    if isinstance(sample.data, bytes):
+        with suppress(ValueError):  # no image
+            if image_size(sample.data, apply_exif_orientation=False) == declared:
+                return ": the file has an EXIF orientation; Decoding(apply_exif_orientation=False) ignores it"
     return ""

@@ -10,7 +10,7 @@ namespace {
 
 Tensor nms_keepers(Tensor boxes, std::optional<Tensor> groups, double iou_threshold, double offset,
                    std::string name) {
-  const char* const op = name.c_str();
+  const char* const op = caller_of("nms_keepers", name);
   NmsArguments a{};
   const Tensor ranked = ranked_boxes(op, boxes, 4);
   const std::optional<Tensor> of_boxes = ranked_groups(op, groups, ranked);

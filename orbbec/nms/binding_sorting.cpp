@@ -9,7 +9,7 @@ namespace {
 
 // Takes at most a third of the time of torch's sort; on CUDA, torch sorts.
 Tensor argsort(Tensor values, bool descending, std::string name) {
-  const char* const op = name.c_str();
+  const char* const op = caller_of("argsort", name);
   check(values.dim() == 1, op, "expected values of shape [N], but got ", shape_text(values));
   const Tensor given = contiguous(op, values);
   const int64_t count = given.size(0);
@@ -34,7 +34,7 @@ Tensor argsort(Tensor values, bool descending, std::string name) {
 
 // The elements selected by a mask, in a quarter of the time of boolean indexing.
 Tensor selected_indices(Tensor indices, Tensor chosen, std::string name) {
-  const char* const op = name.c_str();
+  const char* const op = caller_of("selected_indices", name);
   check(indices.dim() == 1 && indices.scalar_type() == ScalarType::Long, op,
         "expected indices of int64 and shape [N], but got ", shape_text(indices));
   check(chosen.dim() == 1 && chosen.scalar_type() == ScalarType::Bool &&

@@ -55,9 +55,8 @@ class Device:
 def _copy(tensor: Tensor, where: str) -> Tensor:
     if torch.compiler.is_compiling():
         return tensor.to(where)
-    copy = tensor.to(where, copy=True)
-    if (copy.stride(), copy.storage_offset()) == (tensor.stride(), tensor.storage_offset()):
-        return copy
     count = tensor.untyped_storage().nbytes() // tensor.element_size()
+    if count == tensor.numel():
+        return tensor.to(where, copy=True)
     storage = tensor.as_strided((count,), (1,), 0).to(where, copy=True)
     return storage.as_strided(tensor.shape, tensor.stride(), tensor.storage_offset())

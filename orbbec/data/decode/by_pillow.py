@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 from contextlib import contextmanager
+from functools import partial
 from importlib import import_module
 from typing import Any
 
@@ -20,14 +21,14 @@ from orbbec.data.decode.png_chunks import is_png, png_exif
 # Largest expansion per byte: deflate 1,032, 12-bit LZW 2,731, run lengths 127.5. Other formats are unbounded:
 # WebP, AVIF and JPEG 2000 store a single color of any size in a few bytes.
 _MAX_PIXELS_OF_BYTE = {"PNG": 8 * 1032, "GIF": 2731, "BMP": 128, "DIB": 128, "PPM": 8}
+_MAX_PIXELS_OF_SIZE = 1 << 28  # of an image whose size is asked for: an icon is decoded for it
 # The type of an item, in its `infe` box. libavif refuses files with damaged EXIF.
 _AVIF_EXIF = re.compile(rb"(infe(?:\x02.{7}|\x03.{9}))Exif", re.DOTALL)
 
 
 def decode_by_pillow(data: bytes, mode: str, max_pixels: int, apply_exif_orientation: bool) -> Pixels:
     """Decode an image of any format; see `decode_image`."""
-    with _opened("decode_image", data) as (image, orientation):
-        check_pixels(image.height, image.width, max_pixels)
+    with _opened("decode_image", data, max_pixels) as (image, orientation):
         limit = _MAX_PIXELS_OF_BYTE.get(image.format, max_pixels) * len(data)
         if image.height * image.width > limit:
             raise ValueError(f"too few bytes for {image.height}x{image.width} pixels")
@@ -39,26 +40,27 @@ def decode_by_pillow(data: bytes, mode: str, max_pixels: int, apply_exif_orienta
 
 def size_by_pillow(data: bytes, apply_exif_orientation: bool) -> tuple[int, int]:
     """The size of an image of any format; see `image_size`."""
-    with _opened("image_size", data) as (image, orientation):
+    with _opened("image_size", data, _MAX_PIXELS_OF_SIZE) as (image, orientation):
         return upright_size(image.height, image.width, orientation if apply_exif_orientation else 1)
 
 
-def check_pixels(height: int, width: int, max_pixels: int) -> None:
+def check_pixels(height: int, width: int, max_pixels: int, name: str = "decode_image") -> None:
     if height * width > max_pixels:
         raise ValueError(
-            f"decode_image: expected at most {max_pixels} pixels (max_pixels), but got {height}x{width}"
+            f"{name}: expected at most {max_pixels} pixels (max_pixels), but got {height}x{width}"
         )
 
 
 @contextmanager
-def _opened(name: str, data: bytes) -> Iterator[tuple[Any, int]]:
+def _opened(name: str, data: bytes, max_pixels: int) -> Iterator[tuple[Any, int]]:
     """An open image as stored, and its orientation; any error becomes a ValueError."""
     try:
         pillow = import_module("orbbec.data.decode.pillow")
     except ImportError as error:
         raise ImportError(f"{name}: this image needs Pillow: pip install pillow") from error
+    check = partial(check_pixels, max_pixels=max_pixels, name=name)
     try:
-        with pillow.open_image(_bare(data)) as image:
+        with pillow.open_image(_bare(data), check) as image:
             if is_png(data) and image.mode == "L" and "transparency" in image.info:
                 image.info["transparency"] *= png_chunks.gray_step(data)
             yield image, _orientation(data, image)

@@ -2,15 +2,18 @@
 
 Pillow's limits are variables of its modules, such as `ImageFile.LOAD_TRUNCATED_IMAGES` and
 `Image.MAX_IMAGE_PIXELS`. They belong to the program. Changing them here would change them for all of its
-threads, and obeying them would let them decide which pixels are decoded.
+threads, and obeying them would let them decide which pixels are decoded. The limit of the call replaces
+that of pixels.
 """
 
 from __future__ import annotations
 
 import io
 import sys
-from contextlib import suppress
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager, suppress
 from importlib import import_module
+from threading import local
 from typing import Any
 
 import PIL
@@ -35,12 +38,29 @@ def _share_libraries() -> None:
 
 _share_libraries()
 _image = _submodule("Image")
-_image.MAX_IMAGE_PIXELS = None
 _image.preinit()  # the usual formats first, in the order in which they are tried
 for _plugin in _plugins:
     with suppress(ImportError):
         _submodule(_plugin)
 _FORMATS = tuple(_image.ID)
+
+
+class _Calls(local):
+    """The check of sizes of the call that runs in this thread."""
+
+    check: Callable[[int, int], None] | None = None
+
+
+_calls = _Calls()
+
+
+def _check_size(size: tuple[int, int], **_: Any) -> None:
+    """In place of Pillow's check, which plugins also call for images inside others, before decoding them."""
+    if _calls.check is not None:
+        _calls.check(size[1], size[0])
+
+
+_image._decompression_bomb_check = _check_size
 
 
 class _Exif(_image.Exif):  # type: ignore[misc, name-defined]
@@ -60,8 +80,14 @@ _image.Exif = _Exif
 _submodule("ImageOps").exif_transpose = lambda image, *, in_place=False: None  # called for TIFF
 
 
-def open_image(data: bytes) -> Any:
+@contextmanager
+def open_image(data: bytes, check: Callable[[int, int], None]) -> Iterator[Any]:
     """Open a file of any format that Pillow or a registered plugin decodes in-process; not oriented.
+
+    Args:
+        data: the file.
+        check: called with height and width of the image and of images inside it; it raises if they are too
+            large.
 
     Raises:
         Exception: the file is damaged or of unknown format; plugins raise many types of errors.
@@ -70,7 +96,12 @@ def open_image(data: bytes) -> Any:
     plugins = {name: opener for name, opener in tuple(registered.items()) if name not in _FORMATS}
     _image.OPEN.update(plugins)
     formats = [name for name in (*_FORMATS, *plugins) if name != _RUNS_PROGRAMS]
-    return _image.open(io.BytesIO(data), formats=formats)
+    _calls.check = check
+    try:
+        with _image.open(io.BytesIO(data), formats=formats) as image:
+            yield image
+    finally:
+        _calls.check = None
 
 
 def image_of_array(pixels: Any) -> Any:

@@ -33,6 +33,7 @@ SUFFIXES = {
     "JPEG 2000": ("j2k", "jp2", "jpf"),
 }
 MAX_PIXELS = 20_000_000
+_ORIENTATIONS_OF_PILLOW = ("xmp", "XML:com.adobe.xmp", "Raw profile type exif")  # OpenCV ignores them
 START_SECONDS = 120  # for a process to import its modules
 FILE_SECONDS, LOADER_SECONDS = 20, 300  # per file, and for a Loader over all files
 
@@ -184,6 +185,9 @@ def _by_pillow(data: bytes) -> tuple[np.ndarray[Any, Any] | None, bool]:
     Image.MAX_IMAGE_PIXELS = MAX_PIXELS // 2  # Pillow's limit is twice this
     try:
         with Image.open(io.BytesIO(data)) as image:
+            image.load()
+            for name in _ORIENTATIONS_OF_PILLOW:
+                image.info.pop(name, None)
             pixels = np.asarray(ImageOps.exif_transpose(image).convert("RGB"))
             return pixels, image.mode.startswith("I")
     except Exception:  # its plugins raise many kinds of errors

@@ -1,6 +1,7 @@
 """The program's settings of Pillow decide nothing, and remain as they are."""
 
 import io
+import struct
 import zlib
 
 import numpy as np
@@ -119,3 +120,15 @@ def test_formats_that_the_program_registers_are_read(monkeypatch):
         decode_image(b"ORBBEC\n\7\11", mode="L")
     monkeypatch.setitem(Image.OPEN, "ORBBEC", (Plugin, lambda prefix: prefix.startswith(b"ORBBEC")))
     assert decode_image(b"ORBBEC\n\7\11", mode="L").tolist() == [[[7], [9]]]
+
+
+def test_an_image_inside_another_is_checked_before_it_is_decoded():
+    small, large = Image.new("RGB", (16, 16)), io.BytesIO()
+    Image.new("1", (9000, 9000)).save(large, "PNG")
+    icon = io.BytesIO()
+    small.save(icon, "ICO", sizes=[(16, 16)])
+    directory, stored = icon.getvalue()[:22], large.getvalue()
+    bomb = directory[:14] + struct.pack("<II", len(stored), 22) + stored  # the directory says 16 x 16
+    for mode in ("RGB", "L"):
+        with pytest.raises(ValueError, match=r"at most 1000000 pixels \(max_pixels\), but got 9000x9000"):
+            decode_image(bomb, mode=mode, max_pixels=10**6)
