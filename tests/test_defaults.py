@@ -22,6 +22,8 @@ PACKAGE = ROOT / "orbbec"
 sys.path[:0] = [str(ROOT / "scripts"), str(ROOT / "tools")]
 
 import sample_kernels
+
+pytest.importorskip("cv2")
 import transform_examples
 
 FOLDERS = sorted(path.name for path in PACKAGE.iterdir() if (path / "__init__.py").exists())

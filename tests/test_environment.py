@@ -1,9 +1,10 @@
 """Environment variables of the package: what they do not accept is an error that says so."""
 
-import cv2
 import numpy as np
 import pytest
 import torch
+
+cv2 = pytest.importorskip("cv2")
 
 import orbbec
 from orbbec._library import load_library
