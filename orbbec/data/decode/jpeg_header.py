@@ -69,6 +69,8 @@ def without_metadata(data: bytes) -> bytes:
         is_metadata = marker == _COMMENT or 0xE0 <= marker <= 0xEF
         if not is_metadata or (name and data.startswith(name, body) and end - body >= least):
             pieces.append(view[start:end])
+    if data[end : end + 1] != b"\xff":
+        return data  # bytes between segments, which libjpeg skips, must not follow the first marker
     return b"".join([*pieces, view[end:]])
 
 

@@ -108,6 +108,7 @@ def avif(block):
 DAMAGED = {
     "JPEG": with_exif(b"garbage"),
     "JPEG, only a prefix": with_exif(b""),
+    "JPEG, bytes after it": with_exif(b"garbage")[: -len(JPEG) + 2] + bytes(16) + JPEG[2:],
     "PNG, no TIFF": with_chunk(PNG, b"eXIf", b"b'Exif\\x00\\x00MM\\x00*'"),
     "PNG, cut off": with_chunk(PNG, b"eXIf", exif(6)[:15]),
     "PNG, offset beyond the end": with_chunk(PNG, b"eXIf", b"II*\0\xff\xff\xff\xff"),
