@@ -301,6 +301,8 @@ PLAUSIBLE: dict[str, Callable[[Scene], Any]] = {
     "rgb_layout": lambda s: s.lay_out(s.lengths(3)),
     "nbytes": lambda s: sum(s.lengths(3)) + s.random.choice((0, 0, 5)),
     # filters
+    "arctangent.y": lambda s: s.tensor([s.n, s.k], _floats(s), -2, 2),
+    "arctangent.x": lambda s: s.tensor([s.n, s.k], _floats(s), -2, 2),
     "kernel_size": Scene.kernel_sizes,
     "sigma:Tensor": lambda s: s.tensor([s.random.choice((1, s.n)), 2], torch.float64, 0, 4),
     "kernel": Scene.kernel,

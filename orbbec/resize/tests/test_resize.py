@@ -325,7 +325,7 @@ def refused(message, error=ValueError, boxes=None, **changes):
     if boxes is not None:
         call["boxes"] = boxes
     op = orbbec.resize if boxes is None else orbbec.resized_crop
-    with pytest.raises(error, match=f"^resize: {re.escape(message)}"):
+    with pytest.raises(error, match=f"^{op.__name__}: {re.escape(message)}"):
         op(**call)
 
 
