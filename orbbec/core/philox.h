@@ -88,6 +88,10 @@ class PhiloxStream {
     if (drawn_ % 4 == 0) block_ = philox(philox_counter(sample_, position_, drawn_ / 4), key_);
     return block_.words[drawn_++ % 4];
   }
+  ORBBEC_HD void skip(uint64_t words) {
+    drawn_ += words;
+    if (drawn_ % 4 != 0) block_ = philox(philox_counter(sample_, position_, drawn_ / 4), key_);
+  }
   ORBBEC_HD float uniform() { return uniform_of(word()); }
   ORBBEC_HD uint32_t below(uint32_t n) { return below_of(word(), n); }
   ORBBEC_HD float normal() {  // uses two words; the second normal of the pair is discarded

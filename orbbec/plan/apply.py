@@ -53,8 +53,6 @@ def run_passes(plan: Plan, given: Given, out: Any = None, after: After | None = 
             microbatch.
     """
     work = given.work
-    if out is None and after is None and (moved := _moved_at_once(plan, work)) is not None:
-        return given.restore(moved)
     if holds_planes(work) and not reads_planes(plan, work):
         work = ycbcr_to_rgb(work)
     microbatches = microbatches_of(plan, work)
@@ -71,13 +69,6 @@ def run_passes(plan: Plan, given: Given, out: Any = None, after: After | None = 
         own, images = (plan, work) if len(microbatches) == 1 else (microbatch_of(plan, where), work[where])
         results.add(where, _run_microbatch(own, images, results.slot(where), after))
     return given.restore(results.together()) if out is None else out
-
-
-def _moved_at_once(plan: Plan, work: Work) -> Tensor | None:
-    """The results for a tensor on the CPU if the plan has one pass, which only moves pixels; else None."""
-    if len(plan.passes) != 1 or type(work) is not Tensor or not work.is_cpu or torch.compiler.is_compiling():
-        return None
-    return plan.passes[0].move_at_once(work)
 
 
 def _run_microbatch(plan: Plan, work: Work, out: Any, after: After | None) -> Work:

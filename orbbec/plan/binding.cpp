@@ -1,250 +1,238 @@
-#include "../augment/geometric_options.h"
 #include "../bridge/noise.h"
-#include "coordinates.h"
+#include "draw.h"
 
 namespace orbbec {
-
-// Defined in augment/binding.cpp. regions: int64 [N, 4], the visible region of each image.
-void augment_geometric(const Tensor& images, const Tensor& matrix,
-                       const std::optional<Tensor>& regions, const GeometricOptions& options,
-                       const Tensor& out);
-
 namespace {
 
-constexpr const char* kAreas = "draw_areas";
-constexpr const char* kCoordinates = "draw_coordinates";
-constexpr const char* kDrawn = "augment_drawn";
-constexpr double kMostOfANumber = 1 << 30;  // in a program
-constexpr int64_t kPassNumbers = 16;        // of an image in a pass
+constexpr const char* kOp = "draw";
+constexpr double kMostOfANumber = 1e30, kMostOfACount = 1 << 30;
+
+enum class Operand : char {
+  kNone, kNumber, kSide, kCount, kRegister, kRegisters, kOutputs, kConstants, kTable, kColors,
+  kBoxes, kWords
+};
+
+// The operands of a rule as its text in rules.h says.
+struct RuleSpec {
+  const char *name, *text;
+  int outputs;
+  Operand operands[kOperands] = {};
+  int registers[kOperands] = {};  // of a register operand
+
+  constexpr RuleSpec(const char* name, int outputs, const char* text)
+      : name(name), text(text), outputs(outputs) {
+    int at = 0;
+    for (const char* c = text; *c != '\0'; ++at) {
+      const char* const begin = c;
+      while (*c >= 'a' && *c <= 'z') ++c;
+      operands[at] = operand_of(begin, c);
+      registers[at] = *c >= '0' && *c <= '9' ? 0 : 1;
+      for (; *c >= '0' && *c <= '9'; ++c) registers[at] = 10 * registers[at] + (*c - '0');
+      if (*c == ' ') ++c;
+    }
+  }
+
+ private:
+  static constexpr bool same(const char* begin, const char* end, const char* name) {
+    while (begin != end && *begin == *name) ++begin, ++name;
+    return begin == end && *name == '\0';
+  }
+
+  static constexpr Operand operand_of(const char* begin, const char* end) {
+    constexpr const char* kNames[] = {"",         "number",  "side",      "count", "register",
+                                      "registers", "outputs", "constants", "table", "colors",
+                                      "boxes",     "words"};
+    for (int i = 0; i < 12; ++i)
+      if (same(begin, end, kNames[i])) return static_cast<Operand>(i);
+    return Operand::kNone;
+  }
+};
+
+constexpr RuleSpec kRules[] = {
+#define ORBBEC_RULE(id, name, outputs, operands) RuleSpec(name, outputs, operands),
+    ORBBEC_RULES(ORBBEC_RULE)
+#undef ORBBEC_RULE
+};
+constexpr int kRuleCount = sizeof(kRules) / sizeof(kRules[0]);
+
+std::string draw_rules() {
+  std::ostringstream text;
+  for (const RuleSpec& rule : kRules)
+    text << rule.name << ':' << rule.outputs << ':' << rule.text << '\n';
+  return text.str();
+}
+
+// What a program may refer to.
+struct Limits {
+  int64_t rows, registers, words;
+};
+
+// Checks a row; `k` is its index.
+class RowCheck {
+ public:
+  RowCheck(const double* row, int64_t k, const Limits& limits)
+      : row_(row), k_(k), limits_(limits) {}
+
+  void run() const {
+    require(row_[0] >= 0 && row_[0] < kRuleCount && is_whole(row_[0]), "a known rule");
+    const RuleSpec& rule = kRules[static_cast<int>(row_[0])];
+    require(is_count(row_[1]) && row_[1] <= 65535, "a transform index from 0 to 65535");
+    require(is_count(row_[2]), "a first word of at least 0");
+    require(row_[3] == -1 || is_register(row_[3], 1), "the register of a condition");
+    if (rule.outputs > 0) check_outputs(rule.outputs);
+    for (int i = 0; i < kOperands && rule.operands[i] != Operand::kNone; ++i) check_operand(rule, i);
+  }
+
+ private:
+  // The message is only built if a check fails.
+  void require(bool condition, const char* expected) const {
+    if (!condition) fail(kOp, "expected ", expected, " in row ", k_, " of the program");
+  }
+  static bool is_whole(double x) { return x == static_cast<double>(static_cast<int64_t>(x)); }
+  static bool is_count(double x) { return x >= 0 && x <= kMostOfACount && is_whole(x); }
+  bool is_register(double x, double count) const {
+    return is_count(x) && x + count <= static_cast<double>(limits_.registers);
+  }
+  void check_outputs(double count) const {
+    require(row_[4] >= int{kRegisters} && is_register(row_[4], count), "output registers");
+  }
+  void check_block(double offset, double numbers) const {
+    require(is_count(offset) && offset + numbers <= static_cast<double>(limits_.words),
+            "a block within the words");
+  }
+  void check_table(double row, double count) const {
+    require(is_count(row) && count >= 1 &&
+                row * kRuleNumbers + count <= static_cast<double>(limits_.rows * kRuleNumbers),
+            "constants within the program");
+  }
+
+  void check_operand(const RuleSpec& rule, int i) const {
+    const double x = row_[kFirstOperand + i];
+    const double next = i + 1 < kOperands ? row_[kFirstOperand + i + 1] : 0;
+    switch (rule.operands[i]) {
+      case Operand::kNumber:
+        return require(x >= -kMostOfANumber && x <= kMostOfANumber, "numbers up to 1e30");
+      case Operand::kSide:
+        return require(is_count(x) && x >= 1, "sizes of at least 1");
+      case Operand::kCount:
+        return require(is_count(x), "whole numbers from 0 to 2^30");
+      case Operand::kRegister:
+        return require(is_register(x, rule.registers[i]), "registers of the program");
+      case Operand::kRegisters:
+        return require(is_count(next) && is_register(x, next * registers_per_count()),
+                       "registers of the program");
+      case Operand::kOutputs:
+        require(is_count(x) && x >= 1 && x <= kMostOutputs, "1 to 64 outputs");
+        return check_outputs(x);
+      case Operand::kConstants:
+        return check_table(x, kRuleNumbers);
+      case Operand::kTable:
+        require(is_count(next), "whole numbers from 0 to 2^30");
+        return check_table(x, next);
+      case Operand::kColors:
+      case Operand::kBoxes:
+        return check_rows(rule.operands[i] == Operand::kColors ? kStepNumbers : kBoxNumbers, x, next);
+      default:
+        if (x != -1) check_block(x, i == 0 ? 9 : 8);
+    }
+  }
+
+  double registers_per_count() const {
+    return static_cast<Rule>(static_cast<int>(row_[0])) == Rule::kStepColors ? kStepNumbers : 1;
+  }
+
+  void check_rows(double numbers, double offset, double rows) const {
+    require(is_count(rows) && rows >= 1, "blocks of at least 1 row");
+    check_block(offset, rows * numbers);
+    const Rule rule = static_cast<Rule>(static_cast<int>(row_[0]));
+    const double* const p = row_ + kFirstOperand;
+    if (rule == Rule::kErase) require(is_count(p[2]) && p[2] < rows, "a rectangle of its block");
+    if (rule == Rule::kColor)
+      require(is_count(p[2]) && p[2] <= 6 && is_count(p[3]) && p[3] <= 2, "a known color step");
+  }
+
+  const double* const row_;
+  const int64_t k_;
+  const Limits& limits_;
+};
+
+// Arguments of `draw`, as its schema has them.
+struct Call {
+  Tensor code, sizes, sample_ids, state, words;
+  int64_t seed = 0, epoch = 0, begin = 0, end = 0;
+
+  explicit Call(StableIValue* stack) {
+    unpack(stack, code, sizes, sample_ids, seed, epoch, begin, end, state, words);
+  }
+};
+
+void check_doubles(const char* name, const Tensor& table, int64_t width) {
+  check(table.is_cpu() && table.dim() == 2 && table.scalar_type() == ScalarType::Double &&
+            table.is_contiguous() && (width == 0 || table.size(1) == width),
+        kOp, "expected ", name, " as contiguous float64 [rows, numbers] on the CPU, but got shape ",
+        shape_text(table));
+}
+
+void check_program(const Call& call, int64_t count) {
+  check_doubles("code", call.code, kRuleNumbers);
+  check_doubles("state", call.state, 0);
+  const Limits limits{call.code.size(0), call.state.size(1),
+                      count == 0 ? int64_t{1} << 40 : call.words.numel() / count};
+  check(limits.rows <= 65536 && limits.registers >= kRegisters, kOp,
+        "expected a program of at most 65536 rows and a state of at least ", int{kRegisters},
+        " registers");
+  check(call.begin >= 0 && call.begin <= call.end && call.end <= limits.rows, kOp,
+        "expected begin and end within the program, but got ", call.begin, " and ", call.end);
+  check(call.state.size(0) == count, kOp, "expected state of ", count, " rows");
+  check(call.words.is_cpu() && call.words.dim() == 1 && call.words.is_contiguous() &&
+            call.words.scalar_type() == ScalarType::Float,
+        kOp, "expected words as contiguous float32 [numbers] on the CPU");
+  const auto* row = static_cast<const double*>(call.code.const_data_ptr());
+  for (int64_t k = 0; k < call.end; ++k, row += kRuleNumbers) RowCheck(row, k, limits).run();
+}
 
 // int64 [N, 2] of heights and widths.
-Tensor checked_sizes(const char* op, const Tensor& sizes) {
-  check(sizes.is_cpu() && sizes.dim() == 2 && sizes.size(1) == 2, op,
+Tensor checked_sizes(const Tensor& sizes) {
+  check(sizes.is_cpu() && sizes.dim() == 2 && sizes.size(1) == 2, kOp,
         "expected sizes of shape [N, 2] on the CPU, but got ", shape_text(sizes));
-  const Tensor given = whole_numbers_on(op, "sizes", sizes, sizes);
-  const auto* sides = static_cast<const int64_t*>(given.const_data_ptr());
-  for (int64_t i = 0; i < given.numel(); ++i) {
-    check(sides[i] >= 1 && sides[i] <= kMaxSide, op, "expected images with pixels, but image ",
+  const Tensor table = whole_numbers_on(kOp, "sizes", sizes, sizes);
+  const auto* sides = static_cast<const int64_t*>(table.const_data_ptr());
+  for (int64_t i = 0; i < table.numel(); ++i)
+    check(sides[i] >= 1 && sides[i] <= kMaxSide, kOp, "expected images with pixels, but image ",
           i / 2, " is of size [", sides[i / 2 * 2], ", ", sides[i / 2 * 2 + 1], "]");
-  }
-  return given;
+  return table;
 }
 
-Tensor checked_ids(const char* op, const Tensor& sample_ids, const Tensor& sizes) {
-  check(sample_ids.is_cpu(), op, "expected sample_ids on the CPU");
-  return sample_ids_on(op, sample_ids, sizes, sizes.size(0));
+[[noreturn]] void fail_at(const Fault& fault, int64_t n) {
+  const Shortage& s = fault.shortage;
+  if (!s.is_short)
+    fail(kOp, "rule ", fault.rule, ": expected at most 2147483647 rows and columns, but image ", n,
+         " gets ", fault.height, "x", fault.width);
+  fail(kOp, "rule ", fault.rule, ": expected images of at least ", s.least_height, "x",
+       s.least_width, ", but image ", n, " is ", s.height, "x", s.width);
 }
 
-void check_range(const char* op, const char* name, double low, double high, double least) {
-  check(low >= least && low <= high && high <= 1e30, op, "expected ", name,
-        " of two ascending numbers, but got ", low, " and ", high);
-}
-
-void draw_areas(StableIValue* stack, uint64_t, uint64_t) {
-  Tensor sizes, sample_ids;
-  std::vector<double> scale, ratio;
-  bool transposed;
-  int64_t seed, epoch, position, first;
-  unpack(stack, sizes, sample_ids, scale, ratio, transposed, seed, epoch, position, first);
-  const Tensor given = checked_sizes(kAreas, sizes);
-  const Tensor samples = checked_ids(kAreas, sample_ids, given);
-  check(scale.size() == 2 && ratio.size() == 2, kAreas, "expected two numbers of scale and ratio");
-  check_range(kAreas, "scale", scale[0], scale[1], 0);
-  check_range(kAreas, "ratio", ratio[0], ratio[1], 1e-30);
-  check(first >= 0 && first <= 65535, kAreas, "expected first from 0 to 65535, but got ", first);
-  const AreaRange range{{scale[0], scale[1]}, {ratio[0], ratio[1]}, transposed};
-  const uint32_t at = checked_position(kAreas, position);
-  const Tensor output =
-      new_tensor(kAreas, std::vector<int64_t>{given.size(0), 5}, ScalarType::Double, given);
-  const auto* sides = static_cast<const int64_t*>(given.const_data_ptr());
+void draw(StableIValue* stack, uint64_t, uint64_t) {
+  const Call call(stack);
+  const Tensor sizes = checked_sizes(call.sizes);
+  const int64_t count = sizes.size(0);
+  check_program(call, count);
+  check(call.sample_ids.is_cpu(), kOp, "expected sample_ids on the CPU");
+  const Tensor samples = sample_ids_on(kOp, call.sample_ids, sizes, count);
+  const RuleProgram program{static_cast<const double*>(call.code.const_data_ptr()), call.begin,
+                        call.end, key_of(call.seed, call.epoch)};
+  const auto* sides = static_cast<const int64_t*>(sizes.const_data_ptr());
   const auto* ids = static_cast<const int64_t*>(samples.const_data_ptr());
-  auto* to = static_cast<double*>(output.mutable_data_ptr());
-  for (int64_t n = 0; n < given.size(0); ++n) {
-    PhiloxStream stream(key_of(seed, epoch), static_cast<uint64_t>(ids[n]), at);
-    for (int64_t i = 0; i < first; ++i) stream.word();
-    const Area area = draw_area(range, sides[2 * n], sides[2 * n + 1], stream);
-    for (const double number :
-         {area.fits ? 1.0 : 0.0, area.height, area.width, area.top, area.left})
-      *to++ = number;
+  auto* registers = static_cast<double*>(call.state.mutable_data_ptr());
+  auto* const words = static_cast<float*>(call.words.mutable_data_ptr());
+  for (int64_t n = 0; n < count; ++n, registers += call.state.size(1)) {
+    if (call.begin == 0)
+      Geometry(registers).begin_image(static_cast<double>(sides[2 * n]),
+                                      static_cast<double>(sides[2 * n + 1]));
+    Interpreter interpreter(program, registers, {words, count, n}, static_cast<uint64_t>(ids[n]));
+    const Fault fault = interpreter.run();
+    if (fault.rule >= 0) fail_at(fault, n);
   }
-  give(stack, output);
-}
-
-struct Row {
-  Coordinate kind;
-  uint32_t position;
-  bool begins_pass;
-  const double* numbers;
-};
-
-void check_row(const Row& row) {
-  const double* const p = row.numbers;
-  for (int i = 0; i < kCoordinateNumbers - 3; ++i) {
-    check(p[i] >= -kMostOfANumber && p[i] <= kMostOfANumber, kCoordinates,
-          "expected numbers of a program between -2^30 and 2^30, but got ", p[i]);
-  }
-  if (row.kind == Coordinate::kFlipColumns || row.kind == Coordinate::kFlipRows) return;
-  check(p[0] >= 1 && (row.kind == Coordinate::kResizeShorter || p[1] >= 1), kCoordinates,
-        "expected sizes of at least 1, but got ", p[0], " and ", p[1]);
-  if (row.kind != Coordinate::kResizeArea) return;
-  check_range(kCoordinates, "scale", p[2], p[3], 0);
-  check_range(kCoordinates, "ratio", p[4], p[5], 1e-30);
-}
-
-std::vector<Row> rows_of(const Tensor& program) {
-  check(program.is_cpu() && program.dim() == 2 && program.size(1) == kCoordinateNumbers &&
-            program.scalar_type() == ScalarType::Double && program.is_contiguous(),
-        kCoordinates, "expected program as contiguous float64 [K, ", kCoordinateNumbers,
-        "] on the CPU, but got shape ", shape_text(program));
-  check(program.size(0) <= 4096, kCoordinates, "expected a program of at most 4096 rows, but got ",
-        program.size(0));
-  std::vector<Row> rows;
-  const auto* numbers = static_cast<const double*>(program.const_data_ptr());
-  for (int64_t i = 0; i < program.size(0); ++i, numbers += kCoordinateNumbers) {
-    const double kind = numbers[0], position = numbers[1];
-    check(kind >= 0 && kind < kCoordinateKinds, kCoordinates, "expected kinds from 0 to ",
-          kCoordinateKinds - 1, ", but got ", kind);
-    check(position >= 0 && position <= 65535, kCoordinates,
-          "expected transform indices from 0 to 65535, but got ", position);
-    rows.push_back({static_cast<Coordinate>(static_cast<int>(kind)),
-                    static_cast<uint32_t>(position), numbers[2] != 0, numbers + 3});
-    check_row(rows.back());
-  }
-  return rows;
-}
-
-// For each pass [N, 9] matrices, [N, 4] boxes, [N, 2] sizes and [N] flips, one after the other:
-// allocating a tensor for each would take longer than drawing an image's parameters.
-struct PassTables {
-  double* numbers;
-  int64_t count;
-
-  void write(int64_t pass, int64_t n, const ImageState& p) const {
-    double* const own = numbers + kPassNumbers * count * pass;
-    std::copy_n(p.matrix, 9, own + 9 * n);
-    std::copy_n(p.box, 4, own + 9 * count + 4 * n);
-    double* const size = own + 13 * count + 2 * n;
-    size[0] = static_cast<double>(p.height), size[1] = static_cast<double>(p.width);
-    own[15 * count + n] = p.is_flipped ? 1 : 0;
-  }
-};
-
-void apply_row(ImageState& p, const Row& row, int64_t n, int64_t sample, PhiloxKey key) {
-  PhiloxStream stream(key, static_cast<uint64_t>(sample), row.position);
-  check(apply_transform(p, row.kind, row.numbers, stream), kCoordinates,
-        "expected images of at least ", row.numbers[0], "x", row.numbers[1], ", but image ", n,
-        " is ", p.height, "x", p.width);
-  check(p.height <= kMaxSide && p.width <= kMaxSide, kCoordinates,
-        "expected at most 2147483647 rows and columns, but image ", n, " gets ", p.height, "x",
-        p.width);
-}
-
-void draw_image(const std::vector<Row>& rows, int64_t n, int64_t sample, const int64_t* size,
-                PhiloxKey key, const PassTables& tables) {
-  ImageState p = image_state(size[0], size[1]);
-  int64_t pass = 0;
-  for (const Row& row : rows) {
-    if (row.begins_pass) {
-      tables.write(pass++, n, p);
-      p = image_state(p.height, p.width);
-    }
-    apply_row(p, row, n, sample, key);
-  }
-  tables.write(pass, n, p);
-}
-
-Tensor draw_coordinates(Tensor sizes, Tensor sample_ids, Tensor program, int64_t passes,
-                        int64_t seed, int64_t epoch) {
-  const Tensor given = checked_sizes(kCoordinates, sizes);
-  const Tensor samples = checked_ids(kCoordinates, sample_ids, given);
-  const std::vector<Row> rows = rows_of(program);
-  const int64_t count = given.size(0);
-  const int64_t begun =
-      1 + std::count_if(rows.begin(), rows.end(), [](const Row& row) { return row.begins_pass; });
-  check(passes == begun, kCoordinates, "expected passes to be ", begun, ", but got ", passes);
-  const Tensor output = new_tensor(kCoordinates, std::vector<int64_t>{passes, kPassNumbers * count},
-                                   ScalarType::Double, given);
-  const PassTables tables{static_cast<double*>(output.mutable_data_ptr()), count};
-  const auto* sides = static_cast<const int64_t*>(given.const_data_ptr());
-  const auto* ids = static_cast<const int64_t*>(samples.const_data_ptr());
-  for (int64_t n = 0; n < count; ++n)
-    draw_image(rows, n, ids[n], sides + 2 * n, key_of(seed, epoch), tables);
-  return output;
-}
-
-// The matrix [3, 3] of an image and, if it is cropped first, its region [4].
-void write_matrix(const ImageState& p, double* matrix, int64_t* region) {
-  std::copy_n(p.matrix, 9, matrix);
-  if (region == nullptr) return;
-  for (int i = 0; i < 4; ++i) region[i] = static_cast<int64_t>(p.box[i]);
-  matrix[2] -= p.box[0], matrix[5] -= p.box[1];
-}
-
-void check_drawn(const Tensor& images, const Tensor& out) {
-  check(images.is_cpu() && images.dim() == 4, kDrawn,
-        "expected images of shape [N, C, H, W] on the CPU, but got ", shape_text(images));
-  check(out.is_cpu() && out.dim() == 4, kDrawn,
-        "expected out of shape [N, C, H, W] on the CPU, but got ", shape_text(out));
-  for (int i = 2; i < 4; ++i)
-    check(images.size(i) >= 1 && images.size(i) <= kMaxSide, kDrawn,
-          "expected images with pixels, but got ", shape_text(images));
-}
-
-// The arguments of `augment_drawn`, as its schema has them.
-struct DrawnCall {
-  Tensor images, program, out;
-  std::optional<Tensor> sample_ids;
-  int64_t seed = 0, epoch = 0;
-  bool crops = false;
-  std::vector<double> mean, std, fill;
-  double scale = 1;
-  std::string interpolation, border;
-
-  explicit DrawnCall(StableIValue* stack) {
-    unpack(stack, images, sample_ids, program, seed, epoch, crops, mean, std, scale, interpolation,
-           border, fill, out);
-  }
-};
-
-// Draws the matrix of each image and, if it is cropped first, its region; `regions` may be null.
-void draw_matrices(const DrawnCall& call, double* matrices, int64_t* regions) {
-  const Tensor &images = call.images, &out = call.out;
-  const std::vector<Row> rows = rows_of(call.program);
-  std::optional<Tensor> samples;
-  if (call.sample_ids) samples = checked_ids(kDrawn, *call.sample_ids, images);
-  const auto* ids = samples ? static_cast<const int64_t*>(samples->const_data_ptr()) : nullptr;
-  for (int64_t n = 0; n < images.size(0); ++n) {
-    ImageState p = image_state(images.size(2), images.size(3));
-    for (const Row& row : rows) {
-      check(!row.begins_pass, kDrawn, "expected a program of one pass");
-      apply_row(p, row, n, ids != nullptr ? ids[n] : n, key_of(call.seed, call.epoch));
-    }
-    check(p.height == out.size(2) && p.width == out.size(3), kDrawn, "expected out of size ",
-          p.height, "x", p.width, ", but got ", shape_text(out));
-    write_matrix(p, matrices + 9 * n, regions != nullptr ? regions + 4 * n : nullptr);
-  }
-}
-
-void augment_drawn(StableIValue* stack, uint64_t, uint64_t) {
-  const DrawnCall call(stack);
-  const Tensor& images = call.images;
-  check_drawn(images, call.out);
-  const int64_t count = images.size(0);
-  std::optional<Tensor> regions;
-  if (call.crops)
-    regions = new_tensor(kDrawn, std::vector<int64_t>{count, 4}, ScalarType::Long, images);
-  const Tensor matrix =
-      new_tensor(kDrawn, std::vector<int64_t>{count, 3, 3}, ScalarType::Double, images);
-  draw_matrices(call, static_cast<double*>(matrix.mutable_data_ptr()),
-                regions ? static_cast<int64_t*>(regions->mutable_data_ptr()) : nullptr);
-  augment_geometric(images, matrix, regions,
-                    {.mean = call.mean,
-                     .std = call.std,
-                     .scale = call.scale,
-                     .interpolation = call.interpolation,
-                     .border = call.border,
-                     .fill = call.fill},
-                    call.out);
 }
 
 }  // namespace
@@ -252,19 +240,12 @@ void augment_drawn(StableIValue* stack, uint64_t, uint64_t) {
 
 STABLE_TORCH_LIBRARY_FRAGMENT(orbbec, m) {
   m.def(
-      "draw_areas(Tensor sizes, Tensor sample_ids, float[] scale, float[] ratio, bool transposed, "
-      "int seed, int epoch, int transform_index, int first) -> Tensor");
-  m.def(
-      "draw_coordinates(Tensor sizes, Tensor sample_ids, Tensor program, int passes, int seed, int "
-      "epoch) -> Tensor");
-  m.def(
-      "augment_drawn(Tensor images, Tensor? sample_ids, Tensor program, int seed, int epoch, bool "
-      "crops, float[] mean, float[] std, float scale, str interpolation, str border, float[] fill, "
-      "Tensor(a!) out) -> ()");
+      "draw(Tensor code, Tensor sizes, Tensor sample_ids, int seed, int epoch, int begin, int end, "
+      "Tensor(a!) state, Tensor(b!) words) -> ()");
+  m.def("draw_rules() -> str");
 }
 
-STABLE_TORCH_LIBRARY_IMPL(orbbec, CPU, m) {
-  m.impl("draw_areas", &orbbec::draw_areas);
-  m.impl("draw_coordinates", TORCH_BOX(&orbbec::draw_coordinates));
-  m.impl("augment_drawn", &orbbec::augment_drawn);
+STABLE_TORCH_LIBRARY_IMPL(orbbec, CPU, m) { m.impl("draw", &orbbec::draw); }
+STABLE_TORCH_LIBRARY_IMPL(orbbec, CompositeExplicitAutograd, m) {
+  m.impl("draw_rules", TORCH_BOX(&orbbec::draw_rules));
 }

@@ -11,6 +11,8 @@ import numpy as np
 
 from orbbec.bridge.arguments import Array, size_text
 from orbbec.plan.passes import Columns, MixPass, NoiseKey, Pass, common_size
+from orbbec.plan.program import Program
+from orbbec.plan.recipes import Batch
 from orbbec.plan.state import identities
 
 _KINDS: dict[str, type[Any]] = {kind.__name__: kind for kind in Pass.__subclasses__()}
@@ -52,6 +54,17 @@ class Plan:
     def __post_init__(self) -> None:
         object.__setattr__(self, "size", common_size(self.sizes))
 
+    @classmethod
+    def of(cls, program: Program, batch: Batch, channels: int, dtype: str) -> Plan:
+        """The plan of a batch by a program.
+
+        Raises:
+            ValueError: an image is too small for a transform; names both.
+        """
+        passes = program.passes_of(program.fill(batch))
+        key = batch.seed, batch.epoch
+        return cls(batch.sizes, batch.sample_ids, passes, program.notes, *key, channels, dtype)
+
     def __len__(self) -> int:
         return len(self.sizes)
 
@@ -88,15 +101,6 @@ class Plan:
     def key(self) -> NoiseKey:
         """Determines the noise of the images."""
         return NoiseKey(self.sample_ids, self.seed, self.epoch)
-
-    def redrawn(
-        self, sizes: Array, sample_ids: Array, passes: tuple[Pass, ...], seed: int, epoch: int
-    ) -> Plan:
-        """A plan of the same pipeline for other images."""
-        plan = object.__new__(Plan)
-        numbers = {"sizes": sizes, "size": common_size(sizes), "sample_ids": sample_ids, "passes": passes}
-        vars(plan).update(vars(self), **numbers, seed=seed, epoch=epoch)
-        return plan
 
     def table(self, index: int) -> Columns:
         """The parameters of pass `index` by name, with a row per image."""

@@ -2,38 +2,19 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from collections.abc import Sequence
 from typing import Any
 
-import numpy as np
-
-from orbbec.bridge.arguments import Array
 from orbbec.bridge.gradients.color import GRAY
 from orbbec.bridge.plain import listed
-from orbbec.plan.steps import CONTRAST, HUE, Colors, Operator, color_row, matrix_row
+from orbbec.plan.build import Build, OperatorStep
+from orbbec.plan.recipes import Column
 from orbbec.transforms.base.checks import Range, around, interval
 
-TO_GRAY, IDENTITY = np.tile(GRAY, (3, 1)), np.eye(3)
 BRIGHTNESS_OF, CONTRAST_OF, SATURATION_OF, HUE_OF = range(4)  # as numbered by torchvision
 _NAMES = ("adjust_brightness", "adjust_contrast", "adjust_saturation", "adjust_hue")
 BY_ITSELF = "rounds its own result"
 _FACTORS = ("brightness_factor", "contrast_factor", "saturation_factor", "hue_factor")
-
-
-def adjustment_row(which: int, factor: Array) -> Array:
-    """The color step of brightness, contrast, saturation or hue: float32 `[N, 1, 16]`."""
-    count = len(factor)
-    if which == BRIGHTNESS_OF:
-        return matrix_row(factor[:, None, None] * IDENTITY, 0.0, count)
-    if which == SATURATION_OF:
-        weight = factor[:, None, None]
-        return matrix_row(weight * IDENTITY + (1 - weight) * TO_GRAY, 0.0, count)
-    return color_row(CONTRAST if which == CONTRAST_OF else HUE, factor, count=count)
-
-
-def adjustment(which: int, factor: Array, drawn: Array | None = None) -> Operator:
-    """The operator for the same step."""
-    return Operator(_NAMES[which], {_FACTORS[which]: factor}, drawn=drawn, why=BY_ITSELF)
 
 
 def factor_range(op: str, name: str, value: Any) -> Range | None:
@@ -55,36 +36,44 @@ def hue_range(op: str, value: Any) -> Range | None:
     return None if low == high == 0.0 else (low, high)
 
 
-@dataclass(frozen=True, eq=False)
-class Jitter:
-    """The factors of each image and their order.
+def jitter(build: Build, order: int, factors: int, chosen: int, known: Sequence[int]) -> None:
+    """Add brightness, contrast, saturation and hue in the order of each image.
 
     Args:
-        order: int64 `[N, 4]`: 0 brightness, 1 contrast, 2 saturation, 3 hue.
-        factors: float64 `[N, 4]`.
-        chosen: bool `[N, 4]`: which are applied.
-        permutation: int64 `[N, 3]`: channel order applied at the end, or None.
-        known: indices of the adjustments that any image may get.
+        build: the program.
+        order: the first of four registers: 0 brightness, 1 contrast, 2 saturation, 3 hue.
+        factors: the first of four registers.
+        chosen: the first of four registers that say which are applied.
+        known: the adjustments that any image may get.
     """
+    operators = []
+    if build.exact:
+        mask = sum(1 << which for which in known)
+        ranked = build.compute("filter", len(known), order, mask, outputs=len(known)) if known else order
+        for position in range(len(known)):
+            for which in known:
+                is_here = build.equal(ranked + position, which)
+                drawn = build.both(chosen + which, is_here)
+                operators.append(adjustment(which, Column("registers", factors + which), drawn))
+    mask = sum(1 << which for which in known)
+    contrast = CONTRAST_OF in known
+    build.colors(
+        "color_jitter", order, factors, chosen, mask, rows=len(known), contrast=contrast, operators=operators
+    )
 
-    order: Array
-    factors: Array
-    chosen: Array
-    permutation: Array | None = None
-    known: tuple[int, ...] = (0, 1, 2, 3)
 
-    def colors(self, exact: bool) -> Colors:
-        """One step per known adjustment, in the order of each image; with operators if `exact`."""
-        count = len(self.order)
-        rows = np.concatenate([adjustment_row(k, self.factors[:, k]) for k in range(4)], 1)
-        rows *= self.chosen[:, :, None]
-        order = self.order
-        if len(self.known) < order.shape[1]:
-            order = order[np.isin(order, self.known)].reshape(count, len(self.known))
-        ordered = rows[np.arange(count)[:, None], order]
-        operators = []
-        for position in range(len(self.known) if exact else 0):
-            for k in self.known:
-                drawn = self.chosen[:, k] & (order[:, position] == k)
-                operators.append(adjustment(k, self.factors[:, k], drawn))
-        return Colors(ordered, contrast=True, operators=tuple(operators))
+def color(build: Build, code: int, *numbers: int, operator: OperatorStep) -> None:
+    """Add a color step of registers, for the images that its operator changes."""
+    operands = code, len(numbers), *numbers, *[numbers[0]] * (2 - len(numbers))
+    build.colors("color", *operands, operators=[operator], drawn=operator.drawn)
+
+
+def to_gray(build: Build, chosen: int) -> None:
+    """Convert the images to gray where a register is not 0."""
+    operator = adjustment(SATURATION_OF, Column("constant", value=0.0), chosen)
+    build.colors("color_matrix", (*GRAY * 3, 0.0, 0.0, 0.0), operators=[operator], drawn=chosen)
+
+
+def adjustment(which: int, factor: Column, drawn: int) -> OperatorStep:
+    """The operator for brightness, contrast, saturation or hue."""
+    return OperatorStep(_NAMES[which], {_FACTORS[which]: factor}, drawn=drawn, why=BY_ITSELF)

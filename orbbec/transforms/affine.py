@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -11,6 +11,7 @@ import numpy as np
 from orbbec.bridge.arguments import Array
 from orbbec.bridge.plain import listed
 from orbbec.matrices import get_perspective_matrix, get_similarity_matrix, invert_perspective
+from orbbec.plan.build import VARIES, Build
 from orbbec.plan.points import forward_of, numbers_of, shifts
 from orbbec.plan.steps import BatchState, Step, identities, same_rows
 from orbbec.plan.stream import Stream
@@ -27,40 +28,8 @@ from orbbec.transforms.base.checks import (
     pair,
     size_pair,
 )
-from orbbec.transforms.base.transform import Drawn, Transform
-from orbbec.transforms.matrices import affine_matrices, expanded_sizes
-from orbbec.transforms.warps import checked_reading, reading_of, warped
-
-
-@dataclass(frozen=True, eq=False)
-class Affine:
-    """The affine parameters of each image.
-
-    Args:
-        angle_degrees: float64 `[N]`, clockwise on screen.
-        translate: float64 `[N, 2]`: (x, y) in pixels.
-        scale: float64 `[N]`, or `[N, 2]`: along x and y.
-        shear: float64 `[N, 2]`: along x and y, in degrees.
-    """
-
-    angle_degrees: Array
-    translate: Array
-    scale: Array
-    shear: Array
-
-    def matrices(
-        self, state: BatchState, center: tuple[float, ...] | None, expand: bool = False
-    ) -> tuple[Array, Array]:
-        """The matrices, output to source, and the sizes of the output."""
-        offset = np.zeros((len(state), 2))
-        if center is not None:
-            offset = np.array(center) - 0.5 * state.sizes[:, ::-1]
-        parts = (self.angle_degrees, self.translate, self.scale, self.shear, offset, state.sizes)
-        matrices, outputs = affine_matrices(*parts, state.sizes), state.sizes
-        if expand:
-            outputs = expanded_sizes(matrices, state.sizes)
-            matrices = affine_matrices(*parts, outputs)
-        return matrices, outputs
+from orbbec.transforms.base.transform import Transform
+from orbbec.transforms.warps import Reading, checked_reading, reading_of, warp, warp_step
 
 
 def center_of(op: str, center: Any) -> tuple[float, float] | None:
@@ -106,14 +75,11 @@ class RandomRotation(Transform):
         if self.expand and self.center is not None:
             raise ValueError(f"{self.name}: expected no center together with expand")
 
-    def sample(self, sizes: Array, stream: Stream) -> Affine:
-        angle = stream.between(*around(self.name, "degrees", self.degrees))
-        none = np.zeros((len(sizes), 2))
-        return Affine(-angle, none, np.ones(len(sizes)), none)
-
-    def steps(self, params: Affine, state: BatchState) -> list[Step]:
-        matrix, outputs = params.matrices(state, center_of(self.name, self.center), self.expand)
-        return [warped(matrix, outputs, *reading_of(self))]
+    def rules(self, build: Build) -> None:
+        low, high = around(self.name, "degrees", self.degrees)
+        angle = build.compute("times", build.uniform(low, high), build.constant(-1.0))
+        numbers = build.consecutive([angle, *map(build.constant, (0, 0, 1, 1, 0, 0))])
+        add_affine(build, numbers, reading_of(self), center_of(self.name, self.center), self.expand)
 
 
 @dataclass(frozen=True)
@@ -175,22 +141,40 @@ class RandomAffine(Transform):
             return around(self.name, "shear", ends[0] if len(ends) == 1 else ends)
         return (*interval(self.name, "shear", ends[:2]), *interval(self.name, "shear", ends[2:]))
 
-    def sample(self, sizes: Array, stream: Stream) -> Affine:
-        angle = stream.between(*around(self.name, "degrees", self.degrees))
-        fractions = np.array(self.translate if self.translate is not None else (0.0, 0.0))
-        reach = fractions * sizes[:, ::-1]
-        translate = np.rint((2 * stream.uniforms(2) - 1) * reach)
+    def rules(self, build: Build) -> None:
+        angle = build.uniform(*around(self.name, "degrees", self.degrees))
+        shifts = [build.uniform() for _ in range(2)]
         scales = self.scale if self.scale is not None else (1.0, 1.0)
-        scale = stream.between(*scales[:2])
+        scale_x = build.uniform(*scales[:2])
         shears = (*(self._shears() or (0.0, 0.0)), 0.0, 0.0)
-        shear = np.stack([stream.between(*shears[:2]), stream.between(*shears[2:4])], 1)
-        if len(scales) == 4:
-            scale = np.stack([scale, stream.between(*scales[2:])], 1)
-        return Affine(angle, translate, scale, shear)
+        shear = [build.uniform(*shears[:2]), build.uniform(*shears[2:4])]
+        scale_y = build.uniform(*scales[2:]) if len(scales) == 4 else scale_x
+        reach = self.translate if self.translate is not None else (0.0, 0.0)
+        x, y = (build.compute("shift", draw, axis, reach[axis]) for axis, draw in enumerate(shifts))
+        numbers = build.copies([angle, x, y, scale_x, scale_y, *shear])
+        add_affine(build, numbers, reading_of(self), center_of(self.name, self.center))
 
-    def steps(self, params: Affine, state: BatchState) -> list[Step]:
-        matrix, outputs = params.matrices(state, center_of(self.name, self.center))
-        return [warped(matrix, outputs, *reading_of(self))]
+
+def add_affine(
+    build: Build,
+    numbers: int,
+    reading: Reading,
+    center: tuple[float, float] | None,
+    expand: bool = False,
+) -> None:
+    """Add an affine warp.
+
+    Args:
+        build: the program.
+        numbers: the first of seven registers: clockwise degrees, shift along x and y in pixels, scale along
+            x and y, shear along x and y in degrees.
+        reading: interpolation, border and fill.
+        center: (x, y) in pixels from the top-left corner; None: the image center.
+        expand: whether the output holds the whole image.
+    """
+    x, y = center or (0.0, 0.0)
+    operands = numbers, int(center is not None), x, y, int(expand)
+    warp(build, "affine", *operands, reading=reading, size=VARIES if expand else None)
 
 
 def corner_matrices(ends: Array, starts: Array) -> Array:
@@ -274,7 +258,7 @@ class RandomPerspective(Transform):
         matrix = corner_matrices(params.ends, starts)
         solvable = np.isfinite(matrix).all((1, 2)) & (np.abs(np.linalg.det(matrix)) > 1e-12)
         matrix = np.where((params.chosen & solvable)[:, None, None], matrix, identities(len(state)))
-        return [warped(matrix, state.sizes, *reading_of(self), "warp_perspective")]
+        return [warp_step(matrix, state.sizes, *reading_of(self), "warp_perspective")]
 
 
 # ArcFace's template for a 112 x 112 crop: (x, y) of the eyes, the nose and the corners of the mouth.
@@ -364,17 +348,11 @@ class AlignPoints(Transform):
         return points
 
     def draw_for(
-        self,
-        state: BatchState,
-        streams: Iterator[Stream],
-        targets: Sequence[Any] | None,
-        matrix: Array | None,
-    ) -> list[Drawn]:
-        transform_index = next(streams).transform_index
+        self, state: BatchState, stream: Stream, targets: Sequence[Any] | None, matrix: Array | None
+    ) -> list[Step]:
         if matrix is None:
             raise ValueError(f"{self.name}: expected a position before images are mixed")
-        points = self.points_of(state.sizes, targets, forward_of(matrix))
-        return [Drawn(self.name, transform_index, step) for step in self.steps_of(points, state)]
+        return self.steps_of(self.points_of(state.sizes, targets, forward_of(matrix)), state)
 
     def steps_of(self, points: Array, state: BatchState) -> list[Step]:
         """The warp that aligns `points` `[N, K, 2]`."""
@@ -387,7 +365,7 @@ class AlignPoints(Transform):
         forward = identities(len(state))
         forward[:, :2] = get_similarity_matrix(np.where(usable[:, None, None], points, template), template)
         forward = np.where(usable[:, None, None], forward, whole)
-        return [warped(invert_perspective(forward), outputs, *reading_of(self))]
+        return [warp_step(invert_perspective(forward), outputs, *reading_of(self))]
 
 
 @dataclass(frozen=True)

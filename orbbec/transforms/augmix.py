@@ -7,9 +7,10 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from orbbec.bridge.arguments import Array
+from orbbec.plan.build import Build
 from orbbec.plan.steps import BatchState, Blend, Step
 from orbbec.plan.stream import Stream
-from orbbec.transforms.auto import NARROW, OPERATIONS, Choices, signed, slot_steps
+from orbbec.transforms.auto import NARROW, OPERATIONS, apply_operation
 from orbbec.transforms.base.checks import FillValue, flag, interpolation_of, number, numbers, whole
 from orbbec.transforms.base.transform import Transform
 
@@ -26,11 +27,11 @@ class Mixture:
 
     Args:
         weights: float64 `[N, 1 + K]`: weights of the image and its K copies.
-        choices: the operations of the copies: rows `[K * N]`, first the first copy of every image.
+        chains: `[K * N, 3 * slots]`, first the first copy of every image: operation, level, sign draw.
     """
 
     weights: Array
-    choices: Choices
+    chains: Array
 
 
 @dataclass(frozen=True)
@@ -85,25 +86,29 @@ class AugMix(Transform):
     def sample(self, sizes: Array, stream: Stream) -> Mixture:
         own = stream.dirichlets(self.alpha, 2)
         weights = stream.dirichlets(self.alpha, self.mixture_width) * own[:, 1:]
-        copies = [self._chain(sizes, stream) for _ in range(self.mixture_width)]
-        operations, magnitudes = zip(*copies, strict=True)
-        choices = Choices(np.concatenate(operations), np.concatenate(magnitudes))
-        return Mixture(np.concatenate([own[:, :1], weights], 1), choices)
+        copies = [self._chain(len(sizes), stream) for _ in range(self.mixture_width)]
+        return Mixture(np.concatenate([own[:, :1], weights], 1), np.concatenate(copies))
 
-    def _chain(self, sizes: Array, stream: Stream) -> tuple[Array, Array]:
-        """The operations and magnitudes of one copy of each image: `[N, slots]`."""
+    @property
+    def _slots(self) -> int:
+        return 3 if self.chain_depth < 1 else self.chain_depth
+
+    def _chain(self, count: int, stream: Stream) -> Array:
+        """Operation, level and sign draw in each slot of one copy of each image: `[N, 3 * slots]`."""
         known = _ALL if self.all_ops else _WITHOUT_COLORS
-        depth = 1 + stream.below(3) if self.chain_depth < 1 else np.full(len(sizes), self.chain_depth)
-        operations, magnitudes = [], []
-        for slot in range(3 if self.chain_depth < 1 else self.chain_depth):
+        depth = 1 + stream.below(3) if self.chain_depth < 1 else np.full(count, self.chain_depth)
+        columns: list[Array] = []
+        for slot in range(self._slots):
             operation = np.where(slot < depth, known[stream.below(len(known))], 0)
-            level = stream.below(self.severity) / (_BINS - 1)
-            magnitude = _SPACE.magnitudes(operation, level, sizes)
-            operations.append(operation)
-            magnitudes.append(signed(magnitude, operation, stream.uniforms(1)[:, 0]))
-        return np.stack(operations, 1), np.stack(magnitudes, 1)
+            columns += [operation, stream.below(self.severity) / (_BINS - 1), stream.uniforms(1)[:, 0]]
+        return np.stack(columns, 1)
 
     def steps(self, params: Mixture, state: BatchState) -> list[Step]:
-        copies = replace(state, sizes=np.tile(state.sizes, (self.mixture_width, 1)))
-        fill = numbers(self.name, "fill", self.fill)
-        return [Blend(params.weights, tuple(slot_steps(params.choices, copies, self.interpolation, fill)))]
+        return [Blend(params.weights, params.chains, self._apply)]
+
+    def _apply(self, build: Build, register: int) -> None:
+        reading = self.interpolation, "constant", numbers(self.name, "fill", self.fill)
+        slots = range(register, register + 3 * self._slots, 3)
+        choices = [(first, _SPACE.magnitude(build, first, first + 1, first + 2)) for first in slots]
+        for operation, magnitude in choices:
+            apply_operation(build, operation, magnitude, reading)

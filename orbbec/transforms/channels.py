@@ -3,13 +3,12 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any
 
 from torch import Tensor
 
 from orbbec.bridge.spec import EVERY_DTYPE, OpSpec, register
 from orbbec.plan.batches import signed, unsigned
-from orbbec.plan.steps import BatchState, Operator, Step
+from orbbec.plan.build import Build, OperatorStep
 from orbbec.transforms.base.transform import Transform
 
 
@@ -35,7 +34,7 @@ class RGB(Transform):
         [[[7, 9]], [[7, 9]], [[7, 9]]]
     """
 
-    def steps(self, params: Any, state: BatchState) -> list[Step]:
-        if state.channels >= 3:
-            return []
-        return [Operator("gray_to_rgb", why="changes the number of channels", channels=3)]
+    def rules(self, build: Build) -> None:
+        if build.channels < 3:
+            step = OperatorStep("gray_to_rgb", why="changes the number of channels")
+            build.operator(step, channels=3)

@@ -4,38 +4,16 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Any
 
 import numpy as np
 
-from orbbec.bridge.arguments import Array
+from orbbec.augment.codes import GAMMA, POSTERIZE, SOLARIZE
 from orbbec.bridge.plain import listed
-from orbbec.plan.steps import (
-    GAMMA,
-    POSTERIZE,
-    SOLARIZE,
-    BatchState,
-    Colors,
-    Operator,
-    Step,
-    color_row,
-    matrix_row,
-    same_rows,
-)
-from orbbec.plan.stream import Stream
-from orbbec.transforms.adjustments import (
-    BY_ITSELF,
-    CONTRAST_OF,
-    IDENTITY,
-    SATURATION_OF,
-    TO_GRAY,
-    Jitter,
-    adjustment,
-    factor_range,
-    hue_range,
-)
+from orbbec.plan.build import Build, OperatorStep
+from orbbec.plan.recipes import Column
+from orbbec.transforms.adjustments import BY_ITSELF, color, factor_range, hue_range, jitter, to_gray
 from orbbec.transforms.base.checks import Range, interval, number, numbers, span, whole
-from orbbec.transforms.base.transform import Chosen, Transform, _Chance, _EvenChance
+from orbbec.transforms.base.transform import Transform, _Chance, _EvenChance
 
 
 @dataclass(frozen=True)
@@ -78,18 +56,13 @@ class ColorJitter(Transform):
             hue_range(self.name, self.hue),
         )
 
-    def sample(self, sizes: Array, stream: Stream) -> Jitter:
+    def rules(self, build: Build) -> None:
         ranges = self._ranges
-        order = stream.permutation(4)
-        draws = stream.uniforms(4)
-        low, high = np.array([given or (1.0, 1.0) for given in ranges]).T
-        chosen = same_rows([given is not None for given in ranges], len(sizes)) == 1
-        known = tuple(k for k, given in enumerate(ranges) if given is not None)
-        return Jitter(order, low + draws * (high - low), chosen, known=known)
-
-    def steps(self, params: Jitter, state: BatchState) -> list[Step]:
-        colors = params.colors(state.exact)
-        return [Colors(colors.rows, self._ranges[CONTRAST_OF] is not None, colors.operators)]
+        order = build.permutation(4)
+        factors = build.consecutive([build.uniform(*(ends or (1.0, 1.0))) for ends in ranges])
+        chosen = build.constants([float(ends is not None) for ends in ranges])
+        known = [which for which, ends in enumerate(ranges) if ends is not None]
+        jitter(build, order, factors, chosen, known)
 
 
 @dataclass(frozen=True)
@@ -124,24 +97,16 @@ class RandomPhotometricDistort(Transform):
         self._set(hue=interval(self.name, "hue", self.hue, -0.5, 0.5))
         self._check("p")
 
-    def sample(self, sizes: Array, stream: Stream) -> Jitter:
-        chosen = stream.uniforms(4) < self.p
-        low, high = np.array([self.brightness, self.contrast, self.saturation, self.hue]).T
-        factors = low + stream.uniforms(4) * (high - low)
-        first = stream.chance(0.5)
-        order = np.where(first[:, None], [0, 1, 2, 3], [0, 2, 3, 1])
-        swapped = stream.chance(self.p)
-        permutation = np.where(swapped[:, None], stream.permutation(3), [0, 1, 2])
-        return Jitter(order, factors, chosen, permutation)
-
-    def steps(self, params: Jitter, state: BatchState) -> list[Step]:
-        swap = matrix_row(np.eye(3)[params.permutation], 0.0, len(state))
-        return [params.colors(state.exact), Colors(swap)]
-
-
-def _only(rows: Array, chosen: Array, operator: Operator | None = None) -> list[Step]:
-    operators = () if operator is None else (operator,)
-    return [Colors(rows * chosen[:, None, None].astype(np.float32), operators=operators)]
+    def rules(self, build: Build) -> None:
+        chosen = build.consecutive([build.chance(self.p) for _ in range(4)])
+        ranges = self.brightness, self.contrast, self.saturation, self.hue
+        factors = build.consecutive([build.uniform(*ends) for ends in ranges])
+        first = build.chance(0.5)  # whether contrast comes before saturation and hue
+        swapped, order = build.chance(self.p), build.permutation(3)
+        orders = build.consecutive([build.lookup(first, pair) for pair in ((0, 0), (2, 1), (3, 2), (1, 3))])
+        jitter(build, orders, factors, chosen, range(4))
+        channels = [build.select(swapped, order + channel, channel) for channel in range(3)]
+        build.colors("color_swap", build.consecutive(channels))
 
 
 @dataclass(frozen=True)
@@ -162,10 +127,8 @@ class RandomGrayscale(_Chance):
 
     p: float = 0.1
 
-    def steps(self, params: Chosen, state: BatchState) -> list[Step]:
-        rows = matrix_row(TO_GRAY, 0.0, len(state))
-        gray = adjustment(SATURATION_OF, np.zeros(len(state)), params.chosen)
-        return _only(rows, params.chosen, gray)
+    def rules(self, build: Build) -> None:
+        to_gray(build, build.chance(self.p))
 
 
 @dataclass(frozen=True)
@@ -191,13 +154,13 @@ class Grayscale(Transform):
         if self.num_output_channels == 2:
             raise ValueError(f"{self.name}: expected num_output_channels as 1 or 3, but got 2")
 
-    def steps(self, params: Any, state: BatchState) -> list[Step]:
+    def rules(self, build: Build) -> None:
         if self.num_output_channels == 3:
-            return RandomGrayscale(1.0).steps(Chosen(np.ones(len(state), bool)), state)
-        if state.channels == 1:
-            return []
-        options = {"source": "RGB", "target": "GRAY"}
-        return [Operator("cvt_color", options=options, why="changes the number of channels", channels=1)]
+            to_gray(build, build.constant(1))
+        elif build.channels != 1:
+            options = {"source": "RGB", "target": "GRAY"}
+            step = OperatorStep("cvt_color", options=options, why="changes the number of channels")
+            build.operator(step, channels=1)
 
 
 class RandomInvert(_EvenChance):
@@ -215,9 +178,11 @@ class RandomInvert(_EvenChance):
         [[[255, 155, 55]]]
     """
 
-    def steps(self, params: Chosen, state: BatchState) -> list[Step]:
-        rows = matrix_row(-np.eye(3), 1.0, len(state))
-        return _only(rows, params.chosen, Operator("invert", drawn=params.chosen, why=BY_ITSELF))
+    def rules(self, build: Build) -> None:
+        chosen = build.chance(self.p)
+        operator = OperatorStep("invert", drawn=chosen, why=BY_ITSELF)
+        inversion = *(-float(value) for value in np.eye(3).ravel()), 1.0, 1.0, 1.0
+        build.colors("color_matrix", inversion, operators=[operator], drawn=chosen)
 
 
 @dataclass(frozen=True)
@@ -244,10 +209,11 @@ class RandomPosterize(_Chance):
         super().__post_init__()
         self._set(bits=whole(self.name, "bits", self.bits, 0, 8))
 
-    def steps(self, params: Chosen, state: BatchState) -> list[Step]:
-        table = {"bits": np.full(len(state), float(self.bits))}
-        operator = Operator("posterize", table, drawn=params.chosen, why=BY_ITSELF)
-        return _only(color_row(POSTERIZE, self.bits, count=len(state)), params.chosen, operator)
+    def rules(self, build: Build) -> None:
+        chosen = build.chance(self.p)
+        columns = {"bits": Column("constant", value=float(self.bits))}
+        operator = OperatorStep("posterize", columns, drawn=chosen, why=BY_ITSELF)
+        color(build, POSTERIZE, build.constant(self.bits), operator=operator)
 
 
 @dataclass(frozen=True)
@@ -274,24 +240,15 @@ class RandomSolarize(_Chance):
         super().__post_init__()
         self._set(threshold=number(self.name, "threshold", self.threshold, 0.0, 255.0))
 
-    def steps(self, params: Chosen, state: BatchState) -> list[Step]:
-        if self.threshold > state.maximum:
+    def rules(self, build: Build) -> None:
+        if self.threshold > build.maximum:
             raise ValueError(
-                f"{self.name}: expected threshold of at most {state.maximum:g}, but got {self.threshold}"
+                f"{self.name}: expected threshold of at most {build.maximum:g}, but got {self.threshold}"
             )
-        table = {"threshold": np.full(len(state), self.threshold)}
-        operator = Operator("solarize", table, drawn=params.chosen, why=BY_ITSELF)
-        return _only(
-            color_row(SOLARIZE, self.threshold / state.maximum, count=len(state)), params.chosen, operator
-        )
-
-
-@dataclass(frozen=True, eq=False)
-class Gammas:
-    """The exponent of each image: float64 `[N]`."""
-
-    gamma: Array
-    chosen: Array
+        chosen = build.chance(self.p)
+        columns = {"threshold": Column("constant", value=self.threshold)}
+        operator = OperatorStep("solarize", columns, drawn=chosen, why=BY_ITSELF)
+        color(build, SOLARIZE, build.constant(self.threshold / build.maximum), operator=operator)
 
 
 @dataclass(frozen=True)
@@ -323,22 +280,11 @@ class Gamma(Transform):
     def _range(self) -> Range:
         return span(self.name, "gamma", self.gamma, 0.0)
 
-    def sample(self, sizes: Array, stream: Stream) -> Gammas:
-        return Gammas(stream.between(*self._range()), stream.chance(self.p))
-
-    def steps(self, params: Gammas, state: BatchState) -> list[Step]:
-        options, table = {"gain": self.gain}, {"gamma": params.gamma}
-        operator = Operator("adjust_gamma", table, options, drawn=params.chosen, why=BY_ITSELF)
-        return _only(color_row(GAMMA, params.gamma, self.gain, count=len(state)), params.chosen, operator)
-
-
-@dataclass(frozen=True, eq=False)
-class Lines:
-    """The factor and the summand of each image: float64 `[N]`; the summand is a fraction of the maximum."""
-
-    factor: Array
-    summand: Array
-    chosen: Array
+    def rules(self, build: Build) -> None:
+        gamma, chosen = build.uniform(*self._range()), build.chance(self.p)
+        columns, options = {"gamma": Column("registers", gamma)}, {"gain": self.gain}
+        operator = OperatorStep("adjust_gamma", columns, options, drawn=chosen, why=BY_ITSELF)
+        color(build, GAMMA, gamma, build.constant(self.gain), operator=operator)
 
 
 @dataclass(frozen=True)
@@ -370,14 +316,11 @@ class RandomBrightnessContrast(Transform):
         )
         self._check("p")
 
-    def sample(self, sizes: Array, stream: Stream) -> Lines:
-        chosen = stream.chance(self.p)
-        factor = 1.0 + stream.between(*self.contrast)
-        return Lines(factor, stream.between(*self.brightness), chosen)
-
-    def steps(self, params: Lines, state: BatchState) -> list[Step]:
-        matrix = params.factor[:, None, None] * IDENTITY
-        return _only(matrix_row(matrix, params.summand[:, None], len(state)), params.chosen)
+    def rules(self, build: Build) -> None:
+        chosen, contrast = build.chance(self.p), build.uniform(*self.contrast)
+        summand = build.uniform(*self.brightness)
+        factor = build.compute("plus", contrast, 1.0)
+        build.colors("color_line", factor, summand, drawn=chosen)
 
 
 class RandomChannelPermutation(Transform):
@@ -392,8 +335,5 @@ class RandomChannelPermutation(Transform):
         [100, 150, 200]
     """
 
-    def sample(self, sizes: Array, stream: Stream) -> Array:
-        return stream.permutation(3)  # int64 [N, 3]
-
-    def steps(self, params: Array, state: BatchState) -> list[Step]:
-        return [Colors(matrix_row(np.eye(3)[params], 0.0, len(state)))]
+    def rules(self, build: Build) -> None:
+        build.colors("color_swap", build.permutation(3))

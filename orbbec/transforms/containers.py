@@ -3,19 +3,15 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
-from itertools import islice
+from itertools import accumulate
 from typing import Any
 
-import numpy as np
-
-from orbbec.bridge.arguments import Array
 from orbbec.bridge.plain import is_number, is_sequence, listed, shown
-from orbbec.plan.steps import BatchState
-from orbbec.plan.stream import Stream
+from orbbec.plan.build import Build
 from orbbec.transforms.base.checks import flag, whole
-from orbbec.transforms.base.transform import Drawn, Transform, state_after
+from orbbec.transforms.base.transform import Transform
 from orbbec.transforms.targets.options import TargetOptions
 
 _CONVERTERS = {"torchvision": "from_torchvision", "albumentations": "from_albumentations"}
@@ -79,57 +75,30 @@ class _Container(Transform):
         return options_of(self.transforms, given)
 
 
-def only(transform: Transform, chosen: Array, state: BatchState, streams: Iterator[Stream]) -> list[Drawn]:
-    """The steps of a transform for the chosen images."""
-    kept = []
-    for name, index, step in transform.draw(state.only(chosen), streams):
-        kept.append(Drawn(name, index, step.only(chosen, state)))
-        state = kept[-1].step.after(state)
-    return kept
+def in_turn(build: Build, transforms: Sequence[Transform], chosen: Sequence[int]) -> None:
+    """Add transforms in order, each for the images where its register is not 0."""
+    for transform, register in zip(transforms, chosen, strict=True):
+        with build.only(register):
+            build.transform(transform)
 
 
-def _in_turn(
-    transforms: Sequence[Transform], masks: Iterable[Array], state: BatchState, streams: Iterator[Stream]
-) -> list[Drawn]:
-    """The steps of transforms in order, each for the images of its mask."""
-    drawn: list[Drawn] = []
-    for transform, chosen in zip(transforms, masks, strict=True):
-        steps = only(transform, chosen, state, streams)
-        state = state_after(state, steps)
-        drawn += steps
-    return drawn
-
-
-def _rounds(which: Array, count: int) -> list[Array]:
-    """For each position of `which` `[N, P]`, the transforms of each image as bool `[N, count]`."""
-    return [which[:, position, None] == np.arange(count) for position in range(which.shape[1])]
-
-
-def _in_rounds(
-    transforms: Sequence[Transform],
-    rounds: Sequence[Array],
-    state: BatchState,
-    streams: Iterator[Stream],
-    anew: bool = False,
-) -> list[Drawn]:
-    """The steps of each round, for the images chosen in it.
+def in_rounds(
+    build: Build, transforms: Sequence[Transform], which: int, rounds: int, anew: bool = False
+) -> None:
+    """Add transforms in several rounds.
 
     Args:
-        transforms: K transforms.
-        rounds: bool `[N, K]` per round; without `anew`, an image gets a transform in at most one round.
-        state: the batch state.
-        streams: streams of the transforms; with `anew`, new ones for each round.
+        build: the program.
+        transforms: in order.
+        which: the first of the registers of the index that an image takes, one per round.
+        rounds: their number.
         anew: draw new numbers in each round.
     """
-    drawn: list[Drawn] = []
-    count, own = sum(transform.transform_count for transform in transforms), list[Stream]()
-    for chosen in rounds:
-        if anew or not own:
-            own = list(islice(streams, count))
-        steps = _in_turn(transforms, chosen.T, state, iter([stream.again() for stream in own]))
-        state = state_after(state, steps)
-        drawn += steps
-    return drawn
+    first = build.streams
+    for number in range(rounds):
+        build.streams = build.streams if anew else first
+        chosen = [build.equal(which + number, index) for index in range(len(transforms))]
+        in_turn(build, transforms, chosen)
 
 
 @dataclass(frozen=True)
@@ -156,9 +125,10 @@ class RandomApply(_Container):
         super().__post_init__()
         self._check("p")
 
-    def draw(self, state: BatchState, streams: Iterator[Stream]) -> list[Drawn]:
-        chosen = next(streams).chance(self.p)
-        return _in_turn(self.transforms, [chosen] * len(self.transforms), state, streams)
+    def rules(self, build: Build) -> None:
+        with build.only(build.chance(self.p)):
+            for transform in self.transforms:
+                build.transform(transform)
 
 
 @dataclass(frozen=True)
@@ -195,12 +165,10 @@ class RandomChoice(_Container):
             )
         self._set(p=tuple(weight / sum(weights) for weight in map(float, weights)))
 
-    def draw(self, state: BatchState, streams: Iterator[Stream]) -> list[Drawn]:
-        number = next(streams).uniforms(1)[:, 0]
+    def rules(self, build: Build) -> None:
         weights = self.p or [1 / len(self.transforms)] * len(self.transforms)
-        which = np.searchsorted(np.cumsum(weights)[:-1], number, side="right")
-        masks = [which == index for index in range(len(self.transforms))]
-        return _in_turn(self.transforms, masks, state, streams)
+        which = build.choice(list(accumulate(weights)))
+        in_turn(build, self.transforms, [build.equal(which, index) for index in range(len(self.transforms))])
 
 
 @dataclass(frozen=True)
@@ -240,18 +208,19 @@ class SomeOf(_Container):
         own = sum(transform.transform_count for transform in self.transforms)
         return 1 + own * (self.n if self.replace else 1)
 
-    def draw(self, state: BatchState, streams: Iterator[Stream]) -> list[Drawn]:
-        stream, count = next(streams), len(self.transforms)
+    def rules(self, build: Build) -> None:
+        count = len(self.transforms)
         if self.replace:
-            which = (stream.uniforms(self.n) * count).astype(np.int64)
+            which = build.consecutive([build.whole(0, count) for _ in range(self.n)])
         else:
-            which = stream.permutation(count)[:, : self.n]
-        if not self.shuffle:
-            which = np.sort(which, axis=1)
+            which = build.permutation(count)
         if not self.shuffle and not self.replace:
-            chosen = (which[:, :, None] == np.arange(count)).any(1)
-            return _in_rounds(self.transforms, [chosen], state, streams)
-        return _in_rounds(self.transforms, _rounds(which, count), state, streams, anew=self.replace)
+            chosen = [build.compute("any_equal", which, self.n, index) for index in range(count)]
+            in_turn(build, self.transforms, chosen)
+            return
+        if not self.shuffle:
+            build.sort(which, self.n)
+        in_rounds(build, self.transforms, which, self.n, anew=self.replace)
 
 
 @dataclass(frozen=True)
@@ -273,7 +242,6 @@ class RandomOrder(_Container):
         [55, 200, 55, 200, 55, 55]
     """
 
-    def draw(self, state: BatchState, streams: Iterator[Stream]) -> list[Drawn]:
+    def rules(self, build: Build) -> None:
         count = len(self.transforms)
-        order = next(streams).permutation(count)
-        return _in_rounds(self.transforms, _rounds(order, count), state, streams)
+        in_rounds(build, self.transforms, build.permutation(count), count)

@@ -5,22 +5,10 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-import numpy as np
-
-from orbbec.bridge.arguments import Array
-from orbbec.plan.draws import draw_areas
-from orbbec.plan.steps import ERASE_WIDTH, BatchState, Erase, Operator, Step
-from orbbec.plan.stream import Stream
+from orbbec.plan.build import Build, OperatorStep, log_range
+from orbbec.plan.recipes import Column
 from orbbec.transforms.base.checks import Range, choice, interval, numbers
 from orbbec.transforms.base.transform import Transform
-
-
-@dataclass(frozen=True, eq=False)
-class Rectangles:
-    """One rectangle per image: int64 `[N, 4]` of left, top, right, bottom, exclusive; empty for none."""
-
-    boxes: Array
-    transform_index: int
 
 
 @dataclass(frozen=True)
@@ -62,23 +50,25 @@ class RandomErasing(Transform):
         else:
             self._set(value=numbers(self.name, "value", self.value))
 
-    def sample(self, sizes: Array, stream: Stream) -> Rectangles:
-        chosen = stream.chance(self.p)
-        found, sides, begin = draw_areas(sizes, self.scale, self.ratio, stream, transposed=True)
-        boxes = np.concatenate([begin[:, ::-1], (begin + sides)[:, ::-1]], 1)
-        boxes = np.where((chosen & found)[:, None], boxes, 0).astype(np.int64)
-        return Rectangles(boxes, stream.transform_index)
-
-    def steps(self, params: Rectangles, state: BatchState) -> list[Step]:
+    def rules(self, build: Build) -> None:
+        chosen = build.chance(self.p)
+        numbers = *self.scale, *self.ratio, *log_range(*self.ratio)
+        box = build.compute("area", *numbers, chosen, draws=40)
         if isinstance(self.value, str):
-            options = {"noise": "normal", "transform_index": params.transform_index}
-            return [Operator("erase", {"boxes": params.boxes}, options, why="fills with noise per image")]
-        fill = numbers(self.name, "value", self.value)
-        if len(fill) not in (1, state.channels):
-            raise ValueError(
-                f"{self.name}: expected 1 or {state.channels} numbers in value, but got {len(fill)}"
-            )
-        boxes = np.zeros((len(state), 1, ERASE_WIDTH))
-        boxes[:, 0, :4] = params.boxes
-        boxes[:, 0, 4 : 4 + min(4, state.channels)] = np.resize(fill, min(4, state.channels))
-        return [Erase(boxes)]
+            columns = {"boxes": Column("registers", box, (4,), "int64")}
+            options = {"noise": "normal", "transform_index": build.stream}
+            build.operator(OperatorStep("erase", columns, options, why="fills with noise per image"))
+            return
+        fill = _fill(self.name, self.value, build.channels)
+        factors, summands = build.erase_units()
+        build.constants([v * f + s for v, f, s in zip(fill, factors, summands, strict=True)])
+        build.constants([0.0] * (4 - len(fill)))
+        build.erase(box)
+
+
+def _fill(op: str, value: float | Sequence[float], channels: int) -> list[float]:
+    """The fill of up to four channels."""
+    fill = numbers(op, "value", value)
+    if len(fill) not in (1, channels):
+        raise ValueError(f"{op}: expected 1 or {channels} numbers in value, but got {len(fill)}")
+    return [fill[index % len(fill)] for index in range(min(4, channels))]

@@ -2,14 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from dataclasses import dataclass
 
-import numpy as np
-
-from orbbec.bridge.arguments import Array
-from orbbec.plan.steps import BatchState, Step, same_rows
-from orbbec.plan.stream import Stream
+from orbbec.plan.build import ALIKE, VARIES, Build
 from orbbec.transforms.base.checks import (
     FillValue,
     Range,
@@ -17,13 +12,11 @@ from orbbec.transforms.base.checks import (
     border_of,
     choice,
     interval,
-    numbers,
     size_pair,
     whole,
 )
-from orbbec.transforms.base.transform import Drawn, Transform
-from orbbec.transforms.cuts import Boxes, _Resizing, fitted_sizes, whole_images
-from orbbec.transforms.geometry import check_fit, where_cut
+from orbbec.transforms.base.transform import Transform
+from orbbec.transforms.cuts import _Resizing, padded, resize
 
 # The fraction of the padding that goes above the image and to its left.
 _POSITIONS = {
@@ -50,8 +43,8 @@ class ResizeToFit(_Resizing):
         `LongestMaxSize` of Albumentations.
 
     Example:
-        >>> ResizeToFit(10).sample(np.array([[40, 60]]), Stream(np.array([0]))).sizes.tolist()
-        [[7, 10]]
+        >>> ResizeToFit(10)(torch.zeros(3, 40, 60)).shape
+        torch.Size([3, 7, 10])
     """
 
     size: Size
@@ -62,9 +55,8 @@ class ResizeToFit(_Resizing):
         self._check("size")
         super().__post_init__()
 
-    def sample(self, sizes: Array, stream: Stream) -> Boxes:
-        size = size_pair(self.name, "size", self.size)
-        return whole_images(sizes, fitted_sizes(sizes, size).astype(np.int64))
+    def rules(self, build: Build) -> None:
+        resize(build, "resize_fit", *size_pair(self.name, "size", self.size), 1, how=self, size=ALIKE)
 
 
 @dataclass(frozen=True)
@@ -82,8 +74,8 @@ class RandomScale(_Resizing):
         `RandomScale` of Albumentations.
 
     Example:
-        >>> RandomScale((0.5, 0.5)).sample(np.array([[41, 60]]), Stream(np.array([0]))).sizes.tolist()
-        [[20, 30]]
+        >>> RandomScale((0.5, 0.5))(torch.zeros(3, 41, 60)).shape
+        torch.Size([3, 20, 30])
     """
 
     scale_range: Range = (0.9, 1.1)
@@ -94,9 +86,8 @@ class RandomScale(_Resizing):
         self._set(scale_range=interval(self.name, "scale_range", self.scale_range, 1e-6))
         super().__post_init__()
 
-    def sample(self, sizes: Array, stream: Stream) -> Boxes:
-        factor = stream.between(*self.scale_range)
-        return whole_images(sizes, np.maximum((sizes * factor[:, None]).astype(np.int64), 1))
+    def rules(self, build: Build) -> None:
+        resize(build, "resize_scaled", build.uniform(*self.scale_range), 0, 0, how=self, size=VARIES)
 
 
 @dataclass(frozen=True)
@@ -128,18 +119,11 @@ class PadIfNeeded(Transform):
         border_of(self.name, self.padding_mode)
         self._set(position=choice(self.name, "position", self.position, (*_POSITIONS, "random")))
 
-    def sample(self, sizes: Array, stream: Stream) -> Boxes:
-        size = size_pair(self.name, "size", self.size)
-        outputs = np.maximum(sizes, np.array(size))
-        lacks = outputs - sizes
-        if self.position == "random":
-            before = np.floor(stream.uniforms(2) * (lacks + 1))
-        else:
-            before = np.floor(lacks * _POSITIONS[self.position])
-        return Boxes.of_size(-before[:, 1], -before[:, 0], outputs, size)
-
-    def steps(self, params: Boxes, state: BatchState) -> list[Step]:
-        return [params.cut(border_of(self.name, self.padding_mode), numbers(self.name, "fill", self.fill))]
+    def rules(self, build: Build) -> None:
+        size, is_random = size_pair(self.name, "size", self.size), self.position == "random"
+        fractions = (0.0, 0.0) if is_random else _POSITIONS[self.position]
+        how = padded(self) | {"size": ALIKE, "least": size, "draws": 2 * is_random}
+        build.warp("pad_to", *size, *fractions, int(is_random), lossless=True, **how)
 
 
 @dataclass(frozen=True)
@@ -175,17 +159,8 @@ class Crop(Transform):
         for name, low in (("top", 0), ("left", 0), ("height", 1), ("width", 1)):
             self._set(**{name: whole(self.name, name, getattr(self, name), low)})
 
-    @property
-    def _end(self) -> tuple[int, int]:
-        return self.top + self.height, self.left + self.width
-
-    def draw(self, state: BatchState, streams: Iterator[Stream]) -> list[Drawn]:
-        return super().draw(where_cut(state, self._end), streams)
-
-    def sample(self, sizes: Array, stream: Stream) -> Boxes:
-        check_fit(self.name, sizes, self._end)
-        size, zero = (self.height, self.width), np.zeros(len(sizes))
-        return Boxes.of_size(zero + self.left, zero + self.top, same_rows(size, len(sizes)), size)
-
-    def steps(self, params: Boxes, state: BatchState) -> list[Step]:
-        return [params.cut()]
+    def rules(self, build: Build) -> None:
+        size = self.height, self.width
+        build.warp(
+            "crop_fixed", self.top, self.left, *size, 0, lossless=True, region=True, size=size, least=size
+        )

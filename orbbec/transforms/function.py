@@ -10,7 +10,7 @@ from torch import Tensor
 
 from orbbec.bridge.spec import EVERY_DTYPE, OpSpec, register
 from orbbec.plan.batches import Work, as_list, merged
-from orbbec.plan.steps import BatchState, Operator, Step
+from orbbec.plan.build import Build, OperatorStep
 from orbbec.transforms.base.transform import Transform
 
 
@@ -56,8 +56,9 @@ class Lambda(Transform):
         if not callable(self.lambd):
             raise TypeError(f"{self.name}: expected a function, but got {self.lambd!r}")
 
-    def steps(self, params: Any, state: BatchState) -> list[Step]:
-        return [Operator("lambda", options={"function": self.lambd}, why="is a function in Python")]
+    def rules(self, build: Build) -> None:
+        options = {"function": self.lambd}
+        build.operator(OperatorStep("lambda", options=options, why="is a function in Python"))
 
     def to_dict(self) -> dict[str, Any]:
         raise TypeError(f"{self.name}: a function cannot be serialized as text; pickle the pipeline")

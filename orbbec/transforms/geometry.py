@@ -2,18 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import ClassVar
 
-import numpy as np
-
-from orbbec.bridge.arguments import Array
 from orbbec.bridge.plain import listed
-from orbbec.plan.draws import draw_areas
-from orbbec.plan.steps import BatchState, Step, Warp, identities, same_rows, side_by_side
-from orbbec.plan.stream import Stream
-from orbbec.plan.template import Coordinate, Row
+from orbbec.plan.build import ALIKE, Build, log_range
 from orbbec.transforms.base.checks import (
     FillValue,
     Range,
@@ -28,16 +22,8 @@ from orbbec.transforms.base.checks import (
     size_pair,
     whole,
 )
-from orbbec.transforms.base.transform import Chosen, Drawn, Transform, _EvenChance
-from orbbec.transforms.cuts import (
-    Boxes,
-    _Resizing,
-    fitted_sizes,
-    longer_sizes,
-    resized_sizes,
-    whole_images,
-)
-from orbbec.transforms.matrices import box_matrices, nearest_offsets
+from orbbec.transforms.base.transform import Transform, _EvenChance
+from orbbec.transforms.cuts import NEAREST, Resizing, _Resizing, padded, resize
 
 
 @dataclass(frozen=True)
@@ -61,11 +47,8 @@ class Resize(_Resizing):
         `torchvision.transforms.v2.Resize`.
 
     Example:
-        >>> from orbbec.plan.steps import BatchState
-        >>> resize = Resize(2, antialias=False)
-        >>> params = resize.sample(np.array([[4, 6]]), Stream(np.array([0])))
-        >>> params.sizes.tolist()
-        [[2, 3]]
+        >>> Resize(2)(torch.zeros(3, 4, 6)).shape
+        torch.Size([3, 2, 3])
     """
 
     size: Size | None
@@ -86,21 +69,18 @@ class Resize(_Resizing):
             if len(size) == 2:
                 raise ValueError(f"{self.name}: expected max_size only with one number for size")
 
-    def sample(self, sizes: Array, stream: Stream) -> Boxes:
+    def rules(self, build: Build) -> None:
         if self.size is None:
             assert self.max_size is not None
-            return whole_images(sizes, longer_sizes(sizes, self.max_size), (1, 1))
+            resize(build, "resize_longer", self.max_size, how=self, size=ALIKE)
+            return
         assert not isinstance(self.size, int)
         least = (1, 1) if self.max_size is not None else (self.size[0], self.size[-1])
-        return whole_images(sizes, resized_sizes(sizes, tuple(self.size), self.max_size), least)
-
-    def coordinates(self) -> Row | None:
-        if self.size is None:
-            return None
-        assert not isinstance(self.size, int)
-        if len(self.size) == 1:
-            return Coordinate.RESIZE_SHORTER, self.size[0], self.max_size or 0
-        return Coordinate.RESIZE, *self.size
+        if len(self.size) == 2:
+            resize(build, "resize", *self.size, how=self, size=least, least=least)
+            return
+        side = build.constant(self.size[0])
+        resize(build, "resize_shorter", side, self.max_size or 0, how=self, size=ALIKE, least=least)
 
 
 @dataclass(frozen=True)
@@ -120,9 +100,8 @@ class RandomResizedCrop(Transform):
         `torchvision.transforms.v2.RandomResizedCrop`; timm's `RandomResizedCropAndInterpolation`.
 
     Example:
-        >>> crop = RandomResizedCrop((8, 8)).sample(np.array([[40, 60]]), Stream(np.array([0])))
-        >>> bool((crop.left + crop.width <= 60).all())
-        True
+        >>> RandomResizedCrop((8, 8))(torch.zeros(3, 40, 60)).shape
+        torch.Size([3, 8, 8])
     """
 
     size: Size
@@ -139,51 +118,14 @@ class RandomResizedCrop(Transform):
         )
         self._check("size", "antialias")
 
-    def sample(self, sizes: Array, stream: Stream) -> Boxes:
-        found, sides, begin = draw_areas(sizes, self.scale, self.ratio, stream, transposed=False)
-        if not found.all():
-            middle = self._middles(sizes)
-            sides = np.where(found[:, None], sides, middle)
-            begin = np.where(found[:, None], begin, (sizes - middle) // 2)
+    def rules(self, build: Build) -> None:
         size = size_pair(self.name, "size", self.size)
-        outputs = same_rows(size, len(sizes))
         several = not isinstance(self.interpolation, str)
-        which = stream.below(len(self.interpolation)) if several else None
-        return Boxes(begin[:, 1], begin[:, 0], sides[:, 1], sides[:, 0], outputs, size, which)
-
-    def coordinates(self) -> Row | None:
-        if not isinstance(self.interpolation, str):
-            return None
-        return Coordinate.RESIZE_AREA, *size_pair(self.name, "size", self.size), *self.scale, *self.ratio
-
-    def _middles(self, sizes: Array) -> Array:
-        """Heights and widths of the largest regions whose aspect ratio is in range: `[N, 2]`."""
-        rows, columns = sizes.T
-        low, high = self.ratio
-        in_ratio = columns / rows
-        width = np.where(in_ratio > high, np.rint(rows * high), columns)
-        return side_by_side(np.where(in_ratio < low, np.rint(columns / low), rows), width)
-
-    def steps(self, params: Boxes, state: BatchState) -> list[Step]:
-        return [params.resized(self.interpolation, self.antialias, cuts=True, exact=state.exact)]
-
-
-def check_fit(op: str, sizes: Array, size: tuple[int, int]) -> None:
-    """Refuse images that are smaller than `size`."""
-    small = (sizes < np.array(size)).any(1)
-    if small.any():
-        index = int(small.argmax())
-        height, width = sizes[index].tolist()
-        raise ValueError(
-            f"{op}: expected images of at least {size[0]}x{size[1]}, but image {index} is {height}x{width}"
+        which = build.compute("whole", 0, len(self.interpolation), 1, first=40) if several else None
+        numbers = *size, *self.scale, *self.ratio, *log_range(*self.ratio)
+        resize(
+            build, "resize_area", *numbers, how=self, size=size, least=size, cuts=True, draws=40, which=which
         )
-
-
-def where_cut(state: BatchState, size: tuple[int, int]) -> BatchState:
-    """The batch state, in which images that are not cropped count as at least `size`."""
-    if state.chosen is None:
-        return state
-    return state.of_sizes(np.where(state.chosen[:, None], state.sizes, np.maximum(state.sizes, size)))
 
 
 @dataclass(frozen=True)
@@ -210,19 +152,12 @@ class CenterCrop(Transform):
     def __post_init__(self) -> None:
         self._check("size")
 
-    def sample(self, sizes: Array, stream: Stream) -> Boxes:
+    def rules(self, build: Build) -> None:
         size = size_pair(self.name, "size", self.size)
-        over = sizes - np.array(size)
-        top, left = np.where(over < 0, -(-over // 2), np.rint(over / 2.0)).T
-        return Boxes.of_size(left, top, same_rows(size, len(sizes)), size)
-
-    def coordinates(self) -> Row:
-        return Coordinate.CENTER_CROP, *size_pair(self.name, "size", self.size)
-
-    def steps(self, params: Boxes, state: BatchState) -> list[Step]:
-        # Depends on the pipeline and not on this batch, so that a sample has the same bytes in every batch.
-        may_pad = (np.array(state.least) < np.array(self.size)).any()
-        return [params.padded(state) if may_pad else params.cut()]
+        # Depends on the pipeline and not on a batch, so that a sample has the same bytes in every batch.
+        may_pad = build.least[0] < size[0] or build.least[1] < size[1]
+        border = "constant" if may_pad else None
+        build.warp("crop_center", *size, border=border, lossless=True, region=True, size=size, least=size)
 
 
 @dataclass(frozen=True)
@@ -263,36 +198,13 @@ class RandomCrop(Transform):
         self._set(pad_if_needed=flag(self.name, "pad_if_needed", self.pad_if_needed))
         border_of(self.name, self.padding_mode)
 
-    def draw(self, state: BatchState, streams: Iterator[Stream]) -> list[Drawn]:
-        return super().draw(where_cut(state, size_pair(self.name, "size", self.size)), streams)
-
-    @property
-    def _pads(self) -> bool:
-        return self.pad_if_needed or self.padding is not None
-
-    def sample(self, sizes: Array, stream: Stream) -> Boxes:
+    def rules(self, build: Build) -> None:
         size = size_pair(self.name, "size", self.size)
-        left, top, right, bottom = (
-            (0, 0, 0, 0) if self.padding is None else padding_of(self.name, self.padding)
-        )
-        rows, columns = sizes[:, 0] + top + bottom, sizes[:, 1] + left + right
-        lacks = (
-            np.maximum(np.array(size) - np.stack([rows, columns], 1), 0) if self.pad_if_needed else 0 * sizes
-        )
-        rows, columns = rows + 2 * lacks[:, 0], columns + 2 * lacks[:, 1]
-        check_fit(self.name, np.stack([rows, columns], 1), size)
-        at_y, at_x = stream.below(rows - size[0] + 1), stream.below(columns - size[1] + 1)
-        outputs = same_rows(size, len(sizes))
-        corner_x, corner_y = at_x - left - lacks[:, 1], at_y - top - lacks[:, 0]
-        return Boxes.of_size(corner_x.astype(np.float64), corner_y.astype(np.float64), outputs, size)
-
-    def coordinates(self) -> Row:
         padding = (0, 0, 0, 0) if self.padding is None else padding_of(self.name, self.padding)
-        return Coordinate.CROP, *size_pair(self.name, "size", self.size), *padding, self.pad_if_needed
-
-    def steps(self, params: Boxes, state: BatchState) -> list[Step]:
-        fill = numbers(self.name, "fill", self.fill)
-        return [params.cut(border_of(self.name, self.padding_mode), fill) if self._pads else params.cut()]
+        pads = self.pad_if_needed or self.padding is not None
+        how = padded(self) if pads else {"region": True}
+        numbers = *size, *padding, int(self.pad_if_needed)
+        build.warp("crop_random", *numbers, lossless=True, size=size, least=size, draws=2, **how)
 
 
 @dataclass(frozen=True)
@@ -323,28 +235,16 @@ class Pad(Transform):
         self._check("fill")
         border_of(self.name, self.padding_mode)
 
-    def sample(self, sizes: Array, stream: Stream) -> Boxes:
-        left, top, right, bottom = padding_of(self.name, self.padding)
-        outputs = sizes + np.array([top + bottom, left + right])
-        return Boxes.of_size(np.full(len(sizes), -float(left)), np.full(len(sizes), -float(top)), outputs)
-
-    def steps(self, params: Boxes, state: BatchState) -> list[Step]:
-        return [params.cut(border_of(self.name, self.padding_mode), numbers(self.name, "fill", self.fill))]
+    def rules(self, build: Build) -> None:
+        build.warp("pad", *padding_of(self.name, self.padding), lossless=True, size=ALIKE, **padded(self))
 
 
 class _Flip(_EvenChance):
     _axis: ClassVar[int]  # 0: x
-    _coordinate: ClassVar[Coordinate]
 
-    def steps(self, params: Chosen, state: BatchState) -> list[Step]:
-        axis, matrix = self._axis, identities(len(state))
-        matrix[params.chosen, axis, axis] = -1.0
-        matrix[:, axis, 2] = params.chosen * (state.sizes[:, 1 - axis] - 1.0)
-        flips = params.chosen if axis == 0 else None
-        return [Warp(matrix, state.sizes, lossless=True, onto=True, flips=flips)]
-
-    def coordinates(self) -> Row:
-        return self._coordinate, self.p
+    def rules(self, build: Build) -> None:
+        with build.only(build.chance(self.p)):
+            build.warp("flip", self._axis, lossless=True, onto=True, flips=self._axis == 0)
 
 
 class RandomHorizontalFlip(_Flip):
@@ -362,7 +262,7 @@ class RandomHorizontalFlip(_Flip):
         [[[3, 2, 1]]]
     """
 
-    _axis, _coordinate = 0, Coordinate.FLIP_COLUMNS
+    _axis = 0
 
 
 class RandomVerticalFlip(_Flip):
@@ -380,7 +280,7 @@ class RandomVerticalFlip(_Flip):
         [3, 2, 1]
     """
 
-    _axis, _coordinate = 1, Coordinate.FLIP_ROWS
+    _axis = 1
 
 
 @dataclass(frozen=True)
@@ -412,32 +312,17 @@ class Letterbox(Transform):
         self._set(interpolation=resizing_of(self.name, self.interpolation))
         self._set(enlarge=flag(self.name, "enlarge", self.enlarge))
 
-    def _inner(self, sizes: Array) -> tuple[Array, Array]:
-        """The sizes of the images within the output, and the padding above and to the left."""
-        size = size_pair(self.name, "size", self.size)
-        inner = fitted_sizes(sizes, size, self.enlarge)
-        return inner, (np.array(size) - inner) // 2
-
-    def sample(self, sizes: Array, stream: Stream) -> Boxes:
-        size = size_pair(self.name, "size", self.size)
-        inner, before = self._inner(sizes)
-        per_pixel = sizes / inner  # source pixels per output pixel
-        top, left = (-before * per_pixel).T
-        height, width = (np.array(size) * per_pixel).T
-        return Boxes(left, top, width, height, same_rows(size, len(sizes)), size)
-
-    def steps(self, params: Boxes, state: BatchState) -> list[Step]:
-        fill = numbers(self.name, "fill", self.fill)
-        if state.exact or self.interpolation not in ("linear", "nearest", "nearest_exact"):
-            inner, before = self._inner(state.sizes)
-            resized = whole_images(state.sizes, inner.astype(np.int64))
-            laid = Boxes.of_size(-before[:, 1], -before[:, 0], params.sizes, params.least)
-            return [
-                resized.resized(self.interpolation, False, cuts=False, exact=True),
-                laid.cut("constant", fill),
-            ]
-        matrix = box_matrices(params.left, params.top, params.width, params.height, params.sizes)
-        if self.interpolation == "linear":
-            return [Warp(matrix, params.sizes, border="constant", fill=fill, least=params.least)]
-        offset = nearest_offsets(state.sizes, self._inner(state.sizes)[0], self.interpolation)
-        return [Warp(matrix, params.sizes, "nearest", "constant", fill, offset=offset, least=params.least)]
+    def rules(self, build: Build) -> None:
+        size, fill = size_pair(self.name, "size", self.size), numbers(self.name, "fill", self.fill)
+        enlarge = int(self.enlarge)
+        frame = {"border": "constant", "fill": fill, "size": size, "least": size}
+        if not build.exact and self.interpolation in ("linear", "nearest", "nearest_exact"):
+            nearest = NEAREST.get(self.interpolation, 0)
+            interpolation = "nearest" if nearest else "linear"
+            build.warp(
+                "letterbox", *size, enlarge, nearest, interpolation=interpolation, offset=nearest > 0, **frame
+            )
+            return
+        how = Resizing(self.interpolation, antialias=False, exact=True)
+        resize(build, "resize_fit", *size, enlarge, how=how, size=ALIKE)
+        build.warp("pad_to", *size, 0.5, 0.5, 0, lossless=True, **frame)

@@ -6,12 +6,9 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
-import numpy as np
-
-from orbbec.bridge.arguments import Array
 from orbbec.bridge.plain import listed
-from orbbec.plan.steps import BatchState, Operator, Step, same_rows
-from orbbec.plan.stream import Stream
+from orbbec.plan.build import Build, OperatorStep
+from orbbec.plan.recipes import Column
 from orbbec.transforms.base.checks import (
     FillValue,
     Range,
@@ -23,18 +20,10 @@ from orbbec.transforms.base.checks import (
     whole,
     whole_range,
 )
-from orbbec.transforms.base.transform import Chosen, Transform, _Chance, _EvenChance
+from orbbec.transforms.base.transform import Transform, _Chance, _EvenChance
 from orbbec.transforms.warps import checked_reading, reading_of
 
 _STATISTICS = "takes a histogram of the whole image"
-
-
-@dataclass(frozen=True, eq=False)
-class Values:
-    """One or more numbers per image, and a mask of the images that are changed."""
-
-    values: Array
-    chosen: Array
 
 
 def _odd(op: str, name: str, value: Any, low: int = 1) -> int:
@@ -74,15 +63,15 @@ class GaussianBlur(Transform):
         self._set(kernel_size=tuple(_odd(self.name, "kernel_size", side) for side in sides))
         self._set(sigma=span(self.name, "sigma", self.sigma, 1e-6))
 
-    def sample(self, sizes: Array, stream: Stream) -> Values:
+    def rules(self, build: Build) -> None:
         assert isinstance(self.sigma, tuple)
-        return Values(stream.between(*self.sigma), np.ones(len(sizes), bool))
-
-    def steps(self, params: Values, state: BatchState) -> list[Step]:
         assert not isinstance(self.kernel_size, int)
         width, height = self.kernel_size
-        table = {"kernel_size": same_rows((height, width), len(state)), "sigma": params.values}
-        return [Operator("gaussian_blur", table, drawn=params.chosen)]
+        columns = {
+            "kernel_size": Column("constant", shape=(2,), dtype="int64", value=(height, width)),
+            "sigma": Column("registers", build.uniform(*self.sigma)),
+        }
+        build.operator(OperatorStep("gaussian_blur", columns, drawn=build.constant(1)))
 
 
 @dataclass(frozen=True)
@@ -114,22 +103,12 @@ class MedianBlur(Transform):
         self._set(kernel_size=tuple(_odd(self.name, "kernel_size", side) for side in given))
         self._check("p")
 
-    def sample(self, sizes: Array, stream: Stream) -> Values:
+    def rules(self, build: Build) -> None:
         assert not isinstance(self.kernel_size, int)
         low, high = self.kernel_size
-        return Values(low + 2 * stream.below((high - low) // 2 + 1), stream.chance(self.p))
-
-    def steps(self, params: Values, state: BatchState) -> list[Step]:
-        return [Operator("median_blur", {"kernel_size": params.values}, drawn=params.chosen)]
-
-
-@dataclass(frozen=True, eq=False)
-class Motions:
-    """The motion of each image."""
-
-    length: Array
-    angle_degrees: Array
-    chosen: Array
+        side = build.whole(low, (high - low) // 2 + 1, 2)
+        columns = {"kernel_size": Column("registers", side, dtype="int64")}
+        build.operator(OperatorStep("median_blur", columns, drawn=build.chance(self.p)))
 
 
 @dataclass(frozen=True)
@@ -161,15 +140,15 @@ class MotionBlur(Transform):
         )
         self._check("p")
 
-    def sample(self, sizes: Array, stream: Stream) -> Motions:
+    def rules(self, build: Build) -> None:
         assert not isinstance(self.length, int)
         low, high = self.length
-        length = low + stream.below(high - low + 1)
-        return Motions(length, stream.between(*self.angle_degrees), stream.chance(self.p))
-
-    def steps(self, params: Motions, state: BatchState) -> list[Step]:
-        table = {"length": params.length, "angle_degrees": params.angle_degrees}
-        return [Operator("motion_blur", table, drawn=params.chosen)]
+        length, angle = build.whole(low, high - low + 1), build.uniform(*self.angle_degrees)
+        columns = {
+            "length": Column("registers", length, dtype="int64"),
+            "angle_degrees": Column("registers", angle),
+        }
+        build.operator(OperatorStep("motion_blur", columns, drawn=build.chance(self.p)))
 
 
 @dataclass(frozen=True)
@@ -197,9 +176,9 @@ class RandomAdjustSharpness(_Chance):
         super().__post_init__()
         self._set(sharpness_factor=number(self.name, "sharpness_factor", self.sharpness_factor, 0.0))
 
-    def steps(self, params: Chosen, state: BatchState) -> list[Step]:
-        table = {"sharpness_factor": np.full(len(state), self.sharpness_factor)}
-        return [Operator("adjust_sharpness", table, drawn=params.chosen)]
+    def rules(self, build: Build) -> None:
+        columns = {"sharpness_factor": Column("constant", value=self.sharpness_factor)}
+        build.operator(OperatorStep("adjust_sharpness", columns, drawn=build.chance(self.p)))
 
 
 class RandomAutocontrast(_EvenChance):
@@ -217,8 +196,8 @@ class RandomAutocontrast(_EvenChance):
         [[[0, 49, 254]]]
     """
 
-    def steps(self, params: Chosen, state: BatchState) -> list[Step]:
-        return [Operator("autocontrast", drawn=params.chosen, why=_STATISTICS)]
+    def rules(self, build: Build) -> None:
+        build.operator(OperatorStep("autocontrast", drawn=build.chance(self.p), why=_STATISTICS))
 
 
 class RandomEqualize(_EvenChance):
@@ -237,8 +216,8 @@ class RandomEqualize(_EvenChance):
         (0, 255)
     """
 
-    def steps(self, params: Chosen, state: BatchState) -> list[Step]:
-        return [Operator("equalize", drawn=params.chosen, why=_STATISTICS)]
+    def rules(self, build: Build) -> None:
+        build.operator(OperatorStep("equalize", drawn=build.chance(self.p), why=_STATISTICS))
 
 
 @dataclass(frozen=True)
@@ -262,14 +241,12 @@ class JPEG(Transform):
     def __post_init__(self) -> None:
         self._set(quality=whole_range(self.name, "quality", self.quality, 1, 100))
 
-    def sample(self, sizes: Array, stream: Stream) -> Values:
+    def rules(self, build: Build) -> None:
         assert not isinstance(self.quality, int)
         low, high = self.quality
-        return Values(low + stream.below(high - low + 1), np.ones(len(sizes), bool))
-
-    def steps(self, params: Values, state: BatchState) -> list[Step]:
-        table = {"quality": params.values}
-        return [Operator("jpeg_compression", table, drawn=params.chosen, why="works on blocks of pixels")]
+        columns = {"quality": Column("registers", build.whole(low, high - low + 1), dtype="int64")}
+        drawn, why = build.constant(1), "works on blocks of pixels"
+        build.operator(OperatorStep("jpeg_compression", columns, drawn=drawn, why=why))
 
 
 @dataclass(frozen=True)
@@ -306,19 +283,16 @@ class ElasticTransform(Transform):
             self._set(**{name: given * (2 // len(given))})
         self._set(**checked_reading(self))
 
-    def sample(self, sizes: Array, stream: Stream) -> int:
-        return stream.transform_index
-
-    def steps(self, params: int, state: BatchState) -> list[Step]:
-        assert isinstance(self.alpha, tuple)
-        assert isinstance(self.sigma, tuple)
-        count = len(state)
+    def rules(self, build: Build) -> None:
         interpolation, border, fill = reading_of(self)
-        table = {"alpha": np.tile(self.alpha, (count, 1)), "sigma": np.tile(self.sigma, (count, 1))}
+        columns = {
+            name: Column("constant", shape=(2,), value=getattr(self, name)) for name in ("alpha", "sigma")
+        }
         options = {
             "interpolation": interpolation,
             "border": border,
             "fill": list(fill) if len(fill) > 1 else fill[0],
-            "transform_index": params,
+            "transform_index": build.stream,
         }
-        return [Operator("elastic_transform", table, options, why="displaces each pixel by noise")]
+        step = OperatorStep("elastic_transform", columns, options, why="displaces each pixel by noise")
+        build.operator(step)

@@ -4,20 +4,10 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from orbbec.bridge.arguments import Array
-from orbbec.plan.steps import BatchState, Operator, Step
-from orbbec.plan.stream import Stream
+from orbbec.plan.build import Build, OperatorStep
+from orbbec.plan.recipes import Column
 from orbbec.transforms.base.checks import Range, flag, span
 from orbbec.transforms.base.transform import Transform
-
-
-@dataclass(frozen=True, eq=False)
-class Noises:
-    """Noise parameters: float64 `[N]`, fractions of the maximum value, and the position of the stream."""
-
-    mean: Array
-    sigma: Array
-    transform_index: int
 
 
 @dataclass(frozen=True)
@@ -33,9 +23,8 @@ class GaussianNoise(Transform):
         `torchvision.transforms.v2.GaussianNoise`, which truncates the noise of uint8 images.
 
     Example:
-        >>> noises = GaussianNoise(sigma=(0.1, 0.2)).sample(np.array([[4, 6]] * 3), Stream(np.arange(3)))
-        >>> bool((noises.sigma >= 0.1).all() and (noises.sigma < 0.2).all())
-        True
+        >>> GaussianNoise(sigma=(0.1, 0.2))(torch.zeros(3, 4, 6)).shape
+        torch.Size([3, 4, 6])
     """
 
     mean: float | Range = 0.0
@@ -49,11 +38,9 @@ class GaussianNoise(Transform):
             sigma=span(self.name, "sigma", self.sigma, 0.0),
         )
 
-    def sample(self, sizes: Array, stream: Stream) -> Noises:
-        mean = stream.between(*span(self.name, "mean", self.mean))
-        return Noises(mean, stream.between(*span(self.name, "sigma", self.sigma)), stream.transform_index)
-
-    def steps(self, params: Noises, state: BatchState) -> list[Step]:
-        table = {"mean": params.mean, "sigma": params.sigma}
-        options = {"clip": self.clip, "transform_index": params.transform_index}
-        return [Operator("gaussian_noise", table, options, why="draws noise per image")]
+    def rules(self, build: Build) -> None:
+        mean = build.uniform(*span(self.name, "mean", self.mean))
+        sigma = build.uniform(*span(self.name, "sigma", self.sigma))
+        columns = {"mean": Column("registers", mean), "sigma": Column("registers", sigma)}
+        options = {"clip": self.clip, "transform_index": build.stream}
+        build.operator(OperatorStep("gaussian_noise", columns, options, why="draws noise per image"))

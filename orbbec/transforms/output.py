@@ -4,14 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any, ClassVar
+from typing import ClassVar
 
 import torch
 
 from orbbec.bridge.arguments import dtype_name
-from orbbec.plan.steps import BatchState, Cast, Step
-from orbbec.plan.steps import Normalize as NormalizeStep
-from orbbec.plan.template import Row
+from orbbec.plan.build import Build
 from orbbec.transforms.base.checks import flag, numbers
 from orbbec.transforms.base.transform import Transform, _KeepsPixels
 
@@ -48,18 +46,15 @@ class Normalize(Transform):
         if 0.0 in numbers(self.name, "std", self.std):
             raise ValueError(f"{self.name}: expected std without 0, but got {self.std}")
 
-    def steps(self, params: Any, state: BatchState) -> list[Step]:
+    def rules(self, build: Build) -> None:
         assert isinstance(self.mean, tuple)
         assert isinstance(self.std, tuple)
         for name, values in (("mean", self.mean), ("std", self.std)):
-            if len(values) not in (1, state.channels):
+            if len(values) not in (1, build.channels):
                 raise ValueError(
-                    f"{self.name}: expected 1 or {state.channels} numbers in {name}, but got {len(values)}"
+                    f"{self.name}: expected 1 or {build.channels} numbers in {name}, but got {len(values)}"
                 )
-        return [NormalizeStep(self.mean, self.std)]
-
-    def coordinates(self) -> Row:
-        return ()
+        build.normalize(self.mean, self.std)
 
 
 @dataclass(frozen=True)
@@ -100,11 +95,8 @@ class ToDtype(Transform):
         if self.channels_last is not None:
             self._set(channels_last=flag(self.name, "channels_last", self.channels_last))
 
-    def steps(self, params: Any, state: BatchState) -> list[Step]:
-        return [Cast(dtype_name(self.dtype), self.scale, self.channels_last)]
-
-    def coordinates(self) -> Row:
-        return ()
+    def rules(self, build: Build) -> None:
+        build.cast(dtype_name(self.dtype), self.scale, self.channels_last)
 
 
 @dataclass(frozen=True)
@@ -164,5 +156,5 @@ class ToTensor(ToImage):
         tensor([[[0.2000, 1.0000]]])
     """
 
-    def steps(self, params: Any, state: BatchState) -> list[Step]:
-        return [Cast("float32")]
+    def rules(self, build: Build) -> None:
+        build.cast("float32")

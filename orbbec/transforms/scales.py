@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -10,8 +10,18 @@ import numpy as np
 
 from orbbec.bridge.arguments import Array
 from orbbec.bridge.plain import listed
-from orbbec.plan.points import areas, carried_edges, clipped, corners_of, forward_of, hulls, numbers_of
-from orbbec.plan.steps import BatchState, Step
+from orbbec.plan.build import VARIES, Build
+from orbbec.plan.points import (
+    areas,
+    carried_edges,
+    clipped,
+    corners_of,
+    forward_of,
+    hulls,
+    numbers_of,
+    shifts,
+)
+from orbbec.plan.steps import BatchState, Step, Warp
 from orbbec.plan.stream import Stream
 from orbbec.transforms.base.checks import (
     FillValue,
@@ -23,8 +33,8 @@ from orbbec.transforms.base.checks import (
     size_pair,
     whole,
 )
-from orbbec.transforms.base.transform import Drawn, Transform
-from orbbec.transforms.cuts import Boxes, _Resizing, resized_sizes, whole_images
+from orbbec.transforms.base.transform import Transform
+from orbbec.transforms.cuts import _Resizing, resize
 
 
 @dataclass(frozen=True)
@@ -54,16 +64,12 @@ class RandomZoomOut(Transform):
         self._set(side_range=interval(self.name, "side_range", self.side_range, 1.0))
         self._check("fill", "p")
 
-    def sample(self, sizes: Array, stream: Stream) -> Boxes:
-        chosen = stream.chance(self.p)
-        scale = np.where(chosen, stream.between(*self.side_range), 1.0)
-        outputs = (sizes * scale[:, None]).astype(np.int64)
-        positions = stream.uniforms(2)[:, ::-1]  # torchvision draws x before y
-        begin = -((outputs - sizes) * positions).astype(np.int64).astype(np.float64)
-        return Boxes.of_size(begin[:, 1], begin[:, 0], outputs)
-
-    def steps(self, params: Boxes, state: BatchState) -> list[Step]:
-        return [params.cut("constant", numbers(self.name, "fill", self.fill))]
+    def rules(self, build: Build) -> None:
+        fill = numbers(self.name, "fill", self.fill)
+        chosen, factor = build.chance(self.p), build.uniform(*self.side_range)
+        x, y = build.uniform(), build.uniform()  # torchvision draws x before y
+        with build.only(chosen):
+            build.warp("zoom_out", factor, x, y, border="constant", fill=fill, lossless=True, size=VARIES)
 
 
 @dataclass(frozen=True)
@@ -97,11 +103,9 @@ class ScaleJitter(_Resizing):
         )
         super().__post_init__()
 
-    def sample(self, sizes: Array, stream: Stream) -> Boxes:
-        # torchvision's ratios are crossed: target width to height and target height to width.
-        fit = (np.array(self.target_size)[::-1] / sizes).min(1)
-        ratio = fit * stream.between(*self.scale_range)
-        return whole_images(sizes, np.maximum((sizes * ratio[:, None]).astype(np.int64), 1))
+    def rules(self, build: Build) -> None:
+        factor = build.uniform(*self.scale_range)
+        resize(build, "resize_scaled", factor, *self.target_size, how=self, size=VARIES)
 
 
 @dataclass(frozen=True)
@@ -136,12 +140,10 @@ class RandomShortestSize(_Resizing):
         if self.max_size is not None:
             self._set(max_size=whole(self.name, "max_size", self.max_size, 1))
 
-    def sample(self, sizes: Array, stream: Stream) -> Boxes:
-        lengths = np.array(self.min_size)
-        ratio = lengths[stream.below(len(lengths))] / sizes.min(1)
-        if self.max_size is not None:
-            ratio = np.minimum(ratio, self.max_size / sizes.max(1))
-        return whole_images(sizes, np.maximum((sizes * ratio[:, None]).astype(np.int64), 1))
+    def rules(self, build: Build) -> None:
+        assert not isinstance(self.min_size, int)
+        side = build.lookup(build.whole(0, len(self.min_size)), self.min_size)
+        resize(build, "resize_shortest", side, self.max_size or 0, how=self, size=VARIES)
 
 
 @dataclass(frozen=True)
@@ -173,9 +175,9 @@ class RandomResize(_Resizing):
         self._set(max_size=whole(self.name, "max_size", self.max_size, self.min_size + 1))
         super().__post_init__()
 
-    def sample(self, sizes: Array, stream: Stream) -> Boxes:
-        shorter = self.min_size + stream.below(self.max_size - self.min_size)
-        return whole_images(sizes, resized_sizes(sizes, (shorter,), None))
+    def rules(self, build: Build) -> None:
+        side = build.whole(self.min_size, self.max_size - self.min_size)
+        resize(build, "resize_shorter", side, 0, how=self, size=VARIES)
 
 
 @dataclass(frozen=True)
@@ -233,13 +235,8 @@ class RandomIoUCrop(Transform):
         self._set(sampler_options=options)
 
     def draw_for(
-        self,
-        state: BatchState,
-        streams: Iterator[Stream],
-        targets: Sequence[Any] | None,
-        matrix: Array | None,
-    ) -> list[Drawn]:
-        stream = next(streams)
+        self, state: BatchState, stream: Stream, targets: Sequence[Any] | None, matrix: Array | None
+    ) -> list[Step]:
         if matrix is None:
             raise ValueError(f"{self.name}: expected a position before images are mixed")
         crops = state.regions.copy()
@@ -262,8 +259,8 @@ class RandomIoUCrop(Transform):
                 state.sizes[n], boxes, draws[n], Stream(stream.sample_ids[n : n + 1], *stream.key)
             )
         outputs = np.stack([crops[:, 3] - crops[:, 1], crops[:, 2] - crops[:, 0]], 1)
-        step = Boxes.of_size(crops[:, 0].astype(np.float64), crops[:, 1].astype(np.float64), outputs).cut()
-        return [Drawn(self.name, stream.transform_index, step)]
+        corner = shifts(crops[:, 0].astype(np.float64), crops[:, 1].astype(np.float64), len(crops))
+        return [Warp(corner, outputs, lossless=True, region=crops)]
 
     def _crop(self, size: Array, boxes: Array, first: Array, stream: Stream) -> Array:
         """The region of one image: left, top, right, bottom."""

@@ -2,21 +2,27 @@
 
 from __future__ import annotations
 
-from typing import Any, Literal
+from typing import Any, Literal, TypeAlias
 
 from orbbec.bridge.arguments import Array
+from orbbec.plan.build import Build, OperatorStep, Size
+from orbbec.plan.recipes import Column
+from orbbec.plan.rules import Operand
 from orbbec.plan.steps import Operator, Step, Warp
 from orbbec.transforms.base.checks import border_of, interpolation_of, numbers
 from orbbec.transforms.cuts import READS
 
+Reading: TypeAlias = tuple[str, str, tuple[float, ...]]  # interpolation, border and fill
+Kind: TypeAlias = Literal["warp_affine", "warp_perspective"]
 
-def warped(
+
+def warp_step(
     matrix: Array,
     sizes: Array,
     interpolation: str,
     border: str,
     fill: tuple[float, ...],
-    operator: Literal["warp_affine", "warp_perspective"] = "warp_affine",
+    operator: Kind = "warp_affine",
 ) -> Step:
     """The step that warps each image by its matrix.
 
@@ -33,16 +39,44 @@ def warped(
     return Operator(
         operator,
         {"matrix": matrix[:, :2] if operator == "warp_affine" else matrix},
-        {
-            "interpolation": interpolation,
-            "border": border,
-            "fill": fill if len(fill) > 1 else fill[0],
-            "inverse": True,
-        },
+        _options(interpolation, border, fill),
         matrix=matrix,
         sizes=sizes,
         why=READS[interpolation],
     )
+
+
+def warp(
+    build: Build,
+    rule: str,
+    *operands: Operand,
+    reading: Reading,
+    size: Size | None = None,
+    operator: Kind = "warp_affine",
+) -> None:
+    """Add a geometry rule: a warp of the fused pass, or an operator for Lanczos.
+
+    Args:
+        build: the program.
+        rule: see `Build.warp`.
+        operands: see `Build.warp`.
+        reading: see `reading_of`.
+        size: see `Build.warp`.
+        operator: the operator.
+    """
+    interpolation, border, fill = reading
+    if interpolation != "lanczos4":
+        build.warp(rule, *operands, interpolation=interpolation, border=border, fill=fill, size=size)
+        return
+    options = _options(*reading)
+    matrix = Column("matrix", shape=(2 if operator == "warp_affine" else 3,))
+    step = OperatorStep(operator, {"matrix": matrix}, options, why=READS["lanczos4"])
+    build.operator(step, rule, *operands, size=size, resizes=True)
+
+
+def _options(interpolation: str, border: str, fill: tuple[float, ...]) -> dict[str, Any]:
+    value = fill if len(fill) > 1 else fill[0]
+    return {"interpolation": interpolation, "border": border, "fill": value, "inverse": True}
 
 
 def checked_reading(transform: Any) -> dict[str, Any]:
@@ -56,6 +90,6 @@ def checked_reading(transform: Any) -> dict[str, Any]:
 
 
 def reading_of(transform: Any) -> tuple[str, str, tuple[float, ...]]:
-    """Interpolation, border and fill of a transform, as arguments of `warped`."""
+    """Interpolation, border and fill of a transform, as arguments of `warp_step`."""
     fill = numbers(transform.name, "fill", transform.fill)
     return transform.interpolation, border_of(transform.name, transform.padding_mode), fill

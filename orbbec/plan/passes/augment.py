@@ -10,8 +10,7 @@ import numpy as np
 import torch
 from torch import Tensor
 
-from orbbec.augment import Output, Sampling, Values, augment, augment_moved
-from orbbec.augment.codes import COLOR_WIDTH, ERASE_WIDTH
+from orbbec.augment import Output, Sampling, Values, augment
 from orbbec.bridge.arguments import Array, StoredPlanes, is_ragged, size_text
 from orbbec.plan.batches import Work, device_of, table_rows
 from orbbec.plan.packing import on_device
@@ -23,7 +22,6 @@ from orbbec.plan.passes.base import (
     Pass,
     common_size,
     matrix_columns,
-    with_numbers,
 )
 from orbbec.plan.passes.by_size import by_size, results_of, single_size
 from orbbec.plan.passes.masks import warped
@@ -93,24 +91,6 @@ class AugmentPass(Pass):
         object.__setattr__(self, "reads", np.ascontiguousarray(reads))
         object.__setattr__(self, "size", common_size(self.sizes))
 
-    def moved(
-        self, matrix: Array, sizes: Array, boxes: Array | None = None, flips: Array | None = None
-    ) -> AugmentPass:
-        count, regions, reads = len(sizes), None, matrix
-        if self.regions is not None and boxes is not None:
-            regions, reads = boxes.astype(np.int64), matrix.copy()
-            reads[:, :2, 2] -= boxes[:, :2]
-        changed = {
-            "matrix": matrix,
-            "sizes": sizes,
-            "regions": regions,
-            "source_matrix": reads,
-            "reads": reads,
-            "colors": np.zeros((count, 0, COLOR_WIDTH), np.float32),
-            "erase": np.zeros((count, 0, ERASE_WIDTH), np.float32),
-        }
-        return with_numbers(self, **changed)
-
     def tables(self, key: NoiseKey) -> Columns:
         tables = {"matrix": self.reads.astype(np.float32)}  # as kernels read them
         if self.regions is not None:
@@ -155,9 +135,6 @@ class AugmentPass(Pass):
     def mix(self) -> MixPass | None:
         return self.mixes
 
-    def can_move(self, warps: int) -> bool:
-        return not (self.colors.shape[1] or self.erase.shape[1] or self.mixes or self.offset is not None)
-
     def fixed(self) -> AugmentPass:
         missing = -self.colors.shape[1] % _COLOR_STEPS
         return replace(self, colors=np.pad(self.colors, ((0, 0), (0, missing), (0, 0))))
@@ -201,19 +178,6 @@ class AugmentPass(Pass):
             seen = [table[:, top:bottom, left:right] for table, (left, top, right, bottom) in pairs]
             masks = masks._replace(tables=seen)
         return warped(masks, self.reads, self.border)
-
-    def move_at_once(self, images: Tensor) -> Tensor | None:
-        only_moves = not (self.mixes or self.colors.shape[1] or self.erase.shape[1])
-        if self.size is None or self.dtype == "uint16" or not only_moves:
-            return None
-        return augment_moved(
-            images,
-            torch.from_numpy(self.reads),
-            self.size,
-            self._sampling(self.fill, None if self.regions is None else torch.from_numpy(self.regions)),
-            Values(mean=self.mean, std=self.std),
-            Output(getattr(torch, self.dtype), self.channels_last),
-        )
 
     def _sampling(self, fill: Any, regions: Tensor | None) -> Sampling:
         return Sampling(self.interpolation, self.border, fill, regions)

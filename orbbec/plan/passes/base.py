@@ -108,10 +108,6 @@ class Pass:
         """
         raise NotImplementedError
 
-    def move_at_once(self, images: Tensor) -> Tensor | None:
-        """The results for images on the CPU if the pass only moves pixels; else None."""
-        return None
-
     def reads_planes(self, planes: StoredPlanes) -> bool:
         """Whether it converts planes to RGB as it reads them."""
         return False
@@ -137,33 +133,6 @@ class Pass:
         selected: _Pass = replace(self, **changed)  # type: ignore[type-var]
         object.__setattr__(selected, "size", self.size)  # None if the whole batch has none
         return selected
-
-    def can_move(self, warps: int) -> bool:
-        """Whether `moved` can replace planning when its `warps` coordinate transforms are drawn again."""
-        return False
-
-    def moved(
-        self, matrix: Array, sizes: Array, boxes: Array | None = None, flips: Array | None = None
-    ) -> Pass:
-        """The pass for other images, with other coordinates.
-
-        Args:
-            matrix: see `Pass`.
-            sizes: see `Pass`.
-            boxes: float64 `[N, 4]`: left, top, right, bottom of the visible part of each image.
-            flips: bool `[N]`: the images that are flipped horizontally.
-        """
-        raise NotImplementedError
-
-    def flipped(self, flips: Array, matrix: Array, holds: tuple[str, ...]) -> Pass | None:
-        """The pass that also flips its results horizontally; None if it cannot.
-
-        Args:
-            flips: bool `[N]`: the images to flip.
-            matrix: float64 `[N, 3, 3]`: matrices of the flips.
-            holds: names of the transforms that flip.
-        """
-        return None
 
     def traffic(self, sizes: Array, before: int, after: int) -> tuple[int, int]:
         """The bytes that it reads, and the bytes that it writes.
@@ -219,13 +188,6 @@ class Pass:
             uint8 `[M, bytes, height, width]` for each image.
         """
         raise NotImplementedError
-
-
-def with_numbers(step: _Pass, **numbers: Any) -> _Pass:
-    """A copy with other arrays; `dataclasses.replace` would take most of the time of planning."""
-    changed = object.__new__(type(step))
-    vars(changed).update(vars(step), size=common_size(numbers["sizes"]), **numbers)
-    return changed
 
 
 def _rows(value: Any, rows: Array, count: int) -> Any:

@@ -23,7 +23,6 @@ from orbbec.plan.passes.base import (
     Pass,
     common_size,
     matrix_columns,
-    with_numbers,
 )
 from orbbec.plan.passes.by_size import by_size, single_size
 from orbbec.plan.passes.masks import in_one_launch, warped
@@ -103,24 +102,6 @@ class OperatorPass(Pass):
                 return None
             options[name] = tuple(rows[0].tolist()) if rows.ndim > 1 else rows[0].item()
         return replace(self, table=table, options=options)
-
-    def can_move(self, warps: int) -> bool:
-        # Several flips would be multiplied in another order, which may round differently.
-        return self.resizes and not self.conditional and warps <= 2
-
-    def moved(
-        self, matrix: Array, sizes: Array, boxes: Array | None = None, flips: Array | None = None
-    ) -> OperatorPass:
-        table: Columns = {"boxes": np.asarray(boxes)}
-        if "flips" in self.table:
-            table["flips"] = np.asarray(flips, bool)
-        return with_numbers(self, matrix=matrix, sizes=sizes, table=table, drawn=np.ones(len(sizes), bool))
-
-    def flipped(self, flips: Array, matrix: Array, holds: tuple[str, ...]) -> OperatorPass | None:
-        if "flips" not in self.spec.parameters:
-            return None
-        table, both = {**self.table, "flips": flips}, (*self.holds, *holds)
-        return replace(self, table=table, matrix=self.matrix @ matrix, holds=both)
 
     def traffic(self, sizes: Array, before: int, after: int) -> tuple[int, int]:
         """Temporary memory of the operator is not counted."""

@@ -15,7 +15,6 @@ from orbbec.augment.codes import (
     POSTERIZE,
     SOLARIZE,
 )
-from orbbec.plan.fuse import Step
 from orbbec.plan.state import (
     BatchState,
     color_row,
@@ -25,6 +24,7 @@ from orbbec.plan.state import (
     side_by_side,
 )
 from orbbec.plan.steps.alone import Blend, Mix, Operator
+from orbbec.plan.steps.base import Step
 from orbbec.plan.steps.fused import Cast, Colors, Erase, Normalize, Warp
 
 __all__ = [

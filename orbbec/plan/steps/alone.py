@@ -2,17 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Hashable, Mapping
 from dataclasses import dataclass, field, replace
 from typing import Any
 
 import numpy as np
 
 from orbbec.bridge.arguments import Array
-from orbbec.bridge.spec import MIXES, OPERATORS, OpSpec
-from orbbec.plan.fuse import Fusion, Step
-from orbbec.plan.passes import BlendPass, MixPass, OperatorPass, common_size
-from orbbec.plan.state import BatchState, identities
+from orbbec.plan.build import Build, OperatorStep
+from orbbec.plan.recipes import Column
+from orbbec.plan.state import BatchState
+from orbbec.plan.steps.base import Step, least_after, lower, static_size, warp_numbers
 
 _IDENTITY = np.eye(3)
 
@@ -33,7 +33,6 @@ class Operator(Step):
         least: see `Warp`.
     """
 
-    is_alone = True
     name: str
     table: Mapping[str, Array] = field(default_factory=dict)
     options: Mapping[str, Any] = field(default_factory=dict)
@@ -43,10 +42,6 @@ class Operator(Step):
     why: str = "reads neighboring pixels"
     channels: int | None = None
     least: tuple[int, int] = (1, 1)
-
-    @property
-    def spec(self) -> OpSpec:
-        return OPERATORS[self.name]
 
     def only(self, chosen: Array, state: BatchState) -> Operator:
         if self.channels is not None:
@@ -77,46 +72,40 @@ class Operator(Step):
             return replace(state, channels=self.channels)
         return state if self.sizes is None else state.of_sizes(self.sizes, least_after(self, state))
 
-    def fuse(self, fusion: Fusion, name: str, transform_index: int) -> None:
-        self._check(fusion, name)
-        fusion.close()
-        state, count = fusion.state, len(fusion.state)
-        sizes = state.sizes if self.sizes is None else self.sizes
-        drawn = np.ones(count, bool) if self.drawn is None else self.drawn
-        matrix = identities(count) if self.matrix is None else self.matrix
-        step = OperatorPass(
-            name=self.name,
-            table=self.spec.with_identities(self.table, drawn),
-            options=self.options,
-            drawn=drawn,
-            matrix=matrix,
-            sizes=sizes,
-            resizes=self.sizes is not None,
-            dtype=str(self.options.get("dtype", fusion.dtype)),
-            why=f"{self.name} {self.why}",
-            holds=(name,),
-            conditional=self.drawn is not None,
-        )
-        fusion.append(step, int(self.matrix is not None))
-        if self.matrix is not None:
-            fusion.move(matrix, sizes, least_after(self, state))
-        fusion.state = self.after(fusion.state)
-        fusion.begin(f"{self.name} precedes it")
+    @property
+    def structure(self) -> Hashable:
+        options = tuple((name, _plain(value)) for name, value in self.options.items())
+        moves = self.matrix is not None, self.sizes is not None
+        return self.name, tuple(self.table), options, self.drawn is None, *moves, self.channels, self.least
 
-    def _check(self, fusion: Fusion, name: str) -> None:
-        channels, known = fusion.state.channels, self.spec.channels
-        if self.spec.dtypes == ("uint8",) and fusion.dtype != "uint8":
-            fix = "give images of 8 bits" if fusion.dtype == "uint16" else "put it before ToDtype"
-            raise ValueError(f"{name}: expected images of uint8, but got {fusion.dtype}; {fix}")
-        if "uint16" not in self.spec.dtypes:
-            fusion.check_no_uint16(name)
-        if fusion.dtype not in self.spec.dtypes:
-            known_dtypes = " or ".join(self.spec.dtypes)
-            raise ValueError(f"{name}: expected images of {known_dtypes}, but got {fusion.dtype}")
-        if known and channels not in known:
-            counts = " or ".join(map(str, known))
-            raise ValueError(f"{name}: expected images of {counts} channels, but got {channels}")
-        fusion.check_fill(self.options.get("fill", 0.0), name)
+    def add(self, build: Build, state: BatchState, register: int) -> None:
+        columns = {name: Column("step", build.arrays, value=name) for name in self.table}
+        build.arrays += 1
+        drawn = None if self.drawn is None else register
+        step = OperatorStep(self.name, columns, self.options, drawn, self.why)
+        if self.matrix is None:
+            build.operator(step, resizes=self.sizes is not None, channels=self.channels)
+            return
+        build.operator(
+            step,
+            "step_warp",
+            register + (drawn is not None),
+            0,
+            size=static_size(self, state),
+            least=self.least,
+            resizes=self.sizes is not None,
+            channels=self.channels,
+        )
+
+    def numbers(self) -> Array | None:
+        columns = [] if self.drawn is None else [self.drawn[:, None]]
+        if self.matrix is not None:
+            columns.append(warp_numbers(self.matrix, self.sizes))
+        return np.concatenate(columns, 1) if columns else None
+
+    @property
+    def array(self) -> Mapping[str, Array]:
+        return self.table
 
 
 @dataclass(frozen=True, eq=False)
@@ -130,7 +119,6 @@ class Mix(Step):
         least: see `Warp`.
     """
 
-    is_alone = True
     name: str
     table: Mapping[str, Array]
     sizes: Array | None = None
@@ -160,21 +148,18 @@ class Mix(Step):
     def after(self, state: BatchState) -> BatchState:
         return state if self.sizes is None else state.of_sizes(self.sizes, least_after(self, state))
 
-    def fuse(self, fusion: Fusion, name: str, transform_index: int) -> None:
-        fusion.check_fill(self.options.get("fill", 0.0), name)
-        fusion.mix_targets()
-        p, given = fusion.open, (self.name, self.table)
-        can_fuse = fusion.dtype in MIXES[self.name].fused_dtypes and p.holds and p.mixes is None
-        if can_fuse and common_size(p.sizes) is not None:
-            p.mixes = MixPass(*given, p.sizes, fusion.dtype, self.options)
-            p.holds[name] = None
-            return
-        fusion.close()
-        sizes = fusion.state.sizes if self.sizes is None else self.sizes
-        why = f"{name} reads other images of the batch"
-        fusion.append(MixPass(*given, sizes, fusion.dtype, self.options, why, (name,)), 0)
-        fusion.state = self.after(fusion.state)
-        fusion.begin(f"{self.name} precedes it")
+    @property
+    def structure(self) -> Hashable:
+        options = tuple((name, _plain(value)) for name, value in self.options.items())
+        return self.name, tuple(self.table), options, self.sizes is None, self.least
+
+    def add(self, build: Build, state: BatchState, register: int) -> None:
+        build.mix(self.name, build.arrays, self.options, static_size(self, state), self.least)
+        build.arrays += 1
+
+    @property
+    def array(self) -> Mapping[str, Array]:
+        return self.table
 
 
 @dataclass(frozen=True, eq=False)
@@ -183,34 +168,27 @@ class Blend(Step):
 
     Args:
         weights: float64 `[N, 1 + K]`: weights of an image and of its K copies.
-        steps: steps for the K * N copies: the first copies of all images, then the second ones, and so on.
+        numbers_of_copies: `[K * N, R]`: for the first copies of all images, then the second ones, and so on.
+        rules: adds the rules of the copies to a program; takes the register of the first of their numbers.
     """
 
-    is_alone = True
     weights: Array
-    steps: tuple[Step, ...]
+    numbers_of_copies: Array
+    rules: Callable[[Build, int], None]
 
     def only(self, chosen: Array, state: BatchState) -> Blend:
         alone = np.zeros_like(self.weights)
         alone[:, 0] = 1.0
         return replace(self, weights=np.where(chosen[:, None], self.weights, alone))
 
-    def fuse(self, fusion: Fusion, name: str, transform_index: int) -> None:
-        fusion.check_no_uint16(name)
-        fusion.close()
-        sizes = fusion.state.sizes
-        copies = Fusion(np.tile(sizes, (self.weights.shape[1] - 1, 1)), fusion.state.channels, fusion.dtype)
-        for each in self.steps:
-            copies.add(each, name)
-        why = f"{name} blends images with altered copies"
-        fusion.append(BlendPass(copies.finish(), self.weights, sizes, fusion.dtype, why, (name,)), 0)
-        fusion.begin("blend precedes it")
+    @property
+    def structure(self) -> Hashable:
+        return self.weights.shape[1], self.numbers_of_copies.shape[1]
+
+    def add(self, build: Build, state: BatchState, register: int) -> None:
+        build.blend(build.arrays)
+        build.arrays += 1
 
 
-def lower(one: tuple[int, int], other: tuple[int, int]) -> tuple[int, int]:
-    return min(one[0], other[0]), min(one[1], other[1])
-
-
-def least_after(step: Any, state: BatchState) -> tuple[int, int]:
-    """The lower bounds of height and width after a step."""
-    return state.least if step.sizes is None or step.sizes is state.sizes else step.least
+def _plain(value: Any) -> Hashable:
+    return tuple(value) if isinstance(value, list) else value

@@ -2,21 +2,19 @@
 
 from __future__ import annotations
 
+from collections.abc import Hashable, Sequence
 from dataclasses import dataclass, replace
 
 import numpy as np
-import torch
-from torch import Tensor
 
 from orbbec.augment.codes import CONTRAST
 from orbbec.bridge.arguments import Array
-from orbbec.bridge.spec import FLOATS
-from orbbec.plan.fuse import MAXIMUM, Fusion, Step
+from orbbec.plan.build import Build
 from orbbec.plan.state import BatchState
-from orbbec.plan.steps.alone import Operator, least_after, lower
+from orbbec.plan.steps.alone import Operator
+from orbbec.plan.steps.base import Identity, Step, least_after, lower, static_size, warp_numbers
 
 _IDENTITY = np.eye(3)
-SMOOTHNESS = ("nearest", "linear", "cubic")  # interpolations of warps, the smoother ones last
 
 
 @dataclass(frozen=True, eq=False)
@@ -28,7 +26,7 @@ class Warp(Step):
     Args:
         matrix: float64 `[N, 3, 3]`: output pixels to source pixels, pixel centers at whole numbers.
         sizes: int64 `[N, 2]`: sizes of the output.
-        interpolation: one of `SMOOTHNESS`.
+        interpolation: "nearest", "linear" or "cubic".
         border: values outside the source; None: the warp never reads there.
         fill: fill of a constant border, in the units of the pipeline: one number, or one per channel.
         lossless: every output pixel is a source pixel, moved.
@@ -67,66 +65,31 @@ class Warp(Step):
     def after(self, state: BatchState) -> BatchState:
         return state if self.sizes is state.sizes else state.of_sizes(self.sizes, self.least)
 
-    def fuse(self, fusion: Fusion, name: str, transform_index: int) -> None:
-        fusion.check_fill(self.fill, name)
-        why = self._begins_pass(fusion, name)
-        if why:
-            fusion.split(why)
-        p = fusion.open
-        if self.border == "constant" and p.border is None and p.interpolation in ("linear", "cubic"):
-            fusion.notes.append(f"{name} mixes its fill with the border over a pixel of what the pass reads")
-        if self.border is not None:
-            p.border, p.fill = self.border, self._fill(fusion)
-            if p.cuts:
-                fusion.notes.append(f"{name} shows pixels outside the preceding crop")
-        if not self.lossless:
-            both = max(p.interpolation or "nearest", self.interpolation, key=SMOOTHNESS.index)
-            if p.interpolation not in (None, self.interpolation):
-                fusion.notes.append(f"{name} is fused with a warp of another interpolation: both are {both}")
-            p.interpolation = both
-        if p.warps == 0:
-            p.regions = self.region
-        else:
-            p.cuts = p.cuts or not (self.onto or (self.border is not None and self.region is None))
-        if self.offset is not None:
-            own = np.einsum("nij,nj->ni", p.matrix[:, :2, :2], self.offset)
-            p.offset = own if p.offset is None else p.offset + own
-        p.matrix = p.matrix @ self.matrix if p.warps else self.matrix
-        p.flips.append(self.flips)
-        p.warps += 1
-        p.sizes = self.sizes
-        fusion.move(self.matrix, self.sizes, least_after(self, fusion.state))
+    @property
+    def structure(self) -> Hashable:
+        options = self.interpolation, self.border, self.fill, self.lossless, self.onto, self.least
+        return (*options, self.region is None, self.flips is None, self.offset is None)
 
-    def _begins_pass(self, fusion: Fusion, name: str) -> str:
-        """Why the warp cannot join the open pass; empty if it can."""
-        p = fusion.open
-        if p.mixes is not None:
-            return f"{name} moves pixels after images were mixed"
-        if p.erase:
-            return f"{name} moves pixels after rectangles were filled"
-        if (p.colors or p.mean is not None) and not (self.border is None and self.lossless):
-            return f"{name} reads between pixels after their colors changed"
-        if p.contrasts and not self.onto:
-            return f"{name} leaves pixels out after their mean was taken for contrast"
-        if self.border is not None and p.border not in (None, self.border):
-            return f"{name} has border {self.border}, the warp before it {p.border}"
-        if self.border == "constant" == p.border and self._fill(fusion) != p.fill:
-            return f"{name} has another fill than the warp before it"
-        if self.border == "constant" and not self._holds_fill(fusion):
-            return f"{name} fills with what {p.dtype} does not hold"
-        return ""
+    def add(self, build: Build, state: BatchState, register: int) -> None:
+        has_region = self.region is not None
+        build.warp(
+            "step_warp",
+            register,
+            int(has_region),
+            interpolation=self.interpolation,
+            border=self.border,
+            fill=self.fill,
+            lossless=self.lossless,
+            onto=self.onto,
+            region=has_region,
+            flips=self.flips is not None,
+            offset=self.offset is not None,
+            size=static_size(self, state),
+            least=self.least,
+        )
 
-    def _fill(self, fusion: Fusion) -> tuple[float, ...]:
-        """The fill in the units of the open pass's input."""
-        return tuple(value * fusion.open.unit / fusion.state.maximum for value in self.fill)
-
-    def _holds_fill(self, fusion: Fusion) -> bool:
-        """Whether some input value of the open pass becomes the fill."""
-        unit = fusion.open.unit / fusion.state.maximum
-        read = torch.tensor(self._fill(fusion), dtype=torch.float64, device="cpu")
-        expected = torch.tensor(self.fill, dtype=torch.float64, device="cpu")
-        held = _as_dtype(_as_dtype(read, fusion.open.dtype) / unit, fusion.dtype)
-        return bool((held == _as_dtype(expected, fusion.dtype)).all())
+    def numbers(self) -> Array:
+        return warp_numbers(self.matrix, self.sizes, self.region, self.flips, self.offset)
 
 
 @dataclass(frozen=True, eq=False)
@@ -147,32 +110,21 @@ class Colors(Step):
         rows = np.where(chosen[:, None, None], self.rows, np.float32(0))
         return Colors(rows, self.contrast, tuple(op.only(chosen, state) for op in self.operators))
 
-    def fuse(self, fusion: Fusion, name: str, transform_index: int) -> None:
-        fusion.check_no_uint16(name)
-        if fusion.state.channels not in (1, 3):
-            raise ValueError(f"{name}: expected images of 1 or 3 channels, but got {fusion.state.channels}")
-        if fusion.exact and self.operators:
-            for operator in self.operators:
-                operator.fuse(fusion, name, transform_index)
-            return
+    @property
+    def structure(self) -> Hashable:
+        return self.rows.shape[1], self.contrast, tuple(operator.structure for operator in self.operators)
+
+    def parts(self, exact: bool) -> Sequence[Step]:
+        return (*self.operators, Identity()) if exact and self.operators else (self,)
+
+    def add(self, build: Build, state: BatchState, register: int) -> None:
+        rows = self.rows.shape[1]
+        build.colors("step_colors", register, rows, rows=rows, contrast=self.contrast)
+
+    def numbers(self) -> Array:
         if not self.contrast and (self.rows[:, :, 0] == CONTRAST).any():
-            raise ValueError(f"{name}: expected Colors(contrast=True), since there are steps of contrast")
-        if fusion.dtype in FLOATS and fusion.state.maximum != 1:
-            raise ValueError(
-                f"{name}: expected to stand before ToDtype(scale=False), since floats are taken as 0 to 1"
-            )
-        p = fusion.open
-        if p.mixes is not None:
-            fusion.split(f"{name} changes colors after images were mixed")
-        elif p.erase:
-            fusion.split(f"{name} changes colors after rectangles were filled")
-        elif p.mean is not None:
-            fusion.split(f"{name} changes colors after they were normalized")
-        elif self.contrast and p.contrasts - {transform_index}:
-            fusion.split(f"{name} takes a second mean for contrast")
-        fusion.open.colors.append(self.rows)
-        if self.contrast:
-            fusion.open.contrasts.add(transform_index)
+            raise ValueError("expected Colors(contrast=True), since there are steps of contrast")
+        return self.rows.reshape(len(self.rows), -1)
 
 
 @dataclass(frozen=True, eq=False)
@@ -189,19 +141,15 @@ class Erase(Step):
     def only(self, chosen: Array, state: BatchState) -> Erase:
         return Erase(np.where(chosen[:, None, None], self.boxes, 0.0))
 
-    def fuse(self, fusion: Fusion, name: str, transform_index: int) -> None:
-        fusion.check_no_uint16(name)
-        if fusion.open.mixes is not None:
-            fusion.split(f"{name} fills rectangles after images were mixed")
-        p, boxes = fusion.open, self.boxes.copy()
-        channels = min(fusion.state.channels, 4)
-        fill = boxes[:, :, 4 : 4 + channels]
-        if p.mean is not None and p.std is not None:  # in the units after normalization
-            fill *= np.resize(p.std, channels)
-            fill += np.resize(p.mean, channels)
-        else:
-            fill *= p.unit / fusion.state.maximum / p.maximum
-        p.erase.append(boxes)
+    @property
+    def structure(self) -> Hashable:
+        return self.boxes.shape[1]
+
+    def add(self, build: Build, state: BatchState, register: int) -> tuple[list[float], list[float]]:
+        return build.erase(register, self.boxes.shape[1])
+
+    def numbers(self) -> Array:
+        return np.array(self.boxes, np.float64).reshape(len(self.boxes), -1)
 
 
 @dataclass(frozen=True, eq=False)
@@ -214,12 +162,12 @@ class Normalize(Step):
     def only(self, chosen: Array, state: BatchState) -> Normalize:
         raise ValueError("Normalize: images of one batch are all normalized, or none")
 
-    def fuse(self, fusion: Fusion, name: str, transform_index: int) -> None:
-        if fusion.dtype not in FLOATS:
-            raise ValueError(f"{name}: expected floats; put ToDtype(torch.float32, scale=True) before it")
-        if fusion.open.mean is not None:
-            fusion.split(f"{name} normalizes a second time")
-        fusion.open.mean, fusion.open.std = self.mean, self.std
+    @property
+    def structure(self) -> Hashable:
+        return self.mean, self.std
+
+    def add(self, build: Build, state: BatchState, register: int) -> None:
+        build.normalize(self.mean, self.std)
 
 
 @dataclass(frozen=True, eq=False)
@@ -238,36 +186,9 @@ class Cast(Step):
             return state
         return replace(state, maximum=255.0 if self.dtype == "uint8" else 1.0)
 
-    def fuse(self, fusion: Fusion, name: str, transform_index: int) -> None:
-        if self.channels_last is not None:
-            fusion.open.channels_last = self.channels_last
-        if self.dtype is None or self.dtype == fusion.dtype:
-            return
-        was_byte, is_byte = fusion.dtype == "uint8", self.dtype == "uint8"
-        if is_byte:
-            fusion.check_no_uint16(name)
-        if fusion.dtype == "uint16" or (was_byte != is_byte and not self.scale):
-            self._fuse_operator(fusion, name, transform_index)
-            return
-        if is_byte and not was_byte and fusion.open.mean is not None:
-            fusion.split(f"{name} rounds to bytes after normalizing")
-        fusion.dtype = self.dtype
-        fusion.state = replace(fusion.state, maximum=255.0 if is_byte else 1.0)
+    @property
+    def structure(self) -> Hashable:
+        return self.dtype, self.scale, self.channels_last
 
-    def _fuse_operator(self, fusion: Fusion, name: str, transform_index: int) -> None:
-        assert self.dtype is not None
-        is_byte, maximum = self.dtype == "uint8", 1.0 if self.scale else fusion.state.maximum
-        why = "reads 16 bits" if fusion.dtype == "uint16" else "keeps the numbers"
-        operator = "to_uint8" if is_byte else "to_float"
-        options = {"dtype": self.dtype, **({} if is_byte else {"scale": self.scale})}
-        Operator(operator, options=options, why=why).fuse(fusion, name, transform_index)
-        fusion.dtype = self.dtype
-        fusion.state = replace(fusion.state, maximum=255.0 if is_byte else maximum)
-        fusion.begin(f"{name} {why}")
-        fusion.open.channels_last = self.channels_last
-
-
-def _as_dtype(values: Tensor, name: str) -> Tensor:
-    """Values rounded to a dtype, in float64; integers are saturated."""
-    bounded = values.round().clamp(0, MAXIMUM[name]) if name in MAXIMUM else values
-    return bounded.to(getattr(torch, name)).double()
+    def add(self, build: Build, state: BatchState, register: int) -> None:
+        build.cast(self.dtype, self.scale, self.channels_last)

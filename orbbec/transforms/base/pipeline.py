@@ -11,18 +11,19 @@ from typing import Any, NamedTuple
 import numpy as np
 import torch
 
-from orbbec.batch.collate import is_pil
-from orbbec.bridge.arguments import Array, dtype_name, operator_input
-from orbbec.plan import Fusion, Plan, Stream, run_passes
+from orbbec.bridge.arguments import Array, dtype_name
+from orbbec.plan import Plan, run_passes
 from orbbec.plan import apply as apply_plan
-from orbbec.plan.batches import PIPELINE_DTYPES, Given
-from orbbec.plan.drawn import DrawnPass
+from orbbec.plan.batches import Given
+from orbbec.plan.build import ALIKE, VARIES, Build
 from orbbec.plan.microbatches import without_images
-from orbbec.plan.steps import same_rows
-from orbbec.plan.template import Template, row_of
+from orbbec.plan.passes import common_size
+from orbbec.plan.program import Program
+from orbbec.plan.recipes import Batch
+from orbbec.plan.state import same_rows
 from orbbec.transforms.base.batched import is_of_batch, joined, split
 from orbbec.transforms.base.checks import whole
-from orbbec.transforms.base.inputs import is_video, pixels_of, read
+from orbbec.transforms.base.inputs import is_video, read
 from orbbec.transforms.base.module import FrozenModule, outside_graphs
 from orbbec.transforms.base.structures import images_of, is_structure, labels_of, rebuilt, targets_of
 from orbbec.transforms.base.tv_tensors import name_of, plain
@@ -30,8 +31,6 @@ from orbbec.transforms.targets.options import TargetOptions
 from orbbec.transforms.targets.targets import readable, transform_targets
 
 LARGEST_SEED = 2**63 - 1
-# Results that have one size for these images have it for all.
-_ANY_SIZES = np.array([[30000, 40000], [50001, 60002]])
 
 
 class _Scratch(threading.local):
@@ -58,6 +57,7 @@ class _Pixels(NamedTuple):
     channels: int
     dtype: str
     as_planes: bool = False  # floats are given back as [C, H, W]
+    one_size: bool = False  # whether all images have one
 
 
 @dataclass(frozen=True)
@@ -75,12 +75,7 @@ class Pipeline(FrozenModule):
     seed: int = 0
     exact: bool = False
     target_options: TargetOptions = field(default_factory=TargetOptions)
-    _templates: dict[_Pixels, Template | None] = field(
-        default_factory=dict, init=False, repr=False, compare=False
-    )
-    _drawn: dict[tuple[torch.dtype, int, bool], DrawnPass] = field(
-        default_factory=dict, init=False, repr=False, compare=False
-    )
+    _programs: dict[_Pixels, Program] = field(default_factory=dict, init=False, repr=False, compare=False)
 
     def plan(
         self,
@@ -116,20 +111,43 @@ class Pipeline(FrozenModule):
         """
         table = _sizes(sizes)
         key = self._key(sample_ids, epoch, generator, len(table))
-        return self._plan_of(table, key, _Pixels(channels, dtype_name(dtype)), targets)
+        pixels = _Pixels(channels, dtype_name(dtype), one_size=common_size(table) is not None)
+        return self._plan_of(table, key, pixels, targets)
 
     def _plan_of(self, table: Array, key: _Key, pixels: _Pixels, targets: Sequence[Any] | None) -> Plan:
         if targets is not None and len(targets) != len(table):
             raise ValueError(f"Compose: expected {len(table)} targets, one per image, but got {len(targets)}")
-        if len(table) == 0:
-            return self._plan_of_none(_ANY_SIZES, key, pixels)
-        return self._plan(table, key, pixels, targets)
+        _check_pixels(table)
+        if targets is not None and any(transform.needs_targets for transform in self.transforms):
+            sized = zip(targets, table, strict=True)
+            targets = [
+                readable(n, target, self.target_options, size) for n, (target, size) in enumerate(sized)
+            ]
+        batch = Batch(table, key.sample_ids, key.seed, key.epoch, targets)
+        return Plan.of(self._program(pixels, batch), batch, pixels.channels, pixels.dtype)
 
     def _plan_for(self, given: Given, key: _Key, targets: Sequence[Any] | None) -> Plan:
-        pixels = _Pixels(given.channels, given.dtype, given.as_planes)
-        if given.size is not None and len(given.sizes) == 0:
-            return self._plan_of_none(np.maximum(same_rows(given.size, 2), 1), key, pixels)
-        return self._plan_of(given.sizes, key, pixels, targets)
+        one_size = given.size is not None or common_size(given.sizes) is not None
+        pixels = _Pixels(given.channels, given.dtype, given.as_planes, one_size)
+        if given.size is None or len(given.sizes) > 0:
+            return self._plan_of(given.sizes, key, pixels, targets)
+        one = np.maximum(same_rows(given.size, 1), 1)  # of no images: the results have the size that one has
+        return without_images(
+            self._plan_of(one, key._replace(sample_ids=np.zeros(1, np.int64)), pixels, None)
+        )
+
+    def _program(self, pixels: _Pixels, batch: Batch) -> Program:
+        """The pipeline compiled for images of one kind."""
+        program = self._programs.get(pixels)
+        if program is None:
+            size = ALIKE if pixels.one_size else VARIES
+            build = Build(pixels.channels, pixels.dtype, self.exact, size, batch=batch)
+            for transform in self.transforms:
+                build.transform(transform)
+                build.end_transform(transform.name)
+            build.finish(pixels.as_planes)
+            program = self._programs[pixels] = Program.of(build)
+        return program
 
     def _key(self, sample_ids: Any, epoch: int | None, generator: torch.Generator | None, count: int) -> _Key:
         if sample_ids is None and epoch is None:
@@ -138,80 +156,6 @@ class Pipeline(FrozenModule):
             raise ValueError("Compose: expected a generator only without sample_ids and epoch")
         epoch = 0 if epoch is None else whole("Compose", "epoch", epoch, 0, LARGEST_SEED)
         return _Key(self.seed, epoch, _ids(sample_ids, count))
-
-    def _at_once(
-        self, images: Any, sample_ids: Any, epoch: int | None, generator: torch.Generator | None
-    ) -> Any:
-        """The results for a tensor of images if one operator can draw and augment them; else None."""
-        if not self._drawn:
-            return None
-        is_image = type(images) not in (torch.Tensor, np.ndarray)
-        if is_image and not is_pil(images):
-            return None
-        pixels = pixels_of(images) if is_image else images
-        given = operator_input("Compose", "images", pixels, PIPELINE_DTYPES)
-        batch = given.images
-        as_planes = is_image or (type(pixels) is np.ndarray and self._makes_tensors)
-        drawn = self._drawn.get((batch.dtype, batch.size(1), as_planes))
-        if drawn is None or not drawn.serves(batch) or (is_image and not drawn.makes_floats):
-            return None
-        try:
-            if sample_ids is None and epoch is None:
-                result = drawn.run(batch, None, new_seed(generator), 0)
-            else:
-                key = self._key(sample_ids, epoch, generator, batch.size(0))
-                result = drawn.run(batch, key.sample_ids, key.seed, key.epoch)
-        except ValueError:
-            return None  # planning names the transform
-        if not as_planes:
-            return given.restore(result)
-        return result if pixels.ndim == 4 else result[0]
-
-    def _plan_of_none(self, sizes: Array, key: _Key, pixels: _Pixels) -> Plan:
-        """The plan of no images; its results have the common size of the results of two images, if any."""
-        two = key._replace(sample_ids=np.arange(2))
-        return without_images(self._plan(sizes, two, pixels, None))
-
-    def _plan(self, table: Array, key: _Key, pixels: _Pixels, targets: Sequence[Any] | None) -> Plan:
-        template = self._templates.get(pixels)
-        if template is not None:
-            try:
-                return template.fill(table, key.sample_ids, key.seed, key.epoch)
-            except ValueError:
-                pass  # planning again below names the transform in the error
-        _check_pixels(table)
-        fusion = Fusion(table, pixels.channels, pixels.dtype, self.exact)
-        stream = Stream(key.sample_ids, key.seed, key.epoch)
-        streams = iter(stream.for_transforms(sum(t.transform_count for t in self.transforms)))
-        for transform in self.transforms:
-            if transform.needs_targets:
-                known = [
-                    readable(n, target, self.target_options, table[n])
-                    for n, target in enumerate(targets or ())
-                ]
-                drawn = transform.draw_for(fusion.state, streams, known, fusion.matrix)
-            else:
-                drawn = transform.draw(fusion.state, streams)
-            for entry in drawn:
-                fusion.add(entry.step, entry.name, entry.transform_index)
-            fusion.end_transform(transform.name)
-        plan = Plan(
-            sizes=table,
-            sample_ids=key.sample_ids,
-            passes=fusion.finish(pixels.as_planes),
-            notes=tuple(dict.fromkeys(fusion.notes)),
-            seed=key.seed,
-            epoch=key.epoch,
-            channels=pixels.channels,
-            dtype=pixels.dtype,
-        )
-        if pixels not in self._templates and not self.exact:
-            template = Template.of(plan, fusion.moves, list(map(row_of, self.transforms)))
-            self._templates[pixels] = template
-            if template is not None and template.at_once is not None:
-                of_dtype = getattr(torch, pixels.dtype)
-                self._drawn[of_dtype, pixels.channels, pixels.as_planes] = template.at_once
-        return plan
 
     def apply(self, plan: Any, batch: Any = None, *, out: Any = None) -> Any:
         """Apply a plan to images; see `orbbec.plan.apply`.
@@ -280,10 +224,6 @@ class Pipeline(FrozenModule):
             TypeError: the images have an unsupported type, mode or dtype, or there are none.
             ValueError: an argument is invalid.
         """
-        if targets is None:
-            result = self._at_once(batch, sample_ids, epoch, generator)
-            if result is not None:
-                return result
         if is_structure(batch) or not _are_targets(targets):
             structure = batch if targets is None else (batch, targets)
             return self._on_structure(structure, sample_ids, epoch, generator)

@@ -2,17 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, fields
 from functools import cached_property
-from typing import Any, ClassVar, NamedTuple
+from typing import Any, ClassVar
 
 import torch
 
 from orbbec.bridge.arguments import Array, dtype_name
+from orbbec.plan.build import Build
+from orbbec.plan.external import trace
+from orbbec.plan.recipes import Batch
 from orbbec.plan.steps import BatchState, Step
 from orbbec.plan.stream import Stream
-from orbbec.plan.template import Row
 from orbbec.transforms.base.checks import STANDARD
 from orbbec.transforms.base.module import FrozenModule
 from orbbec.transforms.base.pipeline import Pipeline
@@ -20,19 +22,12 @@ from orbbec.transforms.parity import Parity
 from orbbec.transforms.targets.options import TargetOptions
 
 
-class Drawn(NamedTuple):
-    """A step of a pipeline, with the transform and the index that it comes from."""
-
-    name: str
-    transform_index: int
-    step: Step
-
-
 @dataclass(frozen=True)
 class Transform(FrozenModule):
     """One augmentation. It draws parameters for each image of a batch and reads no pixels.
 
-    To write a transform, define a frozen dataclass with `sample` and `steps`; its fields are its arguments.
+    To write a transform, define a frozen dataclass whose fields are its arguments, with `rules`, or with
+    `sample` and `steps`, which take longer for each batch.
     Its docstring has a section `Raises` only if it raises more than the class it derives from.
 
     Raises:
@@ -76,6 +71,23 @@ class Transform(FrozenModule):
     def _alone(self) -> Pipeline:
         return Pipeline((self,), target_options=self.target_options(TargetOptions()))
 
+    def __init_subclass__(cls, **options: Any) -> None:
+        super().__init_subclass__(**options)
+        if "rules" not in vars(cls) and not {"sample", "steps"}.isdisjoint(vars(cls)):
+            cls.rules = Transform.rules  # type: ignore[method-assign]
+
+    def rules(self, build: Build) -> None:
+        """Add its rules to a program, once per pipeline. By default `sample` and `steps` draw every batch."""
+        index = build.stream
+
+        def draw(state: BatchState, batch: Batch, matrix: Array | None) -> Sequence[Step]:
+            stream = Stream(batch.sample_ids, batch.seed, batch.epoch, index)
+            if self.needs_targets:
+                return self.draw_for(state, stream, batch.targets, matrix)
+            return self.steps(self.sample(state.sizes, stream), state)
+
+        trace(build, draw)
+
     def sample(self, sizes: Array, stream: Stream) -> Any:
         """Draw the parameters of each image.
 
@@ -88,33 +100,19 @@ class Transform(FrozenModule):
         """
         return None
 
-    def steps(self, params: Any, state: BatchState) -> list[Step]:
-        """The steps that apply `params` to images in the state `state`."""
+    def steps(self, params: Any, state: BatchState) -> Sequence[Step]:
+        """The steps that apply `params` to images in the state `state`; the same ones for every batch."""
         raise NotImplementedError
 
-    def coordinates(self) -> Row | None:
-        """The row from which `draw_coordinates` draws the same parameters faster; None if it cannot."""
-        return None
+    def draw_for(
+        self, state: BatchState, stream: Stream, targets: Sequence[Any] | None, matrix: Array | None
+    ) -> Sequence[Step]:
+        """The steps of a transform that reads targets; `matrix` maps current pixels to the targets'."""
+        raise NotImplementedError
 
     def target_options(self, given: TargetOptions) -> TargetOptions:
         """The target options of a pipeline with this transform."""
         return given
-
-    def draw(self, state: BatchState, streams: Iterator[Stream]) -> list[Drawn]:
-        """The steps for a batch; consumes its streams from `streams`."""
-        stream = next(streams)
-        params = self.sample(state.sizes, stream)
-        return [Drawn(self.name, stream.transform_index, step) for step in self.steps(params, state)]
-
-    def draw_for(
-        self,
-        state: BatchState,
-        streams: Iterator[Stream],
-        targets: Sequence[Any] | None,
-        matrix: Array | None,
-    ) -> list[Drawn]:
-        """The steps of a transform that reads targets; `matrix` maps current pixels to the targets'."""
-        raise NotImplementedError
 
     def to_dict(self) -> dict[str, Any]:
         """Name and arguments, ready for JSON and YAML."""
@@ -138,18 +136,8 @@ class Transform(FrozenModule):
 class _KeepsPixels(Transform):
     """A transform that leaves the pixels unchanged."""
 
-    def steps(self, params: Any, state: BatchState) -> list[Step]:
-        return []
-
-    def coordinates(self) -> Row:
-        return ()
-
-
-@dataclass(frozen=True, eq=False)
-class Chosen:
-    """A mask of the images that are changed: bool `[N]`."""
-
-    chosen: Array
+    def rules(self, build: Build) -> None:
+        pass
 
 
 class _Chance(Transform):
@@ -159,9 +147,6 @@ class _Chance(Transform):
 
     def __post_init__(self) -> None:
         self._check("p")
-
-    def sample(self, sizes: Array, stream: Stream) -> Any:
-        return Chosen(stream.chance(self.p))
 
 
 @dataclass(frozen=True)
@@ -180,10 +165,3 @@ def plain_value(value: Any) -> Any:
     if isinstance(value, torch.dtype):
         return dtype_name(value)
     return float(value) if isinstance(value, float) else value
-
-
-def state_after(state: BatchState, drawn: list[Drawn]) -> BatchState:
-    """The batch state after steps."""
-    for entry in drawn:
-        state = entry.step.after(state)
-    return state

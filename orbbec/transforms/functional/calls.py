@@ -13,7 +13,7 @@ from orbbec.batch import ImageBatch
 from orbbec.batch.collate import is_pil
 from orbbec.bridge.arguments import holds_planes
 from orbbec.plan.batches import Given
-from orbbec.plan.steps import BatchState, Step
+from orbbec.plan.build import Build
 from orbbec.transforms.base.checks import FillValue, numbers
 from orbbec.transforms.base.inputs import read
 from orbbec.transforms.base.pipeline import Pipeline
@@ -24,16 +24,16 @@ from orbbec.transforms.targets.targets import transform_targets
 
 
 @dataclass(frozen=True, eq=False)
-class _Given(Transform):
-    make: Callable[[BatchState], Step]
+class _ByRules(Transform):
+    add: Callable[[Build], None]
 
-    def steps(self, params: Any, state: BatchState) -> list[Step]:
-        return [self.make(state)]
+    def rules(self, build: Build) -> None:
+        self.add(build)
 
 
-def given(make: Callable[[BatchState], Step]) -> Transform:
-    """A transform of one step, computed from the batch state."""
-    return _Given(make)
+def by_rules(add: Callable[[Build], None]) -> Transform:
+    """A transform whose rules a function adds."""
+    return _ByRules(add)
 
 
 def done(op: str, inpt: Any, *transforms: Transform) -> Any:

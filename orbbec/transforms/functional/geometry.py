@@ -11,9 +11,9 @@ import torch
 from torch import Tensor
 
 from orbbec.bridge.arguments import Array
-from orbbec.plan.steps import BatchState, Step, same_rows
+from orbbec.plan.build import Build
 from orbbec.transforms import geometry
-from orbbec.transforms.affine import Affine, between_centers, corner_matrices
+from orbbec.transforms.affine import add_affine, between_centers, corner_matrices
 from orbbec.transforms.base.checks import (
     FillValue,
     interpolation_of,
@@ -24,11 +24,10 @@ from orbbec.transforms.base.checks import (
 )
 from orbbec.transforms.base.transform import Transform
 from orbbec.transforms.base.tv_tensors import images_like, is_mask, plain
-from orbbec.transforms.cuts import Boxes
-from orbbec.transforms.functional.calls import changed, fill_of, given, moved
+from orbbec.transforms.functional.calls import by_rules, changed, fill_of, moved
 from orbbec.transforms.functional.sizes import get_size
 from orbbec.transforms.targets.masks import displaced_masks
-from orbbec.transforms.warps import warped
+from orbbec.transforms.warps import warp
 from orbbec.warpaffine.remap import remap
 
 
@@ -54,12 +53,11 @@ def crop(inpt: Any, top: int, left: int, height: int, width: int) -> Any:
 def _cut(op: str, top: int, left: int, height: int, width: int) -> Transform:
     size = size_pair(op, "height and width", (height, width))
 
-    def cut(state: BatchState) -> Step:
-        count = len(state)
-        boxes = Boxes.of_size(np.full(count, float(left)), np.full(count, float(top)), same_rows(size, count))
-        return boxes.padded(state)
+    def cut(build: Build) -> None:
+        how: dict[str, Any] = {"border": "constant", "lossless": True, "region": True}
+        build.warp("crop_fixed", float(top), float(left), *size, 1, size=size, least=size, **how)
 
-    return given(cut)
+    return by_rules(cut)
 
 
 def center_crop(inpt: Any, output_size: int | Sequence[int]) -> Any:
@@ -149,11 +147,12 @@ def _warped(
     if parameters[2] <= 0:
         raise ValueError(f"{name}: expected a scale above 0, but got {parameters[2]}")
 
-    def step(state: BatchState) -> Step:
-        columns = (np.array([value] * len(state), np.float64) for value in parameters)
-        return warped(*Affine(*columns).matrices(state, middle, expand), method, "constant", filled)
+    def add(build: Build) -> None:
+        angle, moves, factor, shears = parameters
+        numbers = build.constants([angle, *moves, factor, factor, *shears])
+        add_affine(build, numbers, (method, "constant", filled), middle, expand)
 
-    return moved(name, image, [given(step)], filled)
+    return moved(name, image, [by_rules(add)], filled)
 
 
 def perspective(
@@ -174,11 +173,13 @@ def perspective(
     if not np.isfinite(matrix).all() or abs(np.linalg.det(matrix[0])) < 1e-12:
         raise ValueError("perspective: expected four points, no three of them on a line")
 
-    def step(state: BatchState) -> Step:
-        matrices = np.repeat(matrix, len(state), 0)
-        return warped(matrices, state.sizes, method, "constant", filled, "warp_perspective")
+    def add(build: Build) -> None:
+        reading = method, "constant", filled
+        warp(
+            build, "matrix_warp", tuple(matrix.ravel().tolist()), reading=reading, operator="warp_perspective"
+        )
 
-    return moved("perspective", inpt, [given(step)], filled)
+    return moved("perspective", inpt, [by_rules(add)], filled)
 
 
 def _perspective_matrix(startpoints: Any, endpoints: Any, coefficients: Any) -> Array:

@@ -9,12 +9,13 @@ import numpy as np
 import torch
 
 from orbbec import filters, noise
+from orbbec.augment.codes import ERASE_WIDTH
 from orbbec.bridge.plain import listed, plain
 from orbbec.jpeg import jpeg_compression
-from orbbec.plan.steps import ERASE_WIDTH, BatchState, Erase, Step
+from orbbec.plan.build import Build
 from orbbec.transforms import output
 from orbbec.transforms.base.pipeline import new_seed
-from orbbec.transforms.functional.calls import changed, done, given
+from orbbec.transforms.functional.calls import by_rules, changed, done
 
 
 def gaussian_blur(
@@ -44,15 +45,15 @@ def erase(inpt: Any, i: int, j: int, h: int, w: int, v: Any, inplace: bool = Fal
     numbers = v.tolist() if isinstance(v, torch.Tensor) else v
     values = np.asarray(numbers, np.float64).flatten().tolist()
 
-    def erased(state: BatchState) -> Step:
-        if len(values) not in (1, state.channels):
-            raise ValueError(f"erase: expected 1 or {state.channels} numbers as v, but got {len(values)}")
-        row = np.zeros(ERASE_WIDTH)
-        row[:4] = j, i, j + w, i + h
-        row[4:] = np.resize(values, ERASE_WIDTH - 4)
-        return Erase(np.tile(row, (len(state), 1, 1)))
+    def add(build: Build) -> None:
+        if len(values) not in (1, build.channels):
+            raise ValueError(f"erase: expected 1 or {build.channels} numbers as v, but got {len(values)}")
+        factors, summands = build.erase_units()
+        fill = zip(np.resize(values, len(factors)).tolist(), factors, summands, strict=True)
+        numbers = [j, i, j + w, i + h, *(value * factor + summand for value, factor, summand in fill)]
+        build.erase(build.constants([*numbers, 0.0, 0.0, 0.0, 0.0][:ERASE_WIDTH]))
 
-    return done("erase", inpt, given(erased))
+    return done("erase", inpt, by_rules(add))
 
 
 def jpeg(image: Any, quality: int) -> Any:

@@ -1,0 +1,579 @@
+"""Compiles the transforms of a pipeline: collects their rules, and fuses their steps into passes.
+
+The order within an augment pass is fixed: warp, colors, rectangles, normalize, mix, cast. A step that must
+run before something that the pass already does begins a new pass, unless the result is the same. Nothing here
+depends on what is drawn, so every batch gets the same passes. Values are rounded to their dtype between
+passes, so this gives a sample the same bytes in every batch.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from typing import Any, TypeAlias
+
+from orbbec.augment.codes import COLOR_WIDTH, ERASE_WIDTH
+from orbbec.bridge.spec import FLOATS, MIXES, OPERATORS
+from orbbec.plan.fusion import MAXIMUM, SMOOTHNESS, OpenPass, check_operator, holds_fill
+from orbbec.plan.recipes import Batch, BlendRecipe, Column, MixRecipe, OperatorRecipe, Recipe
+from orbbec.plan.rules import PASS_REGISTERS, REGISTERS, SIGNATURES, Block, Operand, Rule
+
+Size: TypeAlias = tuple[int, int]
+ALIKE = (-1, -1)  # as a size: equal for images of equal sizes
+VARIES = (0, 0)  # as a size: it depends on the image or on the draws
+
+
+@dataclass(frozen=True)
+class OperatorStep:
+    """An operator for `Build.operator`; see there."""
+
+    name: str
+    columns: Mapping[str, Column] = field(default_factory=dict)
+    options: Mapping[str, Any] = field(default_factory=dict)
+    drawn: int | None = None
+    why: str = "reads neighboring pixels"
+
+
+class Build:
+    """What the rules of transforms are added to, in order.
+
+    Args:
+        channels: number of channels of the images.
+        dtype: name of the dtype of the images.
+        exact: whether each transform is a separate pass, with the bytes of a step-by-step pipeline.
+        size: of the images: `ALIKE` if all have one size, or `VARIES`.
+        batch: the first batch, for which Python draws the steps that have no rules.
+    """
+
+    def __init__(
+        self, channels: int, dtype: str, exact: bool = False, size: Size = VARIES, *, batch: Batch
+    ) -> None:
+        self.channels, self.dtype, self.exact, self.batch = channels, dtype, exact, batch
+        self.maximum = MAXIMUM.get(dtype, 1.0)
+        self.size = size  # of the outputs so far
+        self.least: Size = (1, 1)  # lower bounds of height and width that follow from the pipeline alone
+        self.is_conditional = False  # whether steps of Python, which need no gate, leave some images out
+        self.gate = -1  # the register that says whether an image takes the current transform
+        self.name, self.stream, self.position = "", 0, 0
+        self.rules: list[Rule] = []
+        self.externals: list[Any] = []  # what Python draws; see external.py
+        self.arrays = 0  # tables of steps
+        self.streams = 0  # random streams that the transforms so far draw from
+        self.passes: list[Recipe] = []
+        self.notes: list[str] = []
+        self.mixes = False  # whether outputs come from several images
+        self.registers = REGISTERS
+        self._idle: list[Recipe] = []
+        self.begin("")
+
+    def transform(self, transform: Any) -> None:
+        """Add the rules of a transform; it draws from the next random stream."""
+        self.name, self.stream, self.position = transform.name, self.streams, 0
+        self.streams += 1
+        transform.rules(self)
+
+    # Numbers ---------------------------------------------------------------------------------------------
+
+    def new_registers(self, count: int) -> int:
+        """Reserve registers; returns the first."""
+        self.registers += count
+        return self.registers - count
+
+    def compute(
+        self, name: str, *operands: Operand, outputs: int = 0, draws: int = 0, first: int | None = None
+    ) -> int:
+        """Add a rule that computes registers; returns the first.
+
+        Args:
+            name: see rules.h.
+            operands: its operands.
+            outputs: number of output registers, if the rule has no fixed number.
+            draws: random numbers that it takes from the stream of the transform.
+            first: the first of them, if not the next one.
+        """
+        out = self.new_registers(outputs or SIGNATURES[name].outputs)
+        if first is not None:
+            self._add(name, operands, out=out, first=first)
+            return out
+        self._add(name, operands, out=out)
+        self.position += draws
+        return out
+
+    def constant(self, value: float) -> int:
+        """A register with a number."""
+        return self.compute("set", float(value))
+
+    def constants(self, values: Sequence[float]) -> int:
+        """Consecutive registers with numbers."""
+        return self.consecutive([self.constant(value) for value in values])
+
+    def consecutive(self, registers: Sequence[int]) -> int:
+        """The first of some registers, which must follow each other."""
+        assert list(registers) == list(range(registers[0], registers[0] + len(registers)))
+        return registers[0]
+
+    def copies(self, registers: Sequence[int]) -> int:
+        """Copies of registers, one after the other; returns the first."""
+        return self.consecutive([self.compute("copy", register) for register in registers])
+
+    def uniform(self, low: float = 0.0, high: float = 1.0) -> int:
+        """A number from `low` to `high`."""
+        return self.compute("uniform", low, high, draws=1)
+
+    def whole(self, low: float, count: int, step: float = 1.0) -> int:
+        """One of `count` numbers from `low`, in steps of `step`."""
+        return self.compute("whole", low, count, step, draws=1)
+
+    def chance(self, p: float) -> int:
+        """1 with probability `p`, else 0."""
+        return self.compute("chance", p, draws=1)
+
+    def choice(self, weights: Sequence[float]) -> int:
+        """An index, by cumulative weights."""
+        return self.compute("choice", tuple(weights), len(weights), draws=1)
+
+    def permutation(self, count: int) -> int:
+        """The numbers 0 to `count` - 1 in random order."""
+        return self.compute("permutation", count, outputs=count, draws=count)
+
+    def sort(self, register: int, count: int) -> None:
+        """Sort consecutive registers in place, ascending."""
+        self._add("sort", (count,), out=register)
+
+    def equal(self, register: int, value: float) -> int:
+        """1 where a register has this value, else 0."""
+        return self.compute("equal", register, value)
+
+    def both(self, one: int, other: int) -> int:
+        """1 where neither is 0, else 0."""
+        return self.compute("both", one, other)
+
+    def lookup(self, register: int, values: Sequence[float]) -> int:
+        """The entry of a table at an index."""
+        return self.compute("lookup", register, tuple(values), len(values))
+
+    @contextmanager
+    def only(self, register: int) -> Iterator[None]:
+        """Apply what is added within to the images where a register is not 0."""
+        outer = self.gate
+        self.gate = register if outer < 0 else self.both(outer, register)
+        yield
+        self.gate = outer
+
+    def select(self, condition: int, register: int, otherwise: float) -> int:
+        """A register where another is not 0, else a number."""
+        return self.compute("select", condition, register, otherwise)
+
+    def chosen(self, drawn: int | None) -> int | None:
+        """The register that says whether an image is changed; None: all are."""
+        if self.gate < 0 or drawn is None:
+            return drawn if self.gate < 0 else self.gate
+        return self.both(self.gate, drawn)
+
+    # Steps -----------------------------------------------------------------------------------------------
+
+    def warp(
+        self,
+        rule: str,
+        *operands: Operand,
+        interpolation: str = "linear",
+        border: str | None = None,
+        fill: tuple[float, ...] = (0.0,),
+        lossless: bool = False,
+        onto: bool = False,
+        region: bool = False,
+        flips: bool = False,
+        offset: bool = False,
+        size: Size | None = None,
+        least: Size = (1, 1),
+        draws: int = 0,
+    ) -> None:
+        """Add a geometry rule to the fused pass.
+
+        Args:
+            rule: its name in rules.h.
+            operands: its operands.
+            interpolation: one of `SMOOTHNESS`.
+            border: values outside the source; None: the warp never reads there.
+            fill: fill of a constant border, in the units of the pipeline: one number, or one per channel.
+            lossless: every output pixel is a source pixel, moved.
+            onto: also, every source pixel is kept, as by a flip.
+            region: whether its rectangle is cropped first.
+            flips: whether it only flips images horizontally.
+            offset: whether it shifts the positions that nearest warps read, but not those of targets.
+            size: (height, width) of the output, `ALIKE`, `VARIES`, or None: unchanged.
+            least: lower bounds of height and width, if it changes sizes.
+            draws: random numbers that it takes.
+        """
+        self.check_fill(fill)
+        why = self._begins_pass(border, fill, lossless, onto)
+        if why:
+            self.split(why)
+        p = self.open
+        if border == "constant" and p.border is None and p.interpolation in ("linear", "cubic"):
+            self._note(f"{self.name} mixes its fill with the border over a pixel of what the pass reads")
+        if border is not None:
+            p.border, p.fill = border, self._fill(fill)
+            if p.cuts:
+                self._note(f"{self.name} shows pixels outside the preceding crop")
+        if not lossless:
+            both = max(p.interpolation or "nearest", interpolation, key=SMOOTHNESS.index)
+            if p.interpolation not in (None, interpolation):
+                self._note(f"{self.name} is fused with a warp of another interpolation: both are {both}")
+            p.interpolation = both
+        if p.warps == 0:
+            p.region = region
+        else:
+            p.cuts = p.cuts or not (onto or (border is not None and region is False))
+        p.offset = p.offset or offset
+        p.flips.append(flips)
+        p.warps += 1
+        p.holds[self.name] = None
+        self._move(rule, operands, p, draws, size, least)
+
+    def colors(
+        self,
+        rule: str,
+        *operands: Operand,
+        rows: int = 1,
+        contrast: bool = False,
+        operators: Sequence[OperatorStep] = (),
+        drawn: int | None = None,
+    ) -> None:
+        """Add a color rule to the fused pass.
+
+        Args:
+            rule: its name in rules.h.
+            operands: its operands after the block.
+            rows: the most color steps that it adds to an image.
+            contrast: whether one may adjust contrast, at most one per image.
+            operators: the operators that give torchvision's bytes instead.
+            drawn: the register that says which images it changes; None: all.
+        """
+        self.check_no_uint16()
+        if self.channels not in (1, 3):
+            raise ValueError(f"{self.name}: expected images of 1 or 3 channels, but got {self.channels}")
+        if self.exact and operators:
+            for step in operators:
+                self.operator(step)
+            self.open.holds[self.name] = None
+            return
+        if self.dtype in FLOATS and self.maximum != 1:
+            raise ValueError(
+                f"{self.name}: expected to stand before ToDtype(scale=False), since floats are taken as 0 to 1"
+            )
+        p = self.open
+        if p.mixes is not None:
+            self.split(f"{self.name} changes colors after images were mixed")
+        elif p.erase.rows:
+            self.split(f"{self.name} changes colors after rectangles were filled")
+        elif p.mean is not None:
+            self.split(f"{self.name} changes colors after they were normalized")
+        elif contrast and p.contrasts - {self.stream}:
+            self.split(f"{self.name} takes a second mean for contrast")
+        p = self.open
+        p.colors.rows += rows
+        if contrast:
+            p.contrasts.add(self.stream)
+        p.holds[self.name] = None
+        gate = self.chosen(drawn)
+        if rows:
+            self._add(rule, (p.colors, *operands), -1 if gate is None else gate, owner=p)
+
+    def erase(self, register: int, rectangles: int = 1) -> tuple[list[float], list[float]]:
+        """Add rectangles to fill to the fused pass.
+
+        Args:
+            register: the first of eight registers per rectangle: left, top, right, bottom in pixels, right and
+                bottom exclusive, and the fill of up to four channels.
+            rectangles: their number.
+
+        Returns:
+            Factors and summands per channel that convert fills from the units of the pipeline to those that
+            the registers must have.
+        """
+        units, p = self.erase_units(), self.open
+        for index in range(rectangles):
+            operands = p.erase, p.erase.rows, register + index * ERASE_WIDTH
+            self._add("erase", operands, self.gate, owner=p)
+            p.erase.rows += 1
+        p.holds[self.name] = None
+        return units
+
+    def erase_units(self) -> tuple[list[float], list[float]]:
+        """What `erase` returns; begins a pass for rectangles if they need one."""
+        self.check_no_uint16()
+        if self.open.mixes is not None:
+            self.split(f"{self.name} fills rectangles after images were mixed")
+        return self.open.fill_units(min(self.channels, 4), self.maximum)
+
+    def normalize(self, mean: tuple[float, ...], std: tuple[float, ...]) -> None:
+        """Subtract `mean` and divide by `std` of every image, with one number or one per channel."""
+        self._check_all("normalized")
+        if self.dtype not in FLOATS:
+            raise ValueError(
+                f"{self.name}: expected floats; put ToDtype(torch.float32, scale=True) before it"
+            )
+        if self.open.mean is not None:
+            self.split(f"{self.name} normalizes a second time")
+        self.open.mean, self.open.std = mean, std
+        self.open.holds[self.name] = None
+
+    def cast(self, dtype: str | None = None, scale: bool = True, channels_last: bool | None = None) -> None:
+        """Change the dtype or memory layout of all images; `scale` maps the old maximum value to the new."""
+        self._check_all("cast")
+        if channels_last is not None:
+            self.open.channels_last = channels_last
+        self._change_dtype(dtype, scale)
+        self.open.holds[self.name] = None
+
+    def operator(
+        self,
+        step: OperatorStep,
+        rule: str = "",
+        *operands: Operand,
+        size: Size | None = None,
+        least: Size = (1, 1),
+        resizes: bool = False,
+        channels: int | None = None,
+        draws: int = 0,
+    ) -> None:
+        """Add a registered operator, a pass of its own.
+
+        Args:
+            step: its name, columns, options and the images that it changes.
+            rule: the geometry rule of one that moves pixels.
+            operands: the operands of the rule.
+            size: see `warp`.
+            least: see `warp`.
+            resizes: whether it takes the size of its output.
+            channels: number of output channels, if it changes them.
+            draws: see `warp`.
+        """
+        check_operator(self, step)
+        if channels is not None and self.gate >= 0:
+            raise ValueError(f"{step.name}: images of one batch all get other channels, or none")
+        self.close()
+        drawn = None if rule else self.chosen(step.drawn)
+        recipe = OperatorRecipe(
+            out=self.new_registers(PASS_REGISTERS),
+            name=step.name,
+            columns=step.columns,
+            options=step.options,
+            drawn=drawn,
+            resizes=resizes,
+            dtype=str(step.options.get("dtype", self.dtype)),
+            why=f"{step.name} {step.why}",
+            holds=(self.name,),
+            warps=int(bool(rule)),
+        )
+        self.passes.append(recipe)
+        if rule:
+            self._move(rule, operands, recipe, draws, size, least)
+        self.channels = channels or self.channels
+        self.begin(f"{step.name} precedes it")
+
+    def mix(
+        self,
+        name: str,
+        array: int,
+        options: Mapping[str, Any],
+        size: Size | None = None,
+        least: Size = (1, 1),
+    ) -> None:
+        """Add a mix of images of the batch.
+
+        Args:
+            name: name of an operator with a `MixSpec`.
+            array: index of its table among those of the steps.
+            options: arguments that are the same for all images.
+            size: (height, width) of the output, if it changes sizes.
+            least: see `warp`.
+        """
+        self.check_fill(options.get("fill", 0.0))
+        self.mixes = True
+        p = self.open
+        can_fuse = self.dtype in MIXES[name].fused_dtypes and bool(p.holds) and p.mixes is None
+        if can_fuse and self.size != VARIES:
+            p.mixes = MixRecipe(0, name, array, self.dtype, options)
+            p.holds[self.name] = None
+            return
+        self.close()
+        why = f"{self.name} reads other images of the batch"
+        recipe = MixRecipe(
+            self.new_registers(PASS_REGISTERS), name, array, self.dtype, options, why, (self.name,)
+        )
+        self.passes.append(recipe)
+        if size is not None:
+            self._move("resize", (*size, 0), recipe, 0, size, least)
+        self.begin(f"{self.name} precedes it")
+
+    def blend(self, array: int) -> None:
+        """Add a blend of images with altered copies; `array` is the index of its table among those of steps."""
+        self.check_no_uint16()
+        self.close()
+        why = f"{self.name} blends images with altered copies"
+        out = self.new_registers(PASS_REGISTERS)
+        self.passes.append(BlendRecipe(out, array, self.dtype, why, (self.name,)))
+        self.begin("blend precedes it")
+
+    # Passes ----------------------------------------------------------------------------------------------
+
+    def end_transform(self, name: str) -> None:
+        """Called after the last step of a transform."""
+        if self.exact:
+            self.split(f"exact=True rounds after {name}")
+
+    def finish(self, as_planes: bool = False) -> None:
+        """Close the last pass; there is at least one if the pipeline does anything.
+
+        With `as_planes`, the last one writes floats as planes. A pass that changes nothing stays only at the
+        end, where it makes a tensor of an ImageBatch of one size.
+        """
+        if as_planes and self.dtype in FLOATS and self.open.channels_last is None:
+            self.open.channels_last = False
+        self.close()
+        self.passes = [p for p in self.passes[:-1] if p not in self._idle] + self.passes[-1:]
+
+    def close(self) -> None:
+        """Finish the open pass, if it has any step."""
+        p = self.open
+        if not p.holds:
+            return
+        if not 1 <= self.channels <= 4:
+            name = next(iter(p.holds))
+            raise ValueError(f"{name}: expected images of 1 to 4 channels, but got {self.channels}")
+        if self._flipped_before(p):
+            return
+        recipe = p.recipe(self.new_registers(PASS_REGISTERS), self.dtype, bool(self.passes))
+        self._hand_over(p, recipe)
+        self.passes.append(recipe)
+        if p.is_idle(self.dtype):
+            self._idle.append(recipe)
+
+    def begin(self, why: str) -> None:
+        """Open an augment pass and note the reason."""
+        maximum = MAXIMUM.get(self.dtype, 1.0)
+        colors, erase = Block(COLOR_WIDTH), Block(ERASE_WIDTH)
+        self.open = OpenPass(self.maximum, maximum, self.dtype, colors, erase, why)
+
+    def split(self, why: str) -> None:
+        """Close the open pass and open another one."""
+        self.close()
+        self.begin(why)
+
+    def check_no_uint16(self) -> None:
+        """Refuse images of 16 bits."""
+        if self.dtype == "uint16":
+            raise ValueError(
+                f"{self.name}: expected images of uint8 or floats, but got uint16; "
+                "put ToDtype(torch.float32, scale=True) before it"
+            )
+
+    def _flipped_before(self, p: OpenPass) -> bool:
+        """Let the preceding operator flip its results, if it can and the open pass would do nothing else."""
+        last = self.passes[-1] if self.passes else None
+        if self.exact or not isinstance(last, OperatorRecipe) or not p.flips_alone(self.dtype):
+            return False
+        if "flips" not in OPERATORS[last.name].parameters:
+            return False
+        last.flips, last.holds = True, (*last.holds, *p.holds)
+        last.warps += p.warps
+        self._hand_over(p, last)
+        return True
+
+    def _add(
+        self,
+        name: str,
+        operands: Sequence[Operand],
+        gate: int = -1,
+        out: int = -1,
+        owner: Any = None,
+        first: int | None = None,
+    ) -> None:
+        position = self.position if first is None else first
+        self.rules.append(Rule(name, operands, self.stream, position, gate, out, owner, self.name))
+
+    def _hand_over(self, p: OpenPass, recipe: Recipe) -> None:
+        for rule in self.rules:
+            if rule.owner is p:
+                rule.owner = recipe
+
+    def _move(
+        self, rule: str, operands: Sequence[Operand], owner: Any, draws: int, size: Size | None, least: Size
+    ) -> None:
+        self._add(rule, operands, self.gate, owner=owner)
+        self.position += draws
+        if size is None:
+            return
+        if self.gate >= 0 or self.is_conditional:
+            self.least = min(least[0], self.least[0]), min(least[1], self.least[1])
+            self.size = size if size == self.size != ALIKE else VARIES
+        else:
+            self.least, self.size = least, VARIES if size == ALIKE and self.size == VARIES else size
+
+    def _begins_pass(self, border: str | None, fill: tuple[float, ...], lossless: bool, onto: bool) -> str:
+        """Why a warp cannot join the open pass; empty if it can."""
+        p, name = self.open, self.name
+        if p.mixes is not None:
+            return f"{name} moves pixels after images were mixed"
+        if p.erase.rows:
+            return f"{name} moves pixels after rectangles were filled"
+        if (p.colors.rows or p.mean is not None) and not (border is None and lossless):
+            return f"{name} reads between pixels after their colors changed"
+        if p.contrasts and not onto:
+            return f"{name} leaves pixels out after their mean was taken for contrast"
+        if border is not None and p.border not in (None, border):
+            return f"{name} has border {border}, the warp before it {p.border}"
+        if border == "constant" == p.border and self._fill(fill) != p.fill:
+            return f"{name} has another fill than the warp before it"
+        if border == "constant" and not holds_fill(fill, p, self.maximum, self.dtype):
+            return f"{name} fills with what {p.dtype} does not hold"
+        return ""
+
+    def _fill(self, fill: tuple[float, ...]) -> tuple[float, ...]:
+        """A fill in the units of the open pass's input."""
+        return tuple(value * self.open.unit / self.maximum for value in fill)
+
+    def check_fill(self, fill: Any) -> None:
+        count = len(fill) if isinstance(fill, (tuple, list)) else 1
+        if count not in (1, self.channels):
+            raise ValueError(f"{self.name}: expected 1 or {self.channels} numbers in fill, but got {count}")
+
+    def _check_all(self, what: str) -> None:
+        if self.gate >= 0:
+            raise ValueError(f"{self.name}: images of one batch are all {what}, or none")
+
+    def _note(self, text: str) -> None:
+        if text not in self.notes:
+            self.notes.append(text)
+
+    def _change_dtype(self, dtype: str | None, scale: bool) -> None:
+        if dtype is None or dtype == self.dtype:
+            return
+        was_byte, is_byte = self.dtype == "uint8", dtype == "uint8"
+        if is_byte:
+            self.check_no_uint16()
+        if self.dtype == "uint16" or (was_byte != is_byte and not scale):
+            self._cast_by_operator(dtype, scale)
+            return
+        if is_byte and not was_byte and self.open.mean is not None:
+            self.split(f"{self.name} rounds to bytes after normalizing")
+        self.dtype, self.maximum = dtype, 255.0 if is_byte else 1.0
+
+    def _cast_by_operator(self, dtype: str, scale: bool) -> None:
+        is_byte, maximum = dtype == "uint8", 1.0 if scale else self.maximum
+        why = "reads 16 bits" if self.dtype == "uint16" else "keeps the numbers"
+        channels_last = self.open.channels_last
+        options = {"dtype": dtype, **({} if is_byte else {"scale": scale})}
+        self.operator(OperatorStep("to_uint8" if is_byte else "to_float", options=options, why=why))
+        self.dtype, self.maximum = dtype, 255.0 if is_byte else maximum
+        self.begin(f"{self.name} {why}")
+        self.open.channels_last = channels_last
+
+
+def log_range(low: float, high: float) -> tuple[float, float]:
+    """The logarithms of the ends of a range."""
+    return math.log(low), math.log(high)

@@ -1,0 +1,409 @@
+// Draws the parameters of one image: runs the rules of a program in order. The same code runs on
+// the host and on a CUDA device. Included by binding.cpp.
+#pragma once
+
+#include "colors.h"
+
+namespace orbbec {
+
+// Words that kernels read, float32: blocks of [N, numbers], one after the other.
+struct Words {
+  float* begin;
+  int64_t count, n;  // images; this image
+
+  // The numbers of this image in a block that begins after `offset` words per image.
+  ORBBEC_HD float* at(double offset, int64_t numbers) const {
+    return begin + static_cast<int64_t>(offset) * count + n * numbers;
+  }
+};
+
+struct RuleProgram {
+  const double* rows;       // [K, kRuleNumbers]: rules, then constants
+  int64_t begin, end;       // rules to run
+  PhiloxKey key;
+};
+
+// An image that a rule does not take; `rule` is -1 where there is none.
+struct Fault {
+  int64_t rule = -1;
+  Shortage shortage;  // all zero: the output is too large
+  double height = 0, width = 0;
+};
+
+ORBBEC_HD bool is_side(double pixels) { return pixels >= 1 && pixels <= 2147483647; }
+
+// A number from 0 to `last`; NaN gives 0.
+ORBBEC_HD int index_of(double number, int last) {
+  return static_cast<int>(smaller(larger(number, 0.0), static_cast<double>(last)));
+}
+
+// Runs rules on one image.
+class Interpreter {
+ public:
+  ORBBEC_HD Interpreter(const RuleProgram& program, double* registers, const Words& words,
+                        uint64_t sample)
+      : program_(program), r_(registers), geometry_(registers), words_(words), sample_(sample) {}
+
+  ORBBEC_HD Fault run() {
+    for (int64_t k = program_.begin; k < program_.end; ++k) {
+      const double* const row = program_.rows + k * kRuleNumbers;
+      const auto rule = static_cast<Rule>(static_cast<int>(row[0]));
+      if (row[3] >= 0 && r_[static_cast<int>(row[3])] == 0) {
+        pass_over(rule, row);
+        continue;
+      }
+      const Shortage shortage = apply(rule, row);
+      if (shortage.is_short || !is_side(geometry_.height()) || !is_side(geometry_.width()))
+        return {k, shortage, geometry_.height(), geometry_.width()};
+    }
+    return {};
+  }
+
+ private:
+  ORBBEC_HD static bool is_geometry(Rule rule) {
+    return rule >= Rule::kResize && rule <= Rule::kStepWarp;
+  }
+
+  ORBBEC_HD void pass_over(Rule rule, const double* row) {
+    if (is_geometry(rule)) geometry_.pass_over();
+    if (row[4] >= 0) r_[static_cast<int>(row[4])] = 0;
+  }
+
+  ORBBEC_HD Shortage apply(Rule rule, const double* row) {
+    const double* const p = row + kFirstOperand;
+    if (rule < Rule::kResize) {
+      draw_number(rule, row, p);
+    } else if (is_geometry(rule)) {
+      return move(rule, row, p);
+    } else if (rule < Rule::kErase) {
+      color(rule, p);
+    } else if (rule == Rule::kErase) {
+      erase(p);
+    } else {
+      end_pass(r_ + static_cast<int>(row[4]), p);
+    }
+    return {};
+  }
+
+  ORBBEC_HD PhiloxStream stream_of(const double* row) const {
+    PhiloxStream stream(program_.key, sample_, static_cast<uint32_t>(row[1]));
+    stream.skip(static_cast<uint64_t>(row[2]));
+    return stream;
+  }
+  ORBBEC_HD double number(double index) const { return r_[static_cast<int>(index)]; }
+  ORBBEC_HD const double* numbers(double index) const { return r_ + static_cast<int>(index); }
+  ORBBEC_HD const double* constants(double row) const {
+    return program_.rows + static_cast<int64_t>(row) * kRuleNumbers;
+  }
+  ORBBEC_HD static NearestOffset nearest_of(double number) {
+    return static_cast<NearestOffset>(static_cast<int>(number));
+  }
+
+  ORBBEC_HD void draw_number(Rule rule, const double* row, const double* p) {
+    double* const out = r_ + static_cast<int>(row[4]);
+    PhiloxStream stream = stream_of(row);
+    switch (rule) {
+      case Rule::kSet:
+        *out = p[0];
+        return;
+      case Rule::kCopy:
+        *out = number(p[0]);
+        return;
+      case Rule::kShift: {
+        const double side = p[1] == 0 ? geometry_.width() : geometry_.height();
+        *out = rint((2 * number(p[0]) - 1) * (p[2] * side));
+        return;
+      }
+      case Rule::kUniform:
+        *out = p[0] + double{stream.uniform()} * (p[1] - p[0]);
+        return;
+      case Rule::kWhole:
+        *out = p[0] + draw_below(stream, p[1]) * p[2];
+        return;
+      case Rule::kChance:
+        *out = double{stream.uniform()} < p[0] ? 1 : 0;
+        return;
+      case Rule::kChoice:
+        return choose_one(out, constants(p[0]), static_cast<int>(p[1]),
+                          double{stream.uniform()});
+      case Rule::kPermutation:
+        return permute(out, static_cast<int>(p[0]), stream);
+      case Rule::kArea:
+        return draw_rectangle(out, p, stream);
+      default:
+        return compute(rule, p, out);
+    }
+  }
+
+  ORBBEC_HD void compute(Rule rule, const double* p, double* out) {
+    switch (rule) {
+      case Rule::kSort:
+        return sort(out, static_cast<int>(p[0]));
+      case Rule::kEqual:
+        *out = number(p[0]) == p[1] ? 1 : 0;
+        return;
+      case Rule::kAnyEqual:
+        *out = 0;
+        for (int i = 0; i < static_cast<int>(p[1]); ++i)
+          if (numbers(p[0])[i] == p[2]) *out = 1;
+        return;
+      case Rule::kAtMost:
+        *out = number(p[0]) <= number(p[1]) ? 1 : 0;
+        return;
+      case Rule::kBoth:
+        *out = number(p[0]) != 0 && number(p[1]) != 0 ? 1 : 0;
+        return;
+      case Rule::kTimes:
+        *out = number(p[0]) * number(p[1]);
+        return;
+      case Rule::kPlus:
+        *out = number(p[0]) + p[1];
+        return;
+      case Rule::kOver:
+        *out = number(p[0]) / p[1];
+        return;
+      case Rule::kSelect:
+        *out = number(p[0]) != 0 ? number(p[1]) : p[2];
+        return;
+      case Rule::kFilter:
+        return filter(out, static_cast<int>(p[0]), numbers(p[1]), static_cast<int>(p[2]));
+      case Rule::kLookup: {
+        *out = constants(p[1])[index_of(number(p[0]), static_cast<int>(p[2]) - 1)];
+        return;
+      }
+      default:
+        *out = magnitude_of(Space(constants(p[3])), operation_of(number(p[0])), number(p[1]),
+                            number(p[2]), geometry_);
+    }
+  }
+
+  ORBBEC_HD static void filter(double* out, int most, const double* order, int mask) {
+    int at = 0;
+    for (int i = 0; i < 4; ++i)
+      if ((mask >> index_of(order[i], 3) & 1) != 0 && at < most) out[at++] = order[i];
+    for (; at < most; ++at) out[at] = 0;
+  }
+
+  ORBBEC_HD static void choose_one(double* out, const double* cumulative, int count, double draw) {
+    *out = 0;
+    for (int i = 0; i < count - 1; ++i) *out += cumulative[i] <= draw ? 1 : 0;
+  }
+
+  // The indices that sort `count` draws, equal ones in order.
+  ORBBEC_HD static void permute(double* out, int count, PhiloxStream& stream) {
+    float draws[kMostOutputs];
+    for (int i = 0; i < count; ++i) {
+      const float draw = stream.uniform();
+      int at = i;
+      for (; at > 0 && draws[at - 1] > draw; --at) {
+        draws[at] = draws[at - 1];
+        out[at] = out[at - 1];
+      }
+      draws[at] = draw;
+      out[at] = i;
+    }
+  }
+
+  ORBBEC_HD static void sort(double* out, int count) {
+    for (int i = 1; i < count; ++i) {
+      const double value = out[i];
+      int at = i;
+      for (; at > 0 && out[at - 1] > value; --at) out[at] = out[at - 1];
+      out[at] = value;
+    }
+  }
+
+  ORBBEC_HD void draw_rectangle(double* out, const double* p, PhiloxStream& stream) const {
+    const Area area = number(p[6]) == 0 ? Area{} : draw_area(AreaRange(p, true), geometry_.height(),
+                                                             geometry_.width(), stream);
+    out[0] = area.left, out[1] = area.top;
+    out[2] = area.left + area.width, out[3] = area.top + area.height;
+  }
+
+  ORBBEC_HD Shortage move(Rule rule, const double* row, const double* p) {
+    Geometry& g = geometry_;
+    switch (rule) {
+      case Rule::kResizeArea: {
+        PhiloxStream stream = stream_of(row);
+        resize_area(g, p, stream);
+        return {};
+      }
+      case Rule::kCropRandom: {
+        PhiloxStream stream = stream_of(row);
+        return crop_random(g, p, stream);
+      }
+      case Rule::kPadTo: {
+        PhiloxStream stream = stream_of(row);
+        pad_to(g, p, stream);
+        return {};
+      }
+      case Rule::kCropFixed:
+        return crop_fixed(g, p[0], p[1], p[2], p[3], p[4] != 0);
+      default:
+        if (rule < Rule::kResizeArea) {
+          resize(rule, p);
+        } else {
+          warp(rule, p);
+        }
+        return {};
+    }
+  }
+
+  ORBBEC_HD void resize(Rule rule, const double* p) {
+    Geometry& g = geometry_;
+    switch (rule) {
+      case Rule::kResize:
+        return g.resize(g.whole(), p[0], p[1], nearest_of(p[2]));
+      case Rule::kResizeShorter:
+        return resize_shorter(g, number(p[0]), p[1], nearest_of(p[2]));
+      case Rule::kResizeLonger:
+        return resize_longer(g, p[0], nearest_of(p[1]));
+      case Rule::kResizeFit: {
+        const Fit fit(g, p[0], p[1], p[2] != 0);
+        return g.resize(g.whole(), fit.height, fit.width, nearest_of(p[3]));
+      }
+      case Rule::kResizeScaled: {
+        // torchvision's ratios are crossed: target width to height and target height to width.
+        const double fit = p[1] == 0 ? 1 : smaller(p[2] / g.height(), p[1] / g.width());
+        return resize_scaled(g, p[1] == 0 ? number(p[0]) : fit * number(p[0]), nearest_of(p[3]));
+      }
+      default: {
+        double factor = number(p[0]) / smaller(g.height(), g.width());
+        if (p[1] != 0) factor = smaller(factor, p[1] / larger(g.height(), g.width()));
+        return resize_scaled(g, factor, nearest_of(p[2]));
+      }
+    }
+  }
+
+  ORBBEC_HD void warp(Rule rule, const double* p) {
+    Geometry& g = geometry_;
+    switch (rule) {
+      case Rule::kCropCenter:
+        return crop_center(g, p[0], p[1]);
+      case Rule::kPad:
+        return g.crop(-p[0], -p[1], g.height() + (p[1] + p[3]), g.width() + (p[0] + p[2]));
+      case Rule::kZoomOut:
+        return zoom_out(g, number(p[0]), number(p[1]), number(p[2]));
+      case Rule::kLetterbox:
+        return letterbox(g, p[0], p[1], p[2] != 0, nearest_of(p[3]));
+      case Rule::kFlip:
+        return g.flip(p[0] == 0 ? 0 : 1);
+      case Rule::kAffine:
+        return affine(g, numbers(p[0]), p + 1);
+      case Rule::kAutoWarp:
+        return auto_warp(g, operation_of(number(p[0])), number(p[1]));
+      case Rule::kMatrixWarp: {
+        Matrix3 matrix;
+        for (int i = 0; i < 9; ++i) matrix.m[i] = constants(p[0])[i];
+        return g.warp(matrix, g.height(), g.width());
+      }
+      default:
+        return step_warp(numbers(p[0]), p[1] != 0);
+    }
+  }
+
+  // As end_pass writes it.
+  ORBBEC_HD void step_warp(const double* numbers, bool has_box) {
+    Geometry& g = geometry_;
+    const double* const box = numbers + 11;
+    if (has_box && g.is_first()) g.set_box({box[0], box[1], box[2] - box[0], box[3] - box[1]});
+    g.add_offset(numbers[16], numbers[17]);
+    Matrix3 matrix;
+    for (int i = 0; i < 9; ++i) matrix.m[i] = numbers[i];
+    g.warp(matrix, numbers[9], numbers[10]);
+    if (numbers[15] != 0) r_[kIsFlipped] = 1 - r_[kIsFlipped];
+  }
+
+  ORBBEC_HD void color(Rule rule, const double* p) {
+    const int most = static_cast<int>(p[1]);
+    ColorRows rows(words_.at(p[0], int64_t{most} * kStepNumbers), most, r_[kColorRows]);
+    switch (rule) {
+      case Rule::kColor: {
+        float* const to = rows.add(static_cast<StepCode>(static_cast<int>(p[2])));
+        for (int i = 0; i < static_cast<int>(p[3]); ++i) to[i] = static_cast<float>(number(p[4 + i]));
+        return;
+      }
+      case Rule::kColorMatrix: {
+        float* const to = rows.add(StepCode::kMatrix);
+        for (int i = 0; i < 12; ++i) to[i] = static_cast<float>(constants(p[2])[i]);
+        return;
+      }
+      case Rule::kColorLine:
+        return rows.add_line(number(p[2]), false, number(p[3]));
+      case Rule::kColorSwap:
+        return rows.add_swap(numbers(p[2]));
+      case Rule::kColorJitter:
+        return jitter(rows, numbers(p[2]), numbers(p[3]), numbers(p[4]), static_cast<int>(p[5]));
+      case Rule::kAutoColor:
+        return rows.add_operation(operation_of(number(p[2])), number(p[3]));
+      default:
+        return step_colors(rows, numbers(p[2]), static_cast<int>(p[3]));
+    }
+  }
+
+  ORBBEC_HD static void jitter(ColorRows& rows, const double* order, const double* factors,
+                               const double* chosen, int known) {
+    for (int i = 0; i < 4; ++i) {
+      const int which = index_of(order[i], 3);
+      if ((known >> which & 1) != 0 && chosen[which] != 0) rows.add_adjustment(which, factors[which]);
+    }
+  }
+
+  ORBBEC_HD static void step_colors(ColorRows& rows, const double* numbers, int count) {
+    for (int s = 0; s < count; ++s, numbers += kStepNumbers) {
+      if (numbers[0] == 0) continue;
+      float* const to = rows.add(StepCode::kNone) - 1;
+      for (int i = 0; i < kStepNumbers; ++i) to[i] = static_cast<float>(numbers[i]);
+    }
+  }
+
+  ORBBEC_HD void erase(const double* p) {
+    float* const to = words_.at(p[0], static_cast<int64_t>(p[1]) * kBoxNumbers) +
+                      static_cast<int>(p[2]) * kBoxNumbers;
+    for (int i = 0; i < kBoxNumbers; ++i) to[i] = static_cast<float>(numbers(p[3])[i]);
+  }
+
+  // The numbers of a pass, and what its kernel reads: the matrix, relative to the region, and the
+  // region in whole pixels.
+  ORBBEC_HD void end_pass(double* out, const double* p) {
+    for (int i = 0; i < 9; ++i) out[i] = r_[kMatrix + i];
+    out[9] = r_[kHeight], out[10] = r_[kWidth];
+    for (int i = 0; i < 4; ++i) out[11 + i] = r_[kBox + i];
+    out[15] = r_[kIsFlipped];
+    out[16] = r_[kOffset], out[17] = r_[kOffset + 1];
+    out[18] = r_[kColorRows];
+    const bool has_region = p[1] >= 0;
+    if (has_region) {
+      auto* const region = reinterpret_cast<int64_t*>(words_.at(p[1], 8));
+      for (int i = 0; i < 4; ++i) region[i] = whole_of(r_[kBox + i]);
+    }
+    if (p[0] >= 0) {
+      Matrix3 matrix;
+      for (int i = 0; i < 9; ++i) matrix.m[i] = out[i];
+      if (has_region) shift(matrix, -trunc(r_[kBox]), -trunc(r_[kBox + 1]));
+      if (p[2] != 0) shift(matrix, r_[kOffset], r_[kOffset + 1]);
+      float* const to = words_.at(p[0], 9);
+      for (int i = 0; i < 9; ++i) to[i] = static_cast<float>(matrix.m[i]);
+    }
+    geometry_.begin_pass();
+  }
+
+  ORBBEC_HD static int64_t whole_of(double number) {
+    return static_cast<int64_t>(smaller(larger(number, -0x1p53), 0x1p53));
+  }
+
+  ORBBEC_HD static void shift(Matrix3& matrix, double x, double y) {
+    for (int j = 0; j < 3; ++j) {
+      matrix.m[j] += x * matrix.m[6 + j];
+      matrix.m[3 + j] += y * matrix.m[6 + j];
+    }
+  }
+
+  const RuleProgram program_;
+  double* const r_;
+  Geometry geometry_;
+  const Words words_;
+  const uint64_t sample_;
+};
+
+}  // namespace orbbec

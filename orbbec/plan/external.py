@@ -1,0 +1,154 @@
+"""Transforms whose steps Python draws: custom ones, those that read targets, mixes of images.
+
+`draw` stops before them; their steps, tables with a row per image, fill the registers of the rules that follow.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Hashable, Sequence
+from dataclasses import dataclass, field, replace
+from typing import Any, NamedTuple, TypeAlias
+
+import numpy as np
+
+from orbbec.augment.codes import ERASE_WIDTH
+from orbbec.bridge.arguments import Array
+from orbbec.plan.build import Build
+from orbbec.plan.passes import Pass
+from orbbec.plan.program import Program
+from orbbec.plan.recipes import Batch, ParameterTable
+from orbbec.plan.rules import REGISTERS, TOTAL
+from orbbec.plan.state import BatchState
+from orbbec.plan.steps.alone import Blend
+from orbbec.plan.steps.base import Step
+
+# Takes the state of the batch, the batch, and the matrices from current pixels to images; None once mixed.
+Draw: TypeAlias = Callable[[BatchState, Batch, Array | None], Sequence[Step]]
+
+
+class _Place(NamedTuple):
+    """Where a step's numbers go, and what rectangles are multiplied by and added to."""
+
+    register: int
+    fill_units: tuple[list[float], list[float]] | None
+    copies: Program | None  # of a blend
+
+
+@dataclass(eq=False)
+class External:
+    """The steps that Python draws at one point of a program.
+
+    Args:
+        draw: draws them.
+        name: name of the transform.
+        rule: index of the first rule after them.
+        gate: the register of the images that they apply to; -1: all.
+        state: the state of a batch at this point, without images.
+        mixed: whether images were mixed before.
+    """
+
+    draw: Draw
+    name: str
+    rule: int
+    gate: int
+    state: BatchState
+    mixed: bool
+    structure: list[Hashable] = field(default_factory=list)
+    places: list[_Place] = field(default_factory=list)
+
+    def fill(self, table: ParameterTable, batch: Batch) -> list[Any]:
+        """Draw the steps, write their numbers to the registers, and return the tables of operators."""
+        parts = self.steps(table, batch)
+        if [part.structure for part in parts] != self.structure:
+            raise ValueError(
+                f"{self.name}: expected the same steps for every batch, but got other ones; what a step may do "
+                "must not depend on what is drawn"
+            )
+        arrays: list[Any] = []
+        for part, place in zip(parts, self.places, strict=True):
+            numbers = part.numbers()
+            if numbers is not None:
+                if place.fill_units is not None:
+                    _convert_fills(numbers, place.fill_units)
+                table.state[:, place.register : place.register + numbers.shape[1]] = numbers
+            if part.array is not None:
+                arrays.append(part.array)
+            if place.copies is not None:
+                sizes = table.state[:, :2].astype(np.int64)
+                arrays.append(_passes_of_copies(part, place.copies, batch._replace(sizes=sizes)))
+        return arrays
+
+    def steps(self, table: ParameterTable, batch: Batch) -> list[Step]:
+        """Draw the steps, in the parts that passes are made of."""
+        state = replace(self.state, sizes=table.state[:, :2].astype(np.int64))
+        matrices = None if self.mixed else table.state[:, TOTAL : TOTAL + 9].reshape(-1, 3, 3)
+        if self.gate < 0:
+            steps = self.draw(state, batch, matrices)
+        else:
+            chosen = table.state[:, self.gate] != 0
+            steps, before = [], state
+            for step in self.draw(state.only(chosen), batch, matrices):
+                steps.append(step.only(chosen, before))
+                before = steps[-1].after(before)
+        return [part for step in steps for part in step.parts(self.state.exact)]
+
+
+def _convert_fills(rectangles: Array, units: tuple[list[float], list[float]]) -> None:
+    """Convert the fills of rectangles `[N, 8 * E]` in place."""
+    fills = rectangles.reshape(len(rectangles), -1, ERASE_WIDTH)[:, :, 4 : 4 + len(units[0])]
+    fills *= units[0]
+    fills += units[1]
+
+
+def trace(build: Build, draw: Draw) -> None:
+    """Compile the steps that Python draws for a transform; they are those of the first batch."""
+    state = BatchState(
+        np.zeros((0, 2), np.int64), build.channels, build.maximum, build.exact, None, build.least
+    )
+    external = External(draw, build.name, len(build.rules), build.gate, state, build.mixes)
+    table = Program.of_rules(build).fill(build.batch)
+    current = replace(state, sizes=table.state[:, :2].astype(np.int64))
+    parts = external.steps(table, build.batch)
+    build.externals.append(external)
+    gate, build.gate, build.is_conditional = build.gate, -1, build.gate >= 0
+    for part in parts:
+        numbers = part.numbers()
+        register = build.new_registers(0 if numbers is None else numbers.shape[1])
+        copies = _program_of_copies(build, part) if isinstance(part, Blend) else None
+        external.places.append(_Place(register, part.add(build, current, register), copies))
+        external.structure.append(part.structure)
+        current = part.after(current)
+    build.gate, build.is_conditional = gate, False
+
+
+class _NumbersOfCopies:
+    """The registers of the copies of a blend that are filled before the first rule."""
+
+    rule = 0
+
+    def fill(self, table: ParameterTable, batch: Batch) -> list[Any]:
+        numbers = batch.numbers
+        table.state[:, REGISTERS : REGISTERS + numbers.shape[1]] = numbers
+        return []
+
+
+def _program_of_copies(build: Build, blend: Blend) -> Program:
+    inner = Build(build.channels, build.dtype, batch=build.batch)
+    inner.name = build.name
+    inner.externals.append(_NumbersOfCopies())
+    blend.rules(inner, inner.new_registers(blend.numbers_of_copies.shape[1]))
+    inner.finish()
+    return Program.of(inner)
+
+
+def _passes_of_copies(blend: Blend, program: Program, batch: Batch) -> tuple[Array, tuple[Pass, ...]]:
+    """The table of a blend: its weights, and the passes over the copies."""
+    copies = blend.weights.shape[1] - 1
+    table = program.fill(
+        batch._replace(
+            sizes=np.tile(batch.sizes, (copies, 1)),
+            sample_ids=np.tile(batch.sample_ids, copies),
+            numbers=blend.numbers_of_copies,
+        )
+    )
+    return blend.weights, program.passes_of(table)

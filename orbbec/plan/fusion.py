@@ -1,0 +1,130 @@
+"""The augment pass to which steps are being added, and what may join it."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
+
+import torch
+from torch import Tensor
+
+from orbbec.bridge.spec import OPERATORS
+from orbbec.plan.recipes import AugmentRecipe, MixRecipe
+from orbbec.plan.rules import Block
+
+if TYPE_CHECKING:
+    from orbbec.plan.build import Build, OperatorStep
+
+MAXIMUM = {"uint8": 255.0, "uint16": 65535.0}  # 1 of floats
+SMOOTHNESS = ("nearest", "linear", "cubic")  # interpolations of warps, the smoother ones last
+
+
+@dataclass(eq=False)
+class OpenPass:
+    """The augment pass to which steps are being added."""
+
+    unit: float  # the pipeline's maximum value at the start of the pass, in the units of its input
+    maximum: float  # maximum value of the pass's input: 255 for bytes, 1 for floats
+    dtype: str  # of its input
+    colors: Block
+    erase: Block
+    why: str = ""
+    interpolation: str | None = None  # None: all positions are whole pixels
+    border: str | None = None
+    fill: tuple[float, ...] = (0.0,)
+    offset: bool = False  # whether nearest warps read at an offset
+    contrasts: set[int] = field(default_factory=set)  # the transforms that have one, by index
+    mean: tuple[float, ...] | None = None
+    std: tuple[float, ...] | None = None
+    channels_last: bool | None = None
+    region: bool = False
+    flips: list[bool] = field(default_factory=list)  # of each warp: whether it only flips horizontally
+    warps: int = 0
+    mixes: MixRecipe | None = None
+    cuts: bool = False  # a later warp crops, but the source is not cut off
+    holds: dict[str, None] = field(default_factory=dict)
+
+    def is_idle(self, dtype: str) -> bool:
+        """Whether the output, of `dtype`, equals the input: its transforms became operators before it."""
+        return self.warps == 0 and self._moves_alone(dtype)
+
+    def flips_alone(self, dtype: str) -> bool:
+        """Whether the pass only flips images horizontally."""
+        return bool(self.flips) and all(self.flips) and self._moves_alone(dtype)
+
+    def _moves_alone(self, dtype: str) -> bool:
+        """Whether the output, of `dtype`, consists of pixels of the input, moved at most."""
+        changes = self.colors.rows or self.erase.rows or self.mean or self.mixes
+        return not changes and self.channels_last is None and dtype == self.dtype
+
+    def fill_units(self, channels: int, maximum: float) -> tuple[list[float], list[float]]:
+        """Factors and summands that convert fills from the units of the pipeline to those of rectangles."""
+        if self.mean is not None and self.std is not None:  # in the units after normalization
+            return _repeated(self.std, channels), _repeated(self.mean, channels)
+        return [self.unit / maximum / self.maximum] * channels, [0.0] * channels
+
+    def recipe(self, out: int, dtype: str, is_later: bool) -> AugmentRecipe:
+        """The pass; `out` is its first register, `dtype` that of its output."""
+        return AugmentRecipe(
+            out=out,
+            colors=self.colors,
+            erase=self.erase,
+            region=Block(8, int(self.region)),
+            words=Block(9, 1),
+            has_offset=self.offset and self.interpolation == "nearest",
+            reads_beyond=self.border is not None,
+            contrast=bool(self.contrasts),
+            mean=self.mean,
+            std=self.std,
+            dtype=dtype,
+            channels_last=self.channels_last,
+            interpolation=self.interpolation or "nearest",
+            border=self.border or "replicate",
+            fill=self.fill,
+            mixes=self.mixes,
+            why=self.why if is_later else "",
+            holds=tuple(self.holds),
+            warps=self.warps,
+        )
+
+
+def _repeated(values: tuple[float, ...], count: int) -> list[float]:
+    return [values[index % len(values)] for index in range(count)]
+
+
+def holds_fill(fill: tuple[float, ...], p: OpenPass, maximum: float, dtype: str) -> bool:
+    """Whether some input value of the open pass becomes the fill in an output of `dtype`.
+
+    Args:
+        fill: in the units of the pipeline, whose maximum value is `maximum`.
+        p: the open pass.
+        maximum: see above.
+        dtype: see above.
+    """
+    unit = p.unit / maximum
+    read = torch.tensor([value * unit for value in fill], dtype=torch.float64, device="cpu")
+    expected = torch.tensor(fill, dtype=torch.float64, device="cpu")
+    result = _as_dtype(_as_dtype(read, p.dtype) / unit, dtype)
+    return bool((result == _as_dtype(expected, dtype)).all())
+
+
+def _as_dtype(values: Tensor, name: str) -> Tensor:
+    """Values rounded to a dtype, in float64; integers are saturated."""
+    bounded = values.round().clamp(0, MAXIMUM[name]) if name in MAXIMUM else values
+    return bounded.to(getattr(torch, name)).double()
+
+
+def check_operator(build: Build, step: OperatorStep) -> None:
+    """Refuse images that an operator does not take."""
+    spec, name, dtype = OPERATORS[step.name], build.name, build.dtype
+    if spec.dtypes == ("uint8",) and dtype != "uint8":
+        fix = "give images of 8 bits" if dtype == "uint16" else "put it before ToDtype"
+        raise ValueError(f"{name}: expected images of uint8, but got {dtype}; {fix}")
+    if "uint16" not in spec.dtypes:
+        build.check_no_uint16()
+    if dtype not in spec.dtypes:
+        raise ValueError(f"{name}: expected images of {' or '.join(spec.dtypes)}, but got {dtype}")
+    if spec.channels and build.channels not in spec.channels:
+        counts = " or ".join(map(str, spec.channels))
+        raise ValueError(f"{name}: expected images of {counts} channels, but got {build.channels}")
+    build.check_fill(step.options.get("fill", 0.0))

@@ -1,0 +1,127 @@
+"""A program: a pipeline compiled to data, from which every batch draws its parameters."""
+
+from __future__ import annotations
+
+import re
+from collections import deque
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import torch
+from torch import Tensor
+
+from orbbec.bridge.fakes import register_fake
+from orbbec.plan.build import Build, Size
+from orbbec.plan.passes import Pass
+from orbbec.plan.recipes import Batch, ParameterTable, Recipe
+from orbbec.plan.rules import Code, Rule
+
+_FAULT = re.compile(r"draw: rule (\d+): (.*)", re.DOTALL)
+
+
+@dataclass(frozen=True, eq=False)
+class Program:
+    """A pipeline compiled to data.
+
+    Args:
+        code: float64 `[K, 16]`: the rules, see rules.h, and their constants.
+        labels: name of the transform of each rule.
+        stops: what Python draws, in order, each with the number of rules before it.
+        passes: the passes before anything is drawn.
+        registers: numbers per image in the state.
+        words: numbers per image that kernels read.
+        size: of the outputs: (height, width), `ALIKE` or `VARIES`.
+        notes: how results differ from those of the transforms applied one by one.
+    """
+
+    code: Tensor
+    labels: tuple[str, ...]
+    stops: tuple[tuple[int, Any], ...]
+    passes: tuple[Recipe, ...]
+    registers: int
+    words: int
+    size: Size
+    notes: tuple[str, ...]
+
+    @classmethod
+    def of(cls, build: Build) -> Program:
+        """The program of a finished build."""
+        words = 0
+        blocks = [block for recipe in build.passes for block in recipe.blocks]
+        for block in sorted(blocks, key=lambda block: block.numbers % 2):  # whole numbers need 8 bytes
+            block.offset = words
+            words += block.words
+        return cls._of(build, words, list(build.passes))
+
+    @classmethod
+    def of_rules(cls, build: Build) -> Program:
+        """The rules so far of a build, without words and passes."""
+        return cls._of(build, 0, [])
+
+    @classmethod
+    def _of(cls, build: Build, words: int, passes: Sequence[Recipe]) -> Program:
+        rules: list[Rule] = []
+        stops: list[tuple[int, Any]] = []
+        externals, unfinished = deque(build.externals), deque(passes)
+        for index, rule in enumerate(build.rules):
+            while externals and externals[0].rule == index:
+                stops.append((len(rules), externals.popleft()))
+            if not passes and rule.writes_words:
+                continue
+            while passes and rule.owner is not None and rule.owner is not unfinished[0]:
+                rules.append(unfinished.popleft().end())
+            rules.append(rule)
+        stops += [(len(rules), external) for external in externals]
+        rules += [recipe.end() for recipe in unfinished]
+        return cls(
+            code=torch.from_numpy(Code(rules).table()),
+            labels=tuple(rule.label for rule in rules),
+            stops=tuple(stops),
+            passes=tuple(passes),
+            registers=build.registers,
+            words=words,
+            size=build.size,
+            notes=tuple(build.notes),
+        )
+
+    def fill(self, batch: Batch) -> ParameterTable:
+        """Draw the parameters of a batch.
+
+        Raises:
+            ValueError: an image is too small for a transform; names both.
+        """
+        count = len(batch.sizes)
+        state = np.empty((count, self.registers))
+        words = np.zeros(count * self.words, np.float32)
+        table, begin = ParameterTable(state, words, []), 0
+        for end, external in self.stops:
+            self._draw(table, batch, begin, end)
+            table.arrays.extend(external.fill(table, batch))
+            begin = end
+        self._draw(table, batch, begin, len(self.labels))
+        return table
+
+    def passes_of(self, table: ParameterTable) -> tuple[Pass, ...]:
+        """The passes of a batch."""
+        return tuple(recipe.of(table) for recipe in self.passes)
+
+    def _draw(self, table: ParameterTable, batch: Batch, begin: int, end: int) -> None:
+        tensors = (torch.from_numpy(array) for array in (batch.sizes, batch.sample_ids))
+        results = torch.from_numpy(table.state), torch.from_numpy(table.words)
+        try:
+            _draw_rules(self.code, *tensors, batch.seed, batch.epoch, begin, end, *results)
+        except ValueError as error:
+            fault = _FAULT.fullmatch(str(error))
+            if fault is None:
+                raise
+            raise ValueError(f"{self.labels[int(fault[1])]}: {fault[2]}") from None
+
+
+_draw_rules = torch.ops.orbbec.draw.default
+
+
+@register_fake("draw", sizes=2, sample_ids=1)
+def _(*arguments: object) -> None:
+    return None

@@ -1,0 +1,269 @@
+"""The passes of a program before anything is drawn: each makes a pass from the parameter table of a batch."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any, NamedTuple, TypeAlias
+
+import numpy as np
+
+from orbbec.bridge.arguments import Array
+from orbbec.bridge.spec import OPERATORS
+from orbbec.plan.passes import AugmentPass, BlendPass, MixPass, OperatorPass
+from orbbec.plan.rules import BOX, COLOR_ROWS, FLIPPED, HEIGHT, MATRIX, OFFSET, Block, Rule
+
+
+@dataclass(frozen=True, eq=False)
+class ParameterTable:
+    """The parameters of a batch, with a row per image.
+
+    Args:
+        state: float64 `[N, S]`: the registers.
+        words: float32 `[N * W]`: what kernels read, in blocks.
+        arrays: tables of the steps that Python draws.
+    """
+
+    state: Array
+    words: Array
+    arrays: list[Any]
+
+    def __len__(self) -> int:
+        return len(self.state)
+
+    def block(self, block: Block) -> Array:
+        """The rows of a block: float32 `[N, rows, numbers]`."""
+        begin, count = block.offset * len(self), block.words * len(self)
+        return self.words[begin : begin + count].reshape(len(self), block.rows, block.numbers)
+
+    def sizes(self, out: int) -> Array:
+        """The sizes of the outputs of a pass: int64 `[N, 2]`."""
+        return self.state[:, out + HEIGHT : out + HEIGHT + 2].astype(np.int64)
+
+    def matrices(self, out: int) -> Array:
+        """The matrices of a pass: float64 `[N, 3, 3]`."""
+        return self.state[:, out + MATRIX : out + MATRIX + 9].reshape(-1, 3, 3)
+
+    def boxes(self, out: int) -> Array:
+        """What a pass reads, as left, top, right, bottom: float64 `[N, 4]`."""
+        return self.state[:, out + BOX : out + BOX + 4]
+
+
+class Batch(NamedTuple):
+    """What the parameters of a batch depend on."""
+
+    sizes: Array  # int64 [N, 2]
+    sample_ids: Array  # int64 [N]
+    seed: int = 0
+    epoch: int = 0
+    targets: Sequence[Any] | None = None  # one per image, for transforms that read them
+    numbers: Any = None  # of the copies of a blend
+
+
+class Column(NamedTuple):
+    """A column of an operator's table.
+
+    Args:
+        kind: "registers", "constant", "box" or "matrix" (of the pass), or "step" (a table of a step).
+        at: the first register, or the index of the table of a step.
+        shape: of a row; for "matrix" the number of its rows.
+        dtype: of the column.
+        value: the row of a constant, or the name of a column of a step.
+    """
+
+    kind: str
+    at: int = 0
+    shape: tuple[int, ...] = ()
+    dtype: str = "float64"
+    value: Any = None
+
+    def of(self, table: ParameterTable, out: int) -> Array:
+        """The column of a batch; `out` is the first register of the pass."""
+        if self.kind == "step":
+            column: Array = table.arrays[self.at][self.value]
+            return column
+        if self.kind == "constant":
+            return np.tile(np.array(self.value, self.dtype), (len(table), *(1,) * len(self.shape)))
+        if self.kind == "box":
+            return table.boxes(out).astype(self.dtype)
+        if self.kind == "matrix":
+            return table.matrices(out)[:, : self.shape[0]]
+        width = int(np.prod(self.shape, dtype=int))
+        values = table.state[:, self.at : self.at + width].reshape(len(table), *self.shape)
+        return values.astype(self.dtype)
+
+
+BOXES = Column("box")
+
+
+@dataclass(eq=False)
+class AugmentRecipe:
+    """One call of `orbbec.augment`; for most arguments see `AugmentPass`.
+
+    Args:
+        out: its first register.
+        colors: block of color rows.
+        erase: block of rectangles.
+        region: block of the visible part of each image, of no rows if all of it is.
+        words: block of matrices.
+        has_offset: whether nearest positions are shifted.
+        warps: number of geometry rules.
+    """
+
+    out: int
+    colors: Block
+    erase: Block
+    region: Block
+    words: Block
+    has_offset: bool
+    reads_beyond: bool
+    contrast: bool
+    mean: tuple[float, ...] | None
+    std: tuple[float, ...] | None
+    dtype: str
+    channels_last: bool | None
+    interpolation: str
+    border: str
+    fill: tuple[float, ...]
+    mixes: MixRecipe | None
+    why: str
+    holds: tuple[str, ...]
+    warps: int
+
+    @property
+    def blocks(self) -> Sequence[Block]:
+        """Its blocks of words; those of whole numbers first, which need an alignment of 8 bytes."""
+        return self.region, self.words, self.colors, self.erase
+
+    def end(self) -> Rule:
+        """The rule that writes its numbers."""
+        region = self.region.offset if self.region.rows else -1
+        return Rule("end_pass", (self.words.offset, region, self.has_offset), out=self.out)
+
+    def of(self, table: ParameterTable) -> AugmentPass:
+        """The pass of a batch."""
+        state, out, sizes = table.state, self.out, table.sizes(self.out)
+        steps = int(state[:, out + COLOR_ROWS].max(initial=0)) if self.colors.rows else 0
+        colors = table.block(self.colors)
+        return AugmentPass(
+            matrix=table.matrices(out),
+            sizes=sizes,
+            colors=colors if steps == self.colors.rows else np.ascontiguousarray(colors[:, :steps]),
+            erase=table.block(self.erase),
+            regions=table.block(self.region).view(np.int64)[:, 0] if self.region.rows else None,
+            reads_beyond=self.reads_beyond,
+            contrast=self.contrast,
+            mean=self.mean,
+            std=self.std,
+            dtype=self.dtype,
+            channels_last=self.channels_last,
+            interpolation=self.interpolation,
+            border=self.border,
+            fill=self.fill,
+            mixes=None if self.mixes is None else self.mixes.of(table, sizes),
+            why=self.why,
+            holds=self.holds,
+            offset=state[:, out + OFFSET : out + OFFSET + 2] if self.has_offset else None,
+        )
+
+
+@dataclass(eq=False)
+class OperatorRecipe:
+    """One call of an operator; for most arguments see `OperatorPass`.
+
+    Args:
+        out: its first register.
+        columns: the columns of its table.
+        drawn: the register that says which images it changes; None: all.
+        warps: number of geometry rules.
+        flips: whether it also flips its results.
+    """
+
+    out: int
+    name: str
+    columns: Mapping[str, Column]
+    options: Mapping[str, Any]
+    drawn: int | None
+    resizes: bool
+    dtype: str
+    why: str
+    holds: tuple[str, ...]
+    warps: int
+    flips: bool = False
+    blocks: Sequence[Block] = ()
+
+    def end(self) -> Rule:
+        """The rule that writes its numbers."""
+        return Rule("end_pass", (-1, -1, 0), out=self.out)
+
+    def of(self, table: ParameterTable) -> OperatorPass:
+        """The pass of a batch."""
+        count, drawn = len(table), self.drawn
+        mask = np.ones(count, bool) if drawn is None else table.state[:, drawn] != 0
+        columns = {name: column.of(table, self.out) for name, column in self.columns.items()}
+        if self.flips:
+            columns["flips"] = table.state[:, self.out + FLIPPED] != 0
+        return OperatorPass(
+            name=self.name,
+            table=OPERATORS[self.name].with_identities(columns, mask),
+            options=self.options,
+            drawn=mask,
+            matrix=table.matrices(self.out),
+            sizes=table.sizes(self.out),
+            resizes=self.resizes,
+            dtype=self.dtype,
+            why=self.why,
+            holds=self.holds,
+            conditional=drawn is not None,
+        )
+
+
+@dataclass(eq=False)
+class MixRecipe:
+    """A mix of images; for most arguments see `MixPass`. `array` is the index of its table."""
+
+    out: int
+    name: str
+    array: int
+    dtype: str
+    options: Mapping[str, Any]
+    why: str = ""
+    holds: tuple[str, ...] = ()
+    warps: int = 0
+    blocks: Sequence[Block] = ()
+
+    end = OperatorRecipe.end
+
+    def of(self, table: ParameterTable, sizes: Array | None = None) -> MixPass:
+        """The pass of a batch; `sizes` are those of the pass that it ends."""
+        known = table.sizes(self.out) if sizes is None else sizes
+        columns = table.arrays[self.array]
+        return MixPass(self.name, columns, known, self.dtype, self.options, self.why, self.holds)
+
+
+@dataclass(eq=False)
+class BlendRecipe:
+    """A blend with altered copies; for the arguments see `BlendPass`.
+
+    Args:
+        out: its first register.
+        array: index of its table, which has the weights and the passes of the copies.
+    """
+
+    out: int
+    array: int
+    dtype: str
+    why: str
+    holds: tuple[str, ...]
+    warps: int = 0
+    blocks: Sequence[Block] = field(default=())
+
+    end = OperatorRecipe.end
+
+    def of(self, table: ParameterTable) -> BlendPass:
+        """The pass of a batch."""
+        weights, passes = table.arrays[self.array]
+        return BlendPass(passes, weights, table.sizes(self.out), self.dtype, self.why, self.holds)
+
+
+Recipe: TypeAlias = AugmentRecipe | OperatorRecipe | MixRecipe | BlendRecipe

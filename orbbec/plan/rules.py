@@ -1,0 +1,126 @@
+"""Rules: the rows of a program, which `draw` runs in order for each image.
+
+rules.h lists them: what each draws or changes, and its operands.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from typing import Any, NamedTuple, TypeAlias
+
+import numpy as np
+import torch
+
+from orbbec.bridge.arguments import Array
+
+WIDTH = 16  # numbers of a row
+_OPERANDS = 5  # where they begin
+REGISTERS = 29  # the first register of a program; those before describe the image
+
+HEIGHT, MATRIX, BOX, FLIPPED, OFFSET, COLOR_ROWS = 9, 0, 11, 15, 16, 18  # of a pass, from its first register
+PASS_REGISTERS = 19
+TOTAL = 20  # the register of the matrix from the current output to the image
+
+
+class _Signature(NamedTuple):
+    number: int
+    outputs: int
+    operands: tuple[str, ...]
+
+
+def _signatures() -> dict[str, _Signature]:
+    lines = torch.ops.orbbec.draw_rules().splitlines()
+    fields = (line.split(":") for line in lines)
+    return {
+        name: _Signature(number, int(outputs), tuple(operands.split()))
+        for number, (name, outputs, operands) in enumerate(fields)
+    }
+
+
+SIGNATURES = _signatures()
+_FIRST_COLOR = SIGNATURES["color"].number
+_FIRST_GEOMETRY = SIGNATURES["resize"].number
+
+
+@dataclass(eq=False)
+class Block:
+    """A block of the words that kernels read: rows of some numbers for each image."""
+
+    numbers: int  # of a row
+    rows: int = 0
+    offset: int = -1  # in words per image
+
+    @property
+    def words(self) -> int:
+        """The number of words per image."""
+        return self.numbers * self.rows
+
+
+Operand: TypeAlias = float | Block | tuple[float, ...]  # a tuple: constants
+
+
+@dataclass(eq=False)
+class Rule:
+    """A row of a program.
+
+    Args:
+        name: its name in rules.h.
+        operands: numbers; a block stands for its offset and its rows, a tuple for constants.
+        stream: index of the transform whose random numbers it draws.
+        first: the first of these numbers.
+        gate: the register that must not be 0 for it to run; -1: it always runs.
+        out: its first output register, or -1.
+        owner: the pass that it belongs to; None: it only computes registers.
+        label: name of its transform, for messages.
+    """
+
+    name: str
+    operands: Sequence[Operand] = ()
+    stream: int = 0
+    first: int = 0
+    gate: int = -1
+    out: int = -1
+    owner: Any = None
+    label: str = ""
+
+    @property
+    def is_geometry(self) -> bool:
+        return _FIRST_GEOMETRY <= SIGNATURES[self.name].number < _FIRST_COLOR
+
+    @property
+    def writes_words(self) -> bool:
+        return SIGNATURES[self.name].number >= _FIRST_COLOR
+
+
+@dataclass
+class Code:
+    """Collects the rows of a program, and the constants that follow them."""
+
+    rules: list[Rule] = field(default_factory=list)
+
+    def table(self) -> Array:
+        """The program: contiguous float64 `[K, 16]`."""
+        constants: dict[tuple[float, ...], int] = {}
+        used = len(self.rules)
+        for rule in self.rules:
+            for operand in rule.operands:
+                if isinstance(operand, tuple) and operand not in constants:
+                    constants[operand] = used
+                    used += -(-len(operand) // WIDTH)
+        table = np.zeros((used, WIDTH))
+        for row, rule in zip(table, self.rules, strict=False):
+            numbers = [number for operand in rule.operands for number in _numbers(operand, constants)]
+            head = SIGNATURES[rule.name].number, rule.stream, rule.first, rule.gate, rule.out
+            row[: _OPERANDS + len(numbers)] = *head, *numbers
+        for values, at in constants.items():
+            table.reshape(-1)[at * WIDTH : at * WIDTH + len(values)] = values
+        return table
+
+
+def _numbers(operand: Operand, constants: dict[tuple[float, ...], int]) -> tuple[float, ...]:
+    if isinstance(operand, Block):
+        return operand.offset, operand.rows
+    if isinstance(operand, tuple):
+        return (constants[operand],)
+    return (operand,)
