@@ -37,6 +37,7 @@ class Case(NamedTuple):
     exact: bool = False
     has_targets: bool = False
     few: bool = False  # one plan per seed
+    count: int = len(IDS)  # the last images of a batch
 
 
 def targets_of(sizes):
@@ -138,7 +139,7 @@ def random_cases():
         channels, exact = (1 if picker.chance(0.15) else 3), picker.chance(0.15)
         names = ", ".join(one.name for one in transforms)
         how = f"{dtype}, {channels} channels{', exact' if exact else ''}"
-        yield Case(f"random {number} ({how}): {names}", transforms, channels, dtype, exact)
+        yield Case(f"random {number} ({how}): {names}", transforms, channels, dtype, exact, few=True)
 
 
 @dataclass(frozen=True)
@@ -207,7 +208,51 @@ def target_cases():
             yield Case(f"{reader.name} after {name}", pipeline, has_targets=True)
 
 
+def common_cases():
+    """Pipelines of training scripts, in several dtypes."""
+    crop, flip, sharp = T.RandomResizedCrop(224, antialias=False), T.RandomHorizontalFlip(), T.RandomErasing()
+    floats, normalize = T.ToDtype(torch.float32, scale=True), T.Normalize()
+    pipelines = {
+        "crop and flip": (crop, flip),
+        "antialias": (T.RandomResizedCrop(224), flip),
+        "two flips": (T.RandomResizedCrop((64, 48)), flip, T.RandomVerticalFlip()),
+        "padded crop": (T.RandomCrop(32, 4, pad_if_needed=True), flip),
+        "evaluation": (T.Resize(256), T.CenterCrop(224)),
+        "evaluation by a warp": (T.Resize(256, "cubic", antialias=False), T.CenterCrop(224)),
+        "colors": (crop, flip, T.ColorJitter(0.4, 0.4, 0.4, 0.1)),
+        "policy": (crop, flip, T.RandAugment()),
+        "rotation": (T.RandomRotation(30, "linear"), crop, flip),
+        "detection": (T.RandomPhotometricDistort(), T.RandomZoomOut(), T.ScaleJitter((64, 64)), flip),
+    }
+    for name, transforms in pipelines.items():
+        for dtype in ("uint8", "float32"):
+            yield Case(f"{name} of {dtype}", transforms, dtype=dtype)
+        yield Case(f"{name} as floats", (*transforms, floats, normalize))
+        yield Case(f"{name} as floats, erased", (*transforms, floats, normalize, sharp))
+        yield Case(f"{name} as floats, exact", (*transforms, floats, normalize), exact=True)
+
+
+def small_cases():
+    """No images, and one image."""
+    for name in ARGUMENTS:
+        one = transform_of(name, 0)
+        dtype = "float32" if name == "Normalize" else "uint8"
+        for count in (0, 1):
+            transforms = (one, T.RandomHorizontalFlip())
+            yield Case(
+                f"{name} of {count} images", transforms, 3, dtype, False, one.needs_targets, True, count
+            )
+
+
 def all_cases():
     """The cases by kind."""
-    kinds = (argument_cases, container_cases, random_cases, custom_cases, target_cases)
+    kinds = (
+        argument_cases,
+        container_cases,
+        random_cases,
+        custom_cases,
+        target_cases,
+        common_cases,
+        small_cases,
+    )
     return {kind.__name__.removesuffix("_cases"): list(kind()) for kind in kinds}

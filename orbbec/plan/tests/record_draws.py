@@ -24,6 +24,8 @@ ATTRIBUTES = (
     "options",
 )
 
+ULPS = 4
+NOTHING = np.zeros(0)
 COLOR = re.compile(r"(?:copy\d+\.\d+\.)?color(\d+)\.")  # the column of a color step
 
 
@@ -33,6 +35,7 @@ class Entry(NamedTuple):
     name: str
     values: np.ndarray
     is_rounded: bool = False  # operators read these float64 numbers as float32
+    farthest: np.ndarray | None = None  # of a matrix: the largest position in the images and the outputs
 
     @property
     def checksum(self):
@@ -44,7 +47,20 @@ class Entry(NamedTuple):
 
     @property
     def close(self):
-        return self.values.ravel() if self.values.dtype == np.float64 else np.zeros(0)
+        return self.values.ravel() if self.values.dtype == np.float64 else NOTHING
+
+    def tolerance(self, expected):
+        """How much the float64 numbers may differ from those expected, both in the shape of `values`.
+
+        `ULPS` units of the last place; in a matrix, of the terms whose sum an element may be: an element of
+        the same row, and its products with a position. A matrix of halves does not change.
+        """
+        if self.farthest is None:
+            return ULPS * np.spacing(np.abs(expected))
+        largest = np.abs(expected)[:, :, :2].max(2)
+        terms = np.stack([largest, largest, (1 + largest) * self.farthest[:, None]], 2)
+        is_simple = (expected * 2 % 1 == 0).all((1, 2), keepdims=True)
+        return np.where(is_simple, 0.0, ULPS * np.spacing(terms))
 
 
 class Drawn(NamedTuple):
@@ -83,7 +99,7 @@ def expected_columns(step, inner):
     return known
 
 
-def pass_of(label, step, inner, key):
+def pass_of(label, step, plan):
     """The text and the entries of a pass."""
     attributes = {name: getattr(step, name) for name in ATTRIBUTES if hasattr(step, name)}
     about = {
@@ -94,13 +110,14 @@ def pass_of(label, step, inner, key):
         "dtype": step.dtype,
         **{n: dict(v) if hasattr(v, "items") else v for n, v in attributes.items()},
     }
+    farthest = np.maximum(np.resize(plan.sizes.max(1), len(step.sizes)), step.sizes.max(1))
     entries = [Entry(f"{label} sizes", step.sizes)]
     if type(step).__name__ != "MixPass":
-        entries.append(Entry(f"{label} matrix", step.matrix))
+        entries.append(Entry(f"{label} matrix", step.matrix, farthest=farthest))
     for name in ("regions", "offset"):
         if getattr(step, name, None) is not None:
             entries.append(Entry(f"{label} {name}", getattr(step, name)))
-    tables = dict(step.tables(key))
+    tables = dict(step.tables(plan.key))
     if "colors" in tables:
         tables["colors"] = without_empty_steps(tables["colors"])
         if not tables["colors"].shape[1]:
@@ -134,7 +151,7 @@ def drawn_of(plan):
     """What a plan holds."""
     texts, entries = [json.dumps({"notes": plan.notes})], [Entry("plan output_sizes", plan.output_sizes)]
     for label, step, inner in passes_of(plan):
-        about, own, tables = pass_of(label, step, inner, plan.key)
+        about, own, tables = pass_of(label, step, plan)
         names, columns = columns_of(label, step, inner, tables)
         texts += [
             f"{label}: {json.dumps(about, default=lambda value: value.__name__)}",
@@ -163,11 +180,12 @@ def attempts(case, pipeline, epoch):
     first = "equal" if epoch and pipeline.seed else "any"
     for kind in (first, *(name for name in BATCHES if name != first)):
         sizes = BATCHES[kind]
-        targets = targets_of(sizes) if case.has_targets else None
+        skipped = len(IDS) - case.count
+        targets = targets_of(sizes)[skipped:] if case.has_targets else None
         label = f"{case.name}; seed {pipeline.seed}, epoch {epoch}, {kind} sizes"
         how = {"channels": case.channels, "dtype": case.dtype, "targets": targets}
         try:
-            plan = pipeline.plan(sizes, IDS, epoch, **how)
+            plan = pipeline.plan(sizes[skipped:], IDS[skipped:], epoch, **how)
         except ValueError as error:
             yield label, Drawn([f"refused: {error}"], [])
         else:
