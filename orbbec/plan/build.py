@@ -275,6 +275,7 @@ class Build:
             self.split(f"{self.name} takes a second mean for contrast")
         p = self.open
         p.colors.rows += rows
+        p.is_colored = True
         if contrast:
             p.contrasts.add(self.stream)
         p.holds[self.name] = None
@@ -408,7 +409,7 @@ class Build:
         self.passes.append(recipe)
         if size is not None:
             self._move("resize", (*size, 0), recipe, 0, size, least)
-        self.begin(f"{self.name} precedes it")
+        self.begin(f"{name} precedes it")
 
     def blend(self, array: int) -> None:
         """Add a blend of images with altered copies; `array` is the index of its table among those of steps."""
@@ -521,7 +522,7 @@ class Build:
             return f"{name} moves pixels after images were mixed"
         if p.erase.rows:
             return f"{name} moves pixels after rectangles were filled"
-        if (p.colors.rows or p.mean is not None) and not (border is None and lossless):
+        if (p.is_colored or p.mean is not None) and not (border is None and lossless):
             return f"{name} reads between pixels after their colors changed"
         if p.contrasts and not onto:
             return f"{name} leaves pixels out after their mean was taken for contrast"

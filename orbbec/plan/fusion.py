@@ -29,6 +29,7 @@ class OpenPass:
     colors: Block
     erase: Block
     why: str = ""
+    is_colored: bool = False
     interpolation: str | None = None  # None: all positions are whole pixels
     border: str | None = None
     fill: tuple[float, ...] = (0.0,)
@@ -54,7 +55,7 @@ class OpenPass:
 
     def _moves_alone(self, dtype: str) -> bool:
         """Whether the output, of `dtype`, consists of pixels of the input, moved at most."""
-        changes = self.colors.rows or self.erase.rows or self.mean or self.mixes
+        changes = self.is_colored or self.erase.rows or self.mean or self.mixes
         return not changes and self.channels_last is None and dtype == self.dtype
 
     def fill_units(self, channels: int, maximum: float) -> tuple[list[float], list[float]]:

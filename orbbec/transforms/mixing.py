@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 import numpy as np
 
 from orbbec.bridge.arguments import Array
-from orbbec.plan.steps import BatchState, Mix, Step, same_rows
+from orbbec.plan.steps import BatchState, Mix, Step
 from orbbec.plan.stream import Stream
 from orbbec.transforms.base.checks import (
     FillValue,
@@ -192,8 +192,7 @@ class Mosaic(_Applied):
     def steps(self, params: Centers, state: BatchState) -> list[Step]:
         size, every = size_pair(self.name, "size", self.size), np.arange(len(state))
         pair_indices = np.stack([np.roll(every, shift) for shift in range(4)], 1)
-        outputs = same_rows(size, len(state))
         fill = numbers(self.name, "fill", self.fill)
         table = {"pair_indices": pair_indices, "centers": params.centers}
-        mix = Mix("mosaic", table, outputs, {"fill": list(fill)}, size)
+        mix = Mix("mosaic", table, size, {"fill": list(fill)})
         return self._of_chosen(mix, params.chosen, state)

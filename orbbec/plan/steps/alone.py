@@ -11,7 +11,7 @@ import numpy as np
 from orbbec.bridge.arguments import Array
 from orbbec.plan.build import Build, OperatorStep
 from orbbec.plan.recipes import Column
-from orbbec.plan.state import BatchState
+from orbbec.plan.state import BatchState, same_rows
 from orbbec.plan.steps.base import Step, least_after, lower, static_size, warp_numbers
 
 _IDENTITY = np.eye(3)
@@ -115,15 +115,14 @@ class Mix(Step):
     Args:
         name: name of an operator with a `MixSpec`.
         table: arrays `[N]` or `[N, ...]`, by argument name.
-        sizes: int64 `[N, 2]`: sizes of the output, if it changes sizes.
-        least: see `Warp`.
+        size: (height, width) of the output, if it changes sizes.
+        options: arguments that are the same for all images.
     """
 
     name: str
     table: Mapping[str, Array]
-    sizes: Array | None = None
+    size: tuple[int, int] | None = None
     options: Mapping[str, Any] = field(default_factory=dict)
-    least: tuple[int, int] = (1, 1)
 
     def only(self, chosen: Array, state: BatchState) -> Mix:
         """The mix for the chosen images; the others are mixed with themselves."""
@@ -134,7 +133,7 @@ class Mix(Step):
             "boxes": 0,
             "centers": state.sizes[:, ::-1],
         }
-        if self.sizes is not None and (self.sizes != state.sizes)[~chosen].any():
+        if self.size is not None and (state.sizes != self.size)[~chosen].any():
             raise ValueError(
                 f"{self.name}: expected images of its size where it is not applied to all; "
                 "put a resize before it"
@@ -143,18 +142,18 @@ class Mix(Step):
             name: np.where(chosen.reshape(-1, *(1,) * (values.ndim - 1)), values, kept[name])
             for name, values in self.table.items()
         }
-        return replace(self, table=table, least=lower(least_after(self, state), state.least))
+        return replace(self, table=table)
 
     def after(self, state: BatchState) -> BatchState:
-        return state if self.sizes is None else state.of_sizes(self.sizes, least_after(self, state))
+        return state if self.size is None else state.of_sizes(same_rows(self.size, len(state)), self.size)
 
     @property
     def structure(self) -> Hashable:
         options = tuple((name, _plain(value)) for name, value in self.options.items())
-        return self.name, tuple(self.table), options, self.sizes is None, self.least
+        return self.name, tuple(self.table), options, self.size
 
     def add(self, build: Build, state: BatchState, register: int) -> None:
-        build.mix(self.name, build.arrays, self.options, static_size(self, state), self.least)
+        build.mix(self.name, build.arrays, self.options, self.size)
         build.arrays += 1
 
     @property
