@@ -60,6 +60,7 @@ class Entry(NamedTuple):
             return ULPS * np.spacing(np.abs(expected))
         largest = np.abs(expected)[:, :, :2].max(2)
         terms = np.stack([largest, largest, (1 + largest) * self.farthest[:, None]], 2)
+        terms = np.maximum(terms, np.abs(expected))
         is_simple = (expected * 2 % 1 == 0).all((1, 2), keepdims=True)
         return np.where(is_simple, 0.0, ULPS * np.spacing(terms))
 
