@@ -12,17 +12,23 @@ import math
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
-from typing import Any, TypeAlias
+from typing import Any
 
 from orbbec.augment.codes import COLOR_WIDTH, ERASE_WIDTH
 from orbbec.bridge.spec import FLOATS, MIXES, OPERATORS
 from orbbec.plan.fusion import MAXIMUM, SMOOTHNESS, OpenPass, check_operator, holds_fill
-from orbbec.plan.recipes import Batch, BlendRecipe, Column, MixRecipe, OperatorRecipe, Recipe
+from orbbec.plan.recipes import (
+    ALIKE,
+    VARIES,
+    Batch,
+    BlendRecipe,
+    Column,
+    MixRecipe,
+    OperatorRecipe,
+    Recipe,
+    Size,
+)
 from orbbec.plan.rules import PASS_REGISTERS, REGISTERS, SIGNATURES, Block, Operand, Rule
-
-Size: TypeAlias = tuple[int, int]
-ALIKE = (-1, -1)  # as a size: equal for images of equal sizes
-VARIES = (0, 0)  # as a size: it depends on the image or on the draws
 
 
 @dataclass(frozen=True)
@@ -373,6 +379,7 @@ class Build:
         self.passes.append(recipe)
         if rule:
             self._move(rule, operands, recipe, draws, size, least)
+        recipe.size = self.size
         self.channels = channels or self.channels
         self.begin(f"{step.name} precedes it")
 
@@ -409,6 +416,7 @@ class Build:
         self.passes.append(recipe)
         if size is not None:
             self._move("resize", (*size, 0), recipe, 0, size, least)
+        recipe.size = self.size
         self.begin(f"{name} precedes it")
 
     def blend(self, array: int) -> None:
@@ -417,7 +425,7 @@ class Build:
         self.close()
         why = f"{self.name} blends images with altered copies"
         out = self.new_registers(PASS_REGISTERS)
-        self.passes.append(BlendRecipe(out, array, self.dtype, why, (self.name,)))
+        self.passes.append(BlendRecipe(out, array, self.dtype, why, (self.name,), size=self.size))
         self.begin("blend precedes it")
 
     # Passes ----------------------------------------------------------------------------------------------
@@ -448,7 +456,7 @@ class Build:
             raise ValueError(f"{name}: expected images of 1 to 4 channels, but got {self.channels}")
         if self._flipped_before(p):
             return
-        recipe = p.recipe(self.new_registers(PASS_REGISTERS), self.dtype, bool(self.passes))
+        recipe = p.recipe(self.new_registers(PASS_REGISTERS), self.dtype, self.size, bool(self.passes))
         self._hand_over(p, recipe)
         self.passes.append(recipe)
         if p.is_idle(self.dtype):

@@ -9,7 +9,7 @@ import torch
 from torch import Tensor
 
 from orbbec.bridge.spec import OPERATORS
-from orbbec.plan.recipes import AugmentRecipe, MixRecipe
+from orbbec.plan.recipes import AugmentRecipe, MixRecipe, Size
 from orbbec.plan.rules import Block
 
 if TYPE_CHECKING:
@@ -64,8 +64,8 @@ class OpenPass:
             return _repeated(self.std, channels), _repeated(self.mean, channels)
         return [self.unit / maximum / self.maximum] * channels, [0.0] * channels
 
-    def recipe(self, out: int, dtype: str, is_later: bool) -> AugmentRecipe:
-        """The pass; `out` is its first register, `dtype` that of its output."""
+    def recipe(self, out: int, dtype: str, size: Size, is_later: bool) -> AugmentRecipe:
+        """The pass; `out` is its first register, `dtype` and `size` are those of its output."""
         return AugmentRecipe(
             out=out,
             colors=self.colors,
@@ -86,6 +86,7 @@ class OpenPass:
             why=self.why if is_later else "",
             holds=tuple(self.holds),
             warps=self.warps,
+            size=size,
         )
 
 

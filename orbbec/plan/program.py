@@ -13,9 +13,9 @@ import torch
 from torch import Tensor
 
 from orbbec.bridge.fakes import register_fake
-from orbbec.plan.build import Build, Size
+from orbbec.plan.build import Build
 from orbbec.plan.passes import Pass
-from orbbec.plan.recipes import Batch, ParameterTable, Recipe
+from orbbec.plan.recipes import Batch, ParameterTable, Recipe, Size
 from orbbec.plan.rules import Code, Rule
 
 _FAULT = re.compile(r"draw: rule (\d+): (.*)", re.DOTALL)
@@ -105,7 +105,11 @@ class Program:
 
     def passes_of(self, table: ParameterTable) -> tuple[Pass, ...]:
         """The passes of a batch."""
-        return tuple(recipe.of(table) for recipe in self.passes)
+        passes = tuple(recipe.of(table) for recipe in self.passes)
+        if len(table) == 0:
+            for step, recipe in zip(passes, self.passes, strict=True):
+                step.set_size(recipe.size if recipe.size[0] > 0 else None)
+        return passes
 
     def _draw(self, table: ParameterTable, batch: Batch, begin: int, end: int) -> None:
         tensors = (torch.from_numpy(array) for array in (batch.sizes, batch.sample_ids))

@@ -13,6 +13,10 @@ from orbbec.bridge.spec import OPERATORS
 from orbbec.plan.passes import AugmentPass, BlendPass, MixPass, OperatorPass
 from orbbec.plan.rules import BOX, COLOR_ROWS, FLIPPED, HEIGHT, MATRIX, OFFSET, Block, Rule
 
+Size: TypeAlias = tuple[int, int]
+ALIKE = (-1, -1)  # as a size: equal for images of equal sizes
+VARIES = (0, 0)  # as a size: it depends on the image or on the draws
+
 
 @dataclass(frozen=True, eq=False)
 class ParameterTable:
@@ -108,6 +112,7 @@ class AugmentRecipe:
         words: block of matrices.
         has_offset: whether nearest positions are shifted.
         warps: number of geometry rules.
+        size: of its outputs, as in `Build`.
     """
 
     out: int
@@ -129,6 +134,7 @@ class AugmentRecipe:
     why: str
     holds: tuple[str, ...]
     warps: int
+    size: Size
 
     @property
     def blocks(self) -> Sequence[Block]:
@@ -190,6 +196,7 @@ class OperatorRecipe:
     holds: tuple[str, ...]
     warps: int
     flips: bool = False
+    size: Size = VARIES
     blocks: Sequence[Block] = ()
 
     def end(self) -> Rule:
@@ -230,6 +237,7 @@ class MixRecipe:
     why: str = ""
     holds: tuple[str, ...] = ()
     warps: int = 0
+    size: Size = VARIES
     blocks: Sequence[Block] = ()
 
     end = OperatorRecipe.end
@@ -256,6 +264,7 @@ class BlendRecipe:
     why: str
     holds: tuple[str, ...]
     warps: int = 0
+    size: Size = VARIES
     blocks: Sequence[Block] = field(default=())
 
     end = OperatorRecipe.end

@@ -365,7 +365,8 @@ class AlignPoints(Transform):
         forward = identities(len(state))
         forward[:, :2] = get_similarity_matrix(np.where(usable[:, None, None], points, template), template)
         forward = np.where(usable[:, None, None], forward, whole)
-        return [warp_step(invert_perspective(forward), outputs, *reading_of(self))]
+        matrix = invert_perspective(forward)
+        return [warp_step(matrix, outputs, *reading_of(self), least=(height, width))]
 
 
 @dataclass(frozen=True)

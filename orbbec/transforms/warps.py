@@ -23,6 +23,7 @@ def warp_step(
     border: str,
     fill: tuple[float, ...],
     operator: Kind = "warp_affine",
+    least: Size = (1, 1),
 ) -> Step:
     """The step that warps each image by its matrix.
 
@@ -33,9 +34,10 @@ def warp_step(
         border: a result of `border_of`.
         fill: value of a constant border, in pixel units: one number or one per channel.
         operator: name of an operator that supports every interpolation.
+        least: lower bounds of height and width of the output.
     """
     if interpolation != "lanczos4":
-        return Warp(matrix, sizes, interpolation, border, fill)
+        return Warp(matrix, sizes, interpolation, border, fill, least=least)
     return Operator(
         operator,
         {"matrix": matrix[:, :2] if operator == "warp_affine" else matrix},
@@ -43,6 +45,7 @@ def warp_step(
         matrix=matrix,
         sizes=sizes,
         why=READS[interpolation],
+        least=least,
     )
 
 

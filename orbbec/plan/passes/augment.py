@@ -91,6 +91,11 @@ class AugmentPass(Pass):
         object.__setattr__(self, "reads", np.ascontiguousarray(reads))
         object.__setattr__(self, "size", common_size(self.sizes))
 
+    def set_size(self, size: tuple[int, int] | None) -> None:
+        super().set_size(size)
+        if self.mixes is not None:
+            self.mixes.set_size(size)
+
     def tables(self, key: NoiseKey) -> Columns:
         tables = {"matrix": self.reads.astype(np.float32)}  # as kernels read them
         if self.regions is not None:

@@ -85,6 +85,10 @@ class Pass:
         """The pass that mixes images: itself, or the mix at its end; None: no images are mixed."""
         return None
 
+    def set_size(self, size: tuple[int, int] | None) -> None:
+        """Set the common size of no outputs."""
+        object.__setattr__(self, "size", size)
+
     def columns(self) -> Columns:
         """Its parameters by name, each `[N]` or `[N, ...]`."""
         raise NotImplementedError

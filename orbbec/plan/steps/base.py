@@ -88,7 +88,7 @@ def static_size(step: Any, state: BatchState) -> Size | None:
     """The size of the outputs of a step that is known for every batch; None: that of its inputs."""
     if step.sizes is None or step.sizes is state.sizes:
         return None
-    if len(step.sizes) and (step.sizes == step.least).all():
+    if step.least != (1, 1) and (step.sizes == step.least).all():
         return int(step.least[0]), int(step.least[1])
     return VARIES
 
