@@ -11,8 +11,9 @@ import numpy as np
 from orbbec.bridge.arguments import Array
 from orbbec.bridge.plain import listed
 from orbbec.matrices import get_perspective_matrix, get_similarity_matrix, invert_perspective
-from orbbec.plan.build import VARIES, Build
+from orbbec.plan.build import Build
 from orbbec.plan.points import forward_of, numbers_of, shifts
+from orbbec.plan.recipes import Size
 from orbbec.plan.steps import BatchState, Step, identities, same_rows
 from orbbec.plan.stream import Stream
 from orbbec.transforms.base.checks import (
@@ -29,6 +30,7 @@ from orbbec.transforms.base.checks import (
     size_pair,
 )
 from orbbec.transforms.base.transform import Transform
+from orbbec.transforms.cuts import drawn_size
 from orbbec.transforms.warps import Reading, checked_reading, reading_of, warp, warp_step
 
 
@@ -79,7 +81,8 @@ class RandomRotation(Transform):
         low, high = around(self.name, "degrees", self.degrees)
         angle = build.compute("times", build.uniform(low, high), build.constant(-1.0))
         numbers = build.consecutive([angle, *map(build.constant, (0, 0, 1, 1, 0, 0))])
-        add_affine(build, numbers, reading_of(self), center_of(self.name, self.center), self.expand)
+        expand = drawn_size((low, high)) if self.expand else None
+        add_affine(build, numbers, reading_of(self), center_of(self.name, self.center), expand)
 
 
 @dataclass(frozen=True)
@@ -160,7 +163,7 @@ def add_affine(
     numbers: int,
     reading: Reading,
     center: tuple[float, float] | None,
-    expand: bool = False,
+    expand: Size | None = None,
 ) -> None:
     """Add an affine warp.
 
@@ -170,11 +173,11 @@ def add_affine(
             x and y, shear along x and y in degrees.
         reading: interpolation, border and fill.
         center: (x, y) in pixels from the top-left corner; None: the image center.
-        expand: whether the output holds the whole image.
+        expand: None, or the output holds the whole image and has this size.
     """
     x, y = center or (0.0, 0.0)
-    operands = numbers, int(center is not None), x, y, int(expand)
-    warp(build, "affine", *operands, reading=reading, size=VARIES if expand else None)
+    operands = numbers, int(center is not None), x, y, int(expand is not None)
+    warp(build, "affine", *operands, reading=reading, size=expand)
 
 
 def corner_matrices(ends: Array, starts: Array) -> Array:

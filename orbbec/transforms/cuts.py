@@ -6,8 +6,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from orbbec.plan.build import Build, OperatorStep, Size
-from orbbec.plan.recipes import BOXES, Column
+from orbbec.plan.build import Build, OperatorStep
+from orbbec.plan.recipes import ALIKE, BOXES, VARIES, Column, Size
 from orbbec.transforms.base.checks import border_of, numbers, resizing_of
 from orbbec.transforms.base.transform import Transform
 
@@ -83,6 +83,12 @@ def resize(
     why = READS["antialias" if smooth else interpolation]
     step = OperatorStep("resized_crop", {"boxes": BOXES}, _crop(name, smooth), why=why)
     build.operator(step, rule, *operands, 0, resizes=True, **options)
+
+
+def drawn_size(choices: int | tuple[float, float]) -> Size:
+    """The size of outputs that a number of choices, or a range, determines."""
+    is_one = choices == 1 if isinstance(choices, int) else choices[0] == choices[1]
+    return ALIKE if is_one else VARIES
 
 
 def _crop(interpolation: str | tuple[str, ...], antialias: bool) -> dict[str, Any]:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from orbbec.plan.build import ALIKE, VARIES, Build
+from orbbec.plan.build import ALIKE, Build
 from orbbec.transforms.base.checks import (
     FillValue,
     Range,
@@ -16,7 +16,7 @@ from orbbec.transforms.base.checks import (
     whole,
 )
 from orbbec.transforms.base.transform import Transform
-from orbbec.transforms.cuts import _Resizing, padded, resize
+from orbbec.transforms.cuts import _Resizing, drawn_size, padded, resize
 
 # The fraction of the padding that goes above the image and to its left.
 _POSITIONS = {
@@ -87,7 +87,8 @@ class RandomScale(_Resizing):
         super().__post_init__()
 
     def rules(self, build: Build) -> None:
-        resize(build, "resize_scaled", build.uniform(*self.scale_range), 0, 0, how=self, size=VARIES)
+        size = drawn_size(self.scale_range)
+        resize(build, "resize_scaled", build.uniform(*self.scale_range), 0, 0, how=self, size=size)
 
 
 @dataclass(frozen=True)

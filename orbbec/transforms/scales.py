@@ -34,7 +34,7 @@ from orbbec.transforms.base.checks import (
     whole,
 )
 from orbbec.transforms.base.transform import Transform
-from orbbec.transforms.cuts import _Resizing, resize
+from orbbec.transforms.cuts import _Resizing, drawn_size, resize
 
 
 @dataclass(frozen=True)
@@ -105,7 +105,8 @@ class ScaleJitter(_Resizing):
 
     def rules(self, build: Build) -> None:
         factor = build.uniform(*self.scale_range)
-        resize(build, "resize_scaled", factor, *self.target_size, how=self, size=VARIES)
+        size = drawn_size(self.scale_range)
+        resize(build, "resize_scaled", factor, *self.target_size, how=self, size=size)
 
 
 @dataclass(frozen=True)
@@ -143,7 +144,8 @@ class RandomShortestSize(_Resizing):
     def rules(self, build: Build) -> None:
         assert not isinstance(self.min_size, int)
         side = build.lookup(build.whole(0, len(self.min_size)), self.min_size)
-        resize(build, "resize_shortest", side, self.max_size or 0, how=self, size=VARIES)
+        size = drawn_size(len(self.min_size))
+        resize(build, "resize_shortest", side, self.max_size or 0, how=self, size=size)
 
 
 @dataclass(frozen=True)
@@ -177,7 +179,8 @@ class RandomResize(_Resizing):
 
     def rules(self, build: Build) -> None:
         side = build.whole(self.min_size, self.max_size - self.min_size)
-        resize(build, "resize_shorter", side, 0, how=self, size=VARIES)
+        size = drawn_size(self.max_size - self.min_size)
+        resize(build, "resize_shorter", side, 0, how=self, size=size)
 
 
 @dataclass(frozen=True)

@@ -131,10 +131,12 @@ class Pipeline(FrozenModule):
         pixels = _Pixels(given.channels, given.dtype, given.as_planes, one_size)
         if given.size is None or len(given.sizes) > 0:
             return self._plan_of(given.sizes, key, pixels, targets)
-        one = np.maximum(same_rows(given.size, 1), 1)  # of no images: the results have the size that one has
-        return without_images(
-            self._plan_of(one, key._replace(sample_ids=np.zeros(1, np.int64)), pixels, None)
-        )
+        one = np.maximum(same_rows(given.size, 1), 1)  # no images: results have the size that one image gets
+        plan = self._plan_of(one, key._replace(sample_ids=np.zeros(1, np.int64)), pixels, None)
+        for step, recipe in zip(plan.passes, self._programs[pixels].passes, strict=True):
+            if recipe.size == VARIES:
+                step.set_size(None)
+        return without_images(plan)
 
     def _program(self, pixels: _Pixels, batch: Batch) -> Program:
         """The pipeline compiled for images of one kind."""

@@ -11,7 +11,7 @@ import torch
 from torch import Tensor
 
 from orbbec.bridge.arguments import Array
-from orbbec.plan.build import Build
+from orbbec.plan.build import ALIKE, Build
 from orbbec.transforms import geometry
 from orbbec.transforms.affine import add_affine, between_centers, corner_matrices
 from orbbec.transforms.base.checks import (
@@ -150,7 +150,7 @@ def _warped(
     def add(build: Build) -> None:
         angle, moves, factor, shears = parameters
         numbers = build.constants([angle, *moves, factor, factor, *shears])
-        add_affine(build, numbers, (method, "constant", filled), middle, expand)
+        add_affine(build, numbers, (method, "constant", filled), middle, ALIKE if expand else None)
 
     return moved(name, image, [by_rules(add)], filled)
 
