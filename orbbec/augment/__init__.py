@@ -5,6 +5,6 @@ color steps. augment_rows.h and scaled_rows.h are the vectorized executors of th
 CUDA. planes.* read images stored as JPEG planes, and gradients.py has the backward pass.
 """
 
-from orbbec.augment.augment import Output, Sampling, Values, augment, augment_moved
+from orbbec.augment.augment import Output, Sampling, Values, augment
 
-__all__ = ["Output", "Sampling", "Values", "augment", "augment_moved"]
+__all__ = ["Output", "Sampling", "Values", "augment"]

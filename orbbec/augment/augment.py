@@ -28,7 +28,7 @@ from orbbec.bridge.arguments import (
     operator_output,
     size_values,
 )
-from orbbec.bridge.buffer_pool import output_buffer, pooled_output
+from orbbec.bridge.buffer_pool import pooled_output
 from orbbec.bridge.dispatch import call_operator, is_plain
 from orbbec.bridge.fakes import register_fake
 from orbbec.bridge.names import Border, Interpolation, border_name, interpolation_name
@@ -185,27 +185,6 @@ def augment(
         torch.ops.orbbec.augment_out(*arguments, buffer)
         return given.restore(buffer)
     return given.restore(call_operator(torch.ops.orbbec.augment.default, *arguments, dtype, last))
-
-
-def augment_moved(
-    images: Tensor, matrix: Tensor, size: tuple[int, int], sampling: Sampling, values: Values, output: Output
-) -> Tensor:
-    """`augment` with only warping, normalization and casting, for plans.
-
-    Only the operator checks the arguments, which saves time on small images. They are those of `augment`, in
-    the form `[N, C, H, W]` on the CPU, float64 `[N, 3, 3]` and int64 `[N, 4]`; numbers are in sequences.
-    """
-    dtype, last = _dtype(output, images), output.channels_last
-    last = is_channels_last(images, None) if last is None else last
-    statistics = values.mean or (), values.std or ()
-    numbers = (*statistics, *scale_and_maximum(images.dtype, dtype), False)
-    arguments = (images, None, 0, matrix, size, *sampling, None, None, None, *numbers, None, None)
-    if not is_plain(images):
-        moved: Tensor = call_operator(torch.ops.orbbec.augment.default, *arguments, dtype, last)
-        return moved
-    buffer = output_buffer((*images.shape[:2], *size), dtype, last, images)
-    torch.ops.orbbec.augment_out.default(*arguments, buffer)
-    return buffer
 
 
 def scale_and_maximum(kind: torch.dtype, result: torch.dtype) -> tuple[float, float]:

@@ -1,6 +1,6 @@
 #include "../bridge/matrices.h"
 #include "../bridge/stored.h"
-#include "geometric_options.h"
+#include "augment_call.h"
 #include "planes.h"
 
 namespace orbbec {
@@ -54,50 +54,16 @@ const float* check_mix(const std::optional<Tensor>& given, const Tensor& images,
   return check_table<float>(kOp, "mix", *given, {count, kMixNumbers}, images);
 }
 
-// The images of a call and how they are laid out.
-struct Input {
-  Tensor images;
-  std::optional<Tensor> layout;
-  int64_t channels = 0;
-  // Of images stored as JPEG planes.
-  std::optional<Tensor> stored, forms;
-};
-
-// Which source pixels the output reads, and how.
-struct Geometry {
-  Tensor matrix;
-  std::vector<int64_t> size;
-  std::string interpolation, border;
-  std::vector<double> fill;
-  std::optional<Tensor> regions;
-};
-
-// What happens to the values read.
-struct Values {
-  std::optional<Tensor> colors, boxes, mix;
-  std::vector<double> mean, std;
-  double scale = 1, max_value = 255;
-  bool contrast = false;
-};
-
-// The output: a given tensor, or a flat buffer and a table of offsets and sizes, or a new tensor of
-// this dtype and layout.
-struct Output {
-  std::optional<Tensor> out, layout;
-  ScalarType dtype;
-  bool channels_last = false;
-};
-
-std::optional<StoredImages> check_planes(const Input& input, AnyImages& source) {
-  if (!input.stored.has_value() && !input.forms.has_value()) return std::nullopt;
-  check(input.stored.has_value() && input.forms.has_value(), kOp,
+std::optional<StoredImages> check_planes(const AugmentCall& call, AnyImages& source) {
+  if (!call.stored.has_value() && !call.forms.has_value()) return std::nullopt;
+  check(call.stored.has_value() && call.forms.has_value(), kOp,
         "expected stored and forms together");
-  check(input.images.dim() == 1 && source.channels == 3, kOp,
+  check(call.images.dim() == 1 && source.channels == 3, kOp,
         "expected variable-size images of 3 channels for stored");
-  check(input.stored->dim() == 2 && input.stored->size(0) == source.count, kOp,
-        "expected stored of shape [", source.count, ", 3], but got ", shape_text(*input.stored));
+  check(call.stored->dim() == 2 && call.stored->size(0) == source.count, kOp,
+        "expected stored of shape [", source.count, ", 3], but got ", shape_text(*call.stored));
   source.numel = int64_t{1} << 59;  // RGB is never materialized
-  return stored_images(kOp, input.images, *input.stored, *input.forms);
+  return stored_images(kOp, call.images, *call.stored, *call.forms);
 }
 
 void check_dtype(const Tensor& images) {
@@ -106,38 +72,37 @@ void check_dtype(const Tensor& images) {
         "expected images of uint8, float16, bfloat16 or float32");
 }
 
-void set_program(const Tensor& images, const Values& values, AugmentArguments& a) {
+void set_program(const AugmentCall& call, AugmentArguments& a) {
   const int64_t channels = a.warp.source.channels;
   const ParameterTable program =
-      check_rows("colors", values.colors, images, a.warp.source.count, kStepNumbers);
+      check_rows("colors", call.colors, call.images, a.warp.source.count, kStepNumbers);
   check(program.rows == nullptr || channels == 1 || channels == 3, kOp,
         "expected images of 1 or 3 channels for colors, but got ", channels);
-  check(values.max_value > 0 && values.max_value <= 65535, kOp,
-        "expected max_value above 0, and at most 65535, but got ", values.max_value);
-  a.program = {program.rows, program.stride, program.count, static_cast<float>(values.max_value)};
+  check(call.max_value > 0 && call.max_value <= 65535, kOp,
+        "expected max_value above 0, and at most 65535, but got ", call.max_value);
+  a.program = {program.rows, program.stride, program.count, static_cast<float>(call.max_value)};
 }
 
-AugmentArguments augment_arguments(const WarpArguments& warp, const Tensor& images,
-                                   const Values& values) {
+AugmentArguments augment_arguments(const WarpArguments& warp, const AugmentCall& call) {
   const int64_t channels = warp.source.channels, count = warp.source.count;
   AugmentArguments a{};
   a.warp = warp;
   check(channels >= 1 && channels <= kMaxFills, kOp, "expected images of 1 to ", kMaxFills,
         " channels, but got ", channels);
-  check_dtype(images);
+  check_dtype(call.images);
   check(warp.interpolation != Interpolation::kLanczos4, kOp,
         "expected interpolation of nearest, linear or cubic");
-  set_program(images, values, a);
-  const ParameterTable rectangles = check_rows("erase", values.boxes, images, count, kBoxNumbers);
+  set_program(call, a);
+  const ParameterTable rectangles = check_rows("erase", call.boxes, call.images, count, kBoxNumbers);
   a.boxes = rectangles.rows;
   a.boxes_stride = rectangles.stride;
   a.boxes_per_image = rectangles.count;
-  a.mix = check_mix(values.mix, images, count);
-  a.scale = static_cast<float>(values.scale);
-  a.normalizes = !values.mean.empty() || !values.std.empty();
+  a.mix = check_mix(call.mix, call.images, count);
+  a.scale = static_cast<float>(call.scale);
+  a.normalizes = !call.mean.empty() || !call.std.empty();
   if (a.normalizes) {
-    set_numbers("mean", values.mean, channels, a.mean);
-    set_numbers("std", values.std, channels, a.std);
+    set_numbers("mean", call.mean, channels, a.mean);
+    set_numbers("std", call.std, channels, a.std);
     for (const float std : a.std) check(std != 0, kOp, "expected nonzero std");
   }
   return a;
@@ -164,14 +129,14 @@ Tensor new_gray_sums(const Tensor& images, const AnyImages& output) {
 
 // A buffer of variable-size outputs, to which the arguments are pointed. Their sizes are in device
 // memory; height and width are the largest.
-void point_to_ragged(const Tensor& images, const Output& given, AugmentArguments& a) {
+void point_to_ragged(const AugmentCall& call, AugmentArguments& a) {
   const WarpArguments& warp = a.warp;
-  AnyImages output = ragged_images(kOp, *given.out, *given.layout, warp.source.channels);
+  AnyImages output = ragged_images(kOp, *call.out, *call.out_layout, warp.source.channels);
   check(output.count == warp.source.count, kOp, "expected out of ", warp.source.count,
         " images, but got ", output.count);
-  check(same_device(*given.out, images), kOp, "expected out on the device of images");
+  check(same_device(*call.out, call.images), kOp, "expected out on the device of images");
   check(a.mix == nullptr, kOp, "expected no mix for an out of variable-size images");
-  check_apart(kOp, *given.out, images, "images");
+  check_apart(kOp, *call.out, call.images, "images");
   output.height = warp.output.height;
   output.width = warp.output.width;
   a.warp.output = output;
@@ -179,18 +144,18 @@ void point_to_ragged(const Tensor& images, const Output& given, AugmentArguments
 }
 
 // The output tensor, to which the arguments are pointed.
-Tensor prepare_output(const Tensor& images, const Output& given, AugmentArguments& a) {
-  if (given.layout.has_value()) {
-    point_to_ragged(images, given, a);
-    return *given.out;
+Tensor prepare_output(const AugmentCall& call, AugmentArguments& a) {
+  if (call.out_layout.has_value()) {
+    point_to_ragged(call, a);
+    return *call.out;
   }
   const AnyImages& source = a.warp.source;
   const std::vector<int64_t> shape{source.count, source.channels, a.warp.output.height,
                                    a.warp.output.width};
-  const Tensor output = given.out.has_value()
-                            ? *given.out
-                            : new_images(kOp, images, shape, given.channels_last, given.dtype);
-  if (given.out.has_value()) check_output_of(kOp, output, shape, given.dtype, images);
+  const Tensor output = call.out.has_value()
+                            ? *call.out
+                            : new_images(kOp, call.images, shape, call.channels_last, call.dtype);
+  if (call.out.has_value()) check_output_of(kOp, output, shape, call.dtype, call.images);
   if (output.numel() == 0) return output;
   a.warp.output = dense_images(kOp, "out", output, output.mutable_data_ptr());
   a.output_dtype = dtype_of(kOp, output);
@@ -199,52 +164,12 @@ Tensor prepare_output(const Tensor& images, const Output& given, AugmentArgument
   return output;
 }
 
-Tensor run(const Input& input, const Geometry& geometry, const Values& values,
-           const Output& given) {
-  const Tensor& images = input.images;
-  AnyImages source = source_images(kOp, images, input.layout, input.channels);
-  const std::optional<StoredImages> stored = check_planes(input, source);
-  source.regions = check_regions(kOp, geometry.regions, images, source.count);
-  const std::array<int64_t, 2> extent = output_size(kOp, source, geometry.size);
-  const WarpOptions options{geometry.interpolation, geometry.border, geometry.fill, kArithmetic};
-  const WarpArguments warp = warp_arguments(kOp, images, source, options, extent, false);
-  AugmentArguments a = augment_arguments(warp, images, values);
-  const std::vector<double>& fill = geometry.fill;
-  for (int c = 0; c < kMaxFills; ++c) a.warp.fill[c] = fill[std::min<size_t>(c, fill.size() - 1)];
-  const Tensor matrix = point_to_matrices(images, geometry.matrix, a);
-  const Tensor output = prepare_output(images, given, a);
-  if (output.numel() == 0 || source.count == 0) return output;
-  std::optional<Tensor> sums;
-  if (values.contrast && a.program.rows != nullptr) {
-    sums = new_gray_sums(images, a.warp.output);
-    a.gray_sums = static_cast<int64_t*>(sums->mutable_data_ptr());
-  }
-  check(!stored || !given.layout.has_value(), kOp,
-        "expected results of one size for images stored as planes");
-  if (stored) {
-    run_where(kOp, images, augment_planes_cpu, augment_planes_cuda, a, *stored);
-  } else {
-    run_where(kOp, images, augment_cpu, augment_cuda, a);
-  }
-  return output;
+// The options of kInputs; returns the arguments that follow.
+StableIValue* unpack_inputs(StableIValue* stack, AugmentCall& c) {
+  return unpack(stack, c.images, c.layout, c.channels, c.matrix, c.size, c.interpolation, c.border,
+                c.fill, c.regions, c.colors, c.boxes, c.mix, c.mean, c.std, c.scale, c.max_value,
+                c.contrast, c.stored, c.forms);
 }
-
-// The arguments of kInputs; the pointer is to those that follow.
-struct Call {
-  Input input;
-  Geometry geometry;
-  Values values;
-  StableIValue* rest;
-
-  explicit Call(StableIValue* stack) {
-    Input& i = input;
-    Geometry& s = geometry;
-    Values& v = values;
-    rest = unpack(stack, i.images, i.layout, i.channels, s.matrix, s.size, s.interpolation,
-                  s.border, s.fill, s.regions, v.colors, v.boxes, v.mix, v.mean, v.std, v.scale,
-                  v.max_value, v.contrast, i.stored, i.forms);
-  }
-};
 
 constexpr const char* kInputs =
     "Tensor images, Tensor? layout, int channels, Tensor matrix, SymInt[] size, "
@@ -253,41 +178,52 @@ constexpr const char* kInputs =
     "Tensor? stored, Tensor? forms, ";
 
 void augment(StableIValue* stack, uint64_t, uint64_t) {
-  const Call call(stack);
+  AugmentCall call;
   int64_t dtype;
-  bool channels_last;
-  unpack(call.rest, dtype, channels_last);
-  check_dtype(call.input.images);  // checked first: by default the results have this dtype
-  stack[0] = torch::stable::detail::from(
-      run(call.input, call.geometry, call.values,
-          {.dtype = dtype_numbered(kOp, dtype, true, false), .channels_last = channels_last}));
+  unpack(unpack_inputs(stack, call), dtype, call.channels_last);
+  check_dtype(call.images);  // checked first: by default the results have this dtype
+  call.dtype = dtype_numbered(kOp, dtype, true, false);
+  stack[0] = torch::stable::detail::from(run_augment(call));
 }
 
 void augment_out(StableIValue* stack, uint64_t, uint64_t) {
-  const Call call(stack);
+  AugmentCall call;
   Tensor out;
-  std::optional<Tensor> layout;
-  unpack(call.rest, out, layout);
-  run(call.input, call.geometry, call.values,
-      {.out = out, .layout = layout, .dtype = out.scalar_type()});
+  unpack(unpack_inputs(stack, call), out, call.out_layout);
+  call.out = out;
+  call.dtype = out.scalar_type();
+  run_augment(call);
 }
 
 }  // namespace
 
-void augment_geometric(const Tensor& images, const Tensor& matrix,
-                       const std::optional<Tensor>& regions, const GeometricOptions& options,
-                       const Tensor& out) {
-  const Geometry geometry{.matrix = matrix,
-                          .size = {out.size(2), out.size(3)},
-                          .interpolation = options.interpolation,
-                          .border = options.border,
-                          .fill = options.fill,
-                          .regions = regions};
-  Values values;
-  values.mean = options.mean;
-  values.std = options.std;
-  values.scale = options.scale;
-  run({.images = images}, geometry, values, {.out = out, .dtype = out.scalar_type()});
+Tensor run_augment(const AugmentCall& call) {
+  const Tensor& images = call.images;
+  AnyImages source = source_images(kOp, images, call.layout, call.channels);
+  const std::optional<StoredImages> stored = check_planes(call, source);
+  source.regions = check_regions(kOp, call.regions, images, source.count);
+  const std::array<int64_t, 2> extent = output_size(kOp, source, call.size);
+  const WarpOptions options{call.interpolation, call.border, call.fill, kArithmetic};
+  const WarpArguments warp = warp_arguments(kOp, images, source, options, extent, false);
+  AugmentArguments a = augment_arguments(warp, call);
+  const std::vector<double>& fill = call.fill;
+  for (int c = 0; c < kMaxFills; ++c) a.warp.fill[c] = fill[std::min<size_t>(c, fill.size() - 1)];
+  const Tensor matrix = point_to_matrices(images, call.matrix, a);
+  const Tensor output = prepare_output(call, a);
+  if (output.numel() == 0 || source.count == 0) return output;
+  std::optional<Tensor> sums;
+  if (call.contrast && a.program.rows != nullptr) {
+    sums = new_gray_sums(images, a.warp.output);
+    a.gray_sums = static_cast<int64_t*>(sums->mutable_data_ptr());
+  }
+  check(!stored || !call.out_layout.has_value(), kOp,
+        "expected results of one size for images stored as planes");
+  if (stored) {
+    run_where(kOp, images, augment_planes_cpu, augment_planes_cuda, a, *stored);
+  } else {
+    run_where(kOp, images, augment_cpu, augment_cuda, a);
+  }
+  return output;
 }
 
 }  // namespace orbbec

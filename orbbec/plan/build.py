@@ -50,11 +50,11 @@ class Build:
         dtype: name of the dtype of the images.
         exact: whether each transform is a separate pass, with the bytes of a step-by-step pipeline.
         size: of the images: `ALIKE` if all have one size, or `VARIES`.
-        batch: the first batch, for which Python draws the steps that have no rules.
+        batch: the first batch, for which Python draws the steps that have no rules; None: there are none.
     """
 
     def __init__(
-        self, channels: int, dtype: str, exact: bool = False, size: Size = VARIES, *, batch: Batch
+        self, channels: int, dtype: str, exact: bool = False, size: Size = VARIES, *, batch: Batch | None
     ) -> None:
         self.channels, self.dtype, self.exact, self.batch = channels, dtype, exact, batch
         self.maximum = MAXIMUM.get(dtype, 1.0)

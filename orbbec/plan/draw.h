@@ -385,6 +385,12 @@ class Interpreter {
       float* const to = words_.at(p[0], 9);
       for (int i = 0; i < 9; ++i) to[i] = static_cast<float>(matrix.m[i]);
     }
+    if (p[3] >= 0) {
+      auto* const box = reinterpret_cast<double*>(words_.at(p[3], 8));
+      for (int i = 0; i < 4; ++i) box[i] = r_[kBox + i];
+    }
+    if (p[4] >= 0)
+      reinterpret_cast<bool*>(words_.at(p[4], 0))[words_.n] = r_[kIsFlipped] != 0;
     geometry_.begin_pass();
   }
 

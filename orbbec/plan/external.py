@@ -26,6 +26,10 @@ from orbbec.plan.steps.base import Step
 Draw: TypeAlias = Callable[[BatchState, Batch, Array | None], Sequence[Step]]
 
 
+class NeedsBatch(ValueError):
+    """Python draws steps, so that the pipeline can only be compiled for a batch."""
+
+
 class _Place(NamedTuple):
     """Where a step's numbers go, and what rectangles are multiplied by and added to."""
 
@@ -102,6 +106,8 @@ def _convert_fills(rectangles: Array, units: tuple[list[float], list[float]]) ->
 
 def trace(build: Build, draw: Draw) -> None:
     """Compile the steps that Python draws for a transform; they are those of the first batch."""
+    if build.batch is None:
+        raise NeedsBatch(f"{build.name}: its steps depend on a batch")
     state = BatchState(
         np.zeros((0, 2), np.int64), build.channels, build.maximum, build.exact, None, build.least
     )

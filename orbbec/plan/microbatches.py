@@ -16,8 +16,7 @@ from orbbec.bridge.buffer_pool import output_buffer
 from orbbec.plan.batches import Work, device_of, merged
 from orbbec.plan.passes import Pass, common_size
 from orbbec.plan.plan import Plan
-
-MICROBATCH_BYTES = 2**24  # size of the results between two passes
+from orbbec.plan.program import MICROBATCH_BYTES
 
 
 def microbatches_of(plan: Plan, work: Work) -> list[slice]:

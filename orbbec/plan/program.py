@@ -4,21 +4,41 @@ from __future__ import annotations
 
 import re
 from collections import deque
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 import torch
 from torch import Tensor
 
+from orbbec.bridge.arguments import Array, is_channels_last
+from orbbec.bridge.buffer_pool import pooled_output
 from orbbec.bridge.fakes import register_fake
 from orbbec.plan.build import Build
 from orbbec.plan.passes import Pass
-from orbbec.plan.recipes import Batch, ParameterTable, Recipe, Size
-from orbbec.plan.rules import Code, Rule
+from orbbec.plan.recipes import VARIES, AugmentRecipe, Batch, ParameterTable, Recipe, Size
+from orbbec.plan.rules import WIDTH, Code, Rule
 
+MICROBATCH_BYTES = 2**24  # size of the results between two passes
 _FAULT = re.compile(r"draw: rule (\d+): (.*)", re.DOTALL)
+
+
+class DirectInput(NamedTuple):
+    """Images that `run` takes."""
+
+    tensor: Tensor  # [N, C, H, W], or the buffer of variable-size images
+    layout: Tensor | None  # of variable-size images, on their device
+    host_layout: Tensor | None
+    channels: int
+    dtype: torch.dtype
+    as_planes: bool  # float results are [C, H, W] whatever the images are
+    restore: Callable[[Tensor], Any]  # converts results to the type that the user passed
+
+    @property
+    def count(self) -> int:
+        """The number of images."""
+        return self.tensor.size(0) if self.layout is None else self.layout.size(0)
 
 
 @dataclass(frozen=True, eq=False)
@@ -34,6 +54,7 @@ class Program:
         words: numbers per image that kernels read.
         size: of the outputs: (height, width), `ALIKE` or `VARIES`.
         notes: how results differ from those of the transforms applied one by one.
+        shape: numbers of rules, registers and words, the row of the first pass, and the number of passes.
     """
 
     code: Tensor
@@ -44,6 +65,7 @@ class Program:
     words: int
     size: Size
     notes: tuple[str, ...]
+    shape: tuple[int, ...]
 
     @classmethod
     def of(cls, build: Build) -> Program:
@@ -75,8 +97,14 @@ class Program:
             rules.append(rule)
         stops += [(len(rules), external) for external in externals]
         rules += [recipe.end() for recipe in unfinished]
+        code = Code(rules).table()
+        runs = bool(passes) and all(recipe.runs for recipe in passes)
+        rows = [recipe.numbers() for recipe in passes if runs]
+        shape = len(rules), build.registers, words, len(code), len(rows)
+        code = np.concatenate([code, *(np.resize([*row, 0.0, 0.0], (2, WIDTH)) for row in rows)])
         return cls(
-            code=torch.from_numpy(Code(rules).table()),
+            code=torch.from_numpy(code),
+            shape=shape,
             labels=tuple(rule.label for rule in rules),
             stops=tuple(stops),
             passes=tuple(passes),
@@ -103,6 +131,45 @@ class Program:
         self._draw(table, batch, begin, len(self.labels))
         return table
 
+    @property
+    def runs(self) -> bool:
+        """Whether `run` serves it: C++ draws everything, and the results of a pass have one size."""
+        return not self.stops and self.shape[-1] > 0 and all(recipe.size != VARIES for recipe in self.passes)
+
+    def run(self, images: DirectInput, sample_ids: Array | None, seed: int, epoch: int) -> Tensor:
+        """Draw and run all passes, in one call.
+
+        Args:
+            images: at least one.
+            sample_ids: int64 `[N]`; None: 0 to N - 1.
+            seed: see `Stream`.
+            epoch: see `Stream`.
+
+        Raises:
+            ValueError: an image is too small for a crop.
+        """
+        tensor, layout, host_layout, channels = images[:4]
+        ids = None if sample_ids is None else torch.from_numpy(sample_ids)
+        batch = tensor, layout, host_layout, channels
+        result: Tensor = _run(*batch, self.code, self.shape, ids, seed, epoch, self._buffer(images))
+        return result
+
+    def _buffer(self, images: DirectInput) -> Tensor | None:
+        """A buffer of the pool for results of a known size on the CPU; None: the operator allocates them."""
+        last = self.passes[-1]
+        if self.size[0] < 1 or not images.tensor.is_cpu:
+            return None
+        is_last = last.channels_last if isinstance(last, AugmentRecipe) else None
+        if is_last is None:
+            is_last = images.layout is None and is_channels_last(images.tensor, None)
+        shape = images.count, images.channels, *self.size
+        return pooled_output(shape, getattr(torch, last.dtype), is_last, images.tensor)
+
+    def serves(self, images: DirectInput) -> bool:
+        """Whether the results between passes are small enough to be kept for the whole batch."""
+        pixels = sum(recipe.size[0] * recipe.size[1] for recipe in self.passes[:-1])
+        return pixels * images.channels * images.count <= MICROBATCH_BYTES
+
     def passes_of(self, table: ParameterTable) -> tuple[Pass, ...]:
         """The passes of a batch."""
         passes = tuple(recipe.of(table) for recipe in self.passes)
@@ -124,6 +191,7 @@ class Program:
 
 
 _draw_rules = torch.ops.orbbec.draw.default
+_run = torch.ops.orbbec.run.default
 
 
 @register_fake("draw", sizes=2, sample_ids=1)

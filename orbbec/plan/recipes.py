@@ -11,7 +11,19 @@ import numpy as np
 from orbbec.bridge.arguments import Array
 from orbbec.bridge.spec import OPERATORS
 from orbbec.plan.passes import AugmentPass, BlendPass, MixPass, OperatorPass
-from orbbec.plan.rules import BOX, COLOR_ROWS, FLIPPED, HEIGHT, MATRIX, OFFSET, Block, Rule
+from orbbec.plan.rules import (
+    BORDERS,
+    BOX,
+    COLOR_ROWS,
+    DTYPES,
+    FLIPPED,
+    HEIGHT,
+    MATRIX,
+    OFFSET,
+    READINGS,
+    Block,
+    Rule,
+)
 
 Size: TypeAlias = tuple[int, int]
 ALIKE = (-1, -1)  # as a size: equal for images of equal sizes
@@ -143,8 +155,27 @@ class AugmentRecipe:
 
     def end(self) -> Rule:
         """The rule that writes its numbers."""
-        region = self.region.offset if self.region.rows else -1
-        return Rule("end_pass", (self.words.offset, region, self.has_offset), out=self.out)
+        return Rule("end_pass", (self.words.offset, self._region, self.has_offset, -1, -1), out=self.out)
+
+    @property
+    def _region(self) -> int:
+        return self.region.offset if self.region.rows else -1
+
+    @property
+    def runs(self) -> bool:
+        """Whether `run` runs it."""
+        return self.mixes is None and self.dtype in DTYPES
+
+    def numbers(self) -> list[float]:
+        """Its numbers, as passes.h has them."""
+        layout = -1 if self.channels_last is None else int(self.channels_last)
+        reading, border = READINGS.index(self.interpolation), BORDERS.index(self.border)
+        head = 0, self.out, reading, border, DTYPES.index(self.dtype), layout, 0, self.contrast
+        mean, std = self.mean or (), self.std or ()
+        values = *_four(self.fill), *_four(mean), *_four(std)[1:]
+        colors, erase = (block.offset if block.rows else 0 for block in (self.colors, self.erase))
+        blocks = self.words.offset, self._region, colors, self.colors.rows, erase, self.erase.rows, -1, -1
+        return [*head, *values, *blocks]
 
     def of(self, table: ParameterTable) -> AugmentPass:
         """The pass of a batch."""
@@ -197,11 +228,31 @@ class OperatorRecipe:
     warps: int
     flips: bool = False
     size: Size = VARIES
-    blocks: Sequence[Block] = ()
+    boxes: Block = field(default_factory=lambda: Block(8))
+    flipped: Block = field(default_factory=lambda: Block(1))
+
+    @property
+    def blocks(self) -> Sequence[Block]:
+        """Its blocks of words, of no rows if `run` does not run it."""
+        self.boxes.rows, self.flipped.rows = int(self.runs), int(self.runs and self.flips)
+        return self.boxes, self.flipped
+
+    @property
+    def runs(self) -> bool:
+        """Whether `run` runs it."""
+        return self.name == "resized_crop" and list(self.columns) == ["boxes"] and self.drawn is None
 
     def end(self) -> Rule:
         """The rule that writes its numbers."""
-        return Rule("end_pass", (-1, -1, 0), out=self.out)
+        offsets = (block.offset if block.rows else -1 for block in self.blocks)
+        return Rule("end_pass", (-1, -1, 0, *offsets), out=self.out)
+
+    def numbers(self) -> list[float]:
+        """Its numbers, as passes.h has them."""
+        reading = READINGS.index(self.options["interpolation"])
+        antialias, flips = self.options["antialias"], self.flipped.offset if self.flipped.rows else -1
+        blocks = -1, -1, 0, 0, 0, 0, self.boxes.offset, flips
+        return [1, self.out, reading, 0, 0, 0, antialias, 0, 1, *[0] * 4, 0, *[0] * 8, *blocks]
 
     def of(self, table: ParameterTable) -> OperatorPass:
         """The pass of a batch."""
@@ -225,6 +276,11 @@ class OperatorRecipe:
         )
 
 
+def _four(values: Sequence[float]) -> list[float]:
+    """A count, and up to four numbers."""
+    return [len(values), *values, *[0.0] * (4 - len(values))]
+
+
 @dataclass(eq=False)
 class MixRecipe:
     """A mix of images; for most arguments see `MixPass`. `array` is the index of its table."""
@@ -239,8 +295,11 @@ class MixRecipe:
     warps: int = 0
     size: Size = VARIES
     blocks: Sequence[Block] = ()
+    runs = False
 
-    end = OperatorRecipe.end
+    def end(self) -> Rule:
+        """The rule that writes its numbers."""
+        return Rule("end_pass", (-1, -1, 0, -1, -1), out=self.out)
 
     def of(self, table: ParameterTable, sizes: Array | None = None) -> MixPass:
         """The pass of a batch; `sizes` are those of the pass that it ends."""
@@ -267,7 +326,8 @@ class BlendRecipe:
     size: Size = VARIES
     blocks: Sequence[Block] = field(default=())
 
-    end = OperatorRecipe.end
+    runs = False
+    end = MixRecipe.end
 
     def of(self, table: ParameterTable) -> BlendPass:
         """The pass of a batch."""

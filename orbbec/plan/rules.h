@@ -90,8 +90,9 @@ constexpr int kRuleNumbers = 16, kFirstOperand = 5, kOperands = kRuleNumbers - k
   /* Rectangles. */                                                                              \
   X(kErase, "erase", 0, "boxes count count register8")            /* index; edges and fills */          \
   /* The end of a pass: its numbers go to registers and words. */                                \
-  X(kEndPass, "end_pass", 19, "words words count")                                               \
-  /* words of the matrix and of the region; whether the offset is added */
+  X(kEndPass, "end_pass", 19, "words words count words words")                                 \
+  /* words of the matrix and of the region; whether the offset is added; words of the rectangle  \
+     as float64 and of whether it is flipped */
 
 enum class Rule {
 #define ORBBEC_RULE(id, name, outputs, operands) id,

@@ -29,8 +29,7 @@ class _Signature(NamedTuple):
     operands: tuple[str, ...]
 
 
-def _signatures() -> dict[str, _Signature]:
-    lines = torch.ops.orbbec.draw_rules().splitlines()
+def _signatures(lines: Sequence[str]) -> dict[str, _Signature]:
     fields = (line.split(":") for line in lines)
     return {
         name: _Signature(number, int(outputs), tuple(operands.split()))
@@ -38,7 +37,9 @@ def _signatures() -> dict[str, _Signature]:
     }
 
 
-SIGNATURES = _signatures()
+_LINES = torch.ops.orbbec.program_names().splitlines()
+SIGNATURES = _signatures(_LINES[:-3])
+READINGS, BORDERS, DTYPES = (tuple(line.split()) for line in _LINES[-3:])  # of passes.h
 _FIRST_COLOR = SIGNATURES["color"].number
 _FIRST_GEOMETRY = SIGNATURES["resize"].number
 

@@ -1,5 +1,6 @@
 #include "../bridge/warp.h"
 #include "resize_backward.h"
+#include "resize_call.h"
 
 namespace orbbec {
 
@@ -159,54 +160,24 @@ const bool* check_flips(const char* op, const std::optional<Tensor>& flips, cons
   return check_table<bool>(op, "flips", *flips, {count}, images);
 }
 
-// The arguments of `resize`, as its schema has them; `rest` points to those that follow.
-struct ResizeCall {
-  Tensor images;
-  std::optional<Tensor> layout, boxes, flips;
-  int64_t channels = 0;
-  std::vector<int64_t> size, longest;
-  std::string interpolation, arithmetic;
-  bool antialias = false;
-  StableIValue* rest;
-
-  explicit ResizeCall(StableIValue* stack)
-      : rest(unpack(stack, images, layout, channels, boxes, size, interpolation, antialias,
-                    arithmetic, longest, flips)) {}
-};
-
-Tensor run(const ResizeCall& call, const Tensor* out) {
-  const char* const op = name_of(call.boxes);
-  const Tensor& images = call.images;
-  ResizeArguments a{};
-  a.source = source_images(op, images, call.layout, call.channels);
-  a.dtype = dtype_of(op, images);
-  const std::array<int64_t, 2> extent = output_size(op, a.source, call.size);
-  if (out != nullptr) check_output(op, images, *out, a.source, extent);
-  set_method(op, {call.interpolation, call.antialias, call.arithmetic}, a.request);
-  const std::vector<int64_t> sides = longest_sides(op, a.source, call.longest);
-  const std::optional<Tensor> held_boxes = prepare_boxes(op, images, call.boxes, a.source.count);
-  if (held_boxes.has_value() && out != nullptr) check_apart(op, *out, *held_boxes, "boxes");
-  a.flips = check_flips(op, call.flips, images, a.source.count);
-  if (call.flips.has_value() && out != nullptr) check_apart(op, *out, *call.flips, "flips");
-  const Tensor target = out != nullptr ? *out : new_output(op, images, a.source, extent);
-  if (target.numel() == 0) return target;
-  a.output = dense_images(op, "out", target, target.mutable_data_ptr());
-  set_geometry(held_boxes, a);
-  const Tensor coefficients = new_coefficients(op, images, sides, a);
-  fill_coefficients(op, images, a);
-  run_where(op, images, resize_cpu, resize_cuda, a);
-  return target;
+// Returns the arguments that follow those of `resize`.
+StableIValue* unpack_call(StableIValue* stack, ResizeCall& c) {
+  return unpack(stack, c.images, c.layout, c.channels, c.boxes, c.size, c.interpolation,
+                c.antialias, c.arithmetic, c.longest, c.flips);
 }
 
 void resize(StableIValue* stack, uint64_t, uint64_t) {
-  give(stack, run(ResizeCall(stack), nullptr));
+  ResizeCall call;
+  unpack_call(stack, call);
+  give(stack, run_resize(call));
 }
 
 void resize_out(StableIValue* stack, uint64_t, uint64_t) {
-  const ResizeCall call(stack);
+  ResizeCall call;
   Tensor out;
-  unpack(call.rest, out);
-  run(call, &out);
+  unpack(unpack_call(stack, call), out);
+  call.out = out;
+  run_resize(call);
 }
 
 Tensor new_float_images(const char* op, const Tensor& like, int64_t height, int64_t width) {
@@ -256,6 +227,32 @@ Tensor resize_backward(Tensor gradient, std::optional<Tensor> boxes,
 }
 
 }  // namespace
+
+Tensor run_resize(const ResizeCall& call) {
+  const char* const op = name_of(call.boxes);
+  const Tensor& images = call.images;
+  const Tensor* const out = call.out.has_value() ? &*call.out : nullptr;
+  ResizeArguments a{};
+  a.source = source_images(op, images, call.layout, call.channels);
+  a.dtype = dtype_of(op, images);
+  const std::array<int64_t, 2> extent = output_size(op, a.source, call.size);
+  if (out != nullptr) check_output(op, images, *out, a.source, extent);
+  set_method(op, {call.interpolation, call.antialias, call.arithmetic}, a.request);
+  const std::vector<int64_t> sides = longest_sides(op, a.source, call.longest);
+  const std::optional<Tensor> held_boxes = prepare_boxes(op, images, call.boxes, a.source.count);
+  if (held_boxes.has_value() && out != nullptr) check_apart(op, *out, *held_boxes, "boxes");
+  a.flips = check_flips(op, call.flips, images, a.source.count);
+  if (call.flips.has_value() && out != nullptr) check_apart(op, *out, *call.flips, "flips");
+  const Tensor target = out != nullptr ? *out : new_output(op, images, a.source, extent);
+  if (target.numel() == 0) return target;
+  a.output = dense_images(op, "out", target, target.mutable_data_ptr());
+  set_geometry(held_boxes, a);
+  const Tensor coefficients = new_coefficients(op, images, sides, a);
+  fill_coefficients(op, images, a);
+  run_where(op, images, resize_cpu, resize_cuda, a);
+  return target;
+}
+
 }  // namespace orbbec
 
 STABLE_TORCH_LIBRARY_FRAGMENT(orbbec, m) {

@@ -13,7 +13,7 @@ from orbbec.bridge.plain import listed
 from orbbec.matrices import get_perspective_matrix, get_similarity_matrix, invert_perspective
 from orbbec.plan.build import Build
 from orbbec.plan.points import forward_of, numbers_of, shifts
-from orbbec.plan.recipes import Size
+
 from orbbec.plan.steps import BatchState, Step, identities, same_rows
 from orbbec.plan.stream import Stream
 from orbbec.transforms.base.checks import (
@@ -163,7 +163,7 @@ def add_affine(
     numbers: int,
     reading: Reading,
     center: tuple[float, float] | None,
-    expand: Size | None = None,
+    expand: tuple[int, int] | None = None,
 ) -> None:
     """Add an affine warp.
 

@@ -18,12 +18,12 @@ from orbbec.plan.batches import Given
 from orbbec.plan.build import ALIKE, VARIES, Build
 from orbbec.plan.microbatches import without_images
 from orbbec.plan.passes import common_size
-from orbbec.plan.program import Program
+from orbbec.plan.program import DirectInput, Program
 from orbbec.plan.recipes import Batch
 from orbbec.plan.state import same_rows
 from orbbec.transforms.base.batched import is_of_batch, joined, split
 from orbbec.transforms.base.checks import whole
-from orbbec.transforms.base.inputs import is_video, read
+from orbbec.transforms.base.inputs import direct_input, is_video, read
 from orbbec.transforms.base.module import FrozenModule, outside_graphs
 from orbbec.transforms.base.structures import images_of, is_structure, labels_of, rebuilt, targets_of
 from orbbec.transforms.base.tv_tensors import name_of, plain
@@ -76,6 +76,9 @@ class Pipeline(FrozenModule):
     exact: bool = False
     target_options: TargetOptions = field(default_factory=TargetOptions)
     _programs: dict[_Pixels, Program] = field(default_factory=dict, init=False, repr=False, compare=False)
+    _direct: dict[tuple[torch.dtype, int, bool], Program | None] = field(
+        default_factory=dict, init=False, repr=False, compare=False
+    )
 
     def plan(
         self,
@@ -114,6 +117,33 @@ class Pipeline(FrozenModule):
         pixels = _Pixels(channels, dtype_name(dtype), one_size=common_size(table) is not None)
         return self._plan_of(table, key, pixels, targets)
 
+    def _run(self, images: Any, sample_ids: Any, epoch: int | None, generator: torch.Generator | None) -> Any:
+        """The results if one operator can draw and run all passes; else None."""
+        given = direct_input(images, self._makes_tensors)
+        program = None if given is None else self._direct_program(given)
+        if given is None or program is None or not program.serves(given):
+            return None
+        try:
+            if sample_ids is None and epoch is None:
+                result = program.run(given, None, new_seed(generator), 0)
+            else:
+                key = self._key(sample_ids, epoch, generator, given.count)
+                result = program.run(given, key.sample_ids, key.seed, key.epoch)
+        except ValueError:
+            return None  # planning names the transform
+        return given.restore(result)
+
+    def _direct_program(self, given: DirectInput) -> Program | None:
+        kind = given.dtype, given.channels, given.as_planes
+        if kind not in self._direct:
+            pixels = _Pixels(given.channels, dtype_name(given.dtype), given.as_planes)
+            try:
+                program = self._program(pixels, None)
+            except ValueError:
+                return None  # planning raises it again, or draws some steps in Python
+            self._direct[kind] = program if program.runs else None
+        return self._direct[kind]
+
     def _plan_of(self, table: Array, key: _Key, pixels: _Pixels, targets: Sequence[Any] | None) -> Plan:
         if targets is not None and len(targets) != len(table):
             raise ValueError(f"Compose: expected {len(table)} targets, one per image, but got {len(targets)}")
@@ -138,7 +168,7 @@ class Pipeline(FrozenModule):
                 step.set_size(None)
         return without_images(plan)
 
-    def _program(self, pixels: _Pixels, batch: Batch) -> Program:
+    def _program(self, pixels: _Pixels, batch: Batch | None) -> Program:
         """The pipeline compiled for images of one kind."""
         program = self._programs.get(pixels)
         if program is None:
@@ -226,6 +256,10 @@ class Pipeline(FrozenModule):
             TypeError: the images have an unsupported type, mode or dtype, or there are none.
             ValueError: an argument is invalid.
         """
+        if targets is None:
+            result = self._run(batch, sample_ids, epoch, generator)
+            if result is not None:
+                return result
         if is_structure(batch) or not _are_targets(targets):
             structure = batch if targets is None else (batch, targets)
             return self._on_structure(structure, sample_ids, epoch, generator)

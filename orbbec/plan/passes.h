@@ -1,0 +1,121 @@
+// The passes of a program as rows of numbers. Included by run.cpp.
+#pragma once
+
+#include "program.h"
+
+namespace orbbec {
+
+constexpr int kPassRows = 2;  // of a program
+
+// Names that a row has the index of; plan/rules.py reads them.
+constexpr const char* kReadings[] = {"nearest", "linear",  "cubic", "lanczos4", "linear_exact",
+                                     "area",    "lanczos", "box",   "hamming"};
+constexpr const char* kBorders[] = {"constant", "replicate", "reflect", "reflect101", "wrap"};
+constexpr ScalarType kDtypes[] = {ScalarType::Byte, ScalarType::Half, ScalarType::BFloat16,
+                                  ScalarType::Float};
+constexpr const char* kDtypeNames[] = {"uint8", "float16", "bfloat16", "float32"};
+
+// The numbers of a pass, by index.
+enum PassNumber {
+  kKind,       // 0 augment, 1 resized_crop
+  kOut,        // its first register
+  kReading,
+  kBorder,
+  kDtype,
+  kLayout,     // channels last: 0, 1, or -1 for that of the images
+  kAntialias,
+  kContrast,
+  kFills,      // a count, then four numbers
+  kStatistics = 13,  // a count, then four means and four deviations
+  kMatrixWords = 22,
+  kRegionWords,
+  kColorWords,
+  kColorCount,
+  kEraseWords,
+  kEraseCount,
+  kBoxWords,
+  kFlipWords,
+  kPassNumbers
+};
+
+template <int kSize>
+constexpr int size_of(const char* const (&)[kSize]) {
+  return kSize;
+}
+
+// A pass of `augment`.
+struct AugmentRow {
+  int64_t out;
+  std::string interpolation, border;
+  std::vector<double> fill, mean, std;
+  ScalarType dtype;
+  int channels_last;
+  bool contrast;
+  double matrix, region, colors, color_rows, erase, rectangles;
+
+  explicit AugmentRow(const double* p)
+      : out(static_cast<int64_t>(p[kOut])),
+        interpolation(kReadings[static_cast<int>(p[kReading])]),
+        border(kBorders[static_cast<int>(p[kBorder])]),
+        fill(p + kFills + 1, p + kFills + 1 + static_cast<int>(p[kFills])),
+        mean(p + kStatistics + 1, p + kStatistics + 1 + static_cast<int>(p[kStatistics])),
+        std(p + kStatistics + 5, p + kStatistics + 5 + static_cast<int>(p[kStatistics])),
+        dtype(kDtypes[static_cast<int>(p[kDtype])]),
+        channels_last(static_cast<int>(p[kLayout])),
+        contrast(p[kContrast] != 0),
+        matrix(p[kMatrixWords]),
+        region(p[kRegionWords]),
+        colors(p[kColorWords]),
+        color_rows(p[kColorCount]),
+        erase(p[kEraseWords]),
+        rectangles(p[kEraseCount]) {}
+};
+
+// A pass of `resized_crop`.
+struct ResizeRow {
+  int64_t out;
+  std::string interpolation;
+  bool antialias;
+  double boxes, flips;
+
+  explicit ResizeRow(const double* p)
+      : out(static_cast<int64_t>(p[kOut])),
+        interpolation(kReadings[static_cast<int>(p[kReading])]),
+        antialias(p[kAntialias] != 0),
+        boxes(p[kBoxWords]),
+        flips(p[kFlipWords]) {}
+};
+
+// Checks that the numbers of a pass stay within the program.
+inline void check_pass(const char* op, const double* p, const Limits& limits) {
+  const auto require = [&](bool condition) {
+    check(condition, op, "expected the passes of a program, but got other numbers");
+  };
+  const auto is_index = [](double x, int count) {
+    return x >= 0 && x < count && x == static_cast<double>(static_cast<int>(x));
+  };
+  require(is_index(p[kKind], 2) && is_index(p[kReading], size_of(kReadings)) &&
+          is_index(p[kBorder], size_of(kBorders)) && is_index(p[kDtype], size_of(kDtypeNames)));
+  require(p[kOut] >= kRegisters && p[kOut] + kPassRegisters <= limits.registers &&
+          p[kOut] == static_cast<double>(static_cast<int64_t>(p[kOut])));
+  require(is_index(p[kLayout] + 1, 3) && is_index(p[kFills], 5) && p[kFills] >= 1 &&
+          is_index(p[kStatistics], 5));
+  const auto has_block = [&](double offset, double words) {
+    return offset >= 0 && offset + words <= static_cast<double>(limits.words) &&
+           offset == static_cast<double>(static_cast<int64_t>(offset));
+  };
+  const auto is_even = [](double x) { return x == 2 * std::floor(x / 2); };
+  if (p[kKind] == 1) {
+    require(has_block(p[kBoxWords], 8) && (p[kFlipWords] == -1 || has_block(p[kFlipWords], 1)));
+    require(is_even(p[kBoxWords]));
+    return;
+  }
+  require(has_block(p[kMatrixWords], 9));
+  require(p[kRegionWords] == -1 || (has_block(p[kRegionWords], 8) && is_even(p[kRegionWords])));
+  require(is_index(p[kColorCount], 4097) &&
+          (p[kColorCount] == 0 || has_block(p[kColorWords], p[kColorCount] * kStepNumbers)));
+  require(is_index(p[kEraseCount], 4097) &&
+          (p[kEraseCount] == 0 || has_block(p[kEraseWords], p[kEraseCount] * kBoxNumbers)));
+}
+
+}  // namespace orbbec

@@ -1,0 +1,136 @@
+"""`run`, one operator for a whole pipeline, has the bytes of the passes one by one."""
+
+import numpy as np
+import pytest
+import torch
+
+from orbbec import ImageBatch
+from orbbec import transforms as T
+from orbbec.plan.tests.draw_cases import Picker, random_transform
+from orbbec.transforms.base.inputs import direct_input
+
+KINDS = ("tensor", "one tensor", "array", "one array", "batch", "channels last", "float")
+FINISHES = {
+    "bytes": [],
+    "floats": [T.ToDtype(torch.float32, scale=True)],
+    "normalized": [T.ToDtype(torch.float32, scale=True), T.Normalize()],
+    "half": [T.ToDtype(torch.float16, scale=True, channels_last=True)],
+}
+
+
+def images_of(kind, seed=0):
+    rng = np.random.default_rng(seed)
+    sizes = [(37, 51), (64, 40), (90, 33)] if kind == "batch" else [(37, 51)] * 3
+    arrays = [rng.integers(0, 256, (*size, 3), np.uint8) for size in sizes]
+    stacked = None if kind == "batch" else torch.from_numpy(np.stack(arrays))
+    return {
+        "tensor": lambda: stacked.permute(0, 3, 1, 2).contiguous(),
+        "one tensor": lambda: stacked[0].permute(2, 0, 1).contiguous(),
+        "array": lambda: np.stack(arrays),
+        "one array": lambda: arrays[0],
+        "batch": lambda: ImageBatch.from_images(arrays),
+        "channels last": lambda: stacked.permute(0, 3, 1, 2),
+        "float": lambda: stacked.permute(0, 3, 1, 2).contiguous() / 255,
+    }[kind]()
+
+
+def count_of(images):
+    return len(images) if isinstance(images, ImageBatch) or images.ndim == 4 else 1
+
+
+def assert_run_is_pass_by_pass(pipeline, images):
+    count = count_of(images)
+    sizes = images.sizes.numpy() if isinstance(images, ImageBatch) else [_size_of(images)] * count
+    dtype = "uint8" if isinstance(images, ImageBatch) else str(images.dtype).removeprefix("torch.")
+    plan = pipeline.plan(sizes, np.arange(count), 5, channels=3, dtype=dtype)
+    expected = pipeline.apply(plan, images)
+    result = pipeline(images, sample_ids=np.arange(count), epoch=5)
+    assert type(result) is type(expected)
+    pairs = [(result, expected)] if isinstance(result, (torch.Tensor, np.ndarray)) else list(zip(result, expected, strict=True))
+    for one, other in pairs:
+        assert (one.shape, one.dtype) == (other.shape, other.dtype)
+        if isinstance(one, torch.Tensor):
+            assert one.stride() == other.stride()
+            one, other = (t.contiguous().view(torch.uint8).numpy() for t in (one, other))
+        assert one.tobytes() == other.tobytes()
+
+
+def _size_of(images):
+    if isinstance(images, np.ndarray):
+        return images.shape[-3:-1]
+    return images.shape[-2:]
+
+
+def runs(pipeline, images):
+    direct = direct_input(images, False)
+    return direct is not None and pipeline._direct_program(direct) is not None
+
+
+@pytest.mark.parametrize("antialias", [False, True])
+@pytest.mark.parametrize("finish", FINISHES)
+@pytest.mark.parametrize("kind", KINDS)
+def test_common_pipelines(kind, finish, antialias):
+    crop = T.RandomResizedCrop((24, 20), antialias=antialias)
+    for middle in ([], [T.RandomHorizontalFlip()], [T.ColorJitter(0.4, 0.4, 0.4, 0.1), T.RandomErasing(1.0)]):
+        pipeline = T.Compose([crop, *middle, *FINISHES[finish]], seed=3)
+        assert runs(pipeline, images_of(kind))
+        assert_run_is_pass_by_pass(pipeline, images_of(kind))
+
+
+def test_random_pipelines():
+    picker, ran = Picker(4), 0
+    for _ in range(400):
+        middle = (random_transform(picker) for _ in range(picker.of(range(4))))
+        transforms = [T.Resize((29, 31), antialias=picker.chance(0.5)), *middle]
+        pipeline = T.Compose(transforms, seed=picker.of(range(2**20)))
+        images = images_of(picker.of(("tensor", "batch", "array")))
+        try:
+            is_run = runs(pipeline, images)
+            assert_run_is_pass_by_pass(pipeline, images)
+        except ValueError:
+            continue
+        ran += is_run
+    assert ran > 60
+
+
+def test_errors_name_the_transform_and_the_image():
+    crop = T.Compose([T.RandomCrop((50, 50))])
+    with pytest.raises(ValueError, match="RandomCrop: expected images of at least 50x50, but image 0 is 37x51"):
+        crop(images_of("batch"), epoch=0)
+
+
+def test_draws_without_ids_are_new():
+    pipeline, images = T.Compose([T.RandomCrop((8, 8))]), images_of("tensor")
+    torch.manual_seed(3)
+    first, second = pipeline(images), pipeline(images)
+    torch.manual_seed(3)
+    assert not torch.equal(first, second)
+    assert torch.equal(first, pipeline(images))
+
+
+def call(pipeline, images, code=None, shape=None):
+    given = direct_input(images, False)
+    program = pipeline._direct_program(given)
+    code = program.code if code is None else code
+    return torch.ops.orbbec.run(
+        given.tensor, None, None, 3, code, program.shape if shape is None else shape, None, 0, 0, None
+    )
+
+
+def test_other_programs_are_refused():
+    pipeline, images = T.Compose([T.RandomResizedCrop((9, 8)), *FINISHES["normalized"]]), images_of("tensor")
+    program = pipeline._direct_program(direct_input(images, False))
+    assert call(pipeline, images).shape == (3, 3, 9, 8)
+    rng, refused = np.random.default_rng(0), 0
+    for _ in range(3000):
+        code = program.code.clone()
+        row, column = rng.integers(len(code)), rng.integers(16)
+        code[row, column] = float(rng.choice([-1, 0.5, 3, 17, 1e9, 1e300, np.nan, np.inf]))
+        try:
+            call(pipeline, images, code)
+        except (ValueError, RuntimeError):  # RuntimeError: no memory for a side of 10^9
+            refused += 1
+    assert refused > 1000
+    for shape in ((1, 2), (0,) * 5, (10**9,) * 5, (-1,) * 5):
+        with pytest.raises(ValueError, match="^run: expected"):
+            call(pipeline, images, shape=shape)

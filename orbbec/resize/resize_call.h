@@ -1,0 +1,29 @@
+// A call of `resize` from C++. Included by resize/binding.cpp and plan/run.cpp.
+#pragma once
+
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "../bridge/torch_api.h"
+
+namespace orbbec {
+
+// The options of the operator, in the order of its schema.
+struct ResizeCall {
+  Tensor images;
+  std::optional<Tensor> layout;
+  int64_t channels = 0;
+  std::optional<Tensor> boxes;
+  std::vector<int64_t> size;
+  std::string interpolation;
+  bool antialias = false;
+  std::string arithmetic;
+  std::vector<int64_t> longest;
+  std::optional<Tensor> flips, out;
+};
+
+// Defined in resize/binding.cpp.
+Tensor run_resize(const ResizeCall& call);
+
+}  // namespace orbbec
