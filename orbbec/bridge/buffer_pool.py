@@ -20,7 +20,7 @@ from orbbec.bridge.arguments import Array
 from orbbec.bridge.dispatch import is_plain
 
 _ALIGNMENT = 64  # bytes: a cache line, and the widest vector load
-_LEAST = 2**17  # bytes: malloc reuses smaller blocks, and returns larger ones to the system
+LEAST_BYTES = 2**17  # bytes: malloc reuses smaller blocks, and returns larger ones to the system
 _LIMIT = 2**29  # bytes
 
 _IN_NUMPY = {
@@ -85,7 +85,7 @@ class BufferPool:
             _, channels, height, width = shape
             row = width * channels
             strides = [step * dtype.itemsize for step in (height * row, 1, row, channels)]
-        lends = _LEAST <= nbytes <= self.limit
+        lends = LEAST_BYTES <= nbytes <= self.limit
         memory = self._block(nbytes) if lends else _new(nbytes)
         array: Array = np.ndarray(shape, _IN_NUMPY[dtype], memory, 0, strides)
         if lends:
@@ -176,7 +176,7 @@ def pooled_output(
     """
     if torch.compiler.is_compiling() or min(shape) < 1 or get_worker_info() is not None:
         return None
-    if not _LEAST <= prod(shape) * dtype.itemsize <= BUFFER_POOL.limit:
+    if not LEAST_BYTES <= prod(shape) * dtype.itemsize <= BUFFER_POOL.limit:
         return None
     for tensor in given:
         if tensor is not None and not (tensor.is_cpu and is_plain(tensor)):

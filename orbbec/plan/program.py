@@ -4,41 +4,28 @@ from __future__ import annotations
 
 import re
 from collections import deque
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any, NamedTuple
+from functools import cached_property
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import torch
 from torch import Tensor
 
 from orbbec.bridge.arguments import Array, is_channels_last
-from orbbec.bridge.buffer_pool import pooled_output
+from orbbec.bridge.buffer_pool import LEAST_BYTES, pooled_output
 from orbbec.bridge.fakes import register_fake
 from orbbec.plan.build import Build
 from orbbec.plan.passes import Pass
 from orbbec.plan.recipes import VARIES, AugmentRecipe, Batch, ParameterTable, Recipe, Size
 from orbbec.plan.rules import WIDTH, Code, Rule
 
+if TYPE_CHECKING:
+    from orbbec.transforms.base.direct import Direct
+
 MICROBATCH_BYTES = 2**24  # size of the results between two passes
 _FAULT = re.compile(r"draw: rule (\d+): (.*)", re.DOTALL)
-
-
-class DirectInput(NamedTuple):
-    """Images that `run` takes."""
-
-    tensor: Tensor  # [N, C, H, W], or the buffer of variable-size images
-    layout: Tensor | None  # of variable-size images, on their device
-    host_layout: Tensor | None
-    channels: int
-    dtype: torch.dtype
-    as_planes: bool  # float results are [C, H, W] whatever the images are
-    restore: Callable[[Tensor], Any]  # converts results to the type that the user passed
-
-    @property
-    def count(self) -> int:
-        """The number of images."""
-        return self.tensor.size(0) if self.layout is None else self.layout.size(0)
 
 
 @dataclass(frozen=True, eq=False)
@@ -136,7 +123,7 @@ class Program:
         """Whether `run` serves it: C++ draws everything, and the results of a pass have one size."""
         return not self.stops and self.shape[-1] > 0 and all(recipe.size != VARIES for recipe in self.passes)
 
-    def run(self, images: DirectInput, sample_ids: Array | None, seed: int, epoch: int) -> Tensor:
+    def run(self, images: Direct, sample_ids: Array | None, seed: int, epoch: int) -> Tensor | None:
         """Draw and run all passes, in one call.
 
         Args:
@@ -145,30 +132,41 @@ class Program:
             seed: see `Stream`.
             epoch: see `Stream`.
 
+        Returns:
+            The results; None if those between passes are so large that microbatches are faster.
+
         Raises:
             ValueError: an image is too small for a crop.
         """
-        tensor, layout, host_layout, channels = images[:4]
+        tensor, layout, host_layout, channels, count, *_ = images
+        sides = count * channels
+        if sides * self.pixels_between > MICROBATCH_BYTES:
+            return None
         ids = None if sample_ids is None else torch.from_numpy(sample_ids)
-        batch = tensor, layout, host_layout, channels
-        result: Tensor = _run(*batch, self.code, self.shape, ids, seed, epoch, self._buffer(images))
+        out = None if sides * self.pixels < LEAST_BYTES else self._buffer(images)
+        result: Tensor = _run(
+            tensor, layout, host_layout, channels, self.code, self.shape, ids, seed, epoch, out
+        )
         return result
 
-    def _buffer(self, images: DirectInput) -> Tensor | None:
-        """A buffer of the pool for results of a known size on the CPU; None: the operator allocates them."""
+    @cached_property
+    def pixels(self) -> int:
+        """The number of pixels of a result, if it is known."""
+        return max(self.size[0] * self.size[1], 0)
+
+    @cached_property
+    def pixels_between(self) -> int:
+        """The number of pixels of the results of all passes but the last, if they are known."""
+        return sum(max(recipe.size[0] * recipe.size[1], 0) for recipe in self.passes[:-1])
+
+    def _buffer(self, images: Direct) -> Tensor | None:
+        """A buffer of the pool for results on the CPU; None: the operator allocates them."""
         last = self.passes[-1]
-        if self.size[0] < 1 or not images.tensor.is_cpu:
-            return None
         is_last = last.channels_last if isinstance(last, AugmentRecipe) else None
         if is_last is None:
             is_last = images.layout is None and is_channels_last(images.tensor, None)
         shape = images.count, images.channels, *self.size
         return pooled_output(shape, getattr(torch, last.dtype), is_last, images.tensor)
-
-    def serves(self, images: DirectInput) -> bool:
-        """Whether the results between passes are small enough to be kept for the whole batch."""
-        pixels = sum(recipe.size[0] * recipe.size[1] for recipe in self.passes[:-1])
-        return pixels * images.channels * images.count <= MICROBATCH_BYTES
 
     def passes_of(self, table: ParameterTable) -> tuple[Pass, ...]:
         """The passes of a batch."""

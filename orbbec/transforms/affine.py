@@ -13,7 +13,6 @@ from orbbec.bridge.plain import listed
 from orbbec.matrices import get_perspective_matrix, get_similarity_matrix, invert_perspective
 from orbbec.plan.build import Build
 from orbbec.plan.points import forward_of, numbers_of, shifts
-
 from orbbec.plan.steps import BatchState, Step, identities, same_rows
 from orbbec.plan.stream import Stream
 from orbbec.transforms.base.checks import (

@@ -5,7 +5,7 @@ from __future__ import annotations
 import threading
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
-from functools import partial
+from functools import cached_property, partial
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -18,12 +18,13 @@ from orbbec.plan.batches import Given
 from orbbec.plan.build import ALIKE, VARIES, Build
 from orbbec.plan.microbatches import without_images
 from orbbec.plan.passes import common_size
-from orbbec.plan.program import DirectInput, Program
+from orbbec.plan.program import Program
 from orbbec.plan.recipes import Batch
 from orbbec.plan.state import same_rows
 from orbbec.transforms.base.batched import is_of_batch, joined, split
 from orbbec.transforms.base.checks import whole
-from orbbec.transforms.base.inputs import direct_input, is_video, read
+from orbbec.transforms.base.direct import direct_input
+from orbbec.transforms.base.inputs import is_video, read
 from orbbec.transforms.base.module import FrozenModule, outside_graphs
 from orbbec.transforms.base.structures import images_of, is_structure, labels_of, rebuilt, targets_of
 from orbbec.transforms.base.tv_tensors import name_of, plain
@@ -120,8 +121,11 @@ class Pipeline(FrozenModule):
     def _run(self, images: Any, sample_ids: Any, epoch: int | None, generator: torch.Generator | None) -> Any:
         """The results if one operator can draw and run all passes; else None."""
         given = direct_input(images, self._makes_tensors)
-        program = None if given is None else self._direct_program(given)
-        if given is None or program is None or not program.serves(given):
+        if given is None:
+            return None
+        kind = given.tensor.dtype, given.channels, given.as_planes
+        program = self._direct[kind] if kind in self._direct else self._direct_program(*kind)
+        if program is None:
             return None
         try:
             if sample_ids is None and epoch is None:
@@ -131,18 +135,15 @@ class Pipeline(FrozenModule):
                 result = program.run(given, key.sample_ids, key.seed, key.epoch)
         except ValueError:
             return None  # planning names the transform
-        return given.restore(result)
+        return result if result is None or given.restore is None else given.restore(result)
 
-    def _direct_program(self, given: DirectInput) -> Program | None:
-        kind = given.dtype, given.channels, given.as_planes
-        if kind not in self._direct:
-            pixels = _Pixels(given.channels, dtype_name(given.dtype), given.as_planes)
-            try:
-                program = self._program(pixels, None)
-            except ValueError:
-                return None  # planning raises it again, or draws some steps in Python
-            self._direct[kind] = program if program.runs else None
-        return self._direct[kind]
+    def _direct_program(self, dtype: torch.dtype, channels: int, as_planes: bool) -> Program | None:
+        try:
+            program = self._program(_Pixels(channels, dtype_name(dtype), as_planes), None)
+        except ValueError:
+            return None  # planning raises it again, or draws some steps in Python
+        self._direct[dtype, channels, as_planes] = program if program.runs else None
+        return self._direct[dtype, channels, as_planes]
 
     def _plan_of(self, table: Array, key: _Key, pixels: _Pixels, targets: Sequence[Any] | None) -> Plan:
         if targets is not None and len(targets) != len(table):
@@ -201,7 +202,7 @@ class Pipeline(FrozenModule):
     def _read(self, images: Any) -> Given:
         return read(images, self._makes_tensors, self._makes_pure)
 
-    @property
+    @cached_property
     def _makes_tensors(self) -> bool:
         return any(transform.makes_tensors for transform in self.transforms)
 

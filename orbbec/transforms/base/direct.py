@@ -1,0 +1,97 @@
+"""Images that one operator draws parameters for and augments, with as little work in Python as possible."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any, NamedTuple
+
+import numpy as np
+import torch
+from torch import Tensor
+
+from orbbec.batch import ImageBatch
+from orbbec.batch.collate import is_pil
+from orbbec.bridge.arguments import Array, check_device, operator_input
+from orbbec.bridge.dispatch import is_plain
+from orbbec.plan.batches import PIPELINE_DTYPES
+from orbbec.transforms.base.inputs import pil_images, pixels_of, tensors
+
+_DTYPES = {torch.uint8, torch.float16, torch.bfloat16, torch.float32}
+
+
+class Direct(NamedTuple):
+    """Images, and how results become what the user passed."""
+
+    tensor: Tensor  # [N, C, H, W], or the buffer of variable-size images
+    layout: Tensor | None  # of variable-size images, on their device
+    host_layout: Tensor | None
+    channels: int
+    count: int  # of images, at least 1
+    restore: Callable[[Tensor], Any] | None  # None: results are returned as they are
+    as_planes: bool = False  # float results are [C, H, W] whatever the images are
+
+
+def direct_input(images: Any, as_tensors: bool) -> Direct | None:
+    """Images that `run` may take; None for those that need more care.
+
+    Args:
+        images: any input of `Compose`.
+        as_tensors: return tensors for arrays and PIL images.
+    """
+    kind = type(images)
+    if kind is Tensor:
+        if images.dim() == 3:
+            return _of_tensor(images.unsqueeze(0), _first)
+        return _of_tensor(images, None)
+    if kind is np.ndarray:
+        return _of_array(images, as_tensors)
+    if kind is ImageBatch:
+        return _of_batch(images)
+    return _of_image(images) if is_pil(images) else None
+
+
+def _of_tensor(
+    images: Tensor, restore: Callable[[Tensor], Any] | None, as_planes: bool = False
+) -> Direct | None:
+    if images.dim() != 4 or images.dtype not in _DTYPES or not is_plain(images):
+        return None
+    count, channels, height, width = images.shape
+    if not (count and height and width and 0 < channels <= 4):
+        return None
+    if images.is_cuda:
+        check_device("Compose", images)
+    return Direct(images, None, None, channels, count, restore, as_planes)
+
+
+def _of_array(images: Array, as_tensors: bool) -> Direct | None:
+    flags = images.flags
+    if images.ndim == 3 and images.dtype == np.uint8 and flags.c_contiguous and flags.writeable:
+        tensor = torch.from_numpy(images.transpose(2, 0, 1)[None])
+        return _of_tensor(tensor, tensors(True) if as_tensors else _one_array, as_tensors)
+    given = operator_input("Compose", "images", images, PIPELINE_DTYPES)
+    restore = tensors(images.ndim < 4) if as_tensors else given.restore
+    return _of_tensor(given.images, restore, as_tensors)
+
+
+def _of_batch(batch: ImageBatch) -> Direct | None:
+    if len(batch) == 0:
+        return None
+    check_device("Compose", batch.buffer)
+    return Direct(batch.buffer, batch.layout, batch.host_layout, batch.channels, len(batch), None)
+
+
+def _of_image(image: Any) -> Direct | None:
+    pixels = operator_input("Compose", "images", pixels_of(image), PIPELINE_DTYPES).images
+    return _of_tensor(pixels, pil_images(True), True)
+
+
+def _first(results: Tensor) -> Tensor:
+    return results[0]
+
+
+def _one_array(results: Tensor) -> Any:
+    if results.dtype == torch.bfloat16:
+        raise TypeError(
+            "Compose: expected a tensor for a result of bfloat16, but got an array, which has none"
+        )
+    return results.numpy()[0].transpose(1, 2, 0)
