@@ -1,6 +1,6 @@
 #include "../bridge/matrices.h"
 #include "../bridge/stored.h"
-#include "augment_call.h"
+#include "binding_call.h"
 #include "planes.h"
 
 namespace orbbec {

@@ -31,6 +31,18 @@ class Given(NamedTuple):
     as_planes: bool = False  # float results are [C, H, W] whatever the images are
 
 
+class Direct(NamedTuple):
+    """Images that `run` takes, and how results become what the user passed."""
+
+    tensor: Tensor  # [N, C, H, W], or the buffer of variable-size images
+    layout: Tensor | None  # of variable-size images, on their device
+    host_layout: Tensor | None
+    channels: int
+    length: int  # number of images, at least 1
+    restore: Callable[[Tensor], Any] | None  # None: results are returned as they are
+    as_planes: bool = False  # float results are [C, H, W] whatever the images are
+
+
 class Rows(NamedTuple):
     """Some images of an ImageBatch, in its buffer."""
 

@@ -1,4 +1,4 @@
-#include "passes.h"
+#include "binding_passes.h"
 
 namespace orbbec {
 namespace {

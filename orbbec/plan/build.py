@@ -8,41 +8,28 @@ passes, so this gives a sample the same bytes in every batch.
 
 from __future__ import annotations
 
-import math
-from collections.abc import Iterator, Mapping, Sequence
-from contextlib import contextmanager
-from dataclasses import dataclass, field
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 from orbbec.augment.codes import COLOR_WIDTH, ERASE_WIDTH
 from orbbec.bridge.spec import FLOATS, MIXES, OPERATORS
-from orbbec.plan.fusion import MAXIMUM, SMOOTHNESS, OpenPass, check_operator, holds_fill
+from orbbec.plan.fusion import MAXIMUM, SMOOTHNESS, OpenPass, holds_fill
 from orbbec.plan.recipes import (
     ALIKE,
     VARIES,
     Batch,
     BlendRecipe,
-    Column,
     MixRecipe,
     OperatorRecipe,
+    OperatorStep,
     Recipe,
     Size,
 )
-from orbbec.plan.rules import PASS_REGISTERS, REGISTERS, SIGNATURES, Block, Operand, Rule
+from orbbec.plan.registers import Registers
+from orbbec.plan.rules import PASS_REGISTERS, Block, Operand
 
 
-@dataclass(frozen=True)
-class OperatorStep:
-    """An operator for `Build.operator`; see there."""
-
-    name: str
-    columns: Mapping[str, Column] = field(default_factory=dict)
-    options: Mapping[str, Any] = field(default_factory=dict)
-    drawn: int | None = None
-    why: str = "reads neighboring pixels"
-
-
-class Build:
+class Build(Registers):
     """What the rules of transforms are added to, in order.
 
     Args:
@@ -56,21 +43,18 @@ class Build:
     def __init__(
         self, channels: int, dtype: str, exact: bool = False, size: Size = VARIES, *, batch: Batch | None
     ) -> None:
+        super().__init__()
         self.channels, self.dtype, self.exact, self.batch = channels, dtype, exact, batch
         self.maximum = MAXIMUM.get(dtype, 1.0)
         self.size = size  # of the outputs so far
         self.least: Size = (1, 1)  # lower bounds of height and width that follow from the pipeline alone
         self.is_conditional = False  # whether steps of Python, which need no gate, leave some images out
-        self.gate = -1  # the register that says whether an image takes the current transform
-        self.name, self.stream, self.position = "", 0, 0
-        self.rules: list[Rule] = []
         self.externals: list[Any] = []  # what Python draws; see external.py
         self.arrays = 0  # tables of steps
         self.streams = 0  # random streams that the transforms so far draw from
         self.passes: list[Recipe] = []
         self.notes: list[str] = []
         self.mixes = False  # whether outputs come from several images
-        self.registers = REGISTERS
         self._idle: list[Recipe] = []
         self.begin("")
 
@@ -79,106 +63,6 @@ class Build:
         self.name, self.stream, self.position = transform.name, self.streams, 0
         self.streams += 1
         transform.rules(self)
-
-    # Numbers ---------------------------------------------------------------------------------------------
-
-    def new_registers(self, count: int) -> int:
-        """Reserve registers; returns the first."""
-        self.registers += count
-        return self.registers - count
-
-    def compute(
-        self, name: str, *operands: Operand, outputs: int = 0, draws: int = 0, first: int | None = None
-    ) -> int:
-        """Add a rule that computes registers; returns the first.
-
-        Args:
-            name: see rules.h.
-            operands: its operands.
-            outputs: number of output registers, if the rule has no fixed number.
-            draws: random numbers that it takes from the stream of the transform.
-            first: the first of them, if not the next one.
-        """
-        out = self.new_registers(outputs or SIGNATURES[name].outputs)
-        if first is not None:
-            self._add(name, operands, out=out, first=first)
-            return out
-        self._add(name, operands, out=out)
-        self.position += draws
-        return out
-
-    def constant(self, value: float) -> int:
-        """A register with a number."""
-        return self.compute("set", float(value))
-
-    def constants(self, values: Sequence[float]) -> int:
-        """Consecutive registers with numbers."""
-        return self.consecutive([self.constant(value) for value in values])
-
-    def consecutive(self, registers: Sequence[int]) -> int:
-        """The first of some registers, which must follow each other."""
-        assert list(registers) == list(range(registers[0], registers[0] + len(registers)))
-        return registers[0]
-
-    def copies(self, registers: Sequence[int]) -> int:
-        """Copies of registers, one after the other; returns the first."""
-        return self.consecutive([self.compute("copy", register) for register in registers])
-
-    def uniform(self, low: float = 0.0, high: float = 1.0) -> int:
-        """A number from `low` to `high`."""
-        return self.compute("uniform", low, high, draws=1)
-
-    def whole(self, low: float, count: int, step: float = 1.0) -> int:
-        """One of `count` numbers from `low`, in steps of `step`."""
-        return self.compute("whole", low, count, step, draws=1)
-
-    def chance(self, p: float) -> int:
-        """1 with probability `p`, else 0."""
-        return self.compute("chance", p, draws=1)
-
-    def choice(self, weights: Sequence[float]) -> int:
-        """An index, by cumulative weights."""
-        return self.compute("choice", tuple(weights), len(weights), draws=1)
-
-    def permutation(self, count: int) -> int:
-        """The numbers 0 to `count` - 1 in random order."""
-        return self.compute("permutation", count, outputs=count, draws=count)
-
-    def sort(self, register: int, count: int) -> None:
-        """Sort consecutive registers in place, ascending."""
-        self._add("sort", (count,), out=register)
-
-    def equal(self, register: int, value: float) -> int:
-        """1 where a register has this value, else 0."""
-        return self.compute("equal", register, value)
-
-    def both(self, one: int, other: int) -> int:
-        """1 where neither is 0, else 0."""
-        return self.compute("both", one, other)
-
-    def lookup(self, register: int, values: Sequence[float]) -> int:
-        """The entry of a table at an index."""
-        return self.compute("lookup", register, tuple(values), len(values))
-
-    @contextmanager
-    def only(self, register: int) -> Iterator[None]:
-        """Apply what is added within to the images where a register is not 0."""
-        outer = self.gate
-        self.gate = register if outer < 0 else self.both(outer, register)
-        yield
-        self.gate = outer
-
-    def select(self, condition: int, register: int, otherwise: float) -> int:
-        """A register where another is not 0, else a number."""
-        return self.compute("select", condition, register, otherwise)
-
-    def chosen(self, drawn: int | None) -> int | None:
-        """The register that says whether an image is changed; None: all are."""
-        if self.gate < 0 or drawn is None:
-            return drawn if self.gate < 0 else self.gate
-        return self.both(self.gate, drawn)
-
-    # Steps -----------------------------------------------------------------------------------------------
 
     def warp(
         self,
@@ -268,7 +152,8 @@ class Build:
             return
         if self.dtype in FLOATS and self.maximum != 1:
             raise ValueError(
-                f"{self.name}: expected to stand before ToDtype(scale=False), since floats are taken as 0 to 1"
+                f"{self.name}: expected to stand before ToDtype(scale=False), "
+                "since floats are taken as 0 to 1"
             )
         p = self.open
         if p.mixes is not None:
@@ -287,14 +172,14 @@ class Build:
         p.holds[self.name] = None
         gate = self.chosen(drawn)
         if rows:
-            self._add(rule, (p.colors, *operands), -1 if gate is None else gate, owner=p)
+            self.add_rule(rule, (p.colors, *operands), -1 if gate is None else gate, owner=p)
 
     def erase(self, register: int, rectangles: int = 1) -> tuple[list[float], list[float]]:
         """Add rectangles to fill to the fused pass.
 
         Args:
-            register: the first of eight registers per rectangle: left, top, right, bottom in pixels, right and
-                bottom exclusive, and the fill of up to four channels.
+            register: the first of eight registers per rectangle: left, top, right, bottom in pixels, right
+                and bottom exclusive, and the fill of up to four channels.
             rectangles: their number.
 
         Returns:
@@ -304,7 +189,7 @@ class Build:
         units, p = self.erase_units(), self.open
         for index in range(rectangles):
             operands = p.erase, p.erase.rows, register + index * ERASE_WIDTH
-            self._add("erase", operands, self.gate, owner=p)
+            self.add_rule("erase", operands, self.gate, owner=p)
             p.erase.rows += 1
         p.holds[self.name] = None
         return units
@@ -359,7 +244,7 @@ class Build:
             channels: number of output channels, if it changes them.
             draws: see `warp`.
         """
-        check_operator(self, step)
+        _check_operator(self, step)
         if channels is not None and self.gate >= 0:
             raise ValueError(f"{step.name}: images of one batch all get other channels, or none")
         self.close()
@@ -383,14 +268,7 @@ class Build:
         self.channels = channels or self.channels
         self.begin(f"{step.name} precedes it")
 
-    def mix(
-        self,
-        name: str,
-        array: int,
-        options: Mapping[str, Any],
-        size: Size | None = None,
-        least: Size = (1, 1),
-    ) -> None:
+    def mix(self, name: str, array: int, options: Mapping[str, Any], size: Size | None = None) -> None:
         """Add a mix of images of the batch.
 
         Args:
@@ -398,7 +276,6 @@ class Build:
             array: index of its table among those of the steps.
             options: arguments that are the same for all images.
             size: (height, width) of the output, if it changes sizes.
-            least: see `warp`.
         """
         self.check_fill(options.get("fill", 0.0))
         self.mixes = True
@@ -415,20 +292,18 @@ class Build:
         )
         self.passes.append(recipe)
         if size is not None:
-            self._move("resize", (*size, 0), recipe, 0, size, least)
+            self._move("resize", (*size, 0), recipe, 0, size, size)
         recipe.size = self.size
         self.begin(f"{name} precedes it")
 
     def blend(self, array: int) -> None:
-        """Add a blend of images with altered copies; `array` is the index of its table among those of steps."""
+        """Add a blend of images with altered copies; `array` is the index of its table among the steps'."""
         self.check_no_uint16()
         self.close()
         why = f"{self.name} blends images with altered copies"
         out = self.new_registers(PASS_REGISTERS)
         self.passes.append(BlendRecipe(out, array, self.dtype, why, (self.name,), size=self.size))
         self.begin("blend precedes it")
-
-    # Passes ----------------------------------------------------------------------------------------------
 
     def end_transform(self, name: str) -> None:
         """Called after the last step of a transform."""
@@ -493,18 +368,6 @@ class Build:
         self._hand_over(p, last)
         return True
 
-    def _add(
-        self,
-        name: str,
-        operands: Sequence[Operand],
-        gate: int = -1,
-        out: int = -1,
-        owner: Any = None,
-        first: int | None = None,
-    ) -> None:
-        position = self.position if first is None else first
-        self.rules.append(Rule(name, operands, self.stream, position, gate, out, owner, self.name))
-
     def _hand_over(self, p: OpenPass, recipe: Recipe) -> None:
         for rule in self.rules:
             if rule.owner is p:
@@ -513,7 +376,7 @@ class Build:
     def _move(
         self, rule: str, operands: Sequence[Operand], owner: Any, draws: int, size: Size | None, least: Size
     ) -> None:
-        self._add(rule, operands, self.gate, owner=owner)
+        self.add_rule(rule, operands, self.gate, owner=owner)
         self.position += draws
         if size is None:
             return
@@ -583,6 +446,17 @@ class Build:
         self.open.channels_last = channels_last
 
 
-def log_range(low: float, high: float) -> tuple[float, float]:
-    """The logarithms of the ends of a range."""
-    return math.log(low), math.log(high)
+def _check_operator(build: Build, step: OperatorStep) -> None:
+    """Refuse images that an operator does not take."""
+    spec, name, dtype = OPERATORS[step.name], build.name, build.dtype
+    if spec.dtypes == ("uint8",) and dtype != "uint8":
+        fix = "give images of 8 bits" if dtype == "uint16" else "put it before ToDtype"
+        raise ValueError(f"{name}: expected images of uint8, but got {dtype}; {fix}")
+    if "uint16" not in spec.dtypes:
+        build.check_no_uint16()
+    if dtype not in spec.dtypes:
+        raise ValueError(f"{name}: expected images of {' or '.join(spec.dtypes)}, but got {dtype}")
+    if spec.channels and build.channels not in spec.channels:
+        counts = " or ".join(map(str, spec.channels))
+        raise ValueError(f"{name}: expected images of {counts} channels, but got {build.channels}")
+    build.check_fill(step.options.get("fill", 0.0))

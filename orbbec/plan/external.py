@@ -1,6 +1,7 @@
 """Transforms whose steps Python draws: custom ones, those that read targets, mixes of images.
 
-`draw` stops before them; their steps, tables with a row per image, fill the registers of the rules that follow.
+`draw` stops before them; their steps, tables with a row per image, fill the registers of the rules that
+follow.
 """
 
 from __future__ import annotations
@@ -65,8 +66,8 @@ class External:
         parts = self.steps(table, batch)
         if [part.structure for part in parts] != self.structure:
             raise ValueError(
-                f"{self.name}: expected the same steps for every batch, but got other ones; what a step may do "
-                "must not depend on what is drawn"
+                f"{self.name}: expected the same steps for every batch, but got other ones; "
+                "what a step may do must not depend on what is drawn"
             )
         arrays: list[Any] = []
         for part, place in zip(parts, self.places, strict=True):
@@ -77,7 +78,7 @@ class External:
                 table.state[:, place.register : place.register + numbers.shape[1]] = numbers
             if part.array is not None:
                 arrays.append(part.array)
-            if place.copies is not None:
+            if place.copies is not None and isinstance(part, Blend):
                 sizes = table.state[:, :2].astype(np.int64)
                 arrays.append(_passes_of_copies(part, place.copies, batch._replace(sizes=sizes)))
         return arrays

@@ -3,17 +3,12 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING
 
 import torch
 from torch import Tensor
 
-from orbbec.bridge.spec import OPERATORS
 from orbbec.plan.recipes import AugmentRecipe, MixRecipe, Size
 from orbbec.plan.rules import Block
-
-if TYPE_CHECKING:
-    from orbbec.plan.build import Build, OperatorStep
 
 MAXIMUM = {"uint8": 255.0, "uint16": 65535.0}  # 1 of floats
 SMOOTHNESS = ("nearest", "linear", "cubic")  # interpolations of warps, the smoother ones last
@@ -114,19 +109,3 @@ def _as_dtype(values: Tensor, name: str) -> Tensor:
     """Values rounded to a dtype, in float64; integers are saturated."""
     bounded = values.round().clamp(0, MAXIMUM[name]) if name in MAXIMUM else values
     return bounded.to(getattr(torch, name)).double()
-
-
-def check_operator(build: Build, step: OperatorStep) -> None:
-    """Refuse images that an operator does not take."""
-    spec, name, dtype = OPERATORS[step.name], build.name, build.dtype
-    if spec.dtypes == ("uint8",) and dtype != "uint8":
-        fix = "give images of 8 bits" if dtype == "uint16" else "put it before ToDtype"
-        raise ValueError(f"{name}: expected images of uint8, but got {dtype}; {fix}")
-    if "uint16" not in spec.dtypes:
-        build.check_no_uint16()
-    if dtype not in spec.dtypes:
-        raise ValueError(f"{name}: expected images of {' or '.join(spec.dtypes)}, but got {dtype}")
-    if spec.channels and build.channels not in spec.channels:
-        counts = " or ".join(map(str, spec.channels))
-        raise ValueError(f"{name}: expected images of {counts} channels, but got {build.channels}")
-    build.check_fill(step.options.get("fill", 0.0))

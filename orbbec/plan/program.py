@@ -7,7 +7,7 @@ from collections import deque
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 import torch
@@ -16,13 +16,11 @@ from torch import Tensor
 from orbbec.bridge.arguments import Array, is_channels_last
 from orbbec.bridge.buffer_pool import LEAST_BYTES, pooled_output
 from orbbec.bridge.fakes import register_fake
+from orbbec.plan.batches import Direct
 from orbbec.plan.build import Build
 from orbbec.plan.passes import Pass
 from orbbec.plan.recipes import VARIES, AugmentRecipe, Batch, ParameterTable, Recipe, Size
 from orbbec.plan.rules import WIDTH, Code, Rule
-
-if TYPE_CHECKING:
-    from orbbec.transforms.base.direct import Direct
 
 MICROBATCH_BYTES = 2**24  # size of the results between two passes
 _FAULT = re.compile(r"draw: rule (\d+): (.*)", re.DOTALL)
@@ -138,7 +136,7 @@ class Program:
         Raises:
             ValueError: an image is too small for a crop.
         """
-        tensor, layout, host_layout, channels, count, *_ = images
+        tensor, layout, host_layout, channels, count = images[:5]
         sides = count * channels
         if sides * self.pixels_between > MICROBATCH_BYTES:
             return None
@@ -165,7 +163,7 @@ class Program:
         is_last = last.channels_last if isinstance(last, AugmentRecipe) else None
         if is_last is None:
             is_last = images.layout is None and is_channels_last(images.tensor, None)
-        shape = images.count, images.channels, *self.size
+        shape = images.length, images.channels, *self.size
         return pooled_output(shape, getattr(torch, last.dtype), is_last, images.tensor)
 
     def passes_of(self, table: ParameterTable) -> tuple[Pass, ...]:

@@ -10,7 +10,7 @@ import numpy as np
 
 from orbbec.bridge.arguments import Array
 from orbbec.bridge.spec import OPERATORS
-from orbbec.plan.passes import AugmentPass, BlendPass, MixPass, OperatorPass
+from orbbec.plan.passes import AugmentPass, BlendPass, MixPass, OperatorPass, Pass
 from orbbec.plan.rules import (
     BORDERS,
     BOX,
@@ -112,8 +112,49 @@ class Column(NamedTuple):
 BOXES = Column("box")
 
 
+@dataclass(frozen=True)
+class OperatorStep:
+    """An operator for `Build.operator`; see there."""
+
+    name: str
+    columns: Mapping[str, Column] = field(default_factory=dict)
+    options: Mapping[str, Any] = field(default_factory=dict)
+    drawn: int | None = None
+    why: str = "reads neighboring pixels"
+
+
+class Recipe:
+    """A pass before anything is drawn.
+
+    Attributes:
+        out: its first register.
+        size: of its outputs: (height, width), `ALIKE` or `VARIES`.
+        dtype: name of the dtype of its outputs.
+        blocks: its blocks of words.
+        runs: whether `run` runs it.
+    """
+
+    out: int
+    size: Size
+    dtype: str
+    blocks: Sequence[Block] = ()
+    runs = False
+
+    def end(self) -> Rule:
+        """The rule that writes its numbers."""
+        return Rule("end_pass", (-1, -1, 0, -1, -1), out=self.out)
+
+    def numbers(self) -> list[float]:
+        """Its numbers, as binding_passes.h has them; none if `run` does not run it."""
+        return []
+
+    def of(self, table: ParameterTable) -> Pass:
+        """The pass of a batch."""
+        raise NotImplementedError
+
+
 @dataclass(eq=False)
-class AugmentRecipe:
+class AugmentRecipe(Recipe):
     """One call of `orbbec.augment`; for most arguments see `AugmentPass`.
 
     Args:
@@ -149,12 +190,11 @@ class AugmentRecipe:
     size: Size
 
     @property
-    def blocks(self) -> Sequence[Block]:
+    def blocks(self) -> Sequence[Block]:  # type: ignore[override]
         """Its blocks of words; those of whole numbers first, which need an alignment of 8 bytes."""
         return self.region, self.words, self.colors, self.erase
 
     def end(self) -> Rule:
-        """The rule that writes its numbers."""
         return Rule("end_pass", (self.words.offset, self._region, self.has_offset, -1, -1), out=self.out)
 
     @property
@@ -162,12 +202,10 @@ class AugmentRecipe:
         return self.region.offset if self.region.rows else -1
 
     @property
-    def runs(self) -> bool:
-        """Whether `run` runs it."""
+    def runs(self) -> bool:  # type: ignore[override]
         return self.mixes is None and self.dtype in DTYPES
 
     def numbers(self) -> list[float]:
-        """Its numbers, as passes.h has them."""
         layout = -1 if self.channels_last is None else int(self.channels_last)
         reading, border = READINGS.index(self.interpolation), BORDERS.index(self.border)
         head = 0, self.out, reading, border, DTYPES.index(self.dtype), layout, 0, self.contrast
@@ -178,7 +216,6 @@ class AugmentRecipe:
         return [*head, *values, *blocks]
 
     def of(self, table: ParameterTable) -> AugmentPass:
-        """The pass of a batch."""
         state, out, sizes = table.state, self.out, table.sizes(self.out)
         steps = int(state[:, out + COLOR_ROWS].max(initial=0)) if self.colors.rows else 0
         colors = table.block(self.colors)
@@ -205,7 +242,7 @@ class AugmentRecipe:
 
 
 @dataclass(eq=False)
-class OperatorRecipe:
+class OperatorRecipe(Recipe):
     """One call of an operator; for most arguments see `OperatorPass`.
 
     Args:
@@ -232,30 +269,26 @@ class OperatorRecipe:
     flipped: Block = field(default_factory=lambda: Block(1))
 
     @property
-    def blocks(self) -> Sequence[Block]:
+    def blocks(self) -> Sequence[Block]:  # type: ignore[override]
         """Its blocks of words, of no rows if `run` does not run it."""
         self.boxes.rows, self.flipped.rows = int(self.runs), int(self.runs and self.flips)
         return self.boxes, self.flipped
 
     @property
-    def runs(self) -> bool:
-        """Whether `run` runs it."""
+    def runs(self) -> bool:  # type: ignore[override]
         return self.name == "resized_crop" and list(self.columns) == ["boxes"] and self.drawn is None
 
     def end(self) -> Rule:
-        """The rule that writes its numbers."""
         offsets = (block.offset if block.rows else -1 for block in self.blocks)
         return Rule("end_pass", (-1, -1, 0, *offsets), out=self.out)
 
     def numbers(self) -> list[float]:
-        """Its numbers, as passes.h has them."""
         reading = READINGS.index(self.options["interpolation"])
         antialias, flips = self.options["antialias"], self.flipped.offset if self.flipped.rows else -1
         blocks = -1, -1, 0, 0, 0, 0, self.boxes.offset, flips
         return [1, self.out, reading, 0, 0, 0, antialias, 0, 1, *[0] * 4, 0, *[0] * 8, *blocks]
 
     def of(self, table: ParameterTable) -> OperatorPass:
-        """The pass of a batch."""
         count, drawn = len(table), self.drawn
         mask = np.ones(count, bool) if drawn is None else table.state[:, drawn] != 0
         columns = {name: column.of(table, self.out) for name, column in self.columns.items()}
@@ -282,7 +315,7 @@ def _four(values: Sequence[float]) -> list[float]:
 
 
 @dataclass(eq=False)
-class MixRecipe:
+class MixRecipe(Recipe):
     """A mix of images; for most arguments see `MixPass`. `array` is the index of its table."""
 
     out: int
@@ -294,12 +327,6 @@ class MixRecipe:
     holds: tuple[str, ...] = ()
     warps: int = 0
     size: Size = VARIES
-    blocks: Sequence[Block] = ()
-    runs = False
-
-    def end(self) -> Rule:
-        """The rule that writes its numbers."""
-        return Rule("end_pass", (-1, -1, 0, -1, -1), out=self.out)
 
     def of(self, table: ParameterTable, sizes: Array | None = None) -> MixPass:
         """The pass of a batch; `sizes` are those of the pass that it ends."""
@@ -309,7 +336,7 @@ class MixRecipe:
 
 
 @dataclass(eq=False)
-class BlendRecipe:
+class BlendRecipe(Recipe):
     """A blend with altered copies; for the arguments see `BlendPass`.
 
     Args:
@@ -324,15 +351,7 @@ class BlendRecipe:
     holds: tuple[str, ...]
     warps: int = 0
     size: Size = VARIES
-    blocks: Sequence[Block] = field(default=())
-
-    runs = False
-    end = MixRecipe.end
 
     def of(self, table: ParameterTable) -> BlendPass:
-        """The pass of a batch."""
         weights, passes = table.arrays[self.array]
         return BlendPass(passes, weights, table.sizes(self.out), self.dtype, self.why, self.holds)
-
-
-Recipe: TypeAlias = AugmentRecipe | OperatorRecipe | MixRecipe | BlendRecipe

@@ -39,7 +39,7 @@ def _signatures(lines: Sequence[str]) -> dict[str, _Signature]:
 
 _LINES = torch.ops.orbbec.program_names().splitlines()
 SIGNATURES = _signatures(_LINES[:-3])
-READINGS, BORDERS, DTYPES = (tuple(line.split()) for line in _LINES[-3:])  # of passes.h
+READINGS, BORDERS, DTYPES = (tuple(line.split()) for line in _LINES[-3:])  # of binding_passes.h
 _FIRST_COLOR = SIGNATURES["color"].number
 _FIRST_GEOMETRY = SIGNATURES["resize"].number
 

@@ -1,6 +1,6 @@
 #include "../bridge/warp.h"
 #include "resize_backward.h"
-#include "resize_call.h"
+#include "binding_call.h"
 
 namespace orbbec {
 

@@ -104,9 +104,9 @@ class AugMix(Transform):
         return np.stack(columns, 1)
 
     def steps(self, params: Mixture, state: BatchState) -> list[Step]:
-        return [Blend(params.weights, params.chains, self._apply)]
+        return [Blend(params.weights, params.chains, self._add_chain)]
 
-    def _apply(self, build: Build, register: int) -> None:
+    def _add_chain(self, build: Build, register: int) -> None:
         reading = self.interpolation, "constant", numbers(self.name, "fill", self.fill)
         slots = range(register, register + 3 * self._slots, 3)
         choices = [(first, _SPACE.magnitude(build, first, first + 1, first + 2)) for first in slots]

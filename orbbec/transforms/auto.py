@@ -6,8 +6,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import TypeAlias
 
-from orbbec.plan.build import Build, OperatorStep
-from orbbec.plan.recipes import Column
+from orbbec.plan.build import Build
+from orbbec.plan.recipes import Column, OperatorStep
 from orbbec.transforms.adjustments import BRIGHTNESS_OF, BY_ITSELF, CONTRAST_OF, SATURATION_OF, adjustment
 from orbbec.transforms.base.checks import FillValue, choice, interpolation_of, numbers, whole
 from orbbec.transforms.base.transform import Transform
@@ -111,7 +111,7 @@ class _Auto(Transform):
         self._set(interpolation=interpolation_of(self.name, self.interpolation))
         self._check("fill")
 
-    def apply(self, build: Build, operations: Sequence[Choice]) -> None:
+    def add_operations(self, build: Build, operations: Sequence[Choice]) -> None:
         """Apply operations in order."""
         for operation, magnitude in operations:
             reading = self.interpolation, "constant", numbers(self.name, "fill", self.fill)
@@ -147,7 +147,7 @@ class TrivialAugmentWide(_Auto):
     def rules(self, build: Build) -> None:
         operation = build.whole(0, len(OPERATIONS) - 1)  # without Invert
         level = build.compute("over", build.whole(0, self.num_magnitude_bins), self.num_magnitude_bins - 1)
-        self.apply(build, [(operation, WIDE.magnitude(build, operation, level, build.uniform()))])
+        self.add_operations(build, [(operation, WIDE.magnitude(build, operation, level, build.uniform()))])
 
 
 @dataclass(frozen=True)
@@ -189,7 +189,7 @@ class RandAugment(_Auto):
         for _ in range(self.num_ops):
             operation = build.whole(0, len(OPERATIONS) - 1)  # without Invert
             choices.append((operation, NARROW.magnitude(build, operation, level, build.uniform())))
-        self.apply(build, choices)
+        self.add_operations(build, choices)
 
 
 @dataclass(frozen=True)
@@ -234,4 +234,4 @@ class AutoAugment(_Auto):
             operation = build.compute("times", code, is_drawn)
             level = build.lookup(which, [(level or 0) / 9 for level in levels])
             choices.append((operation, NARROW.magnitude(build, operation, level, draws[2 * slot + 1])))
-        self.apply(build, choices)
+        self.add_operations(build, choices)

@@ -6,8 +6,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from orbbec.plan.build import Build, OperatorStep
-from orbbec.plan.recipes import ALIKE, BOXES, VARIES, Column, Size
+from orbbec.plan.build import Build
+from orbbec.plan.recipes import ALIKE, BOXES, VARIES, Column, OperatorStep, Size
 from orbbec.transforms.base.checks import border_of, numbers, resizing_of
 from orbbec.transforms.base.transform import Transform
 
@@ -62,7 +62,8 @@ def resize(
         draws: see `Build.warp`.
         which: the register of an index into several interpolations.
     """
-    interpolation, options = how.interpolation, {"size": size, "least": least, "draws": draws}
+    interpolation = how.interpolation
+    options: dict[str, Any] = {"size": size, "least": least, "draws": draws}
     if not isinstance(interpolation, str):
         names = tuple(FILTERS[name] if how.antialias else name for name in interpolation)
         why = f"draws {' or '.join(interpolation)} per image, with one call for each"

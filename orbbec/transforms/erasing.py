@@ -5,8 +5,9 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from orbbec.plan.build import Build, OperatorStep, log_range
-from orbbec.plan.recipes import Column
+from orbbec.plan.build import Build
+from orbbec.plan.recipes import Column, OperatorStep
+from orbbec.plan.registers import log_range
 from orbbec.transforms.base.checks import Range, choice, interval, numbers
 from orbbec.transforms.base.transform import Transform
 

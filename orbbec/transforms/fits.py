@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from orbbec.plan.build import ALIKE, Build
+from orbbec.plan.build import Build
+from orbbec.plan.recipes import ALIKE
 from orbbec.transforms.base.checks import (
     FillValue,
     Range,

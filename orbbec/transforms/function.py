@@ -10,7 +10,8 @@ from torch import Tensor
 
 from orbbec.bridge.spec import EVERY_DTYPE, OpSpec, register
 from orbbec.plan.batches import Work, as_list, merged
-from orbbec.plan.build import Build, OperatorStep
+from orbbec.plan.build import Build
+from orbbec.plan.recipes import OperatorStep
 from orbbec.transforms.base.transform import Transform
 
 

@@ -4,10 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import ClassVar
+from typing import Any, ClassVar
 
 from orbbec.bridge.plain import listed
-from orbbec.plan.build import ALIKE, Build, log_range
+from orbbec.plan.build import Build
+from orbbec.plan.recipes import ALIKE
+from orbbec.plan.registers import log_range
 from orbbec.transforms.base.checks import (
     FillValue,
     Range,
@@ -315,7 +317,7 @@ class Letterbox(Transform):
     def rules(self, build: Build) -> None:
         size, fill = size_pair(self.name, "size", self.size), numbers(self.name, "fill", self.fill)
         enlarge = int(self.enlarge)
-        frame = {"border": "constant", "fill": fill, "size": size, "least": size}
+        frame: dict[str, Any] = {"border": "constant", "fill": fill, "size": size, "least": size}
         if not build.exact and self.interpolation in ("linear", "nearest", "nearest_exact"):
             nearest = NEAREST.get(self.interpolation, 0)
             interpolation = "nearest" if nearest else "linear"

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from orbbec.plan.build import Build, OperatorStep
-from orbbec.plan.recipes import Column
+from orbbec.plan.build import Build
+from orbbec.plan.recipes import Column, OperatorStep
 from orbbec.transforms.base.checks import Range, flag, span
 from orbbec.transforms.base.transform import Transform
 

@@ -5,8 +5,8 @@ from __future__ import annotations
 from typing import Any, Literal, TypeAlias
 
 from orbbec.bridge.arguments import Array
-from orbbec.plan.build import Build, OperatorStep, Size
-from orbbec.plan.recipes import Column
+from orbbec.plan.build import Build
+from orbbec.plan.recipes import Column, OperatorStep, Size
 from orbbec.plan.rules import Operand
 from orbbec.plan.steps import Operator, Step, Warp
 from orbbec.transforms.base.checks import border_of, interpolation_of, numbers

@@ -9,8 +9,8 @@ from typing import Any
 import numpy as np
 
 from orbbec.bridge.arguments import Array
-from orbbec.plan.build import Build, OperatorStep
-from orbbec.plan.recipes import Column
+from orbbec.plan.build import Build
+from orbbec.plan.recipes import Column, OperatorStep
 from orbbec.plan.state import BatchState, same_rows
 from orbbec.plan.steps.base import Step, least_after, lower, static_size, warp_numbers
 

@@ -143,7 +143,7 @@ class Erase(Step):
 
     @property
     def structure(self) -> Hashable:
-        return self.boxes.shape[1]
+        return int(self.boxes.shape[1])
 
     def add(self, build: Build, state: BatchState, register: int) -> tuple[list[float], list[float]]:
         return build.erase(register, self.boxes.shape[1])

@@ -142,5 +142,5 @@ def test_other_programs_are_refused():
             refused += 1
     assert refused > 1000
     for shape in ((1, 2), (0,) * 5, (10**9,) * 5, (-1,) * 5):
-        with pytest.raises(ValueError, match="^run: expected"):
+        with pytest.raises(ValueError, match=r"^run: expected"):
             call(pipeline, images, shape=shape)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 import torch
@@ -13,22 +13,10 @@ from orbbec.batch import ImageBatch
 from orbbec.batch.collate import is_pil
 from orbbec.bridge.arguments import Array, check_device, operator_input
 from orbbec.bridge.dispatch import is_plain
-from orbbec.plan.batches import PIPELINE_DTYPES
+from orbbec.plan.batches import PIPELINE_DTYPES, Direct
 from orbbec.transforms.base.inputs import pil_images, pixels_of, tensors
 
 _DTYPES = {torch.uint8, torch.float16, torch.bfloat16, torch.float32}
-
-
-class Direct(NamedTuple):
-    """Images, and how results become what the user passed."""
-
-    tensor: Tensor  # [N, C, H, W], or the buffer of variable-size images
-    layout: Tensor | None  # of variable-size images, on their device
-    host_layout: Tensor | None
-    channels: int
-    count: int  # of images, at least 1
-    restore: Callable[[Tensor], Any] | None  # None: results are returned as they are
-    as_planes: bool = False  # float results are [C, H, W] whatever the images are
 
 
 def direct_input(images: Any, as_tensors: bool) -> Direct | None:

@@ -15,11 +15,11 @@ from orbbec.bridge.arguments import Array, dtype_name
 from orbbec.plan import Plan, run_passes
 from orbbec.plan import apply as apply_plan
 from orbbec.plan.batches import Given
-from orbbec.plan.build import ALIKE, VARIES, Build
+from orbbec.plan.build import Build
 from orbbec.plan.microbatches import without_images
 from orbbec.plan.passes import common_size
 from orbbec.plan.program import Program
-from orbbec.plan.recipes import Batch
+from orbbec.plan.recipes import ALIKE, VARIES, Batch
 from orbbec.plan.state import same_rows
 from orbbec.transforms.base.batched import is_of_batch, joined, split
 from orbbec.transforms.base.checks import whole
@@ -131,7 +131,7 @@ class Pipeline(FrozenModule):
             if sample_ids is None and epoch is None:
                 result = program.run(given, None, new_seed(generator), 0)
             else:
-                key = self._key(sample_ids, epoch, generator, given.count)
+                key = self._key(sample_ids, epoch, generator, given.length)
                 result = program.run(given, key.sample_ids, key.seed, key.epoch)
         except ValueError:
             return None  # planning names the transform

@@ -11,7 +11,8 @@ import torch
 from torch import Tensor
 
 from orbbec.bridge.arguments import Array
-from orbbec.plan.build import ALIKE, Build
+from orbbec.plan.build import Build
+from orbbec.plan.recipes import ALIKE
 from orbbec.transforms import geometry
 from orbbec.transforms.affine import add_affine, between_centers, corner_matrices
 from orbbec.transforms.base.checks import (

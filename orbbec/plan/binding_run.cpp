@@ -1,8 +1,8 @@
 // `run`: draws the parameters of a batch and runs the passes of a program, in one call.
-#include "../augment/augment_call.h"
-#include "../resize/resize_call.h"
-#include "passes.h"
-#include "program.h"
+#include "../augment/binding_call.h"
+#include "../resize/binding_call.h"
+#include "binding_passes.h"
+#include "binding_program.h"
 
 namespace orbbec {
 namespace {

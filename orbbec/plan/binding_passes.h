@@ -1,7 +1,7 @@
-// The passes of a program as rows of numbers. Included by run.cpp.
+// The passes of a program as rows of numbers. Included by binding.cpp and binding_run.cpp.
 #pragma once
 
-#include "program.h"
+#include "binding_program.h"
 
 namespace orbbec {
 

@@ -1,4 +1,4 @@
-// A call of `augment` from C++. Included by augment/binding.cpp and plan/run.cpp.
+// A call of `augment` from C++. Included by augment/binding.cpp and plan/binding_run.cpp.
 #pragma once
 
 #include <optional>

@@ -1,5 +1,5 @@
-// Checks programs, and draws the parameters of a batch on the host. Included by binding.cpp and
-// run.cpp.
+// Checks programs, and draws the parameters of a batch on the host. Included by binding_passes.h and
+// binding_run.cpp.
 #pragma once
 
 #include "../bridge/noise.h"

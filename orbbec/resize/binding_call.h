@@ -1,4 +1,4 @@
-// A call of `resize` from C++. Included by resize/binding.cpp and plan/run.cpp.
+// A call of `resize` from C++. Included by resize/binding.cpp and plan/binding_run.cpp.
 #pragma once
 
 #include <optional>

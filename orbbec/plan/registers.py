@@ -1,0 +1,133 @@
+"""The numbers of a program: what transforms draw and compute for each image, in registers."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from typing import Any
+
+from orbbec.plan.rules import REGISTERS, SIGNATURES, Operand, Rule
+
+
+class Registers:
+    """Adds rules that draw and compute numbers; a register is known by its index."""
+
+    def __init__(self) -> None:
+        self.rules: list[Rule] = []
+        self.registers = REGISTERS  # their number
+        self.gate = -1  # the register that says whether an image takes the current transform
+        self.name, self.stream, self.position = "", 0, 0  # of the transform: its stream, its next number
+
+    def add_rule(
+        self,
+        name: str,
+        operands: Sequence[Operand],
+        gate: int = -1,
+        out: int = -1,
+        owner: Any = None,
+        first: int | None = None,
+    ) -> None:
+        position = self.position if first is None else first
+        self.rules.append(Rule(name, operands, self.stream, position, gate, out, owner, self.name))
+
+    def new_registers(self, count: int) -> int:
+        """Reserve registers; returns the first."""
+        self.registers += count
+        return self.registers - count
+
+    def compute(
+        self, name: str, *operands: Operand, outputs: int = 0, draws: int = 0, first: int | None = None
+    ) -> int:
+        """Add a rule that computes registers; returns the first.
+
+        Args:
+            name: see rules.h.
+            operands: its operands.
+            outputs: number of output registers, if the rule has no fixed number.
+            draws: random numbers that it takes from the stream of the transform.
+            first: the first of them, if not the next one.
+        """
+        out = self.new_registers(outputs or SIGNATURES[name].outputs)
+        if first is not None:
+            self.add_rule(name, operands, out=out, first=first)
+            return out
+        self.add_rule(name, operands, out=out)
+        self.position += draws
+        return out
+
+    def constant(self, value: float) -> int:
+        """A register with a number."""
+        return self.compute("set", float(value))
+
+    def constants(self, values: Sequence[float]) -> int:
+        """Consecutive registers with numbers."""
+        return self.consecutive([self.constant(value) for value in values])
+
+    def consecutive(self, registers: Sequence[int]) -> int:
+        """The first of some registers, which must follow each other."""
+        assert list(registers) == list(range(registers[0], registers[0] + len(registers)))
+        return registers[0]
+
+    def copies(self, registers: Sequence[int]) -> int:
+        """Copies of registers, one after the other; returns the first."""
+        return self.consecutive([self.compute("copy", register) for register in registers])
+
+    def uniform(self, low: float = 0.0, high: float = 1.0) -> int:
+        """A number from `low` to `high`."""
+        return self.compute("uniform", low, high, draws=1)
+
+    def whole(self, low: float, count: int, step: float = 1.0) -> int:
+        """One of `count` numbers from `low`, in steps of `step`."""
+        return self.compute("whole", low, count, step, draws=1)
+
+    def chance(self, p: float) -> int:
+        """1 with probability `p`, else 0."""
+        return self.compute("chance", p, draws=1)
+
+    def choice(self, weights: Sequence[float]) -> int:
+        """An index, by cumulative weights."""
+        return self.compute("choice", tuple(weights), len(weights), draws=1)
+
+    def permutation(self, count: int) -> int:
+        """The numbers 0 to `count` - 1 in random order."""
+        return self.compute("permutation", count, outputs=count, draws=count)
+
+    def sort(self, register: int, count: int) -> None:
+        """Sort consecutive registers in place, ascending."""
+        self.add_rule("sort", (count,), out=register)
+
+    def equal(self, register: int, value: float) -> int:
+        """1 where a register has this value, else 0."""
+        return self.compute("equal", register, value)
+
+    def both(self, one: int, other: int) -> int:
+        """1 where neither is 0, else 0."""
+        return self.compute("both", one, other)
+
+    def lookup(self, register: int, values: Sequence[float]) -> int:
+        """The entry of a table at an index."""
+        return self.compute("lookup", register, tuple(values), len(values))
+
+    @contextmanager
+    def only(self, register: int) -> Iterator[None]:
+        """Apply what is added within to the images where a register is not 0."""
+        outer = self.gate
+        self.gate = register if outer < 0 else self.both(outer, register)
+        yield
+        self.gate = outer
+
+    def select(self, condition: int, register: int, otherwise: float) -> int:
+        """A register where another is not 0, else a number."""
+        return self.compute("select", condition, register, otherwise)
+
+    def chosen(self, drawn: int | None) -> int | None:
+        """The register that says whether an image is changed; None: all are."""
+        if self.gate < 0 or drawn is None:
+            return drawn if self.gate < 0 else self.gate
+        return self.both(self.gate, drawn)
+
+
+def log_range(low: float, high: float) -> tuple[float, float]:
+    """The logarithms of the ends of a range."""
+    return math.log(low), math.log(high)
