@@ -1,8 +1,8 @@
 """Plans: the steps of transforms for a batch, fused into passes with a table row per image.
 
 build.py compiles transforms to a program: rules, which draw.h runs for each image, and recipes of passes.
-binding_run.cpp draws and runs all passes in one call. A plan is what a program draws for a batch; `passes` has
-the kinds of passes, which apply.py runs one by one. `steps` and external.py serve transforms that draw in
+binding_run.cpp draws and runs all passes in one call. A plan is what a program draws for a batch; `passes`
+has the kinds of passes, which apply.py runs one by one. `steps` and external.py serve transforms that draw in
 Python. tables.py separates the numbers of a plan from its structure, for CUDA graphs.
 """
 

@@ -46,6 +46,19 @@ Tensor checked_sizes(const Tensor& sizes) {
   return whole_numbers_on(kOp, "sizes", sizes, sizes);
 }
 
+// Rows of offset, height and width.
+Tensor layout_of(const Tensor& sizes) {
+  const int64_t count = sizes.size(0);
+  const Tensor layout = new_tensor(kOp, std::vector<int64_t>{count, 3}, ScalarType::Long, sizes);
+  const auto* sides = static_cast<const int64_t*>(sizes.const_data_ptr());
+  auto* to = static_cast<int64_t*>(layout.mutable_data_ptr());
+  for (int64_t n = 0; n < count; ++n, to += 3, sides += 2) {
+    check_pixels(kOp, n, sides[0], sides[1]);
+    to[0] = 0, to[1] = sides[0], to[2] = sides[1];
+  }
+  return layout;
+}
+
 void draw(StableIValue* stack, uint64_t, uint64_t) {
   const Call call(stack);
   const Tensor sizes = checked_sizes(call.sizes);
@@ -56,15 +69,20 @@ void draw(StableIValue* stack, uint64_t, uint64_t) {
   const ProgramCode program{call.code, call.begin, call.end, call.state.size(1), words};
   check_program(kOp, program);
   check(call.sample_ids.is_cpu(), kOp, "expected sample_ids on the CPU");
+  const Tensor layout = layout_of(sizes);
   const Tensor samples = sample_ids_on(kOp, call.sample_ids, sizes, count);
-  const auto* sides = static_cast<const int64_t*>(sizes.const_data_ptr());
-  const DrawnBatch batch{count, static_cast<const int64_t*>(samples.const_data_ptr()),
-                         key_of(call.seed, call.epoch),
-                         static_cast<double*>(call.state.mutable_data_ptr()),
-                         static_cast<float*>(call.words.mutable_data_ptr())};
-  draw_batch(kOp, program, batch, [&](int64_t n) {
-    return std::array<int64_t, 2>{sides[2 * n], sides[2 * n + 1]};
-  });
+  DrawArguments a{};
+  a.rows = static_cast<const double*>(call.code.const_data_ptr());
+  a.begin = call.begin;
+  a.end = call.end;
+  a.count = count;
+  a.layout = static_cast<const int64_t*>(layout.const_data_ptr());
+  a.ids = static_cast<const int64_t*>(samples.const_data_ptr());
+  a.key = key_of(call.seed, call.epoch);
+  a.registers = static_cast<double*>(call.state.mutable_data_ptr());
+  a.register_count = program.registers;
+  a.words = static_cast<float*>(call.words.mutable_data_ptr());
+  draw_batch(kOp, a);
 }
 
 }  // namespace

@@ -35,6 +35,8 @@ enum PassNumber {
   kEraseCount,
   kBoxWords,
   kFlipWords,
+  kStaticHeight,  // of its outputs; 0 if they are drawn
+  kStaticWidth,
   kPassNumbers
 };
 
@@ -43,9 +45,19 @@ constexpr int size_of(const char* const (&)[kSize]) {
   return kSize;
 }
 
+// Where the common size of the outputs of a pass is: in the pass, or in registers.
+struct PassSize {
+  int64_t out, height, width;
+
+  explicit PassSize(const double* p)
+      : out(static_cast<int64_t>(p[kOut])),
+        height(static_cast<int64_t>(p[kStaticHeight])),
+        width(static_cast<int64_t>(p[kStaticWidth])) {}
+};
+
 // A pass of `augment`.
 struct AugmentRow {
-  int64_t out;
+  PassSize size;
   std::string interpolation, border;
   std::vector<double> fill, mean, std;
   ScalarType dtype;
@@ -54,7 +66,7 @@ struct AugmentRow {
   double matrix, region, colors, color_rows, erase, rectangles;
 
   explicit AugmentRow(const double* p)
-      : out(static_cast<int64_t>(p[kOut])),
+      : size(p),
         interpolation(kReadings[static_cast<int>(p[kReading])]),
         border(kBorders[static_cast<int>(p[kBorder])]),
         fill(p + kFills + 1, p + kFills + 1 + static_cast<int>(p[kFills])),
@@ -73,13 +85,13 @@ struct AugmentRow {
 
 // A pass of `resized_crop`.
 struct ResizeRow {
-  int64_t out;
+  PassSize size;
   std::string interpolation;
   bool antialias;
   double boxes, flips;
 
   explicit ResizeRow(const double* p)
-      : out(static_cast<int64_t>(p[kOut])),
+      : size(p),
         interpolation(kReadings[static_cast<int>(p[kReading])]),
         antialias(p[kAntialias] != 0),
         boxes(p[kBoxWords]),
@@ -98,6 +110,8 @@ inline void check_pass(const char* op, const double* p, const Limits& limits) {
           is_index(p[kBorder], size_of(kBorders)) && is_index(p[kDtype], size_of(kDtypeNames)));
   require(p[kOut] >= kRegisters && p[kOut] + kPassRegisters <= limits.registers &&
           p[kOut] == static_cast<double>(static_cast<int64_t>(p[kOut])));
+  require(is_index(p[kStaticHeight], 1 << 30) && is_index(p[kStaticWidth], 1 << 30) &&
+          (p[kStaticHeight] > 0) == (p[kStaticWidth] > 0));
   require(is_index(p[kLayout] + 1, 3) && is_index(p[kFills], 5) && p[kFills] >= 1 &&
           is_index(p[kStatistics], 5));
   const auto has_block = [&](double offset, double words) {

@@ -3,7 +3,7 @@
 #pragma once
 
 #include "../bridge/noise.h"
-#include "draw.h"
+#include "draw_batch.h"
 
 namespace orbbec {
 
@@ -128,6 +128,7 @@ class RowCheck {
       case Operand::kBoxes:
         return check_rows(rule.operands[i] == Operand::kColors ? kStepNumbers : kBoxNumbers, x, next);
       default:
+        if (rule.outputs == 0) return check_block(x, next);  // of clear
         if (x == -1) return;
         check_block(x, i == 0 ? 9 : i == 4 ? 1 : 8);
         require(i % 2 == 0 || is_whole(x / 2), "blocks of 8 bytes at even offsets");
@@ -185,32 +186,15 @@ inline void check_program(const char* op, const ProgramCode& program) {
        s.least_width, ", but image ", n, " is ", s.height, "x", s.width);
 }
 
-// The images of a batch: `size(n)` is height and width.
-struct DrawnBatch {
-  int64_t count;
-  const int64_t* ids;  // null: 0 to count - 1
-  PhiloxKey key;
-  double* registers;  // [count, registers]
-  float* words;       // [count * words]
-};
+inline void check_pixels(const char* op, int64_t n, int64_t height, int64_t width) {
+  check(height >= 1 && width >= 1 && height <= kMaxSide && width <= kMaxSide, op,
+        "expected images with pixels, but image ", n, " is of size [", height, ", ", width, "]");
+}
 
-template <class SizeOf>
-void draw_batch(const char* op, const ProgramCode& program, const DrawnBatch& batch,
-                const SizeOf& size_of) {
-  const RuleProgram rules{static_cast<const double*>(program.code.const_data_ptr()),
-                          program.begin, program.end, batch.key};
-  for (int64_t n = 0; n < batch.count; ++n) {
-    double* const registers = batch.registers + n * program.registers;
-    if (program.begin == 0) {
-      const std::array<int64_t, 2> size = size_of(n);
-      check(size[0] >= 1 && size[1] >= 1 && size[0] <= kMaxSide && size[1] <= kMaxSide, op,
-            "expected images with pixels, but image ", n, " is of size [", size[0], ", ", size[1],
-            "]");
-      Geometry(registers).begin_image(static_cast<double>(size[0]), static_cast<double>(size[1]));
-    }
-    const uint64_t sample = static_cast<uint64_t>(batch.ids != nullptr ? batch.ids[n] : n);
-    const Fault fault =
-        Interpreter(rules, registers, {batch.words, batch.count, n}, sample).run();
+// Draws on the host.
+inline void draw_batch(const char* op, const DrawArguments& arguments) {
+  for (int64_t n = 0; n < arguments.count; ++n) {
+    const Fault fault = draw_image(arguments, n);
     if (fault.rule >= 0) fail_at(op, fault, n);
   }
 }

@@ -5,6 +5,9 @@
 #include "binding_program.h"
 
 namespace orbbec {
+
+[[gnu::weak]] int draw_cuda(const DrawArguments& arguments, void* stream);
+
 namespace {
 
 constexpr const char* kOp = "run";
@@ -12,23 +15,25 @@ constexpr const char* kOp = "run";
 // The arguments of `run`, as its schema has them.
 struct Call {
   Tensor images, code;
-  std::optional<Tensor> layout, host_layout, sample_ids, out;
+  std::optional<Tensor> layout, host_layout, code_on_device, sample_ids, key, out;
   int64_t channels = 0, seed = 0, epoch = 0;
   std::vector<int64_t> shape;  // rules, registers, words, first pass row, passes
 
   explicit Call(StableIValue* stack) {
-    unpack(stack, images, layout, host_layout, channels, code, shape, sample_ids, seed, epoch, out);
+    unpack(stack, images, layout, host_layout, channels, code, shape, code_on_device, sample_ids,
+           seed, epoch, key, out);
   }
+
+  int64_t count() const { return layout ? layout->size(0) : images.size(0); }
+  // Whether a kernel draws, so that nothing is copied to the device.
+  bool draws_on_device() const { return code_on_device.has_value() && runs_cuda_kernels(images); }
 };
 
-// The parameters of the batch: registers on the host, words on the device of the images.
+// The parameters of the batch: words on the device of the images; registers too if a kernel draws.
 struct Parameters {
   Tensor registers, words;
   int64_t count, width;  // images; registers of each
-
-  const double* of(int64_t n) const {
-    return static_cast<const double*>(registers.const_data_ptr()) + n * width;
-  }
+  bool on_host;          // whether the host can read the registers
 
   // A block of words as a tensor; it shares their memory.
   Tensor block(double offset, std::initializer_list<int64_t> shape, ScalarType type) const {
@@ -49,11 +54,14 @@ struct Parameters {
     return block(offset, {count, static_cast<int64_t>(count_of_rows), numbers}, ScalarType::Float);
   }
 
-  // The common size of the outputs of a pass.
-  std::vector<int64_t> size(int64_t out) const {
-    const double* const first = of(0) + out + 9;
+  // The common size of the outputs of a pass, which is static or drawn.
+  std::vector<int64_t> size(const PassSize& pass) const {
+    if (pass.height > 0) return {pass.height, pass.width};
+    check(on_host, kOp, "expected passes of static sizes");
+    const auto* const first =
+        static_cast<const double*>(registers.const_data_ptr()) + pass.out + 9;
     for (int64_t n = 1; n < count; ++n) {
-      const double* const size = of(n) + out + 9;
+      const double* const size = first + n * width;
       check(size[0] == first[0] && size[1] == first[1], kOp,
             "expected outputs of one size, but got ", first[0], "x", first[1], " and ", size[0],
             "x", size[1]);
@@ -61,6 +69,8 @@ struct Parameters {
     return {static_cast<int64_t>(first[0]), static_cast<int64_t>(first[1])};
   }
 };
+
+void draw_on_host(const DrawArguments& a, const ParallelFor&) { draw_batch(kOp, a); }
 
 // Images between passes.
 struct Batch {
@@ -87,37 +97,69 @@ ProgramCode checked_program(const Call& call) {
   return program;
 }
 
+const int64_t* checked_layout(const Call& call) {
+  if (!call.layout) {
+    check(call.images.dim() == 4, kOp, "expected images of shape [N, C, H, W], but got ",
+          shape_text(call.images));
+    check_pixels(kOp, 0, call.images.size(2), call.images.size(3));
+    return nullptr;
+  }
+  check(call.host_layout.has_value() && call.host_layout->is_cpu(), kOp,
+        "expected host_layout of variable-size images on the CPU");
+  const auto* const rows = check_table<int64_t>(kOp, "host_layout", *call.host_layout,
+                                                {call.layout->size(0), 3}, *call.host_layout);
+  for (int64_t n = 0; n < call.layout->size(0); ++n)
+    check_pixels(kOp, n, rows[3 * n + 1], rows[3 * n + 2]);
+  return rows;
+}
+
+std::optional<Tensor> checked_ids(const Call& call) {
+  if (!call.sample_ids) return std::nullopt;
+  return sample_ids_on(kOp, *call.sample_ids,
+                       call.draws_on_device() ? call.images : *call.sample_ids, call.count());
+}
+
+const int64_t* checked_key(const Call& call) {
+  if (!call.key) return nullptr;
+  check(call.draws_on_device(), kOp, "expected key only where a kernel draws");
+  return check_table<int64_t>(kOp, "key", *call.key, {2}, call.images);
+}
+
 Parameters draw_parameters(const Call& call, const ProgramCode& program) {
-  const Tensor& images = call.images;
-  const bool is_ragged = call.layout.has_value();
-  check(is_ragged || images.dim() == 4, kOp, "expected images of shape [N, C, H, W], but got ",
-        shape_text(images));
-  const int64_t count = is_ragged ? call.layout->size(0) : images.size(0);
-  const int64_t* sides = nullptr;
-  if (is_ragged) {
-    check(call.host_layout.has_value() && call.host_layout->is_cpu(), kOp,
-          "expected host_layout of variable-size images on the CPU");
-    sides = check_table<int64_t>(kOp, "host_layout", *call.host_layout, {count, 3}, *call.host_layout);
-  }
-  std::optional<Tensor> samples;
-  if (call.sample_ids) {
-    check(call.sample_ids->is_cpu(), kOp, "expected sample_ids on the CPU");
-    samples = sample_ids_on(kOp, *call.sample_ids, *call.sample_ids, count);
-  }
-  const Tensor registers = new_tensor(kOp, std::vector<int64_t>{count, program.registers},
-                                      ScalarType::Double, call.code);
+  const bool on_device = call.draws_on_device();
+  const Tensor& there = on_device ? call.images : call.code;
+  const int64_t count = call.count();
+  DrawArguments a{};
+  a.layout = checked_layout(call);
+  const std::optional<Tensor> samples = checked_ids(call);
+  const Tensor registers =
+      new_tensor(kOp, std::vector<int64_t>{count, program.registers}, ScalarType::Double, there);
   const Tensor words =
-      new_tensor(kOp, std::vector<int64_t>{count * program.words}, ScalarType::Float, call.code);
-  auto* const numbers = static_cast<float*>(words.mutable_data_ptr());
-  std::fill_n(numbers, count * program.words, 0.0f);
-  const DrawnBatch batch{
-      count, samples ? static_cast<const int64_t*>(samples->const_data_ptr()) : nullptr,
-      key_of(call.seed, call.epoch), static_cast<double*>(registers.mutable_data_ptr()), numbers};
-  draw_batch(kOp, program, batch, [&](int64_t n) {
-    return is_ragged ? std::array<int64_t, 2>{sides[3 * n + 1], sides[3 * n + 2]}
-                     : std::array<int64_t, 2>{images.size(2), images.size(3)};
-  });
-  return {registers, on_device_of(kOp, words, images), count, program.registers};
+      new_tensor(kOp, std::vector<int64_t>{count * program.words}, ScalarType::Float, there);
+  a.rows = static_cast<const double*>(call.code.const_data_ptr());
+  a.end = program.end;
+  a.count = count;
+  if (!call.layout) a.height = call.images.size(2), a.width = call.images.size(3);
+  a.ids = samples ? static_cast<const int64_t*>(samples->const_data_ptr()) : nullptr;
+  a.key = key_of(call.seed, call.epoch);
+  a.seed_and_epoch = checked_key(call);
+  a.registers = static_cast<double*>(registers.mutable_data_ptr());
+  a.register_count = program.registers;
+  a.words = static_cast<float*>(words.mutable_data_ptr());
+  if (!on_device) {
+    check(!call.sample_ids || call.sample_ids->is_cpu(), kOp, "expected sample_ids on the CPU");
+    draw_batch(kOp, a);
+    return {registers, on_device_of(kOp, words, call.images), count, program.registers, true};
+  }
+  const Tensor& code = *call.code_on_device;
+  check(same_device(code, call.images) && code.is_contiguous() && code.numel() == call.code.numel() &&
+            code.scalar_type() == ScalarType::Double,
+        kOp, "expected code_on_device as a copy of code on the device of images");
+  a.rows = static_cast<const double*>(code.const_data_ptr());
+  if (call.layout)
+    a.layout = check_table<int64_t>(kOp, "layout", *call.layout, {count, 3}, call.images);
+  run_where(kOp, call.images, draw_on_host, draw_cuda, a);
+  return {registers, words, count, program.registers, false};
 }
 
 bool is_channels_last(const Batch& batch) {
@@ -133,7 +175,7 @@ Tensor run_pass(const AugmentRow& row, const Batch& batch, const Parameters& p,
   call.layout = batch.layout;
   call.channels = batch.channels;
   call.matrix = p.block(row.matrix, {p.count, 3, 3}, ScalarType::Float);
-  call.size = p.size(row.out);
+  call.size = p.size(row.size);
   call.interpolation = row.interpolation;
   call.border = row.border;
   call.fill = row.fill;
@@ -160,7 +202,7 @@ Tensor run_pass(const ResizeRow& row, const Batch& batch, const Parameters& p,
   call.layout = batch.layout;
   call.channels = batch.channels;
   call.boxes = p.block(row.boxes, {p.count, 4}, ScalarType::Double);
-  call.size = p.size(row.out);
+  call.size = p.size(row.size);
   call.interpolation = row.interpolation;
   call.antialias = row.antialias;
   call.arithmetic = row.antialias ? "pillow_13" : "cv2_5";
@@ -204,7 +246,8 @@ void run(StableIValue* stack, uint64_t, uint64_t) {
 STABLE_TORCH_LIBRARY_FRAGMENT(orbbec, m) {
   m.def(
       "run(Tensor images, Tensor? layout, Tensor? host_layout, int channels, Tensor code, int[] shape, "
-      "Tensor? sample_ids, int seed, int epoch, Tensor? out) -> Tensor");
+      "Tensor? code_on_device, Tensor? sample_ids, int seed, int epoch, Tensor? key, Tensor? out) -> "
+      "Tensor");
 }
 
 ORBBEC_IMPLEMENT(m) { m.impl("run", &orbbec::run); }

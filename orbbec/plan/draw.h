@@ -71,7 +71,10 @@ class Interpreter {
 
   ORBBEC_HD Shortage apply(Rule rule, const double* row) {
     const double* const p = row + kFirstOperand;
-    if (rule < Rule::kResize) {
+    if (rule == Rule::kClear) {
+      float* const to = words_.at(p[0], static_cast<int64_t>(p[1]));
+      for (int64_t i = 0; i < static_cast<int64_t>(p[1]); ++i) to[i] = 0;
+    } else if (rule < Rule::kResize) {
       draw_number(rule, row, p);
     } else if (is_geometry(rule)) {
       return move(rule, row, p);

@@ -40,6 +40,7 @@ class Program:
         size: of the outputs: (height, width), `ALIKE` or `VARIES`.
         notes: how results differ from those of the transforms applied one by one.
         shape: numbers of rules, registers and words, the row of the first pass, and the number of passes.
+        draws_anywhere: whether a kernel can draw, since no image is refused and sizes are static.
     """
 
     code: Tensor
@@ -51,6 +52,7 @@ class Program:
     size: Size
     notes: tuple[str, ...]
     shape: tuple[int, ...]
+    draws_anywhere: bool
 
     @classmethod
     def of(cls, build: Build) -> Program:
@@ -72,6 +74,8 @@ class Program:
         rules: list[Rule] = []
         stops: list[tuple[int, Any]] = []
         externals, unfinished = deque(build.externals), deque(passes)
+        for recipe in passes:
+            rules += [Rule("clear", (block.offset, block.words)) for block in recipe.blocks if block.rows]
         for index, rule in enumerate(build.rules):
             while externals and externals[0].rule == index:
                 stops.append((len(rules), externals.popleft()))
@@ -86,10 +90,13 @@ class Program:
         runs = bool(passes) and all(recipe.runs for recipe in passes)
         rows = [recipe.numbers() for recipe in passes if runs]
         shape = len(rules), build.registers, words, len(code), len(rows)
-        code = np.concatenate([code, *(np.resize([*row, 0.0, 0.0], (2, WIDTH)) for row in rows)])
+        code = np.concatenate([code, *(np.reshape(row, (-1, WIDTH)) for row in rows)])
         return cls(
             code=torch.from_numpy(code),
             shape=shape,
+            draws_anywhere=runs
+            and not any(rule.can_refuse for rule in rules)
+            and all(recipe.size[0] > 0 for recipe in passes),
             labels=tuple(rule.label for rule in rules),
             stops=tuple(stops),
             passes=tuple(passes),
@@ -107,7 +114,7 @@ class Program:
         """
         count = len(batch.sizes)
         state = np.empty((count, self.registers))
-        words = np.zeros(count * self.words, np.float32)
+        words = np.empty(count * self.words, np.float32)
         table, begin = ParameterTable(state, words, []), 0
         for end, external in self.stops:
             self._draw(table, batch, begin, end)
@@ -142,10 +149,23 @@ class Program:
             return None
         ids = None if sample_ids is None else torch.from_numpy(sample_ids)
         out = None if sides * self.pixels < LEAST_BYTES else self._buffer(images)
-        result: Tensor = _run(
-            tensor, layout, host_layout, channels, self.code, self.shape, ids, seed, epoch, out
-        )
+        there = self._code_on(tensor) if self.draws_anywhere else None
+        batch = tensor, layout, host_layout, channels
+        result: Tensor = _run(*batch, self.code, self.shape, there, ids, seed, epoch, None, out)
         return result
+
+    def _code_on(self, tensor: Tensor) -> Tensor:
+        """A copy of the code on the device of a tensor, made once."""
+        if tensor.is_cpu:
+            return self.code
+        device = tensor.device
+        if device not in self._copies:
+            self._copies[device] = self.code.to(device)
+        return self._copies[device]
+
+    @cached_property
+    def _copies(self) -> dict[torch.device, Tensor]:
+        return {}
 
     @cached_property
     def pixels(self) -> int:

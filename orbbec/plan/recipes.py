@@ -140,6 +140,11 @@ class Recipe:
     blocks: Sequence[Block] = ()
     runs = False
 
+    @property
+    def static_size(self) -> Size:
+        """The size of its outputs; zeros if it is not known before they are drawn."""
+        return self.size if self.size[0] > 0 else (0, 0)
+
     def end(self) -> Rule:
         """The rule that writes its numbers."""
         return Rule("end_pass", (-1, -1, 0, -1, -1), out=self.out)
@@ -213,7 +218,7 @@ class AugmentRecipe(Recipe):
         values = *_four(self.fill), *_four(mean), *_four(std)[1:]
         colors, erase = (block.offset if block.rows else 0 for block in (self.colors, self.erase))
         blocks = self.words.offset, self._region, colors, self.colors.rows, erase, self.erase.rows, -1, -1
-        return [*head, *values, *blocks]
+        return [*head, *values, *blocks, *self.static_size]
 
     def of(self, table: ParameterTable) -> AugmentPass:
         state, out, sizes = table.state, self.out, table.sizes(self.out)
@@ -286,7 +291,7 @@ class OperatorRecipe(Recipe):
         reading = READINGS.index(self.options["interpolation"])
         antialias, flips = self.options["antialias"], self.flipped.offset if self.flipped.rows else -1
         blocks = -1, -1, 0, 0, 0, 0, self.boxes.offset, flips
-        return [1, self.out, reading, 0, 0, 0, antialias, 0, 1, *[0] * 4, 0, *[0] * 8, *blocks]
+        return [1, self.out, reading, 0, 0, 0, antialias, 0, 1, *[0] * 13, *blocks, *self.static_size]
 
     def of(self, table: ParameterTable) -> OperatorPass:
         count, drawn = len(table), self.drawn

@@ -26,6 +26,7 @@ constexpr int kRuleNumbers = 16, kFirstOperand = 5, kOperands = kRuleNumbers - k
 // becomes the output; `nearest` is a NearestOffset.
 #define ORBBEC_RULES(X)                                                                          \
   /* Numbers. */                                                                                 \
+  X(kClear, "clear", 0, "words count")                     /* zeros for a block */               \
   X(kSet, "set", 1, "number")                              /* value */                           \
   X(kCopy, "copy", 1, "register")                          /* a register */                      \
   X(kShift, "shift", 1, "register count number")           /* draw, axis, fraction of the side */ \

@@ -90,6 +90,12 @@ class Rule:
         return _FIRST_GEOMETRY <= SIGNATURES[self.name].number < _FIRST_COLOR
 
     @property
+    def can_refuse(self) -> bool:
+        """Whether it refuses images that are too small."""
+        pads = {"crop_random": 6, "crop_fixed": 4}  # the operand that says whether it pads instead
+        return self.name in pads and not self.operands[pads[self.name]]
+
+    @property
     def writes_words(self) -> bool:
         return SIGNATURES[self.name].number >= _FIRST_COLOR
 

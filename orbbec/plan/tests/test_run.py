@@ -123,7 +123,18 @@ def call(pipeline, images, code=None, shape=None):
     program = program_of(pipeline, given)
     code = program.code if code is None else code
     return torch.ops.orbbec.run(
-        given.tensor, None, None, 3, code, program.shape if shape is None else shape, None, 0, 0, None
+        given.tensor,
+        None,
+        None,
+        3,
+        code,
+        program.shape if shape is None else shape,
+        None,
+        None,
+        0,
+        0,
+        None,
+        None,
     )
 
 

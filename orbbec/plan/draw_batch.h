@@ -1,0 +1,48 @@
+// Draws the parameters of a batch, an item per image, on the host or in a kernel. Included by
+// binding_program.h and draw_cuda.cu.
+#pragma once
+
+#include "draw.h"
+
+namespace orbbec {
+
+struct DrawArguments {
+  const double* rows;  // of the program
+  int64_t begin, end;  // rules to run
+  int64_t count;       // images
+  int64_t height, width;         // of all images, or
+  const int64_t* layout;         // [count, 3]: offset, height, width of each; null if they are alike
+  const int64_t* ids;            // [count]; null: 0 to count - 1
+  PhiloxKey key;
+  const int64_t* seed_and_epoch;  // of the key, in the memory of a CUDA graph; null: `key`
+  double* registers;              // [count, register_count]
+  int64_t register_count;
+  float* words;  // [count * words per image]
+
+  ORBBEC_HD PhiloxKey current_key() const {
+    return seed_and_epoch == nullptr ? key
+                                     : philox_key(static_cast<uint64_t>(seed_and_epoch[0]),
+                                                  static_cast<uint64_t>(seed_and_epoch[1]));
+  }
+};
+
+// The parameters of image n.
+ORBBEC_HD Fault draw_image(const DrawArguments& a, int64_t n) {
+  double* const registers = a.registers + n * a.register_count;
+  if (a.begin == 0) {
+    const int64_t height = a.layout != nullptr ? a.layout[3 * n + 1] : a.height;
+    const int64_t width = a.layout != nullptr ? a.layout[3 * n + 2] : a.width;
+    Geometry(registers).begin_image(static_cast<double>(height), static_cast<double>(width));
+  }
+  const uint64_t sample = static_cast<uint64_t>(a.ids != nullptr ? a.ids[n] : n);
+  const RuleProgram program{a.rows, a.begin, a.end, a.current_key()};
+  return Interpreter(program, registers, {a.words, a.count, n}, sample).run();
+}
+
+// An image per item, for a program that takes every image.
+struct DrawImage {
+  DrawArguments arguments;
+  ORBBEC_HD void operator()(int64_t, int n) const { draw_image(arguments, n); }
+};
+
+}  // namespace orbbec
