@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -98,8 +97,3 @@ def same_rows(row: Any, count: int) -> Array:
 def side_by_side(*columns: Any) -> Array:
     """Stack arrays `[N]`, or numbers, as columns: `[N, len(columns)]`."""
     return np.ascontiguousarray(np.array(columns).T)
-
-
-def joined(parts: Sequence[Array], count: int, width: int, dtype: Any) -> Array:
-    """Concatenate rows: `[count, sum, width]`."""
-    return np.concatenate(parts, axis=1, dtype=dtype) if parts else np.zeros((count, 0, width), dtype)
