@@ -2,27 +2,15 @@
 
 from dataclasses import dataclass
 
-import numpy as np
-
-from orbbec.bridge.arguments import Array
 from orbbec.bridge.spec import OpSpec, register
-from orbbec.plan.steps import BatchState, Operator, Step
-from orbbec.plan.stream import Stream
+from orbbec.plan.build import Build
+from orbbec.plan.recipes import Column, OperatorStep
 from orbbec.scaleoffset.scaleoffset import scale_offset
 from orbbec.transforms.base.checks import Range, interval, probability
 from orbbec.transforms.base.transform import Transform
 from orbbec.transforms.parity import Parity
 
 register(OpSpec(call=scale_offset, dtypes=("uint8", "float32"), takes_ragged=False))
-
-
-@dataclass(frozen=True, eq=False)
-class Drawn:
-    """The scale and offset of each image, float64 `[N]`, and which images are changed, bool `[N]`."""
-
-    scale: Array
-    offset: Array
-    chosen: Array
 
 
 @dataclass(frozen=True)
@@ -57,10 +45,12 @@ class RandomScaleOffset(Transform):
             p=probability(self.name, self.p),
         )
 
-    def sample(self, sizes: Array, stream: Stream) -> Drawn:
-        return Drawn(stream.between(*self.scale), stream.between(*self.offset), stream.chance(self.p))
-
-    def steps(self, params: Drawn, state: BatchState) -> list[Step]:
-        offset = params.offset * state.maximum
-        table = {"scale": params.scale.astype(np.float32), "offset": offset.astype(np.float32)}
-        return [Operator("scale_offset", table, drawn=params.chosen, why="rounds its own result")]
+    def rules(self, build: Build) -> None:
+        scale, offset = build.uniform(*self.scale), build.uniform(*self.offset)
+        offset = build.compute("times", offset, build.constant(build.maximum))
+        columns = {
+            "scale": Column("registers", scale, dtype="float32"),
+            "offset": Column("registers", offset, dtype="float32"),
+        }
+        drawn, why = build.chance(self.p), "rounds its own result"
+        build.operator(OperatorStep("scale_offset", columns, drawn=drawn, why=why))
