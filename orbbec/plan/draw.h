@@ -49,7 +49,7 @@ class Interpreter {
       const double* const row = program_.rows + k * kRuleNumbers;
       const auto rule = static_cast<Rule>(static_cast<int>(row[0]));
       if (row[3] >= 0 && r_[static_cast<int>(row[3])] == 0) {
-        pass_over(rule, row);
+        if (is_geometry(rule)) geometry_.pass_over();
         continue;
       }
       const Shortage shortage = apply(rule, row);
@@ -62,11 +62,6 @@ class Interpreter {
  private:
   ORBBEC_HD static bool is_geometry(Rule rule) {
     return rule >= Rule::kResize && rule <= Rule::kStepWarp;
-  }
-
-  ORBBEC_HD void pass_over(Rule rule, const double* row) {
-    if (is_geometry(rule)) geometry_.pass_over();
-    if (row[4] >= 0) r_[static_cast<int>(row[4])] = 0;
   }
 
   ORBBEC_HD Shortage apply(Rule rule, const double* row) {

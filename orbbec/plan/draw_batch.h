@@ -33,6 +33,8 @@ ORBBEC_HD Fault draw_image(const DrawArguments& a, int64_t n) {
     const int64_t height = a.layout != nullptr ? a.layout[3 * n + 1] : a.height;
     const int64_t width = a.layout != nullptr ? a.layout[3 * n + 2] : a.width;
     Geometry(registers).begin_image(static_cast<double>(height), static_cast<double>(width));
+  } else if (!is_side(registers[kHeight]) || !is_side(registers[kWidth])) {
+    return {a.begin, {}, registers[kHeight], registers[kWidth]};
   }
   const uint64_t sample = static_cast<uint64_t>(a.ids != nullptr ? a.ids[n] : n);
   const RuleProgram program{a.rows, a.begin, a.end, a.current_key()};
