@@ -11,7 +11,10 @@ from torch.autograd import forward_ad
 
 # Not public; a torch without it takes the slower path.
 _below_autograd = getattr(torch._C, "_AutoDispatchBelowAutograd", nullcontext)
-_is_wrapped = getattr(torch._C._functorch, "is_functorch_wrapped_tensor", None)  # by vmap or grad
+# Whether a tensor is in a function transform such as vmap or grad.
+is_wrapped: Callable[[Tensor], bool] = getattr(
+    torch._C._functorch, "is_functorch_wrapped_tensor", lambda tensor: False
+)
 _OPTION_TYPES = {bool, float, int, list, str, type(None)}  # found sooner than `isinstance` answers
 
 
@@ -50,8 +53,7 @@ def call_for(op: str, function: Callable[..., Any], *arguments: Any, **named: An
 
 def is_plain(tensor: Tensor) -> bool:
     """Whether a tensor has no gradient, is no subclass, and is not in a function transform."""
-    wrapped = _is_wrapped is not None and _is_wrapped(tensor)
-    return type(tensor) is Tensor and not (tensor.requires_grad or wrapped or _has_tangent(tensor))
+    return type(tensor) is Tensor and not (tensor.requires_grad or is_wrapped(tensor) or _has_tangent(tensor))
 
 
 def refuse_gradient(op: str, name: str) -> None:

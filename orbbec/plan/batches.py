@@ -31,16 +31,12 @@ class Given(NamedTuple):
     as_planes: bool = False  # float results are [C, H, W] whatever the images are
 
 
-class Direct(NamedTuple):
-    """Images that `run` takes, and how results become what the user passed."""
-
-    tensor: Tensor  # [N, C, H, W], or the buffer of variable-size images
-    layout: Tensor | None  # of variable-size images, on their device
-    host_layout: Tensor | None
-    channels: int
-    length: int  # number of images, at least 1
-    restore: Callable[[Tensor], Any] | None  # None: results are returned as they are
-    as_planes: bool = False  # float results are [C, H, W] whatever the images are
+# Images that `run` takes: a tensor [N, C, H, W], or the buffer of variable-size images with their layouts on
+# its device and on the host; the number of channels and of images, at least 1; how results become what the
+# user passed (None: they are returned); and whether float results are [C, H, W] whatever the images are.
+Direct: TypeAlias = tuple[
+    Tensor, Tensor | None, Tensor | None, int, int, Callable[[Tensor], Any] | None, bool
+]
 
 
 class Rows(NamedTuple):

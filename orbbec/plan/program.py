@@ -149,19 +149,20 @@ class Program:
             return None
         ids = None if sample_ids is None else torch.from_numpy(sample_ids)
         out = None if sides * self.pixels < LEAST_BYTES else self._buffer(images)
-        there = self._code_on(tensor) if self.draws_anywhere else None
+        there = self._code_on_cpu if tensor.is_cpu else self._code_on(tensor.device)
         batch = tensor, layout, host_layout, channels
         result: Tensor = _run(*batch, self.code, self.shape, there, ids, seed, epoch, None, out)
         return result
 
-    def _code_on(self, tensor: Tensor) -> Tensor:
-        """A copy of the code on the device of a tensor, made once."""
-        if tensor.is_cpu:
-            return self.code
-        device = tensor.device
-        if device not in self._copies:
+    @cached_property
+    def _code_on_cpu(self) -> Tensor | None:
+        return self.code if self.draws_anywhere else None
+
+    def _code_on(self, device: torch.device) -> Tensor | None:
+        """A copy of the code on a device, made once; None if no kernel can draw."""
+        if self.draws_anywhere and device not in self._copies:
             self._copies[device] = self.code.to(device)
-        return self._copies[device]
+        return self._copies.get(device)
 
     @cached_property
     def _copies(self) -> dict[torch.device, Tensor]:
@@ -181,10 +182,10 @@ class Program:
         """A buffer of the pool for results on the CPU; None: the operator allocates them."""
         last = self.passes[-1]
         is_last = last.channels_last if isinstance(last, AugmentRecipe) else None
+        tensor, layout, _, channels, count = images[:5]
         if is_last is None:
-            is_last = images.layout is None and is_channels_last(images.tensor, None)
-        shape = images.length, images.channels, *self.size
-        return pooled_output(shape, getattr(torch, last.dtype), is_last, images.tensor)
+            is_last = is_channels_last(tensor, layout)
+        return pooled_output((count, channels, *self.size), getattr(torch, last.dtype), is_last, tensor)
 
     def passes_of(self, table: ParameterTable) -> tuple[Pass, ...]:
         """The passes of a batch."""

@@ -66,7 +66,7 @@ def _size_of(images):
 
 
 def program_of(pipeline, images):
-    return pipeline._direct_program(images.tensor.dtype, images.channels, images.as_planes)
+    return pipeline._direct_program(images[0].dtype, images[3], images[6])
 
 
 def runs(pipeline, images):
@@ -123,7 +123,7 @@ def call(pipeline, images, code=None, shape=None):
     program = program_of(pipeline, given)
     code = program.code if code is None else code
     return torch.ops.orbbec.run(
-        given.tensor,
+        given[0],
         None,
         None,
         3,

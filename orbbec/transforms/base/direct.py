@@ -12,7 +12,7 @@ from torch import Tensor
 from orbbec.batch import ImageBatch
 from orbbec.batch.collate import is_pil
 from orbbec.bridge.arguments import Array, check_device, operator_input
-from orbbec.bridge.dispatch import is_plain
+from orbbec.bridge.dispatch import is_plain, is_wrapped
 from orbbec.plan.batches import PIPELINE_DTYPES, Direct
 from orbbec.transforms.base.inputs import pil_images, pixels_of, tensors
 
@@ -41,14 +41,17 @@ def direct_input(images: Any, as_tensors: bool) -> Direct | None:
 def _of_tensor(
     images: Tensor, restore: Callable[[Tensor], Any] | None, as_planes: bool = False
 ) -> Direct | None:
-    if images.dim() != 4 or images.dtype not in _DTYPES or not is_plain(images):
+    dtype = images.dtype
+    if images.dim() != 4 or dtype not in _DTYPES:
+        return None
+    if is_wrapped(images) if dtype is torch.uint8 else not is_plain(images):  # bytes have no gradient
         return None
     count, channels, height, width = images.shape
     if not (count and height and width and 0 < channels <= 4):
         return None
     if images.is_cuda:
         check_device("Compose", images)
-    return Direct(images, None, None, channels, count, restore, as_planes)
+    return images, None, None, channels, count, restore, as_planes
 
 
 def _of_array(images: Array, as_tensors: bool) -> Direct | None:
@@ -62,10 +65,13 @@ def _of_array(images: Array, as_tensors: bool) -> Direct | None:
 
 
 def _of_batch(batch: ImageBatch) -> Direct | None:
-    if len(batch) == 0:
+    host_layout, buffer = batch.host_layout, batch.buffer
+    count = host_layout.size(0)
+    if buffer.is_cuda:
+        check_device("Compose", buffer)
+    if count == 0:
         return None
-    check_device("Compose", batch.buffer)
-    return Direct(batch.buffer, batch.layout, batch.host_layout, batch.channels, len(batch), None)
+    return buffer, batch.layout, host_layout, batch.channels, count, None, False
 
 
 def _of_image(image: Any) -> Direct | None:

@@ -120,22 +120,23 @@ class Pipeline(FrozenModule):
 
     def _run(self, images: Any, sample_ids: Any, epoch: int | None, generator: torch.Generator | None) -> Any:
         """The results if one operator can draw and run all passes; else None."""
-        given = direct_input(images, self._makes_tensors)
-        if given is None:
+        direct = direct_input(images, self._makes_tensors)
+        if direct is None:
             return None
-        kind = given.tensor.dtype, given.channels, given.as_planes
+        tensor, _, _, channels, count, restore, as_planes = direct
+        kind = tensor.dtype, channels, as_planes
         program = self._direct[kind] if kind in self._direct else self._direct_program(*kind)
         if program is None:
             return None
         try:
             if sample_ids is None and epoch is None:
-                result = program.run(given, None, new_seed(generator), 0)
+                result = program.run(direct, None, new_seed(generator), 0)
             else:
-                key = self._key(sample_ids, epoch, generator, given.length)
-                result = program.run(given, key.sample_ids, key.seed, key.epoch)
+                key = self._key(sample_ids, epoch, generator, count)
+                result = program.run(direct, key.sample_ids, key.seed, key.epoch)
         except ValueError:
             return None  # planning names the transform
-        return result if result is None or given.restore is None else given.restore(result)
+        return result if result is None or restore is None else restore(result)
 
     def _direct_program(self, dtype: torch.dtype, channels: int, as_planes: bool) -> Program | None:
         try:
