@@ -2,6 +2,7 @@
 
     python tools/host_cost.py                 pipelines, with launches that are counted and not run
     python tools/host_cost.py --device cuda   pipelines on a GPU: what the host takes to queue a call
+    python tools/host_cost.py --counts        what a call of a pipeline does, on the CPU
     python tools/host_cost.py --operators     the cases of tools/gpu_model.py, small
 
 Without `--device cuda` this runs on the emulated device. Not included there: the driver's part of a launch,
@@ -22,7 +23,7 @@ import subprocess
 import sys
 import time
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager, nullcontext
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
@@ -94,19 +95,86 @@ def operator_rows(names: list[str]) -> Iterator[Row]:
             }
 
 
-def pipelines() -> dict[str, Any]:
+def pipelines(side: int = 224) -> dict[str, Any]:
     """Pipelines of a training loop, by name."""
     import torch
 
     from orbbec import transforms as T
 
-    crop, flip = T.RandomResizedCrop(224, antialias=False), T.RandomHorizontalFlip()
+    crop, flip = T.RandomResizedCrop(side, antialias=False), T.RandomHorizontalFlip()
     floats = [T.ToDtype(torch.float32, scale=True), T.Normalize()]
     colors = [T.ColorJitter(0.4, 0.4, 0.4, 0.1), T.RandomGrayscale(0.2)]
     return {
         "crop": T.Compose([crop, flip, *floats]),
+        "antialiased crop": T.Compose([T.RandomResizedCrop(side), flip, *floats]),
         "colors": T.Compose([crop, flip, *colors, *floats]),
+        "policy": T.Compose([crop, flip, T.RandAugment(), *floats, T.RandomErasing()]),
+        "blur": T.Compose([crop, flip, T.GaussianBlur(5), *floats]),
     }
+
+
+def inputs(count: int) -> dict[str, Any]:
+    """Small images of every kind, by name; arrays and PIL images only for a `count` of 1."""
+    import numpy as np
+    import torch
+
+    import orbbec
+
+    array = np.zeros((8, 8, 3), np.uint8)
+    kinds = {
+        "tensor": torch.zeros(count, 3, 8, 8, dtype=torch.uint8),
+        "batch": orbbec.ImageBatch.from_images([array] * count),
+    }
+    return kinds | ({"array": array} if count == 1 else {})
+
+
+def calls_of(call: Callable[[], Any]) -> Row:
+    """The calls of Python and of C functions in one call."""
+    call(), call()
+    python, native = 0, 0
+
+    def note(frame: Any, event: str, _: Any) -> None:
+        nonlocal python, native
+        python, native = python + (event == "call"), native + (event == "c_call")
+
+    sys.setprofile(note)
+    try:
+        call()
+    finally:
+        sys.setprofile(None)
+    return {"python": python - 1, "native": native - 1}  # without `call` itself, and the end of the count
+
+
+def operators_of(call: Callable[[], Any]) -> Row:
+    """The operators and copies in one call."""
+    from torch.profiler import ProfilerActivity, profile
+
+    with profile(activities=[ProfilerActivity.CPU]) as profiled:
+        call()
+    events = list(profiled.events())
+    return {
+        "operators": sum(event.name.startswith("orbbec::") for event in events),
+        "copies": sum(event.name == "aten::copy_" for event in events),
+    }
+
+
+def count_rows() -> list[Row]:
+    """The counts of every pipeline and kind of input, with 1 and 256 images, and with boxes and masks.
+
+    Calls are counted first: torch's profiler imports its compiler, which adds to them.
+    """
+    import torch
+
+    calls: dict[str, Callable[[], Any]] = {}
+    for name, pipeline in pipelines(side=8).items():
+        for count in (1, 256):
+            for kind, images in inputs(count).items():
+                calls[f"{name}, {kind} of {count}"] = lambda p=pipeline, i=images: p(i)
+    crop, image = pipelines(side=8)["crop"], inputs(1)["tensor"][0]
+    target = {"boxes": torch.tensor([[1.0, 1, 6, 6]]), "masks": torch.ones(1, 8, 8, dtype=torch.bool)}
+    calls["crop with boxes and masks, tensor of 1"] = lambda: crop(image, target)
+    counts = {name: calls_of(call) for name, call in calls.items()}
+    return [{"case": name, **counts[name], **operators_of(call)} for name, call in calls.items()]
 
 
 def pipeline_rows(names: list[str], device: str, seconds: float) -> Iterator[Row]:
@@ -161,6 +229,7 @@ def arguments() -> argparse.Namespace:
     )
     parser.add_argument("--case", action="append", default=[], help="a pipeline or operator; may be repeated")
     parser.add_argument("--operators", action="store_true", help="operators instead of pipelines")
+    parser.add_argument("--counts", action="store_true", help="what a call does, instead of its time")
     parser.add_argument("--device", choices=("emulated", "cuda", "cpu"), default="emulated")
     parser.add_argument("--seconds", type=float, default=0.05, help="of each of the rounds")
     parser.add_argument("--json", type=Path, help="write the rows as JSON, after each")
@@ -169,6 +238,14 @@ def arguments() -> argparse.Namespace:
 
 def main() -> int:
     options = arguments()
+    if options.counts:
+        rows = count_rows()
+        for row in rows:
+            counts = (f"{key} {value:5}" for key, value in row.items() if key != "case")
+            print(f"{row['case']:40}", *counts)
+        if options.json:
+            options.json.write_text(json.dumps(rows, indent=1) + "\n")
+        return 0
     if options.device == "emulated" and "ORBBEC_LIBRARY" not in os.environ:
         from tests.emulation.run import environment
 

@@ -1,0 +1,46 @@
+"""The calls, operators and copies of pipelines as users call them do not grow."""
+
+import json
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+TOOL = Path(__file__).parents[1] / "tools" / "host_cost.py"
+# The most of pipelines that one operator runs.
+RUN = ("crop", "antialiased crop", "colors")
+ONE_CALL = {"python": 15, "native": 12, "operators": 1, "copies": 0}
+# The most of those that run pass by pass, rounded up.
+PASS_BY_PASS = {
+    "policy": {"python": 1500, "native": 800, "operators": 12, "copies": 3},
+    "blur": {"python": 550, "native": 450, "operators": 5, "copies": 3},
+    "crop with boxes and masks": {
+        "python": 550,
+        "native": 550,
+        "operators": 4,
+        "allocations": 40,
+        "copies": 6,
+    },
+}
+
+
+@pytest.fixture(scope="module")
+def rows(tmp_path_factory):
+    path = tmp_path_factory.mktemp("counts") / "rows.json"
+    command = [sys.executable, str(TOOL), "--counts", "--json", str(path)]
+    subprocess.run(command, check=True, capture_output=True)
+    return json.loads(path.read_text())
+
+
+def over(row, most):
+    return {key: value for key, value in row.items() if key != "case" and value > most[key]}
+
+
+@pytest.mark.parametrize("name", [*RUN, *PASS_BY_PASS])
+def test_a_call_does_no_more_than_its_limits(rows, name):
+    found = [row for row in rows if row["case"].split(",")[0] == name]
+    assert len(found) == (1 if "boxes" in name else 5)
+    for row in found:
+        assert over(row, PASS_BY_PASS.get(name, ONE_CALL)) == {}, row
+        assert row["operators"] >= 1
