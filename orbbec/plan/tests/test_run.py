@@ -155,3 +155,65 @@ def test_other_programs_are_refused():
     for shape in ((1, 2), (0,) * 5, (10**9,) * 5, (-1,) * 5):
         with pytest.raises(ValueError, match=r"^run: expected"):
             call(pipeline, images, shape=shape)
+
+
+END = [T.ToDtype(torch.float32, scale=True), T.Normalize(), T.RandomErasing(0.7)]
+SIZED = T.CenterCrop((24, 20))
+DRAWN = {
+    "crop": [
+        T.RandomResizedCrop((24, 20), antialias=False),
+        T.RandomHorizontalFlip(),
+        T.RandomVerticalFlip(),
+    ],
+    "antialiased crop": [T.RandomResizedCrop((24, 20)), T.RandomHorizontalFlip()],
+    "padded crop": [T.RandomCrop((24, 20), padding=3, pad_if_needed=True)],
+    "sizes": [T.RandomScale((0.4, 0.9), antialias=False), T.RandomResize(30, 60, antialias=False), SIZED],
+    "sides": [T.Resize(None, max_size=70, antialias=False), T.Resize(40, antialias=False), SIZED],
+    "shortest": [
+        T.RandomShortestSize((30, 50), 90, antialias=False),
+        T.ResizeToFit(60, antialias=False),
+        SIZED,
+    ],
+    "crossed": [T.ScaleJitter((60, 40), antialias=False), SIZED],
+    "nearest": [T.RandomResizedCrop((24, 20), interpolation="nearest", antialias=False)],
+    "padded": [T.Pad((1, 2, 3, 4)), T.PadIfNeeded((70, 70), position="random"), SIZED],
+    "zoomed": [T.RandomZoomOut(), SIZED],
+    "letterbox": [T.Letterbox((24, 20)), T.RandomHorizontalFlip()],
+    "letterbox nearest": [T.Letterbox((24, 20), interpolation="nearest")],
+    "affine": [
+        T.RandomAffine(30, (0.2, 0.1), (0.7, 1.3), (-10, 10, -5, 5), "linear"),
+        T.RandomRotation(40, "linear", expand=True),
+        SIZED,
+    ],
+    "colors": [
+        T.Resize((24, 20), antialias=False),
+        T.RandomPhotometricDistort(),
+        T.RandomBrightnessContrast(p=0.5),
+        T.Gamma(p=0.5),
+    ],
+    "chosen": [
+        T.Resize((24, 20), antialias=False),
+        T.RandomApply([T.ColorJitter(0.4, 0, 0.4, 0.1)], 0.6),
+        T.RandomChoice([T.RandomInvert(1.0), T.RandomPosterize(3), T.RandomSolarize(90)], (1, 2, 1)),
+        T.SomeOf([T.RandomGrayscale(0.5), T.RandomHorizontalFlip(), T.RandomChannelPermutation()], 2),
+        T.RandomOrder([T.RandomInvert(), T.RandomSolarize(128)]),
+    ],
+}
+
+
+@pytest.mark.parametrize("name", DRAWN)
+def test_a_kernel_draws_what_the_host_draws(accelerator, name):
+    pipeline, rng = T.Compose([*DRAWN[name], *END], seed=9), np.random.default_rng(1)
+    sizes = rng.integers(40, 90, (20, 2)).tolist()
+    batch = ImageBatch.from_images([rng.integers(0, 256, (*size, 3), np.uint8) for size in sizes])
+    ids = rng.integers(-(2**62), 2**62, 20)
+    program = program_of(pipeline, direct_input(batch, False))
+    assert program is not None
+    assert program.draws_anywhere
+    expected = pipeline(batch, sample_ids=ids, epoch=2**40)
+    there = batch.to("cuda" if accelerator.name == "cuda" else "cpu")
+    with accelerator.active():
+        result = pipeline(there, sample_ids=ids, epoch=2**40)
+        alone = pipeline(there[3:4], sample_ids=ids[3:4], epoch=2**40)
+    assert result.cpu().numpy().tobytes() == expected.numpy().tobytes()
+    assert alone.cpu().numpy().tobytes() == expected[3:4].numpy().tobytes()
