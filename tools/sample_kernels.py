@@ -24,6 +24,7 @@ import torch
 
 sys.path.insert(0, str(Path(__file__).parents[1]))
 import orbbec
+from orbbec import transforms as T
 from orbbec.augment import Output, Sampling, Values
 from orbbec.bridge.gradients.pairs import add_to_pairs
 from orbbec.noise import philox_noise
@@ -346,8 +347,22 @@ def regions(device: Device) -> Results:
             yield f"roi_align {dtype} of many channels, {samples} samples per bin", few
 
 
+def draws(device: Device) -> Results:
+    crop, small = T.RandomResizedCrop((20, 23), antialias=False), T.CenterCrop((20, 23))
+    pipelines = {
+        "crop": [crop, T.RandomHorizontalFlip(), T.RandomErasing(1.0)],
+        "antialiased crop": [T.RandomResizedCrop((20, 23)), T.RandomHorizontalFlip()],
+        "warps": [T.RandomScale((0.9, 1.4), antialias=False), T.RandomAffine(20, (0.1, 0.1)), small],
+        "colors": [crop, T.RandomPhotometricDistort(), T.RandomApply([T.Gamma()], 0.5)],
+        "chosen": [crop, T.RandomOrder([T.RandomInvert(), T.RandomSolarize(99), T.RandomGrayscale()])],
+    }
+    images = device.put(photographs(3, 3, *_SIZE, torch.uint8))
+    for name, transforms in pipelines.items():
+        yield f"draw {name}", T.Compose(transforms, seed=2)(images, epoch=1)
+
+
 SHARING = (resizes, filters, colors, tables, detections)  # their threads share memory
-FAMILIES = (*SHARING, warps, mixes, noises, augments, planes, regions)
+FAMILIES = (*SHARING, warps, mixes, noises, augments, planes, draws, regions)
 
 if __name__ == "__main__":
     main()
