@@ -81,7 +81,7 @@ class Registers:
 
         Args:
             rule: the name of the rules.
-            operand: index of the operand, which is a register.
+            operand: index of the operand, which is a register; as in rules.h, a block takes two.
             count: number of registers from there on.
 
         Returns:
