@@ -42,7 +42,9 @@ class Entry(NamedTuple):
         if self.values.dtype == np.float64 and not self.is_rounded:
             return 0
         values = self.values.astype(np.float32) if self.is_rounded else self.values
-        values = values + np.zeros((), values.dtype) if values.dtype.kind == "f" else values  # no zero below 0
+        values = (
+            values + np.zeros((), values.dtype) if values.dtype.kind == "f" else values
+        )  # no zero below 0
         text = f"{self.name.rpartition(' ')[2]} {self.values.dtype.str} {self.values.shape}"
         return zlib.crc32(np.ascontiguousarray(values).tobytes(), zlib.crc32(text.encode()))
 
