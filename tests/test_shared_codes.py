@@ -9,7 +9,10 @@ import pytest
 from orbbec.augment import codes
 from orbbec.batch.ycbcr_batch import SAMPLINGS
 from orbbec.bridge.spec import MIXES
-from orbbec.plan import draws, template
+from orbbec.plan import rules
+from orbbec.plan.steps.base import STEP_WARP
+from orbbec.transforms.auto import OPERATIONS
+from orbbec.transforms.cuts import NEAREST
 
 PACKAGE = Path(__file__).parents[1] / "orbbec"
 SOURCES = [path.read_text() for ending in ("*.h", "*.cpp") for path in sorted(PACKAGE.rglob(ending))]
@@ -27,23 +30,39 @@ def enumerators(name: str) -> list[str]:
     """The members of a C++ enum that counts from 0: kFlipRows as FLIP_ROWS."""
     body = re.sub(r"//[^\n]*", "", only(rf"enum class {name}\b[^{{]*{{([^}}]*)}}"))
     assert "=" not in body
-    entries = [entry.strip().removeprefix("k") for entry in body.split(",") if entry.strip()]
-    return [re.sub(r"(?<=[a-z])(?=[A-Z])", "_", entry).upper() for entry in entries]
+    return [words_of(entry.strip().removeprefix("k")) for entry in body.split(",") if entry.strip()]
+
+
+def words_of(name: str) -> str:
+    """FlipRows as FLIP_ROWS."""
+    return re.sub(r"(?<=[a-z])(?=[A-Z])", "_", name).upper()
+
+
+def registers() -> dict[str, int]:
+    """The members of the C++ enum of registers and their numbers."""
+    body, numbers, following = re.sub(r"//[^\n]*", "", only(r"enum Register {([^}]*)}")), {}, 0
+    for entry in filter(None, map(str.strip, body.split(","))):
+        name, _, number = entry.partition("=")
+        following = int(number or following)
+        numbers[words_of(name.strip().removeprefix("k"))] = following
+        following += 1
+    return numbers
 
 
 def constant(name: str) -> int:
     """An integer constant of C++."""
-    return int(only(rf"constexpr \w+ {name} =\s*(\d+);"))
+    return int(only(rf"constexpr \w+ (?:\w+ = \w+, )*{name} =\s*(\d+)[;,]"))
 
 
 @pytest.mark.parametrize(
     ("name", "ours"),
     [
         ("StepCode", {name: getattr(codes, name) for name in COLOR_STEPS}),
-        ("Coordinate", {kind.name: kind.value for kind in template.Coordinate}),
+        ("Operation", {words_of(name): number for number, name in enumerate(OPERATIONS)}),
+        ("NearestOffset", {"NONE": 0, "NEAREST": NEAREST["nearest"], "EXACT": NEAREST["nearest_exact"]}),
         ("Subsampling", {name.upper(): number for number, name in enumerate(SAMPLINGS)}),
     ],
-    ids=["color steps", "coordinate transforms", "subsamplings of JPEG"],
+    ids=["color steps", "operations of policies", "offsets of nearest", "subsamplings of JPEG"],
 )
 def test_python_and_cpp_number_alike(name, ours):
     assert ours == {entry: number for number, entry in enumerate(enumerators(name))}
@@ -55,13 +74,21 @@ def test_python_and_cpp_number_alike(name, ours):
         ("kStepNumbers", codes.COLOR_WIDTH),
         ("kBoxNumbers", codes.ERASE_WIDTH),
         ("kMixNumbers", codes.MIX_WIDTH),
-        ("kPassNumbers", draws._PASS_NUMBERS),
-        ("kCoordinateNumbers", template._WIDTH),
-        ("kCoordinateKinds", len(template.Coordinate)),
+        ("kRuleNumbers", rules.WIDTH),
+        ("kFirstOperand", rules._OPERANDS),
+        ("kPassRegisters", rules.PASS_REGISTERS),
     ],
 )
 def test_python_and_cpp_have_tables_of_one_width(name, ours):
     assert ours == constant(name)
+
+
+def test_python_and_cpp_have_the_same_registers():
+    known = registers()
+    assert (known["HEIGHT"], known["WIDTH"], known["MATRIX"]) == (0, 1, 2)  # of ParameterTable's readers
+    assert (known["TOTAL"], known["REGISTERS"]) == (rules.TOTAL, rules.REGISTERS)
+    assert rules.SIGNATURES["end_pass"].outputs == rules.PASS_REGISTERS
+    assert rules.SIGNATURES["step_warp"].operands == (f"register{STEP_WARP}", "count")
 
 
 @pytest.mark.parametrize("name", [name for name, spec in MIXES.items() if spec.fused_rows])

@@ -10,7 +10,7 @@ from torch import Tensor
 
 from orbbec.batch import ImageBatch
 from orbbec.bridge.arguments import Array
-from orbbec.plan import Stream
+from orbbec.plan import AugmentPass
 from orbbec.transforms.adjustments import BRIGHTNESS_OF, CONTRAST_OF, SATURATION_OF
 from orbbec.transforms.color import ColorJitter, RandomGrayscale
 from orbbec.transforms.compose import Compose
@@ -45,6 +45,10 @@ FLIP, JITTER, GRAY, BLUR = (
     RandomGrayscale(0.2),
     GaussianBlur(23),
 )
+ADJUSTMENTS = {
+    f"adjust_{name}": (which, f"{name}_factor")
+    for which, name in enumerate(("brightness", "contrast", "saturation", "hue"))
+}
 JITTERED, BLURRED = 0.8, 0.5  # probabilities
 BY_HAND = {
     "cv2 and NumPy in place": in_place,
@@ -75,8 +79,10 @@ def variable_size_photographs() -> list[Array]:
 
 def crops_of(sizes: Array) -> tuple[Array, Array]:
     """The draws of that pipeline: left, top, right, bottom, int64 `[N, 4]`; and flips, bool `[N]`."""
-    streams = Stream(np.arange(len(sizes))).for_transforms(2)
-    return crop_of(False).sample(sizes, streams[0]).regions(), FLIP.sample(sizes, streams[1]).chosen
+    (step,) = Compose([crop_of(False), FLIP]).plan(sizes, epoch=0).passes
+    assert isinstance(step, AugmentPass)
+    assert step.regions is not None
+    return step.regions, step.matrix[:, 0, 0] < 0
 
 
 def crops_by_torchvision(
@@ -137,20 +143,19 @@ def simclr() -> Compose:
 
 def simclr_draws(count: int) -> list[Draw]:
     """The draws of that pipeline: factors in order, whether it is gray, the sigma of the blur or None."""
-    sizes, streams = np.full((count, 2), SIDE), Stream(np.arange(count)).for_transforms(5)
-    jittered, factors = streams[0].chance(JITTERED), JITTER.sample(sizes, streams[1])
-    grays, blurred = GRAY.sample(sizes, streams[2]).chosen, streams[3].chance(BLURRED)
-    sigma = BLUR.sample(sizes, streams[4]).values
-    return [
-        {
-            "steps": [(int(k), float(factors.factors[n, k])) for k in factors.order[n]]
-            if jittered[n]
-            else [],
-            "gray": bool(grays[n]),
-            "sigma": float(sigma[n]) if blurred[n] else None,
-        }
-        for n in range(count)
-    ]
+    exact = Compose(simclr().transforms, exact=True)
+    draws: list[Draw] = [{"steps": [], "gray": False, "sigma": None} for _ in range(count)]
+    for step in exact.plan(np.full((count, 2), SIDE), epoch=0).passes:
+        columns = step.columns()
+        for n in np.flatnonzero(columns.get("drawn", ())).tolist():
+            if step.holds == (GRAY.name,):
+                draws[n]["gray"] = True
+            elif step.holds == (BLUR.name,):
+                draws[n]["sigma"] = float(columns["sigma"][n])
+            else:
+                which, factor = ADJUSTMENTS[step.name]
+                draws[n]["steps"].append((which, float(columns[factor][n])))
+    return draws
 
 
 def recolored_by_cv2(image: Array, which: int, factor: float) -> Array:

@@ -7,7 +7,7 @@ batch.
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from functools import cached_property, partial
 from typing import Any
 
@@ -30,9 +30,9 @@ from benchmarks.peers.contest import BOTH, Rival, Workload, batch_size
 from benchmarks.peers.dali import dali_runner
 from orbbec.batch import ImageBatch
 from orbbec.bridge.arguments import Array
-from orbbec.plan import Stream
+from orbbec.plan.build import Build
 from orbbec.transforms import ColorJitter, Compose, RandomApply
-from orbbec.transforms.color import Jitter
+from orbbec.transforms.adjustments import jitter
 from tests.support import photograph
 from tests.support.timing.benchmark import as_array, share
 
@@ -43,9 +43,11 @@ IMAGES, KERNEL = 16, 23
 class InOrder(ColorJitter):
     """A ColorJitter with a fixed order: brightness, contrast, saturation, hue."""
 
-    def sample(self, sizes: Array, stream: Stream) -> Jitter:
-        drawn = super().sample(sizes, stream)
-        return replace(drawn, order=np.sort(drawn.order, axis=1))
+    def rules(self, build: Build) -> None:
+        build.permutation(4)  # the factors are those of a ColorJitter
+        ranges = [ends or (1.0, 1.0) for ends in self._ranges]
+        factors = build.consecutive([build.uniform(*ends) for ends in ranges])
+        jitter(build, build.constants(range(4)), factors, build.constants([1.0] * 4), range(4))
 
 
 PIPELINE = Compose([RandomApply([InOrder(0.4, 0.4, 0.4, 0.1)], JITTERED), GRAY, RandomApply([BLUR], BLURRED)])

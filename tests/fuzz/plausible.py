@@ -6,12 +6,15 @@ A name has the same meaning in every operator; exceptions have an entry `operato
 from __future__ import annotations
 
 from collections.abc import Callable
+from functools import cached_property
 from random import Random
 from typing import Any
 
 import torch
 
+from orbbec.plan.rules import WIDTH
 from tests.fuzz.call import TensorSpec
+from tests.fuzz.rules import STATE, WORDS, rows
 
 FLOATS = (torch.float32, torch.float32, torch.float64, torch.float16, torch.bfloat16)
 WARPS = ("nearest", "linear", "cubic", "area", "lanczos4")
@@ -30,11 +33,7 @@ GRADIENTS_OF_FLOATS = {
     "remap_backward",
     "resize_backward",
 }
-COLORED = {"jpeg_compression", "cvt_color", "adjust_color", "gray_sums"} | {
-    "augment",
-    "augment_out",
-    "augment_drawn",
-}
+COLORED = {"jpeg_compression", "cvt_color", "adjust_color", "gray_sums", "augment", "augment_out"}
 
 
 class Scene:
@@ -139,7 +138,7 @@ class Scene:
                 shape = self.images().shape if not self.ragged else (sum(self.lengths(self.c)),)
                 return TensorSpec(shape, self.dtype, shares=0)
             return self.images()
-        dtype = self.random.choice(FLOATS) if self.op in ("augment_out", "augment_drawn") else self.dtype
+        dtype = self.random.choice(FLOATS) if self.op == "augment_out" else self.dtype
         return self.pixels([self.n, self.c, self.oh, self.ow], dtype)
 
     def matrix(self, rows: int) -> TensorSpec:
@@ -197,17 +196,10 @@ class Scene:
             (len(rows), 16) if r.random() < 0.3 else (self.n, len(rows), 16), torch.float32, flat
         )
 
-    def moves(self, *size: int) -> list[list[float]]:
-        """A program of one pass for `draw_coordinates`: the first row resizes to `size`, the others flip."""
-        r, rows = self.random, []
-        for index in range(r.randint(0, 4)):
-            kind = r.randrange(7)
-            if size:
-                kind = r.randint(5, 6) if rows else 0
-            sides = size or (r.randint(1, 8), r.randint(1, 8))
-            numbers = [r.random()] if kind > 4 else [*sides, 0.2, 0.9, 1, 2]
-            rows.append([kind, index, 0, *numbers, *[0] * (7 - len(numbers))])
-        return rows
+    @cached_property
+    def rules(self) -> list[list[float]]:
+        """Rows of a program for `draw`."""
+        return rows(self.random)
 
     def kernel(self) -> TensorSpec:
         sides = [self.random.randint(1, 6) for _ in range(2)]
@@ -282,10 +274,6 @@ PLAUSIBLE: dict[str, Callable[[Scene], Any]] = {
     "augment.interpolation": lambda s: s.random.choice(WARPS[:3]),
     "augment_out.interpolation": lambda s: s.random.choice(WARPS[:3]),
     "out_layout": lambda s: s.chance(0.1, lambda: s.lay_out(s.lengths(s.c))),
-    "augment_drawn.sample_ids": lambda s: s.tensor([s.n], torch.int64, 0, 99),
-    "augment_drawn.program": lambda s: s.table(s.moves(s.oh, s.ow), torch.float64, 10),
-    "augment_drawn.interpolation": lambda s: s.random.choice(WARPS[:3]),
-    "crops": lambda s: s.random.random() < 0.5,
     "mean": lambda s: s.one_or_each(0, 1),
     "std": lambda s: s.one_or_each(0.1, 1),
     "scale": lambda s: 1 / 255,
@@ -337,11 +325,11 @@ PLAUSIBLE: dict[str, Callable[[Scene], Any]] = {
     "key_high": lambda s: s.random.getrandbits(32),
     "count": lambda s: s.random.randint(0, 9),
     "sizes": lambda s: s.tensor([s.k, 2], torch.int64, 8, 60),
-    "draw_areas.scale": lambda s: [0.1, 1.5],
-    "ratio": lambda s: [0.5, 2.0],
-    "first": lambda s: s.random.randint(0, 9),
-    "program": lambda s: s.table(s.moves(), torch.float64, 10),
-    "passes": lambda s: 1,
+    "code": lambda s: s.table(s.rules, torch.float64, WIDTH),
+    "begin": lambda s: 0,
+    "end": lambda s: len(s.rules),
+    "state": lambda s: s.tensor([s.k, STATE], torch.float64),
+    "words": lambda s: s.tensor([s.k * WORDS], torch.float32),
     "philox_noise.channels": lambda s: s.c,
     "height": lambda s: s.h,
     "width": lambda s: s.w,

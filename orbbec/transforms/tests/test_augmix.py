@@ -9,32 +9,39 @@ import torch
 
 from orbbec import ImageBatch
 from orbbec import transforms as T
-from orbbec.plan import Fusion, Plan, Stream, apply
-from orbbec.plan.steps import BatchState
-from orbbec.transforms.augmix import Mixture
-from orbbec.transforms.auto import OPERATIONS, Choices
+from orbbec.plan import Plan, Stream, apply
+from orbbec.plan.build import Build
+from orbbec.plan.steps import Blend
+from orbbec.transforms.auto import OPERATIONS, apply_operation
+from orbbec.transforms.base.transform import Transform
 from orbbec.transforms.tests.record_torchvision import AUGMIX_CHAINS, AUGMIX_WEIGHTS, sample_image
 from tests.support import assert_same_bytes, photograph, photographs
 
 EXPECTED = np.load(Path(__file__).with_name("torchvision.npz"))["call.augmix.image"]
 
 
-def recorded_choices():
-    """The recorded chains, as those of the three copies of one image."""
-    operation, magnitude = np.zeros((3, 3), np.int64), np.zeros((3, 3))
-    for row, chain in enumerate(AUGMIX_CHAINS):
-        for slot, (name, value) in enumerate(chain):
-            operation[row, slot], magnitude[row, slot] = OPERATIONS.index(name), value
-    return Choices(operation, magnitude)
+class RecordedMix(Transform):
+    """AugMix with the recorded weights, and the recorded operations of the three copies of one image."""
+
+    def sample(self, sizes, stream):
+        numbers = np.zeros((3, 3, 2))
+        for row, chain in enumerate(AUGMIX_CHAINS):
+            for slot, (name, value) in enumerate(chain):
+                numbers[row, slot] = OPERATIONS.index(name), value
+        return numbers.reshape(3, 6)
+
+    def steps(self, params, state):
+        def add(build: Build, register: int) -> None:
+            for slot in range(3):
+                operation = register + 2 * slot
+                apply_operation(build, operation, operation + 1, ("linear", "constant", (0.0,)))
+
+        return [Blend(np.array([AUGMIX_WEIGHTS]), params, add)]
 
 
 def test_image_is_torchvisions():
     image = (sample_image() * 255).round().to(torch.uint8)
-    sizes = np.array([image.shape[1:]])
-    fusion = Fusion(sizes, 3, "uint8")
-    for step in T.AugMix().steps(Mixture(np.array([AUGMIX_WEIGHTS]), recorded_choices()), BatchState(sizes)):
-        fusion.add(step, "AugMix")
-    result = apply(Plan(sizes, np.array([0]), fusion.finish()), image[None])[0].numpy()
+    result = T.Compose([RecordedMix()])(image, epoch=0).numpy()
     difference = np.abs(result - np.floor(EXPECTED))
     # In levels: interpolated pixels of copies are rounded. Seen: 1 in 7.08 %.
     assert difference.max() <= 1
@@ -76,7 +83,7 @@ def test_chains_are_as_long_as_asked():
         plan = T.Compose([T.AugMix(chain_depth=depth)]).plan([(8, 9)] * 2, epoch=0)
         assert len(plan.passes[0].passes) == 4 * slots
     drawn = [
-        transform.sample(np.array([[8, 9]] * 200), Stream(np.arange(200), seed=1)).choices.operation
+        transform.sample(np.array([[8, 9]] * 200), Stream(np.arange(200), seed=1)).chains[:, ::3].astype(int)
         for transform in (T.AugMix(chain_depth=2), T.AugMix(chain_depth=2, all_ops=False))
     ]
     assert {OPERATIONS[code] for code in drawn[0].ravel()} == set(OPERATIONS[1:14])

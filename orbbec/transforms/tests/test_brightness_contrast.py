@@ -5,7 +5,7 @@ import pytest
 import torch
 
 from orbbec import transforms as T
-from orbbec.plan import Stream
+from orbbec.augment.codes import MATRIX, NONE
 
 VALUES = [0, 10, 100, 250]
 
@@ -25,13 +25,21 @@ def test_values_worked_by_hand(channels, exact):
 
 
 def test_factors_and_summands_are_drawn_evenly():
-    drawn = T.RandomBrightnessContrast((-0.1, 0.3), (-0.5, 0.0), 0.25).sample(None, Stream(np.arange(4000)))
-    assert abs(drawn.chosen.mean() - 0.25) < 0.03
-    for values, low, high in ((drawn.summand, -0.1, 0.3), (drawn.factor, 0.5, 1.0)):
+    sizes = np.full((4000, 2), 8)
+    some, every = (
+        T.Compose([T.RandomBrightnessContrast((-0.1, 0.3), (-0.5, 0.0), p)]).plan(sizes, epoch=0).table(0)
+        for p in (0.25, 1.0)
+    )
+    chosen = some["color0.code"] == MATRIX
+    assert abs(chosen.mean() - 0.25) < 0.03
+    assert (some["color0.code"][~chosen] == NONE).all()
+    factor, summand = every["color0.a0"], every["color0.a9"]
+    assert np.array_equal(some["color0.a0"], np.where(chosen, factor, 0))
+    for values, low, high in ((summand, -0.1, 0.3), (factor, 0.5, 1.0)):
         counts = np.histogram(values, bins=10, range=(low, high))[0]
         # Chi-squared of 9 degrees of freedom exceeds 27.9 once in 1,000.
         assert ((counts - 400) ** 2 / 400).sum() < 27.9
-    assert abs(np.corrcoef(drawn.factor, drawn.summand)[0, 1]) < 0.05
+    assert abs(np.corrcoef(factor, summand)[0, 1]) < 0.05
 
 
 @pytest.mark.parametrize(

@@ -10,7 +10,7 @@ import torch
 
 import orbbec
 from orbbec import transforms as T
-from orbbec.plan import Stream
+from orbbec.augment.codes import HUE, MATRIX
 from tests.support import assert_same_bytes, photograph, photographs
 
 FLOAT = T.ToDtype(torch.float32, scale=True)
@@ -129,12 +129,16 @@ def test_what_a_pipeline_drew_before_does_not_matter():
 
 def test_a_jitter_made_of_another_has_ranges_of_its_own():
     jitter, sizes = T.ColorJitter(brightness=0.4), np.full((20, 2), 8)
-    before = jitter.sample(sizes, Stream(np.arange(20)))
-    other = replace(jitter, brightness=None, hue=0.1).sample(sizes, Stream(np.arange(20)))
-    assert before.known == (0,)
-    assert other.known == (3,)
-    assert np.abs(other.factors[:, 3]).max() <= 0.1
-    assert (jitter.sample(sizes, Stream(np.arange(20))).factors == before.factors).all()
+
+    def colors(transform):
+        return T.Compose([transform]).plan(sizes, epoch=0).passes[0].colors
+
+    before, other = colors(jitter), colors(replace(jitter, brightness=None, hue=0.1))
+    assert before.shape == other.shape == (20, 1, 16)
+    assert (before[..., 0] == MATRIX).all()
+    assert (other[..., 0] == HUE).all()
+    assert 0.05 < np.abs(other[..., 1]).max() <= 0.1
+    assert np.array_equal(colors(jitter), before)
 
 
 @pytest.mark.parametrize("dtype", [torch.uint8, torch.float16, torch.bfloat16, torch.float32])

@@ -5,9 +5,9 @@ import pytest
 
 from orbbec import transforms as T
 from orbbec.plan import Stream
-from orbbec.plan.steps import BatchState
-from orbbec.transforms.containers import only
+from orbbec.transforms.functional.calls import by_rules
 from tests.support import assert_same_bytes, photographs
+from tests.support.registers import preset
 
 SMALL_OR_CUT = {
     "choice": T.RandomChoice([T.Resize((9, 9)), T.RandomCrop(20)]),
@@ -43,8 +43,13 @@ def test_a_small_image_that_is_to_be_cut_is_named():
 @pytest.mark.parametrize("crop", [T.CenterCrop(20), T.RandomCrop((20, 7)), T.RandomCrop(20, 3)])
 def test_images_that_are_cut_are_cut_as_by_themselves(crop):
     sizes, chosen = np.array([[30, 41], [3, 99], [20, 20], [1, 1]]), np.array([True, False, True, False])
-    ((_, _, step),) = only(crop, chosen, BatchState(sizes), iter([Stream(np.arange(4))]))
-    ((_, _, alone),) = crop.draw(BatchState(sizes[chosen]), iter([Stream(np.arange(4)[chosen])]))
+
+    def add(build):
+        with build.only(preset(build, chosen[:, None])):
+            crop.rules(build)
+
+    (step,) = T.Compose([by_rules(add)]).plan(sizes, epoch=0).passes
+    (alone,) = T.Compose([crop]).plan(sizes[chosen], np.flatnonzero(chosen)).passes
     assert_same_bytes(step.matrix[chosen], alone.matrix)
     assert (step.sizes[chosen] == alone.sizes).all()
     assert (step.matrix[~chosen] == np.eye(3)).all()
@@ -56,12 +61,12 @@ MARKS = [T.RandomErasing(1.0, (0.01, 0.01), (1.0, 1.0), value) for value in (51,
 
 def counted(container, count=3000):
     """The frequency of each order of transforms."""
-    streams = iter(Stream(np.arange(count)).for_transforms(99))
-    drawn = container.draw(BatchState(np.full((count, 2), 100)), streams)
+    (step,) = T.Compose([container]).plan(np.full((count, 2), 100), epoch=0).passes
     lists = [[] for _ in range(count)]
-    for _, _, step in drawn:
-        for index in np.flatnonzero(step.boxes[:, 0, 2] > 0):
-            lists[index].append([51, 102, 153].index(step.boxes[index, 0, 4]))
+    for position in range(step.erase.shape[1]):
+        right, fill = step.erase[:, position, 2], np.rint(255 * step.erase[:, position, 4])
+        for index in np.flatnonzero(right > 0):
+            lists[index].append([51, 102, 153].index(fill[index]))
     found, counts = np.unique(["".join(map(str, each)) for each in lists], return_counts=True)
     return dict(zip(found.tolist(), counts.tolist(), strict=True))
 
@@ -91,8 +96,10 @@ def test_some_of_draws_each_list_as_often_as_it_should(options, lists):
 
 def test_some_of_draws_anew_where_a_transform_comes_twice():
     twice = T.SomeOf(MARKS[:1], 2, replace=True)
-    first, second = twice.draw(BatchState(np.full((9, 2), 100)), iter(Stream(np.arange(9)).for_transforms(3)))
-    assert (first.step.boxes[:, 0, :2] != second.step.boxes[:, 0, :2]).any(1).all()
+    (step,) = T.Compose([twice]).plan(np.full((9, 2), 100), epoch=0).passes
+    first, second = step.erase[:, 0], step.erase[:, 1]
+    assert (np.minimum(first[:, 2], second[:, 2]) > 0).all()
+    assert (first[:, :2] != second[:, :2]).any(1).all()
 
 
 @pytest.mark.parametrize(

@@ -5,7 +5,6 @@ import pytest
 
 from orbbec import ImageBatch
 from orbbec import transforms as T
-from orbbec.plan import Stream
 from tests.support import assert_same_bytes, photograph
 
 IMAGES = [photograph(40, 60), photograph(60, 40), photograph(7, 90), photograph(1, 1)]
@@ -28,7 +27,7 @@ def test_images_are_as_large_as_fits(size):
 
 def test_both_sides_are_scaled_by_one_factor():
     sizes = np.tile([[400, 600]], (4000, 1))
-    drawn = T.RandomScale((0.5, 1.5)).sample(sizes, Stream(np.arange(4000))).sizes
+    drawn = T.Compose([T.RandomScale((0.5, 1.5))]).plan(sizes, epoch=0).output_sizes
     assert (np.abs(drawn[:, 0] / 400 - drawn[:, 1] / 600) <= 1 / 400).all()
     counts = np.histogram(drawn[:, 0], bins=10, range=(200, 600))[0]
     # Chi-squared of 9 degrees of freedom exceeds 27.9 once in 1,000.
@@ -60,9 +59,10 @@ def test_padding_worked_by_hand(mode, position, top, left):
 
 def test_positions_of_padded_images_are_even():
     sizes = np.tile([[5, 40]], (4000, 1))
-    boxes = T.PadIfNeeded((8, 30), position="random").sample(sizes, Stream(np.arange(4000)))
-    assert not boxes.left.any()
-    counts = np.bincount((-boxes.top).astype(int), minlength=4)
+    plan = T.Compose([T.PadIfNeeded((8, 30), position="random")]).plan(sizes, epoch=0)
+    left, top = plan.matrix[:, :2, 2].T
+    assert not left.any()
+    counts = np.bincount((-top).astype(int), minlength=4)
     # Chi-squared of 3 degrees of freedom exceeds 16.3 once in 1,000.
     assert len(counts) == 4
     assert ((counts - 1000) ** 2 / 1000).sum() < 16.3

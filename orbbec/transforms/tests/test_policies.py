@@ -9,11 +9,13 @@ import pytest
 
 from orbbec import transforms as T
 from orbbec.plan import Stream
-from orbbec.plan.steps import BatchState
-from orbbec.transforms.auto import OPERATIONS, Choices, moves
+from orbbec.transforms.auto import OPERATIONS, apply_operation
+from orbbec.transforms.functional.calls import by_rules
 from orbbec.transforms.policies import POLICIES
 from orbbec.transforms.tests.record_policies import BINS, PATH, SIZES
 from tests.support import photographs
+from tests.support.peers.transform_calls import operations, operations_of_copies
+from tests.support.registers import Registers, preset
 
 RECORDED = json.loads(PATH.read_text())
 COUNT = 4000  # draws per image size
@@ -65,14 +67,15 @@ def by_chance(probability, distribution):
 def assert_drawn_as(transform, distributions):
     """Compare the slots of a transform with a joint distribution for each image size; draws are ragged."""
     sizes = np.repeat(np.array(SIZES), COUNT, 0)
-    drawn = transform.sample(sizes, Stream(np.arange(len(sizes)), seed=5))
-    choices = getattr(drawn, "choices", drawn)
-    slots = choices.operation.shape[1]
+    if isinstance(transform, T.AugMix):
+        mixture = transform.sample(sizes, Stream(np.arange(len(sizes)), seed=5))
+        slots = operations_of_copies(transform, mixture, sizes)
+    else:
+        slots = operations(Registers(transform.rules, sizes, seed=5))
     for index, expected in enumerate(distributions):
-        rows = slice(index * COUNT, (index + 1) * COUNT)
-        pairs = zip(choices.operation[rows].ravel(), choices.magnitude[rows].ravel(), strict=True)
-        outcomes = [(OPERATIONS[code], outcome_of(magnitude)) for code, magnitude in pairs]
-        found = Counter(zip(*(outcomes[slot::slots] for slot in range(slots)), strict=True))
+        rows = slots[:, index * COUNT : (index + 1) * COUNT].tolist()
+        outcomes = ([(OPERATIONS[int(code)], outcome_of(value)) for code, value in slot] for slot in rows)
+        found = Counter(zip(*outcomes, strict=True))
         unexpected = found.keys() - {outcome for outcome, chance in expected.items() if chance > 0}
         assert sorted(unexpected)[:3] == [], transform
         for outcome, chance in expected.items():
@@ -147,18 +150,28 @@ def test_augmix_draws_one_to_three_operations():
 def test_operations_warp_by_torchvisions_matrices():
     rows = RECORDED["matrices"]
     sizes = np.array([row["size"] for row in rows])
-    codes = np.array([OPERATIONS.index(row["operation"]) for row in rows])
     centered = np.tile(np.eye(3), (len(rows), 1, 1))
     centered[:, :2] = [row["matrix"] for row in rows]
     to_center = np.tile(np.eye(3), (len(rows), 1, 1))  # from pixels
     to_center[:, :2, 2] = 0.5 - sizes[:, ::-1] / 2
     expected = np.linalg.inv(to_center) @ centered @ to_center
-    actual = moves(codes, np.array([row["magnitude"] for row in rows]), BatchState(sizes))
+    values = [(OPERATIONS.index(row["operation"]), row["magnitude"]) for row in rows]
+    actual = T.Compose([operated(values)]).plan(sizes, epoch=0).passes[0].matrix
     assert np.abs(actual - expected).max() < 1e-9
 
 
+def operated(values):
+    """A transform that applies an operation with its magnitude to each image."""
+
+    def add(build):
+        register = preset(build, values)
+        apply_operation(build, register, register + 1, ("nearest", "constant", (0.0,)))
+
+    return by_rules(add)
+
+
 @pytest.mark.parametrize("magnitude", [0.4, -0.6])
-def test_fused_operations_are_near_torchvisions_bytes(monkeypatch, magnitude):
+def test_fused_operations_are_near_torchvisions_bytes(magnitude):
     """With exact=True they are torchvision's (test_exact.py)."""
     codes = np.arange(len(OPERATIONS))
     values = np.full(len(codes), magnitude)
@@ -171,11 +184,10 @@ def test_fused_operations_are_near_torchvisions_bytes(monkeypatch, magnitude):
     ):
         values[OPERATIONS.index(name)] *= unit
     values[OPERATIONS.index("Posterize")], values[OPERATIONS.index("Solarize")] = 3, 0.4
-    choices = Choices(codes[:, None], values[:, None])
-    monkeypatch.setattr(T.RandAugment, "sample", lambda *_: choices)
+    transform = operated(np.stack([codes, values], 1))
     images = photographs(len(codes), 3, 20, 30) // 2 + 30
     fused, exact = (
-        T.Compose([T.RandAugment(1)], exact=is_exact)(images, epoch=0).int() for is_exact in (False, True)
+        T.Compose([transform], exact=is_exact)(images, epoch=0).int() for is_exact in (False, True)
     )
     assert (fused - exact).abs().max() <= 1
     changed = (exact != images).flatten(1).any(1)

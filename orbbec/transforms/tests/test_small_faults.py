@@ -7,11 +7,13 @@ import torch
 from orbbec import transforms as T
 from orbbec.augment.codes import CONTRAST
 from orbbec.plan.points import rotated_boxes, rotated_corners, through_displacement
+from orbbec.plan.rules import REGISTERS
 from orbbec.plan.steps import Colors
 from orbbec.plan.stream import Stream
 from orbbec.transforms.auto import NARROW, OPERATIONS
 from orbbec.transforms.convert import ConversionError
 from tests.support import assert_same_bytes, photographs
+from tests.support.registers import Registers
 
 
 def test_the_least_values_are_accepted():
@@ -63,10 +65,19 @@ def test_points_at_the_last_pixels_follow_their_displacement():
 
 
 def test_each_axis_is_shifted_by_a_share_of_its_own_side():
-    along = np.array([OPERATIONS.index("TranslateX"), OPERATIONS.index("TranslateY")])
-    heights_and_widths = np.array([[331, 662], [331, 662]])
-    magnitudes = NARROW.magnitudes(along, np.array([1.0, 1.0]), heights_and_widths)
-    assert magnitudes == pytest.approx([300.0, 150.0])
+    def shift(build):
+        operation, level, sign = range(REGISTERS, REGISTERS + 3)
+        build.warp("auto_warp", operation, NARROW.magnitude(build, operation, level, sign))
+
+    along = [(OPERATIONS.index(name), 1.0, 0.9) for name in ("TranslateX", "TranslateY")]
+    magnitudes = Registers(shift, [[331, 662], [331, 662]], values=along).of("auto_warp", 1)
+    assert magnitudes.ravel() == pytest.approx([300.0, 150.0])
+
+
+@pytest.mark.parametrize("transform", [T.AugMix(), T.RandAugment(), T.RandomAffine(9)], ids=lambda t: t.name)
+def test_a_transform_is_a_module(transform):
+    assert transform.to("cpu").float() is transform
+    assert transform.apply(lambda module: None) is transform
 
 
 def test_an_image_that_no_operator_takes_is_named_as_one_of_composes():
@@ -103,7 +114,7 @@ def test_what_is_torchvisions_in_name_alone_is_not_converted(module, name):
 
 def test_a_seed_draws_the_same_copies_for_augmix_as_it_always_did():
     drawn = T.AugMix(mixture_width=1, chain_depth=3).sample(np.array([[8, 8]] * 4), Stream(np.arange(4)))
-    assert drawn.choices.operation.tolist() == [[11, 5, 10], [5, 13, 11], [8, 10, 11], [10, 3, 2]]
+    assert drawn.chains[:, ::3].tolist() == [[11, 5, 10], [5, 13, 11], [8, 10, 11], [10, 3, 2]]
 
 
 @pytest.mark.parametrize(("max_value", "dtype"), [(255, torch.uint8), (1.0, torch.float32)])

@@ -7,9 +7,9 @@ import torch
 import orbbec
 from orbbec import ImageBatch
 from orbbec import transforms as T
-from orbbec.plan import Plan, Stream, apply
-from orbbec.plan.steps import BatchState
+from orbbec.plan import Plan, apply
 from tests.support import photograph
+from tests.support.registers import Registers
 
 PHOTO = photograph(60, 80)
 FILL = (114.0, 7.0, 250.0)
@@ -171,20 +171,24 @@ def test_policies_take_the_interpolations_of_warps(policy):
 def test_scales_along_x_and_y_have_ranges_of_their_own():
     transform = T.RandomAffine(0, scale=(2, 2, 0.5, 0.5))
     assert T.Compose([transform]).plan([(5, 9)]).matrix[0].tolist() == [[0.5, 0, 2], [0, 2, -2], [0, 0, 1]]
-    ids, sizes = np.arange(1000), np.tile([[60, 80]], (1000, 1))
-    unequal = T.RandomAffine(30, (0.1, 0.1), (0.5, 1.0, 1.0, 2.0), 10).sample(sizes, Stream(ids))
-    equal = T.RandomAffine(30, (0.1, 0.1), (0.5, 1.0), 10).sample(sizes, Stream(ids))
-    assert np.array_equal(unequal.scale[:, 0], equal.scale)
-    assert unequal.scale[:, 1].min() >= 1.0
-    assert unequal.scale[:, 1].max() <= 2.0
-    assert abs(np.corrcoef(unequal.scale.T)[0, 1]) < 0.13  # 4 standard deviations
-    for name in ("angle_degrees", "translate", "shear"):
-        assert np.array_equal(getattr(unequal, name), getattr(equal, name))
+    sizes = np.tile([[60, 80]], (1000, 1))
+    unequal, equal = (
+        Registers(T.RandomAffine(30, (0.1, 0.1), scale, 10).rules, sizes).of("affine", count=7)[0]
+        for scale in ((0.5, 1.0, 1.0, 2.0), (0.5, 1.0))
+    )
+    scale_x, scale_y = unequal[:, 3:5].T
+    assert np.array_equal(scale_x, equal[:, 3])
+    assert np.array_equal(scale_x, equal[:, 4])
+    assert scale_y.min() >= 1.0
+    assert scale_y.max() <= 2.0
+    assert abs(np.corrcoef(scale_x, scale_y)[0, 1]) < 0.13  # 4 standard deviations
+    others = [0, 1, 2, 5, 6]  # angle, shifts, shears
+    assert np.array_equal(unequal[:, others], equal[:, others])
+    assert (np.ptp(unequal[:, others[:4]], axis=0) > 10).all()
 
 
 def test_scales_come_before_the_rotation():
-    drawn = T.RandomAffine((90, 90), scale=(2, 2, 0.5, 0.5)).sample(np.array([[9, 9]]), Stream(np.array([0])))
-    matrix = drawn.matrices(BatchState(np.array([[9, 9]])), None)[0][0]
+    (matrix,) = T.Compose([T.RandomAffine((90, 90), scale=(2, 2, 0.5, 0.5))]).plan([(9, 9)]).matrix
     # A step along a column of the output moves along a row of the image.
     assert matrix[:2, :2].tolist() == [[0, 0.5], [-2, 0]]
 

@@ -7,6 +7,7 @@ import importlib
 import math
 from collections.abc import Callable
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Any
 
 import numpy as np
@@ -16,12 +17,15 @@ from orbbec import transforms as T
 from orbbec.bridge.arguments import Array
 from orbbec.filters.filter import motion_kernels
 from orbbec.noise.philox import philox_noise
-from orbbec.plan import Stream
-from orbbec.plan.steps import BatchState, Warp
+from orbbec.plan import AugmentPass, Plan, Stream
+from orbbec.plan.passes import Pass
+from orbbec.plan.rules import REGISTERS
+from orbbec.plan.steps import BatchState, Blend
 from orbbec.transforms.auto import OPERATIONS
 from orbbec.warpaffine.elastic import elastic_displacement
 from tests.support.peers import jpegs, mixes
 from tests.support.peers.peers import TORCHVISION
+from tests.support.registers import Registers
 
 Theirs = Callable[["Call"], Array]
 
@@ -45,28 +49,41 @@ class Call:
     target: dict[str, Any] | None = None
 
     @property
-    def state(self) -> BatchState:
-        sizes = np.tile([self.images.shape[1:3]], (len(self.images), 1))
-        return BatchState(sizes, self.images.shape[3], 255.0 if self.images.dtype == np.uint8 else 1.0)
+    def sizes(self) -> Array:
+        """The sizes of the images: `[N, 2]`."""
+        return np.tile([self.images.shape[1:3]], (len(self.images), 1))
+
+    @cached_property
+    def plan(self) -> Plan:
+        """The plan of the transform by itself, rounded after it; it draws by its index."""
+        before = [T.ClampBoundingBoxes()] * self.index  # each has a random stream, and no pass
+        targets = None if self.target is None else [self.target] * len(self.images)
+        kind = {"channels": self.images.shape[3], "dtype": self.images.dtype.name, "targets": targets}
+        pipeline = T.Compose([*before, self.transform], seed=self.seed, exact=True)
+        return pipeline.plan(self.sizes, epoch=0, **kind)
 
     @property
-    def params(self) -> Any:
-        ids = np.arange(len(self.images))
-        return self.transform.sample(self.state.sizes, Stream(ids, self.seed, transform_index=self.index))
+    def columns(self) -> dict[str, Array]:
+        """The parameters of the first pass of the plan."""
+        return self.plan.table(0)
 
     @property
-    def warp(self) -> Warp:
-        """The matrix of a transform that is a warp."""
-        if self.transform.needs_targets:
-            stream = Stream(np.arange(len(self.images)), self.seed, transform_index=self.index)
-            targets = [self.target] * len(self.images)
-            whole = np.tile(np.eye(3), (len(self.images), 1, 1))
-            (drawn,) = self.transform.draw_for(self.state, iter([stream]), targets, whole)
-            step = drawn.step
-        else:
-            (step,) = self.transform.steps(self.params, self.state)
-        assert isinstance(step, Warp)
+    def warp(self) -> AugmentPass:
+        """The pass of a transform that is a warp."""
+        (step,) = self.plan.passes
+        assert isinstance(step, AugmentPass)
         return step
+
+    @cached_property
+    def registers(self) -> Registers:
+        """What the rules of the transform compute."""
+        return Registers(self.transform.rules, self.sizes, seed=self.seed, index=self.index)
+
+    @cached_property
+    def params(self) -> Any:
+        """What a transform draws in Python."""
+        ids = np.arange(len(self.images))
+        return self.transform.sample(self.sizes, Stream(ids, self.seed, transform_index=self.index))
 
 
 def by_one(call: Callable[[Call, Array, int], Any]) -> Theirs:
@@ -82,7 +99,7 @@ def by_one(call: Callable[[Call, Array, int], Any]) -> Theirs:
 @by_one
 def compressed(call: Call, image: Array, n: int) -> Array:
     """By Pillow's JPEG."""
-    return jpegs.by_pillow(image, int(call.params.values[n]), "420")
+    return jpegs.by_pillow(image, int(call.columns["quality"][n]), "420")
 
 
 # Geometry.
@@ -100,7 +117,7 @@ def warped(call: Call, image: Array, n: int) -> Array:
     matrix = step.matrix[n, :2] if warp is cv2.warpAffine else step.matrix[n]
     size = (int(step.sizes[n, 1]), int(step.sizes[n, 0]))
     fill = tuple(np.resize(step.fill, 4).tolist())
-    border = opencv.BORDERS[step.border or "replicate"]
+    border = opencv.BORDERS[step.border]
     return np.asarray(warp(image, matrix, size, flags=flags, borderMode=border, borderValue=fill))
 
 
@@ -116,7 +133,7 @@ def cut(call: Call, image: Array, n: int) -> Array:
     height, width = (int(v) for v in step.sizes[n])
     before = max(0, -top), max(0, -left)
     after = max(0, top + height - image.shape[0]), max(0, left + width - image.shape[1])
-    border = opencv.BORDERS[step.border or "replicate"]
+    border = opencv.BORDERS[step.border]
     value = tuple(np.resize(step.fill, 4).tolist())
     whole = cv2.copyMakeBorder(image, before[0], after[0], before[1], after[1], border, value=value)
     return whole[top + before[0] :, left + before[1] :][:height, :width]
@@ -126,7 +143,7 @@ def flipped(axis: int) -> Theirs:
     def flip(call: Call, image: Array, n: int) -> Array:
         import cv2
 
-        return np.asarray(cv2.flip(image, axis)) if call.params.chosen[n] else image
+        return np.asarray(cv2.flip(image, axis)) if (call.warp.matrix[n] != np.eye(3)).any() else image
 
     return by_one(flip)
 
@@ -135,10 +152,9 @@ def flipped(axis: int) -> Theirs:
 def resized_by_opencv(call: Call, image: Array, n: int) -> Array:
     import cv2
 
-    box = call.params
-    left, top, width, height = (int(getattr(box, name)[n]) for name in ("left", "top", "width", "height"))
-    part = np.ascontiguousarray(image[top : top + height, left : left + width])
-    return _cv2_resize(cv2, part, box.sizes[n], call.transform.interpolation)
+    left, top, right, bottom = call.columns["boxes"][n].astype(int)
+    part = np.ascontiguousarray(image[top:bottom, left:right])
+    return _cv2_resize(cv2, part, call.plan.output_sizes[n], call.transform.interpolation)
 
 
 def _cv2_resize(cv2: Any, image: Array, size: Array, interpolation: str) -> Array:
@@ -151,20 +167,18 @@ def _cv2_resize(cv2: Any, image: Array, size: Array, interpolation: str) -> Arra
 def resized_by_pillow(call: Call, image: Array, n: int) -> Array:
     from PIL import Image
 
-    b = call.params
-    box = (b.left[n], b.top[n], b.left[n] + b.width[n], b.top[n] + b.height[n])
-    size = (int(b.sizes[n, 1]), int(b.sizes[n, 0]))
-    return np.asarray(Image.fromarray(image).resize(size, Image.Resampling.BILINEAR, box))
+    box = tuple(call.columns["boxes"][n].tolist())
+    height, width = call.plan.output_sizes[n].tolist()
+    return np.asarray(Image.fromarray(image).resize((width, height), Image.Resampling.BILINEAR, box))
 
 
 @by_one
 def resized_by_torchvision(call: Call, image: Array, n: int) -> Array:
     functional = importlib.import_module(TORCHVISION)
-    b = call.params
-    top, left, height, width = (int(getattr(b, name)[n]) for name in ("top", "left", "height", "width"))
-    part = _tensor(image)[:, top : top + height, left : left + width]
+    left, top, right, bottom = call.columns["boxes"][n].astype(int).tolist()
+    part = _tensor(image)[:, top:bottom, left:right]
     mode = functional.InterpolationMode("bilinear" if call.transform.interpolation == "linear" else "nearest")
-    size = [int(side) for side in b.sizes[n]]
+    size = call.plan.output_sizes[n].tolist()
     return _array(functional.resize(part, size, interpolation=mode, antialias=call.transform.antialias))
 
 
@@ -186,14 +200,14 @@ def letterboxed(call: Call, image: Array, n: int) -> Array:
 @by_one
 def by_torchvision_affine(call: Call, image: Array, n: int) -> Array:
     functional = importlib.import_module(TORCHVISION)
-    t, p = call.transform, call.params
+    t = call.transform
+    angle, x, y, scale, _, *shear = call.registers.of("affine", count=7)[0, n].tolist()
     options = {"fill": list(t.fill), "center": None if t.center is None else list(t.center)}
     mode = functional.InterpolationMode("bilinear" if t.interpolation == "linear" else "nearest")
     if isinstance(t, T.RandomRotation):
-        turn = {"angle": float(-p.angle_degrees[n]), "expand": t.expand}
+        turn = {"angle": -angle, "expand": t.expand}
         return _array(functional.rotate(_tensor(image), interpolation=mode, **turn, **options))
-    translate, shear = p.translate[n].tolist(), p.shear[n].tolist()
-    arguments = (float(p.angle_degrees[n]), translate, float(p.scale[n]), shear)
+    arguments = (angle, [x, y], scale, shear)
     return _array(functional.affine(_tensor(image), *arguments, interpolation=mode, **options))
 
 
@@ -234,7 +248,7 @@ def by_functional(arguments: Callable[[Call, int], tuple[Any, ...] | None], name
 def if_chosen(*arguments: Any) -> Callable[[Call, int], tuple[Any, ...] | None]:
     def of(call: Call, n: int) -> tuple[Any, ...] | None:
         values = tuple(getattr(call.transform, a) if isinstance(a, str) else a for a in arguments)
-        return values if call.params.chosen[n] else None
+        return values if call.columns["drawn"][n] else None
 
     return of
 
@@ -244,11 +258,19 @@ def grays(call: Call, n: int) -> tuple[Any, ...]:
 
 
 def gammas(call: Call, n: int) -> tuple[Any, ...]:
-    return float(call.params.gamma[n]), call.transform.gain
+    return float(call.columns["gamma"][n]), call.transform.gain
 
 
 def permutations(call: Call, n: int) -> tuple[Any, ...]:
-    return (call.params.permutation[n].tolist(),)
+    (step,) = call.plan.passes
+    return (_permutation(step, n),)
+
+
+def _permutation(step: Pass, n: int) -> list[int]:
+    """The input channel of each output channel."""
+    assert isinstance(step, AugmentPass)
+    order: list[int] = step.colors[n, 0, 1:10].reshape(3, 3).argmax(1).tolist()
+    return order
 
 
 def norms(call: Call, n: int) -> tuple[Any, ...]:
@@ -256,21 +278,23 @@ def norms(call: Call, n: int) -> tuple[Any, ...]:
 
 
 def sigmas(call: Call, n: int) -> tuple[Any, ...]:
-    return list(call.transform.kernel_size), [float(call.params.values[n])] * 2
+    return list(call.transform.kernel_size), [float(call.columns["sigma"][n])] * 2
 
 
-_ADJUSTMENTS = ("adjust_brightness", "adjust_contrast", "adjust_saturation", "adjust_hue")
+_FACTORS = ("brightness_factor", "contrast_factor", "saturation_factor", "hue_factor")
 
 
 @by_one
 def jittered(call: Call, image: Array, n: int) -> Array:
-    functional = importlib.import_module(TORCHVISION)
-    t, p, result = call.transform, call.params, _tensor(image)
-    for k in p.order[n].tolist():
-        if p.chosen[n, k]:
-            result = getattr(functional, _ADJUSTMENTS[k])(result, float(p.factors[n, k]))
-    if isinstance(t, T.RandomPhotometricDistort):
-        result = functional.permute_channels(result, p.permutation[n].tolist())
+    functional, result = importlib.import_module(TORCHVISION), _tensor(image)
+    for step in call.plan.passes:
+        columns = step.columns()
+        if isinstance(step, AugmentPass):
+            channels = _permutation(step, n) if step.colors.shape[1] else [0, 1, 2]
+            result = functional.permute_channels(result, channels)
+        elif columns["drawn"][n]:
+            (factor,) = (columns[name][n] for name in _FACTORS if name in columns)
+            result = getattr(functional, step.name)(result, float(factor))
     return _array(result)
 
 
@@ -278,22 +302,37 @@ def jittered(call: Call, image: Array, n: int) -> Array:
 def operated(call: Call, image: Array, n: int) -> Array:
     """An automatic policy, slot by slot, by torchvision's functions."""
     result = _tensor(image)
-    for operation, magnitude in zip(call.params.operation[n], call.params.magnitude[n], strict=True):
-        result = _one_operation(OPERATIONS[operation], result, float(magnitude), call.transform)
+    for operation, magnitude in operations(call.registers)[:, n]:
+        result = _one_operation(OPERATIONS[int(operation)], result, float(magnitude), call.transform)
     return _array(result)
+
+
+def operations(registers: Registers) -> Array:
+    """Operation and magnitude of the slots of a policy: `[slots, N, 2]`."""
+    return np.concatenate([registers.of("auto_warp", operand) for operand in range(2)], 2)
+
+
+def operations_of_copies(transform: T.AugMix, params: Any, sizes: Array) -> Array:
+    """Those of the copies of AugMix: `[slots, K * N, 2]`, first the first copy of every image."""
+    (blend,) = transform.steps(params, BatchState(sizes))
+    assert isinstance(blend, Blend)
+    copies = np.tile(sizes, (blend.weights.shape[1] - 1, 1))
+    rules, values = blend.rules, blend.numbers_of_copies
+    return operations(Registers(lambda build: rules(build, REGISTERS), copies, values=values))
 
 
 @by_one
 def blended(call: Call, image: Array, n: int) -> Array:
     """AugMix: the weighted sum of the image and its copies, each altered by torchvision's functions."""
-    weights, choices = call.params.weights[n], call.params.choices
+    weights, count = call.params.weights[n], len(call.images)
+    slots = operations_of_copies(call.transform, call.params, call.sizes)
     result = weights[0] * image
     for copy, weight in enumerate(weights[1:]):
-        altered, row = _tensor(image), copy * len(call.images) + n
-        for operation, magnitude in zip(choices.operation[row], choices.magnitude[row], strict=True):
-            altered = _one_operation(OPERATIONS[operation], altered, float(magnitude), call.transform)
+        altered = _tensor(image)
+        for operation, magnitude in slots[:, copy * count + n]:
+            altered = _one_operation(OPERATIONS[int(operation)], altered, float(magnitude), call.transform)
         result = result + weight * _array(altered)
-    return np.asarray(np.rint(result).astype(np.uint8))
+    return np.asarray(result.astype(np.uint8))
 
 
 def _one_operation(name: str, image: torch.Tensor, magnitude: float, transform: Any) -> torch.Tensor:
@@ -336,7 +375,7 @@ def gray(call: Call, image: Array, n: int) -> Array:
 def blurred(call: Call, image: Array, n: int) -> Array:
     import cv2
 
-    sigma = float(call.params.values[n])
+    sigma = float(call.columns["sigma"][n])
     return np.asarray(cv2.GaussianBlur(image, tuple(call.transform.kernel_size), sigma, sigmaY=sigma))
 
 
@@ -344,17 +383,20 @@ def blurred(call: Call, image: Array, n: int) -> Array:
 def median(call: Call, image: Array, n: int) -> Array:
     import cv2
 
-    p = call.params
-    return np.asarray(cv2.medianBlur(image, int(p.values[n]))) if p.chosen[n] else image
+    columns = call.columns
+    side = int(columns["kernel_size"][n])
+    return np.asarray(cv2.medianBlur(image, side)) if columns["drawn"][n] else image
 
 
 @by_one
 def smeared(call: Call, image: Array, n: int) -> Array:
     import cv2
 
-    p = call.params
-    kernel = motion_kernels([int(p.length[n])], [float(p.angle_degrees[n])])[0].numpy()
-    return np.asarray(cv2.filter2D(image, -1, kernel.astype(np.float32))) if p.chosen[n] else image
+    columns = call.columns
+    if not columns["drawn"][n]:
+        return image
+    kernel = motion_kernels([int(columns["length"][n])], [float(columns["angle_degrees"][n])])[0].numpy()
+    return np.asarray(cv2.filter2D(image, -1, kernel.astype(np.float32)))
 
 
 @by_one
@@ -371,10 +413,13 @@ def displaced(call: Call, image: Array, n: int) -> Array:
     return np.asarray(cv2.remap(image, x + dx, y + dy, method, borderValue=fill))
 
 
+_EDGES = ("left", "top", "right", "bottom")
+
+
 @by_one
 def erased(call: Call, image: Array, n: int) -> Array:
     functional = importlib.import_module(TORCHVISION)
-    left, top, right, bottom = call.params.boxes[n].tolist()
+    left, top, right, bottom = (int(call.columns[f"erase0.{edge}"][n]) for edge in _EDGES)
     value = torch.tensor(call.transform.value).to(torch.from_numpy(image).dtype).view(-1, 1, 1)
     return _array(functional.erase(_tensor(image), top, left, bottom - top, right - left, value))
 
@@ -384,7 +429,7 @@ def noisy(call: Call, image: Array, n: int) -> Array:
     """By NumPy, with Philox's numbers."""
     key = {"seed": call.seed, "epoch": 0, "transform_index": call.index}
     noise = philox_noise([n], image.shape[2], image.shape[:2], kind="normal", **key)
-    mean, sigma = (np.float32(255 * values[n]) for values in (call.params.mean, call.params.sigma))
+    mean, sigma = (np.float32(255 * values[n]) for values in (call.columns["mean"], call.columns["sigma"]))
     sums = image.astype(np.float32) + (mean + sigma * _array(noise[0]))
     return np.asarray(np.rint(sums.clip(0, 255)).astype(np.uint8))
 

@@ -1,0 +1,140 @@
+"""Transforms that draw in Python: a pipeline is compiled with the steps of its first batch."""
+
+from dataclasses import dataclass
+
+import numpy as np
+import pytest
+import torch
+
+from orbbec import transforms as T
+from orbbec.plan.steps import Cast, Colors, Erase, Mix, Normalize, Operator, Warp, identities, matrix_row
+from orbbec.transforms.base.transform import Transform
+from tests.support import assert_same_bytes, photographs
+
+IMAGES = photographs(4, 3, 8, 9)
+
+
+def warp(state, **how):
+    matrices = identities(len(state))
+    matrices[:, 0, 2] = 1
+    return Warp(matrices, state.sizes, **{"interpolation": "nearest", "border": "replicate", **how})
+
+
+def blur(state, drawn=None):
+    count = len(state)
+    table = {"kernel_size": np.full((count, 2), 3), "sigma": np.ones(count)}
+    return Operator("gaussian_blur", table, drawn=drawn)
+
+
+def invert(state, **options):
+    return Operator("invert", {}, options)
+
+
+def mixed(state, **options):
+    table = {"pair_indices": np.roll(np.arange(len(state)), 1), "weights": np.full(len(state), 0.5)}
+    return Mix("mixup", table, options={"num_classes": None, **options})
+
+
+def colors(state, steps=1, **how):
+    return Colors(np.repeat(matrix_row(-np.eye(3), 1.0, len(state)), steps, 1), **how)
+
+
+def erased(state, rectangles=1):
+    return Erase(np.tile([1.0, 2, 4, 6, 0, 0, 0, 0], (len(state), rectangles, 1)))
+
+
+@dataclass(frozen=True, eq=False)
+class Unsteady(Transform):
+    """Returns the steps of one function, and in epochs after the first those of another."""
+
+    first: object
+    other: object
+
+    def sample(self, sizes, stream):
+        return stream.epoch
+
+    def steps(self, params, state):
+        return [*(self.other if params else self.first)(state)]
+
+
+PAIRS = {
+    "another kind": (lambda s: [warp(s)], lambda s: [colors(s)]),
+    "no step": (lambda s: [warp(s)], lambda s: []),
+    "one more step": (lambda s: [warp(s)], lambda s: [warp(s), warp(s)]),
+    "another order": (lambda s: [warp(s), colors(s)], lambda s: [colors(s), warp(s)]),
+    "another interpolation": (lambda s: [warp(s)], lambda s: [warp(s, interpolation="linear")]),
+    "another border": (lambda s: [warp(s)], lambda s: [warp(s, border="wrap")]),
+    "another fill": (
+        lambda s: [warp(s, border="constant")],
+        lambda s: [warp(s, border="constant", fill=(3.0,))],
+    ),
+    "a region": (lambda s: [warp(s)], lambda s: [warp(s, region=s.regions)]),
+    "an offset": (lambda s: [warp(s)], lambda s: [warp(s, offset=np.zeros((len(s), 2)))]),
+    "flips": (lambda s: [warp(s)], lambda s: [warp(s, flips=np.ones(len(s), bool))]),
+    "lower bounds of sizes": (lambda s: [warp(s)], lambda s: [warp(s, least=(2, 2))]),
+    "more colors": (lambda s: [colors(s)], lambda s: [colors(s, 2)]),
+    "contrast": (lambda s: [colors(s)], lambda s: [colors(s, contrast=True)]),
+    "another operator": (lambda s: [blur(s)], lambda s: [invert(s)]),
+    "some images": (lambda s: [blur(s)], lambda s: [blur(s, np.ones(len(s), bool))]),
+    "another option": (lambda s: [mixed(s)], lambda s: [mixed(s, num_classes=3)]),
+    "more rectangles": (lambda s: [erased(s)], lambda s: [erased(s, 2)]),
+    "another mean": (
+        lambda s: [Cast("float32"), Normalize((0.5,), (0.5,))],
+        lambda s: [Cast("float32"), Normalize((0.4,), (0.5,))],
+    ),
+    "another dtype": (lambda s: [Cast("float32")], lambda s: [Cast("float16")]),
+}
+
+
+@pytest.mark.parametrize("name", PAIRS)
+def test_other_steps_for_a_later_batch_are_an_error(name):
+    pipeline = T.Compose([T.RandomHorizontalFlip(), Unsteady(*PAIRS[name])])
+    expected = pipeline(IMAGES, epoch=0)
+    for epoch in (1, 2):
+        with pytest.raises(
+            ValueError, match=r"^Unsteady: expected the same steps for every batch, but got other"
+        ):
+            pipeline(IMAGES, epoch=epoch)
+    assert_same_bytes(pipeline(IMAGES, epoch=0), expected)
+    again = T.Compose([T.RandomHorizontalFlip(), Unsteady(*PAIRS[name][::-1])])
+    again(IMAGES, epoch=0)  # each is valid by itself
+
+
+def test_a_pipeline_is_compiled_for_each_kind_of_images():
+    pipeline = T.Compose([Unsteady(lambda s: [warp(s)], lambda s: [colors(s)])])
+    pipeline(IMAGES, epoch=0)
+    pipeline(IMAGES.float() / 255, epoch=1)
+    with pytest.raises(ValueError, match="Unsteady: expected the same steps"):
+        pipeline(IMAGES, epoch=1)
+    with pytest.raises(ValueError, match="Unsteady: expected the same steps"):
+        pipeline(IMAGES.float() / 255, epoch=0)
+
+
+def test_other_steps_in_a_container_are_an_error():
+    unsteady = Unsteady(lambda s: [warp(s)], lambda s: [colors(s)])
+    pipeline = T.Compose([T.SomeOf([unsteady, T.RandomInvert()], 1)])
+    pipeline(IMAGES, epoch=0)
+    with pytest.raises(ValueError, match="Unsteady: expected the same steps"):
+        pipeline(IMAGES, epoch=1)
+
+
+@dataclass(frozen=True)
+class Bounded(Transform):
+    """Moves images by what it draws, with the same steps for every batch."""
+
+    def sample(self, sizes, stream):
+        return stream.below(4)
+
+    def steps(self, params, state):
+        matrices = identities(len(state))
+        matrices[:, 0, 2] = params
+        return [Warp(matrices, state.sizes, "nearest", "replicate", lossless=True)]
+
+
+def test_what_is_drawn_may_change():
+    pipeline = T.Compose([Bounded()], seed=3)
+    assert len({tuple(pipeline.plan([(8, 9)] * 9, epoch=e).matrix[:, 0, 2]) for e in range(9)}) > 1
+    together = pipeline(IMAGES, epoch=5)
+    for n, image in enumerate(IMAGES):
+        assert_same_bytes(pipeline(image, sample_ids=[n], epoch=5), together[n])
+    assert torch.equal(pipeline(IMAGES[:0], epoch=5), IMAGES[:0])
