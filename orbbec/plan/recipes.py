@@ -281,7 +281,8 @@ class OperatorRecipe(Recipe):
 
     @property
     def runs(self) -> bool:  # type: ignore[override]
-        return self.name == "resized_crop" and list(self.columns) == ["boxes"] and self.drawn is None
+        takes_flips = "flips" in OPERATORS[self.name].parameters  # as a crop that is resized
+        return takes_flips and list(self.columns) == ["boxes"] and self.drawn is None
 
     def end(self) -> Rule:
         offsets = (block.offset if block.rows else -1 for block in self.blocks)

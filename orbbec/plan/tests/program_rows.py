@@ -46,7 +46,7 @@ class Rows:
 
     def end_pass(self, *words):
         """End the pass."""
-        self.passes.append(self.add("end_pass", *(words or (-1, -1, 0)), outputs=PASS_REGISTERS))
+        self.passes.append(self.add("end_pass", *(words or (-1, -1, 0, -1, -1)), outputs=PASS_REGISTERS))
 
     def table(self):
         """The program as a table `[K, 16]`."""
