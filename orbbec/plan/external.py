@@ -31,7 +31,7 @@ class NeedsBatch(ValueError):
     """Python draws steps, so that the pipeline can only be compiled for a batch."""
 
 
-class _Place(NamedTuple):
+class _Address(NamedTuple):
     """Where a step's numbers go, and what rectangles are multiplied by and added to."""
 
     register: int
@@ -59,7 +59,7 @@ class External:
     state: BatchState
     mixed: bool
     structure: list[Hashable] = field(default_factory=list)
-    places: list[_Place] = field(default_factory=list)
+    addresses: list[_Address] = field(default_factory=list)
 
     def fill(self, table: ParameterTable, batch: Batch) -> list[Any]:
         """Draw the steps, write their numbers to the registers, and return the tables of operators."""
@@ -70,17 +70,17 @@ class External:
                 "what a step may do must not depend on what is drawn"
             )
         arrays: list[Any] = []
-        for part, place in zip(parts, self.places, strict=True):
+        for part, address in zip(parts, self.addresses, strict=True):
             numbers = part.numbers()
             if numbers is not None:
-                if place.fill_units is not None:
-                    _convert_fills(numbers, place.fill_units)
-                table.state[:, place.register : place.register + numbers.shape[1]] = numbers
+                if address.fill_units is not None:
+                    _convert_fills(numbers, address.fill_units)
+                table.state[:, address.register : address.register + numbers.shape[1]] = numbers
             if part.array is not None:
                 arrays.append(part.array)
-            if place.copies is not None and isinstance(part, Blend):
+            if address.copies is not None and isinstance(part, Blend):
                 sizes = table.state[:, :2].astype(np.int64)
-                arrays.append(_passes_of_copies(part, place.copies, batch._replace(sizes=sizes)))
+                arrays.append(_passes_of_copies(part, address.copies, batch._replace(sizes=sizes)))
         return arrays
 
     def steps(self, table: ParameterTable, batch: Batch) -> list[Step]:
@@ -99,7 +99,7 @@ class External:
 
 
 def _convert_fills(rectangles: Array, units: tuple[list[float], list[float]]) -> None:
-    """Convert the fills of rectangles `[N, 8 * E]` in place."""
+    """Convert the fills of rectangles `[N, 8 * E]` in address."""
     fills = rectangles.reshape(len(rectangles), -1, ERASE_WIDTH)[:, :, 4 : 4 + len(units[0])]
     fills *= units[0]
     fills += units[1]
@@ -122,7 +122,7 @@ def trace(build: Build, draw: Draw) -> None:
         numbers = part.numbers()
         register = build.new_registers(0 if numbers is None else numbers.shape[1])
         copies = _program_of_copies(build, part) if isinstance(part, Blend) else None
-        external.places.append(_Place(register, part.add(build, current, register), copies))
+        external.addresses.append(_Address(register, part.add(build, current, register), copies))
         external.structure.append(part.structure)
         current = part.after(current)
     build.gate, build.is_conditional = gate, False

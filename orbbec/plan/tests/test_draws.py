@@ -117,7 +117,7 @@ def test_rules_before_begin_are_not_run_again():
 @pytest.mark.parametrize(
     ("index", "value", "message"),
     [
-        (0, torch.zeros(1, 9).double(), r"expected code as contiguous float64 \[rows, numbers\] on the CPU"),
+        (0, torch.zeros(1, 9).double(), r"expected code as contiguous float64 .K, 16. on the CPU"),
         (0, torch.zeros(1, WIDTH), "expected code as contiguous float64"),
         (0, torch.zeros(2, 2 * WIDTH).double()[:, ::2], "expected code as contiguous float64"),
         (0, torch.zeros(65537, WIDTH).double(), "K at most 65536"),
@@ -129,8 +129,8 @@ def test_rules_before_begin_are_not_run_again():
         (5, -1, "expected begin and end within the program, but got -1 and 1"),
         (5, 2, "expected begin and end within the program, but got 2 and 1"),
         (6, 2, "expected begin and end within the program, but got 0 and 2"),
-        (7, torch.zeros(2, REGISTERS - 1).double(), "expected from 29 to 2^24 registers"),
-        (7, torch.zeros(1, 40).double(), "expected state as contiguous float64 [2, registers]"),
+        (7, torch.zeros(2, REGISTERS - 1).double(), "expected from 29 to 2.24 registers"),
+        (7, torch.zeros(1, 40).double(), "expected state as contiguous float64 .2, registers"),
         (7, torch.zeros(2, 40), "expected state as contiguous float64"),
         (7, torch.zeros(40, 2).double().T, "expected state as contiguous float64"),
         (8, torch.zeros(64).double(), r"expected words as contiguous float32 \[numbers\] on the CPU"),

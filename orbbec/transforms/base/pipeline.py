@@ -5,7 +5,7 @@ from __future__ import annotations
 import threading
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
-from functools import cached_property, partial
+from functools import partial
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -80,6 +80,7 @@ class Pipeline(FrozenModule):
     _direct: dict[tuple[torch.dtype, int, bool], Program | None] = field(
         default_factory=dict, init=False, repr=False, compare=False
     )
+    _as_tensors: list[bool] = field(default_factory=list, init=False, repr=False, compare=False)
 
     def plan(
         self,
@@ -120,7 +121,9 @@ class Pipeline(FrozenModule):
 
     def _run(self, images: Any, sample_ids: Any, epoch: int | None, generator: torch.Generator | None) -> Any:
         """The results if one operator can draw and run all passes; else None."""
-        direct = direct_input(images, self._makes_tensors)
+        if not self._as_tensors:
+            self._as_tensors.append(self._makes_tensors)
+        direct = direct_input(images, self._as_tensors[0])
         if direct is None:
             return None
         tensor, _, _, channels, count, restore, as_planes = direct
@@ -203,7 +206,7 @@ class Pipeline(FrozenModule):
     def _read(self, images: Any) -> Given:
         return read(images, self._makes_tensors, self._makes_pure)
 
-    @cached_property
+    @property
     def _makes_tensors(self) -> bool:
         return any(transform.makes_tensors for transform in self.transforms)
 
