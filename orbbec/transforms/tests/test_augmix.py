@@ -90,6 +90,11 @@ def test_chains_are_as_long_as_asked():
     assert {OPERATIONS[code] for code in drawn[1].ravel()} == {*OPERATIONS[1:6], *OPERATIONS[10:14]}
 
 
+def test_a_seed_draws_the_same_copies_as_it_always_did():
+    drawn = T.AugMix(mixture_width=1, chain_depth=3).sample(np.array([[8, 8]] * 4), Stream(np.arange(4)))
+    assert drawn.chains[:, ::3].tolist() == [[11, 5, 10], [5, 13, 11], [8, 10, 11], [10, 3, 2]]
+
+
 def test_what_is_left_out_keeps_its_bytes():
     images = photographs(16, 3, 12, 14)
     result = T.Compose([T.RandomApply([T.AugMix()], p=0.5)], seed=1)(images, epoch=0)
