@@ -20,7 +20,7 @@ from tests.support import assert_same_bytes, photograph, photographs
 EXPECTED = np.load(Path(__file__).with_name("torchvision.npz"))["call.augmix.image"]
 
 
-class RecordedMix(Transform):
+class _RecordedMix(Transform):
     """AugMix with the recorded weights, and the recorded operations of the three copies of one image."""
 
     def sample(self, sizes, stream):
@@ -41,7 +41,7 @@ class RecordedMix(Transform):
 
 def test_image_is_torchvisions():
     image = (sample_image() * 255).round().to(torch.uint8)
-    result = T.Compose([RecordedMix()])(image, epoch=0).numpy()
+    result = T.Compose([_RecordedMix()])(image, epoch=0).numpy()
     difference = np.abs(result - np.floor(EXPECTED))
     # In levels: interpolated pixels of copies are rounded. Seen: 1 in 7.08 %.
     assert difference.max() <= 1
