@@ -98,7 +98,8 @@ def test_opcheck():
 def test_no_images_are_drawn_for_any_program():
     code = one_row("color_swap", 0, 9, REGISTERS)
     empty = torch.empty(0, 2, dtype=torch.int64), torch.empty(0, dtype=torch.int64)
-    DRAW(torch.from_numpy(code), *empty, 1, 2, 0, 1, torch.empty(0, 40).double(), torch.empty(0))
+    state = torch.empty(0, 40, dtype=torch.float64)
+    assert DRAW(torch.from_numpy(code), *empty, 1, 2, 0, 1, state, torch.empty(0)) is None
 
 
 def test_rules_before_begin_are_not_run_again():

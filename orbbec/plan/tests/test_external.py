@@ -44,7 +44,7 @@ def erased(state, rectangles=1):
 
 
 @dataclass(frozen=True, eq=False)
-class Unsteady(Transform):
+class _Unsteady(Transform):
     """Returns the steps of one function, and in epochs after the first those of another."""
 
     first: object
@@ -88,38 +88,38 @@ PAIRS = {
 
 @pytest.mark.parametrize("name", PAIRS)
 def test_other_steps_for_a_later_batch_are_an_error(name):
-    pipeline = T.Compose([T.RandomHorizontalFlip(), Unsteady(*PAIRS[name])])
+    pipeline = T.Compose([T.RandomHorizontalFlip(), _Unsteady(*PAIRS[name])])
     expected = pipeline(IMAGES, epoch=0)
     for epoch in (1, 2):
         with pytest.raises(
-            ValueError, match=r"^Unsteady: expected the same steps for every batch, but got other"
+            ValueError, match=r"^_Unsteady: expected the same steps for every batch, but got other"
         ):
             pipeline(IMAGES, epoch=epoch)
     assert_same_bytes(pipeline(IMAGES, epoch=0), expected)
-    again = T.Compose([T.RandomHorizontalFlip(), Unsteady(*PAIRS[name][::-1])])
+    again = T.Compose([T.RandomHorizontalFlip(), _Unsteady(*PAIRS[name][::-1])])
     again(IMAGES, epoch=0)  # each is valid by itself
 
 
 def test_a_pipeline_is_compiled_for_each_kind_of_images():
-    pipeline = T.Compose([Unsteady(lambda s: [warp(s)], lambda s: [colors(s)])])
+    pipeline = T.Compose([_Unsteady(lambda s: [warp(s)], lambda s: [colors(s)])])
     pipeline(IMAGES, epoch=0)
     pipeline(IMAGES.float() / 255, epoch=1)
-    with pytest.raises(ValueError, match="Unsteady: expected the same steps"):
+    with pytest.raises(ValueError, match="_Unsteady: expected the same steps"):
         pipeline(IMAGES, epoch=1)
-    with pytest.raises(ValueError, match="Unsteady: expected the same steps"):
+    with pytest.raises(ValueError, match="_Unsteady: expected the same steps"):
         pipeline(IMAGES.float() / 255, epoch=0)
 
 
 def test_other_steps_in_a_container_are_an_error():
-    unsteady = Unsteady(lambda s: [warp(s)], lambda s: [colors(s)])
+    unsteady = _Unsteady(lambda s: [warp(s)], lambda s: [colors(s)])
     pipeline = T.Compose([T.SomeOf([unsteady, T.RandomInvert()], 1)])
     pipeline(IMAGES, epoch=0)
-    with pytest.raises(ValueError, match="Unsteady: expected the same steps"):
+    with pytest.raises(ValueError, match="_Unsteady: expected the same steps"):
         pipeline(IMAGES, epoch=1)
 
 
 @dataclass(frozen=True)
-class Bounded(Transform):
+class _Bounded(Transform):
     """Moves images by what it draws, with the same steps for every batch."""
 
     def sample(self, sizes, stream):
@@ -132,7 +132,7 @@ class Bounded(Transform):
 
 
 def test_what_is_drawn_may_change():
-    pipeline = T.Compose([Bounded()], seed=3)
+    pipeline = T.Compose([_Bounded()], seed=3)
     assert len({tuple(pipeline.plan([(8, 9)] * 9, epoch=e).matrix[:, 0, 2]) for e in range(9)}) > 1
     together = pipeline(IMAGES, epoch=5)
     for n, image in enumerate(IMAGES):

@@ -60,7 +60,7 @@ def registered(monkeypatch):
 
 
 @dataclass(frozen=True, eq=False)
-class Add(Transform):
+class _Add(Transform):
     """A custom transform of one step."""
 
     step: Operator
@@ -71,7 +71,7 @@ class Add(Transform):
 
 def plan_of(sizes, number, drawn=None, dtype="uint8"):
     operator = Operator("add_number", {"number": np.array(number)}, drawn=drawn)
-    return T.Compose([Add(operator)]).plan(np.array(sizes), epoch=0, dtype=dtype)
+    return T.Compose([_Add(operator)]).plan(np.array(sizes), epoch=0, dtype=dtype)
 
 
 def test_an_operator_without_identity_runs_for_the_images_that_it_changes(registered):
@@ -103,10 +103,10 @@ def test_an_operator_without_ragged_input_runs_for_one_image_after_the_other(reg
 @pytest.mark.parametrize(
     ("declared", "dtype", "message"),
     [
-        ({"dtypes": ("uint8",)}, "float32", "Add: expected images of uint8, but got float32"),
-        ({"dtypes": ("float32",)}, "uint8", "Add: expected images of float32, but got uint8"),
-        ({}, "uint16", "Add: expected images of uint8 or floats, but got uint16"),
-        ({"channels": (1, 4)}, "uint8", "Add: expected images of 1 or 4 channels, but got 3"),
+        ({"dtypes": ("uint8",)}, "float32", "_Add: expected images of uint8, but got float32"),
+        ({"dtypes": ("float32",)}, "uint8", "_Add: expected images of float32, but got uint8"),
+        ({}, "uint16", "_Add: expected images of uint8 or floats, but got uint16"),
+        ({"channels": (1, 4)}, "uint8", "_Add: expected images of 1 or 4 channels, but got 3"),
     ],
 )
 def test_what_a_spec_does_not_list_is_refused(registered, declared, dtype, message):

@@ -20,7 +20,7 @@ from tests.support import assert_same_bytes, photograph, photographs
 EXPECTED = np.load(Path(__file__).with_name("torchvision.npz"))["call.augmix.image"]
 
 
-class RecordedMix(Transform):
+class _RecordedMix(Transform):
     """AugMix with the recorded weights, and the recorded operations of the three copies of one image."""
 
     def sample(self, sizes, stream):
@@ -41,7 +41,7 @@ class RecordedMix(Transform):
 
 def test_image_is_torchvisions():
     image = (sample_image() * 255).round().to(torch.uint8)
-    result = T.Compose([RecordedMix()])(image, epoch=0).numpy()
+    result = T.Compose([_RecordedMix()])(image, epoch=0).numpy()
     difference = np.abs(result - np.floor(EXPECTED))
     # In levels: interpolated pixels of copies are rounded. Seen: 1 in 7.08 %.
     assert difference.max() <= 1
@@ -88,6 +88,11 @@ def test_chains_are_as_long_as_asked():
     ]
     assert {OPERATIONS[code] for code in drawn[0].ravel()} == set(OPERATIONS[1:14])
     assert {OPERATIONS[code] for code in drawn[1].ravel()} == {*OPERATIONS[1:6], *OPERATIONS[10:14]}
+
+
+def test_a_seed_draws_the_same_copies_as_it_always_did():
+    drawn = T.AugMix(mixture_width=1, chain_depth=3).sample(np.array([[8, 8]] * 4), Stream(np.arange(4)))
+    assert drawn.chains[:, ::3].tolist() == [[11, 5, 10], [5, 13, 11], [8, 10, 11], [10, 3, 2]]
 
 
 def test_what_is_left_out_keeps_its_bytes():

@@ -34,7 +34,7 @@ def skewed(interpolation, center=None):
     return by_rules(add)
 
 
-class Distorted(T.RandomPerspective):
+class _Distorted(T.RandomPerspective):
     """A perspective of certain corners."""
 
     def sample(self, sizes, stream):
@@ -42,7 +42,7 @@ class Distorted(T.RandomPerspective):
         return Corners(np.array([True]), np.array(ends, float))
 
 
-class CutAndResized(Transform):
+class _CutAndResized(Transform):
     """A box, resized with antialias."""
 
     def steps(self, params, state):
@@ -68,7 +68,7 @@ WARPS = {
     "rotate": (rotation(33.0, fill=QUARTER), 1e-6),
     "rotate_expand": (rotation(33.0, expand=True, fill=QUARTER), 1e-6),
     "rotate_90_expand": (rotation(90.0, expand=True), 0),
-    "perspective": (Distorted(p=1.0, fill=QUARTER), 1e-6),
+    "perspective": (_Distorted(p=1.0, fill=QUARTER), 1e-6),
     "horizontal_flip": (T.RandomHorizontalFlip(1.0), 0),
     "vertical_flip": (T.RandomVerticalFlip(1.0), 0),
     "resize": (T.Resize((31, 11), antialias=False), 1e-6),
@@ -123,7 +123,7 @@ def is_whole(transform):
 
 def test_crop_with_antialias_is_torchvisions_inside():
     # torchvision crops before it resizes; Pillow, whose filter this is, reads beyond the box.
-    result = apply(plan_of(CutAndResized()), sample_image()[None])[0].numpy()
+    result = apply(plan_of(_CutAndResized()), sample_image()[None])[0].numpy()
     expected = RECORDED["call.resized_crop_antialias.image"]
     assert np.abs(result - expected)[:, 1:-1, 1:-1].max() < 1e-6
 

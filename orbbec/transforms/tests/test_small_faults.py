@@ -9,7 +9,6 @@ from orbbec.augment.codes import CONTRAST
 from orbbec.plan.points import rotated_boxes, rotated_corners, through_displacement
 from orbbec.plan.rules import REGISTERS
 from orbbec.plan.steps import Colors
-from orbbec.plan.stream import Stream
 from orbbec.transforms.auto import NARROW, OPERATIONS
 from orbbec.transforms.convert import ConversionError
 from tests.support import assert_same_bytes, photographs
@@ -110,11 +109,6 @@ def test_what_is_torchvisions_in_name_alone_is_not_converted(module, name):
     step = type(name, (), {"__module__": module, "p": 0.5})()
     with pytest.raises(ConversionError, match=name):
         T.Compose.from_torchvision([step])
-
-
-def test_a_seed_draws_the_same_copies_for_augmix_as_it_always_did():
-    drawn = T.AugMix(mixture_width=1, chain_depth=3).sample(np.array([[8, 8]] * 4), Stream(np.arange(4)))
-    assert drawn.chains[:, ::3].tolist() == [[11, 5, 10], [5, 13, 11], [8, 10, 11], [10, 3, 2]]
 
 
 @pytest.mark.parametrize(("max_value", "dtype"), [(255, torch.uint8), (1.0, torch.float32)])
