@@ -15,6 +15,9 @@ export PIP_DISABLE_PIP_VERSION_CHECK = 1
 ccache := $(firstword $(wildcard /usr/lib/ccache /usr/lib64/ccache))
 ifneq ($(ccache),)
 export PATH := $(ccache):$(PATH)
+# Objects of one checkout serve another.
+export CCACHE_BASEDIR ?= $(CURDIR)
+export CCACHE_NOHASHDIR ?= 1
 endif
 # Of each grid of parameters a sample, another one each day; `make test-full` runs all.
 sampled = --sampled

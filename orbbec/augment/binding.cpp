@@ -93,7 +93,8 @@ AugmentArguments augment_arguments(const WarpArguments& warp, const AugmentCall&
   check(warp.interpolation != Interpolation::kLanczos4, kOp,
         "expected interpolation of nearest, linear or cubic");
   set_program(call, a);
-  const ParameterTable rectangles = check_rows("erase", call.boxes, call.images, count, kBoxNumbers);
+  const ParameterTable rectangles =
+      check_rows("erase", call.boxes, call.images, count, kBoxNumbers);
   a.boxes = rectangles.rows;
   a.boxes_stride = rectangles.stride;
   a.boxes_per_image = rectangles.count;

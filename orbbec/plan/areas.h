@@ -41,8 +41,9 @@ ORBBEC_HD Area draw_area(const AreaRange& range, double rows, double columns,
     const double height = range.transposed ? of_more : of_less;
     const double width = range.transposed ? of_less : of_more;
     const double y = double{stream.uniform()}, x = double{stream.uniform()};
-    const bool fits = range.transposed ? height < rows && width < columns
-                                       : height > 0 && width > 0 && height <= rows && width <= columns;
+    const bool fits = range.transposed
+                          ? height < rows && width < columns
+                          : height > 0 && width > 0 && height <= rows && width <= columns;
     if (!fits) continue;
     return {true, height, width, floor(y * (rows - height + 1)), floor(x * (columns - width + 1))};
   }

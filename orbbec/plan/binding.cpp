@@ -33,8 +33,8 @@ struct Call {
 void check_tables(const Call& call, int64_t count) {
   check(call.state.is_cpu() && call.state.dim() == 2 && call.state.size(0) == count &&
             call.state.scalar_type() == ScalarType::Double && call.state.is_contiguous(),
-        kOp, "expected state as contiguous float64 [", count, ", registers] on the CPU, but got shape ",
-        shape_text(call.state));
+        kOp, "expected state as contiguous float64 [", count,
+        ", registers] on the CPU, but got shape ", shape_text(call.state));
   check(call.words.is_cpu() && call.words.dim() == 1 && call.words.is_contiguous() &&
             call.words.scalar_type() == ScalarType::Float,
         kOp, "expected words as contiguous float32 [numbers] on the CPU");

@@ -17,15 +17,15 @@ constexpr const char* kDtypeNames[] = {"uint8", "float16", "bfloat16", "float32"
 
 // The numbers of a pass, by index.
 enum PassNumber {
-  kKind,       // 0 augment, 1 resized_crop
-  kOut,        // its first register
+  kKind,  // 0 augment, 1 resized_crop
+  kOut,   // its first register
   kReading,
   kBorder,
   kDtype,
-  kLayout,     // channels last: 0, 1, or -1 for that of the images
+  kLayout,  // channels last: 0, 1, or -1 for that of the images
   kAntialias,
   kContrast,
-  kFills,      // a count, then four numbers
+  kFills,            // a count, then four numbers
   kStatistics = 13,  // a count, then four means and four deviations
   kMatrixWords = 22,
   kRegionWords,

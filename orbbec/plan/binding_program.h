@@ -1,5 +1,5 @@
-// Checks programs, and draws the parameters of a batch on the host. Included by binding_passes.h and
-// binding_run.cpp.
+// Checks programs, and draws the parameters of a batch on the host. Included by binding_passes.h
+// and binding_run.cpp.
 #pragma once
 
 #include "../bridge/noise.h"
@@ -10,8 +10,18 @@ namespace orbbec {
 constexpr double kMostOfANumber = 1e30, kMostOfACount = 1 << 30;
 
 enum class Operand : char {
-  kNone, kNumber, kSide, kCount, kRegister, kRegisters, kOutputs, kConstants, kTable, kColors,
-  kBoxes, kWords
+  kNone,
+  kNumber,
+  kSide,
+  kCount,
+  kRegister,
+  kRegisters,
+  kOutputs,
+  kConstants,
+  kTable,
+  kColors,
+  kBoxes,
+  kWords
 };
 
 // The operands of a rule as its text in rules.h says.
@@ -41,9 +51,9 @@ struct RuleSpec {
   }
 
   static constexpr Operand operand_of(const char* begin, const char* end) {
-    constexpr const char* kNames[] = {"",         "number",  "side",      "count", "register",
-                                      "registers", "outputs", "constants", "table", "colors",
-                                      "boxes",     "words"};
+    constexpr const char* kNames[] = {"",         "number",    "side",    "count",
+                                      "register", "registers", "outputs", "constants",
+                                      "table",    "colors",    "boxes",   "words"};
     for (int i = 0; i < 12; ++i)
       if (same(begin, end, kNames[i])) return static_cast<Operand>(i);
     return Operand::kNone;
@@ -75,7 +85,8 @@ class RowCheck {
     require(is_count(row_[2]), "a first word of at least 0");
     require(row_[3] == -1 || is_register(row_[3], 1), "the register of a condition");
     if (rule.outputs > 0) check_outputs(rule.outputs);
-    for (int i = 0; i < kOperands && rule.operands[i] != Operand::kNone; ++i) check_operand(rule, i);
+    for (int i = 0; i < kOperands && rule.operands[i] != Operand::kNone; ++i)
+      check_operand(rule, i);
   }
 
  private:
@@ -126,7 +137,8 @@ class RowCheck {
         return check_table(x, next);
       case Operand::kColors:
       case Operand::kBoxes:
-        return check_rows(rule.operands[i] == Operand::kColors ? kStepNumbers : kBoxNumbers, x, next);
+        return check_rows(rule.operands[i] == Operand::kColors ? kStepNumbers : kBoxNumbers, x,
+                          next);
       default:
         if (rule.outputs == 0) return check_block(x, next);  // of clear
         if (x == -1) return;
@@ -167,14 +179,13 @@ inline void check_program(const char* op, const ProgramCode& program) {
             code.is_contiguous() && code.size(1) == kRuleNumbers && code.size(0) <= 65536,
         op, "expected code as contiguous float64 [K, ", int{kRuleNumbers},
         "] on the CPU, K at most 65536, but got shape ", shape_text(code));
-  check(program.registers >= kRegisters && program.registers <= 1 << 24, op,
-        "expected from ", int{kRegisters}, " to 2^24 registers, but got ", program.registers);
+  check(program.registers >= kRegisters && program.registers <= 1 << 24, op, "expected from ",
+        int{kRegisters}, " to 2^24 registers, but got ", program.registers);
   check(program.begin >= 0 && program.begin <= program.end && program.end <= code.size(0), op,
         "expected begin and end within the program, but got ", program.begin, " and ", program.end);
   const Limits limits{code.size(0), program.registers, program.words};
   const auto* row = static_cast<const double*>(code.const_data_ptr());
-  for (int64_t k = 0; k < program.end; ++k, row += kRuleNumbers)
-    RowCheck(op, row, k, limits).run();
+  for (int64_t k = 0; k < program.end; ++k, row += kRuleNumbers) RowCheck(op, row, k, limits).run();
 }
 
 [[noreturn]] inline void fail_at(const char* op, const Fault& fault, int64_t n) {

@@ -43,10 +43,10 @@ struct Parameters {
       strides[i] = stride;
       stride *= shape.begin()[i];
     }
-    auto* const begin = static_cast<float*>(words.mutable_data_ptr()) +
-                        static_cast<int64_t>(offset) * count;
-    return torch::stable::from_blob(
-        begin, {shape.begin(), shape.size()}, {strides.data(), shape.size()}, words.device(), type);
+    auto* const begin =
+        static_cast<float*>(words.mutable_data_ptr()) + static_cast<int64_t>(offset) * count;
+    return torch::stable::from_blob(begin, {shape.begin(), shape.size()},
+                                    {strides.data(), shape.size()}, words.device(), type);
   }
 
   std::optional<Tensor> rows(double offset, double count_of_rows, int64_t numbers) const {
@@ -58,8 +58,7 @@ struct Parameters {
   std::vector<int64_t> size(const PassSize& pass) const {
     if (pass.height > 0) return {pass.height, pass.width};
     check(on_host, kOp, "expected passes of static sizes");
-    const auto* const first =
-        static_cast<const double*>(registers.const_data_ptr()) + pass.out + 9;
+    const auto* const first = static_cast<const double*>(registers.const_data_ptr()) + pass.out + 9;
     for (int64_t n = 1; n < count; ++n) {
       const double* const size = first + n * width;
       check(size[0] == first[0] && size[1] == first[1], kOp,
@@ -152,8 +151,8 @@ Parameters draw_parameters(const Call& call, const ProgramCode& program) {
     return {registers, on_device_of(kOp, words, call.images), count, program.registers, true};
   }
   const Tensor& code = *call.code_on_device;
-  check(same_device(code, call.images) && code.is_contiguous() && code.numel() == call.code.numel() &&
-            code.scalar_type() == ScalarType::Double,
+  check(same_device(code, call.images) && code.is_contiguous() &&
+            code.numel() == call.code.numel() && code.scalar_type() == ScalarType::Double,
         kOp, "expected code_on_device as a copy of code on the device of images");
   a.rows = static_cast<const double*>(code.const_data_ptr());
   if (call.layout)
@@ -228,8 +227,8 @@ void run(StableIValue* stack, uint64_t, uint64_t) {
   check(parameters.count > 0, kOp, "expected at least 1 image");
   const int64_t channels = call.layout ? call.channels : call.images.size(1);
   Batch batch{call.images, call.layout, channels, longest_sides(call)};
-  const auto* row = static_cast<const double*>(call.code.const_data_ptr()) +
-                    call.shape[3] * kRuleNumbers;
+  const auto* row =
+      static_cast<const double*>(call.code.const_data_ptr()) + call.shape[3] * kRuleNumbers;
   for (int64_t left = call.shape[4]; left > 0; --left, row += kPassRows * kRuleNumbers) {
     const std::optional<Tensor> out = left == 1 ? call.out : std::nullopt;
     batch.images = row[0] == 0 ? run_pass(AugmentRow(row), batch, parameters, out)
@@ -245,8 +244,10 @@ void run(StableIValue* stack, uint64_t, uint64_t) {
 
 STABLE_TORCH_LIBRARY_FRAGMENT(orbbec, m) {
   m.def(
-      "run(Tensor images, Tensor? layout, Tensor? host_layout, int channels, Tensor code, int[] shape, "
-      "Tensor? code_on_device, Tensor? sample_ids, int seed, int epoch, Tensor? key, Tensor? out) -> "
+      "run(Tensor images, Tensor? layout, Tensor? host_layout, int channels, Tensor code, int[] "
+      "shape, "
+      "Tensor? code_on_device, Tensor? sample_ids, int seed, int epoch, Tensor? key, Tensor? out) "
+      "-> "
       "Tensor");
 }
 

@@ -47,8 +47,7 @@ class ColorRows {
   ORBBEC_HD void add_swap(const double* order) {
     float* const numbers = add(StepCode::kMatrix);
     for (int c = 0; c < 3; ++c)
-      for (int from = 0; from < 3; ++from)
-        numbers[3 * c + from] = order[c] == from ? 1.0f : 0.0f;
+      for (int from = 0; from < 3; ++from) numbers[3 * c + from] = order[c] == from ? 1.0f : 0.0f;
   }
 
   ORBBEC_HD void add_operation(Operation operation, double magnitude) {

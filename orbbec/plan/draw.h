@@ -18,8 +18,8 @@ struct Words {
 };
 
 struct RuleProgram {
-  const double* rows;       // [K, kRuleNumbers]: rules, then constants
-  int64_t begin, end;       // rules to run
+  const double* rows;  // [K, kRuleNumbers]: rules, then constants
+  int64_t begin, end;  // rules to run
   PhiloxKey key;
 };
 
@@ -122,8 +122,7 @@ class Interpreter {
         *out = double{stream.uniform()} < p[0] ? 1 : 0;
         return;
       case Rule::kChoice:
-        return choose_one(out, constants(p[0]), static_cast<int>(p[1]),
-                          double{stream.uniform()});
+        return choose_one(out, constants(p[0]), static_cast<int>(p[1]), double{stream.uniform()});
       case Rule::kPermutation:
         return permute(out, static_cast<int>(p[0]), stream);
       case Rule::kArea:
@@ -212,8 +211,9 @@ class Interpreter {
   }
 
   ORBBEC_HD void draw_rectangle(double* out, const double* p, PhiloxStream& stream) const {
-    const Area area = number(p[6]) == 0 ? Area{} : draw_area(AreaRange(p, true), geometry_.height(),
-                                                             geometry_.width(), stream);
+    const Area area = number(p[6]) == 0 ? Area{}
+                                        : draw_area(AreaRange(p, true), geometry_.height(),
+                                                    geometry_.width(), stream);
     out[0] = area.left, out[1] = area.top;
     out[2] = area.left + area.width, out[3] = area.top + area.height;
   }
@@ -318,7 +318,8 @@ class Interpreter {
     switch (rule) {
       case Rule::kColor: {
         float* const to = rows.add(static_cast<StepCode>(static_cast<int>(p[2])));
-        for (int i = 0; i < static_cast<int>(p[3]); ++i) to[i] = static_cast<float>(number(p[4 + i]));
+        for (int i = 0; i < static_cast<int>(p[3]); ++i)
+          to[i] = static_cast<float>(number(p[4 + i]));
         return;
       }
       case Rule::kColorMatrix: {
@@ -343,7 +344,8 @@ class Interpreter {
                                const double* chosen, int known) {
     for (int i = 0; i < 4; ++i) {
       const int which = index_of(order[i], 3);
-      if ((known >> which & 1) != 0 && chosen[which] != 0) rows.add_adjustment(which, factors[which]);
+      if ((known >> which & 1) != 0 && chosen[which] != 0)
+        rows.add_adjustment(which, factors[which]);
     }
   }
 
@@ -387,8 +389,7 @@ class Interpreter {
       auto* const box = reinterpret_cast<double*>(words_.at(p[3], 8));
       for (int i = 0; i < 4; ++i) box[i] = r_[kBox + i];
     }
-    if (p[4] >= 0)
-      reinterpret_cast<bool*>(words_.at(p[4], 0))[words_.n] = r_[kIsFlipped] != 0;
+    if (p[4] >= 0) reinterpret_cast<bool*>(words_.at(p[4], 0))[words_.n] = r_[kIsFlipped] != 0;
     geometry_.begin_pass();
   }
 

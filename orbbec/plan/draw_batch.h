@@ -7,12 +7,12 @@
 namespace orbbec {
 
 struct DrawArguments {
-  const double* rows;  // of the program
-  int64_t begin, end;  // rules to run
-  int64_t count;       // images
-  int64_t height, width;         // of all images, or
-  const int64_t* layout;         // [count, 3]: offset, height, width of each; null if they are alike
-  const int64_t* ids;            // [count]; null: 0 to count - 1
+  const double* rows;     // of the program
+  int64_t begin, end;     // rules to run
+  int64_t count;          // images
+  int64_t height, width;  // of all images, or
+  const int64_t* layout;  // [count, 3]: offset, height, width of each; null if they are alike
+  const int64_t* ids;     // [count]; null: 0 to count - 1
   PhiloxKey key;
   const int64_t* seed_and_epoch;  // of the key, in the memory of a CUDA graph; null: `key`
   double* registers;              // [count, register_count]

@@ -148,7 +148,8 @@ ORBBEC_HD double floored_ratio(double a, double b, double c) { return floor(a * 
 
 ORBBEC_HD double at_least_1(double value) { return larger(value, 1.0); }
 
-// The shorter side becomes `side`; the longer one at most `longest`, or of any length where it is 0.
+// The shorter side becomes `side`; the longer one at most `longest`, or of any length where it is
+// 0.
 ORBBEC_HD void resize_shorter(Geometry& g, double side, double longest, NearestOffset nearest) {
   const double height = g.height(), width = g.width();
   const double shorter = smaller(height, width), longer = larger(height, width);
@@ -268,7 +269,8 @@ ORBBEC_HD void zoom_out(Geometry& g, double factor, double x, double y) {
 ORBBEC_HD void letterbox(Geometry& g, double height, double width, bool enlarges,
                          NearestOffset nearest) {
   const Fit inner(g, height, width, enlarges);
-  const double above = floor((height - inner.height) / 2), before = floor((width - inner.width) / 2);
+  const double above = floor((height - inner.height) / 2),
+               before = floor((width - inner.width) / 2);
   const double rows = g.height() / inner.height, columns = g.width() / inner.width;
   const Rect rect{-before * columns, -above * rows, width * columns, height * rows};
   g.add_nearest_offset({0, 0, g.width(), g.height()}, inner.height, inner.width, nearest);
@@ -302,8 +304,7 @@ ORBBEC_HD Matrix3 affine_matrix(const AffineNumbers& a, const double (&center)[2
     const double* const row = linear + 2 * i;
     matrix.m[3 * i] = row[0], matrix.m[3 * i + 1] = row[1];
     const double shift = center[i] - (row[0] * moved[0] + row[1] * moved[1]);
-    matrix.m[3 * i + 2] =
-        shift + (size[i] - 1) / 2 - (row[0] * middle[0] + row[1] * middle[1]);
+    matrix.m[3 * i + 2] = shift + (size[i] - 1) / 2 - (row[0] * middle[0] + row[1] * middle[1]);
   }
   return matrix;
 }
@@ -330,8 +331,8 @@ ORBBEC_HD void expanded_size(const Matrix3& matrix, const double (&size)[2], dou
 
 // p: whether there is a center in pixels, x, y; whether the output holds the whole image.
 ORBBEC_HD void affine(Geometry& g, const double* numbers, const double* p) {
-  const AffineNumbers a{numbers[0], {numbers[1], numbers[2]}, {numbers[3], numbers[4]},
-                        {numbers[5], numbers[6]}};
+  const AffineNumbers a{
+      numbers[0], {numbers[1], numbers[2]}, {numbers[3], numbers[4]}, {numbers[5], numbers[6]}};
   const double size[2] = {g.width(), g.height()};
   double output[2] = {size[0], size[1]}, center[2] = {0, 0};
   if (p[0] != 0)

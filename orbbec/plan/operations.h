@@ -8,8 +8,21 @@ namespace orbbec {
 
 // In the order of transforms/auto.py.
 enum class Operation {
-  kIdentity, kShearX, kShearY, kTranslateX, kTranslateY, kRotate, kBrightness, kColor, kContrast,
-  kSharpness, kPosterize, kSolarize, kAutoContrast, kEqualize, kInvert
+  kIdentity,
+  kShearX,
+  kShearY,
+  kTranslateX,
+  kTranslateY,
+  kRotate,
+  kBrightness,
+  kColor,
+  kContrast,
+  kSharpness,
+  kPosterize,
+  kSolarize,
+  kAutoContrast,
+  kEqualize,
+  kInvert
 };
 
 ORBBEC_HD Operation operation_of(double number) {
@@ -21,7 +34,12 @@ struct Space {
   double shear, degrees, factor, bits, most_bits, shift, fraction;  // shift < 0: a fraction
 
   ORBBEC_HD explicit Space(const double* c)
-      : shear(c[0]), degrees(c[1]), factor(c[2]), bits(c[3]), most_bits(c[4]), shift(c[5]),
+      : shear(c[0]),
+        degrees(c[1]),
+        factor(c[2]),
+        bits(c[3]),
+        most_bits(c[4]),
+        shift(c[5]),
         fraction(c[6]) {}
 
   ORBBEC_HD double shift_of(double side) const { return shift < 0 ? side * fraction : shift; }

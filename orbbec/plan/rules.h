@@ -24,75 +24,74 @@ constexpr int kRuleNumbers = 16, kFirstOperand = 5, kOperands = kRuleNumbers - k
 //   words       offset of a block of words, or -1
 // "draws" are words of the transform's stream; "the rectangle" is the part of the image that
 // becomes the output; `nearest` is a NearestOffset.
-#define ORBBEC_RULES(X)                                                                          \
-  /* Numbers. */                                                                                 \
-  X(kClear, "clear", 0, "words count")                     /* zeros for a block */               \
-  X(kSet, "set", 1, "number")                              /* value */                           \
-  X(kCopy, "copy", 1, "register")                          /* a register */                      \
-  X(kShift, "shift", 1, "register count number")           /* draw, axis, fraction of the side */ \
-  X(kUniform, "uniform", 1, "number number")               /* low, high; 1 draw */               \
-  X(kWhole, "whole", 1, "number count number")             /* low, count, step; 1 draw */        \
-  X(kChance, "chance", 1, "number")                        /* probability; 1 draw */             \
-  X(kChoice, "choice", 1, "table count")                   /* cumulative weights; 1 draw */      \
-  X(kPermutation, "permutation", 0, "outputs")               /* of `count`, as many draws */       \
-  X(kSort, "sort", 0, "outputs")                             /* ascending, in place */             \
-  X(kEqual, "equal", 1, "register number")                 /* 1 where equal */                   \
-  X(kAnyEqual, "any_equal", 1, "registers count number")   /* of `count` registers */            \
-  X(kAtMost, "at_most", 1, "register register")            /* 1 where first <= second */         \
-  X(kBoth, "both", 1, "register register")                 /* 1 where neither is 0 */            \
-  X(kTimes, "times", 1, "register register")               /* the product */                     \
-  X(kPlus, "plus", 1, "register number")                   /* the sum */                         \
-  X(kOver, "over", 1, "register number")                   /* the quotient */                    \
-  X(kSelect, "select", 1, "register register number")      /* second where first, or number */   \
-  X(kFilter, "filter", 0, "outputs register4 count")       /* entries of four in a mask */       \
-  X(kLookup, "lookup", 1, "register table count")          /* a table's entry */                 \
-  X(kArea, "area", 4, "number number number number number number register")                     \
-  /* ranges of scale, ratio, log ratio; whether to draw; 40 draws: left, top, right, bottom */   \
-  X(kMagnitude, "magnitude", 1, "register register register constants")                          \
-  /* operation, level, draw of the sign; a Space */                                              \
-  /* Geometry: changes the size and the matrix. */                                               \
-  X(kResize, "resize", 0, "side side count")               /* height, width, nearest */          \
-  X(kResizeShorter, "resize_shorter", 0, "register count count")  /* side, maximum, nearest */   \
-  X(kResizeLonger, "resize_longer", 0, "side count")       /* side, nearest */                   \
-  X(kResizeFit, "resize_fit", 0, "side side count count")  /* height, width, enlarge, nearest */ \
-  X(kResizeScaled, "resize_scaled", 0, "register count count count")                             \
-  /* factor; height and width of a crossed fit, or 0; nearest */                                 \
-  X(kResizeShortest, "resize_shortest", 0, "register count count")  /* side, maximum, nearest */ \
-  X(kResizeArea, "resize_area", 0,                                                               \
-    "side side number number number number number number count")                                 \
-  /* height, width, as area, nearest; 40 draws */                                                \
-  X(kCropRandom, "crop_random", 0, "side side count count count count count")                    \
-  /* height, width, padding left, top, right, bottom, whether to pad if needed; 2 draws */       \
-  X(kCropCenter, "crop_center", 0, "side side")            /* height, width */                   \
-  X(kCropFixed, "crop_fixed", 0, "number number side side count")                                \
-  /* top, left, height, width; whether to pad */                                                 \
-  X(kPad, "pad", 0, "count count count count")             /* left, top, right, bottom */        \
-  X(kPadTo, "pad_to", 0, "side side number number count")                                        \
-  /* height, width; fractions above and left, or whether to draw them */                         \
-  X(kZoomOut, "zoom_out", 0, "register register register") /* factor, positions x and y */       \
-  X(kLetterbox, "letterbox", 0, "side side count count")   /* height, width, enlarge, nearest */ \
-  X(kFlip, "flip", 0, "count")                             /* axis: 0 x, 1 y */                  \
-  X(kAffine, "affine", 0, "register7 count number number count")                                 \
-  /* angle, shift, scale, shear; whether there is a center, x, y; whether to expand */           \
-  X(kAutoWarp, "auto_warp", 0, "register register")        /* operation, magnitude */            \
-  X(kMatrixWarp, "matrix_warp", 0, "constants")            /* 9 of a matrix */                   \
-  X(kStepWarp, "step_warp", 0, "register18 count")         /* of a step: matrix, size, box, */   \
-  /* flip, offset; whether it has a box */                                                       \
-  /* Colors: adds a row to the color program. */                                                 \
-  X(kColor, "color", 0, "colors count count count register register")                                    \
-  /* code, how many numbers */                                                                   \
-  X(kColorMatrix, "color_matrix", 0, "colors count constants")     /* 9 of a matrix, 3 offsets */        \
-  X(kColorLine, "color_line", 0, "colors count register register") /* factor, summand */                 \
-  X(kColorSwap, "color_swap", 0, "colors count register3")         /* a permutation of channels */       \
-  X(kColorJitter, "color_jitter", 0, "colors count register4 register4 register4 count")                 \
-  /* order, factors, which are applied; mask of those that any image may get */                  \
-  X(kAutoColor, "auto_color", 0, "colors count register register") /* operation, magnitude */            \
-  X(kStepColors, "step_colors", 0, "colors count registers count") /* of a step: 16 per row */                \
-  /* Rectangles. */                                                                              \
-  X(kErase, "erase", 0, "boxes count count register8")            /* index; edges and fills */          \
-  /* The end of a pass: its numbers go to registers and words. */                                \
-  X(kEndPass, "end_pass", 19, "words words count words words")                                 \
-  /* words of the matrix and of the region; whether the offset is added; words of the rectangle  \
+#define ORBBEC_RULES(X)                                                                            \
+  /* Numbers. */                                                                                   \
+  X(kClear, "clear", 0, "words count")                   /* zeros for a block */                   \
+  X(kSet, "set", 1, "number")                            /* value */                               \
+  X(kCopy, "copy", 1, "register")                        /* a register */                          \
+  X(kShift, "shift", 1, "register count number")         /* draw, axis, fraction of the side */    \
+  X(kUniform, "uniform", 1, "number number")             /* low, high; 1 draw */                   \
+  X(kWhole, "whole", 1, "number count number")           /* low, count, step; 1 draw */            \
+  X(kChance, "chance", 1, "number")                      /* probability; 1 draw */                 \
+  X(kChoice, "choice", 1, "table count")                 /* cumulative weights; 1 draw */          \
+  X(kPermutation, "permutation", 0, "outputs")           /* of `count`, as many draws */           \
+  X(kSort, "sort", 0, "outputs")                         /* ascending, in place */                 \
+  X(kEqual, "equal", 1, "register number")               /* 1 where equal */                       \
+  X(kAnyEqual, "any_equal", 1, "registers count number") /* of `count` registers */                \
+  X(kAtMost, "at_most", 1, "register register")          /* 1 where first <= second */             \
+  X(kBoth, "both", 1, "register register")               /* 1 where neither is 0 */                \
+  X(kTimes, "times", 1, "register register")             /* the product */                         \
+  X(kPlus, "plus", 1, "register number")                 /* the sum */                             \
+  X(kOver, "over", 1, "register number")                 /* the quotient */                        \
+  X(kSelect, "select", 1, "register register number")    /* second where first, or number */       \
+  X(kFilter, "filter", 0, "outputs register4 count")     /* entries of four in a mask */           \
+  X(kLookup, "lookup", 1, "register table count")        /* a table's entry */                     \
+  X(kArea, "area", 4, "number number number number number number register")                        \
+  /* ranges of scale, ratio, log ratio; whether to draw; 40 draws: left, top, right, bottom */     \
+  X(kMagnitude, "magnitude", 1, "register register register constants")                            \
+  /* operation, level, draw of the sign; a Space */                                                \
+  /* Geometry: changes the size and the matrix. */                                                 \
+  X(kResize, "resize", 0, "side side count")                     /* height, width, nearest */      \
+  X(kResizeShorter, "resize_shorter", 0, "register count count") /* side, maximum, nearest */      \
+  X(kResizeLonger, "resize_longer", 0, "side count")             /* side, nearest */               \
+  X(kResizeFit, "resize_fit", 0, "side side count count") /* height, width, enlarge, nearest */    \
+  X(kResizeScaled, "resize_scaled", 0, "register count count count")                               \
+  /* factor; height and width of a crossed fit, or 0; nearest */                                   \
+  X(kResizeShortest, "resize_shortest", 0, "register count count") /* side, maximum, nearest */    \
+  X(kResizeArea, "resize_area", 0, "side side number number number number number number count")    \
+  /* height, width, as area, nearest; 40 draws */                                                  \
+  X(kCropRandom, "crop_random", 0, "side side count count count count count")                      \
+  /* height, width, padding left, top, right, bottom, whether to pad if needed; 2 draws */         \
+  X(kCropCenter, "crop_center", 0, "side side") /* height, width */                                \
+  X(kCropFixed, "crop_fixed", 0, "number number side side count")                                  \
+  /* top, left, height, width; whether to pad */                                                   \
+  X(kPad, "pad", 0, "count count count count") /* left, top, right, bottom */                      \
+  X(kPadTo, "pad_to", 0, "side side number number count")                                          \
+  /* height, width; fractions above and left, or whether to draw them */                           \
+  X(kZoomOut, "zoom_out", 0, "register register register") /* factor, positions x and y */         \
+  X(kLetterbox, "letterbox", 0, "side side count count")   /* height, width, enlarge, nearest */   \
+  X(kFlip, "flip", 0, "count")                             /* axis: 0 x, 1 y */                    \
+  X(kAffine, "affine", 0, "register7 count number number count")                                   \
+  /* angle, shift, scale, shear; whether there is a center, x, y; whether to expand */             \
+  X(kAutoWarp, "auto_warp", 0, "register register") /* operation, magnitude */                     \
+  X(kMatrixWarp, "matrix_warp", 0, "constants")     /* 9 of a matrix */                            \
+  X(kStepWarp, "step_warp", 0, "register18 count")  /* of a step: matrix, size, box, */            \
+  /* flip, offset; whether it has a box */                                                         \
+  /* Colors: adds a row to the color program. */                                                   \
+  X(kColor, "color", 0, "colors count count count register register")                              \
+  /* code, how many numbers */                                                                     \
+  X(kColorMatrix, "color_matrix", 0, "colors count constants")     /* 9 of a matrix, 3 offsets */  \
+  X(kColorLine, "color_line", 0, "colors count register register") /* factor, summand */           \
+  X(kColorSwap, "color_swap", 0, "colors count register3")         /* a permutation of channels */ \
+  X(kColorJitter, "color_jitter", 0, "colors count register4 register4 register4 count")           \
+  /* order, factors, which are applied; mask of those that any image may get */                    \
+  X(kAutoColor, "auto_color", 0, "colors count register register") /* operation, magnitude */      \
+  X(kStepColors, "step_colors", 0, "colors count registers count") /* of a step: 16 per row */     \
+  /* Rectangles. */                                                                                \
+  X(kErase, "erase", 0, "boxes count count register8") /* index; edges and fills */                \
+  /* The end of a pass: its numbers go to registers and words. */                                  \
+  X(kEndPass, "end_pass", 19, "words words count words words")                                     \
+  /* words of the matrix and of the region; whether the offset is added; words of the rectangle    \
      as float64 and of whether it is flipped */
 
 enum class Rule {
@@ -103,15 +102,15 @@ enum class Rule {
 
 // Registers of every image, float64; those of a program begin at kRegisters.
 enum Register {
-  kHeight,     // of the output so far
+  kHeight,  // of the output so far
   kWidth,
-  kMatrix,     // [3, 3]: output to source pixels of the open pass
-  kBox = 11,   // left, top, right, bottom of what the first geometry of the pass reads
-  kIsFirst = 15,  // whether no geometry came yet in this pass
-  kIsFlipped,  // horizontally
-  kOffset,     // x, y: of the positions that nearest warps read
+  kMatrix,          // [3, 3]: output to source pixels of the open pass
+  kBox = 11,        // left, top, right, bottom of what the first geometry of the pass reads
+  kIsFirst = 15,    // whether no geometry came yet in this pass
+  kIsFlipped,       // horizontally
+  kOffset,          // x, y: of the positions that nearest warps read
   kColorRows = 19,  // that the pass has so far
-  kTotal,      // [3, 3]: output to image pixels, of all passes
+  kTotal,           // [3, 3]: output to image pixels, of all passes
   kRegisters = 29
 };
 

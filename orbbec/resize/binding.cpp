@@ -1,6 +1,6 @@
 #include "../bridge/warp.h"
-#include "resize_backward.h"
 #include "binding_call.h"
+#include "resize_backward.h"
 
 namespace orbbec {
 

@@ -62,8 +62,8 @@ class RandomErasing(Transform):
             return
         fill = _fill(self.name, self.value, build.channels)
         factors, summands = build.erase_units()
-        numbers = [v * f + s for v, f, s in zip(fill, factors, summands, strict=True)]
-        build.constants([*numbers, 0.0, 0.0, 0.0][:4])
+        filled = [v * f + s for v, f, s in zip(fill, factors, summands, strict=True)]
+        build.constants([*filled, 0.0, 0.0, 0.0][:4])
         build.erase(box)
 
 
