@@ -10,9 +10,6 @@ import orbbec
 from orbbec import transforms as T
 from orbbec.plan import Fusion, Plan, apply
 from orbbec.plan.steps import (
-    CONTRAST,
-    GAMMA,
-    HUE,
     BatchState,
     Colors,
     Erase,
@@ -88,10 +85,10 @@ STEPS = {
     "pad_reflect": (pad("reflect"), 0),
     "pad_symmetric": (pad("symmetric"), 0),
     "brightness": (colors(adjustment_row(BRIGHTNESS_OF, 1.3 * ONE)), 0),
-    "contrast": (colors(color_row(CONTRAST, 0.6, count=1)), 3e-7),
+    "contrast": (colors(color_row("contrast", 0.6, count=1)), 3e-7),
     "saturation": (colors(adjustment_row(SATURATION_OF, 1.7 * ONE)), 3e-7),
-    "hue": (colors(color_row(HUE, 0.2, count=1)), 0),
-    "gamma": (colors(color_row(GAMMA, 1.7, 0.9, count=1)), 3e-7),
+    "hue": (colors(color_row("hue", 0.2, count=1)), 0),
+    "gamma": (colors(color_row("gamma", 1.7, 0.9, count=1)), 3e-7),
     "grayscale": (colors(matrix_row(np.tile(GRAY, (3, 1)), 0.0, 1)), 0),
     "invert": (drawn(T.RandomInvert(), YES), 0),
     "posterize": (drawn(T.RandomPosterize(3), YES), 0),
