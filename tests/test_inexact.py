@@ -10,7 +10,7 @@ import torch
 
 import orbbec
 from orbbec.augment.augment import Sampling, Values
-from orbbec.augment.codes import CONTRAST, GAMMA, HUE, MATRIX, POSTERIZE, SOLARIZE
+from tests.support.augments import CONTRAST, GAMMA, HUE, MATRIX, POSTERIZE, SOLARIZE
 from tests.support.inexact import Inexact
 
 # docs/reference/conventions.md lists them: torch sums over the pairs.

@@ -6,7 +6,9 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from orbbec.augment import codes
+from orbbec.augment import Values
+from orbbec.augment.codes import MIX_WIDTH, STEPS
+from orbbec.augment.steps.gradients import FORMULAS
 from orbbec.batch.ycbcr_batch import SAMPLINGS
 from orbbec.bridge.spec import MIXES
 from orbbec.plan import rules
@@ -16,7 +18,6 @@ from orbbec.transforms.cuts import NEAREST
 
 PACKAGE = Path(__file__).parents[1] / "orbbec"
 SOURCES = [path.read_text() for ending in ("*.h", "*.cpp") for path in sorted(PACKAGE.rglob(ending))]
-COLOR_STEPS = ("NONE", "MATRIX", "HUE", "GAMMA", "POSTERIZE", "SOLARIZE", "CONTRAST")
 
 
 def only(pattern: str) -> str:
@@ -54,15 +55,17 @@ def constant(name: str) -> int:
     return int(only(rf"constexpr \w+ (?:\w+ = \w+, )*{name} =\s*(\d+)[;,]"))
 
 
+def test_subsamplings_of_jpeg_have_the_numbers_of_cpp():
+    assert [name.upper() for name in SAMPLINGS] == enumerators("Subsampling")
+
+
 @pytest.mark.parametrize(
     ("name", "ours"),
     [
-        ("StepCode", {name: getattr(codes, name) for name in COLOR_STEPS}),
         ("Operation", {words_of(name): number for number, name in enumerate(OPERATIONS)}),
         ("NearestOffset", {"NONE": 0, "NEAREST": NEAREST["nearest"], "EXACT": NEAREST["nearest_exact"]}),
-        ("Subsampling", {name.upper(): number for number, name in enumerate(SAMPLINGS)}),
     ],
-    ids=["color steps", "operations of policies", "offsets of nearest", "subsamplings of JPEG"],
+    ids=["operations of policies", "offsets of nearest"],
 )
 def test_python_and_cpp_number_alike(name, ours):
     assert ours == {entry: number for number, entry in enumerate(enumerators(name))}
@@ -71,9 +74,6 @@ def test_python_and_cpp_number_alike(name, ours):
 @pytest.mark.parametrize(
     ("name", "ours"),
     [
-        ("kStepNumbers", codes.COLOR_WIDTH),
-        ("kBoxNumbers", codes.ERASE_WIDTH),
-        ("kMixNumbers", codes.MIX_WIDTH),
         ("kRuleNumbers", rules.WIDTH),
         ("kFirstOperand", rules._OPERANDS),
         ("kPassRegisters", rules.PASS_REGISTERS),
@@ -91,7 +91,16 @@ def test_python_and_cpp_have_the_same_registers():
     assert rules.SIGNATURES["step_warp"].operands == (f"register{STEP_WARP}", "count")
 
 
+def test_the_documentation_lists_every_color_step():
+    rows = re.findall(r"^ *\| (\d+) \| (\w+) \|", Values.__doc__ or "", re.MULTILINE)
+    assert {name: int(code) for code, name in rows} == STEPS
+
+
+def test_every_color_step_has_a_gradient():
+    assert {"none", *FORMULAS} == set(STEPS)
+
+
 @pytest.mark.parametrize("name", [name for name, spec in MIXES.items() if spec.fused_rows])
 def test_fused_mixes_have_the_width_of_their_table(name):
     table = {"pair_indices": np.arange(2), "weights": np.ones(2), "boxes": np.zeros((2, 4))}
-    assert MIXES[name].fused_rows(table, np.ones((2, 2), int)).shape == (2, codes.MIX_WIDTH)
+    assert MIXES[name].fused_rows(table, np.ones((2, 2), int)).shape == (2, MIX_WIDTH)

@@ -10,9 +10,17 @@ and tests. Build and test it:
 
 Then change the tests, and the formula in softgain.h.
 
-With --fusable, the folder also contains transform.py: the `OpSpec` by which plans, targets and the profile
+With --transform, the folder also contains transform.py: the `OpSpec` by which plans, targets and the profile
 know the operator, and the transform `RandomSoftGain`, exported from orbbec/transforms/__init__.py. It can be
-added to a folder that exists.
+added to a folder that exists. In a pipeline the operator is a pass of its own.
+
+    python tools/new_op.py soft_gain --fusable
+
+writes no operator but a color step, which pipelines fuse into the pass with crops and normalization. It is a
+function of one color: orbbec/augment/steps/softgain.h has the arithmetic and a line in steps.h its name,
+steps/gradients.py its gradient, orbbec/transforms/softgain.py the transform `RandomSoftGain`. Build and test:
+
+    make build && .venv/bin/python -m pytest orbbec/transforms/tests/test_softgain.py
 """
 
 import argparse
@@ -23,8 +31,9 @@ from pathlib import Path
 
 ROOT = Path(__file__).resolve().parents[1]
 TEMPLATE = ROOT / "tools" / "op_template"
+STEP_TEMPLATE = TEMPLATE / "step"
 TEMPLATE_NAME = "scale_offset"
-FUSABLE = ("transform.py", "tests/test_scaleoffset_pipeline.py")
+OF_TRANSFORM = ("transform.py", "tests/test_scaleoffset_pipeline.py")
 
 
 def spellings(name: str) -> tuple[str, str, str]:
@@ -32,40 +41,114 @@ def spellings(name: str) -> tuple[str, str, str]:
     return name, name.replace("_", ""), "".join(part.capitalize() for part in name.split("_"))
 
 
-def write_operator(name: str, package: Path, fusable: bool = False) -> Path:
+def checked(name: str) -> str:
+    """The name, if it is a snake_case identifier."""
+    if not re.fullmatch(r"[a-z][a-z0-9]*(_[a-z0-9]+)*", name) or keyword.iskeyword(name):
+        raise ValueError(f"expected a name in snake_case, but got '{name}'")
+    return name
+
+
+def renamed(text: str, name: str) -> str:
+    """A text of the template, for an operator of another name."""
+    for old, new in zip(spellings(TEMPLATE_NAME), spellings(name), strict=True):
+        text = text.replace(old, new)
+    return text
+
+
+def write_operator(name: str, package: Path, transform: bool = False) -> Path:
     """Write the folder of the operator into `package` and return it.
 
     Args:
         name: name in snake_case.
         package: the folder orbbec/.
-        fusable: also write and export a transform; for a folder that exists, only that.
+        transform: also write and export a transform; for a folder that exists, only that.
 
     Raises:
         ValueError: the name is not a snake_case identifier, or its folder exists already.
     """
-    if not re.fullmatch(r"[a-z][a-z0-9]*(_[a-z0-9]+)*", name) or keyword.iskeyword(name):
-        raise ValueError(f"expected a name in snake_case, but got '{name}'")
-    ours, theirs = spellings(name), spellings(TEMPLATE_NAME)
-    folder = package / ours[1]
-    adds = fusable and folder.exists() and not (folder / FUSABLE[0]).exists()
+    _, stem, kind = spellings(checked(name))
+    folder = package / stem
+    adds = transform and folder.exists() and not (folder / OF_TRANSFORM[0]).exists()
     if folder.exists() and not adds:
         raise ValueError(f"{folder} exists already")
     for source in sorted(path for path in TEMPLATE.rglob("*") if path.is_file() and path.suffix != ".pyc"):
-        target, text = str(source.relative_to(TEMPLATE)), source.read_text()
-        if not (fusable if target in FUSABLE else not adds):
+        target = str(source.relative_to(TEMPLATE))
+        if STEP_TEMPLATE in source.parents or not (transform if target in OF_TRANSFORM else not adds):
             continue
-        for old, new in zip(theirs, ours, strict=True):
-            target, text = target.replace(old, new), text.replace(old, new)
-        path = (
-            package.parent / "benchmarks" / "ops" / f"{ours[1]}.py"
-            if target == "bench.py"
-            else folder / target
-        )
+        path = folder / renamed(target, name)
+        if target == "bench.py":
+            path = package.parent / "benchmarks" / "ops" / f"{stem}.py"
         path.parent.mkdir(parents=True, exist_ok=True)
-        path.write_text(text)
-    if fusable:
-        export(package / "transforms" / "__init__.py", f"orbbec.{ours[1]}.transform", f"Random{ours[2]}")
+        path.write_text(renamed(source.read_text(), name))
+    if transform:
+        export(package / "transforms" / "__init__.py", f"orbbec.{stem}.transform", f"Random{kind}")
     return folder
+
+
+def write_step(name: str, package: Path) -> list[Path]:
+    """Write a color step and its transform into `package` and return the files, new and changed ones.
+
+    Args:
+        name: name in snake_case.
+        package: the folder orbbec/.
+
+    Raises:
+        ValueError: the name is not a snake_case identifier, or the step or transform exists already.
+    """
+    _, stem, kind = spellings(checked(name))
+    steps, transforms = package / "augment" / "steps", package / "transforms"
+    targets = {
+        "scaleoffset.h": steps / f"{stem}.h",
+        "transform.py": transforms / f"{stem}.py",
+        "tests/test_scaleoffset.py": transforms / "tests" / f"test_{stem}.py",
+    }
+    for path in targets.values():
+        if path.exists():
+            raise ValueError(f"{path} exists already")
+    for source, path in targets.items():
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_text(renamed((STEP_TEMPLATE / source).read_text(), name))
+    export(transforms / "__init__.py", f"orbbec.transforms.{stem}", f"Random{kind}")
+    code = list_step(steps / "steps.h", name)
+    gradient = renamed((STEP_TEMPLATE / "gradient.py").read_text(), name)
+    add_gradient(steps / "gradients.py", name, gradient[gradient.index("def ") :])
+    document(package / "augment" / "augment.py", f"| {code} | {name} | scale, offset as a fraction of M | ")
+    changed = [steps / "steps.h", steps / "gradients.py", package / "augment" / "augment.py"]
+    return [*targets.values(), transforms / "__init__.py", *changed]
+
+
+def list_step(path: Path, name: str) -> int:
+    """Add a step to the end of the list in steps.h, and its header; returns its code."""
+    _, stem, kind = spellings(name)
+    lines = path.read_text().splitlines()
+    steps = [n for n, line in enumerate(lines) if line.startswith("  X(")]
+    entries = [lines[n].rstrip("\\ ") for n in steps] + [f'  X(k{kind}, {kind}Step, "{name}")']
+    width = max(map(len, ["#define ORBBEC_COLOR_STEPS(X)", *entries[:-1]]))
+    lines[steps[0] - 1 : steps[-1] + 1] = [
+        *(f"{line:{width}} \\" for line in ["#define ORBBEC_COLOR_STEPS(X)", *entries[:-1]]),
+        entries[-1],
+    ]
+    lines.append(f'#include "{stem}.h"')
+    includes = [line for line in lines if line.startswith("#include")]
+    first = lines.index(includes[0])
+    others = [line for line in lines if line not in includes]
+    path.write_text("\n".join([*others[:first], *sorted(includes), *others[first:]]) + "\n")
+    return len(entries)
+
+
+def add_gradient(path: Path, name: str, function: str) -> None:
+    """Add a function to gradients.py, and its line to the table at the end."""
+    before, table = path.read_text().split("FORMULAS: ")
+    lines = [*table.splitlines()[:-1], f'    "{name}": _of_{name},', "}"]
+    path.write_text(before + function + "\n\nFORMULAS: " + "\n".join(lines) + "\n")
+
+
+def document(path: Path, row: str) -> None:
+    """Add a row to the table of steps, the last table of the file."""
+    lines = path.read_text().splitlines()
+    last = max(n for n, line in enumerate(lines) if line.startswith("    | "))
+    lines.insert(last + 1, f"    {row}v * scale + offset, clipped |")
+    path.write_text("\n".join(lines) + "\n")
 
 
 def export(path: Path, module: str, name: str) -> None:
@@ -92,14 +175,20 @@ def main() -> int:
         description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
     )
     parser.add_argument("name", help="in snake_case, as users will call it")
-    parser.add_argument("--fusable", action="store_true", help="also write a transform, for pipelines")
-    given = parser.parse_args()
+    kinds = parser.add_mutually_exclusive_group()
+    kinds.add_argument("--transform", action="store_true", help="also write a transform, a pass in pipelines")
+    kinds.add_argument("--fusable", action="store_true", help="write a color step, which pipelines fuse")
+    chosen = parser.parse_args()
     try:
-        folder = write_operator(given.name, ROOT / "orbbec", given.fusable)
+        if chosen.fusable:
+            written = write_step(chosen.name, ROOT / "orbbec")
+        else:
+            folder = write_operator(chosen.name, ROOT / "orbbec", chosen.transform)
+            written = [path for path in folder.rglob("*") if path.is_file()]
     except ValueError as error:
         print(f"new_op: {error}", file=sys.stderr)
         return 1
-    for path in sorted(path for path in folder.rglob("*") if path.is_file()):
+    for path in sorted(written):
         print(path.relative_to(ROOT))
     return 0
 

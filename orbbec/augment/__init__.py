@@ -1,8 +1,9 @@
 """A pipeline of augmentations in one pass: warp, adjust colors, erase, normalize, mix and cast.
 
-Begin with augment.py, the function, and augment.h, the arithmetic of one output pixel. program.h has the
-color steps. augment_rows.h and scaled_rows.h are the vectorized executors of the CPU, kernels_cuda.h those of
-CUDA. planes.* read images stored as JPEG planes, and gradients.py has the backward pass.
+Begin with augment.py, the function, and augment.h, the arithmetic of one output pixel. program.h runs the
+color steps, a header each in steps/. augment_rows.h and scaled_rows.h are the vectorized executors of the
+CPU, kernels_cuda.h those of CUDA. planes.* read images stored as JPEG planes, and gradients.py has the
+backward pass.
 """
 
 from orbbec.augment.augment import Output, Sampling, Values, augment

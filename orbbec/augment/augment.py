@@ -6,7 +6,7 @@ import torch
 from torch import Tensor
 
 import orbbec.augment.gradients  # noqa: F401  (registers what it is differentiated by)
-from orbbec.augment.codes import CONTRAST
+from orbbec.augment.codes import STEPS
 from orbbec.bridge.arguments import (
     Fill,
     Images,
@@ -68,20 +68,20 @@ class Values(NamedTuple):
         mix: float32 `[N, 7]`: index of another image of the batch; left, top, right, bottom in output pixels,
             right and bottom exclusive; and the weights of the image and of the other image inside this box
             (0 and 1: the other image only). An index out of range means no mixing.
-        contrast: whether `colors` has a step of code 6; None: looked up if `colors` is on the CPU, and
+        contrast: whether `colors` has a contrast step; None: looked up if `colors` is on the CPU, and
             assumed on a CUDA device.
 
     The steps of `colors`, on values from 0 to the maximum value M:
 
-    | code | numbers | what it does |
-    | --- | --- | --- |
-    | 0 | | nothing |
-    | 1 | 9 of a matrix by rows, 3 offsets as fractions of M | rgb = matrix rgb + offset, clipped |
-    | 2 | shift, -0.5 to 0.5 of the circle | shifts the hue |
-    | 3 | gamma, gain | M * gain * (v / M)^gamma, clipped |
-    | 4 | bits, 0 to 8 | keeps the high bits |
-    | 5 | threshold as a fraction of M | M - v for v at or above the threshold |
-    | 6 | factor | mean + factor * (v - mean), mean gray of the output; at most one per image |
+    | code | step | numbers | what it does |
+    | --- | --- | --- | --- |
+    | 0 | none | | nothing |
+    | 1 | matrix | 9 of a matrix by rows, 3 offsets as fractions of M | rgb = matrix rgb + offset, clipped |
+    | 2 | hue | shift, -0.5 to 0.5 of the circle | shifts the hue |
+    | 3 | gamma | gamma, gain | M * gain * (v / M)^gamma, clipped |
+    | 4 | posterize | bits, 0 to 8 | keeps the high bits |
+    | 5 | solarize | threshold as a fraction of M | M - v for v at or above the threshold |
+    | 6 | contrast | factor | mean + factor * (v - mean), mean gray of the output; at most one per image |
     """
 
     colors: Matrix | None = None
@@ -242,7 +242,9 @@ def _values(values: Values, images: Tensor, dtype: torch.dtype) -> tuple[Any, ..
         raise ValueError(f"{OP}: expected mean and std together")
     program, contrast = _table("colors", values.colors, images), values.contrast
     if contrast is None:
-        contrast = program is not None and (program.is_cuda or bool((program[..., 0] == CONTRAST).any()))
+        contrast = program is not None and (
+            program.is_cuda or bool((program[..., 0] == STEPS["contrast"]).any())
+        )
     tables = program, _table("erase", values.erase, images), _table("mix", values.mix, images)
     statistics = ([] if given is None else fill_values(OP, given) for given in (values.mean, values.std))
     return *tables, *statistics, *scale_and_maximum(images.dtype, dtype), contrast

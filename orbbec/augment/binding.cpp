@@ -196,6 +196,15 @@ void augment_out(StableIValue* stack, uint64_t, uint64_t) {
   run_augment(call);
 }
 
+// For augment/codes.py: the names of the steps, then the numbers of a color step, a rectangle and a
+// mix.
+std::string augment_codes() {
+  std::ostringstream text;
+  for (const char* name : kStepNames) text << name << ' ';
+  text << '\n' << kStepNumbers << ' ' << kBoxNumbers << ' ' << kMixNumbers << '\n';
+  return text.str();
+}
+
 }  // namespace
 
 Tensor run_augment(const AugmentCall& call) {
@@ -233,9 +242,14 @@ STABLE_TORCH_LIBRARY_FRAGMENT(orbbec, m) {
   const std::string inputs = orbbec::kInputs;
   m.def(("augment(" + inputs + "int dtype, bool channels_last) -> Tensor").c_str());
   m.def(("augment_out(" + inputs + "Tensor(a!) out, Tensor? out_layout=None) -> ()").c_str());
+  m.def("augment_codes() -> str");
 }
 
 ORBBEC_IMPLEMENT(m) {
   m.impl("augment", &orbbec::augment);
   m.impl("augment_out", &orbbec::augment_out);
+}
+
+STABLE_TORCH_LIBRARY_IMPL(orbbec, CompositeExplicitAutograd, m) {
+  m.impl("augment_codes", TORCH_BOX(&orbbec::augment_codes));
 }

@@ -1,4 +1,7 @@
-"""Codes and widths of the tables that `augment` reads, as its headers have them."""
+"""Codes of color steps, and widths of the tables that `augment` reads: C++ says them."""
 
-NONE, MATRIX, HUE, GAMMA, POSTERIZE, SOLARIZE, CONTRAST = range(7)  # StepCode of program.h
-COLOR_WIDTH, ERASE_WIDTH, MIX_WIDTH = 16, 8, 7  # columns: of a color step, a rectangle, a mix
+import torch
+
+_NAMES, _WIDTHS = torch.ops.orbbec.augment_codes().splitlines()
+STEPS = {name: code for code, name in enumerate(_NAMES.split())}  # of steps/steps.h; "none" is 0
+COLOR_WIDTH, ERASE_WIDTH, MIX_WIDTH = map(int, _WIDTHS.split())  # columns: of a step, a rectangle, a mix

@@ -4,83 +4,26 @@ The backward pass goes through mixing, normalization, rectangles, the color prog
 order. The inputs of the color program are recomputed step by step with the operator itself.
 """
 
-from collections.abc import Callable
 from typing import Any
 
 import torch
 from torch import Tensor
 
-from orbbec.augment.codes import CONTRAST, GAMMA, HUE, MATRIX, POSTERIZE, SOLARIZE
-from orbbec.bridge.gradients.color import (
-    GRAY,
-    gamma_slope,
-    hue_gradient,
-    raise_to,
-    sum_channels,
-    sum_pixels,
-)
+from orbbec.augment.codes import STEPS
+from orbbec.augment.steps.gradients import FORMULAS
+from orbbec.bridge.gradients.color import sum_channels
 from orbbec.bridge.gradients.pairs import add_to_pairs, has_pair
 from orbbec.bridge.gradients.warp import Context, backward_of
 from orbbec.matrices.linear import sum_first
 
-Formula = Callable[[Tensor, Tensor, Tensor], Tensor]
-
-
-def _where_inside(gradient: Tensor, values: Tensor) -> Tensor:
-    """Zero gradient for clipped values."""
-    return gradient.masked_fill(~((values >= 0) & (values <= 1)), 0.0)
-
-
-def _number(row: Tensor, i: int) -> Tensor:
-    return row[:, 1 + i].view(-1, 1, 1, 1)
-
-
-def _of_matrix(gradient: Tensor, x: Tensor, row: Tensor) -> Tensor:
-    matrix, offset = row[:, 1:10].view(-1, 3, 3), row[:, 10:13].view(-1, 3, 1, 1)
-    inside = _where_inside(gradient, _times(matrix, x) + offset)
-    return _times(matrix.mT, inside)
-
-
-def _times(matrix: Tensor, x: Tensor) -> Tensor:
-    """The product of `[N, 3, 3]` and the channels of `[N, 3, H, W]`, summed in the order of the columns."""
-    rows = matrix[..., None, None].unbind(1)  # [N, 3, 1, 1]
-    return torch.cat([sum_channels(row * x) for row in rows], dim=1)
-
-
-def _of_gamma(gradient: Tensor, x: Tensor, row: Tensor) -> Tensor:
-    gamma, gain = _number(row, 0), _number(row, 1)
-    slope = gamma_slope(x, gamma).to(x.dtype)
-    return _where_inside(gradient * gain * slope, gain * raise_to(x, gamma))
-
-
-def _of_contrast(gradient: Tensor, x: Tensor, row: Tensor) -> Tensor:
-    factor = _number(row, 0)
-    weights = torch.tensor(GRAY, dtype=x.dtype, device=x.device).view(3, 1, 1)
-    gray = sum_channels(x * weights)
-    # A tensor, because CUDA divides by a Python number through its reciprocal.
-    pixels = x.new_full((), x.shape[2] * x.shape[3], dtype=torch.float64)
-    mean = (sum_pixels(gray.clamp(0, 1)) / pixels).to(x.dtype).view(-1, 1, 1, 1)
-    inside = _where_inside(gradient, mean * (1 - factor) + x * factor)
-    of_mean = (sum_pixels(inside * (1 - factor)) / pixels).view(-1, 1, 1, 1)
-    return inside * factor + weights * _where_inside(of_mean.to(x.dtype).expand_as(gray), gray)
-
-
-# By step code: the gradient of the input from that of the output; values from 0 to 1.
-_FORMULAS: dict[int, Formula] = {
-    MATRIX: _of_matrix,
-    HUE: lambda gradient, x, row: hue_gradient(gradient, x, _number(row, 0)),
-    GAMMA: _of_gamma,
-    POSTERIZE: lambda gradient, x, row: torch.zeros_like(gradient),
-    SOLARIZE: lambda gradient, x, row: torch.where(x >= _number(row, 0), -gradient, gradient),
-    CONTRAST: _of_contrast,
-}
+_WITHOUT = [name for name in STEPS if name not in FORMULAS and name != "none"]
 
 
 def _through_step(gradient: Tensor, x: Tensor, row: Tensor) -> Tensor:
     """The gradient of each image through its own step `[N, 16]`."""
     code, result = row[:, 0].trunc().view(-1, 1, 1, 1), gradient
-    for known, formula in _FORMULAS.items():
-        result = torch.where(code == known, formula(gradient, x, row), result)
+    for name, formula in FORMULAS.items():
+        result = torch.where(code == STEPS[name], formula(gradient, x, row), result)
     return result
 
 
@@ -97,6 +40,9 @@ def _in_floats(
 
 def _through_colors(gradient: Tensor, read: Tensor, colors: Tensor, maximum: float) -> Tensor:
     """The gradient through a color program; one channel is treated as three equal channels."""
+    for name in _WITHOUT:
+        if (colors[..., 0].trunc() == STEPS[name]).any():
+            raise NotImplementedError(f"augment: no gradient for the color step {name}")
     channels, program = read.shape[1], colors.expand(read.shape[0], *colors.shape[-2:])
     values = read.expand(-1, 3, -1, -1).contiguous()
     whole = torch.eye(3, dtype=torch.float32, device=read.device)

@@ -9,46 +9,8 @@ namespace orbbec {
 
 constexpr int kHeldSteps = 8;  // steps of longer programs are not held
 
-// The code of the step as it is run.
-enum class HeldCode {
-  kNone,
-  kMatrix,
-  kHue,
-  kGamma,
-  kPosterize,
-  kSolarize,
-  kContrast,
-  kScale,
-  kHueInRange
-};
-
-// A matrix step without its products with 0 and the clamp to 0: the same bits for finite colors
-// that are not negative.
-struct ScaleStep {
-  float m[3], max_value;
-
-  __device__ explicit ScaleStep(const MatrixStep& step)
-      : m{step.m[0], step.m[4], step.m[8]}, max_value(step.max_value) {}
-  __device__ static bool equals(const MatrixStep& step) {
-    constexpr float kMost = 0x1p64f;
-    bool is_equal = true;
-    for (int i = 0; i < 9; ++i)
-      is_equal = is_equal && (i % 4 == 0 ? step.m[i] >= 0 && step.m[i] < kMost : step.m[i] == 0);
-    for (int c = 0; c < 3; ++c) is_equal = is_equal && step.offset[c] == 0;
-    return is_equal;
-  }
-  __device__ void operator()(float (&rgb)[3]) const {
-    for (int c = 0; c < 3; ++c) rgb[c] = fminf(fabsf(m[c]) * rgb[c], max_value);
-  }
-};
-
-// A hue step of colors from 0 to `max_value`.
-struct HueInRangeStep {
-  HueStep step;
-
-  __device__ static bool equals(const HueStep& step) { return fabsf(step.shift) <= 1; }
-  __device__ void operator()(float (&rgb)[3]) const { step.shifted<true>(rgb); }
-};
+// The code of a step's form for colors in range.
+ORBBEC_HD constexpr int in_range(StepCode code) { return kStepCodes + static_cast<int>(code); }
 
 class alignas(16) HeldStep {
  public:
@@ -56,52 +18,50 @@ class alignas(16) HeldStep {
   __device__ void hold(const Program& program, int s, bool are_in_range) {
     const StepCode code = program.code(s);
     for (unsigned char& byte : bytes_) byte = 0;
-    code_ = static_cast<HeldCode>(code);
+    code_ = static_cast<int>(code);
     program.with_step(s, code, [&](const auto& step) {
-      using Step = std::decay_t<decltype(step)>;
-      if constexpr (std::is_same_v<Step, MatrixStep>) {
-        if (are_in_range && ScaleStep::equals(step)) {
-          code_ = HeldCode::kScale;
-          return put(ScaleStep(step));
-        }
-      } else if constexpr (std::is_same_v<Step, HueStep>) {
-        if (are_in_range && HueInRangeStep::equals(step)) code_ = HeldCode::kHueInRange;
-      }
-      put(step);
+      using InRange = typename std::decay_t<decltype(step)>::InRange;
+      if (!are_in_range || !InRange::equals(step)) return put(step);
+      code_ = in_range(code);
+      put(InRange(step));
     });
   }
 
-  // Calls body(step) with the functor.
+  // Calls body(step) with the functor. The usual steps of a jitter are looked for first.
   template <bool kMayBeInRange, class Body>
   __device__ void with_step(float mean, const Body& body) const {
-    const HeldCode code = code_;
+    const int code = code_;
     if constexpr (kMayBeInRange) {
-      if (code == HeldCode::kScale) return body(at<ScaleStep>());
+      if (code == in_range(StepCode::kMatrix)) return body(at<ScaleStep>());
     }
-    if (code == HeldCode::kContrast) {
+    if (code == static_cast<int>(StepCode::kContrast)) {
       ContrastStep step = at<ContrastStep>();
       step.mean = mean;
       return body(step);
     }
-    if (code == HeldCode::kMatrix) return body(at<MatrixStep>());
-    if constexpr (kMayBeInRange) {
-      if (code == HeldCode::kHueInRange) return body(at<HueInRangeStep>());
-    }
-    switch (code) {
-      case HeldCode::kHue:
-        return body(at<HueStep>());
-      case HeldCode::kGamma:
-        return body(at<GammaStep>());
-      case HeldCode::kPosterize:
-        return body(at<PosterizeStep>());
-      case HeldCode::kSolarize:
-        return body(at<SolarizeStep>());
+    if (code == static_cast<int>(StepCode::kMatrix)) return body(at<MatrixStep>());
+#define ORBBEC_STEP(id, Step, name)                                                 \
+  if constexpr (kMayBeInRange && !std::is_same_v<typename Step::InRange, NoStep>) { \
+    if (code == in_range(StepCode::id)) return body(at<typename Step::InRange>());  \
+  }
+    ORBBEC_COLOR_STEPS(ORBBEC_STEP)
+#undef ORBBEC_STEP
+    switch (static_cast<StepCode>(code)) {
+#define ORBBEC_STEP(id, Step, name)                  \
+  case StepCode::id:                                 \
+    if constexpr (!kIsFirst<Step>) body(at<Step>()); \
+    return;
+      ORBBEC_COLOR_STEPS(ORBBEC_STEP)
+#undef ORBBEC_STEP
       default:
         return;
     }
   }
 
  private:
+  template <class Step>
+  static constexpr bool kIsFirst =
+      std::is_same_v<Step, ContrastStep> || std::is_same_v<Step, MatrixStep>;
   static constexpr size_t kBytes = 60;
   // In whole vectors, which also read what is behind the step.
   template <class Step>
@@ -120,7 +80,7 @@ class alignas(16) HeldStep {
   }
 
   unsigned char bytes_[kBytes];
-  HeldCode code_;
+  int code_;
 };
 
 struct HeldProgram {

@@ -393,7 +393,7 @@ class AugmentThread {
     ORBBEC_ROLLED
     for (const HeldStep* held_step = held.steps; held_step < past; ++held_step) {
       held_step->template with_step<kMayBeInRange<Op>>(held.mean, [&](const auto& step) {
-        if constexpr (std::is_same_v<decltype(step), const GammaStep&>) {  // long
+        if constexpr (std::decay_t<decltype(step)>::kIsLong) {
           for_each_rolled(rgb, [&](int, float (&pixel)[3]) { step(pixel); });
         } else {
           for (int p = 0; p < kCount; ++p) step(rgb[p]);

@@ -44,6 +44,13 @@ struct RuleSpec {
     }
   }
 
+  // The number of operands of a kind.
+  constexpr int count(Operand kind) const {
+    int found = 0;
+    for (const Operand operand : operands) found += operand == kind ? 1 : 0;
+    return found;
+  }
+
  private:
   static constexpr bool same(const char* begin, const char* end, const char* name) {
     while (begin != end && *begin == *name) ++begin, ++name;
@@ -158,7 +165,9 @@ class RowCheck {
     const double* const p = row_ + kFirstOperand;
     if (rule == Rule::kErase) require(is_count(p[2]) && p[2] < rows, "a rectangle of its block");
     if (rule == Rule::kColor)
-      require(is_count(p[2]) && p[2] <= 6 && is_count(p[3]) && p[3] <= 2, "a known color step");
+      require(is_count(p[2]) && p[2] < kStepCodes && is_count(p[3]) &&
+                  p[3] <= kRules[static_cast<int>(rule)].count(Operand::kRegister),
+              "a known color step");
   }
 
   const char* const op_;

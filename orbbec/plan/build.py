@@ -11,7 +11,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from orbbec.augment.codes import COLOR_WIDTH, ERASE_WIDTH
+from orbbec.augment.codes import COLOR_WIDTH, ERASE_WIDTH, STEPS
 from orbbec.bridge.spec import FLOATS, MIXES, OPERATORS
 from orbbec.plan.fusion import MAXIMUM, SMOOTHNESS, OpenPass, holds_fill
 from orbbec.plan.recipes import (
@@ -173,6 +173,21 @@ class Build(Registers):
         gate = self.chosen(drawn)
         if rows:
             self.add_rule(rule, (p.colors, *operands), -1 if gate is None else gate, owner=p)
+
+    def color(
+        self, step: str, *registers: int, operator: OperatorStep | None = None, drawn: int | None = None
+    ) -> None:
+        """Add one color step to the fused pass.
+
+        Args:
+            step: its name in augment/steps/steps.h.
+            registers: up to 4 of its numbers; the others are 0.
+            operator: the operator that gives torchvision's bytes instead.
+            drawn: see `colors`.
+        """
+        operators = [] if operator is None else [operator]
+        operands = STEPS[step], len(registers), *registers
+        self.colors("color", *operands, contrast=step == "contrast", operators=operators, drawn=drawn)
 
     def erase(self, register: int, rectangles: int = 1) -> tuple[list[float], list[float]]:
         """Add rectangles to fill to the fused pass.

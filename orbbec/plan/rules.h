@@ -78,8 +78,8 @@ constexpr int kRuleNumbers = 16, kFirstOperand = 5, kOperands = kRuleNumbers - k
   X(kStepWarp, "step_warp", 0, "register18 count")  /* of a step: matrix, size, box, */            \
   /* flip, offset; whether it has a box */                                                         \
   /* Colors: adds a row to the color program. */                                                   \
-  X(kColor, "color", 0, "colors count count count register register")                              \
-  /* code, how many numbers */                                                                     \
+  X(kColor, "color", 0, "colors count count count register register register register")            \
+  /* code, how many numbers; their registers */                                                    \
   X(kColorMatrix, "color_matrix", 0, "colors count constants")     /* 9 of a matrix, 3 offsets */  \
   X(kColorLine, "color_line", 0, "colors count register register") /* factor, summand */           \
   X(kColorSwap, "color_swap", 0, "colors count register3")         /* a permutation of channels */ \

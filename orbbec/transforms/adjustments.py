@@ -62,12 +62,6 @@ def jitter(build: Build, order: int, factors: int, chosen: int, known: Sequence[
     )
 
 
-def color(build: Build, code: int, *numbers: int, operator: OperatorStep) -> None:
-    """Add a color step of registers, for the images that its operator changes."""
-    operands = code, len(numbers), *numbers, *[numbers[0]] * (2 - len(numbers))
-    build.colors("color", *operands, operators=[operator], drawn=operator.drawn)
-
-
 def to_gray(build: Build, chosen: int) -> None:
     """Convert the images to gray where a register is not 0."""
     operator = adjustment(SATURATION_OF, Column("constant", value=0.0), chosen)

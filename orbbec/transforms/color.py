@@ -7,11 +7,10 @@ from functools import cached_property
 
 import numpy as np
 
-from orbbec.augment.codes import GAMMA, POSTERIZE, SOLARIZE
 from orbbec.bridge.plain import listed
 from orbbec.plan.build import Build
 from orbbec.plan.recipes import Column, OperatorStep
-from orbbec.transforms.adjustments import BY_ITSELF, color, factor_range, hue_range, jitter, to_gray
+from orbbec.transforms.adjustments import BY_ITSELF, factor_range, hue_range, jitter, to_gray
 from orbbec.transforms.base.checks import Range, interval, number, numbers, span, whole
 from orbbec.transforms.base.transform import Transform, _Chance, _EvenChance
 
@@ -213,7 +212,7 @@ class RandomPosterize(_Chance):
         chosen = build.chance(self.p)
         columns = {"bits": Column("constant", value=float(self.bits))}
         operator = OperatorStep("posterize", columns, drawn=chosen, why=BY_ITSELF)
-        color(build, POSTERIZE, build.constant(self.bits), operator=operator)
+        build.color("posterize", build.constant(self.bits), operator=operator, drawn=chosen)
 
 
 @dataclass(frozen=True)
@@ -248,7 +247,9 @@ class RandomSolarize(_Chance):
         chosen = build.chance(self.p)
         columns = {"threshold": Column("constant", value=self.threshold)}
         operator = OperatorStep("solarize", columns, drawn=chosen, why=BY_ITSELF)
-        color(build, SOLARIZE, build.constant(self.threshold / build.maximum), operator=operator)
+        build.color(
+            "solarize", build.constant(self.threshold / build.maximum), operator=operator, drawn=chosen
+        )
 
 
 @dataclass(frozen=True)
@@ -284,7 +285,7 @@ class Gamma(Transform):
         gamma, chosen = build.uniform(*self._range()), build.chance(self.p)
         columns, options = {"gamma": Column("registers", gamma)}, {"gain": self.gain}
         operator = OperatorStep("adjust_gamma", columns, options, drawn=chosen, why=BY_ITSELF)
-        color(build, GAMMA, gamma, build.constant(self.gain), operator=operator)
+        build.color("gamma", gamma, build.constant(self.gain), operator=operator, drawn=chosen)
 
 
 @dataclass(frozen=True)

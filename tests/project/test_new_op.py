@@ -84,12 +84,12 @@ def test_a_new_operator_builds_and_passes_its_tests_on_the_cpu_and_as_cuda(proje
 
 
 @pytest.fixture(scope="module")
-def fusable(tmp_path_factory):
+def in_pipelines(tmp_path_factory):
     """A copy of the package with one more operator, which pipelines can run.
 
     Its library contains only that operator, for the emulated device; the package's library has the others.
     """
-    root = tmp_path_factory.mktemp("fusable")
+    root = tmp_path_factory.mktemp("in_pipelines")
     leave_out = shutil.ignore_patterns("*.so", "*.cpp", "*.cu", "__pycache__", "tests")
     shutil.copytree(ROOT / "orbbec", root / "orbbec", ignore=leave_out)
     for name in KEPT:
@@ -104,13 +104,13 @@ def fusable(tmp_path_factory):
     (root / "preload.py").write_text(
         f"import torch\n\ntorch.ops.load_library({str(library_path())!r})  # all other operators\n"
     )
-    run(sys.executable, root / "tools" / "new_op.py", "shift_levels", "--fusable")
+    run(sys.executable, root / "tools" / "new_op.py", "shift_levels", "--transform")
     library = run(sys.executable, root / "tests" / "emulation" / "build.py", "plain").strip()
     return root, {"ORBBEC_LIBRARY": library, "PYTHONPATH": str(root)}
 
 
-def test_a_fusable_operator_is_exported_and_keeps_the_layers(fusable):
-    root, _ = fusable
+def test_an_operator_with_a_transform_is_exported_and_keeps_the_layers(in_pipelines):
+    root, _ = in_pipelines
     exports = (root / "orbbec" / "transforms" / "__init__.py").read_text()
     assert "from orbbec.shiftlevels.transform import RandomShiftLevels\n" in exports
     assert run(sys.executable, root / "tools" / "check_layers.py", root) == "check_layers: all in order\n"
@@ -118,8 +118,8 @@ def test_a_fusable_operator_is_exported_and_keeps_the_layers(fusable):
     assert run(sys.executable, "-m", "ruff", "check", root / "orbbec") == "All checks passed!\n"
 
 
-def test_a_fusable_operator_is_a_pass_on_the_cpu_and_as_cuda(fusable):
-    root, environment = fusable
+def test_an_operator_with_a_transform_is_a_pass_on_the_cpu_and_as_cuda(in_pipelines):
+    root, environment = in_pipelines
     pytest_on = (sys.executable, "-m", "pytest", "-q", "-p", "preload")
     devices = ("--device=cpu", "--device=emulated")
     output = run(*pytest_on, *devices, "orbbec/shiftlevels", cwd=root, **environment)
@@ -166,10 +166,10 @@ print(next(line for line in tables() if "RandomShiftLevels" in line))
     ],
     ids=["profile", "preview", "list of transforms and their parity"],
 )
-def test_a_fusable_operator_is_known_to(fusable, program, needed, expected):
+def test_an_operator_with_a_transform_is_known_to(in_pipelines, program, needed, expected):
     for module in needed:
         pytest.importorskip(module)
-    root, environment = fusable
+    root, environment = in_pipelines
     assert run(sys.executable, "-c", program, cwd=root, **environment).strip() == expected
 
 
@@ -179,7 +179,7 @@ def test_a_transform_of_any_name_is_exported_in_order(tmp_path, name):
     exports = tmp_path / "orbbec" / "transforms" / "__init__.py"
     exports.parent.mkdir(parents=True)
     shutil.copy(ROOT / "orbbec" / "transforms" / "__init__.py", exports)
-    folder = new_op.write_operator(name, tmp_path / "orbbec", fusable=True)
+    folder = new_op.write_operator(name, tmp_path / "orbbec", transform=True)
     assert f"from orbbec.{folder.name}.transform import Random" in exports.read_text()
     run(sys.executable, "-m", "ruff", "check", "--config", ROOT / "pyproject.toml", exports)
 
@@ -191,11 +191,11 @@ def test_a_transform_is_added_to_an_operator_that_is_there(tmp_path):
     folder = new_op.write_operator("soft_gain", tmp_path / "orbbec")
     binding = folder / "binding.cpp"
     binding.write_text("changed")
-    new_op.write_operator("soft_gain", tmp_path / "orbbec", fusable=True)
+    new_op.write_operator("soft_gain", tmp_path / "orbbec", transform=True)
     assert binding.read_text() == "changed"
     assert (folder / "transform.py").exists()
     with pytest.raises(ValueError, match="exists already"):
-        new_op.write_operator("soft_gain", tmp_path / "orbbec", fusable=True)
+        new_op.write_operator("soft_gain", tmp_path / "orbbec", transform=True)
 
 
 @pytest.mark.parametrize("name", ["AdjustGamma", "adjust-gamma", "2fast", "for", "../x", "a__b"])
@@ -211,3 +211,59 @@ def test_an_operator_that_is_there_is_left_alone(project):
     done = subprocess.run(command, capture_output=True, text=True)
     assert done.returncode == 1
     assert "adjustgamma exists already" in done.stderr
+
+
+@pytest.fixture(scope="module")
+def stepped(tmp_path_factory):
+    """A copy of the package with one more color step."""
+    root = tmp_path_factory.mktemp("stepped")
+    leave_out = shutil.ignore_patterns("*.so", "__pycache__")
+    for name in ("orbbec", "tools"):
+        shutil.copytree(ROOT / name, root / name, ignore=leave_out)
+    for name in (".clang-format", "pyproject.toml"):
+        shutil.copy(ROOT / name, root / name)
+    written = run(sys.executable, root / "tools" / "new_op.py", "soft_gain", "--fusable")
+    return root, written.splitlines()
+
+
+def test_a_color_step_is_in_order(stepped):
+    root, written = stepped
+    assert "orbbec/augment/steps/softgain.h" in written
+    text = "".join((root / path).read_text() for path in written)
+    assert "scale_offset" not in text.lower()
+    assert "scaleoffset" not in text.lower()
+    assert run(sys.executable, root / "tools" / "check_layers.py", root) == "check_layers: all in order\n"
+    again = [sys.executable, str(root / "tools" / "new_op.py"), "soft_gain", "--fusable"]
+    done = subprocess.run(again, capture_output=True, text=True)
+    assert (done.returncode, "softgain.h exists already" in done.stderr) == (1, True)
+    pytest.importorskip("ruff")
+    files = [root / path for path in written if path.endswith(".py")]
+    for check in (("check",), ("format", "--check")):
+        run(sys.executable, "-m", "ruff", *check, "--config", root / "pyproject.toml", *files)
+    formatter = shutil.which("clang-format", path=Path(sys.executable).parent)
+    if formatter is not None:
+        run(formatter, "--dry-run", "-Werror", *(root / path for path in written if path.endswith(".h")))
+
+
+# The program of an image runs the step; the package is too large to build here.
+RUN = """
+#include <cstdio>
+#include "orbbec/augment/program.h"
+using namespace orbbec;
+int main() {
+  const float rows[2 * kStepNumbers] = {kStepCodes - 1, 0.5f, 0.25f};
+  const Program program({rows, 0, 2, 255.0f}, 0, 0, 1);
+  float rgb[3] = {0, 100, 255};
+  for (int s = 0; s < 2; ++s) program.with_step(s, [&](const auto& step) { step(rgb); });
+  std::printf("%s %g %g %g\\n", kStepNames[kStepCodes - 1], rgb[0], rgb[1], rgb[2]);
+}
+"""
+
+
+def test_a_color_step_is_run_by_programs(stepped):
+    if shutil.which("g++") is None:
+        pytest.skip("needs g++")
+    root, _ = stepped
+    (root / "run.cpp").write_text(RUN)
+    run("g++", "-std=c++17", "-ffp-contract=off", f"-I{root}", root / "run.cpp", "-o", root / "run")
+    assert run(root / "run") == "soft_gain 63.75 113.75 191.25\n"

@@ -8,10 +8,13 @@ from torch import Tensor
 
 import orbbec
 from orbbec.augment import Output, Sampling, Values
+from orbbec.augment.codes import STEPS
 from orbbec.bridge.arguments import Array, is_ragged
 
 _BLOCK = 16  # columns; OpenCV 5 rounds the columns after the last whole block differently
-NONE, MATRIX, HUE, GAMMA, POSTERIZE, SOLARIZE, CONTRAST = range(7)  # codes of a color row
+NONE, MATRIX, HUE, GAMMA, POSTERIZE, SOLARIZE, CONTRAST = (
+    STEPS[name] for name in ("none", "matrix", "hue", "gamma", "posterize", "solarize", "contrast")
+)
 _GRAY = np.array([0.2989, 0.587, 0.114], np.float32)
 
 

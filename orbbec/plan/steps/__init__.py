@@ -4,17 +4,6 @@ Transforms use only what this module exports. What a step may do is known before
 every batch gets the same passes.
 """
 
-from orbbec.augment.codes import (
-    COLOR_WIDTH,
-    CONTRAST,
-    ERASE_WIDTH,
-    GAMMA,
-    HUE,
-    MATRIX,
-    NONE,
-    POSTERIZE,
-    SOLARIZE,
-)
 from orbbec.plan.state import (
     BatchState,
     color_row,
@@ -28,15 +17,6 @@ from orbbec.plan.steps.base import Step
 from orbbec.plan.steps.fused import Cast, Colors, Erase, Normalize, Warp
 
 __all__ = [
-    "COLOR_WIDTH",
-    "CONTRAST",
-    "ERASE_WIDTH",
-    "GAMMA",
-    "HUE",
-    "MATRIX",
-    "NONE",
-    "POSTERIZE",
-    "SOLARIZE",
     "BatchState",
     "Blend",
     "Cast",

@@ -7,7 +7,7 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from orbbec.augment.codes import CONTRAST
+from orbbec.augment.codes import STEPS
 from orbbec.bridge.arguments import Array
 from orbbec.plan.build import Build
 from orbbec.plan.state import BatchState
@@ -122,7 +122,7 @@ class Colors(Step):
         build.colors("step_colors", register, rows, rows=rows, contrast=self.contrast)
 
     def numbers(self) -> Array:
-        if not self.contrast and (self.rows[:, :, 0] == CONTRAST).any():
+        if not self.contrast and (self.rows[:, :, 0] == STEPS["contrast"]).any():
             raise ValueError("expected Colors(contrast=True), since there are steps of contrast")
         return self.rows.reshape(len(self.rows), -1)
 

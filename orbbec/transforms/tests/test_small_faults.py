@@ -5,7 +5,7 @@ import pytest
 import torch
 
 from orbbec import transforms as T
-from orbbec.augment.codes import CONTRAST
+from orbbec.augment.codes import STEPS
 from orbbec.plan.points import rotated_boxes, rotated_corners, through_displacement
 from orbbec.plan.rules import REGISTERS
 from orbbec.plan.steps import Colors
@@ -49,7 +49,7 @@ def test_contrast_of_any_image_must_be_declared():
     class Undeclared(T.ColorJitter):
         def steps(self, params, state):
             rows = np.zeros((len(state), 1, 16), np.float32)
-            rows[-1, 0, :2] = CONTRAST, 1.5
+            rows[-1, 0, :2] = STEPS["contrast"], 1.5
             return [Colors(rows, False, ())]
 
     with pytest.raises(ValueError, match="expected Colors\\(contrast=True\\)"):

@@ -1,0 +1,1 @@
+"""Color steps: a header each, listed in steps.h, and their gradients."""

@@ -1,0 +1,68 @@
+"""The gradients of color steps, by the names of steps.h."""
+
+from collections.abc import Callable
+
+import torch
+from torch import Tensor
+
+from orbbec.bridge.gradients.color import (
+    GRAY,
+    gamma_slope,
+    hue_gradient,
+    raise_to,
+    sum_channels,
+    sum_pixels,
+)
+
+# The gradient of the input from that of the output, the input and the rows of the step; values from 0 to 1.
+Formula = Callable[[Tensor, Tensor, Tensor], Tensor]
+
+
+def where_inside(gradient: Tensor, values: Tensor) -> Tensor:
+    """Zero gradient for clipped values."""
+    return gradient.masked_fill(~((values >= 0) & (values <= 1)), 0.0)
+
+
+def number(row: Tensor, i: int) -> Tensor:
+    """Number i of the rows."""
+    return row[:, 1 + i].view(-1, 1, 1, 1)
+
+
+def _of_matrix(gradient: Tensor, x: Tensor, row: Tensor) -> Tensor:
+    matrix, offset = row[:, 1:10].view(-1, 3, 3), row[:, 10:13].view(-1, 3, 1, 1)
+    inside = where_inside(gradient, _times(matrix, x) + offset)
+    return _times(matrix.mT, inside)
+
+
+def _times(matrix: Tensor, x: Tensor) -> Tensor:
+    """The product of `[N, 3, 3]` and the channels of `[N, 3, H, W]`, summed in the order of the columns."""
+    rows = matrix[..., None, None].unbind(1)  # [N, 3, 1, 1]
+    return torch.cat([sum_channels(row * x) for row in rows], dim=1)
+
+
+def _of_gamma(gradient: Tensor, x: Tensor, row: Tensor) -> Tensor:
+    gamma, gain = number(row, 0), number(row, 1)
+    slope = gamma_slope(x, gamma).to(x.dtype)
+    return where_inside(gradient * gain * slope, gain * raise_to(x, gamma))
+
+
+def _of_contrast(gradient: Tensor, x: Tensor, row: Tensor) -> Tensor:
+    factor = number(row, 0)
+    weights = torch.tensor(GRAY, dtype=x.dtype, device=x.device).view(3, 1, 1)
+    gray = sum_channels(x * weights)
+    # A tensor, because CUDA divides by a Python number through its reciprocal.
+    pixels = x.new_full((), x.shape[2] * x.shape[3], dtype=torch.float64)
+    mean = (sum_pixels(gray.clamp(0, 1)) / pixels).to(x.dtype).view(-1, 1, 1, 1)
+    inside = where_inside(gradient, mean * (1 - factor) + x * factor)
+    of_mean = (sum_pixels(inside * (1 - factor)) / pixels).view(-1, 1, 1, 1)
+    return inside * factor + weights * where_inside(of_mean.to(x.dtype).expand_as(gray), gray)
+
+
+FORMULAS: dict[str, Formula] = {
+    "matrix": _of_matrix,
+    "hue": lambda gradient, x, row: hue_gradient(gradient, x, number(row, 0)),
+    "gamma": _of_gamma,
+    "posterize": lambda gradient, x, row: torch.zeros_like(gradient),
+    "solarize": lambda gradient, x, row: torch.where(x >= number(row, 0), -gradient, gradient),
+    "contrast": _of_contrast,
+}

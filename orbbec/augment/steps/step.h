@@ -1,0 +1,37 @@
+// What color steps share. Included by the header of each step.
+//
+// A step is constructed from the numbers of its row and the images' maximum value, and changes a
+// color in place, unrounded. Finite values from 0 to `max_value` must stay finite and in range.
+#pragma once
+
+#include "../../core/scalar.h"
+
+namespace orbbec {
+
+ORBBEC_HD float clamp_to_range(float value, float max_value) {
+#if defined(__CUDA_ARCH__)  // one instruction each, and the same bits: NaN gives 0, -0 gives +0
+  return fminf(fmaxf(value, 0.0f), max_value);
+#else
+  return smaller(larger(value, 0.0f), max_value);
+#endif
+}
+
+struct NoStep;
+
+// What a step may replace.
+struct ColorStep {
+  // A faster form with the same bits for finite colors from 0 to `max_value`, which CUDA kernels
+  // use where InRange::equals(step).
+  using InRange = NoStep;
+  // Whether CUDA kernels have its code once, not once for each pixel of a thread.
+  static constexpr bool kIsLong = false;
+};
+
+struct NoStep : ColorStep {
+  NoStep() = default;
+  ORBBEC_HD explicit NoStep(const ColorStep&) {}
+  ORBBEC_HD static bool equals(const ColorStep&) { return false; }
+  ORBBEC_HD void operator()(float (&)[3]) const {}
+};
+
+}  // namespace orbbec
