@@ -19,6 +19,7 @@ FAMILIES = (
     "warps",
     "mixes",
     "noises",
+    "draws",
     "augments",
     "planes",
     "regions",

@@ -14,7 +14,7 @@ import torch
 
 from orbbec.plan.rules import WIDTH
 from tests.fuzz.call import TensorSpec
-from tests.fuzz.rules import STATE, WORDS, rows
+from tests.fuzz.rules import STATE, WORDS, compiled, rows
 
 FLOATS = (torch.float32, torch.float32, torch.float64, torch.float16, torch.bfloat16)
 WARPS = ("nearest", "linear", "cubic", "area", "lanczos4")
@@ -326,6 +326,12 @@ PLAUSIBLE: dict[str, Callable[[Scene], Any]] = {
     "count": lambda s: s.random.randint(0, 9),
     "sizes": lambda s: s.tensor([s.k, 2], torch.int64, 8, 60),
     "code": lambda s: s.table(s.rules, torch.float64, WIDTH),
+    "run.code": lambda s: s.table(compiled().code.tolist(), torch.float64, WIDTH),
+    "run.shape": lambda s: list(compiled().shape),
+    "run.host_layout": lambda s: s.lay_out(s.lengths(s.c)) if s.ragged else None,
+    "run.code_on_device": lambda s: None,
+    "run.key": lambda s: None,
+    "run.out": lambda s: None,
     "begin": lambda s: 0,
     "end": lambda s: len(s.rules),
     "state": lambda s: s.tensor([s.k, STATE], torch.float64),

@@ -1,7 +1,12 @@
-"""Programs of `draw` that are valid, most of the time."""
+"""Programs of `draw` that are valid, most of the time, and one of `run`."""
 
+from functools import cache
 from random import Random
 
+import torch
+
+from orbbec import transforms as T
+from orbbec.plan.program import Program
 from orbbec.plan.rules import REGISTERS, SIGNATURES, WIDTH
 
 STATE, WORDS = 60, 96  # registers and words per image
@@ -31,3 +36,14 @@ def _operand(random: Random, kind: str) -> float:
     if name in ("register", "registers"):
         return random.randint(REGISTERS - 9, max(REGISTERS, _LAST))
     return random.choice((0, 0, 1, 1, 2, 8)) if name != "words" else random.choice((-1, 0, 12))
+
+
+@cache
+def compiled() -> Program:
+    """A crop, a flip and a normalization for `run`."""
+    floats = [T.ToDtype(torch.float32, scale=True), T.Normalize(0.5, 0.5)]
+    crop = T.RandomResizedCrop((7, 9), antialias=False)
+    pipeline = T.Compose([crop, T.RandomHorizontalFlip(), *floats])
+    program = pipeline._direct_program(torch.uint8, 3, False)
+    assert program is not None
+    return program
