@@ -8,7 +8,7 @@ import pytest
 
 from orbbec.augment import Values
 from orbbec.augment.codes import MIX_WIDTH, STEPS
-from orbbec.augment.steps.gradients import FORMULAS
+from orbbec.augment.step_gradients import FORMULAS
 from orbbec.batch.ycbcr_batch import SAMPLINGS
 from orbbec.bridge.spec import MIXES
 from orbbec.plan import rules

@@ -18,9 +18,7 @@ added to a folder that exists. In a pipeline the operator is a pass of its own.
 
 writes no operator but a color step, which pipelines fuse into the pass with crops and normalization. It is a
 function of one color: orbbec/augment/steps/softgain.h has the arithmetic and a line in steps.h its name,
-steps/gradients.py its gradient, orbbec/transforms/softgain.py the transform `RandomSoftGain`. Build and test:
-
-    make build && .venv/bin/python -m pytest orbbec/transforms/tests/test_softgain.py
+step_gradients.py its gradient, orbbec/softgain/transform.py the transform `RandomSoftGain`.
 """
 
 import argparse
@@ -93,28 +91,29 @@ def write_step(name: str, package: Path) -> list[Path]:
         package: the folder orbbec/.
 
     Raises:
-        ValueError: the name is not a snake_case identifier, or the step or transform exists already.
+        ValueError: the name is not a snake_case identifier, or the step or its folder exists already.
     """
     _, stem, kind = spellings(checked(name))
-    steps, transforms = package / "augment" / "steps", package / "transforms"
-    targets = {
-        "scaleoffset.h": steps / f"{stem}.h",
-        "transform.py": transforms / f"{stem}.py",
-        "tests/test_scaleoffset.py": transforms / "tests" / f"test_{stem}.py",
-    }
-    for path in targets.values():
+    augment, folder = package / "augment", package / stem
+    header = augment / "steps" / f"{stem}.h"
+    for path in (header, folder):
         if path.exists():
             raise ValueError(f"{path} exists already")
-    for source, path in targets.items():
+    written = []
+    for source in sorted(path for path in STEP_TEMPLATE.rglob("*") if path.suffix in (".h", ".py")):
+        target, text = str(source.relative_to(STEP_TEMPLATE)), renamed(source.read_text(), name)
+        if target == "gradient.py":
+            add_gradient(augment / "step_gradients.py", name, text[text.index("def ") :])
+            continue
+        path = header if source.suffix == ".h" else folder / renamed(target, name)
         path.parent.mkdir(parents=True, exist_ok=True)
-        path.write_text(renamed((STEP_TEMPLATE / source).read_text(), name))
-    export(transforms / "__init__.py", f"orbbec.transforms.{stem}", f"Random{kind}")
-    code = list_step(steps / "steps.h", name)
-    gradient = renamed((STEP_TEMPLATE / "gradient.py").read_text(), name)
-    add_gradient(steps / "gradients.py", name, gradient[gradient.index("def ") :])
-    document(package / "augment" / "augment.py", f"| {code} | {name} | scale, offset as a fraction of M | ")
-    changed = [steps / "steps.h", steps / "gradients.py", package / "augment" / "augment.py"]
-    return [*targets.values(), transforms / "__init__.py", *changed]
+        path.write_text(text)
+        written.append(path)
+    code = list_step(augment / "steps" / "steps.h", name)
+    document(augment / "augment.py", f"| {code} | {name} | scale, offset as a fraction of M | ")
+    export(package / "transforms" / "__init__.py", f"orbbec.{stem}.transform", f"Random{kind}")
+    changed = [augment / "steps" / "steps.h", augment / "step_gradients.py", augment / "augment.py"]
+    return [*written, package / "transforms" / "__init__.py", *changed]
 
 
 def list_step(path: Path, name: str) -> int:
@@ -137,7 +136,7 @@ def list_step(path: Path, name: str) -> int:
 
 
 def add_gradient(path: Path, name: str, function: str) -> None:
-    """Add a function to gradients.py, and its line to the table at the end."""
+    """Add a function to step_gradients.py, and its line to the table at the end."""
     before, table = path.read_text().split("FORMULAS: ")
     lines = [*table.splitlines()[:-1], f'    "{name}": _of_{name},', "}"]
     path.write_text(before + function + "\n\nFORMULAS: " + "\n".join(lines) + "\n")

@@ -10,7 +10,7 @@ import torch
 from torch import Tensor
 
 from orbbec.augment.codes import STEPS
-from orbbec.augment.steps.gradients import FORMULAS
+from orbbec.augment.step_gradients import FORMULAS
 from orbbec.bridge.gradients.color import sum_channels
 from orbbec.bridge.gradients.pairs import add_to_pairs, has_pair
 from orbbec.bridge.gradients.warp import Context, backward_of

@@ -1,5 +1,5 @@
 // The steps of color programs, in the order of their codes, which begin at 1. augment/codes.py
-// reads this list, and steps/gradients.py has the gradients. Included by program.h.
+// reads this list, and step_gradients.py has the gradients. Included by program.h.
 #pragma once
 
 #include "contrast.h"

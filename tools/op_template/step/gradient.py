@@ -1,8 +1,8 @@
-"""The gradient of `scale_offset`: new_op.py adds the function to orbbec/augment/steps/gradients.py."""
+"""The gradient of `scale_offset`: new_op.py adds the function to orbbec/augment/step_gradients.py."""
 
 from torch import Tensor
 
-from orbbec.augment.steps.gradients import number, where_inside
+from orbbec.augment.step_gradients import number, where_inside
 
 
 def _of_scale_offset(gradient: Tensor, x: Tensor, row: Tensor) -> Tensor:

@@ -23,7 +23,6 @@ class RandomScaleOffset(Transform):
         NumPy: a float32 product, a float32 sum, `clip`.
 
     Example:
-        >>> import torch
         >>> image = torch.tensor([[[0, 100, 200]]], dtype=torch.uint8)
         >>> RandomScaleOffset((1.5, 1.5), (0.2, 0.2), p=1.0)(image).tolist()
         [[[51, 201, 255]]]

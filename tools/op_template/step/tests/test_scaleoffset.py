@@ -8,7 +8,7 @@ from orbbec import ImageBatch
 from orbbec import transforms as T
 from orbbec.augment import Values, augment
 from orbbec.augment.codes import COLOR_WIDTH, STEPS
-from orbbec.transforms.scaleoffset import RandomScaleOffset
+from orbbec.scaleoffset.transform import RandomScaleOffset
 from tests.support import assert_same_bytes, photograph, photographs
 
 MEAN, STD = (0.5, 0.4, 0.3), (0.25, 0.2, 0.3)

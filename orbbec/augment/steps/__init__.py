@@ -1,1 +1,0 @@
-"""Color steps: a header each, listed in steps.h, and their gradients."""
