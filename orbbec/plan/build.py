@@ -283,7 +283,14 @@ class Build(Registers):
         self.channels = channels or self.channels
         self.begin(f"{step.name} precedes it")
 
-    def mix(self, name: str, array: int, options: Mapping[str, Any], size: Size | None = None) -> None:
+    def mix(
+        self,
+        name: str,
+        array: int,
+        options: Mapping[str, Any],
+        size: Size | None = None,
+        is_partial: bool = False,
+    ) -> None:
         """Add a mix of images of the batch.
 
         Args:
@@ -291,6 +298,7 @@ class Build(Registers):
             array: index of its table among those of the steps.
             options: arguments that are the same for all images.
             size: (height, width) of the output, if it changes sizes.
+            is_partial: whether it may leave some images as they are.
         """
         self.check_fill(options.get("fill", 0.0))
         self.mixes = True
@@ -307,7 +315,8 @@ class Build(Registers):
         )
         self.passes.append(recipe)
         if size is not None:
-            self._move("resize", (*size, 0), recipe, 0, size, size)
+            least = self.least if is_partial else size
+            self._move("resize", (*size, 0), recipe, 0, size, least)
         recipe.size = self.size
         self.begin(f"{name} precedes it")
 

@@ -117,12 +117,14 @@ class Mix(Step):
         table: arrays `[N]` or `[N, ...]`, by argument name.
         size: (height, width) of the output, if it changes sizes.
         options: arguments that are the same for all images.
+        is_partial: whether it may leave some images as they are.
     """
 
     name: str
     table: Mapping[str, Array]
     size: tuple[int, int] | None = None
     options: Mapping[str, Any] = field(default_factory=dict)
+    is_partial: bool = False
 
     def only(self, chosen: Array, state: BatchState) -> Mix:
         """The mix for the chosen images; the others are mixed with themselves."""
@@ -142,7 +144,7 @@ class Mix(Step):
             name: np.where(chosen.reshape(-1, *(1,) * (values.ndim - 1)), values, kept[name])
             for name, values in self.table.items()
         }
-        return replace(self, table=table)
+        return replace(self, table=table, is_partial=True)
 
     def after(self, state: BatchState) -> BatchState:
         return state if self.size is None else state.of_sizes(same_rows(self.size, len(state)), self.size)
@@ -150,10 +152,10 @@ class Mix(Step):
     @property
     def structure(self) -> Hashable:
         options = tuple((name, _plain(value)) for name, value in self.options.items())
-        return self.name, tuple(self.table), options, self.size
+        return self.name, tuple(self.table), options, self.size, self.is_partial
 
     def add(self, build: Build, state: BatchState, register: int) -> None:
-        build.mix(self.name, build.arrays, self.options, self.size)
+        build.mix(self.name, build.arrays, self.options, self.size, self.is_partial)
         build.arrays += 1
 
     @property

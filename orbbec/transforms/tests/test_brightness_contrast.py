@@ -5,7 +5,7 @@ import pytest
 import torch
 
 from orbbec import transforms as T
-from orbbec.augment.codes import MATRIX, NONE
+from orbbec.augment.codes import STEPS
 
 VALUES = [0, 10, 100, 250]
 
@@ -30,9 +30,9 @@ def test_factors_and_summands_are_drawn_evenly():
         T.Compose([T.RandomBrightnessContrast((-0.1, 0.3), (-0.5, 0.0), p)]).plan(sizes, epoch=0).table(0)
         for p in (0.25, 1.0)
     )
-    chosen = some["color0.code"] == MATRIX
+    chosen = some["color0.code"] == STEPS["matrix"]
     assert abs(chosen.mean() - 0.25) < 0.03
-    assert (some["color0.code"][~chosen] == NONE).all()
+    assert (some["color0.code"][~chosen] == STEPS["none"]).all()
     factor, summand = every["color0.a0"], every["color0.a9"]
     assert np.array_equal(some["color0.a0"], np.where(chosen, factor, 0))
     for values, low, high in ((summand, -0.1, 0.3), (factor, 0.5, 1.0)):

@@ -10,7 +10,7 @@ import torch
 
 import orbbec
 from orbbec import transforms as T
-from orbbec.augment.codes import HUE, MATRIX
+from orbbec.augment.codes import STEPS
 from tests.support import assert_same_bytes, photograph, photographs
 
 FLOAT = T.ToDtype(torch.float32, scale=True)
@@ -135,8 +135,8 @@ def test_a_jitter_made_of_another_has_ranges_of_its_own():
 
     before, other = colors(jitter), colors(replace(jitter, brightness=None, hue=0.1))
     assert before.shape == other.shape == (20, 1, 16)
-    assert (before[..., 0] == MATRIX).all()
-    assert (other[..., 0] == HUE).all()
+    assert (before[..., 0] == STEPS["matrix"]).all()
+    assert (other[..., 0] == STEPS["hue"]).all()
     assert 0.05 < np.abs(other[..., 1]).max() <= 0.1
     assert np.array_equal(colors(jitter), before)
 

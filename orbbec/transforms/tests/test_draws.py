@@ -5,7 +5,7 @@ from pathlib import Path
 import numpy as np
 
 from orbbec import transforms as T
-from orbbec.augment.codes import CONTRAST, HUE, MATRIX
+from orbbec.augment.codes import STEPS
 from orbbec.plan import Stream
 from orbbec.transforms.auto import OPERATIONS
 from orbbec.transforms.tests.record_torchvision import AUGMIX_OPERATIONS, AUGMIX_SIZE
@@ -80,8 +80,8 @@ def adjustments(colors):
     """The order of brightness, contrast, saturation and hue, and their factors: both `[N, 4]`."""
     code, numbers = colors[..., 0], colors[..., 1:]
     to_gray = numbers[..., 1] != 0  # (1 - factor) * 0.587
-    is_line = code == MATRIX
-    kinds = [is_line & ~to_gray, code == CONTRAST, is_line & to_gray, code == HUE]
+    is_line = code == STEPS["matrix"]
+    kinds = [is_line & ~to_gray, code == STEPS["contrast"], is_line & to_gray, code == STEPS["hue"]]
     values = [numbers[..., 0], numbers[..., 0], 1 - numbers[..., 1] / 0.587, numbers[..., 0]]
     order = sum(number * kind for number, kind in enumerate(kinds))
     factors = [(value * kind).sum(1) for value, kind in zip(values, kinds, strict=True)]
