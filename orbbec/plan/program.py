@@ -75,7 +75,9 @@ class Program:
         stops: list[tuple[int, Any]] = []
         externals, unfinished = deque(build.externals), deque(passes)
         for recipe in passes:
-            rules += [Rule("clear", (block.offset, block.words)) for block in recipe.blocks if block.rows]
+            rules += [
+                Rule("clear", (block.offset, block.words)) for block in recipe.partial_blocks if block.rows
+            ]
         for index, rule in enumerate(build.rules):
             while externals and externals[0].rule == index:
                 stops.append((len(rules), externals.popleft()))

@@ -131,6 +131,7 @@ class Recipe:
         size: of its outputs: (height, width), `ALIKE` or `VARIES`.
         dtype: name of the dtype of its outputs.
         blocks: its blocks of words.
+        partial_blocks: those of which an image may have fewer rows.
         runs: whether `run` runs it.
     """
 
@@ -138,6 +139,7 @@ class Recipe:
     size: Size
     dtype: str
     blocks: Sequence[Block] = ()
+    partial_blocks: Sequence[Block] = ()
     runs = False
 
     @property
@@ -198,6 +200,10 @@ class AugmentRecipe(Recipe):
     def blocks(self) -> Sequence[Block]:  # type: ignore[override]
         """Its blocks of words; those of whole numbers first, which need an alignment of 8 bytes."""
         return self.region, self.words, self.colors, self.erase
+
+    @property
+    def partial_blocks(self) -> Sequence[Block]:  # type: ignore[override]
+        return self.colors, self.erase
 
     def end(self) -> Rule:
         return Rule("end_pass", (self.words.offset, self._region, self.has_offset, -1, -1), out=self.out)
