@@ -274,7 +274,6 @@ class Build(Registers):
             dtype=str(step.options.get("dtype", self.dtype)),
             why=f"{step.name} {step.why}",
             holds=(self.name,),
-            warps=int(bool(rule)),
         )
         self.passes.append(recipe)
         if rule:
@@ -388,7 +387,6 @@ class Build(Registers):
         if "flips" not in OPERATORS[last.name].parameters:
             return False
         last.flips, last.holds = True, (*last.holds, *p.holds)
-        last.warps += p.warps
         self._hand_over(p, last)
         return True
 

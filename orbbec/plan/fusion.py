@@ -80,7 +80,6 @@ class OpenPass:
             mixes=self.mixes,
             why=self.why if is_later else "",
             holds=tuple(self.holds),
-            warps=self.warps,
             size=size,
         )
 

@@ -171,7 +171,6 @@ class AugmentRecipe(Recipe):
         region: block of the visible part of each image, of no rows if all of it is.
         words: block of matrices.
         has_offset: whether nearest positions are shifted.
-        warps: number of geometry rules.
         size: of its outputs, as in `Build`.
     """
 
@@ -193,7 +192,6 @@ class AugmentRecipe(Recipe):
     mixes: MixRecipe | None
     why: str
     holds: tuple[str, ...]
-    warps: int
     size: Size
 
     @property
@@ -260,7 +258,6 @@ class OperatorRecipe(Recipe):
         out: its first register.
         columns: the columns of its table.
         drawn: the register that says which images it changes; None: all.
-        warps: number of geometry rules.
         flips: whether it also flips its results.
     """
 
@@ -273,7 +270,6 @@ class OperatorRecipe(Recipe):
     dtype: str
     why: str
     holds: tuple[str, ...]
-    warps: int
     flips: bool = False
     size: Size = VARIES
     boxes: Block = field(default_factory=lambda: Block(8))
@@ -337,7 +333,6 @@ class MixRecipe(Recipe):
     options: Mapping[str, Any]
     why: str = ""
     holds: tuple[str, ...] = ()
-    warps: int = 0
     size: Size = VARIES
 
     def of(self, table: ParameterTable, sizes: Array | None = None) -> MixPass:
@@ -361,7 +356,6 @@ class BlendRecipe(Recipe):
     dtype: str
     why: str
     holds: tuple[str, ...]
-    warps: int = 0
     size: Size = VARIES
 
     def of(self, table: ParameterTable) -> BlendPass:

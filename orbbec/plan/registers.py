@@ -28,6 +28,7 @@ class Registers:
         owner: Any = None,
         first: int | None = None,
     ) -> None:
+        """Append a rule; `first` is its place in the stream, by default the next one."""
         position = self.position if first is None else first
         self.rules.append(Rule(name, operands, self.stream, position, gate, out, owner, self.name))
 

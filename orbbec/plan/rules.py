@@ -41,7 +41,6 @@ _LINES = torch.ops.orbbec.program_names().splitlines()
 SIGNATURES = _signatures(_LINES[:-3])
 READINGS, BORDERS, DTYPES = (tuple(line.split()) for line in _LINES[-3:])  # of binding_passes.h
 _FIRST_COLOR = SIGNATURES["color"].number
-_FIRST_GEOMETRY = SIGNATURES["resize"].number
 
 
 @dataclass(eq=False)
@@ -84,10 +83,6 @@ class Rule:
     out: int = -1
     owner: Any = None
     label: str = ""
-
-    @property
-    def is_geometry(self) -> bool:
-        return _FIRST_GEOMETRY <= SIGNATURES[self.name].number < _FIRST_COLOR
 
     @property
     def can_refuse(self) -> bool:

@@ -92,8 +92,3 @@ def same_rows(row: Any, count: int) -> Array:
     rows = np.empty((count, len(row)), np.int64)
     rows[:] = row
     return rows
-
-
-def side_by_side(*columns: Any) -> Array:
-    """Stack arrays `[N]`, or numbers, as columns: `[N, len(columns)]`."""
-    return np.ascontiguousarray(np.array(columns).T)

@@ -10,7 +10,6 @@ from orbbec.plan.state import (
     identities,
     matrix_row,
     same_rows,
-    side_by_side,
 )
 from orbbec.plan.steps.alone import Blend, Mix, Operator
 from orbbec.plan.steps.base import Step
@@ -31,5 +30,4 @@ __all__ = [
     "identities",
     "matrix_row",
     "same_rows",
-    "side_by_side",
 ]
