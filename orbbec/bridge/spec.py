@@ -62,7 +62,7 @@ class OpSpec:
 
     def with_identities(self, table: Mapping[str, Array], drawn: Array) -> Mapping[str, Array]:
         """The table with the identity value for images that are not `drawn`, if the operator has one."""
-        if self.identity is None or drawn.all():
+        if self.identity is None or drawn.all() or self.identity[0] not in table:
             return table
         column, value = self.identity
         numbers = table[column]

@@ -1,9 +1,9 @@
-"""Plans: the steps of transforms for a batch, fused into passes with a table row per image.
+"""Programs and plans: pipelines as data, and what they draw for a batch.
 
-build.py compiles transforms to a program: rules, which draw.h runs for each image, and recipes of passes.
-binding_run.cpp draws and runs all passes in one call. A plan is what a program draws for a batch; `passes`
-has the kinds of passes, which apply.py runs one by one. `steps` and external.py serve transforms that draw in
-Python. tables.py separates the numbers of a plan from its structure, for CUDA graphs.
+build.py compiles transforms to a program: rules, which draw.h runs for each image, and a few passes.
+binding_run.cpp draws and runs all passes in one call. A plan has the passes with the parameters of a batch,
+a row per image, for apply.py to run one by one. `steps` and external.py serve transforms that draw in Python.
+tables.py separates the numbers of a plan from its structure, for CUDA graphs.
 """
 
 from orbbec.plan.apply import apply, apply_fixed, run_passes

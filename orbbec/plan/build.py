@@ -14,17 +14,8 @@ from typing import Any
 from orbbec.augment.codes import COLOR_WIDTH, ERASE_WIDTH, STEPS
 from orbbec.bridge.spec import FLOATS, MIXES, OPERATORS
 from orbbec.plan.fusion import MAXIMUM, SMOOTHNESS, OpenPass, holds_fill
-from orbbec.plan.recipes import (
-    ALIKE,
-    VARIES,
-    Batch,
-    BlendRecipe,
-    MixRecipe,
-    OperatorRecipe,
-    OperatorStep,
-    Recipe,
-    Size,
-)
+from orbbec.plan.parameters import Batch, OperatorStep
+from orbbec.plan.passes import ALIKE, VARIES, BlendPass, MixPass, OperatorPass, Pass, Size
 from orbbec.plan.registers import Registers
 from orbbec.plan.rules import PASS_REGISTERS, Block, Operand
 
@@ -52,10 +43,10 @@ class Build(Registers):
         self.externals: list[Any] = []  # what Python draws; see external.py
         self.arrays = 0  # tables of steps
         self.streams = 0  # random streams that the transforms so far draw from
-        self.passes: list[Recipe] = []
+        self.passes: list[Pass] = []
         self.notes: list[str] = []
         self.mixes = False  # whether outputs come from several images
-        self._idle: list[Recipe] = []
+        self._idle: list[Pass] = []
         self.begin("")
 
     def transform(self, transform: Any) -> None:
@@ -264,21 +255,21 @@ class Build(Registers):
             raise ValueError(f"{step.name}: images of one batch all get other channels, or none")
         self.close()
         drawn = None if rule else self.chosen(step.drawn)
-        recipe = OperatorRecipe(
+        operator = OperatorPass(
             out=self.new_registers(PASS_REGISTERS),
-            name=step.name,
-            columns=step.columns,
-            options=step.options,
-            drawn=drawn,
-            resizes=resizes,
             dtype=str(step.options.get("dtype", self.dtype)),
             why=f"{step.name} {step.why}",
             holds=(self.name,),
+            name=step.name,
+            arguments=step.columns,
+            options=step.options,
+            condition=drawn,
+            resizes=resizes,
         )
-        self.passes.append(recipe)
+        self.passes.append(operator)
         if rule:
-            self._move(rule, operands, recipe, draws, size, least)
-        recipe.size = self.size
+            self._move(rule, operands, operator, draws, size, least)
+        operator.static_size = self.size
         self.channels = channels or self.channels
         self.begin(f"{step.name} precedes it")
 
@@ -303,29 +294,37 @@ class Build(Registers):
         self.mixes = True
         p = self.open
         can_fuse = self.dtype in MIXES[name].fused_dtypes and bool(p.holds) and p.mixes is None
+        mix = MixPass(out=0, dtype=self.dtype, name=name, array=array, options=options)
         if can_fuse and self.size != VARIES:
-            p.mixes = MixRecipe(0, name, array, self.dtype, options)
+            p.mixes = mix
             p.holds[self.name] = None
             return
         self.close()
-        why = f"{self.name} reads other images of the batch"
-        recipe = MixRecipe(
-            self.new_registers(PASS_REGISTERS), name, array, self.dtype, options, why, (self.name,)
-        )
-        self.passes.append(recipe)
+        mix.out, mix.holds = self.new_registers(PASS_REGISTERS), (self.name,)
+        mix.why = f"{self.name} reads other images of the batch"
+        self.passes.append(mix)
         if size is not None:
             least = self.least if is_partial else size
-            self._move("resize", (*size, 0), recipe, 0, size, least)
-        recipe.size = self.size
+            self._move("resize", (*size, 0), mix, 0, size, least)
+        mix.static_size = self.size
         self.begin(f"{name} precedes it")
 
-    def blend(self, array: int) -> None:
-        """Add a blend of images with altered copies; `array` is the index of its table among the steps'."""
+    def blend(self, array: int, passes: tuple[Pass, ...]) -> None:
+        """Add a blend of images with altered copies; see `BlendPass`."""
         self.check_no_uint16()
         self.close()
         why = f"{self.name} blends images with altered copies"
         out = self.new_registers(PASS_REGISTERS)
-        self.passes.append(BlendRecipe(out, array, self.dtype, why, (self.name,), size=self.size))
+        blend = BlendPass(
+            out=out,
+            dtype=self.dtype,
+            why=why,
+            holds=(self.name,),
+            static_size=self.size,
+            array=array,
+            passes=passes,
+        )
+        self.passes.append(blend)
         self.begin("blend precedes it")
 
     def end_transform(self, name: str) -> None:
@@ -354,11 +353,11 @@ class Build(Registers):
             raise ValueError(f"{name}: expected images of 1 to 4 channels, but got {self.channels}")
         if self._flipped_before(p):
             return
-        recipe = p.recipe(self.new_registers(PASS_REGISTERS), self.dtype, self.size, bool(self.passes))
-        self._hand_over(p, recipe)
-        self.passes.append(recipe)
+        ended = p.ended(self.new_registers(PASS_REGISTERS), self.dtype, self.size, bool(self.passes))
+        self._hand_over(p, ended)
+        self.passes.append(ended)
         if p.is_idle(self.dtype):
-            self._idle.append(recipe)
+            self._idle.append(ended)
 
     def begin(self, why: str) -> None:
         """Open an augment pass and note the reason."""
@@ -382,7 +381,7 @@ class Build(Registers):
     def _flipped_before(self, p: OpenPass) -> bool:
         """Let the preceding operator flip its results, if it can and the open pass would do nothing else."""
         last = self.passes[-1] if self.passes else None
-        if self.exact or not isinstance(last, OperatorRecipe) or not p.flips_alone(self.dtype):
+        if self.exact or not isinstance(last, OperatorPass) or not p.flips_alone(self.dtype):
             return False
         if "flips" not in OPERATORS[last.name].parameters:
             return False
@@ -390,10 +389,10 @@ class Build(Registers):
         self._hand_over(p, last)
         return True
 
-    def _hand_over(self, p: OpenPass, recipe: Recipe) -> None:
+    def _hand_over(self, p: OpenPass, ended: Pass) -> None:
         for rule in self.rules:
             if rule.owner is p:
-                rule.owner = recipe
+                rule.owner = ended
 
     def _move(
         self, rule: str, operands: Sequence[Operand], owner: Any, draws: int, size: Size | None, least: Size

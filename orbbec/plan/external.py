@@ -15,9 +15,8 @@ import numpy as np
 from orbbec.augment.codes import ERASE_WIDTH
 from orbbec.bridge.arguments import Array
 from orbbec.plan.build import Build
-from orbbec.plan.passes import Pass
+from orbbec.plan.parameters import Batch, Copies, ParameterTable
 from orbbec.plan.program import Program
-from orbbec.plan.recipes import Batch, ParameterTable
 from orbbec.plan.rules import REGISTERS, TOTAL
 from orbbec.plan.state import BatchState
 from orbbec.plan.steps.alone import Blend
@@ -80,7 +79,7 @@ class External:
                 arrays.append(part.array)
             if address.copies is not None and isinstance(part, Blend):
                 sizes = table.state[:, :2].astype(np.int64)
-                arrays.append(_passes_of_copies(part, address.copies, batch._replace(sizes=sizes)))
+                arrays.append(_copies_of(part, address.copies, batch._replace(sizes=sizes)))
         return arrays
 
     def steps(self, table: ParameterTable, batch: Batch) -> list[Step]:
@@ -121,7 +120,11 @@ def trace(build: Build, draw: Draw) -> None:
     for part in parts:
         numbers = part.numbers()
         register = build.new_registers(0 if numbers is None else numbers.shape[1])
-        copies = _program_of_copies(build, part) if isinstance(part, Blend) else None
+        copies = None
+        if isinstance(part, Blend):
+            copies = _program_of_copies(build, part)
+            build.blend(build.arrays, copies.passes)
+            build.arrays += 1
         external.addresses.append(_Address(register, part.add(build, current, register), copies))
         external.structure.append(part.structure)
         current = part.after(current)
@@ -148,8 +151,7 @@ def _program_of_copies(build: Build, blend: Blend) -> Program:
     return Program.of(inner)
 
 
-def _passes_of_copies(blend: Blend, program: Program, batch: Batch) -> tuple[Array, tuple[Pass, ...]]:
-    """The table of a blend: its weights, and the passes over the copies."""
+def _copies_of(blend: Blend, program: Program, batch: Batch) -> Copies:
     copies = blend.weights.shape[1] - 1
     table = program.fill(
         batch._replace(
@@ -158,4 +160,4 @@ def _passes_of_copies(blend: Blend, program: Program, batch: Batch) -> tuple[Arr
             numbers=blend.numbers_of_copies,
         )
     )
-    return blend.weights, program.passes_of(table)
+    return Copies(blend.weights, table)

@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 import torch
 from torch import Tensor
 
-from orbbec.plan.recipes import AugmentRecipe, MixRecipe, Size
+from orbbec.plan.passes import AugmentPass, MixPass, Size
 from orbbec.plan.rules import Block
 
 MAXIMUM = {"uint8": 255.0, "uint16": 65535.0}  # 1 of floats
@@ -36,7 +36,7 @@ class OpenPass:
     region: bool = False
     flips: list[bool] = field(default_factory=list)  # of each warp: whether it only flips horizontally
     warps: int = 0
-    mixes: MixRecipe | None = None
+    mixes: MixPass | None = None
     cuts: bool = False  # a later warp crops, but the source is not cut off
     holds: dict[str, None] = field(default_factory=dict)
 
@@ -59,28 +59,30 @@ class OpenPass:
             return _repeated(self.std, channels), _repeated(self.mean, channels)
         return [self.unit / maximum / self.maximum] * channels, [0.0] * channels
 
-    def recipe(self, out: int, dtype: str, size: Size, is_later: bool) -> AugmentRecipe:
+    def ended(self, out: int, dtype: str, size: Size, is_later: bool) -> AugmentPass:
         """The pass; `out` is its first register, `dtype` and `size` are those of its output."""
-        return AugmentRecipe(
+        if self.mixes is not None:
+            self.mixes.out, self.mixes.static_size = out, size
+        return AugmentPass(
             out=out,
-            colors=self.colors,
-            erase=self.erase,
-            region=Block(8, int(self.region)),
-            words=Block(9, 1),
+            dtype=dtype,
+            why=self.why if is_later else "",
+            holds=tuple(self.holds),
+            static_size=size,
+            matrix_block=Block(9, 1),
+            region_block=Block(8, int(self.region)),
+            color_block=self.colors,
+            erase_block=self.erase,
             has_offset=self.offset and self.interpolation == "nearest",
             reads_beyond=self.border is not None,
             contrast=bool(self.contrasts),
             mean=self.mean,
             std=self.std,
-            dtype=dtype,
             channels_last=self.channels_last,
             interpolation=self.interpolation or "nearest",
             border=self.border or "replicate",
             fill=self.fill,
             mixes=self.mixes,
-            why=self.why if is_later else "",
-            holds=tuple(self.holds),
-            size=size,
         )
 
 

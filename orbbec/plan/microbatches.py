@@ -14,9 +14,10 @@ from orbbec.batch import ImageBatch
 from orbbec.bridge.arguments import Array, dtype_name, is_channels_last, is_ragged
 from orbbec.bridge.buffer_pool import output_buffer
 from orbbec.plan.batches import Work, device_of, merged
-from orbbec.plan.passes import Pass, common_size
+from orbbec.plan.passes import VARIES, Pass
 from orbbec.plan.plan import Plan
 from orbbec.plan.program import MICROBATCH_BYTES
+from orbbec.plan.state import common_size
 
 
 def microbatches_of(plan: Plan, work: Work) -> list[slice]:
@@ -53,12 +54,19 @@ def microbatch_of(plan: Plan, where: slice) -> Plan:
 
 
 def without_images(plan: Plan) -> Plan:
-    """The plan for no images; if the results of `plan` have one size, so has the empty result."""
-    return _of_rows(plan, np.zeros(0, np.int64))
+    """The plan for no images; if results always have one size, so has the empty result."""
+    empty = _of_rows(plan, np.zeros(0, np.int64))
+    for step in empty.passes:
+        step.size = None if step.static_size == VARIES else step.size
+    return empty
 
 
 def _of_rows(plan: Plan, rows: Array) -> Plan:
-    passes = tuple(step.of_rows(rows, len(plan)) for step in plan.passes)
+    tables = {id(step.parameters): step.parameters for step in plan.passes}
+    selected = {key: table.rows(rows) for key, table in tables.items()}
+    passes = tuple(step.of(selected[id(step.parameters)]) for step in plan.passes)
+    for step, whole in zip(passes, plan.passes, strict=True):
+        step.size = whole.size  # None if the whole batch has none
     return replace(plan, sizes=plan.sizes[rows], sample_ids=plan.sample_ids[rows], passes=passes)
 
 

@@ -3,20 +3,22 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, fields
 from typing import Any
 
 import numpy as np
 
 from orbbec.bridge.arguments import Array, size_text
-from orbbec.plan.passes import Columns, MixPass, NoiseKey, Pass, common_size
+from orbbec.plan.parameters import Batch, Column, Copies, ParameterTable
+from orbbec.plan.passes import Columns, MixPass, NoiseKey, Pass
 from orbbec.plan.program import Program
-from orbbec.plan.recipes import Batch
-from orbbec.plan.state import identities
+from orbbec.plan.rules import Block
+from orbbec.plan.state import common_size, identities
 
-_KINDS: dict[str, type[Any]] = {kind.__name__: kind for kind in Pass.__subclasses__()}
-_VERSION = 1
+_PARTS = (*Pass.__subclasses__(), Block, Column, Copies)
+_KINDS: dict[str, type[Any]] = {kind.__name__: kind for kind in _PARTS}
+_VERSION = 2
 
 
 @dataclass(frozen=True, eq=False)
@@ -120,8 +122,9 @@ class Plan:
 
     def to_json(self) -> str:
         """The plan as text; `from_json` restores it bit for bit."""
-        content = {f.name: _encode(getattr(self, f.name)) for f in fields(self) if f.init}
-        return json.dumps({"orbbec_plan": _VERSION, **content})
+        tables = _Tables()
+        content = {f.name: tables.encode(getattr(self, f.name)) for f in fields(self) if f.init}
+        return json.dumps({"orbbec_plan": _VERSION, **content, "tables": tables.encoded})
 
     @classmethod
     def from_json(cls, text: str) -> Plan:
@@ -133,30 +136,61 @@ class Plan:
         content = json.loads(text)
         if not isinstance(content, dict) or content.pop("orbbec_plan", None) != _VERSION:
             raise ValueError(f"Plan.from_json: expected a plan of version {_VERSION}")
-        return cls(**{name: _decode(value) for name, value in content.items()})
+        tables: list[ParameterTable] = []
+        for table in content.pop("tables"):
+            tables.append(ParameterTable(**_decode(table, tables)))
+        return cls(**{name: _decode(value, tables) for name, value in content.items()})
 
 
-def _encode(value: Any) -> Any:
-    if isinstance(value, np.ndarray):
-        return {"array": str(value.dtype), "shape": list(value.shape), "values": value.ravel().tolist()}
-    if isinstance(value, Mapping):
-        return {"columns": {name: _encode(entry) for name, entry in value.items()}}
-    if isinstance(value, Pass):
-        content = {f.name: _encode(getattr(value, f.name)) for f in fields(value) if f.init}  # type: ignore[arg-type]
-        return {"pass": type(value).__name__, **content}
-    if isinstance(value, (tuple, list)):
-        return [_encode(entry) for entry in value]
-    return value
+class _Tables:
+    """Encodes values for JSON; a table of parameters, which passes share, is encoded once."""
+
+    def __init__(self) -> None:
+        self.encoded: list[Any] = []
+        self._indices: dict[int, int] = {}
+
+    def encode(self, value: Any) -> Any:
+        if isinstance(value, np.ndarray):
+            return {"array": str(value.dtype), "shape": list(value.shape), "values": value.ravel().tolist()}
+        if isinstance(value, Mapping):
+            return {"columns": {name: self.encode(entry) for name, entry in value.items()}}
+        if isinstance(value, ParameterTable):
+            return {"table": self._index_of(value)}
+        if type(value).__name__ in _KINDS:
+            return {"type": type(value).__name__, **self._content_of(value)}
+        if isinstance(value, (tuple, list)):
+            return [self.encode(entry) for entry in value]
+        return value
+
+    def _index_of(self, table: ParameterTable) -> int:
+        if id(table) not in self._indices:
+            content = {f.name: self.encode(getattr(table, f.name)) for f in fields(table)}
+            self._indices[id(table)] = len(self.encoded)
+            self.encoded.append({"columns": content})
+        return self._indices[id(table)]
+
+    def _content_of(self, value: Any) -> dict[str, Any]:
+        is_tuple = isinstance(value, (Column, Copies))
+        names = value._fields if is_tuple else [f.name for f in fields(value) if f.init]
+        content = {name: self.encode(getattr(value, name)) for name in names}
+        table = getattr(value, "parameters", None) if isinstance(value, Pass) else None
+        return content if table is None else {**content, "parameters": self.encode(table)}
 
 
-def _decode(value: Any) -> Any:
+def _decode(value: Any, tables: Sequence[ParameterTable]) -> Any:
     if isinstance(value, list):
-        return tuple(_decode(entry) for entry in value)
+        return tuple(_decode(entry, tables) for entry in value)
     if not isinstance(value, dict):
         return value
+    if "type" in value:
+        content = {name: _decode(entry, tables) for name, entry in value.items() if name != "type"}
+        parameters = content.pop("parameters", None)
+        if value["type"] not in _KINDS:
+            raise ValueError(f"Plan.from_json: expected the passes of this version, but got {value['type']}")
+        decoded = _KINDS[value["type"]](**content)
+        return decoded if parameters is None else decoded.of(parameters)
     if "array" in value:
         return np.array(value["values"], value["array"]).reshape(value["shape"])
-    if "columns" in value:
-        return {name: _decode(entry) for name, entry in value["columns"].items()}
-    kind = _KINDS[value["pass"]]
-    return kind(**{name: _decode(entry) for name, entry in value.items() if name != "pass"})
+    if "table" in value:
+        return tables[value["table"]]
+    return {name: _decode(entry, tables) for name, entry in value["columns"].items()}

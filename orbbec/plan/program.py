@@ -18,9 +18,9 @@ from orbbec.bridge.buffer_pool import LEAST_BYTES, pooled_output
 from orbbec.bridge.fakes import register_fake
 from orbbec.plan.batches import Direct
 from orbbec.plan.build import Build
-from orbbec.plan.passes import Pass
-from orbbec.plan.recipes import VARIES, AugmentRecipe, Batch, ParameterTable, Recipe, Size
-from orbbec.plan.rules import WIDTH, Code, Rule
+from orbbec.plan.parameters import Batch, ParameterTable
+from orbbec.plan.passes import VARIES, AugmentPass, Pass, Size
+from orbbec.plan.rules import WIDTH, Block, Code, Rule
 
 MICROBATCH_BYTES = 2**24  # size of the results between two passes
 _FAULT = re.compile(r"draw: rule (\d+): (.*)", re.DOTALL)
@@ -34,7 +34,7 @@ class Program:
         code: float64 `[K, 16]`: the rules, see rules.h, and their constants.
         labels: name of the transform of each rule.
         stops: what Python draws, in order, each with the number of rules before it.
-        passes: the passes before anything is drawn.
+        passes: the passes, without parameters.
         registers: numbers per image in the state.
         words: numbers per image that kernels read.
         size: of the outputs: (height, width), `ALIKE` or `VARIES`.
@@ -46,7 +46,7 @@ class Program:
     code: Tensor
     labels: tuple[str, ...]
     stops: tuple[tuple[int, Any], ...]
-    passes: tuple[Recipe, ...]
+    passes: tuple[Pass, ...]
     registers: int
     words: int
     size: Size
@@ -58,7 +58,7 @@ class Program:
     def of(cls, build: Build) -> Program:
         """The program of a finished build."""
         words = 0
-        blocks = [block for recipe in build.passes for block in recipe.blocks]
+        blocks = [block for step in build.passes for block in step.blocks]
         for block in sorted(blocks, key=lambda block: block.numbers % 2):  # whole numbers need 8 bytes
             block.offset = words
             words += block.words
@@ -70,14 +70,13 @@ class Program:
         return cls._of(build, 0, [])
 
     @classmethod
-    def _of(cls, build: Build, words: int, passes: Sequence[Recipe]) -> Program:
+    def _of(cls, build: Build, words: int, passes: Sequence[Pass]) -> Program:
         rules: list[Rule] = []
         stops: list[tuple[int, Any]] = []
         externals, unfinished = deque(build.externals), deque(passes)
-        for recipe in passes:
-            rules += [
-                Rule("clear", (block.offset, block.words)) for block in recipe.partial_blocks if block.rows
-            ]
+        for step in passes:
+            blocks = (block for block in step.partial_blocks if block.rows)
+            rules += [Rule("clear", (block.offset, block.words)) for block in blocks]
         for index, rule in enumerate(build.rules):
             while externals and externals[0].rule == index:
                 stops.append((len(rules), externals.popleft()))
@@ -87,10 +86,10 @@ class Program:
                 rules.append(unfinished.popleft().end())
             rules.append(rule)
         stops += [(len(rules), external) for external in externals]
-        rules += [recipe.end() for recipe in unfinished]
+        rules += [step.end() for step in unfinished]
         code = Code(rules).table()
-        runs = bool(passes) and all(recipe.runs for recipe in passes)
-        rows = [recipe.numbers() for recipe in passes if runs]
+        runs = bool(passes) and all(step.runs for step in passes)
+        rows = [step.row() for step in passes if runs]
         shape = len(rules), build.registers, words, len(code), len(rows)
         code = np.concatenate([code, *(np.reshape(row, (-1, WIDTH)) for row in rows)])
         return cls(
@@ -98,7 +97,7 @@ class Program:
             shape=shape,
             draws_anywhere=runs
             and not any(rule.can_refuse for rule in rules)
-            and all(recipe.size[0] > 0 for recipe in passes),
+            and all(step.static_size[0] > 0 for step in passes),
             labels=tuple(rule.label for rule in rules),
             stops=tuple(stops),
             passes=tuple(passes),
@@ -117,7 +116,7 @@ class Program:
         count = len(batch.sizes)
         state = np.empty((count, self.registers))
         words = np.empty(count * self.words, np.float32)
-        table, begin = ParameterTable(state, words, []), 0
+        table, begin = ParameterTable(state, words, self.blocks, []), 0
         for end, external in self.stops:
             self._draw(table, batch, begin, end)
             table.arrays.extend(external.fill(table, batch))
@@ -125,10 +124,17 @@ class Program:
         self._draw(table, batch, begin, len(self.labels))
         return table
 
+    @cached_property
+    def blocks(self) -> Sequence[Block]:
+        """The blocks of words, in order."""
+        blocks = (block for step in self.passes for block in step.blocks if block.rows)
+        return sorted(blocks, key=lambda block: block.offset)
+
     @property
     def runs(self) -> bool:
         """Whether `run` serves it: C++ draws everything, and the results of a pass have one size."""
-        return not self.stops and self.shape[-1] > 0 and all(recipe.size != VARIES for recipe in self.passes)
+        has_sizes = all(step.static_size != VARIES for step in self.passes)
+        return not self.stops and self.shape[-1] > 0 and has_sizes
 
     def run(self, images: Direct, sample_ids: Array | None, seed: int, epoch: int) -> Tensor | None:
         """Draw and run all passes, in one call.
@@ -178,12 +184,13 @@ class Program:
     @cached_property
     def pixels_between(self) -> int:
         """The number of pixels of the results of all passes but the last, if they are known."""
-        return sum(max(recipe.size[0] * recipe.size[1], 0) for recipe in self.passes[:-1])
+        sizes = [step.static_size for step in self.passes[:-1]]
+        return sum(max(height, 0) * max(width, 0) for height, width in sizes)
 
     def _buffer(self, images: Direct) -> Tensor | None:
         """A buffer of the pool for results on the CPU; None: the operator allocates them."""
         last = self.passes[-1]
-        is_last = last.channels_last if isinstance(last, AugmentRecipe) else None
+        is_last = last.channels_last if isinstance(last, AugmentPass) else None
         tensor, layout, _, channels, count = images[:5]
         if is_last is None:
             is_last = is_channels_last(tensor, layout)
@@ -191,11 +198,7 @@ class Program:
 
     def passes_of(self, table: ParameterTable) -> tuple[Pass, ...]:
         """The passes of a batch."""
-        passes = tuple(recipe.of(table) for recipe in self.passes)
-        if len(table) == 0:
-            for step, recipe in zip(passes, self.passes, strict=True):
-                step.set_size(recipe.size if recipe.size[0] > 0 else None)
-        return passes
+        return tuple(step.of(table) for step in self.passes)
 
     def _draw(self, table: ParameterTable, batch: Batch, begin: int, end: int) -> None:
         tensors = (torch.from_numpy(array) for array in (batch.sizes, batch.sample_ids))

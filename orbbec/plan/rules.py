@@ -56,6 +56,11 @@ class Block:
         """The number of words per image."""
         return self.numbers * self.rows
 
+    @property
+    def start(self) -> int:
+        """Its offset; -1 without rows."""
+        return self.offset if self.rows else -1
+
 
 Operand: TypeAlias = float | Block | tuple[float, ...]  # a tuple: constants
 

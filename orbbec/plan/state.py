@@ -92,3 +92,16 @@ def same_rows(row: Any, count: int) -> Array:
     rows = np.empty((count, len(row)), np.int64)
     rows[:] = row
     return rows
+
+
+def common_size(sizes: Array) -> tuple[int, int] | None:
+    """The common size of `[N, 2]` sizes, N at least 1; None if they differ.
+
+    Example:
+        >>> common_size(np.array([[4, 5], [4, 5]]))
+        (4, 5)
+    """
+    if len(sizes) == 0 or (len(sizes) > 1 and (sizes != sizes[0]).any()):
+        return None
+    height, width = sizes[0].tolist()
+    return height, width

@@ -7,10 +7,9 @@ from dataclasses import fields, replace
 from itertools import chain
 from typing import Any
 
-import numpy as np
-
-from orbbec.plan.passes import Columns, Pass, common_size
+from orbbec.plan.passes import Columns, Pass
 from orbbec.plan.plan import Plan
+from orbbec.plan.rules import Block
 
 _TOLD = ("why", "holds")  # to people
 
@@ -52,7 +51,7 @@ def fixed(plan: Plan) -> Plan | None:
         (['sigma', 'drawn'], {'kernel_size': (3, 3)})
     """
     resamples = bool(plan.passes) and plan.passes[0].resamples
-    if not resamples or any(common_size(step.sizes) is None for step in plan.passes):
+    if not resamples or any(step.size is None for step in plan.passes):
         return None
     settled = tuple(each for each in (step.fixed() for step in plan.passes) if each is not None)
     return replace(plan, passes=settled) if len(settled) == len(plan.passes) else None
@@ -78,12 +77,12 @@ def structure_of(plan: Plan) -> Hashable:
 
 
 def _frozen(value: Any) -> Hashable:
-    """A value without the numbers of its arrays; passes include the common size of their outputs."""
-    if isinstance(value, np.ndarray):
-        return None
+    """A value that can be hashed; passes include the common size of their outputs."""
     if isinstance(value, Pass):
-        kept = [_frozen(getattr(value, f.name)) for f in fields(value) if f.init and f.name not in _TOLD]  # type: ignore[arg-type]
-        return type(value).__name__, common_size(value.sizes), *kept
+        arguments = [_frozen(getattr(value, f.name)) for f in fields(value) if f.init and f.name not in _TOLD]
+        return type(value).__name__, getattr(value, "parameters", None) and value.size, *arguments
+    if isinstance(value, Block):
+        return value.numbers, value.rows, value.offset
     if isinstance(value, Mapping):
         return tuple((name, _frozen(entry)) for name, entry in value.items())
     if isinstance(value, (tuple, list)):

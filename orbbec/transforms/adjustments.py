@@ -8,7 +8,7 @@ from typing import Any
 from orbbec.bridge.gradients.color import GRAY
 from orbbec.bridge.plain import listed
 from orbbec.plan.build import Build
-from orbbec.plan.recipes import Column, OperatorStep
+from orbbec.plan.parameters import Column, OperatorStep
 from orbbec.transforms.base.checks import Range, around, interval
 
 BRIGHTNESS_OF, CONTRAST_OF, SATURATION_OF, HUE_OF = range(4)  # as numbered by torchvision

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import TypeAlias
 
 from orbbec.plan.build import Build
-from orbbec.plan.recipes import Column, OperatorStep
+from orbbec.plan.parameters import Column, OperatorStep
 from orbbec.transforms.adjustments import BRIGHTNESS_OF, BY_ITSELF, CONTRAST_OF, SATURATION_OF, adjustment
 from orbbec.transforms.base.checks import FillValue, choice, interpolation_of, numbers, whole
 from orbbec.transforms.base.transform import Transform

@@ -9,7 +9,7 @@ from torch import Tensor
 from orbbec.bridge.spec import EVERY_DTYPE, OpSpec, register
 from orbbec.plan.batches import signed, unsigned
 from orbbec.plan.build import Build
-from orbbec.plan.recipes import OperatorStep
+from orbbec.plan.parameters import OperatorStep
 from orbbec.transforms.base.transform import Transform
 
 

@@ -9,7 +9,7 @@ import numpy as np
 
 from orbbec.bridge.plain import listed
 from orbbec.plan.build import Build
-from orbbec.plan.recipes import Column, OperatorStep
+from orbbec.plan.parameters import Column, OperatorStep
 from orbbec.transforms.adjustments import BY_ITSELF, factor_range, hue_range, jitter, to_gray
 from orbbec.transforms.base.checks import Range, interval, number, numbers, span, whole
 from orbbec.transforms.base.transform import Transform, _Chance, _EvenChance

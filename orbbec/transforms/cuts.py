@@ -7,7 +7,8 @@ from dataclasses import dataclass
 from typing import Any
 
 from orbbec.plan.build import Build
-from orbbec.plan.recipes import ALIKE, BOXES, VARIES, Column, OperatorStep, Size
+from orbbec.plan.parameters import BOXES, Column, OperatorStep
+from orbbec.plan.passes import ALIKE, VARIES, Size
 from orbbec.transforms.base.checks import border_of, numbers, resizing_of
 from orbbec.transforms.base.transform import Transform
 

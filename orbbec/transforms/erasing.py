@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from orbbec.plan.build import Build
-from orbbec.plan.recipes import Column, OperatorStep
+from orbbec.plan.parameters import Column, OperatorStep
 from orbbec.plan.registers import log_range
 from orbbec.transforms.base.checks import Range, choice, interval, numbers
 from orbbec.transforms.base.transform import Transform

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from orbbec.plan.build import Build
-from orbbec.plan.recipes import ALIKE
+from orbbec.plan.passes import ALIKE
 from orbbec.transforms.base.checks import (
     FillValue,
     Range,

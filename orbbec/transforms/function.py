@@ -11,7 +11,7 @@ from torch import Tensor
 from orbbec.bridge.spec import EVERY_DTYPE, OpSpec, register
 from orbbec.plan.batches import Work, as_list, merged
 from orbbec.plan.build import Build
-from orbbec.plan.recipes import OperatorStep
+from orbbec.plan.parameters import OperatorStep
 from orbbec.transforms.base.transform import Transform
 
 

@@ -8,7 +8,7 @@ from typing import Any, ClassVar
 
 from orbbec.bridge.plain import listed
 from orbbec.plan.build import Build
-from orbbec.plan.recipes import ALIKE
+from orbbec.plan.passes import ALIKE
 from orbbec.plan.registers import log_range
 from orbbec.transforms.base.checks import (
     FillValue,

@@ -8,7 +8,7 @@ from typing import Any
 
 from orbbec.bridge.plain import listed
 from orbbec.plan.build import Build
-from orbbec.plan.recipes import Column, OperatorStep
+from orbbec.plan.parameters import Column, OperatorStep
 from orbbec.transforms.base.checks import (
     FillValue,
     Range,

@@ -11,6 +11,7 @@ import numpy as np
 from orbbec.bridge.arguments import Array
 from orbbec.bridge.plain import listed
 from orbbec.plan.build import Build
+from orbbec.plan.passes import VARIES
 from orbbec.plan.points import (
     areas,
     carried_edges,
@@ -21,7 +22,6 @@ from orbbec.plan.points import (
     numbers_of,
     shifts,
 )
-from orbbec.plan.recipes import VARIES
 from orbbec.plan.steps import BatchState, Step, Warp
 from orbbec.plan.stream import Stream
 from orbbec.transforms.base.checks import (

@@ -6,7 +6,8 @@ from typing import Any, Literal, TypeAlias
 
 from orbbec.bridge.arguments import Array
 from orbbec.plan.build import Build
-from orbbec.plan.recipes import Column, OperatorStep, Size
+from orbbec.plan.parameters import Column, OperatorStep
+from orbbec.plan.passes import Size
 from orbbec.plan.rules import Operand
 from orbbec.plan.steps import Operator, Step, Warp
 from orbbec.transforms.base.checks import border_of, interpolation_of, numbers

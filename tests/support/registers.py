@@ -10,8 +10,8 @@ import numpy as np
 
 from orbbec.bridge.arguments import Array
 from orbbec.plan.build import Build
+from orbbec.plan.parameters import Batch, ParameterTable
 from orbbec.plan.program import Program
-from orbbec.plan.recipes import Batch, ParameterTable
 from orbbec.plan.rules import REGISTERS, SIGNATURES
 
 _FIRST_OPERAND = 5

@@ -4,7 +4,7 @@ from dataclasses import dataclass
 
 from orbbec.bridge.spec import OpSpec, register
 from orbbec.plan.build import Build
-from orbbec.plan.recipes import Column, OperatorStep
+from orbbec.plan.parameters import Column, OperatorStep
 from orbbec.scaleoffset.scaleoffset import scale_offset
 from orbbec.transforms.base.checks import Range, interval, probability
 from orbbec.transforms.base.transform import Transform

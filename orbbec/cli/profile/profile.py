@@ -13,7 +13,7 @@ import numpy as np
 import torch
 
 from orbbec.bridge.arguments import holds_planes
-from orbbec.cli.profile.traffic import floor_bytes, pixel_bytes
+from orbbec.cli.profile.traffic import bytes_moved, floor_bytes, pixel_bytes
 from orbbec.data.loader.report import percent
 from orbbec.plan import Plan, read_images, run_passes
 from orbbec.plan.batches import Given, Work, device_of
@@ -217,7 +217,7 @@ def _costs(plan: Plan, kinds: Sequence[int], seconds: Sequence[tuple[float, ...]
     costs = [Cost(name, (), "", 0, 0, own) for name, own in zip((READ, DRAW), seconds, strict=False)]
     sizes = plan.sizes
     for number, (step, own) in enumerate(zip(plan.passes, seconds[2:], strict=False)):
-        read, written = step.traffic(sizes, kinds[number], kinds[number + 1])
+        read, written = bytes_moved(step, sizes, kinds[number], kinds[number + 1])
         costs.append(Cost(f"{number + 1}. {step.name}", step.holds, step.why, read, written, own))
         sizes = step.sizes
     return [*costs, Cost(RETURN, (), "", 0, 0, seconds[-1])]

@@ -8,9 +8,10 @@ from __future__ import annotations
 
 from torch import Tensor
 
-from orbbec.bridge.arguments import is_ragged
-from orbbec.plan import Plan
+from orbbec.bridge.arguments import Array, is_ragged
+from orbbec.plan import AugmentPass, MixPass, OperatorPass, Plan
 from orbbec.plan.batches import Work
+from orbbec.plan.passes import BlendPass, Pass
 from orbbec.plan.points import pixels, seen_pixels
 
 
@@ -38,3 +39,27 @@ def floor_bytes(plan: Plan, before: int, after: int) -> int:
     outputs = plan.output_sizes
     seen = pixels(plan.sizes) if plan.mixes else seen_pixels(plan.matrix, outputs, plan.sizes)
     return before * seen + after * pixels(outputs)
+
+
+def bytes_moved(step: Pass, sizes: Array, before: int, after: int) -> tuple[int, int]:
+    """The bytes that a pass reads, and the bytes that it writes.
+
+    Args:
+        step: the pass.
+        sizes: int64 `[N, 2]`: sizes of its input images.
+        before: bytes per input pixel.
+        after: bytes per output pixel.
+    """
+    written = after * pixels(step.sizes)
+    if isinstance(step, MixPass):
+        return written * step.spec.reads, written
+    if isinstance(step, BlendPass):
+        inner = [bytes_moved(each, each.sizes, before, after) for each in step.passes]
+        of_copies, written_copies = (sum(column) for column in zip((0, 0), *inner, strict=True))
+        return of_copies + (1 + step.copies) * before * pixels(sizes), written_copies + written
+    if isinstance(step, OperatorPass) and step.is_idle:
+        return 0, 0
+    seen = before * seen_pixels(step.matrix, step.sizes, sizes)
+    if isinstance(step, AugmentPass):  # the mean for contrast is computed first, so everything is read twice
+        seen *= (1 + step.contrast) * (1 if step.mix is None else step.mix.spec.reads)
+    return seen, written

@@ -34,11 +34,9 @@ def sink(step: Callable[..., Tensor], batches: Iterable[Any], sink_size: int) ->
     captured in one CUDA graph. Afterwards a sink copies its pixels and parameters into the graph's memory and
     replays it; meanwhile, the next batches are decoded and copied.
 
-    A sink of another structure (fewer batches, a smaller last batch, another number of color steps, rounded
-    up to multiples of four) needs its own graph. It runs without a graph the first time and is captured the
-    second time; the 4 most recent graphs are kept. Images larger than the graph's buffers trigger recapture.
-    Never
-    captured: plans whose first pass gives variable-size images, a blur with windows of different sizes, and
+    A sink of another structure (fewer batches, a smaller last batch) needs its own graph. It runs without a
+    graph the first time and is captured the second time; the 4 most recent graphs are kept. Images larger
+    than the graph's buffers trigger recapture. Never captured: plans whose first pass gives variable-size images, a blur with windows of different sizes, and
     `MotionBlur`. Noise depends on the epoch and is captured once per epoch.
 
     A step must make the same calls each time: use an optimizer with `capturable=True`, learning rates in

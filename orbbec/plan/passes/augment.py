@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any
 
@@ -14,118 +14,141 @@ from orbbec.augment import Output, Sampling, Values, augment
 from orbbec.bridge.arguments import Array, StoredPlanes, is_ragged, size_text
 from orbbec.plan.batches import Work, device_of, table_rows
 from orbbec.plan.packing import on_device
-from orbbec.plan.passes.base import (
-    Columns,
-    Context,
-    Masks,
-    NoiseKey,
-    Pass,
-    common_size,
-    matrix_columns,
-)
+from orbbec.plan.passes.base import Columns, Context, NoiseKey, Pass, matrix_columns
 from orbbec.plan.passes.by_size import by_size, results_of, single_size
-from orbbec.plan.passes.masks import warped
 from orbbec.plan.passes.mix import MixPass
-from orbbec.plan.points import pixels, seen_pixels, shifts
+from orbbec.plan.points import shifts
+from orbbec.plan.rules import BORDERS, DTYPES, READINGS, Block, Rule
 from orbbec.plan.state import COLOR_COLUMNS, ERASE_COLUMNS
 
-_COLOR_STEPS = 4  # color programs of fixed plans are padded to a multiple of this number of steps
 
-
-@dataclass(frozen=True, eq=False)
+@dataclass(eq=False, kw_only=True)
 class AugmentPass(Pass):
     """One call of `orbbec.augment`.
 
     Args:
-        matrix: float64 `[N, 3, 3]`: output pixels to input pixels.
-        sizes: int64 `[N, 2]`: sizes of its output.
-        colors: float32 `[N, S, 16]`.
-        erase: float32 `[N, E, 8]`, fills as fractions of the maximum value.
-        regions: int64 `[N, 4]`: left, top, right, bottom of the visible part of each image; None: all of it.
+        matrix_block: block of matrices, as kernels read them.
+        region_block: block of the visible part of each image, of no rows if all of it is.
+        color_block: block of color rows.
+        erase_block: block of rectangles, with fills as fractions of the maximum value.
+        has_offset: whether something is added to the positions that a nearest warp reads.
         reads_beyond: whether a warp may read outside the visible part.
         contrast: whether a color step may adjust contrast.
         mean: one number per channel, or none.
         std: one number per channel, or none.
-        dtype: name of the dtype of its output.
         channels_last: memory layout of its output; None: that of its input.
         interpolation: "nearest", "linear" or "cubic".
         border: values outside an image.
         fill: fill of a constant border, in the units of the pass's input.
         mixes: the mix at its end, if any.
-        why: why the pipeline was split before it; empty if it was not.
-        holds: names of the transforms that it runs.
+
+    Attributes:
+        colors: color programs: float32 `[N, S, 16]`.
+        erase: rectangles: float32 `[N, E, 8]`.
+        regions: int64 `[N, 4]`: left, top, right, bottom of the visible part of each image; None: all of it.
         offset: float64 `[N, 2]`: added to the positions (x, y) that a nearest warp reads; None: no offset.
+        source_matrix: output pixels to pixels of the visible part.
+        reads: the argument of the operator: `source_matrix` and the offset.
     """
 
-    matrix: Array
-    sizes: Array
-    colors: Array
-    erase: Array
-    regions: Array | None = None
-    reads_beyond: bool = False
-    contrast: bool = False
-    mean: tuple[float, ...] | None = None
-    std: tuple[float, ...] | None = None
-    dtype: str = "uint8"
-    channels_last: bool | None = None
-    interpolation: str = "linear"
-    border: str = "replicate"
-    fill: tuple[float, ...] = (0.0,)
-    mixes: MixPass | None = None
-    why: str = ""
-    holds: tuple[str, ...] = ()
-    offset: Array | None = None
-    name: str = field(init=False, default="augment")
-    size: tuple[int, int] | None = field(init=False, repr=False)
-    source_matrix: Array = field(init=False, repr=False)  # relative to the visible part
-    reads: Array = field(init=False, repr=False)  # argument of the operator: `source_matrix` and the offset
+    matrix_block: Block
+    region_block: Block
+    color_block: Block
+    erase_block: Block
+    has_offset: bool
+    reads_beyond: bool
+    contrast: bool
+    mean: tuple[float, ...] | None
+    std: tuple[float, ...] | None
+    channels_last: bool | None
+    interpolation: str
+    border: str
+    fill: tuple[float, ...]
+    mixes: MixPass | None
+    colors: Array = field(init=False, repr=False)
+    erase: Array = field(init=False, repr=False)
+    regions: Array | None = field(init=False, repr=False)
+    offset: Array | None = field(init=False, repr=False)
+    source_matrix: Array = field(init=False, repr=False)
+    reads: Array = field(init=False, repr=False)
+    _mix: MixPass | None = field(init=False, repr=False)
 
-    def __post_init__(self) -> None:
-        matrix = self.matrix
-        if self.regions is not None:
-            matrix = shifts(-self.regions[:, 0], -self.regions[:, 1], len(matrix)) @ matrix
-        reads = matrix
-        if self.offset is not None:
-            reads = shifts(self.offset[:, 0], self.offset[:, 1], len(matrix)) @ matrix
-        object.__setattr__(self, "source_matrix", np.ascontiguousarray(matrix))
-        object.__setattr__(self, "reads", np.ascontiguousarray(reads))
-        object.__setattr__(self, "size", common_size(self.sizes))
+    name = "augment"
 
-    def set_size(self, size: tuple[int, int] | None) -> None:
-        super().set_size(size)
-        if self.mixes is not None:
-            self.mixes.set_size(size)
+    @property
+    def blocks(self) -> Sequence[Block]:
+        return self.region_block, self.matrix_block, self.color_block, self.erase_block
+
+    @property
+    def partial_blocks(self) -> Sequence[Block]:  # type: ignore[override]
+        return self.color_block, self.erase_block
+
+    @property
+    def runs(self) -> bool:  # type: ignore[override]
+        return self.mixes is None and self.dtype in DTYPES
+
+    def end(self) -> Rule:
+        operands = self.matrix_block.offset, self.region_block.start, self.has_offset, -1, -1
+        return Rule("end_pass", operands, out=self.out)
+
+    def row(self) -> list[float]:
+        layout = -1 if self.channels_last is None else int(self.channels_last)
+        reading, border = READINGS.index(self.interpolation), BORDERS.index(self.border)
+        head = 0, self.out, reading, border, DTYPES.index(self.dtype), layout, 0, self.contrast
+        mean, std = self.mean or (), self.std or ()
+        values = *_four(self.fill), *_four(mean), *_four(std)[1:]
+        colors, erase = self.color_block, self.erase_block
+        rows = max(colors.start, 0), colors.rows, max(erase.start, 0), erase.rows
+        blocks = self.matrix_block.offset, self.region_block.start, *rows, -1, -1
+        return [*head, *values, *blocks, max(self.static_size[0], 0), max(self.static_size[1], 0)]
+
+    def _read(self) -> None:
+        table, count = self.parameters, len(self.parameters)
+        self.colors, self.erase = table.block(self.color_block), table.block(self.erase_block)
+        self.source_matrix, self.regions, self.offset = self.matrix, None, None
+        if self.region_block.rows:
+            self.regions = regions = table.block(self.region_block).view(np.int64)[:, 0]
+            self.source_matrix = shifts(-regions[:, 0], -regions[:, 1], count) @ self.matrix
+        self.reads = self.source_matrix
+        if self.has_offset:
+            self.offset = offset = table.offsets(self.out)
+            self.reads = shifts(offset[:, 0], offset[:, 1], count) @ self.source_matrix
+        self._mix = None if self.mixes is None else self.mixes.of(table)
+
+    @property
+    def mix(self) -> MixPass | None:
+        return self._mix
 
     def tables(self, key: NoiseKey) -> Columns:
-        tables = {"matrix": self.reads.astype(np.float32)}  # as kernels read them
+        tables = {"matrix": self.reads.astype(np.float32)}
         if self.regions is not None:
             tables["regions"] = self.regions
-        if self.colors.shape[1]:
+        if self.color_block.rows:
             tables["colors"] = self.colors
-        if self.erase.shape[1]:
+        if self.erase_block.rows:
             tables["erase"] = self.erase
-        if self.mixes is not None:
-            tables["mix"] = self.mixes.fused_rows()
+        if self.mix is not None:
+            tables["mix"] = self.mix.fused_rows()
         return tables
 
     def columns(self) -> Columns:
         columns = matrix_columns(self.matrix, self.sizes)
         if self.regions is not None:
             columns |= {f"region.{name}": self.regions[:, i] for i, name in enumerate(ERASE_COLUMNS[:4])}
-        for s in range(self.colors.shape[1]):
+        for s in range(self.color_block.rows):
             columns |= {f"color{s}.{name}": self.colors[:, s, i] for i, name in enumerate(COLOR_COLUMNS)}
-        for e in range(self.erase.shape[1]):
+        for e in range(self.erase_block.rows):
             columns |= {f"erase{e}.{name}": self.erase[:, e, i] for i, name in enumerate(ERASE_COLUMNS)}
-        if self.mixes is not None:
-            columns |= {f"{self.mixes.name}.{name}": values for name, values in self.mixes.table.items()}
+        if self.mix is not None:
+            columns |= {f"{self.mix.name}.{name}": values for name, values in self.mix.table.items()}
         return columns
 
     def describe(self) -> str:
         notes = [f"{self.interpolation}, border {self.border}"]
-        notes += [f"{self.colors.shape[1]} color steps"] if self.colors.shape[1] else []
-        notes += [f"{self.erase.shape[1]} rectangles"] if self.erase.shape[1] else []
+        notes += [f"up to {self.color_block.rows} color steps"] if self.color_block.rows else []
+        notes += [f"{self.erase_block.rows} rectangles"] if self.erase_block.rows else []
         notes += ["normalized"] if self.mean is not None or self.std is not None else []
-        notes += ["regions"] if self.regions is not None else []
+        notes += ["regions"] if self.region_block.rows else []
         notes += [self.mixes.name] if self.mixes is not None else []
         return f"augment -> {size_text(self.sizes)} {self.dtype} ({'; '.join(notes)})"
 
@@ -135,19 +158,6 @@ class AugmentPass(Pass):
 
     def before_normalizing(self, values: Array) -> Array:
         return values if self.mean is None else values * np.array(self.std) + np.array(self.mean)
-
-    @property
-    def mix(self) -> MixPass | None:
-        return self.mixes
-
-    def fixed(self) -> AugmentPass:
-        missing = -self.colors.shape[1] % _COLOR_STEPS
-        return replace(self, colors=np.pad(self.colors, ((0, 0), (0, missing), (0, 0))))
-
-    def traffic(self, sizes: Array, before: int, after: int) -> tuple[int, int]:
-        """The mean for contrast is computed first, so everything is read twice."""
-        times = (1 + self.contrast) * (1 if self.mixes is None else self.mixes.spec.reads)
-        return before * seen_pixels(self.matrix, self.sizes, sizes) * times, after * pixels(self.sizes)
 
     def region(self, sizes: Array, can_shrink: bool) -> Array | None:
         if self.regions is not None or not (can_shrink and self._only_scales()):
@@ -160,29 +170,12 @@ class AugmentPass(Pass):
         return not off_diagonal.any() and self.interpolation == "linear"
 
     def of_regions(self, corners: Array, shrinks: Array, to_region: Array) -> AugmentPass:
-        matrix = to_region @ self.matrix
+        matrix, table = to_region @ self.matrix, self.parameters
         if self.regions is not None:  # bit for bit the constants of the pass
-            exact = shifts(-self.regions[:, 0], -self.regions[:, 1], len(matrix)) @ self.matrix
-            matrix = np.where((shrinks == 1)[:, None, None], exact, matrix)
-        offset = None if self.offset is None else self.offset / shrinks[:, None]
-        return replace(self, matrix=matrix, regions=None, offset=offset)
-
-    @property
-    def target_matrix(self) -> Array:
-        return self.source_matrix if self.reads_beyond else self.matrix
-
-    def keeps(self, index: int) -> bool:
-        return False
-
-    def cut(self, index: int) -> Array | None:
-        return self.regions[index] if self.reads_beyond and self.regions is not None else None
-
-    def move_masks(self, masks: Masks, key: NoiseKey) -> list[Tensor]:
-        if self.regions is not None:
-            pairs = zip(masks.tables, self.regions[list(masks.images)].tolist(), strict=True)
-            seen = [table[:, top:bottom, left:right] for table, (left, top, right, bottom) in pairs]
-            masks = masks._replace(tables=seen)
-        return warped(masks, self.reads, self.border)
+            matrix = np.where((shrinks == 1)[:, None, None], self.source_matrix, matrix)
+        offsets = table.offsets(self.out) / shrinks[:, None]
+        changed = table.with_geometry(self.out, matrix, table.boxes(self.out), offsets)
+        return replace(self, region_block=Block(8)).of(changed)
 
     def _sampling(self, fill: Any, regions: Tensor | None) -> Sampling:
         return Sampling(self.interpolation, self.border, fill, regions)
@@ -195,9 +188,9 @@ class AugmentPass(Pass):
         one_size = single_size(work, self)
         is_one_buffer = is_ragged(work) or (isinstance(work, Tensor) and len(work) > 0)
         in_one_batch = one_size is None and self.dtype == "uint8" and is_one_buffer
-        mixes_later = self.mixes is not None and one_size is None
+        mixes_later = self.mix if one_size is None else None
         taken: Mapping[str, Any] = {
-            name: table for name, table in tables.items() if not (name == "mix" and mixes_later)
+            name: table for name, table in tables.items() if name != "mix" or mixes_later is None
         }
         if one_size is not None or in_one_batch:
             taken = on_device(taken, device_of(work))
@@ -213,12 +206,12 @@ class AugmentPass(Pass):
 
         if one_size is not None:
             return run(work, None, one_size, out)
-        target = None if mixes_later else out
+        target = out if mixes_later is None else None
         if in_one_batch:
             result = run(work, None, None, results_of(work, self.sizes) if target is None else target)
         else:
             result = by_size(work, self, sizes, run, target)
-        return self.mixes.mixed(result, self.mixes.table) if self.mixes and mixes_later else result
+        return result if mixes_later is None else mixes_later.mixed(result, mixes_later.table)
 
     def _run_uint16(self, work: Work, sizes: Array, tables: Mapping[str, Any], out: Any) -> Work:
         """Warp 16-bit pixels in float32, which represents them exactly; round half to even at the end."""
@@ -234,3 +227,8 @@ class AugmentPass(Pass):
 
 def _as_uint16(images: Tensor) -> Tensor:
     return images.round().clamp(0, 65535).to(torch.uint16)
+
+
+def _four(values: Sequence[float]) -> list[float]:
+    """A count, and up to four numbers."""
+    return [len(values), *values, *[0.0] * (4 - len(values))]

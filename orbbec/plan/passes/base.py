@@ -3,16 +3,19 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import fields, replace
-from typing import Any, NamedTuple, TypeAlias, TypeVar
-
-import numpy as np
-from torch import Tensor
+from dataclasses import dataclass, field, replace
+from typing import Any, ClassVar, NamedTuple, TypeAlias, TypeVar
 
 from orbbec.bridge.arguments import Array, StoredPlanes
 from orbbec.plan.batches import Work
+from orbbec.plan.parameters import ParameterTable
+from orbbec.plan.rules import Block, Rule
+from orbbec.plan.state import common_size
 
 Columns: TypeAlias = dict[str, Array]
+Size: TypeAlias = tuple[int, int]
+ALIKE = (-1, -1)  # as a size: equal for images of equal sizes
+VARIES = (0, 0)  # as a size: it depends on the image or on the draws
 _Pass = TypeVar("_Pass", bound="Pass")
 
 
@@ -33,37 +36,69 @@ class Context(NamedTuple):
     is_own: bool = False  # a preceding pass made the input, so it may be overwritten
 
 
-class Masks(NamedTuple):
-    """Masks as bytes; the results have one size."""
-
-    tables: Sequence[Tensor]  # per image: uint8 [M, H, W, bytes of a value]
-    images: Sequence[int]  # indices in the batch
-    size: tuple[int, int]  # size of the results
-    fill: list[float]  # values outside an image, one per byte
-
-
+@dataclass(eq=False, kw_only=True)
 class Pass:
-    """A pass over the pixels of a batch. Its subclasses are frozen dataclasses.
+    """A pass over the pixels of a batch.
 
-    By default a pass leaves pixels and targets in place, and draws no noise.
+    A program has passes without parameters, whose fields that follow from parameters are not set; `of` gives
+    those of a batch. By default a pass leaves pixels in place, and draws no noise.
 
-    Attributes:
-        name: name of its operator.
-        sizes: int64 `[N, 2]`: sizes of its outputs.
-        size: the common size of its outputs, or None.
+    Args:
+        out: its first register.
         dtype: name of the dtype of its output.
         why: why the pipeline was split before it; empty if it was not.
         holds: names of the transforms that it runs.
-        matrix: float64 `[N, 3, 3]`: output pixels to input pixels; a `MixPass` has none.
+        static_size: of its outputs: (height, width), `ALIKE` or `VARIES`.
+
+    Attributes:
+        parameters: the parameters of the batch.
+        sizes: int64 `[N, 2]`: sizes of its outputs.
+        size: the common size of its outputs, or None.
+        matrix: float64 `[N, 3, 3]`: output pixels to input pixels.
+        name: name of its operator.
+        runs: whether `run` runs it.
+        partial_blocks: the blocks of words of which an image may have fewer rows.
     """
 
-    name: str
-    sizes: Array
-    size: tuple[int, int] | None
+    out: int
     dtype: str
-    why: str
-    holds: tuple[str, ...]
-    matrix: Array
+    why: str = ""
+    holds: tuple[str, ...] = ()
+    static_size: Size = VARIES
+
+    parameters: ParameterTable = field(init=False, repr=False)
+    sizes: Array = field(init=False, repr=False)
+    size: Size | None = field(init=False, repr=False)
+    matrix: Array = field(init=False, repr=False)
+
+    name: ClassVar[str]
+    runs: ClassVar[bool] = False
+    partial_blocks: ClassVar[Sequence[Block]] = ()
+
+    def of(self: _Pass, parameters: ParameterTable) -> _Pass:
+        """The pass with the parameters of a batch."""
+        step = replace(self)
+        step.parameters = parameters
+        step.sizes, step.matrix = parameters.sizes(self.out), parameters.matrices(self.out)
+        step.size = self.static_size if self.static_size[0] > 0 else common_size(step.sizes)
+        step._read()
+        return step
+
+    def _read(self) -> None:
+        """Set the other fields that follow from the parameters."""
+
+    @property
+    def blocks(self) -> Sequence[Block]:
+        """Its blocks of words."""
+        return ()
+
+    def end(self) -> Rule:
+        """The rule that writes its numbers."""
+        return Rule("end_pass", (-1, -1, 0, -1, -1), out=self.out)
+
+    def row(self) -> list[float]:
+        """Its row in the program, as binding_passes.h has it; empty if `run` does not run it."""
+        return []
 
     @property
     def resamples(self) -> bool:
@@ -84,10 +119,6 @@ class Pass:
     def mix(self) -> Pass | None:
         """The pass that mixes images: itself, or the mix at its end; None: no images are mixed."""
         return None
-
-    def set_size(self, size: tuple[int, int] | None) -> None:
-        """Set the common size of no outputs."""
-        object.__setattr__(self, "size", size)
 
     def columns(self) -> Columns:
         """Its parameters by name, each `[N]` or `[N, ...]`."""
@@ -128,26 +159,6 @@ class Pass:
         """An equivalent pass in which only tables depend on the draws; None if there is none."""
         return self
 
-    def of_rows(self: _Pass, rows: Array, count: int) -> _Pass:
-        """The pass for some of its `count` images."""
-        own = {f.name: getattr(self, f.name) for f in fields(self) if f.init}  # type: ignore[arg-type]
-        changed = {name: _rows(value, rows, count) for name, value in own.items()}
-        if "table" in own:
-            changed["table"] = {name: values[rows] for name, values in own["table"].items()}
-        selected: _Pass = replace(self, **changed)  # type: ignore[type-var]
-        object.__setattr__(selected, "size", self.size)  # None if the whole batch has none
-        return selected
-
-    def traffic(self, sizes: Array, before: int, after: int) -> tuple[int, int]:
-        """The bytes that it reads, and the bytes that it writes.
-
-        Args:
-            sizes: int64 `[N, 2]`: sizes of its input images.
-            before: bytes per input pixel.
-            after: bytes per output pixel.
-        """
-        raise NotImplementedError
-
     def region(self, sizes: Array, can_shrink: bool) -> Array | None:
         """The part of each image that it reads, int64 `[N, 4]`: left, top, right, bottom; None: all of it.
 
@@ -167,52 +178,6 @@ class Pass:
             to_region: float64 `[N, 3, 3]`: pixels of whole images to decoded pixels.
         """
         raise NotImplementedError
-
-    @property
-    def target_matrix(self) -> Array | None:
-        """The matrices of targets, from outputs to what `cut` leaves of images; None: targets do not move."""
-        return None
-
-    def keeps(self, index: int) -> bool:
-        """Whether every pixel of image `index` stays in place."""
-        return True
-
-    def cut(self, index: int) -> Array | None:
-        """Left, top, right, bottom of the crop of image `index` before `target_matrix`; None: no crop."""
-        return None
-
-    def displacement(self, index: int, key: NoiseKey) -> Array | None:
-        """The displacement of each pixel of image `index`, `[2, H, W]`; None: it follows the matrix."""
-        return None
-
-    def move_masks(self, masks: Masks, key: NoiseKey) -> list[Tensor]:
-        """Move masks as bytes. If the image is read by nearest, masks read the same pixels.
-
-        Returns:
-            uint8 `[M, bytes, height, width]` for each image.
-        """
-        raise NotImplementedError
-
-
-def _rows(value: Any, rows: Array, count: int) -> Any:
-    if isinstance(value, np.ndarray):
-        return value[rows]
-    if isinstance(value, Pass):
-        return value.of_rows(rows, count)
-    return value
-
-
-def common_size(sizes: Array) -> tuple[int, int] | None:
-    """The common size of `[N, 2]` sizes, N at least 1; None if they differ.
-
-    Example:
-        >>> common_size(np.array([[4, 5], [4, 5]]))
-        (4, 5)
-    """
-    if len(sizes) == 0 or (len(sizes) > 1 and (sizes != sizes[0]).any()):
-        return None
-    height, width = sizes[0].tolist()
-    return height, width
 
 
 def matrix_columns(matrix: Array, sizes: Array) -> Columns:

@@ -10,35 +10,32 @@ import numpy as np
 
 from orbbec.bridge.arguments import Array, size_text
 from orbbec.plan.batches import Work, blended, repeated, table_rows
-from orbbec.plan.passes.base import Columns, Context, NoiseKey, Pass, common_size
-from orbbec.plan.points import pixels
-from orbbec.plan.state import identities
+from orbbec.plan.parameters import Copies
+from orbbec.plan.passes.base import Columns, Context, NoiseKey, Pass
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(eq=False, kw_only=True)
 class BlendPass(Pass):
-    """Images blended with altered copies of themselves.
+    """Images blended with altered copies of themselves; targets stay in place.
 
     Args:
+        array: index of its `Copies` among the tables of the steps.
         passes: passes over the K * N copies: the first copies of all images, then the second ones, and so on.
+
+    Attributes:
         weights: float64 `[N, 1 + K]`: weights of an image and of its copies.
-        sizes: int64 `[N, 2]`: sizes of the images.
     """
 
+    array: int
     passes: tuple[Pass, ...]
-    weights: Array
-    sizes: Array
-    dtype: str
-    why: str = ""
-    holds: tuple[str, ...] = ()
+    weights: Array = field(init=False, repr=False)
 
-    name: str = field(init=False, default="blend")
-    matrix: Array = field(init=False, repr=False)  # the identity: targets stay in place
-    size: tuple[int, int] | None = field(init=False, repr=False)
+    name = "blend"
 
-    def __post_init__(self) -> None:
-        object.__setattr__(self, "matrix", identities(len(self.weights)))
-        object.__setattr__(self, "size", common_size(self.sizes))
+    def _read(self) -> None:
+        copies: Copies = self.parameters.arrays[self.array]
+        self.weights = copies.weights
+        self.passes = tuple(step.of(copies.table) for step in self.passes)
 
     @property
     def copies(self) -> int:
@@ -67,17 +64,9 @@ class BlendPass(Pass):
 
     def fixed(self) -> BlendPass | None:
         inner = tuple(each for each in (step.fixed() for step in self.passes) if each is not None)
-        return replace(self, passes=inner) if len(inner) == len(self.passes) else None
-
-    def of_rows(self, rows: Array, count: int) -> BlendPass:
-        copies = (rows + count * np.arange(self.copies)[:, None]).ravel()
-        inner = tuple(each.of_rows(copies, count * self.copies) for each in self.passes)
-        return replace(self, passes=inner, weights=self.weights[rows], sizes=self.sizes[rows])
-
-    def traffic(self, sizes: Array, before: int, after: int) -> tuple[int, int]:
-        inner = [step.traffic(step.sizes, before, after) for step in self.passes]
-        read, written = (sum(column) for column in zip((0, 0), *inner, strict=True))
-        return read + (1 + self.copies) * before * pixels(sizes), written + after * pixels(self.sizes)
+        if len(inner) < len(self.passes):
+            return None
+        return replace(self, passes=inner).of(self.parameters)
 
     def run(self, work: Work, sizes: Array, context: Context, out: Any = None) -> Work:
         weights = next(context.tables)["weights"]

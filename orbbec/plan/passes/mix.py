@@ -9,25 +9,29 @@ from typing import Any
 from orbbec.bridge.arguments import Array, size_text
 from orbbec.bridge.spec import MIXES, MixSpec
 from orbbec.plan.batches import Work, table_rows
-from orbbec.plan.passes.base import Columns, Context, NoiseKey, Pass, common_size
-from orbbec.plan.points import pixels
+from orbbec.plan.passes.base import Columns, Context, NoiseKey, Pass
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(eq=False, kw_only=True)
 class MixPass(Pass):
-    """Mixes images with others of the batch; for the arguments see `steps.Mix`."""
+    """Mixes images with others of the batch.
 
-    name: str
-    table: Mapping[str, Array]
-    sizes: Array
-    dtype: str
-    options: Mapping[str, Any] = field(default_factory=dict)
-    why: str = ""
-    holds: tuple[str, ...] = ()
-    size: tuple[int, int] | None = field(init=False, repr=False)
+    Args:
+        name: name of an operator with a `MixSpec`.
+        array: index of its table among those of the steps.
+        options: arguments that are the same for all images.
 
-    def __post_init__(self) -> None:
-        object.__setattr__(self, "size", common_size(self.sizes))
+    Attributes:
+        table: its arguments, with a row per image.
+    """
+
+    name: str  # type: ignore[misc]
+    array: int
+    options: Mapping[str, Any]
+    table: Mapping[str, Array] = field(init=False, repr=False)
+
+    def _read(self) -> None:
+        self.table = self.parameters.arrays[self.array]
 
     @property
     def spec(self) -> MixSpec:
@@ -50,10 +54,6 @@ class MixPass(Pass):
 
     def describe(self) -> str:
         return f"{self.name} -> {size_text(self.sizes)} {self.dtype}"
-
-    def traffic(self, sizes: Array, before: int, after: int) -> tuple[int, int]:
-        written = after * pixels(self.sizes)
-        return written * self.spec.reads, written
 
     def run(self, work: Work, sizes: Array, context: Context, out: Any = None) -> Work:
         return self.mixed(work, next(context.tables))

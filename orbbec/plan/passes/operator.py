@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import partial
 from typing import Any
@@ -14,47 +14,71 @@ from torch import Tensor
 from orbbec.batch import ImageBatch
 from orbbec.bridge.arguments import Array, is_channels_last, new_images, size_text
 from orbbec.bridge.spec import OPERATORS, OpSpec
-from orbbec.plan.batches import Rows, Work, as_list, chosen_of, merged, rows_of, signed, table_rows, unsigned
-from orbbec.plan.passes.base import (
-    Columns,
-    Context,
-    Masks,
-    NoiseKey,
-    Pass,
-    common_size,
-    matrix_columns,
-)
+from orbbec.plan.batches import Work, as_list, chosen_of, merged, rows_of, signed, table_rows, unsigned
+from orbbec.plan.parameters import Column
+from orbbec.plan.passes.base import Columns, Context, NoiseKey, Pass, matrix_columns
 from orbbec.plan.passes.by_size import by_size, single_size
-from orbbec.plan.passes.masks import in_one_launch, warped
-from orbbec.plan.points import pixels, seen_pixels
+from orbbec.plan.rules import FLIPPED, READINGS, Block, Rule
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(eq=False, kw_only=True)
 class OperatorPass(Pass):
-    """One call of the operator `name`; for the other arguments see `steps.Operator`.
+    """One call of the operator `name`.
 
     Args:
-        conditional: whether an image may remain unchanged with other draws.
+        arguments: the columns of its table, by argument name.
+        options: arguments that are the same for all images.
+        condition: the register that says which images it changes; None: all.
+        resizes: whether it takes the size of its output.
+        flips: whether it also flips its results.
+
+    Attributes:
+        drawn: bool `[N]`: the images that it changes.
+        draws: whether it changes "none", "some" or "all" of the images.
+        table: its arguments, with a row per image.
     """
 
-    name: str
-    table: Mapping[str, Array]
+    name: str  # type: ignore[misc]
+    arguments: Mapping[str, Column]
     options: Mapping[str, Any]
-    drawn: Array
-    matrix: Array
-    sizes: Array
+    condition: int | None
     resizes: bool
-    dtype: str
-    why: str = ""
-    holds: tuple[str, ...] = ()
-    conditional: bool = True
-    size: tuple[int, int] | None = field(init=False, repr=False)
-    draws: str = field(init=False, repr=False)  # whether it changes "none", "some" or "all" of the images
+    flips: bool = False
+    box_block: Block = field(default_factory=lambda: Block(8))
+    flip_block: Block = field(default_factory=lambda: Block(1))
+    drawn: Array = field(init=False, repr=False)
+    draws: str = field(init=False, repr=False)
+    table: Mapping[str, Array] = field(init=False, repr=False)
 
-    def __post_init__(self) -> None:
-        draws = "all" if self.drawn.all() else "some" if self.drawn.any() else "none"
-        object.__setattr__(self, "draws", draws)
-        object.__setattr__(self, "size", common_size(self.sizes))
+    @property
+    def blocks(self) -> Sequence[Block]:
+        """Its blocks of words, of no rows if `run` does not run it."""
+        self.box_block.rows, self.flip_block.rows = int(self.runs), int(self.runs and self.flips)
+        return self.box_block, self.flip_block
+
+    @property
+    def runs(self) -> bool:  # type: ignore[override]
+        takes_flips = "flips" in self.spec.parameters  # as a crop that is resized
+        return takes_flips and list(self.arguments) == ["boxes"] and self.condition is None
+
+    def end(self) -> Rule:
+        operands = -1, -1, 0, self.box_block.start, self.flip_block.start
+        return Rule("end_pass", operands, out=self.out)
+
+    def row(self) -> list[float]:
+        reading = READINGS.index(self.options["interpolation"])
+        blocks = -1, -1, 0, 0, 0, 0, self.box_block.start, self.flip_block.start
+        size = max(self.static_size[0], 0), max(self.static_size[1], 0)
+        return [1, self.out, reading, 0, 0, 0, self.options["antialias"], 0, 1, *[0] * 13, *blocks, *size]
+
+    def _read(self) -> None:
+        table = self.parameters
+        drawn = np.ones(len(table), bool) if self.condition is None else table.state[:, self.condition] != 0
+        self.drawn, self.draws = drawn, "all" if drawn.all() else "some" if drawn.any() else "none"
+        columns = {name: column.of(table, self.out) for name, column in self.arguments.items()}
+        if self.flips:
+            columns["flips"] = table.state[:, self.out + FLIPPED] != 0
+        self.table = self.spec.with_identities(columns, drawn)
 
     def columns(self) -> Columns:
         return {**matrix_columns(self.matrix, self.sizes), "drawn": self.drawn, **self.table}
@@ -94,77 +118,24 @@ class OperatorPass(Pass):
         """The pass with its host columns as options; None if they differ among the images that it changes."""
         if not self.spec.capturable:
             return None
-        table, options = dict(self.table), dict(self.options)
+        arguments, options = dict(self.arguments), dict(self.options)
         for name in self.spec.host_columns:
-            column = table.pop(name)
+            del arguments[name]
+            column = self.table[name]
             rows = column[self.drawn] if self.drawn.any() else column
             if (rows != rows[:1]).any():
                 return None
             options[name] = tuple(rows[0].tolist()) if rows.ndim > 1 else rows[0].item()
-        return replace(self, table=table, options=options)
-
-    def traffic(self, sizes: Array, before: int, after: int) -> tuple[int, int]:
-        """Temporary memory of the operator is not counted."""
-        if self.is_idle:
-            return 0, 0
-        return before * seen_pixels(self.matrix, self.sizes, sizes), after * pixels(self.sizes)
+        return replace(self, arguments=arguments, options=options).of(self.parameters)
 
     def region(self, sizes: Array, can_shrink: bool) -> Array | None:
         of = self.spec.region
         return None if of is None else of(self.table, self.options, self.sizes, sizes)
 
     def of_regions(self, corners: Array, shrinks: Array, to_region: Array) -> OperatorPass:
-        boxes = self.table["boxes"] / shrinks[:, None] - np.tile(corners, 2)
-        return replace(self, table={**self.table, "boxes": boxes}, matrix=to_region @ self.matrix)
-
-    @property
-    def target_matrix(self) -> Array:
-        return self.matrix
-
-    def keeps(self, index: int) -> bool:
-        if self.resizes:
-            return False
-        if self.spec.displacement is not None:
-            return not self.drawn[index]
-        return bool((self.matrix[index] == np.eye(3)).all())
-
-    def displacement(self, index: int, key: NoiseKey) -> Array | None:
-        if self.spec.displacement is None:
-            return None
-        ids, numbers = self._noise(index, key)
-        height, width = self.sizes[index].tolist()
-        numbers["transform_index"] = self.options["transform_index"]
-        result: Array = self.spec.displacement(ids, (height, width), **numbers)[0].numpy()
-        return result
-
-    def _noise(self, index: int, key: NoiseKey) -> tuple[Tensor, dict[str, Any]]:
-        """The sample id of an image, and its row of the table with the other arguments of noise."""
-        row = slice(index, index + 1)
-        numbers = {name: torch.from_numpy(values[row]) for name, values in self.table.items()}
-        return torch.from_numpy(key.sample_ids[row]), {**numbers, "seed": key.seed, "epoch": key.epoch}
-
-    def move_masks(self, masks: Masks, key: NoiseKey) -> list[Tensor]:
-        if self.spec.displacement is not None:
-            pairs = zip(masks.tables, masks.images, strict=True)
-            return [self._displaced(table, index, masks.fill, key) for table, index in pairs]
-        if not (self.resizes and self.options.get("interpolation") == "nearest"):
-            return warped(masks, self.matrix, self.options.get("border", "replicate"))
-
-        def move(batch: Rows, rows: Array) -> Tensor:
-            columns = {name: torch.from_numpy(values[rows]) for name, values in self.table.items()}
-            result: Tensor = self.spec.call(batch, size=masks.size, **columns, **self.options)
-            return result
-
-        return in_one_launch(masks, move)
-
-    def _displaced(self, masks: Tensor, index: int, fill: list[float], key: NoiseKey) -> Tensor:
-        """The masks of one image, moved by its displacement."""
-        count, height, width, channels = masks.shape
-        ids, numbers = self._noise(index, key)
-        how = {**self.options, **numbers, "sample_ids": ids, "interpolation": "nearest", "fill": fill * count}
-        pixels = masks.permute(0, 3, 1, 2).reshape(1, -1, height, width)
-        moved: Tensor = self.spec.call(pixels, **how)
-        return moved.reshape(count, channels, height, width)
+        table = self.parameters
+        boxes = table.boxes(self.out) / shrinks[:, None] - np.tile(corners, 2)
+        return self.of(table.with_geometry(self.out, to_region @ self.matrix, boxes, table.offsets(self.out)))
 
     def run(self, work: Work, sizes: Array, context: Context, out: Any = None) -> Work:
         tables = next(context.tables)
@@ -201,7 +172,8 @@ class OperatorPass(Pass):
         if isinstance(work, list):
             return [operate(image[None], np.array([n]))[0] for n, image in enumerate(work)]
         results = operate(work, None)
-        return chosen_of(tables["drawn"], results, work) if context.is_fixed and self.conditional else results
+        may_keep = context.is_fixed and self.condition is not None
+        return chosen_of(tables["drawn"], results, work) if may_keep else results
 
     def _call(self, images: Work, *, which: Tensor | None = None, out: Any = None, **options: Any) -> Any:
         """Run one call, or one for each value of the option that `which` selects."""

@@ -10,7 +10,7 @@ import numpy as np
 
 from orbbec.bridge.arguments import Array
 from orbbec.plan.build import Build
-from orbbec.plan.recipes import Column, OperatorStep
+from orbbec.plan.parameters import Column, OperatorStep
 from orbbec.plan.state import BatchState, same_rows
 from orbbec.plan.steps.base import Step, least_after, lower, static_size, warp_numbers
 
@@ -187,8 +187,7 @@ class Blend(Step):
         return self.weights.shape[1], self.numbers_of_copies.shape[1]
 
     def add(self, build: Build, state: BatchState, register: int) -> None:
-        build.blend(build.arrays)
-        build.arrays += 1
+        """Its pass has the passes of its copies, which the caller compiles."""
 
 
 def _plain(value: Any) -> Hashable:

@@ -9,7 +9,7 @@ import numpy as np
 
 from orbbec.bridge.arguments import Array
 from orbbec.plan.build import Build
-from orbbec.plan.recipes import VARIES, Size
+from orbbec.plan.passes import VARIES, Size
 from orbbec.plan.state import BatchState
 
 STEP_WARP = 18  # registers: matrix 9, height, width, box 4, whether flipped, offset 2

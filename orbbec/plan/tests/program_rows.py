@@ -5,7 +5,7 @@ from typing import NamedTuple
 import numpy as np
 import torch
 
-from orbbec.plan.recipes import ParameterTable
+from orbbec.plan.parameters import ParameterTable
 from orbbec.plan.rules import COLOR_ROWS, FLIPPED, OFFSET, PASS_REGISTERS, REGISTERS, SIGNATURES, Code, Rule
 
 SIZES = [(5, 7), (9, 4), (1, 1), (31, 40), (40, 31), (12, 12), (8, 13)]
@@ -56,7 +56,7 @@ class Rows:
         """The registers and words of images."""
         ids = IDS[: len(sizes)] if sample_ids is None else sample_ids
         state, floats = draw(self.table(), sizes, ids, self.registers, words, 0, len(self.rules))
-        return ParameterTable(state, floats, [])
+        return ParameterTable(state, floats, [], [])
 
 
 class Pass(NamedTuple):

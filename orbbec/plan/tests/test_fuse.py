@@ -219,8 +219,15 @@ def test_plan_is_saved_and_applied_again():
     assert again.to_json() == plan.to_json()
     assert str(again) == str(plan)
     assert_same_bytes(apply(again, images), apply(plan, images))
-    with pytest.raises(ValueError, match="version 1"):
-        Plan.from_json("{}")
+
+
+def test_plans_of_other_versions_are_refused():
+    text = T.Compose([CROP]).plan(SIZES, epoch=0).to_json()
+    for other in ("{}", "[]", text.replace('"orbbec_plan": 2', '"orbbec_plan": 1')):
+        with pytest.raises(ValueError, match="expected a plan of version 2"):
+            Plan.from_json(other)
+    with pytest.raises(ValueError, match="expected the passes of this version, but got WarpPass"):
+        Plan.from_json(text.replace("AugmentPass", "WarpPass"))
 
 
 def test_tables_have_named_columns():
@@ -259,7 +266,7 @@ def test_images_are_mixed_in_the_pass_before(name, floats):
     assert mix.name == name.lower()
     assert mix.name in str(plan)
     assert f"{mix.name}.pair_indices" in plan.table(0)
-    apart = replace(plan, passes=(replace(fused, mixes=None), mix))
+    apart = replace(plan, passes=(replace(fused, mixes=None).of(fused.parameters), mix))
     together = apply(plan, images)
     assert_same_bytes(together, apply(apart, images))
     assert_same_bytes(together, apply(Plan.from_json(plan.to_json()), images))

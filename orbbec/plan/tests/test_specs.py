@@ -18,13 +18,16 @@ from tests.support import assert_same_bytes, photograph
 
 PACKAGE = Path(__file__).parents[2]
 PLAN = (
-    *("apply.py", "build.py", "external.py", "fusion.py", "microbatches.py", "plan.py", "program.py"),
-    *("recipes.py", "rules.py", "tables.py"),
+    *("apply.py", "build.py", "external.py", "fusion.py", "microbatches.py", "parameters.py", "plan.py"),
+    *("program.py", "rules.py", "tables.py"),
 )
 NAMELESS = [
     *(PACKAGE / "plan" / name for name in PLAN),
     *sorted((PACKAGE / "plan" / "passes").glob("*.py")),
-    *(PACKAGE / "transforms" / "targets" / name for name in ("masks.py", "state.py", "mixed.py")),
+    *(
+        PACKAGE / "transforms" / "targets" / name
+        for name in ("masks.py", "motion.py", "state.py", "mixed.py")
+    ),
     PACKAGE / "data" / "decode" / "region.py",
     *sorted((PACKAGE / "cli" / "profile").glob("*.py")),
 ]

@@ -17,10 +17,10 @@ from orbbec.plan import apply as apply_plan
 from orbbec.plan.batches import Given
 from orbbec.plan.build import Build
 from orbbec.plan.microbatches import without_images
-from orbbec.plan.passes import common_size
+from orbbec.plan.parameters import Batch
+from orbbec.plan.passes import ALIKE, VARIES
 from orbbec.plan.program import Program
-from orbbec.plan.recipes import ALIKE, VARIES, Batch
-from orbbec.plan.state import same_rows
+from orbbec.plan.state import common_size, same_rows
 from orbbec.transforms.base.batched import is_of_batch, joined, split
 from orbbec.transforms.base.checks import whole
 from orbbec.transforms.base.direct import direct_input
@@ -168,9 +168,6 @@ class Pipeline(FrozenModule):
             return self._plan_of(given.sizes, key, pixels, targets)
         one = np.maximum(same_rows(given.size, 1), 1)  # no images: results have the size that one image gets
         plan = self._plan_of(one, key._replace(sample_ids=np.zeros(1, np.int64)), pixels, None)
-        for step, recipe in zip(plan.passes, self._programs[pixels].passes, strict=True):
-            if recipe.size == VARIES:
-                step.set_size(None)
         return without_images(plan)
 
     def _program(self, pixels: _Pixels, batch: Batch | None) -> Program:

@@ -12,7 +12,7 @@ import torch
 from orbbec.bridge.arguments import Array, dtype_name
 from orbbec.plan.build import Build
 from orbbec.plan.external import trace
-from orbbec.plan.recipes import Batch
+from orbbec.plan.parameters import Batch
 from orbbec.plan.steps import BatchState, Step
 from orbbec.plan.stream import Stream
 from orbbec.transforms.base.checks import STANDARD

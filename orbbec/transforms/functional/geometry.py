@@ -12,7 +12,7 @@ from torch import Tensor
 
 from orbbec.bridge.arguments import Array
 from orbbec.plan.build import Build
-from orbbec.plan.recipes import ALIKE
+from orbbec.plan.passes import ALIKE
 from orbbec.transforms import geometry
 from orbbec.transforms.affine import add_affine, between_centers, corner_matrices
 from orbbec.transforms.base.checks import (

@@ -9,7 +9,7 @@ import numpy as np
 import torch
 from torch import Tensor
 
-from orbbec.plan.passes import Masks, NoiseKey, Pass
+from orbbec.transforms.targets.motion import Masks, Motion
 from orbbec.warpaffine.remap import remap
 
 Size = tuple[int, int]
@@ -22,22 +22,21 @@ class Mask(NamedTuple):
     values: Tensor
 
 
-def moved_masks(step: Pass, masks: Sequence[Mask], key: NoiseKey, fill: float) -> list[Tensor]:
+def moved_masks(motion: Motion, masks: Sequence[Mask], fill: float) -> list[Tensor]:
     """Move masks through a pass. If the image is read by nearest, masks read the same pixels.
 
     Masks of one dtype whose results have one size take one launch. They are moved as bytes, which keeps the
     values of any dtype.
 
     Args:
-        step: the pass.
+        motion: that of the pass.
         masks: the masks before the pass.
-        key: determines the noise of the batch.
         fill: value outside an image.
     """
     results: list[Tensor] = [mask.values for mask in masks]
     groups: dict[tuple[torch.dtype, torch.device, Size], list[int]] = {}
     for index, (image, values) in enumerate(masks):
-        height, width = step.sizes[image].tolist()
+        height, width = motion.sizes[image].tolist()
         if values.numel() * height * width == 0:
             empty = torch.from_numpy(np.array(fill)).to(values)
             results[index] = empty.repeat(*values.shape[:-2], height, width)
@@ -47,7 +46,7 @@ def moved_masks(step: Pass, masks: Sequence[Mask], key: NoiseKey, fill: float) -
         own = [masks[index] for index in indices]
         fills = torch.from_numpy(np.array([fill])).to(dtype).view(torch.uint8).tolist()
         tables, images = [_as_bytes(mask.values) for mask in own], [mask.image for mask in own]
-        moved = step.move_masks(Masks(tables, images, size, fills), key)
+        moved = motion.move_masks(Masks(tables, images, size, fills))
         for index, mask, result in zip(indices, own, moved, strict=True):
             whole = result.permute(0, 2, 3, 1).reshape(-1).view(dtype)
             results[index] = whole.reshape(*mask.values.shape[:-2], *size)

@@ -9,22 +9,21 @@ import numpy as np
 import torch
 from torch import Tensor
 
-from orbbec.augment.codes import COLOR_WIDTH, ERASE_WIDTH
 from orbbec.bridge.arguments import Array, tensor_of
 from orbbec.bridge.spec import Tiles
-from orbbec.plan.passes import AugmentPass, MixPass, NoiseKey
+from orbbec.plan.passes import MixPass
 from orbbec.plan.points import shifts
+from orbbec.transforms.targets.motion import Motion
 from orbbec.transforms.targets.per_box import joined_rows
 from orbbec.transforms.targets.state import MASK_KEYS, POINT_KEYS, State, move_all
 
 
-def mixed(step: MixPass, states: Sequence[State], key: NoiseKey, mask_fill: float) -> list[State]:
+def mixed(step: MixPass, states: Sequence[State], mask_fill: float) -> list[State]:
     """The targets of mixed images.
 
     Args:
         step: the pass that mixes the images.
         states: the targets before the pass.
-        key: determines the noise of the batch.
         mask_fill: value of masks where there is no image.
 
     Raises:
@@ -32,7 +31,7 @@ def mixed(step: MixPass, states: Sequence[State], key: NoiseKey, mask_fill: floa
     """
     if step.spec.tiles is not None:
         sizes = np.array([state.size for state in states], np.int64).reshape(-1, 2)
-        return _laid(step, step.spec.tiles(step.table, sizes, step.sizes), states, key, mask_fill)
+        return _laid(step, step.spec.tiles(step.table, sizes, step.sizes), states, mask_fill)
     targets = [state.written() for state in states]
     results = []
     for n, (own, other) in enumerate(zip(targets, step.table["pair_indices"].tolist(), strict=True)):
@@ -65,9 +64,7 @@ def _class_weights(step: MixPass, target: dict[str, Any], index: int) -> Tensor:
     return torch.nn.functional.one_hot(given.long(), num_classes).float()
 
 
-def _laid(
-    step: MixPass, tiles: Tiles, states: Sequence[State], key: NoiseKey, mask_fill: float
-) -> list[State]:
+def _laid(step: MixPass, tiles: Tiles, states: Sequence[State], mask_fill: float) -> list[State]:
     """The targets of outputs made of tiles, clipped to each tile and padded to the canvas."""
     formats = sorted({state.options.box_format for state in states if "boxes" in state.given})
     if len(formats) > 1:
@@ -83,7 +80,7 @@ def _laid(
     cut = _shifted(corners - tiles.offsets, insides)
     padded = _shifted(-corners, np.repeat(step.sizes, count, axis=0))
     for each in (cut, padded):
-        move_all(each, laid, key, mask_fill)
+        move_all(each, laid, mask_fill)
     own = [slice(count * n, count * (n + 1)) for n in range(len(states))]
     return [_together(states[n], laid[rows], tiles.boxes[rows]) for n, rows in enumerate(own)]
 
@@ -100,11 +97,9 @@ def _check_rows(step: MixPass, states: Sequence[State]) -> None:
                 )
 
 
-def _shifted(by: Array, sizes: Array) -> AugmentPass:
-    """A pass whose output pixel (0, 0) reads position `by`, `[N, 2]`."""
-    count = len(by)
-    colors, erase = (np.zeros((count, 0, width), np.float32) for width in (COLOR_WIDTH, ERASE_WIDTH))
-    return AugmentPass(shifts(by[:, 0], by[:, 1], count), sizes, colors, erase, border="constant")
+def _shifted(by: Array, sizes: Array) -> Motion:
+    """A shift whose output pixel (0, 0) reads position `by`, `[N, 2]`."""
+    return Motion(shifts(by[:, 0], by[:, 1], len(by)), sizes, "constant")
 
 
 def _together(own: State, tiles: Sequence[State], quarters: Array) -> State:

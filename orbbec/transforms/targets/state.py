@@ -12,7 +12,6 @@ from torch import Tensor
 from orbbec.batch.collate import sequence_like
 from orbbec.bridge.arguments import Array, as_tensor, tensor_of
 from orbbec.nms.boxes import box_convert
-from orbbec.plan.passes import NoiseKey, Pass
 from orbbec.plan.points import (
     areas,
     carried,
@@ -30,6 +29,7 @@ from orbbec.plan.points import (
     through_displacement,
 )
 from orbbec.transforms.targets.masks import Mask, moved_masks
+from orbbec.transforms.targets.motion import Motion
 from orbbec.transforms.targets.options import TargetOptions
 from orbbec.transforms.targets.per_box import PER_BOX_KEYS, chosen_rows, row_count
 
@@ -148,17 +148,17 @@ class State:
     def is_upright(self) -> bool:
         return self.options.box_format not in ("cxcywha", "xyxyxyxy")
 
-    def move(self, step: Pass, forward: Array, key: NoiseKey) -> None:
+    def move(self, motion: Motion, forward: Array) -> None:
         """Move everything except masks through a pass; `forward` is the inverse of its matrix."""
-        if step.keeps(self.index):
+        if motion.keeps(self.index):
             return
         self.is_clipped = True
-        cut = step.cut(self.index)
+        cut = motion.cut(self.index)
         if cut is not None:
             self._cut(cut)
-        height, width = step.sizes[self.index].tolist()
+        height, width = motion.sizes[self.index].tolist()
         self.size = size = (height, width)
-        displacement = step.displacement(self.index, key)
+        displacement = motion.displacement(self.index)
 
         def move_points(points: Array, edge: float) -> Array:
             if displacement is not None:
@@ -268,22 +268,19 @@ def _clipped(polygon: Array, size: tuple[int, int]) -> Array:
     return clip_polygon(polygon, size) if np.isfinite(polygon).all() else polygon[:0]
 
 
-def move_all(step: Pass, states: Sequence[State], key: NoiseKey, fill: float) -> None:
+def move_all(motion: Motion, states: Sequence[State], fill: float) -> None:
     """Move the targets of all images through one pass."""
-    matrix = step.target_matrix
-    if matrix is None:
-        return
-    for state, forward in zip(states, forward_of(matrix), strict=True):
-        state.move(step, forward, key)
+    for state, forward in zip(states, forward_of(motion.matrix), strict=True):
+        state.move(motion, forward)
     moving = [
         (state, name)
         for state in states
         for name in MASK_KEYS
-        if name in state.values and not step.keeps(state.index)
+        if name in state.values and not motion.keeps(state.index)
     ]
     given = [as_tensor("transform_targets", name, state.values[name]) for state, name in moving]
     masks = [Mask(state.index, values) for (state, _), values in zip(moving, given, strict=True)]
-    for (state, name), moved in zip(moving, moved_masks(step, masks, key, fill), strict=True):
+    for (state, name), moved in zip(moving, moved_masks(motion, masks, fill), strict=True):
         state.values[name] = moved
 
 

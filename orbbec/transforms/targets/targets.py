@@ -11,6 +11,7 @@ from orbbec.plan.plan import Plan
 from orbbec.plan.points import numbers_of
 from orbbec.transforms.base.tv_tensors import plain_target, target_like
 from orbbec.transforms.targets.mixed import mixed
+from orbbec.transforms.targets.motion import motion_of
 from orbbec.transforms.targets.options import TargetOptions
 from orbbec.transforms.targets.state import State, corners_in_pixels, move_all, with_size
 
@@ -65,9 +66,11 @@ def transform_targets(plan: Plan, targets: Sequence[Any], options: TargetOptions
     for state in states:
         state.check(*state.size)
     for step in plan.passes:
-        move_all(step, states, plan.key, chosen.mask_fill)
+        motion = motion_of(step, plan.key)
+        if motion is not None:
+            move_all(motion, states, chosen.mask_fill)
         if isinstance(step.mix, MixPass):
-            states = mixed(step.mix, states, plan.key, chosen.mask_fill)
+            states = mixed(step.mix, states, chosen.mask_fill)
     for state in states:
         state.clip()
     sizes = plan.output_sizes

@@ -12,7 +12,7 @@ pytest.importorskip("typer")
 import orbbec
 from orbbec import transforms as T
 from orbbec.cli.profile import Cost, Profile
-from orbbec.cli.profile.traffic import floor_bytes
+from orbbec.cli.profile.traffic import bytes_moved, floor_bytes
 from orbbec.plan.points import seen_pixels
 from tests.support import photographs
 from tests.support.command import run_command
@@ -71,10 +71,10 @@ def test_bytes_of_a_pass(pipeline, read, written):
 def test_a_blend_counts_its_copies():
     plan = T.Compose([T.AugMix(mixture_width=2, chain_depth=1)]).plan([(30, 40)] * 2, epoch=0)
     (blend,) = plan.passes
-    inner = [step.traffic(step.sizes, 3, 3) for step in blend.passes]
+    inner = [bytes_moved(step, step.sizes, 3, 3) for step in blend.passes]
     read, written = (sum(column) for column in zip(*inner, strict=True))
     assert read > 0
-    assert blend.traffic(plan.sizes, 3, 3) == (read + 3 * 7200, written + 7200)
+    assert bytes_moved(blend, plan.sizes, 3, 3) == (read + 3 * 7200, written + 7200)
     assert floor_bytes(plan, 3, 3) == 2 * 7200
 
 

@@ -5,7 +5,7 @@ import pytest
 import torch
 
 from orbbec import transforms as T
-from orbbec.plan.passes import masks as masks_module
+from orbbec.transforms.targets import motion
 from tests.support import assert_same_bytes
 
 SIZES = [(20, 30), (33, 17), (21, 21)]
@@ -56,8 +56,8 @@ def test_a_crop_copies_masks_to_the_last_bit(device):
 )
 def test_masks_move_in_one_launch_a_pass_and_size(monkeypatch, pipeline, launches):
     calls = []
-    warp = masks_module.warp_perspective
-    monkeypatch.setattr(masks_module, "warp_perspective", lambda *a, **k: calls.append(1) or warp(*a, **k))
+    warp = motion.warp_perspective
+    monkeypatch.setattr(motion, "warp_perspective", lambda *a, **k: calls.append(1) or warp(*a, **k))
     targets = [{"masks": mask_of(size, np.uint8, 1, 4), "mask": mask_of(size, np.uint8, 2)} for size in SIZES]
     T.transform_targets(T.Compose(pipeline).plan(SIZES, epoch=0), targets)
     assert len(calls) == launches

@@ -1,0 +1,150 @@
+"""The parameters of a batch: a row per image, drawn by the rules of a program."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from orbbec.bridge.arguments import Array
+from orbbec.plan.rules import BOX, HEIGHT, MATRIX, OFFSET, Block
+
+
+class Batch(NamedTuple):
+    """What the parameters of a batch depend on."""
+
+    sizes: Array  # int64 [N, 2]
+    sample_ids: Array  # int64 [N]
+    seed: int = 0
+    epoch: int = 0
+    targets: Sequence[Any] | None = None  # one per image, for transforms that read them
+    numbers: Any = None  # of the copies of a blend
+
+
+@dataclass(frozen=True, eq=False)
+class ParameterTable:
+    """The parameters of a batch, with a row per image.
+
+    Args:
+        state: float64 `[N, S]`: the registers.
+        words: float32 `[N * W]`: what kernels read, block by block.
+        blocks: the blocks of words, in order.
+        arrays: tables of the steps that Python draws: columns by name, or the copies of a blend.
+    """
+
+    state: Array
+    words: Array
+    blocks: Sequence[Block]
+    arrays: list[Any]
+
+    def __len__(self) -> int:
+        return len(self.state)
+
+    def block(self, block: Block) -> Array:
+        """The rows of a block: float32 `[N, rows, numbers]`."""
+        begin, count = block.offset * len(self), block.words * len(self)
+        return self.words[begin : begin + count].reshape(len(self), block.rows, block.numbers)
+
+    def sizes(self, out: int) -> Array:
+        """The sizes of the outputs of a pass: int64 `[N, 2]`."""
+        return self.state[:, out + HEIGHT : out + HEIGHT + 2].astype(np.int64)
+
+    def matrices(self, out: int) -> Array:
+        """The matrices of a pass: float64 `[N, 3, 3]`."""
+        return self.state[:, out + MATRIX : out + MATRIX + 9].reshape(-1, 3, 3)
+
+    def boxes(self, out: int) -> Array:
+        """What a pass reads, as left, top, right, bottom: float64 `[N, 4]`."""
+        return self.state[:, out + BOX : out + BOX + 4]
+
+    def offsets(self, out: int) -> Array:
+        """What a pass adds to the positions (x, y) that nearest warps read: float64 `[N, 2]`."""
+        return self.state[:, out + OFFSET : out + OFFSET + 2]
+
+    def with_geometry(self, out: int, matrix: Array, boxes: Array, offsets: Array) -> ParameterTable:
+        """The table with other matrices, boxes and offsets of a pass."""
+        state = self.state.copy()
+        for begin, values in ((MATRIX, matrix.reshape(-1, 9)), (BOX, boxes), (OFFSET, offsets)):
+            state[:, out + begin : out + begin + values.shape[1]] = values
+        return replace(self, state=state)
+
+    def rows(self, rows: Array) -> ParameterTable:
+        """The parameters of some of the images."""
+        words = [self.block(block)[rows].reshape(-1) for block in self.blocks]
+        flat = np.concatenate(words) if words else self.words
+        arrays = [_rows(entry, rows, len(self)) for entry in self.arrays]
+        return ParameterTable(self.state[rows], flat, self.blocks, arrays)
+
+
+class Copies(NamedTuple):
+    """The weights of images and their K copies, `[N, 1 + K]`, and the parameters of the copies.
+
+    The first copies of all images come first, then the second ones, and so on.
+    """
+
+    weights: Array
+    table: ParameterTable
+
+
+def _rows(entry: Mapping[str, Array] | Copies, rows: Array, count: int) -> Mapping[str, Array] | Copies:
+    if isinstance(entry, Mapping):
+        return {name: values[rows] for name, values in entry.items()}
+    copies = entry.weights.shape[1] - 1
+    return Copies(entry.weights[rows], entry.table.rows((rows + count * np.arange(copies)[:, None]).ravel()))
+
+
+class Column(NamedTuple):
+    """A column of an operator's table.
+
+    Args:
+        kind: "registers", "constant", "box" or "matrix" (of the pass), or "step" (a table of a step).
+        at: the first register, or the index of the table of a step.
+        shape: of a row; for "matrix" the number of its rows.
+        dtype: of the column.
+        value: the row of a constant, or the name of a column of a step.
+    """
+
+    kind: str
+    at: int = 0
+    shape: tuple[int, ...] = ()
+    dtype: str = "float64"
+    value: Any = None
+
+    def of(self, table: ParameterTable, out: int) -> Array:
+        """The column of a batch; `out` is the first register of the pass."""
+        if self.kind == "step":
+            column: Array = table.arrays[self.at][self.value]
+            return column
+        if self.kind == "constant":
+            return np.tile(np.array(self.value, self.dtype), (len(table), *(1,) * len(self.shape)))
+        if self.kind == "box":
+            return table.boxes(out).astype(self.dtype)
+        if self.kind == "matrix":
+            return table.matrices(out)[:, : self.shape[0]]
+        width = int(np.prod(self.shape, dtype=int))
+        values = table.state[:, self.at : self.at + width].reshape(len(table), *self.shape)
+        return values.astype(self.dtype)
+
+
+BOXES = Column("box")
+
+
+@dataclass(frozen=True)
+class OperatorStep:
+    """An operator for `Build.operator`.
+
+    Args:
+        name: its name.
+        columns: the columns of its table, by argument name.
+        options: arguments that are the same for all images.
+        drawn: the register that says which images it changes; None: all.
+        why: why it cannot be fused.
+    """
+
+    name: str
+    columns: Mapping[str, Column] = field(default_factory=dict)
+    options: Mapping[str, Any] = field(default_factory=dict)
+    drawn: int | None = None
+    why: str = "reads neighboring pixels"

@@ -1,0 +1,176 @@
+"""How a pass moves targets: points, boxes and masks."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Any, NamedTuple
+
+import numpy as np
+import torch
+from torch import Tensor
+
+from orbbec.bridge.arguments import Array
+from orbbec.plan.batches import Rows
+from orbbec.plan.passes import AugmentPass, NoiseKey, OperatorPass, Pass
+from orbbec.warpaffine.perspective import warp_perspective
+
+
+class Masks(NamedTuple):
+    """Masks as bytes; the results have one size."""
+
+    tables: Sequence[Tensor]  # per image: uint8 [M, H, W, bytes of a value]
+    images: Sequence[int]  # indices in the batch
+    size: tuple[int, int]  # size of the results
+    fill: list[float]  # values outside an image, one per byte
+
+
+class Motion:
+    """How the pixels of images move.
+
+    Args:
+        matrix: float64 `[N, 3, 3]`: output pixels to what `cut` leaves of images.
+        sizes: int64 `[N, 2]`: sizes of the outputs.
+        border: of masks.
+        regions: int64 `[N, 4]`: crops before `matrix`: left, top, right, bottom; None: none.
+        reads: float64 `[N, 3, 3]`: output pixels to the pixels that masks read; None: `matrix`.
+    """
+
+    def __init__(
+        self,
+        matrix: Array,
+        sizes: Array,
+        border: str,
+        regions: Array | None = None,
+        reads: Array | None = None,
+    ) -> None:
+        self.matrix, self.sizes, self.border, self.regions = matrix, sizes, border, regions
+        self.reads = matrix if reads is None else reads
+
+    def keeps(self, index: int) -> bool:
+        """Whether every pixel of image `index` stays in place."""
+        return False
+
+    def cut(self, index: int) -> Array | None:
+        """Left, top, right, bottom of the crop of image `index` before `matrix`; None: no crop."""
+        return None if self.regions is None else self.regions[index]
+
+    def displacement(self, index: int) -> Array | None:
+        """The displacement of each pixel of image `index`, `[2, H, W]`; None: it follows the matrix."""
+        return None
+
+    def move_masks(self, masks: Masks) -> list[Tensor]:
+        """Move masks as bytes. If the image is read by nearest, masks read the same pixels.
+
+        Returns:
+            uint8 `[M, bytes, height, width]` for each image.
+        """
+        return _warped(masks, self.reads, self.border)
+
+
+class _Augmented(Motion):
+    """By the fused pass, whose warps may see more of an image than targets do."""
+
+    def __init__(self, step: AugmentPass) -> None:
+        matrix = step.source_matrix if step.reads_beyond else step.matrix
+        super().__init__(matrix, step.sizes, step.border, step.regions if step.reads_beyond else None)
+        self._step = step
+
+    def move_masks(self, masks: Masks) -> list[Tensor]:
+        regions = self._step.regions
+        if regions is not None:
+            pairs = zip(masks.tables, regions[list(masks.images)].tolist(), strict=True)
+            seen = [table[:, top:bottom, left:right] for table, (left, top, right, bottom) in pairs]
+            masks = masks._replace(tables=seen)
+        return _warped(masks, self._step.reads, self.border)
+
+
+class _Operated(Motion):
+    """By an operator."""
+
+    def __init__(self, step: OperatorPass, key: NoiseKey) -> None:
+        super().__init__(step.matrix, step.sizes, step.options.get("border", "replicate"))
+        self._step, self._key = step, key
+
+    def keeps(self, index: int) -> bool:
+        if self._step.resizes:
+            return False
+        if self._step.spec.displacement is not None:
+            return not self._step.drawn[index]
+        return bool((self.matrix[index] == np.eye(3)).all())
+
+    def displacement(self, index: int) -> Array | None:
+        of = self._step.spec.displacement
+        if of is None:
+            return None
+        ids, numbers = self._noise(index)
+        height, width = self.sizes[index].tolist()
+        numbers["transform_index"] = self._step.options["transform_index"]
+        result: Array = of(ids, (height, width), **numbers)[0].numpy()
+        return result
+
+    def _noise(self, index: int) -> tuple[Tensor, dict[str, Any]]:
+        """The sample id of an image, and its row of the table with the other arguments of noise."""
+        row, (ids, seed, epoch) = slice(index, index + 1), self._key
+        numbers = {name: torch.from_numpy(values[row]) for name, values in self._step.table.items()}
+        return torch.from_numpy(ids[row]), {**numbers, "seed": seed, "epoch": epoch}
+
+    def move_masks(self, masks: Masks) -> list[Tensor]:
+        step = self._step
+        if step.spec.displacement is not None:
+            pairs = zip(masks.tables, masks.images, strict=True)
+            return [self._displaced(table, index, masks.fill) for table, index in pairs]
+        if not (step.resizes and step.options.get("interpolation") == "nearest"):
+            return super().move_masks(masks)
+
+        def move(batch: Rows, rows: Array) -> Tensor:
+            columns = {name: torch.from_numpy(values[rows]) for name, values in step.table.items()}
+            result: Tensor = step.spec.call(batch, size=masks.size, **columns, **step.options)
+            return result
+
+        return _in_one_launch(masks, move)
+
+    def _displaced(self, masks: Tensor, index: int, fill: list[float]) -> Tensor:
+        """The masks of one image, moved by its displacement."""
+        count, height, width, channels = masks.shape
+        ids, numbers = self._noise(index)
+        how = {**self._step.options, **numbers, "sample_ids": ids, "interpolation": "nearest"}
+        how["fill"] = fill * count
+        pixels = masks.permute(0, 3, 1, 2).reshape(1, -1, height, width)
+        moved: Tensor = self._step.spec.call(pixels, **how)
+        return moved.reshape(count, channels, height, width)
+
+
+def motion_of(step: Pass, key: NoiseKey) -> Motion | None:
+    """How a pass of a plan with this key moves targets; None: not at all, or as they are mixed."""
+    if isinstance(step, AugmentPass):
+        return _Augmented(step)
+    return _Operated(step, key) if isinstance(step, OperatorPass) else None
+
+
+def _in_one_launch(masks: Masks, move: Callable[[Rows, Array], Tensor]) -> list[Tensor]:
+    """Call `move` with all masks in one buffer and the image of each; return one tensor per image."""
+    counts = [len(table) for table in masks.tables]
+    return list(torch.split(move(_ragged(masks.tables), np.repeat(masks.images, counts)), counts))
+
+
+def _warped(masks: Masks, matrix: Array, border: str) -> list[Tensor]:
+    """Masks warped by the matrices of their images, float64 `[N, 3, 3]`, with nearest interpolation."""
+    how: dict[str, Any] = {"interpolation": "nearest", "border": border, "fill": masks.fill, "inverse": True}
+
+    def move(batch: Rows, rows: Array) -> Tensor:
+        result: Tensor = warp_perspective(batch, torch.from_numpy(matrix[rows]), masks.size, **how)
+        return result
+
+    return _in_one_launch(masks, move)
+
+
+def _ragged(tables: Sequence[Tensor]) -> Rows:
+    """Images of variable sizes in one buffer."""
+    rows, offset = [], 0
+    for table in tables:
+        count, height, width, channels = table.shape
+        rows += [(offset + n * height * width * channels, height, width) for n in range(count)]
+        offset += table.numel()
+    buffer, layout = torch.cat([table.reshape(-1) for table in tables]), torch.tensor(rows, device="cpu")
+    on_device = layout.to(buffer.device, non_blocking=True)
+    return Rows(buffer, on_device, tables[0].shape[3], layout[:, 1:])
