@@ -15,13 +15,13 @@ constexpr const char* kOp = "run";
 // The arguments of `run`, as its schema has them.
 struct Call {
   Tensor images, code;
-  std::optional<Tensor> layout, host_layout, code_on_device, sample_ids, key, out;
+  std::optional<Tensor> layout, host_layout, code_on_device, sample_ids, epoch_tensor, out;
   int64_t channels = 0, seed = 0, epoch = 0;
   std::vector<int64_t> shape;  // rules, registers, words, first pass row, passes
 
   explicit Call(StableIValue* stack) {
     unpack(stack, images, layout, host_layout, channels, code, shape, code_on_device, sample_ids,
-           seed, epoch, key, out);
+           seed, epoch, epoch_tensor, out);
   }
 
   int64_t count() const { return layout ? layout->size(0) : images.size(0); }
@@ -118,10 +118,10 @@ std::optional<Tensor> checked_ids(const Call& call) {
                        call.draws_on_device() ? call.images : *call.sample_ids, call.count());
 }
 
-const int64_t* checked_key(const Call& call) {
-  if (!call.key) return nullptr;
-  check(call.draws_on_device(), kOp, "expected key only where a kernel draws");
-  return check_table<int64_t>(kOp, "key", *call.key, {2}, call.images);
+const int64_t* checked_epoch(const Call& call) {
+  if (!call.epoch_tensor) return nullptr;
+  const Tensor& where = call.draws_on_device() ? call.images : call.code;
+  return check_table<int64_t>(kOp, "epoch_tensor", *call.epoch_tensor, {1}, where);
 }
 
 Parameters draw_parameters(const Call& call, const ProgramCode& program) {
@@ -140,8 +140,14 @@ Parameters draw_parameters(const Call& call, const ProgramCode& program) {
   a.count = count;
   if (!call.layout) a.height = call.images.size(2), a.width = call.images.size(3);
   a.ids = samples ? static_cast<const int64_t*>(samples->const_data_ptr()) : nullptr;
-  a.key = key_of(call.seed, call.epoch);
-  a.seed_and_epoch = checked_key(call);
+  a.seed = static_cast<uint64_t>(call.seed);
+  a.epoch = checked_epoch(call);
+  if (!on_device && a.epoch != nullptr) {
+    check(*a.epoch >= 0, kOp, "expected epoch_tensor from 0, but got ", *a.epoch);
+    a.key = key_of(call.seed, *std::exchange(a.epoch, nullptr));
+  } else {
+    a.key = key_of(call.seed, call.epoch);
+  }
   a.registers = static_cast<double*>(registers.mutable_data_ptr());
   a.register_count = program.registers;
   a.words = static_cast<float*>(words.mutable_data_ptr());
@@ -244,11 +250,9 @@ void run(StableIValue* stack, uint64_t, uint64_t) {
 
 STABLE_TORCH_LIBRARY_FRAGMENT(orbbec, m) {
   m.def(
-      "run(Tensor images, Tensor? layout, Tensor? host_layout, int channels, Tensor code, int[] "
-      "shape, "
-      "Tensor? code_on_device, Tensor? sample_ids, int seed, int epoch, Tensor? key, Tensor? out) "
-      "-> "
-      "Tensor");
+      "run(Tensor images, Tensor? layout, Tensor? host_layout, int channels, Tensor code, "
+      "int[] shape, Tensor? code_on_device, Tensor? sample_ids, int seed, int epoch, "
+      "Tensor? epoch_tensor, Tensor? out) -> Tensor");
 }
 
 ORBBEC_IMPLEMENT(m) { m.impl("run", &orbbec::run); }

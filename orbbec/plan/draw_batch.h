@@ -14,15 +14,14 @@ struct DrawArguments {
   const int64_t* layout;  // [count, 3]: offset, height, width of each; null if they are alike
   const int64_t* ids;     // [count]; null: 0 to count - 1
   PhiloxKey key;
-  const int64_t* seed_and_epoch;  // of the key, in the memory of a CUDA graph; null: `key`
-  double* registers;              // [count, register_count]
+  uint64_t seed;         // of the key whose epoch is
+  const int64_t* epoch;  // in memory that a CUDA graph reads; null: `key` has it
+  double* registers;     // [count, register_count]
   int64_t register_count;
   float* words;  // [count * words per image]
 
   ORBBEC_HD PhiloxKey current_key() const {
-    return seed_and_epoch == nullptr ? key
-                                     : philox_key(static_cast<uint64_t>(seed_and_epoch[0]),
-                                                  static_cast<uint64_t>(seed_and_epoch[1]));
+    return epoch == nullptr ? key : philox_key(seed, static_cast<uint64_t>(*epoch));
   }
 };
 

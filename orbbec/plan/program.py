@@ -13,7 +13,7 @@ import numpy as np
 import torch
 from torch import Tensor
 
-from orbbec.bridge.arguments import Array, is_channels_last
+from orbbec.bridge.arguments import is_channels_last
 from orbbec.bridge.buffer_pool import LEAST_BYTES, pooled_output
 from orbbec.bridge.fakes import register_fake
 from orbbec.plan.batches import Direct
@@ -136,14 +136,14 @@ class Program:
         has_sizes = all(step.static_size != VARIES for step in self.passes)
         return not self.stops and self.shape[-1] > 0 and has_sizes
 
-    def run(self, images: Direct, sample_ids: Array | None, seed: int, epoch: int) -> Tensor | None:
+    def run(self, images: Direct, sample_ids: Any, seed: int, epoch: int | Tensor) -> Tensor | None:
         """Draw and run all passes, in one call.
 
         Args:
             images: at least one.
-            sample_ids: int64 `[N]`; None: 0 to N - 1.
+            sample_ids: int64 `[N]`, an array or a tensor; None: 0 to N - 1.
             seed: see `Stream`.
-            epoch: see `Stream`.
+            epoch: see `Stream`; a tensor is read when the parameters are drawn.
 
         Returns:
             The results; None if those between passes are so large that microbatches are faster.
@@ -155,11 +155,12 @@ class Program:
         sides = count * channels
         if sides * self.pixels_between > MICROBATCH_BYTES:
             return None
-        ids = None if sample_ids is None else torch.from_numpy(sample_ids)
+        ids = torch.from_numpy(sample_ids) if isinstance(sample_ids, np.ndarray) else sample_ids
+        number, stored = (0, epoch.reshape(-1)) if isinstance(epoch, Tensor) else (epoch, None)
         out = None if sides * self.pixels < LEAST_BYTES else self._buffer(images)
         there = self._code_on_cpu if tensor.is_cpu else self._code_on(tensor.device)
         batch = tensor, layout, host_layout, channels
-        result: Tensor = _run(*batch, self.code, self.shape, there, ids, seed, epoch, None, out)
+        result: Tensor = _run(*batch, self.code, self.shape, there, ids, seed, number, stored, out)
         return result
 
     @cached_property

@@ -44,6 +44,6 @@ def compiled() -> Program:
     floats = [T.ToDtype(torch.float32, scale=True), T.Normalize(0.5, 0.5)]
     crop = T.RandomResizedCrop((7, 9), antialias=False)
     pipeline = T.Compose([crop, T.RandomHorizontalFlip(), *floats])
-    program = pipeline._direct_program(torch.uint8, 3, False)
+    program = pipeline._direct_program((torch.uint8, 3, False, True))
     assert program is not None
     return program

@@ -66,7 +66,7 @@ def _size_of(images):
 
 
 def program_of(pipeline, images):
-    return pipeline._direct_program(images[0].dtype, images[3], images[6])
+    return pipeline._direct_program((images[0].dtype, images[3], images[6], images[1] is None))
 
 
 def runs(pipeline, images):
@@ -217,3 +217,36 @@ def test_a_kernel_draws_what_the_host_draws(accelerator, name):
         alone = pipeline(there[3:4], sample_ids=ids[3:4], epoch=2**40)
     assert result.cpu().numpy().tobytes() == expected.numpy().tobytes()
     assert alone.cpu().numpy().tobytes() == expected[3:4].numpy().tobytes()
+
+
+def test_an_epoch_in_a_tensor_is_read_when_parameters_are_drawn(accelerator):
+    """A kernel that draws reads it, and the ids, from memory, as a CUDA graph does at each replay."""
+    pipeline = T.Compose([T.RandomResizedCrop((24, 20)), T.RandomHorizontalFlip(), *END], seed=9)
+    images, ids = images_of("tensor"), torch.tensor([4, -7, 2**40])
+    where = "cuda" if accelerator.name == "cuda" else "cpu"
+    there, ids_there = images.to(where), ids.to(where)
+    with accelerator.active():
+        epoch = torch.tensor([3], device=where)
+        results = []
+        for _ in range(2):
+            results.append(pipeline(there, sample_ids=ids_there, epoch=epoch).cpu())
+            epoch += 1
+        scalar = pipeline(there, epoch=torch.tensor(3, device=where)).cpu()
+    for number, result in enumerate(results):
+        expected = pipeline(images, sample_ids=ids, epoch=3 + number)
+        assert result.numpy().tobytes() == expected.numpy().tobytes()
+    assert scalar.numpy().tobytes() == pipeline(images, epoch=3).numpy().tobytes()
+    assert results[0].numpy().tobytes() != results[1].numpy().tobytes()
+
+
+@pytest.mark.parametrize("epoch", [torch.tensor([1, 2]), torch.tensor(0.5), torch.tensor(-1)])
+def test_a_tensor_that_is_no_epoch_is_refused(epoch):
+    for last in (T.RandomHorizontalFlip(), T.GaussianBlur(3)):
+        with pytest.raises(ValueError, match=r"Compose: expected epoch as a whole number"):
+            T.Compose([last])(images_of("tensor"), epoch=epoch)
+
+
+def test_pipelines_that_the_host_draws_take_an_epoch_in_a_tensor_on_the_cpu():
+    pipeline, images = T.Compose([T.GaussianBlur(5)], seed=2), images_of("tensor")
+    result = pipeline(images, epoch=torch.tensor(6))
+    assert result.numpy().tobytes() == pipeline(images, epoch=6).numpy().tobytes()

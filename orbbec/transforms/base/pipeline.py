@@ -77,7 +77,7 @@ class Pipeline(FrozenModule):
     exact: bool = False
     target_options: TargetOptions = field(default_factory=TargetOptions)
     _programs: dict[_Pixels, Program] = field(default_factory=dict, init=False, repr=False, compare=False)
-    _direct: dict[tuple[torch.dtype, int, bool], Program | None] = field(
+    _direct: dict[tuple[torch.dtype, int, bool, bool], Program | None] = field(
         default_factory=dict, init=False, repr=False, compare=False
     )
     _as_tensors: list[bool] = field(default_factory=list, init=False, repr=False, compare=False)
@@ -119,21 +119,24 @@ class Pipeline(FrozenModule):
         pixels = _Pixels(channels, dtype_name(dtype), one_size=common_size(table) is not None)
         return self._plan_of(table, key, pixels, targets)
 
-    def _run(self, images: Any, sample_ids: Any, epoch: int | None, generator: torch.Generator | None) -> Any:
+    def _run(self, images: Any, sample_ids: Any, epoch: Any, generator: torch.Generator | None) -> Any:
         """The results if one operator can draw and run all passes; else None."""
         if not self._as_tensors:
             self._as_tensors.append(self._makes_tensors)
         direct = direct_input(images, self._as_tensors[0])
         if direct is None:
             return None
-        tensor, _, _, channels, count, restore, as_planes = direct
-        kind = tensor.dtype, channels, as_planes
-        program = self._direct[kind] if kind in self._direct else self._direct_program(*kind)
+        tensor, layout, _, channels, count, restore, as_planes = direct
+        kind = tensor.dtype, channels, as_planes, layout is None
+        program = self._direct[kind] if kind in self._direct else self._direct_program(kind)
         if program is None:
             return None
         try:
             if sample_ids is None and epoch is None:
                 result = program.run(direct, None, new_seed(generator), 0)
+            elif isinstance(epoch, torch.Tensor) and generator is None:
+                ids = None if sample_ids is None else torch.as_tensor(sample_ids, device=tensor.device)
+                result = program.run(direct, ids, self.seed, epoch)
             else:
                 key = self._key(sample_ids, epoch, generator, count)
                 result = program.run(direct, key.sample_ids, key.seed, key.epoch)
@@ -141,13 +144,14 @@ class Pipeline(FrozenModule):
             return None  # planning names the transform
         return result if result is None or restore is None else restore(result)
 
-    def _direct_program(self, dtype: torch.dtype, channels: int, as_planes: bool) -> Program | None:
+    def _direct_program(self, kind: tuple[torch.dtype, int, bool, bool]) -> Program | None:
+        dtype, channels, as_planes, one_size = kind
         try:
-            program = self._program(_Pixels(channels, dtype_name(dtype), as_planes), None)
+            program = self._program(_Pixels(channels, dtype_name(dtype), as_planes, one_size), None)
         except ValueError:
             return None  # planning raises it again, or draws some steps in Python
-        self._direct[dtype, channels, as_planes] = program if program.runs else None
-        return self._direct[dtype, channels, as_planes]
+        self._direct[kind] = program if program.runs else None
+        return self._direct[kind]
 
     def _plan_of(self, table: Array, key: _Key, pixels: _Pixels, targets: Sequence[Any] | None) -> Plan:
         if targets is not None and len(targets) != len(table):
@@ -183,11 +187,18 @@ class Pipeline(FrozenModule):
             program = self._programs[pixels] = Program.of(build)
         return program
 
-    def _key(self, sample_ids: Any, epoch: int | None, generator: torch.Generator | None, count: int) -> _Key:
+    def _key(self, sample_ids: Any, epoch: Any, generator: torch.Generator | None, count: int) -> _Key:
         if sample_ids is None and epoch is None:
             return _Key(new_seed(generator), 0, np.arange(count))
         if generator is not None:
             raise ValueError("Compose: expected a generator only without sample_ids and epoch")
+        if isinstance(epoch, torch.Tensor) and epoch.is_cuda:
+            raise ValueError(
+                "Compose: expected epoch as a number, since the host draws the parameters of this pipeline, "
+                "but got a tensor on CUDA"
+            )
+        if isinstance(epoch, torch.Tensor) and epoch.numel() == 1:
+            epoch = epoch.item()
         epoch = 0 if epoch is None else whole("Compose", "epoch", epoch, 0, LARGEST_SEED)
         return _Key(self.seed, epoch, _ids(sample_ids, count))
 
@@ -227,7 +238,7 @@ class Pipeline(FrozenModule):
         batch: Any,
         targets: Any = None,
         sample_ids: Any = None,
-        epoch: int | None = None,
+        epoch: int | torch.Tensor | None = None,
         *,
         generator: torch.Generator | None = None,
     ) -> Any:
@@ -246,8 +257,9 @@ class Pipeline(FrozenModule):
                 a batch, whose entries are tensors `[N, ...]` or lists of N, as `orbbec.data.collate` makes
                 them; results of one size are stacked, others listed. Anything else is treated like
                 `(batch, targets)`.
-            sample_ids: see `plan`.
-            epoch: see `plan`.
+            sample_ids: see `plan`; for a captured CUDA graph, an int64 tensor on the device of the images.
+            epoch: see `plan`; or an int64 tensor of one number on the device of the images, which is read
+                when parameters are drawn: a captured CUDA graph that adds 1 to it draws anew at each replay.
             generator: see `plan`.
 
         Returns:
@@ -280,7 +292,7 @@ class Pipeline(FrozenModule):
         return images, changed[0] if single else changed
 
     def _key_of(
-        self, images: Any, given: Given, sample_ids: Any, epoch: int | None, generator: torch.Generator | None
+        self, images: Any, given: Given, sample_ids: Any, epoch: Any, generator: torch.Generator | None
     ) -> _Key:
         count = len(given.sizes)
         if not is_video(images):
@@ -289,7 +301,7 @@ class Pipeline(FrozenModule):
         return key._replace(sample_ids=np.repeat(key.sample_ids, count))
 
     def _on_structure(
-        self, structure: Any, sample_ids: Any, epoch: int | None, generator: torch.Generator | None
+        self, structure: Any, sample_ids: Any, epoch: Any, generator: torch.Generator | None
     ) -> Any:
         images = images_of(structure)
         given = [self._read(each) for each in images]
