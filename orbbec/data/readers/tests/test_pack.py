@@ -104,7 +104,8 @@ def test_bad_samples_stop_or_are_listed(tmp_path):
 
 def test_bad_samples_of_a_stream(tmp_path):
     stream = [SAMPLES[0], BadSample(5, "5.jpg", "gone"), SAMPLES[1]]
-    assert pack(iter(stream), tmp_path, on_error="skip").skipped == [(5, "5.jpg", "gone")]
+    packed = pack(iter(stream), tmp_path, on_error="skip")
+    assert (packed.skipped, packed.archives) == ([(5, "5.jpg", "gone")], 1)
     assert ids_of(tmp_path) == [0, 10]
 
 
