@@ -285,7 +285,7 @@ def test_parts_of_baseline_jpegs_need_no_libjpeg_turbo(monkeypatch):
     header = region_header(baseline, "RGB", 10**6)
     assert np.array_equal(decode_region(baseline, header, part), part.of(by_cv2(baseline)))
     assert region_header(progressive, "RGB", 10**6) is None
-    assert planes_header(baseline, "RGB", 10**6) is None
+    assert planes_header(baseline, "RGB", 10**6, "raise", True) is None
     with pytest.raises(ValueError, match="needs libjpeg-turbo, which is not built in"):
         decode_region(baseline, header, part, shrink=2)
 
