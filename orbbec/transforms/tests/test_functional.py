@@ -14,7 +14,8 @@ from torchvision.transforms import InterpolationMode
 from torchvision.transforms.v2 import functional as theirs
 
 from orbbec.transforms import functional as ours
-from tests.support import photograph
+from tests.support import assert_same_bytes, photograph
+from tests.support.defaults import DEFAULTS, under
 
 ARRAY = photograph(40, 50)
 TENSOR = torch.from_numpy(ARRAY).permute(2, 0, 1).contiguous()
@@ -86,6 +87,16 @@ def test_calls_give_what_torchvisions_give(name, arguments, options, tolerance):
     shared = (result == expected).float().mean() if tolerance == 0 else 1.0
     warps = ("affine", "rotate", "perspective", "elastic_transform")
     assert difference <= tolerance or (name in warps and shared > 0.999)
+
+
+@pytest.mark.parametrize("name", DEFAULTS)
+def test_calls_give_the_same_whatever_torchs_defaults_are(name):
+    video = TENSOR.repeat(7, 1, 1, 1)
+    calls = [(call, TENSOR, *rest) for call, *rest, _ in CALLS]
+    for call, images, arguments, options in [*calls, ("uniform_temporal_subsample", video, (3,), {})]:
+        expected = getattr(ours, call)(images, *arguments, **options)
+        result = under(name, getattr(ours, call))(images, *arguments, **options)
+        assert_same_bytes(result, expected)
 
 
 def test_channels_of_variable_size_images_are_not_permuted():

@@ -27,6 +27,27 @@ def test_the_largest_seed_has_63_bits():
         T.Compose([T.Pad(1)], seed=2**63)
 
 
+FLIP = T.RandomHorizontalFlip()
+
+
+@pytest.mark.parametrize(
+    ("transforms", "streams"),
+    [
+        ([FLIP] * 4, 4),
+        ([T.RandomApply([FLIP, FLIP]), FLIP], 4),
+        ([T.RandomChoice([T.RandomOrder([FLIP]), FLIP])], 4),
+        ([T.SomeOf([FLIP, FLIP], 2)], 3),
+        ([T.SomeOf([FLIP, FLIP], 3, replace=True)], 7),
+    ],
+)
+def test_containers_count_as_transforms_where_these_are_limited(monkeypatch, transforms, streams):
+    monkeypatch.setattr("orbbec.transforms.compose._MAX_TRANSFORMS", streams)
+    T.Compose(transforms)
+    monkeypatch.setattr("orbbec.transforms.compose._MAX_TRANSFORMS", streams - 1)
+    with pytest.raises(ValueError, match=f"expected at most {streams - 1} transforms"):
+        T.Compose(transforms)
+
+
 def test_augmix_of_a_list_is_that_of_its_images():
     pipeline, images = (
         T.Compose([T.AugMix()], seed=2),
@@ -156,6 +177,14 @@ def test_no_images_without_pixels_get_the_size_of_a_shorter_side():
         4,
         20,
     )
+
+
+@pytest.mark.parametrize("count", [0, 1, 3])
+def test_a_call_takes_one_number_of_a_generator_whatever_its_images(count):
+    generators = [torch.Generator().manual_seed(5) for _ in range(2)]
+    T.Compose([T.RandomCrop(3)])(torch.zeros(count, 3, 4, 5, dtype=torch.uint8), generator=generators[0])
+    T.Compose([T.RandomCrop(3)]).plan([(4, 5)], generator=generators[1])
+    assert_same_bytes(*(generator.get_state() for generator in generators))
 
 
 def test_the_image_without_pixels_is_named():
