@@ -72,6 +72,13 @@ def test_the_quickest_tests_of_the_same_folder_come_first_and_those_that_always_
     assert coverage.tests_of(mutation) == [names[1], names[2], names[0], names[3]]
 
 
+def test_a_line_that_only_imports_run_is_tried_on_the_tests_of_its_file_and_its_folder():
+    names = ["a/tests/t.py::near", "b/tests/t.py::reaches", "b/tests/t.py::far"]
+    coverage = mutate.Coverage(names, dict.fromkeys(names, 0.1), set(), {"a/m.py": {7: [1]}})
+    mutation = Mutation("a/m.py", 3, 3, 0, 1, "x", "y", "x", False)
+    assert sorted(coverage.tests_of(mutation)) == names[:2]
+
+
 def test_a_mutation_that_a_test_sees_is_killed_and_another_survives(tmp_path):
     (tmp_path / "half.py").write_text("def half(x):\n    return x // 2 + 0 * x\n")
     (tmp_path / "test_half.py").write_text("from half import half\n\ndef test(): assert half(9) == 4\n")
