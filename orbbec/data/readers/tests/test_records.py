@@ -253,6 +253,11 @@ def test_an_example_without_a_label_or_with_labels_of_another_kind_is_named():
             example_sample({**boxes, "image/object/class/label": labels})
 
 
+def test_numbers_of_more_than_64_bits_lose_the_highest():
+    for number in (2**64 - 1, 2**64, 2**65 + 7, 2**70 - 1):
+        assert list(fields_of(b"\x08" + varint(number))) == [(1, number % 2**64)]
+
+
 def message_of(*fields):
     """A message of byte fields, each a pair of number and bytes."""
     return b"".join(varint(number << 3 | 2) + varint(len(data)) + data for number, data in fields)
