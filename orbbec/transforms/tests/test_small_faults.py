@@ -206,3 +206,10 @@ def test_bytes_of_floats_keep_the_numbers(as_list):
     there_and_back = T.Compose([T.ToDtype(torch.float32), T.ToDtype(torch.uint8)])
     pixels = torch.arange(256, dtype=torch.uint8).reshape(1, 16, 16)
     assert torch.equal(there_and_back(pixels), pixels)
+
+
+@pytest.mark.parametrize("size", [(1, 1), (1, 2), (2, 1)])
+def test_a_crop_of_one_pixel_fits_into_any_image(size):
+    resize = T.Resize(5, antialias=False, max_size=9)
+    pipeline = T.Compose([T.RandomRotation(9, "linear", padding_mode="edge"), resize, T.CenterCrop(size)])
+    assert len(pipeline.plan([(40, 50)], epoch=0).passes) == 1 + (size != (1, 1))
