@@ -256,6 +256,39 @@ def test_clamped_and_sanitized_boxes_are_torchvisions():
     assert torch.equal(*(each.sanitize_keypoints(points)[1] for each in (ours, theirs)))
 
 
+@pytest.mark.filterwarnings("ignore:The function `get_image_size:UserWarning")
+@pytest.mark.parametrize(
+    ("name", "images", "arguments"),
+    [
+        ("convert_image_dtype", TENSOR, ()),
+        ("convert_image_dtype", TENSOR / 300, (torch.uint8,)),
+        ("to_grayscale", PIL, ()),
+        ("to_grayscale", PIL, (3,)),
+        *[
+            (name, each, ())
+            for name in ("get_image_size", "get_image_num_channels")
+            for each in (TENSOR, PIL)
+        ],
+        *[("get_num_channels", each, ()) for each in (TENSOR, PIL, TENSOR[:1], PIL.convert("L"))],
+    ],
+)
+def test_older_names_give_what_torchvisions_give(name, images, arguments):
+    result, expected = (getattr(each, name)(images, *arguments) for each in (ours, theirs))
+    assert type(result) is type(expected)
+    result, expected = np.asarray(result), np.asarray(expected)
+    assert (result.dtype, result.shape) == (expected.dtype, expected.shape)
+    tolerance = int(bool(arguments) or name == "to_grayscale")  # measured: 1 level where bytes are rounded
+    assert np.abs(result.astype(float) - expected).max() <= tolerance
+
+
+@pytest.mark.parametrize(
+    "call", [ours.convert_image_dtype, ours.to_image, ours.pil_to_tensor, ours.to_tensor]
+)
+def test_conversions_name_themselves(call):
+    with pytest.raises(TypeError, match=f"^{call.__name__}: expected images"):
+        call(object())
+
+
 def test_frames_of_videos():
     video = tv_tensors.Video(TENSOR.repeat(7, 1, 1, 1))
     assert ours.get_num_frames(video) == 7
