@@ -28,6 +28,8 @@ CASES = [
     case("num_classes", lambda v: T.MixUp(num_classes=v), 1),
     case("center_range", lambda v: T.Mosaic(9, center_range=(v, 0.5)), 0.0),
     case("center_range", lambda v: T.Mosaic(9, center_range=(0.5, v)), 0.5, 1.0),
+    case("size", lambda v: T.AlignFaces(v), 1),
+    case("size", lambda v: T.AlignPoints((5, v), [(1, 1), (5, 5)]), 1),
     case("min_size", lambda v: T.SanitizeBoundingBoxes(min_size=v), 0.0),
     case("min_area", lambda v: T.SanitizeBoundingBoxes(min_area=v), 0.0),
     case("min_size", lambda v: T.TargetOptions(min_size=v), 0.0),
@@ -104,5 +106,5 @@ def test_a_bound_is_accepted_and_what_is_beyond_it_is_not(make, name, low, high)
     for side, bound in enumerate((low, high)):
         if bound is not None:
             make(bound)
-            with pytest.raises(ValueError, match=f"expected .*{name}"):
+            with pytest.raises(ValueError, match=f"^{make.__code__.co_names[1]}: expected .*{name}"):
                 make(near(bound)[side])
