@@ -289,6 +289,20 @@ def test_conversions_name_themselves(call):
         call(object())
 
 
+@pytest.mark.parametrize("size", [0, (3, 0), (1, 2, 3)])
+def test_sizes_that_are_none_are_named(size):
+    with pytest.raises(ValueError, match=r"^resized_crop: expected size as a side"):
+        ours.resized_crop(TENSOR, 1, 2, 9, 9, size)
+    for name in ("resize", "center_crop", "five_crop", "ten_crop"):
+        with pytest.raises(ValueError, match=f"(?i)^{name.replace('_', '_?')}: expected size"):
+            getattr(ours, name)(TENSOR, size)
+    for name in ("five_crop", "ten_crop"):
+        with pytest.raises(
+            ValueError, match=rf"^{name}: expected size of at most \[40, 50\], but got \[41, 5\]"
+        ):
+            getattr(ours, name)(TENSOR, (41, 5))
+
+
 def test_frames_of_videos():
     video = tv_tensors.Video(TENSOR.repeat(7, 1, 1, 1))
     assert ours.get_num_frames(video) == 7
