@@ -63,12 +63,17 @@ class Coverage:
     lines: dict[str, dict[int, list[int]]] = field(default_factory=dict)
 
     def tests_of(self, mutation: Mutation) -> list[str]:
-        """The tests that reach the lines of a mutation, or its file if only imports run these lines."""
+        """The tests that reach the lines of a mutation.
+
+        If only imports run these lines, those that reach its file, and all of its folder.
+        """
         by_line = self.lines.get(mutation.file, {})
         span = range(mutation.line, mutation.last_line + 1)
         found = {index for line in span for index in by_line.get(line, ())}
         if not found:
             found = {index for indices in by_line.values() for index in indices}
+            folder = f"{mutation.file.rpartition('/')[0]}/tests/"
+            found |= {index for index, name in enumerate(self.names) if name.startswith(folder)}
         names = (self.names[index] for index in found)
         return self._in_order([name for name in names if name not in self.failed], mutation.file)
 

@@ -191,7 +191,8 @@ class Finder:
 
 def _is_no_fault(node: ast.AST) -> bool:
     """Whether no test should notice a change, such as how long a loop sleeps."""
-    sleeps = isinstance(node, ast.Call) and ast.unparse(node.func) in ("sleep", "time.sleep")
+    call = node.value if isinstance(node, ast.Expr) else node
+    sleeps = isinstance(call, ast.Call) and ast.unparse(call.func) in ("sleep", "time.sleep")
     return sleeps or (isinstance(node, ast.keyword) and node.arg in NO_FAULTS)
 
 

@@ -59,6 +59,10 @@ def test_messages_and_docstrings_are_left_alone():
     assert [each.line for each in MUTATIONS.values() if each.line in (3, 5)] == []
 
 
+def test_how_long_a_loop_sleeps_is_no_fault():
+    assert not mutations_of("wait.py", "sleep(2 * PAUSE)\ntime.sleep(0.5)\n")
+
+
 def test_a_key_holds_where_lines_move():
     moved = {each.key for each in mutations_of("clamp.py", "import os\n" + SOURCE)}
     assert moved == {each.key for each in mutations_of("clamp.py", SOURCE)}
@@ -70,6 +74,13 @@ def test_the_quickest_tests_of_the_same_folder_come_first_and_those_that_always_
     coverage = mutate.Coverage(names, seconds, {names[4]}, {"a/b/m.py": {7: [0, 1, 2, 3, 4]}})
     mutation = Mutation("a/b/m.py", 7, 7, 0, 1, "x", "y", "x", True)
     assert coverage.tests_of(mutation) == [names[1], names[2], names[0], names[3]]
+
+
+def test_a_line_that_only_imports_run_is_tried_on_the_tests_of_its_file_and_its_folder():
+    names = ["a/tests/t.py::near", "b/tests/t.py::reaches", "b/tests/t.py::far"]
+    coverage = mutate.Coverage(names, dict.fromkeys(names, 0.1), set(), {"a/m.py": {7: [1]}})
+    mutation = Mutation("a/m.py", 3, 3, 0, 1, "x", "y", "x", False)
+    assert sorted(coverage.tests_of(mutation)) == names[:2]
 
 
 def test_a_mutation_that_a_test_sees_is_killed_and_another_survives(tmp_path):

@@ -107,7 +107,7 @@ def region_header(
 
 
 def planes_header(
-    data: bytes, mode: str, max_pixels: int, on_damage: str = "raise", apply_exif_orientation: bool = True
+    data: bytes, mode: str, max_pixels: int, on_damage: str, apply_exif_orientation: bool
 ) -> JpegHeader | None:
     """The header of a JPEG whose planes can be decoded; None for other files or without libjpeg-turbo."""
     header = region_header(data, mode, max_pixels, on_damage, apply_exif_orientation)
@@ -154,7 +154,7 @@ def decode_region(
 
 
 def usable_header(
-    data: bytes, mode: str, max_pixels: int, on_damage: str = "raise", apply_exif_orientation: bool = True
+    data: bytes, mode: str, max_pixels: int, on_damage: str, apply_exif_orientation: bool
 ) -> JpegHeader | None:
     """The header of a JPEG that all decoders here decode identically.
 

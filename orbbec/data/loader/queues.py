@@ -225,8 +225,8 @@ class Crew(Generic[Task, Result]):
 
     def resize(self, threads: int, ahead: int) -> None:
         """Continue with other numbers of threads and results; running tasks finish in their threads."""
-        for team in self._teams[-1:]:
-            team.end()
+        if self._teams:
+            self._teams[-1].end()
         others, cores, arithmetic = torch.get_num_threads(), self._cores, self._arithmetic
         self._teams.append(
             _Team(self._work, lambda: begin_worker(others, cores, arithmetic), self._signal, self)

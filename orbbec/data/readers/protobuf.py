@@ -80,7 +80,7 @@ def example_features(message: bytes) -> dict[str, Any]:
         for _, features in fields_of(message)
         for _, entry in fields_of(_bytes(features))
     )
-    return {_bytes(entry[1]).decode(): _feature(_bytes(entry.get(2, b""))) for entry in entries if 1 in entry}
+    return {_bytes(entry.get(1, b"")).decode(): _feature(_bytes(entry.get(2, b""))) for entry in entries}
 
 
 def _feature(message: bytes) -> Any:
@@ -99,13 +99,18 @@ def _feature(message: bytes) -> Any:
 
 
 def _whole_numbers(item: Value) -> Iterator[int]:
-    """One number, or several packed into bytes; negative numbers are stored as 64 bits."""
+    """One number, or several packed into bytes."""
     offset = 0
     while isinstance(item, int) or offset < len(item):
         value, offset = (item, 0) if isinstance(item, int) else _varint(item, offset)
-        yield value - (1 << 64) if value >> 63 else value
+        yield _signed(value)
         if isinstance(item, int):
             return
+
+
+def _signed(value: int) -> int:
+    """Negative numbers are stored as 64 bits."""
+    return value - (1 << 64) if value >> 63 else value
 
 
 def _bytes(value: Value) -> bytes:
@@ -193,8 +198,7 @@ def datum_sample(key: bytes, value: bytes) -> tuple[Any, dict[str, Any]]:
     """
     table = dict(fields_of(value))
     channels, height, width, label, encoded = (_number(table.get(field, 0)) for field in (1, 2, 3, 5, 7))
-    label -= (1 << 64) if label >> 63 else 0  # negative numbers are stored as 64 bits
-    targets = {"label": label} if 5 in table else {}
+    targets = {"label": _signed(label)} if 5 in table else {}
     data = _bytes(table.get(4, b""))
     if encoded:
         return data, targets

@@ -78,7 +78,7 @@ class Lmdb:
         index = range(len(self))[index]
         key = self.keys[index]
         path = f"{self.path}/{key.decode(errors='backslashreplace')}"
-        with faults_named(index, path, ValueError, KeyError, optional("Lmdb", "lmdb", extra="data").Error):
+        with faults_named(index, path, ValueError, KeyError, _lmdb().Error):
             check_size(self._file, self._bytes)
             with self._database().begin() as transaction:
                 value = transaction.get(key)
@@ -91,8 +91,12 @@ class Lmdb:
         self._database.close()
 
 
+def _lmdb() -> Any:
+    return optional("Lmdb", "lmdb", extra="data")
+
+
 def _open_lmdb(path: Path) -> Any:
-    lmdb = optional("Lmdb", "lmdb", extra="data")
+    lmdb = _lmdb()
     try:
         return lmdb.open(
             str(path), subdir=False, readonly=True, lock=False, readahead=False, max_spare_txns=64

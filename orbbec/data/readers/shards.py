@@ -177,7 +177,7 @@ class ShardStream:
         world_size: int = 1,
         ids_from_keys: bool = False,
     ) -> None:
-        webdataset = optional("ShardStream", "webdataset", extra="data")
+        webdataset = _webdataset()
         listed = [urls] if isinstance(urls, (str, os.PathLike)) else urls
         self.urls = [url for entry in listed for url in webdataset.shardlists.expand_urls(os.fspath(entry))]
         self.order = Order(len(self.urls), seed, shuffle, rank, world_size)
@@ -229,13 +229,17 @@ def _id_of(key: str) -> int:
     return to_integer(digits.lstrip("0") or "0")
 
 
+def _webdataset() -> Any:
+    return optional("ShardStream", "webdataset", extra="data")
+
+
 def _groups_of(url: str) -> Iterator[tuple[str, dict[str, bytes]]]:
     """The samples of an archive: runs of files of one key, each with its fields.
 
     The last sample is yielded only after the end of the archive was read, since a truncated archive may end
     between two of its fields.
     """
-    with closing(optional("ShardStream", "webdataset", extra="data").gopen(url)) as source:
+    with closing(_webdataset().gopen(url)) as source:
         stream = _Stream(gzip.GzipFile(fileobj=source) if url.endswith((".gz", ".tgz")) else source)
         key, fields = "", dict[str, bytes]()
         for member in members_of(stream.read, None):

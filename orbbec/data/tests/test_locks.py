@@ -146,6 +146,25 @@ def test_threads_that_ask_for_a_path_get_one_file(tmp_path, many_switches):
     assert different == []
 
 
+def test_a_closed_file_is_opened_again(handles, tmp_path):
+    file = open_file(Handle, tmp_path)
+    for count in (1, 2):
+        assert file() is handles[-1]
+        assert not handles[-1].is_closed
+        file.close()
+        assert [handle.is_closed for handle in handles] == [True] * count
+    file.close()
+
+
+def test_a_handle_of_another_process_is_closed_before_a_new_one_is_opened(handles, tmp_path, monkeypatch):
+    """LMDB opens a file once per process, also if it was opened before a fork."""
+    file = open_file(Handle, tmp_path)
+    inherited = file()
+    monkeypatch.setattr(os, "getpid", lambda: inherited.process + 1)
+    assert file() is not inherited
+    assert [handle.is_closed for handle in handles] == [True, False]
+
+
 @needs_fork
 def test_a_forked_process_opens_a_file_for_itself(handles, tmp_path):
     file = open_file(Handle, tmp_path)

@@ -103,6 +103,13 @@ def test_epochs_and_seeds_differ_and_repeat():
     assert Order(50, 1, shuffle=False).indices(1).tolist() == list(range(50))
 
 
+def test_samples_whose_keys_have_equal_high_bits_are_ordered_by_the_low_ones():
+    """The first 32 bits of these two are equal, and the later one has the smaller rest."""
+    indices = Order(20_000, seed=11).indices().tolist()
+    position = indices.index(19555)
+    assert indices[position : position + 2] == [19555, 12126]
+
+
 def test_an_order_says_nothing_about_what_transforms_draw():
     """The first draw of a transform and the position in the order are not rank-correlated."""
     length = 10000

@@ -46,8 +46,8 @@ def _of_tensor(
         return None
     if is_wrapped(images) if dtype is torch.uint8 else not is_plain(images):  # bytes have no gradient
         return None
-    count, channels, height, width = images.shape
-    if not (count and height and width and 0 < channels <= 4):
+    count, channels = images.shape[:2]
+    if count == 0:
         return None
     if images.is_cuda:
         check_device("Compose", images)

@@ -315,7 +315,7 @@ class Pipeline(FrozenModule):
         changed = iter([joined(moved, found[0])] if of_batch else moved)
         results = map(run_passes, plans, given)
         replaced = {id(each): result for each, result in zip(images, results, strict=True)}
-        labels = labels_of(structure, images, len(plans[0])) if plans[0].mixes else None
+        labels = labels_of(structure, len(plans[0])) if plans[0].mixes else None
         if labels is not None:
             replaced[id(labels)] = self._mixed_labels(plans[0], labels)
         return rebuilt(structure, replaced, lambda target: next(changed), partial(self._loose, plans[0]))

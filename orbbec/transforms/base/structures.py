@@ -89,7 +89,7 @@ def targets_of(structure: Any, images: list[Any]) -> list[dict[str, Any]]:
     return found
 
 
-def labels_of(structure: Any, images: list[Any], count: int) -> Any:
+def labels_of(structure: Any, count: int) -> Any:
     """The labels of a batch in a structure, or None.
 
     These are the entry "label" or "labels" of a dict, or else the first other tensor or array with a row per
@@ -100,7 +100,7 @@ def labels_of(structure: Any, images: list[Any], count: int) -> Any:
     """
     is_dict = isinstance(structure, Mapping)
     named = [structure[name] for name in ("label", "labels") if name in structure] if is_dict else []
-    found = [leaf for leaf in named or _leaves(structure) if _has_rows(leaf, images, count)]
+    found = [leaf for leaf in named or _leaves(structure) if _has_rows(leaf, count)]
     if is_dict and len(found) > 1:
         raise ValueError(
             f"Compose: expected the labels of {count} images under label or labels, but got {len(found)} "
@@ -109,9 +109,8 @@ def labels_of(structure: Any, images: list[Any], count: int) -> Any:
     return found[0] if found else None
 
 
-def _has_rows(leaf: Any, images: list[Any], count: int) -> bool:
-    is_other = isinstance(leaf, (Tensor, np.ndarray)) and not any(leaf is image for image in images)
-    return is_other and leaf.ndim in (1, 2) and len(leaf) == count
+def _has_rows(leaf: Any, count: int) -> bool:
+    return isinstance(leaf, (Tensor, np.ndarray)) and leaf.ndim in (1, 2) and len(leaf) == count
 
 
 def rebuilt(structure: Any, replaced: Mapping[int, Any], target: Visit, loose: Visit) -> Any:

@@ -235,10 +235,14 @@ def elastic(
 
 def five_crop(inpt: Any, size: int | Sequence[int]) -> tuple[Any, ...]:
     """Crop the four corners and the center: top left, top right, bottom left, bottom right, center."""
-    high, wide = size_pair("five_crop", "size", size)
+    return _five("five_crop", inpt, size)
+
+
+def _five(op: str, inpt: Any, size: int | Sequence[int]) -> tuple[Any, ...]:
+    high, wide = size_pair(op, "size", size)
     height, width = get_size(inpt)
     if high > height or wide > width:
-        raise ValueError(f"five_crop: expected size of at most {[height, width]}, but got {[high, wide]}")
+        raise ValueError(f"{op}: expected size of at most {[height, width]}, but got {[high, wide]}")
     corners = ((top, left) for top in (0, height - high) for left in (0, width - wide))
     parts = (crop(inpt, top, left, high, wide) for top, left in corners)
     return *parts, center_crop(inpt, (high, wide))
@@ -247,7 +251,7 @@ def five_crop(inpt: Any, size: int | Sequence[int]) -> tuple[Any, ...]:
 def ten_crop(inpt: Any, size: int | Sequence[int], vertical_flip: bool = False) -> tuple[Any, ...]:
     """The crops of `five_crop` and those of the image flipped horizontally or vertically."""
     flipped = (geometry.RandomVerticalFlip if vertical_flip else geometry.RandomHorizontalFlip)(1.0)
-    return *five_crop(inpt, size), *five_crop(moved("ten_crop", inpt, [flipped]), size)
+    return *_five("ten_crop", inpt, size), *_five("ten_crop", moved("ten_crop", inpt, [flipped]), size)
 
 
 def _of_kind(inpt: Any, interpolation: Any) -> Any:

@@ -104,8 +104,7 @@ def _shifted(by: Array, sizes: Array) -> Motion:
 
 def _together(own: State, tiles: Sequence[State], quarters: Array) -> State:
     """Combine the targets of four tiles into those of one image; tiles without targets are ignored."""
-    laid = [(tile, _following(tile), quarter) for tile, quarter in zip(tiles, quarters.tolist(), strict=True)]
-    laid = [entry for entry in laid if entry[1]]
+    laid = list(zip(tiles, map(_following, tiles), quarters.tolist(), strict=True))
     parts = [part for _, part, _ in laid]
     keys = dict.fromkeys(key for part in parts for key in part if key != "mask")
     target = {key: joined_rows([part[key] for part in parts if key in part]) for key in keys}

@@ -14,7 +14,8 @@ from torchvision.transforms import InterpolationMode
 from torchvision.transforms.v2 import functional as theirs
 
 from orbbec.transforms import functional as ours
-from tests.support import photograph
+from tests.support import assert_same_bytes, photograph
+from tests.support.defaults import DEFAULTS, under
 
 ARRAY = photograph(40, 50)
 TENSOR = torch.from_numpy(ARRAY).permute(2, 0, 1).contiguous()
@@ -86,6 +87,16 @@ def test_calls_give_what_torchvisions_give(name, arguments, options, tolerance):
     shared = (result == expected).float().mean() if tolerance == 0 else 1.0
     warps = ("affine", "rotate", "perspective", "elastic_transform")
     assert difference <= tolerance or (name in warps and shared > 0.999)
+
+
+@pytest.mark.parametrize("name", DEFAULTS)
+def test_calls_give_the_same_whatever_torchs_defaults_are(name):
+    video = TENSOR.repeat(7, 1, 1, 1)
+    calls = [(call, TENSOR, *rest) for call, *rest, _ in CALLS]
+    for call, images, arguments, options in [*calls, ("uniform_temporal_subsample", video, (3,), {})]:
+        expected = getattr(ours, call)(images, *arguments, **options)
+        result = under(name, getattr(ours, call))(images, *arguments, **options)
+        assert_same_bytes(result, expected)
 
 
 def test_channels_of_variable_size_images_are_not_permuted():
@@ -243,6 +254,53 @@ def test_clamped_and_sanitized_boxes_are_torchvisions():
     points = tv_tensors.KeyPoints([[-2.0, 3.0], [49.0, 39.0], [49.5, 41.0]], canvas_size=(40, 50))
     assert torch.equal(*(each.clamp_keypoints(points) for each in (ours, theirs)))
     assert torch.equal(*(each.sanitize_keypoints(points)[1] for each in (ours, theirs)))
+
+
+@pytest.mark.filterwarnings("ignore:The function `get_image_size:UserWarning")
+@pytest.mark.parametrize(
+    ("name", "images", "arguments"),
+    [
+        ("convert_image_dtype", TENSOR, ()),
+        ("convert_image_dtype", TENSOR / 300, (torch.uint8,)),
+        ("to_grayscale", PIL, ()),
+        ("to_grayscale", PIL, (3,)),
+        *[
+            (name, each, ())
+            for name in ("get_image_size", "get_image_num_channels")
+            for each in (TENSOR, PIL)
+        ],
+        *[("get_num_channels", each, ()) for each in (TENSOR, PIL, TENSOR[:1], PIL.convert("L"))],
+    ],
+)
+def test_older_names_give_what_torchvisions_give(name, images, arguments):
+    result, expected = (getattr(each, name)(images, *arguments) for each in (ours, theirs))
+    assert type(result) is type(expected)
+    result, expected = np.asarray(result), np.asarray(expected)
+    assert (result.dtype, result.shape) == (expected.dtype, expected.shape)
+    tolerance = int(bool(arguments) or name == "to_grayscale")  # measured: 1 level where bytes are rounded
+    assert np.abs(result.astype(float) - expected).max() <= tolerance
+
+
+@pytest.mark.parametrize(
+    "call", [ours.convert_image_dtype, ours.to_image, ours.pil_to_tensor, ours.to_tensor]
+)
+def test_conversions_name_themselves(call):
+    with pytest.raises(TypeError, match=f"^{call.__name__}: expected images"):
+        call(object())
+
+
+@pytest.mark.parametrize("size", [0, (3, 0), (1, 2, 3)])
+def test_sizes_that_are_none_are_named(size):
+    with pytest.raises(ValueError, match=r"^resized_crop: expected size as a side"):
+        ours.resized_crop(TENSOR, 1, 2, 9, 9, size)
+    for name in ("resize", "center_crop", "five_crop", "ten_crop"):
+        with pytest.raises(ValueError, match=f"(?i)^{name.replace('_', '_?')}: expected size"):
+            getattr(ours, name)(TENSOR, size)
+    for name in ("five_crop", "ten_crop"):
+        with pytest.raises(
+            ValueError, match=rf"^{name}: expected size of at most \[40, 50\], but got \[41, 5\]"
+        ):
+            getattr(ours, name)(TENSOR, (41, 5))
 
 
 def test_frames_of_videos():

@@ -188,6 +188,21 @@ def test_images_without_points_are_resized_along_both_sides():
     assert np.concatenate([target["keypoints"] for target in resized]) == pytest.approx(expected)
 
 
+@pytest.mark.parametrize("order", [[0, 1, 2], [1, 0, 2], [2, 1, 0]])
+def test_images_with_points_are_aligned_whichever_others_have_none(order):
+    points = [{"keypoints": np.array([[9.0, 8], [30, 35]])}, {}, {"keypoints": np.full((2, 2), np.nan)}]
+    targets = [points[index] for index in order]
+    images = ImageBatch.from_images([np.zeros((*SIZES[index], 3), np.uint8) for index in order])
+    template = [(5.0, 6.0), (20.0, 17.0)]
+    plan = T.Compose([T.AlignPoints(30, template)]).plan(images.sizes, targets=targets, epoch=0)
+    matrices = plan.passes[0].matrix[np.argsort(order)]
+    assert matrices[0, :2] @ [5, 6, 1] == pytest.approx([9, 8])
+    assert matrices[0, :2] @ [20, 17, 1] == pytest.approx([30, 35])
+    for index in (1, 2):
+        height, width = SIZES[index]
+        assert np.diag(matrices[index]) == pytest.approx([width / 30, height / 30, 1])
+
+
 def test_faces_are_aligned_to_the_template_of_arcface():
     # InsightFace, recognition: eyes, nose, corners of the mouth for 112 x 112 pixels.
     template = [

@@ -27,6 +27,27 @@ def test_the_largest_seed_has_63_bits():
         T.Compose([T.Pad(1)], seed=2**63)
 
 
+FLIP = T.RandomHorizontalFlip()
+
+
+@pytest.mark.parametrize(
+    ("transforms", "streams"),
+    [
+        ([FLIP] * 4, 4),
+        ([T.RandomApply([FLIP, FLIP]), FLIP], 4),
+        ([T.RandomChoice([T.RandomOrder([FLIP]), FLIP])], 4),
+        ([T.SomeOf([FLIP, FLIP], 2)], 3),
+        ([T.SomeOf([FLIP, FLIP], 3, replace=True)], 7),
+    ],
+)
+def test_containers_count_as_transforms_where_these_are_limited(monkeypatch, transforms, streams):
+    monkeypatch.setattr("orbbec.transforms.compose._MAX_TRANSFORMS", streams)
+    T.Compose(transforms)
+    monkeypatch.setattr("orbbec.transforms.compose._MAX_TRANSFORMS", streams - 1)
+    with pytest.raises(ValueError, match=f"expected at most {streams - 1} transforms"):
+        T.Compose(transforms)
+
+
 def test_augmix_of_a_list_is_that_of_its_images():
     pipeline, images = (
         T.Compose([T.AugMix()], seed=2),
@@ -158,6 +179,14 @@ def test_no_images_without_pixels_get_the_size_of_a_shorter_side():
     )
 
 
+@pytest.mark.parametrize("count", [0, 1, 3])
+def test_a_call_takes_one_number_of_a_generator_whatever_its_images(count):
+    generators = [torch.Generator().manual_seed(5) for _ in range(2)]
+    T.Compose([T.RandomCrop(3)])(torch.zeros(count, 3, 4, 5, dtype=torch.uint8), generator=generators[0])
+    T.Compose([T.RandomCrop(3)]).plan([(4, 5)], generator=generators[1])
+    assert_same_bytes(*(generator.get_state() for generator in generators))
+
+
 def test_the_image_without_pixels_is_named():
     with pytest.raises(ValueError, match=r"image 1 is of size \[0, 4\]"):
         T.Compose([T.CenterCrop(2)]).plan([(4, 4), (0, 4)], epoch=0)
@@ -177,3 +206,10 @@ def test_bytes_of_floats_keep_the_numbers(as_list):
     there_and_back = T.Compose([T.ToDtype(torch.float32), T.ToDtype(torch.uint8)])
     pixels = torch.arange(256, dtype=torch.uint8).reshape(1, 16, 16)
     assert torch.equal(there_and_back(pixels), pixels)
+
+
+@pytest.mark.parametrize("size", [(1, 1), (1, 2), (2, 1)])
+def test_a_crop_of_one_pixel_fits_into_any_image(size):
+    resize = T.Resize(5, antialias=False, max_size=9)
+    pipeline = T.Compose([T.RandomRotation(9, "linear", padding_mode="edge"), resize, T.CenterCrop(size)])
+    assert len(pipeline.plan([(40, 50)], epoch=0).passes) == 1 + (size != (1, 1))

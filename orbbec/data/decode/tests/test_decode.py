@@ -270,6 +270,16 @@ def test_decode_rectangle_names_what_is_wrong():
         decode_rectangle(data, 0, 0, 4, 2, out=np.zeros((3, 4, 2), np.uint8).T)
 
 
+@needs_native
+def test_a_rectangle_is_decoded_into_every_other_column_and_channel():
+    data = encoded(picture(20, 30))
+    for channels, buffer in ((1, np.zeros((5, 8, 2), np.uint8)), (3, np.zeros((5, 8, 4), np.uint8))):
+        out = buffer[:, ::2, ::2][..., :1] if channels == 1 else buffer[:, ::2, :3]
+        assert decode_rectangle(data, 3, 2, 4, 5, channels=channels, out=out) is out
+        assert np.array_equal(out, decode_rectangle(data, 3, 2, 4, 5, channels=channels))
+        assert buffer[:, 1::2].max() == buffer[..., channels:].max() == 0
+
+
 def test_region_header_is_none_where_no_part_can_be_decoded():
     cmyk = encoded(Image.fromarray(picture()).convert("CMYK"))
     cut_off = encoded(picture())[:-2]  # the upper parts could be decoded
@@ -285,7 +295,7 @@ def test_parts_of_baseline_jpegs_need_no_libjpeg_turbo(monkeypatch):
     header = region_header(baseline, "RGB", 10**6)
     assert np.array_equal(decode_region(baseline, header, part), part.of(by_cv2(baseline)))
     assert region_header(progressive, "RGB", 10**6) is None
-    assert planes_header(baseline, "RGB", 10**6) is None
+    assert planes_header(baseline, "RGB", 10**6, "raise", True) is None
     with pytest.raises(ValueError, match="needs libjpeg-turbo, which is not built in"):
         decode_region(baseline, header, part, shrink=2)
 

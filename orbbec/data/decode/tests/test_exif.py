@@ -1,6 +1,7 @@
 """One reader decides about the orientation of every format, mode and decoder."""
 
 import io
+import struct
 
 import cv2
 import numpy as np
@@ -130,6 +131,18 @@ def test_damaged_exif_is_no_orientation(data):
     assert decode_image(data).shape == (24, 40, 3)
     assert decode_image(data, mode="RGBA").shape == (24, 40, 4)
     assert image_size(data) == (24, 40)
+
+
+@pytest.mark.parametrize("order", "<>")
+def test_a_bigtiff_states_its_orientation_behind_other_entries(order):
+    def big(*entries):
+        head = struct.pack(order + "2sHHHQQ", {"<": b"II", ">": b"MM"}[order], 43, 8, 0, 16, len(entries))
+        return head + b"".join(struct.pack(order + "HHQH6x", tag, SHORT, 1, value) for tag, value in entries)
+
+    file = big((0x0100, 40), (0x0101, 24), (0x0112, 6))
+    assert exif_orientation(file) == 6
+    assert without_orientation(file) == big((0x0100, 40), (0x0101, 24), (0x0112, 1))
+    assert exif_orientation(file[:-7]) == 1  # the value is missing
 
 
 @pytest.mark.parametrize("offset", [3, 77, 10**9, 2**32 - 1])

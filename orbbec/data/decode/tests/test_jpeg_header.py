@@ -29,3 +29,11 @@ def test_every_frame_says_the_size(marker):
 def test_markers_without_a_length_and_bytes_that_fill_are_passed_over(before):
     data = b"\xff\xd8" + segment(0xE0, b"JFIF") + before + segment(0xC0, FRAME)
     assert jpeg_header(data) == JpegHeader(30, 40, 3, 8, 1)
+
+
+@pytest.mark.parametrize("length", range(6))
+def test_a_frame_without_all_its_numbers_is_none(length):
+    short = segment(0xC0, FRAME[:length])
+    assert jpeg_header(b"\xff\xd8" + short) is None
+    assert jpeg_header(b"\xff\xd8" + short + segment(0xC1, FRAME)) == JpegHeader(30, 40, 3, 8, 1)
+    assert jpeg_header(b"\xff\xd8" + segment(0xC0, FRAME[:6])) == JpegHeader(30, 40, 3, 8, 1)

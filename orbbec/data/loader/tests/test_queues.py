@@ -17,6 +17,13 @@ def own_threads():
     return [thread for thread in threading.enumerate() if thread.name.startswith("orbbec-data")]
 
 
+def wait_for(condition):
+    """Wait until it holds, or for two seconds."""
+    latest = time.perf_counter() + 2
+    while not condition() and time.perf_counter() < latest:
+        time.sleep(0.001)
+
+
 def test_results_come_in_the_order_of_tasks():
     def work(number, stopped):
         time.sleep(0.002 * (number % 3))
@@ -33,7 +40,7 @@ def test_no_more_tasks_are_begun_than_may_wait():
         for _ in crew:
             taken += 1
             time.sleep(0.001)
-            assert max(begun) < taken + 5
+            assert max(begun) < taken + 4  # five, of which one was taken
 
 
 def test_an_error_is_raised_where_its_result_is_taken():
@@ -63,6 +70,55 @@ def test_close_tells_running_tasks_to_stop():
     crew.close()
     assert time.perf_counter() - began < 1.0
     assert not own_threads()
+
+
+@pytest.mark.parametrize("end", [Crew.close, lambda crew: queues._end_all()], ids=["close", "exit"])
+def test_the_end_begins_no_queued_task_and_waits_for_the_running_one(end):
+    begun, finished = [], []
+
+    def work(number, stopped):
+        begun.append(number)
+        wait_for(stopped.is_set)
+        time.sleep(0.02)
+        finished.append(number)
+
+    crew = Crew(work, range(10), threads=1, ahead=3)
+    crew.has_next()
+    wait_for(lambda: begun)
+    end(crew)
+    assert begun == finished == [0]
+    assert not own_threads()
+
+
+def test_close_gives_no_result_to_a_consumer_that_waits():
+    """Though the task that it waits for succeeds."""
+    begun, taken = threading.Event(), []
+
+    def work(number, stopped):
+        begun.set()
+        wait_for(stopped.is_set)
+        time.sleep(0.02)
+        return number
+
+    crew = Crew(work, range(10), threads=1, ahead=3)
+    consumer = threading.Thread(target=lambda: taken.extend(crew))
+    consumer.start()
+    assert begun.wait(20)
+    crew.close()
+    consumer.join(20)
+    assert not consumer.is_alive()
+    assert taken == []
+
+
+def test_threads_that_a_resized_crew_does_not_need_end():
+    with Crew(lambda number, stopped: number, range(60), threads=3, ahead=0) as crew:
+        for threads in (2, 1, 2):
+            next(crew)
+            crew.resize(threads, 0)
+            found = [next(crew) for _ in range(6)]
+            wait_for(lambda most=threads: len(own_threads()) <= most)
+            assert len(own_threads()) == threads
+    assert found == list(range(15, 21))
 
 
 @pytest.mark.parametrize("when", ["before", "after"])

@@ -196,6 +196,15 @@ def test_a_malformed_python_file_is_named(tmp_path, table):
         Cifar(tmp_path, "test")
 
 
+@pytest.mark.parametrize(
+    "labels", [7, "ab", {}, None, [1, "2"], [1, True], [1.0, 2.0], np.array([[1], [2]]), np.array(1)]
+)
+def test_labels_that_are_no_list_of_whole_numbers_are_named(tmp_path, labels):
+    (tmp_path / "test_batch").write_bytes(pickle.dumps({"data": planes(2, 0), "labels": labels}))
+    with pytest.raises(ValueError, match=r"test_batch .*its labels are not a list of whole numbers"):
+        Cifar(tmp_path, "test")
+
+
 def test_truncated_files_are_named(tmp_path):
     write_cifar10(tmp_path, "python")
     whole = (tmp_path / "data_batch_3").read_bytes()

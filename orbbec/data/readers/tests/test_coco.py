@@ -64,6 +64,15 @@ def test_objects_come_with_their_image(tmp_path):
     assert first["labels"].dtype == np.int64
 
 
+def test_the_least_and_the_largest_ids_are_accepted(tmp_path):
+    text = json.dumps(table())
+    for old, new in ((10, 0), (30, 2**63 - 1)):
+        text = text.replace(f'id": {old},', f'id": {new},')
+    coco = Coco(*write(tmp_path, json.loads(text)))
+    assert [coco[n].sample_id for n in range(len(coco))] == [0, 20, 2**63 - 1]
+    assert [len(coco[n].targets["boxes"]) for n in range(len(coco))] == [2, 0, 1]
+
+
 @pytest.mark.parametrize(
     ("labels", "expected"), [("from_zero", [1, 0]), ("from_one", [2, 1]), ("category_id", [9, 4])]
 )

@@ -102,9 +102,30 @@ def test_bad_samples_stop_or_are_listed(tmp_path):
     assert (again.samples, again.skipped, again.resumed) == (38, result.skipped, 40)
 
 
+def test_every_file_is_on_the_disk_before_it_gets_its_name(tmp_path, monkeypatch):
+    """Otherwise a power failure leaves a complete name with incomplete contents."""
+    synced, named = set(), []
+    fsync, rename = os.fsync, Path.replace
+
+    def noted(descriptor):
+        synced.add((os.fstat(descriptor).st_ino, os.fstat(descriptor).st_size))
+        fsync(descriptor)
+
+    def checked(path, target):
+        assert (path.stat().st_ino, path.stat().st_size) in synced
+        named.append(Path(target).suffix)
+        return rename(path, target)
+
+    monkeypatch.setattr(os, "fsync", noted)
+    monkeypatch.setattr(Path, "replace", checked)
+    pack(SAMPLES[:3], tmp_path)
+    assert set(named) >= {".tar", ".json"}
+
+
 def test_bad_samples_of_a_stream(tmp_path):
     stream = [SAMPLES[0], BadSample(5, "5.jpg", "gone"), SAMPLES[1]]
-    assert pack(iter(stream), tmp_path, on_error="skip").skipped == [(5, "5.jpg", "gone")]
+    packed = pack(iter(stream), tmp_path, on_error="skip")
+    assert (packed.skipped, packed.archives) == ([(5, "5.jpg", "gone")], 1)
     assert ids_of(tmp_path) == [0, 10]
 
 

@@ -2,7 +2,9 @@
 
 import json
 import pickle
+import re
 import shutil
+import sys
 from dataclasses import replace
 from pathlib import Path
 
@@ -15,11 +17,15 @@ from orbbec.data import (
     Cifar,
     Coco,
     FileList,
+    Hdf5,
     ImageFolder,
+    Lmdb,
     NpyFile,
     Order,
     Shards,
+    ShardStream,
     Source,
+    TfRecords,
     as_source,
     open_source,
     pack,
@@ -186,3 +192,15 @@ def test_samples_go_through_transforms_the_same_in_every_order(make, tmp_path):
         assert [target.keys() for target in targets] == [sample.targets.keys() for sample in samples]
         seen.append({sample_id: images[index].tolist() for index, sample_id in enumerate(ids)})
     assert seen[0] == seen[1]
+
+
+@pytest.mark.parametrize(
+    ("reader", "package"),
+    [(ShardStream, "webdataset"), (Lmdb, "lmdb"), (Hdf5, "h5py"), (TfRecords, "crc32c")],
+)
+def test_a_reader_whose_package_is_missing_says_how_to_install_it(monkeypatch, tmp_path, reader, package):
+    monkeypatch.setitem(sys.modules, package, None)
+    (tmp_path / "data").touch()
+    told = f"{reader.__name__}: expected {package} to be installed: pip install {package} (in the extra "
+    with pytest.raises(ImportError, match=re.escape(f"{told}orbbec[data])")):
+        reader(tmp_path / "data")

@@ -115,6 +115,8 @@ def test_a_datum_of_caffe():
     image, targets = datum_sample(b"", message)
     assert np.array_equal(image, planes[::-1].transpose(1, 2, 0))
     assert targets == {"label": 300}
+    for label in (-1, -(2**63), 2**63 - 1):
+        assert datum_sample(b"", b"\x28" + varint(label % 2**64) + b"\x38\x01")[1] == {"label": label}
     encoded = b"\x22\x03jpg\x28\x05\x38\x01"
     assert datum_sample(b"", encoded) == (b"jpg", {"label": 5})
     assert datum_sample(b"", b"\x22\x03jpg\x38\x01") == (b"jpg", {})
@@ -249,6 +251,36 @@ def test_an_example_without_a_label_or_with_labels_of_another_kind_is_named():
             ValueError, match="expected an integer per box as feature 'image/object/class/label'"
         ):
             example_sample({**boxes, "image/object/class/label": labels})
+
+
+def test_numbers_of_more_than_64_bits_lose_the_highest():
+    for number in (2**64 - 1, 2**64, 2**65 + 7, 2**70 - 1):
+        assert list(fields_of(b"\x08" + varint(number))) == [(1, number % 2**64)]
+
+
+def message_of(*fields):
+    """A message of byte fields, each a pair of number and bytes."""
+    return b"".join(varint(number << 3 | 2) + varint(len(data)) + data for number, data in fields)
+
+
+def test_a_feature_without_a_name_or_a_value_is_one_of_an_empty_name_or_value():
+    """As the format has it: what equals the default may be left out."""
+    seven = (2, message_of((3, message_of((1, varint(7))))))
+    for entry, features in (
+        (message_of((1, b"label"), seven), {"label": 7}),
+        (message_of((1, b"label")), {"label": []}),
+        (message_of(seven), {"": 7}),
+    ):
+        assert example_features(message_of((1, message_of((1, entry))))) == features
+
+
+@pytest.mark.parametrize("numbers", [[-1], [0, -(2**63), 2**63 - 1, -7]])
+def test_negative_numbers_are_read(numbers):
+    stored = [varint(number % 2**64) for number in numbers]
+    packed = message_of((1, b"".join(stored)))
+    for values in (packed, b"".join(b"\x08" + each for each in stored)):
+        features = message_of((1, message_of((1, message_of((1, b"x"), (2, message_of((3, values))))))))
+        assert np.atleast_1d(example_features(features)["x"]).tolist() == numbers
 
 
 def test_malformed_messages_are_named():

@@ -160,6 +160,22 @@ def test_a_transform_that_reads_boxes_finds_them_in_a_structure():
     assert torch.equal(moved["boxes"], listed["boxes"])
 
 
+def test_a_transform_that_reads_targets_finds_them_in_any_dict_of_one_image():
+    """The first dict that has a target counts."""
+    align = T.Compose([T.AlignPoints(8, [(1, 1), (5, 5)])])
+    points, others = torch.tensor([[4.0, 4.0], [20.0, 9.0]]), torch.tensor([[9.0, 9.0], [4.0, 4.0]])
+    boxes = torch.tensor([[4.0, 4.0, 30.0, 30.0]])
+    expected, moved = align(TENSOR, {"keypoints": points, "boxes": boxes}, epoch=3)
+    for dicts in (
+        ({"boxes": boxes}, {"keypoints": points}),
+        ({"keypoints": points}, {"keypoints": others, "boxes": boxes}),
+    ):
+        image, *found = align((TENSOR, *dicts), epoch=3)
+        assert torch.equal(image, expected)
+        for key, values in moved.items():
+            assert torch.equal(next(each[key] for each in found if key in each), values)
+
+
 def test_a_batch_with_its_labels_is_mixed_with_them():
     images = torch.stack([TENSOR, TENSOR.flip(1), TENSOR.flip(2)]).float() / 255
     mix = T.MixUp(num_classes=5)

@@ -2,12 +2,16 @@
 
 import inspect
 import re
+from operator import attrgetter
 from pathlib import Path
 
 import pytest
 
+import orbbec
+from orbbec import transforms as T
 from orbbec.transforms.convert.albumentations import CONTAINERS
 from orbbec.transforms.convert.albumentations_steps import MAKERS, NEAREST
+from orbbec.transforms.convert.torchvision import _NEAREST
 
 PAGE = Path(__file__).parents[4] / "docs" / "how-to" / "moving" / "albumentations.md"
 CONVERTED = MAKERS.keys() | CONTAINERS.keys()
@@ -19,6 +23,14 @@ BASES = {
 
 def test_no_class_has_two_fates():
     assert not CONVERTED & NEAREST.keys()
+
+
+def test_what_is_named_as_nearest_exists():
+    for text in (*NEAREST.values(), *_NEAREST.values()):
+        names = re.findall(r"functional\.\w+|orbbec\.\w+|(?<!=)\b[A-Z]\w+", text)
+        assert names
+        for name in names:
+            assert attrgetter(name.removeprefix("orbbec."))(orbbec if name.startswith("orbbec") else T)
 
 
 @pytest.mark.skipif(not PAGE.exists(), reason="the page is part of the repository")

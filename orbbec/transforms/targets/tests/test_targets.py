@@ -322,3 +322,15 @@ def test_boxes_follow_a_mosaic():
             seen[top:bottom, left:right] = True
         assert (seen == (result[n, 0].numpy() > 0)).all()
         assert len(target["labels"]) == len(target["boxes"])
+
+
+def test_a_polygon_that_reaches_the_horizon_of_a_perspective_is_empty():
+    target = {"boxes": BOX, "polygons": [np.array([[10.0, 10], [5000, 10], [10, 20]])]}
+    pipeline, sizes = T.Compose([T.RandomPerspective(0.9, 1.0)], seed=1), set()
+    for epoch in range(6):
+        _, moved = pipeline(box_image(BOX[0]), target, epoch=epoch)
+        for polygon in moved["polygons"]:
+            assert np.isfinite(polygon).all()
+            sizes.add(len(polygon))
+    assert 0 in sizes
+    assert max(sizes) > 2

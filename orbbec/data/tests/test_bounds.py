@@ -1,0 +1,56 @@
+"""Each whole number with a bound may be the bound itself, and nothing beyond it."""
+
+import re
+
+import numpy as np
+import pytest
+
+from orbbec.data import Arrays, Loader, Order, ShuffleBuffer, pack
+
+SOURCE = Arrays(np.zeros((4, 2, 2, 3), np.uint8))
+LARGEST = 2**63 - 1
+
+
+def loader(**options):
+    return Loader(SOURCE, **{"batch_size": 2, "threads": 1, **options})
+
+
+@pytest.mark.parametrize(
+    ("make", "name", "low", "high"),
+    [
+        (lambda v: Order(v), "Order: expected length", 0, None),
+        (lambda v: Order(9, seed=v), "Order: expected seed", 0, LARGEST),
+        (lambda v: Order(9, world_size=v), "Order: expected world_size", 1, None),
+        (lambda v: Order(9, workers=v), "Order: expected workers", 1, None),
+        (lambda v: Order(9, rank=v, world_size=3), "Order: expected rank", 0, 2),
+        (lambda v: Order(9, worker=v, workers=3), "Order: expected worker", 0, 2),
+        (lambda v: Order(9).indices(start=v), "Order: expected start", 0, None),
+        (lambda v: Order(9).state_dict(0, v), "Order: expected delivered", 0, None),
+        (lambda v: ShuffleBuffer(SOURCE, v), "ShuffleBuffer: expected size", 1, 2**24),
+        (lambda v: ShuffleBuffer(SOURCE, 2, v), "ShuffleBuffer: expected seed", 0, LARGEST),
+        (lambda v: ShuffleBuffer(SOURCE, 2).set_epoch(v), "ShuffleBuffer: expected epoch", 0, LARGEST),
+        (lambda v: loader(batch_size=v), "Loader: expected batch_size", 1, None),
+        (lambda v: loader(threads=v), "Loader: expected threads", 1, None),
+        (lambda v: loader(prefetch=v), "Loader: expected prefetch", 0, None),
+        (lambda v: loader().set_epoch(v), "Loader: expected epoch", 0, None),
+        (
+            lambda v: list(loader().synthetic(next(iter(loader())), v)),
+            "Loader.synthetic: expected steps",
+            1,
+            None,
+        ),
+    ],
+)
+def test_a_bound_is_accepted_and_what_is_beyond_it_is_not(make, name, low, high):
+    for bound, beyond in ((low, low - 1), (high, None if high is None else high + 1)):
+        if bound is not None:
+            make(bound)
+            with pytest.raises(ValueError, match=re.escape(f"{name} as a whole number")):
+                make(beyond)
+
+
+def test_an_archive_of_a_pack_has_one_byte_at_least(tmp_path):
+    pack(SOURCE, tmp_path / "packed", shard_bytes=1)
+    assert len(list((tmp_path / "packed").glob("*.tar"))) == len(SOURCE)
+    with pytest.raises(ValueError, match="pack: expected shard_bytes as a whole number of at least 1"):
+        pack(SOURCE, tmp_path / "other", shard_bytes=0)

@@ -1,0 +1,110 @@
+"""Each argument with a bound takes the bound itself and nothing beyond, in the least step beyond."""
+
+import math
+
+import pytest
+
+from orbbec import transforms as T
+
+CROP = {"top": 1, "left": 1, "height": 2, "width": 2}
+FLIP = T.RandomHorizontalFlip()
+LARGEST_SEED = 2**63 - 1
+
+
+def near(value):
+    """The values directly below and above: the next floats, or whole numbers."""
+    if isinstance(value, int):
+        return value - 1, value + 1
+    return math.nextafter(value, -math.inf), math.nextafter(value, math.inf)
+
+
+def case(name, make, low, high=None):
+    return pytest.param(make, name, low, high, id=f"{make.__code__.co_names[1]}-{name}")
+
+
+CASES = [
+    case("alpha", lambda v: T.MixUp(alpha=v), 1e-6),
+    case("alpha", lambda v: T.CutMix(alpha=v), 1e-6),
+    case("num_classes", lambda v: T.MixUp(num_classes=v), 1),
+    case("center_range", lambda v: T.Mosaic(9, center_range=(v, 0.5)), 0.0),
+    case("center_range", lambda v: T.Mosaic(9, center_range=(0.5, v)), 0.5, 1.0),
+    case("size", lambda v: T.AlignFaces(v), 1),
+    case("size", lambda v: T.AlignPoints((5, v), [(1, 1), (5, 5)]), 1),
+    case("min_size", lambda v: T.SanitizeBoundingBoxes(min_size=v), 0.0),
+    case("min_area", lambda v: T.SanitizeBoundingBoxes(min_area=v), 0.0),
+    case("min_size", lambda v: T.TargetOptions(min_size=v), 0.0),
+    case("min_area", lambda v: T.TargetOptions(min_area=v), 0.0),
+    case("min_visibility", lambda v: T.TargetOptions(min_visibility=v), 0.0, 1.0),
+    case("n", lambda v: T.SomeOf([FLIP, FLIP], v), 1, 2),
+    case("n", lambda v: T.SomeOf([FLIP, FLIP], v, replace=True), 1),
+    case("max_size", lambda v: T.Resize(None, max_size=v), 1),
+    case("max_size", lambda v: T.Resize(7, max_size=v), 8),
+    case("size", lambda v: T.Resize((v, 5)), 1),
+    case("size", lambda v: T.Resize((5, v)), 1),
+    case("padding", lambda v: T.Pad(v), 0),
+    case("padding", lambda v: T.Pad((3, v)), 0),
+    case("scale", lambda v: T.RandomResizedCrop(9, scale=(v, 2.0)), 0.0, 2.0),
+    case("ratio", lambda v: T.RandomResizedCrop(9, ratio=(v, 2.0)), 1e-6, 2.0),
+    case("severity", lambda v: T.AugMix(severity=v), 1, 10),
+    case("mixture_width", lambda v: T.AugMix(mixture_width=v), 1),
+    case("chain_depth", lambda v: T.AugMix(chain_depth=v), -1),
+    case("alpha", lambda v: T.AugMix(alpha=v), 1e-6),
+    case("brightness", lambda v: T.ColorJitter(v), 0.0),
+    case("contrast", lambda v: T.ColorJitter(contrast=(v, 2.0)), 0.0, 2.0),
+    case("hue", lambda v: T.ColorJitter(hue=v), 0.0, 0.5),
+    case("hue", lambda v: T.ColorJitter(hue=(v, 0.5)), -0.5, 0.5),
+    case("gamma", lambda v: T.Gamma(v), 0.0),
+    case("gain", lambda v: T.Gamma(1.0, v), 0.0),
+    case("brightness", lambda v: T.RandomBrightnessContrast((v, 1.0)), -1.0, 1.0),
+    case("brightness", lambda v: T.RandomBrightnessContrast((-1.0, v)), -1.0, 1.0),
+    case("contrast", lambda v: T.RandomBrightnessContrast(contrast=(v, 2.0)), -1.0, 2.0),
+    case("saturation", lambda v: T.RandomPhotometricDistort(saturation=(v, 2.0)), 0.0, 2.0),
+    case("hue", lambda v: T.RandomPhotometricDistort(hue=(v, 0.5)), -0.5, 0.5),
+    case("sigma", lambda v: T.GaussianNoise(sigma=v), 0.0),
+    case("bits", lambda v: T.RandomPosterize(v), 0, 8),
+    case("threshold", lambda v: T.RandomSolarize(v), 0.0, 255.0),
+    case("kernel_size", lambda v: T.MedianBlur((v, 5)), 1),
+    case("length", lambda v: T.MotionBlur((v, 7)), 1, 7),
+    case("sigma", lambda v: T.GaussianBlur(3, (v, 2.0)), 1e-6, 2.0),
+    case("sharpness_factor", lambda v: T.RandomAdjustSharpness(v), 0.0),
+    case("quality", lambda v: T.JPEG((v, 100)), 1, 100),
+    case("quality", lambda v: T.JPEG((1, v)), 1, 100),
+    case("alpha", lambda v: T.ElasticTransform(alpha=v), 0.0),
+    case("sigma", lambda v: T.ElasticTransform(sigma=(1.0, v)), 0.0),
+    case("seed", lambda v: T.Compose([FLIP], seed=v), 0, LARGEST_SEED),
+    case("scale_range", lambda v: T.ScaleJitter(9, (v, 2.0)), 1e-6, 2.0),
+    *[case(side, lambda v, side=side: T.Crop(**{**CROP, side: v}), 0) for side in ("top", "left")],
+    *[case(side, lambda v, side=side: T.Crop(**{**CROP, side: v}), 1) for side in ("height", "width")],
+    case("translate", lambda v: T.RandomAffine(0, translate=(v, 0.5)), 0.0, 1.0),
+    case("translate", lambda v: T.RandomAffine(0, translate=(0.5, v)), 0.0, 1.0),
+    case("scale", lambda v: T.RandomAffine(0, scale=(v, 2.0)), 1e-9, 2.0),
+    case("degrees", lambda v: T.RandomAffine(v), 0.0),
+    case("degrees", lambda v: T.RandomRotation(v), 0.0),
+    case("distortion_scale", lambda v: T.RandomPerspective(v), 0.0, 1.0),
+    case("scale", lambda v: T.RandomErasing(scale=(v, 1.0)), 0.0, 1.0),
+    case("ratio", lambda v: T.RandomErasing(ratio=(v, 2.0)), 1e-6, 2.0),
+    case("num_magnitude_bins", lambda v: T.TrivialAugmentWide(v), 2),
+    case("num_ops", lambda v: T.RandAugment(v), 0),
+    case("magnitude", lambda v: T.RandAugment(2, v, 31), 0, 30),
+    case("num_magnitude_bins", lambda v: T.RandAugment(2, 1, v), 2),
+    case("side_range", lambda v: T.RandomZoomOut(side_range=(v, 2.0)), 1.0, 2.0),
+    case("scale_range", lambda v: T.RandomScale((v, 2.0)), 1e-6, 2.0),
+    case("min_size", lambda v: T.RandomShortestSize([5, v]), 1),
+    case("max_size", lambda v: T.RandomShortestSize(5, max_size=v), 1),
+    case("min_scale", lambda v: T.RandomIoUCrop(min_scale=v), 1e-6, 1.0),
+    case("max_scale", lambda v: T.RandomIoUCrop(max_scale=v), 0.3, 1.0),
+    case("min_aspect_ratio", lambda v: T.RandomIoUCrop(min_aspect_ratio=v), 1e-6, 2.0),
+    case("sampler_options", lambda v: T.RandomIoUCrop(sampler_options=[0.5, v]), 0.0),
+    case("trials", lambda v: T.RandomIoUCrop(trials=v), 1),
+    case("rounds", lambda v: T.RandomIoUCrop(rounds=v), 1),
+    case("p", lambda v: T.RandomHorizontalFlip(v), 0.0, 1.0),
+]
+
+
+@pytest.mark.parametrize(("make", "name", "low", "high"), CASES)
+def test_a_bound_is_accepted_and_what_is_beyond_it_is_not(make, name, low, high):
+    for side, bound in enumerate((low, high)):
+        if bound is not None:
+            make(bound)
+            with pytest.raises(ValueError, match=f"^{make.__code__.co_names[1]}: expected .*{name}"):
+                make(near(bound)[side])
