@@ -19,6 +19,7 @@ from orbbec.plan.recipes import (
     VARIES,
     Batch,
     BlendRecipe,
+    Column,
     MixRecipe,
     OperatorRecipe,
     OperatorStep,
@@ -285,7 +286,7 @@ class Build(Registers):
     def mix(
         self,
         name: str,
-        array: int,
+        columns: Mapping[str, Column],
         options: Mapping[str, Any],
         size: Size | None = None,
         is_partial: bool = False,
@@ -294,7 +295,8 @@ class Build(Registers):
 
         Args:
             name: name of an operator with a `MixSpec`.
-            array: index of its table among those of the steps.
+            columns: those of its table; where `pair_indices` does not mix an image, the numbers of the other
+                ones must leave it as it is.
             options: arguments that are the same for all images.
             size: (height, width) of the output, if it changes sizes.
             is_partial: whether it may leave some images as they are.
@@ -304,18 +306,18 @@ class Build(Registers):
         p = self.open
         can_fuse = self.dtype in MIXES[name].fused_dtypes and bool(p.holds) and p.mixes is None
         if can_fuse and self.size != VARIES:
-            p.mixes = MixRecipe(0, name, array, self.dtype, options)
+            p.mixes = MixRecipe(0, name, columns, self.dtype, options)
             p.holds[self.name] = None
             return
         self.close()
         why = f"{self.name} reads other images of the batch"
         recipe = MixRecipe(
-            self.new_registers(PASS_REGISTERS), name, array, self.dtype, options, why, (self.name,)
+            self.new_registers(PASS_REGISTERS), name, columns, self.dtype, options, why, (self.name,), size
         )
         self.passes.append(recipe)
         if size is not None:
-            least = self.least if is_partial else size
-            self._move("resize", (*size, 0), recipe, 0, size, least)
+            self.add_rule("resize", (*size, 0), columns["pair_indices"].at, owner=recipe)
+            self._resize(size, self.least if is_partial else size)
         recipe.size = self.size
         self.begin(f"{name} precedes it")
 
@@ -400,8 +402,10 @@ class Build(Registers):
     ) -> None:
         self.add_rule(rule, operands, self.gate, owner=owner)
         self.position += draws
-        if size is None:
-            return
+        if size is not None:
+            self._resize(size, least)
+
+    def _resize(self, size: Size, least: Size) -> None:
         if self.gate >= 0 or self.is_conditional:
             self.least = min(least[0], self.least[0]), min(least[1], self.least[1])
             self.size = size if size == self.size != ALIKE else VARIES

@@ -80,11 +80,13 @@ class Column(NamedTuple):
     """A column of an operator's table.
 
     Args:
-        kind: "registers", "constant", "box" or "matrix" (of the pass), or "step" (a table of a step).
-        at: the first register, or the index of the table of a step.
+        kind: "registers", "constant", "box" or "matrix" (of the pass), "previous" (indices of images), or
+            "step" (a table of a step).
+        at: the first register, or the index of the table of a step; for "previous" the register of the images
+            that have others, or -1: all.
         shape: of a row; for "matrix" the number of its rows.
         dtype: of the column.
-        value: the row of a constant, or the name of a column of a step.
+        value: the row of a constant, the name of a column of a step, or how many images before.
     """
 
     kind: str
@@ -100,6 +102,8 @@ class Column(NamedTuple):
             return column
         if self.kind == "constant":
             return np.tile(np.array(self.value, self.dtype), (len(table), *(1,) * len(self.shape)))
+        if self.kind == "previous":
+            return self._previous(table)
         if self.kind == "box":
             return table.boxes(out).astype(self.dtype)
         if self.kind == "matrix":
@@ -107,6 +111,14 @@ class Column(NamedTuple):
         width = int(np.prod(self.shape, dtype=int))
         values = table.state[:, self.at : self.at + width].reshape(len(table), *self.shape)
         return values.astype(self.dtype)
+
+    def _previous(self, table: ParameterTable) -> Array:
+        """Indices of images of the batch, cyclically; those of the image itself where it has no others."""
+        every = np.arange(len(table))
+        indices = np.stack([np.roll(every, shift) for shift in self.value], 1)
+        if self.at >= 0:
+            indices = np.where(table.state[:, [self.at]] != 0, indices, every[:, None])
+        return indices.reshape(len(table), *self.shape)
 
 
 BOXES = Column("box")
@@ -324,21 +336,38 @@ def _four(values: Sequence[float]) -> list[float]:
 
 @dataclass(eq=False)
 class MixRecipe(Recipe):
-    """A mix of images; for most arguments see `MixPass`. `array` is the index of its table."""
+    """A mix of images; for most arguments see `MixPass`.
+
+    Args:
+        out: its first register.
+        columns: the columns of its table.
+        output: (height, width) of its outputs, if it changes sizes.
+        size: as in `Build`.
+    """
 
     out: int
     name: str
-    array: int
+    columns: Mapping[str, Column]
     dtype: str
     options: Mapping[str, Any]
     why: str = ""
     holds: tuple[str, ...] = ()
+    output: Size | None = None
     size: Size = VARIES
 
     def of(self, table: ParameterTable, sizes: Array | None = None) -> MixPass:
-        """The pass of a batch; `sizes` are those of the pass that it ends."""
+        """The pass of a batch; `sizes` are those of the pass that it ends.
+
+        Raises:
+            ValueError: an image that is not mixed has another size than the output.
+        """
         known = table.sizes(self.out) if sizes is None else sizes
-        columns = table.arrays[self.array]
+        if self.output is not None and (known != self.output).any():
+            raise ValueError(
+                f"{self.name}: expected images of its size where it is not applied to all; "
+                "put a resize before it"
+            )
+        columns = {name: column.of(table, self.out) for name, column in self.columns.items()}
         return MixPass(self.name, columns, known, self.dtype, self.options, self.why, self.holds)
 
 

@@ -15,7 +15,15 @@ from orbbec.plan.points import pixels
 
 @dataclass(frozen=True, eq=False)
 class MixPass(Pass):
-    """Mixes images with others of the batch; for the arguments see `steps.Mix`."""
+    """Mixes images with others of the batch.
+
+    Args:
+        name: name of an operator with a `MixSpec`.
+        table: arrays `[N]` or `[N, ...]`, by argument name.
+        sizes: int64 `[N, 2]`: sizes of its outputs.
+        dtype: name of the dtype of its outputs.
+        options: arguments that are the same for all images.
+    """
 
     name: str
     table: Mapping[str, Array]

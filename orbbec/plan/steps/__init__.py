@@ -11,7 +11,7 @@ from orbbec.plan.state import (
     matrix_row,
     same_rows,
 )
-from orbbec.plan.steps.alone import Blend, Mix, Operator
+from orbbec.plan.steps.alone import Blend, Operator
 from orbbec.plan.steps.base import Step
 from orbbec.plan.steps.fused import Cast, Colors, Erase, Normalize, Warp
 
@@ -21,7 +21,6 @@ __all__ = [
     "Cast",
     "Colors",
     "Erase",
-    "Mix",
     "Normalize",
     "Operator",
     "Step",

@@ -441,12 +441,12 @@ def cast(call: Call, image: Array, n: int) -> Array:
 
 
 def mixed(call: Call) -> Array:
-    return mixes.mixup_by_opencv(call.images, tuple(call.params.weight.tolist()))
+    return mixes.mixup_by_opencv(call.images, tuple(call.columns["weights"].tolist()))
 
 
 def pasted(call: Call) -> Array:
     result = call.images.copy()
-    for n, (left, top, right, bottom) in enumerate(call.params.boxes.tolist()):
+    for n, (left, top, right, bottom) in enumerate(call.columns["boxes"].tolist()):
         result[n, top:bottom, left:right] = call.images[n - 1, top:bottom, left:right]
     return result
 
@@ -458,7 +458,7 @@ def laid(call: Call) -> Array:
     result = np.empty((len(images), height, width, 3), np.uint8)
     result[:] = np.resize(t.fill, 3)
     h, w = images.shape[1:3]
-    for n, (x, y) in enumerate(call.params.centers.tolist()):
+    for n, (x, y) in enumerate(call.columns["centers"].tolist()):
         corners = ((x - w, y - h), (x, y - h), (x - w, y), (x, y))
         quarters = ((0, 0, x, y), (x, 0, width, y), (0, y, x, height), (x, y, width, height))
         for k, ((left, top), quarter) in enumerate(zip(corners, quarters, strict=True)):
