@@ -8,7 +8,7 @@ passes, so this gives a sample the same bytes in every batch.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 from orbbec.augment.codes import COLOR_WIDTH, ERASE_WIDTH, STEPS
@@ -295,8 +295,7 @@ class Build(Registers):
 
         Args:
             name: name of an operator with a `MixSpec`.
-            columns: those of its table; where `pair_indices` does not mix an image, the numbers of the other
-                ones must leave it as it is.
+            columns: those of its table; they leave an image as it is where `pair_indices` has no others.
             options: arguments that are the same for all images.
             size: (height, width) of the output, if it changes sizes.
             is_partial: whether it may leave some images as they are.
@@ -310,10 +309,8 @@ class Build(Registers):
             p.holds[self.name] = None
             return
         self.close()
-        why = f"{self.name} reads other images of the batch"
-        recipe = MixRecipe(
-            self.new_registers(PASS_REGISTERS), name, columns, self.dtype, options, why, (self.name,), size
-        )
+        out, why = self.new_registers(PASS_REGISTERS), f"{self.name} reads other images of the batch"
+        recipe = MixRecipe(out, name, columns, self.dtype, options, why, (self.name,), size)
         self.passes.append(recipe)
         if size is not None:
             self.add_rule("resize", (*size, 0), columns["pair_indices"].at, owner=recipe)
@@ -321,13 +318,28 @@ class Build(Registers):
         recipe.size = self.size
         self.begin(f"{name} precedes it")
 
-    def blend(self, array: int) -> None:
-        """Add a blend of images with altered copies; `array` is the index of its table among the steps'."""
+    def blend(self, weights: int, copies: int, numbers: range, rules: Callable[[Build, int], None]) -> None:
+        """Add a blend of images with altered copies of themselves.
+
+        Args:
+            weights: the first register of the weights of an image and of its copies.
+            copies: their number.
+            numbers: the registers of the numbers of the copies, one copy after the other.
+            rules: adds the rules of a copy to a program; takes the first register of its numbers.
+        """
         self.check_no_uint16()
         self.close()
-        why = f"{self.name} blends images with altered copies"
-        out = self.new_registers(PASS_REGISTERS)
-        self.passes.append(BlendRecipe(out, array, self.dtype, why, (self.name,), size=self.size))
+        inner = Build(self.channels, self.dtype, batch=None)
+        inner.name = self.name
+        rules(inner, inner.new_registers(len(numbers) // copies))
+        inner.finish()
+        if self.gate >= 0:
+            every = range(weights, weights + 1 + copies)
+            weights = self.selects(self.gate, every, [1.0] + [0.0] * copies)
+        out, why = self.new_registers(PASS_REGISTERS), f"{self.name} blends images with altered copies"
+        holds = (self.name,)
+        recipe = BlendRecipe(out, inner, weights, copies, numbers, self.dtype, why, holds, self.size)
+        self.passes.append(recipe)
         self.begin("blend precedes it")
 
     def end_transform(self, name: str) -> None:

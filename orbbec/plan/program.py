@@ -19,8 +19,8 @@ from orbbec.bridge.fakes import register_fake
 from orbbec.plan.batches import Direct
 from orbbec.plan.build import Build
 from orbbec.plan.passes import Pass
-from orbbec.plan.recipes import VARIES, AugmentRecipe, Batch, ParameterTable, Recipe, Size
-from orbbec.plan.rules import WIDTH, Code, Rule
+from orbbec.plan.recipes import VARIES, AugmentRecipe, Batch, BlendRecipe, ParameterTable, Recipe, Size
+from orbbec.plan.rules import REGISTERS, WIDTH, Code, Rule
 
 MICROBATCH_BYTES = 2**24  # size of the results between two passes
 _FAULT = re.compile(r"draw: rule (\d+): (.*)", re.DOTALL)
@@ -75,6 +75,8 @@ class Program:
         stops: list[tuple[int, Any]] = []
         externals, unfinished = deque(build.externals), deque(passes)
         for recipe in passes:
+            if isinstance(recipe, BlendRecipe):
+                recipe.inner = cls.of(recipe.inner)
             rules += [
                 Rule("clear", (block.offset, block.words)) for block in recipe.partial_blocks if block.rows
             ]
@@ -108,8 +110,12 @@ class Program:
             notes=tuple(build.notes),
         )
 
-    def fill(self, batch: Batch) -> ParameterTable:
+    def fill(self, batch: Batch, numbers: Array | None = None) -> ParameterTable:
         """Draw the parameters of a batch.
+
+        Args:
+            batch: what they depend on.
+            numbers: float64 `[N, R]`: of the first registers; None: there are none before the first rule.
 
         Raises:
             ValueError: an image is too small for a transform; names both.
@@ -117,6 +123,8 @@ class Program:
         count = len(batch.sizes)
         state = np.empty((count, self.registers))
         words = np.empty(count * self.words, np.float32)
+        if numbers is not None:
+            state[:, REGISTERS : REGISTERS + numbers.shape[1]] = numbers
         table, begin = ParameterTable(state, words, []), 0
         for end, external in self.stops:
             self._draw(table, batch, begin, end)

@@ -73,7 +73,6 @@ class Batch(NamedTuple):
     seed: int = 0
     epoch: int = 0
     targets: Sequence[Any] | None = None  # one per image, for transforms that read them
-    numbers: Any = None  # of the copies of a blend
 
 
 class Column(NamedTuple):
@@ -373,20 +372,32 @@ class MixRecipe(Recipe):
 
 @dataclass(eq=False)
 class BlendRecipe(Recipe):
-    """A blend with altered copies; for the arguments see `BlendPass`.
+    """A blend with altered copies; for the arguments see `Build.blend` and `BlendPass`.
 
     Args:
         out: its first register.
-        array: index of its table, which has the weights and the passes of the copies.
+        inner: the program of the copies; a `Build` until it is compiled.
+        registers: the numbers of the copies.
     """
 
     out: int
-    array: int
+    inner: Any
+    weights: int
+    copies: int
+    registers: range
     dtype: str
     why: str
     holds: tuple[str, ...]
     size: Size = VARIES
 
     def of(self, table: ParameterTable) -> BlendPass:
-        weights, passes = table.arrays[self.array]
+        sizes = np.tile(table.sizes(self.out), (self.copies, 1))
+        batch = Batch(sizes, np.zeros(len(sizes), np.int64))  # no rule of a copy draws
+        passes = self.inner.passes_of(self.inner.fill(batch, self.numbers_of(table)))
+        weights = table.state[:, self.weights : self.weights + 1 + self.copies]
         return BlendPass(passes, weights, table.sizes(self.out), self.dtype, self.why, self.holds)
+
+    def numbers_of(self, table: ParameterTable) -> Array:
+        """The numbers of the copies, first of the first copies of all images: float64 `[K * N, R]`."""
+        numbers = table.state[:, self.registers.start : self.registers.stop]
+        return np.concatenate(np.split(numbers, self.copies, 1))

@@ -131,6 +131,11 @@ class Registers:
         """A register where another is not 0, else a number."""
         return self.compute("select", condition, register, otherwise)
 
+    def selects(self, condition: int, registers: Sequence[int], others: Sequence[float]) -> int:
+        """Registers where another is not 0, else numbers, one after the other; returns the first."""
+        pairs = zip(registers, others, strict=True)
+        return self.consecutive([self.select(condition, *pair) for pair in pairs])
+
     def chosen(self, drawn: int | None) -> int | None:
         """The register that says whether an image is changed; None: all are."""
         if self.gate < 0 or drawn is None:

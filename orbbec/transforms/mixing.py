@@ -29,11 +29,8 @@ def _numbers(
     build: Build, chosen: int, registers: Sequence[int], others: Sequence[float], dtype: str
 ) -> Column:
     """The column of some registers, and of other numbers where images are not mixed."""
-    if chosen >= 0:
-        pairs = zip(registers, others, strict=True)
-        registers = [build.select(chosen, register, other) for register, other in pairs]
-    shape = (len(registers),) if len(registers) > 1 else ()
-    return Column("registers", build.consecutive(registers), shape, dtype)
+    first = build.consecutive(registers) if chosen < 0 else build.selects(chosen, registers, others)
+    return Column("registers", first, (len(registers),) if len(registers) > 1 else (), dtype)
 
 
 @dataclass(frozen=True)

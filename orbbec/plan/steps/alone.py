@@ -1,8 +1,8 @@
-"""Steps that are separate passes: an operator, a mix of images, a blend with altered copies."""
+"""Steps that are separate passes: operators."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Hashable, Mapping
+from collections.abc import Hashable, Mapping
 from dataclasses import dataclass, field, replace
 from typing import Any
 
@@ -106,34 +106,6 @@ class Operator(Step):
     @property
     def array(self) -> Mapping[str, Array]:
         return self.table
-
-
-@dataclass(frozen=True, eq=False)
-class Blend(Step):
-    """A blend of images with altered copies of themselves.
-
-    Args:
-        weights: float64 `[N, 1 + K]`: weights of an image and of its K copies.
-        numbers_of_copies: `[K * N, R]`: for the first copies of all images, then the second ones, and so on.
-        rules: adds the rules of the copies to a program; takes the register of the first of their numbers.
-    """
-
-    weights: Array
-    numbers_of_copies: Array
-    rules: Callable[[Build, int], None]
-
-    def only(self, chosen: Array, state: BatchState) -> Blend:
-        alone = np.zeros_like(self.weights)
-        alone[:, 0] = 1.0
-        return replace(self, weights=np.where(chosen[:, None], self.weights, alone))
-
-    @property
-    def structure(self) -> Hashable:
-        return self.weights.shape[1], self.numbers_of_copies.shape[1]
-
-    def add(self, build: Build, state: BatchState, register: int) -> None:
-        build.blend(build.arrays)
-        build.arrays += 1
 
 
 def _plain(value: Any) -> Hashable:

@@ -19,13 +19,11 @@ from orbbec.filters.filter import motion_kernels
 from orbbec.noise.philox import philox_noise
 from orbbec.plan import AugmentPass, Plan, Stream
 from orbbec.plan.passes import Pass
-from orbbec.plan.rules import REGISTERS
-from orbbec.plan.steps import BatchState, Blend
 from orbbec.transforms.auto import OPERATIONS
 from orbbec.warpaffine.elastic import elastic_displacement
 from tests.support.peers import jpegs, mixes
 from tests.support.peers.peers import TORCHVISION
-from tests.support.registers import Registers
+from tests.support.registers import Drawn, Registers
 
 Theirs = Callable[["Call"], Array]
 
@@ -307,25 +305,17 @@ def operated(call: Call, image: Array, n: int) -> Array:
     return _array(result)
 
 
-def operations(registers: Registers) -> Array:
+def operations(registers: Drawn) -> Array:
     """Operation and magnitude of the slots of a policy: `[slots, N, 2]`."""
     return np.concatenate([registers.of("auto_warp", operand) for operand in range(2)], 2)
-
-
-def operations_of_copies(transform: T.AugMix, params: Any, sizes: Array) -> Array:
-    """Those of the copies of AugMix: `[slots, K * N, 2]`, first the first copy of every image."""
-    (blend,) = transform.steps(params, BatchState(sizes))
-    assert isinstance(blend, Blend)
-    copies = np.tile(sizes, (blend.weights.shape[1] - 1, 1))
-    rules, values = blend.rules, blend.numbers_of_copies
-    return operations(Registers(lambda build: rules(build, REGISTERS), copies, values=values))
 
 
 @by_one
 def blended(call: Call, image: Array, n: int) -> Array:
     """AugMix: the weighted sum of the image and its copies, each altered by torchvision's functions."""
-    weights, count = call.params.weights[n], len(call.images)
-    slots = operations_of_copies(call.transform, call.params, call.sizes)
+    (blend,) = call.plan.passes
+    weights, count = blend.tables(call.plan.key)["weights"][n], len(call.images)
+    slots = operations(call.registers.copies)
     result = weights[0] * image
     for copy, weight in enumerate(weights[1:]):
         altered = _tensor(image)
