@@ -246,6 +246,11 @@ class Interpreter {
         pad_to(g, p, stream);
         return {};
       }
+      case Rule::kPerspective: {
+        PhiloxStream stream = stream_of(row);
+        perspective(g, p[0], stream);
+        return {};
+      }
       case Rule::kCropFixed:
         return crop_fixed(g, p[0], p[1], p[2], p[3], p[4] != 0);
       default:

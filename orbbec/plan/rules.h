@@ -81,6 +81,7 @@ constexpr int kRuleNumbers = 16, kFirstOperand = 5, kOperands = kRuleNumbers - k
   /* angle, shift, scale, shear; whether there is a center, x, y; whether to expand */             \
   X(kAutoWarp, "auto_warp", 0, "register register") /* operation, magnitude */                     \
   X(kMatrixWarp, "matrix_warp", 0, "constants")     /* 9 of a matrix */                            \
+  X(kPerspective, "perspective", 0, "number")       /* distortion; 8 draws */                      \
   X(kStepWarp, "step_warp", 0, "register18 count")  /* of a step: matrix, size, box, */            \
   /* flip, offset; whether it has a box */                                                         \
   /* Colors: adds a row to the color program. */                                                   \

@@ -17,7 +17,7 @@ from orbbec import transforms as T
 from orbbec.bridge.arguments import Array
 from orbbec.filters.filter import motion_kernels
 from orbbec.noise.philox import philox_noise
-from orbbec.plan import AugmentPass, Plan, Stream
+from orbbec.plan import AugmentPass, Plan
 from orbbec.plan.passes import Pass
 from orbbec.transforms.auto import OPERATIONS
 from orbbec.warpaffine.elastic import elastic_displacement
@@ -76,12 +76,6 @@ class Call:
     def registers(self) -> Registers:
         """What the rules of the transform compute."""
         return Registers(self.transform.rules, self.sizes, seed=self.seed, index=self.index)
-
-    @cached_property
-    def params(self) -> Any:
-        """What a transform draws in Python."""
-        ids = np.arange(len(self.images))
-        return self.transform.sample(self.sizes, Stream(ids, self.seed, transform_index=self.index))
 
 
 def by_one(call: Callable[[Call, Array, int], Any]) -> Theirs:
@@ -212,11 +206,14 @@ def by_torchvision_affine(call: Call, image: Array, n: int) -> Array:
 @by_one
 def by_torchvision_perspective(call: Call, image: Array, n: int) -> Array:
     functional = importlib.import_module(TORCHVISION)
-    t, p, (height, width) = call.transform, call.params, image.shape[:2]
+    t, (height, width) = call.transform, image.shape[:2]
     if (call.warp.matrix[n] == np.eye(3)).all():  # not chosen, or corners of which no matrix can be made
         return image
     starts = [[0, 0], [width - 1, 0], [width - 1, height - 1], [0, height - 1]]
-    ends = p.ends[n].astype(int).tolist()
+    half = np.array([[1, 0, 0.5], [0, 1, 0.5], [0, 0, 1]])
+    inverse = np.linalg.inv(half @ call.warp.matrix[n] @ np.linalg.inv(half))
+    moved = np.concatenate([starts, np.ones((4, 1))], 1) @ inverse.T
+    ends = np.rint(moved[:, :2] / moved[:, 2:]).astype(int).tolist()
     mode = functional.InterpolationMode("bilinear" if t.interpolation == "linear" else "nearest")
     return _array(functional.perspective(_tensor(image), starts, ends, interpolation=mode, fill=list(t.fill)))
 
