@@ -123,10 +123,8 @@ ORBBEC_HD void matrix_of_unit_norm(double (&matrix)[9], const FourPoints& from,
 }
 
 ORBBEC_HD void matrix_between(double (&matrix)[9], const FourPoints& from, const FourPoints& to) {
-  const Equations equations(from, to);
-  Equations solved = equations;
   double x[8];
-  if (!solved.solve(x) || !(equations.residual(x) < 1e-8))
+  if (!Equations(from, to).solve(x) || !(Equations(from, to).residual(x) < 1e-8))
     return matrix_of_unit_norm(matrix, from, to);
   for (int i = 0; i < 8; ++i) matrix[i] = x[i];
   matrix[8] = 1;
