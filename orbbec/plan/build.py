@@ -8,13 +8,13 @@ passes, so this gives a sample the same bytes in every batch.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 from orbbec.augment.codes import COLOR_WIDTH, ERASE_WIDTH, STEPS
 from orbbec.bridge.spec import FLOATS, MIXES, OPERATORS
 from orbbec.plan.fusion import MAXIMUM, SMOOTHNESS, OpenPass, holds_fill
-from orbbec.plan.parameters import Batch, OperatorStep
+from orbbec.plan.parameters import Batch, Column, OperatorStep
 from orbbec.plan.passes import ALIKE, VARIES, BlendPass, MixPass, OperatorPass, Pass, Size
 from orbbec.plan.registers import Registers
 from orbbec.plan.rules import PASS_REGISTERS, Block, Operand
@@ -44,6 +44,7 @@ class Build(Registers):
         self.arrays = 0  # tables of steps
         self.streams = 0  # random streams that the transforms so far draw from
         self.passes: list[Pass] = []
+        self.blends: list[tuple[BlendPass, Build, range]] = []  # with what `blend` takes
         self.notes: list[str] = []
         self.mixes = False  # whether outputs come from several images
         self._idle: list[Pass] = []
@@ -276,7 +277,7 @@ class Build(Registers):
     def mix(
         self,
         name: str,
-        array: int,
+        columns: Mapping[str, Column],
         options: Mapping[str, Any],
         size: Size | None = None,
         is_partial: bool = False,
@@ -285,7 +286,7 @@ class Build(Registers):
 
         Args:
             name: name of an operator with a `MixSpec`.
-            array: index of its table among those of the steps.
+            columns: those of its table; they leave an image as it is where `pair_indices` has no others.
             options: arguments that are the same for all images.
             size: (height, width) of the output, if it changes sizes.
             is_partial: whether it may leave some images as they are.
@@ -294,37 +295,50 @@ class Build(Registers):
         self.mixes = True
         p = self.open
         can_fuse = self.dtype in MIXES[name].fused_dtypes and bool(p.holds) and p.mixes is None
-        mix = MixPass(out=0, dtype=self.dtype, name=name, array=array, options=options)
+        mix = MixPass(out=0, dtype=self.dtype, name=name, arguments=columns, options=options)
         if can_fuse and self.size != VARIES:
             p.mixes = mix
             p.holds[self.name] = None
             return
         self.close()
-        mix.out, mix.holds = self.new_registers(PASS_REGISTERS), (self.name,)
+        mix.out, mix.holds, mix.output = self.new_registers(PASS_REGISTERS), (self.name,), size
         mix.why = f"{self.name} reads other images of the batch"
         self.passes.append(mix)
         if size is not None:
-            least = self.least if is_partial else size
-            self._move("resize", (*size, 0), mix, 0, size, least)
+            self.add_rule("resize", (*size, 0), columns["pair_indices"].at, owner=mix)
+            self._resize(size, self.least if is_partial else size)
         mix.static_size = self.size
         self.begin(f"{name} precedes it")
 
-    def blend(self, array: int, passes: tuple[Pass, ...]) -> None:
-        """Add a blend of images with altered copies; see `BlendPass`."""
+    def blend(self, weights: int, copies: int, numbers: range, rules: Callable[[Build, int], None]) -> None:
+        """Add a blend of images with altered copies of themselves.
+
+        Args:
+            weights: the first register of the weights of an image and of its copies.
+            copies: their number.
+            numbers: the registers of the numbers of the copies, one copy after the other.
+            rules: adds the rules of a copy to a program; takes the first register of its numbers.
+        """
         self.check_no_uint16()
         self.close()
-        why = f"{self.name} blends images with altered copies"
-        out = self.new_registers(PASS_REGISTERS)
+        inner = Build(self.channels, self.dtype, batch=None)
+        inner.name = self.name
+        rules(inner, inner.new_registers(len(numbers) // copies))
+        inner.finish()
+        if self.gate >= 0:
+            every = range(weights, weights + 1 + copies)
+            weights = self.selects(self.gate, every, [1.0] + [0.0] * copies)
         blend = BlendPass(
-            out=out,
+            out=self.new_registers(PASS_REGISTERS),
             dtype=self.dtype,
-            why=why,
+            why=f"{self.name} blends images with altered copies",
             holds=(self.name,),
             static_size=self.size,
-            array=array,
-            passes=passes,
+            copies=copies,
+            weight_register=weights,
         )
         self.passes.append(blend)
+        self.blends.append((blend, inner, numbers))
         self.begin("blend precedes it")
 
     def end_transform(self, name: str) -> None:
@@ -399,8 +413,10 @@ class Build(Registers):
     ) -> None:
         self.add_rule(rule, operands, self.gate, owner=owner)
         self.position += draws
-        if size is None:
-            return
+        if size is not None:
+            self._resize(size, least)
+
+    def _resize(self, size: Size, least: Size) -> None:
         if self.gate >= 0 or self.is_conditional:
             self.least = min(least[0], self.least[0]), min(least[1], self.least[1])
             self.size = size if size == self.size != ALIKE else VARIES

@@ -3,6 +3,7 @@
 #pragma once
 
 #include "colors.h"
+#include "mixes.h"
 
 namespace orbbec {
 
@@ -127,6 +128,13 @@ class Interpreter {
         return permute(out, static_cast<int>(p[0]), stream);
       case Rule::kArea:
         return draw_rectangle(out, p, stream);
+      case Rule::kBeta:
+        *out = draw_beta(p[0], stream);
+        return;
+      case Rule::kDirichlet:
+        return draw_dirichlet(out, static_cast<int>(p[0]), p[1], stream);
+      case Rule::kCut:
+        return draw_cut(out, number(p[0]), {geometry_.width(), geometry_.height()}, stream);
       default:
         return compute(rule, p, out);
     }
@@ -158,6 +166,9 @@ class Interpreter {
         return;
       case Rule::kOver:
         *out = number(p[0]) / p[1];
+        return;
+      case Rule::kRound:
+        *out = rint(number(p[0]));
         return;
       case Rule::kSelect:
         *out = number(p[0]) != 0 ? number(p[1]) : p[2];
@@ -233,6 +244,11 @@ class Interpreter {
       case Rule::kPadTo: {
         PhiloxStream stream = stream_of(row);
         pad_to(g, p, stream);
+        return {};
+      }
+      case Rule::kPerspective: {
+        PhiloxStream stream = stream_of(row);
+        perspective(g, p[0], stream);
         return {};
       }
       case Rule::kCropFixed:

@@ -1,4 +1,4 @@
-"""Transforms whose steps Python draws: custom ones, those that read targets, mixes of images.
+"""Transforms whose steps Python draws: custom ones, and those that read targets.
 
 `draw` stops before them; their steps, tables with a row per image, fill the registers of the rules that
 follow.
@@ -15,11 +15,10 @@ import numpy as np
 from orbbec.augment.codes import ERASE_WIDTH
 from orbbec.bridge.arguments import Array
 from orbbec.plan.build import Build
-from orbbec.plan.parameters import Batch, Copies, ParameterTable
+from orbbec.plan.parameters import Batch, ParameterTable
 from orbbec.plan.program import Program
-from orbbec.plan.rules import REGISTERS, TOTAL
+from orbbec.plan.rules import TOTAL
 from orbbec.plan.state import BatchState
-from orbbec.plan.steps.alone import Blend
 from orbbec.plan.steps.base import Step
 
 # Takes the state of the batch, the batch, and the matrices from current pixels to images; None once mixed.
@@ -35,7 +34,6 @@ class _Address(NamedTuple):
 
     register: int
     fill_units: tuple[list[float], list[float]] | None
-    copies: Program | None  # of a blend
 
 
 @dataclass(eq=False)
@@ -77,9 +75,6 @@ class External:
                 table.state[:, address.register : address.register + numbers.shape[1]] = numbers
             if part.array is not None:
                 arrays.append(part.array)
-            if address.copies is not None and isinstance(part, Blend):
-                sizes = table.state[:, :2].astype(np.int64)
-                arrays.append(_copies_of(part, address.copies, batch._replace(sizes=sizes)))
         return arrays
 
     def steps(self, table: ParameterTable, batch: Batch) -> list[Step]:
@@ -120,44 +115,7 @@ def trace(build: Build, draw: Draw) -> None:
     for part in parts:
         numbers = part.numbers()
         register = build.new_registers(0 if numbers is None else numbers.shape[1])
-        copies = None
-        if isinstance(part, Blend):
-            copies = _program_of_copies(build, part)
-            build.blend(build.arrays, copies.passes)
-            build.arrays += 1
-        external.addresses.append(_Address(register, part.add(build, current, register), copies))
+        external.addresses.append(_Address(register, part.add(build, current, register)))
         external.structure.append(part.structure)
         current = part.after(current)
     build.gate, build.is_conditional = gate, False
-
-
-class _NumbersOfCopies:
-    """The registers of the copies of a blend that are filled before the first rule."""
-
-    rule = 0
-
-    def fill(self, table: ParameterTable, batch: Batch) -> list[Any]:
-        numbers = batch.numbers
-        table.state[:, REGISTERS : REGISTERS + numbers.shape[1]] = numbers
-        return []
-
-
-def _program_of_copies(build: Build, blend: Blend) -> Program:
-    inner = Build(build.channels, build.dtype, batch=build.batch)
-    inner.name = build.name
-    inner.externals.append(_NumbersOfCopies())
-    blend.rules(inner, inner.new_registers(blend.numbers_of_copies.shape[1]))
-    inner.finish()
-    return Program.of(inner)
-
-
-def _copies_of(blend: Blend, program: Program, batch: Batch) -> Copies:
-    copies = blend.weights.shape[1] - 1
-    table = program.fill(
-        batch._replace(
-            sizes=np.tile(batch.sizes, (copies, 1)),
-            sample_ids=np.tile(batch.sample_ids, copies),
-            numbers=blend.numbers_of_copies,
-        )
-    )
-    return Copies(blend.weights, table)

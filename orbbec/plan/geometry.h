@@ -4,6 +4,7 @@
 // half-pixel centers, as cv2.resize and torchvision.
 #pragma once
 
+#include "../core/four_points.h"
 #include "areas.h"
 #include "rules.h"
 
@@ -343,6 +344,36 @@ ORBBEC_HD void affine(Geometry& g, const double* numbers, const double* p) {
     matrix = affine_matrix(a, center, size, output);
   }
   g.warp(matrix, output[1], output[0]);
+}
+
+// A matrix between pixel corners, as in torchvision, becomes one between pixel centers.
+ORBBEC_HD void between_centers(Matrix3& matrix) {
+  double* const m = matrix.m;
+  for (int j = 0; j < 3; ++j) m[j] -= 0.5 * m[6 + j], m[3 + j] -= 0.5 * m[6 + j];
+  for (int i = 0; i < 9; i += 3) m[i + 2] += 0.5 * m[i] + 0.5 * m[i + 1];
+}
+
+ORBBEC_HD double determinant(const Matrix3& matrix) {
+  const double* const m = matrix.m;
+  return m[0] * (m[4] * m[8] - m[5] * m[7]) - m[1] * (m[3] * m[8] - m[5] * m[6]) +
+         m[2] * (m[3] * m[7] - m[4] * m[6]);
+}
+
+// Moves each corner inwards by up to `distortion` of half a side; not where there is no matrix.
+ORBBEC_HD void perspective(Geometry& g, double distortion, PhiloxStream& stream) {
+  const double right = g.width() - 1, bottom = g.height() - 1;
+  const double near_x = trunc(distortion * floor(g.width() / 2)) + 1;
+  const double near_y = trunc(distortion * floor(g.height() / 2)) + 1;
+  const FourPoints starts{{0, right, right, 0}, {0, 0, bottom, bottom}};
+  FourPoints ends;
+  for (int i = 0; i < 4; ++i) {
+    ends.x[i] = draw_below(stream, near_x) + (starts.x[i] > 0 ? g.width() - near_x : 0);
+    ends.y[i] = draw_below(stream, near_y) + (starts.y[i] > 0 ? g.height() - near_y : 0);
+  }
+  Matrix3 matrix;
+  matrix_between(matrix.m, ends, starts);
+  between_centers(matrix);
+  g.warp(fabs(determinant(matrix)) > 1e-12 ? matrix : Matrix3{}, g.height(), g.width());
 }
 
 }  // namespace orbbec

@@ -20,7 +20,6 @@ class Batch(NamedTuple):
     seed: int = 0
     epoch: int = 0
     targets: Sequence[Any] | None = None  # one per image, for transforms that read them
-    numbers: Any = None  # of the copies of a blend
 
 
 @dataclass(frozen=True, eq=False)
@@ -31,7 +30,8 @@ class ParameterTable:
         state: float64 `[N, S]`: the registers.
         words: float32 `[N * W]`: what kernels read, block by block.
         blocks: the blocks of words, in order.
-        arrays: tables of the steps that Python draws: columns by name, or the copies of a blend.
+        arrays: tables of the steps that Python draws, columns by name; then the parameters of the copies of
+            each blend, the first copies of all images first.
     """
 
     state: Array
@@ -78,32 +78,24 @@ class ParameterTable:
         return ParameterTable(self.state[rows], flat, self.blocks, arrays)
 
 
-class Copies(NamedTuple):
-    """The weights of images and their K copies, `[N, 1 + K]`, and the parameters of the copies.
-
-    The first copies of all images come first, then the second ones, and so on.
-    """
-
-    weights: Array
-    table: ParameterTable
-
-
-def _rows(entry: Mapping[str, Array] | Copies, rows: Array, count: int) -> Mapping[str, Array] | Copies:
-    if isinstance(entry, Mapping):
-        return {name: values[rows] for name, values in entry.items()}
-    copies = entry.weights.shape[1] - 1
-    return Copies(entry.weights[rows], entry.table.rows((rows + count * np.arange(copies)[:, None]).ravel()))
+def _rows(entry: Any, rows: Array, count: int) -> Any:
+    if isinstance(entry, ParameterTable):
+        copies = range(0, len(entry), max(count, 1))
+        return entry.rows(np.concatenate([rows + first for first in copies] or [rows]))
+    return {name: values[rows] for name, values in entry.items()}
 
 
 class Column(NamedTuple):
     """A column of an operator's table.
 
     Args:
-        kind: "registers", "constant", "box" or "matrix" (of the pass), or "step" (a table of a step).
-        at: the first register, or the index of the table of a step.
+        kind: "registers", "constant", "box" or "matrix" (of the pass), "previous" (indices of images), or
+            "step" (a table of a step).
+        at: the first register, or the index of the table of a step; for "previous" the register of the images
+            that have others, or -1: all.
         shape: of a row; for "matrix" the number of its rows.
         dtype: of the column.
-        value: the row of a constant, or the name of a column of a step.
+        value: the row of a constant, the name of a column of a step, or how many images before.
     """
 
     kind: str
@@ -119,6 +111,8 @@ class Column(NamedTuple):
             return column
         if self.kind == "constant":
             return np.tile(np.array(self.value, self.dtype), (len(table), *(1,) * len(self.shape)))
+        if self.kind == "previous":
+            return self._previous(table)
         if self.kind == "box":
             return table.boxes(out).astype(self.dtype)
         if self.kind == "matrix":
@@ -126,6 +120,14 @@ class Column(NamedTuple):
         width = int(np.prod(self.shape, dtype=int))
         values = table.state[:, self.at : self.at + width].reshape(len(table), *self.shape)
         return values.astype(self.dtype)
+
+    def _previous(self, table: ParameterTable) -> Array:
+        """Indices of images of the batch, cyclically; those of the image itself where it has no others."""
+        every = np.arange(len(table))
+        indices = np.stack([np.roll(every, shift) for shift in self.value], 1)
+        if self.at >= 0:
+            indices = np.where(table.state[:, [self.at]] != 0, indices, every[:, None])
+        return indices.reshape(len(table), *self.shape)
 
 
 BOXES = Column("box")

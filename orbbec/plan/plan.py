@@ -10,13 +10,13 @@ from typing import Any
 import numpy as np
 
 from orbbec.bridge.arguments import Array, size_text
-from orbbec.plan.parameters import Batch, Column, Copies, ParameterTable
+from orbbec.plan.parameters import Batch, Column, ParameterTable
 from orbbec.plan.passes import Columns, MixPass, NoiseKey, Pass
 from orbbec.plan.program import Program
 from orbbec.plan.rules import Block
 from orbbec.plan.state import common_size, identities
 
-_PARTS = (*Pass.__subclasses__(), Block, Column, Copies)
+_PARTS = (*Pass.__subclasses__(), Block, Column)
 _KINDS: dict[str, type[Any]] = {kind.__name__: kind for kind in _PARTS}
 _VERSION = 2
 
@@ -170,8 +170,8 @@ class _Tables:
         return self._indices[id(table)]
 
     def _content_of(self, value: Any) -> dict[str, Any]:
-        is_tuple = isinstance(value, (Column, Copies))
-        names = value._fields if is_tuple else [f.name for f in fields(value) if f.init]
+        is_column = isinstance(value, Column)
+        names = value._fields if is_column else [f.name for f in fields(value) if f.init]
         content = {name: self.encode(getattr(value, name)) for name in names}
         table = getattr(value, "parameters", None) if isinstance(value, Pass) else None
         return content if table is None else {**content, "parameters": self.encode(table)}

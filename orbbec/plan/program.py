@@ -4,26 +4,47 @@ from __future__ import annotations
 
 import re
 from collections import deque
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 import torch
 from torch import Tensor
 
-from orbbec.bridge.arguments import is_channels_last
+from orbbec.bridge.arguments import Array, is_channels_last
 from orbbec.bridge.buffer_pool import LEAST_BYTES, pooled_output
 from orbbec.bridge.fakes import register_fake
 from orbbec.plan.batches import Direct
 from orbbec.plan.build import Build
 from orbbec.plan.parameters import Batch, ParameterTable
-from orbbec.plan.passes import VARIES, AugmentPass, Pass, Size
-from orbbec.plan.rules import WIDTH, Block, Code, Rule
+from orbbec.plan.passes import VARIES, AugmentPass, BlendPass, Pass, Size
+from orbbec.plan.rules import REGISTERS, WIDTH, Block, Code, Rule
 
 MICROBATCH_BYTES = 2**24  # size of the results between two passes
 _FAULT = re.compile(r"draw: rule (\d+): (.*)", re.DOTALL)
+
+
+class Copies(NamedTuple):
+    """The copies of the images of a blend.
+
+    Args:
+        program: draws their parameters, the first copies of all images first.
+        blend: the pass that blends them.
+        numbers: the registers of their numbers, one copy after the other.
+    """
+
+    program: Program
+    blend: BlendPass
+    numbers: range
+
+    def fill(self, table: ParameterTable) -> ParameterTable:
+        """The parameters of the K * N copies; no rule of a copy draws."""
+        numbers = table.state[:, self.numbers.start : self.numbers.stop]
+        sizes = np.tile(table.sizes(self.blend.out), (self.blend.copies, 1))
+        batch = Batch(sizes, np.zeros(len(sizes), np.int64))
+        return self.program.fill(batch, np.concatenate(np.split(numbers, self.blend.copies, 1)))
 
 
 @dataclass(frozen=True, eq=False)
@@ -35,6 +56,7 @@ class Program:
         labels: name of the transform of each rule.
         stops: what Python draws, in order, each with the number of rules before it.
         passes: the passes, without parameters.
+        copies: of the images of blends.
         registers: numbers per image in the state.
         words: numbers per image that kernels read.
         size: of the outputs: (height, width), `ALIKE` or `VARIES`.
@@ -47,6 +69,7 @@ class Program:
     labels: tuple[str, ...]
     stops: tuple[tuple[int, Any], ...]
     passes: tuple[Pass, ...]
+    copies: tuple[Copies, ...]
     registers: int
     words: int
     size: Size
@@ -101,14 +124,26 @@ class Program:
             labels=tuple(rule.label for rule in rules),
             stops=tuple(stops),
             passes=tuple(passes),
+            copies=tuple(cls._copies(build)) if passes else (),
             registers=build.registers,
             words=words,
             size=build.size,
             notes=tuple(build.notes),
         )
 
-    def fill(self, batch: Batch) -> ParameterTable:
+    @classmethod
+    def _copies(cls, build: Build) -> Iterator[Copies]:
+        for array, (blend, inner, numbers) in enumerate(build.blends, build.arrays):
+            program = cls.of(inner)
+            blend.array, blend.passes = array, program.passes
+            yield Copies(program, blend, numbers)
+
+    def fill(self, batch: Batch, numbers: Array | None = None) -> ParameterTable:
         """Draw the parameters of a batch.
+
+        Args:
+            batch: what they depend on.
+            numbers: float64 `[N, R]`: of the first registers; None: there are none before the first rule.
 
         Raises:
             ValueError: an image is too small for a transform; names both.
@@ -116,12 +151,15 @@ class Program:
         count = len(batch.sizes)
         state = np.empty((count, self.registers))
         words = np.empty(count * self.words, np.float32)
+        if numbers is not None:
+            state[:, REGISTERS : REGISTERS + numbers.shape[1]] = numbers
         table, begin = ParameterTable(state, words, self.blocks, []), 0
         for end, external in self.stops:
             self._draw(table, batch, begin, end)
             table.arrays.extend(external.fill(table, batch))
             begin = end
         self._draw(table, batch, begin, len(self.labels))
+        table.arrays.extend([copies.fill(table) for copies in self.copies])
         return table
 
     @cached_property
@@ -169,12 +207,12 @@ class Program:
 
     def _code_on(self, device: torch.device) -> Tensor | None:
         """A copy of the code on a device, made once; None if no kernel can draw."""
-        if self.draws_anywhere and device not in self._copies:
-            self._copies[device] = self.code.to(device)
-        return self._copies.get(device)
+        if self.draws_anywhere and device not in self._codes:
+            self._codes[device] = self.code.to(device)
+        return self._codes.get(device)
 
     @cached_property
-    def _copies(self) -> dict[torch.device, Tensor]:
+    def _codes(self) -> dict[torch.device, Tensor]:
         return {}
 
     @cached_property

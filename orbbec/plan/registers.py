@@ -94,6 +94,15 @@ class Registers:
         """The numbers 0 to `count` - 1 in random order."""
         return self.compute("permutation", count, outputs=count, draws=count)
 
+    def beta(self, alpha: float) -> int:
+        """A number from the distribution Beta(alpha, alpha)."""
+        return self.compute("beta", _shape(alpha), draws=98 if alpha < 1 else 96)
+
+    def dirichlet(self, count: int, alpha: float) -> int:
+        """Weights from the symmetric Dirichlet distribution; returns the first."""
+        draws = count * (49 if alpha < 1 else 48)
+        return self.compute("dirichlet", count, _shape(alpha), outputs=count, draws=draws)
+
     def sort(self, register: int, count: int) -> None:
         """Sort consecutive registers in place, ascending."""
         self.add_rule("sort", (count,), out=register)
@@ -122,11 +131,21 @@ class Registers:
         """A register where another is not 0, else a number."""
         return self.compute("select", condition, register, otherwise)
 
+    def selects(self, condition: int, registers: Sequence[int], others: Sequence[float]) -> int:
+        """Registers where another is not 0, else numbers, one after the other; returns the first."""
+        pairs = zip(registers, others, strict=True)
+        return self.consecutive([self.select(condition, *pair) for pair in pairs])
+
     def chosen(self, drawn: int | None) -> int | None:
         """The register that says whether an image is changed; None: all are."""
         if self.gate < 0 or drawn is None:
             return drawn if self.gate < 0 else self.gate
         return self.both(self.gate, drawn)
+
+
+def _shape(alpha: float) -> float:
+    """A shape that a rule takes; such large ones give the same weights."""
+    return min(alpha, 1e30)
 
 
 def log_range(low: float, high: float) -> tuple[float, float]:

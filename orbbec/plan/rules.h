@@ -50,6 +50,12 @@ constexpr int kRuleNumbers = 16, kFirstOperand = 5, kOperands = kRuleNumbers - k
   /* ranges of scale, ratio, log ratio; whether to draw; 40 draws: left, top, right, bottom */     \
   X(kMagnitude, "magnitude", 1, "register register register constants")                            \
   /* operation, level, draw of the sign; a Space */                                                \
+  X(kRound, "round", 1, "register")               /* half to even */                               \
+  X(kBeta, "beta", 1, "number")                   /* alpha; 98 draws */                            \
+  X(kDirichlet, "dirichlet", 0, "outputs number") /* `count` weights, alpha; 49 draws each */      \
+  X(kCut, "cut", 5, "register")                                                                    \
+  /* fraction of the area outside; 2 draws: left, top, right, bottom, that fraction of the image   \
+   */                                                                                              \
   /* Geometry: changes the size and the matrix. */                                                 \
   X(kResize, "resize", 0, "side side count")                     /* height, width, nearest */      \
   X(kResizeShorter, "resize_shorter", 0, "register count count") /* side, maximum, nearest */      \
@@ -75,6 +81,7 @@ constexpr int kRuleNumbers = 16, kFirstOperand = 5, kOperands = kRuleNumbers - k
   /* angle, shift, scale, shear; whether there is a center, x, y; whether to expand */             \
   X(kAutoWarp, "auto_warp", 0, "register register") /* operation, magnitude */                     \
   X(kMatrixWarp, "matrix_warp", 0, "constants")     /* 9 of a matrix */                            \
+  X(kPerspective, "perspective", 0, "number")       /* distortion; 8 draws */                      \
   X(kStepWarp, "step_warp", 0, "register18 count")  /* of a step: matrix, size, box, */            \
   /* flip, offset; whether it has a box */                                                         \
   /* Colors: adds a row to the color program. */                                                   \

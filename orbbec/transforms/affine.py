@@ -10,9 +10,9 @@ import numpy as np
 
 from orbbec.bridge.arguments import Array
 from orbbec.bridge.plain import listed
-from orbbec.matrices import get_perspective_matrix, get_similarity_matrix, invert_perspective
+from orbbec.matrices import get_similarity_matrix, invert_perspective
 from orbbec.plan.build import Build
-from orbbec.plan.points import forward_of, numbers_of, shifts
+from orbbec.plan.points import forward_of, numbers_of
 from orbbec.plan.steps import BatchState, Step, identities, same_rows
 from orbbec.plan.stream import Stream
 from orbbec.transforms.base.checks import (
@@ -179,36 +179,6 @@ def add_affine(
     warp(build, "affine", *operands, reading=reading, size=expand)
 
 
-def corner_matrices(ends: Array, starts: Array) -> Array:
-    """The matrices, output to source, that move `starts` to `ends`: float64 `[N, 3, 3]`.
-
-    Args:
-        ends: `[N, 4, 2]`: (x, y), relative to pixel corners as in torchvision.
-        starts: like `ends`.
-    """
-    return between_centers(get_perspective_matrix(ends, starts))
-
-
-def between_centers(matrices: Array) -> Array:
-    """Converts matrices `[N, 3, 3]` between pixel corners into matrices between pixel centers."""
-    half = shifts(0.5, 0.5, 1)  # from a pixel's corner to its center
-    result: Array = np.linalg.inv(half) @ matrices @ half
-    return result
-
-
-@dataclass(frozen=True, eq=False)
-class Corners:
-    """The new positions of the corners of each image.
-
-    Args:
-        chosen: bool `[N]`.
-        ends: float64 `[N, 4, 2]`: (x, y) of top left, top right, bottom right, bottom left.
-    """
-
-    chosen: Array
-    ends: Array
-
-
 @dataclass(frozen=True)
 class RandomPerspective(Transform):
     """Move the corners of each image inwards.
@@ -242,25 +212,10 @@ class RandomPerspective(Transform):
         )
         self._check("p")
 
-    def sample(self, sizes: Array, stream: Stream) -> Corners:
-        chosen = stream.chance(self.p)
-        bounds = (self.distortion_scale * (sizes // 2)).astype(np.int64) + 1
-        near_x, near_y = bounds[:, 1], bounds[:, 0]
-        far_x, far_y = sizes[:, 1] - near_x, sizes[:, 0] - near_y
-        ends = np.empty((len(sizes), 4, 2))
-        for corner, (at_right, at_bottom) in enumerate(((0, 0), (1, 0), (1, 1), (0, 1))):
-            ends[:, corner, 0] = stream.below(near_x) + at_right * far_x
-            ends[:, corner, 1] = stream.below(near_y) + at_bottom * far_y
-        return Corners(chosen, ends)
-
-    def steps(self, params: Corners, state: BatchState) -> list[Step]:
-        right, bottom = state.widths - 1.0, state.heights - 1.0
-        zero = np.zeros(len(state))
-        starts = np.stack([zero, zero, right, zero, right, bottom, zero, bottom], 1).reshape(-1, 4, 2)
-        matrix = corner_matrices(params.ends, starts)
-        solvable = np.isfinite(matrix).all((1, 2)) & (np.abs(np.linalg.det(matrix)) > 1e-12)
-        matrix = np.where((params.chosen & solvable)[:, None, None], matrix, identities(len(state)))
-        return [warp_step(matrix, state.sizes, *reading_of(self), "warp_perspective")]
+    def rules(self, build: Build) -> None:
+        with build.only(build.chance(self.p)):
+            reading = reading_of(self)
+            warp(build, "perspective", self.distortion_scale, reading=reading, operator="warp_perspective")
 
 
 # ArcFace's template for a 112 x 112 crop: (x, y) of the eyes, the nose and the corners of the mouth.

@@ -4,34 +4,16 @@ from __future__ import annotations
 
 from dataclasses import dataclass, replace
 
-import numpy as np
-
-from orbbec.bridge.arguments import Array
 from orbbec.plan.build import Build
-from orbbec.plan.steps import BatchState, Blend, Step
-from orbbec.plan.stream import Stream
 from orbbec.transforms.auto import NARROW, OPERATIONS, apply_operation
 from orbbec.transforms.base.checks import FillValue, flag, interpolation_of, number, numbers, whole
 from orbbec.transforms.base.transform import Transform
 
 _SPACE = replace(NARROW, most_bits=4, fraction=1.0 / 3.0)
 _BINS = 10  # strength levels
-_ALL = np.arange(1, len(OPERATIONS) - 1)  # without Identity and Invert
-_COLORS = [OPERATIONS.index(name) for name in ("Brightness", "Color", "Contrast", "Sharpness")]
-_WITHOUT_COLORS = np.setdiff1d(_ALL, _COLORS)
-
-
-@dataclass(frozen=True, eq=False)
-class Mixture:
-    """The augmentation chains of each image.
-
-    Args:
-        weights: float64 `[N, 1 + K]`: weights of the image and its K copies.
-        chains: `[K * N, 3 * slots]`, first the first copy of every image: operation, level, sign draw.
-    """
-
-    weights: Array
-    chains: Array
+_ALL = range(1, len(OPERATIONS) - 1)  # without Identity and Invert
+_COLORS = ("Brightness", "Color", "Contrast", "Sharpness")
+_WITHOUT_COLORS = [code for code in _ALL if OPERATIONS[code] not in _COLORS]
 
 
 @dataclass(frozen=True)
@@ -44,7 +26,7 @@ class AugMix(Transform):
 
     Args:
         severity: strength of the operations, from 1 to 10.
-        mixture_width: number of copies, at least 1.
+        mixture_width: number of copies, from 1 to 64.
         chain_depth: number of operations per chain; below 1: drawn from 1 to 3 for each copy.
         alpha: parameter of both distributions, above 0.
         all_ops: include brightness, contrast, color and sharpness.
@@ -74,7 +56,7 @@ class AugMix(Transform):
 
     def __post_init__(self) -> None:
         self._set(severity=whole(self.name, "severity", self.severity, 1, _BINS))
-        self._set(mixture_width=whole(self.name, "mixture_width", self.mixture_width, 1))
+        self._set(mixture_width=whole(self.name, "mixture_width", self.mixture_width, 1, 64))
         self._set(chain_depth=whole(self.name, "chain_depth", self.chain_depth, -1))
         self._set(all_ops=flag(self.name, "all_ops", self.all_ops))
         self._set(
@@ -83,28 +65,31 @@ class AugMix(Transform):
         )
         self._check("fill")
 
-    def sample(self, sizes: Array, stream: Stream) -> Mixture:
-        own = stream.dirichlets(self.alpha, 2)
-        weights = stream.dirichlets(self.alpha, self.mixture_width) * own[:, 1:]
-        copies = [self._chain(len(sizes), stream) for _ in range(self.mixture_width)]
-        return Mixture(np.concatenate([own[:, :1], weights], 1), np.concatenate(copies))
+    def rules(self, build: Build) -> None:
+        own = build.dirichlet(2, self.alpha)
+        parts = build.dirichlet(self.mixture_width, self.alpha)
+        weights = build.compute("copy", own)
+        for k in range(self.mixture_width):
+            build.compute("times", parts + k, own + 1)
+        chains = [register for _ in range(self.mixture_width) for register in self._chain(build)]
+        first = build.copies(chains)
+        build.blend(weights, self.mixture_width, range(first, first + len(chains)), self._add_chain)
 
     @property
     def _slots(self) -> int:
         return 3 if self.chain_depth < 1 else self.chain_depth
 
-    def _chain(self, count: int, stream: Stream) -> Array:
-        """Operation, level and sign draw in each slot of one copy of each image: `[N, 3 * slots]`."""
-        known = _ALL if self.all_ops else _WITHOUT_COLORS
-        depth = 1 + stream.below(3) if self.chain_depth < 1 else np.full(count, self.chain_depth)
-        columns: list[Array] = []
-        for slot in range(self._slots):
-            operation = np.where(slot < depth, known[stream.below(len(known))], 0)
-            columns += [operation, stream.below(self.severity) / (_BINS - 1), stream.uniforms(1)[:, 0]]
-        return np.stack(columns, 1)
-
-    def steps(self, params: Mixture, state: BatchState) -> list[Step]:
-        return [Blend(params.weights, params.chains, self._add_chain)]
+    def _chain(self, build: Build) -> list[int]:
+        """The registers of a copy: operation, level and sign draw of each slot."""
+        codes = _ALL if self.all_ops else _WITHOUT_COLORS
+        depth = build.whole(1, 3) if self.chain_depth < 1 else build.constant(self.chain_depth)
+        registers = []
+        for slot in range(1, self._slots + 1):
+            operation = build.lookup(build.whole(0, len(codes)), codes)
+            is_applied = build.compute("at_most", build.constant(slot), depth)
+            level = build.compute("over", build.whole(0, self.severity), _BINS - 1)
+            registers += [build.compute("times", operation, is_applied), level, build.uniform()]
+        return registers
 
     def _add_chain(self, build: Build, register: int) -> None:
         reading = self.interpolation, "constant", numbers(self.name, "fill", self.fill)

@@ -2,13 +2,11 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 
-import numpy as np
-
-from orbbec.bridge.arguments import Array
-from orbbec.plan.steps import BatchState, Mix, Step
-from orbbec.plan.stream import Stream
+from orbbec.plan.build import Build
+from orbbec.plan.parameters import Column
 from orbbec.transforms.base.checks import (
     FillValue,
     Range,
@@ -22,24 +20,17 @@ from orbbec.transforms.base.checks import (
 from orbbec.transforms.base.transform import Transform
 
 
-def before(count: int) -> Array:
-    """The index of the previous image, cyclically: int64 `[N]`."""
-    return np.roll(np.arange(count), 1)
+def _previous(chosen: int, *shifts: int) -> Column:
+    """The column of the images that meet, each as the number of images before; see `_Applied._chosen`."""
+    return Column("previous", chosen, (len(shifts),) if len(shifts) > 1 else (), "int64", shifts)
 
 
-@dataclass(frozen=True, eq=False)
-class Weights:
-    """The weight of each image, the box of the other image, and which images are mixed.
-
-    Args:
-        weight: float64 `[N]`.
-        boxes: int64 `[N, 4]`, of CutMix.
-        chosen: bool `[N]`.
-    """
-
-    weight: Array
-    boxes: Array
-    chosen: Array
+def _numbers(
+    build: Build, chosen: int, registers: Sequence[int], others: Sequence[float], dtype: str
+) -> Column:
+    """The column of some registers, and of other numbers where images are not mixed."""
+    first = build.consecutive(registers) if chosen < 0 else build.selects(chosen, registers, others)
+    return Column("registers", first, (len(registers),) if len(registers) > 1 else (), dtype)
 
 
 @dataclass(frozen=True)
@@ -49,8 +40,10 @@ class _Applied(Transform):
     def __post_init__(self) -> None:
         self._check("p")
 
-    def _of_chosen(self, mix: Mix, chosen: Array, state: BatchState) -> list[Step]:
-        return [mix if self.p == 1.0 else mix.only(chosen, state)]
+    def _chosen(self, build: Build) -> int:
+        """The register of the images that are mixed; -1: all."""
+        chosen = build.chosen(None if self.p == 1.0 else build.chance(self.p))
+        return -1 if chosen is None else chosen
 
 
 @dataclass(frozen=True)
@@ -94,14 +87,12 @@ class MixUp(_Mixing):
         (torch.Size([4, 3, 8, 8]), torch.Size([4, 3]), [1.0, 1.0, 1.0, 1.0])
     """
 
-    def sample(self, sizes: Array, stream: Stream) -> Weights:
-        weight = stream.betas(self.alpha)
-        return Weights(weight, np.zeros((len(sizes), 4), np.int64), stream.chance(self.p))
-
-    def steps(self, params: Weights, state: BatchState) -> list[Step]:
-        table = {"pair_indices": before(len(state)), "weights": params.weight}
-        mix = Mix("mixup", table, options={"num_classes": self.num_classes})
-        return self._of_chosen(mix, params.chosen, state)
+    def rules(self, build: Build) -> None:
+        weight = build.beta(self.alpha)
+        chosen = self._chosen(build)
+        weights = _numbers(build, chosen, [weight], [1.0], "float64")
+        columns = {"pair_indices": _previous(chosen, 1), "weights": weights}
+        build.mix("mixup", columns, {"num_classes": self.num_classes}, is_partial=chosen >= 0)
 
 
 class CutMix(_Mixing):
@@ -125,26 +116,13 @@ class CutMix(_Mixing):
         (torch.Size([4, 3, 8, 8]), torch.Size([4, 3]), [1.0, 1.0, 1.0, 1.0])
     """
 
-    def sample(self, sizes: Array, stream: Stream) -> Weights:
-        weight = stream.betas(self.alpha)
-        middle = np.stack([stream.below(sizes[:, 1]), stream.below(sizes[:, 0])], 1)
-        half = (0.5 * np.sqrt(1.0 - weight)[:, None] * sizes[:, ::-1]).astype(np.int64)
-        low, high = np.maximum(middle - half, 0), np.minimum(middle + half, sizes[:, ::-1])
-        left = 1.0 - (high - low).prod(1) / sizes.prod(1)
-        return Weights(left, np.concatenate([low, high], 1), stream.chance(self.p))
-
-    def steps(self, params: Weights, state: BatchState) -> list[Step]:
-        table = {"pair_indices": before(len(state)), "boxes": params.boxes, "weights": params.weight}
-        mix = Mix("cutmix", table, options={"num_classes": self.num_classes})
-        return self._of_chosen(mix, params.chosen, state)
-
-
-@dataclass(frozen=True, eq=False)
-class Centers:
-    """The point where four images meet, int64 `[N, 2]`, (x, y); and which are mixed, bool `[N]`."""
-
-    centers: Array
-    chosen: Array
+    def rules(self, build: Build) -> None:
+        cut = build.compute("cut", build.beta(self.alpha), draws=2)
+        chosen = self._chosen(build)
+        boxes = _numbers(build, chosen, range(cut, cut + 4), [0.0] * 4, "int64")
+        weights = _numbers(build, chosen, [cut + 4], [1.0], "float64")
+        columns = {"pair_indices": _previous(chosen, 1), "boxes": boxes, "weights": weights}
+        build.mix("cutmix", columns, {"num_classes": self.num_classes}, is_partial=chosen >= 0)
 
 
 @dataclass(frozen=True)
@@ -184,15 +162,14 @@ class Mosaic(_Applied):
         self._set(center_range=interval(self.name, "center_range", self.center_range, 0.0, 1.0))
         self._check("size", "fill")
 
-    def sample(self, sizes: Array, stream: Stream) -> Centers:
-        height, width = size_pair(self.name, "size", self.size)
-        fractions = np.stack([stream.between(*self.center_range) for _ in range(2)], 1)
-        return Centers(np.rint(fractions * [width, height]).astype(np.int64), stream.chance(self.p))
-
-    def steps(self, params: Centers, state: BatchState) -> list[Step]:
-        size, every = size_pair(self.name, "size", self.size), np.arange(len(state))
-        pair_indices = np.stack([np.roll(every, shift) for shift in range(4)], 1)
-        fill = numbers(self.name, "fill", self.fill)
-        table = {"pair_indices": pair_indices, "centers": params.centers}
-        mix = Mix("mosaic", table, size, {"fill": list(fill)})
-        return self._of_chosen(mix, params.chosen, state)
+    def rules(self, build: Build) -> None:
+        height, width = size = size_pair(self.name, "size", self.size)
+        fractions = [build.uniform(*self.center_range) for _ in range(2)]
+        sides = [build.constant(width), build.constant(height)]
+        points = [build.compute("times", *pair) for pair in zip(fractions, sides, strict=True)]
+        center = [build.compute("round", point) for point in points]
+        chosen = self._chosen(build)
+        centers = _numbers(build, chosen, center, [width, height], "int64")
+        columns = {"pair_indices": _previous(chosen, 0, 1, 2, 3), "centers": centers}
+        fill = list(numbers(self.name, "fill", self.fill))
+        build.mix("mosaic", columns, {"fill": fill}, size, is_partial=chosen >= 0)

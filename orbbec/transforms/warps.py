@@ -23,10 +23,9 @@ def warp_step(
     interpolation: str,
     border: str,
     fill: tuple[float, ...],
-    operator: Kind = "warp_affine",
     least: Size = (1, 1),
 ) -> Step:
-    """The step that warps each image by its matrix.
+    """The step that warps each image by its affine matrix.
 
     Args:
         matrix: float64 `[N, 3, 3]`: output pixels to source pixels.
@@ -34,14 +33,13 @@ def warp_step(
         interpolation: a result of `interpolation_of`. Only Lanczos needs an operator.
         border: a result of `border_of`.
         fill: value of a constant border, in pixel units: one number or one per channel.
-        operator: name of an operator that supports every interpolation.
         least: lower bounds of height and width of the output.
     """
     if interpolation != "lanczos4":
         return Warp(matrix, sizes, interpolation, border, fill, least=least)
     return Operator(
-        operator,
-        {"matrix": matrix[:, :2] if operator == "warp_affine" else matrix},
+        "warp_affine",
+        {"matrix": matrix[:, :2]},
         _options(interpolation, border, fill),
         matrix=matrix,
         sizes=sizes,

@@ -17,6 +17,40 @@ from orbbec.plan.rules import REGISTERS, SIGNATURES
 _FIRST_OPERAND = 5
 
 
+class Drawn:
+    """What a program computed for the images of a batch."""
+
+    def __init__(self, program: Program, table: ParameterTable) -> None:
+        self.program, self.table = program, table
+        self._rows = program.code[: len(program.labels)].numpy()
+
+    @property
+    def state(self) -> Array:
+        """The registers: float64 `[N, S]`."""
+        return self.table.state
+
+    @property
+    def copies(self) -> Drawn:
+        """The same for the K * N copies of a blend, first the first copy of every image."""
+        (copies,) = self.program.copies
+        return Drawn(copies.program, self.table.arrays[copies.blend.array])
+
+    def of(self, rule: str, operand: int = 0, count: int = 1) -> Array:
+        """Registers that are an operand of the rules of one name.
+
+        Args:
+            rule: the name of the rules.
+            operand: index of the operand, which is a register; as in rules.h, a block takes two.
+            count: number of registers from there on.
+
+        Returns:
+            float64 `[K, N, count]` of K rules, in order.
+        """
+        rows = self._rows[self._rows[:, 0] == SIGNATURES[rule].number]
+        firsts = rows[:, _FIRST_OPERAND + operand].astype(int)
+        return np.array([self.state[:, first : first + count] for first in firsts])
+
+
 @dataclass(frozen=True)
 class Preset:
     """Fills registers before the first rule of a program, in the manner of `plan.external.External`."""
@@ -38,7 +72,7 @@ def preset(build: Build, values: Any) -> int:
     return first
 
 
-class Registers:
+class Registers(Drawn):
     """What the rules of a transform compute for the images of a batch.
 
     Args:
@@ -73,20 +107,4 @@ class Registers:
         add(build)
         build.finish()
         program = Program.of(build)
-        self._rows = program.code[: len(program.labels)].numpy()
-        self.state = program.fill(batch).state
-
-    def of(self, rule: str, operand: int = 0, count: int = 1) -> Array:
-        """Registers that are an operand of the rules of one name.
-
-        Args:
-            rule: the name of the rules.
-            operand: index of the operand, which is a register; as in rules.h, a block takes two.
-            count: number of registers from there on.
-
-        Returns:
-            float64 `[K, N, count]` of K rules, in order.
-        """
-        rows = self._rows[self._rows[:, 0] == SIGNATURES[rule].number]
-        firsts = rows[:, _FIRST_OPERAND + operand].astype(int)
-        return np.array([self.state[:, first : first + count] for first in firsts])
+        super().__init__(program, program.fill(batch))

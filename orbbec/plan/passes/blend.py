@@ -10,7 +10,6 @@ import numpy as np
 
 from orbbec.bridge.arguments import Array, size_text
 from orbbec.plan.batches import Work, blended, repeated, table_rows
-from orbbec.plan.parameters import Copies
 from orbbec.plan.passes.base import Columns, Context, NoiseKey, Pass
 
 
@@ -19,28 +18,27 @@ class BlendPass(Pass):
     """Images blended with altered copies of themselves; targets stay in place.
 
     Args:
-        array: index of its `Copies` among the tables of the steps.
-        passes: passes over the K * N copies: the first copies of all images, then the second ones, and so on.
+        copies: the number of copies per image, K.
+        weight_register: the first of the weights of an image and of its copies.
+        array: index of the parameters of the K * N copies among the arrays of the table.
+        passes: passes over the copies: the first copies of all images, then the second ones, and so on.
 
     Attributes:
         weights: float64 `[N, 1 + K]`: weights of an image and of its copies.
     """
 
-    array: int
-    passes: tuple[Pass, ...]
+    copies: int
+    weight_register: int
+    array: int = -1
+    passes: tuple[Pass, ...] = ()
     weights: Array = field(init=False, repr=False)
 
     name = "blend"
 
     def _read(self) -> None:
-        copies: Copies = self.parameters.arrays[self.array]
-        self.weights = copies.weights
-        self.passes = tuple(step.of(copies.table) for step in self.passes)
-
-    @property
-    def copies(self) -> int:
-        """The number of copies per image."""
-        return int(self.weights.shape[1]) - 1
+        table, first = self.parameters, self.weight_register
+        self.weights = table.state[:, first : first + 1 + self.copies]
+        self.passes = tuple(step.of(table.arrays[self.array]) for step in self.passes)
 
     def columns(self) -> Columns:
         columns = {f"weight{k}": values for k, values in enumerate(self.weights.T)}

@@ -9,7 +9,8 @@ from typing import Any
 from orbbec.bridge.arguments import Array, size_text
 from orbbec.bridge.spec import MIXES, MixSpec
 from orbbec.plan.batches import Work, table_rows
-from orbbec.plan.passes.base import Columns, Context, NoiseKey, Pass
+from orbbec.plan.parameters import Column
+from orbbec.plan.passes.base import Columns, Context, NoiseKey, Pass, Size
 
 
 @dataclass(eq=False, kw_only=True)
@@ -18,20 +19,27 @@ class MixPass(Pass):
 
     Args:
         name: name of an operator with a `MixSpec`.
-        array: index of its table among those of the steps.
+        arguments: the columns of its table, by argument name.
         options: arguments that are the same for all images.
+        output: (height, width) of its outputs, if it changes sizes.
 
     Attributes:
         table: its arguments, with a row per image.
     """
 
     name: str  # type: ignore[misc]
-    array: int
+    arguments: Mapping[str, Column]
     options: Mapping[str, Any]
+    output: Size | None = None
     table: Mapping[str, Array] = field(init=False, repr=False)
 
     def _read(self) -> None:
-        self.table = self.parameters.arrays[self.array]
+        if self.output is not None and (self.sizes != self.output).any():
+            raise ValueError(
+                f"{self.name}: expected images of its size where it is not applied to all; "
+                "put a resize before it"
+            )
+        self.table = {name: column.of(self.parameters, self.out) for name, column in self.arguments.items()}
 
     @property
     def spec(self) -> MixSpec:

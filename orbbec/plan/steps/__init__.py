@@ -11,17 +11,15 @@ from orbbec.plan.state import (
     matrix_row,
     same_rows,
 )
-from orbbec.plan.steps.alone import Blend, Mix, Operator
+from orbbec.plan.steps.alone import Operator
 from orbbec.plan.steps.base import Step
 from orbbec.plan.steps.fused import Cast, Colors, Erase, Normalize, Warp
 
 __all__ = [
     "BatchState",
-    "Blend",
     "Cast",
     "Colors",
     "Erase",
-    "Mix",
     "Normalize",
     "Operator",
     "Step",

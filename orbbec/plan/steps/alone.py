@@ -1,8 +1,8 @@
-"""Steps that are separate passes: an operator, a mix of images, a blend with altered copies."""
+"""Steps that are separate passes: operators."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Hashable, Mapping
+from collections.abc import Hashable, Mapping
 from dataclasses import dataclass, field, replace
 from typing import Any
 
@@ -11,7 +11,7 @@ import numpy as np
 from orbbec.bridge.arguments import Array
 from orbbec.plan.build import Build
 from orbbec.plan.parameters import Column, OperatorStep
-from orbbec.plan.state import BatchState, same_rows
+from orbbec.plan.state import BatchState
 from orbbec.plan.steps.base import Step, least_after, lower, static_size, warp_numbers
 
 _IDENTITY = np.eye(3)
@@ -106,88 +106,6 @@ class Operator(Step):
     @property
     def array(self) -> Mapping[str, Array]:
         return self.table
-
-
-@dataclass(frozen=True, eq=False)
-class Mix(Step):
-    """A mix of images of the batch.
-
-    Args:
-        name: name of an operator with a `MixSpec`.
-        table: arrays `[N]` or `[N, ...]`, by argument name.
-        size: (height, width) of the output, if it changes sizes.
-        options: arguments that are the same for all images.
-        is_partial: whether it may leave some images as they are.
-    """
-
-    name: str
-    table: Mapping[str, Array]
-    size: tuple[int, int] | None = None
-    options: Mapping[str, Any] = field(default_factory=dict)
-    is_partial: bool = False
-
-    def only(self, chosen: Array, state: BatchState) -> Mix:
-        """The mix for the chosen images; the others are mixed with themselves."""
-        own = np.arange(len(state)).reshape(-1, *(1,) * (self.table["pair_indices"].ndim - 1))
-        kept: dict[str, Any] = {
-            "pair_indices": own,
-            "weights": 1.0,
-            "boxes": 0,
-            "centers": state.sizes[:, ::-1],
-        }
-        if self.size is not None and (state.sizes != self.size)[~chosen].any():
-            raise ValueError(
-                f"{self.name}: expected images of its size where it is not applied to all; "
-                "put a resize before it"
-            )
-        table = {
-            name: np.where(chosen.reshape(-1, *(1,) * (values.ndim - 1)), values, kept[name])
-            for name, values in self.table.items()
-        }
-        return replace(self, table=table, is_partial=True)
-
-    def after(self, state: BatchState) -> BatchState:
-        return state if self.size is None else state.of_sizes(same_rows(self.size, len(state)), self.size)
-
-    @property
-    def structure(self) -> Hashable:
-        options = tuple((name, _plain(value)) for name, value in self.options.items())
-        return self.name, tuple(self.table), options, self.size, self.is_partial
-
-    def add(self, build: Build, state: BatchState, register: int) -> None:
-        build.mix(self.name, build.arrays, self.options, self.size, self.is_partial)
-        build.arrays += 1
-
-    @property
-    def array(self) -> Mapping[str, Array]:
-        return self.table
-
-
-@dataclass(frozen=True, eq=False)
-class Blend(Step):
-    """A blend of images with altered copies of themselves.
-
-    Args:
-        weights: float64 `[N, 1 + K]`: weights of an image and of its K copies.
-        numbers_of_copies: `[K * N, R]`: for the first copies of all images, then the second ones, and so on.
-        rules: adds the rules of the copies to a program; takes the register of the first of their numbers.
-    """
-
-    weights: Array
-    numbers_of_copies: Array
-    rules: Callable[[Build, int], None]
-
-    def only(self, chosen: Array, state: BatchState) -> Blend:
-        alone = np.zeros_like(self.weights)
-        alone[:, 0] = 1.0
-        return replace(self, weights=np.where(chosen[:, None], self.weights, alone))
-
-    @property
-    def structure(self) -> Hashable:
-        return self.weights.shape[1], self.numbers_of_copies.shape[1]
-
-    def add(self, build: Build, state: BatchState, register: int) -> None:
-        """Its pass has the passes of its copies, which the caller compiles."""
 
 
 def _plain(value: Any) -> Hashable:

@@ -54,7 +54,7 @@ class Step:
 
     @property
     def array(self) -> Any:
-        """The table of an operator or a mix; None if it has none."""
+        """The table of an operator; None if it has none."""
         return None
 
 

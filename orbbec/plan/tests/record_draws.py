@@ -24,7 +24,7 @@ ATTRIBUTES = (
     "options",
 )
 
-ULPS = 4
+ULPS, WEIGHT_ULPS = 4, 128
 NOTHING = np.zeros(0)
 COLOR = re.compile(r"(?:copy\d+\.\d+\.)?color(\d+)\.")  # the column of a color step
 
@@ -56,8 +56,11 @@ class Entry(NamedTuple):
         """How much the float64 numbers may differ from those expected, both in the shape of `values`.
 
         `ULPS` units of the last place; in a matrix, of the terms whose sum an element may be: an element of
-        the same row, and its products with a position. A matrix of halves does not change.
+        the same row, and its products with a position. A matrix of halves does not change. `WEIGHT_ULPS` for
+        weights of mixes: powers of random numbers, where an ulp of a logarithm becomes many.
         """
+        if "weight" in self.name.rpartition(" ")[2]:
+            return WEIGHT_ULPS * np.spacing(np.abs(expected))
         if self.farthest is None:
             return ULPS * np.spacing(np.abs(expected))
         largest = np.abs(expected)[:, :, :2].max(2)

@@ -7,7 +7,7 @@ import pytest
 import torch
 
 from orbbec import transforms as T
-from orbbec.plan.steps import Cast, Colors, Erase, Mix, Normalize, Operator, Warp, identities, matrix_row
+from orbbec.plan.steps import Cast, Colors, Erase, Normalize, Operator, Warp, identities, matrix_row
 from orbbec.transforms.base.transform import Transform
 from tests.support import assert_same_bytes, photographs
 
@@ -30,9 +30,8 @@ def invert(state, **options):
     return Operator("invert", {}, options)
 
 
-def mixed(state, **options):
-    table = {"pair_indices": np.roll(np.arange(len(state)), 1), "weights": np.full(len(state), 0.5)}
-    return Mix("mixup", table, options={"num_classes": None, **options})
+def bent(state, gain=1.0):
+    return Operator("adjust_gamma", {"gamma": np.ones(len(state))}, {"gain": gain})
 
 
 def colors(state, steps=1, **how):
@@ -76,7 +75,7 @@ PAIRS = {
     "contrast": (lambda s: [colors(s)], lambda s: [colors(s, contrast=True)]),
     "another operator": (lambda s: [blur(s)], lambda s: [invert(s)]),
     "some images": (lambda s: [blur(s)], lambda s: [blur(s, np.ones(len(s), bool))]),
-    "another option": (lambda s: [mixed(s)], lambda s: [mixed(s, num_classes=3)]),
+    "another option": (lambda s: [bent(s)], lambda s: [bent(s, 2.0)]),
     "more rectangles": (lambda s: [erased(s)], lambda s: [erased(s, 2)]),
     "another mean": (
         lambda s: [Cast("float32"), Normalize((0.5,), (0.5,))],

@@ -1,5 +1,7 @@
 """`run`, one operator for a whole pipeline, has the bytes of the passes one by one."""
 
+from dataclasses import dataclass
+
 import numpy as np
 import pytest
 import torch
@@ -157,6 +159,20 @@ def test_other_programs_are_refused():
             call(pipeline, images, shape=shape)
 
 
+@dataclass(frozen=True)
+class _Weights(T.Transform):
+    """Shows what mixes draw: weights as factors of colors, the box of a CutMix as a rectangle."""
+
+    alpha: float
+
+    def rules(self, build):
+        beta, weights = build.beta(self.alpha), build.dirichlet(5, self.alpha)
+        for register in (beta, *range(weights, weights + 5)):
+            build.colors("color_line", register, build.compute("round", register))
+        box = build.compute("cut", beta, draws=2)
+        build.erase(build.consecutive([*range(box, box + 5), *(build.constant(0.0) for _ in range(3))]))
+
+
 END = [T.ToDtype(torch.float32, scale=True), T.Normalize(), T.RandomErasing(0.7)]
 SIZED = T.CenterCrop((24, 20))
 DRAWN = {
@@ -185,6 +201,8 @@ DRAWN = {
         T.RandomRotation(40, "linear", expand=True),
         SIZED,
     ],
+    "perspective": [T.RandomPerspective(0.7, 0.8), T.RandomPerspective(1.0), SIZED],
+    "weights": [SIZED, _Weights(0.2), _Weights(0.05), _Weights(1.0), _Weights(4.0)],
     "colors": [
         T.Resize((24, 20), antialias=False),
         T.RandomPhotometricDistort(),

@@ -11,10 +11,12 @@ import torch
 from torch import Tensor
 
 from orbbec.bridge.arguments import Array
+from orbbec.matrices import get_perspective_matrix
 from orbbec.plan.build import Build
 from orbbec.plan.passes import ALIKE
+from orbbec.plan.points import shifts
 from orbbec.transforms import geometry
-from orbbec.transforms.affine import add_affine, between_centers, corner_matrices
+from orbbec.transforms.affine import add_affine
 from orbbec.transforms.base.checks import (
     FillValue,
     interpolation_of,
@@ -188,11 +190,18 @@ def _perspective_matrix(startpoints: Any, endpoints: Any, coefficients: Any) -> 
         if startpoints is not None or endpoints is not None:
             raise ValueError("perspective: expected startpoints and endpoints, or coefficients, but got both")
         entries = *numbers("perspective", "coefficients", coefficients, (8,)), 1.0
-        return between_centers(np.reshape(entries, (1, 3, 3)))
+        return _between_centers(np.reshape(entries, (1, 3, 3)))
     if startpoints is None or endpoints is None:
         raise ValueError("perspective: expected startpoints and endpoints, or coefficients")
     ends, starts = (np.array(points, np.float64).reshape(1, 4, 2) for points in (endpoints, startpoints))
-    return corner_matrices(ends, starts)
+    return _between_centers(get_perspective_matrix(ends, starts))
+
+
+def _between_centers(matrices: Array) -> Array:
+    """Converts matrices `[N, 3, 3]` between pixel corners into matrices between pixel centers."""
+    half = shifts(0.5, 0.5, 1)  # from a pixel's corner to its center
+    result: Array = np.linalg.inv(half) @ matrices @ half
+    return result
 
 
 def elastic(

@@ -10,12 +10,12 @@ import torch
 from orbbec import ImageBatch
 from orbbec import transforms as T
 from orbbec.plan import Plan, Stream, apply
-from orbbec.plan.build import Build
-from orbbec.plan.steps import Blend
 from orbbec.transforms.auto import OPERATIONS, apply_operation
 from orbbec.transforms.base.transform import Transform
 from orbbec.transforms.tests.record_torchvision import AUGMIX_CHAINS, AUGMIX_WEIGHTS, sample_image
 from tests.support import assert_same_bytes, photograph, photographs
+from tests.support.peers.transform_calls import operations
+from tests.support.registers import Registers
 
 EXPECTED = np.load(Path(__file__).with_name("torchvision.npz"))["call.augmix.image"]
 
@@ -23,20 +23,18 @@ EXPECTED = np.load(Path(__file__).with_name("torchvision.npz"))["call.augmix.ima
 class _RecordedMix(Transform):
     """AugMix with the recorded weights, and the recorded operations of the three copies of one image."""
 
-    def sample(self, sizes, stream):
-        numbers = np.zeros((3, 3, 2))
-        for row, chain in enumerate(AUGMIX_CHAINS):
-            for slot, (name, value) in enumerate(chain):
-                numbers[row, slot] = OPERATIONS.index(name), value
-        return numbers.reshape(3, 6)
+    def rules(self, build):
+        weights = build.constants(AUGMIX_WEIGHTS)
+        first = build.constants([number for chain in AUGMIX_CHAINS for number in self._numbers(chain)])
+        build.blend(weights, 3, range(first, first + 18), self._add)
 
-    def steps(self, params, state):
-        def add(build: Build, register: int) -> None:
-            for slot in range(3):
-                operation = register + 2 * slot
-                apply_operation(build, operation, operation + 1, ("linear", "constant", (0.0,)))
+    def _numbers(self, chain):
+        steps = [*chain, ("Identity", 0.0)][:3]
+        return [number for name, value in steps for number in (OPERATIONS.index(name), value)]
 
-        return [Blend(np.array([AUGMIX_WEIGHTS]), params, add)]
+    def _add(self, build, register):
+        for operation in range(register, register + 6, 2):
+            apply_operation(build, operation, operation + 1, ("linear", "constant", (0.0,)))
 
 
 def test_image_is_torchvisions():
@@ -78,21 +76,66 @@ def test_weights_are_those_of_the_plan():
     assert plan.table(0)["copy1.0.m00"].tolist() == step.passes[0].matrix[4:, 0, 0].tolist()
 
 
+def codes_of(transform, count, seed):
+    """The operations of the copies of some images: `[K * N, slots]`."""
+    registers = Registers(transform.rules, [(8, 9)] * count, seed=seed)
+    return operations(registers.copies)[..., 0].T.astype(int)
+
+
 def test_chains_are_as_long_as_asked():
     for depth, slots in ((-1, 3), (0, 3), (1, 1), (4, 4)):
         plan = T.Compose([T.AugMix(chain_depth=depth)]).plan([(8, 9)] * 2, epoch=0)
         assert len(plan.passes[0].passes) == 4 * slots
-    drawn = [
-        transform.sample(np.array([[8, 9]] * 200), Stream(np.arange(200), seed=1)).chains[:, ::3].astype(int)
-        for transform in (T.AugMix(chain_depth=2), T.AugMix(chain_depth=2, all_ops=False))
-    ]
-    assert {OPERATIONS[code] for code in drawn[0].ravel()} == set(OPERATIONS[1:14])
-    assert {OPERATIONS[code] for code in drawn[1].ravel()} == {*OPERATIONS[1:6], *OPERATIONS[10:14]}
+    for all_ops, names in ((True, OPERATIONS[1:14]), (False, OPERATIONS[1:6] + OPERATIONS[10:14])):
+        codes = codes_of(T.AugMix(chain_depth=2, all_ops=all_ops), 200, 1)
+        assert {OPERATIONS[code] for code in codes.ravel()} == set(names)
+
+
+@pytest.mark.parametrize("depth", [-1, 2])
+@pytest.mark.parametrize("width", [1, 3])
+def test_numbers_of_copies_are_those_of_their_stream(depth, width):
+    transform, count = T.AugMix(5, width, depth, 0.6), 40
+    registers = Registers(transform.rules, [(8, 9)] * count, seed=4, index=2)
+    stream = Stream(np.arange(count), seed=4, transform_index=2)
+    own, weights = stream.dirichlets(0.6, 2), stream.dirichlets(0.6, width)
+    (blend,) = registers.program.passes
+    drawn = registers.state[:, blend.weight_register : blend.weight_register + 1 + width].astype(np.float32)
+    assert np.array_equal(drawn, np.concatenate([own[:, :1], weights * own[:, 1:]], 1).astype(np.float32))
+    chains = []
+    for _ in range(width):
+        length, columns = (1 + stream.below(3) if depth < 1 else np.full(count, depth)), []
+        for slot in range(3 if depth < 1 else depth):
+            operation = (1 + stream.below(13)) * (slot < length)
+            columns += [operation, stream.below(5) / 9, stream.uniforms(1)[:, 0]]
+        chains.append(np.stack(columns, 1))
+    assert np.array_equal(blend.numbers_of(registers.table), np.concatenate(chains))
+
+
+def test_images_left_out_have_no_weight_of_copies():
+    plan = T.Compose([T.RandomApply([T.AugMix(mixture_width=2)], 0.5)], seed=1).plan([(8, 9)] * 20, epoch=0)
+    weights = plan.passes[0].weights
+    out = weights[:, 0] == 1
+    assert 4 < out.sum() < 16
+    assert (weights[out, 1:] == 0).all()
+    assert (weights[~out, 1:] > 0).all()
+
+
+def test_plans_are_restored_from_json():
+    plan = T.Compose([T.AugMix(mixture_width=2)]).plan([(8, 9), (7, 5)], epoch=0)
+    again = Plan.from_json(plan.to_json())
+    for name, values in plan.table(0).items():
+        assert again.table(0)[name].tobytes() == values.tobytes()
+
+
+def test_too_many_copies_are_refused():
+    assert len(T.Compose([T.AugMix(mixture_width=64)]).plan([(8, 9)], epoch=0).passes[0].weights[0]) == 65
+    with pytest.raises(ValueError, match="expected mixture_width as a whole number from 1 to 64"):
+        T.AugMix(mixture_width=65)
 
 
 def test_a_seed_draws_the_same_copies_as_it_always_did():
-    drawn = T.AugMix(mixture_width=1, chain_depth=3).sample(np.array([[8, 8]] * 4), Stream(np.arange(4)))
-    assert drawn.chains[:, ::3].tolist() == [[11, 5, 10], [5, 13, 11], [8, 10, 11], [10, 3, 2]]
+    codes = codes_of(T.AugMix(mixture_width=1, chain_depth=3), 4, 0)
+    assert codes.tolist() == [[11, 5, 10], [5, 13, 11], [8, 10, 11], [10, 3, 2]]
 
 
 def test_what_is_left_out_keeps_its_bytes():

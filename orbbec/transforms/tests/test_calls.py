@@ -10,11 +10,12 @@ import orbbec
 from orbbec import transforms as T
 from orbbec.plan import apply
 from orbbec.plan.steps import Operator
-from orbbec.transforms.affine import Corners, add_affine
+from orbbec.transforms.affine import add_affine
 from orbbec.transforms.base.transform import Transform
 from orbbec.transforms.functional.calls import by_rules
 from orbbec.transforms.targets.targets import transform_targets
 from orbbec.transforms.tests.record_torchvision import sample_image
+from orbbec.transforms.warps import reading_of, warp
 from tests.support import assert_same_bytes, photographs
 
 RECORDED = np.load(Path(__file__).with_name("torchvision.npz"))
@@ -37,9 +38,13 @@ def skewed(interpolation, center=None):
 class _Distorted(T.RandomPerspective):
     """A perspective of certain corners."""
 
-    def sample(self, sizes, stream):
-        ends = [[[2, 3], [20, 1], [18, 15], [4, 12]]]
-        return Corners(np.array([True]), np.array(ends, float))
+    def rules(self, build):
+        ends = np.array([[2.0, 3], [20, 1], [18, 15], [4, 12]])
+        right, bottom = WIDTH - 1.0, HEIGHT - 1.0
+        starts = np.array([[0, 0], [right, 0], [right, bottom], [0, bottom]])
+        half = np.array([[1, 0, 0.5], [0, 1, 0.5], [0, 0, 1]])
+        matrix = np.linalg.inv(half) @ orbbec.get_perspective_matrix(ends, starts) @ half
+        warp(build, "matrix_warp", tuple(matrix.ravel().tolist()), reading=reading_of(self))
 
 
 class _CutAndResized(Transform):

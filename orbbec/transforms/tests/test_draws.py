@@ -9,7 +9,7 @@ from orbbec.augment.codes import STEPS
 from orbbec.plan import Stream
 from orbbec.transforms.auto import OPERATIONS
 from orbbec.transforms.tests.record_torchvision import AUGMIX_OPERATIONS, AUGMIX_SIZE
-from tests.support.peers.transform_calls import operations_of_copies
+from tests.support.peers.transform_calls import operations
 from tests.support.registers import Registers
 
 RECORDED = np.load(Path(__file__).with_name("torchvision.npz"))
@@ -23,11 +23,6 @@ LARGEST = 0.038
 
 def planned(transform, sizes=SIZES):
     return T.Compose([transform], seed=3).plan(sizes, epoch=0)
-
-
-def sampled(transform):
-    """What a transform draws in Python."""
-    return transform.sample(SIZES, Stream(np.arange(COUNT), seed=3))
 
 
 def assert_alike(name, values):
@@ -164,21 +159,22 @@ def test_iou_crop_draws_as_torchvision():
 
 
 def test_mixing_draws_as_torchvision():
-    assert_alike("MixUp.lam", sampled(T.MixUp(0.4)).weight)
-    drawn = sampled(T.CutMix(1.0))
-    assert_alike("CutMix.lam_adjusted", drawn.weight)
+    assert_alike("MixUp.lam", planned(T.MixUp(0.4)).table(0)["weights"])
+    drawn = planned(T.CutMix(1.0)).table(0)
+    assert_alike("CutMix.lam_adjusted", drawn["weights"])
     for i in range(4):
-        assert_alike(f"CutMix.box{i}", drawn.boxes[:, i])
+        assert_alike(f"CutMix.box{i}", drawn["boxes"][:, i])
 
 
 def test_augmix_draws_as_torchvision():
     sizes = np.tile([AUGMIX_SIZE], (COUNT, 1))
     transform = T.AugMix()
-    drawn = transform.sample(sizes, Stream(np.arange(COUNT), seed=3))
-    assert np.abs(drawn.weights.sum(1) - 1).max() < 1e-12
+    weights = planned(transform, sizes).passes[0].weights
+    assert np.abs(weights.sum(1) - 1).max() < 1e-12
     for k in range(4):
-        assert_alike(f"AugMix.weight{k}", drawn.weights[:, k])
-    operation, magnitude = np.moveaxis(operations_of_copies(transform, drawn, sizes), 2, 0)
+        assert_alike(f"AugMix.weight{k}", weights[:, k])
+    copies = Registers(transform.rules, sizes, seed=3).copies
+    operation, magnitude = np.moveaxis(operations(copies), 2, 0)
     applied = operation > 0
     assert_alike("AugMix.length", applied.reshape(3, 3, COUNT).sum((0, 1)))
     names = np.array([AUGMIX_OPERATIONS.index(n) if n in AUGMIX_OPERATIONS else -1 for n in OPERATIONS])

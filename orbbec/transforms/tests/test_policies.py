@@ -8,13 +8,12 @@ import numpy as np
 import pytest
 
 from orbbec import transforms as T
-from orbbec.plan import Stream
 from orbbec.transforms.auto import OPERATIONS, apply_operation
 from orbbec.transforms.functional.calls import by_rules
 from orbbec.transforms.policies import POLICIES
 from orbbec.transforms.tests.record_policies import BINS, PATH, SIZES
 from tests.support import photographs
-from tests.support.peers.transform_calls import operations, operations_of_copies
+from tests.support.peers.transform_calls import operations
 from tests.support.registers import Registers, preset
 
 RECORDED = json.loads(PATH.read_text())
@@ -67,11 +66,8 @@ def by_chance(probability, distribution):
 def assert_drawn_as(transform, distributions):
     """Compare the slots of a transform with a joint distribution for each image size; draws are ragged."""
     sizes = np.repeat(np.array(SIZES), COUNT, 0)
-    if isinstance(transform, T.AugMix):
-        mixture = transform.sample(sizes, Stream(np.arange(len(sizes)), seed=5))
-        slots = operations_of_copies(transform, mixture, sizes)
-    else:
-        slots = operations(Registers(transform.rules, sizes, seed=5))
+    registers = Registers(transform.rules, sizes, seed=5)
+    slots = operations(registers.copies if isinstance(transform, T.AugMix) else registers)
     for index, expected in enumerate(distributions):
         rows = slots[:, index * COUNT : (index + 1) * COUNT].tolist()
         outcomes = ([(OPERATIONS[int(code)], outcome_of(value)) for code, value in slot] for slot in rows)

@@ -17,15 +17,13 @@ from orbbec import transforms as T
 from orbbec.bridge.arguments import Array
 from orbbec.filters.filter import motion_kernels
 from orbbec.noise.philox import philox_noise
-from orbbec.plan import AugmentPass, Plan, Stream
+from orbbec.plan import AugmentPass, Plan
 from orbbec.plan.passes import Pass
-from orbbec.plan.rules import REGISTERS
-from orbbec.plan.steps import BatchState, Blend
 from orbbec.transforms.auto import OPERATIONS
 from orbbec.warpaffine.elastic import elastic_displacement
 from tests.support.peers import jpegs, mixes
 from tests.support.peers.peers import TORCHVISION
-from tests.support.registers import Registers
+from tests.support.registers import Drawn, Registers
 
 Theirs = Callable[["Call"], Array]
 
@@ -78,12 +76,6 @@ class Call:
     def registers(self) -> Registers:
         """What the rules of the transform compute."""
         return Registers(self.transform.rules, self.sizes, seed=self.seed, index=self.index)
-
-    @cached_property
-    def params(self) -> Any:
-        """What a transform draws in Python."""
-        ids = np.arange(len(self.images))
-        return self.transform.sample(self.sizes, Stream(ids, self.seed, transform_index=self.index))
 
 
 def by_one(call: Callable[[Call, Array, int], Any]) -> Theirs:
@@ -214,11 +206,14 @@ def by_torchvision_affine(call: Call, image: Array, n: int) -> Array:
 @by_one
 def by_torchvision_perspective(call: Call, image: Array, n: int) -> Array:
     functional = importlib.import_module(TORCHVISION)
-    t, p, (height, width) = call.transform, call.params, image.shape[:2]
+    t, (height, width) = call.transform, image.shape[:2]
     if (call.warp.matrix[n] == np.eye(3)).all():  # not chosen, or corners of which no matrix can be made
         return image
     starts = [[0, 0], [width - 1, 0], [width - 1, height - 1], [0, height - 1]]
-    ends = p.ends[n].astype(int).tolist()
+    half = np.array([[1, 0, 0.5], [0, 1, 0.5], [0, 0, 1]])
+    inverse = np.linalg.inv(half @ call.warp.matrix[n] @ np.linalg.inv(half))
+    moved = np.concatenate([starts, np.ones((4, 1))], 1) @ inverse.T
+    ends = np.rint(moved[:, :2] / moved[:, 2:]).astype(int).tolist()
     mode = functional.InterpolationMode("bilinear" if t.interpolation == "linear" else "nearest")
     return _array(functional.perspective(_tensor(image), starts, ends, interpolation=mode, fill=list(t.fill)))
 
@@ -307,25 +302,17 @@ def operated(call: Call, image: Array, n: int) -> Array:
     return _array(result)
 
 
-def operations(registers: Registers) -> Array:
+def operations(registers: Drawn) -> Array:
     """Operation and magnitude of the slots of a policy: `[slots, N, 2]`."""
     return np.concatenate([registers.of("auto_warp", operand) for operand in range(2)], 2)
-
-
-def operations_of_copies(transform: T.AugMix, params: Any, sizes: Array) -> Array:
-    """Those of the copies of AugMix: `[slots, K * N, 2]`, first the first copy of every image."""
-    (blend,) = transform.steps(params, BatchState(sizes))
-    assert isinstance(blend, Blend)
-    copies = np.tile(sizes, (blend.weights.shape[1] - 1, 1))
-    rules, values = blend.rules, blend.numbers_of_copies
-    return operations(Registers(lambda build: rules(build, REGISTERS), copies, values=values))
 
 
 @by_one
 def blended(call: Call, image: Array, n: int) -> Array:
     """AugMix: the weighted sum of the image and its copies, each altered by torchvision's functions."""
-    weights, count = call.params.weights[n], len(call.images)
-    slots = operations_of_copies(call.transform, call.params, call.sizes)
+    (blend,) = call.plan.passes
+    weights, count = blend.tables(call.plan.key)["weights"][n], len(call.images)
+    slots = operations(call.registers.copies)
     result = weights[0] * image
     for copy, weight in enumerate(weights[1:]):
         altered = _tensor(image)
@@ -441,12 +428,12 @@ def cast(call: Call, image: Array, n: int) -> Array:
 
 
 def mixed(call: Call) -> Array:
-    return mixes.mixup_by_opencv(call.images, tuple(call.params.weight.tolist()))
+    return mixes.mixup_by_opencv(call.images, tuple(call.columns["weights"].tolist()))
 
 
 def pasted(call: Call) -> Array:
     result = call.images.copy()
-    for n, (left, top, right, bottom) in enumerate(call.params.boxes.tolist()):
+    for n, (left, top, right, bottom) in enumerate(call.columns["boxes"].tolist()):
         result[n, top:bottom, left:right] = call.images[n - 1, top:bottom, left:right]
     return result
 
@@ -458,7 +445,7 @@ def laid(call: Call) -> Array:
     result = np.empty((len(images), height, width, 3), np.uint8)
     result[:] = np.resize(t.fill, 3)
     h, w = images.shape[1:3]
-    for n, (x, y) in enumerate(call.params.centers.tolist()):
+    for n, (x, y) in enumerate(call.columns["centers"].tolist()):
         corners = ((x - w, y - h), (x, y - h), (x - w, y), (x, y))
         quarters = ((0, 0, x, y), (x, 0, width, y), (0, y, x, height), (x, y, width, height))
         for k, ((left, top), quarter) in enumerate(zip(corners, quarters, strict=True)):
