@@ -10,6 +10,7 @@ import torch
 from orbbec import ImageBatch
 from orbbec import transforms as T
 from orbbec.plan import Plan, Stream, apply
+from orbbec.plan.rules import REGISTERS
 from orbbec.transforms.auto import OPERATIONS, apply_operation
 from orbbec.transforms.base.transform import Transform
 from orbbec.transforms.tests.record_torchvision import AUGMIX_CHAINS, AUGMIX_WEIGHTS, sample_image
@@ -108,7 +109,8 @@ def test_numbers_of_copies_are_those_of_their_stream(depth, width):
             operation = (1 + stream.below(13)) * (slot < length)
             columns += [operation, stream.below(5) / 9, stream.uniforms(1)[:, 0]]
         chains.append(np.stack(columns, 1))
-    assert np.array_equal(blend.numbers_of(registers.table), np.concatenate(chains))
+    numbers = registers.copies.state[:, REGISTERS : REGISTERS + chains[0].shape[1]]
+    assert np.array_equal(numbers, np.concatenate(chains))
 
 
 def test_images_left_out_have_no_weight_of_copies():
