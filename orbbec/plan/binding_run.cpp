@@ -29,11 +29,22 @@ struct Call {
   bool draws_on_device() const { return code_on_device.has_value() && runs_cuda_kernels(images); }
 };
 
+// Memory for one call at a time on a thread: allocating tensors takes longer than drawing.
+template <class T>
+T* scratch(int64_t count) {
+  thread_local std::vector<T> memory;
+  if (static_cast<int64_t>(memory.size()) < count) memory.resize(static_cast<size_t>(count));
+  return memory.data();
+}
+
 // The parameters of the batch: words on the device of the images; registers too if a kernel draws.
 struct Parameters {
-  Tensor registers, words;
+  double* registers;
+  float* words;
   int64_t count, width;  // images; registers of each
   bool on_host;          // whether the host can read the registers
+  std::vector<Tensor> memory;
+  const Tensor& images;
 
   // A block of words as a tensor; it shares their memory.
   Tensor block(double offset, std::initializer_list<int64_t> shape, ScalarType type) const {
@@ -43,10 +54,9 @@ struct Parameters {
       strides[i] = stride;
       stride *= shape.begin()[i];
     }
-    auto* const begin =
-        static_cast<float*>(words.mutable_data_ptr()) + static_cast<int64_t>(offset) * count;
+    float* const begin = words + static_cast<int64_t>(offset) * count;
     return torch::stable::from_blob(begin, {shape.begin(), shape.size()},
-                                    {strides.data(), shape.size()}, words.device(), type);
+                                    {strides.data(), shape.size()}, images.device(), type);
   }
 
   std::optional<Tensor> rows(double offset, double count_of_rows, int64_t numbers) const {
@@ -58,7 +68,7 @@ struct Parameters {
   std::vector<int64_t> size(const PassSize& pass) const {
     if (pass.height > 0) return {pass.height, pass.width};
     check(on_host, kOp, "expected passes of static sizes");
-    const auto* const first = static_cast<const double*>(registers.const_data_ptr()) + pass.out + 9;
+    const double* const first = registers + pass.out + 9;
     for (int64_t n = 1; n < count; ++n) {
       const double* const size = first + n * width;
       check(size[0] == first[0] && size[1] == first[1], kOp,
@@ -68,8 +78,6 @@ struct Parameters {
     return {static_cast<int64_t>(first[0]), static_cast<int64_t>(first[1])};
   }
 };
-
-void draw_on_host(const DrawArguments& a, const ParallelFor&) { draw_batch(kOp, a); }
 
 // Images between passes.
 struct Batch {
@@ -124,47 +132,67 @@ const int64_t* checked_epoch(const Call& call) {
   return check_table<int64_t>(kOp, "epoch_tensor", *call.epoch_tensor, {1}, where);
 }
 
-Parameters draw_parameters(const Call& call, const ProgramCode& program) {
-  const bool on_device = call.draws_on_device();
-  const Tensor& there = on_device ? call.images : call.code;
-  const int64_t count = call.count();
+// What to draw, without memory for it.
+DrawArguments draw_arguments(const Call& call, const ProgramCode& program) {
   DrawArguments a{};
   a.layout = checked_layout(call);
-  const std::optional<Tensor> samples = checked_ids(call);
-  const Tensor registers =
-      new_tensor(kOp, std::vector<int64_t>{count, program.registers}, ScalarType::Double, there);
-  const Tensor words =
-      new_tensor(kOp, std::vector<int64_t>{count * program.words}, ScalarType::Float, there);
   a.rows = static_cast<const double*>(call.code.const_data_ptr());
   a.end = program.end;
-  a.count = count;
+  a.count = call.count();
   if (!call.layout) a.height = call.images.size(2), a.width = call.images.size(3);
-  a.ids = samples ? static_cast<const int64_t*>(samples->const_data_ptr()) : nullptr;
   a.seed = static_cast<uint64_t>(call.seed);
+  a.key = key_of(call.seed, call.epoch);
   a.epoch = checked_epoch(call);
-  if (!on_device && a.epoch != nullptr) {
+  a.register_count = program.registers;
+  return a;
+}
+
+Parameters draw_on_host(const Call& call, const ProgramCode& program, DrawArguments a) {
+  check(!call.sample_ids || call.sample_ids->is_cpu(), kOp, "expected sample_ids on the CPU");
+  if (a.epoch != nullptr) {
     check(*a.epoch >= 0, kOp, "expected epoch_tensor from 0, but got ", *a.epoch);
     a.key = key_of(call.seed, *std::exchange(a.epoch, nullptr));
-  } else {
-    a.key = key_of(call.seed, call.epoch);
   }
-  a.registers = static_cast<double*>(registers.mutable_data_ptr());
-  a.register_count = program.registers;
-  a.words = static_cast<float*>(words.mutable_data_ptr());
-  if (!on_device) {
-    check(!call.sample_ids || call.sample_ids->is_cpu(), kOp, "expected sample_ids on the CPU");
+  a.registers = scratch<double>(a.count * program.registers);
+  Parameters p{a.registers, nullptr, a.count, program.registers, true, {}, call.images};
+  const int64_t numbers = a.count * program.words;
+  if (!runs_cuda_kernels(call.images)) {
+    p.words = a.words = scratch<float>(numbers);
     draw_batch(kOp, a);
-    return {registers, on_device_of(kOp, words, call.images), count, program.registers, true};
+    return p;
   }
-  const Tensor& code = *call.code_on_device;
-  check(same_device(code, call.images) && code.is_contiguous() &&
-            code.numel() == call.code.numel() && code.scalar_type() == ScalarType::Double,
+  const Tensor words = new_tensor(kOp, std::vector<int64_t>{numbers}, ScalarType::Float, call.code);
+  a.words = static_cast<float*>(words.mutable_data_ptr());
+  draw_batch(kOp, a);
+  p.memory = {on_device_of(kOp, words, call.images)};
+  p.words = static_cast<float*>(p.memory[0].mutable_data_ptr());
+  return p;
+}
+
+void draw_where(const DrawArguments& a, const ParallelFor&) { draw_batch(kOp, a); }
+
+Parameters draw_on_device(const Call& call, const ProgramCode& program, DrawArguments a) {
+  const Tensor &images = call.images, &code = *call.code_on_device;
+  check(same_device(code, images) && code.is_contiguous() && code.numel() == call.code.numel() &&
+            code.scalar_type() == ScalarType::Double,
         kOp, "expected code_on_device as a copy of code on the device of images");
   a.rows = static_cast<const double*>(code.const_data_ptr());
   if (call.layout)
-    a.layout = check_table<int64_t>(kOp, "layout", *call.layout, {count, 3}, call.images);
-  run_where(kOp, call.images, draw_on_host, draw_cuda, a);
-  return {registers, words, count, program.registers, false};
+    a.layout = check_table<int64_t>(kOp, "layout", *call.layout, {a.count, 3}, images);
+  const std::vector<int64_t> registers{a.count, program.registers}, words{a.count * program.words};
+  const std::vector<Tensor> memory{new_tensor(kOp, registers, ScalarType::Double, images),
+                                   new_tensor(kOp, words, ScalarType::Float, images)};
+  a.registers = static_cast<double*>(memory[0].mutable_data_ptr());
+  a.words = static_cast<float*>(memory[1].mutable_data_ptr());
+  run_where(kOp, images, draw_where, draw_cuda, a);
+  return {a.registers, a.words, a.count, program.registers, false, memory, images};
+}
+
+Parameters draw_parameters(const Call& call, const ProgramCode& program) {
+  DrawArguments a = draw_arguments(call, program);
+  const std::optional<Tensor> samples = checked_ids(call);
+  a.ids = samples ? static_cast<const int64_t*>(samples->const_data_ptr()) : nullptr;
+  return call.draws_on_device() ? draw_on_device(call, program, a) : draw_on_host(call, program, a);
 }
 
 bool is_channels_last(const Batch& batch) {

@@ -8,7 +8,10 @@ import torch
 
 from orbbec import ImageBatch
 from orbbec import transforms as T
+from orbbec.augment.codes import STEPS
+from orbbec.plan.rules import SIGNATURES
 from orbbec.plan.tests.draw_cases import Picker, random_transform
+from orbbec.transforms.auto import NARROW, OPERATIONS
 from orbbec.transforms.base.direct import direct_input
 
 KINDS = ("tensor", "one tensor", "array", "one array", "batch", "channels last", "float")
@@ -173,6 +176,37 @@ class _Weights(T.Transform):
         build.erase(build.consecutive([*range(box, box + 5), *(build.constant(0.0) for _ in range(3))]))
 
 
+@dataclass(frozen=True)
+class _Policy(T.Transform):
+    """Draws operations, as policies do, without the operators that read histograms or neighbors."""
+
+    def rules(self, build):
+        which = build.consecutive([build.whole(0, len(OPERATIONS)) for _ in range(3)])
+        build.sort(which, 3)
+        ranked = build.compute("filter", 4, build.permutation(4), 0b1111, outputs=4)
+        for slot in range(3):
+            is_drawn = build.compute("at_most", build.constant(slot), ranked + slot)
+            operation = build.compute("times", which + slot, is_drawn)
+            level = build.compute("over", build.whole(0, 31), 30)
+            magnitude = NARROW.magnitude(build, operation, level, build.uniform())
+            build.warp("auto_warp", operation, magnitude, border="constant")
+            build.colors("auto_color", operation, magnitude, contrast=True)
+
+
+@dataclass(frozen=True)
+class _Steps(T.Transform):
+    """Moves and colors by registers, as transforms that Python draws do."""
+
+    def rules(self, build):
+        turned = 0.8, 0.3, 2.5, -0.3, 0.8, 7.25, 0.0, 0.0, 1.0
+        numbers = build.constants([*turned, 40.0, 44.0, *[0.0] * 5, 0.0, 0.0])
+        build.warp("step_warp", numbers, 0, border="constant", size=(40, 44), least=(40, 44))
+        build.warp("matrix_warp", (1.1, 0.1, -1.0, 0.0, 0.9, 0.5, 0.001, 0.0, 1.0), border="constant")
+        build.warp("crop_fixed", -3.0, 5.0, 30, 31, 1, border="constant", size=(30, 31), least=(30, 31))
+        row = build.constants([STEPS["gamma"], 0.6, *[0.0] * 14])
+        build.colors("step_colors", row, 1)
+
+
 END = [T.ToDtype(torch.float32, scale=True), T.Normalize(), T.RandomErasing(0.7)]
 SIZED = T.CenterCrop((24, 20))
 DRAWN = {
@@ -201,6 +235,8 @@ DRAWN = {
         T.RandomRotation(40, "linear", expand=True),
         SIZED,
     ],
+    "policy": [SIZED, _Policy()],
+    "steps": [_Steps(), SIZED],
     "perspective": [T.RandomPerspective(0.7, 0.8), T.RandomPerspective(1.0), SIZED],
     "weights": [SIZED, _Weights(0.2), _Weights(0.05), _Weights(1.0), _Weights(4.0)],
     "colors": [
@@ -217,6 +253,13 @@ DRAWN = {
         T.RandomOrder([T.RandomInvert(), T.RandomSolarize(128)]),
     ],
 }
+
+
+def test_these_pipelines_have_every_rule():
+    batch, names = images_of("batch"), list(SIGNATURES)
+    drawn = (program_of(T.Compose([*each, *END]), direct_input(batch, False)) for each in DRAWN.values())
+    found = {names[int(row[0])] for program in drawn for row in program.code[: len(program.labels)]}
+    assert set(names) - found == set()
 
 
 @pytest.mark.parametrize("name", DRAWN)
