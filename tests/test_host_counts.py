@@ -16,9 +16,9 @@ PASS_BY_PASS = {
     "policy": {"python": 1500, "native": 800, "operators": 12, "copies": 3},
     "blur": {"python": 550, "native": 450, "operators": 5, "copies": 3},
     "crop with boxes and masks": {
-        "python": 550,
-        "native": 550,
-        "operators": 4,
+        "python": 400,
+        "native": 420,
+        "operators": 3,
         "allocations": 40,
         "copies": 6,
     },

@@ -35,7 +35,7 @@ def direct_input(images: Any, as_tensors: bool) -> Direct | None:
         return _of_array(images, as_tensors)
     if kind is ImageBatch:
         return _of_batch(images)
-    return _of_image(images) if is_pil(images) else None
+    return _of_image(images, as_tensors) if is_pil(images) else None
 
 
 def _of_tensor(
@@ -74,9 +74,9 @@ def _of_batch(batch: ImageBatch) -> Direct | None:
     return buffer, batch.layout, host_layout, batch.channels, count, None, False
 
 
-def _of_image(image: Any) -> Direct | None:
+def _of_image(image: Any, as_tensors: bool) -> Direct | None:
     pixels = operator_input("Compose", "images", pixels_of(image), PIPELINE_DTYPES).images
-    return _of_tensor(pixels, pil_images(True), True)
+    return _of_tensor(pixels, tensors(True) if as_tensors else pil_images(True), True)
 
 
 def _first(results: Tensor) -> Tensor:

@@ -119,8 +119,18 @@ class Pipeline(FrozenModule):
         pixels = _Pixels(channels, dtype_name(dtype), one_size=common_size(table) is not None)
         return self._plan_of(table, key, pixels, targets)
 
-    def _run(self, images: Any, sample_ids: Any, epoch: Any, generator: torch.Generator | None) -> Any:
-        """The results if one operator can draw and run all passes; else None."""
+    def _run(
+        self,
+        images: Any,
+        sample_ids: Any = None,
+        epoch: Any = None,
+        generator: torch.Generator | None = None,
+        key: _Key | None = None,
+    ) -> Any:
+        """The results if one operator can draw and run all passes; else None.
+
+        `key` replaces the arguments before it, if it is known.
+        """
         if not self._as_tensors:
             self._as_tensors.append(self._makes_tensors)
         direct = direct_input(images, self._as_tensors[0])
@@ -132,7 +142,9 @@ class Pipeline(FrozenModule):
         if program is None:
             return None
         try:
-            if sample_ids is None and epoch is None:
+            if key is not None:
+                result = program.run(direct, key.sample_ids, key.seed, key.epoch)
+            elif sample_ids is None and epoch is None:
                 result = program.run(direct, None, new_seed(generator), 0)
             elif isinstance(epoch, torch.Tensor) and generator is None:
                 ids = None if sample_ids is None else torch.as_tensor(sample_ids, device=tensor.device)
@@ -282,9 +294,10 @@ class Pipeline(FrozenModule):
         of_batch = single and is_of_batch(targets, batch, len(given.sizes))
         listed = split(targets, len(given.sizes)) if of_batch else [targets] if single else targets
         key = self._key_of(batch, given, sample_ids, epoch, generator)
+        images = None if listed is None else self._run(batch, key=key)  # draws again, while the host goes on
         plan = self._plan_for(given, key, listed)
         changed = None if listed is None else self._moved(plan, listed)
-        images = run_passes(plan, given)
+        images = run_passes(plan, given) if images is None else images
         if changed is None:
             return images
         if of_batch:
@@ -310,10 +323,12 @@ class Pipeline(FrozenModule):
         of_batch = len(found) == 1 and is_of_batch(found[0], images[0], len(key.sample_ids))
         dicts = split(found[0], len(key.sample_ids)) if of_batch else found
         listed = _of_images(dicts, len(key.sample_ids))
+        ran = [self._run(each, key=key) for each in images]
         plans = [self._plan_for(each, key, listed) for each in given]
         moved = self._changed(plans[0], dicts)
         changed = iter([joined(moved, found[0])] if of_batch else moved)
-        results = map(run_passes, plans, given)
+        pairs = zip(ran, plans, given, strict=True)
+        results = [run_passes(plan, each) if result is None else result for result, plan, each in pairs]
         replaced = {id(each): result for each, result in zip(images, results, strict=True)}
         labels = labels_of(structure, len(plans[0])) if plans[0].mixes else None
         if labels is not None:
