@@ -19,7 +19,7 @@ from orbbec.bridge.fakes import register_fake
 from orbbec.plan.batches import Direct
 from orbbec.plan.build import Build
 from orbbec.plan.parameters import Batch, ParameterTable
-from orbbec.plan.passes import VARIES, AugmentPass, BlendPass, Pass, Size
+from orbbec.plan.passes import ALIKE, VARIES, AugmentPass, BlendPass, Pass, Size
 from orbbec.plan.rules import REGISTERS, WIDTH, Block, Code, Rule
 
 MICROBATCH_BYTES = 2**24  # size of the results between two passes
@@ -184,7 +184,8 @@ class Program:
             epoch: see `Stream`; a tensor is read when the parameters are drawn.
 
         Returns:
-            The results; None if those between passes are so large that microbatches are faster.
+            The results; None if pass by pass is faster: results between passes so large that microbatches
+            are worth it, or large results on the CPU whose size is not known, so that no buffer is.
 
         Raises:
             ValueError: an image is too small for a crop.
@@ -192,6 +193,8 @@ class Program:
         tensor, layout, host_layout, channels, count = images[:5]
         sides = count * channels
         if sides * self.pixels_between > MICROBATCH_BYTES:
+            return None
+        if self.size == ALIKE and tensor.is_cpu and tensor.numel() >= LEAST_BYTES:
             return None
         ids = torch.from_numpy(sample_ids) if isinstance(sample_ids, np.ndarray) else sample_ids
         number, stored = (0, epoch.reshape(-1)) if isinstance(epoch, Tensor) else (epoch, None)
@@ -218,7 +221,7 @@ class Program:
     @cached_property
     def pixels(self) -> int:
         """The number of pixels of a result, if it is known."""
-        return max(self.size[0] * self.size[1], 0)
+        return max(self.size[0], 0) * max(self.size[1], 0)
 
     @cached_property
     def pixels_between(self) -> int:
