@@ -1,6 +1,8 @@
 """The calls, operators and copies of pipelines as users call them do not grow."""
 
+import importlib.util
 import json
+import os
 import subprocess
 import sys
 from pathlib import Path
@@ -44,3 +46,23 @@ def test_a_call_does_no_more_than_its_limits(rows, name):
     for row in found:
         assert over(row, PASS_BY_PASS.get(name, ONE_CALL)) == {}, row
         assert row["operators"] >= 1
+
+
+# A draw and the passes; also the coefficients of an antialiased resize, and the mean for contrast.
+LAUNCHES = {"crop": 2, "antialiased crop": 4, "colors": 3}
+
+
+@pytest.mark.parametrize("name", LAUNCHES)
+@pytest.mark.parametrize("count", [1, 256])
+def test_a_call_draws_and_runs_each_pass_in_a_launch(accelerator, name, count):
+    if accelerator.name != "emulated" or "ORBBEC_LIBRARY" not in os.environ:
+        pytest.skip("launches are counted on the emulated device")
+    spec = importlib.util.spec_from_file_location("host_cost", TOOL)
+    tool = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(tool)
+    pipeline, images = tool.pipelines(side=8)[name], tool.inputs(count)["batch"]
+    with tool.skipped_launches():
+        pipeline(images)
+        before = tool.launches()
+        pipeline(images)
+        assert tool.launches() - before <= LAUNCHES[name]
