@@ -10,7 +10,7 @@ from torch import Tensor
 
 from orbbec.bridge.arguments import RaggedImages, StoredPlanes, holds_planes, operator_output
 from orbbec.color.ycbcr import ycbcr_to_rgb
-from orbbec.plan.batches import Given, Work, read_images
+from orbbec.plan.batches import Input, Work, read_images
 from orbbec.plan.microbatches import Results, microbatch_of, microbatches_of
 from orbbec.plan.passes import Context
 from orbbec.plan.plan import Plan
@@ -29,7 +29,7 @@ def apply(plan: Plan, images: Any, *, out: Any = None) -> Any:
             no memory with `images`.
 
     Returns:
-        `out` if it was given, otherwise results of the type of `images`. An `ImageBatch`, a `YCbCrBatch` or a
+        `out` if there is one, otherwise results of the type of `images`. An `ImageBatch`, a `YCbCrBatch` or a
         list gives a tensor `[N, C, H, W]` if all results have one size, otherwise an `ImageBatch` for uint8
         and a list of tensors `[C, H, W]` for other dtypes.
 
@@ -37,27 +37,27 @@ def apply(plan: Plan, images: Any, *, out: Any = None) -> Any:
         TypeError: the plan was made for another dtype.
         ValueError: the plan was made for other sizes.
     """
-    given = images if isinstance(images, Given) else read_images(images)
-    _check_fit(plan, given)
-    return run_passes(plan, given, out)
+    inputs = images if isinstance(images, Input) else read_images(images)
+    _check_fit(plan, inputs)
+    return run_passes(plan, inputs, out)
 
 
-def run_passes(plan: Plan, given: Given, out: Any = None, after: After | None = None) -> Any:
+def run_passes(plan: Plan, inputs: Input, out: Any = None, after: After | None = None) -> Any:
     """Apply a plan to images whose dtype and sizes were checked.
 
     Args:
         plan: for these images.
-        given: the images.
+        inputs: the images.
         out: see `apply`.
         after: called after each pass with its index and result, to time passes. A pass runs once per
             microbatch.
     """
-    work = given.work
+    work = inputs.work
     if holds_planes(work) and not reads_planes(plan, work):
         work = ycbcr_to_rgb(work)
     microbatches = microbatches_of(plan, work)
     if len(microbatches) == 1 and out is None:
-        return given.restore(_run_microbatch(plan, work, None, after))
+        return inputs.restore(_run_microbatch(plan, work, None, after))
     buffer = None if out is None else operator_output("apply", out).images
     if buffer is not None and torch.compiler.is_compiling():  # it cannot trace Results
         result = _run_microbatch(plan, work, buffer, after)
@@ -66,9 +66,9 @@ def run_passes(plan: Plan, given: Given, out: Any = None, after: After | None = 
         return out
     results = Results(plan, work, buffer)
     for where in microbatches:
-        own, images = (plan, work) if len(microbatches) == 1 else (microbatch_of(plan, where), work[where])
-        results.add(where, _run_microbatch(own, images, results.slot(where), after))
-    return given.restore(results.together()) if out is None else out
+        part, images = (plan, work) if len(microbatches) == 1 else (microbatch_of(plan, where), work[where])
+        results.add(where, _run_microbatch(part, images, results.slot(where), after))
+    return inputs.restore(results.together()) if out is None else out
 
 
 def _run_microbatch(plan: Plan, work: Work, out: Any, after: After | None) -> Work:
@@ -96,30 +96,32 @@ def apply_fixed(plan: Plan, images: RaggedImages, tables: Iterable[Mapping[str, 
 
 
 def _run_all(plan: Plan, context: Context, work: Work, out: Any = None, after: After | None = None) -> Work:
-    given, sizes, last = work, plan.sizes, len(plan.passes) - 1
+    images, sizes, last = work, plan.sizes, len(plan.passes) - 1
     for number, step in enumerate(plan.passes):
-        own = context._replace(is_own=work is not given and not torch.compiler.is_compiling())
-        work = step.run(work, sizes, own, out if number == last else None)
+        is_temporary = work is not images and not torch.compiler.is_compiling()
+        work = step.run(
+            work, sizes, context._replace(is_temporary=is_temporary), out if number == last else None
+        )
         sizes = step.sizes
         if after is not None:
             after(number, work)
     return work
 
 
-def _check_fit(plan: Plan, given: Given) -> None:
-    if given.dtype != plan.dtype:
+def _check_fit(plan: Plan, inputs: Input) -> None:
+    if inputs.dtype != plan.dtype:
         raise TypeError(
-            f"apply: expected images of {plan.dtype}, as the plan was made for, but got {given.dtype}"
+            f"apply: expected images of {plan.dtype}, as the plan was made for, but got {inputs.dtype}"
         )
-    if given.channels != plan.channels and len(plan):
-        raise ValueError(f"apply: expected images of {plan.channels} channels, but got {given.channels}")
-    if given.sizes.shape[0] != len(plan):
+    if inputs.channels != plan.channels and len(plan):
+        raise ValueError(f"apply: expected images of {plan.channels} channels, but got {inputs.channels}")
+    if inputs.sizes.shape[0] != len(plan):
         raise ValueError(
-            f"apply: expected {len(plan)} images, as the plan was made for, but got {len(given.sizes)}"
+            f"apply: expected {len(plan)} images, as the plan was made for, but got {len(inputs.sizes)}"
         )
-    if plan.size is not None and given.size is not None and given.size == plan.size:
+    if plan.size is not None and inputs.size is not None and inputs.size == plan.size:
         return
-    if (given.sizes != plan.sizes).any():
-        index = int((given.sizes != plan.sizes).any(1).argmax())
+    if (inputs.sizes != plan.sizes).any():
+        index = int((inputs.sizes != plan.sizes).any(1).argmax())
         height, width = plan.sizes[index].tolist()
         raise ValueError(f"apply: expected image {index} of size {height}x{width}, as the plan was made for")

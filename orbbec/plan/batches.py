@@ -19,7 +19,7 @@ Work: TypeAlias = Any  # Tensor [N, C, H, W], RaggedImages, or a list of tensors
 PIPELINE_DTYPES = (torch.uint8, torch.uint16, torch.float16, torch.bfloat16, torch.float32)
 
 
-class Given(NamedTuple):
+class Input(NamedTuple):
     """Images, and the conversion of results to the type that the user passed."""
 
     work: Work
@@ -48,7 +48,7 @@ class Rows(NamedTuple):
     sizes: Tensor  # on the host, which saves a synchronization
 
 
-def read_images(images: Any) -> Given:
+def read_images(images: Any) -> Input:
     """Describe images, without a copy if possible.
 
     Args:
@@ -63,23 +63,23 @@ def read_images(images: Any) -> Given:
     if isinstance(images, (list, tuple)):
         return _read_list(images)
     if holds_planes(images):
-        return Given(images, images.sizes.numpy(), 3, "uint8", lambda work: work)
+        return Input(images, images.sizes.numpy(), 3, "uint8", lambda work: work)
     if isinstance(images, (ImageBatch, Rows)):
-        return Given(images, images.sizes.numpy(), images.channels, "uint8", lambda work: work)
-    given = operator_input("Compose", "images", images, PIPELINE_DTYPES)
-    _check_channels_first(given.images, images)
-    count, channels, height, width = given.images.shape
+        return Input(images, images.sizes.numpy(), images.channels, "uint8", lambda work: work)
+    source = operator_input("Compose", "images", images, PIPELINE_DTYPES)
+    _check_channels_first(source.images, images)
+    count, channels, height, width = source.images.shape
     sizes = same_rows((height, width), count)
-    name = dtype_name(given.images.dtype)
+    name = dtype_name(source.images.dtype)
     size = int(height), int(width)
-    return Given(given.images, sizes, channels, name, lambda work: _restored(work, given.restore), size)
+    return Input(source.images, sizes, channels, name, lambda work: _restored(work, source.restore), size)
 
 
 def _restored(work: Work, restore: Callable[[Tensor], Any]) -> Any:
     return restore(work) if isinstance(work, Tensor) else work
 
 
-def _read_list(images: Sequence[Any]) -> Given:
+def _read_list(images: Sequence[Any]) -> Input:
     tensors: list[Tensor] = []
     for index, image in enumerate(images):
         if not isinstance(image, (Tensor, np.ndarray)):
@@ -108,16 +108,16 @@ def _read_list(images: Sequence[Any]) -> Given:
         work = ImageBatch.from_images([tensor.permute(1, 2, 0) for tensor in tensors])
     elif len(np.unique(sizes, axis=0)) == 1:
         work = torch.stack(tensors)
-    return Given(work, sizes, channels, dtype, lambda work: work)
+    return Input(work, sizes, channels, dtype, lambda work: work)
 
 
-def _check_channels_first(images: Tensor, given: Any) -> None:
+def _check_channels_first(images: Tensor, source: Any) -> None:
     """Refuse a tensor `[H, W, 3]`, whose rows would be channels; small maps of floats may have that shape."""
     _, channels, height, width = images.shape
     looks_last = channels > 4 and width in (3, 4) and (images.dtype == torch.uint8 or height > 8)
-    if looks_last and isinstance(given, Tensor):
+    if looks_last and isinstance(source, Tensor):
         raise ValueError(
-            f"Compose: expected a tensor [C, H, W], but got {list(given.shape)}, which looks like "
+            f"Compose: expected a tensor [C, H, W], but got {list(source.shape)}, which looks like "
             "[H, W, C]; permute it, or give an array"
         )
 
@@ -159,8 +159,8 @@ def one_by_one(work: Work) -> Iterator[Work]:
     count = len(work.layout)
     whole = rows_of(work, np.arange(count))
     for n in range(count):
-        own = slice(n, n + 1)
-        yield Rows(whole.buffer, whole.layout[own], whole.channels, whole.sizes[own])
+        row = slice(n, n + 1)
+        yield Rows(whole.buffer, whole.layout[row], whole.channels, whole.sizes[row])
 
 
 def repeated(work: Work, times: int) -> Work:
@@ -217,14 +217,14 @@ def table_rows(table: Array | Tensor, rows: Array | None = None) -> Tensor:
     return torch.from_numpy(np.ascontiguousarray(table if rows is None else table[rows]))
 
 
-def chosen_of(mask: Any, changed: Work, kept: Work) -> Work:
-    """The images of `changed` where `mask` `[N]` is true, and those of `kept` elsewhere, bit for bit."""
-    if isinstance(changed, Tensor) and isinstance(kept, Tensor):
+def chosen_of(mask: Any, changed: Work, unchanged: Work) -> Work:
+    """The images of `changed` where `mask` `[N]` is true, and those of `unchanged` elsewhere, bit for bit."""
+    if isinstance(changed, Tensor) and isinstance(unchanged, Tensor):
         on_device = table_rows(mask).to(changed.device, non_blocking=True)
-        return torch.where(on_device[:, None, None, None], changed, kept)
+        return torch.where(on_device[:, None, None, None], changed, unchanged)
     if isinstance(changed, ImageBatch):
         for row in np.flatnonzero(~mask).tolist():
-            changed[row].copy_(kept[row])
+            changed[row].copy_(unchanged[row])
         return changed
-    pairs = zip(as_list(changed), as_list(kept), mask.tolist(), strict=True)
+    pairs = zip(as_list(changed), as_list(unchanged), mask.tolist(), strict=True)
     return merged([new if is_chosen else old for new, old, is_chosen in pairs])

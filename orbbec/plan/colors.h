@@ -26,8 +26,8 @@ class ColorRows {
     const double gray[3] = {0.2989, 0.587, 0.114};
     float* const numbers = add(StepCode::kMatrix);
     for (int i = 0; i < 9; ++i) {
-      const double own = factor * (i % 4 == 0 ? 1.0 : 0.0);
-      numbers[i] = static_cast<float>(to_gray ? own + (1 - factor) * gray[i % 3] : own);
+      const double same = factor * (i % 4 == 0 ? 1.0 : 0.0);
+      numbers[i] = static_cast<float>(to_gray ? same + (1 - factor) * gray[i % 3] : same);
     }
     for (int i = 9; i < 12; ++i) numbers[i] = static_cast<float>(summand);
   }

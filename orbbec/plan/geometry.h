@@ -189,9 +189,9 @@ struct Fit {
 
 // The largest centered region whose ratio is in range.
 ORBBEC_HD Rect middle_of(const Geometry& g, const double (&ratio)[2]) {
-  const double h = g.height(), w = g.width(), own = w / h;
-  const double width = own > ratio[1] ? rint(h * ratio[1]) : w;
-  const double height = own < ratio[0] ? rint(w / ratio[0]) : h;
+  const double h = g.height(), w = g.width(), aspect = w / h;
+  const double width = aspect > ratio[1] ? rint(h * ratio[1]) : w;
+  const double height = aspect < ratio[0] ? rint(w / ratio[0]) : h;
   return {floor((w - width) / 2), floor((h - height) / 2), width, height};
 }
 

@@ -25,8 +25,8 @@ def microbatches_of(plan: Plan, work: Work) -> list[slice]:
     count = len(plan)
     if len(plan.passes) < 2 or count == 0 or not _can_split(plan, work):
         return [slice(0, count)]
-    kept = max(_bytes_after(step, plan.channels) for step in plan.passes[:-1]) / count
-    length = max(int(MICROBATCH_BYTES / kept), 1)
+    between = max(_bytes_after(step, plan.channels) for step in plan.passes[:-1]) / count
+    length = max(int(MICROBATCH_BYTES / between), 1)
     if length >= count:
         return [slice(0, count)]
     # The first image is alone, and its result is copied: it determines the dtype and layout of all.
@@ -116,9 +116,9 @@ class Results:
     def _check(self, results: Tensor, out: Tensor) -> None:
         kinds = (dtype_name(tensor.dtype) for tensor in (results, out))
         shapes = [len(self._plan), *results.shape[1:]], list(out.shape)
-        expected, given = (f"{kind} {shape}" for kind, shape in zip(kinds, shapes, strict=True))
-        if expected != given:
-            raise ValueError(f"apply: expected out of {expected}, but got {given}")
+        expected, found = (f"{kind} {shape}" for kind, shape in zip(kinds, shapes, strict=True))
+        if expected != found:
+            raise ValueError(f"apply: expected out of {expected}, but got {found}")
 
     def _like(self, results: Any) -> Work:
         """An output buffer for all results, laid out as those of a microbatch."""

@@ -152,17 +152,17 @@ def clip_polygon(points: Array, size: tuple[int, int]) -> Array:
     height, width = size
     for axis, limit, sign in ((0, 0.0, 1.0), (0, width, -1.0), (1, 0.0, 1.0), (1, height, -1.0)):
         inside = sign * (points[:, axis] - limit)
-        kept: list[Array] = []
+        corners: list[Array] = []
         for i in range(len(points)):
             here, before = inside[i], inside[i - 1]
             if (here >= 0) != (before >= 0):
                 fraction = before / (before - here)
                 crossing = points[i - 1] + fraction * (points[i] - points[i - 1])
                 crossing[axis] = limit
-                kept.append(crossing)
+                corners.append(crossing)
             if here >= 0:
-                kept.append(points[i])
-        points = np.array(kept).reshape(-1, 2)
+                corners.append(points[i])
+        points = np.array(corners).reshape(-1, 2)
     return points
 
 

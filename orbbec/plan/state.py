@@ -23,7 +23,7 @@ class BatchState:
         sizes: int64 `[N, 2]`: height and width in pixels.
         channels: number of channels of every image.
         maximum: the maximum value, 255 or 1: the unit of fills and thresholds.
-        exact: whether color steps must also be given as operators.
+        exact: whether color steps must also be operators.
         chosen: bool `[N]`: the images to which the next steps apply; None: all.
         least: lower bounds of height and width that follow from the pipeline alone.
     """

@@ -72,7 +72,7 @@ def structure_of(plan: Plan) -> Hashable:
     """
     noisy = any(step.draws_noise for step in _unfolded(plan))
     drawn_by = (plan.seed, plan.epoch) if noisy else None
-    tables = [(name, t.dtype.str, t.shape) for own in tables_of(plan) for name, t in own.items()]
+    tables = [(name, t.dtype.str, t.shape) for columns in tables_of(plan) for name, t in columns.items()]
     return len(plan), plan.channels, plan.dtype, drawn_by, _frozen(plan.passes), tuple(tables)
 
 

@@ -330,7 +330,7 @@ PLAUSIBLE: dict[str, Callable[[Scene], Any]] = {
     "run.shape": lambda s: list(compiled().shape),
     "run.host_layout": lambda s: s.lay_out(s.lengths(s.c)) if s.ragged else None,
     "run.code_on_device": lambda s: None,
-    "run.key": lambda s: None,
+    "run.epoch_tensor": lambda s: s.chance(0.3, lambda: s.tensor([1], torch.int64, 0, 9)),
     "run.out": lambda s: None,
     "begin": lambda s: 0,
     "end": lambda s: len(s.rules),

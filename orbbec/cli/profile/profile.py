@@ -16,7 +16,7 @@ from orbbec.bridge.arguments import holds_planes
 from orbbec.cli.profile.traffic import bytes_moved, floor_bytes, pixel_bytes
 from orbbec.data.loader.report import percent
 from orbbec.plan import Plan, read_images, run_passes
-from orbbec.plan.batches import Given, Work, device_of
+from orbbec.plan.batches import Input, Work, device_of
 from orbbec.transforms.base.tv_tensors import plain
 from orbbec.transforms.compose import Compose
 
@@ -191,7 +191,7 @@ def profile(pipeline: Compose, batch: Any, *, epoch: int = 0, rounds: int = 11) 
 
 def _call(
     pipeline: Compose, batch: Any, epoch: int, device: torch.device
-) -> tuple[list[float], Plan, Given, list[Work]]:
+) -> tuple[list[float], Plan, Input, list[Work]]:
     """Run `pipeline(batch)`; return the seconds of each part, the plan, the images, and each result."""
     works: dict[int, Work] = {}
     passes: list[int] = []

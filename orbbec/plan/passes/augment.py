@@ -198,9 +198,9 @@ class AugmentPass(Pass):
         fill = list(self.fill) if len(self.fill) > 1 else self.fill[0]
 
         def run(images: Work, rows: Array | None, size: tuple[int, int] | None, target: Any) -> Any:
-            own = {name: table_rows(table, rows) for name, table in taken.items()}
-            matrix, sampling = own.pop("matrix"), self._sampling(fill, own.pop("regions", None))
-            values = Values(**own, mean=self.mean, std=self.std, contrast=self.contrast)
+            selected = {name: table_rows(table, rows) for name, table in taken.items()}
+            matrix, sampling = selected.pop("matrix"), self._sampling(fill, selected.pop("regions", None))
+            values = Values(**selected, mean=self.mean, std=self.std, contrast=self.contrast)
             output = Output(dtype, self.channels_last, target)
             return augment(images, matrix, size, sampling, values, output)
 
@@ -216,10 +216,10 @@ class AugmentPass(Pass):
     def _run_uint16(self, work: Work, sizes: Array, tables: Mapping[str, Any], out: Any) -> Work:
         """Warp 16-bit pixels in float32, which represents them exactly; round half to even at the end."""
         wide = [image.float() for image in work] if isinstance(work, list) else work.float()
-        moved = self._augment(wide, sizes, tables, None)
-        if isinstance(moved, list):
-            return [_as_uint16(image) for image in moved]
-        return _as_uint16(moved) if out is None else out.copy_(_as_uint16(moved))
+        warped = self._augment(wide, sizes, tables, None)
+        if isinstance(warped, list):
+            return [_as_uint16(image) for image in warped]
+        return _as_uint16(warped) if out is None else out.copy_(_as_uint16(warped))
 
     def reads_planes(self, planes: StoredPlanes) -> bool:
         return planes.buffer.is_cuda and single_size(planes, self) is not None

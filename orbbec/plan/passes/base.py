@@ -33,7 +33,7 @@ class Context(NamedTuple):
     key: NoiseKey
     tables: Iterator[Mapping[str, Any]]  # one per pass in order; each pass takes the next
     is_fixed: bool = False  # only the tables are read, so that a CUDA graph can be captured
-    is_own: bool = False  # a preceding pass made the input, so it may be overwritten
+    is_temporary: bool = False  # a preceding pass made the input, so it may be overwritten
 
 
 @dataclass(eq=False, kw_only=True)

@@ -44,8 +44,8 @@ class BlendPass(Pass):
         columns = {f"weight{k}": values for k, values in enumerate(self.weights.T)}
         for number, inner in enumerate(self.passes):
             for name, values in inner.columns().items():
-                for k, own in enumerate(np.split(values, self.copies)):
-                    columns[f"copy{k}.{number}.{name}"] = own
+                for k, column in enumerate(np.split(values, self.copies)):
+                    columns[f"copy{k}.{number}.{name}"] = column
         return columns
 
     def describe(self) -> str:

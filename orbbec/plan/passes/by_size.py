@@ -34,9 +34,9 @@ def by_size(work: Work, step: Pass, sizes: Array, run: Run, out: Work | None = N
     if step.size is None and step.dtype == "uint8":
         return _written_in_place(work, results_of(work, step.sizes) if out is None else out, run)
     keys = np.concatenate([step.sizes, sizes], 1) if isinstance(work, list) else step.sizes
-    kept, group = np.unique(keys, axis=0, return_inverse=True)
+    groups, group = np.unique(keys, axis=0, return_inverse=True)
     results: list[Tensor] = [torch.empty(0, dtype=torch.uint8, device="cpu")] * len(sizes)
-    for number, (height, width) in enumerate(kept[:, :2].tolist()):
+    for number, (height, width) in enumerate(groups[:, :2].tolist()):
         rows = np.flatnonzero(group.reshape(-1) == number)
         images = run(rows_of(work, rows), rows, (height, width), None)
         for row, image in zip(rows.tolist(), images, strict=True):

@@ -73,5 +73,7 @@ class MixPass(Pass):
         if self.size is None and "size" in self.spec.parameters:  # there are none
             return work
         columns = {name: table_rows(values) for name, values in tables.items()}
-        given = {**columns, **self.options, "size": self.size}
-        return self.spec.call(work, **{name: v for name, v in given.items() if name in self.spec.parameters})
+        arguments = {**columns, **self.options, "size": self.size}
+        return self.spec.call(
+            work, **{name: v for name, v in arguments.items() if name in self.spec.parameters}
+        )

@@ -111,8 +111,8 @@ class OperatorPass(Pass):
         return self.draws == "none" and not self.resizes
 
     def tables(self, key: NoiseKey) -> Columns:
-        own = {"sample_ids": key.sample_ids} if self.draws_noise else {}
-        return {**self.table, **own, "drawn": self.drawn}
+        ids = {"sample_ids": key.sample_ids} if self.draws_noise else {}
+        return {**self.table, **ids, "drawn": self.drawn}
 
     def fixed(self) -> OperatorPass | None:
         """The pass with its host columns as options; None if they differ among the images that it changes."""
@@ -149,8 +149,8 @@ class OperatorPass(Pass):
         columns = {name: table for name, table in tables.items() if name != "drawn"}
 
         def operate(images: Work, rows: Array | None, **resized: Any) -> Any:
-            own = {name: table_rows(values, rows) for name, values in columns.items()}
-            return self._call(images, **own, **options, **resized)
+            selected = {name: table_rows(values, rows) for name, values in columns.items()}
+            return self._call(images, **selected, **options, **resized)
 
         def resize(images: Work, rows: Array | None, size: tuple[int, int], target: Tensor | None) -> Tensor:
             result: Tensor = operate(images, rows, size=size, out=target)
@@ -168,7 +168,7 @@ class OperatorPass(Pass):
             )
         changes_all = self.draws == "all" or self.spec.identity is not None
         if not context.is_fixed and not changes_all:
-            return _changed(work, np.flatnonzero(self.drawn), operate, context.is_own)
+            return _changed(work, np.flatnonzero(self.drawn), operate, context.is_temporary)
         if isinstance(work, list):
             return [operate(image[None], np.array([n]))[0] for n, image in enumerate(work)]
         results = operate(work, None)
@@ -188,8 +188,8 @@ class OperatorPass(Pass):
             return result if out is None else out.copy_(result)
         for k in sorted(set(which.tolist())):
             rows = (which == k).nonzero()[:, 0]
-            own = {name: v[rows.to(v.device)] for name, v in options.items() if isinstance(v, Tensor)}
-            results = call(rows_of(images, rows.numpy()), **{**options, **own, choice: values[k]})
+            selected = {name: v[rows.to(v.device)] for name, v in options.items() if isinstance(v, Tensor)}
+            results = call(rows_of(images, rows.numpy()), **{**options, **selected, choice: values[k]})
             if out is None:
                 shape = len(which), *results.shape[1:]
                 out = new_images(results, shape, is_channels_last(results, None))
@@ -197,7 +197,7 @@ class OperatorPass(Pass):
         return out
 
 
-def _changed(work: Work, drawn: Array, operate: Callable[[Work, Array], Any], is_own: bool) -> Work:
+def _changed(work: Work, drawn: Array, operate: Callable[[Work, Array], Any], is_temporary: bool) -> Work:
     """Run the operator on the images at `drawn`; the others are unchanged, bit for bit.
 
     Results of preceding passes are overwritten in place.
@@ -205,7 +205,7 @@ def _changed(work: Work, drawn: Array, operate: Callable[[Work, Array], Any], is
     if isinstance(work, Tensor):
         indices = torch.from_numpy(drawn).to(work.device, non_blocking=True)
         changed = operate(unsigned(signed(work).index_select(0, indices), work.dtype), drawn)
-        in_place = is_own and not work.requires_grad
+        in_place = is_temporary and not work.requires_grad
         if work.dtype == torch.uint16:
             return signed(work).index_copy(0, indices, signed(changed)).view(torch.uint16)
         return work.index_copy_(0, indices, changed) if in_place else work.index_copy(0, indices, changed)
@@ -215,7 +215,7 @@ def _changed(work: Work, drawn: Array, operate: Callable[[Work, Array], Any], is
     if not isinstance(work, ImageBatch):
         mask = np.isin(np.arange(len(work.layout)), drawn)
         return chosen_of(mask, operate(work, np.arange(len(mask))), work)
-    result = work if is_own else replace(work, storage=work.storage.clone())
+    result = work if is_temporary else replace(work, storage=work.storage.clone())
     for changed, row in zip(operate(_copied(work, drawn), drawn), drawn.tolist(), strict=True):
         result[row].copy_(changed)
     return result

@@ -30,7 +30,7 @@ def invert(state, **options):
     return Operator("invert", {}, options)
 
 
-def bent(state, gain=1.0):
+def toned(state, gain=1.0):
     return Operator("adjust_gamma", {"gamma": np.ones(len(state))}, {"gain": gain})
 
 
@@ -75,7 +75,7 @@ PAIRS = {
     "contrast": (lambda s: [colors(s)], lambda s: [colors(s, contrast=True)]),
     "another operator": (lambda s: [blur(s)], lambda s: [invert(s)]),
     "some images": (lambda s: [blur(s)], lambda s: [blur(s, np.ones(len(s), bool))]),
-    "another option": (lambda s: [bent(s)], lambda s: [bent(s, 2.0)]),
+    "another option": (lambda s: [toned(s)], lambda s: [toned(s, 2.0)]),
     "more rectangles": (lambda s: [erased(s)], lambda s: [erased(s, 2)]),
     "another mean": (
         lambda s: [Cast("float32"), Normalize((0.5,), (0.5,))],

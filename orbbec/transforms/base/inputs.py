@@ -12,7 +12,7 @@ from torch import Tensor
 from orbbec.batch.collate import is_pil
 from orbbec.bridge.arguments import Array
 from orbbec.plan import read_images
-from orbbec.plan.batches import Given, Work, as_list
+from orbbec.plan.batches import Input, Work, as_list
 from orbbec.transforms.base.tv_tensors import images_like, is_tv_tensor, plain
 
 _MODES = ("L", "LA", "RGB", "RGBA")
@@ -29,7 +29,7 @@ def is_video(value: Any) -> bool:
     return is_tv_tensor(value) and type(value).__name__ == "Video"
 
 
-def read(images: Any, as_tensors: bool = False, as_pure: bool = False) -> Given:
+def read(images: Any, as_tensors: bool = False, as_pure: bool = False) -> Input:
     """Describe images, and how to restore results to the kind given.
 
     Args:

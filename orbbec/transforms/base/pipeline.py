@@ -14,7 +14,7 @@ import torch
 from orbbec.bridge.arguments import Array, dtype_name
 from orbbec.plan import Plan, run_passes
 from orbbec.plan import apply as apply_plan
-from orbbec.plan.batches import Given
+from orbbec.plan.batches import Input
 from orbbec.plan.build import Build
 from orbbec.plan.microbatches import without_images
 from orbbec.plan.parameters import Batch
@@ -177,7 +177,7 @@ class Pipeline(FrozenModule):
         batch = Batch(table, key.sample_ids, key.seed, key.epoch, targets)
         return Plan.of(self._program(pixels, batch), batch, pixels.channels, pixels.dtype)
 
-    def _plan_for(self, given: Given, key: _Key, targets: Sequence[Any] | None) -> Plan:
+    def _plan_for(self, given: Input, key: _Key, targets: Sequence[Any] | None) -> Plan:
         one_size = given.size is not None or common_size(given.sizes) is not None
         pixels = _Pixels(given.channels, given.dtype, given.as_planes, one_size)
         if given.size is None or len(given.sizes) > 0:
@@ -223,7 +223,7 @@ class Pipeline(FrozenModule):
             return super().apply(plan)
         return apply_plan(plan, self._read(batch), out=out)
 
-    def _read(self, images: Any) -> Given:
+    def _read(self, images: Any) -> Input:
         return read(images, self._makes_tensors, self._makes_pure)
 
     @property
@@ -305,7 +305,7 @@ class Pipeline(FrozenModule):
         return images, changed[0] if single else changed
 
     def _key_of(
-        self, images: Any, given: Given, sample_ids: Any, epoch: Any, generator: torch.Generator | None
+        self, images: Any, given: Input, sample_ids: Any, epoch: Any, generator: torch.Generator | None
     ) -> _Key:
         count = len(given.sizes)
         if not is_video(images):

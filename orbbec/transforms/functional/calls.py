@@ -12,7 +12,7 @@ from torch import Tensor
 from orbbec.batch import ImageBatch
 from orbbec.batch.collate import is_pil
 from orbbec.bridge.arguments import holds_planes
-from orbbec.plan.batches import Given
+from orbbec.plan.batches import Input
 from orbbec.plan.build import Build
 from orbbec.transforms.base.checks import FillValue, numbers
 from orbbec.transforms.base.inputs import read
@@ -57,7 +57,7 @@ def changed(op: str, inpt: Any, operator: Callable[..., Any], *arguments: Any, *
     return images.restore(operator(images.work, *arguments, **options))
 
 
-def readable(op: str, inpt: Any) -> Given:
+def readable(op: str, inpt: Any) -> Input:
     """Images, and how to restore results to the kind given."""
     check_images(op, inpt)
     return read(inpt)

@@ -33,7 +33,7 @@ PIPELINES = {
 }
 # How often a graph is captured, and how many of the nine sinks of three epochs are replays. Noise depends on
 # the epoch; in one sink no image is blurred; and batches without any color step are of another structure.
-COUNTS = {"fused": (2, 4), "operators": (2, 3), "mixed": (2, 4), "blended": (2, 3), "noise": (2, 0)}
+COUNTS = {"fused": (2, 4), "operators": (2, 3), "mixed": (2, 4), "blended": (2, 4), "noise": (2, 0)}
 
 
 def loader(device="cpu"):
