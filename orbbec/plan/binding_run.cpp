@@ -195,12 +195,6 @@ Parameters draw_parameters(const Call& call, const ProgramCode& program) {
   return call.draws_on_device() ? draw_on_device(call, program, a) : draw_on_host(call, program, a);
 }
 
-bool is_channels_last(const Batch& batch) {
-  if (batch.layout) return false;
-  const Tensor& images = batch.images;
-  return images.size(1) > 1 && images.stride(1) == 1 && images.stride(3) != 1;
-}
-
 Tensor run_pass(const AugmentRow& row, const Batch& batch, const Parameters& p,
                 const std::optional<Tensor>& out) {
   AugmentCall call;
@@ -217,6 +211,7 @@ Tensor run_pass(const AugmentRow& row, const Batch& batch, const Parameters& p,
   call.boxes = p.rows(row.erase, row.rectangles, kBoxNumbers);
   call.mean = row.mean;
   call.std = row.std;
+  const AnyImages source = source_images(kOp, batch.images, batch.layout, batch.channels);
   const bool was_byte = batch.images.scalar_type() == ScalarType::Byte;
   const bool is_byte = row.dtype == ScalarType::Byte;
   call.scale = was_byte == is_byte ? 1.0 : is_byte ? 255.0 : 1.0 / 255;
@@ -224,7 +219,7 @@ Tensor run_pass(const AugmentRow& row, const Batch& batch, const Parameters& p,
   call.contrast = row.contrast;
   call.out = out;
   call.dtype = row.dtype;
-  call.channels_last = row.channels_last < 0 ? is_channels_last(batch) : row.channels_last != 0;
+  call.channels_last = row.channels_last < 0 ? reads_channels_last(source) : row.channels_last != 0;
   return run_augment(call);
 }
 

@@ -367,11 +367,11 @@ class Build(Registers):
             raise ValueError(f"{name}: expected images of 1 to 4 channels, but got {self.channels}")
         if self._flipped_before(p):
             return
-        ended = p.ended(self.new_registers(PASS_REGISTERS), self.dtype, self.size, bool(self.passes))
-        self._hand_over(p, ended)
-        self.passes.append(ended)
+        step = p.finish(self.new_registers(PASS_REGISTERS), self.dtype, self.size, bool(self.passes))
+        self._hand_over(p, step)
+        self.passes.append(step)
         if p.is_idle(self.dtype):
-            self._idle.append(ended)
+            self._idle.append(step)
 
     def begin(self, why: str) -> None:
         """Open an augment pass and note the reason."""
@@ -403,10 +403,10 @@ class Build(Registers):
         self._hand_over(p, last)
         return True
 
-    def _hand_over(self, p: OpenPass, ended: Pass) -> None:
+    def _hand_over(self, p: OpenPass, step: Pass) -> None:
         for rule in self.rules:
             if rule.owner is p:
-                rule.owner = ended
+                rule.owner = step
 
     def _move(
         self, rule: str, operands: Sequence[Operand], owner: Any, draws: int, size: Size | None, least: Size

@@ -59,7 +59,7 @@ class OpenPass:
             return _repeated(self.std, channels), _repeated(self.mean, channels)
         return [self.unit / maximum / self.maximum] * channels, [0.0] * channels
 
-    def ended(self, out: int, dtype: str, size: Size, is_later: bool) -> AugmentPass:
+    def finish(self, out: int, dtype: str, size: Size, is_later: bool) -> AugmentPass:
         """The pass; `out` is its first register, `dtype` and `size` are those of its output."""
         if self.mixes is not None:
             self.mixes.out, self.mixes.static_size = out, size

@@ -226,8 +226,8 @@ class Program:
     @cached_property
     def pixels_between(self) -> int:
         """The number of pixels of the results of all passes but the last, if they are known."""
-        sizes = [step.static_size for step in self.passes[:-1]]
-        return sum(max(height, 0) * max(width, 0) for height, width in sizes)
+        sizes = [step.known_size for step in self.passes[:-1]]
+        return sum(height * width for height, width in sizes)
 
     def _buffer(self, images: Direct) -> Tensor | None:
         """A buffer of the pool for results on the CPU; None: the operator allocates them."""

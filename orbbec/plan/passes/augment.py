@@ -100,7 +100,7 @@ class AugmentPass(Pass):
         colors, erase = self.color_block, self.erase_block
         rows = max(colors.start, 0), colors.rows, max(erase.start, 0), erase.rows
         blocks = self.matrix_block.offset, self.region_block.start, *rows, -1, -1
-        return [*head, *values, *blocks, max(self.static_size[0], 0), max(self.static_size[1], 0)]
+        return [*head, *values, *blocks, *self.known_size]
 
     def _read(self) -> None:
         table, count = self.parameters, len(self.parameters)

@@ -88,6 +88,11 @@ class Pass:
         """Set the other fields that follow from the parameters."""
 
     @property
+    def known_size(self) -> Size:
+        """The size of its outputs; zeros if it is not known before they are drawn."""
+        return self.static_size if self.static_size[0] > 0 else (0, 0)
+
+    @property
     def blocks(self) -> Sequence[Block]:
         """Its blocks of words."""
         return ()

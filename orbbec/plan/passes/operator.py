@@ -68,8 +68,20 @@ class OperatorPass(Pass):
     def row(self) -> list[float]:
         reading = READINGS.index(self.options["interpolation"])
         blocks = -1, -1, 0, 0, 0, 0, self.box_block.start, self.flip_block.start
-        size = max(self.static_size[0], 0), max(self.static_size[1], 0)
-        return [1, self.out, reading, 0, 0, 0, self.options["antialias"], 0, 1, *[0] * 13, *blocks, *size]
+        return [
+            1,
+            self.out,
+            reading,
+            0,
+            0,
+            0,
+            self.options["antialias"],
+            0,
+            1,
+            *[0] * 13,
+            *blocks,
+            *self.known_size,
+        ]
 
     def _read(self) -> None:
         table = self.parameters
