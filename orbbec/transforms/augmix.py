@@ -66,11 +66,11 @@ class AugMix(Transform):
         self._check("fill")
 
     def rules(self, build: Build) -> None:
-        own = build.dirichlet(2, self.alpha)
+        shares = build.dirichlet(2, self.alpha)
         parts = build.dirichlet(self.mixture_width, self.alpha)
-        weights = build.compute("copy", own)
+        weights = build.compute("copy", shares)
         for k in range(self.mixture_width):
-            build.compute("times", parts + k, own + 1)
+            build.compute("times", parts + k, shares + 1)
         chains = [register for _ in range(self.mixture_width) for register in self._chain(build)]
         first = build.copies(chains)
         build.blend(weights, self.mixture_width, range(first, first + len(chains)), self._add_chain)

@@ -57,7 +57,7 @@ class _Key(NamedTuple):
 class _Pixels(NamedTuple):
     channels: int
     dtype: str
-    as_planes: bool = False  # floats are given back as [C, H, W]
+    as_planes: bool = False  # float results are [C, H, W]
     one_size: bool = False  # whether all images have one
 
 
@@ -177,12 +177,12 @@ class Pipeline(FrozenModule):
         batch = Batch(table, key.sample_ids, key.seed, key.epoch, targets)
         return Plan.of(self._program(pixels, batch), batch, pixels.channels, pixels.dtype)
 
-    def _plan_for(self, given: Input, key: _Key, targets: Sequence[Any] | None) -> Plan:
-        one_size = given.size is not None or common_size(given.sizes) is not None
-        pixels = _Pixels(given.channels, given.dtype, given.as_planes, one_size)
-        if given.size is None or len(given.sizes) > 0:
-            return self._plan_of(given.sizes, key, pixels, targets)
-        one = np.maximum(same_rows(given.size, 1), 1)  # no images: results have the size that one image gets
+    def _plan_for(self, inputs: Input, key: _Key, targets: Sequence[Any] | None) -> Plan:
+        one_size = inputs.size is not None or common_size(inputs.sizes) is not None
+        pixels = _Pixels(inputs.channels, inputs.dtype, inputs.as_planes, one_size)
+        if inputs.size is None or len(inputs.sizes) > 0:
+            return self._plan_of(inputs.sizes, key, pixels, targets)
+        one = np.maximum(same_rows(inputs.size, 1), 1)  # no images: results have the size that one image gets
         plan = self._plan_of(one, key._replace(sample_ids=np.zeros(1, np.int64)), pixels, None)
         return without_images(plan)
 
@@ -289,15 +289,17 @@ class Pipeline(FrozenModule):
         if is_structure(batch) or not _are_targets(targets):
             structure = batch if targets is None else (batch, targets)
             return self._on_structure(structure, sample_ids, epoch, generator)
-        given = self._read(batch)
+        inputs = self._read(batch)
         single = isinstance(targets, dict)
-        of_batch = single and is_of_batch(targets, batch, len(given.sizes))
-        listed = split(targets, len(given.sizes)) if of_batch else [targets] if single else targets
-        key = self._key_of(batch, given, sample_ids, epoch, generator)
-        images = None if listed is None else self._run(batch, key=key)  # draws again, while the host goes on
-        plan = self._plan_for(given, key, listed)
+        of_batch = single and is_of_batch(targets, batch, len(inputs.sizes))
+        listed = split(targets, len(inputs.sizes)) if of_batch else [targets] if single else targets
+        key = self._key_of(batch, inputs, sample_ids, epoch, generator)
+        images = (
+            None if listed is None else self._run(batch, key=key)
+        )  # queued; then the host draws for targets
+        plan = self._plan_for(inputs, key, listed)
         changed = None if listed is None else self._moved(plan, listed)
-        images = run_passes(plan, given) if images is None else images
+        images = run_passes(plan, inputs) if images is None else images
         if changed is None:
             return images
         if of_batch:
@@ -305,9 +307,9 @@ class Pipeline(FrozenModule):
         return images, changed[0] if single else changed
 
     def _key_of(
-        self, images: Any, given: Input, sample_ids: Any, epoch: Any, generator: torch.Generator | None
+        self, images: Any, inputs: Input, sample_ids: Any, epoch: Any, generator: torch.Generator | None
     ) -> _Key:
-        count = len(given.sizes)
+        count = len(inputs.sizes)
         if not is_video(images):
             return self._key(sample_ids, epoch, generator, count)
         key = self._key(sample_ids, epoch, generator, 1)
@@ -317,17 +319,17 @@ class Pipeline(FrozenModule):
         self, structure: Any, sample_ids: Any, epoch: Any, generator: torch.Generator | None
     ) -> Any:
         images = images_of(structure)
-        given = [self._read(each) for each in images]
-        key = self._key_of(images[0], given[0], sample_ids, epoch, generator)
+        inputs = [self._read(each) for each in images]
+        key = self._key_of(images[0], inputs[0], sample_ids, epoch, generator)
         found = targets_of(structure, images)
         of_batch = len(found) == 1 and is_of_batch(found[0], images[0], len(key.sample_ids))
         dicts = split(found[0], len(key.sample_ids)) if of_batch else found
         listed = _of_images(dicts, len(key.sample_ids))
         ran = [self._run(each, key=key) for each in images]
-        plans = [self._plan_for(each, key, listed) for each in given]
+        plans = [self._plan_for(each, key, listed) for each in inputs]
         moved = self._changed(plans[0], dicts)
         changed = iter([joined(moved, found[0])] if of_batch else moved)
-        pairs = zip(ran, plans, given, strict=True)
+        pairs = zip(ran, plans, inputs, strict=True)
         results = [run_passes(plan, each) if result is None else result for result, plan, each in pairs]
         replaced = {id(each): result for each, result in zip(images, results, strict=True)}
         labels = labels_of(structure, len(plans[0])) if plans[0].mixes else None
@@ -386,14 +388,14 @@ def new_seed(generator: torch.Generator | None = None) -> int:
 
 
 def _sizes(sizes: Any) -> Array:
-    given = sizes.detach().cpu().numpy() if isinstance(sizes, torch.Tensor) else np.asarray(sizes)
-    if given.size == 0:
-        given = given.reshape(0, 2)
-    if given.ndim != 2 or given.shape[1] != 2 or (given.size and given.dtype.kind not in "iu"):
+    table = sizes.detach().cpu().numpy() if isinstance(sizes, torch.Tensor) else np.asarray(sizes)
+    if table.size == 0:
+        table = table.reshape(0, 2)
+    if table.ndim != 2 or table.shape[1] != 2 or (table.size and table.dtype.kind not in "iu"):
         raise ValueError(
-            f"Compose: expected sizes as whole numbers [N, 2], but got {given.dtype} {list(given.shape)}"
+            f"Compose: expected sizes as whole numbers [N, 2], but got {table.dtype} {list(table.shape)}"
         )
-    return np.array(given, np.int64, order="C")
+    return np.array(table, np.int64, order="C")
 
 
 def _check_pixels(sizes: Array) -> None:
