@@ -55,8 +55,8 @@ LAUNCHES = {"crop": 2, "antialiased crop": 4, "colors": 3}
 @pytest.mark.parametrize("name", LAUNCHES)
 @pytest.mark.parametrize("count", [1, 256])
 def test_a_call_draws_and_runs_each_pass_in_a_launch(accelerator, name, count):
-    if accelerator.name != "emulated" or "ORBBEC_LIBRARY" not in os.environ:
-        pytest.skip("launches are counted on the emulated device")
+    if accelerator.name != "emulated" or "ORBBEC_LIBRARY" not in os.environ or "ORBBEC_PTX" in os.environ:
+        pytest.skip("launches are counted on the emulated device; the executor of PTX runs them all")
     spec = importlib.util.spec_from_file_location("host_cost", TOOL)
     tool = importlib.util.module_from_spec(spec)
     spec.loader.exec_module(tool)
