@@ -119,7 +119,13 @@ class Feed:
     """
 
     def __init__(
-        self, threads: int, functions: Functions, *, readers: int = 0, nice: int = 0, cores: Sequence[int] = ()
+        self,
+        threads: int,
+        functions: Functions,
+        *,
+        readers: int = 0,
+        nice: int = 0,
+        cores: Sequence[int] = (),
     ) -> None:
         numbers = np.array(cores, np.int32)
         settings = _Settings(threads, readers, nice, len(numbers), _address(numbers))
@@ -155,7 +161,7 @@ class Feed:
         """Begin to read the headers of files in memory."""
         pointers = (ctypes.c_char_p * len(files))(*files)
         spans = np.full((len(files), 3), -1, np.int64)
-        spans[:, 0] = np.frombuffer(pointers, np.int64)
+        spans[:, 0] = np.frombuffer(bytes(pointers), np.int64)
         spans[:, 1] = [len(file) for file in files]
         return self._read(len(files), limits, None, spans, files)
 
@@ -181,10 +187,9 @@ class FeedBatch:
         self._memory = [files]  # what the threads use
 
     def rows(self) -> Array:
-        """A copy of the rows, after `wait`: records `[N]`, see `ROW`."""
+        """The rows, after `wait`: records `[N]`, see `ROW`."""
         address = _library().orbbec_feed_rows(self._handle)
-        memory = (ctypes.c_char * (ROW.itemsize * self._count)).from_address(address)
-        return np.frombuffer(memory, ROW).copy()
+        return np.frombuffer(ctypes.string_at(address, ROW.itemsize * self._count), ROW)
 
     def seconds(self) -> tuple[float, float]:
         """The seconds of all threads for reading and for decoding, after `wait`."""
