@@ -180,7 +180,6 @@ def decode_planes_into(
         raise ValueError(message.value.decode(errors="replace"))
 
 
-@cache
 def feed_functions() -> Functions:
     """The functions of the three libraries, for a `Feed`."""
     checker, own, turbo = _checker(), _decoder(), _library()
