@@ -15,9 +15,8 @@ enum Phase { kReading, kDecoding };
 
 class Batch {
  public:
-  Batch(const Functions& functions, Blocks& blocks, const Request& request)
+  Batch(const Functions& functions, const Request& request)
       : functions_(functions),
-        blocks_(blocks),
         limits_{request.applies_orientation != 0, request.needs_subsampling != 0,
                 request.max_pixels},
         is_in_memory_(request.paths == nullptr),
@@ -38,7 +37,7 @@ class Batch {
   Batch& operator=(const Batch&) = delete;
   ~Batch() {
     for (const Encoded& encoded : encoded_) {
-      if (encoded.data != nullptr) blocks_.give(encoded.data, encoded.size);
+      if (encoded.data != nullptr) shared_blocks.give(encoded.data, encoded.size);
     }
   }
 
@@ -101,7 +100,7 @@ class Batch {
     } else {
       Encoded& encoded = encoded_[index];
       row.status = kUnread;
-      if (!read_span(paths_.data() + first_of_path_[index], span, blocks_, encoded)) return;
+      if (!read_span(paths_.data() + first_of_path_[index], span, encoded)) return;
       row.data = encoded.data;
       row.size = encoded.size;
     }
@@ -118,7 +117,6 @@ class Batch {
   }
 
   const Functions& functions_;
-  Blocks& blocks_;
   const Limits limits_;
   const bool is_in_memory_;
   std::vector<Row> rows_;

@@ -21,7 +21,7 @@ ROW = np.dtype(
         "itemsize": 40,
     }
 )
-_WAIT = 20  # milliseconds between two checks whether to stop
+_WAIT = 50  # milliseconds between two checks whether to stop
 _INT, _LONG, _POINTER = ctypes.c_int32, ctypes.c_int64, ctypes.c_void_p
 
 Array = npt.NDArray[Any]

@@ -58,7 +58,7 @@ struct Encoded {
 
 // Reads a span of a file. False, without a block, if it is missing, empty, too short, or its
 // CRC-32 is another.
-inline bool read_span(const char* path, Span span, Blocks& blocks, Encoded& encoded) {
+inline bool read_span(const char* path, Span span, Encoded& encoded) {
   const OpenFile file(path);
   const int64_t size = file.size();
   if (span.bytes < 0) span.bytes = size;
@@ -66,11 +66,11 @@ inline bool read_span(const char* path, Span span, Blocks& blocks, Encoded& enco
     return false;
   }
   const size_t bytes = static_cast<size_t>(span.bytes);
-  uint8_t* const block = blocks.take(bytes);
+  uint8_t* const block = shared_blocks.take(bytes);
   if (block == nullptr) return false;
   if (!file.read(block, span.offset, span.bytes) ||
       (span.crc >= 0 && Crc32::of(block, bytes) != static_cast<uint64_t>(span.crc))) {
-    blocks.give(block, bytes);
+    shared_blocks.give(block, bytes);
     return false;
   }
   encoded = {block, bytes};

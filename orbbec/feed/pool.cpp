@@ -72,7 +72,7 @@ void Pool::resize(int threads) {
 }
 
 Batch* Pool::read(const Request& request) {
-  auto batch = std::make_unique<Batch>(functions_, blocks_, request);
+  auto batch = std::make_unique<Batch>(functions_, request);
   {
     const std::lock_guard lock(mutex_);
     batches_.push_back(batch.get());

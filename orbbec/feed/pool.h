@@ -43,7 +43,6 @@ class Pool {
   const Functions functions_;
   const int nice_;
   const std::vector<int> cores_;
-  Blocks blocks_;
   std::mutex mutex_;
   std::condition_variable work_, done_;
   std::vector<Batch*> batches_;  // oldest first

@@ -247,7 +247,7 @@ class Assembler:
         if self.decoding.planes:
             planes = empty_planes([entry.stored for entry in opened], empty)
             return Attempt(opened, planes, buffers_of(planes), None)
-        sizes = [entry.size for entry in opened] if regions is None else regions.sizes
+        sizes: Any = [entry.size for entry in opened] if regions is None else regions.sizes
         if self.decoder is not None:
             empty = self.decoder.empty_bytes
         batch = ImageBatch.of_sizes(sizes, CHANNELS[self.decoding.mode], empty=empty)
@@ -428,7 +428,7 @@ def buffers_of(batch: ImageBatch | YCbCrBatch) -> list[Pixels]:
 
 def _moves(plan: Plan, targets: Sequence[dict[str, Any]]) -> bool:
     """Whether a plan changes targets; it does not change plain labels unless it mixes images."""
-    return bool(plan.mixes) or any(not PLACED.isdisjoint(target) for target in targets)
+    return bool(plan.mixes) or not all(map(PLACED.isdisjoint, targets))
 
 
 def until(stopped: Stop, items: Sequence[_Item]) -> Iterator[_Item]:

@@ -58,9 +58,8 @@ class FeedAssembler(Assembler):
 
     def __call__(self, wanted: Sequence[int | Sample | BadSample], epoch: int, stopped: Stop) -> Assembled:
         """See `Assembler`."""
-        indices = [item for item in wanted if isinstance(item, int) and item >= 0]
-        files = files_of(self.source) if len(indices) == len(wanted) > 0 else None
-        batch = None if files is None else self._by_feed(files, indices, epoch, stopped)
+        files = files_of(self.source) if set(map(type, wanted)) == {int} else None
+        batch = None if files is None else self._by_feed(files, wanted, epoch, stopped)
         return super().__call__(wanted, epoch, stopped) if batch is None else batch
 
     def crew(self, threads: int, ahead: int, batch_size: int) -> tuple[int, int]:
@@ -73,11 +72,15 @@ class FeedAssembler(Assembler):
             return threads, ahead
         return min(threads, max(_MAKERS, -(-2 * threads // batch_size))), ahead
 
-    def _by_feed(self, files: ImageFiles, indices: list[int], epoch: int, stopped: Stop) -> Assembled | None:
+    def _by_feed(self, files: ImageFiles, indices: Any, epoch: int, stopped: Stop) -> Assembled | None:
         """The batch; None if anything is unusual before decoding."""
         feed = self.feed.running
         try:
-            paths = [os.path.join(files.root, files.paths[index]) for index in indices]
+            if min(indices) < 0:
+                return None
+            paths = [files.paths[index] for index in indices]
+            if files.root:
+                paths = [os.path.join(files.root, path) for path in paths]
             spans = None if files.spans is None else files.spans[indices]
             reading = None if feed is None else feed.read_files(paths, spans, self._limits)
         except (IndexError, ValueError):  # `source[index]` says what is wrong
@@ -106,10 +109,10 @@ class FeedAssembler(Assembler):
             return None
         try:
             targets = [self.source.targets(index) for index in indices]
-            for index, target, size in zip(indices, targets, _upright(rows).tolist(), strict=True):
-                if not PLACED.isdisjoint(target):
-                    declared = None if files.sizes is None else files.sizes[index]
-                    check_placed(Sample(b"", target, size=declared), (size[0], size[1]))
+            if not all(map(PLACED.isdisjoint, targets)):
+                declared = [None if files.sizes is None else files.sizes[index] for index in indices]
+                for target, stated, (height, width) in zip(targets, declared, _upright(rows), strict=True):
+                    check_placed(Sample(b"", target, size=stated), (int(height), int(width)))
         except Exception:  # `source[index]` raises it again, in the order of the rows
             return None
         return _Ordinary(rows, ids, targets)

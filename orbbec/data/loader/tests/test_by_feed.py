@@ -1,4 +1,4 @@
-"""The feed makes the batches of the Python functions: pixels, targets, ids, faults, errors and their order."""
+"""The feed makes the batches of the Python functions: pixels, targets, ids, faults and errors."""
 
 import json
 import warnings
@@ -123,9 +123,8 @@ def pixels_of(images):
 def epoch_of(source, pipeline, decoding, on_error, planned):
     """The batches of an epoch, the faults, and the error at its end."""
     transforms = None if pipeline is None else Compose(pipeline, seed=5)
-    loader = Loader(
-        source, 6, transforms, threads=1, seed=3, on_error=on_error, decoding=decoding, collate=list
-    )
+    options = {"threads": 1, "prefetch": 0, "seed": 3}  # no batch is begun before the last one is taken
+    loader = Loader(source, 6, transforms, on_error=on_error, decoding=decoding, collate=list, **options)
     batches, error = [], None
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
