@@ -21,6 +21,7 @@ ORDER = (
     "_library",
     "core",
     "executors",
+    "feed",
     "matrices",
     "bridge",
     "OPERATOR",

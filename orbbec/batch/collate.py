@@ -14,6 +14,7 @@ from orbbec.batch.image_batch import ImageBatch
 
 _MOST_CHANNELS = 4
 _MASKS = ("mask", "masks")
+_DTYPES = {int: torch.int64, float: torch.float64}  # of `default_collate`
 
 
 def collate(samples: Sequence[Any]) -> Any:
@@ -57,7 +58,9 @@ def collate(samples: Sequence[Any]) -> Any:
 
 def _collate(values: list[Any], are_samples: bool = False, are_masks: bool = False) -> Any:
     first = values[0]
-    if are_masks or any(map(_is_mask, values)):
+    if _are_plain_numbers(values):
+        return torch.tensor(values, dtype=_DTYPES[type(first)], device="cpu")
+    if are_masks or _is_any_mask(values):
         values = [np.array(value) if is_pil(value) else value for value in values]
     elif all(map(_is_image, values)):
         return ImageBatch.from_images([_without_pil(value) for value in values])
@@ -72,16 +75,21 @@ def _collate(values: list[Any], are_samples: bool = False, are_masks: bool = Fal
         return default_collate(list(map(_native, values)))
 
 
+def _are_plain_numbers(values: list[Any]) -> bool:
+    """Whether all values are of one of Python's types of numbers; that is fast to see."""
+    return type(values[0]) in _DTYPES and len(set(map(type, values))) == 1
+
+
 def _native(value: Any) -> Any:
     """Arrays of another byte order, which torch does not have, in that of this machine."""
     is_foreign = isinstance(value, np.ndarray) and not value.dtype.isnative
     return value.astype(value.dtype.newbyteorder("=")) if is_foreign else value
 
 
-def _is_mask(value: Any) -> bool:
+def _is_any_mask(values: list[Any]) -> bool:
     """Whether a value is a `tv_tensors.Mask`; torchvision is not imported."""
     kind = getattr(sys.modules.get("torchvision.tv_tensors"), "Mask", None)
-    return kind is not None and isinstance(value, kind)
+    return kind is not None and any(isinstance(value, kind) for value in values)
 
 
 def _is_image(value: Any) -> bool:
@@ -119,6 +127,8 @@ def _without_pil(image: Any) -> Any:
 
 
 def _are_dicts(values: list[Any]) -> bool:
+    if set(map(type, values)) == {dict} and len(set(map(tuple, values))) == 1:  # also in one order
+        return True
     return all(isinstance(value, dict) and value.keys() == values[0].keys() for value in values)
 
 

@@ -17,6 +17,7 @@ import numpy.typing as npt
 
 from orbbec._library import library_path
 from orbbec.batch.ycbcr_batch import SAMPLINGS
+from orbbec.feed.feed import Functions
 
 _MESSAGE_BYTES = 200  # longest message of libjpeg-turbo
 _VERDICTS = ("", "damaged", "unknown", "bomb")  # as numbered in jpeg_check.cpp
@@ -177,3 +178,20 @@ def decode_planes_into(
     arguments = data, len(data), height, width, SAMPLINGS.index(sampling), out.ctypes.data, message
     if _decoder().orbbec_jpeg_decode_planes(*arguments) and _library().orbbec_jpeg_planes(*arguments):
         raise ValueError(message.value.decode(errors="replace"))
+
+
+def feed_functions() -> Functions:
+    """The functions of the three libraries, for a `Feed`."""
+    checker, own, turbo = _checker(), _decoder(), _library()
+    return Functions(
+        *map(_address, (checker.orbbec_jpeg_check, own.orbbec_jpeg_is_known)),
+        *map(_address, (own.orbbec_jpeg_decode, own.orbbec_jpeg_decode_planes)),
+        *(
+            _address(getattr(turbo, name, None))
+            for name in ("orbbec_jpeg_sampling", "orbbec_jpeg_region", "orbbec_jpeg_planes")
+        ),
+    )
+
+
+def _address(function: Any) -> int | None:
+    return None if function is None else ctypes.cast(function, ctypes.c_void_p).value

@@ -26,10 +26,9 @@ class Regions:
     shrinks: Array
 
     @property
-    def sizes(self) -> list[tuple[int, int]]:
-        """The heights and widths of the regions."""
-        rows = self.boxes.tolist()
-        return [(bottom - top, right - left) for left, top, right, bottom in rows]
+    def sizes(self) -> Array:
+        """The heights and widths of the regions: int64 `[N, 2]`."""
+        return self.boxes[:, [3, 2]] - self.boxes[:, [1, 0]]
 
     def __getitem__(self, index: int) -> tuple[Rectangle, int]:
         return Rectangle(*self.boxes[index].tolist()), int(self.shrinks[index])
@@ -71,7 +70,7 @@ def plan_for(plan: Plan, regions: Regions) -> Plan:
     """
     boxes, shrinks = regions.boxes, regions.shrinks
     first = plan.passes[0].of_regions(boxes[:, :2], shrinks, _to_decoded(boxes[:, :2], shrinks))
-    return replace(plan, sizes=np.array(regions.sizes), passes=(first, *plan.passes[1:]))
+    return replace(plan, sizes=regions.sizes, passes=(first, *plan.passes[1:]))
 
 
 def _to_decoded(corners: Array, shrinks: Array) -> Array:

@@ -14,6 +14,7 @@ from torch import Tensor
 from orbbec.batch import ImageBatch, YCbCrBatch
 from orbbec.batch.collate import sequence_like
 
+_PLAIN = frozenset((int, float, str, bool, type(None)))  # most targets: no array is in them
 _NO_DTYPE_OF_TORCH = "gG"  # long double, real and complex
 
 
@@ -95,7 +96,12 @@ def _mapped(value: Any, change: Callable[[Any], Any]) -> Any:
         return {key: change(entry) for key, entry in value.items()}
     if not isinstance(value, (list, tuple)):
         return value
-    return sequence_like([change(entry) for entry in value], value)
+    return sequence_like([entry.copy() if _is_plain(entry) else change(entry) for entry in value], value)
+
+
+def _is_plain(value: Any) -> bool:
+    """Whether a value is a dict without anything to change; that is fast to see."""
+    return type(value) is dict and _PLAIN.issuperset(map(type, value.values()))
 
 
 def arrays_as_tensors(value: Any) -> Any:

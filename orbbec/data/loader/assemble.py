@@ -21,6 +21,7 @@ from torch import Tensor
 
 from orbbec.batch import ImageBatch, YCbCrBatch
 from orbbec.batch.image_batch import empty_on_host
+from orbbec.bridge.arguments import Array
 from orbbec.data.concat import check_ids, with_distinct_ids
 from orbbec.data.decode.decode import (
     MAX_PIXELS,
@@ -33,9 +34,10 @@ from orbbec.data.decode.jpeg_header import JpegHeader
 from orbbec.data.decode.modes import CHANNELS, Pixels, with_channels
 from orbbec.data.decode.native import has_native
 from orbbec.data.decode.nvimgcodec import MODES, BatchDecoder
-from orbbec.data.decode.orientation import Rectangle, upright_size
-from orbbec.data.decode.planes import Encoded, empty_planes, write_planes
+from orbbec.data.decode.orientation import Rectangle
+from orbbec.data.decode.planes import empty_planes, write_planes
 from orbbec.data.decode.region import Regions, plan_for, regions_of
+from orbbec.data.loader.entries import Attempt, Bad, Opened
 from orbbec.data.loader.queues import Stop, Stopped
 from orbbec.data.loader.stopwatch import Stopwatch
 from orbbec.data.placed import PLACED, check_placed
@@ -118,59 +120,6 @@ class Assembled(NamedTuple):
 _Item = TypeVar("_Item")
 
 
-class _Bad(NamedTuple):
-    """A bad sample and its index in the source; -1 for a stream."""
-
-    position: int
-    fault: Fault
-
-
-class _Opened(NamedTuple):
-    """A decoded sample, or the header of a JPEG whose region is decoded later."""
-
-    position: int  # in the source; -1 for a stream
-    sample: Sample
-    header: JpegHeader | None
-    pixels: Pixels | None
-
-    @property
-    def size(self) -> tuple[int, int]:
-        if self.pixels is not None:
-            return self.pixels.shape[0], self.pixels.shape[1]
-        assert self.header is not None
-        return upright_size(self.header.height, self.header.width, self.header.orientation)
-
-    @property
-    def stored(self) -> Encoded | Pixels:
-        """For a YCbCrBatch."""
-        if self.pixels is not None:
-            return self.pixels
-        assert self.header is not None
-        assert isinstance(self.sample.data, bytes)
-        return Encoded(self.sample.data, self.header)
-
-
-class _Attempt(NamedTuple):
-    """A batch to be decoded. It fails if images turn out to be damaged, or other than their headers say."""
-
-    opened: list[_Opened]
-    batch: ImageBatch | YCbCrBatch
-    buffers: list[Any]  # the pixels of each image in the batch
-    regions: Regions | None
-
-    def region(self, row: int) -> tuple[Rectangle | None, int]:
-        return (None, 1) if self.regions is None else self.regions[row]
-
-    def copy_from(self, other: _Attempt) -> set[int]:
-        """Copy images that the other attempt decoded; returns their rows."""
-        rows = {id(entry): row for row, entry in enumerate(other.opened)}
-        pairs = [(row, rows.get(id(entry), -1)) for row, entry in enumerate(self.opened)]
-        same = [(row, old) for row, old in pairs if old >= 0 and self.region(row) == other.region(old)]
-        for row, old in same:
-            self.buffers[row][...] = other.buffers[old]
-        return {row for row, _ in same}
-
-
 @dataclass
 class Assembler:
     """Makes batches; thread-safe.
@@ -208,8 +157,13 @@ class Assembler:
             SourceError: the source raised another error; the message names the sample.
             Stopped: the event was set.
         """
-        opened = self._settled([self._open(item) for item in _until(stopped, wanted)], epoch)
-        failed: _Attempt | None = None
+        found = [self._open(item) for item in until(stopped, wanted)]
+        return self._assembled(self._settled(found, epoch), None, epoch, stopped)
+
+    def _assembled(
+        self, opened: list[Opened], failed: Attempt | None, epoch: int, stopped: Stop
+    ) -> Assembled:
+        """A batch of samples, of which some may have been decoded by an attempt that failed for others."""
         while opened:
             check_ids([entry.position for entry in opened], [entry.sample for entry in opened])
             try:
@@ -217,18 +171,19 @@ class Assembler:
             except ValueError as error:
                 opened = self._settled(self._unplanned(opened, epoch, error), epoch)
                 continue
-            attempt = self._attempt(opened, self._regions(plan, opened))
+            can_shrink = np.array([entry.header is not None for entry in opened])
+            attempt = self._attempt(opened, self._regions(plan, can_shrink))
             changed = self._decode(attempt, attempt.copy_from(failed) if failed else set(), stopped)
             if not any(changed):
                 regions = attempt.regions
                 plan = plan if plan is None or regions is None else plan_for(plan, regions)
-                ids = _ids([entry.sample.sample_id for entry in opened])
+                ids = ids_tensor([entry.sample.sample_id for entry in opened])
                 return Assembled(attempt.batch, targets, ids, plan)
             pairs = zip(opened, changed, strict=True)
             opened, failed = self._settled([new or old for old, new in pairs], epoch), attempt
-        return Assembled(ImageBatch.of_sizes([], CHANNELS[self.decoding.mode]), [], _ids([]), None)
+        return Assembled(ImageBatch.of_sizes([], CHANNELS[self.decoding.mode]), [], ids_tensor([]), None)
 
-    def _open(self, item: int | Sample | BadSample) -> _Opened | _Bad:
+    def _open(self, item: int | Sample | BadSample) -> Opened | Bad:
         """Read a sample: its header if a region can be decoded later, otherwise its pixels."""
         if isinstance(item, BadSample):  # streams yield it and continue
             return self._bad(-1, item)
@@ -241,9 +196,9 @@ class Assembler:
         except BadSample as error:
             return self._bad(index, error)
 
-    def _opened(self, index: int, sample: Sample, header: JpegHeader | None = None) -> _Opened:
+    def _opened(self, index: int, sample: Sample, header: JpegHeader | None = None) -> Opened:
         """A sample with its header or its pixels, to which its targets belong; raises BadSample otherwise."""
-        entry = _Opened(index, sample, header, None if header else self._whole(sample))
+        entry = Opened(index, sample, header, None if header else self._whole(sample))
         with _named(sample):
             check_placed(sample, entry.size)
         return entry
@@ -286,34 +241,31 @@ class Assembler:
         with _named(sample), self.watch.timing("decode"):
             return self.decoding.whole(sample.data)
 
-    def _attempt(self, opened: list[_Opened], regions: Regions | None) -> _Attempt:
+    def _attempt(self, opened: list[Opened], regions: Regions | None) -> Attempt:
         """Memory for the pixels of a batch."""
         empty: Callable[[int], Tensor] = partial(empty_on_host, pin_memory=self.pin_memory)
         if self.decoding.planes:
             planes = empty_planes([entry.stored for entry in opened], empty)
-            return _Attempt(opened, planes, [buffer.numpy() for buffer in planes.image_buffers()], None)
-        sizes = [entry.size for entry in opened] if regions is None else regions.sizes
+            return Attempt(opened, planes, buffers_of(planes), None)
+        sizes: Any = [entry.size for entry in opened] if regions is None else regions.sizes
         if self.decoder is not None:
             empty = self.decoder.empty_bytes
         batch = ImageBatch.of_sizes(sizes, CHANNELS[self.decoding.mode], empty=empty)
-        return _Attempt(opened, batch, batch.numpy() if self.decoder is None else batch.images(), regions)
+        return Attempt(opened, batch, buffers_of(batch) if self.decoder is None else batch.images(), regions)
 
-    def _decode(self, attempt: _Attempt, done: set[int], stopped: Stop) -> list[_Opened | _Bad | None]:
+    def _decode(self, attempt: Attempt, done: set[int], stopped: Stop) -> list[Opened | Bad | None]:
         """Write the pixels of all rows but those `done`; returns what proved other than its header says."""
         rows = [row for row in range(len(attempt.opened)) if row not in done]
-        result: list[_Opened | _Bad | None] = [None] * len(attempt.opened)
+        result: list[Opened | Bad | None] = [None] * len(attempt.opened)
         if self.decoder is not None:
             good = self._decode_on_device(self.decoder, attempt, rows)
-        elif isinstance(attempt.batch, YCbCrBatch):
-            samplings = attempt.batch.samplings
-            good = [self._write_planes(attempt, row, samplings[row]) for row in _until(stopped, rows)]
         else:
-            good = [self._write(attempt, row) for row in _until(stopped, rows)]
+            good = self._write_all(attempt, rows, stopped)
         for row, is_good in zip(rows, good, strict=True):
             result[row] = None if is_good else self._on_host(attempt.opened[row])
         return result
 
-    def _decode_on_device(self, decoder: BatchDecoder, attempt: _Attempt, rows: Sequence[int]) -> list[bool]:
+    def _decode_on_device(self, decoder: BatchDecoder, attempt: Attempt, rows: Sequence[int]) -> list[bool]:
         pairs = [(attempt.opened[row], attempt.buffers[row]) for row in rows]
         for entry, buffer in pairs:
             if entry.pixels is not None:
@@ -323,11 +275,18 @@ class Assembler:
             done = iter(decoder.decode_into(encoded))
         return [entry.pixels is not None or next(done) for entry, _ in pairs]
 
-    def _write_planes(self, attempt: _Attempt, row: int, sampling: str) -> bool:
+    def _write_all(self, attempt: Attempt, rows: Sequence[int], stopped: Stop) -> list[bool]:
+        """Write the pixels of some rows; returns which could be decoded."""
+        if not isinstance(attempt.batch, YCbCrBatch):
+            return [self._write(attempt, row) for row in until(stopped, rows)]
+        samplings = attempt.batch.samplings
+        return [self._write_planes(attempt, row, samplings[row]) for row in until(stopped, rows)]
+
+    def _write_planes(self, attempt: Attempt, row: int, sampling: str) -> bool:
         with self.watch.timing("decode"):
             return write_planes(attempt.opened[row].stored, sampling, attempt.buffers[row])
 
-    def _write(self, attempt: _Attempt, row: int) -> bool:
+    def _write(self, attempt: Attempt, row: int) -> bool:
         """Write the region of an image that the plan reads; returns whether it could be decoded."""
         entry, pixels, (part, shrink) = attempt.opened[row], attempt.buffers[row], attempt.region(row)
         if entry.pixels is not None:
@@ -344,26 +303,26 @@ class Assembler:
         except ValueError:
             return False
 
-    def _on_host(self, entry: _Opened) -> _Opened | _Bad:
+    def _on_host(self, entry: Opened) -> Opened | Bad:
         """An entry that the fast path could not decode; Pillow decides whether it is bad."""
         try:
             return self._opened(entry.position, entry.sample)
         except BadSample as error:
             return self._bad(entry.position, error)
 
-    def _bad(self, index: int, error: BadSample) -> _Bad:
+    def _bad(self, index: int, error: BadSample) -> Bad:
         """The record of a bad sample, for policies that continue after it."""
         if self.on_error == "raise":
             raise error
-        return _Bad(index, Fault.of(error))
+        return Bad(index, Fault.of(error))
 
-    def _settled(self, found: Sequence[_Opened | _Bad], epoch: int) -> list[_Opened]:
+    def _settled(self, found: Sequence[Opened | Bad], epoch: int) -> list[Opened]:
         """Apply the error policy."""
         known = self._bad_indices(epoch)
-        known.update(entry.position for entry in found if isinstance(entry, _Bad))
+        known.update(entry.position for entry in found if isinstance(entry, Bad))
         result = []
         for entry in found:
-            if isinstance(entry, _Opened):
+            if isinstance(entry, Opened):
                 result.append(entry)
                 continue
             self.faults.append(entry.fault)
@@ -377,7 +336,7 @@ class Assembler:
             self._known_bad = epoch, set()
         return self._known_bad[1]
 
-    def _substitute(self, bad: _Bad, epoch: int, known: set[int]) -> _Opened:
+    def _substitute(self, bad: Bad, epoch: int, known: set[int]) -> Opened:
         """The next good sample of the source, whole."""
         for step in range(1, min(_TRIES, len(self.source))):
             index = (bad.position + step) % len(self.source)
@@ -389,7 +348,7 @@ class Assembler:
                 known.add(index)
         raise BadSample(bad.fault.sample_id, bad.fault.path, bad.fault.reason)
 
-    def _unplanned(self, opened: Sequence[_Opened], epoch: int, error: ValueError) -> list[_Opened | _Bad]:
+    def _unplanned(self, opened: Sequence[Opened], epoch: int, error: ValueError) -> list[Opened | Bad]:
         """Replace samples that cannot be augmented even alone by faults."""
         misfits = self._misfits(opened, epoch)
         if not misfits:
@@ -400,7 +359,7 @@ class Assembler:
             for row, entry in enumerate(opened)
         ]
 
-    def _misfits(self, opened: Sequence[_Opened], epoch: int, start: int = 0) -> dict[int, BadSample]:
+    def _misfits(self, opened: Sequence[Opened], epoch: int, start: int = 0) -> dict[int, BadSample]:
         """The samples that cannot be augmented even alone, by row from `start` on; found by halving."""
         if len(opened) == 1:
             try:
@@ -415,35 +374,34 @@ class Assembler:
         first = self._misfits(opened[:middle], epoch, start)
         return first | self._misfits(opened[middle:], epoch, start + middle)
 
-    def _alone(self, entry: _Opened, epoch: int) -> _Opened:
+    def _alone(self, entry: Opened, epoch: int) -> Opened:
         """The entry if it can be augmented in a batch of its own; raises BadSample otherwise."""
         with _named(entry.sample, "its image and targets"):
             self._planned([entry], epoch)
         return entry
 
-    def _planned(self, opened: Sequence[_Opened], epoch: int) -> tuple[Plan | None, list[dict[str, Any]]]:
+    def _planned(self, opened: Sequence[Opened], epoch: int) -> tuple[Plan | None, list[dict[str, Any]]]:
         """The plan of a batch, and the transformed targets."""
         targets = [entry.sample.targets for entry in opened]
+        ids = [entry.sample.sample_id for entry in opened]
+        return self._plan([entry.size for entry in opened], ids, targets, epoch)
+
+    def _plan(
+        self, sizes: Any, ids: Sequence[int], targets: list[dict[str, Any]], epoch: int
+    ) -> tuple[Plan | None, list[dict[str, Any]]]:
         if self.transforms is None:
             return None, targets
-        plan = self.transforms.plan(
-            [entry.size for entry in opened],
-            [entry.sample.sample_id for entry in opened],
-            epoch,
-            channels=CHANNELS[self.decoding.mode],
-            targets=targets,
-        )
+        channels = CHANNELS[self.decoding.mode]
+        plan = self.transforms.plan(sizes, ids, epoch, channels=channels, targets=targets)
         if _moves(plan, targets):
             targets = transform_targets(plan, targets, self.transforms.target_options)
         return plan, targets
 
-    def _regions(self, plan: Plan | None, opened: Sequence[_Opened]) -> Regions | None:
+    def _regions(self, plan: Plan | None, can_shrink: Array) -> Regions | None:
         decodes_whole = self.decoder is not None or self.decoding.planes or not self.decoding.roi
         if plan is None or decodes_whole:
             return None
-        shrinks = self.decoding.shrink and has_native()
-        can_shrink = np.array([shrinks and entry.header is not None for entry in opened])
-        return regions_of(plan, can_shrink)
+        return regions_of(plan, can_shrink & (self.decoding.shrink and has_native()))
 
 
 def _raised_in(error: Exception) -> str:
@@ -456,16 +414,25 @@ def _raised_in(error: Exception) -> str:
     )
 
 
-def _ids(sample_ids: Sequence[int]) -> torch.Tensor:
+def ids_tensor(sample_ids: Sequence[int]) -> torch.Tensor:
+    """Sample ids as int64 `[N]`."""
     return torch.tensor(sample_ids, dtype=torch.int64, device="cpu")
+
+
+def buffers_of(batch: ImageBatch | YCbCrBatch) -> list[Pixels]:
+    """The memory of each image of a batch on the host."""
+    if isinstance(batch, ImageBatch):
+        return batch.numpy()
+    return [buffer.numpy() for buffer in batch.image_buffers()]
 
 
 def _moves(plan: Plan, targets: Sequence[dict[str, Any]]) -> bool:
     """Whether a plan changes targets; it does not change plain labels unless it mixes images."""
-    return bool(plan.mixes) or any(not PLACED.isdisjoint(target) for target in targets)
+    return bool(plan.mixes) or not all(map(PLACED.isdisjoint, targets))
 
 
-def _until(stopped: Stop, items: Sequence[_Item]) -> Iterator[_Item]:
+def until(stopped: Stop, items: Sequence[_Item]) -> Iterator[_Item]:
+    """The items, until the event is set; then it raises Stopped."""
     for item in items:
         if stopped.is_set():
             raise Stopped

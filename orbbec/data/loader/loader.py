@@ -21,7 +21,8 @@ from orbbec.batch import YCbCrBatch
 from orbbec.batch import collate as default_collate
 from orbbec.color.ycbcr import ycbcr_to_rgb
 from orbbec.data.device.staging import Staging, arrays_as_tensors, pinned, to_device
-from orbbec.data.loader.assemble import ON_ERROR, Assembled, Assembler, Decoding
+from orbbec.data.loader.assemble import ON_ERROR, Assembled, Decoding
+from orbbec.data.loader.by_feed import FeedAssembler, feed_for
 from orbbec.data.loader.queues import Crew, Stop, Worker
 from orbbec.data.loader.report import Report, fault_report
 from orbbec.data.loader.threads import node_cores, thread_budget
@@ -149,7 +150,7 @@ class _Epoch(Iterator[Any]):
         while not staged or (len(staged) < loader._staging.depth and crew.has_next()):
             count, prepared = next(crew)
             if loader._tuner.step(loader.seconds):
-                crew.resize(*loader._tuner.settings)
+                crew.resize(*loader._assembler.crew(*loader._tuner.settings, loader.batch_size))
             staged.append((count, *loader._staging.stage(self._finish, prepared)))
         return staged.popleft()
 
@@ -255,7 +256,8 @@ class Loader:
         on_cuda = self.device.type == "cuda"
         decoding = decoding or Decoding()
         decoder = decoding.decoder_on(self.device)
-        self._assembler = Assembler(source, transforms, decoding, on_error, on_cuda, decoder)
+        feed = feed_for(decoding, self.device, self.threads, self._cores)
+        self._assembler = FeedAssembler(source, transforms, decoding, on_error, on_cuda, decoder, feed=feed)
         self.order = order or (
             order_of_rank(len(source), seed, shuffle, drop_last) if self._is_indexed else None
         )
@@ -404,7 +406,8 @@ class Loader:
         crew = Crew(
             prepare,
             self._tasks(progress),
-            *self._tuner.settings,
+            *self._assembler.crew(*self._tuner.settings, self.batch_size),
+            resource=self._assembler.feed,
             cores=self._cores,
             watch=self._assembler.watch,
             workers=self._workers,

@@ -17,6 +17,7 @@ import os
 from _thread import start_new_thread
 from collections import deque
 from collections.abc import Callable, Iterable, Iterator, Sequence
+from contextlib import AbstractContextManager, nullcontext
 from itertools import count
 from queue import SimpleQueue
 from threading import Thread, current_thread
@@ -101,7 +102,7 @@ class _Team(Generic[Task, Result]):
         signal: _Signal,
         crew: Crew[Task, Result],
     ) -> None:
-        self.signal = signal
+        self.signal, self._resource = signal, crew.resource
         self._work, self._begin, self._watch = work, begin, crew.watch
         self._entries: SimpleQueue[_Entry[Task, Result] | _End] = SimpleQueue()
         self._dropped = ref(crew, self._entries.put)
@@ -115,6 +116,10 @@ class _Team(Generic[Task, Result]):
 
     def run(self, failure: BaseException | None = None) -> None:
         """The body of a thread: run tasks, or fail each task if the thread could not start."""
+        with self._resource:
+            self._run(failure)
+
+    def _run(self, failure: BaseException | None) -> None:
         try:
             if failure is None:
                 self._begin()
@@ -191,6 +196,7 @@ class Crew(Generic[Task, Result]):
         tasks: consumed one by one, in the thread that takes the results.
         threads: number of threads, at least 1.
         ahead: number of results that may wait to be taken.
+        resource: entered by each thread, and left when it ends.
         cores: cores that the threads run on; empty: those of the process.
         watch: gets the seconds of "wait" (for results), and of all threads "work" and "idle" (between two
             tasks, waiting for a result to be taken).
@@ -209,11 +215,12 @@ class Crew(Generic[Task, Result]):
         threads: int,
         ahead: int,
         *,
+        resource: AbstractContextManager[Any] | None = None,
         cores: Sequence[int] = (),
         watch: Stopwatch | None = None,
         workers: list[Worker] | None = None,
     ) -> None:
-        self.watch = watch or Stopwatch()
+        self.watch, self.resource = watch or Stopwatch(), resource or nullcontext()
         self._work, self._tasks, self._cores = work, iter(tasks), cores
         self._arithmetic = default_arithmetic()
         self._pending: deque[_Entry[Task, Result]] = deque()

@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 
 from orbbec.bridge.arguments import Array
+from orbbec.data.files import ImageFiles
 from orbbec.data.readers.masks import mask_box, mask_of
 from orbbec.data.readers.paths import check_path
 from orbbec.data.sample import Sample, faults_named, read_bytes
@@ -169,6 +170,10 @@ class Coco:
         path = self.root / self.paths[index]
         size = self.sizes[index]
         return Sample(read_bytes(path, sample_id), self.targets(index), sample_id, str(path), size)
+
+    def table(self) -> ImageFiles:
+        """The files, for a `Loader`."""
+        return ImageFiles(self.paths, str(self.root), self.sample_ids, self.sizes)
 
 
 def _of(table: Any, name: str, kinds: dict[str, type]) -> list[dict[str, Any]]:

@@ -7,6 +7,7 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
+from orbbec.data.files import ImageFiles
 from orbbec.data.readers.paths import check_link, check_path, image_files, is_hidden
 from orbbec.data.readers.tables import read_table
 from orbbec.data.sample import Sample, printable, read_bytes
@@ -67,7 +68,15 @@ class ImageFolder:
     def __getitem__(self, index: int) -> Sample:
         index = range(len(self))[index]
         path = self.paths[index]
-        return Sample(read_bytes(path, index), {"label": self.labels[index]}, index, path)
+        return Sample(read_bytes(path, index), self.targets(index), index, path)
+
+    def targets(self, index: int) -> dict[str, Any]:
+        """The class of an image."""
+        return {"label": self.labels[index]}
+
+    def table(self) -> ImageFiles:
+        """The files, for a `Loader`."""
+        return ImageFiles(self.paths)
 
 
 def _is_class(entry: os.DirEntry[str]) -> bool:
@@ -139,6 +148,10 @@ class FileList:
     def targets(self, index: int) -> dict[str, Any]:
         """The targets in the row of an image."""
         return {name: values[index] for name, values in self.columns.items()}
+
+    def table(self) -> ImageFiles:
+        """The files, for a `Loader`."""
+        return ImageFiles(self.paths, str(self.root))
 
     def __getitem__(self, index: int) -> Sample:
         index = range(len(self))[index]

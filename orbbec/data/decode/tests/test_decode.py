@@ -315,6 +315,7 @@ def test_a_loader_decodes_images_smaller_only_where_asked_to():
 
 def test_a_loader_without_libjpeg_turbo_decodes_each_part_once(monkeypatch):
     monkeypatch.setattr(native, "_library", lambda: None)
+    monkeypatch.setenv("ORBBEC_FEED", "0")
     decoded = []
 
     def recorded(data, header, part, *, shrink, mode, out):

@@ -12,6 +12,7 @@ from orbbec.data import BadSample, Decoding, Loader, Order, Sample
 from orbbec.data.decode.native import has_native
 from orbbec.data.decode.region import Regions
 from orbbec.data.loader import assemble
+from orbbec.data.loader.entries import Attempt, Opened
 from orbbec.transforms import Compose, RandomHorizontalFlip, RandomResizedCrop
 
 PIPELINE = (RandomResizedCrop(16), RandomHorizontalFlip())
@@ -91,6 +92,7 @@ FORMS = {"regions": Decoding(), "planes": Decoding(planes=True), "shrink": Decod
 def test_a_damaged_image_makes_no_other_one_be_decoded_again(name, on_error, monkeypatch):
     if name != "regions" and not has_native():
         pytest.skip("libjpeg-turbo was not built in")
+    monkeypatch.setenv("ORBBEC_FEED", "0")
     calls = []
     for function in ("decode_region", "write_planes"):
         work = getattr(assemble, function)
@@ -110,6 +112,7 @@ def test_a_damaged_image_makes_no_other_one_be_decoded_again(name, on_error, mon
 
 
 def test_an_image_that_another_decoder_takes_makes_no_other_one_be_decoded_again(monkeypatch):
+    monkeypatch.setenv("ORBBEC_FEED", "0")
     calls = []
     work = assemble.decode_region
 
@@ -129,9 +132,9 @@ def test_an_image_that_another_decoder_takes_makes_no_other_one_be_decoded_again
 def test_an_image_of_which_another_region_is_needed_is_not_copied():
     def attempt(left, value):
         regions = Regions(np.array([[0, 0, 4, 4], [left, 0, left + 4, 4]]), np.array([1, 1]))
-        return assemble._Attempt(entries, None, [np.full((4, 4, 3), value) for _ in entries], regions)
+        return Attempt(entries, None, [np.full((4, 4, 3), value) for _ in entries], regions)
 
-    entries = [assemble._Opened(n, Sample(b""), None, None) for n in range(2)]
+    entries = [Opened(n, Sample(b""), None, None) for n in range(2)]
     second = attempt(2, 9)
     assert second.copy_from(attempt(1, 5)) == {0}
     assert [buffer.max() for buffer in second.buffers] == [5, 9]

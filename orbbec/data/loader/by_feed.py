@@ -1,0 +1,221 @@
+"""Batches by the feed: C++ threads read and decode the images of ordinary batches, without the GIL.
+
+::
+
+    files of a batch --> feed: headers --> targets, plan --> feed: regions --> one packed batch
+                         |                                   |
+                         a batch with anything unusual is made by `Assembler`, whose decoding the feed does
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import partial
+from typing import Any, NamedTuple
+
+import numpy as np
+import torch
+
+from orbbec.batch import ImageBatch, YCbCrBatch
+from orbbec.batch.image_batch import empty_on_host
+from orbbec.batch.ycbcr_batch import SAMPLINGS
+from orbbec.bridge.arguments import Array
+from orbbec.data.decode.modes import CHANNELS
+from orbbec.data.decode.region import Regions, plan_for
+from orbbec.data.files import ImageFiles, files_of
+from orbbec.data.loader.assemble import Assembled, Assembler, Decoding, buffers_of, ids_tensor, until
+from orbbec.data.loader.entries import Attempt, Opened
+from orbbec.data.loader.queues import Stop, Stopped
+from orbbec.data.loader.shared_feed import SharedFeed
+from orbbec.data.placed import PLACED, check_placed
+from orbbec.data.sample import BadSample, Sample
+from orbbec.feed.feed import GOOD, FeedBatch, Limits
+
+_MAKERS = 3  # least number: one plans, one waits for pixels, one for headers
+_NICE = 5  # on CUDA: a busy core delays the launches of the training loop
+_TRANSPOSED = 5  # from this orientation on, rows and columns are swapped
+
+
+class _Ordinary(NamedTuple):
+    """A batch whose files are all ordinary JPEGs, with targets that belong to them."""
+
+    rows: Array  # see `ROW`
+    ids: list[int]
+    targets: list[dict[str, Any]]
+
+
+@dataclass(kw_only=True)
+class FeedAssembler(Assembler):
+    """An `Assembler` that gives its work to a feed, with the same results.
+
+    Args:
+        feed: its threads; entered by the threads that call this.
+    """
+
+    feed: SharedFeed
+
+    def __call__(self, wanted: Sequence[int | Sample | BadSample], epoch: int, stopped: Stop) -> Assembled:
+        """See `Assembler`."""
+        files = files_of(self.source) if set(map(type, wanted)) == {int} else None
+        batch = None if files is None else self._by_feed(files, wanted, epoch, stopped)
+        return super().__call__(wanted, epoch, stopped) if batch is None else batch
+
+    def crew(self, threads: int, ahead: int, batch_size: int) -> tuple[int, int]:
+        """Set the threads of the feed; returns how many threads make batches, and how many batches may wait.
+
+        A few threads do that only plan. On the CPU they augment too, and they read sources without a `table`.
+        """
+        self.feed.resize(threads)
+        if not (self.feed.is_on and self.pin_memory) or files_of(self.source) is None:
+            return threads, ahead
+        return min(threads, max(_MAKERS, -(-2 * threads // batch_size))), ahead
+
+    def _by_feed(self, files: ImageFiles, indices: Any, epoch: int, stopped: Stop) -> Assembled | None:
+        """The batch; None if anything is unusual before decoding."""
+        feed = self.feed.running
+        try:
+            if min(indices) < 0:
+                return None
+            paths = [files.paths[index] for index in indices]
+            if files.root:
+                paths = [os.path.join(files.root, path) for path in paths]
+            spans = None if files.spans is None else files.spans[indices]
+            reading = None if feed is None else feed.read_files(paths, spans, self._limits)
+        except (IndexError, ValueError):  # `source[index]` says what is wrong
+            return None
+        if reading is None:
+            return None
+        with reading:
+            self._wait(reading, stopped)
+            ordinary = self._ordinary(reading.rows(), files, indices)
+            return None if ordinary is None else self._decoded(reading, ordinary, indices, epoch, stopped)
+
+    @property
+    def _limits(self) -> Limits:
+        decoding = self.decoding
+        return Limits(decoding.max_pixels, decoding.apply_exif_orientation, decoding.planes)
+
+    def _wait(self, reading: FeedBatch, stopped: Stop) -> None:
+        if not reading.wait(stopped.is_set):
+            raise Stopped
+
+    def _ordinary(self, rows: Array, files: ImageFiles, indices: list[int]) -> _Ordinary | None:
+        if (rows["status"] != GOOD).any():
+            return None
+        ids = indices if files.sample_ids is None else [files.sample_ids[index] for index in indices]
+        if len(set(ids)) < len(ids):
+            return None
+        try:
+            targets = [self.source.targets(index) for index in indices]
+            if not all(map(PLACED.isdisjoint, targets)):
+                declared = [None if files.sizes is None else files.sizes[index] for index in indices]
+                for target, stated, (height, width) in zip(targets, declared, _upright(rows), strict=True):
+                    check_placed(Sample(b"", target, size=stated), (int(height), int(width)))
+        except Exception:  # `source[index]` raises it again, in the order of the rows
+            return None
+        return _Ordinary(rows, ids, targets)
+
+    def _decoded(
+        self, reading: FeedBatch, ordinary: _Ordinary, indices: list[int], epoch: int, stopped: Stop
+    ) -> Assembled | None:
+        rows, ids, targets = ordinary
+        try:
+            plan, targets = self._plan(_upright(rows), ids, targets, epoch)
+        except ValueError:
+            return None
+        regions = self._regions(plan, np.ones(len(rows), bool))
+        batch = self._empty(rows, regions)
+        _begin_decoding(reading, batch, regions)
+        self._wait(reading, stopped)
+        for name, seconds in zip(("read", "decode"), reading.seconds(), strict=True):
+            self.watch.add(name, seconds)
+        is_good = reading.rows()["status"] == GOOD
+        if is_good.all():
+            plan = plan if plan is None or regions is None else plan_for(plan, regions)
+            return Assembled(batch, targets, ids_tensor(ids), plan)
+        found = [self._open(index) for index in until(stopped, indices)]
+        opened = [entry for entry in found if isinstance(entry, Opened) and entry.header is not None]
+        if len(opened) < len(found):  # files of which no part can be decoded alone, or that have changed
+            return self._assembled(self._settled(found, epoch), None, epoch, stopped)
+        attempt = Attempt(opened, batch, buffers_of(batch), regions)
+        pairs = zip(opened, is_good, strict=True)
+        found = [entry if good else self._on_host(entry) for entry, good in pairs]
+        return self._assembled(self._settled(found, epoch), attempt, epoch, stopped)
+
+    def _empty(self, rows: Array, regions: Regions | None) -> ImageBatch | YCbCrBatch:
+        """Memory for the pixels of a batch."""
+        empty = partial(empty_on_host, pin_memory=self.pin_memory)
+        if not self.decoding.planes:
+            sizes: Any = _upright(rows) if regions is None else regions.sizes
+            return ImageBatch.of_sizes(sizes, CHANNELS[self.decoding.mode], empty=empty)
+        is_rgb = rows["subsampling"] == 0  # these are upright
+        stored: Any = np.where(is_rgb[:, None], _upright(rows), _stored(rows))
+        samplings = [SAMPLINGS[number] for number in rows["subsampling"].tolist()]
+        return YCbCrBatch.of_sizes(
+            stored, samplings, np.where(is_rgb, 1, rows["orientation"]).tolist(), empty=empty
+        )
+
+    def _write_all(self, attempt: Attempt, rows: Sequence[int], stopped: Stop) -> list[bool]:
+        """The feed decodes what it can, the functions of `Assembler` the rest."""
+        done = self._written_by_feed(attempt, rows, stopped)
+        rest = [row for row in rows if row not in done]
+        good = dict(zip(rest, super()._write_all(attempt, rest, stopped), strict=True))
+        return [row in done or good[row] for row in rows]
+
+    def _written_by_feed(self, attempt: Attempt, rows: Sequence[int], stopped: Stop) -> set[int]:
+        feed = self.feed.running
+        encoded = np.array([row for row in rows if attempt.opened[row].pixels is None], np.int64)
+        if feed is None or not len(encoded):
+            return set()
+        entries = [attempt.opened[row] for row in encoded.tolist()]
+        with feed.read_bytes([entry.sample.data for entry in entries], self._limits) as reading:
+            self._wait(reading, stopped)
+            sizes = _upright(reading.rows())
+            # A row without a header has no size, and is not decoded.
+            is_same = (sizes == [entry.size for entry in entries]).all(1)
+            _begin_decoding(reading, attempt.batch, attempt.regions, encoded, is_same)
+            self._wait(reading, stopped)
+            self.watch.add("decode", reading.seconds()[1])
+            return set(encoded[is_same & (reading.rows()["status"] == GOOD)].tolist())
+
+
+def _stored(rows: Array) -> Array:
+    """The sizes of stored images: int64 `[N, 2]`."""
+    return np.stack([rows["height"], rows["width"]], 1).astype(np.int64)
+
+
+def _upright(rows: Array) -> Array:
+    """The sizes of upright images: int64 `[N, 2]`."""
+    sizes = _stored(rows)
+    is_transposed = rows["orientation"] >= _TRANSPOSED
+    sizes[is_transposed] = sizes[is_transposed, ::-1]
+    return sizes
+
+
+def _begin_decoding(
+    reading: FeedBatch,
+    batch: ImageBatch | YCbCrBatch,
+    regions: Regions | None,
+    at: Any = slice(None),
+    is_decoded: Any = True,
+) -> None:
+    """Begin to decode the images that a feed has read to the rows `at` of a batch."""
+    if isinstance(batch, YCbCrBatch):
+        offsets, channels = batch.host_table[:, 0], 0
+    else:
+        offsets, channels = batch.offsets, batch.channels
+    reading.decode(
+        batch.storage.numpy(),
+        np.where(is_decoded, offsets.numpy()[at], -1),
+        channels=channels,
+        boxes=None if regions is None else regions.boxes[at],
+        shrinks=None if regions is None else regions.shrinks[at],
+    )
+
+
+def feed_for(decoding: Decoding, device: torch.device, threads: int, cores: Sequence[int]) -> SharedFeed:
+    """The feed of a loader: none for what it does not decode, or if ORBBEC_FEED is 0."""
+    is_on = os.environ.get("ORBBEC_FEED", "1") != "0" and not decoding.on_device and decoding.mode != "RGBA"
+    return SharedFeed(threads if is_on else 0, _NICE if device.type == "cuda" else 0, cores)

@@ -1,0 +1,66 @@
+"""The samples of a batch between reading and decoding."""
+
+from __future__ import annotations
+
+from typing import Any, NamedTuple
+
+from orbbec.batch import ImageBatch, YCbCrBatch
+from orbbec.data.decode.jpeg_header import JpegHeader
+from orbbec.data.decode.modes import Pixels
+from orbbec.data.decode.orientation import Rectangle, upright_size
+from orbbec.data.decode.planes import Encoded
+from orbbec.data.decode.region import Regions
+from orbbec.data.sample import Fault, Sample
+
+
+class Bad(NamedTuple):
+    """A bad sample and its index in the source; -1 for a stream."""
+
+    position: int
+    fault: Fault
+
+
+class Opened(NamedTuple):
+    """A decoded sample, or the header of a JPEG whose region is decoded later."""
+
+    position: int  # in the source; -1 for a stream
+    sample: Sample
+    header: JpegHeader | None
+    pixels: Pixels | None
+
+    @property
+    def size(self) -> tuple[int, int]:
+        if self.pixels is not None:
+            return self.pixels.shape[0], self.pixels.shape[1]
+        assert self.header is not None
+        return upright_size(self.header.height, self.header.width, self.header.orientation)
+
+    @property
+    def stored(self) -> Encoded | Pixels:
+        """For a YCbCrBatch."""
+        if self.pixels is not None:
+            return self.pixels
+        assert self.header is not None
+        assert isinstance(self.sample.data, bytes)
+        return Encoded(self.sample.data, self.header)
+
+
+class Attempt(NamedTuple):
+    """A batch to be decoded. It fails if images turn out to be damaged, or other than their headers say."""
+
+    opened: list[Opened]
+    batch: ImageBatch | YCbCrBatch
+    buffers: list[Any]  # the pixels of each image in the batch
+    regions: Regions | None
+
+    def region(self, row: int) -> tuple[Rectangle | None, int]:
+        return (None, 1) if self.regions is None else self.regions[row]
+
+    def copy_from(self, other: Attempt) -> set[int]:
+        """Copy images that the other attempt decoded; returns their rows."""
+        rows = {id(entry): row for row, entry in enumerate(other.opened)}
+        pairs = [(row, rows.get(id(entry), -1)) for row, entry in enumerate(self.opened)]
+        same = [(row, old) for row, old in pairs if old >= 0 and self.region(row) == other.region(old)]
+        for row, old in same:
+            self.buffers[row][...] = other.buffers[old]
+        return {row for row, _ in same}

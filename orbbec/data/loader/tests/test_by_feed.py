@@ -1,0 +1,195 @@
+"""The feed makes the batches of the Python functions: pixels, targets, ids, faults and errors."""
+
+import json
+import warnings
+from collections import Counter
+
+import numpy as np
+import pytest
+import torch
+
+from orbbec.data import Coco, Decoding, FileList, ImageFolder, Loader, Sample
+from orbbec.data.decode.native import has_native
+from orbbec.data.loader.by_feed import FeedAssembler
+from orbbec.transforms import Compose, RandomHorizontalFlip, RandomResizedCrop
+from tests.support.damage import damage
+
+SIZE = 45, 64
+NAMES = ("good", "odd", "damaged", "gone")
+PIPELINES = {
+    "crop": [RandomResizedCrop(16), RandomHorizontalFlip()],
+    "flip": [RandomHorizontalFlip()],
+    "none": None,
+}
+DECODINGS = {
+    "regions": Decoding(),
+    "luma": Decoding(mode="L"),
+    "alpha": Decoding(mode="RGBA"),
+    "whole": Decoding(roi=False),
+    "shrink": Decoding(shrink=True),
+    "planes": Decoding(planes=True),
+    "as stored": Decoding(apply_exif_orientation=False),
+    "keep": Decoding(on_damage="keep"),
+    "few pixels": Decoding(max_pixels=SIZE[0] * SIZE[1] - 1),
+}
+NEEDS_NATIVE = "shrink", "planes"
+
+
+def without_restart_marker(data):
+    """Damage that only decoding can tell."""
+    cut = data.index(b"\xff\xda") + 200
+    return data[:cut] + data[cut + 40 :]
+
+
+def files_of(kind):
+    """Files by name: ordinary ones, and what the feed leaves to the Python functions."""
+    good = {f"{way}.jpg": damage.good_file("jpeg", SIZE, way) for way in range(1, 9)}
+    good |= {f"8{n}.jpg": damage.good_file("jpeg", (SIZE[0] + n, SIZE[1]), 1 + n % 8) for n in range(8)}
+    others = {
+        "good": {},
+        "odd": {
+            "gray.jpg": dict(damage.odd_jpegs(SIZE))["jpeg/L.jpeg"],
+            "cmyk.jpg": dict(damage.odd_jpegs(SIZE))["jpeg/CMYK.jpeg"],
+            "progressive.jpg": damage.good_file("progressive.jpeg", SIZE),
+            "picture.png": damage.good_file("png", SIZE),
+        },
+        "damaged": {
+            "3x.jpg": without_restart_marker(good["3.jpg"]),
+            "5x.jpg": without_restart_marker(good["5.jpg"]),
+            "4x.jpg": good["4.jpg"][:700],
+            "81x.jpg": b"",
+            "82x.jpg": good["2.jpg"].replace(b"\xff\xc0", b"\xff\xc4", 1),
+        },
+        "gone": {"2x.jpg": None, "6x.jpg": without_restart_marker(good["6.jpg"]), "83x.jpg": None},
+    }
+    return good | others[kind]
+
+
+def folder(root, files):
+    for number, (name, data) in enumerate(sorted(files.items())):
+        path = root / f"class-{number % 2}" / name
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_bytes(data or b"")
+    source = ImageFolder(root)
+    for path in source.paths:
+        if files[path.rpartition("/")[2]] is None:
+            (root / path).unlink()
+    return source
+
+
+def file_list(root, files):
+    folder(root, files)
+    rows = "".join(f"class-{n % 2}/{name},{n / 2},{name}\n" for n, name in enumerate(sorted(files)))
+    (root / "list.csv").write_text(f"path,weight,name\n{rows}")
+    return FileList(root / "list.csv")
+
+
+def coco(root, files):
+    folder(root, files)
+    paths = [f"class-{n % 2}/{name}" for n, name in enumerate(sorted(files))]
+    more_rows = [int(path[9]) if path[8] == "8" and path[9].isdigit() else 0 for path in paths]
+    sizes = [(SIZE[0] + more, SIZE[1]) for more in more_rows]
+    images = [
+        {"id": 100 + n, "file_name": path, "height": size[0], "width": size[1]}
+        for n, (path, size) in enumerate(zip(paths, sizes, strict=True))
+    ]
+    boxes = [
+        {"id": n, "image_id": 100 + n, "category_id": 1, "bbox": [n % 7, 2, 9, 11]}
+        for n in range(0, len(paths), 2)
+    ]
+    table = {"images": images, "annotations": boxes, "categories": [{"id": 1, "name": "thing"}]}
+    (root / "coco.json").write_text(json.dumps(table))
+    return Coco(root, root / "coco.json")
+
+
+def samples(root, files):
+    """Encoded files, and pixels, from any source."""
+    encoded = [Sample(data or b"", {"label": n}, n) for n, (_, data) in enumerate(sorted(files.items()))]
+    pixels = Sample(np.full((30, 40, 3), 9, np.uint8), {"label": -1}, len(encoded))
+    return [*encoded[:3], pixels, *encoded[3:]]
+
+
+SOURCES = {"folder": folder, "list": file_list, "coco": coco, "samples": samples}
+
+
+def pixels_of(images):
+    if isinstance(images, torch.Tensor):
+        return [images]
+    if hasattr(images, "planes"):
+        return [plane for row in range(len(images)) for plane in images.planes(row)]
+    return list(images)
+
+
+def epoch_of(source, pipeline, decoding, on_error, planned):
+    """The batches of an epoch, the faults, and the error at its end."""
+    transforms = None if pipeline is None else Compose(pipeline, seed=5)
+    options = {"threads": 1, "prefetch": 0, "seed": 3}  # no batch is begun before the last one is taken
+    loader = Loader(source, 6, transforms, on_error=on_error, decoding=decoding, collate=list, **options)
+    batches, error = [], None
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        try:
+            for batch in loader.planned() if planned else loader:
+                pixels = [image.clone() for image in pixels_of(batch.images)]
+                batches.append((pixels, batch.targets, batch.sample_ids.tolist()))
+        except Exception as raised:
+            error = f"{type(raised).__name__}: {raised}"
+    return batches, [str(fault) for fault in loader.faults], error
+
+
+def assert_same(actual, expected):
+    (batches, *rest), (expected_batches, *expected_rest) = actual, expected
+    assert rest == expected_rest
+    assert len(batches) == len(expected_batches)
+    for (pixels, targets, ids), (old_pixels, old_targets, old_ids) in zip(
+        batches, expected_batches, strict=True
+    ):
+        assert ids == old_ids
+        assert str(targets) == str(old_targets)
+        assert [image.shape for image in pixels] == [image.shape for image in old_pixels]
+        assert all(map(torch.equal, pixels, old_pixels))
+
+
+@pytest.mark.parametrize("planned", [False, True])
+@pytest.mark.parametrize("on_error", ["raise", "skip", "substitute"])
+@pytest.mark.parametrize("pipeline", PIPELINES)
+@pytest.mark.parametrize("decoding", DECODINGS)
+@pytest.mark.parametrize("files", NAMES)
+@pytest.mark.parametrize("source", SOURCES)
+def test_batches_faults_and_errors_are_those_of_the_python_functions(
+    source, files, decoding, pipeline, on_error, planned, tmp_path, monkeypatch
+):
+    if decoding in NEEDS_NATIVE and not has_native():
+        pytest.skip("libjpeg-turbo was not built in")
+    images = SOURCES[source](tmp_path, files_of(files))
+    options = images, PIPELINES[pipeline], DECODINGS[decoding], on_error, planned
+    actual = epoch_of(*options)
+    monkeypatch.setenv("ORBBEC_FEED", "0")
+    expected = epoch_of(*options)
+    assert_same(actual, expected)
+    assert expected[0] or expected[1] or expected[2]
+
+
+@pytest.mark.parametrize("decoding", ["regions", "whole", "as stored", "luma", "planes", "shrink"])
+@pytest.mark.parametrize("source", ["folder", "list", "coco"])
+def test_ordinary_batches_are_made_by_the_feed_alone(source, decoding, tmp_path, monkeypatch):
+    if decoding in NEEDS_NATIVE and not has_native():
+        pytest.skip("libjpeg-turbo was not built in")
+    counts = Counter()
+    work = FeedAssembler._by_feed
+
+    def counted(*arguments):
+        batch = work(*arguments)
+        counts[batch is not None] += 1
+        return batch
+
+    def refused(*_):
+        raise AssertionError("the Python functions are not needed")
+
+    monkeypatch.setattr(FeedAssembler, "_by_feed", counted)
+    monkeypatch.setattr(FeedAssembler, "_open", refused)
+    files = {name: data for name, data in files_of("good").items() if source != "coco" or name < "5"}
+    images = SOURCES[source](tmp_path, files)
+    batches, faults, error = epoch_of(images, PIPELINES["crop"], DECODINGS[decoding], "raise", False)
+    assert (faults, error) == ([], None)
+    assert counts == {True: len(batches)} == {True: -(-len(files) // 6)}

@@ -1,0 +1,67 @@
+// The feed's C interface: threads that know no Python read, check and decode the images of batches.
+// Included by the files of this folder; feed.py declares the same structs for ctypes.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+
+namespace orbbec::feed {
+
+// What became of an image. Whatever is not kGood is left to the caller.
+enum Status : int32_t { kPending, kGood, kUnread, kOther, kUndecoded };
+
+// An image of a batch: its encoded file, and what the file's header says. Sizes are as stored.
+struct Row {
+  const uint8_t* data;
+  uint64_t size;
+  int32_t status, height, width, orientation, subsampling;
+};
+
+// The decoders and the checker, in other libraries. The turbo_* are null without libjpeg-turbo.
+struct Functions {
+  using Check = int(const uint8_t* data, size_t size, int walks, char* message);
+  using IsKnown = int(const uint8_t* data, size_t size);
+  using DecodeRegion = int(const uint8_t* data, size_t size, int shrink, int channels, int left,
+                           int top, int width, int height, uint8_t* out, ptrdiff_t row_stride,
+                           ptrdiff_t pixel_stride, char* message);
+  using DecodePlanes = int(const uint8_t* data, size_t size, int height, int width, int subsampling,
+                           uint8_t* out, char* message);
+
+  Check* check;
+  IsKnown* is_known;
+  DecodeRegion* region;
+  DecodePlanes* planes;
+  IsKnown* turbo_subsampling;
+  DecodeRegion* turbo_region;
+  DecodePlanes* turbo_planes;
+};
+
+struct Settings {
+  int32_t threads;     // that read and decode
+  int32_t readers;     // more that only read
+  int32_t nice;        // added to their niceness
+  int32_t core_count;  // 0: all cores of the process
+  const int32_t* cores;
+};
+
+// The files of a batch. Rows of `spans`, [count, 3], are (offset, bytes, CRC-32 or -1) of files,
+// or (address, bytes, -1) in memory without `paths`. Without `spans`, files are read whole.
+struct Request {
+  int32_t count;
+  int32_t applies_orientation, needs_subsampling;
+  int32_t padding;
+  int64_t max_pixels;
+  const char* paths;  // one after the other, each with its end
+  const int64_t* spans;
+};
+
+// Where the pixels of a batch are written, and which.
+struct Output {
+  uint8_t* storage;
+  const int64_t* offsets;  // [count], of each image in storage; -1: not decoded
+  const int64_t* boxes;    // [count, 4]: left, top, right, bottom, upright and shrunk; null: whole
+  const int64_t* shrinks;  // [count]: 1, 2, 4 or 8; null: 1
+  int32_t channels;        // 1 or 3; 0: planes
+};
+
+}  // namespace orbbec::feed

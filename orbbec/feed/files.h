@@ -1,0 +1,80 @@
+// Reads files, or ranges of files, into blocks of memory. Included by work.h.
+#pragma once
+
+#include <fcntl.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <cerrno>
+
+#include "blocks.h"
+#include "crc32.h"
+
+namespace orbbec::feed {
+
+struct Span {
+  int64_t offset, bytes;  // -1 bytes: to the end
+  int64_t crc;            // CRC-32; -1: unknown
+};
+
+class OpenFile {
+ public:
+  // A pipe is opened too, without waiting for its writer, and refused by its kind.
+  explicit OpenFile(const char* path) : number_(open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK)) {}
+  OpenFile(const OpenFile&) = delete;
+  OpenFile& operator=(const OpenFile&) = delete;
+  ~OpenFile() {
+    if (number_ >= 0) close(number_);
+  }
+
+  // The bytes of a regular file; -1 for anything else.
+  int64_t size() const {
+    struct stat status;
+    if (number_ < 0 || fstat(number_, &status) != 0 || !S_ISREG(status.st_mode)) return -1;
+    return status.st_size;
+  }
+
+  bool read(uint8_t* out, int64_t offset, int64_t bytes) const {
+    while (bytes > 0) {
+      const ssize_t done = pread(number_, out, static_cast<size_t>(bytes), offset);
+      if (done < 0 && errno == EINTR) continue;
+      if (done <= 0) return false;  // an error, or the file has become shorter
+      out += done;
+      offset += done;
+      bytes -= done;
+    }
+    return true;
+  }
+
+ private:
+  const int number_;
+};
+
+// A file in a block of memory.
+struct Encoded {
+  uint8_t* data = nullptr;
+  size_t size = 0;
+};
+
+// Reads a span of a file. False, without a block, if it is missing, empty, too short, or its
+// CRC-32 is another.
+inline bool read_span(const char* path, Span span, Encoded& encoded) {
+  const OpenFile file(path);
+  const int64_t size = file.size();
+  if (span.bytes < 0) span.bytes = size;
+  if (span.offset < 0 || span.bytes < 1 || span.bytes > size || span.offset > size - span.bytes) {
+    return false;
+  }
+  const size_t bytes = static_cast<size_t>(span.bytes);
+  uint8_t* const block = shared_blocks.take(bytes);
+  if (block == nullptr) return false;
+  if (!file.read(block, span.offset, span.bytes) ||
+      (span.crc >= 0 && Crc32::of(block, bytes) != static_cast<uint64_t>(span.crc))) {
+    shared_blocks.give(block, bytes);
+    return false;
+  }
+  encoded = {block, bytes};
+  return true;
+}
+
+}  // namespace orbbec::feed
