@@ -418,7 +418,8 @@ class Loader:
         """A thread's work on a batch: everything on the CPU, everything up to the copy on CUDA."""
         taken, batch = self._assembled(task, stopped)
         if self.device.type == "cuda":
-            return taken, batch._replace(targets=pinned(batch.targets))
+            targets, sample_ids = pinned((batch.targets, batch.sample_ids))
+            return taken, batch._replace(targets=targets, sample_ids=sample_ids)
         return taken, self._augmented(batch)
 
     def _assembled(self, task: Task, stopped: Stop) -> tuple[int, Assembled]:
