@@ -8,10 +8,9 @@ import warnings
 from collections import deque
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
-from itertools import islice
 from time import perf_counter
 from traceback import format_exception
-from typing import Any, NamedTuple, TypeAlias
+from typing import Any, NamedTuple
 from weakref import ReferenceType, ref
 
 import torch
@@ -23,8 +22,9 @@ from orbbec.color.ycbcr import ycbcr_to_rgb
 from orbbec.data.device.staging import Staging, arrays_as_tensors, pinned, to_device
 from orbbec.data.loader.assemble import ON_ERROR, Assembled, Decoding
 from orbbec.data.loader.by_feed import FeedAssembler, feed_for
-from orbbec.data.loader.queues import Crew, Stop, Worker
+from orbbec.data.loader.queues import Crew, Promise, Stop, Worker
 from orbbec.data.loader.report import Report, fault_report
+from orbbec.data.loader.tasks import IndexTasks, StreamTasks, Task
 from orbbec.data.loader.threads import node_cores, thread_budget
 from orbbec.data.loader.tune import tuner_for
 from orbbec.data.order import Order, check_length, order_of_rank, position_of
@@ -34,8 +34,6 @@ from orbbec.transforms.base.checks import choice, flag, whole
 
 _WARM_UP = 3  # steps
 _IN_LOOP = 4  # stack frames between the warning and the training loop
-
-_Task: TypeAlias = tuple[list[Any], int]  # items to read, and the epoch
 
 
 class Batch(NamedTuple):
@@ -55,20 +53,6 @@ class _Progress:
     delivered: int = 0
 
 
-class _Tasks(Iterator[_Task]):
-    """The items of each batch of an epoch."""
-
-    def __init__(self, items: Iterator[Any], epoch: int, batch_size: int, drop_last: bool) -> None:
-        self._items, self._epoch = items, epoch
-        self._batch_size, self._fewest = batch_size, batch_size if drop_last else 1
-
-    def __next__(self) -> _Task:
-        wanted = list(islice(self._items, self._batch_size))
-        if len(wanted) < self._fewest:
-            raise StopIteration
-        return wanted, self._epoch
-
-
 class _Epoch(Iterator[Any]):
     """The batches of one epoch. The epoch begins when its first batch is requested.
 
@@ -79,11 +63,11 @@ class _Epoch(Iterator[Any]):
     def __init__(
         self,
         loader: Loader,
-        prepare: Callable[[_Task, Stop], tuple[int, Assembled]],
+        prepare: Callable[[Task, Stop], tuple[int, Assembled]],
         finish: Callable[[Assembled], Batch | Assembled],
     ) -> None:
         self._loader, self._prepare, self._finish = loader, prepare, finish
-        self._crew: Crew[_Task, tuple[int, Assembled]] | None = None  # set when the epoch begins
+        self._crew: Crew[Task, tuple[int, Assembled]] | None = None  # set when the epoch begins
         self._progress, self._process = _Progress(0), 0
         self._staged: deque[tuple[int, Any, Any]] = deque()
         self._is_over = self._is_displaced = False
@@ -133,7 +117,7 @@ class _Epoch(Iterator[Any]):
         self._is_displaced = not self._is_over
         self.close()
 
-    def _taken(self, crew: Crew[_Task, tuple[int, Assembled]]) -> Any:
+    def _taken(self, crew: Crew[Task, tuple[int, Assembled]]) -> Any:
         """The next batch for the model, without batches whose samples were all skipped."""
         loader = self._loader
         while True:
@@ -144,7 +128,7 @@ class _Epoch(Iterator[Any]):
                 loader._images += len(batch.sample_ids)
                 return loader._staging.ready(batch, event)
 
-    def _next(self, crew: Crew[_Task, tuple[int, Assembled]]) -> tuple[int, Any, Any]:
+    def _next(self, crew: Crew[Task, tuple[int, Assembled]]) -> tuple[int, Any, Any]:
         """The oldest batch on the device; sends more batches that are ready."""
         loader, staged = self._loader, self._staged
         while not staged or (len(staged) < loader._staging.depth and crew.has_next()):
@@ -179,9 +163,9 @@ class Loader:
     one's `state_dict`; it begins with its own threads, faults and report.
 
     Args:
-        source: samples by index (see `Source`), or an iterable of samples, which keeps its order. Different
-            images need different sample ids, since those with one id are augmented alike; in a
-            `ConcatDataset` of torch they get them, see `orbbec.data.concat`.
+        source: samples by index (see `Source`), or an iterable of samples, which keeps its order and is read
+            by a thread of its own. Different images need different sample ids, since those with one id are
+            augmented alike; in a `ConcatDataset` of torch they get them, see `orbbec.data.concat`.
         batch_size: images per batch.
         transforms: a `Compose`, or transforms in order, with `seed`; None: batches are `ImageBatch`es.
         device: device of the batches.
@@ -394,8 +378,8 @@ class Loader:
         return epoch
 
     def _begin(
-        self, prepare: Callable[[_Task, Stop], tuple[int, Assembled]]
-    ) -> tuple[_Progress, Crew[_Task, tuple[int, Assembled]]]:
+        self, prepare: Callable[[Task, Stop], tuple[int, Assembled]]
+    ) -> tuple[_Progress, Crew[Task, tuple[int, Assembled]]]:
         """Begin the next epoch after the threads of the last one have ended."""
         self._wait()
         self._warn()
@@ -423,34 +407,33 @@ class Loader:
         for worker in tuple(self._workers):
             worker.wait()
 
-    def _tasks(self, progress: _Progress) -> _Tasks:
+    def _tasks(self, progress: _Progress) -> Iterator[Task]:
         source: Any = self._assembler.source
+        epoch, start = progress.epoch, progress.start
         if hasattr(source, "set_epoch"):
-            source.set_epoch(progress.epoch)
+            source.set_epoch(epoch)
+        batches = self.batch_size, self.drop_last
         if self.order is None:
-            items: Iterator[Any] = iter(source)
-            passed = sum(1 for _ in islice(items, progress.start))
-            if passed < progress.start:
-                raise ValueError(
-                    f"Loader: expected a stream of at least {progress.start} samples, but got {passed}"
-                )
-        else:
-            items = iter(self.order.indices(progress.epoch, progress.start).tolist())
-        return _Tasks(items, progress.epoch, self.batch_size, self.drop_last)
+            return StreamTasks(source, epoch, start, *batches, self._workers)
+        return IndexTasks(self.order.indices(epoch, start), epoch, *batches)
 
-    def _prepared(self, task: _Task, stopped: Stop) -> tuple[int, Assembled]:
+    def _prepared(self, task: Task, stopped: Stop) -> tuple[int, Assembled]:
         """A thread's work on a batch: everything on the CPU, everything up to the copy on CUDA."""
         taken, batch = self._assembled(task, stopped)
         if self.device.type == "cuda":
-            return taken, batch._replace(targets=pinned(batch.targets))
+            targets, sample_ids = pinned((batch.targets, batch.sample_ids))
+            return taken, batch._replace(targets=targets, sample_ids=sample_ids)
         return taken, self._augmented(batch)
 
-    def _assembled(self, task: _Task, stopped: Stop) -> tuple[int, Assembled]:
-        wanted, epoch = task
+    def _assembled(self, task: Task, stopped: Stop) -> tuple[int, Assembled]:
+        items, epoch = task
+        if isinstance(items, Promise):
+            with self._assembler.watch.timing("read"):
+                items = items.take()
         with self._staging.on_side_stream():  # for decoding on the device
-            batch = self._assembler(wanted, epoch, stopped)
+            batch = self._assembler(items, epoch, stopped)
         targets = arrays_as_tensors(batch.targets)
-        return len(wanted), batch._replace(targets=self.collate(targets) if targets else {})
+        return len(items), batch._replace(targets=self.collate(targets) if targets else {})
 
     def _moved(self, batch: Assembled) -> Assembled:
         with self._assembler.watch.timing("copy"):
