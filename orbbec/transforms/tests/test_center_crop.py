@@ -1,5 +1,7 @@
 """CenterCrop compared with torchvision's rule, including smaller images."""
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 import torch
@@ -70,6 +72,25 @@ def test_what_pads_is_told_by_the_pipeline_alone():
     together = [photograph(100, 400), photograph(300, 400)]
     batch = either(ImageBatch.from_images(together), sample_ids=[3, 4])
     assert np.array_equal(batch[1].permute(1, 2, 0), either(together[1], sample_ids=[4]))
+
+
+@pytest.mark.parametrize("antialias", [True, False])
+@pytest.mark.parametrize(
+    "resize", [T.Resize(5, max_size=9), T.Resize(None, max_size=9), T.RandomScale((0.5, 1.0))]
+)
+def test_only_a_crop_of_one_pixel_fits_into_any_resized_image(resize, antialias):
+    steps = [replace(resize, antialias=antialias)]
+    assert_only_a_crop_of_one_pixel_never_pads(steps)
+
+
+def test_only_a_crop_of_one_pixel_fits_into_any_image_rotated_by_lanczos():
+    assert_only_a_crop_of_one_pixel_never_pads([T.RandomRotation(9, "lanczos", expand=True)])
+
+
+def assert_only_a_crop_of_one_pixel_never_pads(steps):
+    for size, border in [((1, 1), "replicate"), ((1, 2), "constant"), ((2, 1), "constant")]:
+        plan = T.Compose([*steps, T.CenterCrop(size)]).plan([(40, 50)], epoch=0)
+        assert plan.passes[-1].border == border
 
 
 def test_a_crop_of_a_mosaic_fuses_with_the_warp_before_it():
