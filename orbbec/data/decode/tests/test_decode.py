@@ -2,6 +2,7 @@
 
 import io
 import random
+from types import SimpleNamespace
 
 import cv2
 import numpy as np
@@ -331,3 +332,21 @@ def test_a_loader_without_libjpeg_turbo_decodes_each_part_once(monkeypatch):
 
     assert torch.equal(pixels(shrink=True), pixels(roi=False))
     assert decoded == [(len(files[0]), 1), (len(files[2]), 1)]
+
+
+@pytest.mark.parametrize(("mode", "colorspace"), [("RGB", "RGB"), ("L", "GRAY")])
+def test_simplejpeg_is_preferred_and_decodes_in_the_colorspace_of_the_mode(monkeypatch, mode, colorspace):
+    def decode_jpeg(data, colorspace):
+        if not data:
+            raise ValueError("truncated")
+        return data, colorspace
+
+    packages = {"simplejpeg": SimpleNamespace(decode_jpeg=decode_jpeg), "cv2": cv2}
+    monkeypatch.setattr(decode, "_installed", packages.get)
+    choose = decode._jpeg_decoders.__wrapped__
+    (by_simplejpeg,) = choose()
+    assert (by_simplejpeg(b"jpeg", mode), by_simplejpeg(b"", mode)) == ((b"jpeg", colorspace), None)
+    del packages["simplejpeg"]
+    assert choose() == (decode._by_cv2,)
+    packages.clear()
+    assert choose() == ()
