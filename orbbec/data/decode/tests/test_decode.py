@@ -350,3 +350,16 @@ def test_simplejpeg_is_preferred_and_decodes_in_the_colorspace_of_the_mode(monke
     assert choose() == (decode._by_cv2,)
     packages.clear()
     assert choose() == ()
+
+
+@pytest.mark.parametrize("orientation", [1, 6])
+def test_the_first_decoder_that_succeeds_gives_the_pixels(monkeypatch, orientation):
+    marked = np.arange(2 * 3 * 3, dtype=np.uint8).reshape(2, 3, 3)
+    decoders = [lambda data, mode: None, lambda data, mode: marked, lambda data, mode: marked[::-1]]
+    monkeypatch.setattr(decode, "_jpeg_decoders", lambda: decoders)
+    monkeypatch.setattr(native, "_library", lambda: None)
+    monkeypatch.setattr(native, "_decoder", NoDecoder)
+    data = encoded(picture(2, 3), orientation=orientation)
+    assert np.array_equal(decode_image(data), upright(marked, orientation))
+    del decoders[1:]
+    assert np.array_equal(decode_image(data), ImageOps.exif_transpose(Image.open(io.BytesIO(data))))
