@@ -79,17 +79,24 @@ def test_what_pads_is_told_by_the_pipeline_alone():
     "resize", [T.Resize(5, max_size=9), T.Resize(None, max_size=9), T.RandomScale((0.5, 1.0))]
 )
 def test_only_a_crop_of_one_pixel_fits_into_any_resized_image(resize, antialias):
-    steps = [replace(resize, antialias=antialias)]
-    assert_only_a_crop_of_one_pixel_never_pads(steps)
+    assert_only_these_sides_fit([replace(resize, antialias=antialias)], 1, 1)
 
 
 def test_only_a_crop_of_one_pixel_fits_into_any_image_rotated_by_lanczos():
-    assert_only_a_crop_of_one_pixel_never_pads([T.RandomRotation(9, "lanczos", expand=True)])
+    assert_only_these_sides_fit([T.RandomRotation(9, "lanczos", expand=True)], 1, 1)
 
 
-def assert_only_a_crop_of_one_pixel_never_pads(steps):
-    for size, border in [((1, 1), "replicate"), ((1, 2), "constant"), ((2, 1), "constant")]:
-        plan = T.Compose([*steps, T.CenterCrop(size)]).plan([(40, 50)], epoch=0)
+@pytest.mark.parametrize("sizes", [((8, 6), (5, 9)), ((5, 9), (8, 6))])
+def test_a_crop_of_the_smaller_sides_fits_into_an_image_that_may_be_resized_again(sizes):
+    first, other = map(T.Resize, sizes)
+    assert_only_these_sides_fit([first, T.RandomApply([other])], 5, 6)
+
+
+def assert_only_these_sides_fit(steps, height, width):
+    """A crop of these sides never pads, and one of a row or a column more may."""
+    for more, border in [((0, 0), "replicate"), ((0, 1), "constant"), ((1, 0), "constant")]:
+        crop = T.CenterCrop((height + more[0], width + more[1]))
+        plan = T.Compose([*steps, crop]).plan([(40, 50)], epoch=0)
         assert plan.passes[-1].border == border
 
 
