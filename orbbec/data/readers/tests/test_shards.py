@@ -212,6 +212,14 @@ def test_the_workers_of_a_data_loader_share_a_stream(packed):
     assert Counter(ids) == Counter(sample.sample_id for sample in SAMPLES)
 
 
+def test_the_first_epoch_of_a_stream_is_epoch_0(packed):
+    streams = [ShardStream(f"{packed}/shard-{{000000..000007}}.tar", shuffle=True) for _ in range(3)]
+    for epoch, stream in enumerate(streams[1:]):
+        stream.set_epoch(epoch)
+    first, zeroth, other = ([sample.path for sample in stream] for stream in streams)
+    assert first == zeroth != other
+
+
 def test_a_stream_through_pipes_and_gzip(packed):
     path = packed / "shard-000000.tar"
     expected = [sample.data for sample in SAMPLES[:4]]
