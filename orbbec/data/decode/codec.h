@@ -94,9 +94,11 @@ struct Direct {
 template <int kChannels, class Samples>
 void write_pixels(const Samples& samples, const uint8_t* row, int64_t begin, int64_t count,
                   uint8_t* out, ptrdiff_t stride) {
-  for (int64_t x = begin; x < begin + count; ++x, out += stride) {
-    write<kChannels>(samples(row, x), out);
+  int64_t x = begin;
+  if (kChannels == 3 && stride == 3) {  // 4 bytes at a time; the next pixel overwrites the last
+    for (; x < begin + count - 1; ++x, out += 3) write<4>(samples(row, x), out);
   }
+  for (; x < begin + count; ++x, out += stride) write<kChannels>(samples(row, x), out);
 }
 
 }  // namespace orbbec

@@ -33,7 +33,7 @@ class ImageHeader(ctypes.Structure):
 
 
 class Codec(NamedTuple):
-    """The functions of a library. Calls release the GIL and return 0 for a file that is decoded."""
+    """The functions of a library. They return 0 for a file that is decoded; `decode` releases the GIL."""
 
     header: Any
     decode: Any
@@ -45,8 +45,9 @@ def codec(name: str) -> Codec | None:
     path = Path(__file__).with_name(f"_{name}.abi3.so")
     if not path.exists():
         return None
-    library = ctypes.CDLL(str(path))
-    functions = Codec(library[f"orbbec_{name}_header"], library[f"orbbec_{name}_decode"])
+    # A header takes a microsecond; getting the GIL back may take a thousand times as long.
+    with_gil, without = ctypes.PyDLL(str(path)), ctypes.CDLL(str(path))
+    functions = Codec(with_gil[f"orbbec_{name}_header"], without[f"orbbec_{name}_decode"])
     functions.header.argtypes = [ctypes.c_char_p, ctypes.c_size_t, ctypes.POINTER(ImageHeader)]
     functions.decode.argtypes = RECTANGLE
     return functions
