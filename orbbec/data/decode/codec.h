@@ -46,13 +46,38 @@ struct Target {
   }
 };
 
-struct Free {
-  void operator()(uint8_t* memory) const { std::free(memory); }
-};
-using Memory = std::unique_ptr<uint8_t[], Free>;
+// Memory for the length of a call, one at a time in a thread. A thread uses it again, since the
+// first use of a page costs more than unfiltering it, unless it is large.
+class Scratch {
+ public:
+  explicit Scratch(size_t bytes) {
+    thread_local Memory reused;
+    thread_local size_t reused_bytes = 0;
+    if (bytes > kMaxReused) {
+      large_.reset(static_cast<uint8_t*>(std::malloc(bytes)));
+      data_ = large_.get();
+      return;
+    }
+    if (bytes > reused_bytes) {
+      reused.reset();  // before the next is allocated
+      reused.reset(static_cast<uint8_t*>(std::malloc(bytes)));
+      reused_bytes = reused == nullptr ? 0 : bytes;
+    }
+    data_ = reused.get();
+  }
+  // Null if there was no memory.
+  uint8_t* data() const { return data_; }
 
-// Without zeros: pages that are not written cost nothing. Null if there is no memory.
-inline Memory allocated(size_t bytes) { return Memory(static_cast<uint8_t*>(std::malloc(bytes))); }
+ private:
+  struct Free {
+    void operator()(uint8_t* memory) const { std::free(memory); }
+  };
+  using Memory = std::unique_ptr<uint8_t[], Free>;
+  static constexpr size_t kMaxReused = 1 << 24;
+
+  Memory large_;
+  uint8_t* data_;
+};
 
 struct Rgba {
   uint8_t red, green, blue, alpha;

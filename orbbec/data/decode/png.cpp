@@ -37,12 +37,15 @@ class PngDecoder {
   bool knows_alpha() const { return file_.transparency.data == nullptr || file_.bits <= 8; }
 
   const char* decode(const Target& target) {
-    raw_ = allocated(raw_bytes_ + row_bytes_ + kPadding);
-    if (raw_ == nullptr) return "out of memory";
-    if (!decompress()) return "the compressed pixels are damaged";
-    uint8_t* const zeros = raw_.get() + raw_bytes_;
-    std::memset(zeros, 0, row_bytes_ + kPadding);
-    uint8_t* row = raw_.get();
+    // The rows with their filters, a row of zeros, and the pieces of the compressed rows.
+    const size_t zero_bytes = row_bytes_ + kPadding;
+    const size_t gathered_bytes = file_.has_one_piece() ? 0 : file_.compressed_bytes();
+    const Scratch scratch(raw_bytes_ + zero_bytes + gathered_bytes);
+    uint8_t* row = scratch.data();
+    if (row == nullptr) return "out of memory";
+    uint8_t* const zeros = row + raw_bytes_;
+    if (!decompress(row, zeros + zero_bytes)) return "the compressed pixels are damaged";
+    std::memset(zeros, 0, zero_bytes);
     for (const Pass* pass = begin(); pass != end(); ++pass) {
       if (pass->columns(file_.width) <= 0) continue;
       row = decode_pass(*pass, row, zeros, target);
@@ -75,20 +78,16 @@ class PngDecoder {
     if (alpha.size == 6) key_ = {alpha.data[1], alpha.data[3], alpha.data[5], 0};
   }
 
-  bool decompress() {
-    const size_t bytes = file_.compressed_bytes();
-    Memory pieces;
+  bool decompress(uint8_t* raw, uint8_t* gathered) const {
     const uint8_t* compressed = file_.first_piece();
     if (!file_.has_one_piece()) {
-      pieces = allocated(bytes);
-      if (pieces == nullptr) return false;
-      file_.gather(pieces.get());
-      compressed = pieces.get();
+      file_.gather(gathered);
+      compressed = gathered;
     }
     libdeflate_decompressor* const decompressor = libdeflate_alloc_decompressor();
     if (decompressor == nullptr) return false;
-    const libdeflate_result result = libdeflate_zlib_decompress(decompressor, compressed, bytes,
-                                                                raw_.get(), raw_bytes_, nullptr);
+    const libdeflate_result result = libdeflate_zlib_decompress(
+        decompressor, compressed, file_.compressed_bytes(), raw, raw_bytes_, nullptr);
     libdeflate_free_decompressor(decompressor);
     return result == LIBDEFLATE_SUCCESS;
   }
@@ -139,7 +138,6 @@ class PngDecoder {
   Unfilter* const unfilter_;
   const size_t row_bytes_;
   size_t raw_bytes_ = 0;
-  Memory raw_;  // rows with their filters, then a row of zeros
   Rgba colors_[256] = {}, key_ = {};
 };
 

@@ -8,24 +8,28 @@ namespace orbbec {
 // Bytes that rows may be read beyond their ends.
 constexpr int kPadding = 16;
 
-// The samples of a pixel of up to 8 bytes, of which each lane has one.
+// The bytes of a pixel of up to 8 bytes, each in a lane, by the vectors of GCC and clang.
 using Lanes = int16_t __attribute__((vector_size(16)));
+using Packed = uint8_t __attribute__((vector_size(16)));
 
 inline Lanes load(const uint8_t* from) {
-  using Packed = uint8_t __attribute__((vector_size(8)));
-  Packed bytes;
-  std::memcpy(&bytes, from, 8);
-  return __builtin_convertvector(bytes, Lanes);
+  using Words = uint64_t __attribute__((vector_size(16)));
+  uint64_t word;
+  std::memcpy(&word, from, 8);
+  return (Lanes)__builtin_shufflevector((Packed)Words{word, 0}, Packed{}, 0, 16, 1, 17, 2, 18, 3,
+                                        19, 4, 20, 5, 21, 6, 22, 7, 23);
 }
 
 template <int kStep>
 void store(Lanes pixel, uint8_t* to) {
-  using Packed = uint8_t __attribute__((vector_size(8)));
-  const Packed bytes = __builtin_convertvector(pixel, Packed);
-  std::memcpy(to, &bytes, kStep);
+  using Half = uint8_t __attribute__((vector_size(8)));
+  const uint64_t word = (uint64_t)__builtin_convertvector(pixel, Half);
+  std::memcpy(to, &word, kStep);
 }
 
-inline Lanes absolute(Lanes value) { return value < 0 ? -value : value; }
+inline Lanes smaller(Lanes a, Lanes b) { return a < b ? a : b; }
+
+inline Lanes absolute(Lanes value) { return value > -value ? value : -value; }
 
 struct Sub {
   Lanes operator()(Lanes left, Lanes, Lanes) const { return left; }
@@ -33,12 +37,14 @@ struct Sub {
 struct Average {
   Lanes operator()(Lanes left, Lanes up, Lanes) const { return (left + up) >> 1; }
 };
+// The nearest to left + up - corner; of equally near ones the first. Each pixel waits for the one
+// on its left, so what counts is the number of steps from `left` to the result.
 struct Paeth {
   Lanes operator()(Lanes left, Lanes up, Lanes corner) const {
-    const Lanes to_left = absolute(up - corner), to_up = absolute(left - corner);
-    const Lanes to_corner = absolute(left + up - corner - corner);
-    const Lanes nearer = to_up <= to_corner ? up : corner;
-    return (to_left <= to_up) & (to_left <= to_corner) ? left : nearer;
+    const Lanes vertical = up - corner, horizontal = left - corner;
+    const Lanes to_left = absolute(vertical), to_up = absolute(horizontal);
+    const Lanes nearest = smaller(absolute(vertical + horizontal), smaller(to_left, to_up));
+    return to_left == nearest ? left : to_up == nearest ? up : corner;
   }
 };
 
@@ -46,8 +52,8 @@ template <int kStep, class Predict>
 void add_predictions(uint8_t* row, const uint8_t* above, size_t bytes, const Predict& predict) {
   Lanes left{}, corner{};
   for (size_t i = 0; i < bytes; i += kStep) {
-    const Lanes up = load(above + i);
-    left = (load(row + i) + predict(left, up, corner)) & 0xff;
+    const Lanes up = load(above + i), prediction = predict(left, up, corner);
+    left = (Lanes)((Packed)load(row + i) + (Packed)prediction);  // modulo 256
     corner = up;
     store<kStep>(left, row + i);
   }
@@ -55,6 +61,9 @@ void add_predictions(uint8_t* row, const uint8_t* above, size_t bytes, const Pre
 
 // Reverses the filter of a row of pixels of kStep bytes, given the row above.
 template <int kStep>
+#ifdef __x86_64__
+__attribute__((target_clones("avx2", "default")))
+#endif
 void unfilter(int filter, uint8_t* row, const uint8_t* above, size_t bytes) {
   if (filter == 1) add_predictions<kStep>(row, above, bytes, Sub());
   if (filter == 2) {

@@ -48,11 +48,11 @@ class WebpFile {
       return decode_to(target.first, static_cast<int>(target.row_stride), channels);
     }
     const int stride = width_ * channels;  // at most 2^14 columns
-    const Memory pixels = allocated(static_cast<size_t>(stride) * height_);
-    if (pixels == nullptr) return "out of memory";
-    if (const char* const failure = decode_to(pixels.get(), stride, channels)) return failure;
+    const Scratch pixels(static_cast<size_t>(stride) * height_);
+    if (pixels.data() == nullptr) return "out of memory";
+    if (const char* const failure = decode_to(pixels.data(), stride, channels)) return failure;
     for (int y = target.top; y < target.top + target.height; ++y) {
-      const uint8_t* const row = pixels.get() + static_cast<size_t>(y) * stride;
+      const uint8_t* const row = pixels.data() + static_cast<size_t>(y) * stride;
       if (channels == 4) {
         write_row<4>(Direct<4, 1>{nullptr}, row, y, target);
       } else if (target.channels == 1) {
