@@ -24,7 +24,7 @@ struct ImageHeader {
   uint64_t exif_offset, exif_size;  // the EXIF block; 0 bytes if there is none
 };
 
-// A rectangle of the stored image and the place of its pixels: the first, and the strides in bytes
+// A rectangle of the stored image and the addresses of its pixels: the first, and the strides in bytes
 // between rows and pixels, which encode an orientation and may be negative.
 struct Target {
   int left, top, width, height, channels;

@@ -19,9 +19,11 @@ from orbbec.data.decode.native import MESSAGE_BYTES, RECTANGLE
 from orbbec.data.decode.orientation import as_stored, upright_size
 from orbbec.data.decode.png_chunks import is_png
 
+_UNREAD_MESSAGE = ctypes.create_string_buffer(MESSAGE_BYTES)  # Pillow says what is wrong
+
 
 class ImageHeader(ctypes.Structure):
-    """As in codec.h: the stored size, the channels that keep all of the file, and the place of its EXIF."""
+    """As in codec.h: the stored size, the channels that keep all of the file, the position of its EXIF."""
 
     _fields_ = (
         ("height", ctypes.c_int32),
@@ -61,11 +63,11 @@ def decode_by_codec(data: bytes, mode: str, max_pixels: int, apply_exif_orientat
     functions, header = known
     orientation = _orientation(data, header, apply_exif_orientation)
     pixels = np.empty((*upright_size(header.height, header.width, orientation), CHANNELS[mode]), np.uint8)
-    stored = as_stored(pixels, orientation)
+    stored = pixels if orientation == 1 else as_stored(pixels, orientation)
     row_stride, column_stride, _ = stored.strides
     failed = functions.decode(
         *(data, len(data), 1, CHANNELS[mode], 0, 0, header.width, header.height),
-        *(stored.ctypes.data, row_stride, column_stride, ctypes.create_string_buffer(MESSAGE_BYTES)),
+        *(stored.ctypes.data, row_stride, column_stride, _UNREAD_MESSAGE),
     )
     return None if failed else pixels
 
@@ -89,5 +91,6 @@ def _known(data: bytes, max_pixels: int) -> tuple[Codec, ImageHeader] | None:
 
 
 def _orientation(data: bytes, header: ImageHeader, is_applied: bool) -> int:
-    begin = header.exif_offset
-    return exif_orientation(data[begin : begin + header.exif_size]) if is_applied else 1
+    if not is_applied or not header.exif_size:
+        return 1
+    return exif_orientation(data[header.exif_offset : header.exif_offset + header.exif_size])

@@ -218,7 +218,7 @@ OF_PILLOW = {  # files that Pillow decodes and the library leaves to it, for som
     "two blocks of EXIF": with_chunk(with_chunk(RED, b"eXIf", exif(3)), b"eXIf", exif(6)),
     "an unknown compression": with_header(RED, RED[16:26] + b"\1\0\0"),
     "a second header": RED[:33] + RED[8:],
-    "pixels in two places": with_chunk(with_chunk(RED, b"tEXt", b"a\0b"), b"IDAT", b""),
+    "pixels before and after a text": with_chunk(with_chunk(RED, b"tEXt", b"a\0b"), b"IDAT", b""),
 }
 
 
@@ -236,8 +236,8 @@ def test_a_frame_that_is_smaller_than_the_canvas_is_left_to_pillow():
     frame = lossy[lossy.index(b"VP8 ") :]
     header = struct.pack("<4sIB3x", b"VP8X", 10, 2) + bytes([69, 0, 0, 59, 0, 0])
     control = struct.pack("<4sIIH", b"ANIM", 6, 0, 0)
-    place = bytes([5, 0, 0, 4, 0, 0, 49, 0, 0, 32, 0, 0, 9, 0, 0, 0])
-    content = b"WEBP" + header + control + struct.pack("<4sI", b"ANMF", len(place + frame)) + place + frame
+    box = bytes([5, 0, 0, 4, 0, 0, 49, 0, 0, 32, 0, 0, 9, 0, 0, 0])
+    content = b"WEBP" + header + control + struct.pack("<4sI", b"ANMF", len(box + frame)) + box + frame
     data = struct.pack("<4sI", b"RIFF", len(content)) + content
     assert not agrees(data, "RGB")
     assert decode_image(data).shape == (60, 70, 3)
