@@ -23,4 +23,3 @@ endif()
 
 install(TARGETS webp ARCHIVE DESTINATION lib)
 install(FILES src/webp/decode.h src/webp/demux.h src/webp/mux_types.h src/webp/types.h DESTINATION include/webp)
-install(FILES COPYING DESTINATION .)

@@ -17,14 +17,14 @@ enum CodecStatus { kDecoded, kDamaged, kOther };
 
 constexpr int kMessageBytes = 200;
 
-// native.py declares the same struct.
+// codecs.py declares the same struct.
 struct ImageHeader {
   int32_t height, width;            // as stored
   int32_t channels;                 // that keep all of the file: 1, 3 or 4
   uint64_t exif_offset, exif_size;  // the EXIF block; 0 bytes if there is none
 };
 
-// A rectangle of the stored image and the addresses of its pixels: the first, and the strides in bytes
+// A rectangle of the stored image and where its pixels go: the first, and the strides in bytes
 // between rows and pixels, which encode an orientation and may be negative.
 struct Target {
   int left, top, width, height, channels;

@@ -1,4 +1,4 @@
-// Decodes PNG with libdeflate. The entry points of the shared library _png.abi3.so; native.py calls
+// Decodes PNG with libdeflate. The entry points of the shared library _png.abi3.so; codecs.py calls
 // them. A file is decompressed in one piece, its rows are unfiltered in place, and the pixels of a
 // rectangle are written in the order of the stored image.
 #include "png_file.h"
@@ -161,9 +161,8 @@ __attribute__((visibility("default"))) int orbbec_png_header(const uint8_t* data
 }
 
 // Writes a rectangle to `out`: [height, width, channels], channels 1, 3 or 4, with strides in
-// bytes. Returns kDecoded; kDamaged and a message of at most 200 bytes; or kOther, also unless
-// `shrink` is
-// 1. The signature is that of orbbec_jpeg_decode.
+// bytes. Returns kDecoded; kDamaged and a message of at most 200 bytes; or kOther, also if `shrink`
+// is not 1. The signature is that of orbbec_jpeg_decode.
 __attribute__((visibility("default"))) int orbbec_png_decode(
     const uint8_t* data, size_t size, int shrink, int channels, int left, int top, int width,
     int height, uint8_t* out, ptrdiff_t row_stride, ptrdiff_t pixel_stride, char* message) {

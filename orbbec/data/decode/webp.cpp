@@ -1,5 +1,5 @@
-// Decodes WebP with libwebp. The entry points of the shared library _webp.abi3.so; native.py calls
-// them. Of an animation, the first image is decoded.
+// Decodes WebP with libwebp. The entry points of the shared library _webp.abi3.so; codecs.py
+// calls them. Of an animation, the first image is decoded.
 #include <webp/decode.h>
 #include <webp/demux.h>
 

@@ -6,6 +6,7 @@ import sys
 import threading
 import time
 import zlib
+from concurrent.futures import ThreadPoolExecutor
 from itertools import pairwise
 
 import numpy as np
@@ -294,6 +295,32 @@ def test_a_header_that_promises_more_than_the_file_can_hold_is_left_to_pillow():
     for mode in ("1", "RGB"):
         blank = encoded(Image.new(mode, (3000, 2000)), "PNG")
         assert size_by_codec(blank, 10**9, True) == (2000, 3000)
+
+
+@needs_png
+def test_threads_that_decode_at_once_do_not_share_memory():
+    sizes = [(40, 60), (3, 2), (300, 200), (40, 60)]
+    files = [encoded(picture(*size, seed=n), "PNG") for n, size in enumerate(sizes)]
+    files += [png(2, 8, (30, 50), pieces=n, seed=n) for n in (1, 2, 3)]
+    expected = [decode_by_pillow(data, "RGB", 10**6, True) for data in files]
+
+    def wrong(thread):
+        order = [*range(thread, len(files)), *range(thread)] * 3
+        results = [decode_by_codec(files[n], "RGB", 10**6, True) for n in order]
+        return [
+            n for n, pixels in zip(order, results, strict=True) if not np.array_equal(pixels, expected[n])
+        ]
+
+    with ThreadPoolExecutor(4) as pool:
+        assert list(pool.map(wrong, range(4))) == [[]] * 4
+
+
+@needs_png
+def test_an_image_larger_than_the_memory_that_a_thread_keeps_is_decoded():
+    data = encoded(Image.new("LA", (4000, 2200), (9, 200)), "PNG")
+    pixels = decode_by_codec(data, "L", 10**7, True)
+    assert pixels.shape == (2200, 4000, 1)
+    assert pixels.min() == pixels.max() == 9
 
 
 LARGE = [
