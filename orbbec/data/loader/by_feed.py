@@ -165,9 +165,9 @@ class FeedAssembler(Assembler):
         return [row in done or good[row] for row in rows]
 
     def _written_by_feed(self, attempt: Attempt, rows: Sequence[int], stopped: Stop) -> set[int]:
-        feed = self.feed.running
         encoded = np.array([row for row in rows if attempt.opened[row].pixels is None], np.int64)
-        if feed is None or not len(encoded):
+        feed = self.feed.running if len(encoded) else None
+        if feed is None:
             return set()
         entries = [attempt.opened[row] for row in encoded.tolist()]
         with feed.read_bytes([entry.sample.data for entry in entries], self._limits) as reading:
