@@ -416,7 +416,7 @@ def _raised_in(error: Exception) -> str:
 
 def ids_tensor(sample_ids: Sequence[int]) -> torch.Tensor:
     """Sample ids as int64 `[N]`."""
-    return torch.tensor(sample_ids, dtype=torch.int64, device="cpu")
+    return torch.from_numpy(np.array(sample_ids, np.int64))
 
 
 def buffers_of(batch: ImageBatch | YCbCrBatch) -> list[Pixels]:

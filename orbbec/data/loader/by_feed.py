@@ -65,12 +65,15 @@ class FeedAssembler(Assembler):
     def crew(self, threads: int, ahead: int, batch_size: int) -> tuple[int, int]:
         """Set the threads of the feed; returns how many threads make batches, and how many batches may wait.
 
-        A few threads do that only plan. On the CPU they augment too, and they read sources without a `table`.
+        Where these threads only plan, a few keep all threads of the feed busy. On the CPU they augment too,
+        and they read sources without a `table`. Their number does not change that of the batches begun.
         """
         self.feed.resize(threads)
-        if not (self.feed.is_on and self.pin_memory) or files_of(self.source) is None:
+        if not self.feed.is_on or files_of(self.source) is None:
             return threads, ahead
-        return min(threads, max(_MAKERS, -(-2 * threads // batch_size))), ahead
+        least = max(_MAKERS, -(-2 * threads // batch_size)) if self.pin_memory else threads + 1
+        makers = min(least, threads + ahead)
+        return makers, threads + ahead - makers
 
     def _by_feed(self, files: ImageFiles, indices: Any, epoch: int, stopped: Stop) -> Assembled | None:
         """The batch; None if anything is unusual before decoding."""
@@ -203,12 +206,12 @@ def _begin_decoding(
 ) -> None:
     """Begin to decode the images that a feed has read to the rows `at` of a batch."""
     if isinstance(batch, YCbCrBatch):
-        offsets, channels = batch.host_table[:, 0], 0
+        table, channels = batch.host_table, 0
     else:
-        offsets, channels = batch.offsets, batch.channels
+        table, channels = batch.host_layout, batch.channels
     reading.decode(
         batch.storage.numpy(),
-        np.where(is_decoded, offsets.numpy()[at], -1),
+        np.where(is_decoded, table.numpy()[at, 0], -1),
         channels=channels,
         boxes=None if regions is None else regions.boxes[at],
         shrinks=None if regions is None else regions.shrinks[at],
