@@ -16,9 +16,8 @@ from orbbec._library import library_path
 GOOD = 1  # status of a row: as in feed.h
 ROW = np.dtype(
     {
-        "names": ["data", "size", "status", "height", "width", "orientation", "subsampling"],
-        "formats": ["u8", "u8", "i4", "i4", "i4", "i4", "i4"],
-        "itemsize": 40,
+        "names": ["data", "size", "status", "height", "width", "components", "orientation", "subsampling"],
+        "formats": ["u8", "u8", *["i4"] * 6],
     }
 )
 _WAIT = 50  # milliseconds between two checks whether to stop
