@@ -83,7 +83,7 @@ class FeedAssembler(Assembler):
         try:
             if min(indices) < 0:
                 return None
-            paths = [files.paths[index] for index in indices]
+            paths = [os.fspath(files.paths[index]) for index in indices]
             if files.root:
                 paths = [os.path.join(files.root, path) for path in paths]
             spans = None if files.spans is None else files.spans[indices]
