@@ -10,6 +10,7 @@ from orbbec.data.decode.decode import decode_image, image_size
 from orbbec.data.decode.planes import decode_planes
 from orbbec.data.device.prefetch import DevicePrefetcher
 from orbbec.data.device.sink import sink
+from orbbec.data.files import ImageFiles
 from orbbec.data.loader.assemble import Decoding
 from orbbec.data.loader.buffer import ShuffleBuffer
 from orbbec.data.loader.live import live
@@ -38,6 +39,7 @@ __all__ = [
     "Fault",
     "FileList",
     "Hdf5",
+    "ImageFiles",
     "ImageFolder",
     "Lmdb",
     "Loader",

@@ -142,8 +142,8 @@ class _Epoch(Iterator[Any]):
 class Loader:
     """Batches of augmented images on a device, prepared by threads while the model works.
 
-    A thread prepares one batch at a time: it reads the samples, plans their augmentation from the image
-    headers, decodes the regions that the plan reads, and packs them. On CUDA, a batch is copied once from
+    C++ threads read and decode images; a few Python threads plan batches from the image headers, so that only
+    the regions are decoded that a plan reads. On CUDA, a batch is copied once from
     page-locked memory and augmented on a side stream, one batch ahead of the model; on the CPU, the thread
     augments it too. The result of a sample depends only on seed, epoch and sample id.
 
@@ -169,8 +169,8 @@ class Loader:
         batch_size: images per batch.
         transforms: a `Compose`, or transforms in order, with `seed`; None: batches are `ImageBatch`es.
         device: device of the batches.
-        threads: number of threads; "auto": as many as the model needs, limited by the cores and the control
-            group of this rank, and by OMP_NUM_THREADS unless it is torchrun's 1.
+        threads: number of threads that decode; "auto": as many as the model needs, limited by the cores (on
+            CUDA one less) and the control group of this rank, and by OMP_NUM_THREADS unless it is torchrun's 1.
         prefetch: batches that may wait for the model; "auto": 2, or up to 8 if batch times vary.
         seed: seed of the order, and of transforms that are not a `Compose`.
         shuffle: shuffle anew in each epoch; streams are not shuffled.
@@ -234,10 +234,12 @@ class Loader:
         self.drop_last, self.collate = drop_last, collate
         self.device = torch.device(device)
         self._cores = [] if numa is None else node_cores(numa)
-        self._tuner = tuner_for(threads, prefetch, thread_budget(cores=self._cores))
+        on_cuda, budget = self.device.type == "cuda", thread_budget(cores=self._cores)
+        if on_cuda and budget > 2:
+            budget -= 1  # a busy core delays the launches of the training loop
+        self._tuner = tuner_for(threads, prefetch, budget)
         if transforms is not None and not isinstance(transforms, Compose):
             transforms = Compose(transforms, seed)
-        on_cuda = self.device.type == "cuda"
         decoding = decoding or Decoding()
         decoder = decoding.decoder_on(self.device)
         feed = feed_for(decoding, self.device, self.threads, self._cores)
