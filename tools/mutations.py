@@ -25,8 +25,8 @@ OPPOSITES = {
     **{"rint": "floor", "trunc": "floor", "round": "int"},
 }
 REDUCTIONS = ("min", "max", "any", "all", "sum", "prod", "mean")
-# Keywords that only repeat defaults, or select the line that a warning names.
-NO_FAULTS = ("strict", "stacklevel")
+# Keywords that only repeat defaults, select the line that a warning names, or let the host not wait.
+NO_FAULTS = ("strict", "stacklevel", "non_blocking")
 # Their contents do not run, or are text for people.
 SKIPPED = (ast.Raise, ast.Assert, ast.JoinedStr, ast.Import, ast.ImportFrom, ast.AnnAssign, ast.Delete)
 
