@@ -1,4 +1,4 @@
-"""Functions fill what lies outside of the image, and read it with the interpolation that is asked for."""
+"""What functions do by default: fills outside of the image, interpolations, and sigmas of kernels."""
 
 import pytest
 import torch
@@ -37,3 +37,11 @@ def test_pixels_are_mixed_by_bilinear_alone(name):
     image = torch.tensor([0, 100, 0, 100, 0, 100], dtype=torch.uint8).expand(1, 4, 6)
     assert BETWEEN[name](image, "bilinear")[..., 1:5].unique().tolist() == [50]
     assert set(BETWEEN[name](image, "nearest")[..., 1:5].unique().tolist()) <= {0, 100}
+
+
+@pytest.mark.parametrize("sides", [3, 5, (3, 7), (9, 1)])
+def test_a_blur_without_sigma_has_that_of_its_kernel(sides):
+    image = torch.arange(3 * 20 * 20, dtype=torch.uint8).reshape(3, 20, 20)
+    width, height = sides if isinstance(sides, tuple) else (sides, sides)
+    sigma = [width * 0.15 + 0.35, height * 0.15 + 0.35]  # torchvision's rule
+    assert torch.equal(F.gaussian_blur(image, sides), F.gaussian_blur(image, [width, height], sigma))
