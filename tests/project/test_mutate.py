@@ -59,6 +59,11 @@ def test_messages_and_docstrings_are_left_alone():
     assert [each.line for each in MUTATIONS.values() if each.line in (3, 5)] == []
 
 
+def test_arguments_of_which_none_is_the_first_are_not_swapped():
+    changes = {each.new for each in mutations_of("m.py", "np.maximum(min(a, b), max(c, d), out=e)")}
+    assert not {text for text in changes if "b, a" in text or "d, c" in text or "max(c, d), min(" in text}
+
+
 def test_how_long_a_program_waits_is_no_fault():
     source = "sleep(2 * PAUSE)\ntime.sleep(0.5)\nhere = there.to(device, non_blocking=True)\n"
     assert not mutations_of("wait.py", source)
