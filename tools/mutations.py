@@ -24,7 +24,7 @@ OPPOSITES = {
     **{"cumsum": "cumprod", "argmin": "argmax", "argmax": "argmin", "append": "count", "zeros": "ones"},
     **{"rint": "floor", "trunc": "floor", "round": "int"},
 }
-SYMMETRIC = ("min", "max", "minimum", "maximum")
+SYMMETRIC = ("min", "max", "minimum", "maximum", "suppress")
 REDUCTIONS = ("min", "max", "any", "all", "sum", "prod", "mean")
 # Keywords that only repeat defaults, select the line that a warning names, or let the host not wait.
 NO_FAULTS = ("strict", "stacklevel", "non_blocking")
