@@ -14,7 +14,7 @@ from orbbec.batch.image_batch import ImageBatch
 
 _MOST_CHANNELS = 4
 _MASKS = ("mask", "masks")
-_DTYPES = {int: torch.int64, float: torch.float64}  # of `default_collate`
+_DTYPES = {int: np.int64, float: np.float64}  # of `default_collate`
 
 
 def collate(samples: Sequence[Any]) -> Any:
@@ -59,7 +59,7 @@ def collate(samples: Sequence[Any]) -> Any:
 def _collate(values: list[Any], are_samples: bool = False, are_masks: bool = False) -> Any:
     first = values[0]
     if _are_plain_numbers(values):
-        return torch.tensor(values, dtype=_DTYPES[type(first)], device="cpu")
+        return torch.from_numpy(np.array(values, _DTYPES[type(first)]))
     if are_masks or _is_any_mask(values):
         values = [np.array(value) if is_pil(value) else value for value in values]
     elif all(map(_is_image, values)):

@@ -26,6 +26,7 @@ import numpy as np
 import torch
 
 from orbbec.bridge.arguments import Array
+from orbbec.data.files import ImageFiles
 from orbbec.data.loader.loader import Loader
 from orbbec.data.readers.paths import image_files
 from orbbec.data.sample import Sample, read_bytes
@@ -48,7 +49,15 @@ class Files:
         return len(self.paths)
 
     def __getitem__(self, index: int) -> Sample:
-        return Sample(read_bytes(self.paths[index], index), {}, index)
+        return Sample(read_bytes(self.paths[index], index), self.targets(index), index)
+
+    def targets(self, index: int) -> dict[str, Any]:
+        """None: there are only images."""
+        return {}
+
+    def table(self) -> ImageFiles:
+        """The files, for a `Loader`."""
+        return ImageFiles(self.paths)
 
 
 class Timing(NamedTuple):

@@ -2,14 +2,17 @@
 
 Begin with loader/loader.py, `Loader`, which joins everything else: `readers` find samples in folders, shards
 and tables, order.py shuffles them over ranks and epochs, `decode` reads images or the regions that a plan
-needs, `loader` assembles batches in threads, `device` copies them ahead of the model.
+needs, `cache` keeps samples that were read, `loader` assembles batches in threads, `device` copies them ahead
+of the model.
 """
 
 from orbbec.batch import collate
+from orbbec.data.cache import Cache
 from orbbec.data.decode.decode import decode_image, image_size
 from orbbec.data.decode.planes import decode_planes
 from orbbec.data.device.prefetch import DevicePrefetcher
 from orbbec.data.device.sink import sink
+from orbbec.data.files import ImageFiles
 from orbbec.data.loader.assemble import Decoding
 from orbbec.data.loader.buffer import ShuffleBuffer
 from orbbec.data.loader.live import live
@@ -31,6 +34,7 @@ __all__ = [
     "Arrays",
     "BadSample",
     "Batch",
+    "Cache",
     "Cifar",
     "Coco",
     "Decoding",
@@ -38,6 +42,7 @@ __all__ = [
     "Fault",
     "FileList",
     "Hdf5",
+    "ImageFiles",
     "ImageFolder",
     "Lmdb",
     "Loader",

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Sequence
 from typing import Any, NamedTuple, Protocol
 
@@ -18,9 +19,13 @@ class ImageFiles(NamedTuple):
         sizes: see `Sample.size`; None: not declared.
         spans: int64 `[N, 3]`: offset, number of bytes and CRC-32, or -1, of each image in its file; None:
             files are images.
+
+    Example:
+        >>> ImageFiles(["1.jpg", "2.jpg"], root="photos").sample_ids is None
+        True
     """
 
-    paths: Sequence[str]
+    paths: Sequence[str | os.PathLike[str]]
     root: str = ""
     sample_ids: Sequence[int] | None = None
     sizes: Sequence[tuple[int, int]] | None = None

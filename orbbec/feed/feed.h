@@ -14,7 +14,7 @@ enum Status : int32_t { kPending, kGood, kUnread, kOther, kUndecoded };
 struct Row {
   const uint8_t* data;
   uint64_t size;
-  int32_t status, height, width, orientation, subsampling;
+  int32_t status, height, width, components, orientation, subsampling;
 };
 
 // The decoders and the checker, in other libraries. The turbo_* are null without libjpeg-turbo.

@@ -1,4 +1,4 @@
-"""The C++ functions of the feed as classes; calls release the GIL."""
+"""The C++ functions of the feed as classes."""
 
 from __future__ import annotations
 
@@ -16,9 +16,8 @@ from orbbec._library import library_path
 GOOD = 1  # status of a row: as in feed.h
 ROW = np.dtype(
     {
-        "names": ["data", "size", "status", "height", "width", "orientation", "subsampling"],
-        "formats": ["u8", "u8", "i4", "i4", "i4", "i4", "i4"],
-        "itemsize": 40,
+        "names": ["data", "size", "status", "height", "width", "components", "orientation", "subsampling"],
+        "formats": ["u8", "u8", *["i4"] * 6],
     }
 )
 _WAIT = 50  # milliseconds between two checks whether to stop
@@ -71,23 +70,36 @@ class _Output(ctypes.Structure):
     )
 
 
-@cache
-def _library() -> Any:
-    library = ctypes.CDLL(str(library_path()))
-    for name, result, arguments in (
-        ("begin", _POINTER, [_POINTER, _POINTER]),
-        ("resize", None, [_POINTER, ctypes.c_int]),
-        ("end", None, [_POINTER]),
-        ("read", _POINTER, [_POINTER, _POINTER]),
-        ("decode", ctypes.c_int, [_POINTER, _POINTER, _POINTER]),
-        ("wait", ctypes.c_int, [_POINTER, _POINTER, ctypes.c_int]),
-        ("rows", _POINTER, [_POINTER]),
-        ("seconds", _POINTER, [_POINTER]),
-        ("free", None, [_POINTER, _POINTER]),
-    ):
+_SIGNATURES: tuple[tuple[str, Any, list[Any]], ...] = (
+    ("begin", _POINTER, [_POINTER, _POINTER]),
+    ("resize", None, [_POINTER, ctypes.c_int]),
+    ("end", None, [_POINTER]),
+    ("read", _POINTER, [_POINTER, _POINTER]),
+    ("decode", ctypes.c_int, [_POINTER, _POINTER, _POINTER]),
+    ("wait", ctypes.c_int, [_POINTER, _POINTER, ctypes.c_int]),
+    ("rows", _POINTER, [_POINTER]),
+    ("seconds", _POINTER, [_POINTER]),
+    ("free", None, [_POINTER, _POINTER]),
+)
+
+
+def _functions(library: Any) -> Any:
+    for name, result, arguments in _SIGNATURES:
         function = getattr(library, f"orbbec_feed_{name}")
         function.restype, function.argtypes = result, arguments
     return library
+
+
+@cache
+def _library() -> Any:
+    """The functions, which release the GIL: for those that wait."""
+    return _functions(ctypes.CDLL(str(library_path())))
+
+
+@cache
+def _quick() -> Any:
+    """The functions, without releasing the GIL: a thread that computes would take it for 5 ms each time."""
+    return _functions(ctypes.PyDLL(str(library_path())))
 
 
 class Limits(NamedTuple):
@@ -173,7 +185,7 @@ class Feed:
             *(count, limits.applies_orientation, limits.needs_subsampling, 0),
             *(limits.max_pixels, paths, _address(table)),
         )
-        handle = _library().orbbec_feed_read(self._pool, ctypes.byref(request))
+        handle = _quick().orbbec_feed_read(self._pool, ctypes.byref(request))
         if not handle:
             raise MemoryError("Feed: no memory for a batch")
         return FeedBatch(self._pool, handle, count, files)
@@ -185,15 +197,16 @@ class FeedBatch:
     def __init__(self, pool: int, handle: int, count: int, files: Any) -> None:
         self._pool, self._handle, self._count = pool, handle, count
         self._memory = [files]  # what the threads use
+        self._is_done = False
 
     def rows(self) -> Array:
         """The rows, after `wait`: records `[N]`, see `ROW`."""
-        address = _library().orbbec_feed_rows(self._handle)
+        address = _quick().orbbec_feed_rows(self._handle)
         return np.frombuffer(ctypes.string_at(address, ROW.itemsize * self._count), ROW)
 
     def seconds(self) -> tuple[float, float]:
         """The seconds of all threads for reading and for decoding, after `wait`."""
-        read, decode = (ctypes.c_double * 2).from_address(_library().orbbec_feed_seconds(self._handle))
+        read, decode = (ctypes.c_double * 2).from_address(_quick().orbbec_feed_seconds(self._handle))
         return read, decode
 
     def decode(
@@ -216,27 +229,27 @@ class FeedBatch:
             shrinks: int64 `[N]`: 1, 2, 4 or 8; None: 1.
         """
         self._memory.append(storage)
+        self._is_done = False
         tables = [
             None if table is None else np.ascontiguousarray(table, np.int64)
             for table in (offsets, boxes, shrinks)
         ]
         output = _Output(_address(storage), *map(_address, tables), channels)
-        if _library().orbbec_feed_decode(self._pool, self._handle, ctypes.byref(output)):
+        if _quick().orbbec_feed_decode(self._pool, self._handle, ctypes.byref(output)):
             raise MemoryError("Feed: no memory for a batch")
 
     def wait(self, is_stopped: Callable[[], bool]) -> bool:
         """Wait until what was begun is done; returns whether it is, and not stopped."""
         wait = _library().orbbec_feed_wait
-        while not is_stopped():
-            if wait(self._pool, self._handle, _WAIT):
-                return True
-        return False
+        while not (self._is_done or is_stopped()):
+            self._is_done = bool(wait(self._pool, self._handle, _WAIT))
+        return self._is_done
 
     def close(self) -> None:
         """Free the batch, once no thread works on its images."""
         handle, self._handle = self._handle, 0
         if handle:
-            _library().orbbec_feed_free(self._pool, handle)
+            (_quick() if self._is_done else _library()).orbbec_feed_free(self._pool, handle)
 
     def __enter__(self) -> FeedBatch:
         return self

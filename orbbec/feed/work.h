@@ -34,6 +34,7 @@ inline Status examine(const Functions& functions, const Limits& limits, Row& row
   }
   row.height = header.height;
   row.width = header.width;
+  row.components = header.components;
   row.orientation = limits.applies_orientation ? header.orientation : 1;
   row.subsampling = kRgb;
   if (limits.needs_subsampling) {

@@ -19,7 +19,9 @@ import threading
 import time
 import weakref
 from collections import Counter
+from functools import cache
 from pathlib import Path
+from tempfile import TemporaryDirectory
 
 import numpy as np
 import torch
@@ -28,13 +30,16 @@ sys.path.insert(0, str(Path(__file__).parents[2] / "scripts"))
 sys.path.insert(0, str(Path(__file__).parents[2]))  # this checkout, not the installed package
 from soak_loader import Point
 
-from orbbec.data import BadSample, Loader, Order, Sample, SourceError
+from orbbec.data import BadSample, ImageFiles, Loader, Order, Sample, SourceError
 from orbbec.data.loader.queues import Worker
+from orbbec.data.sample import read_bytes
 from orbbec.transforms import RandomHorizontalFlip, RandomResizedCrop
+from tests.support.damage.damage import good_file
 
 HANG = 60.0  # seconds per round
 GROWTH = 64.0  # MiB after the first rounds; a batch of one round has up to 20
 WARM_UP = 0.3  # of the time
+FOLDER = TemporaryDirectory()
 
 
 class Source:
@@ -71,6 +76,34 @@ class Source:
         return sorted(i for i, kind in self.kinds.items() if kind == "bad")
 
 
+@cache
+def jpeg(side: int) -> str:
+    """The path of a JPEG."""
+    path = Path(FOLDER.name, f"{side}.jpg")
+    path.write_bytes(good_file("jpeg", (side, side)))
+    return str(path)
+
+
+class FileSource(Source):
+    """JPEGs, which the feed reads; bad ones are missing."""
+
+    def table(self) -> ImageFiles:
+        return ImageFiles([self.path(index) for index in range(self.length)])
+
+    def path(self, index: int) -> str:
+        return f"{FOLDER.name}/none" if self.kinds.get(index) == "bad" else jpeg(self.side)
+
+    def targets(self, index: int) -> dict[str, int]:
+        return super().__getitem__(index).targets if self.kinds.get(index) != "bad" else {"label": index}
+
+    def __getitem__(self, index: int) -> Sample:
+        return Sample(read_bytes(self.path(index), index), self.targets(index), index)
+
+
+def source_of(chance: random.Random, *arguments: int, **options: bool) -> Source:
+    return chance.choice([Source, FileSource])(chance, *arguments, **options)
+
+
 def loader_of(chance: random.Random, source: Source, **options: object) -> Loader:
     pipeline = [RandomResizedCrop(source.side), RandomHorizontalFlip()] if chance.random() < 0.5 else None
     sizes = {"batch_size": chance.randint(1, 7), "threads": chance.choice([1, 2, 3, "auto"])}
@@ -92,7 +125,7 @@ def expect(is_true: object, *told: object) -> None:
 
 def faults(chance: random.Random) -> None:
     """Every id occurs once, or is reported as a fault, which keeps no pixels."""
-    source = Source(chance, chance.randint(1, 60), faults=True)
+    source = source_of(chance, chance.randint(1, 60), faults=True)
     policy = chance.choice(["skip", "skip", "substitute", "raise"])
     if chance.random() < 0.2:
         source.kinds[chance.randrange(len(source))] = "raises"
@@ -122,7 +155,7 @@ def faults(chance: random.Random) -> None:
 
 def leave(chance: random.Random) -> None:
     """Epochs that are left in every way, with frequent garbage collection; each is the next one."""
-    source = Source(chance, chance.randint(4, 60), chance.choice([8, 200]), faults=True)
+    source = source_of(chance, chance.randint(4, 60), chance.choice([8, 200]), faults=True)
     source.kinds = {index: kind for index, kind in source.kinds.items() if kind != "bad"}
     loader, before = loader_of(chance, source, seed=chance.randrange(99)), gc.get_threshold()
     gc.set_threshold(chance.choice([1, 5, 50]), 2, 2)
@@ -158,7 +191,7 @@ def leave(chance: random.Random) -> None:
 
 def interrupt(chance: random.Random) -> None:
     """Ctrl-C at any moment: threads end, and the state is that of the last batch or the one in progress."""
-    source = Source(chance, 60, faults=True)
+    source = source_of(chance, 60, faults=True)
     source.kinds = {index: kind for index, kind in source.kinds.items() if kind != "bad"}
     loader = loader_of(chance, source, seed=chance.randrange(99))
     order, given = loader.order.indices(0).tolist(), []
@@ -190,7 +223,7 @@ def interrupt(chance: random.Random) -> None:
 
 def fork(chance: random.Random) -> None:
     """A child refuses the epoch of its parent and begins its own; the parent continues."""
-    source = Source(chance, chance.randint(10, 60))
+    source = source_of(chance, chance.randint(10, 60))
     loader = loader_of(chance, source, seed=chance.randrange(99))
     batches, given = iter(loader), []
     for _ in range(chance.randint(1, 3)):
@@ -219,7 +252,7 @@ def fork(chance: random.Random) -> None:
 
 def resume(chance: random.Random) -> None:
     """An epoch with changing numbers of ranks has every id once."""
-    source, seed = Source(chance, chance.randint(5, 80)), chance.randrange(99)
+    source, seed = source_of(chance, chance.randint(5, 80)), chance.randrange(99)
     state, counts, epoch = None, Counter(), chance.randrange(3)
     while True:
         ranks, steps = chance.randint(1, 3), chance.choice([1, 2, 3, 100])

@@ -59,8 +59,15 @@ def test_messages_and_docstrings_are_left_alone():
     assert [each.line for each in MUTATIONS.values() if each.line in (3, 5)] == []
 
 
-def test_how_long_a_loop_sleeps_is_no_fault():
-    assert not mutations_of("wait.py", "sleep(2 * PAUSE)\ntime.sleep(0.5)\n")
+def test_arguments_of_which_none_is_the_first_are_not_swapped():
+    for source in ("x = np.maximum(a, b)", "x = max(a, b)", "with suppress(a, b): x"):
+        assert not [each for each in mutations_of("m.py", source) if "b, a" in each.new]
+    assert [each.new for each in mutations_of("m.py", "x = zip(a, b)")] == ["zip(b, a)"]
+
+
+def test_how_long_a_program_waits_is_no_fault():
+    source = "sleep(2 * PAUSE)\ntime.sleep(0.5)\nhere = there.to(device, non_blocking=True)\n"
+    assert not mutations_of("wait.py", source)
 
 
 def test_a_key_holds_where_lines_move():

@@ -55,7 +55,9 @@ def regions_of(plan: Plan, can_shrink: Array | None = None) -> Regions | None:
     boxes = None if first is None else first.region(plan.sizes, can_shrink is not None)
     if first is None or boxes is None:
         return None
-    shrinks = np.ones(len(plan), np.int64) if can_shrink is None else _shrinks(first.matrix, can_shrink)
+    shrinks = np.ones(len(plan), np.int64)
+    if can_shrink is not None and can_shrink.any():
+        shrinks = _shrinks(first.matrix, can_shrink)
     low, high = boxes[:, :2], boxes[:, 2:]
     small = np.concatenate([low // shrinks[:, None], -(-high // shrinks[:, None])], 1)
     return None if (small == whole).all() else Regions(small, shrinks)

@@ -157,8 +157,7 @@ class Assembler:
             SourceError: the source raised another error; the message names the sample.
             Stopped: the event was set.
         """
-        found = [self._open(item) for item in until(stopped, wanted)]
-        return self._assembled(self._settled(found, epoch), None, epoch, stopped)
+        return self._assembled(self._settled(self._open(wanted, stopped), epoch), None, epoch, stopped)
 
     def _assembled(
         self, opened: list[Opened], failed: Attempt | None, epoch: int, stopped: Stop
@@ -183,27 +182,40 @@ class Assembler:
             opened, failed = self._settled([new or old for old, new in pairs], epoch), attempt
         return Assembled(ImageBatch.of_sizes([], CHANNELS[self.decoding.mode]), [], ids_tensor([]), None)
 
-    def _open(self, item: int | Sample | BadSample) -> Opened | Bad:
-        """Read a sample: its header if a region can be decoded later, otherwise its pixels."""
-        if isinstance(item, BadSample):  # streams yield it and continue
-            return self._bad(-1, item)
-        index = item if isinstance(item, int) else -1
+    def _open(self, wanted: Sequence[int | Sample | BadSample], stopped: Stop) -> list[Opened | Bad]:
+        """Read samples: their headers if regions can be decoded later, otherwise their pixels."""
+        return [self._open_item(item) for item in until(stopped, wanted)]
+
+    def _open_item(self, item: int | Sample | BadSample) -> Opened | Bad:
         try:
             with self.watch.timing("read"):
-                sample = self._read(item) if isinstance(item, int) else item
+                sample = self._read(item)
                 header = self._header(sample)
-            return self._opened(index, sample, header)
+            return self._opened(item, sample, header)
         except BadSample as error:
-            return self._bad(index, error)
+            return self._bad(item, error)
 
-    def _opened(self, index: int, sample: Sample, header: JpegHeader | None = None) -> Opened:
+    def _opened(
+        self,
+        item: int | Sample | BadSample,
+        sample: Sample,
+        header: JpegHeader | None = None,
+        pixels: Pixels | None = None,
+    ) -> Opened:
         """A sample with its header or its pixels, to which its targets belong; raises BadSample otherwise."""
-        entry = Opened(index, sample, header, None if header else self._whole(sample))
+        if header is None and pixels is None:
+            pixels = self._whole(sample)
+        entry = Opened(_position(item), sample, header, pixels)
         with _named(sample):
             check_placed(sample, entry.size)
         return entry
 
-    def _read(self, index: int) -> Sample:
+    def _read(self, item: int | Sample | BadSample) -> Sample:
+        if isinstance(item, BadSample):  # streams yield it and continue
+            raise item
+        return self._of_source(item) if isinstance(item, int) else item
+
+    def _of_source(self, index: int) -> Sample:
         try:
             sample = self.source[index]
         except BadSample:
@@ -226,7 +238,7 @@ class Assembler:
         with _named(sample):
             if self.decoder is not None:
                 return self.decoder.header(sample.data, wanted.max_pixels, wanted.on_damage)
-            if not (wanted.planes or (wanted.roi and self.transforms)):
+            if not self._decodes_later:
                 return None
             header_of = planes_header if wanted.planes else region_header
             return header_of(
@@ -236,6 +248,11 @@ class Assembler:
                 wanted.on_damage,
                 wanted.apply_exif_orientation,
             )
+
+    @property
+    def _decodes_later(self) -> bool:
+        """Whether JPEGs are decoded after planning."""
+        return self.decoding.planes or (self.decoding.roi and self.transforms is not None)
 
     def _whole(self, sample: Sample) -> Pixels:
         with _named(sample), self.watch.timing("decode"):
@@ -310,11 +327,11 @@ class Assembler:
         except BadSample as error:
             return self._bad(entry.position, error)
 
-    def _bad(self, index: int, error: BadSample) -> Bad:
+    def _bad(self, item: int | Sample | BadSample, error: BadSample) -> Bad:
         """The record of a bad sample, for policies that continue after it."""
         if self.on_error == "raise":
             raise error
-        return Bad(index, Fault.of(error))
+        return Bad(_position(item), Fault.of(error))
 
     def _settled(self, found: Sequence[Opened | Bad], epoch: int) -> list[Opened]:
         """Apply the error policy."""
@@ -404,6 +421,11 @@ class Assembler:
         return regions_of(plan, can_shrink & (self.decoding.shrink and has_native()))
 
 
+def _position(item: int | Sample | BadSample) -> int:
+    """The index of a sample in its source; -1 for a stream."""
+    return item if isinstance(item, int) else -1
+
+
 def _raised_in(error: Exception) -> str:
     """The location in a source's code that raised an error; empty if there is none."""
     location = extract_tb(error.__traceback__)[-1]
@@ -416,7 +438,7 @@ def _raised_in(error: Exception) -> str:
 
 def ids_tensor(sample_ids: Sequence[int]) -> torch.Tensor:
     """Sample ids as int64 `[N]`."""
-    return torch.tensor(sample_ids, dtype=torch.int64, device="cpu")
+    return torch.from_numpy(np.array(sample_ids, np.int64))
 
 
 def buffers_of(batch: ImageBatch | YCbCrBatch) -> list[Pixels]:

@@ -22,11 +22,12 @@ from orbbec.batch import ImageBatch, YCbCrBatch
 from orbbec.batch.image_batch import empty_on_host
 from orbbec.batch.ycbcr_batch import SAMPLINGS
 from orbbec.bridge.arguments import Array
-from orbbec.data.decode.modes import CHANNELS
+from orbbec.data.decode.jpeg_header import JpegHeader
+from orbbec.data.decode.modes import CHANNELS, Pixels
 from orbbec.data.decode.region import Regions, plan_for
 from orbbec.data.files import ImageFiles, files_of
 from orbbec.data.loader.assemble import Assembled, Assembler, Decoding, buffers_of, ids_tensor, until
-from orbbec.data.loader.entries import Attempt, Opened
+from orbbec.data.loader.entries import Attempt, Bad, Opened
 from orbbec.data.loader.queues import Stop, Stopped
 from orbbec.data.loader.shared_feed import SharedFeed
 from orbbec.data.placed import PLACED, check_placed
@@ -35,6 +36,7 @@ from orbbec.feed.feed import GOOD, FeedBatch, Limits
 
 _MAKERS = 3  # least number: one plans, one waits for pixels, one for headers
 _NICE = 5  # on CUDA: a busy core delays the launches of the training loop
+_BITS = 8  # per value, of ordinary JPEGs
 _TRANSPOSED = 5  # from this orientation on, rows and columns are swapped
 
 
@@ -65,12 +67,15 @@ class FeedAssembler(Assembler):
     def crew(self, threads: int, ahead: int, batch_size: int) -> tuple[int, int]:
         """Set the threads of the feed; returns how many threads make batches, and how many batches may wait.
 
-        A few threads do that only plan. On the CPU they augment too, and they read sources without a `table`.
+        Where these threads only plan, a few keep all threads of the feed busy. On the CPU they augment too,
+        and they read sources without a `table`. Their number does not change that of the batches begun.
         """
         self.feed.resize(threads)
-        if not (self.feed.is_on and self.pin_memory) or files_of(self.source) is None:
+        if not self.feed.is_on or files_of(self.source) is None:
             return threads, ahead
-        return min(threads, max(_MAKERS, -(-2 * threads // batch_size))), ahead
+        least = max(_MAKERS, -(-2 * threads // batch_size)) if self.pin_memory else threads + 1
+        makers = min(least, threads + ahead)
+        return makers, threads + ahead - makers
 
     def _by_feed(self, files: ImageFiles, indices: Any, epoch: int, stopped: Stop) -> Assembled | None:
         """The batch; None if anything is unusual before decoding."""
@@ -78,7 +83,7 @@ class FeedAssembler(Assembler):
         try:
             if min(indices) < 0:
                 return None
-            paths = [files.paths[index] for index in indices]
+            paths = [os.fspath(files.paths[index]) for index in indices]
             if files.root:
                 paths = [os.path.join(files.root, path) for path in paths]
             spans = None if files.spans is None else files.spans[indices]
@@ -135,7 +140,7 @@ class FeedAssembler(Assembler):
         if is_good.all():
             plan = plan if plan is None or regions is None else plan_for(plan, regions)
             return Assembled(batch, targets, ids_tensor(ids), plan)
-        found = [self._open(index) for index in until(stopped, indices)]
+        found = self._open(indices, stopped)
         opened = [entry for entry in found if isinstance(entry, Opened) and entry.header is not None]
         if len(opened) < len(found):  # files of which no part can be decoded alone, or that have changed
             return self._assembled(self._settled(found, epoch), None, epoch, stopped)
@@ -157,6 +162,59 @@ class FeedAssembler(Assembler):
             stored, samplings, np.where(is_rgb, 1, rows["orientation"]).tolist(), empty=empty
         )
 
+    def _open(self, wanted: Sequence[int | Sample | BadSample], stopped: Stop) -> list[Opened | Bad]:
+        """Read samples in this thread; the feed reads the headers of their files, or decodes them whole."""
+        found: list[Sample | Exception] = []
+        for item in until(stopped, wanted):
+            try:
+                with self.watch.timing("read"):
+                    found.append(self._read(item))
+            except Exception as error:  # raised below, unless the file of a row before it is bad
+                found.append(error)
+                if self.on_error == "raise" or not isinstance(error, BadSample):
+                    break
+        known = self._known(found, stopped)
+        return [
+            self._open_known(item, sample, known.get(row))
+            for row, (item, sample) in enumerate(zip(wanted, found, strict=False))
+        ]
+
+    def _open_known(self, item: Any, sample: Sample | Exception, known: Any) -> Opened | Bad:
+        try:
+            if isinstance(sample, Exception):
+                raise sample
+            header, pixels = known or (self._header(sample), None)
+            return self._opened(item, sample, header, pixels)
+        except BadSample as error:
+            return self._bad(item, error)
+
+    def _known(
+        self, found: Sequence[Sample | Exception], stopped: Stop
+    ) -> dict[int, tuple[JpegHeader | None, Pixels | None]]:
+        """The headers, or the pixels, of ordinary JPEGs, by row."""
+        encoded = {
+            row: sample.data
+            for row, sample in enumerate(found)
+            if isinstance(sample, Sample) and isinstance(sample.data, bytes)
+        }
+        feed = self.feed.running if encoded else None
+        if feed is None:
+            return {}
+        with feed.read_bytes(list(encoded.values()), self._limits) as reading:
+            self._wait(reading, stopped)
+            rows = reading.rows()
+            if self._decodes_later:
+                return {
+                    at: (_header(row), None) for at, row in zip(encoded, rows, strict=True) if _is_good(row)
+                }
+            sizes: Any = _upright(rows)  # 0 by 0 for the others
+            whole = ImageBatch.of_sizes(sizes, CHANNELS[self.decoding.mode])
+            _begin_decoding(reading, whole, None)
+            self._wait(reading, stopped)
+            self.watch.add("decode", reading.seconds()[1])
+            done = zip(encoded, whole.numpy(), reading.rows(), strict=True)
+            return {at: (None, pixels) for at, pixels, row in done if _is_good(row)}
+
     def _write_all(self, attempt: Attempt, rows: Sequence[int], stopped: Stop) -> list[bool]:
         """The feed decodes what it can, the functions of `Assembler` the rest."""
         done = self._written_by_feed(attempt, rows, stopped)
@@ -165,9 +223,9 @@ class FeedAssembler(Assembler):
         return [row in done or good[row] for row in rows]
 
     def _written_by_feed(self, attempt: Attempt, rows: Sequence[int], stopped: Stop) -> set[int]:
-        feed = self.feed.running
         encoded = np.array([row for row in rows if attempt.opened[row].pixels is None], np.int64)
-        if feed is None or not len(encoded):
+        feed = self.feed.running if len(encoded) else None
+        if feed is None:
             return set()
         entries = [attempt.opened[row] for row in encoded.tolist()]
         with feed.read_bytes([entry.sample.data for entry in entries], self._limits) as reading:
@@ -179,6 +237,16 @@ class FeedAssembler(Assembler):
             self._wait(reading, stopped)
             self.watch.add("decode", reading.seconds()[1])
             return set(encoded[is_same & (reading.rows()["status"] == GOOD)].tolist())
+
+
+def _is_good(row: Any) -> bool:
+    return bool(row["status"] == GOOD)
+
+
+def _header(row: Any) -> JpegHeader:
+    names = ("height", "width", "components")
+    height, width, components = (int(row[name]) for name in names)
+    return JpegHeader(height, width, components, _BITS, int(row["orientation"]))
 
 
 def _stored(rows: Array) -> Array:
@@ -203,12 +271,12 @@ def _begin_decoding(
 ) -> None:
     """Begin to decode the images that a feed has read to the rows `at` of a batch."""
     if isinstance(batch, YCbCrBatch):
-        offsets, channels = batch.host_table[:, 0], 0
+        table, channels = batch.host_table, 0
     else:
-        offsets, channels = batch.offsets, batch.channels
+        table, channels = batch.host_layout, batch.channels
     reading.decode(
         batch.storage.numpy(),
-        np.where(is_decoded, offsets.numpy()[at], -1),
+        np.where(is_decoded, table.numpy()[at, 0], -1),
         channels=channels,
         boxes=None if regions is None else regions.boxes[at],
         shrinks=None if regions is None else regions.shrinks[at],

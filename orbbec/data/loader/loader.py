@@ -19,6 +19,8 @@ from torch import Tensor
 from orbbec.batch import YCbCrBatch
 from orbbec.batch import collate as default_collate
 from orbbec.color.ycbcr import ycbcr_to_rgb
+from orbbec.data.cache import Cache, CachedSource
+from orbbec.data.concat import with_distinct_ids
 from orbbec.data.device.staging import Staging, arrays_as_tensors, pinned, to_device
 from orbbec.data.loader.assemble import ON_ERROR, Assembled, Decoding
 from orbbec.data.loader.by_feed import FeedAssembler, feed_for
@@ -142,8 +144,8 @@ class _Epoch(Iterator[Any]):
 class Loader:
     """Batches of augmented images on a device, prepared by threads while the model works.
 
-    A thread prepares one batch at a time: it reads the samples, plans their augmentation from the image
-    headers, decodes the regions that the plan reads, and packs them. On CUDA, a batch is copied once from
+    C++ threads read and decode images; a few Python threads plan batches from the image headers, so that only
+    the regions are decoded that a plan reads. On CUDA, a batch is copied once from
     page-locked memory and augmented on a side stream, one batch ahead of the model; on the CPU, the thread
     augments it too. The result of a sample depends only on seed, epoch and sample id.
 
@@ -169,8 +171,8 @@ class Loader:
         batch_size: images per batch.
         transforms: a `Compose`, or transforms in order, with `seed`; None: batches are `ImageBatch`es.
         device: device of the batches.
-        threads: number of threads; "auto": as many as the model needs, limited by the cores and the control
-            group of this rank, and by OMP_NUM_THREADS unless it is torchrun's 1.
+        threads: number of threads that decode; "auto": as many as the model needs, limited by the cores (on
+            CUDA one less) and the control group of this rank, and by OMP_NUM_THREADS unless it is torchrun's 1.
         prefetch: batches that may wait for the model; "auto": 2, or up to 8 if batch times vary.
         seed: seed of the order, and of transforms that are not a `Compose`.
         shuffle: shuffle anew in each epoch; streams are not shuffled.
@@ -187,6 +189,8 @@ class Loader:
         collate: converts a list of dicts, with numeric arrays as tensors, to the targets of a batch. The
             default gives a dict of tensors and lists; `list` keeps the dicts, as torchvision's detectors
             expect.
+        cache: where samples are kept after they were read; None: nowhere. Not for streams, and not for
+            sources with `set_epoch`, whose samples may change.
         numa: NUMA node on whose cores the threads run, ideally that of the GPU; None: no binding.
 
     Example:
@@ -217,6 +221,7 @@ class Loader:
         on_error: str = "raise",
         decoding: Decoding | None = None,
         collate: Callable[[list[dict[str, Any]]], Any] = default_collate,
+        cache: Cache | None = None,
         numa: int | None = None,
     ) -> None:
         arguments = locals()
@@ -234,12 +239,16 @@ class Loader:
         self.drop_last, self.collate = drop_last, collate
         self.device = torch.device(device)
         self._cores = [] if numa is None else node_cores(numa)
-        self._tuner = tuner_for(threads, prefetch, thread_budget(cores=self._cores))
+        on_cuda, budget = self.device.type == "cuda", thread_budget(cores=self._cores)
+        if on_cuda and budget > 2:
+            budget -= 1  # a busy core delays the launches of the training loop
+        self._tuner = tuner_for(threads, prefetch, budget)
         if transforms is not None and not isinstance(transforms, Compose):
             transforms = Compose(transforms, seed)
-        on_cuda = self.device.type == "cuda"
         decoding = decoding or Decoding()
         decoder = decoding.decoder_on(self.device)
+        self._cached = None if cache is None else self._cached_source(source, cache, decoding)
+        source = source if self._cached is None else self._cached
         feed = feed_for(decoding, self.device, self.threads, self._cores)
         self._assembler = FeedAssembler(source, transforms, decoding, on_error, on_cuda, decoder, feed=feed)
         self.order = order or (
@@ -251,6 +260,13 @@ class Loader:
         self._synthetic = 0.0
         self._running: ReferenceType[_Epoch] | None = None
         self._workers: list[Worker] = []  # threads of the last epoch, which may have been dropped
+
+    def _cached_source(self, source: Any, cache: Cache, decoding: Decoding) -> CachedSource:
+        if not self._is_indexed or hasattr(source, "set_epoch"):
+            raise ValueError("Loader: expected a source with an index, and without set_epoch, for cache")
+        if cache.decoded and (decoding.shrink or decoding.planes or decoding.on_device):
+            raise ValueError("Loader: a decoded cache expects decoding without shrink, planes and on_device")
+        return CachedSource(with_distinct_ids(source), cache, decoding, decoding.whole)
 
     @property
     def threads(self) -> int:
@@ -277,8 +293,8 @@ class Loader:
         spent = self.seconds
         waited = spent.get("wait", 0.0)
         seconds = waited + spent.get("step", 0.0)
-        cores = self._tuner.budget
-        return Report(self._images, seconds, waited, spent, self.threads, self._synthetic, cores)
+        measured = self._images, seconds, waited, spent, self.threads, self._synthetic, self._tuner.budget
+        return Report(*measured, None if self._cached is None else self._cached.hit_rate)
 
     def synthetic(self, batch: Batch, steps: int = 20) -> Iterator[Batch]:
         """Repeat one batch as fast as the model takes it: an upper bound for any loader.

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 from collections.abc import Sequence
 from contextlib import suppress
 
@@ -28,13 +27,15 @@ class SharedFeed(Locked):
         super().__init__()
         self.is_on = threads > 0
         self._threads, self._nice, self._cores = threads, nice, cores
-        self._users, self._process = 0, os.getpid()
+
+    def renew_lock(self) -> None:
+        """Begin anew, also in a forked process, in which the threads do not exist."""
+        super().renew_lock()
+        self._users = 0
         self._feed: Feed | None = None
 
     def __enter__(self) -> SharedFeed:
         with self.lock:
-            if self._process != os.getpid():  # the threads of a parent process do not exist here
-                self._users, self._feed, self._process = 0, None, os.getpid()
             self._users += 1
         return self
 

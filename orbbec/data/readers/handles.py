@@ -18,14 +18,15 @@ class Descriptor:
 
     Args:
         path: the file.
+        flags: see `os.open`; a new file is for this user only.
 
     Raises:
         OSError: the file cannot be opened.
     """
 
-    def __init__(self, path: str) -> None:
+    def __init__(self, path: str, flags: int = os.O_RDONLY) -> None:
         self.number = -1
-        self.number = os.open(path, os.O_RDONLY)
+        self.number = os.open(path, flags, 0o600)
 
     def __del__(self) -> None:
         if self.number >= 0:

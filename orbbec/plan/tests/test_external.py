@@ -163,3 +163,17 @@ def test_a_resize_by_chance_leaves_the_size_and_the_pixels_of_other_images(inter
     for result, changed, image in zip(results, always, images.permute(0, 2, 3, 1), strict=True):
         assert_same_bytes(result, changed if result.shape[0] == 4 else image)
     assert {tuple(result.shape) for result in results} == {(4, 5, 3), (8, 9, 3)}
+
+
+@pytest.mark.parametrize("is_normalized_first", [True, False])
+def test_fills_that_python_draws_are_in_the_units_of_their_place(is_normalized_first):
+    def filled(state):
+        return [Erase(np.tile([1.0, 2, 4, 6, 0.5, 0.25, 0.75, 0], (len(state), 1, 1)))]
+
+    mean, std = (0.5, 0.5, 0.25), (0.5, 0.25, 2.0)
+    steps = [T.Normalize(mean, std), _Unsteady(filled, filled)]
+    steps = steps if is_normalized_first else steps[::-1]
+    result = T.Compose([T.ToDtype(torch.float32, scale=True), *steps])(IMAGES, epoch=0)
+    fill = torch.tensor([0.5, 0.25, 0.75])
+    expected = fill if is_normalized_first else (fill - torch.tensor(mean)) / torch.tensor(std)
+    assert torch.allclose(result[:, :, 2:6, 1:4], expected[:, None, None], rtol=1e-6)
