@@ -65,10 +65,9 @@ def jpeg(here: Path = HERE) -> Extension | None:
 
 def png(here: Path = HERE) -> Extension | None:
     """The library ``orbbec/data/decode/_png.abi3.so``, not a module."""
-    if not is_present(PACKAGES["libdeflate"], here):
+    if not is_present(PACKAGES["libspng"], here):
         return None
-    headers = ["codec.h", "png_file.h", "png_rows.h"]
-    return _codec("_png", ["png.cpp"], headers, here / "libdeflate" / "lib" / "libdeflate.a")
+    return _codec("_png", ["png.cpp"], ["codec.h"], here / "libspng" / "lib" / "libspng.a")
 
 
 def webp(here: Path = HERE) -> Extension | None:

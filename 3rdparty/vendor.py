@@ -1,6 +1,6 @@
 """Fetch and build third-party packages: OpenCV and the libraries of decoders, static, and pybind11's headers.
 
-    python 3rdparty/vendor.py [opencv] [pybind11] [libjpeg_turbo] [libdeflate] [libwebp]
+    python 3rdparty/vendor.py [opencv] [pybind11] [libjpeg_turbo] [libspng] [libwebp]
 
 pip fetches each package, pinned by version and SHA-256, so pip's configuration (mirrors, proxies) applies.
 Builds are stored in the user's cache folder, under a name with the version and a hash of the build options,
@@ -133,31 +133,19 @@ JPEG = replace(
     edits=(),
     lists="libjpeg_turbo.cmake",
 )
+SPNG = replace(
+    JPEG,
+    folder="libspng",
+    left_out=r"^(?!.*/opencv/3rdparty/(libspng|zlib)/)",
+    lists="libspng.cmake",
+)
 # The version that decodes WebP in Pillow 13.
 WEBP = replace(
-    OPENCV,
+    JPEG,
     folder="libwebp",
     root=f"{OPENCV.root}/3rdparty/libwebp",
-    cmake_options=("-DBUILD_SHARED_LIBS=OFF",),
     left_out=r"^(?!.*/opencv/3rdparty/libwebp/)",
-    edits=(),
     lists="libwebp.cmake",
-)
-_DEFLATE_OFF = ("BUILD_SHARED_LIB", "BUILD_GZIP", "COMPRESSION_SUPPORT")
-# The package carries libdeflate 1.26: deflate, the compression of PNG, a whole file at a time.
-DEFLATE = Package(
-    folder="libdeflate",
-    project="deflate",
-    version="0.9.0",
-    archive="deflate-0.9.0.tar.gz",
-    sha256="962e0a6f1ea3a94b900a8ea0ce138fa92bfcbafda5b86367104a259ffcd3462b",
-    root="deflate-0.9.0/libdeflate",
-    cmake_options=(
-        "-DCMAKE_POSITION_INDEPENDENT_CODE=ON",
-        "-DCMAKE_INSTALL_LIBDIR=lib",
-        *(f"-DLIBDEFLATE_{name}=OFF" for name in _DEFLATE_OFF),
-    ),
-    left_out=r"^(?!.*/libdeflate/)",
 )
 JPEG_WITHOUT_SIMD = replace(JPEG, cmake_options=(*JPEG.cmake_options, "-DENABLE_LIBJPEG_TURBO_SIMD=OFF"))
 PACKAGES = {
@@ -171,7 +159,7 @@ PACKAGES = {
         root="pybind11",
     ),
     "libjpeg_turbo": replace(JPEG, fallback=JPEG_WITHOUT_SIMD) if IS_X86 else JPEG,
-    "libdeflate": DEFLATE,
+    "libspng": SPNG,
     "libwebp": WEBP,
 }
 

@@ -195,9 +195,9 @@ BUILD = "cd /src/orbbec && pip install -e ."
         ),
         (
             {"codecs": ()},
-            "libdeflate and libwebp not built in: Pillow decodes such files, and holds Python's lock.",
+            "libspng and libwebp not built in: Pillow decodes such files, and holds Python's lock.",
             "cd /src/orbbec && pip install cmake ninja && "
-            "python 3rdparty/vendor.py libdeflate libwebp && pip install -e .",
+            "python 3rdparty/vendor.py libspng libwebp && pip install -e .",
         ),
         (
             {"codecs": ("png",)},
@@ -289,7 +289,7 @@ def test_a_wheel_gets_no_advice_about_what_only_tests_need():
             {"nvimgcodec": "", "torch_cuda": "12.8"},
             "JPEG, on a GPU   nvImageCodec is not installed (pip install 'nvidia-nvimgcodec-cu12[nvjpeg]')",
         ),
-        ({}, "PNG              libdeflate"),
+        ({}, "PNG              libspng"),
         ({"codecs": ("png",)}, "WebP             Pillow: libwebp is not built in"),
         ({}, "packages         pillow 13.0.0"),
     ],

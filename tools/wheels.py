@@ -3,7 +3,7 @@
     python tools/wheels.py                      build dist/*.whl, check it, print its size
     python tools/wheels.py repair WHEEL FOLDER  only check a wheel, and write it with its platform tag
 
-The wheel has libjpeg-turbo with SIMD, libdeflate, libwebp and, where nvcc is found, CUDA for every
+The wheel has libjpeg-turbo with SIMD, libspng, libwebp and, where nvcc is found, CUDA for every
 architecture in setup.py. torch and the CUDA driver stay outside. auditwheel chooses the oldest manylinux tag
 that the symbols of the binaries allow: on a system with a newer C library than that of manylinux_2_28 the
 wheel gets a newer tag. A release is built in the manylinux_2_28 image, whose AUDITWHEEL_PLAT requires that
@@ -29,7 +29,7 @@ BINARIES = {
     "orbbec/_C.abi3.so",
     *(f"orbbec/data/decode/_{name}.abi3.so" for name in ("jpeg", "jpeg_check", "png", "webp")),
 }
-CODECS = ("libjpeg_turbo", "libdeflate", "libwebp")
+CODECS = ("libjpeg_turbo", "libspng", "libwebp")
 PYPI_LIMIT_MB = 100
 
 

@@ -274,7 +274,7 @@ def test_libjpeg_turbo_is_linked_with_simd_and_without(tmp_path: Path) -> None:
         assert extensions.has_simd(tmp_path) == has_simd
 
 
-@pytest.mark.parametrize(("name", "package"), [("png", "libdeflate"), ("webp", "libwebp")])
+@pytest.mark.parametrize(("name", "package"), [("png", "libspng"), ("webp", "libwebp")])
 def test_a_decoder_is_linked_when_its_package_is_there(tmp_path: Path, name: str, package: str) -> None:
     build = getattr(extensions, name)
     assert build(tmp_path) is None
@@ -318,7 +318,7 @@ def test_a_bad_number_of_jobs_is_named(jobs: str, monkeypatch: pytest.MonkeyPatc
 
 def test_an_unknown_package_is_named(capsys: pytest.CaptureFixture[str]) -> None:
     assert vendor.main(["libpng", "opencv", "zlib"]) == 1
-    names = "opencv, pybind11, libjpeg_turbo, libdeflate, libwebp"
+    names = "opencv, pybind11, libjpeg_turbo, libspng, libwebp"
     assert capsys.readouterr().err == (f"vendor.py: expected packages among {names}, but got libpng, zlib\n")
 
 

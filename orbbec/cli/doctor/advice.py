@@ -170,7 +170,7 @@ def jpeg_advice(facts: Facts) -> Iterator[Advice]:
 
 
 def codec_advice(facts: Facts) -> Iterator[Advice]:
-    packages = {"png": "libdeflate", "webp": "libwebp"}
+    packages = {"png": "libspng", "webp": "libwebp"}
     missing = [packages[name] for name in packages if name not in facts.codecs]
     if facts.orbbec and missing:
         yield Advice(

@@ -1,5 +1,5 @@
 // Shared by the decoders of files other than JPEG, each a shared library with a C interface,
-// without Python or torch. Included by png.cpp, png_rows.h and webp.cpp.
+// without Python or torch. Included by png.cpp and webp.cpp.
 #pragma once
 
 #include <cstddef>
@@ -47,7 +47,7 @@ struct Target {
 };
 
 // Memory for the length of a call, one at a time in a thread. A thread uses it again, since the
-// first use of a page costs more than unfiltering it, unless it is large.
+// first use of a page is slow, unless it is large.
 class Scratch {
  public:
   explicit Scratch(size_t bytes) {
@@ -83,47 +83,48 @@ struct Rgba {
   uint8_t red, green, blue, alpha;
 };
 
-// Pillow's conversion from RGB to L.
-inline uint8_t luma(const Rgba& color) {
-  return (color.red * 19595 + color.green * 38470 + color.blue * 7471 + (1 << 15)) >> 16;
+// Pixel `x` of a row of gray, RGB or RGBA.
+template <int kSamples>
+Rgba pixel(const uint8_t* row, int64_t x) {
+  const uint8_t* const at = row + x * kSamples;
+  if constexpr (kSamples == 1) return {at[0], at[0], at[0], 255};
+  if constexpr (kSamples == 3) return {at[0], at[1], at[2], 255};
+  if constexpr (kSamples == 4) return {at[0], at[1], at[2], at[3]};
 }
 
+// L is Pillow's conversion from RGB.
 template <int kChannels>
 void write(const Rgba& color, uint8_t* out) {
   if constexpr (kChannels == 1) {
-    *out = luma(color);
+    *out = (color.red * 19595 + color.green * 38470 + color.blue * 7471 + (1 << 15)) >> 16;
   } else {
     std::memcpy(out, &color, kChannels);
   }
 }
 
-// Pixels of kSamples samples, of which 16 bits keep the upper 8. The color `key` is transparent.
-template <int kSamples, int kBytes>
-struct Direct {
-  const Rgba* key;
-
-  Rgba operator()(const uint8_t* row, int64_t x) const {
-    const uint8_t* const at = row + x * (kSamples * kBytes);
-    if constexpr (kSamples == 2) return {at[0], at[0], at[0], at[kBytes]};
-    Rgba color{at[0], at[kBytes], at[2 * kBytes], 255};
-    if constexpr (kSamples == 4) {
-      color.alpha = at[3 * kBytes];
-    } else if (key != nullptr && std::memcmp(key, &color, 3) == 0) {
-      color.alpha = 0;
-    }
-    return color;
+template <int kSamples, int kChannels>
+void write_pixels(const uint8_t* row, int y, const Target& target) {
+  const ptrdiff_t stride = target.pixel_stride;
+  uint8_t* out = target.at(y, target.left);
+  if (kSamples == kChannels && stride == kChannels) {
+    std::memcpy(out, row + int64_t{target.left} * kSamples, int64_t{target.width} * kSamples);
+    return;
   }
-};
-
-// Writes `count` pixels of a row, from the pixel `begin` on.
-template <int kChannels, class Samples>
-void write_pixels(const Samples& samples, const uint8_t* row, int64_t begin, int64_t count,
-                  uint8_t* out, ptrdiff_t stride) {
-  int64_t x = begin;
+  int64_t x = target.left;
+  const int64_t end = x + target.width;
   if (kChannels == 3 && stride == 3) {  // 4 bytes at a time; the next pixel overwrites the last
-    for (; x < begin + count - 1; ++x, out += 3) write<4>(samples(row, x), out);
+    for (; x < end - 1; ++x, out += 3) write<4>(pixel<kSamples>(row, x), out);
   }
-  for (; x < begin + count; ++x, out += stride) write<kChannels>(samples(row, x), out);
+  for (; x < end; ++x, out += stride) write<kChannels>(pixel<kSamples>(row, x), out);
+}
+
+// Writes the pixels of row `y` of the image that are in the rectangle.
+template <int kSamples>
+void write_row(const uint8_t* row, int y, const Target& target) {
+  if (y < target.top || y >= target.top + int64_t{target.height}) return;
+  if (target.channels == 1) write_pixels<kSamples, 1>(row, y, target);
+  if (target.channels == 3) write_pixels<kSamples, 3>(row, y, target);
+  if (target.channels == 4) write_pixels<kSamples, 4>(row, y, target);
 }
 
 }  // namespace orbbec

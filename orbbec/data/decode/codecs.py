@@ -1,6 +1,6 @@
 """Decoding of PNG and WebP without the GIL, by `_png.abi3.so` and `_webp.abi3.so`.
 
-Each library is present if `3rdparty/vendor.py` built the package that it needs: libdeflate, libwebp. Damaged
+Each library is present if `3rdparty/vendor.py` built the package that it needs: libspng, libwebp. Damaged
 files, and files for which Pillow has rules of its own, are left to Pillow: the functions here return None.
 """
 

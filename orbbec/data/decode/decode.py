@@ -33,7 +33,7 @@ def decode_image(
     """Decode an image, and apply its EXIF orientation unless requested otherwise.
 
     orbbec decodes baseline JPEG itself. libjpeg-turbo decodes other JPEGs, either built in or from
-    simplejpeg, cv2 or Pillow; the bytes are those of `cv2.imdecode`. PNG and WebP are decoded with libdeflate
+    simplejpeg, cv2 or Pillow; the bytes are those of `cv2.imdecode`. PNG and WebP are decoded with libspng
     and libwebp, if built in, to the bytes of Pillow, which decodes everything else, CMYK included. 16-bit
     values keep their upper 8 bits.
 

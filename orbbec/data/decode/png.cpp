@@ -1,151 +1,152 @@
-// Decodes PNG with libdeflate. The entry points of the shared library _png.abi3.so; codecs.py calls
-// them. A file is decompressed in one piece, its rows are unfiltered in place, and the pixels of a
-// rectangle are written in the order of the stored image.
-#include "png_file.h"
-#include "png_rows.h"
+// Decodes PNG with libspng. The entry points of the shared library _png.abi3.so; codecs.py calls
+// them. libspng reads and checks the chunks and the rows; what it reads otherwise than Pillow is
+// left to Pillow.
+#include <spng.h>
+
+#include "codec.h"
 
 namespace orbbec {
 namespace {
 
-// A pass of an interlaced image has every `step`-th row and column, from the first on.
-struct Pass {
-  int top, left, row_step, column_step;
-
-  int64_t rows(int64_t height) const { return (height - top + row_step - 1) / row_step; }
-  int64_t columns(int64_t width) const { return (width - left + column_step - 1) / column_step; }
-};
-
-constexpr Pass kWhole[] = {{0, 0, 1, 1}};
-constexpr Pass kInterlaced[] = {{0, 0, 8, 8}, {0, 4, 8, 8}, {4, 0, 8, 4}, {0, 2, 4, 4},
-                                {2, 0, 4, 2}, {0, 1, 2, 2}, {1, 0, 2, 1}};
-
-class PngDecoder {
+// The chunks that libspng drops, reads again or does not reach, of a file in the order and form of
+// the specification.
+class PngChunks {
  public:
-  explicit PngDecoder(const PngFile& file)
-      : file_(file),
-        pixel_bits_(file.bits * file.samples()),
-        unfilter_(unfilter_of(pixel_bits_)),
-        row_bytes_(bytes_of(file.width)) {
-    for (const Pass* pass = begin(); pass != end(); ++pass) {
-      const int64_t columns = pass->columns(file.width);
-      if (columns > 0) raw_bytes_ += pass->rows(file.height) * (1 + bytes_of(columns));
+  int transparencies = 0;
+  size_t exif_offset = 0, exif_size = 0, compressed_bytes = 0;
+
+  // False for a file that Pillow has rules of its own for.
+  bool read(const uint8_t* data, size_t size) {
+    int headers = 0, palettes = 0, exifs = 0;
+    for (size_t at = kSignatureBytes; at + kFrameBytes <= size;) {
+      const uint8_t* const kind = data + at + 4;
+      const size_t length = be32(data + at);
+      if (!is_letters(kind) || length > size - at - kFrameBytes) return false;
+      headers += is(kind, "IHDR");
+      palettes += is(kind, "PLTE");
+      transparencies += is(kind, "tRNS");
+      if (is(kind, "IDAT")) compressed_bytes += length;
+      if (is(kind, "eXIf") && ++exifs == 1) {
+        exif_offset = at + 8;
+        exif_size = length;
+      }
+      at += kFrameBytes + length;
+      if (is(kind, "IEND")) {
+        return length == 0 && at == size && headers == 1 && palettes <= 1 && transparencies <= 1 &&
+               exifs <= 1;
+      }
     }
-    make_colors();
+    return false;
   }
 
+ private:
+  static constexpr size_t kSignatureBytes = 8;
+  static constexpr size_t kFrameBytes = 12;  // length, kind and checksum of a chunk
+
+  static size_t be32(const uint8_t* at) {
+    return size_t{at[0]} << 24 | at[1] << 16 | at[2] << 8 | at[3];
+  }
+  static bool is(const uint8_t* kind, const char (&name)[5]) {
+    return std::memcmp(kind, name, 4) == 0;
+  }
+  static bool is_letters(const uint8_t* kind) {
+    for (int i = 0; i < 4; ++i) {
+      const int lower = kind[i] | 0x20;
+      if (lower < 'a' || lower > 'z') return false;
+    }
+    return true;
+  }
+};
+
+class PngFile {
+ public:
+  PngFile(const uint8_t* data, size_t size) : context_(spng_ctx_new(0)) {
+    spng_ctx* const context = context_.get();
+    is_known_ = context != nullptr && chunks_.read(data, size) &&
+                spng_set_crc_action(context, SPNG_CRC_ERROR, SPNG_CRC_ERROR) == 0 &&
+                spng_set_chunk_limits(context, kMaxMetadata, kMaxMetadata) == 0 &&
+                spng_set_png_buffer(context, data, size) == 0 && spng_decode_chunks(context) == 0 &&
+                spng_get_ihdr(context, &image_) == 0 && has_pixels() && knows_transparency();
+  }
+
+  bool is_known() const { return is_known_; }
+
   // Whether the transparent color is found as Pillow finds it: it compares 8 of 16 bits.
-  bool knows_alpha() const { return file_.transparency.data == nullptr || file_.bits <= 8; }
+  bool knows_alpha() const { return !is_transparent_ || image_.bit_depth <= 8; }
+
+  ImageHeader header() const {
+    const int channels = is_transparent_ || has_alpha() ? 4 : is_gray() ? 1 : 3;
+    return {static_cast<int32_t>(image_.height), static_cast<int32_t>(image_.width), channels,
+            chunks_.exif_offset, chunks_.exif_size};
+  }
 
   const char* decode(const Target& target) {
-    // The rows with their filters, a row of zeros, and the pieces of the compressed rows.
-    const size_t zero_bytes = row_bytes_ + kPadding;
-    const size_t gathered_bytes = file_.has_one_piece() ? 0 : file_.compressed_bytes();
-    const Scratch scratch(raw_bytes_ + zero_bytes + gathered_bytes);
-    uint8_t* row = scratch.data();
-    if (row == nullptr) return "out of memory";
-    uint8_t* const zeros = row + raw_bytes_;
-    if (!decompress(row, zeros + zero_bytes)) return "the compressed pixels are damaged";
-    std::memset(zeros, 0, zero_bytes);
-    for (const Pass* pass = begin(); pass != end(); ++pass) {
-      if (pass->columns(file_.width) <= 0) continue;
-      row = decode_pass(*pass, row, zeros, target);
-      if (row == nullptr) return "a row has an unknown filter";
+    if (target.channels == 4) return decode<4>(SPNG_FMT_RGBA8, target);
+    if (is_gray() && image_.bit_depth <= 8) return decode<1>(SPNG_FMT_G8, target);
+    return decode<3>(SPNG_FMT_RGB8, target);
+  }
+
+ private:
+  static constexpr size_t kMaxMetadata = 1 << 24;  // bytes
+  static constexpr size_t kMaxCompression = 1032;  // of deflate
+
+  bool is_gray() const { return image_.color_type == SPNG_COLOR_TYPE_GRAYSCALE; }
+  bool has_alpha() const { return image_.color_type >= SPNG_COLOR_TYPE_GRAYSCALE_ALPHA; }
+
+  // Whether the compressed bytes can be those of so many pixels.
+  bool has_pixels() const {
+    const int samples[] = {1, 0, 3, 1, 2, 0, 4};
+    const int bits = image_.bit_depth * samples[image_.color_type];
+    const uint64_t pixels = uint64_t{image_.height} * image_.width;
+    return pixels / (8 * kMaxCompression / bits) <= chunks_.compressed_bytes;
+  }
+
+  // Pillow ignores transparency of pixels with alpha. libspng ignores more, such as bad sizes.
+  bool knows_transparency() {
+    spng_trns color;
+    is_transparent_ = chunks_.transparencies > 0 && !has_alpha();
+    if (!is_transparent_) return true;
+    if (spng_get_trns(context_.get(), &color) != 0) return false;
+    if (image_.color_type == SPNG_COLOR_TYPE_INDEXED) return true;
+    const int all = is_gray() ? color.gray : color.red | color.green | color.blue;
+    return all >> image_.bit_depth == 0;
+  }
+
+  // Rows of an interlaced image are complete after the last pass.
+  template <int kSamples>
+  const char* decode(int format, const Target& target) {
+    spng_ctx* const context = context_.get();
+    const size_t row_bytes = size_t{image_.width} * kSamples;
+    const bool is_interlaced = image_.interlace_method != 0;
+    const Scratch rows(is_interlaced ? row_bytes * image_.height : row_bytes);
+    if (rows.data() == nullptr) return "out of memory";
+    const int flags = SPNG_DECODE_PROGRESSIVE | SPNG_DECODE_TRNS;
+    int status = spng_decode_image(context, nullptr, 0, format, flags);
+    for (spng_row_info info; status == 0;) {
+      status = spng_get_row_info(context, &info);
+      if (status != 0) break;
+      uint8_t* const row = rows.data() + (is_interlaced ? info.row_num * row_bytes : 0);
+      status = spng_decode_row(context, row, row_bytes);
+      if (!is_interlaced && (status == 0 || status == SPNG_EOI)) {
+        write_row<kSamples>(row, static_cast<int>(info.row_num), target);
+      }
+    }
+    if (status != SPNG_EOI) return spng_strerror(status);
+    for (int y = target.top; is_interlaced && y < target.top + target.height; ++y) {
+      write_row<kSamples>(rows.data() + y * row_bytes, y, target);
     }
     return nullptr;
   }
 
- private:
-  const Pass* begin() const { return file_.is_interlaced ? kInterlaced : kWhole; }
-  const Pass* end() const { return begin() + (file_.is_interlaced ? 7 : 1); }
-  size_t bytes_of(int64_t columns) const { return (columns * pixel_bits_ + 7) / 8; }
+  struct Free {
+    void operator()(spng_ctx* context) const { spng_ctx_free(context); }
+  };
 
-  void make_colors() {
-    const Bytes& alpha = file_.transparency;
-    if (file_.color == 3) {
-      for (int i = 0; i < 256; ++i) colors_[i] = {0, 0, 0, 255};  // Pillow's, beyond the palette
-      for (size_t i = 0; i < file_.palette.size / 3; ++i) {
-        std::memcpy(&colors_[i], file_.palette.data + 3 * i, 3);
-        if (i < alpha.size) colors_[i].alpha = alpha.data[i];
-      }
-      return;
-    }
-    const int count = file_.bits < 8 ? 1 << file_.bits : 256;
-    for (int i = 0; i < count; ++i) {
-      const uint8_t gray = static_cast<uint8_t>(i * (255 / (count - 1)));
-      const bool is_key = alpha.size == 2 && alpha.data[1] == i;
-      colors_[i] = {gray, gray, gray, static_cast<uint8_t>(is_key ? 0 : 255)};
-    }
-    if (alpha.size == 6) key_ = {alpha.data[1], alpha.data[3], alpha.data[5], 0};
-  }
-
-  bool decompress(uint8_t* raw, uint8_t* gathered) const {
-    const uint8_t* compressed = file_.first_piece();
-    if (!file_.has_one_piece()) {
-      file_.gather(gathered);
-      compressed = gathered;
-    }
-    libdeflate_decompressor* const decompressor = libdeflate_alloc_decompressor();
-    if (decompressor == nullptr) return false;
-    const libdeflate_result result = libdeflate_zlib_decompress(
-        decompressor, compressed, file_.compressed_bytes(), raw, raw_bytes_, nullptr);
-    libdeflate_free_decompressor(decompressor);
-    return result == LIBDEFLATE_SUCCESS;
-  }
-
-  // Returns the row after the pass, or null if a filter is unknown.
-  uint8_t* decode_pass(const Pass& pass, uint8_t* row, const uint8_t* above, const Target& target) {
-    const int64_t rows = pass.rows(file_.height);
-    const size_t bytes = bytes_of(pass.columns(file_.width));
-    for (int64_t i = 0; i < rows; ++i, row += 1 + bytes) {
-      const int64_t y = pass.top + i * pass.row_step;
-      if (row[0] > 4) return nullptr;
-      if (y >= target.top + int64_t{target.height}) continue;
-      unfilter_(row[0], row + 1, above, bytes);
-      above = row + 1;
-      if (y >= target.top) write_row(pass, above, static_cast<int>(y), target);
-    }
-    return row;
-  }
-
-  void write_row(const Pass& pass, const uint8_t* row, int y, const Target& target) {
-    const int64_t first = first_column(pass, target.left);
-    const int64_t count = first_column(pass, target.left + int64_t{target.width}) - first;
-    if (count <= 0) return;
-    uint8_t* const out = target.at(y, static_cast<int>(pass.left + first * pass.column_step));
-    const ptrdiff_t stride = target.pixel_stride * pass.column_step;
-    const bool is_as_stored = file_.bits == 8 && file_.color != 3 && key() == nullptr &&
-                              file_.samples() == target.channels && stride == target.channels;
-    if (is_as_stored) {
-      std::memcpy(out, row + first * target.channels, count * target.channels);
-      return;
-    }
-    with_samples(file_.color, file_.bits, colors_, key(), [&](const auto& samples) {
-      if (target.channels == 1) write_pixels<1>(samples, row, first, count, out, stride);
-      if (target.channels == 3) write_pixels<3>(samples, row, first, count, out, stride);
-      if (target.channels == 4) write_pixels<4>(samples, row, first, count, out, stride);
-    });
-  }
-
-  // The first column of a pass that is not left of a column of the image.
-  static int64_t first_column(const Pass& pass, int64_t column) {
-    return column <= pass.left ? 0 : pass.columns(column);
-  }
-
-  const Rgba* key() const { return file_.transparency.size == 6 ? &key_ : nullptr; }
-
-  const PngFile& file_;
-  const int pixel_bits_;
-  Unfilter* const unfilter_;
-  const size_t row_bytes_;
-  size_t raw_bytes_ = 0;
-  Rgba colors_[256] = {}, key_ = {};
+  std::unique_ptr<spng_ctx, Free> context_;
+  PngChunks chunks_;
+  spng_ihdr image_{};
+  bool is_known_ = false, is_transparent_ = false;
 };
-
-ImageHeader header_of(const PngFile& file, const uint8_t* data) {
-  const size_t exif_offset = file.exif.size == 0 ? 0 : file.exif.data - data;
-  return {static_cast<int32_t>(file.height), static_cast<int32_t>(file.width), file.channels(),
-          exif_offset, file.exif.size};
-}
 
 }  // namespace
 
@@ -154,9 +155,9 @@ extern "C" {
 // Reads the header of a file. Returns kDecoded, or kOther.
 __attribute__((visibility("default"))) int orbbec_png_header(const uint8_t* data, size_t size,
                                                              ImageHeader* header) {
-  PngFile file;
-  if (!file.read(data, size)) return kOther;
-  *header = header_of(file, data);
+  const PngFile file(data, size);
+  if (!file.is_known()) return kOther;
+  *header = file.header();
   return kDecoded;
 }
 
@@ -166,13 +167,12 @@ __attribute__((visibility("default"))) int orbbec_png_header(const uint8_t* data
 __attribute__((visibility("default"))) int orbbec_png_decode(
     const uint8_t* data, size_t size, int shrink, int channels, int left, int top, int width,
     int height, uint8_t* out, ptrdiff_t row_stride, ptrdiff_t pixel_stride, char* message) {
-  PngFile file;
-  if (shrink != 1 || !file.read(data, size)) return kOther;
+  PngFile file(data, size);
+  if (shrink != 1 || !file.is_known()) return kOther;
   const Target target{left, top, width, height, channels, out, row_stride, pixel_stride};
-  if (!target.is_within(header_of(file, data), message)) return kDamaged;
-  PngDecoder decoder(file);
-  if (channels == 4 && !decoder.knows_alpha()) return kOther;
-  const char* const failure = decoder.decode(target);
+  if (!target.is_within(file.header(), message)) return kDamaged;
+  if (channels == 4 && !file.knows_alpha()) return kOther;
+  const char* const failure = file.decode(target);
   if (failure == nullptr) return kDecoded;
   std::snprintf(message, kMessageBytes, "PNG: %s", failure);
   return kDamaged;

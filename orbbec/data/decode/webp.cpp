@@ -53,26 +53,12 @@ class WebpFile {
     if (const char* const failure = decode_to(pixels.data(), stride, channels)) return failure;
     for (int y = target.top; y < target.top + target.height; ++y) {
       const uint8_t* const row = pixels.data() + static_cast<size_t>(y) * stride;
-      if (channels == 4) {
-        write_row<4>(Direct<4, 1>{nullptr}, row, y, target);
-      } else if (target.channels == 1) {
-        write_row<1>(Direct<3, 1>{nullptr}, row, y, target);
-      } else if (target.channels == 3) {
-        write_row<3>(Direct<3, 1>{nullptr}, row, y, target);
-      } else {
-        write_row<4>(Direct<3, 1>{nullptr}, row, y, target);
-      }
+      channels == 4 ? write_row<4>(row, y, target) : write_row<3>(row, y, target);
     }
     return nullptr;
   }
 
  private:
-  template <int kChannels, class Samples>
-  static void write_row(const Samples& samples, const uint8_t* row, int y, const Target& target) {
-    write_pixels<kChannels>(samples, row, target.left, target.width, target.at(y, target.left),
-                            target.pixel_stride);
-  }
-
   const char* decode_to(uint8_t* pixels, int stride, int channels) const {
     WebPDecoderConfig config;
     if (WebPInitDecoderConfig(&config) == 0) return "another libwebp";

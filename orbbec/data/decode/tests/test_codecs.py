@@ -23,7 +23,7 @@ from orbbec.data.decode.tests.files import chunk, exif, png_row, with_chunk
 from orbbec.data.decode.tests.test_decode import encoded, picture
 from tests.support.damage.damage import flipped
 
-needs_png = pytest.mark.skipif(codec("png") is None, reason="libdeflate is not built in")
+needs_png = pytest.mark.skipif(codec("png") is None, reason="libspng is not built in")
 needs_webp = pytest.mark.skipif(codec("webp") is None, reason="libwebp is not built in")
 KINDS = [pytest.param("PNG", marks=needs_png), pytest.param("WEBP", marks=needs_webp)]
 COLORS = {0: (1, 2, 4, 8, 16), 2: (8, 16), 3: (1, 2, 4, 8), 4: (8, 16), 6: (8, 16)}
