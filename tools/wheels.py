@@ -99,7 +99,7 @@ def repair(wheel: Path, folder: Path) -> None:
 
 
 def check_content(wheel: Path) -> None:
-    """Check that a wheel has the three binaries for every CPython, and neither tests nor sources.
+    """Check that a wheel has its binaries, for every CPython, and neither tests nor sources.
 
     Raises:
         SystemExit: it is otherwise.

@@ -87,7 +87,7 @@ class PngFile {
   }
 
  private:
-  static constexpr size_t kMaxMetadata = 1 << 24;  // bytes
+  static constexpr size_t kMaxMetadata = 1 << 22;  // bytes, unpacked
   static constexpr size_t kMaxCompression = 1032;  // of deflate
 
   bool is_gray() const { return image_.color_type == SPNG_COLOR_TYPE_GRAYSCALE; }
