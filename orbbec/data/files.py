@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import os
 from collections.abc import Sequence
-from typing import Any, NamedTuple, Protocol
+from dataclasses import dataclass
+from typing import Any, Protocol
 
 from orbbec.bridge.arguments import Array
 
 
-class ImageFiles(NamedTuple):
+@dataclass(frozen=True, eq=False)
+class ImageFiles:
     """The files of the images of a source, by index.
 
     Args:
