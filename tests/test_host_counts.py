@@ -15,11 +15,11 @@ RUN = ("crop", "antialiased crop", "colors")
 ONE_CALL = {"python": 15, "native": 12, "operators": 1, "copies": 0}
 # The most of those that run pass by pass, rounded up.
 PASS_BY_PASS = {
-    "policy": {"python": 1500, "native": 800, "operators": 12, "copies": 3},
-    "blur": {"python": 550, "native": 450, "operators": 5, "copies": 3},
+    "policy": {"python": 800, "native": 600, "operators": 12, "copies": 3},
+    "blur": {"python": 380, "native": 280, "operators": 5, "copies": 3},
     "crop with boxes and masks": {
-        "python": 400,
-        "native": 420,
+        "python": 330,
+        "native": 330,
         "operators": 3,
         "allocations": 40,
         "copies": 6,
@@ -55,8 +55,8 @@ LAUNCHES = {"crop": 2, "antialiased crop": 4, "colors": 3}
 @pytest.mark.parametrize("name", LAUNCHES)
 @pytest.mark.parametrize("count", [1, 256])
 def test_a_call_draws_and_runs_each_pass_in_a_launch(accelerator, name, count):
-    if accelerator.name != "emulated" or "ORBBEC_LIBRARY" not in os.environ:
-        pytest.skip("launches are counted on the emulated device")
+    if accelerator.name != "emulated" or "ORBBEC_LIBRARY" not in os.environ or "ORBBEC_PTX" in os.environ:
+        pytest.skip("launches are counted on the emulated device; the executor of PTX runs them all")
     spec = importlib.util.spec_from_file_location("host_cost", TOOL)
     tool = importlib.util.module_from_spec(spec)
     spec.loader.exec_module(tool)

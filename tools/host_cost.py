@@ -69,13 +69,14 @@ def skipped_launches() -> Iterator[None]:
     """A context in which CPU tensors go to CUDA kernels, which are not run."""
     import torch
 
+    order = os.environ.get("ORBBEC_EMULATION_ORDER", "forward")
     torch.ops.orbbec.set_emulation(True)
     os.environ["ORBBEC_EMULATION_ORDER"] = "none"
     try:
         yield
     finally:
         torch.ops.orbbec.set_emulation(False)
-        os.environ["ORBBEC_EMULATION_ORDER"] = "forward"
+        os.environ["ORBBEC_EMULATION_ORDER"] = order
 
 
 def operator_rows(names: list[str]) -> Iterator[Row]:

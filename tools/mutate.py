@@ -2,11 +2,11 @@
 
     python tools/mutate.py [PATH ...] [--count 150] [--seed 0] [--covered-by PATH ...] [--output DIR]
 
-Faults are made in a copy of the working tree. The tests run once under coverage, which shows the lines that
-each test reaches and its duration. A random sample of mutations is then run against the tests that reach
-their lines, the fastest of each test function first, until one fails or the time is up. Survivors that are
-not faults are listed in `tests/mutations.json` with a reason. Text goes to the terminal, JSON to DIR. The
-exit status is 1 if more than 3 % survive without a reason.
+Faults are made in a copy of the working tree. The tests run once under coverage, with samples of their
+grids, which shows the lines that each test reaches and its duration. A random sample of mutations is then
+run against the tests that reach their lines, those of the same folder first, until one fails or the time is
+up. Survivors that are not faults are listed in `tests/mutations.json` with a reason. Text goes to the
+terminal, JSON to DIR. The exit status is 1 if more than 3 % survive without a reason.
 
 Tests that need a missing library are skipped; `make mutate` installs all of them.
 """
@@ -27,9 +27,11 @@ import subprocess
 import sys
 import tempfile
 import time
-from collections import defaultdict
+from collections import Counter, defaultdict
 from collections.abc import Callable, Iterator
 from dataclasses import asdict, dataclass, field
+from functools import partial
+from itertools import accumulate
 from pathlib import Path
 
 import pytest
@@ -39,11 +41,13 @@ ROOT = Path(__file__).resolve().parents[1]
 PATHS = ("orbbec/plan", "orbbec/batch", "orbbec/transforms", "orbbec/backends", "orbbec/data")
 REASONS = ROOT / "tests" / "mutations.json"
 MOST_WITHOUT_REASON = 0.03
-SECONDS_OF_TESTS = 60.0  # that a mutation is given to
+OUTCOMES = ("killed", "elsewhere", "timeout", "survived")  # elsewhere: by tests of other folders alone
+SECONDS_OF_TESTS = 40.0  # of a folder and of all others, to which a mutation is given
 FIRST = 12  # tests that go alone: most mutations fail one, and few files are read for them
 PATIENCE = 8.0  # times that: tests wait, and other work may run on the machine
 OPTIONS = "addopts=--doctest-modules --import-mode=importlib"
 QUIET = ["-q", "-x", "--tb=no", "--no-header", "-p", "no:cacheprovider", "-o", OPTIONS]
+SAMPLES = ("--sampled", "--day", "0")  # of grids; the same whenever they are measured
 HEAVY = ("torch", "torch._dynamo", "numpy", "cv2", "PIL.Image", "hypothesis", "torchvision", "albumentations")
 
 
@@ -62,8 +66,8 @@ class Coverage:
     failed: set[str] = field(default_factory=set)
     lines: dict[str, dict[int, list[int]]] = field(default_factory=dict)
 
-    def tests_of(self, mutation: Mutation) -> list[str]:
-        """The tests that reach the lines of a mutation.
+    def tests_of(self, mutation: Mutation) -> tuple[list[str], list[str]]:
+        """The tests that reach the lines of a mutation: those of its folder, and all others.
 
         If only imports run these lines, those that reach its file, and all of its folder.
         """
@@ -74,27 +78,20 @@ class Coverage:
             found = {index for indices in by_line.values() for index in indices}
             folder = f"{mutation.file.rpartition('/')[0]}/tests/"
             found |= {index for index, name in enumerate(self.names) if name.startswith(folder)}
-        names = (self.names[index] for index in found)
-        return self._in_order([name for name in names if name not in self.failed], mutation.file)
+        names = {self.names[index] for index in found} - self.failed
+        folder = "/".join(mutation.file.split("/")[:2])
+        own = {name for name in names if name.startswith(f"{folder}/")}
+        return self._in_order(own), self._in_order(names - own)
 
-    def _in_order(self, names: list[str], file: str) -> list[str]:
-        """Sort tests: those of the same folder first; the fastest of each function, then the second."""
+    def _in_order(self, names: set[str]) -> list[str]:
+        """Sort tests: the fastest of each function, then the second; no more than there is time for."""
         by_function: dict[str, list[str]] = defaultdict(list)
         for name in sorted(names, key=lambda name: (self.seconds.get(name, 0.0), name)):
             by_function[name.split("[")[0]].append(name)
-        rank = {name: position for group in by_function.values() for position, name in enumerate(group)}
-        folder = "/".join(file.split("/")[:2])
-
-        def order_of(name: str) -> tuple[object, ...]:
-            return rank[name] > 2, not name.startswith(folder), rank[name], self.seconds.get(name, 0.0)
-
-        total, kept = 0.0, []
-        for name in sorted(names, key=order_of):
-            total += self.seconds.get(name, 0.0)
-            if kept and total > SECONDS_OF_TESTS:
-                break
-            kept.append(name)
-        return kept
+        ranks = {name: position for group in by_function.values() for position, name in enumerate(group)}
+        ordered = sorted(names, key=lambda name: (ranks[name], self.seconds.get(name, 0.0), name))
+        totals = accumulate(self.seconds.get(name, 0.0) for name in ordered)
+        return [name for name, total in zip(ordered, totals, strict=True) if total <= SECONDS_OF_TESTS]
 
 
 class Recorder:
@@ -205,7 +202,7 @@ def measured(scratch: Path, paths: list[str], tests: list[str], folder: Path) ->
         def work() -> int:
             recorder = Recorder(scratch, paths, folder / ".coverage")
             recorder.coverage.start()
-            pytest.main([*[each for each in QUIET if each != "-x"], *tests], plugins=[recorder])
+            pytest.main([*[each for each in QUIET if each != "-x"], *SAMPLES, *tests], plugins=[recorder])
             recorder.coverage.stop()
             found = recorder.finish()
             kept.write_text(json.dumps({**asdict(found), "failed": sorted(found.failed)}))
@@ -257,27 +254,26 @@ def sample(scratch: Path, paths: list[str], count: int, seed: int) -> list[Mutat
 
 
 def outcome(scratch: Path, mutation: Mutation, coverage: Coverage) -> tuple[str, int]:
-    """The outcome of a mutation (killed, timeout, survived or not reached), and the number of tests run."""
-    tests = coverage.tests_of(mutation)
-    if not tests:
-        return "not reached", 0
-    seconds = sum(coverage.seconds[name] for name in tests)
+    """The outcome of a mutation, one of `OUTCOMES`, and the number of tests that reach it."""
+    own, others = coverage.tests_of(mutation)
     path = scratch / mutation.file
     source = path.read_bytes()
     path.write_bytes(mutation.applied(source))
-
-    def tried(some: list[str]) -> int | None:
-        return in_child(scratch, lambda: pytest.main([*QUIET, *some]), 120 + PATIENCE * seconds)
-
+    stages = [
+        (kind, some)
+        for kind, tests in (("killed", own), ("elsewhere", others))
+        for some in (tests[:FIRST], tests[FIRST:])
+        if some
+    ]
     try:
-        status = tried(tests[:FIRST])
-        if status == 0 and tests[FIRST:]:
-            status = tried(tests[FIRST:])
+        for kind, tests in stages:
+            seconds = 120 + PATIENCE * sum(coverage.seconds[name] for name in tests)
+            status = in_child(scratch, partial(pytest.main, [*QUIET, *tests]), seconds)
+            if status != 0:
+                return "timeout" if status is None else kind, len(own + others)
     finally:
         path.write_bytes(source)
-    if status is None:
-        return "timeout", len(tests)
-    return ("survived" if status == 0 else "killed"), len(tests)
+    return "survived", len(own + others)
 
 
 def difference(scratch: Path, mutation: Mutation) -> str:
@@ -319,12 +315,12 @@ def report(scratch: Path, chosen: list[Mutation], coverage: Coverage, output: Pa
     for number, mutation in enumerate(chosen, 1):
         begin = time.monotonic()
         result, tests = outcome(scratch, mutation, coverage)
-        reason = known.get(mutation.key, "") if result in ("survived", "not reached") else ""
+        reason = known.get(mutation.key, "") if result == "survived" else ""
         diff = difference(scratch, mutation)
         position = f"{mutation.file}:{mutation.line}"
-        line = f"[{number}/{len(chosen)}] {result:11} {position} {mutation.key[2]}"
+        line = f"[{number}/{len(chosen)}] {result:9} {position} {mutation.key[2]}"
         print(f"{line} ({tests} tests, {time.monotonic() - begin:.0f} s)", flush=True)
-        if result in ("survived", "not reached"):
+        if result == "survived":
             print(f"{diff}{f'No fault: {reason}' if reason else 'No reason is given.'}\n", flush=True)
         file, source_line, change = mutation.key
         rows.append(
@@ -334,10 +330,9 @@ def report(scratch: Path, chosen: list[Mutation], coverage: Coverage, output: Pa
             }
         )
         output.write_text(json.dumps(rows, indent=1) + "\n")
-    killed, timeouts = (sum(row["outcome"] == kind for row in rows) for kind in ("killed", "timeout"))
-    faults = sum(row["outcome"] in ("survived", "not reached") and not row["reason"] for row in rows)
-    survived = len(rows) - killed - timeouts
-    print(f"{len(rows)} mutations: {killed} killed, {timeouts} timeouts, {survived} survived, of which")
+    outcomes = Counter(row["outcome"] for row in rows)
+    faults = sum(row["outcome"] == "survived" and not row["reason"] for row in rows)
+    print(f"{len(rows)} mutations: {', '.join(f'{outcomes[each]} {each}' for each in OUTCOMES)}, of which")
     print(f"{faults} without a reason ({faults / max(len(rows), 1):.1%}); {output}")
     return int(faults > MOST_WITHOUT_REASON * len(rows))
 

@@ -24,9 +24,10 @@ OPPOSITES = {
     **{"cumsum": "cumprod", "argmin": "argmax", "argmax": "argmin", "append": "count", "zeros": "ones"},
     **{"rint": "floor", "trunc": "floor", "round": "int"},
 }
+SYMMETRIC = ("min", "max", "minimum", "maximum", "suppress")
 REDUCTIONS = ("min", "max", "any", "all", "sum", "prod", "mean")
-# Keywords that only repeat defaults, or select the line that a warning names.
-NO_FAULTS = ("strict", "stacklevel")
+# Keywords that only repeat defaults, select the line that a warning names, or let the host not wait.
+NO_FAULTS = ("strict", "stacklevel", "non_blocking")
 # Their contents do not run, or are text for people.
 SKIPPED = (ast.Raise, ast.Assert, ast.JoinedStr, ast.Import, ast.ImportFrom, ast.AnnAssign, ast.Delete)
 
@@ -143,7 +144,8 @@ class Finder:
         if isinstance(name, ast.Attribute) and name.attr in OPPOSITES:
             self._add(name, f"{ast.unparse(name.value)}.{OPPOSITES[name.attr]}", within)
         plain = not any(isinstance(each, ast.Starred) for each in node.args)
-        if len(node.args) >= 2 and plain and not (isinstance(name, ast.Name) and name.id == "isinstance"):
+        called = ast.unparse(name).rpartition(".")[2]
+        if len(node.args) >= 2 and plain and called not in ("isinstance", *SYMMETRIC):
             first, second, *rest = node.args
             swapped = ast.Call(name, [second, first, *rest], node.keywords)
             self._add(node, ast.unparse(swapped), within)

@@ -282,6 +282,8 @@ def new_images(
 
 def fill_values(op: str, fill: Any) -> list[float]:
     """`fill` as one number for all channels or one per channel."""
+    if type(fill) is float:
+        return [fill]
     several = listed(fill)
     values = [plain(fill)] if several is None else several
     text = f"{op}: expected fill as a number or one per channel, but got "
@@ -303,6 +305,8 @@ def size_values(op: str, size: Any, expected: str = "size as (height, width)") -
         height, width = size
     except (TypeError, ValueError) as error:
         raise TypeError(f"{op}: expected {expected}, but got {shown(size)}") from error
+    if type(height) is int and type(width) is int:
+        return [height, width]
     if not (is_whole(height) and is_whole(width)):
         raise TypeError(f"{op}: expected {expected}, but got {shown(size)}")
     return [int(side) if isinstance(side, np.integer) else side for side in (height, width)]

@@ -3,6 +3,7 @@
 from collections.abc import Callable
 from typing import Any
 
+import numpy as np
 import torch
 from torch import Tensor
 
@@ -12,9 +13,12 @@ from orbbec.bridge.pointwise import count_of
 
 
 def per_image(
-    op: str, name: str, value: Any, given: OperatorInput, is_valid: Callable[[float], bool], rule: str
+    op: str, name: str, value: Any, given: OperatorInput, is_valid: Callable[[Any], Any], rule: str
 ) -> tuple[Tensor | None, float]:
-    """One number per image, or one for all, as float64 on its device; `is_valid` checks host values."""
+    """One number per image, or one for all, as float64 on its device.
+
+    `is_valid` checks a number, or each number of an array, on the host.
+    """
     if is_real(value):
         if not is_valid(float(value)):
             raise ValueError(f"{op}: expected {name} {rule}, but got {value}")
@@ -24,9 +28,11 @@ def per_image(
     if values.dim() > 1 or values.numel() not in (1, count):
         raise ValueError(f"{op}: expected {name} of shape [{count}], but got {list(values.shape)}")
     if values.device.type == "cpu" and not torch.compiler.is_compiling() and values.numel():
-        for index, number in enumerate(values.flatten().tolist()):
-            if not is_valid(number):
-                raise ValueError(f"{op}: expected {name} {rule}, but got {number} for image {index}")
+        numbers = values.detach().reshape(-1).double().numpy()
+        good = is_valid(numbers)
+        if not np.all(good):
+            index = int(np.argmin(good))
+            raise ValueError(f"{op}: expected {name} {rule}, but got {numbers[index]} for image {index}")
     if values.requires_grad:
         values = values.detach()
     values = values if values.shape == (count,) else values.expand(count)

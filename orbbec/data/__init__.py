@@ -2,10 +2,12 @@
 
 Begin with loader/loader.py, `Loader`, which joins everything else: `readers` find samples in folders, shards
 and tables, order.py shuffles them over ranks and epochs, `decode` reads images or the regions that a plan
-needs, `loader` assembles batches in threads, `device` copies them ahead of the model.
+needs, `cache` keeps samples that were read, `loader` assembles batches in threads, `device` copies them ahead
+of the model.
 """
 
 from orbbec.batch import collate
+from orbbec.data.cache import Cache
 from orbbec.data.decode.decode import decode_image, image_size
 from orbbec.data.decode.planes import decode_planes
 from orbbec.data.device.prefetch import DevicePrefetcher
@@ -32,6 +34,7 @@ __all__ = [
     "Arrays",
     "BadSample",
     "Batch",
+    "Cache",
     "Cifar",
     "Coco",
     "Decoding",

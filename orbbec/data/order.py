@@ -107,9 +107,12 @@ class Order:
         """
         start = whole("Order", "start", start, 0)
         order = self._shuffled(epoch) if self.shuffle else torch.arange(self.length, device="cpu")
-        steps = self.worker + self.workers * torch.arange(self.count(start), device="cpu")
-        positions = start + self.rank + self.world_size * steps
-        return order[positions % max(self.length, 1)]  # beyond the end if the tail is padded
+        first, step = start + self.rank + self.world_size * self.worker, self.world_size * self.workers
+        taken = order[first::step][: self.count(start)]
+        if len(taken) == self.count(start):
+            return taken
+        beyond = first + step * torch.arange(len(taken), self.count(start), device="cpu")
+        return torch.cat([taken, order[beyond % self.length]])
 
     def _shuffled(self, epoch: int) -> Tensor:
         words = philox_draws(

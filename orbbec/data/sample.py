@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Iterator
-from contextlib import contextmanager
 from dataclasses import dataclass, field
+from io import FileIO
 from typing import Any, Protocol, runtime_checkable
 
 import numpy.typing as npt
 from torch import Tensor
+
+_PIECE = 1 << 20  # bytes: more are allocated only if the file has them
 
 
 @dataclass(frozen=True, eq=False)
@@ -122,8 +123,7 @@ def printable(text: object) -> str:
     return str(text).encode("utf-8", "backslashreplace").decode()
 
 
-@contextmanager
-def faults_named(sample_id: int, path: str | os.PathLike[str], *kinds: type[Exception]) -> Iterator[None]:
+class faults_named:
     """Convert errors of some types into the BadSample of a sample.
 
     Args:
@@ -140,11 +140,19 @@ def faults_named(sample_id: int, path: str | os.PathLike[str], *kinds: type[Exce
         Traceback (most recent call last):
         orbbec.data.sample.BadSample: sample 7 (cats/3.txt): invalid literal for int() with base 10: 'three'
     """
-    faults: tuple[type[Exception], ...] = (OSError, *kinds)
-    try:
-        yield
-    except faults as error:
-        raise BadSample(sample_id, path, reason_of(error)) from error
+
+    __slots__ = ("kinds", "path", "sample_id")
+
+    def __init__(self, sample_id: int, path: str | os.PathLike[str], *kinds: type[Exception]) -> None:
+        self.sample_id, self.path = sample_id, path
+        self.kinds: tuple[type[Exception], ...] = (OSError, *kinds)
+
+    def __enter__(self) -> None:
+        pass
+
+    def __exit__(self, kind: object, error: BaseException | None, trace: object) -> None:
+        if isinstance(error, Exception) and isinstance(error, self.kinds):
+            raise BadSample(self.sample_id, self.path, reason_of(error)) from error
 
 
 def reason_of(error: Exception) -> str:
@@ -174,8 +182,8 @@ def read_bytes(path: str | os.PathLike[str], sample_id: int) -> bytes:
         Traceback (most recent call last):
         orbbec.data.sample.BadSample: sample 7 (no/such.jpg): No such file or directory
     """
-    with faults_named(sample_id, path, ValueError), open(path, "rb") as file:
-        data = file.read()
+    with faults_named(sample_id, path, ValueError), FileIO(path) as file:
+        data = file.readall()
     if not data:
         raise BadSample(sample_id, path, "the file is empty")
     return data
@@ -199,12 +207,27 @@ def read_range(path: str | os.PathLike[str], offset: int, size: int, part: str) 
         Traceback (most recent call last):
         ValueError: the file ends 4611686018427387905 bytes before the end of the image
     """
-    with open(path, "rb") as file:
-        missing = offset + size - os.fstat(file.fileno()).st_size
-        if missing <= 0:
-            file.seek(offset)
-            data = file.read(size)
-            missing = size - len(data)
-    if missing > 0:
-        raise ValueError(f"the file ends {missing} bytes before the end of {part}")
-    return data
+    handle = os.open(path, os.O_RDONLY)
+    try:
+        return read_open(handle, offset, size, part)
+    finally:
+        os.close(handle)
+
+
+def read_open(handle: int, offset: int, size: int, part: str) -> bytes:
+    """Some bytes of an open file, for several threads at once; see `read_range`.
+
+    Args:
+        handle: descriptor of the file.
+        offset: offset of the first byte.
+        size: number of bytes.
+        part: what the bytes are, for the error.
+    """
+    if size <= _PIECE or offset + size <= os.fstat(handle).st_size:
+        data = os.pread(handle, size, offset)
+        while len(data) < size and (more := os.pread(handle, size - len(data), offset + len(data))):
+            data += more  # the system reads at most 2 GiB at once
+        if len(data) == size:
+            return data
+    missing = offset + size - os.fstat(handle).st_size
+    raise ValueError(f"the file ends {missing} bytes before the end of {part}")

@@ -69,7 +69,7 @@ inline bool read_span(const char* path, Span span, Encoded& encoded) {
   uint8_t* const block = shared_blocks.take(bytes);
   if (block == nullptr) return false;
   if (!file.read(block, span.offset, span.bytes) ||
-      (span.crc >= 0 && Crc32::of(block, bytes) != static_cast<uint64_t>(span.crc))) {
+      (span.crc >= 0 && crc32(0, block, bytes) != static_cast<uint64_t>(span.crc))) {
     shared_blocks.give(block, bytes);
     return false;
   }

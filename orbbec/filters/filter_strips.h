@@ -116,13 +116,10 @@ void run_filter(const Filter2d<T>& op, const ParallelFor& parallel) {
   const bool interleaved = is_interleaved(op.source) && is_interleaved(op.output);
   const int group = interleaved ? static_cast<int>(op.source.channels) : 1;
   const std::vector<Strip> strips = strips_of(op.output, interleaved, kFilterStrip);
-  parallel(static_cast<int64_t>(strips.size()), 1, [&](int64_t begin, int64_t end) {
-    for (int64_t i = begin; i < end; ++i) {
-      const Strip& strip = strips[i];
-      StripFilter<Target, T>(op, strip.n, group)
-          .run(plane_of(op.source[strip.n], strip.channel, group),
-               plane_of(op.output[strip.n], strip.channel, group), strip, op.arguments.border);
-    }
+  for_each_strip(op.output, strips, parallel, [&](const Strip& strip) {
+    StripFilter<Target, T>(op, strip.n, group)
+        .run(plane_of(op.source[strip.n], strip.channel, group),
+             plane_of(op.output[strip.n], strip.channel, group), strip, op.arguments.border);
   });
 }
 

@@ -162,9 +162,8 @@ void run_median(const Median<T>& op, const ParallelFor& parallel) {
   const bool interleaved = is_interleaved(op.source) && is_interleaved(op.output);
   const int group = interleaved ? static_cast<int>(op.source.channels) : 1;
   const std::vector<Strip> strips = strips_of(op.output, interleaved, kMedianStrip);
-  parallel(static_cast<int64_t>(strips.size()), 1, [&](int64_t begin, int64_t end) {
-    for (int64_t i = begin; i < end; ++i) StripMedian<Target, T>(op, strips[i], group).run();
-  });
+  for_each_strip(op.output, strips, parallel,
+                 [&](const Strip& strip) { StripMedian<Target, T>(op, strip, group).run(); });
 }
 
 template <class Target>

@@ -34,6 +34,18 @@ std::vector<Strip> strips_of(const Images<T>& images, bool interleaved, int64_t 
   return strips;
 }
 
+// work(strip) for every strip, in tasks of about kPixelsPerTask values.
+template <class T, class Work>
+void for_each_strip(const Images<T>& images, const std::vector<Strip>& strips,
+                    const ParallelFor& parallel, const Work& work) {
+  const auto count = static_cast<int64_t>(strips.size());
+  int64_t values = 1;
+  for (const Strip& strip : strips) values += int64_t{images[strip.n].height} * strip.count;
+  parallel(count, count * kPixelsPerTask / values + 1, [&](int64_t begin, int64_t end) {
+    for (int64_t i = begin; i < end; ++i) work(strips[i]);
+  });
+}
+
 // Values [first, first + count) of row y of a plane and its border, converted by `number_of`. A
 // constant border is 0.
 template <class T, class Number, class NumberOf>

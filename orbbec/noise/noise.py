@@ -66,7 +66,7 @@ def gaussian_noise(
     given = images_input(_OP, images)
     if not isinstance(plain(clip), bool):
         raise TypeError(f"{_OP}: expected clip as a bool, but got {shown(clip)}")
-    means, one_mean = per_image(_OP, "mean", mean, given, math.isfinite, "as a finite number")
+    means, one_mean = per_image(_OP, "mean", mean, given, _is_finite, "as a finite number")
     sigmas, one_sigma = per_image(_OP, "sigma", sigma, given, _is_sigma, "as a finite number of at least 0")
     output = call_operator(
         torch.ops.orbbec.gaussian_noise.default,
@@ -86,8 +86,12 @@ def gaussian_noise(
     return given.restore(output)
 
 
-def _is_sigma(value: float) -> bool:
-    return 0 <= value < math.inf
+def _is_finite(value: Any) -> Any:
+    return abs(value) < math.inf
+
+
+def _is_sigma(value: Any) -> Any:
+    return (value >= 0) & (value < math.inf)
 
 
 register_fake_like("gaussian_noise")

@@ -98,10 +98,9 @@ def apply_fixed(plan: Plan, images: RaggedImages, tables: Iterable[Mapping[str, 
 def _run_all(plan: Plan, context: Context, work: Work, out: Any = None, after: After | None = None) -> Work:
     images, sizes, last = work, plan.sizes, len(plan.passes) - 1
     for number, step in enumerate(plan.passes):
-        is_temporary = work is not images and not torch.compiler.is_compiling()
-        work = step.run(
-            work, sizes, context._replace(is_temporary=is_temporary), out if number == last else None
-        )
+        if work is not images and not (context.is_temporary or torch.compiler.is_compiling()):
+            context = context._replace(is_temporary=True)
+        work = step.run(work, sizes, context, out if number == last else None)
         sizes = step.sizes
         if after is not None:
             after(number, work)

@@ -164,7 +164,7 @@ class Build(Registers):
         p.holds[self.name] = None
         gate = self.chosen(drawn)
         if rows:
-            self.add_rule(rule, (p.colors, *operands), -1 if gate is None else gate, owner=p)
+            self.add_rule(rule, (p.colors, *operands), gate, owner=p)
 
     def color(
         self, step: str, *registers: int, operator: OperatorStep | None = None, drawn: int | None = None
@@ -252,7 +252,7 @@ class Build(Registers):
             draws: see `warp`.
         """
         _check_operator(self, step)
-        if channels is not None and self.gate >= 0:
+        if channels is not None and self.gate is not None:
             raise ValueError(f"{step.name}: images of one batch all get other channels, or none")
         self.close()
         drawn = None if rule else self.chosen(step.drawn)
@@ -325,7 +325,7 @@ class Build(Registers):
         inner.name = self.name
         rules(inner, inner.new_registers(len(numbers) // copies))
         inner.finish()
-        if self.gate >= 0:
+        if self.gate is not None:
             every = range(weights, weights + 1 + copies)
             weights = self.selects(self.gate, every, [1.0] + [0.0] * copies)
         blend = BlendPass(
@@ -417,7 +417,7 @@ class Build(Registers):
             self._resize(size, least)
 
     def _resize(self, size: Size, least: Size) -> None:
-        if self.gate >= 0 or self.is_conditional:
+        if self.gate is not None or self.is_conditional:
             self.least = min(least[0], self.least[0]), min(least[1], self.least[1])
             self.size = size if size == self.size != ALIKE else VARIES
         else:
@@ -452,7 +452,7 @@ class Build(Registers):
             raise ValueError(f"{self.name}: expected 1 or {self.channels} numbers in fill, but got {count}")
 
     def _check_all(self, what: str) -> None:
-        if self.gate >= 0:
+        if self.gate is not None:
             raise ValueError(f"{self.name}: images of one batch are all {what}, or none")
 
     def _note(self, text: str) -> None:

@@ -44,7 +44,7 @@ class External:
         draw: draws them.
         name: name of the transform.
         rule: index of the first rule after them.
-        gate: the register of the images that they apply to; -1: all.
+        gate: the register of the images that they apply to; None: all.
         state: the state of a batch at this point, without images.
         mixed: whether images were mixed before.
     """
@@ -52,7 +52,7 @@ class External:
     draw: Draw
     name: str
     rule: int
-    gate: int
+    gate: int | None
     state: BatchState
     mixed: bool
     structure: list[Hashable] = field(default_factory=list)
@@ -81,7 +81,7 @@ class External:
         """Draw the steps, in the parts that passes are made of."""
         state = replace(self.state, sizes=table.state[:, :2].astype(np.int64))
         matrices = None if self.mixed else table.state[:, TOTAL : TOTAL + 9].reshape(-1, 3, 3)
-        if self.gate < 0:
+        if self.gate is None:
             steps = self.draw(state, batch, matrices)
         else:
             chosen = table.state[:, self.gate] != 0
@@ -111,7 +111,7 @@ def trace(build: Build, draw: Draw) -> None:
     current = replace(state, sizes=table.state[:, :2].astype(np.int64))
     parts = external.steps(table, build.batch)
     build.externals.append(external)
-    gate, build.gate, build.is_conditional = build.gate, -1, build.gate >= 0
+    gate, build.gate, build.is_conditional = build.gate, None, build.gate is not None
     for part in parts:
         numbers = part.numbers()
         register = build.new_registers(0 if numbers is None else numbers.shape[1])

@@ -23,7 +23,7 @@ from orbbec.plan.state import common_size
 def microbatches_of(plan: Plan, work: Work) -> list[slice]:
     """The microbatches; a single one if images are mixed, or if several would gain nothing."""
     count = len(plan)
-    if len(plan.passes) < 2 or count == 0 or not _can_split(plan, work):
+    if len(plan.passes) < 2 or count < 2 or not _can_split(plan, work):
         return [slice(0, count)]
     between = max(_bytes_after(step, plan.channels) for step in plan.passes[:-1]) / count
     length = max(int(MICROBATCH_BYTES / between), 1)

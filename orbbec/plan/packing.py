@@ -29,7 +29,8 @@ def views(tensors: Sequence[Tensor], memory: Tensor) -> Iterator[Tensor]:
     begin = 0
     for tensor in tensors:
         flat = memory[begin : begin + tensor.nbytes].view(tensor.dtype)
-        yield flat.as_strided(tensor.shape, torch.empty_like(tensor, device="meta").stride())
+        dense = tensor if tensor.is_contiguous() else torch.empty_like(tensor, device="meta")
+        yield flat.as_strided(tensor.shape, dense.stride())
         begin += aligned(tensor.nbytes)
 
 

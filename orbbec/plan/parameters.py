@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from math import prod
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -44,8 +45,9 @@ class ParameterTable:
 
     def block(self, block: Block) -> Array:
         """The rows of a block: float32 `[N, rows, numbers]`."""
-        begin, count = block.offset * len(self), block.words * len(self)
-        return self.words[begin : begin + count].reshape(len(self), block.rows, block.numbers)
+        images, begin, rows = len(self.state), block.offset, block.rows
+        end = begin + rows * block.numbers
+        return self.words[begin * images : end * images].reshape(images, rows, block.numbers)
 
     def sizes(self, out: int) -> Array:
         """The sizes of the outputs of a pass: int64 `[N, 2]`."""
@@ -110,14 +112,14 @@ class Column(NamedTuple):
             column: Array = table.arrays[self.at][self.value]
             return column
         if self.kind == "constant":
-            return np.tile(np.array(self.value, self.dtype), (len(table), *(1,) * len(self.shape)))
+            return np.full((len(table), *np.shape(self.value)), self.value, self.dtype)
         if self.kind == "previous":
             return self._previous(table)
         if self.kind == "box":
             return table.boxes(out).astype(self.dtype)
         if self.kind == "matrix":
             return table.matrices(out)[:, : self.shape[0]]
-        width = int(np.prod(self.shape, dtype=int))
+        width = prod(self.shape)
         values = table.state[:, self.at : self.at + width].reshape(len(table), *self.shape)
         return values.astype(self.dtype)
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, fields
+from functools import cached_property
 from typing import Any
 
 import numpy as np
@@ -94,7 +95,7 @@ class Plan:
             result = result @ step.matrix
         return result
 
-    @property
+    @cached_property
     def mixes(self) -> tuple[MixPass, ...]:
         """The mixes of images of the batch, as separate passes and at the end of others."""
         return tuple(mix for mix in (step.mix for step in self.passes) if isinstance(mix, MixPass))

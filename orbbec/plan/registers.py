@@ -16,21 +16,22 @@ class Registers:
     def __init__(self) -> None:
         self.rules: list[Rule] = []
         self.registers = REGISTERS  # their number
-        self.gate = -1  # the register that says whether an image takes the current transform
+        self.gate: int | None = None  # the register that says whether an image takes the current transform
         self.name, self.stream, self.position = "", 0, 0  # of the transform: its stream, its next number
 
     def add_rule(
         self,
         name: str,
         operands: Sequence[Operand],
-        gate: int = -1,
+        gate: int | None = None,
         out: int = -1,
         owner: Any = None,
         first: int | None = None,
     ) -> None:
         """Append a rule; `first` is its place in the stream, by default the next one."""
         position = self.position if first is None else first
-        self.rules.append(Rule(name, operands, self.stream, position, gate, out, owner, self.name))
+        number = -1 if gate is None else gate
+        self.rules.append(Rule(name, operands, self.stream, position, number, out, owner, self.name))
 
     def new_registers(self, count: int) -> int:
         """Reserve registers; returns the first."""
@@ -123,7 +124,7 @@ class Registers:
     def only(self, register: int) -> Iterator[None]:
         """Apply what is added within to the images where a register is not 0."""
         outer = self.gate
-        self.gate = register if outer < 0 else self.both(outer, register)
+        self.gate = register if outer is None else self.both(outer, register)
         yield
         self.gate = outer
 
@@ -138,8 +139,8 @@ class Registers:
 
     def chosen(self, drawn: int | None) -> int | None:
         """The register that says whether an image is changed; None: all are."""
-        if self.gate < 0 or drawn is None:
-            return drawn if self.gate < 0 else self.gate
+        if self.gate is None or drawn is None:
+            return drawn if self.gate is None else self.gate
         return self.both(self.gate, drawn)
 
 

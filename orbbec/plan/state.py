@@ -51,7 +51,7 @@ class BatchState:
     def __len__(self) -> int:
         return len(self.sizes)
 
-    def of_sizes(self, sizes: Array, least: tuple[int, int] = (1, 1)) -> BatchState:
+    def of_sizes(self, sizes: Array, least: tuple[int, int]) -> BatchState:
         """The state with other sizes."""
         if sizes is self.sizes and least == self.least:
             return self

@@ -20,16 +20,22 @@ from orbbec.transforms.base.checks import (
 from orbbec.transforms.base.transform import Transform
 
 
-def _previous(chosen: int, *shifts: int) -> Column:
+def _previous(chosen: int | None, *shifts: int) -> Column:
     """The column of the images that meet, each as the number of images before; see `_Applied._chosen`."""
-    return Column("previous", chosen, (len(shifts),) if len(shifts) > 1 else (), "int64", shifts)
+    return Column(
+        "previous",
+        -1 if chosen is None else chosen,
+        (len(shifts),) if len(shifts) > 1 else (),
+        "int64",
+        shifts,
+    )
 
 
 def _numbers(
-    build: Build, chosen: int, registers: Sequence[int], others: Sequence[float], dtype: str
+    build: Build, chosen: int | None, registers: Sequence[int], others: Sequence[float], dtype: str
 ) -> Column:
     """The column of some registers, and of other numbers where images are not mixed."""
-    first = build.consecutive(registers) if chosen < 0 else build.selects(chosen, registers, others)
+    first = build.consecutive(registers) if chosen is None else build.selects(chosen, registers, others)
     return Column("registers", first, (len(registers),) if len(registers) > 1 else (), dtype)
 
 
@@ -40,10 +46,9 @@ class _Applied(Transform):
     def __post_init__(self) -> None:
         self._check("p")
 
-    def _chosen(self, build: Build) -> int:
-        """The register of the images that are mixed; -1: all."""
-        chosen = build.chosen(None if self.p == 1.0 else build.chance(self.p))
-        return -1 if chosen is None else chosen
+    def _chosen(self, build: Build) -> int | None:
+        """The register of the images that are mixed; None: all."""
+        return build.chosen(None if self.p == 1.0 else build.chance(self.p))
 
 
 @dataclass(frozen=True)
@@ -92,7 +97,7 @@ class MixUp(_Mixing):
         chosen = self._chosen(build)
         weights = _numbers(build, chosen, [weight], [1.0], "float64")
         columns = {"pair_indices": _previous(chosen, 1), "weights": weights}
-        build.mix("mixup", columns, {"num_classes": self.num_classes}, is_partial=chosen >= 0)
+        build.mix("mixup", columns, {"num_classes": self.num_classes}, is_partial=chosen is not None)
 
 
 class CutMix(_Mixing):
@@ -122,7 +127,7 @@ class CutMix(_Mixing):
         boxes = _numbers(build, chosen, range(cut, cut + 4), [0.0] * 4, "int64")
         weights = _numbers(build, chosen, [cut + 4], [1.0], "float64")
         columns = {"pair_indices": _previous(chosen, 1), "boxes": boxes, "weights": weights}
-        build.mix("cutmix", columns, {"num_classes": self.num_classes}, is_partial=chosen >= 0)
+        build.mix("cutmix", columns, {"num_classes": self.num_classes}, is_partial=chosen is not None)
 
 
 @dataclass(frozen=True)
@@ -172,4 +177,4 @@ class Mosaic(_Applied):
         centers = _numbers(build, chosen, center, [width, height], "int64")
         columns = {"pair_indices": _previous(chosen, 0, 1, 2, 3), "centers": centers}
         fill = list(numbers(self.name, "fill", self.fill))
-        build.mix("mosaic", columns, {"fill": fill}, size, is_partial=chosen >= 0)
+        build.mix("mosaic", columns, {"fill": fill}, size, is_partial=chosen is not None)

@@ -26,8 +26,8 @@ from orbbec.transforms.warps import checked_reading, reading_of
 _STATISTICS = "takes a histogram of the whole image"
 
 
-def _odd(op: str, name: str, value: Any, low: int = 1) -> int:
-    if whole(op, name, value, low) % 2 == 0:
+def _odd(op: str, name: str, value: Any) -> int:
+    if whole(op, name, value, 1) % 2 == 0:
         raise ValueError(f"{op}: expected {name} as an odd number, but got {value}")
     return int(value)
 

@@ -23,7 +23,7 @@ def warp_step(
     interpolation: str,
     border: str,
     fill: tuple[float, ...],
-    least: Size = (1, 1),
+    least: Size,
 ) -> Step:
     """The step that warps each image by its affine matrix.
 

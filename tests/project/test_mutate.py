@@ -59,8 +59,15 @@ def test_messages_and_docstrings_are_left_alone():
     assert [each.line for each in MUTATIONS.values() if each.line in (3, 5)] == []
 
 
-def test_how_long_a_loop_sleeps_is_no_fault():
-    assert not mutations_of("wait.py", "sleep(2 * PAUSE)\ntime.sleep(0.5)\n")
+def test_arguments_of_which_none_is_the_first_are_not_swapped():
+    for source in ("x = np.maximum(a, b)", "x = max(a, b)", "with suppress(a, b): x"):
+        assert not [each for each in mutations_of("m.py", source) if "b, a" in each.new]
+    assert [each.new for each in mutations_of("m.py", "x = zip(a, b)")] == ["zip(b, a)"]
+
+
+def test_how_long_a_program_waits_is_no_fault():
+    source = "sleep(2 * PAUSE)\ntime.sleep(0.5)\nhere = there.to(device, non_blocking=True)\n"
+    assert not mutations_of("wait.py", source)
 
 
 def test_a_key_holds_where_lines_move():
@@ -68,32 +75,41 @@ def test_a_key_holds_where_lines_move():
     assert moved == {each.key for each in mutations_of("clamp.py", SOURCE)}
 
 
-def test_the_quickest_tests_of_the_same_folder_come_first_and_those_that_always_fail_are_left_out():
+def test_the_quickest_tests_of_each_function_come_first_those_of_the_folder_apart(monkeypatch):
     names = ["a/b/t.py::x[1]", "a/b/t.py::x[2]", "a/b/t.py::y", "c/t.py::z", "c/t.py::broken"]
     seconds = dict(zip(names, (0.5, 0.1, 0.2, 0.01, 0.0), strict=True))
     coverage = mutate.Coverage(names, seconds, {names[4]}, {"a/b/m.py": {7: [0, 1, 2, 3, 4]}})
     mutation = Mutation("a/b/m.py", 7, 7, 0, 1, "x", "y", "x", True)
-    assert coverage.tests_of(mutation) == [names[1], names[2], names[0], names[3]]
+    assert coverage.tests_of(mutation) == ([names[1], names[2], names[0]], [names[3]])
+    monkeypatch.setattr(mutate, "SECONDS_OF_TESTS", 0.35)
+    assert coverage.tests_of(mutation) == ([names[1], names[2]], [names[3]])
 
 
 def test_a_line_that_only_imports_run_is_tried_on_the_tests_of_its_file_and_its_folder():
-    names = ["a/tests/t.py::near", "b/tests/t.py::reaches", "b/tests/t.py::far"]
-    coverage = mutate.Coverage(names, dict.fromkeys(names, 0.1), set(), {"a/m.py": {7: [1]}})
-    mutation = Mutation("a/m.py", 3, 3, 0, 1, "x", "y", "x", False)
-    assert sorted(coverage.tests_of(mutation)) == names[:2]
+    names = ["a/b/tests/t.py::near", "b/tests/t.py::reaches", "b/tests/t.py::far"]
+    coverage = mutate.Coverage(names, dict.fromkeys(names, 0.1), set(), {"a/b/m.py": {7: [1]}})
+    mutation = Mutation("a/b/m.py", 3, 3, 0, 1, "x", "y", "x", False)
+    assert coverage.tests_of(mutation) == (names[:1], names[1:2])
 
 
-def test_a_mutation_that_a_test_sees_is_killed_and_another_survives(tmp_path):
-    (tmp_path / "half.py").write_text("def half(x):\n    return x // 2 + 0 * x\n")
-    (tmp_path / "test_half.py").write_text("from half import half\n\ndef test(): assert half(9) == 4\n")
-    coverage = mutate.Coverage(
-        ["test_half.py::test"], {"test_half.py::test": 0.1}, set(), {"half.py": {2: [0]}}
-    )
-    found = {each.new: each for each in mutations_of("half.py", (tmp_path / "half.py").read_text())}
-    same = found["((x // 2) - (0 * x))"]
-    assert mutate.outcome(tmp_path, same, coverage) == ("survived", 1)
-    assert mutate.outcome(tmp_path, found["((x) * (2))"], coverage) == ("killed", 1)
-    assert (tmp_path / "half.py").read_text() == "def half(x):\n    return x // 2 + 0 * x\n"
+def test_a_mutation_is_killed_by_a_test_of_its_folder_or_elsewhere_and_another_survives(tmp_path):
+    source = tmp_path / "a/b/half.py"
+    source.parent.mkdir(parents=True)
+    source.write_text("def half(x):\n    return x // 2 + 0 * x\n")
+    found = {each.new: each for each in mutations_of("a/b/half.py", source.read_text())}
+
+    def outcome(folder, change):
+        test = tmp_path / folder / "test_half.py"
+        test.parent.mkdir(exist_ok=True)
+        test.write_text("from a.b.half import half\n\ndef test(): assert half(9) == 4\n")
+        name = f"{folder}/test_half.py::test"
+        coverage = mutate.Coverage([name], {name: 0.1}, set(), {"a/b/half.py": {2: [0]}})
+        return mutate.outcome(tmp_path, found[change], coverage)
+
+    assert outcome("a/b", "((x) * (2))") == ("killed", 1)
+    assert outcome("c", "((x) * (2))") == ("elsewhere", 1)
+    assert outcome("c", "((x // 2) - (0 * x))") == ("survived", 1)
+    assert source.read_text() == "def half(x):\n    return x // 2 + 0 * x\n"
 
 
 def test_every_reason_names_a_mutation_that_there_is():

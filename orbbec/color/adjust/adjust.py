@@ -107,7 +107,7 @@ def adjust_hue(images: Images, hue_factor: Factor) -> Any:
         [0, 200, 0]
     """
     return _adjust_by_factor(
-        "adjust_hue", images, "hue_factor", hue_factor, lambda v: -0.5 <= v <= 0.5, "from -0.5 to 0.5"
+        "adjust_hue", images, "hue_factor", hue_factor, lambda v: (v >= -0.5) & (v <= 0.5), "from -0.5 to 0.5"
     )
 
 
@@ -200,11 +200,7 @@ def posterize(images: Images, bits: Factor) -> Any:
         >>> posterize(torch.tensor([[[100, 255]]], dtype=torch.uint8), 2).flatten().tolist()
         [64, 192]
     """
-
-    def is_valid(value: float) -> bool:
-        return 0 <= value <= 8 and value == int(value)
-
-    return _adjust_by_factor("posterize", images, "bits", bits, is_valid, "as a whole number from 0 to 8")
+    return _adjust_by_factor("posterize", images, "bits", bits, _is_bits, "as a whole number from 0 to 8")
 
 
 def solarize(images: Images, threshold: Factor) -> Any:
@@ -271,8 +267,12 @@ def equalize(images: Images) -> Any:
     return by_histogram("equalize", images_input("equalize", images))
 
 
-def _is_factor(value: float) -> bool:
-    return 0 <= value < math.inf
+def _is_bits(value: Any) -> Any:
+    return (value >= 0) & (value <= 8) & (value % 1 == 0)
+
+
+def _is_factor(value: Any) -> Any:
+    return (value >= 0) & (value < math.inf)
 
 
 def _adjust_by_factor(

@@ -63,10 +63,11 @@ def decode_image(
             return decode_region(data, header, whole, mode=mode)
     if is_jpeg(data) and on_damage == "raise":
         check_whole(data)
-        for decode in _jpeg_decoders():
-            stored = None if header is None else decode(data, mode)
-            if header is not None and stored is not None:
-                return np.ascontiguousarray(upright(stored, header.orientation))
+        if header is not None:
+            for decode in _jpeg_decoders():
+                stored = decode(data, mode)
+                if stored is not None:
+                    return np.ascontiguousarray(upright(stored, header.orientation))
     elif is_jpeg(data) and not ends_whole(data):
         data += _END_OF_IMAGE  # Pillow refuses files without it
     return decode_by_pillow(data, mode, max_pixels, apply_exif_orientation)

@@ -8,6 +8,7 @@ The operators' library decodes baseline JPEGs, whole, by region, or as planes. `
 from __future__ import annotations
 
 import ctypes
+import threading
 from functools import cache
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -28,6 +29,16 @@ _RECTANGLE: list[Any] = [
 ]
 _PLANES: list[Any] = [ctypes.c_char_p, ctypes.c_size_t, *[_INT] * 3, _POINTER, ctypes.c_char_p]
 _UNKNOWN_KIND = 2  # as in decode_cpu.cpp
+
+
+class _Message(threading.local):
+    """The buffer of each thread for the message of a call that fails."""
+
+    def __init__(self) -> None:
+        self.buffer = ctypes.create_string_buffer(_MESSAGE_BYTES)
+
+
+_MESSAGE = _Message()
 
 
 @cache
@@ -88,9 +99,9 @@ def check_jpeg(data: bytes, *, walks: bool) -> Verdict:
         >>> check_jpeg(b"text", walks=True)
         Verdict(kind='damaged', reason='no JPEG')
     """
-    message = ctypes.create_string_buffer(_MESSAGE_BYTES)
+    message = _MESSAGE.buffer
     kind = _VERDICTS[_checker().orbbec_jpeg_check(data, len(data), walks, message)]
-    return Verdict(kind, message.value.decode())
+    return Verdict(kind, message.value.decode() if kind else "")
 
 
 def has_native() -> bool:
@@ -133,7 +144,7 @@ def decode_rectangle(
         ValueError: the file is damaged, the rectangle leaves the image, or libjpeg-turbo is needed but not
             built in.
     """
-    message = ctypes.create_string_buffer(_MESSAGE_BYTES)
+    message = _MESSAGE.buffer
     shape = (max(height, 0), max(width, 0), channels)
     pixels = np.empty(shape, np.uint8) if out is None else out
     has_gaps = pixels.size and channels > 1 and pixels.strides[2] != 1
@@ -174,7 +185,7 @@ def decode_planes_into(
     Raises:
         ValueError: the file is damaged, or does not match the arguments.
     """
-    message = ctypes.create_string_buffer(_MESSAGE_BYTES)
+    message = _MESSAGE.buffer
     arguments = data, len(data), height, width, SAMPLINGS.index(sampling), out.ctypes.data, message
     if _decoder().orbbec_jpeg_decode_planes(*arguments) and _library().orbbec_jpeg_planes(*arguments):
         raise ValueError(message.value.decode(errors="replace"))

@@ -69,6 +69,8 @@ def upright(stored: npt.NDArray[np.uint8], orientation: int) -> npt.NDArray[np.u
         >>> upright(np.arange(6, dtype=np.uint8).reshape(2, 3, 1), orientation=6)[..., 0].tolist()
         [[3, 0], [4, 1], [5, 2]]
     """
+    if orientation == 1:
+        return stored
     view = np.flip(stored, reversed_axes(orientation))
     return view.transpose(1, 0, 2) if swaps_axes(orientation) else view
 

@@ -8,10 +8,9 @@ import warnings
 from collections import deque
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
-from itertools import islice
 from time import perf_counter
 from traceback import format_exception
-from typing import Any, NamedTuple, TypeAlias
+from typing import Any, NamedTuple
 from weakref import ReferenceType, ref
 
 import torch
@@ -20,11 +19,14 @@ from torch import Tensor
 from orbbec.batch import YCbCrBatch
 from orbbec.batch import collate as default_collate
 from orbbec.color.ycbcr import ycbcr_to_rgb
+from orbbec.data.cache import Cache, CachedSource
+from orbbec.data.concat import with_distinct_ids
 from orbbec.data.device.staging import Staging, arrays_as_tensors, pinned, to_device
 from orbbec.data.loader.assemble import ON_ERROR, Assembled, Decoding
 from orbbec.data.loader.by_feed import FeedAssembler, feed_for
-from orbbec.data.loader.queues import Crew, Stop, Worker
+from orbbec.data.loader.queues import Crew, Promise, Stop, Worker
 from orbbec.data.loader.report import Report, fault_report
+from orbbec.data.loader.tasks import IndexTasks, StreamTasks, Task
 from orbbec.data.loader.threads import node_cores, thread_budget
 from orbbec.data.loader.tune import tuner_for
 from orbbec.data.order import Order, check_length, order_of_rank, position_of
@@ -34,8 +36,6 @@ from orbbec.transforms.base.checks import choice, flag, whole
 
 _WARM_UP = 3  # steps
 _IN_LOOP = 4  # stack frames between the warning and the training loop
-
-_Task: TypeAlias = tuple[list[Any], int]  # items to read, and the epoch
 
 
 class Batch(NamedTuple):
@@ -55,20 +55,6 @@ class _Progress:
     delivered: int = 0
 
 
-class _Tasks(Iterator[_Task]):
-    """The items of each batch of an epoch."""
-
-    def __init__(self, items: Iterator[Any], epoch: int, batch_size: int, drop_last: bool) -> None:
-        self._items, self._epoch = items, epoch
-        self._batch_size, self._fewest = batch_size, batch_size if drop_last else 1
-
-    def __next__(self) -> _Task:
-        wanted = list(islice(self._items, self._batch_size))
-        if len(wanted) < self._fewest:
-            raise StopIteration
-        return wanted, self._epoch
-
-
 class _Epoch(Iterator[Any]):
     """The batches of one epoch. The epoch begins when its first batch is requested.
 
@@ -79,11 +65,11 @@ class _Epoch(Iterator[Any]):
     def __init__(
         self,
         loader: Loader,
-        prepare: Callable[[_Task, Stop], tuple[int, Assembled]],
+        prepare: Callable[[Task, Stop], tuple[int, Assembled]],
         finish: Callable[[Assembled], Batch | Assembled],
     ) -> None:
         self._loader, self._prepare, self._finish = loader, prepare, finish
-        self._crew: Crew[_Task, tuple[int, Assembled]] | None = None  # set when the epoch begins
+        self._crew: Crew[Task, tuple[int, Assembled]] | None = None  # set when the epoch begins
         self._progress, self._process = _Progress(0), 0
         self._staged: deque[tuple[int, Any, Any]] = deque()
         self._is_over = self._is_displaced = False
@@ -133,7 +119,7 @@ class _Epoch(Iterator[Any]):
         self._is_displaced = not self._is_over
         self.close()
 
-    def _taken(self, crew: Crew[_Task, tuple[int, Assembled]]) -> Any:
+    def _taken(self, crew: Crew[Task, tuple[int, Assembled]]) -> Any:
         """The next batch for the model, without batches whose samples were all skipped."""
         loader = self._loader
         while True:
@@ -144,7 +130,7 @@ class _Epoch(Iterator[Any]):
                 loader._images += len(batch.sample_ids)
                 return loader._staging.ready(batch, event)
 
-    def _next(self, crew: Crew[_Task, tuple[int, Assembled]]) -> tuple[int, Any, Any]:
+    def _next(self, crew: Crew[Task, tuple[int, Assembled]]) -> tuple[int, Any, Any]:
         """The oldest batch on the device; sends more batches that are ready."""
         loader, staged = self._loader, self._staged
         while not staged or (len(staged) < loader._staging.depth and crew.has_next()):
@@ -179,9 +165,9 @@ class Loader:
     one's `state_dict`; it begins with its own threads, faults and report.
 
     Args:
-        source: samples by index (see `Source`), or an iterable of samples, which keeps its order. Different
-            images need different sample ids, since those with one id are augmented alike; in a
-            `ConcatDataset` of torch they get them, see `orbbec.data.concat`.
+        source: samples by index (see `Source`), or an iterable of samples, which keeps its order and is read
+            by a thread of its own. Different images need different sample ids, since those with one id are
+            augmented alike; in a `ConcatDataset` of torch they get them, see `orbbec.data.concat`.
         batch_size: images per batch.
         transforms: a `Compose`, or transforms in order, with `seed`; None: batches are `ImageBatch`es.
         device: device of the batches.
@@ -203,6 +189,8 @@ class Loader:
         collate: converts a list of dicts, with numeric arrays as tensors, to the targets of a batch. The
             default gives a dict of tensors and lists; `list` keeps the dicts, as torchvision's detectors
             expect.
+        cache: where samples are kept after they were read; None: nowhere. Not for streams, and not for
+            sources with `set_epoch`, whose samples may change.
         numa: NUMA node on whose cores the threads run, ideally that of the GPU; None: no binding.
 
     Example:
@@ -233,6 +221,7 @@ class Loader:
         on_error: str = "raise",
         decoding: Decoding | None = None,
         collate: Callable[[list[dict[str, Any]]], Any] = default_collate,
+        cache: Cache | None = None,
         numa: int | None = None,
     ) -> None:
         arguments = locals()
@@ -258,6 +247,8 @@ class Loader:
             transforms = Compose(transforms, seed)
         decoding = decoding or Decoding()
         decoder = decoding.decoder_on(self.device)
+        self._cached = None if cache is None else self._cached_source(source, cache, decoding)
+        source = source if self._cached is None else self._cached
         feed = feed_for(decoding, self.device, self.threads, self._cores)
         self._assembler = FeedAssembler(source, transforms, decoding, on_error, on_cuda, decoder, feed=feed)
         self.order = order or (
@@ -269,6 +260,13 @@ class Loader:
         self._synthetic = 0.0
         self._running: ReferenceType[_Epoch] | None = None
         self._workers: list[Worker] = []  # threads of the last epoch, which may have been dropped
+
+    def _cached_source(self, source: Any, cache: Cache, decoding: Decoding) -> CachedSource:
+        if not self._is_indexed or hasattr(source, "set_epoch"):
+            raise ValueError("Loader: expected a source with an index, and without set_epoch, for cache")
+        if cache.decoded and (decoding.shrink or decoding.planes or decoding.on_device):
+            raise ValueError("Loader: a decoded cache expects decoding without shrink, planes and on_device")
+        return CachedSource(with_distinct_ids(source), cache, decoding, decoding.whole)
 
     @property
     def threads(self) -> int:
@@ -295,8 +293,8 @@ class Loader:
         spent = self.seconds
         waited = spent.get("wait", 0.0)
         seconds = waited + spent.get("step", 0.0)
-        cores = self._tuner.budget
-        return Report(self._images, seconds, waited, spent, self.threads, self._synthetic, cores)
+        measured = self._images, seconds, waited, spent, self.threads, self._synthetic, self._tuner.budget
+        return Report(*measured, None if self._cached is None else self._cached.hit_rate)
 
     def synthetic(self, batch: Batch, steps: int = 20) -> Iterator[Batch]:
         """Repeat one batch as fast as the model takes it: an upper bound for any loader.
@@ -396,8 +394,8 @@ class Loader:
         return epoch
 
     def _begin(
-        self, prepare: Callable[[_Task, Stop], tuple[int, Assembled]]
-    ) -> tuple[_Progress, Crew[_Task, tuple[int, Assembled]]]:
+        self, prepare: Callable[[Task, Stop], tuple[int, Assembled]]
+    ) -> tuple[_Progress, Crew[Task, tuple[int, Assembled]]]:
         """Begin the next epoch after the threads of the last one have ended."""
         self._wait()
         self._warn()
@@ -425,34 +423,33 @@ class Loader:
         for worker in tuple(self._workers):
             worker.wait()
 
-    def _tasks(self, progress: _Progress) -> _Tasks:
+    def _tasks(self, progress: _Progress) -> Iterator[Task]:
         source: Any = self._assembler.source
+        epoch, start = progress.epoch, progress.start
         if hasattr(source, "set_epoch"):
-            source.set_epoch(progress.epoch)
+            source.set_epoch(epoch)
+        batches = self.batch_size, self.drop_last
         if self.order is None:
-            items: Iterator[Any] = iter(source)
-            passed = sum(1 for _ in islice(items, progress.start))
-            if passed < progress.start:
-                raise ValueError(
-                    f"Loader: expected a stream of at least {progress.start} samples, but got {passed}"
-                )
-        else:
-            items = iter(self.order.indices(progress.epoch, progress.start).tolist())
-        return _Tasks(items, progress.epoch, self.batch_size, self.drop_last)
+            return StreamTasks(source, epoch, start, *batches, self._workers)
+        return IndexTasks(self.order.indices(epoch, start), epoch, *batches)
 
-    def _prepared(self, task: _Task, stopped: Stop) -> tuple[int, Assembled]:
+    def _prepared(self, task: Task, stopped: Stop) -> tuple[int, Assembled]:
         """A thread's work on a batch: everything on the CPU, everything up to the copy on CUDA."""
         taken, batch = self._assembled(task, stopped)
         if self.device.type == "cuda":
-            return taken, batch._replace(targets=pinned(batch.targets))
+            targets, sample_ids = pinned((batch.targets, batch.sample_ids))
+            return taken, batch._replace(targets=targets, sample_ids=sample_ids)
         return taken, self._augmented(batch)
 
-    def _assembled(self, task: _Task, stopped: Stop) -> tuple[int, Assembled]:
-        wanted, epoch = task
+    def _assembled(self, task: Task, stopped: Stop) -> tuple[int, Assembled]:
+        items, epoch = task
+        if isinstance(items, Promise):
+            with self._assembler.watch.timing("read"):
+                items = items.take()
         with self._staging.on_side_stream():  # for decoding on the device
-            batch = self._assembler(wanted, epoch, stopped)
+            batch = self._assembler(items, epoch, stopped)
         targets = arrays_as_tensors(batch.targets)
-        return len(wanted), batch._replace(targets=self.collate(targets) if targets else {})
+        return len(items), batch._replace(targets=self.collate(targets) if targets else {})
 
     def _moved(self, batch: Assembled) -> Assembled:
         with self._assembler.watch.timing("copy"):

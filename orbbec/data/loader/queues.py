@@ -13,6 +13,7 @@ runs no Python code, in which a Ctrl-C would be lost. Only `close` waits for thr
 from __future__ import annotations
 
 import atexit
+import math
 import os
 from _thread import start_new_thread
 from collections import deque
@@ -36,6 +37,7 @@ Task = TypeVar("Task")
 Result = TypeVar("Result")
 
 _LONGEST_START = 5.0  # seconds for a thread to start; longer means that Ctrl-C prevented it
+_LONGEST_END = 30.0  # seconds; longer means that a source or a stream waits for something
 _PAUSE = 0.001  # seconds between two checks of a thread that should end
 
 _numbers = count()  # of crews
@@ -66,20 +68,24 @@ class _Signal:
         return self._is_closed or self._crew() is None
 
 
-class _Entry(Generic[Task, Result]):
-    """A task, with its result or its error when done."""
+class Promise(Generic[Result]):
+    """The result or the error of a task, to be taken once."""
 
-    def __init__(self, task: Task) -> None:
-        self.task = task
+    def __init__(self) -> None:
         self._answer: SimpleQueue[tuple[Result | None, BaseException | None]] = SimpleQueue()
+        self._has_failed = False
 
     def put(self, result: Result | None, error: BaseException | None = None) -> None:
+        """Answer the promise."""
+        self._has_failed = error is not None
         self._answer.put((result, error))
 
-    def is_done(self) -> bool:
-        return not self._answer.empty()
+    def has_result(self) -> bool:
+        """Whether `take` returns without waiting."""
+        return not self._answer.empty() and not self._has_failed
 
     def take(self) -> Result:
+        """Wait for the result, or raise the error."""
         result, error = self._answer.get()
         if error is None:
             return result  # type: ignore[return-value]
@@ -87,6 +93,14 @@ class _Entry(Generic[Task, Result]):
             raise error
         finally:
             error = None  # its traceback refers to this stack frame
+
+
+class _Entry(Promise[Result], Generic[Task, Result]):
+    """A task and its result."""
+
+    def __init__(self, task: Task) -> None:
+        super().__init__()
+        self.task = task
 
 
 _End: TypeAlias = "ReferenceType[Crew[Any, Any]] | None"  # queued after the last task
@@ -142,6 +156,8 @@ class _Team(Generic[Task, Result]):
             if self.signal.is_set():
                 raise Stopped
             entry.put(self._work(entry.task, self.signal))
+        except Stopped:
+            entry.put(None, Stopped())  # without a traceback: it would refer to the entry
         except BaseException as error:
             entry.put(None, error)
 
@@ -151,7 +167,8 @@ class Worker(Thread):
 
     def __init__(self, team: _Team[Any, Any], name: str) -> None:
         super().__init__(name=name, daemon=True)
-        self.team, self._has_begun, self._process = team, False, os.getpid()
+        self.team: _Team[Any, Any] | None = team  # None after it has ended
+        self._has_begun, self._process = False, os.getpid()
         self._begun: SimpleQueue[None] = SimpleQueue()
 
     def begin(self) -> None:
@@ -163,26 +180,31 @@ class Worker(Thread):
         try:
             self.start()
         except RuntimeError as error:  # the system refuses more threads
-            self._say_begun()
-            self.team.run(error)
+            self._run(error)
 
     def run(self) -> None:
         """Run tasks until they or the crew end."""
+        self._run(None)
+
+    def _run(self, failure: BaseException | None) -> None:
         self._say_begun()
-        self.team.run()
+        if self.team is not None:
+            self.team.run(failure)
+        self.team = None  # what it works with, such as the generator of a stream, ends here
 
     def _say_begun(self) -> None:
         self._has_begun = True
         self._begun.put(None)
 
-    def wait(self) -> None:
-        """Wait until it has ended, after it was told to stop."""
+    def wait(self, longest: float = math.inf) -> None:
+        """Wait until it has ended, after it was told to stop, or for so many seconds."""
         if self is current_thread() or self._process != os.getpid():
             return
-        latest = perf_counter() + _LONGEST_START
-        while not self._has_begun and perf_counter() < latest:
+        began = perf_counter()
+        while not self._has_begun and perf_counter() - began < _LONGEST_START:
             sleep(_PAUSE)
-        while self in enumerate_threads():  # after an interrupted `join`, Python considers the thread ended
+        # After an interrupted `join`, Python considers the thread ended.
+        while self in enumerate_threads() and perf_counter() - began < longest:
             sleep(_PAUSE)
 
 
@@ -193,7 +215,8 @@ class Crew(Generic[Task, Result]):
 
     Args:
         work: runs one task; gets the task and a `Stop`, and should raise `Stopped` when it is set.
-        tasks: consumed one by one, in the thread that takes the results.
+        tasks: consumed one by one, in the thread that takes the results. Its `stop`, if any, is called when
+            the crew is stopped.
         threads: number of threads, at least 1.
         ahead: number of results that may wait to be taken.
         resource: entered by each thread, and left when it ends.
@@ -265,19 +288,32 @@ class Crew(Generic[Task, Result]):
         return result
 
     def has_next(self) -> bool:
-        """Whether the next result can be taken without waiting."""
+        """Whether the next result can be taken without waiting; False if it is an error."""
         self._fill()
         pending = self._pending
-        return bool(pending) and pending[0].is_done()
+        return bool(pending) and pending[0].has_result()
 
-    def close(self) -> None:
-        """Stop all threads and wait until they have ended. A waiting consumer gets no result."""
+    def promise(self) -> Promise[Result]:
+        """The next result, to be taken by another thread."""
+        self._fill()
+        if not self._pending:
+            raise StopIteration
+        return self._pending.popleft()
+
+    def stop(self) -> None:
+        """Tell all threads to stop. A waiting consumer gets no result."""
         self._signal.set()
-        pending, self._pending, self._tasks = self._pending, deque(), iter(())
+        pending, self._pending = self._pending, deque()
+        tasks, self._tasks = self._tasks, iter(())
+        getattr(tasks, "stop", lambda: None)()
         for team in self._teams:
             team.end()
         for entry in tuple(pending):
             entry.put(None, Stopped())
+
+    def close(self) -> None:
+        """Stop all threads and wait until they have ended."""
+        self.stop()
         for worker in tuple(self._workers):
             worker.wait()
 
@@ -312,7 +348,8 @@ def _end_all() -> None:
     """End the threads of crews that were never closed, before the interpreter shuts down."""
     workers = [thread for thread in enumerate_threads() if isinstance(thread, Worker)]
     for worker in workers:
-        worker.team.signal.set()
-        worker.team.end()
+        if (team := worker.team) is not None:
+            team.signal.set()
+            team.end()
     for worker in workers:
-        worker.wait()
+        worker.wait(_LONGEST_END)

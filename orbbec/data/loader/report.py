@@ -29,6 +29,7 @@ class Report:
         threads: number of the loader's threads.
         synthetic: images per second with one repeated batch; 0: not measured.
         cores: number of threads that can run at once; 0: unknown.
+        cached: fraction of the samples that came from the cache, from 0 to 1; None: there is no cache.
 
     Example:
         >>> spent = {"read": 0.1, "decode": 2.4, "augment": 0.5, "idle": 0.1}
@@ -52,6 +53,7 @@ class Report:
     threads: int
     synthetic: float = 0.0
     cores: int = 0
+    cached: float | None = None
 
     @property
     def images_per_second(self) -> float:
@@ -124,6 +126,8 @@ class Report:
                 f"With one repeated batch: {self.synthetic:.0f} images/s; "
                 f"the loader reaches {percent(self.reached)} of that"
             )
+        if self.cached is not None:
+            lines.append(f"From the cache: {percent(self.cached)} of the samples")
         for part, fraction in self._fractions.items():
             each = 1e3 * self.spent[part] / max(self.images, 1)
             lines.append(f"{_NAMES[part]:<10}{each:>6.2f} ms per image {percent(fraction):>6}")

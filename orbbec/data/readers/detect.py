@@ -13,8 +13,8 @@ from orbbec.data.readers.coco import Coco
 from orbbec.data.readers.folders import EXTENSIONS, FileList, ImageFolder
 from orbbec.data.readers.paths import has_images, visible_files, visible_folders
 from orbbec.data.readers.records import Lmdb, TfRecords
+from orbbec.data.readers.shard_index import index_path
 from orbbec.data.readers.shards import Shards, ShardStream
-from orbbec.data.readers.tar import index_path
 from orbbec.data.sample import printable
 
 # Files of other tools next to TFRecord files: DALI's lists of offsets, descriptions, checksums.

@@ -9,8 +9,8 @@ from __future__ import annotations
 import io
 import json
 import zipfile
-from collections.abc import Callable, Mapping
-from typing import Any
+from collections.abc import Callable, Collection, Mapping
+from typing import Any, TypeVar
 
 import numpy as np
 from torch import Tensor
@@ -32,7 +32,9 @@ _BEGINNINGS = (
     (b"P4", "pbm"),
 )
 _ENCODED = ("jpg", "jpeg", "png", "webp", "bmp", "tif", "tiff", "ppm", "pgm", "pbm", "img")
-_ARRAY = "npy"  # an image array
+ARRAY = "npy"  # an image array
+LABEL = "cls"
+Value = TypeVar("Value")
 _SIZE = "image_size.json"  # height and width that the targets were annotated for
 _MOST_BYTES = 1 << 30  # unpacked arrays per field: zip files compress zeros 1,000 times
 
@@ -57,7 +59,7 @@ def pack_fields(sample: Sample) -> dict[str, bytes]:
         data = bytes(sample.data)
         fields[next((name for beginning, name in _BEGINNINGS if data.startswith(beginning)), "img")] = data
     else:
-        fields[_ARRAY] = _array_bytes(np.asarray(sample.data))
+        fields[ARRAY] = _array_bytes(np.asarray(sample.data))
     others = {}
     for name, value in sample.targets.items():
         if not isinstance(name, str) or not name or set(name) & set("./\0"):
@@ -67,7 +69,7 @@ def pack_fields(sample: Sample) -> dict[str, bytes]:
         elif _is_list_of_arrays(value):
             fields[f"{name}.npz"] = _arrays_bytes(value)
         elif name == "label" and _is_whole(value):
-            fields["cls"] = str(int(value)).encode()
+            fields[LABEL] = str(int(value)).encode()
         else:
             others[name] = value
     if others:
@@ -93,12 +95,12 @@ def unpack_fields(fields: Mapping[str, bytes], sample_id: int) -> Sample:
         >>> unpack_fields({"jpg": b"...", "cls": b"3", "json": b'{"text": "dot"}'}, 7)
         Sample(data=b'...', targets={'label': 3, 'text': 'dot'}, sample_id=7)
     """
-    fields = _with_lower_kinds(fields)
-    image = _image_of(fields)
+    fields = with_lower_kinds(fields)
+    image = image_of(fields)
     targets: dict[str, Any] = {}
     size = _size_of(fields[_SIZE]) if _SIZE in fields else None
     for name, value in fields.items():
-        if name == image != _ARRAY or name == _SIZE:
+        if name == image != ARRAY or name == _SIZE:
             continue
         stem, _, kind = name.rpartition(".")
         try:
@@ -109,7 +111,7 @@ def unpack_fields(fields: Mapping[str, bytes], sample_id: int) -> Sample:
             if not np.array_equal(targets[target], read[target]):
                 raise ValueError(f"the field '{name}' has another '{target}' than a field before it")
         targets.update(read)
-    data = targets.pop(_ARRAY) if image == _ARRAY else fields[image]
+    data = targets.pop(ARRAY) if image == ARRAY else fields[image]
     return Sample(data, targets, sample_id, size=size)
 
 
@@ -123,8 +125,13 @@ def _size_of(data: bytes) -> tuple[int, int]:
     raise ValueError(f"expected height and width in the field '{_SIZE}', but got {data!r:.60}")
 
 
-def _with_lower_kinds(fields: Mapping[str, bytes]) -> dict[str, bytes]:
-    lowered: dict[str, bytes] = {}
+def with_lower_kinds(fields: Mapping[str, Value]) -> dict[str, Value]:
+    """The fields, with known kinds in lower case.
+
+    Raises:
+        ValueError: two names are the same then.
+    """
+    lowered: dict[str, Value] = {}
     for field, value in fields.items():
         stem, dot, kind = field.rpartition(".")
         name = stem + dot + (kind.lower() if kind.lower() in _KINDS else kind)
@@ -134,8 +141,13 @@ def _with_lower_kinds(fields: Mapping[str, bytes]) -> dict[str, bytes]:
     return lowered
 
 
-def _image_of(fields: Mapping[str, bytes]) -> str:
-    named = [name for name in fields if name == _ARRAY or name in _ENCODED]
+def image_of(fields: Collection[str]) -> str:
+    """The name of the field with the image.
+
+    Raises:
+        ValueError: there is none.
+    """
+    named = [name for name in fields if name == ARRAY or name in _ENCODED]
     ending = [name for name in fields if name.rpartition(".")[2] in _ENCODED]
     if not named and not ending:
         raise ValueError(f"expected a field with an image, but got {', '.join(fields) or 'none'}")
@@ -199,7 +211,7 @@ def _read_json(name: str, data: bytes) -> dict[str, Any]:
     return value if isinstance(value, dict) and name == "json" else {name: value}
 
 
-def _read_class(data: bytes) -> int:
+def read_label(data: bytes) -> int:
     """An integer, as the only line of a text."""
     return to_integer(data.decode().removesuffix("\n").removesuffix("\r"))
 
@@ -209,7 +221,7 @@ def _as_bytes(name: str, data: bytes) -> dict[str, Any]:
 
 
 _READERS: dict[str, Callable[[str, bytes], dict[str, Any]]] = {
-    "cls": lambda name, data: {"label" if name == "cls" else name: _read_class(data)},
+    LABEL: lambda name, data: {"label" if name == LABEL else name: read_label(data)},
     "txt": lambda name, data: {name: data.decode()},
     "json": _read_json,
     "npy": lambda name, data: {name: _read_array(data)},

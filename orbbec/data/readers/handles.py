@@ -13,6 +13,26 @@ from orbbec.data.locks import Locked
 _Open = Callable[[Path], Any]
 
 
+class Descriptor:
+    """A file that is open for `os.pread` as long as this object exists, also in forked processes.
+
+    Args:
+        path: the file.
+        flags: see `os.open`; a new file is for this user only.
+
+    Raises:
+        OSError: the file cannot be opened.
+    """
+
+    def __init__(self, path: str, flags: int = os.O_RDONLY) -> None:
+        self.number = -1
+        self.number = os.open(path, flags, 0o600)
+
+    def __del__(self) -> None:
+        if self.number >= 0:
+            os.close(self.number)
+
+
 class OpenFile(Locked):
     """A file that each process opens on first use and shares between its threads.
 

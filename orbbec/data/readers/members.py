@@ -33,6 +33,10 @@ class Member(NamedTuple):
         """The offset of the next member."""
         return self.begin + _padded(self.size)
 
+    def shifted(self, bytes_before: int) -> Member:
+        """The member in an archive with more bytes before it."""
+        return self._replace(offset=self.offset + bytes_before, begin=self.begin + bytes_before)
+
 
 def members_of(read: Callable[[int, int], bytes], length: int | None) -> Iterator[Member]:
     """The members of an archive, up to its end or an empty header.

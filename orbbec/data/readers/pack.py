@@ -10,7 +10,6 @@ from __future__ import annotations
 import fcntl
 import operator
 import os
-import zlib
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
@@ -25,17 +24,18 @@ from orbbec.data.concat import with_distinct_ids
 from orbbec.data.order import Order
 from orbbec.data.readers.fields import pack_fields
 from orbbec.data.readers.manifest import Manifest, read_manifest
+from orbbec.data.readers.members import members_of
 from orbbec.data.readers.paths import visible_files
-from orbbec.data.readers.tar import (
+from orbbec.data.readers.shard_index import (
     Index,
-    end_of_archive,
+    Row,
     index_path,
-    part_path,
     read_index,
-    to_entries,
+    to_row,
     to_rows,
     write_index,
 )
+from orbbec.data.readers.tar import end_of_archive, part_path, to_entries
 from orbbec.data.sample import BadSample, Sample, Source, printable
 from orbbec.transforms.base.checks import choice, whole
 
@@ -213,7 +213,7 @@ def _reported(
 def _write_archive(
     path: Path, samples: Iterable[Sample | BadSample], shard_bytes: int, on_error: str
 ) -> _Archive:
-    rows: list[tuple[int, int, int, int]] = []
+    rows: list[Row] = []
     skipped: list[tuple[int, str, str]] = []
     size, part = 0, part_path(path)
     try:
@@ -227,7 +227,7 @@ def _write_archive(
                 sample_id = whole("pack", "sample_id", operator.index(sample.sample_id), 0, 2**63 - 1)
                 data = to_entries(f"{sample_id:09d}", pack_fields(sample))
                 _write(file, data, path)
-                rows.append((sample_id, size, len(data), zlib.crc32(data)))
+                rows.append(_row_of(sample_id, data, size))
                 size += len(data)
                 if size >= shard_bytes:
                     break
@@ -242,6 +242,17 @@ def _write_archive(
         part.unlink(missing_ok=True)
         part_path(index_path(path)).unlink(missing_ok=True)
     return _summary(path, index)
+
+
+def _row_of(sample_id: int, data: bytes, offset: int) -> Row:
+    """The row of a sample whose entries are written at an offset."""
+
+    def read(begin: int, size: int) -> bytes:
+        return data[begin - offset : begin - offset + size]
+
+    members = members_of(lambda begin, size: data[begin : begin + size], len(data))
+    in_archive = [member.shifted(offset) for member in members]
+    return to_row(sample_id, in_archive, read)
 
 
 def _write(file: FileIO, data: bytes, path: Path) -> None:

@@ -10,6 +10,7 @@ from collections.abc import Iterator, Sequence
 from contextlib import closing
 from copy import copy
 from dataclasses import replace
+from functools import lru_cache
 from itertools import count
 from pathlib import Path
 from typing import Any
@@ -18,24 +19,27 @@ import numpy as np
 from torch.utils.data import get_worker_info
 
 from orbbec.data.order import Order
+from orbbec.data.readers.checksum import crc32
 from orbbec.data.readers.fields import unpack_fields
+from orbbec.data.readers.handles import Descriptor
 from orbbec.data.readers.literals import to_integer
 from orbbec.data.readers.manifest import read_manifest
 from orbbec.data.readers.members import Member, members_of
 from orbbec.data.readers.paths import visible_files
-from orbbec.data.readers.tar import (
-    from_entries,
+from orbbec.data.readers.shard_index import (
+    NO_LABEL,
+    Row,
     index_path,
-    is_field,
-    key_and_field,
     make_index,
     read_index,
     to_rows,
     write_index,
 )
-from orbbec.data.sample import BadSample, Sample, faults_named, printable, read_range, reason_of
+from orbbec.data.readers.tar import from_entries, is_field, key_and_field
+from orbbec.data.sample import BadSample, Sample, faults_named, printable, read_open, reason_of
 from orbbec.transforms.base.optional import optional
 
+_MOST_OPEN = 64  # archives, of usually 1024 files of a process
 _INDEX_BITS = 32  # low bits of a sample id: the index in a shard; the shard number is above them
 _END = 1024  # bytes: least number of zeros at the end of an archive
 _PIECE = 1 << 20  # bytes read from a stream at once
@@ -78,9 +82,15 @@ class Shards:
                 f"write it with `python -m orbbec index {printable(folder)}`"
             )
         rows = [read_index(path).samples for path in self.paths]
-        counts = [len(part) for part in rows]
-        self._shard = np.repeat(np.arange(len(rows)), counts)
+        self._archives = np.repeat(np.arange(len(rows)), [len(part) for part in rows])
         self._rows = np.concatenate([to_rows([]), *rows])
+        self._opened = lru_cache(_MOST_OPEN)(Descriptor)
+
+    def __getstate__(self) -> dict[str, Any]:
+        return {name: value for name, value in vars(self).items() if name != "_opened"}
+
+    def __setstate__(self, state: dict[str, Any]) -> None:
+        vars(self).update(state, _opened=lru_cache(_MOST_OPEN)(Descriptor))
 
     @property
     def sample_ids(self) -> list[int]:
@@ -92,13 +102,22 @@ class Shards:
         return len(self._rows)
 
     def __getitem__(self, index: int) -> Sample:
-        sample_id, offset, size, crc = self._rows[index].tolist()
-        path = self.paths[self._shard[index]]
-        with faults_named(sample_id, path, ValueError):
-            data = read_range(path, offset, size, "the sample")
-            if zlib.crc32(data) != crc:
-                raise ValueError(f"the {size} bytes from {offset} on do not match the checksum of the index")
-            return replace(unpack_fields(from_entries(data), sample_id), path=str(path))
+        row = Row(*self._rows[index].tolist())
+        path = str(self.paths[self._archives[index]])
+        with faults_named(row.sample_id, path, ValueError):
+            if row.size:
+                data = self._read(path, row.offset, row.size, row.crc)
+                return replace(unpack_fields(from_entries(data), row.sample_id), path=path)
+            data = self._read(path, row.image_offset, row.image_size, row.image_crc)
+            targets = {} if row.label == NO_LABEL else {"label": row.label}
+            return Sample(data, targets, row.sample_id, path)
+
+    def _read(self, path: str, offset: int, size: int, crc: int) -> bytes:
+        archive = self._opened(path)
+        data = read_open(archive.number, offset, size, "the sample")
+        if crc32(data) != crc:
+            raise ValueError(f"the {size} bytes from {offset} on do not match the checksum of the index")
+        return data
 
 
 def archives_of(folder: str | os.PathLike[str]) -> list[Path]:

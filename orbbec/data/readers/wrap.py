@@ -13,7 +13,7 @@ from orbbec.batch.collate import is_pil
 from orbbec.bridge.arguments import Array
 from orbbec.data.concat import with_distinct_ids
 from orbbec.data.decode.modes import pixels_of, widest_mode
-from orbbec.data.sample import BadSample, Sample, Source, faults_named
+from orbbec.data.sample import BadSample, Sample, Source, faults_named, read_bytes
 
 _IMAGE_KEYS = ("image", "img")
 _MODES_OF_MASKS = ("1", "L", "P", "I", "I;16")  # one number per pixel
@@ -63,9 +63,10 @@ def as_source(dataset: Any) -> WrappedDataset | WrappedStream:
     An item is an image, `(image, target)`, a dict with "image", or a `Sample`, which is kept. A target is a
     dict of targets. A PIL image of classes, or whole numbers `[H, W]` of the size of the image, are its
     `mask`, as in data sets for segmentation; anything else is `label`. Images are arrays uint8
-    `[H, W, C]` or `[H, W]`, tensors `[C, H, W]` or `[H, W]`, encoded files as bytes, or PIL images, which
-    become gray, RGB or RGBA by the rule of `decode_image` for modes; their EXIF is not read. The dataset's
-    own transforms must not convert images to float.
+    `[H, W, C]` or `[H, W]`, tensors `[C, H, W]` or `[H, W]`, or PIL images, which become gray, RGB or RGBA by
+    the rule of `decode_image` for modes; their EXIF is not read. Encoded files are bytes, or a dict with
+    "bytes" or a "path", as Hugging Face's `Image(decode=False)` gives them. The dataset's own transforms must
+    not convert images to float.
 
     Sample ids are the indices of the dataset, or the positions in the iterable, which must therefore keep its
     order in every epoch: shuffle it afterwards with `ShuffleBuffer`. A `Sample` keeps its id, except in a
@@ -118,13 +119,27 @@ def to_sample(item: Any, sample_id: int) -> Sample:
                 f"as_source: expected (image, target), but sample {sample_id} has {len(item)} parts"
             )
         image, target = item[0], item[1] if len(item) == 2 else {}
+    image, path = _encoded(image, sample_id) if isinstance(image, Mapping) else (image, "")
     pixels = _image(image, sample_id)
     if not isinstance(target, Mapping):
         if is_pil(target) and target.mode in _MODES_OF_MASKS:
             target = {"mask": np.array(target)}
         else:
             target = {"mask" if _is_mask(target, pixels) else "label": _plain(target)}
-    return Sample(pixels, dict(target), sample_id)
+    return Sample(pixels, dict(target), sample_id, path)
+
+
+def _encoded(image: Mapping[str, Any], sample_id: int) -> tuple[bytes, str]:
+    """The bytes and the path of a file that its data set did not decode."""
+    data, path = image.get("bytes"), image.get("path")
+    if isinstance(data, bytes):
+        return data, path or ""
+    if data is None and isinstance(path, str):
+        return read_bytes(path, sample_id), path
+    raise TypeError(
+        f"as_source: expected 'bytes' or the 'path' of the image in sample {sample_id}, "
+        f"but got a dict of {', '.join(image) or 'nothing'}"
+    )
 
 
 def _is_mask(target: Any, pixels: Any) -> bool:

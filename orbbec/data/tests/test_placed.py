@@ -103,6 +103,11 @@ def test_masks_of_another_size_are_a_bad_sample_with_and_without_transforms(shap
         first(source, transforms)
 
 
+@pytest.mark.parametrize("shape", [(), (3,), (0, 41, 60)])
+def test_what_has_no_rows_and_columns_is_no_mask_of_another_size(shape):
+    check_placed(Sample(b"", {"mask": np.zeros(shape), "masks": np.zeros(shape)}), SIZE)
+
+
 def test_a_pil_mask_of_another_size_is_no_label():
     pairs = [(Image.new("RGB", (60, 40)), Image.new("L", (61, 40)))]
     with pytest.raises(

@@ -154,19 +154,15 @@ void run_separable(const Separable<Rule>& op, const ParallelFor& parallel) {
   for (int64_t n = 0; n < output.count; ++n)
     tallest = std::max(tallest, op.window(n, output[n].height, output[n].width).height);
   const std::vector<Strip> strips = strips_of(output, interleaved, strip_width<Passes>(tallest));
-  parallel(static_cast<int64_t>(strips.size()), 1, [&](int64_t begin, int64_t end) {
-    for (int64_t i = begin; i < end; ++i) {
-      const Strip& strip = strips[i];
-      const Plane<const T> from = plane_of(source[strip.n], strip.channel, group);
-      const Window window = trimmed(op, strip.n, op.window(strip.n, from.height, from.width));
-      Passes passes(Rule(op.arguments, strip.n, window, source.channels * from.width), window,
-                    group);
-      const ValueIndex index =
-          interleaved ? ValueIndex{strip.first, 1}
-                      : ValueIndex{strip.first * source.channels + strip.channel, source.channels};
-      run_strip(passes, from, plane_of(output[strip.n], strip.channel, group), strip, index,
-                op.arguments.border);
-    }
+  for_each_strip(output, strips, parallel, [&](const Strip& strip) {
+    const Plane<const T> from = plane_of(source[strip.n], strip.channel, group);
+    const Window window = trimmed(op, strip.n, op.window(strip.n, from.height, from.width));
+    Passes passes(Rule(op.arguments, strip.n, window, source.channels * from.width), window, group);
+    const ValueIndex index =
+        interleaved ? ValueIndex{strip.first, 1}
+                    : ValueIndex{strip.first * source.channels + strip.channel, source.channels};
+    run_strip(passes, from, plane_of(output[strip.n], strip.channel, group), strip, index,
+              op.arguments.border);
   });
 }
 

@@ -35,10 +35,14 @@ Tensor philox_blocks(Tensor counters, int64_t key_low, int64_t key_high) {
   return output;
 }
 
-double draw(PhiloxStream& stream, const std::string& kind, uint32_t below) {
-  if (kind == "uniform") return stream.uniform();
-  if (kind == "normal") return stream.normal();
-  return stream.below(below);
+using Draw = double (*)(PhiloxStream& stream, uint32_t below);
+
+Draw draw_of(const std::string& kind) {
+  if (kind == "uniform")
+    return [](PhiloxStream& stream, uint32_t) -> double { return stream.uniform(); };
+  if (kind == "normal")
+    return [](PhiloxStream& stream, uint32_t) -> double { return stream.normal(); };
+  return [](PhiloxStream& stream, uint32_t below) -> double { return stream.below(below); };
 }
 
 Tensor philox_draws(Tensor sample_ids, int64_t count, std::string kind, int64_t below, int64_t seed,
@@ -61,10 +65,12 @@ Tensor philox_draws(Tensor sample_ids, int64_t count, std::string kind, int64_t 
                                    ScalarType::Double, samples);
   const auto* ids = static_cast<const int64_t*>(samples.const_data_ptr());
   auto* to = static_cast<double*>(output.mutable_data_ptr());
+  const PhiloxKey key = key_of(seed, epoch);
+  const Draw draw = draw_of(kind);
   for (uint32_t at = first; at <= last; ++at) {
     for (int64_t n = 0; n < rows; ++n) {
-      PhiloxStream stream(key_of(seed, epoch), static_cast<uint64_t>(ids[n]), at);
-      for (int64_t i = 0; i < count; ++i) *to++ = draw(stream, kind, static_cast<uint32_t>(below));
+      PhiloxStream stream(key, static_cast<uint64_t>(ids[n]), at);
+      for (int64_t i = 0; i < count; ++i) *to++ = draw(stream, static_cast<uint32_t>(below));
     }
   }
   return output;

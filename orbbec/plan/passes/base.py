@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from typing import Any, ClassVar, NamedTuple, TypeAlias, TypeVar
 
 from orbbec.bridge.arguments import Array, StoredPlanes
@@ -77,7 +77,8 @@ class Pass:
 
     def of(self: _Pass, parameters: ParameterTable) -> _Pass:
         """The pass with the parameters of a batch."""
-        step = replace(self)
+        step = object.__new__(type(self))
+        step.__dict__.update(self.__dict__)
         step.parameters = parameters
         step.sizes, step.matrix = parameters.sizes(self.out), parameters.matrices(self.out)
         step.size = self.static_size if self.static_size[0] > 0 else common_size(step.sizes)

@@ -24,7 +24,7 @@ def single_size(work: Work, step: Pass) -> tuple[int, int] | None:
     return None if isinstance(work, list) else step.size
 
 
-def by_size(work: Work, step: Pass, sizes: Array, run: Run, out: Work | None = None) -> Work:
+def by_size(work: Work, step: Pass, sizes: Array, run: Run, out: Work | None) -> Work:
     """The results of several calls of `run`, in `out` if it fits, where one call is not possible.
 
     uint8 takes one call per image and gives an ImageBatch; other dtypes take one call per size.

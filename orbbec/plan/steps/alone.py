@@ -53,15 +53,11 @@ class Operator(Step):
     def _kept_size(self, chosen: Array, state: BatchState) -> Operator:
         assert self.matrix is not None
         assert self.sizes is not None
-        table = dict(self.table)
-        if "boxes" in table:
-            table["boxes"] = np.where(chosen[:, None], table["boxes"], state.regions.astype(np.float64))
-        else:
-            rows = table["matrix"].shape[1]
-            table["matrix"] = np.where(chosen[:, None, None], table["matrix"], _IDENTITY[:rows])
+        rows = self.table["matrix"].shape[1]
+        matrix = np.where(chosen[:, None, None], self.table["matrix"], _IDENTITY[:rows])
         return replace(
             self,
-            table=table,
+            table={**self.table, "matrix": matrix},
             matrix=np.where(chosen[:, None, None], self.matrix, _IDENTITY),
             sizes=np.where(chosen[:, None], self.sizes, state.sizes),
             least=lower(least_after(self, state), state.least),

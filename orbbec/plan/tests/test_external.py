@@ -7,8 +7,19 @@ import pytest
 import torch
 
 from orbbec import transforms as T
-from orbbec.plan.steps import Cast, Colors, Erase, Normalize, Operator, Warp, identities, matrix_row
+from orbbec.plan.steps import (
+    Cast,
+    Colors,
+    Erase,
+    Normalize,
+    Operator,
+    Warp,
+    identities,
+    matrix_row,
+    same_rows,
+)
 from orbbec.transforms.base.transform import Transform
+from orbbec.transforms.warps import warp_step
 from tests.support import assert_same_bytes, photographs
 
 IMAGES = photographs(4, 3, 8, 9)
@@ -137,3 +148,32 @@ def test_what_is_drawn_may_change():
     for n, image in enumerate(IMAGES):
         assert_same_bytes(pipeline(image, sample_ids=[n], epoch=5), together[n])
     assert torch.equal(pipeline(IMAGES[:0], epoch=5), IMAGES[:0])
+
+
+@pytest.mark.parametrize("interpolation", ["nearest", "lanczos4"])
+def test_a_resize_by_chance_leaves_the_size_and_the_pixels_of_other_images(interpolation):
+    def resized(state):
+        matrices = np.tile([[1.5, 0.0, 2.0], [0.0, 2.0, 1.0], [0.0, 0.0, 1.0]], (len(state), 1, 1))
+        sizes = same_rows((4, 5), len(state))
+        return [warp_step(matrices, sizes, interpolation, "replicate", (0.0,), least=(4, 5))]
+
+    step, images = _Unsteady(resized, resized), photographs(12, 3, 8, 9)
+    always = T.Compose([step])(images, epoch=0).permute(0, 2, 3, 1)
+    results = list(T.Compose([T.RandomApply([step], 0.5)], seed=1)(images, epoch=0))
+    for result, changed, image in zip(results, always, images.permute(0, 2, 3, 1), strict=True):
+        assert_same_bytes(result, changed if result.shape[0] == 4 else image)
+    assert {tuple(result.shape) for result in results} == {(4, 5, 3), (8, 9, 3)}
+
+
+@pytest.mark.parametrize("is_normalized_first", [True, False])
+def test_fills_that_python_draws_are_in_the_units_of_their_place(is_normalized_first):
+    def filled(state):
+        return [Erase(np.tile([1.0, 2, 4, 6, 0.5, 0.25, 0.75, 0], (len(state), 1, 1)))]
+
+    mean, std = (0.5, 0.5, 0.25), (0.5, 0.25, 2.0)
+    steps = [T.Normalize(mean, std), _Unsteady(filled, filled)]
+    steps = steps if is_normalized_first else steps[::-1]
+    result = T.Compose([T.ToDtype(torch.float32, scale=True), *steps])(IMAGES, epoch=0)
+    fill = torch.tensor([0.5, 0.25, 0.75])
+    expected = fill if is_normalized_first else (fill - torch.tensor(mean)) / torch.tensor(std)
+    assert torch.allclose(result[:, :, 2:6, 1:4], expected[:, None, None], rtol=1e-6)

@@ -7,6 +7,8 @@ import torch
 from orbbec import ImageBatch
 from orbbec import transforms as T
 from orbbec.plan import microbatches, read_images, run_passes
+from orbbec.plan.passes import Context
+from orbbec.plan.tables import tables_of
 from tests.support import assert_same_bytes, photograph
 
 SIZES = [(14, 17), (20, 13), (16, 16), (9, 30), (14, 17)]
@@ -115,6 +117,16 @@ def test_out_takes_the_results_of_any_pipeline(name, part, monkeypatch):
     array = np.zeros((5, 20, 20, expected.shape[1]), expected.numpy().dtype)
     assert pipeline.apply(plan, images, out=array) is array
     assert_same_bytes(array, expected.permute(0, 2, 3, 1).numpy())
+
+
+@pytest.mark.parametrize("kind", ["ImageBatch", "list"])
+def test_results_of_several_sizes_are_written_where_they_stay(kind):
+    images, pipeline = batches()[kind], T.Compose([T.RandomRotation(9)], seed=3)
+    plan = pipeline.plan(SIZES, epoch=0)
+    out = ImageBatch.of_sizes(SIZES, 3)
+    context = Context(plan.key, iter(tables_of(plan)))
+    assert plan.passes[0].run(images, plan.sizes, context, out) is out
+    assert_same(out, pipeline(ImageBatch.from_images(batches()["ImageBatch"].images()), epoch=0))
 
 
 def test_out_takes_one_image():

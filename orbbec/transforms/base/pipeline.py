@@ -228,11 +228,11 @@ class Pipeline(FrozenModule):
 
     @property
     def _makes_tensors(self) -> bool:
-        return any(transform.makes_tensors for transform in self.transforms)
+        return True in [transform.makes_tensors for transform in self.transforms]
 
     @property
     def _makes_pure(self) -> bool:
-        return any(transform.makes_pure for transform in self.transforms)
+        return True in [transform.makes_pure for transform in self.transforms]
 
     def _moved(
         self, plan: Plan, targets: Sequence[Any], options: TargetOptions | None = None

@@ -309,7 +309,7 @@ def _moved_points(given: Any, move: Any, size: tuple[int, int]) -> tuple[Array, 
     """The moved points, and which of them are inside the image."""
     points = numbers_of(given).copy()
     if points.size == 0:
-        return points, np.ones(points.shape[:-1], bool)
+        return points, np.ones(len(points), bool)
     moved = move(points[..., :2])
     height, width = size
     x, y = moved[..., 0], moved[..., 1]

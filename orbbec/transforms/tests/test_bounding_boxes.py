@@ -6,7 +6,8 @@ import pytest
 import torch
 
 from orbbec import transforms as T
-from tests.support import photographs
+from orbbec.transforms import functional
+from tests.support import assert_same_bytes, photographs
 
 IMAGE = photographs(1, 3, 40, 50)[0]
 TARGET = {
@@ -147,3 +148,20 @@ def test_boxes_without_a_dict_are_clipped_in_tuples_of_an_image_and_its_target()
     assert torch.equal(image, IMAGE)
     assert name == "a.jpg"
     assert target["boxes"][2].tolist() == [45, 35, 50, 40]
+
+
+@pytest.mark.parametrize("dtype", [torch.int64, torch.float16, torch.float32])
+def test_boxes_of_any_dtype_are_clamped_in_exact_numbers(dtype):
+    boxes = torch.tensor([[5, 5, 3, 3], [1, 2, 2, 2]], dtype=dtype)
+    clamped = functional.clamp_bounding_boxes(boxes, "cxcywh", (6, 6))
+    assert_same_bytes(clamped, torch.tensor([[4.75, 4.75, 2.5, 2.5], [1, 2, 2, 2]]).to(dtype))
+
+
+def test_boxes_of_floats_are_clamped_in_their_own_arithmetic_and_whole_numbers_in_doubles():
+    boxes = torch.rand(50, 4, generator=torch.Generator().manual_seed(1)) * 30
+    x0, y0, w, h = boxes.unbind(1)
+    left, right, top, bottom = x0.clamp(0, 20), (x0 + w).clamp(0, 20), y0.clamp(0, 25), (y0 + h).clamp(0, 25)
+    expected = torch.stack([left, top, right - left, bottom - top], 1)
+    assert_same_bytes(functional.clamp_bounding_boxes(boxes, "xywh", (25, 20)), expected)
+    far = torch.tensor([[2**25 + 1, 5, 2, 2]])  # no float32
+    assert_same_bytes(functional.clamp_bounding_boxes(far, "cxcywh", (10, 2**26)), far)

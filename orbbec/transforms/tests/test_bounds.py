@@ -46,11 +46,12 @@ CASES = [
     case("scale", lambda v: T.RandomResizedCrop(9, scale=(v, 2.0)), 0.0, 2.0),
     case("ratio", lambda v: T.RandomResizedCrop(9, ratio=(v, 2.0)), 1e-6, 2.0),
     case("severity", lambda v: T.AugMix(severity=v), 1, 10),
-    case("mixture_width", lambda v: T.AugMix(mixture_width=v), 1),
+    case("mixture_width", lambda v: T.AugMix(mixture_width=v), 1, 64),
     case("chain_depth", lambda v: T.AugMix(chain_depth=v), -1),
     case("alpha", lambda v: T.AugMix(alpha=v), 1e-6),
     case("brightness", lambda v: T.ColorJitter(v), 0.0),
     case("contrast", lambda v: T.ColorJitter(contrast=(v, 2.0)), 0.0, 2.0),
+    case("saturation", lambda v: T.ColorJitter(saturation=(0.5, v)), 0.5),
     case("hue", lambda v: T.ColorJitter(hue=v), 0.0, 0.5),
     case("hue", lambda v: T.ColorJitter(hue=(v, 0.5)), -0.5, 0.5),
     case("gamma", lambda v: T.Gamma(v), 0.0),
@@ -58,6 +59,9 @@ CASES = [
     case("brightness", lambda v: T.RandomBrightnessContrast((v, 1.0)), -1.0, 1.0),
     case("brightness", lambda v: T.RandomBrightnessContrast((-1.0, v)), -1.0, 1.0),
     case("contrast", lambda v: T.RandomBrightnessContrast(contrast=(v, 2.0)), -1.0, 2.0),
+    case("num_output_channels", lambda v: T.Grayscale(v), 1, 3),
+    case("brightness", lambda v: T.RandomPhotometricDistort((v, 2.0)), 0.0, 2.0),
+    case("contrast", lambda v: T.RandomPhotometricDistort(contrast=(v, 2.0)), 0.0, 2.0),
     case("saturation", lambda v: T.RandomPhotometricDistort(saturation=(v, 2.0)), 0.0, 2.0),
     case("hue", lambda v: T.RandomPhotometricDistort(hue=(v, 0.5)), -0.5, 0.5),
     case("sigma", lambda v: T.GaussianNoise(sigma=v), 0.0),
@@ -72,6 +76,7 @@ CASES = [
     case("alpha", lambda v: T.ElasticTransform(alpha=v), 0.0),
     case("sigma", lambda v: T.ElasticTransform(sigma=(1.0, v)), 0.0),
     case("seed", lambda v: T.Compose([FLIP], seed=v), 0, LARGEST_SEED),
+    case("epoch", lambda v: T.Compose([FLIP]).plan([(4, 4)], epoch=v), 0, LARGEST_SEED),
     case("scale_range", lambda v: T.ScaleJitter(9, (v, 2.0)), 1e-6, 2.0),
     *[case(side, lambda v, side=side: T.Crop(**{**CROP, side: v}), 0) for side in ("top", "left")],
     *[case(side, lambda v, side=side: T.Crop(**{**CROP, side: v}), 1) for side in ("height", "width")],
@@ -91,6 +96,8 @@ CASES = [
     case("scale_range", lambda v: T.RandomScale((v, 2.0)), 1e-6, 2.0),
     case("min_size", lambda v: T.RandomShortestSize([5, v]), 1),
     case("max_size", lambda v: T.RandomShortestSize(5, max_size=v), 1),
+    case("min_size", lambda v: T.RandomResize(v, 9), 1),
+    case("max_size", lambda v: T.RandomResize(8, v), 9),
     case("min_scale", lambda v: T.RandomIoUCrop(min_scale=v), 1e-6, 1.0),
     case("max_scale", lambda v: T.RandomIoUCrop(max_scale=v), 0.3, 1.0),
     case("min_aspect_ratio", lambda v: T.RandomIoUCrop(min_aspect_ratio=v), 1e-6, 2.0),
@@ -108,3 +115,11 @@ def test_a_bound_is_accepted_and_what_is_beyond_it_is_not(make, name, low, high)
             make(bound)
             with pytest.raises(ValueError, match=f"^{make.__code__.co_names[1]}: expected .*{name}"):
                 make(near(bound)[side])
+
+
+def test_a_kernel_without_pixels_is_too_small_and_not_even():
+    with pytest.raises(ValueError, match="expected kernel_size as a whole number of at least 1, but got 0"):
+        T.GaussianBlur((0, 3))
+    for make in (T.GaussianBlur, T.MedianBlur):
+        with pytest.raises(ValueError, match="expected kernel_size as an odd number, but got 2"):
+            make((1, 2))

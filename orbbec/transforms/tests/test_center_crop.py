@@ -1,5 +1,7 @@
 """CenterCrop compared with torchvision's rule, including smaller images."""
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 import torch
@@ -70,6 +72,32 @@ def test_what_pads_is_told_by_the_pipeline_alone():
     together = [photograph(100, 400), photograph(300, 400)]
     batch = either(ImageBatch.from_images(together), sample_ids=[3, 4])
     assert np.array_equal(batch[1].permute(1, 2, 0), either(together[1], sample_ids=[4]))
+
+
+@pytest.mark.parametrize("antialias", [True, False])
+@pytest.mark.parametrize(
+    "resize", [T.Resize(5, max_size=9), T.Resize(None, max_size=9), T.RandomScale((0.5, 1.0))]
+)
+def test_only_a_crop_of_one_pixel_fits_into_any_resized_image(resize, antialias):
+    assert_only_these_sides_fit([replace(resize, antialias=antialias)], 1, 1)
+
+
+def test_only_a_crop_of_one_pixel_fits_into_any_image_rotated_by_lanczos():
+    assert_only_these_sides_fit([T.RandomRotation(9, "lanczos", expand=True)], 1, 1)
+
+
+@pytest.mark.parametrize("sizes", [((8, 6), (5, 9)), ((5, 9), (8, 6))])
+def test_a_crop_of_the_smaller_sides_fits_into_an_image_that_may_be_resized_again(sizes):
+    first, other = map(T.Resize, sizes)
+    assert_only_these_sides_fit([first, T.RandomApply([other])], 5, 6)
+
+
+def assert_only_these_sides_fit(steps, height, width):
+    """A crop of these sides never pads, and one of a row or a column more may."""
+    for more, border in [((0, 0), "replicate"), ((0, 1), "constant"), ((1, 0), "constant")]:
+        crop = T.CenterCrop((height + more[0], width + more[1]))
+        plan = T.Compose([*steps, crop]).plan([(40, 50)], epoch=0)
+        assert plan.passes[-1].border == border
 
 
 def test_a_crop_of_a_mosaic_fuses_with_the_warp_before_it():

@@ -213,3 +213,19 @@ def test_a_crop_of_one_pixel_fits_into_any_image(size):
     resize = T.Resize(5, antialias=False, max_size=9)
     pipeline = T.Compose([T.RandomRotation(9, "linear", padding_mode="edge"), resize, T.CenterCrop(size)])
     assert len(pipeline.plan([(40, 50)], epoch=0).passes) == 1 + (size != (1, 1))
+
+
+@pytest.mark.parametrize(
+    ("make", "name"),
+    [
+        (lambda: T.Mosaic(0, fill="red"), "size"),
+        (lambda: T.RandomResizedCrop(0, antialias="yes"), "size"),
+        (lambda: T.RandomCrop(0, fill="red"), "size"),
+        (lambda: T.Letterbox(0, fill="red"), "size"),
+        (lambda: T.PadIfNeeded(0, fill="red"), "size"),
+        (lambda: T.RandomZoomOut(fill="red", p=2.0), "fill"),
+    ],
+)
+def test_the_first_of_two_bad_arguments_is_named(make, name):
+    with pytest.raises((ValueError, TypeError), match=f": expected {name} as"):
+        make()

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import io
 import multiprocessing
+import os
 import warnings
 from collections import Counter
 from collections.abc import Callable, Sequence
@@ -63,6 +64,7 @@ def be(machine: str) -> None:
     """Permanently make this process one of `machines()`."""
     if machine == "pillow":
         patch.object(native, "_decoder", NoDecoder).start()
+        os.environ["ORBBEC_FEED"] = "0"  # its threads call the decoder themselves
     if machine != "native":
         patch.object(native, "_library", lambda: None).start()
         patch.object(decode, "_jpeg_decoders", lambda: ()).start()

@@ -2,6 +2,7 @@
 
 import io
 import random
+from types import SimpleNamespace
 
 import cv2
 import numpy as np
@@ -332,3 +333,34 @@ def test_a_loader_without_libjpeg_turbo_decodes_each_part_once(monkeypatch):
 
     assert torch.equal(pixels(shrink=True), pixels(roi=False))
     assert decoded == [(len(files[0]), 1), (len(files[2]), 1)]
+
+
+@pytest.mark.parametrize(("mode", "colorspace"), [("RGB", "RGB"), ("L", "GRAY")])
+def test_simplejpeg_is_preferred_and_decodes_in_the_colorspace_of_the_mode(monkeypatch, mode, colorspace):
+    def decode_jpeg(data, colorspace):
+        if not data:
+            raise ValueError("truncated")
+        return data, colorspace
+
+    packages = {"simplejpeg": SimpleNamespace(decode_jpeg=decode_jpeg), "cv2": cv2}
+    monkeypatch.setattr(decode, "_installed", packages.get)
+    choose = decode._jpeg_decoders.__wrapped__
+    (by_simplejpeg,) = choose()
+    assert (by_simplejpeg(b"jpeg", mode), by_simplejpeg(b"", mode)) == ((b"jpeg", colorspace), None)
+    del packages["simplejpeg"]
+    assert choose() == (decode._by_cv2,)
+    packages.clear()
+    assert choose() == ()
+
+
+@pytest.mark.parametrize("orientation", [1, 6])
+def test_the_first_decoder_that_succeeds_gives_the_pixels(monkeypatch, orientation):
+    marked = np.arange(2 * 3 * 3, dtype=np.uint8).reshape(2, 3, 3)
+    decoders = [lambda data, mode: None, lambda data, mode: marked, lambda data, mode: marked[::-1]]
+    monkeypatch.setattr(decode, "_jpeg_decoders", lambda: decoders)
+    monkeypatch.setattr(native, "_library", lambda: None)
+    monkeypatch.setattr(native, "_decoder", NoDecoder)
+    data = encoded(picture(2, 3), orientation=orientation)
+    assert np.array_equal(decode_image(data), upright(marked, orientation))
+    del decoders[1:]
+    assert np.array_equal(decode_image(data), ImageOps.exif_transpose(Image.open(io.BytesIO(data))))

@@ -1,10 +1,11 @@
-"""The header of a JPEG with markers in unusual positions."""
+"""The headers of JPEG and PNG files with markers and chunks in unusual positions."""
 
 import struct
 
 import pytest
 
-from orbbec.data.decode.jpeg_header import JpegHeader, jpeg_header
+from orbbec.data.decode import png_chunks
+from orbbec.data.decode.jpeg_header import JpegHeader, jpeg_header, without_metadata
 
 FRAME = struct.pack(">BHHB", 8, 30, 40, 3) + 9 * b"\0"
 
@@ -37,3 +38,57 @@ def test_a_frame_without_all_its_numbers_is_none(length):
     assert jpeg_header(b"\xff\xd8" + short) is None
     assert jpeg_header(b"\xff\xd8" + short + segment(0xC1, FRAME)) == JpegHeader(30, 40, 3, 8, 1)
     assert jpeg_header(b"\xff\xd8" + segment(0xC0, FRAME[:6])) == JpegHeader(30, 40, 3, 8, 1)
+
+
+JFIF, ADOBE = segment(0xE0, b"JFIF\0" + bytes(9)), segment(0xEE, b"Adobe" + bytes(7))
+TABLES = segment(0xDB, bytes(65))
+SCAN = b"\xff\xda\0\x02pixels\xff\xd9"
+
+
+@pytest.mark.parametrize(
+    ("marker", "body"),
+    [
+        (0xFE, b"a comment"),
+        (0xFE, b""),
+        (0xE0, b"JFIF\0" + bytes(8)),
+        (0xE0, b"JFXX\0" + bytes(20)),
+        (0xE1, b"Exif\0\0garbage"),
+        (0xE2, b"ICC_PROFILE\0" + bytes(20)),
+        (0xEE, b"Adobe" + bytes(6)),
+        (0xEE, b"Other" + bytes(20)),
+        (0xEE, b"JFIF\0" + bytes(20)),
+        (0xEF, bytes(20)),
+    ],
+)
+def test_metadata_goes_and_what_defines_pixels_stays(marker, body):
+    start, frame, metadata = b"\xff\xd8", segment(0xC0, FRAME), segment(marker, body)
+    for parts in ([JFIF, ADOBE, TABLES, frame], [TABLES, frame], [frame, ADOBE]):
+        with_metadata = start + metadata + metadata.join(parts) + metadata + SCAN
+        assert without_metadata(with_metadata) == start + b"".join(parts) + SCAN
+
+
+def test_a_jpeg_with_bytes_between_its_segments_stays_as_it_is():
+    data = b"\xff\xd8" + segment(0xFE, b"a comment") + b"stray" + segment(0xC0, FRAME) + SCAN
+    assert without_metadata(data) == data
+
+
+def chunk(kind, body=b"12345"):
+    return struct.pack(">I", len(body)) + kind + body + b"crc."
+
+
+def test_ancillary_chunks_of_a_png_go_except_its_transparency():
+    start, parts = b"\x89PNG\r\n\x1a\n", [chunk(b"IHDR"), chunk(b"tRNS"), chunk(b"IDAT", b""), chunk(b"IEND")]
+    whole = start + b"".join(parts)
+    assert png_chunks.without_metadata(whole) == whole
+    for kind in (b"tEXt", b"iCCP", b"eXIf", b"acTL", b"tIME"):
+        for position in range(4):
+            changed = start + b"".join([*parts[:position], chunk(kind), *parts[position:]])
+            assert png_chunks.without_metadata(changed) == whole
+        truncated = start + chunk(kind) + parts[0] + chunk(kind)[:-1]
+        assert png_chunks.without_metadata(truncated) == start + parts[0] + chunk(kind)[:-1]
+    assert png_chunks.png_exif(start + chunk(b"eXIf") + parts[0] + chunk(b"eXIf", b"")) == [b"12345", b""]
+
+
+@pytest.mark.parametrize(("bits", "step"), [(1, 255), (2, 85), (4, 17), (8, 1)])
+def test_the_step_of_a_gray_spans_8_bits(bits, step):
+    assert png_chunks.gray_step(b"\x89PNG\r\n\x1a\n" + chunk(b"IHDR", bytes(8) + bytes([bits, 0]))) == step

@@ -1,5 +1,7 @@
 """The targets of a Loader: tensors, ready for the model."""
 
+import threading
+
 import numpy as np
 import pytest
 import torch
@@ -169,3 +171,14 @@ def test_a_tensor_shares_the_memory_of_an_array_that_can_be_written():
 @pytest.mark.parametrize("array", [np.array(["a"]), np.array([None]), np.zeros(2, np.longdouble)])
 def test_what_torch_has_no_dtype_for_stays(array):
     assert arrays_as_tensors([array])[0] is array
+
+
+def test_targets_and_ids_are_pinned_before_they_are_copied_to_a_gpu(monkeypatch):
+    pinned = []
+    source = [Sample(np.zeros((4, 4, 3), np.uint8), {"label": index}, index) for index in range(2)]
+    loader = Loader(source, 2, shuffle=False)
+    monkeypatch.setattr(loader, "device", torch.device("cuda"))
+    monkeypatch.setattr(torch.Tensor, "pin_memory", lambda tensor: pinned.append(tensor.tolist()) or tensor)
+    _, batch = loader._prepared(([0, 1], 0), threading.Event())
+    assert pinned == [[0, 1], [0, 1]]
+    assert batch.sample_ids.tolist() == batch.targets["label"].tolist() == [0, 1]

@@ -1,5 +1,6 @@
 """Reading tar shards, by index and as a stream."""
 
+import copy
 import gzip
 import io
 import json
@@ -25,7 +26,8 @@ from orbbec.data import (
     open_source,
     pack,
 )
-from orbbec.data.readers.tar import end_of_archive, index_path
+from orbbec.data.readers.shard_index import Row, read_index, write_index
+from orbbec.data.readers.tar import end_of_archive
 from tests.support.damage.examine import Guard
 from tests.support.damage.hostile import HOSTILE_ENTRIES
 
@@ -71,36 +73,70 @@ def test_every_sample_comes_once_over_ranks_and_threads(packed):
             assert counts == Counter(sample.sample_id for sample in SAMPLES)
 
 
-def test_shards_pickle_and_keep_no_file_open(packed):
-    shards = pickle.loads(pickle.dumps(Shards(packed)))
+def test_shards_pickle_and_keep_few_files_open(packed, monkeypatch):
+    monkeypatch.setattr("orbbec.data.readers.shards._MOST_OPEN", 3)
     before = len(os.listdir("/proc/self/fd"))
+    shards = pickle.loads(pickle.dumps(Shards(packed)))
     assert [shards[index].data for index in range(30)] == [sample.data for sample in SAMPLES]
+    assert len(os.listdir("/proc/self/fd")) == before + 3
+    copies = copy.deepcopy(shards), pickle.loads(pickle.dumps(shards))
+    assert [copied[29].data for copied in copies] == [SAMPLES[29].data] * 2
+    del shards, copies
     assert len(os.listdir("/proc/self/fd")) == before
 
 
-def test_every_flipped_byte_is_noticed(packed):
-    """Offsets in the first sample: header, content, padding; except for the end, where there is no data."""
+@pytest.mark.filterwarnings("ignore:.*fork:DeprecationWarning")
+def test_an_open_archive_is_shared_with_a_forked_process(packed):
+    shards = Shards(packed)
+    assert shards[0].data == SAMPLES[0].data
+    child = os.fork()
+    if child == 0:
+        same = all(shards[index].data == SAMPLES[index].data for index in (3, 1, 2, 29))
+        os._exit(0 if same else 1)
+    assert all(shards[index].data == SAMPLES[index].data for index in (1, 3, 0, 29))
+    assert os.waitpid(child, 0)[1] == 0
+
+
+def test_every_flipped_byte_of_an_image_is_noticed(packed):
+    """Headers and padding of an image that has only a label are not read."""
     path = packed / "shard-000000.tar"
     whole = path.read_bytes()
+    begin = whole.index(SAMPLES[0].data)
+    image = range(begin, begin + len(SAMPLES[0].data))
     shards = Shards(packed)
     for offset in range(0, 2048, 37):
         path.write_bytes(whole[:offset] + bytes([whole[offset] ^ 16]) + whole[offset + 1 :])
-        with pytest.raises(BadSample, match="do not match the checksum of the index") as caught:
-            shards[0]
-        assert (caught.value.sample_id, caught.value.path) == (0, str(path))
+        if offset in image:
+            with pytest.raises(BadSample, match="do not match the checksum of the index") as caught:
+                shards[0]
+            assert (caught.value.sample_id, caught.value.path) == (0, str(path))
+        else:
+            assert (shards[0].data, shards[0].targets) == (SAMPLES[0].data, {"label": 0})
         assert shards[29].data == SAMPLES[29].data
 
 
+def test_every_flipped_byte_of_a_sample_with_other_targets_is_noticed(tmp_path):
+    pack([replace(SAMPLES[0], targets={"label": 0, "text": "dot"})], tmp_path)
+    path = tmp_path / "shard-000000.tar"
+    whole = path.read_bytes()
+    shards = Shards(tmp_path)
+    for offset in range(0, 3584, 37):
+        path.write_bytes(whole[:offset] + bytes([whole[offset] ^ 16]) + whole[offset + 1 :])
+        with pytest.raises(BadSample, match="do not match the checksum of the index"):
+            shards[0]
+
+
 def test_archives_that_shrink_or_go_are_bad_samples(packed):
-    shards = Shards(packed)
+    shards, other = Shards(packed), Shards(packed)
     path = packed / "shard-000001.tar"
     path.write_bytes(path.read_bytes()[:3000])
     assert shards[4].sample_id == 28
     with pytest.raises(BadSample, match=r"sample 35 \(.*shard-000001\.tar\): the file ends \d+ bytes before"):
         shards[5]
     path.unlink()
+    assert shards[4].data == SAMPLES[4].data  # still open
     with pytest.raises(BadSample, match=r"sample 28 .*No such file"):
-        shards[4]
+        other[4]
     with pytest.raises(ValueError, match=r"1 archives are missing, such as .*shard-000001.tar"):
         Shards(packed)
 
@@ -174,6 +210,14 @@ def test_the_workers_of_a_data_loader_share_a_stream(packed):
 
     ids = [int(number) for number in DataLoader(Ids(), batch_size=None, num_workers=2)]
     assert Counter(ids) == Counter(sample.sample_id for sample in SAMPLES)
+
+
+def test_the_first_epoch_of_a_stream_is_epoch_0(packed):
+    streams = [ShardStream(f"{packed}/shard-{{000000..000007}}.tar", shuffle=True) for _ in range(3)]
+    for epoch, stream in enumerate(streams[1:]):
+        stream.set_epoch(epoch)
+    first, zeroth, other = ([sample.path for sample in stream] for stream in streams)
+    assert first == zeroth != other
 
 
 def test_a_stream_through_pipes_and_gzip(packed):
@@ -266,11 +310,12 @@ def test_archives_outside_of_the_folder_are_refused(packed, name):
         Shards(packed)
 
 
-def test_a_row_of_a_size_that_no_memory_holds_is_a_bad_sample(packed):
-    path = index_path(packed / "shard-000000.tar")
-    table = json.loads(path.read_text())
-    table["samples"][0][2] = 2**62
-    path.write_text(json.dumps(table))
+@pytest.mark.parametrize("name", ["image_size", "size"])
+def test_a_row_of_a_size_that_no_memory_holds_is_a_bad_sample(packed, name):
+    archive = packed / "shard-000000.tar"
+    index = read_index(archive)
+    index.samples[0, Row._fields.index(name)] = 2**62
+    write_index(archive, index)
     with pytest.raises(BadSample, match=r"the file ends \d+ bytes before the end of the sample"):
         Shards(packed)[0]
 

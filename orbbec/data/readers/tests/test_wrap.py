@@ -47,6 +47,30 @@ def test_gray_images_and_encoded_ones():
     assert source.classes == []
 
 
+def test_files_that_a_data_set_did_not_decode_have_their_bytes_and_path(tmp_path):
+    path = str(tmp_path / "a.jpg")
+    (tmp_path / "a.jpg").write_bytes(b"file")
+    inside, outside = {"bytes": b"inside", "path": "b.jpg"}, {"bytes": None, "path": path}
+    nameless = {"bytes": b"only", "path": None}
+    source = as_source([{"image": inside, "label": 3}, (outside, 4), (nameless,)])
+    found = [(sample.data, sample.path, sample.targets) for sample in map(source.__getitem__, range(3))]
+    assert found == [(b"inside", "b.jpg", {"label": 3}), (b"file", path, {"label": 4}), (b"only", "", {})]
+
+
+def test_a_missing_file_of_a_data_set_is_a_bad_sample_with_its_path(tmp_path):
+    path = str(tmp_path / "none.jpg")
+    with pytest.raises(BadSample, match=r"sample 0 \(.*none.jpg\): No such file"):
+        as_source([{"image": {"bytes": None, "path": path}}])[0]
+
+
+@pytest.mark.parametrize(("image", "found"), [({}, "nothing"), ({"array": [1], "rate": 2}, "array, rate")])
+def test_a_dict_without_a_file_is_no_image(image, found):
+    with pytest.raises(
+        TypeError, match=f"'bytes' or the 'path' of the image in sample 0, .* dict of {found}"
+    ):
+        as_source([(image, 1)])[0]
+
+
 @pytest.mark.parametrize(
     ("mode", "shape"),
     [

@@ -1,6 +1,7 @@
 """PIL images, and tuples and dicts that contain images."""
 
 from collections import namedtuple
+from contextlib import nullcontext
 
 import numpy as np
 import pytest
@@ -9,6 +10,7 @@ import torch
 Image = pytest.importorskip("PIL.Image")
 
 from orbbec import transforms as T
+from orbbec.plan import read_images
 from tests.support import photograph
 
 ARRAY = photograph(40, 50)
@@ -213,6 +215,25 @@ def test_a_tensor_of_rows_is_named_with_the_mend():
             PIPELINE(given)
     assert T.RandomHorizontalFlip(1.0)(TENSOR[:, :, :3]).shape == (3, 40, 3)
     assert T.Resize((8, 8))(torch.rand(64, 4, 4)).shape == (64, 8, 8)
+
+
+@pytest.mark.parametrize(
+    ("shape", "dtype", "is_refused"),
+    [
+        ((5, 9, 3), torch.float32, True),
+        ((5, 8, 3), torch.float32, False),
+        ((4, 9, 3), torch.float32, False),
+        ((5, 9, 2), torch.float32, False),
+        ((5, 9, 5), torch.float32, False),
+        ((5, 1, 4), torch.uint8, True),
+        ((4, 1, 4), torch.uint8, False),
+        ((5, 1, 2), torch.uint8, False),
+        ((5, 1, 5), torch.uint8, False),
+    ],
+)
+def test_rows_are_known_by_the_least_shapes_that_no_image_has(shape, dtype, is_refused):
+    with pytest.raises(ValueError, match="looks like") if is_refused else nullcontext():
+        read_images(torch.zeros(shape, dtype=dtype))
 
 
 @pytest.mark.parametrize("mode", ["L", "P"])

@@ -1,0 +1,183 @@
+"""A cache of the samples of a source, which gives what the source would give."""
+
+from __future__ import annotations
+
+import hashlib
+import os
+import pickle
+import time
+from collections.abc import Callable
+from contextlib import suppress
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Any, TypeAlias
+
+import numpy as np
+from torch import Tensor
+
+from orbbec.bridge.arguments import Array
+from orbbec.data.cache.stores import FileStore, MemoryStore, Record, Store
+from orbbec.data.locks import Locked
+from orbbec.data.placed import check_placed
+from orbbec.data.sample import Sample, printable
+from orbbec.transforms.base.checks import flag, whole
+
+_SETTLED = 2 * 10**9  # ns: a file that changed so shortly before it was read may change within one time stamp
+
+Status: TypeAlias = tuple[int, int, int, int]  # inode, bytes, and times of changes of content and status
+
+
+@dataclass(frozen=True)
+class Cache:
+    """Where a `Loader` keeps samples after it has read them, at most `nbytes`.
+
+    The batches are those without a cache. A sample with a `path` is read again if that file changed, by its
+    size, its times and its number in the file system; other samples must not change while the cache exists.
+    What is stored first stays, so that with memory for half of the samples half of the reads are saved.
+
+    Args:
+        nbytes: most bytes to keep.
+        path: a file for all processes of this user and node, such as one in `/dev/shm`; it belongs to one
+            source, remains after the process ends, and is deleted by you. It takes only samples whose `path`
+            is a file. None: the memory of this process.
+        decoded: keep pixels instead of files: 5 to 15 times as many bytes, without decoding.
+
+    Raises:
+        TypeError: an argument has an unsupported type.
+        ValueError: `nbytes` is not positive.
+
+    Example:
+        >>> from orbbec.data import Loader
+        >>> source = [Sample(np.full((8, 8, 3), i, np.uint8), {"label": i}, i) for i in range(4)]
+        >>> loader = Loader(source, 2, cache=Cache(10 << 20))
+        >>> [len(list(loader)) for epoch in range(4)]
+        [2, 2, 2, 2]
+        >>> loader.report().cached
+        0.75
+    """
+
+    nbytes: int
+    path: str | os.PathLike[str] | None = None
+    decoded: bool = False
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "nbytes", whole("Cache", "nbytes", self.nbytes, 1))
+        object.__setattr__(self, "decoded", flag("Cache", "decoded", self.decoded))
+
+    def store_for(self, source: Any, decoding: object) -> Store:
+        """The store for the samples of a source.
+
+        Raises:
+            OSError: the file cannot be opened or written.
+            TypeError: the source cannot be pickled, as telling sources apart needs.
+            ValueError: the file holds samples of another source or decoding.
+        """
+        if self.path is None:
+            return MemoryStore(self.nbytes)
+        digest = _digest(source, decoding if self.decoded else None)
+        return FileStore(Path(self.path), self.nbytes, digest, len(source))
+
+
+class CachedSource(Locked):
+    """A source whose samples come from a cache after the first read; made by a `Loader`.
+
+    Args:
+        source: samples by index.
+        cache: where they are kept.
+        decoding: tells decodings apart.
+        decode: gives the pixels of a file, or raises ValueError.
+    """
+
+    def __init__(self, source: Any, cache: Cache, decoding: object, decode: Callable[[bytes], Array]) -> None:
+        super().__init__()
+        self.source = source
+        self.hits = self.reads = 0
+        self._store = cache.store_for(source, decoding)
+        self._decode = decode if cache.decoded else None
+        self._needs_path = cache.path is not None
+
+    @property
+    def hit_rate(self) -> float:
+        """The fraction of the samples that came from the cache, from 0 to 1."""
+        return self.hits / self.reads if self.reads else 0.0
+
+    def __len__(self) -> int:
+        return len(self.source)
+
+    def __getitem__(self, index: int) -> Any:
+        sample = self._found(index)
+        with self.lock:
+            self.hits += sample is not None
+            self.reads += 1
+        if sample is not None:
+            return sample
+        began = time.time_ns()
+        sample = self.source[index]
+        return self._stored(index, sample, began) if isinstance(sample, Sample) else sample
+
+    def _found(self, index: int) -> Sample | None:
+        record = self._store.get(index)
+        if record is None:
+            return None
+        status, shape, *fields = pickle.loads(record.description)  # that this user wrote
+        sample = Sample(record.image, *fields)
+        if _status(sample.path) != status:
+            return None
+        return sample if shape is None else replace(sample, data=np.ndarray(shape, np.uint8, record.image))
+
+    def _stored(self, index: int, sample: Sample, began: int) -> Sample:
+        """The sample, which is stored if its file cannot have changed since; decoded if pixels are kept."""
+        status = _status(sample.path)
+        is_settled = not self._needs_path if status is None else status[3] < began - _SETTLED
+        if self._store.is_full or not is_settled:
+            return sample
+        sample = self._decoded(sample)
+        data = np.asarray(sample.data) if isinstance(sample.data, Tensor) else sample.data
+        if isinstance(data, bytes):
+            shape, image = None, data
+        elif isinstance(data, np.ndarray) and data.dtype == np.uint8:
+            shape, image = data.shape, data.tobytes()
+        else:
+            return sample  # the Loader refuses it
+        fields = sample.targets, sample.sample_id, sample.path, sample.size
+        self._store.put(index, Record(pickle.dumps((status, shape, *fields), 5), image))
+        return sample
+
+    def _decoded(self, sample: Sample) -> Sample:
+        """The sample with pixels; unchanged if the Loader will refuse it, with its message."""
+        if self._decode is not None and isinstance(sample.data, bytes):
+            with suppress(ValueError):
+                pixels = self._decode(sample.data)
+                check_placed(sample, (pixels.shape[0], pixels.shape[1]))
+                return replace(sample, data=pixels)
+        return sample
+
+
+def _status(path: str) -> Status | None:
+    """What tells that a file is the same; None if there is no such file."""
+    with suppress(OSError, ValueError):
+        if path:
+            status = os.stat(path)
+            return status.st_ino, status.st_size, status.st_mtime_ns, status.st_ctime_ns
+    return None
+
+
+class _Digest:
+    """A file that keeps only the digest of what is written to it."""
+
+    def __init__(self) -> None:
+        self.sha256 = hashlib.sha256()
+
+    def write(self, data: Any) -> int:
+        self.sha256.update(data)
+        return len(data)
+
+
+def _digest(source: Any, decoding: object) -> bytes:
+    """32 bytes that differ between sources, and between decodings if pixels are kept."""
+    file = _Digest()
+    try:
+        pickle.Pickler(file, 5).dump((source, decoding))
+    except Exception as error:  # of any type, by the source's own methods
+        raise TypeError(f"Cache: expected a source that can be pickled: {printable(error)}") from error
+    return file.sha256.digest()

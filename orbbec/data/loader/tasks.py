@@ -1,0 +1,101 @@
+"""The tasks of an epoch: the items of each batch, by index or from a stream.
+
+::
+
+    order:   indices of a batch  -------------------------------------------->  threads that make batches
+    stream:  a thread reads the samples of a batch at a time --> promises  -->  wait for their samples
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from itertools import islice, repeat
+from typing import Any, TypeAlias
+
+from torch import Tensor
+
+from orbbec.data.loader.queues import Crew, Promise, Stop, Stopped, Worker
+
+Task: TypeAlias = tuple[Sequence[Any] | Promise[Sequence[Any]], int]  # items to read, and the epoch
+
+
+class IndexTasks(Iterator[Task]):
+    """The indices of each batch of an epoch.
+
+    Args:
+        indices: int64 `[N]`.
+        epoch: the epoch.
+        batch_size: number of indices in a batch.
+        drop_last: leave out a last batch of fewer.
+    """
+
+    def __init__(self, indices: Tensor, epoch: int, batch_size: int, drop_last: bool) -> None:
+        count = len(indices) // batch_size * batch_size if drop_last else len(indices)
+        self._batches = iter(range(0, count, batch_size))
+        self._indices, self._epoch, self._batch_size = indices, epoch, batch_size
+
+    def __next__(self) -> Task:
+        begin = next(self._batches)
+        return self._indices[begin : begin + self._batch_size].tolist(), self._epoch
+
+
+class StreamTasks(Iterator[Task]):
+    """Promises of the samples of each batch, which one thread reads in order.
+
+    It reads no further than the promises, and its errors are raised where a promise is taken, StopIteration
+    after the last sample.
+
+    Args:
+        stream: an iterable; only that thread iterates over it.
+        epoch: the epoch.
+        start: number of samples to skip.
+        batch_size: number of samples in a batch.
+        drop_last: leave out a last batch of fewer.
+        workers: a list that receives the thread.
+    """
+
+    def __init__(
+        self, stream: Any, epoch: int, start: int, batch_size: int, drop_last: bool, workers: list[Worker]
+    ) -> None:
+        reader = _Reader(stream, start, batch_size, batch_size if drop_last else 1)
+        self._crew = Crew(reader.read, repeat(None), threads=1, ahead=0, workers=workers)
+        self._epoch = epoch
+
+    def __next__(self) -> Task:
+        return self._crew.promise(), self._epoch
+
+    def stop(self) -> None:
+        """Stop the thread after the sample that it reads; promises end."""
+        self._crew.stop()
+
+
+class _Reader:
+    """Reads the samples of one batch after the other."""
+
+    def __init__(self, stream: Any, start: int, batch_size: int, fewest: int) -> None:
+        self._stream, self._start, self._batch_size, self._fewest = stream, start, batch_size, fewest
+        self._samples: Iterator[Any] | None = None
+
+    def read(self, _: None, stop: Stop) -> Sequence[Any]:
+        if self._samples is None:
+            self._samples = self._begun(stop)
+        samples = list(_until(stop, islice(self._samples, self._batch_size)))
+        if len(samples) < self._batch_size:
+            self._samples = iter(())
+        if len(samples) < self._fewest:
+            raise StopIteration
+        return samples
+
+    def _begun(self, stop: Stop) -> Iterator[Any]:
+        samples: Iterator[Any] = iter(self._stream)
+        passed = sum(1 for _ in _until(stop, islice(samples, self._start)))
+        if passed < self._start:
+            raise ValueError(f"Loader: expected a stream of at least {self._start} samples, but got {passed}")
+        return samples
+
+
+def _until(stop: Stop, samples: Iterator[Any]) -> Iterator[Any]:
+    for sample in samples:
+        if stop.is_set():
+            raise Stopped
+        yield sample

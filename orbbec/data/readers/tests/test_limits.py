@@ -1,0 +1,137 @@
+"""Sizes and numbers at a limit are read; those directly beyond it are refused, and the limit is named."""
+
+import json
+import tarfile
+
+import numpy as np
+import pytest
+
+from orbbec.data import BadSample, Coco, NpyFile, ShardStream
+from orbbec.data.readers.coco import _check_image, _check_masks
+from orbbec.data.readers.literals import to_integer
+from orbbec.data.readers.masks import mask_of
+from orbbec.data.readers.members import members_of
+from orbbec.data.readers.tar import to_entries
+
+OBJECT = {"id": 1, "image_id": 1, "category_id": 1, "bbox": [0, 0, 4, 4]}
+
+
+def coco(tmp_path, **changes):
+    table = {
+        "images": [{"id": 1, "file_name": "a.jpg", "height": 4, "width": 4}],
+        "categories": [{"id": 1, "name": "cat"}],
+        "annotations": [{**OBJECT, **changes}],
+    }
+    (tmp_path / "train.json").write_text(json.dumps(table))
+    return Coco(tmp_path, tmp_path / "train.json")
+
+
+@pytest.mark.parametrize("value", [999_999_999, 1e9 - 1])
+def test_numbers_of_coco_lie_below_a_billion(tmp_path, value):
+    assert coco(tmp_path, bbox=[0, 0, value, 4], area=value).targets(0)["area"] == np.float32(value)
+    with pytest.raises(ValueError, match="Coco: expected a box of 4 numbers"):
+        coco(tmp_path, bbox=[0, -1e9, 4, 4])
+    with pytest.raises(ValueError, match="Coco: expected a number from 0 as area"):
+        coco(tmp_path, area=1e9)
+
+
+@pytest.mark.parametrize("side", ["height", "width"])
+def test_images_of_coco_have_sides_from_one_to_a_mebipixel(side):
+    sides = {"height": 5, "width": 5}
+    for value in (1, 2**20 - 1):
+        _check_image({**sides, side: value})
+    for value in (0, 2**20):
+        with pytest.raises(ValueError, match="Coco: expected images with height and width from 1"):
+            _check_image({**sides, side: value})
+
+
+def test_masks_of_an_image_have_two_gibibytes_at_most():
+    _check_masks(2, (2**15, 2**15))
+    with pytest.raises(
+        ValueError, match=r"at most 2147483648 bytes together, but got 1 of \[1, 2147483649\]"
+    ):
+        _check_masks(1, (1, 2**31 + 1))
+
+
+def test_a_polygon_has_coordinates_below_a_billion_and_a_short_outline():
+    outline = "expected an outline of 2000000 pixels at most, but got"
+    with pytest.raises(ValueError, match=f"{outline} 1999999998"):
+        mask_of([[0, 0, 999_999_999, 0, 0, 0]], (4, 4))
+    with pytest.raises(ValueError, match=f"{outline} 2000002"):
+        mask_of([[0, 0, 1_000_001, 0, 0, 0]], (4, 4))
+    with pytest.raises(ValueError, match="expected polygons as finite x, y pairs"):
+        mask_of([[0, 0, 10**9, 0, 0, 0]], (4, 4))
+
+
+def test_a_compressed_run_length_has_60_bits_at_most():
+    def counts(characters):
+        return {"size": [2, 2], "counts": "P" * (characters - 1) + "0"}
+
+    with pytest.raises(ValueError, match=r"expected compressed run lengths, but .* has one of 65 bits"):
+        mask_of(counts(13), (2, 2))
+    with pytest.raises(ValueError, match="expected run lengths that add up to 4 pixels"):
+        mask_of(counts(12), (2, 2))
+
+
+@pytest.mark.parametrize("limit", [-(2**63), 2**63 - 1])
+def test_an_integer_has_64_bits(limit):
+    assert to_integer(str(limit)) == limit
+    with pytest.raises(ValueError, match="expected an integer of 64 bits"):
+        to_integer(str(limit + (1 if limit > 0 else -1)))
+
+
+def header(kind, size):
+    entry = tarfile.TarInfo("a.jpg")
+    entry.type, entry.size = kind, size
+    return entry.tobuf(tarfile.USTAR_FORMAT)
+
+
+def names(data):
+    return [member.name for member in members_of(lambda begin, size: data[begin : begin + size], len(data))]
+
+
+def test_a_long_name_has_a_mebibyte_at_most():
+    entries = to_entries("7", {"jpg": b"1"})
+    assert names(header(b"L", 2**20) + b"x" * 2**20 + entries) == ["x" * 2**20]
+    with pytest.raises(ValueError, match="the header at byte 0 has 1048577 bytes"):
+        names(header(b"L", 2**20 + 1) + b"x" * (2**20 + 512) + entries)
+
+
+def stream_of(path, data):
+    pytest.importorskip("webdataset")
+    path.write_bytes(data)
+    return list(ShardStream(path))
+
+
+@pytest.mark.parametrize(
+    ("size", "reason"),
+    [
+        (2**31, "the archive is truncated"),
+        (2**31 + 1, "expected files of at most 2147483648 bytes, but a.jpg"),
+    ],
+)
+def test_a_file_of_a_stream_has_two_gibibytes_at_most(tmp_path, size, reason):
+    (bad,) = stream_of(tmp_path / "a.tar", header(tarfile.REGTYPE, size) + b"x" * 512)
+    assert isinstance(bad, BadSample)
+    assert bad.reason.startswith(reason)
+
+
+def test_an_archive_ends_with_two_blocks_of_zeros(tmp_path):
+    entries = to_entries("7", {"jpg": b"x" * 512})
+    (sample,) = stream_of(tmp_path / "a.tar", entries + bytes(1024))
+    assert sample.data == b"x" * 512
+    *_, bad = stream_of(tmp_path / "a.tar", entries + bytes(1023))
+    assert bad.reason.startswith("the archive is truncated")
+
+
+def test_an_array_file_has_an_exbipixel_at_most(tmp_path):
+    def array(count):
+        with open(tmp_path / "a.npy", "wb") as file:
+            np.lib.format.write_array_header_1_0(
+                file, {"descr": "|u1", "fortran_order": False, "shape": (count, 1, 1)}
+            )
+        return NpyFile(tmp_path / "a.npy")
+
+    assert len(array(2**60)) == 2**60
+    with pytest.raises(ValueError, match="NpyFile: expected images"):
+        array(2**60 + 1)

@@ -1,0 +1,25 @@
+"""Tables reach another device in one copy."""
+
+import numpy as np
+import torch
+
+from orbbec.plan.packing import on_device
+
+
+def test_tables_for_another_device_are_one_copy_that_nothing_waits_for(monkeypatch):
+    copies, empty = [], torch.empty
+
+    class OnHost(torch.Tensor):
+        def to(self, *device, **how):
+            copies.append((*device, how))
+            return self.clone()
+
+    monkeypatch.setattr(
+        torch, "empty", lambda *size, pin_memory, **how: empty(*size, **how).as_subclass(OnHost)
+    )
+    tables = {"sigma": np.arange(5.0), "drawn": np.array([True, False]), "size": np.full((3, 2), -7)}
+    found = on_device(tables, torch.device("cuda"))
+    assert copies == [(torch.device("cuda"), {"non_blocking": True})]
+    assert {name: table.tolist() for name, table in found.items()} == {
+        name: table.tolist() for name, table in tables.items()
+    }
