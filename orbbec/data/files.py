@@ -29,7 +29,7 @@ class ImageFiles:
 
     paths: Sequence[str | os.PathLike[str]]
     root: str = ""
-    sample_ids: Sequence[int] | None = None
+    sample_ids: Sequence[int] | Array | None = None
     sizes: Sequence[tuple[int, int]] | None = None
     spans: Array | None = None
 
@@ -39,8 +39,8 @@ class FileSource(Protocol):
 
     def __len__(self) -> int: ...
 
-    def table(self) -> ImageFiles:
-        """The files."""
+    def table(self) -> ImageFiles | None:
+        """The files; None if there is no table of them."""
         ...
 
     def targets(self, index: int, /) -> dict[str, Any]:
@@ -59,5 +59,5 @@ def files_of(source: Any) -> ImageFiles | None:
     owner = next((base for base in kind.__mro__ if "table" in vars(base)), None)
     if owner is None or kind.__getitem__ is not owner.__getitem__:
         return None
-    files: ImageFiles = source.table()
+    files: ImageFiles | None = source.table()
     return files
