@@ -48,9 +48,9 @@ class Loader:
     """Batches of augmented images on a device, prepared by threads while the model works.
 
     C++ threads read and decode images; a few Python threads plan batches from the image headers, so that only
-    the regions are decoded that a plan reads. On CUDA, a batch is copied once from page-locked memory and
-    augmented on a side stream, one batch ahead of the model; on the CPU, the thread augments it too. The
-    result of a sample depends only on seed, epoch and sample id.
+    the regions that a plan reads are decoded. On CUDA, a batch is copied once from page-locked memory and
+    augmented on a side stream, one batch ahead of the model; on the CPU, the Python threads augment it too.
+    The result of a sample depends only on seed, epoch and sample id.
 
     Memory: at most `threads + prefetch` batches of decoded pixels (on the CPU: of results), and at most
     `memory` bytes of pixels, plus two batches of results on CUDA. If the device decodes, the pixels are in
@@ -75,9 +75,8 @@ class Loader:
         batch_size: images per batch.
         transforms: a `Compose`, or transforms in order, with `seed`; None: batches are `ImageBatch`es.
         device: device of the batches.
-        threads: number of threads that decode; "auto": as many as the model needs, limited by the cores (on
-            CUDA one less) and the control group of this rank, and by OMP_NUM_THREADS unless it is the 1 of
-            torchrun.
+        threads: number of threads that decode; "auto": as many as the model needs, limited by the cores and
+            control group of this rank, less one on CUDA, and by OMP_NUM_THREADS unless it is torchrun's 1.
         prefetch: batches that may wait for the model; "auto": 2, or up to 8 if batch times vary.
         seed: seed of the order, and of transforms that are not a `Compose`.
         shuffle: shuffle anew in each epoch; streams are not shuffled.
