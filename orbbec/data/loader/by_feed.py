@@ -173,16 +173,21 @@ class FeedAssembler(Assembler):
                 found.append(error)
                 if self.on_error == "raise" or not isinstance(error, BadSample):
                     break
-        known = self._known(found, stopped)
-        return [
-            self._open_known(item, sample, known.get(row))
-            for row, (item, sample) in enumerate(zip(wanted, found, strict=False))
-        ]
+        try:
+            known = self._known(found, stopped)
+            return [
+                self._open_known(item, sample, known.get(row))
+                for row, (item, sample) in enumerate(zip(wanted, found, strict=False))
+            ]
+        finally:
+            found.clear()  # the traceback of an error refers to this stack frame
 
     def _open_known(self, item: Any, sample: Sample | Exception, known: Any) -> Opened | Bad:
+        if isinstance(sample, BadSample):
+            return self._bad(item, sample)
+        if isinstance(sample, Exception):
+            raise sample
         try:
-            if isinstance(sample, Exception):
-                raise sample
             header, pixels = known or (self._header(sample), None)
             return self._opened(item, sample, header, pixels)
         except BadSample as error:
