@@ -4,13 +4,14 @@
 
     files of a batch --> feed: headers --> targets, plan --> feed: regions --> one packed batch
                          |                                   |
-                         a batch with anything unusual is made by `Assembler`, whose decoding the feed does
+                         what is unusual is made by `Assembler`, whose decoding the feed does
 """
 
 from __future__ import annotations
 
 import os
 from collections.abc import Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 from functools import partial
 from typing import Any, NamedTuple
@@ -78,7 +79,7 @@ class FeedAssembler(Assembler):
         return makers, threads + ahead - makers
 
     def _by_feed(self, files: ImageFiles, indices: Any, epoch: int, turn: Turn) -> Assembled | None:
-        """The batch; None if anything is unusual before decoding."""
+        """The batch; None if the functions of `Assembler` make it."""
         feed = self.feed.running
         try:
             if min(indices) < 0:
@@ -94,8 +95,28 @@ class FeedAssembler(Assembler):
             return None
         with reading:
             self._wait(reading, turn)
-            ordinary = self._ordinary(reading.rows(), files, indices)
-            return None if ordinary is None else self._decoded(reading, ordinary, indices, epoch, turn)
+            rows = reading.rows()
+            ordinary = self._ordinary(rows, files, indices)
+            if ordinary is not None:
+                return self._decoded(reading, ordinary, indices, epoch, turn)
+            if not self._decodes_later or spans is not None:
+                return None
+            samples = zip(indices, rows, reading.files(), paths, strict=True)
+            entries = [self._entry(files, *sample) for sample in samples]
+        pairs = list(zip(indices, entries, strict=True))
+        rest = iter(self._open([index for index, entry in pairs if entry is None], turn))
+        found = [next(rest) if entry is None else entry for entry in entries]
+        return self._assembled(self._settled(found, epoch), None, epoch, turn)
+
+    def _entry(self, files: ImageFiles, index: int, row: Any, data: bytes, path: str) -> Opened | None:
+        """A sample whose file was read; None if anything about it is unusual, so that it is read again."""
+        if _is_good(row):
+            sample_id = index if files.sample_ids is None else int(files.sample_ids[index])
+            size = None if files.sizes is None else files.sizes[index]
+            with suppress(Exception):  # the source raises it again
+                sample = Sample(data, self.source.targets(index), sample_id, path, size)
+                return self._opened(index, sample, _header(row))
+        return None
 
     @property
     def _limits(self) -> Limits:
@@ -164,36 +185,37 @@ class FeedAssembler(Assembler):
 
     def _open(self, wanted: Sequence[int | Sample | BadSample], turn: Turn) -> list[Opened | Bad]:
         """Read samples in this thread; the feed reads the headers of their files, or decodes them whole."""
-        found: list[Sample | Bad | Exception] = []
+        found: list[Sample | Exception] = []
         for item in until(turn, wanted):
             try:
                 with self.watch.timing("read"):
                     found.append(self._read(item))
-            except Exception as error:
-                if self.on_error != "raise" and isinstance(error, BadSample):
-                    found.append(self._bad(item, error))
-                    continue
-                found.append(error)  # raised below, unless the file of a row before it is bad
-                break
-        known = self._known(found, turn)
-        return [
-            self._open_known(item, sample, known.get(row))
-            for row, (item, sample) in enumerate(zip(wanted, found, strict=False))
-        ]
-
-    def _open_known(self, item: Any, sample: Sample | Bad | Exception, known: Any) -> Opened | Bad:
-        if isinstance(sample, Bad):
-            return sample
+            except Exception as error:  # raised below, unless the file of a row before it is bad
+                found.append(error)
+                if self.on_error == "raise" or not isinstance(error, BadSample):
+                    break
         try:
-            if isinstance(sample, Exception):
-                raise sample
+            known = self._known(found, turn)
+            return [
+                self._open_known(item, sample, known.get(row))
+                for row, (item, sample) in enumerate(zip(wanted, found, strict=False))
+            ]
+        finally:
+            found.clear()  # the traceback of an error refers to this stack frame
+
+    def _open_known(self, item: Any, sample: Sample | Exception, known: Any) -> Opened | Bad:
+        if isinstance(sample, BadSample):
+            return self._bad(item, sample)
+        if isinstance(sample, Exception):
+            raise sample
+        try:
             header, pixels = known or (self._header(sample), None)
             return self._opened(item, sample, header, pixels)
         except BadSample as error:
             return self._bad(item, error)
 
     def _known(
-        self, found: Sequence[Sample | Bad | Exception], turn: Turn
+        self, found: Sequence[Sample | Exception], turn: Turn
     ) -> dict[int, tuple[JpegHeader | None, Pixels | None]]:
         """The headers, or the pixels, of ordinary JPEGs, by row."""
         encoded = {

@@ -207,3 +207,20 @@ def test_shards_with_other_targets_than_labels_have_no_table(tmp_path):
     boxes = np.float32([[1, 2, 3, 4]])
     pack([Sample(damage.good_file("jpeg", SIZE), {"boxes": boxes}, 0)], tmp_path / "boxes")
     assert Shards(tmp_path / "boxes").table() is None
+
+
+def test_of_a_batch_with_an_odd_file_only_that_one_is_read_by_python(tmp_path, monkeypatch):
+    folder(tmp_path, files_of("good") | {"5.png": damage.good_file("png", SIZE)})
+    source, asked = ImageFolder(tmp_path), []
+    read = ImageFolder.__getitem__
+    monkeypatch.setattr(
+        ImageFolder, "__getitem__", lambda self, index: asked.append(index) or read(self, index)
+    )
+    loader = Loader(source, len(source), PIPELINES["crop"], shuffle=False)
+    (batch,) = loader
+    odd = [index for index, path in enumerate(source.paths) if path.endswith("png")]
+    assert asked == odd
+    monkeypatch.setenv("ORBBEC_FEED", "0")
+    (expected,) = Loader(source, len(source), PIPELINES["crop"], shuffle=False)
+    assert torch.equal(batch.images, expected.images)
+    assert torch.equal(batch.targets["label"], expected.targets["label"])
