@@ -19,7 +19,6 @@ import numpy as np
 import torch
 
 from orbbec.batch import ImageBatch, YCbCrBatch
-from orbbec.batch.image_batch import empty_on_host
 from orbbec.batch.ycbcr_batch import SAMPLINGS
 from orbbec.bridge.arguments import Array
 from orbbec.data.decode.jpeg_header import JpegHeader
@@ -28,7 +27,8 @@ from orbbec.data.decode.region import Regions, plan_for
 from orbbec.data.files import ImageFiles, files_of
 from orbbec.data.loader.assemble import Assembled, Assembler, Decoding, buffers_of, ids_tensor, until
 from orbbec.data.loader.entries import Attempt, Bad, Opened
-from orbbec.data.loader.queues import Stop, Stopped
+from orbbec.data.loader.memory import Turn
+from orbbec.data.loader.queues import Stopped
 from orbbec.data.loader.shared_feed import SharedFeed
 from orbbec.data.placed import PLACED, check_placed
 from orbbec.data.sample import BadSample, Sample
@@ -58,11 +58,11 @@ class FeedAssembler(Assembler):
 
     feed: SharedFeed
 
-    def __call__(self, wanted: Sequence[int | Sample | BadSample], epoch: int, stopped: Stop) -> Assembled:
+    def __call__(self, wanted: Sequence[int | Sample | BadSample], epoch: int, turn: Turn) -> Assembled:
         """See `Assembler`."""
         files = files_of(self.source) if set(map(type, wanted)) == {int} else None
-        batch = None if files is None else self._by_feed(files, wanted, epoch, stopped)
-        return super().__call__(wanted, epoch, stopped) if batch is None else batch
+        batch = None if files is None else self._by_feed(files, wanted, epoch, turn)
+        return super().__call__(wanted, epoch, turn) if batch is None else batch
 
     def crew(self, threads: int, ahead: int, batch_size: int) -> tuple[int, int]:
         """Set the threads of the feed; returns how many threads make batches, and how many batches may wait.
@@ -77,7 +77,7 @@ class FeedAssembler(Assembler):
         makers = min(least, threads + ahead)
         return makers, threads + ahead - makers
 
-    def _by_feed(self, files: ImageFiles, indices: Any, epoch: int, stopped: Stop) -> Assembled | None:
+    def _by_feed(self, files: ImageFiles, indices: Any, epoch: int, turn: Turn) -> Assembled | None:
         """The batch; None if anything is unusual before decoding."""
         feed = self.feed.running
         try:
@@ -93,17 +93,17 @@ class FeedAssembler(Assembler):
         if reading is None:
             return None
         with reading:
-            self._wait(reading, stopped)
+            self._wait(reading, turn)
             ordinary = self._ordinary(reading.rows(), files, indices)
-            return None if ordinary is None else self._decoded(reading, ordinary, indices, epoch, stopped)
+            return None if ordinary is None else self._decoded(reading, ordinary, indices, epoch, turn)
 
     @property
     def _limits(self) -> Limits:
         decoding = self.decoding
         return Limits(decoding.max_pixels, decoding.apply_exif_orientation, decoding.planes)
 
-    def _wait(self, reading: FeedBatch, stopped: Stop) -> None:
-        if not reading.wait(stopped.is_set):
+    def _wait(self, reading: FeedBatch, turn: Turn) -> None:
+        if not reading.wait(turn.is_set):
             raise Stopped
 
     def _ordinary(self, rows: Array, files: ImageFiles, indices: list[int]) -> _Ordinary | None:
@@ -123,7 +123,7 @@ class FeedAssembler(Assembler):
         return _Ordinary(rows, ids, targets)
 
     def _decoded(
-        self, reading: FeedBatch, ordinary: _Ordinary, indices: list[int], epoch: int, stopped: Stop
+        self, reading: FeedBatch, ordinary: _Ordinary, indices: list[int], epoch: int, turn: Turn
     ) -> Assembled | None:
         rows, ids, targets = ordinary
         try:
@@ -131,27 +131,27 @@ class FeedAssembler(Assembler):
         except ValueError:
             return None
         regions = self._regions(plan, np.ones(len(rows), bool))
-        batch = self._empty(rows, regions)
+        batch = self._empty(rows, regions, turn)
         _begin_decoding(reading, batch, regions)
-        self._wait(reading, stopped)
+        self._wait(reading, turn)
         for name, seconds in zip(("read", "decode"), reading.seconds(), strict=True):
             self.watch.add(name, seconds)
         is_good = reading.rows()["status"] == GOOD
         if is_good.all():
             plan = plan if plan is None or regions is None else plan_for(plan, regions)
             return Assembled(batch, targets, ids_tensor(ids), plan)
-        found = self._open(indices, stopped)
+        found = self._open(indices, turn)
         opened = [entry for entry in found if isinstance(entry, Opened) and entry.header is not None]
         if len(opened) < len(found):  # files of which no part can be decoded alone, or that have changed
-            return self._assembled(self._settled(found, epoch), None, epoch, stopped)
+            return self._assembled(self._settled(found, epoch), None, epoch, turn)
         attempt = Attempt(opened, batch, buffers_of(batch), regions)
         pairs = zip(opened, is_good, strict=True)
         found = [entry if good else self._on_host(entry) for entry, good in pairs]
-        return self._assembled(self._settled(found, epoch), attempt, epoch, stopped)
+        return self._assembled(self._settled(found, epoch), attempt, epoch, turn)
 
-    def _empty(self, rows: Array, regions: Regions | None) -> ImageBatch | YCbCrBatch:
+    def _empty(self, rows: Array, regions: Regions | None, turn: Turn) -> ImageBatch | YCbCrBatch:
         """Memory for the pixels of a batch."""
-        empty = partial(empty_on_host, pin_memory=self.pin_memory)
+        empty = partial(turn.empty, pin_memory=self.pin_memory)
         if not self.decoding.planes:
             sizes: Any = _upright(rows) if regions is None else regions.sizes
             return ImageBatch.of_sizes(sizes, CHANNELS[self.decoding.mode], empty=empty)
@@ -162,39 +162,38 @@ class FeedAssembler(Assembler):
             stored, samplings, np.where(is_rgb, 1, rows["orientation"]).tolist(), empty=empty
         )
 
-    def _open(self, wanted: Sequence[int | Sample | BadSample], stopped: Stop) -> list[Opened | Bad]:
+    def _open(self, wanted: Sequence[int | Sample | BadSample], turn: Turn) -> list[Opened | Bad]:
         """Read samples in this thread; the feed reads the headers of their files, or decodes them whole."""
-        found: list[Sample | Exception] = []
-        for item in until(stopped, wanted):
+        found: list[Sample | Bad | Exception] = []
+        for item in until(turn, wanted):
             try:
                 with self.watch.timing("read"):
                     found.append(self._read(item))
-            except Exception as error:  # raised below, unless the file of a row before it is bad
-                found.append(error)
-                if self.on_error == "raise" or not isinstance(error, BadSample):
-                    break
-        try:
-            known = self._known(found, stopped)
-            return [
-                self._open_known(item, sample, known.get(row))
-                for row, (item, sample) in enumerate(zip(wanted, found, strict=False))
-            ]
-        finally:
-            found.clear()  # the traceback of an error refers to this stack frame
+            except Exception as error:
+                if self.on_error != "raise" and isinstance(error, BadSample):
+                    found.append(self._bad(item, error))
+                    continue
+                found.append(error)  # raised below, unless the file of a row before it is bad
+                break
+        known = self._known(found, turn)
+        return [
+            self._open_known(item, sample, known.get(row))
+            for row, (item, sample) in enumerate(zip(wanted, found, strict=False))
+        ]
 
-    def _open_known(self, item: Any, sample: Sample | Exception, known: Any) -> Opened | Bad:
-        if isinstance(sample, BadSample):
-            return self._bad(item, sample)
-        if isinstance(sample, Exception):
-            raise sample
+    def _open_known(self, item: Any, sample: Sample | Bad | Exception, known: Any) -> Opened | Bad:
+        if isinstance(sample, Bad):
+            return sample
         try:
+            if isinstance(sample, Exception):
+                raise sample
             header, pixels = known or (self._header(sample), None)
             return self._opened(item, sample, header, pixels)
         except BadSample as error:
             return self._bad(item, error)
 
     def _known(
-        self, found: Sequence[Sample | Exception], stopped: Stop
+        self, found: Sequence[Sample | Bad | Exception], turn: Turn
     ) -> dict[int, tuple[JpegHeader | None, Pixels | None]]:
         """The headers, or the pixels, of ordinary JPEGs, by row."""
         encoded = {
@@ -206,7 +205,7 @@ class FeedAssembler(Assembler):
         if feed is None:
             return {}
         with feed.read_bytes(list(encoded.values()), self._limits) as reading:
-            self._wait(reading, stopped)
+            self._wait(reading, turn)
             rows = reading.rows()
             if self._decodes_later:
                 return {
@@ -215,31 +214,31 @@ class FeedAssembler(Assembler):
             sizes: Any = _upright(rows)  # 0 by 0 for the others
             whole = ImageBatch.of_sizes(sizes, CHANNELS[self.decoding.mode])
             _begin_decoding(reading, whole, None)
-            self._wait(reading, stopped)
+            self._wait(reading, turn)
             self.watch.add("decode", reading.seconds()[1])
             done = zip(encoded, whole.numpy(), reading.rows(), strict=True)
             return {at: (None, pixels) for at, pixels, row in done if _is_good(row)}
 
-    def _write_all(self, attempt: Attempt, rows: Sequence[int], stopped: Stop) -> list[bool]:
+    def _write_all(self, attempt: Attempt, rows: Sequence[int], turn: Turn) -> list[bool]:
         """The feed decodes what it can, the functions of `Assembler` the rest."""
-        done = self._written_by_feed(attempt, rows, stopped)
+        done = self._written_by_feed(attempt, rows, turn)
         rest = [row for row in rows if row not in done]
-        good = dict(zip(rest, super()._write_all(attempt, rest, stopped), strict=True))
+        good = dict(zip(rest, super()._write_all(attempt, rest, turn), strict=True))
         return [row in done or good[row] for row in rows]
 
-    def _written_by_feed(self, attempt: Attempt, rows: Sequence[int], stopped: Stop) -> set[int]:
+    def _written_by_feed(self, attempt: Attempt, rows: Sequence[int], turn: Turn) -> set[int]:
         encoded = np.array([row for row in rows if attempt.opened[row].pixels is None], np.int64)
         feed = self.feed.running if len(encoded) else None
         if feed is None:
             return set()
         entries = [attempt.opened[row] for row in encoded.tolist()]
         with feed.read_bytes([entry.sample.data for entry in entries], self._limits) as reading:
-            self._wait(reading, stopped)
+            self._wait(reading, turn)
             sizes = _upright(reading.rows())
             # A row without a header has no size, and is not decoded.
             is_same = (sizes == [entry.size for entry in entries]).all(1)
             _begin_decoding(reading, attempt.batch, attempt.regions, encoded, is_same)
-            self._wait(reading, stopped)
+            self._wait(reading, turn)
             self.watch.add("decode", reading.seconds()[1])
             return set(encoded[is_same & (reading.rows()["status"] == GOOD)].tolist())
 
