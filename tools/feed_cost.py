@@ -58,7 +58,7 @@ def epoch(loader: Timed) -> dict[str, float]:
         "wall time, ms": 1e3 * (time.perf_counter() - clock) / images,
         "CPU time, ms": 1e3 * cpu / images,
         "of it Python threads, us": 1e6 * python / images,
-        "their share": python / cpu,
+        "fraction of them": python / cpu,
         "page faults": faults / images,
     }
 
@@ -97,12 +97,12 @@ def a_thread() -> Iterator[None]:
     thread.join()
 
 
-def beside_a_thread(loader: Timed) -> dict[str, float]:
-    """The speed beside a Python thread, compared with that beside a process that takes a core as well."""
+def next_to_a_thread(loader: Timed) -> dict[str, float]:
+    """The speed while a Python thread computes, relative to that while a process does."""
     with a_process():
         alone = epoch(loader)["wall time, ms"]
     with a_thread():
-        return {"speed left beside a thread that computes": alone / epoch(loader)["wall time, ms"]}
+        return {"speed left by a Python thread that computes": alone / epoch(loader)["wall time, ms"]}
 
 
 def medians(loaders: dict[str, Timed], rounds: int, cost: Callable[[Timed], dict[str, float]]) -> None:
@@ -144,7 +144,7 @@ def main() -> None:
     medians(two, options.rounds, first_batch)
     print("one thread")
     medians(one, options.rounds, epoch)
-    medians(one, options.rounds, beside_a_thread)
+    medians(one, options.rounds, next_to_a_thread)
 
 
 if __name__ == "__main__":

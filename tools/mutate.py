@@ -81,15 +81,20 @@ class Coverage:
         names = {self.names[index] for index in found} - self.failed
         folder = "/".join(mutation.file.split("/")[:2])
         own = {name for name in names if name.startswith(f"{folder}/")}
-        return self._in_order(own), self._in_order(names - own)
+        nearest = mutation.file.rpartition("/")[0]
+        return self._in_order(own, nearest), self._in_order(names - own, nearest)
 
-    def _in_order(self, names: set[str]) -> list[str]:
-        """Sort tests: the fastest of each function, then the second; no more than there is time for."""
+    def _in_order(self, names: set[str], nearest: str) -> list[str]:
+        """Sort tests: those of a folder, and of each function the fastest; no more than there is time for."""
         by_function: dict[str, list[str]] = defaultdict(list)
         for name in sorted(names, key=lambda name: (self.seconds.get(name, 0.0), name)):
             by_function[name.split("[")[0]].append(name)
         ranks = {name: position for group in by_function.values() for position, name in enumerate(group)}
-        ordered = sorted(names, key=lambda name: (ranks[name], self.seconds.get(name, 0.0), name))
+
+        def order_of(name: str) -> tuple[object, ...]:
+            return not name.startswith(f"{nearest}/"), ranks[name], self.seconds.get(name, 0.0), name
+
+        ordered = sorted(names, key=order_of)
         totals = accumulate(self.seconds.get(name, 0.0) for name in ordered)
         return [name for name, total in zip(ordered, totals, strict=True) if total <= SECONDS_OF_TESTS]
 

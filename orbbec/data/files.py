@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import os
 from collections.abc import Sequence
-from typing import Any, NamedTuple, Protocol
+from dataclasses import dataclass
+from typing import Any, Protocol
 
 from orbbec.bridge.arguments import Array
 
 
-class ImageFiles(NamedTuple):
+@dataclass(frozen=True, eq=False)
+class ImageFiles:
     """The files of the images of a source, by index.
 
     Args:
@@ -27,7 +29,7 @@ class ImageFiles(NamedTuple):
 
     paths: Sequence[str | os.PathLike[str]]
     root: str = ""
-    sample_ids: Sequence[int] | None = None
+    sample_ids: Sequence[int] | Array | None = None
     sizes: Sequence[tuple[int, int]] | None = None
     spans: Array | None = None
 
@@ -37,8 +39,8 @@ class FileSource(Protocol):
 
     def __len__(self) -> int: ...
 
-    def table(self) -> ImageFiles:
-        """The files."""
+    def table(self) -> ImageFiles | None:
+        """The files; None if there is no table of them."""
         ...
 
     def targets(self, index: int, /) -> dict[str, Any]:
@@ -57,5 +59,5 @@ def files_of(source: Any) -> ImageFiles | None:
     owner = next((base for base in kind.__mro__ if "table" in vars(base)), None)
     if owner is None or kind.__getitem__ is not owner.__getitem__:
         return None
-    files: ImageFiles = source.table()
+    files: ImageFiles | None = source.table()
     return files

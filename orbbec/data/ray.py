@@ -9,13 +9,13 @@ from __future__ import annotations
 
 import warnings
 from collections.abc import Sequence
-from threading import Event
 from typing import Any
 
 import numpy as np
 from torch import Tensor
 
 from orbbec.data.loader.assemble import ON_ERROR, Assembler, Decoding
+from orbbec.data.loader.memory import turn_alone
 from orbbec.transforms import Compose, Transform
 from orbbec.transforms.base.checks import choice, whole
 from orbbec.transforms.base.optional import optional
@@ -88,7 +88,7 @@ class _Worker:
 
     def __call__(self, rows: dict[str, Any]) -> dict[str, Any]:
         known = len(self._assembler.faults)
-        batch = self._assembler(rows["data"].tolist(), self._epoch, Event())
+        batch = self._assembler(rows["data"].tolist(), self._epoch, turn_alone())
         for fault in self._assembler.faults[known:]:
             warnings.warn(f"ray_dataset: {fault}", stacklevel=1)
         images = batch.images

@@ -1,4 +1,4 @@
-// Memory for encoded files, used again and again: pages that a thread touches for the first time
+// Reused memory for encoded files: pages that a thread touches for the first time
 // cost more than reading the file. Included by files.h.
 #pragma once
 

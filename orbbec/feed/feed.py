@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import ctypes
 import os
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from functools import cache
 from typing import Any, NamedTuple
 
@@ -203,6 +203,11 @@ class FeedBatch:
         """The rows, after `wait`: records `[N]`, see `ROW`."""
         address = _quick().orbbec_feed_rows(self._handle)
         return np.frombuffer(ctypes.string_at(address, ROW.itemsize * self._count), ROW)
+
+    def files(self) -> Iterator[bytes]:
+        """Copies of the encoded files, after `wait`; those of rows that are not good may be empty."""
+        for row in self.rows():
+            yield ctypes.string_at(int(row["data"]), int(row["size"]))
 
     def seconds(self) -> tuple[float, float]:
         """The seconds of all threads for reading and for decoding, after `wait`."""

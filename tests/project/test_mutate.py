@@ -75,14 +75,21 @@ def test_a_key_holds_where_lines_move():
     assert moved == {each.key for each in mutations_of("clamp.py", SOURCE)}
 
 
-def test_the_quickest_tests_of_each_function_come_first_those_of_the_folder_apart(monkeypatch):
-    names = ["a/b/t.py::x[1]", "a/b/t.py::x[2]", "a/b/t.py::y", "c/t.py::z", "c/t.py::broken"]
-    seconds = dict(zip(names, (0.5, 0.1, 0.2, 0.01, 0.0), strict=True))
-    coverage = mutate.Coverage(names, seconds, {names[4]}, {"a/b/m.py": {7: [0, 1, 2, 3, 4]}})
-    mutation = Mutation("a/b/m.py", 7, 7, 0, 1, "x", "y", "x", True)
-    assert coverage.tests_of(mutation) == ([names[1], names[2], names[0]], [names[3]])
+def test_tests_near_to_a_mutation_come_first_and_of_each_function_the_fastest(monkeypatch):
+    seconds = {
+        "a/b/tests/t.py::x[1]": 0.5,
+        "a/b/tests/t.py::x[2]": 0.1,
+        "a/b/tests/t.py::y": 0.2,
+        "a/b/c/t.py::z": 0.01,
+        "d/t.py::z": 0.01,
+        "d/t.py::broken": 0.0,
+    }
+    names = list(seconds)
+    coverage = mutate.Coverage(names, seconds, {names[-1]}, {"a/b/c/m.py": {7: [*range(6)]}})
+    mutation = Mutation("a/b/c/m.py", 7, 7, 0, 1, "x", "y", "x", True)
+    assert coverage.tests_of(mutation) == ([names[3], names[1], names[2], names[0]], [names[4]])
     monkeypatch.setattr(mutate, "SECONDS_OF_TESTS", 0.35)
-    assert coverage.tests_of(mutation) == ([names[1], names[2]], [names[3]])
+    assert coverage.tests_of(mutation) == ([names[3], names[1], names[2]], [names[4]])
 
 
 def test_a_line_that_only_imports_run_is_tried_on_the_tests_of_its_file_and_its_folder():

@@ -5,11 +5,7 @@ from __future__ import annotations
 import json
 import os
 import warnings
-from collections import deque
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass
-from time import perf_counter
-from traceback import format_exception
 from typing import Any, NamedTuple
 from weakref import ReferenceType, ref
 
@@ -24,13 +20,15 @@ from orbbec.data.concat import with_distinct_ids
 from orbbec.data.device.staging import Staging, arrays_as_tensors, pinned, to_device
 from orbbec.data.loader.assemble import ON_ERROR, Assembled, Decoding
 from orbbec.data.loader.by_feed import FeedAssembler, feed_for
+from orbbec.data.loader.epoch import Epoch, Progress
+from orbbec.data.loader.memory import MemoryBudget, Turn, default_limit
 from orbbec.data.loader.queues import Crew, Promise, Stop, Worker
 from orbbec.data.loader.report import Report, fault_report
 from orbbec.data.loader.tasks import IndexTasks, StreamTasks, Task
 from orbbec.data.loader.threads import node_cores, thread_budget
 from orbbec.data.loader.tune import tuner_for
 from orbbec.data.order import Order, check_length, order_of_rank, position_of
-from orbbec.data.sample import BadSample, Fault, SourceError
+from orbbec.data.sample import Fault
 from orbbec.transforms import Compose, Transform
 from orbbec.transforms.base.checks import choice, flag, whole
 
@@ -46,112 +44,18 @@ class Batch(NamedTuple):
     sample_ids: Tensor
 
 
-@dataclass
-class _Progress:
-    """An epoch, its start in the order of all ranks, and the number of samples this rank has taken since."""
-
-    epoch: int
-    start: int = 0
-    delivered: int = 0
-
-
-class _Epoch(Iterator[Any]):
-    """The batches of one epoch. The epoch begins when its first batch is requested.
-
-    Dropping it drops its crew, which stops the threads. Neither this object nor its members are generators,
-    because Python would close a generator wherever the garbage collector runs.
-    """
-
-    def __init__(
-        self,
-        loader: Loader,
-        prepare: Callable[[Task, Stop], tuple[int, Assembled]],
-        finish: Callable[[Assembled], Batch | Assembled],
-    ) -> None:
-        self._loader, self._prepare, self._finish = loader, prepare, finish
-        self._crew: Crew[Task, tuple[int, Assembled]] | None = None  # set when the epoch begins
-        self._progress, self._process = _Progress(0), 0
-        self._staged: deque[tuple[int, Any, Any]] = deque()
-        self._is_over = self._is_displaced = False
-        self._handed = 0.0  # time when the model got its batch
-
-    @property
-    def open_progress(self) -> _Progress | None:
-        """The open epoch; None before it begins and after it ends."""
-        return None if self._crew is None or self._is_over else self._progress
-
-    def __next__(self) -> Any:
-        if self._is_displaced:
-            raise RuntimeError("Loader: expected one epoch at a time, but a newer epoch ended this one")
-        if self._is_over:
-            raise StopIteration
-        try:
-            if self._crew is None:
-                self._process = os.getpid()
-                self._progress, self._crew = self._loader._begin(self._prepare)
-            elif self._process != os.getpid():
-                raise RuntimeError("Loader: expected an epoch of this process, but it began before a fork")
-            else:
-                self._loader._assembler.watch.add("step", perf_counter() - self._handed)
-            batch = self._taken(self._crew)
-        except StopIteration:
-            if not self._is_over:
-                self._is_over = True
-                self._loader._end()
-            raise
-        except (BadSample, SourceError) as error:
-            self.close()
-            raise _short(error) from None
-        except BaseException:  # Ctrl-C too
-            self.close()
-            raise
-        self._handed = perf_counter()
-        return batch
-
-    def close(self) -> None:
-        """Stop the threads and wait until they have ended. Threads that wait for a batch get none."""
-        self._is_over, self._staged = True, deque()
-        if self._crew is not None:
-            self._crew.close()
-
-    def displace(self) -> None:
-        """Like `close`, but requests for more batches raise an explanation."""
-        self._is_displaced = not self._is_over
-        self.close()
-
-    def _taken(self, crew: Crew[Task, tuple[int, Assembled]]) -> Any:
-        """The next batch for the model, without batches whose samples were all skipped."""
-        loader = self._loader
-        while True:
-            count, batch, event = self._next(crew)
-            self._progress.delivered += count
-            loader._at = self._progress
-            if len(batch.sample_ids):
-                loader._images += len(batch.sample_ids)
-                return loader._staging.ready(batch, event)
-
-    def _next(self, crew: Crew[Task, tuple[int, Assembled]]) -> tuple[int, Any, Any]:
-        """The oldest batch on the device; sends more batches that are ready."""
-        loader, staged = self._loader, self._staged
-        while not staged or (len(staged) < loader._staging.depth and crew.has_next()):
-            count, prepared = next(crew)
-            if loader._tuner.step(loader.seconds):
-                crew.resize(*loader._assembler.crew(*loader._tuner.settings, loader.batch_size))
-            staged.append((count, *loader._staging.stage(self._finish, prepared)))
-        return staged.popleft()
-
-
 class Loader:
     """Batches of augmented images on a device, prepared by threads while the model works.
 
     C++ threads read and decode images; a few Python threads plan batches from the image headers, so that only
-    the regions are decoded that a plan reads. On CUDA, a batch is copied once from
-    page-locked memory and augmented on a side stream, one batch ahead of the model; on the CPU, the thread
-    augments it too. The result of a sample depends only on seed, epoch and sample id.
+    the regions that a plan reads are decoded. On CUDA, a batch is copied once from page-locked memory and
+    augmented on a side stream, one batch ahead of the model; on the CPU, the Python threads augment it too.
+    The result of a sample depends only on seed, epoch and sample id.
 
-    Memory: at most `threads + prefetch` batches of decoded pixels (on the CPU: of results), plus two batches
-    of results on CUDA. If the device decodes, the pixels are in its memory. Settings of "auto" are tuned
-    during the first steps from queue stalls; batches and their order do not change.
+    Memory: at most `threads + prefetch` batches of decoded pixels (on the CPU: of results), and at most
+    `memory` bytes of pixels, plus two batches of results on CUDA. If the device decodes, the pixels are in
+    its memory. Settings of "auto" are tuned during the first steps from queue stalls; batches and their order
+    do not change.
 
     Epochs: each `iter` starts the next epoch, beginning with 0, whether the previous one was finished or left
     by `break`, an exception or `close`. A loop that breaks after N batches therefore sees other samples each
@@ -171,8 +75,8 @@ class Loader:
         batch_size: images per batch.
         transforms: a `Compose`, or transforms in order, with `seed`; None: batches are `ImageBatch`es.
         device: device of the batches.
-        threads: number of threads that decode; "auto": as many as the model needs, limited by the cores (on
-            CUDA one less) and the control group of this rank, and by OMP_NUM_THREADS unless it is torchrun's 1.
+        threads: number of threads that decode; "auto": as many as the model needs, limited by the cores and
+            control group of this rank, less one on CUDA, and by OMP_NUM_THREADS unless it is torchrun's 1.
         prefetch: batches that may wait for the model; "auto": 2, or up to 8 if batch times vary.
         seed: seed of the order, and of transforms that are not a `Compose`.
         shuffle: shuffle anew in each epoch; streams are not shuffled.
@@ -191,6 +95,8 @@ class Loader:
             expect.
         cache: where samples are kept after they were read; None: nowhere. Not for streams, and not for
             sources with `set_epoch`, whose samples may change.
+        memory: most bytes of decoded pixels, on the host, of batches that the model has not got yet. The next
+            batch gets what it needs, even beyond that. None: a quarter of the machine's memory, up to 8 GiB.
         numa: NUMA node on whose cores the threads run, ideally that of the GPU; None: no binding.
 
     Example:
@@ -222,6 +128,7 @@ class Loader:
         decoding: Decoding | None = None,
         collate: Callable[[list[dict[str, Any]]], Any] = default_collate,
         cache: Cache | None = None,
+        memory: int | None = None,
         numa: int | None = None,
     ) -> None:
         arguments = locals()
@@ -238,6 +145,8 @@ class Loader:
         self.batch_size = whole("Loader", "batch_size", batch_size, 1)
         self.drop_last, self.collate = drop_last, collate
         self.device = torch.device(device)
+        limit = default_limit() if memory is None else whole("Loader", "memory", memory, 1)
+        self._memory = MemoryBudget(limit)
         self._cores = [] if numa is None else node_cores(numa)
         on_cuda, budget = self.device.type == "cuda", thread_budget(cores=self._cores)
         if on_cuda and budget > 2:
@@ -255,10 +164,10 @@ class Loader:
             order_of_rank(len(source), seed, shuffle, drop_last) if self._is_indexed else None
         )
         self._staging = Staging(self.device)
-        self._next = self._at = _Progress(0)  # for `iter` and for `state_dict`
+        self._next = self._at = Progress(0)  # for `iter` and for `state_dict`
         self._images = self._warned = 0
         self._synthetic = 0.0
-        self._running: ReferenceType[_Epoch] | None = None
+        self._running: ReferenceType[Epoch] | None = None
         self._workers: list[Worker] = []  # threads of the last epoch, which may have been dropped
 
     def _cached_source(self, source: Any, cache: Cache, decoding: Decoding) -> CachedSource:
@@ -294,7 +203,8 @@ class Loader:
         waited = spent.get("wait", 0.0)
         seconds = waited + spent.get("step", 0.0)
         measured = self._images, seconds, waited, spent, self.threads, self._synthetic, self._tuner.budget
-        return Report(*measured, None if self._cached is None else self._cached.hit_rate)
+        cached = None if self._cached is None else self._cached.hit_rate
+        return Report(*measured, cached, self._memory.most)
 
     def synthetic(self, batch: Batch, steps: int = 20) -> Iterator[Batch]:
         """Repeat one batch as fast as the model takes it: an upper bound for any loader.
@@ -335,7 +245,7 @@ class Loader:
         """
         epoch = whole("Loader", "epoch", epoch, 0)
         if epoch != self._next.epoch:
-            self._next = _Progress(epoch)
+            self._next = Progress(epoch)
         self._at = self._next
 
     def state_dict(self) -> dict[str, Any]:
@@ -352,7 +262,7 @@ class Loader:
             TypeError: the state is not a dict, or a number in it is None.
             ValueError: the state belongs to another order, or its position is invalid.
         """
-        progress = _Progress(*(self.order.resume(state) if self.order else position_of("Loader", state)))
+        progress = Progress(*(self.order.resume(state) if self.order else position_of("Loader", state)))
         self.close()
         self._next = self._at = progress
 
@@ -381,13 +291,13 @@ class Loader:
         Only one epoch is open at a time: an older iterator raises a RuntimeError when asked for more, and so
         does an iterator inherited through a fork.
         """
-        return self._begun(_Epoch(self, self._prepared, self._finished))
+        return self._begun(Epoch(self, self._prepared, self._finished))
 
     def planned(self) -> Iterator[Assembled]:
         """Like `iter`, without applying plans: images on the device, the rest on the host, for `sink`."""
-        return self._begun(_Epoch(self, self._assembled, self._moved))
+        return self._begun(Epoch(self, self._assembled, self._moved))
 
-    def _begun(self, epoch: _Epoch) -> _Epoch:
+    def _begun(self, epoch: Epoch) -> Epoch:
         if running := self._running and self._running():
             running.displace()
         self._running = ref(epoch)  # weak: leaving a loop drops its iterator, which stops the threads
@@ -395,14 +305,15 @@ class Loader:
 
     def _begin(
         self, prepare: Callable[[Task, Stop], tuple[int, Assembled]]
-    ) -> tuple[_Progress, Crew[Task, tuple[int, Assembled]]]:
+    ) -> tuple[Progress, Crew[Task, tuple[int, Assembled]]]:
         """Begin the next epoch after the threads of the last one have ended."""
         self._wait()
         self._warn()
         progress = self._at = self._next
-        self._next = _Progress(progress.epoch + 1)
+        self._next = Progress(progress.epoch + 1)
         self._tuner.begin()
         self._workers = []
+        self._memory = MemoryBudget(self._memory.limit, self._memory.most)
         crew = Crew(
             prepare,
             self._tasks(progress),
@@ -423,7 +334,7 @@ class Loader:
         for worker in tuple(self._workers):
             worker.wait()
 
-    def _tasks(self, progress: _Progress) -> Iterator[Task]:
+    def _tasks(self, progress: Progress) -> Iterator[Task]:
         source: Any = self._assembler.source
         epoch, start = progress.epoch, progress.start
         if hasattr(source, "set_epoch"):
@@ -442,12 +353,12 @@ class Loader:
         return taken, self._augmented(batch)
 
     def _assembled(self, task: Task, stopped: Stop) -> tuple[int, Assembled]:
-        items, epoch = task
+        items, epoch, number = task
         if isinstance(items, Promise):
             with self._assembler.watch.timing("read"):
                 items = items.take()
         with self._staging.on_side_stream():  # for decoding on the device
-            batch = self._assembler(items, epoch, stopped)
+            batch = self._assembler(items, epoch, Turn(stopped, self._memory, number))
         targets = arrays_as_tensors(batch.targets)
         return len(items), batch._replace(targets=self.collate(targets) if targets else {})
 
@@ -488,10 +399,3 @@ def _resumed(kind: type[Loader], arguments: dict[str, Any], state: dict[str, Any
     loader = kind(**arguments)
     loader.load_state_dict(state)
     return loader
-
-
-def _short(error: BadSample | SourceError) -> BadSample | SourceError:
-    """The error without traceback and cause, which `details` keeps as text."""
-    error.details = "".join(format_exception(error))
-    error.__cause__ = error.__context__ = None
-    return error.with_traceback(None)

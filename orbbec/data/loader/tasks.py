@@ -9,14 +9,15 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from itertools import islice, repeat
+from itertools import count, islice, repeat
 from typing import Any, TypeAlias
 
 from torch import Tensor
 
 from orbbec.data.loader.queues import Crew, Promise, Stop, Stopped, Worker
 
-Task: TypeAlias = tuple[Sequence[Any] | Promise[Sequence[Any]], int]  # items to read, and the epoch
+# Items to read, the epoch, and the number of the batch in it.
+Task: TypeAlias = tuple[Sequence[Any] | Promise[Sequence[Any]], int, int]
 
 
 class IndexTasks(Iterator[Task]):
@@ -36,7 +37,8 @@ class IndexTasks(Iterator[Task]):
 
     def __next__(self) -> Task:
         begin = next(self._batches)
-        return self._indices[begin : begin + self._batch_size].tolist(), self._epoch
+        items = self._indices[begin : begin + self._batch_size].tolist()
+        return items, self._epoch, begin // self._batch_size
 
 
 class StreamTasks(Iterator[Task]):
@@ -59,10 +61,10 @@ class StreamTasks(Iterator[Task]):
     ) -> None:
         reader = _Reader(stream, start, batch_size, batch_size if drop_last else 1)
         self._crew = Crew(reader.read, repeat(None), threads=1, ahead=0, workers=workers)
-        self._epoch = epoch
+        self._epoch, self._numbers = epoch, count()
 
     def __next__(self) -> Task:
-        return self._crew.promise(), self._epoch
+        return self._crew.promise(), self._epoch, next(self._numbers)
 
     def stop(self) -> None:
         """Stop the thread after the sample that it reads; promises end."""

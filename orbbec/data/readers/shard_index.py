@@ -176,21 +176,30 @@ def to_row(sample_id: int, members: Sequence[Member], read: Read) -> Row:
         members: its fields, in the order of the archive.
         read: reads the archive.
     """
+    row = Row(sample_id)
+    image, label = _image_and_label(members, read)
+    if image is not None:
+        crc = _crc_of(read, image.begin, image.size)
+        row = row._replace(image_offset=image.begin, image_size=image.size, image_crc=crc)
+        if label is not None:
+            return row._replace(label=label)
     offset, size = members[0].offset, members[-1].end - members[0].offset
-    row = Row(sample_id, offset=offset, size=size, crc=_crc_of(read, offset, size))
+    return row._replace(offset=offset, size=size, crc=_crc_of(read, offset, size))
+
+
+def _image_and_label(members: Sequence[Member], read: Read) -> tuple[Member | None, int | None]:
+    """The image, None if it is no file, and the label, or `NO_LABEL`; None if there are other targets."""
     fields = {key_and_field(member.name)[1]: member for member in members}
     try:
-        fields = with_lower_kinds(fields)
-        kind = image_of(fields)
-        image = fields.pop(kind)
-        label = _only_label(fields, read)
+        lowered = with_lower_kinds(fields)
+        kind = image_of(lowered)
+        image = lowered.pop(kind)
+        label = _only_label(lowered, read)
     except ValueError:  # raised again when the sample is read
-        return row
-    if kind == ARRAY or len(fields) + 1 < len(members):  # a field that comes twice is an error too
-        return row
-    crc = _crc_of(read, image.begin, image.size)
-    row = row._replace(image_offset=image.begin, image_size=image.size, image_crc=crc)
-    return row if label is None else row._replace(label=label, offset=0, size=0, crc=0)
+        return None, None
+    if kind == ARRAY or len(fields) < len(members):  # a field that comes twice is an error too
+        return None, None
+    return image, label
 
 
 def _only_label(fields: Mapping[str, Member], read: Read) -> int | None:

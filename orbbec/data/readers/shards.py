@@ -18,6 +18,7 @@ from typing import Any
 import numpy as np
 from torch.utils.data import get_worker_info
 
+from orbbec.data.files import ImageFiles
 from orbbec.data.order import Order
 from orbbec.data.readers.checksum import crc32
 from orbbec.data.readers.fields import unpack_fields
@@ -39,6 +40,8 @@ from orbbec.data.readers.tar import from_entries, is_field, key_and_field
 from orbbec.data.sample import BadSample, Sample, faults_named, printable, read_open, reason_of
 from orbbec.transforms.base.optional import optional
 
+_LABEL, _SIZE = Row._fields.index("label"), Row._fields.index("size")
+_IMAGE = slice(Row._fields.index("image_offset"), Row._fields.index("image_crc") + 1)
 _MOST_OPEN = 64  # archives, of usually 1024 files of a process
 _INDEX_BITS = 32  # low bits of a sample id: the index in a shard; the shard number is above them
 _END = 1024  # bytes: least number of zeros at the end of an archive
@@ -84,6 +87,7 @@ class Shards:
         rows = [read_index(path).samples for path in self.paths]
         self._archives = np.repeat(np.arange(len(rows)), [len(part) for part in rows])
         self._rows = np.concatenate([to_rows([]), *rows])
+        self._only_labels = not self._rows[:, _SIZE].any()
         self._opened = lru_cache(_MOST_OPEN)(Descriptor)
 
     def __getstate__(self) -> dict[str, Any]:
@@ -109,8 +113,17 @@ class Shards:
                 data = self._read(path, row.offset, row.size, row.crc)
                 return replace(unpack_fields(from_entries(data), row.sample_id), path=path)
             data = self._read(path, row.image_offset, row.image_size, row.image_crc)
-            targets = {} if row.label == NO_LABEL else {"label": row.label}
-            return Sample(data, targets, row.sample_id, path)
+            return Sample(data, _label_of(row.label), row.sample_id, path)
+
+    def targets(self, index: int) -> dict[str, Any]:
+        """The targets of a sample that has no others than a label."""
+        return _label_of(int(self._rows[index, _LABEL]))
+
+    def table(self) -> ImageFiles | None:
+        """The images in the archives, for a `Loader`; None if samples have targets other than a label."""
+        if not self._only_labels:
+            return None
+        return ImageFiles(_ArchiveNames(self), sample_ids=self._rows[:, 0], spans=self._rows[:, _IMAGE])
 
     def _read(self, path: str, offset: int, size: int, crc: int) -> bytes:
         archive = self._opened(path)
@@ -118,6 +131,23 @@ class Shards:
         if crc32(data) != crc:
             raise ValueError(f"the {size} bytes from {offset} on do not match the checksum of the index")
         return data
+
+
+class _ArchiveNames(Sequence[str]):
+    """The archive of each sample."""
+
+    def __init__(self, shards: Shards) -> None:
+        self._shards = shards
+
+    def __len__(self) -> int:
+        return len(self._shards)
+
+    def __getitem__(self, index: Any) -> Any:
+        return str(self._shards.paths[self._shards._archives[index]])
+
+
+def _label_of(label: int) -> dict[str, int]:
+    return {} if label == NO_LABEL else {"label": label}
 
 
 def archives_of(folder: str | os.PathLike[str]) -> list[Path]:

@@ -105,7 +105,7 @@ def test_masks_of_another_size_are_a_bad_sample_with_and_without_transforms(shap
 
 @pytest.mark.parametrize("shape", [(), (3,), (0, 41, 60)])
 def test_what_has_no_rows_and_columns_is_no_mask_of_another_size(shape):
-    check_placed(Sample(b"", {"mask": np.zeros(shape), "masks": np.zeros(shape)}), SIZE)
+    assert check_placed(Sample(b"", {"mask": np.zeros(shape), "masks": np.zeros(shape)}), SIZE) is None
 
 
 def test_a_pil_mask_of_another_size_is_no_label():

@@ -5,7 +5,7 @@ import pytest
 import torch
 
 from orbbec import ImageBatch
-from orbbec.plan.batches import as_list, blended, merged, one_by_one, repeated, rows_of
+from orbbec.plan.batches import as_list, blended, chosen_of, merged, one_by_one, repeated, rows_of
 from tests.support import assert_same_bytes, photograph
 
 SAME = [torch.from_numpy(photograph(5, 7, seed=n)).permute(2, 0, 1).contiguous() for n in range(2)]
@@ -68,3 +68,19 @@ def test_images_are_merged_into_one_buffer_where_that_is_possible():
     assert_images(merged(SEVERAL), SEVERAL)
     floats = [image.float() for image in SEVERAL]
     assert merged(floats) is floats
+
+
+@KINDS
+def test_images_that_are_not_chosen_are_the_unchanged_ones(work, images):
+    other = [255 - image for image in images]
+    changed = torch.stack(other) if isinstance(work, torch.Tensor) else merged(other)
+    changed = as_list(changed) if isinstance(work, list) else changed
+    chosen = chosen_of(np.array([False, True]), changed, work)
+    assert_images(chosen, [images[0], other[1]])
+    assert (chosen is changed) == isinstance(work, ImageBatch)  # written in place
+
+
+def test_chosen_images_may_have_other_sizes():
+    smaller = [image[:, :3, :2] for image in SEVERAL]
+    assert_images(chosen_of(np.array([True, False]), smaller, SEVERAL), [smaller[0].contiguous(), SEVERAL[1]])
+    assert_images(SEVERAL, [SAME[0], torch.from_numpy(photograph(6, 4)).permute(2, 0, 1).contiguous()])

@@ -166,7 +166,7 @@ def test_a_resize_by_chance_leaves_the_size_and_the_pixels_of_other_images(inter
 
 
 @pytest.mark.parametrize("is_normalized_first", [True, False])
-def test_fills_that_python_draws_are_in_the_units_of_their_place(is_normalized_first):
+def test_fills_that_python_draws_are_in_the_units_of_the_pixels_there(is_normalized_first):
     def filled(state):
         return [Erase(np.tile([1.0, 2, 4, 6, 0.5, 0.25, 0.75, 0], (len(state), 1, 1)))]
 

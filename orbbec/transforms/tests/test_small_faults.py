@@ -6,7 +6,7 @@ import torch
 
 from orbbec import transforms as T
 from orbbec.augment.codes import STEPS
-from orbbec.plan.points import rotated_boxes, rotated_corners, through_displacement
+from orbbec.plan.points import forward_of, rotated_boxes, rotated_corners, through_displacement
 from orbbec.plan.rules import REGISTERS
 from orbbec.plan.steps import Colors
 from orbbec.transforms.auto import NARROW, OPERATIONS
@@ -229,3 +229,9 @@ def test_a_crop_of_one_pixel_fits_into_any_image(size):
 def test_the_first_of_two_bad_arguments_is_named(make, name):
     with pytest.raises((ValueError, TypeError), match=f": expected {name} as"):
         make()
+
+
+def test_a_matrix_without_an_inverse_moves_points_to_nan_and_others_are_inverted():
+    singular, double = forward_of(np.stack([np.diag([1.0, 0.0, 1.0]), np.diag([2.0, 4.0, 1.0])]))
+    assert np.isnan(singular).all()
+    assert double.tolist() == np.diag([0.5, 0.25, 1.0]).tolist()

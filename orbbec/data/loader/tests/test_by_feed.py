@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 import torch
 
-from orbbec.data import Coco, Decoding, FileList, ImageFolder, Loader, Sample
+from orbbec.data import Coco, Decoding, FileList, ImageFolder, Loader, Sample, Shards, pack
 from orbbec.data.decode.native import has_native
 from orbbec.data.loader.by_feed import FeedAssembler
 from orbbec.transforms import Compose, RandomHorizontalFlip, RandomResizedCrop
@@ -109,7 +109,15 @@ def samples(root, files):
     return [*encoded[:3], pixels, *encoded[3:]]
 
 
-SOURCES = {"folder": folder, "list": file_list, "coco": coco, "samples": samples}
+def shards(root, files):
+    encoded = [
+        Sample(data or b"none", {"label": n}, 7 * n) for n, (_, data) in enumerate(sorted(files.items()))
+    ]
+    pack(encoded, root / "packed", shard_bytes=8000)
+    return Shards(root / "packed")
+
+
+SOURCES = {"folder": folder, "list": file_list, "coco": coco, "samples": samples, "shards": shards}
 
 
 def pixels_of(images):
@@ -171,7 +179,7 @@ def test_batches_faults_and_errors_are_those_of_the_python_functions(
 
 
 @pytest.mark.parametrize("decoding", ["regions", "whole", "as stored", "luma", "planes", "shrink"])
-@pytest.mark.parametrize("source", ["folder", "list", "coco"])
+@pytest.mark.parametrize("source", ["folder", "list", "coco", "shards"])
 def test_ordinary_batches_are_made_by_the_feed_alone(source, decoding, tmp_path, monkeypatch):
     if decoding in NEEDS_NATIVE and not has_native():
         pytest.skip("libjpeg-turbo was not built in")
@@ -193,3 +201,26 @@ def test_ordinary_batches_are_made_by_the_feed_alone(source, decoding, tmp_path,
     batches, faults, error = epoch_of(images, PIPELINES["crop"], DECODINGS[decoding], "raise", False)
     assert (faults, error) == ([], None)
     assert counts == {True: len(batches)} == {True: -(-len(files) // 6)}
+
+
+def test_shards_with_other_targets_than_labels_have_no_table(tmp_path):
+    boxes = np.float32([[1, 2, 3, 4]])
+    pack([Sample(damage.good_file("jpeg", SIZE), {"boxes": boxes}, 0)], tmp_path / "boxes")
+    assert Shards(tmp_path / "boxes").table() is None
+
+
+def test_of_a_batch_with_an_odd_file_only_that_one_is_read_by_python(tmp_path, monkeypatch):
+    folder(tmp_path, files_of("good") | {"5.png": damage.good_file("png", SIZE)})
+    source, asked = ImageFolder(tmp_path), []
+    read = ImageFolder.__getitem__
+    monkeypatch.setattr(
+        ImageFolder, "__getitem__", lambda self, index: asked.append(index) or read(self, index)
+    )
+    loader = Loader(source, len(source), PIPELINES["crop"], shuffle=False)
+    (batch,) = loader
+    odd = [index for index, path in enumerate(source.paths) if path.endswith("png")]
+    assert asked == odd
+    monkeypatch.setenv("ORBBEC_FEED", "0")
+    (expected,) = Loader(source, len(source), PIPELINES["crop"], shuffle=False)
+    assert torch.equal(batch.images, expected.images)
+    assert torch.equal(batch.targets["label"], expected.targets["label"])

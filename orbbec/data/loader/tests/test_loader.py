@@ -340,7 +340,7 @@ def test_what_is_printed_of_an_error_is_short_and_keeps_no_frames(source, inner)
     assert error.__cause__ is error.__context__ is None
     assert len(traceback.format_exception(error)) < 8  # including the frames of the loop
     files = [Path(frame.filename).name for frame in traceback.extract_tb(error.__traceback__)]
-    assert files == ["test_loader.py", "loader.py"]
+    assert files == ["test_loader.py", "epoch.py"]
     assert inner in error.details
     assert "assemble.py" in error.details
     again = pickle.loads(pickle.dumps(error))

@@ -238,7 +238,7 @@ def test_a_process_ends_though_a_stream_waits_for_ever():
 
 def test_promises_of_a_stopped_stream_end():
     tasks = StreamTasks(Stream(100), 0, 0, 4, False, [])
-    promise, _ = next(tasks)
+    promise, *_ = next(tasks)
     assert len(promise.take()) == 4
     tasks.stop()
     with pytest.raises(StopIteration):
@@ -265,11 +265,11 @@ def test_the_indices_of_an_epoch_become_numbers_batch_by_batch():
     order = Order(11, seed=1)
     for drop_last in (False, True):
         tasks = list(IndexTasks(order.indices(2), 2, 4, drop_last))
-        assert [number for numbers, _ in tasks for number in numbers] == order.indices(2).tolist()[
+        assert [number for numbers, *_ in tasks for number in numbers] == order.indices(2).tolist()[
             : 8 if drop_last else 11
         ]
-        assert {epoch for _, epoch in tasks} == {2}
-    assert all(type(number) is int for numbers, _ in tasks for number in numbers)
+        assert [place for _, *place in tasks] == [[2, 0], [2, 1]] + [[2, 2]] * (not drop_last)
+    assert all(type(number) is int for numbers, *_ in tasks for number in numbers)
 
 
 def test_pixels_of_a_stream_are_those_of_its_samples():

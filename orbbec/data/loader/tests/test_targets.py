@@ -179,6 +179,6 @@ def test_targets_and_ids_are_pinned_before_they_are_copied_to_a_gpu(monkeypatch)
     loader = Loader(source, 2, shuffle=False)
     monkeypatch.setattr(loader, "device", torch.device("cuda"))
     monkeypatch.setattr(torch.Tensor, "pin_memory", lambda tensor: pinned.append(tensor.tolist()) or tensor)
-    _, batch = loader._prepared(([0, 1], 0), threading.Event())
+    _, batch = loader._prepared(([0, 1], 0, 0), threading.Event())
     assert pinned == [[0, 1], [0, 1]]
     assert batch.sample_ids.tolist() == batch.targets["label"].tolist() == [0, 1]

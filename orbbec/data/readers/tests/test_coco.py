@@ -350,3 +350,14 @@ def test_what_a_file_lacks_is_what_pycocotools_computes(tmp_path):
     assert targets["area"][0] == mask.area(runs)
     assert targets["boxes"][0].tolist() == [x, y, x + width, y + height]
     assert np.array_equal(targets["masks"][0], mask.decode(runs))
+
+
+def test_a_segmentation_that_nobody_needs_is_not_read(tmp_path):
+    entries = table()
+    del entries["annotations"][1]["area"], entries["annotations"][1]["bbox"]
+    entries["annotations"][2]["segmentation"] = "malformed"
+    assert Coco(*write(tmp_path, entries)).targets(0)["boxes"].shape == (2, 4)
+    assert Coco(*write(tmp_path, entries), keep_crowd=True).targets(0)["area"].tolist() == [16.0, 8.0, 20.0]
+    del entries["annotations"][2]["area"]
+    with pytest.raises(BadSample, match="malformed"):
+        Coco(*write(tmp_path, entries), keep_crowd=True).targets(0)

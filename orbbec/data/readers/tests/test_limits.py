@@ -7,6 +7,7 @@ import numpy as np
 import pytest
 
 from orbbec.data import BadSample, Coco, NpyFile, ShardStream
+from orbbec.data.decode.decode import image_size
 from orbbec.data.readers.coco import _check_image, _check_masks
 from orbbec.data.readers.literals import to_integer
 from orbbec.data.readers.masks import mask_of
@@ -135,3 +136,9 @@ def test_an_array_file_has_an_exbipixel_at_most(tmp_path):
     assert len(array(2**60)) == 2**60
     with pytest.raises(ValueError, match="NpyFile: expected images"):
         array(2**60 + 1)
+
+
+def test_an_image_whose_size_is_asked_for_has_268_million_pixels_at_most():
+    assert image_size(b"P5 16384 16384 255 ") == (2**14, 2**14)
+    with pytest.raises(ValueError, match=r"image_size: expected at most 268435456 pixels"):
+        image_size(b"P5 16384 16385 255 ")

@@ -1,0 +1,114 @@
+"""A limit on the decoded pixels that batches hold at once."""
+
+from __future__ import annotations
+
+import os
+import sys
+from threading import Condition, Event
+
+from torch import Tensor
+
+from orbbec.batch.image_batch import empty_on_host
+from orbbec.data.loader.queues import Stop, Stopped
+
+_LARGEST = 8 << 30  # bytes
+_WAIT = 0.05  # seconds between two checks whether to stop
+
+
+class MemoryBudget:
+    """Bytes of pixels for the batches of an epoch, which are numbered in their order.
+
+    The oldest batch gets what it needs, even beyond the limit: the model waits for it, and until it is done
+    no other batch returns its bytes.
+
+    Args:
+        limit: bytes.
+        most: bytes in use at once, so far.
+
+    Example:
+        >>> from threading import Event
+        >>> budget = MemoryBudget(100)
+        >>> budget.take(0, 80, Event())
+        >>> budget.take(1, 20, Event())
+        >>> budget.end(0)
+        >>> budget.in_use, budget.most
+        (20, 100)
+    """
+
+    def __init__(self, limit: int, most: int = 0) -> None:
+        self.limit, self.most = limit, most
+        self._bytes: dict[int, int] = {}  # by number of the batch
+        self._done: set[int] = set()  # younger than the oldest that is not
+        self._oldest = 0
+        self._changed = Condition()
+
+    @property
+    def in_use(self) -> int:
+        """The bytes of all batches."""
+        return sum(self._bytes.values())
+
+    def take(self, number: int, nbytes: int, stopped: Stop) -> None:
+        """Wait for memory for a batch; it replaces what the batch had before.
+
+        Raises:
+            Stopped: the event was set.
+        """
+        with self._changed:
+            self._bytes.pop(number, None)
+            while number > self._oldest and self.in_use + nbytes > self.limit:
+                self._changed.wait(_WAIT)
+                if stopped.is_set():
+                    raise Stopped
+            self._bytes[number] = nbytes
+            self.most = max(self.most, self.in_use)
+
+    def end(self, number: int) -> None:
+        """Return the bytes of a batch that is done."""
+        with self._changed:
+            self._bytes.pop(number, None)
+            self._done.add(number)
+            while self._oldest in self._done:
+                self._done.remove(self._oldest)
+                self._oldest += 1
+            self._changed.notify_all()
+
+
+class Turn:
+    """What a thread that makes a batch needs to know: when to stop, and where its memory comes from.
+
+    Args:
+        stopped: set when the batch is no longer needed.
+        budget: what the batches share.
+        number: of the batch.
+    """
+
+    def __init__(self, stopped: Stop, budget: MemoryBudget, number: int) -> None:
+        self._stopped, self._budget, self._number = stopped, budget, number
+
+    def is_set(self) -> bool:
+        """Whether the batch is no longer needed."""
+        return self._stopped.is_set()
+
+    def empty(self, nbytes: int, *, pin_memory: bool) -> Tensor:
+        """Uninitialized memory for the pixels of the batch, once the budget has as much.
+
+        Raises:
+            Stopped: the batch is no longer needed.
+        """
+        self._budget.take(self._number, nbytes, self._stopped)
+        return empty_on_host(nbytes, pin_memory=pin_memory)
+
+
+def turn_alone() -> Turn:
+    """The turn of a batch that nobody stops, with all memory."""
+    return Turn(Event(), MemoryBudget(sys.maxsize), 0)
+
+
+def default_limit() -> int:
+    """A quarter of the machine's memory, at most 8 GiB.
+
+    Example:
+        >>> default_limit() >= 1
+        True
+    """
+    return min(os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES") // 4, _LARGEST)

@@ -1,0 +1,111 @@
+"""Batches wait for memory, but never the one that the model waits for."""
+
+from threading import Event, Thread
+
+import numpy as np
+import pytest
+import torch
+
+from orbbec.data import Loader, Sample
+from orbbec.data.loader.memory import MemoryBudget, default_limit
+from orbbec.data.loader.queues import Stopped
+
+NEVER = Event()
+
+
+def waiting(budget, number, nbytes, stopped=NEVER):
+    """A thread that takes memory, after it has begun to wait."""
+    results = []
+
+    def take():
+        try:
+            budget.take(number, nbytes, stopped)
+            results.append(number)
+        except Stopped:
+            results.append("stopped")
+
+    thread = Thread(target=take)
+    thread.start()
+    thread.join(0.1)
+    assert thread.is_alive()
+    return thread, results
+
+
+def test_a_younger_batch_waits_until_an_older_one_returns_its_bytes():
+    budget = MemoryBudget(100)
+    budget.take(0, 60, NEVER)
+    thread, results = waiting(budget, 1, 41)
+    budget.end(0)
+    thread.join(10)
+    assert (results, budget.in_use, budget.most) == ([1], 41, 60)
+
+
+def test_bytes_up_to_the_limit_are_free_at_once():
+    budget = MemoryBudget(100)
+    budget.take(0, 60, NEVER)
+    budget.take(1, 40, NEVER)
+    assert budget.in_use == budget.most == 100
+
+
+def test_the_oldest_batch_never_waits():
+    budget = MemoryBudget(100)
+    budget.take(1, 100, NEVER)
+    budget.take(0, 1000, NEVER)
+    assert budget.in_use == 1100
+
+
+def test_a_batch_is_the_oldest_when_all_before_it_are_done_in_any_order():
+    budget = MemoryBudget(10)
+    for number in (2, 0, 1):
+        budget.end(number)
+    budget.take(4, 10, NEVER)
+    budget.take(3, 11, NEVER)
+    assert budget.in_use == 21
+
+
+def test_a_batch_that_is_decoded_again_has_its_bytes_once():
+    budget = MemoryBudget(100)
+    budget.take(0, 80, NEVER)
+    budget.take(0, 70, NEVER)
+    assert budget.in_use == 70
+
+
+def test_a_waiting_batch_is_stopped():
+    budget, stopped = MemoryBudget(1), Event()
+    budget.take(0, 1, NEVER)
+    thread, results = waiting(budget, 1, 1, stopped)
+    stopped.set()
+    thread.join(10)
+    assert results == ["stopped"]
+    assert budget.in_use == 1
+
+
+def test_the_default_is_a_quarter_of_the_memory_up_to_8_gib(monkeypatch):
+    pages = {"SC_PAGE_SIZE": 4096, "SC_PHYS_PAGES": 1 << 20}
+    monkeypatch.setattr("os.sysconf", pages.__getitem__)
+    assert default_limit() == 1 << 30
+    pages["SC_PHYS_PAGES"] = 1 << 30
+    assert default_limit() == 8 << 30
+
+
+def test_a_loader_holds_no_more_than_its_memory_and_gives_the_same_batches():
+    source = [Sample(np.full((20, 30, 3), n, np.uint8), {"label": n}, n) for n in range(24)]
+    one_batch = 4 * 20 * 30 * 3
+
+    def batches(**options):
+        with Loader(source, 4, threads=3, prefetch=4, shuffle=False, **options) as loader:
+            pixels = [torch.stack(list(batch.images.images())) for batch in loader]
+            return pixels, loader.report()
+
+    expected, free = batches()
+    pixels, bounded = batches(memory=2 * one_batch)
+    assert all(map(torch.equal, pixels, expected))
+    assert one_batch <= bounded.most_bytes <= 3 * one_batch  # the next batch may go beyond the limit
+    assert free.most_bytes > bounded.most_bytes
+    assert f"at most {bounded.most_bytes / 1e6:.0f} MB of pixels" in str(bounded)
+
+
+@pytest.mark.parametrize("memory", [0, -1, 1.5, "1 GB"])
+def test_memory_is_a_positive_number_of_bytes(memory):
+    with pytest.raises((TypeError, ValueError), match="Loader: expected memory"):
+        Loader([], 1, memory=memory)
