@@ -31,7 +31,7 @@ from torch.utils import cpp_extension
 
 ROOT = Path(__file__).parent
 sys.path.insert(0, str(ROOT / "3rdparty"))
-import vendor  # noqa: E402
+import extensions  # noqa: E402
 
 TORCH_TARGET = "0x020a000000000000"  # 2.10, the oldest torch supported by the binary
 # Turing to Blackwell. The code of a major version's first minor also runs on later minors; PTX covers the
@@ -138,9 +138,13 @@ def operators() -> cpp_extension.CppExtension:
 
 def vendored() -> list[object]:
     """The extensions that need packages of `3rdparty/vendor.py`. Wheels have no `orbbec.opencv`."""
-    found = {"orbbec.data's JPEG decoder": vendor.jpeg_extension()}
+    found = {
+        "orbbec.data's JPEG decoder": extensions.jpeg(),
+        "orbbec.data's PNG decoder": extensions.png(),
+        "orbbec.data's WebP decoder": extensions.webp(),
+    }
     if "bdist_wheel" not in sys.argv:
-        found["orbbec.opencv"] = vendor.opencv_extension()
+        found["orbbec.opencv"] = extensions.opencv()
     for name, extension in found.items():
         print(f"orbbec: {'building' if extension else 'nothing in 3rdparty for'} {name}")
     return [extension for extension in found.values() if extension]
@@ -161,7 +165,7 @@ def jpeg_check() -> object:
 
 def print_jpeg_advice() -> None:
     """How to make progressive JPEGs decode faster; nothing if they already do."""
-    if advice := vendor.jpeg_advice():
+    if advice := extensions.jpeg_advice():
         print(f"orbbec: {advice}", flush=True)
 
 

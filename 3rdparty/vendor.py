@@ -1,13 +1,13 @@
-"""Fetch and build third-party packages: static OpenCV and libjpeg-turbo, and the headers of pybind11.
+"""Fetch and build third-party packages: OpenCV and the libraries of decoders, static, and pybind11's headers.
 
-    python 3rdparty/vendor.py [opencv|pybind11|libjpeg_turbo|all]
+    python 3rdparty/vendor.py [opencv] [pybind11] [libjpeg_turbo] [libspng] [libwebp]
 
 pip fetches each package, pinned by version and SHA-256, so pip's configuration (mirrors, proxies) applies.
 Builds are stored in the user's cache folder, under a name with the version and a hash of the build options,
 and this folder links to them, so a second clone builds nothing. An interrupted run resumes where it stopped.
-If everything is present, it prints one line per package. OpenCV and libjpeg-turbo need cmake, ninja and a C++
-compiler. libjpeg-turbo also needs nasm for its SIMD code; without nasm it is built without SIMD. MAX_JOBS
-limits the number of jobs.
+If everything is present, it prints one line per package. Without arguments it builds all. Builds need cmake,
+ninja and a C++ compiler. libjpeg-turbo also needs nasm for its SIMD code; without nasm it is built without
+SIMD. MAX_JOBS limits the number of jobs.
 """
 
 from __future__ import annotations
@@ -29,10 +29,6 @@ import zipfile
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import TYPE_CHECKING
-
-if TYPE_CHECKING:
-    from setuptools import Extension
 
 HERE = Path(__file__).resolve().parent
 STAMP = "VENDORED"
@@ -43,8 +39,8 @@ SIMD_ADVICE = f"progressive JPEGs decode in about 1.5 times the time: `sudo apt 
 
 # The levels of OpenCV's wheel that change results: AVX2 fuses multiply-adds in warps, SSE4_1 sums in another
 # order in lanczos4 resizes of uint16. Other levels would only add build time.
-_IS_X86 = platform.machine() in ("x86_64", "AMD64")
-_CPU_OPTIONS = ("-DCPU_BASELINE=SSE3", "-DCPU_DISPATCH=SSE4_1,AVX2") if _IS_X86 else ()
+IS_X86 = platform.machine() in ("x86_64", "AMD64")
+_CPU_OPTIONS = ("-DCPU_BASELINE=SSE3", "-DCPU_DISPATCH=SSE4_1,AVX2") if IS_X86 else ()
 # Without a thread pool, the module is safe under fork; callers have their own threads.
 _OFF = """
     WITH_1394 WITH_ADE WITH_AVIF WITH_EIGEN WITH_FFMPEG WITH_FLATBUFFERS WITH_GSTREAMER WITH_GTK
@@ -137,6 +133,20 @@ JPEG = replace(
     edits=(),
     lists="libjpeg_turbo.cmake",
 )
+SPNG = replace(
+    JPEG,
+    folder="libspng",
+    left_out=r"^(?!.*/opencv/3rdparty/(libspng|zlib)/)",
+    lists="libspng.cmake",
+)
+# The version that decodes WebP in Pillow 13.
+WEBP = replace(
+    JPEG,
+    folder="libwebp",
+    root=f"{OPENCV.root}/3rdparty/libwebp",
+    left_out=r"^(?!.*/opencv/3rdparty/libwebp/)",
+    lists="libwebp.cmake",
+)
 JPEG_WITHOUT_SIMD = replace(JPEG, cmake_options=(*JPEG.cmake_options, "-DENABLE_LIBJPEG_TURBO_SIMD=OFF"))
 PACKAGES = {
     "opencv": OPENCV,
@@ -148,7 +158,9 @@ PACKAGES = {
         sha256="b8488090f8acffbcb6b5d6a85571a6827a0a2981ffb75e5a0b27b87c4a6b7dd0",
         root="pybind11",
     ),
-    "libjpeg_turbo": replace(JPEG, fallback=JPEG_WITHOUT_SIMD) if _IS_X86 else JPEG,
+    "libjpeg_turbo": replace(JPEG, fallback=JPEG_WITHOUT_SIMD) if IS_X86 else JPEG,
+    "libspng": SPNG,
+    "libwebp": WEBP,
 }
 
 
@@ -399,76 +411,15 @@ def link(path: Path, product: Path) -> None:
     beside.replace(path)
 
 
-def opencv_extension(here: Path = HERE) -> Extension | None:
-    """The extension module ``orbbec.opencv._opencv``; None if OpenCV or pybind11 is missing.
-
-    Sources are relative to the project's root, where setup.py runs.
-    """
-    if not all(is_present(PACKAGES[name], here) for name in ("opencv", "pybind11")):
-        return None
-    from setuptools import Extension
-
-    libraries = sorted(str(path) for path in (here / "opencv" / "lib").glob("*.a"))
-    return Extension(
-        "orbbec.opencv._opencv",
-        sources=["orbbec/opencv/opencv.cpp"],
-        include_dirs=[str(here / "opencv" / "include"), str(here / "pybind11" / "include")],
-        depends=[str(here / "opencv" / STAMP), str(here / "pybind11" / STAMP)],
-        # An empty CV_EXPORTS and --exclude-libs hide OpenCV's symbols, since cv2 may be in the same process.
-        define_macros=[("CV_EXPORTS", "")],
-        extra_compile_args=["-std=c++17", "-O2", "-g0", "-fvisibility=hidden", "-ffunction-sections"],
-        extra_link_args=[
-            *("-Wl,--start-group", *libraries, "-Wl,--end-group"),
-            *("-Wl,--gc-sections", "-Wl,--exclude-libs,ALL", "-Wl,-s", "-ldl", "-lpthread"),
-        ],
-        language="c++",
-    )
-
-
-def has_simd(here: Path = HERE) -> bool:
-    """Whether the libjpeg-turbo in ``here`` was built with SIMD."""
-    return is_present(PACKAGES["libjpeg_turbo"], here)
-
-
-def jpeg_advice(here: Path = HERE) -> str:
-    """How to get the fastest decoder of progressive JPEGs, with its cost; empty if it is in ``here``."""
-    if has_simd(here):
-        return ""
-    if is_present(JPEG_WITHOUT_SIMD, here):
-        return f"libjpeg-turbo was built without SIMD: {SIMD_ADVICE}, then build again"
-    nasm = "" if find_tool("nasm") or not _IS_X86 else "sudo apt install nasm && "
-    cost = "other libraries decode progressive JPEGs, whole even where a crop needs a part"
-    return f"no libjpeg-turbo: {cost}: `{nasm}{FETCH_JPEG}`, then build again"
-
-
-def jpeg_extension(here: Path = HERE) -> Extension | None:
-    """The library ``orbbec/data/decode/_jpeg.abi3.so``, not a module; None if libjpeg-turbo is missing."""
-    if not (has_simd(here) or is_present(JPEG_WITHOUT_SIMD, here)):
-        return None
-    from setuptools import Extension
-
-    return Extension(
-        "orbbec.data.decode._jpeg",
-        sources=[f"orbbec/data/decode/jpeg_{name}.cpp" for name in ("build", "planes", "region")],
-        include_dirs=[str(here / "libjpeg_turbo" / "include")],
-        depends=["orbbec/data/decode/jpeg_errors.h", str(here / "libjpeg_turbo" / STAMP)],
-        extra_compile_args=["-std=c++17", "-O2", "-g0", "-fvisibility=hidden"],
-        extra_link_args=[
-            str(here / "libjpeg_turbo" / "lib" / "libjpeg.a"),
-            *("-Wl,--exclude-libs,ALL", "-Wl,-s"),
-        ],
-        language="c++",
-        py_limited_api=True,
-    )
-
-
 def main(arguments: list[str] | None = None) -> int:
     parser = argparse.ArgumentParser(description="Fetch and build the packages of 3rdparty/.")
-    parser.add_argument("package", nargs="?", default="all", choices=[*PACKAGES, "all"])
-    name = parser.parse_args(arguments).package
+    parser.add_argument("packages", nargs="*", metavar="package", help=f"{', '.join(PACKAGES)}; default: all")
+    names = parser.parse_args(arguments).packages or [*PACKAGES]
     try:
-        for package in PACKAGES.values() if name == "all" else [PACKAGES[name]]:
-            vendor(package)
+        if unknown := [name for name in names if name not in PACKAGES]:
+            raise VendorError(f"expected packages among {', '.join(PACKAGES)}, but got {', '.join(unknown)}")
+        for name in names:
+            vendor(PACKAGES[name])
     except VendorError as error:
         print(f"vendor.py: {error}", file=sys.stderr)
         return 1

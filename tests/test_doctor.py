@@ -19,6 +19,7 @@ import orbbec
 from orbbec.__main__ import app
 from orbbec.cli.doctor import Facts, Gpu, Package, advise, collect, facts, report
 from orbbec.cli.doctor.advice import OLDEST_TORCH
+from orbbec.data.decode.codecs import codec
 from orbbec.data.decode.native import has_native
 from tests.support import Device
 
@@ -58,6 +59,7 @@ HEALTHY = Facts(
     opencv="5.0.0",
     opencv_failure="",
     jpeg_decoder="libjpeg-turbo",
+    codecs=("png", "webp"),
     nasm="/usr/bin/nasm",
     nvimgcodec="0.9.0",
     gpus=(H200,),
@@ -191,6 +193,18 @@ BUILD = "cd /src/orbbec && pip install -e ."
             "cd /src/orbbec && sudo apt install nasm && pip install cmake ninja && "
             "python 3rdparty/vendor.py libjpeg_turbo && pip install -e .",
         ),
+        (
+            {"codecs": ()},
+            "libspng and libwebp not built in: Pillow decodes such files, and holds Python's lock.",
+            "cd /src/orbbec && pip install cmake ninja && "
+            "python 3rdparty/vendor.py libspng libwebp && pip install -e .",
+        ),
+        (
+            {"codecs": ("png",)},
+            "libwebp not built in",
+            "cd /src/orbbec && pip install cmake ninja && "
+            "python 3rdparty/vendor.py libwebp && pip install -e .",
+        ),
         ({"cv2": "4.12.0"}, "cv2 is 4.12.0", 'import orbbec; orbbec.set_default_arithmetic("cv2_4")'),
         (
             {"arithmetic": "cv2_4"},
@@ -275,6 +289,8 @@ def test_a_wheel_gets_no_advice_about_what_only_tests_need():
             {"nvimgcodec": "", "torch_cuda": "12.8"},
             "JPEG, on a GPU   nvImageCodec is not installed (pip install 'nvidia-nvimgcodec-cu12[nvjpeg]')",
         ),
+        ({}, "PNG              libspng"),
+        ({"codecs": ("png",)}, "WebP             Pillow: libwebp is not built in"),
         ({}, "packages         pillow 13.0.0"),
     ],
 )
@@ -402,8 +418,9 @@ def test_an_operator_that_an_older_binary_lacks_answers_nothing():
     assert facts.answer_of(torch, "operator_of_the_future") == ""
 
 
-def test_the_jpeg_decoder_that_was_built_is_named(tmp_path):
+def test_the_decoders_that_were_built_are_named(tmp_path):
     assert bool(collect().jpeg_decoder) == has_native()
+    assert collect().codecs == tuple(name for name in ("png", "webp") if codec(name))
     assert facts.jpeg_decoder(tmp_path / "missing.so") == ""
 
 

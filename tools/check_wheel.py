@@ -65,13 +65,16 @@ def check_pipeline(package: Path) -> None:
 
 
 def check_decoder(package: Path) -> None:
-    """Baseline and progressive JPEGs have Pillow's pixels, and libjpeg-turbo has SIMD."""
+    """JPEGs, PNG and WebP have Pillow's pixels, and libjpeg-turbo has SIMD."""
     from PIL import Image
 
     from orbbec.data import decode_image
+    from orbbec.data.decode.codecs import codec, decode_by_codec
     from orbbec.data.decode.native import has_native
 
     assert has_native()
+    assert codec("png")
+    assert codec("webp")
     library = ctypes.CDLL(str(package / "data" / "decode" / "_jpeg.abi3.so"))
     assert library.orbbec_jpeg_has_simd(), "libjpeg-turbo has no SIMD: it was built without nasm"
     y, x = np.mgrid[:60, :80]
@@ -80,6 +83,12 @@ def check_decoder(package: Path) -> None:
         file = io.BytesIO()
         image.save(file, "JPEG", quality=90, progressive=progressive)
         assert (decode_image(file.getvalue()) == np.asarray(Image.open(file))).all()
+    for format in ("PNG", "WEBP"):
+        file = io.BytesIO()
+        image.save(file, format)
+        pixels = decode_by_codec(file.getvalue(), "RGB", 10**6, True)
+        assert pixels is not None
+        assert (pixels == np.asarray(Image.open(file))).all()
 
 
 def check_commands(package: Path) -> None:

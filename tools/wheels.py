@@ -3,10 +3,11 @@
     python tools/wheels.py                      build dist/*.whl, check it, print its size
     python tools/wheels.py repair WHEEL FOLDER  only check a wheel, and write it with its platform tag
 
-The wheel has libjpeg-turbo with SIMD and, where nvcc is found, CUDA for every architecture in setup.py. torch
-and the CUDA driver stay outside. auditwheel chooses the oldest manylinux tag that the symbols of the binaries
-allow: on a system with a newer C library than that of manylinux_2_28 the wheel gets a newer tag. A release is
-built in the manylinux_2_28 image, whose AUDITWHEEL_PLAT requires that tag. setup.py lists other variables.
+The wheel has libjpeg-turbo with SIMD, libspng, libwebp and, where nvcc is found, CUDA for every
+architecture in setup.py. torch and the CUDA driver stay outside. auditwheel chooses the oldest manylinux tag
+that the symbols of the binaries allow: on a system with a newer C library than that of manylinux_2_28 the
+wheel gets a newer tag. A release is built in the manylinux_2_28 image, whose AUDITWHEEL_PLAT requires that
+tag. setup.py lists other variables.
 """
 
 from __future__ import annotations
@@ -26,9 +27,9 @@ DIST = ROOT / "dist"
 EXTERNAL = ("libc10.so", "libtorch.so", "libtorch_cpu.so", "libtorch_cuda.so", "libcuda.so.1")
 BINARIES = {
     "orbbec/_C.abi3.so",
-    "orbbec/data/decode/_jpeg.abi3.so",
-    "orbbec/data/decode/_jpeg_check.abi3.so",
+    *(f"orbbec/data/decode/_{name}.abi3.so" for name in ("jpeg", "jpeg_check", "png", "webp")),
 }
+CODECS = ("libjpeg_turbo", "libspng", "libwebp")
 PYPI_LIMIT_MB = 100
 
 
@@ -45,7 +46,7 @@ def main(arguments: list[str]) -> int:
 
 def build() -> Path:
     """Compile in build/wheel, apart from the build in place."""
-    require_simd()
+    require_codecs()
     for folder in (WORK / "out", *WORK.glob("lib*"), *WORK.glob("bdist*")):
         shutil.rmtree(folder, ignore_errors=True)
     WORK.mkdir(parents=True, exist_ok=True)
@@ -66,17 +67,17 @@ def build() -> Path:
     return wheel
 
 
-def require_simd() -> None:
-    """Fetch and build libjpeg-turbo.
+def require_codecs() -> None:
+    """Fetch and build the libraries of decoders.
 
     Raises:
-        SystemExit: there is no nasm, so that it would have no SIMD.
+        SystemExit: there is no nasm, so that libjpeg-turbo would have no SIMD.
     """
-    subprocess.run([sys.executable, str(ROOT / "3rdparty" / "vendor.py"), "libjpeg_turbo"], check=True)
+    subprocess.run([sys.executable, str(ROOT / "3rdparty" / "vendor.py"), *CODECS], check=True)
     sys.path.insert(0, str(ROOT / "3rdparty"))
-    import vendor
+    import extensions
 
-    if advice := vendor.jpeg_advice():
+    if advice := extensions.jpeg_advice():
         raise SystemExit(f"wheels: {advice}")
 
 
@@ -98,7 +99,7 @@ def repair(wheel: Path, folder: Path) -> None:
 
 
 def check_content(wheel: Path) -> None:
-    """Check that a wheel has the three binaries for every CPython, and neither tests nor sources.
+    """Check that a wheel has its binaries, for every CPython, and neither tests nor sources.
 
     Raises:
         SystemExit: it is otherwise.

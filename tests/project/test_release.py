@@ -67,6 +67,12 @@ def test_there_is_one_version():
     assert f'\nversion = "{orbbec.__version__}"\n' in PYPROJECT
 
 
+def test_a_wheel_has_the_licenses_of_the_libraries_in_it():
+    assert '\nlicense-files = ["LICENSE", "3rdparty/licenses/*"]\n' in PYPROJECT
+    names = {path.stem for path in (ROOT / "3rdparty" / "licenses").iterdir()}
+    assert names == {*wheels.CODECS, "libjpeg", "zlib"}
+
+
 def written_wheel(folder, names, tag="cp310-abi3-linux_x86_64"):
     path = folder / f"orbbec-0.1.0-{tag}.whl"
     with zipfile.ZipFile(path, "w") as archive:

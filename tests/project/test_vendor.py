@@ -27,8 +27,8 @@ install(FILES ${CMAKE_BINARY_DIR}/fake.h DESTINATION include)
 """
 
 
-def load_vendor() -> ModuleType:
-    spec = importlib.util.spec_from_file_location("vendor_under_test", SCRIPT)
+def load(name: str) -> ModuleType:
+    spec = importlib.util.spec_from_file_location(name, SCRIPT.with_name(f"{name}.py"))
     assert spec is not None
     assert spec.loader is not None
     module = importlib.util.module_from_spec(spec)
@@ -37,7 +37,8 @@ def load_vendor() -> ModuleType:
     return module
 
 
-vendor = load_vendor()
+vendor = load("vendor")
+extensions = load("extensions")
 
 
 class Shelf:
@@ -264,13 +265,24 @@ def test_without_nasm_the_fallback_is_built(
 
 
 def test_libjpeg_turbo_is_linked_with_simd_and_without(tmp_path: Path) -> None:
-    assert vendor.jpeg_extension(tmp_path) is None
+    assert extensions.jpeg(tmp_path) is None
     folder = tmp_path / "libjpeg_turbo"
     folder.mkdir()
     for package, has_simd in ((vendor.JPEG_WITHOUT_SIMD, False), (vendor.PACKAGES["libjpeg_turbo"], True)):
         (folder / vendor.STAMP).write_text(package.key + "\n")
-        assert str(folder / "lib/libjpeg.a") in vendor.jpeg_extension(tmp_path).extra_link_args
-        assert vendor.has_simd(tmp_path) == has_simd
+        assert str(folder / "lib/libjpeg.a") in extensions.jpeg(tmp_path).extra_link_args
+        assert extensions.has_simd(tmp_path) == has_simd
+
+
+@pytest.mark.parametrize(("name", "package"), [("png", "libspng"), ("webp", "libwebp")])
+def test_a_decoder_is_linked_when_its_package_is_there(tmp_path: Path, name: str, package: str) -> None:
+    build = getattr(extensions, name)
+    assert build(tmp_path) is None
+    (tmp_path / package).mkdir()
+    (tmp_path / package / vendor.STAMP).write_text(vendor.PACKAGES[package].key + "\n")
+    extension = build(tmp_path)
+    assert str(tmp_path / package / "lib" / f"{package}.a") in extension.extra_link_args
+    assert all((SCRIPT.parents[1] / path).is_file() for path in extension.sources + extension.depends[:-1])
 
 
 @pytest.mark.parametrize(
@@ -286,11 +298,11 @@ def test_the_advice_on_jpegs_has_the_command_that_mends_it(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, stamp: str | None, has_nasm: bool, command: str
 ) -> None:
     with_nasm(monkeypatch, has_nasm)
-    monkeypatch.setattr(vendor, "_IS_X86", True)
+    monkeypatch.setattr(vendor, "IS_X86", True)
     if stamp:
         (tmp_path / "libjpeg_turbo").mkdir()
         (tmp_path / "libjpeg_turbo" / vendor.STAMP).write_text(getattr(vendor, stamp).key + "\n")
-    advice = vendor.jpeg_advice(tmp_path)
+    advice = extensions.jpeg_advice(tmp_path)
     assert command in advice
     assert bool(advice) == bool(command)
 
@@ -302,6 +314,12 @@ def test_a_bad_number_of_jobs_is_named(jobs: str, monkeypatch: pytest.MonkeyPatc
         vendor.VendorError, match=f"expected MAX_JOBS to be a number from 1 on, but got '{jobs}'"
     ):
         vendor.number_of_jobs()
+
+
+def test_an_unknown_package_is_named(capsys: pytest.CaptureFixture[str]) -> None:
+    assert vendor.main(["libpng", "opencv", "zlib"]) == 1
+    names = "opencv, pybind11, libjpeg_turbo, libspng, libwebp"
+    assert capsys.readouterr().err == (f"vendor.py: expected packages among {names}, but got libpng, zlib\n")
 
 
 def test_pip_itself_refuses_a_wrong_hash(tmp_path: Path) -> None:
@@ -333,14 +351,14 @@ def test_pip_itself_refuses_a_wrong_hash(tmp_path: Path) -> None:
 
 
 def test_the_extension_is_offered_when_both_packages_are_there(tmp_path: Path) -> None:
-    assert vendor.opencv_extension(tmp_path) is None
+    assert extensions.opencv(tmp_path) is None
     for package in vendor.PACKAGES.values():
         (tmp_path / package.folder / "lib").mkdir(parents=True)
         (tmp_path / package.folder / vendor.STAMP).write_text(package.key)
     (tmp_path / "opencv/lib/libfirst.a").touch()
-    extension = vendor.opencv_extension(tmp_path)
+    extension = extensions.opencv(tmp_path)
     assert extension.name == "orbbec.opencv._opencv"
     assert str(tmp_path / "opencv/lib/libfirst.a") in extension.extra_link_args
     assert all(not Path(source).is_absolute() for source in extension.sources)
     (tmp_path / "opencv" / vendor.STAMP).write_text("opencv-of-another-version")
-    assert vendor.opencv_extension(tmp_path) is None
+    assert extensions.opencv(tmp_path) is None

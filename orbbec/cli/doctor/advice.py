@@ -169,6 +169,16 @@ def jpeg_advice(facts: Facts) -> Iterator[Advice]:
         yield Advice(f"libjpeg-turbo was built without nasm, so without SIMD: {slower}.", line)
 
 
+def codec_advice(facts: Facts) -> Iterator[Advice]:
+    packages = {"png": "libspng", "webp": "libwebp"}
+    missing = [packages[name] for name in packages if name not in facts.codecs]
+    if facts.orbbec and missing:
+        yield Advice(
+            f"{' and '.join(missing)} not built in: Pillow decodes such files, and holds Python's lock.",
+            build(facts, before=f"{VENDOR} {' '.join(missing)} && "),
+        )
+
+
 def cv2_advice(facts: Facts) -> Iterator[Advice]:
     wanted = {4: "cv2_4", 5: "cv2_5"}.get(version_numbers(facts.cv2)[0] if facts.cv2 else 0)
     if facts.arithmetic and wanted and facts.arithmetic != wanted:
@@ -186,6 +196,7 @@ CHECKS = (
     cuda_advice,
     gpu_advice,
     jpeg_advice,
+    codec_advice,
     cv2_advice,
     opencv_advice,
 )

@@ -93,6 +93,7 @@ class Facts:
     opencv: str  # version of OpenCV in orbbec.opencv
     opencv_failure: str
     jpeg_decoder: str  # orbbec.data's decoder for non-baseline JPEGs
+    codecs: tuple[str, ...]  # of "png" and "webp", those that Pillow need not decode
     nasm: str  # its path
     nvimgcodec: str  # version of nvImageCodec
     gpus: tuple[Gpu, ...]
@@ -140,6 +141,7 @@ def collect() -> Facts:
         opencv=opencv.version() if opencv else "",
         opencv_failure=opencv_failure,
         jpeg_decoder=jpeg_decoder(PACKAGE / "data" / "decode" / "_jpeg.abi3.so"),
+        codecs=tuple(name for name in ("png", "webp") if has_codec(name)),
         nasm=shutil.which("nasm") or "",
         nvimgcodec=first_version(f"nvidia-nvimgcodec-cu{major}" for major in (13, 12)),
         gpus=gpus(torch, orbbec),
@@ -222,6 +224,10 @@ def jpeg_decoder(path: Path) -> str:
     except (OSError, AttributeError):
         return ""
     return "libjpeg-turbo" if has_simd else "libjpeg-turbo without SIMD"
+
+
+def has_codec(name: str) -> bool:
+    return (PACKAGE / "data" / "decode" / f"_{name}.abi3.so").exists()
 
 
 def system() -> str:

@@ -20,6 +20,8 @@ def report(facts: Facts, advice: list[Advice]) -> str:
         ("JPEG, baseline", "orbbec, whole or a region" if facts.orbbec else ""),
         ("JPEG, other", other_jpegs(facts)),
         ("JPEG, on a GPU", on_gpu(facts)),
+        ("PNG", "libspng" if "png" in facts.codecs else "Pillow: libspng is not built in"),
+        ("WebP", "libwebp" if "webp" in facts.codecs else "Pillow: libwebp is not built in"),
         (
             "torch",
             joined(

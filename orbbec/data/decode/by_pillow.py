@@ -21,7 +21,7 @@ from orbbec.data.decode.png_chunks import is_png, png_exif
 # Largest expansion per byte: deflate 1,032, 12-bit LZW 2,731, run lengths 127.5. Other formats are unbounded:
 # WebP, AVIF and JPEG 2000 store a single color of any size in a few bytes.
 _MAX_PIXELS_OF_BYTE = {"PNG": 8 * 1032, "GIF": 2731, "BMP": 128, "DIB": 128, "PPM": 8}
-_MAX_PIXELS_OF_SIZE = 1 << 28  # of an image whose size is asked for: an icon is decoded for it
+MAX_PIXELS_OF_SIZE = 1 << 28  # of an image whose size is asked for: an icon is decoded for it
 # The type of an item, in its `infe` box. libavif refuses files with damaged EXIF.
 _AVIF_EXIF = re.compile(rb"(infe(?:\x02.{7}|\x03.{9}))Exif", re.DOTALL)
 
@@ -40,7 +40,7 @@ def decode_by_pillow(data: bytes, mode: str, max_pixels: int, apply_exif_orienta
 
 def size_by_pillow(data: bytes, apply_exif_orientation: bool) -> tuple[int, int]:
     """The size of an image of any format; see `image_size`."""
-    with _opened("image_size", data, _MAX_PIXELS_OF_SIZE) as (image, orientation):
+    with _opened("image_size", data, MAX_PIXELS_OF_SIZE) as (image, orientation):
         return upright_size(image.height, image.width, orientation if apply_exif_orientation else 1)
 
 

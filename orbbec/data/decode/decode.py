@@ -10,7 +10,8 @@ from typing import Any, TypeAlias
 
 import numpy as np
 
-from orbbec.data.decode.by_pillow import check_pixels, decode_by_pillow, size_by_pillow
+from orbbec.data.decode.by_pillow import MAX_PIXELS_OF_SIZE, check_pixels, decode_by_pillow, size_by_pillow
+from orbbec.data.decode.codecs import decode_by_codec, size_by_codec
 from orbbec.data.decode.jpeg_header import JpegHeader, ends_whole, is_jpeg, jpeg_header
 from orbbec.data.decode.modes import CHANNELS, Pixels
 from orbbec.data.decode.native import check_jpeg, decode_rectangle, decodes_rectangles, has_native
@@ -32,8 +33,9 @@ def decode_image(
     """Decode an image, and apply its EXIF orientation unless requested otherwise.
 
     orbbec decodes baseline JPEG itself. libjpeg-turbo decodes other JPEGs, either built in or from
-    simplejpeg, cv2 or Pillow; the bytes are those of `cv2.imdecode`. Pillow decodes everything else, CMYK
-    included. 16-bit values keep their upper 8 bits.
+    simplejpeg, cv2 or Pillow; the bytes are those of `cv2.imdecode`. PNG and WebP are decoded with libspng
+    and libwebp, if built in, to the bytes of Pillow, which decodes everything else, CMYK included. 16-bit
+    values keep their upper 8 bits.
 
     Args:
         data: a file: JPEG, PNG, WebP, BMP, TIFF, PNM or any format of Pillow; the first image of several.
@@ -70,7 +72,8 @@ def decode_image(
                     return np.ascontiguousarray(upright(stored, header.orientation))
     elif is_jpeg(data) and not ends_whole(data):
         data += _END_OF_IMAGE  # Pillow refuses files without it
-    return decode_by_pillow(data, mode, max_pixels, apply_exif_orientation)
+    pixels = decode_by_codec(data, mode, max_pixels, apply_exif_orientation)
+    return decode_by_pillow(data, mode, max_pixels, apply_exif_orientation) if pixels is None else pixels
 
 
 def image_size(data: bytes, *, apply_exif_orientation: bool = True) -> tuple[int, int]:
@@ -92,7 +95,8 @@ def image_size(data: bytes, *, apply_exif_orientation: bool = True) -> tuple[int
     """
     header = jpeg_header(data)
     if header is None:
-        return size_by_pillow(data, apply_exif_orientation)
+        size = size_by_codec(data, MAX_PIXELS_OF_SIZE, apply_exif_orientation)
+        return size_by_pillow(data, apply_exif_orientation) if size is None else size
     return upright_size(header.height, header.width, header.orientation if apply_exif_orientation else 1)
 
 

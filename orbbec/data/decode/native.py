@@ -20,10 +20,10 @@ from orbbec._library import library_path
 from orbbec.batch.ycbcr_batch import SAMPLINGS
 from orbbec.feed.feed import Functions
 
-_MESSAGE_BYTES = 200  # longest message of libjpeg-turbo
+MESSAGE_BYTES = 200  # longest message of libjpeg-turbo
 _VERDICTS = ("", "damaged", "unknown", "bomb")  # as numbered in jpeg_check.cpp
 _INT, _POINTER = ctypes.c_int, ctypes.c_void_p
-_RECTANGLE: list[Any] = [
+RECTANGLE: list[Any] = [
     *(ctypes.c_char_p, ctypes.c_size_t, *[_INT] * 6),
     *(_POINTER, ctypes.c_ssize_t, ctypes.c_ssize_t, ctypes.c_char_p),
 ]
@@ -35,7 +35,7 @@ class _Message(threading.local):
     """The buffer of each thread for the message of a call that fails."""
 
     def __init__(self) -> None:
-        self.buffer = ctypes.create_string_buffer(_MESSAGE_BYTES)
+        self.buffer = ctypes.create_string_buffer(MESSAGE_BYTES)
 
 
 _MESSAGE = _Message()
@@ -46,7 +46,7 @@ def _decoder() -> Any:
     """The functions of orbbec's own decoder; calls release the GIL."""
     library = ctypes.CDLL(str(library_path()))
     library.orbbec_jpeg_is_known.argtypes = [ctypes.c_char_p, ctypes.c_size_t]
-    library.orbbec_jpeg_decode.argtypes = _RECTANGLE
+    library.orbbec_jpeg_decode.argtypes = RECTANGLE
     library.orbbec_jpeg_decode_planes.argtypes = _PLANES
     return library
 
@@ -59,7 +59,7 @@ def _library() -> Any:
         return None
     library = ctypes.CDLL(str(path))
     text, size = ctypes.c_char_p, ctypes.c_size_t
-    library.orbbec_jpeg_region.argtypes = _RECTANGLE
+    library.orbbec_jpeg_region.argtypes = RECTANGLE
     library.orbbec_jpeg_sampling.argtypes = [text, size]
     library.orbbec_jpeg_planes.argtypes = _PLANES
     return library

@@ -18,7 +18,7 @@ import torch
 from PIL import Image, ImageOps
 
 from orbbec.data import BadSample, Decoding, Loader, Sample, decode_image, image_size
-from orbbec.data.decode import decode, native
+from orbbec.data.decode import codecs, decode, native
 from orbbec.transforms import RandomResizedCrop
 from tests.support.damage.damage import File
 
@@ -40,7 +40,7 @@ FILE_SECONDS, LOADER_SECONDS = 20, 300  # per file, and for a Loader over all fi
 
 
 def machines() -> list[str]:
-    """The decoders under test: "orbbec" is a build without libjpeg-turbo.
+    """The decoders under test: "orbbec" is a build without packages of 3rdparty/.
 
     "pillow" leaves everything to Pillow.
     """
@@ -67,6 +67,7 @@ def be(machine: str) -> None:
         os.environ["ORBBEC_FEED"] = "0"  # its threads call the decoder themselves
     if machine != "native":
         patch.object(native, "_library", lambda: None).start()
+        patch.object(codecs, "codec", lambda name: None).start()
         patch.object(decode, "_jpeg_decoders", lambda: ()).start()
 
 

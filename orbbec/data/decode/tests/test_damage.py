@@ -12,7 +12,7 @@ from PIL import Image
 
 from orbbec.cli.doctor.facts import jpeg_decoder
 from orbbec.data import BadSample, Decoding, Loader, Sample, decode_image
-from orbbec.data.decode import decode, native
+from orbbec.data.decode import codecs, decode, native
 from orbbec.data.decode.native import check_jpeg
 from orbbec.transforms import Pad
 from tests.support.damage.damage import (
@@ -39,7 +39,8 @@ def machine(request, monkeypatch):
 
 def become(machine, monkeypatch):
     """Call `be` until the test ends."""
-    for module, name in ((decode, "_jpeg_decoders"), (native, "_library"), (native, "_decoder")):
+    functions = ((decode, "_jpeg_decoders"), (native, "_library"), (native, "_decoder"), (codecs, "codec"))
+    for module, name in functions:
         monkeypatch.setattr(module, name, getattr(module, name))
     be(machine)
 

@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 from PIL import Image, ImageOps
 
 from orbbec.data import Decoding, Loader, Sample
-from orbbec.data.decode import decode, native
+from orbbec.data.decode import codecs, decode, native
 from orbbec.data.decode.decode import decode_image, decode_region, image_size, planes_header, region_header
 from orbbec.data.decode.jpeg_header import jpeg_header
 from orbbec.data.decode.native import decode_rectangle, has_native
@@ -60,6 +60,7 @@ def decoder(request, monkeypatch):
     monkeypatch.setattr(decode, "_jpeg_decoders", lambda: decoders()[request.param])
     if request.param != "native":
         monkeypatch.setattr(native, "_library", lambda: None)
+        monkeypatch.setattr(codecs, "codec", lambda name: None)
     if request.param not in ("native", "orbbec"):
         monkeypatch.setattr(native, "_decoder", NoDecoder)
     return request.param
