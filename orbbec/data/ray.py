@@ -15,7 +15,7 @@ import numpy as np
 from torch import Tensor
 
 from orbbec.data.loader.assemble import ON_ERROR, Assembler, Decoding
-from orbbec.data.loader.memory import turn_alone
+from orbbec.data.loader.memory import lone_job
 from orbbec.transforms import Compose, Transform
 from orbbec.transforms.base.checks import choice, whole
 from orbbec.transforms.base.optional import optional
@@ -88,7 +88,7 @@ class _Worker:
 
     def __call__(self, rows: dict[str, Any]) -> dict[str, Any]:
         known = len(self._assembler.faults)
-        batch = self._assembler(rows["data"].tolist(), self._epoch, turn_alone())
+        batch = self._assembler(rows["data"].tolist(), self._epoch, lone_job())
         for fault in self._assembler.faults[known:]:
             warnings.warn(f"ray_dataset: {fault}", stacklevel=1)
         images = batch.images

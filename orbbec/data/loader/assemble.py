@@ -37,7 +37,7 @@ from orbbec.data.decode.orientation import Rectangle
 from orbbec.data.decode.planes import empty_planes, write_planes
 from orbbec.data.decode.region import Regions, plan_for, regions_of
 from orbbec.data.loader.entries import Attempt, Bad, Opened
-from orbbec.data.loader.memory import Turn
+from orbbec.data.loader.memory import Job
 from orbbec.data.loader.queues import Stopped
 from orbbec.data.loader.stopwatch import Stopwatch
 from orbbec.data.placed import PLACED, check_placed
@@ -146,7 +146,7 @@ class Assembler:
         self.source = with_distinct_ids(self.source)
         self._known_bad: tuple[int, set[int]] = (0, set())  # epoch, and indices found bad in it
 
-    def __call__(self, wanted: Sequence[int | Sample | BadSample], epoch: int, turn: Turn) -> Assembled:
+    def __call__(self, wanted: Sequence[int | Sample | BadSample], epoch: int, job: Job) -> Assembled:
         """Make a batch. It is smaller, or empty, if samples are skipped.
 
         Raises:
@@ -157,9 +157,9 @@ class Assembler:
             SourceError: the source raised another error; the message names the sample.
             Stopped: the event was set.
         """
-        return self._assembled(self._settled(self._open(wanted, turn), epoch), None, epoch, turn)
+        return self._assembled(self._settled(self._open(wanted, job), epoch), None, epoch, job)
 
-    def _assembled(self, opened: list[Opened], failed: Attempt | None, epoch: int, turn: Turn) -> Assembled:
+    def _assembled(self, opened: list[Opened], failed: Attempt | None, epoch: int, job: Job) -> Assembled:
         """A batch of samples, of which some may have been decoded by an attempt that failed for others."""
         while opened:
             check_ids([entry.position for entry in opened], [entry.sample for entry in opened])
@@ -169,8 +169,8 @@ class Assembler:
                 opened = self._settled(self._unplanned(opened, epoch, error), epoch)
                 continue
             can_shrink = np.array([entry.header is not None for entry in opened])
-            attempt = self._attempt(opened, self._regions(plan, can_shrink), turn)
-            changed = self._decode(attempt, attempt.copy_from(failed) if failed else set(), turn)
+            attempt = self._attempt(opened, self._regions(plan, can_shrink), job)
+            changed = self._decode(attempt, attempt.copy_from(failed) if failed else set(), job)
             if not any(changed):
                 regions = attempt.regions
                 plan = plan if plan is None or regions is None else plan_for(plan, regions)
@@ -180,9 +180,9 @@ class Assembler:
             opened, failed = self._settled([new or old for old, new in pairs], epoch), attempt
         return Assembled(ImageBatch.of_sizes([], CHANNELS[self.decoding.mode]), [], ids_tensor([]), None)
 
-    def _open(self, wanted: Sequence[int | Sample | BadSample], turn: Turn) -> list[Opened | Bad]:
+    def _open(self, wanted: Sequence[int | Sample | BadSample], job: Job) -> list[Opened | Bad]:
         """Read samples: their headers if regions can be decoded later, otherwise their pixels."""
-        return [self._open_item(item) for item in until(turn, wanted)]
+        return [self._open_item(item) for item in until(job, wanted)]
 
     def _open_item(self, item: int | Sample | BadSample) -> Opened | Bad:
         try:
@@ -256,9 +256,9 @@ class Assembler:
         with _named(sample), self.watch.timing("decode"):
             return self.decoding.whole(sample.data)
 
-    def _attempt(self, opened: list[Opened], regions: Regions | None, turn: Turn) -> Attempt:
+    def _attempt(self, opened: list[Opened], regions: Regions | None, job: Job) -> Attempt:
         """Memory for the pixels of a batch."""
-        empty: Callable[[int], Tensor] = partial(turn.empty, pin_memory=self.pin_memory)
+        empty: Callable[[int], Tensor] = partial(job.empty, pin_memory=self.pin_memory)
         if self.decoding.planes:
             planes = empty_planes([entry.stored for entry in opened], empty)
             return Attempt(opened, planes, buffers_of(planes), None)
@@ -268,14 +268,14 @@ class Assembler:
         batch = ImageBatch.of_sizes(sizes, CHANNELS[self.decoding.mode], empty=empty)
         return Attempt(opened, batch, buffers_of(batch) if self.decoder is None else batch.images(), regions)
 
-    def _decode(self, attempt: Attempt, done: set[int], turn: Turn) -> list[Opened | Bad | None]:
+    def _decode(self, attempt: Attempt, done: set[int], job: Job) -> list[Opened | Bad | None]:
         """Write the pixels of all rows but those `done`; returns what proved other than its header says."""
         rows = [row for row in range(len(attempt.opened)) if row not in done]
         result: list[Opened | Bad | None] = [None] * len(attempt.opened)
         if self.decoder is not None:
             good = self._decode_on_device(self.decoder, attempt, rows)
         else:
-            good = self._write_all(attempt, rows, turn)
+            good = self._write_all(attempt, rows, job)
         for row, is_good in zip(rows, good, strict=True):
             result[row] = None if is_good else self._on_host(attempt.opened[row])
         return result
@@ -290,12 +290,12 @@ class Assembler:
             done = iter(decoder.decode_into(encoded))
         return [entry.pixels is not None or next(done) for entry, _ in pairs]
 
-    def _write_all(self, attempt: Attempt, rows: Sequence[int], turn: Turn) -> list[bool]:
+    def _write_all(self, attempt: Attempt, rows: Sequence[int], job: Job) -> list[bool]:
         """Write the pixels of some rows; returns which could be decoded."""
         if not isinstance(attempt.batch, YCbCrBatch):
-            return [self._write(attempt, row) for row in until(turn, rows)]
+            return [self._write(attempt, row) for row in until(job, rows)]
         samplings = attempt.batch.samplings
-        return [self._write_planes(attempt, row, samplings[row]) for row in until(turn, rows)]
+        return [self._write_planes(attempt, row, samplings[row]) for row in until(job, rows)]
 
     def _write_planes(self, attempt: Attempt, row: int, sampling: str) -> bool:
         with self.watch.timing("decode"):
@@ -451,10 +451,10 @@ def _moves(plan: Plan, targets: Sequence[dict[str, Any]]) -> bool:
     return bool(plan.mixes) or not all(map(PLACED.isdisjoint, targets))
 
 
-def until(turn: Turn, items: Sequence[_Item]) -> Iterator[_Item]:
+def until(job: Job, items: Sequence[_Item]) -> Iterator[_Item]:
     """The items, until the event is set; then it raises Stopped."""
     for item in items:
-        if turn.is_set():
+        if job.is_set():
             raise Stopped
         yield item
 

@@ -28,7 +28,7 @@ from orbbec.data.decode.region import Regions, plan_for
 from orbbec.data.files import ImageFiles, files_of
 from orbbec.data.loader.assemble import Assembled, Assembler, Decoding, buffers_of, ids_tensor, until
 from orbbec.data.loader.entries import Attempt, Bad, Opened
-from orbbec.data.loader.memory import Turn
+from orbbec.data.loader.memory import Job
 from orbbec.data.loader.queues import Stopped
 from orbbec.data.loader.shared_feed import SharedFeed
 from orbbec.data.placed import PLACED, check_placed
@@ -59,11 +59,11 @@ class FeedAssembler(Assembler):
 
     feed: SharedFeed
 
-    def __call__(self, wanted: Sequence[int | Sample | BadSample], epoch: int, turn: Turn) -> Assembled:
+    def __call__(self, wanted: Sequence[int | Sample | BadSample], epoch: int, job: Job) -> Assembled:
         """See `Assembler`."""
         files = files_of(self.source) if set(map(type, wanted)) == {int} else None
-        batch = None if files is None else self._by_feed(files, wanted, epoch, turn)
-        return super().__call__(wanted, epoch, turn) if batch is None else batch
+        batch = None if files is None else self._by_feed(files, wanted, epoch, job)
+        return super().__call__(wanted, epoch, job) if batch is None else batch
 
     def crew(self, threads: int, ahead: int, batch_size: int) -> tuple[int, int]:
         """Set the threads of the feed; returns how many threads make batches, and how many batches may wait.
@@ -78,7 +78,7 @@ class FeedAssembler(Assembler):
         makers = min(least, threads + ahead)
         return makers, threads + ahead - makers
 
-    def _by_feed(self, files: ImageFiles, indices: Any, epoch: int, turn: Turn) -> Assembled | None:
+    def _by_feed(self, files: ImageFiles, indices: Any, epoch: int, job: Job) -> Assembled | None:
         """The batch; None if the functions of `Assembler` make it."""
         feed = self.feed.running
         try:
@@ -94,19 +94,19 @@ class FeedAssembler(Assembler):
         if reading is None:
             return None
         with reading:
-            self._wait(reading, turn)
+            self._wait(reading, job)
             rows = reading.rows()
             ordinary = self._ordinary(rows, files, indices)
             if ordinary is not None:
-                return self._decoded(reading, ordinary, indices, epoch, turn)
+                return self._decoded(reading, ordinary, indices, epoch, job)
             if not self._decodes_later or spans is not None:
                 return None
             samples = zip(indices, rows, reading.files(), paths, strict=True)
             entries = [self._entry(files, *sample) for sample in samples]
         pairs = list(zip(indices, entries, strict=True))
-        rest = iter(self._open([index for index, entry in pairs if entry is None], turn))
+        rest = iter(self._open([index for index, entry in pairs if entry is None], job))
         found = [next(rest) if entry is None else entry for entry in entries]
-        return self._assembled(self._settled(found, epoch), None, epoch, turn)
+        return self._assembled(self._settled(found, epoch), None, epoch, job)
 
     def _entry(self, files: ImageFiles, index: int, row: Any, data: bytes, path: str) -> Opened | None:
         """A sample whose file was read; None if anything about it is unusual, so that it is read again."""
@@ -123,8 +123,8 @@ class FeedAssembler(Assembler):
         decoding = self.decoding
         return Limits(decoding.max_pixels, decoding.apply_exif_orientation, decoding.planes)
 
-    def _wait(self, reading: FeedBatch, turn: Turn) -> None:
-        if not reading.wait(turn.is_set):
+    def _wait(self, reading: FeedBatch, job: Job) -> None:
+        if not reading.wait(job.is_set):
             raise Stopped
 
     def _ordinary(self, rows: Array, files: ImageFiles, indices: list[int]) -> _Ordinary | None:
@@ -144,7 +144,7 @@ class FeedAssembler(Assembler):
         return _Ordinary(rows, ids, targets)
 
     def _decoded(
-        self, reading: FeedBatch, ordinary: _Ordinary, indices: list[int], epoch: int, turn: Turn
+        self, reading: FeedBatch, ordinary: _Ordinary, indices: list[int], epoch: int, job: Job
     ) -> Assembled | None:
         rows, ids, targets = ordinary
         try:
@@ -152,27 +152,27 @@ class FeedAssembler(Assembler):
         except ValueError:
             return None
         regions = self._regions(plan, np.ones(len(rows), bool))
-        batch = self._empty(rows, regions, turn)
+        batch = self._empty(rows, regions, job)
         _begin_decoding(reading, batch, regions)
-        self._wait(reading, turn)
+        self._wait(reading, job)
         for name, seconds in zip(("read", "decode"), reading.seconds(), strict=True):
             self.watch.add(name, seconds)
         is_good = reading.rows()["status"] == GOOD
         if is_good.all():
             plan = plan if plan is None or regions is None else plan_for(plan, regions)
             return Assembled(batch, targets, ids_tensor(ids), plan)
-        found = self._open(indices, turn)
+        found = self._open(indices, job)
         opened = [entry for entry in found if isinstance(entry, Opened) and entry.header is not None]
         if len(opened) < len(found):  # files of which no part can be decoded alone, or that have changed
-            return self._assembled(self._settled(found, epoch), None, epoch, turn)
+            return self._assembled(self._settled(found, epoch), None, epoch, job)
         attempt = Attempt(opened, batch, buffers_of(batch), regions)
         pairs = zip(opened, is_good, strict=True)
         found = [entry if good else self._on_host(entry) for entry, good in pairs]
-        return self._assembled(self._settled(found, epoch), attempt, epoch, turn)
+        return self._assembled(self._settled(found, epoch), attempt, epoch, job)
 
-    def _empty(self, rows: Array, regions: Regions | None, turn: Turn) -> ImageBatch | YCbCrBatch:
+    def _empty(self, rows: Array, regions: Regions | None, job: Job) -> ImageBatch | YCbCrBatch:
         """Memory for the pixels of a batch."""
-        empty = partial(turn.empty, pin_memory=self.pin_memory)
+        empty = partial(job.empty, pin_memory=self.pin_memory)
         if not self.decoding.planes:
             sizes: Any = _upright(rows) if regions is None else regions.sizes
             return ImageBatch.of_sizes(sizes, CHANNELS[self.decoding.mode], empty=empty)
@@ -183,10 +183,10 @@ class FeedAssembler(Assembler):
             stored, samplings, np.where(is_rgb, 1, rows["orientation"]).tolist(), empty=empty
         )
 
-    def _open(self, wanted: Sequence[int | Sample | BadSample], turn: Turn) -> list[Opened | Bad]:
+    def _open(self, wanted: Sequence[int | Sample | BadSample], job: Job) -> list[Opened | Bad]:
         """Read samples in this thread; the feed reads the headers of their files, or decodes them whole."""
         found: list[Sample | Exception] = []
-        for item in until(turn, wanted):
+        for item in until(job, wanted):
             try:
                 with self.watch.timing("read"):
                     found.append(self._read(item))
@@ -195,7 +195,7 @@ class FeedAssembler(Assembler):
                 if self.on_error == "raise" or not isinstance(error, BadSample):
                     break
         try:
-            known = self._known(found, turn)
+            known = self._known(found, job)
             return [
                 self._open_known(item, sample, known.get(row))
                 for row, (item, sample) in enumerate(zip(wanted, found, strict=False))
@@ -215,7 +215,7 @@ class FeedAssembler(Assembler):
             return self._bad(item, error)
 
     def _known(
-        self, found: Sequence[Sample | Exception], turn: Turn
+        self, found: Sequence[Sample | Exception], job: Job
     ) -> dict[int, tuple[JpegHeader | None, Pixels | None]]:
         """The headers, or the pixels, of ordinary JPEGs, by row."""
         encoded = {
@@ -227,7 +227,7 @@ class FeedAssembler(Assembler):
         if feed is None:
             return {}
         with feed.read_bytes(list(encoded.values()), self._limits) as reading:
-            self._wait(reading, turn)
+            self._wait(reading, job)
             rows = reading.rows()
             if self._decodes_later:
                 return {
@@ -236,31 +236,31 @@ class FeedAssembler(Assembler):
             sizes: Any = _upright(rows)  # 0 by 0 for the others
             whole = ImageBatch.of_sizes(sizes, CHANNELS[self.decoding.mode])
             _begin_decoding(reading, whole, None)
-            self._wait(reading, turn)
+            self._wait(reading, job)
             self.watch.add("decode", reading.seconds()[1])
             done = zip(encoded, whole.numpy(), reading.rows(), strict=True)
             return {at: (None, pixels) for at, pixels, row in done if _is_good(row)}
 
-    def _write_all(self, attempt: Attempt, rows: Sequence[int], turn: Turn) -> list[bool]:
+    def _write_all(self, attempt: Attempt, rows: Sequence[int], job: Job) -> list[bool]:
         """The feed decodes what it can, the functions of `Assembler` the rest."""
-        done = self._written_by_feed(attempt, rows, turn)
+        done = self._written_by_feed(attempt, rows, job)
         rest = [row for row in rows if row not in done]
-        good = dict(zip(rest, super()._write_all(attempt, rest, turn), strict=True))
+        good = dict(zip(rest, super()._write_all(attempt, rest, job), strict=True))
         return [row in done or good[row] for row in rows]
 
-    def _written_by_feed(self, attempt: Attempt, rows: Sequence[int], turn: Turn) -> set[int]:
+    def _written_by_feed(self, attempt: Attempt, rows: Sequence[int], job: Job) -> set[int]:
         encoded = np.array([row for row in rows if attempt.opened[row].pixels is None], np.int64)
         feed = self.feed.running if len(encoded) else None
         if feed is None:
             return set()
         entries = [attempt.opened[row] for row in encoded.tolist()]
         with feed.read_bytes([entry.sample.data for entry in entries], self._limits) as reading:
-            self._wait(reading, turn)
+            self._wait(reading, job)
             sizes = _upright(reading.rows())
             # A row without a header has no size, and is not decoded.
             is_same = (sizes == [entry.size for entry in entries]).all(1)
             _begin_decoding(reading, attempt.batch, attempt.regions, encoded, is_same)
-            self._wait(reading, turn)
+            self._wait(reading, job)
             self.watch.add("decode", reading.seconds()[1])
             return set(encoded[is_same & (reading.rows()["status"] == GOOD)].tolist())
 

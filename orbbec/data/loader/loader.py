@@ -21,7 +21,7 @@ from orbbec.data.device.staging import Staging, arrays_as_tensors, pinned, to_de
 from orbbec.data.loader.assemble import ON_ERROR, Assembled, Decoding
 from orbbec.data.loader.by_feed import FeedAssembler, feed_for
 from orbbec.data.loader.epoch import Epoch, Progress
-from orbbec.data.loader.memory import MemoryBudget, Turn, default_limit
+from orbbec.data.loader.memory import Job, MemoryBudget, default_limit
 from orbbec.data.loader.queues import Crew, Promise, Stop, Worker
 from orbbec.data.loader.report import Report, fault_report
 from orbbec.data.loader.tasks import IndexTasks, StreamTasks, Task
@@ -358,7 +358,7 @@ class Loader:
             with self._assembler.watch.timing("read"):
                 items = items.take()
         with self._staging.on_side_stream():  # for decoding on the device
-            batch = self._assembler(items, epoch, Turn(stopped, self._memory, number))
+            batch = self._assembler(items, epoch, Job(stopped, self._memory, number))
         targets = arrays_as_tensors(batch.targets)
         return len(items), batch._replace(targets=self.collate(targets) if targets else {})
 

@@ -73,7 +73,7 @@ class MemoryBudget:
             self._changed.notify_all()
 
 
-class Turn:
+class Job:
     """What a thread that makes a batch needs to know: when to stop, and where its memory comes from.
 
     Args:
@@ -99,9 +99,9 @@ class Turn:
         return empty_on_host(nbytes, pin_memory=pin_memory)
 
 
-def turn_alone() -> Turn:
-    """The turn of a batch that nobody stops, with all memory."""
-    return Turn(Event(), MemoryBudget(sys.maxsize), 0)
+def lone_job() -> Job:
+    """The job of a batch that nobody stops, with all memory."""
+    return Job(Event(), MemoryBudget(sys.maxsize), 0)
 
 
 def default_limit() -> int:

@@ -14,7 +14,7 @@ from orbbec.data import BadSample, Decoding, Loader, Sample, decode_image, decod
 from orbbec.data.decode import decode, native
 from orbbec.data.decode.native import decode_planes_into, has_native, sampling_of
 from orbbec.data.device.staging import map_tensors
-from orbbec.data.loader.memory import turn_alone
+from orbbec.data.loader.memory import lone_job
 from orbbec.transforms import Normalize, RandomHorizontalFlip, RandomResizedCrop, ToDtype
 from tests.support.damage.damage import flipped
 from tests.support.damage.examine import NoDecoder
@@ -182,7 +182,7 @@ def test_half_the_bytes_are_staged():
     staged = {}
     for decoding in (WHOLE, PLANES):
         loader = Loader(files, 4, None, decoding=decoding)
-        images = loader._assembler(range(4), 0, turn_alone()).images
+        images = loader._assembler(range(4), 0, lone_job()).images
         seen = []
         map_tensors((images,), lambda batch, seen=seen: seen.append(batch.nbytes))  # as copied by staging
         (staged[decoding],) = seen

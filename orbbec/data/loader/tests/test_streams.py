@@ -268,7 +268,7 @@ def test_the_indices_of_an_epoch_become_numbers_batch_by_batch():
         assert [number for numbers, *_ in tasks for number in numbers] == order.indices(2).tolist()[
             : 8 if drop_last else 11
         ]
-        assert [place for _, *place in tasks] == [[2, 0], [2, 1]] + [[2, 2]] * (not drop_last)
+        assert [numbers for _, *numbers in tasks] == [[2, 0], [2, 1]] + [[2, 2]] * (not drop_last)
     assert all(type(number) is int for numbers, *_ in tasks for number in numbers)
 
 
