@@ -36,6 +36,7 @@ from orbbec.data.sample import BadSample, Sample
 from orbbec.feed.feed import GOOD, FeedBatch, Limits
 
 _MAKERS = 3  # least number: one plans, one waits for pixels, one for headers
+_MUCH = 0.1  # of the files of a batch: if the feed leaves more to its thread, one needs as many as without it
 _NICE = 5  # on CUDA: a busy core delays the launches of the training loop
 _BITS = 8  # per value, of ordinary JPEGs
 _TRANSPOSED = 5  # from this orientation on, rows and columns are swapped
@@ -59,6 +60,10 @@ class FeedAssembler(Assembler):
 
     feed: SharedFeed
 
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        self._reads_much = self._is_news = False
+
     def __call__(self, wanted: Sequence[int | Sample | BadSample], epoch: int, job: Job) -> Assembled:
         """See `Assembler`."""
         files = files_of(self.source) if set(map(type, wanted)) == {int} else None
@@ -69,14 +74,20 @@ class FeedAssembler(Assembler):
         """Set the threads of the feed; returns how many threads make batches, and how many batches may wait.
 
         Where these threads only plan, a few keep all threads of the feed busy. On the CPU they augment too,
-        and they read sources without a `table`. Their number does not change that of the batches begun.
+        and they read sources without a `table`, and files that the feed leaves to them, such as PNG. Their
+        number does not change that of the batches begun.
         """
         self.feed.resize(threads)
-        if not self.feed.is_on or files_of(self.source) is None:
+        if not self.feed.is_on or self._reads_much or files_of(self.source) is None:
             return threads, ahead
         least = max(_MAKERS, -(-2 * threads // batch_size)) if self.pin_memory else threads + 1
         makers = min(least, threads + ahead)
         return makers, threads + ahead - makers
+
+    def needs_makers(self) -> bool:
+        """Whether more than a tenth of a batch was left to its thread, for the first time."""
+        is_news, self._is_news = self._is_news, False
+        return is_news
 
     def _by_feed(self, files: ImageFiles, indices: Any, epoch: int, job: Job) -> Assembled | None:
         """The batch; None if the functions of `Assembler` make it."""
@@ -96,6 +107,8 @@ class FeedAssembler(Assembler):
         with reading:
             self._wait(reading, job)
             rows = reading.rows()
+            if not self._reads_much and (rows["status"] != GOOD).mean() > _MUCH:
+                self._reads_much = self._is_news = True
             ordinary = self._ordinary(rows, files, indices)
             if ordinary is not None:
                 return self._decoded(reading, ordinary, indices, epoch, job)

@@ -111,7 +111,8 @@ class Epoch(Iterator[Any]):
         loader, staged = self._loader, self._staged
         while not staged or (len(staged) < loader._staging.depth and crew.has_next()):
             count, prepared = next(crew)
-            if loader._tuner.step(loader.seconds):
+            is_tuned = loader._tuner.step(loader.seconds)
+            if is_tuned or loader._assembler.needs_makers():
                 crew.resize(*loader._assembler.crew(*loader._tuner.settings, loader.batch_size))
             staged.append((count, *loader._staging.stage(self._finish, prepared)))
             loader._memory.end(self._number)

@@ -224,3 +224,14 @@ def test_of_a_batch_with_an_odd_file_only_that_one_is_read_by_python(tmp_path, m
     (expected,) = Loader(source, len(source), PIPELINES["crop"], shuffle=False)
     assert torch.equal(batch.images, expected.images)
     assert torch.equal(batch.targets["label"], expected.targets["label"])
+
+
+@pytest.mark.parametrize(("kinds", "makers"), [(["good.jpg"] * 20, 3), (["good.jpg"] * 20 + ["png"] * 3, 8)])
+def test_files_that_the_feed_leaves_to_python_get_as_many_threads_as_without_it(tmp_path, kinds, makers):
+    ordinary, odd = damage.good_file("jpeg", SIZE), damage.good_file("png", SIZE)
+    folder(tmp_path, {f"{n}.{kind}": odd if kind == "png" else ordinary for n, kind in enumerate(kinds)})
+    loader = Loader(ImageFolder(tmp_path), len(kinds), PIPELINES["crop"], shuffle=False)
+    list(loader)
+    assert not loader._assembler.needs_makers()  # the epoch has asked
+    loader._assembler.pin_memory = True  # as on CUDA
+    assert loader._assembler.crew(8, 2, 64) == (makers, 10 - makers)
