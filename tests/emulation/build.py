@@ -213,7 +213,8 @@ def build_library(flavour: str = "asan") -> Path:
     plan = Plan(folder, flavour)
     compile_flags, link_flags = torch_flags()
     host_plan = plan if flavour == "asan" else Plan(folder.parent / "plain", "plain")
-    host = [path for path in sorted(ROOT.glob("orbbec/**/*.cpp")) if not {"opencv", "data"} & set(path.parts)]
+    found = sorted(ROOT.glob("orbbec/**/*.cpp"))
+    host = [path for path in found if not {"opencv", "data", "tests"} & set(path.relative_to(ROOT).parts)]
     if flavour != "lazy":
         host.append(EMULATION / "switch.cpp")
     shipped = {} if flavour == "asan" else {path: shipped_object(path) for path in host}

@@ -42,6 +42,7 @@ def become(machine, monkeypatch):
     functions = ((decode, "_jpeg_decoders"), (native, "_library"), (native, "_decoder"), (codecs, "codec"))
     for module, name in functions:
         monkeypatch.setattr(module, name, getattr(module, name))
+    monkeypatch.setenv("ORBBEC_FEED", "1")
     be(machine)
 
 

@@ -67,6 +67,9 @@ def by_id(loader):
     return found
 
 
+pytestmark = pytest.mark.usefixtures("only_own_threads")
+
+
 def own_threads():
     return [thread for thread in threading.enumerate() if thread.name.startswith("orbbec-data")]
 

@@ -12,6 +12,8 @@ from orbbec.data.loader import queues
 from orbbec.data.loader.queues import Crew, Stopped
 from orbbec.data.loader.threads import node_cores, thread_budget
 
+pytestmark = pytest.mark.usefixtures("only_own_threads")
+
 
 def own_threads():
     return [thread for thread in threading.enumerate() if thread.name.startswith("orbbec-data")]
