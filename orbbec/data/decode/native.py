@@ -193,10 +193,10 @@ def decode_planes_into(
 
 def feed_functions() -> Functions:
     """The functions of the three libraries, for a `Feed`."""
-    checker, own, turbo = _checker(), _decoder(), _library()
+    checker, decoder, turbo = _checker(), _decoder(), _library()
     return Functions(
-        *map(_address, (checker.orbbec_jpeg_check, own.orbbec_jpeg_is_known)),
-        *map(_address, (own.orbbec_jpeg_decode, own.orbbec_jpeg_decode_planes)),
+        *map(_address, (checker.orbbec_jpeg_check, decoder.orbbec_jpeg_is_known)),
+        *map(_address, (decoder.orbbec_jpeg_decode, decoder.orbbec_jpeg_decode_planes)),
         *(
             _address(getattr(turbo, name, None))
             for name in ("orbbec_jpeg_sampling", "orbbec_jpeg_region", "orbbec_jpeg_planes")

@@ -36,7 +36,7 @@ from orbbec.data.sample import BadSample, Sample
 from orbbec.feed.feed import GOOD, FeedBatch, Limits
 
 _MAKERS = 3  # least number: one plans, one waits for pixels, one for headers
-_MUCH = 0.1  # of the files of a batch: if the feed leaves more to its thread, one needs as many as without it
+_MAX_ODD = 0.1  # fraction of the files of a batch that few makers can read
 _NICE = 5  # on CUDA: a busy core delays the launches of the training loop
 _BITS = 8  # per value, of ordinary JPEGs
 _TRANSPOSED = 5  # from this orientation on, rows and columns are swapped
@@ -62,7 +62,7 @@ class FeedAssembler(Assembler):
 
     def __post_init__(self) -> None:
         super().__post_init__()
-        self._reads_much = self._is_news = False
+        self._has_odd_files = self._found_odd_files = False
 
     def __call__(self, wanted: Sequence[int | Sample | BadSample], epoch: int, job: Job) -> Assembled:
         """See `Assembler`."""
@@ -78,7 +78,7 @@ class FeedAssembler(Assembler):
         number does not change that of the batches begun.
         """
         self.feed.resize(threads)
-        if not self.feed.is_on or self._reads_much or files_of(self.source) is None:
+        if not self.feed.is_on or self._has_odd_files or files_of(self.source) is None:
             return threads, ahead
         least = max(_MAKERS, -(-2 * threads // batch_size)) if self.pin_memory else threads + 1
         makers = min(least, threads + ahead)
@@ -86,8 +86,8 @@ class FeedAssembler(Assembler):
 
     def needs_makers(self) -> bool:
         """Whether more than a tenth of a batch was left to its thread, for the first time."""
-        is_news, self._is_news = self._is_news, False
-        return is_news
+        found, self._found_odd_files = self._found_odd_files, False
+        return found
 
     def _by_feed(self, files: ImageFiles, indices: Any, epoch: int, job: Job) -> Assembled | None:
         """The batch; None if the functions of `Assembler` make it."""
@@ -107,8 +107,8 @@ class FeedAssembler(Assembler):
         with reading:
             self._wait(reading, job)
             rows = reading.rows()
-            if not self._reads_much and (rows["status"] != GOOD).mean() > _MUCH:
-                self._reads_much = self._is_news = True
+            if not self._has_odd_files and (rows["status"] != GOOD).mean() > _MAX_ODD:
+                self._has_odd_files = self._found_odd_files = True
             ordinary = self._ordinary(rows, files, indices)
             if ordinary is not None:
                 return self._decoded(reading, ordinary, indices, epoch, job)

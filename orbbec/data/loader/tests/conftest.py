@@ -7,7 +7,7 @@ import pytest
 
 
 @pytest.fixture
-def only_own_threads():
+def no_earlier_threads():
     """Wait until the threads of earlier tests have ended: a Loader that ends does not wait for its own."""
     latest = time.monotonic() + 10
     while time.monotonic() < latest:

@@ -67,7 +67,7 @@ def by_id(loader):
     return found
 
 
-pytestmark = pytest.mark.usefixtures("only_own_threads")
+pytestmark = pytest.mark.usefixtures("no_earlier_threads")
 
 
 def own_threads():

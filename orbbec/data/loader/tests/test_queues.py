@@ -12,7 +12,7 @@ from orbbec.data.loader import queues
 from orbbec.data.loader.queues import Crew, Stopped
 from orbbec.data.loader.threads import node_cores, thread_budget
 
-pytestmark = pytest.mark.usefixtures("only_own_threads")
+pytestmark = pytest.mark.usefixtures("no_earlier_threads")
 
 
 def own_threads():
