@@ -2,6 +2,7 @@
 // vectorizes the loop over the block. Included by *_cpu.cpp.
 #pragma once
 
+#include <algorithm>
 #include <cstring>
 
 #include "../executors/simd/packed_bytes.h"
@@ -109,20 +110,37 @@ ORBBEC_HD void work_on_row(const Pointwise& pointwise, int64_t n, int y, int wid
   }
 }
 
-// The channels are processed one by one.
-template <class Pointwise, class Work>
-ORBBEC_HD void work_on_plane(const Work& work, const typename Pointwise::In* in,
-                             typename Pointwise::Out* out) {
+// Values of one channel, or of all channels where these have the same rule.
+template <class Work, class In, class Out>
+ORBBEC_HD void work_on_values(const Work& work, const In* in, Out* out, int64_t count) {
   const Work own = work;
-  for (int i = 0; i < kBlockPixels; ++i) {
-    out[i] = from_lane<typename Pointwise::Out>(own(to_lane(in[i])));
+#pragma GCC ivdep
+  for (int64_t i = 0; i < count; ++i) out[i] = from_lane<Out>(own(to_lane(in[i])));
+}
+
+// A row whose values lie as they will in the output, without copies; false for other rows.
+template <class Pointwise>
+ORBBEC_HD bool work_in_memory(const Pointwise& pointwise, int64_t n, int y, int width) {
+  const auto from = pointwise.source[n];
+  const auto to = pointwise.output[n];
+  const int64_t channels = pointwise.output.channels;
+  if (!is_readable(from, to)) return false;
+  if (Pointwise::kSameForChannels && from.stride_c == 1 && to.stride_c == 1 &&
+      from.stride_x == channels && to.stride_x == channels) {
+    work_on_values(pointwise.rule.of(n, 0), &from.at(y, 0, 0), &to.at(y, 0, 0), width * channels);
+    return true;
   }
+  if (from.stride_x != 1 || to.stride_x != 1) return false;
+  for (int64_t c = 0; c < channels; ++c)
+    work_on_values(pointwise.rule.of(n, c), &from.at(y, 0, c), &to.at(y, 0, c), width);
+  return true;
 }
 
 template <class Pointwise>
 ORBBEC_HD void work_on_channels(const Pointwise& pointwise, int64_t n, int y, int width) {
   using In = typename Pointwise::In;
   using Out = typename Pointwise::Out;
+  if (work_in_memory(pointwise, n, y, width)) return;
   const Image<const In> from = pointwise.source[n];
   const Image<Out> to = pointwise.output[n];
   const bool readable = is_readable(from, to);
@@ -133,30 +151,62 @@ ORBBEC_HD void work_on_channels(const Pointwise& pointwise, int64_t n, int y, in
     const int count = width - x < kBlockPixels ? width - x : kBlockPixels;
     if (channels == 3) {
       if (readable) read_block<3>(from, y, x, in, count);
-      for (int c = 0; c < 3; ++c) work_on_plane<Pointwise>(pointwise.rule.of(n, c), in[c], out[c]);
+      for (int c = 0; c < 3; ++c)
+        work_on_values(pointwise.rule.of(n, c), in[c], out[c], kBlockPixels);
       write_block<3>(out, to, y, x, count);
       continue;
     }
     for (int64_t c = 0; c < channels; ++c) {
       if (readable) read_plane(&from.at(y, x, c), from.stride_x, in[0], count);
-      work_on_plane<Pointwise>(pointwise.rule.of(n, c), in[0], out[0]);
+      work_on_values(pointwise.rule.of(n, c), in[0], out[0], kBlockPixels);
       write_plane(out[0], &to.at(y, x, c), to.stride_x, count);
     }
   }
 }
 
 template <class Pointwise>
-PixelRow<Pointwise> row_of(const Pointwise& pointwise, Simd level) {
-  if constexpr (requires { pointwise.rule.of(int64_t{0}, int64_t{0}); }) {
+concept HasChannelRule = requires(Pointwise pointwise) { pointwise.rule.of(0, 0); };
+template <class Pointwise>
+concept HasPixelRule = requires(Pointwise pointwise) { pointwise.rule.of(0); };
+
+template <class Pointwise>
+PixelRow<Pointwise> row_of(const Pointwise&, Simd level) {
+  if constexpr (HasChannelRule<Pointwise>) {
     return compiled_to_avx512<work_on_channels<Pointwise>>(level);
-  } else if constexpr (requires { pointwise.rule.of(int64_t{0}); }) {
+  } else if constexpr (HasPixelRule<Pointwise>) {
     return compiled_to_avx512<work_on_row<Pointwise>>(level);
   }
   return pixel_row<Pointwise>(level);
 }
 
+// Rows of dense images that follow each other in memory, together: a short row costs as much to
+// begin as to compute.
 template <class Pointwise>
-int run_pointwise_cpu(const Pointwise& pointwise, const ParallelFor& parallel) {
+Pointwise with_long_rows(Pointwise pointwise) {
+  AnyImages &from = pointwise.source, &to = pointwise.output;
+  if constexpr (HasPixelRule<Pointwise>) {
+    if (Pointwise::Rule::kKnowsVectors) return pointwise;  // values depend on the end of the row
+  } else if constexpr (!HasChannelRule<Pointwise>) {
+    return pointwise;  // values depend on other rows
+  }
+  for (const AnyImages* images : {&from, &to}) {
+    if (images->layout != nullptr || images->regions != nullptr ||
+        images->stride_y != images->width * images->stride_x)
+      return pointwise;
+  }
+  int rows = std::max<int64_t>(kPixelsPerTask / 4 / std::max(to.width, 1), 1);
+  while (rows > 1 && to.height % rows != 0) --rows;
+  for (AnyImages* images : {&from, &to}) {
+    images->height /= rows;
+    images->width *= rows;
+    images->stride_y *= rows;
+  }
+  return pointwise;
+}
+
+template <class Pointwise>
+int run_pointwise_cpu(const Pointwise& short_rows, const ParallelFor& parallel) {
+  const Pointwise pointwise = with_long_rows(short_rows);
   const PixelRow<Pointwise> row = row_of(pointwise, simd_level());
   const auto sizes = pointwise.output;
   for_each_strip_cpu(sizes, 1, parallel,
