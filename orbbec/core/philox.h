@@ -20,6 +20,7 @@ struct PhiloxKey {
 };
 
 constexpr int kPhiloxRounds = 10;
+constexpr uint32_t kPhiloxFactors[] = {0xD2511F53u, 0xCD9E8D57u};
 
 // The same, computed before a launch.
 struct PhiloxRoundKeys {
@@ -46,7 +47,7 @@ ORBBEC_HD PhiloxBlock philox(PhiloxBlock counter, const Keys& keys) {
 #pragma unroll
 #endif
   for (int round = 0; round < kPhiloxRounds; ++round) {
-    const uint64_t a = uint64_t{0xD2511F53u} * w[0], b = uint64_t{0xCD9E8D57u} * w[2];
+    const uint64_t a = uint64_t{kPhiloxFactors[0]} * w[0], b = uint64_t{kPhiloxFactors[1]} * w[2];
     w[0] = static_cast<uint32_t>(b >> 32) ^ w[1] ^ keys.low_of(round);
     w[1] = static_cast<uint32_t>(b);
     w[2] = static_cast<uint32_t>(a >> 32) ^ w[3] ^ keys.high_of(round);

@@ -27,10 +27,10 @@ ORBBEC_HD void add_normals(const GaussianNoise<T>& op, const Run<T>& run, int64_
   }
 }
 
-template <void (*kRoots)(float*), class T>
+template <class Level, class T>
 ORBBEC_HD void noisy_run(const GaussianNoise<T>& op, const Run<T>& run) {
   float normals[kNormals];
-  normals_of_run<kRoots>(op.noise, run.normals, normals);
+  normals_of_run<Level>(op.noise, run.normals, normals);
   if (run.from_stride == 1 && run.to_stride == 1) {
     add_normals(op, run, 1, 1, normals);
   } else {
@@ -40,7 +40,7 @@ ORBBEC_HD void noisy_run(const GaussianNoise<T>& op, const Run<T>& run) {
 
 template <class T>
 ORBBEC_AVX512DQ void run_avx512(const GaussianNoise<T>& op, const Run<T>& run) {
-  noisy_run<roots_avx2>(op, run);
+  noisy_run<Avx2Normals>(op, run);
 }
 
 template <class T>
@@ -51,7 +51,7 @@ RunNoise<T> best_run(const GaussianNoise<T>&) {
 #if defined(__x86_64__)
   if (simd_level() == Simd::kAvx512 && __builtin_cpu_supports("avx512dq")) return run_avx512<T>;
 #endif
-  return compiled_to_avx2<noisy_run<roots_scalar, T>, noisy_run<roots_avx2, T>>(simd_level());
+  return compiled_to_avx2<noisy_run<ScalarNormals, T>, noisy_run<Avx2Normals, T>>(simd_level());
 }
 
 template <class T>
