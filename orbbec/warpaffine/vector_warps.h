@@ -7,8 +7,9 @@
 #include "warpaffine.h"
 
 // Instantiates the rows of one warp, of one transform, of all.
-#define ORBBEC_VECTOR_WARP(Simd, Value, Transform, Sampler) \
-  template void vector_row<Simd>(const Warp<Value, Transform<float>, Sampler>&, int64_t, int, int);
+#define ORBBEC_VECTOR_WARP(Simd, Value, Transform, Sampler)                                        \
+  template void vector_row<Simd>(const Warp<Value, Transform<float>, Sampler>&, int64_t, int, int, \
+                                 int);
 #define ORBBEC_VECTOR_WARPS_OF(Simd, Transform)                \
   ORBBEC_VECTOR_WARP(Simd, uint8_t, Transform, NearestSampler) \
   ORBBEC_VECTOR_WARP(Simd, uint8_t, Transform, LinearSampler)  \

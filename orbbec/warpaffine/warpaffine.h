@@ -2,6 +2,9 @@
 // by warpaffine_cpu.cpp, warpaffine_cuda.cu and binding.cpp.
 #pragma once
 
+#include <algorithm>
+#include <array>
+
 #include "../core/warp.h"
 
 namespace orbbec {
@@ -55,6 +58,32 @@ struct AffineTransform {
   // The distance from a pixel's source position to that of the pixel below.
   ORBBEC_HD Point<F> row_step(int64_t n) const {
     return {matrices[n * stride + 1], matrices[n * stride + 4]};
+  }
+
+  // The columns [begin, end) of row y whose positions may be within `reach` pixels of an image; of
+  // others, none is. Positions that a sampler may wrap or saturate are not judged.
+  std::array<int, 2> columns_near(int64_t n, int y, int reach, int image_height,
+                                  int image_width) const {
+    constexpr double kFar = 1 << 15;
+    const F* m = matrices + n * stride;
+    const int sides[2] = {image_width, image_height};
+    double begin = 0, end = width;
+    for (int i = 0; i < 2; ++i, m += 3) {
+      const double first = double(m[1]) * y + m[2], step = m[0], last = first + step * width;
+      const double margin = reach + 1;
+      if (!(fabs(double(m[1]) * y) < kFar && fabs(first) < kFar && fabs(last) < kFar &&
+            sides[i] < kFar))
+        return {0, width};
+      const double low = -margin - first, high = sides[i] + margin - first;
+      if (fabs(step) * width < 1) {
+        if (low > 1 || high < -1) return {0, 0};
+        continue;
+      }
+      begin = std::max(begin, std::min(low / step, high / step) - 1);
+      end = std::min(end, std::max(low / step, high / step) + 2);
+    }
+    if (begin >= end) return {0, 0};
+    return {static_cast<int>(begin), static_cast<int>(end)};
   }
 
   // Positions for cubic.

@@ -1,4 +1,4 @@
-#include "../executors/simd/vector_rows.h"
+#include "../executors/warp_rows_cpu.h"
 #include "warp_backward_cpu.h"
 #include "warpaffine.h"
 
@@ -6,8 +6,7 @@ namespace orbbec {
 
 void warp_affine_cpu(const WarpArguments& arguments, const ParallelFor& parallel) {
   dispatch_warp<AffineTransform>(arguments, [&](const auto& warp) {
-    for_each_pixel_cpu(warp, warp.output, parallel,
-                       fastest_row<std::decay_t<decltype(warp)>>(simd_level()));
+    run_warp_cpu(warp, parallel);
     return 0;
   });
 }

@@ -364,8 +364,10 @@ class VectorRow {
 };
 
 template <class Simd, class Op>
-void vector_row(const Op& op, int64_t n, int y, int) {
-  VectorRow<Simd, Op>(op, n, op.output[n]).run(y, 0, op.output.width);
+void vector_row(const Op& op, int64_t n, int y, int begin, int end) {
+  Image<typename Op::Value> target = op.output[n];
+  target.data += begin * target.stride_x;
+  VectorRow<Simd, Op>(op, n, target).run(y, begin, end);
 }
 
 }  // namespace orbbec

@@ -44,5 +44,27 @@ def test_warp_affine_reads_the_first_pixel_where_opencv_finds_no_inverse(device,
     assert_same_bytes(actual, np.broadcast_to(image[0, 0], actual.shape))
 
 
+# Rows that cross an edge of the image at any angle, that lie along it, and that are far from it.
+_ROWS_ACROSS_EDGES = [
+    *([[step, 0.3, first], [0.1, 0.9, -3]] for step in (0.7, -1.3, 1e-4, 40) for first in (-30, 0, 25, 2e4)),
+    *([[0.9, 0, 3], [step, 0.05, first]] for step in (0.2, -0.2, 0) for first in (-6, -0.5, 19.6, -1e5)),
+]
+
+
+@pytest.mark.parametrize(
+    "cell",
+    [cell for cell in warps.promised_cells("warp_affine") if cell.border in ("constant", "transparent")],
+    ids=lambda cell: f"{cell.dtype}-{cell.interpolation}-{cell.border}",
+)
+def test_rows_beyond_an_edge_of_the_image_match_opencv(device, cell):
+    image, before = photograph(20, 23, 3, cell.dtype), photograph(9, 70, 3, cell.dtype, 1)
+    options = {"interpolation": cell.interpolation, "border": cell.border, "fill": (7, 100, 255)}
+    for matrix in _ROWS_ACROSS_EDGES:
+        arguments = "warp_affine", image, np.array(matrix), (9, 70)
+        expected = warps.opencv.warp(*arguments, out=before, inverse=True, **options)
+        actual = warps.warp(device, *arguments, before.copy(), inverse=True, **options)
+        assert_same_bytes(actual, expected)
+
+
 def test_warp_affine_matches_opencv_on_a_photograph_of_full_size(device):
     warps.assert_photograph_as_opencv(device, "warp_affine")
