@@ -33,7 +33,7 @@ from orbbec.data.loader.queues import Stopped
 from orbbec.data.loader.shared_feed import SharedFeed
 from orbbec.data.placed import PLACED, check_placed
 from orbbec.data.sample import BadSample, Sample
-from orbbec.feed.feed import GOOD, FeedBatch, Limits
+from orbbec.feed.feed import GOOD, JPEG, FeedBatch, Limits, bytes_of
 
 _MAKERS = 3  # least number: one plans, one waits for pixels, one for headers
 _MAX_ODD = 0.1  # fraction of the files of a batch that few makers can read
@@ -42,12 +42,29 @@ _BITS = 8  # per value, of ordinary JPEGs
 _TRANSPOSED = 5  # from this orientation on, rows and columns are swapped
 
 
+_Known = tuple[JpegHeader | None, Pixels | None]  # one of them
+
+
 class _Ordinary(NamedTuple):
-    """A batch whose files are all ordinary JPEGs, with targets that belong to them."""
+    """A batch whose files are all ordinary, with targets that belong to them."""
 
     rows: Array  # see `ROW`
     ids: list[int]
     targets: list[dict[str, Any]]
+
+
+class _Decoded(NamedTuple):
+    """The pixels of a batch of which some files proved damaged, or other than their headers say."""
+
+    batch: ImageBatch | YCbCrBatch
+    regions: Regions | None
+
+    def of(self, entries: dict[int, Opened]) -> Attempt:
+        """The pixels of some rows."""
+        at, buffers, regions = list(entries), buffers_of(self.batch), self.regions
+        if regions is not None:
+            regions = Regions(regions.boxes[at], regions.shrinks[at])
+        return Attempt(list(entries.values()), self.batch, [buffers[row] for row in at], regions)
 
 
 @dataclass(kw_only=True)
@@ -74,7 +91,7 @@ class FeedAssembler(Assembler):
         """Set the threads of the feed; returns how many threads make batches, and how many batches may wait.
 
         Where these threads only plan, a few keep all threads of the feed busy. On the CPU they augment too,
-        and they read sources without a `table`, and files that the feed leaves to them, such as PNG. Their
+        and they read sources without a `table`, and files that the feed leaves to them, such as TIFF. Their
         number does not change that of the batches begun.
         """
         self.feed.resize(threads)
@@ -110,31 +127,41 @@ class FeedAssembler(Assembler):
             if not self._has_odd_files and (rows["status"] != GOOD).mean() > _MAX_ODD:
                 self._has_odd_files = self._found_odd_files = True
             ordinary = self._ordinary(rows, files, indices)
-            if ordinary is not None:
-                return self._decoded(reading, ordinary, indices, epoch, job)
-            if not self._decodes_later or spans is not None:
-                return None
-            samples = zip(indices, rows, reading.files(), paths, strict=True)
-            entries = [self._entry(files, *sample) for sample in samples]
-        pairs = list(zip(indices, entries, strict=True))
-        rest = iter(self._open([index for index, entry in pairs if entry is None], job))
-        found = [next(rest) if entry is None else entry for entry in entries]
-        return self._assembled(self._settled(found, epoch), None, epoch, job)
+            batch = None if ordinary is None else self._decoded(reading, ordinary, epoch, job)
+            if isinstance(batch, Assembled):
+                return batch
+            entries = self._entries(reading, files, indices, paths, job)
+        rest = {row: index for row, index in enumerate(indices) if row not in entries}
+        found = dict(zip(rest, self._open(list(rest.values()), job), strict=True))
+        if batch is not None:
+            found = {row: self._by_python(entry) for row, entry in found.items()}
+        opened = [(entries | found)[row] for row in range(len(indices))]
+        attempt = None if batch is None else batch.of(entries)
+        return self._assembled(self._settled(opened, epoch), attempt, epoch, job)
 
-    def _entry(self, files: ImageFiles, index: int, row: Any, data: bytes, path: str) -> Opened | None:
-        """A sample whose file was read; None if anything about it is unusual, so that it is read again."""
-        if _is_good(row):
+    def _entries(
+        self, reading: FeedBatch, files: ImageFiles, indices: list[int], paths: list[str], job: Job
+    ) -> dict[int, Opened]:
+        """The samples of a batch, by row; without those about which anything is unusual, to be read again."""
+        entries, rows = {}, reading.rows()
+        for row, known in self._known(reading, job).items():
+            index = indices[row]
             sample_id = index if files.sample_ids is None else int(files.sample_ids[index])
             size = None if files.sizes is None else files.sizes[index]
             with suppress(Exception):  # the source raises it again
-                sample = Sample(data, self.source.targets(index), sample_id, path, size)
-                return self._opened(index, sample, _header(row))
-        return None
+                sample = Sample(bytes_of(rows[row]), self.source.targets(index), sample_id, paths[row], size)
+                entries[row] = self._opened(index, sample, *known)
+        return entries
+
+    def _by_python(self, entry: Opened | Bad) -> Opened | Bad:
+        """A sample whose file the feed could not decode."""
+        return self._on_host(entry) if isinstance(entry, Opened) and entry.pixels is None else entry
 
     @property
     def _limits(self) -> Limits:
         decoding = self.decoding
-        return Limits(decoding.max_pixels, decoding.apply_exif_orientation, decoding.planes)
+        channels = 0 if decoding.planes else CHANNELS[decoding.mode]
+        return Limits(decoding.max_pixels, decoding.apply_exif_orientation, channels)
 
     def _wait(self, reading: FeedBatch, job: Job) -> None:
         if not reading.wait(job.is_set):
@@ -157,31 +184,24 @@ class FeedAssembler(Assembler):
         return _Ordinary(rows, ids, targets)
 
     def _decoded(
-        self, reading: FeedBatch, ordinary: _Ordinary, indices: list[int], epoch: int, job: Job
-    ) -> Assembled | None:
+        self, reading: FeedBatch, ordinary: _Ordinary, epoch: int, job: Job
+    ) -> Assembled | _Decoded | None:
+        """The batch, or the pixels of those of its files that are good; None if it cannot be planned."""
         rows, ids, targets = ordinary
         try:
             plan, targets = self._plan(_upright(rows), ids, targets, epoch)
         except ValueError:
             return None
-        regions = self._regions(plan, np.ones(len(rows), bool))
+        regions = self._regions(plan, rows["format"] == JPEG)
         batch = self._empty(rows, regions, job)
         _begin_decoding(reading, batch, regions)
         self._wait(reading, job)
         for name, seconds in zip(("read", "decode"), reading.seconds(), strict=True):
             self.watch.add(name, seconds)
-        is_good = reading.rows()["status"] == GOOD
-        if is_good.all():
-            plan = plan if plan is None or regions is None else plan_for(plan, regions)
-            return Assembled(batch, targets, ids_tensor(ids), plan)
-        found = self._open(indices, job)
-        opened = [entry for entry in found if isinstance(entry, Opened) and entry.header is not None]
-        if len(opened) < len(found):  # files of which no part can be decoded alone, or that have changed
-            return self._assembled(self._settled(found, epoch), None, epoch, job)
-        attempt = Attempt(opened, batch, buffers_of(batch), regions)
-        pairs = zip(opened, is_good, strict=True)
-        found = [entry if good else self._on_host(entry) for entry, good in pairs]
-        return self._assembled(self._settled(found, epoch), attempt, epoch, job)
+        if (reading.rows()["status"] != GOOD).any():
+            return _Decoded(batch, regions)
+        plan = plan if plan is None or regions is None else plan_for(plan, regions)
+        return Assembled(batch, targets, ids_tensor(ids), plan)
 
     def _empty(self, rows: Array, regions: Regions | None, job: Job) -> ImageBatch | YCbCrBatch:
         """Memory for the pixels of a batch."""
@@ -208,7 +228,7 @@ class FeedAssembler(Assembler):
                 if self.on_error == "raise" or not isinstance(error, BadSample):
                     break
         try:
-            known = self._known(found, job)
+            known = self._known_of(found, job)
             return [
                 self._open_known(item, sample, known.get(row))
                 for row, (item, sample) in enumerate(zip(wanted, found, strict=False))
@@ -227,10 +247,8 @@ class FeedAssembler(Assembler):
         except BadSample as error:
             return self._bad(item, error)
 
-    def _known(
-        self, found: Sequence[Sample | Exception], job: Job
-    ) -> dict[int, tuple[JpegHeader | None, Pixels | None]]:
-        """The headers, or the pixels, of ordinary JPEGs, by row."""
+    def _known_of(self, found: Sequence[Sample | Exception], job: Job) -> dict[int, _Known]:
+        """The headers or the pixels of ordinary files, by row."""
         encoded = {
             row: sample.data
             for row, sample in enumerate(found)
@@ -241,18 +259,25 @@ class FeedAssembler(Assembler):
             return {}
         with feed.read_bytes(list(encoded.values()), self._limits) as reading:
             self._wait(reading, job)
-            rows = reading.rows()
-            if self._decodes_later:
-                return {
-                    at: (_header(row), None) for at, row in zip(encoded, rows, strict=True) if _is_good(row)
-                }
-            sizes: Any = _upright(rows)  # 0 by 0 for the others
-            whole = ImageBatch.of_sizes(sizes, CHANNELS[self.decoding.mode])
-            _begin_decoding(reading, whole, None)
+            at = list(encoded)
+            return {at[row]: known for row, known in self._known(reading, job).items()}
+
+    def _known(self, reading: FeedBatch, job: Job) -> dict[int, _Known]:
+        """Headers of ordinary JPEGs that are decoded after planning, and pixels of other ordinary files."""
+        rows = reading.rows()
+        is_good = rows["status"] == GOOD
+        is_later = is_good & (rows["format"] == JPEG) & self._decodes_later
+        later, is_whole = np.flatnonzero(is_later).tolist(), is_good & ~is_later
+        known: dict[int, _Known] = {row: (_header(rows[row]), None) for row in later}
+        if is_whole.any():
+            whole = ImageBatch.of_sizes(_upright(rows) * is_whole[:, None], CHANNELS[self.decoding.mode])
+            _begin_decoding(reading, whole, None, is_decoded=is_whole)
             self._wait(reading, job)
             self.watch.add("decode", reading.seconds()[1])
-            done = zip(encoded, whole.numpy(), reading.rows(), strict=True)
-            return {at: (None, pixels) for at, pixels, row in done if _is_good(row)}
+            done = is_whole & (reading.rows()["status"] == GOOD)
+            pixels = whole.numpy()
+            known |= {row: (None, pixels[row]) for row in np.flatnonzero(done).tolist()}
+        return known
 
     def _write_all(self, attempt: Attempt, rows: Sequence[int], job: Job) -> list[bool]:
         """The feed decodes what it can, the functions of `Assembler` the rest."""
@@ -276,10 +301,6 @@ class FeedAssembler(Assembler):
             self._wait(reading, job)
             self.watch.add("decode", reading.seconds()[1])
             return set(encoded[is_same & (reading.rows()["status"] == GOOD)].tolist())
-
-
-def _is_good(row: Any) -> bool:
-    return bool(row["status"] == GOOD)
 
 
 def _header(row: Any) -> JpegHeader:
@@ -324,5 +345,5 @@ def _begin_decoding(
 
 def feed_for(decoding: Decoding, device: torch.device, threads: int, cores: Sequence[int]) -> SharedFeed:
     """The feed of a loader: none for what it does not decode, or if ORBBEC_FEED is 0."""
-    is_on = os.environ.get("ORBBEC_FEED", "1") != "0" and not decoding.on_device and decoding.mode != "RGBA"
+    is_on = os.environ.get("ORBBEC_FEED", "1") != "0" and not decoding.on_device
     return SharedFeed(threads if is_on else 0, _NICE if device.type == "cuda" else 0, cores)

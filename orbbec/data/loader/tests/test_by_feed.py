@@ -9,13 +9,14 @@ import pytest
 import torch
 
 from orbbec.data import Coco, Decoding, FileList, ImageFolder, Loader, Sample, Shards, pack
-from orbbec.data.decode.native import has_native
+from orbbec.data.decode.native import codec, has_native
+from orbbec.data.decode.tests.corpus import pngs_and_webps
 from orbbec.data.loader.by_feed import FeedAssembler
 from orbbec.transforms import Compose, RandomHorizontalFlip, RandomResizedCrop
 from tests.support.damage import damage
 
 SIZE = 45, 64
-NAMES = ("good", "odd", "damaged", "gone")
+NAMES = ("good", "odd", "formats", "damaged", "damaged formats", "gone")
 PIPELINES = {
     "crop": [RandomResizedCrop(16), RandomHorizontalFlip()],
     "flip": [RandomHorizontalFlip()],
@@ -33,6 +34,7 @@ DECODINGS = {
     "few pixels": Decoding(max_pixels=SIZE[0] * SIZE[1] - 1),
 }
 NEEDS_NATIVE = "shrink", "planes"
+HAS_CODECS = None not in (codec("png"), codec("webp"))
 
 
 def without_restart_marker(data):
@@ -51,7 +53,18 @@ def files_of(kind):
             "gray.jpg": dict(damage.odd_jpegs(SIZE))["jpeg/L.jpeg"],
             "cmyk.jpg": dict(damage.odd_jpegs(SIZE))["jpeg/CMYK.jpeg"],
             "progressive.jpg": damage.good_file("progressive.jpeg", SIZE),
-            "picture.png": damage.good_file("png", SIZE),
+            "picture.bmp": damage.good_file("bmp", SIZE),
+        },
+        "formats": {
+            f"{way}{letter}.{kind}": damage.good_file(kind, SIZE, way)
+            for letter, kind in enumerate(("png", "webp"))
+            for way in (1, 6, 8)
+        },
+        "damaged formats": {
+            "3x.jpg": without_restart_marker(good["3.jpg"]),
+            "2cut.png": damage.good_file("png", SIZE)[:-600],
+            "4.png": damage.good_file("png", SIZE),
+            "5cut.webp": damage.good_file("webp", SIZE)[:-900],
         },
         "damaged": {
             "3x.jpg": without_restart_marker(good["3.jpg"]),
@@ -178,11 +191,28 @@ def test_batches_faults_and_errors_are_those_of_the_python_functions(
     assert expected[0] or expected[1] or expected[2]
 
 
-@pytest.mark.parametrize("decoding", ["regions", "whole", "as stored", "luma", "planes", "shrink"])
-@pytest.mark.parametrize("source", ["folder", "list", "coco", "shards"])
-def test_ordinary_batches_are_made_by_the_feed_alone(source, decoding, tmp_path, monkeypatch):
+@pytest.mark.parametrize("decoding", DECODINGS)
+@pytest.mark.parametrize("source", ["folder", "samples"])
+def test_pngs_and_webps_of_every_kind_make_the_same_batches(source, decoding, tmp_path, monkeypatch):
     if decoding in NEEDS_NATIVE and not has_native():
         pytest.skip("libjpeg-turbo was not built in")
+    kinds = pngs_and_webps()[::3]
+    images = SOURCES[source](tmp_path, {f"{n}.png": data for n, data in enumerate(kinds)})
+    options = images, PIPELINES["crop"], DECODINGS[decoding], "skip", False
+    actual = epoch_of(*options)
+    monkeypatch.setenv("ORBBEC_FEED", "0")
+    assert_same(actual, epoch_of(*options))
+    assert 100 < len(actual[1]) < len(kinds) - 20
+
+
+@pytest.mark.parametrize("decoding", ["regions", "whole", "as stored", "luma", "planes", "shrink"])
+@pytest.mark.parametrize("source", ["folder", "list", "coco", "shards"])
+@pytest.mark.parametrize("files", ["good", "formats"])
+def test_ordinary_batches_are_made_by_the_feed_alone(files, source, decoding, tmp_path, monkeypatch):
+    if decoding in NEEDS_NATIVE and not has_native():
+        pytest.skip("libjpeg-turbo was not built in")
+    if files == "formats" and not HAS_CODECS:
+        pytest.skip("libspng and libwebp were not built in")
     counts = Counter()
     work = FeedAssembler._by_feed
 
@@ -196,11 +226,11 @@ def test_ordinary_batches_are_made_by_the_feed_alone(source, decoding, tmp_path,
 
     monkeypatch.setattr(FeedAssembler, "_by_feed", counted)
     monkeypatch.setattr(FeedAssembler, "_open", refused)
-    files = {name: data for name, data in files_of("good").items() if source != "coco" or name < "5"}
-    images = SOURCES[source](tmp_path, files)
+    good = {name: data for name, data in files_of(files).items() if source != "coco" or name < "5"}
+    images = SOURCES[source](tmp_path, good)
     batches, faults, error = epoch_of(images, PIPELINES["crop"], DECODINGS[decoding], "raise", False)
     assert (faults, error) == ([], None)
-    assert counts == {True: len(batches)} == {True: -(-len(files) // 6)}
+    assert counts == {True: len(batches)} == {True: -(-len(good) // 6)}
 
 
 def test_shards_with_other_targets_than_labels_have_no_table(tmp_path):
@@ -210,7 +240,7 @@ def test_shards_with_other_targets_than_labels_have_no_table(tmp_path):
 
 
 def test_of_a_batch_with_an_odd_file_only_that_one_is_read_by_python(tmp_path, monkeypatch):
-    folder(tmp_path, files_of("good") | {"5.png": damage.good_file("png", SIZE)})
+    folder(tmp_path, files_of("good") | {"5.bmp": damage.good_file("bmp", SIZE)})
     source, asked = ImageFolder(tmp_path), []
     read = ImageFolder.__getitem__
     monkeypatch.setattr(
@@ -218,7 +248,7 @@ def test_of_a_batch_with_an_odd_file_only_that_one_is_read_by_python(tmp_path, m
     )
     loader = Loader(source, len(source), PIPELINES["crop"], shuffle=False)
     (batch,) = loader
-    odd = [index for index, path in enumerate(source.paths) if path.endswith("png")]
+    odd = [index for index, path in enumerate(source.paths) if path.endswith("bmp")]
     assert asked == odd
     monkeypatch.setenv("ORBBEC_FEED", "0")
     (expected,) = Loader(source, len(source), PIPELINES["crop"], shuffle=False)
@@ -226,10 +256,10 @@ def test_of_a_batch_with_an_odd_file_only_that_one_is_read_by_python(tmp_path, m
     assert torch.equal(batch.targets["label"], expected.targets["label"])
 
 
-@pytest.mark.parametrize(("kinds", "makers"), [(["good.jpg"] * 20, 3), (["good.jpg"] * 20 + ["png"] * 3, 8)])
+@pytest.mark.parametrize(("kinds", "makers"), [(["good.jpg"] * 20, 3), (["good.jpg"] * 20 + ["bmp"] * 3, 8)])
 def test_files_that_the_feed_leaves_to_python_get_as_many_threads_as_without_it(tmp_path, kinds, makers):
-    ordinary, odd = damage.good_file("jpeg", SIZE), damage.good_file("png", SIZE)
-    folder(tmp_path, {f"{n}.{kind}": odd if kind == "png" else ordinary for n, kind in enumerate(kinds)})
+    ordinary, odd = damage.good_file("jpeg", SIZE), damage.good_file("bmp", SIZE)
+    folder(tmp_path, {f"{n}.{kind}": odd if kind == "bmp" else ordinary for n, kind in enumerate(kinds)})
     loader = Loader(ImageFolder(tmp_path), len(kinds), PIPELINES["crop"], shuffle=False)
     list(loader)
     assert not loader._assembler.needs_makers()  # the epoch has asked
