@@ -63,12 +63,13 @@ struct Settings {
   const int32_t* cores;
 };
 
-// The files of a batch. Rows of `spans`, [count, 3], are (offset, bytes, CRC-32 or -1) of files,
-// or (address, bytes, -1) in memory without `paths`. Without `spans`, files are read whole.
+// The files of a batch. Rows of `spans`, [count, 3], are (offset, bytes, checksum) of files, see
+// files.h, or (address, bytes, -1) in memory without `paths`. Without `spans`, files are read
+// whole.
 struct Request {
   int32_t count;
   int32_t applies_orientation;
-  int32_t channels;  // 1, 3 or 4; 0: planes
+  int32_t channels;  // 1, 3 or 4; 0: planes; -1: files are no images, and only read
   int32_t padding;
   int64_t max_pixels;
   const char* paths;  // one after the other, each with its end

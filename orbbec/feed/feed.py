@@ -113,6 +113,7 @@ class Limits(NamedTuple):
         max_pixels: larger images are not ordinary.
         applies_orientation: whether sizes and pixels are upright.
         channels: see `FeedBatch.decode`. A JPEG is not ordinary for 4; for 0, its row states its subsampling.
+            -1: files are only read, and need not be images.
     """
 
     max_pixels: int
@@ -164,8 +165,8 @@ class Feed:
 
         Args:
             paths: without null characters.
-            spans: int64 `[N, 3]`: offset, bytes and CRC-32, or -1, of the part of each file that is read;
-                None: the whole files.
+            spans: int64 `[N, 3]`: offset, bytes and checksum (see files.h) of the part of each file that is
+                read; None: the whole files.
             limits: what an ordinary file is.
         """
         names = os.fsencode("\0".join(paths)) + b"\0"

@@ -3,6 +3,7 @@
 ::
 
     files of a batch --> feed: headers --> targets, plan --> feed: regions --> one packed batch
+    its records -----> feed: CRC --> images and targets --^
                          |                                   |
                          what is unusual is made by `Assembler`, whose decoding the feed does
 """
@@ -12,7 +13,7 @@ from __future__ import annotations
 import os
 from collections.abc import Sequence
 from contextlib import suppress
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import partial
 from typing import Any, NamedTuple
 
@@ -38,6 +39,7 @@ from orbbec.feed.feed import GOOD, JPEG, FeedBatch, Limits, bytes_of
 _MAKERS = 3  # least number: one plans, one waits for pixels, one for headers
 _MAX_ODD = 0.1  # fraction of the files of a batch that few makers can read
 _NICE = 5  # on CUDA: a busy core delays the launches of the training loop
+_ONLY_READ = Limits(0, channels=-1)
 _BITS = 8  # per value, of ordinary JPEGs
 _TRANSPOSED = 5  # from this orientation on, rows and columns are swapped
 
@@ -116,21 +118,28 @@ class FeedAssembler(Assembler):
             if files.root:
                 paths = [os.path.join(files.root, path) for path in paths]
             spans = None if files.spans is None else files.spans[indices]
-            reading = None if feed is None else feed.read_files(paths, spans, self._limits)
+            limits = _ONLY_READ if files.are_records else self._limits
+            reading = None if feed is None else feed.read_files(paths, spans, limits)
         except (IndexError, ValueError):  # `source[index]` says what is wrong
             return None
-        if reading is None:
+        if feed is None or reading is None:
             return None
+        if files.are_records:
+            samples = self._record_samples(reading, indices, job)
+            images = [_image_of(samples.get(row)) for row in range(len(indices))]
+            reading = feed.read_bytes(images, self._limits)
         with reading:
             self._wait(reading, job)
+            if not files.are_records:
+                samples = self._file_samples(files, indices, paths)
             rows = reading.rows()
             if not self._has_odd_files and (rows["status"] != GOOD).mean() > _MAX_ODD:
                 self._has_odd_files = self._found_odd_files = True
-            ordinary = self._ordinary(rows, files, indices)
+            ordinary = self._ordinary(rows, samples)
             batch = None if ordinary is None else self._decoded(reading, ordinary, epoch, job)
             if isinstance(batch, Assembled):
                 return batch
-            entries = self._entries(reading, files, indices, paths, job)
+            entries = self._entries(reading, indices, samples, job)
         rest = {row: index for row, index in enumerate(indices) if row not in entries}
         found = dict(zip(rest, self._open(list(rest.values()), job), strict=True))
         if batch is not None:
@@ -139,18 +148,38 @@ class FeedAssembler(Assembler):
         attempt = None if batch is None else batch.of(entries)
         return self._assembled(self._settled(opened, epoch), attempt, epoch, job)
 
+    def _file_samples(self, files: ImageFiles, indices: list[int], paths: list[str]) -> dict[int, Sample]:
+        """What belongs to the files of a batch, by row; without rows whose targets cannot be had."""
+        samples = {}
+        for row, index in enumerate(indices):
+            sample_id = index if files.sample_ids is None else int(files.sample_ids[index])
+            size = None if files.sizes is None else files.sizes[index]
+            with suppress(Exception):  # the source raises it again
+                samples[row] = Sample(b"", self.source.targets(index), sample_id, paths[row], size)
+        return samples
+
+    def _record_samples(self, reading: FeedBatch, indices: list[int], job: Job) -> dict[int, Sample]:
+        """The samples of the records of a batch, by row; without rows whose record is unusual."""
+        found = {}
+        with reading:
+            self._wait(reading, job)
+            self.watch.add("read", reading.seconds()[0])
+            with self.watch.timing("read"):
+                for row, record in enumerate(until(job, list(reading.rows()))):
+                    if record["status"] == GOOD:
+                        with suppress(Exception):  # the source raises it again
+                            found[row] = self.source.record_sample(indices[row], bytes_of(record))
+        return {row: sample for row, sample in found.items() if isinstance(sample, Sample)}
+
     def _entries(
-        self, reading: FeedBatch, files: ImageFiles, indices: list[int], paths: list[str], job: Job
+        self, reading: FeedBatch, indices: list[int], samples: dict[int, Sample], job: Job
     ) -> dict[int, Opened]:
         """The samples of a batch, by row; without those about which anything is unusual, to be read again."""
         entries, rows = {}, reading.rows()
         for row, known in self._known(reading, job).items():
-            index = indices[row]
-            sample_id = index if files.sample_ids is None else int(files.sample_ids[index])
-            size = None if files.sizes is None else files.sizes[index]
             with suppress(Exception):  # the source raises it again
-                sample = Sample(bytes_of(rows[row]), self.source.targets(index), sample_id, paths[row], size)
-                entries[row] = self._opened(index, sample, *known)
+                sample = replace(samples[row], data=bytes_of(rows[row]))
+                entries[row] = self._opened(indices[row], sample, *known)
         return entries
 
     def _by_python(self, entry: Opened | Bad) -> Opened | Bad:
@@ -167,19 +196,16 @@ class FeedAssembler(Assembler):
         if not reading.wait(job.is_set):
             raise Stopped
 
-    def _ordinary(self, rows: Array, files: ImageFiles, indices: list[int]) -> _Ordinary | None:
-        if (rows["status"] != GOOD).any():
+    def _ordinary(self, rows: Array, samples: dict[int, Sample]) -> _Ordinary | None:
+        ids = [sample.sample_id for sample in samples.values()]
+        if (rows["status"] != GOOD).any() or len(set(ids)) < len(rows):
             return None
-        ids = indices if files.sample_ids is None else [files.sample_ids[index] for index in indices]
-        if len(set(ids)) < len(ids):
-            return None
+        targets = [sample.targets for sample in samples.values()]
         try:
-            targets = [self.source.targets(index) for index in indices]
             if not all(map(PLACED.isdisjoint, targets)):
-                declared = [None if files.sizes is None else files.sizes[index] for index in indices]
-                for target, stated, (height, width) in zip(targets, declared, _upright(rows), strict=True):
-                    check_placed(Sample(b"", target, size=stated), (int(height), int(width)))
-        except Exception:  # `source[index]` raises it again, in the order of the rows
+                for sample, size in zip(samples.values(), _upright(rows).tolist(), strict=True):
+                    check_placed(sample, tuple(size))
+        except Exception:  # raised again, in the order of the rows
             return None
         return _Ordinary(rows, ids, targets)
 
@@ -301,6 +327,11 @@ class FeedAssembler(Assembler):
             self._wait(reading, job)
             self.watch.add("decode", reading.seconds()[1])
             return set(encoded[is_same & (reading.rows()["status"] == GOOD)].tolist())
+
+
+def _image_of(sample: Sample | None) -> bytes:
+    """An encoded image; empty if there is none."""
+    return sample.data if sample is not None and isinstance(sample.data, bytes) else b""
 
 
 def _header(row: Any) -> JpegHeader:

@@ -11,6 +11,7 @@ from typing import Any
 
 import numpy as np
 
+from orbbec.data.files import ImageFiles, NumberedPaths
 from orbbec.data.readers.handles import check_size, open_file
 from orbbec.data.readers.protobuf import example_features, example_sample, example_size
 from orbbec.data.sample import BadSample, Sample, faults_named, printable, read_range
@@ -18,6 +19,7 @@ from orbbec.transforms.base.optional import optional
 
 _LENGTH = struct.Struct("<QI")  # length of a record, and the checksum of the length
 _CHECKSUM = struct.Struct("<I")
+_OWN_CHECKSUM = -2  # see ImageFiles
 _GZIP_OR_ZLIB = 32 + zlib.MAX_WBITS  # zlib's code for either
 _BEGINNING = 4096  # bytes: enough to unpack a length from
 
@@ -133,6 +135,10 @@ class TfRecords:
         self._crc32c = optional("TfRecords", "crc32c", extra="data").crc32c
         rows = [(number, *row) for number, path in enumerate(self.paths) for row in self._rows(path)]
         self._table = np.array(rows, np.int64).reshape(-1, 3)
+        numbers, offsets, lengths = self._table.T
+        sizes = np.where(lengths < 0, 0, lengths + _CHECKSUM.size)  # of 0 bytes nothing is read
+        spans = np.stack([offsets + _LENGTH.size, sizes, np.full_like(sizes, _OWN_CHECKSUM)], 1)
+        self._files = ImageFiles(NumberedPaths(self.paths, numbers), spans=spans, are_records=True)
 
     def _rows(self, path: Path) -> list[tuple[int, int]]:
         """Offset and length of each record; length -1 if the rest of the file is lost."""
@@ -185,6 +191,14 @@ class TfRecords:
             )
             if _CHECKSUM.unpack_from(data, length)[0] != self._masked(data[:length]):
                 raise ValueError("the record does not match its checksum")
-            features = example_features(data[:length])
-            size = example_size(features) if self.parse is example_sample else None
-            return Sample(*self.parse(features), index, size=size)
+            return self.record_sample(index, data)
+
+    def record_sample(self, index: int, record: bytes) -> Sample:
+        """The sample of a record with its checksum."""
+        features = example_features(memoryview(record)[: -_CHECKSUM.size])
+        size = example_size(features) if self.parse is example_sample else None
+        return Sample(*self.parse(features), index, size=size)
+
+    def table(self) -> ImageFiles:
+        """The records, for a `Loader`."""
+        return self._files

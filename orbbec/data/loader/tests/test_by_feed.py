@@ -1,6 +1,7 @@
 """The feed makes the batches of the Python functions: pixels, targets, ids, faults and errors."""
 
 import json
+import random
 import warnings
 from collections import Counter
 
@@ -8,7 +9,7 @@ import numpy as np
 import pytest
 import torch
 
-from orbbec.data import Coco, Decoding, FileList, ImageFolder, Loader, Sample, Shards, pack
+from orbbec.data import Coco, Decoding, FileList, ImageFolder, Loader, Sample, Shards, TfRecords, pack
 from orbbec.data.decode.native import codec, has_native
 from orbbec.data.decode.tests.corpus import pngs_and_webps
 from orbbec.data.loader.by_feed import FeedAssembler
@@ -130,7 +131,42 @@ def shards(root, files):
     return Shards(root / "packed")
 
 
-SOURCES = {"folder": folder, "list": file_list, "coco": coco, "samples": samples, "shards": shards}
+def shards_with_boxes(root, files):
+    """Every second sample has boxes, some with the size that they were annotated for."""
+    encoded = list(enumerate(data or b"none" for _, data in sorted(files.items())))
+    boxes = [{"boxes": np.float32([[1, 2, 3 + n, 40]]), "label": n} for n, _ in encoded]
+    sizes = [SIZE if n % 3 else None for n, _ in encoded]
+    packed = [
+        Sample(data, boxes[n], 7 * n, size=sizes[n]) if n % 2 else Sample(data, {"label": n}, 7 * n)
+        for n, data in encoded
+    ]
+    pack(packed, root / "packed", shard_bytes=8000)
+    return Shards(root / "packed")
+
+
+def records(root, files):
+    examples = [
+        {
+            "image/encoded": data or b"none",
+            "image/class/label": n,
+            "image/height": SIZE[0],
+            "image/width": SIZE[1],
+        }
+        for n, (_, data) in enumerate(sorted(files.items()))
+    ]
+    for example in examples[::2]:
+        example |= {f"image/object/bbox/{name}": [0.25, 0.5] for name in ("xmin", "ymin", "xmax", "ymax")}
+        example["image/object/class/label"] = [1, 2]
+    tfrecords = pytest.importorskip("orbbec.data.readers.tests.tfrecords", exc_type=ImportError)
+    data = b"".join(tfrecords.record(tfrecords.example(features)) for features in examples)
+    (root / "all.tfrecord").write_bytes(data)
+    return TfRecords(root / "all.tfrecord")
+
+
+SOURCES = {
+    **{"folder": folder, "list": file_list, "coco": coco, "samples": samples, "shards": shards},
+    **{"shards with boxes": shards_with_boxes, "records": records},
+}
 
 
 def pixels_of(images):
@@ -191,6 +227,22 @@ def test_batches_faults_and_errors_are_those_of_the_python_functions(
     assert expected[0] or expected[1] or expected[2]
 
 
+@pytest.mark.parametrize("source", ["shards", "shards with boxes", "records"])
+def test_changed_bytes_of_an_archive_make_the_same_faults(source, tmp_path, monkeypatch):
+    images = SOURCES[source](tmp_path, files_of("good"))
+    chance = random.Random(4)
+    for file in [*tmp_path.rglob("*.tar"), *tmp_path.rglob("*.tfrecord")]:
+        data = bytearray(file.read_bytes())
+        for _ in range(len(data) // 12000 + 1):
+            data[chance.randrange(len(data))] ^= 1 << chance.randrange(8)
+        file.write_bytes(data[:-3000] if source == "records" else data)
+    options = images, PIPELINES["crop"], DECODINGS["regions"], "skip", False
+    actual = epoch_of(*options)
+    monkeypatch.setenv("ORBBEC_FEED", "0")
+    assert_same(actual, epoch_of(*options))
+    assert 2 < len(actual[1]) < 14
+
+
 @pytest.mark.parametrize("decoding", DECODINGS)
 @pytest.mark.parametrize("source", ["folder", "samples"])
 def test_pngs_and_webps_of_every_kind_make_the_same_batches(source, decoding, tmp_path, monkeypatch):
@@ -206,7 +258,7 @@ def test_pngs_and_webps_of_every_kind_make_the_same_batches(source, decoding, tm
 
 
 @pytest.mark.parametrize("decoding", ["regions", "whole", "as stored", "luma", "planes", "shrink"])
-@pytest.mark.parametrize("source", ["folder", "list", "coco", "shards"])
+@pytest.mark.parametrize("source", ["folder", "list", "coco", "shards", "shards with boxes", "records"])
 @pytest.mark.parametrize("files", ["good", "formats"])
 def test_ordinary_batches_are_made_by_the_feed_alone(files, source, decoding, tmp_path, monkeypatch):
     if decoding in NEEDS_NATIVE and not has_native():
@@ -226,17 +278,15 @@ def test_ordinary_batches_are_made_by_the_feed_alone(files, source, decoding, tm
 
     monkeypatch.setattr(FeedAssembler, "_by_feed", counted)
     monkeypatch.setattr(FeedAssembler, "_open", refused)
-    good = {name: data for name, data in files_of(files).items() if source != "coco" or name < "5"}
+    good = {
+        name: data
+        for name, data in files_of(files).items()
+        if name < "5" or source not in ("coco", "shards with boxes", "records")
+    }
     images = SOURCES[source](tmp_path, good)
     batches, faults, error = epoch_of(images, PIPELINES["crop"], DECODINGS[decoding], "raise", False)
     assert (faults, error) == ([], None)
     assert counts == {True: len(batches)} == {True: -(-len(good) // 6)}
-
-
-def test_shards_with_other_targets_than_labels_have_no_table(tmp_path):
-    boxes = np.float32([[1, 2, 3, 4]])
-    pack([Sample(damage.good_file("jpeg", SIZE), {"boxes": boxes}, 0)], tmp_path / "boxes")
-    assert Shards(tmp_path / "boxes").table() is None
 
 
 def test_of_a_batch_with_an_odd_file_only_that_one_is_read_by_python(tmp_path, monkeypatch):
