@@ -3,8 +3,9 @@
 import numpy as np
 import pytest
 
+from orbbec.data.decode import native
 from orbbec.data.decode.codecs import decode_by_codec
-from orbbec.data.decode.native import codec, feed_functions
+from orbbec.data.decode.native import codec
 from orbbec.data.decode.orientation import upright_size
 from orbbec.data.decode.tests.corpus import pngs_and_webps
 from orbbec.feed.feed import GOOD, Feed, Limits
@@ -18,7 +19,7 @@ pytestmark = pytest.mark.skipif(
 
 @pytest.fixture(scope="module")
 def feed():
-    feed = Feed(2, feed_functions())
+    feed = Feed(2, native.feed_functions())
     yield feed
     feed.end()
 
@@ -68,3 +69,12 @@ def test_what_the_libraries_decode_has_the_same_bytes(feed, mode, channels, appl
     assert left_out <= 2  # BigTIFF
     good = sum(pixels is not None for pixels in found)
     assert 100 < good < len(data) - 500
+
+
+def test_without_the_libraries_the_files_are_left_to_the_caller(monkeypatch):
+    monkeypatch.setattr(native, "codec", lambda name: None)
+    feed = Feed(1, native.feed_functions())
+    with feed.read_bytes(pngs_and_webps()[:99], Limits(MAX_PIXELS)) as batch:
+        assert batch.wait(lambda: False)
+        assert (batch.rows()["status"] != GOOD).all()
+    feed.end()

@@ -243,6 +243,24 @@ def test_changed_bytes_of_an_archive_make_the_same_faults(source, tmp_path, monk
     assert 2 < len(actual[1]) < 14
 
 
+class OddRecords(TfRecords):
+    """Of some records no sample, or none that is to be had."""
+
+    def record_sample(self, index, record):
+        if index == 3:
+            raise KeyError("no image")
+        return None if index == 9 else super().record_sample(index, record)
+
+
+def test_a_record_that_becomes_no_sample_makes_the_same_error(tmp_path, monkeypatch):
+    images = OddRecords(SOURCES["records"](tmp_path, files_of("good")).paths)
+    options = images, PIPELINES["crop"], DECODINGS["regions"], "skip", False
+    actual = epoch_of(*options)
+    monkeypatch.setenv("ORBBEC_FEED", "0")
+    assert_same(actual, epoch_of(*options))
+    assert "expected a Sample, but sample 9 is a NoneType" in actual[2]
+
+
 @pytest.mark.parametrize("decoding", DECODINGS)
 @pytest.mark.parametrize("source", ["folder", "samples"])
 def test_pngs_and_webps_of_every_kind_make_the_same_batches(source, decoding, tmp_path, monkeypatch):
