@@ -3,9 +3,10 @@
 ::
 
     files of a batch --> feed: headers --> targets, plan --> feed: regions --> one packed batch
-    its records -----> feed: CRC --> images and targets --^
                          |                                   |
                          what is unusual is made by `Assembler`, whose decoding the feed does
+
+    records of a batch --> feed: checksums --> images and targets --> as files, from the headers on
 """
 
 from __future__ import annotations

@@ -20,7 +20,7 @@ from orbbec.transforms.base.optional import optional
 
 _LENGTH = struct.Struct("<QI")  # length of a record, and the checksum of the length
 _CHECKSUM = struct.Struct("<I")
-_OWN_CHECKSUM = -2  # see ImageFiles
+_BY_TFRECORD = -2  # see ImageFiles
 _GZIP_OR_ZLIB = 32 + zlib.MAX_WBITS  # zlib's code for either
 _BEGINNING = 4096  # bytes: enough to unpack a length from
 
@@ -136,7 +136,7 @@ class TfRecords:
         self._table = np.array(rows, np.int64).reshape(-1, 3)
         numbers, offsets, lengths = self._table.T
         sizes = np.where(lengths < 0, 0, lengths + _CHECKSUM.size)  # of 0 bytes nothing is read
-        spans = np.stack([offsets + _LENGTH.size, sizes, np.full_like(sizes, _OWN_CHECKSUM)], 1)
+        spans = np.stack([offsets + _LENGTH.size, sizes, np.full_like(sizes, _BY_TFRECORD)], 1)
         self._files = ImageFiles(NumberedPaths(self.paths, numbers), spans=spans, are_records=True)
 
     def _rows(self, path: Path) -> list[tuple[int, int]]:
