@@ -14,6 +14,7 @@ from setuptools import Extension
 from vendor import HERE, PACKAGES, STAMP, is_present
 
 DECODE = "orbbec/data/decode"
+CODEC = ("codec.h", "../../feed/feed.h")  # headers of PNG and WebP
 COMPILE = ["-std=c++17", "-g0", "-fvisibility=hidden"]
 # Other copies of a package may be in the same process, such as those of cv2 and Pillow.
 HIDE = ["-Wl,--exclude-libs,ALL", "-Wl,--gc-sections", "-Wl,-s"]
@@ -67,14 +68,14 @@ def png(here: Path = HERE) -> Extension | None:
     """The library ``orbbec/data/decode/_png.abi3.so``, not a module."""
     if not is_present(PACKAGES["libspng"], here):
         return None
-    return _codec("_png", ["png.cpp"], ["codec.h"], here / "libspng" / "lib" / "libspng.a")
+    return _codec("_png", ["png.cpp"], CODEC, here / "libspng" / "lib" / "libspng.a")
 
 
 def webp(here: Path = HERE) -> Extension | None:
     """The library ``orbbec/data/decode/_webp.abi3.so``, not a module."""
     if not is_present(PACKAGES["libwebp"], here):
         return None
-    return _codec("_webp", ["webp.cpp"], ["codec.h"], here / "libwebp" / "lib" / "libwebp.a")
+    return _codec("_webp", ["webp.cpp"], CODEC, here / "libwebp" / "lib" / "libwebp.a")
 
 
 def _codec(name: str, sources: Sequence[str], headers: Sequence[str], archive: Path) -> Extension:

@@ -1,7 +1,7 @@
 """What an image costs the Loader: by the feed's C++ threads, and by the Python functions alone.
 
-    python tools/feed_cost.py FOLDER                                   the JPEGs of a folder, batches of 256
-    python tools/feed_cost.py FOLDER --batch 8 --rounds 1              to test this script
+    python tools/feed_cost.py SOURCE                                   images, shards, records; batches of 256
+    python tools/feed_cost.py SOURCE --batch 8 --rounds 1              to test this script
 
 Rounds are interleaved and medians are printed, of epochs whose plans are not applied. `python -m
 tests.support.timing.jpegs FOLDER` makes JPEGs.
@@ -24,8 +24,10 @@ from typing import Any
 
 sys.path.insert(0, str(Path(__file__).parents[1]))
 from orbbec import transforms as T
-from orbbec.cli.bench_data import Files, jpegs_below
-from orbbec.data import Loader
+from orbbec.cli.bench_data import Files
+from orbbec.data import Loader, open_source
+from orbbec.data.readers.folders import EXTENSIONS
+from orbbec.data.readers.paths import image_files
 
 KINDS = {"feed": "1", "Python": "0"}  # and ORBBEC_FEED
 BUSY = "while True: sum(range(2000))"
@@ -121,18 +123,19 @@ def medians(loaders: dict[str, Timed], rounds: int, cost: Callable[[Timed], dict
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument("folder", help="of JPEGs")
+    parser.add_argument("source", help="a folder of images, or what open_source opens")
     parser.add_argument("--batch", type=int, default=256)
     parser.add_argument("--rounds", type=int, default=7)
     options = parser.parse_args()
-    paths = jpegs_below(options.folder)
+    images = image_files(options.source, EXTENSIONS) if Path(options.source).is_dir() else []
+    source = Files(images) if images else open_source(options.source)
 
     def loaders(threads: int) -> dict[str, Timed]:
         made = {}
         for kind, value in KINDS.items():
             os.environ["ORBBEC_FEED"] = value
             pipeline = T.Compose([T.RandomResizedCrop(224), T.RandomHorizontalFlip()])
-            made[kind] = Timed(Files(paths), options.batch, pipeline, threads=threads)
+            made[kind] = Timed(source, options.batch, pipeline, threads=threads)
             for _ in range(2):  # memory is touched once
                 epoch(made[kind])
         return made

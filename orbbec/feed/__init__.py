@@ -7,6 +7,6 @@
 
 Begin with feed.py, which calls the functions of entry.cpp; feed.h has the structs of both. pool.h has the
 threads and what they do next, batch.h the two phases of a batch, work.h the work on one image. files.h reads
-files into the memory of blocks.h and checks them by crc32.h; header.h reads the header of a JPEG, and
+files into the memory of blocks.h and checks them by crc32.h; header.h reads headers, and
 orientation.h maps rectangles and pixels to stored images. Whatever is unusual is left to the caller.
 """

@@ -17,8 +17,7 @@ class Batch {
  public:
   Batch(const Functions& functions, const Request& request)
       : functions_(functions),
-        limits_{request.applies_orientation != 0, request.needs_subsampling != 0,
-                request.max_pixels},
+        limits_{request.applies_orientation != 0, request.channels, request.max_pixels},
         is_in_memory_(request.paths == nullptr),
         rows_(static_cast<size_t>(request.count)),
         encoded_(rows_.size()) {
@@ -104,7 +103,7 @@ class Batch {
       row.data = encoded.data;
       row.size = encoded.size;
     }
-    row.status = examine(functions_, limits_, row);
+    row.status = limits_.channels < 0 ? kGood : examine(functions_, limits_, row);
   }
 
   void decode(int index) {

@@ -7,6 +7,9 @@
 
 namespace orbbec::feed {
 
+// The formats that are decoded.
+enum Format : int32_t { kJpeg, kPng, kWebp, kFormats };
+
 // What became of an image. Whatever is not kGood is left to the caller.
 enum Status : int32_t { kPending, kGood, kUnread, kOther, kUndecoded };
 
@@ -14,26 +17,42 @@ enum Status : int32_t { kPending, kGood, kUnread, kOther, kUndecoded };
 struct Row {
   const uint8_t* data;
   uint64_t size;
-  int32_t status, height, width, components, orientation, subsampling;
+  int32_t status, height, width, components, orientation, subsampling, format, padding;
 };
 
-// The decoders and the checker, in other libraries. The turbo_* are null without libjpeg-turbo.
+constexpr int kMessageBytes = 200;  // of the decoders' messages
+
+// What a decoder reads from a file before the pixels.
+struct ImageHeader {
+  int32_t height, width;            // as stored
+  int32_t channels;                 // that keep all of the file: 1, 3 or 4
+  uint64_t exif_offset, exif_size;  // the EXIF block; 0 bytes if there is none
+};
+
+// The decoders and the checker, in other libraries, which may be absent: the turbo_* are null
+// without libjpeg-turbo, and the codecs of PNG and WebP without theirs.
 struct Functions {
   using Check = int(const uint8_t* data, size_t size, int walks, char* message);
   using IsKnown = int(const uint8_t* data, size_t size);
+  using ReadHeader = int(const uint8_t* data, size_t size, ImageHeader* header);
   using DecodeRegion = int(const uint8_t* data, size_t size, int shrink, int channels, int left,
                            int top, int width, int height, uint8_t* out, ptrdiff_t row_stride,
                            ptrdiff_t pixel_stride, char* message);
   using DecodePlanes = int(const uint8_t* data, size_t size, int height, int width, int subsampling,
                            uint8_t* out, char* message);
 
+  struct Codec {
+    ReadHeader* header;  // of JPEG: null, since header.h reads it
+    DecodeRegion* region;
+  };
+
   Check* check;
   IsKnown* is_known;
-  DecodeRegion* region;
   DecodePlanes* planes;
   IsKnown* turbo_subsampling;
   DecodeRegion* turbo_region;
   DecodePlanes* turbo_planes;
+  Codec codecs[kFormats];
 };
 
 struct Settings {
@@ -44,11 +63,13 @@ struct Settings {
   const int32_t* cores;
 };
 
-// The files of a batch. Rows of `spans`, [count, 3], are (offset, bytes, CRC-32 or -1) of files,
-// or (address, bytes, -1) in memory without `paths`. Without `spans`, files are read whole.
+// The files of a batch. Rows of `spans`, [count, 3], are (offset, bytes, checksum) of files, see
+// files.h, or (address, bytes, -1) in memory without `paths`. Without `spans`, files are read
+// whole.
 struct Request {
   int32_t count;
-  int32_t applies_orientation, needs_subsampling;
+  int32_t applies_orientation;
+  int32_t channels;  // 1, 3 or 4; 0: planes; -1: files are no images, and only read
   int32_t padding;
   int64_t max_pixels;
   const char* paths;  // one after the other, each with its end
@@ -61,7 +82,7 @@ struct Output {
   const int64_t* offsets;  // [count], of each image in storage; -1: not decoded
   const int64_t* boxes;    // [count, 4]: left, top, right, bottom, upright and shrunk; null: whole
   const int64_t* shrinks;  // [count]: 1, 2, 4 or 8; null: 1
-  int32_t channels;        // 1 or 3; 0: planes
+  int32_t channels;        // 1, 3 or 4; 0: planes
 };
 
 }  // namespace orbbec::feed

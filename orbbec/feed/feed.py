@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import ctypes
 import os
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Sequence
 from functools import cache
 from typing import Any, NamedTuple
 
@@ -14,10 +14,14 @@ import numpy.typing as npt
 from orbbec._library import library_path
 
 GOOD = 1  # status of a row: as in feed.h
+JPEG = 0  # format of a row
 ROW = np.dtype(
     {
-        "names": ["data", "size", "status", "height", "width", "components", "orientation", "subsampling"],
-        "formats": ["u8", "u8", *["i4"] * 6],
+        "names": [
+            *("data", "size", "status", "height", "width", "components", "orientation", "subsampling"),
+            *("format", "padding"),
+        ],
+        "formats": ["u8", "u8", *["i4"] * 8],
     }
 )
 _WAIT = 50  # milliseconds between two checks whether to stop
@@ -32,8 +36,8 @@ class Functions(ctypes.Structure):
     _fields_ = tuple(
         (name, _POINTER)
         for name in (
-            *("check", "is_known", "region", "planes"),
-            *("turbo_subsampling", "turbo_region", "turbo_planes"),
+            *("check", "is_known", "planes", "turbo_subsampling", "turbo_region", "turbo_planes"),
+            *("jpeg_header", "jpeg_region", "png_header", "png_region", "webp_header", "webp_region"),
         )
     )
 
@@ -52,7 +56,7 @@ class _Request(ctypes.Structure):
     _fields_ = (
         ("count", _INT),
         ("applies_orientation", _INT),
-        ("needs_subsampling", _INT),
+        ("channels", _INT),
         ("padding", _INT),
         ("max_pixels", _LONG),
         ("paths", ctypes.c_char_p),
@@ -103,17 +107,18 @@ def _quick() -> Any:
 
 
 class Limits(NamedTuple):
-    """What an ordinary JPEG is; all others are left to the caller.
+    """What an ordinary JPEG, PNG or WebP is; all other files are left to the caller.
 
     Args:
         max_pixels: larger images are not ordinary.
         applies_orientation: whether sizes and pixels are upright.
-        needs_subsampling: whether rows state the subsampling of chroma, for planes.
+        channels: see `FeedBatch.decode`. A JPEG is not ordinary for 4; for 0, its row states its subsampling.
+            -1: files are only read, and need not be images.
     """
 
     max_pixels: int
     applies_orientation: bool = True
-    needs_subsampling: bool = False
+    channels: int = 3
 
 
 class Feed:
@@ -160,8 +165,8 @@ class Feed:
 
         Args:
             paths: without null characters.
-            spans: int64 `[N, 3]`: offset, bytes and CRC-32, or -1, of the part of each file that is read;
-                None: the whole files.
+            spans: int64 `[N, 3]`: offset, bytes and checksum (see files.h) of the part of each file that is
+                read; None: the whole files.
             limits: what an ordinary file is.
         """
         names = os.fsencode("\0".join(paths)) + b"\0"
@@ -182,7 +187,7 @@ class Feed:
     ) -> FeedBatch:
         table = None if spans is None else np.ascontiguousarray(spans, np.int64)
         request = _Request(
-            *(count, limits.applies_orientation, limits.needs_subsampling, 0),
+            *(count, limits.applies_orientation, limits.channels, 0),
             *(limits.max_pixels, paths, _address(table)),
         )
         handle = _quick().orbbec_feed_read(self._pool, ctypes.byref(request))
@@ -204,11 +209,6 @@ class FeedBatch:
         address = _quick().orbbec_feed_rows(self._handle)
         return np.frombuffer(ctypes.string_at(address, ROW.itemsize * self._count), ROW)
 
-    def files(self) -> Iterator[bytes]:
-        """Copies of the encoded files, after `wait`; those of rows that are not good may be empty."""
-        for row in self.rows():
-            yield ctypes.string_at(int(row["data"]), int(row["size"]))
-
     def seconds(self) -> tuple[float, float]:
         """The seconds of all threads for reading and for decoding, after `wait`."""
         read, decode = (ctypes.c_double * 2).from_address(_quick().orbbec_feed_seconds(self._handle))
@@ -228,7 +228,7 @@ class FeedBatch:
         Args:
             storage: uint8, flat.
             offsets: int64 `[N]`, of each image in `storage`; -1: the image is not decoded.
-            channels: 1, 3, or 0 for planes.
+            channels: 1, 3 or 4; or 0 for planes, which are RGB where a file has none.
             boxes: int64 `[N, 4]`: left, top, right and bottom of the part that is decoded, in pixels of the
                 upright, shrunk image; None: whole images.
             shrinks: int64 `[N]`: 1, 2, 4 or 8; None: 1.
@@ -261,6 +261,11 @@ class FeedBatch:
 
     def __exit__(self, *_: object) -> None:
         self.close()
+
+
+def bytes_of(row: Any) -> bytes:
+    """A copy of the encoded file of a row, before its batch is closed."""
+    return ctypes.string_at(int(row["data"]), int(row["size"]))
 
 
 def _address(table: Array | None) -> int | None:

@@ -14,8 +14,23 @@ namespace orbbec::feed {
 
 struct Span {
   int64_t offset, bytes;  // -1 bytes: to the end
-  int64_t crc;            // CRC-32; -1: unknown
+  int64_t crc;            // CRC-32; kNoCrc, or kTfRecord: the CRC-32C of TFRecord follows the data
 };
+
+constexpr int64_t kNoCrc = -1, kTfRecord = -2;
+
+// Whether the bytes of a span are those that were written.
+inline bool is_intact(const uint8_t* data, size_t size, int64_t crc) {
+  if (crc == kNoCrc) return true;
+  if (crc != kTfRecord) return crc32(0, data, size) == static_cast<uint64_t>(crc);
+  uint32_t stored;
+  if (size < sizeof stored) return false;
+  size -= sizeof stored;
+  const uint8_t* const end = data + size;
+  stored = end[0] | end[1] << 8 | end[2] << 16 | uint32_t{end[3]} << 24;
+  const uint32_t sum = crc32c(0, data, size);
+  return stored == (sum >> 15 | sum << 17) + 0xa282ead8;
+}
 
 class OpenFile {
  public:
@@ -56,8 +71,8 @@ struct Encoded {
   size_t size = 0;
 };
 
-// Reads a span of a file. False, without a block, if it is missing, empty, too short, or its
-// CRC-32 is another.
+// Reads a span of a file. False, without a block, if it is missing, empty, too short, or has
+// another checksum.
 inline bool read_span(const char* path, Span span, Encoded& encoded) {
   const OpenFile file(path);
   const int64_t size = file.size();
@@ -68,8 +83,7 @@ inline bool read_span(const char* path, Span span, Encoded& encoded) {
   const size_t bytes = static_cast<size_t>(span.bytes);
   uint8_t* const block = shared_blocks.take(bytes);
   if (block == nullptr) return false;
-  if (!file.read(block, span.offset, span.bytes) ||
-      (span.crc >= 0 && crc32(0, block, bytes) != static_cast<uint64_t>(span.crc))) {
+  if (!file.read(block, span.offset, span.bytes) || !is_intact(block, bytes, span.crc)) {
     shared_blocks.give(block, bytes);
     return false;
   }

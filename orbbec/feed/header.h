@@ -1,10 +1,13 @@
-// The header of a JPEG: size, components and EXIF orientation, as data/decode/jpeg_header.py reads
-// it. Included by work.h.
+// Headers: the format of a file, the size, components and EXIF orientation of a JPEG, as
+// data/decode/jpeg_header.py reads them, and the orientation of other files. Included by work.h.
 #pragma once
 
+#include <algorithm>
 #include <cstddef>
 #include <cstdint>
 #include <cstring>
+
+#include "feed.h"
 
 namespace orbbec::feed {
 
@@ -18,7 +21,22 @@ struct Bytes {
 
   bool has(size_t offset, size_t count) const { return offset <= size && count <= size - offset; }
   int word(size_t offset) const { return data[offset] << 8 | data[offset + 1]; }
+  // Whether these bytes, of a literal without its 0, are at the offset.
+  template <size_t kBytes>
+  bool has(size_t offset, const char (&bytes)[kBytes]) const {
+    return has(offset, kBytes - 1) && std::memcmp(data + offset, bytes, kBytes - 1) == 0;
+  }
+  Bytes from(size_t offset) const { return {data + offset, size - offset}; }
 };
+
+// kFormats if it is none of them.
+inline Format format_of(Bytes file) {
+  if (file.has(0, "\xff\xd8\xff")) return kJpeg;
+  if (file.has(0, "\x89PNG\r\n\x1a\n")) return kPng;
+  return file.has(8, "WEBP") ? kWebp : kFormats;
+}
+
+constexpr char kExifPrefix[] = "Exif\0\0";
 
 // A TIFF block, in the byte order that it states.
 class Tiff {
@@ -65,17 +83,19 @@ class Tiff {
 };
 
 // Reads the segments of a JPEG up to its first scan.
-class HeaderReader {
+class JpegReader {
  public:
-  explicit HeaderReader(Bytes file) : file_(file) {}
+  explicit JpegReader(Bytes file) : file_(file) {}
 
   // False for whatever is not an ordinary JPEG.
   bool read(Header& header) {
-    if (file_.size < 4 || std::memcmp(file_.data, "\xff\xd8\xff", 3) != 0) return false;
     header = {};
     for (size_t offset = 2; file_.has(offset, 4) && file_.data[offset] == 0xff;) {
       const int marker = file_.data[offset + 1];
-      if (marker == kStartOfScan) return header.height > 0 && header.width > 0 && finish(header);
+      if (marker == kStartOfScan) {
+        header.orientation = std::max(header.orientation, 1);
+        return header.height > 0 && header.width > 0;
+      }
       if (marker == 0xff || is_alone(marker)) {
         offset += marker == 0xff ? 1 : 2;
         continue;
@@ -90,18 +110,11 @@ class HeaderReader {
 
  private:
   static constexpr int kStartOfScan = 0xda, kExif = 0xe1;
-  static constexpr char kExifPrefix[] = "Exif\0";  // and the 0 at the end of a literal
-  static constexpr size_t kPrefixBytes = 6;
 
   static bool is_alone(int marker) { return marker == 0x01 || (marker >= 0xd0 && marker <= 0xd8); }
 
   static bool is_frame(int marker) {
     return marker >= 0xc0 && marker <= 0xcf && marker != 0xc4 && marker != 0xc8 && marker != 0xcc;
-  }
-
-  static bool finish(Header& header) {
-    if (header.orientation == 0) header.orientation = 1;
-    return true;
   }
 
   static bool read_segment(int marker, Bytes body, Header& header) {
@@ -112,9 +125,8 @@ class HeaderReader {
       header.width = body.word(3);
       header.components = body.data[5];
     }
-    if (marker == kExif && body.has(0, kPrefixBytes) &&
-        std::memcmp(body.data, kExifPrefix, kPrefixBytes) == 0) {
-      const Tiff tiff({body.data + kPrefixBytes, body.size - kPrefixBytes});
+    if (marker == kExif && body.has(0, kExifPrefix)) {
+      const Tiff tiff(body.from(sizeof kExifPrefix - 1));
       if (tiff.is_big()) return false;
       if (header.orientation == 0) header.orientation = tiff.orientation();
     }
@@ -123,6 +135,17 @@ class HeaderReader {
 
   const Bytes file_;
 };
+
+// Reads the header of a file that a codec knows; false for one that is left to the caller.
+inline bool read_by(const Functions::Codec& codec, Bytes file, Header& header) {
+  ImageHeader image;
+  if (codec.header == nullptr || codec.header(file.data, file.size, &image) != 0) return false;
+  Bytes exif{file.data + image.exif_offset, image.exif_size};
+  if (exif.has(0, kExifPrefix)) exif = exif.from(sizeof kExifPrefix - 1);
+  const Tiff tiff(exif);
+  header = {image.height, image.width, image.channels, 8, std::max(tiff.orientation(), 1)};
+  return !tiff.is_big();
+}
 
 // Whether a JPEG has its end marker; a truncated file has none.
 inline bool ends_whole(Bytes file) {

@@ -8,37 +8,45 @@
 
 namespace orbbec::feed {
 
-constexpr int kMessageBytes = 200;  // of the decoders' messages, which the caller finds out again
-
 // What makes a file an ordinary one.
 struct Limits {
-  bool applies_orientation, needs_subsampling;
+  bool applies_orientation;
+  int channels;  // 0: planes
   int64_t max_pixels;
 };
 
-// The subsampling of a JPEG whose planes are no YCbCr; as in core/stored_image.h.
+// The subsampling of an image whose planes are no YCbCr; as in core/stored_image.h.
 constexpr int kRgb = 0;
 
-// Fills the row of a file in memory. Ordinary is what data/decode/decode.py's region_header
-// accepts; everything that could be an error is left to it.
+// Reads the header of a JPEG. False unless data/decode/decode.py's region_header accepts it.
+inline bool read_jpeg(const Functions& functions, int channels, Bytes file, Header& header) {
+  const auto is_decoded = [&] {
+    return functions.turbo_region != nullptr ||
+           (channels != 0 && functions.is_known(file.data, file.size) != 0);
+  };
+  if (channels == 4 || !is_decoded()) return false;
+  if (!JpegReader(file).read(header) || header.bits != 8) return false;
+  if ((header.components != 1 && header.components != 3) || !ends_whole(file)) return false;
+  char message[kMessageBytes];
+  return functions.check(file.data, file.size, 0, message) == 0;
+}
+
+// Fills the row of a file in memory. Everything that could be an error is left to Python.
 inline Status examine(const Functions& functions, const Limits& limits, Row& row) {
   const Bytes file{row.data, row.size};
-  char message[kMessageBytes];
+  const Format format = format_of(file);
   Header header;
-  if (!HeaderReader(file).read(header)) return kOther;
-  if (int64_t{header.height} * header.width > limits.max_pixels) return kOther;
-  if (header.bits != 8 || (header.components != 1 && header.components != 3)) return kOther;
-  if (!ends_whole(file) || functions.check(file.data, file.size, 0, message) != 0) return kOther;
-  if (functions.turbo_region == nullptr && functions.is_known(file.data, file.size) == 0) {
-    return kOther;
-  }
+  if (format == kFormats) return kOther;
+  const bool is_good = format == kJpeg ? read_jpeg(functions, limits.channels, file, header)
+                                       : read_by(functions.codecs[format], file, header);
+  if (!is_good || int64_t{header.height} * header.width > limits.max_pixels) return kOther;
+  row.format = format;
   row.height = header.height;
   row.width = header.width;
   row.components = header.components;
   row.orientation = limits.applies_orientation ? header.orientation : 1;
   row.subsampling = kRgb;
-  if (limits.needs_subsampling) {
-    if (functions.turbo_subsampling == nullptr) return kOther;
+  if (limits.channels == 0 && format == kJpeg) {
     row.subsampling = functions.turbo_subsampling(file.data, file.size);
   }
   return kGood;
@@ -66,8 +74,8 @@ inline bool decode_pixels(const Functions& functions, const Row& row, const Targ
               static_cast<int>(stored.top), stored.width(), stored.height(), out.first,
               out.row_stride, out.pixel_stride, message) == 0;
   };
-  return decode(functions.region) ||
-         (functions.turbo_region != nullptr && decode(functions.turbo_region));
+  if (decode(functions.codecs[row.format].region)) return true;
+  return row.format == kJpeg && functions.turbo_region != nullptr && decode(functions.turbo_region);
 }
 
 inline bool decode_planes(const Functions& functions, const Row& row, uint8_t* out) {

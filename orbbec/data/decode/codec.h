@@ -9,20 +9,16 @@
 #include <cstring>
 #include <memory>
 
+#include "../../feed/feed.h"
+
 namespace orbbec {
 
 // The results of the entry points. Files that are kOther, and in Python also those that are
 // kDamaged, are left to Pillow, which has rules for all of them.
 enum CodecStatus { kDecoded, kDamaged, kOther };
 
-constexpr int kMessageBytes = 200;
-
-// codecs.py declares the same struct.
-struct ImageHeader {
-  int32_t height, width;            // as stored
-  int32_t channels;                 // that keep all of the file: 1, 3 or 4
-  uint64_t exif_offset, exif_size;  // the EXIF block; 0 bytes if there is none
-};
+using feed::ImageHeader;  // codecs.py declares the same struct
+using feed::kMessageBytes;
 
 // A rectangle of the stored image and where its pixels go: the first, and the strides in bytes
 // between rows and pixels, which encode an orientation and may be negative.

@@ -7,52 +7,16 @@ files, and files for which Pillow has rules of its own, are left to Pillow: the 
 from __future__ import annotations
 
 import ctypes
-from functools import cache
-from pathlib import Path
-from typing import Any, NamedTuple
 
 import numpy as np
 
 from orbbec.data.decode.exif import exif_orientation
 from orbbec.data.decode.modes import CHANNELS, Pixels
-from orbbec.data.decode.native import MESSAGE_BYTES, RECTANGLE
+from orbbec.data.decode.native import MESSAGE_BYTES, Codec, ImageHeader, codec
 from orbbec.data.decode.orientation import as_stored, upright_size
 from orbbec.data.decode.png_chunks import is_png
 
 _UNREAD_MESSAGE = ctypes.create_string_buffer(MESSAGE_BYTES)  # Pillow says what is wrong
-
-
-class ImageHeader(ctypes.Structure):
-    """As in codec.h: the stored size, the channels that keep all of the file, the position of its EXIF."""
-
-    _fields_ = (
-        ("height", ctypes.c_int32),
-        ("width", ctypes.c_int32),
-        ("channels", ctypes.c_int32),
-        ("exif_offset", ctypes.c_uint64),
-        ("exif_size", ctypes.c_uint64),
-    )
-
-
-class Codec(NamedTuple):
-    """The functions of a library. They return 0 for a file that is decoded; `decode` releases the GIL."""
-
-    header: Any
-    decode: Any
-
-
-@cache
-def codec(name: str) -> Codec | None:
-    """The library for "png" or "webp"; None if it was not built."""
-    path = Path(__file__).with_name(f"_{name}.abi3.so")
-    if not path.exists():
-        return None
-    # A header takes a microsecond; getting the GIL back may take a thousand times as long.
-    with_gil, without = ctypes.PyDLL(str(path)), ctypes.CDLL(str(path))
-    functions = Codec(with_gil[f"orbbec_{name}_header"], without[f"orbbec_{name}_decode"])
-    functions.header.argtypes = [ctypes.c_char_p, ctypes.c_size_t, ctypes.POINTER(ImageHeader)]
-    functions.decode.argtypes = RECTANGLE
-    return functions
 
 
 def decode_by_codec(data: bytes, mode: str, max_pixels: int, apply_exif_orientation: bool) -> Pixels | None:

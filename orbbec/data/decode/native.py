@@ -1,8 +1,8 @@
-"""Bindings of the shared libraries for JPEG.
+"""Bindings of the shared libraries that decode.
 
 The operators' library decodes baseline JPEGs, whole, by region, or as planes. `_jpeg.abi3.so`, present if
 `3rdparty/vendor.py` built it, uses libjpeg-turbo for other JPEGs and for reduced resolutions.
-`_jpeg_check.abi3.so`, always present, detects damage.
+`_jpeg_check.abi3.so`, always present, detects damage. `_png.abi3.so` and `_webp.abi3.so` decode PNG and WebP.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ from orbbec.feed.feed import Functions
 MESSAGE_BYTES = 200  # longest message of libjpeg-turbo
 _VERDICTS = ("", "damaged", "unknown", "bomb")  # as numbered in jpeg_check.cpp
 _INT, _POINTER = ctypes.c_int, ctypes.c_void_p
-RECTANGLE: list[Any] = [
+_RECTANGLE: list[Any] = [
     *(ctypes.c_char_p, ctypes.c_size_t, *[_INT] * 6),
     *(_POINTER, ctypes.c_ssize_t, ctypes.c_ssize_t, ctypes.c_char_p),
 ]
@@ -46,7 +46,7 @@ def _decoder() -> Any:
     """The functions of orbbec's own decoder; calls release the GIL."""
     library = ctypes.CDLL(str(library_path()))
     library.orbbec_jpeg_is_known.argtypes = [ctypes.c_char_p, ctypes.c_size_t]
-    library.orbbec_jpeg_decode.argtypes = RECTANGLE
+    library.orbbec_jpeg_decode.argtypes = _RECTANGLE
     library.orbbec_jpeg_decode_planes.argtypes = _PLANES
     return library
 
@@ -59,7 +59,7 @@ def _library() -> Any:
         return None
     library = ctypes.CDLL(str(path))
     text, size = ctypes.c_char_p, ctypes.c_size_t
-    library.orbbec_jpeg_region.argtypes = RECTANGLE
+    library.orbbec_jpeg_region.argtypes = _RECTANGLE
     library.orbbec_jpeg_sampling.argtypes = [text, size]
     library.orbbec_jpeg_planes.argtypes = _PLANES
     return library
@@ -73,6 +73,39 @@ def _checker() -> Any:
     library = ctypes.CDLL(str(path))
     library.orbbec_jpeg_check.argtypes = [ctypes.c_char_p, ctypes.c_size_t, _INT, ctypes.c_char_p]
     return library
+
+
+class ImageHeader(ctypes.Structure):
+    """As in feed.h: the stored size, the channels that keep all of the file, the position of its EXIF."""
+
+    _fields_ = (
+        ("height", ctypes.c_int32),
+        ("width", ctypes.c_int32),
+        ("channels", ctypes.c_int32),
+        ("exif_offset", ctypes.c_uint64),
+        ("exif_size", ctypes.c_uint64),
+    )
+
+
+class Codec(NamedTuple):
+    """The functions of a library. They return 0 for a file that is decoded; `decode` releases the GIL."""
+
+    header: Any
+    decode: Any
+
+
+@cache
+def codec(name: str) -> Codec | None:
+    """The library for "png" or "webp"; None if it was not built."""
+    path = Path(__file__).with_name(f"_{name}.abi3.so")
+    if not path.exists():
+        return None
+    # A header takes a microsecond; getting the GIL back may take a thousand times as long.
+    with_gil, without = ctypes.PyDLL(str(path)), ctypes.CDLL(str(path))
+    functions = Codec(with_gil[f"orbbec_{name}_header"], without[f"orbbec_{name}_decode"])
+    functions.header.argtypes = [ctypes.c_char_p, ctypes.c_size_t, ctypes.POINTER(ImageHeader)]
+    functions.decode.argtypes = _RECTANGLE
+    return functions
 
 
 class Verdict(NamedTuple):
@@ -192,16 +225,15 @@ def decode_planes_into(
 
 
 def feed_functions() -> Functions:
-    """The functions of the three libraries, for a `Feed`."""
+    """The functions of the libraries, for a `Feed`."""
     checker, decoder, turbo = _checker(), _decoder(), _library()
-    return Functions(
-        *map(_address, (checker.orbbec_jpeg_check, decoder.orbbec_jpeg_is_known)),
-        *map(_address, (decoder.orbbec_jpeg_decode, decoder.orbbec_jpeg_decode_planes)),
-        *(
-            _address(getattr(turbo, name, None))
-            for name in ("orbbec_jpeg_sampling", "orbbec_jpeg_region", "orbbec_jpeg_planes")
-        ),
-    )
+    functions = [
+        *(checker.orbbec_jpeg_check, decoder.orbbec_jpeg_is_known, decoder.orbbec_jpeg_decode_planes),
+        *(getattr(turbo, f"orbbec_jpeg_{name}", None) for name in ("sampling", "region", "planes")),
+        *(None, decoder.orbbec_jpeg_decode),
+        *(function for name in ("png", "webp") for function in codec(name) or (None, None)),
+    ]
+    return Functions(*map(_address, functions))
 
 
 def _address(function: Any) -> int | None:

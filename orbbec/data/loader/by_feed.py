@@ -5,6 +5,8 @@
     files of a batch --> feed: headers --> targets, plan --> feed: regions --> one packed batch
                          |                                   |
                          what is unusual is made by `Assembler`, whose decoding the feed does
+
+    records of a batch --> feed: checksums --> images and targets --> as files, from the headers on
 """
 
 from __future__ import annotations
@@ -12,7 +14,7 @@ from __future__ import annotations
 import os
 from collections.abc import Sequence
 from contextlib import suppress
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import partial
 from typing import Any, NamedTuple
 
@@ -33,21 +35,39 @@ from orbbec.data.loader.queues import Stopped
 from orbbec.data.loader.shared_feed import SharedFeed
 from orbbec.data.placed import PLACED, check_placed
 from orbbec.data.sample import BadSample, Sample
-from orbbec.feed.feed import GOOD, FeedBatch, Limits
+from orbbec.feed.feed import GOOD, JPEG, FeedBatch, Limits, bytes_of
 
 _MAKERS = 3  # least number: one plans, one waits for pixels, one for headers
 _MAX_ODD = 0.1  # fraction of the files of a batch that few makers can read
 _NICE = 5  # on CUDA: a busy core delays the launches of the training loop
+_ONLY_READ = Limits(0, channels=-1)
 _BITS = 8  # per value, of ordinary JPEGs
 _TRANSPOSED = 5  # from this orientation on, rows and columns are swapped
 
 
+_Known = tuple[JpegHeader | None, Pixels | None]  # one of them
+
+
 class _Ordinary(NamedTuple):
-    """A batch whose files are all ordinary JPEGs, with targets that belong to them."""
+    """A batch whose files are all ordinary, with targets that belong to them."""
 
     rows: Array  # see `ROW`
     ids: list[int]
     targets: list[dict[str, Any]]
+
+
+class _Decoded(NamedTuple):
+    """The pixels of a batch of which some files proved damaged, or other than their headers say."""
+
+    batch: ImageBatch | YCbCrBatch
+    regions: Regions | None
+
+    def of(self, entries: dict[int, Opened]) -> Attempt:
+        """The pixels of some rows."""
+        at, buffers, regions = list(entries), buffers_of(self.batch), self.regions
+        if regions is not None:
+            regions = Regions(regions.boxes[at], regions.shrinks[at])
+        return Attempt(list(entries.values()), self.batch, [buffers[row] for row in at], regions)
 
 
 @dataclass(kw_only=True)
@@ -74,7 +94,7 @@ class FeedAssembler(Assembler):
         """Set the threads of the feed; returns how many threads make batches, and how many batches may wait.
 
         Where these threads only plan, a few keep all threads of the feed busy. On the CPU they augment too,
-        and they read sources without a `table`, and files that the feed leaves to them, such as PNG. Their
+        and they read sources without a `table`, and files that the feed leaves to them, such as TIFF. Their
         number does not change that of the batches begun.
         """
         self.feed.resize(threads)
@@ -99,89 +119,116 @@ class FeedAssembler(Assembler):
             if files.root:
                 paths = [os.path.join(files.root, path) for path in paths]
             spans = None if files.spans is None else files.spans[indices]
-            reading = None if feed is None else feed.read_files(paths, spans, self._limits)
+            limits = _ONLY_READ if files.are_records else self._limits
+            reading = None if feed is None else feed.read_files(paths, spans, limits)
         except (IndexError, ValueError):  # `source[index]` says what is wrong
             return None
-        if reading is None:
+        if feed is None or reading is None:
             return None
+        if files.are_records:
+            samples = self._record_samples(reading, indices, job)
+            images = [_image_of(samples.get(row)) for row in range(len(indices))]
+            reading = feed.read_bytes(images, self._limits)
         with reading:
             self._wait(reading, job)
+            if not files.are_records:
+                samples = self._file_samples(files, indices, paths)
             rows = reading.rows()
             if not self._has_odd_files and (rows["status"] != GOOD).mean() > _MAX_ODD:
                 self._has_odd_files = self._found_odd_files = True
-            ordinary = self._ordinary(rows, files, indices)
-            if ordinary is not None:
-                return self._decoded(reading, ordinary, indices, epoch, job)
-            if not self._decodes_later or spans is not None:
-                return None
-            samples = zip(indices, rows, reading.files(), paths, strict=True)
-            entries = [self._entry(files, *sample) for sample in samples]
-        pairs = list(zip(indices, entries, strict=True))
-        rest = iter(self._open([index for index, entry in pairs if entry is None], job))
-        found = [next(rest) if entry is None else entry for entry in entries]
-        return self._assembled(self._settled(found, epoch), None, epoch, job)
+            ordinary = self._ordinary(rows, samples)
+            batch = None if ordinary is None else self._decoded(reading, ordinary, epoch, job)
+            if isinstance(batch, Assembled):
+                return batch
+            entries = self._entries(reading, indices, samples, job)
+        rest = {row: index for row, index in enumerate(indices) if row not in entries}
+        found = dict(zip(rest, self._open(list(rest.values()), job), strict=True))
+        if batch is not None:
+            found = {row: self._by_python(entry) for row, entry in found.items()}
+        opened = [(entries | found)[row] for row in range(len(indices))]
+        attempt = None if batch is None else batch.of(entries)
+        return self._assembled(self._settled(opened, epoch), attempt, epoch, job)
 
-    def _entry(self, files: ImageFiles, index: int, row: Any, data: bytes, path: str) -> Opened | None:
-        """A sample whose file was read; None if anything about it is unusual, so that it is read again."""
-        if _is_good(row):
+    def _file_samples(self, files: ImageFiles, indices: list[int], paths: list[str]) -> dict[int, Sample]:
+        """What belongs to the files of a batch, by row; without rows whose targets cannot be had."""
+        samples = {}
+        for row, index in enumerate(indices):
             sample_id = index if files.sample_ids is None else int(files.sample_ids[index])
             size = None if files.sizes is None else files.sizes[index]
             with suppress(Exception):  # the source raises it again
-                sample = Sample(data, self.source.targets(index), sample_id, path, size)
-                return self._opened(index, sample, _header(row))
-        return None
+                samples[row] = Sample(b"", self.source.targets(index), sample_id, paths[row], size)
+        return samples
+
+    def _record_samples(self, reading: FeedBatch, indices: list[int], job: Job) -> dict[int, Sample]:
+        """The samples of the records of a batch, by row; without rows whose record is unusual."""
+        found = {}
+        with reading:
+            self._wait(reading, job)
+            self.watch.add("read", reading.seconds()[0])
+            with self.watch.timing("read"):
+                for row, record in enumerate(until(job, list(reading.rows()))):
+                    if record["status"] == GOOD:
+                        with suppress(Exception):  # the source raises it again
+                            found[row] = self.source.record_sample(indices[row], bytes_of(record))
+        return {row: sample for row, sample in found.items() if isinstance(sample, Sample)}
+
+    def _entries(
+        self, reading: FeedBatch, indices: list[int], samples: dict[int, Sample], job: Job
+    ) -> dict[int, Opened]:
+        """The samples of a batch, by row; without those about which anything is unusual, to be read again."""
+        entries, rows = {}, reading.rows()
+        for row, known in self._known(reading, job).items():
+            with suppress(Exception):  # the source raises it again
+                sample = replace(samples[row], data=bytes_of(rows[row]))
+                entries[row] = self._opened(indices[row], sample, *known)
+        return entries
+
+    def _by_python(self, entry: Opened | Bad) -> Opened | Bad:
+        """A sample whose file the feed could not decode."""
+        return self._on_host(entry) if isinstance(entry, Opened) and entry.pixels is None else entry
 
     @property
     def _limits(self) -> Limits:
         decoding = self.decoding
-        return Limits(decoding.max_pixels, decoding.apply_exif_orientation, decoding.planes)
+        channels = 0 if decoding.planes else CHANNELS[decoding.mode]
+        return Limits(decoding.max_pixels, decoding.apply_exif_orientation, channels)
 
     def _wait(self, reading: FeedBatch, job: Job) -> None:
         if not reading.wait(job.is_set):
             raise Stopped
 
-    def _ordinary(self, rows: Array, files: ImageFiles, indices: list[int]) -> _Ordinary | None:
-        if (rows["status"] != GOOD).any():
+    def _ordinary(self, rows: Array, samples: dict[int, Sample]) -> _Ordinary | None:
+        ids = [sample.sample_id for sample in samples.values()]
+        if (rows["status"] != GOOD).any() or len(set(ids)) < len(rows):
             return None
-        ids = indices if files.sample_ids is None else [files.sample_ids[index] for index in indices]
-        if len(set(ids)) < len(ids):
-            return None
+        targets = [sample.targets for sample in samples.values()]
         try:
-            targets = [self.source.targets(index) for index in indices]
             if not all(map(PLACED.isdisjoint, targets)):
-                declared = [None if files.sizes is None else files.sizes[index] for index in indices]
-                for target, stated, (height, width) in zip(targets, declared, _upright(rows), strict=True):
-                    check_placed(Sample(b"", target, size=stated), (int(height), int(width)))
-        except Exception:  # `source[index]` raises it again, in the order of the rows
+                for sample, size in zip(samples.values(), _upright(rows).tolist(), strict=True):
+                    check_placed(sample, tuple(size))
+        except Exception:  # raised again, in the order of the rows
             return None
         return _Ordinary(rows, ids, targets)
 
     def _decoded(
-        self, reading: FeedBatch, ordinary: _Ordinary, indices: list[int], epoch: int, job: Job
-    ) -> Assembled | None:
+        self, reading: FeedBatch, ordinary: _Ordinary, epoch: int, job: Job
+    ) -> Assembled | _Decoded | None:
+        """The batch, or the pixels of those of its files that are good; None if it cannot be planned."""
         rows, ids, targets = ordinary
         try:
             plan, targets = self._plan(_upright(rows), ids, targets, epoch)
         except ValueError:
             return None
-        regions = self._regions(plan, np.ones(len(rows), bool))
+        regions = self._regions(plan, rows["format"] == JPEG)
         batch = self._empty(rows, regions, job)
         _begin_decoding(reading, batch, regions)
         self._wait(reading, job)
         for name, seconds in zip(("read", "decode"), reading.seconds(), strict=True):
             self.watch.add(name, seconds)
-        is_good = reading.rows()["status"] == GOOD
-        if is_good.all():
-            plan = plan if plan is None or regions is None else plan_for(plan, regions)
-            return Assembled(batch, targets, ids_tensor(ids), plan)
-        found = self._open(indices, job)
-        opened = [entry for entry in found if isinstance(entry, Opened) and entry.header is not None]
-        if len(opened) < len(found):  # files of which no part can be decoded alone, or that have changed
-            return self._assembled(self._settled(found, epoch), None, epoch, job)
-        attempt = Attempt(opened, batch, buffers_of(batch), regions)
-        pairs = zip(opened, is_good, strict=True)
-        found = [entry if good else self._on_host(entry) for entry, good in pairs]
-        return self._assembled(self._settled(found, epoch), attempt, epoch, job)
+        if (reading.rows()["status"] != GOOD).any():
+            return _Decoded(batch, regions)
+        plan = plan if plan is None or regions is None else plan_for(plan, regions)
+        return Assembled(batch, targets, ids_tensor(ids), plan)
 
     def _empty(self, rows: Array, regions: Regions | None, job: Job) -> ImageBatch | YCbCrBatch:
         """Memory for the pixels of a batch."""
@@ -208,7 +255,7 @@ class FeedAssembler(Assembler):
                 if self.on_error == "raise" or not isinstance(error, BadSample):
                     break
         try:
-            known = self._known(found, job)
+            known = self._known_of(found, job)
             return [
                 self._open_known(item, sample, known.get(row))
                 for row, (item, sample) in enumerate(zip(wanted, found, strict=False))
@@ -227,10 +274,8 @@ class FeedAssembler(Assembler):
         except BadSample as error:
             return self._bad(item, error)
 
-    def _known(
-        self, found: Sequence[Sample | Exception], job: Job
-    ) -> dict[int, tuple[JpegHeader | None, Pixels | None]]:
-        """The headers, or the pixels, of ordinary JPEGs, by row."""
+    def _known_of(self, found: Sequence[Sample | Exception], job: Job) -> dict[int, _Known]:
+        """The headers or the pixels of ordinary files, by row."""
         encoded = {
             row: sample.data
             for row, sample in enumerate(found)
@@ -241,18 +286,25 @@ class FeedAssembler(Assembler):
             return {}
         with feed.read_bytes(list(encoded.values()), self._limits) as reading:
             self._wait(reading, job)
-            rows = reading.rows()
-            if self._decodes_later:
-                return {
-                    at: (_header(row), None) for at, row in zip(encoded, rows, strict=True) if _is_good(row)
-                }
-            sizes: Any = _upright(rows)  # 0 by 0 for the others
-            whole = ImageBatch.of_sizes(sizes, CHANNELS[self.decoding.mode])
-            _begin_decoding(reading, whole, None)
+            at = list(encoded)
+            return {at[row]: known for row, known in self._known(reading, job).items()}
+
+    def _known(self, reading: FeedBatch, job: Job) -> dict[int, _Known]:
+        """Headers of ordinary JPEGs that are decoded after planning, and pixels of other ordinary files."""
+        rows = reading.rows()
+        is_good = rows["status"] == GOOD
+        is_later = is_good & (rows["format"] == JPEG) & self._decodes_later
+        later, is_whole = np.flatnonzero(is_later).tolist(), is_good & ~is_later
+        known: dict[int, _Known] = {row: (_header(rows[row]), None) for row in later}
+        if is_whole.any():
+            whole = ImageBatch.of_sizes(_upright(rows) * is_whole[:, None], CHANNELS[self.decoding.mode])
+            _begin_decoding(reading, whole, None, is_decoded=is_whole)
             self._wait(reading, job)
             self.watch.add("decode", reading.seconds()[1])
-            done = zip(encoded, whole.numpy(), reading.rows(), strict=True)
-            return {at: (None, pixels) for at, pixels, row in done if _is_good(row)}
+            done = is_whole & (reading.rows()["status"] == GOOD)
+            pixels = whole.numpy()
+            known |= {row: (None, pixels[row]) for row in np.flatnonzero(done).tolist()}
+        return known
 
     def _write_all(self, attempt: Attempt, rows: Sequence[int], job: Job) -> list[bool]:
         """The feed decodes what it can, the functions of `Assembler` the rest."""
@@ -278,8 +330,9 @@ class FeedAssembler(Assembler):
             return set(encoded[is_same & (reading.rows()["status"] == GOOD)].tolist())
 
 
-def _is_good(row: Any) -> bool:
-    return bool(row["status"] == GOOD)
+def _image_of(sample: Sample | None) -> bytes:
+    """An encoded image; empty if there is none."""
+    return sample.data if sample is not None and isinstance(sample.data, bytes) else b""
 
 
 def _header(row: Any) -> JpegHeader:
@@ -324,5 +377,5 @@ def _begin_decoding(
 
 def feed_for(decoding: Decoding, device: torch.device, threads: int, cores: Sequence[int]) -> SharedFeed:
     """The feed of a loader: none for what it does not decode, or if ORBBEC_FEED is 0."""
-    is_on = os.environ.get("ORBBEC_FEED", "1") != "0" and not decoding.on_device and decoding.mode != "RGBA"
+    is_on = os.environ.get("ORBBEC_FEED", "1") != "0" and not decoding.on_device
     return SharedFeed(threads if is_on else 0, _NICE if device.type == "cuda" else 0, cores)

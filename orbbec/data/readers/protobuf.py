@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from typing import Any
+from typing import Any, TypeVar
 
 import numpy as np
 
@@ -19,10 +19,10 @@ _OF_OBJECTS = (
 _MOST = (1 << 64) - 1
 _FIXED_BYTES = {_FIXED64: 8, _FIXED32: 4}
 
-Value = int | bytes
+Message = TypeVar("Message", bytes, memoryview)  # slices of the latter are no copies
 
 
-def fields_of(message: bytes) -> Iterator[tuple[int, Value]]:
+def fields_of(message: Message) -> Iterator[tuple[int, int | Message]]:
     """The fields of a message in order: number and value, which is an integer or bytes.
 
     Raises:
@@ -52,8 +52,10 @@ def fields_of(message: bytes) -> Iterator[tuple[int, Value]]:
         offset += size
 
 
-def _varint(message: bytes, offset: int) -> tuple[int, int]:
+def _varint(message: bytes | memoryview, offset: int) -> tuple[int, int]:
     """An integer in groups of 7 bits, lowest first, and the offset after it."""
+    if offset < len(message) and message[offset] < 0x80:
+        return message[offset], offset + 1
     value = shift = 0
     while True:
         if offset >= len(message) or shift > 63:
@@ -65,7 +67,7 @@ def _varint(message: bytes, offset: int) -> tuple[int, int]:
             return value & _MOST, offset
 
 
-def example_features(message: bytes) -> dict[str, Any]:
+def example_features(message: bytes | memoryview) -> dict[str, Any]:
     """The features of a `tf.train.Example`, by name.
 
     Returns:
@@ -77,18 +79,21 @@ def example_features(message: bytes) -> dict[str, Any]:
     """
     entries = (
         dict(fields_of(_bytes(entry)))
-        for _, features in fields_of(message)
+        for _, features in fields_of(memoryview(message))
         for _, entry in fields_of(_bytes(features))
     )
-    return {_bytes(entry.get(1, b"")).decode(): _feature(_bytes(entry.get(2, b""))) for entry in entries}
+    empty = memoryview(b"")
+    return {
+        str(_bytes(entry.get(1, empty)), "utf-8"): _feature(_bytes(entry.get(2, empty))) for entry in entries
+    }
 
 
-def _feature(message: bytes) -> Any:
+def _feature(message: memoryview) -> Any:
     values: Any = []
     for kind, content in fields_of(message):
         items = [value for _, value in fields_of(_bytes(content))]
         if kind == 1:
-            values = items
+            values = [item if isinstance(item, int) else bytes(item) for item in items]
         elif kind == 2:
             values = np.frombuffer(b"".join(map(_bytes, items)), "<f4").astype(np.float32)
         elif kind == 3:
@@ -98,7 +103,7 @@ def _feature(message: bytes) -> Any:
     return values[0].item() if isinstance(values, np.ndarray) else values[0]
 
 
-def _whole_numbers(item: Value) -> Iterator[int]:
+def _whole_numbers(item: int | memoryview) -> Iterator[int]:
     """One number, or several packed into bytes."""
     offset = 0
     while isinstance(item, int) or offset < len(item):
@@ -113,13 +118,13 @@ def _signed(value: int) -> int:
     return value - (1 << 64) if value >> 63 else value
 
 
-def _bytes(value: Value) -> bytes:
+def _bytes(value: int | Message) -> Message:
     if isinstance(value, int):
         raise ValueError("the message has a number where a message belongs")
     return value
 
 
-def _number(value: Value) -> int:
+def _number(value: int | bytes) -> int:
     if isinstance(value, bytes):
         raise ValueError("the message has bytes where a number belongs")
     return value

@@ -11,6 +11,8 @@ from typing import Any
 
 import numpy as np
 
+from orbbec.data.files import ImageFiles, NumberedPaths
+from orbbec.data.readers.checksum import crc32c
 from orbbec.data.readers.handles import check_size, open_file
 from orbbec.data.readers.protobuf import example_features, example_sample, example_size
 from orbbec.data.sample import BadSample, Sample, faults_named, printable, read_range
@@ -18,6 +20,7 @@ from orbbec.transforms.base.optional import optional
 
 _LENGTH = struct.Struct("<QI")  # length of a record, and the checksum of the length
 _CHECKSUM = struct.Struct("<I")
+_BY_TFRECORD = -2  # see ImageFiles
 _GZIP_OR_ZLIB = 32 + zlib.MAX_WBITS  # zlib's code for either
 _BEGINNING = 4096  # bytes: enough to unpack a length from
 
@@ -106,7 +109,7 @@ def _open_lmdb(path: Path) -> Any:
 
 
 class TfRecords:
-    """The records of TFRecord files, each a `tf.train.Example`; needs the package `crc32c`, not TensorFlow.
+    """The records of TFRecord files, each a `tf.train.Example`, without TensorFlow.
 
     The files are scanned once for the offsets of records. Both checksums of a record are verified. If a file
     is truncated or the length of a record is damaged, its last sample is a bad sample. The sample id of a
@@ -118,7 +121,6 @@ class TfRecords:
             sets, of which "image/height" and "image/width" are `Sample.size`.
 
     Raises:
-        ImportError: the package is missing.
         OSError: a file cannot be read.
         ValueError: a file is compressed.
     """
@@ -130,9 +132,12 @@ class TfRecords:
     ) -> None:
         self.paths = [Path(file) for file in ([files] if isinstance(files, (str, os.PathLike)) else files)]
         self.parse = parse
-        self._crc32c = optional("TfRecords", "crc32c", extra="data").crc32c
         rows = [(number, *row) for number, path in enumerate(self.paths) for row in self._rows(path)]
         self._table = np.array(rows, np.int64).reshape(-1, 3)
+        numbers, offsets, lengths = self._table.T
+        sizes = np.where(lengths < 0, 0, lengths + _CHECKSUM.size)  # of 0 bytes nothing is read
+        spans = np.stack([offsets + _LENGTH.size, sizes, np.full_like(sizes, _BY_TFRECORD)], 1)
+        self._files = ImageFiles(NumberedPaths(self.paths, numbers), spans=spans, are_records=True)
 
     def _rows(self, path: Path) -> list[tuple[int, int]]:
         """Offset and length of each record; length -1 if the rest of the file is lost."""
@@ -140,7 +145,7 @@ class TfRecords:
         with open(path, "rb") as file:
             while offset < size:
                 file.seek(offset)
-                length = min(self._length(file.read(_LENGTH.size)), size)  # a longer record is truncated
+                length = min(_length(file.read(_LENGTH.size)), size)  # a longer record is truncated
                 rows.append((offset, length))
                 if length < 0:
                     break
@@ -156,19 +161,8 @@ class TfRecords:
             record = zlib.decompressobj(_GZIP_OR_ZLIB).decompress(beginning, _LENGTH.size)
         except zlib.error:
             return
-        if self._length(record) >= 0:
+        if _length(record) >= 0:
             raise ValueError(f"TfRecords: {printable(path)} is compressed: unpack it with gunzip")
-
-    def _length(self, header: bytes) -> int:
-        if len(header) < _LENGTH.size:
-            return -1
-        length, crc = _LENGTH.unpack(header)
-        return int(length) if crc == self._masked(header[:8]) else -1
-
-    def _masked(self, data: bytes) -> int:
-        """The checksum of TFRecord: CRC-32C, rotated, plus a constant."""
-        crc: int = self._crc32c(data)
-        return ((crc >> 15 | crc << 17) + 0xA282EAD8) & 0xFFFFFFFF
 
     def __len__(self) -> int:
         return len(self._table)
@@ -183,8 +177,30 @@ class TfRecords:
             data = read_range(
                 self.paths[number], offset + _LENGTH.size, length + _CHECKSUM.size, "the record"
             )
-            if _CHECKSUM.unpack_from(data, length)[0] != self._masked(data[:length]):
+            if _CHECKSUM.unpack_from(data, length)[0] != masked_crc32c(data[:length]):
                 raise ValueError("the record does not match its checksum")
-            features = example_features(data[:length])
-            size = example_size(features) if self.parse is example_sample else None
-            return Sample(*self.parse(features), index, size=size)
+            return self.record_sample(index, data)
+
+    def record_sample(self, index: int, record: bytes) -> Sample:
+        """The sample of a record with its checksum."""
+        features = example_features(memoryview(record)[: -_CHECKSUM.size])
+        size = example_size(features) if self.parse is example_sample else None
+        return Sample(*self.parse(features), index, size=size)
+
+    def table(self) -> ImageFiles:
+        """The records, for a `Loader`."""
+        return self._files
+
+
+def _length(header: bytes) -> int:
+    """The length of the record that follows; -1 if the header is damaged."""
+    if len(header) < _LENGTH.size:
+        return -1
+    length, crc = _LENGTH.unpack(header)
+    return int(length) if crc == masked_crc32c(header[:8]) else -1
+
+
+def masked_crc32c(data: bytes) -> int:
+    """The checksum of TFRecord: CRC-32C, rotated, plus a constant."""
+    crc = crc32c(data)
+    return ((crc >> 15 | crc << 17) + 0xA282EAD8) & 0xFFFFFFFF

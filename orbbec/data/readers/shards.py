@@ -18,7 +18,7 @@ from typing import Any
 import numpy as np
 from torch.utils.data import get_worker_info
 
-from orbbec.data.files import ImageFiles
+from orbbec.data.files import ImageFiles, NumberedPaths
 from orbbec.data.order import Order
 from orbbec.data.readers.checksum import crc32
 from orbbec.data.readers.fields import unpack_fields
@@ -42,6 +42,7 @@ from orbbec.transforms.base.optional import optional
 
 _LABEL, _SIZE = Row._fields.index("label"), Row._fields.index("size")
 _IMAGE = slice(Row._fields.index("image_offset"), Row._fields.index("image_crc") + 1)
+_ENTRIES = slice(Row._fields.index("offset"), Row._fields.index("crc") + 1)
 _MOST_OPEN = 64  # archives, of usually 1024 files of a process
 _INDEX_BITS = 32  # low bits of a sample id: the index in a shard; the shard number is above them
 _END = 1024  # bytes: least number of zeros at the end of an archive
@@ -85,9 +86,19 @@ class Shards:
                 f"write it with `python -m orbbec index {printable(folder)}`"
             )
         rows = [read_index(path).samples for path in self.paths]
-        self._archives = np.repeat(np.arange(len(rows)), [len(part) for part in rows])
         self._rows = np.concatenate([to_rows([]), *rows])
-        self._only_labels = not self._rows[:, _SIZE].any()
+        has_entries = self._rows[:, _SIZE] > 0
+        self._spans = self._rows[:, _IMAGE]
+        if has_entries.any():
+            self._spans = np.where(has_entries[:, None], self._rows[:, _ENTRIES], self._spans)
+        archives = np.repeat(np.arange(len(rows)), [len(part) for part in rows])
+        self._archives = NumberedPaths(self.paths, archives)
+        self._files = ImageFiles(
+            self._archives,
+            sample_ids=self._rows[:, 0],
+            spans=self._spans,
+            are_records=bool(has_entries.any()),
+        )
         self._opened = lru_cache(_MOST_OPEN)(Descriptor)
 
     def __getstate__(self) -> dict[str, Any]:
@@ -106,24 +117,25 @@ class Shards:
         return len(self._rows)
 
     def __getitem__(self, index: int) -> Sample:
+        path = self._archives[index]
+        with faults_named(int(self._rows[index, 0]), path, ValueError):
+            return self.record_sample(index, self._read(path, *self._spans[index].tolist()))
+
+    def record_sample(self, index: int, record: bytes) -> Sample:
+        """The sample of its entries, or of its image if it has no other target than a label."""
         row = Row(*self._rows[index].tolist())
-        path = str(self.paths[self._archives[index]])
-        with faults_named(row.sample_id, path, ValueError):
-            if row.size:
-                data = self._read(path, row.offset, row.size, row.crc)
-                return replace(unpack_fields(from_entries(data), row.sample_id), path=path)
-            data = self._read(path, row.image_offset, row.image_size, row.image_crc)
-            return Sample(data, _label_of(row.label), row.sample_id, path)
+        path = self._archives[index]
+        if row.size:
+            return replace(unpack_fields(from_entries(record), row.sample_id), path=path)
+        return Sample(record, _label_of(row.label), row.sample_id, path)
 
     def targets(self, index: int) -> dict[str, Any]:
         """The targets of a sample that has no others than a label."""
         return _label_of(int(self._rows[index, _LABEL]))
 
-    def table(self) -> ImageFiles | None:
-        """The images in the archives, for a `Loader`; None if samples have targets other than a label."""
-        if not self._only_labels:
-            return None
-        return ImageFiles(_ArchiveNames(self), sample_ids=self._rows[:, 0], spans=self._rows[:, _IMAGE])
+    def table(self) -> ImageFiles:
+        """The images in the archives, for a `Loader`, or the entries of samples with other targets."""
+        return self._files
 
     def _read(self, path: str, offset: int, size: int, crc: int) -> bytes:
         archive = self._opened(path)
@@ -131,19 +143,6 @@ class Shards:
         if crc32(data) != crc:
             raise ValueError(f"the {size} bytes from {offset} on do not match the checksum of the index")
         return data
-
-
-class _ArchiveNames(Sequence[str]):
-    """The archive of each sample."""
-
-    def __init__(self, shards: Shards) -> None:
-        self._shards = shards
-
-    def __len__(self) -> int:
-        return len(self._shards)
-
-    def __getitem__(self, index: Any) -> Any:
-        return str(self._shards.paths[self._shards._archives[index]])
 
 
 def _label_of(label: int) -> dict[str, int]:

@@ -42,7 +42,7 @@ inline Functions simulated_functions() {
   Functions functions{};
   functions.check = check;
   functions.is_known = is_known;
-  functions.region = region;
+  functions.codecs[kJpeg].region = region;
   return functions;
 }
 
@@ -64,7 +64,7 @@ class Files {
   static bool fails(int index) { return index % 29 == 7; }
 
   Request request() const {
-    return {static_cast<int32_t>(files_.size()), 1, 0, 0, 1 << 20, nullptr, spans_.data()};
+    return {static_cast<int32_t>(files_.size()), 1, 3, 0, 1 << 20, nullptr, spans_.data()};
   }
   Output output() { return {pixels_.data(), offsets_.data(), nullptr, nullptr, 3}; }
 

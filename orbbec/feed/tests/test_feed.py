@@ -3,15 +3,19 @@
 import os
 import random
 import zlib
+from contextlib import suppress
 
 import numpy as np
 import pytest
 
+from orbbec.data.decode.codecs import size_by_codec
 from orbbec.data.decode.decode import decode_image, region_header
+from orbbec.data.decode.jpeg_header import is_jpeg
 from orbbec.data.decode.native import feed_functions
 from orbbec.data.decode.orientation import upright_size
 from orbbec.data.decode.tests.files import PREFIX, exif, with_segment
-from orbbec.feed.feed import GOOD, Feed, Limits
+from orbbec.data.readers.checksum import crc32c
+from orbbec.feed.feed import GOOD, Feed, Limits, bytes_of
 from tests.support.damage.damage import damaged_files, good_file
 
 LIMITS = Limits(max_pixels=10**6)
@@ -31,11 +35,13 @@ def rows_of(feed, files, limits=LIMITS):
         return batch.rows()
 
 
-def header_of(data, on_damage="raise"):
-    try:
-        return region_header(data, "RGB", LIMITS.max_pixels, on_damage)
-    except ValueError:
-        return None
+def size_of(data):
+    """The upright size if a region can be decoded."""
+    with suppress(ValueError):
+        header = region_header(data, "RGB", LIMITS.max_pixels)
+        if header is not None:
+            return upright_size(header.height, header.width, header.orientation)
+    return None if is_jpeg(data) else size_by_codec(data, LIMITS.max_pixels, True)
 
 
 def odd_exif():
@@ -80,11 +86,8 @@ def test_a_header_is_that_of_the_python_function_or_left_to_it(feed):
         if row["status"] != GOOD:
             continue
         good += 1
-        header = header_of(data)
-        assert header is not None
-        numbers = [int(row[name]) for name in ("height", "width", "orientation")]
-        assert numbers == [header.height, header.width, header.orientation]
-    accepted = sum(header_of(data) is not None for data in files)
+        assert upright_size(*(int(row[name]) for name in ("height", "width", "orientation"))) == size_of(data)
+    accepted = sum(size_of(data) is not None for data in files)
     assert 450 < good <= accepted
 
 
@@ -121,6 +124,21 @@ def test_a_span_of_a_file_has_its_crc(feed, tmp_path):
     with feed.read_files([str(file)] * len(spans), np.array(spans), LIMITS) as batch:
         assert batch.wait(lambda: False)
         assert (batch.rows()["status"] == GOOD).tolist() == [True, True, *[False] * 6]
+
+
+@pytest.mark.parametrize("size", [0, 1, 500])
+def test_a_record_of_tfrecord_has_its_checksum_behind_it(feed, tmp_path, size):
+    data = bytes(size)
+    crc = crc32c(data)
+    masked = ((crc >> 15 | crc << 17) + 0xA282EAD8 & 0xFFFFFFFF).to_bytes(4, "little")
+    file = tmp_path / "records"
+    file.write_bytes(data + masked + data + b"1" + masked)
+    spans = [(0, size + 4, -2), (size + 4, size + 5, -2), (0, size + 3, -2), (size, 2, -2)]
+    with feed.read_files([str(file)] * len(spans), np.array(spans), Limits(0, channels=-1)) as batch:
+        assert batch.wait(lambda: False)
+        rows = batch.rows()
+        assert (rows["status"] == GOOD).tolist() == [True, False, False, False]
+        assert bytes_of(rows[0]) == data + masked
 
 
 @pytest.mark.parametrize("length", [*range(18), 4096])

@@ -45,6 +45,7 @@ from orbbec.data import (
     pack,
 )
 from orbbec.data.readers.protobuf import datum_sample
+from orbbec.data.readers.records import masked_crc32c
 from orbbec.data.readers.tar import end_of_archive
 from tests.support.damage.damage import FORMATS, closed, flipped, good_file, huge
 from tests.support.damage.hostile import ENTRIES, HOSTILE_ENTRIES
@@ -156,12 +157,11 @@ def _field(number: int, value: bytes) -> bytes:
 
 
 def _make_records(root: Path) -> None:
-    source = TfRecords([])
     image = _field(1, b"image") + _field(2, _field(1, _field(1, good_file("jpeg", SIZE))))
     label = _field(1, b"label") + _field(2, _field(3, b"\x08\x07"))
     message = _field(1, _field(1, image) + _field(1, label))
     length = struct.pack("<Q", len(message))
-    masked = (struct.pack("<I", source._masked(part)) for part in (length, message))
+    masked = (struct.pack("<I", masked_crc32c(part)) for part in (length, message))
     (root / "a.tfrecord").write_bytes((length + next(masked) + message + next(masked)) * 3)
 
 

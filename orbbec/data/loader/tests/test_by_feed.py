@@ -1,6 +1,7 @@
 """The feed makes the batches of the Python functions: pixels, targets, ids, faults and errors."""
 
 import json
+import random
 import warnings
 from collections import Counter
 
@@ -8,14 +9,15 @@ import numpy as np
 import pytest
 import torch
 
-from orbbec.data import Coco, Decoding, FileList, ImageFolder, Loader, Sample, Shards, pack
-from orbbec.data.decode.native import has_native
+from orbbec.data import Coco, Decoding, FileList, ImageFolder, Loader, Sample, Shards, TfRecords, pack
+from orbbec.data.decode.native import codec, has_native
+from orbbec.data.decode.tests.corpus import pngs_and_webps
 from orbbec.data.loader.by_feed import FeedAssembler
 from orbbec.transforms import Compose, RandomHorizontalFlip, RandomResizedCrop
 from tests.support.damage import damage
 
 SIZE = 45, 64
-NAMES = ("good", "odd", "damaged", "gone")
+NAMES = ("good", "odd", "formats", "damaged", "damaged formats", "gone")
 PIPELINES = {
     "crop": [RandomResizedCrop(16), RandomHorizontalFlip()],
     "flip": [RandomHorizontalFlip()],
@@ -33,6 +35,7 @@ DECODINGS = {
     "few pixels": Decoding(max_pixels=SIZE[0] * SIZE[1] - 1),
 }
 NEEDS_NATIVE = "shrink", "planes"
+HAS_CODECS = None not in (codec("png"), codec("webp"))
 
 
 def without_restart_marker(data):
@@ -51,7 +54,18 @@ def files_of(kind):
             "gray.jpg": dict(damage.odd_jpegs(SIZE))["jpeg/L.jpeg"],
             "cmyk.jpg": dict(damage.odd_jpegs(SIZE))["jpeg/CMYK.jpeg"],
             "progressive.jpg": damage.good_file("progressive.jpeg", SIZE),
-            "picture.png": damage.good_file("png", SIZE),
+            "picture.bmp": damage.good_file("bmp", SIZE),
+        },
+        "formats": {
+            f"{way}{letter}.{kind}": damage.good_file(kind, SIZE, way)
+            for letter, kind in enumerate(("png", "webp"))
+            for way in (1, 6, 8)
+        },
+        "damaged formats": {
+            "3x.jpg": without_restart_marker(good["3.jpg"]),
+            "2cut.png": damage.good_file("png", SIZE)[:-600],
+            "4.png": damage.good_file("png", SIZE),
+            "5cut.webp": damage.good_file("webp", SIZE)[:-900],
         },
         "damaged": {
             "3x.jpg": without_restart_marker(good["3.jpg"]),
@@ -117,7 +131,42 @@ def shards(root, files):
     return Shards(root / "packed")
 
 
-SOURCES = {"folder": folder, "list": file_list, "coco": coco, "samples": samples, "shards": shards}
+def shards_with_boxes(root, files):
+    """Every second sample has boxes, some with the size that they were annotated for."""
+    encoded = list(enumerate(data or b"none" for _, data in sorted(files.items())))
+    boxes = [{"boxes": np.float32([[1, 2, 3 + n, 40]]), "label": n} for n, _ in encoded]
+    sizes = [SIZE if n % 3 else None for n, _ in encoded]
+    packed = [
+        Sample(data, boxes[n], 7 * n, size=sizes[n]) if n % 2 else Sample(data, {"label": n}, 7 * n)
+        for n, data in encoded
+    ]
+    pack(packed, root / "packed", shard_bytes=8000)
+    return Shards(root / "packed")
+
+
+def records(root, files):
+    examples = [
+        {
+            "image/encoded": data or b"none",
+            "image/class/label": n,
+            "image/height": SIZE[0],
+            "image/width": SIZE[1],
+        }
+        for n, (_, data) in enumerate(sorted(files.items()))
+    ]
+    for example in examples[::2]:
+        example |= {f"image/object/bbox/{name}": [0.25, 0.5] for name in ("xmin", "ymin", "xmax", "ymax")}
+        example["image/object/class/label"] = [1, 2]
+    tfrecords = pytest.importorskip("orbbec.data.readers.tests.tfrecords", exc_type=ImportError)
+    data = b"".join(tfrecords.record(tfrecords.example(features)) for features in examples)
+    (root / "all.tfrecord").write_bytes(data)
+    return TfRecords(root / "all.tfrecord")
+
+
+SOURCES = {
+    **{"folder": folder, "list": file_list, "coco": coco, "samples": samples, "shards": shards},
+    **{"shards with boxes": shards_with_boxes, "records": records},
+}
 
 
 def pixels_of(images):
@@ -178,11 +227,62 @@ def test_batches_faults_and_errors_are_those_of_the_python_functions(
     assert expected[0] or expected[1] or expected[2]
 
 
-@pytest.mark.parametrize("decoding", ["regions", "whole", "as stored", "luma", "planes", "shrink"])
-@pytest.mark.parametrize("source", ["folder", "list", "coco", "shards"])
-def test_ordinary_batches_are_made_by_the_feed_alone(source, decoding, tmp_path, monkeypatch):
+@pytest.mark.parametrize("source", ["shards", "shards with boxes", "records"])
+def test_changed_bytes_of_an_archive_make_the_same_faults(source, tmp_path, monkeypatch):
+    images = SOURCES[source](tmp_path, files_of("good"))
+    chance = random.Random(4)
+    for file in [*tmp_path.rglob("*.tar"), *tmp_path.rglob("*.tfrecord")]:
+        data = bytearray(file.read_bytes())
+        for _ in range(len(data) // 12000 + 1):
+            data[chance.randrange(len(data))] ^= 1 << chance.randrange(8)
+        file.write_bytes(data[:-3000] if source == "records" else data)
+    options = images, PIPELINES["crop"], DECODINGS["regions"], "skip", False
+    actual = epoch_of(*options)
+    monkeypatch.setenv("ORBBEC_FEED", "0")
+    assert_same(actual, epoch_of(*options))
+    assert 2 < len(actual[1]) < 14
+
+
+class OddRecords(TfRecords):
+    """Of some records no sample, or none that is to be had."""
+
+    def record_sample(self, index, record):
+        if index == 3:
+            raise KeyError("no image")
+        return None if index == 9 else super().record_sample(index, record)
+
+
+def test_a_record_that_becomes_no_sample_makes_the_same_error(tmp_path, monkeypatch):
+    images = OddRecords(SOURCES["records"](tmp_path, files_of("good")).paths)
+    options = images, PIPELINES["crop"], DECODINGS["regions"], "skip", False
+    actual = epoch_of(*options)
+    monkeypatch.setenv("ORBBEC_FEED", "0")
+    assert_same(actual, epoch_of(*options))
+    assert "expected a Sample, but sample 9 is a NoneType" in actual[2]
+
+
+@pytest.mark.parametrize("decoding", DECODINGS)
+@pytest.mark.parametrize("source", ["folder", "samples"])
+def test_pngs_and_webps_of_every_kind_make_the_same_batches(source, decoding, tmp_path, monkeypatch):
     if decoding in NEEDS_NATIVE and not has_native():
         pytest.skip("libjpeg-turbo was not built in")
+    kinds = pngs_and_webps()[::3]
+    images = SOURCES[source](tmp_path, {f"{n}.png": data for n, data in enumerate(kinds)})
+    options = images, PIPELINES["crop"], DECODINGS[decoding], "skip", False
+    actual = epoch_of(*options)
+    monkeypatch.setenv("ORBBEC_FEED", "0")
+    assert_same(actual, epoch_of(*options))
+    assert 100 < len(actual[1]) < len(kinds) - 20
+
+
+@pytest.mark.parametrize("decoding", ["regions", "whole", "as stored", "luma", "planes", "shrink"])
+@pytest.mark.parametrize("source", ["folder", "list", "coco", "shards", "shards with boxes", "records"])
+@pytest.mark.parametrize("files", ["good", "formats"])
+def test_ordinary_batches_are_made_by_the_feed_alone(files, source, decoding, tmp_path, monkeypatch):
+    if decoding in NEEDS_NATIVE and not has_native():
+        pytest.skip("libjpeg-turbo was not built in")
+    if files == "formats" and not HAS_CODECS:
+        pytest.skip("libspng and libwebp were not built in")
     counts = Counter()
     work = FeedAssembler._by_feed
 
@@ -196,21 +296,19 @@ def test_ordinary_batches_are_made_by_the_feed_alone(source, decoding, tmp_path,
 
     monkeypatch.setattr(FeedAssembler, "_by_feed", counted)
     monkeypatch.setattr(FeedAssembler, "_open", refused)
-    files = {name: data for name, data in files_of("good").items() if source != "coco" or name < "5"}
-    images = SOURCES[source](tmp_path, files)
+    good = {
+        name: data
+        for name, data in files_of(files).items()
+        if name < "5" or source not in ("coco", "shards with boxes", "records")
+    }
+    images = SOURCES[source](tmp_path, good)
     batches, faults, error = epoch_of(images, PIPELINES["crop"], DECODINGS[decoding], "raise", False)
     assert (faults, error) == ([], None)
-    assert counts == {True: len(batches)} == {True: -(-len(files) // 6)}
-
-
-def test_shards_with_other_targets_than_labels_have_no_table(tmp_path):
-    boxes = np.float32([[1, 2, 3, 4]])
-    pack([Sample(damage.good_file("jpeg", SIZE), {"boxes": boxes}, 0)], tmp_path / "boxes")
-    assert Shards(tmp_path / "boxes").table() is None
+    assert counts == {True: len(batches)} == {True: -(-len(good) // 6)}
 
 
 def test_of_a_batch_with_an_odd_file_only_that_one_is_read_by_python(tmp_path, monkeypatch):
-    folder(tmp_path, files_of("good") | {"5.png": damage.good_file("png", SIZE)})
+    folder(tmp_path, files_of("good") | {"5.bmp": damage.good_file("bmp", SIZE)})
     source, asked = ImageFolder(tmp_path), []
     read = ImageFolder.__getitem__
     monkeypatch.setattr(
@@ -218,7 +316,7 @@ def test_of_a_batch_with_an_odd_file_only_that_one_is_read_by_python(tmp_path, m
     )
     loader = Loader(source, len(source), PIPELINES["crop"], shuffle=False)
     (batch,) = loader
-    odd = [index for index, path in enumerate(source.paths) if path.endswith("png")]
+    odd = [index for index, path in enumerate(source.paths) if path.endswith("bmp")]
     assert asked == odd
     monkeypatch.setenv("ORBBEC_FEED", "0")
     (expected,) = Loader(source, len(source), PIPELINES["crop"], shuffle=False)
@@ -226,10 +324,10 @@ def test_of_a_batch_with_an_odd_file_only_that_one_is_read_by_python(tmp_path, m
     assert torch.equal(batch.targets["label"], expected.targets["label"])
 
 
-@pytest.mark.parametrize(("kinds", "makers"), [(["good.jpg"] * 20, 3), (["good.jpg"] * 20 + ["png"] * 3, 8)])
+@pytest.mark.parametrize(("kinds", "makers"), [(["good.jpg"] * 20, 3), (["good.jpg"] * 20 + ["bmp"] * 3, 8)])
 def test_files_that_the_feed_leaves_to_python_get_as_many_threads_as_without_it(tmp_path, kinds, makers):
-    ordinary, odd = damage.good_file("jpeg", SIZE), damage.good_file("png", SIZE)
-    folder(tmp_path, {f"{n}.{kind}": odd if kind == "png" else ordinary for n, kind in enumerate(kinds)})
+    ordinary, odd = damage.good_file("jpeg", SIZE), damage.good_file("bmp", SIZE)
+    folder(tmp_path, {f"{n}.{kind}": odd if kind == "bmp" else ordinary for n, kind in enumerate(kinds)})
     loader = Loader(ImageFolder(tmp_path), len(kinds), PIPELINES["crop"], shuffle=False)
     list(loader)
     assert not loader._assembler.needs_makers()  # the epoch has asked

@@ -25,7 +25,6 @@ from orbbec.data import (
     Shards,
     ShardStream,
     Source,
-    TfRecords,
     as_source,
     open_source,
     pack,
@@ -96,7 +95,6 @@ def lmdb(root: Path) -> Source:
 
 
 def tf_records(root: Path) -> Source:
-    pytest.importorskip("crc32c")
     shutil.copy(Path(__file__).with_name("records.tfrecord"), root)
     return open_source(root)
 
@@ -196,7 +194,7 @@ def test_samples_go_through_transforms_the_same_in_every_order(make, tmp_path):
 
 @pytest.mark.parametrize(
     ("reader", "package"),
-    [(ShardStream, "webdataset"), (Lmdb, "lmdb"), (Hdf5, "h5py"), (TfRecords, "crc32c")],
+    [(ShardStream, "webdataset"), (Lmdb, "lmdb"), (Hdf5, "h5py")],
 )
 def test_a_reader_whose_package_is_missing_says_how_to_install_it(monkeypatch, tmp_path, reader, package):
     monkeypatch.setitem(sys.modules, package, None)

@@ -16,6 +16,7 @@ crc32c = pytest.importorskip("crc32c")
 
 from orbbec.data import BadSample, Lmdb, TfRecords, open_source
 from orbbec.data.readers.protobuf import datum_sample, example_features, example_sample, fields_of
+from orbbec.data.readers.tests.tfrecords import message_of, record, varint
 
 RECORDED = Path(__file__).with_name("records.tfrecord")  # written by another package: record_tfrecord.py
 
@@ -98,14 +99,6 @@ def test_what_is_no_database_is_named(tmp_path):
     (tmp_path / "data.mdb").write_bytes(bytes(8192))
     with pytest.raises(OSError, match="cannot be opened"):
         Lmdb(tmp_path)
-
-
-def varint(value):
-    parts = []
-    while value > 127:
-        parts.append(value & 127 | 128)
-        value >>= 7
-    return bytes([*parts, value])
 
 
 def test_a_datum_of_caffe():
@@ -199,16 +192,6 @@ def test_records_that_are_missing_or_packed_are_named(tmp_path):
         records[0]
 
 
-def masked(data):
-    crc = crc32c.crc32c(data)
-    return struct.pack("<I", ((crc >> 15 | crc << 17) + 0xA282EAD8) & 0xFFFFFFFF)
-
-
-def record(data):
-    length = struct.pack("<Q", len(data))
-    return length + masked(length) + data + masked(data)
-
-
 @pytest.mark.parametrize("length", [0x8B1F, 0x018B1F, 0x9C78, 0x0178, 0xDA78])
 def test_a_length_with_the_bytes_of_gzip_or_zlib_is_a_length(tmp_path, length):
     (tmp_path / "a.tfrecord").write_bytes(record(bytes(length)) * 2)
@@ -256,11 +239,6 @@ def test_an_example_without_a_label_or_with_labels_of_another_kind_is_named():
 def test_numbers_of_more_than_64_bits_lose_the_highest():
     for number in (2**64 - 1, 2**64, 2**65 + 7, 2**70 - 1):
         assert list(fields_of(b"\x08" + varint(number))) == [(1, number % 2**64)]
-
-
-def message_of(*fields):
-    """A message of byte fields, each a pair of number and bytes."""
-    return b"".join(varint(number << 3 | 2) + varint(len(data)) + data for number, data in fields)
 
 
 def test_a_feature_without_a_name_or_a_value_is_one_of_an_empty_name_or_value():
