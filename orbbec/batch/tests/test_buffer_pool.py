@@ -94,6 +94,23 @@ def test_what_is_free_beyond_the_limit_goes_back_the_longest_unused_first():
     assert pool.free_bytes == 0
 
 
+def test_a_loop_whose_requests_find_blocks_keeps_them_beyond_the_limit(monkeypatch):
+    pool = BufferPool(limit=2 * MIB)
+
+    def addresses():
+        tensors = [pool.empty((2 * MIB,)) for _ in range(3)]
+        return {tensor.data_ptr() for tensor in tensors}
+
+    first = addresses()
+    assert all(addresses() == first for _ in range(4))
+    assert pool.free_bytes == 6 * MIB
+    late = time.monotonic() + 11
+    monkeypatch.setattr("orbbec.bridge.buffer_pool.monotonic", lambda: late)
+    held = pool.empty((2 * MIB,))  # the two others have not been used for more than 10 seconds
+    assert held.data_ptr() in first
+    assert pool.free_bytes == 2 * MIB
+
+
 def test_no_code_of_python_runs_when_memory_is_let_go():
     """A KeyboardInterrupt in a Python callback would be lost."""
     pool, called = BufferPool(), []
