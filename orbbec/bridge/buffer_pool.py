@@ -46,8 +46,9 @@ class _Lent(ref):  # type: ignore[type-arg]
 class BufferPool:
     """Allocates tensors on the CPU; reuses a free block if the request fills at least half of it.
 
-    Free blocks beyond the limit return to the system, the least recently used first, when a request finds no
-    free block, or after they were not used for 10 seconds. A loop whose requests all find blocks keeps them.
+    Free blocks beyond the limit return to the system after 10 seconds without use, so that a loop keeps what
+    it uses. All blocks together never exceed the most bytes that were in use at once, plus the limit; for
+    that, the least recently used return first.
 
     Args:
         limit: bytes of free blocks to keep; 0 keeps none.
@@ -63,6 +64,7 @@ class BufferPool:
 
     def __init__(self, limit: int = _LIMIT) -> None:
         self.limit = limit
+        self._most = 0  # bytes that were in use at once
         self._free: list[_Lent] = []  # in the order of their release
         self._kept: dict[int, _Lent] = {}  # by id; a collected reference calls nothing
 
@@ -113,8 +115,14 @@ class BufferPool:
     def _block(self, nbytes: int) -> Array:
         size = _block_size(nbytes)
         memory = self._found(size)
-        self.release(self.limit, inf if memory is None else monotonic() - _IDLE)
-        return _new(size) if memory is None else memory
+        self.release(self.limit, monotonic() - _IDLE)
+        if memory is not None:
+            return memory
+        blocks = [kept.memory.nbytes for kept in list(self._kept.values())]
+        in_use = sum(blocks) - self.free_bytes + size
+        self._most = max(self._most, in_use)
+        self.release(self._most - in_use + self.limit)
+        return _new(size)
 
     def _lend(self, array: Array, memory: Array) -> None:
         """Free the block once the array is collected; each tensor that shares its memory holds it."""
@@ -206,7 +214,8 @@ def keep_free_memory(nbytes: int) -> None:
     """Set how much free memory the buffer pool on the CPU keeps.
 
     Large results of operators and batches of images reuse buffers, since clearing new pages takes longer than
-    augmenting an image. Free buffers beyond this limit are returned to the system.
+    augmenting an image. Free buffers beyond this limit are returned to the system, later ones after 10
+    seconds without use.
 
     Args:
         nbytes: at least 0, which keeps none; the default is 512 MiB.
