@@ -23,7 +23,7 @@ from orbbec.bridge.dispatch import is_plain
 _ALIGNMENT = 64  # bytes: a cache line, and the widest vector load
 LEAST_BYTES = 2**17  # bytes: malloc reuses smaller blocks, and returns larger ones to the system
 _LIMIT = 2**29  # bytes
-_IDLE = 10.0  # seconds: clearing the pages of a block used less often costs little
+_IDLE = 60.0  # seconds: to clear the pages of a block each minute costs little
 
 _IN_NUMPY = {
     torch.uint8: np.uint8,
@@ -46,7 +46,7 @@ class _Lent(ref):  # type: ignore[type-arg]
 class BufferPool:
     """Allocates tensors on the CPU; reuses a free block if the request fills at least half of it.
 
-    Free blocks beyond the limit return to the system after 10 seconds without use, so that a loop keeps what
+    Free blocks beyond the limit return to the system after a minute without use, so that a loop keeps what
     it uses. All blocks together never exceed the most bytes that were in use at once, plus the limit; for
     that, the least recently used return first.
 
@@ -214,8 +214,8 @@ def keep_free_memory(nbytes: int) -> None:
     """Set how much free memory the buffer pool on the CPU keeps.
 
     Large results of operators and batches of images reuse buffers, since clearing new pages takes longer than
-    augmenting an image. Free buffers beyond this limit are returned to the system, later ones after 10
-    seconds without use.
+    augmenting an image. Free buffers beyond this limit are returned to the system, later ones after a
+    minute without use.
 
     Args:
         nbytes: at least 0, which keeps none; the default is 512 MiB.

@@ -106,8 +106,8 @@ def test_a_loop_keeps_what_it_uses_beyond_the_limit_and_what_is_not_used_goes_ba
     first = addresses()
     assert all(addresses() == first for _ in range(4))
     assert pool.free_bytes == 6 * MIB
-    monkeypatch.setattr("orbbec.bridge.buffer_pool.monotonic", lambda: 10.5)
-    held = pool.empty((2 * MIB,))  # the two others have not been used for more than 10 seconds
+    monkeypatch.setattr("orbbec.bridge.buffer_pool.monotonic", lambda: 60.5)
+    held = pool.empty((2 * MIB,))  # the two others have not been used for more than a minute
     assert held.data_ptr() in first
     assert pool.free_bytes == 2 * MIB
 
