@@ -8,7 +8,8 @@ from __future__ import annotations
 
 import os
 from collections.abc import Sequence
-from math import prod
+from math import inf, prod
+from time import monotonic
 from weakref import ref
 
 import numpy as np
@@ -22,6 +23,7 @@ from orbbec.bridge.dispatch import is_plain
 _ALIGNMENT = 64  # bytes: a cache line, and the widest vector load
 LEAST_BYTES = 2**17  # bytes: malloc reuses smaller blocks, and returns larger ones to the system
 _LIMIT = 2**29  # bytes
+_IDLE = 60.0  # seconds: to clear the pages of a block each minute costs little
 
 _IN_NUMPY = {
     torch.uint8: np.uint8,
@@ -34,16 +36,19 @@ _OF_SIZE = {1: torch.uint8, 2: torch.float16, 4: torch.float32, 8: torch.float64
 
 
 class _Lent(ref):  # type: ignore[type-arg]
-    """A weak reference to an array that is in use, and the block behind it."""
+    """A weak reference to an array that is in use, the block behind it, and the time when it was lent."""
 
-    __slots__ = ("memory",)
+    __slots__ = ("memory", "since")
     memory: Array
+    since: float  # seconds
 
 
 class BufferPool:
     """Allocates tensors on the CPU; reuses a free block if the request fills at least half of it.
 
-    The next request returns free blocks beyond the limit to the system, the least recently used first.
+    Free blocks beyond the limit return to the system after a minute without use, so that a loop keeps what
+    it uses. All blocks together never exceed the most bytes that were in use at once, plus the limit; for
+    that, the least recently used return first.
 
     Args:
         limit: bytes of free blocks to keep; 0 keeps none.
@@ -59,6 +64,7 @@ class BufferPool:
 
     def __init__(self, limit: int = _LIMIT) -> None:
         self.limit = limit
+        self._most = 0  # bytes that were in use at once
         self._free: list[_Lent] = []  # in the order of their release
         self._kept: dict[int, _Lent] = {}  # by id; a collected reference calls nothing
 
@@ -97,27 +103,32 @@ class BufferPool:
         """Bytes of the free blocks."""
         return sum(kept.memory.nbytes for kept in list(self._free))
 
-    def release(self, limit: int = 0) -> None:
-        """Return free blocks beyond `limit` bytes to the system."""
+    def release(self, limit: int = 0, before: float = inf) -> None:
+        """Return free blocks beyond `limit` bytes, lent before this time, to the system."""
         excess = self.free_bytes - limit
         for kept in list(self._free):
             if excess <= 0:
                 return
-            if self._claim(kept):
+            if kept.since < before and self._claim(kept):
                 excess -= kept.memory.nbytes
 
     def _block(self, nbytes: int) -> Array:
         size = _block_size(nbytes)
         memory = self._found(size)
-        if self._free:
-            self.release(self.limit)
-        return _new(size) if memory is None else memory
+        self.release(self.limit, monotonic() - _IDLE)
+        if memory is not None:
+            return memory
+        blocks = [kept.memory.nbytes for kept in list(self._kept.values())]
+        in_use = sum(blocks) - self.free_bytes + size
+        self._most = max(self._most, in_use)
+        self.release(self._most - in_use + self.limit)
+        return _new(size)
 
     def _lend(self, array: Array, memory: Array) -> None:
         """Free the block once the array is collected; each tensor that shares its memory holds it."""
         # The callback is not a Python function: Python would drop an interrupt that arrives in one.
         kept = _Lent(array, self._free.append)
-        kept.memory = memory
+        kept.memory, kept.since = memory, monotonic()
         self._kept[id(kept)] = kept
 
     def _found(self, size: int) -> Array | None:
@@ -203,7 +214,8 @@ def keep_free_memory(nbytes: int) -> None:
     """Set how much free memory the buffer pool on the CPU keeps.
 
     Large results of operators and batches of images reuse buffers, since clearing new pages takes longer than
-    augmenting an image. Free buffers beyond this limit are returned to the system.
+    augmenting an image. Free buffers beyond this limit are returned to the system, later ones after a
+    minute without use.
 
     Args:
         nbytes: at least 0, which keeps none; the default is 512 MiB.

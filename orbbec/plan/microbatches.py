@@ -25,7 +25,7 @@ def microbatches_of(plan: Plan, work: Work) -> list[slice]:
     count = len(plan)
     if len(plan.passes) < 2 or count < 2 or not _can_split(plan, work):
         return [slice(0, count)]
-    between = max(_bytes_after(step, plan.channels) for step in plan.passes[:-1]) / count
+    between = max(bytes_after(step, plan.channels) for step in plan.passes[:-1]) / count
     length = max(int(MICROBATCH_BYTES / between), 1)
     if length >= count:
         return [slice(0, count)]
@@ -43,7 +43,8 @@ def _can_split(plan: Plan, work: Work) -> bool:
     return isinstance(work, list) or not work.requires_grad
 
 
-def _bytes_after(step: Pass, channels: int) -> int:
+def bytes_after(step: Pass, channels: int) -> int:
+    """The bytes of the results of a pass."""
     size = {"uint8": 1, "float32": 4}.get(step.dtype, 2)
     return int(step.sizes.prod(1).sum()) * channels * size
 

@@ -1,3 +1,4 @@
+#include "../bridge/call_memory.h"
 #include "../bridge/warp.h"
 #include "binding_call.h"
 #include "resize_backward.h"
@@ -95,8 +96,8 @@ int64_t taps_capacity(ResizeMethod method, int64_t side, int64_t out) {
 int64_t aligned(int64_t bytes) { return (bytes + 15) / 16 * 16; }
 
 // Memory for the coefficients, which must outlive the launch; sets those of `a`.
-Tensor new_coefficients(const char* op, const Tensor& images, const std::vector<int64_t>& longest,
-                        ResizeArguments& a) {
+std::shared_ptr<void> new_coefficients(const char* op, const Tensor& images,
+                                       const std::vector<int64_t>& longest, ResizeArguments& a) {
   ResizeCoefficients& t = a.coefficients;
   const bool alike = a.source.layout == nullptr && a.request.boxes == nullptr;
   t.sets = alike ? std::min<int64_t>(a.source.count, 1) : a.source.count;
@@ -118,10 +119,9 @@ Tensor new_coefficients(const char* op, const Tensor& images, const std::vector<
   const int64_t plan_bytes = aligned(t.sets * static_cast<int64_t>(sizeof(ResizePlan)));
   const int64_t entry_bytes = aligned(entries * static_cast<int64_t>(sizeof(int)));
   const int64_t weight_bytes = t.sets * (t.width * t.taps_x + t.height * t.taps_y) * weight_size;
-  const Tensor memory =
-      new_tensor(op, std::vector<int64_t>{plan_bytes + 2 * entry_bytes + weight_bytes},
-                 ScalarType::Byte, images);
-  char* const first = static_cast<char*>(memory.mutable_data_ptr());
+  const std::shared_ptr<void> memory =
+      call_memory(op, plan_bytes + 2 * entry_bytes + weight_bytes, images);
+  char* const first = static_cast<char*>(memory.get());
   t.plans = reinterpret_cast<ResizePlan*>(first);
   t.first = reinterpret_cast<int*>(first + plan_bytes);
   t.count = reinterpret_cast<int*>(first + plan_bytes + entry_bytes);
@@ -221,7 +221,7 @@ Tensor resize_backward(Tensor gradient, std::optional<Tensor> boxes,
   const std::optional<Tensor> held_boxes = prepare_boxes(op, gradient, boxes, a.source.count);
   set_geometry(held_boxes, a);
   if (gradient.numel() == 0) return new_float_images(op, gradient, sides[0], sides[1]);
-  const Tensor coefficients = new_coefficients(op, gradient, image_size, a);
+  const std::shared_ptr<void> coefficients = new_coefficients(op, gradient, image_size, a);
   fill_coefficients(op, gradient, a);
   return spread(op, spread(op, gradient, a, true), a, false);
 }
@@ -247,7 +247,7 @@ Tensor run_resize(const ResizeCall& call) {
   if (target.numel() == 0) return target;
   a.output = dense_images(op, "out", target, target.mutable_data_ptr());
   set_geometry(held_boxes, a);
-  const Tensor coefficients = new_coefficients(op, images, sides, a);
+  const std::shared_ptr<void> coefficients = new_coefficients(op, images, sides, a);
   fill_coefficients(op, images, a);
   run_where(op, images, resize_cpu, resize_cuda, a);
   return target;

@@ -76,22 +76,40 @@ def test_the_smallest_block_that_fits_is_taken():
     assert pool.empty((5 * MIB,)).data_ptr() == address
 
 
-def test_what_is_free_beyond_the_limit_goes_back_the_longest_unused_first():
+def test_blocks_never_exceed_what_was_in_use_and_the_limit_the_longest_unused_go_first():
     pool = BufferPool(limit=6 * MIB)
-    first, second, third = (pool.empty((size * MIB,)) for size in (2, 3, 4))
+    first, second, third = (pool.empty((size * MIB,)) for size in (2, 3, 4))  # 9 MiB in use
     del first, second
     assert pool.free_bytes == 5 * MIB
     address = third.data_ptr()
     del third
-    held = pool.empty((5 * MIB,))  # no block of this size is free
+    five = pool.empty((5 * MIB,))  # no block of this size is free
+    assert pool.free_bytes == 9 * MIB  # of 14 MiB, at most 9 and the limit
+    six = pool.empty((6 * MIB,))  # 11 MiB in use, so 6 may be free
     assert pool.free_bytes == 4 * MIB
     assert pool.empty((4 * MIB,)).data_ptr() == address
     assert pool.empty((8 * MIB,)).shape == (8 * MIB,)  # larger than the limit by itself
-    assert pool.free_bytes == 4 * MIB
-    del held
-    assert pool.free_bytes == 9 * MIB
+    del five, six
+    assert pool.free_bytes == 15 * MIB
     pool.release()
     assert pool.free_bytes == 0
+
+
+def test_a_loop_keeps_what_it_uses_beyond_the_limit_and_what_is_not_used_goes_back(monkeypatch):
+    pool = BufferPool(limit=2 * MIB)
+    monkeypatch.setattr("orbbec.bridge.buffer_pool.monotonic", lambda: 0.0)
+
+    def addresses():
+        tensors = [pool.empty((2 * MIB,)) for _ in range(3)]
+        return {tensor.data_ptr() for tensor in tensors}
+
+    first = addresses()
+    assert all(addresses() == first for _ in range(4))
+    assert pool.free_bytes == 6 * MIB
+    monkeypatch.setattr("orbbec.bridge.buffer_pool.monotonic", lambda: 60.5)
+    held = pool.empty((2 * MIB,))  # the two others have not been used for more than a minute
+    assert held.data_ptr() in first
+    assert pool.free_bytes == 2 * MIB
 
 
 def test_no_code_of_python_runs_when_memory_is_let_go():

@@ -33,6 +33,10 @@ class Regions:
     def __getitem__(self, index: int) -> tuple[Rectangle, int]:
         return Rectangle(*self.boxes[index].tolist()), int(self.shrinks[index])
 
+    def rows(self, images: slice) -> Regions:
+        """The regions of some of the images."""
+        return Regions(self.boxes[images], self.shrinks[images])
+
 
 def regions_of(plan: Plan, can_shrink: Array | None = None) -> Regions | None:
     """The regions that the first pass of a plan reads.

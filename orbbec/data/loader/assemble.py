@@ -20,6 +20,7 @@ import torch
 from torch import Tensor
 
 from orbbec.batch import ImageBatch, YCbCrBatch
+from orbbec.batch.image_batch import empty_on_host
 from orbbec.bridge.arguments import Array
 from orbbec.data.concat import check_ids, with_distinct_ids
 from orbbec.data.decode.decode import (
@@ -38,6 +39,7 @@ from orbbec.data.decode.planes import empty_planes, write_planes
 from orbbec.data.decode.region import Regions, plan_for, regions_of
 from orbbec.data.loader.entries import Attempt, Bad, Opened
 from orbbec.data.loader.memory import Job
+from orbbec.data.loader.pieces import Pieces
 from orbbec.data.loader.queues import Stopped
 from orbbec.data.loader.stopwatch import Stopwatch
 from orbbec.data.placed import PLACED, check_placed
@@ -131,6 +133,7 @@ class Assembler:
         on_error: handling of bad samples: "raise", "skip", or "substitute" the next good sample.
         pin_memory: pack into page-locked memory.
         decoder: decodes whole batches on a device; None: images are decoded one by one on the host.
+        device: where batches too large for the host are put together; None: nowhere.
     """
 
     source: Any
@@ -139,6 +142,7 @@ class Assembler:
     on_error: str
     pin_memory: bool
     decoder: BatchDecoder | None = None
+    device: torch.device | None = None
     watch: Stopwatch = field(default_factory=Stopwatch)
     faults: list[Fault] = field(default_factory=list)
 
@@ -169,10 +173,9 @@ class Assembler:
                 opened = self._settled(self._unplanned(opened, epoch, error), epoch)
                 continue
             can_shrink = np.array([entry.header is not None for entry in opened])
-            attempt = self._attempt(opened, self._regions(plan, can_shrink), job)
-            changed = self._decode(attempt, attempt.copy_from(failed) if failed else set(), job)
+            regions = self._regions(plan, can_shrink)
+            attempt, changed = self._attempted(opened, regions, failed, job)
             if not any(changed):
-                regions = attempt.regions
                 plan = plan if plan is None or regions is None else plan_for(plan, regions)
                 ids = ids_tensor([entry.sample.sample_id for entry in opened])
                 return Assembled(attempt.batch, targets, ids, plan)
@@ -250,15 +253,45 @@ class Assembler:
     @property
     def _decodes_later(self) -> bool:
         """Whether JPEGs are decoded after planning."""
-        return self.decoding.planes or (self.decoding.roi and self.transforms is not None)
+        has_regions = self.decoding.roi and self.transforms is not None
+        return has_regions or self.decoding.planes or self.device is not None
 
     def _whole(self, sample: Sample) -> Pixels:
         with _named(sample), self.watch.timing("decode"):
             return self.decoding.whole(sample.data)
 
-    def _attempt(self, opened: list[Opened], regions: Regions | None, job: Job) -> Attempt:
+    def _attempted(
+        self, opened: list[Opened], regions: Regions | None, failed: Attempt | None, job: Job
+    ) -> tuple[Attempt, list[Opened | Bad | None]]:
+        """Decode a batch; returns also what proved other than its header says, by row."""
+        sizes: Any = [entry.size for entry in opened] if regions is None else regions.sizes
+        if self._is_large(sizes, job):
+            pieces = Pieces(sizes, CHANNELS[self.decoding.mode], self.device, job)
+            return self._attempted_in_pieces(opened, regions, pieces, job)
+        attempt = self._attempt(opened, regions, partial(job.empty, pin_memory=self.pin_memory))
+        done = attempt.copy_from(failed) if failed and failed.buffers else set()
+        return attempt, self._decode(attempt, done, job)
+
+    def _is_large(self, sizes: Any, job: Job) -> bool:
+        """Whether a batch is put together on its device."""
+        nbytes = CHANNELS[self.decoding.mode] * int(np.prod(sizes, axis=1).sum())
+        return self.device is not None and job.is_large(nbytes)
+
+    def _attempted_in_pieces(
+        self, opened: list[Opened], regions: Regions | None, pieces: Pieces, job: Job
+    ) -> tuple[Attempt, list[Opened | Bad | None]]:
+        changed = []
+        for images in pieces.slices():
+            part = regions and regions.rows(images)
+            attempt = self._attempt(opened[images], part, partial(empty_on_host, pin_memory=self.pin_memory))
+            changed += self._decode(attempt, set(), job)
+            pieces.copy(images, attempt.batch.storage)
+        return Attempt(opened, pieces.batch, [], regions), changed
+
+    def _attempt(
+        self, opened: list[Opened], regions: Regions | None, empty: Callable[[int], Tensor]
+    ) -> Attempt:
         """Memory for the pixels of a batch."""
-        empty: Callable[[int], Tensor] = partial(job.empty, pin_memory=self.pin_memory)
         if self.decoding.planes:
             planes = empty_planes([entry.stored for entry in opened], empty)
             return Attempt(opened, planes, buffers_of(planes), None)
@@ -426,12 +459,8 @@ def _position(item: int | Sample | BadSample) -> int:
 
 def _raised_in(error: Exception) -> str:
     """The location in a source's code that raised an error; empty if there is none."""
-    location = extract_tb(error.__traceback__)[-1]
-    return (
-        ""
-        if location.filename == __file__
-        else f" (in {location.name}, {location.filename}:{location.lineno})"
-    )
+    at = extract_tb(error.__traceback__)[-1]
+    return "" if at.filename == __file__ else f" (in {at.name}, {at.filename}:{at.lineno})"
 
 
 def ids_tensor(sample_ids: Sequence[int]) -> torch.Tensor:

@@ -220,6 +220,8 @@ class FeedAssembler(Assembler):
         except ValueError:
             return None
         regions = self._regions(plan, rows["format"] == JPEG)
+        if self._is_large(_upright(rows) if regions is None else regions.sizes, job):
+            return None
         batch = self._empty(rows, regions, job)
         _begin_decoding(reading, batch, regions)
         self._wait(reading, job)

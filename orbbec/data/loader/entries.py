@@ -50,7 +50,7 @@ class Attempt(NamedTuple):
 
     opened: list[Opened]
     batch: ImageBatch | YCbCrBatch
-    buffers: list[Any]  # the pixels of each image in the batch
+    buffers: list[Any]  # the pixels of each image in the batch; none if it was put together from pieces
     regions: Regions | None
 
     def region(self, row: int) -> tuple[Rectangle | None, int]:

@@ -29,6 +29,8 @@ from orbbec.data.loader.threads import node_cores, thread_budget
 from orbbec.data.loader.tune import tuner_for
 from orbbec.data.order import Order, check_length, order_of_rank, position_of
 from orbbec.data.sample import Fault
+from orbbec.plan import Plan
+from orbbec.plan.microbatches import bytes_after
 from orbbec.transforms import Compose, Transform
 from orbbec.transforms.base.checks import choice, flag, whole
 
@@ -53,9 +55,10 @@ class Loader:
     The result of a sample depends only on seed, epoch and sample id.
 
     Memory: at most `threads + prefetch` batches of decoded pixels (on the CPU: of results), and at most
-    `memory` bytes of pixels, plus two batches of results on CUDA. If the device decodes, the pixels are in
-    its memory. Settings of "auto" are tuned during the first steps from queue stalls; batches and their order
-    do not change.
+    `memory` bytes, plus two batches of results on CUDA. If the device decodes, the pixels are in its memory.
+    On CUDA, a batch of more than half of `memory` is decoded in pieces of at most a quarter of it and at most
+    256 MiB, or of one image, and put together on the device; not with `planes`. Settings of "auto" are tuned
+    during the first steps from queue stalls; batches and their order do not change.
 
     Epochs: each `iter` starts the next epoch, beginning with 0, whether the previous one was finished or left
     by `break`, an exception or `close`. A loop that breaks after N batches therefore sees other samples each
@@ -95,8 +98,9 @@ class Loader:
             expect.
         cache: where samples are kept after they were read; None: nowhere. Not for streams, and not for
             sources with `set_epoch`, whose samples may change.
-        memory: most bytes of decoded pixels, on the host, of batches that the model has not got yet. The next
-            batch gets what it needs, even beyond that. None: a quarter of the machine's memory, up to 8 GiB.
+        memory: most bytes of decoded pixels, and on the CPU of results, of batches that the model has not got
+            yet. The next batch gets what it needs, even beyond that. None: a quarter of the machine's
+            memory, up to 8 GiB.
         numa: NUMA node on whose cores the threads run, ideally that of the GPU; None: no binding.
 
     Example:
@@ -159,7 +163,10 @@ class Loader:
         self._cached = None if cache is None else self._cached_source(source, cache, decoding)
         source = source if self._cached is None else self._cached
         feed = feed_for(decoding, self.device, self.threads, self._cores)
-        self._assembler = FeedAssembler(source, transforms, decoding, on_error, on_cuda, decoder, feed=feed)
+        large = self.device if on_cuda and not (decoding.on_device or decoding.planes) else None
+        self._assembler = FeedAssembler(
+            source, transforms, decoding, on_error, on_cuda, decoder, large, feed=feed
+        )
         self.order = order or (
             order_of_rank(len(source), seed, shuffle, drop_last) if self._is_indexed else None
         )
@@ -350,7 +357,12 @@ class Loader:
         if self.device.type == "cuda":
             targets, sample_ids = pinned((batch.targets, batch.sample_ids))
             return taken, batch._replace(targets=targets, sample_ids=sample_ids)
-        return taken, self._augmented(batch)
+        job = Job(stopped, self._memory, task[2])
+        pixels, results = batch.images.nbytes, _result_bytes(batch.plan)
+        job.take(pixels + results)
+        batch = self._augmented(batch)
+        job.take(results or pixels)
+        return taken, batch
 
     def _assembled(self, task: Task, stopped: Stop) -> tuple[int, Assembled]:
         items, epoch, number = task
@@ -393,6 +405,11 @@ class Loader:
         if faults:
             text = fault_report(faults, self._assembler.on_error)
             warnings.warn(text, stacklevel=_IN_LOOP)
+
+
+def _result_bytes(plan: Plan | None) -> int:
+    """The bytes of the results of a plan; 0 if it leaves images as they are."""
+    return bytes_after(plan.passes[-1], plan.channels) if plan and plan.passes else 0
 
 
 def _resumed(kind: type[Loader], arguments: dict[str, Any], state: dict[str, Any]) -> Loader:

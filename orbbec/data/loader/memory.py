@@ -1,4 +1,4 @@
-"""A limit on the decoded pixels that batches hold at once."""
+"""A limit on the decoded pixels and the results that batches hold at once."""
 
 from __future__ import annotations
 
@@ -12,11 +12,12 @@ from orbbec.batch.image_batch import empty_on_host
 from orbbec.data.loader.queues import Stop, Stopped
 
 _LARGEST = 8 << 30  # bytes
+_PIECE = 256 << 20  # bytes: copying them takes some 10 ms, decoding them longer
 _WAIT = 0.05  # seconds between two checks whether to stop
 
 
 class MemoryBudget:
-    """Bytes of pixels for the batches of an epoch, which are numbered in their order.
+    """Bytes of the batches of an epoch, which are numbered in their order.
 
     The oldest batch gets what it needs, even beyond the limit: the model waits for it, and until it is done
     no other batch returns its bytes.
@@ -48,19 +49,21 @@ class MemoryBudget:
         return sum(self._bytes.values())
 
     def take(self, number: int, nbytes: int, stopped: Stop) -> None:
-        """Wait for memory for a batch; it replaces what the batch had before.
+        """Wait until a batch may have so many bytes in all; fewer than before it may have at once.
 
         Raises:
             Stopped: the event was set.
         """
         with self._changed:
-            self._bytes.pop(number, None)
-            while number > self._oldest and self.in_use + nbytes > self.limit:
+            before = self._bytes.get(number, 0)
+            while number > self._oldest and nbytes > before and self.in_use - before + nbytes > self.limit:
                 self._changed.wait(_WAIT)
                 if stopped.is_set():
                     raise Stopped
             self._bytes[number] = nbytes
             self.most = max(self.most, self.in_use)
+            if nbytes < before:
+                self._changed.notify_all()
 
     def end(self, number: int) -> None:
         """Return the bytes of a batch that is done."""
@@ -89,14 +92,27 @@ class Job:
         """Whether the batch is no longer needed."""
         return self._stopped.is_set()
 
-    def empty(self, nbytes: int, *, pin_memory: bool) -> Tensor:
-        """Uninitialized memory for the pixels of the batch, once the budget has as much.
+    def take(self, nbytes: int) -> None:
+        """Wait until the batch may have so many bytes in all.
 
         Raises:
             Stopped: the batch is no longer needed.
         """
         self._budget.take(self._number, nbytes, self._stopped)
+
+    def empty(self, nbytes: int, *, pin_memory: bool) -> Tensor:
+        """Uninitialized memory for the pixels of the batch; see `take`."""
+        self.take(nbytes)
         return empty_on_host(nbytes, pin_memory=pin_memory)
+
+    def is_large(self, nbytes: int) -> bool:
+        """Whether a batch takes more than half of the memory of all."""
+        return nbytes > self._budget.limit // 2
+
+    @property
+    def piece_bytes(self) -> int:
+        """The bytes of a piece of a large batch; see `Pieces`."""
+        return min(_PIECE, self._budget.limit // 4)
 
 
 def lone_job() -> Job:

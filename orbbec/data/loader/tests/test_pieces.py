@@ -1,0 +1,163 @@
+"""Batches too large for the host are put together on the device from pieces, with the same bytes."""
+
+import math
+from threading import Event
+
+import numpy as np
+import pytest
+import torch
+
+from orbbec.data import BadSample, Decoding, ImageFolder, Loader, Sample
+from orbbec.data.loader.assemble import Assembler
+from orbbec.data.loader.memory import Job, MemoryBudget
+from orbbec.data.loader.pieces import Pieces
+from orbbec.transforms import MixUp, RandomHorizontalFlip, RandomResizedCrop, Resize
+from tests.support import assert_same_bytes
+from tests.support.damage import damage
+
+SIDES = [(300, 200), (200, 300), (250, 250), (400, 120), (90, 90), (300, 310)]
+BYTES = 3 * sum(height * width for height, width in SIDES)
+PIPELINES = {
+    "regions": [RandomResizedCrop(48), RandomHorizontalFlip()],
+    "whole": [RandomResizedCrop(40, scale=(1.0, 1.0)), MixUp(num_classes=3)],
+    "none": None,
+}
+
+
+def name_of(device):
+    return "cuda" if device.name == "cuda" else "cpu"
+
+
+def folder(path, others=()):
+    """A folder of JPEGs, of one PNG, and of others by name."""
+    files = {f"{n}.jpg": damage.good_file("jpeg", size, 1 + n) for n, size in enumerate(SIDES)}
+    files |= {"png.png": damage.good_file("png", (100, 100)), **dict(others)}
+    for name, data in files.items():
+        (path / "0").mkdir(exist_ok=True)
+        (path / "0" / name).write_bytes(data)
+    return ImageFolder(path)
+
+
+def batches(source, memory=None, **options):
+    """All batches, the largest number of bytes of a piece, and the report."""
+    with Loader(source, len(source), shuffle=False, threads=2, memory=memory, **options) as loader:
+        if loader.device.type == "cpu":
+            loader._assembler.device = loader.device  # as on CUDA
+        pieces = []
+
+        def attempt(opened, regions, empty, make=loader._assembler._attempt):
+            pieces.append(make(opened, regions, empty))
+            return pieces[-1]
+
+        loader._assembler._attempt = attempt
+        found = [batch for _ in range(2) for batch in loader]
+        return found, max((piece.batch.pixel_bytes for piece in pieces), default=0), loader
+
+
+def assert_same_batches(batches, expected):
+    assert len(batches) == len(expected)
+    for batch, other in zip(batches, expected, strict=True):
+        assert batch.sample_ids.tolist() == other.sample_ids.tolist()
+        assert str(batch.targets) == str(other.targets)
+        if isinstance(batch.images, torch.Tensor):
+            assert_same_bytes(batch.images, other.images)
+        else:
+            assert all(map(torch.equal, batch.images.to("cpu").images(), other.images.to("cpu").images()))
+
+
+@pytest.mark.parametrize("decoding", [Decoding(), Decoding(roi=False), Decoding(mode="L")], ids=str)
+@pytest.mark.parametrize("name", PIPELINES)
+def test_pieces_have_the_bytes_of_whole_batches(name, decoding, device, tmp_path):
+    source, options = folder(tmp_path), {"device": name_of(device), "decoding": decoding}
+    expected, _, _ = batches(source, transforms=PIPELINES[name], **options)
+    found, largest, loader = batches(source, BYTES // 8, transforms=PIPELINES[name], **options)
+    assert_same_batches(found, expected)
+    alone = 3 * max(math.prod(size) for size in SIDES) + 64
+    assert 0 < largest <= max(alone, BYTES // 32)
+    assert loader.report().most_bytes <= 2 * (BYTES + 3 * 100 * 100 + 64 * 9)  # a batch being made, and one
+
+
+def test_what_pillow_decodes_and_a_bad_file_change_nothing_else(device, tmp_path):
+    good = damage.good_file("jpeg", (45, 64), 3)
+    cut = good.index(b"\xff\xda") + 200
+    damaged = {"2x.jpg": good[:cut] + good[cut + 40 :], "3x.jpg": good[:700]}  # only Pillow decodes 2x.jpg
+    source = folder(tmp_path, damaged)
+    options = {"transforms": [Resize((40, 40))], "device": name_of(device), "on_error": "skip"}
+    with pytest.warns(UserWarning, match="3x"):
+        expected, _, _ = batches(source, **options)
+    with pytest.warns(UserWarning, match="3x"):
+        found, largest, loader = batches(source, BYTES // 8, **options)
+    assert_same_batches(found, expected)
+    assert [len(batch.sample_ids) for batch in found] == [8, 8]
+    assert len(loader.faults) == 2
+    assert 0 < largest < BYTES // 2
+
+
+def test_a_bad_file_in_a_piece_is_raised(tmp_path):
+    source = folder(tmp_path, {"2x.jpg": b"no image"})
+    with pytest.raises(BadSample, match="2x"):
+        batches(source, BYTES // 8, transforms=PIPELINES["regions"])
+
+
+@pytest.mark.parametrize(("limit", "slices"), [(16 * 100, [3, 2]), (16 * 300, [5]), (1, [1] * 5)])
+def test_a_piece_is_a_quarter_of_the_memory_or_one_image(limit, slices):
+    pieces = Pieces([(1, 128)] * 5, 1, torch.device("cpu"), Job(Event(), MemoryBudget(limit), 0))
+    assert [images.stop - images.start for images in pieces.slices()] == slices
+
+
+def test_a_piece_is_copied_after_the_one_before():
+    class Copied:
+        waits = 0
+
+        def synchronize(self):
+            self.waits += 1
+
+    pieces = Pieces([(1, 64)] * 3, 1, torch.device("cpu"), Job(Event(), MemoryBudget(1), 0))
+    pieces._copied = Copied()
+    for number, images in enumerate(pieces.slices()):
+        pieces.copy(images, torch.full((128,), number, dtype=torch.uint8))
+    assert pieces._copied.waits == 3
+    assert [image.unique().tolist() for image in pieces.batch] == [[0], [1], [2]]
+
+
+def test_a_piece_has_at_most_256_mib():
+    assert Job(Event(), MemoryBudget(2**40), 0).piece_bytes == 2**28
+
+
+@pytest.mark.parametrize("memory", [2 * 10**6, 3 * 10**6])
+def test_batches_in_the_making_hold_their_pixels_and_results_within_the_memory(memory):
+    source = [Sample(np.full((100, 120, 3), n, np.uint8), {"label": n}, n) for n in range(40)]
+    pixels, results = 4 * 100 * 120 * 3, 4 * 3 * 112 * 112 * 1
+    transforms = [RandomResizedCrop(112)]
+    with Loader(source, 4, transforms, threads=3, prefetch=6, shuffle=False, memory=memory) as loader:
+        for batch in loader:
+            assert batch.images.nbytes == results
+            assert loader._memory.in_use <= memory + pixels + results
+        most = loader.report().most_bytes
+    assert pixels + results < most <= memory + pixels + results  # the next batch may go beyond the limit
+
+
+def test_batches_that_the_user_keeps_never_change():
+    images = [np.full((100, 120, 3), n, np.uint8) for n in range(64)]
+    source = [Sample(image, {"label": n}, n) for n, image in enumerate(images)]
+    kept = []
+    with Loader(source, 4, [RandomResizedCrop(112)], threads=3, prefetch=2) as loader:
+        for _ in range(3):
+            kept += [batch for number, batch in enumerate(loader) if number % 3 == 0]
+    for batch in kept:
+        assert (batch.images == batch.sample_ids[:, None, None, None]).all()
+    assert len({batch.images.data_ptr() for batch in kept}) == len(kept) == 18
+
+
+def test_a_batch_waits_while_it_would_take_more_and_not_to_give_back():
+    budget = MemoryBudget(100)
+    budget.take(0, 90, Event())
+    budget.take(1, 10, Event())
+    budget.take(0, 200, Event())
+    budget.take(1, 5, Event())
+    assert (budget.in_use, budget.most) == (205, 210)
+
+
+def test_no_batch_is_large_where_there_is_no_device():
+    assembler = Assembler([], None, Decoding(), "raise", pin_memory=False)
+    assert not assembler._is_large([(1000, 1000)], Job(Event(), MemoryBudget(1), 0))
