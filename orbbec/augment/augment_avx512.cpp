@@ -1,4 +1,5 @@
 #include "../executors/simd/vector_rows.h"
+#include "../executors/tap_rows_cpu.h"
 #include "augment.h"
 
 #if defined(__x86_64__)

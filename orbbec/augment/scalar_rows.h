@@ -2,6 +2,7 @@
 // augment_rows.h, under its targets.
 #pragma once
 
+#include "../executors/tap_rows_cpu.h"
 #include "augment.h"
 
 namespace orbbec {
@@ -27,7 +28,11 @@ class SamplerRow {
       : reader_(reader), n_(n), target_(target) {}
 
   void run(int y, int begin, int end) const {
-    for (int x = begin; x < end; ++x) reader_.write(target_, n_, y, x, x - begin);
+    if constexpr (std::is_same_v<typename Reader::Sampler, CubicSampler>) {
+      write_taps<typename Target::Taps>(reader_, target_, n_, y, begin, end);
+    } else {
+      for (int x = begin; x < end; ++x) reader_.write(target_, n_, y, x, x - begin);
+    }
   }
 
  private:
