@@ -1,4 +1,4 @@
-"""Files that other programs write are read as tarfile, pickle and NumPy read them, and as they were encoded."""
+"""Files of other programs are read as tarfile, pickle and NumPy read them, and as they were encoded."""
 
 import io
 import pickle
