@@ -139,3 +139,17 @@ def test_a_batch_of_which_one_image_is_rotated_is_decoded_whole(first):
     assert ordered.region(plan.sizes, True) is None
     upright = step.of(step.parameters.rows(np.flatnonzero(~rotated)))
     assert (upright.region(plan.sizes[~rotated], True) == [0, 0, 24, 20]).all()
+
+
+@pytest.mark.parametrize("finish", [[], [FLOAT], [T.Resize((9, 8))]], ids=["bytes", "floats", "one size"])
+def test_microbatches_of_variable_sizes_have_the_type_and_the_bytes_of_one(monkeypatch, finish):
+    arrays = [image.permute(1, 2, 0).numpy()[:rows] for rows, image in zip(range(9, 15), IMAGES, strict=True)]
+    pipeline = T.Compose(
+        [T.ScaleJitter((20, 24)), T.RandomHorizontalFlip(), T.GaussianBlur(3), *finish], seed=2
+    )
+    expected = pipeline(ImageBatch.from_images(arrays), epoch=0)
+    monkeypatch.setattr(microbatches, "MICROBATCH_BYTES", 3000)
+    results = pipeline(ImageBatch.from_images(arrays), epoch=0)
+    assert type(results) is type(expected)
+    for result, known in zip(results, expected, strict=True):
+        assert_same_bytes(result, known)
