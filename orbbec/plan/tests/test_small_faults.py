@@ -153,3 +153,17 @@ def test_microbatches_of_variable_sizes_have_the_type_and_the_bytes_of_one(monke
     assert type(results) is type(expected)
     for result, known in zip(results, expected, strict=True):
         assert_same_bytes(result, known)
+
+
+@pytest.mark.parametrize("out", [False, True])
+def test_filters_that_the_host_does_not_know_are_those_that_it_knows(monkeypatch, out):
+    crop = T.RandomResizedCrop((9, 8), interpolation=("linear", "cubic", "lanczos"))
+    plan = T.Compose([crop], seed=4).plan([(20, 24)] * 6, epoch=0)
+    (step,) = plan.passes
+    assert len(set(step.table["which"].tolist())) == 3
+    expected = apply(plan, IMAGES)
+    monkeypatch.setattr(torch.compiler, "is_compiling", lambda: True)
+    buffer = torch.empty_like(expected) if out else None
+    result = apply(plan, IMAGES, out=buffer)
+    assert_same_bytes(result, expected)
+    assert (result is buffer) == out
