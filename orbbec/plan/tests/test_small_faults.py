@@ -12,7 +12,7 @@ from orbbec.bridge.spec import OPERATORS
 from orbbec.plan import apply, microbatches
 from orbbec.plan.passes import by_size
 from orbbec.plan.points import polygon_area, through_displacement
-from orbbec.plan.steps import Warp
+from orbbec.plan.steps import Erase, Warp
 from orbbec.plan.tests.test_external import _Unsteady
 from tests.support import assert_same_bytes, photographs
 
@@ -123,6 +123,19 @@ def test_a_flip_that_python_draws_is_for_the_images_that_are_chosen():
     results = T.Compose([T.RandomApply([step], 0.5)], seed=1)(IMAGES, epoch=0)
     always = T.Compose([step])(IMAGES, epoch=0)
     rows = zip(results, IMAGES, always, strict=True)
+    changed = [[torch.equal(result, each) for each in others] for result, *others in rows]
+    assert {tuple(row) for row in changed} == {(True, False), (False, True)}
+
+
+def test_rectangles_that_python_draws_are_filled_in_the_images_that_are_chosen():
+    def filled(state):
+        return [Erase(np.tile([1.0, 2, 9, 6, 70, 80, 90, 0], (len(state), 1, 1)))]
+
+    step, whole = _Unsteady(filled, filled), IMAGES.clone()
+    whole[:, :, 2:6, 1:9] = torch.tensor([70, 80, 90], dtype=torch.uint8)[:, None, None]
+    assert_same_bytes(T.Compose([step])(IMAGES, epoch=0), whole)
+    results = T.Compose([T.RandomApply([step], 0.5)], seed=1)(IMAGES, epoch=0)
+    rows = zip(results, IMAGES, whole, strict=True)
     changed = [[torch.equal(result, each) for each in others] for result, *others in rows]
     assert {tuple(row) for row in changed} == {(True, False), (False, True)}
 
