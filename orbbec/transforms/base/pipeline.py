@@ -380,7 +380,10 @@ def _of_images(dicts: Sequence[dict[str, Any]], count: int) -> Sequence[dict[str
 def new_seed(generator: torch.Generator | None = None) -> int:
     """A seed from a CPU generator; None: torch's default."""
     scratch = _SCRATCH
-    scratch.tensor.random_(generator=generator)
+    if generator is None:
+        scratch.tensor.random_()
+    else:
+        scratch.tensor.random_(generator=generator)
     return scratch.memory[()]
 
 
