@@ -6,7 +6,6 @@ every batch gets the same passes.
 
 from orbbec.plan.state import (
     BatchState,
-    color_row,
     identities,
     matrix_row,
     same_rows,
@@ -24,7 +23,6 @@ __all__ = [
     "Operator",
     "Step",
     "Warp",
-    "color_row",
     "identities",
     "matrix_row",
     "same_rows",
