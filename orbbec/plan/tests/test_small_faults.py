@@ -10,10 +10,12 @@ from orbbec import ImageBatch
 from orbbec import transforms as T
 from orbbec.bridge.spec import OPERATORS
 from orbbec.plan import apply, microbatches
+from orbbec.plan.passes import augment as augments
 from orbbec.plan.passes import by_size
 from orbbec.plan.points import polygon_area, through_displacement
-from orbbec.plan.steps import Erase, Warp
+from orbbec.plan.steps import BatchState, Cast, Erase, Warp
 from orbbec.plan.tests.test_external import _Unsteady
+from orbbec.transforms.base.pipeline import _Pixels
 from tests.support import assert_same_bytes, photographs
 
 FLOAT = T.ToDtype(torch.float32, scale=True)
@@ -180,3 +182,53 @@ def test_filters_that_the_host_does_not_know_are_those_that_it_knows(monkeypatch
     result = apply(plan, IMAGES, out=buffer)
     assert_same_bytes(result, expected)
     assert (result is buffer) == out
+
+
+@pytest.mark.parametrize("size", [(1, 5), (5, 1), (4, 6)])
+def test_a_program_knows_the_pixels_between_its_passes(size):
+    pipeline = T.Compose([T.Resize(size), T.GaussianBlur(3), T.Resize((7, 9)), T.GaussianBlur(3)])
+    program = pipeline._program(_Pixels(3, "uint8", one_size=True), None)
+    assert [step.name for step in program.passes] == ["resized_crop", "gaussian_blur"] * 2
+    assert program.pixels_between == 2 * size[0] * size[1] + 63
+
+
+def test_an_output_may_begin_where_the_images_end():
+    memory = torch.zeros(3, 2, 3, 8, 9)
+    plan = T.Compose([T.RandomInvert(1.0)]).plan([(8, 9)] * 2, dtype="float32", epoch=0)
+    for out in (memory[0], memory[2]):
+        assert apply(plan, memory[1], out=out) is out
+        assert (out == 1).all()
+    shifted = memory.flatten()[1:433].view(2, 3, 8, 9)
+    for images, out in ((memory[1], memory[1]), (memory[0], shifted), (shifted, memory[1])):
+        with pytest.raises(ValueError, match="expected out that shares no memory with the images"):
+            apply(plan, images, out=out)
+
+
+def test_a_step_without_scale_keeps_the_maximum():
+    state = BatchState(np.array([[4, 5]]))
+    for cast in (Cast("float32", scale=False), Cast(None, channels_last=True)):
+        assert cast.after(state) is state
+    assert Cast("float32").after(state).maximum == 1.0
+    assert Cast("uint8").after(Cast("float32").after(state)).maximum == 255.0
+
+
+def test_points_are_aligned_before_images_are_mixed():
+    steps = [T.MixUp(), T.AlignPoints(8, [(1, 1), (5, 5)])]
+    with pytest.raises(ValueError, match=r"^AlignPoints: expected a position before images are mixed"):
+        T.Compose(steps).plan([(20, 24)] * 2, targets=[{}, {}], epoch=0)
+
+
+def test_bytes_of_variable_sizes_take_one_call(monkeypatch):
+    calls, augment = [], augments.augment
+
+    def counted(images, *arguments):
+        calls.append(type(images).__name__)
+        return augment(images, *arguments)
+
+    monkeypatch.setattr(augments, "augment", counted)
+    images = ImageBatch.from_images(
+        [image.permute(1, 2, 0).numpy()[: 9 + n] for n, image in enumerate(IMAGES)]
+    )
+    pipeline = T.Compose([T.RandomHorizontalFlip(), T.ColorJitter(0.4)])
+    pipeline.apply(pipeline.plan(images.sizes, epoch=0), images)
+    assert calls == ["ImageBatch"]

@@ -140,3 +140,10 @@ def test_a_sampler_without_epochs_is_left_alone():
     batches.set_epoch(3)
     assert [batch[:, 0, 0, 0].tolist() for batch in batches] == [[0, 1], [2, 3]]
     assert batches.epoch == 4
+
+
+@pytest.mark.parametrize(("name", "depth"), [("cpu", 1), ("cuda", 2)])
+def test_on_cuda_a_batch_is_prepared_while_another_is_in_the_model(monkeypatch, name, depth):
+    monkeypatch.setattr(torch.cuda, "is_available", lambda: True)
+    monkeypatch.setattr(torch.cuda, "Stream", lambda device: None)
+    assert Staging(torch.device(name)).depth == depth
