@@ -12,6 +12,7 @@ from orbbec.plan.steps import Colors
 from orbbec.transforms.auto import NARROW, OPERATIONS
 from orbbec.transforms.convert import ConversionError
 from tests.support import assert_same_bytes, photographs
+from tests.support.defaults import under
 from tests.support.registers import Registers
 
 
@@ -268,3 +269,15 @@ def test_areas_follow_masks_of_few_pixels(pixels):
     empty = {**target, "masks": np.zeros_like(masks)}
     _, moved = crop(np.zeros((8, 10, 3), np.uint8), empty, epoch=0)
     assert moved["area"].tolist() == pytest.approx([5.0 / pixels])
+
+
+def test_sample_ids_are_where_the_images_are_whatever_torchs_default():
+    images, epoch = photographs(2, 3, 20, 24), torch.tensor(1)
+    pipeline = T.Compose([T.RandomResizedCrop(9, antialias=False)], seed=3)
+
+    def result():
+        return pipeline(images, sample_ids=[3, 1], epoch=epoch)
+
+    expected = pipeline(images, sample_ids=[3, 1], epoch=1)
+    assert_same_bytes(result(), expected)
+    assert_same_bytes(under("meta", result)(), expected)
