@@ -7,7 +7,6 @@ every batch gets the same passes.
 from orbbec.plan.state import (
     BatchState,
     identities,
-    matrix_row,
     same_rows,
 )
 from orbbec.plan.steps.alone import Operator
@@ -24,6 +23,5 @@ __all__ = [
     "Step",
     "Warp",
     "identities",
-    "matrix_row",
     "same_rows",
 ]
