@@ -12,7 +12,7 @@ from orbbec.bridge.spec import OPERATORS
 from orbbec.plan import apply, microbatches
 from orbbec.plan.passes import augment as augments
 from orbbec.plan.passes import by_size
-from orbbec.plan.points import polygon_area, through_displacement
+from orbbec.plan.points import polygon_area, rotated_boxes, rotated_corners, through_displacement
 from orbbec.plan.steps import BatchState, Cast, Erase, Warp
 from orbbec.plan.tests.test_external import _Unsteady
 from orbbec.transforms.base.pipeline import _Pixels
@@ -232,3 +232,8 @@ def test_bytes_of_variable_sizes_take_one_call(monkeypatch):
     pipeline = T.Compose([T.RandomHorizontalFlip(), T.ColorJitter(0.4)])
     pipeline.apply(pipeline.plan(images.sizes, epoch=0), images)
     assert calls == ["ImageBatch"]
+
+
+def test_a_rotated_box_without_area_keeps_its_longer_side():
+    boxes = np.array([[20.0, 30.0, side, 0.0, 10.0] for side in range(1, 40)])
+    assert rotated_boxes(rotated_corners(boxes)) == pytest.approx(boxes, abs=1e-9)

@@ -137,3 +137,6 @@ def test_each_image_is_shrunk_by_its_own_matrix():
     matrices[0, 2, 0] = 1e-3  # a perspective
     can_shrink = np.array([True, True, True, True, False, True])
     assert _shrinks(matrices, can_shrink).tolist() == [1, 1, 2, 8, 1, 8]
+    turn = np.array([[0.0, -1.0, 0.0], [1.0, 0.0, 0.0], [0.0, 0.0, 1.0]])
+    assert _shrinks(matrices @ turn, np.ones(6, bool)).tolist() == [1, 1, 2, 8, 4, 8]
+    assert _shrinks(np.stack([np.eye(3), matrices[4] @ turn]), np.ones(2, bool)).tolist() == [1, 4]
