@@ -40,14 +40,14 @@ def test_both_sides_are_scaled_by_one_factor():
     ]
 
 
-PLACES = {"center": (4, 6), "top_left": (0, 0), "top_right": (0, 13), "bottom_left": (9, 0)}
-PLACES["bottom_right"] = (9, 13)
+POSITIONS = {"center": (4, 6), "top_left": (0, 0), "top_right": (0, 13), "bottom_left": (9, 0)}
+POSITIONS["bottom_right"] = (9, 13)
 
 
 @pytest.mark.parametrize("mode", ["constant", "edge", "reflect", "symmetric"])
 def test_padding_worked_by_hand(mode):
     given = photograph(21, 27)
-    for position, (top, left) in PLACES.items():
+    for position, (top, left) in POSITIONS.items():
         (result,) = arrays(T.PadIfNeeded((30, 40), 0, mode, position), [given])
         rows, columns = (top, 9 - top), (left, 13 - left)
         assert_same_bytes(result, np.pad(given, (rows, columns, (0, 0)), mode))

@@ -76,11 +76,11 @@ def test_the_same_boxes_are_left_in_every_format(pipeline, options):
 @pytest.mark.parametrize("pipeline", PIPELINES)
 @pytest.mark.parametrize("name", ["cxcywha", "xyxyxyxy"])
 def test_a_rotated_box_is_as_visible_as_its_polygon(name, pipeline):
-    """Turned by 90 degrees, a box has the visibility and the area of the upright box of these corners."""
+    """Rotated by 90 degrees, a box has the visibility and the area of the upright box of these corners."""
     corners = corners_of_boxes()
     left, top, right, bottom = corners.T
-    turned = np.stack([right, top, right, bottom, left, bottom, left, top], 1)
-    boxes = turned if name == "xyxyxyxy" else rotated_boxes(turned.reshape(-1, 4, 2))
+    rotated_corners = np.stack([right, top, right, bottom, left, bottom, left, top], 1)
+    boxes = rotated_corners if name == "xyxyxyxy" else rotated_boxes(rotated_corners.reshape(-1, 4, 2))
     labels = np.arange(len(corners))
     rotated, upright = (
         transform_targets(
