@@ -10,6 +10,7 @@ from orbbec import ImageBatch
 from orbbec import transforms as T
 from orbbec.bridge.spec import OPERATORS
 from orbbec.plan import apply, microbatches
+from orbbec.plan.batches import Rows
 from orbbec.plan.passes import augment as augments
 from orbbec.plan.passes import by_size
 from orbbec.plan.points import polygon_area, rotated_boxes, rotated_corners, through_displacement
@@ -237,3 +238,17 @@ def test_bytes_of_variable_sizes_take_one_call(monkeypatch):
 def test_a_rotated_box_without_area_keeps_its_longer_side():
     boxes = np.array([[20.0, 30.0, side, 0.0, 10.0] for side in range(1, 40)])
     assert rotated_boxes(rotated_corners(boxes)) == pytest.approx(boxes, abs=1e-9)
+
+
+@pytest.mark.parametrize(
+    ("first", "is_split"), [(T.RandomShortestSize([20, 24]), True), (T.GaussianBlur(5), False)]
+)
+def test_variable_sizes_are_split_only_where_they_are_warped_first(monkeypatch, first, is_split):
+    monkeypatch.setattr(microbatches, "MICROBATCH_BYTES", 3000)
+    images = ImageBatch.from_images(
+        [image.permute(1, 2, 0).numpy()[: 9 + n] for n, image in enumerate(IMAGES)]
+    )
+    plan = T.Compose([first, T.GaussianBlur(3)]).plan(images.sizes, epoch=0)
+    assert (len(microbatches.microbatches_of(plan, images)) > 1) == is_split
+    rows = Rows(images.buffer, images.layout, 3, images.sizes)
+    assert microbatches.microbatches_of(plan, rows) == [slice(0, 6)]
