@@ -108,14 +108,13 @@ def trace(build: Build, draw: Draw) -> None:
     )
     external = External(draw, build.name, len(build.rules), build.gate, state, build.mixes)
     table = Program.of_rules(build).fill(build.batch)
-    current = replace(state, sizes=table.state[:, :2].astype(np.int64))
     parts = external.steps(table, build.batch)
     build.externals.append(external)
     gate, build.gate, build.is_conditional = build.gate, None, build.gate is not None
     for part in parts:
         numbers = part.numbers()
         register = build.new_registers(0 if numbers is None else numbers.shape[1])
-        external.addresses.append(_Address(register, part.add(build, current, register)))
+        external.addresses.append(_Address(register, part.add(build, state, register)))
         external.structure.append(part.structure)
-        current = part.after(current)
+        state = part.after(state)
     build.gate, build.is_conditional = gate, False

@@ -7,7 +7,6 @@ from typing import Any
 
 import numpy as np
 
-from orbbec.augment.codes import COLOR_WIDTH, STEPS
 from orbbec.bridge.arguments import Array
 
 COLOR_COLUMNS = ("code", *(f"a{i}" for i in range(12)))
@@ -60,24 +59,6 @@ class BatchState:
     def only(self, chosen: Array) -> BatchState:
         """The state in which only some images are chosen."""
         return replace(self, chosen=chosen if self.chosen is None else chosen & self.chosen)
-
-
-def color_row(step: str, *numbers: Any, count: int) -> Array:
-    """The rows of one color step, float32 `[count, 1, 16]`; numbers are scalars or arrays `[count]`."""
-    row = np.zeros((count, 1, COLOR_WIDTH), np.float32)
-    row[:, 0, 0] = STEPS[step]
-    for i, number in enumerate(numbers):
-        row[:, 0, 1 + i] = number
-    return row
-
-
-def matrix_row(matrix: Array, offset: Any, count: int) -> Array:
-    """The step `matrix @ rgb + offset * maximum`: `[3, 3]` or `[count, 3, 3]`, and `[3]` or a number."""
-    row = np.zeros((count, 1, COLOR_WIDTH), np.float32)
-    row[:, 0, 0] = STEPS["matrix"]
-    row[:, 0, 1:10] = matrix.reshape(-1, 9)
-    row[:, 0, 10:13] = offset
-    return row
 
 
 def identities(count: int) -> Array:

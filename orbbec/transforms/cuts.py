@@ -31,12 +31,10 @@ class Resizing:
     Args:
         interpolation: a result of `resizings_of`.
         antialias: use Pillow's filter of that name, if there is one.
-        exact: use an operator, which gives OpenCV's bytes, for linear and nearest without antialias too.
     """
 
     interpolation: str | Sequence[str]
     antialias: bool
-    exact: bool = False
 
 
 def resize(
@@ -72,8 +70,8 @@ def resize(
         step = OperatorStep("resized_crop", columns, _crop(names, how.antialias), why=why)
         build.operator(step, rule, *operands, 0, resizes=True, **options)
         return
-    smooth, is_exact = how.antialias and interpolation in FILTERS, build.exact or getattr(how, "exact", False)
-    fuses = interpolation in ("linear", "nearest") and not (smooth or is_exact)
+    smooth = how.antialias and interpolation in FILTERS
+    fuses = interpolation in ("linear", "nearest") and not (smooth or build.exact)
     if interpolation == "nearest_exact" or fuses:
         nearest = NEAREST.get(interpolation, 0)
         reading = "nearest" if nearest else "linear"

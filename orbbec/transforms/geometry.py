@@ -325,6 +325,6 @@ class Letterbox(Transform):
                 "letterbox", *size, enlarge, nearest, interpolation=interpolation, offset=nearest > 0, **frame
             )
             return
-        how = Resizing(self.interpolation, antialias=False, exact=True)
+        how = Resizing(self.interpolation, antialias=False)
         resize(build, "resize_fit", *size, enlarge, how=how, size=ALIKE)
         build.warp("pad_to", *size, 0.5, 0.5, 0, lossless=True, **frame)

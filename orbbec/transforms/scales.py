@@ -288,7 +288,7 @@ class RandomIoUCrop(Transform):
         scale = self.min_scale + (self.max_scale - self.min_scale) * draws[:, :2]
         w, h = (width * scale[:, 0]).astype(int), (height * scale[:, 1]).astype(int)
         aspect = w / np.maximum(h, 1)
-        good = (aspect >= self.min_aspect_ratio) & (aspect <= self.max_aspect_ratio) & (w > 0) & (h > 0)
+        good = (aspect >= self.min_aspect_ratio) & (aspect <= self.max_aspect_ratio) & (h > 0)
         left = ((width - w) * draws[:, 2]).astype(int)
         top = ((height - h) * draws[:, 3]).astype(int)
         return np.asarray(np.stack([left, top, left + w, top + h], 1)[good])

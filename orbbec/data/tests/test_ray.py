@@ -92,3 +92,70 @@ def test_without_ray_it_says_what_to_install(monkeypatch):
     monkeypatch.setitem(sys.modules, "ray.data", None)
     with pytest.raises(ImportError, match=r"pip install 'ray\[data\]'"):
         ray_dataset([])
+
+
+class Here:
+    """Stands in for ray.data: one worker, in this process."""
+
+    def ActorPoolStrategy(self, **pool):
+        return pool
+
+    def from_numpy(self, blocks):
+        self.blocks = blocks
+        return self
+
+    def map_batches(self, worker, *, batch_size, compute, fn_constructor_args):
+        self.pool, work = compute, worker(*fn_constructor_args)
+        indices = np.concatenate(self.blocks) if self.blocks else np.zeros(0, np.int64)
+        self.batches = [
+            work({"data": indices[at : at + batch_size]}) for at in range(0, len(indices), batch_size)
+        ]
+        return self
+
+
+@pytest.fixture
+def here(monkeypatch):
+    data = Here()
+    for name in ("ray", "ray.data"):
+        monkeypatch.setitem(sys.modules, name, data)
+    return data
+
+
+@pytest.mark.parametrize(
+    ("count", "blocks"), [(0, []), (1, [1]), (16, [16]), (17, [16, 1]), (35, [16, 16, 3])]
+)
+def test_a_block_has_eight_batches(here, count, blocks):
+    ray_dataset(samples(count), batch_size=2)
+    assert [len(block) for block in here.blocks] == blocks
+    assert [index for block in here.blocks for index in block.tolist()] == list(range(count))
+    assert here.pool == {"min_size": 1}
+    ray_dataset([], workers=3)
+    assert here.pool == {"size": 3}
+
+
+def test_a_worker_gives_the_rows_of_the_loader(here):
+    pipeline = Compose(PIPELINE, seed=7)
+    loader = Loader(samples(5), 5, pipeline, shuffle=False)
+    loader.set_epoch(2)
+    (expected,) = loader
+    result = ray_dataset(samples(5), PIPELINE, batch_size=2, seed=7, epoch=2)
+    rows = [row for batch in result.batches for row in zip(batch["sample_id"], batch["image"], strict=True)]
+    assert [number for number, _ in rows] == expected.sample_ids.tolist()
+    assert all(np.array_equal(image, known) for (_, image), known in zip(rows, expected.images, strict=True))
+    assert [label for batch in result.batches for label in batch["label"]] == list(range(5))
+
+
+def test_a_worker_warns_of_each_bad_sample_once(here):
+    with pytest.warns(UserWarning, match="ray_dataset: sample") as caught:
+        result = ray_dataset(samples(6, bad=[1, 4, 5]), PIPELINE, batch_size=2, on_error="skip")
+    assert [str(each.message).split()[2] for each in caught] == ["1", "4", "5"]
+    assert [batch["sample_id"].tolist() for batch in result.batches] == [[0], [2, 3], []]
+    assert "image" not in result.batches[2]
+
+
+def test_a_worker_refuses_what_mixes_images(here):
+    with pytest.raises(ValueError, match="ray_dataset: expected transforms of single images"):
+        ray_dataset(samples(4), [*PIPELINE, MixUp(num_classes=4)])
+    for name, value in (("workers", 0), ("batch_size", 0)):
+        with pytest.raises(ValueError, match=f"ray_dataset: expected {name} as a whole number of at least 1"):
+            ray_dataset([], **{name: value})

@@ -6,9 +6,7 @@ every batch gets the same passes.
 
 from orbbec.plan.state import (
     BatchState,
-    color_row,
     identities,
-    matrix_row,
     same_rows,
 )
 from orbbec.plan.steps.alone import Operator
@@ -24,8 +22,6 @@ __all__ = [
     "Operator",
     "Step",
     "Warp",
-    "color_row",
     "identities",
-    "matrix_row",
     "same_rows",
 ]

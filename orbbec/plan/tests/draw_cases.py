@@ -8,7 +8,8 @@ import numpy as np
 import torch
 
 from orbbec import transforms as T
-from orbbec.plan.steps import Colors, Operator, Warp, identities, matrix_row, same_rows
+from orbbec.augment.codes import COLOR_WIDTH, STEPS
+from orbbec.plan.steps import Colors, Operator, Warp, identities, same_rows
 from orbbec.plan.tests.draw_arguments import ARGUMENTS, FACE, FILL, TEMPLATE, transform_of
 
 SEEDS, EPOCHS = (0, 2**63 - 25), (0, 2**40)
@@ -25,6 +26,13 @@ LARGE = [
 EQUAL = [(48, 64)] * len(IDS)
 BATCHES = {"any": ANY, "large": LARGE, "equal": EQUAL}
 RANDOM = 310
+
+
+def matrix_row(matrix, offset, count):
+    """The step `matrix @ rgb + offset * maximum`: float32 `[count, 1, 16]`."""
+    row = np.zeros((count, 1, COLOR_WIDTH), np.float32)
+    row[:, 0, :13] = [STEPS["matrix"], *matrix.flatten(), *[offset] * 3]
+    return row
 
 
 class Case(NamedTuple):

@@ -15,9 +15,9 @@ from orbbec.plan.steps import (
     Operator,
     Warp,
     identities,
-    matrix_row,
     same_rows,
 )
+from orbbec.plan.tests.draw_cases import matrix_row
 from orbbec.transforms.base.transform import Transform
 from orbbec.transforms.warps import warp_step
 from tests.support import assert_same_bytes, photographs

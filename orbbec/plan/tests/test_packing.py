@@ -11,7 +11,7 @@ def test_tables_for_another_device_are_one_copy_that_nothing_waits_for(monkeypat
 
     class OnHost(torch.Tensor):
         def to(self, *device, **how):
-            copies.append((*device, how))
+            copies.append((*device, self.nbytes, how))
             return self.clone()
 
     monkeypatch.setattr(
@@ -19,7 +19,9 @@ def test_tables_for_another_device_are_one_copy_that_nothing_waits_for(monkeypat
     )
     tables = {"sigma": np.arange(5.0), "drawn": np.array([True, False]), "size": np.full((3, 2), -7)}
     found = on_device(tables, torch.device("cuda"))
-    assert copies == [(torch.device("cuda"), {"non_blocking": True})]
+    assert copies == [
+        (torch.device("cuda"), 3 * 64, {"non_blocking": True})
+    ]  # each begins at a multiple of 64
     assert {name: table.tolist() for name, table in found.items()} == {
         name: table.tolist() for name, table in tables.items()
     }

@@ -40,21 +40,19 @@ def test_both_sides_are_scaled_by_one_factor():
     ]
 
 
+POSITIONS = {"center": (4, 6), "top_left": (0, 0), "top_right": (0, 13), "bottom_left": (9, 0)}
+POSITIONS["bottom_right"] = (9, 13)
+
+
 @pytest.mark.parametrize("mode", ["constant", "edge", "reflect", "symmetric"])
-@pytest.mark.parametrize(
-    ("position", "top", "left"),
-    [
-        *(("center", 4, 6), ("top_left", 0, 0), ("top_right", 0, 13)),
-        *(("bottom_left", 9, 0), ("bottom_right", 9, 13)),
-    ],
-)
-def test_padding_worked_by_hand(mode, position, top, left):
+def test_padding_worked_by_hand(mode):
     given = photograph(21, 27)
-    (result,) = arrays(T.PadIfNeeded((30, 40), 0, mode, position), [given])
-    rows, columns = (top, 9 - top), (left, 13 - left)
-    assert_same_bytes(result, np.pad(given, (rows, columns, (0, 0)), mode))
-    (wide,) = arrays(T.PadIfNeeded((30, 5), 0, mode, position), [given])
-    assert_same_bytes(wide, np.pad(given, (rows, (0, 0), (0, 0)), mode))
+    for position, (top, left) in POSITIONS.items():
+        (result,) = arrays(T.PadIfNeeded((30, 40), 0, mode, position), [given])
+        rows, columns = (top, 9 - top), (left, 13 - left)
+        assert_same_bytes(result, np.pad(given, (rows, columns, (0, 0)), mode))
+        (wide,) = arrays(T.PadIfNeeded((30, 5), 0, mode, position), [given])
+        assert_same_bytes(wide, np.pad(given, (rows, (0, 0), (0, 0)), mode))
 
 
 def test_positions_of_padded_images_are_even():

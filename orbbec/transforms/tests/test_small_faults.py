@@ -12,6 +12,7 @@ from orbbec.plan.steps import Colors
 from orbbec.transforms.auto import NARROW, OPERATIONS
 from orbbec.transforms.convert import ConversionError
 from tests.support import assert_same_bytes, photographs
+from tests.support.defaults import under
 from tests.support.registers import Registers
 
 
@@ -188,7 +189,9 @@ def test_a_call_takes_one_number_of_a_generator_whatever_its_images(count):
 
 
 def test_the_image_without_pixels_is_named():
-    with pytest.raises(ValueError, match=r"image 1 is of size \[0, 4\]"):
+    with pytest.raises(
+        ValueError, match=r"^Compose: expected .* with pixels, but image 1 is of size \[0, 4\]"
+    ):
         T.Compose([T.CenterCrop(2)]).plan([(4, 4), (0, 4)], epoch=0)
 
 
@@ -235,3 +238,48 @@ def test_a_matrix_without_an_inverse_moves_points_to_nan_and_others_are_inverted
     singular, double = forward_of(np.stack([np.diag([1.0, 0.0, 1.0]), np.diag([2.0, 4.0, 1.0])]))
     assert np.isnan(singular).all()
     assert double.tolist() == np.diag([0.5, 0.25, 1.0]).tolist()
+
+
+@pytest.mark.parametrize("name", ["shear", "degrees"])
+def test_a_list_of_one_number_is_that_number(name):
+    arguments = {"degrees": 0, name: [20]} if name == "shear" else {"degrees": (-20, 20)}
+    expected = {"degrees": 0, "shear": 20} if name == "shear" else {"degrees": 20}
+    assert T.RandomAffine(**arguments) == T.RandomAffine(**expected)
+
+
+@pytest.mark.parametrize("translate", [0.5, [0.5], (0.1, 0.2, 0.3)])
+def test_a_shift_has_two_numbers(translate):
+    with pytest.raises(ValueError, match=r"^RandomAffine: expected translate as .*2"):
+        T.RandomAffine(0, translate=translate)
+
+
+@pytest.mark.parametrize(("fill", "count"), [(51 / 255, 1), (0.5, 2), (1.0, 1), (0.3, 2)])
+def test_a_fill_of_floats_that_is_a_byte_is_filled_in_bytes(fill, count):
+    steps = [T.Resize((9, 8), antialias=False), T.ToDtype(torch.float32, scale=True)]
+    turn = T.RandomRotation((20, 20), "linear", fill=fill)
+    assert len(T.Compose([*steps, turn]).plan([(20, 24)], epoch=0).passes) == count
+
+
+@pytest.mark.parametrize("pixels", [1, 2, 6])
+def test_areas_follow_masks_of_few_pixels(pixels):
+    masks = np.zeros((1, 8, 10), bool)
+    masks[0, 3, 4 : 4 + pixels] = True
+    target = {"boxes": np.array([[4.0, 3, 4 + pixels, 4]]), "masks": masks, "area": np.array([5.0])}
+    crop = T.Compose([T.Crop(0, 0, 8, 5)], target_options=T.TargetOptions(min_size=0.0))
+    _, moved = crop(np.zeros((8, 10, 3), np.uint8), target, epoch=0)
+    assert moved["area"].tolist() == pytest.approx([5.0 / pixels])
+    empty = {**target, "masks": np.zeros_like(masks)}
+    _, moved = crop(np.zeros((8, 10, 3), np.uint8), empty, epoch=0)
+    assert moved["area"].tolist() == pytest.approx([5.0 / pixels])
+
+
+def test_sample_ids_are_where_the_images_are_whatever_torchs_default():
+    images, epoch = photographs(2, 3, 20, 24), torch.tensor(1)
+    pipeline = T.Compose([T.RandomResizedCrop(9, antialias=False)], seed=3)
+
+    def result():
+        return pipeline(images, sample_ids=[3, 1], epoch=epoch)
+
+    expected = pipeline(images, sample_ids=[3, 1], epoch=1)
+    assert_same_bytes(result(), expected)
+    assert_same_bytes(under("meta", result)(), expected)

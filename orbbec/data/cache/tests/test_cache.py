@@ -202,9 +202,12 @@ def test_a_file_belongs_to_one_source_and_decoding(folder, tmp_path):
     with pytest.raises(ValueError, match="or is no cache: delete it, or use another path"):
         loader(path=notes)
     assert notes.read_text() == "not a cache"
-    (tmp_path / "c").chmod(0o666)
-    with pytest.raises(ValueError, match=r"expected .*/c as a file that only this user writes to"):
-        loader()
+    (tmp_path / "c").chmod(0o755)
+    loader()
+    for mode in (0o620, 0o602):
+        (tmp_path / "c").chmod(mode)
+        with pytest.raises(ValueError, match=r"expected .*/c as a file that only this user writes to"):
+            loader()
     with pytest.raises(TypeError, match="expected a source that can be pickled"):
         loader([lambda: None], path=tmp_path / "e")
 

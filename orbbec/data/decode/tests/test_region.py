@@ -11,7 +11,7 @@ from PIL import Image
 from orbbec import ImageBatch
 from orbbec.data.decode.decode import decode_image, decode_region, region_header
 from orbbec.data.decode.native import has_native
-from orbbec.data.decode.region import plan_for, regions_of
+from orbbec.data.decode.region import _shrinks, plan_for, regions_of
 from orbbec.plan import Plan
 from orbbec.transforms import (
     CenterCrop,
@@ -130,3 +130,13 @@ def test_regions_of_a_plan_without_images():
     plan = Compose([RandomResizedCrop(4)]).plan([], epoch=0)
     assert isinstance(plan, Plan)
     assert regions_of(plan, np.zeros(0, bool)) is None
+
+
+def test_each_image_is_shrunk_by_its_own_matrix():
+    matrices = np.stack([np.diag([scale, scale, 1.0]) for scale in (4.0, 1.9, 2.0, 9.0, 4.0, 8.0)])
+    matrices[0, 2, 0] = 1e-3  # a perspective
+    can_shrink = np.array([True, True, True, True, False, True])
+    assert _shrinks(matrices, can_shrink).tolist() == [1, 1, 2, 8, 1, 8]
+    turn = np.array([[0.0, -1.0, 0.0], [1.0, 0.0, 0.0], [0.0, 0.0, 1.0]])
+    assert _shrinks(matrices @ turn, np.ones(6, bool)).tolist() == [1, 1, 2, 8, 4, 8]
+    assert _shrinks(np.stack([np.eye(3), matrices[4] @ turn]), np.ones(2, bool)).tolist() == [1, 4]

@@ -119,3 +119,31 @@ def test_after_an_epoch_that_was_left_comes_the_next():
     first, second = batches
     assert torch.equal(first, PIPELINE(images, sample_ids=ids, epoch=1))
     assert torch.equal(second, PIPELINE(images, sample_ids=ids + 4, epoch=1))
+
+
+def test_on_the_cpu_a_batch_is_made_when_it_is_asked_for():
+    asked = []
+
+    def batches():
+        for number in range(4):
+            asked.append(number)
+            yield torch.zeros(1, 3, 2, 2, dtype=torch.uint8)
+
+    for number, _ in enumerate(DevicePrefetcher(batches(), None, "cpu")):
+        assert asked == list(range(number + 1))
+    assert asked == [0, 1, 2, 3]
+
+
+def test_a_sampler_without_epochs_is_left_alone():
+    images = [torch.full((3, 2, 2), number, dtype=torch.uint8) for number in range(4)]
+    batches = DevicePrefetcher(torch.utils.data.DataLoader(images, 2), None, "cpu")
+    batches.set_epoch(3)
+    assert [batch[:, 0, 0, 0].tolist() for batch in batches] == [[0, 1], [2, 3]]
+    assert batches.epoch == 4
+
+
+@pytest.mark.parametrize(("name", "depth"), [("cpu", 1), ("cuda", 2)])
+def test_on_cuda_a_batch_is_prepared_while_another_is_in_the_model(monkeypatch, name, depth):
+    monkeypatch.setattr(torch.cuda, "is_available", lambda: True)
+    monkeypatch.setattr(torch.cuda, "Stream", lambda device: None)
+    assert Staging(torch.device(name)).depth == depth

@@ -33,6 +33,15 @@ def test_a_report_says_how_long_the_model_waited():
     assert report.spent["read"] > 0.2
 
 
+def test_of_one_batch_the_model_has_only_waited():
+    with Loader(SOURCE, 2, [RandomResizedCrop(4)], threads=1) as loader:
+        next(iter(loader))
+        report = loader.report()
+    assert report.images == 2
+    assert report.seconds == report.waited > 0
+    assert report.speed_fraction == 0
+
+
 def test_a_report_says_that_the_loader_keeps_up():
     loader = Loader(SOURCE, 2, [RandomResizedCrop(4)], threads=1)
     for _ in range(3):

@@ -22,6 +22,7 @@ from orbbec.data import (
     Lmdb,
     NpyFile,
     Order,
+    Sample,
     Shards,
     ShardStream,
     Source,
@@ -202,3 +203,19 @@ def test_a_reader_whose_package_is_missing_says_how_to_install_it(monkeypatch, t
     told = f"{reader.__name__}: expected {package} to be installed: pip install {package} (in the extra "
     with pytest.raises(ImportError, match=re.escape(f"{told}orbbec[data])")):
         reader(tmp_path / "data")
+
+
+@each_reader
+def test_a_sample_names_its_file(make, tmp_path):
+    names = {Path(sample.path).suffix for sample in make(tmp_path)}
+    files = {folder: {".jpg"}, file_list: {".jpg"}, coco: {".jpg"}, shards: {".tar"}}
+    assert names == files.get(make, {""})
+    if make in files:
+        assert all(Path(sample.path).is_file() for sample in make(tmp_path))
+
+
+@pytest.mark.parametrize("targets", [{}, {"label": 3}, {"name": "a"}])
+def test_a_sample_of_a_shard_names_its_archive(tmp_path, targets):
+    pack([Sample(b"P5 1 1 255 a", targets, 4)], tmp_path)
+    (sample,) = Shards(tmp_path)
+    assert (sample.path, sample.targets) == (str(tmp_path / "shard-000000.tar"), targets)

@@ -30,6 +30,17 @@ def write_lmdb(path, values, subdir=True):
             transaction.put(key, value)
 
 
+def test_a_database_ends_with_its_last_page(tmp_path):
+    write_lmdb(tmp_path / "db", {b"%d" % n: b"x" * 3000 for n in range(9)}, subdir=False)
+    with lmdb.open(str(tmp_path / "db"), subdir=False, readonly=True, lock=False) as database:
+        whole = (database.info()["last_pgno"] + 1) * database.stat()["psize"]
+    os.truncate(tmp_path / "db", whole)
+    assert len(Lmdb(tmp_path / "db")) == 9
+    (tmp_path / "short").write_bytes((tmp_path / "db").read_bytes()[:-1])
+    with pytest.raises(ValueError, match=f"truncated: expected {whole} bytes, but got {whole - 1}"):
+        Lmdb(tmp_path / "short")
+
+
 @pytest.mark.parametrize("subdir", [True, False])
 def test_lmdb_gives_values_in_the_order_of_keys(tmp_path, subdir):
     write_lmdb(tmp_path / "db", {b"b": b"two", b"a": b"one", b"\xff": b"x" * 9000}, subdir)

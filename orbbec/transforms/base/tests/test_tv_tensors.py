@@ -183,3 +183,18 @@ def test_sixteen_bits_become_the_floats_of_torchvision():
     expected = v2.Compose([v2.ToImage(), v2.ToDtype(torch.float32, scale=True)])(image)
     actual = T.Compose([T.ToImage(), T.ToDtype(torch.float32, scale=True)])(image)
     assert torch.equal(actual, expected.as_subclass(torch.Tensor))
+
+
+@pytest.mark.parametrize("kind", ["Image", "Video"])
+def test_images_of_a_batch_draw_for_themselves_and_frames_of_a_video_together(kind):
+    images = IMAGE.expand(16, 3, HEIGHT, WIDTH)
+    results = T.Compose([T.RandomCrop(9)])(getattr(tv_tensors, kind)(images), epoch=0)
+    alike = [torch.equal(result, results[0]) for result in results]
+    assert all(alike) == (kind == "Video")
+
+
+def test_targets_of_different_types_are_listed():
+    images = torch.zeros(2, 3, HEIGHT, WIDTH, dtype=torch.uint8)
+    keypoints = [torch.zeros(1, 2), np.zeros((1, 2), np.float32)]
+    _, target = T.Compose([T.RandomHorizontalFlip(1.0)])(images, {"keypoints": keypoints}, epoch=0)
+    assert [type(each) for each in target["keypoints"]] == [torch.Tensor, np.ndarray]

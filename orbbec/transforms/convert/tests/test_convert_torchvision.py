@@ -416,3 +416,12 @@ def test_a_pipeline_of_box_transforms_only_clips_and_drops(nested):
     boxes = torch.tensor([[-4.0, 1, 5, 9], [-4, 1, 2, 9]])
     _, moved = converted(torch.zeros(3, 8, 8), {"boxes": boxes, "labels": torch.arange(2)})
     assert (moved["boxes"].tolist(), moved["labels"].tolist()) == ([[0, 1, 5, 8]], [0])
+
+
+def test_pillows_numbers_are_interpolations():
+    names = ("nearest", "lanczos", "bilinear", "bicubic", "box", "hamming")  # Pillow's Resampling
+    for number, name in enumerate(names):
+        resizes = [
+            stand_in("Resize", size=[9], interpolation=each, antialias=True) for each in (number, name)
+        ]
+        assert pipeline(resizes[0]) == pipeline(resizes[1])

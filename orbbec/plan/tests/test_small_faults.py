@@ -1,0 +1,254 @@
+"""Tests of the plan for faults that `make mutate` found untested."""
+
+from dataclasses import replace
+
+import numpy as np
+import pytest
+import torch
+
+from orbbec import ImageBatch
+from orbbec import transforms as T
+from orbbec.bridge.spec import OPERATORS
+from orbbec.plan import apply, microbatches
+from orbbec.plan.batches import Rows
+from orbbec.plan.passes import augment as augments
+from orbbec.plan.passes import by_size
+from orbbec.plan.points import polygon_area, rotated_boxes, rotated_corners, through_displacement
+from orbbec.plan.steps import BatchState, Cast, Erase, Warp
+from orbbec.plan.tests.test_external import _Unsteady
+from orbbec.transforms.base.pipeline import _Pixels
+from tests.support import assert_same_bytes, photographs
+
+FLOAT = T.ToDtype(torch.float32, scale=True)
+IMAGES = photographs(6, 3, 20, 24)
+
+
+def test_points_at_the_first_pixels_follow_their_displacement():
+    displacement = np.zeros((2, 6, 8))
+    displacement[0, :, 0], displacement[1, 0, :] = 0.5, 0.25  # only there, and less up to the next
+    moved = through_displacement(np.array([[0.25 + 0.375, 2.0], [3.0, 0.5 + 0.125]]), displacement)
+    assert moved == pytest.approx(np.array([[0.25, 2.0], [3.0, 0.5]]), abs=1e-5)
+
+
+@pytest.mark.parametrize("count", [0, 1, 2])
+def test_fewer_than_three_points_have_no_area(count):
+    assert polygon_area(np.array([[1.0, 2.0], [7.0, 5.0]])[:count].reshape(-1, 2)) == 0
+
+
+def test_a_plan_knows_its_output():
+    plan = T.Compose([T.Resize((9, 7)), T.GaussianBlur(3), FLOAT, T.MotionBlur(3, p=1.0)]).plan(
+        [(20, 24)] * 2, epoch=0
+    )
+    assert len(plan.passes) > 2
+    assert plan.output_dtype == "float32"
+    assert plan.output_sizes.tolist() == [[9, 7]] * 2
+    before = T.Compose([T.MotionBlur(3, p=1.0), FLOAT]).plan([(20, 24)], epoch=0)
+    assert [step.dtype for step in before.passes] == ["uint8", "float32"]
+    assert before.output_dtype == "float32"
+
+
+def test_sizes_may_have_any_order_in_memory():
+    sizes = np.array([[20, 24], [30, 18], [25, 25]])
+    pipeline = T.Compose([T.RandomCrop((9, 8))], seed=3)
+    expected, plan = (pipeline.plan(each, epoch=0) for each in (sizes, np.asfortranarray(sizes)))
+    assert np.array_equal(plan.matrix, expected.matrix)
+    assert plan.sizes.tolist() == sizes.tolist()
+
+
+def test_the_first_image_of_another_size_is_named():
+    plan = T.Compose([T.Resize(8)]).plan([(20, 24), (20, 24), (22, 24)], epoch=0)
+    images = [torch.zeros(3, *size, dtype=torch.uint8) for size in ((20, 24), (20, 24), (22, 25))]
+    with pytest.raises(ValueError, match="expected image 2 of size 22x24"):
+        apply(plan, images)
+
+
+@pytest.mark.parametrize("count", [2, 3, 7])
+@pytest.mark.parametrize("images", [1, 3])
+def test_each_image_is_in_one_microbatch(monkeypatch, count, images):
+    monkeypatch.setattr(microbatches, "MICROBATCH_BYTES", images * 3 * 20 * 24)
+    plan = T.Compose([T.GaussianBlur(3), T.GaussianBlur(5)]).plan([(20, 24)] * count, epoch=0)
+    slices = microbatches.microbatches_of(plan, IMAGES[:1].repeat(count, 1, 1, 1))
+    rows = [row for where in slices for row in range(count)[where]]
+    assert rows == list(range(count))
+    assert slices[0] == slice(0, 1 if images < count else count)
+    assert max(len(range(count)[where]) for where in slices) <= images or len(slices) == 1
+
+
+@pytest.mark.parametrize("kind", ["tensor", "list", "ImageBatch"])
+def test_images_that_are_not_drawn_are_unchanged_and_the_others_changed_alone(kind):
+    sizes = [(20, 24), (18, 24), (20, 24), (11, 30), (9, 9), (20, 20)]
+    floats = [torch.rand(3, *size, generator=torch.Generator().manual_seed(1)) for size in sizes]
+    images = {
+        "tensor": IMAGES,
+        "list": floats,
+        "ImageBatch": ImageBatch.from_images([(each.permute(1, 2, 0) * 255).byte() for each in floats]),
+    }[kind]
+    pipeline = T.Compose([T.RandomApply([T.MotionBlur((3, 9), p=1.0)], 0.5)], seed=2)
+    results = pipeline(images, sample_ids=range(6), epoch=0)
+    alone = [
+        pipeline(image.numpy() if kind == "ImageBatch" else image, None, [n], 0)
+        for n, image in enumerate(images)
+    ]
+    alone = [torch.as_tensor(image) for image in alone]
+    changed = [not torch.equal(result, image) for result, image in zip(results, images, strict=True)]
+    assert 0 < sum(changed) < 6
+    for result, one in zip(results, alone, strict=True):
+        assert_same_bytes(result, one)
+
+
+def test_copies_of_which_a_pass_is_not_fixed_are_not_fixed(monkeypatch):
+    plan = T.Compose([T.AugMix(mixture_width=2)]).plan([(20, 24)] * 2, epoch=0)
+    (blend,) = (step for step in plan.passes if step.name == "blend")
+    fixed = blend.fixed()
+    assert [step.name for step in fixed.passes] == [step.name for step in blend.passes]
+    (name, *_) = (step.name for step in blend.passes if step.name in OPERATORS)
+    monkeypatch.setitem(OPERATORS, name, replace(OPERATORS[name], capturable=False))
+    assert blend.fixed() is None
+
+
+@pytest.mark.parametrize("shape", [(0, 3, 5, 7), (0, 1, 1, 9)])
+def test_no_images_keep_the_size_of_images_of_which_there_are_none(shape):
+    images = torch.zeros(shape, dtype=torch.float32)
+    assert by_size._no_size(images) == shape[2:]
+    assert by_size._no_size([]) == (1, 1)
+    result = T.Compose([T.RandomRotation(20, "linear", expand=True)])(images, epoch=0)
+    assert result.shape[:2] == shape[:2]
+
+
+def test_a_flip_that_python_draws_is_for_the_images_that_are_chosen():
+    def flipped(state):
+        matrices = np.tile(np.eye(3), (len(state), 1, 1))
+        matrices[:, 0, 0], matrices[:, 0, 2] = -1.0, state.sizes[:, 1] - 1
+        flips = np.ones(len(state), bool)
+        return [Warp(matrices, state.sizes, "nearest", "replicate", lossless=True, flips=flips)]
+
+    step = _Unsteady(flipped, flipped)
+    results = T.Compose([T.RandomApply([step], 0.5)], seed=1)(IMAGES, epoch=0)
+    always = T.Compose([step])(IMAGES, epoch=0)
+    rows = zip(results, IMAGES, always, strict=True)
+    changed = [[torch.equal(result, each) for each in others] for result, *others in rows]
+    assert {tuple(row) for row in changed} == {(True, False), (False, True)}
+
+
+def test_rectangles_that_python_draws_are_filled_in_the_images_that_are_chosen():
+    def filled(state):
+        return [Erase(np.tile([1.0, 2, 9, 6, 70, 80, 90, 0], (len(state), 1, 1)))]
+
+    step, whole = _Unsteady(filled, filled), IMAGES.clone()
+    whole[:, :, 2:6, 1:9] = torch.tensor([70, 80, 90], dtype=torch.uint8)[:, None, None]
+    assert_same_bytes(T.Compose([step])(IMAGES, epoch=0), whole)
+    results = T.Compose([T.RandomApply([step], 0.5)], seed=1)(IMAGES, epoch=0)
+    rows = zip(results, IMAGES, whole, strict=True)
+    changed = [[torch.equal(result, each) for each in others] for result, *others in rows]
+    assert {tuple(row) for row in changed} == {(True, False), (False, True)}
+
+
+@pytest.mark.parametrize("first", [True, False])
+def test_a_batch_of_which_one_image_is_rotated_is_decoded_whole(first):
+    turns = [T.RandomRotation((30, 30), "linear"), T.Resize((10, 12), antialias=False)]
+    plan = T.Compose([T.RandomApply(turns[:1], 0.5), turns[1]], seed=3).plan([(20, 24)] * 6, epoch=0)
+    (step,) = plan.passes
+    rotated = step.matrix[:, 0, 1] != 0
+    assert 0 < rotated.sum() < 6
+    rows = np.argsort(rotated if first else ~rotated, kind="stable")
+    ordered = step.of(step.parameters.rows(rows))
+    assert ordered.region(plan.sizes, True) is None
+    upright = step.of(step.parameters.rows(np.flatnonzero(~rotated)))
+    assert (upright.region(plan.sizes[~rotated], True) == [0, 0, 24, 20]).all()
+
+
+@pytest.mark.parametrize("finish", [[], [FLOAT], [T.Resize((9, 8))]], ids=["bytes", "floats", "one size"])
+def test_microbatches_of_variable_sizes_have_the_type_and_the_bytes_of_one(monkeypatch, finish):
+    arrays = [image.permute(1, 2, 0).numpy()[:rows] for rows, image in zip(range(9, 15), IMAGES, strict=True)]
+    pipeline = T.Compose(
+        [T.ScaleJitter((20, 24)), T.RandomHorizontalFlip(), T.GaussianBlur(3), *finish], seed=2
+    )
+    expected = pipeline(ImageBatch.from_images(arrays), epoch=0)
+    monkeypatch.setattr(microbatches, "MICROBATCH_BYTES", 3000)
+    results = pipeline(ImageBatch.from_images(arrays), epoch=0)
+    assert type(results) is type(expected)
+    for result, known in zip(results, expected, strict=True):
+        assert_same_bytes(result, known)
+
+
+@pytest.mark.parametrize("out", [False, True])
+def test_filters_that_the_host_does_not_know_are_those_that_it_knows(monkeypatch, out):
+    crop = T.RandomResizedCrop((9, 8), interpolation=("linear", "cubic", "lanczos"))
+    plan = T.Compose([crop], seed=4).plan([(20, 24)] * 6, epoch=0)
+    (step,) = plan.passes
+    assert len(set(step.table["which"].tolist())) == 3
+    expected = apply(plan, IMAGES)
+    monkeypatch.setattr(torch.compiler, "is_compiling", lambda: True)
+    buffer = torch.empty_like(expected) if out else None
+    result = apply(plan, IMAGES, out=buffer)
+    assert_same_bytes(result, expected)
+    assert (result is buffer) == out
+
+
+@pytest.mark.parametrize("size", [(1, 5), (5, 1), (4, 6)])
+def test_a_program_knows_the_pixels_between_its_passes(size):
+    pipeline = T.Compose([T.Resize(size), T.GaussianBlur(3), T.Resize((7, 9)), T.GaussianBlur(3)])
+    program = pipeline._program(_Pixels(3, "uint8", one_size=True), None)
+    assert [step.name for step in program.passes] == ["resized_crop", "gaussian_blur"] * 2
+    assert program.pixels_between == 2 * size[0] * size[1] + 63
+
+
+def test_an_output_may_begin_where_the_images_end():
+    memory = torch.zeros(3, 2, 3, 8, 9)
+    plan = T.Compose([T.RandomInvert(1.0)]).plan([(8, 9)] * 2, dtype="float32", epoch=0)
+    for out in (memory[0], memory[2]):
+        assert apply(plan, memory[1], out=out) is out
+        assert (out == 1).all()
+    shifted = memory.flatten()[1:433].view(2, 3, 8, 9)
+    for images, out in ((memory[1], memory[1]), (memory[0], shifted), (shifted, memory[1])):
+        with pytest.raises(ValueError, match="expected out that shares no memory with the images"):
+            apply(plan, images, out=out)
+
+
+def test_a_step_without_scale_keeps_the_maximum():
+    state = BatchState(np.array([[4, 5]]))
+    for cast in (Cast("float32", scale=False), Cast(None, channels_last=True)):
+        assert cast.after(state) is state
+    assert Cast("float32").after(state).maximum == 1.0
+    assert Cast("uint8").after(Cast("float32").after(state)).maximum == 255.0
+
+
+def test_points_are_aligned_before_images_are_mixed():
+    steps = [T.MixUp(), T.AlignPoints(8, [(1, 1), (5, 5)])]
+    with pytest.raises(ValueError, match=r"^AlignPoints: expected a position before images are mixed"):
+        T.Compose(steps).plan([(20, 24)] * 2, targets=[{}, {}], epoch=0)
+
+
+def test_bytes_of_variable_sizes_take_one_call(monkeypatch):
+    calls, augment = [], augments.augment
+
+    def counted(images, *arguments):
+        calls.append(type(images).__name__)
+        return augment(images, *arguments)
+
+    monkeypatch.setattr(augments, "augment", counted)
+    images = ImageBatch.from_images(
+        [image.permute(1, 2, 0).numpy()[: 9 + n] for n, image in enumerate(IMAGES)]
+    )
+    pipeline = T.Compose([T.RandomHorizontalFlip(), T.ColorJitter(0.4)])
+    pipeline.apply(pipeline.plan(images.sizes, epoch=0), images)
+    assert calls == ["ImageBatch"]
+
+
+def test_a_rotated_box_without_area_keeps_its_longer_side():
+    boxes = np.array([[20.0, 30.0, side, 0.0, 10.0] for side in range(1, 40)])
+    assert rotated_boxes(rotated_corners(boxes)) == pytest.approx(boxes, abs=1e-9)
+
+
+@pytest.mark.parametrize(
+    ("first", "is_split"), [(T.RandomShortestSize([20, 24]), True), (T.GaussianBlur(5), False)]
+)
+def test_variable_sizes_are_split_only_where_they_are_warped_first(monkeypatch, first, is_split):
+    monkeypatch.setattr(microbatches, "MICROBATCH_BYTES", 3000)
+    images = ImageBatch.from_images(
+        [image.permute(1, 2, 0).numpy()[: 9 + n] for n, image in enumerate(IMAGES)]
+    )
+    plan = T.Compose([first, T.GaussianBlur(3)]).plan(images.sizes, epoch=0)
+    assert (len(microbatches.microbatches_of(plan, images)) > 1) == is_split
+    rows = Rows(images.buffer, images.layout, 3, images.sizes)
+    assert microbatches.microbatches_of(plan, rows) == [slice(0, 6)]

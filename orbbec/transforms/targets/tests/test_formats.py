@@ -1,0 +1,116 @@
+"""Boxes of every format are moved, dropped and counted alike."""
+
+from functools import cache
+
+import numpy as np
+import pytest
+import torch
+
+from orbbec import transforms as T
+from orbbec.nms.boxes import box_convert
+from orbbec.plan.points import rotated_boxes
+from orbbec.transforms import transform_targets
+
+HEIGHT, WIDTH = 60, 80
+SIDES = np.array([WIDTH, HEIGHT] * 2)
+PIPELINES = {
+    "nothing": [T.RandomInvert(1.0)],
+    "crop": [T.CenterCrop((40, 50))],
+    "crops": [T.CenterCrop((50, 60)), T.Pad((7, 3)), T.CenterCrop((30, 44))],
+    "shift": [T.RandomAffine(0, (0.4, 0.4))],
+    "flip": [T.RandomHorizontalFlip(1.0), T.RandomVerticalFlip(1.0), T.CenterCrop((33, 41))],
+    "uneven": [T.Resize((30, 100), antialias=False), T.CenterCrop((20, 60))],
+    "passes": [T.GaussianBlur(3), T.RandomCrop((40, 50)), T.GaussianBlur(3), T.RandomCrop((30, 30))],
+    "mosaic": [T.Mosaic((50, 60), p=1.0)],
+}
+FORMATS = ("xyxy", "xywh", "cxcywh", "cxcywha", "xyxyxyxy", "xyxyn", "cxcywhn")
+
+
+def corners_of_boxes(count=12):
+    rng = np.random.default_rng(5)
+    low = rng.uniform(-20, 70, (count, 2))
+    return np.concatenate([low, low + rng.uniform(1, 40, (count, 2))], 1)
+
+
+def in_format(corners, name):
+    if name in ("cxcywha", "xyxyxyxy"):
+        left, top, right, bottom = corners.T
+        polygons = np.stack([left, top, right, top, right, bottom, left, bottom], 1)
+        return rotated_boxes(polygons.reshape(-1, 4, 2)) if name == "cxcywha" else polygons
+    relative = name.endswith("n")
+    return np.asarray(box_convert(corners / SIDES if relative else corners, "xyxy", name.removesuffix("n")))
+
+
+@cache
+def plan_of(pipeline):
+    return T.Compose(PIPELINES[pipeline], seed=4).plan([(HEIGHT, WIDTH)] * 4, epoch=2)
+
+
+def moved(name, pipeline, as_tensor, **options):
+    """The targets after a pipeline, of a batch with boxes in all images but one."""
+    corners = corners_of_boxes()
+    target = {"boxes": in_format(corners, name), "labels": np.arange(len(corners)), "area": corners[:, 0]}
+    empty = {key: values[:0] for key, values in target.items()}
+    targets = [target, empty, {key: values[::-1].copy() for key, values in target.items()}, target]
+    if as_tensor:
+        targets = [{key: torch.from_numpy(values) for key, values in each.items()} for each in targets]
+    return transform_targets(plan_of(pipeline), targets, T.TargetOptions(name, 0.0, **options))
+
+
+@pytest.mark.parametrize("options", [{}, {"min_visibility": 0.45}, {"min_area": 90.0}], ids=str)
+@pytest.mark.parametrize("pipeline", PIPELINES)
+def test_the_same_boxes_are_left_in_every_format(pipeline, options):
+    expected = moved("xyxy", pipeline, False, **options)
+    for name in FORMATS:
+        results = moved(name, pipeline, True, **options)
+        assert str(results.report) == str(expected.report)
+        assert results.report.dropped == expected.report.dropped
+        for result, known in zip(results, expected, strict=True):
+            assert result["labels"].tolist() == known["labels"].tolist()
+            assert np.allclose(result["area"], known["area"])
+            assert result["boxes"].dtype == torch.float64
+            if name in ("xywh", "cxcywh"):
+                assert np.allclose(box_convert(result["boxes"], name, "xyxy"), known["boxes"])
+
+
+@pytest.mark.parametrize("pipeline", PIPELINES)
+@pytest.mark.parametrize("name", ["cxcywha", "xyxyxyxy"])
+def test_a_rotated_box_is_as_visible_as_its_polygon(name, pipeline):
+    """Rotated by 90 degrees, a box has the visibility and the area of the upright box of these corners."""
+    corners = corners_of_boxes()
+    left, top, right, bottom = corners.T
+    rotated_corners = np.stack([right, top, right, bottom, left, bottom, left, top], 1)
+    boxes = rotated_corners if name == "xyxyxyxy" else rotated_boxes(rotated_corners.reshape(-1, 4, 2))
+    labels = np.arange(len(corners))
+    rotated, upright = (
+        transform_targets(
+            plan_of(pipeline),
+            [{"boxes": values, "labels": labels, "area": np.ones(len(labels))}] * 4,
+            T.TargetOptions(each, 0.0, 0.3),
+        )
+        for each, values in ((name, boxes), ("xyxy", corners))
+    )
+    for result, known in zip(rotated, upright, strict=True):
+        assert result["labels"].tolist() == known["labels"].tolist()
+        assert np.allclose(result["area"], known["area"])
+
+
+def left_of(name, corners, least):
+    """The indices of the boxes that are left of an image that stays in place."""
+    target = {"boxes": in_format(np.array(corners), name), "labels": np.arange(len(corners))}
+    (result, *_) = transform_targets(plan_of("nothing"), [target, {}, {}, {}], T.TargetOptions(name, least))
+    assert len(result["boxes"]) == len(result["labels"])
+    return result["labels"].tolist()
+
+
+@pytest.mark.parametrize("name", FORMATS)
+def test_a_box_at_the_edge_is_left_if_any_of_it_is_inside(name):
+    corners = [[low, 10.0, low + 2.0, 20.0] for low in (0.0, 77.0, 80.0, -2.0, 79.5, -1.5)]
+    assert left_of(name, corners, 0.0) == [0, 1, 4, 5]
+
+
+@pytest.mark.parametrize("name", ["xyxy", "xywh", "cxcywh", "cxcywha", "xyxyxyxy"])
+def test_the_least_size_is_enough(name):
+    corners = [[20.0, 10.0, 24.0, 20.0], [20.0, 10.0, 30.0, 14.0], [20.0, 10.0, 30.0, 20.0]]
+    assert left_of(name, corners, 4.0) == [0, 1, 2]
+    assert left_of(name, corners, np.nextafter(4.0, 5.0)) == [2]
