@@ -1,16 +1,23 @@
 // Medians of 3 x 3 and 5 x 5 windows that slide down: what neighboring windows have in common is
-// sorted once. Included by median_cuda.cu.
+// sorted once. Included by median_strips.h and median_cuda.cu.
 #pragma once
+
+#include <utility>
 
 #include "median.h"
 
 namespace orbbec {
 
-// Compare-exchanges in order, of numbers or vectors of numbers.
+// Compare-exchanges in order, of numbers or vectors of numbers. No loop: host compilers unroll none
+// of so many steps.
+template <int kCount, class V, int kValues, int... kStep>
+ORBBEC_HD void exchange(const signed char (&pairs)[kCount][2], V (&values)[kValues],
+                        std::integer_sequence<int, kStep...>) {
+  (sort_two(values[pairs[kStep][0]], values[pairs[kStep][1]]), ...);
+}
 template <int kCount, class V, int kValues>
 ORBBEC_HD void exchange(const signed char (&pairs)[kCount][2], V (&values)[kValues]) {
-#pragma unroll
-  for (int i = 0; i < kCount; ++i) sort_two(values[pairs[i][0]], values[pairs[i][1]]);
+  exchange(pairs, values, std::make_integer_sequence<int, kCount>());
 }
 
 template <class V>

@@ -3,15 +3,14 @@
 // keeps the copies apart.
 #pragma once
 
-#include "median.h"
+#include "median_rows.h"
 #include "planes.h"
+#include "targets.h"
 
 namespace orbbec {
 namespace {
 
-constexpr int kMedianStrip = 1024;
-// A strip, one pixel on either side, and what vectors read past them.
-constexpr int kSortedColumns = kMedianStrip + 2 * static_cast<int>(kMaxInterleaved) + 64;
+constexpr int kMedianStrip = 2048;  // values: a longer row costs its networks the L1 cache
 
 // Counts of each byte value in a window, and of each run of 16 values.
 struct Histogram {
@@ -32,18 +31,56 @@ struct Histogram {
 };
 
 template <class Target, class T>
-struct StripMedian {
+struct MedianStrip {
   using K = Key<T>;
-  static constexpr int kLanes = 64 / sizeof(K);
-  typedef K Keys __attribute__((vector_size(64)));
+  static constexpr int kLanes = VectorOf<Target, K>::kLanes;
+  using Keys = typename VectorOf<Target, K>::Type;
 
   const Median<T>& op;
   const Strip& strip;
   int group;
   Window window;
 
-  StripMedian(const Median<T>& op, const Strip& strip, int group)
+  MedianStrip(const Median<T>& op, const Strip& strip, int group)
       : op(op), strip(strip), group(group), window(op.window(strip.n)) {}
+
+  // Networks that slide down, one for each vector of a row; lane by lane, the values of a window's
+  // row are `group` apart.
+  template <int kSide>
+  void run_networks(const Plane<const T>& source, const Plane<T>& output) const {
+    // Outside the target pragma, where std::vector is defined, vectors need less alignment.
+    struct alignas(Target::kVectorBytes) Network : SlidingMedian<Keys, kSide> {};
+    std::vector<Network> networks((strip.count + kLanes - 1) / kLanes);
+    const size_t length = networks.size() * kLanes;
+    const int margin = window.before() * group;
+    RowRing<K> lines(kSide - 1, length + 2 * margin);
+    std::vector<K> medians(2 * length);
+    int row = -window.above();
+    const auto read_row = [&] {
+      fill_keys(source, row++, strip.first - margin, strip.count + 2 * margin, lines.next());
+    };
+    const auto load_row = [&](int line, size_t block, Keys(&keys)[kSide]) {
+      const K* from = lines.oldest_first()[line] + block * kLanes;
+      for (int i = 0; i < kSide; ++i, from += group) keys[i] = load_keys(from);
+    };
+    for (int i = 0; i < kSide - 1; ++i) read_row();
+    for (size_t b = 0; b < networks.size(); ++b) {
+      int line = 0;
+      networks[b].start([&](Keys(&keys)[kSide]) { load_row(line++, b, keys); });
+    }
+    for (int y = 0; y < source.height; y += 2) {
+      read_row(), read_row();
+      for (size_t b = 0; b < networks.size(); ++b) {
+        Keys first[kSide], second[kSide], upper, below;
+        load_row(kSide - 3, b, first), load_row(kSide - 2, b, second);
+        networks[b].next(first, second, upper, below);
+        __builtin_memcpy(medians.data() + b * kLanes, &upper, sizeof(Keys));
+        __builtin_memcpy(medians.data() + length + b * kLanes, &below, sizeof(Keys));
+      }
+      store_keys(output, y, medians.data());
+      if (y + 1 < source.height) store_keys(output, y + 1, medians.data() + length);
+    }
+  }
 
   static Keys load_keys(const K* from) {
     Keys keys;
@@ -51,43 +88,19 @@ struct StripMedian {
     return keys;
   }
 
-  // Each sorted column serves three windows. The median of nine is the median of three values: the
-  // maximum of the columns' minima, the median of their medians and the minimum of their maxima.
-  void sort_columns_of_3(const K* const* lines, K* out) const {
-    K sorted[3][kSortedColumns];
-    for (int v = 0; v < strip.count + 2 * group; v += kLanes) {
-      Keys keys[3];
-      for (int i = 0; i < 3; ++i) keys[i] = load_keys(lines[i] + v);
-      sort_two(keys[0], keys[1]);
-      sort_two(keys[1], keys[2]);
-      sort_two(keys[0], keys[1]);
-      for (int i = 0; i < 3; ++i) __builtin_memcpy(sorted[i] + v, &keys[i], sizeof(Keys));
-    }
-    for (int v = 0; v < strip.count; v += kLanes) {
-      const auto column = [&](int rank, int i) { return load_keys(sorted[rank] + v + i * group); };
-      Keys least = column(0, 0), greatest = column(2, 0);
-      for (int i = 1; i < 3; ++i) {
-        least = least > column(0, i) ? least : column(0, i);
-        greatest = greatest < column(2, i) ? greatest : column(2, i);
-      }
-      const Keys median = middle(least, middle(column(1, 0), column(1, 1), column(1, 2)), greatest);
-      __builtin_memcpy(out + v, &median, sizeof(Keys));
-    }
+  static void fill_keys(const Plane<const T>& source, int y, int64_t first, int count, K* keys) {
+    fill_line(source, y, first, count, Border::kReplicate, keys,
+              [](T value) { return key_of<T>(value); });
   }
 
-  void sort_windows_of_5(const K* const* lines, K* out) const {
-    for (int v = 0; v < strip.count; v += kLanes) {
-      Keys keys[25];
-      for (int i = 0; i < 25; ++i) keys[i] = load_keys(lines[i / 5] + v + i % 5 * group);
-      const Keys median = median_of<25>(keys);
-      __builtin_memcpy(out + v, &median, sizeof(Keys));
+  void store_keys(const Plane<T>& output, int y, const K* keys) const {
+    if constexpr (std::is_integral_v<T>) {
+      store_values(output, y, strip.first, strip.count, keys);
+    } else {
+      T values[kMedianStrip];
+      for (int i = 0; i < strip.count; ++i) values[i] = value_of<T>(keys[i]);
+      store_values(output, y, strip.first, strip.count, values);
     }
-  }
-
-  static Keys middle(Keys a, Keys b, Keys c) {
-    sort_two(a, b);
-    b = b < c ? b : c;
-    return a > b ? a : b;
   }
 
   void slide_row(const K* const* lines, K* out) const {
@@ -109,49 +122,29 @@ struct StripMedian {
     }
   }
 
-  void median_row(const K* const* lines, K* out) const {
-    if (window.height == 3 && window.width == 3) return sort_columns_of_3(lines, out);
-    if (window.height == 5 && window.width == 5) return sort_windows_of_5(lines, out);
-    if constexpr (sizeof(K) == 1) slide_row(lines, out);
-  }
-
-  bool goes_by_lines() const {
-    const bool small = window.height == window.width && (window.height == 3 || window.height == 5);
-    return small || sizeof(K) == 1;
+  void slide_histograms(const Plane<const T>& source, const Plane<T>& output) const {
+    const int margin = window.before() * group;
+    const int used = strip.count + (window.width - 1) * group;
+    RowRing<K> lines(window.height, used);
+    K medians[kMedianStrip];
+    for (int number = 0; number < source.height + window.height - 1; ++number) {
+      fill_keys(source, number - window.above(), strip.first - margin, used, lines.next());
+      const int y = number - (window.height - 1);
+      if (y < 0) continue;
+      slide_row(lines.oldest_first(), medians);
+      store_keys(output, y, medians);
+    }
   }
 
   void run() const {
-    const Image<T> target = op.output[strip.n];
-    const Plane<T> output = plane_of(target, strip.channel, group);
-    if (!goes_by_lines()) {
-      for (int y = 0; y < target.height; ++y) {
-        for (int64_t v = strip.first; v < strip.first + strip.count; ++v) {
-          op(strip.n, y, static_cast<int>(v / group), strip.channel + v % group);
-        }
-      }
-      return;
-    }
-    run_lines(plane_of(op.source[strip.n], strip.channel, group), output);
-  }
-
-  void run_lines(const Plane<const T>& source, const Plane<T>& output) const {
-    const int margin = window.before() * group;
-    const int used = strip.count + (window.width - 1) * group;
-    const size_t length = used + kMedianStrip;
-    RowRing<K> lines(window.height, length);
-    std::vector<K> keys(kMedianStrip);
-    std::vector<T> out(std::is_integral_v<T> ? 0 : kMedianStrip);
-    for (int number = 0; number < source.height + window.height - 1; ++number) {
-      fill_line(source, number - window.above(), strip.first - margin, used, Border::kReplicate,
-                lines.next(), [](T value) { return key_of<T>(value); });
-      const int y = number - (window.height - 1);
-      if (y < 0) continue;
-      median_row(lines.oldest_first(), keys.data());
-      if constexpr (std::is_integral_v<T>) {
-        store_values(output, y, strip.first, strip.count, keys.data());
-      } else {
-        for (int i = 0; i < strip.count; ++i) out[i] = value_of<T>(keys[i]);
-        store_values(output, y, strip.first, strip.count, out.data());
+    const Plane<const T> source = plane_of(op.source[strip.n], strip.channel, group);
+    const Plane<T> output = plane_of(op.output[strip.n], strip.channel, group);
+    if (window.height == 3 && window.width == 3) return run_networks<3>(source, output);
+    if (window.height == 5 && window.width == 5) return run_networks<5>(source, output);
+    if constexpr (sizeof(K) == 1) return slide_histograms(source, output);
+    for (int y = 0; y < output.height; ++y) {
+      for (int64_t v = strip.first; v < strip.first + strip.count; ++v) {
+        op(strip.n, y, static_cast<int>(v / group), strip.channel + v % group);
       }
     }
   }
@@ -163,7 +156,7 @@ void run_median(const Median<T>& op, const ParallelFor& parallel) {
   const int group = interleaved ? static_cast<int>(op.source.channels) : 1;
   const std::vector<Strip> strips = strips_of(op.output, interleaved, kMedianStrip);
   for_each_strip(op.output, strips, parallel,
-                 [&](const Strip& strip) { StripMedian<Target, T>(op, strip, group).run(); });
+                 [&](const Strip& strip) { MedianStrip<Target, T>(op, strip, group).run(); });
 }
 
 template <class Target>

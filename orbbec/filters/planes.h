@@ -46,6 +46,16 @@ void for_each_strip(const Images<T>& images, const std::vector<Strip>& strips,
   });
 }
 
+constexpr int kPrefetchRows = 4;  // far enough ahead to hide the memory latency
+
+// Strips jump from row to row, which hardware does not foresee.
+template <class T>
+void prefetch_row(const Plane<const T>& plane, int y, int64_t first, int64_t count) {
+  constexpr int64_t kLine = 64 / sizeof(T);
+  if (plane.stride_v != 1 || y < 0 || y >= plane.height) return;
+  for (int64_t v = 0; v < count; v += kLine) __builtin_prefetch(plane.at(y, first + v));
+}
+
 // Values [first, first + count) of row y of a plane and its border, converted by `number_of`. A
 // constant border is 0.
 template <class T, class Number, class NumberOf>
@@ -60,20 +70,20 @@ void fill_line(const Plane<const T>& plane, int y, int64_t first, int count, Bor
   const int64_t inside = std::clamp<int64_t>(0, first, last);
   const int64_t outside = std::clamp<int64_t>(values, inside, last);
   const auto from_border = [&](int64_t begin, int64_t end) {
-    if (begin == end) return;
     int64_t pixel = begin >= 0 ? begin / plane.group : -1 - (-1 - begin) / plane.group;
-    int lane = static_cast<int>(begin - pixel * plane.group);
-    for (int64_t v = begin; v < end; ++v) {
+    int64_t lane = begin - pixel * plane.group;
+    for (int64_t v = begin; v < end; ++pixel, lane = 0) {
       const int x = index_or_outside(static_cast<int>(pixel), plane.width, border);
-      line[v - first] =
-          x < 0 ? Number(0) : number_of(*plane.at(row, int64_t{x} * plane.group + lane));
-      if (++lane == plane.group) lane = 0, ++pixel;
+      const T* const from = x < 0 ? nullptr : plane.at(row, int64_t{x} * plane.group);
+      for (; lane < plane.group && v < end; ++lane, ++v)
+        line[v - first] = x < 0 ? Number(0) : number_of(from[lane * plane.stride_v]);
     }
   };
   from_border(first, inside);
   const T* const from = plane.at(row, inside);
   Number* const to = line + (inside - first);
   const int64_t length = outside - inside;
+  prefetch_row(plane, y + kPrefetchRows, inside, length);
   if (plane.stride_v == 1) {
     for (int64_t i = 0; i < length; ++i) to[i] = number_of(from[i]);
   } else {

@@ -20,12 +20,18 @@ struct Avx512;
 struct BytesAvx2;
 struct BytesAvx512;
 
-struct ScalarTarget {};
+// kVectorBytes: of compiler vectors that are one register. Longer ones are spilled at each
+// operation.
+struct ScalarTarget {
+  static constexpr int kVectorBytes = 16;
+};
 struct Avx2Target {
+  static constexpr int kVectorBytes = 32;
   using Floats = Avx2;
   using Bytes = BytesAvx2;
 };
 struct Avx512Target {
+  static constexpr int kVectorBytes = 64;
   using Floats = Avx512;
   using Bytes = BytesAvx512;
 };
@@ -38,6 +44,12 @@ template <class Target>
 void filter2d_on(const FilterArguments& arguments, const ParallelFor& parallel);
 template <class Target>
 void median_blur_on(const MedianArguments& arguments, const ParallelFor& parallel);
+
+template <class Target, class Number>
+struct VectorOf {
+  static constexpr int kLanes = Target::kVectorBytes / sizeof(Number);
+  typedef Number Type __attribute__((vector_size(Target::kVectorBytes)));
+};
 
 // Calls run(target) with the best target that this CPU supports.
 template <class Run>

@@ -1,6 +1,6 @@
-// The passes of box_blur over bytes with running sums: a row's sum is added to the columns when the
-// row enters the window and subtracted when it leaves. Compiled once per target; `Target` keeps the
-// copies apart.
+// box_blur over bytes, strip by strip: a column's sum gains the row that enters the window and
+// loses the one that leaves it; sums of neighboring columns are added by doubling. Compiled once
+// per target; `Target` keeps the copies apart.
 #pragma once
 
 #include "strips.h"
@@ -8,105 +8,152 @@
 namespace orbbec {
 namespace {
 
-template <class Target>
-struct BoxBytes {
-  using Number = uint16_t;
-  using Row = uint32_t;
-  static constexpr int kLanes = 16;
-  static constexpr int kRowElements = 1;
-  static constexpr int kMostOfShort = 257;  // the most bytes whose sum fits 16 bits
-  typedef uint8_t Bytes __attribute__((vector_size(kLanes)));
-  typedef uint32_t Sums __attribute__((vector_size(kLanes * sizeof(uint32_t))));
-  typedef float Floats __attribute__((vector_size(kLanes * sizeof(float))));
+// `Element` is wide enough for the sum of a window: uint16_t exactly where means are by factor.
+template <class Target, class Element>
+class BoxStrip {
+  static constexpr int kLanes = VectorOf<Target, Element>::kLanes;
+  static constexpr bool kIsByFactor = sizeof(Element) == 2;
+  using Sums = typename VectorOf<Target, Element>::Type;
+  using Pairs = typename VectorOf<Target, uint32_t>::Type;
+  using Floats = typename VectorOf<Target, float>::Type;
 
-  BoxRule<uint8_t> rule;
-  Window window;
-  int group;
-  uint32_t columns[kStripValues] = {};  // sums of the rows of the window
+ public:
+  BoxStrip(const BoxRule<uint8_t>& rule, const Window& window, int group, int count)
+      : rule_(rule),
+        window_(window),
+        group_(group),
+        count_(count),
+        lines_(window.height + 1, line_values()),
+        columns_(line_values() + group + 2 * kLanes),
+        sums_(columns_.size()),
+        zeros_(columns_.size()) {}
 
-  BoxBytes(const BoxRule<uint8_t>& rule, const Window& window, int group)
-      : rule(rule), window(window), group(group) {}
+  void run(const Plane<const uint8_t>& source, const Plane<uint8_t>& output, int64_t first,
+           const ValueIndex& index, Border border) {
+    uint8_t out[kStripValues];
+    const int64_t margin = int64_t{window_.before()} * group_;
+    for (int number = 0; number < source.height + window_.height - 1; ++number) {
+      fill_line(source, number - window_.above(), first - margin, line_values(), border,
+                lines_.next());
+      const uint8_t* const* rows = lines_.oldest_first();
+      move_down(rows[window_.height], rows[0]);
+      const int y = number - (window_.height - 1);
+      if (y < 0) continue;
+      finish(sum_neighbors(), index, out);
+      store_values(output, y, first, count_, out);
+    }
+  }
 
-  template <class Vector, class Element>
-  static Vector load_vector(const Element* from) {
+ private:
+  int line_values() const { return count_ + (window_.width - 1) * group_; }
+
+  template <class Vector, class Number>
+  static Vector load_vector(const Number* from) {
     Vector vector;
     __builtin_memcpy(&vector, from, sizeof(vector));
     return vector;
   }
-
-  template <class Vector, class Element>
-  static void store_vector(const Vector& vector, Element* to) {
+  template <class Vector, class Number>
+  static void store_vector(const Vector& vector, Number* to) {
     __builtin_memcpy(to, &vector, sizeof(vector));
   }
 
-  void horizontal(const uint16_t* line, uint32_t* row, int count) {
-    if (window.width <= kMostOfShort) return add_lines<uint16_t>(line, row, count);
-    add_lines<uint32_t>(line, row, count);
+  void move_down(const uint8_t* __restrict entering, const uint8_t* __restrict leaving) {
+    Element* __restrict const columns = columns_.data();
+    const int values = line_values();
+    for (int v = 0; v < values; ++v)
+      columns[v] = static_cast<Element>(columns[v] + entering[v] - leaving[v]);
   }
 
-  template <class Element>
-  void add_lines(const uint16_t* line, uint32_t* row, int count) {
-    constexpr int kVectors = 64 / kLanes;  // sums that stay in registers
-    typedef uint16_t Line __attribute__((vector_size(kLanes * sizeof(uint16_t))));
-    typedef Element Vector __attribute__((vector_size(kLanes * sizeof(Element))));
-    for (int v = 0; v < count; v += kVectors * kLanes) {
-      Vector sums[kVectors] = {};
-      const uint16_t* from = line + v;
-      for (int i = 0; i < window.width; ++i, from += group) {
-#pragma GCC unroll 4
-        for (int k = 0; k < kVectors; ++k)
-          sums[k] += __builtin_convertvector(load_vector<Line>(from + k * kLanes), Vector);
-      }
-#pragma GCC unroll 4
-      for (int k = 0; k < kVectors; ++k) {
-        const int at = v + k * kLanes;
-        const Sums wide = __builtin_convertvector(sums[k], Sums);
-        store_vector(wide, row + at);
-        store_vector(load_vector<Sums>(columns + at) + wide, columns + at);
-      }
+  // Three vectors to add: of window sums, those of 2 n or 2 n + 1 columns from those of n.
+  struct Addends {
+    const Element *first, *second, *third;
+
+    Sums at(int v) const {
+      return load_vector<Sums>(first + v) + load_vector<Sums>(second + v) +
+             load_vector<Sums>(third + v);
     }
+  };
+
+  // Goes through the width bit by bit; the last addition is left to the caller.
+  Addends sum_neighbors() {
+    Addends addends{columns_.data(), zeros_.data(), zeros_.data()};
+    int bit = 1, width = 1;
+    while (2 * bit <= window_.width) bit *= 2;
+    while (bit /= 2) {
+      if (width > 1) {
+        const int values = count_ + (window_.width - width) * group_;
+        for (int v = 0; v < values; v += kLanes) store_vector(addends.at(v), sums_.data() + v);
+        addends.first = sums_.data();
+      }
+      const bool is_odd = (window_.width & bit) != 0;
+      addends.second = addends.first + width * group_;
+      addends.third = is_odd ? columns_.data() + 2 * width * group_ : zeros_.data();
+      width = 2 * width + is_odd;
+    }
+    return addends;
   }
 
-  void vertical(const uint32_t* const* rows, const ValueIndex& index, uint8_t* out, int count) {
-    if (rule.is_by_factor()) {
-      finish_rows(rows[0], index, rule.wrapped_from, out, count,
-                  [&](Sums sums) { return mean_by_factor(sums); });
+  // OpenCV rounds values from index `special` of a row in another way.
+  void finish(const Addends& addends, const ValueIndex& index, uint8_t* __restrict out) {
+    const int64_t special = kIsByFactor ? rule_.wrapped_from : rule_.float_to;
+    const int64_t ordinary = (special - index.first + index.step - 1) / index.step;
+    const int last = static_cast<int>(std::clamp<int64_t>(ordinary, 0, count_));
+    for (int v = last / kLanes * kLanes; v < count_; v += kLanes) {
+      const Sums sums = addends.at(v);
+      for (int i = std::max(0, last - v); i < std::min(kLanes, count_ - v); ++i)
+        out[v + i] = rule_.finish(sums[i], index.of(v + i));
+    }
+    Element* __restrict const means = sums_.data();
+    for (int v = 0; v < last; v += kLanes) store_vector(mean(addends.at(v)), means + v);
+    for (int v = 0; v < last; ++v) out[v] = static_cast<uint8_t>(means[v]);
+  }
+
+  Sums mean(Sums sums) const {
+    if constexpr (kIsByFactor) {
+      constexpr uint32_t kLow = 0xffff;
+      const Pairs pairs = (Pairs)sums;
+      const Pairs even = rule_.mean_by_factor(pairs & kLow),
+                  odd = rule_.mean_by_factor(pairs >> 16);
+      const Sums means = (Sums)(even | odd << 16);  // at most 256
+      return means - (means >> 8);
     } else {
-      finish_rows(rows[0], index, rule.float_to, out, count,
-                  [&](Sums sums) { return mean_by_scale(sums); });
+      // Rounds by adding the number above which floats are integers.
+      return (Sums)(__builtin_convertvector(sums, Floats) * static_cast<float>(rule_.scale) +
+                    0x1.8p23f);
     }
   }
 
-  // Subtracts the row `first` of the window. Values from index `last` on are rounded one by one.
-  template <class Mean>
-  void finish_rows(const uint32_t* first, const ValueIndex& index, int64_t last, uint8_t* out,
-                   int count, const Mean& mean) {
-    for (int v = 0; v < count; v += kLanes) {
-      const Sums sums = load_vector<Sums>(columns + v);
-      store_vector(__builtin_convertvector(mean(sums), Bytes), out + v);
-      store_vector(sums - load_vector<Sums>(first + v), columns + v);
-    }
-    for (int v = first_from(last, index); v < count; ++v)
-      out[v] = rule.finish(columns[v] + first[v], index.of(v));
-  }
-
-  // The first value whose index is at least `last`.
-  static int first_from(int64_t last, const ValueIndex& index) {
-    const int64_t values = last - index.first;
-    return values <= 0 ? 0 : static_cast<int>((values + index.step - 1) / index.step);
-  }
-
-  Sums mean_by_factor(Sums sums) const {
-    const Sums mean = rule.mean_by_factor(sums), most = Sums{} + 255;
-    return mean < most ? mean : most;
-  }
-
-  // Rounds by adding the number above which floats are integers.
-  Sums mean_by_scale(Sums sums) const {
-    return (Sums)(__builtin_convertvector(sums, Floats) * static_cast<float>(rule.scale) +
-                  0x1.8p23f);
-  }
+  const BoxRule<uint8_t>& rule_;
+  Window window_;
+  int group_, count_;
+  RowRing<uint8_t> lines_;
+  std::vector<Element> columns_, sums_, zeros_;
 };
+
+template <class Target>
+struct BoxBytes {
+  using Row = uint8_t;
+  static constexpr int kRowElements = 1;
+
+  BoxRule<uint8_t> rule;
+  Window window;
+  int group;
+
+  BoxBytes(const BoxRule<uint8_t>& rule, const Window& window, int group)
+      : rule(rule), window(window), group(group) {}
+};
+
+template <class Target>
+void run_strip(BoxBytes<Target>& box, const Plane<const uint8_t>& source,
+               const Plane<uint8_t>& output, const Strip& strip, const ValueIndex& index,
+               Border border) {
+  const auto run = [&](auto element) {
+    BoxStrip<Target, decltype(element)>(box.rule, box.window, box.group, strip.count)
+        .run(source, output, strip.first, index, border);
+  };
+  box.rule.is_by_factor() ? run(uint16_t()) : run(uint32_t());
+}
 
 }  // namespace
 }  // namespace orbbec

@@ -21,13 +21,17 @@ struct BytePasses {
   Window window;
   int group;
   uint16_t before[kStripValues] = {};  // sums of the previous row
+  std::vector<int> column_taps;        // in pairs: of rows i - 1 and i, for each second i
 
   BytePasses(const GaussianRule<uint8_t>& rule, const Window& window, int group)
-      : rule(rule), window(window), group(group) {}
+      : rule(rule), window(window), group(group) {
+    for (int i = 1; i < window.height; i += 2)
+      column_taps.push_back(tap(0, i - 1) | tap(0, i) << 16);
+    column_taps.push_back(tap(0, window.height - 1) << 16);
+  }
 
   int tap(int axis, int i) const {
-    const int size = axis == 0 ? window.height : window.width;
-    return size == 1 ? GaussianRule<uint8_t>::kWhole : i < size ? rule.taps_of_axis[axis][i] : 0;
+    return rule.tap(axis, axis == 0 ? window.height : window.width, i);
   }
 
   // Taps sum to 256, so the sum of a row is below 2^16.
@@ -63,20 +67,18 @@ struct BytePasses {
 
   void vertical(const uint16_t* const* rows, const ValueIndex&, uint8_t* out, int count) {
     constexpr int kHalf = kBlock / 2;
-    const int height = window.height;
+    const int pairs = static_cast<int>(column_taps.size());
     const Vector start = Simd::all_32(kSigned * GaussianRule<uint8_t>::kWhole + 0x8000);
     for (int v = 0; v < count; v += kHalf * kLanes) {
       Vector sum[kBlock];
       for (int b = 0; b < kBlock; ++b) sum[b] = start;
-      const auto add = [&](const uint16_t* row, int earlier, int now) {
-        const Vector factors = Simd::all_32(earlier | now << 16);
+      for (int i = 0; i < pairs; ++i) {
+        const uint16_t* const row = rows[std::min(2 * i + 1, window.height - 1)] + 2 * v;
+        const Vector taps = Simd::all_32(column_taps[i]);
         for (int b = 0; b < kBlock; ++b) {
-          sum[b] = Simd::add_32(
-              sum[b], Simd::multiply_pairs(Simd::load(row + 2 * v + b * kLanes), factors));
+          sum[b] = Simd::add_32(sum[b], Simd::multiply_pairs(Simd::load(row + b * kLanes), taps));
         }
-      };
-      for (int i = 1; i < height; i += 2) add(rows[i], tap(0, i - 1), tap(0, i));
-      add(rows[height - 1], 0, tap(0, height - 1));
+      }
       for (int b = 0; b < kHalf; ++b) {
         Simd::store_bytes(out + v + b * kLanes, sum[2 * b], sum[2 * b + 1]);
       }

@@ -4,12 +4,13 @@
 #pragma once
 
 #include "../planes.h"
+#include "../targets.h"
 #include "separable.h"
 
 namespace orbbec {
 namespace {  // one copy per target
 
-constexpr int kStripValues = 1024;
+constexpr int kStripValues = 2048;
 constexpr int kLeastStripValues = 256;
 constexpr int kKeptBytes = 24 << 10;  // rows of a strip that fit the L1 cache
 
@@ -21,26 +22,45 @@ struct ValueIndex {
   int64_t of(int v) const { return first + v * step; }
 };
 
-// Independent vector sums, to hide the latency of additions.
+// Independent vector sums, to hide the latency of additions. No array, which would lie in memory.
 template <class Number, int kLanes>
 struct Block {
-  static constexpr int kVectors = 4;
-  static constexpr int kValues = kVectors * kLanes;
+  static constexpr int kValues = 4 * kLanes;
   typedef Number Vector __attribute__((vector_size(kLanes * sizeof(Number))));
-  Vector vectors[kVectors];
+  Vector a, b, c, d;
 
-  Number operator[](int i) const { return vectors[i / kLanes][i % kLanes]; }
+  template <class From>
+  static Vector load_vector(const From* from) {
+    typedef From Loaded __attribute__((vector_size(kLanes * sizeof(From))));
+    Loaded loaded;
+    __builtin_memcpy(&loaded, from, sizeof(loaded));
+    return __builtin_convertvector(loaded, Vector);
+  }
+  static void store_vector(Vector vector, Number* to) {
+    __builtin_memcpy(to, &vector, sizeof(vector));
+  }
+
+  template <class From>
+  static Block load(const From* from) {
+    return {load_vector(from), load_vector(from + kLanes), load_vector(from + 2 * kLanes),
+            load_vector(from + 3 * kLanes)};
+  }
+  void store(Number* to) const {
+    store_vector(a, to), store_vector(b, to + kLanes);
+    store_vector(c, to + 2 * kLanes), store_vector(d, to + 3 * kLanes);
+  }
+
+  Number operator[](int i) const;  // not defined: the type of a number
 
   Block& operator+=(const Block& other) {
-#pragma GCC unroll 4
-    for (int k = 0; k < kVectors; ++k) vectors[k] += other.vectors[k];
+    a += other.a, b += other.b, c += other.c, d += other.d;
     return *this;
   }
-  friend Block operator+(Block a, const Block& b) { return a += b; }
-  friend Block operator*(Block a, Number factor) {
-#pragma GCC unroll 4
-    for (int k = 0; k < kVectors; ++k) a.vectors[k] *= factor;
-    return a;
+  friend Block operator+(const Block& left, const Block& right) {
+    return {left.a + right.a, left.b + right.b, left.c + right.c, left.d + right.d};
+  }
+  friend Block operator*(const Block& block, Number factor) {
+    return {block.a * factor, block.b * factor, block.c * factor, block.d * factor};
   }
 };
 
@@ -51,7 +71,7 @@ struct VectorPasses {
   using Number = typename Rule::Row;  // of a line
   using Row = typename Rule::Row;
   using Sum = typename Rule::Sum;
-  static constexpr int kLanes = 64 / sizeof(Sum);
+  static constexpr int kLanes = VectorOf<Target, Sum>::kLanes;
   using RowBlock = Block<Row, kLanes>;
   using SumBlock = Block<Sum, kLanes>;
   static constexpr int kBlock = RowBlock::kValues;
@@ -64,32 +84,18 @@ struct VectorPasses {
   VectorPasses(const Rule& rule, const Window& window, int group)
       : rule(rule), window(window), group(group) {}
 
-  template <class Out>
-  static Out load_block(const Row* from) {
-    Out block;
-#pragma GCC unroll 4
-    for (int k = 0; k < Out::kVectors; ++k) {
-      typename RowBlock::Vector vector;
-      __builtin_memcpy(&vector, from + k * kLanes, sizeof(vector));
-      block.vectors[k] = __builtin_convertvector(vector, typename Out::Vector);
-    }
-    return block;
-  }
-
   void horizontal(const Number* line, Row* row, int count) {
     for (int v = 0; v < count; v += kBlock) {
-      const RowBlock sum = rule.template pass<RowBlock>(
-          1, window.width, [&](int i) { return load_block<RowBlock>(line + v + i * group); });
-      __builtin_memcpy(row + v, &sum, sizeof(sum));
+      const auto at = [&](int i) { return RowBlock::load(line + v + i * group); };
+      rule.template pass<RowBlock>(1, window.width, at).store(row + v);
     }
   }
 
   void vertical(const Row* const* rows, const ValueIndex& index, Value* out, int count) {
     for (int v = 0; v < count; v += kBlock) {
-      const SumBlock block = rule.template pass<SumBlock>(
-          0, window.height, [&](int i) { return load_block<SumBlock>(rows[i] + v); });
+      const auto at = [&](int i) { return SumBlock::load(rows[i] + v); };
       Sum sums[kBlock];
-      __builtin_memcpy(sums, &block, sizeof(sums));
+      rule.template pass<SumBlock>(0, window.height, at).store(sums);
       for (int i = 0; i < kBlock; ++i) out[v + i] = rule.finish(sums[i], index.of(v + i));
     }
   }

@@ -19,7 +19,7 @@ from tests.support.samples import DTYPES
 # cv2's filters do not support "wrap".
 ALL_BORDERS = ("constant", "replicate", "reflect", "reflect101", "wrap")
 CV2_BORDERS = ALL_BORDERS[:-1]
-SIZES = [(1, 1), (1, 70), (41, 1), (7, 13), (33, 150), (90, 300)]
+SIZES = [(1, 1), (1, 70), (41, 1), (7, 13), (33, 150), (12, 2100)]
 KERNEL = torch.tensor([[0.5, -1.25, 0.0, 0.3], [0.1, 2.0, -0.7, 0.0], [0.0, 0.2, 0.6, -0.4]])
 
 
