@@ -2,7 +2,7 @@
 // for all of its pixels. Included by tile_cuda.h.
 #pragma once
 
-#include "../executors/executor_cuda.h"
+#include "../executors/cuda/tiles.h"
 #include "augment.h"
 
 namespace orbbec {

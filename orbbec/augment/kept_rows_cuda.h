@@ -3,7 +3,7 @@
 // and kept for the next output row, in the order of the sampler. Included by tile_cuda.h.
 #pragma once
 
-#include "../executors/executor_cuda.h"
+#include "../executors/cuda/tiles.h"
 #include "augment.h"
 #include "read_inside.h"
 

@@ -20,7 +20,7 @@ __device__ void augment_tiles(const Op& op, const Quotients& quotients, int rows
   for (int64_t n = blockIdx.z; n < output.count; n += gridDim.z) {
     for (unsigned top = blockIdx.y * rows; top < static_cast<unsigned>(output.height);
          top += gridDim.y * rows) {
-      const Image<uint8_t> shape = op.shapes[recomputed(n)];
+      const Image<uint8_t> shape = op.shapes[opaque(n)];
       if (left >= shape.width || top >= static_cast<unsigned>(shape.height)) break;
       const Tile tile = tile_at(shape, left, top, rows);
       bool mixes = false;
@@ -81,7 +81,7 @@ __global__ void __launch_bounds__(kTileWidth* kTileHeight, kColorBlocks<Op>)
     if (end < 0) continue;
     for (unsigned top = blockIdx.y * rows; top < static_cast<unsigned>(output.height);
          top += gridDim.y * rows) {
-      const Image<uint8_t> shape = op.shapes[recomputed(n)];
+      const Image<uint8_t> shape = op.shapes[opaque(n)];
       if (left >= shape.width || top >= static_cast<unsigned>(shape.height)) break;
       const Tile tile = tile_at(shape, left, top, rows);
       hold_images(op, tile, n, kNoImage, false, held);
@@ -90,7 +90,7 @@ __global__ void __launch_bounds__(kTileWidth* kTileHeight, kColorBlocks<Op>)
       int64_t sum = 0;
       for (int row = tile.first_row(); row < tile.end_row(); row += kPixels<Op>)
         sum += thread.gray_units(row, end, units_of_1);
-      sum = sum_of_warp(sum);
+      sum = warp_sum(sum);
       if (threadIdx.x == 0) sums[threadIdx.y] = sum;
       __syncthreads();
       if (threadIdx.x == 0 && threadIdx.y == 0) {

@@ -2,24 +2,10 @@
 // than the arithmetic. Included by kept_rows_cuda.h, tile_cuda.h and planes_inside.h.
 #pragma once
 
+#include "../core/opaque.h"
 #include "augment.h"
 
 namespace orbbec {
-
-// The number, of which the compiler knows nothing: what depends on it is computed where it is
-// needed. Outside of the loop it would take registers from the usual path.
-ORBBEC_HD int recomputed(int number) {
-#if defined(__CUDA_ARCH__)
-  asm volatile("" : "+r"(number));
-#endif
-  return number;
-}
-ORBBEC_HD int64_t recomputed(int64_t number) {
-#if defined(__CUDA_ARCH__)
-  asm volatile("" : "+l"(number));
-#endif
-  return number;
-}
 
 template <class T, class Transform, class Sampler>
 ORBBEC_HD const Transform& transform_of(const Warp<T, Transform, Sampler>& reader) {
@@ -106,7 +92,7 @@ struct ReadInside<Warp<T, Transform, Sampler>> {
 
    private:
     // In one instruction, for which both have 32 bits.
-    ORBBEC_HD int64_t row(int y) const { return int64_t{y} * recomputed(stride_y_.elements); }
+    ORBBEC_HD int64_t row(int y) const { return int64_t{y} * opaque(stride_y_.elements); }
 
     const T* left_;
     int to_right_;

@@ -4,7 +4,7 @@
 #pragma once
 
 #include "../core/constant_divisor.h"
-#include "../executors/executor_cuda.h"
+#include "../executors/cuda/tiles.h"
 #include "augment.h"
 #include "held_steps_cuda.h"
 #include "kept_rows_cuda.h"
@@ -107,12 +107,6 @@ __device__ bool are_in_range(const Op& op) {
   return kMayBeInRange<Op> && op.arguments.program.max_value == 255;
 }
 
-__device__ inline int64_t sum_of_warp(int64_t sum) {
-  for (int distance = kWarp / 2; distance > 0; distance /= 2)
-    sum += __shfl_xor_sync(kAllLanes, sum, distance);
-  return sum;
-}
-
 // The gray sums of the tiles of image n.
 template <class Op>
 __device__ int64_t* gray_sums_of(const Op& op, int64_t n) {
@@ -132,7 +126,7 @@ __device__ int64_t gray_sum(const Op& op, int64_t n, int rows) {
   const int tiles = tiles_across(output) * ((output.height - 1) / rows + 1);
   int64_t sum = 0;
   for (int i = static_cast<int>(threadIdx.x); i < tiles; i += kWarp) sum += sums[i];
-  return sum_of_warp(sum);
+  return warp_sum(sum);
 }
 
 // Half of the threads of a block, numbered from 0, read the program, the matrix and the view of an
@@ -324,7 +318,7 @@ class AugmentThread {
 
   template <int kRows>
   __device__ void read_taps(int first, float (&values)[kRows][kMaxFills]) const {
-    const View& view = held_.views[recomputed(part_)];
+    const View& view = held_.views[opaque(part_)];
     Inside inside;
     inside.prepare(op_.reader, view);
     unsigned outside = 0;  // bit p: whether a tap of row p is not inside the image

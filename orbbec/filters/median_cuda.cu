@@ -193,7 +193,9 @@ struct MedianTile {
         constexpr int kWords = (Strip::kColumns + 3) / 4;
         uint32_t first[kWords], second[kWords];
         BytePair pairs[4 * kWords];
-        load_words(from, first), load_words(from + kBand * pitch, second);
+        const K* const below = from + kBand * pitch;
+        shift_bytes<kWords>(reinterpret_cast<const uint32_t*>(from), shift, first);
+        shift_bytes<kWords>(reinterpret_cast<const uint32_t*>(below), shift, second);
 #pragma unroll
         for (int i = 0; i < kWords; ++i) pack_pairs(first[i], second[i], pairs + 4 * i);
 #pragma unroll
@@ -240,14 +242,6 @@ struct MedianTile {
       median.next(first, second, upper, below);
       store_row(upper), store_row(below);
     }
-  }
-
-  template <int kWords>
-  __device__ void load_words(const K* from, uint32_t (&words)[kWords]) const {
-    const auto* const aligned = reinterpret_cast<const uint32_t*>(from);
-    const int bits = 8 * (shift & 3);
-#pragma unroll
-    for (int i = 0; i < kWords; ++i) words[i] = __funnelshift_r(aligned[i], aligned[i + 1], bits);
   }
 
   // The first `outputs` bytes.

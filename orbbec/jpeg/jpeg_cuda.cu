@@ -1,6 +1,6 @@
 // jpeg_compression on a CUDA device: a thread owns a column of a block of 8 x 8; a thread block
 // owns 32 consecutive blocks of an image.
-#include "../executors/executor_cuda.h"
+#include "../executors/cuda/tiles.h"
 #include "jpeg.h"
 
 namespace orbbec {
@@ -192,8 +192,7 @@ dim3 grid_of(const AnyImages& images, int64_t scale) {
   const int64_t side = kBlockSide * scale;
   const int64_t blocks = ((images.height + side - 1) / side) * ((images.width + side - 1) / side);
   const int64_t groups = images.layout != nullptr ? kRaggedGroups : (blocks + kGroup - 1) / kGroup;
-  return dim3(static_cast<unsigned>(groups < kMost ? groups : kMost),
-              static_cast<unsigned>(images.count < kMaxGridYZ ? images.count : kMaxGridYZ));
+  return dim3(static_cast<unsigned>(groups < kMost ? groups : kMost), grid_yz(images.count));
 }
 
 }  // namespace

@@ -3,7 +3,7 @@
 // Included by *_cuda.cu.
 #pragma once
 
-#include "../executors/launch.h"
+#include "../executors/cuda/launch.h"
 #include "greedy.h"
 
 namespace orbbec {

@@ -1,4 +1,4 @@
-#include "../executors/pointwise_cuda.h"
+#include "../executors/cuda/pointwise.h"
 #include "noise.h"
 
 namespace orbbec {
@@ -148,9 +148,8 @@ __global__ void __launch_bounds__(kPointwiseThreads, 2)
 
 int gaussian_noise_cuda(const GaussianNoiseArguments& arguments, void* stream) {
   return dispatch_gaussian_noise(arguments, [&](const auto& op) {
-    const int64_t count = smaller(op.output.count, kMaxGridYZ);
     return launch(gaussian_noise_kernel<std::decay_t<decltype(*op.output[0].data)>>,
-                  dim3(runs_per_image(op.output), static_cast<unsigned>(count)),
+                  dim3(runs_per_image(op.output), grid_yz(op.output.count)),
                   dim3(kPointwiseThreads), 0, stream, op, PhiloxRoundKeys(op.noise.key));
   });
 }

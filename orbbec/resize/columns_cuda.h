@@ -2,7 +2,7 @@
 // by bands_cuda.h and resize_cuda.cu.
 #pragma once
 
-#include "../executors/executor_cuda.h"
+#include "../executors/cuda/tiles.h"
 #include "resize.h"
 
 namespace orbbec {

@@ -2,8 +2,7 @@
 // bands_cuda.h.
 #pragma once
 
-#include "../executors/biased_byte_cuda.h"
-#include "../executors/pixel_words_cuda.h"
+#include "../executors/cuda/bytes.h"
 #include "columns_cuda.h"
 
 namespace orbbec {

@@ -2,6 +2,7 @@
 // resize_cuda.cu.
 #pragma once
 
+#include "../executors/cuda/warp.h"
 #include "columns_cuda.h"
 
 namespace orbbec {
@@ -44,11 +45,7 @@ __device__ void fill_windows(const Op& op, const ResizePlan& plan, const Image<c
     const int first = taps_y(smaller(y, own.end - 1)).first;
     const int before = __shfl_up_sync(kAllLanes, first, 1);
     const int fresh = lane == 0 ? kTaps : smaller(first - before, kTaps);  // rows not listed yet
-    int last = fresh;                                                      // rows listed so far
-    for (int step = 1; step < kWarp; step *= 2) {
-      const int sum = __shfl_up_sync(kAllLanes, last, step);
-      if (lane >= step) last += sum;
-    }
+    const int last = warp_inclusive_sum(fresh);                            // rows listed so far
     for (int k = 0; k < fresh; ++k) {
       const int row = clamp_int(first + kTaps - fresh + k, plan.top, plan.bottom - 1);
       const int i = last - fresh + k;

@@ -1,7 +1,7 @@
 // Copies images so that their channels come last. Included by roi_align/roi_gather_cuda.h.
 #pragma once
 
-#include "../executors/executor_cuda.h"
+#include "../executors/cuda/tiles.h"
 
 namespace orbbec {
 
@@ -66,9 +66,8 @@ int to_channels_last_cuda(const AnyImages& images, void* rows, int64_t stride,
   using Op = ToChannelsLast<Word>;
   const int64_t bins = int64_t{images.height} * images.width;
   const int64_t chunks = (images.channels + Op::kChannels - 1) / Op::kChannels;
-  const dim3 grid(static_cast<unsigned>((bins + Op::kBins - 1) / Op::kBins),
-                  static_cast<unsigned>(chunks < kMaxGridYZ ? chunks : kMaxGridYZ),
-                  static_cast<unsigned>(images.count < kMaxGridYZ ? images.count : kMaxGridYZ));
+  const dim3 grid(static_cast<unsigned>((bins + Op::kBins - 1) / Op::kBins), grid_yz(chunks),
+                  grid_yz(images.count));
   return launch(to_channels_last_kernel<Word, Prepare>, grid, dim3(256), 0, stream,
                 Op{Images<const Word>(images), static_cast<Word*>(rows), stride}, prepare);
 }

@@ -5,7 +5,8 @@
 // makes the rows of bins that begin in it.
 #pragma once
 
-#include "../executors/executor_cuda.h"
+#include "../executors/cuda/tiles.h"
+#include "../executors/cuda/warp.h"
 #include "roi.h"
 
 namespace orbbec {
@@ -170,12 +171,7 @@ __device__ __forceinline__ void list_bin_rows(const Op& op, int64_t begin, int f
     }
   }
   const int own = __popc(made);
-  int position = own;
-#pragma unroll
-  for (int distance = 1; distance < kWarp; distance *= 2) {
-    const int before = __shfl_up_sync(kAllLanes, position, distance);
-    if (lane >= distance) position += before;
-  }
+  int position = warp_inclusive_sum(own);
   int first = 0;
   if (lane == kWarp - 1) first = atomicAdd(&list.count, position);
   position += __shfl_sync(kAllLanes, first, kWarp - 1) - own;
@@ -258,10 +254,7 @@ __global__ void __launch_bounds__(kBandThreads, sizeof(typename Op::F) == 8 ? 1 
 template <class T, int kSamples>
 int launch_roi_align_bands(const RoiArguments& a, const RoiBands& bands, void* stream) {
   const int64_t groups = (a.pooled.channels + kBandChannels - 1) / kBandChannels;
-  const dim3 grid(
-      static_cast<unsigned>(bands.count),
-      static_cast<unsigned>(groups < kMaxGridYZ ? groups : kMaxGridYZ),
-      static_cast<unsigned>(a.features.count < kMaxGridYZ ? a.features.count : kMaxGridYZ));
+  const dim3 grid(static_cast<unsigned>(bands.count), grid_yz(groups), grid_yz(a.features.count));
   const size_t bytes = size_t(bands.rows) * (a.features.width + 1) * kBandChannels * sizeof(T);
   using Op = RoiAlignBand<T, kSamples>;
   return launch(roi_align_band_kernel<Op>, grid, dim3(kBandThreads), bytes, stream,

@@ -411,9 +411,7 @@ int launch_roi_gradient(const Op& op, void* stream) {
   const int64_t tiles = ((int64_t{to.width} + kRoiTileWidth - 1) / kRoiTileWidth) *
                         ((int64_t{to.height} + kRoiTileHeight - 1) / kRoiTileHeight);
   const int64_t chunks = (to.channels + kChannels - 1) / kChannels;
-  const dim3 grid(static_cast<unsigned>(tiles),
-                  static_cast<unsigned>(chunks < kMaxGridYZ ? chunks : kMaxGridYZ),
-                  static_cast<unsigned>(to.count < kMaxGridYZ ? to.count : kMaxGridYZ));
+  const dim3 grid(static_cast<unsigned>(tiles), grid_yz(chunks), grid_yz(to.count));
   return launch(add_roi_gradient_kernel<Op>, grid, dim3(kRoiThreads), 0, stream, op);
 }
 

@@ -5,7 +5,7 @@
 // to the sums of a lane.
 #pragma once
 
-#include "../executors/executor_cuda.h"
+#include "../executors/cuda/tiles.h"
 #include "roi.h"
 
 namespace orbbec {
@@ -332,9 +332,7 @@ int launch_scatter_roi_gradient(const Op& op, void* stream) {
   const int64_t tiles = ((int64_t{to.width} + kScatterWidth - 1) / kScatterWidth) *
                         ((int64_t{to.height} + kRows - 1) / kRows);
   const int64_t chunks = (to.channels + Op::kChannels - 1) / Op::kChannels;
-  const dim3 grid(static_cast<unsigned>(tiles),
-                  static_cast<unsigned>(chunks < kMaxGridYZ ? chunks : kMaxGridYZ),
-                  static_cast<unsigned>(to.count < kMaxGridYZ ? to.count : kMaxGridYZ));
+  const dim3 grid(static_cast<unsigned>(tiles), grid_yz(chunks), grid_yz(to.count));
   return launch(scatter_roi_gradient_kernel<Op>, grid, dim3(kScatterThreads), 0, stream, op);
 }
 

@@ -1,7 +1,7 @@
 // Launches a warp on a CUDA device. Included by *_cuda.cu of the operators that resample.
 #pragma once
 
-#include "../executors/executor_cuda.h"
+#include "../executors/cuda/tiles.h"
 #include "warp_sums_cuda.h"
 
 namespace orbbec {
@@ -100,8 +100,8 @@ struct WarpedImage {
     }
 #pragma unroll 1
     for (int p = 0; p < kPixels; ++p, y += kWarpStep) {
-      int row = smaller(y, bottom - 1);  // lanes beyond repeat the last
-      if (kPixels > 1) row = unknown(row);
+      int row = smaller(y, bottom - 1);    // lanes beyond repeat the last
+      if (kPixels > 1) row = opaque(row);  // shares no register with store_interior
       const typename Op::Tap tap = locate(row, x);
       if constexpr (kReadsWords) {
         if (words.pixel != 0 && fill_or_read(tap, row, x, y < bottom, in_column)) continue;
@@ -130,14 +130,6 @@ struct WarpedImage {
       store_three(row, x, values[p], row < bottom, row < bottom && in_column);
     }
     return true;
-  }
-
-  // y, of which the compiler knows nothing: so that it computes what it needs of it only here.
-  __device__ __forceinline__ static int unknown(int y) {
-#ifdef __CUDA_ARCH__
-    asm volatile("" : "+r"(y));
-#endif
-    return y;
   }
 
   template <int kCount>

@@ -1,4 +1,4 @@
-#include "../../executors/executor_cuda.h"
+#include "../../executors/cuda/tiles.h"
 #include "reduce.h"
 
 namespace orbbec {
@@ -95,11 +95,9 @@ __global__ void __launch_bounds__(kThreads, 1)
 
 int reduce_cuda(const ReduceArguments& a, void* stream) {
   const int64_t channels = a.summand == Summand::kGray ? 1 : a.source.channels;
-  const int64_t rows = a.source.count < kMaxGridYZ ? a.source.count : kMaxGridYZ;
   return dispatch_reduce(a, [&](const auto& op) {
     using T = typename std::decay_t<decltype(op)>::Value;
-    return launch(reduce_kernel<T>,
-                  dim3(static_cast<unsigned>(channels), static_cast<unsigned>(rows)),
+    return launch(reduce_kernel<T>, dim3(static_cast<unsigned>(channels), grid_yz(a.source.count)),
                   dim3(kThreads), 0, stream, op, a.sums);
   });
 }

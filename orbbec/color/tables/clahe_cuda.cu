@@ -1,7 +1,5 @@
-#include <algorithm>
-
-#include "../../executors/biased_byte_cuda.h"
-#include "../../executors/ragged_cuda.h"
+#include "../../executors/cuda/bytes.h"
+#include "../../executors/cuda/ragged.h"
 #include "clahe.h"
 
 namespace orbbec {
@@ -10,17 +8,11 @@ namespace {
 constexpr int kThreads = 256;
 constexpr int kWarps = kThreads / kWarp;
 constexpr int kLevelsOfLane = kLevels / kWarp;
-constexpr int kMostGroup = 4;  // channels that lie together
-constexpr int kWord = 4;       // bytes
+constexpr int kMaxGroup = 4;  // channels that lie together
+constexpr int kWord = 4;      // bytes
 
-// Four bytes, each the lowest one of a float from 2^23 on.
-__device__ uint32_t word_of(const float (&values)[kWord]) {
-  return __byte_perm(__byte_perm(bits_of(values[0]), bits_of(values[1]), 0x0040),
-                     __byte_perm(bits_of(values[2]), bits_of(values[3]), 0x0040), 0x5410);
-}
-
-// Rounded like rint, for values from 0 to 255 that word_of takes.
-__device__ float rounded(float value) { return value + 0x1p23f; }
+// Rounded like rint, for values from 0 to 255: the lowest byte of its bits.
+__device__ uint32_t rounded_bits(float value) { return bits_of(value + 0x1p23f); }
 
 // The tile of `kGroup` channels that a warp makes the LUTs of. A lane owns 8 neighboring levels.
 template <int kGroup>
@@ -107,7 +99,7 @@ struct WarpTile {
       if (left > kWarp) load(next);
 #pragma unroll
       for (int i = 0; i < kWord * kGroup; ++i) {
-        add(__byte_perm(words[i / kWord], 0, 0x4440 + i % kWord), i % kGroup);
+        add(byte_of(words[i / kWord], i % kWord), i % kGroup);
       }
     }
   }
@@ -136,12 +128,6 @@ struct WarpTile {
     }
   }
 
-  __device__ static int sum_of_warp(int value) {
-#pragma unroll
-    for (int step = 1; step < kWarp; step *= 2) value += __shfl_xor_sync(kAllLanes, value, step);
-    return value;
-  }
-
   // As ClaheLuts::clip.
   __device__ void clip(int (&levels)[kLevelsOfLane], int most) const {
     if (most == 0) return;
@@ -151,7 +137,7 @@ struct WarpTile {
       over += larger(levels[i] - most, 0);
       levels[i] = smaller(levels[i], most);
     }
-    const ClaheLuts::Excess excess(sum_of_warp(over));
+    const ClaheLuts::Excess excess(warp_sum(over));
     const int first = lane * kLevelsOfLane, end = excess.rest * excess.step;
     // A multiple of the step, from here on.
     int next = (first + excess.step - 1) / excess.step * excess.step;
@@ -168,23 +154,17 @@ struct WarpTile {
     int own = 0;
 #pragma unroll
     for (int i = 0; i < kLevelsOfLane; ++i) own += levels[i];
-    int sum = own;
-#pragma unroll
-    for (int step = 1; step < kWarp; step *= 2) {
-      const int before = __shfl_up_sync(kAllLanes, sum, step);
-      if (lane >= step) sum += before;
-    }
-    sum -= own;
+    int sum = warp_exclusive_sum(own);
     uint32_t words[kLevelsOfLane / kWord];
 #pragma unroll
     for (int i = 0; i < kLevelsOfLane; i += kWord) {
-      float values[kWord];
+      uint32_t bytes[kWord];
 #pragma unroll
       for (int k = 0; k < kWord; ++k) {
         sum += levels[i + k];
-        values[k] = rounded(ClaheLuts::level_of(sum, scale));
+        bytes[k] = rounded_bits(ClaheLuts::level_of(sum, scale));
       }
-      words[i / kWord] = word_of(values);
+      words[i / kWord] = pack_bytes(bytes[0], bytes[1], bytes[2], bytes[3]);
     }
     reinterpret_cast<uint2*>(lut)[lane] = make_uint2(words[0], words[1]);
   }
@@ -214,8 +194,8 @@ __global__ void __launch_bounds__(kThreads, 4) clahe_luts_kernel(const ClaheLuts
 
 // Cells lie between tile centers. All pixels of a cell blend the same four LUTs, whose bytes for a
 // level lie in one word of shared memory.
-constexpr int kMostTables = 32;  // cells by channels: 32 KiB
-constexpr int kMostRows = 64;    // at once
+constexpr int kMaxTables = 32;  // cells by channels: 32 KiB
+constexpr int kMaxRows = 64;    // at once
 
 // Some cells of the row of cells, and some of their rows of pixels.
 struct Cells {
@@ -231,9 +211,9 @@ struct CellRow {
   Image<uint8_t> to;
   Tiles size;
   int tiles_y, tiles_x, group, index;
-  const uint8_t* luts;                                 // [group][tiles_y][tiles_x][256]
-  alignas(16) uint32_t tables[kMostTables * kLevels];  // [cells][group][256]
-  RowWeights down[kMostRows];                          // negative: not of this row of cells
+  const uint8_t* luts;                                // [group][tiles_y][tiles_x][256]
+  alignas(16) uint32_t tables[kMaxTables * kLevels];  // [cells][group][256]
+  RowWeights down[kMaxRows];                          // negative: not of this row of cells
 
   __device__ void weigh_rows(const Cells& cells) {
     for (int i = threadIdx.x; i < cells.rows; i += kThreads) {
@@ -351,19 +331,18 @@ struct CellRow {
       is_word = here == 15 && is_aligned(row.from) && is_aligned(row.to);
     }
 
-    __device__ float blended(int i, uint32_t level, const RowWeights& down) const {
+    // The lowest byte.
+    __device__ uint32_t blended(int i, uint32_t level, const RowWeights& down) const {
       const uint32_t bytes = *reinterpret_cast<const uint32_t*>(table[i] + level * kWord);
       const BiasedByte corners[] = {{bytes, 0}, {bytes, 2}, {bytes, 1}, {bytes, 3}};
-      return rounded(ClaheBlend::blended(corners, across[i], down));
+      return rounded_bits(ClaheBlend::blended(corners, across[i], down));
     }
 
     __device__ uint32_t blended(uint32_t levels, const RowWeights& down) const {
-      float values[kWord];
+      uint32_t bytes[kWord];
 #pragma unroll
-      for (int i = 0; i < kWord; ++i) {
-        values[i] = blended(i, __byte_perm(levels, 0, 0x4440 + i), down);
-      }
-      return word_of(values);
+      for (int i = 0; i < kWord; ++i) bytes[i] = blended(i, byte_of(levels, i), down);
+      return pack_bytes(bytes[0], bytes[1], bytes[2], bytes[3]);
     }
 
     __device__ void blend_values(const Cells& cells, int first, int step) const {
@@ -374,8 +353,8 @@ struct CellRow {
 #pragma unroll
         for (int k = 0; k < kWord; ++k) {
           if (here >> k & 1) {
-            const float value = blended(k, row.from.at(cells.top + i, at, channel), down);
-            row.to.at(cells.top + i, at, channel) = static_cast<uint8_t>(bits_of(value));
+            const uint8_t level = row.from.at(cells.top + i, at, channel);
+            row.to.at(cells.top + i, at, channel) = static_cast<uint8_t>(blended(k, level, down));
           }
           if (++channel == row.group) channel = 0, ++at;
         }
@@ -389,10 +368,10 @@ __device__ void blend_cells(CellRow& row) {
   const int bottom = smaller(row.from.height, CellRow::end_of(row.index, tile));
   Cells cells{};
   for (; cells.first <= row.tiles_x; cells.first += cells.count) {
-    cells.count = smaller(kMostTables / row.group, row.tiles_x + 1 - cells.first);
+    cells.count = smaller(kMaxTables / row.group, row.tiles_x + 1 - cells.first);
     row.make_tables(cells);
-    for (cells.top = first; cells.top < bottom; cells.top += kMostRows) {
-      cells.rows = smaller(kMostRows, bottom - cells.top);
+    for (cells.top = first; cells.top < bottom; cells.top += kMaxRows) {
+      cells.rows = smaller(kMaxRows, bottom - cells.top);
       row.weigh_rows(cells);
       __syncthreads();
       row.blend(cells);
@@ -432,7 +411,7 @@ int group_of(const AnyImages& source, const AnyImages& output) {
     return images.stride_c == 1 && images.stride_x == images.channels;
   };
   const int64_t row = source.layout == nullptr ? source.width * source.channels : source.numel;
-  const bool fits = source.channels <= kMostGroup && row <= (1 << 30);
+  const bool fits = source.channels <= kMaxGroup && row <= (1 << 30);
   return fits && lie_together(source) && lie_together(output) ? static_cast<int>(source.channels)
                                                               : 1;
 }
@@ -441,11 +420,8 @@ int group_of(const AnyImages& source, const AnyImages& output) {
 
 int clahe_cuda(const ClaheArguments& a, void* stream) {
   const int group = group_of(a.source, a.output);
-  const auto limited = [](int64_t size) {
-    return static_cast<unsigned>(std::min(size, kMaxGridYZ));
-  };
   dim3 grid(static_cast<unsigned>((a.tiles_y * a.tiles_x + kWarps - 1) / kWarps),
-            limited(a.source.channels / group), limited(a.source.count));
+            grid_yz(a.source.channels / group), grid_yz(a.source.count));
   void (*const kernels[])(ClaheLuts) = {clahe_luts_kernel<1>, clahe_luts_kernel<2>,
                                         clahe_luts_kernel<3>, clahe_luts_kernel<4>};
   const size_t shared = sizeof(int) * kWarps * group * kLevels;

@@ -199,9 +199,7 @@ struct ByteTile {
         loaded[2 * k] = two.x, loaded[2 * k + 1] = two.y;
       }
       uint32_t* const words = loaded + kOdd;
-#pragma unroll
-      for (int k = 0; kShifts && k + 1 < kUsed; ++k)
-        words[k] = __funnelshift_r(words[k], words[k + 1], 8 * (bytes.shift & 3));
+      if (kShifts) shift_bytes<kUsed - 1>(words, bytes.shift, words);
 #pragma unroll
       for (int k = 0; k < kCount; ++k)
         add(to[i], words[k], factors[k]), add(to[i] + 4, words[k + 1], factors[k]);

@@ -1,4 +1,4 @@
-#include "../../executors/executor_cuda.h"
+#include "../../executors/cuda/tiles.h"
 #include "erase.h"
 
 namespace orbbec {
@@ -181,7 +181,7 @@ inline unsigned threads_along(int64_t chunks) {
 template <class T, bool kNoisy>
 int launch_lines(const Erase<T>& op, bool packed, void* stream) {
   const auto& output = op.output;
-  const auto images = static_cast<unsigned>(output.count < kMaxGridYZ ? output.count : kMaxGridYZ);
+  const auto images = grid_yz(output.count);
   if (output.layout != nullptr) {
     return launch(erase_lines_kernel<T, kNoisy>, dim3(kRaggedColumns, kRaggedRows, images),
                   dim3(32, kThreads / 32), 0, stream, op);
@@ -196,7 +196,7 @@ int launch_lines(const Erase<T>& op, bool packed, void* stream) {
   constexpr int64_t kMaxColumns = 65535;  // of blocks: the kernel strides
   return launch(erase_lines_kernel<T, kNoisy>,
                 dim3(static_cast<unsigned>(columns < kMaxColumns ? columns : kMaxColumns),
-                     static_cast<unsigned>(rows < kMaxGridYZ ? rows : kMaxGridYZ), images),
+                     grid_yz(rows), images),
                 dim3(threads_per_line, lines_per_block), 0, stream, op);
 }
 

@@ -1,4 +1,4 @@
-#include "../../executors/executor_cuda.h"
+#include "../../executors/cuda/tiles.h"
 #include "philox.h"
 
 namespace orbbec {
@@ -37,9 +37,8 @@ int philox_noise_cuda(const PhiloxNoiseArguments& arguments, void* stream) {
   return dispatch_philox_noise(arguments, [&](const auto& op) {
     const int64_t draws = op.groups() * arguments.rows;
     const int64_t blocks = (draws + kThreads * kDraws - 1) / (kThreads * kDraws);
-    const dim3 grid(
-        static_cast<unsigned>(blocks < kMaxBlocks ? blocks : kMaxBlocks),
-        static_cast<unsigned>(arguments.count < kMaxGridYZ ? arguments.count : kMaxGridYZ));
+    const dim3 grid(static_cast<unsigned>(blocks < kMaxBlocks ? blocks : kMaxBlocks),
+                    grid_yz(arguments.count));
     return launch(philox_noise_kernel<std::decay_t<decltype(op)>>, grid, dim3(kThreads), 0, stream,
                   op, draws);
   });

@@ -1,4 +1,5 @@
-#include "../../executors/executor_cuda.h"
+#include "../../executors/cuda/tiles.h"
+#include "../../executors/cuda/warp.h"
 #include "roi_pool.h"
 
 namespace orbbec {
@@ -66,25 +67,6 @@ struct RoiPoolTile {
   int totals[kPoolWarps];
 };
 
-// The sum of `value` up to and with that of this thread; `total` is that of the block.
-__device__ __forceinline__ int inclusive_sum(int value, int (&totals)[kPoolWarps], int& total) {
-  const int thread = static_cast<int>(threadIdx.x), lane = thread % kWarp, warp = thread / kWarp;
-#pragma unroll
-  for (int distance = 1; distance < kWarp; distance *= 2) {
-    const int before = __shfl_up_sync(kAllLanes, value, distance);
-    if (lane >= distance) value += before;
-  }
-  if (lane == kWarp - 1) totals[warp] = value;
-  __syncthreads();
-  total = 0;
-#pragma unroll
-  for (int w = 0; w < kPoolWarps; ++w) {
-    if (w < warp) value += totals[w];
-    total += totals[w];
-  }
-  return value;
-}
-
 // Collects the bins that reach rows [top, bottom] in 256 runs, `runs` to a region, from a run of a
 // region on. Returns the number of bins.
 template <class T>
@@ -101,7 +83,7 @@ __device__ int collect_bins(const RoiPoolGradient<T>& op, int64_t region, int ru
   __syncthreads();
   for (int i = threadIdx.x; i < kPoolSteps; i += kPoolThreads) tile.starts[i] = 0;
   int total;
-  const int end = inclusive_sum(count > 0 ? count + kCountRun : 0, tile.totals, total);
+  const int end = block_inclusive_sum(count > 0 ? count + kCountRun : 0, tile.totals, total);
   if (count > 0) {
     const int collected = end / kCountRun - 1, position = end % kCountRun - count;
     tile.runs[collected] = {k * op.gradient.stride_n, k * op.argmax.stride_n, first - position};
@@ -139,18 +121,18 @@ template <class T>
 __device__ void add_bins(const RoiPoolGradient<T>& op, int bins, int64_t c, unsigned first_pixel,
                          const RoiPoolTile<Compute<T>>& tile, Compute<T>* sums) {
   using F = Compute<T>;
-  constexpr int kTogether = 4;
+  constexpr int kStepsAtOnce = 4;
   const int lane = static_cast<int>(threadIdx.x) % kWarp,
             last_step = (bins + kWarp - 1) / kWarp - 1;
   const unsigned up_to_lane = (2u << lane) - 1;
   const Image<const T> gradient = op.gradient[0];
   const Image<const int32_t> argmax = op.argmax[0];
-  for (int begin = 0; begin <= last_step; begin += kTogether) {
-    int pixels[kTogether];
-    F values[kTogether], seconds[kTogether];
-    unsigned same[kTogether];
+  for (int begin = 0; begin <= last_step; begin += kStepsAtOnce) {
+    int pixels[kStepsAtOnce];
+    F values[kStepsAtOnce], seconds[kStepsAtOnce];
+    unsigned same[kStepsAtOnce];
 #pragma unroll
-    for (int i = 0; i < kTogether; ++i) {
+    for (int i = 0; i < kStepsAtOnce; ++i) {
       const int step = smaller(begin + i, last_step);
       const int number = smaller(step * kWarp + lane, bins - 1);
       const unsigned started = tile.starts[step] & up_to_lane;
@@ -165,13 +147,13 @@ __device__ void add_bins(const RoiPoolGradient<T>& op, int bins, int64_t c, unsi
       pixels[i] = adds ? static_cast<int>(pixel) : -1 - lane;
     }
 #pragma unroll
-    for (int i = 0; i < kTogether; ++i) {
+    for (int i = 0; i < kStepsAtOnce; ++i) {
       same[i] = __match_any_sync(kAllLanes, pixels[i]);
       const int second = __ffs(static_cast<int>(same[i] & (same[i] - 1))) - 1;
       seconds[i] = __shfl_sync(kAllLanes, values[i], second);
     }
 #pragma unroll
-    for (int i = 0; i < kTogether; ++i) {
+    for (int i = 0; i < kStepsAtOnce; ++i) {
       add_in_order(pixels[i], same[i], values[i], seconds[i], sums);
     }
   }
@@ -234,9 +216,7 @@ int launch_roi_pool_gradient(const RoiPoolGradient<T>& op, void* stream) {
   const auto& to = op.features;
   const int64_t tiles = (int64_t{to.height} * to.width + kPixels - 1) / kPixels;
   const int64_t groups = (to.channels + kPoolWarps - 1) / kPoolWarps;
-  const dim3 grid(static_cast<unsigned>(tiles),
-                  static_cast<unsigned>(groups < kMaxGridYZ ? groups : kMaxGridYZ),
-                  static_cast<unsigned>(to.count < kMaxGridYZ ? to.count : kMaxGridYZ));
+  const dim3 grid(static_cast<unsigned>(tiles), grid_yz(groups), grid_yz(to.count));
   return launch(roi_pool_gradient_kernel<T>, grid, dim3(kPoolThreads), 0, stream, op);
 }
 

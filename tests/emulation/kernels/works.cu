@@ -5,7 +5,7 @@
 #include <numeric>
 #include <vector>
 
-#include "orbbec/executors/launch.h"
+#include "orbbec/executors/cuda/launch.h"
 
 namespace {
 

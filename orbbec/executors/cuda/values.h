@@ -1,9 +1,8 @@
 // Runs pointwise functors that treat all channels alike over images of bytes, dense or
-// variable-size, on a CUDA device: an image is one line of values. Included by pointwise_cuda.h.
+// variable-size, on a CUDA device: an image is one line of values. Included by pointwise.h.
 #pragma once
 
-#include "launch.h"
-#include "pixel_groups_cuda.h"
+#include "groups.h"
 
 namespace orbbec {
 
@@ -53,15 +52,9 @@ struct alignas(kBytes) ByteRun {
 
 // Value k of a run of 4 or 16 bytes, whose words are in registers.
 __device__ inline int value_of(const uint32_t* words, int k) {
-  return static_cast<int>(__byte_perm(words[k / 4], 0, 0x4440 + k % 4));
+  return static_cast<int>(byte_of(words[k / 4], k % 4));
 }
 __device__ inline int value_of(const uint8_t* bytes, int) { return bytes[0]; }
-
-// Four bytes, the first one lowest.
-__device__ inline uint32_t word_of(const uint8_t* bytes) {
-  return __byte_perm(__byte_perm(bytes[0], bytes[1], 0x40), __byte_perm(bytes[2], bytes[3], 0x40),
-                     0x5410);
-}
 
 // Runs of kBytes from value `begin` on, one per thread. Returns the value after the last run.
 template <int kBytes, class Op, class Work>

@@ -9,10 +9,10 @@
 // output and no pixel needs its position. Other pixels: `op(n, y, x)`.
 #pragma once
 
-#include "../core/table_of.h"
-#include "pixel_groups_cuda.h"
-#include "ragged_cuda.h"
-#include "values_cuda.h"
+#include "../../core/table_of.h"
+#include "groups.h"
+#include "ragged.h"
+#include "values.h"
 
 namespace orbbec {
 
@@ -119,7 +119,10 @@ __device__ int64_t run_wide_groups(const Op& op, int64_t n, const HeldPointwise<
         work(pixel, result[p]);
       }
 #pragma unroll
-      for (int k = 0; k < 3; ++k) out[four + k] = word_of(&result[0][0] + 4 * k);
+      for (int k = 0; k < 3; ++k) {
+        const uint8_t* const bytes = &result[0][0] + 4 * k;
+        out[four + k] = pack_bytes(bytes[0], bytes[1], bytes[2], bytes[3]);
+      }
     }
     WidePixels::store(to, first, groups, staged, out);
   }
@@ -224,7 +227,7 @@ inline unsigned runs_per_image(const AnyImages& images, int64_t group = kGroup) 
 template <class Op>
 int for_each_pixel_of_bytes_cuda(const Op& op, void* stream) {
   static_assert(std::is_same_v<typename Op::In, uint8_t>);
-  const auto images = static_cast<unsigned>(smaller(op.output.count, kMaxGridYZ));
+  const auto images = grid_yz(op.output.count);
   if constexpr (Op::kSameForChannels) {
     const int64_t pixels = larger(16 / op.output.channels, int64_t{1});
     return launch(for_each_value_of_bytes_kernel<Op>,
