@@ -1,5 +1,5 @@
 // Reads pixels whose taps lie inside the image, on CUDA, where border tests and addresses cost more
-// than the arithmetic. Included by kept_rows_cuda.h, tile_cuda.h and planes_inside.h.
+// than the arithmetic. Included by cached_rows_cuda.h, tile_cuda.h and planes_inside.h.
 #pragma once
 
 #include "../core/opaque.h"
@@ -130,8 +130,8 @@ struct ReadInside<Warp<T, Transform, Sampler>> {
     return kSide <= 2 && !outside_is_value(reader.border) && reach < Stride::kMost;
   }
 
-  // The values at a finite tap that may lie outside: at most two rows and two columns, which the
-  // border gives any place in the image, are an image by themselves.
+  // The values at a finite tap that may lie outside. The border may map the taps anywhere. View
+  // these at most 2x2 pixels as an image, so that the sampler needs no border test.
   ORBBEC_HD static void read_border(const Reader& reader, const Image<const T>& image, Tap tap,
                                     float (&values)[kMaxFills]) {
     const auto column = [&](int x) { return border_index(x, image.width, reader.border); };
@@ -149,8 +149,8 @@ struct ReadInside<Warp<T, Transform, Sampler>> {
   }
 
  private:
-  // The pixels around a tap are an image by themselves, whose size the compiler knows: no border
-  // test is left.
+  // Views the pixels around a tap as an image whose size the compiler knows, so that no border test
+  // is left.
   template <int kStrideX>
   ORBBEC_HD void read_patch(const Reader& reader, Tap tap, int64_t channel, int64_t channels,
                             float (&values)[kMaxFills]) const {

@@ -10,7 +10,7 @@ namespace orbbec {
 // Rows of the shared array begin `shift` bytes before value `first` of the plane, so that loads of
 // 16 bytes are aligned in both memories. If rows are aligned differently, loads are of 4 bytes.
 struct ByteRows {
-  static constexpr int kMostShift = 15, kLoads = 3;  // loads in flight per thread
+  static constexpr int kMaxShift = 15, kLoads = 3;  // loads in flight per thread
 
   Plane<const uint8_t> plane;
   int origin, shift;          // the value at byte 0, and the byte of value `first`

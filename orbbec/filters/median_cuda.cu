@@ -1,3 +1,6 @@
+// median_blur on a CUDA device: a block owns a tile of a plane and has it in shared memory with its
+// margins. A thread sorts the windows of a strip of columns (3x3, 5x5), slides a window of bit
+// planes down a column (7x7, 9x9), or searches for the value of one pixel.
 #include "byte_pairs_cuda.h"
 #include "byte_rows_cuda.h"
 #include "median_planes_cuda.h"
@@ -33,7 +36,7 @@ struct MedianTileShape {
     const int group = tiling.group;
     const bool is_by_strips = kIsBytes && window.height <= 5;
     rows = (is_by_strips ? rounded_up(height, 2 * kBand) : height) + window.height - 1;
-    pitch = rounded_up(tiling.width + (window.width - 1) * group + ByteRows::kMostShift, 32);
+    pitch = rounded_up(tiling.width + (window.width - 1) * group + ByteRows::kMaxShift, 32);
     planes = kIsBytes && group == 1 && is_by_planes(window) ? rows * BitRows::kWordsOfRow : 0;
   }
   ORBBEC_HD static bool is_by_planes(const Window& window) {
@@ -336,8 +339,8 @@ int median_blur_cuda(const MedianArguments& a, void* stream) {
                   .width = Shape::width(a.longest),
                   .height = 128};
     const auto bytes = [&] { return Shape(longest, tiling, tiling.height).bytes(); };
-    while (tiling.height > 16 && bytes() > kMostTileBytes) tiling.height /= 2;
-    const int64_t shared_bytes = bytes() < kMostTileBytes ? bytes() : kMostTileBytes;
+    while (tiling.height > 16 && bytes() > kMaxTileBytes) tiling.height /= 2;
+    const int64_t shared_bytes = bytes() < kMaxTileBytes ? bytes() : kMaxTileBytes;
     return launch(median_kernel<T>, tile_blocks(a.source, tiling), dim3(kTileThreads),
                   static_cast<size_t>(shared_bytes), stream, op, tiling, shared_bytes);
   });

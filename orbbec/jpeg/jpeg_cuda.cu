@@ -188,11 +188,12 @@ __global__ void __launch_bounds__(kThreads, 1) image_kernel(const JpegArguments 
 }
 
 dim3 grid_of(const AnyImages& images, int64_t scale) {
-  constexpr int64_t kMost = 1 << 20;
+  constexpr int64_t kMaxGroups = 1 << 20;
   const int64_t side = kBlockSide * scale;
   const int64_t blocks = ((images.height + side - 1) / side) * ((images.width + side - 1) / side);
   const int64_t groups = images.layout != nullptr ? kRaggedGroups : (blocks + kGroup - 1) / kGroup;
-  return dim3(static_cast<unsigned>(groups < kMost ? groups : kMost), grid_yz(images.count));
+  return dim3(static_cast<unsigned>(groups < kMaxGroups ? groups : kMaxGroups),
+              grid_yz(images.count));
 }
 
 }  // namespace

@@ -7,7 +7,7 @@
 namespace orbbec {
 namespace {
 
-constexpr int kMostGroups = 96;  // of source rows of a band that are added in order
+constexpr int kMaxGroups = 96;  // of source rows of a band that are added in order
 
 // Whether taps of weight 0 change no sum: integer pixels are neither infinite nor NaN, and sums of
 // -0 become 0.
@@ -21,13 +21,13 @@ constexpr bool kSharesOneRow = false;
 template <class T>
 constexpr bool kSharesOneRow<AreaTaps<T>> = true;
 
-// What kTogether source rows add to the two output rows that read each: the current one and the
+// What kRowsPerGroup source rows add to the two output rows that read each: the current one and the
 // next.
 template <class Weight>
 struct alignas(16) RowGroup {
-  Weight weights[kTogether][2];
-  uint8_t adds[kTogether][2];
-  uint8_t ends[kTogether];  // whether this is the last source row of the current row
+  Weight weights[kRowsPerGroup][2];
+  uint8_t adds[kRowsPerGroup][2];
+  uint8_t ends[kRowsPerGroup];  // whether this is the last source row of the current row
 };
 
 // The horizontal sums of a thread's value: kTaps taps in registers, all within the image. A thread
@@ -40,7 +40,8 @@ struct TapsInRegisters {
   using Weight = typename Op::Weight;
   static constexpr int kChannels = 1;
   static constexpr bool kInRing = kStride == 0;
-  static constexpr int kRows = kTaps <= 6 ? kTogether : kTogether / 2;  // that registers hold
+  static constexpr int kRows =
+      kTaps <= 6 ? kRowsPerGroup : kRowsPerGroup / 2;  // that registers hold
 
   int64_t offset, stride;
   int begin, end;  // of the thread's taps
@@ -62,10 +63,10 @@ struct TapsInRegisters {
 
   // Of source rows `step` apart, from `row` on.
   __device__ void operator()(const T* row, int64_t step, bool,
-                             typename F::Row (&sums)[kTogether][kChannels]) const {
+                             typename F::Row (&sums)[kRowsPerGroup][kChannels]) const {
     row += offset;
 #pragma unroll
-    for (int first = 0; first < kTogether; first += kRows) {
+    for (int first = 0; first < kRowsPerGroup; first += kRows) {
       T read[kRows][kTaps];
 #pragma unroll
       for (int i = 0; i < kRows; ++i) {
@@ -112,8 +113,8 @@ struct TapsInMemory {
         taps(taps) {}
 
   __device__ void operator()(const T* row, int64_t step, bool,
-                             typename F::Row (&sums)[kTogether][kChannels]) const {
-    for (int i = 0; i < kTogether; ++i) {
+                             typename F::Row (&sums)[kRowsPerGroup][kChannels]) const {
+    for (int i = 0; i < kRowsPerGroup; ++i) {
       const T* const pixels = row + i * step + offset;
       sums[i][0] = F::horizontal(taps, true, [&](int k) {
         return static_cast<typename F::Term>(load_term(pixels[k * stride]));
@@ -127,11 +128,11 @@ struct BandRows {
   int first, end, bottom;  // bottom: of the image
   bool last_ends_two;      // the last two output rows end with the same source row
 
-  __device__ int groups() const { return (end - first + kTogether - 1) / kTogether; }
-  __device__ int group_of(int row) const { return (row - first) / kTogether; }
+  __device__ int groups() const { return (end - first + kRowsPerGroup - 1) / kRowsPerGroup; }
+  __device__ int group_of(int row) const { return (row - first) / kRowsPerGroup; }
   // The first row of a group; near the bottom, groups share rows.
   __device__ int first_of(int group) const {
-    return smaller(first + group * kTogether, bottom - kTogether);
+    return smaller(first + group * kRowsPerGroup, bottom - kRowsPerGroup);
   }
 };
 
@@ -160,8 +161,8 @@ struct OwnBand {
   }
 
   __device__ void sum_rows(const Image<const T>& from, int first,
-                           Row (&sum)[kTogether][kChannels]) const {
-    const bool at_edge = first == 0 || first + kTogether == from.height;
+                           Row (&sum)[kRowsPerGroup][kChannels]) const {
+    const bool at_edge = first == 0 || first + kRowsPerGroup == from.height;
     sums(&from.at(first, 0, 0), from.stride_y, at_edge, sum);
   }
 
@@ -178,16 +179,16 @@ struct OwnBand {
     };
     const RowGroup<Weight>* group = groups;
     for (int g = 0; g < band.groups(); ++g, ++group) {
-      Row sum[kTogether][kChannels];
+      Row sum[kRowsPerGroup][kChannels];
       sum_rows(from, band.first_of(g), sum);
-      Weight weights[kTogether][2];
+      Weight weights[kRowsPerGroup][2];
       uint64_t adds;
       uint32_t ends;
       memcpy(weights, group->weights, sizeof(weights));
       memcpy(&adds, group->adds, sizeof(adds));
       memcpy(&ends, group->ends, sizeof(ends));
 #pragma unroll
-      for (int i = 0; i < kTogether; ++i) {
+      for (int i = 0; i < kRowsPerGroup; ++i) {
         const auto add = [&](typename F::Sum(&to)[kChannels], int which) {
           if (!kIgnoresZeros<T> && (adds >> (16 * i + 8 * which) & 1) == 0) return;
 #pragma unroll
@@ -213,12 +214,12 @@ struct OwnBand {
     for (int y = own.begin; y < own.end; ++y) {
       const auto taps = taps_at<Weight>(op.coefficients, own.n, op.coefficients.width + y);
       next = larger(next, taps.first);
-      for (; next < taps.first + taps.count; next += kTogether) {
-        const int first = smaller(next, bottom - kTogether);
-        Row row[kTogether][kChannels];
+      for (; next < taps.first + taps.count; next += kRowsPerGroup) {
+        const int first = smaller(next, bottom - kRowsPerGroup);
+        Row row[kRowsPerGroup][kChannels];
         sum_rows(from, first, row);
 #pragma unroll
-        for (int i = 0; i < kTogether; ++i) {
+        for (int i = 0; i < kRowsPerGroup; ++i) {
 #pragma unroll
           for (int c = 0; c < kChannels; ++c) slot(first + i, c) = row[i][c];
         }
@@ -255,7 +256,7 @@ struct BandTaps {
   // Whether no source row is read by more than two output rows, each ends with another row but the
   // last two, and all rows fit the groups.
   __device__ bool adds_to_two_rows(const BandRows& band) const {
-    bool two = band.groups() <= kMostGroups;
+    bool two = band.groups() <= kMaxGroups;
     for (int y = own.begin + thread_of_block(); y < own.end - 1; y += blockDim.x) {
       const int end = end_of(y);
       if (kSharesOneRow<typename Op::Form>) two = two && end <= (*this)[y + 1].first + 1;
@@ -264,7 +265,7 @@ struct BandTaps {
     return __syncthreads_and(two);
   }
 
-  __device__ void fill(const BandRows& band, RowGroup<Weight> (&groups)[kMostGroups]) const {
+  __device__ void fill(const BandRows& band, RowGroup<Weight> (&groups)[kMaxGroups]) const {
     for (int g = thread_of_block(); g < band.groups(); g += blockDim.x) groups[g] = {};
     __syncthreads();
     const auto most = static_cast<int>(op.coefficients.taps_y);
@@ -348,18 +349,18 @@ template <int kChannels, class Op, class T>
 __device__ __forceinline__ void resize_part(const Op& op, const ResizePlan& plan,
                                             const Image<const T>& from, const OwnValue& own,
                                             int kept,
-                                            RowGroup<typename Op::Weight> (&groups)[kMostGroups]) {
+                                            RowGroup<typename Op::Weight> (&groups)[kMaxGroups]) {
   using F = typename Op::Form;
   const BandTaps<Op> taps_y{op, own};
   bool in_order = false, in_ring = false;
   BandRows rows{0, 0, plan.bottom, false};
   if (plan.form == ResizeForm::kTwoPass && !plan.vertical_first &&
-      plan.bottom - plan.top >= kTogether) {
+      plan.bottom - plan.top >= kRowsPerGroup) {
     rows.first = taps_y[own.begin].first;
     rows.end = taps_y.end_of(own.end - 1);
     rows.last_ends_two = own.end - own.begin > 1 && taps_y.end_of(own.end - 2) == rows.end;
     in_order = taps_y.adds_to_two_rows(rows);
-    in_ring = op.coefficients.taps_y + kTogether - 1 <= kept;
+    in_ring = op.coefficients.taps_y + kRowsPerGroup - 1 <= kept;
   }
   if (in_order) taps_y.fill(rows, groups);
   const bool is_readable = kChannels == 1 || can_read_words(op, plan, from, own);
@@ -384,7 +385,7 @@ template <class Op>
 __device__ int rows_at_a_time(const Op& op, const OwnValue& own) {
   const BandTaps<Op> taps_y{op, own};
   const int64_t source_rows = taps_y.end_of(own.end - 1) - taps_y[own.begin].first;
-  const int64_t most = kMostGroups * kTogether - op.coefficients.taps_y;
+  const int64_t most = kMaxGroups * kRowsPerGroup - op.coefficients.taps_y;
   int rows = kBandRows;
   while (rows > 1 && source_rows * rows > most * (own.end - own.begin)) rows /= 2;
   return rows;
@@ -407,7 +408,7 @@ __global__ void __launch_bounds__(kBandThreads,
   using T = typename Op::Value;
   using F = typename Op::Form;
   using Weight = typename Op::Weight;
-  __shared__ RowGroup<Weight> groups[kMostGroups];
+  __shared__ RowGroup<Weight> groups[kMaxGroups];
   __shared__ RowTaps<T, typename GrowingArea<T>::Weight> growing[kBandRows];
   OwnValue own;
   if (!find_value<kBandRows, kChannels>(op, lanes, own)) return;

@@ -10,9 +10,9 @@ namespace {
 
 constexpr int kBandThreads = 224;  // of a block, at most: a row of the usual 224 pixels fills three
 constexpr int kBandRows = 64;      // output rows of a block
-constexpr int kTogether = 4;       // rows whose pixels a thread loads before it computes
+constexpr int kRowsPerGroup = 4;   // rows whose pixels a thread loads before it computes
 // Rows of threads in a block, a power of two: each thread then owns whole groups of the rows.
-constexpr int kMostRowsOfThreads = 8;
+constexpr int kMaxThreadRows = 8;
 
 // The values of an output row that threads own one by one: all channels where pixels are packed,
 // so that a warp reads and writes adjacent bytes; else one plane after another.
@@ -160,15 +160,15 @@ __device__ void sum_two_taps(const Op& op, const ResizePlan& plan, const Image<c
   const Image<T> to = op.output[own.n];
   T* const target = &to.at(0, own.target, own.channel);
   const int step = static_cast<int>(blockDim.y);
-  for (int y = own.begin + static_cast<int>(threadIdx.y); y < own.end; y += kTogether * step) {
-    T pixels[kTogether][2][2], values[kTogether];
+  for (int y = own.begin + static_cast<int>(threadIdx.y); y < own.end; y += kRowsPerGroup * step) {
+    T pixels[kRowsPerGroup][2][2], values[kRowsPerGroup];
 #pragma unroll
-    for (int i = 0; i < kTogether; ++i) {
+    for (int i = 0; i < kRowsPerGroup; ++i) {
       const RowTaps<T, Weight>& row = rows[y + i * step - own.begin];
       for (int k = 0; k < 4; ++k) pixels[i][k / 2][k % 2] = row.rows[k / 2][columns[k % 2]];
     }
 #pragma unroll
-    for (int i = 0; i < kTogether; ++i) {
+    for (int i = 0; i < kRowsPerGroup; ++i) {
       const RowTaps<T, Weight>& row = rows[y + i * step - own.begin];
       const auto sum = [&](int ky) {
         return of_two<F>(taps.count, [&](int count) {
@@ -185,7 +185,7 @@ __device__ void sum_two_taps(const Op& op, const ResizePlan& plan, const Image<c
       });
     }
 #pragma unroll
-    for (int i = 0; i < kTogether; ++i) {
+    for (int i = 0; i < kRowsPerGroup; ++i) {
       const int row = y + i * step;
       if (row < own.end) target[row * to.stride_y] = values[i];
     }
@@ -242,13 +242,13 @@ __global__ void __launch_bounds__(kBandThreads, 3)
   const int64_t offset = column * from.stride_x + own.channel * from.stride_c;
   T* const target = &to.at(0, own.target, own.channel);
   const int step = static_cast<int>(blockDim.y);
-  for (int y = own.begin + static_cast<int>(threadIdx.y); y < own.end; y += kTogether * step) {
-    T values[kTogether];
+  for (int y = own.begin + static_cast<int>(threadIdx.y); y < own.end; y += kRowsPerGroup * step) {
+    T values[kRowsPerGroup];
 #pragma unroll
-    for (int i = 0; i < kTogether; ++i)
+    for (int i = 0; i < kRowsPerGroup; ++i)
       values[i] = empty ? T(0) : rows[y + i * step - own.begin][offset];
 #pragma unroll
-    for (int i = 0; i < kTogether; ++i) {
+    for (int i = 0; i < kRowsPerGroup; ++i) {
       const int row = y + i * step;
       if (row < own.end) target[row * to.stride_y] = values[i];
     }

@@ -97,7 +97,7 @@ class TapsInWords {
  public:
   static constexpr bool kInRing = true;
   static constexpr int kChannels = kPixelBytes, kBytes = kChannels * kTaps;
-  static constexpr int kRows = kTaps <= 6 ? kTogether : 1;  // that registers hold
+  static constexpr int kRows = kTaps <= 6 ? kRowsPerGroup : 1;  // that registers hold
 
   __device__ TapsInWords(const ResizePlan& plan, const Taps<Weight>& taps)
       : offset_(smaller(taps.first, plan.right - kTaps) * kChannels), sum_([&](int k) {
@@ -109,10 +109,10 @@ class TapsInWords {
   // Of source rows `step` apart, from `row` on. `at_edge`: one may be the first or the last of the
   // image, whose words may reach beyond it.
   __device__ void operator()(const uint8_t* row, int64_t step, bool at_edge,
-                             typename F::Row (&sums)[kTogether][kChannels]) const {
+                             typename F::Row (&sums)[kRowsPerGroup][kChannels]) const {
     row += offset_;
 #pragma unroll
-    for (int first = 0; first < kTogether; first += kRows) {
+    for (int first = 0; first < kRowsPerGroup; first += kRows) {
       PixelWords<kTaps> words[kRows];
       if (at_edge) {
 #pragma unroll
@@ -149,7 +149,7 @@ struct PixelStore {
 
   __device__ PixelStore(const Image<uint8_t>& image, const OwnValue& own)
       : step(image.stride_y), exists(own.exists) {
-    const int lane = static_cast<int>(threadIdx.x) % kWarp;
+    const int lane = lane_id();
     const int first = __shfl_sync(kAllLanes, exists ? own.target : image.width, 0);
     const int left = image.width - first;
     to = &image.at(own.begin, first, 0);

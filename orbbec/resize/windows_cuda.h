@@ -1,5 +1,6 @@
-// The CUDA kernel of a resize with four or eight taps per axis: cubic and lanczos4. Included by
-// resize_cuda.cu.
+// The CUDA kernel of a resize with four or eight taps per axis: cubic and lanczos4. A block owns a
+// band of output rows, a thread one value of each; it sums source rows horizontally once, and the
+// last four or eight of these sums vertically. Included by resize_cuda.cu.
 #pragma once
 
 #include "../executors/cuda/warp.h"
@@ -8,21 +9,21 @@
 namespace orbbec {
 namespace {
 
-constexpr int kMostTaps = 8;
+constexpr int kMaxTaps = 8;
 constexpr int kWindowRows = kWarp;  // output rows of a block: a lane lists the source rows of each
 
-// kTogether of the source rows that a band reads, in order, and of how many output rows each is the
-// last.
+// kRowsPerGroup of the source rows that a band reads, in order, and of how many output rows each is
+// the last.
 template <class T>
 struct alignas(16) WindowRows {
-  const T* rows[kTogether];
-  int ends[kTogether];
+  const T* rows[kRowsPerGroup];
+  int ends[kRowsPerGroup];
 };
 
 template <class T, class F>
 struct alignas(16) Windows {
-  WindowRows<T> groups[kWindowRows * kMostTaps / kTogether];
-  typename F::RowWeight weights[kWindowRows][kMostTaps];
+  WindowRows<T> groups[kWindowRows * kMaxTaps / kRowsPerGroup];
+  typename F::RowWeight weights[kWindowRows][kMaxTaps];
   int rows;
 };
 
@@ -34,7 +35,7 @@ __device__ void fill_windows(const Op& op, const ResizePlan& plan, const Image<c
   const auto taps_y = [&](int y) {
     return taps_at<typename Op::Weight>(op.coefficients, own.n, op.coefficients.width + y);
   };
-  constexpr int kGroups = kWindowRows * kTaps / kTogether;
+  constexpr int kGroups = kWindowRows * kTaps / kRowsPerGroup;
   for (int g = thread_of_block(); g < kGroups; g += blockDim.x) windows.groups[g] = {};
   for (int i = thread_of_block(); i < (own.end - own.begin) * kTaps; i += blockDim.x)
     windows.weights[i / kTaps][i % kTaps] =
@@ -49,14 +50,14 @@ __device__ void fill_windows(const Op& op, const ResizePlan& plan, const Image<c
     for (int k = 0; k < fresh; ++k) {
       const int row = clamp_int(first + kTaps - fresh + k, plan.top, plan.bottom - 1);
       const int i = last - fresh + k;
-      windows.groups[i / kTogether].rows[i % kTogether] = &from.at(row, 0, 0);
+      windows.groups[i / kRowsPerGroup].rows[i % kRowsPerGroup] = &from.at(row, 0, 0);
     }
     const int i = last - 1;
-    if (y < own.end) atomicAdd(&windows.groups[i / kTogether].ends[i % kTogether], 1);
+    if (y < own.end) atomicAdd(&windows.groups[i / kRowsPerGroup].ends[i % kRowsPerGroup], 1);
     if (lane == kWarp - 1) {
       windows.rows = last;
-      for (int rest = last; rest % kTogether != 0; ++rest)
-        windows.groups[rest / kTogether].rows[rest % kTogether] = &from.at(plan.top, 0, 0);
+      for (int rest = last; rest % kRowsPerGroup != 0; ++rest)
+        windows.groups[rest / kRowsPerGroup].rows[rest % kRowsPerGroup] = &from.at(plan.top, 0, 0);
     }
   }
   __syncthreads();
@@ -68,7 +69,8 @@ __device__ void slide_window(const Op& op, const ResizePlan& plan, const Image<c
                              const OwnValue& own, const Windows<T, typename Op::Form>& windows) {
   using F = typename Op::Form;
   using Weight = typename Op::Weight;
-  constexpr int kRows = kTaps == 4 ? kTogether : kTogether / 2;  // whose pixels registers hold
+  constexpr int kRows =
+      kTaps == 4 ? kRowsPerGroup : kRowsPerGroup / 2;  // whose pixels registers hold
   const Taps<Weight> taps = taps_at<Weight>(op.coefficients, own.n, own.x);
   const bool inside = taps.first >= plan.left && taps.first + kTaps <= plan.right;
   const bool body = op.in_body(own.x, own.channel);
@@ -80,16 +82,16 @@ __device__ void slide_window(const Op& op, const ResizePlan& plan, const Image<c
                  own.channel * from.stride_c;
     weights[k] = taps.weights[k];
   }
-  typename F::Row sums[kTaps - 1 + kTogether] = {};
+  typename F::Row sums[kTaps - 1 + kRowsPerGroup] = {};
   const Image<T> to = op.output[own.n];
   T* output = &to.at(own.begin, own.target, own.channel);
   const typename F::RowWeight* row_weights = windows.weights[0];
-  for (int g = 0; g * kTogether < windows.rows; ++g) {
+  for (int g = 0; g * kRowsPerGroup < windows.rows; ++g) {
     const WindowRows<T>& group = windows.groups[g];
 #pragma unroll
-    for (int k = 0; k < kTaps - 1; ++k) sums[k] = sums[k + kTogether];
+    for (int k = 0; k < kTaps - 1; ++k) sums[k] = sums[k + kRowsPerGroup];
 #pragma unroll
-    for (int first = 0; first < kTogether; first += kRows) {
+    for (int first = 0; first < kRowsPerGroup; first += kRows) {
       T read[kRows][kTaps];
 #pragma unroll
       for (int i = 0; i < kRows; ++i) {
@@ -103,12 +105,12 @@ __device__ void slide_window(const Op& op, const ResizePlan& plan, const Image<c
             [&](int k) { return static_cast<typename F::Term>(load_term(read[i][k])); });
     }
 #pragma unroll
-    for (int i = 0; i < kTogether; ++i) {
+    for (int i = 0; i < kRowsPerGroup; ++i) {
       for (int ends = group.ends[i]; ends > 0; --ends) {
         *output = vertical_sum<F>(Taps<typename F::RowWeight>{0, kTaps, row_weights}, body,
                                   [&](int k) { return sums[i + k]; });
         output += to.stride_y;
-        row_weights += kMostTaps;
+        row_weights += kMaxTaps;
       }
     }
   }

@@ -158,7 +158,7 @@ __device__ __forceinline__ void stage_band(const Image<const T>& image, int top,
 template <class Op>
 __device__ __forceinline__ void list_bin_rows(const Op& op, int64_t begin, int first_row, int64_t n,
                                               int top, int end, RoiBandList& list) {
-  const int thread = static_cast<int>(threadIdx.x), lane = thread % kWarp;
+  const int thread = static_cast<int>(threadIdx.x);
   const int64_t k = begin + thread;
   unsigned made = 0, lacking = 0;
   if (k < op.align.pooled.count) {
@@ -173,7 +173,7 @@ __device__ __forceinline__ void list_bin_rows(const Op& op, int64_t begin, int f
   const int own = __popc(made);
   int position = warp_inclusive_sum(own);
   int first = 0;
-  if (lane == kWarp - 1) first = atomicAdd(&list.count, position);
+  if (lane_id() == kWarp - 1) first = atomicAdd(&list.count, position);
   position += __shfl_sync(kAllLanes, first, kWarp - 1) - own;
   for (; made != 0; made &= made - 1) {
     const int i = __ffs(static_cast<int>(made)) - 1;

@@ -261,20 +261,20 @@ __device__ __forceinline__ void add_terms(const Op& op, const typename Op::Pixel
                                           typename Op::F (&sums)[Op::kPerLane]) {
   using T = typename Op::Pixel;
   using F = typename Op::F;
-  constexpr int kTogether = 4, kPerLane = Op::kPerLane;
+  constexpr int kTermsAtOnce = 4, kPerLane = Op::kPerLane;
   const int listed = tile.listed[warp][pixel];
-  for (int t = 0; t < listed; t += kTogether) {
-    RoiTerm<F> terms[kTogether];
-    ChannelVector<T, kPerLane> values[kTogether];
+  for (int t = 0; t < listed; t += kTermsAtOnce) {
+    RoiTerm<F> terms[kTermsAtOnce];
+    ChannelVector<T, kPerLane> values[kTermsAtOnce];
 #pragma unroll
-    for (int i = 0; i < kTogether; ++i) {
+    for (int i = 0; i < kTermsAtOnce; ++i) {
       const RoiTerm<F>& term = tile.terms[warp][smaller(t + i, listed - 1)][pixel];
       terms[i] = {term.bin, term.weight};  // not the padding, which is not written
       values[i] = *reinterpret_cast<const ChannelVector<T, kPerLane>*>(
           rows + static_cast<uint64_t>(terms[i].bin) * op.stride);
     }
 #pragma unroll
-    for (int i = 0; i < kTogether; ++i) {
+    for (int i = 0; i < kTermsAtOnce; ++i) {
       if (t + i >= listed) break;
       const F weight = terms[i].weight;
       const F count = Op::kIsUniform ? F(1) : tile.counts[warp][t + i][pixel];

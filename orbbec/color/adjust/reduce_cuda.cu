@@ -1,3 +1,5 @@
+// Sums of a channel of an image, or of its gray, on a CUDA device: a block owns one, a thread 4 of
+// the lanes whose order of additions the CPU shares.
 #include "../../executors/cuda/tiles.h"
 #include "reduce.h"
 

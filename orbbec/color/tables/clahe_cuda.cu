@@ -1,3 +1,5 @@
+// CLAHE on a CUDA device, in two kernels. In the first a warp makes the LUTs of a tile. In the
+// second a block blends a row of cells, a thread two words of each of its rows.
 #include "../../executors/cuda/bytes.h"
 #include "../../executors/cuda/ragged.h"
 #include "clahe.h"

@@ -1,3 +1,5 @@
+// Histograms and LUTs on a CUDA device. Of a histogram a block owns up to 30,720 pixels of a
+// channel, which a thread counts in bytes of its own; of LUTs a warp owns one, a lane 8 levels.
 #include "../../executors/cuda/bytes.h"
 #include "../../executors/cuda/pointwise.h"
 #include "tables.h"

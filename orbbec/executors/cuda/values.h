@@ -6,9 +6,9 @@
 
 namespace orbbec {
 
-// What a block knows of an image.
+// What the threads of a block share about an image.
 template <class Op>
-struct HeldValues {
+struct SharedValues {
   const uint8_t* from[Op::kSources];
   uint8_t* to;
   int64_t pixels, values;
@@ -26,7 +26,7 @@ __device__ Packing packing_of(const Image<T>& image, int64_t channels) {
 }
 
 template <class Op>
-__device__ void hold_values(const Op& op, int64_t n, HeldValues<Op>& held) {
+__device__ void load_shared(const Op& op, int64_t n, SharedValues<Op>& shared) {
   const int64_t channels = op.output.channels;
   const auto target = op.output[n];
   const Packing packing = packing_of(target, channels);
@@ -36,13 +36,13 @@ __device__ void hold_values(const Op& op, int64_t n, HeldValues<Op>& held) {
     const auto source = op.source_of(n, i);
     in_line = in_line && packing_of(source, channels) == packing;
     addresses |= reinterpret_cast<uintptr_t>(source.data);
-    held.from[i] = source.data;
+    shared.from[i] = source.data;
   }
-  held.to = target.data;
-  held.pixels = int64_t{target.height} * target.width;
-  held.values = held.pixels * channels;
-  held.width = target.width;
-  held.alignment = !in_line ? 0 : addresses % 16 == 0 ? 16 : addresses % 4 == 0 ? 4 : 1;
+  shared.to = target.data;
+  shared.pixels = int64_t{target.height} * target.width;
+  shared.values = shared.pixels * channels;
+  shared.width = target.width;
+  shared.alignment = !in_line ? 0 : addresses % 16 == 0 ? 16 : addresses % 4 == 0 ? 4 : 1;
 }
 
 template <int kBytes>
@@ -58,12 +58,12 @@ __device__ inline int value_of(const uint8_t* bytes, int) { return bytes[0]; }
 
 // Runs of kBytes from value `begin` on, one per thread. Returns the value after the last run.
 template <int kBytes, class Op, class Work>
-__device__ int64_t run_values(const Work& work, const HeldValues<Op>& held, int64_t begin) {
+__device__ int64_t run_values(const Work& work, const SharedValues<Op>& shared, int64_t begin) {
   using Word = std::conditional_t<kBytes == 1, uint8_t, uint32_t>;
   struct alignas(kBytes) Words {
     Word words[kBytes / sizeof(Word)];
   };
-  const HeldValues<Op> image = held;  // in registers: stores may change shared memory
+  const SharedValues<Op> image = shared;  // in registers: stores may change shared memory
   const int64_t runs = (image.values - begin) / kBytes;
   for (int64_t i = int64_t{blockIdx.x} * kPointwiseThreads + threadIdx.x; i < runs;
        i += int64_t{gridDim.x} * kPointwiseThreads) {

@@ -46,11 +46,11 @@ __device__ __forceinline__ T warp_sum(T value) {
 }
 template <class T>
 __device__ __forceinline__ T warp_min(T value) {
-  return warp_reduce(value, smaller<T>);
+  return warp_reduce(value, [](T a, T b) { return smaller(a, b); });
 }
 template <class T>
 __device__ __forceinline__ T warp_max(T value) {
-  return warp_reduce(value, larger<T>);
+  return warp_reduce(value, [](T a, T b) { return larger(a, b); });
 }
 
 // The sum of the lanes up to this one, and of those before it.

@@ -46,20 +46,20 @@ struct ByteTaps {
 
 // body(count, first) for chunks of `all` numbers, the last of which is smaller; counts are known to
 // the compiler.
-template <int kMost, class Body>
+template <int kMax, class Body>
 __device__ void last_chunk(int all, int first, const Body& body) {
-  if constexpr (kMost > 0) {
-    if (all - first == kMost) return body(std::integral_constant<int, kMost>{}, first);
-    last_chunk<kMost - 1>(all, first, body);
+  if constexpr (kMax > 0) {
+    if (all - first == kMax) return body(std::integral_constant<int, kMax>{}, first);
+    last_chunk<kMax - 1>(all, first, body);
   }
 }
-template <int kMost, class Body>
+template <int kMax, class Body>
 __device__ void in_chunks(int all, const Body& body) {
-  if (all < kMost) return last_chunk<kMost - 1>(all, 0, body);
+  if (all < kMax) return last_chunk<kMax - 1>(all, 0, body);
   int first = 0;
   ORBBEC_ROLLED
-  for (; first + kMost <= all; first += kMost) body(std::integral_constant<int, kMost>{}, first);
-  last_chunk<kMost - 1>(all, first, body);
+  for (; first + kMax <= all; first += kMax) body(std::integral_constant<int, kMax>{}, first);
+  last_chunk<kMax - 1>(all, first, body);
 }
 
 // A block's tile. Each step needs the barrier after the one before.

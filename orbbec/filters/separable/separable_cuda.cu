@@ -1,3 +1,6 @@
+// Separable filters of any type but bytes with usual sums on a CUDA device: a block owns a tile of
+// a plane and has it in shared memory with its margins. It sums rows, then columns, a thread four
+// values at a time.
 #include "bytes_cuda.h"
 #include "taps.h"
 

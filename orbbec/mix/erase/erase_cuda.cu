@@ -1,3 +1,5 @@
+// erase on a CUDA device: a thread owns a chunk of 16 bytes of a line, neighboring threads
+// neighboring chunks, and stores only those that a rectangle meets if it works in place.
 #include "../../executors/cuda/tiles.h"
 #include "erase.h"
 
@@ -113,16 +115,16 @@ __device__ Span overlap_of(const Erase<T>& op, const Line<T>& line, int64_t k, c
 template <class T>
 __device__ void fill_span(const Erase<T>& op, const Line<T>& line, const Span& span) {
   Chunk<T> chunk;
-  bool held = !op.in_place();
-  if (held) load_chunk(op, line, span, chunk);
+  bool is_loaded = !op.in_place();
+  if (is_loaded) load_chunk(op, line, span, chunk);
   for (int64_t k = 0; k < op.a.rectangles; ++k) {
     const Span overlap = overlap_of(op, line, k, span);
     if (overlap.first >= overlap.last) continue;
-    if (!held) load_chunk(op, line, span, chunk);
-    held = true;
+    if (!is_loaded) load_chunk(op, line, span, chunk);
+    is_loaded = true;
     fill_chunk(op, line, k, overlap, chunk);
   }
-  if (held) store_chunk(line, span, chunk);
+  if (is_loaded) store_chunk(line, span, chunk);
 }
 
 template <class T>

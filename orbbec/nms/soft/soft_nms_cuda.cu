@@ -1,3 +1,6 @@
+// soft_nms on a CUDA device: a block runs the selection of a group, a thread owns every
+// blockDim.x-th box. In each step the block reduces to the best box, and each thread lowers the
+// scores of its boxes.
 #include <algorithm>
 
 #include "../../executors/cuda/tiles.h"
@@ -75,7 +78,7 @@ __device__ __forceinline__ void select_softly(const SoftNmsArguments& a, const S
 // The first box of [begin, end) that is the first of its group; `end` if there is none. Every warp
 // searches.
 __device__ __forceinline__ int first_group(const int64_t* groups, int begin, int end) {
-  const int lane = static_cast<int>(threadIdx.x) % kWarp;
+  const int lane = lane_id();
   for (int i = begin; i < end; i += kWarp) {
     const int own = i + lane;
     const bool starts = own < end && (own == 0 || groups[own] != groups[own - 1]);

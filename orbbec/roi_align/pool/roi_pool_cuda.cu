@@ -1,3 +1,6 @@
+// roi_pool on a CUDA device. Forward a thread owns a bin. Of the gradient a block owns some pixels
+// of an image in 8 channels, a warp one of these: it adds the bins whose maxima lie there in the
+// order of the regions, a lane to a bin.
 #include "../../executors/cuda/tiles.h"
 #include "../../executors/cuda/warp.h"
 #include "roi_pool.h"
@@ -122,8 +125,7 @@ __device__ void add_bins(const RoiPoolGradient<T>& op, int bins, int64_t c, unsi
                          const RoiPoolTile<Compute<T>>& tile, Compute<T>* sums) {
   using F = Compute<T>;
   constexpr int kStepsAtOnce = 4;
-  const int lane = static_cast<int>(threadIdx.x) % kWarp,
-            last_step = (bins + kWarp - 1) / kWarp - 1;
+  const int lane = lane_id(), last_step = (bins + kWarp - 1) / kWarp - 1;
   const unsigned up_to_lane = (2u << lane) - 1;
   const Image<const T> gradient = op.gradient[0];
   const Image<const int32_t> argmax = op.argmax[0];
@@ -182,7 +184,7 @@ __global__ void __launch_bounds__(kPoolThreads, sizeof(T) == 8 ? 3 : 4)
     roi_pool_gradient_kernel(const RoiPoolGradient<T> op) {
   using Tile = RoiPoolTile<Compute<T>>;
   __shared__ Tile tile;
-  const int lane = static_cast<int>(threadIdx.x) % kWarp;
+  const int lane = lane_id();
   const int warp = static_cast<int>(threadIdx.x) / kWarp;
   const int first = static_cast<int>(blockIdx.x) * Tile::kPixels;
   const int count = smaller(op.features.height * op.features.width - first, Tile::kPixels);
