@@ -5,10 +5,11 @@
 // which a host compiler builds; and the order of its float sums is not specified.
 //
 // All threads of a warp take part in the functions of a warp, all of a block in those of a block.
-// The threads of a block are whole warps, in the order of x, then y.
+// blockDim.x is a multiple of the warp.
 #pragma once
 
 #include <cstring>
+#include <type_traits>
 
 #include "../../core/common.h"
 #include "launch.h"
@@ -23,6 +24,7 @@ __device__ __forceinline__ int warp_id() {
 // The value of lane `lane_id() ^ mask`; T is any type of whole words.
 template <class T>
 __device__ __forceinline__ T shuffle_xor(const T& value, int mask) {
+  if constexpr (std::is_arithmetic_v<T>) return __shfl_xor_sync(kAllLanes, value, mask);
   uint32_t words[sizeof(T) / 4];
   static_assert(sizeof(words) == sizeof(T));
   memcpy(words, &value, sizeof(T));
