@@ -90,8 +90,11 @@ __global__ void __launch_bounds__(kTileWidth* kTileHeight, kColorBlocks<Op>)
       int64_t sum = 0;
       for (int row = tile.first_row(); row < tile.end_row(); row += kPixels<Op>)
         sum += thread.gray_units(row, end, units_of_1);
-      sum = block_reduce(sum, int64_t{0}, [](int64_t a, int64_t b) { return a + b; }, sums);
+      sum = warp_sum(sum);
+      if (threadIdx.x == 0) sums[threadIdx.y] = sum;
+      __syncthreads();
       if (threadIdx.x == 0 && threadIdx.y == 0) {
+        for (int w = 1; w < kTileHeight; ++w) sum += sums[w];
         const int tile_index = static_cast<int>(top) / rows * tiles_across(shape);
         gray_sums_of(op, n)[tile_index + static_cast<int>(blockIdx.x)] = sum;
       }

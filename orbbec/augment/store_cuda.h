@@ -17,10 +17,10 @@ struct StagedRows {
 template <class Out>
 __device__ void store_side_by_side(Out* to, int count, int channels,
                                    const float (&values)[kMaxFills], uint32_t* staged) {
-  Out* const own = reinterpret_cast<Out*>(staged) + threadIdx.x * channels;
+  Out* const pixel = reinterpret_cast<Out*>(staged) + threadIdx.x * channels;
 #pragma unroll
   for (int c = 0; c < kMaxFills; ++c) {
-    if (c < channels) own[c] = store<Out>(values[c]);
+    if (c < channels) pixel[c] = store<Out>(values[c]);
   }
   __syncwarp();
   const int bytes = count * channels * static_cast<int>(sizeof(Out)), words = bytes / 4;

@@ -154,13 +154,13 @@ __device__ void load_image(const Op& op, int64_t n, int part, int thread, bool w
 }
 
 template <class Op>
-__device__ void load_images(const Op& op, const Tile& tile, int64_t own, int64_t paired,
+__device__ void load_images(const Op& op, const Tile& tile, int64_t image, int64_t pair,
                             bool with_means, SharedImages<Op>& shared) {
   constexpr int kHalf = kTileWidth * kTileHeight / 2;
   static_assert(kHalf >= kMaxRows && kHalf > 2 * kWarp);
   const int index = static_cast<int>(threadIdx.y) * kTileWidth + static_cast<int>(threadIdx.x);
   const int part = index / kHalf, thread = index % kHalf;
-  const int64_t n = part == 0 ? own : paired;
+  const int64_t n = part == 0 ? image : pair;
   const bool exists = n != kNoImage;
   const int tile_rows = tile.warp_rows * kTileHeight;
   if (exists) load_image(op, n, part, thread, with_means, tile_rows, shared);
@@ -226,7 +226,7 @@ class AugmentThread {
 
   // The pixels of this column in rows from `first` on, mixed with the other image where it is
   // visible.
-  __device__ void mixed(int first, bool mixes, MixedPixels<kCount>& own,
+  __device__ void mixed(int first, bool mixes, MixedPixels<kCount>& first_image,
                         float (&values)[kCount][kMaxFills]) {
     int begin = 0, end = 1;
     if (mixes) {
@@ -244,9 +244,9 @@ class AugmentThread {
     for (int part = begin; part < end; ++part) {
       if (mixes) select(part);
       finished(first, values);
-      if (part + 1 < end) own.put(values);
+      if (part + 1 < end) first_image.put(values);
     }
-    if (end - begin == 2) mix_with(own, first, values);
+    if (end - begin == 2) mix_with(first_image, first, values);
   }
 
   // Pixels of this column, only read and normalized, in rows from `first` on.
@@ -273,13 +273,13 @@ class AugmentThread {
  private:
   __device__ int row_of(int first, int p) const { return smaller(first + p, end_ - 1); }
 
-  __device__ void mix_with(const MixedPixels<kCount>& own, int first,
+  __device__ void mix_with(const MixedPixels<kCount>& first_image, int first,
                            float (&values)[kCount][kMaxFills]) const {
     const Mix mix(op_.arguments, shared_.n[0]);
     for (int p = 0; p < kCount; ++p) {
       const bool covered = mix.covers(row_of(first, p), x_);
       for (int c = 0; c < kMaxFills; ++c) {
-        const float value = own.get(p, c);
+        const float value = first_image.get(p, c);
         const float both = mix.replaces() ? values[p][c] : mix.sum(value, values[p][c]);
         values[p][c] = covered ? both : value;
       }

@@ -1,5 +1,5 @@
-// median_blur on a CUDA device: a block owns a tile of a plane and has it in shared memory with its
-// margins. A thread sorts the windows of a strip of columns (3x3, 5x5), slides a window of bit
+// median_blur on a CUDA device: a block loads a tile of a plane with its margins into shared
+// memory. A thread sorts the windows of a strip of columns (3x3, 5x5), slides a window of bit
 // planes down a column (7x7, 9x9), or searches for the value of one pixel.
 #include "byte_pairs_cuda.h"
 #include "byte_rows_cuda.h"

@@ -26,8 +26,8 @@ inline dim3 tile_blocks(const AnyImages& images, const Tiling& tiling) {
           ? int64_t{tiles_of(width, tiling.width)} * tiles_of(images.height, tiling.height)
           : images.numel / all / (tiling.width * tiling.height) + 1;
   constexpr int64_t kMaxGridX = 2147483647;
-  return dim3(static_cast<unsigned>(tiles < kMaxGridX ? tiles : kMaxGridX), grid_yz(planes),
-              grid_yz(images.count));
+  return dim3(static_cast<unsigned>(tiles < kMaxGridX ? tiles : kMaxGridX), grid_blocks(planes),
+              grid_blocks(images.count));
 }
 
 // The planes of a tile whose rows are aligned alike: as many as leave enough blocks.

@@ -152,7 +152,7 @@ __global__ void __launch_bounds__(kPointwiseThreads, 2)
 int gaussian_noise_cuda(const GaussianNoiseArguments& arguments, void* stream) {
   return dispatch_gaussian_noise(arguments, [&](const auto& op) {
     return launch(gaussian_noise_kernel<std::decay_t<decltype(*op.output[0].data)>>,
-                  dim3(runs_per_image(op.output), grid_yz(op.output.count)),
+                  dim3(runs_per_image(op.output), grid_blocks(op.output.count)),
                   dim3(kPointwiseThreads), 0, stream, op, PhiloxRoundKeys(op.noise.key));
   });
 }

@@ -147,12 +147,12 @@ struct PixelStore {
   bool exists, by_words, has_word;
   WordStore<kWarp> words;
 
-  __device__ PixelStore(const Image<uint8_t>& image, const OwnValue& own)
-      : step(image.stride_y), exists(own.exists) {
+  __device__ PixelStore(const Image<uint8_t>& image, const BandColumn& column)
+      : step(image.stride_y), exists(column.exists) {
     const int lane = lane_id();
-    const int first = __shfl_sync(kAllLanes, exists ? own.target : image.width, 0);
+    const int first = __shfl_sync(kAllLanes, exists ? column.target : image.width, 0);
     const int left = image.width - first;
-    to = &image.at(own.begin, first, 0);
+    to = &image.at(column.begin, first, 0);
     by_words = left % 4 == 0 && ((reinterpret_cast<uintptr_t>(to) | step) & 3) == 0;
     to += by_words ? 4 * lane : kPixelBytes * lane;
     has_word = words.has_word(left);
@@ -175,8 +175,8 @@ struct ValueStore {
   T* to;
   int64_t step;
 
-  __device__ ValueStore(const Image<T>& image, const OwnValue& own)
-      : to(&image.at(own.begin, own.target, own.channel)), step(image.stride_y) {}
+  __device__ ValueStore(const Image<T>& image, const BandColumn& column)
+      : to(&image.at(column.begin, column.target, column.channel)), step(image.stride_y) {}
 
   __device__ void operator()(const T (&values)[1]) {
     *to = values[0];

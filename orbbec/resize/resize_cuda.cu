@@ -58,16 +58,16 @@ template <int kChannels, class Op>
 int launch_bands_of(const Op& op, int lanes, void* stream) {
   constexpr int64_t kMaxBytes = 32 * 1024;  // six blocks fit a multiprocessor
   constexpr auto kRowBytes = static_cast<int64_t>(kChannels * sizeof(typename Op::Form::Row));
-  int64_t kept = kIsPillow<typename Op::Form> ? 8 : 0;
-  while (kept > 0 && kept < op.coefficients.taps_y + kRowsPerGroup - 1) kept *= 2;
-  if (kept * kRowBytes * kWarp > kMaxBytes) kept = 0;
+  int64_t ring_rows = kIsPillow<typename Op::Form> ? 8 : 0;
+  while (ring_rows > 0 && ring_rows < op.coefficients.taps_y + kRowsPerGroup - 1) ring_rows *= 2;
+  if (ring_rows * kRowBytes * kWarp > kMaxBytes) ring_rows = 0;
   int most = kBandThreads;
-  while (kept * kRowBytes * most > kMaxBytes) most /= 2;
+  while (ring_rows * kRowBytes * most > kMaxBytes) most /= 2;
   const dim3 block = whole_warps(op.output, lanes / kChannels, most);
   const dim3 grid = band_grid(op.output, lanes, block, kBandRows, kChannels);
   return launch(resize_bands_kernel<Op, kChannels>, grid, block,
-                static_cast<size_t>(kept * kRowBytes * block.x), stream, op, lanes,
-                static_cast<int>(kept));
+                static_cast<size_t>(ring_rows * kRowBytes * block.x), stream, op, lanes,
+                static_cast<int>(ring_rows));
 }
 
 // Whether TapsInWords read most images: not where weights are negative.

@@ -31,19 +31,19 @@ struct alignas(16) Windows {
 // take part.
 template <int kTaps, class Op, class T>
 __device__ void fill_windows(const Op& op, const ResizePlan& plan, const Image<const T>& from,
-                             const OwnValue& own, Windows<T, typename Op::Form>& windows) {
+                             const BandColumn& column, Windows<T, typename Op::Form>& windows) {
   const auto taps_y = [&](int y) {
-    return taps_at<typename Op::Weight>(op.coefficients, own.n, op.coefficients.width + y);
+    return taps_at<typename Op::Weight>(op.coefficients, column.n, op.coefficients.width + y);
   };
   constexpr int kGroups = kWindowRows * kTaps / kRowsPerGroup;
   for (int g = thread_of_block(); g < kGroups; g += blockDim.x) windows.groups[g] = {};
-  for (int i = thread_of_block(); i < (own.end - own.begin) * kTaps; i += blockDim.x)
+  for (int i = thread_of_block(); i < (column.end - column.begin) * kTaps; i += blockDim.x)
     windows.weights[i / kTaps][i % kTaps] =
-        Op::Form::row_weight(taps_y(own.begin + i / kTaps).weights[i % kTaps]);
+        Op::Form::row_weight(taps_y(column.begin + i / kTaps).weights[i % kTaps]);
   __syncthreads();
   if (threadIdx.x < kWarp) {
-    const int lane = static_cast<int>(threadIdx.x), y = own.begin + lane;
-    const int first = taps_y(smaller(y, own.end - 1)).first;
+    const int lane = static_cast<int>(threadIdx.x), y = column.begin + lane;
+    const int first = taps_y(smaller(y, column.end - 1)).first;
     const int before = __shfl_up_sync(kAllLanes, first, 1);
     const int fresh = lane == 0 ? kTaps : smaller(first - before, kTaps);  // rows not listed yet
     const int last = warp_inclusive_sum(fresh);                            // rows listed so far
@@ -53,7 +53,7 @@ __device__ void fill_windows(const Op& op, const ResizePlan& plan, const Image<c
       windows.groups[i / kRowsPerGroup].rows[i % kRowsPerGroup] = &from.at(row, 0, 0);
     }
     const int i = last - 1;
-    if (y < own.end) atomicAdd(&windows.groups[i / kRowsPerGroup].ends[i % kRowsPerGroup], 1);
+    if (y < column.end) atomicAdd(&windows.groups[i / kRowsPerGroup].ends[i % kRowsPerGroup], 1);
     if (lane == kWarp - 1) {
       windows.rows = last;
       for (int rest = last; rest % kRowsPerGroup != 0; ++rest)
@@ -66,25 +66,26 @@ __device__ void fill_windows(const Op& op, const ResizePlan& plan, const Image<c
 // A thread's value of the rows of a band: the sums of the last source rows are in registers.
 template <int kTaps, class Op, class T>
 __device__ void slide_window(const Op& op, const ResizePlan& plan, const Image<const T>& from,
-                             const OwnValue& own, const Windows<T, typename Op::Form>& windows) {
+                             const BandColumn& column,
+                             const Windows<T, typename Op::Form>& windows) {
   using F = typename Op::Form;
   using Weight = typename Op::Weight;
   constexpr int kRows =
       kTaps == 4 ? kRowsPerGroup : kRowsPerGroup / 2;  // whose pixels registers hold
-  const Taps<Weight> taps = taps_at<Weight>(op.coefficients, own.n, own.x);
+  const Taps<Weight> taps = taps_at<Weight>(op.coefficients, column.n, column.x);
   const bool inside = taps.first >= plan.left && taps.first + kTaps <= plan.right;
-  const bool body = op.in_body(own.x, own.channel);
+  const bool body = op.in_body(column.x, column.channel);
   int64_t columns[kTaps];
   Weight weights[kTaps];
 #pragma unroll
   for (int k = 0; k < kTaps; ++k) {
     columns[k] = clamp_int(taps.first + k, plan.left, plan.right - 1) * from.stride_x +
-                 own.channel * from.stride_c;
+                 column.channel * from.stride_c;
     weights[k] = taps.weights[k];
   }
   typename F::Row sums[kTaps - 1 + kRowsPerGroup] = {};
-  const Image<T> to = op.output[own.n];
-  T* output = &to.at(own.begin, own.target, own.channel);
+  const Image<T> to = op.output[column.n];
+  T* output = &to.at(column.begin, column.target, column.channel);
   const typename F::RowWeight* row_weights = windows.weights[0];
   for (int g = 0; g * kRowsPerGroup < windows.rows; ++g) {
     const WindowRows<T>& group = windows.groups[g];
@@ -127,26 +128,26 @@ __global__ void __launch_bounds__(kBandThreads, sizeof(typename Op::Value) == 1 
   using F = typename Op::Form;
   using Weight = typename Op::Weight;
   __shared__ Windows<T, F> windows;
-  OwnValue own;
-  if (!find_value<kWindowRows>(op, lanes, own)) return;
-  const ResizePlan plan = op.coefficients.plans[op.coefficients.set_of(own.n)];
-  const auto from = op.source[own.n];
+  BandColumn column;
+  if (!find_value<kWindowRows>(op, lanes, column)) return;
+  const ResizePlan plan = op.coefficients.plans[op.coefficients.set_of(column.n)];
+  const auto from = op.source[column.n];
   const auto run = [&](auto count) {
     constexpr int kTaps = decltype(count)::value;
-    fill_windows<kTaps>(op, plan, from, own, windows);
-    if (own.exists) slide_window<kTaps>(op, plan, from, own, windows);
+    fill_windows<kTaps>(op, plan, from, column, windows);
+    if (column.exists) slide_window<kTaps>(op, plan, from, column, windows);
   };
   // Images that keep their size have one tap.
-  const int row = op.coefficients.width + own.begin;
+  const int row = op.coefficients.width + column.begin;
   const int taps =
-      plan.form != ResizeForm::kTwoPass ? 0 : taps_at<Weight>(op.coefficients, own.n, row).count;
+      plan.form != ResizeForm::kTwoPass ? 0 : taps_at<Weight>(op.coefficients, column.n, row).count;
   if constexpr (!std::is_same_v<F, FixedTaps<false>>) {
     if (taps == 4) return run(std::integral_constant<int, 4>{});
   }
   if constexpr (!std::is_same_v<F, FixedTaps<true>>) {
     if (taps == 8) return run(std::integral_constant<int, 8>{});
   }
-  if (own.exists) compute_values(op, plan, from, own);
+  if (column.exists) compute_values(op, plan, from, column);
 }
 
 }  // namespace

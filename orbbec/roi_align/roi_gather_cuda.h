@@ -131,7 +131,7 @@ struct RoiGradientTile {
   };
   F counts[Op::kIsUniform ? 1 : kRoiWarps][Op::kTerms][kWarp];
   int listed[kRoiWarps][kWarp];
-  unsigned votes[kRoiWarps];
+  int counts_of_warps[kRoiWarps];  // of regions
   bool done[kRoiWarps];
 };
 
@@ -140,24 +140,15 @@ template <class Op>
 __device__ __forceinline__ int collect_regions(const Op& op, int64_t first, int64_t begin,
                                                int64_t n, int top, int left, int total,
                                                RoiGradientTile<Op>& tile) {
-  const int thread = static_cast<int>(threadIdx.x), lane = thread % kWarp, warp = thread / kWarp;
-  const int64_t own = begin + thread;
+  const int64_t region = begin + static_cast<int>(threadIdx.x);
   CollectedRoi<typename Op::F> roi;
-  const bool touches = own < op.regions && op.collect(own, n, top, left, roi);
-  const unsigned votes = __ballot_sync(kAllLanes, touches);
+  const bool touches = region < op.regions && op.collect(region, n, top, left, roi);
   __syncthreads();
-  if (lane == 0) tile.votes[warp] = votes;
-  __syncthreads();
-  int slot = total + __popc(votes & ((1u << lane) - 1));
-#pragma unroll
-  for (int w = 0; w < kRoiWarps; ++w) {
-    const int count = __popc(tile.votes[w]);
-    if (w < warp) slot += count;
-    total += count;
-  }
-  roi.number = static_cast<int>(own - first);
-  if (touches) tile.regions[slot] = roi;
-  return total;
+  int count;
+  const int end = total + block_inclusive_sum(touches ? 1 : 0, tile.counts_of_warps, count);
+  roi.number = static_cast<int>(region - first);
+  if (touches) tile.regions[end - 1] = roi;
+  return total + count;
 }
 
 // Where a lane is in the terms of its pixel: at a sample of a bin of a region.
@@ -219,7 +210,7 @@ template <class Op>
 __device__ __forceinline__ int list_terms(const Op& op, int64_t first, int y, int x, int listed,
                                           RoiCursor<Op>& at, RoiGradientTile<Op>& tile) {
   using F = typename Op::F;
-  const int lane = static_cast<int>(threadIdx.x) % kWarp;
+  const int lane = lane_id();
   const int warp = static_cast<int>(threadIdx.x) / kWarp;
   while (at.next < at.end && listed <= Op::kTerms - 4) {
     const CollectedRoi<F>& roi = tile.regions[at.next];
@@ -303,9 +294,9 @@ __device__ __forceinline__ void add_regions(const Op& op, int64_t first, int tot
   const int thread = static_cast<int>(threadIdx.x), lane = thread % kWarp, warp = thread / kWarp;
   const bool inside = y < op.features.height && x < op.features.width;
   const int share = (total + kRoiWarps - 1) / kRoiWarps;
-  const int64_t own = channel + thread % kRoiLanes * Op::kPerLane;
-  const auto* const rows =
-      op.gradient + first * op.bins_y * op.bins_x * op.stride + (own < op.stride ? own : 0);
+  const int64_t first_channel = channel + thread % kRoiLanes * Op::kPerLane;
+  const auto* const rows = op.gradient + first * op.bins_y * op.bins_x * op.stride +
+                           (first_channel < op.stride ? first_channel : 0);
   RoiCursor<Op> at;
   at.end = inside ? smaller((warp + 1) * share, total) : 0;
   at.next = warp * share;
@@ -343,12 +334,12 @@ __device__ __forceinline__ void store_sums(const Op& op, int64_t n, int top, int
   if (target.stride_c != 1) {
     const int y = top + lane / kRoiTileWidth, x = left + lane % kRoiTileWidth;
     if (!target.contains(y, x)) return;
-    constexpr int kOwn = kChannels / kRoiWarps;
-    T* const to = &target.at(y, x, channel + warp * kOwn);
+    constexpr int kPerWarp = kChannels / kRoiWarps;
+    T* const to = &target.at(y, x, channel + warp * kPerWarp);
 #pragma unroll
-    for (int c = 0; c < kOwn; ++c) {
-      if (warp * kOwn + c < count) {
-        to[c * target.stride_c] = store<T>(tile.sums[lane][warp * kOwn + c]);
+    for (int c = 0; c < kPerWarp; ++c) {
+      if (warp * kPerWarp + c < count) {
+        to[c * target.stride_c] = store<T>(tile.sums[lane][warp * kPerWarp + c]);
       }
     }
     return;
@@ -411,7 +402,7 @@ int launch_roi_gradient(const Op& op, void* stream) {
   const int64_t tiles = ((int64_t{to.width} + kRoiTileWidth - 1) / kRoiTileWidth) *
                         ((int64_t{to.height} + kRoiTileHeight - 1) / kRoiTileHeight);
   const int64_t chunks = (to.channels + kChannels - 1) / kChannels;
-  const dim3 grid(static_cast<unsigned>(tiles), grid_yz(chunks), grid_yz(to.count));
+  const dim3 grid(static_cast<unsigned>(tiles), grid_blocks(chunks), grid_blocks(to.count));
   return launch(add_roi_gradient_kernel<Op>, grid, dim3(kRoiThreads), 0, stream, op);
 }
 

@@ -238,7 +238,7 @@ int run_backward_cuda(const WarpBackwardArguments& a, void* stream) {
   return dispatch_backward<Transform>(a, [&](const auto& op) {
     using Op = std::decay_t<decltype(op)>;
     const int64_t count = a.result.count, channels = a.result.channels;
-    const auto images = grid_yz(count);
+    const auto images = grid_blocks(count);
     const dim3 strips(static_cast<unsigned>(pieces(a.strips(), kStripsPerBlock)), 1, images);
     const int status = launch(backward_strips_kernel<Op>, strips, dim3(kWarp, kStripsPerBlock), 0,
                               stream, op, a.reads, count, a.strips_x(), a.strips());
@@ -246,7 +246,7 @@ int run_backward_cuda(const WarpBackwardArguments& a, void* stream) {
     const int tiles_x = pieces(a.result.width, kSourceWidth);
     const int64_t groups = (channels + kChannelsAtOnce - 1) / kChannelsAtOnce;
     const dim3 tiles(static_cast<unsigned>(tiles_x * pieces(a.result.height, kSourceHeight)),
-                     grid_yz(larger(groups, int64_t{1})), images);
+                     grid_blocks(larger(groups, int64_t{1})), images);
     return launch(backward_tiles_kernel<Op>, tiles, dim3(kSourceThreads), sizeof(SharedSums),
                   stream, op, static_cast<const TileRange*>(a.reads), count, tiles_x, a.strips());
   });

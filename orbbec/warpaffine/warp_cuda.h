@@ -69,7 +69,7 @@ struct WarpedImage {
   T* word;            // that of row 0
   WordStore<kLanesInRow<T> / 4 * 4> store_word;
 
-  // `numbers`: where the transform's are kept. x: the thread's column.
+  // `numbers`: of the transform. x: the thread's column.
   __device__ __forceinline__
   WarpedImage(const Op& op, int64_t n, int x,
               typename Transform::Number (&numbers)[Transform::kNumbers + 1], const float* table,
@@ -249,9 +249,9 @@ __global__ void __launch_bounds__(kTileWidth* kTileHeight, kWarpBlocks<Op>)
   __shared__ float table[kTableSize<Op>];
   fill_table<Op>(table);
   __shared__ int columns[Op::Sampler::kSize * kWarpThreads];
-  const LanePosition<T> own;
+  const LanePosition<T> position;
   const unsigned width = op.output.width, height = op.output.height;  // 31 bits each
-  const unsigned x = blockIdx.x * kTileWidth + own.x;
+  const unsigned x = blockIdx.x * kTileWidth + position.x;
   const int column = static_cast<int>(smaller(x, width - 1));  // lanes beyond repeat the last
   for (int64_t n = blockIdx.z; n < op.output.count; n += gridDim.z) {
     typename Op::Transform::Number numbers[Op::Transform::kNumbers + 1];
@@ -261,7 +261,7 @@ __global__ void __launch_bounds__(kTileWidth* kTileHeight, kWarpBlocks<Op>)
     for (unsigned top = blockIdx.y * rows; top < height; top += gridDim.y * rows) {
       const unsigned bottom = smaller(top + rows, height);
       for (unsigned step = top; step < bottom; step += WarpedImage<Op>::kPixels * kWarpStep) {
-        warped.store_pixels(step + own.y, bottom, column, x < width);
+        warped.store_pixels(step + position.y, bottom, column, x < width);
       }
     }
   }

@@ -1,5 +1,5 @@
-// Sums of a channel of an image, or of its gray, on a CUDA device: a block owns one, a thread 4 of
-// the lanes whose order of additions the CPU shares.
+// Sums of a channel of an image, or of its gray values, on a CUDA device: a block owns one sum, a
+// thread some of its lanes. The CPU adds in the same order.
 #include "../../executors/cuda/tiles.h"
 #include "reduce.h"
 
@@ -99,7 +99,8 @@ int reduce_cuda(const ReduceArguments& a, void* stream) {
   const int64_t channels = a.summand == Summand::kGray ? 1 : a.source.channels;
   return dispatch_reduce(a, [&](const auto& op) {
     using T = typename std::decay_t<decltype(op)>::Value;
-    return launch(reduce_kernel<T>, dim3(static_cast<unsigned>(channels), grid_yz(a.source.count)),
+    return launch(reduce_kernel<T>,
+                  dim3(static_cast<unsigned>(channels), grid_blocks(a.source.count)),
                   dim3(kThreads), 0, stream, op, a.sums);
   });
 }

@@ -1,5 +1,5 @@
-// CLAHE on a CUDA device, in two kernels. In the first a warp makes the LUTs of a tile. In the
-// second a block blends a row of cells, a thread two words of each of its rows.
+// CLAHE on a CUDA device, in two kernels. In the first, a warp makes the LUTs of a tile. In the
+// second, a block blends a row of cells, a thread two words of each of its rows.
 #include "../../executors/cuda/bytes.h"
 #include "../../executors/cuda/ragged.h"
 #include "clahe.h"
@@ -153,10 +153,10 @@ struct WarpTile {
   }
 
   __device__ void write(const int (&levels)[kLevelsOfLane], float scale, uint8_t* lut) const {
-    int own = 0;
+    int count = 0;
 #pragma unroll
-    for (int i = 0; i < kLevelsOfLane; ++i) own += levels[i];
-    int sum = warp_exclusive_sum(own);
+    for (int i = 0; i < kLevelsOfLane; ++i) count += levels[i];
+    int sum = warp_exclusive_sum(count);
     uint32_t words[kLevelsOfLane / kWord];
 #pragma unroll
     for (int i = 0; i < kLevelsOfLane; i += kWord) {
@@ -230,10 +230,10 @@ struct CellRow {
     const int upper = larger(index - 1, 0), lower = smaller(index, tiles_y - 1);
     const int last = tiles_x - 1, together = group * kFours;
     for (int i = threadIdx.x; i < together; i += kThreads) {
-      const auto* const own = reinterpret_cast<const uint32_t*>(luts) + i % kFours +
-                              int64_t{i / kFours} * tiles_y * tiles_x * kFours;
-      const auto* const above = own + upper * tiles_x * kFours;
-      const auto* const below = own + lower * tiles_x * kFours;
+      const auto* const first = reinterpret_cast<const uint32_t*>(luts) + i % kFours +
+                                int64_t{i / kFours} * tiles_y * tiles_x * kFours;
+      const auto* const above = first + upper * tiles_x * kFours;
+      const auto* const below = first + lower * tiles_x * kFours;
       auto* to = reinterpret_cast<uint4*>(tables) + i;
       // For two levels each, the bytes of the upper and of the lower tile.
       const auto pairs = [&](int x) {
@@ -293,13 +293,13 @@ struct CellRow {
     const RowWeights* weights = down + row;
     const RowWeights* const end = down + cells.rows;
     for (; weights < end; weights += step, in += in_step, out += out_step) {
-      const RowWeights held = *weights;
-      if (held.after < 0) continue;
+      const RowWeights row_weights = *weights;
+      if (row_weights.after < 0) continue;
       const auto* const levels = reinterpret_cast<const uint32_t*>(in);
       const uint32_t left_levels = levels[0], right_levels = levels[distance];
       auto* const words = reinterpret_cast<uint32_t*>(out);
-      words[0] = left.blended(left_levels, held);
-      words[distance] = right.blended(right_levels, held);
+      words[0] = left.blended(left_levels, row_weights);
+      words[distance] = right.blended(right_levels, row_weights);
     }
   }
 
@@ -385,8 +385,8 @@ __device__ void blend_cells(CellRow& row) {
 // A block owns a row of cells of an image, of all channels if they lie together, and makes the
 // tables of up to 32 cells at a time. 33 KiB of shared memory; a pixel is read once.
 __global__ void __launch_bounds__(kThreads, 3) clahe_blend_kernel(const ClaheBlend op, int group) {
-  __shared__ __align__(16) char held[sizeof(CellRow)];
-  auto& row = *reinterpret_cast<CellRow*>(held);
+  __shared__ __align__(16) char memory[sizeof(CellRow)];
+  auto& row = *reinterpret_cast<CellRow*>(memory);
   for (int64_t n = blockIdx.z; n < op.source.count; n += gridDim.z) {
     for (int64_t c = int64_t{blockIdx.y} * group; c < op.source.channels;
          c += int64_t{gridDim.y} * group) {
@@ -423,7 +423,7 @@ int group_of(const AnyImages& source, const AnyImages& output) {
 int clahe_cuda(const ClaheArguments& a, void* stream) {
   const int group = group_of(a.source, a.output);
   dim3 grid(static_cast<unsigned>((a.tiles_y * a.tiles_x + kWarps - 1) / kWarps),
-            grid_yz(a.source.channels / group), grid_yz(a.source.count));
+            grid_blocks(a.source.channels / group), grid_blocks(a.source.count));
   void (*const kernels[])(ClaheLuts) = {clahe_luts_kernel<1>, clahe_luts_kernel<2>,
                                         clahe_luts_kernel<3>, clahe_luts_kernel<4>};
   const size_t shared = sizeof(int) * kWarps * group * kLevels;

@@ -1,5 +1,5 @@
-// Histograms and LUTs on a CUDA device. Of a histogram a block owns up to 30,720 pixels of a
-// channel, which a thread counts in bytes of its own; of LUTs a warp owns one, a lane 8 levels.
+// Histograms and LUTs on a CUDA device. A block counts up to 30,720 pixels of a channel, each
+// thread in its own bytes of shared memory. A warp makes a LUT, each lane 8 levels of it.
 #include "../../executors/cuda/bytes.h"
 #include "../../executors/cuda/pointwise.h"
 #include "tables.h"
@@ -48,9 +48,9 @@ struct ThreadCounts {
 #pragma unroll
     for (int k = 0; k < 4; ++k) sums[k] += shuffle_xor(sums[k], 1);
     const uint32_t first = half == 0 ? sums[0] : sums[1], second = half == 0 ? sums[2] : sums[3];
-    unsigned long long* const own = to + 4 * word + half;
-    if (first > 0) atomicAdd(own, first);
-    if (second > 0) atomicAdd(own + 2, second);
+    unsigned long long* const counts = to + 4 * word + half;
+    if (first > 0) atomicAdd(counts, first);
+    if (second > 0) atomicAdd(counts + 2, second);
   }
 };
 
@@ -144,12 +144,12 @@ __global__ void __launch_bounds__(kLutThreads, 1) luts_kernel(const MakeLut op, 
       continue;
     }
     const int64_t* const from = op.counts + lut * kLevels + first;
-    int64_t own[kLevelsOfLane];
+    int64_t counts[kLevelsOfLane];
     Levels levels;
 #pragma unroll
     for (int i = 0; i < kLevelsOfLane; ++i) {
-      own[i] = from[i];
-      levels.add(first + i, own[i]);
+      counts[i] = from[i];
+      levels.add(first + i, counts[i]);
     }
     int64_t before = warp_exclusive_sum(levels.total);
     const LutRule rule(op.kind, warp_reduce(levels, [](Levels all, const Levels& other) {
@@ -158,8 +158,8 @@ __global__ void __launch_bounds__(kLutThreads, 1) luts_kernel(const MakeLut op, 
                        }));
 #pragma unroll
     for (int i = 0; i < kLevelsOfLane; ++i) {
-      to[i] = rule(first + i, before, own[i]);
-      before += own[i];
+      to[i] = rule(first + i, before, counts[i]);
+      before += counts[i];
     }
   }
 }
@@ -173,7 +173,7 @@ int histogram_cuda(const HistogramArguments& a, void* stream) {
   const int64_t rounds = pixels / kRoundPixels + 1;
   return launch(
       histogram_kernel,
-      dim3(static_cast<unsigned>(rounds < kMaxRounds ? rounds : kMaxRounds), grid_yz(jobs)),
+      dim3(static_cast<unsigned>(rounds < kMaxRounds ? rounds : kMaxRounds), grid_blocks(jobs)),
       dim3(kThreads), 0, stream, a);
 }
 
@@ -181,7 +181,7 @@ int apply_lut_cuda(const ApplyLut& op, void* stream) { return run_pointwise_cuda
 
 int make_luts_cuda(const MakeLut& op, int64_t count, void* stream) {
   const int64_t luts = count * op.channels, blocks = (luts * kWarp + kLutThreads - 1) / kLutThreads;
-  return launch(luts_kernel, dim3(grid_yz(blocks)), dim3(kLutThreads), 0, stream, op, luts);
+  return launch(luts_kernel, dim3(grid_blocks(blocks)), dim3(kLutThreads), 0, stream, op, luts);
 }
 
 }  // namespace orbbec

@@ -13,9 +13,11 @@ __device__ __forceinline__ uint32_t byte_of(uint32_t word, int i) {
   return __byte_perm(word, 0, 0x4440 + i);
 }
 
-// The low bytes of four words, `a` lowest.
+// Byte kByte of four words, that of `a` lowest.
+template <int kByte = 0>
 __device__ __forceinline__ uint32_t pack_bytes(uint32_t a, uint32_t b, uint32_t c, uint32_t d) {
-  return __byte_perm(__byte_perm(a, b, 0x0040), __byte_perm(c, d, 0x0040), 0x5410);
+  constexpr unsigned kSelected = 0x0040 + 0x11 * kByte;
+  return __byte_perm(__byte_perm(a, b, kSelected), __byte_perm(c, d, kSelected), 0x5410);
 }
 
 // Word i of `to`: four bytes from byte 4 i + skip of `from` on, for skip modulo 4. May be in place.
@@ -81,9 +83,9 @@ struct WordStore {
   __device__ __forceinline__ void store(uint8_t* to, const uint32_t (&pixel)[3],
                                         bool has_word) const {
     const int lane = threadIdx.x % kWide, from = lane + lane / 3;
-    const uint32_t own = __byte_perm(__byte_perm(pixel[0], pixel[1], 0x0040), pixel[2], 0x0410);
-    const uint32_t begin = __shfl_sync(kAllLanes, own, from, kWide);
-    const uint32_t end = __shfl_sync(kAllLanes, own, from + 1, kWide);
+    const uint32_t packed = __byte_perm(__byte_perm(pixel[0], pixel[1], 0x0040), pixel[2], 0x0410);
+    const uint32_t begin = __shfl_sync(kAllLanes, packed, from, kWide);
+    const uint32_t end = __shfl_sync(kAllLanes, packed, from + 1, kWide);
     if (has_word) *reinterpret_cast<uint32_t*>(to) = __byte_perm(begin, end, selected);
   }
 };

@@ -20,7 +20,7 @@ constexpr unsigned kAllLanes = 0xffffffffu;
 constexpr int64_t kMaxGridYZ = 65535;
 
 // Blocks along y or z of a grid. Kernels stride over what is beyond.
-inline unsigned grid_yz(int64_t blocks) {
+inline unsigned grid_blocks(int64_t blocks) {
   return static_cast<unsigned>(blocks < kMaxGridYZ ? blocks : kMaxGridYZ);
 }
 

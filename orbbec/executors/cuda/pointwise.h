@@ -227,7 +227,7 @@ inline unsigned runs_per_image(const AnyImages& images, int64_t group = kGroup) 
 template <class Op>
 int for_each_pixel_of_bytes_cuda(const Op& op, void* stream) {
   static_assert(std::is_same_v<typename Op::In, uint8_t>);
-  const auto images = grid_yz(op.output.count);
+  const auto images = grid_blocks(op.output.count);
   if constexpr (Op::kSameForChannels) {
     const int64_t pixels = larger(16 / op.output.channels, int64_t{1});
     return launch(for_each_value_of_bytes_kernel<Op>,

@@ -14,8 +14,8 @@ constexpr int64_t kEnoughBlocks = 512;
 // Blocks for `columns` x `rows` x `count` threads; beyond the limits of the grid, kernels stride.
 inline dim3 tile_grid(int64_t columns, int64_t rows, int64_t count) {
   const int64_t tiles_y = (rows + kTileHeight - 1) / kTileHeight;
-  return dim3(static_cast<unsigned>((columns + kTileWidth - 1) / kTileWidth), grid_yz(tiles_y),
-              grid_yz(count));
+  return dim3(static_cast<unsigned>((columns + kTileWidth - 1) / kTileWidth), grid_blocks(tiles_y),
+              grid_blocks(count));
 }
 
 // A thread owns one pixel: column x of every gridDim.y-th tile row of every gridDim.z-th image. No

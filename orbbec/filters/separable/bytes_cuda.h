@@ -281,11 +281,9 @@ struct ByteTile {
                               uint8_t* to) const {
 #pragma unroll
     for (int i = 0; i < kOutputRows; ++i, to += output.stride_y) {
-      const auto pair = [&](int c) {
-        return __byte_perm(taps.rule.scaled(sums[i][c]), taps.rule.scaled(sums[i][c + 1]),
-                           0x40 + 0x11 * Rule::kByte);
-      };
-      *reinterpret_cast<uint32_t*>(to) = __byte_perm(pair(0), pair(2), 0x5410);
+      const auto scaled = [&](int c) { return taps.rule.scaled(sums[i][c]); };
+      *reinterpret_cast<uint32_t*>(to) =
+          pack_bytes<Rule::kByte>(scaled(0), scaled(1), scaled(2), scaled(3));
     }
   }
 };

@@ -1,5 +1,5 @@
 // erase on a CUDA device: a thread owns a chunk of 16 bytes of a line, neighboring threads
-// neighboring chunks, and stores only those that a rectangle meets if it works in place.
+// neighboring chunks. In place, only chunks that a rectangle meets are loaded and stored.
 #include "../../executors/cuda/tiles.h"
 #include "erase.h"
 
@@ -183,7 +183,7 @@ inline unsigned threads_along(int64_t chunks) {
 template <class T, bool kNoisy>
 int launch_lines(const Erase<T>& op, bool packed, void* stream) {
   const auto& output = op.output;
-  const auto images = grid_yz(output.count);
+  const auto images = grid_blocks(output.count);
   if (output.layout != nullptr) {
     return launch(erase_lines_kernel<T, kNoisy>, dim3(kRaggedColumns, kRaggedRows, images),
                   dim3(32, kThreads / 32), 0, stream, op);
@@ -195,10 +195,8 @@ int launch_lines(const Erase<T>& op, bool packed, void* stream) {
                  lines_per_block = kThreads / threads_per_line;
   const int64_t columns = (chunks + threads_per_line - 1) / threads_per_line,
                 rows = (lines + lines_per_block - 1) / lines_per_block;
-  constexpr int64_t kMaxColumns = 65535;  // of blocks: the kernel strides
   return launch(erase_lines_kernel<T, kNoisy>,
-                dim3(static_cast<unsigned>(columns < kMaxColumns ? columns : kMaxColumns),
-                     grid_yz(rows), images),
+                dim3(grid_blocks(columns), grid_blocks(rows), images),
                 dim3(threads_per_line, lines_per_block), 0, stream, op);
 }
 

@@ -80,8 +80,8 @@ __device__ __forceinline__ void select_softly(const SoftNmsArguments& a, const S
 __device__ __forceinline__ int first_group(const int64_t* groups, int begin, int end) {
   const int lane = lane_id();
   for (int i = begin; i < end; i += kWarp) {
-    const int own = i + lane;
-    const bool starts = own < end && (own == 0 || groups[own] != groups[own - 1]);
+    const int box = i + lane;
+    const bool starts = box < end && (box == 0 || groups[box] != groups[box - 1]);
     const uint32_t lanes = __ballot_sync(kAllLanes, starts);
     if (lanes != 0) return i + __ffs(lanes) - 1;
   }
@@ -92,8 +92,8 @@ __device__ __forceinline__ int first_group(const int64_t* groups, int begin, int
 __device__ __forceinline__ int end_of_group(const int64_t* groups, int begin, int count) {
   const int threads = static_cast<int>(blockDim.x);
   for (int i = begin;; i += threads) {
-    const int own = i + static_cast<int>(threadIdx.x);
-    const int of_group = __syncthreads_count(own < count && groups[own] == groups[begin]);
+    const int box = i + static_cast<int>(threadIdx.x);
+    const int of_group = __syncthreads_count(box < count && groups[box] == groups[begin]);
     if (of_group < threads) return i + of_group;
   }
 }

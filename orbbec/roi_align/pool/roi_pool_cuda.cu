@@ -1,6 +1,6 @@
-// roi_pool on a CUDA device. Forward a thread owns a bin. Of the gradient a block owns some pixels
-// of an image in 8 channels, a warp one of these: it adds the bins whose maxima lie there in the
-// order of the regions, a lane to a bin.
+// roi_pool and its gradient on a CUDA device. Forward, a thread owns a bin. In the gradient, a
+// block owns some pixels of an image in 8 channels, a warp one of these channels: it adds the bins
+// whose maxima are among these pixels in the order of the regions, one bin per lane.
 #include "../../executors/cuda/tiles.h"
 #include "../../executors/cuda/warp.h"
 #include "roi_pool.h"
@@ -76,11 +76,11 @@ template <class T>
 __device__ int collect_bins(const RoiPoolGradient<T>& op, int64_t region, int run, int runs,
                             int64_t n, int top, int bottom, RoiPoolTile<Compute<T>>& tile) {
   constexpr int kCountRun = 1 << 16;  // in the upper half of a sum
-  const int own = run + static_cast<int>(threadIdx.x), past = own / runs;
+  const int run_of_thread = run + static_cast<int>(threadIdx.x), past = run_of_thread / runs;
   const int64_t k = region + past;
   int first = 0, last = -1, count = 0;
   if (k < op.gradient.count && op.bin_rows(k, n, top, bottom, first, last)) {
-    first = first * op.gradient.width + (own - past * runs) * kRunBins;
+    first = first * op.gradient.width + (run_of_thread - past * runs) * kRunBins;
     count = larger(0, smaller((last + 1) * op.gradient.width - first, kRunBins));
   }
   __syncthreads();
@@ -218,7 +218,7 @@ int launch_roi_pool_gradient(const RoiPoolGradient<T>& op, void* stream) {
   const auto& to = op.features;
   const int64_t tiles = (int64_t{to.height} * to.width + kPixels - 1) / kPixels;
   const int64_t groups = (to.channels + kPoolWarps - 1) / kPoolWarps;
-  const dim3 grid(static_cast<unsigned>(tiles), grid_yz(groups), grid_yz(to.count));
+  const dim3 grid(static_cast<unsigned>(tiles), grid_blocks(groups), grid_blocks(to.count));
   return launch(roi_pool_gradient_kernel<T>, grid, dim3(kPoolThreads), 0, stream, op);
 }
 

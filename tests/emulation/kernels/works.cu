@@ -128,16 +128,16 @@ struct Scan {
 __global__ void reduce_and_scan(const int* in, Scan* out) {
   __shared__ int64_t sums[3];
   __shared__ int totals[3];
-  const int thread = static_cast<int>(threadIdx.y * blockDim.x + threadIdx.x), own = in[thread];
+  const int thread = static_cast<int>(threadIdx.y * blockDim.x + threadIdx.x), number = in[thread];
   const auto add = [](int64_t a, int64_t b) { return a + b; };
   Scan scan;
-  scan.sum = orbbec::warp_sum(int64_t{own});
-  scan.smallest = orbbec::warp_min(own);
-  scan.largest = orbbec::warp_max(own);
-  scan.inclusive = orbbec::warp_inclusive_sum(own);
-  scan.exclusive = orbbec::warp_exclusive_sum(own);
-  scan.block_sum = orbbec::block_reduce(int64_t{own}, int64_t{0}, add, sums);
-  scan.block_inclusive = orbbec::block_inclusive_sum(own, totals, scan.block_total);
+  scan.sum = orbbec::warp_sum(int64_t{number});
+  scan.smallest = orbbec::warp_min(number);
+  scan.largest = orbbec::warp_max(number);
+  scan.inclusive = orbbec::warp_inclusive_sum(number);
+  scan.exclusive = orbbec::warp_exclusive_sum(number);
+  scan.block_sum = orbbec::block_reduce(int64_t{number}, int64_t{0}, add, sums);
+  scan.block_inclusive = orbbec::block_inclusive_sum(number, totals, scan.block_total);
   out[thread] = scan;
 }
 
