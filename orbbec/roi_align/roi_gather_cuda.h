@@ -131,7 +131,7 @@ struct RoiGradientTile {
   };
   F counts[Op::kIsUniform ? 1 : kRoiWarps][Op::kTerms][kWarp];
   int listed[kRoiWarps][kWarp];
-  int counts_of_warps[kRoiWarps];  // of regions
+  unsigned votes[kRoiWarps];
   bool done[kRoiWarps];
 };
 
@@ -140,15 +140,24 @@ template <class Op>
 __device__ __forceinline__ int collect_regions(const Op& op, int64_t first, int64_t begin,
                                                int64_t n, int top, int left, int total,
                                                RoiGradientTile<Op>& tile) {
-  const int64_t region = begin + static_cast<int>(threadIdx.x);
+  const int thread = static_cast<int>(threadIdx.x), lane = thread % kWarp, warp = thread / kWarp;
+  const int64_t region = begin + thread;
   CollectedRoi<typename Op::F> roi;
   const bool touches = region < op.regions && op.collect(region, n, top, left, roi);
+  const unsigned votes = __ballot_sync(kAllLanes, touches);
   __syncthreads();
-  int count;
-  const int end = total + block_inclusive_sum(touches ? 1 : 0, tile.counts_of_warps, count);
+  if (lane == 0) tile.votes[warp] = votes;
+  __syncthreads();
+  int slot = total + __popc(votes & ((1u << lane) - 1));
+#pragma unroll
+  for (int w = 0; w < kRoiWarps; ++w) {
+    const int count = __popc(tile.votes[w]);
+    if (w < warp) slot += count;
+    total += count;
+  }
   roi.number = static_cast<int>(region - first);
-  if (touches) tile.regions[end - 1] = roi;
-  return total + count;
+  if (touches) tile.regions[slot] = roi;
+  return total;
 }
 
 // Where a lane is in the terms of its pixel: at a sample of a bin of a region.
