@@ -44,7 +44,7 @@ CODE_SUFFIXES = {".py", ".h", ".cpp", ".cu"}
 OURS = ("orbbec", "tests", "tools", "scripts", "benchmarks", "3rdparty/*.py", "*.py")
 
 TORCH = re.compile(r"^(torch|ATen|c10)/|(^|/)torch_api\.h$")
-CUDA = re.compile(r"^(cuda|cublas|cub/|thrust/|cooperative_groups|nv)|(^|/)(launch|\w+_cuda)\.h$")
+CUDA = re.compile(r"^(cuda|cublas|cub/|thrust/|cooperative_groups|nv)|(^|/)(executors/cuda/\w+|\w+_cuda)\.h$")
 INCLUDE = re.compile(r'^\s*#\s*include\s*[<"]([^>"]+)[>"]', re.MULTILINE)
 COMMENT_OR_STRING = re.compile(r'//[^\n]*|/\*.*?\*/|"(?:\\.|[^"\\\n])*"', re.DOTALL)
 
@@ -142,7 +142,8 @@ def is_binding(path: Path) -> bool:
 def includes_of(package: Path, path: Path) -> Iterator[Violation]:
     layer = layer_of(package, path)
     sees_torch = path.suffix != ".cu" and (is_binding(path) or layer == "bridge")
-    sees_cuda = path.suffix == ".cu" or path.name == "launch.h" or path.name.endswith("_cuda.h")
+    in_kit = path.parent == package / "executors" / "cuda"
+    sees_cuda = in_kit or path.suffix == ".cu" or path.name.endswith("_cuda.h")
     text = path.read_text()
     for match in INCLUDE.finditer(text):
         name, line = match[1], text.count("\n", 0, match.start(1)) + 1
@@ -153,7 +154,7 @@ def includes_of(package: Path, path: Path) -> Iterator[Violation]:
         if TORCH.search(name) and not sees_torch:
             yield path, line, f"only binding.cpp and orbbec/bridge may include torch, but {name} was found"
         if CUDA.search(name) and not sees_cuda:
-            yield path, line, f"only .cu, launch.h and *_cuda.h may include CUDA, but {name} was found"
+            yield path, line, f"only .cu, *_cuda.h and executors/cuda may include CUDA, but {name} was found"
         if not sees_torch and is_binding(Path(name)):
             yield path, line, f"only binding.cpp may include a binding's header, but {name} was found"
         if name.startswith("../"):
@@ -178,7 +179,7 @@ def kernel_launches_of(path: Path) -> Iterator[Violation]:
     code = COMMENT_OR_STRING.sub(lambda match: "\n" * match[0].count("\n"), path.read_text())
     for number, line in enumerate(code.splitlines(), 1):
         if "<<<" in line:
-            yield path, number, "launch kernels with launch() of executors/launch.h, not with <<<>>>"
+            yield path, number, "launch kernels with launch() of executors/cuda/launch.h, not with <<<>>>"
 
 
 def shared_stems_of(package: Path) -> Iterator[Violation]:

@@ -6,13 +6,13 @@
 namespace orbbec {
 
 // A block owns 32 columns of `rows` rows of an image, a warp an eighth of the rows, a thread its
-// column of them. What the pixels have in common is read once per block (HeldImages); source pixels
-// are read once per tap. Shared memory: 15 KB, and 10 KB where pixels are only read and normalized.
+// column of them. SharedImages is filled once per block; source pixels are read once per tap.
+// Shared memory: 15 KB, and 10 KB where pixels are only read and normalized.
 template <bool kOnlyNormalizes, class Op>
 __device__ void augment_tiles(const Op& op, const Quotients& quotients, int rows) {
   constexpr int kRows = kOnlyNormalizes ? kNormalizedPixels<Op> : kPixels<Op>;
-  __shared__ SharedBytes<HeldImages<Op>> memory;
-  HeldImages<Op>& held = memory.as_object();
+  __shared__ SharedBytes<SharedImages<Op>> memory;
+  SharedImages<Op>& shared = memory.as_object();
   __shared__ StagedRows staged;
   [[maybe_unused]] __shared__ MixedPixels<kRows> mixed;  // no memory where nothing mixes
   const AnyImages& output = op.arguments.warp.output;
@@ -20,7 +20,7 @@ __device__ void augment_tiles(const Op& op, const Quotients& quotients, int rows
   for (int64_t n = blockIdx.z; n < output.count; n += gridDim.z) {
     for (unsigned top = blockIdx.y * rows; top < static_cast<unsigned>(output.height);
          top += gridDim.y * rows) {
-      const Image<uint8_t> shape = op.shapes[recomputed(n)];
+      const Image<uint8_t> shape = op.shapes[opaque(n)];
       if (left >= shape.width || top >= static_cast<unsigned>(shape.height)) break;
       const Tile tile = tile_at(shape, left, top, rows);
       bool mixes = false;
@@ -30,8 +30,8 @@ __device__ void augment_tiles(const Op& op, const Quotients& quotients, int rows
         mixes = tile.meets(mix);
         if (mixes) pair_index = mix.pair_index;
       }
-      hold_images(op, tile, n, pair_index, true, held);
-      AugmentThread<Op> thread(op, held, tile, quotients);
+      load_images(op, tile, n, pair_index, true, shared);
+      AugmentThread<Op> thread(op, shared, tile, quotients);
       OutputRow to(op.arguments, shape, tile.first_row(), tile.left);
       const int end = tile.end_row();
       for (int row = tile.first_row(); row < end; row += kRows) {
@@ -43,7 +43,7 @@ __device__ void augment_tiles(const Op& op, const Quotients& quotients, int rows
         }
         to.store(op.arguments, end - row, values, staged.words[threadIdx.y]);
       }
-      __syncthreads();  // before `held` is of another tile
+      __syncthreads();  // before `shared` is of another tile
     }
   }
 }
@@ -71,8 +71,8 @@ inline bool only_normalizes(const AugmentArguments& a) {
 template <class Op>
 __global__ void __launch_bounds__(kTileWidth* kTileHeight, kColorBlocks<Op>)
     gray_kernel(const Op op, int rows) {
-  __shared__ SharedBytes<HeldImages<Op>> memory;
-  HeldImages<Op>& held = memory.as_object();
+  __shared__ SharedBytes<SharedImages<Op>> memory;
+  SharedImages<Op>& shared = memory.as_object();
   __shared__ int64_t sums[kTileHeight];
   const AnyImages& output = op.arguments.warp.output;
   const int left = static_cast<int>(blockIdx.x) * kTileWidth;
@@ -81,16 +81,16 @@ __global__ void __launch_bounds__(kTileWidth* kTileHeight, kColorBlocks<Op>)
     if (end < 0) continue;
     for (unsigned top = blockIdx.y * rows; top < static_cast<unsigned>(output.height);
          top += gridDim.y * rows) {
-      const Image<uint8_t> shape = op.shapes[recomputed(n)];
+      const Image<uint8_t> shape = op.shapes[opaque(n)];
       if (left >= shape.width || top >= static_cast<unsigned>(shape.height)) break;
       const Tile tile = tile_at(shape, left, top, rows);
-      hold_images(op, tile, n, kNoImage, false, held);
-      AugmentThread<Op> thread(op, held, tile, Quotients{});
+      load_images(op, tile, n, kNoImage, false, shared);
+      AugmentThread<Op> thread(op, shared, tile, Quotients{});
       const float units_of_1 = op.program_without_mean(n).units_of_1();
       int64_t sum = 0;
       for (int row = tile.first_row(); row < tile.end_row(); row += kPixels<Op>)
         sum += thread.gray_units(row, end, units_of_1);
-      sum = sum_of_warp(sum);
+      sum = warp_sum(sum);
       if (threadIdx.x == 0) sums[threadIdx.y] = sum;
       __syncthreads();
       if (threadIdx.x == 0 && threadIdx.y == 0) {
@@ -103,10 +103,11 @@ __global__ void __launch_bounds__(kTileWidth* kTileHeight, kColorBlocks<Op>)
   }
 }
 
-// Rows of a tile: many, because its facts are read once; fewer where there would be too few blocks
-// to fill a device. If possible, threads have whole groups of `pixels` rows.
+// Rows of a tile: many, because the parameters of its images are loaded once; fewer where there
+// would be too few blocks to fill a device. If possible, threads have whole groups of `pixels`
+// rows.
 inline int rows_of_tile(const AnyImages& output, int pixels) {
-  int rows = kMostRows;
+  int rows = kMaxRows;
   for (; rows > kTileHeight; rows /= 2) {
     const int64_t bands = (output.height + int64_t{rows} - 1) / rows;
     if (bands * ((output.width - 1) / kTileWidth + 1) * output.count >= kEnoughBlocks) break;

@@ -1,25 +1,11 @@
 // Reads pixels whose taps lie inside the image, on CUDA, where border tests and addresses cost more
-// than the arithmetic. Included by kept_rows_cuda.h, tile_cuda.h and planes_inside.h.
+// than the arithmetic. Included by cached_rows_cuda.h, tile_cuda.h and planes_inside.h.
 #pragma once
 
+#include "../core/opaque.h"
 #include "augment.h"
 
 namespace orbbec {
-
-// The number, of which the compiler knows nothing: what depends on it is computed where it is
-// needed. Outside of the loop it would take registers from the usual path.
-ORBBEC_HD int recomputed(int number) {
-#if defined(__CUDA_ARCH__)
-  asm volatile("" : "+r"(number));
-#endif
-  return number;
-}
-ORBBEC_HD int64_t recomputed(int64_t number) {
-#if defined(__CUDA_ARCH__)
-  asm volatile("" : "+l"(number));
-#endif
-  return number;
-}
 
 template <class T, class Transform, class Sampler>
 ORBBEC_HD const Transform& transform_of(const Warp<T, Transform, Sampler>& reader) {
@@ -106,7 +92,7 @@ struct ReadInside<Warp<T, Transform, Sampler>> {
 
    private:
     // In one instruction, for which both have 32 bits.
-    ORBBEC_HD int64_t row(int y) const { return int64_t{y} * recomputed(stride_y_.elements); }
+    ORBBEC_HD int64_t row(int y) const { return int64_t{y} * opaque(stride_y_.elements); }
 
     const T* left_;
     int to_right_;
@@ -144,8 +130,8 @@ struct ReadInside<Warp<T, Transform, Sampler>> {
     return kSide <= 2 && !outside_is_value(reader.border) && reach < Stride::kMost;
   }
 
-  // The values at a finite tap that may lie outside: at most two rows and two columns, which the
-  // border gives any place in the image, are an image by themselves.
+  // The values at a finite tap that may lie outside. The border may map the taps anywhere. View
+  // these at most 2x2 pixels as an image, so that the sampler needs no border test.
   ORBBEC_HD static void read_border(const Reader& reader, const Image<const T>& image, Tap tap,
                                     float (&values)[kMaxFills]) {
     const auto column = [&](int x) { return border_index(x, image.width, reader.border); };
@@ -163,8 +149,8 @@ struct ReadInside<Warp<T, Transform, Sampler>> {
   }
 
  private:
-  // The pixels around a tap are an image by themselves, whose size the compiler knows: no border
-  // test is left.
+  // Views the pixels around a tap as an image whose size the compiler knows, so that no border test
+  // is left.
   template <int kStrideX>
   ORBBEC_HD void read_patch(const Reader& reader, Tap tap, int64_t channel, int64_t channels,
                             float (&values)[kMaxFills]) const {

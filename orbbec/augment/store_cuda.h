@@ -1,7 +1,8 @@
 // Stores a row of pixels that a warp computed. Included by tile_cuda.h.
 #pragma once
 
-#include "../executors/executor_cuda.h"
+#include "../executors/cuda/bytes.h"
+#include "../executors/cuda/tiles.h"
 #include "augment.h"
 
 namespace orbbec {
@@ -16,10 +17,10 @@ struct StagedRows {
 template <class Out>
 __device__ void store_side_by_side(Out* to, int count, int channels,
                                    const float (&values)[kMaxFills], uint32_t* staged) {
-  Out* const own = reinterpret_cast<Out*>(staged) + threadIdx.x * channels;
+  Out* const pixel = reinterpret_cast<Out*>(staged) + threadIdx.x * channels;
 #pragma unroll
   for (int c = 0; c < kMaxFills; ++c) {
-    if (c < channels) own[c] = store<Out>(values[c]);
+    if (c < channels) pixel[c] = store<Out>(values[c]);
   }
   __syncwarp();
   const int bytes = count * channels * static_cast<int>(sizeof(Out)), words = bytes / 4;
@@ -35,15 +36,11 @@ __device__ void store_side_by_side(Out* to, int count, int channels,
 // 32 pixels of three bytes, from the threads that have them to those that store a word. `to` is
 // aligned to a word.
 __device__ inline void store_pixels_of_bytes(uint8_t* to, const float (&values)[kMaxFills]) {
-  constexpr int kWords = 3 * kWarp / 4;
-  const int word = static_cast<int>(threadIdx.x), pixel = 4 * word / 3, first = 4 * word % 3;
-  uint32_t own = 0;
+  uint32_t pixel[3];
 #pragma unroll
-  for (int c = 0; c < 3; ++c) own |= static_cast<uint32_t>(round_to_byte(values[c])) << (8 * c);
-  const uint32_t left = __shfl_sync(kAllLanes, own, pixel % kWarp);
-  const uint32_t right = __shfl_sync(kAllLanes, own, (pixel + 1) % kWarp);
-  if (word < kWords)
-    reinterpret_cast<uint32_t*>(to)[word] = left >> (8 * first) | right << (24 - 8 * first);
+  for (int c = 0; c < 3; ++c) pixel[c] = static_cast<uint32_t>(round_to_byte(values[c]));
+  const WordStore<kWarp> words;
+  words.store(to + 4 * lane_id(), pixel, words.has_word(kWarp));
 }
 
 // Where the threads of a warp store the pixels of a row, columns from `left` on.

@@ -1,20 +1,21 @@
-// What the CUDA kernels of augment do in a tile of output pixels: facts of its images are held in
-// shared memory, pixels are read, changed and stored. The arithmetic is that of augment.h. Included
-// by kernels_cuda.h.
+// What the CUDA kernels of augment do in a tile of output pixels: a block loads the parameters of
+// its images into shared memory, then a warp reads, changes and stores pixels, a thread in its
+// column. The arithmetic is that of augment.h. Included by kernels_cuda.h.
 #pragma once
 
 #include "../core/constant_divisor.h"
-#include "../executors/executor_cuda.h"
+#include "../executors/cuda/tiles.h"
+#include "../executors/cuda/warp.h"
 #include "augment.h"
-#include "held_steps_cuda.h"
-#include "kept_rows_cuda.h"
+#include "cached_rows_cuda.h"
 #include "read_inside.h"
+#include "shared_steps_cuda.h"
 #include "store_cuda.h"
 
 namespace orbbec {
 
-constexpr int kMostRows = 128;  // of a tile
-constexpr int kMostPixels = 4;  // of a thread at a time
+constexpr int kMaxRows = 128;  // of a tile
+constexpr int kMaxPixels = 4;  // of a thread at a time
 // Pixels of a thread at a time, of any program.
 template <class Op>
 constexpr int kPixels = ReadInside<typename Op::Reader>::kPixels;
@@ -34,15 +35,15 @@ struct Quotients {
   float reciprocal[kMaxFills];
 };
 
-// Bytes times a scale, less a mean that is not tiny, are never tiny unless 0. What erases an image
-// can be any float; see AugmentThread::finish.
+// After scaling and mean subtraction a byte is zero or a normal float, so the division by
+// reciprocal is exact. Fills of rectangles can be subnormal; see AugmentThread::finish.
 inline Quotients quotients_of(const AugmentArguments& a) {
-  constexpr float kLeast = 0x1p-30f, kMost = 0x1p30f;
-  Quotients quotients{a.normalizes && a.warp.dtype == DType::kUInt8 && magnitude(a.scale) < kMost,
+  constexpr float kMin = 0x1p-30f, kMax = 0x1p30f;
+  Quotients quotients{a.normalizes && a.warp.dtype == DType::kUInt8 && magnitude(a.scale) < kMax,
                       {}};
   for (int c = 0; c < kMaxFills; ++c) {
     quotients.reciprocal[c] = 1 / a.std[c];
-    const bool is_usual = magnitude(a.mean[c]) > kLeast && magnitude(a.mean[c]) < kMost;
+    const bool is_usual = magnitude(a.mean[c]) > kMin && magnitude(a.mean[c]) < kMax;
     if (!is_usual || !in_divided_range(a.std[c])) quotients.are_exact = false;
   }
   return quotients;
@@ -82,19 +83,19 @@ struct SharedBytes {
 
 constexpr int64_t kNoImage = -1;
 
-// An image, and that which is mixed with it.
+// The parameters of an image and of the one that is mixed with it, for the threads of a block.
 template <class Op>
-struct HeldImages {
+struct SharedImages {
   using View = decltype(view_of(std::declval<typename Op::Reader>(), 0));
 
-  HeldProgram programs[2];
+  SharedProgram programs[2];
   int64_t n[2];
   float matrices[2][PerspectiveTransform<float>::kNumbers];
   View views[2];
   bool are_separable[2];
-  HeldRow rows[2][kMostRows + kMostPixels - 1];  // if separable; the last is repeated
-  bool erases;                                   // in this tile
-  int width;                                     // of the output
+  SourceRows rows[2][kMaxRows + kMaxPixels - 1];  // if separable; the last is repeated
+  bool erases;                                    // in this tile
+  int width;                                      // of the output
 };
 
 // Whether colors are always finite and from 0 to `max_value`: bytes are, where they are blended and
@@ -105,12 +106,6 @@ constexpr bool kMayBeInRange =
 template <class Op>
 __device__ bool are_in_range(const Op& op) {
   return kMayBeInRange<Op> && op.arguments.program.max_value == 255;
-}
-
-__device__ inline int64_t sum_of_warp(int64_t sum) {
-  for (int distance = kWarp / 2; distance > 0; distance /= 2)
-    sum += __shfl_xor_sync(kAllLanes, sum, distance);
-  return sum;
 }
 
 // The gray sums of the tiles of image n.
@@ -132,20 +127,20 @@ __device__ int64_t gray_sum(const Op& op, int64_t n, int rows) {
   const int tiles = tiles_across(output) * ((output.height - 1) / rows + 1);
   int64_t sum = 0;
   for (int i = static_cast<int>(threadIdx.x); i < tiles; i += kWarp) sum += sums[i];
-  return sum_of_warp(sum);
+  return warp_sum(sum);
 }
 
-// Half of the threads of a block, numbered from 0, read the program, the matrix and the view of an
+// Half of the threads of a block, numbered from 0, load the program, the matrix and the view of an
 // image. Its mean is not known while gray values are added.
 template <class Op>
-__device__ void hold_facts(const Op& op, int64_t n, int part, int thread, bool with_means,
-                           int tile_rows, HeldImages<Op>& held) {
+__device__ void load_image(const Op& op, int64_t n, int part, int thread, bool with_means,
+                           int tile_rows, SharedImages<Op>& shared) {
   const Program program = op.program_without_mean(n);
   if (thread < PerspectiveTransform<float>::kNumbers)
-    held.matrices[part][thread] = op.arguments.matrices.number(n, thread);
-  if (thread < program.count && program.count <= kHeldSteps)
-    held.programs[part].steps[thread].hold(program, thread, are_in_range(op));
-  if (thread == kWarp) held.views[part] = view_of(op.reader, n);
+    shared.matrices[part][thread] = op.arguments.matrices.number(n, thread);
+  if (thread < program.count && program.count <= kMaxSharedSteps)
+    shared.programs[part].steps[thread].construct(program, thread, are_in_range(op));
+  if (thread == kWarp) shared.views[part] = view_of(op.reader, n);
   if (thread / kWarp != 2) return;
   const bool has_mean =
       with_means && op.arguments.gray_sums != nullptr && program.contrast_step() >= 0;
@@ -153,42 +148,42 @@ __device__ void hold_facts(const Op& op, int64_t n, int part, int thread, bool w
   if (thread % kWarp != 0) return;
   int count = program.count;
   while (count > 0 && program.code(count - 1) == StepCode::kNone) --count;
-  held.n[part] = n;
-  held.programs[part].count = count;
-  held.programs[part].mean = has_mean ? op.program(n, sum).mean : 0.0f;
+  shared.n[part] = n;
+  shared.programs[part].count = count;
+  shared.programs[part].mean = has_mean ? op.program(n, sum).mean : 0.0f;
 }
 
 template <class Op>
-__device__ void hold_images(const Op& op, const Tile& tile, int64_t own, int64_t paired,
-                            bool with_means, HeldImages<Op>& held) {
+__device__ void load_images(const Op& op, const Tile& tile, int64_t image, int64_t pair,
+                            bool with_means, SharedImages<Op>& shared) {
   constexpr int kHalf = kTileWidth * kTileHeight / 2;
-  static_assert(kHalf >= kMostRows && kHalf > 2 * kWarp);
+  static_assert(kHalf >= kMaxRows && kHalf > 2 * kWarp);
   const int index = static_cast<int>(threadIdx.y) * kTileWidth + static_cast<int>(threadIdx.x);
   const int part = index / kHalf, thread = index % kHalf;
-  const int64_t n = part == 0 ? own : paired;
-  const bool is_held = n != kNoImage;
+  const int64_t n = part == 0 ? image : pair;
+  const bool exists = n != kNoImage;
   const int tile_rows = tile.warp_rows * kTileHeight;
-  if (is_held) hold_facts(op, n, part, thread, with_means, tile_rows, held);
+  if (exists) load_image(op, n, part, thread, with_means, tile_rows, shared);
   bool meets = false;
-  for (int i = thread; is_held && i < op.arguments.boxes_per_image; i += kHalf)
+  for (int i = thread; exists && i < op.arguments.boxes_per_image; i += kHalf)
     meets = meets ||
             op.box_meets(n, i, tile.left, tile.top, tile.left + kTileWidth - 1, tile.bottom - 1);
   const bool erases = __syncthreads_or(meets) != 0;
-  if (index == 0) held.erases = erases, held.width = tile.width;
-  if (is_held && thread == 0) {
-    held.are_separable[part] =
-        ReadInside<typename Op::Reader>::kIsLight && is_separable(held.matrices[part]);
+  if (index == 0) shared.erases = erases, shared.width = tile.width;
+  if (exists && thread == 0) {
+    shared.are_separable[part] =
+        ReadInside<typename Op::Reader>::kIsLight && is_separable(shared.matrices[part]);
   }
   using Inside = ReadInside<typename Op::Reader>;
   if constexpr (Inside::kIsLight) {
-    if (is_held && tile.top + thread < tile.bottom) {
-      const auto tap = tap_of(with_matrix(op.reader, held.matrices[part], tile.width),
-                              held.views[part], 0, tile.top + thread, 0);
-      const HeldRow row = KeptRows<Inside>::held(tap, Inside::image_of(held.views[part]),
-                                                 Inside::border_of(op.reader));
-      held.rows[part][thread] = row;
-      const int repeated = tile.top + thread == tile.bottom - 1 ? kMostPixels : 1;
-      for (int i = 1; i < repeated; ++i) held.rows[part][thread + i] = row;
+    if (exists && tile.top + thread < tile.bottom) {
+      const auto tap = tap_of(with_matrix(op.reader, shared.matrices[part], tile.width),
+                              shared.views[part], 0, tile.top + thread, 0);
+      const SourceRows row = CachedRows<Inside>::rows_of(tap, Inside::image_of(shared.views[part]),
+                                                         Inside::border_of(op.reader));
+      shared.rows[part][thread] = row;
+      const int repeated = tile.top + thread == tile.bottom - 1 ? kMaxPixels : 1;
+      for (int i = 1; i < repeated; ++i) shared.rows[part][thread + i] = row;
     }
   }
   __syncthreads();
@@ -207,35 +202,35 @@ struct MixedPixels {
   __device__ float get(int p, int c) const { return values[p][c][threadIdx.y][threadIdx.x]; }
 };
 
-// A thread's view of an image: facts in registers, the steps in shared memory.
+// A thread's view of an image: numbers in registers, the steps in shared memory.
 template <class Op>
 class AugmentThread {
  public:
   using Inside = ReadInside<typename Op::Reader>;
   using Tap = typename Inside::Tap;
-  using View = typename HeldImages<Op>::View;
+  using View = typename SharedImages<Op>::View;
   static constexpr int kCount = kPixels<Op>;
 
-  __device__ AugmentThread(const Op& op, const HeldImages<Op>& held, const Tile& tile,
+  __device__ AugmentThread(const Op& op, const SharedImages<Op>& shared, const Tile& tile,
                            const Quotients& quotients)
       : op_(op),
-        held_(held),
+        shared_(shared),
         tile_(tile),
         quotients_(quotients),
         x_(tile.column()),
         end_(tile.end_row()),
-        erases_(held.erases),
-        multiplies_(quotients.are_exact && !held.erases) {
+        erases_(shared.erases),
+        multiplies_(quotients.are_exact && !shared.erases) {
     select(0);
   }
 
   // The pixels of this column in rows from `first` on, mixed with the other image where it is
   // visible.
-  __device__ void mixed(int first, bool mixes, MixedPixels<kCount>& own,
+  __device__ void mixed(int first, bool mixes, MixedPixels<kCount>& first_image,
                         float (&values)[kCount][kMaxFills]) {
     int begin = 0, end = 1;
     if (mixes) {
-      const Mix mix(op_.arguments, held_.n[0]);
+      const Mix mix(op_.arguments, shared_.n[0]);
       bool any = false, all = mix.replaces();
       for (int p = 0; p < kCount; ++p) {
         const bool covered = mix.covers(row_of(first, p), x_);
@@ -249,9 +244,9 @@ class AugmentThread {
     for (int part = begin; part < end; ++part) {
       if (mixes) select(part);
       finished(first, values);
-      if (part + 1 < end) own.put(values);
+      if (part + 1 < end) first_image.put(values);
     }
-    if (end - begin == 2) mix_with(own, first, values);
+    if (end - begin == 2) mix_with(first_image, first, values);
   }
 
   // Pixels of this column, only read and normalized, in rows from `first` on.
@@ -278,13 +273,13 @@ class AugmentThread {
  private:
   __device__ int row_of(int first, int p) const { return smaller(first + p, end_ - 1); }
 
-  __device__ void mix_with(const MixedPixels<kCount>& own, int first,
+  __device__ void mix_with(const MixedPixels<kCount>& first_image, int first,
                            float (&values)[kCount][kMaxFills]) const {
-    const Mix mix(op_.arguments, held_.n[0]);
+    const Mix mix(op_.arguments, shared_.n[0]);
     for (int p = 0; p < kCount; ++p) {
       const bool covered = mix.covers(row_of(first, p), x_);
       for (int c = 0; c < kMaxFills; ++c) {
-        const float value = own.get(p, c);
+        const float value = first_image.get(p, c);
         const float both = mix.replaces() ? values[p][c] : mix.sum(value, values[p][c]);
         values[p][c] = covered ? both : value;
       }
@@ -293,18 +288,18 @@ class AugmentThread {
 
   __device__ void select(int part) {
     part_ = part;
-    keeps_ = false;
+    reads_cached_ = false;
     if constexpr (Inside::kIsLight) {
-      const HeldRow* const rows = held_.rows[part];
-      if (held_.are_separable[part])
-        keeps_ = kept_.prepare(op_.reader, view(), tap(tile_.top), rows[0],
-                               rows[tile_.bottom - tile_.top - 1]);
+      const SourceRows* const rows = shared_.rows[part];
+      if (shared_.are_separable[part])
+        reads_cached_ = cached_.prepare(op_.reader, view(), tap(tile_.top), rows[0],
+                                        rows[tile_.bottom - tile_.top - 1]);
     }
   }
 
-  __device__ const View& view() const { return held_.views[part_]; }
+  __device__ const View& view() const { return shared_.views[part_]; }
   __device__ typename Op::Reader reader() const {
-    return with_matrix(op_.reader, held_.matrices[part_], held_.width);
+    return with_matrix(op_.reader, shared_.matrices[part_], shared_.width);
   }
 
   __device__ Tap tap(int y) const { return tap_of(reader(), view(), 0, y, x_); }
@@ -312,11 +307,11 @@ class AugmentThread {
   template <int kRows>
   __device__ void read(int first, float (&values)[kRows][kMaxFills]) {
     if constexpr (Inside::kIsLight) {
-      if (keeps_) {
-        HeldRow rows[kRows];
-        const HeldRow* const held_rows = held_.rows[part_] + (first - tile_.top);
-        for (int p = 0; p < kRows; ++p) rows[p] = held_rows[p];
-        return kept_.read(op_.reader, view(), rows, values);
+      if (reads_cached_) {
+        SourceRows rows[kRows];
+        const SourceRows* const source_rows = shared_.rows[part_] + (first - tile_.top);
+        for (int p = 0; p < kRows; ++p) rows[p] = source_rows[p];
+        return cached_.read(op_.reader, view(), rows, values);
       }
     }
     read_taps(first, values);
@@ -324,7 +319,7 @@ class AugmentThread {
 
   template <int kRows>
   __device__ void read_taps(int first, float (&values)[kRows][kMaxFills]) const {
-    const View& view = held_.views[recomputed(part_)];
+    const View& view = shared_.views[opaque(part_)];
     Inside inside;
     inside.prepare(op_.reader, view);
     unsigned outside = 0;  // bit p: whether a tap of row p is not inside the image
@@ -377,22 +372,22 @@ class AugmentThread {
 
   // Runs the program up to step `end`. One channel stands for three equal ones.
   __device__ void color(int end, float (&values)[kCount][kMaxFills]) const {
-    const HeldProgram& held = held_.programs[part_];
-    if (op_.arguments.program.steps > kHeldSteps) {
-      Program program = op_.program_without_mean(held_.n[part_]);
-      program.mean = held.mean;
-      return for_each_rolled(
-          values, [&](int, float (&pixel)[kMaxFills]) { op_.color(program, end, pixel); });
+    const SharedProgram& program = shared_.programs[part_];
+    if (op_.arguments.program.steps > kMaxSharedSteps) {
+      Program full = op_.program_without_mean(shared_.n[part_]);
+      full.mean = program.mean;
+      return for_each_rolled(values,
+                             [&](int, float (&pixel)[kMaxFills]) { op_.color(full, end, pixel); });
     }
     float rgb[kCount][3];
     const bool is_gray = op_.channels() == 1;
     for (int p = 0; p < kCount; ++p) {
       for (int c = 0; c < 3; ++c) rgb[p][c] = is_gray ? values[p][0] : values[p][c];
     }
-    const HeldStep* const past = held.steps + end;
+    const SharedStep* const past = program.steps + end;
     ORBBEC_ROLLED
-    for (const HeldStep* held_step = held.steps; held_step < past; ++held_step) {
-      held_step->template with_step<kMayBeInRange<Op>>(held.mean, [&](const auto& step) {
+    for (const SharedStep* at = program.steps; at < past; ++at) {
+      at->template with_step<kMayBeInRange<Op>>(program.mean, [&](const auto& step) {
         if constexpr (std::decay_t<decltype(step)>::kIsLong) {
           for_each_rolled(rgb, [&](int, float (&pixel)[3]) { step(pixel); });
         } else {
@@ -407,10 +402,10 @@ class AugmentThread {
 
   __device__ void finished(int first, float (&values)[kCount][kMaxFills]) {
     read(first, values);
-    if (op_.arguments.program.steps > 0) color(held_.programs[part_].count, values);
+    if (op_.arguments.program.steps > 0) color(shared_.programs[part_].count, values);
     if (erases_) {
       for_each_rolled(values, [&](int p, float (&pixel)[kMaxFills]) {
-        op_.erase(held_.n[part_], row_of(first, p), x_, pixel);
+        op_.erase(shared_.n[part_], row_of(first, p), x_, pixel);
       });
     }
     finish(values);
@@ -441,12 +436,12 @@ class AugmentThread {
   }
 
   const Op& op_;
-  const HeldImages<Op>& held_;
+  const SharedImages<Op>& shared_;
   const Tile& tile_;
   const Quotients& quotients_;
   int x_, end_, part_;  // `end_`: past the last row of the warp
-  bool erases_, multiplies_, keeps_;
-  KeptRows<Inside> kept_;
+  bool erases_, multiplies_, reads_cached_;
+  CachedRows<Inside> cached_;
 };
 
 }  // namespace orbbec

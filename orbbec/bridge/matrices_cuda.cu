@@ -1,5 +1,5 @@
 #include "../core/matrix.h"
-#include "../executors/executor_cuda.h"
+#include "../executors/cuda/tiles.h"
 
 namespace orbbec {
 

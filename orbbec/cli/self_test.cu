@@ -2,7 +2,7 @@
 #include <string>
 #include <vector>
 
-#include "../executors/launch.h"
+#include "../executors/cuda/launch.h"
 
 namespace orbbec {
 

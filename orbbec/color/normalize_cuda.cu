@@ -1,5 +1,5 @@
 #include "../core/constant_divisor.h"
-#include "../executors/pointwise_cuda.h"
+#include "../executors/cuda/pointwise.h"
 #include "normalize.h"
 
 namespace orbbec {

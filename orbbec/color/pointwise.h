@@ -86,7 +86,7 @@ struct PixelPointwise {
     for (int c = 0; c < kOut; ++c) to.at(y, x, c) = from_lane<T>(out[c]);
   }
 
-  // For executors/pointwise_cuda.h.
+  // For executors/cuda/pointwise.h.
   static constexpr int kSources = 1;
   static constexpr bool kSameForChannels = false;
   using Work = decltype(std::declval<Rule>().of(0));
@@ -133,7 +133,7 @@ struct ChannelPointwise {
     }
   }
 
-  // For executors/pointwise_cuda.h: up to 3 channels.
+  // For executors/cuda/pointwise.h: up to 3 channels.
   static constexpr int kSources = 1, kIn = 0, kOut = 0;
   static constexpr bool kSameForChannels = Rule::kSameForChannels;
   using Work = decltype(std::declval<Rule>().of(0, 0));

@@ -1,6 +1,6 @@
 // The table that a pointwise functor may have: `Table`, whose entries `set(i)` computes, for i
 // below Table::kEntries. Executors fill it once and look its values up. Included by
-// color/pointwise.h and executors/pointwise_cuda.h.
+// color/pointwise.h and executors/cuda/pointwise.h.
 #pragma once
 
 #include <type_traits>

@@ -2,6 +2,7 @@
 // separable/bytes_cuda.h and median_cuda.cu.
 #pragma once
 
+#include "../executors/cuda/bytes.h"
 #include "tiles_cuda.h"
 
 namespace orbbec {
@@ -9,7 +10,7 @@ namespace orbbec {
 // Rows of the shared array begin `shift` bytes before value `first` of the plane, so that loads of
 // 16 bytes are aligned in both memories. If rows are aligned differently, loads are of 4 bytes.
 struct ByteRows {
-  static constexpr int kMostShift = 15, kLoads = 3;  // loads in flight per thread
+  static constexpr int kMaxShift = 15, kLoads = 3;  // loads in flight per thread
 
   Plane<const uint8_t> plane;
   int origin, shift;          // the value at byte 0, and the byte of value `first`
@@ -98,9 +99,7 @@ struct ByteRows {
     if constexpr (sizeof(Loaded) == 16) {
       return *reinterpret_cast<const Loaded*>(from);
     } else {
-      const unsigned shift = static_cast<unsigned>(reinterpret_cast<uintptr_t>(from) & 3);
-      const auto* const words = reinterpret_cast<const uint32_t*>(from - shift);
-      return __funnelshift_r(words[0], words[shift != 0 ? 1 : 0], 8 * shift);
+      return load_word(from);
     }
   }
 };

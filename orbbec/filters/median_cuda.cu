@@ -1,3 +1,6 @@
+// median_blur on a CUDA device: a block loads a tile of a plane with its margins into shared
+// memory. A thread sorts the windows of a strip of columns (3x3, 5x5), slides a window of bit
+// planes down a column (7x7, 9x9), or searches for the value of one pixel.
 #include "byte_pairs_cuda.h"
 #include "byte_rows_cuda.h"
 #include "median_planes_cuda.h"
@@ -33,7 +36,7 @@ struct MedianTileShape {
     const int group = tiling.group;
     const bool is_by_strips = kIsBytes && window.height <= 5;
     rows = (is_by_strips ? rounded_up(height, 2 * kBand) : height) + window.height - 1;
-    pitch = rounded_up(tiling.width + (window.width - 1) * group + ByteRows::kMostShift, 32);
+    pitch = rounded_up(tiling.width + (window.width - 1) * group + ByteRows::kMaxShift, 32);
     planes = kIsBytes && group == 1 && is_by_planes(window) ? rows * BitRows::kWordsOfRow : 0;
   }
   ORBBEC_HD static bool is_by_planes(const Window& window) {
@@ -193,7 +196,9 @@ struct MedianTile {
         constexpr int kWords = (Strip::kColumns + 3) / 4;
         uint32_t first[kWords], second[kWords];
         BytePair pairs[4 * kWords];
-        load_words(from, first), load_words(from + kBand * pitch, second);
+        const K* const below = from + kBand * pitch;
+        shift_bytes<kWords>(reinterpret_cast<const uint32_t*>(from), shift, first);
+        shift_bytes<kWords>(reinterpret_cast<const uint32_t*>(below), shift, second);
 #pragma unroll
         for (int i = 0; i < kWords; ++i) pack_pairs(first[i], second[i], pairs + 4 * i);
 #pragma unroll
@@ -240,14 +245,6 @@ struct MedianTile {
       median.next(first, second, upper, below);
       store_row(upper), store_row(below);
     }
-  }
-
-  template <int kWords>
-  __device__ void load_words(const K* from, uint32_t (&words)[kWords]) const {
-    const auto* const aligned = reinterpret_cast<const uint32_t*>(from);
-    const int bits = 8 * (shift & 3);
-#pragma unroll
-    for (int i = 0; i < kWords; ++i) words[i] = __funnelshift_r(aligned[i], aligned[i + 1], bits);
   }
 
   // The first `outputs` bytes.
@@ -342,8 +339,8 @@ int median_blur_cuda(const MedianArguments& a, void* stream) {
                   .width = Shape::width(a.longest),
                   .height = 128};
     const auto bytes = [&] { return Shape(longest, tiling, tiling.height).bytes(); };
-    while (tiling.height > 16 && bytes() > kMostTileBytes) tiling.height /= 2;
-    const int64_t shared_bytes = bytes() < kMostTileBytes ? bytes() : kMostTileBytes;
+    while (tiling.height > 16 && bytes() > kMaxTileBytes) tiling.height /= 2;
+    const int64_t shared_bytes = bytes() < kMaxTileBytes ? bytes() : kMaxTileBytes;
     return launch(median_kernel<T>, tile_blocks(a.source, tiling), dim3(kTileThreads),
                   static_cast<size_t>(shared_bytes), stream, op, tiling, shared_bytes);
   });

@@ -2,7 +2,7 @@
 // .cu files and the *_cuda.h of this folder.
 #pragma once
 
-#include "../executors/executor_cuda.h"
+#include "../executors/cuda/tiles.h"
 #include "tiling.h"
 
 namespace orbbec {
@@ -26,9 +26,8 @@ inline dim3 tile_blocks(const AnyImages& images, const Tiling& tiling) {
           ? int64_t{tiles_of(width, tiling.width)} * tiles_of(images.height, tiling.height)
           : images.numel / all / (tiling.width * tiling.height) + 1;
   constexpr int64_t kMaxGridX = 2147483647;
-  return dim3(static_cast<unsigned>(tiles < kMaxGridX ? tiles : kMaxGridX),
-              static_cast<unsigned>(planes < kMaxGridYZ ? planes : kMaxGridYZ),
-              static_cast<unsigned>(images.count < kMaxGridYZ ? images.count : kMaxGridYZ));
+  return dim3(static_cast<unsigned>(tiles < kMaxGridX ? tiles : kMaxGridX), grid_blocks(planes),
+              grid_blocks(images.count));
 }
 
 // The planes of a tile whose rows are aligned alike: as many as leave enough blocks.

@@ -6,7 +6,7 @@
 
 namespace orbbec {
 
-constexpr int64_t kMostTileBytes = 48 * 1024;  // of shared memory, without asking for more
+constexpr int64_t kMaxTileBytes = 48 * 1024;  // of shared memory, without asking for more
 
 // How the images of a call are cut into tiles.
 struct Tiling {

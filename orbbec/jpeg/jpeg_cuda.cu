@@ -1,6 +1,6 @@
 // jpeg_compression on a CUDA device: a thread owns a column of a block of 8 x 8; a thread block
 // owns 32 consecutive blocks of an image.
-#include "../executors/executor_cuda.h"
+#include "../executors/cuda/tiles.h"
 #include "jpeg.h"
 
 namespace orbbec {
@@ -122,8 +122,8 @@ __global__ void __launch_bounds__(kThreads, 1) chroma_kernel(const JpegArguments
 __device__ int upsampled(const ChromaPlanes& planes, int plane, int64_t y, int64_t x) {
   const uint8_t* const near = planes.row(plane, y / 2);
   const uint8_t* const far = planes.row(plane, planes.other_row(y));
-  const int64_t own = x / 2, other = planes.other_column(x);
-  return blend_columns(blend_rows(near[own], far[own]), blend_rows(near[other], far[other]), x);
+  const int64_t at = x / 2, other = planes.other_column(x);
+  return blend_columns(blend_rows(near[at], far[at]), blend_rows(near[other], far[other]), x);
 }
 
 // A thread reads a column of 8 pixels, encodes and decodes it with the other threads of its block,
@@ -188,12 +188,12 @@ __global__ void __launch_bounds__(kThreads, 1) image_kernel(const JpegArguments 
 }
 
 dim3 grid_of(const AnyImages& images, int64_t scale) {
-  constexpr int64_t kMost = 1 << 20;
+  constexpr int64_t kMaxGroups = 1 << 20;
   const int64_t side = kBlockSide * scale;
   const int64_t blocks = ((images.height + side - 1) / side) * ((images.width + side - 1) / side);
   const int64_t groups = images.layout != nullptr ? kRaggedGroups : (blocks + kGroup - 1) / kGroup;
-  return dim3(static_cast<unsigned>(groups < kMost ? groups : kMost),
-              static_cast<unsigned>(images.count < kMaxGridYZ ? images.count : kMaxGridYZ));
+  return dim3(static_cast<unsigned>(groups < kMaxGroups ? groups : kMaxGroups),
+              grid_blocks(images.count));
 }
 
 }  // namespace

@@ -80,7 +80,7 @@ struct BlendPixels {
     }
   }
 
-  // For executors/pointwise_cuda.h: the image itself and its pair, if weights are per image.
+  // For executors/cuda/pointwise.h: the image itself and its pair, if weights are per image.
   static constexpr int kSources = 2, kIn = 0, kOut = 0;
   static constexpr bool kSameForChannels = true;
   struct OfImage {

@@ -3,7 +3,7 @@
 // Included by *_cuda.cu.
 #pragma once
 
-#include "../executors/launch.h"
+#include "../executors/cuda/warp.h"
 #include "greedy.h"
 
 namespace orbbec {
@@ -65,7 +65,7 @@ __device__ __forceinline__ void compare_with_word(const Rule& rule, const Greedy
                                                   int64_t base, uint32_t possible,
                                                   ComparedItem<Rule> (&mine)[kItemsPerLane],
                                                   typename Rule::Item* staged, float4* reaches) {
-  const int lane = static_cast<int>(threadIdx.x) % kWarp;
+  const int lane = lane_id();
   const int64_t earlier = base + lane;
   staged[lane] = rule.item(earlier < a.count ? earlier : a.count - 1);
   const Reach reach = rule.reach(staged[lane]);
@@ -101,7 +101,7 @@ __global__ void __launch_bounds__(kComparingWarps<Rule>* kWarp, 1)
   using Item = typename Rule::Item;
   __shared__ uint32_t words[kItemsPerBlock][kWarp + 1];  // [item][word]; 1 more for the banks
   __shared__ uint32_t filled[kItemsPerLane][kSegmentsPerTile];  // a bit for each item
-  const int lane = static_cast<int>(threadIdx.x) % kWarp;
+  const int lane = lane_id();
   const int warp = static_cast<int>(threadIdx.x) / kWarp;
   const int block = static_cast<int>(blockIdx.x), columns = static_cast<int>(blockIdx.y);
   const int tile = first_tile + block / kBlocksPerTile;
@@ -222,7 +222,7 @@ __device__ __forceinline__ bool meet(const uint4& a, const uint4& b) {
 // rounds at most, and most tiles take two.
 __device__ __forceinline__ bool settle_tile(const uint4* segments, bool open, uint32_t pending,
                                             TileState& state) {
-  const int lane = static_cast<int>(threadIdx.x) % kWarp;
+  const int lane = lane_id();
   const int warp = static_cast<int>(threadIdx.x) / kWarp;
   const int own_segment = warp / kSegmentWords, own_word = warp % kSegmentWords;
   bool kept = open && pending == 0;
@@ -268,7 +268,7 @@ static __global__ void __launch_bounds__(kGreedyTile, 1)
     decide_kernel(const GreedyArguments a, int first_tile, int end_tile) {
   __shared__ TileState state;
   const SuppressorBits bits(a, first_tile);
-  const int lane = static_cast<int>(threadIdx.x) % kWarp;
+  const int lane = lane_id();
   const int warp = static_cast<int>(threadIdx.x) / kWarp;
   for (int tile = first_tile; tile < end_tile; ++tile) {
     const int row = tile * kGreedyTile + static_cast<int>(threadIdx.x);

@@ -1,4 +1,6 @@
-#include "../executors/pointwise_cuda.h"
+// gaussian_noise on a CUDA device: a thread owns four neighboring pixels of a row in all channels
+// and draws their normals together, neighboring threads own neighboring pixels.
+#include "../executors/cuda/pointwise.h"
 #include "noise.h"
 
 namespace orbbec {
@@ -14,11 +16,11 @@ struct NoisyImage {
   int64_t count;        // of groups in a channel
   int groups;           // of a row
   bool is_short;        // draw numbers have 32 bits
-  Packing packing;      // that holds for groups of both images
+  Packing packing;      // of groups of both images
 };
 
 template <class T>
-__device__ void hold_noisy(const GaussianNoise<T>& op, int64_t n, NoisyImage<T>& held) {
+__device__ void load_shared(const GaussianNoise<T>& op, int64_t n, NoisyImage<T>& shared) {
   const int channels = static_cast<int>(op.output.channels);
   const Image<T> output = op.output[n];
   const auto from = GroupedPixels<const T>::of(op.source[n], channels);
@@ -27,14 +29,14 @@ __device__ void hold_noisy(const GaussianNoise<T>& op, int64_t n, NoisyImage<T>&
   const int64_t count = int64_t{groups} * output.height;
   const bool is_short = count < (1 << 30) && count * channels <= 0xffffffff;
   const bool alike = from.packing == to.packing && output.width % kGroup == 0;
-  held.from = from;
-  held.to = to;
-  held.scale = op.scale_of(n);
-  held.counter = philox_counter(noise_sample(op.noise, n), op.noise.position, 0);
-  held.count = count;
-  held.groups = groups;
-  held.is_short = is_short;
-  held.packing = alike && is_short ? to.packing : Packing::kNone;
+  shared.from = from;
+  shared.to = to;
+  shared.scale = op.scale_of(n);
+  shared.counter = philox_counter(noise_sample(op.noise, n), op.noise.position, 0);
+  shared.count = count;
+  shared.groups = groups;
+  shared.is_short = is_short;
+  shared.packing = alike && is_short ? to.packing : Packing::kNone;
 }
 
 __device__ PixelQuad<float> normals_at(PhiloxBlock counter, const PhiloxRoundKeys& keys,
@@ -52,16 +54,16 @@ __device__ PixelQuad<float> normals_at(PhiloxBlock counter, const PhiloxRoundKey
 // Groups in planes: one load and one store each.
 template <class T>
 __device__ void run_planes(const GaussianNoise<T>& op, const PhiloxRoundKeys& keys,
-                           const NoisyImage<T>& held) {
-  const auto count = static_cast<uint32_t>(held.count);
+                           const NoisyImage<T>& shared) {
+  const auto count = static_cast<uint32_t>(shared.count);
   const uint32_t draws = count * static_cast<uint32_t>(op.output.channels);
-  const PhiloxBlock counter = held.counter;
-  const auto scale = held.scale;
-  const int64_t from_stride = held.from.stride_c, to_stride = held.to.stride_c;
+  const PhiloxBlock counter = shared.counter;
+  const auto scale = shared.scale;
+  const int64_t from_stride = shared.from.stride_c, to_stride = shared.to.stride_c;
   for (uint32_t i = blockIdx.x * kPointwiseThreads + threadIdx.x; i < count;
        i += gridDim.x * kPointwiseThreads) {
-    const T* from = held.from.data;
-    T* to = held.to.data;
+    const T* from = shared.from.data;
+    T* to = shared.to.data;
     ORBBEC_ROLLED
     for (uint32_t draw = i; draw < draws; draw += count) {
       const GroupValues<T> pixels = reinterpret_cast<const GroupValues<T>*>(from)[i];
@@ -78,44 +80,45 @@ __device__ void run_planes(const GaussianNoise<T>& op, const PhiloxRoundKeys& ke
 
 // The same for three interleaved channels of bytes, through shared memory.
 __device__ void run_pixels(const GaussianNoise<uint8_t>& op, const PhiloxRoundKeys& keys,
-                           const NoisyImage<uint8_t>& held, uint32_t* staged) {
-  const auto count = static_cast<uint32_t>(held.count);
+                           const NoisyImage<uint8_t>& shared, uint32_t* staged) {
+  const auto count = static_cast<uint32_t>(shared.count);
   const uint32_t lane = threadIdx.x % kWarp;
-  const PhiloxBlock counter = held.counter;
-  const auto scale = held.scale;
+  const PhiloxBlock counter = shared.counter;
+  const auto scale = shared.scale;
   for (uint32_t first = blockIdx.x * kPointwiseThreads + threadIdx.x - lane; first < count;
        first += gridDim.x * kPointwiseThreads) {
     int pixels[kGroup][3];
     uint8_t sums[kGroup][3];
-    load_group(held.from, static_cast<int>(first), static_cast<int>(count), staged, pixels);
+    load_group(shared.from, static_cast<int>(first), static_cast<int>(count), staged, pixels);
 #pragma unroll
     for (uint32_t c = 0; c < 3; ++c) {
       const PixelQuad<float> normals = normals_at(counter, keys, c * count + (first + lane));
       for (int k = 0; k < kGroup; ++k)
         sums[k][c] = op.noisy(static_cast<uint8_t>(pixels[k][c]), scale, normals.values[k]);
     }
-    store_group(held.to, static_cast<int>(first), static_cast<int>(count), staged, sums);
+    store_group(shared.to, static_cast<int>(first), static_cast<int>(count), staged, sums);
   }
 }
 
 // Any layout and width.
 template <class T>
 __device__ void run_columns(const GaussianNoise<T>& op, const PhiloxRoundKeys& keys,
-                            const NoisyImage<T>& held, int64_t n) {
+                            const NoisyImage<T>& shared, int64_t n) {
   const Image<const T> from = op.source[n];
   const Image<T> to = op.output[n];
-  for (int64_t i = int64_t{blockIdx.x} * kPointwiseThreads + threadIdx.x; i < held.count;
+  for (int64_t i = int64_t{blockIdx.x} * kPointwiseThreads + threadIdx.x; i < shared.count;
        i += int64_t{gridDim.x} * kPointwiseThreads) {
-    const int y = static_cast<int>(held.is_short ? static_cast<uint32_t>(i) /
-                                                       static_cast<uint32_t>(held.groups)
-                                                 : i / held.groups);
-    const int first = static_cast<int>(i - int64_t{y} * held.groups) * kGroup;
+    const int y = static_cast<int>(shared.is_short ? static_cast<uint32_t>(i) /
+                                                         static_cast<uint32_t>(shared.groups)
+                                                   : i / shared.groups);
+    const int first = static_cast<int>(i - int64_t{y} * shared.groups) * kGroup;
     ORBBEC_ROLLED
     for (int64_t c = 0; c < op.output.channels; ++c) {
-      const PixelQuad<float> normals = normals_at(held.counter, keys, c * held.count + i);
+      const PixelQuad<float> normals = normals_at(shared.counter, keys, c * shared.count + i);
       for (int k = 0; k < kGroup; ++k) {
         if (first >= to.width - k) break;
-        to.at(y, first + k, c) = op.noisy(from.at(y, first + k, c), held.scale, normals.values[k]);
+        to.at(y, first + k, c) =
+            op.noisy(from.at(y, first + k, c), shared.scale, normals.values[k]);
       }
     }
   }
@@ -128,17 +131,17 @@ template <class T>
 __global__ void __launch_bounds__(kPointwiseThreads, 2)
     gaussian_noise_kernel(const GaussianNoise<T> op, const PhiloxRoundKeys keys) {
   constexpr bool kBytes = std::is_same_v<T, uint8_t>;
-  __shared__ NoisyImage<T> held;
+  __shared__ NoisyImage<T> shared;
   __shared__ uint32_t staged[kPointwiseWarps][kBytes ? kWarp * kStagedWords<uint8_t> : 1];
   for (int64_t n = blockIdx.y; n < op.output.count; n += gridDim.y) {
-    if (threadIdx.x == 0) hold_noisy(op, n, held);
+    if (threadIdx.x == 0) load_shared(op, n, shared);
     __syncthreads();
-    if (held.packing == Packing::kPlanes) {
-      run_planes(op, keys, held);
-    } else if (kBytes && held.packing == Packing::kPixels) {
-      if constexpr (kBytes) run_pixels(op, keys, held, staged[threadIdx.x / kWarp]);
+    if (shared.packing == Packing::kPlanes) {
+      run_planes(op, keys, shared);
+    } else if (kBytes && shared.packing == Packing::kPixels) {
+      if constexpr (kBytes) run_pixels(op, keys, shared, staged[threadIdx.x / kWarp]);
     } else {
-      run_columns(op, keys, held, n);
+      run_columns(op, keys, shared, n);
     }
     __syncthreads();
   }
@@ -148,9 +151,8 @@ __global__ void __launch_bounds__(kPointwiseThreads, 2)
 
 int gaussian_noise_cuda(const GaussianNoiseArguments& arguments, void* stream) {
   return dispatch_gaussian_noise(arguments, [&](const auto& op) {
-    const int64_t count = smaller(op.output.count, kMaxGridYZ);
     return launch(gaussian_noise_kernel<std::decay_t<decltype(*op.output[0].data)>>,
-                  dim3(runs_per_image(op.output), static_cast<unsigned>(count)),
+                  dim3(runs_per_image(op.output), grid_blocks(op.output.count)),
                   dim3(kPointwiseThreads), 0, stream, op, PhiloxRoundKeys(op.noise.key));
   });
 }

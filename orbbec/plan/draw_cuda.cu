@@ -1,4 +1,4 @@
-#include "../executors/executor_cuda.h"
+#include "../executors/cuda/tiles.h"
 #include "draw_batch.h"
 
 namespace orbbec {

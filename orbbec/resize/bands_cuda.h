@@ -1,5 +1,6 @@
 // The CUDA kernel of a resize whose vertical sums run in the order of the taps: area and Pillow's
-// filters. Included by resize_cuda.cu.
+// filters. A block owns a band of output rows, a thread a column of it: it sums each source row
+// horizontally once and adds that to the output rows. Included by resize_cuda.cu.
 #pragma once
 
 #include "pixel_taps_cuda.h"
@@ -7,7 +8,7 @@
 namespace orbbec {
 namespace {
 
-constexpr int kMostGroups = 96;  // of source rows of a band that are added in order
+constexpr int kMaxGroups = 96;  // of source rows of a band that are added in order
 
 // Whether taps of weight 0 change no sum: integer pixels are neither infinite nor NaN, and sums of
 // -0 become 0.
@@ -21,13 +22,13 @@ constexpr bool kSharesOneRow = false;
 template <class T>
 constexpr bool kSharesOneRow<AreaTaps<T>> = true;
 
-// What kTogether source rows add to the two output rows that read each: the current one and the
+// What kRowsPerGroup source rows add to the two output rows that read each: the current one and the
 // next.
 template <class Weight>
 struct alignas(16) RowGroup {
-  Weight weights[kTogether][2];
-  uint8_t adds[kTogether][2];
-  uint8_t ends[kTogether];  // whether this is the last source row of the current row
+  Weight weights[kRowsPerGroup][2];
+  uint8_t adds[kRowsPerGroup][2];
+  uint8_t ends[kRowsPerGroup];  // whether this is the last source row of the current row
 };
 
 // The horizontal sums of a thread's value: kTaps taps in registers, all within the image. A thread
@@ -40,7 +41,8 @@ struct TapsInRegisters {
   using Weight = typename Op::Weight;
   static constexpr int kChannels = 1;
   static constexpr bool kInRing = kStride == 0;
-  static constexpr int kRows = kTaps <= 6 ? kTogether : kTogether / 2;  // that registers hold
+  static constexpr int kRows =
+      kTaps <= 6 ? kRowsPerGroup : kRowsPerGroup / 2;  // that registers hold
 
   int64_t offset, stride;
   int begin, end;  // of the thread's taps
@@ -62,10 +64,10 @@ struct TapsInRegisters {
 
   // Of source rows `step` apart, from `row` on.
   __device__ void operator()(const T* row, int64_t step, bool,
-                             typename F::Row (&sums)[kTogether][kChannels]) const {
+                             typename F::Row (&sums)[kRowsPerGroup][kChannels]) const {
     row += offset;
 #pragma unroll
-    for (int first = 0; first < kTogether; first += kRows) {
+    for (int first = 0; first < kRowsPerGroup; first += kRows) {
       T read[kRows][kTaps];
 #pragma unroll
       for (int i = 0; i < kRows; ++i) {
@@ -112,8 +114,8 @@ struct TapsInMemory {
         taps(taps) {}
 
   __device__ void operator()(const T* row, int64_t step, bool,
-                             typename F::Row (&sums)[kTogether][kChannels]) const {
-    for (int i = 0; i < kTogether; ++i) {
+                             typename F::Row (&sums)[kRowsPerGroup][kChannels]) const {
+    for (int i = 0; i < kRowsPerGroup; ++i) {
       const T* const pixels = row + i * step + offset;
       sums[i][0] = F::horizontal(taps, true, [&](int k) {
         return static_cast<typename F::Term>(load_term(pixels[k * stride]));
@@ -127,17 +129,17 @@ struct BandRows {
   int first, end, bottom;  // bottom: of the image
   bool last_ends_two;      // the last two output rows end with the same source row
 
-  __device__ int groups() const { return (end - first + kTogether - 1) / kTogether; }
-  __device__ int group_of(int row) const { return (row - first) / kTogether; }
+  __device__ int groups() const { return (end - first + kRowsPerGroup - 1) / kRowsPerGroup; }
+  __device__ int group_of(int row) const { return (row - first) / kRowsPerGroup; }
   // The first row of a group; near the bottom, groups share rows.
   __device__ int first_of(int group) const {
-    return smaller(first + group * kTogether, bottom - kTogether);
+    return smaller(first + group * kRowsPerGroup, bottom - kRowsPerGroup);
   }
 };
 
 // What a thread owns of the rows of a band.
 template <class Op, class Sums>
-struct OwnBand {
+struct ThreadBand {
   using T = typename Op::Value;
   using F = typename Op::Form;
   using Weight = typename Op::Weight;
@@ -145,12 +147,12 @@ struct OwnBand {
   static constexpr int kChannels = Sums::kChannels;
 
   const Op& op;
-  const OwnValue& own;
+  const BandColumn& column;
   const Sums& sums;
   StoreOf<T, kChannels> store;
 
-  __device__ OwnBand(const Op& op, const OwnValue& own, const Sums& sums)
-      : op(op), own(own), sums(sums), store(op.output[own.n], own) {}
+  __device__ ThreadBand(const Op& op, const BandColumn& column, const Sums& sums)
+      : op(op), column(column), sums(sums), store(op.output[column.n], column) {}
 
   __device__ void finish(const typename F::Sum (&sum)[kChannels]) {
     T values[kChannels];
@@ -160,14 +162,14 @@ struct OwnBand {
   }
 
   __device__ void sum_rows(const Image<const T>& from, int first,
-                           Row (&sum)[kTogether][kChannels]) const {
-    const bool at_edge = first == 0 || first + kTogether == from.height;
+                           Row (&sum)[kRowsPerGroup][kChannels]) const {
+    const bool at_edge = first == 0 || first + kRowsPerGroup == from.height;
     sums(&from.at(first, 0, 0), from.stride_y, at_edge, sum);
   }
 
   // Adds each source row to the two output rows that read it.
   __device__ void add_in_order(const BandRows& band, const RowGroup<Weight>* groups) {
-    const Image<const T> from = op.source[own.n];
+    const Image<const T> from = op.source[column.n];
     typename F::Sum current[kChannels], next[kChannels];
 #pragma unroll
     for (int c = 0; c < kChannels; ++c) current[c] = next[c] = F::start();
@@ -178,16 +180,16 @@ struct OwnBand {
     };
     const RowGroup<Weight>* group = groups;
     for (int g = 0; g < band.groups(); ++g, ++group) {
-      Row sum[kTogether][kChannels];
+      Row sum[kRowsPerGroup][kChannels];
       sum_rows(from, band.first_of(g), sum);
-      Weight weights[kTogether][2];
+      Weight weights[kRowsPerGroup][2];
       uint64_t adds;
       uint32_t ends;
       memcpy(weights, group->weights, sizeof(weights));
       memcpy(&adds, group->adds, sizeof(adds));
       memcpy(&ends, group->ends, sizeof(ends));
 #pragma unroll
-      for (int i = 0; i < kTogether; ++i) {
+      for (int i = 0; i < kRowsPerGroup; ++i) {
         const auto add = [&](typename F::Sum(&to)[kChannels], int which) {
           if (!kIgnoresZeros<T> && (adds >> (16 * i + 8 * which) & 1) == 0) return;
 #pragma unroll
@@ -202,23 +204,23 @@ struct OwnBand {
     if (band.last_ends_two) end_row();
   }
 
-  // Keeps the sums of the last `kept` source rows, a power of two, in the thread's columns of
+  // Keeps the sums of the last `ring_rows` source rows, a power of two, in the thread's columns of
   // `ring`.
-  __device__ void keep_in_ring(int bottom, Row* ring, int kept) {
-    const Image<const T> from = op.source[own.n];
+  __device__ void keep_in_ring(int bottom, Row* ring, int ring_rows) {
+    const Image<const T> from = op.source[column.n];
     const auto slot = [&](int row, int c) -> Row& {
-      return ring[((row & (kept - 1)) * kChannels + c) * blockDim.x];
+      return ring[((row & (ring_rows - 1)) * kChannels + c) * blockDim.x];
     };
     int next = 0;
-    for (int y = own.begin; y < own.end; ++y) {
-      const auto taps = taps_at<Weight>(op.coefficients, own.n, op.coefficients.width + y);
+    for (int y = column.begin; y < column.end; ++y) {
+      const auto taps = taps_at<Weight>(op.coefficients, column.n, op.coefficients.width + y);
       next = larger(next, taps.first);
-      for (; next < taps.first + taps.count; next += kTogether) {
-        const int first = smaller(next, bottom - kTogether);
-        Row row[kTogether][kChannels];
+      for (; next < taps.first + taps.count; next += kRowsPerGroup) {
+        const int first = smaller(next, bottom - kRowsPerGroup);
+        Row row[kRowsPerGroup][kChannels];
         sum_rows(from, first, row);
 #pragma unroll
-        for (int i = 0; i < kTogether; ++i) {
+        for (int i = 0; i < kRowsPerGroup; ++i) {
 #pragma unroll
           for (int c = 0; c < kChannels; ++c) slot(first + i, c) = row[i][c];
         }
@@ -242,10 +244,10 @@ struct BandTaps {
   using Weight = typename Op::Weight;
 
   const Op& op;
-  const OwnValue& own;
+  const BandColumn& column;
 
   __device__ Taps<Weight> operator[](int y) const {
-    return taps_at<Weight>(op.coefficients, own.n, op.coefficients.width + y);
+    return taps_at<Weight>(op.coefficients, column.n, op.coefficients.width + y);
   }
   __device__ int end_of(int y) const {
     const Taps<Weight> taps = (*this)[y];
@@ -255,30 +257,30 @@ struct BandTaps {
   // Whether no source row is read by more than two output rows, each ends with another row but the
   // last two, and all rows fit the groups.
   __device__ bool adds_to_two_rows(const BandRows& band) const {
-    bool two = band.groups() <= kMostGroups;
-    for (int y = own.begin + thread_of_block(); y < own.end - 1; y += blockDim.x) {
+    bool two = band.groups() <= kMaxGroups;
+    for (int y = column.begin + thread_of_block(); y < column.end - 1; y += blockDim.x) {
       const int end = end_of(y);
       if (kSharesOneRow<typename Op::Form>) two = two && end <= (*this)[y + 1].first + 1;
-      if (y < own.end - 2) two = two && end <= (*this)[y + 2].first && end < end_of(y + 1);
+      if (y < column.end - 2) two = two && end <= (*this)[y + 2].first && end < end_of(y + 1);
     }
     return __syncthreads_and(two);
   }
 
-  __device__ void fill(const BandRows& band, RowGroup<Weight> (&groups)[kMostGroups]) const {
+  __device__ void fill(const BandRows& band, RowGroup<Weight> (&groups)[kMaxGroups]) const {
     for (int g = thread_of_block(); g < band.groups(); g += blockDim.x) groups[g] = {};
     __syncthreads();
     const auto most = static_cast<int>(op.coefficients.taps_y);
-    for (int i = thread_of_block(); i < (own.end - own.begin) * most; i += blockDim.x) {
-      const int y = own.begin + i / most, k = i % most;
+    for (int i = thread_of_block(); i < (column.end - column.begin) * most; i += blockDim.x) {
+      const int y = column.begin + i / most, k = i % most;
       const Taps<Weight> taps = (*this)[y];
       if (k >= taps.count) continue;
-      const int row = taps.first + k, before = y > own.begin ? end_of(y - 1) : band.first;
+      const int row = taps.first + k, before = y > column.begin ? end_of(y - 1) : band.first;
       RowGroup<Weight>& group = groups[band.group_of(row)];
       const int at = row - band.first_of(band.group_of(row)), which = row < before;
       group.weights[at][which] = taps.weights[k];
       group.adds[at][which] = 1;
       // Of two output rows that end here, the first ends for both.
-      if (k == taps.count - 1 && (y == own.begin || before != row + 1)) group.ends[at] = 1;
+      if (k == taps.count - 1 && (y == column.begin || before != row + 1)) group.ends[at] = 1;
     }
     __syncthreads();
   }
@@ -303,8 +305,8 @@ __device__ void with_taps(const ResizePlan& plan, int count, const Use& use) {
 // Whether TapsInWords read what the threads of a block own. All of them take part.
 template <class Op, class T>
 __device__ bool can_read_words(const Op& op, const ResizePlan& plan, const Image<const T>& from,
-                               const OwnValue& own) {
-  const int count = op.coefficients.count[op.coefficients.entry(own.n, own.x)];
+                               const BandColumn& column) {
+  const int count = op.coefficients.count[op.coefficients.entry(column.n, column.x)];
   const int taps = count <= 4 ? 4 : count <= 6 ? count : 8;
   const bool fit = count <= taps && taps <= plan.right - plan.left;
   return __syncthreads_and(fit && from.stride_y >= kWordBytes);
@@ -313,16 +315,16 @@ __device__ bool can_read_words(const Op& op, const ResizePlan& plan, const Image
 // Calls `use` with the sums of a thread's value. All lanes of the warp take part.
 template <class Op, class T, class Use>
 __device__ void with_sums_of_value(const Op& op, const ResizePlan& plan, const Image<const T>& from,
-                                   const OwnValue& own, bool in_order, const Use& use) {
+                                   const BandColumn& column, bool in_order, const Use& use) {
   using std::integral_constant;
-  const auto taps = taps_at<typename Op::Weight>(op.coefficients, own.n, own.x);
+  const auto taps = taps_at<typename Op::Weight>(op.coefficients, column.n, column.x);
   const auto with_stride = [&](auto stride) {
     with_taps<T>(plan, taps.count, [&](auto count) {
       constexpr int kTaps = decltype(count)::value, kStride = decltype(stride)::value;
-      if (!own.exists) return;
+      if (!column.exists) return;
       if constexpr (kTaps > 0)
-        use(TapsInRegisters<Op, kTaps, kStride>(plan, from, taps, own.channel));
-      if constexpr (kTaps == 0) use(TapsInMemory<Op>(from, taps, own.channel));
+        use(TapsInRegisters<Op, kTaps, kStride>(plan, from, taps, column.channel));
+      if constexpr (kTaps == 0) use(TapsInMemory<Op>(from, taps, column.channel));
     });
   };
   if constexpr (std::is_same_v<T, uint8_t>) {
@@ -333,9 +335,9 @@ __device__ void with_sums_of_value(const Op& op, const ResizePlan& plan, const I
 
 // The same of its pixel, if it can_read_words.
 template <class Op, class T, class Use>
-__device__ void with_sums_of_pixel(const Op& op, const ResizePlan& plan, const OwnValue& own,
+__device__ void with_sums_of_pixel(const Op& op, const ResizePlan& plan, const BandColumn& column,
                                    const Use& use) {
-  const auto taps = taps_at<typename Op::Weight>(op.coefficients, own.n, own.x);
+  const auto taps = taps_at<typename Op::Weight>(op.coefficients, column.n, column.x);
   with_taps<T>(plan, taps.count, [&](auto count) {
     constexpr int kTaps = decltype(count)::value;
     if constexpr (kTaps > 0) use(TapsInWords<Op, kTaps>(plan, taps));
@@ -346,47 +348,47 @@ __device__ void with_sums_of_pixel(const Op& op, const ResizePlan& plan, const O
 // block take part.
 template <int kChannels, class Op, class T>
 __device__ __forceinline__ void resize_part(const Op& op, const ResizePlan& plan,
-                                            const Image<const T>& from, const OwnValue& own,
-                                            int kept,
-                                            RowGroup<typename Op::Weight> (&groups)[kMostGroups]) {
+                                            const Image<const T>& from, const BandColumn& column,
+                                            int ring_rows,
+                                            RowGroup<typename Op::Weight> (&groups)[kMaxGroups]) {
   using F = typename Op::Form;
-  const BandTaps<Op> taps_y{op, own};
+  const BandTaps<Op> taps_y{op, column};
   bool in_order = false, in_ring = false;
   BandRows rows{0, 0, plan.bottom, false};
   if (plan.form == ResizeForm::kTwoPass && !plan.vertical_first &&
-      plan.bottom - plan.top >= kTogether) {
-    rows.first = taps_y[own.begin].first;
-    rows.end = taps_y.end_of(own.end - 1);
-    rows.last_ends_two = own.end - own.begin > 1 && taps_y.end_of(own.end - 2) == rows.end;
+      plan.bottom - plan.top >= kRowsPerGroup) {
+    rows.first = taps_y[column.begin].first;
+    rows.end = taps_y.end_of(column.end - 1);
+    rows.last_ends_two = column.end - column.begin > 1 && taps_y.end_of(column.end - 2) == rows.end;
     in_order = taps_y.adds_to_two_rows(rows);
-    in_ring = op.coefficients.taps_y + kTogether - 1 <= kept;
+    in_ring = op.coefficients.taps_y + kRowsPerGroup - 1 <= ring_rows;
   }
   if (in_order) taps_y.fill(rows, groups);
-  const bool is_readable = kChannels == 1 || can_read_words(op, plan, from, own);
+  const bool is_readable = kChannels == 1 || can_read_words(op, plan, from, column);
   if ((!in_order && !in_ring) || !is_readable) {
     return for_each_value<kChannels>(
-        op, own, [&](const OwnValue& value) { compute_values(op, plan, from, value); });
+        op, column, [&](const BandColumn& value) { compute_values(op, plan, from, value); });
   }
   const auto use = [&](const auto& sums) {
-    OwnBand band(op, own, sums);
+    ThreadBand band(op, column, sums);
     if (in_order) {
       band.add_in_order(rows, groups);
     } else if constexpr (std::decay_t<decltype(sums)>::kInRing && kIsPillow<F>) {
-      band.keep_in_ring(plan.bottom, dynamic_shared<typename F::Row>() + threadIdx.x, kept);
+      band.keep_in_ring(plan.bottom, dynamic_shared<typename F::Row>() + threadIdx.x, ring_rows);
     }
   };
-  if constexpr (kChannels == 1) with_sums_of_value(op, plan, from, own, in_order, use);
-  if constexpr (kChannels > 1) with_sums_of_pixel<Op, T>(op, plan, own, use);
+  if constexpr (kChannels == 1) with_sums_of_value(op, plan, from, column, in_order, use);
+  if constexpr (kChannels > 1) with_sums_of_pixel<Op, T>(op, plan, column, use);
 }
 
 // How many rows of a band are done at a time, so that their source rows fit the groups.
 template <class Op>
-__device__ int rows_at_a_time(const Op& op, const OwnValue& own) {
-  const BandTaps<Op> taps_y{op, own};
-  const int64_t source_rows = taps_y.end_of(own.end - 1) - taps_y[own.begin].first;
-  const int64_t most = kMostGroups * kTogether - op.coefficients.taps_y;
+__device__ int rows_at_a_time(const Op& op, const BandColumn& column) {
+  const BandTaps<Op> taps_y{op, column};
+  const int64_t source_rows = taps_y.end_of(column.end - 1) - taps_y[column.begin].first;
+  const int64_t most = kMaxGroups * kRowsPerGroup - op.coefficients.taps_y;
   int rows = kBandRows;
-  while (rows > 1 && source_rows * rows > most * (own.end - own.begin)) rows /= 2;
+  while (rows > 1 && source_rows * rows > most * (column.end - column.begin)) rows /= 2;
   return rows;
 }
 
@@ -403,33 +405,33 @@ constexpr int kBandBlocks = sizeof(T) == 1   ? (kIsPillow<Form> || kChannels > 1
 template <class Op, int kChannels>
 __global__ void __launch_bounds__(kBandThreads,
                                   (kBandBlocks<typename Op::Value, typename Op::Form, kChannels>))
-    resize_bands_kernel(const Op op, int lanes, int kept) {
+    resize_bands_kernel(const Op op, int lanes, int ring_rows) {
   using T = typename Op::Value;
   using F = typename Op::Form;
   using Weight = typename Op::Weight;
-  __shared__ RowGroup<Weight> groups[kMostGroups];
+  __shared__ RowGroup<Weight> groups[kMaxGroups];
   __shared__ RowTaps<T, typename GrowingArea<T>::Weight> growing[kBandRows];
-  OwnValue own;
-  if (!find_value<kBandRows, kChannels>(op, lanes, own)) return;
-  const ResizePlan plan = op.coefficients.plans[op.coefficients.set_of(own.n)];
-  const auto from = op.source[own.n];
+  BandColumn column;
+  if (!find_value<kBandRows, kChannels>(op, lanes, column)) return;
+  const ResizePlan plan = op.coefficients.plans[op.coefficients.set_of(column.n)];
+  const auto from = op.source[column.n];
   if constexpr (std::is_same_v<F, AreaTaps<T>>) {
     if (plan.form == ResizeForm::kUp) {
-      fill_row_taps<GrowingArea<T>>(op, plan, from, own, growing);
-      return for_each_value<kChannels>(op, own, [&](const OwnValue& value) {
+      fill_row_taps<GrowingArea<T>>(op, plan, from, column, growing);
+      return for_each_value<kChannels>(op, column, [&](const BandColumn& value) {
         sum_two_taps<GrowingArea<T>>(op, plan, from, value, growing);
       });
     }
   }
   if constexpr (kIsPillow<F>) {  // has the ring if not all rows fit the groups
-    resize_part<kChannels>(op, plan, from, own, kept, groups);
+    resize_part<kChannels>(op, plan, from, column, ring_rows, groups);
     return;
   }
-  const int end = own.end;
-  const int rows = plan.form == ResizeForm::kTwoPass ? rows_at_a_time(op, own) : kBandRows;
-  for (; own.begin < end; own.begin = own.end) {
-    own.end = smaller(end, own.begin + rows);
-    resize_part<kChannels>(op, plan, from, own, kept, groups);
+  const int end = column.end;
+  const int rows = plan.form == ResizeForm::kTwoPass ? rows_at_a_time(op, column) : kBandRows;
+  for (; column.begin < end; column.begin = column.end) {
+    column.end = smaller(end, column.begin + rows);
+    resize_part<kChannels>(op, plan, from, column, ring_rows, groups);
     __syncthreads();  // the groups are read until here
   }
 }

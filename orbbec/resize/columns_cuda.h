@@ -1,8 +1,9 @@
-// What the threads of a CUDA resize own, and the kernels with at most two taps per axis. Included
-// by bands_cuda.h and resize_cuda.cu.
+// The CUDA kernels of a resize with at most two taps per axis: a block owns a band of 64 output
+// rows and has their taps in shared memory, a thread a column of it. Included by bands_cuda.h,
+// windows_cuda.h and resize_cuda.cu.
 #pragma once
 
-#include "../executors/executor_cuda.h"
+#include "../executors/cuda/tiles.h"
 #include "resize.h"
 
 namespace orbbec {
@@ -10,9 +11,9 @@ namespace {
 
 constexpr int kBandThreads = 224;  // of a block, at most: a row of the usual 224 pixels fills three
 constexpr int kBandRows = 64;      // output rows of a block
-constexpr int kTogether = 4;       // rows whose pixels a thread loads before it computes
+constexpr int kRowsPerGroup = 4;   // rows whose pixels a thread loads before it computes
 // Rows of threads in a block, a power of two: each thread then owns whole groups of the rows.
-constexpr int kMostRowsOfThreads = 8;
+constexpr int kMaxThreadRows = 8;
 
 // The values of an output row that threads own one by one: all channels where pixels are packed,
 // so that a warp reads and writes adjacent bytes; else one plane after another.
@@ -43,9 +44,9 @@ inline unsigned columns_per_block(int64_t values, int most) {
   return static_cast<unsigned>(blocks == 1 ? columns : (columns + kWarp - 1) / kWarp * kWarp);
 }
 
-// The value, or the pixel, of each row of a band that a thread owns: `x` is the column of its taps,
-// `target` that of the output.
-struct OwnValue {
+// The column of a band that a thread owns, of one value or pixel in each row: `x` is where its taps
+// are, `target` where it is in the output.
+struct BandColumn {
   int64_t n, channel;
   int x, target, begin, end;  // of rows
   bool exists;                // else this is the last value of a row
@@ -53,42 +54,42 @@ struct OwnValue {
 
 // Whether there is an image for the block.
 template <int kRows = kBandRows, int kChannels = 1, class Op>
-__device__ bool find_value(const Op& op, unsigned lanes, OwnValue& own) {
+__device__ bool find_value(const Op& op, unsigned lanes, BandColumn& column) {
   const unsigned planes =
       lanes == op.output.channels ? 1 : static_cast<unsigned>(op.output.channels);
   lanes /= kChannels;
   const unsigned plane = blockIdx.z * gridDim.y + blockIdx.y, image = plane / planes;
-  own.n = image;
-  if (own.n >= op.output.count) return false;
+  column.n = image;
+  if (column.n >= op.output.count) return false;
   const unsigned values = static_cast<unsigned>(op.output.width) * lanes;
   const unsigned chunks = (values - 1) / blockDim.x + 1, band = blockIdx.x / chunks;
   const unsigned i = (blockIdx.x - band * chunks) * blockDim.x + threadIdx.x;
-  own.exists = i < values;
-  const unsigned at = own.exists ? i : values - 1;
-  own.target = static_cast<int>(at / lanes);
-  own.channel = plane - image * planes + at % lanes;
-  own.x = column_of(op.flips, own.n, own.target, op.output.width);
-  own.begin = static_cast<int>(band) * kRows;
-  own.end = op.output.height - own.begin < kRows ? op.output.height : own.begin + kRows;
+  column.exists = i < values;
+  const unsigned at = column.exists ? i : values - 1;
+  column.target = static_cast<int>(at / lanes);
+  column.channel = plane - image * planes + at % lanes;
+  column.x = column_of(op.flips, column.n, column.target, op.output.width);
+  column.begin = static_cast<int>(band) * kRows;
+  column.end = op.output.height - column.begin < kRows ? op.output.height : column.begin + kRows;
   return true;
 }
 
 // Calls `use` with values of a block whose threads own values, or pixels of kChannels side by side:
 // neighboring threads get neighboring values.
 template <int kChannels, class Op, class Use>
-__device__ void for_each_value(const Op& op, const OwnValue& own, const Use& use) {
+__device__ void for_each_value(const Op& op, const BandColumn& column, const Use& use) {
   if constexpr (kChannels == 1) {
-    if (own.exists) use(own);
+    if (column.exists) use(column);
   } else {
     const unsigned pixels = op.output.width, values = pixels * kChannels;
     const unsigned chunk = blockIdx.x % ((pixels - 1) / blockDim.x + 1);
     unsigned i = chunk * blockDim.x * kChannels + threadIdx.x;
     ORBBEC_ROLLED
     for (int k = 0; k < kChannels && i < values; ++k, i += blockDim.x) {
-      OwnValue value = own;
+      BandColumn value = column;
       value.target = static_cast<int>(i / kChannels);
       value.channel = i % kChannels;
-      value.x = column_of(op.flips, own.n, value.target, op.output.width);
+      value.x = column_of(op.flips, column.n, value.target, op.output.width);
       use(value);
     }
   }
@@ -109,12 +110,12 @@ struct alignas(16) RowTaps {
 // The taps of a band, the last row again beyond its end. All threads of the block take part.
 template <class F, class Op, class T>
 __device__ void fill_row_taps(const Op& op, const ResizePlan& plan, const Image<const T>& from,
-                              const OwnValue& own,
+                              const BandColumn& column,
                               RowTaps<T, typename F::Weight> (&rows)[kBandRows]) {
   for (int i = thread_of_block(); i < kBandRows; i += blockDim.x * blockDim.y) {
-    const int y = smaller(own.begin + i, own.end - 1);
+    const int y = smaller(column.begin + i, column.end - 1);
     const auto taps =
-        taps_at<typename Op::Weight>(op.coefficients, own.n, op.coefficients.width + y);
+        taps_at<typename Op::Weight>(op.coefficients, column.n, op.coefficients.width + y);
     rows[i].count = taps.count;
     for (int k = 0; k < 2; ++k) {
       rows[i].rows[k] = &from.at(clamp_int(taps.first + k, plan.top, plan.bottom - 1), 0, 0);
@@ -146,30 +147,31 @@ __device__ auto of_two(int64_t count, const Sum& sum) {
 // Two taps per axis; `rows`: of the band.
 template <class F, class Op, class T>
 __device__ void sum_two_taps(const Op& op, const ResizePlan& plan, const Image<const T>& from,
-                             const OwnValue& own,
+                             const BandColumn& column,
                              const RowTaps<T, typename F::Weight> (&rows)[kBandRows]) {
   using Weight = typename F::Weight;
-  const auto taps = taps_at<typename Op::Weight>(op.coefficients, own.n, own.x);
+  const auto taps = taps_at<typename Op::Weight>(op.coefficients, column.n, column.x);
   const Weight weights[2] = {static_cast<Weight>(taps.weights[0]),
                              static_cast<Weight>(taps.weights[1])};
   int64_t columns[2];
   for (int k = 0; k < 2; ++k)
     columns[k] = clamp_int(taps.first + k, plan.left, plan.right - 1) * from.stride_x +
-                 own.channel * from.stride_c;
-  const bool body = op.in_body(own.x, own.channel);
-  const Image<T> to = op.output[own.n];
-  T* const target = &to.at(0, own.target, own.channel);
+                 column.channel * from.stride_c;
+  const bool body = op.in_body(column.x, column.channel);
+  const Image<T> to = op.output[column.n];
+  T* const target = &to.at(0, column.target, column.channel);
   const int step = static_cast<int>(blockDim.y);
-  for (int y = own.begin + static_cast<int>(threadIdx.y); y < own.end; y += kTogether * step) {
-    T pixels[kTogether][2][2], values[kTogether];
+  for (int y = column.begin + static_cast<int>(threadIdx.y); y < column.end;
+       y += kRowsPerGroup * step) {
+    T pixels[kRowsPerGroup][2][2], values[kRowsPerGroup];
 #pragma unroll
-    for (int i = 0; i < kTogether; ++i) {
-      const RowTaps<T, Weight>& row = rows[y + i * step - own.begin];
+    for (int i = 0; i < kRowsPerGroup; ++i) {
+      const RowTaps<T, Weight>& row = rows[y + i * step - column.begin];
       for (int k = 0; k < 4; ++k) pixels[i][k / 2][k % 2] = row.rows[k / 2][columns[k % 2]];
     }
 #pragma unroll
-    for (int i = 0; i < kTogether; ++i) {
-      const RowTaps<T, Weight>& row = rows[y + i * step - own.begin];
+    for (int i = 0; i < kRowsPerGroup; ++i) {
+      const RowTaps<T, Weight>& row = rows[y + i * step - column.begin];
       const auto sum = [&](int ky) {
         return of_two<F>(taps.count, [&](int count) {
           return F::horizontal(Taps<Weight>{0, count, weights}, true, [&](int kx) {
@@ -185,9 +187,9 @@ __device__ void sum_two_taps(const Op& op, const ResizePlan& plan, const Image<c
       });
     }
 #pragma unroll
-    for (int i = 0; i < kTogether; ++i) {
+    for (int i = 0; i < kRowsPerGroup; ++i) {
       const int row = y + i * step;
-      if (row < own.end) target[row * to.stride_y] = values[i];
+      if (row < column.end) target[row * to.stride_y] = values[i];
     }
   }
 }
@@ -195,30 +197,30 @@ __device__ void sum_two_taps(const Op& op, const ResizePlan& plan, const Image<c
 // Of images without two passes.
 template <class Op, class T>
 __device__ void compute_values(const Op& op, const ResizePlan& plan, const Image<const T>& from,
-                               const OwnValue& own) {
-  const Image<T> to = op.output[own.n];
-  for (int y = own.begin + static_cast<int>(threadIdx.y); y < own.end;
+                               const BandColumn& column) {
+  const Image<T> to = op.output[column.n];
+  for (int y = column.begin + static_cast<int>(threadIdx.y); y < column.end;
        y += static_cast<int>(blockDim.y))
-    to.at(y, own.target, own.channel) = op.value(plan, from, own.n, y, own.x, own.channel);
+    to.at(y, column.target, column.channel) =
+        op.value(plan, from, column.n, y, column.x, column.channel);
 }
 
-// A thread owns one value of each row of a band; the block holds the taps of the rows, 2 to
-// 3 KiB. Each
-// source row is read by one or two output rows, a sector of it by one warp.
+// A thread owns one value of each row of a band; the taps of the rows are in 2 to 3 KiB
+// of shared memory. Each source row is read by one or two output rows, a sector of it by one warp.
 template <class Op>
 __global__ void __launch_bounds__(kBandThreads, 3) resize_two_taps_kernel(const Op op, int lanes) {
   using Form = typename Op::Form;
   __shared__ RowTaps<typename Op::Value, typename Form::Weight> rows[kBandRows];
-  OwnValue own;
-  if (!find_value(op, lanes, own)) return;
-  const ResizePlan plan = op.coefficients.plans[op.coefficients.set_of(own.n)];
-  const auto from = op.source[own.n];
+  BandColumn column;
+  if (!find_value(op, lanes, column)) return;
+  const ResizePlan plan = op.coefficients.plans[op.coefficients.set_of(column.n)];
+  const auto from = op.source[column.n];
   if (plan.form != ResizeForm::kTwoPass) {
-    if (own.exists) compute_values(op, plan, from, own);
+    if (column.exists) compute_values(op, plan, from, column);
     return;
   }
-  fill_row_taps<Form>(op, plan, from, own, rows);
-  if (own.exists) sum_two_taps<Form>(op, plan, from, own, rows);
+  fill_row_taps<Form>(op, plan, from, column, rows);
+  if (column.exists) sum_two_taps<Form>(op, plan, from, column, rows);
 }
 
 // The same for nearest: a thread copies one value of each row.
@@ -226,31 +228,32 @@ template <class T>
 __global__ void __launch_bounds__(kBandThreads, 3)
     resize_nearest_kernel(const ResizeNearest<T> op, int lanes) {
   __shared__ const T* rows[kBandRows];
-  OwnValue own;
-  if (!find_value(op, lanes, own)) return;
+  BandColumn column;
+  if (!find_value(op, lanes, column)) return;
   const ResizeCoefficients& table = op.coefficients;
-  const bool empty = table.plans[table.set_of(own.n)].form == ResizeForm::kEmpty;
-  const auto from = op.source[own.n];
-  const auto to = op.output[own.n];
+  const bool empty = table.plans[table.set_of(column.n)].form == ResizeForm::kEmpty;
+  const auto from = op.source[column.n];
+  const auto to = op.output[column.n];
   for (int i = thread_of_block(); i < kBandRows; i += blockDim.x * blockDim.y) {
-    const int y = smaller(own.begin + i, own.end - 1);
-    rows[i] = &from.at(empty ? 0 : table.first[table.entry(own.n, table.width + y)], 0, 0);
+    const int y = smaller(column.begin + i, column.end - 1);
+    rows[i] = &from.at(empty ? 0 : table.first[table.entry(column.n, table.width + y)], 0, 0);
   }
   __syncthreads();
-  if (!own.exists) return;
-  const int column = empty ? 0 : table.first[table.entry(own.n, own.x)];
-  const int64_t offset = column * from.stride_x + own.channel * from.stride_c;
-  T* const target = &to.at(0, own.target, own.channel);
+  if (!column.exists) return;
+  const int source_x = empty ? 0 : table.first[table.entry(column.n, column.x)];
+  const int64_t offset = source_x * from.stride_x + column.channel * from.stride_c;
+  T* const target = &to.at(0, column.target, column.channel);
   const int step = static_cast<int>(blockDim.y);
-  for (int y = own.begin + static_cast<int>(threadIdx.y); y < own.end; y += kTogether * step) {
-    T values[kTogether];
+  for (int y = column.begin + static_cast<int>(threadIdx.y); y < column.end;
+       y += kRowsPerGroup * step) {
+    T values[kRowsPerGroup];
 #pragma unroll
-    for (int i = 0; i < kTogether; ++i)
-      values[i] = empty ? T(0) : rows[y + i * step - own.begin][offset];
+    for (int i = 0; i < kRowsPerGroup; ++i)
+      values[i] = empty ? T(0) : rows[y + i * step - column.begin][offset];
 #pragma unroll
-    for (int i = 0; i < kTogether; ++i) {
+    for (int i = 0; i < kRowsPerGroup; ++i) {
       const int row = y + i * step;
-      if (row < own.end) target[row * to.stride_y] = values[i];
+      if (row < column.end) target[row * to.stride_y] = values[i];
     }
   }
 }

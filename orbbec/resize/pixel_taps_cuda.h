@@ -2,8 +2,7 @@
 // bands_cuda.h.
 #pragma once
 
-#include "../executors/biased_byte_cuda.h"
-#include "../executors/pixel_words_cuda.h"
+#include "../executors/cuda/bytes.h"
 #include "columns_cuda.h"
 
 namespace orbbec {
@@ -98,7 +97,7 @@ class TapsInWords {
  public:
   static constexpr bool kInRing = true;
   static constexpr int kChannels = kPixelBytes, kBytes = kChannels * kTaps;
-  static constexpr int kRows = kTaps <= 6 ? kTogether : 1;  // that registers hold
+  static constexpr int kRows = kTaps <= 6 ? kRowsPerGroup : 1;  // that registers hold
 
   __device__ TapsInWords(const ResizePlan& plan, const Taps<Weight>& taps)
       : offset_(smaller(taps.first, plan.right - kTaps) * kChannels), sum_([&](int k) {
@@ -110,10 +109,10 @@ class TapsInWords {
   // Of source rows `step` apart, from `row` on. `at_edge`: one may be the first or the last of the
   // image, whose words may reach beyond it.
   __device__ void operator()(const uint8_t* row, int64_t step, bool at_edge,
-                             typename F::Row (&sums)[kTogether][kChannels]) const {
+                             typename F::Row (&sums)[kRowsPerGroup][kChannels]) const {
     row += offset_;
 #pragma unroll
-    for (int first = 0; first < kTogether; first += kRows) {
+    for (int first = 0; first < kRowsPerGroup; first += kRows) {
       PixelWords<kTaps> words[kRows];
       if (at_edge) {
 #pragma unroll
@@ -148,12 +147,12 @@ struct PixelStore {
   bool exists, by_words, has_word;
   WordStore<kWarp> words;
 
-  __device__ PixelStore(const Image<uint8_t>& image, const OwnValue& own)
-      : step(image.stride_y), exists(own.exists) {
-    const int lane = static_cast<int>(threadIdx.x) % kWarp;
-    const int first = __shfl_sync(kAllLanes, exists ? own.target : image.width, 0);
+  __device__ PixelStore(const Image<uint8_t>& image, const BandColumn& column)
+      : step(image.stride_y), exists(column.exists) {
+    const int lane = lane_id();
+    const int first = __shfl_sync(kAllLanes, exists ? column.target : image.width, 0);
     const int left = image.width - first;
-    to = &image.at(own.begin, first, 0);
+    to = &image.at(column.begin, first, 0);
     by_words = left % 4 == 0 && ((reinterpret_cast<uintptr_t>(to) | step) & 3) == 0;
     to += by_words ? 4 * lane : kPixelBytes * lane;
     has_word = words.has_word(left);
@@ -176,8 +175,8 @@ struct ValueStore {
   T* to;
   int64_t step;
 
-  __device__ ValueStore(const Image<T>& image, const OwnValue& own)
-      : to(&image.at(own.begin, own.target, own.channel)), step(image.stride_y) {}
+  __device__ ValueStore(const Image<T>& image, const BandColumn& column)
+      : to(&image.at(column.begin, column.target, column.channel)), step(image.stride_y) {}
 
   __device__ void operator()(const T (&values)[1]) {
     *to = values[0];

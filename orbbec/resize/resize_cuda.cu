@@ -19,7 +19,7 @@ constexpr bool kIsFloatTaps<FloatTaps<T>> = true;
 inline dim3 columns_block(const AnyImages& output, int lanes) {
   const unsigned columns = columns_per_block(int64_t{output.width} * lanes, kBandThreads);
   unsigned rows = 1;
-  while (rows < kMostRowsOfThreads && 2 * rows * columns <= kBandThreads) rows *= 2;
+  while (rows < kMaxThreadRows && 2 * rows * columns <= kBandThreads) rows *= 2;
   return dim3(columns, rows);
 }
 
@@ -56,27 +56,27 @@ int launch_windows(const Op& op, void* stream) {
 // together; none if it does not fit, or all images are added in order.
 template <int kChannels, class Op>
 int launch_bands_of(const Op& op, int lanes, void* stream) {
-  constexpr int64_t kMostBytes = 32 * 1024;  // six blocks fit a multiprocessor
+  constexpr int64_t kMaxBytes = 32 * 1024;  // six blocks fit a multiprocessor
   constexpr auto kRowBytes = static_cast<int64_t>(kChannels * sizeof(typename Op::Form::Row));
-  int64_t kept = kIsPillow<typename Op::Form> ? 8 : 0;
-  while (kept > 0 && kept < op.coefficients.taps_y + kTogether - 1) kept *= 2;
-  if (kept * kRowBytes * kWarp > kMostBytes) kept = 0;
+  int64_t ring_rows = kIsPillow<typename Op::Form> ? 8 : 0;
+  while (ring_rows > 0 && ring_rows < op.coefficients.taps_y + kRowsPerGroup - 1) ring_rows *= 2;
+  if (ring_rows * kRowBytes * kWarp > kMaxBytes) ring_rows = 0;
   int most = kBandThreads;
-  while (kept * kRowBytes * most > kMostBytes) most /= 2;
+  while (ring_rows * kRowBytes * most > kMaxBytes) most /= 2;
   const dim3 block = whole_warps(op.output, lanes / kChannels, most);
   const dim3 grid = band_grid(op.output, lanes, block, kBandRows, kChannels);
   return launch(resize_bands_kernel<Op, kChannels>, grid, block,
-                static_cast<size_t>(kept * kRowBytes * block.x), stream, op, lanes,
-                static_cast<int>(kept));
+                static_cast<size_t>(ring_rows * kRowBytes * block.x), stream, op, lanes,
+                static_cast<int>(ring_rows));
 }
 
 // Whether TapsInWords read most images: not where weights are negative.
 template <class Op>
 bool reads_words(const Op& op, ResizeMethod method) {
-  constexpr int64_t kMostTaps = 9;  // for which there is memory: an image has one less at least
+  constexpr int64_t kMaxTaps = 9;  // for which there is memory: an image has one less at least
   return method != ResizeMethod::kPillowCubic && method != ResizeMethod::kPillowLanczos &&
          lanes_of(op.output) == kPixelBytes && op.source.stride_c == 1 &&
-         op.source.stride_x == kPixelBytes && op.coefficients.taps_x <= kMostTaps;
+         op.source.stride_x == kPixelBytes && op.coefficients.taps_x <= kMaxTaps;
 }
 
 template <class Op>

@@ -1,7 +1,8 @@
 // Copies images so that their channels come last. Included by roi_align/roi_gather_cuda.h.
 #pragma once
 
-#include "../executors/executor_cuda.h"
+#include "../executors/cuda/tiles.h"
+#include "../executors/cuda/warp.h"
 
 namespace orbbec {
 
@@ -21,7 +22,7 @@ __global__ void __launch_bounds__(256, 4)
   constexpr int kChannels = ToChannelsLast<Word>::kChannels, kBins = ToChannelsLast<Word>::kBins;
   constexpr int kWarps = 256 / kWarp, kPerLane = kBins / kWarp;
   __shared__ Word tile[kChannels][kBins + 1];
-  const int lane = static_cast<int>(threadIdx.x) % kWarp;
+  const int lane = lane_id();
   const int warp = static_cast<int>(threadIdx.x) / kWarp;
   const int width = op.from.width, bins = op.from.height * width;
   const int first = static_cast<int>(blockIdx.x) * kBins, count = smaller(bins - first, kBins);
@@ -66,9 +67,8 @@ int to_channels_last_cuda(const AnyImages& images, void* rows, int64_t stride,
   using Op = ToChannelsLast<Word>;
   const int64_t bins = int64_t{images.height} * images.width;
   const int64_t chunks = (images.channels + Op::kChannels - 1) / Op::kChannels;
-  const dim3 grid(static_cast<unsigned>((bins + Op::kBins - 1) / Op::kBins),
-                  static_cast<unsigned>(chunks < kMaxGridYZ ? chunks : kMaxGridYZ),
-                  static_cast<unsigned>(images.count < kMaxGridYZ ? images.count : kMaxGridYZ));
+  const dim3 grid(static_cast<unsigned>((bins + Op::kBins - 1) / Op::kBins), grid_blocks(chunks),
+                  grid_blocks(images.count));
   return launch(to_channels_last_kernel<Word, Prepare>, grid, dim3(256), 0, stream,
                 Op{Images<const Word>(images), static_cast<Word*>(rows), stride}, prepare);
 }

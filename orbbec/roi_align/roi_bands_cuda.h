@@ -5,7 +5,8 @@
 // makes the rows of bins that begin in it.
 #pragma once
 
-#include "../executors/executor_cuda.h"
+#include "../executors/cuda/tiles.h"
+#include "../executors/cuda/warp.h"
 #include "roi.h"
 
 namespace orbbec {
@@ -157,30 +158,25 @@ __device__ __forceinline__ void stage_band(const Image<const T>& image, int top,
 template <class Op>
 __device__ __forceinline__ void list_bin_rows(const Op& op, int64_t begin, int first_row, int64_t n,
                                               int top, int end, RoiBandList& list) {
-  const int thread = static_cast<int>(threadIdx.x), lane = thread % kWarp;
+  const int thread = static_cast<int>(threadIdx.x);
   const int64_t k = begin + thread;
-  unsigned made = 0, lacking = 0;
+  unsigned rows = 0, lacking = 0;
   if (k < op.align.pooled.count) {
     const auto f = op.align.geometries[k];
     const int count = smaller(op.align.pooled.height - first_row, kBandBinRows);
     for (int i = 0; i < count && (f.image == n || (f.image < 0 && n == 0)); ++i) {
       bool lacks;
-      if (op.makes(f, first_row + i, top, end, lacks)) made |= 1u << i;
+      if (op.makes(f, first_row + i, top, end, lacks)) rows |= 1u << i;
       if (lacks) lacking |= 1u << i;
     }
   }
-  const int own = __popc(made);
-  int position = own;
-#pragma unroll
-  for (int distance = 1; distance < kWarp; distance *= 2) {
-    const int before = __shfl_up_sync(kAllLanes, position, distance);
-    if (lane >= distance) position += before;
-  }
+  const int row_count = __popc(rows);
+  int position = warp_inclusive_sum(row_count);
   int first = 0;
-  if (lane == kWarp - 1) first = atomicAdd(&list.count, position);
-  position += __shfl_sync(kAllLanes, first, kWarp - 1) - own;
-  for (; made != 0; made &= made - 1) {
-    const int i = __ffs(static_cast<int>(made)) - 1;
+  if (lane_id() == kWarp - 1) first = atomicAdd(&list.count, position);
+  position += __shfl_sync(kAllLanes, first, kWarp - 1) - row_count;
+  for (; rows != 0; rows &= rows - 1) {
+    const int i = __ffs(static_cast<int>(rows)) - 1;
     list.bin_rows[position++] =
         static_cast<uint16_t>((thread * kBandBinRows + i) * 2 + static_cast<int>(lacking >> i & 1));
   }
@@ -258,10 +254,8 @@ __global__ void __launch_bounds__(kBandThreads, sizeof(typename Op::F) == 8 ? 1 
 template <class T, int kSamples>
 int launch_roi_align_bands(const RoiArguments& a, const RoiBands& bands, void* stream) {
   const int64_t groups = (a.pooled.channels + kBandChannels - 1) / kBandChannels;
-  const dim3 grid(
-      static_cast<unsigned>(bands.count),
-      static_cast<unsigned>(groups < kMaxGridYZ ? groups : kMaxGridYZ),
-      static_cast<unsigned>(a.features.count < kMaxGridYZ ? a.features.count : kMaxGridYZ));
+  const dim3 grid(static_cast<unsigned>(bands.count), grid_blocks(groups),
+                  grid_blocks(a.features.count));
   const size_t bytes = size_t(bands.rows) * (a.features.width + 1) * kBandChannels * sizeof(T);
   using Op = RoiAlignBand<T, kSamples>;
   return launch(roi_align_band_kernel<Op>, grid, dim3(kBandThreads), bytes, stream,

@@ -66,7 +66,7 @@ int launch_roi_align_cuda(const RoiArguments& a, void* stream) {
   const int64_t blocks = (bins * groups + kRoiAlignThreads - 1) / kRoiAlignThreads;
   constexpr int64_t kMaxBlocks = int64_t{1} << 30;
   const dim3 grid(static_cast<unsigned>(blocks < kMaxBlocks ? blocks : kMaxBlocks),
-                  static_cast<unsigned>(a.pooled.count < kMaxGridYZ ? a.pooled.count : kMaxGridYZ));
+                  grid_blocks(a.pooled.count));
   return launch(roi_align_kernel<T, Roi>, grid, dim3(kRoiAlignThreads), 0, stream,
                 RoiAlign<T, Roi>(a), bins, groups);
 }

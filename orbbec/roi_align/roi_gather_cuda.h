@@ -141,9 +141,9 @@ __device__ __forceinline__ int collect_regions(const Op& op, int64_t first, int6
                                                int64_t n, int top, int left, int total,
                                                RoiGradientTile<Op>& tile) {
   const int thread = static_cast<int>(threadIdx.x), lane = thread % kWarp, warp = thread / kWarp;
-  const int64_t own = begin + thread;
+  const int64_t region = begin + thread;
   CollectedRoi<typename Op::F> roi;
-  const bool touches = own < op.regions && op.collect(own, n, top, left, roi);
+  const bool touches = region < op.regions && op.collect(region, n, top, left, roi);
   const unsigned votes = __ballot_sync(kAllLanes, touches);
   __syncthreads();
   if (lane == 0) tile.votes[warp] = votes;
@@ -155,7 +155,7 @@ __device__ __forceinline__ int collect_regions(const Op& op, int64_t first, int6
     if (w < warp) slot += count;
     total += count;
   }
-  roi.number = static_cast<int>(own - first);
+  roi.number = static_cast<int>(region - first);
   if (touches) tile.regions[slot] = roi;
   return total;
 }
@@ -219,7 +219,7 @@ template <class Op>
 __device__ __forceinline__ int list_terms(const Op& op, int64_t first, int y, int x, int listed,
                                           RoiCursor<Op>& at, RoiGradientTile<Op>& tile) {
   using F = typename Op::F;
-  const int lane = static_cast<int>(threadIdx.x) % kWarp;
+  const int lane = lane_id();
   const int warp = static_cast<int>(threadIdx.x) / kWarp;
   while (at.next < at.end && listed <= Op::kTerms - 4) {
     const CollectedRoi<F>& roi = tile.regions[at.next];
@@ -261,20 +261,20 @@ __device__ __forceinline__ void add_terms(const Op& op, const typename Op::Pixel
                                           typename Op::F (&sums)[Op::kPerLane]) {
   using T = typename Op::Pixel;
   using F = typename Op::F;
-  constexpr int kTogether = 4, kPerLane = Op::kPerLane;
+  constexpr int kTermsAtOnce = 4, kPerLane = Op::kPerLane;
   const int listed = tile.listed[warp][pixel];
-  for (int t = 0; t < listed; t += kTogether) {
-    RoiTerm<F> terms[kTogether];
-    ChannelVector<T, kPerLane> values[kTogether];
+  for (int t = 0; t < listed; t += kTermsAtOnce) {
+    RoiTerm<F> terms[kTermsAtOnce];
+    ChannelVector<T, kPerLane> values[kTermsAtOnce];
 #pragma unroll
-    for (int i = 0; i < kTogether; ++i) {
+    for (int i = 0; i < kTermsAtOnce; ++i) {
       const RoiTerm<F>& term = tile.terms[warp][smaller(t + i, listed - 1)][pixel];
       terms[i] = {term.bin, term.weight};  // not the padding, which is not written
       values[i] = *reinterpret_cast<const ChannelVector<T, kPerLane>*>(
           rows + static_cast<uint64_t>(terms[i].bin) * op.stride);
     }
 #pragma unroll
-    for (int i = 0; i < kTogether; ++i) {
+    for (int i = 0; i < kTermsAtOnce; ++i) {
       if (t + i >= listed) break;
       const F weight = terms[i].weight;
       const F count = Op::kIsUniform ? F(1) : tile.counts[warp][t + i][pixel];
@@ -303,9 +303,9 @@ __device__ __forceinline__ void add_regions(const Op& op, int64_t first, int tot
   const int thread = static_cast<int>(threadIdx.x), lane = thread % kWarp, warp = thread / kWarp;
   const bool inside = y < op.features.height && x < op.features.width;
   const int share = (total + kRoiWarps - 1) / kRoiWarps;
-  const int64_t own = channel + thread % kRoiLanes * Op::kPerLane;
-  const auto* const rows =
-      op.gradient + first * op.bins_y * op.bins_x * op.stride + (own < op.stride ? own : 0);
+  const int64_t first_channel = channel + thread % kRoiLanes * Op::kPerLane;
+  const auto* const rows = op.gradient + first * op.bins_y * op.bins_x * op.stride +
+                           (first_channel < op.stride ? first_channel : 0);
   RoiCursor<Op> at;
   at.end = inside ? smaller((warp + 1) * share, total) : 0;
   at.next = warp * share;
@@ -343,12 +343,12 @@ __device__ __forceinline__ void store_sums(const Op& op, int64_t n, int top, int
   if (target.stride_c != 1) {
     const int y = top + lane / kRoiTileWidth, x = left + lane % kRoiTileWidth;
     if (!target.contains(y, x)) return;
-    constexpr int kOwn = kChannels / kRoiWarps;
-    T* const to = &target.at(y, x, channel + warp * kOwn);
+    constexpr int kPerWarp = kChannels / kRoiWarps;
+    T* const to = &target.at(y, x, channel + warp * kPerWarp);
 #pragma unroll
-    for (int c = 0; c < kOwn; ++c) {
-      if (warp * kOwn + c < count) {
-        to[c * target.stride_c] = store<T>(tile.sums[lane][warp * kOwn + c]);
+    for (int c = 0; c < kPerWarp; ++c) {
+      if (warp * kPerWarp + c < count) {
+        to[c * target.stride_c] = store<T>(tile.sums[lane][warp * kPerWarp + c]);
       }
     }
     return;
@@ -411,9 +411,7 @@ int launch_roi_gradient(const Op& op, void* stream) {
   const int64_t tiles = ((int64_t{to.width} + kRoiTileWidth - 1) / kRoiTileWidth) *
                         ((int64_t{to.height} + kRoiTileHeight - 1) / kRoiTileHeight);
   const int64_t chunks = (to.channels + kChannels - 1) / kChannels;
-  const dim3 grid(static_cast<unsigned>(tiles),
-                  static_cast<unsigned>(chunks < kMaxGridYZ ? chunks : kMaxGridYZ),
-                  static_cast<unsigned>(to.count < kMaxGridYZ ? to.count : kMaxGridYZ));
+  const dim3 grid(static_cast<unsigned>(tiles), grid_blocks(chunks), grid_blocks(to.count));
   return launch(add_roi_gradient_kernel<Op>, grid, dim3(kRoiThreads), 0, stream, op);
 }
 

@@ -5,7 +5,8 @@
 // to the sums of a lane.
 #pragma once
 
-#include "../executors/executor_cuda.h"
+#include "../executors/cuda/tiles.h"
+#include "../executors/cuda/warp.h"
 #include "roi.h"
 
 namespace orbbec {
@@ -73,18 +74,16 @@ struct RoiScatter {
     };
     F weight;
     bool inside;
-    const int own = column(low_x, past_x, weight, inside);
+    const int at = column(low_x, past_x, weight, inside);
     const bool is_edge = low_x == op.features.width - 1;  // its pixels are one
     if (!inside || (is_edge && low_x % 2 != half())) return;
-    add_pixel(own, y.low - top, y.weight_low * weight);
-    if (is_edge) add_pixel(own, y.low - top, y.weight_low * past_x);
-    add_pixel(own, y.high - top, y.weight_high * weight);
-    if (is_edge) add_pixel(own, y.high - top, y.weight_high * past_x);
+    add_pixel(at, y.low - top, y.weight_low * weight);
+    if (is_edge) add_pixel(at, y.low - top, y.weight_low * past_x);
+    add_pixel(at, y.high - top, y.weight_high * weight);
+    if (is_edge) add_pixel(at, y.high - top, y.weight_high * past_x);
   }
 
-  __device__ __forceinline__ static int half() {
-    return static_cast<int>(threadIdx.x) % kWarp / kScatterLanes;
-  }
+  __device__ __forceinline__ static int half() { return lane_id() / kScatterLanes; }
 
   // The index of the lane's sums of the first row, in that column of a sample that it adds to.
   __device__ __forceinline__ int column(int low_x, F past_x, F& weight, bool& inside) const {
@@ -129,9 +128,9 @@ __device__ __forceinline__ bool may_read(F start, F length, int first, int last,
 
 // That of another lane.
 template <class F>
-__device__ __forceinline__ AxisSample<F> shuffled(const AxisSample<F>& own, int lane, int size) {
-  const int low = __shfl_sync(kAllLanes, own.low, lane);
-  const F past = __shfl_sync(kAllLanes, own.weight_high, lane);
+__device__ __forceinline__ AxisSample<F> shuffled(const AxisSample<F>& sample, int lane, int size) {
+  const int low = __shfl_sync(kAllLanes, sample.low, lane);
+  const F past = __shfl_sync(kAllLanes, sample.weight_high, lane);
   return {low, smaller(low + 1, size - 1), F(1) - past, past};
 }
 
@@ -154,13 +153,13 @@ __device__ __forceinline__ void add_bins(const Op& op, int64_t k,
   in_x >>= first_x * kSamples;
   const int upper = y.low - to.top;
   const bool has_upper = to.contains_row(upper), has_lower = to.contains_row(upper + 1);
-  const int own = larger(upper, 0) * kRowPitch * 4 + (has_upper ? 2 : 0) + (has_lower ? 1 : 0);
+  const int offset = larger(upper, 0) * kRowPitch * 4 + (has_upper ? 2 : 0) + (has_lower ? 1 : 0);
   for (int ph = first_y; rows != 0; ++ph, rows >>= kSamples, row += op.gradient.stride_y) {
     int offsets[kSamples];
     F low_y[kSamples], high_y[kSamples];  // weights
 #pragma unroll
     for (int i = 0; i < kSamples; ++i) {
-      offsets[i] = __shfl_sync(kAllLanes, own, ph * kSamples + i);
+      offsets[i] = __shfl_sync(kAllLanes, offset, ph * kSamples + i);
       high_y[i] = __shfl_sync(kAllLanes, y.weight_high, ph * kSamples + i);
       low_y[i] = F(1) - high_y[i];
     }
@@ -204,7 +203,7 @@ template <class Op>
 __device__ __forceinline__ void add_region(const Op& op, const RoiGeometry<typename Op::F>& f,
                                            int64_t k, RoiScatter<Op>& to) {
   using F = typename Op::F;
-  const int lane = static_cast<int>(threadIdx.x) % kWarp;
+  const int lane = lane_id();
   const int bins_y = op.gradient.height, bins_x = op.gradient.width;
   constexpr int kSamples = Op::kSamples;
   const auto locate = [&](F start, F bin, int bins, int size) {
@@ -248,7 +247,7 @@ template <class Op>
 __device__ __forceinline__ void store_tile(const Op& op, int64_t n, int top, int left,
                                            int64_t channel, const ScatterTile<Op>& tile) {
   using T = typename Op::Pixel;
-  const int lane = static_cast<int>(threadIdx.x) % kWarp;
+  const int lane = lane_id();
   const Image<T> target = op.features[n];
   const int count =
       static_cast<int>(smaller<int64_t>(op.features.channels - channel, Op::kChannels));
@@ -332,9 +331,7 @@ int launch_scatter_roi_gradient(const Op& op, void* stream) {
   const int64_t tiles = ((int64_t{to.width} + kScatterWidth - 1) / kScatterWidth) *
                         ((int64_t{to.height} + kRows - 1) / kRows);
   const int64_t chunks = (to.channels + Op::kChannels - 1) / Op::kChannels;
-  const dim3 grid(static_cast<unsigned>(tiles),
-                  static_cast<unsigned>(chunks < kMaxGridYZ ? chunks : kMaxGridYZ),
-                  static_cast<unsigned>(to.count < kMaxGridYZ ? to.count : kMaxGridYZ));
+  const dim3 grid(static_cast<unsigned>(tiles), grid_blocks(chunks), grid_blocks(to.count));
   return launch(scatter_roi_gradient_kernel<Op>, grid, dim3(kScatterThreads), 0, stream, op);
 }
 

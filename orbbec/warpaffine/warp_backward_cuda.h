@@ -5,7 +5,8 @@
 // it, and adds their gradients in shared memory. No sum of an image is in global memory.
 #pragma once
 
-#include "../executors/executor_cuda.h"
+#include "../executors/cuda/tiles.h"
+#include "../executors/cuda/warp.h"
 #include "warp_backward.h"
 
 namespace orbbec {
@@ -41,15 +42,8 @@ __device__ __forceinline__ TileRange tiles_read(const Op& op,
       }
     }
   }
-#pragma unroll
-  for (int lanes = kWarp / 2; lanes > 0; lanes /= 2) {
-    left = smaller(left, __shfl_xor_sync(kAllLanes, left, lanes));
-    top = smaller(top, __shfl_xor_sync(kAllLanes, top, lanes));
-    right = larger(right, __shfl_xor_sync(kAllLanes, right, lanes));
-    bottom = larger(bottom, __shfl_xor_sync(kAllLanes, bottom, lanes));
-  }
-  return {static_cast<uint16_t>(left), static_cast<uint16_t>(top), static_cast<uint16_t>(right),
-          static_cast<uint16_t>(bottom)};
+  return {static_cast<uint16_t>(warp_min(left)), static_cast<uint16_t>(warp_min(top)),
+          static_cast<uint16_t>(warp_max(right)), static_cast<uint16_t>(warp_max(bottom))};
 }
 
 // A warp owns a strip. No shared memory.
@@ -80,10 +74,8 @@ __global__ void __launch_bounds__(kStripsPerBlock* kCellPixels, 2)
     }
 #pragma unroll
     for (int i = 0; i < kNumbers; ++i) {
-      for (int half = kWarp / 2; half > 0; half /= 2) {
-        numbers[i] += __shfl_down_sync(kAllLanes, numbers[i], half);
-      }
-      if (lane == 0) op.strip_sums[(n * strips + strip) * kNumbers + i] = numbers[i];
+      const double sum = warp_sum(numbers[i]);
+      if (lane == 0) op.strip_sums[(n * strips + strip) * kNumbers + i] = sum;
     }
   }
 }
@@ -246,7 +238,7 @@ int run_backward_cuda(const WarpBackwardArguments& a, void* stream) {
   return dispatch_backward<Transform>(a, [&](const auto& op) {
     using Op = std::decay_t<decltype(op)>;
     const int64_t count = a.result.count, channels = a.result.channels;
-    const auto images = static_cast<unsigned>(smaller(count, kMaxGridYZ));
+    const auto images = grid_blocks(count);
     const dim3 strips(static_cast<unsigned>(pieces(a.strips(), kStripsPerBlock)), 1, images);
     const int status = launch(backward_strips_kernel<Op>, strips, dim3(kWarp, kStripsPerBlock), 0,
                               stream, op, a.reads, count, a.strips_x(), a.strips());
@@ -254,8 +246,7 @@ int run_backward_cuda(const WarpBackwardArguments& a, void* stream) {
     const int tiles_x = pieces(a.result.width, kSourceWidth);
     const int64_t groups = (channels + kChannelsAtOnce - 1) / kChannelsAtOnce;
     const dim3 tiles(static_cast<unsigned>(tiles_x * pieces(a.result.height, kSourceHeight)),
-                     static_cast<unsigned>(smaller(larger(groups, int64_t{1}), kMaxGridYZ)),
-                     images);
+                     grid_blocks(larger(groups, int64_t{1})), images);
     return launch(backward_tiles_kernel<Op>, tiles, dim3(kSourceThreads), sizeof(SharedSums),
                   stream, op, static_cast<const TileRange*>(a.reads), count, tiles_x, a.strips());
   });

@@ -1,14 +1,17 @@
-// Launches a warp on a CUDA device. Included by *_cuda.cu of the operators that resample.
+// The CUDA kernel of all warps: a block owns a tile of 32 columns, a warp 32 pixels of it in a few
+// rows, a thread one pixel in all channels. Where all taps of a warp are inside the image, it reads
+// and stores words; else each tap is tested. Included by *_cuda.cu of the operators that resample.
 #pragma once
 
-#include "../executors/executor_cuda.h"
+#include "../core/opaque.h"
+#include "../executors/cuda/tiles.h"
 #include "warp_sums_cuda.h"
 
 namespace orbbec {
 
-constexpr int kWarpStep = kTileHeight;  // rows that a block makes at a time
+constexpr int kWarpStep = kTileHeight;  // rows of a block at a time
 constexpr int64_t kMaxWarpSteps = 10;   // more steps save little, and leave a longer tail
-constexpr int64_t kManyBlocks = 2048;   // these fill a device: a smaller call makes fewer steps
+constexpr int64_t kFullBlocks = 2048;   // these fill a device: a smaller call has fewer steps
 
 // The lanes of a warp in a row. Stores of wider types fill whole sectors of 32 bytes. Bytes would
 // in rows of 32, but rows of 16 read fewer sectors of a rotated image.
@@ -37,7 +40,7 @@ __device__ __forceinline__ Image<const uint8_t> image_of_bytes(const Image<const
           .stride_c = image.stride_c};
 }
 
-// One image of a warp, and what a thread keeps of it in registers.
+// One image of a warp, as a thread has it in registers.
 template <class Op>
 struct WarpedImage {
   using T = typename Op::Value;
@@ -45,7 +48,8 @@ struct WarpedImage {
   using Sampler = typename Op::Sampler;
   static constexpr int kSize = Sampler::kSize;
   static constexpr bool kReadsWords = std::is_same_v<T, uint8_t> && kSize > 1;
-  // That a thread makes together. In double, what is computed again at a border would cost more.
+  // Pixels per thread. One for double, where recomputing a border tap costs more than overlap
+  // saves.
   static constexpr int kPixels =
       kReadsWords && kSize == 2 && sizeof(typename Transform::Number) < 8 ? 2 : 1;
 
@@ -65,7 +69,7 @@ struct WarpedImage {
   T* word;            // that of row 0
   WordStore<kLanesInRow<T> / 4 * 4> store_word;
 
-  // `numbers`: where the transform's are kept. x: the thread's column.
+  // `numbers`: of the transform. x: the thread's column.
   __device__ __forceinline__
   WarpedImage(const Op& op, int64_t n, int x,
               typename Transform::Number (&numbers)[Transform::kNumbers + 1], const float* table,
@@ -92,27 +96,29 @@ struct WarpedImage {
                    reinterpret_cast<uintptr_t>(first) % 4 == 0;
   }
 
-  // Makes kPixels pixels of column x, the first in row y and kWarpStep rows apart. It stores those
-  // above `bottom`, if `in_column`. All lanes of a warp call it.
-  __device__ __forceinline__ void make(unsigned y, unsigned bottom, int x, bool in_column) const {
+  // Stores kPixels pixels of column x, the first in row y and kWarpStep rows apart: those above
+  // `bottom`, if `in_column`. All lanes of a warp call it.
+  __device__ __forceinline__ void store_pixels(unsigned y, unsigned bottom, int x,
+                                               bool in_column) const {
     if constexpr (kPixels > 1) {
-      if (words.pixel != 0 && make_inside(y, bottom, x, in_column)) return;
+      if (words.pixel != 0 && store_interior(y, bottom, x, in_column)) return;
     }
 #pragma unroll 1
     for (int p = 0; p < kPixels; ++p, y += kWarpStep) {
-      int row = smaller(y, bottom - 1);  // lanes beyond repeat the last
-      if (kPixels > 1) row = unknown(row);
+      int row = smaller(y, bottom - 1);    // lanes beyond repeat the last
+      if (kPixels > 1) row = opaque(row);  // not those of store_interior, in registers
       const typename Op::Tap tap = locate(row, x);
       if constexpr (kReadsWords) {
-        if (words.pixel != 0 && fill_or_read(tap, row, x, y < bottom, in_column)) continue;
+        if (words.pixel != 0 && store_interior_or_fill(tap, row, x, y < bottom, in_column))
+          continue;
       }
-      any_pixel(tap, row, x, y < bottom, in_column);
+      store_with_border(tap, row, x, y < bottom, in_column);
     }
   }
 
   // False if a tap of the warp is not inside.
-  __device__ __forceinline__ bool make_inside(unsigned y, unsigned bottom, int x,
-                                              bool in_column) const {
+  __device__ __forceinline__ bool store_interior(unsigned y, unsigned bottom, int x,
+                                                 bool in_column) const {
     typename Op::Tap taps[kPixels];
     bool inside = true;
 #pragma unroll
@@ -130,14 +136,6 @@ struct WarpedImage {
       store_three(row, x, values[p], row < bottom, row < bottom && in_column);
     }
     return true;
-  }
-
-  // y, of which the compiler knows nothing: so that it computes what it needs of it only here.
-  __device__ __forceinline__ static int unknown(int y) {
-#ifdef __CUDA_ARCH__
-    asm volatile("" : "+r"(y));
-#endif
-    return y;
   }
 
   template <int kCount>
@@ -161,8 +159,8 @@ struct WarpedImage {
   }
 
   // True if no lane of the warp needs more than words and the fill.
-  __device__ __forceinline__ bool fill_or_read(const typename Op::Tap& tap, int y, int x,
-                                               bool in_row, bool in_column) const {
+  __device__ __forceinline__ bool store_interior_or_fill(const typename Op::Tap& tap, int y, int x,
+                                                         bool in_row, bool in_column) const {
     const bool inside = words.contain(tap.x, tap.y);
     const bool ready = inside | (is_filled & words.miss(tap.x, tap.y, image));
     if (!__all_sync(kAllLanes, ready)) return false;
@@ -177,8 +175,8 @@ struct WarpedImage {
     return locate_tap<Op>(op, transform, image, n, y, x);
   }
 
-  __device__ __forceinline__ void any_pixel(const typename Op::Tap& tap, int y, int x, bool in_row,
-                                            bool in_column) const {
+  __device__ __forceinline__ void store_with_border(const typename Op::Tap& tap, int y, int x,
+                                                    bool in_row, bool in_column) const {
     const bool active = in_row && in_column;
     if (has_three) {
       Pixel<T> values[3] = {};
@@ -238,8 +236,8 @@ struct WarpedImage {
 };
 
 // A block owns a tile of 32 columns and `steps` times 8 rows; in each step a warp owns 32 pixels in
-// rows of kLanesInRow, a thread one pixel in all channels. A thread makes the pixels of kPixels
-// steps together, so that its warp waits for them at the same time. It looks up the image and its
+// rows of kLanesInRow, a thread one pixel in all channels. A thread reads the pixels of kPixels
+// steps at once, so that their loads overlap. It looks up the image and its
 // transform once. Shared memory: the weights of tabulated samplers, 4 bytes per tap and fraction,
 // and, of more than 2 x 2 taps, the columns of a pixel at a border, 4 bytes per thread and column.
 // Each output byte is written once; a source byte is read by each pixel that needs it, from L1 but
@@ -251,9 +249,9 @@ __global__ void __launch_bounds__(kTileWidth* kTileHeight, kWarpBlocks<Op>)
   __shared__ float table[kTableSize<Op>];
   fill_table<Op>(table);
   __shared__ int columns[Op::Sampler::kSize * kWarpThreads];
-  const LanePosition<T> own;
+  const LanePosition<T> position;
   const unsigned width = op.output.width, height = op.output.height;  // 31 bits each
-  const unsigned x = blockIdx.x * kTileWidth + own.x;
+  const unsigned x = blockIdx.x * kTileWidth + position.x;
   const int column = static_cast<int>(smaller(x, width - 1));  // lanes beyond repeat the last
   for (int64_t n = blockIdx.z; n < op.output.count; n += gridDim.z) {
     typename Op::Transform::Number numbers[Op::Transform::kNumbers + 1];
@@ -263,7 +261,7 @@ __global__ void __launch_bounds__(kTileWidth* kTileHeight, kWarpBlocks<Op>)
     for (unsigned top = blockIdx.y * rows; top < height; top += gridDim.y * rows) {
       const unsigned bottom = smaller(top + rows, height);
       for (unsigned step = top; step < bottom; step += WarpedImage<Op>::kPixels * kWarpStep) {
-        warped.make(step + own.y, bottom, column, x < width);
+        warped.store_pixels(step + position.y, bottom, column, x < width);
       }
     }
   }
@@ -272,12 +270,12 @@ __global__ void __launch_bounds__(kTileWidth* kTileHeight, kWarpBlocks<Op>)
 // Runs `op` on `stream`. Returns a cudaError_t.
 template <class Op>
 int launch_warp_cuda(const Op& op, void* stream) {
-  constexpr int64_t kFewest = WarpedImage<Op>::kPixels;
+  constexpr int64_t kMinSteps = WarpedImage<Op>::kPixels;
   const AnyImages& output = op.output;
   const dim3 small = tile_grid(output.width, output.height, output.count);
   const int64_t blocks = static_cast<int64_t>(small.x) * small.y * small.z;
-  const int64_t most = smaller(blocks / kManyBlocks, kMaxWarpSteps);
-  const int64_t steps = larger(most / kFewest, int64_t{1}) * kFewest;
+  const int64_t most = smaller(blocks / kFullBlocks, kMaxWarpSteps);
+  const int64_t steps = larger(most / kMinSteps, int64_t{1}) * kMinSteps;
   const int64_t tile_rows = (output.height + steps - 1) / steps;
   return launch(warp_kernel<Op>, tile_grid(output.width, tile_rows, output.count),
                 dim3(kTileWidth, kTileHeight), 0, stream, op, static_cast<unsigned>(steps));

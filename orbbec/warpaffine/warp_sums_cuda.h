@@ -2,7 +2,7 @@
 // warp_cuda.h.
 #pragma once
 
-#include "../executors/launch.h"
+#include "../executors/cuda/launch.h"
 #include "warp_taps_cuda.h"
 
 namespace orbbec {

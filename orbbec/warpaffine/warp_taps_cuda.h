@@ -3,8 +3,7 @@
 #pragma once
 
 #include "../core/warp.h"
-#include "../executors/biased_byte_cuda.h"
-#include "../executors/pixel_words_cuda.h"
+#include "../executors/cuda/bytes.h"
 
 namespace orbbec {
 

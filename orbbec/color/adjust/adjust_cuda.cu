@@ -1,4 +1,4 @@
-#include "../../executors/pointwise_cuda.h"
+#include "../../executors/cuda/pointwise.h"
 #include "adjust.h"
 
 namespace orbbec {

@@ -1,4 +1,6 @@
-#include "../../executors/executor_cuda.h"
+// Sums of a channel of an image, or of its gray values, on a CUDA device: a block owns one sum, a
+// thread some of its lanes. The CPU adds in the same order.
+#include "../../executors/cuda/tiles.h"
 #include "reduce.h"
 
 namespace orbbec {
@@ -95,11 +97,10 @@ __global__ void __launch_bounds__(kThreads, 1)
 
 int reduce_cuda(const ReduceArguments& a, void* stream) {
   const int64_t channels = a.summand == Summand::kGray ? 1 : a.source.channels;
-  const int64_t rows = a.source.count < kMaxGridYZ ? a.source.count : kMaxGridYZ;
   return dispatch_reduce(a, [&](const auto& op) {
     using T = typename std::decay_t<decltype(op)>::Value;
     return launch(reduce_kernel<T>,
-                  dim3(static_cast<unsigned>(channels), static_cast<unsigned>(rows)),
+                  dim3(static_cast<unsigned>(channels), grid_blocks(a.source.count)),
                   dim3(kThreads), 0, stream, op, a.sums);
   });
 }

@@ -27,7 +27,7 @@ struct RgbToHsv {
     Number per_value, per_range;
   };
 
-  // For executors/pointwise_cuda.h. Entry 0 is multiplied by 0.
+  // For executors/cuda/pointwise.h. Entry 0 is multiplied by 0.
   struct Table {
     static constexpr int kEntries = 256;
     int per_value[kEntries], per_range[kEntries];

@@ -1,7 +1,7 @@
-#include <algorithm>
-
-#include "../../executors/biased_byte_cuda.h"
-#include "../../executors/ragged_cuda.h"
+// CLAHE on a CUDA device, in two kernels. In the first, a warp makes the LUTs of a tile. In the
+// second, a block blends a row of cells, a thread two words of each of its rows.
+#include "../../executors/cuda/bytes.h"
+#include "../../executors/cuda/ragged.h"
 #include "clahe.h"
 
 namespace orbbec {
@@ -10,17 +10,11 @@ namespace {
 constexpr int kThreads = 256;
 constexpr int kWarps = kThreads / kWarp;
 constexpr int kLevelsOfLane = kLevels / kWarp;
-constexpr int kMostGroup = 4;  // channels that lie together
-constexpr int kWord = 4;       // bytes
+constexpr int kMaxGroup = 4;  // channels that lie together
+constexpr int kWord = 4;      // bytes
 
-// Four bytes, each the lowest one of a float from 2^23 on.
-__device__ uint32_t word_of(const float (&values)[kWord]) {
-  return __byte_perm(__byte_perm(bits_of(values[0]), bits_of(values[1]), 0x0040),
-                     __byte_perm(bits_of(values[2]), bits_of(values[3]), 0x0040), 0x5410);
-}
-
-// Rounded like rint, for values from 0 to 255 that word_of takes.
-__device__ float rounded(float value) { return value + 0x1p23f; }
+// Rounded like rint, for values from 0 to 255: the lowest byte of its bits.
+__device__ uint32_t rounded_bits(float value) { return bits_of(value + 0x1p23f); }
 
 // The tile of `kGroup` channels that a warp makes the LUTs of. A lane owns 8 neighboring levels.
 template <int kGroup>
@@ -107,7 +101,7 @@ struct WarpTile {
       if (left > kWarp) load(next);
 #pragma unroll
       for (int i = 0; i < kWord * kGroup; ++i) {
-        add(__byte_perm(words[i / kWord], 0, 0x4440 + i % kWord), i % kGroup);
+        add(byte_of(words[i / kWord], i % kWord), i % kGroup);
       }
     }
   }
@@ -136,12 +130,6 @@ struct WarpTile {
     }
   }
 
-  __device__ static int sum_of_warp(int value) {
-#pragma unroll
-    for (int step = 1; step < kWarp; step *= 2) value += __shfl_xor_sync(kAllLanes, value, step);
-    return value;
-  }
-
   // As ClaheLuts::clip.
   __device__ void clip(int (&levels)[kLevelsOfLane], int most) const {
     if (most == 0) return;
@@ -151,7 +139,7 @@ struct WarpTile {
       over += larger(levels[i] - most, 0);
       levels[i] = smaller(levels[i], most);
     }
-    const ClaheLuts::Excess excess(sum_of_warp(over));
+    const ClaheLuts::Excess excess(warp_sum(over));
     const int first = lane * kLevelsOfLane, end = excess.rest * excess.step;
     // A multiple of the step, from here on.
     int next = (first + excess.step - 1) / excess.step * excess.step;
@@ -165,26 +153,20 @@ struct WarpTile {
   }
 
   __device__ void write(const int (&levels)[kLevelsOfLane], float scale, uint8_t* lut) const {
-    int own = 0;
+    int count = 0;
 #pragma unroll
-    for (int i = 0; i < kLevelsOfLane; ++i) own += levels[i];
-    int sum = own;
-#pragma unroll
-    for (int step = 1; step < kWarp; step *= 2) {
-      const int before = __shfl_up_sync(kAllLanes, sum, step);
-      if (lane >= step) sum += before;
-    }
-    sum -= own;
+    for (int i = 0; i < kLevelsOfLane; ++i) count += levels[i];
+    int sum = warp_exclusive_sum(count);
     uint32_t words[kLevelsOfLane / kWord];
 #pragma unroll
     for (int i = 0; i < kLevelsOfLane; i += kWord) {
-      float values[kWord];
+      uint32_t bytes[kWord];
 #pragma unroll
       for (int k = 0; k < kWord; ++k) {
         sum += levels[i + k];
-        values[k] = rounded(ClaheLuts::level_of(sum, scale));
+        bytes[k] = rounded_bits(ClaheLuts::level_of(sum, scale));
       }
-      words[i / kWord] = word_of(values);
+      words[i / kWord] = pack_bytes(bytes[0], bytes[1], bytes[2], bytes[3]);
     }
     reinterpret_cast<uint2*>(lut)[lane] = make_uint2(words[0], words[1]);
   }
@@ -214,8 +196,8 @@ __global__ void __launch_bounds__(kThreads, 4) clahe_luts_kernel(const ClaheLuts
 
 // Cells lie between tile centers. All pixels of a cell blend the same four LUTs, whose bytes for a
 // level lie in one word of shared memory.
-constexpr int kMostTables = 32;  // cells by channels: 32 KiB
-constexpr int kMostRows = 64;    // at once
+constexpr int kMaxTables = 32;  // cells by channels: 32 KiB
+constexpr int kMaxRows = 64;    // at once
 
 // Some cells of the row of cells, and some of their rows of pixels.
 struct Cells {
@@ -231,9 +213,9 @@ struct CellRow {
   Image<uint8_t> to;
   Tiles size;
   int tiles_y, tiles_x, group, index;
-  const uint8_t* luts;                                 // [group][tiles_y][tiles_x][256]
-  alignas(16) uint32_t tables[kMostTables * kLevels];  // [cells][group][256]
-  RowWeights down[kMostRows];                          // negative: not of this row of cells
+  const uint8_t* luts;                                // [group][tiles_y][tiles_x][256]
+  alignas(16) uint32_t tables[kMaxTables * kLevels];  // [cells][group][256]
+  RowWeights down[kMaxRows];                          // negative: not of this row of cells
 
   __device__ void weigh_rows(const Cells& cells) {
     for (int i = threadIdx.x; i < cells.rows; i += kThreads) {
@@ -248,10 +230,10 @@ struct CellRow {
     const int upper = larger(index - 1, 0), lower = smaller(index, tiles_y - 1);
     const int last = tiles_x - 1, together = group * kFours;
     for (int i = threadIdx.x; i < together; i += kThreads) {
-      const auto* const own = reinterpret_cast<const uint32_t*>(luts) + i % kFours +
-                              int64_t{i / kFours} * tiles_y * tiles_x * kFours;
-      const auto* const above = own + upper * tiles_x * kFours;
-      const auto* const below = own + lower * tiles_x * kFours;
+      const auto* const first = reinterpret_cast<const uint32_t*>(luts) + i % kFours +
+                                int64_t{i / kFours} * tiles_y * tiles_x * kFours;
+      const auto* const above = first + upper * tiles_x * kFours;
+      const auto* const below = first + lower * tiles_x * kFours;
       auto* to = reinterpret_cast<uint4*>(tables) + i;
       // For two levels each, the bytes of the upper and of the lower tile.
       const auto pairs = [&](int x) {
@@ -311,13 +293,13 @@ struct CellRow {
     const RowWeights* weights = down + row;
     const RowWeights* const end = down + cells.rows;
     for (; weights < end; weights += step, in += in_step, out += out_step) {
-      const RowWeights held = *weights;
-      if (held.after < 0) continue;
+      const RowWeights row_weights = *weights;
+      if (row_weights.after < 0) continue;
       const auto* const levels = reinterpret_cast<const uint32_t*>(in);
       const uint32_t left_levels = levels[0], right_levels = levels[distance];
       auto* const words = reinterpret_cast<uint32_t*>(out);
-      words[0] = left.blended(left_levels, held);
-      words[distance] = right.blended(right_levels, held);
+      words[0] = left.blended(left_levels, row_weights);
+      words[distance] = right.blended(right_levels, row_weights);
     }
   }
 
@@ -351,19 +333,18 @@ struct CellRow {
       is_word = here == 15 && is_aligned(row.from) && is_aligned(row.to);
     }
 
-    __device__ float blended(int i, uint32_t level, const RowWeights& down) const {
+    // The lowest byte.
+    __device__ uint32_t blended(int i, uint32_t level, const RowWeights& down) const {
       const uint32_t bytes = *reinterpret_cast<const uint32_t*>(table[i] + level * kWord);
       const BiasedByte corners[] = {{bytes, 0}, {bytes, 2}, {bytes, 1}, {bytes, 3}};
-      return rounded(ClaheBlend::blended(corners, across[i], down));
+      return rounded_bits(ClaheBlend::blended(corners, across[i], down));
     }
 
     __device__ uint32_t blended(uint32_t levels, const RowWeights& down) const {
-      float values[kWord];
+      uint32_t bytes[kWord];
 #pragma unroll
-      for (int i = 0; i < kWord; ++i) {
-        values[i] = blended(i, __byte_perm(levels, 0, 0x4440 + i), down);
-      }
-      return word_of(values);
+      for (int i = 0; i < kWord; ++i) bytes[i] = blended(i, byte_of(levels, i), down);
+      return pack_bytes(bytes[0], bytes[1], bytes[2], bytes[3]);
     }
 
     __device__ void blend_values(const Cells& cells, int first, int step) const {
@@ -374,8 +355,8 @@ struct CellRow {
 #pragma unroll
         for (int k = 0; k < kWord; ++k) {
           if (here >> k & 1) {
-            const float value = blended(k, row.from.at(cells.top + i, at, channel), down);
-            row.to.at(cells.top + i, at, channel) = static_cast<uint8_t>(bits_of(value));
+            const uint8_t level = row.from.at(cells.top + i, at, channel);
+            row.to.at(cells.top + i, at, channel) = static_cast<uint8_t>(blended(k, level, down));
           }
           if (++channel == row.group) channel = 0, ++at;
         }
@@ -389,10 +370,10 @@ __device__ void blend_cells(CellRow& row) {
   const int bottom = smaller(row.from.height, CellRow::end_of(row.index, tile));
   Cells cells{};
   for (; cells.first <= row.tiles_x; cells.first += cells.count) {
-    cells.count = smaller(kMostTables / row.group, row.tiles_x + 1 - cells.first);
+    cells.count = smaller(kMaxTables / row.group, row.tiles_x + 1 - cells.first);
     row.make_tables(cells);
-    for (cells.top = first; cells.top < bottom; cells.top += kMostRows) {
-      cells.rows = smaller(kMostRows, bottom - cells.top);
+    for (cells.top = first; cells.top < bottom; cells.top += kMaxRows) {
+      cells.rows = smaller(kMaxRows, bottom - cells.top);
       row.weigh_rows(cells);
       __syncthreads();
       row.blend(cells);
@@ -404,8 +385,8 @@ __device__ void blend_cells(CellRow& row) {
 // A block owns a row of cells of an image, of all channels if they lie together, and makes the
 // tables of up to 32 cells at a time. 33 KiB of shared memory; a pixel is read once.
 __global__ void __launch_bounds__(kThreads, 3) clahe_blend_kernel(const ClaheBlend op, int group) {
-  __shared__ __align__(16) char held[sizeof(CellRow)];
-  auto& row = *reinterpret_cast<CellRow*>(held);
+  __shared__ __align__(16) char memory[sizeof(CellRow)];
+  auto& row = *reinterpret_cast<CellRow*>(memory);
   for (int64_t n = blockIdx.z; n < op.source.count; n += gridDim.z) {
     for (int64_t c = int64_t{blockIdx.y} * group; c < op.source.channels;
          c += int64_t{gridDim.y} * group) {
@@ -432,7 +413,7 @@ int group_of(const AnyImages& source, const AnyImages& output) {
     return images.stride_c == 1 && images.stride_x == images.channels;
   };
   const int64_t row = source.layout == nullptr ? source.width * source.channels : source.numel;
-  const bool fits = source.channels <= kMostGroup && row <= (1 << 30);
+  const bool fits = source.channels <= kMaxGroup && row <= (1 << 30);
   return fits && lie_together(source) && lie_together(output) ? static_cast<int>(source.channels)
                                                               : 1;
 }
@@ -441,11 +422,8 @@ int group_of(const AnyImages& source, const AnyImages& output) {
 
 int clahe_cuda(const ClaheArguments& a, void* stream) {
   const int group = group_of(a.source, a.output);
-  const auto limited = [](int64_t size) {
-    return static_cast<unsigned>(std::min(size, kMaxGridYZ));
-  };
   dim3 grid(static_cast<unsigned>((a.tiles_y * a.tiles_x + kWarps - 1) / kWarps),
-            limited(a.source.channels / group), limited(a.source.count));
+            grid_blocks(a.source.channels / group), grid_blocks(a.source.count));
   void (*const kernels[])(ClaheLuts) = {clahe_luts_kernel<1>, clahe_luts_kernel<2>,
                                         clahe_luts_kernel<3>, clahe_luts_kernel<4>};
   const size_t shared = sizeof(int) * kWarps * group * kLevels;

@@ -27,7 +27,7 @@ struct ApplyLut {
     }
   }
 
-  // For executors/pointwise_cuda.h.
+  // For executors/cuda/pointwise.h.
   static constexpr int kSources = 1, kIn = 0, kOut = 0;
   static constexpr bool kSameForChannels = false;
   struct OfImage {

@@ -1,14 +1,17 @@
-#include "../../executors/pointwise_cuda.h"
+// Histograms and LUTs on a CUDA device. A block counts up to 30,720 pixels of a channel, each
+// thread in its own bytes of shared memory. A warp makes a LUT, each lane 8 levels of it.
+#include "../../executors/cuda/bytes.h"
+#include "../../executors/cuda/pointwise.h"
 #include "tables.h"
 
 namespace orbbec {
 namespace {
 
 constexpr int kThreads = 128;
-constexpr int kMostCount = 240;  // values per thread and round: a count fits a byte
-constexpr int kRoundPixels = kThreads * kMostCount;
-constexpr int kMostRounds = 1024;  // at once, of a channel
-constexpr int kMostStep = 4;       // bytes from a pixel to the next that are loaded by words
+constexpr int kMaxCount = 240;  // values per thread and round: a count fits a byte
+constexpr int kRoundPixels = kThreads * kMaxCount;
+constexpr int kMaxRounds = 1024;  // at once, of a channel
+constexpr int kMaxStep = 4;       // bytes from a pixel to the next that are loaded by words
 
 // The histograms of the threads of a block, a byte per level: word [level / 4][thread], so that
 // each thread has its own bank.
@@ -43,11 +46,11 @@ struct ThreadCounts {
       }
     }
 #pragma unroll
-    for (int k = 0; k < 4; ++k) sums[k] += __shfl_xor_sync(kAllLanes, sums[k], 1);
+    for (int k = 0; k < 4; ++k) sums[k] += shuffle_xor(sums[k], 1);
     const uint32_t first = half == 0 ? sums[0] : sums[1], second = half == 0 ? sums[2] : sums[3];
-    unsigned long long* const own = to + 4 * word + half;
-    if (first > 0) atomicAdd(own, first);
-    if (second > 0) atomicAdd(own + 2, second);
+    unsigned long long* const counts = to + 4 * word + half;
+    if (first > 0) atomicAdd(counts, first);
+    if (second > 0) atomicAdd(counts + 2, second);
   }
 };
 
@@ -59,7 +62,7 @@ struct PixelRun {
   __device__ PixelRun(const Image<const uint8_t>& image, int64_t c)
       : first(image.data), step(0), skip(0) {
     const bool are_planes = image.stride_x == 1;
-    const bool lie_together = image.stride_c == 1 && image.stride_x <= kMostStep;
+    const bool lie_together = image.stride_c == 1 && image.stride_x <= kMaxStep;
     if (!(are_planes || lie_together) || image.stride_y != image.width * image.stride_x) return;
     if (are_planes) first += c * image.stride_c;
     if (!are_planes) skip = static_cast<int>(c);
@@ -87,10 +90,7 @@ struct PixelRun {
         words[4 * k + 2] = loaded.z, words[4 * k + 3] = loaded.w;
       }
       words[4 * kStep] = 0;
-#pragma unroll
-      for (int k = 0; k < 4 * kStep && kStep > 1; ++k) {
-        words[k] = __funnelshift_r(words[k], words[k + 1], 8 * skip);
-      }
+      if (kStep > 1) shift_bytes<4 * kStep>(words, skip, words);
 #pragma unroll
       for (int k = 0; k < 16; ++k) counts.add(words[k * kStep / 4] >> k * kStep % 4 * 8 & 0xff);
     }
@@ -130,33 +130,6 @@ __global__ void __launch_bounds__(kThreads, 1) histogram_kernel(const HistogramA
 constexpr int kLutThreads = 256;
 constexpr int kLevelsOfLane = kLevels / kWarp;
 
-// Of all lanes before this one.
-__device__ int64_t sum_before(int64_t own) {
-  const int lane = threadIdx.x % kWarp;
-  int64_t sum = own;
-#pragma unroll
-  for (int step = 1; step < kWarp; step *= 2) {
-    const int64_t other = __shfl_up_sync(kAllLanes, sum, step);
-    if (lane >= step) sum += other;
-  }
-  return sum - own;
-}
-
-// What all lanes have found.
-__device__ Levels of_warp(Levels levels) {
-#pragma unroll
-  for (int step = 1; step < kWarp; step *= 2) {
-    Levels other;
-    other.total = __shfl_xor_sync(kAllLanes, levels.total, step);
-    other.of_darkest = __shfl_xor_sync(kAllLanes, levels.of_darkest, step);
-    other.of_brightest = __shfl_xor_sync(kAllLanes, levels.of_brightest, step);
-    other.darkest = __shfl_xor_sync(kAllLanes, levels.darkest, step);
-    other.brightest = __shfl_xor_sync(kAllLanes, levels.brightest, step);
-    levels.add(other);
-  }
-  return levels;
-}
-
 // A warp owns a LUT, a lane 8 neighboring levels.
 __global__ void __launch_bounds__(kLutThreads, 1) luts_kernel(const MakeLut op, int64_t luts) {
   constexpr int kLuts = kLutThreads / kWarp;
@@ -171,19 +144,22 @@ __global__ void __launch_bounds__(kLutThreads, 1) luts_kernel(const MakeLut op, 
       continue;
     }
     const int64_t* const from = op.counts + lut * kLevels + first;
-    int64_t own[kLevelsOfLane];
+    int64_t counts[kLevelsOfLane];
     Levels levels;
 #pragma unroll
     for (int i = 0; i < kLevelsOfLane; ++i) {
-      own[i] = from[i];
-      levels.add(first + i, own[i]);
+      counts[i] = from[i];
+      levels.add(first + i, counts[i]);
     }
-    int64_t before = sum_before(levels.total);
-    const LutRule rule(op.kind, of_warp(levels));
+    int64_t before = warp_exclusive_sum(levels.total);
+    const LutRule rule(op.kind, warp_reduce(levels, [](Levels all, const Levels& other) {
+                         all.add(other);
+                         return all;
+                       }));
 #pragma unroll
     for (int i = 0; i < kLevelsOfLane; ++i) {
-      to[i] = rule(first + i, before, own[i]);
-      before += own[i];
+      to[i] = rule(first + i, before, counts[i]);
+      before += counts[i];
     }
   }
 }
@@ -195,18 +171,17 @@ int histogram_cuda(const HistogramArguments& a, void* stream) {
   const int64_t pixels = a.source.layout == nullptr ? int64_t{a.source.height} * a.source.width
                                                     : a.source.numel / (jobs > 0 ? jobs : 1);
   const int64_t rounds = pixels / kRoundPixels + 1;
-  return launch(histogram_kernel,
-                dim3(static_cast<unsigned>(rounds < kMostRounds ? rounds : kMostRounds),
-                     static_cast<unsigned>(jobs < kMaxGridYZ ? jobs : kMaxGridYZ)),
-                dim3(kThreads), 0, stream, a);
+  return launch(
+      histogram_kernel,
+      dim3(static_cast<unsigned>(rounds < kMaxRounds ? rounds : kMaxRounds), grid_blocks(jobs)),
+      dim3(kThreads), 0, stream, a);
 }
 
 int apply_lut_cuda(const ApplyLut& op, void* stream) { return run_pointwise_cuda(op, stream); }
 
 int make_luts_cuda(const MakeLut& op, int64_t count, void* stream) {
   const int64_t luts = count * op.channels, blocks = (luts * kWarp + kLutThreads - 1) / kLutThreads;
-  return launch(luts_kernel, dim3(static_cast<unsigned>(blocks < kMaxGridYZ ? blocks : kMaxGridYZ)),
-                dim3(kLutThreads), 0, stream, op, luts);
+  return launch(luts_kernel, dim3(grid_blocks(blocks)), dim3(kLutThreads), 0, stream, op, luts);
 }
 
 }  // namespace orbbec

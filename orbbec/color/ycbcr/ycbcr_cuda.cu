@@ -1,4 +1,4 @@
-#include "../../executors/ragged_cuda.h"
+#include "../../executors/cuda/ragged.h"
 #include "ycbcr.h"
 
 namespace orbbec {

@@ -46,20 +46,20 @@ struct ByteTaps {
 
 // body(count, first) for chunks of `all` numbers, the last of which is smaller; counts are known to
 // the compiler.
-template <int kMost, class Body>
+template <int kMax, class Body>
 __device__ void last_chunk(int all, int first, const Body& body) {
-  if constexpr (kMost > 0) {
-    if (all - first == kMost) return body(std::integral_constant<int, kMost>{}, first);
-    last_chunk<kMost - 1>(all, first, body);
+  if constexpr (kMax > 0) {
+    if (all - first == kMax) return body(std::integral_constant<int, kMax>{}, first);
+    last_chunk<kMax - 1>(all, first, body);
   }
 }
-template <int kMost, class Body>
+template <int kMax, class Body>
 __device__ void in_chunks(int all, const Body& body) {
-  if (all < kMost) return last_chunk<kMost - 1>(all, 0, body);
+  if (all < kMax) return last_chunk<kMax - 1>(all, 0, body);
   int first = 0;
   ORBBEC_ROLLED
-  for (; first + kMost <= all; first += kMost) body(std::integral_constant<int, kMost>{}, first);
-  last_chunk<kMost - 1>(all, first, body);
+  for (; first + kMax <= all; first += kMax) body(std::integral_constant<int, kMax>{}, first);
+  last_chunk<kMax - 1>(all, first, body);
 }
 
 // A block's tile. Each step needs the barrier after the one before.
@@ -199,9 +199,7 @@ struct ByteTile {
         loaded[2 * k] = two.x, loaded[2 * k + 1] = two.y;
       }
       uint32_t* const words = loaded + kOdd;
-#pragma unroll
-      for (int k = 0; kShifts && k + 1 < kUsed; ++k)
-        words[k] = __funnelshift_r(words[k], words[k + 1], 8 * (bytes.shift & 3));
+      if (kShifts) shift_bytes<kUsed - 1>(words, bytes.shift, words);
 #pragma unroll
       for (int k = 0; k < kCount; ++k)
         add(to[i], words[k], factors[k]), add(to[i] + 4, words[k + 1], factors[k]);
@@ -283,11 +281,9 @@ struct ByteTile {
                               uint8_t* to) const {
 #pragma unroll
     for (int i = 0; i < kOutputRows; ++i, to += output.stride_y) {
-      const auto pair = [&](int c) {
-        return __byte_perm(taps.rule.scaled(sums[i][c]), taps.rule.scaled(sums[i][c + 1]),
-                           0x40 + 0x11 * Rule::kByte);
-      };
-      *reinterpret_cast<uint32_t*>(to) = __byte_perm(pair(0), pair(2), 0x5410);
+      const auto scaled = [&](int c) { return taps.rule.scaled(sums[i][c]); };
+      *reinterpret_cast<uint32_t*>(to) =
+          pack_bytes<Rule::kByte>(scaled(0), scaled(1), scaled(2), scaled(3));
     }
   }
 };

@@ -1,3 +1,6 @@
+// Separable filters on a CUDA device, of the types and windows that bytes_cuda.h does not take: a
+// block loads a tile of a plane with its margins into shared memory and sums its rows, then its
+// columns, a thread four values at a time.
 #include "bytes_cuda.h"
 #include "taps.h"
 

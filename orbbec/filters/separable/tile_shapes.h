@@ -34,10 +34,10 @@ template <class Rule>
 struct ByteTileShape {
   static constexpr int kWidth = 128,
                        kHeights[3] = {64, 32, 16};  // a warp stores 4 sectors of a row
-  static constexpr int kMostWidth = 257;            // the most bytes whose sum fits 16 bits
+  static constexpr int kMaxWidth = 257;             // the most bytes whose sum fits 16 bits
 
   // A row begins up to 15 bytes before its first pixel, as that lies in 16 aligned bytes.
-  static constexpr int kMostShift = 15;  // as of ByteRows
+  static constexpr int kMaxShift = 15;  // as of ByteRows
 
   int rows, words;            // words of 4 bytes per row
   int row_taps, column_taps;  // words of taps, at most
@@ -47,7 +47,7 @@ struct ByteTileShape {
     rows = rounded_up(rounded_up(height, 8) + window.height / 2 * 2, 4);
     row_taps = words_of(window, group, 3);
     column_taps = window.height / 2 + 1;
-    words = rounded_up(kMostShift / 4 + kWidth / 4 + row_taps, 4);
+    words = rounded_up(kMaxShift / 4 + kWidth / 4 + row_taps, 4);
   }
   // Words around 4 outputs whose window begins at byte `shift` of the first.
   ORBBEC_HD static int words_of(const Window& window, int group, int shift) {
@@ -66,7 +66,7 @@ Tiling tallest_tile(const SeparableArguments& a, int group) {
   // Larger windows fit no tile, and their sizes no int.
   const Window longest{at_most(a.longest, 4096), at_most(a.longest, 4096)};
   for (const int height : Shape::kHeights) {
-    if (Shape(longest, group, height).bytes() <= kMostTileBytes) {
+    if (Shape(longest, group, height).bytes() <= kMaxTileBytes) {
       return {.group = group, .width = Shape::kWidth, .height = height};
     }
   }
@@ -79,7 +79,7 @@ Tiling byte_tiling(const SeparableArguments& a) {
   if constexpr (std::is_same_v<typename Rule::Value, uint8_t>) {
     const int group = group_of(a.source, a.output);
     const bool are_rows = group > 1 || (a.source.stride_x == 1 && a.output.stride_x == 1);
-    if (are_rows && a.longest <= ByteTileShape<Rule>::kMostWidth) {
+    if (are_rows && a.longest <= ByteTileShape<Rule>::kMaxWidth) {
       tiling = tallest_tile<ByteTileShape<Rule>>(a, group);
     }
   }

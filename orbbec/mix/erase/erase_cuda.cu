@@ -1,4 +1,6 @@
-#include "../../executors/executor_cuda.h"
+// erase on a CUDA device: a thread owns a chunk of 16 bytes of a line, neighboring threads
+// neighboring chunks. In place, only chunks that a rectangle meets are loaded and stored.
+#include "../../executors/cuda/tiles.h"
 #include "erase.h"
 
 namespace orbbec {
@@ -113,16 +115,16 @@ __device__ Span overlap_of(const Erase<T>& op, const Line<T>& line, int64_t k, c
 template <class T>
 __device__ void fill_span(const Erase<T>& op, const Line<T>& line, const Span& span) {
   Chunk<T> chunk;
-  bool held = !op.in_place();
-  if (held) load_chunk(op, line, span, chunk);
+  bool is_loaded = !op.in_place();
+  if (is_loaded) load_chunk(op, line, span, chunk);
   for (int64_t k = 0; k < op.a.rectangles; ++k) {
     const Span overlap = overlap_of(op, line, k, span);
     if (overlap.first >= overlap.last) continue;
-    if (!held) load_chunk(op, line, span, chunk);
-    held = true;
+    if (!is_loaded) load_chunk(op, line, span, chunk);
+    is_loaded = true;
     fill_chunk(op, line, k, overlap, chunk);
   }
-  if (held) store_chunk(line, span, chunk);
+  if (is_loaded) store_chunk(line, span, chunk);
 }
 
 template <class T>
@@ -181,7 +183,7 @@ inline unsigned threads_along(int64_t chunks) {
 template <class T, bool kNoisy>
 int launch_lines(const Erase<T>& op, bool packed, void* stream) {
   const auto& output = op.output;
-  const auto images = static_cast<unsigned>(output.count < kMaxGridYZ ? output.count : kMaxGridYZ);
+  const auto images = grid_blocks(output.count);
   if (output.layout != nullptr) {
     return launch(erase_lines_kernel<T, kNoisy>, dim3(kRaggedColumns, kRaggedRows, images),
                   dim3(32, kThreads / 32), 0, stream, op);
@@ -193,10 +195,8 @@ int launch_lines(const Erase<T>& op, bool packed, void* stream) {
                  lines_per_block = kThreads / threads_per_line;
   const int64_t columns = (chunks + threads_per_line - 1) / threads_per_line,
                 rows = (lines + lines_per_block - 1) / lines_per_block;
-  constexpr int64_t kMaxColumns = 65535;  // of blocks: the kernel strides
   return launch(erase_lines_kernel<T, kNoisy>,
-                dim3(static_cast<unsigned>(columns < kMaxColumns ? columns : kMaxColumns),
-                     static_cast<unsigned>(rows < kMaxGridYZ ? rows : kMaxGridYZ), images),
+                dim3(grid_blocks(columns), grid_blocks(rows), images),
                 dim3(threads_per_line, lines_per_block), 0, stream, op);
 }
 

@@ -1,4 +1,4 @@
-#include "../../executors/executor_cuda.h"
+#include "../../executors/cuda/tiles.h"
 #include "boxes.h"
 
 namespace orbbec {

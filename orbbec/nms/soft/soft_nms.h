@@ -107,7 +107,8 @@ ORBBEC_HD SoftNmsArguments soft_nms_group(const SoftNmsArguments& a, int begin, 
 template <class F>
 struct SoftNmsBest {
   F score = kNoScore<F>;
-  int index = -1;
+  std::conditional_t<sizeof(F) == 8, int64_t, int> index =
+      -1;  // as wide: a warp shuffles no padding
 
   ORBBEC_HD bool loses_to(F other_score, int other_index) const {
     return other_score > score ||

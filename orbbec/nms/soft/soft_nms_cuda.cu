@@ -1,6 +1,10 @@
+// soft_nms on a CUDA device: a block runs the selection of a group, a thread owns every
+// blockDim.x-th box. In each step the block reduces to the best box, and each thread lowers the
+// scores of its boxes.
 #include <algorithm>
 
-#include "../../executors/executor_cuda.h"
+#include "../../executors/cuda/tiles.h"
+#include "../../executors/cuda/warp.h"
 #include "soft_nms.h"
 
 namespace orbbec {
@@ -9,38 +13,9 @@ namespace {
 
 // A double takes two of the registers, of which 1024 threads leave each 64.
 template <class F>
-constexpr int kMostThreads = sizeof(F) == 8 ? 512 : 1024;
+constexpr int kMaxThreads = sizeof(F) == 8 ? 512 : 1024;
 template <class F>
-constexpr int kMostWarps = kMostThreads<F> / kWarp;
-
-template <class F>
-__device__ __forceinline__ SoftNmsBest<F> best_of_warp(SoftNmsBest<F> best) {
-  for (int distance = kWarp / 2; distance > 0; distance /= 2) {
-    const F score = __shfl_xor_sync(kAllLanes, best.score, distance);
-    const int index = __shfl_xor_sync(kAllLanes, best.index, distance);
-    if (best.loses_to(score, index)) {
-      best.score = score;
-      best.index = index;
-    }
-  }
-  return best;
-}
-
-// Returns the block's best to every thread. `of_warps` may be reused after the next barrier.
-template <class F>
-__device__ __forceinline__ SoftNmsBest<F> best_of_block(SoftNmsBest<F> best,
-                                                        SoftNmsBest<F>* of_warps) {
-  const int lane = static_cast<int>(threadIdx.x) % kWarp;
-  best = best_of_warp(best);
-  if (lane == 0) of_warps[threadIdx.x / kWarp] = best;
-  __syncthreads();
-  SoftNmsBest<F> other;
-  if (lane * kWarp < static_cast<int>(blockDim.x)) {  // without the padding, which nobody wrote
-    other.score = of_warps[lane].score;
-    other.index = of_warps[lane].index;
-  }
-  return best_of_warp(other);
-}
+constexpr int kMaxWarps = kMaxThreads<F> / kWarp;
 
 // A block runs the selection of a group. A thread owns every blockDim.x-th box and alone reads and
 // writes its score; all threads read the box that was taken. `of_warps` has the best of each warp,
@@ -61,7 +36,12 @@ __device__ __forceinline__ void select_softly(const SoftNmsArguments& a, const S
   F* const scores = static_cast<F*>(a.taken_scores);
   int taken = 0;
   while (true) {
-    const SoftNmsBest<F> best = best_of_block(mine, of_warps + taken % 2 * kMostWarps<F>);
+    const SoftNmsBest<F> best = block_reduce(
+        mine, SoftNmsBest<F>{},
+        [](const SoftNmsBest<F>& a, const SoftNmsBest<F>& b) {
+          return a.loses_to(b.score, b.index) ? b : a;
+        },
+        of_warps + taken % 2 * kMaxWarps<F>);
     if (best.index < 0 || taken == a.most) break;
     if (thread == 0) {
       a.indices[taken] = a.first + best.index;
@@ -98,10 +78,10 @@ __device__ __forceinline__ void select_softly(const SoftNmsArguments& a, const S
 // The first box of [begin, end) that is the first of its group; `end` if there is none. Every warp
 // searches.
 __device__ __forceinline__ int first_group(const int64_t* groups, int begin, int end) {
-  const int lane = static_cast<int>(threadIdx.x) % kWarp;
+  const int lane = lane_id();
   for (int i = begin; i < end; i += kWarp) {
-    const int own = i + lane;
-    const bool starts = own < end && (own == 0 || groups[own] != groups[own - 1]);
+    const int box = i + lane;
+    const bool starts = box < end && (box == 0 || groups[box] != groups[box - 1]);
     const uint32_t lanes = __ballot_sync(kAllLanes, starts);
     if (lanes != 0) return i + __ffs(lanes) - 1;
   }
@@ -112,8 +92,8 @@ __device__ __forceinline__ int first_group(const int64_t* groups, int begin, int
 __device__ __forceinline__ int end_of_group(const int64_t* groups, int begin, int count) {
   const int threads = static_cast<int>(blockDim.x);
   for (int i = begin;; i += threads) {
-    const int own = i + static_cast<int>(threadIdx.x);
-    const int of_group = __syncthreads_count(own < count && groups[own] == groups[begin]);
+    const int box = i + static_cast<int>(threadIdx.x);
+    const int of_group = __syncthreads_count(box < count && groups[box] == groups[begin]);
     if (of_group < threads) return i + of_group;
   }
 }
@@ -122,9 +102,9 @@ __device__ __forceinline__ int end_of_group(const int64_t* groups, int begin, in
 // Shared memory: the columns of up to `capacity` boxes, and 256 or 512 bytes; the columns of larger
 // groups are in global memory.
 template <class F>
-__global__ void __launch_bounds__(kMostThreads<F>, 1)
+__global__ void __launch_bounds__(kMaxThreads<F>, 1)
     soft_nms_kernel(const SoftNmsArguments a, const SoftNmsRule<F> rule, int capacity) {
-  alignas(16) __shared__ char best_bytes[2 * kMostWarps<F> * sizeof(SoftNmsBest<F>)];
+  alignas(16) __shared__ char best_bytes[2 * kMaxWarps<F> * sizeof(SoftNmsBest<F>)];
   SoftNmsBest<F>* const of_warps = reinterpret_cast<SoftNmsBest<F>*>(best_bytes);
   const auto columns_of = [&](const SoftNmsArguments& group) {
     return group.count <= capacity ? SoftNmsColumns<F>(dynamic_shared<F>(), capacity)
@@ -152,10 +132,10 @@ constexpr int kGroupThreads = 256;
 template <class F>
 int run(const SoftNmsArguments& a, void* stream) {
   const size_t bytes_per_box = sizeof(F) * kSoftNmsColumns;
-  const int most = static_cast<int>((kSharedBytesWithoutAsking - 2048) / bytes_per_box);
+  const int most = static_cast<int>((kDefaultSharedBytes - 2048) / bytes_per_box);
   const bool grouped = a.groups != nullptr;
   const int capacity = grouped ? std::min(a.count, most) : a.count <= most ? a.count : 0;
-  const int warps = std::clamp((a.count + kWarp - 1) / kWarp, 1, kMostWarps<F>);
+  const int warps = std::clamp((a.count + kWarp - 1) / kWarp, 1, kMaxWarps<F>);
   return launch(soft_nms_kernel<F>, dim3(grouped ? std::min(a.count, kGroupBlocks) : 1),
                 dim3(grouped ? kGroupThreads : warps * kWarp), capacity * bytes_per_box, stream, a,
                 SoftNmsRule<F>(a), capacity);

@@ -1,4 +1,8 @@
-#include "../../executors/executor_cuda.h"
+// roi_pool and its gradient on a CUDA device. Forward, a thread owns a bin. In the gradient, a
+// block owns some pixels of an image in 8 channels, a warp one of these channels: it adds the bins
+// whose maxima are among these pixels in the order of the regions, one bin per lane.
+#include "../../executors/cuda/tiles.h"
+#include "../../executors/cuda/warp.h"
 #include "roi_pool.h"
 
 namespace orbbec {
@@ -66,42 +70,23 @@ struct RoiPoolTile {
   int totals[kPoolWarps];
 };
 
-// The sum of `value` up to and with that of this thread; `total` is that of the block.
-__device__ __forceinline__ int inclusive_sum(int value, int (&totals)[kPoolWarps], int& total) {
-  const int thread = static_cast<int>(threadIdx.x), lane = thread % kWarp, warp = thread / kWarp;
-#pragma unroll
-  for (int distance = 1; distance < kWarp; distance *= 2) {
-    const int before = __shfl_up_sync(kAllLanes, value, distance);
-    if (lane >= distance) value += before;
-  }
-  if (lane == kWarp - 1) totals[warp] = value;
-  __syncthreads();
-  total = 0;
-#pragma unroll
-  for (int w = 0; w < kPoolWarps; ++w) {
-    if (w < warp) value += totals[w];
-    total += totals[w];
-  }
-  return value;
-}
-
 // Collects the bins that reach rows [top, bottom] in 256 runs, `runs` to a region, from a run of a
 // region on. Returns the number of bins.
 template <class T>
 __device__ int collect_bins(const RoiPoolGradient<T>& op, int64_t region, int run, int runs,
                             int64_t n, int top, int bottom, RoiPoolTile<Compute<T>>& tile) {
   constexpr int kCountRun = 1 << 16;  // in the upper half of a sum
-  const int own = run + static_cast<int>(threadIdx.x), past = own / runs;
+  const int run_of_thread = run + static_cast<int>(threadIdx.x), past = run_of_thread / runs;
   const int64_t k = region + past;
   int first = 0, last = -1, count = 0;
   if (k < op.gradient.count && op.bin_rows(k, n, top, bottom, first, last)) {
-    first = first * op.gradient.width + (own - past * runs) * kRunBins;
+    first = first * op.gradient.width + (run_of_thread - past * runs) * kRunBins;
     count = larger(0, smaller((last + 1) * op.gradient.width - first, kRunBins));
   }
   __syncthreads();
   for (int i = threadIdx.x; i < kPoolSteps; i += kPoolThreads) tile.starts[i] = 0;
   int total;
-  const int end = inclusive_sum(count > 0 ? count + kCountRun : 0, tile.totals, total);
+  const int end = block_inclusive_sum(count > 0 ? count + kCountRun : 0, tile.totals, total);
   if (count > 0) {
     const int collected = end / kCountRun - 1, position = end % kCountRun - count;
     tile.runs[collected] = {k * op.gradient.stride_n, k * op.argmax.stride_n, first - position};
@@ -139,18 +124,17 @@ template <class T>
 __device__ void add_bins(const RoiPoolGradient<T>& op, int bins, int64_t c, unsigned first_pixel,
                          const RoiPoolTile<Compute<T>>& tile, Compute<T>* sums) {
   using F = Compute<T>;
-  constexpr int kTogether = 4;
-  const int lane = static_cast<int>(threadIdx.x) % kWarp,
-            last_step = (bins + kWarp - 1) / kWarp - 1;
+  constexpr int kStepsAtOnce = 4;
+  const int lane = lane_id(), last_step = (bins + kWarp - 1) / kWarp - 1;
   const unsigned up_to_lane = (2u << lane) - 1;
   const Image<const T> gradient = op.gradient[0];
   const Image<const int32_t> argmax = op.argmax[0];
-  for (int begin = 0; begin <= last_step; begin += kTogether) {
-    int pixels[kTogether];
-    F values[kTogether], seconds[kTogether];
-    unsigned same[kTogether];
+  for (int begin = 0; begin <= last_step; begin += kStepsAtOnce) {
+    int pixels[kStepsAtOnce];
+    F values[kStepsAtOnce], seconds[kStepsAtOnce];
+    unsigned same[kStepsAtOnce];
 #pragma unroll
-    for (int i = 0; i < kTogether; ++i) {
+    for (int i = 0; i < kStepsAtOnce; ++i) {
       const int step = smaller(begin + i, last_step);
       const int number = smaller(step * kWarp + lane, bins - 1);
       const unsigned started = tile.starts[step] & up_to_lane;
@@ -165,13 +149,13 @@ __device__ void add_bins(const RoiPoolGradient<T>& op, int bins, int64_t c, unsi
       pixels[i] = adds ? static_cast<int>(pixel) : -1 - lane;
     }
 #pragma unroll
-    for (int i = 0; i < kTogether; ++i) {
+    for (int i = 0; i < kStepsAtOnce; ++i) {
       same[i] = __match_any_sync(kAllLanes, pixels[i]);
       const int second = __ffs(static_cast<int>(same[i] & (same[i] - 1))) - 1;
       seconds[i] = __shfl_sync(kAllLanes, values[i], second);
     }
 #pragma unroll
-    for (int i = 0; i < kTogether; ++i) {
+    for (int i = 0; i < kStepsAtOnce; ++i) {
       add_in_order(pixels[i], same[i], values[i], seconds[i], sums);
     }
   }
@@ -200,7 +184,7 @@ __global__ void __launch_bounds__(kPoolThreads, sizeof(T) == 8 ? 3 : 4)
     roi_pool_gradient_kernel(const RoiPoolGradient<T> op) {
   using Tile = RoiPoolTile<Compute<T>>;
   __shared__ Tile tile;
-  const int lane = static_cast<int>(threadIdx.x) % kWarp;
+  const int lane = lane_id();
   const int warp = static_cast<int>(threadIdx.x) / kWarp;
   const int first = static_cast<int>(blockIdx.x) * Tile::kPixels;
   const int count = smaller(op.features.height * op.features.width - first, Tile::kPixels);
@@ -234,9 +218,7 @@ int launch_roi_pool_gradient(const RoiPoolGradient<T>& op, void* stream) {
   const auto& to = op.features;
   const int64_t tiles = (int64_t{to.height} * to.width + kPixels - 1) / kPixels;
   const int64_t groups = (to.channels + kPoolWarps - 1) / kPoolWarps;
-  const dim3 grid(static_cast<unsigned>(tiles),
-                  static_cast<unsigned>(groups < kMaxGridYZ ? groups : kMaxGridYZ),
-                  static_cast<unsigned>(to.count < kMaxGridYZ ? to.count : kMaxGridYZ));
+  const dim3 grid(static_cast<unsigned>(tiles), grid_blocks(groups), grid_blocks(to.count));
   return launch(roi_pool_gradient_kernel<T>, grid, dim3(kPoolThreads), 0, stream, op);
 }
 

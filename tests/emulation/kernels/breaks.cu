@@ -3,7 +3,7 @@
 #include <cstring>
 #include <vector>
 
-#include "orbbec/executors/launch.h"
+#include "orbbec/executors/cuda/launch.h"
 
 namespace {
 

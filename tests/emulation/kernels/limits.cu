@@ -3,7 +3,7 @@
 #include <cstdlib>
 #include <cstring>
 
-#include "orbbec/executors/launch.h"
+#include "orbbec/executors/cuda/launch.h"
 
 namespace orbbec {
 namespace {

@@ -1,11 +1,13 @@
 // Correct kernels, each compared with a loop on the host. Exit status 0: all agree.
+#include <algorithm>
 #include <cstdint>
 #include <cstdio>
 #include <cstdlib>
+#include <cstring>
 #include <numeric>
 #include <vector>
 
-#include "orbbec/executors/launch.h"
+#include "orbbec/executors/cuda/bytes.h"
 
 namespace {
 
@@ -115,6 +117,68 @@ void warps_shuffle_and_vote() {
     same &= answers[t] == expected && sums[t] == 32 * (32 * warp) + 496;
   }
   expect(same, "warps_shuffle_and_vote");
+}
+
+struct Scan {
+  int64_t sum, block_sum;
+  int smallest, largest, inclusive, exclusive, block_inclusive, block_total;
+};
+
+// Each thread reduces and scans the numbers of its warp and of its block, of three warps.
+__global__ void reduce_and_scan(const int* in, Scan* out) {
+  __shared__ int64_t sums[3];
+  __shared__ int totals[3];
+  const int thread = static_cast<int>(threadIdx.y * blockDim.x + threadIdx.x), number = in[thread];
+  const auto add = [](int64_t a, int64_t b) { return a + b; };
+  Scan scan;
+  scan.sum = orbbec::warp_sum(int64_t{number});
+  scan.smallest = orbbec::warp_min(number);
+  scan.largest = orbbec::warp_max(number);
+  scan.inclusive = orbbec::warp_inclusive_sum(number);
+  scan.exclusive = orbbec::warp_exclusive_sum(number);
+  scan.block_sum = orbbec::block_reduce(int64_t{number}, int64_t{0}, add, sums);
+  scan.block_inclusive = orbbec::block_inclusive_sum(number, totals, scan.block_total);
+  out[thread] = scan;
+}
+
+void warps_and_blocks_reduce_and_scan() {
+  std::vector<int> in(96);
+  for (int i = 0; i < 96; ++i) in[i] = i * 37 % 101 - 50;
+  std::vector<Scan> out(96);
+  launch(reduce_and_scan, 1, dim3(32, 3), 0, nullptr, in.data(), out.data());
+  bool same = true;
+  for (int i = 0; i < 96; ++i) {
+    const auto first = in.begin() + i / 32 * 32, own = in.begin() + i;
+    const int before = std::accumulate(first, own, 0),
+              all = std::accumulate(in.begin(), in.end(), 0);
+    same &= out[i].sum == std::accumulate(first, first + 32, 0) && out[i].block_sum == all;
+    same &= out[i].smallest == *std::min_element(first, first + 32);
+    same &= out[i].largest == *std::max_element(first, first + 32);
+    same &= out[i].exclusive == before && out[i].inclusive == before + *own;
+    same &= out[i].block_inclusive == std::accumulate(in.begin(), own + 1, 0);
+    same &= out[i].block_total == all;
+  }
+  expect(same, "warps_and_blocks_reduce_and_scan");
+}
+
+// A thread loads the bytes from an address of its own, and packs them.
+__global__ void load_and_pack(const uint8_t* in, uint32_t* out) {
+  uint32_t words[3];
+  orbbec::load_bytes<8>(in + threadIdx.x, words);
+  uint32_t bytes[8];
+  for (int i = 0; i < 8; ++i) bytes[i] = orbbec::byte_of(words[i / 4], i % 4);
+  out[2 * threadIdx.x] = orbbec::load_word(in + threadIdx.x);
+  out[2 * threadIdx.x + 1] = orbbec::pack_bytes(bytes[4], bytes[5], bytes[6], bytes[7]);
+}
+
+void bytes_load_from_any_address() {
+  alignas(8) uint8_t in[32];
+  std::iota(in, in + 32, uint8_t{100});
+  uint32_t out[32];
+  launch(load_and_pack, 1, 16, 0, nullptr, in, out);
+  bool same = true;
+  for (int i = 0; i < 32; ++i) same &= std::memcmp(&out[i], in + i / 2 + i % 2 * 4, 4) == 0;
+  expect(same, "bytes_load_from_any_address");
 }
 
 // Half of a warp has returned; the other half diverges into two groups.
@@ -261,6 +325,8 @@ int main() {
   static_shared_memory_transposes<float>("static_shared_memory_transposes_float");
   static_shared_memory_transposes<uint16_t>("static_shared_memory_transposes_uint16");
   warps_shuffle_and_vote();
+  warps_and_blocks_reduce_and_scan();
+  bytes_load_from_any_address();
   groups_of_lanes_meet_apart();
   warp_barriers_order_shared_memory();
   warp_barriers_order_global_memory();

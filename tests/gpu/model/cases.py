@@ -116,7 +116,7 @@ def on_images(call: Callable[[Any], Any], height: int = 224, width: int = 224, *
 
 
 # Warps: 512 x 512 to 224 x 224, rotated by 10 and -20 degrees. So many images are executed that the launch
-# has as many rows per block as one of BATCH images: see kManyBlocks of warp_cuda.h.
+# has as many rows per block as one of BATCH images: see kFullBlocks of warp_cuda.h.
 WARPS = 112
 
 

@@ -1,21 +1,21 @@
-// The steps of a color program as a block of threads holds them in shared memory: constructed once,
-// for all of its pixels. Included by tile_cuda.h.
+// The steps of a color program in shared memory: constructed once per block, for all of its pixels.
+// Included by tile_cuda.h.
 #pragma once
 
-#include "../executors/executor_cuda.h"
+#include "../executors/cuda/tiles.h"
 #include "augment.h"
 
 namespace orbbec {
 
-constexpr int kHeldSteps = 8;  // steps of longer programs are not held
+constexpr int kMaxSharedSteps = 8;  // longer programs construct their steps for each pixel
 
 // The code of a step's form for colors in range.
 ORBBEC_HD constexpr int in_range(StepCode code) { return kStepCodes + static_cast<int>(code); }
 
-class alignas(16) HeldStep {
+class alignas(16) SharedStep {
  public:
   // Constructs step s. `are_in_range`: whether colors are always finite and from 0 to `max_value`.
-  __device__ void hold(const Program& program, int s, bool are_in_range) {
+  __device__ void construct(const Program& program, int s, bool are_in_range) {
     const StepCode code = program.code(s);
     for (unsigned char& byte : bytes_) byte = 0;
     code_ = static_cast<int>(code);
@@ -65,27 +65,27 @@ class alignas(16) HeldStep {
   static constexpr size_t kBytes = 60;
   // In whole vectors, which also read what is behind the step.
   template <class Step>
-  struct alignas(16) Held {
+  struct alignas(16) Aligned {
     Step step;
   };
 
   template <class Step>
   __device__ void put(const Step& step) {
     static_assert(sizeof(Step) <= kBytes);
-    reinterpret_cast<Held<Step>*>(bytes_)->step = step;
+    reinterpret_cast<Aligned<Step>*>(bytes_)->step = step;
   }
   template <class Step>
   __device__ Step at() const {
-    return static_cast<const Held<Step>*>(__builtin_assume_aligned(bytes_, 16))->step;
+    return static_cast<const Aligned<Step>*>(__builtin_assume_aligned(bytes_, 16))->step;
   }
 
   unsigned char bytes_[kBytes];
   int code_;
 };
 
-struct HeldProgram {
-  HeldStep steps[kHeldSteps];
-  int count;  // without what does nothing at the end
+struct SharedProgram {
+  SharedStep steps[kMaxSharedSteps];
+  int count;  // excluding trailing no-ops
   float mean;
 };
 

@@ -1,9 +1,9 @@
 // Groups of neighboring pixels, loaded and stored as whole words by the threads of a warp. Included
-// by pointwise_cuda.h.
+// by pointwise.h and values.h.
 #pragma once
 
-#include "../core/image.h"
-#include "launch.h"
+#include "../../core/image.h"
+#include "bytes.h"
 
 namespace orbbec {
 
@@ -46,25 +46,49 @@ struct GroupedPixels {
   }
 };
 
-// Words `lane`, lane + 32, ... of a run of `count`, without a test for each where all exist. `from`
+// Items `lane`, lane + 32, ... of a run of `count`, without a test for each where all exist. `from`
 // is the first of this lane.
-template <int kWords>
-__device__ void load_words(const uint32_t* from, int lane, int count, uint32_t (&words)[kWords]) {
-  if (count >= kWords * kWarp) {
-    for (int i = 0; i < kWords; ++i) words[i] = from[i * kWarp];
+template <int kItems, class T>
+__device__ void load_striped(const T* from, int lane, int count, T (&items)[kItems]) {
+  if (count >= kItems * kWarp) {
+    for (int i = 0; i < kItems; ++i) items[i] = from[i * kWarp];
   } else {
-    for (int i = 0; i < kWords; ++i) words[i] = lane + i * kWarp < count ? from[i * kWarp] : 0;
+    for (int i = 0; i < kItems; ++i) items[i] = lane + i * kWarp < count ? from[i * kWarp] : T{};
   }
 }
-template <int kWords>
-__device__ void store_words(const uint32_t* words, int lane, int count, uint32_t* to) {
-  if (count >= kWords * kWarp) {
-    for (int i = 0; i < kWords; ++i) to[i * kWarp] = words[i * kWarp];
+template <int kItems, class T>
+__device__ void store_striped(const T* items, int lane, int count, T* to) {
+  if (count >= kItems * kWarp) {
+    for (int i = 0; i < kItems; ++i) to[i * kWarp] = items[i * kWarp];
   } else {
-    for (int i = 0; i < kWords; ++i) {
-      if (lane + i * kWarp < count) to[i * kWarp] = words[i * kWarp];
+    for (int i = 0; i < kItems; ++i) {
+      if (lane + i * kWarp < count) to[i * kWarp] = items[i * kWarp];
     }
   }
+}
+
+// kItems neighboring items for each thread of a warp, of `count` in all from `from` on, as
+// cub::WarpLoad with WARP_LOAD_TRANSPOSE: neighboring lanes load neighboring items, and `staged`,
+// shared memory, exchanges them. Zeros beyond.
+template <int kItems, class T>
+__device__ void warp_load(const T* from, int count, T* staged, T (&items)[kItems]) {
+  const int lane = lane_id();
+  load_striped(from + lane, lane, count, items);
+  for (int i = 0; i < kItems; ++i) staged[lane + i * kWarp] = items[i];
+  __syncwarp();
+  for (int i = 0; i < kItems; ++i) items[i] = staged[kItems * lane + i];
+  __syncwarp();
+}
+
+// The reverse, as cub::WarpStore. `to` and `count` are in words, of which an item has one or more.
+template <int kItems, class T, class Word>
+__device__ void warp_store(const T (&items)[kItems], T* staged, int count, Word* to) {
+  constexpr int kWords = kItems * static_cast<int>(sizeof(T) / sizeof(Word));
+  const int lane = lane_id();
+  for (int i = 0; i < kItems; ++i) staged[kItems * lane + i] = items[i];
+  __syncwarp();
+  store_striped<kWords>(reinterpret_cast<const Word*>(staged) + lane, lane, count, to + lane);
+  __syncwarp();
 }
 
 // Loads group `first` + lane of `groups`; the groups of a warp follow each other. All threads of
@@ -72,21 +96,17 @@ __device__ void store_words(const uint32_t* words, int lane, int count, uint32_t
 template <int kChannels>
 __device__ void load_group(const GroupedPixels<const uint8_t>& from, int first, int groups,
                            uint32_t* staged, int (&values)[kGroup][kChannels]) {
-  const int lane = static_cast<int>(threadIdx.x) % kWarp;
   uint32_t words[kChannels];
   if (kChannels == 3 && from.packing == Packing::kPixels) {
     const auto* const data = reinterpret_cast<const uint32_t*>(from.data) + int64_t{3} * first;
-    load_words(data + lane, lane, 3 * (groups - first), words);
-    for (int i = 0; i < 3; ++i) staged[lane + i * kWarp] = words[i];
-    __syncwarp();
-    for (int i = 0; i < 3; ++i) words[i] = staged[3 * lane + i];
-    __syncwarp();
+    warp_load(data, 3 * (groups - first), staged, words);
     for (int i = 0; i < 3 * kGroup; ++i)
       values[i / 3][i % 3] = static_cast<int>(words[i / 4] >> (8 * (i % 4)) & 255);
   } else {
+    const int group = first + lane_id();
     for (int c = 0; c < kChannels; ++c) {
       const auto* const plane = reinterpret_cast<const uint32_t*>(from.data + c * from.stride_c);
-      words[c] = first + lane < groups ? plane[first + lane] : 0;
+      words[c] = group < groups ? plane[group] : 0;
     }
     for (int c = 0; c < kChannels; ++c) {
       for (int p = 0; p < kGroup; ++p) values[p][c] = static_cast<int>(words[c] >> (8 * p) & 255);
@@ -98,24 +118,19 @@ __device__ void load_group(const GroupedPixels<const uint8_t>& from, int first, 
 template <class T, int kChannels>
 __device__ void store_group(const GroupedPixels<T>& to, int first, int groups, uint32_t* staged,
                             const T (&values)[kGroup][kChannels]) {
-  const int lane = static_cast<int>(threadIdx.x) % kWarp;
+  const int group = first + lane_id();
   if (kChannels == 3 && to.packing == Packing::kPixels) {
+    GroupValues<T> parts[3];
+    for (int i = 0; i < 3 * kGroup; ++i)
+      parts[i / kGroup].values[i % kGroup] = values[i / 3][i % 3];
     constexpr int kWords = kStagedWords<T>;
-    GroupValues<T>* const own = reinterpret_cast<GroupValues<T>*>(staged) + 3 * lane;
-    for (int i = 0; i < 3; ++i) {
-      GroupValues<T> part;
-      for (int k = 0; k < kGroup; ++k) part.values[k] = values[(4 * i + k) / 3][(4 * i + k) % 3];
-      own[i] = part;
-    }
-    __syncwarp();
     auto* const data = reinterpret_cast<uint32_t*>(to.data) + int64_t{kWords} * first;
-    store_words<kWords>(staged + lane, lane, kWords * (groups - first), data + lane);
-    __syncwarp();
-  } else if (first + lane < groups) {
+    warp_store(parts, reinterpret_cast<GroupValues<T>*>(staged), kWords * (groups - first), data);
+  } else if (group < groups) {
     for (int c = 0; c < kChannels; ++c) {
       GroupValues<T> plane;
       for (int p = 0; p < kGroup; ++p) plane.values[p] = values[p][c];
-      reinterpret_cast<GroupValues<T>*>(to.data + c * to.stride_c)[first + lane] = plane;
+      reinterpret_cast<GroupValues<T>*>(to.data + c * to.stride_c)[group] = plane;
     }
   }
 }
@@ -131,42 +146,19 @@ struct WidePixels {
   // The words of group `first` + lane of `groups`. All threads of the warp take part.
   __device__ static void load(const uint8_t* from, int first, int groups, uint4* staged,
                               uint32_t (&words)[kWords]) {
-    const int lane = static_cast<int>(threadIdx.x) % kWarp;
-    const auto* const data = reinterpret_cast<const uint4*>(from) + int64_t{kLoads} * first + lane;
-    const int count = kLoads * (groups - first);
+    const auto* const data = reinterpret_cast<const uint4*>(from) + int64_t{kLoads} * first;
     uint4 loaded[kLoads];
-#pragma unroll
-    for (int i = 0; i < kLoads; ++i)
-      loaded[i] = lane + i * kWarp < count ? data[i * kWarp] : make_uint4(0, 0, 0, 0);
-#pragma unroll
-    for (int i = 0; i < kLoads; ++i) staged[lane + i * kWarp] = loaded[i];
-    __syncwarp();
-#pragma unroll
-    for (int i = 0; i < kLoads; ++i) {
-      const uint4 own = staged[kLoads * lane + i];
-      words[4 * i] = own.x, words[4 * i + 1] = own.y;
-      words[4 * i + 2] = own.z, words[4 * i + 3] = own.w;
-    }
-    __syncwarp();
+    warp_load(data, kLoads * (groups - first), staged, loaded);
+    memcpy(words, loaded, sizeof(words));
   }
 
   // Stores what `load` loads.
   __device__ static void store(uint8_t* to, int first, int groups, uint4* staged,
                                const uint32_t (&words)[kWords]) {
-    const int lane = static_cast<int>(threadIdx.x) % kWarp;
-#pragma unroll
-    for (int i = 0; i < kLoads; ++i) {
-      staged[kLoads * lane + i] =
-          make_uint4(words[4 * i], words[4 * i + 1], words[4 * i + 2], words[4 * i + 3]);
-    }
-    __syncwarp();
-    auto* const data = reinterpret_cast<uint4*>(to) + int64_t{kLoads} * first + lane;
-    const int count = kLoads * (groups - first);
-#pragma unroll
-    for (int i = 0; i < kLoads; ++i) {
-      if (lane + i * kWarp < count) data[i * kWarp] = staged[lane + i * kWarp];
-    }
-    __syncwarp();
+    auto* const data = reinterpret_cast<uint4*>(to) + int64_t{kLoads} * first;
+    uint4 stored[kLoads];
+    memcpy(stored, words, sizeof(words));
+    warp_store(stored, staged, kLoads * (groups - first), data);
   }
 };
 

@@ -1,11 +1,12 @@
-// Launches a CUDA kernel. Included by executors/executor_cuda.h and by .cu files with their own
-// kernels. No `<<<>>>`, so that the same source compiles with nvcc and, with the headers of
-// tests/emulation/, with a host compiler.
+// Launches a CUDA kernel. Included by the other headers of this folder and by .cu files. No
+// `<<<>>>`, so that the same source compiles with nvcc and, with the headers of tests/emulation/,
+// with a host compiler.
 #pragma once
 
 #include <cuda_runtime.h>
 
 #include <cstddef>
+#include <cstdint>
 #include <map>
 #include <mutex>
 #include <tuple>
@@ -16,13 +17,20 @@ namespace orbbec {
 constexpr int kWarp = 32;  // threads of a warp
 constexpr unsigned kAllLanes = 0xffffffffu;
 
+constexpr int64_t kMaxGridYZ = 65535;
+
+// Blocks along y or z of a grid. Kernels stride over what is beyond.
+inline unsigned grid_blocks(int64_t blocks) {
+  return static_cast<unsigned>(blocks < kMaxGridYZ ? blocks : kMaxGridYZ);
+}
+
 // Dynamic shared memory that a block gets without opting in (CUDA programming guide).
-constexpr size_t kSharedBytesWithoutAsking = 48 * 1024;
+constexpr size_t kDefaultSharedBytes = 48 * 1024;
 
 // Lets blocks of a kernel have `shared_bytes` of dynamic shared memory on the current device. A
 // limit only ever rises: if one thread could lower it, the launch of another would fail.
 inline cudaError_t allow_shared_bytes(const void* kernel, size_t shared_bytes) {
-  if (shared_bytes <= kSharedBytesWithoutAsking) return cudaSuccess;
+  if (shared_bytes <= kDefaultSharedBytes) return cudaSuccess;
   static std::mutex mutex;
   static std::map<std::pair<const void*, int>, size_t> limits;
   int device = 0;

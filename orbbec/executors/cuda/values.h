@@ -1,15 +1,14 @@
 // Runs pointwise functors that treat all channels alike over images of bytes, dense or
-// variable-size, on a CUDA device: an image is one line of values. Included by pointwise_cuda.h.
+// variable-size, on a CUDA device: an image is one line of values. Included by pointwise.h.
 #pragma once
 
-#include "launch.h"
-#include "pixel_groups_cuda.h"
+#include "groups.h"
 
 namespace orbbec {
 
-// What a block knows of an image.
+// What the threads of a block share about an image.
 template <class Op>
-struct HeldValues {
+struct SharedValues {
   const uint8_t* from[Op::kSources];
   uint8_t* to;
   int64_t pixels, values;
@@ -27,7 +26,7 @@ __device__ Packing packing_of(const Image<T>& image, int64_t channels) {
 }
 
 template <class Op>
-__device__ void hold_values(const Op& op, int64_t n, HeldValues<Op>& held) {
+__device__ void load_shared(const Op& op, int64_t n, SharedValues<Op>& shared) {
   const int64_t channels = op.output.channels;
   const auto target = op.output[n];
   const Packing packing = packing_of(target, channels);
@@ -37,13 +36,13 @@ __device__ void hold_values(const Op& op, int64_t n, HeldValues<Op>& held) {
     const auto source = op.source_of(n, i);
     in_line = in_line && packing_of(source, channels) == packing;
     addresses |= reinterpret_cast<uintptr_t>(source.data);
-    held.from[i] = source.data;
+    shared.from[i] = source.data;
   }
-  held.to = target.data;
-  held.pixels = int64_t{target.height} * target.width;
-  held.values = held.pixels * channels;
-  held.width = target.width;
-  held.alignment = !in_line ? 0 : addresses % 16 == 0 ? 16 : addresses % 4 == 0 ? 4 : 1;
+  shared.to = target.data;
+  shared.pixels = int64_t{target.height} * target.width;
+  shared.values = shared.pixels * channels;
+  shared.width = target.width;
+  shared.alignment = !in_line ? 0 : addresses % 16 == 0 ? 16 : addresses % 4 == 0 ? 4 : 1;
 }
 
 template <int kBytes>
@@ -53,24 +52,18 @@ struct alignas(kBytes) ByteRun {
 
 // Value k of a run of 4 or 16 bytes, whose words are in registers.
 __device__ inline int value_of(const uint32_t* words, int k) {
-  return static_cast<int>(__byte_perm(words[k / 4], 0, 0x4440 + k % 4));
+  return static_cast<int>(byte_of(words[k / 4], k % 4));
 }
 __device__ inline int value_of(const uint8_t* bytes, int) { return bytes[0]; }
 
-// Four bytes, the first one lowest.
-__device__ inline uint32_t word_of(const uint8_t* bytes) {
-  return __byte_perm(__byte_perm(bytes[0], bytes[1], 0x40), __byte_perm(bytes[2], bytes[3], 0x40),
-                     0x5410);
-}
-
 // Runs of kBytes from value `begin` on, one per thread. Returns the value after the last run.
 template <int kBytes, class Op, class Work>
-__device__ int64_t run_values(const Work& work, const HeldValues<Op>& held, int64_t begin) {
+__device__ int64_t run_values(const Work& work, const SharedValues<Op>& shared, int64_t begin) {
   using Word = std::conditional_t<kBytes == 1, uint8_t, uint32_t>;
   struct alignas(kBytes) Words {
     Word words[kBytes / sizeof(Word)];
   };
-  const HeldValues<Op> image = held;  // in registers: stores may change shared memory
+  const SharedValues<Op> image = shared;  // in registers: stores may change shared memory
   const int64_t runs = (image.values - begin) / kBytes;
   for (int64_t i = int64_t{blockIdx.x} * kPointwiseThreads + threadIdx.x; i < runs;
        i += int64_t{gridDim.x} * kPointwiseThreads) {

@@ -1,16 +1,16 @@
 // The pixels of a column under transforms that scale, flip and shift but neither rotate nor shear:
 // a column reads the same source columns in every row. Each source row is blended horizontally once
-// and kept for the next output row, in the order of the sampler. Included by tile_cuda.h.
+// and cached for the next output row, in the order of the sampler. Included by tile_cuda.h.
 #pragma once
 
-#include "../executors/executor_cuda.h"
+#include "../executors/cuda/tiles.h"
 #include "augment.h"
 #include "read_inside.h"
 
 namespace orbbec {
 
 // The source rows of an output row, inside the image, and how far the row is below the upper one.
-struct alignas(16) HeldRow {
+struct alignas(16) SourceRows {
   int top, bottom;
   float below;
   int padding;  // written, too: rows are read as whole vectors
@@ -18,20 +18,20 @@ struct alignas(16) HeldRow {
 
 // Whether the columns of all taps depend on x alone and their rows on y alone, and are finite.
 __device__ inline bool is_separable(const float* m) {
-  constexpr float kMost = 0x1p64f;
+  constexpr float kMax = 0x1p64f;
   return m[1] == 0 && m[3] == 0 && PerspectiveTransform<float>::is_affine(m) &&
-         fabsf(m[0]) < kMost && fabsf(m[2]) < kMost && fabsf(m[4]) < kMost && fabsf(m[5]) < kMost;
+         fabsf(m[0]) < kMax && fabsf(m[2]) < kMax && fabsf(m[4]) < kMax && fabsf(m[5]) < kMax;
 }
 
 template <class Inside>
-class KeptRows {
+class CachedRows {
  public:
   using Tap = typename Inside::Tap;
   static constexpr bool kIsLinear = Inside::kIsLinear;
 
   // The row of a tap; outside of the image only where the border is a value.
   template <class Image>
-  __device__ static HeldRow held(const Tap& tap, const Image& image, Border border) {
+  __device__ static SourceRows rows_of(const Tap& tap, const Image& image, Border border) {
     const auto inside = [&](int y) {
       const bool is_border = !outside_is_value(border) && image.height > 0;
       return is_border ? border_index(y, image.height, border) : y;
@@ -46,7 +46,7 @@ class KeptRows {
   // The column of a tap, between rows `first` and `last`. Whether all threads of the warp can read.
   template <class Reader, class View>
   __device__ bool prepare(const Reader& reader, const View& view, const Tap& tap,
-                          const HeldRow& first, const HeldRow& last) {
+                          const SourceRows& first, const SourceRows& last) {
     const auto& image = Inside::image_of(view);
     const Border border = Inside::border_of(reader);
     bool reads = image.width > 0 && image.height > 0 && Inside::Columns::can_read(view);
@@ -57,7 +57,7 @@ class KeptRows {
       left = border_index(left, image.width, border);
       right = border_index(right, image.width, border);
     }
-    kept_row_ = -1;
+    cached_row_ = -1;
     for (float& value : below_) value = 0;
     if constexpr (kIsLinear) right_of_left_ = tap.a;
     if (!__all_sync(kAllLanes, reads)) return false;
@@ -67,7 +67,7 @@ class KeptRows {
 
   // The pixels of neighboring output rows, loaded together.
   template <class Reader, class View, int kRows>
-  __device__ void read(const Reader& reader, const View& view, const HeldRow (&rows)[kRows],
+  __device__ void read(const Reader& reader, const View& view, const SourceRows (&rows)[kRows],
                        float (&values)[kRows][kMaxFills]) {
     if (!Inside::are_packed(reader, view)) {
 #pragma unroll
@@ -83,15 +83,15 @@ class KeptRows {
 
  private:
   template <class Image>
-  __device__ static bool contains(const Image& image, const HeldRow& row, int left, int right) {
+  __device__ static bool contains(const Image& image, const SourceRows& row, int left, int right) {
     const int bottom = kIsLinear ? row.bottom : row.top;
     return image.contains(row.top, left) && image.contains(bottom, right);
   }
 
   template <bool kHasOthers, int kRows>
-  __device__ void read_group(const HeldRow* rows, float (*values)[kMaxFills]) {
-    const bool has_first = rows[0].top == kept_row_;
-    kept_row_ = rows[kRows - 1].bottom;
+  __device__ void read_group(const SourceRows* rows, float (*values)[kMaxFills]) {
+    const bool has_first = rows[0].top == cached_row_;
+    cached_row_ = rows[kRows - 1].bottom;
     if (has_first) return read_packed<true, kHasOthers, kRows>(rows, values);
     read_packed<false, kHasOthers, kRows>(rows, values);
   }
@@ -99,7 +99,7 @@ class KeptRows {
   // Three channels side by side. kHasFirst, kHasOthers: whether the upper row of the first and of
   // the other output rows is the lower one of the output row before.
   template <bool kHasFirst, bool kHasOthers, int kRows>
-  __device__ void read_packed(const HeldRow* rows, float (*values)[kMaxFills]) {
+  __device__ void read_packed(const SourceRows* rows, float (*values)[kMaxFills]) {
     const auto read_row = [&](int y, float (&blended)[3]) {
       float right[3];
       columns_.read(y, blended, right);
@@ -122,7 +122,7 @@ class KeptRows {
   }
 
   template <class Reader, class View>
-  __device__ void read_unpacked(const Reader& reader, const View& view, const HeldRow& row,
+  __device__ void read_unpacked(const Reader& reader, const View& view, const SourceRows& row,
                                 float (&values)[kMaxFills]) const {
 #pragma unroll
     for (int c = 0; c < kMaxFills; ++c) {
@@ -141,8 +141,8 @@ class KeptRows {
 
   typename Inside::Columns columns_;
   float right_of_left_;
-  int kept_row_;    // of the source, if its pixels are packed
-  float below_[3];  // the kept row
+  int cached_row_;  // of the source, if its pixels are packed
+  float below_[3];  // the cached row
 };
 
 }  // namespace orbbec

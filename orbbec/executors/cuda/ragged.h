@@ -4,7 +4,7 @@
 
 #include <type_traits>
 
-#include "executor_cuda.h"
+#include "tiles.h"
 
 namespace orbbec {
 
@@ -29,8 +29,7 @@ __global__ void __launch_bounds__(kRaggedRunThreads, 1)
 // op(n, y, x) for every pixel of variable-size images, on `stream`. Returns a cudaError_t.
 template <class Op>
 int for_each_pixel_of_ragged_cuda(const Op& op, const AnyImages& images, void* stream) {
-  const auto rows = static_cast<unsigned>(images.count < kMaxGridYZ ? images.count : kMaxGridYZ);
-  return launch(for_each_pixel_of_ragged_kernel<Op>, dim3(kRaggedRuns, rows),
+  return launch(for_each_pixel_of_ragged_kernel<Op>, dim3(kRaggedRuns, grid_blocks(images.count)),
                 dim3(kRaggedRunThreads), 0, stream, op, Images<uint8_t>(images));
 }
 

@@ -2,22 +2,20 @@
 // never torch.
 #pragma once
 
-#include "../core/image.h"
+#include "../../core/image.h"
 #include "launch.h"
 
 namespace orbbec {
 
 constexpr int kTileWidth = 32, kTileHeight = 8;  // a warp owns 32 neighboring pixels of a row
-constexpr int64_t kMaxGridYZ = 65535;
 // A few for each multiprocessor of the largest GPUs. With fewer, smaller blocks of work are better.
 constexpr int64_t kEnoughBlocks = 512;
 
 // Blocks for `columns` x `rows` x `count` threads; beyond the limits of the grid, kernels stride.
 inline dim3 tile_grid(int64_t columns, int64_t rows, int64_t count) {
   const int64_t tiles_y = (rows + kTileHeight - 1) / kTileHeight;
-  return dim3(static_cast<unsigned>((columns + kTileWidth - 1) / kTileWidth),
-              static_cast<unsigned>(tiles_y < kMaxGridYZ ? tiles_y : kMaxGridYZ),
-              static_cast<unsigned>(count < kMaxGridYZ ? count : kMaxGridYZ));
+  return dim3(static_cast<unsigned>((columns + kTileWidth - 1) / kTileWidth), grid_blocks(tiles_y),
+              grid_blocks(count));
 }
 
 // A thread owns one pixel: column x of every gridDim.y-th tile row of every gridDim.z-th image. No
