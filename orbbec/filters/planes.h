@@ -17,11 +17,15 @@ struct Strip {
   int count;
 };
 
+// Fewer planes than this are cut into narrower strips, for more threads.
+constexpr int64_t kManyPlanes = 4, kNarrowStrip = 512;
+
 // All strips of a batch, each at most `width` values wide.
 template <class T>
 std::vector<Strip> strips_of(const Images<T>& images, bool interleaved, int64_t width) {
   std::vector<Strip> strips;
   const int64_t planes = interleaved ? 1 : images.channels;
+  if (images.count * planes < kManyPlanes) width = std::min(width, kNarrowStrip);
   for (int64_t n = 0; n < images.count; ++n) {
     const Image<T> image = images[n];
     const int64_t values = int64_t{image.width} * (interleaved ? images.channels : 1);
@@ -50,7 +54,7 @@ constexpr int kPrefetchRows = 4;  // far enough ahead to hide the memory latency
 
 // Strips jump from row to row, which hardware does not foresee.
 template <class T>
-void prefetch_row(const Plane<const T>& plane, int y, int64_t first, int64_t count) {
+void prefetch_row(const Plane<T>& plane, int y, int64_t first, int64_t count) {
   constexpr int64_t kLine = 64 / sizeof(T);
   if (plane.stride_v != 1 || y < 0 || y >= plane.height) return;
   for (int64_t v = 0; v < count; v += kLine) __builtin_prefetch(plane.at(y, first + v));
@@ -104,6 +108,7 @@ void fill_line(const Plane<const T>& plane, int y, int64_t first, int count, Bor
 template <class T>
 void store_values(const Plane<T>& plane, int y, int64_t first, int count, const T* values) {
   T* const to = plane.at(y, first);
+  prefetch_row(plane, y + kPrefetchRows, first, count);
   if (plane.stride_v == 1) {
     std::copy_n(values, count, to);
   } else {
