@@ -213,8 +213,7 @@ class FeedAssembler(Assembler):
     def _decoded(
         self, reading: FeedBatch, ordinary: _Ordinary, epoch: int, job: Job
     ) -> Assembled | _Decoded | None:
-        """The batch, or the pixels of those of its files that are good; None if it cannot be planned, or
-        is put together from pieces."""
+        """The batch, or the pixels of its good files; None if it has no plan or is decoded in pieces."""
         rows, ids, targets = ordinary
         try:
             plan, targets = self._plan(_upright(rows), ids, targets, epoch)

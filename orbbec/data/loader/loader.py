@@ -99,8 +99,8 @@ class Loader:
         cache: where samples are kept after they were read; None: nowhere. Not for streams, and not for
             sources with `set_epoch`, whose samples may change.
         memory: most bytes of decoded pixels, and on the CPU of results, of batches that the model has not got
-            yet. The next batch gets what it needs, even beyond that. None: a quarter of the machine's
-            memory, up to 8 GiB.
+            yet. The next batch gets what it needs, even beyond that. None: a quarter of the memory
+            of the machine or the control group, shared by the ranks of a launcher, up to 8 GiB.
         numa: NUMA node on whose cores the threads run, ideally that of the GPU; None: no binding.
 
     Example:

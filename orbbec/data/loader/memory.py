@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-import os
 import sys
+from pathlib import Path
 from threading import Condition, Event
 
 from torch import Tensor
 
 from orbbec.batch.image_batch import empty_on_host
+from orbbec.data.loader.limits import GROUPS, memory_bytes, ranks_here
 from orbbec.data.loader.queues import Stop, Stopped
 
 _LARGEST = 8 << 30  # bytes
@@ -120,11 +121,11 @@ def lone_job() -> Job:
     return Job(Event(), MemoryBudget(sys.maxsize), 0)
 
 
-def default_limit() -> int:
-    """A quarter of the machine's memory, at most 8 GiB.
+def default_limit(cgroups: Path = GROUPS) -> int:
+    """A quarter of the memory of the machine or the control group, shared by ranks, at most 8 GiB.
 
     Example:
         >>> default_limit() >= 1
         True
     """
-    return min(os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES") // 4, _LARGEST)
+    return max(1, min(memory_bytes(cgroups) // 4 // ranks_here(), _LARGEST))

@@ -12,12 +12,12 @@ from threading import Thread, current_thread
 import torch
 
 from orbbec._library import set_default_arithmetic
+from orbbec.data.loader.limits import GROUPS, cpu_quota, positive, ranks_here, text_of
 
-_GROUPS = Path("/sys/fs/cgroup")
 _NODES = Path("/sys/devices/system/node")
 
 
-def thread_budget(cgroups: Path = _GROUPS, cores: Sequence[int] = ()) -> int:
+def thread_budget(cgroups: Path = GROUPS, cores: Sequence[int] = ()) -> int:
     """The number of threads that can run at once.
 
     This is the minimum of the usable cores, the quota of the control group (version 1 or 2), and
@@ -32,8 +32,8 @@ def thread_budget(cgroups: Path = _GROUPS, cores: Sequence[int] = ()) -> int:
         >>> thread_budget() >= 1
         True
     """
-    ranks = _positive("LOCAL_WORLD_SIZE") or 1
-    omp, quota = _positive("OMP_NUM_THREADS"), _quota(cgroups)
+    ranks = ranks_here()
+    omp, quota = positive("OMP_NUM_THREADS"), cpu_quota(cgroups)
     limits = [
         len(cores) or len(_own_cores()),
         None if ranks == 1 else len(_launcher_cores()) // ranks,
@@ -53,7 +53,7 @@ def node_cores(node: int, nodes: Path = _NODES) -> list[int]:
     Raises:
         ValueError: the node does not exist, or this process may not use it.
     """
-    cores = sorted(_own_cores() & _numbers(_read(nodes / f"node{node}" / "cpulist")))
+    cores = sorted(_own_cores() & _numbers(text_of(nodes / f"node{node}" / "cpulist")))
     if not cores:
         there = sorted(path.parent.name[4:] for path in nodes.glob("node*/cpulist"))
         raise ValueError(f"Loader: expected numa as one of {', '.join(there) or 'none'}, but got {node}")
@@ -76,44 +76,6 @@ def _launcher_cores() -> set[int]:
     with suppress(OSError, AttributeError):
         return os.sched_getaffinity(os.getppid())
     return _own_cores()
-
-
-def _positive(name: str) -> int | None:
-    """The number in an environment variable; None if there is none, or zero. Of a list, the first."""
-    first = os.environ.get(name, "").split(",")[0].strip()
-    return int(first) or None if first.isascii() and first.isdigit() else None
-
-
-def _quota(cgroups: Path) -> float | None:
-    """The smallest quota of the process's control groups, in cores."""
-    quotas = [quota for folder in _own_groups(cgroups) for quota in (_quota_v2(folder), _quota_v1(folder))]
-    return min((quota for quota in quotas if quota is not None), default=None)
-
-
-def _own_groups(cgroups: Path) -> list[Path]:
-    """The mounted folders of this process's control group and its parents."""
-    lines = _read(Path("/proc/self/cgroup")).splitlines()
-    paths = [line.split(":", 2)[2].lstrip("/") for line in lines if line.startswith("0::")]
-    own = [cgroups / path for path in paths]
-    above = [parent for folder in own for parent in folder.parents if parent.is_relative_to(cgroups)]
-    return [*own, *above, cgroups, cgroups / "cpu"]
-
-
-def _quota_v2(folder: Path) -> float | None:
-    quota, *period = _read(folder / "cpu.max").split() or ["max"]
-    return int(quota) / int(period[0]) if quota.isdigit() and period else None
-
-
-def _quota_v1(folder: Path) -> float | None:
-    quota, period = _read(folder / "cpu.cfs_quota_us").strip(), _read(folder / "cpu.cfs_period_us").strip()
-    return int(quota) / int(period) if quota.isdigit() and period.isdigit() else None
-
-
-def _read(path: Path) -> str:
-    try:
-        return path.read_text()
-    except OSError:
-        return ""
 
 
 def begin_worker(others: int, cores: Sequence[int], arithmetic: str) -> None:

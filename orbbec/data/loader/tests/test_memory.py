@@ -1,5 +1,6 @@
 """Batches wait for memory, but never the one that the model waits for."""
 
+import os
 from threading import Event, Thread
 
 import numpy as np
@@ -109,3 +110,20 @@ def test_a_loader_holds_no_more_than_its_memory_and_gives_the_same_batches():
 def test_memory_is_a_positive_number_of_bytes(memory):
     with pytest.raises((TypeError, ValueError), match="Loader: expected memory"):
         Loader([], 1, memory=memory)
+
+
+def test_a_container_and_the_ranks_of_a_machine_share_its_memory(tmp_path, monkeypatch):
+    monkeypatch.delenv("LOCAL_WORLD_SIZE", raising=False)
+    machine = os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES")
+    assert default_limit(tmp_path) == min(machine // 4, 8 << 30)
+    (tmp_path / "memory").mkdir()
+    for file in (tmp_path / "memory.max", tmp_path / "memory" / "memory.limit_in_bytes"):  # versions 2 and 1
+        file.write_text("1048576\n")
+        assert default_limit(tmp_path) == 2**18
+        monkeypatch.setenv("LOCAL_WORLD_SIZE", "8")
+        assert default_limit(tmp_path) == 2**15
+        monkeypatch.delenv("LOCAL_WORLD_SIZE")
+        file.write_text("max\n" if file.name == "memory.max" else "9223372036854771712\n")
+        assert default_limit(tmp_path) == min(machine // 4, 8 << 30)
+    (tmp_path / "memory.max").write_text("0\n")
+    assert default_limit(tmp_path) == 1
