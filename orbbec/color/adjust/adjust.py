@@ -10,6 +10,7 @@ import orbbec.color.adjust.adjust_gradients  # noqa: F401  (registers what they 
 from orbbec.bridge.arguments import Images, OperatorInput
 from orbbec.bridge.dispatch import call_operator
 from orbbec.bridge.per_image import Factor, per_image
+from orbbec.bridge.plain import is_number, plain, shown
 from orbbec.bridge.pointwise import images_input, register_fake_like
 from orbbec.bridge.spec import OpSpec, register
 from orbbec.color.tables.tables import by_histogram
@@ -131,6 +132,8 @@ def adjust_gamma(images: Images, gamma: Factor, gain: float = 1.0) -> Any:
     """
     op = "adjust_gamma"
     given = images_input(op, images)
+    if not is_number(plain(gain)):
+        raise TypeError(f"adjust_gamma: expected gain as a number, but got {shown(gain)}")
     factors, factor = per_image(op, "gamma", gamma, given, _is_factor, "of at least 0")
     if given.images.dtype != torch.uint8:
         return given.restore(_adjust(op, given, (factors, factor), gain=float(gain)))

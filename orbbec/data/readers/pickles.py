@@ -109,6 +109,11 @@ def _encoded(text: Any, encoding: Any) -> bytes:
     return _text(text).encode("latin-1")
 
 
+def _no_bytes() -> bytes:
+    """No bytes, in the form of Python 3 for protocols without a bytes type."""
+    return b""
+
+
 _NDARRAY = object()
 
 
@@ -123,6 +128,7 @@ _NAMED: dict[str, Any] = {
     "numpy ndarray": _NDARRAY,
     "numpy dtype": _dtype,
     "_codecs encode": _encoded,
+    "__builtin__ bytes": _no_bytes,
     "numpy.core.multiarray _reconstruct": _reconstructed,
     "numpy._core.multiarray _reconstruct": _reconstructed,
     "numpy.core.numeric _frombuffer": _from_buffer,

@@ -9,6 +9,7 @@ from torch import Tensor
 
 from orbbec import color
 from orbbec.transforms import color as colors
+from orbbec.transforms.base.checks import entries, whole
 from orbbec.transforms.functional.calls import changed, done, readable
 
 
@@ -78,11 +79,13 @@ def permute_channels(inpt: Any, permutation: Sequence[int]) -> Any:
     given = readable("permute_channels", inpt)
     if not isinstance(given.work, Tensor):
         raise TypeError("permute_channels: expected a tensor, an array or a PIL image")
-    if sorted(permutation) != list(range(given.channels)):
-        raise ValueError(
-            f"permute_channels: expected an order of {given.channels} channels, but got {list(permutation)}"
-        )
-    return given.restore(given.work[:, list(permutation)])
+    order = [
+        whole("permute_channels", "permutation", channel, 0, given.channels - 1)
+        for channel in entries("permute_channels", "permutation", permutation)
+    ]
+    if sorted(order) != list(range(given.channels)):
+        raise ValueError(f"permute_channels: expected an order of {given.channels} channels, but got {order}")
+    return given.restore(given.work[:, order])
 
 
 def grayscale_to_rgb(inpt: Any) -> Any:

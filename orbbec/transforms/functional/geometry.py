@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Sequence
 from typing import Any
 
@@ -19,11 +18,15 @@ from orbbec.transforms import geometry
 from orbbec.transforms.affine import add_affine
 from orbbec.transforms.base.checks import (
     FillValue,
+    entries,
+    flag,
     interpolation_of,
+    number,
     numbers,
     pair,
     resizing_of,
     size_pair,
+    whole,
 )
 from orbbec.transforms.base.transform import Transform
 from orbbec.transforms.base.tv_tensors import images_like, is_mask, plain
@@ -55,10 +58,11 @@ def crop(inpt: Any, top: int, left: int, height: int, width: int) -> Any:
 
 def _cut(op: str, top: int, left: int, height: int, width: int) -> Transform:
     size = size_pair(op, "height and width", (height, width))
+    first = whole(op, "top", top, -(2**31), 2**31), whole(op, "left", left, -(2**31), 2**31)
 
     def cut(build: Build) -> None:
         how: dict[str, Any] = {"border": "constant", "lossless": True, "region": True}
-        build.warp("crop_fixed", float(top), float(left), *size, 1, size=size, least=size, **how)
+        build.warp("crop_fixed", *map(float, first), *size, 1, size=size, least=size, **how)
 
     return by_rules(cut)
 
@@ -118,8 +122,11 @@ def affine(
 ) -> Any:
     """Rotate by `angle` degrees clockwise, translate, scale and shear about the image center or `center`."""
     shear_x, shear_y = (*numbers("affine", "shear", shear, (1, 2)), 0.0)[:2]
-    moves = pair("affine", "translate", translate)
-    return _warped(inpt, "affine", (angle, moves, scale, (shear_x, shear_y)), interpolation, fill, center)
+    moves, factor = pair("affine", "translate", translate), number("affine", "scale", scale)
+    if factor <= 0:
+        raise ValueError(f"affine: expected a scale above 0, but got {scale}")
+    parameters = number("affine", "angle", angle), moves, factor, (shear_x, shear_y)
+    return _warped(inpt, "affine", parameters, interpolation, fill, center)
 
 
 def rotate(
@@ -131,7 +138,9 @@ def rotate(
     fill: FillValue | None = None,
 ) -> Any:
     """Rotate by `angle` degrees counter-clockwise about the image center or `center`."""
-    return _warped(inpt, "rotate", (-angle, (0.0, 0.0), 1.0, (0.0, 0.0)), interpolation, fill, center, expand)
+    parameters = -number("rotate", "angle", angle), (0.0, 0.0), 1.0, (0.0, 0.0)
+    expands = flag("rotate", "expand", expand)
+    return _warped(inpt, "rotate", parameters, interpolation, fill, center, expands)
 
 
 def _warped(
@@ -145,10 +154,6 @@ def _warped(
 ) -> Any:
     method, filled = interpolation_of(name, interpolation), fill_of(name, fill)
     middle = None if center is None else pair(name, "center", center)
-    if not all(map(math.isfinite, (parameters[0], *parameters[1], parameters[2], *parameters[3]))):
-        raise ValueError(f"{name}: expected finite numbers, but got {parameters}")
-    if parameters[2] <= 0:
-        raise ValueError(f"{name}: expected a scale above 0, but got {parameters[2]}")
 
     def add(build: Build) -> None:
         angle, moves, factor, shears = parameters
@@ -189,12 +194,19 @@ def _perspective_matrix(startpoints: Any, endpoints: Any, coefficients: Any) -> 
     if coefficients is not None:
         if startpoints is not None or endpoints is not None:
             raise ValueError("perspective: expected startpoints and endpoints, or coefficients, but got both")
-        entries = *numbers("perspective", "coefficients", coefficients, (8,)), 1.0
-        return _between_centers(np.reshape(entries, (1, 3, 3)))
+        elements = *numbers("perspective", "coefficients", coefficients, (8,)), 1.0
+        return _between_centers(np.reshape(elements, (1, 3, 3)))
     if startpoints is None or endpoints is None:
         raise ValueError("perspective: expected startpoints and endpoints, or coefficients")
-    ends, starts = (np.array(points, np.float64).reshape(1, 4, 2) for points in (endpoints, startpoints))
+    ends, starts = _corners("endpoints", endpoints), _corners("startpoints", startpoints)
     return _between_centers(get_perspective_matrix(ends, starts))
+
+
+def _corners(name: str, points: Any) -> Array:
+    corners = [pair("perspective", name, point) for point in entries("perspective", name, points)]
+    if len(corners) != 4:
+        raise ValueError(f"perspective: expected {name} as 4 points (x, y), but got {len(corners)}")
+    return np.array([corners], np.float64)
 
 
 def _between_centers(matrices: Array) -> Array:
@@ -259,7 +271,8 @@ def _five(op: str, inpt: Any, size: int | Sequence[int]) -> tuple[Any, ...]:
 
 def ten_crop(inpt: Any, size: int | Sequence[int], vertical_flip: bool = False) -> tuple[Any, ...]:
     """The crops of `five_crop` and those of the image flipped horizontally or vertically."""
-    flipped = (geometry.RandomVerticalFlip if vertical_flip else geometry.RandomHorizontalFlip)(1.0)
+    is_vertical = flag("ten_crop", "vertical_flip", vertical_flip)
+    flipped = (geometry.RandomVerticalFlip if is_vertical else geometry.RandomHorizontalFlip)(1.0)
     return *_five("ten_crop", inpt, size), *_five("ten_crop", moved("ten_crop", inpt, [flipped]), size)
 
 

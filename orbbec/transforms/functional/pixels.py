@@ -6,14 +6,14 @@ from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
-import torch
 
 from orbbec import filters, noise
 from orbbec.augment.codes import ERASE_WIDTH
-from orbbec.bridge.plain import listed, plain
+from orbbec.bridge.plain import listed, plain, shown
 from orbbec.jpeg import jpeg_compression
 from orbbec.plan.build import Build
 from orbbec.transforms import output
+from orbbec.transforms.base.checks import whole
 from orbbec.transforms.base.pipeline import new_seed
 from orbbec.transforms.functional.calls import by_rules, changed, done
 
@@ -42,16 +42,25 @@ def erase(inpt: Any, i: int, j: int, h: int, w: int, v: Any, inplace: bool = Fal
     """
     if inplace:
         raise ValueError("erase: expected inplace=False")
-    numbers = v.tolist() if isinstance(v, torch.Tensor) else v
-    values = np.asarray(numbers, np.float64).flatten().tolist()
+    values = np.ravel(plain(v))
+    if values.dtype.kind not in "iuf":
+        raise TypeError(f"erase: expected v as a number or one per channel, but got {shown(v)}")
+    named = {"i": i, "j": j, "h": h, "w": w}
+    top, left, high, wide = (whole("erase", name, value, -(2**31), 2**31) for name, value in named.items())
 
     def add(build: Build) -> None:
         if len(values) not in (1, build.channels):
             raise ValueError(f"erase: expected 1 or {build.channels} numbers as v, but got {len(values)}")
         factors, summands = build.erase_units()
         fill = zip(np.resize(values, len(factors)).tolist(), factors, summands, strict=True)
-        numbers = [j, i, j + w, i + h, *(value * factor + summand for value, factor, summand in fill)]
-        build.erase(build.constants([*numbers, 0.0, 0.0, 0.0, 0.0][:ERASE_WIDTH]))
+        box = [
+            left,
+            top,
+            left + wide,
+            top + high,
+            *(value * factor + summand for value, factor, summand in fill),
+        ]
+        build.erase(build.constants([*box, 0.0, 0.0, 0.0, 0.0][:ERASE_WIDTH]))
 
     return done("erase", inpt, by_rules(add))
 

@@ -117,6 +117,7 @@ def test_signals_are_for_other_threads(folder):
 
 
 def test_an_interrupt_ends_the_epoch_and_the_next_one_is_whole(folder):
+    signal.signal(signal.SIGINT, signal.default_int_handler)  # a shell's background jobs ignore it
     loader = loader_of(folder, prefetch=0)
     expected = torch.cat([batch.sample_ids for batch in loader])
     for delay in (0.0, 0.002, 0.01, 0.02):

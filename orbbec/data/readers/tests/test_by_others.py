@@ -81,9 +81,10 @@ def test_pickles_are_read_as_pickle_reads_them(protocol):
         f"{dtype}{shape}": rng.integers(0, 100, shape).astype(dtype) for dtype in DTYPES for shape in shapes
     }
     table |= {f"F{dtype}": np.asfortranarray(rng.integers(0, 100, (3, 4)).astype(dtype)) for dtype in DTYPES}
+    table |= {"empty": np.zeros((0, 3), np.uint8)}
     table |= {"numbers": [0, 1, 255, 256, 65535, 65536, 2**31, 2**63, -1, -(2**40), 0.5, -1e300]}
     table |= {
-        "texts": ["", "a", "ä" * 300, b"\xff", b"\xff" * 300],
+        "texts": ["", b"", "a", "ä" * 300, b"\xff", b"\xff" * 300],
         "none": [None, True, False, (), (1,), (1, 2)],
     }
     table |= {"tuples": [(1, 2, 3), (1, 2, 3, 4), [[], [[]]], {"a": {"b": [1]}}]}

@@ -1,0 +1,49 @@
+"""Wrong arguments are errors that name the function and the argument."""
+
+import math
+
+import pytest
+import torch
+
+from orbbec.transforms import functional as F
+
+CORNERS = [(0, 0), (7, 0), (7, 7), (0, 7)]
+WRONG = [
+    ("crop", "top", (object(), 0, 4, 4)),
+    ("crop", "left", (0, 0.5, 4, 4)),
+    ("affine", "angle", ("a", (0, 0), 1.0, 0.0)),
+    ("affine", "angle", (math.nan, (0, 0), 1.0, 0.0)),
+    ("affine", "translate", (0, (0, math.inf), 1.0, 0.0)),
+    ("affine", "scale", (0, (0, 0), "a", 0.0)),
+    ("affine", "scale", (0, (0, 0), 0, 0.0)),
+    ("affine", "shear", (0, (0, 0), 1.0, object())),
+    ("rotate", "angle", (object(),)),
+    ("rotate", "expand", (0, "nearest", object())),
+    ("perspective", "startpoints", ("a", CORNERS)),
+    ("perspective", "endpoints", (CORNERS, CORNERS[:3])),
+    ("perspective", "endpoints", (CORNERS, [*CORNERS[:3], (1, 2, 3)])),
+    ("erase", "i", (None, 0, 1, 1, 0)),
+    ("erase", "w", (0, 0, 1, 0.5, 0)),
+    ("erase", "v", (0, 0, 1, 1, "a")),
+    ("adjust_gamma", "gain", (1.0, "a")),
+    ("permute_channels", "permutation", (3,)),
+    ("permute_channels", "permutation", ([0, 1, "2"],)),
+    ("ten_crop", "vertical_flip", (4, object())),
+]
+
+
+@pytest.mark.parametrize(("function", "argument", "values"), WRONG, ids=lambda value: str(value)[:20])
+def test_a_wrong_argument_is_named(function, argument, values):
+    image = torch.zeros(3, 8, 8, dtype=torch.uint8)
+    with pytest.raises((TypeError, ValueError), match=rf"^{function}: expected .*\b{argument}\b"):
+        getattr(F, function)(image, *values)
+
+
+def test_numbers_of_other_libraries_are_arguments():
+    image = torch.arange(192, dtype=torch.uint8).reshape(3, 8, 8)
+    assert torch.equal(F.crop(image, torch.tensor(1), torch.tensor(2), 3, 4), image[:, 1:4, 2:6])
+    assert torch.equal(F.permute_channels(image, torch.tensor([2, 0, 1])), image[[2, 0, 1]])
+    erased = F.erase(image, 0, 0, 2, 2, torch.tensor([[[1]], [[2]], [[3]]]))
+    assert erased[:, 1, 1].tolist() == [1, 2, 3]
+    moved = F.perspective(image, torch.tensor(CORNERS), CORNERS)
+    assert torch.equal(moved, image)
