@@ -36,19 +36,22 @@ _OF_SIZE = {1: torch.uint8, 2: torch.float16, 4: torch.float32, 8: torch.float64
 
 
 class _Lent(ref):  # type: ignore[type-arg]
-    """A weak reference to an array that is in use, the block behind it, and the time when it was lent."""
+    """A weak reference to an array that is in use, and the block behind it.
+
+    `since` is the time of the first request after the block became free.
+    """
 
     __slots__ = ("memory", "since")
     memory: Array
-    since: float  # seconds
+    since: float
 
 
 class BufferPool:
     """Allocates tensors on the CPU; reuses a free block if the request fills at least half of it.
 
-    Free blocks beyond the limit return to the system after a minute without use, so that a loop keeps what
-    it uses. All blocks together never exceed the most bytes that were in use at once, plus the limit; for
-    that, the least recently used return first.
+    Free blocks beyond the limit return to the system at the first request after a minute without use, so
+    that a loop keeps what it uses. All blocks together never exceed the most bytes that were in use at once,
+    plus the limit; for that, the least recently used return first.
 
     Args:
         limit: bytes of free blocks to keep; 0 keeps none.
@@ -104,18 +107,21 @@ class BufferPool:
         return sum(kept.memory.nbytes for kept in list(self._free))
 
     def release(self, limit: int = 0, before: float = inf) -> None:
-        """Return free blocks beyond `limit` bytes, lent before this time, to the system."""
+        """Return free blocks beyond `limit` bytes, free since before this time, to the system."""
         excess = self.free_bytes - limit
         for kept in list(self._free):
             if excess <= 0:
                 return
-            if kept.since < before and self._claim(kept):
+            if kept.since <= before and self._claim(kept):
                 excess -= kept.memory.nbytes
 
     def _block(self, nbytes: int) -> Array:
         size = _block_size(nbytes)
         memory = self._found(size)
-        self.release(self.limit, monotonic() - _IDLE)
+        now = monotonic()
+        for kept in list(self._free):
+            kept.since = min(kept.since, now)
+        self.release(self.limit, now - _IDLE)
         if memory is not None:
             return memory
         blocks = [kept.memory.nbytes for kept in list(self._kept.values())]
@@ -128,7 +134,7 @@ class BufferPool:
         """Free the block once the array is collected; each tensor that shares its memory holds it."""
         # The callback is not a Python function: Python would drop an interrupt that arrives in one.
         kept = _Lent(array, self._free.append)
-        kept.memory, kept.since = memory, monotonic()
+        kept.memory, kept.since = memory, inf
         self._kept[id(kept)] = kept
 
     def _found(self, size: int) -> Array | None:
@@ -214,8 +220,8 @@ def keep_free_memory(nbytes: int) -> None:
     """Set how much free memory the buffer pool on the CPU keeps.
 
     Large results of operators and batches of images reuse buffers, since clearing new pages takes longer than
-    augmenting an image. Free buffers beyond this limit are returned to the system, later ones after a
-    minute without use.
+    augmenting an image. Free buffers beyond this limit are returned to the system, later ones at
+    the first request after a minute without use.
 
     Args:
         nbytes: at least 0, which keeps none; the default is 512 MiB.

@@ -114,7 +114,7 @@ ORBBEC_AVX uint32_t by_avx(uint32_t state, const uint8_t* data, size_t size) {
 #endif
 
 using Checksum = uint32_t (*)(uint32_t state, const uint8_t* data, size_t size);
-constexpr size_t kLeastFolded = 128;  // bytes: the longest stride
+constexpr size_t kMinFolded = 128;  // bytes: the longest stride
 
 // All give the same value, so the level that the user asks for does not matter.
 template <uint32_t kPolynomial>
@@ -131,7 +131,7 @@ Checksum fastest() {
 template <uint32_t kPolynomial>
 uint32_t checksum(uint32_t crc, const uint8_t* data, size_t size) {
   static const Checksum kFastest = fastest<kPolynomial>();
-  return ~(size < kLeastFolded ? by_table<kPolynomial> : kFastest)(~crc, data, size);
+  return ~(size < kMinFolded ? by_table<kPolynomial> : kFastest)(~crc, data, size);
 }
 
 }  // namespace

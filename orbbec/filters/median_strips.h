@@ -48,7 +48,7 @@ struct MedianStrip {
   // row are `group` apart.
   template <int kSide>
   void run_networks(const Plane<const T>& source, const Plane<T>& output) const {
-    // Outside the target pragma, where std::vector is defined, vectors need less alignment.
+    // std::vector allocates for the alignment of baseline vectors unless the type states its own.
     struct alignas(Target::kVectorBytes) Network : SlidingMedian<Keys, kSide> {};
     std::vector<Network> networks((strip.count + kLanes - 1) / kLanes);
     const size_t length = networks.size() * kLanes;

@@ -107,6 +107,10 @@ def test_a_loop_keeps_what_it_uses_beyond_the_limit_and_what_is_not_used_goes_ba
     assert all(addresses() == first for _ in range(4))
     assert pool.free_bytes == 6 * MIB
     monkeypatch.setattr("orbbec.bridge.buffer_pool.monotonic", lambda: 60.5)
+    assert addresses() == first  # however long a step of the loop takes
+    assert pool.free_bytes == 6 * MIB
+    assert pool.empty((2 * MIB,)).data_ptr() in first  # the two others are free since this request
+    monkeypatch.setattr("orbbec.bridge.buffer_pool.monotonic", lambda: 121.0)
     held = pool.empty((2 * MIB,))  # the two others have not been used for more than a minute
     assert held.data_ptr() in first
     assert pool.free_bytes == 2 * MIB

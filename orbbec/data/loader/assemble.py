@@ -180,7 +180,9 @@ class Assembler:
                 ids = ids_tensor([entry.sample.sample_id for entry in opened])
                 return Assembled(attempt.batch, targets, ids, plan)
             pairs = zip(opened, changed, strict=True)
-            opened, failed = self._settled([new or old for old, new in pairs], epoch), attempt
+            opened = self._settled([new or old for old, new in pairs], epoch)
+            failed = attempt if attempt.buffers else None
+            del attempt  # of pieces: not two on the device
         return Assembled(ImageBatch.of_sizes([], CHANNELS[self.decoding.mode]), [], ids_tensor([]), None)
 
     def _open(self, wanted: Sequence[int | Sample | BadSample], job: Job) -> list[Opened | Bad]:

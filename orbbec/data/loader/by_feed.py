@@ -299,10 +299,12 @@ class FeedAssembler(Assembler):
         later, is_whole = np.flatnonzero(is_later).tolist(), is_good & ~is_later
         known: dict[int, _Known] = {row: (_header(rows[row]), None) for row in later}
         if is_whole.any():
-            whole = ImageBatch.of_sizes(_upright(rows) * is_whole[:, None], CHANNELS[self.decoding.mode])
+            sizes, empty = _upright(rows) * is_whole[:, None], partial(job.empty, pin_memory=False)
+            whole = ImageBatch.of_sizes(sizes, CHANNELS[self.decoding.mode], empty=empty)
+            before = reading.seconds()[1]
             _begin_decoding(reading, whole, None, is_decoded=is_whole)
             self._wait(reading, job)
-            self.watch.add("decode", reading.seconds()[1])
+            self.watch.add("decode", reading.seconds()[1] - before)
             done = is_whole & (reading.rows()["status"] == GOOD)
             pixels = whole.numpy()
             known |= {row: (None, pixels[row]) for row in np.flatnonzero(done).tolist()}

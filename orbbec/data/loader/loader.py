@@ -9,6 +9,7 @@ from collections.abc import Callable, Iterator, Sequence
 from typing import Any, NamedTuple
 from weakref import ReferenceType, ref
 
+import numpy as np
 import torch
 from torch import Tensor
 
@@ -29,7 +30,6 @@ from orbbec.data.loader.threads import node_cores, thread_budget
 from orbbec.data.loader.tune import tuner_for
 from orbbec.data.order import Order, check_length, order_of_rank, position_of
 from orbbec.data.sample import Fault
-from orbbec.plan import Plan
 from orbbec.plan.microbatches import bytes_after
 from orbbec.transforms import Compose, Transform
 from orbbec.transforms.base.checks import choice, flag, whole
@@ -56,9 +56,9 @@ class Loader:
 
     Memory: at most `threads + prefetch` batches of decoded pixels (on the CPU: of results), and at most
     `memory` bytes, plus two batches of results on CUDA. If the device decodes, the pixels are in its memory.
-    On CUDA, a batch of more than half of `memory` is decoded in pieces of at most a quarter of it and at most
-    256 MiB, or of one image, and put together on the device; not with `planes`. Settings of "auto" are tuned
-    during the first steps from queue stalls; batches and their order do not change.
+    On CUDA, a batch of JPEGs of more than half of `memory` is decoded in pieces of at most a quarter of it
+    and at most 256 MiB, or of one image, and put together on the device; not with `planes`. Settings of
+    "auto" are tuned during the first steps from queue stalls; batches and their order do not change.
 
     Epochs: each `iter` starts the next epoch, beginning with 0, whether the previous one was finished or left
     by `break`, an exception or `close`. A loop that breaks after N batches therefore sees other samples each
@@ -358,7 +358,7 @@ class Loader:
             targets, sample_ids = pinned((batch.targets, batch.sample_ids))
             return taken, batch._replace(targets=targets, sample_ids=sample_ids)
         job = Job(stopped, self._memory, task[2])
-        pixels, results = batch.images.nbytes, _result_bytes(batch.plan)
+        pixels, results = batch.images.nbytes, _result_bytes(batch)
         job.take(pixels + results)
         batch = self._augmented(batch)
         job.take(results or pixels)
@@ -407,9 +407,12 @@ class Loader:
             warnings.warn(text, stacklevel=_IN_LOOP)
 
 
-def _result_bytes(plan: Plan | None) -> int:
-    """The bytes of the results of a plan; 0 if it leaves images as they are."""
-    return bytes_after(plan.passes[-1], plan.channels) if plan and plan.passes else 0
+def _result_bytes(batch: Assembled) -> int:
+    """The bytes of the results of a batch; 0 if its images stay as they are."""
+    plan, images = batch.plan, batch.images
+    if plan is not None and plan.passes:
+        return bytes_after(plan.passes[-1], plan.channels)
+    return 3 * int(np.prod(images.sizes, axis=1).sum()) if isinstance(images, YCbCrBatch) else 0
 
 
 def _resumed(kind: type[Loader], arguments: dict[str, Any], state: dict[str, Any]) -> Loader:

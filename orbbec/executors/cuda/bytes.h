@@ -34,7 +34,7 @@ __device__ __forceinline__ uint32_t load_word(const uint8_t* from) {
   return __funnelshift_r(words[0], words[skip != 0 ? 1 : 0], 8 * skip);
 }
 
-// The kBytes bytes from `first` on, by aligned loads of 8 or 4 bytes: these read up to 7 or 3 bytes
+// The kBytes bytes from `first` on, by aligned loads of 8 or 4 bytes: these read up to 8 or 4 bytes
 // before and after.
 template <int kBytes, bool kPairs = (kBytes > 12)>
 __device__ __forceinline__ void load_bytes(const uint8_t* first,

@@ -32,7 +32,7 @@ int compared = 0, wrong = 0;
 
 template <uint32_t kPolynomial>
 void compare(const std::vector<uint8_t>& data, uint32_t random) {
-  for (size_t size = kLeastFolded + 6; size < data.size(); size += size < 600 ? 1 : 431) {
+  for (size_t size = kMinFolded + 6; size < data.size(); size += size < 600 ? 1 : 431) {
     for (const Checksum checksum : supported<kPolynomial>()) {
       const size_t offset = size % 7;  // any alignment
       const uint8_t* const from = data.data() + offset;

@@ -104,8 +104,8 @@ class BoxStrip {
       for (int i = std::max(0, last - v); i < std::min(kLanes, count_ - v); ++i)
         out[v + i] = rule_.finish(sums[i], index.of(v + i));
     }
-    Element* __restrict const means = sums_.data();
-    for (int v = 0; v < last; v += kLanes) store_vector(mean(addends.at(v)), means + v);
+    for (int v = 0; v < last; v += kLanes) store_vector(mean(addends.at(v)), sums_.data() + v);
+    const Element* __restrict const means = sums_.data();
     for (int v = 0; v < last; ++v) out[v] = static_cast<uint8_t>(means[v]);
   }
 

@@ -11,10 +11,10 @@ namespace orbbec {
 namespace {  // one copy per target
 
 constexpr int kStripValues = 2048;
-constexpr int kLeastStripValues = 256;
+constexpr int kMinStripValues = 256;
 // Rows of a strip: partly in the L2 cache, since whole rows are read from memory faster than
 // pieces.
-constexpr int kKeptBytes = 40 << 10;
+constexpr int kCacheBytes = 40 << 10;
 
 // The position of a value in its row, counting channels: the first of a strip, and the step to the
 // next.
@@ -52,7 +52,7 @@ struct Block {
     store_vector(c, to + 2 * kLanes), store_vector(d, to + 3 * kLanes);
   }
 
-  Number operator[](int i) const;  // not defined: the type of a number
+  Number operator[](int i) const;  // declared for its type alone
 
   Block& operator+=(const Block& other) {
     a += other.a, b += other.b, c += other.c, d += other.d;
@@ -103,12 +103,12 @@ struct VectorPasses {
   }
 };
 
-// Values of a strip: as many as keep its rows within kKeptBytes.
+// Values of a strip: as many as keep its rows within kCacheBytes.
 template <class Passes>
 int strip_width(int rows) {
   const int64_t bytes = int64_t{rows} * Passes::kRowElements * sizeof(typename Passes::Row);
-  const int64_t fitting = kKeptBytes / bytes / kLeastStripValues * kLeastStripValues;
-  return static_cast<int>(std::clamp<int64_t>(fitting, kLeastStripValues, kStripValues));
+  const int64_t fitting = kCacheBytes / bytes / kMinStripValues * kMinStripValues;
+  return static_cast<int>(std::clamp<int64_t>(fitting, kMinStripValues, kStripValues));
 }
 
 // Adds the last row of the window and subtracts the first.
@@ -122,7 +122,7 @@ void run_strip(Passes& passes, const Plane<const T>& source, const Plane<T>& out
   // Vectors read past the last value, up to a whole strip.
   std::vector<typename Passes::Number> line(line_values + kStripValues);
   const int padded_count =
-      (strip.count + kLeastStripValues - 1) / kLeastStripValues * kLeastStripValues;
+      (strip.count + kMinStripValues - 1) / kMinStripValues * kMinStripValues;
   RowRing<Row> rows(window.height, size_t{Passes::kRowElements} * padded_count);
   std::vector<T> out(kStripValues);
   for (int number = 0; number < source.height + window.height - 1; ++number) {

@@ -319,3 +319,14 @@ def test_filters_compile_as_one_graph(device, name):
     compiled = torch.compile(lambda images: run(images) + 1, fullgraph=True, backend="aot_eager")
     images = device.put(photographs(2, 3, 9, 12))
     assert_same_bytes(compiled(images), run(images) + 1)
+
+
+@pytest.mark.parametrize("name", NAMES)
+@pytest.mark.parametrize("dtype", [torch.uint8, torch.float32], ids=str)
+@pytest.mark.parametrize("last", [False, True], ids=["planes", "interleaved"])
+def test_rows_as_long_as_strips_are_the_same_in_a_batch(device, name, dtype, last):
+    operator = filters("reflect101")[name]
+    images = device.put(photographs(4, 3, 6, 2100, dtype))
+    images = images.contiguous(memory_format=torch.channels_last) if last else images
+    expected = torch.cat([operator(image[None]) for image in images])
+    assert_same_bytes(operator(images), expected)

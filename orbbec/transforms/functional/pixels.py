@@ -46,21 +46,16 @@ def erase(inpt: Any, i: int, j: int, h: int, w: int, v: Any, inplace: bool = Fal
     if values.dtype.kind not in "iuf":
         raise TypeError(f"erase: expected v as a number or one per channel, but got {shown(v)}")
     named = {"i": i, "j": j, "h": h, "w": w}
-    top, left, high, wide = (whole("erase", name, value, -(2**31), 2**31) for name, value in named.items())
+    top, left, height, width = (whole("erase", name, value, -(2**31), 2**31) for name, value in named.items())
 
     def add(build: Build) -> None:
         if len(values) not in (1, build.channels):
             raise ValueError(f"erase: expected 1 or {build.channels} numbers as v, but got {len(values)}")
         factors, summands = build.erase_units()
         fill = zip(np.resize(values, len(factors)).tolist(), factors, summands, strict=True)
-        box = [
-            left,
-            top,
-            left + wide,
-            top + high,
-            *(value * factor + summand for value, factor, summand in fill),
-        ]
-        build.erase(build.constants([*box, 0.0, 0.0, 0.0, 0.0][:ERASE_WIDTH]))
+        stored = [value * factor + summand for value, factor, summand in fill]
+        box = left, top, left + width, top + height
+        build.erase(build.constants([*box, *stored, 0.0, 0.0, 0.0, 0.0][:ERASE_WIDTH]))
 
     return done("erase", inpt, by_rules(add))
 
