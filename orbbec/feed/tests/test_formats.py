@@ -7,8 +7,9 @@ from orbbec.data.decode import native
 from orbbec.data.decode.codecs import decode_by_codec
 from orbbec.data.decode.native import codec
 from orbbec.data.decode.orientation import upright_size
-from orbbec.data.decode.tests.corpus import pngs_and_webps
 from orbbec.feed.feed import GOOD, Feed, Limits
+
+corpus = pytest.importorskip("orbbec.data.decode.tests.corpus", reason="needs cv2", exc_type=ImportError)
 
 MAX_PIXELS = 10**4
 MODES = {"RGB": 3, "L": 1, "RGBA": 4, "planes": 0}
@@ -54,7 +55,7 @@ def part(size):
 @pytest.mark.parametrize("applies_orientation", [True, False])
 @pytest.mark.parametrize(("mode", "channels"), MODES.items())
 def test_what_the_libraries_decode_has_the_same_bytes(feed, mode, channels, applies_orientation, box):
-    data = pngs_and_webps()
+    data = corpus.pngs_and_webps()
     found = decoded(feed, data, Limits(MAX_PIXELS, applies_orientation, channels), box)
     mode = "RGB" if mode == "planes" else mode
     expected = [decode_by_codec(file, mode, MAX_PIXELS, applies_orientation) for file in data]
@@ -74,7 +75,7 @@ def test_what_the_libraries_decode_has_the_same_bytes(feed, mode, channels, appl
 def test_without_the_libraries_the_files_are_left_to_the_caller(monkeypatch):
     monkeypatch.setattr(native, "codec", lambda name: None)
     feed = Feed(1, native.feed_functions())
-    with feed.read_bytes(pngs_and_webps()[:99], Limits(MAX_PIXELS)) as batch:
+    with feed.read_bytes(corpus.pngs_and_webps()[:99], Limits(MAX_PIXELS)) as batch:
         assert batch.wait(lambda: False)
         assert (batch.rows()["status"] != GOOD).all()
     feed.end()
