@@ -1,6 +1,6 @@
 // Rows of warps with many taps (cubic, Lanczos) on the CPU: weights once per pixel instead of once
-// per channel, and no checks of bounds where all taps are inside the image. Included by warp_rows_cpu.h
-// and by augment/.
+// per channel, and no checks of bounds where all taps are inside the image. Included by
+// warp_rows_cpu.h and by augment/.
 #pragma once
 
 #include <memory>

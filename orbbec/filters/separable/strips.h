@@ -121,8 +121,7 @@ void run_strip(Passes& passes, const Plane<const T>& source, const Plane<T>& out
   const int line_values = strip.count + (window.width - 1) * source.group;
   // Vectors read past the last value, up to a whole strip.
   std::vector<typename Passes::Number> line(line_values + kStripValues);
-  const int padded_count =
-      (strip.count + kMinStripValues - 1) / kMinStripValues * kMinStripValues;
+  const int padded_count = (strip.count + kMinStripValues - 1) / kMinStripValues * kMinStripValues;
   RowRing<Row> rows(window.height, size_t{Passes::kRowElements} * padded_count);
   std::vector<T> out(kStripValues);
   for (int number = 0; number < source.height + window.height - 1; ++number) {
