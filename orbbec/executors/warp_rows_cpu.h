@@ -71,8 +71,7 @@ ORBBEC_HD void sampler_row(const Op& op, int64_t n, int y, int begin, int end) {
 // The fastest row of this CPU.
 template <class Op>
 WarpRow<Op> warp_row(Simd level) {
-  if constexpr (!Op::kIsLight && !std::is_same_v<typename Op::Sampler, LinearFixedSampler> &&
-                !std::is_same_v<typename Op::Sampler, NearestFixedSampler>) {
+  if constexpr (Op::Sampler::kSize > 2) {
     return compiled_to_avx2<tap_row<ScalarTaps, Op>, tap_row<Avx2Taps, Op>>(level);
   }
 #if defined(__x86_64__)
