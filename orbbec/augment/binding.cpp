@@ -18,14 +18,8 @@ constexpr const char* kOp = "augment";
 const std::string kArithmetic = "cv2_5";
 
 // Rows [N, count, numbers] or [count, numbers] of float32 on the device of images.
-struct ParameterTable {
-  const float* rows = nullptr;
-  int64_t stride = 0;  // elements between the rows of consecutive images; 0 if all share them
-  int count = 0;
-};
-
-ParameterTable check_rows(const char* name, const std::optional<Tensor>& given,
-                          const Tensor& images, int64_t count, int64_t numbers) {
+TableRows check_rows(const char* name, const std::optional<Tensor>& given, const Tensor& images,
+                     int64_t count, int64_t numbers) {
   if (!given.has_value()) return {};
   const Tensor& table = *given;
   const bool shared = table.dim() == 2, own = table.dim() == 3 && table.size(0) == count;
@@ -49,9 +43,18 @@ void set_numbers(const char* name, const std::vector<double>& given, int64_t cha
     to[c] = static_cast<float>(given[std::min<int64_t>(c, count - 1)]);
 }
 
-const float* check_mix(const std::optional<Tensor>& given, const Tensor& images, int64_t count) {
-  if (!given.has_value()) return nullptr;
-  return check_table<float>(kOp, "mix", *given, {count, kMixNumbers}, images);
+const float* check_mix(const AugmentCall& call, int64_t count) {
+  if (!call.tensors || !call.tensors->mix) return nullptr;
+  return check_table<float>(kOp, "mix", *call.tensors->mix, {count, kMixNumbers}, call.images);
+}
+
+// All but the matrices, which `point_to_matrices` checks.
+AugmentTables checked_tables(const AugmentCall& call, int64_t count) {
+  if (!call.tensors) return call.tables;
+  const AugmentTensors& t = *call.tensors;
+  return {.regions = check_regions(kOp, t.regions, call.images, count),
+          .colors = check_rows("colors", t.colors, call.images, count, kStepNumbers),
+          .boxes = check_rows("erase", t.boxes, call.images, count, kBoxNumbers)};
 }
 
 std::optional<StoredImages> check_planes(const AugmentCall& call, AnyImages& source) {
@@ -72,10 +75,8 @@ void check_dtype(const Tensor& images) {
         "expected images of uint8, float16, bfloat16 or float32");
 }
 
-void set_program(const AugmentCall& call, AugmentArguments& a) {
+void set_program(const AugmentCall& call, const TableRows& program, AugmentArguments& a) {
   const int64_t channels = a.warp.source.channels;
-  const ParameterTable program =
-      check_rows("colors", call.colors, call.images, a.warp.source.count, kStepNumbers);
   check(program.rows == nullptr || channels == 1 || channels == 3, kOp,
         "expected images of 1 or 3 channels for colors, but got ", channels);
   check(call.max_value > 0 && call.max_value <= 65535, kOp,
@@ -83,8 +84,9 @@ void set_program(const AugmentCall& call, AugmentArguments& a) {
   a.program = {program.rows, program.stride, program.count, static_cast<float>(call.max_value)};
 }
 
-AugmentArguments augment_arguments(const WarpArguments& warp, const AugmentCall& call) {
-  const int64_t channels = warp.source.channels, count = warp.source.count;
+AugmentArguments augment_arguments(const WarpArguments& warp, const AugmentTables& tables,
+                                   const AugmentCall& call) {
+  const int64_t channels = warp.source.channels;
   AugmentArguments a{};
   a.warp = warp;
   check(channels >= 1 && channels <= kMaxFills, kOp, "expected images of 1 to ", kMaxFills,
@@ -92,13 +94,11 @@ AugmentArguments augment_arguments(const WarpArguments& warp, const AugmentCall&
   check_dtype(call.images);
   check(warp.interpolation != Interpolation::kLanczos4, kOp,
         "expected interpolation of nearest, linear or cubic");
-  set_program(call, a);
-  const ParameterTable rectangles =
-      check_rows("erase", call.boxes, call.images, count, kBoxNumbers);
-  a.boxes = rectangles.rows;
-  a.boxes_stride = rectangles.stride;
-  a.boxes_per_image = rectangles.count;
-  a.mix = check_mix(call.mix, call.images, count);
+  set_program(call, tables.colors, a);
+  a.boxes = tables.boxes.rows;
+  a.boxes_stride = tables.boxes.stride;
+  a.boxes_per_image = tables.boxes.count;
+  a.mix = check_mix(call, warp.source.count);
   a.scale = static_cast<float>(call.scale);
   a.normalizes = !call.mean.empty() || !call.std.empty();
   if (a.normalizes) {
@@ -109,8 +109,15 @@ AugmentArguments augment_arguments(const WarpArguments& warp, const AugmentCall&
   return a;
 }
 
-// The matrices, to which the arguments are pointed.
-Tensor point_to_matrices(const Tensor& images, const Tensor& matrix, AugmentArguments& a) {
+// Points the arguments to the matrices; returns what keeps them alive.
+std::optional<Tensor> point_to_matrices(const AugmentCall& call, AugmentArguments& a) {
+  if (!call.tensors) {
+    a.warp.transform = call.tables.matrices;
+    a.warp.transform_stride = 9;
+    a.matrices = {call.tables.matrices, false, 9, 9};
+    return std::nullopt;
+  }
+  const Tensor &images = call.images, &matrix = call.tensors->matrix;
   if (!runs_cuda_kernels(images))
     return prepare_matrices(kOp, images, matrix, 3, true, a.warp, /*completes=*/true);
   const Tensor checked = check_matrix(kOp, images, matrix, a.warp.source.count, 3, true);
@@ -150,15 +157,14 @@ Tensor prepare_output(const AugmentCall& call, AugmentArguments& a) {
     point_to_ragged(call, a);
     return *call.out;
   }
-  const AnyImages& source = a.warp.source;
-  const std::vector<int64_t> shape{source.count, source.channels, a.warp.output.height,
-                                   a.warp.output.width};
+  const std::vector<int64_t> shape =
+      output_shape(call.images, a.warp.source, {a.warp.output.height, a.warp.output.width});
   const Tensor output = call.out.has_value()
                             ? *call.out
                             : new_images(kOp, call.images, shape, call.channels_last, call.dtype);
   if (call.out.has_value()) check_output_of(kOp, output, shape, call.dtype, call.images);
   if (output.numel() == 0) return output;
-  a.warp.output = dense_images(kOp, "out", output, output.mutable_data_ptr());
+  a.warp.output = dense_images(kOp, "out", output, output.mutable_data_ptr(), call.takes_one);
   a.output_dtype = dtype_of(kOp, output);
   check(a.output_dtype != DType::kUInt16 && a.output_dtype != DType::kFloat64, kOp,
         "expected dtype of uint8, float16, bfloat16 or float32");
@@ -167,8 +173,9 @@ Tensor prepare_output(const AugmentCall& call, AugmentArguments& a) {
 
 // The options of kInputs; returns the arguments that follow.
 StableIValue* unpack_inputs(StableIValue* stack, AugmentCall& c) {
-  return unpack(stack, c.images, c.layout, c.channels, c.matrix, c.size, c.interpolation, c.border,
-                c.fill, c.regions, c.colors, c.boxes, c.mix, c.mean, c.std, c.scale, c.max_value,
+  AugmentTensors& t = c.tensors.emplace();
+  return unpack(stack, c.images, c.layout, c.channels, t.matrix, c.size, c.interpolation, c.border,
+                c.fill, t.regions, t.colors, t.boxes, t.mix, c.mean, c.std, c.scale, c.max_value,
                 c.contrast, c.stored, c.forms);
 }
 
@@ -209,16 +216,17 @@ std::string augment_codes() {
 
 Tensor run_augment(const AugmentCall& call) {
   const Tensor& images = call.images;
-  AnyImages source = source_images(kOp, images, call.layout, call.channels);
+  AnyImages source = source_images(kOp, images, call.layout, call.channels, call.takes_one);
   const std::optional<StoredImages> stored = check_planes(call, source);
-  source.regions = check_regions(kOp, call.regions, images, source.count);
+  const AugmentTables tables = checked_tables(call, source.count);
+  source.regions = tables.regions;
   const std::array<int64_t, 2> extent = output_size(kOp, source, call.size);
   const WarpOptions options{call.interpolation, call.border, call.fill, kArithmetic};
   const WarpArguments warp = warp_arguments(kOp, images, source, options, extent, false);
-  AugmentArguments a = augment_arguments(warp, call);
+  AugmentArguments a = augment_arguments(warp, tables, call);
   const std::vector<double>& fill = call.fill;
   for (int c = 0; c < kMaxFills; ++c) a.warp.fill[c] = fill[std::min<size_t>(c, fill.size() - 1)];
-  const Tensor matrix = point_to_matrices(images, call.matrix, a);
+  const std::optional<Tensor> matrices = point_to_matrices(call, a);
   const Tensor output = prepare_output(call, a);
   if (output.numel() == 0 || source.count == 0) return output;
   std::optional<Tensor> sums;

@@ -268,7 +268,7 @@ def on_device_of(images: Tensor, table: Tensor, dtype: torch.dtype) -> Tensor:
 
 def is_channels_last(images: Tensor, layout: Tensor | None) -> bool:
     """Whether the results of an operator that keeps the memory format are channels-last."""
-    return layout is None and images.shape[1] > 1 and images.stride(1) == 1 and images.stride(3) != 1
+    return layout is None and images.shape[-3] > 1 and images.stride(-3) == 1 and images.stride(-1) != 1
 
 
 def new_images(

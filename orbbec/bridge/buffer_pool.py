@@ -79,7 +79,7 @@ class BufferPool:
         Args:
             shape: of the tensor.
             dtype: of the tensor.
-            channels_last: whether channels of `[N, C, H, W]` lie together.
+            channels_last: whether channels of `[N, C, H, W]` or `[C, H, W]` lie together.
         """
         nbytes = prod(shape) * dtype.itemsize
         if nbytes == 0:
@@ -91,9 +91,10 @@ class BufferPool:
             return empty.set_(same.untyped_storage(), 0, same.shape, same.stride())
         strides = None
         if channels_last:
-            _, channels, height, width = shape
+            channels, height, width = shape[-3:]
             row = width * channels
-            strides = [step * dtype.itemsize for step in (height * row, 1, row, channels)]
+            steps = (height * row, 1, row, channels)[-len(shape) :]
+            strides = [step * dtype.itemsize for step in steps]
         lends = LEAST_BYTES <= nbytes <= self.limit
         memory = self._block(nbytes) if lends else _new(nbytes)
         array: Array = np.ndarray(shape, _IN_NUMPY[dtype], memory, 0, strides)
@@ -179,7 +180,7 @@ BUFFER_POOL = BufferPool()
 def pooled_output(
     shape: Sequence[int], dtype: torch.dtype, channels_last: bool, *given: Tensor | None
 ) -> Tensor | None:
-    """A buffer from the pool for an operator's result `[N, C, H, W]`.
+    """A buffer from the pool for an operator's result `[N, C, H, W]` or `[C, H, W]`.
 
     Args:
         shape: of the result.

@@ -69,21 +69,24 @@ inline int64_t near_stride(const char* op, const char* name, const Tensor& image
   return 0;
 }
 
-// [N, C, H, W], any strides.
-inline AnyImages dense_images(const char* op, const char* name, const Tensor& images, void* data) {
-  check(images.dim() == 4, op, "expected ", name, " of shape [N, C, H, W], but got ",
+// [N, C, H, W], any strides; with `takes_one` also one image [C, H, W].
+inline AnyImages dense_images(const char* op, const char* name, const Tensor& images, void* data,
+                              bool takes_one = false) {
+  const bool is_one = takes_one && images.dim() == 3;
+  check(is_one || images.dim() == 4, op, "expected ", name, " of shape [N, C, H, W], but got ",
         shape_text(images));
-  check(images.size(2) <= kMaxSide && images.size(3) <= kMaxSide, op, "expected ", name,
+  const int64_t c = is_one ? 0 : 1, y = c + 1, x = c + 2;  // dimensions
+  check(images.size(y) <= kMaxSide && images.size(x) <= kMaxSide, op, "expected ", name,
         " with sides of at most 2147483647 pixels, but got ", shape_text(images));
   return {.data = data,
-          .count = images.size(0),
-          .channels = images.size(1),
-          .height = static_cast<int>(images.size(2)),
-          .width = static_cast<int>(images.size(3)),
-          .stride_n = images.stride(0),
-          .stride_y = near_stride(op, name, images, 2),
-          .stride_x = near_stride(op, name, images, 3),
-          .stride_c = images.stride(1),
+          .count = is_one ? 1 : images.size(0),
+          .channels = images.size(c),
+          .height = static_cast<int>(images.size(y)),
+          .width = static_cast<int>(images.size(x)),
+          .stride_n = is_one ? 0 : images.stride(0),
+          .stride_y = near_stride(op, name, images, y),
+          .stride_x = near_stride(op, name, images, x),
+          .stride_c = images.stride(c),
           .layout = nullptr,
           .numel = 0,
           .regions = nullptr};
@@ -143,10 +146,12 @@ inline const int64_t* check_regions(const char* op, const std::optional<Tensor>&
 }
 
 inline AnyImages source_images(const char* op, const Tensor& images,
-                               const std::optional<Tensor>& layout, int64_t channels) {
+                               const std::optional<Tensor>& layout, int64_t channels,
+                               bool takes_one = false) {
   if (layout.has_value()) return ragged_images(op, images, *layout, channels);
   dtype_of(op, images);
-  return dense_images(op, "images", images, const_cast<void*>(images.const_data_ptr()));
+  void* const data = const_cast<void*>(images.const_data_ptr());
+  return dense_images(op, "images", images, data, takes_one);
 }
 
 inline std::array<int64_t, 2> output_size(const char* op, const AnyImages& source,
@@ -185,11 +190,17 @@ inline Tensor new_images(const char* op, const Tensor& like, const std::vector<i
   return fresh;
 }
 
+// [N, C, H, W], or [C, H, W] for one image.
+inline std::vector<int64_t> output_shape(const Tensor& images, const AnyImages& source,
+                                         std::array<int64_t, 2> size) {
+  if (images.dim() == 3) return {source.channels, size[0], size[1]};
+  return {source.count, source.channels, size[0], size[1]};
+}
+
 // Channels last if the images are, so that both are accessed in place.
 inline Tensor new_output(const char* op, const Tensor& images, const AnyImages& source,
                          std::array<int64_t, 2> size) {
-  return new_images(op, images, {source.count, source.channels, size[0], size[1]},
-                    reads_channels_last(source));
+  return new_images(op, images, output_shape(images, source, size), reads_channels_last(source));
 }
 
 // The byte range of a tensor's elements.
@@ -227,7 +238,8 @@ inline void check_apart(const char* op, const Tensor& out, const Tensor& other, 
 
 inline void check_output_of(const char* op, const Tensor& out, const std::vector<int64_t>& shape,
                             ScalarType dtype, const Tensor& images) {
-  check(out.dim() == 4 && std::equal(shape.begin(), shape.end(), out.sizes().begin()), op,
+  const Shape sizes = out.sizes();
+  check(std::equal(shape.begin(), shape.end(), sizes.begin(), sizes.end()), op,
         "expected out of shape ", shape_text(shape), ", but got ", shape_text(out));
   check(out.scalar_type() == dtype, op, "expected out of the dtype of images");
   check(same_device(out, images), op, "expected out on the device of images");
@@ -237,8 +249,7 @@ inline void check_output_of(const char* op, const Tensor& out, const std::vector
 
 inline void check_output(const char* op, const Tensor& images, const Tensor& out,
                          const AnyImages& source, std::array<int64_t, 2> size) {
-  check_output_of(op, out, {source.count, source.channels, size[0], size[1]}, images.scalar_type(),
-                  images);
+  check_output_of(op, out, output_shape(images, source, size), images.scalar_type(), images);
 }
 
 }  // namespace orbbec

@@ -31,14 +31,15 @@ inline Tensor new_tensor(const char* op, Shape shape, ScalarType type, const Ten
                          bool channels_last = false) {
   using torch::stable::detail::from;
   using torch::stable::detail::to;
-  constexpr std::array<size_t, 4> kChannelsLast{1, 3, 2, 0};  // dimensions, the innermost first
+  constexpr std::array<size_t, 4> kChannelsLast{1, 3, 2,
+                                                0};  // of 4 dimensions, the innermost first
   const size_t rank = shape.size();
   std::vector<int64_t> strides(rank);
   const auto device = like.device();
   return allocated(op, shape, [&] {
     int64_t stride = 1;
     for (size_t i = 0; i < rank; ++i) {
-      const size_t d = channels_last ? kChannelsLast[i] : rank - 1 - i;
+      const size_t d = channels_last ? kChannelsLast[i] + rank - 4 : rank - 1 - i;
       strides[d] = stride;
       if (__builtin_mul_overflow(stride, std::max<int64_t>(shape[d], 1), &stride))
         throw std::runtime_error("too large");

@@ -31,9 +31,10 @@ class Input(NamedTuple):
     as_planes: bool = False  # float results are [C, H, W] whatever the images are
 
 
-# Images that `run` takes: a tensor [N, C, H, W], or the buffer of variable-size images with their layouts on
-# its device and on the host; the number of channels and of images, at least 1; how results become what the
-# user passed (None: they are returned); and whether float results are [C, H, W] whatever the images are.
+# Images that `run` takes: a tensor [N, C, H, W] or [C, H, W], or the buffer of variable-size images with
+# their layouts on its device and on the host; the number of channels and of images, at least 1; how results
+# become what the user passed (None: they are returned); and whether float results are [C, H, W] whatever the
+# images are.
 Direct: TypeAlias = tuple[
     Tensor, Tensor | None, Tensor | None, int, int, Callable[[Tensor], Any] | None, bool
 ]

@@ -67,7 +67,8 @@ void draw(StableIValue* stack, uint64_t, uint64_t) {
   // Without images nothing is written.
   const int64_t words = count == 0 ? int64_t{1} << 40 : call.words.numel() / count;
   const ProgramCode program{call.code, call.begin, call.end, call.state.size(1), words};
-  check_program(kOp, program);
+  check_code(kOp, call.code);
+  check_rules(kOp, program);
   check(call.sample_ids.is_cpu(), kOp, "expected sample_ids on the CPU");
   const Tensor layout = layout_of(sizes);
   const Tensor samples = sample_ids_on(kOp, call.sample_ids, sizes, count);

@@ -7,6 +7,18 @@ namespace orbbec {
 
 constexpr int kPassRows = 2;  // of a program
 
+// The numbers of the last row of a program, by index. A kernel may draw if no image can be refused
+// and sizes are static.
+enum ContentsNumber {
+  kRuleRows,
+  kRegisterCount,
+  kWordCount,
+  kFirstPass,  // its row
+  kPassCount,
+  kDrawsAnywhere,
+  kContents
+};
+
 // Names that a row has the index of; plan/rules.py reads them.
 constexpr const char* kReadings[] = {"nearest", "linear",  "cubic", "lanczos4", "linear_exact",
                                      "area",    "lanczos", "box",   "hamming"};

@@ -182,12 +182,16 @@ struct ProgramCode {
   int64_t begin = 0, end = 0, registers = 0, words = 0;
 };
 
-inline void check_program(const char* op, const ProgramCode& program) {
-  const Tensor& code = program.code;
+inline void check_code(const char* op, const Tensor& code) {
   check(code.is_cpu() && code.dim() == 2 && code.scalar_type() == ScalarType::Double &&
             code.is_contiguous() && code.size(1) == kRuleNumbers && code.size(0) <= 65536,
         op, "expected code as contiguous float64 [K, ", int{kRuleNumbers},
         "] on the CPU, K at most 65536, but got shape ", shape_text(code));
+}
+
+// Of checked code.
+inline void check_rules(const char* op, const ProgramCode& program) {
+  const Tensor& code = program.code;
   check(program.registers >= kRegisters && program.registers <= 1 << 24, op, "expected from ",
         int{kRegisters}, " to 2^24 registers, but got ", program.registers);
   check(program.begin >= 0 && program.begin <= program.end && program.end <= code.size(0), op,

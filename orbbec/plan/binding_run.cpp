@@ -15,18 +15,55 @@ constexpr const char* kOp = "run";
 // The arguments of `run`, as its schema has them.
 struct Call {
   Tensor images, code;
-  std::optional<Tensor> layout, host_layout, code_on_device, sample_ids, epoch_tensor, out;
+  std::optional<Tensor> sample_ids, layout, host_layout, code_on_device, epoch_tensor, out;
   int64_t channels = 0, seed = 0, epoch = 0;
-  std::vector<int64_t> shape;  // rules, registers, words, first pass row, passes
 
   explicit Call(StableIValue* stack) {
-    unpack(stack, images, layout, host_layout, channels, code, shape, code_on_device, sample_ids,
-           seed, epoch, epoch_tensor, out);
+    unpack(stack, images, code, seed, epoch, sample_ids, layout, host_layout, channels,
+           code_on_device, epoch_tensor, out);
   }
 
-  int64_t count() const { return layout ? layout->size(0) : images.size(0); }
-  // Whether a kernel draws, so that nothing is copied to the device.
-  bool draws_on_device() const { return code_on_device.has_value() && runs_cuda_kernels(images); }
+  int64_t count() const {
+    if (layout) return layout->size(0);
+    return images.dim() == 3 ? 1 : images.size(0);
+  }
+  // Of the images if they have one size.
+  int64_t height() const { return images.size(images.dim() - 2); }
+  int64_t width() const { return images.size(images.dim() - 1); }
+};
+
+// The parts of a program, as its last row has them, and where it is drawn.
+struct Program : ProgramCode {
+  const double* passes;  // rows
+  int64_t pass_count;
+  const Tensor* code_on_device = nullptr;  // null: the host draws
+
+  explicit Program(const Call& call) : ProgramCode{call.code} {
+    check_code(kOp, code);
+    const int64_t last = code.size(0) - 1;
+    check(last >= 0, kOp, "expected a program of at least 1 row");
+    const auto* const rows = static_cast<const double*>(code.const_data_ptr());
+    const double* const contents = rows + last * kRuleNumbers;
+    for (int i = 0; i < kContents; ++i)
+      check(contents[i] >= 0 && contents[i] <= 1 << 24, kOp,
+            "expected the contents of a program in its last row");
+    const auto first = static_cast<int64_t>(contents[kFirstPass]);
+    end = static_cast<int64_t>(contents[kRuleRows]);
+    registers = static_cast<int64_t>(contents[kRegisterCount]);
+    words = static_cast<int64_t>(contents[kWordCount]);
+    passes = rows + first * kRuleNumbers;
+    pass_count = static_cast<int64_t>(contents[kPassCount]);
+    check(first >= end && pass_count >= 1 && pass_count <= 4096 &&
+              first + pass_count * kPassRows <= last,
+          kOp, "expected the rows of the passes after the rules");
+    if (contents[kDrawsAnywhere] != 0 && runs_cuda_kernels(call.images))
+      code_on_device = call.code_on_device                   ? &*call.code_on_device
+                       : same_device(call.code, call.images) ? &call.code
+                                                             : nullptr;
+    check_rules(kOp, *this);
+    for (int64_t k = 0; k < pass_count; ++k)
+      check_pass(kOp, passes + k * kPassRows * kRuleNumbers, {last, registers, words});
+  }
 };
 
 // Memory for one call at a time on a thread: allocating tensors takes longer than drawing.
@@ -59,9 +96,12 @@ struct Parameters {
                                     {strides.data(), shape.size()}, images.device(), type);
   }
 
-  std::optional<Tensor> rows(double offset, double count_of_rows, int64_t numbers) const {
-    if (count_of_rows < 1) return std::nullopt;
-    return block(offset, {count, static_cast<int64_t>(count_of_rows), numbers}, ScalarType::Float);
+  const float* at(double offset) const { return words + static_cast<int64_t>(offset) * count; }
+
+  TableRows rows(double offset, double count_of_rows, int numbers) const {
+    if (count_of_rows < 1) return {};
+    const int rows = static_cast<int>(count_of_rows);
+    return {at(offset), int64_t{rows} * numbers, rows};
   }
 
   // The common size of the outputs of a pass, which is static or drawn.
@@ -87,28 +127,11 @@ struct Batch {
   std::vector<int64_t> longest;  // of variable-size images
 };
 
-ProgramCode checked_program(const Call& call) {
-  check(call.shape.size() == 5, kOp, "expected shape of 5 numbers");
-  const ProgramCode program{call.code, 0, call.shape[0], call.shape[1], call.shape[2]};
-  check(program.words >= 0 && program.words <= 1 << 24, kOp, "expected at most 2^24 words");
-  check_program(kOp, program);
-  const int64_t first = call.shape[3], passes = call.shape[4];
-  check(first >= program.end && passes >= 1 && passes <= 4096 &&
-            first + passes * kPassRows <= call.code.size(0),
-        kOp, "expected the rows of the passes after the rules");
-  const auto* rows = static_cast<const double*>(call.code.const_data_ptr());
-  for (int64_t k = 0; k < passes; ++k) {
-    check_pass(kOp, rows + (first + k * kPassRows) * kRuleNumbers,
-               {call.code.size(0), program.registers, program.words});
-  }
-  return program;
-}
-
 const int64_t* checked_layout(const Call& call) {
   if (!call.layout) {
-    check(call.images.dim() == 4, kOp, "expected images of shape [N, C, H, W], but got ",
-          shape_text(call.images));
-    check_pixels(kOp, 0, call.images.size(2), call.images.size(3));
+    check(call.images.dim() == 4 || call.images.dim() == 3, kOp,
+          "expected images of shape [N, C, H, W] or [C, H, W], but got ", shape_text(call.images));
+    check_pixels(kOp, 0, call.height(), call.width());
     return nullptr;
   }
   check(call.host_layout.has_value() && call.host_layout->is_cpu(), kOp,
@@ -120,34 +143,34 @@ const int64_t* checked_layout(const Call& call) {
   return rows;
 }
 
-std::optional<Tensor> checked_ids(const Call& call) {
+std::optional<Tensor> checked_ids(const Call& call, const Program& program) {
   if (!call.sample_ids) return std::nullopt;
   return sample_ids_on(kOp, *call.sample_ids,
-                       call.draws_on_device() ? call.images : *call.sample_ids, call.count());
+                       program.code_on_device ? call.images : *call.sample_ids, call.count());
 }
 
-const int64_t* checked_epoch(const Call& call) {
+const int64_t* checked_epoch(const Call& call, const Program& program) {
   if (!call.epoch_tensor) return nullptr;
-  const Tensor& where = call.draws_on_device() ? call.images : call.code;
+  const Tensor& where = program.code_on_device ? call.images : call.code;
   return check_table<int64_t>(kOp, "epoch_tensor", *call.epoch_tensor, {1}, where);
 }
 
 // What to draw, without memory for it.
-DrawArguments draw_arguments(const Call& call, const ProgramCode& program) {
+DrawArguments draw_arguments(const Call& call, const Program& program) {
   DrawArguments a{};
   a.layout = checked_layout(call);
   a.rows = static_cast<const double*>(call.code.const_data_ptr());
   a.end = program.end;
   a.count = call.count();
-  if (!call.layout) a.height = call.images.size(2), a.width = call.images.size(3);
+  if (!call.layout) a.height = call.height(), a.width = call.width();
   a.seed = static_cast<uint64_t>(call.seed);
   a.key = key_of(call.seed, call.epoch);
-  a.epoch = checked_epoch(call);
+  a.epoch = checked_epoch(call, program);
   a.register_count = program.registers;
   return a;
 }
 
-Parameters draw_on_host(const Call& call, const ProgramCode& program, DrawArguments a) {
+Parameters draw_on_host(const Call& call, const Program& program, DrawArguments a) {
   check(!call.sample_ids || call.sample_ids->is_cpu(), kOp, "expected sample_ids on the CPU");
   if (a.epoch != nullptr) {
     check(*a.epoch >= 0, kOp, "expected epoch_tensor from 0, but got ", *a.epoch);
@@ -171,8 +194,8 @@ Parameters draw_on_host(const Call& call, const ProgramCode& program, DrawArgume
 
 void draw_where(const DrawArguments& a, const ParallelFor&) { draw_batch(kOp, a); }
 
-Parameters draw_on_device(const Call& call, const ProgramCode& program, DrawArguments a) {
-  const Tensor &images = call.images, &code = *call.code_on_device;
+Parameters draw_on_device(const Call& call, const Program& program, DrawArguments a) {
+  const Tensor &images = call.images, &code = *program.code_on_device;
   check(same_device(code, images) && code.is_contiguous() && code.numel() == call.code.numel() &&
             code.scalar_type() == ScalarType::Double,
         kOp, "expected code_on_device as a copy of code on the device of images");
@@ -188,11 +211,11 @@ Parameters draw_on_device(const Call& call, const ProgramCode& program, DrawArgu
   return {a.registers, a.words, a.count, program.registers, false, memory, images};
 }
 
-Parameters draw_parameters(const Call& call, const ProgramCode& program) {
+Parameters draw_parameters(const Call& call, const Program& program) {
   DrawArguments a = draw_arguments(call, program);
-  const std::optional<Tensor> samples = checked_ids(call);
+  const std::optional<Tensor> samples = checked_ids(call, program);
   a.ids = samples ? static_cast<const int64_t*>(samples->const_data_ptr()) : nullptr;
-  return call.draws_on_device() ? draw_on_device(call, program, a) : draw_on_host(call, program, a);
+  return program.code_on_device ? draw_on_device(call, program, a) : draw_on_host(call, program, a);
 }
 
 Tensor run_pass(const AugmentRow& row, const Batch& batch, const Parameters& p,
@@ -201,17 +224,17 @@ Tensor run_pass(const AugmentRow& row, const Batch& batch, const Parameters& p,
   call.images = batch.images;
   call.layout = batch.layout;
   call.channels = batch.channels;
-  call.matrix = p.block(row.matrix, {p.count, 3, 3}, ScalarType::Float);
+  call.takes_one = true;
+  call.tables.matrices = p.at(row.matrix);
   call.size = p.size(row.size);
   call.interpolation = row.interpolation;
   call.border = row.border;
   call.fill = row.fill;
-  if (row.region >= 0) call.regions = p.block(row.region, {p.count, 4}, ScalarType::Long);
-  call.colors = p.rows(row.colors, row.color_rows, kStepNumbers);
-  call.boxes = p.rows(row.erase, row.rectangles, kBoxNumbers);
+  if (row.region >= 0) call.tables.regions = reinterpret_cast<const int64_t*>(p.at(row.region));
+  call.tables.colors = p.rows(row.colors, row.color_rows, kStepNumbers);
+  call.tables.boxes = p.rows(row.erase, row.rectangles, kBoxNumbers);
   call.mean = row.mean;
   call.std = row.std;
-  const AnyImages source = source_images(kOp, batch.images, batch.layout, batch.channels);
   const bool was_byte = batch.images.scalar_type() == ScalarType::Byte;
   const bool is_byte = row.dtype == ScalarType::Byte;
   call.scale = was_byte == is_byte ? 1.0 : is_byte ? 255.0 : 1.0 / 255;
@@ -219,13 +242,17 @@ Tensor run_pass(const AugmentRow& row, const Batch& batch, const Parameters& p,
   call.contrast = row.contrast;
   call.out = out;
   call.dtype = row.dtype;
-  call.channels_last = row.channels_last < 0 ? reads_channels_last(source) : row.channels_last != 0;
+  call.channels_last = row.channels_last < 0
+                           ? reads_channels_last(source_images(kOp, batch.images, batch.layout,
+                                                               batch.channels, true))
+                           : row.channels_last != 0;
   return run_augment(call);
 }
 
 Tensor run_pass(const ResizeRow& row, const Batch& batch, const Parameters& p,
                 const std::optional<Tensor>& out) {
   ResizeCall call;
+  call.takes_one = true;
   call.images = batch.images;
   call.layout = batch.layout;
   call.channels = batch.channels;
@@ -241,7 +268,7 @@ Tensor run_pass(const ResizeRow& row, const Batch& batch, const Parameters& p,
 }
 
 std::vector<int64_t> longest_sides(const Call& call) {
-  if (!call.layout) return {call.images.size(2), call.images.size(3)};
+  if (!call.layout) return {};
   std::vector<int64_t> longest{1, 1};
   const auto* const rows = static_cast<const int64_t*>(call.host_layout->const_data_ptr());
   for (int64_t i = 0; i < call.host_layout->numel(); ++i)
@@ -251,19 +278,16 @@ std::vector<int64_t> longest_sides(const Call& call) {
 
 void run(StableIValue* stack, uint64_t, uint64_t) {
   const Call call(stack);
-  const ProgramCode program = checked_program(call);
+  const Program program(call);
   const Parameters parameters = draw_parameters(call, program);
   check(parameters.count > 0, kOp, "expected at least 1 image");
-  const int64_t channels = call.layout ? call.channels : call.images.size(1);
-  Batch batch{call.images, call.layout, channels, longest_sides(call)};
-  const auto* row =
-      static_cast<const double*>(call.code.const_data_ptr()) + call.shape[3] * kRuleNumbers;
-  for (int64_t left = call.shape[4]; left > 0; --left, row += kPassRows * kRuleNumbers) {
+  Batch batch{call.images, call.layout, call.channels, longest_sides(call)};
+  const double* row = program.passes;
+  for (int64_t left = program.pass_count; left > 0; --left, row += kPassRows * kRuleNumbers) {
     const std::optional<Tensor> out = left == 1 ? call.out : std::nullopt;
     batch.images = row[0] == 0 ? run_pass(AugmentRow(row), batch, parameters, out)
                                : run_pass(ResizeRow(row), batch, parameters, out);
     batch.layout = std::nullopt;
-    batch.longest = {batch.images.size(2), batch.images.size(3)};
   }
   stack[0] = torch::stable::detail::from(batch.images);
 }
@@ -273,9 +297,9 @@ void run(StableIValue* stack, uint64_t, uint64_t) {
 
 STABLE_TORCH_LIBRARY_FRAGMENT(orbbec, m) {
   m.def(
-      "run(Tensor images, Tensor? layout, Tensor? host_layout, int channels, Tensor code, "
-      "int[] shape, Tensor? code_on_device, Tensor? sample_ids, int seed, int epoch, "
-      "Tensor? epoch_tensor, Tensor? out) -> Tensor");
+      "run(Tensor images, Tensor code, int seed, int epoch=0, Tensor? sample_ids=None, "
+      "Tensor? layout=None, Tensor? host_layout=None, int channels=0, "
+      "Tensor? code_on_device=None, Tensor? epoch_tensor=None, Tensor? out=None) -> Tensor");
 }
 
 ORBBEC_IMPLEMENT(m) { m.impl("run", &orbbec::run); }

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections import deque
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any, NamedTuple
@@ -61,8 +61,8 @@ class Program:
         words: numbers per image that kernels read.
         size: of the outputs: (height, width), `ALIKE` or `VARIES`.
         notes: how results differ from those of the transforms applied one by one.
-        shape: numbers of rules, registers and words, the row of the first pass, and the number of passes.
         draws_anywhere: whether a kernel can draw, since no image is refused and sizes are static.
+        runs: whether `run` serves it: C++ draws everything, and the results of a pass have one size.
     """
 
     code: Tensor
@@ -74,8 +74,8 @@ class Program:
     words: int
     size: Size
     notes: tuple[str, ...]
-    shape: tuple[int, ...]
     draws_anywhere: bool
+    runs: bool
 
     @classmethod
     def of(cls, build: Build) -> Program:
@@ -112,15 +112,19 @@ class Program:
         rules += [step.end() for step in unfinished]
         code = Code(rules).table()
         runs = bool(passes) and all(step.runs for step in passes)
+        draws_anywhere = (
+            runs
+            and not any(rule.can_refuse for rule in rules)
+            and all(step.static_size[0] > 0 for step in passes)
+        )
         rows = [step.row() for step in passes if runs]
-        shape = len(rules), build.registers, words, len(code), len(rows)
-        code = np.concatenate([code, *(np.reshape(row, (-1, WIDTH)) for row in rows)])
+        contents = len(rules), build.registers, words, len(code), len(rows), draws_anywhere
+        last: list[float] = [*contents, *[0] * (WIDTH - len(contents))]
+        code = np.concatenate([code, *(np.reshape(row, (-1, WIDTH)) for row in (*rows, last))])
         return cls(
             code=torch.from_numpy(code),
-            shape=shape,
-            draws_anywhere=runs
-            and not any(rule.can_refuse for rule in rules)
-            and all(step.static_size[0] > 0 for step in passes),
+            draws_anywhere=draws_anywhere,
+            runs=runs and not stops and all(step.static_size != VARIES for step in passes),
             labels=tuple(rule.label for rule in rules),
             stops=tuple(stops),
             passes=tuple(passes),
@@ -168,20 +172,16 @@ class Program:
         blocks = (block for step in self.passes for block in step.blocks if block.rows)
         return sorted(blocks, key=lambda block: block.offset)
 
-    @property
-    def runs(self) -> bool:
-        """Whether `run` serves it: C++ draws everything, and the results of a pass have one size."""
-        has_sizes = all(step.static_size != VARIES for step in self.passes)
-        return not self.stops and self.shape[-1] > 0 and has_sizes
-
-    def run(self, images: Direct, sample_ids: Any, seed: int, epoch: int | Tensor) -> Tensor | None:
+    def run(
+        self, images: Direct, seed: int, sample_ids: Any = None, epoch: int | Tensor | None = None
+    ) -> Tensor | None:
         """Draw and run all passes, in one call.
 
         Args:
             images: at least one.
-            sample_ids: int64 `[N]`, an array or a tensor; None: 0 to N - 1.
             seed: see `Stream`.
-            epoch: see `Stream`; a tensor is read when the parameters are drawn.
+            sample_ids: int64 `[N]`, an array or a tensor; None: 0 to N - 1.
+            epoch: see `Stream`; a tensor is read when the parameters are drawn; None: 0.
 
         Returns:
             The results; None if pass by pass is faster: results between passes so large that microbatches
@@ -196,17 +196,14 @@ class Program:
             return None
         if self.size == ALIKE and tensor.is_cpu and tensor.numel() >= LEAST_BYTES:
             return None
-        ids = torch.from_numpy(sample_ids) if isinstance(sample_ids, np.ndarray) else sample_ids
-        number, stored = (0, epoch.reshape(-1)) if isinstance(epoch, Tensor) else (epoch, None)
         out = None if sides * self.pixels < LEAST_BYTES else self._buffer(images)
-        there = self._code_on_cpu if tensor.is_cpu else self._code_on(tensor.device)
-        batch = tensor, layout, host_layout, channels
-        result: Tensor = _run(*batch, self.code, self.shape, there, ids, seed, number, stored, out)
-        return result
-
-    @cached_property
-    def _code_on_cpu(self) -> Tensor | None:
-        return self.code if self.draws_anywhere else None
+        if sample_ids is None and epoch is None and layout is None and out is None and tensor.is_cpu:
+            return _run(tensor, self.code, seed)  # a torch operator takes 0.5 us per argument
+        ids = torch.from_numpy(sample_ids) if isinstance(sample_ids, np.ndarray) else sample_ids
+        number, stored = (0, epoch.reshape(-1)) if isinstance(epoch, Tensor) else (epoch or 0, None)
+        there = None if tensor.is_cpu else self._code_on(tensor.device)
+        batch = layout, host_layout, channels
+        return _run(tensor, self.code, seed, number, ids, *batch, there, stored, out)
 
     def _code_on(self, device: torch.device) -> Tensor | None:
         """A copy of the code on a device, made once; None if no kernel can draw."""
@@ -236,7 +233,8 @@ class Program:
         tensor, layout, _, channels, count = images[:5]
         if is_last is None:
             is_last = is_channels_last(tensor, layout)
-        return pooled_output((count, channels, *self.size), getattr(torch, last.dtype), is_last, tensor)
+        shape = (channels, *self.size) if tensor.dim() == 3 else (count, channels, *self.size)
+        return pooled_output(shape, getattr(torch, last.dtype), is_last, tensor)
 
     def passes_of(self, table: ParameterTable) -> tuple[Pass, ...]:
         """The passes of a batch."""
@@ -255,7 +253,7 @@ class Program:
 
 
 _draw_rules = torch.ops.orbbec.draw.default
-_run = torch.ops.orbbec.run.default
+_run: Callable[..., Tensor] = torch.ops.orbbec.run.default
 
 
 @register_fake("draw", sizes=2, sample_ids=1)

@@ -233,7 +233,7 @@ Tensor run_resize(const ResizeCall& call) {
   const Tensor& images = call.images;
   const Tensor* const out = call.out.has_value() ? &*call.out : nullptr;
   ResizeArguments a{};
-  a.source = source_images(op, images, call.layout, call.channels);
+  a.source = source_images(op, images, call.layout, call.channels, call.takes_one);
   a.dtype = dtype_of(op, images);
   const std::array<int64_t, 2> extent = output_size(op, a.source, call.size);
   if (out != nullptr) check_output(op, images, *out, a.source, extent);
@@ -245,7 +245,7 @@ Tensor run_resize(const ResizeCall& call) {
   if (call.flips.has_value() && out != nullptr) check_apart(op, *out, *call.flips, "flips");
   const Tensor target = out != nullptr ? *out : new_output(op, images, a.source, extent);
   if (target.numel() == 0) return target;
-  a.output = dense_images(op, "out", target, target.mutable_data_ptr());
+  a.output = dense_images(op, "out", target, target.mutable_data_ptr(), call.takes_one);
   set_geometry(held_boxes, a);
   const std::shared_ptr<void> coefficients = new_coefficients(op, images, sides, a);
   fill_coefficients(op, images, a);

@@ -11,13 +11,13 @@ namespace orbbec {
 
 // The options of the operator, in the order of its schema.
 struct ResizeCall {
-  Tensor images;
+  Tensor images;  // [N, C, H, W], a buffer of variable-size images, or with `takes_one` [C, H, W]
   std::optional<Tensor> layout;
   int64_t channels = 0;
   std::optional<Tensor> boxes;
   std::vector<int64_t> size;
   std::string interpolation;
-  bool antialias = false;
+  bool antialias = false, takes_one = false;
   std::string arithmetic;
   std::vector<int64_t> longest;
   std::optional<Tensor> flips, out;

@@ -123,43 +123,29 @@ def test_draws_without_ids_are_new():
     assert torch.equal(first, pipeline(images))
 
 
-def call(pipeline, images, code=None, shape=None):
-    given = direct_input(images, False)
-    program = program_of(pipeline, given)
-    code = program.code if code is None else code
-    return torch.ops.orbbec.run(
-        given[0],
-        None,
-        None,
-        3,
-        code,
-        program.shape if shape is None else shape,
-        None,
-        None,
-        0,
-        0,
-        None,
-        None,
-    )
-
-
 def test_other_programs_are_refused():
     pipeline, images = T.Compose([T.RandomResizedCrop((9, 8)), *FINISHES["normalized"]]), images_of("tensor")
     program = program_of(pipeline, direct_input(images, False))
-    assert call(pipeline, images).shape == (3, 3, 9, 8)
+    assert torch.ops.orbbec.run(images, program.code, 0).shape == (3, 3, 9, 8)
+    assert torch.ops.orbbec.run(images[0], program.code, 0).shape == (3, 9, 8)
     rng, refused = np.random.default_rng(0), 0
     for _ in range(3000):
         code = program.code.clone()
         row, column = rng.integers(len(code)), rng.integers(16)
         code[row, column] = float(rng.choice([-1, 0.5, 3, 17, 1e9, 1e300, np.nan, np.inf]))
         try:
-            call(pipeline, images, code)
+            torch.ops.orbbec.run(images, code, 0)
         except (ValueError, RuntimeError):  # RuntimeError: no memory for a side of 10^9
             refused += 1
     assert refused > 1000
-    for shape in ((1, 2), (0,) * 5, (10**9,) * 5, (-1,) * 5):
+    for contents in (0, 10**9, -1, np.nan):
+        code = program.code.clone()
+        code[-1] = contents
         with pytest.raises(ValueError, match=r"^run: expected"):
-            call(pipeline, images, shape=shape)
+            torch.ops.orbbec.run(images, code, 0)
+    for wrong in (program.code[:0], program.code[:, :8], program.code.float(), program.code[0]):
+        with pytest.raises(ValueError, match=r"^run: expected code as contiguous float64|1 row"):
+            torch.ops.orbbec.run(images, wrong, 0)
 
 
 @dataclass(frozen=True)

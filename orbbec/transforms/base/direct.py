@@ -16,6 +16,7 @@ from orbbec.bridge.dispatch import is_plain, is_wrapped
 from orbbec.plan.batches import PIPELINE_DTYPES, Direct
 from orbbec.transforms.base.inputs import pil_images, pixels_of, tensors
 
+_BYTES = np.dtype(np.uint8)
 _DTYPES = {torch.uint8, torch.float16, torch.bfloat16, torch.float32}
 
 
@@ -28,8 +29,6 @@ def direct_input(images: Any, as_tensors: bool) -> Direct | None:
     """
     kind = type(images)
     if kind is Tensor:
-        if images.dim() == 3:
-            return _of_tensor(images.unsqueeze(0), _first)
         return _of_tensor(images, None)
     if kind is np.ndarray:
         return _of_array(images, as_tensors)
@@ -42,12 +41,16 @@ def _of_tensor(
     images: Tensor, restore: Callable[[Tensor], Any] | None, as_planes: bool = False
 ) -> Direct | None:
     dtype = images.dtype
-    if images.dim() != 4 or dtype not in _DTYPES:
+    if dtype not in _DTYPES:
         return None
     if is_wrapped(images) if dtype is torch.uint8 else not is_plain(images):  # bytes have no gradient
         return None
-    count, channels = images.shape[:2]
-    if count == 0:
+    shape = images.shape
+    if len(shape) == 3:
+        count, channels = 1, shape[0]
+    elif len(shape) == 4 and shape[0] > 0:
+        count, channels = shape[:2]
+    else:
         return None
     if images.is_cuda:
         check_device("Compose", images)
@@ -56,9 +59,9 @@ def _of_tensor(
 
 def _of_array(images: Array, as_tensors: bool) -> Direct | None:
     flags = images.flags
-    if images.ndim == 3 and images.dtype == np.uint8 and flags.c_contiguous and flags.writeable:
-        tensor = torch.from_numpy(images.transpose(2, 0, 1)[None])
-        return _of_tensor(tensor, tensors(True) if as_tensors else _one_array, as_tensors)
+    if images.ndim == 3 and images.dtype is _BYTES and flags.c_contiguous and flags.writeable:
+        tensor = torch.from_numpy(images.transpose(2, 0, 1))
+        return _of_tensor(tensor, Tensor.contiguous if as_tensors else _one_array, as_tensors)
     given = operator_input("Compose", "images", images, PIPELINE_DTYPES)
     restore = tensors(images.ndim < 4) if as_tensors else given.restore
     return _of_tensor(given.images, restore, as_tensors)
@@ -79,13 +82,9 @@ def _of_image(image: Any, as_tensors: bool) -> Direct | None:
     return _of_tensor(pixels, tensors(True) if as_tensors else pil_images(True), True)
 
 
-def _first(results: Tensor) -> Tensor:
-    return results[0]
-
-
 def _one_array(results: Tensor) -> Any:
     if results.dtype == torch.bfloat16:
         raise TypeError(
             "Compose: expected a tensor for a result of bfloat16, but got an array, which has none"
         )
-    return results.numpy()[0].transpose(1, 2, 0)
+    return results.numpy().transpose(1, 2, 0)

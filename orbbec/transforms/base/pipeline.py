@@ -143,15 +143,15 @@ class Pipeline(FrozenModule):
             return None
         try:
             if key is not None:
-                result = program.run(direct, key.sample_ids, key.seed, key.epoch)
+                result = program.run(direct, key.seed, key.sample_ids, key.epoch)
             elif sample_ids is None and epoch is None:
-                result = program.run(direct, None, new_seed(generator), 0)
+                result = program.run(direct, new_seed(generator))
             elif isinstance(epoch, torch.Tensor) and generator is None:
                 ids = None if sample_ids is None else torch.as_tensor(sample_ids, device=tensor.device)
-                result = program.run(direct, ids, self.seed, epoch)
+                result = program.run(direct, self.seed, ids, epoch)
             else:
                 key = self._key(sample_ids, epoch, generator, count)
-                result = program.run(direct, key.sample_ids, key.seed, key.epoch)
+                result = program.run(direct, key.seed, key.sample_ids, key.epoch)
         except ValueError:
             return None  # planning names the transform
         return result if result is None or restore is None else restore(result)

@@ -69,7 +69,7 @@ def _program_of(between, transform, exact, pixels):
         program = pipeline._program(pixels, Batch(sizes, np.arange(2), 0, 0, TARGETS))
     except (TypeError, ValueError) as error:
         return str(error)
-    flags = program.shape, program.draws_anywhere, program.runs, program.size, program.pixels_between
+    flags = program.draws_anywhere, program.runs, program.size, program.pixels_between
     rules = [" ".join(f"{number:.9g}" for number in row) for row in program.code.tolist()]
     passes = re.sub(r" at 0x\w+", "", repr((program.passes, program.labels, program.notes)))
     return "\n".join([str(flags), *rules, passes])
