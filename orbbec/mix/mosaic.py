@@ -45,8 +45,8 @@ def mosaic(
             variable-size `ImageBatch`. uint8, uint16, float16, bfloat16, float32 or float64; on the CPU
             or a CUDA device.
         pair_indices: whole numbers `[N, 4]`: indices of the images of each output: top left, top right,
-            bottom left, bottom right. On the CPU or on the device of `images`; on a device, an index
-            out of range fills the quarter with `fill`.
+            bottom left, bottom right; -1 fills the quarter with `fill`. On the CPU or on the device of
+            `images`; on a device, any index out of range does.
         centers: whole numbers `[N, 2]`, or `[2]` for all: x and y of the first pixel of the fourth image. On
             the CPU or on the device of `images`.
         size: `(height, width)` of the canvas in pixels, each at least 1.
@@ -75,7 +75,7 @@ def mosaic(
     given = operator_input(OP, "images", images)
     index = as_tensor(OP, "pair_indices", pair_indices)
     count = index.size(0) if index.dim() == 2 else 0
-    index = whole_numbers(OP, "pair_indices", index, [count, 4], 0, count_of(given) - 1)
+    index = whole_numbers(OP, "pair_indices", index, [count, 4], -1, count_of(given) - 1)
     each = every_image(as_tensor(OP, "centers", centers), count, [2])
     middle = whole_numbers(OP, "centers", each, [count, 2], -_FAR, _FAR)
     output = call_operator(
@@ -97,7 +97,7 @@ def mosaic_offsets(sizes: Matrix, pair_indices: Matrix, centers: Matrix) -> Tens
     Args:
         sizes: whole numbers `[M, 2]`: (height, width) of each image, see `ImageBatch.sizes`; or `[2]` for
             all.
-        pair_indices: see `mosaic`, `[N, 4]`.
+        pair_indices: see `mosaic`, `[N, 4]`; the offsets of -1 are those of the last image.
         centers: see `mosaic`, `[N, 2]` or `[2]`.
 
     Returns:
@@ -116,7 +116,7 @@ def mosaic_offsets(sizes: Matrix, pair_indices: Matrix, centers: Matrix) -> Tens
     """
     index = as_tensor("mosaic_offsets", "pair_indices", pair_indices)
     count = index.size(0) if index.dim() == 2 else 0
-    index = whole_numbers("mosaic_offsets", "pair_indices", index, [count, 4], 0, _FAR)
+    index = whole_numbers("mosaic_offsets", "pair_indices", index, [count, 4], -1, _FAR)
     table = as_tensor("mosaic_offsets", "sizes", sizes)
     table = whole_numbers("mosaic_offsets", "sizes", table, [*table.shape[:-1], 2], 0, _FAR).to(index.device)
     each = every_image(as_tensor("mosaic_offsets", "centers", centers), count, [2])

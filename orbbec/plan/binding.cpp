@@ -79,7 +79,8 @@ void draw(StableIValue* stack, uint64_t, uint64_t) {
   a.count = count;
   a.layout = static_cast<const int64_t*>(layout.const_data_ptr());
   a.ids = static_cast<const int64_t*>(samples.const_data_ptr());
-  a.key = key_of(call.seed, call.epoch);
+  a.seed = static_cast<uint64_t>(call.seed);
+  a.epoch = call.epoch;
   a.registers = static_cast<double*>(call.state.mutable_data_ptr());
   a.register_count = program.registers;
   a.words = static_cast<float*>(call.words.mutable_data_ptr());

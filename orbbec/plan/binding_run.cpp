@@ -164,18 +164,16 @@ DrawArguments draw_arguments(const Call& call, const Program& program) {
   a.count = call.count();
   if (!call.layout) a.height = call.height(), a.width = call.width();
   a.seed = static_cast<uint64_t>(call.seed);
-  a.key = key_of(call.seed, call.epoch);
-  a.epoch = checked_epoch(call, program);
+  a.epoch = call.epoch;
+  a.live_epoch = checked_epoch(call, program);
   a.register_count = program.registers;
   return a;
 }
 
 Parameters draw_on_host(const Call& call, const Program& program, DrawArguments a) {
   check(!call.sample_ids || call.sample_ids->is_cpu(), kOp, "expected sample_ids on the CPU");
-  if (a.epoch != nullptr) {
-    check(*a.epoch >= 0, kOp, "expected epoch_tensor from 0, but got ", *a.epoch);
-    a.key = key_of(call.seed, *std::exchange(a.epoch, nullptr));
-  }
+  check(a.live_epoch == nullptr || *a.live_epoch >= 0, kOp,
+        "expected epoch_tensor from 0, but got ", a.live_epoch == nullptr ? 0 : *a.live_epoch);
   a.registers = scratch<double>(a.count * program.registers);
   Parameters p{a.registers, nullptr, a.count, program.registers, true, {}, call.images};
   const int64_t numbers = a.count * program.words;

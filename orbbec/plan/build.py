@@ -280,7 +280,6 @@ class Build(Registers):
         columns: Mapping[str, Column],
         options: Mapping[str, Any],
         size: Size | None = None,
-        is_partial: bool = False,
     ) -> None:
         """Add a mix of images of the batch.
 
@@ -289,7 +288,6 @@ class Build(Registers):
             columns: those of its table; they leave an image as it is where `pair_indices` has no others.
             options: arguments that are the same for all images.
             size: (height, width) of the output, if it changes sizes.
-            is_partial: whether it may leave some images as they are.
         """
         self.check_fill(options.get("fill", 0.0))
         self.mixes = True
@@ -301,12 +299,12 @@ class Build(Registers):
             p.holds[self.name] = None
             return
         self.close()
-        mix.out, mix.holds, mix.output = self.new_registers(PASS_REGISTERS), (self.name,), size
+        mix.out, mix.holds = self.new_registers(PASS_REGISTERS), (self.name,)
         mix.why = f"{self.name} reads other images of the batch"
         self.passes.append(mix)
         if size is not None:
-            self.add_rule("resize", (*size, 0), columns["pair_indices"].at, owner=mix)
-            self._resize(size, self.least if is_partial else size)
+            self.add_rule("resize", (*size, 0), owner=mix)
+            self.least = self.size = size
         mix.static_size = self.size
         self.begin(f"{name} precedes it")
 

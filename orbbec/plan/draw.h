@@ -22,6 +22,7 @@ struct RuleProgram {
   const double* rows;  // [K, kRuleNumbers]: rules, then constants
   int64_t begin, end;  // rules to run
   PhiloxKey key;
+  int64_t epoch;
 };
 
 // An image that a rule does not take; `rule` is -1 where there is none.
@@ -122,6 +123,11 @@ class Interpreter {
       case Rule::kChance:
         *out = double{stream.uniform()} < p[0] ? 1 : 0;
         return;
+      case Rule::kEpochs: {
+        const auto epoch = static_cast<double>(program_.epoch);
+        *out = epoch >= p[0] && epoch < p[1] ? 1 : 0;
+        return;
+      }
       case Rule::kChoice:
         return choose_one(out, constants(p[0]), static_cast<int>(p[1]), double{stream.uniform()});
       case Rule::kPermutation:
@@ -160,6 +166,9 @@ class Interpreter {
         return;
       case Rule::kTimes:
         *out = number(p[0]) * number(p[1]);
+        return;
+      case Rule::kSum:
+        *out = number(p[0]) + number(p[1]);
         return;
       case Rule::kPlus:
         *out = number(p[0]) + p[1];

@@ -13,16 +13,12 @@ struct DrawArguments {
   int64_t height, width;  // of all images, or
   const int64_t* layout;  // [count, 3]: offset, height, width of each; null if they are alike
   const int64_t* ids;     // [count]; null: 0 to count - 1
-  PhiloxKey key;
-  uint64_t seed;         // of the key whose epoch is
-  const int64_t* epoch;  // in memory that a CUDA graph reads; null: `key` has it
-  double* registers;     // [count, register_count]
+  uint64_t seed;
+  int64_t epoch;
+  const int64_t* live_epoch;  // in memory that a CUDA graph reads; null: `epoch`
+  double* registers;          // [count, register_count]
   int64_t register_count;
   float* words;  // [count * words per image]
-
-  ORBBEC_HD PhiloxKey current_key() const {
-    return epoch == nullptr ? key : philox_key(seed, static_cast<uint64_t>(*epoch));
-  }
 };
 
 // The parameters of image n.
@@ -36,7 +32,9 @@ ORBBEC_HD Fault draw_image(const DrawArguments& a, int64_t n) {
     return {a.begin, {}, registers[kHeight], registers[kWidth]};
   }
   const uint64_t sample = static_cast<uint64_t>(a.ids != nullptr ? a.ids[n] : n);
-  const RuleProgram program{a.rows, a.begin, a.end, a.current_key()};
+  const int64_t epoch = a.live_epoch != nullptr ? *a.live_epoch : a.epoch;
+  const PhiloxKey key = philox_key(a.seed, static_cast<uint64_t>(epoch));
+  const RuleProgram program{a.rows, a.begin, a.end, key, epoch};
   return Interpreter(program, registers, {a.words, a.count, n}, sample).run();
 }
 

@@ -124,11 +124,13 @@ class Column(NamedTuple):
         return values.astype(self.dtype)
 
     def _previous(self, table: ParameterTable) -> Array:
-        """Indices of images of the batch, cyclically; those of the image itself where it has no others."""
+        """Indices of images of the batch, cyclically; where there are no others, its index, and then -1."""
         every = np.arange(len(table))
         indices = np.stack([np.roll(every, shift) for shift in self.value], 1)
         if self.at >= 0:
-            indices = np.where(table.state[:, [self.at]] != 0, indices, every[:, None])
+            alone = np.full_like(indices, -1)
+            alone[:, 0] = every
+            indices = np.where(table.state[:, [self.at]] != 0, indices, alone)
         return indices.reshape(len(table), *self.shape)
 
 

@@ -139,6 +139,25 @@ def areas(boxes: Array) -> Array:
     return result
 
 
+def without_covered(boxes: Array, region: Array) -> Array:
+    """Shrink xyxy boxes `[K, 4]` to what a rectangle (left, top, right, bottom) leaves of them.
+
+    Example:
+        >>> boxes = np.array([[0.0, 2.0, 6.0, 4.0], [0.0, 0.0, 6.0, 4.0]])
+        >>> without_covered(boxes, np.array([4, 1, 9, 9])).tolist()
+        [[0.0, 2.0, 4.0, 4.0], [0.0, 0.0, 6.0, 4.0]]
+    """
+    result = boxes.copy()
+    for axis in (0, 1):
+        low, high, across = axis, axis + 2, 1 - axis
+        spans = (region[across] <= boxes[:, across]) & (region[across + 2] >= boxes[:, across + 2])
+        from_low = spans & (region[low] <= boxes[:, low]) & (region[high] > boxes[:, low])
+        from_high = spans & (region[high] >= boxes[:, high]) & (region[low] < boxes[:, high])
+        result[from_low, low] = np.minimum(region[high], boxes[from_low, high])
+        result[from_high, high] = np.maximum(region[low], result[from_high, low])
+    return result
+
+
 def clip_polygon(points: Array, size: tuple[int, int]) -> Array:
     """Clip a polygon `[P, 2]` to a canvas of (height, width); `[0, 2]` if nothing is left.
 

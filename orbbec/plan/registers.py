@@ -112,6 +112,10 @@ class Registers:
         """1 where a register has this value, else 0."""
         return self.compute("equal", register, value)
 
+    def within_epochs(self, epochs: tuple[int, int]) -> int:
+        """1 from the first epoch to before the second, else 0."""
+        return self.compute("epochs", *epochs)
+
     def both(self, one: int, other: int) -> int:
         """1 where neither is 0, else 0."""
         return self.compute("both", one, other)

@@ -42,10 +42,12 @@ constexpr int kRuleNumbers = 16, kFirstOperand = 5, kOperands = kRuleNumbers - k
   X(kBoth, "both", 1, "register register")               /* 1 where neither is 0 */                \
   X(kTimes, "times", 1, "register register")             /* the product */                         \
   X(kPlus, "plus", 1, "register number")                 /* the sum */                             \
-  X(kOver, "over", 1, "register number")                 /* the quotient */                        \
-  X(kSelect, "select", 1, "register register number")    /* second where first, or number */       \
-  X(kFilter, "filter", 0, "outputs register4 count")     /* entries of four in a mask */           \
-  X(kLookup, "lookup", 1, "register table count")        /* a table's entry */                     \
+  X(kSum, "sum", 1, "register register")                 /* of both */                             \
+  X(kEpochs, "epochs", 1, "count count")              /* 1 from the first to before the second */  \
+  X(kOver, "over", 1, "register number")              /* the quotient */                           \
+  X(kSelect, "select", 1, "register register number") /* second where first, or number */          \
+  X(kFilter, "filter", 0, "outputs register4 count")  /* entries of four in a mask */              \
+  X(kLookup, "lookup", 1, "register table count")     /* a table's entry */                        \
   X(kArea, "area", 4, "number number number number number number register")                        \
   /* ranges of scale, ratio, log ratio; whether to draw; 40 draws: left, top, right, bottom */     \
   X(kMagnitude, "magnitude", 1, "register register register constants")                            \

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from itertools import accumulate
 from typing import Any
 
 from orbbec.bridge.plain import is_number, is_sequence, listed, shown
 from orbbec.plan.build import Build
-from orbbec.transforms.base.checks import flag, whole
+from orbbec.transforms.base.checks import epoch_range, flag, whole
 from orbbec.transforms.base.transform import Transform
 from orbbec.transforms.targets.options import TargetOptions
 
@@ -108,6 +108,8 @@ class RandomApply(_Container):
     Args:
         transforms: applied in order, all or none.
         p: probability, from 0 to 1.
+        epochs: (first, end): only from the first epoch to before `end`; None: in all. A call without an epoch
+            counts as epoch 0.
 
     Source:
         `torchvision.transforms.v2.RandomApply`, which decides once per batch.
@@ -120,13 +122,17 @@ class RandomApply(_Container):
     """
 
     p: float = 0.5
+    epochs: tuple[int, int] | None = field(default=None, kw_only=True)
 
     def __post_init__(self) -> None:
         super().__post_init__()
         self._check("p")
+        self._set(epochs=epoch_range(self.name, self.epochs))
 
     def rules(self, build: Build) -> None:
-        with build.only(build.chance(self.p)):
+        chance = build.chance(self.p)
+        within = chance if self.epochs is None else build.both(chance, build.within_epochs(self.epochs))
+        with build.only(within):
             for transform in self.transforms:
                 build.transform(transform)
 

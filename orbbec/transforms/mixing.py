@@ -7,10 +7,12 @@ from dataclasses import dataclass, field
 
 from orbbec.plan.build import Build
 from orbbec.plan.parameters import Column
+from orbbec.plan.rules import IMAGE_HEIGHT, IMAGE_WIDTH
 from orbbec.transforms.base.checks import (
     FillValue,
     Range,
     Size,
+    epoch_range,
     interval,
     number,
     numbers,
@@ -42,13 +44,19 @@ def _numbers(
 @dataclass(frozen=True)
 class _Applied(Transform):
     p: float = field(default=1.0, kw_only=True)
+    epochs: tuple[int, int] | None = field(default=None, kw_only=True)
 
     def __post_init__(self) -> None:
         self._check("p")
+        self._set(epochs=epoch_range(self.name, self.epochs))
 
     def _chosen(self, build: Build) -> int | None:
         """The register of the images that are mixed; None: all."""
-        return build.chosen(None if self.p == 1.0 else build.chance(self.p))
+        chance = None if self.p == 1.0 else build.chance(self.p)
+        if self.epochs is None:
+            return build.chosen(chance)
+        within = build.within_epochs(self.epochs)
+        return build.chosen(within if chance is None else build.both(chance, within))
 
 
 @dataclass(frozen=True)
@@ -58,7 +66,7 @@ class _Mixing(_Applied):
     Raises:
         TypeError: an argument has a wrong type.
         ValueError: an argument is out of range; or, when targets are mixed, a label is missing or out of
-            range, or there are boxes.
+            range, or a target cannot follow.
     """
 
     alpha: float = 1.0
@@ -75,12 +83,14 @@ class MixUp(_Mixing):
     """Blend each image with the previous one in the batch, with random weights.
 
     Float images of one size are mixed in the preceding pass, which computes each image twice; for uint8 a
-    separate pass is cheaper. A target's `label` becomes a vector of class weights.
+    separate pass is cheaper. A target's `label` becomes a vector of class weights; boxes, masks, points and
+    polygons of both images are kept.
 
     Args:
         alpha: the weight is drawn from Beta(alpha, alpha).
         num_classes: number of classes of integer labels; None: labels are vectors.
         p: probability that an image is mixed.
+        epochs: (first, end): only from the first epoch to before `end`; None: in all.
 
     Source:
         `torchvision.transforms.v2.MixUp`, which draws once per batch.
@@ -97,19 +107,21 @@ class MixUp(_Mixing):
         chosen = self._chosen(build)
         weights = _numbers(build, chosen, [weight], [1.0], "float64")
         columns = {"pair_indices": _previous(chosen, 1), "weights": weights}
-        build.mix("mixup", columns, {"num_classes": self.num_classes}, is_partial=chosen is not None)
+        build.mix("mixup", columns, {"num_classes": self.num_classes})
 
 
 class CutMix(_Mixing):
     """Replace a random rectangle of each image by the same rectangle of the previous image in the batch.
 
     Images of one size are mixed in the preceding pass, which computes each pixel once. A target's `label`
-    becomes a vector of class weights.
+    becomes a vector of class weights. Masks are cut; boxes that the rectangle hides are dropped, and those
+    that it covers from a side shrink; points under it become invisible.
 
     Args:
         alpha: the fraction of the area is drawn from Beta(alpha, alpha).
         num_classes: number of classes of integer labels; None: labels are vectors.
         p: probability that an image is mixed.
+        epochs: (first, end): only from the first epoch to before `end`; None: in all.
 
     Source:
         `torchvision.transforms.v2.CutMix`, which draws once per batch.
@@ -127,7 +139,7 @@ class CutMix(_Mixing):
         boxes = _numbers(build, chosen, range(cut, cut + 4), [0.0] * 4, "int64")
         weights = _numbers(build, chosen, [cut + 4], [1.0], "float64")
         columns = {"pair_indices": _previous(chosen, 1), "boxes": boxes, "weights": weights}
-        build.mix("cutmix", columns, {"num_classes": self.num_classes}, is_partial=chosen is not None)
+        build.mix("cutmix", columns, {"num_classes": self.num_classes})
 
 
 @dataclass(frozen=True)
@@ -142,12 +154,13 @@ class Mosaic(_Applied):
         size: (height, width) of the result in pixels, or one side of a square.
         center_range: range of the center, as fractions of height and width, from 0 to 1.
         fill: value where no image lies, in pixel units: a number or one per channel.
-        p: probability of a mosaic; below 1, the images must already have the output size.
+        p: probability of a mosaic; other images lie alone in the middle of the canvas.
+        epochs: (first, end): mosaics only from the first epoch to before `end`, such as (0, 285); None: in
+            all.
 
     Raises:
         TypeError: an argument has a wrong type.
-        ValueError: an argument is out of range; or, when the plan is made with `p` below 1, an image has
-            another size than the mosaic.
+        ValueError: an argument is out of range.
 
     Source:
         The mosaic of YOLO.
@@ -174,7 +187,21 @@ class Mosaic(_Applied):
         points = [build.compute("times", *pair) for pair in zip(fractions, sides, strict=True)]
         center = [build.compute("round", point) for point in points]
         chosen = self._chosen(build)
-        centers = _numbers(build, chosen, center, [width, height], "int64")
+        if chosen is not None:
+            center = self._alone_or(build, chosen, center, (width, height))
+        centers = Column("registers", build.consecutive(center), (2,), "int64")
         columns = {"pair_indices": _previous(chosen, 0, 1, 2, 3), "centers": centers}
         fill = list(numbers(self.name, "fill", self.fill))
-        build.mix("mosaic", columns, {"fill": fill}, size, is_partial=chosen is not None)
+        build.mix("mosaic", columns, {"fill": fill}, size)
+
+    @staticmethod
+    def _alone_or(build: Build, chosen: int, center: Sequence[int], canvas: tuple[int, int]) -> list[int]:
+        """The center where a mosaic is made; else the corner of an image in the middle of the canvas."""
+        is_alone = build.compute("equal", chosen, 0.0)
+        corners = []
+        for register, side, length in zip(center, (IMAGE_WIDTH, IMAGE_HEIGHT), canvas, strict=True):
+            double = build.compute("plus", side, float(length))
+            corner = build.compute("round", build.compute("over", double, 2.0))
+            pair = build.select(chosen, register, 0.0), build.select(is_alone, corner, 0.0)
+            corners.append(pair)
+        return [build.compute("sum", *pair) for pair in corners]

@@ -346,7 +346,7 @@ BAD = [
     (
         lambda x: mosaic(x, QUARTERS + 1, CENTERS, (4, 4)),
         ValueError,
-        "mosaic: expected pair_indices from 0 to 2, but got 3 for image 0",
+        "mosaic: expected pair_indices from -1 to 2, but got 3 for image 0",
     ),
     (
         lambda x: mosaic(x, QUARTERS, CENTERS[:2], (4, 4)),

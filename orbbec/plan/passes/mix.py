@@ -10,7 +10,7 @@ from orbbec.bridge.arguments import Array, size_text
 from orbbec.bridge.spec import MIXES, MixSpec
 from orbbec.plan.batches import Work, table_rows
 from orbbec.plan.parameters import Column
-from orbbec.plan.passes.base import Columns, Context, NoiseKey, Pass, Size
+from orbbec.plan.passes.base import Columns, Context, NoiseKey, Pass
 
 
 @dataclass(eq=False, kw_only=True)
@@ -21,7 +21,6 @@ class MixPass(Pass):
         name: name of an operator with a `MixSpec`.
         arguments: the columns of its table, by argument name.
         options: arguments that are the same for all images.
-        output: (height, width) of its outputs, if it changes sizes.
 
     Attributes:
         table: its arguments, with a row per image.
@@ -30,15 +29,9 @@ class MixPass(Pass):
     name: str  # type: ignore[misc]
     arguments: Mapping[str, Column]
     options: Mapping[str, Any]
-    output: Size | None = None
     table: Mapping[str, Array] = field(init=False, repr=False)
 
     def _read(self) -> None:
-        if self.output is not None and (self.sizes != self.output).any():
-            raise ValueError(
-                f"{self.name}: expected images of its size where it is not applied to all; "
-                "put a resize before it"
-            )
         self.table = {name: column.of(self.parameters, self.out) for name, column in self.arguments.items()}
 
     @property

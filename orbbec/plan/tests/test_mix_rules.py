@@ -2,6 +2,7 @@
 
 import numpy as np
 import pytest
+import torch
 
 from orbbec import transforms as T
 from orbbec.plan import Plan, Stream
@@ -118,7 +119,8 @@ def test_images_that_are_not_mixed_are_their_own_partners(name, where):
     container = one if where == "p" else T.RandomApply([one], 0.7)
     (plain,), (some,) = (mixes_of(transform) for transform in (make(1.0), container))
     pairs = some.table["pair_indices"].reshape(9, -1)
-    own = (pairs == EVERY[:, None]).all(1)
+    own = pairs[:, -1] == (-1 if name == "mosaic" else EVERY)
+    assert np.array_equal(pairs[own, 0], EVERY[own])
     assert 0 < own.sum() < 9
     shifts = 4 if name == "mosaic" else 1
     first = 0 if name == "mosaic" else 1
@@ -132,12 +134,55 @@ def test_images_that_are_not_mixed_are_their_own_partners(name, where):
             assert np.array_equal(some.table[column][~own], plain.table[column][~own])
 
 
-@pytest.mark.parametrize("one", [T.Mosaic((6, 8), p=0.5), T.RandomApply([T.Mosaic((6, 8))], 0.5)])
-def test_a_mosaic_of_some_images_needs_their_size(one):
-    pipeline = T.Compose([one])
-    pipeline.plan([(6, 8)] * 9, epoch=0)
-    with pytest.raises(ValueError, match=r"^mosaic: expected images of its size where it is not applied to"):
-        pipeline.plan([(6, 8)] * 8 + [(8, 8)] * 8, epoch=0)
+@pytest.mark.parametrize("one", [T.Mosaic((9, 12), p=0.0), T.RandomApply([T.Mosaic((9, 12))], 0.0)])
+def test_an_image_without_others_lies_in_the_middle_of_the_canvas(accelerator, one):
+    where = "cuda" if accelerator.name == "cuda" else "cpu"
+    images = torch.arange(2 * 3 * 5 * 6, dtype=torch.uint8).reshape(2, 3, 5, 6)
+    with accelerator.active():
+        result = T.Compose([one])(images.to(where), epoch=0).cpu()
+    expected = torch.full((2, 3, 9, 12), 114, dtype=torch.uint8)
+    expected[:, :, 2:7, 3:9] = images
+    assert torch.equal(result, expected)
+
+
+@pytest.mark.parametrize("size", [(5, 6), (6, 8), (8, 9), (30, 40)])
+def test_targets_of_an_image_without_others_follow_it(size):
+    boxes, canvas = torch.tensor([[1.0, 1.0, 4.0, 5.0]]), (6, 8)
+    pipeline = T.Compose([T.Mosaic(canvas, epochs=(1, 2))])
+    images = torch.zeros(2, 3, *size, dtype=torch.uint8)
+    images[:, :, 1:5, 1:4] = 1
+    result, targets = pipeline(images, [{"boxes": boxes, "id": n} for n in range(2)], epoch=0)
+    rows, columns = np.nonzero(result[0, 0].numpy() == 1)
+    seen = [[columns.min(), rows.min(), columns.max() + 1, rows.max() + 1]] if rows.size else []
+    assert targets[0]["boxes"].tolist() == np.array(seen, float).tolist()
+
+
+def test_mixes_and_random_applies_end_with_their_epochs():
+    images = torch.arange(4, dtype=torch.uint8).reshape(4, 1, 1, 1).expand(-1, 3, 6, 8).contiguous()
+    transforms = [
+        *(make(1.0, epochs=(2, 4)) for make in (T.MixUp, T.CutMix)),
+        T.Mosaic((6, 8), epochs=(2, 4)),
+        T.RandomApply([T.RandomInvert(1.0)], 1.0, epochs=(2, 4)),
+    ]
+    for transform in transforms:
+        pipeline = T.Compose([transform])
+        changed = [not torch.equal(pipeline(images, epoch=epoch), images) for epoch in range(6)]
+        assert changed == [False, False, True, True, False, False]
+
+
+def test_chances_do_not_depend_on_epochs():
+    """A transform that is limited to some epochs draws in them what it would draw without the limit."""
+    images = torch.arange(64, dtype=torch.uint8).reshape(64, 1, 1, 1).expand(-1, 3, 6, 8).contiguous()
+    for kind in (T.MixUp, T.CutMix):
+        plain, limited = (T.Compose([kind(p=0.5, epochs=epochs)]) for epochs in (None, (3, 9)))
+        assert torch.equal(plain(images, epoch=3), limited(images, epoch=3))
+
+
+@pytest.mark.parametrize("epochs", [(3, 3), (4, 2), (-1, 2), 5, (0.5, 2), "ab"])
+def test_wrong_epochs_are_refused(epochs):
+    for make in (T.MixUp, T.CutMix, lambda **options: T.RandomApply([T.MixUp()], **options)):
+        with pytest.raises((TypeError, ValueError), match="epochs"):
+            make(epochs=epochs)
 
 
 @pytest.mark.parametrize("p", [0.5, 1.0])

@@ -137,6 +137,16 @@ def whole_range(op: str, name: str, value: Any, low: int, high: float = math.inf
     return first, last
 
 
+def epoch_range(op: str, value: Any) -> tuple[int, int] | None:
+    """The first epoch, and the one after the last; None: all."""
+    if value is None:
+        return None
+    first, end = whole_range(op, "epochs", value, 0, 2**30)
+    if first == end:
+        raise _error(op, "epochs", "(first, end) with at least 1 epoch", value)
+    return first, end
+
+
 def flag(op: str, name: str, value: Any) -> bool:
     """True or False."""
     single = plain(value)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from itertools import pairwise
 from typing import Any
 
 import numpy as np
@@ -15,7 +16,7 @@ from orbbec.plan.passes import MixPass
 from orbbec.plan.points import shifts
 from orbbec.transforms.targets.motion import Motion
 from orbbec.transforms.targets.per_box import joined_rows
-from orbbec.transforms.targets.state import MASK_KEYS, POINT_KEYS, State, move_all
+from orbbec.transforms.targets.state import State, move_all
 
 
 def mixed(step: MixPass, states: Sequence[State], mask_fill: float) -> list[State]:
@@ -27,22 +28,66 @@ def mixed(step: MixPass, states: Sequence[State], mask_fill: float) -> list[Stat
         mask_fill: value of masks where there is no image.
 
     Raises:
-        ValueError: boxes cannot follow or have several formats; a label is missing or out of range.
+        ValueError: a target cannot follow, boxes have several formats, or a label is missing or out of range.
     """
+    sizes = np.array([state.size for state in states], np.int64).reshape(-1, 2)
     if step.spec.tiles is not None:
-        sizes = np.array([state.size for state in states], np.int64).reshape(-1, 2)
         return _laid(step, step.spec.tiles(step.table, sizes, step.sizes), states, mask_fill)
-    targets = [state.written() for state in states]
-    results = []
-    for n, (own, other) in enumerate(zip(targets, step.table["pair_indices"].tolist(), strict=True)):
-        if "boxes" in own:
-            raise ValueError(f"{step.name}: boxes do not follow; leave them out of the target of image {n}")
-        result, weight = dict(own), float(step.table["weights"][n])
-        if "label" in own:
-            first, second = (_class_weights(step, targets[m], m) for m in (n, other))
-            result["label"] = weight * first + (1 - weight) * second
-        results.append(State(n, result, states[n].options, states[n].size))
+    has_rows = any(state.follows(key) for state in states for key in state.given)
+    own = [_copy(n, state) for n, state in enumerate(states)]
+    results = _paired(step, states, own, sizes) if has_rows else own
+    for n, other in enumerate(step.table["pair_indices"].tolist()):
+        if "label" in states[n].values:
+            weight = float(step.table["weights"][n])
+            first, second = (_class_weights(step, states[m].values, m) for m in (n, other))
+            results[n].values["label"] = weight * first + (1 - weight) * second
     return results
+
+
+def _paired(step: MixPass, states: Sequence[State], own: Sequence[State], sizes: Array) -> list[State]:
+    """The targets of pairs of images: of both, or of the rectangle that the other image covers."""
+    _check_formats(step, states)
+    _check_rows(step, [state for state in states if state.count])
+    pairs = step.table["pair_indices"].tolist()
+    common = np.minimum(sizes, sizes[pairs])[:, ::-1]
+    covered = step.table.get("boxes")
+    if covered is None:
+        regions = np.concatenate([np.zeros_like(common), common], 1)
+    else:
+        regions = np.clip(covered, 0, np.tile(common, 2))
+    others = [_copy(n, states[m]) for n, m in enumerate(pairs)]
+    cut = _shifted(regions[:, :2], np.maximum(regions[:, 2:] - regions[:, :2], 0)[:, ::-1])
+    for motion in (cut, _shifted(-regions[:, :2], sizes)):
+        move_all(motion, others, 0.0)
+    results = []
+    for n, (one, other) in enumerate(zip(own, others, strict=True)):
+        if pairs[n] == n:
+            one.dropped_before = states[n].dropped
+            results.append(one)
+            continue
+        _check_pair(step, (one, other), covered is None)
+        if covered is not None:
+            one.hide(regions[n])
+        rest = {key: value for key, value in one.written().items() if not one.follows(key)}
+        boxes = np.array([[0, 0, *sizes[n, ::-1]], regions[n]])
+        results.append(_together(states[n], (one, other), boxes, rest))
+    return results
+
+
+def _check_pair(step: MixPass, pair: Sequence[State], is_blend: bool) -> None:
+    """Refuse targets that a mix cannot give a meaning."""
+    key = "mask" if is_blend else "polygons"
+    for state in pair:
+        if key in state.given:
+            hint = "a mask of classes cannot be blended" if is_blend else "polygons cannot be cut; use masks"
+            raise ValueError(f"{step.name}: {hint}; leave {key} out of the target of image {state.index}")
+
+
+def _copy(index: int, state: State) -> State:
+    """A state that goes on from another, at another place of the batch."""
+    copy = State(index, state.written(), state.options, state.size)
+    copy.go_on_from(state)
+    return copy
 
 
 def _class_weights(step: MixPass, target: dict[str, Any], index: int) -> Tensor:
@@ -66,23 +111,25 @@ def _class_weights(step: MixPass, target: dict[str, Any], index: int) -> Tensor:
 
 def _laid(step: MixPass, tiles: Tiles, states: Sequence[State], mask_fill: float) -> list[State]:
     """The targets of outputs made of tiles, clipped to each tile and padded to the canvas."""
+    _check_formats(step, states)
+    _check_rows(step, [state for state in states if state.count])
+    count = len(tiles.boxes) // max(len(states), 1)
+    there = np.flatnonzero(tiles.pair_indices >= 0)  # an output of one image has no others
+    boxes, output = tiles.boxes[there], there // max(count, 1)
+    laid = [_copy(k, states[other]) for k, other in enumerate(tiles.pair_indices[there].tolist())]
+    corners = boxes[:, :2]
+    cut = _shifted(corners - tiles.offsets[there], (boxes[:, 2:] - corners)[:, ::-1])
+    for each in (cut, _shifted(-corners, step.sizes[output])):
+        move_all(each, laid, mask_fill)
+    starts = np.searchsorted(output, np.arange(len(states) + 1)).tolist()
+    rows = [slice(*ends) for ends in pairwise(starts)]
+    return [_together(states[n], laid[of], boxes[of]) for n, of in enumerate(rows)]
+
+
+def _check_formats(step: MixPass, states: Sequence[State]) -> None:
     formats = sorted({state.options.box_format for state in states if "boxes" in state.given})
     if len(formats) > 1:
         raise ValueError(f"{step.name}: expected boxes of one format, but got {' and '.join(formats)}")
-    _check_rows(step, [state for state in states if state.count])
-    laid: list[State] = []
-    for other in tiles.pair_indices.tolist():
-        source = states[other]
-        laid.append(State(len(laid), source.written(), source.options, source.size))
-        laid[-1].go_on_from(source)
-    corners, count = tiles.boxes[:, :2], len(tiles.boxes) // max(len(states), 1)
-    insides = (tiles.boxes[:, 2:] - corners)[:, ::-1]
-    cut = _shifted(corners - tiles.offsets, insides)
-    padded = _shifted(-corners, np.repeat(step.sizes, count, axis=0))
-    for each in (cut, padded):
-        move_all(each, laid, mask_fill)
-    own = [slice(count * n, count * (n + 1)) for n in range(len(states))]
-    return [_together(states[n], laid[rows], tiles.boxes[rows]) for n, rows in enumerate(own)]
 
 
 def _check_rows(step: MixPass, states: Sequence[State]) -> None:
@@ -102,12 +149,15 @@ def _shifted(by: Array, sizes: Array) -> Motion:
     return Motion(shifts(by[:, 0], by[:, 1], len(by)), sizes, "constant")
 
 
-def _together(own: State, tiles: Sequence[State], quarters: Array) -> State:
-    """Combine the targets of four tiles into those of one image; tiles without targets are ignored."""
+def _together(
+    own: State, tiles: Sequence[State], quarters: Array, rest: dict[str, Any] | None = None
+) -> State:
+    """Combine the targets of tiles, and the rest, into those of one image; the last tile is on top."""
     laid = list(zip(tiles, map(_following, tiles), quarters.tolist(), strict=True))
     parts = [part for _, part, _ in laid]
     keys = dict.fromkeys(key for part in parts for key in part if key != "mask")
-    target = {key: joined_rows([part[key] for part in parts if key in part]) for key in keys}
+    joined = {key: joined_rows([part[key] for part in parts if key in part]) for key in keys}
+    target = {**(rest or {}), **joined}
     for _, part, (left, top, right, bottom) in laid:
         if "mask" in part:
             mask = target.setdefault("mask", part["mask"])
@@ -121,6 +171,4 @@ def _together(own: State, tiles: Sequence[State], quarters: Array) -> State:
 
 
 def _following(tile: State) -> dict[str, Any]:
-    """The targets that move with an image: entries with a row per box, masks, points and polygons."""
-    known = ("boxes", "polygons", *MASK_KEYS, *POINT_KEYS)
-    return {key: value for key, value in tile.written().items() if key in known or tile.is_per_box(key)}
+    return {key: value for key, value in tile.written().items() if tile.follows(key)}

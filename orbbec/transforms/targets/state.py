@@ -27,6 +27,7 @@ from orbbec.plan.points import (
     rotated_boxes,
     rotated_corners,
     through_displacement,
+    without_covered,
 )
 from orbbec.transforms.targets.masks import Mask, moved_masks
 from orbbec.transforms.targets.motion import Motion
@@ -144,6 +145,10 @@ class State:
             key in PER_BOX_KEYS or key in self.options.per_box or (key in POINT_KEYS and np.ndim(value) == 3)
         )
 
+    def follows(self, key: str) -> bool:
+        """Whether an entry moves with the image: boxes and what belongs to them, masks, points, polygons."""
+        return key in ("boxes", "polygons", *MASK_KEYS, *POINT_KEYS) or self.is_per_box(key)
+
     @property
     def is_upright(self) -> bool:
         return self.options.box_format not in ("cxcywha", "xyxyxyxy")
@@ -188,6 +193,50 @@ class State:
         self.parts = [part - corner for part in self.parts]
         self._move_boxes(self.corners - corner, size)
         self._move_points(lambda points, edge: points - corner, size)
+
+    def hide(self, region: Array) -> None:
+        """Let another image cover left, top, right, bottom."""
+        left, top, right, bottom = region.tolist()
+        if left >= right or top >= bottom:
+            return
+        self.is_clipped = True
+        for key in filter(self.values.__contains__, MASK_KEYS):
+            mask = as_tensor("transform_targets", key, self.values[key]).clone()
+            mask[..., top:bottom, left:right] = 0
+            self.values[key] = mask
+        for key in filter(self.values.__contains__, POINT_KEYS):
+            self.values[key] = self._uncovered_points(key, region)
+        self._hide_boxes(region)
+
+    def _uncovered_points(self, key: str, region: Array) -> Array:
+        points = numbers_of(self.values[key]).copy()
+        at = points[..., :2] + 0.5
+        hidden = ((at >= region[:2]) & (at < region[2:])).all(-1)
+        if points.shape[-1] > 2:
+            points[..., 2] = np.where(hidden, 0, points[..., 2])
+        drops = self.options.drop_keypoints and points.ndim == 2 and not self.is_per_box(key)
+        return points[~hidden] if drops else points
+
+    def _hide_boxes(self, region: Array) -> None:
+        """Shrink boxes to what is visible, and drop those of which too little is."""
+        before = hulls(self.corners) if self.count else np.zeros((0, 4))
+        corners = np.maximum(before[:, :2], region[:2]), np.minimum(before[:, 2:], region[2:])
+        covered = np.concatenate(corners, 1)
+        if self.is_upright:
+            full, hidden = areas(before), areas(covered)
+        else:
+            extent = int(region[3] - region[1]), int(region[2] - region[0])
+            full = np.array([polygon_area(part) for part in self.parts])
+            hidden = np.array([polygon_area(_clipped(part - region[:2], extent)) for part in self.parts])
+        visible = np.where(full > 0, 1 - hidden / np.maximum(full, 1e-12), 1.0)
+        boxes = without_covered(before, region)
+        self.visible, self.scale = self.visible * visible, self.scale * visible
+        if self.is_upright:
+            self.corners = corners_of(boxes)
+        if self.options.drop_boxes:
+            least, sides = self.options.min_size, boxes[:, 2:] - boxes[:, :2]
+            large = (sides >= least).all(1) & (full * visible >= self.options.min_area * (1 - 1e-9))
+            self.kept &= large & (visible > 1e-9) & (self.visible >= self.options.min_visibility - 1e-9)
 
     def _move_points(self, move_points: Callable[[Array, float], Array], size: tuple[int, int]) -> None:
         if "polygons" in self.values:
