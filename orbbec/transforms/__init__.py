@@ -67,6 +67,7 @@ from orbbec.transforms.scales import (
 from orbbec.transforms.targets.options import TargetOptions
 from orbbec.transforms.targets.restore import restore_boxes
 from orbbec.transforms.targets.targets import TargetReport, Targets, transform_targets
+from orbbec.transforms.views import MultiCrop, MultiView
 
 __all__ = [
     "JPEG",
@@ -94,6 +95,8 @@ __all__ = [
     "MixUp",
     "Mosaic",
     "MotionBlur",
+    "MultiCrop",
+    "MultiView",
     "Normalize",
     "PILToTensor",
     "Pad",

@@ -1,0 +1,94 @@
+"""Several views of each image."""
+
+from itertools import pairwise
+
+import numpy as np
+import pytest
+import torch
+
+from orbbec import ImageBatch
+from orbbec import transforms as T
+
+CROP = [T.RandomResizedCrop((12, 10)), T.RandomHorizontalFlip()]
+JITTER = [T.RandomApply([T.ColorJitter(0.4, 0.4)], 0.8), T.ToDtype("float32", scale=True)]
+
+
+def photographs(count=6):
+    rng = np.random.default_rng(0)
+    return [rng.integers(0, 256, (*rng.integers(20, 40, 2), 3), np.uint8) for _ in range(count)]
+
+
+def test_the_first_view_is_that_of_compose():
+    batch = ImageBatch.from_images(photographs())
+    views = T.MultiView([JITTER, JITTER], shared=CROP, seed=5)
+    first, second = views(batch, sample_ids=np.arange(6), epoch=3)
+    assert torch.equal(first, T.Compose([*CROP, *JITTER], seed=5)(batch, sample_ids=np.arange(6), epoch=3))
+    assert not torch.equal(first, second)
+
+
+def test_shared_transforms_draw_once_and_others_for_each_view():
+    batch = ImageBatch.from_images(photographs())
+    views = T.MultiView([[T.RandomInvert()]] * 8, shared=CROP)(batch, epoch=0)
+    crops = T.Compose(CROP)(batch, epoch=0)
+    inverted = torch.stack([(view == 255 - crops).flatten(1).all(1) for view in views])
+    same = torch.stack([(view == crops).flatten(1).all(1) for view in views])
+    assert bool((inverted ^ same).all())
+    assert len({tuple(row) for row in inverted.tolist()}) > 4
+    assert 10 < int(inverted.sum()) < 38
+
+
+def test_a_view_does_not_depend_on_those_after_it():
+    batch = ImageBatch.from_images(photographs())
+    three, five = (T.MultiView([[*CROP, *JITTER]] * n, seed=2)(batch, epoch=1) for n in (3, 5))
+    for one, other in zip(three, five, strict=False):
+        assert torch.equal(one, other)
+    for one, other in pairwise(five):
+        assert not torch.equal(one, other)
+
+
+def test_views_without_ids_are_new_and_follow_the_generator():
+    views = T.MultiView([CROP, CROP])
+    image = photographs(1)[0]
+    results = [views(image, generator=torch.Generator().manual_seed(seed)) for seed in (1, 2, 1)]
+    assert np.array_equal(results[0], results[2])
+    assert not np.array_equal(results[0], results[1])
+    assert not np.array_equal(views(image), views(image))
+
+
+def test_targets_follow_each_view():
+    image = np.zeros((20, 30, 3), np.uint8)
+    image[5:9, 2:8] = 255
+    target = {"boxes": torch.tensor([[2.0, 5.0, 8.0, 9.0]])}
+    for view, moved in T.MultiView([[T.RandomHorizontalFlip()]] * 6)(image, target, epoch=0):
+        columns = np.flatnonzero(view[6, :, 0])
+        assert moved["boxes"].tolist() == [[columns[0], 5.0, columns[-1] + 1, 9.0]]
+
+
+def test_structures_go_through_every_view():
+    images, labels = torch.rand(3, 3, 16, 16), torch.tensor([1, 2, 3])
+    for view, same in T.MultiView([CROP, CROP])((images, labels)):
+        assert view.shape == (3, 3, 12, 10)
+        assert torch.equal(same, labels)
+
+
+def test_crops_cover_the_areas_of_dino():
+    batch = torch.arange(10000, dtype=torch.float32).reshape(1, 1, 100, 100).expand(32, -1, -1, -1)
+    views = T.MultiCrop(global_=2, local=4, global_size=32, local_size=16)(batch.contiguous(), epoch=0)
+    assert [tuple(view.shape) for view in views] == [(32, 1, 32, 32)] * 2 + [(32, 1, 16, 16)] * 4
+    rows = [(view.amax((1, 2, 3)) - view.amin((1, 2, 3))) / 100 for view in views]
+    assert min(float(each.mean()) for each in rows[:2]) > max(float(each.mean()) for each in rows[2:])
+
+
+@pytest.mark.parametrize("views", [[], [[]], [[3]], T.RandomInvert(), "ab", None])
+def test_wrong_views_are_refused(views):
+    with pytest.raises((TypeError, ValueError)):
+        T.MultiView(views)
+
+
+def test_wrong_arguments_are_named():
+    with pytest.raises(ValueError, match="MultiView: expected a generator only without"):
+        T.MultiView([CROP])(photographs(1)[0], epoch=0, generator=torch.Generator())
+    with pytest.raises(ValueError, match="MultiCrop: expected local"):
+        T.MultiCrop(local=-1)
+    with pytest.raises(ValueError, match="MultiView: expected views"):
+        T.MultiCrop(global_=0, local=0)
