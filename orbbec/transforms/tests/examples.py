@@ -23,7 +23,7 @@ EXAMPLES = {
     "ColorJitter": [T.ColorJitter((1.2, 1.6), (0.4, 0.7), (1.3, 1.9), (0.1, 0.3))],
     "ConvertBoundingBoxFormat": [T.ConvertBoundingBoxFormat("xyxy")],
     "Crop": [T.Crop(3, 1, 20, 17)],
-    "CutMix": [T.CutMix(0.7, 5, p=0.4)],
+    "CutMix": [T.CutMix(0.7, 5, p=0.4, epochs=(0, 9))],
     "ElasticTransform": [
         T.ElasticTransform((20.0, 40.0), (3.0, 5.0), **reading)
         for reading in ({**READING, "interpolation": "nearest"}, EDGES)
@@ -36,8 +36,8 @@ EXAMPLES = {
     "Lambda": [T.Lambda(lambda image: image.flip(-1))],
     "Letterbox": [T.Letterbox((30, 52), 60.0, "cubic", False)],
     "MedianBlur": [T.MedianBlur((3, 7), 0.6)],
-    "MixUp": [T.MixUp(0.7, 5, p=0.4)],
-    "Mosaic": [T.Mosaic((30, 20), (0.2, 0.4), 60.0, p=0.4)],
+    "MixUp": [T.MixUp(0.7, 5, p=0.4, epochs=(0, 9))],
+    "Mosaic": [T.Mosaic((30, 20), (0.2, 0.4), 60.0, p=0.4, epochs=(0, 9))],
     "MotionBlur": [T.MotionBlur((5, 9), (10.0, 60.0), 0.6)],
     "Normalize": [T.Normalize((0.2, 0.3, 0.6), (0.4, 0.2, 0.3))],
     "PILToTensor": [T.PILToTensor()],
@@ -53,7 +53,7 @@ EXAMPLES = {
         T.RandomAffine((10, 40), (0.3, 0.1), (0.5, 0.8), (5, 20), **READING, center=(9.0, 4.0)),
         T.RandomAffine((-50, 5), (0.1, 0.4), (0.5, 0.8, 1.1, 1.6), (5, 20, -30, -10), **EDGES),
     ],
-    "RandomApply": [T.RandomApply(TWO, 0.6)],
+    "RandomApply": [T.RandomApply(TWO, 0.6, epochs=(0, 9))],
     "RandomAutocontrast": [T.RandomAutocontrast(0.6)],
     "RandomBrightnessContrast": [T.RandomBrightnessContrast((0.1, 0.4), (-0.5, -0.2), 0.6)],
     "RandomChannelPermutation": [T.RandomChannelPermutation()],
