@@ -19,12 +19,18 @@ from orbbec.data.loader.live import live
 from orbbec.data.loader.loader import Batch, Loader
 from orbbec.data.loader.report import Report
 from orbbec.data.order import Order, OrderSampler
+from orbbec.data.readers.annotations.mask_folder import MaskFolder
+from orbbec.data.readers.annotations.voc import Voc
+from orbbec.data.readers.annotations.yolo import Yolo
 from orbbec.data.readers.arrays import Arrays, Hdf5, NpyFile
 from orbbec.data.readers.cifar import Cifar
 from orbbec.data.readers.coco import Coco
 from orbbec.data.readers.detect import open_source
 from orbbec.data.readers.folders import FileList, ImageFolder
+from orbbec.data.readers.hugging_face import HuggingFace
 from orbbec.data.readers.pack import Packed, pack
+from orbbec.data.readers.parquet import Parquet
+from orbbec.data.readers.record_io import RecordIo
 from orbbec.data.readers.records import Lmdb, TfRecords
 from orbbec.data.readers.shards import Shards, ShardStream, index_archives
 from orbbec.data.readers.wrap import as_source
@@ -42,14 +48,18 @@ __all__ = [
     "Fault",
     "FileList",
     "Hdf5",
+    "HuggingFace",
     "ImageFiles",
     "ImageFolder",
     "Lmdb",
     "Loader",
+    "MaskFolder",
     "NpyFile",
     "Order",
     "OrderSampler",
     "Packed",
+    "Parquet",
+    "RecordIo",
     "Report",
     "Sample",
     "ShardStream",
@@ -58,6 +68,8 @@ __all__ = [
     "Source",
     "SourceError",
     "TfRecords",
+    "Voc",
+    "Yolo",
     "as_source",
     "collate",
     "decode_image",
