@@ -32,6 +32,7 @@ from orbbec.plan.points import (
 from orbbec.transforms.targets.masks import Mask, moved_masks
 from orbbec.transforms.targets.motion import Motion
 from orbbec.transforms.targets.options import TargetOptions
+from orbbec.transforms.targets.pairs import mirrors, pairs_of, swapped
 from orbbec.transforms.targets.per_box import PER_BOX_KEYS, chosen_rows, row_count
 
 POINT_KEYS = ("keypoints", "landmarks")
@@ -161,6 +162,9 @@ class State:
         cut = motion.cut(self.index)
         if cut is not None:
             self._cut(cut)
+        source = self.size if cut is None else (cut[3] - cut[1], cut[2] - cut[0])
+        if self.options.keypoint_pairs and mirrors(forward, source):
+            self._swap_sides()
         height, width = motion.sizes[self.index].tolist()
         self.size = size = (height, width)
         displacement = motion.displacement(self.index)
@@ -178,6 +182,14 @@ class State:
         self.parts = [move_points(part, 0.5) for part in self.parts]
         self._move_boxes(corners, size, self.options.min_size, self.options.min_area)
         self._move_points(move_points, size)
+
+    def _swap_sides(self) -> None:
+        """Exchange the keypoints of the left and the right side, before the image is mirrored."""
+        pairs = pairs_of("TargetOptions", self.options.keypoint_pairs)
+        for key in POINT_KEYS:
+            if key in self.values:
+                what = f"{key} of image {self.index}"
+                self.values[key] = swapped(numbers_of(self.values[key]), pairs, what)
 
     def clip(self) -> None:
         """Clip to the image, and drop small boxes, if no pass has done so."""
