@@ -35,14 +35,19 @@ from orbbec.data.readers.records import Lmdb, TfRecords
 from orbbec.data.readers.shards import Shards, ShardStream, index_archives
 from orbbec.data.readers.wrap import as_source
 from orbbec.data.sample import BadSample, Fault, Sample, Source, SourceError
+from orbbec.data.sampling.copies import Copies, original_ids
+from orbbec.data.sampling.multi_scale import MultiScale
+from orbbec.data.sampling.sampling import Buckets, Mixture, Repeats, Weights, aspect_buckets
 
 __all__ = [
     "Arrays",
     "BadSample",
     "Batch",
+    "Buckets",
     "Cache",
     "Cifar",
     "Coco",
+    "Copies",
     "Decoding",
     "DevicePrefetcher",
     "Fault",
@@ -54,12 +59,15 @@ __all__ = [
     "Lmdb",
     "Loader",
     "MaskFolder",
+    "Mixture",
+    "MultiScale",
     "NpyFile",
     "Order",
     "OrderSampler",
     "Packed",
     "Parquet",
     "RecordIo",
+    "Repeats",
     "Report",
     "Sample",
     "ShardStream",
@@ -69,8 +77,10 @@ __all__ = [
     "SourceError",
     "TfRecords",
     "Voc",
+    "Weights",
     "Yolo",
     "as_source",
+    "aspect_buckets",
     "collate",
     "decode_image",
     "decode_planes",
@@ -78,6 +88,7 @@ __all__ = [
     "index_archives",
     "live",
     "open_source",
+    "original_ids",
     "pack",
     "sink",
 ]
