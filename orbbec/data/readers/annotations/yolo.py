@@ -15,6 +15,7 @@ from orbbec.data.decode.decode import image_size
 from orbbec.data.files import ImageFiles
 from orbbec.data.readers.annotations.yolo_rows import YoloFormat, YoloRows, class_names
 from orbbec.data.readers.folders import EXTENSIONS
+from orbbec.data.readers.literals import is_integer, to_integer
 from orbbec.data.readers.masks import mask_of
 from orbbec.data.readers.paths import check_path, image_files
 from orbbec.data.sample import Sample, faults_named, printable, read_bytes
@@ -95,9 +96,10 @@ class Yolo:
             self.paths = image_files(file, EXTENSIONS)
         else:
             table = _read_yaml(file)
-            self.classes = class_names(table.get("names"), table.get("nc"), printable(file))
-            keypoints = _points_of(keypoints or table.get("kpt_shape"))
-            self.flip_indices = _flip_indices(table.get("flip_idx"), keypoints, file)
+            self.classes = class_names(table.get("names"), printable(file))
+            _check_count(table.get("nc"), len(self.classes), file)
+            keypoints = _points_of(keypoints or _whole(table.get("kpt_shape")))
+            self.flip_indices = _flip_indices(_whole(table.get("flip_idx")), keypoints, file)
             self.paths = sorted(_Entries(file, table, root, trust_paths).images(split))
         self._label_files = [_label_file(path) for path in self.paths]
         self._check_files(file)
@@ -190,7 +192,7 @@ class _Entries:
             )
         for entry in [entries] if isinstance(entries, str) else entries:
             path = self._path_of(str(entry))
-            yield from self._listed(path) if path.suffix == ".txt" else image_files(path, EXTENSIONS)
+            yield from self._listed(path) if path.suffix.lower() == ".txt" else image_files(path, EXTENSIONS)
 
     def _path_of(self, entry: str) -> Path:
         """The path of an entry; Roboflow's `../train/images` are relative to a folder in the root."""
@@ -210,7 +212,7 @@ class _Entries:
             check_path("Yolo", self._bounds, os.path.abspath(path), source)
 
     def _listed(self, file: Path) -> Iterable[str]:
-        for line, entry in enumerate(file.read_text("utf-8").splitlines(), start=1):
+        for line, entry in enumerate(file.read_text("utf-8-sig", "surrogateescape").splitlines(), start=1):
             if entry.strip():
                 path = os.path.normpath(file.parent / entry.strip())
                 self._check(path, f"line {line} of {printable(file)}")
@@ -221,12 +223,25 @@ def _read_yaml(file: Path) -> dict[str, Any]:
     yaml = optional("Yolo", "yaml", "pyyaml")
     with open(file, encoding="utf-8") as opened:
         try:
-            table = yaml.safe_load(opened)
+            table = yaml.load(opened, yaml.BaseLoader)  # scalars as texts: `no` is a name
         except (yaml.YAMLError, ValueError, RecursionError) as error:
             raise ValueError(f"Yolo: {printable(file)} is not a YAML file: {error}") from error
     if not isinstance(table, dict):
         raise ValueError(f"Yolo: expected entries such as 'train' and 'names' in {printable(file)}")
     return table
+
+
+def _whole(values: Any) -> Any:
+    """Texts as whole numbers, if all of them are."""
+    is_whole = isinstance(values, list) and all(isinstance(each, str) and is_integer(each) for each in values)
+    return list(map(to_integer, values)) if is_whole else values
+
+
+def _check_count(count: Any, classes: int, file: Path) -> None:
+    if count not in (None, str(classes)):
+        raise ValueError(
+            f"Yolo: expected {classes} classes, as names, in {printable(file)}, but nc is {shortened(count)}"
+        )
 
 
 def _label_file(image: str) -> str:
@@ -238,7 +253,7 @@ def _label_file(image: str) -> str:
 def _text_of(file: str) -> str:
     """The text of a label file; empty if there is none."""
     try:
-        return Path(file).read_text("utf-8")
+        return Path(file).read_text("utf-8-sig")
     except FileNotFoundError:
         if os.path.islink(file):
             raise

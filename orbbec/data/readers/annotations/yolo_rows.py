@@ -5,11 +5,13 @@ from __future__ import annotations
 from dataclasses import dataclass
 from pathlib import Path
 from reprlib import repr as shortened  # YAML can share parts, whose whole text is endless
+from typing import Any
 
 import numpy as np
 
 from orbbec.bridge.arguments import Array
-from orbbec.data.sample import BadSample, printable
+from orbbec.data.readers.literals import to_numbers
+from orbbec.data.sample import BadSample
 
 _BOX = 4  # numbers of a box
 _MIN_POLYGON = 6  # numbers of a triangle
@@ -80,13 +82,12 @@ class YoloFormat:
         )
 
     def _numbers(self, row: str) -> tuple[int, Array]:
-        first, *others = row.split()
-        label = _number(first)
+        label, *others = to_numbers(row)
         last = _MAX_CLASS if self._classes is None else self._classes - 1
         if not (label.is_integer() and 0 <= label <= last):
             known = "0" if self._classes is None else f"0 to {last}"
-            raise ValueError(f"expected a class from {known}, but got {printable(first)[:60]}")
-        return int(label), np.array([_number(text) for text in others])
+            raise ValueError(f"expected a class from {known}, but got {label:g}")
+        return int(label), np.array(others)
 
     def _object(self, values: Array) -> tuple[Array, Array | None, Array | None]:
         """Box, keypoints and polygon of a row."""
@@ -115,15 +116,6 @@ class YoloFormat:
         return np.concatenate([polygon.min(0), polygon.max(0)]), None, polygon
 
 
-def _number(text: str) -> float:
-    try:
-        if "_" not in text:
-            return float(text)
-    except ValueError:
-        pass
-    raise ValueError(f"expected numbers, but got '{printable(text)[:60]}'")
-
-
 def _check_fractions(values: Array) -> None:
     inside = (values >= 0) & (values <= 1)  # false for NaN
     if not inside.all():
@@ -135,29 +127,24 @@ def _box(values: Array) -> Array:
     return np.concatenate([values[:2] - values[2:] / 2, values[:2] + values[2:] / 2])
 
 
-def class_names(names: object, count: object, file: str) -> list[str]:
-    """The class names of a `data.yaml`: a list, or a dict by class number.
+def class_names(names: Any, file: str) -> list[str]:
+    """The class names of a `data.yaml` whose scalars are texts: a list, or a dict by class number.
 
     Raises:
-        ValueError: there are none, a number is left out, or `nc` is another number.
+        ValueError: there are none, or a number is left out.
 
     Example:
-        >>> class_names({0: "cat", 1: "dog"}, None, "data.yaml")
+        >>> class_names({"0": "cat", "1": "dog"}, "data.yaml")
         ['cat', 'dog']
     """
     if isinstance(names, dict):
-        missing = next((number for number in range(len(names)) if number not in names), None)
+        missing = next((number for number in range(len(names)) if str(number) not in names), None)
         if missing is not None:
             raise ValueError(
                 f"Yolo: expected names of classes from 0 to {len(names) - 1} in {file}, "
                 f"but {missing} is missing"
             )
-        names = [names[number] for number in range(len(names))]
-    is_list = isinstance(names, list) and all(isinstance(name, (str, int, float)) for name in names)
-    if not isinstance(names, list) or not is_list or not names:
+        names = [names[str(number)] for number in range(len(names))]
+    if not isinstance(names, list) or not names or not all(isinstance(name, str) for name in names):
         raise ValueError(f"Yolo: expected 'names' as a list or a dict in {file}, but got {shortened(names)}")
-    if count is not None and count != len(names):
-        raise ValueError(
-            f"Yolo: expected {len(names)} classes, as names, in {file}, but nc is {shortened(count)}"
-        )
-    return [str(name) for name in names]
+    return names

@@ -92,23 +92,24 @@ def test_keypoints_are_in_pixels_and_keep_their_visibility(tmp_path, each):
 
 
 BAD_ROWS = {
-    "0 nan 0.5 0.1 0.1": "expected fractions from 0 to 1, but got nan",
-    "0 inf 0.5 0.1 0.1": "expected fractions from 0 to 1, but got inf",
+    "0 nan 0.5 0.1 0.1": "expected a finite number, but got 'nan'",
+    "0 inf 0.5 0.1 0.1": "expected a finite number, but got 'inf'",
+    "0 1e-400 0.5 0.1 9e+999": "expected a finite number, but got '9e+999'",
     "0 0.5 1.01 0.1 0.1": "expected fractions from 0 to 1, but got 1.01",
     "0 0.5 0.5 -0.1 0.1": "expected fractions from 0 to 1, but got -0.1",
     "0 120 33 40 40": "expected fractions from 0 to 1, but got 120.0",
     "3 0.5 0.5 0.1 0.1": "expected a class from 0 to 2, but got 3",
     "-1 0.5 0.5 0.1 0.1": "expected a class from 0 to 2, but got -1",
     "0.5 0.5 0.5 0.1 0.1": "expected a class from 0 to 2, but got 0.5",
-    "nan 0.5 0.5 0.1 0.1": "expected a class from 0 to 2, but got nan",
-    "cat 0.5 0.5 0.1 0.1": "expected numbers, but got 'cat'",
-    "0 0.5 0.5 0.1 0_1": "expected numbers, but got '0_1'",
-    "0,0.5,0.5,0.1,0.1": "expected numbers, but got '0,0.5,0.5,0.1,0.1'",
+    "nan 0.5 0.5 0.1 0.1": "expected a finite number, but got 'nan'",
+    "cat 0.5 0.5 0.1 0.1": "expected a finite number, but got 'cat'",
+    "0 0.5 0.5 0.1 0_1": "expected a finite number, but got '0_1'",
+    "0,0.5,0.5,0.1,0.1": "expected a finite number, but got '0,0.5,0.5,0.1,0.1'",
     "0 0.5 0.5 0.1": "at least 3 x, y pairs, but got 4 numbers",
     "0 0.5 0.5 0.1 0.1 0.9": "at least 3 x, y pairs, but got 6 numbers",
     "0 0.1 0.1 0.5 0.5 0.1 0.5 0.2": "at least 3 x, y pairs, but got 8 numbers",
     "0": "at least 3 x, y pairs, but got 1 numbers",
-    "0 0.1 0.1 0.5 nan 0.1 0.5": "expected fractions from 0 to 1, but got nan",
+    "0 0.1 0.1 0.5 nan 0.1 0.5": "expected a finite number, but got 'nan'",
 }
 
 
@@ -151,7 +152,7 @@ BAD_FILES = {
     "names: {0: cat, 2: dog}": "names of classes from 0 to 1 in .*, but 1 is missing",
     "names: cat": "expected 'names' as a list or a dict",
     "names: []": "expected 'names' as a list or a dict",
-    "names: [cat]\nnc: 2": "expected 1 classes, as names, in .*, but nc is 2",
+    "names: [cat]\nnc: 2": "expected 1 classes, as names, in .*, but nc is '2'",
     "names: [cat]\nkpt_shape: [2]": r"keypoints as \(number, 2 or 3\), but got \[2\]",
     "names: [cat]\nkpt_shape: [2, 4]": r"keypoints as \(number, 2 or 3\), but got \[2, 4\]",
     "names: [cat]\nkpt_shape: [2, 3]\nflip_idx: [0, 0]": "flip_idx as each keypoint once",
@@ -246,3 +247,9 @@ def test_the_feed_makes_the_batches_of_the_python_functions(files, on_error, tmp
         results.append(epoch_of(source, pipeline, Decoding(), on_error, False))
     assert_same(*results)
     assert files != "good" or len(results[0][0]) == -(-len(data) // 6)
+
+
+def test_names_are_texts_as_they_are_written(tmp_path):
+    source = Yolo(write(tmp_path, ["0 0.5 0.5 0.5 0.5"], names="[no, 007, 1_11, 2024-01-01, 'null', ~]"))
+    assert source.classes == ["no", "007", "1_11", "2024-01-01", "null", "~"]
+    assert Yolo(write(tmp_path, [""], names="{0: on, 1: 1.10}")).classes == ["on", "1.10"]
