@@ -29,7 +29,8 @@ class TargetOptions:
       interpolation.
     - `keypoints`, `landmarks` `[P, 2]`, `[P, 3]`, `[K, P, 2]` or `[K, P, 3]`: pixel positions (x, y), and a
       visibility that becomes 0 outside the image.
-    - `polygons`: a list of K arrays or tensors `[P, 2]`, clipped to the image.
+    - `polygons`: a list of K arrays or tensors `[P, 2]`, clipped to the image; or of K lists of these, the
+      rings of an object, such as its parts and holes.
     - `area` `[K]`: scaled by the change in the number of mask pixels or, without `masks`, by the scale at the
       center of the box and its visible fraction.
     - `size`: becomes the new (height, width).
