@@ -19,37 +19,55 @@ from orbbec.data.loader.live import live
 from orbbec.data.loader.loader import Batch, Loader
 from orbbec.data.loader.report import Report
 from orbbec.data.order import Order, OrderSampler
+from orbbec.data.readers.annotations.mask_folder import MaskFolder
+from orbbec.data.readers.annotations.voc import Voc
+from orbbec.data.readers.annotations.yolo import Yolo
 from orbbec.data.readers.arrays import Arrays, Hdf5, NpyFile
 from orbbec.data.readers.cifar import Cifar
 from orbbec.data.readers.coco import Coco
 from orbbec.data.readers.detect import open_source
 from orbbec.data.readers.folders import FileList, ImageFolder
+from orbbec.data.readers.hugging_face import HuggingFace
 from orbbec.data.readers.pack import Packed, pack
+from orbbec.data.readers.parquet import Parquet
+from orbbec.data.readers.record_io import RecordIo
 from orbbec.data.readers.records import Lmdb, TfRecords
 from orbbec.data.readers.shards import Shards, ShardStream, index_archives
 from orbbec.data.readers.wrap import as_source
 from orbbec.data.sample import BadSample, Fault, Sample, Source, SourceError
+from orbbec.data.sampling.copies import Copies, original_ids
+from orbbec.data.sampling.multi_scale import MultiScale
+from orbbec.data.sampling.sampling import Buckets, Mixture, Repeats, Weights, aspect_buckets
 
 __all__ = [
     "Arrays",
     "BadSample",
     "Batch",
+    "Buckets",
     "Cache",
     "Cifar",
     "Coco",
+    "Copies",
     "Decoding",
     "DevicePrefetcher",
     "Fault",
     "FileList",
     "Hdf5",
+    "HuggingFace",
     "ImageFiles",
     "ImageFolder",
     "Lmdb",
     "Loader",
+    "MaskFolder",
+    "Mixture",
+    "MultiScale",
     "NpyFile",
     "Order",
     "OrderSampler",
     "Packed",
+    "Parquet",
+    "RecordIo",
+    "Repeats",
     "Report",
     "Sample",
     "ShardStream",
@@ -58,7 +76,11 @@ __all__ = [
     "Source",
     "SourceError",
     "TfRecords",
+    "Voc",
+    "Weights",
+    "Yolo",
     "as_source",
+    "aspect_buckets",
     "collate",
     "decode_image",
     "decode_planes",
@@ -66,6 +88,7 @@ __all__ = [
     "index_archives",
     "live",
     "open_source",
+    "original_ids",
     "pack",
     "sink",
 ]

@@ -12,7 +12,6 @@ number of ranks::
 from __future__ import annotations
 
 import math
-import os
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
 from typing import Any
@@ -21,12 +20,11 @@ import torch
 from torch import Tensor
 from torch.utils.data import Sampler
 
-from orbbec.noise.philox import philox_draws
+from orbbec.data.sampling.sampling import Sampling
+from orbbec.data.sampling.shuffle import Shuffle
 from orbbec.transforms.base.checks import choice, flag, whole
 
-_WORDS = 2**32 - 1  # draws lie below this
 _LAST_EPOCH = 2**63 - 1
-_POSITION = 65535  # the last stream position, beyond any transform, so that orders and draws are independent
 
 
 @dataclass(frozen=True)
@@ -47,6 +45,9 @@ class Order:
             are repeated. "drop" and "pad" give all ranks equally many samples, as synchronized steps need.
         worker: worker of this rank, from 0 to `workers` - 1.
         workers: number of workers that share the rank's samples, again round-robin.
+        sampling: what an epoch has instead of each sample once, such as `Repeats`, `Weights`, `Mixture` or
+            `Buckets`; an index `i` then stands for copy `i // length` of sample `i % length`, and `shuffle`
+            orders what the sampling takes.
 
     Raises:
         ValueError: an argument is out of range.
@@ -67,6 +68,7 @@ class Order:
     tail: str = "keep"
     worker: int = 0
     workers: int = 1
+    sampling: Sampling | None = None
 
     def __post_init__(self) -> None:
         checked = {
@@ -81,6 +83,14 @@ class Order:
         checked["worker"] = whole("Order", "worker", self.worker, 0, self.workers - 1)
         for name, value in checked.items():
             object.__setattr__(self, name, value)
+        if not isinstance(self.sampling, Sampling | None):
+            raise TypeError(f"Order: expected a sampling or None, but got {type(self.sampling).__name__}")
+        _ = self.entries
+
+    @property
+    def entries(self) -> int:
+        """The number of entries of an epoch of all ranks."""
+        return self.length if self.sampling is None else self.sampling.entries(self.length, self.world_size)
 
     def __len__(self) -> int:
         """The number of samples in an epoch."""
@@ -88,7 +98,7 @@ class Order:
 
     def count(self, start: int = 0) -> int:
         """The number of samples from position `start` of the order on."""
-        left = max(self.length - start, 0)
+        left = max(self.entries - start, 0)
         if self.tail == "drop":
             of_rank = left // self.world_size
         else:
@@ -106,26 +116,28 @@ class Order:
             int64 `[count(start)]` on the CPU.
         """
         start = whole("Order", "start", start, 0)
-        order = self._shuffled(epoch) if self.shuffle else torch.arange(self.length, device="cpu")
+        order = self._sequence(epoch)
         first, step = start + self.rank + self.world_size * self.worker, self.world_size * self.workers
         taken = order[first::step][: self.count(start)]
         if len(taken) == self.count(start):
             return taken
         beyond = first + step * torch.arange(len(taken), self.count(start), device="cpu")
-        return torch.cat([taken, order[beyond % self.length]])
+        return torch.cat([taken, order[beyond % self.entries]])
 
-    def _shuffled(self, epoch: int) -> Tensor:
-        words = philox_draws(
-            torch.arange(self.length, device="cpu"),
-            2,
-            kind="below",
-            below=_WORDS,
-            seed=self.seed,
-            epoch=epoch,
-            transform_index=_POSITION,
-        ).to(torch.int64)
-        keys = (words[:, 0] << 31) | (words[:, 1] >> 1)
-        return torch.argsort(keys, stable=True)
+    def _sequence(self, epoch: int) -> Tensor:
+        """The entries of an epoch of all ranks."""
+        shuffle = Shuffle(self.seed, epoch, self.shuffle)
+        if self.sampling is not None:
+            return self.sampling.sequence(self.length, self.world_size, shuffle)
+        return shuffle.permuted(torch.arange(self.length, device="cpu"))
+
+    def bounds(self, epoch: int, start: int, batch_size: int, drop_last: bool) -> list[int]:
+        """Where the batches of a `Loader` begin and end in `indices(epoch, start)`."""
+        return bounds_of(self.count(start), batch_size, drop_last)
+
+    def step_of(self, start: int, batch_size: int) -> int:
+        """The number of the batch at a position of an epoch."""
+        return start // (batch_size * self.world_size)
 
     def part(self, worker: int, workers: int) -> Order:
         """The order of one worker of this rank; the workers together take the rank's samples.
@@ -153,7 +165,7 @@ class Order:
             (3, 4, 2)
         """
         delivered = whole("Order", "delivered", delivered, 0)
-        taken = min(start + delivered * self.world_size, self.length)  # padding lies beyond the order
+        taken = min(start + delivered * self.world_size, self.entries)  # padding lies beyond the order
         return {**self._identity(), "epoch": epoch, "start": taken}
 
     def resume(self, state: dict[str, Any]) -> tuple[int, int]:
@@ -167,10 +179,11 @@ class Order:
         for name, value in self._identity().items():
             if state.get(name) != value:
                 raise ValueError(f"Order: expected a state of {name} {value}, but got {state.get(name)}")
-        return position_of("Order", state, self.length)
+        return position_of("Order", state, self.entries)
 
     def _identity(self) -> dict[str, Any]:
-        return {"length": self.length, "seed": self.seed, "shuffle": self.shuffle}
+        identity = {"length": self.length, "seed": self.seed, "shuffle": self.shuffle}
+        return identity if self.sampling is None else identity | self.sampling.identity(self.world_size)
 
 
 def position_of(op: str, state: Mapping[str, Any], length: float = math.inf) -> tuple[int, int]:
@@ -203,42 +216,22 @@ def _dealt(count: int, taker: int, takers: int) -> int:
     return (count - taker + takers - 1) // takers
 
 
-def order_of_rank(length: int, seed: int, shuffle: bool, drop_last: bool) -> Order:
-    """The order of this rank for a `Loader`. All ranks have equally many samples, so that none waits.
+def bounds_of(count: int, batch_size: int, drop_last: bool) -> list[int]:
+    """Where batches of one size begin and end.
 
-    Ranks come from the process group or, before it is initialized, from torchrun's environment variables.
+    Example:
+        >>> bounds_of(5, 2, False), bounds_of(5, 2, True)
+        ([0, 2, 4, 5], [0, 2, 4])
     """
-    rank, world_size = _rank_and_world_size()
-    return Order(length, seed, shuffle, rank, world_size, tail="drop" if drop_last else "pad")
-
-
-def check_length(order: Order, length: int | None) -> None:
-    """Refuse an order of another length than that of a `Loader`'s source, which is None for a stream."""
-    if length is None:
-        raise ValueError("Loader: expected a source with an index for order")
-    if order.length != length:
-        raise ValueError(f"Loader: expected order of the source's length {length}, but got {order.length}")
-
-
-def _rank_and_world_size() -> tuple[int, int]:
-    if torch.distributed.is_available() and torch.distributed.is_initialized():
-        return torch.distributed.get_rank(), torch.distributed.get_world_size()
-    named = {name: os.environ.get(name) for name in ("RANK", "WORLD_SIZE")}  # set by torchrun
-    if not all(named.values()):
-        return 0, 1
-    for name, value in named.items():
-        if not (value or "").strip().isdecimal():
-            raise ValueError(
-                f"Loader: expected environment variable {name} as a whole number, but got '{value}'"
-            )
-    return int(named["RANK"] or 0), int(named["WORLD_SIZE"] or 1)
+    bounds = list(range(0, count + 1, batch_size))
+    return bounds if drop_last or bounds[-1] == count else [*bounds, count]
 
 
 class OrderSampler(Sampler[int]):
     """An order for `torch.utils.data.DataLoader(dataset, sampler=...)`.
 
     Args:
-        order: the order of this rank.
+        order: the order of this rank. If it has a sampling, the dataset is `Copies(dataset)`.
 
     Example:
         >>> sampler = OrderSampler(Order(5, seed=1))

@@ -65,7 +65,7 @@ from orbbec.transforms.scales import (
     ScaleJitter,
 )
 from orbbec.transforms.targets.options import TargetOptions
-from orbbec.transforms.targets.restore import restore_boxes
+from orbbec.transforms.targets.restore import restore_boxes, restore_masks, restore_points
 from orbbec.transforms.targets.targets import TargetReport, Targets, transform_targets
 from orbbec.transforms.views import MultiCrop, MultiView
 
@@ -144,5 +144,7 @@ __all__ = [
     "TrivialAugmentWide",
     "functional",
     "restore_boxes",
+    "restore_masks",
+    "restore_points",
     "transform_targets",
 ]

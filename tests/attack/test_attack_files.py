@@ -45,7 +45,7 @@ def attacked(machine: str, seconds: float, targets: dict) -> tuple[Counter, list
 
 @pytest.mark.parametrize("machine", machines())
 def test_hostile_files_are_read_right_or_refused(machine):
-    for module in ("webdataset", "h5py", "lmdb"):
+    for module in ("webdataset", "h5py", "lmdb", "pyarrow"):
         pytest.importorskip(module)
     outcomes, wrong = attacked(machine, BUDGET / len(machines()), TARGETS)
     print(f"\n{machine}: {outcomes.total()} rounds", *sorted(outcomes.items()), sep="\n")

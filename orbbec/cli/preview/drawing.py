@@ -92,7 +92,10 @@ def _outlines(targets: dict[str, Any], boxes: Array) -> list[tuple[int, Array]]:
     found = list(zip(_rows(targets, len(boxes)), boxes, strict=True))
     polygons = targets.get("polygons", [])
     rows = _rows(targets, len(polygons))
-    return found + [(row, points) for row, points in zip(rows, polygons, strict=True) if len(points) > 1]
+    for row, polygon in zip(rows, polygons, strict=True):
+        rings = polygon if isinstance(polygon, (list, tuple)) else [polygon]
+        found += [(row, ring) for ring in rings if len(ring) > 1]
+    return found
 
 
 def _corners(shown: Shown, box_format: str) -> Array:

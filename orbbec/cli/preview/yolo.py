@@ -8,15 +8,12 @@ from typing import Any
 
 import numpy as np
 
-from orbbec.bridge.arguments import Array
 from orbbec.cli.preview.reading import read_yaml
+from orbbec.data.readers.annotations.yolo_rows import YoloFormat
 from orbbec.data.readers.folders import EXTENSIONS
-from orbbec.data.readers.literals import to_integer, to_number
 from orbbec.data.readers.paths import image_files
-from orbbec.data.sample import printable
-from orbbec.nms.boxes import box_convert
-
-_BOX = 4  # numbers: center x and y, width, height
+from orbbec.data.sample import BadSample, printable
+from orbbec.plan.points import corners_of
 
 
 @dataclass(frozen=True)
@@ -122,30 +119,18 @@ def read_labels(path: Path, size: tuple[int, int]) -> dict[str, Any]:
         ValueError: a line is neither a class and a box nor a class and a polygon; the message names it.
     """
     scale = np.array(size[::-1], np.float64)
-    lines = [(number, line.split()) for number, line in enumerate(_lines(path), 1)]
-    rows = [_row(words, f"line {number} of {printable(path)}") for number, words in lines if words]
-    outlines = [_corners(numbers) * scale for _, numbers in rows]
-    boxes = np.array([[*outline.min(0), *outline.max(0)] for outline in outlines]).reshape(-1, 4)
-    target: dict[str, Any] = {"boxes": boxes, "labels": np.array([label for label, _ in rows], np.int64)}
-    return {**target, "polygons": outlines} if any(len(row) > _BOX for _, row in rows) else target
-
-
-def _row(words: list[str], where: str) -> tuple[int, list[float]]:
-    """The class of a line, and its other numbers."""
     try:
-        label, numbers = to_integer(words[0]), [to_number(word) for word in words[1:]]
-    except ValueError:
-        label, numbers = -1, []
-    if label < 0 or len(numbers) < _BOX or len(numbers) % 2:
-        raise ValueError(
-            f"preview: expected a class, then center x and y, width and height, or the points of a polygon, "
-            f"as {where}, but got {' '.join(words)!r:.80}"
-        )
-    return label, numbers
-
-
-def _corners(numbers: list[float]) -> Array:
-    """The corners of a box, or the points of a polygon: `[P, 2]`, relative to the image."""
-    if len(numbers) > _BOX:
-        return np.array(numbers).reshape(-1, 2)
-    return np.asarray(box_convert(np.array([numbers]), "cxcywh", "xyxyxyxy")).reshape(4, 2)
+        rows = YoloFormat(None, None).read("\n".join(_lines(path)), path, 0)
+    except BadSample as error:
+        raise ValueError(f"preview: {printable(error.path)}: {error.reason}") from error
+    target: dict[str, Any] = {
+        "boxes": rows.boxes * np.tile(scale, 2),
+        "labels": np.array(rows.labels, np.int64),
+    }
+    if all(polygon is None for polygon in rows.polygons):
+        return target
+    corners = corners_of(rows.boxes)
+    outlines = [
+        box if polygon is None else polygon for box, polygon in zip(corners, rows.polygons, strict=True)
+    ]
+    return {**target, "polygons": [outline * scale for outline in outlines]}

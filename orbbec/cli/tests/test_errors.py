@@ -98,7 +98,7 @@ def folder(tmp_path, monkeypatch):
         (
             "preview yolo/images --preset yolo",
             1,
-            "as line 1 of yolo/labels/a.txt, but got '0 0.5 0.5 0.2'",
+            "preview: yolo/labels/a.txt:1: expected a class with a box of 4 numbers or a polygon",
         ),
         ("profile", 2, "Missing option '--pipeline': see `python -m orbbec profile --help`"),
         ("profile --pipeline p.yaml --size 5", 1, "profile: expected --size like 375x500, but got 5"),

@@ -5,7 +5,9 @@ from __future__ import annotations
 import json
 import os
 import warnings
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from copy import copy
+from functools import partial
 from typing import Any, NamedTuple
 from weakref import ReferenceType, ref
 
@@ -27,8 +29,12 @@ from orbbec.data.loader.report import Report, fault_report
 from orbbec.data.loader.tasks import IndexTasks, StreamTasks, Task
 from orbbec.data.loader.threads import node_cores, thread_budget
 from orbbec.data.loader.tune import tuner_for
-from orbbec.data.order import Order, check_length, order_of_rank, position_of
+from orbbec.data.order import Order, position_of
 from orbbec.data.sample import Fault
+from orbbec.data.sampling.copies import Copies
+from orbbec.data.sampling.multi_scale import MultiScale
+from orbbec.data.sampling.orders import has_copies, order_for, order_of_rank
+from orbbec.data.sampling.sampling import Sampling
 from orbbec.plan.microbatches import bytes_after
 from orbbec.transforms import Compose, Transform
 from orbbec.transforms.base.checks import choice, flag, whole
@@ -75,7 +81,8 @@ class Loader:
             by a thread of its own. Different images need different sample ids, since those with one id are
             augmented alike; in a `ConcatDataset` of torch they get them, see `orbbec.data.concat`.
         batch_size: images per batch.
-        transforms: a `Compose`, or transforms in order, with `seed`; None: batches are `ImageBatch`es.
+        transforms: a `Compose`, or transforms in order, with `seed`; a `MultiScale`, which draws a size per
+            batch. None: batches are `ImageBatch`es.
         device: device of the batches.
         threads: number of threads that decode; "auto": as many as the model needs, limited by the cores and
             control group of this rank, less one on CUDA, and by OMP_NUM_THREADS unless it is torchrun's 1.
@@ -85,9 +92,12 @@ class Loader:
         drop_last: drop the last samples if `batch_size` or the number of ranks does not divide their number.
             Otherwise ranks with one sample less repeat a first sample of the epoch, so that all ranks have
             equally many batches.
-        order: an `Order` of as many samples as `source` has. None: the order follows from `seed` and
-            `shuffle`, over the ranks of the process group or, before it is initialized, of torchrun's
-            environment variables.
+        order: an `Order` of as many samples as `source` has, or one of the following. A sampling, such as
+            `Repeats`, `Weights`, `Mixture` or `Buckets`. A sampler of torch or of another program, which
+            gives indices or, for each batch, a list of indices, and distributes over ranks itself;
+            `set_epoch` is called if it exists. None: the order follows from `seed` and `shuffle`. Orders of a
+            sampling, and of None, are over the ranks of the process group or, before it is initialized, of
+            torchrun's environment variables.
         on_error: "raise" for a bad sample; "skip" it, which makes the batch smaller; or "substitute" the next
             good sample of the source. Skipped and replaced samples are listed in `faults` and in a warning
             at the end of the epoch, or at the start of the next if the epoch was left early.
@@ -118,7 +128,7 @@ class Loader:
         self,
         source: Any,
         batch_size: int,
-        transforms: Compose | Sequence[Transform] | None = None,
+        transforms: Compose | MultiScale | Sequence[Transform] | None = None,
         device: torch.device | str = "cpu",
         *,
         threads: int | str = "auto",
@@ -126,7 +136,7 @@ class Loader:
         seed: int = 0,
         shuffle: bool = True,
         drop_last: bool = False,
-        order: Order | None = None,
+        order: Order | Sampling | Iterable[Any] | None = None,
         on_error: str = "raise",
         decoding: Decoding | None = None,
         collate: Callable[[list[dict[str, Any]]], Any] = default_collate,
@@ -143,9 +153,9 @@ class Loader:
         self._is_indexed = hasattr(source, "__getitem__") and hasattr(source, "__len__")
         if not self._is_indexed and on_error == "substitute":
             raise ValueError("Loader: expected a source with an index for on_error='substitute'")
-        if order is not None:
-            check_length(order, len(source) if self._is_indexed else None)
         self.batch_size = whole("Loader", "batch_size", batch_size, 1)
+        of_rank = partial(order_of_rank, seed=seed, shuffle=shuffle, drop_last=drop_last)
+        self.order = order_for(order, len(source) if self._is_indexed else None, of_rank, self.batch_size)
         self.drop_last, self.collate = drop_last, collate
         self.device = torch.device(device)
         limit = default_limit() if memory is None else whole("Loader", "memory", memory, 1)
@@ -155,26 +165,37 @@ class Loader:
         if on_cuda and budget > 2:
             budget -= 1  # a busy core delays the launches of the training loop
         self._tuner = tuner_for(threads, prefetch, budget)
+        self._scales = transforms if isinstance(transforms, MultiScale) else None
+        if isinstance(transforms, MultiScale):
+            transforms = transforms.pipelines[0]
         if transforms is not None and not isinstance(transforms, Compose):
             transforms = Compose(transforms, seed)
         decoding = decoding or Decoding()
         decoder = decoding.decoder_on(self.device)
         self._cached = None if cache is None else self._cached_source(source, cache, decoding)
         source = source if self._cached is None else self._cached
+        source = Copies(with_distinct_ids(source)) if has_copies(self.order) else source
         feed = feed_for(decoding, self.device, self.threads, self._cores)
         large = self.device if on_cuda and not (decoding.on_device or decoding.planes) else None
         self._assembler = FeedAssembler(
             source, transforms, decoding, on_error, on_cuda, decoder, large, feed=feed
         )
-        self.order = order or (
-            order_of_rank(len(source), seed, shuffle, drop_last) if self._is_indexed else None
-        )
+        self._assemblers = self._of_scales()
+        self._first_step = 0  # of the running epoch
         self._staging = Staging(self.device)
         self._next = self._at = Progress(0)  # for `iter` and for `state_dict`
         self._images = self._warned = 0
         self._synthetic = 0.0
         self._running: ReferenceType[Epoch] | None = None
         self._workers: list[Worker] = []  # threads of the last epoch, which may have been dropped
+
+    def _of_scales(self) -> list[FeedAssembler]:
+        """An assembler for each pipeline of a `MultiScale`."""
+        pipelines = [self._assembler.transforms] if self._scales is None else self._scales.pipelines
+        assemblers = [self._assembler, *(copy(self._assembler) for _ in pipelines[1:])]
+        for assembler, pipeline in zip(assemblers, pipelines, strict=True):
+            assembler.transforms = pipeline
+        return assemblers
 
     def _cached_source(self, source: Any, cache: Cache, decoding: Decoding) -> CachedSource:
         if not self._is_indexed or hasattr(source, "set_epoch"):
@@ -241,8 +262,7 @@ class Loader:
             raise TypeError("Loader: a stream has no length")
         running = self._running and self._running()
         progress = (running and running.open_progress) or self._next
-        count = self.order.count(progress.start)
-        return count // self.batch_size if self.drop_last else -(-count // self.batch_size)
+        return len(self.order.bounds(progress.epoch, progress.start, self.batch_size, self.drop_last)) - 1
 
     def set_epoch(self, epoch: int) -> None:
         """Set the next epoch; otherwise epochs count up.
@@ -347,8 +367,11 @@ class Loader:
             source.set_epoch(epoch)
         batches = self.batch_size, self.drop_last
         if self.order is None:
+            self._first_step = start // self.batch_size
             return StreamTasks(source, epoch, start, *batches, self._workers)
-        return IndexTasks(self.order.indices(epoch, start), epoch, *batches)
+        indices, bounds = self.order.indices(epoch, start), self.order.bounds(epoch, start, *batches)
+        self._first_step = self.order.step_of(start, self.batch_size)
+        return IndexTasks(indices, epoch, bounds)
 
     def _prepared(self, task: Task, stopped: Stop) -> tuple[int, Assembled]:
         """A thread's work on a batch: everything on the CPU, everything up to the copy on CUDA."""
@@ -365,11 +388,12 @@ class Loader:
 
     def _assembled(self, task: Task, stopped: Stop) -> tuple[int, Assembled]:
         items, epoch, number = task
+        scale = 0 if self._scales is None else self._scales.number(epoch, self._first_step + number)
         if isinstance(items, Promise):
             with self._assembler.watch.timing("read"):
                 items = items.take()
         with self._staging.on_side_stream():  # for decoding on the device
-            batch = self._assembler(items, epoch, Job(stopped, self._memory, number))
+            batch = self._assemblers[scale](items, epoch, Job(stopped, self._memory, number))
         targets = arrays_as_tensors(batch.targets)
         return len(items), batch._replace(targets=self.collate(targets) if targets else {})
 

@@ -9,7 +9,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from itertools import count, islice, repeat
+from itertools import count, islice, pairwise, repeat
 from typing import Any, TypeAlias
 
 from torch import Tensor
@@ -26,19 +26,16 @@ class IndexTasks(Iterator[Task]):
     Args:
         indices: int64 `[N]`.
         epoch: the epoch.
-        batch_size: number of indices in a batch.
-        drop_last: leave out a last batch of fewer.
+        bounds: where each batch begins in the indices, and where the last one ends.
     """
 
-    def __init__(self, indices: Tensor, epoch: int, batch_size: int, drop_last: bool) -> None:
-        count = len(indices) // batch_size * batch_size if drop_last else len(indices)
-        self._batches = iter(range(0, count, batch_size))
-        self._indices, self._epoch, self._batch_size = indices, epoch, batch_size
+    def __init__(self, indices: Tensor, epoch: int, bounds: Sequence[int]) -> None:
+        self._batches = enumerate(pairwise(bounds))
+        self._indices, self._epoch = indices, epoch
 
     def __next__(self) -> Task:
-        begin = next(self._batches)
-        items = self._indices[begin : begin + self._batch_size].tolist()
-        return items, self._epoch, begin // self._batch_size
+        number, (begin, end) = next(self._batches)
+        return self._indices[begin:end].tolist(), self._epoch, number
 
 
 class StreamTasks(Iterator[Task]):

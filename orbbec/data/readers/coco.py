@@ -11,7 +11,7 @@ import numpy as np
 
 from orbbec.bridge.arguments import Array
 from orbbec.data.files import ImageFiles
-from orbbec.data.readers.masks import mask_box, mask_of
+from orbbec.data.readers.masks import mask_box, mask_of, rings_of
 from orbbec.data.readers.paths import check_path
 from orbbec.data.sample import Sample, faults_named, read_bytes
 from orbbec.transforms.base.checks import choice
@@ -32,6 +32,7 @@ class Coco:
     - `labels` int64 `[K]`, see the argument `labels`; `classes` are sorted by category id,
     - `area` float32 `[K]`, as annotated, in square pixels,
     - `masks` uint8 `[K, H, W]` of 0 and 1, identical to pycocotools; empty without a segmentation,
+    - `polygons`, a list for each of the K objects of its rings float32 `[P, 2]`,
     - `keypoints` float32 `[K, P, 3]`, (x, y, visibility); zeros for an object without keypoints,
     - `iscrowd` bool `[K]`: a region of many objects that are not annotated separately.
 
@@ -46,6 +47,8 @@ class Coco:
         images: the folder of the images.
         annotations: the JSON file.
         masks: return `masks`.
+        polygons: return `polygons`; run lengths make a bad sample, unless they are those of a crowd that is
+            dropped.
         keypoints: return `keypoints`.
         keep_crowd: keep crowds and return `iscrowd`, as evaluation needs. False: drop them, since they are
             not single objects to learn.
@@ -76,6 +79,7 @@ class Coco:
         annotations: str | os.PathLike[str],
         *,
         masks: bool = False,
+        polygons: bool = False,
         keypoints: bool = False,
         keep_crowd: bool = False,
         labels: str = "from_zero",
@@ -114,7 +118,8 @@ class Coco:
         objects = _sorted_by_image(objects, indices)
         classes = _index_by_id(self.category_ids, "categories")
         self._read_objects(objects, indices, _labels_of(classes, labels))
-        self._segmentations = [entry.get("segmentation") for entry in objects] if masks else None
+        self._masks, self._polygons = masks, polygons
+        self._segmentations = [entry.get("segmentation") for entry in objects if masks or polygons]
         self._keypoints = _keypoints(objects, self.points) if keypoints else None
 
     def _read_objects(
@@ -157,8 +162,10 @@ class Coco:
             targets["keypoints"] = self._keypoints[rows].copy()
         size = self.sizes[index]
         with faults_named(self.sample_ids[index], self.root / self.paths[index], ValueError, TypeError):
-            if self._segmentations is not None:
+            if self._masks:
                 targets["masks"] = _masks(self._segmentations[rows], size)
+            if self._polygons:
+                targets["polygons"] = list(map(rings_of, self._segmentations[rows]))
             for at, row in enumerate(range(rows.start, rows.stop)):
                 if row not in self._partial:
                     continue

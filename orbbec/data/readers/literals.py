@@ -6,11 +6,13 @@ a number, and so are the digits of other scripts. Here those are names.
 
 from __future__ import annotations
 
+import math
 import re
 
 _INTEGER = re.compile("-?(0|[1-9][0-9]*)")
 # Programs write exponents with a sign: 1e-05. Without one, as in 1e5, the text may be a name.
 _FLOAT = re.compile(r"-?((0|[1-9][0-9]*)(\.[0-9]*)?|\.[0-9]+)([eE][+-][0-9]+)?")
+_FLOATS = re.compile(rf"\s*(({_FLOAT.pattern})(\s+|$))*")
 _MAX_DIGITS = 20  # of 64 bits, with a sign
 
 
@@ -58,3 +60,20 @@ def to_number(text: str) -> float:
     if value is None or value in (float("inf"), -float("inf")):
         raise ValueError(f"expected a finite number, but got {text!r:.80}")
     return value
+
+
+def to_numbers(text: str) -> list[float]:
+    """The numbers between the spaces of a text, as floats.
+
+    Raises:
+        ValueError: a word is no number, or is beyond the range of a float.
+
+    Example:
+        >>> to_numbers("3 0.5 1e-05")
+        [3.0, 0.5, 1e-05]
+    """
+    words = text.split()
+    numbers = list(map(float, words)) if _FLOATS.fullmatch(text) else []
+    if len(numbers) < len(words) or not all(map(math.isfinite, numbers)):
+        return list(map(to_number, words))
+    return numbers

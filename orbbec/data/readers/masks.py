@@ -52,6 +52,23 @@ def mask_of(segmentation: Any, size: tuple[int, int]) -> Mask:
     return union
 
 
+def rings_of(segmentation: Any) -> list[npt.NDArray[np.float32]]:
+    """The polygons of one object: float32 `[P, 2]` each; an empty one if it has none.
+
+    Raises:
+        ValueError: the segmentation is malformed, or has run lengths.
+
+    Example:
+        >>> [ring.tolist() for ring in rings_of([[1, 0, 4, 0, 4, 2]])]
+        [[[1.0, 0.0], [4.0, 0.0], [4.0, 2.0]]]
+    """
+    if isinstance(segmentation, dict):
+        raise ValueError("expected polygons, but got run lengths, which masks=True reads")
+    if not isinstance(segmentation, (list, tuple, type(None))):
+        raise ValueError(f"expected a segmentation of polygons, but got {segmentation!r:.60}")
+    return [_corners_of(polygon).astype(np.float32) for polygon in segmentation or [[]]]
+
+
 def mask_box(mask: Mask) -> tuple[int, int, int, int]:
     """The box of the pixels of a mask.
 
@@ -114,14 +131,11 @@ def _decompressed(text: str | bytes) -> list[int]:
 
 def _polygon_mask(polygon: Sequence[float], size: tuple[int, int]) -> Mask:
     """Fill by the even-odd rule: along a column, each crossing of an edge enters or leaves the object."""
-    points = np.asarray(polygon)
-    is_number = points.dtype.kind in "iuf"  # not text, and no integer beyond 64 bits
-    if not is_number or points.ndim != 1 or len(points) % 2 or not (np.abs(points) < _FARTHEST).all():
-        raise ValueError(f"expected polygons as finite x, y pairs, but got {polygon!r:.60}")
-    if len(points) < 6:
+    points = _corners_of(polygon)
+    if len(points) < 3:
         return np.zeros(size, np.uint8)
     height, width = size
-    x, y = _outline((_FINE * points.reshape(-1, 2) + 0.5).astype(np.int64))
+    x, y = _outline((_FINE * points + 0.5).astype(np.int64))
     crossings = np.flatnonzero(x[1:] != x[:-1])
     column = (np.minimum(x[crossings], x[crossings + 1]) + 0.5) / _FINE - 0.5
     row = np.ceil(np.clip((np.minimum(y[crossings], y[crossings + 1]) + 0.5) / _FINE - 0.5, 0, height))
@@ -129,6 +143,15 @@ def _polygon_mask(polygon: Sequence[float], size: tuple[int, int]) -> Mask:
     crossings = (column[seen] * height + row[seen]).astype(np.int64)
     inside = np.bincount(crossings, minlength=height * width + 1)[:-1].cumsum() & 1
     return _by_columns(inside.astype(np.uint8), size)
+
+
+def _corners_of(polygon: Sequence[float]) -> Array:
+    """The corners of a polygon: `[P, 2]`."""
+    points = np.asarray(polygon)
+    is_number = points.dtype.kind in "iuf"  # not text, and no integer beyond 64 bits
+    if not is_number or points.ndim != 1 or len(points) % 2 or not (np.abs(points) < _FARTHEST).all():
+        raise ValueError(f"expected polygons as finite x, y pairs, but got {polygon!r:.60}")
+    return points.reshape(-1, 2)
 
 
 def _outline(corners: Array) -> tuple[Array, Array]:

@@ -57,6 +57,33 @@ def has_images(folder: str | os.PathLike[str], extensions: tuple[str, ...]) -> b
     return next(_walk(os.fspath(folder), extensions, frozenset()), None) is not None
 
 
+def by_stem(op: str, folder: Path, extensions: tuple[str, ...], ending: str = "") -> dict[str, str]:
+    """The images below a folder, by their path in it without extension.
+
+    Args:
+        op: name of the reader, for messages.
+        folder: the folder.
+        extensions: see `image_files`.
+        ending: a part of names that is left out; files whose names lack it are skipped.
+
+    Raises:
+        OSError: see `image_files`.
+        ValueError: two images differ only in their extension.
+    """
+    found: dict[str, str] = {}
+    for path in image_files(folder, extensions):
+        stem = os.path.splitext(os.path.relpath(path, folder))[0]
+        if not stem.endswith(ending):
+            continue
+        stem = stem.removesuffix(ending)
+        if found.setdefault(stem, path) != path:
+            raise ValueError(
+                f"{op}: expected one image of each name, but got {printable(found[stem])} and "
+                f"{printable(path)}"
+            )
+    return found
+
+
 def check_link(path: str) -> None:
     """Refuse a broken link, which may have led to a folder of images.
 

@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from orbbec.transforms.base.checks import choice, flag, names, number
+from orbbec.transforms.targets.pairs import pairs_of
 
 BOX_FORMATS = ("xyxy", "xywh", "cxcywh", "cxcywha", "xyxyxyxy", "xyxyn", "cxcywhn")
 _OF_IMAGE = {"boxes", "mask", "size"}
@@ -28,7 +29,8 @@ class TargetOptions:
       interpolation.
     - `keypoints`, `landmarks` `[P, 2]`, `[P, 3]`, `[K, P, 2]` or `[K, P, 3]`: pixel positions (x, y), and a
       visibility that becomes 0 outside the image.
-    - `polygons`: a list of K arrays or tensors `[P, 2]`, clipped to the image.
+    - `polygons`: a list of K arrays or tensors `[P, 2]`, clipped to the image; or of K lists of these, the
+      rings of an object, such as its parts and holes.
     - `area` `[K]`: scaled by the change in the number of mask pixels or, without `masks`, by the scale at the
       center of the box and its visible fraction.
     - `size`: becomes the new (height, width).
@@ -55,6 +57,10 @@ class TargetOptions:
         drop_keypoints: True drops `keypoints` and `landmarks` `[P, 2]` and `[P, 3]` outside the image; those
             of boxes are kept.
         per_box: names of further entries with one row per box.
+        keypoint_pairs: pairs of indices of `keypoints` and `landmarks`, such as left and right eye, that
+            change places whenever an image is mirrored: by a flip, a transpose, or a matrix of negative
+            determinant, not by rotations. Or "coco" for its 17 keypoints. Not with `drop_keypoints`, which
+            changes indices.
 
     Raises:
         TypeError: an argument has a wrong type.
@@ -76,6 +82,7 @@ class TargetOptions:
     min_area: float = 0.0
     drop_keypoints: bool = False
     per_box: Sequence[str] = ()
+    keypoint_pairs: Sequence[Sequence[int]] | str = ()
 
     def __post_init__(self) -> None:
         op, per_box = "TargetOptions", names("TargetOptions", "per_box", self.per_box)
@@ -92,6 +99,9 @@ class TargetOptions:
             "min_area": number(op, "min_area", self.min_area, 0.0),
             "drop_keypoints": flag(op, "drop_keypoints", self.drop_keypoints),
             "per_box": per_box,
+            "keypoint_pairs": pairs_of(op, self.keypoint_pairs),
         }
+        if checked["keypoint_pairs"] and checked["drop_keypoints"]:
+            raise ValueError(f"{op}: expected keypoint_pairs or drop_keypoints, but got both")
         for name, value in checked.items():
             object.__setattr__(self, name, value)

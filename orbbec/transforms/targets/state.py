@@ -32,6 +32,7 @@ from orbbec.plan.points import (
 from orbbec.transforms.targets.masks import Mask, moved_masks
 from orbbec.transforms.targets.motion import Motion
 from orbbec.transforms.targets.options import TargetOptions
+from orbbec.transforms.targets.pairs import mirrors, pairs_of, swapped
 from orbbec.transforms.targets.per_box import PER_BOX_KEYS, chosen_rows, row_count
 
 POINT_KEYS = ("keypoints", "landmarks")
@@ -161,6 +162,9 @@ class State:
         cut = motion.cut(self.index)
         if cut is not None:
             self._cut(cut)
+        source = self.size if cut is None else (cut[3] - cut[1], cut[2] - cut[0])
+        if self.options.keypoint_pairs and mirrors(forward, source):
+            self._swap_sides()
         height, width = motion.sizes[self.index].tolist()
         self.size = size = (height, width)
         displacement = motion.displacement(self.index)
@@ -178,6 +182,14 @@ class State:
         self.parts = [move_points(part, 0.5) for part in self.parts]
         self._move_boxes(corners, size, self.options.min_size, self.options.min_area)
         self._move_points(move_points, size)
+
+    def _swap_sides(self) -> None:
+        """Exchange the keypoints of the left and the right side, before the image is mirrored."""
+        pairs = pairs_of("TargetOptions", self.options.keypoint_pairs)
+        for key in POINT_KEYS:
+            if key in self.values:
+                what = f"{key} of image {self.index}"
+                self.values[key] = swapped(numbers_of(self.values[key]), pairs, what)
 
     def clip(self) -> None:
         """Clip to the image, and drop small boxes, if no pass has done so."""
@@ -240,9 +252,11 @@ class State:
 
     def _move_points(self, move_points: Callable[[Array, float], Array], size: tuple[int, int]) -> None:
         if "polygons" in self.values:
-            given = (numbers_of(polygon).reshape(-1, 2) for polygon in self.values["polygons"])
-            moved = (move_points(polygon, 0.5) for polygon in given)
-            self.values["polygons"] = [_clipped(polygon, size) for polygon in moved]
+
+            def moved(ring: Any, _: Any) -> Array:
+                return _clipped(move_points(numbers_of(ring).reshape(-1, 2), 0.5), size)
+
+            self.values["polygons"] = [_each_ring(moved, each, each) for each in self.values["polygons"]]
         for key in POINT_KEYS:
             if key in self.values:
                 points, inside = _moved_points(self.values[key], lambda p: move_points(p, 0.0), size)
@@ -278,7 +292,7 @@ class State:
         if "polygons" in result:
             pairs = zip(result["polygons"], self.given["polygons"], strict=True)
             what = f"polygons of image {self.index}"
-            polygons = [_like(polygon, given, what) for polygon, given in pairs]
+            polygons = [_each_ring(lambda ring, given: _like(ring, given, what), *pair) for pair in pairs]
             result["polygons"] = sequence_like(polygons, self.given["polygons"])
         if "boxes" in self.given:
             result["boxes"] = _like(self._boxes(), self.given["boxes"], f"boxes of image {self.index}")
@@ -311,6 +325,14 @@ class State:
         if self.options.box_format == "xyxyxyxy":
             return corners.reshape(-1, 8)
         return corners_to_format(hulls(corners), self.options.box_format, self.size)
+
+
+def _each_ring(convert: Callable[[Any, Any], Any], polygon: Any, given: Any) -> Any:
+    """A polygon converted, or each of its rings, if `given` is a sequence of arrays or tensors `[P, 2]`."""
+    has_rings = isinstance(given, (list, tuple)) and any(getattr(ring, "ndim", 0) == 2 for ring in given)
+    if not has_rings:
+        return convert(polygon, given)
+    return sequence_like([convert(*pair) for pair in zip(polygon, given, strict=True)], given)
 
 
 def _clipped(polygon: Array, size: tuple[int, int]) -> Array:

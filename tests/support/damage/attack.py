@@ -34,11 +34,16 @@ from orbbec.data import (
     Hdf5,
     ImageFolder,
     Lmdb,
+    MaskFolder,
     NpyFile,
+    Parquet,
+    RecordIo,
     Sample,
     Shards,
     ShardStream,
     TfRecords,
+    Voc,
+    Yolo,
     decode_image,
     image_size,
     index_archives,
@@ -181,6 +186,46 @@ def _make_lmdb(root: Path) -> None:
             transaction.put(b"%d" % n, bytes(500))
 
 
+def _make_yolo(root: Path) -> None:
+    for folder in ("images", "labels"):
+        (root / folder).mkdir()
+    (root / "images/a.jpg").write_bytes(good_file("jpeg", SIZE))
+    (root / "labels/a.txt").write_text("1 0.5 0.5 0.25 0.5\n0 0.1 0.1 0.9 0.1 0.5 0.75\n")
+    text = "path: .\ntrain: images\nnc: 2\nnames: [cat, dog]\n"
+    (root / "data.yaml").write_text(text)
+    (root / "list.yaml").write_text(text.replace("images", "list.txt"))
+    (root / "list.txt").write_text("images/a.jpg\nimages/a.jpg\n")
+
+
+def _make_voc(root: Path) -> None:
+    (root / "a.jpg").write_bytes(good_file("jpeg", SIZE))
+    corners = "<xmin>2</xmin><ymin>3</ymin><xmax>9</xmax><ymax>9.5</ymax>"
+    thing = f"<object><name>cat</name><difficult>1</difficult><bndbox>{corners}</bndbox></object>"
+    size = "<size><width>40</width><height>24</height></size>"
+    (root / "a.xml").write_text(f"<annotation>{size}{thing}{thing}</annotation>")
+
+
+def _make_masks(root: Path) -> None:
+    for folder, kind in (("images", "jpeg"), ("masks", "png")):
+        (root / folder).mkdir()
+        (root / folder / f"a.{kind}").write_bytes(good_file(kind, SIZE))
+    pixels = np.arange(24 * 40, dtype=np.uint8).reshape(24, 40) % 3
+    import_module("PIL.Image").fromarray(pixels).save(root / "masks/a.png")
+
+
+def _make_parquet(root: Path) -> None:
+    images = [{"bytes": good_file("jpeg", SIZE), "path": "a.jpg"}] * 4
+    table = import_module("pyarrow").table({"image": images, "label": [1, 2, 3, 4]})
+    import_module("pyarrow.parquet").write_table(table, root / "a.parquet", row_group_size=2)
+
+
+def _make_record_io(root: Path) -> None:
+    record = struct.pack("<IfQQ", 2, 0, 7, 0) + struct.pack("<2f", 3, 4) + good_file("jpeg", SIZE)
+    padded = struct.pack("<II", 0xCED7230A, len(record)) + record + bytes(-len(record) % 4)
+    (root / "a.rec").write_bytes(padded * 3)
+    (root / "a.idx").write_text("".join(f"{n}\t{n * len(padded)}\n" for n in range(3)))
+
+
 TARGETS = {
     "images": Target(_make_images, lambda root: _rows(ImageFolder(root)), "*/*"),
     "list": Target(_make_list, lambda root: _rows(FileList(root / "list.csv")), "list.csv"),
@@ -214,6 +259,17 @@ TARGETS = {
         lambda root: _rows(Arrays.load(root / "a.npz")),
         "a.npz",
     ),
+    "yolo": Target(_make_yolo, lambda root: _rows(Yolo(root / "data.yaml", masks=False)), "*/*.txt"),
+    "yaml": Target(_make_yolo, lambda root: _rows(Yolo(root / "list.yaml")), "list.*"),
+    "voc": Target(
+        _make_voc, lambda root: _rows(Voc(root, images="", annotations="", classes=["cat"])), "a.xml"
+    ),
+    "names of voc": Target(_make_voc, lambda root: _rows(Voc(root, images="", annotations="")), "a.xml"),
+    "masks": Target(_make_masks, lambda root: _rows(MaskFolder(root)), "masks/*"),
+    "parquet": Target(
+        _make_parquet, lambda root: _rows(Parquet(root / "a.parquet")), "a.parquet", only_cut=True
+    ),
+    "record io": Target(_make_record_io, lambda root: _rows(RecordIo(root / "a.rec")), "a.*"),
     "hdf5": Target(_make_hdf5, lambda root: _rows(Hdf5(root / "a.h5")), "a.h5", only_cut=True),
     "lmdb": Target(_make_lmdb, lambda root: _rows(Lmdb(root)), "data.mdb", only_cut=True),
 }
@@ -310,7 +366,7 @@ def _mutated(data: bytes, suffix: str, chance: random.Random, only_cut: bool) ->
         lambda: data[:offset] + b"\xff" * length + data[offset + length :],
         lambda: data + data[other:],
     ]
-    if suffix in (".json", ".csv"):
+    if suffix in (".json", ".csv", ".txt", ".yaml", ".xml", ".idx"):
         ways = [*ways[:2], *[lambda: _replaced(data, rb"-?\d+(\.\d+)?", _NUMBERS, chance)] * 6]
         ways += [lambda: _replaced(data, rb"\w+\.(jpg|tar)", _PATHS, chance)] * 3
     if suffix == ".tar":

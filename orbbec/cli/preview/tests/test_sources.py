@@ -130,7 +130,7 @@ def test_names_of_classes_are_texts_in_the_order_of_their_numbers(yolo):
 @pytest.mark.parametrize(
     "line",
     [
-        "1_0 .5 .5 .2 .2",
+        "1_0 0.5 0.5 0.2 0.2",
         "1.5 0.5 0.5 0.2 0.2",
         "-1 0.5 0.5 0.2 0.2",
         "0 nan 0.5 0.2 0.2",
@@ -139,7 +139,7 @@ def test_names_of_classes_are_texts_in_the_order_of_their_numbers(yolo):
 )
 def test_a_line_that_is_no_box_is_named(tmp_path, line):
     (tmp_path / "a.txt").write_text(f"0 .5 .5 .2 .2\n\n{line}\n")
-    with pytest.raises(ValueError, match=r"as line 3 of .*a\.txt, but got '"):
+    with pytest.raises(ValueError, match=r"preview: .*a\.txt:3: expected "):
         read_labels(tmp_path / "a.txt", (4, 5))
 
 

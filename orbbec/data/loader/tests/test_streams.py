@@ -264,7 +264,7 @@ def stopped_promise():
 def test_the_indices_of_an_epoch_become_numbers_batch_by_batch():
     order = Order(11, seed=1)
     for drop_last in (False, True):
-        tasks = list(IndexTasks(order.indices(2), 2, 4, drop_last))
+        tasks = list(IndexTasks(order.indices(2), 2, order.bounds(2, 0, 4, drop_last)))
         assert [number for numbers, *_ in tasks for number in numbers] == order.indices(2).tolist()[
             : 8 if drop_last else 11
         ]

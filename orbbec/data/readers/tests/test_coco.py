@@ -361,3 +361,28 @@ def test_a_segmentation_that_nobody_needs_is_not_read(tmp_path):
     del entries["annotations"][2]["area"]
     with pytest.raises(BadSample, match="malformed"):
         Coco(*write(tmp_path, entries), keep_crowd=True).targets(0)
+
+
+def test_polygons_are_the_rings_of_each_object(tmp_path):
+    entries = table()
+    entries["annotations"][0]["segmentation"] = None
+    coco = Coco(*write(tmp_path, entries), polygons=True)
+    polygons = [coco[n].targets["polygons"] for n in range(3)]
+    square = np.float32(SQUARE).reshape(4, 2).tolist()
+    other = [[7, 6], [9, 6], [9, 8], [7, 8]]
+    assert [[ring.tolist() for ring in rings] for rings in polygons[0]] == [[square], [square, other]]
+    assert polygons[1] == []
+    assert [[ring.shape for ring in rings] for rings in polygons[2]] == [[(0, 2)]]
+    assert all(ring.dtype == np.float32 for rings in polygons[0] for ring in rings)
+    flipped = Compose([RandomHorizontalFlip(1.0)])(np.zeros((8, 10, 3), np.uint8), coco[0].targets)[1]
+    assert flipped["polygons"][1][1].tolist() == [[3, 6], [1, 6], [1, 8], [3, 8]]
+
+
+def test_run_lengths_are_no_polygons(tmp_path):
+    write(tmp_path)
+    with pytest.raises(BadSample, match="expected polygons, but got run lengths, which masks=True reads"):
+        Coco(tmp_path, tmp_path / "train.json", polygons=True, keep_crowd=True)[0]
+    entries = table()
+    entries["annotations"][1]["segmentation"] = [[1, 2, 3]]
+    with pytest.raises(BadSample, match="expected polygons as finite x, y pairs"):
+        Coco(*write(tmp_path, entries), polygons=True)[0]

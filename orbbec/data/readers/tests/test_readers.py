@@ -18,14 +18,20 @@ from orbbec.data import (
     Coco,
     FileList,
     Hdf5,
+    HuggingFace,
     ImageFolder,
     Lmdb,
+    MaskFolder,
     NpyFile,
     Order,
+    Parquet,
+    RecordIo,
     Sample,
     Shards,
     ShardStream,
     Source,
+    Voc,
+    Yolo,
     as_source,
     open_source,
     pack,
@@ -115,7 +121,58 @@ def wrapped(root: Path) -> Source:
     return as_source(list(zip(IMAGES, TARGETS["label"], strict=True)))
 
 
-READERS = (folder, file_list, coco, cifar, npy_file, shards, lmdb, tf_records, hdf5, arrays, wrapped)
+def picture(n: int) -> bytes:
+    return b"P5 8 6 255 " + bytes([n]) * 48
+
+
+def yolo(root: Path) -> Yolo:
+    for n in range(3):
+        (root / f"{n}.pgm").write_bytes(picture(n))
+        (root / f"{n}.txt").write_text(f"{n} 0.5 0.5 0.25 0.5\n" * n)
+    return Yolo(root, classes="abc")
+
+
+def voc(root: Path) -> Voc:
+    box = "<bndbox><xmin>1</xmin><ymin>2</ymin><xmax>4</xmax><ymax>6</ymax></bndbox>"
+    for n in range(3):
+        (root / f"{n}.jpg").write_bytes(b"\xff\xd8\xff%d" % n)
+        objects = f"<object><name>cat</name>{box}</object>" * n
+        (root / f"{n}.xml").write_text(f"<annotation>{objects}</annotation>")
+    return Voc(root, images="", annotations="")
+
+
+def mask_folder(root: Path) -> MaskFolder:
+    for n in range(3):
+        for name in (f"images/{n}.jpg", f"masks/{n}.pgm"):
+            (root / name).parent.mkdir(exist_ok=True)
+            (root / name).write_bytes(picture(n) if name[0] == "m" else b"\xff\xd8\xff%d" % n)
+    return open_source(root)
+
+
+def parquet(root: Path) -> Parquet:
+    pyarrow = pytest.importorskip("pyarrow")
+    table = pyarrow.table({"image": list(map(picture, range(3))), "label": [2, 1, 0]})
+    pytest.importorskip("pyarrow.parquet").write_table(table, root / "a.parquet", row_group_size=2)
+    return open_source(root)
+
+
+def hugging_face(root: Path) -> HuggingFace:
+    datasets = pytest.importorskip("datasets")
+    return HuggingFace(
+        datasets.Dataset.from_dict({"image": list(map(picture, range(3))), "label": [2, 1, 0]})
+    )
+
+
+def record_io(root: Path) -> RecordIo:
+    header = b"\x0a\x23\xd7\xce\x20\0\0\0" + bytes(24)  # a record of 32 bytes, with the label 0
+    (root / "a.rec").write_bytes(b"".join(header + b"picture%d" % n for n in range(3)))
+    return open_source(root / "a.rec")
+
+
+READERS = (
+    *(folder, file_list, coco, cifar, npy_file, shards, lmdb, tf_records, hdf5, arrays, wrapped),
+    *(yolo, voc, mask_folder, parquet, hugging_face, record_io),
+)
 each_reader = pytest.mark.parametrize("make", READERS, ids=lambda make: make.__name__)
 
 
@@ -208,7 +265,10 @@ def test_a_reader_whose_package_is_missing_says_how_to_install_it(monkeypatch, t
 @each_reader
 def test_a_sample_names_its_file(make, tmp_path):
     names = {Path(sample.path).suffix for sample in make(tmp_path)}
-    files = {folder: {".jpg"}, file_list: {".jpg"}, coco: {".jpg"}, shards: {".tar"}}
+    files = {make: {".jpg"} for make in (folder, file_list, coco, voc, mask_folder)}
+    files |= {yolo: {".pgm"}, shards: {".tar"}}
+    if make is record_io:
+        names = {name.partition(":")[0].replace(".rec", "") for name in names}
     assert names == files.get(make, {""})
     if make in files:
         assert all(Path(sample.path).is_file() for sample in make(tmp_path))
@@ -219,3 +279,14 @@ def test_a_sample_of_a_shard_names_its_archive(tmp_path, targets):
     pack([Sample(b"P5 1 1 255 a", targets, 4)], tmp_path)
     (sample,) = Shards(tmp_path)
     assert (sample.path, sample.targets) == (str(tmp_path / "shard-000000.tar"), targets)
+
+
+def test_the_page_of_readers_lists_those_that_these_tests_read(tmp_path):
+    page = (Path(__file__).parents[4] / "docs/reference/readers.md").read_text()
+    rows = page.partition("| reader | reads | requires |")[2].partition("\n\n")[0].splitlines()[2:]
+    listed = {name for row in rows for name in re.findall(r"`(\w+)`", row.split("|")[1])}
+    made = set()
+    for make in READERS:
+        (tmp_path / make.__name__).mkdir()
+        made.add(type(make(tmp_path / make.__name__)).__name__)
+    assert listed == made - {"WrappedDataset"} | {"as_source", "ShardStream"}

@@ -226,3 +226,20 @@ def test_the_size_keeps_its_type():
         _, moved = PIPELINES["crop"](IMAGE, target_of(size=given))
         assert type(moved["size"]) is type(given)
         assert tuple(moved["size"]) == (40, 40)
+
+
+@pytest.mark.parametrize("make", [list, tuple])
+@pytest.mark.parametrize("kind", [np.asarray, torch.as_tensor])
+@pytest.mark.parametrize("name", PIPELINES)
+def test_rings_of_a_polygon_move_as_polygons_do_and_keep_their_types(name, kind, make):
+    outer = kind([[16.0, 3], [28, 3], [28, 18]])
+    rings = [outer, kind([[20.0, 5], [24, 5], [24, 9], [20, 9]]), kind([[0.0, 0], [1, 0], [1, 1]])]
+    count = len(target_of()["boxes"])
+    together = PIPELINES[name](IMAGE, target_of(polygons=[make(rings)] * count))[1]["polygons"]
+    alone = [PIPELINES[name](IMAGE, target_of(polygons=[ring] * count))[1]["polygons"] for ring in rings]
+    assert together
+    for row, polygon in enumerate(together):
+        assert type(polygon) is make
+        assert [type(ring) for ring in polygon] == [type(ring) for ring in rings]
+        for ring, expected in zip(polygon, alone, strict=True):
+            assert np.array_equal(np.asarray(ring), np.asarray(expected[row]))

@@ -1,0 +1,150 @@
+"""Label files of YOLO: one object per line, in fractions of the width and height of its image."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from pathlib import Path
+from reprlib import repr as shortened  # YAML can share parts, whose whole text is endless
+from typing import Any
+
+import numpy as np
+
+from orbbec.bridge.arguments import Array
+from orbbec.data.readers.literals import to_numbers
+from orbbec.data.sample import BadSample
+
+_BOX = 4  # numbers of a box
+_MIN_POLYGON = 6  # numbers of a triangle
+_MAX_CLASS = 1 << 31
+
+
+@dataclass(frozen=True)
+class YoloRows:
+    """The objects of one label file.
+
+    Args:
+        labels: the class of each object.
+        boxes: float64 `[K, 4]`, (x0, y0, x1, y1) as fractions.
+        points: float64 `[K, P, 2]` or `[K, P, 3]` as fractions; None without keypoints.
+        polygons: float64 `[P, 2]` of each object as fractions; None for an object that has a box.
+    """
+
+    labels: list[int]
+    boxes: Array
+    points: Array | None
+    polygons: list[Array | None]
+
+
+class YoloFormat:
+    """What the lines of a data set hold.
+
+    Args:
+        classes: number of classes; None: not known.
+        points: number of keypoints, and of numbers of each, 2 or 3; None: rows are boxes or polygons.
+    """
+
+    def __init__(self, classes: int | None, points: tuple[int, int] | None) -> None:
+        self._classes, self._points = classes, points
+
+    def read(self, text: str, file: Path, sample_id: int) -> YoloRows:
+        """The objects of a file.
+
+        Raises:
+            BadSample: a line is malformed; it has the file and the line.
+
+        Example:
+            >>> rows = YoloFormat(2, None).read("1 0.5 0.5 0.5 1", Path("a.txt"), 7)
+            >>> rows.labels, rows.boxes.tolist()
+            ([1], [[0.25, 0.0, 0.75, 1.0]])
+            >>> YoloFormat(2, None).read("2 0.5 0.5 0.5 1", Path("a.txt"), 7)
+            Traceback (most recent call last):
+            orbbec.data.sample.BadSample: sample 7 (a.txt:1): expected a class from 0 to 1, but got 2
+        """
+        labels, boxes, points, polygons = [], [], [], []
+        for line, row in enumerate(text.splitlines(), start=1):
+            if not row.strip():
+                continue
+            try:
+                label, values = self._numbers(row)
+                box, object_points, polygon = self._object(values)
+            except ValueError as error:
+                raise BadSample(sample_id, f"{file}:{line}", str(error)) from error
+            labels.append(label)
+            boxes.append(box)
+            points.append(object_points)
+            polygons.append(polygon)
+        shape = self._points and (-1, *self._points)
+        return YoloRows(
+            labels,
+            np.array(boxes, np.float64).reshape(-1, _BOX),
+            np.array(points, np.float64).reshape(shape) if shape else None,
+            polygons,
+        )
+
+    def _numbers(self, row: str) -> tuple[int, Array]:
+        label, *others = to_numbers(row)
+        last = _MAX_CLASS if self._classes is None else self._classes - 1
+        if not (label.is_integer() and 0 <= label <= last):
+            known = "0" if self._classes is None else f"0 to {last}"
+            raise ValueError(f"expected a class from {known}, but got {label:g}")
+        return int(label), np.array(others)
+
+    def _object(self, values: Array) -> tuple[Array, Array | None, Array | None]:
+        """Box, keypoints and polygon of a row."""
+        count = len(values)
+        if self._points is not None:
+            points, each = self._points
+            if count != _BOX + points * each:
+                raise ValueError(
+                    f"expected {1 + _BOX + points * each} numbers: a class, a box and {points} keypoints of "
+                    f"{each}, but got {1 + count}"
+                )
+            table = values[_BOX:].reshape(points, each)
+            _check_fractions(table[:, :2].ravel())
+            if each == 3 and not np.isin(table[:, 2], (0, 1, 2)).all():
+                raise ValueError(f"expected visibilities of 0, 1 or 2, but got {table[:, 2].tolist()}")
+            return _box(values[:_BOX]), table, None
+        if count == _BOX:
+            return _box(values), None, None
+        if count < _MIN_POLYGON or count % 2:
+            raise ValueError(
+                "expected a class with a box of 4 numbers or a polygon of at least 3 x, y pairs, "
+                f"but got {1 + count} numbers"
+            )
+        _check_fractions(values)
+        polygon = values.reshape(-1, 2)
+        return np.concatenate([polygon.min(0), polygon.max(0)]), None, polygon
+
+
+def _check_fractions(values: Array) -> None:
+    inside = (values >= 0) & (values <= 1)  # false for NaN
+    if not inside.all():
+        raise ValueError(f"expected fractions from 0 to 1, but got {values[inside.argmin()]}")
+
+
+def _box(values: Array) -> Array:
+    _check_fractions(values)
+    return np.concatenate([values[:2] - values[2:] / 2, values[:2] + values[2:] / 2])
+
+
+def class_names(names: Any, file: str) -> list[str]:
+    """The class names of a `data.yaml` whose scalars are texts: a list, or a dict by class number.
+
+    Raises:
+        ValueError: there are none, or a number is left out.
+
+    Example:
+        >>> class_names({"0": "cat", "1": "dog"}, "data.yaml")
+        ['cat', 'dog']
+    """
+    if isinstance(names, dict):
+        missing = next((number for number in range(len(names)) if str(number) not in names), None)
+        if missing is not None:
+            raise ValueError(
+                f"Yolo: expected names of classes from 0 to {len(names) - 1} in {file}, "
+                f"but {missing} is missing"
+            )
+        names = [names[str(number)] for number in range(len(names))]
+    if not isinstance(names, list) or not names or not all(isinstance(name, str) for name in names):
+        raise ValueError(f"Yolo: expected 'names' as a list or a dict in {file}, but got {shortened(names)}")
+    return names

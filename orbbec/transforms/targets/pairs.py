@@ -1,0 +1,70 @@
+"""Pairs of keypoints that change sides in a mirrored image, such as the left and the right hand."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+
+from orbbec.bridge.arguments import Array
+from orbbec.transforms.base.checks import choice, whole
+
+Pairs = tuple[tuple[int, int], ...]
+
+# Eyes, ears, shoulders, elbows, wrists, hips, knees, ankles of COCO's 17 keypoints; 0 is the nose.
+_COCO = tuple((left, left + 1) for left in range(1, 17, 2))
+_NAMED = {"coco": _COCO}
+
+
+def pairs_of(op: str, value: Any) -> Pairs:
+    """Checked pairs of indices, from a sequence of pairs or a name.
+
+    Raises:
+        TypeError: it is no sequence of pairs.
+        ValueError: a name is unknown, an index is negative, or in two pairs.
+
+    Example:
+        >>> pairs_of("TargetOptions", "coco")[:2], pairs_of("TargetOptions", [[0, 2]])
+        (((1, 2), (3, 4)), ((0, 2),))
+    """
+    if isinstance(value, str):
+        return _NAMED[choice(op, "keypoint_pairs", value, tuple(_NAMED))]
+    if not isinstance(value, Sequence) or not all(isinstance(p, Sequence) and len(p) == 2 for p in value):
+        raise TypeError(f"{op}: expected keypoint_pairs as pairs of indices or a name, but got {value!r:.80}")
+    one, other = (
+        [whole(op, "an index of keypoint_pairs", pair[side], 0) for pair in value] for side in (0, 1)
+    )
+    if len({*one, *other}) < 2 * len(value):
+        raise ValueError(f"{op}: expected keypoint_pairs with each index once, but got {value!r:.80}")
+    return tuple(zip(one, other, strict=True))
+
+
+def swapped(points: Array, pairs: Pairs, what: str) -> Array:
+    """Points whose pairs have changed places.
+
+    Args:
+        points: `[..., P, D]`.
+        pairs: see `pairs_of`.
+        what: the points, for messages: "keypoints of image 3".
+
+    Raises:
+        ValueError: there are fewer points than the pairs name.
+    """
+    if not pairs or points.size == 0:
+        return points
+    order, last = np.arange(points.shape[-2]), max(map(max, pairs))
+    if last >= len(order):
+        raise ValueError(
+            f"transform_targets: expected at least {last + 1} points, as keypoint_pairs has, but {what} are "
+            f"{len(order)}"
+        )
+    one, other = np.array(pairs).T
+    order[one], order[other] = other, one
+    return points[..., order, :]
+
+
+def mirrors(forward: Array, size: Sequence[int]) -> bool:
+    """Whether a matrix `[3, 3]` of pixels mirrors an image of (height, width) at its center."""
+    weight = forward[2] @ [(size[1] - 1) / 2, (size[0] - 1) / 2, 1]
+    return bool(np.linalg.det(forward) * weight < 0)  # false for NaN
