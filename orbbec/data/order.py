@@ -109,8 +109,6 @@ class Order:
         order = self._shuffled(epoch) if self.shuffle else torch.arange(self.length, device="cpu")
         first, step = start + self.rank + self.world_size * self.worker, self.world_size * self.workers
         taken = order[first::step][: self.count(start)]
-        if len(taken) == self.count(start):
-            return taken
         beyond = first + step * torch.arange(len(taken), self.count(start), device="cpu")
         return torch.cat([taken, order[beyond % self.length]])
 

@@ -20,6 +20,7 @@ from orbbec.transforms.base.checks import (
     Range,
     Size,
     around,
+    checked_size,
     entries,
     flag,
     interval,
@@ -313,7 +314,7 @@ class AlignPoints(Transform):
 
     def steps_of(self, points: Array, state: BatchState) -> list[Step]:
         """The warp that aligns `points` `[N, K, 2]`."""
-        height, width = size_pair(self.name, "size", self.size)
+        height, width = checked_size(self.size)
         outputs = same_rows((height, width), len(state))
         whole = identities(len(state))
         whole[:, 0, 0], whole[:, 1, 1] = width / state.widths, height / state.heights

@@ -11,10 +11,10 @@ from orbbec.transforms.base.checks import (
     FillValue,
     Range,
     Size,
+    checked_numbers,
+    checked_size,
     interval,
     number,
-    numbers,
-    size_pair,
     whole,
 )
 from orbbec.transforms.base.transform import Transform
@@ -168,7 +168,7 @@ class Mosaic(_Applied):
         self._check("size", "fill")
 
     def rules(self, build: Build) -> None:
-        height, width = size = size_pair(self.name, "size", self.size)
+        height, width = size = checked_size(self.size)
         fractions = [build.uniform(*self.center_range) for _ in range(2)]
         sides = [build.constant(width), build.constant(height)]
         points = [build.compute("times", *pair) for pair in zip(fractions, sides, strict=True)]
@@ -176,5 +176,5 @@ class Mosaic(_Applied):
         chosen = self._chosen(build)
         centers = _numbers(build, chosen, center, [width, height], "int64")
         columns = {"pair_indices": _previous(chosen, 0, 1, 2, 3), "centers": centers}
-        fill = list(numbers(self.name, "fill", self.fill))
+        fill = list(checked_numbers(self.fill))
         build.mix("mosaic", columns, {"fill": fill}, size, is_partial=chosen is not None)

@@ -251,6 +251,18 @@ def test_a_batch_comes_back_from_a_device(device_type, non_blocking):
     assert_holds(moved, images)
 
 
+@pytest.mark.parametrize("name", ["cpu", "meta"])
+def test_memory_of_a_device_is_recorded_on_a_stream(monkeypatch, name):
+    batch, recorded = ImageBatch.from_images(random_images(SIZES)).to(name), []
+    monkeypatch.setattr(
+        torch.Tensor, "record_stream", lambda tensor, stream: recorded.append((tensor, stream))
+    )
+    batch.record_stream("stream")
+    assert [(tensor is batch.storage, stream) for tensor, stream in recorded] == (
+        [] if name == "cpu" else [(True, "stream")]
+    )
+
+
 def test_pin_memory_pins_the_one_storage(monkeypatch):
     images = random_images(SIZES)
     batch = ImageBatch.from_images(images, plan_bytes=2)

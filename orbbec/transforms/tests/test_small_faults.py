@@ -260,6 +260,13 @@ def test_a_fill_of_floats_that_is_a_byte_is_filled_in_bytes(fill, count):
     assert len(T.Compose([*steps, turn]).plan([(20, 24)], epoch=0).passes) == count
 
 
+@pytest.mark.parametrize("dtype", ["float16", "float32"])
+def test_a_fill_of_bytes_is_filled_in_floats(dtype):
+    for fill in (1, 3, 114, 200, 255):  # of halfs, the nearest to a byte may lie below it
+        steps = [T.ToDtype(torch.uint8, scale=True), T.RandomRotation((20, 20), "linear", fill=fill)]
+        assert len(T.Compose(steps).plan([(20, 24)], dtype=dtype, epoch=0).passes) == 1
+
+
 @pytest.mark.parametrize("pixels", [1, 2, 6])
 def test_areas_follow_masks_of_few_pixels(pixels):
     masks = np.zeros((1, 8, 10), bool)

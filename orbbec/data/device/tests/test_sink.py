@@ -264,3 +264,11 @@ def test_a_sink_names_what_is_wrong():
         list(sink(torch.sum, ["text"], 1))
     with pytest.raises(ValueError, match="expected tensors, but got an ImageBatch"):
         list(sink(torch.sum, [ImageBatch.from_images([np.zeros((2, 2, 3), np.uint8)])], 1))
+
+
+@pytest.mark.parametrize(("name", "capture"), [("cpu", None), ("cpu", Recorder), ("cuda", None)])
+def test_a_loader_applies_its_plans_unless_they_are_captured(name, capture):
+    batches = Loader.__new__(Loader)
+    batches.device, batches.planned = torch.device(name), lambda: "planned"
+    taken = Sink(None, batches, 2, capture)._taken()
+    assert (taken == "planned") == (name == "cuda" or capture is not None)
