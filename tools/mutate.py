@@ -48,6 +48,7 @@ PATIENCE = 8.0  # times that: tests wait, and other work may run on the machine
 OPTIONS = "addopts=--doctest-modules --import-mode=importlib"
 QUIET = ["-q", "-x", "--tb=no", "--no-header", "-p", "no:cacheprovider", "-o", OPTIONS]
 SAMPLES = ("--sampled", "--day", "0")  # of grids; the same whenever they are measured
+OF_SOURCES = "tests/project/test_factory_calls.py"  # its tests read all files
 HEAVY = ("torch", "torch._dynamo", "numpy", "cv2", "PIL.Image", "hypothesis", "torchvision", "albumentations")
 
 
@@ -78,7 +79,8 @@ class Coverage:
             found = {index for indices in by_line.values() for index in indices}
             folder = f"{mutation.file.rpartition('/')[0]}/tests/"
             found |= {index for index, name in enumerate(self.names) if name.startswith(folder)}
-        names = {self.names[index] for index in found} - self.failed
+        of_sources = {name for name in self.names if name.startswith(OF_SOURCES)}
+        names = ({self.names[index] for index in found} | of_sources) - self.failed
         folder = "/".join(mutation.file.split("/")[:2])
         own = {name for name in names if name.startswith(f"{folder}/")}
         nearest = mutation.file.rpartition("/")[0]
@@ -288,7 +290,7 @@ def difference(scratch: Path, mutation: Mutation) -> str:
 
 
 def reasons() -> dict[tuple[str, str, str], str]:
-    """The reasons why surviving mutations are not faults."""
+    """The reasons why surviving mutations are not faults; `*` stands for all of a line."""
     entries = json.loads(REASONS.read_text()) if REASONS.exists() else []
     return {(each["file"], each["line"], each["mutation"]): each["reason"] for each in entries}
 
@@ -320,7 +322,8 @@ def report(scratch: Path, chosen: list[Mutation], coverage: Coverage, output: Pa
     for number, mutation in enumerate(chosen, 1):
         begin = time.monotonic()
         result, tests = outcome(scratch, mutation, coverage)
-        reason = known.get(mutation.key, "") if result == "survived" else ""
+        keys = mutation.key, (*mutation.key[:2], "*")
+        reason = next((known[key] for key in keys if key in known), "") if result == "survived" else ""
         diff = difference(scratch, mutation)
         position = f"{mutation.file}:{mutation.line}"
         line = f"[{number}/{len(chosen)}] {result:9} {position} {mutation.key[2]}"

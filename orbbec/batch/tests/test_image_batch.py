@@ -2,6 +2,7 @@
 
 import os
 import pickle
+import re
 from typing import Any
 
 import numpy as np
@@ -336,7 +337,14 @@ def test_from_images_names_the_argument_it_refuses():
         (np.zeros((1, 3, 2, 2), np.uint8), TypeError, "expected a torch.Tensor, but got ndarray"),
         (torch.zeros(1, 3, 2, 2), TypeError, "expected images of uint8, but got float32"),
         (torch.zeros(3, 2, 2).byte(), ValueError, r"\[N, C, H, W\] with pixels, but got \[3, 2, 2\]"),
-        (torch.zeros(2, 3, 0, 2).byte(), ValueError, r"\[N, C, H, W\] with pixels, but got \[2, 3, 0, 2\]"),
+        *(
+            (
+                torch.zeros(shape).byte(),
+                ValueError,
+                rf"\[N, C, H, W\] with pixels, but got {re.escape(str(shape))}",
+            )
+            for shape in ([2, 0, 3, 2], [2, 3, 0, 2], [2, 3, 2, 0], [0, 3, 2, 0])
+        ),
     ],
 )
 def test_from_tensor_names_what_it_refuses(images, error, message):

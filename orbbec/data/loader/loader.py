@@ -9,7 +9,6 @@ from collections.abc import Callable, Iterator, Sequence
 from typing import Any, NamedTuple
 from weakref import ReferenceType, ref
 
-import numpy as np
 import torch
 from torch import Tensor
 
@@ -412,7 +411,7 @@ def _result_bytes(batch: Assembled) -> int:
     plan, images = batch.plan, batch.images
     if plan is not None and plan.passes:
         return bytes_after(plan.passes[-1], plan.channels)
-    return 3 * int(np.prod(images.sizes, axis=1).sum()) if isinstance(images, YCbCrBatch) else 0
+    return 3 * int(images.sizes.prod(1).sum()) if isinstance(images, YCbCrBatch) else 0
 
 
 def _resumed(kind: type[Loader], arguments: dict[str, Any], state: dict[str, Any]) -> Loader:

@@ -36,6 +36,17 @@ def test_numbers_of_coco_lie_below_a_billion(tmp_path, value):
         coco(tmp_path, area=1e9)
 
 
+def test_images_without_categories_have_no_objects_of_no_points(tmp_path):
+    table = {"images": [{"id": 1, "file_name": "a.jpg", "height": 4, "width": 5}]}
+    (tmp_path / "train.json").write_text(json.dumps({**table, "categories": [], "annotations": []}))
+    source = Coco(tmp_path, tmp_path / "train.json", masks=True, keypoints=True)
+    shapes = {name: values.shape for name, values in source.targets(0).items()}
+    assert shapes == {
+        **{"boxes": (0, 4), "labels": (0,), "area": (0,)},
+        **{"keypoints": (0, 0, 3), "masks": (0, 4, 5)},
+    }
+
+
 @pytest.mark.parametrize("side", ["height", "width"])
 def test_images_of_coco_have_sides_from_one_to_a_mebipixel(side):
     sides = {"height": 5, "width": 5}

@@ -194,6 +194,14 @@ def test_kill_9_at_any_moment_loses_and_doubles_nothing(tmp_path):
 
 
 @pytest.mark.filterwarnings("ignore:.*fork:DeprecationWarning")
+def test_what_a_process_that_was_killed_left_half_written_is_removed(tmp_path):
+    for _ in range(2):
+        pack([Sample(b"P5 1 1 255 a", {}, 4)], tmp_path)
+        assert not list(tmp_path.glob("*.part"))
+        (tmp_path / "shard-000001.tar.part").write_bytes(b"half")
+    assert [sample.sample_id for sample in Shards(tmp_path)] == [4]
+
+
 def test_killed_again_and_again(tmp_path):
     pack(Source(SAMPLES), tmp_path / "straight", shard_bytes=SMALL)
     kills = 0
