@@ -13,6 +13,7 @@ Tests that need a missing library are skipped; `make mutate` installs all of the
 
 from __future__ import annotations
 
+import _thread
 import argparse
 import contextlib
 import difflib
@@ -26,6 +27,7 @@ import signal
 import subprocess
 import sys
 import tempfile
+import threading
 import time
 from collections import Counter, defaultdict
 from collections.abc import Callable, Iterator
@@ -129,6 +131,19 @@ class Recorder:
         if report.failed:
             self.result.failed.add(report.nodeid)
 
+    def trace_threads(self) -> None:
+        """Trace also the threads that are begun without `threading`, as a Loader's are."""
+        begin = _thread.start_new_thread
+
+        def traced(function: Callable[..., object], arguments: tuple[object, ...]) -> int:
+            def run() -> None:
+                sys.settrace(threading.gettrace())
+                function(*arguments)
+
+            return begin(run, ())
+
+        _thread.start_new_thread = traced
+
     def finish(self) -> Coverage:
         """The lines of each test."""
         result = self.result
@@ -209,6 +224,7 @@ def measured(scratch: Path, paths: list[str], tests: list[str], folder: Path) ->
         def work() -> int:
             recorder = Recorder(scratch, paths, folder / ".coverage")
             recorder.coverage.start()
+            recorder.trace_threads()
             pytest.main([*[each for each in QUIET if each != "-x"], *SAMPLES, *tests], plugins=[recorder])
             recorder.coverage.stop()
             found = recorder.finish()

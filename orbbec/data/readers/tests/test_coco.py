@@ -361,3 +361,11 @@ def test_a_segmentation_that_nobody_needs_is_not_read(tmp_path):
     del entries["annotations"][2]["area"]
     with pytest.raises(BadSample, match="malformed"):
         Coco(*write(tmp_path, entries), keep_crowd=True).targets(0)
+
+
+@pytest.mark.parametrize("count", [0, 1, 2])
+def test_points_that_an_object_lacks_are_zero(tmp_path, count):
+    entries, points = table(), [[3.0, 2.0, 2.0], [5.0, 4.0, 1.0]][:count]
+    entries["annotations"][1]["keypoints"] = [number for point in points for number in point]
+    first, *_ = Coco(*write(tmp_path, entries), keypoints=True)
+    assert first.targets["keypoints"][0].tolist() == points + [[0.0] * 3] * (2 - count)

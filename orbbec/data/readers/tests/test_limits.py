@@ -65,6 +65,17 @@ def test_masks_of_an_image_have_two_gibibytes_at_most():
         _check_masks(1, (1, 2**31 + 1))
 
 
+def test_the_mask_that_an_area_is_computed_from_has_two_gibibytes_at_most(tmp_path):
+    image = {"id": 1, "file_name": "a.jpg", "height": 2**16, "width": 2**16}
+    entry = {**OBJECT, "segmentation": [[0, 0, 9, 0, 9, 9]]}
+    table = {"images": [image], "categories": [{"id": 1, "name": "cat"}], "annotations": [entry]}
+    (tmp_path / "train.json").write_text(json.dumps(table))
+    with pytest.raises(
+        BadSample, match=r"masks of at most 2147483648 bytes together, but got 1 of \[65536, "
+    ):
+        Coco(tmp_path, tmp_path / "train.json").targets(0)
+
+
 def test_a_polygon_has_coordinates_below_a_billion_and_a_short_outline():
     outline = "expected an outline of 2000000 pixels at most, but got"
     with pytest.raises(ValueError, match=f"{outline} 1999999998"):
