@@ -203,7 +203,9 @@ def _is_for_types(node: ast.AST) -> bool:
     """Whether only type checkers read the node."""
     is_guard = isinstance(node, ast.If) and ast.unparse(node.test) == "TYPE_CHECKING"
     names = {target.id for target in getattr(node, "targets", ()) if isinstance(target, ast.Name)}
-    return is_guard or "__all__" in names
+    value = getattr(node, "value", None)
+    is_variable = isinstance(value, ast.Call) and ast.unparse(value.func) == "TypeVar"
+    return is_guard or is_variable or "__all__" in names
 
 
 def _children(node: ast.AST) -> Iterator[ast.AST]:

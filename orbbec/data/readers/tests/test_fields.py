@@ -79,11 +79,18 @@ def test_labels_that_are_no_whole_numbers_come_back(label):
         ({3: 1}, "but got 3"),
         ({"x": {1, 2}}, "target 'x' cannot be stored: a set is not JSON"),
         ({"x": b"bytes"}, "target 'x' cannot be stored: a bytes is not JSON"),
+        ({"x": np.array([{}], object)}, "'x' cannot be stored: an array of Python's objects"),
+        ({"x": [np.ones(2), np.array(["a", None])]}, "'x' cannot be stored: an array of Python's objects"),
     ],
 )
 def test_what_cannot_be_stored_is_named(targets, message):
     with pytest.raises(TypeError, match=f"pack: .*{message}"):
         pack_fields(Sample(b"x", targets))
+
+
+def test_an_image_of_objects_cannot_be_stored():
+    with pytest.raises(TypeError, match="pack: 'data' cannot be stored: an array of Python's objects"):
+        pack_fields(Sample(np.array([[None, 1]])))
 
 
 def test_fields_of_others():
