@@ -5,7 +5,8 @@
 Faults are made in a copy of the working tree. The tests run once under coverage, with samples of their
 grids, which shows the lines that each test reaches and its duration. A random sample of mutations is then
 run against the tests that reach their lines, those of the same folder first, until one fails or the time is
-up. Survivors that are not faults are listed in `tests/mutations.json` with a reason. Text goes to the
+up. Survivors that are not faults are listed in `tests/mutations.json` with a reason, for one change of a line
+or for all (`*`). Text goes to the
 terminal, JSON to DIR. The exit status is 1 if more than 3 % survive without a reason.
 
 Tests that need a missing library are skipped; `make mutate` installs all of them.

@@ -1,5 +1,7 @@
 """Tests for faults that `make mutate` found untested."""
 
+import math
+
 import numpy as np
 import pytest
 import torch
@@ -245,6 +247,13 @@ def test_a_list_of_one_number_is_that_number(name):
     arguments = {"degrees": 0, name: [20]} if name == "shear" else {"degrees": (-20, 20)}
     expected = {"degrees": 0, "shear": 20} if name == "shear" else {"degrees": 20}
     assert T.RandomAffine(**arguments) == T.RandomAffine(**expected)
+
+
+@pytest.mark.parametrize("name", ["shear", "scale"])
+@pytest.mark.parametrize("ranges", [(2.0, 1.0, 1.0, 2.0), (1.0, 2.0, 2.0, 1.0), (1.0, 2.0, 1.0, math.nan)])
+def test_each_of_two_ranges_is_in_order(name, ranges):
+    with pytest.raises(ValueError, match=rf"^RandomAffine: expected {name} as "):
+        T.RandomAffine(0, **{name: ranges})
 
 
 @pytest.mark.parametrize("translate", [0.5, [0.5], (0.1, 0.2, 0.3)])

@@ -283,6 +283,15 @@ def test_other_archives_and_other_processes_are_let_alone(tmp_path):
         pack(Nested(SAMPLES), tmp_path)
 
 
+@pytest.mark.parametrize("ids", [[5, 5, 7], [7, 5, 6, 7], [9, 8, 7, 9], [3, 3, 3]])
+def test_ids_that_are_repeated_anywhere_are_named(tmp_path, ids):
+    samples = [Sample(b"P5 1 1 255 a", {}, sample_id) for sample_id in ids]
+    repeated = next(sample_id for sample_id in ids if ids.count(sample_id) > 1)
+    message = f"distinct ids, but {len(ids) - len(set(ids))} are repeated, such as {repeated}"
+    with pytest.raises(ValueError, match=message):
+        pack(samples, tmp_path)
+
+
 def test_bad_arguments_are_named(tmp_path):
     for source, options, error, message in (
         (SAMPLES, {"shard_bytes": 0}, ValueError, "pack: expected shard_bytes"),
