@@ -17,6 +17,8 @@ from tests.support import assert_same_bytes, photographs
 from tests.support.defaults import under
 from tests.support.registers import Registers
 
+pytestmark = pytest.mark.filterwarnings("error::RuntimeWarning")
+
 
 def test_the_least_values_are_accepted():
     assert T.RandomIoUCrop(trials=1, rounds=1).trials == 1

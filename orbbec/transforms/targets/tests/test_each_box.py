@@ -9,6 +9,7 @@ from orbbec.transforms.targets.tests.test_formats import FORMATS, HEIGHT, WIDTH,
 
 IMAGE = torch.zeros(1, 3, HEIGHT, WIDTH, dtype=torch.uint8)
 COUNT = 8
+pytestmark = pytest.mark.filterwarnings("error::RuntimeWarning")
 PIPELINES = {
     "rotation": [T.RandomRotation((20, 40), "linear")],
     "perspective": [T.RandomPerspective(0.6, p=1.0), T.RandomVerticalFlip(1.0)],
