@@ -5,7 +5,8 @@
 Faults are made in a copy of the working tree. The tests run once under coverage, with samples of their
 grids, which shows the lines that each test reaches and its duration. A random sample of mutations is then
 run against the tests that reach their lines, those of the same folder first, until one fails or the time is
-up. Survivors that are not faults are listed in `tests/mutations.json` with a reason. Text goes to the
+up. Survivors that are not faults are listed in `tests/mutations.json` with a reason, for one change of a line
+or for all (`*`). Text goes to the
 terminal, JSON to DIR. The exit status is 1 if more than 3 % survive without a reason.
 
 Tests that need a missing library are skipped; `make mutate` installs all of them.
@@ -13,6 +14,7 @@ Tests that need a missing library are skipped; `make mutate` installs all of the
 
 from __future__ import annotations
 
+import _thread
 import argparse
 import contextlib
 import difflib
@@ -26,6 +28,7 @@ import signal
 import subprocess
 import sys
 import tempfile
+import threading
 import time
 from collections import Counter, defaultdict
 from collections.abc import Callable, Iterator
@@ -48,6 +51,7 @@ PATIENCE = 8.0  # times that: tests wait, and other work may run on the machine
 OPTIONS = "addopts=--doctest-modules --import-mode=importlib"
 QUIET = ["-q", "-x", "--tb=no", "--no-header", "-p", "no:cacheprovider", "-o", OPTIONS]
 SAMPLES = ("--sampled", "--day", "0")  # of grids; the same whenever they are measured
+OF_SOURCES = "tests/project/test_factory_calls.py"  # its tests read all files
 HEAVY = ("torch", "torch._dynamo", "numpy", "cv2", "PIL.Image", "hypothesis", "torchvision", "albumentations")
 
 
@@ -78,7 +82,8 @@ class Coverage:
             found = {index for indices in by_line.values() for index in indices}
             folder = f"{mutation.file.rpartition('/')[0]}/tests/"
             found |= {index for index, name in enumerate(self.names) if name.startswith(folder)}
-        names = {self.names[index] for index in found} - self.failed
+        of_sources = {name for name in self.names if name.startswith(OF_SOURCES)}
+        names = ({self.names[index] for index in found} | of_sources) - self.failed
         folder = "/".join(mutation.file.split("/")[:2])
         own = {name for name in names if name.startswith(f"{folder}/")}
         nearest = mutation.file.rpartition("/")[0]
@@ -126,6 +131,19 @@ class Recorder:
     def pytest_runtest_logreport(self, report: pytest.TestReport) -> None:
         if report.failed:
             self.result.failed.add(report.nodeid)
+
+    def trace_threads(self) -> None:
+        """Trace also the threads that are begun without `threading`, as a Loader's are."""
+        begin = _thread.start_new_thread
+
+        def traced(function: Callable[..., object], arguments: tuple[object, ...]) -> int:
+            def run() -> None:
+                sys.settrace(threading.gettrace())
+                function(*arguments)
+
+            return begin(run, ())
+
+        _thread.start_new_thread = traced
 
     def finish(self) -> Coverage:
         """The lines of each test."""
@@ -207,6 +225,7 @@ def measured(scratch: Path, paths: list[str], tests: list[str], folder: Path) ->
         def work() -> int:
             recorder = Recorder(scratch, paths, folder / ".coverage")
             recorder.coverage.start()
+            recorder.trace_threads()
             pytest.main([*[each for each in QUIET if each != "-x"], *SAMPLES, *tests], plugins=[recorder])
             recorder.coverage.stop()
             found = recorder.finish()
@@ -288,7 +307,7 @@ def difference(scratch: Path, mutation: Mutation) -> str:
 
 
 def reasons() -> dict[tuple[str, str, str], str]:
-    """The reasons why surviving mutations are not faults."""
+    """The reasons why surviving mutations are not faults; `*` stands for all of a line."""
     entries = json.loads(REASONS.read_text()) if REASONS.exists() else []
     return {(each["file"], each["line"], each["mutation"]): each["reason"] for each in entries}
 
@@ -320,7 +339,8 @@ def report(scratch: Path, chosen: list[Mutation], coverage: Coverage, output: Pa
     for number, mutation in enumerate(chosen, 1):
         begin = time.monotonic()
         result, tests = outcome(scratch, mutation, coverage)
-        reason = known.get(mutation.key, "") if result == "survived" else ""
+        keys = mutation.key, (*mutation.key[:2], "*")
+        reason = next((known[key] for key in keys if key in known), "") if result == "survived" else ""
         diff = difference(scratch, mutation)
         position = f"{mutation.file}:{mutation.line}"
         line = f"[{number}/{len(chosen)}] {result:9} {position} {mutation.key[2]}"

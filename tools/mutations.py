@@ -24,10 +24,10 @@ OPPOSITES = {
     **{"cumsum": "cumprod", "argmin": "argmax", "argmax": "argmin", "append": "count", "zeros": "ones"},
     **{"rint": "floor", "trunc": "floor", "round": "int"},
 }
-SYMMETRIC = ("min", "max", "minimum", "maximum", "suppress")
+SYMMETRIC = ("min", "max", "minimum", "maximum", "array_equal", "suppress")
 REDUCTIONS = ("min", "max", "any", "all", "sum", "prod", "mean")
-# Keywords that only repeat defaults, select the line that a warning names, or let the host not wait.
-NO_FAULTS = ("strict", "stacklevel", "non_blocking")
+# Keywords that repeat defaults, select the line that a warning names, let the host not wait, or lay out text.
+NO_FAULTS = ("strict", "stacklevel", "non_blocking", "indent")
 # Their contents do not run, or are text for people.
 SKIPPED = (ast.Raise, ast.Assert, ast.JoinedStr, ast.Import, ast.ImportFrom, ast.AnnAssign, ast.Delete)
 
@@ -100,7 +100,8 @@ class Finder:
     def _of_compare(self, node: ast.Compare, within: bool) -> None:
         if len(node.ops) == 1:
             left, right = ast.unparse(node.left), ast.unparse(node.comparators[0])
-            for op in COMPARISONS[type(node.ops[0])]:
+            reads_clock = "perf_counter()" in left  # which never shows the bound itself
+            for op in COMPARISONS[type(node.ops[0])][reads_clock:]:
                 self._add(node, f"({left} {op} {right})", within)
 
     def _of_binop(self, node: ast.BinOp, within: bool) -> None:
@@ -202,7 +203,9 @@ def _is_for_types(node: ast.AST) -> bool:
     """Whether only type checkers read the node."""
     is_guard = isinstance(node, ast.If) and ast.unparse(node.test) == "TYPE_CHECKING"
     names = {target.id for target in getattr(node, "targets", ()) if isinstance(target, ast.Name)}
-    return is_guard or "__all__" in names
+    value = getattr(node, "value", None)
+    is_variable = isinstance(value, ast.Call) and ast.unparse(value.func) == "TypeVar"
+    return is_guard or is_variable or "__all__" in names
 
 
 def _children(node: ast.AST) -> Iterator[ast.AST]:
@@ -211,8 +214,14 @@ def _children(node: ast.AST) -> Iterator[ast.AST]:
         if field in ("annotation", "returns", "decorator_list", "type_comment", "bases"):
             continue
         for child in value if isinstance(value, list) else [value]:
-            if isinstance(child, ast.AST):
+            if isinstance(child, ast.AST) and not _is_inferred(node, child):
                 yield child
+
+
+def _is_inferred(node: ast.AST, argument: ast.AST) -> bool:
+    """Whether an argument is the side that `reshape` infers; NumPy does for any number below 0."""
+    is_reshape = isinstance(node, ast.Call) and ast.unparse(node.func).endswith(".reshape")
+    return is_reshape and ast.unparse(argument) == "-1"
 
 
 def mutations_of(file: str, source: str) -> list[Mutation]:

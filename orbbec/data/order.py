@@ -119,8 +119,6 @@ class Order:
         order = self._sequence(epoch)
         first, step = start + self.rank + self.world_size * self.worker, self.world_size * self.workers
         taken = order[first::step][: self.count(start)]
-        if len(taken) == self.count(start):
-            return taken
         beyond = first + step * torch.arange(len(taken), self.count(start), device="cpu")
         return torch.cat([taken, order[beyond % self.entries]])
 

@@ -20,6 +20,8 @@ from orbbec.transforms.base.checks import (
     Range,
     Size,
     around,
+    checked_numbers,
+    checked_size,
     entries,
     flag,
     interval,
@@ -77,7 +79,7 @@ class RandomRotation(Transform):
             raise ValueError(f"{self.name}: expected no center together with expand")
 
     def rules(self, build: Build) -> None:
-        low, high = around(self.name, "degrees", self.degrees)
+        low, high = checked_numbers(self.degrees)
         angle = build.compute("times", build.uniform(low, high), build.constant(-1.0))
         numbers = build.consecutive([angle, *map(build.constant, (0, 0, 1, 1, 0, 0))])
         expand = drawn_size((low, high)) if self.expand else None
@@ -144,7 +146,7 @@ class RandomAffine(Transform):
         return (*interval(self.name, "shear", ends[:2]), *interval(self.name, "shear", ends[2:]))
 
     def rules(self, build: Build) -> None:
-        angle = build.uniform(*around(self.name, "degrees", self.degrees))
+        angle = build.uniform(*checked_numbers(self.degrees))
         shifts = [build.uniform() for _ in range(2)]
         scales = self.scale if self.scale is not None else (1.0, 1.0)
         scale_x = build.uniform(*scales[:2])
@@ -313,7 +315,7 @@ class AlignPoints(Transform):
 
     def steps_of(self, points: Array, state: BatchState) -> list[Step]:
         """The warp that aligns `points` `[N, K, 2]`."""
-        height, width = size_pair(self.name, "size", self.size)
+        height, width = checked_size(self.size)
         outputs = same_rows((height, width), len(state))
         whole = identities(len(state))
         whole[:, 0, 0], whole[:, 1, 1] = width / state.widths, height / state.heights

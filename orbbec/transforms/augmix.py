@@ -6,7 +6,14 @@ from dataclasses import dataclass, replace
 
 from orbbec.plan.build import Build
 from orbbec.transforms.auto import NARROW, OPERATIONS, apply_operation
-from orbbec.transforms.base.checks import FillValue, flag, interpolation_of, number, numbers, whole
+from orbbec.transforms.base.checks import (
+    FillValue,
+    checked_numbers,
+    flag,
+    interpolation_of,
+    number,
+    whole,
+)
 from orbbec.transforms.base.transform import Transform
 
 _SPACE = replace(NARROW, most_bits=4, fraction=1.0 / 3.0)
@@ -92,7 +99,7 @@ class AugMix(Transform):
         return registers
 
     def _add_chain(self, build: Build, register: int) -> None:
-        reading = self.interpolation, "constant", numbers(self.name, "fill", self.fill)
+        reading = self.interpolation, "constant", checked_numbers(self.fill)
         slots = range(register, register + 3 * self._slots, 3)
         choices = [(first, _SPACE.magnitude(build, first, first + 1, first + 2)) for first in slots]
         for operation, magnitude in choices:

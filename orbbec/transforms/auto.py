@@ -9,7 +9,7 @@ from typing import TypeAlias
 from orbbec.plan.build import Build
 from orbbec.plan.parameters import Column, OperatorStep
 from orbbec.transforms.adjustments import BRIGHTNESS_OF, BY_ITSELF, CONTRAST_OF, SATURATION_OF, adjustment
-from orbbec.transforms.base.checks import FillValue, choice, interpolation_of, numbers, whole
+from orbbec.transforms.base.checks import FillValue, checked_numbers, choice, interpolation_of, whole
 from orbbec.transforms.base.transform import Transform
 from orbbec.transforms.policies import POLICIES
 from orbbec.transforms.warps import Reading, warp
@@ -114,7 +114,7 @@ class _Auto(Transform):
     def add_operations(self, build: Build, operations: Sequence[Choice]) -> None:
         """Apply operations in order."""
         for operation, magnitude in operations:
-            reading = self.interpolation, "constant", numbers(self.name, "fill", self.fill)
+            reading = self.interpolation, "constant", checked_numbers(self.fill)
             apply_operation(build, operation, magnitude, reading)
 
 

@@ -9,7 +9,7 @@ from typing import Any
 from orbbec.plan.build import Build
 from orbbec.plan.parameters import BOXES, Column, OperatorStep
 from orbbec.plan.passes import ALIKE, VARIES, Size
-from orbbec.transforms.base.checks import border_of, numbers, resizing_of
+from orbbec.transforms.base.checks import border_of, checked_numbers, resizing_of
 from orbbec.transforms.base.transform import Transform
 
 # Antialias filters by interpolation.
@@ -98,7 +98,7 @@ def _crop(interpolation: str | tuple[str, ...], antialias: bool) -> dict[str, An
 def padded(transform: Any) -> dict[str, Any]:
     """The border and fill of a transform with `padding_mode` and `fill`, for `Build.warp`."""
     border = border_of(transform.name, transform.padding_mode)
-    return {"border": border, "fill": numbers(transform.name, "fill", transform.fill)}
+    return {"border": border, "fill": checked_numbers(transform.fill)}
 
 
 class _Resizing(Transform):

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from orbbec.plan.build import Build
 from orbbec.plan.parameters import Column, OperatorStep
 from orbbec.plan.registers import log_range
-from orbbec.transforms.base.checks import Range, choice, interval, numbers
+from orbbec.transforms.base.checks import Range, checked_numbers, choice, interval, numbers
 from orbbec.transforms.base.transform import Transform
 
 
@@ -60,16 +60,15 @@ class RandomErasing(Transform):
             options = {"noise": "normal", "transform_index": build.stream}
             build.operator(OperatorStep("erase", columns, options, why="fills with noise per image"))
             return
-        fill = _fill(self.name, self.value, build.channels)
+        fill = _fill(self.name, checked_numbers(self.value), build.channels)
         factors, summands = build.erase_units()
         filled = [v * f + s for v, f, s in zip(fill, factors, summands, strict=True)]
         build.constants([*filled, 0.0, 0.0, 0.0][:4])
         build.erase(box)
 
 
-def _fill(op: str, value: float | Sequence[float], channels: int) -> list[float]:
+def _fill(op: str, fill: tuple[float, ...], channels: int) -> list[float]:
     """The fill of up to four channels."""
-    fill = numbers(op, "value", value)
     if len(fill) not in (1, channels):
         raise ValueError(f"{op}: expected 1 or {channels} numbers in value, but got {len(fill)}")
     return [fill[index % len(fill)] for index in range(min(4, channels))]

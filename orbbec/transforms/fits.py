@@ -11,9 +11,9 @@ from orbbec.transforms.base.checks import (
     Range,
     Size,
     border_of,
+    checked_size,
     choice,
     interval,
-    size_pair,
     whole,
 )
 from orbbec.transforms.base.transform import Transform
@@ -57,7 +57,7 @@ class ResizeToFit(_Resizing):
         super().__post_init__()
 
     def rules(self, build: Build) -> None:
-        resize(build, "resize_fit", *size_pair(self.name, "size", self.size), 1, how=self, size=ALIKE)
+        resize(build, "resize_fit", *checked_size(self.size), 1, how=self, size=ALIKE)
 
 
 @dataclass(frozen=True)
@@ -122,7 +122,7 @@ class PadIfNeeded(Transform):
         self._set(position=choice(self.name, "position", self.position, (*_POSITIONS, "random")))
 
     def rules(self, build: Build) -> None:
-        size, is_random = size_pair(self.name, "size", self.size), self.position == "random"
+        size, is_random = checked_size(self.size), self.position == "random"
         fractions = (0.0, 0.0) if is_random else _POSITIONS[self.position]
         how = padded(self) | {"size": ALIKE, "least": size, "draws": 2 * is_random}
         build.warp("pad_to", *size, *fractions, int(is_random), lossless=True, **how)

@@ -15,9 +15,10 @@ from orbbec.transforms.base.checks import (
     Range,
     Size,
     border_of,
+    checked_numbers,
+    checked_size,
     flag,
     interval,
-    numbers,
     padding_of,
     resizing_of,
     resizings_of,
@@ -121,7 +122,7 @@ class RandomResizedCrop(Transform):
         self._check("size", "antialias")
 
     def rules(self, build: Build) -> None:
-        size = size_pair(self.name, "size", self.size)
+        size = checked_size(self.size)
         several = not isinstance(self.interpolation, str)
         which = build.compute("whole", 0, len(self.interpolation), 1, first=40) if several else None
         numbers = *size, *self.scale, *self.ratio, *log_range(*self.ratio)
@@ -155,7 +156,7 @@ class CenterCrop(Transform):
         self._check("size")
 
     def rules(self, build: Build) -> None:
-        size = size_pair(self.name, "size", self.size)
+        size = checked_size(self.size)
         # Depends on the pipeline and not on a batch, so that a sample has the same bytes in every batch.
         may_pad = build.least[0] < size[0] or build.least[1] < size[1]
         border = "constant" if may_pad else None
@@ -201,7 +202,7 @@ class RandomCrop(Transform):
         border_of(self.name, self.padding_mode)
 
     def rules(self, build: Build) -> None:
-        size = size_pair(self.name, "size", self.size)
+        size = checked_size(self.size)
         padding = (0, 0, 0, 0) if self.padding is None else padding_of(self.name, self.padding)
         pads = self.pad_if_needed or self.padding is not None
         how = padded(self) if pads else {"region": True}
@@ -315,7 +316,7 @@ class Letterbox(Transform):
         self._set(enlarge=flag(self.name, "enlarge", self.enlarge))
 
     def rules(self, build: Build) -> None:
-        size, fill = size_pair(self.name, "size", self.size), numbers(self.name, "fill", self.fill)
+        size, fill = checked_size(self.size), checked_numbers(self.fill)
         enlarge = int(self.enlarge)
         frame: dict[str, Any] = {"border": "constant", "fill": fill, "size": size, "least": size}
         if not build.exact and self.interpolation in ("linear", "nearest", "nearest_exact"):

@@ -12,11 +12,11 @@ from orbbec.transforms.base.checks import (
     FillValue,
     Range,
     Size,
+    checked_numbers,
+    checked_size,
     epoch_range,
     interval,
     number,
-    numbers,
-    size_pair,
     whole,
 )
 from orbbec.transforms.base.transform import Transform
@@ -181,7 +181,7 @@ class Mosaic(_Applied):
         self._check("size", "fill")
 
     def rules(self, build: Build) -> None:
-        height, width = size = size_pair(self.name, "size", self.size)
+        height, width = size = checked_size(self.size)
         fractions = [build.uniform(*self.center_range) for _ in range(2)]
         sides = [build.constant(width), build.constant(height)]
         points = [build.compute("times", *pair) for pair in zip(fractions, sides, strict=True)]
@@ -191,7 +191,7 @@ class Mosaic(_Applied):
             center = self._alone_or(build, chosen, center, (width, height))
         centers = Column("registers", build.consecutive(center), (2,), "int64")
         columns = {"pair_indices": _previous(chosen, 0, 1, 2, 3), "centers": centers}
-        fill = list(numbers(self.name, "fill", self.fill))
+        fill = list(checked_numbers(self.fill))
         build.mix("mosaic", columns, {"fill": fill}, size)
 
     @staticmethod

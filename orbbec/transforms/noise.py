@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 from orbbec.plan.build import Build
 from orbbec.plan.parameters import Column, OperatorStep
-from orbbec.transforms.base.checks import Range, flag, span
+from orbbec.transforms.base.checks import Range, checked_numbers, flag, span
 from orbbec.transforms.base.transform import Transform
 
 
@@ -39,8 +39,8 @@ class GaussianNoise(Transform):
         )
 
     def rules(self, build: Build) -> None:
-        mean = build.uniform(*span(self.name, "mean", self.mean))
-        sigma = build.uniform(*span(self.name, "sigma", self.sigma))
+        mean = build.uniform(*checked_numbers(self.mean))
+        sigma = build.uniform(*checked_numbers(self.sigma))
         columns = {"mean": Column("registers", mean), "sigma": Column("registers", sigma)}
         options = {"clip": self.clip, "transform_index": build.stream}
         build.operator(OperatorStep("gaussian_noise", columns, options, why="draws noise per image"))

@@ -10,7 +10,7 @@ import torch
 
 from orbbec.bridge.arguments import dtype_name
 from orbbec.plan.build import Build
-from orbbec.transforms.base.checks import flag, numbers
+from orbbec.transforms.base.checks import checked_numbers, flag, numbers
 from orbbec.transforms.base.transform import Transform, _KeepsPixels
 
 _DTYPES = ("uint8", "float16", "bfloat16", "float32")
@@ -43,7 +43,7 @@ class Normalize(Transform):
 
     def __post_init__(self) -> None:
         self._set(mean=numbers(self.name, "mean", self.mean), std=numbers(self.name, "std", self.std))
-        if 0.0 in numbers(self.name, "std", self.std):
+        if 0.0 in checked_numbers(self.std):
             raise ValueError(f"{self.name}: expected std without 0, but got {self.std}")
 
     def rules(self, build: Build) -> None:

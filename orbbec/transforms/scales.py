@@ -27,10 +27,10 @@ from orbbec.plan.stream import Stream
 from orbbec.transforms.base.checks import (
     FillValue,
     Range,
+    checked_numbers,
     entries,
     interval,
     number,
-    numbers,
     size_pair,
     whole,
 )
@@ -66,7 +66,7 @@ class RandomZoomOut(Transform):
         self._check("fill", "p")
 
     def rules(self, build: Build) -> None:
-        fill = numbers(self.name, "fill", self.fill)
+        fill = checked_numbers(self.fill)
         chosen, factor = build.chance(self.p), build.uniform(*self.side_range)
         x, y = build.uniform(), build.uniform()  # torchvision draws x before y
         with build.only(chosen):

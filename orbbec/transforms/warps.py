@@ -10,7 +10,7 @@ from orbbec.plan.parameters import Column, OperatorStep
 from orbbec.plan.passes import Size
 from orbbec.plan.rules import Operand
 from orbbec.plan.steps import Operator, Step, Warp
-from orbbec.transforms.base.checks import border_of, interpolation_of, numbers
+from orbbec.transforms.base.checks import border_of, checked_numbers, interpolation_of, numbers
 from orbbec.transforms.cuts import READS
 
 Reading: TypeAlias = tuple[str, str, tuple[float, ...]]  # interpolation, border and fill
@@ -93,5 +93,5 @@ def checked_reading(transform: Any) -> dict[str, Any]:
 
 def reading_of(transform: Any) -> tuple[str, str, tuple[float, ...]]:
     """Interpolation, border and fill of a transform, as arguments of `warp_step`."""
-    fill = numbers(transform.name, "fill", transform.fill)
+    fill = checked_numbers(transform.fill)
     return transform.interpolation, border_of(transform.name, transform.padding_mode), fill

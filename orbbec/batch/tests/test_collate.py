@@ -210,3 +210,11 @@ def test_collate_names_what_it_refuses():
         collate([])
     with pytest.raises(ValueError, match=r"expected images of shape \[H, W, 3\], but image 1 has \[5, 4\]"):
         collate([(SMALL, 0), (LARGE[..., 0], 0)])
+
+
+@pytest.mark.parametrize("kind", [">f4", "<f4", ">i8", "<i2", "u1"])
+def test_arrays_of_any_byte_order_become_tensors(kind):
+    first, second = np.arange(8).reshape(2, 4).astype(kind)
+    tensor = collate([{"boxes": first}, {"boxes": second}])["boxes"]
+    assert tensor.dtype == torch.from_numpy(first.astype(first.dtype.newbyteorder("="))).dtype
+    assert tensor.tolist() == [[0, 1, 2, 3], [4, 5, 6, 7]]

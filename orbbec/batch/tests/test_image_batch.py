@@ -2,6 +2,7 @@
 
 import os
 import pickle
+import re
 from typing import Any
 
 import numpy as np
@@ -251,6 +252,18 @@ def test_a_batch_comes_back_from_a_device(device_type, non_blocking):
     assert_holds(moved, images)
 
 
+@pytest.mark.parametrize("name", ["cpu", "meta"])
+def test_memory_of_a_device_is_recorded_on_a_stream(monkeypatch, name):
+    batch, recorded = ImageBatch.from_images(random_images(SIZES)).to(name), []
+    monkeypatch.setattr(
+        torch.Tensor, "record_stream", lambda tensor, stream: recorded.append((tensor, stream))
+    )
+    batch.record_stream("stream")
+    assert [(tensor is batch.storage, stream) for tensor, stream in recorded] == (
+        [] if name == "cpu" else [(True, "stream")]
+    )
+
+
 def test_pin_memory_pins_the_one_storage(monkeypatch):
     images = random_images(SIZES)
     batch = ImageBatch.from_images(images, plan_bytes=2)
@@ -324,7 +337,14 @@ def test_from_images_names_the_argument_it_refuses():
         (np.zeros((1, 3, 2, 2), np.uint8), TypeError, "expected a torch.Tensor, but got ndarray"),
         (torch.zeros(1, 3, 2, 2), TypeError, "expected images of uint8, but got float32"),
         (torch.zeros(3, 2, 2).byte(), ValueError, r"\[N, C, H, W\] with pixels, but got \[3, 2, 2\]"),
-        (torch.zeros(2, 3, 0, 2).byte(), ValueError, r"\[N, C, H, W\] with pixels, but got \[2, 3, 0, 2\]"),
+        *(
+            (
+                torch.zeros(shape).byte(),
+                ValueError,
+                rf"\[N, C, H, W\] with pixels, but got {re.escape(str(shape))}",
+            )
+            for shape in ([2, 0, 3, 2], [2, 3, 0, 2], [2, 3, 2, 0], [0, 3, 2, 0])
+        ),
     ],
 )
 def test_from_tensor_names_what_it_refuses(images, error, message):

@@ -63,15 +63,15 @@ def pack_fields(sample: Sample) -> dict[str, bytes]:
         data = bytes(sample.data)
         fields[next((name for beginning, name in _BEGINNINGS if data.startswith(beginning)), "img")] = data
     else:
-        fields[ARRAY] = _array_bytes(np.asarray(sample.data))
+        fields[ARRAY] = _array_bytes("data", sample.data)
     others = {}
     for name, value in sample.targets.items():
         if not isinstance(name, str) or not name or set(name) & set("./\0"):
             raise TypeError(f"pack: expected target names without dots and slashes, but got {name!r}")
         if isinstance(value, (np.ndarray, Tensor)):
-            fields[f"{name}.npy"] = _array_bytes(np.asarray(value))
+            fields[f"{name}.npy"] = _array_bytes(name, value)
         elif _is_list_of_arrays(value):
-            fields[f"{name}.npz"] = _arrays_bytes(value)
+            fields[f"{name}.npz"] = _arrays_bytes(name, value)
         elif name == "label" and _is_whole(value):
             fields[LABEL] = str(int(value)).encode()
         else:
@@ -170,15 +170,22 @@ def _is_whole(value: Any) -> bool:
     return isinstance(value, (int, np.integer)) and not isinstance(value, bool)
 
 
-def _array_bytes(array: Array) -> bytes:
+def _array_of(name: str, value: Any) -> Array:
+    array = np.asarray(value)
+    if array.dtype.hasobject:  # NumPy would pickle them, which no reader here unpacks
+        raise TypeError(f"pack: '{name}' cannot be stored: an array of Python's objects")
+    return array
+
+
+def _array_bytes(name: str, value: Any) -> bytes:
     file = io.BytesIO()
-    np.save(file, array, allow_pickle=False)
+    np.save(file, _array_of(name, value))
     return file.getvalue()
 
 
-def _arrays_bytes(arrays: Any) -> bytes:
+def _arrays_bytes(name: str, values: Any) -> bytes:
     file = io.BytesIO()
-    np.savez(file, *(np.asarray(array) for array in arrays))
+    np.savez(file, *(_array_of(name, value) for value in values))
     return file.getvalue()
 
 

@@ -55,7 +55,7 @@ class _Dtype:
 
     def build(self, state: Any) -> None:
         # Version, byte order, and entries that only structured, object or string dtypes use.
-        if not isinstance(state, tuple) or len(state) < 8 or state[2:8] != (None, None, None, -1, -1, 0):
+        if not isinstance(state, tuple) or state[2:8] != (None, None, None, -1, -1, 0):
             raise ValueError("it has a dtype that is not of plain whole numbers")
         self.order = _text(state[1])
         if self.order not in tuple("<>|="):

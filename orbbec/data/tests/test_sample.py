@@ -1,11 +1,13 @@
 """Samples, and the error for a sample that cannot be read."""
 
+import os
 import pickle
+from pathlib import Path
 
 import pytest
 
 from orbbec.data import BadSample, Sample, Source
-from orbbec.data.sample import faults_named, read_bytes
+from orbbec.data.sample import faults_named, read_bytes, read_range
 
 
 def test_a_bad_sample_pickles_with_all_it_knows():
@@ -23,6 +25,16 @@ def test_files_are_read_or_named(tmp_path):
             read_bytes(tmp_path / name, 5)
         assert caught.value.sample_id == 5
         assert caught.value.path == str(tmp_path / name)
+
+
+@pytest.mark.skipif(not Path("/proc/self/fd").exists(), reason="no /proc")
+def test_a_file_is_closed_after_its_range_is_read_or_refused(tmp_path):
+    (tmp_path / "whole").write_bytes(b"abcdef")
+    before = os.listdir("/proc/self/fd")
+    assert read_range(tmp_path / "whole", 2, 3, "the image") == b"cde"
+    with pytest.raises(ValueError, match="the file ends 1 bytes before the end of the image"):
+        read_range(tmp_path / "whole", 2, 5, "the image")
+    assert os.listdir("/proc/self/fd") == before
 
 
 def test_only_the_named_errors_are_turned():

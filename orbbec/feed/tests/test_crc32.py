@@ -1,5 +1,6 @@
 """The checksum of what is read: by products of polynomials where the CPU has them, else by tables."""
 
+import ctypes
 import os
 import shutil
 import subprocess
@@ -8,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from orbbec.data.readers.checksum import crc32
+from orbbec.data.readers.checksum import crc32, crc32c
 
 ROOT = Path(__file__).parents[3]
 
@@ -31,3 +32,10 @@ def test_all_ways_to_compute_it_agree_with_the_definition(tmp_path):
     compared, wrong = map(int, done.stdout.split())
     assert compared >= 940
     assert wrong == 0
+
+
+@pytest.mark.parametrize("checksum", [crc32, crc32c])
+@pytest.mark.parametrize("data", ["text", [1, 2], bytearray(b"12")])
+def test_only_bytes_have_a_checksum(checksum, data):
+    with pytest.raises((ctypes.ArgumentError, TypeError)):
+        checksum(data)

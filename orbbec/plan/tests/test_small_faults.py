@@ -252,3 +252,12 @@ def test_variable_sizes_are_split_only_where_they_are_warped_first(monkeypatch, 
     assert (len(microbatches.microbatches_of(plan, images)) > 1) == is_split
     rows = Rows(images.buffer, images.layout, 3, images.sizes)
     assert microbatches.microbatches_of(plan, rows) == [slice(0, 6)]
+
+
+@pytest.mark.parametrize("name", ["cpu", "meta"])
+def test_results_of_variable_sizes_are_where_the_images_are(name):
+    results = by_size.results_of(
+        torch.zeros(2, 3, 5, 7, dtype=torch.uint8, device=name), np.array([[4, 5], [6, 1]])
+    )
+    assert results.device.type == name
+    assert [tuple(image.shape) for image in results.images()] == [(4, 5, 3), (6, 1, 3)]

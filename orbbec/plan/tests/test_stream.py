@@ -25,6 +25,19 @@ def test_numbers_do_not_depend_on_the_batch_or_on_how_they_are_asked_for():
     assert (stream.again().uniforms(40) == parts).all()
 
 
+@pytest.mark.parametrize(
+    ("counts", "drawn"),
+    [([8], [8]), ([3, 5], [8]), ([8, 1], [8, 16]), ([9], [9]), ([40, 40, 1], [40, 80, 160]), ([0], [])],
+)
+def test_numbers_are_drawn_when_they_are_asked_for_and_twice_as_many_each_time(monkeypatch, counts, drawn):
+    asked, draw = [], Stream._draw
+    monkeypatch.setattr(Stream, "_draw", lambda self, *how: (asked.append(how[0]), draw(self, *how))[1])
+    stream = Stream(IDS)
+    for count in counts:
+        stream.uniforms(count)
+    assert asked == drawn
+
+
 def test_transforms_seeds_and_epochs_differ():
     first = Stream(IDS).uniforms(4)
     for key in ({"seed": 1}, {"epoch": 1}, {"transform_index": 1}):

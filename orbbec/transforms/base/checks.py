@@ -163,6 +163,17 @@ def size_pair(op: str, name: str, value: Any) -> tuple[int, int]:
     return int(sides[0]), int(sides[-1])
 
 
+def checked_size(size: Any) -> tuple[int, int]:
+    """The result of `size_pair`, which an argument of a transform is after construction."""
+    height, width = size
+    return height, width
+
+
+def checked_numbers(values: Any) -> tuple[float, ...]:
+    """The result of `numbers`, which an argument of a transform is after construction."""
+    return tuple(values)
+
+
 def padding_of(op: str, value: Any) -> tuple[int, int, int, int]:
     """(left, top, right, bottom) from one number, (left and right, top and bottom), or four."""
     sides = listed(value) or [plain(value)]

@@ -1,5 +1,7 @@
 """Tests for faults that `make mutate` found untested."""
 
+import math
+
 import numpy as np
 import pytest
 import torch
@@ -14,6 +16,8 @@ from orbbec.transforms.convert import ConversionError
 from tests.support import assert_same_bytes, photographs
 from tests.support.defaults import under
 from tests.support.registers import Registers
+
+pytestmark = pytest.mark.filterwarnings("error::RuntimeWarning")
 
 
 def test_the_least_values_are_accepted():
@@ -247,6 +251,13 @@ def test_a_list_of_one_number_is_that_number(name):
     assert T.RandomAffine(**arguments) == T.RandomAffine(**expected)
 
 
+@pytest.mark.parametrize("name", ["shear", "scale"])
+@pytest.mark.parametrize("ranges", [(2.0, 1.0, 1.0, 2.0), (1.0, 2.0, 2.0, 1.0), (1.0, 2.0, 1.0, math.nan)])
+def test_each_of_two_ranges_is_in_order(name, ranges):
+    with pytest.raises(ValueError, match=rf"^RandomAffine: expected {name} as "):
+        T.RandomAffine(0, **{name: ranges})
+
+
 @pytest.mark.parametrize("translate", [0.5, [0.5], (0.1, 0.2, 0.3)])
 def test_a_shift_has_two_numbers(translate):
     with pytest.raises(ValueError, match=r"^RandomAffine: expected translate as .*2"):
@@ -258,6 +269,13 @@ def test_a_fill_of_floats_that_is_a_byte_is_filled_in_bytes(fill, count):
     steps = [T.Resize((9, 8), antialias=False), T.ToDtype(torch.float32, scale=True)]
     turn = T.RandomRotation((20, 20), "linear", fill=fill)
     assert len(T.Compose([*steps, turn]).plan([(20, 24)], epoch=0).passes) == count
+
+
+@pytest.mark.parametrize("dtype", ["float16", "float32"])
+def test_a_fill_of_bytes_is_filled_in_floats(dtype):
+    for fill in (1, 3, 114, 200, 255):  # of halfs, the nearest to a byte may lie below it
+        steps = [T.ToDtype(torch.uint8, scale=True), T.RandomRotation((20, 20), "linear", fill=fill)]
+        assert len(T.Compose(steps).plan([(20, 24)], dtype=dtype, epoch=0).passes) == 1
 
 
 @pytest.mark.parametrize("pixels", [1, 2, 6])

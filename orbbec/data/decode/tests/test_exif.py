@@ -186,3 +186,20 @@ def test_no_bytes_make_the_reader_fail(data, length, order, version):
     upright = without_orientation(block)
     assert len(upright) == len(block)
     assert exif_orientation(upright) == 1
+
+
+def test_a_file_without_an_orientation_is_not_copied():
+    for tiff in (exif(), b"garbage", b"II*\0\xff\xff\xff\xff"):
+        assert without_orientation(tiff) is tiff
+    assert exif_orientation(without_orientation(exif(6))) == 1
+
+
+@pytest.mark.parametrize("order", ["<", ">"])
+@pytest.mark.parametrize("type", [SHORT, LONG, BYTE])
+@pytest.mark.parametrize("count", [1, 2])
+def test_other_readers_find_no_orientation_either(type, order, count):
+    tiff = without_orientation(exif(6, 3, type=type, order=order, count=count))
+    found = Image.Exif()
+    found.load(PREFIX + tiff)
+    assert found[274] == 1
+    assert exif_orientation(tiff) == 1

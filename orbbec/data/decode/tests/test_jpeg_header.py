@@ -32,6 +32,17 @@ def test_markers_without_a_length_and_bytes_that_fill_are_passed_over(before):
     assert jpeg_header(data) == JpegHeader(30, 40, 3, 8, 1)
 
 
+def test_a_file_that_ends_anywhere_is_no_error():
+    begin = b"\xff\xd8" + segment(0xE0, b"other") + segment(0xDB, b"table") + segment(0xFE, b"text")
+    data = begin + segment(0xC0, FRAME)
+    for length in range(len(data)):
+        assert jpeg_header(data[:length]) is None
+        assert data.startswith(without_metadata(data[:length])[:2])
+    assert jpeg_header(data) == JpegHeader(30, 40, 3, 8, 1)
+    rest = segment(0xC0, FRAME) + b"\xff"
+    assert without_metadata(b"\xff\xd8" + segment(0xFE, b"") + rest) == b"\xff\xd8" + rest
+
+
 @pytest.mark.parametrize("length", range(6))
 def test_a_frame_without_all_its_numbers_is_none(length):
     short = segment(0xC0, FRAME[:length])

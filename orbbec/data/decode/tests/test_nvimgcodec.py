@@ -68,6 +68,15 @@ def test_only_whole_jpegs_of_8_bits_have_a_header():
         BatchDecoder(CPU, "RGBA")
 
 
+def test_damage_behind_a_good_header_is_refused_unless_it_is_kept():
+    good, decoder = encoded(picture(30, 40)), BatchDecoder(CPU)
+    bad = good[: len(good) // 2] + good[-2:]
+    assert decoder.header(bad, 10**6, "keep") == decoder.header(good, 10**6)
+    with pytest.raises(ValueError, match="decode_image: the JPEG is damaged"):
+        decoder.header(bad, 10**6)
+    assert decoder.header(encoded(picture(), "PNG"), 10**6, "raise") is None
+
+
 def test_an_image_of_another_size_is_left_to_the_host():
     data, decoder = encoded(picture(30, 40)), BatchDecoder(CPU)
     small, turned = torch.zeros(30, 39, 3, dtype=torch.uint8), torch.zeros(40, 30, 3, dtype=torch.uint8)

@@ -9,6 +9,7 @@ import pytest
 from PIL import GifImagePlugin, Image, ImageFile, PngImagePlugin
 
 from orbbec.data import decode_image, image_size
+from orbbec.data.decode.by_pillow import decode_by_pillow
 from orbbec.data.decode.tests.files import chunk, with_chunk, with_segment
 from orbbec.data.decode.tests.test_decode import encoded, picture
 
@@ -132,3 +133,14 @@ def test_an_image_inside_another_is_checked_before_it_is_decoded():
     for mode in ("RGB", "L"):
         with pytest.raises(ValueError, match=r"at most 1000000 pixels \(max_pixels\), but got 9000x9000"):
             decode_image(bomb, mode=mode, max_pixels=10**6)
+
+
+@pytest.mark.parametrize("mode", ["L", "RGB", "RGBA"])
+@pytest.mark.parametrize("format", ["JPEG", "PNG", "BMP"])
+def test_pillow_gives_the_pixels_of_other_decoders(format, mode):
+    data = encoded(Image.fromarray(IMAGE), format)
+    pixels = decode_by_pillow(data, mode, 24 * 40, True)
+    assert np.array_equal(pixels, decode_image(data, mode=mode))
+    assert pixels.shape == (24, 40, {"L": 1, "RGB": 3, "RGBA": 4}[mode])
+    converted = np.asarray(Image.open(io.BytesIO(data)).convert(mode)).reshape(pixels.shape)
+    assert np.array_equal(pixels, converted) != (format == "JPEG" and mode == "L")  # the luma of a JPEG

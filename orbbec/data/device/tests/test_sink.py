@@ -10,6 +10,7 @@ from orbbec import ImageBatch
 from orbbec import transforms as T
 from orbbec.batch import collate
 from orbbec.data import Loader, Sample, sink
+from orbbec.data.device import slots as module
 from orbbec.data.device.sink import Sink
 from orbbec.data.device.slots import Feed, Slots
 from orbbec.transforms import Normalize, RandomResizedCrop, ToDtype
@@ -229,6 +230,22 @@ def test_channels_last_stays_in_a_slot():
     assert_same_bytes(read, given)
 
 
+@pytest.mark.parametrize(("name", "in_slot"), [("cpu", [False]), ("cuda", [False, True])])
+def test_what_is_on_a_gpu_is_written_to_the_slot_and_the_rest_to_the_host(monkeypatch, name, in_slot):
+    slots, feed, empty, written = (
+        Slots(1, torch.device("cpu")),
+        Feed(None, None, [torch.ones(3)]),
+        torch.empty,
+        [],
+    )
+    slots.reserve([feed])
+    slots._device, first = torch.device(name), slots.small[0].data_ptr()
+    monkeypatch.setattr(torch, "empty", lambda *shape, pin_memory, **how: empty(*shape, **how))
+    monkeypatch.setattr(module, "write", lambda _, memory: written.append(memory.data_ptr() == first))
+    slots.fill([feed])
+    assert written == in_slot
+
+
 def test_a_sink_that_is_left_stops_the_threads_and_goes_on_with_the_next_epoch():
     batches = ragged(PIPELINES["fused"])
     history = History(next(iter(batches)).images, 100)
@@ -264,3 +281,11 @@ def test_a_sink_names_what_is_wrong():
         list(sink(torch.sum, ["text"], 1))
     with pytest.raises(ValueError, match="expected tensors, but got an ImageBatch"):
         list(sink(torch.sum, [ImageBatch.from_images([np.zeros((2, 2, 3), np.uint8)])], 1))
+
+
+@pytest.mark.parametrize(("name", "capture"), [("cpu", None), ("cpu", Recorder), ("cuda", None)])
+def test_a_loader_applies_its_plans_unless_they_are_captured(name, capture):
+    batches = Loader.__new__(Loader)
+    batches.device, batches.planned = torch.device(name), lambda: "planned"
+    taken = Sink(None, batches, 2, capture)._taken()
+    assert (taken == "planned") == (name == "cuda" or capture is not None)

@@ -92,6 +92,19 @@ def test_threads_are_those_that_were_asked_for_and_as_many_that_only_read(folder
     assert have_ended()
 
 
+def test_their_number_follows_that_of_the_loader(folder):
+    loader = loader_of(folder, threads=1)
+    epoch = iter(loader)
+    next(epoch)
+    for threads in (3, 2):
+        loader._assembler.crew(threads, 2, 8)
+        next(epoch)
+        latest = time.monotonic() + 10
+        while len(feed_threads()) != threads + 1 and time.monotonic() < latest:
+            time.sleep(0.002)
+        assert len(feed_threads()) == threads + 1  # and one that only reads
+
+
 def test_no_thread_begins_for_images_that_are_no_files():
     source = Arrays(torch.zeros(16, 8, 8, 3, dtype=torch.uint8).numpy())
     epoch = iter(loader_of(source))

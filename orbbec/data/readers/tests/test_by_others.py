@@ -33,7 +33,8 @@ def archive_of(form, seed):
         for number in range(12):
             longest = 90 if form == "ustar" else 300
             length = int(rng.choice([1, 30, 99, 100, 101, longest])) % (longest + 1)
-            entry = tarfile.TarInfo(f"{number}/" + "a" * length + ".jpg")
+            folder = "f" * (length if number % 3 == 0 else 1)  # USTAR splits a long name there
+            entry = tarfile.TarInfo(f"{number}{folder}/" + "a" * length + ".jpg")
             entry.type = KINDS[number % len(KINDS)]
             entry.linkname = "b" * int(rng.integers(1, longest)) if entry.type in KINDS[3:5] else ""
             entry.mtime = 1.5 if form == "pax" and number % 2 else 7

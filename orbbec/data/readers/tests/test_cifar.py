@@ -197,6 +197,19 @@ def test_a_malformed_python_file_is_named(tmp_path, table):
 
 
 @pytest.mark.parametrize(
+    ("labels", "wrong"),
+    [([1, 10], "image 1 has 10"), ([-1, 10], "image 0 has -1"), ([0, -1], "image 1 has -1"), ([0, 9], "")],
+)
+def test_the_first_image_with_a_wrong_label_is_named(tmp_path, labels, wrong):
+    write_pickle(tmp_path / "test_batch", {b"data": planes(2, 0), b"labels": labels})
+    if not wrong:
+        assert [sample.targets["label"] for sample in Cifar(tmp_path, "test")] == labels
+        return
+    with pytest.raises(ValueError, match=f"Cifar: expected labels below 10 in .*test_batch, but {wrong}$"):
+        Cifar(tmp_path, "test")
+
+
+@pytest.mark.parametrize(
     "labels", [7, "ab", {}, None, [1, "2"], [1, True], [1.0, 2.0], np.array([[1], [2]]), np.array(1)]
 )
 def test_labels_that_are_no_list_of_whole_numbers_are_named(tmp_path, labels):

@@ -386,3 +386,11 @@ def test_run_lengths_are_no_polygons(tmp_path):
     entries["annotations"][1]["segmentation"] = [[1, 2, 3]]
     with pytest.raises(BadSample, match="expected polygons as finite x, y pairs"):
         Coco(*write(tmp_path, entries), polygons=True)[0]
+
+
+@pytest.mark.parametrize("count", [0, 1, 2])
+def test_points_that_an_object_lacks_are_zero(tmp_path, count):
+    entries, points = table(), [[3.0, 2.0, 2.0], [5.0, 4.0, 1.0]][:count]
+    entries["annotations"][1]["keypoints"] = [number for point in points for number in point]
+    first, *_ = Coco(*write(tmp_path, entries), keypoints=True)
+    assert first.targets["keypoints"][0].tolist() == points + [[0.0] * 3] * (2 - count)

@@ -79,11 +79,18 @@ def test_labels_that_are_no_whole_numbers_come_back(label):
         ({3: 1}, "but got 3"),
         ({"x": {1, 2}}, "target 'x' cannot be stored: a set is not JSON"),
         ({"x": b"bytes"}, "target 'x' cannot be stored: a bytes is not JSON"),
+        ({"x": np.array([{}], object)}, "'x' cannot be stored: an array of Python's objects"),
+        ({"x": [np.ones(2), np.array(["a", None])]}, "'x' cannot be stored: an array of Python's objects"),
     ],
 )
 def test_what_cannot_be_stored_is_named(targets, message):
     with pytest.raises(TypeError, match=f"pack: .*{message}"):
         pack_fields(Sample(b"x", targets))
+
+
+def test_an_image_of_objects_cannot_be_stored():
+    with pytest.raises(TypeError, match="pack: 'data' cannot be stored: an array of Python's objects"):
+        pack_fields(Sample(np.array([[None, 1]])))
 
 
 def test_fields_of_others():
@@ -155,6 +162,46 @@ def npy(array):
     file = io.BytesIO()
     np.save(file, array)
     return file.getvalue()
+
+
+ORDINARY = [np.arange(6).reshape(2, 3).astype(kind) for kind in ("u1", "<i4", ">f8", "?", "<c8")]
+ORDINARY += [np.zeros((), np.float32), np.zeros((0, 4)), np.arange(3).astype("<U2")]
+
+
+@pytest.mark.parametrize("array", [*ORDINARY, np.asfortranarray(np.arange(6.0).reshape(2, 3))], ids=str)
+def test_ordinary_arrays_are_read_without_numpys_reader(monkeypatch, array):
+    called, read = [], np.lib.format.read_array
+    monkeypatch.setattr(
+        np.lib.format, "read_array", lambda *args, **how: (called.append(1), read(*args, **how))[1]
+    )
+    target = unpack_fields({"jpg": b"x", "array.npy": npy(array)}, 0).targets["array"]
+    assert (target.dtype, target.shape) == (array.dtype, array.shape)
+    assert np.array_equal(target, array)
+    assert target.flags.writeable
+    assert bool(called) == (array.flags.f_contiguous and not array.flags.c_contiguous)
+
+
+@pytest.mark.parametrize("extra", [b"", b"x"])
+def test_bytes_after_an_array_are_no_array(extra):
+    data = npy(np.arange(6, dtype=np.int16))
+    assert unpack_fields({"jpg": b"x", "array.npy": data + extra}, 0).targets["array"].tolist() == [*range(6)]
+    with pytest.raises(ValueError, match=r"the field 'array\.npy' is not valid npy"):
+        unpack_fields({"jpg": b"x", "array.npy": data[:-1]}, 0)
+
+
+def of_declared_size(size):
+    """A zip file whose directory says that its one file has so many bytes."""
+    data = bytearray(pack_fields(Sample(b"x", {"polygons": [np.ones((3, 2))]}))["polygons.npz"])
+    at = data.index(b"PK\1\2") + 24
+    data[at : at + 4] = size.to_bytes(4, "little")
+    return bytes(data)
+
+
+def test_arrays_of_a_field_have_a_gibibyte_at_most():
+    sample = unpack_fields({"jpg": b"x", "polygons.npz": of_declared_size(2**30)}, 0)
+    assert sample.targets["polygons"][0].tolist() == [[1.0, 1.0]] * 3
+    with pytest.raises(ValueError, match="expected at most 1073741824 bytes of arrays, but got 1073741825"):
+        unpack_fields({"jpg": b"x", "polygons.npz": of_declared_size(2**30 + 1)}, 0)
 
 
 def malicious_npy():

@@ -36,6 +36,17 @@ def test_numbers_of_coco_lie_below_a_billion(tmp_path, value):
         coco(tmp_path, area=1e9)
 
 
+def test_images_without_categories_have_no_objects_of_no_points(tmp_path):
+    table = {"images": [{"id": 1, "file_name": "a.jpg", "height": 4, "width": 5}]}
+    (tmp_path / "train.json").write_text(json.dumps({**table, "categories": [], "annotations": []}))
+    source = Coco(tmp_path, tmp_path / "train.json", masks=True, keypoints=True)
+    shapes = {name: values.shape for name, values in source.targets(0).items()}
+    assert shapes == {
+        **{"boxes": (0, 4), "labels": (0,), "area": (0,)},
+        **{"keypoints": (0, 0, 3), "masks": (0, 4, 5)},
+    }
+
+
 @pytest.mark.parametrize("side", ["height", "width"])
 def test_images_of_coco_have_sides_from_one_to_a_mebipixel(side):
     sides = {"height": 5, "width": 5}
@@ -52,6 +63,17 @@ def test_masks_of_an_image_have_two_gibibytes_at_most():
         ValueError, match=r"at most 2147483648 bytes together, but got 1 of \[1, 2147483649\]"
     ):
         _check_masks(1, (1, 2**31 + 1))
+
+
+def test_the_mask_that_an_area_is_computed_from_has_two_gibibytes_at_most(tmp_path):
+    image = {"id": 1, "file_name": "a.jpg", "height": 2**16, "width": 2**16}
+    entry = {**OBJECT, "segmentation": [[0, 0, 9, 0, 9, 9]]}
+    table = {"images": [image], "categories": [{"id": 1, "name": "cat"}], "annotations": [entry]}
+    (tmp_path / "train.json").write_text(json.dumps(table))
+    with pytest.raises(
+        BadSample, match=r"masks of at most 2147483648 bytes together, but got 1 of \[65536, "
+    ):
+        Coco(tmp_path, tmp_path / "train.json").targets(0)
 
 
 def test_a_polygon_has_coordinates_below_a_billion_and_a_short_outline():

@@ -194,6 +194,14 @@ def test_kill_9_at_any_moment_loses_and_doubles_nothing(tmp_path):
 
 
 @pytest.mark.filterwarnings("ignore:.*fork:DeprecationWarning")
+def test_what_a_process_that_was_killed_left_half_written_is_removed(tmp_path):
+    for _ in range(2):
+        pack([Sample(b"P5 1 1 255 a", {}, 4)], tmp_path)
+        assert not list(tmp_path.glob("*.part"))
+        (tmp_path / "shard-000001.tar.part").write_bytes(b"half")
+    assert [sample.sample_id for sample in Shards(tmp_path)] == [4]
+
+
 def test_killed_again_and_again(tmp_path):
     pack(Source(SAMPLES), tmp_path / "straight", shard_bytes=SMALL)
     kills = 0
@@ -273,6 +281,15 @@ def test_other_archives_and_other_processes_are_let_alone(tmp_path):
 
     with pytest.raises(ValueError, match="another process packs to"):
         pack(Nested(SAMPLES), tmp_path)
+
+
+@pytest.mark.parametrize("ids", [[5, 5, 7], [7, 5, 6, 7], [9, 8, 7, 9], [3, 3, 3]])
+def test_ids_that_are_repeated_anywhere_are_named(tmp_path, ids):
+    samples = [Sample(b"P5 1 1 255 a", {}, sample_id) for sample_id in ids]
+    repeated = next(sample_id for sample_id in ids if ids.count(sample_id) > 1)
+    message = f"distinct ids, but {len(ids) - len(set(ids))} are repeated, such as {repeated}"
+    with pytest.raises(ValueError, match=message):
+        pack(samples, tmp_path)
 
 
 def test_bad_arguments_are_named(tmp_path):

@@ -71,6 +71,7 @@ def test_the_arrays_of_these_tests_are_read_where_nothing_is_wrong():
         (dtype(3), "a int where text belongs"),
         (dtype(state=[3, "|", None, None, None, -1, -1, 0]), DTYPE),
         (dtype(state=(3, "|", None, None, None, -1, -1)), DTYPE),
+        (dtype(state=()), DTYPE),
         (dtype(state=(3, "|", None, None, None, -1, -1, 63)), DTYPE),
         (dtype(state=(3, "|", None, ("x",), None, -1, -1, 0)), DTYPE),
         (dtype(state=(3, "|", None, None, None, 1, -1, 0)), DTYPE),

@@ -1,10 +1,13 @@
 """Every reader can be pickled, counted and packed, and its samples work with transforms."""
 
+import gc
 import json
+import os
 import pickle
 import re
 import shutil
 import sys
+from contextlib import suppress
 from dataclasses import replace
 from pathlib import Path
 
@@ -14,6 +17,7 @@ import pytest
 from orbbec.batch import collate
 from orbbec.data import (
     Arrays,
+    BadSample,
     Cifar,
     Coco,
     FileList,
@@ -214,6 +218,28 @@ def test_a_reader_is_a_source_that_pickles(make, tmp_path):
         assert_same(vars(again[index]), vars(sample))
 
 
+def open_files(folder):
+    """The files of a folder that this process has open."""
+    found = []
+    for handle in os.listdir("/proc/self/fd"):
+        with suppress(OSError):  # the one that lists them
+            found.append(os.readlink(f"/proc/self/fd/{handle}"))
+    return sorted(name for name in found if name.startswith(str(folder)))
+
+
+@pytest.mark.skipif(not Path("/proc/self/fd").exists(), reason="no /proc")
+@each_reader
+def test_a_reader_opens_a_file_once_and_closes_it_in_the_end(make, tmp_path):
+    source = make(tmp_path)
+    for _ in range(2):
+        assert len(list(source)) == len(source)
+        opened = open_files(tmp_path)
+        assert len(set(opened)) == len(opened)
+    del source
+    gc.collect()
+    assert open_files(tmp_path) == []
+
+
 @each_reader
 def test_an_index_from_the_end_gives_the_sample_there(make, tmp_path):
     source = make(tmp_path)
@@ -272,6 +298,21 @@ def test_a_sample_names_its_file(make, tmp_path):
     assert names == files.get(make, {""})
     if make in files:
         assert all(Path(sample.path).is_file() for sample in make(tmp_path))
+
+
+@pytest.mark.parametrize("make", [folder, file_list, coco, shards, tf_records])
+def test_a_bad_sample_names_its_file_as_a_good_one_does(make, tmp_path):
+    source = make(tmp_path)
+    samples = list(source)
+    for path in tmp_path.rglob("*.*"):
+        if path.is_file():
+            os.truncate(path, 0)
+    for index, sample in enumerate(samples):
+        with pytest.raises(BadSample) as caught:
+            source[index]
+        assert caught.value.sample_id == sample.sample_id
+        assert str(tmp_path) in caught.value.path
+        assert sample.path in ("", caught.value.path)
 
 
 @pytest.mark.parametrize("targets", [{}, {"label": 3}, {"name": "a"}])

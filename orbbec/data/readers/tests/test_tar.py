@@ -50,6 +50,29 @@ def test_hostile_headers_are_refused_at_once():
             )
 
 
+MESSAGES = {
+    "negative": "the header at byte 2560 has the number b'-0000001000'",
+    "huge": "the member at byte 2560 has 8589934591 bytes, 2048 are there",
+    "other digits": "the header at byte 2560 has the number b'0b000000001'",
+    "negative, extended": "the header at byte 3584 has the number b'-512'",
+    "huge, extended": f"the member at byte 3584 has {'9' * 19} bytes, 2048 are there",
+    "extended beyond itself": "an extended header is malformed",
+    "extended, of length 0": "an extended header is malformed",
+    "extended alone": "the archive ends at byte 3584, after an extended header",
+    "sparse": "the member at byte 2560 is sparse",
+    "sparse, extended": "the member at byte 2560 is sparse",
+    "no checksum": "the header at byte 2560 does not match its checksum",
+    "cut off": "the member at byte 4096 has 1 bytes, 412 are there",
+    "cut off in a header": "the header at byte 4096 is truncated",
+}
+
+
+@pytest.mark.parametrize("name", MESSAGES)
+def test_a_message_says_what_is_wrong_and_at_which_byte(name):
+    entries = {**HOSTILE_ENTRIES, "cut off in a header": ENTRIES[:1636]}[name]
+    assert reason_of_refusal(to_entries("6", {"png": bytes(2048)}) + entries) == MESSAGES[name]
+
+
 def test_sizes_of_256_values_a_byte_are_read():
     entries = with_size(ENTRIES, b"\x80" + (700).to_bytes(11, "big"))
     assert from_entries(entries) == from_entries(ENTRIES) == {"jpg": b"1" * 700, "cls": b"3"}

@@ -6,6 +6,7 @@ import torch
 
 from orbbec import transforms as T
 from orbbec.batch import ImageBatch, collate
+from orbbec.transforms.base.batched import is_of_batch
 from tests.support import photographs
 
 SIZES = [(40, 50), (30, 44), (36, 60)]
@@ -83,6 +84,23 @@ def test_the_dict_of_one_image_is_still_that():
     for images in (ONE_SIZE[:1], batch_of(ONE_SIZE[:1])):
         _, moved = T.RandomHorizontalFlip(1.0)(images, {"boxes": torch.tensor([[2.0, 3.0, 12.0, 9.0]])})
         assert moved["boxes"].tolist() == [[38, 3, 48, 9]]
+
+
+@pytest.mark.parametrize(("key", "rank"), [("mask", 2), ("boxes", 2), ("masks", 3)])
+def test_the_number_of_axes_says_whether_targets_are_of_a_batch(key, rank):
+    one = torch.zeros([1] * rank)
+    for images in (ONE_SIZE[:1], batch_of(ONE_SIZE[:1]), [ONE_SIZE[0]]):
+        for value in (one, one.numpy(), [*one]):
+            assert not is_of_batch({key: value}, images, 1)
+        for value in (one[None], one[None].numpy(), [one], (one,), []):
+            assert is_of_batch({key: value}, images, 1)
+        assert not is_of_batch({"mask": [one[0]], "boxes": one[None], "masks": one}, images, 1)
+    assert not is_of_batch({key: one[None]}, ONE_SIZE[0], 1)
+
+
+@pytest.mark.parametrize("count", [0, 1, 2])
+def test_other_targets_are_of_a_batch_of_several_images(count):
+    assert is_of_batch({"label": 3}, ONE_SIZE[:count], count) == (count != 1)
 
 
 def test_a_collated_batch_goes_through_a_pipeline():

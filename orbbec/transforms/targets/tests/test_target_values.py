@@ -33,6 +33,16 @@ def test_inverted_boxes_are_refused_by_name(box_format, box):
             moved([T.RandomHorizontalFlip(1.0)], {"boxes": boxes}, box_format=box_format)
 
 
+@pytest.mark.parametrize("value", [np.nan, np.inf, -np.inf])
+@pytest.mark.parametrize("box_format", ["xyxy", "cxcywh", "xyxyn", "cxcywha", "xyxyxyxy"])
+def test_the_first_box_that_is_not_finite_is_named(box_format, value):
+    width = {"cxcywha": 5, "xyxyxyxy": 8}.get(box_format, 4)
+    boxes = np.tile([0.25, 0.25, 0.5, 0.5, 0.0, 0.0, 0.5, 0.5][:width], (4, 1))
+    boxes[2, width - 1] = boxes[3, 0] = value
+    with pytest.raises(ValueError, match="transform_targets: box 2 of image 0 is not finite"):
+        moved([T.RandomHorizontalFlip(1.0)], {"boxes": boxes}, box_format=box_format)
+
+
 def test_boxes_without_a_side_are_no_error():
     boxes = torch.tensor([[5.0, 5, 5, 9], [1, 2, 3, 4]])
     assert moved([T.RandomHorizontalFlip(1.0)], {"boxes": boxes})["boxes"].tolist() == [[57, 2, 59, 4]]
