@@ -31,7 +31,8 @@ from orbbec.transforms.color import (
 )
 from orbbec.transforms.compose import Compose
 from orbbec.transforms.containers import RandomApply, RandomChoice, RandomOrder, SomeOf
-from orbbec.transforms.erasing import RandomErasing
+from orbbec.transforms.degradations import CLAHE, Defocus, Downscale, UnsharpMask
+from orbbec.transforms.erasing import CoarseDropout, GridDropout, RandomErasing
 from orbbec.transforms.fits import Crop, PadIfNeeded, RandomScale, ResizeToFit
 from orbbec.transforms.function import Lambda
 from orbbec.transforms.geometry import (
@@ -57,6 +58,7 @@ from orbbec.transforms.neighborhood import (
 )
 from orbbec.transforms.noise import GaussianNoise
 from orbbec.transforms.output import Normalize, PILToTensor, ToDtype, ToImage, ToPureTensor, ToTensor
+from orbbec.transforms.planckian import PlanckianJitter
 from orbbec.transforms.scales import (
     RandomIoUCrop,
     RandomResize,
@@ -64,11 +66,27 @@ from orbbec.transforms.scales import (
     RandomZoomOut,
     ScaleJitter,
 )
+from orbbec.transforms.shapes import (
+    CropAndPad,
+    RandomShift,
+    RandomSizedCrop,
+    ResizeKeepRatio,
+    ResizeToMultiple,
+)
 from orbbec.transforms.targets.options import TargetOptions
 from orbbec.transforms.targets.restore import restore_boxes
 from orbbec.transforms.targets.targets import TargetReport, Targets, transform_targets
+from orbbec.transforms.tones import (
+    ChannelDropout,
+    HueSaturationValue,
+    MultiplicativeNoise,
+    RandomHSV,
+    RandomToneCurve,
+    RGBShift,
+)
 
 __all__ = [
+    "CLAHE",
     "JPEG",
     "RGB",
     "AlignFaces",
@@ -76,17 +94,24 @@ __all__ = [
     "AugMix",
     "AutoAugment",
     "CenterCrop",
+    "ChannelDropout",
     "ClampBoundingBoxes",
+    "CoarseDropout",
     "ColorJitter",
     "Compose",
     "ConvertBoundingBoxFormat",
     "Crop",
+    "CropAndPad",
     "CutMix",
+    "Defocus",
+    "Downscale",
     "ElasticTransform",
     "Gamma",
     "GaussianBlur",
     "GaussianNoise",
     "Grayscale",
+    "GridDropout",
+    "HueSaturationValue",
     "InterpolationMode",
     "Lambda",
     "Letterbox",
@@ -94,10 +119,13 @@ __all__ = [
     "MixUp",
     "Mosaic",
     "MotionBlur",
+    "MultiplicativeNoise",
     "Normalize",
     "PILToTensor",
     "Pad",
     "PadIfNeeded",
+    "PlanckianJitter",
+    "RGBShift",
     "RandAugment",
     "RandomAdjustSharpness",
     "RandomAffine",
@@ -110,6 +138,7 @@ __all__ = [
     "RandomEqualize",
     "RandomErasing",
     "RandomGrayscale",
+    "RandomHSV",
     "RandomHorizontalFlip",
     "RandomInvert",
     "RandomIoUCrop",
@@ -121,12 +150,17 @@ __all__ = [
     "RandomResizedCrop",
     "RandomRotation",
     "RandomScale",
+    "RandomShift",
     "RandomShortestSize",
+    "RandomSizedCrop",
     "RandomSolarize",
+    "RandomToneCurve",
     "RandomVerticalFlip",
     "RandomZoomOut",
     "Resize",
+    "ResizeKeepRatio",
     "ResizeToFit",
+    "ResizeToMultiple",
     "SanitizeBoundingBoxes",
     "ScaleJitter",
     "SomeOf",
@@ -139,6 +173,7 @@ __all__ = [
     "ToTensor",
     "Transform",
     "TrivialAugmentWide",
+    "UnsharpMask",
     "functional",
     "restore_boxes",
     "transform_targets",
