@@ -82,6 +82,8 @@ class Values(NamedTuple):
     | 4 | posterize | bits, 0 to 8 | keeps the high bits |
     | 5 | solarize | threshold as a fraction of M | M - v for v at or above the threshold |
     | 6 | contrast | factor | mean + factor * (v - mean), mean gray of the output; at most one per image |
+    | 7 | hsv | hue shift, factor and summand of saturation and of value | by bytes, as OpenCV |
+    | 8 | curve | low and high as fractions of M, of each channel | a Bezier curve from 0 to M |
     """
 
     colors: Matrix | None = None

@@ -58,6 +58,12 @@ def _of_contrast(gradient: Tensor, x: Tensor, row: Tensor) -> Tensor:
     return inside * factor + weights * where_inside(of_mean.to(x.dtype).expand_as(gray), gray)
 
 
+def _of_curve(gradient: Tensor, x: Tensor, row: Tensor) -> Tensor:
+    low, high = (row[:, first : first + 3].view(-1, 3, 1, 1) for first in (1, 4))
+    slope = 3 * ((1 - x) * (1 - 3 * x) * low + x * (2 - 3 * x) * high + x * x)
+    return gradient * slope
+
+
 FORMULAS: dict[str, Formula] = {
     "matrix": _of_matrix,
     "hue": lambda gradient, x, row: hue_gradient(gradient, x, number(row, 0)),
@@ -65,4 +71,6 @@ FORMULAS: dict[str, Formula] = {
     "posterize": lambda gradient, x, row: torch.zeros_like(gradient),
     "solarize": lambda gradient, x, row: torch.where(x >= number(row, 0), -gradient, gradient),
     "contrast": _of_contrast,
+    "hsv": lambda gradient, x, row: torch.zeros_like(gradient),
+    "curve": _of_curve,
 }

@@ -173,7 +173,7 @@ class Build(Registers):
 
         Args:
             step: its name in augment/steps/steps.h.
-            registers: up to 4 of its numbers; the others are 0.
+            registers: up to 7 of its numbers; the others are 0.
             operator: the operator that gives torchvision's bytes instead.
             drawn: see `colors`.
         """

@@ -43,6 +43,13 @@ class ColorRows {
     add_number(which == 1 ? StepCode::kContrast : StepCode::kHue, factor);
   }
 
+  // Each channel: factor * value + summand * maximum.
+  ORBBEC_HD void add_scale(const double* factors, const double* summands) {
+    float* const numbers = add(StepCode::kMatrix);
+    for (int i = 0; i < 9; ++i) numbers[i] = i % 4 == 0 ? static_cast<float>(factors[i / 4]) : 0.0f;
+    for (int c = 0; c < 3; ++c) numbers[9 + c] = static_cast<float>(summands[c]);
+  }
+
   // Output channel c is input channel order[c].
   ORBBEC_HD void add_swap(const double* order) {
     float* const numbers = add(StepCode::kMatrix);

@@ -131,7 +131,9 @@ class Interpreter {
       case Rule::kChoice:
         return choose_one(out, constants(p[0]), static_cast<int>(p[1]), double{stream.uniform()});
       case Rule::kPermutation:
-        return permute(out, static_cast<int>(p[0]), stream);
+        return permute(out, static_cast<int>(p[0]), nullptr, stream);
+      case Rule::kOrder:
+        return permute(out, index_of(p[0], static_cast<int>(p[2])), constants(p[1]), stream);
       case Rule::kArea:
         return draw_rectangle(out, p, stream);
       case Rule::kBeta:
@@ -139,6 +141,13 @@ class Interpreter {
         return;
       case Rule::kDirichlet:
         return draw_dirichlet(out, static_cast<int>(p[0]), p[1], stream);
+      case Rule::kNormal:
+        *out = p[0] + p[1] * draw_normal(stream);
+        return;
+      case Rule::kHole:
+        return put(out, draw_hole(p, geometry_.height(), geometry_.width(), stream));
+      case Rule::kCell:
+        return put(out, draw_hole_of_cell(p, geometry_.height(), geometry_.width(), stream));
       case Rule::kCut:
         return draw_cut(out, number(p[0]), {geometry_.width(), geometry_.height()}, stream);
       default:
@@ -167,9 +176,6 @@ class Interpreter {
       case Rule::kTimes:
         *out = number(p[0]) * number(p[1]);
         return;
-      case Rule::kSum:
-        *out = number(p[0]) + number(p[1]);
-        return;
       case Rule::kPlus:
         *out = number(p[0]) + p[1];
         return;
@@ -178,6 +184,24 @@ class Interpreter {
         return;
       case Rule::kRound:
         *out = rint(number(p[0]));
+        return;
+      case Rule::kSum:
+        *out = number(p[0]) + number(p[1]);
+        return;
+      case Rule::kQuotient:
+        *out = number(p[0]) / number(p[1]);
+        return;
+      case Rule::kSmaller:
+        *out = smaller(number(p[0]), number(p[1]));
+        return;
+      case Rule::kLarger:
+        *out = larger(number(p[0]), number(p[1]));
+        return;
+      case Rule::kFloor:
+        *out = floor(number(p[0]));
+        return;
+      case Rule::kExp:
+        *out = exponential(number(p[0]));
         return;
       case Rule::kSelect:
         *out = number(p[0]) != 0 ? number(p[1]) : p[2];
@@ -206,11 +230,14 @@ class Interpreter {
     for (int i = 0; i < count - 1; ++i) *out += cumulative[i] <= draw ? 1 : 0;
   }
 
-  // The indices that sort `count` draws, equal ones in order.
-  ORBBEC_HD static void permute(double* out, int count, PhiloxStream& stream) {
+  // The indices that sort `count` draws, equal ones in order: in random order, or each next to
+  // follow with a probability proportional to its weight.
+  ORBBEC_HD static void permute(double* out, int count, const double* weights,
+                                PhiloxStream& stream) {
     float draws[kMostOutputs];
     for (int i = 0; i < count; ++i) {
-      const float draw = stream.uniform();
+      const float uniform = stream.uniform();
+      const float draw = weights == nullptr ? uniform : arrival(uniform, weights[i]);
       int at = i;
       for (; at > 0 && draws[at - 1] > draw; --at) {
         draws[at] = draws[at - 1];
@@ -219,6 +246,11 @@ class Interpreter {
       draws[at] = draw;
       out[at] = i;
     }
+  }
+
+  // Exponentially distributed, with a mean of 1 / weight; infinite without weight.
+  ORBBEC_HD static float arrival(float uniform, double weight) {
+    return static_cast<float>(-natural_logarithm(larger(double{uniform}, 0x1p-25)) / weight);
   }
 
   ORBBEC_HD static void sort(double* out, int count) {
@@ -234,8 +266,11 @@ class Interpreter {
     const Area area = number(p[6]) == 0 ? Area{}
                                         : draw_area(AreaRange(p, true), geometry_.height(),
                                                     geometry_.width(), stream);
-    out[0] = area.left, out[1] = area.top;
-    out[2] = area.left + area.width, out[3] = area.top + area.height;
+    put(out, {area.left, area.top, area.left + area.width, area.top + area.height});
+  }
+
+  ORBBEC_HD static void put(double* out, const Hole& hole) {
+    out[0] = hole.left, out[1] = hole.top, out[2] = hole.right, out[3] = hole.bottom;
   }
 
   ORBBEC_HD Shortage move(Rule rule, const double* row, const double* p) {
@@ -290,6 +325,8 @@ class Interpreter {
         const double fit = p[1] == 0 ? 1 : smaller(p[2] / g.height(), p[1] / g.width());
         return resize_scaled(g, p[1] == 0 ? number(p[0]) : fit * number(p[0]), nearest_of(p[3]));
       }
+      case Rule::kResizeTo:
+        return g.resize(g.whole(), side_of(number(p[0])), side_of(number(p[1])), nearest_of(p[2]));
       default: {
         double factor = number(p[0]) / smaller(g.height(), g.width());
         if (p[1] != 0) factor = smaller(factor, p[1] / larger(g.height(), g.width()));
@@ -305,6 +342,8 @@ class Interpreter {
         return crop_center(g, p[0], p[1]);
       case Rule::kPad:
         return g.crop(-p[0], -p[1], g.height() + (p[1] + p[3]), g.width() + (p[0] + p[2]));
+      case Rule::kCropTo:
+        return crop_to(g, numbers(p[0]));
       case Rule::kZoomOut:
         return zoom_out(g, number(p[0]), number(p[1]), number(p[2]));
       case Rule::kLetterbox:
@@ -354,6 +393,8 @@ class Interpreter {
       }
       case Rule::kColorLine:
         return rows.add_line(number(p[2]), false, number(p[3]));
+      case Rule::kColorScale:
+        return rows.add_scale(numbers(p[2]), numbers(p[3]));
       case Rule::kColorSwap:
         return rows.add_swap(numbers(p[2]));
       case Rule::kColorJitter:

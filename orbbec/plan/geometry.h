@@ -149,6 +149,9 @@ ORBBEC_HD double floored_ratio(double a, double b, double c) { return floor(a * 
 
 ORBBEC_HD double at_least_1(double value) { return larger(value, 1.0); }
 
+// A whole number of pixels; what is too large stays so.
+ORBBEC_HD double side_of(double value) { return at_least_1(smaller(floor(value), 0x1p31)); }
+
 // The shorter side becomes `side`; the longer one at most `longest`, or of any length where it is
 // 0.
 ORBBEC_HD void resize_shorter(Geometry& g, double side, double longest, NearestOffset nearest) {
@@ -261,6 +264,9 @@ ORBBEC_HD void pad_to(Geometry& g, const double* p, PhiloxStream& stream) {
       draws ? draw_below(stream, lacking_columns + 1) : floor(lacking_columns * p[3]);
   g.crop(-before, -above, height, width);
 }
+
+// box: left, top, width, height; may lie outside the image.
+ORBBEC_HD void crop_to(Geometry& g, const double* box) { g.crop(box[0], box[1], box[3], box[2]); }
 
 ORBBEC_HD void zoom_out(Geometry& g, double factor, double x, double y) {
   const double height = floor(g.height() * factor), width = floor(g.width() * factor);

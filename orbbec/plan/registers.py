@@ -95,6 +95,11 @@ class Registers:
         """The numbers 0 to `count` - 1 in random order."""
         return self.compute("permutation", count, outputs=count, draws=count)
 
+    def order(self, weights: Sequence[float]) -> int:
+        """The numbers of some weights in random order, each next with a probability in proportion to its."""
+        count = len(weights)
+        return self.compute("order", count, tuple(weights), count, outputs=count, draws=count)
+
     def beta(self, alpha: float) -> int:
         """A number from the distribution Beta(alpha, alpha)."""
         return self.compute("beta", _shape(alpha), draws=98 if alpha < 1 else 96)

@@ -42,7 +42,6 @@ constexpr int kRuleNumbers = 16, kFirstOperand = 5, kOperands = kRuleNumbers - k
   X(kBoth, "both", 1, "register register")               /* 1 where neither is 0 */                \
   X(kTimes, "times", 1, "register register")             /* the product */                         \
   X(kPlus, "plus", 1, "register number")                 /* the sum */                             \
-  X(kSum, "sum", 1, "register register")                 /* of both */                             \
   X(kEpochs, "epochs", 1, "count count")              /* 1 from the first to before the second */  \
   X(kOver, "over", 1, "register number")              /* the quotient */                           \
   X(kSelect, "select", 1, "register register number") /* second where first, or number */          \
@@ -58,6 +57,18 @@ constexpr int kRuleNumbers = 16, kFirstOperand = 5, kOperands = kRuleNumbers - k
   X(kCut, "cut", 5, "register")                                                                    \
   /* fraction of the area outside; 2 draws: left, top, right, bottom, that fraction of the image   \
    */                                                                                              \
+  X(kNormal, "normal", 1, "number number") /* mean, standard deviation; 2 draws */                 \
+  X(kSum, "sum", 1, "register register")                                                           \
+  X(kQuotient, "quotient", 1, "register register")                                                 \
+  X(kSmaller, "smaller", 1, "register register")                                                   \
+  X(kLarger, "larger", 1, "register register")                                                     \
+  X(kFloor, "floor", 1, "register")                                                                \
+  X(kExp, "exp", 1, "register")                                                                    \
+  X(kOrder, "order", 0, "outputs table count") /* of `count`, by weights; as many draws */         \
+  X(kHole, "hole", 4, "number number number number count")                                         \
+  /* ranges of height and width; whether in pixels; 4 draws: left, top, right, bottom */           \
+  X(kCell, "cell", 4, "count side count side number count")                                        \
+  /* row, rows, column, columns, fraction of the sides; whether at a random position: 2 draws */   \
   /* Geometry: changes the size and the matrix. */                                                 \
   X(kResize, "resize", 0, "side side count")                     /* height, width, nearest */      \
   X(kResizeShorter, "resize_shorter", 0, "register count count") /* side, maximum, nearest */      \
@@ -66,6 +77,7 @@ constexpr int kRuleNumbers = 16, kFirstOperand = 5, kOperands = kRuleNumbers - k
   X(kResizeScaled, "resize_scaled", 0, "register count count count")                               \
   /* factor; height and width of a crossed fit, or 0; nearest */                                   \
   X(kResizeShortest, "resize_shortest", 0, "register count count") /* side, maximum, nearest */    \
+  X(kResizeTo, "resize_to", 0, "register register count")          /* height, width, nearest */    \
   X(kResizeArea, "resize_area", 0, "side side number number number number number number count")    \
   /* height, width, as area, nearest; 40 draws */                                                  \
   X(kCropRandom, "crop_random", 0, "side side count count count count count")                      \
@@ -76,6 +88,7 @@ constexpr int kRuleNumbers = 16, kFirstOperand = 5, kOperands = kRuleNumbers - k
   X(kPad, "pad", 0, "count count count count") /* left, top, right, bottom */                      \
   X(kPadTo, "pad_to", 0, "side side number number count")                                          \
   /* height, width; fractions above and left, or whether to draw them */                           \
+  X(kCropTo, "crop_to", 0, "register4")                    /* left, top, width, height */          \
   X(kZoomOut, "zoom_out", 0, "register register register") /* factor, positions x and y */         \
   X(kLetterbox, "letterbox", 0, "side side count count")   /* height, width, enlarge, nearest */   \
   X(kFlip, "flip", 0, "count")                             /* axis: 0 x, 1 y */                    \
@@ -87,11 +100,14 @@ constexpr int kRuleNumbers = 16, kFirstOperand = 5, kOperands = kRuleNumbers - k
   X(kStepWarp, "step_warp", 0, "register18 count")  /* of a step: matrix, size, box, */            \
   /* flip, offset; whether it has a box */                                                         \
   /* Colors: adds a row to the color program. */                                                   \
-  X(kColor, "color", 0, "colors count count count register register register register")            \
+  X(kColor, "color", 0,                                                                            \
+    "colors count count count register register register register "                                \
+    "register register register")                                                                  \
   /* code, how many numbers; their registers */                                                    \
   X(kColorMatrix, "color_matrix", 0, "colors count constants")     /* 9 of a matrix, 3 offsets */  \
   X(kColorLine, "color_line", 0, "colors count register register") /* factor, summand */           \
   X(kColorSwap, "color_swap", 0, "colors count register3")         /* a permutation of channels */ \
+  X(kColorScale, "color_scale", 0, "colors count register3 register3") /* factors, summands */     \
   X(kColorJitter, "color_jitter", 0, "colors count register4 register4 register4 count")           \
   /* order, factors, which are applied; mask of those that any image may get */                    \
   X(kAutoColor, "auto_color", 0, "colors count register register") /* operation, magnitude */      \

@@ -31,7 +31,8 @@ from orbbec.transforms.color import (
 )
 from orbbec.transforms.compose import Compose
 from orbbec.transforms.containers import RandomApply, RandomChoice, RandomOrder, SomeOf
-from orbbec.transforms.erasing import RandomErasing
+from orbbec.transforms.degradations import CLAHE, Defocus, Downscale, UnsharpMask
+from orbbec.transforms.erasing import CoarseDropout, GridDropout, RandomErasing
 from orbbec.transforms.fits import Crop, PadIfNeeded, RandomScale, ResizeToFit
 from orbbec.transforms.function import Lambda
 from orbbec.transforms.geometry import (
@@ -57,6 +58,7 @@ from orbbec.transforms.neighborhood import (
 )
 from orbbec.transforms.noise import GaussianNoise
 from orbbec.transforms.output import Normalize, PILToTensor, ToDtype, ToImage, ToPureTensor, ToTensor
+from orbbec.transforms.planckian import PlanckianJitter
 from orbbec.transforms.scales import (
     RandomIoUCrop,
     RandomResize,
@@ -64,12 +66,28 @@ from orbbec.transforms.scales import (
     RandomZoomOut,
     ScaleJitter,
 )
+from orbbec.transforms.shapes import (
+    CropAndPad,
+    RandomShift,
+    RandomSizedCrop,
+    ResizeKeepRatio,
+    ResizeToMultiple,
+)
 from orbbec.transforms.targets.options import TargetOptions
 from orbbec.transforms.targets.restore import restore_boxes, restore_masks, restore_points
 from orbbec.transforms.targets.targets import TargetReport, Targets, transform_targets
+from orbbec.transforms.tones import (
+    ChannelDropout,
+    HueSaturationValue,
+    MultiplicativeNoise,
+    RandomHSV,
+    RandomToneCurve,
+    RGBShift,
+)
 from orbbec.transforms.views import MultiCrop, MultiView
 
 __all__ = [
+    "CLAHE",
     "JPEG",
     "RGB",
     "AlignFaces",
@@ -77,17 +95,24 @@ __all__ = [
     "AugMix",
     "AutoAugment",
     "CenterCrop",
+    "ChannelDropout",
     "ClampBoundingBoxes",
+    "CoarseDropout",
     "ColorJitter",
     "Compose",
     "ConvertBoundingBoxFormat",
     "Crop",
+    "CropAndPad",
     "CutMix",
+    "Defocus",
+    "Downscale",
     "ElasticTransform",
     "Gamma",
     "GaussianBlur",
     "GaussianNoise",
     "Grayscale",
+    "GridDropout",
+    "HueSaturationValue",
     "InterpolationMode",
     "Lambda",
     "Letterbox",
@@ -97,10 +122,13 @@ __all__ = [
     "MotionBlur",
     "MultiCrop",
     "MultiView",
+    "MultiplicativeNoise",
     "Normalize",
     "PILToTensor",
     "Pad",
     "PadIfNeeded",
+    "PlanckianJitter",
+    "RGBShift",
     "RandAugment",
     "RandomAdjustSharpness",
     "RandomAffine",
@@ -113,6 +141,7 @@ __all__ = [
     "RandomEqualize",
     "RandomErasing",
     "RandomGrayscale",
+    "RandomHSV",
     "RandomHorizontalFlip",
     "RandomInvert",
     "RandomIoUCrop",
@@ -124,12 +153,17 @@ __all__ = [
     "RandomResizedCrop",
     "RandomRotation",
     "RandomScale",
+    "RandomShift",
     "RandomShortestSize",
+    "RandomSizedCrop",
     "RandomSolarize",
+    "RandomToneCurve",
     "RandomVerticalFlip",
     "RandomZoomOut",
     "Resize",
+    "ResizeKeepRatio",
     "ResizeToFit",
+    "ResizeToMultiple",
     "SanitizeBoundingBoxes",
     "ScaleJitter",
     "SomeOf",
@@ -142,6 +176,7 @@ __all__ = [
     "ToTensor",
     "Transform",
     "TrivialAugmentWide",
+    "UnsharpMask",
     "functional",
     "restore_boxes",
     "restore_masks",

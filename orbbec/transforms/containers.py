@@ -160,16 +160,8 @@ class RandomChoice(_Container):
 
     def __post_init__(self) -> None:
         super().__post_init__()
-        if self.p is None:
-            return
-        weights = listed(self.p) or []
-        good = all(is_number(weight) and weight >= 0 for weight in weights) and sum(weights) > 0
-        if not good or len(weights) != len(self.transforms):
-            raise ValueError(
-                f"{self.name}: expected p as {len(self.transforms)} numbers of at least 0, but got "
-                f"{shown(self.p)}"
-            )
-        self._set(p=tuple(weight / sum(weights) for weight in map(float, weights)))
+        if self.p is not None:
+            self._set(p=_probabilities(self, "p", self.p))
 
     def rules(self, build: Build) -> None:
         weights = self.p or [1 / len(self.transforms)] * len(self.transforms)
@@ -187,6 +179,8 @@ class SomeOf(_Container):
         n: number of transforms per image, from 1 to K; at least 1 with `replace`.
         replace: whether an image may get a transform more than once, with new parameters each time.
         shuffle: apply them in random order; False: in the order of the list.
+        weights: weight of each candidate, at least 0: an image gets one after the other with a probability in
+            proportion to it, among those left; None: equal weights.
 
     Source:
         `SomeOf` and `RandomOrder` of Albumentations.
@@ -202,12 +196,18 @@ class SomeOf(_Container):
     n: int = 1
     replace: bool = False
     shuffle: bool = False
+    weights: Sequence[float] | None = None
 
     def __post_init__(self) -> None:
         super().__post_init__()
         self._set(replace=flag(self.name, "replace", self.replace))
         self._set(shuffle=flag(self.name, "shuffle", self.shuffle))
         self._set(n=whole(self.name, "n", self.n, 1, math.inf if self.replace else len(self.transforms)))
+        if self.weights is not None:
+            self._set(weights=_probabilities(self, "weights", self.weights))
+            possible = sum(weight > 0 for weight in self.weights)
+            if not self.replace and possible < self.n:
+                raise ValueError(f"{self.name}: expected {self.n} weights above 0, but got {possible}")
 
     @property
     def transform_count(self) -> int:
@@ -217,9 +217,11 @@ class SomeOf(_Container):
     def rules(self, build: Build) -> None:
         count = len(self.transforms)
         if self.replace:
-            which = build.consecutive([build.whole(0, count) for _ in range(self.n)])
-        else:
+            which = build.consecutive([self._one(build, count) for _ in range(self.n)])
+        elif self.weights is None:
             which = build.permutation(count)
+        else:
+            which = build.order(self.weights)
         if not self.shuffle and not self.replace:
             chosen = [build.compute("any_equal", which, self.n, index) for index in range(count)]
             in_turn(build, self.transforms, chosen)
@@ -227,6 +229,19 @@ class SomeOf(_Container):
         if not self.shuffle:
             build.sort(which, self.n)
         in_rounds(build, self.transforms, which, self.n, anew=self.replace)
+
+    def _one(self, build: Build, count: int) -> int:
+        return build.whole(0, count) if self.weights is None else build.choice(list(accumulate(self.weights)))
+
+
+def _probabilities(transform: _Container, name: str, value: Any) -> tuple[float, ...]:
+    """Weights of the candidates of a container, whose sum becomes 1."""
+    weights = listed(value) or []
+    good = all(is_number(weight) and weight >= 0 for weight in weights) and sum(weights) > 0
+    if not good or len(weights) != len(transform.transforms):
+        expected = f"{name} as {len(transform.transforms)} numbers of at least 0"
+        raise ValueError(f"{transform.name}: expected {expected}, but got {shown(value)}")
+    return tuple(weight / sum(weights) for weight in map(float, weights))
 
 
 @dataclass(frozen=True)

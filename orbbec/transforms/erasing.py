@@ -1,14 +1,26 @@
-"""Random erasing."""
+"""Rectangles that are filled: random erasing, coarse dropout, grids."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from itertools import product
 
 from orbbec.plan.build import Build
 from orbbec.plan.parameters import Column, OperatorStep
 from orbbec.plan.registers import log_range
-from orbbec.transforms.base.checks import Range, checked_numbers, choice, interval, numbers
+from orbbec.transforms.base.checks import (
+    Range,
+    checked_numbers,
+    choice,
+    flag,
+    interval,
+    number,
+    numbers,
+    pair,
+    whole,
+    whole_range,
+)
 from orbbec.transforms.base.transform import Transform
 
 
@@ -54,21 +66,167 @@ class RandomErasing(Transform):
     def rules(self, build: Build) -> None:
         chosen = build.chance(self.p)
         numbers = *self.scale, *self.ratio, *log_range(*self.ratio)
-        box = build.compute("area", *numbers, chosen, draws=40)
+        area = Rectangle("area", (*numbers, chosen), draws=40)
         if isinstance(self.value, str):
-            columns = {"boxes": Column("registers", box, (4,), "int64")}
+            columns = {"boxes": Column("registers", area.draw(build), (4,), "int64")}
             options = {"noise": "normal", "transform_index": build.stream}
             build.operator(OperatorStep("erase", columns, options, why="fills with noise per image"))
             return
-        fill = _fill(self.name, checked_numbers(self.value), build.channels)
-        factors, summands = build.erase_units()
-        filled = [v * f + s for v, f, s in zip(fill, factors, summands, strict=True)]
-        build.constants([*filled, 0.0, 0.0, 0.0][:4])
-        build.erase(box)
+        area.fill(build, "value", self.value)
 
 
-def _fill(op: str, fill: tuple[float, ...], channels: int) -> list[float]:
+@dataclass(frozen=True)
+class Rectangle:
+    """A rectangle to fill, drawn per image.
+
+    Args:
+        rule: the rule that draws its edges.
+        operands: its operands.
+        draws: random numbers that it takes.
+    """
+
+    rule: str
+    operands: tuple[float, ...]
+    draws: int
+
+    def draw(self, build: Build) -> int:
+        """Its edges; returns the first of four registers."""
+        return build.compute(self.rule, *self.operands, draws=self.draws)
+
+    def fill(self, build: Build, name: str, value: float | Sequence[float] | str) -> None:
+        """Fill it with the argument `name`; "random_uniform" is a random color."""
+        units = list(zip(*build.erase_units(), strict=True))  # first, since it may begin a pass
+        first = self.draw(build)
+        if isinstance(value, str):
+            levels = [build.whole(summand, 256, factor * build.maximum / 255) for factor, summand in units]
+        else:
+            fill = _fill_of(build, name, value)
+            levels = [build.constant(f * factor + s) for f, (factor, s) in zip(fill, units, strict=True)]
+        build.consecutive([first + 3, *levels, *(build.constant(0.0) for _ in range(4 - len(units)))])
+        build.erase(first)
+
+
+def _fill_of(build: Build, name: str, value: float | Sequence[float]) -> list[float]:
     """The fill of up to four channels."""
+    op, channels = build.name, build.channels
+    fill = checked_numbers(value)
     if len(fill) not in (1, channels):
-        raise ValueError(f"{op}: expected 1 or {channels} numbers in value, but got {len(fill)}")
+        raise ValueError(f"{op}: expected 1 or {channels} numbers in {name}, but got {len(fill)}")
     return [fill[index % len(fill)] for index in range(min(4, channels))]
+
+
+class _Dropout(Transform):
+    """Fills several rectangles; its subclasses have these fields."""
+
+    fill: float | Sequence[float] | str
+    p: float
+
+    def __post_init__(self) -> None:
+        if isinstance(self.fill, str):
+            self._set(fill=choice(self.name, "fill", self.fill, ("random_uniform",)))
+        else:
+            self._set(fill=numbers(self.name, "fill", self.fill))
+        self._check("p")
+
+
+@dataclass(frozen=True)
+class CoarseDropout(_Dropout):
+    """Fill several random rectangles.
+
+    Args:
+        num_holes_range: how many: a number, or a range, from 1 to 256.
+        hole_height_range: a range of fractions of the height; of pixels if its upper end is at least 1.
+        hole_width_range: as hole_height_range; both in pixels, or both as fractions.
+        fill: a number, one per channel, or "random_uniform" for a random color per rectangle. In the units
+            that the pixels have at this step of the pipeline.
+        p: probability, from 0 to 1.
+
+    Source:
+        `CoarseDropout` of Albumentations.
+
+    Example:
+        >>> dropout = CoarseDropout(1, hole_height_range=(2, 2), hole_width_range=(3, 3), p=1.0)
+        >>> int(dropout(torch.ones(1, 8, 8)).sum())  # of 64 pixels
+        58
+    """
+
+    num_holes_range: int | Sequence[int] = (1, 2)
+    hole_height_range: Range = (0.1, 0.2)
+    hole_width_range: Range = (0.1, 0.2)
+    fill: float | Sequence[float] | str = 0.0
+    p: float = 0.5
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        self._set(num_holes_range=whole_range(self.name, "num_holes_range", self.num_holes_range, 1, 256))
+        for name in ("hole_height_range", "hole_width_range"):
+            self._set(**{name: _sides(self.name, name, getattr(self, name))})
+        height, width = self.hole_height_range, self.hole_width_range
+        if (height[1] >= 1) != (width[1] >= 1):
+            expected = "hole_height_range and hole_width_range both in pixels or both as fractions"
+            raise ValueError(f"{self.name}: expected {expected}, but got {height} and {width}")
+
+    def rules(self, build: Build) -> None:
+        assert not isinstance(self.num_holes_range, int)
+        low, high = self.num_holes_range
+        chosen, count = build.chance(self.p), build.whole(low, high - low + 1)
+        in_pixels = float(self.hole_height_range[1] >= 1)
+        ranges = *self.hole_height_range, *self.hole_width_range, in_pixels
+        for index in range(high):
+            is_there = build.compute("at_most", build.constant(index + 1), count)
+            with build.only(build.both(chosen, is_there)):
+                Rectangle("hole", ranges, draws=4).fill(build, "fill", self.fill)
+
+
+def _sides(op: str, name: str, value: Range) -> Range:
+    """A range of fractions, or of whole pixels."""
+    low, high = interval(op, name, value, 0.0)
+    if high >= 1 and not (low.is_integer() and high.is_integer()):
+        raise ValueError(f"{op}: expected {name} below 1 or in whole pixels, but got ({low:g}, {high:g})")
+    return low, high
+
+
+@dataclass(frozen=True)
+class GridDropout(_Dropout):
+    """Fill a rectangle in each cell of a grid.
+
+    Args:
+        ratio: sides of the rectangles as a fraction of those of their cells, above 0 and at most 1. A
+            rectangle has at least one pixel, and leaves at least one of its cell along each side.
+        holes_number_xy: number of cells along x and y, each from 1 to 32.
+        random_offset: whether the rectangles are at random positions in their cells, or at their top left.
+        fill: as that of `CoarseDropout`.
+        p: probability, from 0 to 1.
+
+    Source:
+        `GridDropout` of Albumentations.
+
+    Example:
+        >>> dropout = GridDropout(0.5, (2, 2), random_offset=False, p=1.0)
+        >>> dropout(torch.ones(1, 4, 8))[0, 0].tolist()
+        [0.0, 0.0, 1.0, 1.0, 0.0, 0.0, 1.0, 1.0]
+    """
+
+    ratio: float = 0.5
+    holes_number_xy: Sequence[int] = (10, 10)
+    random_offset: bool = True
+    fill: float | Sequence[float] | str = 0.0
+    p: float = 0.5
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        pair(self.name, "holes_number_xy", self.holes_number_xy)
+        counts = [whole(self.name, "holes_number_xy", count, 1, 32) for count in self.holes_number_xy]
+        self._set(
+            ratio=number(self.name, "ratio", self.ratio, 1e-6, 1.0),
+            holes_number_xy=tuple(counts),
+            random_offset=flag(self.name, "random_offset", self.random_offset),
+        )
+
+    def rules(self, build: Build) -> None:
+        chosen = build.chance(self.p)
+        columns, rows = self.holes_number_xy
+        for row, column in product(range(rows), range(columns)):
+            cell = row, rows, column, columns, self.ratio, self.random_offset
+            with build.only(chosen):
+                Rectangle("cell", cell, draws=2).fill(build, "fill", self.fill)

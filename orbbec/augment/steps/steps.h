@@ -3,7 +3,9 @@
 #pragma once
 
 #include "contrast.h"
+#include "curve.h"
 #include "gamma.h"
+#include "hsv.h"
 #include "hue.h"
 #include "matrix.h"
 #include "posterize.h"
@@ -18,7 +20,9 @@ namespace orbbec {
   X(kGamma, GammaStep, "gamma")             \
   X(kPosterize, PosterizeStep, "posterize") \
   X(kSolarize, SolarizeStep, "solarize")    \
-  X(kContrast, ContrastStep, "contrast")
+  X(kContrast, ContrastStep, "contrast")    \
+  X(kHsv, HsvStep, "hsv")                   \
+  X(kCurve, CurveStep, "curve")
 
 #define ORBBEC_STEP(id, Step, name) id,
 enum class StepCode { kNone, ORBBEC_COLOR_STEPS(ORBBEC_STEP) };

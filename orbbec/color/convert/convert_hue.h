@@ -1,7 +1,7 @@
 // RGB to and from HSV and HLS. Included by convert.h.
 #pragma once
 
-#include "../../core/hue.h"
+#include "../../core/hsv.h"
 #include "../pointwise.h"
 
 namespace orbbec {
@@ -21,12 +21,6 @@ struct RgbToHsv {
   static constexpr bool kKnowsVectors = false;
   ORBBEC_HD RgbToHsv of(int64_t) const { return {}; }
 
-  // OpenCV's tables, in units of 1/4096: what saturation and hue are multiplied by.
-  template <class Number>
-  struct Factors {
-    Number per_value, per_range;
-  };
-
   // For executors/cuda/pointwise.h. Entry 0 is multiplied by 0.
   struct Table {
     static constexpr int kEntries = 256;
@@ -34,75 +28,20 @@ struct RgbToHsv {
 
     ORBBEC_HD void set(int i) {
       const float divisor = static_cast<float>(larger(i, 1));
-      const Factors<float> factors = rounded_factors(reciprocal(divisor), 1, 1);
+      const HsvFactors<float> factors = rounded_hsv_factors(quick_reciprocal(divisor), 1, 1);
       per_value[i] = static_cast<int>(factors.per_value);
       per_range[i] = static_cast<int>(factors.per_range);
     }
-    ORBBEC_HD Factors<int> operator()(int v, int range) const {
+    ORBBEC_HD HsvFactors<int> operator()(int v, int range) const {
       return {per_value[v], per_range[range]};
     }
   };
 
-  // One reciprocal, of the product of both divisors, yields each of the tables' entries.
-  struct Computed {
-    ORBBEC_HD Factors<float> operator()(int v, int range) const {
-      const float by_value = v + kTiny, by_range = range + kTiny;
-      return rounded_factors(reciprocal(by_value * by_range), by_range, by_value);
-    }
-  };
-
-  // Hue in half degrees.
-  template <class FactorsOf>
-  ORBBEC_HD static void convert(const int (&rgb)[3], int (&hsv)[3], const FactorsOf& factors_of) {
-#if defined(__CUDA_ARCH__)
-    using Int = int;
-#else
-    using Int = int16_t;  // twice as many in a vector
-#endif
-    const Int r = rgb[0], g = rgb[1], b = rgb[2];
-    const Int v = larger(r, larger(g, b)), range = v - smaller(r, smaller(g, b));
-    const Int of_red = g - b, of_green = b - r + 2 * range, of_blue = r - g + 4 * range;
-    const Int shifted = choose(v == r, of_red, choose(v == g, of_green, of_blue));
-    const auto factors = factors_of(v, range);
-    const Int hue = rounded_4096ths(shifted, factors.per_range);
-    hsv[0] = hue < 0 ? hue + 180 : hue;
-    hsv[1] = rounded_4096ths(range, factors.per_value);
-    hsv[2] = v;
-  }
   ORBBEC_HD void operator()(const int (&rgb)[3], int (&hsv)[3], InVector<true>) const {
-    convert(rgb, hsv, Computed{});
+    hsv_of_bytes(rgb, hsv, ComputedHsvFactors{});
   }
   ORBBEC_HD void operator()(const int (&rgb)[3], int (&hsv)[3], const Table& table) const {
-    convert(rgb, hsv, table);
-  }
-
-  // 1 / x with an error below 2^-22: three Newton steps from a guess that negates the exponent.
-  ORBBEC_HD static float reciprocal(float x) {
-    const float guess = float_of(0x7ef311c7u - bits_of(x));
-    return nearer(x, nearer(x, nearer(x, guess)));
-  }
-  ORBBEC_HD static float nearer(float x, float guess) {
-    return fmaf(guess, fmaf(-x, guess, 1.0f), guess);
-  }
-
-  static constexpr float kTiny = 0x1p-30f;  // changes only 0, whose factors are multiplied by 0
-
-  ORBBEC_HD static Factors<float> rounded_factors(float inverse, float to_value, float to_range) {
-    return {rounded_quotient(inverse * to_value, 1044480.0f),
-            rounded_quotient(inverse * to_range, 122880.0f)};
-  }
-
-  // Adding 2^23 rounds a smaller number to an integer.
-  ORBBEC_HD static float rounded_quotient(float inverse, float dividend) {
-    return fmaf(inverse, dividend, 8388608.0f) - 8388608.0f;
-  }
-
-  // Sums stay below 2^22, which floats hold exactly.
-  ORBBEC_HD static int rounded_4096ths(int count, float per_count) {
-    return static_cast<int>(fmaf(static_cast<float>(count), per_count, 2048.0f)) >> 12;
-  }
-  ORBBEC_HD static int rounded_4096ths(int count, int per_count) {
-    return (count * per_count + 2048) >> 12;
+    hsv_of_bytes(rgb, hsv, table);
   }
 
   template <class V>
@@ -121,33 +60,18 @@ struct HsvToRgb {
   static constexpr bool kKnowsVectors = true;
   ORBBEC_HD HsvToRgb of(int64_t) const { return {}; }
 
-  // `h` counts sectors of 60 degrees and is not negative.
-  template <class V>
-  ORBBEC_HD static void from_sectors(V h, V s, V v, V (&rgb)[3]) {
-    const V whole = static_cast<V>(static_cast<int>(h));
-    const V fraction = h - whole;
-    const V falling = v * fused_multiply_add(-s, fraction, V(1));
-    const V rising = v * fused_multiply_add(-s, V(1) - fraction, V(1));
-    const int sector = static_cast<int>(whole) - 6 * static_cast<int>(whole * V(1.0f / 6.0f));
-    sector_colors(sector, v, v * (V(1) - s), falling, rising, rgb);
-  }
-
   // OpenCV's vectors truncate; the tail of a row is rounded.
   template <bool kInVector>
   ORBBEC_HD void operator()(const int (&hsv)[3], int (&rgb)[3], InVector<kInVector>) const {
-    constexpr float kPerByte = 1.0f / 255.0f;
     float colors[3];
-    from_sectors(static_cast<float>(hsv[0]) * (6.0f / 180), static_cast<float>(hsv[1]) * kPerByte,
-                 static_cast<float>(hsv[2]) * kPerByte, colors);
-    for (int c = 0; c < 3; ++c) {
-      const float scaled = colors[c] * 255.0f;
-      rgb[c] = to_byte(static_cast<int>(kInVector ? scaled : rintf(scaled)));
-    }
+    hsv_bytes_to_rgb(hsv, colors);
+    for (int c = 0; c < 3; ++c)
+      rgb[c] = to_byte(static_cast<int>(kInVector ? colors[c] : rintf(colors[c])));
   }
 
   template <class V, bool kInVector>
   ORBBEC_HD void operator()(const V (&hsv)[3], V (&rgb)[3], InVector<kInVector>) const {
-    from_sectors(wrapped_sectors(hsv[0]), hsv[1], hsv[2], rgb);
+    rgb_of_sectors(wrapped_sectors(hsv[0]), hsv[1], hsv[2], rgb);
   }
 
   // Sixths of a circle, in [0, 6). NaN and infinity count as 0.

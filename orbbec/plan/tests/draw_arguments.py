@@ -347,6 +347,70 @@ ARGUMENTS = {
         of(interpolation="cubic"),
     ],
 }
+# Transforms that the random pipelines of the record do not pick.
+ADDED = {
+    "CLAHE": combined([of(), of(clip_limit=3.0, tile_grid_size=(2, 5))], CHANCES),
+    "ChannelDropout": combined([of(), of(channel_drop_range=(1, 2), fill=60.0)], CHANCES),
+    "CoarseDropout": combined(
+        [
+            of(),
+            of(num_holes_range=3, hole_height_range=(0.0, 0.5), hole_width_range=(0.1, 0.9), fill=FILL),
+            of(num_holes_range=(1, 5), hole_height_range=(2, 9), hole_width_range=(8, 40)),
+            of(fill="random_uniform"),
+        ],
+        CHANCES,
+    ),
+    "CropAndPad": combined(
+        [
+            of(),
+            of(percent_range=(-0.4, 0.2), keep_size=False),
+            of(px_range=(-3, 5), sample_independently=False, fill=FILL),
+            of(px_range=(2, 9), keep_size=False, padding_mode="reflect"),
+            of(percent_range=(-1.0, -0.3), interpolation="cubic"),
+            of(antialias=True, padding_mode="edge"),
+        ],
+        CHANCES,
+    ),
+    "Defocus": combined([of(), of(radius=2, alias_blur=0.4), of(radius=(1, 20))], CHANCES),
+    "Downscale": combined(
+        [of(), of(scale_range=(0.3, 0.9), down_interpolation="area"), of(up_interpolation="linear")], CHANCES
+    ),
+    "GridDropout": combined(
+        [
+            of(holes_number_xy=(3, 4)),
+            of(ratio=0.2, holes_number_xy=(2, 7), random_offset=False, fill=FILL),
+            of(holes_number_xy=(1, 2), fill="random_uniform"),
+        ],
+        CHANCES,
+    ),
+    "HueSaturationValue": combined(
+        [of(), of(hue_range=(10, 40), saturation_range=(-60, -20), value_range=(5, 30))], CHANCES
+    ),
+    "MultiplicativeNoise": combined([of(), of(multiplier_range=(0.6, 0.9), per_channel=True)], CHANCES),
+    "PlanckianJitter": combined([of(), of(mode="cied"), of(temperature_range=(4500, 9000))], CHANCES),
+    "RGBShift": combined([of(), of(red_range=(0.1, 0.2), blue_range=(-0.5, 0.5))], CHANCES),
+    "RandomHSV": combined([of(), of(hue=(0.1, 0.3), saturation=(0.4, 0.7), value=0.0)], CHANCES),
+    "RandomShift": [of(), of(max_shift=(3, 0)), of(max_shift=40, padding_mode="constant", fill=FILL)],
+    "RandomSizedCrop": combined(
+        [of(min_max_height=(8, 20), size=(21, 30)), of(min_max_height=(100, 300), size=32, w2h_ratio=1.6)],
+        RESIZES,
+    ),
+    "RandomToneCurve": combined([of(), of(scale=0.3, per_channel=True)], CHANCES),
+    "ResizeKeepRatio": combined(
+        [
+            of(size=(21, 30)),
+            of(size=64, longest=0.4, scale_p=0.6, scale_range=(0.5, 0.8)),
+            of(size=(40, 30), longest=1.0, aspect_p=0.7, aspect_range=(0.5, 1.5)),
+        ],
+        RESIZES,
+    ),
+    "ResizeToMultiple": combined(
+        [of(size=56), of(size=(21, 30), multiple=5, mode="upper_bound"), of(size=(40, 518))],
+        [{}, {"interpolation": "linear"}, {"antialias": True}, {"interpolation": "nearest"}],
+    ),
+    "UnsharpMask": combined([of(), of(kernel_size=5, sigma=(0.5, 2.0), alpha=0.3, threshold=0.0)], CHANCES),
+}
+ARGUMENTS |= ADDED
 
 
 def transform_of(name, number):

@@ -10,7 +10,7 @@ import torch
 from orbbec import transforms as T
 from orbbec.augment.codes import COLOR_WIDTH, STEPS
 from orbbec.plan.steps import Colors, Operator, Warp, identities, same_rows
-from orbbec.plan.tests.draw_arguments import ARGUMENTS, FACE, FILL, TEMPLATE, transform_of
+from orbbec.plan.tests.draw_arguments import ADDED, ARGUMENTS, FACE, FILL, TEMPLATE, transform_of
 
 SEEDS, EPOCHS = (0, 2**63 - 25), (0, 2**40)
 IDS = [0, 1, 2, -1, -2, 7, 1000, 2**31, -(2**31), 2**40 + 3, 2**62, -(2**62)]
@@ -130,7 +130,7 @@ class Picker:
 
 def random_transform(picker, depth=0):
     """A transform with one of its argument sets, or a container of some."""
-    name = picker.of(list(ARGUMENTS))
+    name = picker.of([name for name in ARGUMENTS if name not in ADDED])
     if issubclass(getattr(T, name), T.RandomApply.__mro__[1]) and depth < 2:
         several = [random_transform(picker, depth + 1) for _ in range(picker.of((2, 3)))]
         return picker.of(list(containers(several)))

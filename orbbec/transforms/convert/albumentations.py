@@ -14,14 +14,9 @@ from orbbec.transforms.base.transform import Transform
 from orbbec.transforms.color import RandomPhotometricDistort
 from orbbec.transforms.containers import RandomApply, RandomChoice, SomeOf
 from orbbec.transforms.convert import ConversionError, Inner, Maker, as_one, convert, flat
-from orbbec.transforms.convert.albumentations_steps import (
-    MAKERS,
-    NEAREST,
-    attribute,
-    expect,
-    expect_if,
-    one_of,
-)
+from orbbec.transforms.convert.albumentations_attributes import attribute, expect, expect_if, one_of
+from orbbec.transforms.convert.albumentations_steps import MAKERS, NEAREST
+from orbbec.transforms.erasing import CoarseDropout, GridDropout
 from orbbec.transforms.targets.options import TargetOptions
 from orbbec.transforms.targets.per_box import PER_BOX_KEYS
 
@@ -43,7 +38,10 @@ def from_albumentations(compose: Any) -> tuple[list[Transform], TargetOptions]:
     transforms = flat(convert(_OP, steps, _maker, nearest=NEAREST))
     try:
         _check_compose(compose)
-        options = _options(getattr(compose, "processors", {}))
+        processors = getattr(compose, "processors", {})
+        if processors:
+            _check_dropouts(transforms)
+        options = _options(processors)
     except ValueError as error:
         raise ConversionError(f"{_OP}: {error}") from error
     return _at_chance(transforms, getattr(compose, "p", 1.0)), options
@@ -80,6 +78,14 @@ def _check_compose(compose: Any) -> None:
     if hasattr(compose, "mask_interpolation"):
         one_of(compose, "mask_interpolation", (None, 0))
     expect_if(compose, additional_targets={}, semantic_mask_label_mappings=None)
+
+
+def _check_dropouts(transforms: Iterable[Transform]) -> None:
+    """Refuse dropouts where there are boxes or points, which Albumentations drops in holes."""
+    for transform in transforms:
+        if isinstance(transform, (CoarseDropout, GridDropout)):
+            raise ValueError(f"{transform.name} drops boxes and keypoints in holes, but orbbec keeps them")
+        _check_dropouts(getattr(transform, "transforms", ()))
 
 
 def _options(processors: Any) -> TargetOptions:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Collection, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -28,6 +28,18 @@ from orbbec.transforms.color import (
 )
 from orbbec.transforms.containers import RandomChoice
 from orbbec.transforms.convert import as_one
+from orbbec.transforms.convert.albumentations_attributes import (
+    PADDING_MODES,
+    ZERO,
+    attribute,
+    expect,
+    expect_if,
+    one_of,
+    padding,
+    resizing,
+    single,
+)
+from orbbec.transforms.convert.albumentations_values import VALUE_MAKERS
 from orbbec.transforms.fits import Crop, PadIfNeeded, RandomScale, ResizeToFit
 from orbbec.transforms.function import Lambda
 from orbbec.transforms.geometry import (
@@ -51,63 +63,6 @@ from orbbec.transforms.neighborhood import (
 from orbbec.transforms.noise import GaussianNoise
 from orbbec.transforms.output import Normalize, ToDtype, ToImage
 
-_RENAMED = {  # in AlbumentationsX
-    "format": "coord_format",
-    "limit": "angle_range",
-    "scale_limit": "scale_range",
-    "brightness": "brightness_range",
-    "contrast": "contrast_range",
-    "saturation": "saturation_range",
-    "hue": "hue_range",
-    "brightness_limit": "brightness_range",
-    "contrast_limit": "contrast_range",
-    "gamma_limit": "gamma_range",
-    "blur_limit": "blur_range",
-    "sigma_limit": "sigma_range",
-}
-_PADDING_MODES = {
-    0: "constant",
-    1: "edge",
-    2: "symmetric",
-    3: "wrap",
-    4: "reflect",
-}  # keys: OpenCV's border constants
-_ZERO = (0.0, 0.0)
-
-
-def attribute(step: Any, name: str) -> Any:
-    """An attribute, by its name in Albumentations or AlbumentationsX."""
-    renamed = _RENAMED.get(name, name)
-    return getattr(step, renamed) if hasattr(step, renamed) else getattr(step, name)
-
-
-def expect(step: Any, **expected: Any) -> None:
-    """Refuse attributes whose value has no counterpart."""
-    for name, value in expected.items():
-        if attribute(step, name) != value:
-            raise ValueError(f"expected {name}={value!r}, but got {attribute(step, name)!r}")
-
-
-def expect_if(step: Any, **expected: Any) -> None:
-    """The same for attributes that exist in one version only."""
-    expect(step, **{name: value for name, value in expected.items() if hasattr(step, name)})
-
-
-def one_of(step: Any, name: str, known: Collection[Any]) -> Any:
-    """The value of an attribute, which must be one of `known`."""
-    value = attribute(step, name)
-    if value not in known:
-        raise ValueError(f"expected {name} as one of {', '.join(map(str, known))}, but got {value!r}")
-    return value
-
-
-def _one(step: Any, name: str) -> Any:
-    """The value of a range whose ends are equal."""
-    low, high = attribute(step, name)
-    if low != high:
-        raise ValueError(f"expected {name} of one value, but got {attribute(step, name)}")
-    return low
-
 
 def _choice(transforms: Sequence[Transform], weights: Sequence[float] | None = None) -> list[Transform]:
     if len(transforms) == 1:
@@ -118,12 +73,6 @@ def _choice(transforms: Sequence[Transform], weights: Sequence[float] | None = N
 # Sizes
 
 
-def _resizing(step: Any) -> dict[str, Any]:
-    expect(step, area_for_downscale=None)
-    expect_if(step, mask_interpolation=0)
-    return {"interpolation": resizing_of(type(step).__name__, step.interpolation), "antialias": False}
-
-
 def _lengths(step: Any) -> list[int]:
     """The side lengths to draw from."""
     return [step.max_size] if isinstance(step.max_size, int) else list(step.max_size)
@@ -131,15 +80,15 @@ def _lengths(step: Any) -> list[int]:
 
 def _smallest(step: Any) -> list[Transform]:
     expect(step, max_size_hw=None)
-    return _choice([Resize(length, **_resizing(step)) for length in _lengths(step)])
+    return _choice([Resize(length, **resizing(step)) for length in _lengths(step)])
 
 
 def _longest(step: Any) -> list[Transform]:
     if step.max_size_hw is None:
-        return _choice([ResizeToFit(length, **_resizing(step)) for length in _lengths(step)])
+        return _choice([ResizeToFit(length, **resizing(step)) for length in _lengths(step)])
     if None in step.max_size_hw:
         raise ValueError(f"expected max_size_hw as two numbers, but got {step.max_size_hw}")
-    return [ResizeToFit(step.max_size_hw, **_resizing(step))]
+    return [ResizeToFit(step.max_size_hw, **resizing(step))]
 
 
 def _scaled(step: Any) -> list[Transform]:
@@ -147,7 +96,7 @@ def _scaled(step: Any) -> list[Transform]:
     if isinstance(limits, dict):
         raise ValueError(f"expected one scale_range for both sides, but got {limits}")
     low, high = limits
-    return [RandomScale((1 + low, 1 + high), **_resizing(step))]
+    return [RandomScale((1 + low, 1 + high), **resizing(step))]
 
 
 def _letterboxed(step: Any) -> list[Transform]:
@@ -167,24 +116,19 @@ def _letterboxed(step: Any) -> list[Transform]:
 
 def _resized_crop(step: Any) -> list[Transform]:
     expect_if(step, sampling_method="standard")
-    return [RandomResizedCrop(step.size, step.scale, step.ratio, **_resizing(step))]
-
-
-def _padding(step: Any) -> dict[str, Any]:
-    expect(step, fill_mask=0.0)
-    return {"fill": step.fill, "padding_mode": _PADDING_MODES[one_of(step, "border_mode", _PADDING_MODES)]}
+    return [RandomResizedCrop(step.size, step.scale, step.ratio, **resizing(step))]
 
 
 def _padded_if_needed(step: Any) -> list[Transform]:
     expect(step, pad_height_divisor=None, pad_width_divisor=None)
-    return [PadIfNeeded((step.min_height, step.min_width), position=step.position, **_padding(step))]
+    return [PadIfNeeded((step.min_height, step.min_width), position=step.position, **padding(step))]
 
 
 def _cropped(step: Any, kind: type[Any]) -> list[Transform]:
     size = step.height, step.width
     if not step.pad_if_needed:
         return [kind(size)]
-    return [PadIfNeeded(size, position=step.pad_position, **_padding(step)), kind(size)]
+    return [PadIfNeeded(size, position=step.pad_position, **padding(step)), kind(size)]
 
 
 def _cut(step: Any) -> list[Transform]:
@@ -219,7 +163,7 @@ def _outside(step: Any) -> dict[str, Any]:
     return {
         "interpolation": interpolation_of(type(step).__name__, step.interpolation),
         "fill": step.fill,
-        "padding_mode": _PADDING_MODES[one_of(step, "border_mode", _PADDING_MODES)],
+        "padding_mode": PADDING_MODES[one_of(step, "border_mode", PADDING_MODES)],
     }
 
 
@@ -233,8 +177,8 @@ def _affine(step: Any) -> list[Transform]:
     (low, high), shear = step.scale["x"], step.shear
     is_one = step.keep_ratio or (tuple(step.scale["y"]) == (low, high) and low == high)
     scale = (low, high) if is_one else (low, high, *step.scale["y"])
-    sheared = [axis for axis in ("x", "y") if tuple(shear[axis]) != _ZERO]
-    if len(sheared) == 2 or (sheared and tuple(step.rotate) != _ZERO):
+    sheared = [axis for axis in ("x", "y") if tuple(shear[axis]) != ZERO]
+    if len(sheared) == 2 or (sheared and tuple(step.rotate) != ZERO):
         raise ValueError("expected shear along one axis and without rotate, or none")
     first, last = step.rotate
     return [
@@ -335,8 +279,8 @@ def _odd_sides(step: Any) -> tuple[int, int]:
 
 
 def _smeared(step: Any) -> list[Transform]:
-    expect(step, allow_shifted=False, direction_range=_ZERO)
-    angle = _one(step, "angle_range")
+    expect(step, allow_shifted=False, direction_range=ZERO)
+    angle = single(step, "angle_range")
     if angle % 90:
         raise ValueError(
             f"expected angle_range of one multiple of 90, but got {step.angle_range}; MotionBlur has smooth "
@@ -410,7 +354,7 @@ def _applied(step: Any) -> list[Transform]:
 MAKERS: dict[str, Callable[[Any], list[Transform]]] = {
     "NoOp": lambda step: [],
     "ToTensorV2": lambda step: [ToImage()],
-    "Resize": lambda step: [Resize((step.height, step.width), **_resizing(step))],
+    "Resize": lambda step: [Resize((step.height, step.width), **resizing(step))],
     "SmallestMaxSize": _smallest,
     "LongestMaxSize": _longest,
     "RandomScale": _scaled,
@@ -419,7 +363,7 @@ MAKERS: dict[str, Callable[[Any], list[Transform]]] = {
     "CenterCrop": lambda step: _cropped(step, CenterCrop),
     "Crop": _cut,
     "RandomResizedCrop": _resized_crop,
-    "Pad": lambda step: [Pad(step.padding, **_padding(step))],
+    "Pad": lambda step: [Pad(step.padding, **padding(step))],
     "PadIfNeeded": _padded_if_needed,
     "HorizontalFlip": lambda step: [RandomHorizontalFlip(1.0)],
     "VerticalFlip": lambda step: [RandomVerticalFlip(1.0)],
@@ -434,7 +378,7 @@ MAKERS: dict[str, Callable[[Any], list[Transform]]] = {
     "ToGray": _gray,
     "InvertImg": lambda step: [RandomInvert(1.0)],
     "Posterize": _posterized,
-    "Solarize": lambda step: [RandomSolarize(255.0 * _one(step, "threshold_range"), 1.0)],
+    "Solarize": lambda step: [RandomSolarize(255.0 * single(step, "threshold_range"), 1.0)],
     "RandomGamma": _corrected,
     "ChannelShuffle": _shuffled,
     "Equalize": _equalized,
@@ -449,31 +393,29 @@ MAKERS: dict[str, Callable[[Any], list[Transform]]] = {
     "ToFloat": _to_float,
     "FromFloat": _from_float,
     "Lambda": _applied,
+    **VALUE_MAKERS,
 }
 
 # Suggestions for classes that draw or compute something different from their nearest counterpart.
 NEAREST = {
-    **dict.fromkeys(("AdvancedBlur", "Blur", "Defocus", "GlassBlur", "ZoomBlur"), "GaussianBlur"),
-    **dict.fromkeys(("Sharpen", "UnsharpMask", "Enhance"), "RandomAdjustSharpness"),
-    **dict.fromkeys(("HueSaturationValue", "RGBShift", "PlanckianJitter", "FancyPCA"), "ColorJitter"),
-    **dict.fromkeys(("PlasmaBrightnessContrast", "Illumination"), "ColorJitter"),
-    "RandomToneCurve": "Gamma",
+    **dict.fromkeys(("AdvancedBlur", "Blur", "GlassBlur", "ZoomBlur"), "GaussianBlur"),
+    **dict.fromkeys(("Sharpen", "Enhance"), "RandomAdjustSharpness"),
+    **dict.fromkeys(("FancyPCA", "PlasmaBrightnessContrast", "Illumination"), "ColorJitter"),
     "ChannelSwap": "RandomChannelPermutation",
-    **dict.fromkeys(("ISONoise", "ShotNoise", "MultiplicativeNoise", "SaltAndPepper"), "GaussianNoise"),
+    **dict.fromkeys(("ISONoise", "ShotNoise", "SaltAndPepper"), "GaussianNoise"),
     **dict.fromkeys(("RicianNoise", "FilmGrain"), "GaussianNoise"),
-    **dict.fromkeys(("CoarseDropout", "Erasing", "ConstrainedCoarseDropout", "GridDropout"), "RandomErasing"),
-    **dict.fromkeys(("XYMasking", "GridMask", "GuidedCoarseDropout", "PixelDropout"), "RandomErasing"),
+    **dict.fromkeys(("Erasing", "PixelDropout"), "RandomErasing"),
+    **dict.fromkeys(("ConstrainedCoarseDropout", "GuidedCoarseDropout", "XYMasking"), "CoarseDropout"),
+    "GridMask": "GridDropout",
     "Perspective": "RandomPerspective",
     **dict.fromkeys(("ElasticTransform", "GridElasticDeform", "GridDistortion"), "ElasticTransform"),
     **dict.fromkeys(("ThinPlateSpline", "PiecewiseAffine", "OpticalDistortion"), "ElasticTransform"),
     "SafeRotate": "RandomRotation(expand=True)",
-    **dict.fromkeys(("RandomSizedCrop", "RandomCropFromBorders"), "RandomResizedCrop"),
-    "CropAndPad": "RandomZoomOut, or RandomCrop with padding",
+    "RandomCropFromBorders": "RandomResizedCrop",
     **dict.fromkeys(
         ("BBoxSafeRandomCrop", "RandomSizedBBoxSafeCrop", "AtLeastOneBBoxRandomCrop"), "RandomIoUCrop"
     ),
     **dict.fromkeys(("BBoxSubsetSafeRandomCrop", "RandomCropNearBBox"), "RandomIoUCrop"),
-    "CLAHE": "the operator orbbec.clahe",
     "HistogramMatching": "RandomEqualize",
     "Mosaic": "Mosaic, which combines images of one batch",
     "ToRGB": "RGB",

@@ -14,6 +14,7 @@ IMAGES = torch.from_numpy(np.random.default_rng(0).integers(40, 200, (COUNT, 3, 
 NAMES = [name for name, kind in our_transforms().items() if "p" in {field.name for field in fields(kind)}]
 # Here a draw of these that changes nothing is too rare to be seen.
 STRONG = {
+    "CropAndPad": T.CropAndPad(px_range=(2, 4)),
     "CutMix": T.CutMix(50.0),
     "Mosaic": T.Mosaic(18, (0.4, 0.6)),
     "MixUp": T.MixUp(50.0),

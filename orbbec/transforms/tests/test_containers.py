@@ -83,6 +83,18 @@ def counted(container, count=3000):
             {"n": 2, "replace": True, "shuffle": True},
             {f"{one}{other}": 1 for one in "012" for other in "012"},
         ),
+        ({"n": 1, "weights": (1, 2, 3)}, {"0": 1, "1": 2, "2": 3}),
+        ({"n": 1, "weights": (1, 0, 3)}, {"0": 1, "2": 3}),
+        ({"n": 2, "weights": (1, 0, 3)}, {"02": 1}),
+        ({"n": 2, "weights": (1, 2, 3)}, {"01": 4.5, "02": 8, "12": 17.5}),
+        (
+            {"n": 2, "shuffle": True, "weights": (1, 2, 3)},
+            {"01": 2, "02": 3, "10": 2.5, "12": 7.5, "20": 5, "21": 10},
+        ),
+        (
+            {"n": 2, "replace": True, "weights": (1, 0, 3)},
+            {"00": 1, "02": 6, "22": 9},
+        ),
     ],
 )
 def test_some_of_draws_each_list_as_often_as_it_should(options, lists):
@@ -109,6 +121,9 @@ def test_some_of_draws_anew_where_a_transform_comes_twice():
         ({"n": 4}, "from 1 to 3"),
         ({"replace": 1}, "replace"),
         ({"shuffle": 0}, "shuffle"),
+        ({"weights": (1, 2)}, "weights as 3 numbers of at least 0"),
+        ({"weights": (1, -2, 3)}, "weights as 3 numbers"),
+        ({"n": 2, "weights": (0, 0, 3)}, "2 weights above 0, but got 1"),
     ],
 )
 def test_bad_arguments_of_some_of_are_named(options, message):

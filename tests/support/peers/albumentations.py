@@ -7,7 +7,9 @@ RENAMED = {  # since AlbumentationsX
     **{"limit": "angle_range", "scale_limit": "scale_range", "gamma_limit": "gamma_range"},
     **{"blur_limit": "blur_range", "sigma_limit": "sigma_range"},
     **{name: f"{name}_range" for name in ("brightness", "contrast", "saturation", "hue")},
-    **{"brightness_limit": "brightness_range", "contrast_limit": "contrast_range"},
+    **{f"{name}_limit": f"{name}_range" for name in ("brightness", "contrast", "temperature", "clip")},
+    **{f"{name}_shift_limit": f"{name}_shift_range" for name in ("hue", "sat", "val", "r", "g", "b")},
+    **{name: f"{name}_range" for name in ("alpha", "radius", "alias_blur")},
     **{"format": "coord_format", "clip": "clip_bboxes_on_input"},
 }
 

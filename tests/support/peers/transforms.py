@@ -15,6 +15,7 @@ import torch
 from orbbec import transforms as T
 from orbbec.bridge.arguments import Array
 from tests.support.peers import transform_calls as by
+from tests.support.peers import value_calls as values
 from tests.support.peers.peers import Line, Random, draw_image
 from tests.support.peers.transform_calls import Call, Theirs
 
@@ -168,6 +169,11 @@ _TARGETS: dict[str, dict[str, Any]] = {
     "RandomIoUCrop": {"boxes": np.array([[1.0, 1.0, 9.0, 8.0]])},
 }
 _COUNTS = {"MixUp": 2, "CutMix": 3, "Mosaic": 4}
+_HSV = T.HueSaturationValue((-180, 180), (-255, 255), (-255, 255), 0.8)
+_LATER = (
+    *("RandomHSV", "HueSaturationValue", "RandomShift", "CLAHE", "Downscale"),
+    *("ChannelDropout", "CoarseDropout", "GridDropout"),
+)  # not in the recorded pipelines
 _JITTER = _always(T.ColorJitter(0.8, 0.8, 0.8, 0.5))
 
 # By author and "transform, form" (uint8 unless it says otherwise): how it is drawn, and the reference.
@@ -194,6 +200,11 @@ _EXACT: dict[str, dict[str, tuple[Draw, Theirs]]] = {
         "GaussianBlur": (_always(T.GaussianBlur((5, 7), (0.1, 3.0))), by.blurred),
         "MedianBlur": (_always(T.MedianBlur((3, 7))), by.median),
         "MixUp": (_always(T.MixUp(0.4)), by.mixed),
+        "RandomHSV": (_always(T.RandomHSV(0.4, 0.7, 0.6, 0.8)), values.hsv_changed),
+        "HueSaturationValue": (_always(_HSV), values.hsv_changed),
+        "RandomShift": (_filled(T.RandomShift, 9, padding_mode="constant"), by.cut),
+        "CLAHE": (_always(T.CLAHE((1.0, 5.0), (3, 2), 0.8)), values.equalized_by_tiles),
+        "Downscale": (_always(T.Downscale((0.1, 0.9), p=0.8)), values.downscaled),
     },
     "Pillow": {
         "Resize": (_resize(True), by.resized_by_pillow),
@@ -233,6 +244,9 @@ _EXACT: dict[str, dict[str, tuple[Draw, Theirs]]] = {
     },
     "NumPy": {
         "CutMix": (_always(T.CutMix(1.0)), by.pasted),
+        "ChannelDropout": (_always(T.ChannelDropout((1, 2), 77.0, 0.8)), values.channels_dropped),
+        "CoarseDropout": (_filled(T.CoarseDropout, (1, 5), p=0.8), values.holes_filled),
+        "GridDropout": (_filled(T.GridDropout, 0.6, (3, 4), p=0.8), values.holes_filled),
         "GaussianNoise": (_always(T.GaussianNoise((-0.1, 0.1), (0.0, 0.3))), by.noisy),
         "Mosaic": (lambda rng, h, w: T.Mosaic(_size(rng), fill=_fill(rng)), by.laid),
     },
@@ -286,6 +300,7 @@ class Pipeline:
         """Two or three forms that are promised to be identical to their references."""
         rng = np.random.default_rng([seed, 5])
         known = [f for f in FORMS if f.promised and f.count == 1 and not f.target and " " not in f.form]
+        known = [f for f in known if f.name not in _LATER]
         forms = tuple(
             f for f in rng.choice(np.array(known, object), rng.integers(2, 4)) if f.dtype == "uint8"
         )

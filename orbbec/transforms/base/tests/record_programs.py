@@ -2,8 +2,9 @@
 
     python orbbec/transforms/base/tests/record_programs.py
 
-A checksum of each: of its rules, its passes and its flags, or of the error. Numbers of rules have 9 digits,
-since functions such as log differ in the last bits.
+A checksum of each: of its rules, its passes and its flags, or of the error. Rules are recorded by name, so
+that a new one changes no record. Their numbers have 9 digits, since functions such as log differ in the last
+bits.
 """
 
 import json
@@ -17,9 +18,11 @@ import torch
 
 from orbbec import transforms as T
 from orbbec.plan.parameters import Batch
+from orbbec.plan.rules import SIGNATURES
 from orbbec.transforms.base.pipeline import _Pixels
 from orbbec.transforms.tests.examples import EXAMPLES, our_transforms
 
+NAMES = list(SIGNATURES)
 PATH = Path(__file__).with_name("programs.json")
 CROP = T.RandomResizedCrop(24, antialias=False)
 JITTER = T.ColorJitter(0.4, 0.4, 0.4, 0.1)
@@ -71,6 +74,8 @@ def _program_of(between, transform, exact, pixels):
         return str(error)
     flags = program.draws_anywhere, program.runs, program.size, program.pixels_between
     rules = [" ".join(f"{number:.9g}" for number in row) for row in program.code.tolist()]
+    for index, (rule, _, rest) in enumerate(row.partition(" ") for row in rules[: len(program.labels)]):
+        rules[index] = f"{NAMES[int(rule)]} {rest}"
     passes = re.sub(r" at 0x\w+", "", repr((program.passes, program.labels, program.notes)))
     return "\n".join([str(flags), *rules, passes])
 

@@ -145,7 +145,7 @@ def pipelines(a):
     yield "padded", [a.LongestMaxSize(640), a.PadIfNeeded(640, 640), a.CoarseDropout(), a.Normalize()], boxes
 
 
-def test_of_ten_pipelines_eight_convert():
+def test_of_ten_pipelines_nine_convert():
     theirs = pytest.importorskip("albumentations", minversion="2.5")
     refused = {}
     for name, steps, options in pipelines(theirs):
@@ -153,10 +153,8 @@ def test_of_ten_pipelines_eight_convert():
             T.Compose.from_albumentations(theirs.Compose(steps, **options))
         except ConversionError as error:
             refused[name] = str(error).rpartition(": ")[2]
-    assert refused == {
-        "robustness": "step 3, HueSaturationValue, has no counterpart; the nearest is ColorJitter",
-        "padded": "step 2, CoarseDropout, has no counterpart; the nearest is RandomErasing",
-    }
+    reason = "CoarseDropout drops boxes and keypoints in holes, but orbbec keeps them"
+    assert refused == {"padded": reason}
 
 
 @pytest.mark.parametrize("seed", range(3))

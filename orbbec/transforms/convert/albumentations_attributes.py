@@ -1,0 +1,86 @@
+"""Reads the attributes of Albumentations steps, and refuses those without a counterpart."""
+
+from __future__ import annotations
+
+from collections.abc import Collection
+from typing import Any
+
+from orbbec.transforms.base.checks import resizing_of
+
+_RENAMED = {  # in AlbumentationsX
+    "format": "coord_format",
+    "limit": "angle_range",
+    "scale_limit": "scale_range",
+    "brightness": "brightness_range",
+    "contrast": "contrast_range",
+    "saturation": "saturation_range",
+    "hue": "hue_range",
+    "brightness_limit": "brightness_range",
+    "contrast_limit": "contrast_range",
+    "gamma_limit": "gamma_range",
+    "blur_limit": "blur_range",
+    "sigma_limit": "sigma_range",
+    "hue_shift_limit": "hue_shift_range",
+    "sat_shift_limit": "sat_shift_range",
+    "val_shift_limit": "val_shift_range",
+    "temperature_limit": "temperature_range",
+    "clip_limit": "clip_range",
+    "alpha": "alpha_range",
+    "radius": "radius_range",
+    "alias_blur": "alias_blur_range",
+}
+PADDING_MODES = {
+    0: "constant",
+    1: "edge",
+    2: "symmetric",
+    3: "wrap",
+    4: "reflect",
+}  # keys: OpenCV's border constants
+ZERO = (0.0, 0.0)
+
+
+def attribute(step: Any, name: str) -> Any:
+    """An attribute, by its name in Albumentations or AlbumentationsX."""
+    renamed = _RENAMED.get(name, name)
+    return getattr(step, renamed) if hasattr(step, renamed) else getattr(step, name)
+
+
+def expect(step: Any, **expected: Any) -> None:
+    """Refuse attributes whose value has no counterpart."""
+    for name, value in expected.items():
+        if attribute(step, name) != value:
+            raise ValueError(f"expected {name}={value!r}, but got {attribute(step, name)!r}")
+
+
+def expect_if(step: Any, **expected: Any) -> None:
+    """The same for attributes that exist in one version only."""
+    expect(step, **{name: value for name, value in expected.items() if hasattr(step, name)})
+
+
+def one_of(step: Any, name: str, known: Collection[Any]) -> Any:
+    """The value of an attribute, which must be one of `known`."""
+    value = attribute(step, name)
+    if value not in known:
+        raise ValueError(f"expected {name} as one of {', '.join(map(str, known))}, but got {value!r}")
+    return value
+
+
+def single(step: Any, name: str) -> Any:
+    """The value of a range whose ends are equal."""
+    low, high = attribute(step, name)
+    if low != high:
+        raise ValueError(f"expected {name} of one value, but got {attribute(step, name)}")
+    return low
+
+
+def resizing(step: Any) -> dict[str, Any]:
+    """The interpolation of a resize."""
+    expect(step, area_for_downscale=None)
+    expect_if(step, mask_interpolation=0)
+    return {"interpolation": resizing_of(type(step).__name__, step.interpolation), "antialias": False}
+
+
+def padding(step: Any) -> dict[str, Any]:
+    """The fill and the border of what is padded."""
+    expect(step, fill_mask=0.0)
+    return {"fill": step.fill, "padding_mode": PADDING_MODES[one_of(step, "border_mode", PADDING_MODES)]}

@@ -1,0 +1,121 @@
+"""Converters of single Albumentations steps that change values, or crop and resize by drawn sides."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+from orbbec.bridge.plain import is_number, listed
+from orbbec.transforms.base.checks import resizing_of
+from orbbec.transforms.base.transform import Transform
+from orbbec.transforms.convert.albumentations_attributes import (
+    attribute,
+    expect,
+    expect_if,
+    padding,
+    resizing,
+)
+from orbbec.transforms.degradations import CLAHE, Defocus, Downscale, UnsharpMask
+from orbbec.transforms.erasing import CoarseDropout, GridDropout
+from orbbec.transforms.planckian import PlanckianJitter
+from orbbec.transforms.shapes import CropAndPad, RandomSizedCrop
+from orbbec.transforms.tones import (
+    ChannelDropout,
+    HueSaturationValue,
+    MultiplicativeNoise,
+    RandomToneCurve,
+    RGBShift,
+)
+
+
+def _shifted_hsv(step: Any) -> list[Transform]:
+    hue, saturation, value = (attribute(step, f"{name}_shift_limit") for name in ("hue", "sat", "val"))
+    return [HueSaturationValue(hue, saturation, value, 1.0)]
+
+
+def _shifted_rgb(step: Any) -> list[Transform]:
+    expect(step, spatial_mode="constant")
+    red, green, blue = step.noise_params["ranges"]
+    return [RGBShift(red, green, blue, 1.0)]
+
+
+def _multiplied(step: Any) -> list[Transform]:
+    expect(step, elementwise=False)
+    return [MultiplicativeNoise(step.multiplier, step.per_channel, 1.0)]
+
+
+def _warmed(step: Any) -> list[Transform]:
+    expect(step, sampling_method="uniform")
+    return [PlanckianJitter(step.mode, attribute(step, "temperature_limit"), 1.0)]
+
+
+def _fill(step: Any) -> Any:
+    expect(step, fill_mask=None)
+    return step.fill
+
+
+def _dropped(step: Any) -> list[Transform]:
+    sides = step.hole_height_range, step.hole_width_range
+    return [CoarseDropout(step.num_holes_range, *sides, _fill(step), 1.0)]
+
+
+def _dropped_in_cells(step: Any) -> list[Transform]:
+    expect(step, unit_size_range=None)
+    if step.holes_number_xy is None:
+        raise ValueError("expected holes_number_xy, since the grid otherwise depends on the image")
+    if not step.random_offset:
+        expect(step, shift_xy=(0, 0))
+    rows, columns = step.holes_number_xy  # whatever the name says
+    return [GridDropout(step.ratio, (columns, rows), step.random_offset, _fill(step), 1.0)]
+
+
+def _downscaled(step: Any) -> list[Transform]:
+    down, up = (resizing_of("Downscale", step.interpolation_pair[way]) for way in ("downscale", "upscale"))
+    return [Downscale(step.scale_range, down, up, 1.0)]
+
+
+def _equalized_by_tiles(step: Any) -> list[Transform]:
+    return [CLAHE(attribute(step, "clip_limit"), tuple(step.tile_grid_size)[::-1], 1.0)]
+
+
+def _unsharpened(step: Any) -> list[Transform]:
+    low, high = attribute(step, "blur_limit")
+    sides = low, high - (high - low) % 2
+    return [UnsharpMask(sides, attribute(step, "sigma_limit"), attribute(step, "alpha"), step.threshold, 1.0)]
+
+
+def _defocused(step: Any) -> list[Transform]:
+    return [Defocus(attribute(step, "radius"), attribute(step, "alias_blur"), 1.0)]
+
+
+def _sized_crop(step: Any) -> list[Transform]:
+    return [RandomSizedCrop(step.min_max_height, step.size, step.w2h_ratio, **resizing(step))]
+
+
+def _cropped_and_padded(step: Any) -> list[Transform]:
+    expect_if(step, px_choices=None, percent_choices=None, mask_interpolation=0)
+    name, amount = ("px", step.px) if step.px is not None else ("percent", step.percent)
+    ends = listed(amount) or [amount, amount]
+    if len(ends) != 2 or not all(map(is_number, ends)):
+        raise ValueError(f"expected {name} as a number or (low, high), but got {amount}")
+    how: dict[str, Any] = {f"{name}_range": tuple(ends), "p": 1.0, **padding(step)}
+    how["interpolation"] = resizing_of("CropAndPad", step.interpolation)
+    return [CropAndPad(keep_size=step.keep_size, sample_independently=step.sample_independently, **how)]
+
+
+VALUE_MAKERS: dict[str, Callable[[Any], list[Transform]]] = {
+    "HueSaturationValue": _shifted_hsv,
+    "RGBShift": _shifted_rgb,
+    "MultiplicativeNoise": _multiplied,
+    "PlanckianJitter": _warmed,
+    "RandomToneCurve": lambda step: [RandomToneCurve(step.scale, step.per_channel, 1.0)],
+    "ChannelDropout": lambda step: [ChannelDropout(step.channel_drop_range, step.fill, 1.0)],
+    "CoarseDropout": _dropped,
+    "GridDropout": _dropped_in_cells,
+    "Downscale": _downscaled,
+    "CLAHE": _equalized_by_tiles,
+    "UnsharpMask": _unsharpened,
+    "Defocus": _defocused,
+    "RandomSizedCrop": _sized_crop,
+    "CropAndPad": _cropped_and_padded,
+}

@@ -1,0 +1,260 @@
+"""Losses of optics and resolution, and local contrast: passes over existing operators."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import torch
+from torch import Tensor
+
+from orbbec.bridge.spec import BYTES_AND_FLOATS, OpSpec, register
+from orbbec.color import clahe, cvt_color
+from orbbec.filters import filter2d, gaussian_blur
+from orbbec.plan.build import Build
+from orbbec.plan.parameters import Column, OperatorStep
+from orbbec.plan.passes import VARIES
+from orbbec.plan.rules import IMAGE_HEIGHT, IMAGE_WIDTH
+from orbbec.transforms.base.checks import Range, interval, number, resizing_of, size_pair, span, whole_range
+from orbbec.transforms.base.transform import Transform
+from orbbec.transforms.cuts import Resizing, resize
+
+_WHOLE_IMAGE = "takes a histogram of each tile"
+
+
+def _equalized_luminance(images: Tensor, clip_limit: Tensor, tiles: tuple[int, int]) -> Tensor:
+    """CLAHE of the lightness, by CIE's L*a*b*; of gray images, of their values."""
+    is_gray = images.shape[1] == 1
+    lab = images if is_gray else cvt_color(images, "RGB", "LAB")
+    lightness: Tensor = clahe(lab[:, :1], clip_limit, tiles)
+    if is_gray:
+        return lightness
+    result: Tensor = cvt_color(torch.cat([lightness, lab[:, 1:]], 1), "LAB", "RGB")
+    return result
+
+
+def _unsharp(images: Tensor, kernel_size: Tensor, sigma: Tensor, alpha: Tensor, threshold: float) -> Tensor:
+    """Add the difference from a blur where it exceeds a threshold, through a blurred mask."""
+    maximum = 255.0 if images.dtype == torch.uint8 else 1.0
+    values = images.float() / maximum
+    blurred = gaussian_blur(values, kernel_size, sigma)
+    residual = values - blurred
+    mask = ((residual.abs() * 255) > threshold).float()
+    sharp = (values + alpha.to(values).view(-1, 1, 1, 1) * residual).clamp(0, 1)
+    weight = gaussian_blur(mask, kernel_size, sigma)
+    mixed: Tensor = (sharp * weight + values * (1 - weight)) * maximum
+    return mixed.round().clamp(0, 255).byte() if images.dtype == torch.uint8 else mixed.to(images.dtype)
+
+
+_LEAST_DISK = 8  # sides of kernels are at least 17
+
+
+def disk_kernel(radius: int, alias_blur: float) -> Tensor:
+    """A disk of some pixels' radius with a blurred edge: float32 `[side, side]`, whose sum is about 1."""
+    reach = max(_LEAST_DISK, radius)
+    steps = torch.arange(-reach, reach + 1)
+    disk = (steps[:, None] ** 2 + steps**2 <= radius**2).float()
+    side = 3 if radius <= _LEAST_DISK else 5
+    blurred: Tensor = gaussian_blur((disk / disk.sum())[None], side, alias_blur)
+    return blurred[0]
+
+
+def _defocus(images: Tensor, radius: Tensor, alias_blur: Tensor, reach: int) -> Tensor:
+    """Average over a disk per image; the kernels are padded to one size."""
+    kernels = torch.zeros(len(radius), 2 * reach + 1, 2 * reach + 1)
+    for kernel, size, blur in zip(kernels, radius.tolist(), alias_blur.tolist(), strict=True):
+        disk = disk_kernel(size, blur)
+        margin = reach - len(disk) // 2
+        kernel[margin : margin + len(disk), margin : margin + len(disk)] = disk
+    result: Tensor = filter2d(images, kernels.to(images.device))
+    return result
+
+
+register(
+    OpSpec(call=_equalized_luminance, name="clahe", dtypes=("uint8",), channels=(1, 3), takes_ragged=False),
+    OpSpec(
+        call=_unsharp,
+        name="unsharp_mask",
+        dtypes=BYTES_AND_FLOATS,
+        host_columns=("kernel_size",),
+        takes_ragged=False,
+        capturable=False,
+    ),
+    OpSpec(call=_defocus, name="defocus", takes_ragged=False, capturable=False),
+)
+
+
+@dataclass(frozen=True)
+class CLAHE(Transform):
+    """Equalize the histograms of tiles with a limited contrast; uint8 only.
+
+    Of color images, the lightness.
+
+    Args:
+        clip_limit: largest count of a level in a tile, relative to the mean count: one number, or a range; at
+            least 1.
+        tile_grid_size: (rows, columns) of tiles, or one number for both.
+        p: probability, from 0 to 1.
+
+    Source:
+        `CLAHE` of Albumentations, by `cv2.createCLAHE` and L*a*b*; its grid is (columns, rows).
+
+    Example:
+        >>> CLAHE(p=1.0)(torch.full((3, 16, 16), 99, dtype=torch.uint8)).shape
+        torch.Size([3, 16, 16])
+    """
+
+    clip_limit: float | Range = (1.0, 4.0)
+    tile_grid_size: int | Sequence[int] = (8, 8)
+    p: float = 0.5
+
+    def __post_init__(self) -> None:
+        self._set(
+            clip_limit=span(self.name, "clip_limit", self.clip_limit, 1.0),
+            tile_grid_size=size_pair(self.name, "tile_grid_size", self.tile_grid_size),
+        )
+        self._check("p")
+
+    def rules(self, build: Build) -> None:
+        assert isinstance(self.clip_limit, tuple)
+        columns = {"clip_limit": Column("registers", build.uniform(*self.clip_limit))}
+        options, chosen = {"tiles": self.tile_grid_size}, build.chance(self.p)
+        build.operator(OperatorStep("clahe", columns, options, drawn=chosen, why=_WHOLE_IMAGE))
+
+
+@dataclass(frozen=True)
+class UnsharpMask(Transform):
+    """Sharpen images by their difference from a Gaussian blur, where it is large.
+
+    Args:
+        kernel_size: odd, in pixels: one number, or a range of odd numbers to draw from.
+        sigma: in pixels: one number, or a range; 0: derived from the size of the kernel.
+        alpha: how much of the difference is added, from 0 to 1: one number, or a range.
+        threshold: least difference in bytes that is sharpened, from 0 to 255.
+        p: probability, from 0 to 1.
+
+    Source:
+        `UnsharpMask` of Albumentations, by `cv2.GaussianBlur` of floats.
+
+    Example:
+        >>> image = torch.tensor([[[0, 0, 200, 200]]], dtype=torch.uint8)
+        >>> UnsharpMask(3, 0.0, 0.5, threshold=10, p=1.0)(image).tolist()
+        [[[0, 0, 219, 200]]]
+    """
+
+    kernel_size: int | Sequence[int] = (3, 7)
+    sigma: float | Range = 0.0
+    alpha: float | Range = (0.2, 0.5)
+    threshold: float = 10.0
+    p: float = 0.5
+
+    def __post_init__(self) -> None:
+        sides = whole_range(self.name, "kernel_size", self.kernel_size, 1)
+        if not all(side % 2 for side in sides):
+            raise ValueError(f"{self.name}: expected kernel_size as odd numbers, but got {self.kernel_size}")
+        alpha = interval(self.name, "alpha", span(self.name, "alpha", self.alpha), 0.0, 1.0)
+        self._set(
+            kernel_size=sides,
+            sigma=span(self.name, "sigma", self.sigma, 0.0),
+            alpha=alpha,
+            threshold=number(self.name, "threshold", self.threshold, 0.0, 255.0),
+        )
+        self._check("p")
+
+    def rules(self, build: Build) -> None:
+        assert not isinstance(self.kernel_size, int)
+        assert isinstance(self.sigma, tuple)
+        assert isinstance(self.alpha, tuple)
+        low, high = self.kernel_size
+        columns = {
+            "kernel_size": Column("registers", build.whole(low, (high - low) // 2 + 1, 2), dtype="int64"),
+            "sigma": Column("registers", build.uniform(*self.sigma)),
+            "alpha": Column("registers", build.uniform(*self.alpha)),
+        }
+        options, chosen = {"threshold": self.threshold}, build.chance(self.p)
+        build.operator(OperatorStep("unsharp_mask", columns, options, drawn=chosen))
+
+
+@dataclass(frozen=True)
+class Defocus(Transform):
+    """Average each pixel over a disk with a blurred edge, as a lens out of focus does.
+
+    Args:
+        radius: of the disk in whole pixels, from 1 to 100: one number, or a range.
+        alias_blur: sigma of the blur of the disk's edge, above 0: one number, or a range.
+        p: probability, from 0 to 1.
+
+    Source:
+        `Defocus` of Albumentations, by `cv2.GaussianBlur` of the disk and `cv2.filter2D`.
+
+    Example:
+        >>> Defocus((3, 10), p=1.0)(torch.full((1, 20, 20), 9, dtype=torch.uint8)).unique().tolist()
+        [9]
+    """
+
+    radius: int | Sequence[int] = (3, 10)
+    alias_blur: float | Range = (0.1, 0.5)
+    p: float = 0.5
+
+    def __post_init__(self) -> None:
+        self._set(
+            radius=whole_range(self.name, "radius", self.radius, 1, 100),
+            alias_blur=span(self.name, "alias_blur", self.alias_blur, 1e-6),
+        )
+        self._check("p")
+
+    def rules(self, build: Build) -> None:
+        assert not isinstance(self.radius, int)
+        assert isinstance(self.alias_blur, tuple)
+        low, high = self.radius
+        columns = {
+            "radius": Column("registers", build.whole(low, high - low + 1), dtype="int64"),
+            "alias_blur": Column("registers", build.uniform(*self.alias_blur)),
+        }
+        options, chosen = {"reach": max(_LEAST_DISK, high)}, build.chance(self.p)
+        build.operator(OperatorStep("defocus", columns, options, drawn=chosen))
+
+
+@dataclass(frozen=True)
+class Downscale(Transform):
+    """Reduce each image by a drawn factor and enlarge it again, in two passes.
+
+    Args:
+        scale_range: a range of factors, above 0 and at most 1; sides are rounded half to even.
+        down_interpolation: see `Resize`, without antialias.
+        up_interpolation: see `Resize`, without antialias.
+        p: probability, from 0 to 1.
+
+    Source:
+        `Downscale` of Albumentations, by `cv2.resize`.
+
+    Example:
+        >>> image = torch.tensor([[[1, 2, 3, 4]]], dtype=torch.uint8)
+        >>> Downscale((0.5, 0.5), p=1.0)(image).tolist()
+        [[[1, 1, 3, 3]]]
+    """
+
+    scale_range: Range = (0.25, 0.25)
+    down_interpolation: str = "nearest"
+    up_interpolation: str = "nearest"
+    p: float = 0.5
+
+    def __post_init__(self) -> None:
+        self._set(
+            scale_range=interval(self.name, "scale_range", self.scale_range, 1e-6, 1.0),
+            down_interpolation=resizing_of(self.name, self.down_interpolation),
+            up_interpolation=resizing_of(self.name, self.up_interpolation),
+        )
+        self._check("p")
+
+    def rules(self, build: Build) -> None:
+        chosen, size = build.chance(self.p), build.size
+        scale = build.select(chosen, build.uniform(*self.scale_range), 1.0)
+        sides = [build.compute("copy", side) for side in (IMAGE_HEIGHT, IMAGE_WIDTH)]
+        smaller = [build.compute("round", build.compute("times", side, scale)) for side in sides]
+        for pair, name, size_after in (
+            (smaller, self.down_interpolation, VARIES),
+            (sides, self.up_interpolation, size),
+        ):
+            resize(build, "resize_to", *pair, how=Resizing(name, antialias=False), size=size_after)
+            build.split(f"{self.name} loses what is between the pixels that it reads")

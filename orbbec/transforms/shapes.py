@@ -1,0 +1,338 @@
+"""Crops, shifts and resizes whose sides are computed per image."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from orbbec.bridge.plain import listed
+from orbbec.plan.build import Build
+from orbbec.plan.passes import ALIKE, VARIES
+from orbbec.plan.registers import log_range
+from orbbec.plan.rules import IMAGE_HEIGHT, IMAGE_WIDTH
+from orbbec.transforms.base.checks import (
+    FillValue,
+    Range,
+    Size,
+    border_of,
+    choice,
+    flag,
+    interval,
+    number,
+    probability,
+    size_pair,
+    whole,
+    whole_range,
+)
+from orbbec.transforms.base.transform import Transform
+from orbbec.transforms.cuts import _Resizing, padded, resize
+
+_SIDES = (IMAGE_HEIGHT, IMAGE_WIDTH)
+
+
+@dataclass(frozen=True)
+class RandomShift(Transform):
+    """Move each image by whole pixels, and pad what becomes visible.
+
+    Args:
+        max_shift: largest shift in pixels: a number, or (x, y).
+        fill: in pixel units: a number or one per channel.
+        padding_mode: see `Pad`.
+
+    Source:
+        The random shift of DrQ, a crop of an image padded by its edge.
+
+    Example:
+        >>> image = torch.tensor([[[1, 2, 3]]], dtype=torch.uint8)
+        >>> sorted({tuple(RandomShift((1, 0))(image).flatten().tolist()) for _ in range(99)})
+        [(1, 1, 2), (1, 2, 3), (2, 3, 3)]
+    """
+
+    max_shift: int | Sequence[int] = 4
+    fill: FillValue = 0.0
+    padding_mode: str = "edge"
+
+    def __post_init__(self) -> None:
+        several = listed(self.max_shift)
+        sides = [self.max_shift] * 2 if several is None else several
+        if len(sides) != 2:
+            raise ValueError(
+                f"{self.name}: expected max_shift as a number or (x, y), but got {self.max_shift}"
+            )
+        self._set(max_shift=tuple(whole(self.name, "max_shift", side, 0) for side in sides))
+        self._check("fill")
+        border_of(self.name, self.padding_mode)
+
+    def rules(self, build: Build) -> None:
+        assert not isinstance(self.max_shift, int)
+        corner = [build.whole(-most, 2 * most + 1) for most in self.max_shift]
+        box = build.copies([*corner, IMAGE_WIDTH, IMAGE_HEIGHT])
+        build.warp("crop_to", box, lossless=True, **padded(self))
+
+
+@dataclass(frozen=True)
+class CropAndPad(_Resizing):
+    """Crop or pad each side of an image by a drawn amount.
+
+    Amounts below 0 crop, those above 0 pad. An image keeps at least one row and column.
+
+    Args:
+        percent_range: range of the amounts as fractions of the height or width, rounded towards 0.
+        px_range: range of the amounts in whole pixels, in place of `percent_range`.
+        keep_size: whether to resize the result to the size of the image.
+        sample_independently: whether each side has an amount of its own.
+        interpolation: see `Resize`.
+        antialias: see `Resize`.
+        fill: in pixel units: a number or one per channel.
+        padding_mode: see `Pad`.
+        p: probability, from 0 to 1.
+
+    Source:
+        `CropAndPad` of Albumentations.
+
+    Example:
+        >>> image = torch.tensor([[[1, 2, 3]]], dtype=torch.uint8)
+        >>> CropAndPad(px_range=(1, 1), keep_size=False, fill=9, p=1.0)(image).tolist()
+        [[[9, 9, 9, 9, 9], [9, 1, 2, 3, 9], [9, 9, 9, 9, 9]]]
+    """
+
+    percent_range: Range = (-0.1, 0.1)
+    px_range: int | Sequence[int] | None = None
+    keep_size: bool = True
+    sample_independently: bool = True
+    interpolation: str = "linear"
+    antialias: bool = False
+    fill: FillValue = 0.0
+    padding_mode: str = "constant"
+    p: float = 0.5
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        self._set(percent_range=interval(self.name, "percent_range", self.percent_range, -1.0))
+        if self.px_range is not None:
+            self._set(px_range=whole_range(self.name, "px_range", self.px_range, -(1 << 30), 1 << 30))
+        for name in ("keep_size", "sample_independently"):
+            self._set(**{name: flag(self.name, name, getattr(self, name))})
+        self._check("fill", "p")
+        border_of(self.name, self.padding_mode)
+
+    def rules(self, build: Build) -> None:
+        chosen, size = build.chance(self.p), build.size
+        height, width = (build.compute("copy", side) for side in _SIDES)
+        draws = [self._draw(build) for _ in range(4 if self.sample_independently else 1)] * 4
+        left, top, right, bottom = (
+            build.compute("times", chosen, self._amount(build, draws[side], (width, height)[side % 2]))
+            for side in range(4)
+        )
+        one = build.constant(1.0)
+        box = [
+            *(_minus(build, side) for side in (left, top)),
+            build.compute("larger", _sum(build, left, width, right), one),
+            build.compute("larger", _sum(build, top, height, bottom), one),
+        ]
+        build.warp("crop_to", build.copies(box), lossless=True, size=VARIES, **padded(self))
+        if self.keep_size:
+            resize(build, "resize_to", height, width, how=self, size=size)
+
+    def _draw(self, build: Build) -> int:
+        if self.px_range is None:
+            return build.uniform(*self.percent_range)
+        assert not isinstance(self.px_range, int)
+        low, high = self.px_range
+        return build.whole(low, high - low + 1)
+
+    def _amount(self, build: Build, draw: int, side: int) -> int:
+        return draw if self.px_range is not None else _truncated(build, build.compute("times", draw, side))
+
+
+@dataclass(frozen=True)
+class RandomSizedCrop(_Resizing):
+    """Crop a region of random height and fixed aspect ratio, and resize it.
+
+    The height is at most that of the image, and so is the width.
+
+    Args:
+        min_max_height: range of the region's height in pixels.
+        size: (height, width) of the output in pixels, or one side of a square.
+        w2h_ratio: width of the region divided by its height, above 0; the width is rounded down.
+        interpolation: see `Resize`.
+        antialias: see `Resize`.
+
+    Source:
+        `RandomSizedCrop` of Albumentations, which refuses regions larger than the image.
+
+    Example:
+        >>> RandomSizedCrop((8, 16), (10, 12))(torch.zeros(3, 20, 30)).shape
+        torch.Size([3, 10, 12])
+    """
+
+    min_max_height: Sequence[int]
+    size: Size
+    w2h_ratio: float = 1.0
+    interpolation: str = "linear"
+    antialias: bool = True
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        self._check("size")
+        self._set(
+            min_max_height=whole_range(self.name, "min_max_height", self.min_max_height, 1, 1 << 30),
+            w2h_ratio=number(self.name, "w2h_ratio", self.w2h_ratio, 1e-6),
+        )
+
+    def rules(self, build: Build) -> None:
+        low, high = self.min_max_height
+        drawn, ratio, one = (
+            build.whole(low, high - low + 1),
+            build.constant(self.w2h_ratio),
+            build.constant(1),
+        )
+        height = build.compute("smaller", drawn, IMAGE_HEIGHT)
+        ideal = build.compute("floor", build.compute("times", drawn, ratio))
+        width = build.compute("larger", build.compute("smaller", ideal, IMAGE_WIDTH), one)
+        top, left = (
+            _below(build, _sum(build, side, _minus(build, length), one))
+            for side, length in ((IMAGE_HEIGHT, height), (IMAGE_WIDTH, width))
+        )
+        box = build.copies([left, top, width, height])
+        build.warp("crop_to", box, lossless=True, region=True, size=VARIES)
+        size = size_pair(self.name, "size", self.size)
+        resize(build, "resize", *size, how=self, size=size, least=size)
+
+
+@dataclass(frozen=True)
+class ResizeKeepRatio(_Resizing):
+    """Resize each image so that it covers a size, fits into it, or anything in between.
+
+    Sides are rounded half to even. The output size depends on the image.
+
+    Args:
+        size: (height, width) in pixels, or one side of a square.
+        longest: 0: the image covers `size`; 1: it fits into it; between: the weight of the latter.
+        scale_range: range of a factor of both sides, above 0.
+        scale_p: probability of that factor, from 0 to 1.
+        aspect_range: range of a factor of the aspect ratio, above 0; drawn uniformly in the logarithm.
+        aspect_p: probability of that factor, from 0 to 1.
+        interpolation: see `Resize`.
+        antialias: see `Resize`.
+
+    Source:
+        timm's `ResizeKeepRatio`, with `random_scale_area=False`.
+
+    Example:
+        >>> ResizeKeepRatio(10)(torch.zeros(3, 40, 60)).shape
+        torch.Size([3, 10, 15])
+    """
+
+    size: Size
+    longest: float = 0.0
+    scale_range: Range = (0.85, 1.05)
+    scale_p: float = 0.0
+    aspect_range: Range = (0.9, 1.11)
+    aspect_p: float = 0.0
+    interpolation: str = "linear"
+    antialias: bool = True
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        self._check("size")
+        self._set(longest=probability(self.name, self.longest, "longest"))
+        for name in ("scale_range", "aspect_range"):
+            self._set(**{name: interval(self.name, name, getattr(self, name), 1e-6)})
+        for name in ("scale_p", "aspect_p"):
+            self._set(**{name: probability(self.name, getattr(self, name), name)})
+
+    def rules(self, build: Build) -> None:
+        target = size_pair(self.name, "size", self.size)
+        ratios = [build.compute("over", side, length) for side, length in zip(_SIDES, target, strict=True)]
+        ends = build.compute("larger", *ratios), build.compute("smaller", *ratios)
+        weights = build.constant(self.longest), build.constant(1 - self.longest)
+        parts = (build.compute("times", *pair) for pair in zip(ends, weights, strict=True))
+        ratio = build.compute("sum", *parts)
+        scaled, stretched = build.chance(self.scale_p), build.chance(self.aspect_p)
+        scale = build.select(scaled, build.uniform(*self.scale_range), 1.0)
+        low, high = log_range(*self.aspect_range)
+        stretch = build.select(stretched, build.compute("exp", build.uniform(low / 2, high / 2)), 1.0)
+        factors = build.compute("quotient", scale, stretch), build.compute("times", scale, stretch)
+        sides = [
+            build.compute("round", build.compute("quotient", build.compute("times", side, factor), ratio))
+            for side, factor in zip(_SIDES, factors, strict=True)
+        ]
+        resize(build, "resize_to", *sides, how=self, size=VARIES if self.scale_p or self.aspect_p else ALIKE)
+
+
+@dataclass(frozen=True)
+class ResizeToMultiple(_Resizing):
+    """Resize each image to cover a size, or to fit into it, with sides that are multiples of a number.
+
+    Sides are rounded to the nearest multiple, but not beyond `size`. The output size depends on the image.
+
+    Args:
+        size: (height, width) in pixels, or one side of a square.
+        multiple: of what the sides are multiples, at least 1.
+        mode: "lower_bound": sides are at least `size`; "upper_bound": at most.
+        interpolation: see `Resize`.
+        antialias: see `Resize`.
+
+    Source:
+        The `Resize` of Depth Anything and MiDaS, with `keep_aspect_ratio`.
+
+    Example:
+        >>> ResizeToMultiple(28, 14)(torch.zeros(3, 40, 60)).shape
+        torch.Size([3, 28, 42])
+    """
+
+    size: Size
+    multiple: int = 14
+    mode: str = "lower_bound"
+    interpolation: str = "cubic"
+    antialias: bool = False
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        self._check("size")
+        self._set(
+            multiple=whole(self.name, "multiple", self.multiple, 1, 1 << 20),
+            mode=choice(self.name, "mode", self.mode, ("lower_bound", "upper_bound")),
+        )
+
+    def rules(self, build: Build) -> None:
+        target = [float(side) for side in size_pair(self.name, "size", self.size)]
+        covers = self.mode == "lower_bound"
+        bounds = [build.constant(side) for side in target]
+        scales = (build.compute("quotient", *pair) for pair in zip(bounds, _SIDES, strict=True))
+        scale = build.compute("larger" if covers else "smaller", *scales)
+        multiple, one = build.constant(self.multiple), build.constant(1.0)
+        sides = []
+        for side, bound in zip(_SIDES, bounds, strict=True):
+            ideal = build.compute("over", build.compute("times", scale, side), self.multiple)
+            count = build.compute("round", ideal)
+            ends = bound, build.compute("times", count, multiple)
+            is_beyond = build.equal(build.compute("at_most", *(ends if covers else ends[::-1])), 0.0)
+            step = is_beyond if covers else _minus(build, is_beyond)
+            count = build.compute("larger", build.compute("sum", count, step), one)
+            sides.append(build.compute("times", count, multiple))
+        resize(build, "resize_to", *sides, how=self, size=ALIKE)
+
+
+def _minus(build: Build, register: int) -> int:
+    return build.compute("times", register, build.constant(-1.0))
+
+
+def _sum(build: Build, first: int, *others: int) -> int:
+    for other in others:
+        first = build.compute("sum", first, other)
+    return first
+
+
+def _below(build: Build, count: int) -> int:
+    """A whole number from 0 to `count` - 1."""
+    return build.compute("floor", build.compute("times", build.uniform(), count))
+
+
+def _truncated(build: Build, register: int) -> int:
+    """Rounded towards 0."""
+    zero = build.constant(0.0)
+    ends = register, _minus(build, register)
+    over, under = (build.compute("floor", build.compute("larger", end, zero)) for end in ends)
+    return build.compute("sum", over, _minus(build, under))

@@ -1,0 +1,259 @@
+"""Pointwise color transforms of detectors and robots: HSV, channels, tone curves, color temperature."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from orbbec.plan.build import Build
+from orbbec.transforms.adjustments import factor_range, hue_range
+from orbbec.transforms.base.checks import Range, flag, interval, number, whole_range
+from orbbec.transforms.base.transform import Transform
+
+
+@dataclass(frozen=True)
+class RandomHSV(Transform):
+    """Shift the hue and scale saturation and value, in bytes; YOLO's color augmentation.
+
+    Saturation and value are truncated, and gray pixels stay gray. Floats are rounded to 256 levels.
+
+    Args:
+        hue: a range of hue shifts within -0.5 to 0.5 of the color circle, or h for (-h, h).
+        saturation: a range of factors, or s for (max(0, 1 - s), 1 + s).
+        value: as saturation.
+        p: probability, from 0 to 1.
+
+    Source:
+        `RandomHSV` of Ultralytics from 8.3.79, by `cv2.cvtColor` and `cv2.LUT`.
+
+    Example:
+        >>> image = torch.tensor([200, 100, 50], dtype=torch.uint8).reshape(3, 1, 1)
+        >>> RandomHSV(hue=0.0, saturation=(0.5, 0.5), value=(1.2, 1.2))(image).flatten().tolist()
+        [240, 180, 150]
+    """
+
+    hue: float | Range = 0.015
+    saturation: float | Range = 0.7
+    value: float | Range = 0.4
+    p: float = 1.0
+
+    def __post_init__(self) -> None:
+        factors = {name: factor_range(self.name, name, getattr(self, name)) for name in _FACTORS}
+        self._set(hue=hue_range(self.name, self.hue) or (0.0, 0.0))
+        self._set(**{name: ends or (1.0, 1.0) for name, ends in factors.items()})
+        self._check("p")
+
+    def rules(self, build: Build) -> None:
+        chosen = build.chance(self.p)
+        shift = build.uniform(*_scaled(self.hue, 180.0))
+        factors = [build.uniform(*_scaled(getattr(self, name), 1.0)) for name in _FACTORS]
+        zero = build.constant(0.0)
+        build.color("hsv", shift, factors[0], zero, factors[1], zero, drawn=chosen)
+
+
+_FACTORS = ("saturation", "value")
+
+
+def _scaled(ends: float | Range, factor: float) -> Range:
+    assert isinstance(ends, tuple)
+    return ends[0] * factor, ends[1] * factor
+
+
+@dataclass(frozen=True)
+class HueSaturationValue(Transform):
+    """Add to hue, saturation and value, in bytes.
+
+    Results are truncated, and gray pixels stay gray. Floats are rounded to 256 levels.
+
+    Args:
+        hue_range: a range of hue shifts in half degrees, from -180 to 180.
+        saturation_range: a range of summands in bytes, from -255 to 255.
+        value_range: as saturation_range.
+        p: probability, from 0 to 1.
+
+    Source:
+        `HueSaturationValue` of Albumentations, by `cv2.cvtColor`.
+
+    Example:
+        >>> image = torch.tensor([200, 100, 50], dtype=torch.uint8).reshape(3, 1, 1)
+        >>> greener = HueSaturationValue((45, 45), (0, 0), (20, 20), p=1.0)
+        >>> greener(image).flatten().tolist()
+        [82, 220, 55]
+    """
+
+    hue_range: Range = (-20.0, 20.0)
+    saturation_range: Range = (-30.0, 30.0)
+    value_range: Range = (-20.0, 20.0)
+    p: float = 0.5
+
+    def __post_init__(self) -> None:
+        limits = {"hue_range": 180.0, "saturation_range": 255.0, "value_range": 255.0}
+        for name, limit in limits.items():
+            self._set(**{name: interval(self.name, name, getattr(self, name), -limit, limit)})
+        self._check("p")
+
+    def rules(self, build: Build) -> None:
+        chosen = build.chance(self.p)
+        ranges = self.hue_range, self.saturation_range, self.value_range
+        hue, saturation, value = (build.uniform(*ends) for ends in ranges)
+        one = build.constant(1.0)
+        build.color("hsv", hue, one, saturation, one, value, drawn=chosen)
+
+
+@dataclass(frozen=True)
+class RGBShift(Transform):
+    """Add a number to each channel.
+
+    Args:
+        red_range: a range of fractions of the maximum value (255 or 1), from -1 to 1.
+        green_range: as red_range.
+        blue_range: as red_range.
+        p: probability, from 0 to 1.
+
+    Source:
+        `RGBShift` of Albumentations.
+
+    Example:
+        >>> shift = RGBShift((0.2, 0.2), (0.0, 0.0), (-0.2, -0.2), p=1.0)
+        >>> shift(torch.full((3, 1, 1), 100, dtype=torch.uint8)).flatten().tolist()
+        [151, 100, 49]
+    """
+
+    red_range: Range = (-20 / 255, 20 / 255)
+    green_range: Range = (-20 / 255, 20 / 255)
+    blue_range: Range = (-20 / 255, 20 / 255)
+    p: float = 0.5
+
+    def __post_init__(self) -> None:
+        for name in ("red_range", "green_range", "blue_range"):
+            self._set(**{name: interval(self.name, name, getattr(self, name), -1.0, 1.0)})
+        self._check("p")
+
+    def rules(self, build: Build) -> None:
+        chosen = build.chance(self.p)
+        ranges = self.red_range, self.green_range, self.blue_range
+        summands = build.consecutive([build.uniform(*ends) for ends in ranges])
+        build.colors("color_scale", build.constants([1.0] * 3), summands, drawn=chosen)
+
+
+@dataclass(frozen=True)
+class MultiplicativeNoise(Transform):
+    """Multiply each image, or each of its channels, by a number.
+
+    Args:
+        multiplier_range: a range of factors, at least 0.
+        per_channel: whether each channel has a number of its own.
+        p: probability, from 0 to 1.
+
+    Source:
+        `MultiplicativeNoise` of Albumentations, with `elementwise=False`.
+
+    Example:
+        >>> image = torch.tensor([[[10, 100, 200]]], dtype=torch.uint8)
+        >>> MultiplicativeNoise((1.5, 1.5), p=1.0)(image).tolist()
+        [[[15, 150, 255]]]
+    """
+
+    multiplier_range: Range = (0.9, 1.1)
+    per_channel: bool = False
+    p: float = 0.5
+
+    def __post_init__(self) -> None:
+        ends = interval(self.name, "multiplier_range", self.multiplier_range, 0.0)
+        self._set(multiplier_range=ends, per_channel=flag(self.name, "per_channel", self.per_channel))
+        self._check("p")
+
+    def rules(self, build: Build) -> None:
+        chosen = build.chance(self.p)
+        drawn = [build.uniform(*self.multiplier_range) for _ in range(3 if self.per_channel else 1)]
+        factors = build.copies(drawn * (3 // len(drawn)))
+        build.colors("color_scale", factors, build.constants([0.0] * 3), drawn=chosen)
+
+
+@dataclass(frozen=True)
+class ChannelDropout(Transform):
+    """Fill some channels, drawn per image.
+
+    Args:
+        channel_drop_range: how many, 1 or 2: a number, or a range.
+        fill: in pixel units.
+        p: probability, from 0 to 1.
+
+    Raises:
+        TypeError: an argument has a wrong type.
+        ValueError: an argument is out of range, or images have one channel.
+
+    Source:
+        `ChannelDropout` of Albumentations.
+
+    Example:
+        >>> image = torch.full((3, 1, 1), 100, dtype=torch.uint8)
+        >>> sorted(ChannelDropout(2, fill=7.0, p=1.0)(image).flatten().tolist())
+        [7, 7, 100]
+    """
+
+    channel_drop_range: int | Sequence[int] = (1, 1)
+    fill: float = 0.0
+    p: float = 0.5
+
+    def __post_init__(self) -> None:
+        counts = whole_range(self.name, "channel_drop_range", self.channel_drop_range, 1, 2)
+        self._set(channel_drop_range=counts, fill=number(self.name, "fill", self.fill, 0.0, 255.0))
+        self._check("p")
+
+    def rules(self, build: Build) -> None:
+        if build.channels != 3:
+            raise ValueError(f"{self.name}: expected images of 3 channels, but got {build.channels}")
+        assert not isinstance(self.channel_drop_range, int)
+        low, high = self.channel_drop_range
+        chosen, order = build.chance(self.p), build.permutation(3)
+        last = build.whole(low - 1, high - low + 1)
+        dropped = [build.compute("at_most", order + channel, last) for channel in range(3)]
+        zero, fill = build.constant(0.0), build.constant(self.fill / build.maximum)
+        factors = build.consecutive([build.select(each, zero, 1.0) for each in dropped])
+        summands = build.consecutive([build.select(each, fill, 0.0) for each in dropped])
+        build.colors("color_scale", factors, summands, drawn=chosen)
+
+
+@dataclass(frozen=True)
+class RandomToneCurve(Transform):
+    """Bend the curve from dark to bright, a Bezier curve with two drawn control points.
+
+    A value t from 0 to 1 becomes `t^3 + 3 t^2 (1 - t) high + 3 t (1 - t)^2 low`.
+
+    Args:
+        scale: standard deviation of low about 0.25 and of high about 0.75, from 0 to 1.
+        per_channel: whether each channel has a curve of its own.
+        p: probability, from 0 to 1.
+
+    Source:
+        `RandomToneCurve` of Albumentations.
+
+    Example:
+        >>> image = torch.tensor([[[0, 64, 128, 255]]], dtype=torch.uint8)
+        >>> RandomToneCurve(scale=0.0, p=1.0)(image).tolist()
+        [[[0, 58, 128, 255]]]
+    """
+
+    scale: float = 0.1
+    per_channel: bool = False
+    p: float = 0.5
+
+    def __post_init__(self) -> None:
+        self._set(
+            scale=number(self.name, "scale", self.scale, 0.0, 1.0),
+            per_channel=flag(self.name, "per_channel", self.per_channel),
+        )
+        self._check("p")
+
+    def rules(self, build: Build) -> None:
+        chosen, zero, one = build.chance(self.p), build.constant(0.0), build.constant(1.0)
+        points: list[int] = []
+        for middle in (0.25, 0.75):
+            drawn = [
+                build.compute("normal", middle, self.scale, draws=2)
+                for _ in range(3 if self.per_channel else 1)
+            ]
+            clipped = [build.compute("smaller", build.compute("larger", x, zero), one) for x in drawn]
+            points += clipped * (3 // len(clipped))
+        build.color("curve", *points, drawn=chosen)

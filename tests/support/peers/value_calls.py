@@ -1,0 +1,75 @@
+"""Reference functions for transforms of colors, dropouts and degradations, with the parameters drawn.
+
+Needs `cv2`.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+from orbbec.bridge.arguments import Array
+from tests.support.peers.transform_calls import Call, by_one
+
+_VECTOR = 64  # OpenCV rounds the pixels after the last whole vector of a row differently
+
+
+@by_one
+def hsv_changed(call: Call, image: Array, n: int) -> Array:
+    """By `cv2.cvtColor` and tables of bytes."""
+    import cv2
+
+    numbers = call.columns
+    if numbers["color0.code"][n] == 0:
+        return image
+    shift, *lines = (numbers[f"color0.a{index}"][n].astype(float) for index in range(5))
+    levels = np.arange(256.0)
+    tables = [(levels + shift) % 180, levels * lines[0] + lines[1], levels * lines[2] + lines[3]]
+    tables[1][0] = 0
+    width = image.shape[1]
+    whole = np.pad(image, ((0, 0), (0, -width % _VECTOR), (0, 0)))
+    pairs = zip(cv2.split(cv2.cvtColor(whole, cv2.COLOR_RGB2HSV)), tables, strict=True)
+    channels = [cv2.LUT(values, np.clip(table, 0, 255).astype(np.uint8)) for values, table in pairs]
+    return np.asarray(cv2.cvtColor(cv2.merge(channels), cv2.COLOR_HSV2RGB))[:, :width]
+
+
+@by_one
+def channels_dropped(call: Call, image: Array, n: int) -> Array:
+    result = image.copy()
+    if call.columns["color0.code"][n]:
+        diagonal = [call.columns[f"color0.a{index}"][n] for index in (0, 4, 8)]
+        result[..., [factor == 0 for factor in diagonal]] = call.transform.fill
+    return result
+
+
+@by_one
+def holes_filled(call: Call, image: Array, n: int) -> Array:
+    result, columns = image.copy(), call.columns
+    for index in range(sum(name.endswith(".left") for name in columns if name.startswith("erase"))):
+        left, top, right, bottom = (
+            int(columns[f"erase{index}.{edge}"][n]) for edge in ("left", "top", "right", "bottom")
+        )
+        result[top:bottom, left:right] = call.transform.fill
+    return result
+
+
+@by_one
+def equalized_by_tiles(call: Call, image: Array, n: int) -> Array:
+    import cv2
+
+    if not call.columns["drawn"][n]:
+        return image
+    rows, columns = call.transform.tile_grid_size
+    lab = cv2.cvtColor(image, cv2.COLOR_RGB2LAB)
+    equalizer = cv2.createCLAHE(float(call.columns["clip_limit"][n]), (columns, rows))
+    lab[..., 0] = equalizer.apply(np.ascontiguousarray(lab[..., 0]))
+    return np.asarray(cv2.cvtColor(lab, cv2.COLOR_LAB2RGB))
+
+
+@by_one
+def downscaled(call: Call, image: Array, n: int) -> Array:
+    import cv2
+
+    for step in call.plan.passes:
+        height, width = step.sizes[n].tolist()
+        image = cv2.resize(image, (width, height), interpolation=cv2.INTER_NEAREST)
+    return np.asarray(image)
