@@ -29,6 +29,7 @@ ORDER = (
     "batch",
     "plan",
     "transforms",
+    "recipes",
     "data",
     "backends",
 )

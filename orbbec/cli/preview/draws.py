@@ -61,7 +61,9 @@ def as_bytes(image: torch.Tensor, plan: Plan) -> Array:
     values = image.permute(1, 2, 0).cpu()
     if values.dtype != torch.uint8:
         unscaled = any(step.keeps_numbers for step in plan.passes)
-        levels = plan.passes[-1].before_normalizing(values.double().numpy())
+        levels = values.double().numpy()
+        for step in reversed(plan.passes):
+            levels = step.before_normalizing(levels)
         levels = np.nan_to_num(levels * (1.0 if unscaled else 255.0))
         values = torch.from_numpy(levels.round().clip(0, 255).astype(np.uint8))
     return np.asarray(values.expand(-1, -1, 3).numpy())

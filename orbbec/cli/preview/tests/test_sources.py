@@ -17,6 +17,7 @@ from orbbec.cli.preview.drawing import ROW_KEY
 from orbbec.cli.preview.sources import shown_by_class
 from orbbec.cli.preview.yolo import read_labels
 from orbbec.data import Sample, pack
+from orbbec.recipes import imagenet_train, yolo_train
 from tests.support import photograph
 from tests.support.command import run_command
 
@@ -231,9 +232,9 @@ def test_a_preset_draws_images_and_labels(yolo, name):
     assert len(re.findall("<img ", out.read_text())) == 2 * (1 + 3)
 
 
-def test_the_preset_of_imagenet_is_crop_and_flip():
-    names = [type(step).__name__ for step in preset("imagenet").transforms]
-    assert names == ["RandomResizedCrop", "RandomHorizontalFlip", "ToDtype", "Normalize"]
+def test_presets_are_recipes():
+    assert preset("yolo").transforms == yolo_train().transforms
+    assert preset("imagenet").transforms == imagenet_train(224).transforms
 
 
 class Page(HTMLParser):

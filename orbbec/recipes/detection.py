@@ -1,0 +1,181 @@
+"""Detection and keypoints. Boxes, masks and keypoints follow."""
+
+from __future__ import annotations
+
+from orbbec.recipes.ends import normalized, scaled
+from orbbec.transforms import (
+    CenterCrop,
+    Compose,
+    Letterbox,
+    MixUp,
+    Mosaic,
+    RandomAffine,
+    RandomApply,
+    RandomCrop,
+    RandomHorizontalFlip,
+    RandomHSV,
+    RandomIoUCrop,
+    RandomPhotometricDistort,
+    RandomRotation,
+    RandomZoomOut,
+    Resize,
+    ResizeToFit,
+    ScaleJitter,
+    TargetOptions,
+)
+
+_GRAY = 114.0  # the padding of YOLO
+
+
+def yolo_train(
+    size: int = 640,
+    epochs: int = 300,
+    *,
+    close_mosaic: int = 10,
+    mixup: float = 0.0,
+    box_format: str = "xyxy",
+    seed: int = 0,
+) -> Compose:
+    """Mosaic, scale and shift, hue, saturation and brightness, flips, and mixup, in three passes.
+
+    The three other images of a mosaic are the previous ones of the batch. Colors are changed before the
+    mixup, not after it, so that the last pass blends.
+
+    Args:
+        size: side of the results in pixels.
+        epochs: of the training.
+        close_mosaic: the last epochs, without mosaic and mixup: an image lies alone in the middle.
+        mixup: probability that two results are blended; YOLO uses 0 to 0.15.
+        box_format: see `TargetOptions`.
+        seed: see `Compose`.
+
+    Source:
+        Ultralytics YOLOv8 to YOLO11: its default hyperparameters, and its limits for boxes: 2 pixels and a
+        tenth of the area.
+
+    Example:
+        >>> pipeline = yolo_train(64, mixup=0.1)
+        >>> target = {"boxes": torch.tensor([[4.0, 4.0, 30.0, 30.0]]), "labels": torch.tensor([1])}
+        >>> images, targets = pipeline(torch.zeros(4, 3, 40, 60, dtype=torch.uint8), [target] * 4, epoch=0)
+        >>> images.shape
+        torch.Size([4, 3, 64, 64])
+    """
+    until = (0, max(epochs - close_mosaic, 1))
+    return Compose(
+        [
+            ResizeToFit(size, antialias=False),
+            Mosaic(2 * size, fill=_GRAY, epochs=until),
+            RandomAffine(0.0, (0.1, 0.1), (0.5, 1.5), interpolation="linear", fill=_GRAY),
+            CenterCrop(size),
+            RandomHSV(0.015, 0.7, 0.4),
+            RandomHorizontalFlip(),
+            *scaled(),
+            *([MixUp(32.0, p=mixup, epochs=until)] if mixup else []),
+        ],
+        seed=seed,
+        target_options=TargetOptions(box_format=box_format, min_size=2.0, min_visibility=0.1),
+    )
+
+
+def yolo_val(size: int = 640, *, box_format: str = "xyxy") -> Compose:
+    """Letterbox. `transforms.restore_boxes` maps boxes of the result back to the image.
+
+    Args:
+        size: side of the results in pixels.
+        box_format: see `TargetOptions`.
+
+    Source:
+        Ultralytics YOLOv8 to YOLO11, with one size for all images.
+
+    Example:
+        >>> yolo_val(64)(torch.zeros(3, 40, 60, dtype=torch.uint8)).shape
+        torch.Size([3, 64, 64])
+    """
+    options = TargetOptions(box_format=box_format)
+    return Compose([Letterbox(size, fill=_GRAY), *scaled()], target_options=options)
+
+
+def ssd_train(size: int = 300, *, seed: int = 0) -> Compose:
+    """Photometric distortion, zoom out, a crop by overlap, and flips.
+
+    Args:
+        size: side of the results in pixels.
+        seed: see `Compose`.
+
+    Source:
+        SSD (Liu et al., 2016), as torchvision's references/detection.
+
+    Example:
+        >>> target = {"boxes": torch.tensor([[4.0, 4.0, 30.0, 30.0]]), "labels": torch.tensor([1])}
+        >>> image, target = ssd_train(64)(torch.zeros(3, 40, 60, dtype=torch.uint8), target)
+        >>> image.shape
+        torch.Size([3, 64, 64])
+    """
+    return Compose(
+        [
+            RandomPhotometricDistort(),
+            RandomZoomOut(fill=(123.0, 117.0, 104.0)),
+            RandomIoUCrop(),
+            RandomHorizontalFlip(),
+            Resize((size, size)),
+            *normalized(),
+        ],
+        seed=seed,
+        target_options=TargetOptions(min_size=1.0),
+    )
+
+
+def lsj(size: int = 1024, *, seed: int = 0) -> Compose:
+    """Large-scale jitter: scales from 0.1 to 2, a fixed crop or padding, and flips; without copy-paste.
+
+    Args:
+        size: side of the results in pixels.
+        seed: see `Compose`.
+
+    Source:
+        Simple Copy-Paste (Ghiasi et al., 2021); torchvision's references/detection, policy "lsj".
+
+    Example:
+        >>> lsj(64)(torch.zeros(3, 40, 60, dtype=torch.uint8)).shape
+        torch.Size([3, 64, 64])
+    """
+    return Compose(
+        [
+            ScaleJitter((size, size)),
+            RandomCrop((size, size), pad_if_needed=True, fill=(123.0, 117.0, 104.0)),
+            RandomHorizontalFlip(),
+            *normalized(),
+        ],
+        seed=seed,
+    )
+
+
+def coco_keypoints(height: int = 256, width: int = 192, *, seed: int = 0) -> Compose:
+    """Rotation and scale around a person, and flips that swap left and right.
+
+    Args:
+        height: of the results in pixels; images are crops of a person, 1.25 times its box.
+        width: of the results.
+        seed: see `Compose`.
+
+    Source:
+        RTMPose (Jiang et al., 2023): scales from 0.6 to 1.4, and rotations of up to 80 degrees for 0.6 of the
+        images, here uniform instead of truncated normal; half bodies and shifts are left out.
+
+    Example:
+        >>> target = {"keypoints": torch.zeros(17, 3)}
+        >>> image, target = coco_keypoints()(torch.zeros(3, 80, 60, dtype=torch.uint8), target)
+        >>> image.shape, target["keypoints"].shape
+        (torch.Size([3, 256, 192]), torch.Size([17, 3]))
+    """
+    return Compose(
+        [
+            Letterbox((height, width), fill=0.0),
+            RandomAffine(0.0, scale=(0.6, 1.4), interpolation="linear"),
+            RandomApply([RandomRotation(80.0, interpolation="linear")], 0.6),
+            RandomHorizontalFlip(),
+            *normalized(),
+        ],
+        seed=seed,
+        target_options=TargetOptions(keypoint_pairs="coco"),
+    )

@@ -1,0 +1,125 @@
+"""Recipes: sizes, targets, passes, and their numbers beside those of the originals."""
+
+import inspect
+
+import numpy as np
+import pytest
+import torch
+
+from orbbec import ImageBatch, recipes
+from orbbec import transforms as T
+from orbbec.recipes.ends import IMAGENET, OPENAI_CLIP
+
+SIZES = [(60, 80), (90, 64), (70, 70), (65, 100)]
+RESULTS = {
+    "clip_train": (recipes.clip_train, 224, (3, 224, 224)),
+    "coco_keypoints": (lambda: recipes.coco_keypoints(64, 48), None, (3, 64, 48)),
+    "deit3": (lambda: recipes.deit3(48), None, (3, 48, 48)),
+    "depth": (lambda: recipes.depth(56), None, (3, 56, 56)),
+    "face_recognition": (recipes.face_recognition, None, (3, 112, 112)),
+    "imagenet_eval": (lambda: recipes.imagenet_eval(48, 56), None, (3, 48, 48)),
+    "imagenet_train": (lambda: recipes.imagenet_train(48), None, (3, 48, 48)),
+    "lsj": (lambda: recipes.lsj(64), None, (3, 64, 64)),
+    "mae": (lambda: recipes.mae(48), None, (3, 48, 48)),
+    "segmentation": (lambda: recipes.segmentation(48, 52), None, (3, 48, 48)),
+    "ssd_train": (lambda: recipes.ssd_train(64), None, (3, 64, 64)),
+    "yolo_train": (lambda: recipes.yolo_train(64, mixup=0.3), None, (3, 64, 64)),
+    "yolo_val": (lambda: recipes.yolo_val(64), None, (3, 64, 64)),
+}
+
+
+def images():
+    rng = np.random.default_rng(0)
+    return ImageBatch.from_images([rng.integers(0, 256, (*size, 3), np.uint8) for size in SIZES])
+
+
+def targets():
+    points = torch.tensor([[20.0, 20.0], [40, 20], [30, 30], [22, 40], [38, 40]])
+    box = torch.tensor([[10.0, 10.0, 50.0, 50.0]])
+    return [{"boxes": box, "labels": torch.tensor([n]), "landmarks": points} for n in range(len(SIZES))]
+
+
+@pytest.mark.parametrize("name", RESULTS)
+def test_a_recipe_takes_images_of_all_sizes_with_their_targets(name):
+    make, _, shape = RESULTS[name]
+    results, moved = make()(images(), targets(), epoch=0)
+    assert results.shape == (len(SIZES), *shape)
+    assert results.dtype == torch.float32
+    height, width = shape[1:]
+    for target in moved:
+        boxes = target["boxes"]
+        assert len(boxes) == len(target["labels"])
+        assert bool(((boxes >= 0) & (boxes <= torch.tensor([width, height, width, height]))).all())
+
+
+def test_every_recipe_is_public_documented_and_names_its_source():
+    others = {"dino_v2", "drq_shift", "lerobot", "simclr"}
+    assert set(recipes.__all__) == set(RESULTS) | others
+    for name in recipes.__all__:
+        assert "Source:" in inspect.getdoc(getattr(recipes, name)), name
+
+
+@pytest.mark.parametrize("name", [*RESULTS, "drq_shift", "lerobot"])
+def test_recipes_are_restored_from_json(name):
+    pipeline = RESULTS[name][0]() if name in RESULTS else getattr(recipes, name)()
+    assert T.Compose.from_json(pipeline.to_json()) == pipeline
+
+
+def test_recipes_take_few_passes():
+    passes = {
+        name: len(make().plan(SIZES, epoch=0, targets=targets()).passes)
+        for name, (make, *_) in RESULTS.items()
+    }
+    assert passes["yolo_train"] == 3
+    assert passes["yolo_val"] == passes["face_recognition"] == passes["coco_keypoints"] == 1
+    assert max(passes[name] for name in ("mae", "clip_train", "imagenet_eval", "lsj", "segmentation")) <= 2
+
+
+def test_yolo_closes_its_mosaic():
+    pipeline = recipes.yolo_train(64, epochs=20, close_mosaic=5)
+    with_mosaic, without = (pipeline(images(), targets(), epoch=epoch)[1] for epoch in (14, 15))
+    assert max(len(target["boxes"]) for target in with_mosaic) > 1
+    assert all(len(target["boxes"]) <= 1 for target in without)
+    assert [target["labels"].tolist() for target in without if len(target["labels"])] == [
+        [n] for n, target in enumerate(without) if len(target["labels"])
+    ]
+
+
+def test_keypoints_of_left_and_right_change_places():
+    points = torch.stack([torch.arange(17.0) + 30, torch.full((17,), 30.0), torch.full((17,), 2.0)], 1)
+    image = torch.zeros(32, 3, 64, 80, dtype=torch.uint8)
+    pipeline = recipes.coco_keypoints(64, 80)
+    flips = [entry for entry in pipeline.transforms if isinstance(entry, T.RandomHorizontalFlip)]
+    pipeline = T.Compose(flips, target_options=pipeline.target_options)
+    _, moved = pipeline(image, [{"keypoints": points}] * 32, epoch=0)
+    flipped = [target["keypoints"] for target in moved if target["keypoints"][0, 0] > 40]
+    assert 4 < len(flipped) < 28
+    for each in flipped:
+        assert each[1, 0] == 79 - 32  # the left eye is where the right one was
+        assert each[2, 0] == 79 - 31
+
+
+def test_views_of_simclr_and_dino():
+    batch = images()
+    one, other = recipes.simclr(32)(batch, epoch=0)
+    assert one.shape == other.shape == (4, 3, 32, 32)
+    assert not torch.equal(one, other)
+    views = recipes.dino_v2(48, 14, local=3)(batch, epoch=0)
+    assert [view.shape[-1] for view in views] == [48, 48, 14, 14, 14]
+
+
+def test_shifts_of_drq_move_by_at_most_the_pad():
+    image = torch.zeros(200, 1, 20, 20, dtype=torch.uint8)
+    image[:, :, 10, 10] = 255
+    moved = recipes.drq_shift(4)(image, epoch=0)
+    places = moved.flatten(1).argmax(1)
+    rows, columns = places // 20 - 10, places % 20 - 10
+    assert sorted(set(rows.tolist())) == sorted(set(columns.tolist())) == list(range(-4, 5))
+
+
+def test_statistics_are_those_of_the_models():
+    """Pixels of the mean color become 0, and one standard deviation more becomes 1."""
+    for make, (mean, std) in ((recipes.imagenet_eval, IMAGENET), (recipes.clip_train, OPENAI_CLIP)):
+        color = [255 * (m + s) for m, s in zip(mean, std, strict=True)]
+        image = torch.tensor(color).round().to(torch.uint8)[:, None, None].expand(-1, 300, 300)
+        assert make()(image.contiguous(), epoch=0).mean((1, 2)).sub(1).abs().max() < 0.01
