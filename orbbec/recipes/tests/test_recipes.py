@@ -1,4 +1,4 @@
-"""Recipes: sizes, targets, passes, and their numbers beside those of the originals."""
+"""Recipes: sizes, targets, passes, and their statistics."""
 
 import inspect
 
@@ -85,7 +85,7 @@ def test_yolo_closes_its_mosaic():
     ]
 
 
-def test_keypoints_of_left_and_right_change_places():
+def test_keypoints_of_left_and_right_are_swapped():
     points = torch.stack([torch.arange(17.0) + 30, torch.full((17,), 30.0), torch.full((17,), 2.0)], 1)
     image = torch.zeros(32, 3, 64, 80, dtype=torch.uint8)
     pipeline = recipes.coco_keypoints(64, 80)
@@ -112,8 +112,8 @@ def test_shifts_of_drq_move_by_at_most_the_pad():
     image = torch.zeros(200, 1, 20, 20, dtype=torch.uint8)
     image[:, :, 10, 10] = 255
     moved = recipes.drq_shift(4)(image, epoch=0)
-    places = moved.flatten(1).argmax(1)
-    rows, columns = places // 20 - 10, places % 20 - 10
+    peaks = moved.flatten(1).argmax(1)
+    rows, columns = peaks // 20 - 10, peaks % 20 - 10
     assert sorted(set(rows.tolist())) == sorted(set(columns.tolist())) == list(range(-4, 5))
 
 
