@@ -60,3 +60,12 @@ def test_a_tensor_of_any_kind_has_a_size(shape, dtype):
 def test_a_row_of_numbers_has_no_size():
     with pytest.raises(ValueError, match=r"expected images of shape .*, but got \[7\]"):
         F.get_size(torch.zeros(7))
+
+
+@pytest.mark.parametrize("name", ["top", "left"])
+@pytest.mark.parametrize("sign", [-1, 1])
+def test_a_crop_begins_within_32_bits(name, sign):
+    image, at = torch.ones(3, 8, 8, dtype=torch.uint8), {"top": 0, "left": 0, "height": 2, "width": 2}
+    assert F.crop(image, **{**at, name: sign * 2**31}).sum() == 0
+    with pytest.raises(ValueError, match=f"^crop: expected {name} as a whole number"):
+        F.crop(image, **{**at, name: sign * (2**31 + 1)})
