@@ -6,7 +6,7 @@ import torch
 
 from orbbec import transforms as T
 from orbbec.batch import ImageBatch, collate
-from orbbec.transforms.base.batched import is_of_batch
+from orbbec.transforms.base.batched import is_of_batch, split
 from tests.support import photographs
 
 SIZES = [(40, 50), (30, 44), (36, 60)]
@@ -101,6 +101,16 @@ def test_the_number_of_axes_says_whether_targets_are_of_a_batch(key, rank):
 @pytest.mark.parametrize("count", [0, 1, 2])
 def test_other_targets_are_of_a_batch_of_several_images(count):
     assert is_of_batch({"label": 3}, ONE_SIZE[:count], count) == (count != 1)
+
+
+def test_each_kind_of_batch_has_a_row_per_image():
+    masks = [mask_of(image) for image in SEVERAL]
+    for batch in (ImageBatch.from_images(masks), masks, tuple(masks)):
+        rows = split({"mask": batch, "names": ["a", "b", "c"], "step": 7, "size": np.zeros((2, 2))}, 3)
+        assert [list(row) for row in rows] == [["mask", "names"]] * 3
+        assert all(torch.equal(row["mask"], mask) for row, mask in zip(rows, masks, strict=True))
+    colors = ImageBatch.from_images([image.permute(1, 2, 0) for image in SEVERAL])
+    assert [row["mask"].shape[2] for row in split({"mask": colors}, 3)] == [3] * 3
 
 
 def test_a_collated_batch_goes_through_a_pipeline():

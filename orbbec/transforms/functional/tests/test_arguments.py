@@ -47,3 +47,25 @@ def test_numbers_of_other_libraries_are_arguments():
     assert erased[:, 1, 1].tolist() == [1, 2, 3]
     moved = F.perspective(image, torch.tensor(CORNERS), CORNERS)
     assert torch.equal(moved, image)
+
+
+@pytest.mark.parametrize("shape", [(5, 7), (9, 5, 7), (2, 4, 3, 5, 7), (0, 3, 5, 7)])
+@pytest.mark.parametrize("dtype", [torch.uint8, torch.float64, torch.int64, torch.bool])
+def test_a_tensor_of_any_kind_has_a_size(shape, dtype):
+    tensor = torch.zeros(shape, dtype=dtype)
+    assert F.get_size(tensor) == [5, 7]
+    assert F.get_image_size(tensor) == [7, 5]
+
+
+def test_a_row_of_numbers_has_no_size():
+    with pytest.raises(ValueError, match=r"expected images of shape .*, but got \[7\]"):
+        F.get_size(torch.zeros(7))
+
+
+@pytest.mark.parametrize("name", ["top", "left"])
+@pytest.mark.parametrize("sign", [-1, 1])
+def test_a_crop_begins_within_32_bits(name, sign):
+    image, at = torch.ones(3, 8, 8, dtype=torch.uint8), {"top": 0, "left": 0, "height": 2, "width": 2}
+    assert F.crop(image, **{**at, name: sign * 2**31}).sum() == 0
+    with pytest.raises(ValueError, match=f"^crop: expected {name} as a whole number"):
+        F.crop(image, **{**at, name: sign * (2**31 + 1)})
