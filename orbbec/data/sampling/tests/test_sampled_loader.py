@@ -315,7 +315,7 @@ def test_pipelines_of_sizes_must_agree():
 
 
 @pytest.mark.parametrize("feed", ["0", "1"])
-def test_ids_that_leave_no_room_for_copies_are_named(tmp_path, monkeypatch, feed):
+def test_ids_too_large_for_copies_are_named(tmp_path, monkeypatch, feed):
     monkeypatch.setenv("ORBBEC_FEED", feed)
     source = folder(tmp_path, files_of("good"))
 
