@@ -153,9 +153,9 @@ class FeedAssembler(Assembler):
         """What belongs to the files of a batch, by row; without rows whose targets cannot be had."""
         samples = {}
         for row, index in enumerate(indices):
-            sample_id = index if files.sample_ids is None else int(files.sample_ids[index])
-            size = None if files.sizes is None else files.sizes[index]
             with suppress(Exception):  # the source raises it again
+                sample_id = index if files.sample_ids is None else int(files.sample_ids[index])
+                size = None if files.sizes is None else files.sizes[index]
                 samples[row] = Sample(b"", self.source.targets(index), sample_id, paths[row], size)
         return samples
 

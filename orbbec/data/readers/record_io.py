@@ -65,7 +65,7 @@ class RecordIo:
     Raises:
         OSError: a file cannot be read.
         ValueError: the index is malformed, or the file does not consist of records; the message names the
-            place.
+            position.
 
     Example:
         >>> from tempfile import mkdtemp
@@ -120,21 +120,21 @@ class RecordIo:
 
     def __getitem__(self, index: int) -> Sample:
         index = range(len(self))[index]
-        with faults_named(index, self._place(index), ValueError):
+        with faults_named(index, self._position(index), ValueError):
             record = self._read(index)
         return self.record_sample(index, record)
 
-    def _place(self, index: int) -> str:
+    def _position(self, index: int) -> str:
         return f"{self.path}:{self._offsets[index]}"
 
     def record_sample(self, index: int, record: bytes) -> Sample:
         """The sample of the bytes of a record."""
-        place = self._place(index)
-        with faults_named(index, place, ValueError):
+        position = self._position(index)
+        with faults_named(index, position, ValueError):
             image, targets = self.parse(_record_of(record))
         if isinstance(image, bytes) and not image:
-            raise BadSample(index, place, "the record has no image")
-        return Sample(image, targets, index, place)
+            raise BadSample(index, position, "the record has no image")
+        return Sample(image, targets, index, position)
 
     def table(self) -> ImageFiles:
         """The records, for a `Loader`."""

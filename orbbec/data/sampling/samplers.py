@@ -30,7 +30,7 @@ class SamplerOrder:
     def __init__(self, sampler: Iterable[Any], length: int) -> None:
         self.sampler, self.length = sampler, length
         self._epoch = -1
-        self._positions = torch.zeros(0, dtype=torch.int64)
+        self._positions = torch.zeros(0, dtype=torch.int64, device="cpu")
         self._ends: list[int] | None = None  # of the batches of a batch sampler
 
     def _read(self, epoch: int) -> None:
@@ -42,7 +42,7 @@ class SamplerOrder:
         items = list(self.sampler)
         batches = [list(item) if isinstance(item, (list, tuple)) else [item] for item in items]
         indices = [self._index(index) for batch in batches for index in batch]
-        self._positions = numbered(torch.tensor(indices, dtype=torch.int64), self.length)
+        self._positions = numbered(torch.tensor(indices, dtype=torch.int64, device="cpu"), self.length)
         is_batched = bool(items) and isinstance(items[0], (list, tuple))
         self._ends = list(accumulate(map(len, batches))) if is_batched else None
         self._epoch = epoch

@@ -136,19 +136,19 @@ class Weights:
 
 
 class Mixture:
-    """Several sources, each with a fixed share of an epoch, for a `ConcatDataset` of them.
+    """Several sources, each a fixed fraction of an epoch, for a `ConcatDataset` of them.
 
-    Each source goes through all of its samples before one is repeated; a source with a smaller share than
+    Each source goes through all of its samples before one is repeated; a source with fewer entries than
     samples has a random part of them in each epoch.
 
     Args:
         lengths: the length of each source.
-        ratios: the share of each source, as numbers from 0 in any unit.
+        ratios: how much of an epoch each source has, as numbers from 0 in any unit.
         samples: number of entries of an epoch of all ranks; None: the sum of the lengths.
 
     Raises:
         ValueError: there are not as many ratios as lengths, a ratio is negative, all are 0, or a source
-            without samples has a share.
+            without samples has a ratio above 0.
 
     Example:
         >>> from orbbec.data import Order
@@ -160,14 +160,14 @@ class Mixture:
 
     def __init__(self, lengths: Sequence[int], ratios: Sequence[float], samples: int | None = None) -> None:
         self.lengths = [whole("Mixture", "a length", length, 0) for length in lengths]
-        shares = np.asarray(ratios, np.float64)
-        if shares.shape != (len(self.lengths),) or not (shares >= 0).all() or not 0 < shares.sum() < math.inf:
+        table = np.asarray(ratios, np.float64)
+        if table.shape != (len(self.lengths),) or not (table >= 0).all() or not 0 < table.sum() < math.inf:
             raise ValueError(
                 f"Mixture: expected {len(self.lengths)} ratios from 0 with a positive sum, but got "
                 f"{list(ratios)!r:.80}"
             )
         self.samples = sum(self.lengths) if samples is None else whole("Mixture", "samples", samples, 1)
-        self.counts = _apportioned(shares, self.samples)
+        self.counts = _apportioned(table, self.samples)
         for number, (length, count) in enumerate(zip(self.lengths, self.counts, strict=True)):
             if count and not length:
                 raise ValueError(f"Mixture: expected samples in source {number}, but its length is 0")
@@ -200,9 +200,9 @@ def _even(count: int) -> Array:
     return (np.arange(count) + 0.5) / max(count, 1)
 
 
-def _apportioned(shares: Array, samples: int) -> list[int]:
-    """Whole numbers in proportion to shares, with the sum `samples`; largest remainders are rounded up."""
-    exact = shares / shares.sum() * samples
+def _apportioned(table: Array, samples: int) -> list[int]:
+    """Whole numbers in proportion to ratios, with the sum `samples`; largest remainders are rounded up."""
+    exact = table / table.sum() * samples
     counts = np.floor(exact).astype(np.int64)
     rest = np.argsort(counts - exact, kind="stable")[: samples - int(counts.sum())]
     counts[rest] += 1

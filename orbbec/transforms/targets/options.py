@@ -58,7 +58,7 @@ class TargetOptions:
             of boxes are kept.
         per_box: names of further entries with one row per box.
         keypoint_pairs: pairs of indices of `keypoints` and `landmarks`, such as left and right eye, that
-            change places whenever an image is mirrored: by a flip, a transpose, or a matrix of negative
+            are exchanged whenever an image is mirrored: by a flip, a transpose, or a matrix of negative
             determinant, not by rotations. Or "coco" for its 17 keypoints. Not with `drop_keypoints`, which
             changes indices.
 

@@ -41,7 +41,7 @@ def pairs_of(op: str, value: Any) -> Pairs:
 
 
 def swapped(points: Array, pairs: Pairs, what: str) -> Array:
-    """Points whose pairs have changed places.
+    """Points whose pairs are exchanged.
 
     Args:
         points: `[..., P, D]`.

@@ -59,7 +59,7 @@ def restore_points(
         plan: the plan of the batch. It must not mix images or displace pixels.
         points: for each image, `[..., P, D]`: pixel positions (x, y) of the output and D - 2 other numbers,
             which are kept, such as scores.
-        keypoint_pairs: see `TargetOptions`: they change places where the plan mirrors the image.
+        keypoint_pairs: see `TargetOptions`: they are exchanged where the plan mirrors the image.
 
     Returns:
         For each image, `[..., P, D]` in pixels of the image, with the type, dtype and device of `points`.

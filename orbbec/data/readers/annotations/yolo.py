@@ -253,7 +253,8 @@ def _label_file(image: str) -> str:
 def _text_of(file: str) -> str:
     """The text of a label file; empty if there is none."""
     try:
-        return Path(file).read_text("utf-8-sig")
+        with open(file, "rb", 0) as opened:
+            return opened.read().decode("utf-8-sig")
     except FileNotFoundError:
         if os.path.islink(file):
             raise

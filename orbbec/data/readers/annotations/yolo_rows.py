@@ -65,13 +65,14 @@ class YoloFormat:
             if not row.strip():
                 continue
             try:
-                label, values = self._numbers(row)
-                box, object_points, polygon = self._object(values)
+                label, *values = to_numbers(row)
+                self._check_class(label)
+                box, numbers, polygon = self._object(values)
             except ValueError as error:
                 raise BadSample(sample_id, f"{file}:{line}", str(error)) from error
-            labels.append(label)
+            labels.append(int(label))
             boxes.append(box)
-            points.append(object_points)
+            points.append(numbers)
             polygons.append(polygon)
         shape = self._points and (-1, *self._points)
         return YoloRows(
@@ -81,50 +82,51 @@ class YoloFormat:
             polygons,
         )
 
-    def _numbers(self, row: str) -> tuple[int, Array]:
-        label, *others = to_numbers(row)
+    def _check_class(self, label: float) -> None:
         last = _MAX_CLASS if self._classes is None else self._classes - 1
         if not (label.is_integer() and 0 <= label <= last):
             known = "0" if self._classes is None else f"0 to {last}"
             raise ValueError(f"expected a class from {known}, but got {label:g}")
-        return int(label), np.array(others)
 
-    def _object(self, values: Array) -> tuple[Array, Array | None, Array | None]:
-        """Box, keypoints and polygon of a row."""
-        count = len(values)
+    def _object(self, values: list[float]) -> tuple[list[float], list[float], Array | None]:
+        """Box, numbers of the keypoints, and polygon of a row."""
         if self._points is not None:
             points, each = self._points
-            if count != _BOX + points * each:
+            if len(values) != _BOX + points * each:
                 raise ValueError(
                     f"expected {1 + _BOX + points * each} numbers: a class, a box and {points} keypoints of "
-                    f"{each}, but got {1 + count}"
+                    f"{each}, but got {1 + len(values)}"
                 )
-            table = values[_BOX:].reshape(points, each)
-            _check_fractions(table[:, :2].ravel())
-            if each == 3 and not np.isin(table[:, 2], (0, 1, 2)).all():
-                raise ValueError(f"expected visibilities of 0, 1 or 2, but got {table[:, 2].tolist()}")
-            return _box(values[:_BOX]), table, None
-        if count == _BOX:
-            return _box(values), None, None
-        if count < _MIN_POLYGON or count % 2:
+            return _box(values[:_BOX]), _keypoints(values[_BOX:], each), None
+        if len(values) == _BOX:
+            return _box(values), [], None
+        if len(values) < _MIN_POLYGON or len(values) % 2:
             raise ValueError(
                 "expected a class with a box of 4 numbers or a polygon of at least 3 x, y pairs, "
-                f"but got {1 + count} numbers"
+                f"but got {1 + len(values)} numbers"
             )
         _check_fractions(values)
-        polygon = values.reshape(-1, 2)
-        return np.concatenate([polygon.min(0), polygon.max(0)]), None, polygon
+        x, y = values[::2], values[1::2]
+        return [min(x), min(y), max(x), max(y)], [], np.array(values).reshape(-1, 2)
 
 
-def _check_fractions(values: Array) -> None:
-    inside = (values >= 0) & (values <= 1)  # false for NaN
-    if not inside.all():
-        raise ValueError(f"expected fractions from 0 to 1, but got {values[inside.argmin()]}")
+def _check_fractions(values: list[float]) -> None:
+    if min(values) < 0 or max(values) > 1:
+        wrong = next(value for value in values if not 0 <= value <= 1)
+        raise ValueError(f"expected fractions from 0 to 1, but got {wrong}")
 
 
-def _box(values: Array) -> Array:
+def _box(values: list[float]) -> list[float]:
     _check_fractions(values)
-    return np.concatenate([values[:2] - values[2:] / 2, values[:2] + values[2:] / 2])
+    x, y, width, height = values
+    return [x - width / 2, y - height / 2, x + width / 2, y + height / 2]
+
+
+def _keypoints(values: list[float], each: int) -> list[float]:
+    _check_fractions(values[::each] + values[1::each])
+    if each == 3 and not {0, 1, 2}.issuperset(values[2::3]):
+        raise ValueError(f"expected visibilities of 0, 1 or 2, but got {values[2::3]}")
+    return values
 
 
 def class_names(names: Any, file: str) -> list[str]:

@@ -1,4 +1,4 @@
-"""Left and right: keypoints of pairs change places in mirrored images, and only there."""
+"""Left and right: keypoints of pairs are exchanged in mirrored images, and only there."""
 
 import math
 
@@ -38,7 +38,7 @@ MIRRORED = {
 UPRIGHT = {
     "nothing": [T.ToImage()],
     "rotation": [T.RandomRotation((170, 190))],
-    "half turn": [FLIP, UPSIDE_DOWN],
+    "half rotation": [FLIP, UPSIDE_DOWN],
     "two flips": [FLIP, T.GaussianBlur(3), FLIP],
     "affine": [T.RandomAffine(30, (0.1, 0.1), (0.8, 1.2), 10)],
     "perspective": [T.RandomPerspective(0.4, 1.0)],
@@ -55,19 +55,19 @@ def moved(steps, points, seed=1, pairs=PAIRS):
 
 @pytest.mark.parametrize("seed", range(3))
 @pytest.mark.parametrize("name", [*MIRRORED, *UPRIGHT])
-def test_pairs_change_places_exactly_where_the_image_is_mirrored(name, seed):
+def test_pairs_are_exchanged_exactly_where_the_image_is_mirrored(name, seed):
     steps = (MIRRORED | UPRIGHT)[name]
     image, points = moved(steps, POINTS, seed)
     _, plain = moved(steps, POINTS, seed, pairs=())
     order = [0, 2, 1, 4, 3] if name in MIRRORED else [0, 1, 2, 3, 4]
     assert np.array_equal(points, plain[order])
-    if name in ("flip", "vertical flip", "half turn"):
+    if name in ("flip", "vertical flip", "half rotation"):
         x, y = points.astype(int).T
         assert np.array_equal(image[y, x, 0], COLORS[order])
 
 
 def orientation(points):
-    """The sign of the turn from the left to the right, seen from the head."""
+    """The sign of the angle from the left to the right, seen from the head."""
     left, right = points[1] - points[0], points[2] - points[0]
     return math.copysign(1, left[0] * right[1] - left[1] * right[0])
 

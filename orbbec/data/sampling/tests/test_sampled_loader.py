@@ -3,6 +3,7 @@
 import copy
 import pickle
 from collections import Counter
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -14,6 +15,7 @@ from orbbec.data import (
     Buckets,
     Copies,
     Decoding,
+    ImageFiles,
     Loader,
     Mixture,
     MultiScale,
@@ -21,6 +23,7 @@ from orbbec.data import (
     OrderSampler,
     Repeats,
     Sample,
+    SourceError,
     Weights,
     original_ids,
 )
@@ -309,3 +312,29 @@ def test_pipelines_of_sizes_must_agree():
         MultiScale(lambda size: [Resize(size)], [4])
     with pytest.raises(ValueError, match="MultiScale: expected the same transforms for each size"):
         MultiScale(lambda size: Compose([Resize(size)] * size), [1, 2])
+
+
+@pytest.mark.parametrize("feed", ["0", "1"])
+def test_ids_too_large_for_copies_are_named(tmp_path, monkeypatch, feed):
+    monkeypatch.setenv("ORBBEC_FEED", feed)
+    source = folder(tmp_path, files_of("good"))
+
+    class LargeIds(type(source)):
+        def table(self):
+            return ImageFiles(self.paths, sample_ids=[(1 << 54) + n for n in range(len(self))])
+
+        def __getitem__(self, index):
+            return replace(super().__getitem__(index), sample_id=(1 << 54) + index)
+
+    large = LargeIds(tmp_path)
+    with (
+        Loader(large, 2, order=Repeats(2)) as loader,
+        pytest.raises(SourceError, match=r"expected sample ids below 2\^54 .*, but got 180143985094819"),
+    ):
+        next(iter(loader))
+
+
+def test_a_sampler_may_give_nothing():
+    for order in ([], [[]]):
+        with Loader(SOURCE, 2, CROP, order=order) as loader:
+            assert epoch(loader) == []
