@@ -33,10 +33,10 @@ class OpSpec:
         capturable: whether a CUDA graph can capture it.
         takes_ragged: whether it takes an `ImageBatch`; otherwise it runs on one image at a time.
         choice: an option that may be a tuple of values; column `which` has the index of each image's value.
-        displacement: takes sample ids `[N]`, a size, the columns, seed, epoch and transform index, and
-            returns `[N, 2, H, W]`: the distance (x, y) from each pixel to the position that it reads. The
-            operator then takes `interpolation` and `fill`. None: pixels stay in place, or follow the matrix
-            of the pass.
+        displacement: takes `size`, the columns and, if it draws noise, `sample_ids`, `seed`, `epoch` and
+            `transform_index` by name, and returns `[N, 2, H, W]`: the distance (x, y) from each pixel to the
+            position that it reads. The operator then takes `interpolation` and `fill`. None: pixels stay in
+            place, or follow the matrix of the pass.
         region: takes columns, options, output sizes and image sizes `[N, 2]`, and returns the part of each
             image that the operator reads, int64 `[N, 4]`: left, top, right, bottom. The operator then takes
             column `boxes`, and gives the same pixels if only that part of the image is there. None: it reads

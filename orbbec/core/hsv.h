@@ -36,7 +36,7 @@ ORBBEC_HD HsvFactors<float> rounded_hsv_factors(float inverse, float to_value, f
 struct ComputedHsvFactors {
   static constexpr float kTiny = 0x1p-30f;  // changes only 0, whose factors are multiplied by 0
 
-  ORBBEC_HD HsvFactors<float> operator()(int v, int range) const {
+  ORBBEC_HD HsvFactors<float> operator()(float v, float range) const {
     const float by_value = v + kTiny, by_range = range + kTiny;
     return rounded_hsv_factors(quick_reciprocal(by_value * by_range), by_range, by_value);
   }
@@ -47,21 +47,21 @@ ORBBEC_HD int rounded_4096ths(int count, float per_count) {
   return static_cast<int>(fmaf(static_cast<float>(count), per_count, 2048.0f)) >> 12;
 }
 ORBBEC_HD int rounded_4096ths(int count, int per_count) { return (count * per_count + 2048) >> 12; }
+ORBBEC_HD float rounded_4096ths(float count, float per_count) {
+  const float above_0 = fmaf(count, per_count, 2048.0f) + 0x1p20f;
+  return static_cast<float>(static_cast<int>(above_0 * 0x1p-12f)) - 256;
+}
 
-template <class FactorsOf>
-ORBBEC_HD void hsv_of_bytes(const int (&rgb)[3], int (&hsv)[3], const FactorsOf& factors_of) {
-#if defined(__CUDA_ARCH__)
-  using Int = int;
-#else
-  using Int = int16_t;  // twice as many in a vector
-#endif
-  const Int r = rgb[0], g = rgb[1], b = rgb[2];
-  const Int v = larger(r, larger(g, b)), range = v - smaller(r, smaller(g, b));
-  const Int of_red = g - b, of_green = b - r + 2 * range, of_blue = r - g + 4 * range;
-  const Int shifted = choose(v == r, of_red, choose(v == g, of_green, of_blue));
+// Whole is what it computes with: integers, or floats of whole numbers.
+template <class Whole, class Number, class FactorsOf>
+ORBBEC_HD void hsv_of_bytes(const Number (&rgb)[3], Number (&hsv)[3], const FactorsOf& factors_of) {
+  const Whole r = rgb[0], g = rgb[1], b = rgb[2];
+  const Whole v = larger(r, larger(g, b)), range = v - smaller(r, smaller(g, b));
+  const Whole of_red = g - b, of_green = b - r + 2 * range, of_blue = r - g + 4 * range;
+  const Whole shifted = choose(v == r, of_red, choose(v == g, of_green, of_blue));
   const auto factors = factors_of(v, range);
-  const Int hue = rounded_4096ths(shifted, factors.per_range);
-  hsv[0] = hue < 0 ? hue + 180 : hue;
+  const Whole hue = rounded_4096ths(shifted, factors.per_range);
+  hsv[0] = choose(hue < 0, hue + 180, hue + 0);
   hsv[1] = rounded_4096ths(range, factors.per_value);
   hsv[2] = v;
 }
@@ -78,7 +78,8 @@ ORBBEC_HD void rgb_of_sectors(V h, V s, V v, V (&rgb)[3]) {
 }
 
 // Colors from 0 to 255, before OpenCV's vectors truncate them.
-ORBBEC_HD void hsv_bytes_to_rgb(const int (&hsv)[3], float (&rgb)[3]) {
+template <class Number>
+ORBBEC_HD void hsv_bytes_to_rgb(const Number (&hsv)[3], float (&rgb)[3]) {
   constexpr float kPerByte = 1.0f / 255.0f;
   rgb_of_sectors(static_cast<float>(hsv[0]) * (6.0f / 180), static_cast<float>(hsv[1]) * kPerByte,
                  static_cast<float>(hsv[2]) * kPerByte, rgb);

@@ -32,6 +32,7 @@ from orbbec.transforms.color import (
 from orbbec.transforms.compose import Compose
 from orbbec.transforms.containers import RandomApply, RandomChoice, RandomOrder, SomeOf
 from orbbec.transforms.degradations import CLAHE, Defocus, Downscale, UnsharpMask
+from orbbec.transforms.distortions import GridDistortion, OpticalDistortion
 from orbbec.transforms.erasing import CoarseDropout, GridDropout, RandomErasing
 from orbbec.transforms.fits import Crop, PadIfNeeded, RandomScale, ResizeToFit
 from orbbec.transforms.function import Lambda
@@ -58,6 +59,7 @@ from orbbec.transforms.neighborhood import (
 )
 from orbbec.transforms.noise import GaussianNoise
 from orbbec.transforms.output import Normalize, PILToTensor, ToDtype, ToImage, ToPureTensor, ToTensor
+from orbbec.transforms.pillow_blur import PillowBlur
 from orbbec.transforms.planckian import PlanckianJitter
 from orbbec.transforms.scales import (
     RandomIoUCrop,
@@ -111,6 +113,7 @@ __all__ = [
     "GaussianBlur",
     "GaussianNoise",
     "Grayscale",
+    "GridDistortion",
     "GridDropout",
     "HueSaturationValue",
     "InterpolationMode",
@@ -124,9 +127,11 @@ __all__ = [
     "MultiView",
     "MultiplicativeNoise",
     "Normalize",
+    "OpticalDistortion",
     "PILToTensor",
     "Pad",
     "PadIfNeeded",
+    "PillowBlur",
     "PlanckianJitter",
     "RGBShift",
     "RandAugment",

@@ -80,7 +80,13 @@ register(
         takes_ragged=False,
         capturable=False,
     ),
-    OpSpec(call=_defocus, name="defocus", takes_ragged=False, capturable=False),
+    OpSpec(
+        call=_defocus,
+        name="defocus",
+        host_columns=("radius", "alias_blur"),
+        takes_ragged=False,
+        capturable=False,
+    ),
 )
 
 

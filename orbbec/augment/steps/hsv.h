@@ -19,30 +19,36 @@ struct HsvStep : ColorStep {
         per_level(255 / max_value),
         level(max_value / 255) {}
 
-  ORBBEC_HD static int scaled_byte(int byte, const float (&line)[2]) {
-    const float scaled = fused_multiply_add(static_cast<float>(byte), line[0], line[1]);
-    return static_cast<int>(clamp_to_range(scaled, 255.0f));
+  // Bytes are floats of whole numbers, and bounds are chosen, so that loops are vectorized.
+  ORBBEC_HD static float within(float value, float most) {
+    const float positive = choose(value > 0, value, 0.0f);
+    return choose(positive < most, positive, most);
+  }
+  ORBBEC_HD static float truncated(float value, float most) {
+    return static_cast<float>(static_cast<int>(within(value, most)));
+  }
+  ORBBEC_HD static float rounded_byte(float value) {
+    return within(value, 255.0f) + 8388608.0f - 8388608.0f;
+  }
+  ORBBEC_HD static float scaled_byte(float byte, const float (&line)[2]) {
+    return truncated(fused_multiply_add(byte, line[0], line[1]), 255.0f);
   }
 
   // Within a circle of 180 half degrees.
-  ORBBEC_HD int shifted(int hue) const {
-    const float sum = static_cast<float>(hue) + hue_shift;
-    const float wrapped = choose(sum < 0, sum + 180, choose(sum >= 180, sum - 180, sum));
-    return static_cast<int>(clamp_to_range(wrapped, 180.0f));
+  ORBBEC_HD float shifted(float hue) const {
+    const float sum = hue + hue_shift;
+    return truncated(choose(sum < 0, sum + 180, choose(sum >= 180, sum - 180, sum)), 180.0f);
   }
 
   ORBBEC_HD void operator()(float (&rgb)[3]) const {
-    int bytes[3], hsv[3];
-    for (int c = 0; c < 3; ++c)
-      bytes[c] = round_in_range(clamp_to_range(rgb[c] * per_level, 255.0f));
-    hsv_of_bytes(bytes, hsv, ComputedHsvFactors{});
+    float bytes[3], hsv[3];
+    for (int c = 0; c < 3; ++c) bytes[c] = rounded_byte(rgb[c] * per_level);
+    hsv_of_bytes<float>(bytes, hsv, ComputedHsvFactors{});
     hsv[0] = shifted(hsv[0]);
-    hsv[1] = choose(hsv[1] == 0, 0, scaled_byte(hsv[1], saturation));  // gray stays gray
+    hsv[1] = choose(hsv[1] == 0, 0.0f, scaled_byte(hsv[1], saturation));  // gray stays gray
     hsv[2] = scaled_byte(hsv[2], value);
-    float colors[3];
-    hsv_bytes_to_rgb(hsv, colors);
-    for (int c = 0; c < 3; ++c)
-      rgb[c] = static_cast<float>(static_cast<int>(clamp_to_range(colors[c], 255.0f))) * level;
+    hsv_bytes_to_rgb(hsv, bytes);
+    for (int c = 0; c < 3; ++c) rgb[c] = truncated(bytes[c], 255.0f) * level;
   }
 };
 

@@ -17,6 +17,11 @@ ORBBEC_HD V hue_degrees(const V (&rgb)[3], V highest, V per_range) {
 }
 
 struct RgbToHsv {
+#if defined(__CUDA_ARCH__)
+  using Whole = int;
+#else
+  using Whole = int16_t;  // twice as many in a vector
+#endif
   static constexpr int kIn = 3, kOut = 3;
   static constexpr bool kKnowsVectors = false;
   ORBBEC_HD RgbToHsv of(int64_t) const { return {}; }
@@ -38,10 +43,10 @@ struct RgbToHsv {
   };
 
   ORBBEC_HD void operator()(const int (&rgb)[3], int (&hsv)[3], InVector<true>) const {
-    hsv_of_bytes(rgb, hsv, ComputedHsvFactors{});
+    hsv_of_bytes<Whole>(rgb, hsv, ComputedHsvFactors{});
   }
   ORBBEC_HD void operator()(const int (&rgb)[3], int (&hsv)[3], const Table& table) const {
-    hsv_of_bytes(rgb, hsv, table);
+    hsv_of_bytes<Whole>(rgb, hsv, table);
   }
 
   template <class V>

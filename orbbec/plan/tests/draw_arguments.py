@@ -375,6 +375,7 @@ ADDED = {
     "Downscale": combined(
         [of(), of(scale_range=(0.3, 0.9), down_interpolation="area"), of(up_interpolation="linear")], CHANCES
     ),
+    "GridDistortion": combined([of(), of(num_steps=2, distort_range=(-0.5, 0.1), normalized=False)], CHANCES),
     "GridDropout": combined(
         [
             of(holes_number_xy=(3, 4)),
@@ -387,6 +388,8 @@ ADDED = {
         [of(), of(hue_range=(10, 40), saturation_range=(-60, -20), value_range=(5, 30))], CHANCES
     ),
     "MultiplicativeNoise": combined([of(), of(multiplier_range=(0.6, 0.9), per_channel=True)], CHANCES),
+    "OpticalDistortion": combined([of(), of(distort_range=(0.1, 0.4)), *WARPS], CHANCES),
+    "PillowBlur": combined([of(), of(radius_range=(1.0, 9.0))], CHANCES),
     "PlanckianJitter": combined([of(), of(mode="cied"), of(temperature_range=(4500, 9000))], CHANCES),
     "RGBShift": combined([of(), of(red_range=(0.1, 0.2), blue_range=(-0.5, 0.5))], CHANCES),
     "RandomHSV": combined([of(), of(hue=(0.1, 0.3), saturation=(0.4, 0.7), value=0.0)], CHANCES),

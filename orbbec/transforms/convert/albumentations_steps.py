@@ -408,8 +408,9 @@ NEAREST = {
     **dict.fromkeys(("ConstrainedCoarseDropout", "GuidedCoarseDropout", "XYMasking"), "CoarseDropout"),
     "GridMask": "GridDropout",
     "Perspective": "RandomPerspective",
-    **dict.fromkeys(("ElasticTransform", "GridElasticDeform", "GridDistortion"), "ElasticTransform"),
-    **dict.fromkeys(("ThinPlateSpline", "PiecewiseAffine", "OpticalDistortion"), "ElasticTransform"),
+    **dict.fromkeys(("ElasticTransform", "GridElasticDeform"), "ElasticTransform"),
+    **dict.fromkeys(("ThinPlateSpline", "PiecewiseAffine"), "ElasticTransform"),
+    **{name: name for name in ("GridDistortion", "OpticalDistortion")},
     "SafeRotate": "RandomRotation(expand=True)",
     "RandomCropFromBorders": "RandomResizedCrop",
     **dict.fromkeys(

@@ -102,17 +102,20 @@ class _Operated(Motion):
         of = self._step.spec.displacement
         if of is None:
             return None
-        ids, numbers = self._noise(index)
         height, width = self.sizes[index].tolist()
-        numbers["transform_index"] = self._step.options["transform_index"]
-        result: Array = of(ids, (height, width), **numbers)[0].numpy()
+        numbers = self._numbers(index)
+        if self._step.draws_noise:
+            numbers["transform_index"] = self._step.options["transform_index"]
+        result: Array = of(size=(height, width), **numbers)[0].numpy()
         return result
 
-    def _noise(self, index: int) -> tuple[Tensor, dict[str, Any]]:
-        """The sample id of an image, and its row of the table with the other arguments of noise."""
+    def _numbers(self, index: int) -> dict[str, Any]:
+        """The row of an image in the table, with what noise depends on."""
         row, (ids, seed, epoch) = slice(index, index + 1), self._key
         numbers = {name: torch.from_numpy(values[row]) for name, values in self._step.table.items()}
-        return torch.from_numpy(ids[row]), {**numbers, "seed": seed, "epoch": epoch}
+        if not self._step.draws_noise:
+            return numbers
+        return {**numbers, "sample_ids": torch.from_numpy(ids[row]), "seed": seed, "epoch": epoch}
 
     def move_masks(self, masks: Masks) -> list[Tensor]:
         step = self._step
@@ -132,8 +135,7 @@ class _Operated(Motion):
     def _displaced(self, masks: Tensor, index: int, fill: list[float]) -> Tensor:
         """The masks of one image, moved by its displacement."""
         count, height, width, channels = masks.shape
-        ids, numbers = self._noise(index)
-        how = {**self._step.options, **numbers, "sample_ids": ids, "interpolation": "nearest"}
+        how = {**self._step.options, **self._numbers(index), "interpolation": "nearest"}
         how["fill"] = fill * count
         pixels = masks.permute(0, 3, 1, 2).reshape(1, -1, height, width)
         moved: Tensor = self._step.spec.call(pixels, **how)

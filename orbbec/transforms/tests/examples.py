@@ -44,6 +44,10 @@ EXAMPLES = {
     "GaussianBlur": [T.GaussianBlur((3, 7), (0.8, 1.7))],
     "GaussianNoise": [T.GaussianNoise((0.1, 0.3), (0.05, 0.2), False)],
     "Grayscale": [T.Grayscale(3)],
+    "GridDistortion": [
+        T.GridDistortion(3, (-0.5, 0.2), False, "cubic", READING["fill"], p=0.6),
+        T.GridDistortion(padding_mode="symmetric", p=0.6),
+    ],
     "GridDropout": [T.GridDropout(0.4, (3, 2), False, (9.0, 99.0, 200.0), 0.6)],
     "HueSaturationValue": [T.HueSaturationValue((10, 40), (-60, -20), (5, 30), 0.6)],
     "JPEG": [T.JPEG((5, 60))],
@@ -55,8 +59,13 @@ EXAMPLES = {
     "MotionBlur": [T.MotionBlur((5, 9), (10.0, 60.0), 0.6)],
     "MultiplicativeNoise": [T.MultiplicativeNoise((0.6, 0.9), True, 0.6)],
     "Normalize": [T.Normalize((0.2, 0.3, 0.6), (0.4, 0.2, 0.3))],
+    "OpticalDistortion": [
+        T.OpticalDistortion((0.1, 0.3), "cubic", READING["fill"], p=0.6),
+        T.OpticalDistortion((-0.3, -0.1), padding_mode="symmetric", p=0.6),
+    ],
     "PILToTensor": [T.PILToTensor()],
     "Pad": [T.Pad((1, 5, 2, 3), READING["fill"]), T.Pad((1, 5, 2, 3), padding_mode="reflect")],
+    "PillowBlur": [T.PillowBlur((1.0, 3.0), 0.6)],
     "PlanckianJitter": [T.PlanckianJitter("cied", (4500, 9000), 0.6)],
     "RGB": [T.RGB()],
     "PadIfNeeded": [

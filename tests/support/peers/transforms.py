@@ -172,7 +172,7 @@ _COUNTS = {"MixUp": 2, "CutMix": 3, "Mosaic": 4}
 _HSV = T.HueSaturationValue((-180, 180), (-255, 255), (-255, 255), 0.8)
 _LATER = (
     *("RandomHSV", "HueSaturationValue", "RandomShift", "CLAHE", "Downscale"),
-    *("ChannelDropout", "CoarseDropout", "GridDropout"),
+    *("ChannelDropout", "CoarseDropout", "GridDropout", "PillowBlur"),
 )  # not in the recorded pipelines
 _JITTER = _always(T.ColorJitter(0.8, 0.8, 0.8, 0.5))
 
@@ -212,6 +212,7 @@ _EXACT: dict[str, dict[str, tuple[Draw, Theirs]]] = {
         "ScaleJitter": (_always(T.ScaleJitter((40, 50))), by.resized_by_pillow),
         "RandomShortestSize": (_always(T.RandomShortestSize((20, 30), 50)), by.resized_by_pillow),
         "JPEG": (_always(T.JPEG((1, 100))), by.compressed),
+        "PillowBlur": (_always(T.PillowBlur((0.1, 4.0), 0.8)), values.blurred_by_pillow),
     },
     "torchvision": {
         "ColorJitter": (_JITTER, by.jittered),

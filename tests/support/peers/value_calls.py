@@ -1,6 +1,6 @@
 """Reference functions for transforms of colors, dropouts and degradations, with the parameters drawn.
 
-Needs `cv2`.
+Needs `cv2` or `PIL`.
 """
 
 from __future__ import annotations
@@ -73,3 +73,13 @@ def downscaled(call: Call, image: Array, n: int) -> Array:
         height, width = step.sizes[n].tolist()
         image = cv2.resize(image, (width, height), interpolation=cv2.INTER_NEAREST)
     return np.asarray(image)
+
+
+@by_one
+def blurred_by_pillow(call: Call, image: Array, n: int) -> Array:
+    from PIL import Image, ImageFilter
+
+    if not call.columns["drawn"][n]:
+        return image
+    blur = ImageFilter.GaussianBlur(float(call.columns["radius"][n]))
+    return np.asarray(Image.fromarray(image).filter(blur))

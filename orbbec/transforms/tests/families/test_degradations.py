@@ -8,7 +8,6 @@ from orbbec import ImageBatch
 from orbbec import transforms as T
 from orbbec.transforms.degradations import disk_kernel
 from tests.support import assert_same_bytes, photograph
-from tests.support.registers import Registers
 
 cv2 = pytest.importorskip("cv2")
 IMAGE = photograph(48, 64)
@@ -76,13 +75,12 @@ def test_defocused_images_are_those_of_opencv(radius):
 
 def test_each_image_has_its_disk_whatever_the_batch():
     images = [photograph(30, 44), photograph(50, 41, seed=1), photograph(33, 60, seed=2)]
-    pipeline = T.Compose([T.Defocus((1, 12), (0.2, 0.9), 0.8)], seed=5)
+    pipeline = T.Compose([T.Defocus((1, 12), (0.2, 0.9), 1.0)], seed=5)
     together = pipeline(ImageBatch.from_images(images), sample_ids=[4, 5, 6], epoch=0)
     for index, image in enumerate(images):
         (alone,) = pipeline(ImageBatch.from_images([image]), sample_ids=[4 + index], epoch=0)
-        assert_same_bytes(together[index].contiguous(), alone.contiguous())
-    radii = Registers(T.Defocus((1, 12), p=1.0).rules, [(30, 40)] * 1200, seed=3)
-    assert radii.state.shape[0] == 1200
+        assert_same_bytes(together[index].contiguous(), alone.permute(1, 2, 0).contiguous())
+        assert (together[index].numpy() != image).any()
 
 
 FLAGS = {"nearest": cv2.INTER_NEAREST, "linear": cv2.INTER_LINEAR, "area": cv2.INTER_AREA}

@@ -1,0 +1,112 @@
+"""OpticalDistortion and GridDistortion: against OpenCV and NumPy, their targets, and invalid arguments."""
+
+import numpy as np
+import pytest
+import torch
+
+from orbbec import ImageBatch
+from orbbec import transforms as T
+from orbbec.transforms.distortions import grid_displacement, lens_displacement
+from tests.support import assert_same_bytes, photograph
+
+cv2 = pytest.importorskip("cv2")
+IMAGE = photograph(60, 80)
+
+
+def lens_by_opencv(size, k):
+    height, width = size
+    camera = np.array([[width, 0, width / 2], [0, height, height / 2], [0, 0, 1]], np.float64)
+    coefficients = np.array([k, k, 0, 0, 0], np.float64)
+    return cv2.initUndistortRectifyMap(camera, coefficients, None, camera, (width, height), cv2.CV_32FC1)
+
+
+def grid_by_numpy(side, steps, count, normalized):
+    """The rule of Albumentations for one axis, by `linspace`."""
+    cell, steps = side // count, list(steps)
+    if normalized:
+        steps[-1] *= (min(side, (count + 1) * cell) - count * cell) / cell
+        steps = np.array(steps) * (side / cell / np.sum(steps))
+    positions, begin = np.zeros(side), 0.0
+    for index, step in enumerate(steps):
+        end = min((index + 1) * cell, side)
+        positions[index * cell : end] = np.linspace(begin, begin + cell * step, max(end - index * cell, 0))
+        begin += cell * step
+    return positions
+
+
+@pytest.mark.parametrize("k", [-0.4, 0.0, 0.03, 0.6])
+@pytest.mark.parametrize("size", [(1, 1), (60, 80), (81, 33)])
+def test_lenses_read_where_those_of_opencv_do(k, size):
+    x, y = lens_by_opencv(size, k)
+    moved = lens_displacement(size, torch.tensor([k]))[0].double().numpy()
+    assert np.abs(moved[0] + np.arange(size[1]) - x).max() < 1e-5
+    assert np.abs(moved[1] + np.arange(size[0])[:, None] - y).max() < 1e-5
+
+
+@pytest.mark.parametrize("normalized", [False, True])
+@pytest.mark.parametrize(("size", "count"), [((60, 80), 5), ((61, 83), 5), ((40, 7), 7), ((9, 9), 1)])
+def test_grids_read_where_those_of_albumentations_do(size, count, normalized):
+    rng = np.random.default_rng(count)
+    steps = rng.uniform(0.6, 1.4, (2, count + 1))
+    tables = [torch.from_numpy(each)[None] for each in steps]
+    moved = grid_displacement(size, *tables, torch.tensor([normalized]))[0].double().numpy()
+    x, y = (
+        grid_by_numpy(side, each, count, normalized) for side, each in zip(size[::-1], steps, strict=True)
+    )
+    assert np.abs(moved[0] + np.arange(size[1]) - x).max() < 1e-5
+    assert np.abs(moved[1] + np.arange(size[0])[:, None] - y[:, None]).max() < 1e-5
+
+
+@pytest.mark.parametrize("mode", ["constant", "reflect"])
+def test_images_are_those_of_opencv(mode):
+    border = {"constant": cv2.BORDER_CONSTANT, "reflect": cv2.BORDER_REFLECT_101}[mode]
+    transform = T.OpticalDistortion((-0.5, -0.5), fill=9, padding_mode=mode, p=1.0)
+    x, y = lens_by_opencv(IMAGE.shape[:2], -0.5)
+    wanted = cv2.remap(IMAGE, x, y, cv2.INTER_LINEAR, borderMode=border, borderValue=(9, 9, 9))
+    assert np.abs(transform(IMAGE).astype(int) - wanted).max() <= 1
+
+
+@pytest.mark.parametrize("transform", [T.OpticalDistortion((0.9, 0.9), p=1.0), T.GridDistortion(p=1.0)])
+def test_targets_move_as_the_pixels(transform):
+    image = np.zeros((60, 80, 3), np.uint8)
+    image[12:33, 14:35] = 255
+    target = {
+        "masks": image[None, ..., 0] > 0,
+        "keypoints": np.array([[14.0, 12.0], [34.0, 32.0]]),
+        "boxes": np.array([[14.0, 12.0, 35.0, 33.0]]),
+    }
+    result, (moved,) = T.Compose([transform], seed=2)(image[None], [target], epoch=0)
+    seen = np.argwhere(result[0, ..., 0] > 127)
+    corners = np.concatenate([seen.min(0)[::-1], seen.max(0)[::-1]])
+    assert (moved["masks"][0] == (result[0, ..., 0] > 127)).mean() > 0.99
+    assert np.abs(moved["keypoints"].reshape(4) - corners).max() < 1.5
+    assert np.abs(moved["boxes"][0] - (corners + np.array([0, 0, 1, 1]))).max() < 1.5
+    assert (corners != [14, 12, 34, 32]).any()
+
+
+def test_each_image_has_its_distortion_whatever_the_batch():
+    images = [photograph(30, 44), photograph(50, 41, seed=1)]
+    for transform in (T.OpticalDistortion((-0.5, 0.5), p=1.0), T.GridDistortion(p=1.0)):
+        pipeline = T.Compose([transform], seed=5)
+        together = pipeline(ImageBatch.from_images(images), sample_ids=[4, 5], epoch=0)
+        for index, image in enumerate(images):
+            (alone,) = pipeline(ImageBatch.from_images([image]), sample_ids=[4 + index], epoch=0)
+            assert_same_bytes(together[index].contiguous(), alone.permute(1, 2, 0).contiguous())
+            assert (together[index].numpy() != image).any()
+
+
+@pytest.mark.parametrize(
+    ("make", "message"),
+    [
+        (
+            lambda: T.OpticalDistortion((-2, 0)),
+            "OpticalDistortion: expected distort_range as .* from -1 to 1",
+        ),
+        (lambda: T.GridDistortion(0), "GridDistortion: expected num_steps as a whole number from 1 to 64"),
+        (lambda: T.GridDistortion(distort_range=(-1, 0)), "distort_range as .* at least -0.999"),
+        (lambda: T.GridDistortion(interpolation="area2"), "interpolation as one of"),
+    ],
+)
+def test_bad_arguments_are_named(make, message):
+    with pytest.raises(ValueError, match=message):
+        make()
