@@ -30,7 +30,7 @@ _LIGHTS = {
     )),
 }
 # fmt: on
-_STEP, _WHITE, _HOTTEST = 500.0, 6000.0, 15000.0
+_STEP, _NEUTRAL, _HOTTEST = 500.0, 6000.0, 15000.0
 _WARM = 0.4  # probability of a temperature below white
 
 
@@ -63,8 +63,8 @@ class PlanckianJitter(Transform):
             low, high = interval(
                 self.name, "temperature_range", self.temperature_range, _LIGHTS[self.mode][0], _HOTTEST
             )
-            if not low <= _WHITE <= high:
-                expected = f"temperature_range with {_WHITE:g} within"
+            if not low <= _NEUTRAL <= high:
+                expected = f"temperature_range with {_NEUTRAL:g} within"
                 raise ValueError(f"{self.name}: expected {expected}, but got ({low:g}, {high:g})")
             self._set(temperature_range=(low, high))
         self._check("p")
@@ -73,7 +73,7 @@ class PlanckianJitter(Transform):
         coldest, lights = _LIGHTS[self.mode]
         low, high = self.temperature_range or (coldest, _HOTTEST)
         chosen, is_warm = build.chance(self.p), build.chance(_WARM)
-        warm, cold = build.uniform(low, _WHITE), build.uniform(_WHITE, high)
+        warm, cold = build.uniform(low, _NEUTRAL), build.uniform(_NEUTRAL, high)
         both = build.select(is_warm, warm, 0.0), build.select(build.equal(is_warm, 0.0), cold, 0.0)
         kelvins = build.compute("floor", build.compute("sum", *both))
         position = build.compute("over", build.compute("plus", kelvins, -coldest), _STEP)

@@ -237,6 +237,27 @@ DRAWN = {
         T.RandomChoice([T.RandomInvert(1.0), T.RandomPosterize(3), T.RandomSolarize(90)], (1, 2, 1)),
         T.SomeOf([T.RandomGrayscale(0.5), T.RandomHorizontalFlip(), T.RandomChannelPermutation()], 2),
         T.RandomOrder([T.RandomInvert(), T.RandomSolarize(128)]),
+        T.SomeOf([T.RandomInvert(), T.Gamma(), T.RandomSolarize(90)], 2, weights=(3, 1, 2)),
+        T.RandomApply([T.RandomInvert(1.0)], 0.5, epochs=(0, 2**30)),
+    ],
+    "dropouts": [SIZED, T.CoarseDropout((1, 3), p=0.7), T.GridDropout(0.4, (3, 4), p=0.7)],
+    "tones": [
+        SIZED,
+        T.RandomHSV(),
+        T.HueSaturationValue(p=0.7),
+        T.RandomToneCurve(0.3, p=0.7),
+        T.RGBShift(p=0.7),
+        T.MultiplicativeNoise((0.6, 1.4), True, p=0.7),
+        T.ChannelDropout(p=0.5),
+        T.PlanckianJitter(p=0.7),
+    ],
+    "shapes": [
+        T.RandomShift(5),
+        T.ResizeKeepRatio(60, 0.4, scale_p=0.5, aspect_p=0.5, antialias=False),
+        T.ResizeToMultiple(42, 14),
+        T.CropAndPad((-0.2, 0.2), antialias=False, p=0.8),
+        T.RandomSizedCrop((20, 40), (30, 32), antialias=False),
+        SIZED,
     ],
 }
 
