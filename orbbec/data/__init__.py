@@ -1,9 +1,9 @@
 """From files to batches on the device of the model.
 
 Begin with loader/loader.py, `Loader`, which joins everything else: `readers` find samples in folders, shards
-and tables, order.py shuffles them over ranks and epochs, `decode` reads images or the regions that a plan
-needs, `cache` keeps samples that were read, `loader` assembles batches in threads, `device` copies them ahead
-of the model.
+and tables, order.py shuffles them over ranks and epochs, `sampling` repeats, weights and mixes them, `decode`
+reads images or the regions that a plan needs, `cache` keeps samples that were read, `loader` assembles
+batches in threads, `device` copies them ahead of the model.
 """
 
 from orbbec.batch import collate
