@@ -52,7 +52,7 @@ _LEAST_DISK = 8  # sides of kernels are at least 17
 def disk_kernel(radius: int, alias_blur: float) -> Tensor:
     """A disk of some pixels' radius with a blurred edge: float32 `[side, side]`, whose sum is about 1."""
     reach = max(_LEAST_DISK, radius)
-    steps = torch.arange(-reach, reach + 1)
+    steps = torch.arange(-reach, reach + 1, device="cpu")
     disk = (steps[:, None] ** 2 + steps**2 <= radius**2).float()
     side = 3 if radius <= _LEAST_DISK else 5
     blurred: Tensor = gaussian_blur((disk / disk.sum())[None], side, alias_blur)
@@ -61,7 +61,7 @@ def disk_kernel(radius: int, alias_blur: float) -> Tensor:
 
 def _defocus(images: Tensor, radius: Tensor, alias_blur: Tensor, reach: int) -> Tensor:
     """Average over a disk per image; the kernels are padded to one size."""
-    kernels = torch.zeros(len(radius), 2 * reach + 1, 2 * reach + 1)
+    kernels = torch.zeros(len(radius), 2 * reach + 1, 2 * reach + 1, device="cpu")
     for kernel, size, blur in zip(kernels, radius.tolist(), alias_blur.tolist(), strict=True):
         disk = disk_kernel(size, blur)
         margin = reach - len(disk) // 2

@@ -252,12 +252,12 @@ DRAWN = {
         T.PlanckianJitter(p=0.7),
     ],
     "shapes": [
-        T.RandomShift(5),
         T.ResizeKeepRatio(60, 0.4, scale_p=0.5, aspect_p=0.5, antialias=False),
-        T.ResizeToMultiple(42, 14),
+        T.ResizeToMultiple(42, 14, interpolation="linear"),
         T.CropAndPad((-0.2, 0.2), antialias=False, p=0.8),
         T.RandomSizedCrop((20, 40), (30, 32), antialias=False),
         SIZED,
+        T.RandomShift(5),
     ],
 }
 
