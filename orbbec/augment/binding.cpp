@@ -167,7 +167,7 @@ Tensor prepare_output(const AugmentCall& call, AugmentArguments& a) {
 
 // The options of kInputs; returns the arguments that follow.
 StableIValue* unpack_inputs(StableIValue* stack, AugmentCall& c) {
-  return unpack(stack, c.images, c.layout, c.channels, c.matrix, c.size, c.interpolation, c.border,
+  return unpack(stack, c.images, c.layout, c.channels, c.matrix.emplace(), c.size, c.interpolation, c.border,
                 c.fill, c.regions, c.colors, c.boxes, c.mix, c.mean, c.std, c.scale, c.max_value,
                 c.contrast, c.stored, c.forms);
 }
@@ -208,31 +208,38 @@ std::string augment_codes() {
 }  // namespace
 
 Tensor run_augment(const AugmentCall& call) {
-  const Tensor& images = call.images;
-  AnyImages source = source_images(kOp, images, call.layout, call.channels);
+  AnyImages source = source_images(kOp, call.images, call.layout, call.channels);
   const std::optional<StoredImages> stored = check_planes(call, source);
-  source.regions = check_regions(kOp, call.regions, images, source.count);
+  source.regions = check_regions(kOp, call.regions, call.images, source.count);
+  check(!stored || !call.out_layout.has_value(), kOp,
+        "expected results of one size for images stored as planes");
+  return augment_from(source, call, [&](const AugmentArguments& a) {
+    if (stored) {
+      run_where(kOp, call.images, augment_planes_cpu, augment_planes_cuda, a, *stored);
+    } else {
+      run_where(kOp, call.images, augment_cpu, augment_cuda, a);
+    }
+  });
+}
+
+Tensor augment_from(const AnyImages& source, const AugmentCall& call,
+                    const std::function<void(const AugmentArguments&)>& launch) {
+  const Tensor& images = call.images;
   const std::array<int64_t, 2> extent = output_size(kOp, source, call.size);
   const WarpOptions options{call.interpolation, call.border, call.fill, kArithmetic};
   const WarpArguments warp = warp_arguments(kOp, images, source, options, extent, false);
   AugmentArguments a = augment_arguments(warp, call);
   const std::vector<double>& fill = call.fill;
   for (int c = 0; c < kMaxFills; ++c) a.warp.fill[c] = fill[std::min<size_t>(c, fill.size() - 1)];
-  const Tensor matrix = point_to_matrices(images, call.matrix, a);
+  std::optional<Tensor> matrix, sums;
+  if (call.matrix.has_value()) matrix = point_to_matrices(images, *call.matrix, a);
   const Tensor output = prepare_output(call, a);
   if (output.numel() == 0 || source.count == 0) return output;
-  std::optional<Tensor> sums;
   if (call.contrast && a.program.rows != nullptr) {
     sums = new_gray_sums(images, a.warp.output);
     a.gray_sums = static_cast<int64_t*>(sums->mutable_data_ptr());
   }
-  check(!stored || !call.out_layout.has_value(), kOp,
-        "expected results of one size for images stored as planes");
-  if (stored) {
-    run_where(kOp, images, augment_planes_cpu, augment_planes_cuda, a, *stored);
-  } else {
-    run_where(kOp, images, augment_cpu, augment_cuda, a);
-  }
+  launch(a);
   return output;
 }
 
