@@ -11,7 +11,7 @@ import pytest
 
 TOOL = Path(__file__).parents[1] / "tools" / "host_cost.py"
 # The most of pipelines that one operator runs.
-RUN = ("crop", "antialiased crop", "colors")
+RUN = ("crop", "antialiased crop", "colors", "antialiased colors")
 ONE_CALL = {"python": 15, "native": 12, "operators": 1, "copies": 0}
 # The most of those that run pass by pass, rounded up.
 PASS_BY_PASS = {
@@ -49,7 +49,7 @@ def test_a_call_does_no_more_than_its_limits(rows, name):
 
 
 # A draw and the passes; also the coefficients of an antialiased resize, and the mean for contrast.
-LAUNCHES = {"crop": 2, "antialiased crop": 4, "colors": 3}
+LAUNCHES = {"crop": 2, "antialiased crop": 3, "colors": 3, "antialiased colors": 4}
 
 
 @pytest.mark.parametrize("name", LAUNCHES)

@@ -26,6 +26,7 @@ ORDER = (
     "bridge",
     "OPERATOR",
     "warpaffine/elastic",
+    "augment/crop",
     "batch",
     "plan",
     "transforms",

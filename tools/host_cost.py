@@ -109,6 +109,7 @@ def pipelines(side: int = 224) -> dict[str, Any]:
     return {
         "crop": T.Compose([crop, flip, *floats]),
         "antialiased crop": T.Compose([T.RandomResizedCrop(side), flip, *floats]),
+        "antialiased colors": T.Compose([T.RandomResizedCrop(side), flip, *colors, *floats]),
         "colors": T.Compose([crop, flip, *colors, *floats]),
         "policy": T.Compose([crop, flip, T.RandAugment(), *floats, T.RandomErasing()]),
         "blur": T.Compose([crop, flip, T.GaussianBlur(5), *floats]),

@@ -26,6 +26,7 @@ struct AugmentArguments {
   // (value * scale - mean) / std, or value * scale alone.
   float scale, mean[kMaxFills], std[kMaxFills];
   bool normalizes;
+  int gray_rows;  // of the tiles whose gray values are already summed; 0: none are
   // [N], initially zero; for CUDA [N, gray_tiles()]. Null where no program needs a mean.
   int64_t* gray_sums;
   const float* mix;  // [N, kMixNumbers], in output pixels; null without mixing

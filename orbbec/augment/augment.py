@@ -165,7 +165,7 @@ def augment(
     given, planes = _input(images)
     pixels, layout = given.images, given.layout
     target = None if output.out is None else _target(output.out)
-    dtype = target.images.dtype if target is not None else _dtype(output, pixels)
+    dtype = target.images.dtype if target is not None else output_dtype(OP, output, pixels)
     arguments = (
         pixels,
         layout,
@@ -173,7 +173,7 @@ def augment(
         _square(matrix, pixels),
         size_values(OP, size if target is None else _largest_size(size, target)),
         *_sampling(sampling, pixels, layout),
-        *_values(values, pixels, dtype),
+        *value_arguments(OP, values, pixels, dtype),
         *planes,
     )
     if target is not None:
@@ -225,10 +225,11 @@ def _largest_size(size: tuple[int, int] | None, target: _Target) -> tuple[int, .
     return target.largest if target.layout is not None else size
 
 
-def _dtype(output: Output, images: Tensor) -> torch.dtype:
+def output_dtype(op: str, output: Output, images: Tensor) -> torch.dtype:
+    """The dtype of the results; `op` is for messages."""
     if output.dtype is not None and output.dtype not in DTYPES:
         known = ", ".join(map(dtype_name, DTYPES))
-        raise TypeError(f"{OP}: expected dtype to be one of {known}, but got {output.dtype}")
+        raise TypeError(f"{op}: expected dtype to be one of {known}, but got {output.dtype}")
     return output.dtype or images.dtype
 
 
@@ -238,27 +239,27 @@ def _sampling(sampling: Sampling, images: Tensor, layout: Tensor | None) -> tupl
     return *reading, fill_values(OP, sampling.fill), _regions(sampling.regions, images, layout)
 
 
-def _values(values: Values, images: Tensor, dtype: torch.dtype) -> tuple[Any, ...]:
-    """The operator's arguments, in its order; for results of `dtype`."""
+def value_arguments(op: str, values: Values, images: Tensor, dtype: torch.dtype) -> tuple[Any, ...]:
+    """The operator's arguments, in its order; for results of `dtype`. `op` is for messages."""
     if (values.mean is None) != (values.std is None):
-        raise ValueError(f"{OP}: expected mean and std together")
-    program, contrast = _table("colors", values.colors, images), values.contrast
+        raise ValueError(f"{op}: expected mean and std together")
+    program, contrast = _table(op, "colors", values.colors, images), values.contrast
     if contrast is None:
         contrast = program is not None and (
             program.is_cuda or bool((program[..., 0] == STEPS["contrast"]).any())
         )
-    tables = program, _table("erase", values.erase, images), _table("mix", values.mix, images)
-    statistics = ([] if given is None else fill_values(OP, given) for given in (values.mean, values.std))
+    tables = program, _table(op, "erase", values.erase, images), _table(op, "mix", values.mix, images)
+    statistics = ([] if given is None else fill_values(op, given) for given in (values.mean, values.std))
     return *tables, *statistics, *scale_and_maximum(images.dtype, dtype), contrast
 
 
-def _table(name: str, given: Any, images: Tensor) -> Tensor | None:
+def _table(op: str, name: str, given: Any, images: Tensor) -> Tensor | None:
     """A parameter table: float32 and contiguous, on the device of `images`."""
     if given is None:
         return None
-    table = as_tensor(OP, name, given)
+    table = as_tensor(op, name, given)
     if table.requires_grad and torch.is_grad_enabled():
-        raise ValueError(f"{OP}: there is no gradient for {name}; detach it")
+        raise ValueError(f"{op}: there is no gradient for {name}; detach it")
     return on_device_of(images, table, torch.float32)
 
 

@@ -117,7 +117,8 @@ std::optional<Tensor> point_to_matrices(const AugmentCall& call, AugmentArgument
     a.matrices = {call.tables.matrices, false, 9, 9};
     return std::nullopt;
   }
-  const Tensor &images = call.images, &matrix = call.tensors->matrix;
+  if (!call.tensors->matrix) return std::nullopt;
+  const Tensor &images = call.images, &matrix = *call.tensors->matrix;
   if (!runs_cuda_kernels(images))
     return prepare_matrices(kOp, images, matrix, 3, true, a.warp, /*completes=*/true);
   const Tensor checked = check_matrix(kOp, images, matrix, a.warp.source.count, 3, true);
@@ -174,9 +175,9 @@ Tensor prepare_output(const AugmentCall& call, AugmentArguments& a) {
 // The options of kInputs; returns the arguments that follow.
 StableIValue* unpack_inputs(StableIValue* stack, AugmentCall& c) {
   AugmentTensors& t = c.tensors.emplace();
-  return unpack(stack, c.images, c.layout, c.channels, t.matrix, c.size, c.interpolation, c.border,
-                c.fill, t.regions, t.colors, t.boxes, t.mix, c.mean, c.std, c.scale, c.max_value,
-                c.contrast, c.stored, c.forms);
+  return unpack(stack, c.images, c.layout, c.channels, t.matrix.emplace(), c.size, c.interpolation,
+                c.border, c.fill, t.regions, t.colors, t.boxes, t.mix, c.mean, c.std, c.scale,
+                c.max_value, c.contrast, c.stored, c.forms);
 }
 
 constexpr const char* kInputs =
@@ -215,9 +216,22 @@ std::string augment_codes() {
 }  // namespace
 
 Tensor run_augment(const AugmentCall& call) {
-  const Tensor& images = call.images;
-  AnyImages source = source_images(kOp, images, call.layout, call.channels, call.takes_one);
+  AnyImages source = source_images(kOp, call.images, call.layout, call.channels, call.takes_one);
   const std::optional<StoredImages> stored = check_planes(call, source);
+  check(!stored || !call.out_layout.has_value(), kOp,
+        "expected results of one size for images stored as planes");
+  return augment_from(source, call, [&](const AugmentArguments& a) {
+    if (stored) {
+      run_where(kOp, call.images, augment_planes_cpu, augment_planes_cuda, a, *stored);
+    } else {
+      run_where(kOp, call.images, augment_cpu, augment_cuda, a);
+    }
+  });
+}
+
+Tensor augment_from(AnyImages source, const AugmentCall& call,
+                    const std::function<void(const AugmentArguments&)>& launch) {
+  const Tensor& images = call.images;
   const AugmentTables tables = checked_tables(call, source.count);
   source.regions = tables.regions;
   const std::array<int64_t, 2> extent = output_size(kOp, source, call.size);
@@ -227,20 +241,14 @@ Tensor run_augment(const AugmentCall& call) {
   const std::vector<double>& fill = call.fill;
   for (int c = 0; c < kMaxFills; ++c) a.warp.fill[c] = fill[std::min<size_t>(c, fill.size() - 1)];
   const std::optional<Tensor> matrices = point_to_matrices(call, a);
+  std::optional<Tensor> sums;
   const Tensor output = prepare_output(call, a);
   if (output.numel() == 0 || source.count == 0) return output;
-  std::optional<Tensor> sums;
   if (call.contrast && a.program.rows != nullptr) {
     sums = new_gray_sums(images, a.warp.output);
     a.gray_sums = static_cast<int64_t*>(sums->mutable_data_ptr());
   }
-  check(!stored || !call.out_layout.has_value(), kOp,
-        "expected results of one size for images stored as planes");
-  if (stored) {
-    run_where(kOp, images, augment_planes_cpu, augment_planes_cuda, a, *stored);
-  } else {
-    run_where(kOp, images, augment_cpu, augment_cuda, a);
-  }
+  launch(a);
   return output;
 }
 

@@ -1,13 +1,18 @@
-// A call of `augment` from C++. Included by augment/binding.cpp and plan/binding_run.cpp.
+// A call of `augment` from C++. Included by augment/binding.cpp, augment/crop/binding.cpp and
+// plan/binding_run.cpp.
 #pragma once
 
+#include <functional>
 #include <optional>
 #include <string>
 #include <vector>
 
 #include "../bridge/torch_api.h"
+#include "../core/image.h"
 
 namespace orbbec {
+
+struct AugmentArguments;
 
 // Rows of float32 for each image.
 struct TableRows {
@@ -25,8 +30,7 @@ struct AugmentTables {
 
 // The same as tensors of any caller, which are checked.
 struct AugmentTensors {
-  Tensor matrix;
-  std::optional<Tensor> regions, colors, boxes, mix;
+  std::optional<Tensor> matrix, regions, colors, boxes, mix;
 };
 
 // The options of the operator, in the order of its schema.
@@ -51,5 +55,10 @@ struct AugmentCall {
 
 // Defined in augment/binding.cpp.
 Tensor run_augment(const AugmentCall& call);
+
+// Calls `launch` with the arguments for `source`, which is on the device of `call.images`, and
+// returns the results. Without matrices, `launch` provides the transform.
+Tensor augment_from(AnyImages source, const AugmentCall& call,
+                    const std::function<void(const AugmentArguments&)>& launch);
 
 }  // namespace orbbec

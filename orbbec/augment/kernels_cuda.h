@@ -32,7 +32,7 @@ __device__ void augment_tiles(const Op& op, const Quotients& quotients, int rows
       }
       load_images(op, tile, n, pair_index, true, shared);
       AugmentThread<Op> thread(op, shared, tile, quotients);
-      OutputRow to(op.arguments, shape, tile.first_row(), tile.left);
+      OutputRow to(op.arguments, shape, tile.first_row(), tile.left, static_cast<int>(threadIdx.x));
       const int end = tile.end_row();
       for (int row = tile.first_row(); row < end; row += kRows) {
         float values[kRows][kMaxFills];
@@ -120,11 +120,12 @@ inline int rows_of_tile(const AnyImages& output, int pixels) {
 template <class Op>
 int run_augment_cuda(const Op& op, void* stream) {
   const AnyImages& output = op.arguments.warp.output;
-  const int rows = rows_of_tile(output, kPixels<Op>);
+  const int summed = op.arguments.gray_rows;
+  const int rows = summed > 0 ? summed : rows_of_tile(output, kPixels<Op>);
   const dim3 block(kTileWidth, kTileHeight);
   const int64_t bands = (output.height - 1) / rows + 1;
   const dim3 grid = tile_grid(output.width, bands * kTileHeight, output.count);
-  if (op.arguments.gray_sums != nullptr) {
+  if (op.arguments.gray_sums != nullptr && summed == 0) {
     const int status = launch(gray_kernel<Op>, grid, block, 0, stream, op, rows);
     if (status != 0) return status;
   }

@@ -16,8 +16,8 @@ struct StagedRows {
 // neighboring words. `to` is that of the first of `count` pixels, aligned to a word.
 template <class Out>
 __device__ void store_side_by_side(Out* to, int count, int channels,
-                                   const float (&values)[kMaxFills], uint32_t* staged) {
-  Out* const pixel = reinterpret_cast<Out*>(staged) + threadIdx.x * channels;
+                                   const float (&values)[kMaxFills], uint32_t* staged, int lane) {
+  Out* const pixel = reinterpret_cast<Out*>(staged) + lane * channels;
 #pragma unroll
   for (int c = 0; c < kMaxFills; ++c) {
     if (c < channels) pixel[c] = store<Out>(values[c]);
@@ -25,9 +25,8 @@ __device__ void store_side_by_side(Out* to, int count, int channels,
   __syncwarp();
   const int bytes = count * channels * static_cast<int>(sizeof(Out)), words = bytes / 4;
   ORBBEC_ROLLED
-  for (int i = static_cast<int>(threadIdx.x); i < words; i += kWarp)
-    reinterpret_cast<uint32_t*>(to)[i] = staged[i];
-  const int rest = 4 * words + static_cast<int>(threadIdx.x);
+  for (int i = lane; i < words; i += kWarp) reinterpret_cast<uint32_t*>(to)[i] = staged[i];
+  const int rest = 4 * words + lane;
   if (rest < bytes)
     reinterpret_cast<uint8_t*>(to)[rest] = reinterpret_cast<const uint8_t*>(staged)[rest];
   __syncwarp();
@@ -47,8 +46,9 @@ __device__ inline void store_pixels_of_bytes(uint8_t* to, const float (&values)[
 class OutputRow {
  public:
   // `shape` is that of the output, see Augment::shapes.
-  __device__ OutputRow(const AugmentArguments& a, const Image<uint8_t>& shape, int y, int left)
-      : count_(smaller(kTileWidth, shape.width - left)) {
+  __device__ OutputRow(const AugmentArguments& a, const Image<uint8_t>& shape, int y, int left,
+                       int lane)
+      : count_(smaller(kTileWidth, shape.width - left)), lane_(lane) {
     const AnyImages& o = a.warp.output;
     const int64_t size = bytes_of(a.output_dtype);
     const int64_t offset = shape.data - static_cast<const uint8_t*>(o.data);
@@ -56,7 +56,7 @@ class OutputRow {
     at_ = static_cast<char*>(o.data) + (offset + left * o.stride_x + y * stride_y_) * size;
     const bool is_aligned = reinterpret_cast<uintptr_t>(at_) % 4 == 0 && stride_y_ * size % 4 == 0;
     is_side_by_side_ = is_aligned && o.channels > 1 && o.stride_c == 1 && o.stride_x == o.channels;
-    if (!is_side_by_side_) at_ += static_cast<int>(threadIdx.x) * o.stride_x * size;
+    if (!is_side_by_side_) at_ += lane * o.stride_x * size;
   }
 
   // The pixels of up to `rows` rows; moves to the row after them.
@@ -76,8 +76,8 @@ class OutputRow {
             count_ == kTileWidth) {
           store_pixels_of_bytes(reinterpret_cast<uint8_t*>(at), values[p]);
         } else if (is_side_by_side_) {
-          store_side_by_side(at, count_, channels, values[p], staged);
-        } else if (static_cast<int>(threadIdx.x) < count_) {
+          store_side_by_side(at, count_, channels, values[p], staged, lane_);
+        } else if (lane_ < count_) {
           store_apart(at, o.stride_c, channels, values[p]);
         }
       }
@@ -101,7 +101,7 @@ class OutputRow {
 
   char* at_;  // of the first column if pixels are side by side, otherwise of this thread's column
   Stride stride_y_;
-  int count_;
+  int count_, lane_;
   bool is_side_by_side_;
 };
 

@@ -49,10 +49,11 @@ inline Quotients quotients_of(const AugmentArguments& a) {
   return quotients;
 }
 
-// Rows [top, bottom) and up to 32 columns of an output of this width. A warp owns `warp_rows`
-// neighboring rows.
+// Rows [top, bottom) and up to `columns` columns of an output of this width. A warp owns
+// `warp_rows` neighboring rows.
 struct Tile {
   int left, top, bottom, width, warp_rows;
+  int columns = kTileWidth;
 
   __device__ bool meets(const Mix& mix) const {
     return static_cast<float>(left)<mix.right&& static_cast<float>(left + kTileWidth)> mix.left &&
@@ -167,7 +168,7 @@ __device__ void load_images(const Op& op, const Tile& tile, int64_t image, int64
   bool meets = false;
   for (int i = thread; exists && i < op.arguments.boxes_per_image; i += kHalf)
     meets = meets ||
-            op.box_meets(n, i, tile.left, tile.top, tile.left + kTileWidth - 1, tile.bottom - 1);
+            op.box_meets(n, i, tile.left, tile.top, tile.left + tile.columns - 1, tile.bottom - 1);
   const bool erases = __syncthreads_or(meets) != 0;
   if (index == 0) shared.erases = erases, shared.width = tile.width;
   if (exists && thread == 0) {
@@ -253,6 +254,18 @@ class AugmentThread {
   template <int kRows>
   __device__ void normalized(int first, float (&values)[kRows][kMaxFills]) {
     read(first, values);
+    finish(values);
+  }
+
+  // Pixels of this column in rows from `first` on, of one image.
+  __device__ void finished(int first, float (&values)[kCount][kMaxFills]) {
+    read(first, values);
+    if (op_.arguments.program.steps > 0) color(shared_.programs[part_].count, values);
+    if (erases_) {
+      for_each_rolled(values, [&](int p, float (&pixel)[kMaxFills]) {
+        op_.erase(shared_.n[part_], row_of(first, p), x_, pixel);
+      });
+    }
     finish(values);
   }
 
@@ -398,17 +411,6 @@ class AugmentThread {
     for (int p = 0; p < kCount; ++p) {
       for (int c = 0; c < 3; ++c) values[p][c] = rgb[p][c];
     }
-  }
-
-  __device__ void finished(int first, float (&values)[kCount][kMaxFills]) {
-    read(first, values);
-    if (op_.arguments.program.steps > 0) color(shared_.programs[part_].count, values);
-    if (erases_) {
-      for_each_rolled(values, [&](int p, float (&pixel)[kMaxFills]) {
-        op_.erase(shared_.n[part_], row_of(first, p), x_, pixel);
-      });
-    }
-    finish(values);
   }
 
   template <int kRows>

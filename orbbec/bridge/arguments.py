@@ -185,7 +185,7 @@ def dtype_name(dtype: object) -> str:
 def _check_dtype(op: str, name: str, images: Tensor, dtypes: Sequence[torch.dtype]) -> None:
     if images.dtype not in dtypes:
         *others, last = map(dtype_name, dtypes)
-        known = f"{', '.join(others)} or {last}"
+        known = f"{', '.join(others)} or {last}" if others else last
         raise TypeError(f"{op}: expected {name} of {known}, but got {dtype_name(images.dtype)}")
 
 

@@ -65,12 +65,12 @@ struct PrepareMatrix {
 struct GivenMatrices {
   const void* numbers;
   bool in_double;
-  int size;        // 6 or 9 numbers of a matrix
+  int size;        // 6 or 9 numbers of a matrix, or none
   int64_t stride;  // numbers between the matrices of consecutive images; 0 if all share one
 
-  // Number i of matrix n; 6 are completed to 9 by the row 0, 0, 1.
+  // Number i of matrix n; 6 are completed to 9 by the row 0, 0, 1, and none to the identity.
   ORBBEC_HD float number(int64_t n, int i) const {
-    if (i >= size) return i == 8 ? 1.0f : 0.0f;
+    if (i >= size) return i % 4 == 0 ? 1.0f : 0.0f;
     const int64_t at = n * stride + i;
     return in_double ? static_cast<float>(static_cast<const double*>(numbers)[at])
                      : static_cast<const float*>(numbers)[at];

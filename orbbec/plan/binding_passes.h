@@ -27,9 +27,11 @@ constexpr ScalarType kDtypes[] = {ScalarType::Byte, ScalarType::Half, ScalarType
                                   ScalarType::Float};
 constexpr const char* kDtypeNames[] = {"uint8", "float16", "bfloat16", "float32"};
 
+enum PassKind { kAugmentPass, kResizePass, kCropPass };  // the last is both
+
 // The numbers of a pass, by index.
 enum PassNumber {
-  kKind,  // 0 augment, 1 resized_crop
+  kKind,  // a PassKind
   kOut,   // its first register
   kReading,
   kBorder,
@@ -118,7 +120,7 @@ inline void check_pass(const char* op, const double* p, const Limits& limits) {
   const auto is_index = [](double x, int count) {
     return x >= 0 && x < count && x == static_cast<double>(static_cast<int>(x));
   };
-  require(is_index(p[kKind], 2) && is_index(p[kReading], size_of(kReadings)) &&
+  require(is_index(p[kKind], 3) && is_index(p[kReading], size_of(kReadings)) &&
           is_index(p[kBorder], size_of(kBorders)) && is_index(p[kDtype], size_of(kDtypeNames)));
   require(p[kOut] >= kRegisters && p[kOut] + kPassRegisters <= limits.registers &&
           p[kOut] == static_cast<double>(static_cast<int64_t>(p[kOut])));
@@ -131,13 +133,14 @@ inline void check_pass(const char* op, const double* p, const Limits& limits) {
            offset == static_cast<double>(static_cast<int64_t>(offset));
   };
   const auto is_even = [](double x) { return x == 2 * std::floor(x / 2); };
-  if (p[kKind] == 1) {
+  if (p[kKind] == kAugmentPass) {
+    require(has_block(p[kMatrixWords], 9));
+    require(p[kRegionWords] == -1 || (has_block(p[kRegionWords], 8) && is_even(p[kRegionWords])));
+  } else {
     require(has_block(p[kBoxWords], 8) && (p[kFlipWords] == -1 || has_block(p[kFlipWords], 1)));
     require(is_even(p[kBoxWords]));
-    return;
   }
-  require(has_block(p[kMatrixWords], 9));
-  require(p[kRegionWords] == -1 || (has_block(p[kRegionWords], 8) && is_even(p[kRegionWords])));
+  if (p[kKind] == kResizePass) return;
   require(is_index(p[kColorCount], 4097) &&
           (p[kColorCount] == 0 || has_block(p[kColorWords], p[kColorCount] * kStepNumbers)));
   require(is_index(p[kEraseCount], 4097) &&

@@ -1,6 +1,5 @@
 // `run`: draws the parameters of a batch and runs the passes of a program, in one call.
-#include "../augment/binding_call.h"
-#include "../resize/binding_call.h"
+#include "../augment/crop/binding_call.h"
 #include "binding_passes.h"
 #include "binding_program.h"
 
@@ -216,19 +215,11 @@ Parameters draw_parameters(const Call& call, const Program& program) {
   return program.code_on_device ? draw_on_device(call, program, a) : draw_on_host(call, program, a);
 }
 
-Tensor run_pass(const AugmentRow& row, const Batch& batch, const Parameters& p,
-                const std::optional<Tensor>& out) {
+// What a pass does to values.
+AugmentCall value_call(const AugmentRow& row, const Batch& batch, const Parameters& p,
+                       const std::optional<Tensor>& out) {
   AugmentCall call;
-  call.images = batch.images;
-  call.layout = batch.layout;
-  call.channels = batch.channels;
   call.takes_one = true;
-  call.tables.matrices = p.at(row.matrix);
-  call.size = p.size(row.size);
-  call.interpolation = row.interpolation;
-  call.border = row.border;
-  call.fill = row.fill;
-  if (row.region >= 0) call.tables.regions = reinterpret_cast<const int64_t*>(p.at(row.region));
   call.tables.colors = p.rows(row.colors, row.color_rows, kStepNumbers);
   call.tables.boxes = p.rows(row.erase, row.rectangles, kBoxNumbers);
   call.mean = row.mean;
@@ -244,11 +235,25 @@ Tensor run_pass(const AugmentRow& row, const Batch& batch, const Parameters& p,
                            ? reads_channels_last(source_images(kOp, batch.images, batch.layout,
                                                                batch.channels, true))
                            : row.channels_last != 0;
-  return run_augment(call);
+  return call;
 }
 
-Tensor run_pass(const ResizeRow& row, const Batch& batch, const Parameters& p,
-                const std::optional<Tensor>& out) {
+AugmentCall augment_call(const AugmentRow& row, const Batch& batch, const Parameters& p,
+                         const std::optional<Tensor>& out) {
+  AugmentCall call = value_call(row, batch, p, out);
+  call.images = batch.images;
+  call.layout = batch.layout;
+  call.channels = batch.channels;
+  call.tables.matrices = p.at(row.matrix);
+  call.size = p.size(row.size);
+  call.interpolation = row.interpolation;
+  call.border = row.border;
+  call.fill = row.fill;
+  if (row.region >= 0) call.tables.regions = reinterpret_cast<const int64_t*>(p.at(row.region));
+  return call;
+}
+
+ResizeCall resize_call(const ResizeRow& row, const Batch& batch, const Parameters& p) {
   ResizeCall call;
   call.takes_one = true;
   call.images = batch.images;
@@ -261,8 +266,17 @@ Tensor run_pass(const ResizeRow& row, const Batch& batch, const Parameters& p,
   call.arithmetic = row.antialias ? "pillow_13" : "cv2_5";
   call.longest = batch.longest;
   if (row.flips >= 0) call.flips = p.block(row.flips, {p.count}, ScalarType::Bool);
-  call.out = out;
-  return run_resize(call);
+  return call;
+}
+
+Tensor run_pass(const double* row, const Batch& batch, const Parameters& p,
+                const std::optional<Tensor>& out) {
+  if (row[kKind] == kAugmentPass) return run_augment(augment_call(AugmentRow(row), batch, p, out));
+  ResizeCall crop = resize_call(ResizeRow(row), batch, p);
+  if (row[kKind] == kCropPass)
+    return run_augment_crop(crop, value_call(AugmentRow(row), batch, p, out));
+  crop.out = out;
+  return run_resize(crop);
 }
 
 std::vector<int64_t> longest_sides(const Call& call) {
@@ -283,8 +297,7 @@ void run(StableIValue* stack, uint64_t, uint64_t) {
   const double* row = program.passes;
   for (int64_t left = program.pass_count; left > 0; --left, row += kPassRows * kRuleNumbers) {
     const std::optional<Tensor> out = left == 1 ? call.out : std::nullopt;
-    batch.images = row[0] == 0 ? run_pass(AugmentRow(row), batch, parameters, out)
-                               : run_pass(ResizeRow(row), batch, parameters, out);
+    batch.images = run_pass(row, batch, parameters, out);
     batch.layout = std::nullopt;
   }
   stack[0] = torch::stable::detail::from(batch.images);

@@ -363,10 +363,10 @@ class Build(Registers):
         if not 1 <= self.channels <= 4:
             name = next(iter(p.holds))
             raise ValueError(f"{name}: expected images of 1 to 4 channels, but got {self.channels}")
-        if self._flipped_before(p):
+        if self._joined_crop(p):
             return
         step = p.finish(self.new_registers(PASS_REGISTERS), self.dtype, self.size, bool(self.passes))
-        self._hand_over(p, step)
+        self._hand_over(step, p)
         self.passes.append(step)
         if p.is_idle(self.dtype):
             self._idle.append(step)
@@ -390,21 +390,22 @@ class Build(Registers):
                 "put ToDtype(torch.float32, scale=True) before it"
             )
 
-    def _flipped_before(self, p: OpenPass) -> bool:
-        """Let the preceding operator flip its results, if it can and the open pass would do nothing else."""
-        last = self.passes[-1] if self.passes else None
-        if self.exact or not isinstance(last, OperatorPass) or not p.flips_alone(self.dtype):
+    def _joined_crop(self, p: OpenPass) -> bool:
+        """Let a preceding crop flip its results, and join it if the open pass also changes values."""
+        crop = self.passes[-1] if self.passes else None
+        if self.exact or not isinstance(crop, OperatorPass) or "flips" not in crop.spec.parameters:
             return False
-        if "flips" not in OPERATORS[last.name].parameters:
+        only_flips = p.flips_alone(self.dtype)
+        if not (only_flips or p.joins(crop)):
             return False
-        last.flips, last.holds = True, (*last.holds, *p.holds)
-        self._hand_over(p, last)
+        crop.flips, crop.holds = bool(p.flips), (*crop.holds, *p.holds)
+        self.passes[-1] = crop if only_flips else p.finish(crop.out, self.dtype, self.size, crop=crop)
+        self._hand_over(self.passes[-1], crop, p)
         return True
 
-    def _hand_over(self, p: OpenPass, step: Pass) -> None:
-        for rule in self.rules:
-            if rule.owner is p:
-                rule.owner = step
+    def _hand_over(self, step: Pass, *parts: OpenPass | Pass) -> None:
+        for rule in (rule for rule in self.rules if rule.owner in parts):
+            rule.owner = step
 
     def _move(
         self, rule: str, operands: Sequence[Operand], owner: Any, draws: int, size: Size | None, least: Size

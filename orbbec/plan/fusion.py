@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
+from functools import partial
 
 import torch
 from torch import Tensor
 
-from orbbec.plan.passes import AugmentPass, MixPass, Size
+from orbbec.plan.passes import AugmentPass, CropPass, MixPass, OperatorPass, Size
 from orbbec.plan.rules import Block
 
 MAXIMUM = {"uint8": 255.0, "uint16": 65535.0}  # 1 of floats
@@ -45,8 +46,8 @@ class OpenPass:
         return self.warps == 0 and self._moves_alone(dtype)
 
     def flips_alone(self, dtype: str) -> bool:
-        """Whether the pass only flips images horizontally."""
-        return bool(self.flips) and all(self.flips) and self._moves_alone(dtype)
+        """Whether the pass flips images horizontally at most."""
+        return all(self.flips) and self._moves_alone(dtype)
 
     def _moves_alone(self, dtype: str) -> bool:
         """Whether the output, of `dtype`, consists of pixels of the input, moved at most."""
@@ -59,17 +60,30 @@ class OpenPass:
             return _repeated(self.std, channels), _repeated(self.mean, channels)
         return [self.unit / maximum / self.maximum] * channels, [0.0] * channels
 
-    def finish(self, out: int, dtype: str, size: Size, is_later: bool) -> AugmentPass:
-        """The pass; `out` is its first register, `dtype` and `size` are those of its output."""
+    def joins(self, crop: OperatorPass) -> bool:
+        """Whether the pass, which flips images at most, may be one with the `resized_crop` before it."""
+        known = (
+            set(crop.options) == {"interpolation", "antialias"} and crop.options["interpolation"] != "nearest"
+        )
+        return crop.runs and known and all(self.flips) and self.dtype == "uint8"
+
+    def finish(
+        self, out: int, dtype: str, size: Size, is_later: bool = False, crop: OperatorPass | None = None
+    ) -> AugmentPass:
+        """The pass; `out` is its first register, `dtype` and `size` are those of its output.
+
+        `crop` makes its input, if there is one.
+        """
+        kind = AugmentPass if crop is None else partial(CropPass, crop=crop)
         if self.mixes is not None:
             self.mixes.out, self.mixes.static_size = out, size
-        return AugmentPass(
+        return kind(
             out=out,
             dtype=dtype,
-            why=self.why if is_later else "",
-            holds=tuple(self.holds),
+            why=crop.why if crop else self.why if is_later else "",
+            holds=crop.holds if crop else tuple(self.holds),
             static_size=size,
-            matrix_block=Block(9, 1),
+            matrix_block=Block(9, int(crop is None)),
             region_block=Block(8, int(self.region)),
             color_block=self.colors,
             erase_block=self.erase,

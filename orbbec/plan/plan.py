@@ -12,12 +12,12 @@ import numpy as np
 
 from orbbec.bridge.arguments import Array, size_text
 from orbbec.plan.parameters import Batch, Column, ParameterTable
-from orbbec.plan.passes import Columns, MixPass, NoiseKey, Pass
+from orbbec.plan.passes import Columns, CropPass, MixPass, NoiseKey, Pass
 from orbbec.plan.program import Program
 from orbbec.plan.rules import Block
 from orbbec.plan.state import common_size, identities
 
-_PARTS = (*Pass.__subclasses__(), Block, Column)
+_PARTS = (*Pass.__subclasses__(), CropPass, Block, Column)
 _KINDS: dict[str, type[Any]] = {kind.__name__: kind for kind in _PARTS}
 _VERSION = 2
 

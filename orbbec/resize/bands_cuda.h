@@ -1,6 +1,6 @@
 // The CUDA kernel of a resize whose vertical sums run in the order of the taps: area and Pillow's
 // filters. A block owns a band of output rows, a thread a column of it: it sums each source row
-// horizontally once and adds that to the output rows. Included by resize_cuda.cu.
+// horizontally once and adds that to the output rows. Included by resize_cuda.cu and crop_cuda.cu.
 #pragma once
 
 #include "pixel_taps_cuda.h"
@@ -434,6 +434,39 @@ __global__ void __launch_bounds__(kBandThreads,
     resize_part<kChannels>(op, plan, from, column, ring_rows, groups);
     __syncthreads();  // the groups are read until here
   }
+}
+
+struct BandLaunch {
+  dim3 grid, block;
+  int ring_rows;
+  size_t ring_bytes;
+};
+
+// For bands of `rows` rows, with at least `min_threads` threads in a block. The ring has a power of
+// two rows, for the taps of an output row and the rows that are summed together; none if it does
+// not fit, or all images are added in order.
+template <int kChannels, class Op>
+BandLaunch band_launch(const Op& op, int lanes, int rows, unsigned min_threads,
+                       int64_t max_ring_bytes) {
+  constexpr auto kRowBytes = static_cast<int64_t>(kChannels * sizeof(typename Op::Form::Row));
+  int64_t ring_rows = kIsPillow<typename Op::Form> ? 8 : 0;
+  while (ring_rows > 0 && ring_rows < op.coefficients.taps_y + kRowsPerGroup - 1) ring_rows *= 2;
+  if (ring_rows * kRowBytes * min_threads > max_ring_bytes) ring_rows = 0;
+  int most = kBandThreads;
+  while (ring_rows * kRowBytes * most > max_ring_bytes) most /= 2;
+  dim3 block = whole_warps(op.output, lanes / kChannels, most);
+  block.x = larger(block.x, min_threads);
+  return {band_grid(op.output, lanes, block, rows, kChannels), block, static_cast<int>(ring_rows),
+          static_cast<size_t>(ring_rows * kRowBytes * block.x)};
+}
+
+// Whether TapsInWords read most images: not where weights are negative.
+template <class Op>
+bool reads_words(const Op& op, ResizeMethod method) {
+  constexpr int64_t kMaxTaps = 9;  // for which there is memory: an image has one less at least
+  return method != ResizeMethod::kPillowCubic && method != ResizeMethod::kPillowLanczos &&
+         lanes_of(op.output) == kPixelBytes && op.source.stride_c == 1 &&
+         op.source.stride_x == kPixelBytes && op.coefficients.taps_x <= kMaxTaps;
 }
 
 }  // namespace

@@ -231,26 +231,36 @@ Tensor resize_backward(Tensor gradient, std::optional<Tensor> boxes,
 Tensor run_resize(const ResizeCall& call) {
   const char* const op = name_of(call.boxes);
   const Tensor& images = call.images;
-  const Tensor* const out = call.out.has_value() ? &*call.out : nullptr;
+  const AnyImages source = source_images(op, images, call.layout, call.channels, call.takes_one);
+  const std::array<int64_t, 2> extent = output_size(op, source, call.size);
+  if (call.out.has_value()) {
+    check_output(op, images, *call.out, source, extent);
+    if (call.boxes.has_value()) check_apart(op, *call.out, *call.boxes, "boxes");
+    if (call.flips.has_value()) check_apart(op, *call.out, *call.flips, "flips");
+  }
+  const Tensor target = call.out.has_value() ? *call.out : new_output(op, images, source, extent);
+  resize_into(dense_images(op, "out", target, target.mutable_data_ptr(), call.takes_one), call,
+              [&](const ResizeArguments& a) { run_where(op, images, resize_cpu, resize_cuda, a); });
+  return target;
+}
+
+void resize_into(const AnyImages& output, const ResizeCall& call,
+                 const std::function<void(const ResizeArguments&)>& launch) {
+  const char* const op = name_of(call.boxes);
+  const Tensor& images = call.images;
   ResizeArguments a{};
   a.source = source_images(op, images, call.layout, call.channels, call.takes_one);
+  a.output = output;
   a.dtype = dtype_of(op, images);
-  const std::array<int64_t, 2> extent = output_size(op, a.source, call.size);
-  if (out != nullptr) check_output(op, images, *out, a.source, extent);
   set_method(op, {call.interpolation, call.antialias, call.arithmetic}, a.request);
   const std::vector<int64_t> sides = longest_sides(op, a.source, call.longest);
-  const std::optional<Tensor> held_boxes = prepare_boxes(op, images, call.boxes, a.source.count);
-  if (held_boxes.has_value() && out != nullptr) check_apart(op, *out, *held_boxes, "boxes");
+  const std::optional<Tensor> boxes = prepare_boxes(op, images, call.boxes, a.source.count);
   a.flips = check_flips(op, call.flips, images, a.source.count);
-  if (call.flips.has_value() && out != nullptr) check_apart(op, *out, *call.flips, "flips");
-  const Tensor target = out != nullptr ? *out : new_output(op, images, a.source, extent);
-  if (target.numel() == 0) return target;
-  a.output = dense_images(op, "out", target, target.mutable_data_ptr(), call.takes_one);
-  set_geometry(held_boxes, a);
+  if (output.count * output.channels == 0) return;
+  set_geometry(boxes, a);
   const std::shared_ptr<void> coefficients = new_coefficients(op, images, sides, a);
   fill_coefficients(op, images, a);
-  run_where(op, images, resize_cpu, resize_cuda, a);
-  return target;
+  launch(a);
 }
 
 }  // namespace orbbec

@@ -1,13 +1,18 @@
-// A call of `resize` from C++. Included by resize/binding.cpp and plan/binding_run.cpp.
+// A call of `resize` from C++. Included by resize/binding.cpp, augment/crop/binding.cpp and
+// plan/binding_run.cpp.
 #pragma once
 
+#include <functional>
 #include <optional>
 #include <string>
 #include <vector>
 
 #include "../bridge/torch_api.h"
+#include "../core/image.h"
 
 namespace orbbec {
+
+struct ResizeArguments;
 
 // The options of the operator, in the order of its schema.
 struct ResizeCall {
@@ -25,5 +30,9 @@ struct ResizeCall {
 
 // Defined in resize/binding.cpp.
 Tensor run_resize(const ResizeCall& call);
+
+// Calls `launch` with the arguments for results in `output`; `call.out` is not read.
+void resize_into(const AnyImages& output, const ResizeCall& call,
+                 const std::function<void(const ResizeArguments&)>& launch);
 
 }  // namespace orbbec

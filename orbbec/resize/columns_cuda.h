@@ -44,6 +44,11 @@ inline unsigned columns_per_block(int64_t values, int most) {
   return static_cast<unsigned>(blocks == 1 ? columns : (columns + kWarp - 1) / kWarp * kWarp);
 }
 
+inline dim3 whole_warps(const AnyImages& output, int lanes, int most) {
+  const unsigned columns = columns_per_block(int64_t{output.width} * lanes, most);
+  return dim3((columns + kWarp - 1) / kWarp * kWarp);
+}
+
 // The column of a band that a thread owns, of one value or pixel in each row: `x` is where its taps
 // are, `target` where it is in the output.
 struct BandColumn {

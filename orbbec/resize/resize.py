@@ -13,6 +13,7 @@ from orbbec.bridge.arguments import (
     Array,
     Images,
     Matrix,
+    OperatorInput,
     as_tensor,
     check_no_gradient,
     is_ragged,
@@ -173,10 +174,45 @@ def _call(
 ) -> Any:
     op = "resize" if boxes is None else "resized_crop"
     given = operator_input(op, "images", images)
+    options = interpolation, antialias, arithmetic
+    arguments = resize_arguments(op, images, given, boxes, size, options, flips)
+    if out is None:
+        buffer = buffer_like(given, arguments[4], boxes)
+        if buffer is None:
+            return given.restore(call_operator(torch.ops.orbbec.resize.default, *arguments))
+        torch.ops.orbbec.resize_out(*arguments, buffer)
+        return given.restore(buffer)
+    target = operator_output(op, out)
+    check_no_gradient(op, given.images, target.images)
+    torch.ops.orbbec.resize_out(*arguments, target.images)
+    return out
+
+
+def resize_arguments(
+    op: str,
+    images: Any,
+    given: OperatorInput,
+    boxes: Tensor | None,
+    size: Any,
+    options: tuple[Any, bool, str | None],
+    flips: Any,
+) -> tuple[Any, ...]:
+    """The operator's arguments, in its order.
+
+    Args:
+        op: for messages.
+        images: what the user passed.
+        given: the same as a tensor.
+        boxes: see `resized_crop`.
+        size: see `resize`.
+        options: interpolation, antialias and arithmetic, see `resize`.
+        flips: see `resized_crop`.
+    """
+    interpolation, antialias, arithmetic = options
     count = given.images.shape[0] if given.layout is None else given.layout.shape[0]
     if arithmetic is None:
         arithmetic = "pillow_13" if antialias else default_arithmetic()
-    arguments = (
+    return (
         given.images,
         given.layout,
         given.channels,
@@ -188,16 +224,6 @@ def _call(
         _longest_sides(images, given.layout),
         None if flips is None else _flips(op, flips, given.images.device),
     )
-    if out is None:
-        buffer = buffer_like(given, arguments[4], boxes)
-        if buffer is None:
-            return given.restore(call_operator(torch.ops.orbbec.resize.default, *arguments))
-        torch.ops.orbbec.resize_out(*arguments, buffer)
-        return given.restore(buffer)
-    target = operator_output(op, out)
-    check_no_gradient(op, given.images, target.images)
-    torch.ops.orbbec.resize_out(*arguments, target.images)
-    return out
 
 
 def _method(op: str, interpolation: Any, antialias: bool) -> str:

@@ -39,11 +39,6 @@ int launch_two_taps(const Op& op, void* stream) {
                 op, lanes);
 }
 
-inline dim3 whole_warps(const AnyImages& output, int lanes, int most) {
-  const unsigned columns = columns_per_block(int64_t{output.width} * lanes, most);
-  return dim3((columns + kWarp - 1) / kWarp * kWarp);
-}
-
 template <class Op>
 int launch_windows(const Op& op, void* stream) {
   const int lanes = lanes_of(op.output);
@@ -52,31 +47,12 @@ int launch_windows(const Op& op, void* stream) {
                 0, stream, op, lanes);
 }
 
-// The ring has a power of two rows, for the taps of an output row and the rows that are summed
-// together; none if it does not fit, or all images are added in order.
 template <int kChannels, class Op>
 int launch_bands_of(const Op& op, int lanes, void* stream) {
-  constexpr int64_t kMaxBytes = 32 * 1024;  // six blocks fit a multiprocessor
-  constexpr auto kRowBytes = static_cast<int64_t>(kChannels * sizeof(typename Op::Form::Row));
-  int64_t ring_rows = kIsPillow<typename Op::Form> ? 8 : 0;
-  while (ring_rows > 0 && ring_rows < op.coefficients.taps_y + kRowsPerGroup - 1) ring_rows *= 2;
-  if (ring_rows * kRowBytes * kWarp > kMaxBytes) ring_rows = 0;
-  int most = kBandThreads;
-  while (ring_rows * kRowBytes * most > kMaxBytes) most /= 2;
-  const dim3 block = whole_warps(op.output, lanes / kChannels, most);
-  const dim3 grid = band_grid(op.output, lanes, block, kBandRows, kChannels);
-  return launch(resize_bands_kernel<Op, kChannels>, grid, block,
-                static_cast<size_t>(ring_rows * kRowBytes * block.x), stream, op, lanes,
-                static_cast<int>(ring_rows));
-}
-
-// Whether TapsInWords read most images: not where weights are negative.
-template <class Op>
-bool reads_words(const Op& op, ResizeMethod method) {
-  constexpr int64_t kMaxTaps = 9;  // for which there is memory: an image has one less at least
-  return method != ResizeMethod::kPillowCubic && method != ResizeMethod::kPillowLanczos &&
-         lanes_of(op.output) == kPixelBytes && op.source.stride_c == 1 &&
-         op.source.stride_x == kPixelBytes && op.coefficients.taps_x <= kMaxTaps;
+  constexpr int64_t kMaxRingBytes = 32 * 1024;  // six blocks fit a multiprocessor
+  const BandLaunch bands = band_launch<kChannels>(op, lanes, kBandRows, kWarp, kMaxRingBytes);
+  return launch(resize_bands_kernel<Op, kChannels>, bands.grid, bands.block, bands.ring_bytes,
+                stream, op, lanes, bands.ring_rows);
 }
 
 template <class Op>

@@ -11,7 +11,7 @@ from torch import Tensor
 from orbbec.bridge.arguments import Array, is_ragged
 from orbbec.plan import AugmentPass, MixPass, OperatorPass, Plan
 from orbbec.plan.batches import Work
-from orbbec.plan.passes import BlendPass, Pass
+from orbbec.plan.passes import BlendPass, CropPass, Pass
 from orbbec.plan.points import pixels, seen_pixels
 
 
@@ -60,6 +60,7 @@ def bytes_moved(step: Pass, sizes: Array, before: int, after: int) -> tuple[int,
     if isinstance(step, OperatorPass) and step.is_idle:
         return 0, 0
     seen = before * seen_pixels(step.matrix, step.sizes, sizes)
-    if isinstance(step, AugmentPass):  # the mean for contrast is computed first, so everything is read twice
+    if isinstance(step, AugmentPass) and not isinstance(step, CropPass):
+        # The mean for contrast is computed first, so everything is read twice.
         seen *= (1 + step.contrast) * (1 if step.mix is None else step.mix.spec.reads)
     return seen, written

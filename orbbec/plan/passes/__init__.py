@@ -3,6 +3,7 @@
 from orbbec.plan.passes.augment import AugmentPass
 from orbbec.plan.passes.base import ALIKE, VARIES, Columns, Context, NoiseKey, Pass, Size
 from orbbec.plan.passes.blend import BlendPass
+from orbbec.plan.passes.crop import CropPass
 from orbbec.plan.passes.mix import MixPass
 from orbbec.plan.passes.operator import OperatorPass
 
@@ -13,6 +14,7 @@ __all__ = [
     "BlendPass",
     "Columns",
     "Context",
+    "CropPass",
     "MixPass",
     "NoiseKey",
     "OperatorPass",

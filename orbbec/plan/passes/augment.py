@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 import torch
@@ -74,6 +74,7 @@ class AugmentPass(Pass):
     _mix: MixPass | None = field(init=False, repr=False)
 
     name = "augment"
+    takes_sizes: ClassVar[bool] = True  # whether one call takes results of different sizes
 
     @property
     def blocks(self) -> Sequence[Block]:
@@ -144,13 +145,17 @@ class AugmentPass(Pass):
         return columns
 
     def describe(self) -> str:
-        notes = [f"{self.interpolation}, border {self.border}"]
+        notes = [self.describe_sampling()]
         notes += [f"up to {self.color_block.rows} color steps"] if self.color_block.rows else []
         notes += [f"{self.erase_block.rows} rectangles"] if self.erase_block.rows else []
         notes += ["normalized"] if self.mean is not None or self.std is not None else []
         notes += ["regions"] if self.region_block.rows else []
         notes += [self.mixes.name] if self.mixes is not None else []
-        return f"augment -> {size_text(self.sizes)} {self.dtype} ({'; '.join(notes)})"
+        return f"{self.name} -> {size_text(self.sizes)} {self.dtype} ({'; '.join(notes)})"
+
+    def describe_sampling(self) -> str:
+        """How it reads images."""
+        return f"{self.interpolation}, border {self.border}"
 
     @property
     def resamples(self) -> bool:
@@ -177,8 +182,21 @@ class AugmentPass(Pass):
         changed = table.with_geometry(self.out, matrix, table.boxes(self.out), offsets)
         return replace(self, region_block=Block(8)).of(changed)
 
-    def _sampling(self, fill: Any, regions: Tensor | None) -> Sampling:
-        return Sampling(self.interpolation, self.border, fill, regions)
+    def values(self, tables: Mapping[str, Any]) -> Values:
+        """What it does to values, by its tables."""
+        selected = {name: tables[name] for name in ("colors", "erase", "mix") if name in tables}
+        return Values(**selected, mean=self.mean, std=self.std, contrast=self.contrast)
+
+    def output(self, out: Any) -> Output:
+        """What it returns, in `out` unless that is None."""
+        dtype = torch.float32 if self.dtype == "uint16" else getattr(torch, self.dtype)
+        return Output(dtype, self.channels_last, out)
+
+    def call(self, images: Work, tables: Mapping[str, Any], size: tuple[int, int] | None, out: Any) -> Any:
+        """One call of its operator, for images of `tables` with results of `size`."""
+        fill = list(self.fill) if len(self.fill) > 1 else self.fill[0]
+        sampling = Sampling(self.interpolation, self.border, fill, tables.get("regions"))
+        return augment(images, tables["matrix"], size, sampling, self.values(tables), self.output(out))
 
     def run(self, work: Work, sizes: Array, context: Context, out: Any = None) -> Work:
         tables = next(context.tables)
@@ -187,22 +205,17 @@ class AugmentPass(Pass):
     def _augment(self, work: Work, sizes: Array, tables: Mapping[str, Any], out: Any) -> Work:
         one_size = single_size(work, self)
         is_one_buffer = is_ragged(work) or (isinstance(work, Tensor) and len(work) > 0)
-        in_one_batch = one_size is None and self.dtype == "uint8" and is_one_buffer
+        in_one_batch = self.takes_sizes and one_size is None and self.dtype == "uint8" and is_one_buffer
         mixes_later = self.mix if one_size is None else None
         taken: Mapping[str, Any] = {
             name: table for name, table in tables.items() if name != "mix" or mixes_later is None
         }
         if one_size is not None or in_one_batch:
             taken = on_device(taken, device_of(work))
-        dtype = torch.float32 if self.dtype == "uint16" else getattr(torch, self.dtype)
-        fill = list(self.fill) if len(self.fill) > 1 else self.fill[0]
 
         def run(images: Work, rows: Array | None, size: tuple[int, int] | None, target: Any) -> Any:
             selected = {name: table_rows(table, rows) for name, table in taken.items()}
-            matrix, sampling = selected.pop("matrix"), self._sampling(fill, selected.pop("regions", None))
-            values = Values(**selected, mean=self.mean, std=self.std, contrast=self.contrast)
-            output = Output(dtype, self.channels_last, target)
-            return augment(images, matrix, size, sampling, values, output)
+            return self.call(images, selected, size, target)
 
         if one_size is not None:
             return run(work, None, one_size, out)

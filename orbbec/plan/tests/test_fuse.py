@@ -125,8 +125,12 @@ def test_a_resize_turns_its_results():
     resize = T.Resize((8, 9))
     assert names(resize, FLIP) == ["resized_crop"]
     assert names(resize, T.RandomApply([FLIP]), FLIP) == ["resized_crop"]
-    assert names(resize, FLIP, FLOAT) == ["resized_crop", "augment"]
-    assert names(resize, FLIP, T.RandomErasing()) == ["resized_crop", "augment"]
+    assert names(resize, FLIP, FLOAT) == ["augment_crop"]
+    assert names(resize, FLIP, T.RandomErasing()) == ["augment_crop"]
+    assert names(resize, FLIP, FLOAT, FLIP) == ["augment_crop"]
+    assert names(resize, T.RandomVerticalFlip(), FLOAT) == ["resized_crop", "augment"]
+    assert names(FLOAT, resize, JITTER) == ["augment", "resized_crop", "augment"]
+    assert names(T.RandomApply([resize]), JITTER) == ["augment_crop"]
     assert names(resize, FLIP, exact=True) == ["resized_crop", "augment"]
     pipeline = T.Compose([resize, T.RandomApply([FLIP], p=0.8), FLIP], seed=2)
     images = [photograph(*size, seed=n) for n, size in enumerate(SIZES.tolist())]

@@ -1,0 +1,84 @@
+"""The fused pass over crops that it resizes: one call of `orbbec.augment_crop`."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+from orbbec.augment.crop import augment_crop
+from orbbec.bridge.arguments import Array, StoredPlanes
+from orbbec.plan.batches import Work
+from orbbec.plan.passes.augment import AugmentPass
+from orbbec.plan.passes.base import Columns, NoiseKey
+from orbbec.plan.passes.operator import OperatorPass
+from orbbec.plan.rules import Block, Rule
+
+_FROM_CROP = (2, 6, 28, 29)  # of a row: reading, antialias, blocks of boxes and of flips
+
+
+@dataclass(eq=False, kw_only=True)
+class CropPass(AugmentPass):
+    """One call of `orbbec.augment_crop`: a `resized_crop` and an augment pass without warps.
+
+    Args:
+        crop: the `resized_crop`, which shares the registers of this pass.
+    """
+
+    crop: OperatorPass
+    _crop: OperatorPass = field(init=False, repr=False)
+
+    name = "augment_crop"
+    takes_sizes = False
+
+    def _read(self) -> None:
+        super()._read()
+        self._crop = self.crop.of(self.parameters)
+
+    @property
+    def blocks(self) -> Sequence[Block]:
+        return *self.crop.blocks, *self.partial_blocks
+
+    @property
+    def runs(self) -> bool:  # type: ignore[override]
+        return super().runs and self.crop.runs
+
+    def end(self) -> Rule:
+        return self.crop.end()
+
+    def row(self) -> list[float]:
+        row, crop = super().row(), self.crop.row()
+        return [2, *(crop[i] if i in _FROM_CROP else row[i] for i in range(1, len(row)))]
+
+    def tables(self, key: NoiseKey) -> Columns:
+        tables = {**self._crop.table, **super().tables(key)}
+        del tables["matrix"]
+        return tables
+
+    def columns(self) -> Columns:
+        return {**super().columns(), **self._crop.table}
+
+    def describe_sampling(self) -> str:
+        return "; ".join(f"{name}={value}" for name, value in self.crop.options.items())
+
+    def region(self, sizes: Array, can_shrink: bool) -> Array | None:
+        return self._crop.region(sizes, can_shrink)
+
+    def of_regions(self, corners: Array, shrinks: Array, to_region: Array) -> AugmentPass:
+        return self.of(self._crop.of_regions(corners, shrinks, to_region).parameters)
+
+    def call(self, images: Work, tables: Mapping[str, Any], size: tuple[int, int] | None, out: Any) -> Any:
+        assert size is not None
+        boxes, flips = tables["boxes"], tables.get("flips")
+        return augment_crop(
+            images,
+            boxes,
+            size,
+            **self.crop.options,
+            flips=flips,
+            values=self.values(tables),
+            output=self.output(out),
+        )
+
+    def reads_planes(self, planes: StoredPlanes) -> bool:
+        return False
