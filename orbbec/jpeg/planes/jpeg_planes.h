@@ -1,0 +1,113 @@
+// jpeg_planes: planes from packed scans of JPEGs, bit-identical to libjpeg. Included by
+// jpeg_planes_cpu.cpp, jpeg_planes_cuda.cu and binding.cpp.
+#pragma once
+
+#include "units.h"
+
+namespace orbbec {
+
+// A batch; the tables are in device memory, where the host cannot check them.
+struct JpegPlanes {
+  const uint8_t* scans;
+  int64_t scan_bytes;
+  const int64_t* files;  // [N, 3]: offset and bytes in `scans`, first block; no bytes: no JPEG
+  StoredImages stored;
+  int16_t* coefficients;  // [blocks, 64], in zigzag order; all 0
+  int64_t blocks;
+  int64_t unit_bits;
+  int32_t* flags;          // [N], all 0
+  uint8_t zigzag[kCells];  // the zigzag position of each coefficient; here, threads can index it
+
+  ORBBEC_HD bool has_scan(int64_t n) const { return files[3 * n + 1] != 0; }
+  ORBBEC_HD int16_t* coefficients_of(int64_t n) const {
+    return coefficients + files[3 * n + 2] * kCells;
+  }
+
+  // Not valid if the tables do not match.
+  ORBBEC_HD Scan scan(int64_t n) const {
+    const int64_t offset = files[3 * n], bytes = files[3 * n + 1], first = files[3 * n + 2];
+    const StoredImage image = stored[n];
+    const bool is_inside = offset >= 0 && offset % kScanAlignment == 0 && offset <= scan_bytes &&
+                           bytes >= 0 && bytes <= scan_bytes - offset && first >= 0;
+    if (!is_inside || !has_planes(n, image)) return Scan(nullptr, 0, BlockGrid(), unit_bits);
+    const Scan result(scans + offset, bytes, BlockGrid(image), unit_bits);
+    const bool fits = first <= blocks && result.grid.blocks() <= blocks - first;
+    return fits ? result : Scan(nullptr, 0, BlockGrid(), unit_bits);
+  }
+
+ private:
+  ORBBEC_HD bool has_planes(int64_t n, const StoredImage& image) const {
+    const bool is_transposed_image = is_transposed(stored.orientation(n));
+    return image.subsampling != Subsampling::kRgb &&
+           stored.has_size(n, image, is_transposed_image ? image.width : image.height,
+                           is_transposed_image ? image.height : image.width);
+  }
+};
+
+// A block of 8 x 8 in its plane.
+struct PlaneBlock {
+  const uint16_t* steps;  // in zigzag order
+  uint8_t* first;
+  int rows, columns;  // inside the plane, from 0 to 8
+  int64_t stride;
+
+  // Block `index` in the order of the scan.
+  ORBBEC_HD PlaneBlock(const Scan& scan, const StoredImage& image, int64_t index) {
+    const BlockGrid& grid = scan.grid;
+    const int64_t mcu = index / grid.blocks_of_mcu;
+    const int block = static_cast<int>(index % grid.blocks_of_mcu);
+    const int luma_blocks = grid.luma_columns * grid.luma_rows;
+    const bool is_luma = block < luma_blocks;
+    const int component = is_luma ? 0 : block - luma_blocks + 1;
+    int64_t y = mcu / grid.mcu_columns, x = mcu % grid.mcu_columns;
+    if (is_luma) {
+      y = y * grid.luma_rows + block / grid.luma_columns;
+      x = x * grid.luma_columns + block % grid.luma_columns;
+    }
+    y *= kBlockSide;
+    x *= kBlockSide;
+    steps = scan.packed->steps[component];
+    stride = is_luma ? image.width : image.chroma_width;
+    rows = inside(y, is_luma ? image.height : image.chroma_height);
+    columns = inside(x, stride);
+    const uint8_t* const plane = is_luma ? image.data : image.chroma_data[component - 1];
+    first = const_cast<uint8_t*>(plane) + y * stride + x;
+  }
+
+  ORBBEC_HD bool is_visible() const { return rows > 0 && columns > 0; }
+
+ private:
+  ORBBEC_HD static int inside(int64_t from, int64_t size) {
+    return static_cast<int>(clamp(size - from));
+  }
+  ORBBEC_HD static int64_t clamp(int64_t left) { return left < 0 ? 0 : smaller<int64_t>(left, 8); }
+};
+
+// Up to these, neither sums nor products of the inverse transform leave 16 bits.
+constexpr int kMaxCoefficient = 8191, kMaxOfFirstPass = 16383;
+
+ORBBEC_HD bool exceeds(int value, int limit) { return value > limit || value < -limit; }
+
+// Column x of a block after the first pass; all 0 and false if a number is too large.
+ORBBEC_HD bool inverse_column(const int16_t* coefficients, const uint16_t* steps,
+                              const uint8_t* zigzag, int x, int (&v)[kBlockSide]) {
+  bool is_large = false;
+  for (int y = 0; y < kBlockSide; ++y) {
+    const int i = zigzag[y * kBlockSide + x];
+    v[y] = coefficients[i] * steps[i];
+    is_large = is_large || exceeds(v[y], kMaxCoefficient);
+  }
+  for (int y = 0; y < kBlockSide; ++y) v[y] = is_large ? 0 : v[y];
+  inverse_pass<OneColumn, true>(v);
+  for (int y = 0; y < kBlockSide; ++y) is_large = is_large || exceeds(v[y], kMaxOfFirstPass);
+  for (int y = 0; y < kBlockSide; ++y) v[y] = is_large ? 0 : v[y];
+  return !is_large;
+}
+
+// Row of a block after the first pass, to pixels.
+ORBBEC_HD void inverse_row(int (&v)[kBlockSide]) {
+  inverse_pass<OneColumn, false>(v);
+  for (int x = 0; x < kBlockSide; ++x) v[x] = OneColumn::to_byte(v[x] + 128);
+}
+
+}  // namespace orbbec
