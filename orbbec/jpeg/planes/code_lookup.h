@@ -7,10 +7,10 @@
 
 namespace orbbec {
 
-// The codes of a table; first `set`, then `set_entry` for each entry. No content of `packed` makes
-// any of them access memory out of bounds.
+// The codes of a table: first `set` and `set_symbol` for each symbol, then `set_entry` for each
+// entry. No content of `packed` makes any of them access memory out of bounds.
 struct CodeLookup {
-  static constexpr int kBits = 10, kEntries = 1 << kBits;
+  static constexpr int kBits = 10, kEntries = 1 << kBits, kSymbols = 256;
   static constexpr uint32_t kNoCode = (kLongestCode + 1) << 8;
 
   uint16_t entries[kEntries];  // of codes of up to kBits bits: symbol | length << 8; others: 0
@@ -18,7 +18,7 @@ struct CodeLookup {
   uint32_t limits[kLongestCode];
   // Added to a code of `length` bits, offsets[length - 1] gives its symbol's index.
   uint32_t offsets[kLongestCode];
-  uint8_t symbols[256];
+  uint8_t symbols[kSymbols];
 
   ORBBEC_HD void set(const PackedCodes& packed) {
     uint32_t code = 0, index = 0;
@@ -28,8 +28,9 @@ struct CodeLookup {
       index += packed.counts[i];
       limits[i] = code << (kLongestCode - 1 - i);
     }
-    for (int i = 0; i < 256; ++i) symbols[i] = packed.symbols[i];
   }
+
+  ORBBEC_HD void set_symbol(const PackedCodes& packed, int i) { symbols[i] = packed.symbols[i]; }
 
   ORBBEC_HD void set_entry(int i) {
     const uint32_t found = search(static_cast<uint32_t>(i) << (kLongestCode - kBits));

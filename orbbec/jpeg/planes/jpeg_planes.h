@@ -54,12 +54,14 @@ struct PlaneBlock {
   // Block `index` in the order of the scan.
   ORBBEC_HD PlaneBlock(const Scan& scan, const StoredImage& image, int64_t index) {
     const BlockGrid& grid = scan.grid;
-    const int64_t mcu = index / grid.blocks_of_mcu;
-    const int block = static_cast<int>(index % grid.blocks_of_mcu);
+    const auto i = static_cast<uint32_t>(index);  // 32 bits divide faster
+    const auto mcu_columns = static_cast<uint32_t>(grid.mcu_columns);
+    const uint32_t mcu = i / grid.blocks_of_mcu;
+    const int block = static_cast<int>(i % grid.blocks_of_mcu);
     const int luma_blocks = grid.luma_columns * grid.luma_rows;
     const bool is_luma = block < luma_blocks;
     const int component = is_luma ? 0 : block - luma_blocks + 1;
-    int64_t y = mcu / grid.mcu_columns, x = mcu % grid.mcu_columns;
+    int64_t y = mcu / mcu_columns, x = mcu % mcu_columns;
     if (is_luma) {
       y = y * grid.luma_rows + block / grid.luma_columns;
       x = x * grid.luma_columns + block % grid.luma_columns;
@@ -70,7 +72,9 @@ struct PlaneBlock {
     stride = is_luma ? image.width : image.chroma_width;
     rows = inside(y, is_luma ? image.height : image.chroma_height);
     columns = inside(x, stride);
-    const uint8_t* const plane = is_luma ? image.data : image.chroma_data[component - 1];
+    const uint8_t* const plane = component == 0   ? image.data
+                                 : component == 1 ? image.chroma_data[0]
+                                                  : image.chroma_data[1];
     first = const_cast<uint8_t*>(plane) + y * stride + x;
   }
 

@@ -13,7 +13,7 @@ bool synchronize(const Scan& scan, const Lookups& lookups, std::vector<ScanUnit>
     units.emplace_back(scan, i);
     units[i].count(scan, lookups);
   }
-  for (int64_t round = 0; round <= scan.max_rounds(); ++round) {
+  for (uint32_t round = 0; round < scan.max_rounds(); ++round) {
     bool changed = false;
     for (uint32_t i = scan.units; i-- > 1;) {  // backwards: the exits of the round before
       if (!(units[i].entry != units[i - 1].exit)) continue;
@@ -32,8 +32,10 @@ int decode_scan(const Scan& scan, int16_t* coefficients) {
   }
   const auto lookups = std::make_unique<Lookups>();
   for (int i = 0; i < 4; ++i) {
-    lookups->at(i).set(scan.packed->codes[i / 2][i % 2]);
-    for (int e = 0; e < CodeLookup::kEntries; ++e) lookups->at(i).set_entry(e);
+    CodeLookup& lookup = lookups->at(i);
+    lookup.set(scan.codes(i));
+    for (int s = 0; s < CodeLookup::kSymbols; ++s) lookup.set_symbol(scan.codes(i), s);
+    for (int e = 0; e < CodeLookup::kEntries; ++e) lookup.set_entry(e);
   }
   std::vector<ScanUnit> units;
   if (!synchronize(scan, *lookups, units)) return kNotSynchronized;

@@ -8,9 +8,10 @@ namespace orbbec {
 namespace {
 
 constexpr int kThreads = kMaxUnits;
+static_assert(kThreads == CodeLookup::kSymbols);
 constexpr int kGroup = kThreads / kBlockSide;  // blocks of 8 x 8 per thread block
 constexpr int kGroupsPerImage = 64;            // thread blocks: the sizes are on the device
-constexpr int kPitch = kBlockSide + 1;         // padded, so that columns do not conflict in the banks
+constexpr int kPitch = kBlockSide + 1;  // padded, so that columns do not conflict in the banks
 
 // 18 KiB.
 struct SharedUnits {
@@ -34,7 +35,8 @@ __device__ bool is_ordered(const Scan& scan) {
 
 __device__ void set_lookups(const Scan& scan, Lookups& lookups) {
   const int thread = static_cast<int>(threadIdx.x);
-  if (thread < 4) lookups.at(thread).set(scan.packed->codes[thread / 2][thread % 2]);
+  if (thread < 4) lookups.at(thread).set(scan.codes(thread));
+  for (int i = 0; i < 4; ++i) lookups.at(i).set_symbol(scan.codes(i), thread);
   __syncthreads();
   for (int i = 0; i < 4; ++i) {
     for (int e = thread; e < CodeLookup::kEntries; e += kThreads) lookups.at(i).set_entry(e);
@@ -46,7 +48,7 @@ __device__ void set_lookups(const Scan& scan, Lookups& lookups) {
 __device__ bool synchronize(const Scan& scan, SharedUnits& shared, ScanUnit& unit) {
   const bool is_unit = unit.index < scan.units;
   bool changed = is_unit;
-  for (int64_t round = 0; round <= scan.max_rounds() + 1; ++round) {
+  for (uint32_t round = 0; round < scan.max_rounds(); ++round) {
     if (changed) {
       unit.count(scan, shared.lookups);
       shared.exits[unit.index] = unit.exit;
@@ -65,6 +67,7 @@ __device__ ScanTotals totals_before(const Scan& scan, SharedUnits& shared, const
   const ScanTotals own = unit.totals;
   ScanTotals sums;
   sums.blocks = block_inclusive_sum(own.blocks, shared.warps[3], total);
+#pragma unroll
   for (int c = 0; c < kMaxComponents; ++c) {
     sums.dc[c] = block_inclusive_sum(own.dc[c], shared.warps[c], total);
   }
@@ -75,7 +78,7 @@ __device__ ScanTotals totals_before(const Scan& scan, SharedUnits& shared, const
 }
 
 // Reads a scan three times: once from guesses, about once until the units agree, once to store.
-__global__ void __launch_bounds__(kThreads) units_kernel(const JpegPlanes op) {
+__global__ void __launch_bounds__(kThreads, 1) units_kernel(const JpegPlanes op) {
   __shared__ SharedUnits shared;
   const int64_t n = blockIdx.x;
   if (!op.has_scan(n)) return;
@@ -111,10 +114,10 @@ __device__ void store_row(const int (&v)[kBlockSide], uint8_t* to, int columns) 
 }
 
 // Reads a coefficient and writes a pixel once; 9 KiB of shared memory.
-__global__ void __launch_bounds__(kThreads) blocks_kernel(const JpegPlanes op) {
+__global__ void __launch_bounds__(kThreads, 1) blocks_kernel(const JpegPlanes op) {
   __shared__ int cells[kGroup][kBlockSide * kPitch];
   __shared__ uint8_t zigzag[kCells];
-  const int64_t n = blockIdx.y;
+  const int64_t n = blockIdx.x;
   const int thread = static_cast<int>(threadIdx.x), lane = thread % kBlockSide;
   if (!op.has_scan(n)) return;
   const Scan scan = op.scan(n);
@@ -125,7 +128,7 @@ __global__ void __launch_bounds__(kThreads) blocks_kernel(const JpegPlanes op) {
   const int64_t blocks = scan.grid.blocks();
   int* const square = cells[thread / kBlockSide];
   int flags = 0;
-  for (int64_t group = blockIdx.x; group * kGroup < blocks; group += gridDim.x) {
+  for (int64_t group = blockIdx.y; group * kGroup < blocks; group += gridDim.y) {
     const int64_t index = smaller(group * kGroup + thread / kBlockSide, blocks - 1);
     const PlaneBlock block(scan, image, index);
     int v[kBlockSide];
@@ -137,7 +140,8 @@ __global__ void __launch_bounds__(kThreads) blocks_kernel(const JpegPlanes op) {
     __syncwarp();
     inverse_row(v);
     const bool is_mine = group * kGroup + thread / kBlockSide < blocks;
-    if (is_mine && lane < block.rows) store_row(v, block.first + lane * block.stride, block.columns);
+    if (is_mine && lane < block.rows)
+      store_row(v, block.first + lane * block.stride, block.columns);
   }
   add_flags(&op.flags[n], flags);
 }
@@ -145,12 +149,10 @@ __global__ void __launch_bounds__(kThreads) blocks_kernel(const JpegPlanes op) {
 }  // namespace
 
 int jpeg_planes_cuda(const JpegPlanes& op, void* stream) {
-  const int64_t count = op.stored.planes.count;
-  const dim3 images(static_cast<unsigned>(count));
-  const int status = launch(units_kernel, images, dim3(kThreads), 0, stream, op);
+  const auto count = static_cast<unsigned>(op.stored.planes.count);
+  const int status = launch(units_kernel, dim3(count), dim3(kThreads), 0, stream, op);
   if (status != cudaSuccess) return status;
-  const dim3 grid(kGroupsPerImage, static_cast<unsigned>(count));
-  return launch(blocks_kernel, grid, dim3(kThreads), 0, stream, op);
+  return launch(blocks_kernel, dim3(count, kGroupsPerImage), dim3(kThreads), 0, stream, op);
 }
 
 }  // namespace orbbec

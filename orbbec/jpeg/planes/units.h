@@ -16,7 +16,7 @@ enum ScanFlag {
   kBadScan = 1,           // the tables of the call do not match
   kNotSynchronized = 2,   // too many rounds
   kNoCode = 4,            // bits that are no code
-  kPastBlock = 8,         // more than 64 coefficients
+  kPastBlock = 8,         // an index past the last coefficient
   kWrongLength = 16,      // a segment is shorter or longer than its blocks
   kLargeCoefficient = 32  // where libjpeg's 16-bit arithmetic may wrap
 };
@@ -43,6 +43,9 @@ struct Scan {
 
   ORBBEC_HD bool is_valid() const { return packed != nullptr; }
 
+  // Table i of `Lookups`.
+  ORBBEC_HD const PackedCodes& codes(int i) const { return packed->codes[i / 2][i % 2]; }
+
   // Whether the segments are in order; each segment is asked for.
   ORBBEC_HD bool is_ordered(uint32_t segment) const {
     const uint32_t begin = begins[segment];
@@ -60,7 +63,8 @@ struct Scan {
     const int64_t first = first_block(segment), next = first_block(segment + 1);
     return static_cast<uint32_t>(smaller(next, grid.blocks()) - first);
   }
-  ORBBEC_HD int64_t max_rounds() const { return larger<int64_t>(8, (1 << 18) / unit_bits); }
+  // A flat image never synchronizes: unit i is right after round i.
+  ORBBEC_HD uint32_t max_rounds() const { return larger(8u, (1u << 18) / unit_bits); }
 
  private:
   ORBBEC_HD bool set(const uint8_t* data, int64_t bytes) {
@@ -219,11 +223,9 @@ class ScanWalk {
 
   // Returns the component's DC.
   ORBBEC_HD int add_dc(int component, int difference) {
-    uint32_t sum = 0;
-    for (int c = 0; c < kMaxComponents; ++c) {
-      if (c == component) sum = totals.dc[c] += static_cast<uint32_t>(difference);
-    }
-    return static_cast<int>(sum);
+    const auto added = static_cast<uint32_t>(difference);
+    for (int c = 0; c < kMaxComponents; ++c) totals.dc[c] += c == component ? added : 0;
+    return static_cast<int>(element(totals.dc, component));
   }
 
   const Scan& scan_;
