@@ -126,7 +126,7 @@ def planes_on_device(
     """Decode to planes by `jpeg_planes`, on a device or the CPU; see `decode_planes`."""
     headers = [region_header(data, "RGB", *rules) for data in files]
     sizes = [header and scan_size(data) for data, header in zip(files, headers, strict=True)]
-    packed = _packed(files, sizes, device)
+    packed = packed_scans(files, sizes, device)
     flagged = [i for i, (_, count) in enumerate(packed.ranges) if count == 0]
     on_host: dict[int, YCbCrBatch] = {}
     while True:
@@ -160,7 +160,7 @@ def _empty(stored: Sequence[Sequence[int]], device: torch.device) -> YCbCrBatch:
     )
 
 
-def _packed(files: Sequence[bytes], sizes: Sequence[ScanSize | None], device: torch.device) -> Packed:
+def packed_scans(files: Sequence[bytes], sizes: Sequence[ScanSize | None], device: torch.device) -> Packed:
     """Packs the scans and copies them at once."""
     most = [0 if size is None else rounded_up(size.most_bytes) for size in sizes]
     offsets = [0, *accumulate(most)]
