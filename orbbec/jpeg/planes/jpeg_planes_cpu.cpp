@@ -35,7 +35,7 @@ int decode_scan(const Scan& scan, int16_t* coefficients) {
     CodeLookup& lookup = lookups->at(i);
     lookup.set(scan.codes(i));
     for (int s = 0; s < CodeLookup::kSymbols; ++s) lookup.set_symbol(scan.codes(i), s);
-    for (int e = 0; e < CodeLookup::kEntries; ++e) lookup.set_entry(e);
+    for (int e = 0; e < CodeLookup::kEntries; ++e) lookups->set_entry(i, e);
   }
   std::vector<ScanUnit> units;
   if (!synchronize(scan, *lookups, units)) return kNotSynchronized;

@@ -39,7 +39,7 @@ __device__ void set_lookups(const Scan& scan, Lookups& lookups) {
   for (int i = 0; i < 4; ++i) lookups.at(i).set_symbol(scan.codes(i), thread);
   __syncthreads();
   for (int i = 0; i < 4; ++i) {
-    for (int e = thread; e < CodeLookup::kEntries; e += kThreads) lookups.at(i).set_entry(e);
+    for (int e = thread; e < CodeLookup::kEntries; e += kThreads) lookups.set_entry(i, e);
   }
   __syncthreads();
 }

@@ -84,31 +84,29 @@ struct Scan {
   }
 };
 
-// The next bits of a scan, highest first.
+// The next bits of a scan, highest first. Words are loaded before their bits are needed.
 class ScanReader {
  public:
-  ORBBEC_HD ScanReader(const uint32_t* words, uint32_t bit) : words_(words), next_(bit / 32) {
-    fill();
-    fill();
-    drop(static_cast<int>(bit % 32));
-  }
+  ORBBEC_HD ScanReader(const uint32_t* words, uint32_t bit)
+      : next_(words + bit / 32 + 2),
+        high_(big_endian(next_[-2])),
+        low_(big_endian(next_[-1])),
+        following_(big_endian(next_[0])),
+        bit_(bit) {}
 
-  ORBBEC_HD uint32_t bit() const { return 32 * next_ - static_cast<uint32_t>(available_); }
-  // To at least 32 bits: a code and its number have at most 31.
-  ORBBEC_HD void fill() {
-    if (available_ > 32) return;
-    buffer_ |= static_cast<uint64_t>(big_endian(words_[next_++])) << (32 - available_);
-    available_ += 32;
+  ORBBEC_HD uint32_t bit() const { return bit_; }
+  ORBBEC_HD uint32_t window() const {
+    const uint64_t both = static_cast<uint64_t>(high_) << 32 | low_;
+    return static_cast<uint32_t>(both << (bit_ & 31) >> 32);
   }
-  ORBBEC_HD uint32_t next_code() const { return static_cast<uint32_t>(buffer_ >> 48); }
+  // At most 31 bits.
   ORBBEC_HD void drop(int bits) {
-    buffer_ <<= bits;
-    available_ -= bits;
-  }
-  ORBBEC_HD int take(int bits) {
-    const int value = static_cast<int>(buffer_ >> 1 >> (63 - bits));
-    drop(bits);
-    return value;
+    const uint32_t word = bit_ / 32;
+    bit_ += static_cast<uint32_t>(bits);
+    if (bit_ / 32 == word) return;
+    high_ = low_;
+    low_ = following_;
+    following_ = big_endian(*++next_);
   }
 
  private:
@@ -116,10 +114,8 @@ class ScanReader {
     return word << 24 | (word & 0xff00) << 8 | (word >> 8 & 0xff00) | word >> 24;
   }
 
-  const uint32_t* words_;
-  uint64_t buffer_ = 0;
-  int available_ = 0;
-  uint32_t next_;
+  const uint32_t* next_;
+  uint32_t high_, low_, following_, bit_;
 };
 
 // Where the decoder is: the next bit, its segment (or their number, at the end), the block of the
@@ -179,7 +175,6 @@ class ScanWalk {
         continue;
       }
       if (at.bit >= end) return;
-      reader.fill();
       read_symbol(reader);
     }
   }
@@ -187,52 +182,64 @@ class ScanWalk {
  private:
   ORBBEC_HD void begin_segment() {
     segment_end_ = scan_.end_of(at.segment);
+    find_lookup();
     if (!kStores) return;
     expected_ = scan_.blocks_of(at.segment);
-    segment_ = coefficients_ + scan_.first_block(at.segment) * kCells;
+    block_ = coefficients_ + (scan_.first_block(at.segment) + totals.blocks) * kCells;
   }
 
-  ORBBEC_HD void read_symbol(ScanReader& reader) {
+  ORBBEC_HD int component() const {
     const int luma_blocks = scan_.grid.luma_columns * scan_.grid.luma_rows;
-    const int component = at.block < luma_blocks ? 0 : at.block - luma_blocks + 1;
-    const uint32_t found = lookups_.of[at.k > 0][component > 0].find(reader.next_code());
-    const int symbol = static_cast<int>(found & 255), size = symbol & 15;
-    if (found >= CodeLookup::kNoCode) flags |= kNoCode;
-    reader.drop(static_cast<int>(found >> 8));
-    const int number = extended(reader.take(size), size);
+    return at.block < luma_blocks ? 0 : at.block - luma_blocks + 1;
+  }
+
+  ORBBEC_HD void find_lookup() { lookup_ = &lookups_.of[at.k > 0][component() > 0]; }
+
+  ORBBEC_HD void read_symbol(ScanReader& reader) {
+    const uint32_t window = reader.window();
+    const Symbol symbol = lookup_->find(window >> 16, at.k == 0);
+    reader.drop(symbol.bits());
+    if (kStores && !symbol.is_code()) flags |= kNoCode;
     if (at.k == 0) {
-      store(add_dc(component, number));
-    } else if (ends_block(symbol)) {
-      at.k = kCells;
-    } else {
-      at.k += symbol >> 4;
-      if (at.k >= kCells) flags |= kPastBlock;
-      if (size > 0 && at.k < kCells) store(number);
+      const int dc = add_dc(symbol.number(window));
+      if (kStores) block_[0] = static_cast<int16_t>(dc);
+      at.k = 1;
+      find_lookup();
+      return;
     }
-    if (++at.k < kCells) return;
+    at.k += symbol.advance();
+    if (kStores && symbol.advance() < kCells) {
+      if (at.k > kCells) {
+        flags |= kPastBlock;
+      } else if (symbol.size() > 0) {
+        block_[at.k - 1] = static_cast<int16_t>(symbol.number(window));
+      }
+    }
+    if (at.k >= kCells) end_block();
+  }
+
+  ORBBEC_HD void end_block() {
     at.k = 0;
     at.block = at.block + 1 == static_cast<int>(scan_.grid.blocks_of_mcu) ? 0 : at.block + 1;
     ++totals.blocks;
-  }
-
-  ORBBEC_HD void store(int number) const {
-    if constexpr (kStores) {
-      segment_[int64_t{totals.blocks} * kCells + at.k] = static_cast<int16_t>(number);
-    }
+    if (kStores) block_ += kCells;
+    find_lookup();
   }
 
   // Returns the component's DC.
-  ORBBEC_HD int add_dc(int component, int difference) {
+  ORBBEC_HD int add_dc(int difference) {
+    const int of = component();
     const auto added = static_cast<uint32_t>(difference);
-    for (int c = 0; c < kMaxComponents; ++c) totals.dc[c] += c == component ? added : 0;
-    return static_cast<int>(element(totals.dc, component));
+    for (int c = 0; c < kMaxComponents; ++c) totals.dc[c] += c == of ? added : 0;
+    return static_cast<int>(element(totals.dc, of));
   }
 
   const Scan& scan_;
   const Lookups& lookups_;
   int16_t* const coefficients_;
+  const CodeLookup* lookup_ = nullptr;
+  int16_t* block_ = nullptr;
   uint32_t segment_end_ = 0, expected_ = 0;
-  int16_t* segment_ = nullptr;
 };
 
 // A unit of a scan.

@@ -212,7 +212,7 @@ LARGE_DC, LARGE_AC = "111111110" + "1" * 11, "1111111110000011" + "1" * 10  # 20
         gray_blocks(LARGE_DC + END, step=5),  # a coefficient beyond 8191
         gray_blocks(DC_0 + LARGE_AC * 8 + END, step=8),  # the first pass
         gray_blocks(DC_0 + END, DC_0 + END, DC_0 + END)[:-4] + b"\xff\xd9",  # short
-        gray_blocks(DC_0 + END)[:-2] + b"\0\xff\xd9",  # long
+        gray_blocks(*[DC_0 + END] * 4)[:-2] + b"\0\xff\xd9",  # 8 bits too long
     ],
 )
 def test_what_the_kernels_do_not_know_is_flagged(device, file):

@@ -90,7 +90,7 @@ def test_a_header_that_does_not_match_is_flagged(device, numbers):
     assert run(device, scans, batch, blocks)[0] & BAD_SCAN
 
 
-@pytest.mark.parametrize("begins", [(4, 8), (0, 1 << 29), (0, 0xFFFFFFFF), (40, 30)])
+@pytest.mark.parametrize("begins", [(4, 8), (0, 1 << 29), (0, 0xFFFFFFFF), (0, 40, 30)])
 def test_segments_out_of_order_are_flagged(device, begins):
     scans, batch, blocks = packed(interval=3)
     for i, begin in enumerate(begins):
