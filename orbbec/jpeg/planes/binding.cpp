@@ -38,8 +38,8 @@ Tensor jpeg_planes(Tensor scans, Tensor files, Tensor planes, Tensor layout, Ten
                 .blocks = blocks,
                 .unit_bits = unit_bits,
                 .flags = static_cast<int32_t*>(flags.mutable_data_ptr()),
-                .zigzag = {}};
-  for (int i = 0; i < kCells; ++i) op.zigzag[kZigzag[i]] = static_cast<uint8_t>(i);
+                .positions = {}};
+  for (int i = 0; i < kCells; ++i) op.positions[i] = position_of(i);
   run_where(kOp, planes, jpeg_planes_cpu, jpeg_planes_cuda, op);
   return flags;
 }

@@ -80,9 +80,10 @@ struct CodeLookup {
   }
 };
 
-// The lookups of a scan: DC and AC; luma and chroma.
+// The lookups of a scan: DC and AC; luma and chroma. And where coefficients are stored.
 struct Lookups {
   CodeLookup of[2][2];
+  uint8_t positions[kCells];  // of zigzag indices in a block
 
   ORBBEC_HD CodeLookup& at(int i) { return of[i / 2][i % 2]; }
   ORBBEC_HD void set_entry(int i, int entry) { at(i).set_entry(entry, i / 2 == 0); }

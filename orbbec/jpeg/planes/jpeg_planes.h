@@ -12,11 +12,11 @@ struct JpegPlanes {
   int64_t scan_bytes;
   const int64_t* files;  // [N, 3]: offset and bytes in `scans`, first block; no bytes: no JPEG
   StoredImages stored;
-  int16_t* coefficients;  // [blocks, 64], in zigzag order; all 0
+  int16_t* coefficients;  // [blocks, 64], column by column; all 0
   int64_t blocks;
   int64_t unit_bits;
-  int32_t* flags;          // [N], all 0
-  uint8_t zigzag[kCells];  // the zigzag position of each coefficient; here, threads can index it
+  int32_t* flags;             // [N], all 0
+  uint8_t positions[kCells];  // of `Lookups`; here, threads can index them
 
   ORBBEC_HD bool has_scan(int64_t n) const { return files[3 * n + 1] != 0; }
   ORBBEC_HD int16_t* coefficients_of(int64_t n) const {
@@ -46,7 +46,7 @@ struct JpegPlanes {
 
 // A block of 8 x 8 in its plane.
 struct PlaneBlock {
-  const uint16_t* steps;  // in zigzag order
+  const uint16_t* steps;  // column by column
   uint8_t* first;
   int rows, columns;  // inside the plane, from 0 to 8
   int64_t stride;
@@ -55,13 +55,12 @@ struct PlaneBlock {
   ORBBEC_HD PlaneBlock(const Scan& scan, const StoredImage& image, int64_t index) {
     const BlockGrid& grid = scan.grid;
     const auto i = static_cast<uint32_t>(index);  // 32 bits divide faster
-    const auto mcu_columns = static_cast<uint32_t>(grid.mcu_columns);
     const uint32_t mcu = i / grid.blocks_of_mcu;
     const int block = static_cast<int>(i % grid.blocks_of_mcu);
     const int luma_blocks = grid.luma_columns * grid.luma_rows;
     const bool is_luma = block < luma_blocks;
     const int component = is_luma ? 0 : block - luma_blocks + 1;
-    int64_t y = mcu / mcu_columns, x = mcu % mcu_columns;
+    int64_t y = mcu / grid.mcu_columns, x = mcu % grid.mcu_columns;
     if (is_luma) {
       y = y * grid.luma_rows + block / grid.luma_columns;
       x = x * grid.luma_columns + block % grid.luma_columns;
@@ -78,8 +77,6 @@ struct PlaneBlock {
     first = const_cast<uint8_t*>(plane) + y * stride + x;
   }
 
-  ORBBEC_HD bool is_visible() const { return rows > 0 && columns > 0; }
-
  private:
   ORBBEC_HD static int inside(int64_t from, int64_t size) {
     return static_cast<int>(clamp(size - from));
@@ -87,25 +84,33 @@ struct PlaneBlock {
   ORBBEC_HD static int64_t clamp(int64_t left) { return left < 0 ? 0 : smaller<int64_t>(left, 8); }
 };
 
-// Up to these, neither sums nor products of the inverse transform leave 16 bits.
-constexpr int kMaxCoefficient = 8191, kMaxOfFirstPass = 16383;
+// Of 14 and 15 bits, neither sums nor products of the inverse transform leave 16 bits.
+constexpr int kCoefficientBits = 14, kFirstPassBits = 15;
 
-ORBBEC_HD bool exceeds(int value, int limit) { return value > limit || value < -limit; }
+// Whether all numbers fit so many bits; sets them to 0 if not.
+ORBBEC_HD bool all_fit(int (&v)[kBlockSide], int bits) {
+  int all = 0;
+  for (int y = 0; y < kBlockSide; ++y) all |= v[y] ^ v[y] >> 31;
+  if (all >> (bits - 1) == 0) return true;
+  for (int y = 0; y < kBlockSide; ++y) v[y] = 0;
+  return false;
+}
 
-// Column x of a block after the first pass; all 0 and false if a number is too large.
+// The 16 bytes of a column.
+template <class T>
+struct alignas(16) BlockColumn {
+  T of[kBlockSide];
+};
+
+// A column of coefficients after the first pass; false if a number is too large.
 ORBBEC_HD bool inverse_column(const int16_t* coefficients, const uint16_t* steps,
-                              const uint8_t* zigzag, int x, int (&v)[kBlockSide]) {
-  bool is_large = false;
-  for (int y = 0; y < kBlockSide; ++y) {
-    const int i = zigzag[y * kBlockSide + x];
-    v[y] = coefficients[i] * steps[i];
-    is_large = is_large || exceeds(v[y], kMaxCoefficient);
-  }
-  for (int y = 0; y < kBlockSide; ++y) v[y] = is_large ? 0 : v[y];
+                              int (&v)[kBlockSide]) {
+  const auto column = *reinterpret_cast<const BlockColumn<int16_t>*>(coefficients);
+  const auto factors = *reinterpret_cast<const BlockColumn<uint16_t>*>(steps);
+  for (int y = 0; y < kBlockSide; ++y) v[y] = column.of[y] * factors.of[y];
+  if (!all_fit(v, kCoefficientBits)) return false;
   inverse_pass<OneColumn, true>(v);
-  for (int y = 0; y < kBlockSide; ++y) is_large = is_large || exceeds(v[y], kMaxOfFirstPass);
-  for (int y = 0; y < kBlockSide; ++y) v[y] = is_large ? 0 : v[y];
-  return !is_large;
+  return all_fit(v, kFirstPassBits);
 }
 
 // Row of a block after the first pass, to pixels.

@@ -1,3 +1,4 @@
+#include <algorithm>
 #include <memory>
 #include <vector>
 
@@ -26,11 +27,12 @@ bool synchronize(const Scan& scan, const Lookups& lookups, std::vector<ScanUnit>
   return false;
 }
 
-int decode_scan(const Scan& scan, int16_t* coefficients) {
+int decode_scan(const JpegPlanes& op, const Scan& scan, int16_t* coefficients) {
   for (uint32_t s = 0; s < scan.packed->segments; ++s) {
     if (!scan.is_ordered(s)) return kBadScan;
   }
   const auto lookups = std::make_unique<Lookups>();
+  std::copy(op.positions, op.positions + kCells, lookups->positions);
   for (int i = 0; i < 4; ++i) {
     CodeLookup& lookup = lookups->at(i);
     lookup.set(scan.codes(i));
@@ -52,11 +54,13 @@ int decode_scan(const Scan& scan, int16_t* coefficients) {
   return flags;
 }
 
-int write_block(const PlaneBlock& block, const int16_t* coefficients, const uint8_t* zigzag) {
+int write_block(const PlaneBlock& block, const int16_t* coefficients) {
   int columns[kBlockSide][kBlockSide];
   bool fits = true;
   for (int x = 0; x < kBlockSide; ++x) {
-    fits = inverse_column(coefficients, block.steps, zigzag, x, columns[x]) && fits;
+    fits =
+        inverse_column(coefficients + x * kBlockSide, block.steps + x * kBlockSide, columns[x]) &&
+        fits;
   }
   for (int y = 0; y < block.rows; ++y) {
     int v[kBlockSide];
@@ -73,11 +77,11 @@ int decode_image(const JpegPlanes& op, int64_t n) {
   const Scan scan = op.scan(n);
   if (!scan.is_valid()) return kBadScan;
   int16_t* const coefficients = op.coefficients_of(n);
-  int flags = decode_scan(scan, coefficients);
+  int flags = decode_scan(op, scan, coefficients);
   const StoredImage image = op.stored[n];
   for (int64_t i = 0; i < scan.grid.blocks(); ++i) {
     const PlaneBlock block(scan, image, i);
-    flags |= write_block(block, coefficients + i * kCells, op.zigzag);
+    flags |= write_block(block, coefficients + i * kCells);
   }
   return flags;
 }

@@ -33,8 +33,9 @@ __device__ bool is_ordered(const Scan& scan) {
   return __syncthreads_or(wrong) == 0;
 }
 
-__device__ void set_lookups(const Scan& scan, Lookups& lookups) {
+__device__ void set_lookups(const JpegPlanes& op, const Scan& scan, Lookups& lookups) {
   const int thread = static_cast<int>(threadIdx.x);
+  if (thread < kCells) lookups.positions[thread] = op.positions[thread];
   if (thread < 4) lookups.at(thread).set(scan.codes(thread));
   for (int i = 0; i < 4; ++i) lookups.at(i).set_symbol(scan.codes(i), thread);
   __syncthreads();
@@ -87,7 +88,7 @@ __global__ void __launch_bounds__(kThreads, 1) units_kernel(const JpegPlanes op)
     if (threadIdx.x == 0) op.flags[n] = kBadScan;
     return;
   }
-  set_lookups(scan, shared.lookups);
+  set_lookups(op, scan, shared.lookups);
   ScanUnit unit(scan, threadIdx.x);
   if (!synchronize(scan, shared, unit)) {
     if (threadIdx.x == 0) op.flags[n] = kNotSynchronized;
@@ -116,15 +117,12 @@ __device__ void store_row(const int (&v)[kBlockSide], uint8_t* to, int columns) 
 // Reads a coefficient and writes a pixel once; 9 KiB of shared memory.
 __global__ void __launch_bounds__(kThreads, 1) blocks_kernel(const JpegPlanes op) {
   __shared__ int cells[kGroup][kBlockSide * kPitch];
-  __shared__ uint8_t zigzag[kCells];
   const int64_t n = blockIdx.x;
   const int thread = static_cast<int>(threadIdx.x), lane = thread % kBlockSide;
   if (!op.has_scan(n)) return;
   const Scan scan = op.scan(n);
   if (!scan.is_valid()) return;
   const StoredImage image = op.stored[n];
-  if (thread < kCells) zigzag[thread] = op.zigzag[thread];
-  __syncthreads();
   const int64_t blocks = scan.grid.blocks();
   int* const square = cells[thread / kBlockSide];
   int flags = 0;
@@ -132,8 +130,9 @@ __global__ void __launch_bounds__(kThreads, 1) blocks_kernel(const JpegPlanes op
     const int64_t index = smaller(group * kGroup + thread / kBlockSide, blocks - 1);
     const PlaneBlock block(scan, image, index);
     int v[kBlockSide];
-    const int16_t* const coefficients = op.coefficients_of(n) + index * kCells;
-    if (!inverse_column(coefficients, block.steps, zigzag, lane, v)) flags = kLargeCoefficient;
+    const int column = lane * kBlockSide;
+    const int16_t* const coefficients = op.coefficients_of(n) + index * kCells + column;
+    if (!inverse_column(coefficients, block.steps + column, v)) flags = kLargeCoefficient;
     for (int y = 0; y < kBlockSide; ++y) square[y * kPitch + lane] = v[y];
     __syncwarp();
     for (int x = 0; x < kBlockSide; ++x) v[x] = square[lane * kPitch + x];

@@ -77,7 +77,7 @@ __attribute__((visibility("default"))) int orbbec_jpeg_scan_size(const uint8_t* 
   Frame frame;
   if (!read_frame(data, size, frame)) return 0;
   const BlockGrid grid = grid_of(frame);
-  const int64_t segments = BlockGrid::divided_up(grid.mcus, interval_of(frame, grid));
+  const int64_t segments = divided_up(grid.mcus, interval_of(frame, grid));
   *scan = {.most_bytes = PackedScan::bytes_with(segments, data + size - frame.scan),
            .blocks = grid.blocks(),
            .height = frame.height,
@@ -96,13 +96,13 @@ __attribute__((visibility("default"))) int64_t orbbec_jpeg_pack_scan(const uint8
   PackedScan& packed = *reinterpret_cast<PackedScan*>(out);
   packed = {};
   packed.interval = static_cast<uint32_t>(interval_of(frame, grid));
-  packed.segments = static_cast<uint32_t>(BlockGrid::divided_up(grid.mcus, packed.interval));
+  packed.segments = divided_up(static_cast<uint32_t>(grid.mcus), packed.interval);
   for (int c = 0; c < frame.count; ++c) {
     const Component& component = frame.components[c];
     pack_codes(frame.dc[component.dc], packed.codes[0][c > 0]);
     pack_codes(frame.ac[component.ac], packed.codes[1][c > 0]);
     const uint16_t* const steps = frame.steps[component.steps];
-    for (int i = 0; i < kCells; ++i) packed.steps[c][i] = steps[kZigzag[i]];
+    for (int i = 0; i < kCells; ++i) packed.steps[c][position_of(i)] = steps[kZigzag[i]];
   }
   uint32_t* const begins = reinterpret_cast<uint32_t*>(out + sizeof(PackedScan));
   uint8_t* const first = reinterpret_cast<uint8_t*>(begins + packed.segments);

@@ -70,13 +70,12 @@ struct Scan {
   ORBBEC_HD bool set(const uint8_t* data, int64_t bytes) {
     bits = 0;
     if (bytes < PackedScan::bytes_with(1, 0)) return false;
-    const int64_t segments = packed->segments, interval = packed->interval;
-    const int64_t scan_bytes = packed->scan_bytes;
-    if (interval < 1 || segments != BlockGrid::divided_up(grid.mcus, interval)) return false;
+    const int64_t segments = packed->segments, scan_bytes = packed->scan_bytes;
     if (scan_bytes > kMaxScanBytes || bytes < PackedScan::bytes_with(segments, scan_bytes)) {
       return false;
     }
-    if (grid.blocks() > 4 * scan_bytes) return false;
+    if (grid.blocks() > 4 * scan_bytes || packed->interval == 0) return false;
+    if (segments != divided_up(static_cast<uint32_t>(grid.mcus), packed->interval)) return false;
     begins = reinterpret_cast<const uint32_t*>(data + sizeof(PackedScan));
     words = begins + segments;
     bits = static_cast<uint32_t>(8 * scan_bytes);
@@ -151,7 +150,7 @@ class ScanWalk {
   ScanTotals totals;
   int flags = 0;
 
-  // coefficients: [blocks, 64] of the scan, in zigzag order; all 0.
+  // coefficients: [blocks, 64] of the scan, column by column; all 0.
   ORBBEC_HD ScanWalk(const Scan& scan, const Lookups& lookups, const ScanState& at,
                      const ScanTotals& totals, int16_t* coefficients)
       : at(at), totals(totals), scan_(scan), lookups_(lookups), coefficients_(coefficients) {}
@@ -212,7 +211,7 @@ class ScanWalk {
       if (at.k > kCells) {
         flags |= kPastBlock;
       } else if (symbol.size() > 0) {
-        block_[at.k - 1] = static_cast<int16_t>(symbol.number(window));
+        block_[lookups_.positions[at.k - 1]] = static_cast<int16_t>(symbol.number(window));
       }
     }
     if (at.k >= kCells) end_block();

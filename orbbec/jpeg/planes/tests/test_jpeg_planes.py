@@ -17,7 +17,8 @@ from tests.support.peers.jpegs import encoded
 
 BAD_SCAN = 1
 HEADER = struct.Struct("III")  # bytes, segments and MCUs per segment of a packed scan
-BEGINS = 12 + 3 * 128 + 4 * 272  # the offsets of the segments follow the tables
+FIRST = 3 * 128 + 4 * 272  # the tables are before it
+BEGINS = FIRST + 16  # the offsets of the segments
 
 
 def packed(height=40, width=50, sampling="420", interval=0):
@@ -86,7 +87,7 @@ def test_a_row_that_does_not_fit_is_flagged(device, row):
 )
 def test_a_header_that_does_not_match_is_flagged(device, numbers):
     scans, batch, blocks = packed()
-    scans[:12] = torch.frombuffer(bytearray(HEADER.pack(*numbers)), dtype=torch.uint8)
+    scans[FIRST : FIRST + 12] = torch.frombuffer(bytearray(HEADER.pack(*numbers)), dtype=torch.uint8)
     assert run(device, scans, batch, blocks)[0] & BAD_SCAN
 
 
@@ -117,9 +118,9 @@ def test_random_bytes_give_the_flags_and_planes_of_the_cpu(device, seed):
         scans, batch, blocks = packed(
             chance.randint(1, 70), chance.randint(1, 70), interval=chance.choice([0, 1, 5])
         )
-        end = chance.choice([BEGINS, len(scans)])
+        end = chance.choice([BEGINS + 1, len(scans)])
         for _ in range(chance.choice([1, 5, 300])):
-            scans[chance.randrange(12, end)] = chance.randrange(256)
+            scans[chance.choice([*range(FIRST), *range(BEGINS, end)])] = chance.randrange(256)
         expected = run(Device("cpu"), scans.clone(), batch, blocks)
         batch.buffer.zero_()
         flag, planes = run(device, scans, batch, blocks)
