@@ -9,7 +9,7 @@ batches in threads, `device` copies them ahead of the model.
 from orbbec.batch import collate
 from orbbec.data.cache import Cache
 from orbbec.data.decode.decode import decode_image, image_size
-from orbbec.data.decode.planes import decode_planes
+from orbbec.data.decode.on_device import decode_jpeg, decode_planes
 from orbbec.data.device.prefetch import DevicePrefetcher
 from orbbec.data.device.sink import sink
 from orbbec.data.files import ImageFiles
@@ -83,6 +83,7 @@ __all__ = [
     "aspect_buckets",
     "collate",
     "decode_image",
+    "decode_jpeg",
     "decode_planes",
     "image_size",
     "index_archives",

@@ -63,12 +63,6 @@ int status_of(const DecodeArguments& arguments, char* message) try {
   return refused(error.what(), message);
 }
 
-// The numbers of core/stored_image.h: gray, 4:4:4, 4:2:2, 4:4:0, 4:2:0.
-int subsampling_of(const Frame& frame) {
-  const Component& luma = frame.components[0];
-  return frame.count == 1 ? 1 : 2 + (luma.factor_x - 1) + 2 * (luma.factor_y - 1);
-}
-
 }  // namespace
 
 extern "C" {

@@ -211,7 +211,7 @@ class StripDecoder {
   bool begin_segment() {
     if (segment_ > 0 && data_.marker() != 0xd0 + (segment_ - 1) % 8) return false;
     ++segment_;
-    std::fill(dc_, dc_ + kMostComponents, 0u);
+    std::fill(dc_, dc_ + kMaxComponents, 0u);
     mcus_left_ = a_.frame.restart_interval > 0 ? a_.frame.restart_interval
                                                : int64_t{mcu_rows_} * mcu_columns_;
     return true;
@@ -319,14 +319,14 @@ class StripDecoder {
   int mcu_columns_, mcu_rows_, last_mcu_row_ = 0;
   McuBlock blocks_of_mcu_[kMostBlocks];
   int block_count_ = 0;
-  Strip strips_[kMostComponents];
+  Strip strips_[kMaxComponents];
   uint8_t* upsampled_[2];
   std::unique_ptr<uint8_t[]> memory_;
   Block blocks_[Columns::kBlocks];
   Pending waiting_[Columns::kBlocks];
   int pending_ = 0;
   Bits bits_{};
-  uint32_t dc_[kMostComponents] = {};  // modulo 2^32: sums of damaged files may overflow
+  uint32_t dc_[kMaxComponents] = {};  // modulo 2^32: sums of damaged files may overflow
   int64_t mcus_left_ = 0;              // in the segment
   int segment_ = 0;
 };

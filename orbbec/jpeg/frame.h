@@ -24,18 +24,24 @@ struct Component {
   int dc, ac;              // indices of its Huffman tables
 };
 
-constexpr int kMostComponents = 3, kTables = 4;
+constexpr int kMaxComponents = 3, kTables = 4;
 
 // A baseline or extended sequential image of one scan.
 struct Frame {
   int height, width, count;  // count: components
-  Component components[kMostComponents];
+  Component components[kMaxComponents];
   uint16_t steps[kTables][kCells];  // in row order
   bool has_steps[kTables];
   CodeLengths dc[kTables], ac[kTables];
   int restart_interval;  // MCUs; 0: none
   const uint8_t* scan;   // where the entropy-coded data start
 };
+
+// The numbers of core/stored_image.h.
+inline int subsampling_of(const Frame& frame) {
+  const Component& luma = frame.components[0];
+  return frame.count == 1 ? 1 : 2 + (luma.factor_x - 1) + 2 * (luma.factor_y - 1);
+}
 
 // The row-order index of each zigzag position (T.81, figure 5).
 constexpr uint8_t kZigzag[kCells] = {
@@ -116,7 +122,7 @@ class FrameReader {
     frame.width = word();
     frame.count = byte();
     if (!is_side(frame.height) || !is_side(frame.width)) return false;
-    if ((frame.count != 1 && frame.count != kMostComponents) || !has(3 * frame.count)) return false;
+    if ((frame.count != 1 && frame.count != kMaxComponents) || !has(3 * frame.count)) return false;
     for (int i = 0; i < frame.count; ++i) {
       Component& component = frame.components[i];
       component.identifier = byte();

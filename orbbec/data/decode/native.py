@@ -48,6 +48,9 @@ def _decoder() -> Any:
     library.orbbec_jpeg_is_known.argtypes = [ctypes.c_char_p, ctypes.c_size_t]
     library.orbbec_jpeg_decode.argtypes = _RECTANGLE
     library.orbbec_jpeg_decode_planes.argtypes = _PLANES
+    library.orbbec_jpeg_scan_size.argtypes = [ctypes.c_char_p, ctypes.c_size_t, ctypes.POINTER(ScanSize)]
+    library.orbbec_jpeg_pack_scan.argtypes = [ctypes.c_char_p, ctypes.c_size_t, _POINTER]
+    library.orbbec_jpeg_pack_scan.restype = ctypes.c_int64
     return library
 
 
@@ -84,6 +87,18 @@ class ImageHeader(ctypes.Structure):
         ("channels", ctypes.c_int32),
         ("exif_offset", ctypes.c_uint64),
         ("exif_size", ctypes.c_uint64),
+    )
+
+
+class ScanSize(ctypes.Structure):
+    """As in jpeg/planes/pack.cpp: the most bytes of a packed scan, its blocks, the stored image."""
+
+    _fields_ = (
+        ("most_bytes", ctypes.c_int64),
+        ("blocks", ctypes.c_int64),
+        ("height", ctypes.c_int32),
+        ("width", ctypes.c_int32),
+        ("subsampling", ctypes.c_int32),
     )
 
 
@@ -222,6 +237,25 @@ def decode_planes_into(
     arguments = data, len(data), height, width, SAMPLINGS.index(sampling), out.ctypes.data, message
     if _decoder().orbbec_jpeg_decode_planes(*arguments) and _library().orbbec_jpeg_planes(*arguments):
         raise ValueError(message.value.decode(errors="replace"))
+
+
+def scan_size(data: bytes) -> ScanSize | None:
+    """What `jpeg_planes` needs to know of a JPEG; None if it does not support the file."""
+    size = ScanSize()
+    return size if _decoder().orbbec_jpeg_scan_size(data, len(data), ctypes.byref(size)) else None
+
+
+def pack_scan(data: bytes, address: int) -> int:
+    """Pack the scan of a JPEG for `jpeg_planes`.
+
+    Args:
+        data: a file with a `scan_size`.
+        address: memory of its `most_bytes`, at a multiple of 16.
+
+    Returns:
+        The number of bytes that were written; 0 if the file is damaged.
+    """
+    return int(_decoder().orbbec_jpeg_pack_scan(data, len(data), address))
 
 
 def feed_functions() -> Functions:

@@ -23,44 +23,23 @@ class Encoded(NamedTuple):
     header: JpegHeader
 
 
-def decode_planes(
-    files: Sequence[bytes],
-    *,
-    max_pixels: int = MAX_PIXELS,
-    on_damage: str = "raise",
-    apply_exif_orientation: bool = True,
-) -> YCbCrBatch:
-    """Decode images to planes, which `orbbec.ycbcr_to_rgb` converts to RGB on any device.
+class FileRules(NamedTuple):
+    """Which files are refused, and whether images are stored upright: arguments of `decode_image`."""
 
-    Gray JPEGs and YCbCr JPEGs with full or halved chroma become planes if libjpeg-turbo was built in; all
-    other files, such as PNG and CMYK, become RGB.
+    max_pixels: int = MAX_PIXELS
+    on_damage: str = "raise"
+    apply_exif_orientation: bool = True
 
-    Args:
-        files: encoded files, see `decode_image`.
-        max_pixels: larger images are refused before decoding.
-        on_damage: see `decode_image`.
-        apply_exif_orientation: see `decode_image`.
 
-    Returns:
-        A batch on the CPU.
-
-    Raises:
-        ValueError: a file is damaged, of unknown format, or too large.
-
-    Example:
-        >>> batch = decode_planes([b"P5 2 1 255 " + bytes([7, 9])])
-        >>> batch
-        YCbCrBatch(1 images, rgb, device=cpu)
-        >>> batch.planes(0)[0].tolist()
-        [[[7, 7, 7], [9, 9, 9]]]
-    """
+def planes_on_host(files: Sequence[bytes], rules: FileRules) -> YCbCrBatch:
+    """`decode_planes` on the CPU."""
     decode = partial(
         decode_image,
-        max_pixels=max_pixels,
-        on_damage=on_damage,
-        apply_exif_orientation=apply_exif_orientation,
+        max_pixels=rules.max_pixels,
+        on_damage=rules.on_damage,
+        apply_exif_orientation=rules.apply_exif_orientation,
     )
-    headers = [planes_header(data, "RGB", max_pixels, on_damage, apply_exif_orientation) for data in files]
+    headers = [planes_header(data, "RGB", *rules) for data in files]
     images: list[Encoded | Pixels] = [
         decode(data) if header is None else Encoded(data, header)
         for data, header in zip(files, headers, strict=True)

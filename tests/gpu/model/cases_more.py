@@ -2,12 +2,17 @@
 
 from __future__ import annotations
 
+from pathlib import Path
 from typing import Any
 
 import torch
 from torch import Tensor
 
 import orbbec
+from orbbec import YCbCrBatch
+from orbbec.data.decode.native import scan_size
+from orbbec.data.decode.on_device import packed_scans
+from orbbec.jpeg.planes import jpeg_planes
 from orbbec.noise.philox import philox_noise
 from tests.gpu.model.cases import BATCH, Setting, Work, add, bytes_of, case, on_images, ragged
 from tests.support.boxes import random_boxes
@@ -193,3 +198,23 @@ add(
     pooled(True, lambda m, b: orbbec.roi_pool(m, b, 7, 0.125)),
     **GROUPS,
 )
+
+
+@case("jpeg_planes, a JPEG of 354x1050 and 107 KB, 4:2:0")
+def jpeg_planes_420(setting: Setting) -> Work:
+    name = "tutorials/your_own_operator" if setting.small else "faces"
+    data = (Path(__file__).parents[3] / "docs" / "images" / f"{name}.jpg").read_bytes()
+    packed = packed_scans([data] * setting.count, [scan_size(data)] * setting.count, torch.device("cpu"))
+    size = scan_size(data)
+    batch = YCbCrBatch.of_sizes([(size.height, size.width)] * setting.count, ["420"] * setting.count)
+    files = [(*packed.ranges[i], size.blocks * i) for i in range(setting.count)]
+    tensors = packed.scans, torch.tensor(files), batch.buffer, batch.layout, batch.forms
+    scans, table, planes, layout, forms = map(setting.put, tensors)
+    planes.zero_()
+
+    def call() -> Tensor:
+        assert not jpeg_planes(scans, table, planes, layout, forms, size.blocks * setting.count).any()
+        return planes
+
+    pixels = size.height * size.width * setting.count
+    return Work(call, sum(count for _, count in packed.ranges), outputs=lambda _: pixels)
