@@ -240,7 +240,7 @@ DRAWN = {
         T.SomeOf([T.RandomInvert(), T.Gamma(), T.RandomSolarize(90)], 2, weights=(3, 1, 2)),
         T.RandomApply([T.RandomInvert(1.0)], 0.5, epochs=(0, 2**30)),
     ],
-    "dropouts": [SIZED, T.CoarseDropout((1, 3), p=0.7), T.GridDropout(0.4, (3, 4), p=0.7)],
+    "dropouts": [SIZED, T.CoarseDropout((1, 3), p=0.7), T.GridDropout(0.4, (2, 3), fill="random_uniform")],
     "tones": [
         SIZED,
         T.RandomHSV(),
@@ -258,20 +258,6 @@ DRAWN = {
         T.RandomSizedCrop((20, 40), (30, 32), antialias=False),
         SIZED,
         T.RandomShift(5),
-    ],
-    "tones": [
-        T.Resize((24, 20), antialias=False),
-        T.RandomHSV(p=0.5),
-        T.RandomToneCurve(0.3, True),
-        T.PlanckianJitter(),
-        T.SomeOf([T.RGBShift(p=1.0), T.ChannelDropout(p=1.0), T.MultiplicativeNoise()], 1, weights=(1, 2, 3)),
-    ],
-    "dropouts": [SIZED, T.CoarseDropout((1, 3), p=0.8), T.GridDropout(0.4, (2, 3), fill="random_uniform")],
-    "shapes": [
-        T.ResizeKeepRatio(50, 0.3, scale_p=0.5, aspect_p=0.5, antialias=False),
-        T.CropAndPad((-0.1, 0.2), p=0.7),
-        T.RandomShift(5, padding_mode="constant"),
-        SIZED,
     ],
 }
 
