@@ -8,9 +8,9 @@ from orbbec.transforms import (
     ColorJitter,
     Compose,
     CutMix,
-    GaussianBlur,
     Grayscale,
     MixUp,
+    PillowBlur,
     RandomChoice,
     RandomCrop,
     RandomErasing,
@@ -71,13 +71,10 @@ def imagenet_eval(size: int = 224, resize: int = 232) -> Compose:
 
 
 def deit3(size: int = 224, *, seed: int = 0) -> Compose:
-    """3-Augment: grayscale, solarization or blur, then color jitter.
-
-    The original blurs with Pillow's box blurs of a random radius; this is the Gaussian blur of that standard
-    deviation.
+    """3-Augment: grayscale, solarization or Pillow's blur, then color jitter.
 
     Args:
-        size: side of the crops in pixels.
+        size: side of the crops in pixels. Images are uint8.
         seed: see `Compose`.
 
     Source:
@@ -92,7 +89,7 @@ def deit3(size: int = 224, *, seed: int = 0) -> Compose:
             Resize(size, interpolation="cubic"),
             RandomCrop(size, padding=4, padding_mode="reflect"),
             RandomHorizontalFlip(),
-            RandomChoice([Grayscale(3), RandomSolarize(128, p=1.0), GaussianBlur(13, (0.1, 2.0))]),
+            RandomChoice([Grayscale(3), RandomSolarize(128, p=1.0), PillowBlur((0.1, 2.0), p=1.0)]),
             ColorJitter(0.3, 0.3, 0.3),
             *normalized(),
         ],
