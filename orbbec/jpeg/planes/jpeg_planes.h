@@ -31,7 +31,7 @@ struct JpegPlanes {
                            bytes >= 0 && bytes <= scan_bytes - offset && first >= 0;
     if (!is_inside || !has_planes(n, image)) return Scan(nullptr, 0, BlockGrid(), unit_bits);
     const Scan result(scans + offset, bytes, BlockGrid(image), unit_bits);
-    const bool fits = first <= blocks && result.grid.blocks() <= blocks - first;
+    const bool fits = result.grid.blocks() <= blocks - first;
     return fits ? result : Scan(nullptr, 0, BlockGrid(), unit_bits);
   }
 
@@ -84,7 +84,7 @@ struct PlaneBlock {
   ORBBEC_HD static int64_t clamp(int64_t left) { return left < 0 ? 0 : smaller<int64_t>(left, 8); }
 };
 
-// Of 14 and 15 bits, neither sums nor products of the inverse transform leave 16 bits.
+// Of 14 and 15 bits: no sum of the inverse transform leaves 16 bits, no product 32.
 constexpr int kCoefficientBits = 14, kFirstPassBits = 15;
 
 // Whether all numbers fit so many bits; sets them to 0 if not.

@@ -13,6 +13,7 @@ from orbbec import YCbCrBatch
 from orbbec.data.decode.native import pack_scan, scan_size
 from orbbec.jpeg.planes import jpeg_planes
 from tests.support import photograph
+from tests.support.damage.damage import huge
 from tests.support.peers.jpegs import encoded
 
 BAD_SCAN = 1
@@ -43,6 +44,15 @@ def run(device, scans, batch, blocks, row=None):
         tables = moved.buffer, moved.layout, moved.forms
         flags = jpeg_planes(device.put(scans), device.put(rows), *tables, blocks, unit_bits=128)
     return flags.tolist()[0], moved.buffer.cpu()
+
+
+def test_a_file_of_too_many_bytes_or_blocks_is_left_to_the_host():
+    image = photograph(40, 50)
+    data = encoded(image, 90, "420")
+    assert scan_size(data).blocks == 3 * 4 * 6
+    assert scan_size(huge("jpeg", data)) is None
+    assert scan_size(data + bytes(1 << 21)) is None
+    assert scan_size(data[:100]) is None
 
 
 def test_a_packed_scan_is_decoded(device):
@@ -83,7 +93,8 @@ def test_a_row_that_does_not_fit_is_flagged(device, row):
 
 
 @pytest.mark.parametrize(
-    "numbers", [(0, 1, 12), (1 << 31, 1, 12), (400, 0, 0), (400, 13, 1), (400, 1 << 31, 1), (8, 1, 12)]
+    "numbers",
+    [(0, 1, 12), (1 << 31, 1, 12), (400, 0, 0), (400, 1, 11), (400, 13, 1), (400, 1 << 31, 1), (8, 1, 12)],
 )
 def test_a_header_that_does_not_match_is_flagged(device, numbers):
     scans, batch, blocks = packed()
@@ -107,6 +118,18 @@ def test_an_image_of_another_size_is_flagged(device):
         batch = YCbCrBatch.of_sizes([size], [sampling])
         flag, _ = run(device, scans, batch, blocks)
         assert flag != 0 or size == (40, 51)  # it has the same MCUs
+
+
+def test_planes_are_not_written_to_an_rgb_image(device):
+    scans, _, blocks = packed(sampling="444")
+    assert run(device, scans, YCbCrBatch.of_sizes([(40, 50)], ["444"]), blocks)[0] == 0
+    assert run(device, scans, YCbCrBatch.of_sizes([(40, 50)], ["rgb"]), blocks)[0] == BAD_SCAN
+
+
+def test_a_scan_between_multiples_of_16_is_flagged(device):
+    scans, batch, blocks = packed()
+    shifted = torch.cat([torch.zeros(8, dtype=torch.uint8), scans])
+    assert run(device, shifted, batch, blocks, [8, scans.numel(), 0])[0] == BAD_SCAN
 
 
 @pytest.mark.parametrize("seed", range(8))
