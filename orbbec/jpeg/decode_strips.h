@@ -327,7 +327,7 @@ class StripDecoder {
   int pending_ = 0;
   Bits bits_{};
   uint32_t dc_[kMaxComponents] = {};  // modulo 2^32: sums of damaged files may overflow
-  int64_t mcus_left_ = 0;              // in the segment
+  int64_t mcus_left_ = 0;             // in the segment
   int segment_ = 0;
 };
 
