@@ -13,7 +13,7 @@ Image = pytest.importorskip("PIL.Image")
 from orbbec import ycbcr_to_rgb
 from orbbec.data import decode_image, decode_jpeg, decode_planes
 from orbbec.data.decode import on_device
-from orbbec.data.decode.native import has_native
+from orbbec.data.decode.native import has_native, scan_size
 from orbbec.data.decode.on_device import planes_on_device
 from orbbec.data.decode.planes import FileRules, planes_on_host
 from tests.support import photograph
@@ -187,6 +187,26 @@ def test_damaged_files_have_the_verdict_and_bytes_of_the_host(device, seed, on_d
         data = damage(draw_file(rng, most=80), chance)
         found = outcome(lambda data=data: decoded(device, [data], rules).batch)
         assert found == outcome(lambda data=data: planes_on_host([data], rules)), data.hex()
+
+
+def test_fill_bytes_before_markers_are_skipped(device):
+    data = encoded(photograph(40, 60), cv2.IMWRITE_JPEG_RST_INTERVAL, 3)
+    filled = data[:-2] + b"\xff\xff" + data[-2:]
+    filled = filled.replace(b"\xff\xd1", b"\xff\xff\xff\xd1")
+    assert assert_as_on_host(device, [data, filled]) == []
+
+
+@pytest.mark.parametrize(
+    ("table", "offset", "value"),
+    [(0x00, 16 + 11, 200), (0x00, 0, 3), (0x10, 0, 3), (0x11, 1, 9)],  # a symbol of DC; too many codes
+)
+def test_tables_that_libjpeg_refuses_are_left_to_the_host(device, table, offset, value):
+    data = bytearray(encoded(photograph(40, 60)))
+    start = next(i for i in range(len(data)) if data[i : i + 2] == b"\xff\xc4" and data[i + 4] == table) + 5
+    data[start + offset] = value
+    found = outcome(lambda: decoded(device, [bytes(data)]).batch)
+    assert found == outcome(lambda: planes_on_host([bytes(data)], RULES))
+    assert scan_size(bytes(data)) is None
 
 
 def gray_blocks(*blocks, step=1):
