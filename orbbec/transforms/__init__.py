@@ -75,6 +75,7 @@ from orbbec.transforms.shapes import (
     ResizeKeepRatio,
     ResizeToMultiple,
 )
+from orbbec.transforms.targets.heatmaps import keypoint_heatmaps, simcc_targets
 from orbbec.transforms.targets.options import TargetOptions
 from orbbec.transforms.targets.restore import restore_boxes, restore_masks, restore_points
 from orbbec.transforms.targets.targets import TargetReport, Targets, transform_targets
@@ -183,8 +184,10 @@ __all__ = [
     "TrivialAugmentWide",
     "UnsharpMask",
     "functional",
+    "keypoint_heatmaps",
     "restore_boxes",
     "restore_masks",
     "restore_points",
+    "simcc_targets",
     "transform_targets",
 ]
