@@ -21,7 +21,9 @@ FAMILIES = (
     "noises",
     "draws",
     "augments",
+    "crops",
     "planes",
+    "scans",
     "regions",
 )
 

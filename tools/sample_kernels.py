@@ -12,6 +12,7 @@ A family that fails does not stop the others; the exit status is then 1. Needs o
 from __future__ import annotations
 
 import argparse
+import base64
 import itertools
 import math
 import sys
@@ -26,7 +27,10 @@ sys.path.insert(0, str(Path(__file__).parents[1]))
 import orbbec
 from orbbec import transforms as T
 from orbbec.augment import Output, Sampling, Values
+from orbbec.augment.crop import augment_crop
 from orbbec.bridge.gradients.pairs import add_to_pairs
+from orbbec.data.decode import native
+from orbbec.jpeg.planes import jpeg_planes
 from orbbec.noise import philox_noise
 from tests.support import Device, assert_same_bytes, photographs
 from tests.support.boxes import random_boxes, random_rotated_boxes
@@ -38,6 +42,12 @@ _CONTRAST = 6  # the step of a color program that needs the mean of the image
 _MODES = ("nearest", "nearest_exact", "linear", "linear_exact", "cubic", "area", "lanczos4")
 _FLOATS = (torch.float16, torch.bfloat16, torch.float32, torch.float64)
 _SPACES = ("HSV", "HLS", "YCrCb", "YUV", "LAB", "GRAY", "BGR")
+
+_JPEG = (  # 24x40, gray
+    b"|JeWA07C#E78o2D6d)WL93&zjCNNMmFf1%EVn#|jP;_Q`cyeZNZh(-uoPda~if(YA+M=$$#Lm#pe466&;K=Z}%Ff3BzyJ#f0"
+    b"2lx$0Ra&J|HJ?n009930RR91000000000000agD1^>hV8xQ~k00RL50000000000000020|5jP5+VQE00;pA002J#<4r|PMNLI"
+    b"bMNLWBsHv!_sHv!_sXH|lH5D}#H8riLtFHI2d?r5g9m)UM"
+)
 
 Results = Iterator[tuple[str, Any]]
 
@@ -260,6 +270,29 @@ def augments(device: Device) -> Results:
             )
 
 
+def crops(device: Device) -> Results:
+    """Packed pixels are resized and augmented in one kernel, or in two for contrast."""
+    program = torch.zeros(1, 16)
+    program[0, :2] = torch.tensor([_CONTRAST, 0.5])
+    values = Values(colors=device.put(program), contrast=True)
+    packed = device.put(photographs(2, 3, 40, 90).contiguous(memory_format=torch.channels_last))
+    boxes = device.put(torch.tensor([[3.0, 2.0, 85.0, 38.0]] * 2))
+    for value in (Values(), values):
+        yield f"augment_crop {value.contrast}", augment_crop(packed, boxes, (17, 23), values=value)
+
+
+def scans(device: Device) -> Results:
+    data = base64.b85decode(_JPEG)
+    size = native.scan_size(data)
+    memory = torch.zeros(size.most_bytes, dtype=torch.uint8)
+    count = native.pack_scan(data, memory.data_ptr())
+    batch = device.put(orbbec.YCbCrBatch.of_sizes([(24, 40)], ["gray"]))
+    rows = device.put(torch.tensor([[0, count, 0]]))
+    tables = rows, batch.buffer, batch.layout, batch.forms
+    flags = jpeg_planes(device.put(memory), *tables, size.blocks, unit_bits=128)
+    yield "jpeg_planes", (flags, batch.planes(0)[0])
+
+
 def planes(device: Device) -> Results:
     stored = orbbec.YCbCrBatch.of_sizes([(33, 47)] * 2, ["420", "444"])
     for index, plane in enumerate(itertools.chain(stored.planes(0), stored.planes(1))):
@@ -362,7 +395,7 @@ def draws(device: Device) -> Results:
 
 
 SHARING = (resizes, filters, colors, tables, detections)  # their threads share memory
-FAMILIES = (*SHARING, warps, mixes, noises, augments, planes, draws, regions)
+FAMILIES = (*SHARING, warps, mixes, noises, augments, crops, planes, scans, draws, regions)
 
 if __name__ == "__main__":
     main()

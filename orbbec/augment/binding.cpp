@@ -112,6 +112,7 @@ AugmentArguments augment_arguments(const WarpArguments& warp, const AugmentTable
 // Points the arguments to the matrices; returns what keeps them alive.
 std::optional<Tensor> point_to_matrices(const AugmentCall& call, AugmentArguments& a) {
   if (!call.tensors) {
+    if (call.tables.matrices == nullptr) return std::nullopt;
     a.warp.transform = call.tables.matrices;
     a.warp.transform_stride = 9;
     a.matrices = {call.tables.matrices, false, 9, 9};
