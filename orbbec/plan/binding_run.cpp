@@ -133,6 +133,8 @@ const int64_t* checked_layout(const Call& call) {
     check_pixels(kOp, 0, call.height(), call.width());
     return nullptr;
   }
+  check(call.layout->dim() == 2, kOp, "expected layout of shape [N, 3], but got ",
+        shape_text(*call.layout));
   check(call.host_layout.has_value() && call.host_layout->is_cpu(), kOp,
         "expected host_layout of variable-size images on the CPU");
   const auto* const rows = check_table<int64_t>(kOp, "host_layout", *call.host_layout,

@@ -47,7 +47,7 @@ def jpeg_planes(
     return flags
 
 
-@register_fake("jpeg_planes")
+@register_fake("jpeg_planes", files=2)
 def _(
     scans: Tensor, files: Tensor, planes: Tensor, layout: Tensor, forms: Tensor, blocks: int, unit_bits: int
 ) -> Tensor:
