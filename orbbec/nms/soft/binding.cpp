@@ -117,9 +117,10 @@ std::tuple<Tensor, Tensor, Tensor> soft_nms(Tensor boxes, Tensor scores, std::st
 std::tuple<Tensor, Tensor> grouped_soft_nms(Tensor boxes, Tensor scores, Tensor groups,
                                             std::string method, double iou_threshold, double sigma,
                                             double min_score, double offset) {
+  const int64_t count = boxes.dim() > 0 ? boxes.size(0) : 0;
   const SoftNmsResults results =
       run_soft_nms("batched_nms", boxes, scores, &groups,
-                   {method, iou_threshold, sigma, min_score, offset}, boxes.size(0));
+                   {method, iou_threshold, sigma, min_score, offset}, count);
   return {results.indices, results.scores};
 }
 
