@@ -61,7 +61,7 @@ def disk_kernel(radius: int, alias_blur: float) -> Tensor:
 
 def _defocus(images: Tensor, radius: Tensor, alias_blur: Tensor, reach: int) -> Tensor:
     """Average over a disk per image; the kernels are padded to one size."""
-    kernels = torch.zeros(len(radius), 2 * reach + 1, 2 * reach + 1, device="cpu")
+    kernels = torch.zeros(len(radius), 2 * reach + 1, 2 * reach + 1, dtype=torch.float32, device="cpu")
     for kernel, size, blur in zip(kernels, radius.tolist(), alias_blur.tolist(), strict=True):
         disk = disk_kernel(size, blur)
         margin = reach - len(disk) // 2

@@ -22,8 +22,8 @@ _WHY = "moves each pixel by a formula of its own"
 def lens_displacement(size: tuple[int, int], distortion: Tensor) -> Tensor:
     """How far from each pixel a lens reads, by two coefficients: float32 `[N, 2, H, W]` on the CPU."""
     height, width = size
-    x = torch.arange(width, dtype=torch.float64) - width / 2
-    y = torch.arange(height, dtype=torch.float64) - height / 2
+    x = torch.arange(width, dtype=torch.float64, device="cpu") - width / 2
+    y = torch.arange(height, dtype=torch.float64, device="cpu") - height / 2
     squared = (x / width) ** 2 + (y[:, None] / height) ** 2
     stretch = distortion.double().view(-1, 1, 1) * (squared + squared * squared)
     return torch.stack([x * stretch, y[:, None] * stretch], 1).float()
@@ -41,8 +41,8 @@ def grid_displacement(
         is_normalized: bool `[N]`: whether all cells together have the side of the image.
     """
     height, width = size
-    x = _along(width, steps_x.double(), is_normalized) - torch.arange(width)
-    y = _along(height, steps_y.double(), is_normalized) - torch.arange(height)
+    x = _along(width, steps_x.double(), is_normalized) - torch.arange(width, device="cpu")
+    y = _along(height, steps_y.double(), is_normalized) - torch.arange(height, device="cpu")
     count = len(x)
     return torch.stack(
         [x[:, None].expand(count, height, width), y[..., None].expand(count, height, width)], 1
@@ -58,10 +58,10 @@ def _along(side: int, steps: Tensor, is_normalized: Tensor) -> Tensor:
     normal = shares * (side / cell / shares.sum(1, keepdim=True))
     lengths = torch.where(is_normalized[:, None], normal, steps) * cell
     ends = lengths.cumsum(1)
-    positions = torch.zeros(len(steps), side, dtype=torch.float64)
+    positions = torch.zeros(len(steps), side, dtype=torch.float64, device="cpu")
     for index in range(cells + 1):
         start, end = min(index * cell, side), min((index + 1) * cell, side)
-        fractions = torch.arange(end - start, dtype=torch.float64) / max(end - start - 1, 1)
+        fractions = torch.arange(end - start, dtype=torch.float64, device="cpu") / max(end - start - 1, 1)
         first = ends[:, index] - lengths[:, index]
         positions[:, start:end] = first[:, None] + fractions * lengths[:, index, None]
     return positions

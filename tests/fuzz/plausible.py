@@ -26,14 +26,24 @@ ADJUSTMENTS = (
     *("adjust_sharpness", "invert", "posterize", "solarize"),
 )
 SPACES = ("GRAY", "HSV", "HLS", "YCrCb", "YUV", "LAB", "RGB", "BGR")
-BYTES_ONLY = {"jpeg_compression", "clahe", "histogram", "lut", "by_histogram", "ycbcr_to_rgb"}
+BYTES_ONLY = {
+    "augment_crop",
+    "augment_crop_out",
+    "jpeg_compression",
+    "clahe",
+    "histogram",
+    "lut",
+    "by_histogram",
+    "ycbcr_to_rgb",
+}
+CROPS = {"augment_crop", "augment_crop_out"}
 GRADIENTS_OF_FLOATS = {
     "warp_affine_backward",
     "warp_perspective_backward",
     "remap_backward",
     "resize_backward",
 }
-COLORED = {"jpeg_compression", "cvt_color", "adjust_color", "gray_sums", "augment", "augment_out"}
+COLORED = {"jpeg_compression", "cvt_color", "adjust_color", "gray_sums", "augment", "augment_out"} | CROPS
 
 
 class Scene:
@@ -55,7 +65,7 @@ class Scene:
             self.c = 1 if self.source == "GRAY" else 3
             self.dtype = torch.uint8 if "LAB" in (self.source, self.target) else self.dtype
         if self.op.startswith("augment"):
-            self.planes = self.planes and self.ragged
+            self.planes = self.planes and self.ragged and op not in CROPS
             self.c = 3 if self.planes else self.c
         self.sizes = [[random.randint(0, 24) for _ in range(2)] for _ in range(self.n)]
         self.forms = [random.randint(0, 5) for _ in range(self.n)]
@@ -138,7 +148,7 @@ class Scene:
                 shape = self.images().shape if not self.ragged else (sum(self.lengths(self.c)),)
                 return TensorSpec(shape, self.dtype, shares=0)
             return self.images()
-        dtype = self.random.choice(FLOATS) if self.op == "augment_out" else self.dtype
+        dtype = self.random.choice(FLOATS) if self.op.startswith("augment") else self.dtype
         return self.pixels([self.n, self.c, self.oh, self.ow], dtype)
 
     def matrix(self, rows: int) -> TensorSpec:
@@ -273,6 +283,16 @@ PLAUSIBLE: dict[str, Callable[[Scene], Any]] = {
     "augment_out.boxes": lambda s: s.chance(0.4, lambda: _erased(s)),
     "augment.interpolation": lambda s: s.random.choice(WARPS[:3]),
     "augment_out.interpolation": lambda s: s.random.choice(WARPS[:3]),
+    **{
+        f"{op}.{name}": entry
+        for op in sorted(CROPS)
+        for name, entry in (
+            ("interpolation", lambda s: s.random.choice(PILLOW_SIZES if s.antialias else CV2_SIZES)),
+            ("arithmetic", lambda s: "pillow_13" if s.antialias else "cv2_5"),
+            ("boxes", lambda s: s.boxes([s.n, 4], torch.float64)),
+            ("erase", lambda s: s.chance(0.4, lambda: _erased(s))),
+        )
+    },
     "out_layout": lambda s: s.chance(0.1, lambda: s.lay_out(s.lengths(s.c))),
     "mean": lambda s: s.one_or_each(0, 1),
     "std": lambda s: s.one_or_each(0.1, 1),
@@ -285,6 +305,11 @@ PLAUSIBLE: dict[str, Callable[[Scene], Any]] = {
     # planes of JPEGs
     "planes": lambda s: s.buffer(s.plane_lengths()),
     "ycbcr_to_rgb.layout": lambda s: s.lay_out(s.plane_lengths()),
+    "jpeg_planes.layout": lambda s: s.lay_out(s.plane_lengths()),
+    "scans": lambda s: s.tensor([16 * s.k], torch.uint8, 0, 255),
+    "files": lambda s: s.tensor([s.n, 3], torch.int64, 0, 0),
+    "blocks": lambda s: s.random.randint(0, 9),
+    "unit_bits": lambda s: s.random.choice((128, 4096)),
     "forms": lambda s: _forms(s),
     "rgb_layout": lambda s: s.lay_out(s.lengths(3)),
     "nbytes": lambda s: sum(s.lengths(3)) + s.random.choice((0, 0, 5)),
@@ -327,7 +352,6 @@ PLAUSIBLE: dict[str, Callable[[Scene], Any]] = {
     "sizes": lambda s: s.tensor([s.k, 2], torch.int64, 8, 60),
     "code": lambda s: s.table(s.rules, torch.float64, WIDTH),
     "run.code": lambda s: s.table(compiled().code.tolist(), torch.float64, WIDTH),
-    "run.shape": lambda s: list(compiled().shape),
     "run.host_layout": lambda s: s.lay_out(s.lengths(s.c)) if s.ragged else None,
     "run.code_on_device": lambda s: None,
     "run.epoch_tensor": lambda s: s.chance(0.3, lambda: s.tensor([1], torch.int64, 0, 9)),

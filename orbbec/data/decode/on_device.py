@@ -164,7 +164,7 @@ def packed_scans(files: Sequence[bytes], sizes: Sequence[ScanSize | None], devic
     """Packs the scans and copies them at once."""
     most = [0 if size is None else rounded_up(size.most_bytes) for size in sizes]
     offsets = [0, *accumulate(most)]
-    scans = torch.empty(offsets[-1], dtype=torch.uint8, pin_memory=device.type == "cuda")
+    scans = torch.empty(offsets[-1], dtype=torch.uint8, device="cpu", pin_memory=device.type == "cuda")
     first = scans.data_ptr()
     ranges = [
         (offset, 0 if size is None else pack_scan(data, first + offset))
@@ -182,7 +182,7 @@ def _run(packed: Packed, batch: YCbCrBatch, blocks: Sequence[int], unit_bits: in
             (offset, count if blocks[begin + i] else 0, first)
             for i, ((offset, count), first) in enumerate(zip(packed.ranges[begin:end], firsts, strict=False))
         ]
-        table = torch.tensor(rows, dtype=torch.int64).to(batch.device)
+        table = torch.tensor(rows, dtype=torch.int64, device="cpu").to(batch.device)
         tables = batch.layout[begin:end], batch.forms[begin:end]
         total = sum(blocks[begin:end])
         flags.append(jpeg_planes(packed.scans, table, batch.buffer, *tables, total, unit_bits=unit_bits))

@@ -22,7 +22,7 @@ class CropPass(AugmentPass):
     """One call of `orbbec.augment_crop`: a `resized_crop` and an augment pass without warps.
 
     Args:
-        crop: the `resized_crop`, which shares the registers of this pass.
+        crop: the `resized_crop`; its registers are those of this pass.
     """
 
     crop: OperatorPass
