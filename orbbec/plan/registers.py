@@ -117,9 +117,12 @@ class Registers:
         """1 where a register has this value, else 0."""
         return self.compute("equal", register, value)
 
-    def within_epochs(self, epochs: tuple[int, int]) -> int:
-        """1 from the first epoch to before the second, else 0."""
-        return self.compute("epochs", *epochs)
+    def within_epochs(self, chance: int | None, epochs: tuple[int, int] | None) -> int | None:
+        """`chance` from the first epoch to before the second, else 0; None: always."""
+        if epochs is None:
+            return chance
+        within = self.compute("epochs", *epochs)
+        return within if chance is None else self.both(chance, within)
 
     def both(self, one: int, other: int) -> int:
         """1 where neither is 0, else 0."""

@@ -130,8 +130,8 @@ class RandomApply(_Container):
         self._set(epochs=epoch_range(self.name, self.epochs))
 
     def rules(self, build: Build) -> None:
-        chance = build.chance(self.p)
-        within = chance if self.epochs is None else build.both(chance, build.within_epochs(self.epochs))
+        within = build.within_epochs(build.chance(self.p), self.epochs)
+        assert within is not None
         with build.only(within):
             for transform in self.transforms:
                 build.transform(transform)

@@ -46,15 +46,15 @@ def _unsharp(images: Tensor, kernel_size: Tensor, sigma: Tensor, alpha: Tensor, 
     return mixed.round().clamp(0, 255).byte() if images.dtype == torch.uint8 else mixed.to(images.dtype)
 
 
-_LEAST_DISK = 8  # sides of kernels are at least 17
+_MIN_DISK = 8  # sides of kernels are at least 17
 
 
 def disk_kernel(radius: int, alias_blur: float) -> Tensor:
     """A disk of some pixels' radius with a blurred edge: float32 `[side, side]`, whose sum is about 1."""
-    reach = max(_LEAST_DISK, radius)
+    reach = max(_MIN_DISK, radius)
     steps = torch.arange(-reach, reach + 1, device="cpu")
     disk = (steps[:, None] ** 2 + steps**2 <= radius**2).float()
-    side = 3 if radius <= _LEAST_DISK else 5
+    side = 3 if radius <= _MIN_DISK else 5
     blurred: Tensor = gaussian_blur((disk / disk.sum())[None], side, alias_blur)
     return blurred[0]
 
@@ -217,7 +217,7 @@ class Defocus(Transform):
             "radius": Column("registers", build.whole(low, high - low + 1), dtype="int64"),
             "alias_blur": Column("registers", build.uniform(*self.alias_blur)),
         }
-        options, chosen = {"reach": max(_LEAST_DISK, high)}, build.chance(self.p)
+        options, chosen = {"reach": max(_MIN_DISK, high)}, build.chance(self.p)
         build.operator(OperatorStep("defocus", columns, options, drawn=chosen))
 
 

@@ -53,10 +53,7 @@ class _Applied(Transform):
     def _chosen(self, build: Build) -> int | None:
         """The register of the images that are mixed; None: all."""
         chance = None if self.p == 1.0 else build.chance(self.p)
-        if self.epochs is None:
-            return build.chosen(chance)
-        within = build.within_epochs(self.epochs)
-        return build.chosen(within if chance is None else build.both(chance, within))
+        return build.chosen(build.within_epochs(chance, self.epochs))
 
 
 @dataclass(frozen=True)

@@ -33,7 +33,7 @@ def keypoint_heatmaps(
         >>> maps.shape, divmod(int(maps.argmax()), 8), weights.tolist()
         (torch.Size([1, 1, 8, 8]), (2, 4), [[1.0]])
     """
-    rows, weights = _bells("keypoint_heatmaps", keypoints, size, heatmap_size, (sigma, sigma))
+    rows, weights = _bells("keypoint_heatmaps", keypoints, size, heatmap_size, sigma)
     return rows[1][..., :, None] * rows[0][..., None, :], weights
 
 
@@ -66,7 +66,7 @@ def simcc_targets(
     if not split_ratio > 0:
         raise ValueError(f"simcc_targets: expected split_ratio above 0, but got {split_ratio}")
     entries = round(size[0] * split_ratio), round(size[1] * split_ratio)
-    (x, y), weights = _bells("simcc_targets", keypoints, size, entries, (sigma, sigma), split_ratio)
+    (x, y), weights = _bells("simcc_targets", keypoints, size, entries, sigma, split_ratio)
     x, y = (row / row.sum(-1, keepdim=True).clamp_min(torch.finfo(row.dtype).tiny) for row in (x, y))
     return x, y, weights
 
@@ -76,7 +76,7 @@ def _bells(
     keypoints: Tensor,
     size: tuple[int, int],
     entries: tuple[int, int],
-    sigmas: tuple[float, float],
+    sigma: float,
     ratio: float | None = None,
 ) -> tuple[tuple[Tensor, Tensor], Tensor]:
     """Bells over x and y, `[N, K, entries]`, and the weights; without a ratio pixels keep their centers."""
@@ -85,15 +85,15 @@ def _bells(
             f"{op}: expected keypoints as floats [N, K, 2 or 3], but got {keypoints.dtype} "
             f"{list(keypoints.shape)}"
         )
-    if min(*size, *entries) < 1 or not min(sigmas) > 0:
-        raise ValueError(f"{op}: expected sizes of at least 1 and sigma above 0, but got {size}, {sigmas[0]}")
+    if min(*size, *entries) < 1 or not sigma > 0:
+        raise ValueError(f"{op}: expected sizes of at least 1 and sigma above 0, but got {size}, {sigma}")
     points = keypoints[..., :2].float()
     sides = torch.tensor(size[::-1], device=points.device)
     inside = ((points >= -0.5) & (points < sides - 0.5)).all(-1)
-    labeled = keypoints[..., 2] > 0 if keypoints.size(2) == 3 else torch.ones_like(inside)
-    weights = (inside & labeled).float()
+    is_labeled = keypoints[..., 2] > 0 if keypoints.size(2) == 3 else torch.ones_like(inside)
+    weights = (inside & is_labeled).float()
     rows = []
-    for axis, count, side, sigma in zip((0, 1), entries[::-1], size[::-1], sigmas, strict=True):
+    for axis, count, side in zip((0, 1), entries[::-1], size[::-1], strict=True):
         scale = count / side if ratio is None else ratio
         center = points[..., axis] * scale if ratio else (points[..., axis] + 0.5) * scale - 0.5
         center = torch.where(weights > 0, center, 0.0)

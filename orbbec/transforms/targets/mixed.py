@@ -34,8 +34,8 @@ def mixed(step: MixPass, states: Sequence[State], mask_fill: float) -> list[Stat
     if step.spec.tiles is not None:
         return _laid(step, step.spec.tiles(step.table, sizes, step.sizes), states, mask_fill)
     has_rows = any(state.follows(key) for state in states for key in state.given)
-    own = [_copy(n, state) for n, state in enumerate(states)]
-    results = _paired(step, states, own, sizes) if has_rows else own
+    copies = [_copy(n, state) for n, state in enumerate(states)]
+    results = _paired(step, states, copies, sizes) if has_rows else copies
     for n, other in enumerate(step.table["pair_indices"].tolist()):
         if "label" in states[n].values:
             weight = float(step.table["weights"][n])
@@ -44,29 +44,29 @@ def mixed(step: MixPass, states: Sequence[State], mask_fill: float) -> list[Stat
     return results
 
 
-def _paired(step: MixPass, states: Sequence[State], own: Sequence[State], sizes: Array) -> list[State]:
+def _paired(step: MixPass, states: Sequence[State], copies: Sequence[State], sizes: Array) -> list[State]:
     """The targets of pairs of images: of both, or of the rectangle that the other image covers."""
     _check_formats(step, states)
     _check_rows(step, [state for state in states if state.count])
     pairs = step.table["pair_indices"].tolist()
     common = np.minimum(sizes, sizes[pairs])[:, ::-1]
-    covered = step.table.get("boxes")
-    if covered is None:
+    rectangles = step.table.get("boxes")
+    if rectangles is None:
         regions = np.concatenate([np.zeros_like(common), common], 1)
     else:
-        regions = np.clip(covered, 0, np.tile(common, 2))
+        regions = np.clip(rectangles, 0, np.tile(common, 2))
     others = [_copy(n, states[m]) for n, m in enumerate(pairs)]
     cut = _shifted(regions[:, :2], np.maximum(regions[:, 2:] - regions[:, :2], 0)[:, ::-1])
     for motion in (cut, _shifted(-regions[:, :2], sizes)):
         move_all(motion, others, 0.0)
     results = []
-    for n, (one, other) in enumerate(zip(own, others, strict=True)):
+    for n, (one, other) in enumerate(zip(copies, others, strict=True)):
         if pairs[n] == n:
             one.dropped_before = states[n].dropped
             results.append(one)
             continue
-        _check_pair(step, (one, other), covered is None)
-        if covered is not None:
+        _check_pair(step, (states[n], states[pairs[n]]), rectangles is None)
+        if rectangles is not None:
             one.hide(regions[n])
         rest = {key: value for key, value in one.written().items() if not one.follows(key)}
         boxes = np.array([[0, 0, *sizes[n, ::-1]], regions[n]])

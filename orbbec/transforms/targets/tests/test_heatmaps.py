@@ -16,11 +16,11 @@ def points(count=40, size=(32, 24)):
 
 
 def test_heatmaps_are_gaussians_around_the_keypoints():
-    given, size = points(), (32, 24)
-    maps, weights = keypoint_heatmaps(given, size, (16, 12), 1.5)
+    keypoints, size = points(), (32, 24)
+    maps, weights = keypoint_heatmaps(keypoints, size, (16, 12), 1.5)
     assert maps.shape == (2, 40, 16, 12)
     for n, k in np.ndindex(2, 40):
-        x, y, visible = given[n, k].tolist()
+        x, y, visible = keypoints[n, k].tolist()
         there = visible > 0 and -0.5 <= x < 23.5 and -0.5 <= y < 31.5
         assert weights[n, k] == there
         for row, column in ((3, 4), (15, 0), (8, 11)):
@@ -30,21 +30,21 @@ def test_heatmaps_are_gaussians_around_the_keypoints():
 
 
 def test_rows_of_simcc_are_distributions_around_the_keypoints():
-    given, size = points(), (32, 24)
-    x, y, weights = simcc_targets(given, size, 2.0, 3.0)
+    keypoints, size = points(), (32, 24)
+    x, y, weights = simcc_targets(keypoints, size, 2.0, 3.0)
     assert (x.shape, y.shape) == ((2, 40, 48), (2, 40, 64))
     assert torch.allclose(x.sum(-1), weights)
     assert torch.allclose(y.sum(-1), weights)
-    seen = weights > 0
-    assert 10 < int(seen.sum()) < 70
+    is_labeled = weights > 0
+    assert 10 < int(is_labeled.sum()) < 70
     for row, axis in ((x, 0), (y, 1)):
-        center = given[..., axis][seen].mul(2).round().clamp(0, row.shape[-1] - 1)
-        assert (row[seen].argmax(-1) - center).abs().max() <= 1
+        center = keypoints[..., axis][is_labeled].mul(2).round().clamp(0, row.shape[-1] - 1)
+        assert (row[is_labeled].argmax(-1) - center).abs().max() <= 1
 
 
 def test_keypoints_that_are_not_finite_have_no_map():
-    given = torch.tensor([[[float("nan"), 2.0, 2.0], [3.0, float("inf"), 2.0], [3.0, 2.0, 2.0]]])
-    maps, weights = keypoint_heatmaps(given, (8, 8), (8, 8))
+    keypoints = torch.tensor([[[float("nan"), 2.0, 2.0], [3.0, float("inf"), 2.0], [3.0, 2.0, 2.0]]])
+    maps, weights = keypoint_heatmaps(keypoints, (8, 8), (8, 8))
     assert weights.tolist() == [[0.0, 0.0, 1.0]]
     assert bool(maps.isfinite().all())
     assert int(maps[0, :2].count_nonzero()) == 0

@@ -119,5 +119,8 @@ def test_targets_without_a_meaning_are_refused():
     polygons = [{"boxes": t["boxes"], "polygons": [np.zeros((3, 2))] * 4} for t in targets]
     with pytest.raises(ValueError, match="cutmix: polygons cannot be cut; use masks"):
         T.Compose([T.CutMix(alpha=3.0)])(images, polygons, epoch=0)
+    some = [{"boxes": targets[0]["boxes"]}, {"polygons": [np.zeros((3, 2))] * 4}]
+    with pytest.raises(ValueError, match=r"cutmix: polygons cannot be cut; .* of image 1"):
+        T.Compose([T.CutMix(alpha=3.0)])(images, some, epoch=0)
     with pytest.raises(ValueError, match=r"mixup: expected labels, one per box, .* image 1 has none"):
         T.Compose([T.MixUp()])(images, [targets[0], {"boxes": targets[1]["boxes"]}], epoch=0)
