@@ -10,11 +10,11 @@ from xml.etree import ElementTree
 
 import numpy as np
 
-from orbbec.data.files import ImageFiles
+from orbbec.data.readers.annotations.files import AnnotatedFiles
 from orbbec.data.readers.folders import EXTENSIONS
 from orbbec.data.readers.literals import to_number
 from orbbec.data.readers.paths import by_stem, check_path, visible_files
-from orbbec.data.sample import Sample, faults_named, printable, read_bytes
+from orbbec.data.sample import Sample, faults_named, printable
 from orbbec.transforms.base.checks import choice, flag
 
 _CORNERS = ("xmin", "ymin", "xmax", "ymax")
@@ -28,7 +28,7 @@ class _Object(NamedTuple):
     truncated: bool
 
 
-class Voc:
+class Voc(AnnotatedFiles):
     """A folder with images and XML files of Pascal VOC, as labelImg, CVAT and Roboflow also write them.
 
     The targets of an image with K objects:
@@ -105,17 +105,6 @@ class Voc:
                     "it is a bad sample"
                 ) from error
         return sorted(names)
-
-    def __len__(self) -> int:
-        return len(self.paths)
-
-    def __getitem__(self, index: int) -> Sample:
-        index = range(len(self))[index]
-        return self.record_sample(index, read_bytes(self.paths[index], index))
-
-    def table(self) -> ImageFiles:
-        """The files, for a `Loader`."""
-        return ImageFiles(self.paths, are_records=True)
 
     def record_sample(self, index: int, record: bytes) -> Sample:
         """The sample of an image from the bytes of its file."""

@@ -12,13 +12,13 @@ import numpy as np
 
 from orbbec.bridge.arguments import Array
 from orbbec.data.decode.decode import image_size
-from orbbec.data.files import ImageFiles
+from orbbec.data.readers.annotations.files import AnnotatedFiles
 from orbbec.data.readers.annotations.yolo_rows import YoloFormat, YoloRows, class_names
 from orbbec.data.readers.folders import EXTENSIONS
 from orbbec.data.readers.literals import is_integer, to_integer
 from orbbec.data.readers.masks import mask_of
 from orbbec.data.readers.paths import check_path, image_files
-from orbbec.data.sample import Sample, faults_named, printable, read_bytes
+from orbbec.data.sample import Sample, faults_named, printable
 from orbbec.transforms.base.checks import choice, flag
 from orbbec.transforms.base.optional import optional
 
@@ -26,7 +26,7 @@ _IMAGES, _LABELS = "images", "labels"  # folders
 _NUMBERS_OF_A_POINT = (2, 3)
 
 
-class Yolo:
+class Yolo(AnnotatedFiles):
     """Images with label files of YOLO, as Ultralytics and others write them.
 
     The label file of `images/train/1.jpg` is `labels/train/1.txt`: the last folder `images` of the path
@@ -125,17 +125,6 @@ class Yolo:
                     f"Yolo: expected a label file per image, but {printable(known[labels])} and "
                     f"{printable(path)} both have {printable(labels)}"
                 )
-
-    def __len__(self) -> int:
-        return len(self.paths)
-
-    def __getitem__(self, index: int) -> Sample:
-        index = range(len(self))[index]
-        return self.record_sample(index, read_bytes(self.paths[index], index))
-
-    def table(self) -> ImageFiles:
-        """The files, for a `Loader`."""
-        return ImageFiles(self.paths, are_records=True)
 
     def record_sample(self, index: int, record: bytes) -> Sample:
         """The sample of an image from the bytes of its file."""
