@@ -68,26 +68,26 @@ def augment_crop(
         >>> augment_crop(image, torch.tensor([2, 0, 6, 1]), (1, 2), values=values, output=output).shape
         torch.Size([1, 1, 2])
     """
-    given = operator_input(OP, "images", images, (torch.uint8,))
-    pixels, layout = given.images, given.layout
+    source = operator_input(OP, "images", images, (torch.uint8,))
+    pixels, layout = source.images, source.layout
     target = None if output.out is None else operator_output(OP, output.out).images
     dtype = target.dtype if target is not None else output_dtype(OP, output, pixels)
     options = interpolation, antialias, None
     rows = as_tensor(OP, "boxes", boxes)
     arguments = (
-        *resize_arguments(OP, images, given, rows, size, options, flips),
+        *resize_arguments(OP, images, source, rows, size, options, flips),
         *value_arguments(OP, values, pixels, dtype),
     )
     if target is not None:
         torch.ops.orbbec.augment_crop_out(*arguments, target)
         return output.out
     last = is_channels_last(pixels, layout) if output.channels_last is None else output.channels_last
-    count = pixels.shape[:2] if layout is None else (layout.shape[0], given.channels)
+    count = pixels.shape[:2] if layout is None else (layout.shape[0], source.channels)
     buffer = pooled_output((*count, *arguments[4]), dtype, last, pixels, arguments[3])
     if buffer is not None:
         torch.ops.orbbec.augment_crop_out(*arguments, buffer)
-        return given.restore(buffer)
-    return given.restore(torch.ops.orbbec.augment_crop(*arguments, dtype, last))
+        return source.restore(buffer)
+    return source.restore(torch.ops.orbbec.augment_crop(*arguments, dtype, last))
 
 
 @register_fake("augment_crop", boxes=2, size=2)

@@ -140,8 +140,8 @@ def _restored(index: int, given: Any, matrix: Array, size: tuple[int, int], clip
     return _like(moved, given)
 
 
-def _like(values: Array, given: Any) -> Any:
-    """Values with the type, dtype and device of `given`."""
-    if isinstance(given, Tensor):
-        return torch.from_numpy(values).to(given)
-    return values.astype(np.asarray(given).dtype)
+def _like(values: Array, example: Any) -> Any:
+    """Values with the type, dtype and device of `example`."""
+    if isinstance(example, Tensor):
+        return torch.from_numpy(values).to(example)
+    return values.astype(np.asarray(example).dtype)
