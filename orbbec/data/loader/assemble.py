@@ -42,7 +42,7 @@ from orbbec.data.loader.memory import Job
 from orbbec.data.loader.pieces import Pieces
 from orbbec.data.loader.queues import Stopped
 from orbbec.data.loader.stopwatch import Stopwatch
-from orbbec.data.placed import PLACED, check_placed
+from orbbec.data.placed import are_placed, check_placed
 from orbbec.data.sample import BadSample, Fault, Sample, SourceError
 from orbbec.plan import Plan
 from orbbec.transforms import Compose, transform_targets
@@ -430,20 +430,20 @@ class Assembler:
             self._planned([entry], epoch)
         return entry
 
-    def _planned(self, opened: Sequence[Opened], epoch: int) -> tuple[Plan | None, list[dict[str, Any]]]:
+    def _planned(self, opened: Sequence[Opened], epoch: int) -> tuple[Plan | None, Sequence[dict[str, Any]]]:
         """The plan of a batch, and the transformed targets."""
         targets = [entry.sample.targets for entry in opened]
         ids = [entry.sample.sample_id for entry in opened]
         return self._plan([entry.size for entry in opened], ids, targets, epoch)
 
     def _plan(
-        self, sizes: Any, ids: Sequence[int], targets: list[dict[str, Any]], epoch: int
-    ) -> tuple[Plan | None, list[dict[str, Any]]]:
+        self, sizes: Any, ids: Sequence[int], targets: Sequence[dict[str, Any]], epoch: int
+    ) -> tuple[Plan | None, Sequence[dict[str, Any]]]:
         if self.transforms is None:
             return None, targets
         channels = CHANNELS[self.decoding.mode]
         plan = self.transforms.plan(sizes, ids, epoch, channels=channels, targets=targets)
-        if _moves(plan, targets):
+        if plan.mixes or are_placed(targets):  # no plan changes labels unless it mixes images
             targets = transform_targets(plan, targets, self.transforms.target_options)
         return plan, targets
 
@@ -475,11 +475,6 @@ def buffers_of(batch: ImageBatch | YCbCrBatch) -> list[Pixels]:
     if isinstance(batch, ImageBatch):
         return batch.numpy()
     return [buffer.numpy() for buffer in batch.image_buffers()]
-
-
-def _moves(plan: Plan, targets: Sequence[dict[str, Any]]) -> bool:
-    """Whether a plan changes targets; it does not change plain labels unless it mixes images."""
-    return bool(plan.mixes) or not all(map(PLACED.isdisjoint, targets))
 
 
 def until(job: Job, items: Sequence[_Item]) -> Iterator[_Item]:

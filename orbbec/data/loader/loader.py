@@ -16,10 +16,12 @@ from torch import Tensor
 
 from orbbec.batch import YCbCrBatch
 from orbbec.batch import collate as default_collate
+from orbbec.batch.collate import collate_columns
 from orbbec.color.ycbcr import ycbcr_to_rgb
 from orbbec.data.cache import Cache, CachedSource
 from orbbec.data.concat import with_distinct_ids
 from orbbec.data.device.staging import Staging, arrays_as_tensors, pinned, to_device
+from orbbec.data.files import ColumnTargets
 from orbbec.data.loader.assemble import ON_ERROR, Assembled, Decoding
 from orbbec.data.loader.by_feed import FeedAssembler, feed_for
 from orbbec.data.loader.epoch import Epoch, Progress
@@ -394,8 +396,13 @@ class Loader:
                 items = items.take()
         with self._staging.on_side_stream():  # for decoding on the device
             batch = self._assemblers[scale](items, epoch, Job(stopped, self._memory, number))
-        targets = arrays_as_tensors(batch.targets)
-        return len(items), batch._replace(targets=self.collate(targets) if targets else {})
+        return len(items), batch._replace(targets=self._collated(batch.targets))
+
+    def _collated(self, targets: Sequence[dict[str, Any]]) -> Any:
+        if isinstance(targets, ColumnTargets) and self.collate is default_collate:
+            return collate_columns(targets.columns)
+        tensors = arrays_as_tensors(list(targets))
+        return self.collate(tensors) if tensors else {}
 
     def _moved(self, batch: Assembled) -> Assembled:
         with self._assembler.watch.timing("copy"):
