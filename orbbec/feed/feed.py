@@ -24,8 +24,8 @@ ROW = np.dtype(
         "formats": ["u8", "u8", *["i4"] * 8],
     }
 )
-# Milliseconds until it is first checked whether to stop, and at most between two checks: each takes a thread of
-# Python from its sleep, and the longer a batch has taken, the fewer are needed.
+# Milliseconds until the first check whether to stop, and most between two: each check wakes a Python thread,
+# and after a long wait some more milliseconds do not matter.
 _FIRST_WAIT, _MAX_WAIT = 50, 200
 _INT, _LONG, _POINTER = ctypes.c_int32, ctypes.c_int64, ctypes.c_void_p
 
