@@ -172,7 +172,7 @@ class Assembler:
             except ValueError as error:
                 opened = self._settled(self._unplanned(opened, epoch, error), epoch)
                 continue
-            can_shrink = np.array([entry.header is not None for entry in opened])
+            can_shrink = np.array([entry.can_shrink for entry in opened])
             regions = self._regions(plan, can_shrink)
             attempt, changed = self._attempted(opened, regions, failed, job)
             if not any(changed):
@@ -268,7 +268,7 @@ class Assembler:
         """Decode a batch; returns also what proved other than its header says, by row."""
         sizes: Any = [entry.size for entry in opened] if regions is None else regions.sizes
         if self._is_large(sizes, job):
-            pieces = Pieces(sizes, CHANNELS[self.decoding.mode], self.device, job)
+            pieces = Pieces(partial(self._batch_of, opened, regions), self.device, job)
             return self._attempted_in_pieces(opened, regions, pieces, job)
         attempt = self._attempt(opened, regions, partial(job.empty, pin_memory=self.pin_memory))
         done = attempt.copy_from(failed) if failed and failed.buffers else set()
@@ -293,15 +293,22 @@ class Assembler:
     def _attempt(
         self, opened: list[Opened], regions: Regions | None, empty: Callable[[int], Tensor]
     ) -> Attempt:
-        """Memory for the pixels of a batch."""
+        """Memory for the pixels of a batch on the host, or where the decoder of whole batches decodes."""
+        if self.decoder is None:
+            batch = self._batch_of(opened, regions, empty)
+            return Attempt(opened, batch, buffers_of(batch), regions)
+        on_device = ImageBatch.of_sizes(
+            [entry.size for entry in opened], CHANNELS[self.decoding.mode], empty=self.decoder.empty_bytes
+        )
+        return Attempt(opened, on_device, on_device.images(), regions)
+
+    def _batch_of(
+        self, opened: list[Opened], regions: Regions | None, empty: Callable[[int], Tensor]
+    ) -> ImageBatch | YCbCrBatch:
         if self.decoding.planes:
-            planes = empty_planes([entry.stored for entry in opened], empty)
-            return Attempt(opened, planes, buffers_of(planes), None)
+            return empty_planes([entry.stored for entry in opened], empty)
         sizes: Any = [entry.size for entry in opened] if regions is None else regions.sizes
-        if self.decoder is not None:
-            empty = self.decoder.empty_bytes
-        batch = ImageBatch.of_sizes(sizes, CHANNELS[self.decoding.mode], empty=empty)
-        return Attempt(opened, batch, buffers_of(batch) if self.decoder is None else batch.images(), regions)
+        return ImageBatch.of_sizes(sizes, CHANNELS[self.decoding.mode], empty=empty)
 
     def _decode(self, attempt: Attempt, done: set[int], job: Job) -> list[Opened | Bad | None]:
         """Write the pixels of all rows but those `done`; returns what proved other than its header says."""

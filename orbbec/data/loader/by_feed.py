@@ -289,10 +289,14 @@ class FeedAssembler(Assembler):
             return {at[row]: known for row, known in self._known(reading, job).items()}
 
     def _known(self, reading: FeedBatch, job: Job) -> dict[int, _Known]:
-        """Headers of ordinary JPEGs that are decoded after planning, and pixels of other ordinary files."""
+        """Headers of ordinary files that are decoded after planning, and pixels of others.
+
+        Files other than JPEGs are decoded after planning only if the batch may be one of pieces.
+        """
         rows = reading.rows()
         is_good = rows["status"] == GOOD
-        is_later = is_good & (rows["format"] == JPEG) & self._decodes_later
+        is_large = not self.decoding.planes and self._is_large(_upright(rows) * is_good[:, None], job)
+        is_later = is_good & self._decodes_later & ((rows["format"] == JPEG) | is_large)
         later, is_whole = np.flatnonzero(is_later).tolist(), is_good & ~is_later
         known: dict[int, _Known] = {row: (_header(rows[row]), None) for row in later}
         if is_whole.any():

@@ -12,6 +12,8 @@ from orbbec.data.decode.planes import Encoded
 from orbbec.data.decode.region import Regions
 from orbbec.data.sample import Fault, Sample
 
+_JPEG = b"\xff\xd8"  # its first bytes
+
 
 class Bad(NamedTuple):
     """A bad sample and its index in the source; -1 for a stream."""
@@ -21,7 +23,7 @@ class Bad(NamedTuple):
 
 
 class Opened(NamedTuple):
-    """A decoded sample, or the header of a JPEG whose region is decoded later."""
+    """A decoded sample, or the header of a file that is decoded later: a JPEG, or any in a large batch."""
 
     position: int  # in the source; -1 for a stream
     sample: Sample
@@ -34,6 +36,11 @@ class Opened(NamedTuple):
             return self.pixels.shape[0], self.pixels.shape[1]
         assert self.header is not None
         return upright_size(self.header.height, self.header.width, self.header.orientation)
+
+    @property
+    def can_shrink(self) -> bool:
+        """Whether it can be decoded at a lower resolution: as a JPEG that is not decoded yet."""
+        return self.header is not None and bytes(self.sample.data[:2]) == _JPEG
 
     @property
     def stored(self) -> Encoded | Pixels:

@@ -63,9 +63,9 @@ class Loader:
 
     Memory: at most `threads + prefetch` batches of decoded pixels (on the CPU: of results), and at most
     `memory` bytes, plus two batches of results on CUDA. If the device decodes, the pixels are in its memory.
-    On CUDA, a batch of JPEGs of more than half of `memory` is decoded in pieces of at most a quarter of it
-    and at most 256 MiB, or of one image, and put together on the device; not with `planes`. Settings of
-    "auto" are tuned during the first steps from queue stalls; batches and their order do not change.
+    On CUDA, a batch of more than half of `memory` is decoded in pieces of at most a quarter of it and at most
+    256 MiB, or of one image, and put together on the device. Settings of "auto" are tuned during the first
+    steps from queue stalls; batches and their order do not change.
 
     Epochs: each `iter` starts the next epoch, beginning with 0, whether the previous one was finished or left
     by `break`, an exception or `close`. A loop that breaks after N batches therefore sees other samples each
@@ -178,7 +178,7 @@ class Loader:
         source = source if self._cached is None else self._cached
         source = Copies(with_distinct_ids(source)) if has_copies(self.order) else source
         feed = feed_for(decoding, self.device, self.threads, self._cores)
-        large = self.device if on_cuda and not (decoding.on_device or decoding.planes) else None
+        large = self.device if on_cuda and not decoding.on_device else None
         self._assembler = FeedAssembler(
             source, transforms, decoding, on_error, on_cuda, decoder, large, feed=feed
         )

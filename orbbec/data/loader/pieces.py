@@ -8,13 +8,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from functools import partial
-from typing import Any
 
 import torch
 
-from orbbec.batch import ImageBatch
+from orbbec.batch import ImageBatch, YCbCrBatch
 from orbbec.data.loader.memory import Job
 
 
@@ -24,16 +23,20 @@ class Pieces:
     It takes the memory of the whole batch from the job: so few large batches are on the device at once.
 
     Args:
-        sizes: height and width of each image.
-        channels: number of channels of every image.
+        make: makes the batch in memory that a function of a number of bytes allocates.
         device: of the batch; None: the CPU.
         job: says how large a piece of several images is.
     """
 
-    def __init__(self, sizes: Any, channels: int, device: torch.device | None, job: Job) -> None:
+    def __init__(
+        self,
+        make: Callable[[Callable[[int], torch.Tensor]], ImageBatch | YCbCrBatch],
+        device: torch.device | None,
+        job: Job,
+    ) -> None:
         self._job = job
-        self.batch = ImageBatch.of_sizes(sizes, channels, empty=partial(self._empty, device or "cpu"))
-        self._bounds = [*self.batch.offsets.tolist(), self.batch.pixel_bytes]
+        self.batch = make(partial(self._empty, device or "cpu"))
+        self._bounds = [*self.batch.offsets.tolist(), len(self.batch.buffer)]
         self._copied: torch.cuda.Event | None = None  # the piece before
 
     def _empty(self, device: torch.device | str, nbytes: int) -> torch.Tensor:

@@ -1,13 +1,16 @@
 """Batches too large for the host are put together on the device from pieces, with the same bytes."""
 
 import math
+from functools import partial
 from threading import Event
 
 import numpy as np
 import pytest
 import torch
 
+from orbbec.batch import ImageBatch
 from orbbec.data import BadSample, Decoding, ImageFolder, Loader, Sample
+from orbbec.data.decode.native import codec, has_native
 from orbbec.data.loader.assemble import Assembler
 from orbbec.data.loader.memory import Job, MemoryBudget
 from orbbec.data.loader.pieces import Pieces
@@ -51,7 +54,7 @@ def batches(source, memory=None, **options):
 
         loader._assembler._attempt = attempt
         found = [batch for _ in range(2) for batch in loader]
-        return found, max((piece.batch.pixel_bytes for piece in pieces), default=0), loader
+        return found, max((len(piece.batch.buffer) for piece in pieces), default=0), loader
 
 
 def assert_same_batches(batches, expected):
@@ -65,9 +68,14 @@ def assert_same_batches(batches, expected):
             assert all(map(torch.equal, batch.images.to("cpu").images(), other.images.to("cpu").images()))
 
 
-@pytest.mark.parametrize("decoding", [Decoding(), Decoding(roi=False), Decoding(mode="L")], ids=str)
+DECODINGS = [Decoding(), Decoding(roi=False), Decoding(mode="L"), Decoding(planes=True)]
+
+
+@pytest.mark.parametrize("decoding", DECODINGS, ids=str)
 @pytest.mark.parametrize("name", PIPELINES)
 def test_pieces_have_the_bytes_of_whole_batches(name, decoding, device, tmp_path):
+    if decoding.planes and not has_native():
+        pytest.skip("libjpeg-turbo was not built in")
     source, options = folder(tmp_path), {"device": name_of(device), "decoding": decoding}
     expected, _, _ = batches(source, transforms=PIPELINES[name], **options)
     found, largest, loader = batches(source, BYTES // 8, transforms=PIPELINES[name], **options)
@@ -75,6 +83,29 @@ def test_pieces_have_the_bytes_of_whole_batches(name, decoding, device, tmp_path
     alone = 3 * max(math.prod(size) for size in SIDES) + 64
     assert 0 < largest <= max(alone, BYTES // 32)
     assert loader.report().most_bytes <= 2 * (BYTES + 3 * 100 * 100 + 64 * 9)  # a batch being made, and one
+
+
+@pytest.mark.skipif(None in (codec("png"), codec("webp")), reason="libspng and libwebp were not built in")
+@pytest.mark.parametrize(
+    "decoding", [Decoding(roi=False), Decoding(mode="RGBA"), Decoding(shrink=True)], ids=str
+)
+@pytest.mark.parametrize("name", PIPELINES)
+def test_pngs_and_webps_are_decoded_in_pieces_too(name, decoding, device, tmp_path, monkeypatch):
+    (tmp_path / "0").mkdir()
+    for number, size in enumerate(SIDES):
+        kind = ("png", "webp")[number % 2]
+        (tmp_path / "0" / f"{number}.{kind}").write_bytes(damage.good_file(kind, size, 1 + number))
+    source, options = ImageFolder(tmp_path), {"device": name_of(device), "decoding": decoding}
+    expected, _, _ = batches(source, transforms=PIPELINES[name], **options)
+    sizes, empty = [], Job.empty
+    monkeypatch.setattr(
+        Job, "empty", lambda self, nbytes, **pins: sizes.append(nbytes) or empty(self, nbytes, **pins)
+    )
+    monkeypatch.setattr(Assembler, "_on_host", None)
+    found, largest, _ = batches(source, BYTES // 8, transforms=PIPELINES[name], **options)
+    assert_same_batches(found, expected)
+    assert 0 < largest <= 4 * max(math.prod(size) for size in SIDES) + 64
+    assert max(sizes, default=0) <= BYTES // 16  # the host has no memory for the whole batch
 
 
 def test_what_pillow_decodes_and_a_bad_file_change_nothing_else(device, tmp_path):
@@ -99,9 +130,14 @@ def test_a_bad_file_in_a_piece_is_raised(tmp_path):
         batches(source, BYTES // 8, transforms=PIPELINES["regions"])
 
 
+def pieces_of(sizes, limit):
+    make = partial(ImageBatch.of_sizes, sizes, 1)
+    return Pieces(lambda empty: make(empty=empty), None, Job(Event(), MemoryBudget(limit), 0))
+
+
 @pytest.mark.parametrize(("limit", "slices"), [(16 * 100, [3, 2]), (16 * 300, [5]), (1, [1] * 5)])
 def test_a_piece_is_a_quarter_of_the_memory_or_one_image(limit, slices):
-    pieces = Pieces([(1, 128)] * 5, 1, torch.device("cpu"), Job(Event(), MemoryBudget(limit), 0))
+    pieces = pieces_of([(1, 128)] * 5, limit)
     assert [images.stop - images.start for images in pieces.slices()] == slices
 
 
@@ -112,7 +148,7 @@ def test_a_piece_is_copied_after_the_one_before():
         def synchronize(self):
             self.waits += 1
 
-    pieces = Pieces([(1, 64)] * 3, 1, torch.device("cpu"), Job(Event(), MemoryBudget(1), 0))
+    pieces = pieces_of([(1, 64)] * 3, 1)
     pieces._copied = Copied()
     for number, images in enumerate(pieces.slices()):
         pieces.copy(images, torch.full((128,), number, dtype=torch.uint8))
