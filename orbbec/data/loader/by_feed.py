@@ -28,7 +28,8 @@ from orbbec.data.decode.jpeg_header import JpegHeader
 from orbbec.data.decode.modes import CHANNELS, Pixels
 from orbbec.data.decode.region import Regions, plan_for
 from orbbec.data.files import ImageFiles, files_of
-from orbbec.data.loader.assemble import Assembled, Assembler, Decoding, buffers_of, ids_tensor, until
+from orbbec.data.loader.assemble import Assembled, Assembler, buffers_of, ids_tensor, until
+from orbbec.data.loader.decoding import Decoding
 from orbbec.data.loader.entries import Attempt, Bad, Opened
 from orbbec.data.loader.memory import Job
 from orbbec.data.loader.queues import Stopped
