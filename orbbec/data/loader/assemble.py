@@ -34,7 +34,7 @@ from orbbec.data.decode.region import Regions, plan_for, regions_of
 from orbbec.data.loader.decoding import Decoding
 from orbbec.data.loader.entries import Attempt, Bad, Opened
 from orbbec.data.loader.memory import Job
-from orbbec.data.loader.pieces import Pieces
+from orbbec.data.loader.pieces import AugmentedPieces, Pieces
 from orbbec.data.loader.queues import Stopped
 from orbbec.data.loader.stopwatch import Stopwatch
 from orbbec.data.placed import are_placed, check_placed
@@ -110,11 +110,11 @@ class Assembler:
                 continue
             can_shrink = np.array([entry.can_shrink for entry in opened])
             regions = self._regions(plan, can_shrink)
-            attempt, changed = self._attempted(opened, regions, failed, job)
+            plan = plan if plan is None or regions is None else plan_for(plan, regions)
+            attempt, changed = self._attempted(opened, (plan, regions), failed, job)
             if not any(changed):
-                plan = plan if plan is None or regions is None else plan_for(plan, regions)
                 ids = ids_tensor([entry.sample.sample_id for entry in opened])
-                return Assembled(attempt.batch, targets, ids, plan)
+                return Assembled(attempt.batch, targets, ids, None if attempt.is_augmented else plan)
             pairs = zip(opened, changed, strict=True)
             opened = self._settled([new or old for old, new in pairs], epoch)
             failed = attempt if attempt.buffers else None
@@ -199,32 +199,55 @@ class Assembler:
             return self.decoding.whole(sample.data)
 
     def _attempted(
-        self, opened: list[Opened], regions: Regions | None, failed: Attempt | None, job: Job
+        self,
+        opened: list[Opened],
+        planned: tuple[Plan | None, Regions | None],
+        failed: Attempt | None,
+        job: Job,
     ) -> tuple[Attempt, list[Opened | Bad | None]]:
         """Decode a batch; returns also what proved other than its header says, by row."""
-        sizes: Any = [entry.size for entry in opened] if regions is None else regions.sizes
-        if self._is_large(sizes, job):
-            pieces = Pieces(partial(self._batch_of, opened, regions), self.device, job)
+        regions = planned[1]
+        pieces = self._pieces(opened, planned, job)
+        if pieces is not None:
             return self._attempted_in_pieces(opened, regions, pieces, job)
         attempt = self._attempt(opened, regions, partial(job.empty, pin_memory=self.pin_memory))
         done = attempt.copy_from(failed) if failed and failed.buffers else set()
         return attempt, self._decode(attempt, done, job)
 
+    def _pieces(
+        self, opened: list[Opened], planned: tuple[Plan | None, Regions | None], job: Job
+    ) -> Pieces | AugmentedPieces | None:
+        """The pieces of a large batch; None if it is decoded at once."""
+        plan, regions = planned
+        if not self._is_large([entry.size for entry in opened] if regions is None else regions.sizes, job):
+            return None
+        if self.device is not None:
+            return Pieces(partial(self._batch_of, opened, regions), self.device, job)
+        if plan is None or not plan.passes or plan.mixes:
+            return None
+        return AugmentedPieces(plan, self._augmented, job)
+
+    def _augmented(self, plan: Plan, images: ImageBatch | YCbCrBatch) -> Any:
+        assert self.transforms is not None
+        with self.watch.timing("augment"):
+            return self.transforms.apply(plan, images)
+
     def _is_large(self, sizes: Any, job: Job) -> bool:
-        """Whether a batch is put together on its device."""
+        """Whether a batch is decoded in pieces, unless its plan mixes images."""
         nbytes = CHANNELS[self.decoding.mode] * int(np.prod(sizes, axis=1).sum())
-        return self.device is not None and job.is_large(nbytes)
+        is_split = self.device is not None or (job.augments and self.transforms is not None)
+        return is_split and self.decoder is None and job.is_large(nbytes)
 
     def _attempted_in_pieces(
-        self, opened: list[Opened], regions: Regions | None, pieces: Pieces, job: Job
+        self, opened: list[Opened], regions: Regions | None, pieces: Pieces | AugmentedPieces, job: Job
     ) -> tuple[Attempt, list[Opened | Bad | None]]:
         changed = []
         for images in pieces.slices():
             part = regions and regions.rows(images)
             attempt = self._attempt(opened[images], part, partial(empty_on_host, pin_memory=self.pin_memory))
             changed += self._decode(attempt, set(), job)
-            pieces.copy(images, attempt.batch.storage)
-        return Attempt(opened, pieces.batch, [], regions), changed
+            pieces.add(images, attempt.batch)
+        return Attempt(opened, pieces.batch, [], regions, isinstance(pieces, AugmentedPieces)), changed
 
     def _attempt(
         self, opened: list[Opened], regions: Regions | None, empty: Callable[[int], Tensor]

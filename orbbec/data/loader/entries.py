@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from typing import Any, NamedTuple
 
-from orbbec.batch import ImageBatch, YCbCrBatch
 from orbbec.data.decode.jpeg_header import JpegHeader
 from orbbec.data.decode.modes import Pixels
 from orbbec.data.decode.orientation import Rectangle, upright_size
@@ -56,9 +55,10 @@ class Attempt(NamedTuple):
     """A batch to be decoded. It fails if images turn out to be damaged, or other than their headers say."""
 
     opened: list[Opened]
-    batch: ImageBatch | YCbCrBatch
+    batch: Any  # ImageBatch or YCbCrBatch; results if it is augmented
     buffers: list[Any]  # the pixels of each image in the batch; none if it was put together from pieces
     regions: Regions | None
+    is_augmented: bool = False
 
     def region(self, row: int) -> tuple[Rectangle | None, int]:
         return (None, 1) if self.regions is None else self.regions[row]
