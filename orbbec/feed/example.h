@@ -19,16 +19,16 @@ struct Feature {
 
 class ExampleReader {
  public:
-  // Writes at most `feature_room` features and `value_room` values.
-  ExampleReader(const uint8_t* data, Feature* features, int64_t feature_room, int64_t* values,
-                int64_t value_room)
+  // Writes at most `max_features` features and `max_values` values.
+  ExampleReader(const uint8_t* data, Feature* features, int64_t max_features, int64_t* values,
+                int64_t max_values)
       : begin_(data),
         features_(features),
-        feature_room_(feature_room),
+        max_features_(max_features),
         values_(values),
-        value_room_(value_room) {}
+        max_values_(max_values) {}
 
-  // The number of features; -1 for a message that is left to Python, or without room for it.
+  // The number of features; -1 for a message that is left to Python, or of more features or values.
   int64_t read(size_t size) {
     Span example{begin_, begin_ + size}, features;
     while (example.at < example.end) {
@@ -80,7 +80,7 @@ class ExampleReader {
     if (!take(entry, kFirst, name) || !take(entry, kSecond, value) || entry.size() != 0) {
       return false;
     }
-    if (feature_count_ == feature_room_) return false;
+    if (feature_count_ == max_features_) return false;
     Feature& feature = features_[feature_count_++];
     feature = {name.at - begin_, name.size(), kNoValues, 0, value_count_, 0};
     return value.size() == 0 || read_values(value, feature);
@@ -139,16 +139,16 @@ class ExampleReader {
   }
 
   bool add(int64_t value) {
-    if (value_count_ == value_room_) return false;
+    if (value_count_ == max_values_) return false;
     values_[value_count_++] = value;
     return true;
   }
 
   const uint8_t* const begin_;
   Feature* const features_;
-  const int64_t feature_room_;
+  const int64_t max_features_;
   int64_t* const values_;
-  const int64_t value_room_;
+  const int64_t max_values_;
   int64_t feature_count_ = 0, value_count_ = 0;
 };
 

@@ -93,8 +93,9 @@ def test_features_are_those_of_the_python_functions(message):
 
 @pytest.mark.parametrize("message", COMMON.values(), ids=COMMON.keys())
 def test_what_writers_make_needs_no_python_function(message, monkeypatch):
+    expected = result_of(example_features, message)
     monkeypatch.setattr(examples, "example_features", None)
-    features_of(message, len(message))
+    assert result_of(features_of, message, len(message)) == expected
 
 
 def test_damaged_messages_make_the_same_features_or_the_same_error():
