@@ -47,7 +47,7 @@ _TRIES = 100  # substitutes
 
 
 class Assembled(NamedTuple):
-    """A batch on the host whose plan has not been applied yet."""
+    """A batch on the host whose plan, if any, has not been applied yet."""
 
     images: Any
     targets: Any

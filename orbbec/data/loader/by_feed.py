@@ -297,7 +297,7 @@ class FeedAssembler(Assembler):
         rows = reading.rows()
         is_good = rows["status"] == GOOD
         is_large = not self.decoding.planes and self._is_large(_upright(rows) * is_good[:, None], job)
-        is_later = is_good & ((rows["format"] == JPEG) & self._decodes_later | is_large)
+        is_later = is_good & (((rows["format"] == JPEG) & self._decodes_later) | is_large)
         later, is_whole = np.flatnonzero(is_later).tolist(), is_good & ~is_later
         known: dict[int, _Known] = {row: (_header(rows[row]), None) for row in later}
         if is_whole.any():

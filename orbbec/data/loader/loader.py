@@ -66,8 +66,8 @@ class Loader:
     `memory` bytes, plus two batches of results on CUDA. If the device decodes, the pixels are in its memory.
     A batch of more than half of `memory` is decoded in pieces of at most a quarter of it and at most 256 MiB,
     or of one image. On CUDA it is put together on the device; on the CPU each piece is augmented, unless the
-    transforms mix images. Settings of "auto" are tuned during the first
-    steps from queue stalls; batches and their order do not change.
+    transforms mix images. Settings of "auto" are tuned during the first steps from queue stalls; batches and
+    their order do not change.
 
     Epochs: each `iter` starts the next epoch, beginning with 0, whether the previous one was finished or left
     by `break`, an exception or `close`. A loop that breaks after N batches therefore sees other samples each
