@@ -13,8 +13,8 @@ from orbbec.data.decode.on_device import decode_jpeg, decode_planes
 from orbbec.data.device.prefetch import DevicePrefetcher
 from orbbec.data.device.sink import sink
 from orbbec.data.files import ImageFiles
-from orbbec.data.loader.assemble import Decoding
 from orbbec.data.loader.buffer import ShuffleBuffer
+from orbbec.data.loader.decoding import Decoding
 from orbbec.data.loader.live import live
 from orbbec.data.loader.loader import Batch, Loader
 from orbbec.data.loader.report import Report
