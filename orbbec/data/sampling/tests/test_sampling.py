@@ -125,6 +125,12 @@ def test_samples_are_drawn_in_proportion_to_their_weights():
     assert chi_squared < 12.8  # of 3 degrees of freedom: once in 200; measured 1.9
 
 
+@pytest.mark.parametrize("weight", [5e-324, 1.7e308])
+def test_a_sample_without_weight_is_not_drawn_whatever_the_others_weigh(weight):
+    order = Order(4, seed=2, sampling=Weights([0, weight, 0, 0], samples=50))
+    assert (order.indices() % 4).tolist() == [1] * 50
+
+
 def test_draws_with_replacement_number_the_copies_of_a_sample():
     positions = Order(3, seed=2, sampling=Weights([1, 0, 1], samples=50)).indices()
     for index in (0, 2):
