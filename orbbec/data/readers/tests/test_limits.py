@@ -37,6 +37,17 @@ def test_numbers_of_coco_lie_below_a_billion(tmp_path, value):
         coco(tmp_path, area=1e9)
 
 
+@pytest.mark.parametrize("side", [2, 3])
+def test_boxes_of_coco_may_be_without_width_or_height_and_not_below(tmp_path, side):
+    box = [1, 1, 0.5, 0.5]
+    box[side] = 0
+    expected = [1, 1, 1 + box[2], 1 + box[3]]
+    assert coco(tmp_path, bbox=box).targets(0)["boxes"].tolist() == [expected]
+    box[side] = -5e-324
+    with pytest.raises(ValueError, match="Coco: expected boxes of width and height from 0"):
+        coco(tmp_path, bbox=box)
+
+
 def test_images_without_categories_have_no_objects_of_no_points(tmp_path):
     table = {"images": [{"id": 1, "file_name": "a.jpg", "height": 4, "width": 5}]}
     (tmp_path / "train.json").write_text(json.dumps({**table, "categories": [], "annotations": []}))
@@ -186,7 +197,7 @@ def test_classes_of_yolo_have_31_bits_and_numbers_are_fractions(tmp_path, row, i
         assert source[0].targets["labels"].tolist() == [int(row.split()[0])]
     else:
         with pytest.raises(
-            BadSample, match="expected (a class from 0, but got 2|fractions from 0 to 1, but)"
+            BadSample, match=r"expected (a class from 0, but got 2|fractions from 0 to 1, but)"
         ):
             source[0]
 
