@@ -280,3 +280,10 @@ def test_a_slanted_edge_is_cut_at_each_side_of_the_image(is_mirrored, is_transpo
     size = (9, 8) if is_transposed else (8, 9)
     cut = clip_polygon(seen([(-2, 1), (2, 3), (2, 1)]), size)
     assert cut.tolist() == seen([(0, 1), (0, 2), (2, 3), (2, 1)]).tolist()
+
+
+@pytest.mark.parametrize(("height", "width"), [(1, 1), (1, 4), (4, 1)])
+def test_points_of_images_of_one_row_or_column_follow_their_displacement(height, width):
+    displacement = np.broadcast_to(np.array([0.5, -0.25])[:, None, None], (2, height, width))
+    points = np.array([[0.0, 0.0], [width - 1.0, height - 1.0]])
+    assert through_displacement(points, displacement).tolist() == (points - [0.5, -0.25]).tolist()
