@@ -161,6 +161,12 @@ def test_a_batch_of_which_one_image_is_rotated_is_decoded_whole(first):
     assert ordered.region(plan.sizes, True) is None
     upright = step.of(step.parameters.rows(np.flatnonzero(~rotated)))
     assert (upright.region(plan.sizes[~rotated], True) == [0, 0, 24, 20]).all()
+    table, out = upright.parameters, upright.out
+    for entry in ((0, 1), (1, 0), (2, 0), (2, 1)):
+        matrix = upright.matrix.copy()
+        matrix[-1][entry] = 1e-3
+        skewed = upright.of(table.with_geometry(out, matrix, table.boxes(out), table.offsets(out)))
+        assert skewed.region(plan.sizes[~rotated], True) is None
 
 
 @pytest.mark.parametrize("finish", [[], [FLOAT], [T.Resize((9, 8))]], ids=["bytes", "floats", "one size"])

@@ -159,6 +159,15 @@ def test_sources_have_their_share_and_go_round_before_they_repeat(ratios, shuffl
         assert max(third[True] for third in thirds) - min(third[True] for third in thirds) <= 1
 
 
+def test_a_mixture_takes_no_more_passes_of_a_source_than_it_needs():
+    lengths = [50_000, 3]
+    indices = Order(50_003, seed=1, sampling=Mixture(lengths, [1, 1])).indices() % 50_003
+    assert len(indices) == 50_003
+    counts = torch.bincount(indices, minlength=50_003)
+    assert counts[:50_000].max() == 1
+    assert counts[50_000:].sum() == 25_001
+
+
 @pytest.mark.parametrize("shuffle", [True, False])
 @pytest.mark.parametrize("drop_last", [True, False])
 @pytest.mark.parametrize("world", [1, 2])
