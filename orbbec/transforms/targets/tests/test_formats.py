@@ -22,6 +22,7 @@ PIPELINES = {
     "uneven": [T.Resize((30, 100), antialias=False), T.CenterCrop((20, 60))],
     "passes": [T.GaussianBlur(3), T.RandomCrop((40, 50)), T.GaussianBlur(3), T.RandomCrop((30, 30))],
     "mosaic": [T.Mosaic((50, 60), p=1.0)],
+    "cutmix": [T.CutMix(3.0)],
 }
 FORMATS = ("xyxy", "xywh", "cxcywh", "cxcywha", "xyxyxyxy", "xyxyn", "cxcywhn")
 
