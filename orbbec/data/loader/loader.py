@@ -165,10 +165,8 @@ class Loader:
         limit = default_limit() if memory is None else whole("Loader", "memory", memory, 1)
         self._memory = MemoryBudget(limit)
         self._cores = [] if numa is None else node_cores(numa)
-        on_cuda, budget = self.device.type == "cuda", thread_budget(cores=self._cores)
-        if on_cuda and budget > 2:
-            budget -= 1  # a busy core delays the launches of the training loop
-        self._tuner = tuner_for(threads, prefetch, budget)
+        on_cuda = self.device.type == "cuda"
+        self._tuner = tuner_for(threads, prefetch, thread_budget(cores=self._cores, on_cuda=on_cuda))
         self._scales = transforms if isinstance(transforms, MultiScale) else None
         if isinstance(transforms, MultiScale):
             transforms = transforms.pipelines[0]
