@@ -2,8 +2,8 @@
 
     .venv-loops/bin/python scripts/compare_recipes.py [--draws 2000]
 
-Prints the table of docs/reference/recipes.md. Each draw is summarized by the mean and the standard deviation of
-its values; the p-value of a Kolmogorov-Smirnov test says how likely one distribution gives such two samples.
+Prints the table of docs/reference/recipes.md. Each draw is summarized by the mean and the standard deviation
+of its values; the p-value of a Kolmogorov-Smirnov test says how likely one distribution gives such samples.
 """
 
 import statistics
