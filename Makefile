@@ -140,8 +140,10 @@ test-torchvision: .venv-torchvision/ready build ## Test the switch and the conve
 	$(if $(TORCHVISION_TESTS),PYTHONPATH=. .venv-torchvision/bin/python tools/torchvision_tests.py $(TORCHVISION_TESTS) && \
 	  PYTHONPATH=. .venv-torchvision/bin/python tools/torchvision_functional.py $(TORCHVISION_TESTS))
 
-test-loops: .venv-loops/ready build ## Test the training loops of other libraries, and the statistics of recipes
-	$(call with_library,loops,)
+test-loops: .venv-loops/ready build ## Test the training loops of other libraries, and compare recipes with their originals
+	$(call phase,test-loops) .venv-loops/bin/python -m pytest -q \
+	  "tests/project/test_docs.py::test_what_a_page_shows_of_another_library_runs[docs/how-to/loops.md]" \
+	  tests/test_scripts.py::test_recipes_are_compared_with_their_originals
 
 test-albumentations: .venv-albumentations/ready .venv-albumentationsx/ready build ## Test the conversion from Albumentations
 	$(call with_library,albumentations,$(wildcard orbbec/transforms/convert/tests/test_convert_albumentations*.py))

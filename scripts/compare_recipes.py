@@ -19,7 +19,7 @@ from lerobot.datasets.transforms import ImageTransforms, ImageTransformsConfig
 from photographs import load_photograph
 from PIL import Image
 from scipy.stats import ks_2samp
-from timm.data import create_transform
+from timm.data import auto_augment, create_transform
 from torch import Tensor
 from torchvision import tv_tensors
 from torchvision.transforms import InterpolationMode, v2
@@ -60,7 +60,13 @@ def of_lerobot() -> Callable[[Any], Tensor]:
     return v2.Compose([v2.ToImage(), v2.ToDtype(torch.float32, scale=True), ImageTransforms(config)])
 
 
+def posterize(image: Image.Image, bits: int, **how: Any) -> Image.Image:
+    """Posterization to 0 bits too, which timm draws and Pillow 13 refuses."""
+    return image.point([value >> (8 - bits) << (8 - bits) for value in range(256)] * 3)
+
+
 def of_timm() -> Callable[[Any], Tensor]:
+    auto_augment.NAME_TO_OP["PosterizeIncreasing"] = posterize
     erasing = {"re_prob": 0.25, "re_mode": "pixel"}
     return create_transform(
         SIZE, True, auto_augment="rand-m9-mstd0.5-inc1", interpolation="bilinear", **erasing
