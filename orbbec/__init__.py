@@ -69,6 +69,7 @@ from orbbec.noise import gaussian_noise
 from orbbec.resize import resize, resized_crop
 from orbbec.roi_align import RoIAlign, RoIAlignRotated, RoIPool, roi_align, roi_align_rotated, roi_pool
 from orbbec.transforms import Compose
+from orbbec.transforms.loops import on_device
 from orbbec.warpaffine import (
     affine_torch,
     elastic_displacement,
@@ -143,6 +144,7 @@ __all__ = [
     "nms_match",
     "nms_rotated",
     "normalize",
+    "on_device",
     "posterize",
     "profile",
     "remap",

@@ -87,7 +87,7 @@ def test_wrong_views_are_refused(views):
 
 def test_wrong_arguments_are_named():
     with pytest.raises(ValueError, match="MultiView: expected a generator only without"):
-        T.MultiView([CROP])(photographs(1)[0], epoch=0, generator=torch.Generator())
+        T.MultiView([CROP])(photographs(1)[0], sample_ids=[0], generator=torch.Generator())
     with pytest.raises(ValueError, match="MultiCrop: expected local"):
         T.MultiCrop(local=-1)
     with pytest.raises(ValueError, match="MultiView: expected views"):
