@@ -23,17 +23,12 @@ from orbbec.batch import ImageBatch, YCbCrBatch
 from orbbec.batch.image_batch import empty_on_host
 from orbbec.bridge.arguments import Array
 from orbbec.data.concat import check_ids, with_distinct_ids
-from orbbec.data.decode.decode import (
-    MAX_PIXELS,
-    decode_image,
-    decode_region,
-    planes_header,
-    region_header,
-)
+from orbbec.data.decode.decode import decode_region, planes_header, region_header
+from orbbec.data.decode.decoding import Decoding
 from orbbec.data.decode.jpeg_header import JpegHeader
-from orbbec.data.decode.modes import CHANNELS, Pixels, with_channels
+from orbbec.data.decode.modes import CHANNELS, Pixels
 from orbbec.data.decode.native import has_native
-from orbbec.data.decode.nvimgcodec import MODES, BatchDecoder
+from orbbec.data.decode.nvimgcodec import BatchDecoder
 from orbbec.data.decode.orientation import Rectangle
 from orbbec.data.decode.planes import empty_planes, write_planes
 from orbbec.data.decode.region import Regions, plan_for, regions_of
@@ -46,68 +41,9 @@ from orbbec.data.placed import PLACED, check_placed
 from orbbec.data.sample import BadSample, Fault, Sample, SourceError
 from orbbec.plan import Plan
 from orbbec.transforms import Compose, transform_targets
-from orbbec.transforms.base.checks import choice
 
 ON_ERROR = ("raise", "skip", "substitute")
 _TRIES = 100  # substitutes
-
-
-@dataclass(frozen=True)
-class Decoding:
-    """How images are decoded.
-
-    Args:
-        mode: "RGB", "L" or "RGBA".
-        roi: decode only the region of a JPEG that the plan reads, with the same bytes as in the whole image.
-            Works for baseline JPEGs, and for all JPEGs if libjpeg-turbo was built in.
-        shrink: with `roi` and libjpeg-turbo, decode JPEGs at a lower resolution if the plan shrinks them to
-            half or less. This changes the pixels: the result is smoother.
-        max_pixels: larger images are bad samples.
-        on_damage: see `decode_image`: "raise" makes damaged JPEGs bad samples, "keep" keeps them.
-        on_device: decode whole JPEGs on the device, one batch at a time, with nvImageCodec
-            (`nvidia-nvimgcodec-cu13`); unsupported files are decoded on the host. On a GPU the last bits of
-            its pixels differ from the host's. For "RGB" and "L"; ignores `roi` and `shrink`.
-        planes: decode whole JPEGs to planes, half the bytes of RGB for 4:2:0, and convert them to RGB on the
-            device, with the same bytes as on the host. For "RGB", if libjpeg-turbo was built in; ignores
-            `roi` and `shrink`.
-        apply_exif_orientation: see `decode_image`. False for targets in pixels of the stored image, such as
-            those of many COCO files.
-
-    Raises:
-        ValueError: `mode` or `on_damage` is unknown, or both `on_device` and `planes` are set.
-    """
-
-    mode: str = "RGB"
-    roi: bool = True
-    shrink: bool = False
-    max_pixels: int = MAX_PIXELS
-    on_device: bool = False
-    planes: bool = False
-    on_damage: str = "raise"
-    apply_exif_orientation: bool = True
-
-    def __post_init__(self) -> None:
-        if self.on_device and self.planes:
-            raise ValueError("Decoding: expected on_device or planes, but got both")
-        modes = MODES if self.on_device else ("RGB",) if self.planes else tuple(CHANNELS)
-        choice("Decoding", "mode", self.mode, modes)
-        choice("Decoding", "on_damage", self.on_damage, ("raise", "keep"))
-
-    def decoder_on(self, device: torch.device) -> BatchDecoder | None:
-        """The decoder of whole batches on a device; None without `on_device`."""
-        return BatchDecoder(device, self.mode, self.apply_exif_orientation) if self.on_device else None
-
-    def whole(self, data: bytes | Pixels | Tensor) -> Pixels:
-        """The pixels of a file, or of an image `[H, W]` or `[H, W, C]`."""
-        if not isinstance(data, bytes):
-            return with_channels(data.numpy() if isinstance(data, Tensor) else data, self.mode)
-        return decode_image(
-            data,
-            mode=self.mode,
-            max_pixels=self.max_pixels,
-            on_damage=self.on_damage,
-            apply_exif_orientation=self.apply_exif_orientation,
-        )
 
 
 class Assembled(NamedTuple):
@@ -134,6 +70,7 @@ class Assembler:
         pin_memory: pack into page-locked memory.
         decoder: decodes whole batches on a device; None: images are decoded one by one on the host.
         device: where batches too large for the host are put together; None: nowhere.
+        planes_device: where kernels decode planes; None: the host decodes.
     """
 
     source: Any
@@ -143,6 +80,7 @@ class Assembler:
     pin_memory: bool
     decoder: BatchDecoder | None = None
     device: torch.device | None = None
+    planes_device: torch.device | None = None
     watch: Stopwatch = field(default_factory=Stopwatch)
     faults: list[Fault] = field(default_factory=list)
 
@@ -243,7 +181,7 @@ class Assembler:
                 return self.decoder.header(sample.data, wanted.max_pixels, wanted.on_damage)
             if not self._decodes_later:
                 return None
-            header_of = planes_header if wanted.planes else region_header
+            header_of = planes_header if wanted.makes_planes else region_header
             return header_of(
                 sample.data,
                 wanted.mode,
@@ -256,7 +194,7 @@ class Assembler:
     def _decodes_later(self) -> bool:
         """Whether JPEGs are decoded after planning."""
         has_regions = self.decoding.roi and self.transforms is not None
-        return has_regions or self.decoding.planes or self.device is not None
+        return has_regions or self.decoding.makes_planes or self.device is not None
 
     def _whole(self, sample: Sample) -> Pixels:
         with _named(sample), self.watch.timing("decode"):
@@ -294,14 +232,20 @@ class Assembler:
         self, opened: list[Opened], regions: Regions | None, empty: Callable[[int], Tensor]
     ) -> Attempt:
         """Memory for the pixels of a batch."""
-        if self.decoding.planes:
-            planes = empty_planes([entry.stored for entry in opened], empty)
+        if self.decoding.makes_planes:
+            planes = empty_planes([entry.stored for entry in opened], self._empty_planes or empty)
             return Attempt(opened, planes, buffers_of(planes), None)
         sizes: Any = [entry.size for entry in opened] if regions is None else regions.sizes
         if self.decoder is not None:
             empty = self.decoder.empty_bytes
         batch = ImageBatch.of_sizes(sizes, CHANNELS[self.decoding.mode], empty=empty)
         return Attempt(opened, batch, buffers_of(batch) if self.decoder is None else batch.images(), regions)
+
+    @property
+    def _empty_planes(self) -> Callable[[int], Tensor] | None:
+        """Allocates memory on the device where kernels decode planes; None if the host decodes."""
+        where = self.planes_device
+        return None if where is None else partial(torch.empty, dtype=torch.uint8, device=where)
 
     def _decode(self, attempt: Attempt, done: set[int], job: Job) -> list[Opened | Bad | None]:
         """Write the pixels of all rows but those `done`; returns what proved other than its header says."""
@@ -330,11 +274,18 @@ class Assembler:
         if not isinstance(attempt.batch, YCbCrBatch):
             return [self._write(attempt, row) for row in until(job, rows)]
         samplings = attempt.batch.samplings
+        if self.planes_device is not None:
+            self.watch.count("host", len(rows))
         return [self._write_planes(attempt, row, samplings[row]) for row in until(job, rows)]
 
     def _write_planes(self, attempt: Attempt, row: int, sampling: str) -> bool:
+        stored, buffer = attempt.opened[row].stored, attempt.buffers[row]
         with self.watch.timing("decode"):
-            return write_planes(attempt.opened[row].stored, sampling, attempt.buffers[row])
+            planes = torch.empty_like(buffer, device="cpu") if buffer.is_cuda else buffer
+            is_good = write_planes(stored, sampling, planes.numpy())
+            if planes is not buffer:
+                buffer.copy_(planes)
+            return is_good
 
     def _write(self, attempt: Attempt, row: int) -> bool:
         """Write the region of an image that the plan reads; returns whether it could be decoded."""
@@ -448,7 +399,7 @@ class Assembler:
         return plan, targets
 
     def _regions(self, plan: Plan | None, can_shrink: Array) -> Regions | None:
-        decodes_whole = self.decoder is not None or self.decoding.planes or not self.decoding.roi
+        decodes_whole = self.decoder is not None or self.decoding.makes_planes or not self.decoding.roi
         if plan is None or decodes_whole:
             return None
         return regions_of(plan, can_shrink & (self.decoding.shrink and has_native()))
@@ -470,11 +421,9 @@ def ids_tensor(sample_ids: Sequence[int]) -> torch.Tensor:
     return torch.from_numpy(np.array(sample_ids, np.int64))
 
 
-def buffers_of(batch: ImageBatch | YCbCrBatch) -> list[Pixels]:
-    """The memory of each image of a batch on the host."""
-    if isinstance(batch, ImageBatch):
-        return batch.numpy()
-    return [buffer.numpy() for buffer in batch.image_buffers()]
+def buffers_of(batch: ImageBatch | YCbCrBatch) -> list[Any]:
+    """The memory of each image of a batch: arrays, or tensors of planes."""
+    return batch.numpy() if isinstance(batch, ImageBatch) else batch.image_buffers()
 
 
 def _moves(plan: Plan, targets: Sequence[dict[str, Any]]) -> bool:
