@@ -18,10 +18,12 @@ from orbbec.bridge.forked import check_not_forked
 from orbbec.color.ycbcr import ycbcr_to_rgb
 from orbbec.data.decode.decode import MAX_PIXELS, region_header
 from orbbec.data.decode.native import ScanSize, pack_scan, scan_size
+from orbbec.data.decode.orientation import Rectangle, stored_rectangle
 from orbbec.data.decode.planes import FileRules, planes_on_host
 from orbbec.jpeg.planes import jpeg_planes
 from orbbec.jpeg.planes.jpeg_planes import UNIT_BITS
 
+_COLUMNS = 7  # of a row for `jpeg_planes`
 MAX_BLOCKS = 1 << 21  # per launch: 256 MiB of coefficients
 
 
@@ -125,13 +127,14 @@ class ScanBuffer:
     def __init__(self, nbytes: Array, empty: Callable[[int], Tensor]) -> None:
         layout, self._end = packed(np.zeros((len(nbytes), 2), np.int64), nbytes)
         self.offsets: Array = layout[:, 0]
-        self.storage = empty(self._end + layout.nbytes)
+        self.storage = empty(self._end + 8 * _COLUMNS * len(nbytes))
 
     def decode(
         self,
         batch: YCbCrBatch,
         scan_bytes: Array,
         blocks: Array,
+        boxes: Array | None = None,
         copied: Sequence[int] = (),
         unit_bits: int = UNIT_BITS,
     ) -> list[int]:
@@ -141,6 +144,8 @@ class ScanBuffer:
             batch: of N images.
             scan_bytes: int64 `[N]`, of each packed scan; 0 where there is none.
             blocks: int64 `[N]`, of these scans.
+            boxes: int64 `[N, 4]`: left, top, right and bottom of the needed part of each upright image; None:
+                all of it.
             copied: the images whose planes are in the memory.
             unit_bits: see `jpeg_planes`.
 
@@ -150,15 +155,15 @@ class ScanBuffer:
         blocks = np.where(scan_bytes > 0, blocks, 0)
         launches = list(_launches(blocks.tolist()))
         firsts = [np.cumsum(blocks[begin:end]) - blocks[begin:end] for begin, end in launches]
-        table = self.storage[self._end :].view(torch.int64).view(-1, 3)
-        table.numpy()[:] = np.stack([self.offsets, scan_bytes, np.concatenate([[], *firsts])], 1)
+        ranges = np.stack([self.offsets, scan_bytes, np.concatenate([[], *firsts])], 1)
+        self._table(self.storage).numpy()[:] = np.concatenate([ranges, _stored_boxes(batch, boxes)], 1)
         storage = self.storage.to(batch.device, non_blocking=True)
         buffers = batch.image_buffers()
         for i in copied:
             buffers[i].copy_(storage[self.offsets[i] :][: len(buffers[i])])
         if not blocks.any():
             return []
-        files = storage[self._end :].view(torch.int64).view(-1, 3)
+        files = self._table(storage)
         flags = [
             jpeg_planes(
                 storage[: self._end],
@@ -172,6 +177,21 @@ class ScanBuffer:
             for begin, end in launches
         ]
         return torch.cat(flags).nonzero().flatten().tolist()
+
+    def _table(self, storage: Tensor) -> Tensor:
+        return storage[self._end :].view(torch.int64).view(-1, _COLUMNS)
+
+
+def _stored_boxes(batch: YCbCrBatch, boxes: Array | None) -> Array:
+    """Parts of upright images in pixels of the stored ones, int64 `[N, 4]`."""
+    table = batch.host_table.numpy()
+    if boxes is None:
+        return np.concatenate([np.zeros_like(table[:, :2]), table[:, [2, 1]]], 1)
+    result: Array = boxes.copy()
+    for i in np.flatnonzero(table[:, 4] != 1).tolist():
+        height, width, _, orientation = table[i, 1:5].tolist()
+        result[i] = stored_rectangle(Rectangle(*boxes[i].tolist()), height, width, orientation)
+    return result
 
 
 def planes_on_device(

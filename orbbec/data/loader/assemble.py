@@ -114,9 +114,8 @@ class Assembler:
             regions = self._regions(plan, can_shrink)
             attempt, changed = self._attempted(opened, regions, failed, job)
             if not any(changed):
-                plan = plan if plan is None or regions is None else plan_for(plan, regions)
                 ids = ids_tensor([entry.sample.sample_id for entry in opened])
-                return Assembled(attempt.batch, targets, ids, plan)
+                return Assembled(attempt.batch, targets, ids, self._plan_for(plan, regions))
             pairs = zip(opened, changed, strict=True)
             opened = self._settled([new or old for old, new in pairs], epoch)
             failed = attempt if attempt.buffers else None
@@ -234,7 +233,7 @@ class Assembler:
         """Memory for the pixels of a batch."""
         if self.decoding.makes_planes:
             planes = empty_planes([entry.stored for entry in opened], self._empty_planes or empty)
-            return Attempt(opened, planes, buffers_of(planes), None)
+            return Attempt(opened, planes, buffers_of(planes), regions)
         sizes: Any = [entry.size for entry in opened] if regions is None else regions.sizes
         if self.decoder is not None:
             empty = self.decoder.empty_bytes
@@ -399,10 +398,17 @@ class Assembler:
         return plan, targets
 
     def _regions(self, plan: Plan | None, can_shrink: Array) -> Regions | None:
-        decodes_whole = self.decoder is not None or self.decoding.makes_planes or not self.decoding.roi
-        if plan is None or decodes_whole:
+        makes_planes = self.decoding.makes_planes
+        decodes_whole = self.decoder is not None or (makes_planes and self.planes_device is None)
+        if plan is None or decodes_whole or not self.decoding.roi:
             return None
-        return regions_of(plan, can_shrink & (self.decoding.shrink and has_native()))
+        return regions_of(plan, can_shrink & (self.decoding.shrink and not makes_planes and has_native()))
+
+    def _plan_for(self, plan: Plan | None, regions: Regions | None) -> Plan | None:
+        """The plan for what was decoded; planes have their whole size."""
+        if plan is None or regions is None or self.decoding.makes_planes:
+            return plan
+        return plan_for(plan, regions)
 
 
 def _position(item: int | Sample | BadSample) -> int:

@@ -28,7 +28,7 @@ from orbbec.data.decode.decoding import Decoding
 from orbbec.data.decode.jpeg_header import JpegHeader
 from orbbec.data.decode.modes import CHANNELS, Pixels
 from orbbec.data.decode.on_device import ScanBuffer
-from orbbec.data.decode.region import Regions, plan_for
+from orbbec.data.decode.region import Regions
 from orbbec.data.files import ImageFiles, files_of
 from orbbec.data.loader.assemble import Assembled, Assembler, buffers_of, ids_tensor, until
 from orbbec.data.loader.entries import Attempt, Bad, Opened
@@ -230,8 +230,7 @@ class FeedAssembler(Assembler):
         self.watch.add("read", reading.seconds()[0])
         if (reading.rows()["status"] != GOOD).any():
             return _Decoded(batch, regions)
-        plan = plan if plan is None or regions is None else plan_for(plan, regions)
-        return Assembled(batch, targets, ids_tensor(ids), plan)
+        return Assembled(batch, targets, ids_tensor(ids), self._plan_for(plan, regions))
 
     def _empty(self, rows: Array, regions: Regions | None, job: Job) -> ImageBatch | YCbCrBatch:
         """Memory for the pixels of a batch."""
@@ -342,16 +341,24 @@ class FeedAssembler(Assembler):
     ) -> None:
         """Decode images that a feed has read to the rows `at` of a batch."""
         if isinstance(batch, YCbCrBatch) and self.planes_device is not None:
-            flagged = self._write_by_kernels(reading, batch, at, is_decoded, SCANS, job)
+            boxes = None if regions is None else regions.boxes
+            flagged = self._write_by_kernels(reading, batch, boxes, at, is_decoded, SCANS, job)
             if flagged.any():
-                self._write_by_kernels(reading, batch, at, flagged, PLANES, job)
+                self._write_by_kernels(reading, batch, boxes, at, flagged, PLANES, job)
         else:
             _begin_decoding(reading, batch, regions, at, is_decoded)
             self._wait(reading, job)
         self.watch.add("decode", reading.seconds()[1])
 
     def _write_by_kernels(
-        self, reading: FeedBatch, batch: YCbCrBatch, at: Array, is_decoded: Array, kind: int, job: Job
+        self,
+        reading: FeedBatch,
+        batch: YCbCrBatch,
+        boxes: Array | None,
+        at: Array,
+        is_decoded: Array,
+        kind: int,
+        job: Job,
     ) -> Array:
         """Decode scans by kernels, and planes by the feed; returns which scans are left to the host."""
         rows = reading.rows()
@@ -372,7 +379,7 @@ class FeedAssembler(Assembler):
         on_host = is_good & ~is_scan
         scan_bytes, blocks = in_batch(rows["scan_bytes"], is_scan), in_batch(rows["blocks"], is_scan)
         with self.watch.timing("decode"):
-            flagged = buffer.decode(batch, scan_bytes, blocks, at[on_host].tolist())
+            flagged = buffer.decode(batch, scan_bytes, blocks, boxes, at[on_host].tolist())
         is_left: Array = is_scan & ((rows["scan_bytes"] == 0) | np.isin(at, flagged))
         self.watch.count("device", int((is_scan & ~is_left).sum()))
         self.watch.count("host", int(on_host.sum()))

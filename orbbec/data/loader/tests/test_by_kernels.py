@@ -1,6 +1,6 @@
 """Batches whose JPEGs kernels decode have the pixels, targets, ids, faults and errors of the host's."""
 
-import contextlib
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -9,6 +9,7 @@ import torch
 from orbbec.data import Decoding, Loader, Sample
 from orbbec.data.decode import on_device
 from orbbec.data.decode.native import has_native
+from orbbec.data.loader.by_feed import FeedAssembler
 from orbbec.data.loader.tests.test_by_feed import (
     NAMES,
     PIPELINES,
@@ -21,20 +22,30 @@ from orbbec.data.loader.tests.test_by_feed import (
 )
 from orbbec.feed.feed import GOOD, FeedBatch
 from orbbec.jpeg.planes import jpeg_planes
-from orbbec.transforms import RandomHorizontalFlip, RandomResizedCrop
-from tests.support.damage import damage
+from orbbec.transforms import (
+    CenterCrop,
+    MixUp,
+    RandomAffine,
+    RandomCrop,
+    RandomHorizontalFlip,
+    RandomResizedCrop,
+    RandomVerticalFlip,
+)
 
-pytestmark = pytest.mark.skipif(not has_native(), reason="libjpeg-turbo is not built in")
+pytestmark = [
+    pytest.mark.skipif(not has_native(), reason="libjpeg-turbo is not built in"),
+    pytest.mark.usefixtures("kernels"),
+]
 
 ON_DEVICE, PLANES = Decoding(device="cuda"), Decoding(planes=True)
 CROP = [RandomResizedCrop(16), RandomHorizontalFlip()]
 
 
-@pytest.fixture(autouse=True)
+@pytest.fixture
 def kernels(device):
     """Threads of a Loader on the CPU run kernels on the emulated device."""
     if device.name == "cuda":
-        pytest.skip("a Loader on CUDA is tested by tests/test_streams.py")
+        pytest.skip("the loaders here are on the CPU")
     with device.active():
         yield
 
@@ -44,7 +55,9 @@ def kernels(device):
 @pytest.mark.parametrize("files", NAMES)
 @pytest.mark.parametrize("source", SOURCES)
 @pytest.mark.parametrize("feed", ["0", "1"])
-def test_an_epoch_has_the_bytes_of_the_host(source, files, pipeline, on_error, feed, tmp_path, monkeypatch):
+def test_an_epoch_has_the_bytes_of_the_host(
+    device, source, files, pipeline, on_error, feed, tmp_path, monkeypatch
+):
     images = SOURCES[source](tmp_path, files_of(files))
     monkeypatch.setenv("ORBBEC_FEED", feed)
     options = PIPELINES[pipeline], ON_DEVICE, on_error, False
@@ -97,7 +110,7 @@ class Calls:
     """Counts launches, and the images that feeds decode or pack."""
 
     def __init__(self, monkeypatch):
-        self.launches, self.images = [], []
+        self.launches, self.images, self.boxes = [], [], []
         decode = FeedBatch.decode
 
         def counted(reading, storage, offsets, **options):
@@ -106,20 +119,16 @@ class Calls:
 
         def launched(*arguments, **options):
             self.launches.append(int((arguments[1][:, 1] > 0).sum()))
+            self.boxes += arguments[1][:, 3:].tolist()
             return jpeg_planes(*arguments, **options)
 
         monkeypatch.setattr(FeedBatch, "decode", counted)
         monkeypatch.setattr(on_device, "jpeg_planes", launched)
 
 
-def flagged_file():
-    """A progressive scan in a baseline file is sound for its header only: damage that decoders repair."""
-    return without_restart_marker(damage.good_file("jpeg", (45, 64)))
-
-
 def test_a_flagged_image_is_repeated_alone(tmp_path, monkeypatch):
     files = files_of("good")
-    files["3.jpg"] = flagged_file()
+    files["3.jpg"] = without_restart_marker(files["3.jpg"])
     images = folder(tmp_path, files)
     calls = Calls(monkeypatch)
     loader = Loader(images, 16, decoding=Decoding(device="cuda", on_damage="keep"), shuffle=False, threads=1)
@@ -128,6 +137,42 @@ def test_a_flagged_image_is_repeated_alone(tmp_path, monkeypatch):
     assert calls.launches == [16]
     assert calls.images[:2] == [16, 1]
     assert (loader.report().on_device, loader.report().on_host) == (15, 1)
+
+
+GEOMETRY = {
+    "crop": [CenterCrop(20)],
+    "antialiased crop": [RandomResizedCrop(12, scale=(0.1, 0.3), antialias=True), RandomHorizontalFlip()],
+    "padded crop": [RandomCrop(30, padding=7), RandomVerticalFlip()],
+    "affine": [RandomAffine(30, translate=(0.3, 0.3), scale=(1.5, 3.0)), CenterCrop(16)],
+    "rows": [CenterCrop((8, 64))],
+    "mixed": [RandomResizedCrop(16, scale=(0.1, 0.5)), MixUp(num_classes=2)],
+}
+
+
+@pytest.mark.parametrize("pipeline", GEOMETRY)
+def test_the_part_that_a_plan_reads_is_enough(pipeline, tmp_path, monkeypatch):
+    images = folder(tmp_path, files_of("good") | files_of("formats"))
+    memory = property(lambda _: lambda nbytes: torch.full((nbytes,), 0xCB, dtype=torch.uint8))
+    monkeypatch.setattr(FeedAssembler, "_empty_planes", memory)
+    for on_host in (PLANES, Decoding(planes=True, apply_exif_orientation=False)):
+        by_kernels = replace(on_host, planes=False, device="cuda")
+        epochs = [
+            rest_of(Loader(images, 8, GEOMETRY[pipeline], seed=5, decoding=decoding))
+            for decoding in (by_kernels, on_host)
+        ]
+        assert all(torch.equal(a, b) for (_, a), (_, b) in zip(*epochs, strict=True))
+
+
+def test_kernels_transform_only_the_part_that_a_plan_reads(tmp_path, monkeypatch):
+    sizes = {"1.jpg": (45, 64), "6.jpg": (45, 64)}
+    images = folder(tmp_path, {name: files_of("good")[name] for name in sizes})
+    calls = Calls(monkeypatch)
+    for roi in (True, False):
+        list(Loader(images, 2, [CenterCrop(20)], shuffle=False, decoding=Decoding(device="cuda", roi=roi)))
+    (upright, rotated), whole = calls.boxes[:2], calls.boxes[2:]
+    assert whole == [[0, 0, 64, 45]] * 2
+    assert upright == [22, 12, 42, 32]
+    assert rotated == [22, 13, 42, 33]
 
 
 def test_a_report_counts_what_the_host_decoded(tmp_path):
@@ -173,5 +218,5 @@ def test_auto_decodes_on_the_host_with_the_same_bytes(tmp_path):
     ],
 )
 def test_an_impossible_device_is_refused(options, message):
-    with contextlib.suppress(ImportError), pytest.raises(ValueError, match=message):
+    with pytest.raises(ValueError, match=message):
         Decoding(**options)
