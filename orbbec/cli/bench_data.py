@@ -220,15 +220,17 @@ class _Orbbec:
         crop = RandomResizedCrop(SIDE, antialias=antialias)
         cast = ToDtype(torch.float32, scale=True)
         self._pipeline = [crop, RandomHorizontalFlip(), cast, Normalize(MEAN, STD)]
-        self._files, self._options = Files([]), {"device": device, "decoding": decoding}
+        self._files, self._device, self._decoding = Files([]), device, decoding
         self._loader: Loader | None = None
 
     def __call__(self, paths: Sequence[str], threads: int) -> int:
         self._files.paths = paths
         if self._loader is None:
-            self._loader = Loader(self._files, BATCH, self._pipeline, threads=threads, **self._options)
+            self._loader = Loader(
+                self._files, BATCH, self._pipeline, self._device, threads=threads, decoding=self._decoding
+            )
         images = sum(len(batch.images) for batch in self._loader)
-        if self._options["device"] == "cuda":
+        if self._device == "cuda":
             torch.cuda.synchronize()
         return images
 
