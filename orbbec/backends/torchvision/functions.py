@@ -44,8 +44,8 @@ class Function:
 
     Args:
         api: "v1" or "v2": `torchvision.transforms.functional` or `torchvision.transforms.v2.functional`;
-            "datasets": `torchvision.datasets.folder`.
-        image: "tensor" or "PIL"; "path" for a loader.
+            "datasets": `torchvision.datasets.folder`; "io": `torchvision.io`.
+        image: "tensor" or "PIL"; "path" for files.
         op: name of the function.
         run: the implementation, with the function's signature; if it raises, torchvision runs instead.
         exact: dtypes or modes with results identical to torchvision's.

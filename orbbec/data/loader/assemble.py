@@ -24,6 +24,7 @@ from orbbec.batch.image_batch import empty_on_host
 from orbbec.bridge.arguments import Array
 from orbbec.data.concat import check_ids, with_distinct_ids
 from orbbec.data.decode.decode import decode_region, planes_header, region_header
+from orbbec.data.decode.decoding import Decoding
 from orbbec.data.decode.jpeg_header import JpegHeader
 from orbbec.data.decode.modes import CHANNELS, Pixels
 from orbbec.data.decode.native import has_native
@@ -31,7 +32,6 @@ from orbbec.data.decode.nvimgcodec import BatchDecoder
 from orbbec.data.decode.orientation import Rectangle
 from orbbec.data.decode.planes import empty_planes, write_planes
 from orbbec.data.decode.region import Regions, plan_for, regions_of
-from orbbec.data.loader.decoding import Decoding
 from orbbec.data.loader.entries import Attempt, Bad, Opened
 from orbbec.data.loader.memory import Job
 from orbbec.data.loader.pieces import AugmentedPieces, Pieces
@@ -70,6 +70,7 @@ class Assembler:
         pin_memory: pack into page-locked memory.
         decoder: decodes whole batches on a device; None: images are decoded one by one on the host.
         device: where batches too large for the host are put together; None: nowhere.
+        planes_device: where kernels decode planes; None: the host decodes.
     """
 
     source: Any
@@ -79,6 +80,7 @@ class Assembler:
     pin_memory: bool
     decoder: BatchDecoder | None = None
     device: torch.device | None = None
+    planes_device: torch.device | None = None
     watch: Stopwatch = field(default_factory=Stopwatch)
     faults: list[Fault] = field(default_factory=list)
 
@@ -110,7 +112,7 @@ class Assembler:
                 continue
             can_shrink = np.array([entry.can_shrink for entry in opened])
             regions = self._regions(plan, can_shrink)
-            plan = plan if plan is None or regions is None else plan_for(plan, regions)
+            plan = self._plan_for(plan, regions)
             attempt, changed = self._attempted(opened, (plan, regions), failed, job)
             if not any(changed):
                 ids = ids_tensor([entry.sample.sample_id for entry in opened])
@@ -179,7 +181,7 @@ class Assembler:
                 return self.decoder.header(sample.data, wanted.max_pixels, wanted.on_damage)
             if not self._decodes_later:
                 return None
-            header_of = planes_header if wanted.planes else region_header
+            header_of = planes_header if wanted.makes_planes else region_header
             return header_of(
                 sample.data,
                 wanted.mode,
@@ -192,7 +194,7 @@ class Assembler:
     def _decodes_later(self) -> bool:
         """Whether JPEGs are decoded after planning."""
         has_regions = self.decoding.roi and self.transforms is not None
-        return has_regions or self.decoding.planes or self.device is not None
+        return has_regions or self.decoding.makes_planes or self.device is not None
 
     def _whole(self, sample: Sample) -> Pixels:
         with _named(sample), self.watch.timing("decode"):
@@ -236,7 +238,8 @@ class Assembler:
         """Whether a batch is decoded in pieces, unless its plan mixes images."""
         nbytes = CHANNELS[self.decoding.mode] * int(np.prod(sizes, axis=1).sum())
         is_split = self.device is not None or (job.augments and self.transforms is not None)
-        return is_split and self.decoder is None and job.is_large(nbytes)
+        decodes_there = self.decoder is not None or self.planes_device is not None
+        return is_split and not decodes_there and job.is_large(nbytes)
 
     def _attempted_in_pieces(
         self, opened: list[Opened], regions: Regions | None, pieces: Pieces | AugmentedPieces, job: Job
@@ -264,10 +267,16 @@ class Assembler:
     def _batch_of(
         self, opened: list[Opened], regions: Regions | None, empty: Callable[[int], Tensor]
     ) -> ImageBatch | YCbCrBatch:
-        if self.decoding.planes:
-            return empty_planes([entry.stored for entry in opened], empty)
+        if self.decoding.makes_planes:
+            return empty_planes([entry.stored for entry in opened], self._empty_planes or empty)
         sizes: Any = [entry.size for entry in opened] if regions is None else regions.sizes
         return ImageBatch.of_sizes(sizes, CHANNELS[self.decoding.mode], empty=empty)
+
+    @property
+    def _empty_planes(self) -> Callable[[int], Tensor] | None:
+        """Allocates memory on the device where kernels decode planes; None if the host decodes."""
+        where = self.planes_device
+        return None if where is None else partial(torch.empty, dtype=torch.uint8, device=where)
 
     def _decode(self, attempt: Attempt, done: set[int], job: Job) -> list[Opened | Bad | None]:
         """Write the pixels of all rows but those `done`; returns what proved other than its header says."""
@@ -296,11 +305,18 @@ class Assembler:
         if not isinstance(attempt.batch, YCbCrBatch):
             return [self._write(attempt, row) for row in until(job, rows)]
         samplings = attempt.batch.samplings
+        if self.planes_device is not None:
+            self.watch.count("host", len(rows))
         return [self._write_planes(attempt, row, samplings[row]) for row in until(job, rows)]
 
     def _write_planes(self, attempt: Attempt, row: int, sampling: str) -> bool:
+        stored, buffer = attempt.opened[row].stored, attempt.buffers[row]
         with self.watch.timing("decode"):
-            return write_planes(attempt.opened[row].stored, sampling, attempt.buffers[row])
+            planes = torch.empty_like(buffer, device="cpu") if buffer.is_cuda else buffer
+            is_good = write_planes(stored, sampling, planes.numpy())
+            if planes is not buffer:
+                buffer.copy_(planes)
+            return is_good
 
     def _write(self, attempt: Attempt, row: int) -> bool:
         """Write the region of an image that the plan reads; returns whether it could be decoded."""
@@ -414,10 +430,17 @@ class Assembler:
         return plan, targets
 
     def _regions(self, plan: Plan | None, can_shrink: Array) -> Regions | None:
-        decodes_whole = self.decoder is not None or self.decoding.planes or not self.decoding.roi
-        if plan is None or decodes_whole:
+        makes_planes = self.decoding.makes_planes
+        decodes_whole = self.decoder is not None or (makes_planes and self.planes_device is None)
+        if plan is None or decodes_whole or not self.decoding.roi:
             return None
-        return regions_of(plan, can_shrink & (self.decoding.shrink and has_native()))
+        return regions_of(plan, can_shrink & (self.decoding.shrink and not makes_planes and has_native()))
+
+    def _plan_for(self, plan: Plan | None, regions: Regions | None) -> Plan | None:
+        """The plan for what was decoded; planes have their whole size."""
+        if plan is None or regions is None or self.decoding.makes_planes:
+            return plan
+        return plan_for(plan, regions)
 
 
 def _position(item: int | Sample | BadSample) -> int:
@@ -436,11 +459,9 @@ def ids_tensor(sample_ids: Sequence[int]) -> torch.Tensor:
     return torch.from_numpy(np.array(sample_ids, np.int64))
 
 
-def buffers_of(batch: ImageBatch | YCbCrBatch) -> list[Pixels]:
-    """The memory of each image of a batch on the host."""
-    if isinstance(batch, ImageBatch):
-        return batch.numpy()
-    return [buffer.numpy() for buffer in batch.image_buffers()]
+def buffers_of(batch: ImageBatch | YCbCrBatch) -> list[Any]:
+    """The memory of each image of a batch: arrays, or tensors of planes."""
+    return batch.numpy() if isinstance(batch, ImageBatch) else batch.image_buffers()
 
 
 def until(job: Job, items: Sequence[_Item]) -> Iterator[_Item]:

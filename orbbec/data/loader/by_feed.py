@@ -24,19 +24,20 @@ import torch
 from orbbec.batch import ImageBatch, YCbCrBatch
 from orbbec.batch.ycbcr_batch import SAMPLINGS
 from orbbec.bridge.arguments import Array
+from orbbec.data.decode.decoding import Decoding
 from orbbec.data.decode.jpeg_header import JpegHeader
 from orbbec.data.decode.modes import CHANNELS, Pixels
-from orbbec.data.decode.region import Regions, plan_for
+from orbbec.data.decode.on_device import ScanBuffer
+from orbbec.data.decode.region import Regions
 from orbbec.data.files import ImageFiles, files_of
 from orbbec.data.loader.assemble import Assembled, Assembler, buffers_of, ids_tensor, until
-from orbbec.data.loader.decoding import Decoding
 from orbbec.data.loader.entries import Attempt, Bad, Opened
 from orbbec.data.loader.memory import Job
 from orbbec.data.loader.queues import Stopped
 from orbbec.data.loader.shared_feed import SharedFeed
 from orbbec.data.placed import are_placed, check_placed
 from orbbec.data.sample import BadSample, Sample
-from orbbec.feed.feed import GOOD, JPEG, FeedBatch, Limits, bytes_of
+from orbbec.feed.feed import GOOD, JPEG, PLANES, SCANS, FeedBatch, Limits, bytes_of
 
 _MAKERS = 3  # least number: one plans, one waits for pixels, one for headers
 _MAX_ODD = 0.1  # fraction of the files of a batch that few makers can read
@@ -188,8 +189,9 @@ class FeedAssembler(Assembler):
     @property
     def _limits(self) -> Limits:
         decoding = self.decoding
-        channels = 0 if decoding.planes else CHANNELS[decoding.mode]
-        return Limits(decoding.max_pixels, decoding.apply_exif_orientation, channels)
+        channels = PLANES if decoding.makes_planes else CHANNELS[decoding.mode]
+        packs_scans = self.planes_device is not None
+        return Limits(decoding.max_pixels, decoding.apply_exif_orientation, channels, packs_scans)
 
     def _wait(self, reading: FeedBatch, job: Job) -> None:
         if not reading.wait(job.is_set):
@@ -221,27 +223,23 @@ class FeedAssembler(Assembler):
         if self._is_large(_upright(rows) if regions is None else regions.sizes, job):
             return None
         batch = self._empty(rows, regions, job)
-        _begin_decoding(reading, batch, regions)
-        self._wait(reading, job)
-        for name, seconds in zip(("read", "decode"), reading.seconds(), strict=True):
-            self.watch.add(name, seconds)
+        self._write_by_feed(reading, batch, regions, np.arange(len(rows)), np.ones(len(rows), bool), job)
+        self.watch.add("read", reading.seconds()[0])
         if (reading.rows()["status"] != GOOD).any():
             return _Decoded(batch, regions)
-        plan = plan if plan is None or regions is None else plan_for(plan, regions)
-        return Assembled(batch, targets, ids_tensor(ids), plan)
+        return Assembled(batch, targets, ids_tensor(ids), self._plan_for(plan, regions))
 
     def _empty(self, rows: Array, regions: Regions | None, job: Job) -> ImageBatch | YCbCrBatch:
         """Memory for the pixels of a batch."""
         empty = partial(job.empty, pin_memory=self.pin_memory)
-        if not self.decoding.planes:
+        if not self.decoding.makes_planes:
             sizes: Any = _upright(rows) if regions is None else regions.sizes
             return ImageBatch.of_sizes(sizes, CHANNELS[self.decoding.mode], empty=empty)
         is_rgb = rows["subsampling"] == 0  # these are upright
         stored: Any = np.where(is_rgb[:, None], _upright(rows), _stored(rows))
         samplings = [SAMPLINGS[number] for number in rows["subsampling"].tolist()]
-        return YCbCrBatch.of_sizes(
-            stored, samplings, np.where(is_rgb, 1, rows["orientation"]).tolist(), empty=empty
-        )
+        orientations = np.where(is_rgb, 1, rows["orientation"]).tolist()
+        return YCbCrBatch.of_sizes(stored, samplings, orientations, empty=self._empty_planes or empty)
 
     def _open(self, wanted: Sequence[int | Sample | BadSample], job: Job) -> list[Opened | Bad]:
         """Read samples in this thread; the feed reads the headers of their files, or decodes them whole."""
@@ -296,7 +294,7 @@ class FeedAssembler(Assembler):
         """
         rows = reading.rows()
         is_good = rows["status"] == GOOD
-        is_large = not self.decoding.planes and self._is_large(_upright(rows) * is_good[:, None], job)
+        is_large = not self.decoding.makes_planes and self._is_large(_upright(rows) * is_good[:, None], job)
         is_later = is_good & (((rows["format"] == JPEG) & self._decodes_later) | is_large)
         later, is_whole = np.flatnonzero(is_later).tolist(), is_good & ~is_later
         known: dict[int, _Known] = {row: (_header(rows[row]), None) for row in later}
@@ -330,10 +328,63 @@ class FeedAssembler(Assembler):
             sizes = _upright(reading.rows())
             # A row without a header has no size, and is not decoded.
             is_same = (sizes == [entry.size for entry in entries]).all(1)
-            _begin_decoding(reading, attempt.batch, attempt.regions, encoded, is_same)
-            self._wait(reading, job)
-            self.watch.add("decode", reading.seconds()[1])
+            self._write_by_feed(reading, attempt.batch, attempt.regions, encoded, is_same, job)
             return set(encoded[is_same & (reading.rows()["status"] == GOOD)].tolist())
+
+    def _write_by_feed(
+        self,
+        reading: FeedBatch,
+        batch: ImageBatch | YCbCrBatch,
+        regions: Regions | None,
+        at: Array,
+        is_decoded: Array,
+        job: Job,
+    ) -> None:
+        """Decode images that a feed has read to the rows `at` of a batch."""
+        if isinstance(batch, YCbCrBatch) and self.planes_device is not None:
+            boxes = None if regions is None else regions.boxes
+            flagged = self._write_by_kernels(reading, batch, boxes, at, is_decoded, SCANS, job)
+            if flagged.any():
+                self._write_by_kernels(reading, batch, boxes, at, flagged, PLANES, job)
+        else:
+            _begin_decoding(reading, batch, regions, at, is_decoded)
+            self._wait(reading, job)
+        self.watch.add("decode", reading.seconds()[1])
+
+    def _write_by_kernels(
+        self,
+        reading: FeedBatch,
+        batch: YCbCrBatch,
+        boxes: Array | None,
+        at: Array,
+        is_decoded: Array,
+        kind: int,
+        job: Job,
+    ) -> Array:
+        """Decode scans by kernels, and planes by the feed; returns which scans are left to the host."""
+        rows = reading.rows()
+        is_scan = is_decoded & (rows["scan_bytes"] > 0) & (kind == SCANS)
+        plane_bytes = np.array([len(buffer) for buffer in batch.image_buffers()], np.int64)[at]
+        most_bytes = np.where(is_scan, rows["scan_bytes"], plane_bytes)
+
+        def in_batch(values: Array, where: Array) -> Array:
+            result = np.zeros(len(batch), np.int64)
+            result[at[where]] = values[where]
+            return result
+
+        buffer = ScanBuffer(in_batch(most_bytes, is_decoded), partial(job.empty, pin_memory=self.pin_memory))
+        reading.decode(buffer.storage.numpy(), np.where(is_decoded, buffer.offsets[at], -1), channels=kind)
+        self._wait(reading, job)
+        rows = reading.rows()
+        is_good = is_decoded & (rows["status"] == GOOD)
+        on_host = is_good & ~is_scan
+        scan_bytes, blocks = in_batch(rows["scan_bytes"], is_scan), in_batch(rows["blocks"], is_scan)
+        with self.watch.timing("decode"):
+            flagged = buffer.decode(batch, scan_bytes, blocks, boxes, at[on_host].tolist())
+        is_left: Array = is_scan & ((rows["scan_bytes"] == 0) | np.isin(at, flagged))
+        self.watch.count("device", int((is_scan & ~is_left).sum()))
+        self.watch.count("host", int(on_host.sum()))
+        return is_left
 
 
 def _are_ordinary(rows: Array, ids: Sequence[int]) -> bool:

@@ -20,11 +20,11 @@ from orbbec.batch.collate import collate_columns
 from orbbec.color.ycbcr import ycbcr_to_rgb
 from orbbec.data.cache import Cache, CachedSource
 from orbbec.data.concat import with_distinct_ids
+from orbbec.data.decode.decoding import Decoding
 from orbbec.data.device.staging import Staging, arrays_as_tensors, pinned, to_device
 from orbbec.data.files import ColumnTargets
 from orbbec.data.loader.assemble import ON_ERROR, Assembled
 from orbbec.data.loader.by_feed import FeedAssembler, feed_for
-from orbbec.data.loader.decoding import Decoding
 from orbbec.data.loader.epoch import Epoch, Progress
 from orbbec.data.loader.memory import Job, MemoryBudget, default_limit
 from orbbec.data.loader.queues import Crew, Promise, Stop, Worker
@@ -178,9 +178,10 @@ class Loader:
         source = source if self._cached is None else self._cached
         source = Copies(with_distinct_ids(source)) if has_copies(self.order) else source
         feed = feed_for(decoding, self.device, self.threads, self._cores)
-        large = self.device if on_cuda and not decoding.on_device else None
+        large = self.device if on_cuda and not (decoding.on_device or decoding.by_kernels) else None
+        planes_device = self.device if decoding.by_kernels else None
         self._assembler = FeedAssembler(
-            source, transforms, decoding, on_error, on_cuda, decoder, large, feed=feed
+            source, transforms, decoding, on_error, on_cuda, decoder, large, planes_device, feed=feed
         )
         self._assemblers = self._of_scales()
         self._first_step = 0  # of the running epoch
@@ -202,8 +203,10 @@ class Loader:
     def _cached_source(self, source: Any, cache: Cache, decoding: Decoding) -> CachedSource:
         if not self._is_indexed or hasattr(source, "set_epoch"):
             raise ValueError("Loader: expected a source with an index, and without set_epoch, for cache")
-        if cache.decoded and (decoding.shrink or decoding.planes or decoding.on_device):
-            raise ValueError("Loader: a decoded cache expects decoding without shrink, planes and on_device")
+        if cache.decoded and (decoding.shrink or decoding.makes_planes or decoding.on_device):
+            raise ValueError(
+                "Loader: a decoded cache expects decoding without shrink, planes, device and on_device"
+            )
         return CachedSource(with_distinct_ids(source), cache, decoding, decoding.whole)
 
     @property
@@ -233,7 +236,8 @@ class Loader:
         seconds = waited + spent.get("step", 0.0)
         measured = self._images, seconds, waited, spent, self.threads, self._synthetic, self._tuner.budget
         cached = None if self._cached is None else self._cached.hit_rate
-        return Report(*measured, cached, self._memory.most)
+        counts = self._assembler.watch.counts
+        return Report(*measured, cached, self._memory.most, counts.get("device", 0), counts.get("host", 0))
 
     def synthetic(self, batch: Batch, steps: int = 20) -> Iterator[Batch]:
         """Repeat one batch as fast as the model takes it: an upper bound for any loader.
