@@ -35,7 +35,7 @@ phase = @trap 'echo "== $(1): $$SECONDS s"' EXIT; echo "== $(1)";
 strict = -lineinfo -Werror all-warnings -Xptxas -warn-spills,-Werror
 # Tests that use no device, and the tests within those folders that do.
 host_only = --ignore=orbbec/opencv --ignore=orbbec/data --ignore=orbbec/cli/preview --ignore=orbbec/cli/tests/test_bench_data.py --ignore=orbbec/cli/tests/test_commands.py --ignore=orbbec/cli/tests/test_errors.py --ignore=tests/project --ignore=tests/attack --ignore=tests/test_scripts.py
-on_device = orbbec/data/loader/tests/test_loader.py orbbec/data/loader/tests/test_pieces.py orbbec/data/decode/tests/test_on_device.py orbbec/data/decode/tests/test_planes.py orbbec/data/device/tests/test_sink.py
+on_device = orbbec/data/loader/tests/test_loader.py orbbec/data/loader/tests/test_by_kernels.py orbbec/data/loader/tests/test_pieces.py orbbec/data/decode/tests/test_on_device.py orbbec/data/decode/tests/test_planes.py orbbec/data/device/tests/test_sink.py
 # Runs the tests $(2) that need the library $(1), and the examples of that library in the docs.
 with_library = $(call phase,test-$(1)) .venv-$(1)/bin/python -m pytest -q $(2) \
   tests/project/test_docs.py::test_what_a_page_shows_of_another_library_runs
