@@ -60,7 +60,7 @@ class Files:
 
     def table(self) -> ImageFiles:
         """The files, for a `Loader`."""
-        return ImageFiles(self.paths)
+        return ImageFiles(self.paths, columns={})
 
 
 class Timing(NamedTuple):

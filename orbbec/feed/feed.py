@@ -25,7 +25,9 @@ ROW = np.dtype(
         "formats": ["u8", "u8", *["i4"] * 8, "i8", "i8"],
     }
 )
-_WAIT = 50  # milliseconds between two checks whether to stop
+# Milliseconds until the first check whether to stop, and most between two: each check wakes a Python thread,
+# and after a long wait some more milliseconds do not matter.
+_FIRST_WAIT, _MAX_WAIT = 50, 200
 _INT, _LONG, _POINTER = ctypes.c_int32, ctypes.c_int64, ctypes.c_void_p
 
 Array = npt.NDArray[Any]
@@ -251,9 +253,10 @@ class FeedBatch:
 
     def wait(self, is_stopped: Callable[[], bool]) -> bool:
         """Wait until what was begun is done; returns whether it is, and not stopped."""
-        wait = _library().orbbec_feed_wait
+        wait, milliseconds = _library().orbbec_feed_wait, _FIRST_WAIT
         while not (self._is_done or is_stopped()):
-            self._is_done = bool(wait(self._pool, self._handle, _WAIT))
+            self._is_done = bool(wait(self._pool, self._handle, milliseconds))
+            milliseconds = min(2 * milliseconds, _MAX_WAIT)
         return self._is_done
 
     def close(self) -> None:

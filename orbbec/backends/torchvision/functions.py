@@ -194,11 +194,11 @@ def _stored(image: Any) -> Array:
 def _restored(pixels: Array, like: Any) -> Any:
     """An image with the mode and metadata of another."""
     size = pixels.shape[1::-1]
-    made = importlib.import_module("PIL.Image").frombytes(
+    image = importlib.import_module("PIL.Image").frombytes(
         like.mode, size, pixels.data, "raw", _RAW_MODES[like.mode]
     )
-    made.info = like.info.copy()
-    return made
+    image.info = like.info.copy()
+    return image
 
 
 def _size(image: Any) -> tuple[int, int]:

@@ -34,10 +34,10 @@ from orbbec.data.decode.planes import empty_planes, write_planes
 from orbbec.data.decode.region import Regions, plan_for, regions_of
 from orbbec.data.loader.entries import Attempt, Bad, Opened
 from orbbec.data.loader.memory import Job
-from orbbec.data.loader.pieces import Pieces
+from orbbec.data.loader.pieces import AugmentedPieces, Pieces
 from orbbec.data.loader.queues import Stopped
 from orbbec.data.loader.stopwatch import Stopwatch
-from orbbec.data.placed import PLACED, check_placed
+from orbbec.data.placed import are_placed, check_placed
 from orbbec.data.sample import BadSample, Fault, Sample, SourceError
 from orbbec.plan import Plan
 from orbbec.transforms import Compose, transform_targets
@@ -47,7 +47,7 @@ _TRIES = 100  # substitutes
 
 
 class Assembled(NamedTuple):
-    """A batch on the host whose plan has not been applied yet."""
+    """A batch on the host whose plan, if any, has not been applied yet."""
 
     images: Any
     targets: Any
@@ -110,12 +110,13 @@ class Assembler:
             except ValueError as error:
                 opened = self._settled(self._unplanned(opened, epoch, error), epoch)
                 continue
-            can_shrink = np.array([entry.header is not None for entry in opened])
+            can_shrink = np.array([entry.can_shrink for entry in opened])
             regions = self._regions(plan, can_shrink)
-            attempt, changed = self._attempted(opened, regions, failed, job)
+            plan = self._plan_for(plan, regions)
+            attempt, changed = self._attempted(opened, (plan, regions), failed, job)
             if not any(changed):
                 ids = ids_tensor([entry.sample.sample_id for entry in opened])
-                return Assembled(attempt.batch, targets, ids, self._plan_for(plan, regions))
+                return Assembled(attempt.batch, targets, ids, None if attempt.is_augmented else plan)
             pairs = zip(opened, changed, strict=True)
             opened = self._settled([new or old for old, new in pairs], epoch)
             failed = attempt if attempt.buffers else None
@@ -200,45 +201,76 @@ class Assembler:
             return self.decoding.whole(sample.data)
 
     def _attempted(
-        self, opened: list[Opened], regions: Regions | None, failed: Attempt | None, job: Job
+        self,
+        opened: list[Opened],
+        planned: tuple[Plan | None, Regions | None],
+        failed: Attempt | None,
+        job: Job,
     ) -> tuple[Attempt, list[Opened | Bad | None]]:
         """Decode a batch; returns also what proved other than its header says, by row."""
-        sizes: Any = [entry.size for entry in opened] if regions is None else regions.sizes
-        if self._is_large(sizes, job):
-            pieces = Pieces(sizes, CHANNELS[self.decoding.mode], self.device, job)
+        regions = planned[1]
+        pieces = self._pieces(opened, planned, job)
+        if pieces is not None:
             return self._attempted_in_pieces(opened, regions, pieces, job)
         attempt = self._attempt(opened, regions, partial(job.empty, pin_memory=self.pin_memory))
         done = attempt.copy_from(failed) if failed and failed.buffers else set()
         return attempt, self._decode(attempt, done, job)
 
+    def _pieces(
+        self, opened: list[Opened], planned: tuple[Plan | None, Regions | None], job: Job
+    ) -> Pieces | AugmentedPieces | None:
+        """The pieces of a large batch; None if it is decoded at once."""
+        plan, regions = planned
+        if not self._is_large([entry.size for entry in opened] if regions is None else regions.sizes, job):
+            return None
+        if self.device is not None:
+            return Pieces(partial(self._batch_of, opened, regions), self.device, job)
+        if plan is None or not plan.passes or plan.mixes:
+            return None
+        return AugmentedPieces(plan, self._augmented, job)
+
+    def _augmented(self, plan: Plan, images: ImageBatch | YCbCrBatch) -> Any:
+        assert self.transforms is not None
+        with self.watch.timing("augment"):
+            return self.transforms.apply(plan, images)
+
     def _is_large(self, sizes: Any, job: Job) -> bool:
-        """Whether a batch is put together on its device."""
+        """Whether a batch is decoded in pieces, unless its plan mixes images."""
         nbytes = CHANNELS[self.decoding.mode] * int(np.prod(sizes, axis=1).sum())
-        return self.device is not None and job.is_large(nbytes)
+        is_split = self.device is not None or (job.augments and self.transforms is not None)
+        decodes_there = self.decoder is not None or self.planes_device is not None
+        return is_split and not decodes_there and job.is_large(nbytes)
 
     def _attempted_in_pieces(
-        self, opened: list[Opened], regions: Regions | None, pieces: Pieces, job: Job
+        self, opened: list[Opened], regions: Regions | None, pieces: Pieces | AugmentedPieces, job: Job
     ) -> tuple[Attempt, list[Opened | Bad | None]]:
         changed = []
         for images in pieces.slices():
             part = regions and regions.rows(images)
             attempt = self._attempt(opened[images], part, partial(empty_on_host, pin_memory=self.pin_memory))
             changed += self._decode(attempt, set(), job)
-            pieces.copy(images, attempt.batch.storage)
-        return Attempt(opened, pieces.batch, [], regions), changed
+            pieces.add(images, attempt.batch)
+        return Attempt(opened, pieces.batch, [], regions, isinstance(pieces, AugmentedPieces)), changed
 
     def _attempt(
         self, opened: list[Opened], regions: Regions | None, empty: Callable[[int], Tensor]
     ) -> Attempt:
-        """Memory for the pixels of a batch."""
+        """Memory for the pixels of a batch on the host, or where the decoder of whole batches decodes."""
+        if self.decoder is None:
+            batch = self._batch_of(opened, regions, empty)
+            return Attempt(opened, batch, buffers_of(batch), regions)
+        on_device = ImageBatch.of_sizes(
+            [entry.size for entry in opened], CHANNELS[self.decoding.mode], empty=self.decoder.empty_bytes
+        )
+        return Attempt(opened, on_device, on_device.images(), regions)
+
+    def _batch_of(
+        self, opened: list[Opened], regions: Regions | None, empty: Callable[[int], Tensor]
+    ) -> ImageBatch | YCbCrBatch:
         if self.decoding.makes_planes:
-            planes = empty_planes([entry.stored for entry in opened], self._empty_planes or empty)
-            return Attempt(opened, planes, buffers_of(planes), regions)
+            return empty_planes([entry.stored for entry in opened], self._empty_planes or empty)
         sizes: Any = [entry.size for entry in opened] if regions is None else regions.sizes
-        if self.decoder is not None:
-            empty = self.decoder.empty_bytes
-        batch = ImageBatch.of_sizes(sizes, CHANNELS[self.decoding.mode], empty=empty)
-        return Attempt(opened, batch, buffers_of(batch) if self.decoder is None else batch.images(), regions)
+        return ImageBatch.of_sizes(sizes, CHANNELS[self.decoding.mode], empty=empty)
 
     @property
     def _empty_planes(self) -> Callable[[int], Tensor] | None:
@@ -380,20 +412,20 @@ class Assembler:
             self._planned([entry], epoch)
         return entry
 
-    def _planned(self, opened: Sequence[Opened], epoch: int) -> tuple[Plan | None, list[dict[str, Any]]]:
+    def _planned(self, opened: Sequence[Opened], epoch: int) -> tuple[Plan | None, Sequence[dict[str, Any]]]:
         """The plan of a batch, and the transformed targets."""
         targets = [entry.sample.targets for entry in opened]
         ids = [entry.sample.sample_id for entry in opened]
         return self._plan([entry.size for entry in opened], ids, targets, epoch)
 
     def _plan(
-        self, sizes: Any, ids: Sequence[int], targets: list[dict[str, Any]], epoch: int
-    ) -> tuple[Plan | None, list[dict[str, Any]]]:
+        self, sizes: Any, ids: Sequence[int], targets: Sequence[dict[str, Any]], epoch: int
+    ) -> tuple[Plan | None, Sequence[dict[str, Any]]]:
         if self.transforms is None:
             return None, targets
         channels = CHANNELS[self.decoding.mode]
         plan = self.transforms.plan(sizes, ids, epoch, channels=channels, targets=targets)
-        if _moves(plan, targets):
+        if plan.mixes or are_placed(targets):  # no plan changes labels unless it mixes images
             targets = transform_targets(plan, targets, self.transforms.target_options)
         return plan, targets
 
@@ -430,11 +462,6 @@ def ids_tensor(sample_ids: Sequence[int]) -> torch.Tensor:
 def buffers_of(batch: ImageBatch | YCbCrBatch) -> list[Any]:
     """The memory of each image of a batch: arrays, or tensors of planes."""
     return batch.numpy() if isinstance(batch, ImageBatch) else batch.image_buffers()
-
-
-def _moves(plan: Plan, targets: Sequence[dict[str, Any]]) -> bool:
-    """Whether a plan changes targets; it does not change plain labels unless it mixes images."""
-    return bool(plan.mixes) or not all(map(PLACED.isdisjoint, targets))
 
 
 def until(job: Job, items: Sequence[_Item]) -> Iterator[_Item]:

@@ -15,7 +15,7 @@ import os
 from collections.abc import Sequence
 from contextlib import suppress
 from dataclasses import dataclass, replace
-from functools import partial
+from functools import cache, partial
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -35,7 +35,7 @@ from orbbec.data.loader.entries import Attempt, Bad, Opened
 from orbbec.data.loader.memory import Job
 from orbbec.data.loader.queues import Stopped
 from orbbec.data.loader.shared_feed import SharedFeed
-from orbbec.data.placed import PLACED, check_placed
+from orbbec.data.placed import are_placed, check_placed
 from orbbec.data.sample import BadSample, Sample
 from orbbec.feed.feed import GOOD, JPEG, PLANES, SCANS, FeedBatch, Limits, bytes_of
 
@@ -55,7 +55,7 @@ class _Ordinary(NamedTuple):
 
     rows: Array  # see `ROW`
     ids: list[int]
-    targets: list[dict[str, Any]]
+    targets: Sequence[dict[str, Any]]
 
 
 class _Decoded(NamedTuple):
@@ -117,9 +117,7 @@ class FeedAssembler(Assembler):
         try:
             if min(indices) < 0:
                 return None
-            paths = [os.fspath(files.paths[index]) for index in indices]
-            if files.root:
-                paths = [os.path.join(files.root, path) for path in paths]
+            paths = files.paths_at(indices)
             spans = None if files.spans is None else files.spans[indices]
             limits = _ONLY_READ if files.are_records else self._limits
             reading = None if feed is None else feed.read_files(paths, spans, limits)
@@ -127,22 +125,21 @@ class FeedAssembler(Assembler):
             return None
         if feed is None or reading is None:
             return None
+        samples = cache(partial(self._file_samples, files, indices, paths))
         if files.are_records:
-            samples = self._record_samples(reading, indices, job)
-            images = [_image_of(samples.get(row)) for row in range(len(indices))]
+            samples = cache(partial(self._record_samples, reading, indices, job))
+            images = [_image_of(samples().get(row)) for row in range(len(indices))]
             reading = feed.read_bytes(images, self._limits)
         with reading:
             self._wait(reading, job)
-            if not files.are_records:
-                samples = self._file_samples(files, indices, paths)
             rows = reading.rows()
             if not self._has_odd_files and (rows["status"] != GOOD).mean() > _MAX_ODD:
                 self._has_odd_files = self._found_odd_files = True
-            ordinary = self._ordinary(rows, samples)
+            ordinary = _by_columns(files, indices, rows) or self._ordinary(rows, samples())
             batch = None if ordinary is None else self._decoded(reading, ordinary, epoch, job)
             if isinstance(batch, Assembled):
                 return batch
-            entries = self._entries(reading, indices, samples, job)
+            entries = self._entries(reading, indices, samples(), job)
         rest = {row: index for row, index in enumerate(indices) if row not in entries}
         found = dict(zip(rest, self._open(list(rest.values()), job), strict=True))
         if batch is not None:
@@ -156,7 +153,7 @@ class FeedAssembler(Assembler):
         samples = {}
         for row, index in enumerate(indices):
             with suppress(Exception):  # the source raises it again
-                sample_id = index if files.sample_ids is None else int(files.sample_ids[index])
+                [sample_id] = files.ids_at([index])
                 size = None if files.sizes is None else files.sizes[index]
                 samples[row] = Sample(b"", self.source.targets(index), sample_id, paths[row], size)
         return samples
@@ -202,11 +199,11 @@ class FeedAssembler(Assembler):
 
     def _ordinary(self, rows: Array, samples: dict[int, Sample]) -> _Ordinary | None:
         ids = [sample.sample_id for sample in samples.values()]
-        if (rows["status"] != GOOD).any() or len(set(ids)) < len(rows):
+        if not _are_ordinary(rows, ids):
             return None
         targets = [sample.targets for sample in samples.values()]
         try:
-            if not all(map(PLACED.isdisjoint, targets)):
+            if are_placed(targets):
                 for sample, size in zip(samples.values(), _upright(rows).tolist(), strict=True):
                     check_placed(sample, tuple(size))
         except Exception:  # raised again, in the order of the rows
@@ -291,10 +288,14 @@ class FeedAssembler(Assembler):
             return {at[row]: known for row, known in self._known(reading, job).items()}
 
     def _known(self, reading: FeedBatch, job: Job) -> dict[int, _Known]:
-        """Headers of ordinary JPEGs that are decoded after planning, and pixels of other ordinary files."""
+        """Headers of ordinary files that are decoded after planning, and pixels of others.
+
+        Files other than JPEGs are decoded after planning only if the batch may be one of pieces.
+        """
         rows = reading.rows()
         is_good = rows["status"] == GOOD
-        is_later = is_good & (rows["format"] == JPEG) & self._decodes_later
+        is_large = not self.decoding.makes_planes and self._is_large(_upright(rows) * is_good[:, None], job)
+        is_later = is_good & (((rows["format"] == JPEG) & self._decodes_later) | is_large)
         later, is_whole = np.flatnonzero(is_later).tolist(), is_good & ~is_later
         known: dict[int, _Known] = {row: (_header(rows[row]), None) for row in later}
         if is_whole.any():
@@ -384,6 +385,21 @@ class FeedAssembler(Assembler):
         self.watch.count("device", int((is_scan & ~is_left).sum()))
         self.watch.count("host", int(on_host.sum()))
         return is_left
+
+
+def _are_ordinary(rows: Array, ids: Sequence[int]) -> bool:
+    """Whether all files are, and belong to distinct samples."""
+    return bool((rows["status"] == GOOD).all()) and len(set(ids)) == len(rows)
+
+
+def _by_columns(files: ImageFiles, indices: Sequence[int], rows: Array) -> _Ordinary | None:
+    """An ordinary batch of a source with columns, unless they lie on the images."""
+    with suppress(Exception):  # the source raises it again
+        targets = files.targets_at(indices)
+        if targets is not None and not are_placed(targets):
+            ids = files.ids_at(indices)
+            return _Ordinary(rows, ids, targets) if _are_ordinary(rows, ids) else None
+    return None
 
 
 def _image_of(sample: Sample | None) -> bytes:
