@@ -247,10 +247,11 @@ struct ScanUnit {
   ScanState entry, exit;
   ScanTotals totals;  // since its begin or that of the segment that it ends in
 
-  // Guesses that a DC of an MCU's first block begins with the unit.
+  // Guesses that a DC of an MCU's first block begins with the unit. The first unit begins with the
+  // first segment, even if that is empty.
   ORBBEC_HD ScanUnit(const Scan& scan, uint32_t index)
       : index(index), entry{index * scan.unit_bits, 0, 0, 0}, exit(), totals() {
-    uint32_t next = scan.packed->segments;  // the first segment that begins later
+    uint32_t next = index == 0 ? 1 : scan.packed->segments;  // the first that begins later
     while (next - entry.segment > 1) {
       const uint32_t middle = entry.segment + (next - entry.segment) / 2;
       (scan.begin_of(middle) <= entry.bit ? entry.segment : next) = middle;

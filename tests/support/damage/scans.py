@@ -137,7 +137,10 @@ def _flagged(packed: Sequence[Packed], device: Device, unit_bits: int) -> int:
     left += [i for i, count in enumerate(counts) if count == 0]
     for i, planes in enumerate(batch.image_buffers()):
         if i not in left:
-            expected = planes_on_host([packed[i].data], RULES)
+            try:
+                expected = planes_on_host([packed[i].data], RULES)
+            except ValueError as error:
+                raise AssertionError(f"{error}: {packed[i].data.hex()}") from error
             assert torch.equal(expected.host_table[0, 1:5], batch.host_table[i, 1:5]), packed[i].data.hex()
             assert torch.equal(expected.image_buffers()[0], planes), packed[i].data.hex()
     return len(left)

@@ -205,6 +205,19 @@ def test_fill_bytes_before_markers_are_skipped(device):
     assert assert_as_on_host(device, [data, filled]) == []
 
 
+@pytest.mark.parametrize("empty", [0, 1, 2])
+def test_an_empty_segment_is_damage(device, empty):
+    data = encoded(photograph(20, 60), cv2.IMWRITE_JPEG_RST_INTERVAL, 3)
+    ends = [data.index(bytes((0xFF, 0xD0 + n))) for n in range(2)] + [len(data) - 2]
+    begins = [data.index(SCAN) + 14, ends[0] + 2, ends[1] + 2]
+    cut = data[: begins[empty]] + data[ends[empty] :]
+    for on_damage in ("raise", "keep"):
+        rules = FileRules(on_damage=on_damage)
+        found = outcome(lambda rules=rules: decoded(device, [cut], rules).batch)
+        assert found == outcome(lambda rules=rules: planes_on_host([cut], rules))
+    assert "damaged" in outcome(lambda: decoded(device, [cut]).batch)
+
+
 @pytest.mark.parametrize(
     ("table", "offset", "value"),
     [(0x00, 16 + 11, 200), (0x00, 0, 3), (0x10, 0, 3), (0x11, 1, 9)],  # a symbol of DC; too many codes
