@@ -1,6 +1,6 @@
 """Trains the detector of learn_detection.py with `recipes.yolo_train`, and with this recipe without mosaics.
 
-    python scripts/learn_mosaic.py [--epochs 40]
+    python scripts/learn_mosaic.py [--epochs 30]
 
 The scenes are few, drawn once; the measure is the average precision on new scenes, at an IoU of one half.
 """
@@ -82,7 +82,7 @@ def learn(pipeline: Compose, images: list[Image], targets: list[Target], epochs:
     return network
 
 
-def main(epochs: Annotated[int, typer.Option(help="Epochs of each training.")] = 40) -> None:
+def main(epochs: Annotated[int, typer.Option(help="Epochs of each training.")] = 30) -> None:
     """Train with and without mosaics."""
     torch.set_num_threads(1)
     grounds = [load_photograph(name) for name in COLORED if name != "cat"]

@@ -1,6 +1,6 @@
 """Trains a small network to tell the left hand of a figure from its right one, under flips.
 
-    python scripts/learn_pose.py [--steps 400]
+    python scripts/learn_pose.py [--steps 600]
 
 A figure is seen from the front, with a face, or from behind: its left hand is on the right of the image or
 on the left. `keypoint_pairs` exchanges the hands when an image is mirrored; without it, flips teach the
@@ -73,7 +73,7 @@ def learn(pairs: tuple[tuple[int, int], ...], steps: int) -> float:
     return float((distances[:, 0] < distances[:, 1]).float().mean())
 
 
-def main(steps: Annotated[int, typer.Option(help="Training steps of each network.")] = 400) -> None:
+def main(steps: Annotated[int, typer.Option(help="Training steps of each network.")] = 600) -> None:
     """Train with and without pairs."""
     for pairs in (((0, 1),), ()):
         name = "with" if pairs else "without"
