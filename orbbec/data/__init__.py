@@ -13,8 +13,8 @@ from orbbec.data.decode.on_device import decode_jpeg, decode_planes
 from orbbec.data.device.prefetch import DevicePrefetcher
 from orbbec.data.device.sink import sink
 from orbbec.data.files import ImageFiles
-from orbbec.data.loader.assemble import Decoding
 from orbbec.data.loader.buffer import ShuffleBuffer
+from orbbec.data.loader.decoding import Decoding
 from orbbec.data.loader.live import live
 from orbbec.data.loader.loader import Batch, Loader
 from orbbec.data.loader.report import Report
@@ -27,6 +27,7 @@ from orbbec.data.readers.cifar import Cifar
 from orbbec.data.readers.coco import Coco
 from orbbec.data.readers.detect import open_source
 from orbbec.data.readers.folders import FileList, ImageFolder
+from orbbec.data.readers.frames import FrameFolders, TemporalSample
 from orbbec.data.readers.hugging_face import HuggingFace
 from orbbec.data.readers.pack import Packed, pack
 from orbbec.data.readers.parquet import Parquet
@@ -52,6 +53,7 @@ __all__ = [
     "DevicePrefetcher",
     "Fault",
     "FileList",
+    "FrameFolders",
     "Hdf5",
     "HuggingFace",
     "ImageFiles",
@@ -75,6 +77,7 @@ __all__ = [
     "ShuffleBuffer",
     "Source",
     "SourceError",
+    "TemporalSample",
     "TfRecords",
     "Voc",
     "Weights",

@@ -14,7 +14,8 @@ from typing import Any
 import numpy as np
 from torch import Tensor
 
-from orbbec.data.loader.assemble import ON_ERROR, Assembler, Decoding
+from orbbec.data.loader.assemble import ON_ERROR, Assembler
+from orbbec.data.loader.decoding import Decoding
 from orbbec.data.loader.memory import lone_job
 from orbbec.transforms import Compose, Transform
 from orbbec.transforms.base.checks import choice, whole

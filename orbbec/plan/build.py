@@ -266,6 +266,7 @@ class Build(Registers):
             options=step.options,
             condition=drawn,
             resizes=resizes,
+            per_frame=step.per_frame or self.is_per_frame,
         )
         self.passes.append(operator)
         if rule:

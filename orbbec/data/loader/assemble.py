@@ -13,7 +13,7 @@ from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field
 from functools import partial
 from traceback import extract_tb
-from typing import Any, NamedTuple, TypeVar
+from typing import Any, NamedTuple, TypeAlias, TypeVar
 
 import numpy as np
 import torch
@@ -24,19 +24,19 @@ from orbbec.batch.image_batch import empty_on_host
 from orbbec.bridge.arguments import Array
 from orbbec.data.concat import check_ids, with_distinct_ids
 from orbbec.data.decode.decode import (
-    MAX_PIXELS,
-    decode_image,
     decode_region,
     planes_header,
     region_header,
 )
 from orbbec.data.decode.jpeg_header import JpegHeader
-from orbbec.data.decode.modes import CHANNELS, Pixels, with_channels
+from orbbec.data.decode.modes import CHANNELS, Pixels
 from orbbec.data.decode.native import has_native
-from orbbec.data.decode.nvimgcodec import MODES, BatchDecoder
+from orbbec.data.decode.nvimgcodec import BatchDecoder
 from orbbec.data.decode.orientation import Rectangle
 from orbbec.data.decode.planes import empty_planes, write_planes
 from orbbec.data.decode.region import Regions, plan_for, regions_of
+from orbbec.data.loader.clips import as_images, clip_targets, clips_of, frame_count, groups_of
+from orbbec.data.loader.decoding import Decoding
 from orbbec.data.loader.entries import Attempt, Bad, Opened
 from orbbec.data.loader.memory import Job
 from orbbec.data.loader.pieces import Pieces
@@ -46,68 +46,9 @@ from orbbec.data.placed import PLACED, check_placed
 from orbbec.data.sample import BadSample, Fault, Sample, SourceError
 from orbbec.plan import Plan
 from orbbec.transforms import Compose, transform_targets
-from orbbec.transforms.base.checks import choice
 
 ON_ERROR = ("raise", "skip", "substitute")
 _TRIES = 100  # substitutes
-
-
-@dataclass(frozen=True)
-class Decoding:
-    """How images are decoded.
-
-    Args:
-        mode: "RGB", "L" or "RGBA".
-        roi: decode only the region of a JPEG that the plan reads, with the same bytes as in the whole image.
-            Works for baseline JPEGs, and for all JPEGs if libjpeg-turbo was built in.
-        shrink: with `roi` and libjpeg-turbo, decode JPEGs at a lower resolution if the plan shrinks them to
-            half or less. This changes the pixels: the result is smoother.
-        max_pixels: larger images are bad samples.
-        on_damage: see `decode_image`: "raise" makes damaged JPEGs bad samples, "keep" keeps them.
-        on_device: decode whole JPEGs on the device, one batch at a time, with nvImageCodec
-            (`nvidia-nvimgcodec-cu13`); unsupported files are decoded on the host. On a GPU the last bits of
-            its pixels differ from the host's. For "RGB" and "L"; ignores `roi` and `shrink`.
-        planes: decode whole JPEGs to planes, half the bytes of RGB for 4:2:0, and convert them to RGB on the
-            device, with the same bytes as on the host. For "RGB", if libjpeg-turbo was built in; ignores
-            `roi` and `shrink`.
-        apply_exif_orientation: see `decode_image`. False for targets in pixels of the stored image, such as
-            those of many COCO files.
-
-    Raises:
-        ValueError: `mode` or `on_damage` is unknown, or both `on_device` and `planes` are set.
-    """
-
-    mode: str = "RGB"
-    roi: bool = True
-    shrink: bool = False
-    max_pixels: int = MAX_PIXELS
-    on_device: bool = False
-    planes: bool = False
-    on_damage: str = "raise"
-    apply_exif_orientation: bool = True
-
-    def __post_init__(self) -> None:
-        if self.on_device and self.planes:
-            raise ValueError("Decoding: expected on_device or planes, but got both")
-        modes = MODES if self.on_device else ("RGB",) if self.planes else tuple(CHANNELS)
-        choice("Decoding", "mode", self.mode, modes)
-        choice("Decoding", "on_damage", self.on_damage, ("raise", "keep"))
-
-    def decoder_on(self, device: torch.device) -> BatchDecoder | None:
-        """The decoder of whole batches on a device; None without `on_device`."""
-        return BatchDecoder(device, self.mode, self.apply_exif_orientation) if self.on_device else None
-
-    def whole(self, data: bytes | Pixels | Tensor) -> Pixels:
-        """The pixels of a file, or of an image `[H, W]` or `[H, W, C]`."""
-        if not isinstance(data, bytes):
-            return with_channels(data.numpy() if isinstance(data, Tensor) else data, self.mode)
-        return decode_image(
-            data,
-            mode=self.mode,
-            max_pixels=self.max_pixels,
-            on_damage=self.on_damage,
-            apply_exif_orientation=self.apply_exif_orientation,
-        )
 
 
 class Assembled(NamedTuple):
@@ -119,6 +60,7 @@ class Assembled(NamedTuple):
     plan: Plan | None
 
 
+Group: TypeAlias = list[Opened | Bad]  # the images of a sample: one, or the frames of a clip
 _Item = TypeVar("_Item")
 
 
@@ -166,7 +108,8 @@ class Assembler:
     def _assembled(self, opened: list[Opened], failed: Attempt | None, epoch: int, job: Job) -> Assembled:
         """A batch of samples, of which some may have been decoded by an attempt that failed for others."""
         while opened:
-            check_ids([entry.position for entry in opened], [entry.sample for entry in opened])
+            samples = [group[0] for group in groups_of(opened)]
+            check_ids([entry.position for entry in samples], [entry.sample for entry in samples])
             try:
                 plan, targets = self._planned(opened, epoch)
             except ValueError as error:
@@ -177,26 +120,24 @@ class Assembler:
             attempt, changed = self._attempted(opened, regions, failed, job)
             if not any(changed):
                 plan = plan if plan is None or regions is None else plan_for(plan, regions)
-                ids = ids_tensor([entry.sample.sample_id for entry in opened])
-                return Assembled(attempt.batch, targets, ids, plan)
-            pairs = zip(opened, changed, strict=True)
-            opened = self._settled([new or old for old, new in pairs], epoch)
+                ids = ids_tensor([entry.sample.sample_id for entry in samples])
+                return Assembled(clips_of(attempt.batch, opened), targets, ids, plan)
+            opened = self._settled(groups_of(opened, changed), epoch)
             failed = attempt if attempt.buffers else None
             del attempt  # of pieces: not two on the device
         return Assembled(ImageBatch.of_sizes([], CHANNELS[self.decoding.mode]), [], ids_tensor([]), None)
 
-    def _open(self, wanted: Sequence[int | Sample | BadSample], job: Job) -> list[Opened | Bad]:
+    def _open(self, wanted: Sequence[int | Sample | BadSample], job: Job) -> list[Group]:
         """Read samples: their headers if regions can be decoded later, otherwise their pixels."""
         return [self._open_item(item) for item in until(job, wanted)]
 
-    def _open_item(self, item: int | Sample | BadSample) -> Opened | Bad:
+    def _open_item(self, item: int | Sample | BadSample) -> Group:
         try:
             with self.watch.timing("read"):
-                sample = self._read(item)
-                header = self._header(sample)
-            return self._opened(item, sample, header)
+                images = [(image, self._header(image)) for image in as_images(self._read(item))]
+            return [self._opened(item, *image) for image in images]
         except BadSample as error:
-            return self._bad(item, error)
+            return [self._bad(item, error)]
 
     def _opened(
         self,
@@ -259,6 +200,7 @@ class Assembler:
         return has_regions or self.decoding.planes or self.device is not None
 
     def _whole(self, sample: Sample) -> Pixels:
+        assert not isinstance(sample.data, tuple)
         with _named(sample), self.watch.timing("decode"):
             return self.decoding.whole(sample.data)
 
@@ -366,18 +308,20 @@ class Assembler:
             raise error
         return Bad(_position(item), Fault.of(error))
 
-    def _settled(self, found: Sequence[Opened | Bad], epoch: int) -> list[Opened]:
-        """Apply the error policy."""
+    def _settled(self, groups: Sequence[Group], epoch: int) -> list[Opened]:
+        """Apply the error policy; a clip of which a frame is bad is a bad sample."""
         known = self._bad_indices(epoch)
-        known.update(entry.position for entry in found if isinstance(entry, Bad))
-        result = []
-        for entry in found:
-            if isinstance(entry, Opened):
-                result.append(entry)
+        known.update(entry.position for group in groups for entry in group if isinstance(entry, Bad))
+        result: list[Opened] = []
+        for group in groups:
+            good = [entry for entry in group if isinstance(entry, Opened)]
+            bad = next((entry for entry in group if isinstance(entry, Bad)), None)
+            if bad is None:
+                result += good
                 continue
-            self.faults.append(entry.fault)
+            self.faults.append(bad.fault)
             if self.on_error == "substitute":
-                result.append(self._substitute(entry, epoch, known))
+                result += self._substitute(bad, epoch, known)
         return result
 
     def _bad_indices(self, epoch: int) -> set[int]:
@@ -386,63 +330,69 @@ class Assembler:
             self._known_bad = epoch, set()
         return self._known_bad[1]
 
-    def _substitute(self, bad: Bad, epoch: int, known: set[int]) -> Opened:
+    def _substitute(self, bad: Bad, epoch: int, known: set[int]) -> Sequence[Opened]:
         """The next good sample of the source, whole."""
         for step in range(1, min(_TRIES, len(self.source))):
             index = (bad.position + step) % len(self.source)
             if index in known:
                 continue
             try:
-                return self._alone(self._opened(index, self._read(index)), epoch)
+                images = as_images(self._read(index))
+                return self._alone([self._opened(index, image) for image in images], epoch)
             except BadSample:
                 known.add(index)
         raise BadSample(bad.fault.sample_id, bad.fault.path, bad.fault.reason)
 
-    def _unplanned(self, opened: Sequence[Opened], epoch: int, error: ValueError) -> list[Opened | Bad]:
+    def _unplanned(self, opened: Sequence[Opened], epoch: int, error: ValueError) -> list[Group]:
         """Replace samples that cannot be augmented even alone by faults."""
-        misfits = self._misfits(opened, epoch)
+        groups = groups_of(opened)
+        misfits = self._misfits(groups, epoch)
         if not misfits:
-            ids = ", ".join(str(entry.sample.sample_id) for entry in opened)
+            ids = ", ".join(str(entry.sample.sample_id) for entry, *_ in groups)
             raise ValueError(f"Loader: samples {ids}: {error}") from None
         return [
-            self._bad(entry.position, misfits[row]) if row in misfits else entry
-            for row, entry in enumerate(opened)
+            [self._bad(group[0].position, misfits[row])] if row in misfits else [*group]
+            for row, group in enumerate(groups)
         ]
 
-    def _misfits(self, opened: Sequence[Opened], epoch: int, start: int = 0) -> dict[int, BadSample]:
+    def _misfits(
+        self, groups: Sequence[Sequence[Opened]], epoch: int, start: int = 0
+    ) -> dict[int, BadSample]:
         """The samples that cannot be augmented even alone, by row from `start` on; found by halving."""
-        if len(opened) == 1:
+        if len(groups) == 1:
             try:
-                self._alone(opened[0], epoch)
+                self._alone(groups[0], epoch)
                 return {}
             except BadSample as bad:
                 return {start: bad}
         with suppress(ValueError):
-            self._planned(opened, epoch)
+            self._planned([entry for group in groups for entry in group], epoch)
             return {}
-        middle = len(opened) // 2
-        first = self._misfits(opened[:middle], epoch, start)
-        return first | self._misfits(opened[middle:], epoch, start + middle)
+        middle = len(groups) // 2
+        first = self._misfits(groups[:middle], epoch, start)
+        return first | self._misfits(groups[middle:], epoch, start + middle)
 
-    def _alone(self, entry: Opened, epoch: int) -> Opened:
-        """The entry if it can be augmented in a batch of its own; raises BadSample otherwise."""
-        with _named(entry.sample, "its image and targets"):
-            self._planned([entry], epoch)
-        return entry
+    def _alone(self, group: Sequence[Opened], epoch: int) -> Sequence[Opened]:
+        """A sample if it can be augmented in a batch of its own; raises BadSample otherwise."""
+        with _named(group[0].sample, "its image and targets"):
+            self._planned(group, epoch)
+        return group
 
     def _planned(self, opened: Sequence[Opened], epoch: int) -> tuple[Plan | None, list[dict[str, Any]]]:
         """The plan of a batch, and the transformed targets."""
+        frames = frame_count(opened)
         targets = [entry.sample.targets for entry in opened]
-        ids = [entry.sample.sample_id for entry in opened]
-        return self._plan([entry.size for entry in opened], ids, targets, epoch)
+        ids = [entry.sample.sample_id for entry in opened[::frames]]
+        plan, targets = self._plan([entry.size for entry in opened], ids, targets, epoch, frames)
+        return plan, clip_targets(opened, targets)
 
     def _plan(
-        self, sizes: Any, ids: Sequence[int], targets: list[dict[str, Any]], epoch: int
+        self, sizes: Any, ids: Sequence[int], targets: list[dict[str, Any]], epoch: int, frames: int = 1
     ) -> tuple[Plan | None, list[dict[str, Any]]]:
         if self.transforms is None:
             return None, targets
         channels = CHANNELS[self.decoding.mode]
-        plan = self.transforms.plan(sizes, ids, epoch, channels=channels, targets=targets)
+        plan = self.transforms.plan(sizes, ids, epoch, channels=channels, targets=targets, frames=frames)
         if _moves(plan, targets):
             targets = transform_targets(plan, targets, self.transforms.target_options)
         return plan, targets

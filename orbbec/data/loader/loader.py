@@ -20,8 +20,9 @@ from orbbec.color.ycbcr import ycbcr_to_rgb
 from orbbec.data.cache import Cache, CachedSource
 from orbbec.data.concat import with_distinct_ids
 from orbbec.data.device.staging import Staging, arrays_as_tensors, pinned, to_device
-from orbbec.data.loader.assemble import ON_ERROR, Assembled, Decoding
+from orbbec.data.loader.assemble import ON_ERROR, Assembled
 from orbbec.data.loader.by_feed import FeedAssembler, feed_for
+from orbbec.data.loader.decoding import Decoding
 from orbbec.data.loader.epoch import Epoch, Progress
 from orbbec.data.loader.memory import Job, MemoryBudget, default_limit
 from orbbec.data.loader.queues import Crew, Promise, Stop, Worker

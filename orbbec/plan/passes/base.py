@@ -25,6 +25,7 @@ class NoiseKey(NamedTuple):
     sample_ids: Array  # int64 [N]
     seed: int
     epoch: int
+    frame_ids: Array | None = None  # of frames whose noise is their own
 
 
 class Context(NamedTuple):

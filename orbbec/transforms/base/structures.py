@@ -16,6 +16,7 @@ from orbbec.batch import ImageBatch
 from orbbec.batch.collate import is_pil, sequence_like
 from orbbec.bridge.arguments import holds_planes
 from orbbec.transforms.base.batched import TARGET_KEYS
+from orbbec.transforms.base.clips import is_list_of_videos
 from orbbec.transforms.base.tv_tensors import KEYS, is_target, is_tv_tensor
 
 Visit = Callable[[Any], Any]
@@ -25,7 +26,7 @@ def is_structure(value: Any) -> bool:
     """Whether a value is a container of images, not an image."""
     if isinstance(value, (dict, tuple)):
         return True
-    return isinstance(value, list) and not all(map(_is_one_image, value))
+    return isinstance(value, list) and not (all(map(_is_one_image, value)) or is_list_of_videos(value))
 
 
 def _is_one_image(value: Any) -> bool:
@@ -71,7 +72,8 @@ def _leaves(node: Any, key: Any = None) -> list[Any]:
 
 def _is_surely_images(value: Any) -> bool:
     if isinstance(value, list):
-        return len(value) > 0 and all(is_pil(one) or _is_image_tensor(one) for one in value)
+        is_images = len(value) > 0 and all(is_pil(one) or _is_image_tensor(one) for one in value)
+        return is_images or is_list_of_videos(value)
     if is_tv_tensor(value):
         return type(value).__name__ in ("Image", "Video")
     return is_pil(value) or isinstance(value, ImageBatch) or holds_planes(value)
