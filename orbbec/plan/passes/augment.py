@@ -86,7 +86,8 @@ class AugmentPass(Pass):
 
     @property
     def runs(self) -> bool:  # type: ignore[override]
-        return self.mixes is None and self.dtype in DTYPES
+        has_few_numbers = max(len(self.fill), len(self.mean or ()), len(self.std or ())) <= 4
+        return self.mixes is None and self.dtype in DTYPES and has_few_numbers
 
     def end(self) -> Rule:
         operands = self.matrix_block.offset, self.region_block.start, self.has_offset, -1, -1

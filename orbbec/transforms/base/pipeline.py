@@ -26,7 +26,14 @@ from orbbec.transforms.base.clips import Images, clips_of
 from orbbec.transforms.base.direct import direct_input
 from orbbec.transforms.base.inputs import read
 from orbbec.transforms.base.module import FrozenModule, outside_graphs
-from orbbec.transforms.base.structures import images_of, is_structure, labels_of, rebuilt, targets_of
+from orbbec.transforms.base.structures import (
+    images_of,
+    is_structure,
+    labels_of,
+    named_images,
+    rebuilt,
+    targets_of,
+)
 from orbbec.transforms.base.tv_tensors import name_of, plain
 from orbbec.transforms.targets.options import TargetOptions
 from orbbec.transforms.targets.targets import readable, transform_targets
@@ -75,12 +82,14 @@ class Pipeline(FrozenModule):
         seed: see `Compose`.
         exact: see `Compose`.
         target_options: see `Compose`.
+        images: see `Compose`.
     """
 
     transforms: Sequence[Any]
     seed: int = 0
     exact: bool = False
     target_options: TargetOptions = field(default_factory=TargetOptions)
+    images: Sequence[str] = field(default=(), kw_only=True)
     _programs: dict[_Pixels, Program] = field(default_factory=dict, init=False, repr=False, compare=False)
     _direct: dict[tuple[torch.dtype, int, bool, bool], Program | None] = field(
         default_factory=dict, init=False, repr=False, compare=False
@@ -323,9 +332,14 @@ class Pipeline(FrozenModule):
     def _on_structure(
         self, structure: Any, sample_ids: Any, epoch: Any, generator: torch.Generator | None
     ) -> Any:
-        images = images_of(structure)
+        names = self.images
+        images = named_images(structure, names) if names else images_of(structure)
         sources, inputs = zip(*map(self._source, images), strict=True)
         first = sources[0]
+        for name, source in zip(names, sources, strict=False):
+            if source.count != first.count:
+                expected = f"{name} of {first.count} samples, as {names[0]}"
+                raise ValueError(f"Compose: expected {expected}, but got {source.count}")
         key = self._key(sample_ids, epoch, generator, first.count)
         keys = [key.of_clips(each.frames) for each in sources]
         found = targets_of(structure, images)

@@ -6,7 +6,7 @@ A list is a batch; a tuple or a dict is one sample, whose images share their ran
 from __future__ import annotations
 
 import copy
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -58,6 +58,31 @@ def images_of(structure: Any) -> list[Any]:
             "an array [H, W, C] or a batch, but found none"
         )
     return found
+
+
+def named_images(structure: Any, names: Sequence[str]) -> list[Any]:
+    """The images under some names of the dicts in a structure, in the order of the names.
+
+    Raises:
+        TypeError: there is no entry of a name, or there are several.
+    """
+    found: dict[str, list[Any]] = {name: [] for name in names}
+
+    def visit(node: Any, key: Any = None) -> None:
+        if key in found:
+            found[key].append(node)
+        elif isinstance(node, Mapping):
+            for name, entry in node.items():
+                visit(entry, name)
+        elif isinstance(node, (tuple, list)):
+            for entry in node:
+                visit(entry)
+
+    visit(structure)
+    for name, entries in found.items():
+        if len(entries) != 1:
+            raise TypeError(f"Compose: expected 1 entry {name} in a sample, but got {len(entries)}")
+    return [entries[0] for entries in found.values()]
 
 
 def _leaves(node: Any, key: Any = None) -> list[Any]:
