@@ -34,7 +34,7 @@ from orbbec.data.decode.native import has_native
 from orbbec.data.decode.nvimgcodec import BatchDecoder
 from orbbec.data.decode.orientation import Rectangle
 from orbbec.data.decode.planes import empty_planes, write_planes
-from orbbec.data.decode.region import Regions, plan_for, regions_of
+from orbbec.data.decode.region import Regions
 from orbbec.data.loader.clips import as_images, clip_targets, clips_of, frame_count, groups_of
 from orbbec.data.loader.decoding import Decoding
 from orbbec.data.loader.entries import Attempt, Bad, Opened
@@ -42,10 +42,11 @@ from orbbec.data.loader.memory import Job
 from orbbec.data.loader.pieces import Pieces
 from orbbec.data.loader.queues import Stopped
 from orbbec.data.loader.stopwatch import Stopwatch
+from orbbec.data.loader.views import Plans, for_regions, read_by
 from orbbec.data.placed import PLACED, check_placed
 from orbbec.data.sample import BadSample, Fault, Sample, SourceError
 from orbbec.plan import Plan
-from orbbec.transforms import Compose, transform_targets
+from orbbec.transforms import Compose, MultiView, transform_targets
 
 ON_ERROR = ("raise", "skip", "substitute")
 _TRIES = 100  # substitutes
@@ -57,7 +58,7 @@ class Assembled(NamedTuple):
     images: Any
     targets: Any
     sample_ids: torch.Tensor  # int64 [N]
-    plan: Plan | None
+    plan: Plans
 
 
 Group: TypeAlias = list[Opened | Bad]  # the images of a sample: one, or the frames of a clip
@@ -79,7 +80,7 @@ class Assembler:
     """
 
     source: Any
-    transforms: Compose | None
+    transforms: Compose | MultiView | None
     decoding: Decoding
     on_error: str
     pin_memory: bool
@@ -119,7 +120,7 @@ class Assembler:
             regions = self._regions(plan, can_shrink)
             attempt, changed = self._attempted(opened, regions, failed, job)
             if not any(changed):
-                plan = plan if plan is None or regions is None else plan_for(plan, regions)
+                plan = for_regions(plan, regions)
                 ids = ids_tensor([entry.sample.sample_id for entry in samples])
                 return Assembled(clips_of(attempt.batch, opened), targets, ids, plan)
             opened = self._settled(groups_of(opened, changed), epoch)
@@ -378,30 +379,48 @@ class Assembler:
             self._planned(group, epoch)
         return group
 
-    def _planned(self, opened: Sequence[Opened], epoch: int) -> tuple[Plan | None, list[dict[str, Any]]]:
+    def _planned(self, opened: Sequence[Opened], epoch: int) -> tuple[Plans, Any]:
         """The plan of a batch, and the transformed targets."""
         frames = frame_count(opened)
         targets = [entry.sample.targets for entry in opened]
         ids = [entry.sample.sample_id for entry in opened[::frames]]
         plan, targets = self._plan([entry.size for entry in opened], ids, targets, epoch, frames)
+        if isinstance(targets, tuple):
+            return plan, tuple(clip_targets(opened, view) for view in targets)
         return plan, clip_targets(opened, targets)
 
     def _plan(
         self, sizes: Any, ids: Sequence[int], targets: list[dict[str, Any]], epoch: int, frames: int = 1
-    ) -> tuple[Plan | None, list[dict[str, Any]]]:
-        if self.transforms is None:
-            return None, targets
+    ) -> tuple[Plans, Any]:
+        """The plan of a batch and its targets; of a MultiView tuples, of each view."""
+        known = sizes, ids, targets, epoch, frames
+        if isinstance(self.transforms, MultiView):
+            plans, moved = zip(
+                *(self._plan_by(view, *known) for view in self.transforms.pipelines), strict=True
+            )
+            return plans, moved
+        return (None, targets) if self.transforms is None else self._plan_by(self.transforms, *known)
+
+    def _plan_by(
+        self,
+        compose: Compose,
+        sizes: Any,
+        ids: Sequence[int],
+        targets: list[dict[str, Any]],
+        epoch: int,
+        frames: int,
+    ) -> tuple[Plan, list[dict[str, Any]]]:
         channels = CHANNELS[self.decoding.mode]
-        plan = self.transforms.plan(sizes, ids, epoch, channels=channels, targets=targets, frames=frames)
+        plan = compose.plan(sizes, ids, epoch, channels=channels, targets=targets, frames=frames)
         if _moves(plan, targets):
-            targets = transform_targets(plan, targets, self.transforms.target_options)
+            targets = transform_targets(plan, targets, compose.target_options)
         return plan, targets
 
-    def _regions(self, plan: Plan | None, can_shrink: Array) -> Regions | None:
+    def _regions(self, plan: Plans, can_shrink: Array) -> Regions | None:
         decodes_whole = self.decoder is not None or self.decoding.planes or not self.decoding.roi
         if plan is None or decodes_whole:
             return None
-        return regions_of(plan, can_shrink & (self.decoding.shrink and has_native()))
+        return read_by(plan, can_shrink & (self.decoding.shrink and has_native()))
 
 
 def _position(item: int | Sample | BadSample) -> int:

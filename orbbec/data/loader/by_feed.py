@@ -27,7 +27,7 @@ from orbbec.batch.ycbcr_batch import SAMPLINGS
 from orbbec.bridge.arguments import Array
 from orbbec.data.decode.jpeg_header import JpegHeader
 from orbbec.data.decode.modes import CHANNELS, Pixels
-from orbbec.data.decode.region import Regions, plan_for
+from orbbec.data.decode.region import Regions
 from orbbec.data.files import ImageFiles, files_of
 from orbbec.data.loader.assemble import Assembled, Assembler, Group, buffers_of, ids_tensor, until
 from orbbec.data.loader.clips import as_images
@@ -36,6 +36,7 @@ from orbbec.data.loader.entries import Attempt, Bad, Opened
 from orbbec.data.loader.memory import Job
 from orbbec.data.loader.queues import Stopped
 from orbbec.data.loader.shared_feed import SharedFeed
+from orbbec.data.loader.views import for_regions
 from orbbec.data.placed import PLACED, check_placed
 from orbbec.data.sample import BadSample, Sample
 from orbbec.feed.feed import GOOD, JPEG, FeedBatch, Limits, bytes_of
@@ -232,8 +233,7 @@ class FeedAssembler(Assembler):
             self.watch.add(name, seconds)
         if (reading.rows()["status"] != GOOD).any():
             return _Decoded(batch, regions)
-        plan = plan if plan is None or regions is None else plan_for(plan, regions)
-        return Assembled(batch, targets, ids_tensor(ids), plan)
+        return Assembled(batch, targets, ids_tensor(ids), for_regions(plan, regions))
 
     def _empty(self, rows: Array, regions: Regions | None, job: Job) -> ImageBatch | YCbCrBatch:
         """Memory for the pixels of a batch."""

@@ -150,10 +150,10 @@ class OperatorPass(Pass):
         of = self.spec.region
         return None if of is None else of(self.table, self.options, self.sizes, sizes)
 
-    def of_regions(self, corners: Array, shrinks: Array, to_region: Array) -> OperatorPass:
+    def of_regions(self, boxes: Array, shrinks: Array, to_region: Array) -> OperatorPass:
         table = self.parameters
-        boxes = table.boxes(self.out) / shrinks[:, None] - np.tile(corners, 2)
-        return self.of(table.with_geometry(self.out, to_region @ self.matrix, boxes, table.offsets(self.out)))
+        reads = table.boxes(self.out) / shrinks[:, None] - np.tile(boxes[:, :2], 2)
+        return self.of(table.with_geometry(self.out, to_region @ self.matrix, reads, table.offsets(self.out)))
 
     def run(self, work: Work, sizes: Array, context: Context, out: Any = None) -> Work:
         tables = next(context.tables)
