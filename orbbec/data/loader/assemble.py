@@ -23,11 +23,8 @@ from orbbec.batch import ImageBatch, YCbCrBatch
 from orbbec.batch.image_batch import empty_on_host
 from orbbec.bridge.arguments import Array
 from orbbec.data.concat import check_ids, with_distinct_ids
-from orbbec.data.decode.decode import (
-    decode_region,
-    planes_header,
-    region_header,
-)
+from orbbec.data.decode.decode import decode_region, planes_header, region_header
+from orbbec.data.decode.decoding import Decoding
 from orbbec.data.decode.jpeg_header import JpegHeader
 from orbbec.data.decode.modes import CHANNELS, Pixels
 from orbbec.data.decode.native import has_native
@@ -35,25 +32,24 @@ from orbbec.data.decode.nvimgcodec import BatchDecoder
 from orbbec.data.decode.orientation import Rectangle
 from orbbec.data.decode.planes import empty_planes, write_planes
 from orbbec.data.decode.region import Regions
-from orbbec.data.loader.clips import as_images, clip_targets, clips_of, frame_count, groups_of
-from orbbec.data.loader.decoding import Decoding
+from orbbec.data.loader.clips import as_images, clip_targets, clips_of, frame_count, groups_of, is_clip
 from orbbec.data.loader.entries import Attempt, Bad, Opened
 from orbbec.data.loader.memory import Job
-from orbbec.data.loader.pieces import Pieces
+from orbbec.data.loader.pieces import AugmentedPieces, Pieces
 from orbbec.data.loader.queues import Stopped
 from orbbec.data.loader.stopwatch import Stopwatch
-from orbbec.data.loader.views import Plans, for_regions, read_by
-from orbbec.data.placed import PLACED, check_placed
+from orbbec.data.loader.views import Planning, Plans, for_regions, read_by
+from orbbec.data.placed import check_placed
 from orbbec.data.sample import BadSample, Fault, Sample, SourceError
 from orbbec.plan import Plan
-from orbbec.transforms import Compose, MultiView, transform_targets
+from orbbec.transforms import Compose, MultiView
 
 ON_ERROR = ("raise", "skip", "substitute")
 _TRIES = 100  # substitutes
 
 
 class Assembled(NamedTuple):
-    """A batch on the host whose plan has not been applied yet."""
+    """A batch on the host whose plan, if any, has not been applied yet."""
 
     images: Any
     targets: Any
@@ -77,6 +73,7 @@ class Assembler:
         pin_memory: pack into page-locked memory.
         decoder: decodes whole batches on a device; None: images are decoded one by one on the host.
         device: where batches too large for the host are put together; None: nowhere.
+        planes_device: where kernels decode planes; None: the host decodes.
     """
 
     source: Any
@@ -86,6 +83,7 @@ class Assembler:
     pin_memory: bool
     decoder: BatchDecoder | None = None
     device: torch.device | None = None
+    planes_device: torch.device | None = None
     watch: Stopwatch = field(default_factory=Stopwatch)
     faults: list[Fault] = field(default_factory=list)
 
@@ -116,13 +114,14 @@ class Assembler:
             except ValueError as error:
                 opened = self._settled(self._unplanned(opened, epoch, error), epoch)
                 continue
-            can_shrink = np.array([entry.header is not None for entry in opened])
+            can_shrink = np.array([entry.can_shrink for entry in opened])
             regions = self._regions(plan, can_shrink)
-            attempt, changed = self._attempted(opened, regions, failed, job)
+            plan = self._plan_for(plan, regions)
+            attempt, changed = self._attempted(opened, (plan, regions), failed, job)
             if not any(changed):
-                plan = for_regions(plan, regions)
                 ids = ids_tensor([entry.sample.sample_id for entry in samples])
-                return Assembled(clips_of(attempt.batch, opened), targets, ids, plan)
+                batch = clips_of(attempt.batch, opened)
+                return Assembled(batch, targets, ids, None if attempt.is_augmented else plan)
             opened = self._settled(groups_of(opened, changed), epoch)
             failed = attempt if attempt.buffers else None
             del attempt  # of pieces: not two on the device
@@ -185,7 +184,7 @@ class Assembler:
                 return self.decoder.header(sample.data, wanted.max_pixels, wanted.on_damage)
             if not self._decodes_later:
                 return None
-            header_of = planes_header if wanted.planes else region_header
+            header_of = planes_header if wanted.makes_planes else region_header
             return header_of(
                 sample.data,
                 wanted.mode,
@@ -198,7 +197,7 @@ class Assembler:
     def _decodes_later(self) -> bool:
         """Whether JPEGs are decoded after planning."""
         has_regions = self.decoding.roi and self.transforms is not None
-        return has_regions or self.decoding.planes or self.device is not None
+        return has_regions or self.decoding.makes_planes or self.device is not None
 
     def _whole(self, sample: Sample) -> Pixels:
         assert not isinstance(sample.data, tuple)
@@ -206,45 +205,82 @@ class Assembler:
             return self.decoding.whole(sample.data)
 
     def _attempted(
-        self, opened: list[Opened], regions: Regions | None, failed: Attempt | None, job: Job
+        self,
+        opened: list[Opened],
+        planned: tuple[Plans, Regions | None],
+        failed: Attempt | None,
+        job: Job,
     ) -> tuple[Attempt, list[Opened | Bad | None]]:
         """Decode a batch; returns also what proved other than its header says, by row."""
-        sizes: Any = [entry.size for entry in opened] if regions is None else regions.sizes
-        if self._is_large(sizes, job):
-            pieces = Pieces(sizes, CHANNELS[self.decoding.mode], self.device, job)
+        regions = planned[1]
+        pieces = self._pieces(opened, planned, job)
+        if pieces is not None:
             return self._attempted_in_pieces(opened, regions, pieces, job)
         attempt = self._attempt(opened, regions, partial(job.empty, pin_memory=self.pin_memory))
         done = attempt.copy_from(failed) if failed and failed.buffers else set()
         return attempt, self._decode(attempt, done, job)
 
+    def _pieces(
+        self, opened: list[Opened], planned: tuple[Plans, Regions | None], job: Job
+    ) -> Pieces | AugmentedPieces | None:
+        """The pieces of a large batch; None if it is decoded at once."""
+        plan, regions = planned
+        if not self._is_large([entry.size for entry in opened] if regions is None else regions.sizes, job):
+            return None
+        if self.device is not None:
+            return Pieces(partial(self._batch_of, opened, regions), self.device, job)
+        if not isinstance(plan, Plan) or not plan.passes or plan.mixes or is_clip(opened[0]):
+            return None
+        return AugmentedPieces(plan, self._augmented, job)
+
+    def _augmented(self, plan: Plan, images: ImageBatch | YCbCrBatch) -> Any:
+        assert isinstance(self.transforms, Compose)
+        with self.watch.timing("augment"):
+            return self.transforms.apply(plan, images)
+
     def _is_large(self, sizes: Any, job: Job) -> bool:
-        """Whether a batch is put together on its device."""
+        """Whether a batch is decoded in pieces, unless its plan mixes images."""
         nbytes = CHANNELS[self.decoding.mode] * int(np.prod(sizes, axis=1).sum())
-        return self.device is not None and job.is_large(nbytes)
+        is_split = self.device is not None or (job.augments and self.transforms is not None)
+        decodes_there = self.decoder is not None or self.planes_device is not None
+        return is_split and not decodes_there and job.is_large(nbytes)
 
     def _attempted_in_pieces(
-        self, opened: list[Opened], regions: Regions | None, pieces: Pieces, job: Job
+        self, opened: list[Opened], regions: Regions | None, pieces: Pieces | AugmentedPieces, job: Job
     ) -> tuple[Attempt, list[Opened | Bad | None]]:
         changed = []
         for images in pieces.slices():
             part = regions and regions.rows(images)
             attempt = self._attempt(opened[images], part, partial(empty_on_host, pin_memory=self.pin_memory))
             changed += self._decode(attempt, set(), job)
-            pieces.copy(images, attempt.batch.storage)
-        return Attempt(opened, pieces.batch, [], regions), changed
+            pieces.add(images, attempt.batch)
+        return Attempt(opened, pieces.batch, [], regions, isinstance(pieces, AugmentedPieces)), changed
 
     def _attempt(
         self, opened: list[Opened], regions: Regions | None, empty: Callable[[int], Tensor]
     ) -> Attempt:
-        """Memory for the pixels of a batch."""
-        if self.decoding.planes:
-            planes = empty_planes([entry.stored for entry in opened], empty)
-            return Attempt(opened, planes, buffers_of(planes), None)
+        """Memory for the pixels of a batch on the host, or where the decoder of whole batches decodes."""
+        if self.decoder is None:
+            batch = self._batch_of(opened, regions, empty)
+            return Attempt(opened, batch, buffers_of(batch), regions)
+        on_device = ImageBatch.of_sizes(
+            [entry.size for entry in opened], CHANNELS[self.decoding.mode], empty=self.decoder.empty_bytes
+        )
+        return Attempt(opened, on_device, on_device.images(), regions)
+
+    def _batch_of(
+        self, opened: list[Opened], regions: Regions | None, empty: Callable[[int], Tensor]
+    ) -> ImageBatch | YCbCrBatch:
+        if self.decoding.makes_planes:
+            return empty_planes([entry.stored for entry in opened], self._empty_planes or empty)
         sizes: Any = [entry.size for entry in opened] if regions is None else regions.sizes
-        if self.decoder is not None:
-            empty = self.decoder.empty_bytes
-        batch = ImageBatch.of_sizes(sizes, CHANNELS[self.decoding.mode], empty=empty)
-        return Attempt(opened, batch, buffers_of(batch) if self.decoder is None else batch.images(), regions)
+        return ImageBatch.of_sizes(sizes, CHANNELS[self.decoding.mode], empty=empty)
+
+    @property
+    def _empty_planes(self) -> Callable[[int], Tensor] | None:
+        """Allocates memory on the device where kernels decode planes; None if the host decodes."""
+        where = self.planes_device
+        return None if where is None else partial(torch.empty, dtype=torch.uint8, device=where)
 
     def _decode(self, attempt: Attempt, done: set[int], job: Job) -> list[Opened | Bad | None]:
         """Write the pixels of all rows but those `done`; returns what proved other than its header says."""
@@ -273,11 +309,18 @@ class Assembler:
         if not isinstance(attempt.batch, YCbCrBatch):
             return [self._write(attempt, row) for row in until(job, rows)]
         samplings = attempt.batch.samplings
+        if self.planes_device is not None:
+            self.watch.count("host", len(rows))
         return [self._write_planes(attempt, row, samplings[row]) for row in until(job, rows)]
 
     def _write_planes(self, attempt: Attempt, row: int, sampling: str) -> bool:
+        stored, buffer = attempt.opened[row].stored, attempt.buffers[row]
         with self.watch.timing("decode"):
-            return write_planes(attempt.opened[row].stored, sampling, attempt.buffers[row])
+            planes = torch.empty_like(buffer, device="cpu") if buffer.is_cuda else buffer
+            is_good = write_planes(stored, sampling, planes.numpy())
+            if planes is not buffer:
+                buffer.copy_(planes)
+            return is_good
 
     def _write(self, attempt: Attempt, row: int) -> bool:
         """Write the region of an image that the plan reads; returns whether it could be decoded."""
@@ -390,37 +433,21 @@ class Assembler:
         return plan, clip_targets(opened, targets)
 
     def _plan(
-        self, sizes: Any, ids: Sequence[int], targets: list[dict[str, Any]], epoch: int, frames: int = 1
+        self, sizes: Any, ids: Sequence[int], targets: Sequence[dict[str, Any]], epoch: int, frames: int = 1
     ) -> tuple[Plans, Any]:
-        """The plan of a batch and its targets; of a MultiView tuples, of each view."""
-        known = sizes, ids, targets, epoch, frames
-        if isinstance(self.transforms, MultiView):
-            plans, moved = zip(
-                *(self._plan_by(view, *known) for view in self.transforms.pipelines), strict=True
-            )
-            return plans, moved
-        return (None, targets) if self.transforms is None else self._plan_by(self.transforms, *known)
-
-    def _plan_by(
-        self,
-        compose: Compose,
-        sizes: Any,
-        ids: Sequence[int],
-        targets: list[dict[str, Any]],
-        epoch: int,
-        frames: int,
-    ) -> tuple[Plan, list[dict[str, Any]]]:
         channels = CHANNELS[self.decoding.mode]
-        plan = compose.plan(sizes, ids, epoch, channels=channels, targets=targets, frames=frames)
-        if _moves(plan, targets):
-            targets = transform_targets(plan, targets, compose.target_options)
-        return plan, targets
+        return Planning(sizes, ids, targets, epoch, channels, frames).by(self.transforms)
 
     def _regions(self, plan: Plans, can_shrink: Array) -> Regions | None:
-        decodes_whole = self.decoder is not None or self.decoding.planes or not self.decoding.roi
-        if plan is None or decodes_whole:
+        makes_planes = self.decoding.makes_planes
+        decodes_whole = self.decoder is not None or (makes_planes and self.planes_device is None)
+        if plan is None or decodes_whole or not self.decoding.roi:
             return None
-        return read_by(plan, can_shrink & (self.decoding.shrink and has_native()))
+        return read_by(plan, can_shrink & (self.decoding.shrink and not makes_planes and has_native()))
+
+    def _plan_for(self, plan: Plans, regions: Regions | None) -> Plans:
+        """The plan for what was decoded; planes have their whole size."""
+        return plan if self.decoding.makes_planes else for_regions(plan, regions)
 
 
 def _position(item: int | Sample | BadSample) -> int:
@@ -439,16 +466,9 @@ def ids_tensor(sample_ids: Sequence[int]) -> torch.Tensor:
     return torch.from_numpy(np.array(sample_ids, np.int64))
 
 
-def buffers_of(batch: ImageBatch | YCbCrBatch) -> list[Pixels]:
-    """The memory of each image of a batch on the host."""
-    if isinstance(batch, ImageBatch):
-        return batch.numpy()
-    return [buffer.numpy() for buffer in batch.image_buffers()]
-
-
-def _moves(plan: Plan, targets: Sequence[dict[str, Any]]) -> bool:
-    """Whether a plan changes targets; it does not change plain labels unless it mixes images."""
-    return bool(plan.mixes) or not all(map(PLACED.isdisjoint, targets))
+def buffers_of(batch: ImageBatch | YCbCrBatch) -> list[Any]:
+    """The memory of each image of a batch: arrays, or tensors of planes."""
+    return batch.numpy() if isinstance(batch, ImageBatch) else batch.image_buffers()
 
 
 def until(job: Job, items: Sequence[_Item]) -> Iterator[_Item]:

@@ -4,13 +4,14 @@ from __future__ import annotations
 
 from typing import Any, NamedTuple
 
-from orbbec.batch import ImageBatch, YCbCrBatch
 from orbbec.data.decode.jpeg_header import JpegHeader
 from orbbec.data.decode.modes import Pixels
 from orbbec.data.decode.orientation import Rectangle, upright_size
 from orbbec.data.decode.planes import Encoded
 from orbbec.data.decode.region import Regions
 from orbbec.data.sample import Fault, Sample
+
+_JPEG = b"\xff\xd8"  # its first bytes
 
 
 class Bad(NamedTuple):
@@ -21,7 +22,7 @@ class Bad(NamedTuple):
 
 
 class Opened(NamedTuple):
-    """A decoded sample, or the header of a JPEG whose region is decoded later."""
+    """A decoded sample, or the header of a file that is decoded later: a JPEG, or any in a large batch."""
 
     position: int  # in the source; -1 for a stream
     sample: Sample
@@ -34,6 +35,12 @@ class Opened(NamedTuple):
             return self.pixels.shape[0], self.pixels.shape[1]
         assert self.header is not None
         return upright_size(self.header.height, self.header.width, self.header.orientation)
+
+    @property
+    def can_shrink(self) -> bool:
+        """Whether it can be decoded at a lower resolution: as a JPEG that is not decoded yet."""
+        data = self.sample.data
+        return self.header is not None and isinstance(data, bytes) and data[:2] == _JPEG
 
     @property
     def stored(self) -> Encoded | Pixels:
@@ -49,9 +56,10 @@ class Attempt(NamedTuple):
     """A batch to be decoded. It fails if images turn out to be damaged, or other than their headers say."""
 
     opened: list[Opened]
-    batch: ImageBatch | YCbCrBatch
+    batch: Any  # ImageBatch or YCbCrBatch; results if it is augmented
     buffers: list[Any]  # the pixels of each image in the batch; none if it was put together from pieces
     regions: Regions | None
+    is_augmented: bool = False
 
     def region(self, row: int) -> tuple[Rectangle | None, int]:
         return (None, 1) if self.regions is None else self.regions[row]

@@ -2,15 +2,42 @@
 
 from __future__ import annotations
 
-from typing import Any, TypeAlias
+from collections.abc import Sequence
+from typing import Any, NamedTuple, TypeAlias
 
 from orbbec.bridge.arguments import Array
 from orbbec.data.decode.region import Regions, plan_for, regions_of, union_of
+from orbbec.data.placed import are_placed
 from orbbec.plan import Plan
 from orbbec.plan.microbatches import bytes_after
-from orbbec.transforms import Compose, MultiView
+from orbbec.transforms import Compose, MultiView, transform_targets
 
 Plans: TypeAlias = Plan | tuple[Plan, ...] | None  # of a Compose, of a MultiView, without transforms
+
+
+class Planning(NamedTuple):
+    """What the plans of a batch depend on; `targets` are of each image, the others see `Compose.plan`."""
+
+    sizes: Any
+    ids: Sequence[int]
+    targets: Sequence[dict[str, Any]]
+    epoch: int
+    channels: int
+    frames: int = 1
+
+    def by(self, transforms: Compose | MultiView | None) -> tuple[Plans, Any]:
+        """The plan and its targets; of a MultiView tuples, of each view."""
+        if isinstance(transforms, MultiView):
+            plans, targets = zip(*map(self._by_compose, transforms.pipelines), strict=True)
+            return plans, targets
+        return (None, self.targets) if transforms is None else self._by_compose(transforms)
+
+    def _by_compose(self, compose: Compose) -> tuple[Plan, Sequence[dict[str, Any]]]:
+        sizes, ids, targets, epoch, channels, frames = self
+        plan = compose.plan(sizes, ids, epoch, channels=channels, targets=targets, frames=frames)
+        if plan.mixes or are_placed(targets):  # no plan changes labels unless it mixes images
+            return plan, transform_targets(plan, targets, compose.target_options)
+        return plan, targets
 
 
 def read_by(plans: Plans, can_shrink: Array) -> Regions | None:

@@ -1,4 +1,4 @@
-"""How images are decoded."""
+"""Decoding: how a Loader decodes images."""
 
 from __future__ import annotations
 
@@ -11,6 +11,8 @@ from orbbec.data.decode.decode import MAX_PIXELS, decode_image
 from orbbec.data.decode.modes import CHANNELS, Pixels, with_channels
 from orbbec.data.decode.nvimgcodec import MODES, BatchDecoder
 from orbbec.transforms.base.checks import choice
+
+DEVICES = ("cpu", "cuda", "auto")
 
 
 @dataclass(frozen=True)
@@ -33,9 +35,13 @@ class Decoding:
             `roi` and `shrink`.
         apply_exif_orientation: see `decode_image`. False for targets in pixels of the stored image, such as
             those of many COCO files.
+        device: "cuda": kernels on the Loader's device decode whole JPEGs to planes, with the bytes of
+            `planes`; the host decodes all other files. On the CPU the same operator runs, which is slower
+            than "cpu". "auto": as "cuda", but on the host as long as no GPU has shown that it is faster.
+            Both imply `planes`. "cpu": the host decodes.
 
     Raises:
-        ValueError: `mode` or `on_damage` is unknown, or both `on_device` and `planes` are set.
+        ValueError: an argument is unknown, or `on_device` is set together with `planes` or `device`.
     """
 
     mode: str = "RGB"
@@ -46,13 +52,26 @@ class Decoding:
     planes: bool = False
     on_damage: str = "raise"
     apply_exif_orientation: bool = True
+    device: str = "cpu"
 
     def __post_init__(self) -> None:
-        if self.on_device and self.planes:
-            raise ValueError("Decoding: expected on_device or planes, but got both")
-        modes = MODES if self.on_device else ("RGB",) if self.planes else tuple(CHANNELS)
+        choice("Decoding", "device", self.device, DEVICES)
+        if self.on_device and self.makes_planes:
+            other = "planes" if self.planes else f"device={self.device!r}"
+            raise ValueError(f"Decoding: expected on_device or {other}, but got both")
+        modes = MODES if self.on_device else ("RGB",) if self.makes_planes else tuple(CHANNELS)
         choice("Decoding", "mode", self.mode, modes)
         choice("Decoding", "on_damage", self.on_damage, ("raise", "keep"))
+
+    @property
+    def makes_planes(self) -> bool:
+        """Whether JPEGs become planes."""
+        return self.planes or self.device != "cpu"
+
+    @property
+    def by_kernels(self) -> bool:
+        """Whether planes are decoded on the Loader's device."""
+        return self.device == "cuda"
 
     def decoder_on(self, device: torch.device) -> BatchDecoder | None:
         """The decoder of whole batches on a device; None without `on_device`."""
