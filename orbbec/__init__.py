@@ -11,7 +11,7 @@ load_library()
 from orbbec import transforms
 from orbbec.augment import augment
 from orbbec.augment.crop import augment_crop
-from orbbec.batch import ImageBatch, YCbCrBatch
+from orbbec.batch import ClipBatch, ImageBatch, YCbCrBatch
 from orbbec.bridge.buffer_pool import keep_free_memory
 from orbbec.cli.profile import profile
 from orbbec.color import (
@@ -83,6 +83,7 @@ __version__ = "0.1.0"
 
 __all__ = [
     "ChannelStatistics",
+    "ClipBatch",
     "Compose",
     "ImageBatch",
     "RoIAlign",

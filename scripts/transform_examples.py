@@ -40,6 +40,7 @@ EXAMPLES: dict[str, T.Transform] = {
     "OpticalDistortion": T.OpticalDistortion((-0.5, 0.5), p=1.0),
     "Pad": T.Pad((8, 16), fill=114),
     "PadIfNeeded": T.PadIfNeeded((180, 144), fill=114, position="random"),
+    "PerFrame": T.PerFrame([T.RandomInvert(1.0)]),
     "PillowBlur": T.PillowBlur((0.5, 4.0), p=1.0),
     "PlanckianJitter": T.PlanckianJitter(p=1.0),
     "RGBShift": T.RGBShift((-0.2, 0.2), (-0.2, 0.2), (-0.2, 0.2), p=1.0),

@@ -62,7 +62,7 @@ class Values(NamedTuple):
         colors: float32 `[N, steps, 16]`, or `[steps, 16]` for all images; for 1 or 3 channels. A row is the
             code of a step and its numbers, see below. One channel is treated as three equal channels.
         erase: float32 `[N, boxes, 8]`, or `[boxes, 8]`: left, top, right, bottom in output pixels, right and
-            bottom exclusive, then the fill of up to four channels as fractions of the maximum value.
+            bottom exclusive, then four fills as fractions of the maximum value: of the channels in turn.
         mean: subtracted from each channel, after uint8 is scaled to 0..1; a number or one per channel.
         std: divisor of each channel. Required with `mean`.
         mix: float32 `[N, 7]`: index of another image of the batch; left, top, right, bottom in output pixels,
@@ -130,10 +130,11 @@ def augment(
 
     Args:
         images: `[N, C, H, W]` or `[C, H, W]` tensor of any strides; `[H, W]`, `[H, W, C]` or `[N, H, W, C]`
-            array; or an `ImageBatch`. uint8, float16, bfloat16 or float32; 1 to 4 channels; on the CPU or a
-            CUDA device. The maximum value is 255 for uint8, 1 for floats. Or a `YCbCrBatch`, whose RGB is
-            computed on the fly and never stored, which saves memory traffic on a CUDA device; on the CPU,
-            calling `ycbcr_to_rgb` first is faster. The results are identical to those of `ycbcr_to_rgb`.
+            array; or an `ImageBatch`. uint8, float16, bfloat16 or float32; more than 4 channels take a pass
+            for every 4; on the CPU or a CUDA device. The maximum value is 255 for uint8, 1 for floats. Or a
+            `YCbCrBatch`, whose RGB is computed on the fly and never stored, which saves memory traffic on a
+            CUDA device; on the CPU, calling `ycbcr_to_rgb` first is faster. The results are identical to
+            those of `ycbcr_to_rgb`.
         matrix: `[N, 2, 3]` or `[N, 3, 3]`, or one for all images; float32 or float64, on the CPU or on the
             device of `images`: from output pixel (x, y) to source pixel.
         size: (height, width) of the output in pixels; None if `output.out` is an `ImageBatch`.

@@ -35,12 +35,18 @@ TableRows check_rows(const char* name, const std::optional<Tensor>& given, const
           static_cast<int>(rows)};
 }
 
-void set_numbers(const char* name, const std::vector<double>& given, int64_t channels,
-                 float (&to)[kMaxFills]) {
-  const int64_t count = static_cast<int64_t>(given.size());
-  check_one_or_each(kOp, name, given, channels);
+// The numbers of four channels from `first` on; `given` has one, or one per channel.
+template <class Number>
+void set_numbers(const std::vector<double>& given, int64_t first, Number (&to)[kMaxFills]) {
+  const int64_t last = static_cast<int64_t>(given.size()) - 1;
   for (int c = 0; c < kMaxFills; ++c)
-    to[c] = static_cast<float>(given[std::min<int64_t>(c, count - 1)]);
+    to[c] = static_cast<Number>(given[std::min<int64_t>(first + c, last)]);
+}
+
+void set_statistics(const AugmentCall& call, int64_t first, AugmentArguments& a) {
+  if (!a.normalizes) return;
+  set_numbers(call.mean, first, a.mean);
+  set_numbers(call.std, first, a.std);
 }
 
 const float* check_mix(const AugmentCall& call, int64_t count) {
@@ -89,8 +95,7 @@ AugmentArguments augment_arguments(const WarpArguments& warp, const AugmentTable
   const int64_t channels = warp.source.channels;
   AugmentArguments a{};
   a.warp = warp;
-  check(channels >= 1 && channels <= kMaxFills, kOp, "expected images of 1 to ", kMaxFills,
-        " channels, but got ", channels);
+  check(channels >= 1, kOp, "expected images of at least 1 channel");
   check_dtype(call.images);
   check(warp.interpolation != Interpolation::kLanczos4, kOp,
         "expected interpolation of nearest, linear or cubic");
@@ -102,9 +107,10 @@ AugmentArguments augment_arguments(const WarpArguments& warp, const AugmentTable
   a.scale = static_cast<float>(call.scale);
   a.normalizes = !call.mean.empty() || !call.std.empty();
   if (a.normalizes) {
-    set_numbers("mean", call.mean, channels, a.mean);
-    set_numbers("std", call.std, channels, a.std);
-    for (const float std : a.std) check(std != 0, kOp, "expected nonzero std");
+    check_one_or_each(kOp, "mean", call.mean, channels);
+    check_one_or_each(kOp, "std", call.std, channels);
+    for (const double std : call.std)
+      check(static_cast<float>(std) != 0, kOp, "expected nonzero std");
   }
   return a;
 }
@@ -214,6 +220,21 @@ std::string augment_codes() {
   return text.str();
 }
 
+// The arguments for up to four channels from `first` on, which read and write the same positions.
+AugmentArguments channel_group(AugmentArguments a, const AugmentCall& call, int64_t first,
+                               int64_t output_bytes) {
+  AnyImages &source = a.warp.source, &output = a.warp.output;
+  const auto channel = [&](const AnyImages& images, int64_t bytes) {
+    return static_cast<char*>(images.data) + first * images.stride_c * bytes;
+  };
+  if (first > 0) source.data = channel(source, call.images.element_size());
+  if (first > 0) output.data = channel(output, output_bytes);
+  source.channels = output.channels = std::min<int64_t>(source.channels - first, kMaxFills);
+  set_numbers(call.fill, first, a.warp.fill);
+  set_statistics(call, first, a);
+  return a;
+}
+
 }  // namespace
 
 Tensor run_augment(const AugmentCall& call) {
@@ -239,8 +260,6 @@ Tensor augment_from(AnyImages source, const AugmentCall& call,
   const WarpOptions options{call.interpolation, call.border, call.fill, kArithmetic};
   const WarpArguments warp = warp_arguments(kOp, images, source, options, extent, false);
   AugmentArguments a = augment_arguments(warp, tables, call);
-  const std::vector<double>& fill = call.fill;
-  for (int c = 0; c < kMaxFills; ++c) a.warp.fill[c] = fill[std::min<size_t>(c, fill.size() - 1)];
   const std::optional<Tensor> matrices = point_to_matrices(call, a);
   std::optional<Tensor> sums;
   const Tensor output = prepare_output(call, a);
@@ -249,7 +268,8 @@ Tensor augment_from(AnyImages source, const AugmentCall& call,
     sums = new_gray_sums(images, a.warp.output);
     a.gray_sums = static_cast<int64_t*>(sums->mutable_data_ptr());
   }
-  launch(a);
+  for (int64_t first = 0; first < source.channels; first += kMaxFills)
+    launch(channel_group(a, call, first, output.element_size()));
   return output;
 }
 

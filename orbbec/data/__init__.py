@@ -27,6 +27,7 @@ from orbbec.data.readers.cifar import Cifar
 from orbbec.data.readers.coco import Coco
 from orbbec.data.readers.detect import open_source
 from orbbec.data.readers.folders import FileList, ImageFolder
+from orbbec.data.readers.frames import FrameFolders, TemporalSample
 from orbbec.data.readers.hugging_face import HuggingFace
 from orbbec.data.readers.pack import Packed, pack
 from orbbec.data.readers.parquet import Parquet
@@ -52,6 +53,7 @@ __all__ = [
     "DevicePrefetcher",
     "Fault",
     "FileList",
+    "FrameFolders",
     "Hdf5",
     "HuggingFace",
     "ImageFiles",
@@ -75,6 +77,7 @@ __all__ = [
     "ShuffleBuffer",
     "Source",
     "SourceError",
+    "TemporalSample",
     "TfRecords",
     "Voc",
     "Weights",

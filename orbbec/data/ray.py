@@ -17,6 +17,7 @@ from torch import Tensor
 from orbbec.data.decode.decoding import Decoding
 from orbbec.data.loader.assemble import ON_ERROR, Assembler
 from orbbec.data.loader.memory import lone_job
+from orbbec.plan import Plan
 from orbbec.transforms import Compose, Transform
 from orbbec.transforms.base.checks import choice, whole
 from orbbec.transforms.base.optional import optional
@@ -94,10 +95,11 @@ class _Worker:
         for fault in self._assembler.faults[known:]:
             warnings.warn(f"ray_dataset: {fault}", stacklevel=1)
         images = batch.images
-        if batch.plan is not None and self._assembler.transforms is not None:
-            if batch.plan.mixes:
+        plan, compose = batch.plan, self._assembler.transforms
+        if isinstance(plan, Plan) and isinstance(compose, Compose):
+            if plan.mixes:
                 raise ValueError("ray_dataset: expected transforms of single images, but got one that mixes")
-            images = self._assembler.transforms.apply(batch.plan, images)
+            images = compose.apply(plan, images)
         columns: dict[str, Any] = {"sample_id": batch.sample_ids.numpy()}
         if len(batch.sample_ids):
             columns["image"] = images.numpy()

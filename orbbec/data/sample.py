@@ -18,7 +18,8 @@ class Sample:
     """An image and its targets.
 
     Args:
-        data: an encoded file, or an image uint8 `[H, W, C]` or `[H, W]`.
+        data: an encoded file, or an image uint8 `[H, W, C]` or `[H, W]`. A tuple of these: the frames of a
+            clip, whose targets have a row per frame, except `label` and what else belongs to all frames.
         targets: as in `orbbec.transforms`: "boxes", "masks", "keypoints" ...; a class is "label". May be
             empty.
         sample_id: from 0 to 2^63 - 1; identifies the sample in every epoch, worker and rank.
@@ -31,7 +32,7 @@ class Sample:
         3
     """
 
-    data: bytes | npt.NDArray[Any] | Tensor
+    data: bytes | npt.NDArray[Any] | Tensor | tuple[bytes | npt.NDArray[Any] | Tensor, ...]
     targets: dict[str, Any] = field(default_factory=dict)
     sample_id: int = 0
     path: str = field(default="", repr=False)

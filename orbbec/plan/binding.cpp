@@ -23,10 +23,10 @@ std::string program_names() {
 // The arguments of `draw`, as its schema has them.
 struct Call {
   Tensor code, sizes, sample_ids, state, words;
-  int64_t seed = 0, epoch = 0, begin = 0, end = 0;
+  int64_t seed = 0, epoch = 0, begin = 0, end = 0, frames = 1;
 
   explicit Call(StableIValue* stack) {
-    unpack(stack, code, sizes, sample_ids, seed, epoch, begin, end, state, words);
+    unpack(stack, code, sizes, sample_ids, seed, epoch, begin, end, state, words, frames);
   }
 };
 
@@ -77,6 +77,7 @@ void draw(StableIValue* stack, uint64_t, uint64_t) {
   a.begin = call.begin;
   a.end = call.end;
   a.count = count;
+  a.frames = checked_frames(kOp, call.frames, count);
   a.layout = static_cast<const int64_t*>(layout.const_data_ptr());
   a.ids = static_cast<const int64_t*>(samples.const_data_ptr());
   a.seed = static_cast<uint64_t>(call.seed);
@@ -93,7 +94,7 @@ void draw(StableIValue* stack, uint64_t, uint64_t) {
 STABLE_TORCH_LIBRARY_FRAGMENT(orbbec, m) {
   m.def(
       "draw(Tensor code, Tensor sizes, Tensor sample_ids, int seed, int epoch, int begin, int end, "
-      "Tensor(a!) state, Tensor(b!) words) -> ()");
+      "Tensor(a!) state, Tensor(b!) words, int frames=1) -> ()");
   m.def("program_names() -> str");
 }
 

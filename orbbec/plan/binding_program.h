@@ -88,7 +88,7 @@ class RowCheck {
   void run() const {
     require(row_[0] >= 0 && row_[0] < kRuleCount && is_whole(row_[0]), "a known rule");
     const RuleSpec& rule = kRules[static_cast<int>(row_[0])];
-    require(is_count(row_[1]) && row_[1] <= 65535, "a transform index from 0 to 65535");
+    require(is_count(row_[1]) && row_[1] < 2 * kPerFrame, "a transform index from 0 to 65535");
     require(is_count(row_[2]), "a first word of at least 0");
     require(row_[3] == -1 || is_register(row_[3], 1), "the register of a condition");
     if (rule.outputs > 0) check_outputs(rule.outputs);
@@ -213,6 +213,13 @@ inline void check_rules(const char* op, const ProgramCode& program) {
 inline void check_pixels(const char* op, int64_t n, int64_t height, int64_t width) {
   check(height >= 1 && width >= 1 && height <= kMaxSide && width <= kMaxSide, op,
         "expected images with pixels, but image ", n, " is of size [", height, ", ", width, "]");
+}
+
+inline int64_t checked_frames(const char* op, int64_t frames, int64_t count) {
+  check(frames >= 1 && frames <= kMaxFrames && count % frames == 0, op,
+        "expected frames from 1 to ", kMaxFrames, " that divide the number of images, ", count,
+        ", but got ", frames);
+  return frames;
 }
 
 // Draws on the host.

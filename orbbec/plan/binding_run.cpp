@@ -15,11 +15,11 @@ constexpr const char* kOp = "run";
 struct Call {
   Tensor images, code;
   std::optional<Tensor> sample_ids, layout, host_layout, code_on_device, epoch_tensor, out;
-  int64_t channels = 0, seed = 0, epoch = 0;
+  int64_t channels = 0, seed = 0, epoch = 0, frames = 1;
 
   explicit Call(StableIValue* stack) {
     unpack(stack, images, code, seed, epoch, sample_ids, layout, host_layout, channels,
-           code_on_device, epoch_tensor, out);
+           code_on_device, epoch_tensor, out, frames);
   }
 
   int64_t count() const {
@@ -163,6 +163,7 @@ DrawArguments draw_arguments(const Call& call, const Program& program) {
   a.rows = static_cast<const double*>(call.code.const_data_ptr());
   a.end = program.end;
   a.count = call.count();
+  a.frames = checked_frames(kOp, call.frames, a.count);
   if (!call.layout) a.height = call.height(), a.width = call.width();
   a.seed = static_cast<uint64_t>(call.seed);
   a.epoch = call.epoch;
@@ -312,7 +313,8 @@ STABLE_TORCH_LIBRARY_FRAGMENT(orbbec, m) {
   m.def(
       "run(Tensor images, Tensor code, int seed, int epoch=0, Tensor? sample_ids=None, "
       "Tensor? layout=None, Tensor? host_layout=None, int channels=0, "
-      "Tensor? code_on_device=None, Tensor? epoch_tensor=None, Tensor? out=None) -> Tensor");
+      "Tensor? code_on_device=None, Tensor? epoch_tensor=None, Tensor? out=None, "
+      "int frames=1) -> Tensor");
 }
 
 ORBBEC_IMPLEMENT(m) { m.impl("run", &orbbec::run); }

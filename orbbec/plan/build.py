@@ -206,6 +206,8 @@ class Build(Registers):
         self.check_no_uint16()
         if self.open.mixes is not None:
             self.split(f"{self.name} fills rectangles after images were mixed")
+        if self.open.mean is not None and self.channels > 4:
+            self.split(f"{self.name} fills rectangles after more than 4 channels were normalized")
         return self.open.fill_units(min(self.channels, 4), self.maximum)
 
     def normalize(self, mean: tuple[float, ...], std: tuple[float, ...]) -> None:
@@ -266,6 +268,7 @@ class Build(Registers):
             options=step.options,
             condition=drawn,
             resizes=resizes,
+            per_frame=step.per_frame or self.is_per_frame,
         )
         self.passes.append(operator)
         if rule:
@@ -360,9 +363,6 @@ class Build(Registers):
         p = self.open
         if not p.holds:
             return
-        if not 1 <= self.channels <= 4:
-            name = next(iter(p.holds))
-            raise ValueError(f"{name}: expected images of 1 to 4 channels, but got {self.channels}")
         if self._joined_crop(p):
             return
         step = p.finish(self.new_registers(PASS_REGISTERS), self.dtype, self.size, bool(self.passes))
@@ -396,7 +396,7 @@ class Build(Registers):
         if self.exact or not isinstance(crop, OperatorPass) or "flips" not in crop.spec.parameters:
             return False
         only_flips = p.flips_alone(self.dtype)
-        if not (only_flips or p.joins(crop)):
+        if not (only_flips or (p.joins(crop) and self.channels <= 4)):
             return False
         crop.flips, crop.holds = bool(p.flips), (*crop.holds, *p.holds)
         self.passes[-1] = crop if only_flips else p.finish(crop.out, self.dtype, self.size, crop=crop)

@@ -39,12 +39,20 @@ ORBBEC_HD int index_of(double number, int last) {
   return static_cast<int>(smaller(larger(number, 0.0), static_cast<double>(last)));
 }
 
+// The sample that a frame of a clip draws as, where frames do not share what they draw.
+ORBBEC_HD uint64_t frame_sample(uint64_t clip, uint64_t frame) { return clip ^ frame << 48; }
+
 // Runs rules on one image.
 class Interpreter {
  public:
   ORBBEC_HD Interpreter(const RuleProgram& program, double* registers, const Words& words,
-                        uint64_t sample)
-      : program_(program), r_(registers), geometry_(registers), words_(words), sample_(sample) {}
+                        uint64_t sample, uint64_t frame)
+      : program_(program),
+        r_(registers),
+        geometry_(registers),
+        words_(words),
+        sample_(sample),
+        frame_(frame) {}
 
   ORBBEC_HD Fault run() {
     for (int64_t k = program_.begin; k < program_.end; ++k) {
@@ -86,7 +94,9 @@ class Interpreter {
   }
 
   ORBBEC_HD PhiloxStream stream_of(const double* row) const {
-    PhiloxStream stream(program_.key, sample_, static_cast<uint32_t>(row[1]));
+    const auto transform = static_cast<uint32_t>(row[1]);
+    const uint64_t sample = transform < kPerFrame ? sample_ : frame_sample(sample_, frame_);
+    PhiloxStream stream(program_.key, sample, transform % kPerFrame);
     stream.skip(static_cast<uint64_t>(row[2]));
     return stream;
   }
@@ -474,7 +484,7 @@ class Interpreter {
   double* const r_;
   Geometry geometry_;
   const Words words_;
-  const uint64_t sample_;
+  const uint64_t sample_, frame_;
 };
 
 }  // namespace orbbec

@@ -13,6 +13,7 @@ struct DrawArguments {
   int64_t height, width;  // of all images, or
   const int64_t* layout;  // [count, 3]: offset, height, width of each; null if they are alike
   const int64_t* ids;     // [count]; null: 0 to count - 1
+  int64_t frames;         // images of each clip, which follow one another; 1 if there are none
   uint64_t seed;
   int64_t epoch;
   const int64_t* live_epoch;  // in memory that a CUDA graph reads; null: `epoch`
@@ -35,7 +36,8 @@ ORBBEC_HD Fault draw_image(const DrawArguments& a, int64_t n) {
   const int64_t epoch = a.live_epoch != nullptr ? *a.live_epoch : a.epoch;
   const PhiloxKey key = philox_key(a.seed, static_cast<uint64_t>(epoch));
   const RuleProgram program{a.rows, a.begin, a.end, key, epoch};
-  return Interpreter(program, registers, {a.words, a.count, n}, sample).run();
+  const auto frame = static_cast<uint64_t>(n % a.frames);
+  return Interpreter(program, registers, {a.words, a.count, n}, sample, frame).run();
 }
 
 // An image per item, for a program that takes every image.

@@ -68,7 +68,8 @@ def _of_rows(plan: Plan, rows: Array) -> Plan:
     passes = tuple(step.of(selected[id(step.parameters)]) for step in plan.passes)
     for step, whole in zip(passes, plan.passes, strict=True):
         step.size = whole.size  # None if the whole batch has none
-    return replace(plan, sizes=plan.sizes[rows], sample_ids=plan.sample_ids[rows], passes=passes)
+    ids = plan.sample_ids[rows], None if plan.frame_ids is None else plan.frame_ids[rows]
+    return replace(plan, sizes=plan.sizes[rows], sample_ids=ids[0], frame_ids=ids[1], passes=passes)
 
 
 class Results:

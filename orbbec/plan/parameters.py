@@ -21,6 +21,13 @@ class Batch(NamedTuple):
     seed: int = 0
     epoch: int = 0
     targets: Sequence[Any] | None = None  # one per image, for transforms that read them
+    frames: int = 1  # images of each clip, which follow one another and have its id
+
+    def ids(self, per_frame: bool) -> Array:
+        """The ids that images draw as: those of their clips, or of the frames, as draw.h has them."""
+        frames = np.arange(len(self.sample_ids)) % self.frames
+        result: Array = self.sample_ids ^ frames << 48 if per_frame else self.sample_ids
+        return result
 
 
 @dataclass(frozen=True, eq=False)
@@ -33,12 +40,14 @@ class ParameterTable:
         blocks: the blocks of words, in order.
         arrays: tables of the steps that Python draws, columns by name; then the parameters of the copies of
             each blend, the first copies of all images first.
+        frames: images of each clip.
     """
 
     state: Array
     words: Array
     blocks: Sequence[Block]
     arrays: list[Any]
+    frames: int = 1
 
     def __len__(self) -> int:
         return len(self.state)
@@ -77,7 +86,7 @@ class ParameterTable:
         words = [self.block(block)[rows].reshape(-1) for block in self.blocks]
         flat = np.concatenate(words) if words else self.words
         arrays = [_rows(entry, rows, len(self)) for entry in self.arrays]
-        return ParameterTable(self.state[rows], flat, self.blocks, arrays)
+        return ParameterTable(self.state[rows], flat, self.blocks, arrays, self.frames)
 
 
 def _rows(entry: Any, rows: Array, count: int) -> Any:
@@ -124,9 +133,9 @@ class Column(NamedTuple):
         return values.astype(self.dtype)
 
     def _previous(self, table: ParameterTable) -> Array:
-        """Indices of images of the batch, cyclically; where there are no others, its index, and then -1."""
+        """Indices of images, of clips by frame; where there are no others, its index, and then -1."""
         every = np.arange(len(table))
-        indices = np.stack([np.roll(every, shift) for shift in self.value], 1)
+        indices = np.stack([np.roll(every, shift * table.frames) for shift in self.value], 1)
         if self.at >= 0:
             alone = np.full_like(indices, -1)
             alone[:, 0] = every
@@ -147,6 +156,7 @@ class OperatorStep:
         options: arguments that are the same for all images.
         drawn: the register that says which images it changes; None: all.
         why: why it cannot be fused.
+        per_frame: whether its noise differs from frame to frame of a clip.
     """
 
     name: str
@@ -154,3 +164,4 @@ class OperatorStep:
     options: Mapping[str, Any] = field(default_factory=dict)
     drawn: int | None = None
     why: str = "reads neighboring pixels"
+    per_frame: bool = False

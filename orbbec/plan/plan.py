@@ -35,6 +35,7 @@ class Plan:
         epoch: epoch of the draws.
         channels: number of channels of every image.
         dtype: name of the dtype of the images.
+        frame_ids: int64 `[N]`: the ids as which frames of clips draw for themselves; None: `sample_ids`.
 
     Example:
         >>> plan = Plan(np.array([[4, 5]]), np.array([7]), ())
@@ -52,6 +53,7 @@ class Plan:
     epoch: int = 0
     channels: int = 3
     dtype: str = "uint8"
+    frame_ids: Array | None = None
     size: tuple[int, int] | None = field(init=False, repr=False)  # the common size of the images, or None
 
     def __post_init__(self) -> None:
@@ -66,7 +68,8 @@ class Plan:
         """
         passes = program.passes_of(program.fill(batch))
         key = batch.seed, batch.epoch
-        return cls(batch.sizes, batch.sample_ids, passes, program.notes, *key, channels, dtype)
+        frame_ids = batch.ids(per_frame=True) if batch.frames > 1 else None
+        return cls(batch.sizes, batch.sample_ids, passes, program.notes, *key, channels, dtype, frame_ids)
 
     def __len__(self) -> int:
         return len(self.sizes)
@@ -103,7 +106,7 @@ class Plan:
     @property
     def key(self) -> NoiseKey:
         """Determines the noise of the images."""
-        return NoiseKey(self.sample_ids, self.seed, self.epoch)
+        return NoiseKey(self.sample_ids, self.seed, self.epoch, self.frame_ids)
 
     def table(self, index: int) -> Columns:
         """The parameters of pass `index` by name, with a row per image."""

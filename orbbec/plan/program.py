@@ -157,7 +157,7 @@ class Program:
         words = np.empty(count * self.words, np.float32)
         if numbers is not None:
             state[:, REGISTERS : REGISTERS + numbers.shape[1]] = numbers
-        table, begin = ParameterTable(state, words, self.blocks, []), 0
+        table, begin = ParameterTable(state, words, self.blocks, [], batch.frames), 0
         for end, external in self.stops:
             self._draw(table, batch, begin, end)
             table.arrays.extend(external.fill(table, batch))
@@ -173,7 +173,12 @@ class Program:
         return sorted(blocks, key=lambda block: block.offset)
 
     def run(
-        self, images: Direct, seed: int, sample_ids: Any = None, epoch: int | Tensor | None = None
+        self,
+        images: Direct,
+        seed: int,
+        sample_ids: Any = None,
+        epoch: int | Tensor | None = None,
+        frames: int = 1,
     ) -> Tensor | None:
         """Draw and run all passes, in one call.
 
@@ -182,6 +187,7 @@ class Program:
             seed: see `Stream`.
             sample_ids: int64 `[N]`, an array or a tensor; None: 0 to N - 1.
             epoch: see `Stream`; a tensor is read when the parameters are drawn; None: 0.
+            frames: see `Batch`.
 
         Returns:
             The results; None if pass by pass is faster: results between passes so large that microbatches
@@ -203,7 +209,7 @@ class Program:
         number, stored = (0, epoch.reshape(-1)) if isinstance(epoch, Tensor) else (epoch or 0, None)
         there = None if tensor.is_cpu else self._code_on(tensor.device)
         batch = layout, host_layout, channels
-        return _run(tensor, self.code, seed, number, ids, *batch, there, stored, out)
+        return _run(tensor, self.code, seed, number, ids, *batch, there, stored, out, frames)
 
     def _code_on(self, device: torch.device) -> Tensor | None:
         """A copy of the code on a device, made once; None if no kernel can draw."""
@@ -244,7 +250,7 @@ class Program:
         tensors = (torch.from_numpy(array) for array in (batch.sizes, batch.sample_ids))
         results = torch.from_numpy(table.state), torch.from_numpy(table.words)
         try:
-            _draw_rules(self.code, *tensors, batch.seed, batch.epoch, begin, end, *results)
+            _draw_rules(self.code, *tensors, batch.seed, batch.epoch, begin, end, *results, batch.frames)
         except ValueError as error:
             fault = _FAULT.fullmatch(str(error))
             if fault is None:

@@ -7,7 +7,7 @@ from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from typing import Any
 
-from orbbec.plan.rules import REGISTERS, SIGNATURES, Operand, Rule
+from orbbec.plan.rules import PER_FRAME, REGISTERS, SIGNATURES, Operand, Rule
 
 
 class Registers:
@@ -18,6 +18,7 @@ class Registers:
         self.registers = REGISTERS  # their number
         self.gate: int | None = None  # the register that says whether an image takes the current transform
         self.name, self.stream, self.position = "", 0, 0  # of the transform: its stream, its next number
+        self.is_per_frame = False  # whether each frame of a clip draws its own numbers
 
     def add_rule(
         self,
@@ -31,7 +32,8 @@ class Registers:
         """Append a rule; `first` is its place in the stream, by default the next one."""
         position = self.position if first is None else first
         number = -1 if gate is None else gate
-        self.rules.append(Rule(name, operands, self.stream, position, number, out, owner, self.name))
+        stream = self.stream + PER_FRAME * self.is_per_frame
+        self.rules.append(Rule(name, operands, stream, position, number, out, owner, self.name))
 
     def new_registers(self, count: int) -> int:
         """Reserve registers; returns the first."""
@@ -139,6 +141,13 @@ class Registers:
         self.gate = register if outer is None else self.both(outer, register)
         yield
         self.gate = outer
+
+    @contextmanager
+    def per_frame(self) -> Iterator[None]:
+        """Draw what is added within for each frame of a clip."""
+        outer, self.is_per_frame = self.is_per_frame, True
+        yield
+        self.is_per_frame = outer
 
     def select(self, condition: int, register: int, otherwise: float) -> int:
         """A register where another is not 0, else a number."""

@@ -1,7 +1,8 @@
 // The rules of a program: what each draws or changes, and the operands of its row. plan/rules.py
 // reads this list, so that a rule has one number, one name and one set of operands.
 //
-// A row is kRuleNumbers doubles: the rule, the index of its transform's stream, the first random
+// A row is kRuleNumbers doubles: the rule, the index of its transform's stream (plus kPerFrame if
+// each frame of a clip draws its own numbers), the first random
 // word that it takes, the register that must not be 0 for it to run (or -1), its first output
 // register (or -1), and its operands.
 #pragma once
@@ -11,6 +12,8 @@
 namespace orbbec {
 
 constexpr int kRuleNumbers = 16, kFirstOperand = 5, kOperands = kRuleNumbers - kFirstOperand;
+constexpr uint32_t kPerFrame = 1 << 16;
+constexpr int64_t kMaxFrames = 1 << 16;  // of a clip: frame_sample has 16 bits for them
 
 // name, number of output registers, operands by kind:
 //   number      any number up to 10^30

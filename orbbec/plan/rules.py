@@ -15,6 +15,7 @@ import torch
 from orbbec.bridge.arguments import Array
 
 WIDTH = 16  # numbers of a row
+PER_FRAME = 65536  # added to the stream of a rule that draws for each frame of a clip
 _OPERANDS = 5  # where they begin
 REGISTERS = 29  # the first register of a program; those before describe the image
 
@@ -73,7 +74,7 @@ class Rule:
     Args:
         name: its name in rules.h.
         operands: numbers; a block stands for its offset and its rows, a tuple for constants.
-        stream: index of the transform whose random numbers it draws.
+        stream: index of the transform whose random numbers it draws, plus PER_FRAME for each frame its own.
         first: the first of these numbers.
         gate: the register that must not be 0 for it to run; -1: it always runs.
         out: its first output register, or -1.

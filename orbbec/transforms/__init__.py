@@ -30,7 +30,7 @@ from orbbec.transforms.color import (
     RandomSolarize,
 )
 from orbbec.transforms.compose import Compose
-from orbbec.transforms.containers import RandomApply, RandomChoice, RandomOrder, SomeOf
+from orbbec.transforms.containers import PerFrame, RandomApply, RandomChoice, RandomOrder, SomeOf
 from orbbec.transforms.degradations import CLAHE, Defocus, Downscale, UnsharpMask
 from orbbec.transforms.distortions import GridDistortion, OpticalDistortion
 from orbbec.transforms.erasing import CoarseDropout, GridDropout, RandomErasing
@@ -132,6 +132,7 @@ __all__ = [
     "PILToTensor",
     "Pad",
     "PadIfNeeded",
+    "PerFrame",
     "PillowBlur",
     "PlanckianJitter",
     "RGBShift",

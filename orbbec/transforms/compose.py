@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
-from orbbec.transforms.base.checks import flag, whole
+from orbbec.transforms.base.checks import flag, names, whole
 from orbbec.transforms.base.optional import optional
 from orbbec.transforms.base.pipeline import LARGEST_SEED, Pipeline
 from orbbec.transforms.base.registry import check_arguments, transform_of
@@ -35,6 +35,9 @@ class Compose(Pipeline):
         exact: round after every transform, so that each gives the bytes that it gives alone. False: fuse
             transforms and round once per pass.
         target_options: how boxes, masks and points are treated.
+        images: names of the entries of a sample that are images, such as those of two cameras. They share
+            their random parameters, and may differ in size, dtype and kind; targets are those of the first.
+            Empty: every image that is known to be one, see `forward`.
 
     Raises:
         TypeError: an entry is not a transform, or an argument has a wrong type.
@@ -53,11 +56,13 @@ class Compose(Pipeline):
     seed: int = 0
     exact: bool = False
     target_options: TargetOptions = field(default_factory=TargetOptions)
+    images: Sequence[str] = field(default=(), kw_only=True)
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "transforms", check_transforms("Compose", self.transforms))
         object.__setattr__(self, "seed", whole("Compose", "seed", self.seed, 0, LARGEST_SEED))
         object.__setattr__(self, "exact", flag("Compose", "exact", self.exact))
+        object.__setattr__(self, "images", names("Compose", "images", self.images))
         if not isinstance(self.target_options, TargetOptions):
             raise TypeError(
                 f"Compose: expected target_options as TargetOptions, but got {self.target_options!r}"
@@ -78,6 +83,7 @@ class Compose(Pipeline):
             content
             | {"seed": self.seed, "exact": self.exact}
             | ({"target_options": options} if options else {})
+            | ({"images": list(self.images)} if self.images else {})
         )
 
     @classmethod

@@ -266,3 +266,28 @@ class RandomOrder(_Container):
     def rules(self, build: Build) -> None:
         count = len(self.transforms)
         in_rounds(build, self.transforms, build.permutation(count), count)
+
+
+@dataclass(frozen=True)
+class PerFrame(_Container):
+    """Draw the parameters of transforms for each frame of a clip; elsewhere frames share them.
+
+    Args:
+        transforms: applied in order. Crops and resizes must give all frames of a clip one size.
+
+    Source:
+        `consistent_transform=False` of SAM 2's color jitter.
+
+    Example:
+        >>> from orbbec.transforms import RandomInvert
+        >>> clip = torch.zeros(1, 6, 1, 1, 1, dtype=torch.uint8)  # [N, T, C, H, W]
+        >>> PerFrame([RandomInvert()])(clip, epoch=0).flatten().tolist()
+        [0, 255, 255, 0, 255, 255]
+        >>> RandomInvert()(clip, epoch=0).flatten().tolist()
+        [0, 0, 0, 0, 0, 0]
+    """
+
+    def rules(self, build: Build) -> None:
+        with build.per_frame():
+            for transform in self.transforms:
+                build.transform(transform)

@@ -97,6 +97,8 @@ class Rectangle:
         """Fill it with the argument `name`; "random_uniform" is a random color."""
         units = list(zip(*build.erase_units(), strict=True))  # first, since it may begin a pass
         first = self.draw(build)
+        if isinstance(value, str) and build.channels > 4:
+            raise ValueError(f"{build.name}: expected a number in {name} for {build.channels} channels")
         if isinstance(value, str):
             levels = [build.whole(summand, 256, factor * build.maximum / 255) for factor, summand in units]
         else:
@@ -112,6 +114,8 @@ def _fill_of(build: Build, name: str, value: float | Sequence[float]) -> list[fl
     fill = checked_numbers(value)
     if len(fill) not in (1, channels):
         raise ValueError(f"{op}: expected 1 or {channels} numbers in {name}, but got {len(fill)}")
+    if channels > 4 and len(set(fill)) > 1:
+        raise ValueError(f"{op}: expected 1 number in {name} for {channels} channels, but got {len(fill)}")
     return [fill[index % len(fill)] for index in range(min(4, channels))]
 
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 from orbbec.plan.build import Build
 from orbbec.plan.parameters import Column, OperatorStep
@@ -18,6 +18,7 @@ class GaussianNoise(Transform):
         mean: as a fraction of the maximum value (255 or 1): one number, or a range to draw from.
         sigma: as a fraction of the maximum value, at least 0: one number, or a range to draw from.
         clip: clip floats to 0..1. uint8 values are always rounded and clipped.
+        per_frame: draw other noise for each frame of a clip; False: all frames get the noise of the first.
 
     Source:
         `torchvision.transforms.v2.GaussianNoise`, which truncates the noise of uint8 images.
@@ -30,9 +31,11 @@ class GaussianNoise(Transform):
     mean: float | Range = 0.0
     sigma: float | Range = 0.1
     clip: bool = True
+    per_frame: bool = field(default=True, kw_only=True)
 
     def __post_init__(self) -> None:
         self._set(clip=flag(self.name, "clip", self.clip))
+        self._set(per_frame=flag(self.name, "per_frame", self.per_frame))
         self._set(
             mean=span(self.name, "mean", self.mean),
             sigma=span(self.name, "sigma", self.sigma, 0.0),
@@ -43,4 +46,5 @@ class GaussianNoise(Transform):
         sigma = build.uniform(*checked_numbers(self.sigma))
         columns = {"mean": Column("registers", mean), "sigma": Column("registers", sigma)}
         options = {"clip": self.clip, "transform_index": build.stream}
-        build.operator(OperatorStep("gaussian_noise", columns, options, why="draws noise per image"))
+        why, frames = "draws noise per image", self.per_frame
+        build.operator(OperatorStep("gaussian_noise", columns, options, why=why, per_frame=frames))

@@ -128,4 +128,5 @@ PARITY: dict[str, tuple[Parity, ...]] = {
     "RandomChoice": HELD,
     "RandomOrder": HELD,
     "SomeOf": HELD,
+    "PerFrame": HELD,
 }

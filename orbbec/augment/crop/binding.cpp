@@ -70,6 +70,8 @@ Tensor run_augment_crop(const ResizeCall& crop, AugmentCall call) {
   const Tensor& images = crop.images;
   check(images.scalar_type() == ScalarType::Byte, kOp, "expected images of uint8");
   const AnyImages source = source_images(kOp, images, crop.layout, crop.channels, crop.takes_one);
+  check(source.channels <= kMaxFills, kOp, "expected images of 1 to ", kMaxFills,
+        " channels, but got ", source.channels);
   AnyImages crops = crops_of(source, output_size(kOp, source, crop.size));
   const std::shared_ptr<void> memory = new_crops(images, crops, call.tensors && call.tensors->mix);
   crops.data = memory.get();

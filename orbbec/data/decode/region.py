@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
 import numpy as np
@@ -67,15 +68,35 @@ def regions_of(plan: Plan, can_shrink: Array | None = None) -> Regions | None:
     return None if (small == whole).all() else Regions(small, shrinks)
 
 
+def union_of(plans: Sequence[Plan]) -> Regions | None:
+    """The smallest regions that have what several plans of the same images read.
+
+    Returns:
+        The regions; None if a plan reads whole images.
+
+    Example:
+        >>> from orbbec.transforms import Crop
+        >>> plans = [Crop(*box)._alone.plan([(90, 90)]) for box in ((5, 6, 10, 10), (20, 2, 8, 8))]
+        >>> union_of(plans)[0]
+        (Rectangle(left=2, top=5, right=16, bottom=28), 1)
+    """
+    parts = [regions_of(plan) for plan in plans]
+    boxes = [part.boxes for part in parts if part is not None]
+    if len(boxes) < len(parts):
+        return None
+    low, high = np.min(boxes, 0)[:, :2], np.max(boxes, 0)[:, 2:]
+    return Regions(np.concatenate([low, high], 1), np.ones(len(low), np.int64))
+
+
 def plan_for(plan: Plan, regions: Regions) -> Plan:
     """The plan for images of which only `regions` were decoded.
 
     Args:
         plan: the plan for whole images; it still applies to targets.
-        regions: its regions.
+        regions: its regions, or larger ones if no image was shrunk.
     """
     boxes, shrinks = regions.boxes, regions.shrinks
-    first = plan.passes[0].of_regions(boxes[:, :2], shrinks, _to_decoded(boxes[:, :2], shrinks))
+    first = plan.passes[0].of_regions(boxes, shrinks, _to_decoded(boxes[:, :2], shrinks))
     return replace(plan, sizes=regions.sizes, passes=(first, *plan.passes[1:]))
 
 

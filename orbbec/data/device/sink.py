@@ -22,6 +22,7 @@ from orbbec.data.device.slots import Feed, Slots
 from orbbec.data.device.staging import map_tensors
 from orbbec.data.loader.assemble import Assembled
 from orbbec.data.loader.loader import Loader
+from orbbec.plan import Plan
 
 _WARM_UP = 3  # steps outside a graph, in which libraries choose algorithms and allocate
 _KEPT = 4  # graphs, each with the memory of its steps
@@ -154,7 +155,7 @@ class Sink:
 
 
 def _feed(batch: Any) -> Feed:
-    if isinstance(batch, Assembled) and batch.plan is not None:
+    if isinstance(batch, Assembled) and isinstance(batch.plan, Plan):
         return Feed(batch.images, batch.plan, _tensors_of((batch.targets, batch.sample_ids)))
     return Feed(None, None, _tensors_of(batch))
 

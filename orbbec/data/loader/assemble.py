@@ -13,7 +13,7 @@ from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field
 from functools import partial
 from traceback import extract_tb
-from typing import Any, NamedTuple, TypeVar
+from typing import Any, NamedTuple, TypeAlias, TypeVar
 
 import numpy as np
 import torch
@@ -31,16 +31,18 @@ from orbbec.data.decode.native import has_native
 from orbbec.data.decode.nvimgcodec import BatchDecoder
 from orbbec.data.decode.orientation import Rectangle
 from orbbec.data.decode.planes import empty_planes, write_planes
-from orbbec.data.decode.region import Regions, plan_for, regions_of
+from orbbec.data.decode.region import Regions
+from orbbec.data.loader.clips import as_images, clip_targets, clips_of, frame_count, groups_of, is_clip
 from orbbec.data.loader.entries import Attempt, Bad, Opened
 from orbbec.data.loader.memory import Job
 from orbbec.data.loader.pieces import AugmentedPieces, Pieces
 from orbbec.data.loader.queues import Stopped
 from orbbec.data.loader.stopwatch import Stopwatch
-from orbbec.data.placed import are_placed, check_placed
+from orbbec.data.loader.views import Planning, Plans, for_regions, read_by
+from orbbec.data.placed import check_placed
 from orbbec.data.sample import BadSample, Fault, Sample, SourceError
 from orbbec.plan import Plan
-from orbbec.transforms import Compose, transform_targets
+from orbbec.transforms import Compose, MultiView
 
 ON_ERROR = ("raise", "skip", "substitute")
 _TRIES = 100  # substitutes
@@ -52,9 +54,10 @@ class Assembled(NamedTuple):
     images: Any
     targets: Any
     sample_ids: torch.Tensor  # int64 [N]
-    plan: Plan | None
+    plan: Plans
 
 
+Group: TypeAlias = list[Opened | Bad]  # the images of a sample: one, or the frames of a clip
 _Item = TypeVar("_Item")
 
 
@@ -74,7 +77,7 @@ class Assembler:
     """
 
     source: Any
-    transforms: Compose | None
+    transforms: Compose | MultiView | None
     decoding: Decoding
     on_error: str
     pin_memory: bool
@@ -104,7 +107,8 @@ class Assembler:
     def _assembled(self, opened: list[Opened], failed: Attempt | None, epoch: int, job: Job) -> Assembled:
         """A batch of samples, of which some may have been decoded by an attempt that failed for others."""
         while opened:
-            check_ids([entry.position for entry in opened], [entry.sample for entry in opened])
+            samples = [group[0] for group in groups_of(opened)]
+            check_ids([entry.position for entry in samples], [entry.sample for entry in samples])
             try:
                 plan, targets = self._planned(opened, epoch)
             except ValueError as error:
@@ -115,26 +119,25 @@ class Assembler:
             plan = self._plan_for(plan, regions)
             attempt, changed = self._attempted(opened, (plan, regions), failed, job)
             if not any(changed):
-                ids = ids_tensor([entry.sample.sample_id for entry in opened])
-                return Assembled(attempt.batch, targets, ids, None if attempt.is_augmented else plan)
-            pairs = zip(opened, changed, strict=True)
-            opened = self._settled([new or old for old, new in pairs], epoch)
+                ids = ids_tensor([entry.sample.sample_id for entry in samples])
+                batch = clips_of(attempt.batch, opened)
+                return Assembled(batch, targets, ids, None if attempt.is_augmented else plan)
+            opened = self._settled(groups_of(opened, changed), epoch)
             failed = attempt if attempt.buffers else None
             del attempt  # of pieces: not two on the device
         return Assembled(ImageBatch.of_sizes([], CHANNELS[self.decoding.mode]), [], ids_tensor([]), None)
 
-    def _open(self, wanted: Sequence[int | Sample | BadSample], job: Job) -> list[Opened | Bad]:
+    def _open(self, wanted: Sequence[int | Sample | BadSample], job: Job) -> list[Group]:
         """Read samples: their headers if regions can be decoded later, otherwise their pixels."""
         return [self._open_item(item) for item in until(job, wanted)]
 
-    def _open_item(self, item: int | Sample | BadSample) -> Opened | Bad:
+    def _open_item(self, item: int | Sample | BadSample) -> Group:
         try:
             with self.watch.timing("read"):
-                sample = self._read(item)
-                header = self._header(sample)
-            return self._opened(item, sample, header)
+                images = [(image, self._header(image)) for image in as_images(self._read(item))]
+            return [self._opened(item, *image) for image in images]
         except BadSample as error:
-            return self._bad(item, error)
+            return [self._bad(item, error)]
 
     def _opened(
         self,
@@ -197,13 +200,14 @@ class Assembler:
         return has_regions or self.decoding.makes_planes or self.device is not None
 
     def _whole(self, sample: Sample) -> Pixels:
+        assert not isinstance(sample.data, tuple)
         with _named(sample), self.watch.timing("decode"):
             return self.decoding.whole(sample.data)
 
     def _attempted(
         self,
         opened: list[Opened],
-        planned: tuple[Plan | None, Regions | None],
+        planned: tuple[Plans, Regions | None],
         failed: Attempt | None,
         job: Job,
     ) -> tuple[Attempt, list[Opened | Bad | None]]:
@@ -217,7 +221,7 @@ class Assembler:
         return attempt, self._decode(attempt, done, job)
 
     def _pieces(
-        self, opened: list[Opened], planned: tuple[Plan | None, Regions | None], job: Job
+        self, opened: list[Opened], planned: tuple[Plans, Regions | None], job: Job
     ) -> Pieces | AugmentedPieces | None:
         """The pieces of a large batch; None if it is decoded at once."""
         plan, regions = planned
@@ -225,12 +229,12 @@ class Assembler:
             return None
         if self.device is not None:
             return Pieces(partial(self._batch_of, opened, regions), self.device, job)
-        if plan is None or not plan.passes or plan.mixes:
+        if not isinstance(plan, Plan) or not plan.passes or plan.mixes or is_clip(opened[0]):
             return None
         return AugmentedPieces(plan, self._augmented, job)
 
     def _augmented(self, plan: Plan, images: ImageBatch | YCbCrBatch) -> Any:
-        assert self.transforms is not None
+        assert isinstance(self.transforms, Compose)
         with self.watch.timing("augment"):
             return self.transforms.apply(plan, images)
 
@@ -348,18 +352,20 @@ class Assembler:
             raise error
         return Bad(_position(item), Fault.of(error))
 
-    def _settled(self, found: Sequence[Opened | Bad], epoch: int) -> list[Opened]:
-        """Apply the error policy."""
+    def _settled(self, groups: Sequence[Group], epoch: int) -> list[Opened]:
+        """Apply the error policy; a clip of which a frame is bad is a bad sample."""
         known = self._bad_indices(epoch)
-        known.update(entry.position for entry in found if isinstance(entry, Bad))
-        result = []
-        for entry in found:
-            if isinstance(entry, Opened):
-                result.append(entry)
+        known.update(entry.position for group in groups for entry in group if isinstance(entry, Bad))
+        result: list[Opened] = []
+        for group in groups:
+            good = [entry for entry in group if isinstance(entry, Opened)]
+            bad = next((entry for entry in group if isinstance(entry, Bad)), None)
+            if bad is None:
+                result += good
                 continue
-            self.faults.append(entry.fault)
+            self.faults.append(bad.fault)
             if self.on_error == "substitute":
-                result.append(self._substitute(entry, epoch, known))
+                result += self._substitute(bad, epoch, known)
         return result
 
     def _bad_indices(self, epoch: int) -> set[int]:
@@ -368,79 +374,80 @@ class Assembler:
             self._known_bad = epoch, set()
         return self._known_bad[1]
 
-    def _substitute(self, bad: Bad, epoch: int, known: set[int]) -> Opened:
+    def _substitute(self, bad: Bad, epoch: int, known: set[int]) -> Sequence[Opened]:
         """The next good sample of the source, whole."""
         for step in range(1, min(_TRIES, len(self.source))):
             index = (bad.position + step) % len(self.source)
             if index in known:
                 continue
             try:
-                return self._alone(self._opened(index, self._read(index)), epoch)
+                images = as_images(self._read(index))
+                return self._alone([self._opened(index, image) for image in images], epoch)
             except BadSample:
                 known.add(index)
         raise BadSample(bad.fault.sample_id, bad.fault.path, bad.fault.reason)
 
-    def _unplanned(self, opened: Sequence[Opened], epoch: int, error: ValueError) -> list[Opened | Bad]:
+    def _unplanned(self, opened: Sequence[Opened], epoch: int, error: ValueError) -> list[Group]:
         """Replace samples that cannot be augmented even alone by faults."""
-        misfits = self._misfits(opened, epoch)
+        groups = groups_of(opened)
+        misfits = self._misfits(groups, epoch)
         if not misfits:
-            ids = ", ".join(str(entry.sample.sample_id) for entry in opened)
+            ids = ", ".join(str(entry.sample.sample_id) for entry, *_ in groups)
             raise ValueError(f"Loader: samples {ids}: {error}") from None
         return [
-            self._bad(entry.position, misfits[row]) if row in misfits else entry
-            for row, entry in enumerate(opened)
+            [self._bad(group[0].position, misfits[row])] if row in misfits else [*group]
+            for row, group in enumerate(groups)
         ]
 
-    def _misfits(self, opened: Sequence[Opened], epoch: int, start: int = 0) -> dict[int, BadSample]:
+    def _misfits(
+        self, groups: Sequence[Sequence[Opened]], epoch: int, start: int = 0
+    ) -> dict[int, BadSample]:
         """The samples that cannot be augmented even alone, by row from `start` on; found by halving."""
-        if len(opened) == 1:
+        if len(groups) == 1:
             try:
-                self._alone(opened[0], epoch)
+                self._alone(groups[0], epoch)
                 return {}
             except BadSample as bad:
                 return {start: bad}
         with suppress(ValueError):
-            self._planned(opened, epoch)
+            self._planned([entry for group in groups for entry in group], epoch)
             return {}
-        middle = len(opened) // 2
-        first = self._misfits(opened[:middle], epoch, start)
-        return first | self._misfits(opened[middle:], epoch, start + middle)
+        middle = len(groups) // 2
+        first = self._misfits(groups[:middle], epoch, start)
+        return first | self._misfits(groups[middle:], epoch, start + middle)
 
-    def _alone(self, entry: Opened, epoch: int) -> Opened:
-        """The entry if it can be augmented in a batch of its own; raises BadSample otherwise."""
-        with _named(entry.sample, "its image and targets"):
-            self._planned([entry], epoch)
-        return entry
+    def _alone(self, group: Sequence[Opened], epoch: int) -> Sequence[Opened]:
+        """A sample if it can be augmented in a batch of its own; raises BadSample otherwise."""
+        with _named(group[0].sample, "its image and targets"):
+            self._planned(group, epoch)
+        return group
 
-    def _planned(self, opened: Sequence[Opened], epoch: int) -> tuple[Plan | None, Sequence[dict[str, Any]]]:
+    def _planned(self, opened: Sequence[Opened], epoch: int) -> tuple[Plans, Any]:
         """The plan of a batch, and the transformed targets."""
+        frames = frame_count(opened)
         targets = [entry.sample.targets for entry in opened]
-        ids = [entry.sample.sample_id for entry in opened]
-        return self._plan([entry.size for entry in opened], ids, targets, epoch)
+        ids = [entry.sample.sample_id for entry in opened[::frames]]
+        plan, targets = self._plan([entry.size for entry in opened], ids, targets, epoch, frames)
+        if isinstance(targets, tuple):
+            return plan, tuple(clip_targets(opened, view) for view in targets)
+        return plan, clip_targets(opened, targets)
 
     def _plan(
-        self, sizes: Any, ids: Sequence[int], targets: Sequence[dict[str, Any]], epoch: int
-    ) -> tuple[Plan | None, Sequence[dict[str, Any]]]:
-        if self.transforms is None:
-            return None, targets
+        self, sizes: Any, ids: Sequence[int], targets: Sequence[dict[str, Any]], epoch: int, frames: int = 1
+    ) -> tuple[Plans, Any]:
         channels = CHANNELS[self.decoding.mode]
-        plan = self.transforms.plan(sizes, ids, epoch, channels=channels, targets=targets)
-        if plan.mixes or are_placed(targets):  # no plan changes labels unless it mixes images
-            targets = transform_targets(plan, targets, self.transforms.target_options)
-        return plan, targets
+        return Planning(sizes, ids, targets, epoch, channels, frames).by(self.transforms)
 
-    def _regions(self, plan: Plan | None, can_shrink: Array) -> Regions | None:
+    def _regions(self, plan: Plans, can_shrink: Array) -> Regions | None:
         makes_planes = self.decoding.makes_planes
         decodes_whole = self.decoder is not None or (makes_planes and self.planes_device is None)
         if plan is None or decodes_whole or not self.decoding.roi:
             return None
-        return regions_of(plan, can_shrink & (self.decoding.shrink and not makes_planes and has_native()))
+        return read_by(plan, can_shrink & (self.decoding.shrink and not makes_planes and has_native()))
 
-    def _plan_for(self, plan: Plan | None, regions: Regions | None) -> Plan | None:
+    def _plan_for(self, plan: Plans, regions: Regions | None) -> Plans:
         """The plan for what was decoded; planes have their whole size."""
-        if plan is None or regions is None or self.decoding.makes_planes:
-            return plan
-        return plan_for(plan, regions)
+        return plan if self.decoding.makes_planes else for_regions(plan, regions)
 
 
 def _position(item: int | Sample | BadSample) -> int:

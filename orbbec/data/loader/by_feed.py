@@ -16,6 +16,7 @@ from collections.abc import Sequence
 from contextlib import suppress
 from dataclasses import dataclass, replace
 from functools import cache, partial
+from itertools import pairwise
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -30,7 +31,8 @@ from orbbec.data.decode.modes import CHANNELS, Pixels
 from orbbec.data.decode.on_device import ScanBuffer
 from orbbec.data.decode.region import Regions
 from orbbec.data.files import ImageFiles, files_of
-from orbbec.data.loader.assemble import Assembled, Assembler, buffers_of, ids_tensor, until
+from orbbec.data.loader.assemble import Assembled, Assembler, Group, buffers_of, ids_tensor, until
+from orbbec.data.loader.clips import as_images
 from orbbec.data.loader.entries import Attempt, Bad, Opened
 from orbbec.data.loader.memory import Job
 from orbbec.data.loader.queues import Stopped
@@ -143,8 +145,8 @@ class FeedAssembler(Assembler):
         rest = {row: index for row, index in enumerate(indices) if row not in entries}
         found = dict(zip(rest, self._open(list(rest.values()), job), strict=True))
         if batch is not None:
-            found = {row: self._by_python(entry) for row, entry in found.items()}
-        opened = [(entries | found)[row] for row in range(len(indices))]
+            found = {row: [self._by_python(entry) for entry in group] for row, group in found.items()}
+        opened: list[Group] = [found.get(row) or [entries[row]] for row in range(len(indices))]
         attempt = None if batch is None else batch.of(entries)
         return self._assembled(self._settled(opened, epoch), attempt, epoch, job)
 
@@ -241,22 +243,25 @@ class FeedAssembler(Assembler):
         orientations = np.where(is_rgb, 1, rows["orientation"]).tolist()
         return YCbCrBatch.of_sizes(stored, samplings, orientations, empty=self._empty_planes or empty)
 
-    def _open(self, wanted: Sequence[int | Sample | BadSample], job: Job) -> list[Opened | Bad]:
+    def _open(self, wanted: Sequence[int | Sample | BadSample], job: Job) -> list[Group]:
         """Read samples in this thread; the feed reads the headers of their files, or decodes them whole."""
         found: list[Sample | Exception] = []
+        bounds = [0]  # of the images of each item
         for item in until(job, wanted):
             try:
                 with self.watch.timing("read"):
-                    found.append(self._read(item))
+                    found += as_images(self._read(item))
             except Exception as error:  # raised below, unless the file of a row before it is bad
                 found.append(error)
                 if self.on_error == "raise" or not isinstance(error, BadSample):
                     break
+            finally:
+                bounds.append(len(found))
         try:
             known = self._known_of(found, job)
             return [
-                self._open_known(item, sample, known.get(row))
-                for row, (item, sample) in enumerate(zip(wanted, found, strict=False))
+                [self._open_known(item, found[row], known.get(row)) for row in range(begin, end)]
+                for item, (begin, end) in zip(wanted, pairwise(bounds), strict=False)
             ]
         finally:
             found.clear()  # the traceback of an error refers to this stack frame

@@ -39,7 +39,8 @@ class Opened(NamedTuple):
     @property
     def can_shrink(self) -> bool:
         """Whether it can be decoded at a lower resolution: as a JPEG that is not decoded yet."""
-        return self.header is not None and bytes(self.sample.data[:2]) == _JPEG
+        data = self.sample.data
+        return self.header is not None and isinstance(data, bytes) and data[:2] == _JPEG
 
     @property
     def stored(self) -> Encoded | Pixels:

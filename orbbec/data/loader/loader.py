@@ -32,14 +32,14 @@ from orbbec.data.loader.report import Report, fault_report
 from orbbec.data.loader.tasks import IndexTasks, StreamTasks, Task
 from orbbec.data.loader.threads import node_cores, thread_budget
 from orbbec.data.loader.tune import tuner_for
+from orbbec.data.loader.views import applied, result_bytes
 from orbbec.data.order import Order, position_of
 from orbbec.data.sample import Fault
 from orbbec.data.sampling.copies import Copies
 from orbbec.data.sampling.multi_scale import MultiScale
 from orbbec.data.sampling.orders import has_copies, order_for, order_of_rank
 from orbbec.data.sampling.sampling import Sampling
-from orbbec.plan.microbatches import bytes_after
-from orbbec.transforms import Compose, Transform
+from orbbec.transforms import Compose, MultiView, Transform
 from orbbec.transforms.base.checks import choice, flag, whole
 
 _WARM_UP = 3  # steps
@@ -86,7 +86,8 @@ class Loader:
             augmented alike; in a `ConcatDataset` of torch they get them, see `orbbec.data.concat`.
         batch_size: images per batch.
         transforms: a `Compose`, or transforms in order, with `seed`; a `MultiScale`, which draws a size per
-            batch. None: batches are `ImageBatch`es.
+            batch; or a `MultiView`, whose images and targets are lists, one entry per view, and for which an
+            image is decoded once. None: batches are `ImageBatch`es.
         device: device of the batches.
         threads: number of threads that decode; "auto": as many as the model needs, limited by the cores and
             control group of this rank, less one on CUDA, and by OMP_NUM_THREADS unless it is torchrun's 1.
@@ -132,7 +133,7 @@ class Loader:
         self,
         source: Any,
         batch_size: int,
-        transforms: Compose | MultiScale | Sequence[Transform] | None = None,
+        transforms: Compose | MultiView | MultiScale | Sequence[Transform] | None = None,
         device: torch.device | str = "cpu",
         *,
         threads: int | str = "auto",
@@ -170,7 +171,7 @@ class Loader:
         self._scales = transforms if isinstance(transforms, MultiScale) else None
         if isinstance(transforms, MultiScale):
             transforms = transforms.pipelines[0]
-        if transforms is not None and not isinstance(transforms, Compose):
+        if transforms is not None and not isinstance(transforms, (Compose, MultiView)):
             transforms = Compose(transforms, seed)
         decoding = decoding or Decoding()
         decoder = decoding.decoder_on(self.device)
@@ -327,6 +328,8 @@ class Loader:
 
     def planned(self) -> Iterator[Assembled]:
         """Like `iter`, without applying plans: images on the device, the rest on the host, for `sink`."""
+        if isinstance(self._assembler.transforms, MultiView):
+            raise TypeError("Loader.planned: expected a Compose, but got a MultiView")
         return self._begun(Epoch(self, self._assembled, self._moved))
 
     def _begun(self, epoch: Epoch) -> Epoch:
@@ -402,7 +405,9 @@ class Loader:
             batch = self._assemblers[scale](items, epoch, Job(stopped, self._memory, number, augments))
         return len(items), batch._replace(targets=self._collated(batch.targets))
 
-    def _collated(self, targets: Sequence[dict[str, Any]]) -> Any:
+    def _collated(self, targets: Any) -> Any:
+        if isinstance(targets, tuple):  # of each view
+            return [self._collated(view) for view in targets]
         if isinstance(targets, ColumnTargets) and self.collate is default_collate:
             return collate_columns(targets.columns)
         tensors = arrays_as_tensors(list(targets))
@@ -423,7 +428,7 @@ class Loader:
         if batch.plan is None or compose is None:
             return self._in_colors(batch)
         with self._assembler.watch.timing("augment"):
-            return batch._replace(images=compose.apply(batch.plan, batch.images), plan=None)
+            return batch._replace(images=applied(compose, batch.plan, batch.images), plan=None)
 
     def _in_colors(self, batch: Assembled) -> Assembled:
         """Convert planes to RGB on their device."""
@@ -447,10 +452,8 @@ def _bytes_of(images: Any) -> int:
 
 def _result_bytes(batch: Assembled) -> int:
     """The bytes of the results of a batch; 0 if its images stay as they are."""
-    plan, images = batch.plan, batch.images
-    if plan is not None and plan.passes:
-        return bytes_after(plan.passes[-1], plan.channels)
-    return images.pixel_bytes if isinstance(images, YCbCrBatch) else 0
+    images, nbytes = batch.images, result_bytes(batch.plan)
+    return nbytes or (images.pixel_bytes if isinstance(images, YCbCrBatch) else 0)
 
 
 def _resumed(kind: type[Loader], arguments: dict[str, Any], state: dict[str, Any]) -> Loader:

@@ -86,7 +86,8 @@ class AugmentPass(Pass):
 
     @property
     def runs(self) -> bool:  # type: ignore[override]
-        return self.mixes is None and self.dtype in DTYPES
+        has_few_numbers = max(len(self.fill), len(self.mean or ()), len(self.std or ())) <= 4
+        return self.mixes is None and self.dtype in DTYPES and has_few_numbers
 
     def end(self) -> Rule:
         operands = self.matrix_block.offset, self.region_block.start, self.has_offset, -1, -1
@@ -174,13 +175,18 @@ class AugmentPass(Pass):
         off_diagonal = self.matrix[:, [0, 1, 2, 2], [1, 0, 0, 1]]
         return not off_diagonal.any() and self.interpolation == "linear"
 
-    def of_regions(self, corners: Array, shrinks: Array, to_region: Array) -> AugmentPass:
+    def of_regions(self, boxes: Array, shrinks: Array, to_region: Array) -> AugmentPass:
         matrix, table = to_region @ self.matrix, self.parameters
-        if self.regions is not None:  # bit for bit the constants of the pass
+        has_more = self.regions is not None and bool((shrinks == 1).all() and (boxes != self.regions).any())
+        if self.regions is not None and not has_more:  # bit for bit the constants of the pass
             matrix = np.where((shrinks == 1)[:, None, None], self.source_matrix, matrix)
         offsets = table.offsets(self.out) / shrinks[:, None]
         changed = table.with_geometry(self.out, matrix, table.boxes(self.out), offsets)
-        return replace(self, region_block=Block(8)).of(changed)
+        if not has_more:
+            return replace(self, region_block=Block(8)).of(changed)
+        changed = replace(changed, words=table.words.copy())
+        changed.block(self.region_block).view(np.int64)[:, 0] = self.regions - np.tile(boxes[:, :2], 2)
+        return self.of(changed)
 
     def values(self, tables: Mapping[str, Any]) -> Values:
         """What it does to values, by its tables."""

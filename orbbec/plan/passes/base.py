@@ -25,6 +25,7 @@ class NoiseKey(NamedTuple):
     sample_ids: Array  # int64 [N]
     seed: int
     epoch: int
+    frame_ids: Array | None = None  # of frames whose noise is their own
 
 
 class Context(NamedTuple):
@@ -175,11 +176,11 @@ class Pass:
         """
         return None
 
-    def of_regions(self, corners: Array, shrinks: Array, to_region: Array) -> Pass:
-        """The pass for images of which only `region` was decoded.
+    def of_regions(self, boxes: Array, shrinks: Array, to_region: Array) -> Pass:
+        """The pass for images of which only boxes around `region` were decoded.
 
         Args:
-            corners: int64 `[N, 2]`: left and top of the decoded region, in pixels of the shrunk images.
+            boxes: int64 `[N, 4]`: what was decoded, in pixels of the shrunk images.
             shrinks: int64 `[N]`: factor by which the sides were reduced in decoding.
             to_region: float64 `[N, 3, 3]`: pixels of whole images to decoded pixels.
         """

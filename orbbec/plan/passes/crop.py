@@ -64,8 +64,8 @@ class CropPass(AugmentPass):
     def region(self, sizes: Array, can_shrink: bool) -> Array | None:
         return self._crop.region(sizes, can_shrink)
 
-    def of_regions(self, corners: Array, shrinks: Array, to_region: Array) -> AugmentPass:
-        return self.of(self._crop.of_regions(corners, shrinks, to_region).parameters)
+    def of_regions(self, boxes: Array, shrinks: Array, to_region: Array) -> AugmentPass:
+        return self.of(self._crop.of_regions(boxes, shrinks, to_region).parameters)
 
     def call(self, images: Work, tables: Mapping[str, Any], size: tuple[int, int] | None, out: Any) -> Any:
         assert size is not None

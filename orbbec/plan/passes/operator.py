@@ -31,6 +31,7 @@ class OperatorPass(Pass):
         condition: the register that says which images it changes; None: all.
         resizes: whether it takes the size of its output.
         flips: whether it also flips its results.
+        per_frame: whether its noise differs from frame to frame of a clip.
 
     Attributes:
         drawn: bool `[N]`: the images that it changes.
@@ -44,6 +45,7 @@ class OperatorPass(Pass):
     condition: int | None
     resizes: bool
     flips: bool = False
+    per_frame: bool = field(default=False, repr=False)
     box_block: Block = field(default_factory=lambda: Block(8))
     flip_block: Block = field(default_factory=lambda: Block(1))
     drawn: Array = field(init=False, repr=False)
@@ -123,8 +125,12 @@ class OperatorPass(Pass):
         return self.draws == "none" and not self.resizes
 
     def tables(self, key: NoiseKey) -> Columns:
-        ids = {"sample_ids": key.sample_ids} if self.draws_noise else {}
+        ids = {"sample_ids": self.noise_ids(key)} if self.draws_noise else {}
         return {**self.table, **ids, "drawn": self.drawn}
+
+    def noise_ids(self, key: NoiseKey) -> Array:
+        """The ids that its noise depends on."""
+        return key.sample_ids if key.frame_ids is None or not self.per_frame else key.frame_ids
 
     def fixed(self) -> OperatorPass | None:
         """The pass with its host columns as options; None if they differ among the images that it changes."""
@@ -144,10 +150,10 @@ class OperatorPass(Pass):
         of = self.spec.region
         return None if of is None else of(self.table, self.options, self.sizes, sizes)
 
-    def of_regions(self, corners: Array, shrinks: Array, to_region: Array) -> OperatorPass:
+    def of_regions(self, boxes: Array, shrinks: Array, to_region: Array) -> OperatorPass:
         table = self.parameters
-        boxes = table.boxes(self.out) / shrinks[:, None] - np.tile(corners, 2)
-        return self.of(table.with_geometry(self.out, to_region @ self.matrix, boxes, table.offsets(self.out)))
+        reads = table.boxes(self.out) / shrinks[:, None] - np.tile(boxes[:, :2], 2)
+        return self.of(table.with_geometry(self.out, to_region @ self.matrix, reads, table.offsets(self.out)))
 
     def run(self, work: Work, sizes: Array, context: Context, out: Any = None) -> Work:
         tables = next(context.tables)

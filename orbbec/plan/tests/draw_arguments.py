@@ -241,6 +241,9 @@ ARGUMENTS = {
         of(sampler_options=(0.9,), trials=1, rounds=3),
         of(min_scale=1.0, max_scale=1.0),
     ],
+    "PerFrame": [
+        of(transforms=[T.RandomRotation(30), T.ColorJitter(0.4)]),
+    ],
     "RandomOrder": [
         of(transforms=[T.RandomInvert(1.0), T.RandomRotation((10, 50))]),
         of(transforms=[T.ColorJitter(0.4, 0.4), T.RandomSolarize(99.0), T.RandomPosterize(3)]),

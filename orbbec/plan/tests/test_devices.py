@@ -88,3 +88,16 @@ def test_plans_that_write_into_out_are_compiled_whole(transform):
     compiled = torch.compile(work, fullgraph=True, backend="aot_eager")
     assert_same_bytes(compiled(images, out), expected * 2)
     assert_same_bytes(out, expected)
+
+
+@pytest.mark.parametrize("channels", [3, 9])
+def test_clips_are_the_same_on_every_device(accelerator, channels):
+    pipeline = T.Compose(
+        [T.RandomResizedCrop(12, antialias=False), T.PerFrame([T.RandomHorizontalFlip(), T.RandomErasing()])]
+    )
+    clips = photographs(6, 3, 14, 17).repeat(1, channels // 3, 1, 1).unflatten(0, (2, 3))
+    expected = pipeline(clips, sample_ids=[4, 9], epoch=1)
+    moved = accelerator.put(clips)
+    with accelerator.active():
+        actual = pipeline(moved, sample_ids=[4, 9], epoch=1)
+    assert_same_bytes(actual.cpu(), expected)

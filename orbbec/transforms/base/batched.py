@@ -48,11 +48,12 @@ def split(target: dict[str, Any], count: int) -> list[dict[str, Any]]:
         >>> split({"mask": torch.zeros(2, 4, 6), "names": ["a", "b"], "step": 7}, 2)[1]["names"]
         'b'
     """
-    columns = {key: _rows(key, value, count) for key, value in target.items()}
+    columns = {key: rows_of_batch(key, value, count) for key, value in target.items()}
     return [{key: rows[n] for key, rows in columns.items() if rows is not None} for n in range(count)]
 
 
-def _rows(key: str, value: Any, count: int) -> Sequence[Any] | None:
+def rows_of_batch(key: str, value: Any, count: int) -> Sequence[Any] | None:
+    """The rows of an entry, one per image; None if it has none."""
     if isinstance(value, ImageBatch):
         rows: Sequence[Any] = [image[..., 0] if image.shape[-1] == 1 else image for image in value.images()]
     elif isinstance(value, (Tensor, np.ndarray)):
@@ -79,7 +80,7 @@ def joined(targets: Sequence[dict[str, Any]], given: dict[str, Any]) -> dict[str
     """
     if not targets:
         return dict(given)
-    kept = {key: value for key, value in given.items() if _rows(key, value, len(targets)) is None}
+    kept = {key: value for key, value in given.items() if rows_of_batch(key, value, len(targets)) is None}
     keys = [key for key in targets[0] if all(key in target for target in targets)]
     return {**kept, **{key: _joined([target[key] for target in targets], given.get(key)) for key in keys}}
 

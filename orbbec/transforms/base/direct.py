@@ -58,6 +58,8 @@ def _of_tensor(
 
 
 def _of_array(images: Array, as_tensors: bool) -> Direct | None:
+    if images.ndim > 4:  # clips
+        return None
     flags = images.flags
     if images.ndim == 3 and images.dtype is _BYTES and flags.c_contiguous and flags.writeable:
         tensor = torch.from_numpy(images.transpose(2, 0, 1))

@@ -24,11 +24,6 @@ _MODES_OF_16_BITS = ("I;16", "I;16L", "I;16B", "I;16N")
 _OF_PIL = (torch.uint8, torch.uint16)
 
 
-def is_video(value: Any) -> bool:
-    """Whether a value is a `torchvision.tv_tensors.Video`, whose frames share their random parameters."""
-    return is_tv_tensor(value) and type(value).__name__ == "Video"
-
-
 def read(images: Any, as_tensors: bool = False, as_pure: bool = False) -> Input:
     """Describe images, and how to restore results to the kind given.
 

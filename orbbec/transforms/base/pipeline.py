@@ -21,12 +21,19 @@ from orbbec.plan.parameters import Batch
 from orbbec.plan.passes import ALIKE, VARIES
 from orbbec.plan.program import Program
 from orbbec.plan.state import common_size, same_rows
-from orbbec.transforms.base.batched import is_of_batch, joined, split
 from orbbec.transforms.base.checks import whole
+from orbbec.transforms.base.clips import Images, clips_of
 from orbbec.transforms.base.direct import direct_input
-from orbbec.transforms.base.inputs import is_video, read
+from orbbec.transforms.base.inputs import read
 from orbbec.transforms.base.module import FrozenModule, outside_graphs
-from orbbec.transforms.base.structures import images_of, is_structure, labels_of, rebuilt, targets_of
+from orbbec.transforms.base.structures import (
+    images_of,
+    is_structure,
+    labels_of,
+    named_images,
+    rebuilt,
+    targets_of,
+)
 from orbbec.transforms.base.tv_tensors import name_of, plain
 from orbbec.transforms.targets.options import TargetOptions
 from orbbec.transforms.targets.targets import readable, transform_targets
@@ -50,8 +57,13 @@ class _Key(NamedTuple):
     """Determines the draws of a batch."""
 
     seed: int
-    epoch: int
     sample_ids: Array  # int64 [N]
+    epoch: int
+    frames: int = 1  # of each clip, which follow one another and have its id
+
+    def of_clips(self, frames: int) -> _Key:
+        """The key of the frames of clips."""
+        return self._replace(sample_ids=np.repeat(self.sample_ids, frames), frames=max(frames, 1))
 
 
 class _Pixels(NamedTuple):
@@ -70,12 +82,14 @@ class Pipeline(FrozenModule):
         seed: see `Compose`.
         exact: see `Compose`.
         target_options: see `Compose`.
+        images: see `Compose`.
     """
 
     transforms: Sequence[Any]
     seed: int = 0
     exact: bool = False
     target_options: TargetOptions = field(default_factory=TargetOptions)
+    images: Sequence[str] = field(default=(), kw_only=True)
     _programs: dict[_Pixels, Program] = field(default_factory=dict, init=False, repr=False, compare=False)
     _direct: dict[tuple[torch.dtype, int, bool, bool], Program | None] = field(
         default_factory=dict, init=False, repr=False, compare=False
@@ -92,6 +106,7 @@ class Pipeline(FrozenModule):
         dtype: str | torch.dtype = "uint8",
         targets: Sequence[Any] | None = None,
         generator: torch.Generator | None = None,
+        frames: int = 1,
     ) -> Plan:
         """Draw parameters for a batch.
 
@@ -108,6 +123,7 @@ class Pipeline(FrozenModule):
                 AlignPoints).
             generator: a CPU generator, from which a call without `sample_ids` takes its seed, also if it has
                 an epoch for schedules such as `Mosaic(epochs=...)`. None: torch's default, without an epoch.
+            frames: images of each clip, which follow one another; there is one sample id per clip.
 
         Returns:
             The plan, for `apply`.
@@ -116,7 +132,10 @@ class Pipeline(FrozenModule):
             ValueError: an argument is invalid, or an image cannot be transformed; names the image.
         """
         table = _sizes(sizes)
-        key = self._key(sample_ids, epoch, generator, len(table))
+        frames = whole("Compose", "frames", frames, 1)
+        if len(table) % frames:
+            raise ValueError(f"Compose: expected clips of {frames} frames, but got {len(table)} images")
+        key = self._key(sample_ids, epoch, generator, len(table) // frames).of_clips(frames)
         pixels = _Pixels(channels, dtype_name(dtype), one_size=common_size(table) is not None)
         return self._plan_of(table, key, pixels, targets)
 
@@ -144,7 +163,7 @@ class Pipeline(FrozenModule):
             return None
         try:
             if key is not None:
-                result = program.run(direct, key.seed, key.sample_ids, key.epoch)
+                result = program.run(direct, *key)
             elif sample_ids is None and epoch is None:
                 result = program.run(direct, new_seed(generator))
             elif isinstance(epoch, torch.Tensor) and generator is None:
@@ -152,7 +171,7 @@ class Pipeline(FrozenModule):
                 result = program.run(direct, self.seed, ids, epoch)
             else:
                 key = self._key(sample_ids, epoch, generator, count)
-                result = program.run(direct, key.seed, key.sample_ids, key.epoch)
+                result = program.run(direct, *key)
         except ValueError:
             return None  # planning names the transform
         return result if result is None or restore is None else restore(result)
@@ -175,7 +194,7 @@ class Pipeline(FrozenModule):
             targets = [
                 readable(n, target, self.target_options, size) for n, (target, size) in enumerate(sized)
             ]
-        batch = Batch(table, key.sample_ids, key.seed, key.epoch, targets)
+        batch = Batch(table, key.sample_ids, key.seed, key.epoch, targets, key.frames)
         return Plan.of(self._program(pixels, batch), batch, pixels.channels, pixels.dtype)
 
     def _plan_for(self, inputs: Input, key: _Key, targets: Sequence[Any] | None) -> Plan:
@@ -184,7 +203,7 @@ class Pipeline(FrozenModule):
         if inputs.size is None or len(inputs.sizes) > 0:
             return self._plan_of(inputs.sizes, key, pixels, targets)
         one = np.maximum(same_rows(inputs.size, 1), 1)  # no images: results have the size that one image gets
-        plan = self._plan_of(one, key._replace(sample_ids=np.zeros(1, np.int64)), pixels, None)
+        plan = self._plan_of(one, key._replace(sample_ids=np.zeros(1, np.int64), frames=1), pixels, None)
         return without_images(plan)
 
     def _program(self, pixels: _Pixels, batch: Batch | None) -> Program:
@@ -202,7 +221,7 @@ class Pipeline(FrozenModule):
 
     def _key(self, sample_ids: Any, epoch: Any, generator: torch.Generator | None, count: int) -> _Key:
         if sample_ids is None and epoch is None:
-            return _Key(new_seed(generator), 0, np.arange(count))
+            return _Key(new_seed(generator), np.arange(count), 0)
         if generator is not None and sample_ids is not None:
             raise ValueError("Compose: expected a generator only without sample_ids")
         if isinstance(epoch, torch.Tensor) and epoch.is_cuda:
@@ -214,7 +233,7 @@ class Pipeline(FrozenModule):
             epoch = epoch.item()
         epoch = 0 if epoch is None else whole("Compose", "epoch", epoch, 0, LARGEST_SEED)
         seed = self.seed if generator is None else new_seed(generator)
-        return _Key(seed, epoch, _ids(sample_ids, count))
+        return _Key(seed, _ids(sample_ids, count), epoch)
 
     def apply(self, plan: Any, batch: Any = None, *, out: Any = None) -> Any:
         """Apply a plan to images; see `orbbec.plan.apply`.
@@ -223,7 +242,11 @@ class Pipeline(FrozenModule):
         """
         if batch is None and callable(plan):
             return super().apply(plan)
-        return apply_plan(plan, self._read(batch), out=out)
+        clips = clips_of(batch)
+        if clips is None:
+            return apply_plan(plan, self._read(batch), out=out)
+        result = apply_plan(plan, self._read(clips.images), out=None if out is None else out.flatten(0, 1))
+        return clips.restored(result) if out is None else out
 
     def _read(self, images: Any) -> Input:
         return read(images, self._makes_tensors, self._makes_pure)
@@ -264,13 +287,14 @@ class Pipeline(FrozenModule):
 
         Args:
             batch: uint8, uint16 or float: `[N, C, H, W]` or `[C, H, W]` tensor, `[H, W]`, `[H, W, C]` or
-                `[N, H, W, C]` array, `ImageBatch`, `YCbCrBatch`, PIL image, `torchvision.tv_tensors.Image` or
-                `Video` (whose frames share their parameters), or a list of variable-size images; or tuples,
-                lists and dicts that contain some.
-            targets: one dict per image, or one dict for a single image; see `TargetOptions`. Or one dict for
-                a batch, whose entries are tensors `[N, ...]` or lists of N, as `orbbec.data.collate` makes
-                them; results of one size are stacked, others listed. Anything else is treated like
-                `(batch, targets)`.
+                `[N, H, W, C]` array, `ImageBatch`, `YCbCrBatch`, PIL image, `tv_tensors.Image`, or a list of
+                variable-size images. Or clips, whose frames share their parameters: `[N, T, C, H, W]` tensor,
+                `[N, T, H, W, C]` array, `ClipBatch`, `tv_tensors.Video`, or a list of these. Or tuples, lists
+                and dicts that contain some.
+            targets: one dict per image, or one dict for a single image; see `TargetOptions`. For clips, see
+                `Clips.split`. Or one dict for a batch, whose entries are tensors `[N, ...]` or lists of N, as
+                `orbbec.data.collate` makes them; results of one size are stacked, others listed. Anything
+                else is treated like `(batch, targets)`.
             sample_ids: see `plan`; for a captured CUDA graph, an int64 tensor on the device of the images.
             epoch: see `plan`; or an int64 tensor of one number on the device of the images, which is read
                 when parameters are drawn: a captured CUDA graph that adds 1 to it draws anew at each replay.
@@ -291,53 +315,53 @@ class Pipeline(FrozenModule):
         if is_structure(batch) or not _are_targets(targets):
             structure = batch if targets is None else (batch, targets)
             return self._on_structure(structure, sample_ids, epoch, generator)
-        inputs = self._read(batch)
-        single = isinstance(targets, dict)
-        of_batch = single and is_of_batch(targets, batch, len(inputs.sizes))
-        listed = split(targets, len(inputs.sizes)) if of_batch else [targets] if single else targets
-        key = self._key_of(batch, inputs, sample_ids, epoch, generator)
-        images = (
-            None if listed is None else self._run(batch, key=key)
-        )  # queued; then the host draws for targets
+        source, inputs = self._source(batch)
+        key = self._key(sample_ids, epoch, generator, source.count).of_clips(source.frames)
+        listed = None if targets is None else source.split(targets)
+        images = self._run(source.images, key=key)  # queued; then the host draws for targets
+        if listed is None and images is not None:
+            return source.restored(images)
         plan = self._plan_for(inputs, key, listed)
         changed = None if listed is None else self._moved(plan, listed)
-        images = run_passes(plan, inputs) if images is None else images
-        if changed is None:
-            return images
-        if of_batch:
-            return images, joined(changed, targets)
-        return images, changed[0] if single else changed
+        images = source.restored(run_passes(plan, inputs) if images is None else images)
+        return images if changed is None else (images, source.joined(changed, targets))
 
-    def _key_of(
-        self, images: Any, inputs: Input, sample_ids: Any, epoch: Any, generator: torch.Generator | None
-    ) -> _Key:
-        count = len(inputs.sizes)
-        if not is_video(images):
-            return self._key(sample_ids, epoch, generator, count)
-        key = self._key(sample_ids, epoch, generator, 1)
-        return key._replace(sample_ids=np.repeat(key.sample_ids, count))
+    def _source(self, images: Any) -> tuple[Images, Input]:
+        clips = clips_of(images)
+        inputs = self._read(images if clips is None else clips.images)
+        return Images(images, len(inputs.sizes)) if clips is None else clips, inputs
 
     def _on_structure(
         self, structure: Any, sample_ids: Any, epoch: Any, generator: torch.Generator | None
     ) -> Any:
-        images = images_of(structure)
-        inputs = [self._read(each) for each in images]
-        key = self._key_of(images[0], inputs[0], sample_ids, epoch, generator)
+        names = self.images
+        images = named_images(structure, names) if names else images_of(structure)
+        sources, inputs = zip(*map(self._source, images), strict=True)
+        first = sources[0]
+        for name, source in zip(names, sources, strict=False):
+            if source.count != first.count:
+                expected = f"{name} of {first.count} samples, as {names[0]}"
+                raise ValueError(f"Compose: expected {expected}, but got {source.count}")
+        key = self._key(sample_ids, epoch, generator, first.count)
+        keys = [key.of_clips(each.frames) for each in sources]
         found = targets_of(structure, images)
-        of_batch = len(found) == 1 and is_of_batch(found[0], images[0], len(key.sample_ids))
-        dicts = split(found[0], len(key.sample_ids)) if of_batch else found
-        listed = _of_images(dicts, len(key.sample_ids))
-        ran = [self._run(each, key=key) for each in images]
-        plans = [self._plan_for(each, key, listed) for each in inputs]
-        moved = self._changed(plans[0], dicts)
-        changed = iter([joined(moved, found[0])] if of_batch else moved)
-        pairs = zip(ran, plans, inputs, strict=True)
-        results = [run_passes(plan, each) if result is None else result for result, plan, each in pairs]
+        targets = found[0] if len(found) == 1 else found
+        dicts = first.split(targets) if found else []
+        listed = _of_images(dicts, first.count * first.frames)
+        ran = [self._run(each.images, key=one) for each, one in zip(sources, keys, strict=True)]
+        plans = [self._plan_for(each, one, listed) for each, one in zip(inputs, keys, strict=True)]
+        changed = first.joined(self._changed(plans[0], dicts), targets) if found else []
+        rest = iter([changed] if len(found) == 1 else changed)
+        every = zip(sources, ran, plans, inputs, strict=True)
+        results = [
+            each.restored(run_passes(plan, pixels) if result is None else result)
+            for each, result, plan, pixels in every
+        ]
         replaced = {id(each): result for each, result in zip(images, results, strict=True)}
-        labels = labels_of(structure, len(plans[0])) if plans[0].mixes else None
+        labels = labels_of(structure, first.count) if plans[0].mixes else None
         if labels is not None:
-            replaced[id(labels)] = self._mixed_labels(plans[0], labels)
-        return rebuilt(structure, replaced, lambda target: next(changed), partial(self._loose, plans[0]))
+            replaced[id(labels)] = self._mixed_labels(plans[0], labels, first.frames)
+        return rebuilt(structure, replaced, lambda target: next(rest), partial(self._loose, plans[0]))
 
     def _changed(self, plan: Plan, dicts: Sequence[dict[str, Any]]) -> Sequence[dict[str, Any]]:
         """The targets of one image or of a batch, moved by the plan."""
@@ -356,16 +380,19 @@ class Pipeline(FrozenModule):
         options = replace(self.target_options, drop_boxes=False)
         return self._moved(plan, [{key: value}], options)[0][key]
 
-    def _mixed_labels(self, plan: Plan, labels: Any) -> Any:
-        targets = transform_targets(plan, [{"label": label} for label in labels], self.target_options)
-        mixed = torch.stack([target["label"] for target in targets])
+    def _mixed_labels(self, plan: Plan, labels: Any, frames: int) -> Any:
+        targets = [{"label": label} for label in labels for _ in range(frames)]
+        moved = transform_targets(plan, targets, self.target_options)
+        mixed = torch.stack([target["label"] for target in moved[::frames]])
         return mixed.numpy() if isinstance(labels, np.ndarray) else mixed.to(labels.device)
 
 
 def _are_targets(value: Any) -> bool:
     if value is None or isinstance(value, dict):
         return True
-    return isinstance(value, (list, tuple)) and (not value or isinstance(value[0], dict))
+    first = value[0] if isinstance(value, (list, tuple)) and value else {}
+    is_clip = isinstance(first, list) and len(first) > 0
+    return isinstance(value, (list, tuple)) and isinstance(first[0] if is_clip else first, dict)
 
 
 def _of_images(dicts: Sequence[dict[str, Any]], count: int) -> Sequence[dict[str, Any]] | None:

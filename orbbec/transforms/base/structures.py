@@ -6,7 +6,7 @@ A list is a batch; a tuple or a dict is one sample, whose images share their ran
 from __future__ import annotations
 
 import copy
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -16,6 +16,7 @@ from orbbec.batch import ImageBatch
 from orbbec.batch.collate import is_pil, sequence_like
 from orbbec.bridge.arguments import holds_planes
 from orbbec.transforms.base.batched import TARGET_KEYS
+from orbbec.transforms.base.clips import is_list_of_videos
 from orbbec.transforms.base.tv_tensors import KEYS, is_target, is_tv_tensor
 
 Visit = Callable[[Any], Any]
@@ -25,7 +26,7 @@ def is_structure(value: Any) -> bool:
     """Whether a value is a container of images, not an image."""
     if isinstance(value, (dict, tuple)):
         return True
-    return isinstance(value, list) and not all(map(_is_one_image, value))
+    return isinstance(value, list) and not (all(map(_is_one_image, value)) or is_list_of_videos(value))
 
 
 def _is_one_image(value: Any) -> bool:
@@ -59,6 +60,31 @@ def images_of(structure: Any) -> list[Any]:
     return found
 
 
+def named_images(structure: Any, names: Sequence[str]) -> list[Any]:
+    """The images under some names of the dicts in a structure, in the order of the names.
+
+    Raises:
+        TypeError: there is no entry of a name, or there are several.
+    """
+    found: dict[str, list[Any]] = {name: [] for name in names}
+
+    def visit(node: Any, key: Any = None) -> None:
+        if key in found:
+            found[key].append(node)
+        elif isinstance(node, Mapping):
+            for name, entry in node.items():
+                visit(entry, name)
+        elif isinstance(node, (tuple, list)):
+            for entry in node:
+                visit(entry)
+
+    visit(structure)
+    for name, entries in found.items():
+        if len(entries) != 1:
+            raise TypeError(f"Compose: expected 1 entry {name} in a sample, but got {len(entries)}")
+    return [entries[0] for entries in found.values()]
+
+
 def _leaves(node: Any, key: Any = None) -> list[Any]:
     if key in TARGET_KEYS or _is_surely_images(node):
         return [] if key in TARGET_KEYS else [node]
@@ -71,7 +97,8 @@ def _leaves(node: Any, key: Any = None) -> list[Any]:
 
 def _is_surely_images(value: Any) -> bool:
     if isinstance(value, list):
-        return len(value) > 0 and all(is_pil(one) or _is_image_tensor(one) for one in value)
+        is_images = len(value) > 0 and all(is_pil(one) or _is_image_tensor(one) for one in value)
+        return is_images or is_list_of_videos(value)
     if is_tv_tensor(value):
         return type(value).__name__ in ("Image", "Video")
     return is_pil(value) or isinstance(value, ImageBatch) or holds_planes(value)

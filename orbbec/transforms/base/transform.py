@@ -78,10 +78,10 @@ class Transform(FrozenModule):
 
     def rules(self, build: Build) -> None:
         """Add its rules to a program, once per pipeline. By default `sample` and `steps` draw every batch."""
-        index = build.stream
+        index, per_frame = build.stream, build.is_per_frame
 
         def draw(state: BatchState, batch: Batch, matrix: Array | None) -> Sequence[Step]:
-            stream = Stream(batch.sample_ids, batch.seed, batch.epoch, index)
+            stream = Stream(batch.ids(per_frame), batch.seed, batch.epoch, index)
             if self.needs_targets:
                 return self.draw_for(state, stream, batch.targets, matrix)
             return self.steps(self.sample(state.sizes, stream), state)

@@ -23,6 +23,11 @@ def is_tv_tensor(value: Any) -> bool:
     return module is not None and isinstance(value, module.TVTensor)
 
 
+def is_video(value: Any) -> bool:
+    """Whether a value is a `torchvision.tv_tensors.Video`, whose frames share their random parameters."""
+    return is_tv_tensor(value) and type(value).__name__ == "Video"
+
+
 def is_target(value: Any) -> bool:
     """Whether a value is a tv_tensor of boxes, masks or points."""
     return is_tv_tensor(value) and type(value).__name__ in KEYS

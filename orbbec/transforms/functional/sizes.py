@@ -7,8 +7,7 @@ from typing import Any
 import torch
 from torch import Tensor
 
-from orbbec.transforms.base.inputs import is_video
-from orbbec.transforms.base.tv_tensors import images_like, is_target, is_tv_tensor, plain
+from orbbec.transforms.base.tv_tensors import images_like, is_target, is_tv_tensor, is_video, plain
 from orbbec.transforms.functional.calls import canvas_of, readable
 
 

@@ -111,11 +111,12 @@ class _Operated(Motion):
 
     def _numbers(self, index: int) -> dict[str, Any]:
         """The row of an image in the table, with what noise depends on."""
-        row, (ids, seed, epoch) = slice(index, index + 1), self._key
+        row, key = slice(index, index + 1), self._key
         numbers = {name: torch.from_numpy(values[row]) for name, values in self._step.table.items()}
         if not self._step.draws_noise:
             return numbers
-        return {**numbers, "sample_ids": torch.from_numpy(ids[row]), "seed": seed, "epoch": epoch}
+        ids = torch.from_numpy(self._step.noise_ids(key)[row])
+        return {**numbers, "sample_ids": ids, "seed": key.seed, "epoch": key.epoch}
 
     def move_masks(self, masks: Masks) -> list[Tensor]:
         step = self._step

@@ -42,7 +42,7 @@ EXAMPLES = {
     ],
     "Gamma": [T.Gamma((1.4, 2.5), 0.8, 0.6)],
     "GaussianBlur": [T.GaussianBlur((3, 7), (0.8, 1.7))],
-    "GaussianNoise": [T.GaussianNoise((0.1, 0.3), (0.05, 0.2), False)],
+    "GaussianNoise": [T.GaussianNoise((0.1, 0.3), (0.05, 0.2), False, per_frame=False)],
     "Grayscale": [T.Grayscale(3)],
     "GridDistortion": [
         T.GridDistortion(3, (-0.5, 0.2), False, "cubic", READING["fill"], p=0.6),
@@ -99,6 +99,7 @@ EXAMPLES = {
     "RandomInvert": [T.RandomInvert(0.6)],
     "RandomIoUCrop": [T.RandomIoUCrop(0.4, 0.9, 0.6, 0.9, (0.1, 0.3), 30, 8, epochs=(0, 40))],
     "RandomOrder": [T.RandomOrder(TWO)],
+    "PerFrame": [T.PerFrame(TWO)],
     "RandomPerspective": [
         T.RandomPerspective(0.7, 0.6, **READING),
         T.RandomPerspective(0.3, 0.6, **{**EDGES, "interpolation": "nearest"}),

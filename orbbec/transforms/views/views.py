@@ -81,6 +81,11 @@ class MultiView(FrozenModule):
             streams += sum(transform.transform_count for transform in view)
         object.__setattr__(self, "_pipelines", tuple(pipelines))
 
+    @property
+    def pipelines(self) -> tuple[Compose, ...]:
+        """The pipeline of each view."""
+        return self._pipelines
+
     def forward(
         self,
         batch: Any,

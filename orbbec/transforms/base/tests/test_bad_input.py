@@ -94,7 +94,7 @@ def test_bytes_alone_is_said_when_planned(name, dtype):
         (T.ColorJitter(0.4), 2, "ColorJitter: expected images of 1 or 3 channels, but got 2"),
         (T.Grayscale(), 4, "Grayscale: expected images of 3 channels, but got 4"),
         (T.JPEG(50), 4, "JPEG: expected images of 1 or 3 channels, but got 4"),
-        (T.RandomVerticalFlip(), 5, "RandomVerticalFlip: expected images of 1 to 4 channels, but got 5"),
+        (T.ColorJitter(0.4), 5, "ColorJitter: expected images of 1 or 3 channels, but got 5"),
         (T.Pad(1, fill=(1, 2, 3)), 1, "Pad: expected 1 or 1 numbers in fill, but got 3"),
         (T.Mosaic(9, fill=(1, 2, 3)), 4, "Mosaic: expected 1 or 4 numbers in fill, but got 3"),
         (T.ElasticTransform(fill=(1, 2)), 3, "ElasticTransform: expected 1 or 3 numbers in fill, but got 2"),

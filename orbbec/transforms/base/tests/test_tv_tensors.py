@@ -161,7 +161,7 @@ def test_tv_tensors_of_a_sample_follow_wherever_they_stand():
 
 
 def test_images_of_a_video_share_the_draws():
-    crop = T.Compose([T.RandomResizedCrop(20, antialias=False), T.GaussianNoise()])
+    crop = T.Compose([T.RandomResizedCrop(20, antialias=False), T.GaussianNoise(per_frame=False)])
     video = tv_tensors.Video(IMAGE.expand(3, -1, -1, -1))
     for result in (crop(video), crop((video, "a walk"))[0]):
         assert type(result) is tv_tensors.Video
@@ -198,3 +198,28 @@ def test_targets_of_different_types_are_listed():
     keypoints = [torch.zeros(1, 2), np.zeros((1, 2), np.float32)]
     _, target = T.Compose([T.RandomHorizontalFlip(1.0)])(images, {"keypoints": keypoints}, epoch=0)
     assert [type(each) for each in target["keypoints"]] == [torch.Tensor, np.ndarray]
+
+
+@pytest.mark.parametrize("form", ["batch", "list"])
+def test_each_video_of_a_batch_draws_for_itself(form):
+    crop, ids = T.Compose([T.RandomResizedCrop(20, antialias=False)]), [3, 8]
+    videos = torch.stack([IMAGE, IMAGE.flip(0)])[:, None].expand(-1, 3, -1, -1, -1)
+    batch = tv_tensors.Video(videos) if form == "batch" else [tv_tensors.Video(video) for video in videos]
+    result = crop(batch, sample_ids=ids)
+    assert_same_bytes(torch.stack([*result]).as_subclass(torch.Tensor), crop(videos, sample_ids=ids))
+    if form == "batch":
+        assert type(result) is tv_tensors.Video
+
+
+def test_videos_of_unequal_length_are_refused():
+    videos = [tv_tensors.Video(IMAGE.expand(length, -1, -1, -1)) for length in (3, 2)]
+    with pytest.raises(ValueError, match=r"expected clips \[3, C, H, W\].*but clip 1 has shape \[2, 3,"):
+        T.RandomHorizontalFlip()(videos)
+
+
+def test_targets_of_a_video_follow_its_frames():
+    video, boxes = tv_tensors.Video(IMAGE.expand(3, -1, -1, -1)), [torch.tensor([[1.0, 2, 5, 6]])] * 3
+    pipeline = T.Compose([T.RandomHorizontalFlip(1.0)])
+    _, moved = pipeline(video, {"boxes": boxes, "label": 4}, epoch=0)
+    assert [box.tolist() for box in moved["boxes"]] == [[[WIDTH - 5, 2, WIDTH - 1, 6]]] * 3
+    assert moved["label"] == 4
