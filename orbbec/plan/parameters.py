@@ -21,6 +21,7 @@ class Batch(NamedTuple):
     seed: int = 0
     epoch: int = 0
     targets: Sequence[Any] | None = None  # one per image, for transforms that read them
+    partners: int = 0  # of each of the first images, among the last ones; 0: images of the batch
 
 
 @dataclass(frozen=True, eq=False)
@@ -33,12 +34,14 @@ class ParameterTable:
         blocks: the blocks of words, in order.
         arrays: tables of the steps that Python draws, columns by name; then the parameters of the copies of
             each blend, the first copies of all images first.
+        partners: see `Batch`.
     """
 
     state: Array
     words: Array
     blocks: Sequence[Block]
     arrays: list[Any]
+    partners: int = 0
 
     def __len__(self) -> int:
         return len(self.state)
@@ -124,9 +127,14 @@ class Column(NamedTuple):
         return values.astype(self.dtype)
 
     def _previous(self, table: ParameterTable) -> Array:
-        """Indices of images of the batch, cyclically; where there are no others, its index, and then -1."""
-        every = np.arange(len(table))
-        indices = np.stack([np.roll(every, shift) for shift in self.value], 1)
+        """Indices of images of the batch, cyclically, or of the partners of each, which follow the batch.
+
+        Where there are no others, its index, and then -1.
+        """
+        every, partners = np.arange(len(table)), table.partners
+        first = len(table) - 1 + partners * every  # before its partners
+        columns = [first + shift if shift and partners else np.roll(every, shift) for shift in self.value]
+        indices = np.stack(columns, 1)
         if self.at >= 0:
             alone = np.full_like(indices, -1)
             alone[:, 0] = every

@@ -5,7 +5,14 @@ A recipe returns a `Compose` or, for several views, a `MultiView`. Copy its line
 
 from orbbec.recipes.classification import clip_train, deit3, imagenet_eval, imagenet_train, mae
 from orbbec.recipes.dense import depth, segmentation
-from orbbec.recipes.detection import coco_keypoints, lsj, ssd_train, yolo_train, yolo_val
+from orbbec.recipes.detection import (
+    coco_keypoints,
+    lsj,
+    lsj_copy_paste,
+    ssd_train,
+    yolo_train,
+    yolo_val,
+)
 from orbbec.recipes.robots import drq_shift, face_recognition, lerobot
 from orbbec.recipes.views import dino_v2, simclr
 
@@ -21,6 +28,7 @@ __all__ = [
     "imagenet_train",
     "lerobot",
     "lsj",
+    "lsj_copy_paste",
     "mae",
     "segmentation",
     "simclr",

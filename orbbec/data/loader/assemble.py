@@ -12,7 +12,6 @@ from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field
 from functools import partial
-from traceback import extract_tb
 from typing import Any, NamedTuple, TypeVar
 
 import numpy as np
@@ -37,8 +36,9 @@ from orbbec.data.decode.nvimgcodec import MODES, BatchDecoder
 from orbbec.data.decode.orientation import Rectangle
 from orbbec.data.decode.planes import empty_planes, write_planes
 from orbbec.data.decode.region import Regions, plan_for, regions_of
-from orbbec.data.loader.entries import Attempt, Bad, Opened
+from orbbec.data.loader.entries import Attempt, Bad, Opened, buffers_of, ids_tensor, position_of, raised_in
 from orbbec.data.loader.memory import Job
+from orbbec.data.loader.partners import partners_of
 from orbbec.data.loader.pieces import Pieces
 from orbbec.data.loader.queues import Stopped
 from orbbec.data.loader.stopwatch import Stopwatch
@@ -134,6 +134,7 @@ class Assembler:
         pin_memory: pack into page-locked memory.
         decoder: decodes whole batches on a device; None: images are decoded one by one on the host.
         device: where batches too large for the host are put together; None: nowhere.
+        has_partners: whether the first mix reads partners from the source, which follow those of a batch.
     """
 
     source: Any
@@ -143,8 +144,10 @@ class Assembler:
     pin_memory: bool
     decoder: BatchDecoder | None = None
     device: torch.device | None = None
+    has_partners: bool = False
     watch: Stopwatch = field(default_factory=Stopwatch)
     faults: list[Fault] = field(default_factory=list)
+    partners: list[int] = field(default_factory=list)  # read for each batch
 
     def __post_init__(self) -> None:
         self.source = with_distinct_ids(self.source)
@@ -161,6 +164,19 @@ class Assembler:
             SourceError: the source raised another error; the message names the sample.
             Stopped: the event was set.
         """
+        count = self._others(epoch)
+        if count and self.transforms is not None:
+            items: Any = wanted
+            seed, length = self.transforms.seed, len(self.source)
+            wanted = [*items, *partners_of(items, count, length, seed, epoch)]
+            self.partners.append(len(wanted) - len(items))
+        return self._made(wanted, epoch, job)
+
+    def _others(self, epoch: int) -> int:
+        """The number of partners of each sample."""
+        return self.transforms.others(epoch) if self.has_partners and self.transforms is not None else 0
+
+    def _made(self, wanted: Sequence[int | Sample | BadSample], epoch: int, job: Job) -> Assembled:
         return self._assembled(self._settled(self._open(wanted, job), epoch), None, epoch, job)
 
     def _assembled(self, opened: list[Opened], failed: Attempt | None, epoch: int, job: Job) -> Assembled:
@@ -168,7 +184,7 @@ class Assembler:
         while opened:
             check_ids([entry.position for entry in opened], [entry.sample for entry in opened])
             try:
-                plan, targets = self._planned(opened, epoch)
+                plan, targets = self._planned(opened, epoch, self._others(epoch))
             except ValueError as error:
                 opened = self._settled(self._unplanned(opened, epoch, error), epoch)
                 continue
@@ -177,8 +193,8 @@ class Assembler:
             attempt, changed = self._attempted(opened, regions, failed, job)
             if not any(changed):
                 plan = plan if plan is None or regions is None else plan_for(plan, regions)
-                ids = ids_tensor([entry.sample.sample_id for entry in opened])
-                return Assembled(attempt.batch, targets, ids, plan)
+                ids = [entry.sample.sample_id for entry in opened]
+                return Assembled(attempt.batch, targets, ids_tensor(ids[: len(targets)]), plan)
             pairs = zip(opened, changed, strict=True)
             opened = self._settled([new or old for old, new in pairs], epoch)
             failed = attempt if attempt.buffers else None
@@ -208,7 +224,7 @@ class Assembler:
         """A sample with its header or its pixels, to which its targets belong; raises BadSample otherwise."""
         if header is None and pixels is None:
             pixels = self._whole(sample)
-        entry = Opened(_position(item), sample, header, pixels)
+        entry = Opened(position_of(item), sample, header, pixels)
         with _named(sample):
             check_placed(sample, entry.size)
         return entry
@@ -224,7 +240,7 @@ class Assembler:
         except BadSample:
             raise
         except Exception as error:
-            where = _raised_in(error)
+            where = raised_in(error, __file__)
             text = f"Loader: sample {index} raised {type(error).__name__}: {error}{where}"
             raise SourceError(text) from error
         if not isinstance(sample, Sample):
@@ -364,20 +380,26 @@ class Assembler:
         """The record of a bad sample, for policies that continue after it."""
         if self.on_error == "raise":
             raise error
-        return Bad(_position(item), Fault.of(error))
+        return Bad(position_of(item), Fault.of(error))
 
     def _settled(self, found: Sequence[Opened | Bad], epoch: int) -> list[Opened]:
         """Apply the error policy."""
         known = self._bad_indices(epoch)
         known.update(entry.position for entry in found if isinstance(entry, Bad))
-        result = []
-        for entry in found:
+        self.faults.extend(entry.fault for entry in found if isinstance(entry, Bad))
+        partners = self._others(epoch)
+        count = len(found) // (1 + partners)
+        result, skipped = [], set()
+        for row, entry in enumerate(found):
+            owner = row if row < count else (row - count) // partners
+            if owner in skipped:
+                continue
             if isinstance(entry, Opened):
                 result.append(entry)
-                continue
-            self.faults.append(entry.fault)
-            if self.on_error == "substitute":
+            elif row >= count or self.on_error == "substitute":
                 result.append(self._substitute(entry, epoch, known))
+            else:
+                skipped.add(owner)
         return result
 
     def _bad_indices(self, epoch: int) -> set[int]:
@@ -430,19 +452,21 @@ class Assembler:
             self._planned([entry], epoch)
         return entry
 
-    def _planned(self, opened: Sequence[Opened], epoch: int) -> tuple[Plan | None, list[dict[str, Any]]]:
+    def _planned(
+        self, opened: Sequence[Opened], epoch: int, partners: int = 0
+    ) -> tuple[Plan | None, list[dict[str, Any]]]:
         """The plan of a batch, and the transformed targets."""
         targets = [entry.sample.targets for entry in opened]
         ids = [entry.sample.sample_id for entry in opened]
-        return self._plan([entry.size for entry in opened], ids, targets, epoch)
+        return self._plan([entry.size for entry in opened], ids, targets, epoch, partners)
 
     def _plan(
-        self, sizes: Any, ids: Sequence[int], targets: list[dict[str, Any]], epoch: int
+        self, sizes: Any, ids: Sequence[int], targets: list[dict[str, Any]], epoch: int, partners: int
     ) -> tuple[Plan | None, list[dict[str, Any]]]:
         if self.transforms is None:
             return None, targets
         channels = CHANNELS[self.decoding.mode]
-        plan = self.transforms.plan(sizes, ids, epoch, channels=channels, targets=targets)
+        plan = self.transforms.plan(sizes, ids, epoch, channels=channels, targets=targets, partners=partners)
         if _moves(plan, targets):
             targets = transform_targets(plan, targets, self.transforms.target_options)
         return plan, targets
@@ -452,29 +476,6 @@ class Assembler:
         if plan is None or decodes_whole:
             return None
         return regions_of(plan, can_shrink & (self.decoding.shrink and has_native()))
-
-
-def _position(item: int | Sample | BadSample) -> int:
-    """The index of a sample in its source; -1 for a stream."""
-    return item if isinstance(item, int) else -1
-
-
-def _raised_in(error: Exception) -> str:
-    """The location in a source's code that raised an error; empty if there is none."""
-    at = extract_tb(error.__traceback__)[-1]
-    return "" if at.filename == __file__ else f" (in {at.name}, {at.filename}:{at.lineno})"
-
-
-def ids_tensor(sample_ids: Sequence[int]) -> torch.Tensor:
-    """Sample ids as int64 `[N]`."""
-    return torch.from_numpy(np.array(sample_ids, np.int64))
-
-
-def buffers_of(batch: ImageBatch | YCbCrBatch) -> list[Pixels]:
-    """The memory of each image of a batch on the host."""
-    if isinstance(batch, ImageBatch):
-        return batch.numpy()
-    return [buffer.numpy() for buffer in batch.image_buffers()]
 
 
 def _moves(plan: Plan, targets: Sequence[dict[str, Any]]) -> bool:

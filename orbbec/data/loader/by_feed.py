@@ -28,8 +28,8 @@ from orbbec.data.decode.jpeg_header import JpegHeader
 from orbbec.data.decode.modes import CHANNELS, Pixels
 from orbbec.data.decode.region import Regions, plan_for
 from orbbec.data.files import ImageFiles, files_of
-from orbbec.data.loader.assemble import Assembled, Assembler, Decoding, buffers_of, ids_tensor, until
-from orbbec.data.loader.entries import Attempt, Bad, Opened
+from orbbec.data.loader.assemble import Assembled, Assembler, Decoding, until
+from orbbec.data.loader.entries import Attempt, Bad, Opened, buffers_of, ids_tensor
 from orbbec.data.loader.memory import Job
 from orbbec.data.loader.queues import Stopped
 from orbbec.data.loader.shared_feed import SharedFeed
@@ -84,11 +84,10 @@ class FeedAssembler(Assembler):
         super().__post_init__()
         self._has_odd_files = self._found_odd_files = False
 
-    def __call__(self, wanted: Sequence[int | Sample | BadSample], epoch: int, job: Job) -> Assembled:
-        """See `Assembler`."""
+    def _made(self, wanted: Sequence[int | Sample | BadSample], epoch: int, job: Job) -> Assembled:
         files = files_of(self.source) if set(map(type, wanted)) == {int} else None
         batch = None if files is None else self._by_feed(files, wanted, epoch, job)
-        return super().__call__(wanted, epoch, job) if batch is None else batch
+        return super()._made(wanted, epoch, job) if batch is None else batch
 
     def crew(self, threads: int, ahead: int, batch_size: int) -> tuple[int, int]:
         """Set the threads of the feed; returns how many threads make batches, and how many batches may wait.
@@ -136,7 +135,7 @@ class FeedAssembler(Assembler):
             rows = reading.rows()
             if not self._has_odd_files and (rows["status"] != GOOD).mean() > _MAX_ODD:
                 self._has_odd_files = self._found_odd_files = True
-            ordinary = self._ordinary(rows, samples)
+            ordinary = self._ordinary(rows, samples, indices)
             batch = None if ordinary is None else self._decoded(reading, ordinary, epoch, job)
             if isinstance(batch, Assembled):
                 return batch
@@ -197,9 +196,10 @@ class FeedAssembler(Assembler):
         if not reading.wait(job.is_set):
             raise Stopped
 
-    def _ordinary(self, rows: Array, samples: dict[int, Sample]) -> _Ordinary | None:
+    def _ordinary(self, rows: Array, samples: dict[int, Sample], indices: list[int]) -> _Ordinary | None:
         ids = [sample.sample_id for sample in samples.values()]
-        if (rows["status"] != GOOD).any() or len(set(ids)) < len(rows):
+        has_all = len(ids) == len(rows) and len(set(ids)) == len(set(indices))
+        if (rows["status"] != GOOD).any() or not has_all:
             return None
         targets = [sample.targets for sample in samples.values()]
         try:
@@ -216,7 +216,7 @@ class FeedAssembler(Assembler):
         """The batch, or the pixels of its good files; None if it has no plan or is decoded in pieces."""
         rows, ids, targets = ordinary
         try:
-            plan, targets = self._plan(_upright(rows), ids, targets, epoch)
+            plan, targets = self._plan(_upright(rows), ids, targets, epoch, self._others(epoch))
         except ValueError:
             return None
         regions = self._regions(plan, rows["format"] == JPEG)
@@ -230,7 +230,7 @@ class FeedAssembler(Assembler):
         if (reading.rows()["status"] != GOOD).any():
             return _Decoded(batch, regions)
         plan = plan if plan is None or regions is None else plan_for(plan, regions)
-        return Assembled(batch, targets, ids_tensor(ids), plan)
+        return Assembled(batch, targets, ids_tensor(ids[: len(targets)]), plan)
 
     def _empty(self, rows: Array, regions: Regions | None, job: Job) -> ImageBatch | YCbCrBatch:
         """Memory for the pixels of a batch."""

@@ -2,7 +2,12 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+from traceback import extract_tb
 from typing import Any, NamedTuple
+
+import numpy as np
+import torch
 
 from orbbec.batch import ImageBatch, YCbCrBatch
 from orbbec.data.decode.jpeg_header import JpegHeader
@@ -10,7 +15,7 @@ from orbbec.data.decode.modes import Pixels
 from orbbec.data.decode.orientation import Rectangle, upright_size
 from orbbec.data.decode.planes import Encoded
 from orbbec.data.decode.region import Regions
-from orbbec.data.sample import Fault, Sample
+from orbbec.data.sample import BadSample, Fault, Sample
 
 
 class Bad(NamedTuple):
@@ -64,3 +69,26 @@ class Attempt(NamedTuple):
         for row, old in same:
             self.buffers[row][...] = other.buffers[old]
         return {row for row, _ in same}
+
+
+def position_of(item: int | Sample | BadSample) -> int:
+    """The index of a sample in its source; -1 for a stream."""
+    return item if isinstance(item, int) else -1
+
+
+def raised_in(error: Exception, caller: str) -> str:
+    """The location in a source's code that raised an error; empty if there is none."""
+    at = extract_tb(error.__traceback__)[-1]
+    return "" if at.filename == caller else f" (in {at.name}, {at.filename}:{at.lineno})"
+
+
+def ids_tensor(sample_ids: Sequence[int]) -> torch.Tensor:
+    """Sample ids as int64 `[N]`."""
+    return torch.from_numpy(np.array(sample_ids, np.int64))
+
+
+def buffers_of(batch: ImageBatch | YCbCrBatch) -> list[Pixels]:
+    """The memory of each image of a batch on the host."""
+    if isinstance(batch, ImageBatch):
+        return batch.numpy()
+    return [buffer.numpy() for buffer in batch.image_buffers()]

@@ -31,6 +31,7 @@ class Report:
         cores: number of threads that can run at once; 0: unknown.
         cached: fraction of the samples that came from the cache, from 0 to 1; None: there is no cache.
         most_bytes: the most bytes of decoded pixels at once; 0: unknown.
+        partners: number of samples that were read as partners of mixes, in addition to `images`.
 
     Example:
         >>> spent = {"read": 0.1, "decode": 2.4, "augment": 0.5, "idle": 0.1}
@@ -56,6 +57,7 @@ class Report:
     cores: int = 0
     cached: float | None = None
     most_bytes: int = 0
+    partners: int = 0
 
     @property
     def images_per_second(self) -> float:
@@ -132,6 +134,9 @@ class Report:
             lines.append(f"From the cache: {percent(self.cached)} of the samples")
         if self.most_bytes:
             lines.append(f"Batches ahead of the model had at most {self.most_bytes / 1e6:.0f} MB of pixels")
+        if self.partners:
+            each = self.partners / max(self.images, 1)
+            lines.append(f"Partners of mixes: {each:.1f} more samples were read per image")
         for part, fraction in self._fractions.items():
             each = 1e3 * self.spent[part] / max(self.images, 1)
             lines.append(f"{_NAMES[part]:<10}{each:>6.2f} ms per image {percent(fraction):>6}")

@@ -59,6 +59,7 @@ class _Pixels(NamedTuple):
     dtype: str
     as_planes: bool = False  # float results are [C, H, W]
     one_size: bool = False  # whether all images have one
+    partners: int = 0  # see `Batch`
 
 
 @dataclass(frozen=True)
@@ -92,6 +93,7 @@ class Pipeline(FrozenModule):
         dtype: str | torch.dtype = "uint8",
         targets: Sequence[Any] | None = None,
         generator: torch.Generator | None = None,
+        partners: int = 0,
     ) -> Plan:
         """Draw parameters for a batch.
 
@@ -107,6 +109,8 @@ class Pipeline(FrozenModule):
             targets: one dict per image, for transforms that read boxes or points (RandomIoUCrop,
                 AlignPoints).
             generator: a CPU generator for draws without `sample_ids` and `epoch`; None: torch's default.
+            partners: K of N * (1 + K) images: the first mix combines each of the first N with K of the last
+                ones, its partners, which have no results. 0: mixes combine images of the batch.
 
         Returns:
             The plan, for `apply`.
@@ -116,8 +120,23 @@ class Pipeline(FrozenModule):
         """
         table = _sizes(sizes)
         key = self._key(sample_ids, epoch, generator, len(table))
-        pixels = _Pixels(channels, dtype_name(dtype), one_size=common_size(table) is not None)
+        partners = whole("Compose.plan", "partners", partners, 0)
+        if partners and (partners != self.others(key.epoch) or len(table) % (1 + partners)):
+            raise ValueError(
+                f"Compose.plan: expected {self.others(key.epoch)} partners per image, as the first mix "
+                f"reads, but got {partners} for {len(table)} images"
+            )
+        one_size = common_size(table) is not None
+        pixels = _Pixels(channels, dtype_name(dtype), one_size=one_size, partners=partners)
         return self._plan_of(table, key, pixels, targets)
+
+    def others(self, epoch: int | None) -> int:
+        """The number of other images that the first mix reads for each; 0: there is no mix.
+
+        Args:
+            epoch: without mixes that this epoch has none of; None: in all epochs.
+        """
+        return _others(self.transforms, epoch)
 
     def _run(
         self,
@@ -174,7 +193,7 @@ class Pipeline(FrozenModule):
             targets = [
                 readable(n, target, self.target_options, size) for n, (target, size) in enumerate(sized)
             ]
-        batch = Batch(table, key.sample_ids, key.seed, key.epoch, targets)
+        batch = Batch(table, key.sample_ids, key.seed, key.epoch, targets, pixels.partners)
         return Plan.of(self._program(pixels, batch), batch, pixels.channels, pixels.dtype)
 
     def _plan_for(self, inputs: Input, key: _Key, targets: Sequence[Any] | None) -> Plan:
@@ -358,6 +377,17 @@ class Pipeline(FrozenModule):
         targets = transform_targets(plan, [{"label": label} for label in labels], self.target_options)
         mixed = torch.stack([target["label"] for target in targets])
         return mixed.numpy() if isinstance(labels, np.ndarray) else mixed.to(labels.device)
+
+
+def _others(transforms: Sequence[Any], epoch: int | None) -> int:
+    for transform in transforms:
+        epochs = getattr(transform, "epochs", None)
+        if epoch is not None and epochs is not None and not epochs[0] <= epoch < epochs[1]:
+            continue
+        others: int = transform.others or _others(getattr(transform, "transforms", ()), epoch)
+        if others:
+            return others
+    return 0
 
 
 def _are_targets(value: Any) -> bool:
