@@ -35,14 +35,14 @@ phase = @trap 'echo "== $(1): $$SECONDS s"' EXIT; echo "== $(1)";
 strict = -lineinfo -Werror all-warnings -Xptxas -warn-spills,-Werror
 # Tests that use no device, and the tests within those folders that do.
 host_only = --ignore=orbbec/opencv --ignore=orbbec/data --ignore=orbbec/cli/preview --ignore=orbbec/cli/tests/test_bench_data.py --ignore=orbbec/cli/tests/test_commands.py --ignore=orbbec/cli/tests/test_errors.py --ignore=tests/project --ignore=tests/attack --ignore=tests/test_scripts.py
-on_device = orbbec/data/loader/tests/test_loader.py orbbec/data/loader/tests/test_pieces.py orbbec/data/decode/tests/test_on_device.py orbbec/data/decode/tests/test_planes.py orbbec/data/device/tests/test_sink.py
+on_device = orbbec/data/loader/tests/test_loader.py orbbec/data/loader/tests/test_by_kernels.py orbbec/data/loader/tests/test_pieces.py orbbec/data/decode/tests/test_on_device.py orbbec/data/decode/tests/test_planes.py orbbec/data/device/tests/test_sink.py
 # Runs the tests $(2) that need the library $(1), and the examples of that library in the docs.
 with_library = $(call phase,test-$(1)) .venv-$(1)/bin/python -m pytest -q $(2) \
   tests/project/test_docs.py::test_what_a_page_shows_of_another_library_runs
 clang_format = $(py) -c 'import clang_format; clang_format.clang_format()'
 cpp_files = find orbbec tests tools -name '*.h' -o -name '*.cpp' -o -name '*.cu'
 
-.PHONY: help venv build demo test test-full quick opencv lint format cuda machine-code emulated emulated-data lazy kernels ptx races gpu-dry-run pytest test-peers test-torchvision test-albumentations test-ray bench peers gpu parity corpus attack docs mutate wheels clean
+.PHONY: help venv build demo test test-full quick opencv lint format cuda machine-code emulated emulated-data lazy kernels ptx races gpu-dry-run pytest test-peers test-torchvision test-loops test-albumentations test-ray bench peers gpu parity corpus attack docs mutate wheels clean
 
 help: ## List the targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "make %-16s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -132,13 +132,18 @@ gpu-dry-run: .venv/tests build
 pytest: .venv/tests build ## Run the tests on the CPU, and on CUDA where there is a GPU
 	$(call phase,pytest) $(py) -m pytest -q -n 2 --dist worksteal $(sampled)
 
-test-peers: test-torchvision test-albumentations test-ray ## Run the tests that need another library, each in its own venv
+test-peers: test-torchvision test-loops test-albumentations test-ray ## Run the tests that need another library, each in its own venv
 
 test-torchvision: .venv-torchvision/ready build ## Test the switch and the conversion from torchvision
 	$(call with_library,torchvision,orbbec/backends orbbec/transforms/convert/tests/test_convert_torchvision.py orbbec/transforms/tests/test_functional.py orbbec/transforms/base/tests/test_tv_tensors.py \
 	  tests/test_scripts.py::test_pipelines_of_torchvisions_users_run_with_another_import); \
 	$(if $(TORCHVISION_TESTS),PYTHONPATH=. .venv-torchvision/bin/python tools/torchvision_tests.py $(TORCHVISION_TESTS) && \
 	  PYTHONPATH=. .venv-torchvision/bin/python tools/torchvision_functional.py $(TORCHVISION_TESTS))
+
+test-loops: .venv-loops/ready build ## Test the training loops of other libraries, and compare recipes with their originals
+	$(call phase,test-loops) .venv-loops/bin/python -m pytest -q \
+	  "tests/project/test_docs.py::test_what_a_page_shows_of_another_library_runs[docs/how-to/loops.md]" \
+	  tests/test_scripts.py::test_recipes_are_compared_with_their_originals
 
 test-albumentations: .venv-albumentations/ready .venv-albumentationsx/ready build ## Test the conversion from Albumentations
 	$(call with_library,albumentations,$(wildcard orbbec/transforms/convert/tests/test_convert_albumentations*.py))

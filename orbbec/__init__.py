@@ -10,6 +10,7 @@ load_library()
 
 from orbbec import transforms
 from orbbec.augment import augment
+from orbbec.augment.crop import augment_crop
 from orbbec.batch import ImageBatch, YCbCrBatch
 from orbbec.bridge.buffer_pool import keep_free_memory
 from orbbec.cli.profile import profile
@@ -68,6 +69,7 @@ from orbbec.noise import gaussian_noise
 from orbbec.resize import resize, resized_crop
 from orbbec.roi_align import RoIAlign, RoIAlignRotated, RoIPool, roi_align, roi_align_rotated, roi_pool
 from orbbec.transforms import Compose
+from orbbec.transforms.loops import on_device
 from orbbec.warpaffine import (
     affine_torch,
     elastic_displacement,
@@ -95,6 +97,7 @@ __all__ = [
     "adjust_sharpness",
     "affine_torch",
     "augment",
+    "augment_crop",
     "autocontrast",
     "batched_nms",
     "box_area",
@@ -141,6 +144,7 @@ __all__ = [
     "nms_match",
     "nms_rotated",
     "normalize",
+    "on_device",
     "posterize",
     "profile",
     "remap",

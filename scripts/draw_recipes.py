@@ -22,6 +22,7 @@ DRAWS, SIDE = 6, 112  # pictures, pixels
 RECIPES: dict[str, Callable[[], Compose]] = {
     "imagenet_train": lambda: recipes.imagenet_train(176, 10),
     "imagenet_eval": recipes.imagenet_eval,
+    "timm_train": lambda: recipes.timm_train(224, 10),
     "deit3": recipes.deit3,
     "mae": recipes.mae,
     "clip_train": recipes.clip_train,
@@ -29,6 +30,7 @@ RECIPES: dict[str, Callable[[], Compose]] = {
     "yolo_train": lambda: recipes.yolo_train(320, mixup=0.15),
     "yolo_val": lambda: recipes.yolo_val(320),
     "ssd_train": recipes.ssd_train,
+    "detr_train": lambda: recipes.detr_train(320),
     "lsj": lambda: recipes.lsj(320),
     "lsj_copy_paste": lambda: recipes.lsj_copy_paste(320),
     "coco_keypoints": recipes.coco_keypoints,
@@ -38,8 +40,10 @@ RECIPES: dict[str, Callable[[], Compose]] = {
     "lerobot": recipes.lerobot,
     "face_recognition": recipes.face_recognition,
 }
+MIXED = "imagenet_train", "timm_train"
 TARGETS = {
     "imagenet_train": (),
+    "timm_train": (),
     "lsj_copy_paste": ("boxes", "labels", "masks"),
     "segmentation": ("mask",),
     "face_recognition": ("landmarks",),
@@ -54,9 +58,9 @@ def drawn(name: str) -> list[Shown]:
         for other in ("cat", "coffee", "rocket")
     }
     shown = {key: targets[key] for key in TARGETS.get(name, ("boxes", "labels")) if key in targets}
-    same = {key: value for key, value in shown.items() if name not in ("yolo_train", "imagenet_train")}
+    same = {key: value for key, value in shown.items() if name not in ("yolo_train", *MIXED)}
     given = [shown, *[same] * 3] if same else [shown, {}, {}, {}]
-    if name == "imagenet_train":
+    if name in MIXED:
         given = [{"label": n} for n in range(4)]
     rows, _ = draw_rows(RECIPES[name](), {"portrait": image, **others}, given, DRAWS)
     captions = name, *("" for _ in range(DRAWS))

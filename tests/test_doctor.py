@@ -284,9 +284,10 @@ def test_a_wheel_gets_no_advice_about_what_only_tests_need():
         ),
         ({"jpeg_decoder": ""}, "JPEG, other      cv2, whole: libjpeg-turbo is not built in"),
         ({"jpeg_decoder": "", "cv2": ""}, "JPEG, other      Pillow, whole: libjpeg-turbo is not built in"),
-        ({}, "JPEG, on a GPU   nvImageCodec 0.9.0"),
+        ({}, "JPEG, on a GPU   orbbec, baseline, nvImageCodec 0.9.0"),
+        ({"jpeg_decoder": ""}, "JPEG, on a GPU   nvImageCodec 0.9.0"),
         (
-            {"nvimgcodec": "", "torch_cuda": "12.8"},
+            {"nvimgcodec": "", "torch_cuda": "12.8", "binary_cuda": ""},
             "JPEG, on a GPU   nvImageCodec is not installed (pip install 'nvidia-nvimgcodec-cu12[nvjpeg]')",
         ),
         ({}, "PNG              libspng"),

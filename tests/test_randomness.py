@@ -75,8 +75,20 @@ def test_a_generator_stands_in_for_torchs_own():
     assert torch.equal(drawn(1), drawn(1))
     assert not torch.equal(drawn(1), drawn(2))
     assert torch.equal(torch.get_rng_state(), before)
-    with pytest.raises(ValueError, match="a generator only without sample_ids and epoch"):
-        PIPELINE(IMAGE, epoch=0, generator=torch.Generator())
+    with pytest.raises(ValueError, match="a generator only without sample_ids"):
+        PIPELINE(IMAGE, sample_ids=[0], generator=torch.Generator())
+
+
+def test_schedules_read_the_epoch_of_draws_by_a_generator():
+    blend, images = T.MixUp(1.0, epochs=(0, 5)), torch.arange(16.0).reshape(8, 1, 1, 2)
+    before, after = (
+        T.Compose([blend])(images, epoch=epoch, generator=torch.Generator().manual_seed(1))
+        for epoch in (4, 5)
+    )
+    assert not torch.equal(before, images)
+    assert torch.equal(after, images)
+    other = T.Compose([blend])(images, epoch=4, generator=torch.Generator().manual_seed(2))
+    assert not torch.equal(before, other)
 
 
 def test_seeds_are_drawn_whatever_the_thread_the_mode_and_the_default_device():

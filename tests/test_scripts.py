@@ -145,3 +145,26 @@ def test_pipelines_of_torchvisions_users_run_with_another_import(tmp_path):
     done = run(tmp_path, "try_torchvision.py", "--draws", "300")
     assert done.returncode == 0, done.stdout + done.stderr
     assert done.stdout.count("| same |") == 17
+
+
+def test_recipes_are_compared_with_their_originals(tmp_path):
+    pytest.importorskip("timm", reason="`make test-loops` installs it")
+    done = run(tmp_path, "compare_recipes.py", "--draws", "50")
+    assert done.returncode == 0, done.stdout + done.stderr
+    rows = [line.strip("| ").split(" | ") for line in done.stdout.splitlines()]
+    assert len(rows) == 7
+    assert min(float(row[-1]) for row in rows) > 1.5  # times the CPU time
+    assert min(float(row[column]) for row in rows for column in (4, 7)) > 1e-4  # one distribution is likely
+
+
+def test_left_and_right_are_learned_with_pairs_only(tmp_path):
+    done = run(tmp_path, "learn_pose.py", "--steps", "60")
+    assert done.returncode == 0, done.stdout + done.stderr
+    correct, incorrect = map(float, re.findall(r"([\d.]+)%", done.stdout))
+    assert correct > incorrect + 8
+
+
+def test_a_detector_is_trained_with_and_without_mosaics(tmp_path):
+    done = run(tmp_path, "learn_mosaic.py", "--epochs", "1")
+    assert done.returncode == 0, done.stdout + done.stderr
+    assert len(re.findall(r"AP50 0\.\d{3}, ", done.stdout)) == 2

@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # Creates .venv-NAME with requirements/NAME.txt and all packages of .venv, including torch.
 #
-#   tools/make_peer_venv.sh torchvision|albumentations|albumentationsx|ray|mutate
+#   tools/make_peer_venv.sh torchvision|loops|albumentations|albumentationsx|ray|mutate
 #
 #   TORCHVISION=torchvision==0.28.*    by default the release that matches the torch of .venv
 set -euo pipefail
@@ -22,10 +22,14 @@ site=$(site_of "$py")
 echo "import site; site.addsitedir('$(site_of .venv/bin/python)')" > "$site/beside.pth"
 pip=("$py" -m pip install --quiet)
 
-if [ "$name" != torchvision ] && [ "$name" != mutate ]; then
-  "${pip[@]}" -r "requirements/$name.txt"
-  exit
-fi
+case $name in
+  torchvision | mutate) ;;
+  loops) pip+=(--no-deps) ;;
+  *)
+    "${pip[@]}" -r "requirements/$name.txt"
+    exit
+    ;;
+esac
 
 # torchvision 0.28 matches torch 2.13, and so on. PyPI has only CUDA builds.
 release=$("$py" -c 'import torch; print(int(torch.__version__.split(".")[1]) + 15)')

@@ -287,7 +287,7 @@ def scans(device: Device) -> Results:
     memory = torch.zeros(size.most_bytes, dtype=torch.uint8)
     count = native.pack_scan(data, memory.data_ptr())
     batch = device.put(orbbec.YCbCrBatch.of_sizes([(24, 40)], ["gray"]))
-    rows = device.put(torch.tensor([[0, count, 0]]))
+    rows = device.put(torch.tensor([[0, count, 0, 0, 0, 40, 24]]))
     tables = rows, batch.buffer, batch.layout, batch.forms
     flags = jpeg_planes(device.put(memory), *tables, size.blocks, unit_bits=128)
     yield "jpeg_planes", (flags, batch.planes(0)[0])

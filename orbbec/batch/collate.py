@@ -56,6 +56,16 @@ def collate(samples: Sequence[Any]) -> Any:
     return _collate(list(samples), are_samples=True)
 
 
+def collate_columns(columns: dict[Any, list[Any]]) -> dict[Any, Any]:
+    """Collate the values of each entry of dicts, which are lists with one item per sample.
+
+    Example:
+        >>> collate_columns({"label": [3, 5], "name": ["a", "b"]})
+        {'label': tensor([3, 5]), 'name': ['a', 'b']}
+    """
+    return {key: _collate(column, are_masks=key in _MASKS) for key, column in columns.items()}
+
+
 def _collate(values: list[Any], are_samples: bool = False, are_masks: bool = False) -> Any:
     first = values[0]
     if _are_plain_numbers(values):
@@ -65,8 +75,7 @@ def _collate(values: list[Any], are_samples: bool = False, are_masks: bool = Fal
     elif all(map(_is_image, values)):
         return ImageBatch.from_images([_without_pil(value) for value in values])
     if _are_dicts(values):
-        columns = {key: [value[key] for value in values] for key in first}
-        return {key: _collate(column, are_masks=key in _MASKS) for key, column in columns.items()}
+        return collate_columns({key: [value[key] for value in values] for key in first})
     if _are_sequences(values) and (isinstance(first, tuple) or are_samples or any(map(_is_image, first))):
         return sequence_like([_collate(list(column)) for column in zip(*values, strict=True)], first)
     if not _are_stackable(values):

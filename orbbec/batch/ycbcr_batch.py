@@ -102,6 +102,11 @@ class YCbCrBatch(StoredBatch):
         return self._kept("_buffer", lambda: self.storage[: self.plane_bytes])
 
     @property
+    def offsets(self) -> torch.Tensor:
+        """The offset of the planes of each image: int64 ``[N]``, always on the CPU."""
+        return self.host_table[:, 0]
+
+    @property
     def layout(self) -> torch.Tensor:
         """The table of (offset, height, width): int64 ``[N, 3]``, in the memory of ``storage``."""
         return self._tables[0]

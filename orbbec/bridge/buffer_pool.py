@@ -69,7 +69,7 @@ class BufferPool:
         self.limit = limit
         self._most = 0  # bytes that were in use at once
         self._free: list[_Lent] = []  # in the order of their release
-        self._kept: dict[int, _Lent] = {}  # by id; a collected reference calls nothing
+        self._blocks: dict[int, _Lent] = {}  # by id; a collected reference calls nothing
 
     def empty(
         self, shape: Sequence[int], dtype: torch.dtype = torch.uint8, channels_last: bool = False
@@ -105,27 +105,27 @@ class BufferPool:
     @property
     def free_bytes(self) -> int:
         """Bytes of the free blocks."""
-        return sum(kept.memory.nbytes for kept in list(self._free))
+        return sum(block.memory.nbytes for block in list(self._free))
 
     def release(self, limit: int = 0, before: float = inf) -> None:
         """Return free blocks beyond `limit` bytes, free since before this time, to the system."""
         excess = self.free_bytes - limit
-        for kept in list(self._free):
+        for block in list(self._free):
             if excess <= 0:
                 return
-            if kept.since <= before and self._claim(kept):
-                excess -= kept.memory.nbytes
+            if block.since <= before and self._claim(block):
+                excess -= block.memory.nbytes
 
     def _block(self, nbytes: int) -> Array:
         size = _block_size(nbytes)
         memory = self._found(size)
         now = monotonic()
-        for kept in list(self._free):
-            kept.since = min(kept.since, now)
+        for block in list(self._free):
+            block.since = min(block.since, now)
         self.release(self.limit, now - _IDLE)
         if memory is not None:
             return memory
-        blocks = [kept.memory.nbytes for kept in list(self._kept.values())]
+        blocks = [block.memory.nbytes for block in list(self._blocks.values())]
         in_use = sum(blocks) - self.free_bytes + size
         self._most = max(self._most, in_use)
         self.release(self._most - in_use + self.limit)
@@ -134,31 +134,33 @@ class BufferPool:
     def _lend(self, array: Array, memory: Array) -> None:
         """Free the block once the array is collected; each tensor that shares its memory holds it."""
         # The callback is not a Python function: Python would drop an interrupt that arrives in one.
-        kept = _Lent(array, self._free.append)
-        kept.memory, kept.since = memory, inf
-        self._kept[id(kept)] = kept
+        block = _Lent(array, self._free.append)
+        block.memory, block.since = memory, inf
+        self._blocks[id(block)] = block
 
     def _found(self, size: int) -> Array | None:
         """The smallest free block of at least `size` bytes; of several the last one released."""
         while True:
-            fitting = [kept for kept in reversed(list(self._free)) if size <= kept.memory.nbytes <= 2 * size]
+            fitting = [
+                block for block in reversed(list(self._free)) if size <= block.memory.nbytes <= 2 * size
+            ]
             if not fitting:
                 return None
-            best = min(fitting, key=lambda kept: kept.memory.nbytes)
+            best = min(fitting, key=lambda block: block.memory.nbytes)
             if self._claim(best):
                 return best.memory
 
-    def _claim(self, kept: _Lent) -> bool:
+    def _claim(self, block: _Lent) -> bool:
         """Take a free block; False if another thread took it first.
 
         Removing an entry of a list is atomic. A lock could deadlock: the garbage collector may interrupt its
         holder to run a finalizer that asks for memory.
         """
         try:
-            self._free.remove(kept)
+            self._free.remove(block)
         except ValueError:
             return False
-        del self._kept[id(kept)]
+        del self._blocks[id(block)]
         return True
 
 
@@ -178,7 +180,7 @@ BUFFER_POOL = BufferPool()
 
 
 def pooled_output(
-    shape: Sequence[int], dtype: torch.dtype, channels_last: bool, *given: Tensor | None
+    shape: Sequence[int], dtype: torch.dtype, channels_last: bool, *inputs: Tensor | None
 ) -> Tensor | None:
     """A buffer from the pool for an operator's result `[N, C, H, W]` or `[C, H, W]`.
 
@@ -186,7 +188,7 @@ def pooled_output(
         shape: of the result.
         dtype: of the result.
         channels_last: memory format of the result.
-        given: the tensors that the operator takes, the images first.
+        inputs: the tensors that the operator takes, the images first.
 
     Returns:
         An uninitialized tensor; None if the operator must allocate its result: on CUDA, for a gradient, under
@@ -196,17 +198,17 @@ def pooled_output(
         return None
     if not LEAST_BYTES <= prod(shape) * dtype.itemsize <= BUFFER_POOL.limit:
         return None
-    for tensor in given:
+    for tensor in inputs:
         if tensor is not None and not (tensor.is_cpu and is_plain(tensor)):
             return None
     return BUFFER_POOL.empty(shape, dtype, channels_last)
 
 
 def output_buffer(
-    shape: Sequence[int], dtype: torch.dtype, channels_last: bool, *given: Tensor | None
+    shape: Sequence[int], dtype: torch.dtype, channels_last: bool, *inputs: Tensor | None
 ) -> Tensor:
     """A buffer for the result `[N, C, H, W]` of an operator on the CPU; arguments as for `pooled_output`."""
-    buffer = pooled_output(shape, dtype, channels_last, *given)
+    buffer = pooled_output(shape, dtype, channels_last, *inputs)
     if buffer is not None:
         return buffer
     return torch.empty(

@@ -30,12 +30,12 @@ def register_fake(op: str, **dimensions: int) -> Callable[[Fake], Fake]:
     def register(fake: Fake) -> Fake:
         @wraps(fake)
         def checked(*arguments: Any, **named: Any) -> Any:
-            given = {**dict(zip(names, arguments, strict=False)), **named}
+            values = {**dict(zip(names, arguments, strict=False)), **named}
             expected = dict(dimensions)
-            if ragged and given["layout"] is not None:
+            if ragged and values["layout"] is not None:
                 expected |= {"images": 1, "layout": 2}
             for name, number in expected.items():
-                _check(op, name, given[name], number)
+                _check(op, name, values[name], number)
             return fake(*arguments, **named)
 
         torch.library.register_fake(f"orbbec::{op}")(checked)

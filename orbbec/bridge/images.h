@@ -54,9 +54,9 @@ inline ScalarType dtype_numbered(const char* op, int64_t number, bool bytes, boo
 // One number for all channels, or one per channel.
 inline void check_one_or_each(const char* op, const char* name, const std::vector<double>& numbers,
                               int64_t channels) {
-  const int64_t given = static_cast<int64_t>(numbers.size()), most = std::max<int64_t>(channels, 1);
-  check(given == 1 || given == most, op, "expected ", name, " of 1 or ", most, " numbers, but got ",
-        given);
+  const int64_t count = static_cast<int64_t>(numbers.size()), most = std::max<int64_t>(channels, 1);
+  check(count == 1 || count == most, op, "expected ", name, " of 1 or ", most, " numbers, but got ",
+        count);
 }
 
 // Between rows or columns; between those of one row or column, any.

@@ -44,11 +44,11 @@ inline Tensor new_tensor(const char* op, Shape shape, ScalarType type, const Ten
       if (__builtin_mul_overflow(stride, std::max<int64_t>(shape[d], 1), &stride))
         throw std::runtime_error("too large");
     }
-    AtenTensorHandle made;
+    AtenTensorHandle handle;
     STABLE_TORCH_ERROR_CODE_CHECK(aoti_torch_empty_strided(
         static_cast<int64_t>(rank), shape.data(), strides.data(), to<int32_t>(from(type)),
-        to<int32_t>(from(device.type())), device.index(), &made));
-    return Tensor(made);
+        to<int32_t>(from(device.type())), device.index(), &handle));
+    return Tensor(handle);
   });
 }
 
@@ -70,11 +70,11 @@ inline Tensor on_device_of(const char* op, const Tensor& tensor, const Tensor& l
 }
 
 // An argument on the CPU or on the device of the images: contiguous, on their device.
-inline Tensor argument_on_device_of(const char* op, const char* name, const Tensor& given,
+inline Tensor argument_on_device_of(const char* op, const char* name, const Tensor& tensor,
                                     const Tensor& images) {
-  check(given.is_cpu() || same_device(given, images), op, "expected ", name,
+  check(tensor.is_cpu() || same_device(tensor, images), op, "expected ", name,
         " on the CPU or on the device of images");
-  return contiguous(op, on_device_of(op, given, images));
+  return contiguous(op, on_device_of(op, tensor, images));
 }
 
 // Whether a tensor with these sides is small enough that bytes and offsets stay below 2^63.

@@ -13,7 +13,7 @@ from orbbec.bridge.pointwise import count_of
 
 
 def per_image(
-    op: str, name: str, value: Any, given: OperatorInput, is_valid: Callable[[Any], Any], rule: str
+    op: str, name: str, value: Any, inputs: OperatorInput, is_valid: Callable[[Any], Any], rule: str
 ) -> tuple[Tensor | None, float]:
     """One number per image, or one for all, as float64 on its device.
 
@@ -24,7 +24,7 @@ def per_image(
             raise ValueError(f"{op}: expected {name} {rule}, but got {value}")
         return None, float(value)
     values = as_tensor(op, name, value)
-    count = count_of(given)
+    count = count_of(inputs)
     if values.dim() > 1 or values.numel() not in (1, count):
         raise ValueError(f"{op}: expected {name} of shape [{count}], but got {list(values.shape)}")
     if values.device.type == "cpu" and not torch.compiler.is_compiling() and values.numel():
@@ -36,7 +36,7 @@ def per_image(
     if values.requires_grad:
         values = values.detach()
     values = values if values.shape == (count,) else values.expand(count)
-    return on_device_of(given.images, values, torch.float64), 0.0
+    return on_device_of(inputs.images, values, torch.float64), 0.0
 
 
 Factor = float | Matrix

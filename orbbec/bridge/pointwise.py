@@ -16,16 +16,16 @@ def images_input(op: str, images: Any, channels: int | None = None) -> OperatorI
 
     `channels` is the number of output channels; None: that of the images.
     """
-    given = operator_input(op, "images", images)
-    if given.layout is None:
-        return given
+    inputs = operator_input(op, "images", images)
+    if inputs.layout is None:
+        return inputs
 
     def restore(output: Tensor) -> Any:
-        count = given.channels if channels is None else channels
+        count = inputs.channels if channels is None else channels
         storage = pixels_with_tables(output, images.storage)
         return images.with_pixels(output, count) if storage is None else images.in_storage(storage, count)
 
-    return OperatorInput(given.images, given.layout, given.channels, restore)
+    return OperatorInput(inputs.images, inputs.layout, inputs.channels, restore)
 
 
 def pixels_with_tables(pixels: Tensor, storage: Tensor) -> Tensor | None:
@@ -42,17 +42,17 @@ def pixels_with_tables(pixels: Tensor, storage: Tensor) -> Tensor | None:
     return whole
 
 
-def count_of(given: OperatorInput) -> int:
+def count_of(inputs: OperatorInput) -> int:
     """The number of images."""
-    return given.images.size(0) if given.layout is None else given.layout.size(0)
+    return inputs.images.size(0) if inputs.layout is None else inputs.layout.size(0)
 
 
 def fake_like(images: Tensor, layout: Tensor | None, channels: int | None = None) -> Tensor:
     """A fake output with the sizes and the layout of the images."""
     if layout is not None:
         return torch.empty_like(images)
-    count, given, height, width = images.shape
-    channels = given if channels is None else channels
+    count, depth, height, width = images.shape
+    channels = depth if channels is None else channels
     last = is_channels_last(images, None) and channels > 1
     return new_images(images, (count, channels, height, width), last)
 

@@ -127,7 +127,7 @@ struct WarpCall {
   std::vector<double> fill;
   StableIValue* rest;
 
-  WarpCall(StableIValue* stack, Transform given) : transform(given) {
+  WarpCall(StableIValue* stack, Transform initial) : transform(initial) {
     rest = transform.read(unpack(stack, images, layout, channels));
     rest = transform.read_direction(unpack(rest, size, interpolation, border, fill));
     rest = unpack(rest, arithmetic);
@@ -147,8 +147,8 @@ Tensor warp(const char* op, const WarpCall<Transform>& call, const Tensor* out, 
   if (out != nullptr) check_output(op, images, *out, source, extent);
   WarpArguments arguments =
       warp_arguments(op, images, source, call.options(), extent, out != nullptr);
-  const auto held = call.transform.prepare(op, images, arguments);
-  for (const Tensor& tensor : held)
+  const auto memory = call.transform.prepare(op, images, arguments);
+  for (const Tensor& tensor : memory)
     if (out != nullptr) check_apart(op, *out, tensor, "the coordinate transform");
   const Tensor target = out != nullptr ? *out : new_output(op, images, source, extent);
   if (target.numel() == 0) return target;

@@ -40,12 +40,12 @@ def call_warp(
 
     `transform` is the matrix, or both maps.
     """
-    given: OperatorInput = operator_input(op, "images", images)
+    inputs: OperatorInput = operator_input(op, "images", images)
     arithmetic = options.arithmetic
     arguments = (
-        given.images,
-        given.layout,
-        given.channels,
+        inputs.images,
+        inputs.layout,
+        inputs.channels,
         *transform,
         size,
         interpolation_name(op, options.interpolation),
@@ -55,21 +55,21 @@ def call_warp(
         default_arithmetic() if arithmetic is None else name_value(op, "arithmetic", arithmetic),
     )
     if out is None:
-        buffer = buffer_like(given, size, *transform)
+        buffer = buffer_like(inputs, size, *transform)
         if buffer is None:
-            return given.restore(call_operator(getattr(torch.ops.orbbec, op).default, *arguments))
+            return inputs.restore(call_operator(getattr(torch.ops.orbbec, op).default, *arguments))
         getattr(torch.ops.orbbec, f"{op}_out")(*arguments, buffer)
-        return given.restore(buffer)
+        return inputs.restore(buffer)
     target = operator_output(op, out)
-    check_no_gradient(op, given.images, *transform, target.images)
+    check_no_gradient(op, inputs.images, *transform, target.images)
     getattr(torch.ops.orbbec, f"{op}_out")(*arguments, target.images)
     return out
 
 
-def buffer_like(given: OperatorInput, size: Sequence[int], *others: Tensor | None) -> Tensor | None:
+def buffer_like(inputs: OperatorInput, size: Sequence[int], *others: Tensor | None) -> Tensor | None:
     """An output buffer for results of `size` in the layout of the images; see `pooled_output`."""
-    images, layout = given.images, given.layout
-    count, channels = images.shape[:2] if layout is None else (layout.shape[0], given.channels)
+    images, layout = inputs.images, inputs.layout
+    count, channels = images.shape[:2] if layout is None else (layout.shape[0], inputs.channels)
     shape = count, channels, *size
     return pooled_output(shape, images.dtype, is_channels_last(images, layout), images, *others)
 
@@ -96,12 +96,12 @@ def register_fakes(op: str, tensors: int = 1, what: str = "the matrix or the map
     """Register the fake kernels of `op` and its out variant, whose transform, `what`, is so many tensors."""
 
     @register_fake(op, size=2)
-    def _(images: Tensor, layout: Tensor | None, channels: int, *given: Any) -> Tensor:
-        _check_devices(op, what, images, layout, *given[:tensors])
-        return fake_output(images, layout, channels, given[tensors])
+    def _(images: Tensor, layout: Tensor | None, channels: int, *arguments: Any) -> Tensor:
+        _check_devices(op, what, images, layout, *arguments[:tensors])
+        return fake_output(images, layout, channels, arguments[tensors])
 
     @register_fake(f"{op}_out")
-    def _(images: Tensor, layout: Tensor | None, channels: int, *given: Any) -> None:
-        _check_devices(op, what, images, layout, *given[:tensors])
-        if given[-1].device != images.device:
+    def _(images: Tensor, layout: Tensor | None, channels: int, *arguments: Any) -> None:
+        _check_devices(op, what, images, layout, *arguments[:tensors])
+        if arguments[-1].device != images.device:
             raise ValueError(f"{op}: expected out on the device of images")

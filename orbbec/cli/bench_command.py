@@ -19,6 +19,9 @@ def bench_data_command(
     rounds: Annotated[
         int, typer.Option(min=1, help="Rounds of each contender, after a round that is not counted.")
     ] = 5,
+    decode: Annotated[
+        str, typer.Option(help="host, or device: also batches on the GPU, decoded on the host or there.")
+    ] = "host",
 ) -> None:
     """Time your JPEGs from disk to batches: the Loader, threads with cv2, and torchvision's DataLoader."""
     from orbbec.cli.bench_data import first_cores, jpegs_below, measure, table
@@ -30,7 +33,7 @@ def bench_data_command(
         cores = len(first_cores(count))
         used = f"{count} thread{'s' * (count > 1)} on {cores} core{'s' * (cores > 1)}"
         print(f"\n{len(paths)} JPEGs to [64, 3, 224, 224] float32, {used}", flush=True)
-        rows = measure(paths, count, images, rounds, _show)
+        rows = measure(paths, count, images, rounds, _show, decode)
         _show("")
         print(table(rows), flush=True)
 

@@ -26,14 +26,17 @@ import numpy as np
 import torch
 
 from orbbec.bridge.arguments import Array
+from orbbec.data.decode.decoding import Decoding
 from orbbec.data.files import ImageFiles
 from orbbec.data.loader.loader import Loader
 from orbbec.data.readers.paths import image_files
 from orbbec.data.sample import Sample, read_bytes
 from orbbec.transforms import Normalize, RandomHorizontalFlip, RandomResizedCrop, ToDtype
+from orbbec.transforms.base.checks import choice
 
 SIDE, BATCH = 224, 64
 MEAN, STD = (0.485, 0.456, 0.406), (0.229, 0.224, 0.225)
+DECODES = ("host", "device")
 _JPEG = (".jpg", ".jpeg")
 
 Run = Callable[[Sequence[str], int], int]  # paths, threads -> images
@@ -57,7 +60,7 @@ class Files:
 
     def table(self) -> ImageFiles:
         """The files, for a `Loader`."""
-        return ImageFiles(self.paths)
+        return ImageFiles(self.paths, columns={})
 
 
 class Timing(NamedTuple):
@@ -101,6 +104,7 @@ def measure(
     images: int,
     rounds: int,
     show: Callable[[str], None] = lambda text: None,
+    decode: str = "host",
 ) -> list[Row]:
     """Time every contender whose packages are installed.
 
@@ -110,11 +114,12 @@ def measure(
         images: images per round.
         rounds: rounds per contender, after one uncounted warm-up round.
         show: called with a line about what is timed next.
+        decode: see `available`.
 
     Returns:
         One row per contender; the first is this loader.
     """
-    contenders = available()
+    contenders = available(decode)
     rows = [Row(name) for name in contenders]
     endless = cycle(paths)
     with on_cores(threads):
@@ -147,10 +152,22 @@ def table(rows: Sequence[Row]) -> str:
     return "\n".join(lines)
 
 
-def available() -> dict[str, Run]:
-    """The contenders whose packages are installed."""
+def available(decode: str = "host") -> dict[str, Run]:
+    """The contenders whose packages are installed.
+
+    Args:
+        decode: "device": also this loader with batches on the GPU, decoded on the host or there.
+
+    Raises:
+        ValueError: there is no GPU for "device", or `decode` is unknown.
+    """
     found: dict[str, Run] = {"orbbec": _Orbbec(antialias=False)}
     found["orbbec, antialiased"] = _Orbbec(antialias=True)
+    if choice("bench-data", "--decode", decode, DECODES) == "device":
+        if not torch.cuda.is_available():
+            raise ValueError("bench-data: expected --decode host where torch sees no GPU, but got device")
+        found["orbbec, batches on the GPU"] = _Orbbec(False, "cuda")
+        found["orbbec, decoding on the GPU"] = _Orbbec(False, "cuda", Decoding(device="cuda"))
     has = {name: _is_there(name) for name in ("cv2", "simplejpeg", "torchvision")}
     if has["cv2"] and has["simplejpeg"]:
         found["threads, simplejpeg + cv2"] = partial(_run_pool, decoder="simplejpeg")
@@ -199,18 +216,23 @@ def _timed(run: Callable[[], int]) -> Timing:
 class _Orbbec:
     """A loader kept between rounds, as between epochs; each round starts its threads."""
 
-    def __init__(self, antialias: bool) -> None:
+    def __init__(self, antialias: bool, device: str = "cpu", decoding: Decoding | None = None) -> None:
         crop = RandomResizedCrop(SIDE, antialias=antialias)
         cast = ToDtype(torch.float32, scale=True)
         self._pipeline = [crop, RandomHorizontalFlip(), cast, Normalize(MEAN, STD)]
-        self._files = Files([])
+        self._files, self._device, self._decoding = Files([]), device, decoding
         self._loader: Loader | None = None
 
     def __call__(self, paths: Sequence[str], threads: int) -> int:
         self._files.paths = paths
         if self._loader is None:
-            self._loader = Loader(self._files, BATCH, self._pipeline, threads=threads)
-        return sum(len(batch.images) for batch in self._loader)
+            self._loader = Loader(
+                self._files, BATCH, self._pipeline, self._device, threads=threads, decoding=self._decoding
+            )
+        images = sum(len(batch.images) for batch in self._loader)
+        if self._device == "cuda":
+            torch.cuda.synchronize()
+        return images
 
 
 def _run_pool(paths: Sequence[str], threads: int, *, decoder: str) -> int:

@@ -98,18 +98,18 @@ def to_float(
 def _normalize(
     op: str, images: Any, mean: Any, std: Any, dtype: torch.dtype, channels_last: bool, scale: bool
 ) -> Tensor:
-    given = operator_input(op, "images", images)
+    inputs = operator_input(op, "images", images)
     if dtype not in _FLOATS:
         known = ", ".join(map(dtype_name, _FLOATS))
         raise TypeError(f"{op}: expected dtype to be one of {known}, but got {dtype}")
-    factor = 1 / _LARGEST.get(given.images.dtype, 1.0) if scale else 1.0
+    factor = 1 / _LARGEST.get(inputs.images.dtype, 1.0) if scale else 1.0
     numbers = fill_values(op, mean), fill_values(op, std)
-    size = _common_size(op, images, given)
+    size = _common_size(op, images, inputs)
     output: Tensor = call_operator(
         torch.ops.orbbec.normalize.default,
-        given.images,
-        given.layout,
-        given.channels,
+        inputs.images,
+        inputs.layout,
+        inputs.channels,
         *numbers,
         factor,
         dtype,
@@ -117,13 +117,13 @@ def _normalize(
         channels_last,
     )
     single = isinstance(images, Tensor) and images.dim() == 3
-    single = single or (not isinstance(images, Tensor) and given.layout is None and images.ndim < 4)
+    single = single or (not isinstance(images, Tensor) and inputs.layout is None and images.ndim < 4)
     return output[0] if single else output
 
 
-def _common_size(op: str, images: Any, given: OperatorInput) -> list[int]:
+def _common_size(op: str, images: Any, inputs: OperatorInput) -> list[int]:
     """The common size (height, width) of an ImageBatch; empty for a tensor."""
-    if given.layout is None:
+    if inputs.layout is None:
         return []
     sizes = {(height, width) for height, width in images.sizes.tolist()}
     if len(sizes) > 1:

@@ -78,11 +78,11 @@ template <class Pointwise, class Work, bool kInVector>
 ORBBEC_HD void work_on_block(const Work& work, PixelBlock<Pointwise>& block,
                              InVector<kInVector> like) {
   using T = typename Pointwise::In;
-  const Work own = work;  // a local copy, which stores cannot alias
+  const Work local = work;  // a local copy, which stores cannot alias
   for (int i = 0; i < kBlockPixels; ++i) {
     Lane<T> in[Pointwise::kIn], out[Pointwise::kOut];
     for (int c = 0; c < Pointwise::kIn; ++c) in[c] = to_lane(block.in[c][i]);
-    own(in, out, like);
+    local(in, out, like);
     for (int c = 0; c < Pointwise::kOut; ++c) block.out[c][i] = from_lane<T>(out[c]);
   }
 }
@@ -113,9 +113,9 @@ ORBBEC_HD void work_on_row(const Pointwise& pointwise, int64_t n, int y, int wid
 // Values of one channel, or of all channels where these have the same rule.
 template <class Work, class In, class Out>
 ORBBEC_HD void work_on_values(const Work& work, const In* in, Out* out, int64_t count) {
-  const Work own = work;
+  const Work local = work;
 #pragma GCC ivdep
-  for (int64_t i = 0; i < count; ++i) out[i] = from_lane<Out>(own(to_lane(in[i])));
+  for (int64_t i = 0; i < count; ++i) out[i] = from_lane<Out>(local(to_lane(in[i])));
 }
 
 // A row whose values lie as they will in the output, without copies; false for other rows.

@@ -12,13 +12,13 @@ template <class In, class F>
 struct PrepareMatrix {
   const In* matrices;
   F* prepared;
-  int64_t given, size;  // numbers of a matrix before and after
+  int64_t input_size, size;  // numbers of a matrix before and after
   bool inverse;
 
   ORBBEC_HD void operator()(int64_t n, int) const {
     double a[9] = {}, m[9] = {};
     for (int i = 0; i < 9; ++i)
-      a[i] = i < given ? static_cast<double>(matrices[n * given + i]) : i == 8;
+      a[i] = i < input_size ? static_cast<double>(matrices[n * input_size + i]) : i == 8;
     if (inverse) {
       for (int i = 0; i < 9; ++i) m[i] = a[i];
     } else if (size == 6) {
@@ -82,7 +82,7 @@ struct MatrixArguments {
   const void* matrices;
   void* prepared;
   bool in_double, out_double;
-  int64_t count, given, size;  // numbers of a matrix before and after
+  int64_t count, input_size, size;  // numbers of a matrix before and after
   bool inverse;
 };
 
@@ -92,7 +92,7 @@ int dispatch_matrices(const MatrixArguments& a, const Launch& launch) {
     using In = decltype(in);
     using Out = decltype(out);
     return launch(PrepareMatrix<In, Out>{static_cast<const In*>(a.matrices),
-                                         static_cast<Out*>(a.prepared), a.given, a.size,
+                                         static_cast<Out*>(a.prepared), a.input_size, a.size,
                                          a.inverse});
   };
   if (a.in_double) return a.out_double ? with(0.0, 0.0) : with(0.0, 0.0f);

@@ -21,11 +21,12 @@ struct PerspectiveTransform {
         width(a.output.width),
         height(a.output.height) {}
 
-  // This transform for image n alone, whose numbers it keeps in `own`: in registers of a thread.
-  ORBBEC_HD PerspectiveTransform held(int64_t n, F (&own)[kNumbers + 1]) const {
-    for (int i = 0; i < kNumbers; ++i) own[i] = matrices[n * stride + i];
+  // This transform for image n alone, whose numbers it keeps in `registers`: in registers of a
+  // thread.
+  ORBBEC_HD PerspectiveTransform in_registers(int64_t n, F (&registers)[kNumbers + 1]) const {
+    for (int i = 0; i < kNumbers; ++i) registers[i] = matrices[n * stride + i];
     PerspectiveTransform transform = *this;
-    transform.matrices = own;
+    transform.matrices = registers;
     transform.stride = 0;
     return transform;
   }

@@ -56,8 +56,8 @@ struct StoredImage {
   // The other row or column of chroma, of `size`, that is blended with p / 2 for pixel `p`.
   ORBBEC_HD int other(int p, int size) const { return is_blended() ? next_to(p, size) : p / 2; }
   ORBBEC_HD static int next_to(int p, int size) {
-    const int own = p / 2, next = p % 2 == 0 ? own - 1 : own + 1;
-    return next < 0 || next >= size ? own : next;
+    const int nearer = p / 2, next = p % 2 == 0 ? nearer - 1 : nearer + 1;
+    return next < 0 || next >= size ? nearer : next;
   }
 
   // A chroma value at a pixel: up to four reads.

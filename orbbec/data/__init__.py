@@ -9,11 +9,11 @@ batches in threads, `device` copies them ahead of the model.
 from orbbec.batch import collate
 from orbbec.data.cache import Cache
 from orbbec.data.decode.decode import decode_image, image_size
+from orbbec.data.decode.decoding import Decoding
 from orbbec.data.decode.on_device import decode_jpeg, decode_planes
 from orbbec.data.device.prefetch import DevicePrefetcher
 from orbbec.data.device.sink import sink
 from orbbec.data.files import ImageFiles
-from orbbec.data.loader.assemble import Decoding
 from orbbec.data.loader.buffer import ShuffleBuffer
 from orbbec.data.loader.live import live
 from orbbec.data.loader.loader import Batch, Loader

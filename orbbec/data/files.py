@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
 from typing import Any, Protocol
+
+import numpy as np
 
 from orbbec.bridge.arguments import Array
 from orbbec.data.sample import Sample
@@ -23,10 +25,15 @@ class ImageFiles:
         spans: int64 `[N, 3]`: offset, number of bytes and CRC-32 of each image in its file, or -1 without a
             CRC-32, or -2 if the bytes end with the checksum of TFRecord; None: files are images.
         are_records: the spans are no images, but what `record_sample` reads.
+        columns: the targets of files if each is a number or a text: the values of all samples by name of the
+            target. None: `targets` is called for each sample.
 
     Example:
-        >>> ImageFiles(["1.jpg", "2.jpg"], root="photos").sample_ids is None
-        True
+        >>> files = ImageFiles(["1.jpg", "2.jpg"], root="photos", columns={"label": [3, 5]})
+        >>> files.paths_at([1, 0])
+        ['photos/2.jpg', 'photos/1.jpg']
+        >>> files.targets_at([1, 0])[0]
+        {'label': 5}
     """
 
     paths: Sequence[str | os.PathLike[str]]
@@ -35,6 +42,56 @@ class ImageFiles:
     sizes: Sequence[tuple[int, int]] | None = None
     spans: Array | None = None
     are_records: bool = False
+    columns: Mapping[str, Sequence[Any] | Array] | None = None
+
+    def paths_at(self, indices: Sequence[int]) -> list[str]:
+        """The paths of some files, with their root."""
+        paths: list[str] = list(map(os.fspath, map(self.paths.__getitem__, indices)))  # type: ignore[arg-type]
+        return [os.path.join(self.root, path) for path in paths] if self.root else paths
+
+    def ids_at(self, indices: Sequence[int]) -> list[int]:
+        """The sample ids of some files."""
+        ids = self.sample_ids
+        return list(indices) if ids is None else [int(ids[index]) for index in indices]
+
+    def targets_at(self, indices: Sequence[int]) -> ColumnTargets | None:
+        """The targets of some files; None without columns, and of records."""
+        if self.columns is None or self.are_records:
+            return None
+        return ColumnTargets(
+            {name: _values_at(column, indices) for name, column in self.columns.items()}, len(indices)
+        )
+
+
+class ColumnTargets(Sequence[dict[str, Any]]):
+    """The targets of a batch by name, which are dicts only where they are asked for.
+
+    Args:
+        columns: a value per sample by name of the target.
+        count: number of samples.
+
+    Example:
+        >>> list(ColumnTargets({"label": [3, 5]}, 2))
+        [{'label': 3}, {'label': 5}]
+    """
+
+    def __init__(self, columns: dict[str, list[Any]], count: int) -> None:
+        self.columns, self._count = columns, count
+
+    def __len__(self) -> int:
+        return self._count
+
+    def __getitem__(self, row: Any) -> Any:
+        if isinstance(row, slice):
+            return [self[at] for at in range(*row.indices(len(self)))]
+        return {name: values[row] for name, values in self.columns.items()}
+
+
+def _values_at(column: Sequence[Any] | Array, indices: Sequence[int]) -> list[Any]:
+    if isinstance(column, np.ndarray):
+        values: list[Any] = column[indices].tolist()
+        return values
+    return list(map(column.__getitem__, indices))
 
 
 class NumberedPaths(Sequence[str]):
@@ -86,6 +143,8 @@ class RecordSource(Protocol):
 def files_of(source: Any) -> ImageFiles | None:
     """The files of a source; None if it has no `table`, or is of a class that changes `source[index]`.
 
+    They have no columns if the source has other `targets` than the class with that `table`.
+
     Example:
         >>> files_of([1, 2]) is None
         True
@@ -95,4 +154,7 @@ def files_of(source: Any) -> ImageFiles | None:
     if owner is None or kind.__getitem__ is not owner.__getitem__:
         return None
     files: ImageFiles | None = source.table()
-    return files
+    if files is None or files.columns is None:
+        return files
+    is_owners = getattr(source.targets, "__func__", None) is getattr(owner, "targets", None)
+    return files if is_owners else replace(files, columns=None)

@@ -3,13 +3,27 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 from contextlib import suppress
+from typing import Any
 
 from orbbec.data.decode.decode import image_size
+from orbbec.data.files import ColumnTargets
 from orbbec.data.sample import Sample
 
 PLACED = frozenset(("boxes", "masks", "mask", "keypoints", "landmarks", "polygons"))
 _MASKS = ("masks", "mask")
+
+
+def are_placed(targets: Sequence[dict[str, Any]]) -> bool:
+    """Whether any of the targets lies on its image.
+
+    Example:
+        >>> are_placed([{"label": 3}, {"label": 3, "boxes": []}])
+        True
+    """
+    names: Any = [targets.columns] if isinstance(targets, ColumnTargets) else targets
+    return not all(map(PLACED.isdisjoint, names))
 
 
 def check_placed(sample: Sample, size: tuple[int, int]) -> None:

@@ -14,7 +14,8 @@ from typing import Any
 import numpy as np
 from torch import Tensor
 
-from orbbec.data.loader.assemble import ON_ERROR, Assembler, Decoding
+from orbbec.data.decode.decoding import Decoding
+from orbbec.data.loader.assemble import ON_ERROR, Assembler
 from orbbec.data.loader.memory import lone_job
 from orbbec.transforms import Compose, Transform
 from orbbec.transforms.base.checks import choice, whole
@@ -48,7 +49,7 @@ def ray_dataset(
         epoch: epoch of the draws.
         seed: seed of transforms that are not a `Compose`.
         on_error: "raise", "skip" or "substitute", see `Loader`; workers warn of skipped and replaced samples.
-        decoding: how images are decoded; `on_device` and `planes` are not supported.
+        decoding: how images are decoded; `on_device`, `planes` and `device` are not supported.
 
     Returns:
         A `ray.data.Dataset` in the order of the source: "sample_id", "image" (`[C, H, W]`; without transforms
@@ -61,9 +62,10 @@ def ray_dataset(
     choice("ray_dataset", "on_error", on_error, ON_ERROR)
     batch_size = whole("ray_dataset", "batch_size", batch_size, 1)
     decoding = decoding or Decoding()
-    if decoding.on_device or decoding.planes:
-        option = "on_device" if decoding.on_device else "planes"
-        raise ValueError(f"ray_dataset: expected a Decoding on the host, but got {option}=True")
+    for option in ("on_device", "planes", "device"):
+        value = getattr(decoding, option)
+        if value != getattr(Decoding(), option):
+            raise ValueError(f"ray_dataset: expected a Decoding on the host, but got {option}={value!r}")
     if transforms is not None and not isinstance(transforms, Compose):
         transforms = Compose(transforms, seed)
     data = optional("ray_dataset", "ray.data", "'ray[data]'", "ray")

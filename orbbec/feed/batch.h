@@ -17,7 +17,8 @@ class Batch {
  public:
   Batch(const Functions& functions, const Request& request)
       : functions_(functions),
-        limits_{request.applies_orientation != 0, request.channels, request.max_pixels},
+        limits_{request.applies_orientation != 0, request.channels, request.max_pixels,
+                request.packs_scans != 0},
         is_in_memory_(request.paths == nullptr),
         rows_(static_cast<size_t>(request.count)),
         encoded_(rows_.size()) {
@@ -108,11 +109,17 @@ class Batch {
 
   void decode(int index) {
     Row& row = rows_[index];
+    uint8_t* const out = output_.storage + offsets_[index];
+    const bool packs = output_.channels == kScans;
+    if (packs && row.scan_bytes > 0) {
+      row.scan_bytes = functions_.pack_scan(row.data, row.size, out);
+      return;
+    }
     row.status = feed::decode(functions_, row,
-                              {.out = output_.storage + offsets_[index],
+                              {.out = out,
                                .box = boxes_.empty() ? nullptr : boxes_.data() + 4 * index,
                                .shrink = shrinks_.empty() ? 1 : static_cast<int>(shrinks_[index]),
-                               .channels = output_.channels});
+                               .channels = packs ? 0 : output_.channels});
   }
 
   const Functions& functions_;

@@ -18,6 +18,8 @@ struct Row {
   const uint8_t* data;
   uint64_t size;
   int32_t status, height, width, components, orientation, subsampling, format, padding;
+  int64_t scan_bytes;  // most bytes of the packed scan, then its bytes; 0: it cannot be packed
+  int64_t blocks;      // of 8 x 8, of a scan that can
 };
 
 constexpr int kMessageBytes = 200;  // of the decoders' messages
@@ -27,6 +29,13 @@ struct ImageHeader {
   int32_t height, width;            // as stored
   int32_t channels;                 // that keep all of the file: 1, 3 or 4
   uint64_t exif_offset, exif_size;  // the EXIF block; 0 bytes if there is none
+};
+
+// What jpeg_planes needs to know of a JPEG before its scan is packed.
+struct ScanSize {
+  int64_t most_bytes;  // of the packed scan
+  int64_t blocks;
+  int32_t height, width, subsampling;
 };
 
 // The decoders and the checker, in other libraries, which may be absent: the turbo_* are null
@@ -40,6 +49,8 @@ struct Functions {
                            ptrdiff_t pixel_stride, char* message);
   using DecodePlanes = int(const uint8_t* data, size_t size, int height, int width, int subsampling,
                            uint8_t* out, char* message);
+  using ReadScanSize = int(const uint8_t* data, size_t size, ScanSize* scan);
+  using PackScan = int64_t(const uint8_t* data, size_t size, uint8_t* out);
 
   struct Codec {
     ReadHeader* header;  // of JPEG: null, since header.h reads it
@@ -52,6 +63,8 @@ struct Functions {
   IsKnown* turbo_subsampling;
   DecodeRegion* turbo_region;
   DecodePlanes* turbo_planes;
+  ReadScanSize* scan_size;
+  PackScan* pack_scan;
   Codec codecs[kFormats];
 };
 
@@ -69,12 +82,14 @@ struct Settings {
 struct Request {
   int32_t count;
   int32_t applies_orientation;
-  int32_t channels;  // 1, 3 or 4; 0: planes; -1: files are no images, and only read
-  int32_t padding;
+  int32_t channels;     // 1, 3 or 4; 0: planes; -1: files are no images, and only read
+  int32_t packs_scans;  // whether rows state the sizes of scans
   int64_t max_pixels;
   const char* paths;  // one after the other, each with its end
   const int64_t* spans;
 };
+
+constexpr int kScans = -1;  // channels of an Output: packed scans where rows have them, else planes
 
 // Where the pixels of a batch are written, and which.
 struct Output {
@@ -82,7 +97,7 @@ struct Output {
   const int64_t* offsets;  // [count], of each image in storage; -1: not decoded
   const int64_t* boxes;    // [count, 4]: left, top, right, bottom, upright and shrunk; null: whole
   const int64_t* shrinks;  // [count]: 1, 2, 4 or 8; null: 1
-  int32_t channels;        // 1, 3 or 4; 0: planes
+  int32_t channels;        // 1, 3 or 4; 0: planes; kScans
 };
 
 }  // namespace orbbec::feed

@@ -15,16 +15,19 @@ from orbbec._library import library_path
 
 GOOD = 1  # status of a row: as in feed.h
 JPEG = 0  # format of a row
+PLANES, SCANS = 0, -1  # channels of an output
 ROW = np.dtype(
     {
         "names": [
             *("data", "size", "status", "height", "width", "components", "orientation", "subsampling"),
-            *("format", "padding"),
+            *("format", "padding", "scan_bytes", "blocks"),
         ],
-        "formats": ["u8", "u8", *["i4"] * 8],
+        "formats": ["u8", "u8", *["i4"] * 8, "i8", "i8"],
     }
 )
-_WAIT = 50  # milliseconds between two checks whether to stop
+# Milliseconds until the first check whether to stop, and most between two: each check wakes a Python thread,
+# and after a long wait some more milliseconds do not matter.
+_FIRST_WAIT, _MAX_WAIT = 50, 200
 _INT, _LONG, _POINTER = ctypes.c_int32, ctypes.c_int64, ctypes.c_void_p
 
 Array = npt.NDArray[Any]
@@ -37,6 +40,7 @@ class Functions(ctypes.Structure):
         (name, _POINTER)
         for name in (
             *("check", "is_known", "planes", "turbo_subsampling", "turbo_region", "turbo_planes"),
+            *("scan_size", "pack_scan"),
             *("jpeg_header", "jpeg_region", "png_header", "png_region", "webp_header", "webp_region"),
         )
     )
@@ -57,7 +61,7 @@ class _Request(ctypes.Structure):
         ("count", _INT),
         ("applies_orientation", _INT),
         ("channels", _INT),
-        ("padding", _INT),
+        ("packs_scans", _INT),
         ("max_pixels", _LONG),
         ("paths", ctypes.c_char_p),
         ("spans", _POINTER),
@@ -114,11 +118,13 @@ class Limits(NamedTuple):
         applies_orientation: whether sizes and pixels are upright.
         channels: see `FeedBatch.decode`. A JPEG is not ordinary for 4; for 0, its row states its subsampling.
             -1: files are only read, and need not be images.
+        packs_scans: whether rows of JPEGs have `scan_bytes` and `blocks`, if `jpeg_planes` supports them.
     """
 
     max_pixels: int
     applies_orientation: bool = True
     channels: int = 3
+    packs_scans: bool = False
 
 
 class Feed:
@@ -187,7 +193,7 @@ class Feed:
     ) -> FeedBatch:
         table = None if spans is None else np.ascontiguousarray(spans, np.int64)
         request = _Request(
-            *(count, limits.applies_orientation, limits.channels, 0),
+            *(count, limits.applies_orientation, limits.channels, limits.packs_scans),
             *(limits.max_pixels, paths, _address(table)),
         )
         handle = _quick().orbbec_feed_read(self._pool, ctypes.byref(request))
@@ -228,7 +234,9 @@ class FeedBatch:
         Args:
             storage: uint8, flat.
             offsets: int64 `[N]`, of each image in `storage`; -1: the image is not decoded.
-            channels: 1, 3 or 4; or 0 for planes, which are RGB where a file has none.
+            channels: 1, 3 or 4; `PLANES`, which are RGB where a file has none; or `SCANS` for packed scans
+                of rows that have `scan_bytes`, which become those written, 0 for a damaged file, and for
+                planes of the others.
             boxes: int64 `[N, 4]`: left, top, right and bottom of the part that is decoded, in pixels of the
                 upright, shrunk image; None: whole images.
             shrinks: int64 `[N]`: 1, 2, 4 or 8; None: 1.
@@ -245,9 +253,10 @@ class FeedBatch:
 
     def wait(self, is_stopped: Callable[[], bool]) -> bool:
         """Wait until what was begun is done; returns whether it is, and not stopped."""
-        wait = _library().orbbec_feed_wait
+        wait, milliseconds = _library().orbbec_feed_wait, _FIRST_WAIT
         while not (self._is_done or is_stopped()):
-            self._is_done = bool(wait(self._pool, self._handle, _WAIT))
+            self._is_done = bool(wait(self._pool, self._handle, milliseconds))
+            milliseconds = min(2 * milliseconds, _MAX_WAIT)
         return self._is_done
 
     def close(self) -> None:

@@ -13,6 +13,7 @@ struct Limits {
   bool applies_orientation;
   int channels;  // 0: planes
   int64_t max_pixels;
+  bool packs_scans;
 };
 
 // The subsampling of an image whose planes are no YCbCr; as in core/stored_image.h.
@@ -29,6 +30,16 @@ inline bool read_jpeg(const Functions& functions, int channels, Bytes file, Head
   if ((header.components != 1 && header.components != 3) || !ends_whole(file)) return false;
   char message[kMessageBytes];
   return functions.check(file.data, file.size, 0, message) == 0;
+}
+
+// Fills in the size of the scan that jpeg_planes decodes to the planes of the row.
+inline void read_scan_size(const Functions& functions, Row& row) {
+  ScanSize size;
+  if (functions.scan_size(row.data, row.size, &size) == 0) return;
+  if (size.height != row.height || size.width != row.width || size.subsampling != row.subsampling)
+    return;
+  row.scan_bytes = size.most_bytes;
+  row.blocks = size.blocks;
 }
 
 // Fills the row of a file in memory. Everything that could be an error is left to Python.
@@ -48,6 +59,7 @@ inline Status examine(const Functions& functions, const Limits& limits, Row& row
   row.subsampling = kRgb;
   if (limits.channels == 0 && format == kJpeg) {
     row.subsampling = functions.turbo_subsampling(file.data, file.size);
+    if (limits.packs_scans) read_scan_size(functions, row);
   }
   return kGood;
 }

@@ -19,11 +19,11 @@ def filter_images(op: str, images: Any, operator: Any, *options: Any) -> Any:
 
     Variable-size images are filtered into a buffer of equal length; layout table and plan are copied.
     """
-    given = operator_input(op, "images", images)
-    if given.layout is None:
-        return given.restore(call_operator(operator, given.images, None, 0, *options))
+    inputs = operator_input(op, "images", images)
+    if inputs.layout is None:
+        return inputs.restore(call_operator(operator, inputs.images, None, 0, *options))
     batch: Any = images
-    storage = call_operator(operator, batch.storage, given.layout, given.channels, *options)
+    storage = call_operator(operator, batch.storage, inputs.layout, inputs.channels, *options)
     storage[batch.pixel_bytes :] = batch.storage[batch.pixel_bytes :]
     return replace(batch, storage=storage)
 
@@ -49,16 +49,16 @@ def kernel_sizes(op: str, kernel_size: Any, count: int) -> list[int]:
     if isinstance(kernel_size, Tensor) and kernel_size.device.type != "cpu":
         raise ValueError(f"{op}: expected kernel_size on the CPU")
     if isinstance(kernel_size, (Tensor, np.ndarray)):
-        given = as_tensor(op, "kernel_size", kernel_size)
-        if given.dtype not in _WHOLE:
-            raise TypeError(f"{op}: expected kernel_size of whole numbers, but got {given.dtype}")
-        if list(given.shape) == [count]:
-            given = given[:, None].expand(count, 2)
-        if list(given.shape) not in ([2], [count, 2]):
+        sizes = as_tensor(op, "kernel_size", kernel_size)
+        if sizes.dtype not in _WHOLE:
+            raise TypeError(f"{op}: expected kernel_size of whole numbers, but got {sizes.dtype}")
+        if list(sizes.shape) == [count]:
+            sizes = sizes[:, None].expand(count, 2)
+        if list(sizes.shape) not in ([2], [count, 2]):
             raise ValueError(
-                f"{op}: expected kernel_size of shape [{count}] or [{count}, 2], but got {list(given.shape)}"
+                f"{op}: expected kernel_size of shape [{count}] or [{count}, 2], but got {list(sizes.shape)}"
             )
-        return [int(size) for size in given.flatten().tolist()]
+        return [int(size) for size in sizes.flatten().tolist()]
     try:
         height, width = kernel_size
         return [_whole(height), _whole(width)]
@@ -81,7 +81,7 @@ def numbers_of(op: str, name: str, value: Any, count: int, device: torch.device)
         return torch.full((1,), float(value), dtype=torch.float64, device=device)
     if not isinstance(value, (Tensor, np.ndarray)):
         raise TypeError(f"{op}: expected {name} as a number, a tensor or an array, but got {shown(value)}")
-    given = as_tensor(op, name, value).to(torch.float64)
-    if list(given.shape) not in ([], [1], [count]):
-        raise ValueError(f"{op}: expected {name} of shape [{count}], but got {list(given.shape)}")
-    return given.reshape(-1)
+    numbers = as_tensor(op, name, value).to(torch.float64)
+    if list(numbers.shape) not in ([], [1], [count]):
+        raise ValueError(f"{op}: expected {name} of shape [{count}], but got {list(numbers.shape)}")
+    return numbers.reshape(-1)

@@ -53,19 +53,19 @@ void check_sigma(const Tensor& sigma, const Tensor& images, int64_t count) {
 // on that of the images.
 Tensor gaussian_taps(const SeparableArguments& a, const FilterSizes& sizes, const Tensor& sigma,
                      const Tensor& images) {
-  const Tensor given = contiguous(kGaussian, sigma);
-  const Tensor table = sizes.sizes_on(given);
-  const int64_t rows = sizes.count() == 1 && given.size(0) == 1 ? 1 : a.source.count;
+  const Tensor sigmas = contiguous(kGaussian, sigma);
+  const Tensor table = sizes.sizes_on(sigmas);
+  const int64_t rows = sizes.count() == 1 && sigmas.size(0) == 1 ? 1 : a.source.count;
   const Tensor taps =
-      new_tensor(kGaussian, std::vector<int64_t>{rows, 2, a.longest}, tap_type(a.dtype), given);
+      new_tensor(kGaussian, std::vector<int64_t>{rows, 2, a.longest}, tap_type(a.dtype), sigmas);
   const TapsArguments t{.dtype = a.dtype,
                         .sizes = sizes_in(sizes, table),
-                        .sigma = static_cast<const double*>(given.const_data_ptr()),
-                        .sigma_stride = given.size(0) == 1 ? 0 : 2,
+                        .sigma = static_cast<const double*>(sigmas.const_data_ptr()),
+                        .sigma_stride = sigmas.size(0) == 1 ? 0 : 2,
                         .taps = taps.mutable_data_ptr(),
                         .count = rows,
                         .longest = a.longest};
-  run_where(kGaussian, given, gaussian_taps_cpu, gaussian_taps_cuda, t);
+  run_where(kGaussian, sigmas, gaussian_taps_cpu, gaussian_taps_cuda, t);
   return on_device_of(kGaussian, taps, images);
 }
 

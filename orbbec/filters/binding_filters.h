@@ -44,16 +44,16 @@ class FilterSizes {
  public:
   FilterSizes(const char* op, const std::vector<int64_t>& sizes, int64_t images, Parity parity)
       : op_(op), sizes_(sizes) {
-    const int64_t given = static_cast<int64_t>(sizes.size());
-    check(given == 2 || given == 2 * images, op,
+    const int64_t count = static_cast<int64_t>(sizes.size());
+    check(count == 2 || count == 2 * images, op,
           "expected kernel_size as (height, width) for all or each of ", images,
-          " images, but got ", given, " numbers");
-    for (int64_t i = 0; i < given; ++i) {
+          " images, but got ", count, " numbers");
+    for (int64_t i = 0; i < count; ++i) {
       const bool fits = sizes[i] >= 1 && sizes[i] <= kMaxKernelSide;
       check(fits && (parity == Parity::kAny || sizes[i] % 2 == 1), op, "expected kernel_size of ",
             parity == Parity::kOdd ? "odd " : "", "numbers from 1 to ", kMaxKernelSide,
-            ", but got ", sizes[i], given == 2 ? "" : " for image ",
-            given == 2 ? "" : std::to_string(i / 2));
+            ", but got ", sizes[i], count == 2 ? "" : " for image ",
+            count == 2 ? "" : std::to_string(i / 2));
     }
   }
 

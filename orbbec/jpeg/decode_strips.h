@@ -39,7 +39,7 @@ struct Pending {
 
 // libjpeg-turbo's vectors multiply a row that has all coefficients of its block by 4 with 16-bit
 // wrapping, and saturate larger products of other rows. Only damaged files reach these limits.
-inline int kept_by_4(int value) { return static_cast<int16_t>(value * 4) >> 2; }
+inline int wrapped_by_4(int value) { return static_cast<int16_t>(value * 4) >> 2; }
 
 // The first row of each block, unchanged where it has all coefficients.
 template <class Columns>
@@ -47,17 +47,17 @@ __attribute__((noinline)) typename Columns::V large_row(const Pending (&blocks)[
   static constexpr uint16_t kOnes[kBlockSide] = {1, 1, 1, 1, 1, 1, 1, 1};
   static constexpr int16_t kZeros[kCells - kBlockSide] = {};
   int16_t rows[Columns::kBlocks][kBlockSide];
-  Pending kept[Columns::kBlocks];
+  Pending rows_by_4[Columns::kBlocks];
   for (int b = 0; b < Columns::kBlocks; ++b) {
-    kept[b] = blocks[b];
+    rows_by_4[b] = blocks[b];
     if (std::memcmp(blocks[b].cells + kBlockSide, kZeros, sizeof(kZeros)) != 0) continue;
     for (int x = 0; x < kBlockSide; ++x) {
-      rows[b][x] = static_cast<int16_t>(kept_by_4(blocks[b].cells[x] * blocks[b].steps[x]));
+      rows[b][x] = static_cast<int16_t>(wrapped_by_4(blocks[b].cells[x] * blocks[b].steps[x]));
     }
-    kept[b].cells = rows[b];
-    kept[b].steps = kOnes;
+    rows_by_4[b].cells = rows[b];
+    rows_by_4[b].steps = kOnes;
   }
-  return Columns::load_row(kept, 0);
+  return Columns::load_row(rows_by_4, 0);
 }
 
 template <class Columns>
@@ -74,7 +74,7 @@ __attribute__((noinline)) void inverse(const Pending (&blocks)[Columns::kBlocks]
 
 // A block whose coefficients are all 0 except the first.
 inline void fill_block(int first, uint8_t* to, ptrdiff_t stride) {
-  const int value = OneColumn::to_byte(rounded_shift<3>(kept_by_4(first)) + 128);
+  const int value = OneColumn::to_byte(rounded_shift<3>(wrapped_by_4(first)) + 128);
   for (int y = 0; y < kBlockSide; ++y) std::memset(to + y * stride, value, kBlockSide);
 }
 

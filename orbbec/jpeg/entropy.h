@@ -14,21 +14,21 @@ struct Bits {
   uint64_t buffer = 0;  // the next bits, highest first
   // How many bits `next` is ahead, modulo 64. Of another width than the buffer, so that the
   // compiler does not combine the two into a vector.
-  uint32_t held = 0;
+  uint32_t ahead = 0;
 
   // Refills the buffer to at least 56 bits.
   ORBBEC_HD void fill() {
     uint64_t bytes;
     std::memcpy(&bytes, next, sizeof(bytes));
-    buffer |= __builtin_bswap64(bytes) >> (held & 63);
-    next += (~held & 63) >> 3;
-    held |= 56;
+    buffer |= __builtin_bswap64(bytes) >> (ahead & 63);
+    next += (~ahead & 63) >> 3;
+    ahead |= 56;
   }
   // Drops as many bits as the lower 6 bits say: callers pass whole table entries, because shifts
   // ignore higher bits.
   ORBBEC_HD void drop(uint64_t bits) {
     buffer <<= bits & 63;
-    held -= static_cast<uint32_t>(bits);
+    ahead -= static_cast<uint32_t>(bits);
   }
   ORBBEC_HD int look(int bits) const { return static_cast<int>(buffer >> (64 - bits)); }
   ORBBEC_HD int take(int bits) {
@@ -37,10 +37,10 @@ struct Bits {
     return value;
   }
   // Whether bits past `end` were consumed.
-  bool is_past(const uint8_t* end) const { return 8 * (next - end) > (held & 63); }
+  bool is_past(const uint8_t* end) const { return 8 * (next - end) > (ahead & 63); }
   // The state `bits` earlier.
   Bits rewound(int bits) const {
-    const int unread = static_cast<int>(held & 63) + bits, bytes = (unread + 7) / 8;
+    const int unread = static_cast<int>(ahead & 63) + bits, bytes = (unread + 7) / 8;
     Bits result{next - bytes};
     result.fill();
     result.drop(static_cast<uint64_t>(8 * bytes - unread));

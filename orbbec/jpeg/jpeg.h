@@ -38,8 +38,8 @@ struct JpegArguments {
   StandardTables tables;
 
   ORBBEC_HD int quality_of(int64_t n) const {
-    const int64_t given = qualities != nullptr ? qualities[n] : quality;
-    return given < 1 ? 1 : given > 100 ? 100 : static_cast<int>(given);
+    const int64_t value = qualities != nullptr ? qualities[n] : quality;
+    return value < 1 ? 1 : value > 100 ? 100 : static_cast<int>(value);
   }
 
   // Step `cell` of table 0 (luma) or 1 (chroma), scaled like libjpeg, from 1 to 255.
@@ -139,8 +139,8 @@ struct ChromaPlanes {
  private:
   // Planes of 2 or fewer columns are not blended.
   ORBBEC_HD int64_t other(int64_t p, int size) const {
-    const int64_t own = p / 2, next = p % 2 == 0 ? own - 1 : own + 1;
-    return width <= 2 || next < 0 || next >= size ? own : next;
+    const int64_t nearer = p / 2, next = p % 2 == 0 ? nearer - 1 : nearer + 1;
+    return width <= 2 || next < 0 || next >= size ? nearer : next;
   }
 };
 

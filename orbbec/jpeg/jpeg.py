@@ -43,13 +43,13 @@ def jpeg_compression(images: Images, quality: int | Matrix, *, subsampling: str 
         >>> jpeg_compression(image, 10)[0, 0].tolist()
         [7, 7, 7, 7, 7, 7, 7, 7]
     """
-    given = images_input(OP, images)
+    inputs = images_input(OP, images)
     qualities = None
     if not is_integer(quality):
-        of_images = whole_numbers(OP, "quality", quality, [count_of(given)], 1, 100)
-        qualities, quality = of_images.to(given.images.device, non_blocking=True), 0
-    arguments = (given.images, given.layout, given.channels, quality, qualities)
-    return given.restore(
+        of_images = whole_numbers(OP, "quality", quality, [count_of(inputs)], 1, 100)
+        qualities, quality = of_images.to(inputs.images.device, non_blocking=True), 0
+    arguments = (inputs.images, inputs.layout, inputs.channels, quality, qualities)
+    return inputs.restore(
         torch.ops.orbbec.jpeg_compression(*arguments, name_value(OP, "subsampling", subsampling))
     )
 

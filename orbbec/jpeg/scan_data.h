@@ -17,21 +17,21 @@ class ScanData {
 
   // Starts reading at the next marker.
   const uint8_t* begin() {
-    end_ = bytes_ + kKept;
+    end_ = bytes_ + kTail;
     ended_ = false;
     read();
-    return bytes_ + kKept;
+    return bytes_ + kTail;
   }
 
   // Reads more if less than an MCU is left; returns the new position of `next`.
   const uint8_t* read_on(const uint8_t* next) {
     if (ended_ || end_ - next >= kPadding) return next;
-    const uint8_t* const kept = next - kKept;
-    const size_t left = static_cast<size_t>(end_ - kept);
-    std::memmove(bytes_, kept, left);
+    const uint8_t* const tail = next - kTail;
+    const size_t left = static_cast<size_t>(end_ - tail);
+    std::memmove(bytes_, tail, left);
     end_ = bytes_ + left;
     read();
-    return bytes_ + kKept;
+    return bytes_ + kTail;
   }
 
   const uint8_t* end() const { return end_; }  // of the data read so far
@@ -46,7 +46,7 @@ class ScanData {
   }
 
  private:
-  static constexpr ptrdiff_t kKept = 8;  // consumed bytes that may be read again
+  static constexpr ptrdiff_t kTail = 8;  // consumed bytes that may be read again
   static constexpr ptrdiff_t kCapacity = 16384;
 
   // Up to a marker, or the capacity of the buffer.

@@ -15,8 +15,8 @@ struct ChromaSize {
 
   // The other row or column that is blended with p / 2 for pixel `p`.
   int other(int p, int size) const {
-    const int own = p / 2, next = p % 2 == 0 ? own - 1 : own + 1;
-    return !is_blended() || next < 0 || next >= size ? own : next;
+    const int nearer = p / 2, next = p % 2 == 0 ? nearer - 1 : nearer + 1;
+    return !is_blended() || next < 0 || next >= size ? nearer : next;
   }
 };
 
@@ -37,13 +37,13 @@ template <class Value, class Blend>
 ORBBEC_HD void upsample_columns(int first, int end, int width, uint8_t* to, const Value& value,
                                 const Blend& blend) {
   for (int j = first; j < end; j += kNumbers) {
-    Numbers own = value(j), before = value(j > 0 ? j - 1 : 0), after = value(j + 1);
+    Numbers nearer = value(j), before = value(j > 0 ? j - 1 : 0), after = value(j + 1);
     if (j == 0) {
       for (int i = kNumbers - 1; i > 0; --i) before[i] = before[i - 1];
-      before[0] = own[0];
+      before[0] = nearer[0];
     }
-    if (width - 1 - j < kNumbers) after[width - 1 - j] = own[width - 1 - j];
-    const Numbers even = blend(own, before, false), odd = blend(own, after, true);
+    if (width - 1 - j < kNumbers) after[width - 1 - j] = nearer[width - 1 - j];
+    const Numbers even = blend(nearer, before, false), odd = blend(nearer, after, true);
     const Numbers both = even | odd << 8;
     std::memcpy(to + 2 * (j - first), &both, sizeof(both));
   }
@@ -76,14 +76,14 @@ __attribute__((noinline)) const uint8_t* upsampled_row(const ChromaSize& size, c
     upsample_columns(
         first, end, size.width, to,
         [&](int j) { return blended_rows(numbers_of(near + j), numbers_of(far + j)); },
-        [](const Numbers& own, const Numbers& other, bool is_odd) {
-          return blended_columns(own, other, is_odd);
+        [](const Numbers& nearer, const Numbers& other, bool is_odd) {
+          return blended_columns(nearer, other, is_odd);
         });
   } else {
     upsample_columns(
         first, end, size.width, to, [&](int j) { return numbers_of(near + j); },
-        [](const Numbers& own, const Numbers& other, bool is_odd) {
-          return blended_pair(own, other, is_odd);
+        [](const Numbers& nearer, const Numbers& other, bool is_odd) {
+          return blended_pair(nearer, other, is_odd);
         });
   }
   return to + x % 2;

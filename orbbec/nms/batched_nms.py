@@ -115,30 +115,30 @@ def batched_nms(  # type: ignore[misc]  # the forms name their fourth argument d
     config = iou_threshold if nms_cfg is None else nms_cfg
     if not isinstance(config, Mapping):
         groups = None if class_agnostic else idxs
-        kept, order = kept_boxes("batched_nms", boxes, scores, groups, config, 0)
+        keep, order = kept_boxes("batched_nms", boxes, scores, groups, config, 0)
         if max_output is not None:
-            return like(boxes, *at_most(kept, order, max_output))
-        return like(boxes, select_indices("batched_nms", order, kept))
+            return like(boxes, *at_most(keep, order, max_output))
+        return like(boxes, select_indices("batched_nms", order, keep))
     options = _options(config)
     groups = None if class_agnostic or options["class_agnostic"] else idxs
     table = real_tensor("batched_nms", "boxes", boxes)
     if options["type"] == "soft_nms":
-        kept, order, ranks = _softly(boxes, scores, groups, options)
+        keep, order, ranks = _softly(boxes, scores, groups, options)
     else:
-        kept, order = kept_boxes(
+        keep, order = kept_boxes(
             "batched_nms", boxes, scores, groups, options["iou_threshold"], options["offset"]
         )
         ranks = vector("batched_nms", "scores", scores, table)[order]
     if options["score_threshold"] is not None:
-        kept = kept & (ranks > options["score_threshold"])
+        keep = keep & (ranks > options["score_threshold"])
     if options["max_num"] >= 0:
-        kept = kept & (kept.cumsum(0) <= options["max_num"])
+        keep = keep & (keep.cumsum(0) <= options["max_num"])
     positions = torch.arange(len(table), device=table.device)
     rows = torch.cat((table[order], ranks[:, None].to(table.dtype)), dim=1)
     if max_output is None:
-        chosen = select_indices("batched_nms", positions, kept)
+        chosen = select_indices("batched_nms", positions, keep)
         return like(boxes, rows[chosen], order[chosen])
-    first, count = at_most(kept, positions, max_output)
+    first, count = at_most(keep, positions, max_output)
     # The last row is what padding selects.
     padded = torch.cat((rows, rows.new_zeros(1, 5))), torch.cat((order, order.new_full((1,), -1)))
     return like(boxes, *(values[first] for values in padded), count)

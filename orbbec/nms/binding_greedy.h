@@ -56,14 +56,14 @@ Tensor run_greedy(const char* op, const Tensor& boxes, const std::optional<Tenso
   const int64_t on_device = runs_cuda_kernels(boxes) ? 1 : 0, tiles = greedy_tiles(count);
   constexpr int64_t kWords = kGreedyTile / 32;
   const auto scratch = [&](int64_t words) { return empty(on_device * words, ScalarType::Int); };
-  const Tensor kept = scratch(tiles * kWords);
+  const Tensor keep = scratch(tiles * kWords);
   const Tensor segments = scratch(greedy_slab_pairs(count) * kGreedyTile * kWords);
   const Tensor summary = scratch(greedy_slab(count) * greedy_summaries(count) * kGreedyTile);
   GreedyArguments& greedy = arguments.greedy;
   greedy.count = count;
   greedy.groups = groups ? static_cast<const int64_t*>(groups->const_data_ptr()) : nullptr;
   greedy.keepers = static_cast<int64_t*>(keepers.mutable_data_ptr());
-  greedy.kept = static_cast<uint32_t*>(kept.mutable_data_ptr());
+  greedy.keep = static_cast<uint32_t*>(keep.mutable_data_ptr());
   greedy.segments = static_cast<uint32_t*>(segments.mutable_data_ptr());
   greedy.summary = static_cast<uint32_t*>(summary.mutable_data_ptr());
   run_where(op, boxes, on_cpu, on_cuda, arguments);

@@ -11,12 +11,12 @@ namespace {
 Tensor argsort(Tensor values, bool descending, std::string name) {
   const char* const op = caller_of("argsort", name);
   check(values.dim() == 1, op, "expected values of shape [N], but got ", shape_text(values));
-  const Tensor given = contiguous(op, values);
-  const int64_t count = given.size(0);
-  Tensor indices = new_tensor(op, given.sizes(), ScalarType::Long, given);
-  const void* const data = given.const_data_ptr();
+  const Tensor keys = contiguous(op, values);
+  const int64_t count = keys.size(0);
+  Tensor indices = new_tensor(op, keys.sizes(), ScalarType::Long, keys);
+  const void* const data = keys.const_data_ptr();
   int64_t* const to = static_cast<int64_t*>(indices.mutable_data_ptr());
-  switch (given.scalar_type()) {
+  switch (keys.scalar_type()) {
     case ScalarType::Float:
       stable_argsort(static_cast<const float*>(data), count, descending, to);
       break;

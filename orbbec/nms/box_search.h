@@ -9,17 +9,17 @@ struct BoxSearcher {
   using Float = typename Simd::Float;
   using Int = typename Simd::Int;
 
-  static int64_t run(const OverlapRule<float>& rule, const BoxColumns& kept, int64_t begin,
+  static int64_t run(const OverlapRule<float>& rule, const BoxColumns& boxes, int64_t begin,
                      const BoxItem& item) {
     const BoxSearcher search(rule, item);
-    for (int64_t i = begin; i < kept.size; i += Simd::kLanes) {
-      const Int hits = search.suppressed_by(kept, i);
+    for (int64_t i = begin; i < boxes.size; i += Simd::kLanes) {
+      const Int hits = search.suppressed_by(boxes, i);
       if (!Simd::any(hits)) continue;
       int lane = 0;
       while (hits[lane] == 0) ++lane;
       return i + lane;
     }
-    return kept.size;
+    return boxes.size;
   }
 
  private:
@@ -32,10 +32,10 @@ struct BoxSearcher {
         near_threshold_(Simd::all_lanes(rule.threshold * 0.999f)),
         divides_always_(!(rule.threshold >= 0)) {}
 
-  Int suppressed_by(const BoxColumns& kept, int64_t i) const {
-    const Box<Float> box{Simd::load(kept.x1 + i), Simd::load(kept.y1 + i), Simd::load(kept.x2 + i),
-                         Simd::load(kept.y2 + i)};
-    const Float area = Simd::load(kept.area + i);
+  Int suppressed_by(const BoxColumns& boxes, int64_t i) const {
+    const Box<Float> box{Simd::load(boxes.x1 + i), Simd::load(boxes.y1 + i),
+                         Simd::load(boxes.x2 + i), Simd::load(boxes.y2 + i)};
+    const Float area = Simd::load(boxes.area + i);
     const Float shared = shared_area(box, box_, offset_);
     // A division costs as much as everything else, and most vectors do not need it. The margin of
     // 0.1 % and kTiny, which exceeds the loss of subnormal products, retain every pair that may
@@ -54,9 +54,9 @@ struct BoxSearcher {
 };
 
 template <class Simd>
-int64_t search_boxes(const OverlapRule<float>& rule, const BoxColumns& kept, int64_t begin,
+int64_t search_boxes(const OverlapRule<float>& rule, const BoxColumns& boxes, int64_t begin,
                      const BoxItem& item) {
-  return BoxSearcher<Simd>::run(rule, kept, begin, item);
+  return BoxSearcher<Simd>::run(rule, boxes, begin, item);
 }
 
 }  // namespace orbbec

@@ -14,22 +14,22 @@ Boxes: TypeAlias = Tensor | Array
 _END_OF_INT64 = 2.0**63
 
 
-def box_tensor(op: str, name: str, given: Any, columns: int) -> Tensor:
-    """`given` as a tensor `[N, columns]` in the dtype of the computation: float32 for half types.
+def box_tensor(op: str, name: str, value: Any, columns: int) -> Tensor:
+    """`value` as a tensor `[N, columns]` in the dtype of the computation: float32 for half types.
 
     Raises:
         TypeError: not a tensor or array, or not of real numbers.
         ValueError: the shape is invalid.
     """
-    boxes = real_tensor(op, name, given)
+    boxes = real_tensor(op, name, value)
     if boxes.dim() != 2 or boxes.shape[1] != columns:
         raise ValueError(f"{op}: expected {name} of shape [N, {columns}], but got {list(boxes.shape)}")
     return boxes if boxes.dtype == torch.float64 else boxes.float()
 
 
-def real_tensor(op: str, name: str, given: Any) -> Tensor:
-    """`given` as a detached tensor of real numbers."""
-    tensor = as_tensor(op, name, given).detach()
+def real_tensor(op: str, name: str, value: Any) -> Tensor:
+    """`value` as a detached tensor of real numbers."""
+    tensor = as_tensor(op, name, value).detach()
     if not tensor.is_floating_point():
         dtype = dtype_name(tensor.dtype)
         raise TypeError(f"{op}: expected {name} of float16, bfloat16, float32 or float64, but got {dtype}")
@@ -45,14 +45,14 @@ def detection_rows(op: str, dets: Any) -> Tensor:
     return rows
 
 
-def vector(op: str, name: str, given: Any, boxes: Tensor) -> Tensor:
-    """`given` as a tensor `[N]`, one value for each of `boxes`, on their device.
+def vector(op: str, name: str, value: Any, boxes: Tensor) -> Tensor:
+    """`value` as a tensor `[N]`, one value for each of `boxes`, on their device.
 
     Raises:
         TypeError: not a tensor or array, or of complex numbers.
         ValueError: the shape or device is invalid.
     """
-    values = as_tensor(op, name, given).detach()
+    values = as_tensor(op, name, value).detach()
     if values.is_complex():
         raise TypeError(f"{op}: expected {name} of real numbers, but got {dtype_name(values.dtype)}")
     if values.dim() != 1 or values.shape[0] != boxes.shape[0]:
@@ -62,9 +62,9 @@ def vector(op: str, name: str, given: Any, boxes: Tensor) -> Tensor:
     return values
 
 
-def like(given: Any, *results: Tensor) -> Any:
-    """One result or a tuple of results, as tensors if `given` is a tensor, otherwise as arrays."""
-    kinds = results if isinstance(given, Tensor) else tuple(result.cpu().numpy() for result in results)
+def like(template: Any, *results: Tensor) -> Any:
+    """One result or a tuple of results, as tensors if `template` is a tensor, otherwise as arrays."""
+    kinds = results if isinstance(template, Tensor) else tuple(result.cpu().numpy() for result in results)
     return kinds[0] if len(kinds) == 1 else kinds
 
 
@@ -131,20 +131,20 @@ def keep_greedily(
     ordered = groups.index_select(0, order)
     by_group = stable_argsort(op, ordered)
     ranked = boxes.index_select(0, order.index_select(0, by_group))
-    kept = keepers_of(ranked, ordered.index_select(0, by_group)) == indices
-    return torch.empty_like(kept).scatter_(0, by_group, kept), order
+    keep = keepers_of(ranked, ordered.index_select(0, by_group)) == indices
+    return torch.empty_like(keep).scatter_(0, by_group, keep), order
 
 
-def group_numbers(op: str, name: str, given: Any, boxes: Tensor) -> Tensor | None:
-    """`given` as int64 `[N]`, the group of each of `boxes`; None if it is None.
+def group_numbers(op: str, name: str, value: Any, boxes: Tensor) -> Tensor | None:
+    """`value` as int64 `[N]`, the group of each of `boxes`; None if it is None.
 
     Raises:
         TypeError: not of integers or floats; of floats under a compiler, which cannot check them.
         ValueError: the shape or device is invalid, or a float is not a whole number.
     """
-    if given is None:
+    if value is None:
         return None
-    groups = vector(op, name, given, boxes)
+    groups = vector(op, name, value, boxes)
     if groups.is_floating_point() and torch.compiler.is_compiling():
         raise TypeError(f"{op}: expected {name} of integers, but got {dtype_name(groups.dtype)}")
     if groups.is_floating_point():
@@ -176,9 +176,9 @@ def check_max_output(op: str, count: Any) -> None:
         raise ValueError(f"{op}: expected max_output of at least 0, but got {count}")
 
 
-def at_most(kept: Tensor, order: Tensor, count: int) -> tuple[Tensor, Tensor]:
+def at_most(keep: Tensor, order: Tensor, count: int) -> tuple[Tensor, Tensor]:
     """The first `count` kept entries of `order`, padded with -1, and their number; does not synchronize."""
-    rank = kept.cumsum(0) - 1
-    slot = torch.where(kept & (rank < count), rank, torch.full_like(rank, count))
+    rank = keep.cumsum(0) - 1
+    slot = torch.where(keep & (rank < count), rank, torch.full_like(rank, count))
     chosen = torch.full((count + 1,), -1, dtype=torch.int64, device=order.device)
-    return chosen.scatter_(0, slot, order)[:count], kept.sum().clamp(max=count)
+    return chosen.scatter_(0, slot, order)[:count], keep.sum().clamp(max=count)

@@ -5,7 +5,7 @@
 //     using Item = ...;                                     // what one comparison needs
 //     Item item(int64_t rank) const;
 //     int64_t group(const Item& item) const;                // only items of one group compete
-//     bool suppresses(const Item& kept, const Item& later) const;
+//     bool suppresses(const Item& earlier, const Item& later) const;
 //    Reach reach(const Item& item) const;                  // CUDA only
 //   };
 //
@@ -23,7 +23,7 @@ struct GreedyArguments {
   // [count]: the rank of the first kept item that suppresses this one; its own rank if it is kept.
   int64_t* keepers;
   // CUDA only: scratch memory, in the order of greedy_cuda.h.
-  uint32_t* kept;      // [greedy_tiles, kGreedyTile / 32]: a bit for each item
+  uint32_t* keep;      // [greedy_tiles, kGreedyTile / 32]: a bit for each item
   uint32_t* segments;  // [greedy_slab_pairs, kGreedyTile, kGreedyTile / 32], aligned to 16 bytes
   uint32_t* summary;   // [greedy_slab, greedy_summaries, kGreedyTile]
 };

@@ -125,7 +125,7 @@ __global__ void __launch_bounds__(kComparingWarps<Rule>* kWarp, 1)
     if (base < first + kItemsPerBlock && (a.groups == nullptr || base + kWarp > first ||
                                           a.groups[base + kWarp - 1] >= a.groups[first])) {
       // Items that earlier slabs dropped suppress nothing.
-      const uint32_t possible = columns < first_tile ? a.kept[columns * kWarp + w] : ~0u;
+      const uint32_t possible = columns < first_tile ? a.keep[columns * kWarp + w] : ~0u;
       compare_with_word(rule, a, base, possible, mine, staged, reaches);
     }
 #pragma unroll
@@ -135,8 +135,8 @@ __global__ void __launch_bounds__(kComparingWarps<Rule>* kWarp, 1)
   const SuppressorBits bits(a, first_tile);
   for (int task = warp; task < kItemsPerLane * kSegmentsPerTile; task += kComparingWarps<Rule>) {
     const int s = task % kSegmentsPerTile, item = task / kSegmentsPerTile * kWarp + lane;
-    const uint32_t* const own = words[item] + kSegmentWords * s;
-    const uint4 segment = make_uint4(own[0], own[1], own[2], own[3]);
+    const uint32_t* const column = words[item] + kSegmentWords * s;
+    const uint4 segment = make_uint4(column[0], column[1], column[2], column[3]);
     const bool any = (segment.x | segment.y | segment.z | segment.w) != 0;
     const uint32_t items = __ballot_sync(kAllLanes, any);
     if (items != 0) {  // all lanes, so that sectors are written as a whole
@@ -155,9 +155,9 @@ __global__ void __launch_bounds__(kComparingWarps<Rule>* kWarp, 1)
 }
 
 // The first item of a segment that is kept, or -1.
-__device__ __forceinline__ int first_kept(const uint4& segment, const uint4& kept) {
-  const uint32_t x = segment.x & kept.x, y = segment.y & kept.y, z = segment.z & kept.z,
-                 w = segment.w & kept.w;
+__device__ __forceinline__ int first_keep(const uint4& segment, const uint4& keep) {
+  const uint32_t x = segment.x & keep.x, y = segment.y & keep.y, z = segment.z & keep.z,
+                 w = segment.w & keep.w;
   const int low = x != 0 ? __ffs(x) : kWarp + __ffs(y);
   const int high = z != 0 ? 2 * kWarp + __ffs(z) : 3 * kWarp + __ffs(w);
   return (x | y) != 0 ? low - 1 : (z | w) != 0 ? high - 1 : -1;
@@ -169,7 +169,7 @@ __device__ __forceinline__ int first_keeper(const GreedyArguments& a, const Supp
                                             int tile) {
   constexpr int kSummaries = 4;
   const uint4* const segments = bits.segments_of(tile, 0) + threadIdx.x;
-  const uint4* const kept = reinterpret_cast<const uint4*>(a.kept);
+  const uint4* const keep = reinterpret_cast<const uint4*>(a.keep);
   int keeper = -1;
   for (int from = 0; from * kTilesPerSummary < tile && keeper < 0; from += kSummaries) {
     uint32_t filled[kSummaries];
@@ -186,7 +186,7 @@ __device__ __forceinline__ int first_keeper(const GreedyArguments& a, const Supp
         found[k] = -1;
         if (filled[k] == 0) continue;
         const int segment = (from + k) * 32 + __ffs(filled[k]) - 1;
-        const int hit = first_kept(segments[int64_t{segment} * kGreedyTile], kept[segment]);
+        const int hit = first_keep(segments[int64_t{segment} * kGreedyTile], keep[segment]);
         if (hit >= 0) found[k] = segment * (kSegmentWords * kWarp) + hit;
         filled[k] &= filled[k] - 1;
       }
@@ -204,10 +204,10 @@ __device__ __forceinline__ int first_keeper(const GreedyArguments& a, const Supp
 
 // What the items of a tile know of each other, a bit for each, as of the last round and the next.
 struct TileState {
-  uint4 kept[2][kSegmentsPerTile], open[2][kSegmentsPerTile];
+  uint4 keep[2][kSegmentsPerTile], open[2][kSegmentsPerTile];
 
-  __device__ void publish(int buffer, int warp, uint32_t all_kept, uint32_t all_open) {
-    reinterpret_cast<uint32_t*>(kept[buffer])[warp] = all_kept;
+  __device__ void publish(int buffer, int warp, uint32_t all_keep, uint32_t all_open) {
+    reinterpret_cast<uint32_t*>(keep[buffer])[warp] = all_keep;
     reinterpret_cast<uint32_t*>(open[buffer])[warp] = all_open;
   }
 };
@@ -224,41 +224,42 @@ __device__ __forceinline__ bool settle_tile(const uint4* segments, bool open, ui
                                             TileState& state) {
   const int lane = lane_id();
   const int warp = static_cast<int>(threadIdx.x) / kWarp;
-  const int own_segment = warp / kSegmentWords, own_word = warp % kSegmentWords;
-  bool kept = open && pending == 0;
-  open = open && !kept;
-  uint32_t own = 0;  // the suppressors of the own warp
-  if (open && (pending >> own_segment & 1u) != 0) {
-    own = reinterpret_cast<const uint32_t*>(segments + own_segment * kGreedyTile)[own_word];
+  const int warp_segment = warp / kSegmentWords, warp_word = warp % kSegmentWords;
+  bool keep = open && pending == 0;
+  open = open && !keep;
+  uint32_t suppressors = 0;  // of the warp itself
+  if (open && (pending >> warp_segment & 1u) != 0) {
+    suppressors =
+        reinterpret_cast<const uint32_t*>(segments + warp_segment * kGreedyTile)[warp_word];
   }
-  uint32_t all_kept = __ballot_sync(kAllLanes, kept), all_open = __ballot_sync(kAllLanes, open);
-  if (lane == 0) state.publish(0, warp, all_kept, all_open);
+  uint32_t all_keep = __ballot_sync(kAllLanes, keep), all_open = __ballot_sync(kAllLanes, open);
+  if (lane == 0) state.publish(0, warp, all_keep, all_open);
   for (int buffer = 0; __syncthreads_or(open); buffer ^= 1) {
     bool waits = false, falls = false;
     for (uint32_t left = open ? pending : 0; left != 0; left &= left - 1) {
       const int s = __ffs(left) - 1;
       uint4 segment = segments[s * kGreedyTile];
-      falls |= meet(segment, state.kept[buffer][s]);
-      if (s == own_segment) {
-        if (own_word == 0) segment.x = 0;
-        if (own_word == 1) segment.y = 0;
-        if (own_word == 2) segment.z = 0;
-        if (own_word == 3) segment.w = 0;
+      falls |= meet(segment, state.keep[buffer][s]);
+      if (s == warp_segment) {
+        if (warp_word == 0) segment.x = 0;
+        if (warp_word == 1) segment.y = 0;
+        if (warp_word == 2) segment.z = 0;
+        if (warp_word == 3) segment.w = 0;
       }
       waits |= meet(segment, state.open[buffer][s]);
     }
     open = open && !falls;
     for (uint32_t before = 0; before != all_open && all_open != 0;) {
       before = all_open;
-      const bool stays = open && !waits && (own & (all_open | all_kept)) == 0;
-      open = open && !stays && (own & all_kept) == 0;
-      kept |= stays;
-      all_kept = __ballot_sync(kAllLanes, kept);
+      const bool stays = open && !waits && (suppressors & (all_open | all_keep)) == 0;
+      open = open && !stays && (suppressors & all_keep) == 0;
+      keep |= stays;
+      all_keep = __ballot_sync(kAllLanes, keep);
       all_open = __ballot_sync(kAllLanes, open);
     }
-    if (lane == 0) state.publish(buffer ^ 1, warp, all_kept, all_open);
+    if (lane == 0) state.publish(buffer ^ 1, warp, all_keep, all_open);
   }
-  return kept;
+  return keep;
 }
 
 // One block decides the tiles of a slab, one after another; a thread owns an item of each. Shared
@@ -278,15 +279,15 @@ static __global__ void __launch_bounds__(kGreedyTile, 1)
     const uint32_t pending =
         summary >> tile % kTilesPerSummary * kSegmentsPerTile & ((2u << warp / kSegmentWords) - 1);
     int keeper = mine ? first_keeper(a, bits, tile) : row;
-    const bool kept = settle_tile(segments, keeper < 0, pending, state);
-    const uint32_t all_kept = __ballot_sync(kAllLanes, kept);
-    if (lane == 0) a.kept[tile * kWarp + warp] = all_kept;
+    const bool keep = settle_tile(segments, keeper < 0, pending, state);
+    const uint32_t all_keep = __ballot_sync(kAllLanes, keep);
+    if (lane == 0) a.keep[tile * kWarp + warp] = all_keep;
     __syncthreads();
-    if (kept) keeper = row;
+    if (keep) keeper = row;
     for (uint32_t left = pending; keeper < 0; left &= left - 1) {
       const int s = __ffs(left) - 1, segment = tile * kSegmentsPerTile + s;
       const int hit =
-          first_kept(segments[s * kGreedyTile], reinterpret_cast<const uint4*>(a.kept)[segment]);
+          first_keep(segments[s * kGreedyTile], reinterpret_cast<const uint4*>(a.keep)[segment]);
       if (hit >= 0) keeper = segment * (kSegmentWords * kWarp) + hit;
     }
     if (mine) a.keepers[row] = keeper;

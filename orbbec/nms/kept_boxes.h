@@ -20,14 +20,14 @@ struct BoxColumns {
 using BoxItem = OverlapRule<float>::Item;
 
 // The first box from `begin` on that suppresses `item`; at least kept.size if none does.
-using BoxSearch = int64_t (*)(const OverlapRule<float>& rule, const BoxColumns& kept, int64_t begin,
-                              const BoxItem& item);
+using BoxSearch = int64_t (*)(const OverlapRule<float>& rule, const BoxColumns& boxes,
+                              int64_t begin, const BoxItem& item);
 
 struct Avx2;
 struct Avx512;
 // A BoxSearch with the vectors of `Simd`.
 template <class Simd>
-int64_t search_boxes(const OverlapRule<float>& rule, const BoxColumns& kept, int64_t begin,
+int64_t search_boxes(const OverlapRule<float>& rule, const BoxColumns& boxes, int64_t begin,
                      const BoxItem& item);
 
 class KeptBoxes {

@@ -38,9 +38,9 @@ struct OverlapRule {
   }
   ORBBEC_HD int64_t group(const Item& item) const { return item.group; }
 
-  ORBBEC_HD bool suppresses(const Item& kept, const Item& later) const {
-    if (kept.group != later.group) return false;
-    return box_iou(kept.box, kept.area, later.box, later.area, offset) > threshold;
+  ORBBEC_HD bool suppresses(const Item& earlier, const Item& later) const {
+    if (earlier.group != later.group) return false;
+    return box_iou(earlier.box, earlier.area, later.box, later.area, offset) > threshold;
   }
 
   // An IoU above the threshold needs an intersection longer than the threshold times either side,

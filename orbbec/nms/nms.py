@@ -89,22 +89,22 @@ def nms(  # type: ignore[misc]  # the forms name their arguments differently
         [1, 2]
     """
     if dets is not None or iou_thr is not None or is_number(scores):
-        given = boxes if dets is None else dets
+        rows = boxes if dets is None else dets
         threshold = scores if iou_thr is None else iou_thr
-        return _nms_dets(given, threshold, iou_threshold if device_id is None else device_id, offset)
+        return _nms_dets(rows, threshold, iou_threshold if device_id is None else device_id, offset)
     check_max_output("nms", max_output)
-    kept, order = kept_boxes("nms", boxes, scores, None, iou_threshold, offset)
+    keep, order = kept_boxes("nms", boxes, scores, None, iou_threshold, offset)
     if max_output is not None:
-        return like(boxes, *at_most(kept, order, max_output))
-    return like(boxes, select_indices("nms", order, kept))
+        return like(boxes, *at_most(keep, order, max_output))
+    return like(boxes, select_indices("nms", order, keep))
 
 
 def _nms_dets(dets: Any, iou_thr: float, device_id: int | None, offset: float) -> Any:
     rows = detection_rows("nms", dets)
     if device_id is not None and not isinstance(dets, Tensor):
         rows = rows.to(f"cuda:{device_id}")
-    kept, order = kept_boxes("nms", rows[:, :4], rows[:, 4], None, iou_thr, offset)
-    indices = select_indices("nms", order, kept)
+    keep, order = kept_boxes("nms", rows[:, :4], rows[:, 4], None, iou_thr, offset)
+    indices = select_indices("nms", order, keep)
     return like(dets, rows[indices], indices)
 
 

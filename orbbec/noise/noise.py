@@ -63,27 +63,27 @@ def gaussian_noise(
         >>> gaussian_noise(gray[None], sigma=0.01).flatten().tolist()
         [129, 127, 121, 130]
     """
-    given = images_input(_OP, images)
+    inputs = images_input(_OP, images)
     if not isinstance(plain(clip), bool):
         raise TypeError(f"{_OP}: expected clip as a bool, but got {shown(clip)}")
-    means, one_mean = per_image(_OP, "mean", mean, given, _is_finite, "as a finite number")
-    sigmas, one_sigma = per_image(_OP, "sigma", sigma, given, _is_sigma, "as a finite number of at least 0")
+    means, one_mean = per_image(_OP, "mean", mean, inputs, _is_finite, "as a finite number")
+    sigmas, one_sigma = per_image(_OP, "sigma", sigma, inputs, _is_sigma, "as a finite number of at least 0")
     output = call_operator(
         torch.ops.orbbec.gaussian_noise.default,
-        given.images,
-        given.layout,
-        given.channels,
+        inputs.images,
+        inputs.layout,
+        inputs.channels,
         one_mean,
         means,
         one_sigma,
         sigmas,
         bool(clip),
         key_value(_OP, "seed", seed),
-        sample_table(_OP, sample_ids, count_of(given)),
+        sample_table(_OP, sample_ids, count_of(inputs)),
         key_value(_OP, "epoch", epoch),
         key_value(_OP, "transform_index", transform_index),
     )
-    return given.restore(output)
+    return inputs.restore(output)
 
 
 def _is_finite(value: Any) -> Any:

@@ -297,12 +297,12 @@ py::array warp(const char* function, int matrix_rows, py::object image, py::obje
   check_reach(border_argument, edge, source.mat, method, to_source, extent);
 
   const int flags = method | (inverted ? cv::WARP_INVERSE_MAP : 0);
-  const cv::Mat given(matrix_rows, 3, CV_64F, matrix_3x3.val);
+  const cv::Mat transform(matrix_rows, 3, CV_64F, matrix_3x3.val);
   return answer(function, make_output(size_argument, source, extent), [&](cv::Mat& output) {
     if (affine) {
-      cv::warpAffine(source.mat, output, given, extent, flags, edge.type, edge.fill);
+      cv::warpAffine(source.mat, output, transform, extent, flags, edge.type, edge.fill);
     } else {
-      cv::warpPerspective(source.mat, output, given, extent, flags, edge.type, edge.fill);
+      cv::warpPerspective(source.mat, output, transform, extent, flags, edge.type, edge.fill);
     }
   });
 }

@@ -21,7 +21,6 @@ REGISTERS = 29  # the first register of a program; those before describe the ima
 IMAGE_HEIGHT, IMAGE_WIDTH = 0, 1  # registers of the output so far
 HEIGHT, MATRIX, BOX, FLIPPED, OFFSET, COLOR_ROWS = 9, 0, 11, 15, 16, 18  # of a pass, from its first register
 PASS_REGISTERS = 19
-IMAGE_HEIGHT, IMAGE_WIDTH = 0, 1  # the registers of the size of the output so far
 TOTAL = 20  # the register of the matrix from the current output to the image
 
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from orbbec.recipes.ends import OPENAI_CLIP, normalized
+from orbbec.recipes.ends import IMAGENET, OPENAI_CLIP, normalized
 from orbbec.transforms import (
     CenterCrop,
     ColorJitter,
@@ -11,6 +11,7 @@ from orbbec.transforms import (
     Grayscale,
     MixUp,
     PillowBlur,
+    RandAugment,
     RandomChoice,
     RandomCrop,
     RandomErasing,
@@ -68,6 +69,40 @@ def imagenet_eval(size: int = 224, resize: int = 232) -> Compose:
         torch.Size([3, 224, 224])
     """
     return Compose([Resize(resize), CenterCrop(size), *normalized()])
+
+
+def timm_train(size: int = 224, num_classes: int | None = None, *, seed: int = 0) -> Compose:
+    """RandAugment of increasing strength, random erasing by noise, and MixUp or CutMix.
+
+    Args:
+        size: side of the crops in pixels. Images are uint8.
+        num_classes: of the labels, which MixUp and CutMix mix; None: no mixing.
+        seed: see `Compose`.
+
+    Source:
+        timm with `--aa rand-m9-mstd0.5-inc1 --reprob 0.25 --remode pixel --mixup 0.8 --cutmix 1.0`, as for
+        DeiT, Swin and ConvNeXt; bilinear where timm draws between bilinear and bicubic, one mixing per image
+        instead of per batch, and no `SolarizeAdd`.
+
+    Example:
+        >>> images, labels = torch.zeros(4, 3, 64, 64, dtype=torch.uint8), torch.tensor([1, 5, 2, 7])
+        >>> mixed, weights = timm_train(32, num_classes=10)((images, labels))
+        >>> mixed.shape, weights.shape
+        (torch.Size([4, 3, 32, 32]), torch.Size([4, 10]))
+    """
+    mean = tuple(round(255 * value) for value in IMAGENET[0])
+    mixes = [MixUp(0.8, num_classes), CutMix(1.0, num_classes)]
+    return Compose(
+        [
+            RandomResizedCrop(size),
+            RandomHorizontalFlip(),
+            RandAugment(2, 9, 11, "linear", mean, magnitude_std=0.5, p=0.5, operations="timm"),
+            *normalized(),
+            RandomErasing(0.25, (0.02, 1 / 3), (0.3, 1 / 0.3), "random"),
+            *([RandomChoice(mixes)] if num_classes is not None else []),
+        ],
+        seed=seed,
+    )
 
 
 def deit3(size: int = 224, *, seed: int = 0) -> Compose:

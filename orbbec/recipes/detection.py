@@ -128,6 +128,42 @@ def ssd_train(size: int = 300, *, seed: int = 0) -> Compose:
     )
 
 
+def detr_train(size: int = 640, stop_epoch: int = 71, *, box_format: str = "xyxy", seed: int = 0) -> Compose:
+    """Photometric distortion, zoom out and a crop by overlap until the stop epoch; flips.
+
+    Args:
+        size: side of the results in pixels.
+        stop_epoch: the first epoch in which only flips are left.
+        box_format: see `TargetOptions`; DETR's losses take "cxcywhn".
+        seed: see `Compose`.
+
+    Source:
+        RT-DETRv2 (Lv et al., 2024) and D-FINE, of 72 epochs; without their sizes per batch: see
+        `orbbec.data.MultiScale`. DEIM adds mosaics and mixup, as `yolo_train` has them.
+
+    Example:
+        >>> target = {"boxes": torch.tensor([[4.0, 4.0, 30.0, 30.0]]), "labels": torch.tensor([1])}
+        >>> image, target = detr_train(64)(torch.zeros(3, 40, 60, dtype=torch.uint8), target)
+        >>> image.shape
+        torch.Size([3, 64, 64])
+    """
+    until = (0, stop_epoch)
+    overlaps = [0.0, 0.1, 0.3, 0.5, 0.7, 0.9] * 4 + [
+        1.0
+    ] * 11  # six of seven choices crop, for 0.8 of the images
+    return Compose(
+        [
+            RandomApply([RandomPhotometricDistort(), RandomZoomOut()], 1.0, epochs=until),
+            RandomIoUCrop(sampler_options=overlaps, epochs=until),
+            RandomHorizontalFlip(),
+            Resize((size, size)),
+            *scaled(),
+        ],
+        seed=seed,
+        target_options=TargetOptions(box_format=box_format, min_size=1.0),
+    )
+
+
 def lsj(size: int = 1024, *, seed: int = 0) -> Compose:
     """Large-scale jitter: scales from 0.1 to 2, a fixed crop or padding, and flips.
 

@@ -158,8 +158,8 @@ def resized_crop(
         >>> resized_crop(image, torch.tensor([2, 0, 6, 1]), (1, 2)).flatten().tolist()
         [3, 5]
     """
-    given = as_tensor("resized_crop", "boxes", boxes)
-    return _call(images, given, size, interpolation, antialias, arithmetic, out, flips)
+    regions = as_tensor("resized_crop", "boxes", boxes)
+    return _call(images, regions, size, interpolation, antialias, arithmetic, out, flips)
 
 
 def _call(
@@ -173,17 +173,17 @@ def _call(
     flips: Any = None,
 ) -> Any:
     op = "resize" if boxes is None else "resized_crop"
-    given = operator_input(op, "images", images)
+    inputs = operator_input(op, "images", images)
     options = interpolation, antialias, arithmetic
-    arguments = resize_arguments(op, images, given, boxes, size, options, flips)
+    arguments = resize_arguments(op, images, inputs, boxes, size, options, flips)
     if out is None:
-        buffer = buffer_like(given, arguments[4], boxes)
+        buffer = buffer_like(inputs, arguments[4], boxes)
         if buffer is None:
-            return given.restore(call_operator(torch.ops.orbbec.resize.default, *arguments))
+            return inputs.restore(call_operator(torch.ops.orbbec.resize.default, *arguments))
         torch.ops.orbbec.resize_out(*arguments, buffer)
-        return given.restore(buffer)
+        return inputs.restore(buffer)
     target = operator_output(op, out)
-    check_no_gradient(op, given.images, target.images)
+    check_no_gradient(op, inputs.images, target.images)
     torch.ops.orbbec.resize_out(*arguments, target.images)
     return out
 
@@ -191,7 +191,7 @@ def _call(
 def resize_arguments(
     op: str,
     images: Any,
-    given: OperatorInput,
+    inputs: OperatorInput,
     boxes: Tensor | None,
     size: Any,
     options: tuple[Any, bool, str | None],
@@ -202,27 +202,27 @@ def resize_arguments(
     Args:
         op: for messages.
         images: what the user passed.
-        given: the same as a tensor.
+        inputs: the same as a tensor.
         boxes: see `resized_crop`.
         size: see `resize`.
         options: interpolation, antialias and arithmetic, see `resize`.
         flips: see `resized_crop`.
     """
     interpolation, antialias, arithmetic = options
-    count = given.images.shape[0] if given.layout is None else given.layout.shape[0]
+    count = inputs.images.shape[0] if inputs.layout is None else inputs.layout.shape[0]
     if arithmetic is None:
         arithmetic = "pillow_13" if antialias else default_arithmetic()
     return (
-        given.images,
-        given.layout,
-        given.channels,
+        inputs.images,
+        inputs.layout,
+        inputs.channels,
         None if boxes is None else _box_rows(boxes, count),
         size_values(op, size),
         _method(op, interpolation, antialias),
         bool(antialias),
         name_value(op, "arithmetic", arithmetic),
-        _longest_sides(images, given.layout),
-        None if flips is None else _flips(op, flips, given.images.device),
+        _longest_sides(images, inputs.layout),
+        None if flips is None else _flips(op, flips, inputs.images.device),
     )
 
 
@@ -240,8 +240,8 @@ def _box_rows(boxes: Tensor, count: int) -> Tensor:
     return boxes.detach().to(torch.float64)
 
 
-def _flips(op: str, given: Any, device: torch.device) -> Tensor:
-    flips = as_tensor(op, "flips", given)
+def _flips(op: str, value: Any, device: torch.device) -> Tensor:
+    flips = as_tensor(op, "flips", value)
     if flips.dtype != torch.bool:
         raise TypeError(f"{op}: expected flips of bool, but got {str(flips.dtype).removeprefix('torch.')}")
     return flips.to(device, non_blocking=True).contiguous()

@@ -187,12 +187,12 @@ class VectorRows : public ScalarRows<F, Op> {
                                   int64_t end, T* values) {
     using Weight = std::decay_t<decltype(taps.weights[0])>;
     Weight weights[kTaps];
-    const Row* own[kTaps];
+    const Row* fixed_rows[kTaps];
     std::copy_n(taps.weights, kTaps, weights);
-    std::copy_n(rows, kTaps, own);
+    std::copy_n(rows, kTaps, fixed_rows);
     const SumTaps fixed{0, kTaps, weights};
     for (int64_t i = begin; i < end; ++i) {
-      values[i] = F::vertical(fixed, kBody, [&](int k) { return load_term(own[k][i]); });
+      values[i] = F::vertical(fixed, kBody, [&](int k) { return load_term(fixed_rows[k][i]); });
     }
   }
 

@@ -441,15 +441,15 @@ struct FillResizeCoefficients {
     const auto filter = [&](int s) {
       return pillow_filter(request.method, (s - center + 0.5) * per_pixel);
     };
-    constexpr int kHeld = 16;  // most filters are computed once
-    double sum = 0, held[kHeld];
+    constexpr int kCached = 16;  // most filters are computed once
+    double sum = 0, cached[kCached];
     for (int s = first; s < end; ++s) {
       const double w = filter(s);
-      if (s - first < kHeld) held[s - first] = w;
+      if (s - first < kCached) cached[s - first] = w;
       sum += w;
     }
     for (int s = first; s < end; ++s) {
-      const double w = s - first < kHeld ? held[s - first] : filter(s);
+      const double w = s - first < kCached ? cached[s - first] : filter(s);
       put(n, i, s - first, pillow_weight(sum != 0 ? w / sum : w));
     }
     set(n, i, first, end - first);

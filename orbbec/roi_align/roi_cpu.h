@@ -71,7 +71,7 @@ class RoiAlignCpu {
   void run_on_images() const {
     const int64_t rows = a_.features.count * a_.features.height;
     const int64_t row = int64_t{a_.features.width} * kBlockChannels<F>;
-    const BlockBuffer<F> made(in_place_ ? 0 : rows * a_.features.width);
+    const BlockBuffer<F> buffer(in_place_ ? 0 : rows * a_.features.width);
     const std::vector<int64_t> by_image = regions_by_image();
     const RoiVectors<F, Roi> vectors = roi_vectors<F, Roi>(simd_level());
     for (int64_t block = 0; block < blocks_; ++block) {
@@ -80,7 +80,7 @@ class RoiAlignCpu {
                   for (int64_t i = begin; i < end; ++i) {
                     const int y = static_cast<int>(i % a_.features.height);
                     make_row(i / a_.features.height, block, y, 0, a_.features.width,
-                             made.data() + i * row);
+                             buffer.data() + i * row);
                   }
                 });
       parallel_(a_.pooled.count, kPixelsPerTask / pixels_a_region(a_) + 1,
@@ -91,7 +91,7 @@ class RoiAlignCpu {
                     const int64_t k = by_image[i];
                     const RoiGeometry<F>& geometry = op_.geometries[k];
                     taps.prepare(geometry, a_.pooled, a_.features.height, a_.features.width);
-                    pool(taps, vectors, block_of(geometry.image, block, made.data()), k, block,
+                    pool(taps, vectors, block_of(geometry.image, block, buffer.data()), k, block,
                          tile.data());
                   }
                 });
@@ -113,7 +113,7 @@ class RoiAlignCpu {
               [&](int64_t begin, int64_t end) {
                 RoiTaps<F, Roi> taps;
                 const BlockBuffer<F> tile(rows_per_tile(a_.pooled) * a_.pooled.width);
-                BlockBuffer<F> made;
+                BlockBuffer<F> buffer;
                 for (int64_t i = begin; i < end; ++i) {
                   const int64_t k = i / blocks_, block = i % blocks_;
                   const RoiGeometry<F>& geometry = op_.geometries[k];
@@ -123,8 +123,9 @@ class RoiAlignCpu {
                     pool_pixels(taps, k, block);
                     continue;
                   }
-                  made.reserve(box.pixels());
-                  const ChannelBlock<F> source = block_of(box, geometry.image, block, made.data());
+                  buffer.reserve(box.pixels());
+                  const ChannelBlock<F> source =
+                      block_of(box, geometry.image, block, buffer.data());
                   pool(taps, vectors, source, k, block, tile.data());
                 }
               });
@@ -145,9 +146,9 @@ class RoiAlignCpu {
     return {buffer, row, kBlockChannels<F>, box.top * row + int64_t{box.left} * kBlockChannels<F>};
   }
 
-  ChannelBlock<F> block_of(int64_t image, int64_t block, const F* made) const {
+  ChannelBlock<F> block_of(int64_t image, int64_t block, const F* buffer) const {
     const int64_t row = int64_t{a_.features.width} * kBlockChannels<F>;
-    if (!in_place_) return {made + image * a_.features.height * row, row, kBlockChannels<F>, 0};
+    if (!in_place_) return {buffer + image * a_.features.height * row, row, kBlockChannels<F>, 0};
     if constexpr (std::is_same_v<T, F>) {
       const Image<const T> view = op_.features[image];
       const BlockChannels<F> channels(block, a_.features.channels);

@@ -9,7 +9,7 @@ from typing import TypeAlias
 from orbbec.plan.build import Build
 from orbbec.plan.parameters import Column, OperatorStep
 from orbbec.transforms.adjustments import BRIGHTNESS_OF, BY_ITSELF, CONTRAST_OF, SATURATION_OF, adjustment
-from orbbec.transforms.base.checks import FillValue, checked_numbers, choice, interpolation_of, whole
+from orbbec.transforms.base.checks import FillValue, checked_numbers, choice, interpolation_of, number, whole
 from orbbec.transforms.base.transform import Transform
 from orbbec.transforms.policies import POLICIES
 from orbbec.transforms.warps import Reading, warp
@@ -40,7 +40,7 @@ class Space:
     degrees: float
     factor: float
     bits: int  # most bits removed
-    most_bits: int = 8
+    most_bits: float = 8.0
     shift: float | None = None  # in pixels; None: a fraction of the side
     fraction: float = 150.0 / 331.0
 
@@ -53,6 +53,10 @@ class Space:
 
 WIDE = Space(shear=0.99, degrees=135.0, factor=0.99, bits=6, shift=32.0)
 NARROW = Space(shear=0.3, degrees=30.0, factor=0.9, bits=4)
+TIMM = Space(shear=0.3, degrees=30.0, factor=0.9, bits=4, most_bits=4.4999, fraction=0.45)  # whole bits
+
+# The space of each set of RandAugment, and its operations.
+SETS = {"torchvision": (NARROW, range(len(OPERATIONS) - 1)), "timm": (TIMM, range(1, len(OPERATIONS)))}
 
 
 def apply_operation(build: Build, operation: int, magnitude: int, reading: Reading) -> None:
@@ -152,7 +156,7 @@ class TrivialAugmentWide(_Auto):
 
 @dataclass(frozen=True)
 class RandAugment(_Auto):
-    """Apply several of fourteen operations to each image, all with one magnitude; uint8 only.
+    """Apply several of fourteen operations to each image, all of one strength or about it; uint8 only.
 
     Args:
         num_ops: number of operations, applied in order.
@@ -160,9 +164,13 @@ class RandAugment(_Auto):
         num_magnitude_bins: number of strength levels, at least 2.
         interpolation: "nearest", "linear", "cubic" or "lanczos4".
         fill: value outside the image, in pixel units: a number or one per channel.
+        magnitude_std: standard deviation of the magnitude of an operation, which is clipped to the levels.
+        p: probability of each of the `num_ops` operations.
+        operations: "torchvision", with the identity; or "timm", with inversion instead, and stronger
+            posterization: its increasing set without `SolarizeAdd`, for 11 bins.
 
     Source:
-        `torchvision.transforms.v2.RandAugment`.
+        `torchvision.transforms.v2.RandAugment`; timm's `rand-m9-mstd0.5-inc1`.
 
     Example:
         >>> image = torch.zeros(3, 20, 30, dtype=torch.uint8)
@@ -175,21 +183,39 @@ class RandAugment(_Auto):
     num_magnitude_bins: int = 31
     interpolation: str = "nearest"
     fill: FillValue = 0.0
+    magnitude_std: float = 0.0
+    p: float = 1.0
+    operations: str = "torchvision"
 
     def __post_init__(self) -> None:
         self._set(num_ops=whole(self.name, "num_ops", self.num_ops, 0))
         bins = whole(self.name, "num_magnitude_bins", self.num_magnitude_bins, 2)
         self._set(
-            num_magnitude_bins=bins, magnitude=whole(self.name, "magnitude", self.magnitude, 0, bins - 1)
+            num_magnitude_bins=bins,
+            magnitude=whole(self.name, "magnitude", self.magnitude, 0, bins - 1),
+            magnitude_std=number(self.name, "magnitude_std", self.magnitude_std, 0.0),
+            operations=choice(self.name, "operations", self.operations, tuple(SETS)),
         )
+        self._check("p")
         super().__post_init__()
 
     def rules(self, build: Build) -> None:
-        level, choices = build.constant(self.magnitude / (self.num_magnitude_bins - 1)), list[Choice]()
+        space, operations = SETS[self.operations]
+        fixed, choices = build.constant(self.magnitude / (self.num_magnitude_bins - 1)), list[Choice]()
         for _ in range(self.num_ops):
-            operation = build.whole(0, len(OPERATIONS) - 1)  # without Invert
-            choices.append((operation, NARROW.magnitude(build, operation, level, build.uniform())))
+            operation, sign = build.whole(operations.start, len(operations)), build.uniform()
+            level = self._level(build) if self.magnitude_std else fixed
+            if self.p < 1:
+                operation = build.compute("times", operation, build.chance(self.p))
+            choices.append((operation, space.magnitude(build, operation, level, sign)))
         self.add_operations(build, choices)
+
+    def _level(self, build: Build) -> int:
+        """A level from 0 to 1 about that of the magnitude."""
+        largest = self.num_magnitude_bins - 1
+        level = build.compute("normal", self.magnitude / largest, self.magnitude_std / largest, draws=2)
+        level = build.compute("larger", level, build.constant(0.0))
+        return build.compute("smaller", level, build.constant(1.0))
 
 
 @dataclass(frozen=True)

@@ -246,11 +246,9 @@ class Downscale(Transform):
     p: float = 0.5
 
     def __post_init__(self) -> None:
-        self._set(
-            scale_range=interval(self.name, "scale_range", self.scale_range, 1e-6, 1.0),
-            down_interpolation=resizing_of(self.name, self.down_interpolation),
-            up_interpolation=resizing_of(self.name, self.up_interpolation),
-        )
+        self._set(scale_range=interval(self.name, "scale_range", self.scale_range, 1e-6, 1.0))
+        for name in ("down_interpolation", "up_interpolation"):
+            self._set(**{name: resizing_of(self.name, getattr(self, name), argument=name)})
         self._check("p")
 
     def rules(self, build: Build) -> None:

@@ -46,15 +46,15 @@ def _box_blurred(values: Tensor, radius: np.float32) -> Tensor:
 
 def _blurred(images: Tensor, radius: Tensor) -> Tensor:
     """Blur each image by its radius."""
-    results = []
-    for image, sigma in zip(images, radius.tolist(), strict=True):
+    blurred = torch.empty_like(images)
+    for image, result, sigma in zip(images, blurred, radius.tolist(), strict=True):
         values, box = image.long(), box_radius(sigma)
         for _ in range(2):  # along the rows, then along the columns
             for _ in range(_PASSES if box != 0 else 0):
                 values = _box_blurred(values, box)
             values = values.transpose(-1, -2)
-        results.append(values.byte())
-    return torch.stack(results)
+        result.copy_(values)
+    return blurred
 
 
 register(

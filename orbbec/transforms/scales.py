@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
@@ -29,6 +30,7 @@ from orbbec.transforms.base.checks import (
     Range,
     checked_numbers,
     entries,
+    epoch_range,
     interval,
     number,
     size_pair,
@@ -200,6 +202,7 @@ class RandomIoUCrop(Transform):
             image unchanged.
         trials: attempts per choice; then a new choice is made, up to `rounds` times.
         rounds: number of choices before the image is left unchanged. (torchvision has no limit.)
+        epochs: (first, end): only from the first epoch to before `end`; None: in all.
 
     Raises:
         TypeError: an argument has a wrong type.
@@ -223,6 +226,7 @@ class RandomIoUCrop(Transform):
     sampler_options: Sequence[float] = (0.0, 0.1, 0.3, 0.5, 0.7, 0.9, 1.0)
     trials: int = 40
     rounds: int = 16
+    epochs: tuple[int, int] | None = field(default=None, kw_only=True)
 
     needs_targets = True
 
@@ -236,7 +240,7 @@ class RandomIoUCrop(Transform):
         self._set(trials=whole(self.name, "trials", self.trials, 1))
         self._set(rounds=whole(self.name, "rounds", self.rounds, 1))
         options = tuple(number(self.name, "sampler_options", option, 0.0) for option in options)
-        self._set(sampler_options=options)
+        self._set(sampler_options=options, epochs=epoch_range(self.name, self.epochs))
 
     def draw_for(
         self, state: BatchState, stream: Stream, targets: Sequence[Any] | None, matrix: Array | None
@@ -246,7 +250,8 @@ class RandomIoUCrop(Transform):
         crops = state.regions.copy()
         per_round = 1 + 4 * self.trials
         draws, forward = stream.uniforms(per_round), forward_of(matrix)
-        for n, target in enumerate(targets or ()):
+        first, end = self.epochs or (0, math.inf)
+        for n, target in enumerate(targets or () if first <= stream.epoch < end else ()):
             given = numbers_of(target.get("boxes", ()))
             if given.size == 0:
                 continue

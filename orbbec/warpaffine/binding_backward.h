@@ -17,7 +17,7 @@ struct WarpBackwardCall {
   std::vector<double> fill;
   StableIValue* rest;
 
-  WarpBackwardCall(StableIValue* stack, Transform given) : transform(given) {
+  WarpBackwardCall(StableIValue* stack, Transform initial) : transform(initial) {
     rest = transform.read(unpack(stack, gradient, images));
     rest = transform.read_direction(unpack(rest, largest, interpolation, border, fill));
     rest = unpack(rest, arithmetic);
@@ -58,7 +58,7 @@ std::pair<Tensor, Tensor> warp_backward(const char* op, const WarpBackwardCall<T
   for (int c = 0; c < kMaxFills; ++c) {
     arguments.warp.fill[c] = options.fill[std::min<size_t>(c, options.fill.size() - 1)];
   }
-  const auto held = call.transform.prepare(op, images, arguments.warp);
+  const auto memory = call.transform.prepare(op, images, arguments.warp);
   Tensor result = regions ? new_zeros(op, images.sizes(), images.scalar_type(), images)
                           : new_tensor(op, images.sizes(), images.scalar_type(), images);
   Tensor transform_gradient = new_zeros(op, transform_shape, ScalarType::Double, images);

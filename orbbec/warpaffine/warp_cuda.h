@@ -78,7 +78,7 @@ struct WarpedImage {
         table(table),
         columns(columns),
         n(n),
-        transform(op.transform.held(n, numbers)),
+        transform(op.transform.in_registers(n, numbers)),
         image(op.source[n]),
         target(op.output[n]),
         words(image_of_bytes(image), kReadsWords ? op.output.channels : 0),

@@ -23,11 +23,12 @@ struct AffineTransform {
         stride(a.transform_stride),
         width(a.output.width) {}
 
-  // This transform for image n alone, whose numbers it keeps in `own`: in registers of a thread.
-  ORBBEC_HD AffineTransform held(int64_t n, F (&own)[kNumbers + 1]) const {
-    for (int i = 0; i < kNumbers; ++i) own[i] = matrices[n * stride + i];
+  // This transform for image n alone, whose numbers it keeps in `registers`: in registers of a
+  // thread.
+  ORBBEC_HD AffineTransform in_registers(int64_t n, F (&registers)[kNumbers + 1]) const {
+    for (int i = 0; i < kNumbers; ++i) registers[i] = matrices[n * stride + i];
     AffineTransform transform = *this;
-    transform.matrices = own;
+    transform.matrices = registers;
     transform.stride = 0;
     return transform;
   }

@@ -307,7 +307,7 @@ PLAUSIBLE: dict[str, Callable[[Scene], Any]] = {
     "ycbcr_to_rgb.layout": lambda s: s.lay_out(s.plane_lengths()),
     "jpeg_planes.layout": lambda s: s.lay_out(s.plane_lengths()),
     "scans": lambda s: s.tensor([16 * s.k], torch.uint8, 0, 255),
-    "files": lambda s: s.tensor([s.n, 3], torch.int64, 0, 0),
+    "files": lambda s: s.tensor([s.n, 7], torch.int64, 0, 0),
     "blocks": lambda s: s.random.randint(0, 9),
     "unit_bits": lambda s: s.random.choice((128, 4096)),
     "forms": lambda s: _forms(s),

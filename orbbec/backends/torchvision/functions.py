@@ -44,8 +44,8 @@ class Function:
 
     Args:
         api: "v1" or "v2": `torchvision.transforms.functional` or `torchvision.transforms.v2.functional`;
-            "datasets": `torchvision.datasets.folder`.
-        image: "tensor" or "PIL"; "path" for a loader.
+            "datasets": `torchvision.datasets.folder`; "io": `torchvision.io`.
+        image: "tensor" or "PIL"; "path" for files.
         op: name of the function.
         run: the implementation, with the function's signature; if it raises, torchvision runs instead.
         exact: dtypes or modes with results identical to torchvision's.
@@ -194,11 +194,11 @@ def _stored(image: Any) -> Array:
 def _restored(pixels: Array, like: Any) -> Any:
     """An image with the mode and metadata of another."""
     size = pixels.shape[1::-1]
-    made = importlib.import_module("PIL.Image").frombytes(
+    image = importlib.import_module("PIL.Image").frombytes(
         like.mode, size, pixels.data, "raw", _RAW_MODES[like.mode]
     )
-    made.info = like.info.copy()
-    return made
+    image.info = like.info.copy()
+    return image
 
 
 def _size(image: Any) -> tuple[int, int]:

@@ -1,12 +1,16 @@
-"""The loader of `torchvision.datasets.ImageFolder`, for JPEGs."""
+"""The loader of `torchvision.datasets.ImageFolder`, and `torchvision.io.decode_jpeg` on a GPU, for JPEGs."""
 
 import importlib
 from pathlib import Path
 from typing import Any
 
+import torch
+from torch import Tensor
+
 from orbbec.backends.torchvision.functions import Function, to_pillow
 from orbbec.data.decode.jpeg_header import jpeg_header
 from orbbec.data.decode.native import decode_rectangle
+from orbbec.data.decode.on_device import decode_jpeg
 
 
 def load(path: str | Path) -> Any:
@@ -31,4 +35,39 @@ def decode(data: bytes) -> Any:
     return to_pillow(decode_rectangle(data, 0, 0, header.width, header.height))
 
 
+def decode_on_device(
+    input: Tensor | list[Tensor],
+    mode: Any = "UNCHANGED",
+    device: torch.device | str = "cpu",
+    apply_exif_orientation: bool = False,
+) -> Any:
+    """`torchvision.io.decode_jpeg` on a GPU, with Pillow's bytes; its EXIF orientation is not applied there.
+
+    Raises:
+        ValueError: the call is left to torchvision.
+    """
+    if torch.device(device).type != "cuda":
+        raise ValueError("not on a GPU")
+    name = getattr(mode, "name", str(mode).upper())
+    files = [data.numpy().tobytes() for data in (input if isinstance(input, list) else [input])]
+    channels = [_channels_of(data, name) for data in files]
+    batch = decode_jpeg(files, device=device, apply_exif_orientation=False)
+    images = [
+        image[..., :count].permute(2, 0, 1).contiguous()
+        for image, count in zip(batch.images(), channels, strict=True)
+    ]
+    return images if isinstance(input, list) else images[0]
+
+
+def _channels_of(data: bytes, mode: str) -> int:
+    """The channels of a result."""
+    header = jpeg_header(data)
+    if header is None or header.channels not in (1, 3) or header.bits != 8:
+        raise ValueError("not a JPEG of 1 or 3 channels")
+    if mode not in ("UNCHANGED", "RGB"):
+        raise ValueError(f"mode {mode}")
+    return 3 if mode == "RGB" else header.channels
+
+
 LOADER = Function("datasets", "path", "pil_loader", load)
+DECODER = Function("io", "path", "decode_jpeg", decode_on_device)

@@ -52,11 +52,11 @@ class Pipeline:
             `targets`, images and targets.
         """
         draws = {"sample_ids": sample_ids, "epoch": epoch, "generator": generator}
-        given = (images,) if targets is None else (images, targets)
+        inputs = (images,) if targets is None else (images, targets)
         for step in self.steps:
-            result = step(*given, **draws) if isinstance(step, Compose) else _step(step, given)
-            given = (result,) if targets is None else result
-        return given[0] if targets is None else given
+            result = step(*inputs, **draws) if isinstance(step, Compose) else _step(step, inputs)
+            inputs = (result,) if targets is None else result
+        return inputs[0] if targets is None else inputs
 
 
 def convert(compose: Any, *, seed: int = 0, exact: bool = False) -> Pipeline:
@@ -77,8 +77,8 @@ def convert(compose: Any, *, seed: int = 0, exact: bool = False) -> Pipeline:
     """
     steps: list[Compose | Callable[[Any], Any]] = []
     for is_known, run in groupby(_flat(compose), _is_known):
-        given = list(run)
-        steps += _composed(given, seed + len(steps), exact) if is_known else given
+        group = list(run)
+        steps += _composed(group, seed + len(steps), exact) if is_known else group
     return Pipeline(steps)
 
 
@@ -104,15 +104,15 @@ def _composed(steps: list[Any], seed: int, exact: bool) -> list[Compose]:
     return [Compose(transforms, seed, exact, options)] if transforms else []
 
 
-def _step(step: Callable[..., Any], given: tuple[Any, ...]) -> Any:
+def _step(step: Callable[..., Any], inputs: tuple[Any, ...]) -> Any:
     """Run a torchvision step, one image at a time if sizes vary."""
-    images = given[0]
+    images = inputs[0]
     if isinstance(images, ImageBatch):
         images = [image.permute(2, 0, 1) for image in images]
     if not isinstance(images, list):
-        return step(*given)
-    results = [step(*each) for each in zip(images, *given[1:], strict=True)]
-    if len(given) == 1:
+        return step(*inputs)
+    results = [step(*each) for each in zip(images, *inputs[1:], strict=True)]
+    if len(inputs) == 1:
         return _stacked(results)
     return _stacked([result[0] for result in results]), [result[1] for result in results]
 

@@ -9,7 +9,7 @@ import torch
 from orbbec.backends.torchvision.batches import kernel_of_batches
 from orbbec.backends.torchvision.calls import Report, routed
 from orbbec.backends.torchvision.functions import FUNCTIONS, Function
-from orbbec.backends.torchvision.loading import LOADER
+from orbbec.backends.torchvision.loading import DECODER, LOADER
 from orbbec.batch import ImageBatch
 
 _V1 = {
@@ -20,7 +20,7 @@ _V1 = {
 
 def replacements(exact: bool, report: Report) -> Iterator[tuple[Any, Any, Any]]:
     """Dicts or objects, their keys or attributes, and the replacements."""
-    for function in (*FUNCTIONS, LOADER):
+    for function in (*FUNCTIONS, LOADER, DECODER):
         for table, key in entries_of(function):
             yield table, key, routed(function, table[key], exact, report)
     for functional, kernels in _registry().items():
@@ -35,6 +35,9 @@ def entries_of(function: Function) -> list[tuple[dict[Any, Any], Any]]:
     """The dicts and keys under which torchvision looks up a function."""
     if function is LOADER:
         return [(vars(importlib.import_module("torchvision.datasets.folder")), function.op)]
+    if function is DECODER:
+        modules = map(importlib.import_module, ("torchvision.io", "torchvision.io.image"))
+        return [(vars(module), function.op) for module in modules]
     if function.api == "v1":
         return [(vars(importlib.import_module(_V1[function.image])), function.op)]
     functional = getattr(importlib.import_module("torchvision.transforms.v2.functional"), function.op)

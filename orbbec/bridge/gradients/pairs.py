@@ -14,11 +14,11 @@ def has_pair(pair_indices: Tensor) -> Tensor:
     return ((pair_indices >= 0) & (pair_indices < pair_indices.size(0))).reshape(-1, 1, 1, 1)
 
 
-def add_to_pairs(own: Tensor, parts: Tensor, pair_indices: Tensor) -> Tensor:
-    """`own[n]` plus every `parts[m]` with `pair_indices[m] == n`, added in ascending order of m.
+def add_to_pairs(base: Tensor, parts: Tensor, pair_indices: Tensor) -> Tensor:
+    """`base[n]` plus every `parts[m]` with `pair_indices[m] == n`, added in ascending order of m.
 
     Args:
-        own: float `[N, C, H, W]`.
+        base: float `[N, C, H, W]`.
         parts: float `[N, C, H, W]`.
         pair_indices: int64 `[N]`; indices out of range are ignored.
 
@@ -29,13 +29,13 @@ def add_to_pairs(own: Tensor, parts: Tensor, pair_indices: Tensor) -> Tensor:
     """
     ranked, order = torch.sort(pair_indices, stable=True)
     ends = torch.arange(pair_indices.size(0) + 1, device=pair_indices.device)
-    sums: Tensor = torch.ops.orbbec.add_to_pairs(own, parts, order, torch.searchsorted(ranked, ends))
+    sums: Tensor = torch.ops.orbbec.add_to_pairs(base, parts, order, torch.searchsorted(ranked, ends))
     return sums
 
 
-@register_fake("add_to_pairs", own=4)
-def _(own: Tensor, parts: Tensor, order: Tensor, starts: Tensor) -> Tensor:
-    return fake_like(own, None)
+@register_fake("add_to_pairs", base=4)
+def _(base: Tensor, parts: Tensor, order: Tensor, starts: Tensor) -> Tensor:
+    return fake_like(base, None)
 
 
 def _setup_sum(ctx: Any, inputs: tuple[Any, ...], output: Tensor) -> None:

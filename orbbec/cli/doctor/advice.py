@@ -136,11 +136,11 @@ def advice_on(gpu: Gpu, facts: Facts) -> Iterator[Advice]:
             yield Advice(f"{failed}: check that the driver supports CUDA {facts.binary_cuda}.", "nvidia-smi")
         return
     rebuild = build(facts, f"TORCH_CUDA_ARCH_LIST={gpu.capability} ")
-    held = f"The binary ({', '.join(facts.architectures)})"
+    binary = f"The binary ({', '.join(facts.architectures)})"
     if gpu.self_test == "passed":
-        yield Advice(f"{held} is compiled for the {gpu.name} at first use, which takes time.", rebuild)
+        yield Advice(f"{binary} is compiled for the {gpu.name} at first use, which takes time.", rebuild)
     else:
-        yield Advice(f"{held} has no code for the {gpu.name} ({gpu.self_test}).", rebuild)
+        yield Advice(f"{binary} has no code for the {gpu.name} ({gpu.self_test}).", rebuild)
 
 
 def is_native(capability: str, architectures: tuple[str, ...]) -> bool:

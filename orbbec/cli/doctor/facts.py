@@ -213,8 +213,8 @@ def newer_sources(package: Path, binary: Path) -> int:
         return 0
     built = binary.stat().st_mtime
     found = (path for path in package.rglob("*") if path.suffix in (".cpp", ".cu", ".h"))
-    own = (path for path in found if not OTHER_BINARIES & set(path.relative_to(package).parts))
-    return sum(path.stat().st_mtime > built for path in own)
+    sources = (path for path in found if not OTHER_BINARIES & set(path.relative_to(package).parts))
+    return sum(path.stat().st_mtime > built for path in sources)
 
 
 def jpeg_decoder(path: Path) -> str:

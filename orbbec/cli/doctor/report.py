@@ -67,6 +67,12 @@ def other_jpegs(facts: Facts) -> str:
 
 
 def on_gpu(facts: Facts) -> str:
+    """What decodes JPEGs on a GPU: kernels, and nvImageCodec."""
+    kernels = "orbbec, baseline" if facts.binary_cuda and facts.jpeg_decoder else ""
+    return joined(kernels, nvimgcodec(facts))
+
+
+def nvimgcodec(facts: Facts) -> str:
     if facts.nvimgcodec:
         return f"nvImageCodec {facts.nvimgcodec}"
     major = 12 if version_numbers(facts.torch_cuda)[0] == 12 else 13

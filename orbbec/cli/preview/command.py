@@ -59,8 +59,8 @@ def preview_command(
     if targets is None:
         options = replace(chosen.target_options, box_format="xyxy")  # as the readers give boxes
         chosen = replace(chosen, target_options=options)
-    given = selection.targets if targets is None else read_targets(targets, selection.images)
-    rows, plan = draw_rows(chosen, selection.images, given, draws, epoch)
+    all_targets = selection.targets if targets is None else read_targets(targets, selection.images)
+    rows, plan = draw_rows(chosen, selection.images, all_targets, draws, epoch)
     rows = [[shown_by_class(shown, selection.classes) for shown in row] for row in rows]
     title = preset_name or Path(str(pipeline)).name
     write_sheet(out, rows, plan, side, chosen.target_options.box_format, title=title, epoch=epoch)
@@ -80,8 +80,8 @@ def counted(number: int, thing: str) -> str:
 
 def _pipeline(name: str | None, file: Path | None) -> Compose:
     if (name is None) == (file is None):
-        given = "neither" if name is None else "both"
+        count = "neither" if name is None else "both"
         raise ValueError(
-            f"preview: expected --preset ({', '.join(PRESETS)}) or --pipeline FILE, but got {given}"
+            f"preview: expected --preset ({', '.join(PRESETS)}) or --pipeline FILE, but got {count}"
         )
     return preset(name) if name is not None else read_pipeline(Path(str(file)))

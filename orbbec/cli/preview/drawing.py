@@ -128,7 +128,7 @@ def _points(targets: dict[str, Any]) -> list[tuple[int, float, float]]:
     for key in ("keypoints", "landmarks"):
         points = np.asarray(targets.get(key, np.zeros((0, 2))), np.float64)
         objects = points if points.ndim == 3 else points[:, None]
-        for row, own in zip(_rows(targets, len(objects)), objects, strict=True):
-            seen = np.isfinite(own[:, :2]).all(1) & (own[:, 2:] > 0).all(1)
-            found += [(row, x, y) for x, y in own[seen, :2].tolist()]
+        for row, coordinates in zip(_rows(targets, len(objects)), objects, strict=True):
+            seen = np.isfinite(coordinates[:, :2]).all(1) & (coordinates[:, 2:] > 0).all(1)
+            found += [(row, x, y) for x, y in coordinates[seen, :2].tolist()]
     return found

@@ -39,18 +39,18 @@ def draw_rows(
         One row per image, and the plan of the first epoch as text.
     """
     arrays = list(images.values())
-    given = [_with_rows(target) for target in targets or [{}] * len(arrays)]
+    sources = [_with_rows(target) for target in targets or [{}] * len(arrays)]
     sizes = [array.shape[:2] for array in arrays]
     rows = [
         [Shown(_caption(name, array), array, target)]
-        for (name, array), target in zip(images.items(), given, strict=True)
+        for (name, array), target in zip(images.items(), sources, strict=True)
     ]
     options = replace(pipeline.target_options, per_box=(*pipeline.target_options.per_box, ROW_KEY))
-    plans = [pipeline.plan(sizes, epoch=epoch + offset, targets=given) for offset in range(draws)]
+    plans = [pipeline.plan(sizes, epoch=epoch + offset, targets=sources) for offset in range(draws)]
     for plan in plans:
-        moved = transform_targets(plan, given, options)
+        result_targets = transform_targets(plan, sources, options)
         results = as_list(pipeline.apply(plan, arrays))
-        for row, result, target in zip(rows, results, moved, strict=True):
+        for row, result, target in zip(rows, results, result_targets, strict=True):
             visible = as_bytes(result, plan)
             row.append(Shown(_caption(f"epoch {plan.epoch}", visible), visible, target))
     return rows, str(plans[0]) if plans else ""

@@ -112,18 +112,18 @@ def read_targets(path: Path, images: dict[str, Array]) -> list[dict[str, Any]]:
     return [_target(content.get(name, {}), path.parent, image) for name, image in images.items()]
 
 
-def _target(given: dict[str, Any], folder: Path, image: Array) -> dict[str, Any]:
-    target = dict(given)
+def _target(entry: dict[str, Any], folder: Path, image: Array) -> dict[str, Any]:
+    target = dict(entry)
     for key in ("boxes", "keypoints", "landmarks"):
-        if key in given:
-            target[key] = np.array(given[key], np.float64)
-    if "polygons" in given:
-        target["polygons"] = [np.array(points, np.float64).reshape(-1, 2) for points in given["polygons"]]
-    if "masks" in given:
-        masks = [_read_mask(folder / name, image) > 127 for name in given["masks"]]
+        if key in entry:
+            target[key] = np.array(entry[key], np.float64)
+    if "polygons" in entry:
+        target["polygons"] = [np.array(points, np.float64).reshape(-1, 2) for points in entry["polygons"]]
+    if "masks" in entry:
+        masks = [_read_mask(folder / name, image) > 127 for name in entry["masks"]]
         target["masks"] = np.stack(masks) if masks else np.zeros((0, *image.shape[:2]), bool)
-    if "mask" in given:
-        target["mask"] = _read_mask(folder / given["mask"], image)
+    if "mask" in entry:
+        target["mask"] = _read_mask(folder / entry["mask"], image)
     return target
 
 

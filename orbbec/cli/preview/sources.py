@@ -155,8 +155,8 @@ def _decoded(sample: Sample, name: Path | str) -> Array:
     pixels = np.asarray(sample.data)
     pixels = pixels[..., None] if pixels.ndim == 2 else pixels
     if pixels.dtype != np.uint8 or pixels.ndim != 3 or pixels.shape[2] not in (1, 3):
-        given = f"{pixels.dtype} {list(pixels.shape)}"
-        raise ValueError(f"preview: expected images as uint8 [H, W] or [H, W, 3], but {name} is {given}")
+        kind = f"{pixels.dtype} {list(pixels.shape)}"
+        raise ValueError(f"preview: expected images as uint8 [H, W] or [H, W, 3], but {name} is {kind}")
     return np.ascontiguousarray(np.broadcast_to(pixels, (*pixels.shape[:2], 3)))
 
 

@@ -31,8 +31,8 @@ def profile_command(
     """Time each pass of a pipeline, and compare it with a copy of the bytes that it must move."""
     compose = read_pipeline(pipeline)
     pixels = [torch.from_numpy(image) for image in read_images(images or []).values()]
-    given = ImageBatch.from_images(pixels or noise(batch, size)).to(checked_device(device))
-    found = profile(compose, given, rounds=rounds)
+    image_batch = ImageBatch.from_images(pixels or noise(batch, size)).to(checked_device(device))
+    found = profile(compose, image_batch, rounds=rounds)
     print(found)
     if json_file is not None:
         json_file.write_text(json.dumps(found.to_dict(), indent=1) + "\n")

@@ -117,8 +117,8 @@ class Profile:
         for cost in self.costs:
             seconds = median(cost.seconds)
             rate = f"{cost.moved_bytes / seconds / 1e9:.2f}" if cost.moved_bytes else ""
-            moved = [f"{count / 1e6:.2f}" for count in (cost.read_bytes, cost.written_bytes)]
-            rows.append((cost.name, f"{seconds * 1e3:.3f}", percent(seconds / wall), *moved, rate))
+            megabytes = [f"{count / 1e6:.2f}" for count in (cost.read_bytes, cost.written_bytes)]
+            rows.append((cost.name, f"{seconds * 1e3:.3f}", percent(seconds / wall), *megabytes, rate))
         clock = "events of the stream" if self.device.startswith("cuda") else "wall time"
         where = f"{self.device}, {self.threads} threads" if self.device == "cpu" else self.device
         images = "1 image" if self.images == 1 else f"{self.images} images"
@@ -170,8 +170,8 @@ def profile(pipeline: Compose, batch: Any, *, epoch: int = 0, rounds: int = 11) 
     if len(images.sizes) == 0:
         raise ValueError("profile: expected at least 1 image")
     device = device_of(images.work)
-    _, plan, given, works = _call(pipeline, batch, epoch, device)
-    kinds = [pixel_bytes(work) for work in (given.work, *works)]
+    _, plan, inputs, works = _call(pipeline, batch, epoch, device)
+    kinds = [pixel_bytes(work) for work in (inputs.work, *works)]
     least = floor_bytes(plan, kinds[0], kinds[-1])
     copy = _copier(least // 2, device)
     times, copies = [], []
@@ -202,23 +202,23 @@ def _call(
         passes.append(number)
         works[number] = work
 
-    given = read_images(plain(batch))
+    inputs = read_images(plain(batch))
     marks.append(_mark(device))
-    plan = pipeline.plan(given.sizes, epoch=epoch, channels=given.channels, dtype=given.dtype)
+    plan = pipeline.plan(inputs.sizes, epoch=epoch, channels=inputs.channels, dtype=inputs.dtype)
     marks.append(_mark(device))
-    run_passes(plan, given, after=after)
+    run_passes(plan, inputs, after=after)
     marks.append(_mark(device))
     read, drawn, *each, returned = _seconds(marks)
     of_passes = np.bincount(passes, each, len(plan.passes)).tolist()
-    return [read, drawn, *of_passes, returned], plan, given, [works[n] for n in range(len(plan.passes))]
+    return [read, drawn, *of_passes, returned], plan, inputs, [works[n] for n in range(len(plan.passes))]
 
 
 def _costs(plan: Plan, kinds: Sequence[int], seconds: Sequence[tuple[float, ...]]) -> list[Cost]:
-    costs = [Cost(name, (), "", 0, 0, own) for name, own in zip((READ, DRAW), seconds, strict=False)]
+    costs = [Cost(name, (), "", 0, 0, times) for name, times in zip((READ, DRAW), seconds, strict=False)]
     sizes = plan.sizes
-    for number, (step, own) in enumerate(zip(plan.passes, seconds[2:], strict=False)):
+    for number, (step, times) in enumerate(zip(plan.passes, seconds[2:], strict=False)):
         read, written = bytes_moved(step, sizes, kinds[number], kinds[number + 1])
-        costs.append(Cost(f"{number + 1}. {step.name}", step.holds, step.why, read, written, own))
+        costs.append(Cost(f"{number + 1}. {step.name}", step.holds, step.why, read, written, times))
         sizes = step.sizes
     return [*costs, Cost(RETURN, (), "", 0, 0, seconds[-1])]
 

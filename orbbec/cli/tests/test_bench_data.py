@@ -7,9 +7,12 @@ import warnings
 import cv2
 import numpy as np
 import pytest
+import torch
 
 from orbbec.cli import bench_data
 from orbbec.cli.bench_data import available, jpegs_below, measure
+from orbbec.data import Decoding
+from orbbec.data.decode.native import has_native
 from tests.support.command import run_command
 
 
@@ -43,6 +46,21 @@ def test_what_is_timed_is_shown_and_tables_follow(folder):
     shown = []
     rows = measure(jpegs_below(folder), 1, 4, 1, shown.append)
     assert shown == [f"{round}: {row.name}" for round in ("warm-up", "round 1 of 1") for row in rows]
+
+
+def test_decoding_on_the_gpu_needs_one_and_is_compared_with_the_host(folder, monkeypatch):
+    with pytest.raises(ValueError, match="expected --decode as one of host, device, but got 'gpu'"):
+        available("gpu")
+    done = run_command("bench-data", folder, "--decode", "device")
+    if torch.cuda.is_available():
+        assert done.exit_code == 0
+    else:
+        assert "expected --decode host where torch sees no GPU, but got device" in done.output
+    monkeypatch.setattr(torch.cuda, "is_available", lambda: True)
+    assert [*available("device")][2:4] == ["orbbec, batches on the GPU", "orbbec, decoding on the GPU"]
+    by_kernels = bench_data._Orbbec(False, "cpu", Decoding(device="cuda"))
+    assert by_kernels(jpegs_below(folder), 1) == 6
+    assert by_kernels._loader.report().on_device == (6 if has_native() else 0)
 
 
 def test_more_workers_than_cores_give_no_warning(monkeypatch):

@@ -61,11 +61,11 @@ def adjust_contrast(images: Images, contrast_factor: Factor) -> Any:
         [15, 25]
     """
     op = "adjust_contrast"
-    given = images_input(op, images)
-    factor = per_image(op, "contrast_factor", contrast_factor, given, _is_factor, "of at least 0")
-    sums = call_operator(torch.ops.orbbec.gray_sums.default, given.images, given.layout, given.channels)
-    mean = sums[:, 0] / _pixel_counts(given)
-    return given.restore(_adjust(op, given, factor, mean=mean))
+    inputs = images_input(op, images)
+    factor = per_image(op, "contrast_factor", contrast_factor, inputs, _is_factor, "of at least 0")
+    sums = call_operator(torch.ops.orbbec.gray_sums.default, inputs.images, inputs.layout, inputs.channels)
+    mean = sums[:, 0] / _pixel_counts(inputs)
+    return inputs.restore(_adjust(op, inputs, factor, mean=mean))
 
 
 def adjust_saturation(images: Images, saturation_factor: Factor) -> Any:
@@ -131,16 +131,16 @@ def adjust_gamma(images: Images, gamma: Factor, gain: float = 1.0) -> Any:
         [0, 64, 255]
     """
     op = "adjust_gamma"
-    given = images_input(op, images)
+    inputs = images_input(op, images)
     if not is_number(plain(gain)):
         raise TypeError(f"adjust_gamma: expected gain as a number, but got {shown(gain)}")
-    factors, factor = per_image(op, "gamma", gamma, given, _is_factor, "of at least 0")
-    if given.images.dtype != torch.uint8:
-        return given.restore(_adjust(op, given, (factors, factor), gain=float(gain)))
+    factors, factor = per_image(op, "gamma", gamma, inputs, _is_factor, "of at least 0")
+    if inputs.images.dtype != torch.uint8:
+        return inputs.restore(_adjust(op, inputs, (factors, factor), gain=float(gain)))
     if factors is None:
-        factors = torch.full((1,), factor, dtype=torch.float64, device=given.images.device)
+        factors = torch.full((1,), factor, dtype=torch.float64, device=inputs.images.device)
     tables = torch.ops.orbbec.tables_of_gamma(factors, float(gain))
-    return given.restore(torch.ops.orbbec.lut(given.images, given.layout, given.channels, tables))
+    return inputs.restore(torch.ops.orbbec.lut(inputs.images, inputs.layout, inputs.channels, tables))
 
 
 def adjust_sharpness(images: Images, sharpness_factor: Factor) -> Any:
@@ -182,8 +182,8 @@ def invert(images: Images) -> Any:
         >>> invert(torch.tensor([[[0, 1, 255]]], dtype=torch.uint8)).flatten().tolist()
         [255, 254, 0]
     """
-    given = images_input("invert", images)
-    return given.restore(_adjust("invert", given, (None, 0.0)))
+    inputs = images_input("invert", images)
+    return inputs.restore(_adjust("invert", inputs, (None, 0.0)))
 
 
 def posterize(images: Images, bits: Factor) -> Any:
@@ -224,12 +224,12 @@ def solarize(images: Images, threshold: Factor) -> Any:
         >>> solarize(torch.tensor([[[100, 200]]], dtype=torch.uint8), 128).flatten().tolist()
         [100, 55]
     """
-    given = images_input("solarize", images)
-    largest = 255 if given.images.dtype == torch.uint8 else 1
+    inputs = images_input("solarize", images)
+    largest = 255 if inputs.images.dtype == torch.uint8 else 1
     factor = per_image(
-        "solarize", "threshold", threshold, given, lambda v: v <= largest, f"of at most {largest}"
+        "solarize", "threshold", threshold, inputs, lambda v: v <= largest, f"of at most {largest}"
     )
-    return given.restore(_adjust("solarize", given, factor))
+    return inputs.restore(_adjust("solarize", inputs, factor))
 
 
 def autocontrast(images: Images) -> Any:
@@ -286,37 +286,37 @@ def _adjust_by_factor(
     is_valid: Any = _is_factor,
     rule: str = "of at least 0",
 ) -> Any:
-    given = images_input(op, images)
-    factor = per_image(op, name, value, given, is_valid, rule)
-    if op in ("adjust_saturation", "adjust_hue") and _channels(given) == 1:
-        return given.restore(given.images.clone())
-    return given.restore(_adjust(op, given, factor))
+    inputs = images_input(op, images)
+    factor = per_image(op, name, value, inputs, is_valid, rule)
+    if op in ("adjust_saturation", "adjust_hue") and _channels(inputs) == 1:
+        return inputs.restore(inputs.images.clone())
+    return inputs.restore(_adjust(op, inputs, factor))
 
 
-def _channels(given: OperatorInput) -> int:
-    return given.images.size(1) if given.layout is None else given.channels
+def _channels(inputs: OperatorInput) -> int:
+    return inputs.images.size(1) if inputs.layout is None else inputs.channels
 
 
-def _pixel_counts(given: OperatorInput) -> Tensor:
-    if given.layout is None:
-        pixels = max(given.images.size(2) * given.images.size(3), 1)
+def _pixel_counts(inputs: OperatorInput) -> Tensor:
+    if inputs.layout is None:
+        pixels = max(inputs.images.size(2) * inputs.images.size(3), 1)
         # A tensor, because CUDA divides by a Python number through its reciprocal.
-        return torch.full((1,), pixels, dtype=torch.float64, device=given.images.device)
-    return (given.layout[:, 1] * given.layout[:, 2]).double()
+        return torch.full((1,), pixels, dtype=torch.float64, device=inputs.images.device)
+    return (inputs.layout[:, 1] * inputs.layout[:, 2]).double()
 
 
 def _adjust(
     op: str,
-    given: OperatorInput,
+    inputs: OperatorInput,
     factor: tuple[Tensor | None, float],
     gain: float = 1.0,
     mean: Tensor | None = None,
 ) -> Tensor:
     output: Tensor = call_operator(
         torch.ops.orbbec.adjust_color.default,
-        given.images,
-        given.layout,
-        given.channels,
+        inputs.images,
+        inputs.layout,
+        inputs.channels,
         op,
         factor[1],
         factor[0],

@@ -65,15 +65,15 @@ Tensor cvt_color(Tensor images, std::optional<Tensor> layout, int64_t channels, 
   check(from.channels >= to.channels || !layout.has_value(), kOp,
         "variable-size images cannot gain channels");
   ConvertArguments a{};
-  const AnyImages given = source_images(kOp, images, layout, channels);
+  const AnyImages input = source_images(kOp, images, layout, channels);
   check_pointwise_dtype(kOp, images, false);
-  check(given.channels == from.channels, kOp, "expected images of ", from.channels,
-        " channels for ", source, ", but got ", given.channels);
+  check(input.channels == from.channels, kOp, "expected images of ", from.channels,
+        " channels for ", source, ", but got ", input.channels);
   a.dtype = a.output_dtype = dtype_of(kOp, images);
-  const Tensor output = new_pointwise_output(kOp, images, layout, given, to.channels);
+  const Tensor output = new_pointwise_output(kOp, images, layout, input, to.channels);
   if (output.numel() == 0) return output;
   const int64_t size = images.element_size();
-  a.source = in_order(given, from, size);
+  a.source = in_order(input, from, size);
   a.output = in_order(pointwise_output(kOp, output, layout, to.channels), to, size);
   a.conversion = is_rgb(from) ? to.from_rgb : from.to_rgb;
   if (is_lab(from) || is_lab(to)) a.luts = lab_luts(luts, images);

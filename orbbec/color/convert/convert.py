@@ -47,15 +47,15 @@ def cvt_color(images: Images, source: str, target: str) -> Any:
         >>> cvt_color(orange, "RGB", "HSV").flatten().tolist()
         [15, 255, 255]
     """
-    given = images_input(OP, images, 1 if target == "GRAY" else None)
+    inputs = images_input(OP, images, 1 if target == "GRAY" else None)
     names = name_value(OP, "source", source), name_value(OP, "target", target)
-    tables = lab_tables(given.images.device) if "LAB" in names else None
+    tables = lab_tables(inputs.images.device) if "LAB" in names else None
     output = call_operator(
-        torch.ops.orbbec.cvt_color.default, given.images, given.layout, given.channels, *names, tables
+        torch.ops.orbbec.cvt_color.default, inputs.images, inputs.layout, inputs.channels, *names, tables
     )
     if isinstance(images, np.ndarray) and images.ndim < 4:
         return output[0, 0].numpy() if target == "GRAY" else output[0].permute(1, 2, 0).numpy()
-    return given.restore(output)
+    return inputs.restore(output)
 
 
 @register_fake("cvt_color")
@@ -84,8 +84,8 @@ def _matrix(source: str, target: str, device: torch.device) -> Tensor:
     """The linear part of a conversion, `[target, source]`: each unit channel's result minus that of black."""
     channels = 1 if source == "GRAY" else 3
     colors = torch.eye(channels + 1, channels, dtype=torch.float32, device=device)  # the last is black
-    made: Tensor = torch.ops.orbbec.cvt_color(colors[..., None, None], None, 0, source, target, None)
-    return (made[:-1] - made[-1:])[..., 0, 0].T
+    converted: Tensor = torch.ops.orbbec.cvt_color(colors[..., None, None], None, 0, source, target, None)
+    return (converted[:-1] - converted[-1:])[..., 0, 0].T
 
 
 torch.library.register_autograd("orbbec::cvt_color", _backward, setup_context=_setup)

@@ -44,8 +44,8 @@ def channel_statistics(images: Images) -> ChannelStatistics:
         >>> statistics.mean.tolist(), statistics.std.tolist()
         ([[2.0]], [[1.0]])
     """
-    given = images_input("channel_statistics", images)
-    pixels, layout, channels = given.images, given.layout, given.channels
+    inputs = images_input("channel_statistics", images)
+    pixels, layout, channels = inputs.images, inputs.layout, inputs.channels
     is_byte = pixels.dtype == torch.uint8
     count = torch.ops.orbbec.histogram if is_byte else torch.ops.orbbec.channel_sums
     totals = call_operator(count.default, pixels, layout, channels)

@@ -30,24 +30,24 @@ Tensor histogram(Tensor images, std::optional<Tensor> layout, int64_t channels) 
   return counts;
 }
 
-Tensor lut(Tensor images, std::optional<Tensor> layout, int64_t channels, Tensor given) {
+Tensor lut(Tensor images, std::optional<Tensor> layout, int64_t channels, Tensor table) {
   constexpr const char* kOp = "lut";
   const AnyImages source = byte_images(kOp, images, layout, channels);
-  check(given.dim() == 3 && given.size(2) == kLevels &&
-            (given.size(0) == 1 || given.size(0) == source.count) &&
-            (given.size(1) == 1 || given.size(1) == source.channels),
+  check(table.dim() == 3 && table.size(2) == kLevels &&
+            (table.size(0) == 1 || table.size(0) == source.count) &&
+            (table.size(1) == 1 || table.size(1) == source.channels),
         kOp, "expected table of shape [256], [", source.channels, ", 256] or [", source.count, ", ",
-        source.channels, ", 256], but got ", shape_text(given));
-  check(given.scalar_type() == ScalarType::Byte, kOp, "expected table of uint8");
-  const Tensor luts = argument_on_device_of(kOp, "table", given, images);
+        source.channels, ", 256], but got ", shape_text(table));
+  check(table.scalar_type() == ScalarType::Byte, kOp, "expected table of uint8");
+  const Tensor luts = argument_on_device_of(kOp, "table", table, images);
   const Tensor output = new_pointwise_output(kOp, images, layout, source);
   if (output.numel() == 0) return output;
   const ApplyLut op{
       .source = Images<const uint8_t>(source),
       .output = Images<uint8_t>(pointwise_output(kOp, output, layout, source.channels)),
       .luts = static_cast<const uint8_t*>(luts.const_data_ptr()),
-      .stride_n = given.size(0) == 1 ? 0 : given.size(1) * kLevels,
-      .stride_c = given.size(1) == 1 ? 0 : kLevels};
+      .stride_n = table.size(0) == 1 ? 0 : table.size(1) * kLevels,
+      .stride_c = table.size(1) == 1 ? 0 : kLevels};
   run_where(kOp, images, apply_lut_cpu, apply_lut_cuda, op);
   return output;
 }

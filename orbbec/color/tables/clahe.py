@@ -37,11 +37,11 @@ def clahe(images: Images, clip_limit: Factor = 40.0, tiles: tuple[int, int] = (8
         >>> clahe(image, 2.0, (2, 2)).shape
         torch.Size([1, 8, 8])
     """
-    given = images_input(OP, images)
-    limits, limit = per_image(OP, "clip_limit", clip_limit, given, lambda v: v >= 0, "of at least 0")
+    inputs = images_input(OP, images)
+    limits, limit = per_image(OP, "clip_limit", clip_limit, inputs, lambda v: v >= 0, "of at least 0")
     rows, columns = size_values(OP, tiles, "tiles as (rows, columns)")
-    arguments = (given.images, given.layout, given.channels, limit, limits, rows, columns)
-    return given.restore(torch.ops.orbbec.clahe(*arguments))
+    arguments = (inputs.images, inputs.layout, inputs.channels, limit, limits, rows, columns)
+    return inputs.restore(torch.ops.orbbec.clahe(*arguments))
 
 
 register_fake_like("clahe")

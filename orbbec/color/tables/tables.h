@@ -74,7 +74,7 @@ struct Levels {
   }
 };
 
-// The value of a LUT at `level`: `before` pixels are darker, `own` have this level.
+// The value of a LUT at `level`: `before` pixels are darker, `level_count` have this level.
 struct LutRule {
   LutKind kind;
   Levels levels;
@@ -95,10 +95,11 @@ struct LutRule {
     }
   }
 
-  ORBBEC_HD uint8_t operator()(int level, int64_t before, int64_t own) const {
+  ORBBEC_HD uint8_t operator()(int level, int64_t before, int64_t level_count) const {
     if (is_identity) return static_cast<uint8_t>(level);
     if (kind == LutKind::kAutocontrast) return stretched(level);
-    return kind == LutKind::kEqualize ? equalized(before) : equalized_hist(level, before + own);
+    return kind == LutKind::kEqualize ? equalized(before)
+                                      : equalized_hist(level, before + level_count);
   }
 
  private:

@@ -34,11 +34,11 @@ def lut(images: Images, table: Matrix) -> Any:
         >>> lut(image, torch.arange(255, -1, -1).to(torch.uint8)).flatten().tolist()
         [255, 254, 0]
     """
-    given = images_input("lut", images)
+    inputs = images_input("lut", images)
     tables = as_tensor("lut", "table", table)
     if tables.dim() in (1, 2):
         tables = tables[None, None] if tables.dim() == 1 else tables[None]
-    return given.restore(torch.ops.orbbec.lut(given.images, given.layout, given.channels, tables))
+    return inputs.restore(torch.ops.orbbec.lut(inputs.images, inputs.layout, inputs.channels, tables))
 
 
 def equalize_hist(images: Images) -> Any:
@@ -64,9 +64,9 @@ def equalize_hist(images: Images) -> Any:
     return by_histogram("equalize_hist", images_input("equalize_hist", images))
 
 
-def by_histogram(name: str, given: OperatorInput) -> Any:
+def by_histogram(name: str, inputs: OperatorInput) -> Any:
     """Apply lookup tables made from histograms."""
-    return given.restore(torch.ops.orbbec.by_histogram(given.images, given.layout, given.channels, name))
+    return inputs.restore(torch.ops.orbbec.by_histogram(inputs.images, inputs.layout, inputs.channels, name))
 
 
 register_fake_like("lut")

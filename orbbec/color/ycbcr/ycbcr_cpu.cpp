@@ -42,7 +42,9 @@ ORBBEC_HD const uint8_t* chroma_run(const StoredImage& image, int plane, int y, 
     for (int i = 0; i < count; ++i) scratch[i] = near[(x + i) / 2];
     return scratch;
   }
-  const auto pair = [](int own, int other, int index) { return blend_pair(own, other, index); };
+  const auto pair = [](int nearer, int other, int index) {
+    return blend_pair(nearer, other, index);
+  };
   if (!rows) {
     upsample_columns(image, x, count, [=](int j) { return near[j]; }, pair, scratch);
     return scratch;
@@ -54,7 +56,8 @@ ORBBEC_HD const uint8_t* chroma_run(const StoredImage& image, int plane, int y, 
   }
   upsample_columns(
       image, x, count, [=](int j) { return blend_rows(near[j], far[j]); },
-      [](int own, int other, int index) { return blend_columns(own, other, index); }, scratch);
+      [](int nearer, int other, int index) { return blend_columns(nearer, other, index); },
+      scratch);
   return scratch;
 }
 

@@ -131,10 +131,10 @@ class Bits {
     for (int k = 1; k < kCoefficients;) {
       if (count_ < 32) fill(0);
       // Locals stay in registers; the bit buffer does not change here.
-      const uint64_t held = held_;
+      const uint64_t buffer = held_;
       int count = count_;
       for (int jump; k < kCoefficients && count >= kLookahead; k += jump >> 5) {
-        jump = ac.jumps[held >> (count - kLookahead) & kMask];
+        jump = ac.jumps[buffer >> (count - kLookahead) & kMask];
         if (jump == 0 || (jump & 31) > count) break;
         count -= jump & 31;
       }

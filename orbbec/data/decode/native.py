@@ -91,7 +91,7 @@ class ImageHeader(ctypes.Structure):
 
 
 class ScanSize(ctypes.Structure):
-    """As in jpeg/planes/pack.cpp: the most bytes of a packed scan, its blocks, the stored image."""
+    """As in feed.h: the most bytes of a packed scan, its blocks, the stored image."""
 
     _fields_ = (
         ("most_bytes", ctypes.c_int64),
@@ -264,6 +264,7 @@ def feed_functions() -> Functions:
     functions = [
         *(checker.orbbec_jpeg_check, decoder.orbbec_jpeg_is_known, decoder.orbbec_jpeg_decode_planes),
         *(getattr(turbo, f"orbbec_jpeg_{name}", None) for name in ("sampling", "region", "planes")),
+        *(decoder.orbbec_jpeg_scan_size, decoder.orbbec_jpeg_pack_scan),
         *(None, decoder.orbbec_jpeg_decode),
         *(function for name in ("png", "webp") for function in codec(name) or (None, None)),
     ]

@@ -2,25 +2,28 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from functools import partial
-from itertools import accumulate
 from typing import Any, NamedTuple
 
+import numpy as np
 import torch
 from torch import Tensor
 
 from orbbec.batch import ImageBatch, YCbCrBatch
-from orbbec.batch.image_batch import rounded_up
+from orbbec.batch.image_batch import empty_on_host, packed
 from orbbec.batch.ycbcr_batch import SAMPLINGS
+from orbbec.bridge.arguments import Array
 from orbbec.bridge.forked import check_not_forked
 from orbbec.color.ycbcr import ycbcr_to_rgb
 from orbbec.data.decode.decode import MAX_PIXELS, region_header
 from orbbec.data.decode.native import ScanSize, pack_scan, scan_size
+from orbbec.data.decode.orientation import Rectangle, stored_rectangle
 from orbbec.data.decode.planes import FileRules, planes_on_host
 from orbbec.jpeg.planes import jpeg_planes
 from orbbec.jpeg.planes.jpeg_planes import UNIT_BITS
 
+_COLUMNS = 7  # of a row for `jpeg_planes`
 MAX_BLOCKS = 1 << 21  # per launch: 256 MiB of coefficients
 
 
@@ -113,11 +116,82 @@ class Decoded(NamedTuple):
     on_host: list[int]
 
 
-class Packed(NamedTuple):
-    """The scans of files: on the device, with the offset and bytes of each; 0 bytes for the host's files."""
+class ScanBuffer:
+    """Packed scans, and planes that the host decodes, in memory that is copied to a device at once.
 
-    scans: Tensor
-    ranges: list[tuple[int, int]]
+    Args:
+        nbytes: int64 `[N]`, the most bytes of each image.
+        empty: allocates a flat uint8 tensor of a number of bytes on the CPU.
+    """
+
+    def __init__(self, nbytes: Array, empty: Callable[[int], Tensor]) -> None:
+        layout, self._end = packed(np.zeros((len(nbytes), 2), np.int64), nbytes)
+        self.offsets: Array = layout[:, 0]
+        self.storage = empty(self._end + 8 * _COLUMNS * len(nbytes))
+
+    def decode(
+        self,
+        batch: YCbCrBatch,
+        scan_bytes: Array,
+        blocks: Array,
+        boxes: Array | None = None,
+        copied: Sequence[int] = (),
+        unit_bits: int = UNIT_BITS,
+    ) -> list[int]:
+        """Decode the images to a batch on a device.
+
+        Args:
+            batch: of N images.
+            scan_bytes: int64 `[N]`, of each packed scan; 0 where there is none.
+            blocks: int64 `[N]`, of these scans.
+            boxes: int64 `[N, 4]`: left, top, right and bottom of the needed part of each upright image; None:
+                all of it.
+            copied: the images whose planes are in the memory.
+            unit_bits: see `jpeg_planes`.
+
+        Returns:
+            The indices of the images that are left to the host.
+        """
+        blocks = np.where(scan_bytes > 0, blocks, 0)
+        launches = list(_launches(blocks.tolist()))
+        firsts = [np.cumsum(blocks[begin:end]) - blocks[begin:end] for begin, end in launches]
+        ranges = np.stack([self.offsets, scan_bytes, np.concatenate([[], *firsts])], 1)
+        self._table(self.storage).numpy()[:] = np.concatenate([ranges, _stored_boxes(batch, boxes)], 1)
+        storage = self.storage.to(batch.device, non_blocking=True)
+        buffers = batch.image_buffers()
+        for i in copied:
+            buffers[i].copy_(storage[self.offsets[i] :][: len(buffers[i])])
+        if not blocks.any():
+            return []
+        files = self._table(storage)
+        flags = [
+            jpeg_planes(
+                storage[: self._end],
+                files[begin:end],
+                batch.buffer,
+                batch.layout[begin:end],
+                batch.forms[begin:end],
+                int(blocks[begin:end].sum()),
+                unit_bits=unit_bits,
+            )
+            for begin, end in launches
+        ]
+        return torch.cat(flags).nonzero().flatten().tolist()
+
+    def _table(self, storage: Tensor) -> Tensor:
+        return storage[self._end :].view(torch.int64).view(-1, _COLUMNS)
+
+
+def _stored_boxes(batch: YCbCrBatch, boxes: Array | None) -> Array:
+    """Parts of upright images in pixels of the stored ones, int64 `[N, 4]`."""
+    table = batch.host_table.numpy()
+    if boxes is None:
+        return np.concatenate([np.zeros_like(table[:, :2]), table[:, [2, 1]]], 1)
+    result: Array = boxes.copy()
+    for i in np.flatnonzero(table[:, 4] != 1).tolist():
+        height, width, _, orientation = table[i, 1:5].tolist()
+        result[i] = stored_rectangle(Rectangle(*boxes[i].tolist()), height, width, orientation)
+    return result
 
 
 def planes_on_device(
@@ -126,29 +200,47 @@ def planes_on_device(
     """Decode to planes by `jpeg_planes`, on a device or the CPU; see `decode_planes`."""
     headers = [region_header(data, "RGB", *rules) for data in files]
     sizes = [header and scan_size(data) for data, header in zip(files, headers, strict=True)]
-    packed = packed_scans(files, sizes, device)
-    flagged = [i for i, (_, count) in enumerate(packed.ranges) if count == 0]
-    on_host: dict[int, YCbCrBatch] = {}
-    while True:
-        on_host |= {i: planes_on_host([files[i]], rules) for i in flagged}
-        stored = [
-            on_host[i].host_table[0, 1:5].tolist() if i in on_host else _stored(size, header)
-            for i, (size, header) in enumerate(zip(sizes, headers, strict=True))
-        ]
-        batch = _empty(stored, device)
-        buffers = batch.image_buffers()
-        for i, image in on_host.items():
-            buffers[i].copy_(image.image_buffers()[0])
-        blocks = [0 if size is None or i in on_host else size.blocks for i, size in enumerate(sizes)]
-        flagged = _run(packed, batch, blocks, unit_bits)
-        if not flagged:
-            return Decoded(batch, sorted(on_host))
+    most_bytes = np.array([0 if size is None else size.most_bytes for size in sizes], np.int64)
+    scans = ScanBuffer(most_bytes, partial(empty_on_host, pin_memory=device.type == "cuda"))
+    first = scans.storage.data_ptr()
+    scan_bytes = [
+        0 if size is None else pack_scan(data, first + offset)
+        for data, size, offset in zip(files, sizes, scans.offsets.tolist(), strict=True)
+    ]
+    on_host = {i: planes_on_host([files[i]], rules) for i, count in enumerate(scan_bytes) if count == 0}
+    stored = [
+        _stored_of(on_host[i]) if i in on_host else _stored(size, header)
+        for i, (size, header) in enumerate(zip(sizes, headers, strict=True))
+    ]
+    blocks = np.array([0 if size is None else size.blocks for size in sizes], np.int64)
+    batch = _replaced(_empty(stored, device), on_host)
+    flagged = scans.decode(batch, np.array(scan_bytes, np.int64), blocks, unit_bits=unit_bits)
+    repeated = {i: planes_on_host([files[i]], rules) for i in flagged}
+    return Decoded(_replaced(batch, repeated), sorted([*on_host, *repeated]))
 
 
 def _stored(size: ScanSize | None, header: Any) -> list[int]:
     """Height, width, sampling and orientation of an image in a batch."""
     assert size is not None
     return [size.height, size.width, size.subsampling, header.orientation]
+
+
+def _stored_of(image: YCbCrBatch) -> list[int]:
+    stored: list[int] = image.host_table[0, 1:5].tolist()
+    return stored
+
+
+def _replaced(batch: YCbCrBatch, images: Mapping[int, YCbCrBatch]) -> YCbCrBatch:
+    """A batch with images that the host decoded; damaged files may be other than their headers say."""
+    before = batch.host_table[:, 1:5].tolist()
+    stored = [_stored_of(images[i]) if i in images else entry for i, entry in enumerate(before)]
+    result = batch if stored == before else _empty(stored, batch.device)
+    for i, (new, old) in enumerate(zip(result.image_buffers(), batch.image_buffers(), strict=True)):
+        if i in images:
+            new.copy_(images[i].image_buffers()[0])
+        elif result is not batch:
+            new.copy_(old)
+    return result
 
 
 def _empty(stored: Sequence[Sequence[int]], device: torch.device) -> YCbCrBatch:
@@ -158,35 +250,6 @@ def _empty(stored: Sequence[Sequence[int]], device: torch.device) -> YCbCrBatch:
         [orientation for _, _, _, orientation in stored],
         empty=partial(torch.empty, dtype=torch.uint8, device=device),
     )
-
-
-def packed_scans(files: Sequence[bytes], sizes: Sequence[ScanSize | None], device: torch.device) -> Packed:
-    """Packs the scans and copies them at once."""
-    most = [0 if size is None else rounded_up(size.most_bytes) for size in sizes]
-    offsets = [0, *accumulate(most)]
-    scans = torch.empty(offsets[-1], dtype=torch.uint8, device="cpu", pin_memory=device.type == "cuda")
-    first = scans.data_ptr()
-    ranges = [
-        (offset, 0 if size is None else pack_scan(data, first + offset))
-        for data, size, offset in zip(files, sizes, offsets, strict=False)
-    ]
-    return Packed(scans.to(device, non_blocking=True), ranges)
-
-
-def _run(packed: Packed, batch: YCbCrBatch, blocks: Sequence[int], unit_bits: int) -> list[int]:
-    """Decodes the images that have blocks; returns the indices of those that the host must decode."""
-    flags = []
-    for begin, end in _launches(blocks):
-        firsts = accumulate(blocks[begin:end], initial=0)
-        rows = [
-            (offset, count if blocks[begin + i] else 0, first)
-            for i, ((offset, count), first) in enumerate(zip(packed.ranges[begin:end], firsts, strict=False))
-        ]
-        table = torch.tensor(rows, dtype=torch.int64, device="cpu").to(batch.device)
-        tables = batch.layout[begin:end], batch.forms[begin:end]
-        total = sum(blocks[begin:end])
-        flags.append(jpeg_planes(packed.scans, table, batch.buffer, *tables, total, unit_bits=unit_bits))
-    return torch.cat(flags).nonzero().flatten().tolist() if flags else []
 
 
 def _launches(blocks: Sequence[int]) -> Iterator[tuple[int, int]]:

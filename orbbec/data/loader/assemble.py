@@ -12,6 +12,7 @@ from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field
 from functools import partial
+from traceback import extract_tb
 from typing import Any, NamedTuple, TypeVar
 
 import numpy as np
@@ -22,96 +23,32 @@ from orbbec.batch import ImageBatch, YCbCrBatch
 from orbbec.batch.image_batch import empty_on_host
 from orbbec.bridge.arguments import Array
 from orbbec.data.concat import check_ids, with_distinct_ids
-from orbbec.data.decode.decode import (
-    MAX_PIXELS,
-    decode_image,
-    decode_region,
-    planes_header,
-    region_header,
-)
+from orbbec.data.decode.decode import decode_region, planes_header, region_header
+from orbbec.data.decode.decoding import Decoding
 from orbbec.data.decode.jpeg_header import JpegHeader
-from orbbec.data.decode.modes import CHANNELS, Pixels, with_channels
+from orbbec.data.decode.modes import CHANNELS, Pixels
 from orbbec.data.decode.native import has_native
-from orbbec.data.decode.nvimgcodec import MODES, BatchDecoder
+from orbbec.data.decode.nvimgcodec import BatchDecoder
 from orbbec.data.decode.orientation import Rectangle
 from orbbec.data.decode.planes import empty_planes, write_planes
 from orbbec.data.decode.region import Regions, plan_for, regions_of
-from orbbec.data.loader.entries import Attempt, Bad, Opened, buffers_of, ids_tensor, position_of, raised_in
+from orbbec.data.loader.entries import Attempt, Bad, Opened, ids_tensor, position_of
 from orbbec.data.loader.memory import Job
 from orbbec.data.loader.partners import partners_of
-from orbbec.data.loader.pieces import Pieces
+from orbbec.data.loader.pieces import AugmentedPieces, Pieces
 from orbbec.data.loader.queues import Stopped
 from orbbec.data.loader.stopwatch import Stopwatch
-from orbbec.data.placed import PLACED, check_placed
+from orbbec.data.placed import are_placed, check_placed
 from orbbec.data.sample import BadSample, Fault, Sample, SourceError
 from orbbec.plan import Plan
 from orbbec.transforms import Compose, transform_targets
-from orbbec.transforms.base.checks import choice
 
 ON_ERROR = ("raise", "skip", "substitute")
 _TRIES = 100  # substitutes
 
 
-@dataclass(frozen=True)
-class Decoding:
-    """How images are decoded.
-
-    Args:
-        mode: "RGB", "L" or "RGBA".
-        roi: decode only the region of a JPEG that the plan reads, with the same bytes as in the whole image.
-            Works for baseline JPEGs, and for all JPEGs if libjpeg-turbo was built in.
-        shrink: with `roi` and libjpeg-turbo, decode JPEGs at a lower resolution if the plan shrinks them to
-            half or less. This changes the pixels: the result is smoother.
-        max_pixels: larger images are bad samples.
-        on_damage: see `decode_image`: "raise" makes damaged JPEGs bad samples, "keep" keeps them.
-        on_device: decode whole JPEGs on the device, one batch at a time, with nvImageCodec
-            (`nvidia-nvimgcodec-cu13`); unsupported files are decoded on the host. On a GPU the last bits of
-            its pixels differ from the host's. For "RGB" and "L"; ignores `roi` and `shrink`.
-        planes: decode whole JPEGs to planes, half the bytes of RGB for 4:2:0, and convert them to RGB on the
-            device, with the same bytes as on the host. For "RGB", if libjpeg-turbo was built in; ignores
-            `roi` and `shrink`.
-        apply_exif_orientation: see `decode_image`. False for targets in pixels of the stored image, such as
-            those of many COCO files.
-
-    Raises:
-        ValueError: `mode` or `on_damage` is unknown, or both `on_device` and `planes` are set.
-    """
-
-    mode: str = "RGB"
-    roi: bool = True
-    shrink: bool = False
-    max_pixels: int = MAX_PIXELS
-    on_device: bool = False
-    planes: bool = False
-    on_damage: str = "raise"
-    apply_exif_orientation: bool = True
-
-    def __post_init__(self) -> None:
-        if self.on_device and self.planes:
-            raise ValueError("Decoding: expected on_device or planes, but got both")
-        modes = MODES if self.on_device else ("RGB",) if self.planes else tuple(CHANNELS)
-        choice("Decoding", "mode", self.mode, modes)
-        choice("Decoding", "on_damage", self.on_damage, ("raise", "keep"))
-
-    def decoder_on(self, device: torch.device) -> BatchDecoder | None:
-        """The decoder of whole batches on a device; None without `on_device`."""
-        return BatchDecoder(device, self.mode, self.apply_exif_orientation) if self.on_device else None
-
-    def whole(self, data: bytes | Pixels | Tensor) -> Pixels:
-        """The pixels of a file, or of an image `[H, W]` or `[H, W, C]`."""
-        if not isinstance(data, bytes):
-            return with_channels(data.numpy() if isinstance(data, Tensor) else data, self.mode)
-        return decode_image(
-            data,
-            mode=self.mode,
-            max_pixels=self.max_pixels,
-            on_damage=self.on_damage,
-            apply_exif_orientation=self.apply_exif_orientation,
-        )
-
-
 class Assembled(NamedTuple):
-    """A batch on the host whose plan has not been applied yet."""
+    """A batch on the host whose plan, if any, has not been applied yet."""
 
     images: Any
     targets: Any
@@ -134,6 +71,7 @@ class Assembler:
         pin_memory: pack into page-locked memory.
         decoder: decodes whole batches on a device; None: images are decoded one by one on the host.
         device: where batches too large for the host are put together; None: nowhere.
+        planes_device: where kernels decode planes; None: the host decodes.
         has_partners: whether the first mix reads partners from the source, which follow those of a batch.
     """
 
@@ -144,10 +82,10 @@ class Assembler:
     pin_memory: bool
     decoder: BatchDecoder | None = None
     device: torch.device | None = None
+    planes_device: torch.device | None = None
     has_partners: bool = False
     watch: Stopwatch = field(default_factory=Stopwatch)
     faults: list[Fault] = field(default_factory=list)
-    partners: list[int] = field(default_factory=list)  # read for each batch
 
     def __post_init__(self) -> None:
         self.source = with_distinct_ids(self.source)
@@ -169,7 +107,7 @@ class Assembler:
             items: Any = wanted
             seed, length = self.transforms.seed, len(self.source)
             wanted = [*items, *partners_of(items, count, length, seed, epoch)]
-            self.partners.append(len(wanted) - len(items))
+            self.watch.count("partners", len(wanted) - len(items))
         return self._made(wanted, epoch, job)
 
     def _others(self, epoch: int) -> int:
@@ -188,13 +126,14 @@ class Assembler:
             except ValueError as error:
                 opened = self._settled(self._unplanned(opened, epoch, error), epoch)
                 continue
-            can_shrink = np.array([entry.header is not None for entry in opened])
+            can_shrink = np.array([entry.can_shrink for entry in opened])
             regions = self._regions(plan, can_shrink)
-            attempt, changed = self._attempted(opened, regions, failed, job)
+            plan = self._plan_for(plan, regions)
+            attempt, changed = self._attempted(opened, (plan, regions), failed, job)
             if not any(changed):
-                plan = plan if plan is None or regions is None else plan_for(plan, regions)
                 ids = [entry.sample.sample_id for entry in opened]
-                return Assembled(attempt.batch, targets, ids_tensor(ids[: len(targets)]), plan)
+                rest = None if attempt.is_augmented else plan
+                return Assembled(attempt.batch, targets, ids_tensor(ids[: len(targets)]), rest)
             pairs = zip(opened, changed, strict=True)
             opened = self._settled([new or old for old, new in pairs], epoch)
             failed = attempt if attempt.buffers else None
@@ -240,7 +179,7 @@ class Assembler:
         except BadSample:
             raise
         except Exception as error:
-            where = raised_in(error, __file__)
+            where = _raised_in(error)
             text = f"Loader: sample {index} raised {type(error).__name__}: {error}{where}"
             raise SourceError(text) from error
         if not isinstance(sample, Sample):
@@ -259,7 +198,7 @@ class Assembler:
                 return self.decoder.header(sample.data, wanted.max_pixels, wanted.on_damage)
             if not self._decodes_later:
                 return None
-            header_of = planes_header if wanted.planes else region_header
+            header_of = planes_header if wanted.makes_planes else region_header
             return header_of(
                 sample.data,
                 wanted.mode,
@@ -272,52 +211,89 @@ class Assembler:
     def _decodes_later(self) -> bool:
         """Whether JPEGs are decoded after planning."""
         has_regions = self.decoding.roi and self.transforms is not None
-        return has_regions or self.decoding.planes or self.device is not None
+        return has_regions or self.decoding.makes_planes or self.device is not None
 
     def _whole(self, sample: Sample) -> Pixels:
         with _named(sample), self.watch.timing("decode"):
             return self.decoding.whole(sample.data)
 
     def _attempted(
-        self, opened: list[Opened], regions: Regions | None, failed: Attempt | None, job: Job
+        self,
+        opened: list[Opened],
+        planned: tuple[Plan | None, Regions | None],
+        failed: Attempt | None,
+        job: Job,
     ) -> tuple[Attempt, list[Opened | Bad | None]]:
         """Decode a batch; returns also what proved other than its header says, by row."""
-        sizes: Any = [entry.size for entry in opened] if regions is None else regions.sizes
-        if self._is_large(sizes, job):
-            pieces = Pieces(sizes, CHANNELS[self.decoding.mode], self.device, job)
+        regions = planned[1]
+        pieces = self._pieces(opened, planned, job)
+        if pieces is not None:
             return self._attempted_in_pieces(opened, regions, pieces, job)
         attempt = self._attempt(opened, regions, partial(job.empty, pin_memory=self.pin_memory))
         done = attempt.copy_from(failed) if failed and failed.buffers else set()
         return attempt, self._decode(attempt, done, job)
 
+    def _pieces(
+        self, opened: list[Opened], planned: tuple[Plan | None, Regions | None], job: Job
+    ) -> Pieces | AugmentedPieces | None:
+        """The pieces of a large batch; None if it is decoded at once."""
+        plan, regions = planned
+        if not self._is_large([entry.size for entry in opened] if regions is None else regions.sizes, job):
+            return None
+        if self.device is not None:
+            return Pieces(partial(self._batch_of, opened, regions), self.device, job)
+        if plan is None or not plan.passes or plan.mixes:
+            return None
+        return AugmentedPieces(plan, self._augmented, job)
+
+    def _augmented(self, plan: Plan, images: ImageBatch | YCbCrBatch) -> Any:
+        assert self.transforms is not None
+        with self.watch.timing("augment"):
+            return self.transforms.apply(plan, images)
+
     def _is_large(self, sizes: Any, job: Job) -> bool:
-        """Whether a batch is put together on its device."""
+        """Whether a batch is decoded in pieces, unless its plan mixes images."""
         nbytes = CHANNELS[self.decoding.mode] * int(np.prod(sizes, axis=1).sum())
-        return self.device is not None and job.is_large(nbytes)
+        is_split = self.device is not None or (job.augments and self.transforms is not None)
+        decodes_there = self.decoder is not None or self.planes_device is not None
+        return is_split and not decodes_there and job.is_large(nbytes)
 
     def _attempted_in_pieces(
-        self, opened: list[Opened], regions: Regions | None, pieces: Pieces, job: Job
+        self, opened: list[Opened], regions: Regions | None, pieces: Pieces | AugmentedPieces, job: Job
     ) -> tuple[Attempt, list[Opened | Bad | None]]:
         changed = []
         for images in pieces.slices():
             part = regions and regions.rows(images)
             attempt = self._attempt(opened[images], part, partial(empty_on_host, pin_memory=self.pin_memory))
             changed += self._decode(attempt, set(), job)
-            pieces.copy(images, attempt.batch.storage)
-        return Attempt(opened, pieces.batch, [], regions), changed
+            pieces.add(images, attempt.batch)
+        return Attempt(opened, pieces.batch, [], regions, isinstance(pieces, AugmentedPieces)), changed
 
     def _attempt(
         self, opened: list[Opened], regions: Regions | None, empty: Callable[[int], Tensor]
     ) -> Attempt:
-        """Memory for the pixels of a batch."""
-        if self.decoding.planes:
-            planes = empty_planes([entry.stored for entry in opened], empty)
-            return Attempt(opened, planes, buffers_of(planes), None)
+        """Memory for the pixels of a batch on the host, or where the decoder of whole batches decodes."""
+        if self.decoder is None:
+            batch = self._batch_of(opened, regions, empty)
+            return Attempt(opened, batch, buffers_of(batch), regions)
+        on_device = ImageBatch.of_sizes(
+            [entry.size for entry in opened], CHANNELS[self.decoding.mode], empty=self.decoder.empty_bytes
+        )
+        return Attempt(opened, on_device, on_device.images(), regions)
+
+    def _batch_of(
+        self, opened: list[Opened], regions: Regions | None, empty: Callable[[int], Tensor]
+    ) -> ImageBatch | YCbCrBatch:
+        if self.decoding.makes_planes:
+            return empty_planes([entry.stored for entry in opened], self._empty_planes or empty)
         sizes: Any = [entry.size for entry in opened] if regions is None else regions.sizes
-        if self.decoder is not None:
-            empty = self.decoder.empty_bytes
-        batch = ImageBatch.of_sizes(sizes, CHANNELS[self.decoding.mode], empty=empty)
-        return Attempt(opened, batch, buffers_of(batch) if self.decoder is None else batch.images(), regions)
+        return ImageBatch.of_sizes(sizes, CHANNELS[self.decoding.mode], empty=empty)
+
+    @property
+    def _empty_planes(self) -> Callable[[int], Tensor] | None:
+        """Allocates memory on the device where kernels decode planes; None if the host decodes."""
+        where = self.planes_device
+        return None if where is None else partial(torch.empty, dtype=torch.uint8, device=where)
 
     def _decode(self, attempt: Attempt, done: set[int], job: Job) -> list[Opened | Bad | None]:
         """Write the pixels of all rows but those `done`; returns what proved other than its header says."""
@@ -346,11 +322,18 @@ class Assembler:
         if not isinstance(attempt.batch, YCbCrBatch):
             return [self._write(attempt, row) for row in until(job, rows)]
         samplings = attempt.batch.samplings
+        if self.planes_device is not None:
+            self.watch.count("host", len(rows))
         return [self._write_planes(attempt, row, samplings[row]) for row in until(job, rows)]
 
     def _write_planes(self, attempt: Attempt, row: int, sampling: str) -> bool:
+        stored, buffer = attempt.opened[row].stored, attempt.buffers[row]
         with self.watch.timing("decode"):
-            return write_planes(attempt.opened[row].stored, sampling, attempt.buffers[row])
+            planes = torch.empty_like(buffer, device="cpu") if buffer.is_cuda else buffer
+            is_good = write_planes(stored, sampling, planes.numpy())
+            if planes is not buffer:
+                buffer.copy_(planes)
+            return is_good
 
     def _write(self, attempt: Attempt, row: int) -> bool:
         """Write the region of an image that the plan reads; returns whether it could be decoded."""
@@ -454,33 +437,46 @@ class Assembler:
 
     def _planned(
         self, opened: Sequence[Opened], epoch: int, partners: int = 0
-    ) -> tuple[Plan | None, list[dict[str, Any]]]:
+    ) -> tuple[Plan | None, Sequence[dict[str, Any]]]:
         """The plan of a batch, and the transformed targets."""
         targets = [entry.sample.targets for entry in opened]
         ids = [entry.sample.sample_id for entry in opened]
         return self._plan([entry.size for entry in opened], ids, targets, epoch, partners)
 
     def _plan(
-        self, sizes: Any, ids: Sequence[int], targets: list[dict[str, Any]], epoch: int, partners: int
-    ) -> tuple[Plan | None, list[dict[str, Any]]]:
+        self, sizes: Any, ids: Sequence[int], targets: Sequence[dict[str, Any]], epoch: int, partners: int
+    ) -> tuple[Plan | None, Sequence[dict[str, Any]]]:
         if self.transforms is None:
             return None, targets
         channels = CHANNELS[self.decoding.mode]
         plan = self.transforms.plan(sizes, ids, epoch, channels=channels, targets=targets, partners=partners)
-        if _moves(plan, targets):
+        if plan.mixes or are_placed(targets):  # no plan changes labels unless it mixes images
             targets = transform_targets(plan, targets, self.transforms.target_options)
         return plan, targets
 
     def _regions(self, plan: Plan | None, can_shrink: Array) -> Regions | None:
-        decodes_whole = self.decoder is not None or self.decoding.planes or not self.decoding.roi
-        if plan is None or decodes_whole:
+        makes_planes = self.decoding.makes_planes
+        decodes_whole = self.decoder is not None or (makes_planes and self.planes_device is None)
+        if plan is None or decodes_whole or not self.decoding.roi:
             return None
-        return regions_of(plan, can_shrink & (self.decoding.shrink and has_native()))
+        return regions_of(plan, can_shrink & (self.decoding.shrink and not makes_planes and has_native()))
+
+    def _plan_for(self, plan: Plan | None, regions: Regions | None) -> Plan | None:
+        """The plan for what was decoded; planes have their whole size."""
+        if plan is None or regions is None or self.decoding.makes_planes:
+            return plan
+        return plan_for(plan, regions)
 
 
-def _moves(plan: Plan, targets: Sequence[dict[str, Any]]) -> bool:
-    """Whether a plan changes targets; it does not change plain labels unless it mixes images."""
-    return bool(plan.mixes) or not all(map(PLACED.isdisjoint, targets))
+def _raised_in(error: Exception) -> str:
+    """The location in a source's code that raised an error; empty if there is none."""
+    at = extract_tb(error.__traceback__)[-1]
+    return "" if at.filename == __file__ else f" (in {at.name}, {at.filename}:{at.lineno})"
+
+
+def buffers_of(batch: ImageBatch | YCbCrBatch) -> list[Any]:
+    """The memory of each image of a batch: arrays, or tensors of planes."""
+    return batch.numpy() if isinstance(batch, ImageBatch) else batch.image_buffers()
 
 
 def until(job: Job, items: Sequence[_Item]) -> Iterator[_Item]:

@@ -15,7 +15,7 @@ import os
 from collections.abc import Sequence
 from contextlib import suppress
 from dataclasses import dataclass, replace
-from functools import partial
+from functools import cache, partial
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -24,18 +24,20 @@ import torch
 from orbbec.batch import ImageBatch, YCbCrBatch
 from orbbec.batch.ycbcr_batch import SAMPLINGS
 from orbbec.bridge.arguments import Array
+from orbbec.data.decode.decoding import Decoding
 from orbbec.data.decode.jpeg_header import JpegHeader
 from orbbec.data.decode.modes import CHANNELS, Pixels
-from orbbec.data.decode.region import Regions, plan_for
+from orbbec.data.decode.on_device import ScanBuffer
+from orbbec.data.decode.region import Regions
 from orbbec.data.files import ImageFiles, files_of
-from orbbec.data.loader.assemble import Assembled, Assembler, Decoding, until
-from orbbec.data.loader.entries import Attempt, Bad, Opened, buffers_of, ids_tensor
+from orbbec.data.loader.assemble import Assembled, Assembler, buffers_of, until
+from orbbec.data.loader.entries import Attempt, Bad, Opened, ids_tensor
 from orbbec.data.loader.memory import Job
 from orbbec.data.loader.queues import Stopped
 from orbbec.data.loader.shared_feed import SharedFeed
-from orbbec.data.placed import PLACED, check_placed
+from orbbec.data.placed import are_placed, check_placed
 from orbbec.data.sample import BadSample, Sample
-from orbbec.feed.feed import GOOD, JPEG, FeedBatch, Limits, bytes_of
+from orbbec.feed.feed import GOOD, JPEG, PLANES, SCANS, FeedBatch, Limits, bytes_of
 
 _MAKERS = 3  # least number: one plans, one waits for pixels, one for headers
 _MAX_ODD = 0.1  # fraction of the files of a batch that few makers can read
@@ -53,7 +55,7 @@ class _Ordinary(NamedTuple):
 
     rows: Array  # see `ROW`
     ids: list[int]
-    targets: list[dict[str, Any]]
+    targets: Sequence[dict[str, Any]]
 
 
 class _Decoded(NamedTuple):
@@ -114,9 +116,7 @@ class FeedAssembler(Assembler):
         try:
             if min(indices) < 0:
                 return None
-            paths = [os.fspath(files.paths[index]) for index in indices]
-            if files.root:
-                paths = [os.path.join(files.root, path) for path in paths]
+            paths = files.paths_at(indices)
             spans = None if files.spans is None else files.spans[indices]
             limits = _ONLY_READ if files.are_records else self._limits
             reading = None if feed is None else feed.read_files(paths, spans, limits)
@@ -124,22 +124,21 @@ class FeedAssembler(Assembler):
             return None
         if feed is None or reading is None:
             return None
+        samples = cache(partial(self._file_samples, files, indices, paths))
         if files.are_records:
-            samples = self._record_samples(reading, indices, job)
-            images = [_image_of(samples.get(row)) for row in range(len(indices))]
+            samples = cache(partial(self._record_samples, reading, indices, job))
+            images = [_image_of(samples().get(row)) for row in range(len(indices))]
             reading = feed.read_bytes(images, self._limits)
         with reading:
             self._wait(reading, job)
-            if not files.are_records:
-                samples = self._file_samples(files, indices, paths)
             rows = reading.rows()
             if not self._has_odd_files and (rows["status"] != GOOD).mean() > _MAX_ODD:
                 self._has_odd_files = self._found_odd_files = True
-            ordinary = self._ordinary(rows, samples, indices)
+            ordinary = _by_columns(files, indices, rows) or self._ordinary(rows, samples(), indices)
             batch = None if ordinary is None else self._decoded(reading, ordinary, epoch, job)
             if isinstance(batch, Assembled):
                 return batch
-            entries = self._entries(reading, indices, samples, job)
+            entries = self._entries(reading, indices, samples(), job)
         rest = {row: index for row, index in enumerate(indices) if row not in entries}
         found = dict(zip(rest, self._open(list(rest.values()), job), strict=True))
         if batch is not None:
@@ -153,7 +152,7 @@ class FeedAssembler(Assembler):
         samples = {}
         for row, index in enumerate(indices):
             with suppress(Exception):  # the source raises it again
-                sample_id = index if files.sample_ids is None else int(files.sample_ids[index])
+                [sample_id] = files.ids_at([index])
                 size = None if files.sizes is None else files.sizes[index]
                 samples[row] = Sample(b"", self.source.targets(index), sample_id, paths[row], size)
         return samples
@@ -189,8 +188,9 @@ class FeedAssembler(Assembler):
     @property
     def _limits(self) -> Limits:
         decoding = self.decoding
-        channels = 0 if decoding.planes else CHANNELS[decoding.mode]
-        return Limits(decoding.max_pixels, decoding.apply_exif_orientation, channels)
+        channels = PLANES if decoding.makes_planes else CHANNELS[decoding.mode]
+        packs_scans = self.planes_device is not None
+        return Limits(decoding.max_pixels, decoding.apply_exif_orientation, channels, packs_scans)
 
     def _wait(self, reading: FeedBatch, job: Job) -> None:
         if not reading.wait(job.is_set):
@@ -198,12 +198,11 @@ class FeedAssembler(Assembler):
 
     def _ordinary(self, rows: Array, samples: dict[int, Sample], indices: list[int]) -> _Ordinary | None:
         ids = [sample.sample_id for sample in samples.values()]
-        has_all = len(ids) == len(rows) and len(set(ids)) == len(set(indices))
-        if (rows["status"] != GOOD).any() or not has_all:
+        if not _are_ordinary(rows, ids, indices):
             return None
         targets = [sample.targets for sample in samples.values()]
         try:
-            if not all(map(PLACED.isdisjoint, targets)):
+            if are_placed(targets):
                 for sample, size in zip(samples.values(), _upright(rows).tolist(), strict=True):
                     check_placed(sample, tuple(size))
         except Exception:  # raised again, in the order of the rows
@@ -223,27 +222,23 @@ class FeedAssembler(Assembler):
         if self._is_large(_upright(rows) if regions is None else regions.sizes, job):
             return None
         batch = self._empty(rows, regions, job)
-        _begin_decoding(reading, batch, regions)
-        self._wait(reading, job)
-        for name, seconds in zip(("read", "decode"), reading.seconds(), strict=True):
-            self.watch.add(name, seconds)
+        self._write_by_feed(reading, batch, regions, np.arange(len(rows)), np.ones(len(rows), bool), job)
+        self.watch.add("read", reading.seconds()[0])
         if (reading.rows()["status"] != GOOD).any():
             return _Decoded(batch, regions)
-        plan = plan if plan is None or regions is None else plan_for(plan, regions)
-        return Assembled(batch, targets, ids_tensor(ids[: len(targets)]), plan)
+        return Assembled(batch, targets, ids_tensor(ids[: len(targets)]), self._plan_for(plan, regions))
 
     def _empty(self, rows: Array, regions: Regions | None, job: Job) -> ImageBatch | YCbCrBatch:
         """Memory for the pixels of a batch."""
         empty = partial(job.empty, pin_memory=self.pin_memory)
-        if not self.decoding.planes:
+        if not self.decoding.makes_planes:
             sizes: Any = _upright(rows) if regions is None else regions.sizes
             return ImageBatch.of_sizes(sizes, CHANNELS[self.decoding.mode], empty=empty)
         is_rgb = rows["subsampling"] == 0  # these are upright
         stored: Any = np.where(is_rgb[:, None], _upright(rows), _stored(rows))
         samplings = [SAMPLINGS[number] for number in rows["subsampling"].tolist()]
-        return YCbCrBatch.of_sizes(
-            stored, samplings, np.where(is_rgb, 1, rows["orientation"]).tolist(), empty=empty
-        )
+        orientations = np.where(is_rgb, 1, rows["orientation"]).tolist()
+        return YCbCrBatch.of_sizes(stored, samplings, orientations, empty=self._empty_planes or empty)
 
     def _open(self, wanted: Sequence[int | Sample | BadSample], job: Job) -> list[Opened | Bad]:
         """Read samples in this thread; the feed reads the headers of their files, or decodes them whole."""
@@ -292,10 +287,14 @@ class FeedAssembler(Assembler):
             return {at[row]: known for row, known in self._known(reading, job).items()}
 
     def _known(self, reading: FeedBatch, job: Job) -> dict[int, _Known]:
-        """Headers of ordinary JPEGs that are decoded after planning, and pixels of other ordinary files."""
+        """Headers of ordinary files that are decoded after planning, and pixels of others.
+
+        Files other than JPEGs are decoded after planning only if the batch may be one of pieces.
+        """
         rows = reading.rows()
         is_good = rows["status"] == GOOD
-        is_later = is_good & (rows["format"] == JPEG) & self._decodes_later
+        is_large = not self.decoding.makes_planes and self._is_large(_upright(rows) * is_good[:, None], job)
+        is_later = is_good & (((rows["format"] == JPEG) & self._decodes_later) | is_large)
         later, is_whole = np.flatnonzero(is_later).tolist(), is_good & ~is_later
         known: dict[int, _Known] = {row: (_header(rows[row]), None) for row in later}
         if is_whole.any():
@@ -328,10 +327,79 @@ class FeedAssembler(Assembler):
             sizes = _upright(reading.rows())
             # A row without a header has no size, and is not decoded.
             is_same = (sizes == [entry.size for entry in entries]).all(1)
-            _begin_decoding(reading, attempt.batch, attempt.regions, encoded, is_same)
-            self._wait(reading, job)
-            self.watch.add("decode", reading.seconds()[1])
+            self._write_by_feed(reading, attempt.batch, attempt.regions, encoded, is_same, job)
             return set(encoded[is_same & (reading.rows()["status"] == GOOD)].tolist())
+
+    def _write_by_feed(
+        self,
+        reading: FeedBatch,
+        batch: ImageBatch | YCbCrBatch,
+        regions: Regions | None,
+        at: Array,
+        is_decoded: Array,
+        job: Job,
+    ) -> None:
+        """Decode images that a feed has read to the rows `at` of a batch."""
+        if isinstance(batch, YCbCrBatch) and self.planes_device is not None:
+            boxes = None if regions is None else regions.boxes
+            flagged = self._write_by_kernels(reading, batch, boxes, at, is_decoded, SCANS, job)
+            if flagged.any():
+                self._write_by_kernels(reading, batch, boxes, at, flagged, PLANES, job)
+        else:
+            _begin_decoding(reading, batch, regions, at, is_decoded)
+            self._wait(reading, job)
+        self.watch.add("decode", reading.seconds()[1])
+
+    def _write_by_kernels(
+        self,
+        reading: FeedBatch,
+        batch: YCbCrBatch,
+        boxes: Array | None,
+        at: Array,
+        is_decoded: Array,
+        kind: int,
+        job: Job,
+    ) -> Array:
+        """Decode scans by kernels, and planes by the feed; returns which scans are left to the host."""
+        rows = reading.rows()
+        is_scan = is_decoded & (rows["scan_bytes"] > 0) & (kind == SCANS)
+        plane_bytes = np.array([len(buffer) for buffer in batch.image_buffers()], np.int64)[at]
+        most_bytes = np.where(is_scan, rows["scan_bytes"], plane_bytes)
+
+        def in_batch(values: Array, where: Array) -> Array:
+            result = np.zeros(len(batch), np.int64)
+            result[at[where]] = values[where]
+            return result
+
+        buffer = ScanBuffer(in_batch(most_bytes, is_decoded), partial(job.empty, pin_memory=self.pin_memory))
+        reading.decode(buffer.storage.numpy(), np.where(is_decoded, buffer.offsets[at], -1), channels=kind)
+        self._wait(reading, job)
+        rows = reading.rows()
+        is_good = is_decoded & (rows["status"] == GOOD)
+        on_host = is_good & ~is_scan
+        scan_bytes, blocks = in_batch(rows["scan_bytes"], is_scan), in_batch(rows["blocks"], is_scan)
+        with self.watch.timing("decode"):
+            flagged = buffer.decode(batch, scan_bytes, blocks, boxes, at[on_host].tolist())
+        is_left: Array = is_scan & ((rows["scan_bytes"] == 0) | np.isin(at, flagged))
+        self.watch.count("device", int((is_scan & ~is_left).sum()))
+        self.watch.count("host", int(on_host.sum()))
+        return is_left
+
+
+def _are_ordinary(rows: Array, ids: Sequence[int], indices: Sequence[int]) -> bool:
+    """Whether all files are, and belong to samples with ids of their own."""
+    has_ids = len(ids) == len(rows) and len(set(ids)) == len(set(indices))
+    return has_ids and bool((rows["status"] == GOOD).all())
+
+
+def _by_columns(files: ImageFiles, indices: Sequence[int], rows: Array) -> _Ordinary | None:
+    """An ordinary batch of a source with columns, unless they lie on the images."""
+    with suppress(Exception):  # the source raises it again
+        targets = files.targets_at(indices)
+        if targets is not None and not are_placed(targets):
+            ids = files.ids_at(indices)
+            return _Ordinary(rows, ids, targets) if _are_ordinary(rows, ids, indices) else None
+    return None
 
 
 def _image_of(sample: Sample | None) -> bytes:

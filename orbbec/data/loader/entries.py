@@ -3,19 +3,19 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from traceback import extract_tb
 from typing import Any, NamedTuple
 
 import numpy as np
 import torch
 
-from orbbec.batch import ImageBatch, YCbCrBatch
 from orbbec.data.decode.jpeg_header import JpegHeader
 from orbbec.data.decode.modes import Pixels
 from orbbec.data.decode.orientation import Rectangle, upright_size
 from orbbec.data.decode.planes import Encoded
 from orbbec.data.decode.region import Regions
 from orbbec.data.sample import BadSample, Fault, Sample
+
+_JPEG = b"\xff\xd8"  # its first bytes
 
 
 class Bad(NamedTuple):
@@ -26,7 +26,7 @@ class Bad(NamedTuple):
 
 
 class Opened(NamedTuple):
-    """A decoded sample, or the header of a JPEG whose region is decoded later."""
+    """A decoded sample, or the header of a file that is decoded later: a JPEG, or any in a large batch."""
 
     position: int  # in the source; -1 for a stream
     sample: Sample
@@ -39,6 +39,11 @@ class Opened(NamedTuple):
             return self.pixels.shape[0], self.pixels.shape[1]
         assert self.header is not None
         return upright_size(self.header.height, self.header.width, self.header.orientation)
+
+    @property
+    def can_shrink(self) -> bool:
+        """Whether it can be decoded at a lower resolution: as a JPEG that is not decoded yet."""
+        return self.header is not None and bytes(self.sample.data[:2]) == _JPEG
 
     @property
     def stored(self) -> Encoded | Pixels:
@@ -54,9 +59,10 @@ class Attempt(NamedTuple):
     """A batch to be decoded. It fails if images turn out to be damaged, or other than their headers say."""
 
     opened: list[Opened]
-    batch: ImageBatch | YCbCrBatch
+    batch: Any  # ImageBatch or YCbCrBatch; results if it is augmented
     buffers: list[Any]  # the pixels of each image in the batch; none if it was put together from pieces
     regions: Regions | None
+    is_augmented: bool = False
 
     def region(self, row: int) -> tuple[Rectangle | None, int]:
         return (None, 1) if self.regions is None else self.regions[row]
@@ -76,19 +82,6 @@ def position_of(item: int | Sample | BadSample) -> int:
     return item if isinstance(item, int) else -1
 
 
-def raised_in(error: Exception, caller: str) -> str:
-    """The location in a source's code that raised an error; empty if there is none."""
-    at = extract_tb(error.__traceback__)[-1]
-    return "" if at.filename == caller else f" (in {at.name}, {at.filename}:{at.lineno})"
-
-
 def ids_tensor(sample_ids: Sequence[int]) -> torch.Tensor:
     """Sample ids as int64 `[N]`."""
     return torch.from_numpy(np.array(sample_ids, np.int64))
-
-
-def buffers_of(batch: ImageBatch | YCbCrBatch) -> list[Pixels]:
-    """The memory of each image of a batch on the host."""
-    if isinstance(batch, ImageBatch):
-        return batch.numpy()
-    return [buffer.numpy() for buffer in batch.image_buffers()]

@@ -16,11 +16,14 @@ from torch import Tensor
 
 from orbbec.batch import YCbCrBatch
 from orbbec.batch import collate as default_collate
+from orbbec.batch.collate import collate_columns
 from orbbec.color.ycbcr import ycbcr_to_rgb
 from orbbec.data.cache import Cache, CachedSource
 from orbbec.data.concat import with_distinct_ids
+from orbbec.data.decode.decoding import Decoding
 from orbbec.data.device.staging import Staging, arrays_as_tensors, pinned, to_device
-from orbbec.data.loader.assemble import ON_ERROR, Assembled, Decoding
+from orbbec.data.files import ColumnTargets
+from orbbec.data.loader.assemble import ON_ERROR, Assembled
 from orbbec.data.loader.by_feed import FeedAssembler, feed_for
 from orbbec.data.loader.epoch import Epoch, Progress
 from orbbec.data.loader.memory import Job, MemoryBudget, default_limit
@@ -61,9 +64,10 @@ class Loader:
 
     Memory: at most `threads + prefetch` batches of decoded pixels (on the CPU: of results), and at most
     `memory` bytes, plus two batches of results on CUDA. If the device decodes, the pixels are in its memory.
-    On CUDA, a batch of JPEGs of more than half of `memory` is decoded in pieces of at most a quarter of it
-    and at most 256 MiB, or of one image, and put together on the device; not with `planes`. Settings of
-    "auto" are tuned during the first steps from queue stalls; batches and their order do not change.
+    A batch of more than half of `memory` is decoded in pieces of at most a quarter of it and at most 256 MiB,
+    or of one image. On CUDA it is put together on the device; on the CPU each piece is augmented, unless the
+    transforms mix images. Settings of "auto" are tuned during the first steps from queue stalls; batches and
+    their order do not change.
 
     Epochs: each `iter` starts the next epoch, beginning with 0, whether the previous one was finished or left
     by `break`, an exception or `close`. A loop that breaks after N batches therefore sees other samples each
@@ -166,10 +170,8 @@ class Loader:
         limit = default_limit() if memory is None else whole("Loader", "memory", memory, 1)
         self._memory = MemoryBudget(limit)
         self._cores = [] if numa is None else node_cores(numa)
-        on_cuda, budget = self.device.type == "cuda", thread_budget(cores=self._cores)
-        if on_cuda and budget > 2:
-            budget -= 1  # a busy core delays the launches of the training loop
-        self._tuner = tuner_for(threads, prefetch, budget)
+        on_cuda = self.device.type == "cuda"
+        self._tuner = tuner_for(threads, prefetch, thread_budget(cores=self._cores, on_cuda=on_cuda))
         self._scales = transforms if isinstance(transforms, MultiScale) else None
         if isinstance(transforms, MultiScale):
             transforms = transforms.pipelines[0]
@@ -187,9 +189,11 @@ class Loader:
         source = source if self._cached is None else self._cached
         source = Copies(with_distinct_ids(source)) if has_copies(self.order) else source
         feed = feed_for(decoding, self.device, self.threads, self._cores)
-        large = self.device if on_cuda and not (decoding.on_device or decoding.planes) else None
+        large = self.device if on_cuda and not (decoding.on_device or decoding.by_kernels) else None
+        planes_device = self.device if decoding.by_kernels else None
         self._assembler = FeedAssembler(
-            source, transforms, decoding, on_error, on_cuda, decoder, large, has_partners, feed=feed
+            *(source, transforms, decoding, on_error, on_cuda, decoder, large, planes_device, has_partners),
+            feed=feed,
         )
         self._assemblers = self._of_scales()
         self._first_step = 0  # of the running epoch
@@ -211,8 +215,10 @@ class Loader:
     def _cached_source(self, source: Any, cache: Cache, decoding: Decoding) -> CachedSource:
         if not self._is_indexed or hasattr(source, "set_epoch"):
             raise ValueError("Loader: expected a source with an index, and without set_epoch, for cache")
-        if cache.decoded and (decoding.shrink or decoding.planes or decoding.on_device):
-            raise ValueError("Loader: a decoded cache expects decoding without shrink, planes and on_device")
+        if cache.decoded and (decoding.shrink or decoding.makes_planes or decoding.on_device):
+            raise ValueError(
+                "Loader: a decoded cache expects decoding without shrink, planes, device and on_device"
+            )
         return CachedSource(with_distinct_ids(source), cache, decoding, decoding.whole)
 
     @property
@@ -242,7 +248,8 @@ class Loader:
         seconds = waited + spent.get("step", 0.0)
         measured = self._images, seconds, waited, spent, self.threads, self._synthetic, self._tuner.budget
         cached = None if self._cached is None else self._cached.hit_rate
-        return Report(*measured, cached, self._memory.most, sum(self._assembler.partners))
+        counts = [self._assembler.watch.counts.get(name, 0) for name in ("device", "host", "partners")]
+        return Report(*measured, cached, self._memory.most, *counts)
 
     def synthetic(self, batch: Batch, steps: int = 20) -> Iterator[Batch]:
         """Repeat one batch as fast as the model takes it: an upper bound for any loader.
@@ -386,27 +393,32 @@ class Loader:
 
     def _prepared(self, task: Task, stopped: Stop) -> tuple[int, Assembled]:
         """A thread's work on a batch: everything on the CPU, everything up to the copy on CUDA."""
-        taken, batch = self._assembled(task, stopped)
+        taken, batch = self._assembled(task, stopped, augments=self.device.type != "cuda")
         if self.device.type == "cuda":
             targets, sample_ids = pinned((batch.targets, batch.sample_ids))
             return taken, batch._replace(targets=targets, sample_ids=sample_ids)
         job = Job(stopped, self._memory, task[2])
-        pixels, results = batch.images.nbytes, _result_bytes(batch)
+        pixels, results = _bytes_of(batch.images), _result_bytes(batch)
         job.take(pixels + results)
         batch = self._augmented(batch)
         job.take(results or pixels)
         return taken, batch
 
-    def _assembled(self, task: Task, stopped: Stop) -> tuple[int, Assembled]:
+    def _assembled(self, task: Task, stopped: Stop, augments: bool = False) -> tuple[int, Assembled]:
         items, epoch, number = task
         scale = 0 if self._scales is None else self._scales.number(epoch, self._first_step + number)
         if isinstance(items, Promise):
             with self._assembler.watch.timing("read"):
                 items = items.take()
         with self._staging.on_side_stream():  # for decoding on the device
-            batch = self._assemblers[scale](items, epoch, Job(stopped, self._memory, number))
-        targets = arrays_as_tensors(batch.targets)
-        return len(items), batch._replace(targets=self.collate(targets) if targets else {})
+            batch = self._assemblers[scale](items, epoch, Job(stopped, self._memory, number, augments))
+        return len(items), batch._replace(targets=self._collated(batch.targets))
+
+    def _collated(self, targets: Sequence[dict[str, Any]]) -> Any:
+        if isinstance(targets, ColumnTargets) and self.collate is default_collate:
+            return collate_columns(targets.columns)
+        tensors = arrays_as_tensors(list(targets))
+        return self.collate(tensors) if tensors else {}
 
     def _moved(self, batch: Assembled) -> Assembled:
         with self._assembler.watch.timing("copy"):
@@ -439,6 +451,10 @@ class Loader:
         if faults:
             text = fault_report(faults, self._assembler.on_error)
             warnings.warn(text, stacklevel=_IN_LOOP)
+
+
+def _bytes_of(images: Any) -> int:
+    return sum(image.nbytes for image in images) if isinstance(images, list) else int(images.nbytes)
 
 
 def _result_bytes(batch: Assembled) -> int:

@@ -84,10 +84,11 @@ class Job:
         stopped: set when the batch is no longer needed.
         budget: what the batches share.
         number: of the batch.
+        augments: whether the thread augments the batch too, as on the CPU.
     """
 
-    def __init__(self, stopped: Stop, budget: MemoryBudget, number: int) -> None:
-        self._stopped, self._budget, self._number = stopped, budget, number
+    def __init__(self, stopped: Stop, budget: MemoryBudget, number: int, augments: bool = False) -> None:
+        self._stopped, self._budget, self._number, self.augments = stopped, budget, number, augments
 
     def is_set(self) -> bool:
         """Whether the batch is no longer needed."""

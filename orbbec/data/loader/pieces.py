@@ -1,4 +1,4 @@
-"""Batches too large for the host: decoded and copied to their device in pieces.
+"""Batches too large for the host, decoded in pieces: on the CPU a piece is augmented, on CUDA it is copied.
 
 ::
 
@@ -8,14 +8,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator, Sequence
 from functools import partial
 from typing import Any
 
+import numpy as np
 import torch
 
-from orbbec.batch import ImageBatch
+from orbbec.batch import ImageBatch, YCbCrBatch
 from orbbec.data.loader.memory import Job
+from orbbec.plan import Plan
+from orbbec.plan.microbatches import Results, bytes_after, microbatch_of
 
 
 class Pieces:
@@ -24,16 +27,20 @@ class Pieces:
     It takes the memory of the whole batch from the job: so few large batches are on the device at once.
 
     Args:
-        sizes: height and width of each image.
-        channels: number of channels of every image.
+        make: makes the batch in memory that a function of a number of bytes allocates.
         device: of the batch; None: the CPU.
         job: says how large a piece of several images is.
     """
 
-    def __init__(self, sizes: Any, channels: int, device: torch.device | None, job: Job) -> None:
+    def __init__(
+        self,
+        make: Callable[[Callable[[int], torch.Tensor]], ImageBatch | YCbCrBatch],
+        device: torch.device | None,
+        job: Job,
+    ) -> None:
         self._job = job
-        self.batch = ImageBatch.of_sizes(sizes, channels, empty=partial(self._empty, device or "cpu"))
-        self._bounds = [*self.batch.offsets.tolist(), self.batch.pixel_bytes]
+        self.batch = make(partial(self._empty, device or "cpu"))
+        self._bounds = [*self.batch.offsets.tolist(), len(self.batch.buffer)]
         self._copied: torch.cuda.Event | None = None  # the piece before
 
     def _empty(self, device: torch.device | str, nbytes: int) -> torch.Tensor:
@@ -42,18 +49,55 @@ class Pieces:
 
     def slices(self) -> Iterator[slice]:
         """The images of each piece."""
-        first = 0
-        for image in range(1, len(self.batch)):
-            if self._bounds[image + 1] - self._bounds[first] > self._job.piece_bytes:
-                yield slice(first, image)
-                first = image
-        yield slice(first, len(self.batch))
+        return _slices(self._bounds, self._job.piece_bytes)
 
-    def copy(self, images: slice, storage: torch.Tensor) -> None:
+    def add(self, images: slice, piece: ImageBatch | YCbCrBatch) -> None:
         """Copy a piece to the batch, once the piece before has been copied."""
         if self._copied is not None:
             self._copied.synchronize()
         target = self.batch.buffer[self._bounds[images.start] : self._bounds[images.stop]]
-        target.copy_(storage[: len(target)], non_blocking=True)
+        target.copy_(piece.storage[: len(target)], non_blocking=True)
         if target.is_cuda:
             self._copied = torch.cuda.current_stream(target.device).record_event()
+
+
+class AugmentedPieces:
+    """The results of a batch on the CPU, whose pieces are augmented one after the other.
+
+    It takes the memory of a piece and of all results from the job.
+
+    Args:
+        plan: of the batch, without mixing.
+        apply: applies a plan to images.
+        job: says how large a piece of several images is.
+    """
+
+    def __init__(self, plan: Plan, apply: Callable[[Plan, Any], Any], job: Job) -> None:
+        self._plan, self._apply, self._results = plan, apply, Results(plan, [], None)
+        bounds = [0, *np.cumsum(plan.channels * plan.sizes.prod(1)).tolist()]
+        self._slices = list(_slices(bounds, job.piece_bytes))
+        pixels = max(bounds[images.stop] - bounds[images.start] for images in self._slices)
+        job.take(pixels + bytes_after(plan.passes[-1], plan.channels))
+
+    def slices(self) -> Iterator[slice]:
+        """The images of each piece."""
+        return iter(self._slices)
+
+    def add(self, images: slice, piece: ImageBatch | YCbCrBatch) -> None:
+        """Augment a piece."""
+        self._results.add(images, self._apply(microbatch_of(self._plan, images), piece))
+
+    @property
+    def batch(self) -> Any:
+        """The results of all pieces."""
+        return self._results.together()
+
+
+def _slices(bounds: Sequence[int], most_bytes: int) -> Iterator[slice]:
+    """The images of each piece: as many as its bytes allow, or one."""
+    first, count = 0, len(bounds) - 1
+    for image in range(1, count):
+        if bounds[image + 1] - bounds[first] > most_bytes:
+            yield slice(first, image)
+            first = image
+    yield slice(first, count)

@@ -31,6 +31,8 @@ class Report:
         cores: number of threads that can run at once; 0: unknown.
         cached: fraction of the samples that came from the cache, from 0 to 1; None: there is no cache.
         most_bytes: the most bytes of decoded pixels at once; 0: unknown.
+        on_device: number of images that kernels decoded, with `Decoding(device="cuda")`.
+        on_host: number of images that were left to the host then.
         partners: number of samples that were read as partners of mixes, in addition to `images`.
 
     Example:
@@ -57,6 +59,8 @@ class Report:
     cores: int = 0
     cached: float | None = None
     most_bytes: int = 0
+    on_device: int = 0
+    on_host: int = 0
     partners: int = 0
 
     @property
@@ -134,6 +138,10 @@ class Report:
             lines.append(f"From the cache: {percent(self.cached)} of the samples")
         if self.most_bytes:
             lines.append(f"Batches ahead of the model had at most {self.most_bytes / 1e6:.0f} MB of pixels")
+        if decoded := self.on_device + self.on_host:
+            lines.append(
+                f"Decoded on the device: {self.on_device} of {decoded} images; the host did the others"
+            )
         if self.partners:
             each = self.partners / max(self.images, 1)
             lines.append(f"Partners of mixes: {each:.1f} more samples were read per image")

@@ -1,4 +1,4 @@
-"""Accumulated times by name."""
+"""Accumulated times and counts by name."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from orbbec.data.locks import Locked
 
 
 class Stopwatch(Locked):
-    """Seconds by name, summed over all threads.
+    """Seconds and counts by name, summed over all threads.
 
     Example:
         >>> watch = Stopwatch()
@@ -24,10 +24,15 @@ class Stopwatch(Locked):
     def __init__(self) -> None:
         super().__init__()
         self.seconds: dict[str, float] = {}
+        self.counts: dict[str, int] = {}
 
     def add(self, name: str, seconds: float) -> None:
         with self.lock:
             self.seconds[name] = self.seconds.get(name, 0.0) + seconds
+
+    def count(self, name: str, number: int) -> None:
+        with self.lock:
+            self.counts[name] = self.counts.get(name, 0) + number
 
     @contextmanager
     def timing(self, name: str) -> Iterator[None]:

@@ -17,7 +17,7 @@ from orbbec.data.loader.limits import GROUPS, cpu_quota, positive, ranks_here, t
 _NODES = Path("/sys/devices/system/node")
 
 
-def thread_budget(cgroups: Path = GROUPS, cores: Sequence[int] = ()) -> int:
+def thread_budget(cgroups: Path = GROUPS, cores: Sequence[int] = (), on_cuda: bool = False) -> int:
     """The number of threads that can run at once.
 
     This is the minimum of the usable cores, the quota of the control group (version 1 or 2), and
@@ -27,6 +27,7 @@ def thread_budget(cgroups: Path = GROUPS, cores: Sequence[int] = ()) -> int:
     Args:
         cgroups: mount point of the control groups.
         cores: cores that threads are bound to; empty: those of the process.
+        on_cuda: leave one of three or more to the training loop, whose launches a busy core delays.
 
     Example:
         >>> thread_budget() >= 1
@@ -40,7 +41,8 @@ def thread_budget(cgroups: Path = GROUPS, cores: Sequence[int] = ()) -> int:
         None if ranks > 1 and omp == 1 else omp,
         None if quota is None else math.ceil(quota / ranks),
     ]
-    return max(1, min(limit for limit in limits if limit is not None))
+    budget = max(1, min(limit for limit in limits if limit is not None))
+    return budget - 1 if on_cuda and budget > 2 else budget
 
 
 def node_cores(node: int, nodes: Path = _NODES) -> list[int]:

@@ -76,7 +76,7 @@ class ImageFolder:
 
     def table(self) -> ImageFiles:
         """The files, for a `Loader`."""
-        return ImageFiles(self.paths)
+        return ImageFiles(self.paths, columns={"label": self.labels})
 
 
 def _is_class(entry: os.DirEntry[str]) -> bool:
@@ -151,7 +151,7 @@ class FileList:
 
     def table(self) -> ImageFiles:
         """The files, for a `Loader`."""
-        return ImageFiles(self.paths, str(self.root))
+        return ImageFiles(self.paths, str(self.root), columns=self.columns)
 
     def __getitem__(self, index: int) -> Sample:
         index = range(len(self))[index]

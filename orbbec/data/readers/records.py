@@ -13,8 +13,9 @@ import numpy as np
 
 from orbbec.data.files import ImageFiles, NumberedPaths
 from orbbec.data.readers.checksum import crc32c
+from orbbec.data.readers.examples import features_of
 from orbbec.data.readers.handles import check_size, open_file
-from orbbec.data.readers.protobuf import example_features, example_sample, example_size
+from orbbec.data.readers.protobuf import example_sample, example_size
 from orbbec.data.sample import BadSample, Sample, faults_named, printable, read_range
 from orbbec.transforms.base.optional import optional
 
@@ -183,7 +184,7 @@ class TfRecords:
 
     def record_sample(self, index: int, record: bytes) -> Sample:
         """The sample of a record with its checksum."""
-        features = example_features(memoryview(record)[: -_CHECKSUM.size])
+        features = features_of(record, -_CHECKSUM.size)
         size = example_size(features) if self.parse is example_sample else None
         return Sample(*self.parse(features), index, size=size)
 

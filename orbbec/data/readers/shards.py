@@ -18,6 +18,7 @@ from typing import Any
 import numpy as np
 from torch.utils.data import get_worker_info
 
+from orbbec.bridge.arguments import Array
 from orbbec.data.files import ImageFiles, NumberedPaths
 from orbbec.data.order import Order
 from orbbec.data.readers.checksum import crc32
@@ -98,6 +99,7 @@ class Shards:
             sample_ids=self._rows[:, 0],
             spans=self._spans,
             are_records=bool(has_entries.any()),
+            columns=_columns_of(self._rows[:, _LABEL]),
         )
         self._opened = lru_cache(_MOST_OPEN)(Descriptor)
 
@@ -143,6 +145,14 @@ class Shards:
         if crc32(data) != crc:
             raise ValueError(f"the {size} bytes from {offset} on do not match the checksum of the index")
         return data
+
+
+def _columns_of(labels: Array) -> dict[str, Array] | None:
+    """The labels of all samples; None if only some have one."""
+    has_label = labels != NO_LABEL
+    if has_label.all():
+        return {"label": labels}
+    return None if has_label.any() else {}
 
 
 def _label_of(label: int) -> dict[str, int]:

@@ -112,6 +112,9 @@ class Copies:
             None if files.sizes is None else _Repeated(files.sizes),
             None if files.spans is None else _Repeated(files.spans),  # type: ignore[arg-type]
             files.are_records,
+            None
+            if files.columns is None
+            else {name: _Repeated(column) for name, column in files.columns.items()},
         )
 
     def targets(self, position: int) -> dict[str, Any]:

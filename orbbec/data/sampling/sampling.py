@@ -262,7 +262,7 @@ class Buckets:
         chosen = [torch.zeros(0, dtype=torch.int64, device="cpu")]
         for bucket, size in enumerate(self._sizes(world_size)):
             members = order[buckets == bucket]
-            chosen.append(members[torch.arange(size, device="cpu") % max(len(members), 1)])
+            chosen.append(members[torch.arange(size, device="cpu") % len(members)])
         steps = torch.cat(chosen).reshape(-1, self.batch_size * world_size)
         return numbered(shuffle.permuted(steps, _STEP).flatten(), length)
 

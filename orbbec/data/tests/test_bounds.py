@@ -5,10 +5,27 @@ import re
 import numpy as np
 import pytest
 
-from orbbec.data import Arrays, Loader, Order, ShuffleBuffer, pack
+from orbbec.data import (
+    Arrays,
+    Buckets,
+    Cache,
+    Loader,
+    Mixture,
+    MultiScale,
+    Order,
+    Repeats,
+    ShuffleBuffer,
+    Weights,
+    pack,
+)
+from orbbec.transforms import Compose, Resize
 
 SOURCE = Arrays(np.zeros((4, 2, 2, 3), np.uint8))
 LARGEST = 2**63 - 1
+
+
+def scales(**options):
+    return MultiScale(lambda size: Compose([Resize(size)]), [4, 8], **options)
 
 
 def loader(**options):
@@ -39,6 +56,16 @@ def loader(**options):
             1,
             None,
         ),
+        (lambda v: loader(memory=v), "Loader: expected memory", 1, None),
+        (lambda v: Cache(v), "Cache: expected nbytes", 1, None),
+        (lambda v: Repeats(v), "Repeats: expected copies", 1, 512),
+        (lambda v: Repeats(samples=v), "Repeats: expected samples", 1, None),
+        (lambda v: Weights([1], v), "Weights: expected samples", 1, None),
+        (lambda v: Mixture([4, v], [1, 0]), "Mixture: expected a length", 0, None),
+        (lambda v: Mixture([4], [1], v), "Mixture: expected samples", 1, None),
+        (lambda v: Buckets([0], v), "Buckets: expected batch_size", 1, None),
+        (lambda v: scales(seed=v), "MultiScale: expected seed", 0, LARGEST),
+        (lambda v: scales(every=v), "MultiScale: expected every", 1, None),
     ],
 )
 def test_a_bound_is_accepted_and_what_is_beyond_it_is_not(make, name, low, high):

@@ -288,12 +288,12 @@ class VectorRow {
     float pixels[4 * Simd::kLanes];
     const Int lanes = Simd::lane_numbers(), packed = lanes + lanes / 3;
     for (int i = 0; i < Simd::kLanes; i += kPixels) {
-      const Int own = lanes / 4 + i;
+      const Int pixel = lanes / 4 + i;
       const Float p[4] = {
           Simd::load_16_bytes(above, bytes + i), Simd::load_16_bytes(above + kPixel, bytes + i),
           Simd::load_16_bytes(below, bytes + i), Simd::load_16_bytes(below + kPixel, bytes + i)};
       const Float blended =
-          blend(__builtin_shuffle(taps.a, own), __builtin_shuffle(taps.b, own), p);
+          blend(__builtin_shuffle(taps.a, pixel), __builtin_shuffle(taps.b, pixel), p);
       Simd::store(pixels + 3 * i, __builtin_shuffle(blended, packed));
     }
     if (target_.stride_x == 3 && target_.stride_c == 1) {

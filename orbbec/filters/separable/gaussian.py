@@ -75,14 +75,14 @@ def _sigmas(op: str, sigma: Any, count: int, device: torch.device) -> Tensor:
         return sigmas
     if not isinstance(sigma, (Tensor, np.ndarray)):
         raise TypeError(f"{op}: expected sigma as a number, a tensor or an array, but got {shown(sigma)}")
-    given = as_tensor(op, "sigma", sigma).to(torch.float64)
-    if list(given.shape) == [count]:
-        return given[:, None].expand(count, 2)
-    if list(given.shape) in ([], [1]):
-        return given.reshape(1, 1).expand(1, 2)
-    if list(given.shape) == [count, 2]:
-        return given
-    raise ValueError(f"{op}: expected sigma of shape [{count}] or [{count}, 2], but got {list(given.shape)}")
+    sigmas = as_tensor(op, "sigma", sigma).to(torch.float64)
+    if list(sigmas.shape) == [count]:
+        return sigmas[:, None].expand(count, 2)
+    if list(sigmas.shape) in ([], [1]):
+        return sigmas.reshape(1, 1).expand(1, 2)
+    if list(sigmas.shape) == [count, 2]:
+        return sigmas
+    raise ValueError(f"{op}: expected sigma of shape [{count}] or [{count}, 2], but got {list(sigmas.shape)}")
 
 
 def _passes(kernel_size: list[int], sigma: Tensor, border: str) -> list[Pass]:

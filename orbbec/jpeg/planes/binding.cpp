@@ -25,7 +25,8 @@ Tensor jpeg_planes(Tensor scans, Tensor files, Tensor planes, Tensor layout, Ten
         kMinUnitBits, " to ", kMaxUnitBits, ", but got ", unit_bits);
   check_apart(kOp, planes, scans, "scans");
   const int64_t count = stored.planes.count;
-  const int64_t* const of_files = check_table<int64_t>(kOp, "files", files, {count, 3}, planes);
+  const int64_t* const of_files =
+      check_table<int64_t>(kOp, "files", files, {count, JpegPlanes::kColumns}, planes);
   const Tensor flags = new_zeros(kOp, std::vector<int64_t>{count}, ScalarType::Int, planes);
   const Tensor coefficients =
       new_zeros(kOp, std::vector<int64_t>{blocks * kCells}, ScalarType::Short, planes);

@@ -6,11 +6,43 @@
 
 namespace orbbec {
 
+// The MCUs that a rectangle of an image touches, with the neighbors that upsampling reads.
+struct McuRegion {
+  uint32_t left, top, columns, rows;
+
+  // box: left, top, right and bottom in pixels of the stored image.
+  ORBBEC_HD McuRegion(const BlockGrid& grid, const int64_t* box)
+      : McuRegion(span(box[0], box[2], grid.luma_columns, grid.mcu_columns),
+                  span(box[1], box[3], grid.luma_rows, grid.mcu_rows)) {}
+
+  ORBBEC_HD int64_t mcus() const { return int64_t{columns} * rows; }
+
+ private:
+  struct Span {
+    uint32_t first, count;
+  };
+
+  ORBBEC_HD McuRegion(Span x, Span y)
+      : left(x.first), top(y.first), columns(x.count), rows(y.count) {}
+
+  // Along an axis, for MCUs of one or two blocks.
+  ORBBEC_HD static Span span(int64_t from, int64_t to, int blocks, uint32_t mcus) {
+    constexpr int64_t kNeighbor = 2;  // pixels: a value of halved chroma
+    const int bits = 2 + blocks;
+    const int64_t size = int64_t{mcus} << bits;
+    from = smaller(larger(from, kNeighbor), size) - kNeighbor;
+    to = smaller(larger<int64_t>(to, 0), size - kNeighbor) + kNeighbor;
+    const int64_t first = from >> bits, end = (to + (1 << bits) - 1) >> bits;
+    return {static_cast<uint32_t>(first), static_cast<uint32_t>(larger<int64_t>(end - first, 0))};
+  }
+};
+
 // A batch; the tables are in device memory, where the host cannot check them.
 struct JpegPlanes {
   const uint8_t* scans;
   int64_t scan_bytes;
-  const int64_t* files;  // [N, 3]: offset and bytes in `scans`, first block; no bytes: no JPEG
+  // [N, 7]: offset and bytes in `scans`, first block, box of an McuRegion; no bytes: no JPEG
+  const int64_t* files;
   StoredImages stored;
   int16_t* coefficients;  // [blocks, 64], column by column; all 0
   int64_t blocks;
@@ -18,14 +50,16 @@ struct JpegPlanes {
   int32_t* flags;             // [N], all 0
   uint8_t positions[kCells];  // of `Lookups`; here, threads can index them
 
-  ORBBEC_HD bool has_scan(int64_t n) const { return files[3 * n + 1] != 0; }
-  ORBBEC_HD int16_t* coefficients_of(int64_t n) const {
-    return coefficients + files[3 * n + 2] * kCells;
-  }
+  static constexpr int kColumns = 7;
+
+  ORBBEC_HD const int64_t* file(int64_t n) const { return files + kColumns * n; }
+  ORBBEC_HD bool has_scan(int64_t n) const { return file(n)[1] != 0; }
+  ORBBEC_HD const int64_t* box(int64_t n) const { return file(n) + 3; }
+  ORBBEC_HD int16_t* coefficients_of(int64_t n) const { return coefficients + file(n)[2] * kCells; }
 
   // Not valid if the tables do not match.
   ORBBEC_HD Scan scan(int64_t n) const {
-    const int64_t offset = files[3 * n], bytes = files[3 * n + 1], first = files[3 * n + 2];
+    const int64_t offset = file(n)[0], bytes = file(n)[1], first = file(n)[2];
     const StoredImage image = stored[n];
     const bool is_inside = offset >= 0 && offset % kScanAlignment == 0 && offset <= scan_bytes &&
                            bytes >= 0 && bytes <= scan_bytes - offset && first >= 0;
@@ -46,21 +80,23 @@ struct JpegPlanes {
 
 // A block of 8 x 8 in its plane.
 struct PlaneBlock {
+  int64_t index;          // in the scan
   const uint16_t* steps;  // column by column
   uint8_t* first;
   int rows, columns;  // inside the plane, from 0 to 8
   int64_t stride;
 
-  // Block `index` in the order of the scan.
-  ORBBEC_HD PlaneBlock(const Scan& scan, const StoredImage& image, int64_t index) {
+  // Block i of a region, in the order of the scan. 32 bits divide faster.
+  ORBBEC_HD PlaneBlock(const Scan& scan, const StoredImage& image, const McuRegion& region,
+                       uint32_t i) {
     const BlockGrid& grid = scan.grid;
-    const auto i = static_cast<uint32_t>(index);  // 32 bits divide faster
     const uint32_t mcu = i / grid.blocks_of_mcu;
     const int block = static_cast<int>(i % grid.blocks_of_mcu);
     const int luma_blocks = grid.luma_columns * grid.luma_rows;
     const bool is_luma = block < luma_blocks;
     const int component = is_luma ? 0 : block - luma_blocks + 1;
-    int64_t y = mcu / grid.mcu_columns, x = mcu % grid.mcu_columns;
+    int64_t y = region.top + mcu / region.columns, x = region.left + mcu % region.columns;
+    index = (y * grid.mcu_columns + x) * grid.blocks_of_mcu + block;
     if (is_luma) {
       y = y * grid.luma_rows + block / grid.luma_columns;
       x = x * grid.luma_columns + block % grid.luma_columns;

@@ -25,8 +25,10 @@ def jpeg_planes(
 
     Args:
         scans: uint8, flat, on the device of `planes`: the scans that `pack_scan` packed, at multiples of 16.
-        files: int64 `[N, 3]` on that device: offset and bytes in `scans`, and the index of the first block;
-            an image of 0 bytes is left out.
+        files: int64 `[N, 7]` on that device: offset and bytes in `scans`, the index of the first block, and
+            left, top, right and bottom of the part that is needed, in pixels of the stored image: the MCUs
+            that it touches are written, with those of neighbors that chroma upsampling reads. An image of 0
+            bytes is left out.
         planes: uint8, flat: the planes of a `YCbCrBatch`, which are written.
         layout: int64 `[N, 3]`: the offset, height and width of each image in `planes`.
         forms: int64 `[N, 2]`: the sampling and orientation of each image.

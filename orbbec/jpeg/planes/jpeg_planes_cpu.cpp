@@ -79,9 +79,10 @@ int decode_image(const JpegPlanes& op, int64_t n) {
   int16_t* const coefficients = op.coefficients_of(n);
   int flags = decode_scan(op, scan, coefficients);
   const StoredImage image = op.stored[n];
-  for (int64_t i = 0; i < scan.grid.blocks(); ++i) {
-    const PlaneBlock block(scan, image, i);
-    flags |= write_block(block, coefficients + i * kCells);
+  const McuRegion region(scan.grid, op.box(n));
+  for (int64_t i = 0; i < region.mcus() * scan.grid.blocks_of_mcu; ++i) {
+    const PlaneBlock block(scan, image, region, static_cast<uint32_t>(i));
+    flags |= write_block(block, coefficients + block.index * kCells);
   }
   return flags;
 }

@@ -1,6 +1,6 @@
 // jpeg_planes on a CUDA device. units_kernel: a thread block owns an image, a thread a unit of its
 // scan. blocks_kernel: a thread owns a column, then a row, of a block of 8 x 8; a thread block owns
-// 32 consecutive blocks of an image.
+// 32 consecutive blocks of a region.
 #include "../../executors/cuda/warp.h"
 #include "jpeg_planes.h"
 
@@ -123,15 +123,16 @@ __global__ void __launch_bounds__(kThreads, 1) blocks_kernel(const JpegPlanes op
   const Scan scan = op.scan(n);
   if (!scan.is_valid()) return;
   const StoredImage image = op.stored[n];
-  const int64_t blocks = scan.grid.blocks();
+  const McuRegion region(scan.grid, op.box(n));
+  const int64_t blocks = region.mcus() * scan.grid.blocks_of_mcu;
   int* const square = cells[thread / kBlockSide];
   int flags = 0;
   for (int64_t group = blockIdx.y; group * kGroup < blocks; group += gridDim.y) {
-    const int64_t index = smaller(group * kGroup + thread / kBlockSide, blocks - 1);
-    const PlaneBlock block(scan, image, index);
+    const int64_t i = smaller(group * kGroup + thread / kBlockSide, blocks - 1);
+    const PlaneBlock block(scan, image, region, static_cast<uint32_t>(i));
     int v[kBlockSide];
     const int column = lane * kBlockSide;
-    const int16_t* const coefficients = op.coefficients_of(n) + index * kCells + column;
+    const int16_t* const coefficients = op.coefficients_of(n) + block.index * kCells + column;
     if (!inverse_column(coefficients, block.steps + column, v)) flags = kLargeCoefficient;
     for (int y = 0; y < kBlockSide; ++y) square[y * kPitch + lane] = v[y];
     __syncwarp();

@@ -1,9 +1,12 @@
 // The entry points that data/decode/native.py loads to pack the scans of JPEGs for jpeg_planes,
 // without Python or torch.
+#include "../../feed/feed.h"
 #include "packed_scan.h"
 
 namespace orbbec {
 namespace {
+
+using feed::ScanSize;
 
 constexpr int kEndOfImage = 0xd9, kFirstRestart = 0xd0;
 
@@ -63,13 +66,6 @@ int copy_segment(const uint8_t*& from, const uint8_t* end, uint8_t*& to) {
 }  // namespace
 
 extern "C" {
-
-// What jpeg_planes needs to know of a file before it is packed; native.py has the same structure.
-struct ScanSize {
-  int64_t most_bytes;  // of the packed scan
-  int64_t blocks;
-  int32_t height, width, subsampling;
-};
 
 // Returns whether jpeg_planes supports the file.
 __attribute__((visibility("default"))) int orbbec_jpeg_scan_size(const uint8_t* data, size_t size,

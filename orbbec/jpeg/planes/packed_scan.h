@@ -42,7 +42,7 @@ ORBBEC_HD T divided_up(T value, T by) {
 struct BlockGrid {
   int luma_columns, luma_rows;  // blocks of luma in an MCU
   uint32_t blocks_of_mcu;
-  uint32_t mcu_columns;
+  uint32_t mcu_columns, mcu_rows;
   int64_t mcus;
 
   BlockGrid() = default;
@@ -52,7 +52,8 @@ struct BlockGrid {
         blocks_of_mcu(static_cast<uint32_t>(luma_columns * luma_rows) +
                       (image.subsampling == Subsampling::kGray ? 0 : 2)),
         mcu_columns(mcus_of(image.width, image.halves_columns)),
-        mcus(int64_t{mcu_columns} * mcus_of(image.height, image.halves_rows)) {}
+        mcu_rows(mcus_of(image.height, image.halves_rows)),
+        mcus(int64_t{mcu_columns} * mcu_rows) {}
 
   ORBBEC_HD int64_t blocks() const { return mcus * blocks_of_mcu; }
 

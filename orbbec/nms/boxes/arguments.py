@@ -13,14 +13,14 @@ from orbbec.bridge.arguments import as_tensor, check_device, dtype_name
 NUMBERS = {"xyxy": 4, "xywh": 4, "cxcywh": 4, "cxcywha": 5, "xyxyxyxy": 8}
 
 
-def boxes_of(op: str, name: str, given: Any, numbers: int = 4) -> Tensor:
-    """Convert `given` to a tensor `[..., numbers]`, keeping its gradient.
+def boxes_of(op: str, name: str, value: Any, numbers: int = 4) -> Tensor:
+    """Convert `value` to a tensor `[..., numbers]`, keeping its gradient.
 
     Raises:
         TypeError: not a tensor or array, or complex or bool.
         ValueError: the shape is invalid.
     """
-    boxes = as_tensor(op, name, given)
+    boxes = as_tensor(op, name, value)
     if boxes.is_complex() or boxes.dtype == torch.bool:
         raise TypeError(f"{op}: expected {name} of real numbers, but got {dtype_name(boxes.dtype)}")
     if boxes.dim() < 1 or boxes.shape[-1] != numbers:

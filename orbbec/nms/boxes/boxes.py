@@ -36,8 +36,8 @@ def box_area(boxes: Boxes, fmt: str = "xyxy") -> Any:
         [18.0]
     """
     format_name("box_area", "fmt", fmt, WITH_AREA)
-    given = boxes_of("box_area", "boxes", boxes, NUMBERS[fmt])
-    return like(boxes, area_of(given.to(computed_dtype(given)), fmt))
+    corners = boxes_of("box_area", "boxes", boxes, NUMBERS[fmt])
+    return like(boxes, area_of(corners.to(computed_dtype(corners)), fmt))
 
 
 def area_of(boxes: Tensor, fmt: str) -> Tensor:
@@ -71,15 +71,15 @@ def clip_boxes_to_image(boxes: Boxes, size: tuple[int, int]) -> Any:
         [[0.0, 2.0, 20.0, 6.0]]
     """
     op = "clip_boxes_to_image"
-    given = boxes_of(op, "boxes", boxes)
+    corners = boxes_of(op, "boxes", boxes)
     try:
         height, width = size
     except (TypeError, ValueError) as error:
         raise ValueError(
             f"clip_boxes_to_image: expected size as (height, width), but got {size!r}"
         ) from error
-    x, y = given[..., 0::2].clamp(min=0, max=width), given[..., 1::2].clamp(min=0, max=height)
-    return like(boxes, torch.stack((x, y), -1).reshape(given.shape))
+    x, y = corners[..., 0::2].clamp(min=0, max=width), corners[..., 1::2].clamp(min=0, max=height)
+    return like(boxes, torch.stack((x, y), -1).reshape(corners.shape))
 
 
 def remove_small_boxes(boxes: Boxes, min_size: float) -> Any:
@@ -103,8 +103,8 @@ def remove_small_boxes(boxes: Boxes, min_size: float) -> Any:
         >>> remove_small_boxes(torch.tensor([[0.0, 0.0, 2.0, 2.0], [0.0, 0.0, 9.0, 1.0]]), 2).tolist()
         [0]
     """
-    given = boxes_of("remove_small_boxes", "boxes", boxes)
-    large = (given[..., 2:] - given[..., :2] >= min_size).all(-1)
+    corners = boxes_of("remove_small_boxes", "boxes", boxes)
+    large = (corners[..., 2:] - corners[..., :2] >= min_size).all(-1)
     return like(boxes, torch.where(large)[0])
 
 
@@ -130,10 +130,10 @@ def masks_to_boxes(masks: Boxes) -> Any:
         >>> masks_to_boxes(mask).tolist()
         [[2.0, 1.0, 2.0, 2.0]]
     """
-    given = as_tensor("masks_to_boxes", "masks", masks)
-    if given.dim() != 3:
-        raise ValueError(f"masks_to_boxes: expected masks of shape [N, H, W], but got {list(given.shape)}")
-    inside = given if given.dtype == torch.bool else given != 0
+    values = as_tensor("masks_to_boxes", "masks", masks)
+    if values.dim() != 3:
+        raise ValueError(f"masks_to_boxes: expected masks of shape [N, H, W], but got {list(values.shape)}")
+    inside = values if values.dtype == torch.bool else values != 0
     (x1, x2), (y1, y2) = _first_and_last(inside.any(1)), _first_and_last(inside.any(2))
     return like(masks, torch.stack((x1, y1, x2, y2), -1))
 

@@ -54,11 +54,11 @@ def box_convert(boxes: Boxes, in_fmt: str, out_fmt: str) -> Any:
     """
     source = format_name("box_convert", "in_fmt", SYNONYMS.get(in_fmt, in_fmt), tuple(NUMBERS))
     target = format_name("box_convert", "out_fmt", SYNONYMS.get(out_fmt, out_fmt), tuple(NUMBERS))
-    given = boxes_of("box_convert", "boxes", boxes, NUMBERS[source])
-    if not given.is_floating_point() and not {source, target} <= UPRIGHT_FROM.keys():
-        dtype = dtype_name(given.dtype)
+    numbers = boxes_of("box_convert", "boxes", boxes, NUMBERS[source])
+    if not numbers.is_floating_point() and not {source, target} <= UPRIGHT_FROM.keys():
+        dtype = dtype_name(numbers.dtype)
         raise TypeError(f"box_convert: expected boxes of floats for a rotated format, but got {dtype}")
-    return like(boxes, converted(given, source, target))
+    return like(boxes, converted(numbers, source, target))
 
 
 def converted(boxes: Tensor, source: str, target: str) -> Tensor:

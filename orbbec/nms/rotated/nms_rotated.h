@@ -34,10 +34,10 @@ struct RotatedOverlapRule {
   }
   ORBBEC_HD int64_t group(const Item& item) const { return item.group; }
 
-  ORBBEC_HD bool suppresses(const Item& kept, const Item& later) const {
-    if (kept.group != later.group) return false;
-    if (threshold >= 0 && !rotated_boxes_overlap(kept.box, later.box)) return false;
-    return rotated_iou(kept.box, later.box) > threshold;
+  ORBBEC_HD bool suppresses(const Item& earlier, const Item& later) const {
+    if (earlier.group != later.group) return false;
+    if (threshold >= 0 && !rotated_boxes_overlap(earlier.box, later.box)) return false;
+    return rotated_iou(earlier.box, later.box) > threshold;
   }
 
   // A circle around the box, 1 % wider: two that are apart leave a gap that rounding cannot close.

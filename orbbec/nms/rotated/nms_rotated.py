@@ -71,10 +71,10 @@ def nms_rotated(
         keepers: Tensor = torch.ops.orbbec.nms_rotated_keepers(ranked, groups, float(iou_threshold))
         return keepers
 
-    kept, order = keep_greedily("nms_rotated", keepers_of, computed, of_boxes, groups)
+    keep, order = keep_greedily("nms_rotated", keepers_of, computed, of_boxes, groups)
     if max_output is not None:
-        return like(boxes, *at_most(kept, order, max_output))
-    return like(boxes, select_indices("nms_rotated", order, kept))
+        return like(boxes, *at_most(keep, order, max_output))
+    return like(boxes, select_indices("nms_rotated", order, keep))
 
 
 @register_fake("nms_rotated_keepers", boxes=2)

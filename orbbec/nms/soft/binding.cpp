@@ -59,12 +59,12 @@ struct SoftNmsResults {
 // Takes at most `most` boxes; with `groups`, all of each group.
 SoftNmsResults run_soft_nms(const char* op, const Tensor& boxes, const Tensor& scores,
                             const Tensor* groups, const SoftNmsOptions& options, int64_t most) {
-  const Tensor given = corner_boxes(op, boxes);
+  const Tensor corners = corner_boxes(op, boxes);
   const Tensor ranks =
-      one_each(op, "scores", scores, given, given.scalar_type(), "the dtype of boxes");
+      one_each(op, "scores", scores, corners, corners.scalar_type(), "the dtype of boxes");
   std::optional<Tensor> of_boxes;
   if (groups != nullptr) {
-    of_boxes = one_each(op, "groups", *groups, given, ScalarType::Long, "int64");
+    of_boxes = one_each(op, "groups", *groups, corners, ScalarType::Long, "int64");
   }
   check(!std::isnan(options.iou_threshold), op, "expected iou_threshold as a number, but got nan");
   check(std::isfinite(options.min_score), op, "expected a finite min_score, but got ",
@@ -75,16 +75,16 @@ SoftNmsResults run_soft_nms(const char* op, const Tensor& boxes, const Tensor& s
         ", but got ", most);
   SoftNmsArguments a{};
   a.decay = decay_of(op, options.method);
-  a.count = static_cast<int>(given.size(0));
+  a.count = static_cast<int>(corners.size(0));
   a.most = static_cast<int>(most);
   a.column_stride = (a.count + kSoftNmsLanes - 1) / kSoftNmsLanes * kSoftNmsLanes;
   const auto empty = [&](const std::vector<int64_t>& size, ScalarType dtype) {
-    return new_tensor(op, size, dtype, given);
+    return new_tensor(op, size, dtype, corners);
   };
-  Tensor work = empty({kSoftNmsColumns, a.column_stride}, given.scalar_type());
-  SoftNmsResults results{empty({most}, ScalarType::Long), empty({most}, given.scalar_type()),
+  Tensor work = empty({kSoftNmsColumns, a.column_stride}, corners.scalar_type());
+  SoftNmsResults results{empty({most}, ScalarType::Long), empty({most}, corners.scalar_type()),
                          empty({}, ScalarType::Long)};
-  a.boxes = given.const_data_ptr();
+  a.boxes = corners.const_data_ptr();
   a.scores = ranks.const_data_ptr();
   a.work = work.mutable_data_ptr();
   a.indices = static_cast<int64_t*>(results.indices.mutable_data_ptr());
@@ -95,12 +95,12 @@ SoftNmsResults run_soft_nms(const char* op, const Tensor& boxes, const Tensor& s
   } else {
     a.taken = static_cast<int64_t*>(results.taken.mutable_data_ptr());
   }
-  a.is_double = given.scalar_type() == ScalarType::Double;
+  a.is_double = corners.scalar_type() == ScalarType::Double;
   a.iou_threshold = options.iou_threshold;
   a.sigma = options.sigma;
   a.min_score = options.min_score;
   a.offset = options.offset;
-  if (!of_boxes || a.count > 0) run_where(op, given, soft_nms_cpu, soft_nms_cuda, a);
+  if (!of_boxes || a.count > 0) run_where(op, corners, soft_nms_cpu, soft_nms_cuda, a);
   return results;
 }
 
@@ -127,28 +127,28 @@ std::tuple<Tensor, Tensor> grouped_soft_nms(Tensor boxes, Tensor scores, Tensor 
 Tensor matrix_nms_decays(Tensor boxes, std::optional<Tensor> labels, std::string method,
                          double sigma) {
   constexpr const char* kOp = "matrix_nms";
-  const Tensor given = corner_boxes(kOp, boxes);
+  const Tensor corners = corner_boxes(kOp, boxes);
   std::optional<Tensor> of_boxes;
-  if (labels) of_boxes = one_each(kOp, "labels", *labels, given, ScalarType::Long, "int64");
+  if (labels) of_boxes = one_each(kOp, "labels", *labels, corners, ScalarType::Long, "int64");
   check(method == "gaussian" || method == "linear", kOp,
         "expected method as linear or gaussian, but got ", method);
   check_sigma(kOp, sigma);
-  const int64_t count = given.size(0);
+  const int64_t count = corners.size(0);
   const auto numbers = [&] {
-    return new_tensor(kOp, std::vector<int64_t>{count}, given.scalar_type(), given);
+    return new_tensor(kOp, std::vector<int64_t>{count}, corners.scalar_type(), corners);
   };
   Tensor decays = numbers(), overlaps = numbers();
   if (count == 0) return decays;
   MatrixNmsArguments a{};
-  a.boxes = given.const_data_ptr();
+  a.boxes = corners.const_data_ptr();
   a.labels = of_boxes ? static_cast<const int64_t*>(of_boxes->const_data_ptr()) : nullptr;
   a.overlaps = overlaps.mutable_data_ptr();
   a.decays = decays.mutable_data_ptr();
   a.count = static_cast<int>(count);
-  a.is_double = given.scalar_type() == ScalarType::Double;
+  a.is_double = corners.scalar_type() == ScalarType::Double;
   a.gaussian = method == "gaussian";
   a.sigma = sigma;
-  run_where(kOp, given, matrix_nms_cpu, matrix_nms_cuda, a);
+  run_where(kOp, corners, matrix_nms_cpu, matrix_nms_cuda, a);
   return decays;
 }
 

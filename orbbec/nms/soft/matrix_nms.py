@@ -61,8 +61,8 @@ def matrix_nms(
         ([0, 2, 1], [0.9, 0.7, 0.4])
     """
     computed = box_tensor("matrix_nms", "boxes", boxes, 4)
-    given = vector("matrix_nms", "scores", scores, computed).to(computed.dtype)
-    order = best_first("matrix_nms", given)
+    values = vector("matrix_nms", "scores", scores, computed).to(computed.dtype)
+    order = best_first("matrix_nms", values)
     ranked = computed[order]
     groups = group_numbers("matrix_nms", "labels", labels, computed)
     decays = torch.ops.orbbec.matrix_nms_decays(
@@ -71,12 +71,12 @@ def matrix_nms(
         name_value("matrix_nms", "method", method),
         float(sigma),
     )
-    lowered = given[order] * decays
+    lowered = values[order] * decays
     again = best_first("matrix_nms", lowered)
     rows, indices = torch.cat((ranked, lowered[:, None]), 1)[again], order[again]
     if score_threshold is not None:
-        kept = rows[:, 4] >= score_threshold
-        rows, indices = rows[kept], indices[kept]
+        keep = rows[:, 4] >= score_threshold
+        rows, indices = rows[keep], indices[keep]
     dtype = real_tensor("matrix_nms", "boxes", boxes).dtype
     return like(boxes, rows.to(dtype), indices)  # type: ignore[no-any-return]
 

@@ -84,7 +84,7 @@ struct SoftNmsRule {
 
   // Drops a score that is too low or NaN.
   template <class V>
-  ORBBEC_HD V kept(V score) const {
+  ORBBEC_HD V score_or_none(V score) const {
     return score >= V{} + min_score ? score : V{} + kNoScore<F>;
   }
 };
@@ -184,8 +184,9 @@ struct MatrixNms {
   ORBBEC_HD F decay(int i) const {
     F least = gaussian ? F(0) : F(1);
     for_each_overlap(i, [&](int k, F iou) {
-      const F own = overlaps[k];
-      const F asked = gaussian ? sigma * (own * own - iou * iou) : (F(1) - iou) / (F(1) - own);
+      const F compensation = overlaps[k];
+      const F asked = gaussian ? sigma * (compensation * compensation - iou * iou)
+                               : (F(1) - iou) / (F(1) - compensation);
       least = asked < least ? asked : least;
     });
     return gaussian ? exponential(least) : least;

@@ -112,15 +112,15 @@ def soft_nms(  # type: ignore[misc]  # the third argument is of both forms
         [0, 2]
     """
     if dets is not None or iou_thr is not None or is_number(scores):
-        given = boxes if dets is None else dets
-        rows = detection_rows("soft_nms", given)
+        boxes = boxes if dets is None else dets
+        rows = detection_rows("soft_nms", boxes)
         threshold = scores if iou_thr is None else iou_thr
         method = iou_threshold if isinstance(iou_threshold, str) else method
         corners, ranks = rows[:, :4], rows[:, 4]
     else:
-        given, corners, ranks, threshold = boxes, boxes, scores, iou_threshold
+        corners, ranks, threshold = boxes, scores, iou_threshold
     taken = _taken(corners, ranks, threshold, sigma, min_score, method, offset, max_output)
-    return like(given, *taken)
+    return like(boxes, *taken)
 
 
 def _taken(

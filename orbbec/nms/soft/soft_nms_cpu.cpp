@@ -20,7 +20,7 @@ SoftNmsBest<F> scalar_sweep(const SoftNmsRule<F>& rule, const SoftNmsColumns<F>&
     if (rule.touches_all || shared_area(best, box, rule.offset) > F(0)) {
       score = rule.lowered(score, best, area, box, columns.area[i]);
     }
-    score = rule.kept(score);
+    score = rule.score_or_none(score);
     if (score > next.score) next = {score, i};
   }
   return next;
@@ -67,13 +67,13 @@ class SoftNmsBoxes {
 
   // Removes boxes without a score. The best row is kept, and its new index is returned.
   int leave_out(int index) {
-    int kept = 0, new_index = index;
+    int size = 0, new_index = index;
     for (int i = 0; i < size_; ++i) {
       if (columns_.score[i] == kNoScore<F>) continue;
-      if (i == index) new_index = kept;
-      move(i, kept++);
+      if (i == index) new_index = size;
+      move(i, size++);
     }
-    size_ = kept;
+    size_ = size;
     fill();
     return new_index;
   }

@@ -60,7 +60,7 @@ __device__ __forceinline__ void select_softly(const SoftNmsArguments& a, const S
       } else if (rule.touches_all || shared_area(box, other, rule.offset) > F(0)) {
         score = rule.lowered(score, box, area, other, columns.area[i]);
       }
-      score = rule.kept(score);
+      score = rule.score_or_none(score);
       columns.score[i] = score;
       if (score > mine.score) {
         mine.score = score;

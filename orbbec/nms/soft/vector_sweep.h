@@ -24,7 +24,7 @@ SoftNmsBest<float> vector_sweep(const SoftNmsRule<float>& rule,
     if (rule.touches_all || Simd::any(shared > Float{})) {
       score = rule.lowered(score, taken, taken_area, box, Simd::load(columns.area + i));
     }
-    score = rule.kept(score);
+    score = rule.score_or_none(score);
     Simd::store(columns.score + i, score);
     const Int higher = score > highest;
     highest = higher ? score : highest;

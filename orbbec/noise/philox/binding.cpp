@@ -20,12 +20,12 @@ Tensor philox_blocks(Tensor counters, int64_t key_low, int64_t key_high) {
         shape_text(counters));
   check(key_low >= 0 && key_low < kWords && key_high >= 0 && key_high < kWords, kBlocks,
         "expected the words of key from 0 to 4294967295, but got ", key_low, " and ", key_high);
-  const Tensor given = contiguous(kBlocks, counters);
-  const Tensor output = new_tensor(kBlocks, given.sizes(), ScalarType::Long, given);
-  const auto* from = static_cast<const int64_t*>(given.const_data_ptr());
+  const Tensor input = contiguous(kBlocks, counters);
+  const Tensor output = new_tensor(kBlocks, input.sizes(), ScalarType::Long, input);
+  const auto* from = static_cast<const int64_t*>(input.const_data_ptr());
   auto* to = static_cast<int64_t*>(output.mutable_data_ptr());
   const PhiloxKey key{static_cast<uint32_t>(key_low), static_cast<uint32_t>(key_high)};
-  for (int64_t i = 0; i < given.size(0); ++i) {
+  for (int64_t i = 0; i < input.size(0); ++i) {
     PhiloxBlock counter;
     for (int word = 0; word < 4; ++word)
       counter.words[word] = static_cast<uint32_t>(from[4 * i + word]);

@@ -13,7 +13,13 @@ from orbbec.plan import apply, microbatches
 from orbbec.plan.batches import Rows
 from orbbec.plan.passes import augment as augments
 from orbbec.plan.passes import by_size
-from orbbec.plan.points import polygon_area, rotated_boxes, rotated_corners, through_displacement
+from orbbec.plan.points import (
+    clip_polygon,
+    polygon_area,
+    rotated_boxes,
+    rotated_corners,
+    through_displacement,
+)
 from orbbec.plan.steps import BatchState, Cast, Erase, Warp
 from orbbec.plan.tests.test_external import _Unsteady
 from orbbec.transforms.base.pipeline import _Pixels
@@ -155,6 +161,12 @@ def test_a_batch_of_which_one_image_is_rotated_is_decoded_whole(first):
     assert ordered.region(plan.sizes, True) is None
     upright = step.of(step.parameters.rows(np.flatnonzero(~rotated)))
     assert (upright.region(plan.sizes[~rotated], True) == [0, 0, 24, 20]).all()
+    table, out = upright.parameters, upright.out
+    for entry in ((0, 1), (1, 0), (2, 0), (2, 1)):
+        matrix = upright.matrix.copy()
+        matrix[-1][entry] = 1e-3
+        skewed = upright.of(table.with_geometry(out, matrix, table.boxes(out), table.offsets(out)))
+        assert skewed.region(plan.sizes[~rotated], True) is None
 
 
 @pytest.mark.parametrize("finish", [[], [FLOAT], [T.Resize((9, 8))]], ids=["bytes", "floats", "one size"])
@@ -261,3 +273,23 @@ def test_results_of_variable_sizes_are_where_the_images_are(name):
     )
     assert results.device.type == name
     assert [tuple(image.shape) for image in results.images()] == [(4, 5, 3), (6, 1, 3)]
+
+
+@pytest.mark.parametrize("is_transposed", [False, True])
+@pytest.mark.parametrize("is_mirrored", [False, True])
+def test_a_slanted_edge_is_cut_at_each_side_of_the_image(is_mirrored, is_transposed):
+    def seen(points):
+        points = np.array(points, np.float64)
+        points = np.array([9.0, 8.0]) - points if is_mirrored else points
+        return points[:, ::-1] if is_transposed else points
+
+    size = (9, 8) if is_transposed else (8, 9)
+    cut = clip_polygon(seen([(-2, 1), (2, 3), (2, 1)]), size)
+    assert cut.tolist() == seen([(0, 1), (0, 2), (2, 3), (2, 1)]).tolist()
+
+
+@pytest.mark.parametrize(("height", "width"), [(1, 1), (1, 4), (4, 1)])
+def test_points_of_images_of_one_row_or_column_follow_their_displacement(height, width):
+    displacement = np.broadcast_to(np.array([0.5, -0.25])[:, None, None], (2, height, width))
+    points = np.array([[0.0, 0.0], [width - 1.0, height - 1.0]])
+    assert through_displacement(points, displacement).tolist() == (points - [0.5, -0.25]).tolist()

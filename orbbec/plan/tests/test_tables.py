@@ -7,6 +7,8 @@ import torch
 from orbbec import ImageBatch
 from orbbec import transforms as T
 from orbbec.plan import Plan, apply, apply_fixed, fixed, structure_of, tables_of
+from orbbec.transforms.tests.examples import EXAMPLES
+from orbbec.transforms.tests.test_one_by_one import floats_before
 from tests.support import Meetings, assert_same_bytes, photograph
 
 SIZES = np.array([[14, 17], [20, 13], [16, 16], [9, 30]])
@@ -79,6 +81,30 @@ def meetings(name, exact=False, device="meta"):
 @pytest.mark.parametrize("name", PIPELINES)
 def test_a_fixed_plan_copies_nothing_from_the_host(name, exact):
     assert meetings(name, exact) == []
+
+
+# They draw sizes of images, or read columns of their tables on the host.
+NOT_CAPTURED = {
+    *("CropAndPad", "RandomResize", "RandomRotation", "RandomScale", "RandomShortestSize", "RandomSizedCrop"),
+    *("Downscale", "RandomZoomOut", "ResizeKeepRatio", "ScaleJitter"),
+    *("Defocus", "GridDistortion", "MotionBlur", "OpticalDistortion", "PillowBlur", "UnsharpMask"),
+}
+
+
+@pytest.mark.parametrize("name", EXAMPLES)
+def test_a_graph_captures_every_transform_but_those_whose_calls_depend_on_draws(name):
+    images, crop, is_captured = OnDevice(), T.RandomResizedCrop((60, 80)), []
+    for transform in EXAMPLES[name]:
+        plan = fixed(plan_of(crop, *floats_before(transform), transform))
+        is_captured.append(plan is not None)
+        if plan is None:
+            continue
+        tables = [{key: table.to("meta") for key, table in own.items()} for own in tensors_of(plan)]
+        for _ in range(2):  # constants are copied once
+            with Meetings() as watch:
+                result = apply_fixed(plan, images, tables)
+        assert (watch.found, result.device.type) == ([], "meta")
+    assert all(is_captured) == (name not in NOT_CAPTURED)
 
 
 def test_copies_from_the_host_would_be_seen():

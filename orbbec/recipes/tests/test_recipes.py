@@ -15,6 +15,7 @@ RESULTS = {
     "clip_train": (recipes.clip_train, 224, (3, 224, 224)),
     "coco_keypoints": (lambda: recipes.coco_keypoints(64, 48), None, (3, 64, 48)),
     "deit3": (lambda: recipes.deit3(48), None, (3, 48, 48)),
+    "detr_train": (lambda: recipes.detr_train(64), None, (3, 64, 64)),
     "depth": (lambda: recipes.depth(56), None, (3, 56, 56)),
     "face_recognition": (recipes.face_recognition, None, (3, 112, 112)),
     "imagenet_eval": (lambda: recipes.imagenet_eval(48, 56), None, (3, 48, 48)),
@@ -22,8 +23,10 @@ RESULTS = {
     "lsj": (lambda: recipes.lsj(64), None, (3, 64, 64)),
     "lsj_copy_paste": (lambda: recipes.lsj_copy_paste(64), None, (3, 64, 64)),
     "mae": (lambda: recipes.mae(48), None, (3, 48, 48)),
+    "ocr_line": (lambda: recipes.ocr_line(24, 80), None, (3, 24, 80)),
     "segmentation": (lambda: recipes.segmentation(48, 52), None, (3, 48, 48)),
     "ssd_train": (lambda: recipes.ssd_train(64), None, (3, 64, 64)),
+    "timm_train": (lambda: recipes.timm_train(48), None, (3, 48, 48)),
     "yolo_train": (lambda: recipes.yolo_train(64, mixup=0.3), None, (3, 64, 64)),
     "yolo_val": (lambda: recipes.yolo_val(64), None, (3, 64, 64)),
 }
@@ -74,7 +77,7 @@ def test_recipes_take_few_passes():
         name: len(make().plan(SIZES, epoch=0, targets=targets()).passes)
         for name, (make, *_) in RESULTS.items()
     }
-    assert passes["yolo_train"] == passes["lsj_copy_paste"] == 3
+    assert passes["yolo_train"] == passes["ocr_line"] == passes["lsj_copy_paste"] == 3
     assert passes["yolo_val"] == passes["face_recognition"] == passes["coco_keypoints"] == 1
     assert max(passes[name] for name in ("mae", "clip_train", "imagenet_eval", "lsj", "segmentation")) <= 2
 
@@ -87,6 +90,28 @@ def test_yolo_closes_its_mosaic():
     assert [target["labels"].tolist() for target in without if len(target["labels"])] == [
         [n] for n, target in enumerate(without) if len(target["labels"])
     ]
+
+
+def test_detr_leaves_only_flips_from_the_stop_epoch():
+    pipeline = recipes.detr_train(64, stop_epoch=5)
+    plain = T.Compose([T.Resize((64, 64)), T.ToDtype(torch.float32, scale=True)])(images())
+    before, after = (pipeline(images(), targets(), epoch=epoch)[0] for epoch in (4, 5))
+    is_plain = [
+        [
+            torch.equal(one, other) or torch.equal(one.flip(2), other)
+            for one, other in zip(result, plain, strict=True)
+        ]
+        for result in (before, after)
+    ]
+    assert is_plain == [[False] * 4, [True] * 4]
+
+
+def test_short_lines_of_text_end_in_gray():
+    lines = ImageBatch.from_images([np.full((20, width, 3), 255, np.uint8) for width in (20, 100)])
+    short, long = recipes.ocr_line(24, 80)(lines, epoch=0)
+    assert torch.equal(short[:, :, 24:], torch.zeros(3, 24, 56))
+    assert torch.equal(short[:, :, :24].abs(), torch.ones(3, 24, 24))
+    assert torch.equal(long[:, 16:], torch.zeros(3, 8, 80))  # 80x16, as wide as it may be
 
 
 def test_keypoints_of_left_and_right_are_swapped():

@@ -79,7 +79,7 @@ class RoiPoolOnBlocks {
   void run(const ParallelFor& parallel) const {
     const AnyImages& f = a_.roi.features;
     const int64_t rows = f.count * f.height, row = int64_t{f.width} * kBlockChannels<F>;
-    const BlockBuffer<F> made(rows * f.width);
+    const BlockBuffer<F> buffer(rows * f.width);
     for (int64_t block = 0; block < block_count<F>(f.channels); ++block) {
       const BlockChannels<F> channels(block, f.channels);
       parallel(rows, kPixelsPerTask / row + 1, [&](int64_t begin, int64_t end) {
@@ -87,7 +87,7 @@ class RoiPoolOnBlocks {
           const Image<const T> image = op_.features[i / f.height];
           to_block<T, F>(&image.at(static_cast<int>(i % f.height), 0, channels.first),
                          image.stride_x, image.stride_c, f.width, channels.count,
-                         made.data() + i * row);
+                         buffer.data() + i * row);
         }
       });
       parallel(a_.roi.pooled.count, 1, [&](int64_t begin, int64_t end) {
@@ -95,8 +95,8 @@ class RoiPoolOnBlocks {
         const BlockBuffer<Index> indices(a_.roi.pooled.width);
         for (int64_t k = begin; k < end; ++k) {
           const int64_t image = op_.geometries[k].image;
-          const ChannelBlock<F> source{made.data() + image * f.height * row, row, kBlockChannels<F>,
-                                       0};
+          const ChannelBlock<F> source{buffer.data() + image * f.height * row, row,
+                                       kBlockChannels<F>, 0};
           pool(k, channels, source, {values.data(), indices.data()});
         }
       });

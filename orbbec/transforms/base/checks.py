@@ -192,13 +192,13 @@ def interpolation_of(op: str, value: Any) -> str:
     return name
 
 
-def resizing_of(op: str, value: Any, antialias: bool = False) -> str:
+def resizing_of(op: str, value: Any, antialias: bool = False, argument: str = "interpolation") -> str:
     """The interpolation of a resize: a name or a number that `known_interpolation` accepts."""
     name = known_interpolation(value)
     if name is None or name not in _RESIZINGS:
-        raise _error(op, "interpolation", f"one of {', '.join(_RESIZINGS)}", value)
+        raise _error(op, argument, f"one of {', '.join(_RESIZINGS)}", value)
     if name in ("box", "hamming") and not antialias:
-        raise ValueError(f"{op}: expected antialias=True with interpolation {name}, which is a Pillow filter")
+        raise ValueError(f"{op}: expected antialias=True with {argument} {name}, which is a Pillow filter")
     return name
 
 

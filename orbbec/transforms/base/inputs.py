@@ -78,7 +78,7 @@ def pixels_of(image: Any, index: int | None = None) -> Array:
             "convert it, or pass an array of floats from 0 to 1"
         )
     pixels = np.asarray(image)
-    return pixels.astype(pixels.dtype.newbyteorder("="), copy=False)
+    return np.asarray(pixels, pixels.dtype.newbyteorder("="))
 
 
 def pil_images(single: bool) -> Any:

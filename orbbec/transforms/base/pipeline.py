@@ -108,7 +108,8 @@ class Pipeline(FrozenModule):
             dtype: dtype of the images: uint8, uint16, float16, bfloat16 or float32.
             targets: one dict per image, for transforms that read boxes or points (RandomIoUCrop,
                 AlignPoints).
-            generator: a CPU generator for draws without `sample_ids` and `epoch`; None: torch's default.
+            generator: a CPU generator, from which a call without `sample_ids` takes its seed, also if it has
+                an epoch for schedules such as `Mosaic(epochs=...)`. None: torch's default, without an epoch.
             partners: K of N * (1 + K) images: the first mix combines each of the first N with K of the last
                 ones, its partners, which have no results. 0: mixes combine images of the batch.
 
@@ -221,8 +222,8 @@ class Pipeline(FrozenModule):
     def _key(self, sample_ids: Any, epoch: Any, generator: torch.Generator | None, count: int) -> _Key:
         if sample_ids is None and epoch is None:
             return _Key(new_seed(generator), 0, np.arange(count))
-        if generator is not None:
-            raise ValueError("Compose: expected a generator only without sample_ids and epoch")
+        if generator is not None and sample_ids is not None:
+            raise ValueError("Compose: expected a generator only without sample_ids")
         if isinstance(epoch, torch.Tensor) and epoch.is_cuda:
             raise ValueError(
                 "Compose: expected epoch as a number, since the host draws the parameters of this pipeline, "
@@ -231,7 +232,8 @@ class Pipeline(FrozenModule):
         if isinstance(epoch, torch.Tensor) and epoch.numel() == 1:
             epoch = epoch.item()
         epoch = 0 if epoch is None else whole("Compose", "epoch", epoch, 0, LARGEST_SEED)
-        return _Key(self.seed, epoch, _ids(sample_ids, count))
+        seed = self.seed if generator is None else new_seed(generator)
+        return _Key(seed, epoch, _ids(sample_ids, count))
 
     def apply(self, plan: Any, batch: Any = None, *, out: Any = None) -> Any:
         """Apply a plan to images; see `orbbec.plan.apply`.

@@ -74,7 +74,7 @@ EXAMPLES = {
         T.PadIfNeeded((40, 50), padding_mode="edge", position="bottom_left"),
     ],
     "RGBShift": [T.RGBShift((0.05, 0.2), (-0.2, -0.1), (0.0, 0.3), 0.6)],
-    "RandAugment": [T.RandAugment(3, 6, 11, **POLICY)],
+    "RandAugment": [T.RandAugment(3, 6, 11, **POLICY, magnitude_std=0.7, p=0.6, operations="timm")],
     "RandomAdjustSharpness": [T.RandomAdjustSharpness(2.5, 0.6)],
     "RandomAffine": [
         T.RandomAffine((10, 40), (0.3, 0.1), (0.5, 0.8), (5, 20), **READING, center=(9.0, 4.0)),
@@ -98,7 +98,7 @@ EXAMPLES = {
     "RandomHSV": [T.RandomHSV((0.1, 0.3), (0.4, 0.7), (1.1, 1.4), 0.6)],
     "RandomHorizontalFlip": [T.RandomHorizontalFlip(0.6)],
     "RandomInvert": [T.RandomInvert(0.6)],
-    "RandomIoUCrop": [T.RandomIoUCrop(0.4, 0.9, 0.6, 0.9, (0.1, 0.3), 30, 8)],
+    "RandomIoUCrop": [T.RandomIoUCrop(0.4, 0.9, 0.6, 0.9, (0.1, 0.3), 30, 8, epochs=(0, 40))],
     "RandomOrder": [T.RandomOrder(TWO)],
     "RandomPerspective": [
         T.RandomPerspective(0.7, 0.6, **READING),

@@ -1,10 +1,12 @@
 """Each argument with a bound takes the bound itself and nothing beyond, in the least step beyond."""
 
 import math
+from dataclasses import fields, replace
 
 import pytest
 
 from orbbec import transforms as T
+from orbbec.transforms.tests.examples import EXAMPLES
 
 CROP = {"top": 1, "left": 1, "height": 2, "width": 2}
 FLIP = T.RandomHorizontalFlip()
@@ -19,7 +21,19 @@ def near(value):
 
 
 def case(name, make, low, high=None):
-    return pytest.param(make, name, low, high, id=f"{make.__code__.co_names[1]}-{name}")
+    op = make.__code__.co_names[1]
+    return pytest.param(make, op, name, low, high, id=f"{op}-{name}")
+
+
+def shared(name, value, low, high=None):
+    """Cases of an argument that many transforms have, whose value `value` gives from one number."""
+    for op, (example, *_) in EXAMPLES.items():
+        if getattr(example, name, None) is not None and op != "RandomChoice":  # its p are weights
+
+            def make(v, example=example):
+                return replace(example, **{name: value(v)})
+
+            yield pytest.param(make, op, name, low, high, id=f"{op}-{name}")
 
 
 CASES = [
@@ -139,16 +153,49 @@ CASES = [
     case("radius_range", lambda v: T.PillowBlur((v, 1e3)), 0.0, 1e3),
     case("alias_blur", lambda v: T.Defocus(alias_blur=v), 1e-6),
     case("scale_range", lambda v: T.Downscale((v, 1.0)), 1e-6, 1.0),
+    case("tile_grid_size", lambda v: T.CLAHE(tile_grid_size=(v, 2)), 1),
+    case("hole_width_range", lambda v: T.CoarseDropout(hole_width_range=(v, 0.5)), 0.0, 0.5),
+    case("px_range", lambda v: T.CropAndPad(px_range=(v, 9)), -(2**30), 9),
+    case("kernel_size", lambda v: T.UnsharpMask((v, 3)), 1),
+    case("value_range", lambda v: T.HueSaturationValue(value_range=(v, 255.0)), -255.0, 255.0),
+    case("green_range", lambda v: T.RGBShift(green_range=(v, 1.0)), -1.0, 1.0),
+    case("blue_range", lambda v: T.RGBShift(blue_range=(v, 1.0)), -1.0, 1.0),
+    case("value", lambda v: T.RandomHSV(value=(v, 2.0)), 0.0, 2.0),
+    case("padding", lambda v: T.RandomCrop(9, (v, 1, 2, 3)), 0),
+    case("max_aspect_ratio", lambda v: T.RandomIoUCrop(max_aspect_ratio=v), 0.5),
+    case("scale_p", lambda v: T.ResizeKeepRatio(8, scale_p=v), 0.0, 1.0),
+    case("aspect_range", lambda v: T.ResizeKeepRatio(8, aspect_range=(v, 2.0)), 1e-6, 2.0),
+    case("target_size", lambda v: T.ScaleJitter((v, 9)), 1),
+    case("num_classes", lambda v: T.CutMix(num_classes=v), 1),
+    case("kernel_size", lambda v: T.GaussianBlur((v, 3)), 1),
+    *shared("p", lambda v: v, 0.0, 1.0),
+    *shared("size", lambda v: (v, 9), 1),
+    *shared("epochs", lambda v: (v, 2**30), 0),
+    *shared("epochs", lambda v: (1, v), 2, 2**30),
 ]
+UNBOUNDED = {"angle_degrees", "center", "fill", "mean", "shear", "std", "template", "weights"}
 
 
-@pytest.mark.parametrize(("make", "name", "low", "high"), CASES)
-def test_a_bound_is_accepted_and_what_is_beyond_it_is_not(make, name, low, high):
+@pytest.mark.parametrize(("make", "op", "name", "low", "high"), CASES)
+def test_a_bound_is_accepted_and_what_is_beyond_it_is_not(make, op, name, low, high):
     for side, bound in enumerate((low, high)):
         if bound is not None:
             make(bound)
-            with pytest.raises(ValueError, match=f"^{make.__code__.co_names[1]}: expected .*{name}"):
+            with pytest.raises(ValueError, match=f"^{op}: expected .*{name}"):
                 make(near(bound)[side])
+
+
+def has_number(value):
+    is_number = isinstance(value, (int, float)) and not isinstance(value, bool)
+    return is_number or (isinstance(value, tuple) and any(map(has_number, value)))
+
+
+def test_every_argument_with_a_bound_is_here():
+    cases = {case.id for case in CASES} | {"RandomChoice-p", "RandomErasing-value"}
+    for op, examples in EXAMPLES.items():
+        for name in {field.name for field in fields(examples[0])} - UNBOUNDED:
+            values = [getattr(example, name) for example in examples]
+            assert not any(map(has_number, values)) or f"{op}-{name}" in cases, f"{op}: {name}"
 
 
 def test_a_kernel_without_pixels_is_too_small_and_not_even():

@@ -11,6 +11,7 @@ import torch
 import orbbec
 from orbbec import transforms as T
 from orbbec.augment.codes import STEPS
+from orbbec.transforms.tests.examples import EXAMPLES
 from tests.support import assert_same_bytes, photograph, photographs
 
 FLOAT = T.ToDtype(torch.float32, scale=True)
@@ -27,6 +28,7 @@ PIPELINE = T.Compose(
     ],
     seed=11,
 )
+MIXING = [T.MixUp(), T.CutMix(), T.Mosaic(20)]
 ALL = [
     *(T.Resize(9), T.Resize((7, 8), "nearest"), T.RandomResizedCrop(8), T.CenterCrop(6), T.RandomCrop(6)),
     *(T.RandomCrop(30, pad_if_needed=True), T.Pad((1, 2)), T.Letterbox((20, 20)), T.RandomVerticalFlip(0.3)),
@@ -67,7 +69,12 @@ ALL = [
         T.PadIfNeeded((40, 20)),
     ),
 ]
-MIXING = [T.MixUp(), T.CutMix(), T.Mosaic(20)]
+ALL += [  # every other transform
+    one
+    for name, examples in EXAMPLES.items()
+    if name not in ("Lambda", "Normalize", *(t.name for t in (*ALL, *MIXING)))
+    for one in examples
+]
 
 
 def pictures(count):

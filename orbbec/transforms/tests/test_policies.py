@@ -103,6 +103,35 @@ def test_rand_augment_draws_torchvisions_operations_and_magnitudes(bins, magnitu
     assert_drawn_as(transform, [joint(*[any_of(table, [magnitude])] * 2) for table in tables])
 
 
+@pytest.mark.parametrize(("magnitude", "bits"), [(9, 1), (7, 2), (5, 2), (10, 0), (0, 4)])
+def test_rand_augment_draws_timms_increasing_operations_half_the_time(magnitude, bits):
+    level = magnitude / 10
+    one_way = {"Posterize": bits, "Solarize": 1 - level, "AutoContrast": 0.0, "Equalize": 0.0, "Invert": 0.0}
+    factors = dict.fromkeys(("Brightness", "Color", "Contrast", "Sharpness"), 0.9 * level)
+    expected = []
+    for height, width in SIZES:
+        shifts = {"TranslateX": 0.45 * level * width, "TranslateY": 0.45 * level * height}
+        either_way = {"ShearX": 0.3 * level, "ShearY": 0.3 * level, "Rotate": 30 * level, **shifts, **factors}
+        table = {name: (False, [value]) for name, value in one_way.items()}
+        table |= {name: (True, [value]) for name, value in either_way.items()}
+        expected.append(joint(by_chance(0.5, any_of(table, [0]))))
+    assert_drawn_as(T.RandAugment(1, magnitude, 11, p=0.5, operations="timm"), expected)
+
+
+@pytest.mark.parametrize("magnitude", [5, 10])
+def test_magnitudes_deviate_within_the_levels(magnitude):
+    transform = T.RandAugment(2, magnitude, 11, magnitude_std=0.5)
+    slots = operations(Registers(transform.rules, np.repeat([[40, 60]], 3 * COUNT, 0), seed=5))
+    rotations = [np.abs(slot[slot[:, 0] == OPERATIONS.index("Rotate"), 1]) / 3 for slot in slots]
+    for levels in rotations:
+        assert levels.max() <= 10
+        below = levels[levels < magnitude]  # half of a normal distribution
+        assert abs((magnitude - below).mean() - 0.5 * (2 / np.pi) ** 0.5) < 0.04
+        assert abs(len(below) / len(levels) - 0.5) < 0.06
+    count = min(map(len, rotations))
+    assert not np.allclose(rotations[0][:count], rotations[1][:count])  # each operation has its own
+
+
 def test_auto_augment_has_torchvisions_pairs():
     assert {
         name: [[list(slot) for slot in pair] for pair in pairs] for name, pairs in POLICIES.items()

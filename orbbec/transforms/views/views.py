@@ -91,12 +91,12 @@ class MultiView(FrozenModule):
         generator: torch.Generator | None = None,
     ) -> list[Any]:
         """The views, in order, each as `Compose` returns it; the arguments are those of `Compose`."""
-        if sample_ids is None and epoch is None:
+        if sample_ids is None and (epoch is None or generator is not None):
             images = images_of(batch)[0] if is_structure(batch) else batch
             count = len(read(images, False, False).sizes)
             sample_ids = new_seed(generator) % 2**62 + np.arange(count)
         elif generator is not None:
-            raise ValueError("MultiView: expected a generator only without sample_ids and epoch")
+            raise ValueError("MultiView: expected a generator only without sample_ids")
         return [pipeline(batch, targets, sample_ids, epoch) for pipeline in self._pipelines]
 
 

@@ -126,14 +126,14 @@ def elastic_transform(
         [[[0, 1, 2], [3, 4, 5]]]
     """
     op = "elastic_transform"
-    given = operator_input(op, "images", images)
-    count = given.images.size(0) if given.layout is None else given.layout.size(0)
+    inputs = operator_input(op, "images", images)
+    count = inputs.images.size(0) if inputs.layout is None else inputs.layout.size(0)
     border = border_name(op, border)
     if border == "transparent":
         raise ValueError(f"{op}: border 'transparent' is for warps only")
     ids = sample_table(op, sample_ids, count)
     if ids is None:
-        ids = torch.arange(count, device=given.images.device if given.layout is None else "cpu")
+        ids = torch.arange(count, device=inputs.images.device if inputs.layout is None else "cpu")
     strengths = _strength(op, "alpha", alpha, count), _sigma(op, sigma, count)
     key = _key(op, seed, epoch, transform_index)
 
@@ -141,13 +141,13 @@ def elastic_transform(
         """Displace images of one size; `rows` are their indices in the batch."""
         own_ids = ids if rows is None else ids[rows]
         alphas, sigmas = (_of_rows(value, rows) for value in strengths)
-        on_device = own_ids.to(given.images.device, non_blocking=True)
+        on_device = own_ids.to(inputs.images.device, non_blocking=True)
         displacement = call_for(op, _displacement, on_device, size, alphas, sigmas, key)
         x, y = _positions(displacement)
         return call_for(op, remap, same, x, y, interpolation=interpolation, border=border, fill=fill)
 
-    if given.layout is None:
-        return displace(images, None, (given.images.size(2), given.images.size(3)))
+    if inputs.layout is None:
+        return displace(images, None, (inputs.images.size(2), inputs.images.size(3)))
     return _by_size(images, displace)
 
 

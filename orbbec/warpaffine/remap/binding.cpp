@@ -15,8 +15,9 @@ constexpr const char* kOp = "remap";
 Tensor prepare_map(const char* name, const Tensor& images, const Tensor& map,
                    const WarpArguments& a) {
   const int64_t height = a.output.height, width = a.output.width;
-  const bool shared = map.dim() == 2, own = map.dim() == 3 && map.size(0) == a.source.count;
-  check((shared || own) && map.size(map.dim() - 2) == height && map.size(map.dim() - 1) == width,
+  const bool shared = map.dim() == 2, per_image = map.dim() == 3 && map.size(0) == a.source.count;
+  check((shared || per_image) && map.size(map.dim() - 2) == height &&
+            map.size(map.dim() - 1) == width,
         kOp, "expected ", name, " of shape ",
         shape_text(std::array<int64_t, 3>{a.source.count, height, width}), ", but got ",
         shape_text(map));

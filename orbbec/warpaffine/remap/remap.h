@@ -24,7 +24,7 @@ struct CoordinateField {
         width(a.output.width) {}
 
   // This field for image n alone.
-  ORBBEC_HD CoordinateField held(int64_t n, F (&)[kNumbers + 1]) const {
+  ORBBEC_HD CoordinateField in_registers(int64_t n, F (&)[kNumbers + 1]) const {
     CoordinateField field = *this;
     field.xs += n * stride;
     field.ys += n * stride;

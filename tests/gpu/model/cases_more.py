@@ -5,13 +5,14 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import torch
 from torch import Tensor
 
 import orbbec
 from orbbec import YCbCrBatch
-from orbbec.data.decode.native import scan_size
-from orbbec.data.decode.on_device import packed_scans
+from orbbec.batch.image_batch import rounded_up
+from orbbec.data.decode.native import pack_scan, scan_size
 from orbbec.jpeg.planes import jpeg_planes
 from orbbec.noise.philox import philox_noise
 from tests.gpu.model.cases import BATCH, Setting, Work, add, bytes_of, case, on_images, ragged
@@ -204,11 +205,14 @@ add(
 def jpeg_planes_420(setting: Setting) -> Work:
     name = "tutorials/your_own_operator" if setting.small else "faces"
     data = (Path(__file__).parents[3] / "docs" / "images" / f"{name}.jpg").read_bytes()
-    packed = packed_scans([data] * setting.count, [scan_size(data)] * setting.count, torch.device("cpu"))
     size = scan_size(data)
+    memory = np.zeros(rounded_up(size.most_bytes), np.uint8)
+    count = pack_scan(data, memory.ctypes.data)
+    scans = torch.from_numpy(memory).repeat(setting.count)
     batch = YCbCrBatch.of_sizes([(size.height, size.width)] * setting.count, ["420"] * setting.count)
-    files = [(*packed.ranges[i], size.blocks * i) for i in range(setting.count)]
-    tensors = packed.scans, torch.tensor(files), batch.buffer, batch.layout, batch.forms
+    box = 0, 0, size.width, size.height
+    files = [(len(memory) * i, count, size.blocks * i, *box) for i in range(setting.count)]
+    tensors = scans, torch.tensor(files), batch.buffer, batch.layout, batch.forms
     scans, table, planes, layout, forms = map(setting.put, tensors)
     planes.zero_()
 
@@ -217,4 +221,4 @@ def jpeg_planes_420(setting: Setting) -> Work:
         return planes
 
     pixels = size.height * size.width * setting.count
-    return Work(call, sum(count for _, count in packed.ranges), outputs=lambda _: pixels)
+    return Work(call, count * setting.count, outputs=lambda _: pixels)

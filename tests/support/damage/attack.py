@@ -49,7 +49,8 @@ from orbbec.data import (
     index_archives,
     pack,
 )
-from orbbec.data.readers.protobuf import datum_sample
+from orbbec.data.readers.examples import features_of
+from orbbec.data.readers.protobuf import datum_sample, example_sample
 from orbbec.data.readers.records import masked_crc32c
 from orbbec.data.readers.tar import end_of_archive
 from tests.support.damage.damage import FORMATS, closed, flipped, good_file, huge
@@ -161,10 +162,21 @@ def _field(number: int, value: bytes) -> bytes:
     return bytes([number << 3 | 2]) + length + bytes([size]) + value
 
 
-def _make_records(root: Path) -> None:
+def _example() -> bytes:
+    """A `tf.train.Example` of an image, a label and floats."""
     image = _field(1, b"image") + _field(2, _field(1, _field(1, good_file("jpeg", SIZE))))
     label = _field(1, b"label") + _field(2, _field(3, b"\x08\x07"))
-    message = _field(1, _field(1, image) + _field(1, label))
+    floats = _field(1, b"floats") + _field(2, _field(2, _field(1, struct.pack("<2f", 0.5, 2))))
+    return _field(1, _field(1, image) + _field(1, label) + _field(1, floats))
+
+
+def _read_example(root: Path) -> Iterator[Any]:
+    message = (root / "example").read_bytes()
+    return iter([Sample(*example_sample(features_of(message, len(message))), 0)])
+
+
+def _make_records(root: Path) -> None:
+    message = _example()
     length = struct.pack("<Q", len(message))
     masked = (struct.pack("<I", masked_crc32c(part)) for part in (length, message))
     (root / "a.tfrecord").write_bytes((length + next(masked) + message + next(masked)) * 3)
@@ -246,6 +258,7 @@ TARGETS = {
     ),
     "foreign": Target(_make_foreign, _read_foreign, "*.tar"),
     "records": Target(_make_records, lambda root: _rows(TfRecords(root / "a.tfrecord")), "*.tfrecord", True),
+    "example": Target(lambda root: (root / "example").write_bytes(_example()), _read_example, "example"),
     "datum": Target(
         _make_datum,
         lambda root: iter([Sample(*datum_sample(b"", (root / "datum").read_bytes()), 0)]),

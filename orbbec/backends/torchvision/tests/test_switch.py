@@ -16,7 +16,7 @@ from torchvision.transforms import v2
 
 import orbbec.backends.torchvision as ot
 from orbbec import ImageBatch, adjust_hue, gaussian_blur, resize
-from orbbec.backends.torchvision import switch
+from orbbec.backends.torchvision import loading, switch
 from orbbec.backends.torchvision.calls import Report
 from orbbec.backends.torchvision.functions import FUNCTIONS
 from orbbec.backends.torchvision.replacements import replacements
@@ -216,6 +216,34 @@ def test_image_folder_decodes_by_orbbec(tmp_path, monkeypatch, absent):
     assert images[3].getexif()[0x0112] == 6
     assert report.ours == {"datasets pil_loader": 2}
     assert sum(report.others.values()) == 3
+
+
+def test_decode_jpeg_on_a_gpu_has_the_bytes_of_the_cpu(tmp_path, monkeypatch):
+    folder_of_images(tmp_path)
+    paths = [tmp_path / "kind" / f"{name}.jpg" for name in (0, 1, 3)]
+    files = [torchvision.io.read_file(str(path)) for path in paths]
+    if not torch.cuda.is_available():  # the same function on the CPU
+        on_cpu = loading.decode_jpeg
+        monkeypatch.setattr(loading, "decode_jpeg", lambda *a, **k: on_cpu(*a, **(k | {"device": "cpu"})))
+    for mode in ("RGB", torchvision.io.ImageReadMode.UNCHANGED):
+        expected = torchvision.io.decode_jpeg(files, mode)
+        with ot.image_backend("orbbec") as report:
+            images = torchvision.io.decode_jpeg(files, mode, device="cuda")
+            one = torchvision.io.image.decode_jpeg(files[1], mode, "cuda")
+            on_host = torchvision.io.decode_jpeg(files[0], mode)
+        assert report.ours == {"io decode_jpeg": 2}
+        assert report.others == {("io decode_jpeg", "not on a GPU"): 1}
+        assert all(torch.equal(image.cpu(), other) for image, other in zip(images, expected, strict=True))
+        assert torch.equal(one.cpu(), expected[1])
+        assert torch.equal(on_host, expected[0])
+
+
+@pytest.mark.parametrize(("name", "mode", "reason"), [(4, "RGB", "not a JPEG of"), (0, "GRAY", "mode GRAY")])
+def test_files_that_decode_jpeg_leaves_to_torchvision_have_a_reason(tmp_path, name, mode, reason):
+    folder_of_images(tmp_path)
+    data = torchvision.io.read_file(str(tmp_path / "kind" / f"{name}.jpg"))
+    with pytest.raises(ValueError, match=reason):
+        loading.decode_on_device(data, mode, "cuda")
 
 
 def test_forked_workers_have_the_switch(tmp_path):

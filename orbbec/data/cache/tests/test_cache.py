@@ -162,6 +162,18 @@ def test_a_file_that_changed_just_now_is_not_kept(folder, kind, monkeypatch):
     assert source.hit_rate == 0
 
 
+@pytest.mark.parametrize(("age", "kept"), [(2 * 10**9, 0), (2 * 10**9 + 1, 1)])
+def test_a_file_is_kept_once_the_time_stamps_of_fat_show_its_next_change(tmp_path, monkeypatch, age, kept):
+    """They have steps of two seconds, the longest of all file systems."""
+    path = tmp_path / "1.jpg"
+    path.write_bytes(encoded(1))
+    sample = Sample(path.read_bytes(), {}, 0, str(path))
+    source = CachedSource([sample], Cache(1 << 20), None, Decoding().whole)
+    monkeypatch.setattr(cache_module.time, "time_ns", lambda: path.stat().st_ctime_ns + age)
+    assert source[0].data == source[0].data == sample.data
+    assert source.hits == kept
+
+
 @pytest.mark.parametrize("kind", KINDS)
 def test_a_cache_stays_within_its_size(folder, kind):
     source = ImageFolder(folder)

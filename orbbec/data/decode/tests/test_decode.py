@@ -142,6 +142,13 @@ def test_decode_image_keeps_the_upper_8_of_16_bits():
         decode_image(encoded(Image.fromarray(np.zeros((2, 2), np.float32)), "TIFF"))
 
 
+def test_images_have_a_hundred_million_pixels_at_most_by_default():
+    with pytest.raises(ValueError, match="too few bytes for 10000x10000 pixels"):
+        decode_image(b"P5 10000 10000 255 ")
+    with pytest.raises(ValueError, match=r"at most 100000000 pixels \(max_pixels\), but got 1x100000001"):
+        decode_image(b"P5 100000001 1 255 ")
+
+
 def test_decode_image_refuses_what_is_too_large():
     data = encoded(picture(30, 40))
     assert decode_image(data, max_pixels=1200).shape == (30, 40, 3)

@@ -2,6 +2,7 @@
 
 import io
 import random
+from itertools import islice
 
 import numpy as np
 import pytest
@@ -18,6 +19,7 @@ from orbbec.data.decode.on_device import planes_on_device
 from orbbec.data.decode.planes import FileRules, planes_on_host
 from tests.support import photograph
 from tests.support.damage.damage import flipped
+from tests.support.damage.scans import hostile_files, outcomes
 from tests.support.peers.jpegs import FACTORS
 
 pytestmark = pytest.mark.skipif(not has_native(), reason="libjpeg-turbo is not built in")
@@ -187,6 +189,13 @@ def test_damaged_files_have_the_verdict_and_bytes_of_the_host(device, seed, on_d
         data = damage(draw_file(rng, most=80), chance)
         found = outcome(lambda data=data: decoded(device, [data], rules).batch)
         assert found == outcome(lambda data=data: planes_on_host([data], rules)), data.hex()
+
+
+@pytest.mark.parametrize("seed", range(6))
+def test_hostile_files_have_the_bytes_of_the_host_or_a_flag(device, seed):
+    files = list(islice(hostile_files(seed), 64))
+    found = outcomes(files, device) + outcomes(files, device, unit_bits=1 << 20)
+    assert all(found[kind] > 10 for kind in ("left", "flagged", "decoded"))
 
 
 def test_fill_bytes_before_markers_are_skipped(device):

@@ -135,7 +135,7 @@ def test_an_image_inside_another_is_checked_before_it_is_decoded():
             decode_image(bomb, mode=mode, max_pixels=10**6)
 
 
-SATURATED = np.where(IMAGE > np.median(IMAGE), 255, 0).astype(np.uint8)  # the RGB of its JPEG is clipped
+SATURATED = 255 * (IMAGE // np.uint8(np.median(IMAGE))).clip(0, 1)  # the RGB of its JPEG is clipped
 
 
 @pytest.mark.parametrize("mode", ["L", "RGB", "RGBA"])

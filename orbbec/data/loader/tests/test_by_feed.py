@@ -4,16 +4,30 @@ import json
 import random
 import warnings
 from collections import Counter
+from dataclasses import replace
 
 import numpy as np
 import pytest
 import torch
 
-from orbbec.data import Coco, Decoding, FileList, ImageFolder, Loader, Sample, Shards, TfRecords, pack
+from orbbec.data import (
+    BadSample,
+    Coco,
+    Decoding,
+    FileList,
+    ImageFiles,
+    ImageFolder,
+    Loader,
+    Sample,
+    Shards,
+    TfRecords,
+    Weights,
+    pack,
+)
 from orbbec.data.decode.native import codec, has_native
 from orbbec.data.decode.tests.corpus import pngs_and_webps
 from orbbec.data.loader.by_feed import FeedAssembler
-from orbbec.transforms import Compose, RandomHorizontalFlip, RandomResizedCrop
+from orbbec.transforms import Compose, MixUp, RandomHorizontalFlip, RandomResizedCrop
 from tests.support.damage import damage
 
 SIZE = 45, 64
@@ -333,3 +347,85 @@ def test_files_that_the_feed_leaves_to_python_get_as_many_threads_as_without_it(
     assert not loader._assembler.needs_makers()  # the epoch has asked
     loader._assembler.pin_memory = True  # as on CUDA
     assert loader._assembler.crew(8, 2, 64) == (makers, 10 - makers)
+
+
+def targets_of(source, transforms=None, **options):
+    loader = Loader(source, 6, transforms, seed=3, threads=1, prefetch=0, **options)
+    return [(batch.targets, batch.sample_ids) for batch in loader]
+
+
+def refused(*_):
+    raise AssertionError("the targets of each sample are not needed")
+
+
+@pytest.mark.parametrize(
+    "transforms", [None, PIPELINES["crop"], [RandomResizedCrop(16), MixUp(num_classes=20)]]
+)
+@pytest.mark.parametrize("source", ["folder", "list", "shards"])
+def test_columns_make_the_targets_of_the_python_functions(source, transforms, tmp_path, monkeypatch):
+    images = SOURCES[source](tmp_path, files_of("good"))
+    transforms = transforms and Compose(transforms, seed=5)
+    monkeypatch.setenv("ORBBEC_FEED", "0")
+    expected = targets_of(images, transforms)
+    monkeypatch.setenv("ORBBEC_FEED", "1")
+    monkeypatch.setattr(type(images), "targets", refused)
+    actual = targets_of(images, transforms)
+    assert str(actual) == str(expected)
+    for (targets, _), (old_targets, _) in zip(actual, expected, strict=True):
+        assert [getattr(value, "dtype", None) for value in targets.values()] == [
+            getattr(value, "dtype", None) for value in old_targets.values()
+        ]
+
+
+def test_copies_of_samples_have_the_columns_of_their_source(tmp_path, monkeypatch):
+    images = folder(tmp_path, files_of("good"))
+    orders = {"order": Weights([1.0] * len(images), samples=2 * len(images))}
+    monkeypatch.setenv("ORBBEC_FEED", "0")
+    expected = targets_of(images, PIPELINES["crop"], **orders)
+    monkeypatch.setenv("ORBBEC_FEED", "1")
+    monkeypatch.setattr(ImageFolder, "targets", refused)
+    assert str(targets_of(images, PIPELINES["crop"], **orders)) == str(expected)
+
+
+class OtherLabels(ImageFolder):
+    def targets(self, index):
+        return {"label": 100 + index}
+
+
+def test_a_source_with_other_targets_than_the_columns_is_asked_for_them(tmp_path):
+    folder(tmp_path, files_of("good"))
+    found = torch.cat([targets["label"] for targets, _ in targets_of(OtherLabels(tmp_path), shuffle=False)])
+    assert found.tolist() == list(range(100, 100 + len(found)))
+    source = ImageFolder(tmp_path)
+    source.targets = lambda index: {"label": -index}
+    assert [-label for (targets, _) in targets_of(source, shuffle=False) for label in targets["label"]] == [
+        *range(len(found))
+    ]
+
+
+class ShortColumn(ImageFolder):
+    def table(self):
+        return ImageFiles(self.paths, columns={"label": self.labels[:3]})
+
+
+def test_a_batch_without_values_in_a_column_has_the_targets_of_the_source(tmp_path):
+    labels = folder(tmp_path, files_of("good")).labels
+    found = torch.cat([targets["label"] for targets, _ in targets_of(ShortColumn(tmp_path), shuffle=False)])
+    assert found.tolist() == labels
+
+
+def test_columns_that_lie_on_the_images_are_checked(tmp_path):
+    class Placed(ImageFolder):
+        def targets(self, index):
+            return {"boxes": np.zeros((0, 4), np.float32)}
+
+        def table(self):
+            empty = [np.zeros((0, 4), np.float32)] * len(self.paths)
+            return ImageFiles(self.paths, sizes=[(1, 1)] * len(self.paths), columns={"boxes": empty})
+
+        def __getitem__(self, index):
+            return replace(super().__getitem__(index), targets=self.targets(index), size=(1, 1))
+
+    folder(tmp_path, files_of("good"))
+    with pytest.raises(BadSample, match=r"size \[1, 1\], as annotated"):
+        targets_of(Placed(tmp_path))

@@ -1,17 +1,29 @@
 """Batches too large for the host are put together on the device from pieces, with the same bytes."""
 
 import math
+from functools import partial
 from threading import Event
 
 import numpy as np
 import pytest
 import torch
 
+from orbbec.batch import ImageBatch
 from orbbec.data import BadSample, Decoding, ImageFolder, Loader, Sample
+from orbbec.data.decode.native import codec, has_native
 from orbbec.data.loader.assemble import Assembler
 from orbbec.data.loader.memory import Job, MemoryBudget
-from orbbec.data.loader.pieces import Pieces
-from orbbec.transforms import MixUp, RandomHorizontalFlip, RandomResizedCrop, Resize
+from orbbec.data.loader.pieces import AugmentedPieces, Pieces
+from orbbec.transforms import (
+    GaussianBlur,
+    MixUp,
+    Normalize,
+    RandomErasing,
+    RandomHorizontalFlip,
+    RandomResizedCrop,
+    Resize,
+    ToDtype,
+)
 from tests.support import assert_same_bytes
 from tests.support.damage import damage
 
@@ -51,7 +63,7 @@ def batches(source, memory=None, **options):
 
         loader._assembler._attempt = attempt
         found = [batch for _ in range(2) for batch in loader]
-        return found, max((piece.batch.pixel_bytes for piece in pieces), default=0), loader
+        return found, max((len(piece.batch.buffer) for piece in pieces), default=0), loader
 
 
 def assert_same_batches(batches, expected):
@@ -65,9 +77,14 @@ def assert_same_batches(batches, expected):
             assert all(map(torch.equal, batch.images.to("cpu").images(), other.images.to("cpu").images()))
 
 
-@pytest.mark.parametrize("decoding", [Decoding(), Decoding(roi=False), Decoding(mode="L")], ids=str)
+DECODINGS = [Decoding(), Decoding(roi=False), Decoding(mode="L"), Decoding(planes=True)]
+
+
+@pytest.mark.parametrize("decoding", DECODINGS, ids=str)
 @pytest.mark.parametrize("name", PIPELINES)
 def test_pieces_have_the_bytes_of_whole_batches(name, decoding, device, tmp_path):
+    if decoding.planes and not has_native():
+        pytest.skip("libjpeg-turbo was not built in")
     source, options = folder(tmp_path), {"device": name_of(device), "decoding": decoding}
     expected, _, _ = batches(source, transforms=PIPELINES[name], **options)
     found, largest, loader = batches(source, BYTES // 8, transforms=PIPELINES[name], **options)
@@ -75,6 +92,29 @@ def test_pieces_have_the_bytes_of_whole_batches(name, decoding, device, tmp_path
     alone = 3 * max(math.prod(size) for size in SIDES) + 64
     assert 0 < largest <= max(alone, BYTES // 32)
     assert loader.report().most_bytes <= 2 * (BYTES + 3 * 100 * 100 + 64 * 9)  # a batch being made, and one
+
+
+@pytest.mark.skipif(None in (codec("png"), codec("webp")), reason="libspng and libwebp were not built in")
+@pytest.mark.parametrize(
+    "decoding", [Decoding(roi=False), Decoding(mode="RGBA"), Decoding(shrink=True)], ids=str
+)
+@pytest.mark.parametrize("name", PIPELINES)
+def test_pngs_and_webps_are_decoded_in_pieces_too(name, decoding, device, tmp_path, monkeypatch):
+    (tmp_path / "0").mkdir()
+    for number, size in enumerate(SIDES):
+        kind = ("png", "webp")[number % 2]
+        (tmp_path / "0" / f"{number}.{kind}").write_bytes(damage.good_file(kind, size, 1 + number))
+    source, options = ImageFolder(tmp_path), {"device": name_of(device), "decoding": decoding}
+    expected, _, _ = batches(source, transforms=PIPELINES[name], **options)
+    sizes, empty = [], Job.empty
+    monkeypatch.setattr(
+        Job, "empty", lambda self, nbytes, **pins: sizes.append(nbytes) or empty(self, nbytes, **pins)
+    )
+    monkeypatch.setattr(Assembler, "_on_host", None)
+    found, largest, _ = batches(source, BYTES // 8, transforms=PIPELINES[name], **options)
+    assert_same_batches(found, expected)
+    assert 0 < largest <= 4 * max(math.prod(size) for size in SIDES) + 64
+    assert max(sizes, default=0) <= BYTES // 16  # the host has no memory for the whole batch
 
 
 def test_what_pillow_decodes_and_a_bad_file_change_nothing_else(device, tmp_path):
@@ -99,9 +139,14 @@ def test_a_bad_file_in_a_piece_is_raised(tmp_path):
         batches(source, BYTES // 8, transforms=PIPELINES["regions"])
 
 
+def pieces_of(sizes, limit):
+    make = partial(ImageBatch.of_sizes, sizes, 1)
+    return Pieces(lambda empty: make(empty=empty), None, Job(Event(), MemoryBudget(limit), 0))
+
+
 @pytest.mark.parametrize(("limit", "slices"), [(16 * 100, [3, 2]), (16 * 300, [5]), (1, [1] * 5)])
 def test_a_piece_is_a_quarter_of_the_memory_or_one_image(limit, slices):
-    pieces = Pieces([(1, 128)] * 5, 1, torch.device("cpu"), Job(Event(), MemoryBudget(limit), 0))
+    pieces = pieces_of([(1, 128)] * 5, limit)
     assert [images.stop - images.start for images in pieces.slices()] == slices
 
 
@@ -112,10 +157,12 @@ def test_a_piece_is_copied_after_the_one_before():
         def synchronize(self):
             self.waits += 1
 
-    pieces = Pieces([(1, 64)] * 3, 1, torch.device("cpu"), Job(Event(), MemoryBudget(1), 0))
+    pieces = pieces_of([(1, 64)] * 3, 1)
     pieces._copied = Copied()
     for number, images in enumerate(pieces.slices()):
-        pieces.copy(images, torch.full((128,), number, dtype=torch.uint8))
+        piece = ImageBatch.of_sizes([(1, 64)] * (images.stop - images.start), 1)
+        piece.buffer.fill_(number)
+        pieces.add(images, piece)
     assert pieces._copied.waits == 3
     assert [image.unique().tolist() for image in pieces.batch] == [[0], [1], [2]]
 
@@ -161,3 +208,72 @@ def test_a_batch_waits_while_it_would_take_more_and_not_to_give_back():
 def test_no_batch_is_large_where_there_is_no_device():
     assembler = Assembler([], None, Decoding(), "raise", pin_memory=False)
     assert not assembler._is_large([(1000, 1000)], Job(Event(), MemoryBudget(1), 0))
+
+
+CPU_PIPELINES = {
+    "regions": [RandomResizedCrop(48), RandomHorizontalFlip()],
+    "sizes vary": [RandomHorizontalFlip()],
+    "floats of sizes that vary": [
+        RandomHorizontalFlip(),
+        ToDtype("float32", scale=True),
+        Normalize((0.5,) * 3, (0.2,) * 3),
+    ],
+    "several passes": [Resize((90, 80)), GaussianBlur(5), RandomErasing(1.0), ToDtype("float32")],
+}
+
+
+def epoch_on_the_cpu(source, memory=None, **options):
+    with Loader(source, len(source), shuffle=False, threads=2, memory=memory, **options) as loader:
+        return list(loader), loader
+
+
+@pytest.mark.parametrize("decoding", DECODINGS[:2] + DECODINGS[3:], ids=str)
+@pytest.mark.parametrize("name", CPU_PIPELINES)
+@pytest.mark.parametrize("feed", ["0", "1"])
+def test_on_the_cpu_large_batches_are_augmented_in_pieces(name, decoding, feed, tmp_path, monkeypatch):
+    if decoding.planes and not has_native():
+        pytest.skip("libjpeg-turbo was not built in")
+    monkeypatch.setenv("ORBBEC_FEED", feed)
+    source, options = folder(tmp_path), {"decoding": decoding, "transforms": CPU_PIPELINES[name]}
+    expected, whole = epoch_on_the_cpu(source, **options)
+    lengths, add = [], AugmentedPieces.add
+    monkeypatch.setattr(
+        AugmentedPieces,
+        "add",
+        lambda self, images, piece: lengths.append(len(piece)) or add(self, images, piece),
+    )
+    found, loader = epoch_on_the_cpu(source, BYTES // 8, **options)
+    assert len(lengths) > 1
+    assert sum(lengths) == len(source)
+    for batch, other in zip(found, expected, strict=True):
+        assert str(batch.targets) == str(other.targets)
+        for image, other_image in zip(batch.images, other.images, strict=True):
+            assert image.dtype == other_image.dtype
+            assert torch.equal(image, other_image)
+    if name == "regions":
+        assert loader.report().most_bytes < whole.report().most_bytes
+
+
+def test_a_large_batch_whose_images_are_mixed_is_not_split(tmp_path, monkeypatch):
+    source, options = folder(tmp_path), {"transforms": PIPELINES["whole"]}
+    expected, _ = epoch_on_the_cpu(source, **options)
+    monkeypatch.setattr(AugmentedPieces, "__init__", None)
+    found, _ = epoch_on_the_cpu(source, BYTES // 8, **options)
+    assert_same_batches(found, expected)
+
+
+def test_a_bad_file_in_a_piece_on_the_cpu_is_skipped(tmp_path):
+    good = damage.good_file("jpeg", (45, 64), 3)
+    cut = good.index(b"\xff\xda") + 200
+    source = folder(tmp_path, {"2x.jpg": good[:cut] + good[cut + 40 :], "3x.jpg": good[:700]})
+    options = {"transforms": [Resize((40, 40))], "on_error": "skip"}
+    with pytest.warns(UserWarning, match="3x"):
+        expected, _ = epoch_on_the_cpu(source, **options)
+    with pytest.warns(UserWarning, match="3x"):
+        found, _ = epoch_on_the_cpu(source, BYTES // 8, **options)
+    assert_same_batches(found, expected)
+
+
+def test_plans_that_are_not_applied_get_whole_batches(tmp_path):
+    with Loader(folder(tmp_path), 4, [RandomResizedCrop(48)], memory=BYTES // 8) as loader:
+        assert all(len(batch.images) == len(batch.plan) for batch in loader.planned())

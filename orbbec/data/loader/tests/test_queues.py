@@ -282,6 +282,14 @@ def test_workers_compute_alone_and_others_as_before():
     assert torch.get_num_threads() == before
 
 
+@pytest.mark.parametrize(("cores", "budget"), [(1, 1), (2, 2), (3, 2), (8, 7)])
+def test_the_training_loop_on_cuda_has_a_core_of_three(tmp_path, monkeypatch, cores, budget):
+    monkeypatch.setattr("os.sched_getaffinity", lambda process: set(range(cores)), raising=False)
+    monkeypatch.delenv("OMP_NUM_THREADS", raising=False)
+    assert thread_budget(tmp_path, on_cuda=True) == budget
+    assert thread_budget(tmp_path) == cores
+
+
 def test_thread_budget_is_the_least_of_its_limits(tmp_path, monkeypatch):
     monkeypatch.setattr("os.sched_getaffinity", lambda process: set(range(8)), raising=False)
     monkeypatch.delenv("OMP_NUM_THREADS", raising=False)

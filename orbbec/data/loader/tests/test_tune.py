@@ -78,7 +78,7 @@ def test_only_what_is_auto_changes():
 
 
 def test_a_slow_model_gets_fewer_threads_and_the_same_batches(monkeypatch):
-    monkeypatch.setattr("orbbec.data.loader.loader.thread_budget", lambda cores: 4)
+    monkeypatch.setattr("orbbec.data.loader.loader.thread_budget", lambda **_: 4)
     begin = time.perf_counter()
     fixed = list(Loader(SOURCE, 4, PIPELINE, threads=4, prefetch=2, seed=3))
     slow = 10 * (time.perf_counter() - begin) / len(fixed)  # for any load of the machine
@@ -99,7 +99,7 @@ def test_a_slow_model_gets_fewer_threads_and_the_same_batches(monkeypatch):
 
 
 def test_a_slow_source_keeps_all_threads(monkeypatch):
-    monkeypatch.setattr("orbbec.data.loader.loader.thread_budget", lambda cores: 4)
+    monkeypatch.setattr("orbbec.data.loader.loader.thread_budget", lambda **_: 4)
     slow = Source(SOURCE)
     slow.seconds = 0.002
     loader = Loader(slow, 4, PIPELINE, seed=3)

@@ -5,8 +5,9 @@ import tarfile
 
 import numpy as np
 import pytest
+from PIL import Image
 
-from orbbec.data import BadSample, Coco, NpyFile, ShardStream
+from orbbec.data import BadSample, Coco, MaskFolder, NpyFile, ShardStream, Voc, Yolo
 from orbbec.data.decode.decode import image_size
 from orbbec.data.readers.coco import _check_image, _check_masks
 from orbbec.data.readers.literals import to_integer
@@ -34,6 +35,17 @@ def test_numbers_of_coco_lie_below_a_billion(tmp_path, value):
         coco(tmp_path, bbox=[0, -1e9, 4, 4])
     with pytest.raises(ValueError, match="Coco: expected a number from 0 as area"):
         coco(tmp_path, area=1e9)
+
+
+@pytest.mark.parametrize("side", [2, 3])
+def test_boxes_of_coco_may_be_without_width_or_height_and_not_below(tmp_path, side):
+    box = [1, 1, 0.5, 0.5]
+    box[side] = 0
+    expected = [1, 1, 1 + box[2], 1 + box[3]]
+    assert coco(tmp_path, bbox=box).targets(0)["boxes"].tolist() == [expected]
+    box[side] = -5e-324
+    with pytest.raises(ValueError, match="Coco: expected boxes of width and height from 0"):
+        coco(tmp_path, bbox=box)
 
 
 def test_images_without_categories_have_no_objects_of_no_points(tmp_path):
@@ -164,3 +176,86 @@ def test_an_image_whose_size_is_asked_for_has_268_million_pixels_at_most():
     assert image_size(b"P5 16384 16384 255 ") == (2**14, 2**14)
     with pytest.raises(ValueError, match=r"image_size: expected at most 268435456 pixels"):
         image_size(b"P5 16384 16385 255 ")
+
+
+@pytest.mark.parametrize(
+    ("row", "is_right"),
+    [
+        ("2147483648 0.5 0.5 0.5 0.5", True),
+        ("2147483649 0.5 0.5 0.5 0.5", False),
+        ("0 0 1 1 0", True),
+        ("0 0 0 0 1 1 1", True),
+        ("0 0 0 0 1 1 1.0000000000000002", False),
+        ("0 -5e-324 0 0 1 1 1", False),
+    ],
+)
+def test_classes_of_yolo_have_31_bits_and_numbers_are_fractions(tmp_path, row, is_right):
+    Image.new("L", (4, 4)).save(tmp_path / "1.png")
+    (tmp_path / "1.txt").write_text(row)
+    source = Yolo(tmp_path)
+    if is_right:
+        assert source[0].targets["labels"].tolist() == [int(row.split()[0])]
+    else:
+        with pytest.raises(
+            BadSample, match=r"expected (a class from 0, but got 2|fractions from 0 to 1, but)"
+        ):
+            source[0]
+
+
+@pytest.mark.parametrize(
+    ("corners", "is_right"),
+    [
+        ((1, 1, 1, 1), True),
+        ((5, 5, 4, 4), True),  # without width and height
+        ((5, 5, 3.5, 4), False),
+        ((5, 5, 4, 3.5), False),
+        ((0.5, 1, 9, 9), False),
+        ((1, 0.5, 9, 9), False),
+        ((1, 1, 999999999, 999999999), True),
+        ((1, 1, 1e9, 9), False),
+        ((1, 1, 9, 1e9), False),
+    ],
+)
+def test_boxes_of_voc_are_within_a_billion_pixels_and_in_order(tmp_path, corners, is_right):
+    names = "xmin", "ymin", "xmax", "ymax"
+    box = "".join(f"<{name}>{value:f}</{name}>" for name, value in zip(names, corners, strict=True))
+    Image.new("L", (4, 4)).save(tmp_path / "1.png")
+    xml = f"<annotation><object><name>cat</name><bndbox>{box}</bndbox></object></annotation>"
+    (tmp_path / "1.xml").write_text(xml)
+    source = Voc(tmp_path, images="", annotations="")
+    if is_right:
+        expected = np.float32([[corners[0] - 1, corners[1] - 1, *corners[2:]]])
+        assert np.array_equal(source[0].targets["boxes"], expected)
+    else:
+        with pytest.raises(BadSample, match=r"object 0: expected (coordinates from 1|xmin to xmax)"):
+            source[0]
+
+
+def test_classes_of_masks_have_16_bits(tmp_path):
+    for folder in ("images", "masks"):
+        (tmp_path / folder).mkdir()
+    Image.new("L", (2, 1)).save(tmp_path / "images/1.png")
+    for values, dtype, reason in (
+        ([0, 65535], np.uint16, None),
+        ([0, 65535], np.int32, None),
+        ([0, 65536], np.int32, "expected classes below 65536, but got 65536"),
+        ([-1, 3], np.int32, "expected classes below 65536, but got"),
+        ([0, 1], np.float32, "expected a mask with a palette or of gray, but got mode F"),
+    ):
+        Image.fromarray(np.array([values], dtype)).save(tmp_path / "masks/1.tif")
+        source = MaskFolder(tmp_path)
+        if reason is None:
+            assert source[0].targets["mask"].tolist() == [values]
+        else:
+            with pytest.raises(BadSample, match=reason):
+                source[0]
+    (tmp_path / "masks/1.tif").unlink()
+    for side, reason in ((16384, "truncated"), (16385, "at most 268435456 pixels, but got 16384x16385")):
+        (tmp_path / "masks/1.pgm").write_bytes(b"P5 %d 16384 255 " % side)
+        with pytest.raises(BadSample, match=reason):
+            MaskFolder(tmp_path)[0]
+    MaskFolder(tmp_path, ignore_index=0)
+    MaskFolder(tmp_path, ignore_index=65535)
+    for index in (-1, 65536):
+        with pytest.raises(ValueError, match="MaskFolder: expected ignore_index as a whole number from 0"):
+            MaskFolder(tmp_path, ignore_index=index)

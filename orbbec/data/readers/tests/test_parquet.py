@@ -75,6 +75,9 @@ def test_files_follow_each_other_and_must_have_the_same_columns(tmp_path):
         Parquet(files)
     with pytest.raises(ValueError, match=r"expected a column 'picture', but got image, label, objects, text"):
         Parquet(files[0], "picture")
+    assert len(Parquet(files[0], row_groups=1)) == 7
+    with pytest.raises(ValueError, match="Parquet: expected row_groups as a whole number of at least 1"):
+        Parquet(files[0], row_groups=0)
     with pytest.raises(ValueError, match="expected at least one file"):
         Parquet([])
 

@@ -28,6 +28,17 @@ def test_long_and_foreign_names_come_back():
     assert from_entries(to_entries("7", fields)) == fields
 
 
+@pytest.mark.parametrize("form", [b"%06o\0 ", b"%06o \0", b"%07o ", b"%07o\0", b" %06o ", b"%08o"])
+def test_checksums_in_any_form_that_programs_write_are_read(form):
+    entries = bytearray(to_entries("7", {"jpg": b"1"}))
+    number = int(entries[148:154], 8)
+    entries[148:156] = form % number
+    assert from_entries(bytes(entries)) == {"jpg": b"1"}
+    entries[148:156] = form % (number + 1)
+    with pytest.raises(ValueError, match="the header at byte 0 does not match its checksum"):
+        from_entries(bytes(entries))
+
+
 def test_a_field_that_comes_twice_is_named():
     with pytest.raises(ValueError, match=r"the sample has 7\.jpg twice"):
         from_entries(to_entries("7", {"jpg": b"1"}) + to_entries("7", {"jpg": b"2"}))

@@ -203,6 +203,11 @@ def test_paths_beyond_the_folder_are_refused_unless_trusted(tmp_path):
     ):
         Yolo(file)
     assert len(Yolo(file, trust_paths=True)) == len(Yolo(file, root=tmp_path)) == 1
+    assert len(open_source(tmp_path / "set", trust_paths=True)) == 1
+    (tmp_path / "set/list.txt").write_text("\n../images/train/0.png\n")
+    file.write_text("train: list.txt\nnames: [cat]\n")
+    with pytest.raises(ValueError, match=r"expected paths in .*set, but line 2 of .*set/list.txt has"):
+        Yolo(file)
     file.write_text("path: none\ntrain: images/train\nnames: [cat]\n")
     with pytest.raises(FileNotFoundError, match=r"none/images/train, as .*data.yaml says, .*root="):
         Yolo(file)

@@ -125,6 +125,12 @@ def test_samples_are_drawn_in_proportion_to_their_weights():
     assert chi_squared < 12.8  # of 3 degrees of freedom: once in 200; measured 1.9
 
 
+@pytest.mark.parametrize("weight", [5e-324, 1.7e308])
+def test_a_sample_without_weight_is_not_drawn_whatever_the_others_weigh(weight):
+    order = Order(4, seed=2, sampling=Weights([0, weight, 0, 0], samples=50))
+    assert (order.indices() % 4).tolist() == [1] * 50
+
+
 def test_draws_with_replacement_number_the_copies_of_a_sample():
     positions = Order(3, seed=2, sampling=Weights([1, 0, 1], samples=50)).indices()
     for index in (0, 2):
@@ -151,6 +157,15 @@ def test_sources_have_their_share_and_go_round_before_they_repeat(ratios, shuffl
     if not shuffle:  # each third of the epoch has the sources in the same proportion
         thirds = [Counter(index < 50 for index in indices[n : n + 15]) for n in (0, 15, 30)]
         assert max(third[True] for third in thirds) - min(third[True] for third in thirds) <= 1
+
+
+def test_a_mixture_takes_no_more_passes_of_a_source_than_it_needs():
+    lengths = [50_000, 3]
+    indices = Order(50_003, seed=1, sampling=Mixture(lengths, [1, 1])).indices() % 50_003
+    assert len(indices) == 50_003
+    counts = torch.bincount(indices, minlength=50_003)
+    assert counts[:50_000].max() == 1
+    assert counts[50_000:].sum() == 25_001
 
 
 @pytest.mark.parametrize("shuffle", [True, False])

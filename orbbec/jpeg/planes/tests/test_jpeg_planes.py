@@ -27,7 +27,8 @@ def packed(height=40, width=50, sampling="420", interval=0):
     options = [cv2.IMWRITE_JPEG_RST_INTERVAL, interval, cv2.IMWRITE_JPEG_SAMPLING_FACTOR, 0x221111]
     data = cv2.imencode(".jpg", photograph(height, width), options)[1].tobytes()
     if sampling != "420":
-        data = encoded(photograph(height, width), 90, sampling)
+        image = photograph(height, width)
+        data = encoded(image[..., 0].copy() if sampling == "gray" else image, 90, sampling)
     size = scan_size(data)
     scans = np.zeros(size.most_bytes, np.uint8)
     scans = scans[: pack_scan(data, scans.ctypes.data)]
@@ -36,9 +37,10 @@ def packed(height=40, width=50, sampling="420", interval=0):
     return torch.from_numpy(scans), batch, size.blocks
 
 
-def run(device, scans, batch, blocks, row=None):
+def run(device, scans, batch, blocks, row=None, box=None):
     """The flag and the planes."""
-    rows = torch.tensor([[0, scans.numel(), 0] if row is None else row])
+    row = [0, scans.numel(), 0] if row is None else row
+    rows = torch.tensor([[*row, *(box or [0, 0, 10_000, 10_000])]])
     moved = device.put(batch)
     with device.active():
         tables = moved.buffer, moved.layout, moved.forms
@@ -60,6 +62,44 @@ def test_a_packed_scan_is_decoded(device):
         flag, planes = run(device, *packed(interval=interval))
         assert flag == 0
         assert planes.float().std() > 1
+
+
+def written(device, sampling, box):
+    """Which pixels of the planes of an image of 100 x 130 are written; those have the whole image's bytes."""
+    scans, batch, blocks = packed(100, 130, sampling)
+    whole = run(device, scans, batch, blocks)[1].clone()
+    batch.buffer.copy_(255 - whole)
+    flag, planes = run(device, scans, batch, blocks, box=box)
+    assert flag == 0
+    is_written = planes == whole
+    assert torch.equal(planes[~is_written], 255 - whole[~is_written])
+    shape = YCbCrBatch.of_sizes([(100, 130)], [sampling])
+    shape.buffer.copy_(is_written)
+    return shape.planes(0)
+
+
+BOXES = {  # box, and the blocks of luma that are written
+    "inside": ((40, 40, 50, 50), {"444": (4, 4, 7, 7), "420": (4, 4, 8, 8), "gray": (4, 4, 7, 7)}),
+    "at an edge": ((0, 0, 14, 14), {"444": (0, 0, 2, 2), "420": (0, 0, 2, 2), "gray": (0, 0, 2, 2)}),
+    "neighbors": ((18, 18, 31, 31), {"444": (2, 2, 5, 5), "420": (2, 2, 6, 6), "gray": (2, 2, 5, 5)}),
+    "rows": ((0, 64, 130, 66), {"444": (0, 7, 17, 9), "420": (0, 6, 18, 10), "gray": (0, 7, 17, 9)}),
+    "beyond": ((-(1 << 62), 99, 1 << 62, 1 << 62), {"444": (0, 12, 17, 13), "420": (0, 12, 18, 14)}),
+    "nothing": ((60, 60, 20, 20), {"444": (7, 7, 7, 7), "420": (6, 6, 6, 6)}),
+}
+
+
+@pytest.mark.parametrize(
+    ("box", "sampling", "blocks"),
+    [(box, sampling, found) for box, expected in BOXES.values() for sampling, found in expected.items()],
+)
+def test_only_the_blocks_that_a_box_needs_are_transformed(device, box, sampling, blocks):
+    left, top, right, bottom = (8 * side for side in blocks)
+    luma, *chroma = written(device, sampling, box)
+    expected = torch.zeros(100, 130, dtype=torch.uint8)
+    expected[top:bottom, left:right] = 1
+    assert torch.equal(luma, expected)
+    if sampling == "420":
+        assert all(torch.equal(plane, expected[::2, ::2]) for plane in chroma)
 
 
 def test_an_image_without_bytes_is_left_as_it_is(device):
@@ -157,8 +197,8 @@ def test_random_bytes_give_the_flags_and_planes_of_the_cpu(device, seed):
         ("scans", torch.zeros(4, dtype=torch.int32), "expected scans as flat contiguous uint8"),
         ("scans", torch.zeros(2, 2, dtype=torch.uint8), "expected scans as flat contiguous uint8"),
         ("scans", torch.zeros(40, dtype=torch.uint8)[1:], "expected scans at a multiple of 16 bytes"),
-        ("files", torch.zeros(2, 3, dtype=torch.int64), r"expected files of shape \[1, 3\]"),
-        ("files", torch.zeros(1, 3), "expected files as contiguous int64"),
+        ("files", torch.zeros(2, 7, dtype=torch.int64), r"expected files of shape \[1, 7\]"),
+        ("files", torch.zeros(1, 7), "expected files as contiguous int64"),
         ("blocks", -1, "expected blocks from 0 to"),
         ("blocks", 1 << 41, "expected blocks from 0 to"),
         ("unit_bits", 127, "expected unit_bits from 128 to"),
@@ -169,7 +209,7 @@ def test_a_bad_argument_is_named(name, value, message):
     scans, batch, blocks = packed()
     arguments = {
         "scans": scans,
-        "files": torch.tensor([[0, scans.numel(), 0]]),
+        "files": torch.tensor([[0, scans.numel(), 0, 0, 0, 50, 40]]),
         "planes": batch.buffer,
         "layout": batch.layout,
         "forms": batch.forms,
@@ -182,7 +222,7 @@ def test_a_bad_argument_is_named(name, value, message):
 
 def test_the_operator_passes_opcheck():
     scans, batch, blocks = packed()
-    files = torch.tensor([[0, scans.numel(), 0]])
+    files = torch.tensor([[0, scans.numel(), 0, 0, 0, 50, 40]])
     arguments = scans, files, batch.buffer, batch.layout, batch.forms, blocks, 4096
     results = torch.library.opcheck(torch.ops.orbbec.jpeg_planes.default, arguments)
     assert set(results.values()) == {"SUCCESS"}

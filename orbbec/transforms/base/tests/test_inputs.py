@@ -115,6 +115,14 @@ def test_a_structure_keeps_its_form_and_all_but_its_image(sample, image_of, rest
     assert np.array_equal(pixels(image_of(result)), pixels(expected))
 
 
+def test_an_image_that_one_operator_makes_is_the_same_within_a_structure():
+    pipeline = T.Compose([T.RandomResizedCrop(24, antialias=False), T.RandomHorizontalFlip()], seed=3)
+    images, ids = TENSOR.expand(4, -1, -1, -1).contiguous(), [5, 6, 7, 8]
+    result, labels = pipeline((images, torch.arange(4)), sample_ids=ids, epoch=2)
+    assert torch.equal(result, pipeline(images, sample_ids=ids, epoch=2))
+    assert labels.tolist() == [0, 1, 2, 3]
+
+
 def test_a_label_beside_an_image_stays():
     image, label = PIPELINE(TENSOR, 7, epoch=0)
     assert label == 7

@@ -34,6 +34,8 @@ def test_one_or_other_applies_one_of_them():
     step = stand_in("OneOrOther", transforms=[FLIP, BLUR], p=0.75)
     chosen = T.RandomChoice([T.RandomHorizontalFlip(1.0), T.MedianBlur(3, 1.0)], (0.75, 0.25))
     assert converted(step).transforms == (chosen,)
+    of_three = stand_in("OneOrOther", transforms=[FLIP, step, BLUR], p=0.75)  # the first or the last
+    assert converted(of_three).transforms == (chosen,)
     one = stand_in("OneOf", transforms=[step], transforms_ps=[1.0], p=1.0)
     assert converted(one).transforms == (T.RandomChoice([chosen], (1.0,)),)
 

@@ -22,6 +22,7 @@ PIPELINES = {
     "uneven": [T.Resize((30, 100), antialias=False), T.CenterCrop((20, 60))],
     "passes": [T.GaussianBlur(3), T.RandomCrop((40, 50)), T.GaussianBlur(3), T.RandomCrop((30, 30))],
     "mosaic": [T.Mosaic((50, 60), p=1.0)],
+    "cutmix": [T.CutMix(3.0)],
 }
 FORMATS = ("xyxy", "xywh", "cxcywh", "cxcywha", "xyxyxyxy", "xyxyn", "cxcywhn")
 
@@ -114,3 +115,15 @@ def test_the_least_size_is_enough(name):
     corners = [[20.0, 10.0, 24.0, 20.0], [20.0, 10.0, 30.0, 14.0], [20.0, 10.0, 30.0, 20.0]]
     assert left_of(name, corners, 4.0) == [0, 1, 2]
     assert left_of(name, corners, np.nextafter(4.0, 5.0)) == [2]
+
+
+@pytest.mark.parametrize(("name", "value"), [("min_visibility", 0.5), ("min_size", 4.0), ("min_area", 24.0)])
+@pytest.mark.parametrize("box_format", ["xyxy", "xywh", "cxcywh"])
+def test_a_box_that_just_suffices_is_kept(box_format, name, value):
+    """Of 6 x 8 pixels, a crop leaves 6 x 4."""
+    box = {"xyxy": [2, 1, 8, 9], "xywh": [2, 1, 6, 8], "cxcywh": [5, 5, 6, 8]}[box_format]
+    for least, count in ((value, 1), (value * (1 + 1e-6), 0)):
+        options = T.TargetOptions(box_format, **{name: least})
+        crop = T.Compose([T.Crop(5, 0, 15, 30)], target_options=options)
+        _, target = crop(np.zeros((20, 30, 3), np.uint8), {"boxes": np.array([box], np.float64)}, epoch=0)
+        assert len(target["boxes"]) == count

@@ -130,7 +130,10 @@ def test_boxes_stay_where_they_are():
         (lambda: T.Defocus(0), "Defocus: expected radius as .* from 1 to 100"),
         (lambda: T.Defocus(3, 0.0), "alias_blur as"),
         (lambda: T.Downscale((0.5, 2.0)), "Downscale: expected scale_range as"),
-        (lambda: T.Downscale(down_interpolation="box"), "expected antialias=True with interpolation box"),
+        (
+            lambda: T.Downscale(down_interpolation="box"),
+            "expected antialias=True with down_interpolation box",
+        ),
         (lambda: result_of(T.CLAHE(p=1.0), IMAGE / np.float32(255)), "CLAHE: expected images of uint8"),
     ],
 )

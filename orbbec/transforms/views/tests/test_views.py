@@ -87,8 +87,17 @@ def test_wrong_views_are_refused(views):
 
 def test_wrong_arguments_are_named():
     with pytest.raises(ValueError, match="MultiView: expected a generator only without"):
-        T.MultiView([CROP])(photographs(1)[0], epoch=0, generator=torch.Generator())
+        T.MultiView([CROP])(photographs(1)[0], sample_ids=[0], generator=torch.Generator())
     with pytest.raises(ValueError, match="MultiCrop: expected local"):
         T.MultiCrop(local=-1)
     with pytest.raises(ValueError, match="MultiView: expected views"):
         T.MultiCrop(global_=0, local=0)
+
+
+def test_crops_are_those_of_dinov2_unless_others_are_asked_for():
+    large = T.RandomResizedCrop(224, (0.32, 1.0), interpolation="cubic")
+    small = T.RandomResizedCrop(98, (0.05, 0.32), interpolation="cubic")
+    assert T.MultiCrop().views == [[large]] * 2 + [[small]] * 8
+    flip = T.RandomHorizontalFlip()
+    other = T.MultiCrop(global_=1, local=0, then=[flip], seed=4)
+    assert (other.views, other.seed) == ([[large, flip]], 4)

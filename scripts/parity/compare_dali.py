@@ -1,6 +1,6 @@
 """Measures how DALI's operators differ from orbbec's on the CPU: the table of docs/how-to/moving/dali.md.
 
-    python scripts/compare_dali.py
+    python scripts/parity/compare_dali.py
 
 Needs nvidia-dali in the version that the page names.
 """
@@ -15,7 +15,7 @@ import numpy.typing as npt
 import torch
 from nvidia.dali import fn, pipeline_def, types
 
-sys.path.insert(0, str(Path(__file__).parents[1]))
+sys.path.insert(0, str(Path(__file__).parents[2]))
 import orbbec
 from tests.support import photograph
 

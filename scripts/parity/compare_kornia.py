@@ -1,6 +1,6 @@
 """Measures how Kornia's functions differ from orbbec's on the CPU: the table of docs/how-to/moving/kornia.md.
 
-    python scripts/compare_kornia.py
+    python scripts/parity/compare_kornia.py
 
 Needs kornia in the version that the page names.
 """
@@ -13,7 +13,7 @@ import kornia
 import torch
 from torch import Tensor
 
-sys.path.insert(0, str(Path(__file__).parents[1]))
+sys.path.insert(0, str(Path(__file__).parents[2]))
 import orbbec
 from orbbec.transforms import RandomBrightnessContrast
 from tests.support import photograph
