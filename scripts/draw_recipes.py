@@ -4,6 +4,7 @@ python scripts/draw_recipes.py [--output docs/images/recipes.jpg]
 """
 
 from collections.abc import Callable
+from itertools import zip_longest
 from pathlib import Path
 from typing import Annotated
 
@@ -31,6 +32,7 @@ RECIPES: dict[str, Callable[[], Compose]] = {
     "ssd_train": recipes.ssd_train,
     "detr_train": lambda: recipes.detr_train(320),
     "lsj": lambda: recipes.lsj(320),
+    "lsj_copy_paste": lambda: recipes.lsj_copy_paste(320),
     "coco_keypoints": recipes.coco_keypoints,
     "segmentation": lambda: recipes.segmentation(240, 260),
     "depth": lambda: recipes.depth(252),
@@ -42,6 +44,7 @@ MIXED = "imagenet_train", "timm_train"
 TARGETS = {
     "imagenet_train": (),
     "timm_train": (),
+    "lsj_copy_paste": ("boxes", "labels", "masks"),
     "segmentation": ("mask",),
     "face_recognition": ("landmarks",),
 }
@@ -69,10 +72,9 @@ def main(
 ) -> None:
     """Draw what every recipe of one view does, six draws of each."""
     rows = [drawn(name) for name in RECIPES]
-    half = len(rows) // 2
-    sheet = draw_sheet(
-        [[*one, *other] for one, other in zip(rows[:half], rows[half:], strict=True)], "orbbec.recipes", SIDE
-    )
+    half = (len(rows) + 1) // 2
+    pairs = zip_longest(rows[:half], rows[half:], fillvalue=[])
+    sheet = draw_sheet([[*one, *other] for one, other in pairs], "orbbec.recipes", SIDE)
     output.parent.mkdir(parents=True, exist_ok=True)
     sheet.save(output, quality=75, optimize=True)
     print(f"wrote {output}: {len(rows)} recipes")

@@ -26,7 +26,8 @@ def drawn(name: str) -> list[Shown]:
     """The transformed portrait in some epochs, below the name and the last size."""
     image, targets = portrait()
     others = {other: small(other, image.shape[:2]) for other in ("cat", "coffee", "rocket")}
-    given = [targets_for(example(name), targets), {}, {}, {}]
+    rest = targets if name == "CopyPaste" else {}
+    given = [targets_for(example(name), targets), *[rest] * 3]
     rows, _ = draw_rows(pipeline_of(name), {name: image, **others}, given, DRAWS)
     pictures = rows[0][1:]
     height, width = pictures[-1].image.shape[:2]

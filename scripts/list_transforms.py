@@ -43,8 +43,12 @@ def plans(name: str) -> list[tuple[Plan, list[dict[str, Any]]]]:
     pipeline, sizes = pipeline_of(name), [(HEIGHT, WIDTH)] * IMAGES
     moved = [MOVABLE] * IMAGES
     made = [pipeline.plan(sizes, epoch=epoch, targets=moved) for epoch in range(EPOCHS)]
-    blends = any(mix.name != "mosaic" for mix in made[0].mixes)
-    return [(plan, LABELS if blends else moved) for plan in made]
+    for mix in made[0].mixes:
+        if mix.name == "copy_paste":
+            moved = [{key: MOVABLE[key] for key in ("boxes", "masks", "keypoints")}] * IMAGES
+        elif mix.name != "mosaic":
+            moved = LABELS
+    return [(plan, moved) for plan in made]
 
 
 def described(step: Pass) -> str:

@@ -20,6 +20,7 @@ EXAMPLES: dict[str, T.Transform] = {
     "CoarseDropout": T.CoarseDropout((2, 6), fill="random_uniform", p=1.0),
     "ColorJitter": T.ColorJitter(0.4, 0.4, 0.4, 0.1),
     "Crop": T.Crop(24, 16, 112, 96),
+    "CopyPaste": T.CopyPaste(),
     "CropAndPad": T.CropAndPad((-0.2, 0.2), fill=114, p=1.0),
     "CutMix": T.CutMix(),
     "Defocus": T.Defocus((2, 6), p=1.0),

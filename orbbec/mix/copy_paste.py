@@ -1,6 +1,6 @@
 """Copy-paste between images of a batch."""
 
-from typing import Any
+from typing import Any, NamedTuple
 
 import torch
 from torch import Tensor
@@ -8,6 +8,7 @@ from torch import Tensor
 from orbbec.bridge.arguments import Images, Matrix, RaggedImages, as_tensor, is_ragged
 from orbbec.bridge.fakes import register_fake
 from orbbec.bridge.pointwise import count_of, fake_like, register_fake_like
+from orbbec.bridge.spec import MixSpec, register
 from orbbec.mix.arguments import every_image, mixed_input, to_device
 from orbbec.mix.gradients import register_gradient
 
@@ -93,3 +94,24 @@ def _split_soft(gradient: Tensor, tables: tuple[Tensor, ...]) -> tuple[Tensor, T
 
 register_gradient(OP, 3, (4,), _split_hard)
 register_gradient("copy_paste_soft", 1, (2,), _split_soft)
+
+
+class _Masks(NamedTuple):
+    """Masks of one size as `RaggedImages`."""
+
+    buffer: Tensor
+    layout: Tensor
+    channels: int
+
+
+def _in_a_pipeline(images: Any, pair_indices: Tensor, masks: Tensor) -> Any:
+    """`copy_paste` by bool masks `[N, H, W]`, also of an `ImageBatch`."""
+    if not is_ragged(images):
+        return copy_paste(images, pair_indices, masks)
+    height, width = masks.shape[1:]
+    rows = torch.tensor([(n * height * width, height, width) for n in range(len(masks))])
+    buffer, layout = (each.to(images.buffer.device) for each in (masks.view(torch.uint8).flatten(), rows))
+    return copy_paste(images, pair_indices, _Masks(buffer, layout, 1))
+
+
+register(MixSpec(call=_in_a_pipeline, name=OP))

@@ -1,7 +1,7 @@
 """Transforms whose steps Python draws: custom ones, and those that read targets.
 
 `draw` stops before them; their steps, tables with a row per image, fill the registers of the rules that
-follow.
+follow. The masks of a mix that pastes objects follow from targets too, once these have moved that far.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ import numpy as np
 from orbbec.augment.codes import ERASE_WIDTH
 from orbbec.bridge.arguments import Array
 from orbbec.plan.build import Build
-from orbbec.plan.parameters import Batch, ParameterTable
+from orbbec.plan.parameters import Batch, Column, ParameterTable
 from orbbec.plan.program import Program
 from orbbec.plan.rules import TOTAL
 from orbbec.plan.state import BatchState
@@ -118,3 +118,23 @@ def trace(build: Build, draw: Draw) -> None:
         external.structure.append(part.structure)
         state = part.after(state)
     build.gate, build.is_conditional = gate, False
+
+
+class _NoMasks(NamedTuple):
+    """Fills the table with masks without pixels; see `MixPass.set_masks`.
+
+    Args:
+        rule: index of the first rule after it.
+    """
+
+    rule: int
+
+    def fill(self, table: ParameterTable, batch: Batch) -> list[Any]:
+        return [{"masks": np.zeros((len(table), 0, 0), bool)}]
+
+
+def masks_of_targets(build: Build) -> Column:
+    """The column of the masks of the mix that is added next."""
+    build.externals.append(_NoMasks(len(build.rules)))
+    build.arrays += 1
+    return Column("step", build.arrays - 1, dtype="bool", value="masks")

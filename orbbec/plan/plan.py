@@ -154,6 +154,8 @@ class _Tables:
         self._indices: dict[int, int] = {}
 
     def encode(self, value: Any) -> Any:
+        if isinstance(value, np.ndarray) and value.dtype == bool:
+            return {"runs": _runs(value), "shape": list(value.shape)}
         if isinstance(value, np.ndarray):
             return {"array": str(value.dtype), "shape": list(value.shape), "values": value.ravel().tolist()}
         if isinstance(value, Mapping):
@@ -181,6 +183,14 @@ class _Tables:
         return content if table is None else {**content, "parameters": self.encode(table)}
 
 
+def _runs(values: Array) -> list[int]:
+    """The lengths of the runs of equal values, the first one of False."""
+    flat = np.concatenate([[False], values.ravel()])
+    ends = np.flatnonzero(flat[1:] != flat[:-1])
+    lengths: list[int] = np.diff(ends, prepend=0, append=values.size).tolist()
+    return lengths
+
+
 def _decode(value: Any, tables: Sequence[ParameterTable]) -> Any:
     if isinstance(value, list):
         return tuple(_decode(entry, tables) for entry in value)
@@ -195,6 +205,8 @@ def _decode(value: Any, tables: Sequence[ParameterTable]) -> Any:
         return decoded if parameters is None else decoded.of(parameters)
     if "array" in value:
         return np.array(value["values"], value["array"]).reshape(value["shape"])
+    if "runs" in value:
+        return (np.repeat(np.arange(len(value["runs"])), value["runs"]) % 2 == 1).reshape(value["shape"])
     if "table" in value:
         return tables[value["table"]]
     return {name: _decode(entry, tables) for name, entry in value["columns"].items()}

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections import deque
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Any, NamedTuple
 
@@ -19,7 +19,7 @@ from orbbec.bridge.fakes import register_fake
 from orbbec.plan.batches import Direct
 from orbbec.plan.build import Build
 from orbbec.plan.parameters import Batch, ParameterTable
-from orbbec.plan.passes import ALIKE, VARIES, AugmentPass, BlendPass, Pass, Size
+from orbbec.plan.passes import ALIKE, VARIES, AugmentPass, BlendPass, MixPass, Pass, Size
 from orbbec.plan.rules import REGISTERS, WIDTH, Block, Code, Rule
 
 MICROBATCH_BYTES = 2**24  # size of the results between two passes
@@ -157,7 +157,8 @@ class Program:
         words = np.empty(count * self.words, np.float32)
         if numbers is not None:
             state[:, REGISTERS : REGISTERS + numbers.shape[1]] = numbers
-        table, begin = ParameterTable(state, words, self.blocks, [], batch.frames), 0
+        table = ParameterTable(state, words, self.blocks, [], batch.frames, batch.partners)
+        begin = 0
         for end, external in self.stops:
             self._draw(table, batch, begin, end)
             table.arrays.extend(external.fill(table, batch))
@@ -243,8 +244,17 @@ class Program:
         return pooled_output(shape, getattr(torch, last.dtype), is_last, tensor)
 
     def passes_of(self, table: ParameterTable) -> tuple[Pass, ...]:
-        """The passes of a batch."""
-        return tuple(step.of(table) for step in self.passes)
+        """The passes of a batch; from the first mix on, without the partners of other images."""
+        if not table.partners:
+            return tuple(step.of(table) for step in self.passes)
+        every = np.arange(len(table) // (1 + table.partners))
+        rest = table.rows(every)
+        mixing = replace(rest, partners=table.partners)
+        passes: list[Pass] = []
+        for step in self.passes:
+            is_mixed = bool(passes) and len(passes[-1].parameters) == len(every)
+            passes.append(step.of(rest if is_mixed else mixing if isinstance(step, MixPass) else table))
+        return tuple(passes)
 
     def _draw(self, table: ParameterTable, batch: Batch, begin: int, end: int) -> None:
         tensors = (torch.from_numpy(array) for array in (batch.sizes, batch.sample_ids))

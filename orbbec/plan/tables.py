@@ -25,7 +25,8 @@ def tables_of(plan: Plan) -> list[Columns]:
         [['matrix']]
     """
     key = plan.key
-    return [step.tables(key) for step in _unfolded(plan)]
+    keys = (key._replace(sample_ids=key.sample_ids[: len(step.parameters)]) for step in _unfolded(plan))
+    return [step.tables(key) for step, key in zip(_unfolded(plan), keys, strict=True)]
 
 
 def _unfolded(plan: Plan) -> Iterator[Pass]:

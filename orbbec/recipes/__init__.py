@@ -12,7 +12,15 @@ from orbbec.recipes.classification import (
     timm_train,
 )
 from orbbec.recipes.dense import depth, segmentation
-from orbbec.recipes.detection import coco_keypoints, detr_train, lsj, ssd_train, yolo_train, yolo_val
+from orbbec.recipes.detection import (
+    coco_keypoints,
+    detr_train,
+    lsj,
+    lsj_copy_paste,
+    ssd_train,
+    yolo_train,
+    yolo_val,
+)
 from orbbec.recipes.robots import drq_shift, face_recognition, lerobot
 from orbbec.recipes.text import ocr_line
 from orbbec.recipes.views import dino_v2, simclr
@@ -30,6 +38,7 @@ __all__ = [
     "imagenet_train",
     "lerobot",
     "lsj",
+    "lsj_copy_paste",
     "mae",
     "ocr_line",
     "segmentation",

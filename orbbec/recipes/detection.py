@@ -6,6 +6,7 @@ from orbbec.recipes.ends import normalized, scaled
 from orbbec.transforms import (
     CenterCrop,
     Compose,
+    CopyPaste,
     Letterbox,
     MixUp,
     Mosaic,
@@ -22,6 +23,7 @@ from orbbec.transforms import (
     ResizeToFit,
     ScaleJitter,
     TargetOptions,
+    Transform,
 )
 
 _GRAY = 114.0  # the padding of YOLO
@@ -38,7 +40,8 @@ def yolo_train(
 ) -> Compose:
     """Mosaic, scale and shift, hue, saturation and brightness, flips, and mixup, in three passes.
 
-    The three other images of a mosaic are the previous ones of the batch. Colors are changed before the
+    The three other images of a mosaic are the previous ones of the batch, or, with `partners="source"` of
+    `Loader`, any of the data set. Colors are changed before the
     mixup, not after it, so that the last pass blends.
 
     Args:
@@ -162,7 +165,7 @@ def detr_train(size: int = 640, stop_epoch: int = 71, *, box_format: str = "xyxy
 
 
 def lsj(size: int = 1024, *, seed: int = 0) -> Compose:
-    """Large-scale jitter: scales from 0.1 to 2, a fixed crop or padding, and flips; without copy-paste.
+    """Large-scale jitter: scales from 0.1 to 2, a fixed crop or padding, and flips.
 
     Args:
         size: side of the results in pixels.
@@ -175,15 +178,37 @@ def lsj(size: int = 1024, *, seed: int = 0) -> Compose:
         >>> lsj(64)(torch.zeros(3, 40, 60, dtype=torch.uint8)).shape
         torch.Size([3, 64, 64])
     """
-    return Compose(
-        [
-            ScaleJitter((size, size)),
-            RandomCrop((size, size), pad_if_needed=True, fill=(123.0, 117.0, 104.0)),
-            RandomHorizontalFlip(),
-            *normalized(),
-        ],
-        seed=seed,
-    )
+    return Compose([*_jittered(size), *normalized()], seed=seed)
+
+
+def lsj_copy_paste(size: int = 1024, *, p: float = 1.0, seed: int = 0) -> Compose:
+    """Large-scale jitter, and objects of the previous image, cut out by their masks; three passes.
+
+    Args:
+        size: side of the results in pixels.
+        p: probability that objects are pasted on an image.
+        seed: see `Compose`.
+
+    Source:
+        Simple Copy-Paste (Ghiasi et al., 2021); torchvision's references/detection with --use-copypaste,
+        which draw objects with replacement.
+
+    Example:
+        >>> target = {"boxes": torch.tensor([[9.0, 9, 30, 30]]), "masks": torch.zeros(1, 40, 60)}
+        >>> target["masks"][:, 9:30, 9:30] = 1
+        >>> images = torch.zeros(2, 3, 40, 60, dtype=torch.uint8)
+        >>> lsj_copy_paste(64)(images, [target] * 2)[0].shape
+        torch.Size([2, 3, 64, 64])
+    """
+    return Compose([*_jittered(size), *normalized(), CopyPaste(p=p)], seed=seed)
+
+
+def _jittered(size: int) -> list[Transform]:
+    return [
+        ScaleJitter((size, size)),
+        RandomCrop((size, size), pad_if_needed=True, fill=(123.0, 117.0, 104.0)),
+        RandomHorizontalFlip(),
+    ]
 
 
 def coco_keypoints(height: int = 256, width: int = 192, *, seed: int = 0) -> Compose:

@@ -46,7 +46,7 @@ from orbbec.transforms.geometry import (
     RandomVerticalFlip,
     Resize,
 )
-from orbbec.transforms.mixing import CutMix, MixUp, Mosaic
+from orbbec.transforms.mixing import CopyPaste, CutMix, MixUp, Mosaic
 from orbbec.transforms.neighborhood import (
     JPEG,
     ElasticTransform,
@@ -104,6 +104,7 @@ __all__ = [
     "ColorJitter",
     "Compose",
     "ConvertBoundingBoxFormat",
+    "CopyPaste",
     "Crop",
     "CropAndPad",
     "CutMix",

@@ -27,7 +27,8 @@ class Compose(Pipeline):
     Without sample ids and epoch, each call draws new parameters from torch's generator:
     `torch.manual_seed` makes them repeatable, and workers of a `DataLoader` differ. With sample ids or an
     epoch, the result of an image depends only on seed, epoch, sample id and pipeline, and not on batch
-    size, order, workers or device. `MixUp`, `CutMix` and `Mosaic` also read other images of the batch.
+    size, order, workers or device. `MixUp`, `CutMix`, `CopyPaste` and `Mosaic`
+    also read other images of the batch.
 
     Args:
         transforms: transforms of `orbbec.transforms`, in order.

@@ -4,8 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field
+from typing import ClassVar
 
 from orbbec.plan.build import Build
+from orbbec.plan.external import masks_of_targets
 from orbbec.plan.parameters import Column
 from orbbec.plan.rules import IMAGE_HEIGHT, IMAGE_WIDTH
 from orbbec.transforms.base.checks import (
@@ -43,6 +45,8 @@ def _numbers(
 
 @dataclass(frozen=True)
 class _Applied(Transform):
+    others: ClassVar[int] = 1
+
     p: float = field(default=1.0, kw_only=True)
     epochs: tuple[int, int] | None = field(default=None, kw_only=True)
 
@@ -140,6 +144,53 @@ class CutMix(_Mixing):
 
 
 @dataclass(frozen=True)
+class CopyPaste(_Applied):
+    """Paste some objects of the previous image in the batch, cut out by their masks, on each image.
+
+    Their number is drawn from 1 to all, then which. Targets need `boxes` and `masks`. The rows of pasted
+    objects are appended, whatever they are. What they cover leaves masks, points under them become invisible,
+    and boxes of objects that lost pixels bound the rest of the mask; `TargetOptions` says which are dropped,
+    and areas are those of masks. A `mask` of classes is pasted too; polygons are refused. A plan gets the
+    masks from `transform_targets`, so call that before `apply`. Images have one size, such as after a crop.
+
+    Args:
+        max_objects: largest number of objects; None: all.
+        p: probability that objects are pasted on an image.
+        epochs: (first, end): only from the first epoch to before `end`; None: in all.
+
+    Raises:
+        TypeError: an argument has a wrong type.
+        ValueError: an argument is out of range; or, when images are mixed, there are no masks, a target
+            cannot follow, or sizes vary.
+
+    Source:
+        Simple Copy-Paste (Ghiasi et al., 2021), without blended edges; torchvision's references/detection,
+        which draw with replacement.
+
+    Example:
+        >>> images = torch.tensor([[7, 7, 7, 7], [9, 9, 9, 9]], dtype=torch.uint8).reshape(2, 1, 1, 4)
+        >>> left, right = torch.tensor([[[1, 1, 1, 0]]]), torch.tensor([[[0, 0, 1, 1]]])
+        >>> boxes = torch.tensor([[0, 0, 3, 1]]), torch.tensor([[2, 0, 4, 1]])
+        >>> targets = [{"boxes": b, "masks": m} for b, m in zip(boxes, (left, right), strict=True)]
+        >>> pasted, changed = CopyPaste()(images, targets)
+        >>> pasted[0].tolist(), changed[0]["boxes"].tolist()
+        ([[[7, 7, 9, 9]]], [[0, 0, 2, 1], [2, 0, 4, 1]])
+    """
+
+    max_objects: int | None = None
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        if self.max_objects is not None:
+            self._set(max_objects=whole(self.name, "max_objects", self.max_objects, 1))
+
+    def rules(self, build: Build) -> None:
+        columns = {"pair_indices": _previous(self._chosen(build), 1), "masks": masks_of_targets(build)}
+        options = {"max_objects": self.max_objects, "transform_index": build.stream}
+        build.mix("copy_paste", columns, options)
+
+
+@dataclass(frozen=True)
 class Mosaic(_Applied):
     """Arrange each image and the three previous ones of the batch around a random center, unscaled.
 
@@ -167,6 +218,8 @@ class Mosaic(_Applied):
         >>> Mosaic(4, center_range=(0.5, 0.5))(images)[0].tolist()
         [[[1, 1, 4, 4], [1, 1, 4, 4], [3, 3, 2, 2], [3, 3, 2, 2]]]
     """
+
+    others: ClassVar[int] = 3
 
     size: Size
     center_range: Range = (0.25, 0.75)

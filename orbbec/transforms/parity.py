@@ -119,6 +119,7 @@ PARITY: dict[str, tuple[Parity, ...]] = {
     "Lambda": (Parity("", "the result of the function"),),
     "MixUp": (Parity("OpenCV", "cv2.addWeighted"),),
     "CutMix": (Parity("NumPy", "slices"),),
+    "CopyPaste": (Parity("", "the pixels of the other image under its masks"),),
     "Mosaic": (Parity("NumPy", "slices"),),
     "TrivialAugmentWide": (Parity("torchvision", "each operation of functional", _POLICY),),
     "RandAugment": (Parity("torchvision", "each operation of functional", _POLICY),),

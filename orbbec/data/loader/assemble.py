@@ -13,7 +13,7 @@ from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field
 from functools import partial
 from traceback import extract_tb
-from typing import Any, NamedTuple, TypeAlias, TypeVar
+from typing import Any, NamedTuple, TypeAlias
 
 import numpy as np
 import torch
@@ -33,10 +33,11 @@ from orbbec.data.decode.orientation import Rectangle
 from orbbec.data.decode.planes import empty_planes, write_planes
 from orbbec.data.decode.region import Regions
 from orbbec.data.loader.clips import as_images, clip_targets, clips_of, frame_count, groups_of, is_clip
-from orbbec.data.loader.entries import Attempt, Bad, Opened
+from orbbec.data.loader.entries import Attempt, Bad, Opened, ids_tensor, position_of
 from orbbec.data.loader.memory import Job
+from orbbec.data.loader.partners import partners_of
 from orbbec.data.loader.pieces import AugmentedPieces, Pieces
-from orbbec.data.loader.queues import Stopped
+from orbbec.data.loader.queues import until
 from orbbec.data.loader.stopwatch import Stopwatch
 from orbbec.data.loader.views import Planning, Plans, for_regions, read_by
 from orbbec.data.placed import check_placed
@@ -58,7 +59,6 @@ class Assembled(NamedTuple):
 
 
 Group: TypeAlias = list[Opened | Bad]  # the images of a sample: one, or the frames of a clip
-_Item = TypeVar("_Item")
 
 
 @dataclass
@@ -74,6 +74,7 @@ class Assembler:
         decoder: decodes whole batches on a device; None: images are decoded one by one on the host.
         device: where batches too large for the host are put together; None: nowhere.
         planes_device: where kernels decode planes; None: the host decodes.
+        has_partners: whether the first mix reads partners from the source, which follow those of a batch.
     """
 
     source: Any
@@ -84,6 +85,7 @@ class Assembler:
     decoder: BatchDecoder | None = None
     device: torch.device | None = None
     planes_device: torch.device | None = None
+    has_partners: bool = False
     watch: Stopwatch = field(default_factory=Stopwatch)
     faults: list[Fault] = field(default_factory=list)
 
@@ -102,7 +104,21 @@ class Assembler:
             SourceError: the source raised another error; the message names the sample.
             Stopped: the event was set.
         """
+        count = self._others(epoch)
+        if count and isinstance(self.transforms, Compose):
+            items: Any = wanted
+            seed, length = self.transforms.seed, len(self.source)
+            wanted = [*items, *partners_of(items, count, length, seed, epoch)]
+            self.watch.count("partners", len(wanted) - len(items))
+        return self._assemble(wanted, epoch, job)
+
+    def _assemble(self, wanted: Sequence[int | Sample | BadSample], epoch: int, job: Job) -> Assembled:
         return self._assembled(self._settled(self._open(wanted, job), epoch), None, epoch, job)
+
+    def _others(self, epoch: int) -> int:
+        """The number of partners of each sample."""
+        compose = self.transforms
+        return compose.others(epoch) if isinstance(compose, Compose) and self.has_partners else 0
 
     def _assembled(self, opened: list[Opened], failed: Attempt | None, epoch: int, job: Job) -> Assembled:
         """A batch of samples, of which some may have been decoded by an attempt that failed for others."""
@@ -110,7 +126,7 @@ class Assembler:
             samples = [group[0] for group in groups_of(opened)]
             check_ids([entry.position for entry in samples], [entry.sample for entry in samples])
             try:
-                plan, targets = self._planned(opened, epoch)
+                plan, targets = self._planned(opened, epoch, self._others(epoch))
             except ValueError as error:
                 opened = self._settled(self._unplanned(opened, epoch, error), epoch)
                 continue
@@ -119,9 +135,10 @@ class Assembler:
             plan = self._plan_for(plan, regions)
             attempt, changed = self._attempted(opened, (plan, regions), failed, job)
             if not any(changed):
-                ids = ids_tensor([entry.sample.sample_id for entry in samples])
-                batch = clips_of(attempt.batch, opened)
-                return Assembled(batch, targets, ids, None if attempt.is_augmented else plan)
+                ids = [entry.sample.sample_id for entry in samples]
+                count = len(ids) // (1 + self._others(epoch))
+                batch, rest = clips_of(attempt.batch, opened), None if attempt.is_augmented else plan
+                return Assembled(batch, targets, ids_tensor(ids[:count]), rest)
             opened = self._settled(groups_of(opened, changed), epoch)
             failed = attempt if attempt.buffers else None
             del attempt  # of pieces: not two on the device
@@ -149,7 +166,7 @@ class Assembler:
         """A sample with its header or its pixels, to which its targets belong; raises BadSample otherwise."""
         if header is None and pixels is None:
             pixels = self._whole(sample)
-        entry = Opened(_position(item), sample, header, pixels)
+        entry = Opened(position_of(item), sample, header, pixels)
         with _named(sample):
             check_placed(sample, entry.size)
         return entry
@@ -350,22 +367,28 @@ class Assembler:
         """The record of a bad sample, for policies that continue after it."""
         if self.on_error == "raise":
             raise error
-        return Bad(_position(item), Fault.of(error))
+        return Bad(position_of(item), Fault.of(error))
 
     def _settled(self, groups: Sequence[Group], epoch: int) -> list[Opened]:
         """Apply the error policy; a clip of which a frame is bad is a bad sample."""
         known = self._bad_indices(epoch)
-        known.update(entry.position for group in groups for entry in group if isinstance(entry, Bad))
+        every_bad = [next((entry for entry in group if isinstance(entry, Bad)), None) for group in groups]
+        known.update(bad.position for bad in every_bad if bad is not None)
+        self.faults.extend(bad.fault for bad in every_bad if bad is not None)
+        partners = self._others(epoch)
+        count = len(groups) // (1 + partners)
         result: list[Opened] = []
-        for group in groups:
-            good = [entry for entry in group if isinstance(entry, Opened)]
-            bad = next((entry for entry in group if isinstance(entry, Bad)), None)
-            if bad is None:
-                result += good
+        skipped = set()
+        for row, (group, bad) in enumerate(zip(groups, every_bad, strict=True)):
+            owner = row if row < count else (row - count) // partners
+            if owner in skipped:
                 continue
-            self.faults.append(bad.fault)
-            if self.on_error == "substitute":
+            if bad is None:
+                result += [entry for entry in group if isinstance(entry, Opened)]
+            elif row >= count or self.on_error == "substitute":
                 result += self._substitute(bad, epoch, known)
+            else:
+                skipped.add(owner)
         return result
 
     def _bad_indices(self, epoch: int) -> set[int]:
@@ -422,21 +445,27 @@ class Assembler:
             self._planned(group, epoch)
         return group
 
-    def _planned(self, opened: Sequence[Opened], epoch: int) -> tuple[Plans, Any]:
+    def _planned(self, opened: Sequence[Opened], epoch: int, partners: int = 0) -> tuple[Plans, Any]:
         """The plan of a batch, and the transformed targets."""
         frames = frame_count(opened)
         targets = [entry.sample.targets for entry in opened]
         ids = [entry.sample.sample_id for entry in opened[::frames]]
-        plan, targets = self._plan([entry.size for entry in opened], ids, targets, epoch, frames)
+        plan, targets = self._plan([entry.size for entry in opened], ids, targets, epoch, partners, frames)
         if isinstance(targets, tuple):
             return plan, tuple(clip_targets(opened, view) for view in targets)
         return plan, clip_targets(opened, targets)
 
     def _plan(
-        self, sizes: Any, ids: Sequence[int], targets: Sequence[dict[str, Any]], epoch: int, frames: int = 1
+        self,
+        sizes: Any,
+        ids: Sequence[int],
+        targets: Sequence[dict[str, Any]],
+        epoch: int,
+        partners: int = 0,
+        frames: int = 1,
     ) -> tuple[Plans, Any]:
         channels = CHANNELS[self.decoding.mode]
-        return Planning(sizes, ids, targets, epoch, channels, frames).by(self.transforms)
+        return Planning(sizes, ids, targets, epoch, channels, frames, partners).by(self.transforms)
 
     def _regions(self, plan: Plans, can_shrink: Array) -> Regions | None:
         makes_planes = self.decoding.makes_planes
@@ -450,33 +479,15 @@ class Assembler:
         return plan if self.decoding.makes_planes else for_regions(plan, regions)
 
 
-def _position(item: int | Sample | BadSample) -> int:
-    """The index of a sample in its source; -1 for a stream."""
-    return item if isinstance(item, int) else -1
-
-
 def _raised_in(error: Exception) -> str:
     """The location in a source's code that raised an error; empty if there is none."""
     at = extract_tb(error.__traceback__)[-1]
     return "" if at.filename == __file__ else f" (in {at.name}, {at.filename}:{at.lineno})"
 
 
-def ids_tensor(sample_ids: Sequence[int]) -> torch.Tensor:
-    """Sample ids as int64 `[N]`."""
-    return torch.from_numpy(np.array(sample_ids, np.int64))
-
-
 def buffers_of(batch: ImageBatch | YCbCrBatch) -> list[Any]:
     """The memory of each image of a batch: arrays, or tensors of planes."""
     return batch.numpy() if isinstance(batch, ImageBatch) else batch.image_buffers()
-
-
-def until(job: Job, items: Sequence[_Item]) -> Iterator[_Item]:
-    """The items, until the event is set; then it raises Stopped."""
-    for item in items:
-        if job.is_set():
-            raise Stopped
-        yield item
 
 
 @contextmanager

@@ -31,11 +31,11 @@ from orbbec.data.decode.modes import CHANNELS, Pixels
 from orbbec.data.decode.on_device import ScanBuffer
 from orbbec.data.decode.region import Regions
 from orbbec.data.files import ImageFiles, files_of
-from orbbec.data.loader.assemble import Assembled, Assembler, Group, buffers_of, ids_tensor, until
+from orbbec.data.loader.assemble import Assembled, Assembler, Group, buffers_of
 from orbbec.data.loader.clips import as_images
-from orbbec.data.loader.entries import Attempt, Bad, Opened
+from orbbec.data.loader.entries import Attempt, Bad, Opened, ids_tensor
 from orbbec.data.loader.memory import Job
-from orbbec.data.loader.queues import Stopped
+from orbbec.data.loader.queues import Stopped, until
 from orbbec.data.loader.shared_feed import SharedFeed
 from orbbec.data.placed import are_placed, check_placed
 from orbbec.data.sample import BadSample, Sample
@@ -88,11 +88,10 @@ class FeedAssembler(Assembler):
         super().__post_init__()
         self._has_odd_files = self._found_odd_files = False
 
-    def __call__(self, wanted: Sequence[int | Sample | BadSample], epoch: int, job: Job) -> Assembled:
-        """See `Assembler`."""
+    def _assemble(self, wanted: Sequence[int | Sample | BadSample], epoch: int, job: Job) -> Assembled:
         files = files_of(self.source) if set(map(type, wanted)) == {int} else None
         batch = None if files is None else self._by_feed(files, wanted, epoch, job)
-        return super().__call__(wanted, epoch, job) if batch is None else batch
+        return super()._assemble(wanted, epoch, job) if batch is None else batch
 
     def crew(self, threads: int, ahead: int, batch_size: int) -> tuple[int, int]:
         """Set the threads of the feed; returns how many threads make batches, and how many batches may wait.
@@ -137,7 +136,7 @@ class FeedAssembler(Assembler):
             rows = reading.rows()
             if not self._has_odd_files and (rows["status"] != GOOD).mean() > _MAX_ODD:
                 self._has_odd_files = self._found_odd_files = True
-            ordinary = _by_columns(files, indices, rows) or self._ordinary(rows, samples())
+            ordinary = _by_columns(files, indices, rows) or self._ordinary(rows, samples(), indices)
             batch = None if ordinary is None else self._decoded(reading, ordinary, epoch, job)
             if isinstance(batch, Assembled):
                 return batch
@@ -199,9 +198,9 @@ class FeedAssembler(Assembler):
         if not reading.wait(job.is_set):
             raise Stopped
 
-    def _ordinary(self, rows: Array, samples: dict[int, Sample]) -> _Ordinary | None:
+    def _ordinary(self, rows: Array, samples: dict[int, Sample], indices: list[int]) -> _Ordinary | None:
         ids = [sample.sample_id for sample in samples.values()]
-        if not _are_ordinary(rows, ids):
+        if not _are_ordinary(rows, ids, indices):
             return None
         targets = [sample.targets for sample in samples.values()]
         try:
@@ -218,7 +217,7 @@ class FeedAssembler(Assembler):
         """The batch, or the pixels of its good files; None if it has no plan or is decoded in pieces."""
         rows, ids, targets = ordinary
         try:
-            plan, targets = self._plan(_upright(rows), ids, targets, epoch)
+            plan, targets = self._plan(_upright(rows), ids, targets, epoch, self._others(epoch))
         except ValueError:
             return None
         regions = self._regions(plan, rows["format"] == JPEG)
@@ -229,7 +228,7 @@ class FeedAssembler(Assembler):
         self.watch.add("read", reading.seconds()[0])
         if (reading.rows()["status"] != GOOD).any():
             return _Decoded(batch, regions)
-        return Assembled(batch, targets, ids_tensor(ids), self._plan_for(plan, regions))
+        return Assembled(batch, targets, ids_tensor(ids[: len(targets)]), self._plan_for(plan, regions))
 
     def _empty(self, rows: Array, regions: Regions | None, job: Job) -> ImageBatch | YCbCrBatch:
         """Memory for the pixels of a batch."""
@@ -392,9 +391,10 @@ class FeedAssembler(Assembler):
         return is_left
 
 
-def _are_ordinary(rows: Array, ids: Sequence[int]) -> bool:
-    """Whether all files are, and belong to distinct samples."""
-    return bool((rows["status"] == GOOD).all()) and len(set(ids)) == len(rows)
+def _are_ordinary(rows: Array, ids: Sequence[int], indices: Sequence[int]) -> bool:
+    """Whether all files are, and belong to samples with ids of their own."""
+    has_ids = len(ids) == len(rows) and len(set(ids)) == len(set(indices))
+    return has_ids and bool((rows["status"] == GOOD).all())
 
 
 def _by_columns(files: ImageFiles, indices: Sequence[int], rows: Array) -> _Ordinary | None:
@@ -403,7 +403,7 @@ def _by_columns(files: ImageFiles, indices: Sequence[int], rows: Array) -> _Ordi
         targets = files.targets_at(indices)
         if targets is not None and not are_placed(targets):
             ids = files.ids_at(indices)
-            return _Ordinary(rows, ids, targets) if _are_ordinary(rows, ids) else None
+            return _Ordinary(rows, ids, targets) if _are_ordinary(rows, ids, indices) else None
     return None
 
 

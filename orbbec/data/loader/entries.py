@@ -2,14 +2,18 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any, NamedTuple
+
+import numpy as np
+import torch
 
 from orbbec.data.decode.jpeg_header import JpegHeader
 from orbbec.data.decode.modes import Pixels
 from orbbec.data.decode.orientation import Rectangle, upright_size
 from orbbec.data.decode.planes import Encoded
 from orbbec.data.decode.region import Regions
-from orbbec.data.sample import Fault, Sample
+from orbbec.data.sample import BadSample, Fault, Sample
 
 _JPEG = b"\xff\xd8"  # its first bytes
 
@@ -72,3 +76,13 @@ class Attempt(NamedTuple):
         for row, old in same:
             self.buffers[row][...] = other.buffers[old]
         return {row for row, _ in same}
+
+
+def position_of(item: int | Sample | BadSample) -> int:
+    """The index of a sample in its source; -1 for a stream."""
+    return item if isinstance(item, int) else -1
+
+
+def ids_tensor(sample_ids: Sequence[int]) -> torch.Tensor:
+    """Sample ids as int64 `[N]`."""
+    return torch.from_numpy(np.array(sample_ids, np.int64))

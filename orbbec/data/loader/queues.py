@@ -33,6 +33,7 @@ from orbbec._library import default_arithmetic
 from orbbec.data.loader.stopwatch import Stopwatch
 from orbbec.data.loader.threads import begin_worker
 
+Item = TypeVar("Item")
 Task = TypeVar("Task")
 Result = TypeVar("Result")
 
@@ -53,6 +54,14 @@ class Stop(Protocol):
     def is_set(self) -> bool:
         """Whether the task should raise `Stopped`."""
         ...
+
+
+def until(stop: Stop, items: Iterable[Item]) -> Iterator[Item]:
+    """The items, until a task should stop; then it raises Stopped."""
+    for item in items:
+        if stop.is_set():
+            raise Stopped
+        yield item
 
 
 class _Signal:

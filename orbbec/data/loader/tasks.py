@@ -14,7 +14,7 @@ from typing import Any, TypeAlias
 
 from torch import Tensor
 
-from orbbec.data.loader.queues import Crew, Promise, Stop, Stopped, Worker
+from orbbec.data.loader.queues import Crew, Promise, Stop, Worker, until
 
 # Items to read, the epoch, and the number of the batch in it.
 Task: TypeAlias = tuple[Sequence[Any] | Promise[Sequence[Any]], int, int]
@@ -78,7 +78,7 @@ class _Reader:
     def read(self, _: None, stop: Stop) -> Sequence[Any]:
         if self._samples is None:
             self._samples = self._begun(stop)
-        samples = list(_until(stop, islice(self._samples, self._batch_size)))
+        samples = list(until(stop, islice(self._samples, self._batch_size)))
         if len(samples) < self._batch_size:
             self._samples = iter(())
         if len(samples) < self._fewest:
@@ -87,14 +87,7 @@ class _Reader:
 
     def _begun(self, stop: Stop) -> Iterator[Any]:
         samples: Iterator[Any] = iter(self._stream)
-        passed = sum(1 for _ in _until(stop, islice(samples, self._start)))
+        passed = sum(1 for _ in until(stop, islice(samples, self._start)))
         if passed < self._start:
             raise ValueError(f"Loader: expected a stream of at least {self._start} samples, but got {passed}")
         return samples
-
-
-def _until(stop: Stop, samples: Iterator[Any]) -> Iterator[Any]:
-    for sample in samples:
-        if stop.is_set():
-            raise Stopped
-        yield sample

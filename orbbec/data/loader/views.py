@@ -24,6 +24,7 @@ class Planning(NamedTuple):
     epoch: int
     channels: int
     frames: int = 1
+    partners: int = 0
 
     def by(self, transforms: Compose | MultiView | None) -> tuple[Plans, Any]:
         """The plan and its targets; of a MultiView tuples, of each view."""
@@ -33,8 +34,10 @@ class Planning(NamedTuple):
         return (None, self.targets) if transforms is None else self._by_compose(transforms)
 
     def _by_compose(self, compose: Compose) -> tuple[Plan, Sequence[dict[str, Any]]]:
-        sizes, ids, targets, epoch, channels, frames = self
-        plan = compose.plan(sizes, ids, epoch, channels=channels, targets=targets, frames=frames)
+        sizes, ids, targets, epoch, channels, frames, partners = self
+        plan = compose.plan(
+            *(sizes, ids, epoch), channels=channels, targets=targets, frames=frames, partners=partners
+        )
         if plan.mixes or are_placed(targets):  # no plan changes labels unless it mixes images
             return plan, transform_targets(plan, targets, compose.target_options)
         return plan, targets

@@ -6,6 +6,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
+import torch
+
 from orbbec.bridge.arguments import Array, size_text
 from orbbec.bridge.spec import MIXES, MixSpec
 from orbbec.plan.batches import Work, table_rows
@@ -29,10 +31,15 @@ class MixPass(Pass):
     name: str  # type: ignore[misc]
     arguments: Mapping[str, Column]
     options: Mapping[str, Any]
-    table: Mapping[str, Array] = field(init=False, repr=False)
+    table: dict[str, Array] = field(init=False, repr=False)
 
     def _read(self) -> None:
         self.table = {name: column.of(self.parameters, self.out) for name, column in self.arguments.items()}
+
+    def set_masks(self, masks: Array) -> None:
+        """Set column `masks` of a mix that pastes objects, bool `[N, H, W]`, which follows from targets."""
+        column = self.arguments["masks"]
+        self.parameters.arrays[column.at][column.value] = self.table["masks"] = masks
 
     @property
     def spec(self) -> MixSpec:
@@ -65,7 +72,21 @@ class MixPass(Pass):
             raise ValueError(f"{self.name}: expected images of one size; put a resize or a crop before it")
         if self.size is None and "size" in self.spec.parameters:  # there are none
             return work
+        masks = tables.get("masks")
+        if masks is not None and len(masks) and not masks.shape[1]:
+            raise ValueError(
+                f"{self.name}: expected targets with masks; a plan gets them from transform_targets"
+            )
         columns = {name: table_rows(values) for name, values in tables.items()}
+        if not self.parameters.partners or self.spec.tiles is not None:
+            return self._called(work, columns)
+        count = len(self.parameters)  # the partners of `work` are copied, and left out
+        pairs = torch.arange(len(work)).to(columns["pair_indices"])
+        pairs[:count] = columns["pair_indices"]
+        rows = {name: torch.cat([values, values]) for name, values in columns.items()}
+        return self._called(work, {**rows, "pair_indices": pairs})[:count]
+
+    def _called(self, work: Work, columns: Mapping[str, Any]) -> Work:
         arguments = {**columns, **self.options, "size": self.size}
         return self.spec.call(
             work, **{name: v for name, v in arguments.items() if name in self.spec.parameters}

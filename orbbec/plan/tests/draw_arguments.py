@@ -363,6 +363,7 @@ ADDED = {
         ],
         CHANCES,
     ),
+    "CopyPaste": combined([of(), of(max_objects=2)], MIX_CHANCES),
     "CropAndPad": combined(
         [
             of(),

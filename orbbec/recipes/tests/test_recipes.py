@@ -21,6 +21,7 @@ RESULTS = {
     "imagenet_eval": (lambda: recipes.imagenet_eval(48, 56), None, (3, 48, 48)),
     "imagenet_train": (lambda: recipes.imagenet_train(48), None, (3, 48, 48)),
     "lsj": (lambda: recipes.lsj(64), None, (3, 64, 64)),
+    "lsj_copy_paste": (lambda: recipes.lsj_copy_paste(64), None, (3, 64, 64)),
     "mae": (lambda: recipes.mae(48), None, (3, 48, 48)),
     "ocr_line": (lambda: recipes.ocr_line(24, 80), None, (3, 24, 80)),
     "segmentation": (lambda: recipes.segmentation(48, 52), None, (3, 48, 48)),
@@ -39,7 +40,10 @@ def images():
 def targets():
     points = torch.tensor([[20.0, 20.0], [40, 20], [30, 30], [22, 40], [38, 40]])
     box = torch.tensor([[10.0, 10.0, 50.0, 50.0]])
-    return [{"boxes": box, "labels": torch.tensor([n]), "landmarks": points} for n in range(len(SIZES))]
+    rows = {"boxes": box, "landmarks": points}
+    return [
+        {**rows, "labels": torch.tensor([n]), "masks": torch.ones(1, *size)} for n, size in enumerate(SIZES)
+    ]
 
 
 @pytest.mark.parametrize("name", RESULTS)
@@ -73,7 +77,7 @@ def test_recipes_take_few_passes():
         name: len(make().plan(SIZES, epoch=0, targets=targets()).passes)
         for name, (make, *_) in RESULTS.items()
     }
-    assert passes["yolo_train"] == passes["ocr_line"] == 3
+    assert passes["yolo_train"] == passes["ocr_line"] == passes["lsj_copy_paste"] == 3
     assert passes["yolo_val"] == passes["face_recognition"] == passes["coco_keypoints"] == 1
     assert max(passes[name] for name in ("mae", "clip_train", "imagenet_eval", "lsj", "segmentation")) <= 2
 

@@ -71,6 +71,7 @@ class _Pixels(NamedTuple):
     dtype: str
     as_planes: bool = False  # float results are [C, H, W]
     one_size: bool = False  # whether all images have one
+    partners: int = 0  # see `Batch`
 
 
 @dataclass(frozen=True)
@@ -107,6 +108,7 @@ class Pipeline(FrozenModule):
         targets: Sequence[Any] | None = None,
         generator: torch.Generator | None = None,
         frames: int = 1,
+        partners: int = 0,
     ) -> Plan:
         """Draw parameters for a batch.
 
@@ -124,6 +126,8 @@ class Pipeline(FrozenModule):
             generator: a CPU generator, from which a call without `sample_ids` takes its seed, also if it has
                 an epoch for schedules such as `Mosaic(epochs=...)`. None: torch's default, without an epoch.
             frames: images of each clip, which follow one another; there is one sample id per clip.
+            partners: K of N * (1 + K) images: the first mix combines each of the first N with K of the last
+                ones, its partners, which have no results. 0: mixes combine images of the batch.
 
         Returns:
             The plan, for `apply`.
@@ -136,8 +140,25 @@ class Pipeline(FrozenModule):
         if len(table) % frames:
             raise ValueError(f"Compose: expected clips of {frames} frames, but got {len(table)} images")
         key = self._key(sample_ids, epoch, generator, len(table) // frames).of_clips(frames)
-        pixels = _Pixels(channels, dtype_name(dtype), one_size=common_size(table) is not None)
+        partners = whole("Compose.plan", "partners", partners, 0)
+        if partners and frames > 1:
+            raise ValueError("Compose.plan: expected images with partners, but got clips")
+        if partners and (partners != self.others(key.epoch) or len(table) % (1 + partners)):
+            raise ValueError(
+                f"Compose.plan: expected {self.others(key.epoch)} partners per image, as the first mix "
+                f"reads, but got {partners} for {len(table)} images"
+            )
+        one_size = common_size(table) is not None
+        pixels = _Pixels(channels, dtype_name(dtype), one_size=one_size, partners=partners)
         return self._plan_of(table, key, pixels, targets)
+
+    def others(self, epoch: int | None) -> int:
+        """The number of other images that the first mix reads for each; 0: there is no mix.
+
+        Args:
+            epoch: without mixes that this epoch has none of; None: in all epochs.
+        """
+        return _others(self.transforms, epoch)
 
     def _run(
         self,
@@ -194,7 +215,7 @@ class Pipeline(FrozenModule):
             targets = [
                 readable(n, target, self.target_options, size) for n, (target, size) in enumerate(sized)
             ]
-        batch = Batch(table, key.sample_ids, key.seed, key.epoch, targets, key.frames)
+        batch = Batch(table, key.sample_ids, key.seed, key.epoch, targets, key.frames, pixels.partners)
         return Plan.of(self._program(pixels, batch), batch, pixels.channels, pixels.dtype)
 
     def _plan_for(self, inputs: Input, key: _Key, targets: Sequence[Any] | None) -> Plan:
@@ -385,6 +406,17 @@ class Pipeline(FrozenModule):
         moved = transform_targets(plan, targets, self.target_options)
         mixed = torch.stack([target["label"] for target in moved[::frames]])
         return mixed.numpy() if isinstance(labels, np.ndarray) else mixed.to(labels.device)
+
+
+def _others(transforms: Sequence[Any], epoch: int | None) -> int:
+    for transform in transforms:
+        epochs = getattr(transform, "epochs", None)
+        if epoch is not None and epochs is not None and not epochs[0] <= epoch < epochs[1]:
+            continue
+        others: int = transform.others or _others(getattr(transform, "transforms", ()), epoch)
+        if others:
+            return others
+    return 0
 
 
 def _are_targets(value: Any) -> bool:

@@ -36,6 +36,7 @@ class Transform(FrozenModule):
     """
 
     needs_targets: ClassVar[bool] = False
+    others: ClassVar[int] = 0  # images that a mix reads for each
     makes_tensors: ClassVar[bool] = False  # for arrays and PIL images
     makes_pure: ClassVar[bool] = False  # for tv_tensors
     parity: ClassVar[tuple[Parity, ...]] = ()  # its references; those of PARITY are not repeated

@@ -12,20 +12,22 @@ from torch import Tensor
 
 from orbbec.bridge.arguments import Array, tensor_of
 from orbbec.bridge.spec import Tiles
-from orbbec.plan.passes import MixPass
+from orbbec.plan.passes import MixPass, NoiseKey
 from orbbec.plan.points import shifts
 from orbbec.transforms.targets.motion import Motion
+from orbbec.transforms.targets.pasted import check_objects, choose_objects, paste
 from orbbec.transforms.targets.per_box import joined_rows
 from orbbec.transforms.targets.state import State, move_all
 
 
-def mixed(step: MixPass, states: Sequence[State], mask_fill: float) -> list[State]:
+def mixed(step: MixPass, states: Sequence[State], mask_fill: float, key: NoiseKey) -> list[State]:
     """The targets of mixed images.
 
     Args:
         step: the pass that mixes the images.
         states: the targets before the pass.
         mask_fill: value of masks where there is no image.
+        key: that of the plan, by which objects are chosen.
 
     Raises:
         ValueError: a target cannot follow, boxes have several formats, or a label is missing or out of range.
@@ -33,8 +35,10 @@ def mixed(step: MixPass, states: Sequence[State], mask_fill: float) -> list[Stat
     sizes = np.array([state.size for state in states], np.int64).reshape(-1, 2)
     if step.spec.tiles is not None:
         return _laid(step, step.spec.tiles(step.table, sizes, step.sizes), states, mask_fill)
+    if "masks" in step.arguments:
+        return _pasted(step, states, key)
     has_rows = any(state.follows(key) for state in states for key in state.given)
-    copies = [_copy(n, state) for n, state in enumerate(states)]
+    copies = [_copy(n, state) for n, state in enumerate(_owners(step, states))]
     results = _paired(step, states, copies, sizes) if has_rows else copies
     for n, other in enumerate(step.table["pair_indices"].tolist()):
         if "label" in states[n].values:
@@ -44,12 +48,18 @@ def mixed(step: MixPass, states: Sequence[State], mask_fill: float) -> list[Stat
     return results
 
 
+def _owners(step: MixPass, states: Sequence[State]) -> Sequence[State]:
+    """The targets of images that have a result, without those of partners from the source."""
+    return states[: len(step.table["pair_indices"])]
+
+
 def _paired(step: MixPass, states: Sequence[State], copies: Sequence[State], sizes: Array) -> list[State]:
     """The targets of pairs of images: of both, or of the rectangle that the other image covers."""
     _check_formats(step, states)
     _check_rows(step, [state for state in states if state.count])
     pairs = step.table["pair_indices"].tolist()
-    common = np.minimum(sizes, sizes[pairs])[:, ::-1]
+    sizes, paired = sizes[: len(pairs)], sizes[pairs]
+    common = np.minimum(sizes, paired)[:, ::-1]
     rectangles = step.table.get("boxes")
     if rectangles is None:
         regions = np.concatenate([np.zeros_like(common), common], 1)
@@ -68,10 +78,36 @@ def _paired(step: MixPass, states: Sequence[State], copies: Sequence[State], siz
         _check_pair(step, (states[n], states[pairs[n]]), rectangles is None)
         if rectangles is not None:
             one.hide(regions[n])
-        rest = {key: value for key, value in one.written().items() if not one.follows(key)}
         boxes = np.array([[0, 0, *sizes[n, ::-1]], regions[n]])
-        results.append(_together(states[n], (one, other), boxes, rest))
+        results.append(_together(states[n], (one, other), boxes, _rest(one)))
     return results
+
+
+def _pasted(step: MixPass, states: Sequence[State], key: NoiseKey) -> list[State]:
+    """The targets of images on which objects of others are pasted."""
+    check_objects(step, states)
+    _check_formats(step, states)
+    _check_rows(step, [state for state in states if state.count])
+    pairs = step.table["pair_indices"].tolist()
+    copies = [_copy(n, state) for n, state in enumerate(_owners(step, states))]
+    others = [_copy(n, states[m]) for n, m in enumerate(pairs)]
+    for each in (*copies, *others):
+        each.clip()
+    choose_objects(step, states, others, key)
+    for n, (one, other) in enumerate(zip(copies, others, strict=True)):
+        dropped = states[n].dropped
+        if pairs[n] != n:
+            paste(one, other, step.table["masks"][n])
+            dropped += one.dropped
+            whole = np.tile([0, 0, *one.size[::-1]], (2, 1))
+            copies[n] = _together(states[n], (one, other), whole, _rest(one))
+        copies[n].dropped_before = dropped
+    return copies
+
+
+def _rest(state: State) -> dict[str, Any]:
+    """What does not move with the image."""
+    return {key: value for key, value in state.written().items() if not state.follows(key)}
 
 
 def _check_pair(step: MixPass, pair: Sequence[State], is_blend: bool) -> None:
@@ -113,7 +149,8 @@ def _laid(step: MixPass, tiles: Tiles, states: Sequence[State], mask_fill: float
     """The targets of outputs made of tiles, clipped to each tile and padded to the canvas."""
     _check_formats(step, states)
     _check_rows(step, [state for state in states if state.count])
-    count = len(tiles.boxes) // max(len(states), 1)
+    outputs = len(step.sizes)
+    count = len(tiles.boxes) // max(outputs, 1)
     there = np.flatnonzero(tiles.pair_indices >= 0)  # an output of one image has no others
     boxes, output = tiles.boxes[there], there // max(count, 1)
     laid = [_copy(k, states[other]) for k, other in enumerate(tiles.pair_indices[there].tolist())]
@@ -121,7 +158,7 @@ def _laid(step: MixPass, tiles: Tiles, states: Sequence[State], mask_fill: float
     cut = _shifted(corners - tiles.offsets[there], (boxes[:, 2:] - corners)[:, ::-1])
     for each in (cut, _shifted(-corners, step.sizes[output])):
         move_all(each, laid, mask_fill)
-    starts = np.searchsorted(output, np.arange(len(states) + 1)).tolist()
+    starts = np.searchsorted(output, np.arange(outputs + 1)).tolist()
     rows = [slice(*ends) for ends in pairwise(starts)]
     return [_together(states[n], laid[of], boxes[of]) for n, of in enumerate(rows)]
 

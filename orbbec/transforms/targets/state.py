@@ -217,17 +217,17 @@ class State:
             mask[..., top:bottom, left:right] = 0
             self.values[key] = mask
         for key in filter(self.values.__contains__, POINT_KEYS):
-            self.values[key] = self._uncovered_points(key, region)
+            at = numbers_of(self.values[key])[..., :2] + 0.5
+            self.hide_points(key, np.asarray(((at >= region[:2]) & (at < region[2:])).all(-1)))
         self._hide_boxes(region)
 
-    def _uncovered_points(self, key: str, region: Array) -> Array:
+    def hide_points(self, key: str, hidden: Array) -> None:
+        """Make some points invisible."""
         points = numbers_of(self.values[key]).copy()
-        at = points[..., :2] + 0.5
-        hidden = ((at >= region[:2]) & (at < region[2:])).all(-1)
         if points.shape[-1] > 2:
             points[..., 2] = np.where(hidden, 0, points[..., 2])
         drops = self.options.drop_keypoints and points.ndim == 2 and not self.is_per_box(key)
-        return points[~hidden] if drops else points
+        self.values[key] = points[~hidden] if drops else points
 
     def _hide_boxes(self, region: Array) -> None:
         """Shrink boxes to what is visible, and drop those of which too little is."""

@@ -43,7 +43,7 @@ def transform_targets(plan: Plan, targets: Sequence[Any], options: TargetOptions
         options: formats and thresholds.
 
     Returns:
-        New dicts with arrays of the same types, and their report.
+        New dicts with arrays of the same types, and their report; none for partners of other images.
 
     Raises:
         TypeError: a target is not a dict.
@@ -70,13 +70,13 @@ def transform_targets(plan: Plan, targets: Sequence[Any], options: TargetOptions
         if motion is not None:
             move_all(motion, states, chosen.mask_fill)
         if isinstance(step.mix, MixPass):
-            states = mixed(step.mix, states, chosen.mask_fill)
+            states = mixed(step.mix, states, chosen.mask_fill, plan.key)
     for state in states:
         state.clip()
     sizes = plan.output_sizes
     results = Targets(
         target_like(with_size(state.written(), (height, width)), target, (height, width))
-        for state, target, (height, width) in zip(states, targets, sizes.tolist(), strict=True)
+        for state, target, (height, width) in zip(states, targets, sizes.tolist(), strict=False)
     )
     dropped = tuple(state.dropped for state in states)
     results.report = TargetReport(sum(dropped) + sum(int(state.kept.sum()) for state in states), dropped)

@@ -33,6 +33,7 @@ EXAMPLES = {
         T.CropAndPad((-0.2, 0.1), None, False, False, "cubic", False, READING["fill"], p=0.6),
         T.CropAndPad(px_range=(-4, 6), antialias=True, padding_mode="edge"),
     ],
+    "CopyPaste": [T.CopyPaste(3, p=0.4, epochs=(0, 9))],
     "CutMix": [T.CutMix(0.7, 5, p=0.4, epochs=(0, 9))],
     "Defocus": [T.Defocus((2, 4), (0.2, 0.7), 0.6)],
     "Downscale": [T.Downscale((0.3, 0.6), "area", "linear", 0.6)],

@@ -1,0 +1,139 @@
+"""Pastes objects of other images, and the targets that belong to them."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+import torch
+from torch import Tensor
+
+from orbbec.bridge.arguments import Array, as_tensor, size_text
+from orbbec.plan.passes import MixPass, NoiseKey
+from orbbec.plan.points import corners_of, numbers_of
+from orbbec.plan.stream import Stream
+from orbbec.transforms.targets.state import POINT_KEYS, State
+
+
+def choose_objects(step: MixPass, states: Sequence[State], others: Sequence[State], key: NoiseKey) -> None:
+    """Leave some of the objects of the other images, and give their masks to the pass.
+
+    Args:
+        step: the pass.
+        states: the targets of the images.
+        others: those of the other images; they lose the objects that are not chosen.
+        key: that of the plan.
+    """
+    height, width = states[0].size
+    masks = np.zeros((len(others), height, width), bool)
+    stream = Stream(key.sample_ids[: len(others)], key.seed, key.epoch, step.options["transform_index"])
+    stream.skip(1)  # whether the image is mixed
+    most = max((state.count for state in others), default=0)
+    fractions, keys = stream.uniforms(1)[:, 0], stream.uniforms(most)
+    limit = step.options["max_objects"] or most
+    for n, other in enumerate(others):
+        rows = np.flatnonzero(other.kept)
+        if step.table["pair_indices"][n] == n or not len(rows):
+            continue
+        number = 1 + int(fractions[n] * min(len(rows), limit))
+        other.kept[rows[np.argsort(keys[n, rows], kind="stable")[number:]]] = False
+        masks[n] = _objects(other)[other.kept].any(0)
+    step.set_masks(masks)
+
+
+def check_objects(step: MixPass, states: Sequence[State]) -> None:
+    """Refuse targets from which objects cannot be pasted."""
+    if not any("masks" in state.given for state in states):
+        raise ValueError(f"{step.name}: expected boxes and masks in the targets, but no image has masks")
+    for state in states:
+        where = f"in the target of image {state.index}"
+        if state.count and "masks" not in state.given:
+            raise ValueError(f"{step.name}: expected masks {where}, one per box, but got none")
+        if "masks" in state.given and "boxes" not in state.given:
+            raise ValueError(f"{step.name}: expected boxes {where}, one per mask, but got none")
+        if "polygons" in state.given:
+            raise ValueError(
+                f"{step.name}: polygons cannot be cut; use masks, and leave polygons out {where}"
+            )
+        if not state.is_upright:
+            raise ValueError(
+                f"{step.name}: expected upright boxes, which follow from what is left of a mask, "
+                f"but got {state.options.box_format}"
+            )
+        if "mask" not in state.given and any("mask" in each.given for each in states):
+            raise ValueError(f"{step.name}: expected mask {where}, as other images have, but got none")
+        if state.size != states[0].size:
+            sizes = (size_text(np.array([each.size])) for each in (states[0], state))
+            raise ValueError(
+                f"{step.name}: expected images of one size, but image 0 is {next(sizes)} and "
+                f"image {state.index} {next(sizes)}; put a resize or a crop before it"
+            )
+
+
+def _objects(state: State) -> Array:
+    """The pixels of each object, bool `[K, H, W]`."""
+    masks = as_tensor("transform_targets", "masks", state.values["masks"])
+    return np.asarray(masks.ne(0).cpu().numpy())
+
+
+def paste(state: State, other: State, mask: Array) -> None:
+    """Let the objects of another image cover an image.
+
+    What is covered leaves masks, points under it become invisible, and the boxes of masks that lost pixels
+    bound the rest, or are dropped.
+
+    Args:
+        state: the targets of the image.
+        other: those of the other image; they take over the classes of the image elsewhere.
+        mask: bool `[H, W]`: the pixels of the other image.
+    """
+    cover = torch.from_numpy(mask)
+    if "masks" in state.values and state.count:
+        _cover_objects(state, cover)
+    for key in POINT_KEYS:
+        if key in state.values:
+            state.hide_points(key, _lies_on(mask, numbers_of(state.values[key])))
+        if key in other.values and not other.is_per_box(key):
+            del other.values[key], other.given[key]
+    if "mask" in state.values:
+        classes, others = (as_tensor("paste", "mask", each.values["mask"]) for each in (state, other))
+        other.values["mask"] = torch.where(cover.to(others.device), others, classes.to(others))
+
+
+def _cover_objects(state: State, cover: Tensor) -> None:
+    masks = as_tensor("transform_targets", "masks", state.values["masks"])
+    left = masks.masked_fill(cover.to(masks.device), 0)
+    pixels, rest = (each.flatten(1).count_nonzero(1).cpu().double().numpy() for each in (masks, left))
+    lost = rest < pixels
+    state.values["masks"] = left
+    state.visible = state.visible * np.where(lost, rest / np.maximum(pixels, 1), 1.0)
+    boxes = _bounds(left[torch.from_numpy(lost).to(left.device)])
+    state.corners[lost] = corners_of(boxes)
+    options = state.options
+    if options.drop_boxes:
+        sides = np.full((state.count, 2), np.inf)
+        sides[lost] = boxes[:, 2:] - boxes[:, :2]
+        large = (sides >= options.min_size).all(1) & (rest >= options.min_area)
+        seen = (rest > 0) & (state.visible >= options.min_visibility - 1e-9)
+        state.kept &= ~lost | (large & seen)
+
+
+def _bounds(masks: Tensor) -> Array:
+    """Left, top, right, bottom of the nonzero pixels of each mask, float64 `[K, 4]`; zeros without any."""
+    boxes = np.zeros((len(masks), 4))
+    for first, axis in ((0, 1), (1, 2)):  # columns of any row, rows of any column
+        has_any = masks.ne(0).any(axis).cpu().numpy()
+        length = has_any.shape[1]
+        ends = has_any.argmax(1), length - has_any[:, ::-1].argmax(1)
+        boxes[:, first::2] = np.where(has_any.any(1, keepdims=True), np.stack(ends, 1), 0)
+    return boxes
+
+
+def _lies_on(mask: Array, points: Array) -> Array:
+    """Whether points `[..., 2]` or `[..., 3]` lie on pixels of a mask."""
+    height, width = mask.shape
+    pixels = np.floor(np.nan_to_num(points[..., :2], nan=-1.0) + 0.5).clip(-1, 2**31)
+    x, y = pixels.astype(np.int64).T
+    inside = (x >= 0) & (x < width) & (y >= 0) & (y < height)
+    hidden = mask[np.clip(y, 0, height - 1), np.clip(x, 0, width - 1)] & inside
+    return np.asarray(hidden.T)
