@@ -36,7 +36,7 @@ ORBBEC_HD Fault draw_image(const DrawArguments& a, int64_t n) {
   const int64_t epoch = a.live_epoch != nullptr ? *a.live_epoch : a.epoch;
   const PhiloxKey key = philox_key(a.seed, static_cast<uint64_t>(epoch));
   const RuleProgram program{a.rows, a.begin, a.end, key, epoch};
-  const auto frame = static_cast<uint64_t>(n % a.frames);
+  const auto frame = uint64_t{static_cast<uint32_t>(n) % static_cast<uint32_t>(a.frames)};
   return Interpreter(program, registers, {a.words, a.count, n}, sample, frame).run();
 }
 
