@@ -90,9 +90,9 @@ class set_default_arithmetic:
         _set(*self._before)
 
 
-def _set(own: str | None, of_main: str) -> None:
+def _set(of_thread: str | None, of_main: str) -> None:
     """Set the arithmetic of this thread and, in the main thread, of threads without a setting."""
     global _main_arithmetic
-    _of_thread.arithmetic = own
+    _of_thread.arithmetic = of_thread
     if threading.current_thread() is threading.main_thread():
         _main_arithmetic = of_main

@@ -64,7 +64,7 @@ struct Finish {
 // one.
 struct Mix {
   int64_t pair_index = 0;
-  float left = 0, top = 0, right = 0, bottom = 0, own = 1, other = 0;
+  float left = 0, top = 0, right = 0, bottom = 0, weight = 1, other = 0;
 
   ORBBEC_HD Mix(const AugmentArguments& a, int64_t n) {
     if (a.mix == nullptr) return;
@@ -72,7 +72,7 @@ struct Mix {
     if (!(row[0] >= 0 && row[0] < static_cast<float>(a.warp.output.count))) return;
     pair_index = static_cast<int64_t>(row[0]);
     left = row[1], top = row[2], right = row[3], bottom = row[4];
-    own = row[5], other = row[6];
+    weight = row[5], other = row[6];
   }
   ORBBEC_HD bool covers_row(float y) const { return y >= top && y < bottom; }
   ORBBEC_HD bool covers(float y, float x) const { return covers_row(y) && x >= left && x < right; }
@@ -80,9 +80,9 @@ struct Mix {
     return covers(static_cast<float>(y), static_cast<float>(x));
   }
   // Whether only the other image is visible.
-  ORBBEC_HD bool replaces() const { return own == 0 && other == 1; }
+  ORBBEC_HD bool replaces() const { return weight == 0 && other == 1; }
   ORBBEC_HD float sum(float value, float other_value) const {
-    return other_value * other + value * own;
+    return other_value * other + value * weight;
   }
 };
 
@@ -197,8 +197,8 @@ struct Augment {
   // Pixel (y, x) as read, after color steps and erasing.
   ORBBEC_HD void augment(int64_t n, int y, int x, float (&values)[kMaxFills]) const {
     read_pixel(reader, n, y, x, values);
-    const Program own = program(n);
-    if (own.count > 0) color(own, own.count, values);
+    const Program steps = program(n);
+    if (steps.count > 0) color(steps, steps.count, values);
     erase(n, y, x, values);
   }
 

@@ -163,14 +163,14 @@ def augment(
         >>> result.flatten().tolist()[::3]
         [1.0, -1.0]
     """
-    given, planes = _input(images)
-    pixels, layout = given.images, given.layout
+    inputs, planes = _input(images)
+    pixels, layout = inputs.images, inputs.layout
     target = None if output.out is None else _target(output.out)
     dtype = target.images.dtype if target is not None else output_dtype(OP, output, pixels)
     arguments = (
         pixels,
         layout,
-        given.channels,
+        inputs.channels,
         _square(matrix, pixels),
         size_values(OP, size if target is None else _largest_size(size, target)),
         *_sampling(sampling, pixels, layout),
@@ -182,12 +182,12 @@ def augment(
         torch.ops.orbbec.augment_out(*arguments, target.images, target.layout)
         return output.out
     last = is_channels_last(pixels, layout) if output.channels_last is None else output.channels_last
-    count = pixels.shape[:2] if layout is None else (layout.shape[0], given.channels)
+    count = pixels.shape[:2] if layout is None else (layout.shape[0], inputs.channels)
     buffer = pooled_output((*count, *arguments[4]), dtype, last, pixels, arguments[3])
     if buffer is not None:
         torch.ops.orbbec.augment_out(*arguments, buffer)
-        return given.restore(buffer)
-    return given.restore(call_operator(torch.ops.orbbec.augment.default, *arguments, dtype, last))
+        return inputs.restore(buffer)
+    return inputs.restore(call_operator(torch.ops.orbbec.augment.default, *arguments, dtype, last))
 
 
 def scale_and_maximum(kind: torch.dtype, result: torch.dtype) -> tuple[float, float]:
@@ -200,8 +200,8 @@ def _input(images: Any) -> tuple[OperatorInput, tuple[Tensor | None, Tensor | No
     """The images, and the storage tables of a YCbCrBatch."""
     if not holds_planes(images):
         return operator_input(OP, "images", images, DTYPES), (None, None)
-    given = OperatorInput(images.buffer, images.rgb_layout, 3, lambda output: output)
-    return given, (images.layout, images.forms)
+    inputs = OperatorInput(images.buffer, images.rgb_layout, 3, lambda output: output)
+    return inputs, (images.layout, images.forms)
 
 
 class _Target(NamedTuple):
@@ -250,25 +250,25 @@ def value_arguments(op: str, values: Values, images: Tensor, dtype: torch.dtype)
             program.is_cuda or bool((program[..., 0] == STEPS["contrast"]).any())
         )
     tables = program, _table(op, "erase", values.erase, images), _table(op, "mix", values.mix, images)
-    statistics = ([] if given is None else fill_values(op, given) for given in (values.mean, values.std))
+    statistics = ([] if row is None else fill_values(op, row) for row in (values.mean, values.std))
     return *tables, *statistics, *scale_and_maximum(images.dtype, dtype), contrast
 
 
-def _table(op: str, name: str, given: Any, images: Tensor) -> Tensor | None:
+def _table(op: str, name: str, value: Any, images: Tensor) -> Tensor | None:
     """A parameter table: float32 and contiguous, on the device of `images`."""
-    if given is None:
+    if value is None:
         return None
-    table = as_tensor(op, name, given)
+    table = as_tensor(op, name, value)
     if table.requires_grad and torch.is_grad_enabled():
         raise ValueError(f"{op}: there is no gradient for {name}; detach it")
     return on_device_of(images, table, torch.float32)
 
 
-def _regions(given: Any, images: Tensor, layout: Tensor | None) -> Tensor | None:
+def _regions(value: Any, images: Tensor, layout: Tensor | None) -> Tensor | None:
     """The regions: int64 and contiguous, on the device of `images`, one row per image."""
-    if given is None:
+    if value is None:
         return None
-    regions = as_tensor(OP, "regions", given)
+    regions = as_tensor(OP, "regions", value)
     if regions.is_floating_point():
         raise TypeError(f"{OP}: expected regions of whole numbers, but got {dtype_name(regions.dtype)}")
     count = images.shape[0] if layout is None else layout.shape[0]
@@ -276,9 +276,9 @@ def _regions(given: Any, images: Tensor, layout: Tensor | None) -> Tensor | None
     return on_device_of(images, rows, torch.int64)
 
 
-def _square(given: Any, images: Tensor) -> Tensor:
+def _square(value: Any, images: Tensor) -> Tensor:
     """Matrices, as `[..., 3, 3]` where gradients need that: the operator completes those of two rows."""
-    matrix = as_tensor(OP, "matrix", given)
+    matrix = as_tensor(OP, "matrix", value)
     if matrix.dim() < 2 or matrix.shape[-2] != 2:
         return matrix
     if not torch.compiler.is_compiling() and is_plain(matrix) and is_plain(images):

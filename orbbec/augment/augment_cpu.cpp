@@ -14,7 +14,7 @@ struct ScalarTarget : ScalarStore {
   template <class Reader>
   using BlockReader = SamplerRow<ScalarTarget, Reader>;
   template <class Reader>
-  using KeptRows = NoRows;
+  using RowCache = NoRows;
 };
 
 }  // namespace

@@ -19,30 +19,30 @@ namespace orbbec {
 template <class Target, class Op>
 class AugmentRow {
  public:
-  using KeptRows = typename Target::template KeptRows<typename Op::Reader>;
+  using RowCache = typename Target::template RowCache<typename Op::Reader>;
 
   // Rows [top, bottom) of image n.
-  static void augment(const Op& op, KeptRows& kept, int64_t n, int top, int bottom, int width) {
+  static void augment(const Op& op, RowCache& cache, int64_t n, int top, int bottom, int width) {
     const Mix mix(op.arguments, n);
-    AugmentRow own(op, n, op.program(n), &kept);
+    AugmentRow unpaired(op, n, op.program(n), &cache);
     AugmentRow paired(op, mix.pair_index, op.program(mix.pair_index));
     for (int y = top; y < bottom; ++y) {
       const bool mixed = mix.covers_row(static_cast<float>(y));
       const int first = mixed ? column_of(mix.left, 0, width) : width;
       const int last = mixed ? larger(column_of(mix.right, 0, width), first) : width;
-      if (first > 0) own.write(n, y, 0, first);
+      if (first > 0) unpaired.write(n, y, 0, first);
       if (first < last) {
-        own.paired_ = &paired;
-        (mix.replaces() ? paired : own).write(n, y, first, last);
-        own.paired_ = nullptr;
+        unpaired.paired_ = &paired;
+        (mix.replaces() ? paired : unpaired).write(n, y, first, last);
+        unpaired.paired_ = nullptr;
       }
-      if (last < width) own.write(n, y, last, width);
+      if (last < width) unpaired.write(n, y, last, width);
     }
   }
 
   // Adds the gray values of rows if the image's program needs its mean.
-  static void add_gray(const Op& op, KeptRows& kept, int64_t n, int top, int bottom, int width) {
-    AugmentRow row(op, n, op.program_without_mean(n), &kept);
+  static void add_gray(const Op& op, RowCache& cache, int64_t n, int top, int bottom, int width) {
+    AugmentRow row(op, n, op.program_without_mean(n), &cache);
     const int end = row.program_.contrast_step();
     if (end < 0) return;
     int64_t sum = 0;
@@ -63,10 +63,10 @@ class AugmentRow {
   using Streamed = StreamedStore<Target>;
   static constexpr int kBlock = 256;  // a multiple of kRowBlock; the planes stay in the L1 cache
 
-  AugmentRow(const Op& op, int64_t n, const Program& program, KeptRows* kept = nullptr)
+  AugmentRow(const Op& op, int64_t n, const Program& program, RowCache* cache = nullptr)
       : op_(op),
         n_(n),
-        kept_(kept),
+        row_cache_(cache),
         channels_(op.channels()),
         streams_(output_bytes(op.arguments) >= kStreamedBytes),
         program_(program),
@@ -178,10 +178,10 @@ class AugmentRow {
   }
 
   bool read_kept_rows(int y) {
-    if (kept_ == nullptr) return false;
-    const auto inside = kept_->columns(n_, y, begin_, count_);
+    if (row_cache_ == nullptr) return false;
+    const auto inside = row_cache_->columns(n_, y, begin_, count_);
     if (inside.begin == inside.end) return false;
-    kept_->read(begin_, inside, [&](int c, int i, const auto& values) {
+    row_cache_->read(begin_, inside, [&](int c, int i, const auto& values) {
       memcpy(planes_[c] + i, &values, sizeof(values));
     });
     const Image<float> target = block_view();
@@ -197,8 +197,9 @@ class AugmentRow {
   bool finish_kept_rows(int64_t n, int y) {
     const AugmentArguments& a = op_.arguments;
     const bool changes = program_.count > 0 || a.boxes_per_image > 0 || paired_ != nullptr;
-    if (kept_ == nullptr || changes || skipped_ > 0 || a.warp.output.stride_x != 1) return false;
-    const auto inside = kept_->columns(n_, y, begin_, count_);
+    if (row_cache_ == nullptr || changes || skipped_ > 0 || a.warp.output.stride_x != 1)
+      return false;
+    const auto inside = row_cache_->columns(n_, y, begin_, count_);
     if (inside.end - inside.begin < count_) return false;
     with_output_type(a.output_dtype, [&](auto typed) {
       using Out = decltype(typed);
@@ -208,11 +209,11 @@ class AugmentRow {
   }
 
   template <class Out>
-  void store_kept_rows(Out* to, typename KeptRows::Span inside) {
+  void store_kept_rows(Out* to, typename RowCache::Span inside) {
     Finish finishes[kMaxFills];
     for (int c = 0; c < kMaxFills; ++c) finishes[c] = op_.finish(c);
     alignas(64) Out finished[kMaxFills][kBlock];
-    kept_->read(begin_, inside, [&finished, finishes](int c, int i, auto values) {
+    row_cache_->read(begin_, inside, [&finished, finishes](int c, int i, auto values) {
       Target::store_vector(finishes[c](values), finished[c] + i);
     });
     for (int c = 0; c < channels_; ++c) {
@@ -322,7 +323,7 @@ class AugmentRow {
 
   template <class Step>
   void run_step(const Step& step) {
-    const Step own = step;  // a local copy, which stores cannot alias
+    const Step local = step;  // a local copy, which stores cannot alias
     for (int begin = 0; begin < count_; begin += kLanes) {
       float* __restrict const r = planes_[0] + begin;
       float* __restrict const g = planes_[1] + begin;
@@ -331,7 +332,7 @@ class AugmentRow {
       // not be vectorized.
       for (int i = 0; i < kLanes; ++i) {
         float rgb[3] = {r[i], g[i], b[i]};
-        own(rgb);
+        local(rgb);
         r[i] = rgb[0];
         g[i] = rgb[1];
         b[i] = rgb[2];
@@ -446,7 +447,7 @@ class AugmentRow {
 
   const Op& op_;
   int64_t n_;
-  KeptRows* kept_;                        // null: no rows are kept
+  RowCache* row_cache_;                   // null: no rows are kept
   int channels_, begin_ = 0, count_ = 0;  // of the block: first column and number of columns
   int skipped_ = 0;                       // leading columns of the block that are not stored
   AugmentRow* paired_ = nullptr;          // the row that it is mixed with
@@ -466,17 +467,17 @@ void run_augment(const AugmentArguments& arguments, const ParallelFor& parallel)
     const auto run = [&](const auto& work) {
       parallel(output.count * output.height, kPixelsPerTask / larger(output.width, 1) + 1,
                [&](int64_t begin, int64_t end) {
-                 auto own = op;
-                 std::optional<typename Row::KeptRows> kept;
+                 auto local = op;
+                 std::optional<typename Row::RowCache> cache;
                  for (int64_t i = begin; i < end;) {
                    const int64_t n = i / output.height, first = n * output.height;
                    const int64_t last = end - first < output.height ? end - first : output.height;
                    const Image<uint8_t> shape = op.shapes[n];
-                   if (!kept || own.reader.transform.width != shape.width) {
-                     own.reader.output.width = own.reader.transform.width = shape.width;
-                     kept.emplace(own.reader);
+                   if (!cache || local.reader.transform.width != shape.width) {
+                     local.reader.output.width = local.reader.transform.width = shape.width;
+                     cache.emplace(local.reader);
                    }
-                   work(own, *kept, n, static_cast<int>(i - first),
+                   work(local, *cache, n, static_cast<int>(i - first),
                         smaller(static_cast<int>(last), shape.height), shape.width);
                    i = first + last;
                  }

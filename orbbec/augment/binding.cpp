@@ -18,12 +18,12 @@ constexpr const char* kOp = "augment";
 const std::string kArithmetic = "cv2_5";
 
 // Rows [N, count, numbers] or [count, numbers] of float32 on the device of images.
-TableRows check_rows(const char* name, const std::optional<Tensor>& given, const Tensor& images,
-                     int64_t count, int64_t numbers) {
-  if (!given.has_value()) return {};
-  const Tensor& table = *given;
-  const bool shared = table.dim() == 2, own = table.dim() == 3 && table.size(0) == count;
-  check((shared || own) && table.size(table.dim() - 1) == numbers, kOp, "expected ", name,
+TableRows check_rows(const char* name, const std::optional<Tensor>& optional_table,
+                     const Tensor& images, int64_t count, int64_t numbers) {
+  if (!optional_table.has_value()) return {};
+  const Tensor& table = *optional_table;
+  const bool shared = table.dim() == 2, per_image = table.dim() == 3 && table.size(0) == count;
+  check((shared || per_image) && table.size(table.dim() - 1) == numbers, kOp, "expected ", name,
         " of shape [", count, ", rows, ", numbers, "] or [rows, ", numbers, "], but got ",
         shape_text(table));
   check(table.scalar_type() == ScalarType::Float && table.is_contiguous(), kOp, "expected ", name,
@@ -31,16 +31,16 @@ TableRows check_rows(const char* name, const std::optional<Tensor>& given, const
   check(same_device(table, images), kOp, "expected ", name, " on the device of images");
   const int64_t rows = table.size(table.dim() - 2);
   check(rows <= 4096, kOp, "expected ", name, " of at most 4096 rows per image, but got ", rows);
-  return {static_cast<const float*>(table.const_data_ptr()), own ? rows * numbers : 0,
+  return {static_cast<const float*>(table.const_data_ptr()), per_image ? rows * numbers : 0,
           static_cast<int>(rows)};
 }
 
-// The numbers of four channels from `first` on; `given` has one, or one per channel.
+// The numbers of four channels from `first` on; `numbers` has one, or one per channel.
 template <class Number>
-void set_numbers(const std::vector<double>& given, int64_t first, Number (&to)[kMaxFills]) {
-  const int64_t last = static_cast<int64_t>(given.size()) - 1;
+void set_numbers(const std::vector<double>& numbers, int64_t first, Number (&to)[kMaxFills]) {
+  const int64_t last = static_cast<int64_t>(numbers.size()) - 1;
   for (int c = 0; c < kMaxFills; ++c)
-    to[c] = static_cast<Number>(given[std::min<int64_t>(first + c, last)]);
+    to[c] = static_cast<Number>(numbers[std::min<int64_t>(first + c, last)]);
 }
 
 void set_statistics(const AugmentCall& call, int64_t first, AugmentArguments& a) {
@@ -129,11 +129,11 @@ std::optional<Tensor> point_to_matrices(const AugmentCall& call, AugmentArgument
   if (!runs_cuda_kernels(images))
     return prepare_matrices(kOp, images, matrix, 3, true, a.warp, /*completes=*/true);
   const Tensor checked = check_matrix(kOp, images, matrix, a.warp.source.count, 3, true);
-  const Tensor given = on_device_of(kOp, checked, images);
-  const int numbers = static_cast<int>(given.size(given.dim() - 2)) * 3;
-  a.matrices = {given.const_data_ptr(), given.scalar_type() == ScalarType::Double, numbers,
-                given.dim() == 3 ? numbers : 0};
-  return given;
+  const Tensor matrices = on_device_of(kOp, checked, images);
+  const int numbers = static_cast<int>(matrices.size(matrices.dim() - 2)) * 3;
+  a.matrices = {matrices.const_data_ptr(), matrices.scalar_type() == ScalarType::Double, numbers,
+                matrices.dim() == 3 ? numbers : 0};
+  return matrices;
 }
 
 Tensor new_gray_sums(const Tensor& images, const AnyImages& output) {

@@ -76,9 +76,9 @@ def _through_mix(gradient: Tensor, mix: Tensor) -> Tensor:
     """The gradient through mixing."""
     pair_indices = mix[:, 0].clamp(-1, gradient.shape[0]).floor().long()
     mixed = _covered(mix[:, None, 1:5], *gradient.shape[2:]) & has_pair(pair_indices)
-    own, other = (weight.view(-1, 1, 1, 1) * gradient for weight in mix[:, 5:].unbind(1))
+    direct, other = (weight.view(-1, 1, 1, 1) * gradient for weight in mix[:, 5:].unbind(1))
     parts = torch.where(mixed, other, torch.zeros_like(other))
-    return add_to_pairs(torch.where(mixed, own, gradient), parts, pair_indices)
+    return add_to_pairs(torch.where(mixed, direct, gradient), parts, pair_indices)
 
 
 def _setup(ctx: Any, inputs: tuple[Any, ...], output: Tensor) -> None:

@@ -111,8 +111,8 @@ class ScaledRows {
   // kChannels: 3 for packed bytes, or 0 for any count and layout.
   template <int kChannels, class Sink>
   void read_channels(int begin, Span span, const Sink& sink) {
-    const float* const above = kept<kChannels>(top_) + begin;
-    const float* const below = kept<kChannels>(bottom_) + begin;
+    const float* const above = cached_row<kChannels>(top_) + begin;
+    const float* const below = cached_row<kChannels>(bottom_) + begin;
     const Float weight = Simd::all_lanes(weight_);
     const int channels = kChannels > 0 ? kChannels : channels_;
     const int64_t channel = stride();
@@ -127,7 +127,7 @@ class ScaledRows {
 
   // The channels of a source row, `stride()` floats apart.
   template <int kChannels>
-  const float* kept(int row) {
+  const float* cached_row(int row) {
     const int slot = row & 1;
     float* const floats = rows_.data() + slot * channels_ * stride();
     if (held_[slot] == row) return floats;

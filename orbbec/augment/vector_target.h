@@ -17,7 +17,7 @@ struct VectorTarget : VectorStore<Simd> {
   using BlockReader = std::conditional_t<kHasVectorRow<Reader>, VectorRow<Simd, Reader, float>,
                                          SamplerRow<VectorTarget, Reader>>;
   template <class Reader>
-  using KeptRows = std::conditional_t<kHasVectorRow<Reader> && Reader::kIsLinear,
+  using RowCache = std::conditional_t<kHasVectorRow<Reader> && Reader::kIsLinear,
                                       ScaledRows<Simd, Reader>, NoRows>;
 };
 

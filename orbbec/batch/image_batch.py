@@ -167,14 +167,14 @@ class ImageBatch(StoredBatch):
     @property
     def buffer(self) -> torch.Tensor:
         """The pixels: uint8, flat, in the memory of ``storage``."""
-        return self._kept("_buffer", lambda: self.storage[: self.pixel_bytes])
+        return self._cached("_buffer", lambda: self.storage[: self.pixel_bytes])
 
     @property
     def layout(self) -> torch.Tensor:
         """The table of (offset, height, width): int64 ``[N, 3]``, in the memory of ``storage``."""
-        return self._kept("_layout", self._made_layout)
+        return self._cached("_layout", self._new_layout)
 
-    def _made_layout(self) -> torch.Tensor:
+    def _new_layout(self) -> torch.Tensor:
         begin = self.pixel_bytes + _ROW_BYTES * self.first
         return self.storage[begin : begin + _ROW_BYTES * len(self)].view(torch.int64).view(-1, 3)
 

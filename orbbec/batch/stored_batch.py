@@ -24,18 +24,18 @@ class StoredBatch:
 
     storage: torch.Tensor
 
-    def _kept(self, name: str, view: Callable[[], _View]) -> _View:
+    def _cached(self, name: str, view: Callable[[], _View]) -> _View:
         """A view of `storage` that is made once.
 
         functools.cached_property holds a lock before Python 3.12, which a fork in another thread would leave
         locked in the child. Made in inference mode too, a view is an ordinary tensor.
         """
-        kept = self.__dict__
-        if name not in kept:
+        cache = self.__dict__
+        if name not in cache:
             with torch.inference_mode(False):
-                kept[name] = view()
-        made: _View = kept[name]
-        return made
+                cache[name] = view()
+        result: _View = cache[name]
+        return result
 
     @property
     def device(self) -> torch.device:

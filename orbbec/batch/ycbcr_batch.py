@@ -99,7 +99,7 @@ class YCbCrBatch(StoredBatch):
     @property
     def buffer(self) -> torch.Tensor:
         """The planes: uint8, flat, in the memory of ``storage``."""
-        return self._kept("_buffer", lambda: self.storage[: self.plane_bytes])
+        return self._cached("_buffer", lambda: self.storage[: self.plane_bytes])
 
     @property
     def offsets(self) -> torch.Tensor:
@@ -170,9 +170,9 @@ class YCbCrBatch(StoredBatch):
 
     @property
     def _tables(self) -> list[torch.Tensor]:
-        return self._kept("_made", self._made_tables)
+        return self._cached("_made", self._new_tables)
 
-    def _made_tables(self) -> list[torch.Tensor]:
+    def _new_tables(self) -> list[torch.Tensor]:
         table = self.storage[self.plane_bytes : self.plane_bytes + self.host_table.nbytes]
         parts = torch.split(table.view(torch.int64), [columns * len(self) for columns in _COLUMNS])
         return [part.view(-1, columns) for part, columns in zip(parts, _COLUMNS, strict=True)]

@@ -72,8 +72,8 @@ ORBBEC_HD void shift_hue_in_range(const float (&rgb)[3], float shift, float (&ou
   const float start = red ? 0.0f : green ? 2.0f : 4.0f;
   const float sixths = ahead == low ? (1.0f + start) - below : (below + start) - 1.0f;
   const float circle = sixths * (1.0f / 6.0f) + 1.0f;
-  const float moved = (circle - floorf(circle)) + shift;
-  const float at = (moved - floorf(moved)) * 6.0f;
+  const float position = (circle - floorf(circle)) + shift;
+  const float at = (position - floorf(position)) * 6.0f;
   const int sector = static_cast<int>(at);
   const float fraction = saturation * (at - static_cast<float>(sector)), rest = 1.0f - saturation;
   const float lowest = rest * high;

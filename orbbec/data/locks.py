@@ -27,8 +27,8 @@ class Locked:
         with suppress(IndexError):
             while True:
                 del _LOCKED[id(_GONE.popleft())]
-        own = ref(self, _GONE.append)  # a C function: Ctrl-C inside a Python callback would be lost
-        _LOCKED[id(own)] = own
+        reference = ref(self, _GONE.append)  # a C function: Ctrl-C inside a Python callback would be lost
+        _LOCKED[id(reference)] = reference
 
     def renew_lock(self) -> None:
         """Replace the lock by a free one."""
@@ -40,8 +40,8 @@ _GONE: deque[ReferenceType[Locked]] = deque()
 
 
 def _begin_in_fork() -> None:
-    for own in list(_LOCKED.values()):
-        locked = own()
+    for reference in list(_LOCKED.values()):
+        locked = reference()
         if locked is not None:
             locked.renew_lock()
 

@@ -16,11 +16,11 @@ def mixed_input(op: str, images: Any, pair_indices: Any) -> tuple[OperatorInput,
     Raises:
         ValueError: an index on the host is out of range, or refers to an image of another size.
     """
-    given = images_input(op, images)
-    count = count_of(given)
+    inputs = images_input(op, images)
+    count = count_of(inputs)
     index = whole_numbers(op, "pair_indices", pair_indices, [count], 0, count - 1)
-    if given.layout is not None and index.device.type == "cpu" and given.layout.device.type == "cpu":
-        sizes = given.layout[:, 1:]
+    if inputs.layout is not None and index.device.type == "cpu" and inputs.layout.device.type == "cpu":
+        sizes = inputs.layout[:, 1:]
         different = (sizes != sizes[index]).any(1).nonzero().flatten().tolist()
         if different:
             n = different[0]
@@ -30,12 +30,12 @@ def mixed_input(op: str, images: Any, pair_indices: Any) -> tuple[OperatorInput,
                 f"{op}: expected pair_indices of equal size, but image {n} is {height}x{width} "
                 f"and the other image {other_height}x{other_width}"
             )
-    return given, to_device(index, given)
+    return inputs, to_device(index, inputs)
 
 
-def to_device(table: Tensor, given: OperatorInput) -> Tensor:
+def to_device(table: Tensor, inputs: OperatorInput) -> Tensor:
     """A table on the device of the images."""
-    return table.to(given.images.device, non_blocking=True)
+    return table.to(inputs.images.device, non_blocking=True)
 
 
 def every_image(values: Tensor, count: int, shape: list[int]) -> Tensor:
@@ -43,14 +43,14 @@ def every_image(values: Tensor, count: int, shape: list[int]) -> Tensor:
     return values.expand([count, *shape]) if list(values.shape) == shape else values
 
 
-def float_numbers(op: str, name: str, value: Any, given: OperatorInput) -> Tensor:
+def float_numbers(op: str, name: str, value: Any, inputs: OperatorInput) -> Tensor:
     """A number, or one per image, as float64 `[N]` on the device of the images."""
-    count = count_of(given)
+    count = count_of(inputs)
     if is_real(value):
-        return torch.full((count,), float(value), dtype=torch.float64, device=given.images.device)
+        return torch.full((count,), float(value), dtype=torch.float64, device=inputs.images.device)
     values = as_tensor(op, name, value)
     if values.is_complex():
         raise TypeError(f"{op}: expected {name} of real numbers, but got {values.dtype}")
     if list(values.shape) not in ([], [count]):
         raise ValueError(f"{op}: expected {name} of shape [{count}], but got {list(values.shape)}")
-    return to_device(values.detach().to(torch.float64).expand(count).contiguous(), given)
+    return to_device(values.detach().to(torch.float64).expand(count).contiguous(), inputs)

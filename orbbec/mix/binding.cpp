@@ -104,12 +104,12 @@ Tensor mosaic(Tensor images, std::optional<Tensor> layout, int64_t channels, Ten
   const int64_t count = pair_indices.dim() == 2 ? pair_indices.size(0) : 0;
   a.pair_indices = check_table<int64_t>(kOp, "pair_indices", pair_indices, {count, 4}, images);
   a.numbers = check_table<int64_t>(kOp, "centers", centers, {count, 2}, images);
-  const int64_t given = static_cast<int64_t>(fill.size());
+  const int64_t numbers = static_cast<int64_t>(fill.size());
   check_one_or_each(kOp, "fill", fill, a.source.channels);
-  check(given <= kMaxGatherFills, kOp, "expected fill of at most ", kMaxGatherFills,
-        " numbers, but got ", given);
+  check(numbers <= kMaxGatherFills, kOp, "expected fill of at most ", kMaxGatherFills,
+        " numbers, but got ", numbers);
   for (int64_t c = 0; c < kMaxGatherFills; ++c) {
-    a.fill[c] = fill_bits(dtype_of(kOp, images), fill[c < given ? c : 0]);
+    a.fill[c] = fill_bits(dtype_of(kOp, images), fill[c < numbers ? c : 0]);
   }
   AnyImages canvas = a.source;
   canvas.count = count;
@@ -156,27 +156,27 @@ Tensor copy_paste_soft(Tensor images, Tensor pair_indices, Tensor masks) {
   return blend(kOp, a, images, std::nullopt);
 }
 
-AnyImages contributions_like(const Tensor& contribution, const Tensor& own) {
+AnyImages contributions_like(const Tensor& contribution, const Tensor& base) {
   constexpr const char* kOp = "add_to_pairs";
-  check(contribution.scalar_type() == own.scalar_type() && same_device(contribution, own) &&
-            contribution.dim() == 4 && own.dim() == 4 &&
-            std::equal(own.sizes().begin(), own.sizes().end(), contribution.sizes().begin()),
-        kOp, "expected parts of the shape, the dtype and the device of own");
+  check(contribution.scalar_type() == base.scalar_type() && same_device(contribution, base) &&
+            contribution.dim() == 4 && base.dim() == 4 &&
+            std::equal(base.sizes().begin(), base.sizes().end(), contribution.sizes().begin()),
+        kOp, "expected parts of the shape, the dtype and the device of base");
   return dense_images(kOp, "parts", contribution, const_cast<void*>(contribution.const_data_ptr()));
 }
 
-Tensor add_to_pairs(Tensor own, Tensor contributions, Tensor order, Tensor starts) {
+Tensor add_to_pairs(Tensor base, Tensor contributions, Tensor order, Tensor starts) {
   constexpr const char* kOp = "add_to_pairs";
   SumArguments a{};
-  a.own = source_images(kOp, own, std::nullopt, 0);
-  a.contributions = contributions_like(contributions, own);
-  a.dtype = dtype_of(kOp, own);
-  a.order = check_table<int64_t>(kOp, "order", order, {a.own.count}, own);
-  a.starts = check_table<int64_t>(kOp, "starts", starts, {a.own.count + 1}, own);
-  const Tensor output = new_pointwise_output(kOp, own, std::nullopt, a.own);
+  a.base = source_images(kOp, base, std::nullopt, 0);
+  a.contributions = contributions_like(contributions, base);
+  a.dtype = dtype_of(kOp, base);
+  a.order = check_table<int64_t>(kOp, "order", order, {a.base.count}, base);
+  a.starts = check_table<int64_t>(kOp, "starts", starts, {a.base.count + 1}, base);
+  const Tensor output = new_pointwise_output(kOp, base, std::nullopt, a.base);
   if (output.numel() == 0) return output;
   a.output = dense_images(kOp, "output", output, output.mutable_data_ptr());
-  run_where(kOp, own, add_to_pairs_cpu, add_to_pairs_cuda, a);
+  run_where(kOp, base, add_to_pairs_cpu, add_to_pairs_cuda, a);
   return output;
 }
 
@@ -197,7 +197,7 @@ STABLE_TORCH_LIBRARY_FRAGMENT(orbbec, m) {
       "mixup(Tensor images, Tensor? layout, int channels, Tensor pair_indices, Tensor weights) -> "
       "Tensor");
   m.def("copy_paste_soft(Tensor images, Tensor pair_indices, Tensor masks) -> Tensor");
-  m.def("add_to_pairs(Tensor own, Tensor parts, Tensor order, Tensor starts) -> Tensor");
+  m.def("add_to_pairs(Tensor base, Tensor parts, Tensor order, Tensor starts) -> Tensor");
 }
 
 ORBBEC_IMPLEMENT(m) {

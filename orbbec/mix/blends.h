@@ -20,7 +20,7 @@ struct BlendArguments {
 
 template <class F>
 struct Weights {
-  F own, other;
+  F base, other;
 };
 
 template <class F>
@@ -69,14 +69,14 @@ struct BlendPixels {
   }
 
   ORBBEC_HD void operator()(int64_t n, int y, int x) const {
-    const Image<const T> own = source[n], other = pair_of(n);
+    const Image<const T> base = source[n], other = pair_of(n);
     const Image<T> to = output[n];
     const bool mixed = other.contains(y, x);
     const auto weights = rule.at(n, y, x);
     for (int64_t c = 0; c < output.channels; ++c) {
-      const T value = own.at(y, x, c);
+      const T value = base.at(y, x, c);
       to.at(y, x, c) =
-          mixed ? weighted_sum<T>(value, weights.own, other.at(y, x, c), weights.other) : value;
+          mixed ? weighted_sum<T>(value, weights.base, other.at(y, x, c), weights.other) : value;
     }
   }
 
@@ -88,7 +88,7 @@ struct BlendPixels {
     template <int kChannels>
     ORBBEC_HD void operator()(const int (&pixel)[2][kChannels], T (&result)[kChannels]) const {
       for (int c = 0; c < kChannels; ++c)
-        result[c] = weighted_sum<T>(pixel[0][c], weights.own, pixel[1][c], weights.other);
+        result[c] = weighted_sum<T>(pixel[0][c], weights.base, pixel[1][c], weights.other);
     }
   };
   ORBBEC_HD Image<const T> source_of(int64_t n, int i) const {
@@ -102,8 +102,8 @@ struct BlendPixels {
   }
   ORBBEC_HD bool is_ordinary(int64_t n) const {
     const Image<T> to = output[n];
-    const Image<const T> own = source_of(n, 0), other = source_of(n, 1);
-    return own.height == to.height && own.width == to.width && other.height == to.height &&
+    const Image<const T> base = source_of(n, 0), other = source_of(n, 1);
+    return base.height == to.height && base.width == to.width && other.height == to.height &&
            other.width == to.width;
   }
 };
@@ -118,7 +118,7 @@ int dispatch_blend(const BlendArguments& a, const Launch& launch) {
 // Adds to each image's own gradient the contributions of the images that it is paired with, in
 // order.
 struct SumArguments {
-  AnyImages own, contributions, output;
+  AnyImages base, contributions, output;
   DType dtype;
   const int64_t* order;   // [N]: images sorted by their pair index
   const int64_t* starts;  // [N + 1]: where the images of each pair index begin in `order`
@@ -126,12 +126,12 @@ struct SumArguments {
 
 template <class T>
 struct AddToPairs {
-  Images<const T> own, contributions;
+  Images<const T> base, contributions;
   Images<T> output;
   const int64_t *order, *starts;
 
   explicit AddToPairs(const SumArguments& a)
-      : own(a.own),
+      : base(a.base),
         contributions(a.contributions),
         output(a.output),
         order(a.order),
@@ -142,7 +142,7 @@ struct AddToPairs {
     const int64_t begin = starts[n] > 0 ? starts[n] : 0;
     const int64_t end = starts[n + 1] < count ? starts[n + 1] : count;
     for (int64_t c = 0; c < output.channels; ++c) {
-      Compute<T> sum = load(own[n].at(y, x, c));
+      Compute<T> sum = load(base[n].at(y, x, c));
       for (int64_t k = begin; k < end; ++k) {
         const int64_t from = order[k];
         if (from >= 0 && from < count) sum += load(contributions[from].at(y, x, c));

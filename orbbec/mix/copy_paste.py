@@ -45,21 +45,21 @@ def copy_paste(images: Images, pair_indices: Matrix, masks: Images) -> Any:
         >>> copy_paste(images, torch.tensor([1, 0]), torch.tensor([[True, False, True]])).tolist()
         [[[[2, 1, 2]]], [[[1, 2, 1]]]]
     """
-    given, index = mixed_input(OP, images, pair_indices)
-    if given.layout is not None:
+    inputs, index = mixed_input(OP, images, pair_indices)
+    if inputs.layout is not None:
         of_batch = _ragged_masks(masks)
-        arguments = (given.images, given.layout, given.channels, index, of_batch.buffer, of_batch.layout)
-        return given.restore(torch.ops.orbbec.copy_paste(*arguments))
+        arguments = (inputs.images, inputs.layout, inputs.channels, index, of_batch.buffer, of_batch.layout)
+        return inputs.restore(torch.ops.orbbec.copy_paste(*arguments))
     table = as_tensor(OP, "masks", masks).detach()
-    table = every_image(table, count_of(given), list(given.images.shape[-2:]))
-    table = to_device(table, given)
+    table = every_image(table, count_of(inputs), list(inputs.images.shape[-2:]))
+    table = to_device(table, inputs)
     if table.is_floating_point():
-        soft = table.to(torch.float64 if given.images.dtype == torch.float64 else torch.float32)
-        return given.restore(torch.ops.orbbec.copy_paste_soft(given.images, index, soft))
+        soft = table.to(torch.float64 if inputs.images.dtype == torch.float64 else torch.float32)
+        return inputs.restore(torch.ops.orbbec.copy_paste_soft(inputs.images, index, soft))
     if table.dtype not in (torch.bool, torch.uint8):
         raise TypeError(f"{OP}: expected masks of bool, uint8 or floats, but got {table.dtype}")
     hard = table.view(torch.uint8)
-    return given.restore(torch.ops.orbbec.copy_paste(given.images, None, 0, index, hard, None))
+    return inputs.restore(torch.ops.orbbec.copy_paste(inputs.images, None, 0, index, hard, None))
 
 
 def _ragged_masks(masks: Any) -> RaggedImages:

@@ -47,14 +47,14 @@ def cutmix(images: Images, pair_indices: Matrix, boxes: Matrix) -> Any:
         >>> cutmix(images, torch.tensor([1, 0]), torch.tensor([1, 0, 2, 1])).tolist()
         [[[[1, 2, 1]]], [[[2, 1, 2]]]]
     """
-    given, index = mixed_input(OP, images, pair_indices)
-    count = count_of(given)
+    inputs, index = mixed_input(OP, images, pair_indices)
+    count = count_of(inputs)
     each = every_image(as_tensor(OP, "boxes", boxes), count, [4])
-    rectangles = to_device(whole_numbers(OP, "boxes", each, [count, 4], -_FAR, _FAR), given)
+    rectangles = to_device(whole_numbers(OP, "boxes", each, [count, 4], -_FAR, _FAR), inputs)
     output = call_operator(
-        torch.ops.orbbec.cutmix.default, given.images, given.layout, given.channels, index, rectangles
+        torch.ops.orbbec.cutmix.default, inputs.images, inputs.layout, inputs.channels, index, rectangles
     )
-    return given.restore(output)
+    return inputs.restore(output)
 
 
 register_fake_like("cutmix")

@@ -28,9 +28,9 @@ def register_gradient(op: str, index_position: int, tables: tuple[int, ...], spl
 
     def backward(ctx: Any, gradient: Tensor) -> tuple[Tensor | None, ...]:
         pair_indices, *rest = ctx.saved_tensors
-        own, parts = split(gradient, tuple(rest))
+        base, parts = split(gradient, tuple(rest))
         known = has_pair(pair_indices)
-        sums = add_to_pairs(torch.where(known, own, gradient), parts, pair_indices)
+        sums = add_to_pairs(torch.where(known, base, gradient), parts, pair_indices)
         return sums, *[None] * (ctx.arguments - 1)
 
     torch.library.register_autograd(f"orbbec::{op}", backward, setup_context=setup)

@@ -29,13 +29,13 @@ struct SourcePixel {
 // Integers by cv2.addWeighted's rule: products in float32, the first fused into the sum, rounded
 // half to even. Floats by torch's operations, each rounded to T. V is T, or holds its values.
 template <class T, class V, class F = Compute<T>>
-ORBBEC_HD T weighted_sum(V own, F own_weight, V other, F other_weight) {
+ORBBEC_HD T weighted_sum(V base, F base_weight, V other, F other_weight) {
   if constexpr (std::is_same_v<T, uint8_t> || std::is_same_v<T, uint16_t>) {
-    return store<T>(fused_multiply_add(load(own), own_weight, load(other) * other_weight));
+    return store<T>(fused_multiply_add(load(base), base_weight, load(other) * other_weight));
   } else {
     const T other_term = store<T>(load(other) * other_weight);
-    const T own_term = store<T>(load(own) * own_weight);
-    return store<T>(load(other_term) + load(own_term));
+    const T base_term = store<T>(load(base) * base_weight);
+    return store<T>(load(other_term) + load(base_term));
   }
 }
 

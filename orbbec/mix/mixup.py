@@ -46,24 +46,24 @@ def mixup(images: Images, pair_indices: Matrix, weights: float | Tensor) -> Any:
         >>> mixup(images, torch.tensor([1, 0]), 0.75).flatten().tolist()
         [2.0, 6.0]
     """
-    given, index = mixed_input(OP, images, pair_indices)
-    numbers = float_numbers(OP, "weights", weights, given)
+    inputs, index = mixed_input(OP, images, pair_indices)
+    numbers = float_numbers(OP, "weights", weights, inputs)
     output = call_operator(
-        torch.ops.orbbec.mixup.default, given.images, given.layout, given.channels, index, numbers
+        torch.ops.orbbec.mixup.default, inputs.images, inputs.layout, inputs.channels, index, numbers
     )
-    return given.restore(output)
+    return inputs.restore(output)
 
 
 register_fake_like("mixup")
 
 
 def _split(gradient: Tensor, tables: tuple[Tensor, ...]) -> tuple[Tensor, Tensor]:
-    own = tables[0].reshape(-1, 1, 1, 1)
+    weight = tables[0].reshape(-1, 1, 1, 1)
     # In the dtype of the forward computation: float32 for half types.
     working = torch.promote_types(gradient.dtype, torch.float32)
     exact = gradient.to(working)
-    own_part = exact * own.to(working)
-    other_part = exact * (1 - own).to(working)
+    own_part = exact * weight.to(working)
+    other_part = exact * (1 - weight).to(working)
     return own_part.to(gradient.dtype), other_part.to(gradient.dtype)
 
 

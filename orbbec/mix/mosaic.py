@@ -72,23 +72,23 @@ def mosaic(
     """
     if isinstance(images, (Tensor, np.ndarray)) and images.ndim != 4:
         raise ValueError(f"{OP}: expected a batch of images, but got shape {list(images.shape)}")
-    given = operator_input(OP, "images", images)
+    inputs = operator_input(OP, "images", images)
     index = as_tensor(OP, "pair_indices", pair_indices)
     count = index.size(0) if index.dim() == 2 else 0
-    index = whole_numbers(OP, "pair_indices", index, [count, 4], -1, count_of(given) - 1)
+    index = whole_numbers(OP, "pair_indices", index, [count, 4], -1, count_of(inputs) - 1)
     each = every_image(as_tensor(OP, "centers", centers), count, [2])
     middle = whole_numbers(OP, "centers", each, [count, 2], -_FAR, _FAR)
     output = call_operator(
         torch.ops.orbbec.mosaic.default,
-        given.images,
-        given.layout,
-        given.channels,
-        to_device(index, given),
-        to_device(middle, given),
+        inputs.images,
+        inputs.layout,
+        inputs.channels,
+        to_device(index, inputs),
+        to_device(middle, inputs),
         size_values(OP, size),
         fill_values(OP, fill),
     )
-    return given.restore(output)
+    return inputs.restore(output)
 
 
 def mosaic_offsets(sizes: Matrix, pair_indices: Matrix, centers: Matrix) -> Tensor:
@@ -180,8 +180,8 @@ def _tiles(table: Mapping[str, Array], sizes: Array, outputs: Array) -> Tiles:
     (x, y), (height, width), zero = table["centers"].T, outputs.T, 0 * outputs[:, 0]
     quarters = ((zero, zero, x, y), (x, zero, width, y), (zero, y, x, height), (x, y, width, height))
     boxes = np.array(quarters, np.int64).transpose(2, 0, 1).reshape(-1, 4)
-    given = (sizes, table["pair_indices"], table["centers"])
-    offsets = mosaic_offsets(*map(torch.from_numpy, given)).numpy().reshape(-1, 2)
+    columns = (sizes, table["pair_indices"], table["centers"])
+    offsets = mosaic_offsets(*map(torch.from_numpy, columns)).numpy().reshape(-1, 2)
     return Tiles(table["pair_indices"].reshape(-1), boxes, offsets)
 
 

@@ -296,7 +296,7 @@ class Build(Registers):
         self.mixes = True
         p = self.open
         can_fuse = self.dtype in MIXES[name].fused_dtypes and bool(p.holds) and p.mixes is None
-        can_fuse = can_fuse and not (self.batch and self.batch.partners)
+        can_fuse = can_fuse and not (self.batch and self.batch.pairs)
         mix = MixPass(out=0, dtype=self.dtype, name=name, arguments=columns, options=options)
         if can_fuse and self.size != VARIES:
             p.mixes = mix

@@ -304,13 +304,13 @@ ORBBEC_HD Matrix3 affine_matrix(const AffineNumbers& a, const double (&center)[2
   const double l01 = -(l00 * tangent + sin_turn), l11 = cos_turn - l10 * tangent;
   const double linear[4] = {l11 / a.scale[0], -l01 / a.scale[0], -l10 / a.scale[1],
                             l00 / a.scale[1]};
-  const double moved[2] = {center[0] + a.shift[0], center[1] + a.shift[1]};
+  const double target[2] = {center[0] + a.shift[0], center[1] + a.shift[1]};
   const double middle[2] = {(output[0] - 1) / 2, (output[1] - 1) / 2};
   Matrix3 matrix;
   for (int i = 0; i < 2; ++i) {
     const double* const row = linear + 2 * i;
     matrix.m[3 * i] = row[0], matrix.m[3 * i + 1] = row[1];
-    const double shift = center[i] - (row[0] * moved[0] + row[1] * moved[1]);
+    const double shift = center[i] - (row[0] * target[0] + row[1] * target[1]);
     matrix.m[3 * i + 2] = shift + (size[i] - 1) / 2 - (row[0] * middle[0] + row[1] * middle[1]);
   }
   return matrix;

@@ -50,12 +50,12 @@ def carried(forward: Array, points: Array) -> Array:
         >>> carried(np.diag([2.0, 3.0, 1.0]), np.array([[1.0, 1.0]])).tolist()
         [[2.0, 3.0]]
     """
-    moved = points @ forward[:2, :2].T + forward[:2, 2]
+    result = points @ forward[:2, :2].T + forward[:2, 2]
     if forward[2].tolist() == [0.0, 0.0, 1.0]:
-        return np.asarray(moved)
+        return np.asarray(result)
     weight = points @ forward[2, :2] + forward[2, 2]
     weight = np.where(weight * np.sign(forward[2, 2] or 1.0) > 1e-12, weight, np.nan)
-    return np.asarray(moved / weight[..., None])
+    return np.asarray(result / weight[..., None])
 
 
 def grown(forward: Array, points: Array) -> Array:
@@ -194,9 +194,9 @@ def polygon_area(points: Array) -> float:
 def through_displacement(points: Array, displacement: Array) -> Array:
     """Move points `[..., 2]` when output pixel p reads p + displacement `[2, H, W]`; found by iteration."""
     _, height, width = displacement.shape
-    moved = points.astype(np.float64)
+    result = points.astype(np.float64)
     for _ in range(20):
-        at = np.nan_to_num(moved)
+        at = np.nan_to_num(result)
         x, y = np.clip(at[..., 0], 0, width - 1), np.clip(at[..., 1], 0, height - 1)
         left = np.minimum(x.astype(int), max(width - 2, 0))
         top = np.minimum(y.astype(int), max(height - 2, 0))
@@ -204,8 +204,8 @@ def through_displacement(points: Array, displacement: Array) -> Array:
         a, b = x - left, y - top
         above = displacement[:, top, left] * (1 - a) + displacement[:, top, right] * a
         below = displacement[:, bottom, left] * (1 - a) + displacement[:, bottom, right] * a
-        moved = points - np.moveaxis(above * (1 - b) + below * b, 0, -1)
-    return moved
+        result = points - np.moveaxis(above * (1 - b) + below * b, 0, -1)
+    return result
 
 
 def pixels(sizes: Array) -> int:

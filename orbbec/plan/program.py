@@ -157,7 +157,7 @@ class Program:
         words = np.empty(count * self.words, np.float32)
         if numbers is not None:
             state[:, REGISTERS : REGISTERS + numbers.shape[1]] = numbers
-        table = ParameterTable(state, words, self.blocks, [], batch.frames, batch.partners)
+        table = ParameterTable(state, words, self.blocks, [], batch.frames, batch.pairs)
         begin = 0
         for end, external in self.stops:
             self._draw(table, batch, begin, end)
@@ -244,12 +244,12 @@ class Program:
         return pooled_output(shape, getattr(torch, last.dtype), is_last, tensor)
 
     def passes_of(self, table: ParameterTable) -> tuple[Pass, ...]:
-        """The passes of a batch; from the first mix on, without the partners of other images."""
-        if not table.partners:
+        """The passes of a batch; from the first mix on, without pair images."""
+        if not table.pairs:
             return tuple(step.of(table) for step in self.passes)
-        every = np.arange(len(table) // (1 + table.partners))
+        every = np.arange(len(table) // (1 + table.pairs))
         rest = table.rows(every)
-        mixing = replace(rest, partners=table.partners)
+        mixing = replace(rest, pairs=table.pairs)
         passes: list[Pass] = []
         for step in self.passes:
             is_mixed = bool(passes) and len(passes[-1].parameters) == len(every)

@@ -40,7 +40,7 @@ def yolo_train(
 ) -> Compose:
     """Mosaic, scale and shift, hue, saturation and brightness, flips, and mixup, in three passes.
 
-    The three other images of a mosaic are the previous ones of the batch, or, with `partners="source"` of
+    The three other images of a mosaic are the previous ones of the batch, or, with `pairs="source"` of
     `Loader`, any of the data set. Colors are changed before the
     mixup, not after it, so that the last pass blends.
 

@@ -133,8 +133,8 @@ class RandomAffine(Transform):
                 number(self.name, "translate", fraction, 0.0, 1.0)
             self._set(translate=fractions)
         if self.scale is not None:
-            given = numbers(self.name, "scale", self.scale, (2, 4))
-            ranges = (interval(self.name, "scale", given[n : n + 2], 1e-9) for n in range(0, len(given), 2))
+            bounds = numbers(self.name, "scale", self.scale, (2, 4))
+            ranges = (interval(self.name, "scale", bounds[n : n + 2], 1e-9) for n in range(0, len(bounds), 2))
             self._set(scale=tuple(side for low_high in ranges for side in low_high))
 
     def _shears(self) -> tuple[float, ...] | None:
@@ -293,16 +293,16 @@ class AlignPoints(Transform):
         count = len(self.template)
         points = np.full((len(sizes), count, 2), np.nan)
         for index, target in enumerate(targets or ()):
-            given = numbers_of(target.get(self.key, np.zeros((0, 2))))
-            given = given[0] if given.ndim == 3 and len(given) == 1 else given
-            if given.size == 0:
+            found = numbers_of(target.get(self.key, np.zeros((0, 2))))
+            found = found[0] if found.ndim == 3 and len(found) == 1 else found
+            if found.size == 0:
                 continue
-            if given.ndim != 2 or len(given) != count or given.shape[1] not in (2, 3):
+            if found.ndim != 2 or len(found) != count or found.shape[1] not in (2, 3):
                 raise ValueError(
                     f"{self.name}: expected {self.key} of shape [{count}, 2], "
-                    f"but image {index} has {list(given.shape)}"
+                    f"but image {index} has {list(found.shape)}"
                 )
-            mapped = np.concatenate([given[:, :2], np.ones((count, 1))], 1) @ forward[index].T
+            mapped = np.concatenate([found[:, :2], np.ones((count, 1))], 1) @ forward[index].T
             points[index] = mapped[:, :2] / mapped[:, 2:]
         return points
 

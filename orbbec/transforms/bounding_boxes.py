@@ -49,8 +49,8 @@ class SanitizeBoundingBoxes(_KeepsPixels):
                 f'{self.name}: expected labels_getter as "default" or None, but got {self.labels_getter!r}'
             )
 
-    def target_options(self, given: TargetOptions) -> TargetOptions:
-        return replace(given, min_size=self.min_size, min_area=self.min_area, drop_boxes=True)
+    def target_options(self, options: TargetOptions) -> TargetOptions:
+        return replace(options, min_size=self.min_size, min_area=self.min_area, drop_boxes=True)
 
 
 @dataclass(frozen=True)

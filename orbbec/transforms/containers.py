@@ -20,9 +20,9 @@ _CONVERTERS = {"torchvision": "from_torchvision", "albumentations": "from_albume
 def check_transforms(op: str, transforms: Any) -> tuple[Transform, ...]:
     """Check a sequence of at least one transform."""
     if convert := _CONVERTERS.get(_library_of(transforms)):
-        given = f"{_library_of(transforms)}'s {type(transforms).__name__}"
+        kind_name = f"{_library_of(transforms)}'s {type(transforms).__name__}"
         raise TypeError(
-            f"{op}: expected orbbec transforms, but got {given}: use Compose.{convert} to convert it"
+            f"{op}: expected orbbec transforms, but got {kind_name}: use Compose.{convert} to convert it"
         )
     if not is_sequence(transforms) or not transforms:
         raise ValueError(
@@ -31,8 +31,10 @@ def check_transforms(op: str, transforms: Any) -> tuple[Transform, ...]:
     for index, transform in enumerate(transforms):
         if isinstance(transform, Transform):
             continue
-        given, convert = type(transform).__name__, _CONVERTERS.get(_library_of(transform))
-        kind = f"{_library_of(transform)}'s {given}: use Compose.{convert}" if convert else f"a {given}"
+        kind_name, convert = type(transform).__name__, _CONVERTERS.get(_library_of(transform))
+        kind = (
+            f"{_library_of(transform)}'s {kind_name}: use Compose.{convert}" if convert else f"a {kind_name}"
+        )
         raise TypeError(f"{op}: expected orbbec transforms, but transform {index} is {kind}")
     return tuple(transforms)
 
@@ -41,11 +43,11 @@ def _library_of(step: object) -> str:
     return type(step).__module__.partition(".")[0]
 
 
-def options_of(transforms: Sequence[Transform], given: TargetOptions) -> TargetOptions:
+def options_of(transforms: Sequence[Transform], options: TargetOptions) -> TargetOptions:
     """The target options of a pipeline with some transforms."""
     for transform in transforms:
-        given = transform.target_options(given)
-    return given
+        options = transform.target_options(options)
+    return options
 
 
 @dataclass(frozen=True)
@@ -71,8 +73,8 @@ class _Container(Transform):
     def transform_count(self) -> int:
         return 1 + sum(transform.transform_count for transform in self.transforms)
 
-    def target_options(self, given: TargetOptions) -> TargetOptions:
-        return options_of(self.transforms, given)
+    def target_options(self, options: TargetOptions) -> TargetOptions:
+        return options_of(self.transforms, options)
 
 
 def in_turn(build: Build, transforms: Sequence[Transform], chosen: Sequence[int]) -> None:
@@ -211,8 +213,8 @@ class SomeOf(_Container):
 
     @property
     def transform_count(self) -> int:
-        own = sum(transform.transform_count for transform in self.transforms)
-        return 1 + own * (self.n if self.replace else 1)
+        count = sum(transform.transform_count for transform in self.transforms)
+        return 1 + count * (self.n if self.replace else 1)
 
     def rules(self, build: Build) -> None:
         count = len(self.transforms)

@@ -69,9 +69,9 @@ def _along(side: int, steps: Tensor, is_normalized: Tensor) -> Tensor:
 
 def _displaced(images: Tensor, displacement: Tensor, how: dict[str, Any]) -> Tensor:
     height, width = images.shape[-2:]
-    moved = displacement.to(images.device)
-    x = moved[:, 0] + torch.arange(width, device=images.device)
-    y = moved[:, 1] + torch.arange(height, device=images.device)[:, None]
+    on_device = displacement.to(images.device)
+    x = on_device[:, 0] + torch.arange(width, device=images.device)
+    y = on_device[:, 1] + torch.arange(height, device=images.device)[:, None]
     result: Tensor = remap(images, x, y, **how)
     return result
 

@@ -21,10 +21,8 @@ def _call_each(images: Work, function: Callable[[Tensor], Tensor]) -> Work:
         result = function(image)
         if not isinstance(result, Tensor) or (result.shape, result.dtype) != (image.shape, image.dtype):
             expected = f"{str(image.dtype).removeprefix('torch.')} {list(image.shape)}"
-            given = f"{result.dtype} {list(result.shape)}" if isinstance(result, Tensor) else repr(result)
-            raise ValueError(
-                f"Lambda: expected {expected} of the function for image {index}, but got {given}"
-            )
+            kind = f"{result.dtype} {list(result.shape)}" if isinstance(result, Tensor) else repr(result)
+            raise ValueError(f"Lambda: expected {expected} of the function for image {index}, but got {kind}")
         results.append(result)
     return merged(results) if results else images
 

@@ -99,8 +99,8 @@ class MedianBlur(Transform):
     p: float = 0.5
 
     def __post_init__(self) -> None:
-        given = whole_range(self.name, "kernel_size", self.kernel_size, 1)
-        self._set(kernel_size=tuple(_odd(self.name, "kernel_size", side) for side in given))
+        bounds = whole_range(self.name, "kernel_size", self.kernel_size, 1)
+        self._set(kernel_size=tuple(_odd(self.name, "kernel_size", side) for side in bounds))
         self._check("p")
 
     def rules(self, build: Build) -> None:
@@ -277,10 +277,10 @@ class ElasticTransform(Transform):
 
     def __post_init__(self) -> None:
         for name in ("alpha", "sigma"):
-            given = numbers(self.name, name, getattr(self, name), (2,))
-            for value in given:
+            bounds = numbers(self.name, name, getattr(self, name), (2,))
+            for value in bounds:
                 number(self.name, name, value, 0.0)
-            self._set(**{name: given * (2 // len(given))})
+            self._set(**{name: bounds * (2 // len(bounds))})
         self._set(**checked_reading(self))
 
     def rules(self, build: Build) -> None:

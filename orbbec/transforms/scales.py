@@ -252,15 +252,15 @@ class RandomIoUCrop(Transform):
         draws, forward = stream.uniforms(per_round), forward_of(matrix)
         first, end = self.epochs or (0, math.inf)
         for n, target in enumerate(targets or () if first <= stream.epoch < end else ()):
-            given = numbers_of(target.get("boxes", ()))
-            if given.size == 0:
+            boxes = numbers_of(target.get("boxes", ()))
+            if boxes.size == 0:
                 continue
-            if given.ndim != 2 or given.shape[1] != 4:
+            if boxes.ndim != 2 or boxes.shape[1] != 4:
                 raise ValueError(
-                    f"{self.name}: expected boxes xyxy [K, 4], but image {n} has {list(given.shape)}"
+                    f"{self.name}: expected boxes xyxy [K, 4], but image {n} has {list(boxes.shape)}"
                 )
             height, width = state.sizes[n].tolist()
-            boxes = clipped(hulls(carried_edges(forward[n], corners_of(given))), (height, width))
+            boxes = clipped(hulls(carried_edges(forward[n], corners_of(boxes))), (height, width))
             boxes = boxes[areas(boxes) > 0]
             if len(boxes) == 0:
                 continue

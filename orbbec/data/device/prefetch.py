@@ -78,16 +78,16 @@ class DevicePrefetcher:
     def _prepared(self, batch: Any, seen: int, epoch: int) -> Any:
         images = _images_of(batch, self.images)
         ids = batch.get(self.sample_ids) if isinstance(batch, dict) else None
-        moved = to_device(batch, self._staging.device)
+        on_device = to_device(batch, self._staging.device)
         if self.transforms is None:
-            return moved
+            return on_device
         ids = torch.arange(seen, seen + len(images), device="cpu") if ids is None else ids
-        results = self.transforms(_images_of(moved, self.images), sample_ids=ids, epoch=epoch)
-        if isinstance(moved, dict):
-            return {**moved, self.images: results}
-        if isinstance(moved, (tuple, list)):
-            changed = [results, *moved[1:]]
-            return type(moved)(*changed) if hasattr(moved, "_fields") else type(moved)(changed)
+        results = self.transforms(_images_of(on_device, self.images), sample_ids=ids, epoch=epoch)
+        if isinstance(on_device, dict):
+            return {**on_device, self.images: results}
+        if isinstance(on_device, (tuple, list)):
+            changed = [results, *on_device[1:]]
+            return type(on_device)(*changed) if hasattr(on_device, "_fields") else type(on_device)(changed)
         return results
 
 

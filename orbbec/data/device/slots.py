@@ -53,7 +53,7 @@ class Feed:
         """All tensors except the pixels."""
         if self.images is None or self.fixed is None:
             return list(self.tensors)
-        tables = [torch.from_numpy(table) for own in tables_of(self.fixed) for table in own.values()]
+        tables = [torch.from_numpy(table) for columns in tables_of(self.fixed) for table in columns.values()]
         return [*self.tensors, self.images.host_layout, *tables]
 
     @property
@@ -125,12 +125,12 @@ class Slots:
 
     def read(self, slot: int, feed: Feed) -> list[Tensor]:
         """The arguments of a step, computed from a slot; only the structure of `feed` matters."""
-        own = views(feed.small, self.small[slot])
-        tensors = [next(own) for _ in feed.tensors]
+        small = views(feed.small, self.small[slot])
+        tensors = [next(small) for _ in feed.tensors]
         if feed.images is None or feed.fixed is None:
             return tensors
-        images = _SlotImages(self.pixels[slot], next(own), feed.images.channels, self._longest())
-        tables = [{name: next(own) for name in names} for names in tables_of(feed.fixed)]
+        images = _SlotImages(self.pixels[slot], next(small), feed.images.channels, self._longest())
+        tables = [{name: next(small) for name in names} for names in tables_of(feed.fixed)]
         return [apply_fixed(feed.fixed, images, tables), *tensors]
 
     def _longest(self) -> Tensor:

@@ -113,8 +113,8 @@ def arrays_as_tensors(value: Any) -> Any:
     """
     if isinstance(value, np.ndarray):
         is_numeric = value.dtype.kind in "biufc" and value.dtype.char not in _NO_DTYPE_OF_TORCH
-        own = value.dtype.newbyteorder("=")
-        return torch.from_numpy(np.require(value, own, ["C", "W"])) if is_numeric else value
+        native = value.dtype.newbyteorder("=")
+        return torch.from_numpy(np.require(value, native, ["C", "W"])) if is_numeric else value
     return _mapped(value, arrays_as_tensors)
 
 

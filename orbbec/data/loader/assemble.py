@@ -35,7 +35,7 @@ from orbbec.data.decode.region import Regions
 from orbbec.data.loader.clips import as_images, clip_targets, clips_of, frame_count, groups_of, is_clip
 from orbbec.data.loader.entries import Attempt, Bad, Opened, ids_tensor, position_of
 from orbbec.data.loader.memory import Job
-from orbbec.data.loader.partners import partners_of
+from orbbec.data.loader.pairs import pairs_of
 from orbbec.data.loader.pieces import AugmentedPieces, Pieces
 from orbbec.data.loader.queues import until
 from orbbec.data.loader.stopwatch import Stopwatch
@@ -74,7 +74,7 @@ class Assembler:
         decoder: decodes whole batches on a device; None: images are decoded one by one on the host.
         device: where batches too large for the host are put together; None: nowhere.
         planes_device: where kernels decode planes; None: the host decodes.
-        has_partners: whether the first mix reads partners from the source, which follow those of a batch.
+        has_pairs: whether the first mix reads pair images from the source, which follow those of a batch.
     """
 
     source: Any
@@ -85,7 +85,7 @@ class Assembler:
     decoder: BatchDecoder | None = None
     device: torch.device | None = None
     planes_device: torch.device | None = None
-    has_partners: bool = False
+    has_pairs: bool = False
     watch: Stopwatch = field(default_factory=Stopwatch)
     faults: list[Fault] = field(default_factory=list)
 
@@ -108,17 +108,17 @@ class Assembler:
         if count and isinstance(self.transforms, Compose):
             items: Any = wanted
             seed, length = self.transforms.seed, len(self.source)
-            wanted = [*items, *partners_of(items, count, length, seed, epoch)]
-            self.watch.count("partners", len(wanted) - len(items))
+            wanted = [*items, *pairs_of(items, count, length, seed, epoch)]
+            self.watch.count("pairs", len(wanted) - len(items))
         return self._assemble(wanted, epoch, job)
 
     def _assemble(self, wanted: Sequence[int | Sample | BadSample], epoch: int, job: Job) -> Assembled:
         return self._assembled(self._settled(self._open(wanted, job), epoch), None, epoch, job)
 
     def _others(self, epoch: int) -> int:
-        """The number of partners of each sample."""
+        """The number of pair images of each sample."""
         compose = self.transforms
-        return compose.others(epoch) if isinstance(compose, Compose) and self.has_partners else 0
+        return compose.others(epoch) if isinstance(compose, Compose) and self.has_pairs else 0
 
     def _assembled(self, opened: list[Opened], failed: Attempt | None, epoch: int, job: Job) -> Assembled:
         """A batch of samples, of which some may have been decoded by an attempt that failed for others."""
@@ -375,12 +375,12 @@ class Assembler:
         every_bad = [next((entry for entry in group if isinstance(entry, Bad)), None) for group in groups]
         known.update(bad.position for bad in every_bad if bad is not None)
         self.faults.extend(bad.fault for bad in every_bad if bad is not None)
-        partners = self._others(epoch)
-        count = len(groups) // (1 + partners)
+        pairs = self._others(epoch)
+        count = len(groups) // (1 + pairs)
         result: list[Opened] = []
         skipped = set()
         for row, (group, bad) in enumerate(zip(groups, every_bad, strict=True)):
-            owner = row if row < count else (row - count) // partners
+            owner = row if row < count else (row - count) // pairs
             if owner in skipped:
                 continue
             if bad is None:
@@ -445,12 +445,12 @@ class Assembler:
             self._planned(group, epoch)
         return group
 
-    def _planned(self, opened: Sequence[Opened], epoch: int, partners: int = 0) -> tuple[Plans, Any]:
+    def _planned(self, opened: Sequence[Opened], epoch: int, pairs: int = 0) -> tuple[Plans, Any]:
         """The plan of a batch, and the transformed targets."""
         frames = frame_count(opened)
         targets = [entry.sample.targets for entry in opened]
         ids = [entry.sample.sample_id for entry in opened[::frames]]
-        plan, targets = self._plan([entry.size for entry in opened], ids, targets, epoch, partners, frames)
+        plan, targets = self._plan([entry.size for entry in opened], ids, targets, epoch, pairs, frames)
         if isinstance(targets, tuple):
             return plan, tuple(clip_targets(opened, view) for view in targets)
         return plan, clip_targets(opened, targets)
@@ -461,11 +461,11 @@ class Assembler:
         ids: Sequence[int],
         targets: Sequence[dict[str, Any]],
         epoch: int,
-        partners: int = 0,
+        pairs: int = 0,
         frames: int = 1,
     ) -> tuple[Plans, Any]:
         channels = CHANNELS[self.decoding.mode]
-        return Planning(sizes, ids, targets, epoch, channels, frames, partners).by(self.transforms)
+        return Planning(sizes, ids, targets, epoch, channels, frames, pairs).by(self.transforms)
 
     def _regions(self, plan: Plans, can_shrink: Array) -> Regions | None:
         makes_planes = self.decoding.makes_planes

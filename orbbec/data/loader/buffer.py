@@ -52,13 +52,13 @@ class ShuffleBuffer(Generic[Item]):
 
     def _shuffled(self) -> Iterator[Item]:
         numbers = self._uniforms()
-        held: list[Item] = []
+        buffer: list[Item] = []
         for item in self.items:
-            held.append(item)
-            if len(held) == self.size:
-                yield _take(held, next(numbers))
-        while held:
-            yield _take(held, next(numbers))
+            buffer.append(item)
+            if len(buffer) == self.size:
+                yield _take(buffer, next(numbers))
+        while buffer:
+            yield _take(buffer, next(numbers))
 
     def _uniforms(self) -> Iterator[float]:
         for block in count():
@@ -101,8 +101,8 @@ class ShuffleBuffer(Generic[Item]):
         return {"size": self.size, "seed": self.seed}
 
 
-def _take(held: list[Item], uniform: float) -> Item:
+def _take(buffer: list[Item], uniform: float) -> Item:
     """Remove the item selected by a number from 0 to 1, and move the last item there."""
-    index = int(uniform * len(held))
-    held[index], held[-1] = held[-1], held[index]
-    return held.pop()
+    index = int(uniform * len(buffer))
+    buffer[index], buffer[-1] = buffer[-1], buffer[index]
+    return buffer.pop()

@@ -116,8 +116,8 @@ class Loader:
             yet. The next batch gets what it needs, even beyond that. None: a quarter of the memory
             of the machine or the control group, shared by the ranks of a launcher, up to 8 GiB.
         numa: NUMA node on whose cores the threads run, ideally that of the GPU; None: no binding.
-        partners: "batch" mixes images of a batch. "source" gives each image of the first mix (such as
-            `Mosaic`) partners of its own, drawn from the whole source by seed, epoch and index, as YOLO does.
+        pairs: "batch" mixes images of a batch. "source" gives each image of the first mix (such as `Mosaic`)
+            pair images of its own, drawn from the whole source by seed, epoch and index, as YOLO does.
             They are read, decoded and transformed up to that mix in addition; a bad one is an error, or with
             "skip" and "substitute" the next good sample takes its place. Later mixes mix images of the batch.
 
@@ -152,7 +152,7 @@ class Loader:
         cache: Cache | None = None,
         memory: int | None = None,
         numa: int | None = None,
-        partners: str = "batch",
+        pairs: str = "batch",
     ) -> None:
         arguments = locals()
         self._arguments = {name: value for name, value in arguments.items() if name != "self"}
@@ -178,12 +178,11 @@ class Loader:
             transforms = transforms.pipelines[0]
         if transforms is not None and not isinstance(transforms, (Compose, MultiView)):
             transforms = Compose(transforms, seed)
-        has_partners = choice("Loader", "partners", partners, ("batch", "source")) == "source"
+        has_pairs = choice("Loader", "pairs", pairs, ("batch", "source")) == "source"
         has_mixes = isinstance(transforms, Compose) and transforms.others(None) > 0
-        if has_partners and not (self._is_indexed and has_mixes):
+        if has_pairs and not (self._is_indexed and has_mixes):
             raise ValueError(
-                "Loader: expected a source with an index, and transforms that mix images, "
-                "for partners='source'"
+                "Loader: expected a source with an index, and transforms that mix images, for pairs='source'"
             )
         decoding = decoding or Decoding()
         decoder = decoding.decoder_on(self.device)
@@ -194,7 +193,7 @@ class Loader:
         large = self.device if on_cuda and not (decoding.on_device or decoding.by_kernels) else None
         planes_device = self.device if decoding.by_kernels else None
         self._assembler = FeedAssembler(
-            *(source, transforms, decoding, on_error, on_cuda, decoder, large, planes_device, has_partners),
+            *(source, transforms, decoding, on_error, on_cuda, decoder, large, planes_device, has_pairs),
             feed=feed,
         )
         self._assemblers = self._of_scales()
@@ -250,7 +249,7 @@ class Loader:
         seconds = waited + spent.get("step", 0.0)
         measured = self._images, seconds, waited, spent, self.threads, self._synthetic, self._tuner.budget
         cached = None if self._cached is None else self._cached.hit_rate
-        counts = [self._assembler.watch.counts.get(name, 0) for name in ("device", "host", "partners")]
+        counts = [self._assembler.watch.counts.get(name, 0) for name in ("device", "host", "pairs")]
         return Report(*measured, cached, self._memory.most, *counts)
 
     def synthetic(self, batch: Batch, steps: int = 20) -> Iterator[Batch]:

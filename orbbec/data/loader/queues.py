@@ -148,14 +148,14 @@ class _Team(Generic[Task, Result]):
                 self._begin()
         except BaseException as error:
             failure = error
-        ended: float | None = None
+        end: float | None = None
         while isinstance(entry := self._entries.get(), _Entry):
             began = perf_counter()
-            self._watch.add("idle", began - (began if ended is None else ended))
+            self._watch.add("idle", began - (began if end is None else end))
             self._do(entry, failure)
             del entry  # the result belongs to the consumer
-            ended = perf_counter()
-            self._watch.add("work", ended - began)
+            end = perf_counter()
+            self._watch.add("work", end - began)
         self._entries.put(entry)  # for the next thread
 
     def _do(self, entry: _Entry[Task, Result], failure: BaseException | None) -> None:

@@ -33,7 +33,7 @@ class Report:
         most_bytes: the most bytes of decoded pixels at once; 0: unknown.
         on_device: number of images that kernels decoded, with `Decoding(device="cuda")`.
         on_host: number of images that were left to the host then.
-        partners: number of samples that were read as partners of mixes, in addition to `images`.
+        pairs: number of samples that were read as pair images of mixes, in addition to `images`.
 
     Example:
         >>> spent = {"read": 0.1, "decode": 2.4, "augment": 0.5, "idle": 0.1}
@@ -61,7 +61,7 @@ class Report:
     most_bytes: int = 0
     on_device: int = 0
     on_host: int = 0
-    partners: int = 0
+    pairs: int = 0
 
     @property
     def images_per_second(self) -> float:
@@ -142,9 +142,9 @@ class Report:
             lines.append(
                 f"Decoded on the device: {self.on_device} of {decoded} images; the host did the others"
             )
-        if self.partners:
-            each = self.partners / max(self.images, 1)
-            lines.append(f"Partners of mixes: {each:.1f} more samples were read per image")
+        if self.pairs:
+            each = self.pairs / max(self.images, 1)
+            lines.append(f"Pair images of mixes: {each:.1f} more samples were read per image")
         for part, fraction in self._fractions.items():
             each = 1e3 * self.spent[part] / max(self.images, 1)
             lines.append(f"{_NAMES[part]:<10}{each:>6.2f} ms per image {percent(fraction):>6}")

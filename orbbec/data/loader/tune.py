@@ -112,9 +112,9 @@ def tuner_for(threads: int | str, prefetch: int | str, budget: int) -> Tuner:
         prefetch: number of batches ahead, or "auto".
         budget: largest number of threads.
     """
-    given = {"threads": threads, "prefetch": prefetch}
+    requests = {"threads": threads, "prefetch": prefetch}
     settings = Settings(
         budget if threads == "auto" else whole("Loader", "threads", threads, 1),
         _PREFETCH if prefetch == "auto" else whole("Loader", "prefetch", prefetch, 0),
     )
-    return Tuner(settings, budget, frozenset(name for name, value in given.items() if value == "auto"))
+    return Tuner(settings, budget, frozenset(name for name, value in requests.items() if value == "auto"))

@@ -24,7 +24,7 @@ class Planning(NamedTuple):
     epoch: int
     channels: int
     frames: int = 1
-    partners: int = 0
+    pairs: int = 0
 
     def by(self, transforms: Compose | MultiView | None) -> tuple[Plans, Any]:
         """The plan and its targets; of a MultiView tuples, of each view."""
@@ -34,9 +34,9 @@ class Planning(NamedTuple):
         return (None, self.targets) if transforms is None else self._by_compose(transforms)
 
     def _by_compose(self, compose: Compose) -> tuple[Plan, Sequence[dict[str, Any]]]:
-        sizes, ids, targets, epoch, channels, frames, partners = self
+        sizes, ids, targets, epoch, channels, frames, pairs = self
         plan = compose.plan(
-            *(sizes, ids, epoch), channels=channels, targets=targets, frames=frames, partners=partners
+            *(sizes, ids, epoch), channels=channels, targets=targets, frames=frames, pairs=pairs
         )
         if plan.mixes or are_placed(targets):  # no plan changes labels unless it mixes images
             return plan, transform_targets(plan, targets, compose.target_options)

@@ -65,14 +65,14 @@ __device__ bool synchronize(const Scan& scan, SharedUnits& shared, ScanUnit& uni
 // What the segment has before a unit.
 __device__ ScanTotals totals_before(const Scan& scan, SharedUnits& shared, const ScanUnit& unit) {
   uint32_t total;
-  const ScanTotals own = unit.totals;
+  const ScanTotals totals = unit.totals;
   ScanTotals sums;
-  sums.blocks = block_inclusive_sum(own.blocks, shared.warps[3], total);
+  sums.blocks = block_inclusive_sum(totals.blocks, shared.warps[3], total);
 #pragma unroll
   for (int c = 0; c < kMaxComponents; ++c) {
-    sums.dc[c] = block_inclusive_sum(own.dc[c], shared.warps[c], total);
+    sums.dc[c] = block_inclusive_sum(totals.dc[c], shared.warps[c], total);
   }
-  const ScanTotals before = sums - own;
+  const ScanTotals before = sums - totals;
   shared.before[threadIdx.x] = before;
   __syncthreads();
   return before - shared.before[unit.index < scan.units ? unit.first_of_segment(scan) : 0];

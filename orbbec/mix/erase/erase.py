@@ -81,9 +81,9 @@ def erase(
         >>> erase(image, (1, 0, 3, 2), 7)[0].tolist()
         [[1, 7, 7, 1], [1, 7, 7, 1], [1, 1, 1, 1]]
     """
-    given = operator_input(_OP, "images", images)
-    count = given.images.size(0) if given.layout is None else given.layout.size(0)
-    number, fills = _fills(fill, given)
+    inputs = operator_input(_OP, "images", images)
+    count = inputs.images.size(0) if inputs.layout is None else inputs.layout.size(0)
+    number, fills = _fills(fill, inputs)
     options = (
         _boxes(boxes, count),
         fills,
@@ -95,14 +95,14 @@ def erase(
         key_value(_OP, "transform_index", transform_index),
     )
     if out is not None:
-        in_place = out is images and given.layout is not None
-        target = given.images if in_place else operator_output(_OP, out).images
-        check_no_gradient(_OP, given.images, target)
-        torch.ops.orbbec.erase_out(given.images, given.layout, given.channels, *options, target)
+        in_place = out is images and inputs.layout is not None
+        target = inputs.images if in_place else operator_output(_OP, out).images
+        check_no_gradient(_OP, inputs.images, target)
+        torch.ops.orbbec.erase_out(inputs.images, inputs.layout, inputs.channels, *options, target)
         return out
-    if given.layout is not None:
+    if inputs.layout is not None:
         return _erase_batch(images, options)
-    return given.restore(call_operator(torch.ops.orbbec.erase.default, given.images, None, 0, *options))
+    return inputs.restore(call_operator(torch.ops.orbbec.erase.default, inputs.images, None, 0, *options))
 
 
 def _erase_batch(batch: Any, options: tuple[Any, ...]) -> Any:
@@ -126,7 +126,7 @@ def _boxes(boxes: Any, count: int) -> Tensor:
     raise ValueError(f"{_OP}: expected boxes of shape [4], [{count}, 4] or [{count}, K, 4], but got {shape}")
 
 
-def _fills(fill: Any, given: OperatorInput) -> tuple[float, Tensor | None]:
+def _fills(fill: Any, inputs: OperatorInput) -> tuple[float, Tensor | None]:
     """The fill as one number, or as a float64 table of three dimensions."""
     if is_real(fill):
         return float(fill), None

@@ -113,7 +113,7 @@ def mixes_of(*transforms, channels=3):
 
 @pytest.mark.parametrize("name", MIXES)
 @pytest.mark.parametrize("where", ["p", "a container", "both"])
-def test_images_that_are_not_mixed_are_their_own_partners(name, where):
+def test_images_that_are_not_mixed_are_their_own_pairs(name, where):
     make, others = MIXES[name]
     one = make(1.0 if where == "a container" else 0.6)
     container = one if where == "p" else T.RandomApply([one], 0.7)

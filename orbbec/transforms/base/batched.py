@@ -71,24 +71,29 @@ def rows_of_batch(key: str, value: Any, count: int) -> Sequence[Any] | None:
     return None
 
 
-def joined(targets: Sequence[dict[str, Any]], given: dict[str, Any]) -> dict[str, Any]:
+def joined(targets: Sequence[dict[str, Any]], before: dict[str, Any]) -> dict[str, Any]:
     """The targets of a batch in one dict: arrays of one shape and dtype are stacked, others listed.
 
     Args:
         targets: one dict per image.
-        given: the dict before; its entries without a row per image are kept.
+        before: the dict before; its entries without a row per image are kept.
     """
     if not targets:
-        return dict(given)
-    kept = {key: value for key, value in given.items() if rows_of_batch(key, value, len(targets)) is None}
+        return dict(before)
+    unchanged = {
+        key: value for key, value in before.items() if rows_of_batch(key, value, len(targets)) is None
+    }
     keys = [key for key in targets[0] if all(key in target for target in targets)]
-    return {**kept, **{key: _joined([target[key] for target in targets], given.get(key)) for key in keys}}
+    return {
+        **unchanged,
+        **{key: _joined([target[key] for target in targets], before.get(key)) for key in keys},
+    }
 
 
-def _joined(values: list[Any], given: Any) -> Any:
+def _joined(values: list[Any], before: Any) -> Any:
     first = values[0]
-    if isinstance(given, tuple):
-        return sequence_like(values, given)
+    if isinstance(before, tuple):
+        return sequence_like(values, before)
     if not isinstance(first, (Tensor, np.ndarray)) or not all(type(value) is type(first) for value in values):
         return values
     if len({(value.shape, value.dtype) for value in values}) > 1:

@@ -64,9 +64,9 @@ def _of_array(images: Array, as_tensors: bool) -> Direct | None:
     if images.ndim == 3 and images.dtype is _BYTES and flags.c_contiguous and flags.writeable:
         tensor = torch.from_numpy(images.transpose(2, 0, 1))
         return _of_tensor(tensor, Tensor.contiguous if as_tensors else _one_array, as_tensors)
-    given = operator_input("Compose", "images", images, PIPELINE_DTYPES)
-    restore = tensors(images.ndim < 4) if as_tensors else given.restore
-    return _of_tensor(given.images, restore, as_tensors)
+    inputs = operator_input("Compose", "images", images, PIPELINE_DTYPES)
+    restore = tensors(images.ndim < 4) if as_tensors else inputs.restore
+    return _of_tensor(inputs.images, restore, as_tensors)
 
 
 def _of_batch(batch: ImageBatch) -> Direct | None:

@@ -41,16 +41,16 @@ def read(images: Any, as_tensors: bool = False, as_pure: bool = False) -> Input:
     single = not isinstance(images, (list, tuple))
     if is_pil(images if single or not images else images[0]):
         pixels = pixels_of(images) if single else [pixels_of(image, n) for n, image in enumerate(images)]
-        given = read_images(pixels)
+        inputs = read_images(pixels)
         restore = tensors(single) if as_tensors else pil_images(single)
-        return given._replace(restore=restore, as_planes=True)
-    given = read_images(plain(images))
+        return inputs._replace(restore=restore, as_planes=True)
+    inputs = read_images(plain(images))
     if as_tensors and isinstance(images, np.ndarray):
-        return given._replace(restore=tensors(images.ndim < 4), as_planes=True)
+        return inputs._replace(restore=tensors(images.ndim < 4), as_planes=True)
     if as_pure:
-        return given
-    back = given.restore
-    return given._replace(restore=lambda work: images_like(back(work), images))
+        return inputs
+    back = inputs.restore
+    return inputs._replace(restore=lambda work: images_like(back(work), images))
 
 
 def pixels_of(image: Any, index: int | None = None) -> Array:
@@ -81,8 +81,8 @@ def pil_images(single: bool) -> Any:
         images = as_list(work)
         if images and images[0].dtype not in _OF_PIL:
             return tensors(single)(work)
-        made = [_pil_image(image) for image in images]
-        return made[0] if single else made
+        results = [_pil_image(image) for image in images]
+        return results[0] if single else results
 
     return restore
 

@@ -71,7 +71,7 @@ class _Pixels(NamedTuple):
     dtype: str
     as_planes: bool = False  # float results are [C, H, W]
     one_size: bool = False  # whether all images have one
-    partners: int = 0  # see `Batch`
+    pairs: int = 0  # see `Batch`
 
 
 @dataclass(frozen=True)
@@ -108,7 +108,7 @@ class Pipeline(FrozenModule):
         targets: Sequence[Any] | None = None,
         generator: torch.Generator | None = None,
         frames: int = 1,
-        partners: int = 0,
+        pairs: int = 0,
     ) -> Plan:
         """Draw parameters for a batch.
 
@@ -126,8 +126,8 @@ class Pipeline(FrozenModule):
             generator: a CPU generator, from which a call without `sample_ids` takes its seed, also if it has
                 an epoch for schedules such as `Mosaic(epochs=...)`. None: torch's default, without an epoch.
             frames: images of each clip, which follow one another; there is one sample id per clip.
-            partners: K of N * (1 + K) images: the first mix combines each of the first N with K of the last
-                ones, its partners, which have no results. 0: mixes combine images of the batch.
+            pairs: K of N * (1 + K) images: the first mix combines each of the first N with K of the last
+                ones, its pair images, which have no results. 0: mixes combine images of the batch.
 
         Returns:
             The plan, for `apply`.
@@ -140,16 +140,16 @@ class Pipeline(FrozenModule):
         if len(table) % frames:
             raise ValueError(f"Compose: expected clips of {frames} frames, but got {len(table)} images")
         key = self._key(sample_ids, epoch, generator, len(table) // frames).of_clips(frames)
-        partners = whole("Compose.plan", "partners", partners, 0)
-        if partners and frames > 1:
-            raise ValueError("Compose.plan: expected images with partners, but got clips")
-        if partners and (partners != self.others(key.epoch) or len(table) % (1 + partners)):
+        pairs = whole("Compose.plan", "pairs", pairs, 0)
+        if pairs and frames > 1:
+            raise ValueError("Compose.plan: expected images with pairs, but got clips")
+        if pairs and (pairs != self.others(key.epoch) or len(table) % (1 + pairs)):
             raise ValueError(
-                f"Compose.plan: expected {self.others(key.epoch)} partners per image, as the first mix "
-                f"reads, but got {partners} for {len(table)} images"
+                f"Compose.plan: expected {self.others(key.epoch)} pairs per image, as the first mix "
+                f"reads, but got {pairs} for {len(table)} images"
             )
         one_size = common_size(table) is not None
-        pixels = _Pixels(channels, dtype_name(dtype), one_size=one_size, partners=partners)
+        pixels = _Pixels(channels, dtype_name(dtype), one_size=one_size, pairs=pairs)
         return self._plan_of(table, key, pixels, targets)
 
     def others(self, epoch: int | None) -> int:
@@ -215,7 +215,7 @@ class Pipeline(FrozenModule):
             targets = [
                 readable(n, target, self.target_options, size) for n, (target, size) in enumerate(sized)
             ]
-        batch = Batch(table, key.sample_ids, key.seed, key.epoch, targets, key.frames, pixels.partners)
+        batch = Batch(table, key.sample_ids, key.seed, key.epoch, targets, key.frames, pixels.pairs)
         return Plan.of(self._program(pixels, batch), batch, pixels.channels, pixels.dtype)
 
     def _plan_for(self, inputs: Input, key: _Key, targets: Sequence[Any] | None) -> Plan:
@@ -284,11 +284,11 @@ class Pipeline(FrozenModule):
         self, plan: Plan, targets: Sequence[Any], options: TargetOptions | None = None
     ) -> Sequence[Any]:
         """The targets of all images, moved by the plan."""
-        moved = transform_targets(plan, targets, options or self.target_options)
+        results = transform_targets(plan, targets, options or self.target_options)
         if self._makes_pure:
-            for target in moved:
+            for target in results:
                 target.update({key: plain(value) for key, value in target.items()})
-        return moved
+        return results
 
     @outside_graphs
     def forward(
@@ -403,8 +403,8 @@ class Pipeline(FrozenModule):
 
     def _mixed_labels(self, plan: Plan, labels: Any, frames: int) -> Any:
         targets = [{"label": label} for label in labels for _ in range(frames)]
-        moved = transform_targets(plan, targets, self.target_options)
-        mixed = torch.stack([target["label"] for target in moved[::frames]])
+        results = transform_targets(plan, targets, self.target_options)
+        mixed = torch.stack([target["label"] for target in results[::frames]])
         return mixed.numpy() if isinstance(labels, np.ndarray) else mixed.to(labels.device)
 
 

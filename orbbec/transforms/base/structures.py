@@ -160,15 +160,15 @@ def rebuilt(structure: Any, replaced: Mapping[int, Any], target: Visit, loose: V
     return structure
 
 
-def _rebuilt_dict(given: dict[Any, Any], replaced: Mapping[int, Any], target: Visit, loose: Visit) -> Any:
-    result = copy.copy(given)
-    own = {key: value for key, value in given.items() if _goes_with_target(key, value, replaced)}
-    if any(key in own for key in TARGET_KEYS):
-        result.update(target(own))
+def _rebuilt_dict(entries: dict[Any, Any], replaced: Mapping[int, Any], target: Visit, loose: Visit) -> Any:
+    result = copy.copy(entries)
+    target_entries = {key: value for key, value in entries.items() if _goes_with_target(key, value, replaced)}
+    if any(key in target_entries for key in TARGET_KEYS):
+        result.update(target(target_entries))
     else:
-        own = {}
-    for key, value in given.items():
-        if key not in own:
+        target_entries = {}
+    for key, value in entries.items():
+        if key not in target_entries:
             result[key] = rebuilt(value, replaced, target, loose)
     return result
 

@@ -111,9 +111,9 @@ class Transform(FrozenModule):
         """The steps of a transform that reads targets; `matrix` maps current pixels to the targets'."""
         raise NotImplementedError
 
-    def target_options(self, given: TargetOptions) -> TargetOptions:
+    def target_options(self, options: TargetOptions) -> TargetOptions:
         """The target options of a pipeline with this transform."""
-        return given
+        return options
 
     def to_dict(self) -> dict[str, Any]:
         """Name and arguments, ready for JSON and YAML."""

@@ -53,9 +53,9 @@ def plain(value: Any) -> Any:
     return value.as_subclass(Tensor) if is_tv_tensor(value) else value
 
 
-def images_like(images: Any, given: Any) -> Any:
+def images_like(images: Any, originals: Any) -> Any:
     """Results as tv_tensors if the images were tv_tensors."""
-    like = given[0] if isinstance(given, (list, tuple)) and given else given
+    like = originals[0] if isinstance(originals, (list, tuple)) and originals else originals
     if not is_tv_tensor(like):
         return images
     if isinstance(images, Tensor):
@@ -88,7 +88,7 @@ def plain_target(index: int, target: Any, options: TargetOptions) -> tuple[dict[
     }, options
 
 
-def format_of(op: str, format: Any, given: str = "got") -> str:
+def format_of(op: str, format: Any, verb: str = "got") -> str:
     """The name of a box format, given as torchvision's enumeration or as a name.
 
     Raises:
@@ -96,25 +96,25 @@ def format_of(op: str, format: Any, given: str = "got") -> str:
     """
     name = str(getattr(format, "name", format)).upper()
     if name not in _FORMATS:
-        raise ValueError(f"{op}: expected boxes as one of {', '.join(_FORMATS)}, but {given} {name}")
+        raise ValueError(f"{op}: expected boxes as one of {', '.join(_FORMATS)}, but {verb} {name}")
     return _FORMATS[name]
 
 
-def target_like(target: dict[str, Any], given: dict[str, Any], size: tuple[int, int]) -> dict[str, Any]:
+def target_like(target: dict[str, Any], original: dict[str, Any], size: tuple[int, int]) -> dict[str, Any]:
     """Restore tv_tensors and PIL images of a target, on a canvas of `size` (height, width)."""
-    return {key: _entry_like(value, given.get(key), size) for key, value in target.items()}
+    return {key: _entry_like(value, original.get(key), size) for key, value in target.items()}
 
 
-def _entry_like(value: Any, given: Any, size: tuple[int, int]) -> Any:
-    if is_tv_tensor(given):
-        return wrapped(value, given, canvas_size=size)
-    return _mask_like(value, given) if is_pil(given) else value
+def _entry_like(value: Any, original: Any, size: tuple[int, int]) -> Any:
+    if is_tv_tensor(original):
+        return wrapped(value, original, canvas_size=size)
+    return _mask_like(value, original) if is_pil(original) else value
 
 
-def _mask_like(pixels: Any, given: Any) -> Any:
+def _mask_like(pixels: Any, original: Any) -> Any:
     mask = sys.modules["PIL.Image"].fromarray(pixels)
-    if given.mode == "P":
-        mask.putpalette(given.getpalette())
+    if original.mode == "P":
+        mask.putpalette(original.getpalette())
     return mask
 
 

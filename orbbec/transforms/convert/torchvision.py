@@ -82,8 +82,8 @@ def _maker(functions: bool, step: Any) -> Maker | None:
 def _same(step: Any, inner: Inner) -> list[Transform]:
     """The transform of the same name, with the step's attributes as arguments."""
     kind = known_transforms()[type(step).__name__]
-    given = {field.name: _RENAMED.get(field.name, field.name) for field in fields(kind)}
-    arguments = {ours: getattr(step, theirs) for ours, theirs in given.items() if hasattr(step, theirs)}
+    names = {field.name: _RENAMED.get(field.name, field.name) for field in fields(kind)}
+    arguments = {ours: getattr(step, theirs) for ours, theirs in names.items() if hasattr(step, theirs)}
     return [kind(**{name: _value(name, value) for name, value in arguments.items()})]
 
 

@@ -139,24 +139,24 @@ def sanitize_keypoints(key_points: Any, canvas_size: Sequence[int] | None = None
     return _rows(key_points, points, valid), valid
 
 
-def _boxes_of(op: str, given: Any, argument: str, format: Any) -> tuple[Tensor, str]:
+def _boxes_of(op: str, value: Any, argument: str, format: Any) -> tuple[Tensor, str]:
     """Boxes as a tensor, and their format."""
-    boxes = _tensor_of(op, "BoundingBoxes", given)
-    own = boxes is not given
-    if own != (format is None):
+    boxes = _tensor_of(op, "BoundingBoxes", value)
+    has_format = boxes is not value
+    if has_format != (format is None):
         raise ValueError(f"{op}: expected {argument} for a tensor, and only for a tensor, but got {format!r}")
-    return boxes, format_of(op, given.format if own else format)
+    return boxes, format_of(op, value.format if has_format else format)
 
 
-def _tensor_of(op: str, kind: str, given: Any) -> Tensor:
-    if not isinstance(given, Tensor) or (is_tv_tensor(given) and type(given).__name__ != kind):
-        raise TypeError(f"{op}: expected {kind} or a tensor, but got {type(given)}")
-    tensor: Tensor = plain(given)
+def _tensor_of(op: str, kind: str, value: Any) -> Tensor:
+    if not isinstance(value, Tensor) or (is_tv_tensor(value) and type(value).__name__ != kind):
+        raise TypeError(f"{op}: expected {kind} or a tensor, but got {type(value)}")
+    tensor: Tensor = plain(value)
     return tensor
 
 
-def _canvas(op: str, given: Any, canvas_size: Sequence[int] | None) -> tuple[int, int]:
-    sizes = [size for size in (getattr(given, "canvas_size", None), canvas_size) if size is not None]
+def _canvas(op: str, value: Any, canvas_size: Sequence[int] | None) -> tuple[int, int]:
+    sizes = [size for size in (getattr(value, "canvas_size", None), canvas_size) if size is not None]
     if len(sizes) != 1:
         raise ValueError(
             f"{op}: expected canvas_size for a tensor, and only for a tensor, but got {canvas_size!r}"
@@ -175,5 +175,5 @@ def _converted(boxes: Tensor, source: str, target: str) -> Tensor:
     return whole
 
 
-def _rows(given: Any, values: Tensor, valid: Tensor) -> Any:
-    return wrapped(values[valid], given) if values is not given else values[valid]
+def _rows(value: Any, values: Tensor, valid: Tensor) -> Any:
+    return wrapped(values[valid], value) if values is not value else values[valid]

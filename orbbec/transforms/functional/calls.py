@@ -36,16 +36,16 @@ def by_rules(add: Callable[[Build], None]) -> Transform:
     return _ByRules(add)
 
 
-def done(op: str, inpt: Any, *transforms: Transform) -> Any:
+def apply_to_images(op: str, inpt: Any, *transforms: Transform) -> Any:
     """Apply transforms without random parameters to images."""
     check_images(op, inpt)
     return Pipeline(transforms, exact=True)(inpt, epoch=0)
 
 
-def moved(op: str, inpt: Any, transforms: Sequence[Transform], fill: tuple[float, ...] = (0.0,)) -> Any:
+def apply(op: str, inpt: Any, transforms: Sequence[Transform], fill: tuple[float, ...] = (0.0,)) -> Any:
     """Apply transforms without random parameters to images, boxes, masks or points."""
     if not is_target(inpt):
-        return done(op, inpt, *transforms)
+        return apply_to_images(op, inpt, *transforms)
     plan = Pipeline(transforms, exact=True).plan([canvas_of(inpt)], epoch=0)
     options = TargetOptions(drop_boxes=False, mask_fill=fill[0])
     return transform_targets(plan, [{name_of(inpt): inpt}], options)[0][name_of(inpt)]

@@ -10,7 +10,7 @@ from torch import Tensor
 from orbbec import color
 from orbbec.transforms import color as colors
 from orbbec.transforms.base.checks import entries, whole
-from orbbec.transforms.functional.calls import changed, done, readable
+from orbbec.transforms.functional.calls import apply_to_images, changed, readable
 
 
 def adjust_brightness(inpt: Any, brightness_factor: float) -> Any:
@@ -70,32 +70,34 @@ def equalize(inpt: Any) -> Any:
 
 def rgb_to_grayscale(inpt: Any, num_output_channels: int = 1) -> Any:
     """Convert to gray, with one channel or three equal channels. See `orbbec.transforms.Grayscale`."""
-    gray = done("rgb_to_grayscale", inpt, colors.Grayscale(num_output_channels))
+    gray = apply_to_images("rgb_to_grayscale", inpt, colors.Grayscale(num_output_channels))
     return grayscale_to_rgb(gray) if num_output_channels == 3 else gray
 
 
 def permute_channels(inpt: Any, permutation: Sequence[int]) -> Any:
     """Reorder the channels."""
-    given = readable("permute_channels", inpt)
-    if not isinstance(given.work, Tensor):
+    inputs = readable("permute_channels", inpt)
+    if not isinstance(inputs.work, Tensor):
         raise TypeError("permute_channels: expected a tensor, an array or a PIL image")
     order = [
-        whole("permute_channels", "permutation", channel, 0, given.channels - 1)
+        whole("permute_channels", "permutation", channel, 0, inputs.channels - 1)
         for channel in entries("permute_channels", "permutation", permutation)
     ]
-    if sorted(order) != list(range(given.channels)):
-        raise ValueError(f"permute_channels: expected an order of {given.channels} channels, but got {order}")
-    return given.restore(given.work[:, order])
+    if sorted(order) != list(range(inputs.channels)):
+        raise ValueError(
+            f"permute_channels: expected an order of {inputs.channels} channels, but got {order}"
+        )
+    return inputs.restore(inputs.work[:, order])
 
 
 def grayscale_to_rgb(inpt: Any) -> Any:
     """Repeat the channel of a gray image three times; images of three or more channels are unchanged."""
-    given = readable("grayscale_to_rgb", inpt)
-    if given.channels >= 3:
+    inputs = readable("grayscale_to_rgb", inpt)
+    if inputs.channels >= 3:
         return inpt
-    if not isinstance(given.work, Tensor):
+    if not isinstance(inputs.work, Tensor):
         raise TypeError("grayscale_to_rgb: expected a tensor, an array or a PIL image")
-    return given.restore(given.work[:, :1].repeat(1, 3, 1, 1))
+    return inputs.restore(inputs.work[:, :1].repeat(1, 3, 1, 1))
 
 
 to_grayscale = rgb_to_grayscale

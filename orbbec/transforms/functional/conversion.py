@@ -11,7 +11,7 @@ from torch import Tensor
 from orbbec.transforms import output
 from orbbec.transforms.base.optional import optional
 from orbbec.transforms.base.tv_tensors import images_like, is_target, plain
-from orbbec.transforms.functional.calls import done
+from orbbec.transforms.functional.calls import apply_to_images
 
 _MODES: dict[tuple[int, str], tuple[str, ...]] = {  # by channels and dtype; the first is the default
     (1, "uint8"): ("L",),
@@ -31,27 +31,27 @@ def to_dtype(inpt: Any, dtype: torch.dtype = torch.float32, scale: bool = False)
     """
     if isinstance(inpt, Tensor) and (not scale or is_target(inpt)):
         return images_like(plain(inpt).to(dtype), inpt)
-    return done("to_dtype", inpt, output.ToDtype(dtype, scale))
+    return apply_to_images("to_dtype", inpt, output.ToDtype(dtype, scale))
 
 
 def to_image(inpt: Any) -> Any:
     """Convert an array or a PIL image to a tensor `[C, H, W]`."""
-    return done("to_image", inpt, output.ToImage())
+    return apply_to_images("to_image", inpt, output.ToImage())
 
 
 def pil_to_tensor(pic: Any) -> Any:
     """Convert an array or a PIL image to a tensor `[C, H, W]`."""
-    return done("pil_to_tensor", pic, output.PILToTensor())
+    return apply_to_images("pil_to_tensor", pic, output.PILToTensor())
 
 
 def to_tensor(inpt: Any) -> Any:
     """Convert to a float32 tensor `[C, H, W]`; bytes are divided by 255."""
-    return done("to_tensor", inpt, output.ToTensor())
+    return apply_to_images("to_tensor", inpt, output.ToTensor())
 
 
 def convert_image_dtype(image: Any, dtype: torch.dtype = torch.float32) -> Any:
     """Convert to another dtype and scale the values. See `orbbec.transforms.ToDtype`."""
-    return done("convert_image_dtype", image, output.ToDtype(dtype, scale=True))
+    return apply_to_images("convert_image_dtype", image, output.ToDtype(dtype, scale=True))
 
 
 def to_pil_image(pic: Any, mode: str | None = None) -> Any:

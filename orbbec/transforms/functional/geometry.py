@@ -30,7 +30,7 @@ from orbbec.transforms.base.checks import (
 )
 from orbbec.transforms.base.transform import Transform
 from orbbec.transforms.base.tv_tensors import images_like, is_mask, plain
-from orbbec.transforms.functional.calls import by_rules, changed, fill_of, moved
+from orbbec.transforms.functional.calls import apply, by_rules, changed, fill_of
 from orbbec.transforms.functional.sizes import get_size
 from orbbec.transforms.targets.masks import displaced_masks
 from orbbec.transforms.warps import warp
@@ -48,12 +48,12 @@ def resize(
 
     If `size` is None, `max_size` is the length of the longer side.
     """
-    return moved("resize", inpt, [geometry.Resize(size, _of_kind(inpt, interpolation), max_size, antialias)])
+    return apply("resize", inpt, [geometry.Resize(size, _of_kind(inpt, interpolation), max_size, antialias)])
 
 
 def crop(inpt: Any, top: int, left: int, height: int, width: int) -> Any:
     """Crop a region; pixels outside the image are 0."""
-    return moved("crop", inpt, [_cut("crop", top, left, height, width)])
+    return apply("crop", inpt, [_cut("crop", top, left, height, width)])
 
 
 def _cut(op: str, top: int, left: int, height: int, width: int) -> Transform:
@@ -69,7 +69,7 @@ def _cut(op: str, top: int, left: int, height: int, width: int) -> Transform:
 
 def center_crop(inpt: Any, output_size: int | Sequence[int]) -> Any:
     """Crop the center. See `orbbec.transforms.CenterCrop`."""
-    return moved("center_crop", inpt, [geometry.CenterCrop(output_size)])
+    return apply("center_crop", inpt, [geometry.CenterCrop(output_size)])
 
 
 def resized_crop(
@@ -89,17 +89,17 @@ def resized_crop(
     """
     outputs = size_pair("resized_crop", "size", size)
     resized = geometry.Resize(outputs, _of_kind(inpt, interpolation), None, antialias)
-    return moved("resized_crop", inpt, [_cut("resized_crop", top, left, height, width), resized])
+    return apply("resized_crop", inpt, [_cut("resized_crop", top, left, height, width), resized])
 
 
 def horizontal_flip(inpt: Any) -> Any:
     """Flip images left to right."""
-    return moved("horizontal_flip", inpt, [geometry.RandomHorizontalFlip(1.0)])
+    return apply("horizontal_flip", inpt, [geometry.RandomHorizontalFlip(1.0)])
 
 
 def vertical_flip(inpt: Any) -> Any:
     """Flip images upside down."""
-    return moved("vertical_flip", inpt, [geometry.RandomVerticalFlip(1.0)])
+    return apply("vertical_flip", inpt, [geometry.RandomVerticalFlip(1.0)])
 
 
 def pad(
@@ -107,7 +107,7 @@ def pad(
 ) -> Any:
     """Pad an image on all sides. See `orbbec.transforms.Pad`."""
     filled = fill_of("pad", fill)
-    return moved("pad", inpt, [geometry.Pad(padding, filled, padding_mode)], filled)
+    return apply("pad", inpt, [geometry.Pad(padding, filled, padding_mode)], filled)
 
 
 def affine(
@@ -160,7 +160,7 @@ def _warped(
         numbers = build.constants([angle, *moves, factor, factor, *shears])
         add_affine(build, numbers, (method, "constant", filled), middle, ALIKE if expand else None)
 
-    return moved(name, image, [by_rules(add)], filled)
+    return apply(name, image, [by_rules(add)], filled)
 
 
 def perspective(
@@ -187,7 +187,7 @@ def perspective(
             build, "matrix_warp", tuple(matrix.ravel().tolist()), reading=reading, operator="warp_perspective"
         )
 
-    return moved("perspective", inpt, [by_rules(add)], filled)
+    return apply("perspective", inpt, [by_rules(add)], filled)
 
 
 def _perspective_matrix(startpoints: Any, endpoints: Any, coefficients: Any) -> Array:
@@ -273,7 +273,7 @@ def ten_crop(inpt: Any, size: int | Sequence[int], vertical_flip: bool = False) 
     """The crops of `five_crop` and those of the image flipped horizontally or vertically."""
     is_vertical = flag("ten_crop", "vertical_flip", vertical_flip)
     flipped = (geometry.RandomVerticalFlip if is_vertical else geometry.RandomHorizontalFlip)(1.0)
-    return *_five("ten_crop", inpt, size), *_five("ten_crop", moved("ten_crop", inpt, [flipped]), size)
+    return *_five("ten_crop", inpt, size), *_five("ten_crop", apply("ten_crop", inpt, [flipped]), size)
 
 
 def _of_kind(inpt: Any, interpolation: Any) -> Any:

@@ -15,7 +15,7 @@ from orbbec.plan.build import Build
 from orbbec.transforms import output
 from orbbec.transforms.base.checks import whole
 from orbbec.transforms.base.pipeline import new_seed
-from orbbec.transforms.functional.calls import by_rules, changed, done
+from orbbec.transforms.functional.calls import apply_to_images, by_rules, changed
 
 
 def gaussian_blur(
@@ -57,7 +57,7 @@ def erase(inpt: Any, i: int, j: int, h: int, w: int, v: Any, inplace: bool = Fal
         box = left, top, left + width, top + height
         build.erase(build.constants([*box, *stored, 0.0, 0.0, 0.0, 0.0][:ERASE_WIDTH]))
 
-    return done("erase", inpt, by_rules(add))
+    return apply_to_images("erase", inpt, by_rules(add))
 
 
 def jpeg(image: Any, quality: int) -> Any:
@@ -69,7 +69,7 @@ def normalize(inpt: Any, mean: Sequence[float], std: Sequence[float], inplace: b
     """Subtract the mean and divide by the standard deviation; floats only. `inplace` must be False."""
     if inplace:
         raise ValueError("normalize: expected inplace=False")
-    return done("normalize", inpt, output.Normalize(mean, std))
+    return apply_to_images("normalize", inpt, output.Normalize(mean, std))
 
 
 def gaussian_noise(inpt: Any, mean: float = 0.0, sigma: float = 0.1, clip: bool = True) -> Any:

@@ -43,12 +43,12 @@ def moved_masks(motion: Motion, masks: Sequence[Mask], fill: float) -> list[Tens
         else:
             groups.setdefault((values.dtype, values.device, (height, width)), []).append(index)
     for (dtype, _, size), indices in groups.items():
-        own = [masks[index] for index in indices]
+        group = [masks[index] for index in indices]
         fills = torch.from_numpy(np.array([fill])).to(dtype).view(torch.uint8).tolist()
-        tables, images = [_as_bytes(mask.values) for mask in own], [mask.image for mask in own]
-        moved = motion.move_masks(Masks(tables, images, size, fills))
-        for index, mask, result in zip(indices, own, moved, strict=True):
-            whole = result.permute(0, 2, 3, 1).reshape(-1).view(dtype)
+        tables, images = [_as_bytes(mask.values) for mask in group], [mask.image for mask in group]
+        launched = motion.move_masks(Masks(tables, images, size, fills))
+        for index, mask, output in zip(indices, group, launched, strict=True):
+            whole = output.permute(0, 2, 3, 1).reshape(-1).view(dtype)
             results[index] = whole.reshape(*mask.values.shape[:-2], *size)
     return results
 
@@ -63,5 +63,5 @@ def displaced_masks(masks: Tensor, x: Tensor, y: Tensor, fill: float) -> Tensor:
     """Masks `[..., H, W]` of any dtype, read at the pixels nearest to positions `x`, `y` `[H, W]`."""
     fills = torch.from_numpy(np.array([fill])).to(masks.dtype).view(torch.uint8).tolist()
     pixels = _as_bytes(masks).permute(0, 3, 1, 2)
-    moved: Tensor = remap(pixels, x, y, interpolation="nearest", fill=fills).permute(0, 2, 3, 1)
-    return moved.contiguous().reshape(-1).view(masks.dtype).reshape(masks.shape)
+    result: Tensor = remap(pixels, x, y, interpolation="nearest", fill=fills).permute(0, 2, 3, 1)
+    return result.contiguous().reshape(-1).view(masks.dtype).reshape(masks.shape)

@@ -37,7 +37,7 @@ def mixed(step: MixPass, states: Sequence[State], mask_fill: float, key: NoiseKe
         return _laid(step, step.spec.tiles(step.table, sizes, step.sizes), states, mask_fill)
     if "masks" in step.arguments:
         return _pasted(step, states, key)
-    has_rows = any(state.follows(key) for state in states for key in state.given)
+    has_rows = any(state.follows(key) for state in states for key in state.original)
     copies = [_copy(n, state) for n, state in enumerate(_owners(step, states))]
     results = _paired(step, states, copies, sizes) if has_rows else copies
     for n, other in enumerate(step.table["pair_indices"].tolist()):
@@ -49,7 +49,7 @@ def mixed(step: MixPass, states: Sequence[State], mask_fill: float, key: NoiseKe
 
 
 def _owners(step: MixPass, states: Sequence[State]) -> Sequence[State]:
-    """The targets of images that have a result, without those of partners from the source."""
+    """The targets of images that have a result, without those of pair images from the source."""
     return states[: len(step.table["pair_indices"])]
 
 
@@ -114,7 +114,7 @@ def _check_pair(step: MixPass, pair: Sequence[State], is_blend: bool) -> None:
     """Refuse targets that a mix cannot give a meaning."""
     key = "mask" if is_blend else "polygons"
     for state in pair:
-        if key in state.given:
+        if key in state.original:
             hint = "a mask of classes cannot be blended" if is_blend else "polygons cannot be cut; use masks"
             raise ValueError(f"{step.name}: {hint}; leave {key} out of the target of image {state.index}")
 
@@ -131,18 +131,18 @@ def _class_weights(step: MixPass, target: dict[str, Any], index: int) -> Tensor:
     num_classes = step.options["num_classes"]
     if "label" not in target:
         raise ValueError(f"{step.name}: expected label in the target of image {index}, but got none")
-    given = tensor_of(target["label"])
-    if given.dim() == 1 and given.is_floating_point():
-        return given
-    if num_classes is None or given.dim() != 0:
+    label = tensor_of(target["label"])
+    if label.dim() == 1 and label.is_floating_point():
+        return label
+    if num_classes is None or label.dim() != 0:
         raise ValueError(
             f"{step.name}: expected label as a number, and num_classes, or as a vector, for image {index}"
         )
-    if not 0 <= int(given) < num_classes:
+    if not 0 <= int(label) < num_classes:
         raise ValueError(
-            f"{step.name}: expected label from 0 to {num_classes - 1}, but image {index} has {int(given)}"
+            f"{step.name}: expected label from 0 to {num_classes - 1}, but image {index} has {int(label)}"
         )
-    return torch.nn.functional.one_hot(given.long(), num_classes).float()
+    return torch.nn.functional.one_hot(label.long(), num_classes).float()
 
 
 def _laid(step: MixPass, tiles: Tiles, states: Sequence[State], mask_fill: float) -> list[State]:
@@ -164,14 +164,14 @@ def _laid(step: MixPass, tiles: Tiles, states: Sequence[State], mask_fill: float
 
 
 def _check_formats(step: MixPass, states: Sequence[State]) -> None:
-    formats = sorted({state.options.box_format for state in states if "boxes" in state.given})
+    formats = sorted({state.options.box_format for state in states if "boxes" in state.original})
     if len(formats) > 1:
         raise ValueError(f"{step.name}: expected boxes of one format, but got {' and '.join(formats)}")
 
 
 def _check_rows(step: MixPass, states: Sequence[State]) -> None:
     """Refuse boxes of some images to have rows that those of others lack."""
-    keys = dict.fromkeys(key for state in states for key in state.given if state.is_per_box(key))
+    keys = dict.fromkeys(key for state in states for key in state.original if state.is_per_box(key))
     for key in keys:
         for state in states:
             if not state.is_per_box(key):
@@ -187,7 +187,7 @@ def _shifted(by: Array, sizes: Array) -> Motion:
 
 
 def _together(
-    own: State, tiles: Sequence[State], quarters: Array, rest: dict[str, Any] | None = None
+    base: State, tiles: Sequence[State], quarters: Array, rest: dict[str, Any] | None = None
 ) -> State:
     """Combine the targets of tiles, and the rest, into those of one image; the last tile is on top."""
     laid = list(zip(tiles, map(_following, tiles), quarters.tolist(), strict=True))
@@ -199,11 +199,11 @@ def _together(
         if "mask" in part:
             mask = target.setdefault("mask", part["mask"])
             mask[..., top:bottom, left:right] = part["mask"][..., top:bottom, left:right]
-    result = State(own.index, target, own.options, tiles[0].size)
+    result = State(base.index, target, base.options, tiles[0].size)
     result.is_clipped = True
     if "boxes" in keys:
         result.go_on_from(*(tile for tile, _, _ in laid))
-    result.dropped_before = own.dropped + sum(tile.dropped for tile in tiles)
+    result.dropped_before = base.dropped + sum(tile.dropped for tile in tiles)
     return result
 
 

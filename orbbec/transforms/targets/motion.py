@@ -139,8 +139,8 @@ class _Operated(Motion):
         how = {**self._step.options, **self._numbers(index), "interpolation": "nearest"}
         how["fill"] = fill * count
         pixels = masks.permute(0, 3, 1, 2).reshape(1, -1, height, width)
-        moved: Tensor = self._step.spec.call(pixels, **how)
-        return moved.reshape(count, channels, height, width)
+        result: Tensor = self._step.spec.call(pixels, **how)
+        return result.reshape(count, channels, height, width)
 
 
 def motion_of(step: Pass, key: NoiseKey) -> Motion | None:

@@ -32,26 +32,26 @@ def choose_objects(step: MixPass, states: Sequence[State], others: Sequence[Stat
     fractions, keys = stream.uniforms(1)[:, 0], stream.uniforms(most)
     limit = step.options["max_objects"] or most
     for n, other in enumerate(others):
-        rows = np.flatnonzero(other.kept)
+        rows = np.flatnonzero(other.keep)
         if step.table["pair_indices"][n] == n or not len(rows):
             continue
         number = 1 + int(fractions[n] * min(len(rows), limit))
-        other.kept[rows[np.argsort(keys[n, rows], kind="stable")[number:]]] = False
-        masks[n] = _objects(other)[other.kept].any(0)
+        other.keep[rows[np.argsort(keys[n, rows], kind="stable")[number:]]] = False
+        masks[n] = _objects(other)[other.keep].any(0)
     step.set_masks(masks)
 
 
 def check_objects(step: MixPass, states: Sequence[State]) -> None:
     """Refuse targets from which objects cannot be pasted."""
-    if not any("masks" in state.given for state in states):
+    if not any("masks" in state.original for state in states):
         raise ValueError(f"{step.name}: expected boxes and masks in the targets, but no image has masks")
     for state in states:
         where = f"in the target of image {state.index}"
-        if state.count and "masks" not in state.given:
+        if state.count and "masks" not in state.original:
             raise ValueError(f"{step.name}: expected masks {where}, one per box, but got none")
-        if "masks" in state.given and "boxes" not in state.given:
+        if "masks" in state.original and "boxes" not in state.original:
             raise ValueError(f"{step.name}: expected boxes {where}, one per mask, but got none")
-        if "polygons" in state.given:
+        if "polygons" in state.original:
             raise ValueError(
                 f"{step.name}: polygons cannot be cut; use masks, and leave polygons out {where}"
             )
@@ -60,7 +60,7 @@ def check_objects(step: MixPass, states: Sequence[State]) -> None:
                 f"{step.name}: expected upright boxes, which follow from what is left of a mask, "
                 f"but got {state.options.box_format}"
             )
-        if "mask" not in state.given and any("mask" in each.given for each in states):
+        if "mask" not in state.original and any("mask" in each.original for each in states):
             raise ValueError(f"{step.name}: expected mask {where}, as other images have, but got none")
         if state.size != states[0].size:
             sizes = (size_text(np.array([each.size])) for each in (states[0], state))
@@ -94,7 +94,7 @@ def paste(state: State, other: State, mask: Array) -> None:
         if key in state.values:
             state.hide_points(key, _lies_on(mask, numbers_of(state.values[key])))
         if key in other.values and not other.is_per_box(key):
-            del other.values[key], other.given[key]
+            del other.values[key], other.original[key]
     if "mask" in state.values:
         classes, others = (as_tensor("paste", "mask", each.values["mask"]) for each in (state, other))
         other.values["mask"] = torch.where(cover.to(others.device), others, classes.to(others))
@@ -115,7 +115,7 @@ def _cover_objects(state: State, cover: Tensor) -> None:
         sides[lost] = boxes[:, 2:] - boxes[:, :2]
         large = (sides >= options.min_size).all(1) & (rest >= options.min_area)
         seen = (rest > 0) & (state.visible >= options.min_visibility - 1e-9)
-        state.kept &= ~lost | (large & seen)
+        state.keep &= ~lost | (large & seen)
 
 
 def _bounds(masks: Tensor) -> Array:

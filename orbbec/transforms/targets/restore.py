@@ -45,8 +45,8 @@ def restore_boxes(plan: Plan, boxes: Sequence[Any], *, clip: bool = True) -> lis
     _check("restore_boxes", "boxes", plan, boxes)
     rows = zip(plan.matrix, plan.sizes.tolist(), boxes, strict=True)
     return [
-        _restored(index, given, matrix, (height, width), clip)
-        for index, (matrix, (height, width), given) in enumerate(rows)
+        _restored(index, boxes_of_image, matrix, (height, width), clip)
+        for index, (matrix, (height, width), boxes_of_image) in enumerate(rows)
     ]
 
 
@@ -75,8 +75,10 @@ def restore_points(
     """
     _check("restore_points", "points", plan, points)
     pairs, results = pairs_of("restore_points", keypoint_pairs), []
-    for index, (given, matrix, size) in enumerate(zip(points, plan.matrix, plan.output_sizes, strict=True)):
-        values = numbers_of(given).copy()
+    for index, (points_of_image, matrix, size) in enumerate(
+        zip(points, plan.matrix, plan.output_sizes, strict=True)
+    ):
+        values = numbers_of(points_of_image).copy()
         if values.ndim < 2 or values.shape[-1] < 2:
             raise ValueError(
                 f"restore_points: expected points of shape [..., P, 2 or more], but image {index} has "
@@ -85,7 +87,7 @@ def restore_points(
         values[..., :2] = carried(matrix, values[..., :2])
         if mirrors(matrix, size.tolist()):
             values = swapped(values, pairs, f"those of image {index}")
-        results.append(_like(values, given))
+        results.append(_like(values, points_of_image))
     return results
 
 
@@ -129,15 +131,15 @@ def _check(op: str, name: str, plan: Plan, values: Sequence[Any]) -> None:
             raise ValueError(f"{op}: expected a plan without {step.name}, which has no matrix")
 
 
-def _restored(index: int, given: Any, matrix: Array, size: tuple[int, int], clip: bool) -> Any:
-    corners = numbers_of(given)
+def _restored(index: int, boxes: Any, matrix: Array, size: tuple[int, int], clip: bool) -> Any:
+    corners = numbers_of(boxes)
     if corners.ndim != 2 or corners.shape[1] != 4:
         raise ValueError(
             f"restore_boxes: expected boxes of shape [K, 4], but image {index} has {list(corners.shape)}"
         )
-    moved = hulls(carried_edges(matrix, corners_of(corners)))
-    moved = clipped(moved, size) if clip else moved
-    return _like(moved, given)
+    result = hulls(carried_edges(matrix, corners_of(corners)))
+    result = clipped(result, size) if clip else result
+    return _like(result, boxes)
 
 
 def _like(values: Array, example: Any) -> Any:

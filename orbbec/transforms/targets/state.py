@@ -45,12 +45,12 @@ class State:
     def __init__(
         self, index: int, target: dict[str, Any], options: TargetOptions, size: tuple[int, int]
     ) -> None:
-        self.index, self.given, self.options = index, target, options
+        self.index, self.original, self.options = index, target, options
         self.size = size  # of the image at this pass
         self.values: dict[str, Any] = dict(target)
         self.corners = self._read_corners()
         self.count = len(self.corners)
-        self.kept = np.ones(self.count, bool)
+        self.keep = np.ones(self.count, bool)
         self.visible = np.ones(self.count)
         self.scale = np.ones(self.count)  # by which the visible areas of boxes changed
         self.parts = (
@@ -61,17 +61,17 @@ class State:
 
     def go_on_from(self, *before: State) -> None:
         """Take over the visibility of the boxes that earlier states kept; this state's boxes are those."""
-        self.visible = np.concatenate([state.visible[state.kept] for state in before])
-        pairs = (pair for state in before for pair in zip(state.parts, state.kept, strict=False))
+        self.visible = np.concatenate([state.visible[state.keep] for state in before])
+        pairs = (pair for state in before for pair in zip(state.parts, state.keep, strict=False))
         self.parts = [part for part, is_kept in pairs if is_kept]
 
     @property
     def dropped(self) -> int:
         """The number of boxes dropped so far."""
-        return self.dropped_before + self.count - int(self.kept.sum())
+        return self.dropped_before + self.count - int(self.keep.sum())
 
     def _read_corners(self) -> Array:
-        boxes = self.given.get("boxes")
+        boxes = self.original.get("boxes")
         if boxes is None:
             return np.zeros((0, 4, 2))
         table = numbers_of(boxes)
@@ -114,12 +114,12 @@ class State:
     def check(self, height: int, width: int) -> None:
         """Refuse targets whose length differs from that of the boxes, or masks of another size."""
         for key in MASK_KEYS:
-            if key in self.given:
-                self._check_mask(key, self.given[key], (height, width))
-        for key in filter(self.is_per_box, self.given):
-            count = row_count(self.given[key])
+            if key in self.original:
+                self._check_mask(key, self.original[key], (height, width))
+        for key in filter(self.is_per_box, self.original):
+            count = row_count(self.original[key])
             if count != self.count:
-                found = f"a {type(self.given[key]).__name__}" if count is None else count
+                found = f"a {type(self.original[key]).__name__}" if count is None else count
                 raise (TypeError if count is None else ValueError)(
                     f"transform_targets: expected {self.count} {key}, one per box, "
                     f"but image {self.index} has {found}"
@@ -139,8 +139,8 @@ class State:
 
     def is_per_box(self, key: str) -> bool:
         """Whether an entry has one row per box, which is known by its name."""
-        value = self.given.get(key)
-        if value is None or "boxes" not in self.given:
+        value = self.original.get(key)
+        if value is None or "boxes" not in self.original:
             return False
         return (
             key in PER_BOX_KEYS or key in self.options.per_box or (key in POINT_KEYS and np.ndim(value) == 3)
@@ -248,15 +248,15 @@ class State:
         if self.options.drop_boxes:
             least, sides = self.options.min_size, boxes[:, 2:] - boxes[:, :2]
             large = (sides >= least).all(1) & (full * visible >= self.options.min_area * (1 - 1e-9))
-            self.kept &= large & (visible > 1e-9) & (self.visible >= self.options.min_visibility - 1e-9)
+            self.keep &= large & (visible > 1e-9) & (self.visible >= self.options.min_visibility - 1e-9)
 
     def _move_points(self, move_points: Callable[[Array, float], Array], size: tuple[int, int]) -> None:
         if "polygons" in self.values:
 
-            def moved(ring: Any, _: Any) -> Array:
+            def move_ring(ring: Any, _: Any) -> Array:
                 return _clipped(move_points(numbers_of(ring).reshape(-1, 2), 0.5), size)
 
-            self.values["polygons"] = [_each_ring(moved, each, each) for each in self.values["polygons"]]
+            self.values["polygons"] = [_each_ring(move_ring, each, each) for each in self.values["polygons"]]
         for key in POINT_KEYS:
             if key in self.values:
                 points, inside = _moved_points(self.values[key], lambda p: move_points(p, 0.0), size)
@@ -284,25 +284,27 @@ class State:
         if not self.options.drop_boxes:
             return
         large = (sides >= min_size).all(1) & (left >= min_area * (1 - 1e-9))
-        self.kept &= seen & large & (left > 0) & (self.visible >= self.options.min_visibility - 1e-9)
+        self.keep &= seen & large & (left > 0) & (self.visible >= self.options.min_visibility - 1e-9)
 
     def written(self) -> dict[str, Any]:
         """The targets as a new dict, without dropped rows."""
         result = dict(self.values)
         if "polygons" in result:
-            pairs = zip(result["polygons"], self.given["polygons"], strict=True)
+            pairs = zip(result["polygons"], self.original["polygons"], strict=True)
             what = f"polygons of image {self.index}"
-            polygons = [_each_ring(lambda ring, given: _like(ring, given, what), *pair) for pair in pairs]
-            result["polygons"] = sequence_like(polygons, self.given["polygons"])
-        if "boxes" in self.given:
-            result["boxes"] = _like(self._boxes(), self.given["boxes"], f"boxes of image {self.index}")
+            polygons = [
+                _each_ring(lambda ring, original: _like(ring, original, what), *pair) for pair in pairs
+            ]
+            result["polygons"] = sequence_like(polygons, self.original["polygons"])
+        if "boxes" in self.original:
+            result["boxes"] = _like(self._boxes(), self.original["boxes"], f"boxes of image {self.index}")
             if self.is_per_box("area"):
                 result["area"] = self._scaled_area(result["area"])
             for key in filter(self.is_per_box, result):
-                result[key] = chosen_rows(result[key], self.kept)
+                result[key] = chosen_rows(result[key], self.keep)
         for key, value in result.items():
             if key in (*POINT_KEYS, *MASK_KEYS):
-                result[key] = _like(value, self.given[key], f"{key} of image {self.index}")
+                result[key] = _like(value, self.original[key], f"{key} of image {self.index}")
         return result
 
     def _scaled_area(self, area: Any) -> Any:
@@ -315,11 +317,11 @@ class State:
         """The factor of change of areas: that of masks, if boxes have masks, else that of boxes."""
         if not self.is_per_box("masks"):
             return self.scale
-        before, after = (_covered(values["masks"]) for values in (self.given, self.values))
+        before, after = (_covered(values["masks"]) for values in (self.original, self.values))
         return np.where(before > 0, after / np.maximum(before, 1), self.scale)
 
     def _boxes(self) -> Array:
-        corners = self.corners[self.kept]
+        corners = self.corners[self.keep]
         if self.options.box_format == "cxcywha":
             return rotated_boxes(corners)
         if self.options.box_format == "xyxyxyxy":
@@ -327,12 +329,12 @@ class State:
         return corners_to_format(hulls(corners), self.options.box_format, self.size)
 
 
-def _each_ring(convert: Callable[[Any, Any], Any], polygon: Any, given: Any) -> Any:
-    """A polygon converted, or each of its rings, if `given` is a sequence of arrays or tensors `[P, 2]`."""
-    has_rings = isinstance(given, (list, tuple)) and any(getattr(ring, "ndim", 0) == 2 for ring in given)
+def _each_ring(convert: Callable[[Any, Any], Any], polygon: Any, example: Any) -> Any:
+    """A polygon converted, or each of its rings, if `example` is a sequence of arrays or tensors `[P, 2]`."""
+    has_rings = isinstance(example, (list, tuple)) and any(getattr(ring, "ndim", 0) == 2 for ring in example)
     if not has_rings:
-        return convert(polygon, given)
-    return sequence_like([convert(*pair) for pair in zip(polygon, given, strict=True)], given)
+        return convert(polygon, example)
+    return sequence_like([convert(*pair) for pair in zip(polygon, example, strict=True)], example)
 
 
 def _clipped(polygon: Array, size: tuple[int, int]) -> Array:
@@ -349,10 +351,10 @@ def move_all(motion: Motion, states: Sequence[State], fill: float) -> None:
         for name in MASK_KEYS
         if name in state.values and not motion.keeps(state.index)
     ]
-    given = [as_tensor("transform_targets", name, state.values[name]) for state, name in moving]
-    masks = [Mask(state.index, values) for (state, _), values in zip(moving, given, strict=True)]
-    for (state, name), moved in zip(moving, moved_masks(motion, masks, fill), strict=True):
-        state.values[name] = moved
+    tensors = [as_tensor("transform_targets", name, state.values[name]) for state, name in moving]
+    masks = [Mask(state.index, tensor) for (state, _), tensor in zip(moving, tensors, strict=True)]
+    for (state, name), result in zip(moving, moved_masks(motion, masks, fill), strict=True):
+        state.values[name] = result
 
 
 def corners_in_pixels(boxes: Array, box_format: str, size: Sequence[int]) -> Array:
@@ -376,16 +378,16 @@ def _sides(size: Sequence[int]) -> Array:
     return np.tile(np.array(size[::-1], np.float64), 2)
 
 
-def _moved_points(given: Any, move: Any, size: tuple[int, int]) -> tuple[Array, Array]:
+def _moved_points(value: Any, move: Any, size: tuple[int, int]) -> tuple[Array, Array]:
     """The moved points, and which of them are inside the image."""
-    points = numbers_of(given).copy()
+    points = numbers_of(value).copy()
     if points.size == 0:
         return points, np.ones(len(points), bool)
-    moved = move(points[..., :2])
+    positions = move(points[..., :2])
     height, width = size
-    x, y = moved[..., 0], moved[..., 1]
+    x, y = positions[..., 0], positions[..., 1]
     inside = (x >= -0.5) & (x <= width - 0.5) & (y >= -0.5) & (y <= height - 0.5)
-    points[..., :2] = moved
+    points[..., :2] = positions
     if points.shape[-1] > 2:
         points[..., 2] = np.where(inside, points[..., 2], 0)
     return points, inside
@@ -399,11 +401,11 @@ def _covered(masks: Any) -> Array:
 
 def with_size(target: dict[str, Any], size: tuple[int, int]) -> dict[str, Any]:
     """A target whose `size`, if it has two numbers, is replaced by that of its image."""
-    given = target.get("size")
-    if given is None or np.shape(given) != (2,):
+    before = target.get("size")
+    if before is None or np.shape(before) != (2,):
         return target
-    is_sequence = isinstance(given, Sequence)
-    sides = sequence_like(list(size), given) if is_sequence else _like(np.array(size), given, "size")
+    is_sequence = isinstance(before, Sequence)
+    sides = sequence_like(list(size), before) if is_sequence else _like(np.array(size), before, "size")
     return {**target, "size": sides}
 
 
@@ -413,18 +415,18 @@ def _is_floating(values: Any) -> bool:
     return bool(np.asarray(values).dtype.kind == "f")
 
 
-def _like(values: Any, given: Any, what: str) -> Any:
-    """Values with the type, dtype and device of `given`, rounded if those are integers."""
-    if isinstance(given, Tensor):
+def _like(values: Any, example: Any, what: str) -> Any:
+    """Values with the type, dtype and device of `example`, rounded if those are integers."""
+    if isinstance(example, Tensor):
         tensor = tensor_of(values)
-        if tensor.is_floating_point() and not given.is_floating_point():
-            tensor = torch.from_numpy(_rounded(tensor.cpu().numpy(), torch.iinfo(given.dtype), what))
-        return tensor.to(given.device, given.dtype)
+        if tensor.is_floating_point() and not example.is_floating_point():
+            tensor = torch.from_numpy(_rounded(tensor.cpu().numpy(), torch.iinfo(example.dtype), what))
+        return tensor.to(example.device, example.dtype)
     array = values.numpy() if isinstance(values, Tensor) else np.asarray(values)
-    if isinstance(given, np.ndarray):
-        if given.dtype.kind in "iu" and array.dtype.kind == "f":
-            array = _rounded(array, np.iinfo(given.dtype), what)
-        return array.astype(given.dtype)
+    if isinstance(example, np.ndarray):
+        if example.dtype.kind in "iu" and array.dtype.kind == "f":
+            array = _rounded(array, np.iinfo(example.dtype), what)
+        return array.astype(example.dtype)
     return array
 
 

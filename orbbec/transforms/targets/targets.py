@@ -43,7 +43,7 @@ def transform_targets(plan: Plan, targets: Sequence[Any], options: TargetOptions
         options: formats and thresholds.
 
     Returns:
-        New dicts with arrays of the same types, and their report; none for partners of other images.
+        New dicts with arrays of the same types, and their report; none for pair images.
 
     Raises:
         TypeError: a target is not a dict.
@@ -79,7 +79,7 @@ def transform_targets(plan: Plan, targets: Sequence[Any], options: TargetOptions
         for state, target, (height, width) in zip(states, targets, sizes.tolist(), strict=False)
     )
     dropped = tuple(state.dropped for state in states)
-    results.report = TargetReport(sum(dropped) + sum(int(state.kept.sum()) for state in states), dropped)
+    results.report = TargetReport(sum(dropped) + sum(int(state.keep.sum()) for state in states), dropped)
     return results
 
 

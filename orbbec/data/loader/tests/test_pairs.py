@@ -1,4 +1,4 @@
-"""Partners of mixes from the source: drawn by seed, epoch and index, whatever the batches are."""
+"""Pair images of mixes from the source: drawn by seed, epoch and index, whatever the batches are."""
 
 import cv2
 import numpy as np
@@ -6,7 +6,7 @@ import pytest
 import torch
 
 from orbbec.data import BadSample, ImageFolder, Loader, Sample
-from orbbec.data.loader.partners import partners_of
+from orbbec.data.loader.pairs import pairs_of
 from orbbec.transforms import (
     Compose,
     CopyPaste,
@@ -55,7 +55,7 @@ class Labelled(Plain):
 
 
 def loader_of(source, transforms, batch_size=8, **options):
-    options = {"partners": "source", "collate": list, "threads": 1, "prefetch": 1, "seed": 3} | options
+    options = {"pairs": "source", "collate": list, "threads": 1, "prefetch": 1, "seed": 3} | options
     return Loader(source, batch_size, transforms, **options)
 
 
@@ -72,11 +72,11 @@ def values_by_id(loader):
 
 
 def drawn(index, epoch, count=3, seed=3, length=COUNT):
-    return partners_of([index], count, length, seed, epoch)
+    return pairs_of([index], count, length, seed, epoch)
 
 
 @pytest.mark.parametrize("batch_size", [1, 7, 40])
-def test_a_mosaic_has_partners_of_the_whole_source(batch_size):
+def test_a_mosaic_has_pairs_of_the_whole_source(batch_size):
     with loader_of(Plain(), [MOSAIC], batch_size) as loader:
         for epoch in range(2):
             found = values_by_id(loader)
@@ -85,16 +85,16 @@ def test_a_mosaic_has_partners_of_the_whole_source(batch_size):
                 assert values == labels == [index, *drawn(index, epoch)]
 
 
-def test_partners_are_uniform_and_change_with_seed_and_epoch():
-    partners = np.array([partners_of(range(1000), 3, 10, 0, epoch) for epoch in range(4)])
-    counts = np.bincount(partners.reshape(-1), minlength=10)
+def test_pairs_are_uniform_and_change_with_seed_and_epoch():
+    pairs = np.array([pairs_of(range(1000), 3, 10, 0, epoch) for epoch in range(4)])
+    counts = np.bincount(pairs.reshape(-1), minlength=10)
     assert abs(counts - 1200).max() < 160  # 4.9 deviations
-    assert len({tuple(row) for row in partners.tolist()}) == 4
-    assert partners_of(range(9), 1, 10**12, 0, 0) != partners_of(range(9), 1, 10**12, 1, 0)
-    assert max(partners_of(range(999), 1, 10**12, 0, 0)) > 9 * 10**11
+    assert len({tuple(row) for row in pairs.tolist()}) == 4
+    assert pairs_of(range(9), 1, 10**12, 0, 0) != pairs_of(range(9), 1, 10**12, 1, 0)
+    assert max(pairs_of(range(999), 1, 10**12, 0, 0)) > 9 * 10**11
 
 
-def test_an_epoch_resumes_with_the_same_partners():
+def test_an_epoch_resumes_with_the_same_pairs():
     with loader_of(Plain(), [MOSAIC]) as loader:
         whole = values_by_id(loader)
         loader.set_epoch(0)
@@ -119,7 +119,7 @@ def test_only_the_first_mix_reads_the_source():
                 assert set(target["labels"].tolist()) & set(before)
 
 
-def test_a_mix_in_a_container_has_partners():
+def test_a_mix_in_a_container_has_pairs():
     with loader_of(Plain(), [RandomApply([MOSAIC], 1.0)], 40) as loader:
         found = values_by_id(loader)
     assert all(values == [index, *drawn(index, 0)] for index, (values, _) in found.items())
@@ -135,19 +135,19 @@ def test_floats_are_mixed_in_a_pass_of_their_own():
                 assert abs(float(image.mean()) - value) < 1e-3
 
 
-def test_partners_are_read_in_addition_and_counted():
+def test_pairs_are_read_in_addition_and_counted():
     source = Plain()
     with loader_of(source, [Mosaic(16, epochs=(0, 1))], drop_last=True) as loader:
         values_by = [sum(1 for _ in loader) for _ in range(2)]
         report = loader.report()
     assert values_by == [5, 5]
     assert len(source.read) == COUNT * 4 + COUNT  # none in the epoch without mosaics
-    assert report.partners == 3 * COUNT
-    assert "Partners of mixes: 1.5 more samples were read per image" in str(report)
+    assert report.pairs == 3 * COUNT
+    assert "Pair images of mixes: 1.5 more samples were read per image" in str(report)
 
 
 @pytest.mark.parametrize("on_error", ["skip", "substitute"])
-def test_another_sample_takes_the_place_of_a_bad_partner(on_error):
+def test_another_sample_replaces_a_bad_pair_image(on_error):
     bad = drawn(0, 0)[0]
     assert bad
     loader = loader_of(Plain(bad=[bad]), [MOSAIC], on_error=on_error)
@@ -173,7 +173,7 @@ def test_a_bad_partner_is_an_error():
         list(loader)
 
 
-def test_files_that_the_feed_reads_have_the_same_partners(tmp_path):
+def test_files_that_the_feed_reads_have_the_same_pairs(tmp_path):
     (tmp_path / "class").mkdir()
     for index in range(COUNT):
         cv2.imwrite(str(tmp_path / "class" / f"{index:02}.png"), np.full((*SIZE, 3), 2 * index, np.uint8))
@@ -189,17 +189,17 @@ def test_files_that_the_feed_reads_have_the_same_partners(tmp_path):
     ("source", "transforms"),
     [(iter([]), [MOSAIC]), (Plain(), [Normalize()]), (Plain(), None)],
 )
-def test_partners_need_an_index_and_a_mix(source, transforms):
+def test_pairs_need_an_index_and_a_mix(source, transforms):
     with pytest.raises(
         ValueError, match="Loader: expected a source with an index, and transforms that mix images"
     ):
-        Loader(source, 4, transforms, partners="source")
+        Loader(source, 4, transforms, pairs="source")
 
 
-def test_wrong_partners_are_named():
-    with pytest.raises(ValueError, match="Loader: expected partners"):
-        Loader(Plain(), 4, [MOSAIC], partners="dataset")
+def test_wrong_pairs_are_named():
+    with pytest.raises(ValueError, match="Loader: expected pairs"):
+        Loader(Plain(), 4, [MOSAIC], pairs="dataset")
     with pytest.raises(
-        ValueError, match=r"Compose.plan: expected 3 partners per image, .* but got 2 for 9 images"
+        ValueError, match=r"Compose.plan: expected 3 pairs per image, .* but got 2 for 9 images"
     ):
-        Compose([MOSAIC]).plan([SIZE] * 9, epoch=0, partners=2)
+        Compose([MOSAIC]).plan([SIZE] * 9, epoch=0, pairs=2)

@@ -1,4 +1,4 @@
-"""Partners of mixes from the source: which samples each sample of a batch is mixed with."""
+"""Pair images of mixes from the source: which samples each sample of a batch is mixed with."""
 
 from __future__ import annotations
 
@@ -12,21 +12,21 @@ _STREAM = 65535  # of a pipeline's last possible transform
 _STEPS = 2**24  # of a random number
 
 
-def partners_of(indices: Sequence[int], count: int, length: int, seed: int, epoch: int) -> list[int]:
-    """The indices of `count` partners of each sample, one sample after the other.
+def pairs_of(indices: Sequence[int], count: int, length: int, seed: int, epoch: int) -> list[int]:
+    """The indices of `count` pair images of each sample, one sample after the other.
 
-    Those of a sample depend only on seed, epoch and its index; a sample may be its own partner.
+    Those of a sample depend only on seed, epoch and its index; a sample may be paired with itself.
 
     Args:
         indices: indices of the samples.
-        count: partners of each.
+        count: pair images of each.
         length: number of samples of the source.
         seed: seed of the pipeline.
         epoch: the epoch.
 
     Example:
-        >>> both = partners_of([7, 8], 3, 1000, seed=1, epoch=0)
-        >>> partners_of([8], 3, 1000, seed=1, epoch=0) == both[3:]
+        >>> both = pairs_of([7, 8], 3, 1000, seed=1, epoch=0)
+        >>> pairs_of([8], 3, 1000, seed=1, epoch=0) == both[3:]
         True
     """
     stream = Stream(np.array(indices, np.int64), seed, epoch, _STREAM)
