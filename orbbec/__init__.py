@@ -10,7 +10,6 @@ load_library()
 
 from orbbec import transforms
 from orbbec.augment import augment
-from orbbec.augment.crop import augment_crop
 from orbbec.batch import ClipBatch, ImageBatch, YCbCrBatch
 from orbbec.bridge.buffer_pool import keep_free_memory
 from orbbec.cli.profile import profile
@@ -98,7 +97,6 @@ __all__ = [
     "adjust_sharpness",
     "affine_torch",
     "augment",
-    "augment_crop",
     "autocontrast",
     "batched_nms",
     "box_area",

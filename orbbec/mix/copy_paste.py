@@ -109,7 +109,8 @@ def _in_a_pipeline(images: Any, pair_indices: Tensor, masks: Tensor) -> Any:
     if not is_ragged(images):
         return copy_paste(images, pair_indices, masks)
     height, width = masks.shape[1:]
-    rows = torch.tensor([(n * height * width, height, width) for n in range(len(masks))])
+    layouts = [(n * height * width, height, width) for n in range(len(masks))]
+    rows = torch.tensor(layouts, device="cpu")
     buffer, layout = (each.to(images.buffer.device) for each in (masks.view(torch.uint8).flatten(), rows))
     return copy_paste(images, pair_indices, _Masks(buffer, layout, 1))
 

@@ -177,9 +177,9 @@ def test_a_bin_whose_largest_value_lies_outside_has_no_second_gradient(where):
 
 
 def test_parts_that_an_order_does_not_name_have_no_gradient():
-    own, parts = torch.ones(2, 1, 1, 1), torch.ones(2, 1, 1, 1, requires_grad=True)
+    base, parts = torch.ones(2, 1, 1, 1), torch.ones(2, 1, 1, 1, requires_grad=True)
     order, starts = torch.tensor([0, -1]), torch.tensor([0, 1, 2])
-    sums = torch.ops.orbbec.add_to_pairs(own, parts, order, starts)
+    sums = torch.ops.orbbec.add_to_pairs(base, parts, order, starts)
     assert torch.autograd.grad(sums.sum(), parts)[0].flatten().tolist() == [1.0, 0.0]
 
 

@@ -81,7 +81,7 @@ class MixPass(Pass):
         if not self.parameters.pairs or self.spec.tiles is not None:
             return self._called(work, columns)
         count = len(self.parameters)  # the pair images of `work` are copied, and left out
-        pairs = torch.arange(len(work)).to(columns["pair_indices"])
+        pairs = torch.arange(len(work), device="cpu").to(columns["pair_indices"])
         pairs[:count] = columns["pair_indices"]
         rows = {name: torch.cat([values, values]) for name, values in columns.items()}
         return self._called(work, {**rows, "pair_indices": pairs})[:count]

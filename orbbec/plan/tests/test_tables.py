@@ -91,7 +91,7 @@ NOT_CAPTURED = {
 }
 
 
-@pytest.mark.parametrize("name", EXAMPLES)
+@pytest.mark.parametrize("name", [name for name in EXAMPLES if name != "CopyPaste"])  # needs targets
 def test_a_graph_captures_every_transform_but_those_whose_calls_depend_on_draws(name):
     images, crop, is_captured = OnDevice(), T.RandomResizedCrop((60, 80)), []
     for transform in EXAMPLES[name]:

@@ -52,7 +52,7 @@ class OnDevice(torch.nn.Module):
         rank = torch.distributed.get_rank() if is_one_of_several else 0
         state = np.random.SeedSequence([self.seed, rank, self.epoch, self.calls]).generate_state(1)
         self.calls += 1
-        generator = torch.Generator("cpu").manual_seed(int(state[0]))
+        generator = torch.Generator(device="cpu").manual_seed(int(state[0]))
         return self.pipeline(batch, targets, epoch=self.epoch, generator=generator)
 
 

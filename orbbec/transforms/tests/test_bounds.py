@@ -104,6 +104,8 @@ CASES = [
     case("ratio", lambda v: T.RandomErasing(ratio=(v, 2.0)), 1e-6, 2.0),
     case("num_magnitude_bins", lambda v: T.TrivialAugmentWide(v), 2),
     case("num_ops", lambda v: T.RandAugment(v), 0),
+    case("magnitude_std", lambda v: T.RandAugment(magnitude_std=v), 0.0),
+    case("max_objects", lambda v: T.CopyPaste(v), 1),
     case("magnitude", lambda v: T.RandAugment(2, v, 31), 0, 30),
     case("num_magnitude_bins", lambda v: T.RandAugment(2, 1, v), 2),
     case("side_range", lambda v: T.RandomZoomOut(side_range=(v, 2.0)), 1.0, 2.0),

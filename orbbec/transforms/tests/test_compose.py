@@ -69,10 +69,10 @@ ALL = [
         T.PadIfNeeded((40, 20)),
     ),
 ]
-ALL += [  # every other transform
+ALL += [  # every other transform; CopyPaste needs targets
     one
     for name, examples in EXAMPLES.items()
-    if name not in ("Lambda", "Normalize", *(t.name for t in (*ALL, *MIXING)))
+    if name not in ("CopyPaste", "Lambda", "Normalize", *(t.name for t in (*ALL, *MIXING)))
     for one in examples
 ]
 

@@ -32,7 +32,7 @@ def test_ordinary_files_are_never_left_to_a_slower_function(monkeypatch, source,
     monkeypatch.setattr(Assembler, "_on_host", not_called)
     monkeypatch.setattr("orbbec.data.decode.decode.decode_by_pillow", not_called)
     if feed == "1":
-        monkeypatch.setattr(Assembler, "_made", not_called)
+        monkeypatch.setattr(Assembler, "_assemble", not_called)
         monkeypatch.setattr(FeedAssembler, "_open", not_called)
     with Loader(source, 5, PIPELINES[pipeline], threads=2, decoding=DECODINGS[name]) as loader:
         assert sum(len(batch.sample_ids) for batch in loader) == len(source)
