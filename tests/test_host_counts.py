@@ -16,7 +16,7 @@ ONE_CALL = {"python": 15, "native": 12, "operators": 1, "copies": 0}
 # The most of those that run pass by pass, rounded up.
 PASS_BY_PASS = {
     "policy": {"python": 800, "native": 600, "operators": 12, "copies": 3},
-    "blur": {"python": 410, "native": 280, "operators": 5, "copies": 3},
+    "blur": {"python": 395, "native": 280, "operators": 5, "copies": 3},
     "crop with boxes and masks": {
         "python": 330,
         "native": 330,

@@ -32,7 +32,7 @@ from orbbec.data.decode.nvimgcodec import BatchDecoder
 from orbbec.data.decode.orientation import Rectangle
 from orbbec.data.decode.planes import empty_planes, write_planes
 from orbbec.data.decode.region import Regions
-from orbbec.data.loader.clips import as_images, clip_targets, clips_of, frame_count, groups_of, is_clip
+from orbbec.data.loader.clips import as_clips, as_images, clip_targets, frame_count, groups_of, is_clip
 from orbbec.data.loader.entries import Attempt, Bad, Opened, ids_tensor, position_of
 from orbbec.data.loader.memory import Job
 from orbbec.data.loader.pairs import pairs_of
@@ -137,7 +137,7 @@ class Assembler:
             if not any(changed):
                 ids = [entry.sample.sample_id for entry in samples]
                 count = len(ids) // (1 + self._others(epoch))
-                batch, rest = clips_of(attempt.batch, opened), None if attempt.is_augmented else plan
+                batch, rest = as_clips(attempt.batch, opened), None if attempt.is_augmented else plan
                 return Assembled(batch, targets, ids_tensor(ids[:count]), rest)
             opened = self._settled(groups_of(opened, changed), epoch)
             failed = attempt if attempt.buffers else None

@@ -95,7 +95,7 @@ def is_clip(entry: Opened) -> bool:
     return isinstance(entry.sample, Frame)
 
 
-def clips_of(batch: Any, opened: Sequence[Opened]) -> Any:
+def as_clips(batch: Any, opened: Sequence[Opened]) -> Any:
     """A decoded batch, as clips if it is one of clips.
 
     Raises:

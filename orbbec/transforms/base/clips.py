@@ -168,6 +168,8 @@ def clips_of(value: Any) -> Clips | None:
     Raises:
         ValueError: the clips of a list differ in length.
     """
+    if type(value) in (Tensor, np.ndarray, ImageBatch) and getattr(value, "ndim", 0) != 5:
+        return None
     if isinstance(value, ClipBatch):
         return Clips(value.as_images(), len(value) // value.frames, value.frames)
     if is_list_of_videos(value):

@@ -63,6 +63,8 @@ class _Key(NamedTuple):
 
     def of_clips(self, frames: int) -> _Key:
         """The key of the frames of clips."""
+        if frames == 1:
+            return self
         return self._replace(sample_ids=np.repeat(self.sample_ids, frames), frames=max(frames, 1))
 
 
@@ -339,7 +341,9 @@ class Pipeline(FrozenModule):
         source, inputs = self._source(batch)
         key = self._key(sample_ids, epoch, generator, source.count).of_clips(source.frames)
         listed = None if targets is None else source.split(targets)
-        images = self._run(source.images, key=key)  # queued; then the host draws for targets
+        was_tried = targets is None and source.images is batch
+        # Queued; then the host draws for the targets.
+        images = None if was_tried else self._run(source.images, key=key)
         if listed is None and images is not None:
             return source.restored(images)
         plan = self._plan_for(inputs, key, listed)

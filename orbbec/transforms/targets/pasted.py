@@ -9,6 +9,7 @@ import torch
 from torch import Tensor
 
 from orbbec.bridge.arguments import Array, as_tensor, size_text
+from orbbec.nms.boxes import masks_to_boxes
 from orbbec.plan.passes import MixPass, NoiseKey
 from orbbec.plan.points import corners_of, numbers_of
 from orbbec.plan.stream import Stream
@@ -107,26 +108,14 @@ def _cover_objects(state: State, cover: Tensor) -> None:
     lost = rest < pixels
     state.values["masks"] = left
     state.visible = state.visible * np.where(lost, rest / np.maximum(pixels, 1), 1.0)
-    boxes = _bounds(left[torch.from_numpy(lost).to(left.device)])
+    boxes = masks_to_boxes(left[torch.from_numpy(lost).to(left.device)]).cpu().double().numpy()
+    boxes[:, 2:] += rest[lost, None] > 0  # the ends of boxes are exclusive
     state.corners[lost] = corners_of(boxes)
-    options = state.options
-    if options.drop_boxes:
+    if state.options.drop_boxes:
+        state.keep &= ~lost | (rest > 0)
         sides = np.full((state.count, 2), np.inf)
         sides[lost] = boxes[:, 2:] - boxes[:, :2]
-        large = (sides >= options.min_size).all(1) & (rest >= options.min_area)
-        seen = (rest > 0) & (state.visible >= options.min_visibility - 1e-9)
-        state.keep &= ~lost | (large & seen)
-
-
-def _bounds(masks: Tensor) -> Array:
-    """Left, top, right, bottom of the nonzero pixels of each mask, float64 `[K, 4]`; zeros without any."""
-    boxes = np.zeros((len(masks), 4))
-    for first, axis in ((0, 1), (1, 2)):  # columns of any row, rows of any column
-        has_any = masks.ne(0).any(axis).cpu().numpy()
-        length = has_any.shape[1]
-        ends = has_any.argmax(1), length - has_any[:, ::-1].argmax(1)
-        boxes[:, first::2] = np.where(has_any.any(1, keepdims=True), np.stack(ends, 1), 0)
-    return boxes
+        state.drop_small(sides, np.where(lost, rest, np.inf), state.thresholds)
 
 
 def _lies_on(mask: Array, points: Array) -> Array:

@@ -180,7 +180,7 @@ class State:
         if self.options.box_format == "xyxyxyxy" and displacement is None and np.linalg.det(forward) < 0:
             corners = corners[:, [1, 0, 3, 2]]  # keeps their order around the box
         self.parts = [move_points(part, 0.5) for part in self.parts]
-        self._move_boxes(corners, size, self.options.min_size, self.options.min_area)
+        self._move_boxes(corners, size, self.thresholds)
         self._move_points(move_points, size)
 
     def _swap_sides(self) -> None:
@@ -196,7 +196,7 @@ class State:
         if self.is_clipped:
             return
         self.is_clipped = True
-        self._move_boxes(self.corners, self.size, self.options.min_size, self.options.min_area)
+        self._move_boxes(self.corners, self.size, self.thresholds)
         self._move_points(lambda points, edge: points, self.size)
 
     def _cut(self, region: Array) -> None:
@@ -246,9 +246,25 @@ class State:
         if self.is_upright:
             self.corners = corners_of(boxes)
         if self.options.drop_boxes:
-            least, sides = self.options.min_size, boxes[:, 2:] - boxes[:, :2]
-            large = (sides >= least).all(1) & (full * visible >= self.options.min_area * (1 - 1e-9))
-            self.keep &= large & (visible > 1e-9) & (self.visible >= self.options.min_visibility - 1e-9)
+            self.keep &= visible > 1e-9
+            self.drop_small(boxes[:, 2:] - boxes[:, :2], full * visible, self.thresholds)
+
+    @property
+    def thresholds(self) -> tuple[float, float]:
+        """The least side and the least area of boxes."""
+        return self.options.min_size, self.options.min_area
+
+    def drop_small(self, sides: Array, left: Array, thresholds: tuple[float, float]) -> None:
+        """Drop boxes below thresholds, or with too little that is visible.
+
+        Args:
+            sides: float64 `[K, 2]`.
+            left: float64 `[K]`, what is left of their areas.
+            thresholds: see `thresholds`.
+        """
+        min_size, min_area = thresholds
+        large = (sides >= min_size).all(1) & (left >= min_area * (1 - 1e-9))
+        self.keep &= large & (self.visible >= self.options.min_visibility - 1e-9)
 
     def _move_points(self, move_points: Callable[[Array, float], Array], size: tuple[int, int]) -> None:
         if "polygons" in self.values:
@@ -264,7 +280,7 @@ class State:
                 self.values[key] = points[inside] if drops else points
 
     def _move_boxes(
-        self, corners: Array, size: tuple[int, int], min_size: float = 0.0, min_area: float = 0.0
+        self, corners: Array, size: tuple[int, int], thresholds: tuple[float, float] = (0.0, 0.0)
     ) -> None:
         seen = np.asarray(np.isfinite(corners).all((1, 2)))
         corners = np.where(seen[:, None, None], corners, 0.0)
@@ -283,8 +299,8 @@ class State:
         self.corners = corners
         if not self.options.drop_boxes:
             return
-        large = (sides >= min_size).all(1) & (left >= min_area * (1 - 1e-9))
-        self.keep &= seen & large & (left > 0) & (self.visible >= self.options.min_visibility - 1e-9)
+        self.keep &= seen & (left > 0)
+        self.drop_small(sides, left, thresholds)
 
     def written(self) -> dict[str, Any]:
         """The targets as a new dict, without dropped rows."""
