@@ -286,8 +286,8 @@ static __global__ void __launch_bounds__(kGreedyTile, 1)
     if (keep) keeper = row;
     for (uint32_t left = pending; keeper < 0; left &= left - 1) {
       const int s = __ffs(left) - 1, segment = tile * kSegmentsPerTile + s;
-      const int hit =
-          first_kept_item(segments[s * kGreedyTile], reinterpret_cast<const uint4*>(a.keep)[segment]);
+      const int hit = first_kept_item(segments[s * kGreedyTile],
+                                      reinterpret_cast<const uint4*>(a.keep)[segment]);
       if (hit >= 0) keeper = segment * (kSegmentWords * kWarp) + hit;
     }
     if (mine) a.keepers[row] = keeper;
