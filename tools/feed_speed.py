@@ -1,6 +1,7 @@
 """Times the Loader with 1 to all threads: images a second, cores that are busy, CPU time of an image.
 
     python tools/feed_speed.py FOLDER                 the JPEGs of a folder to the GPU, in batches of 256
+    python tools/feed_speed.py FOLDER --decode device                      decoded there
     python tools/feed_speed.py FOLDER --device cpu --batch 8 --epochs 1    to test this script
 
 `python -m tests.support.timing.jpegs FOLDER` makes JPEGs.
@@ -21,12 +22,15 @@ import torch
 sys.path.insert(0, str(Path(__file__).parents[1]))
 from orbbec import transforms as T
 from orbbec.cli.bench_data import Files, jpegs_below
-from orbbec.data import Loader
+from orbbec.data import Decoding, Loader
+
+DECODINGS = {"host": Decoding(), "planes": Decoding(planes=True), "device": Decoding(device="cuda")}
 
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--device", default="cuda", choices=("cuda", "cpu"))
+    parser.add_argument("--decode", default="host", choices=DECODINGS)
     parser.add_argument("folder", help="of JPEGs")
     parser.add_argument("--batch", type=int, default=256)
     parser.add_argument("--epochs", type=int, default=2, help="after one that is not timed")
@@ -61,7 +65,10 @@ def speed(paths: list[str], threads: int, options: argparse.Namespace) -> dict[s
             T.Normalize(),
         ]
     )
-    with Loader(Files(paths), options.batch, pipeline, options.device, threads=threads) as loader:
+    decoding = DECODINGS[options.decode]
+    with Loader(
+        Files(paths), options.batch, pipeline, options.device, threads=threads, decoding=decoding
+    ) as loader:
         for epoch in range(1 + options.epochs):
             if epoch == 1:
                 began, cpu = time.perf_counter(), time.process_time()

@@ -128,14 +128,20 @@ timings() {
     local epochs=2 count=1024
     [ $device = cpu ] && epochs=1 count=16
     "$python" -m tests.support.timing.jpegs "$work/jpegs" $count
+    local drawn=1000
+    [ $device = cpu ] && drawn=20
+    phase jpeg 60 "$python" tools/check_jpeg.py "$work/jpegs" --device $device --drawn $drawn --json "$output/jpeg.json"
     phase feed 60 "$python" tools/feed_speed.py "$work/jpegs" --device $device --epochs $epochs --batch $((count / 4)) \
       --json "$output/feed.json"
+    [ $device = cpu ] || phase feed-device 60 "$python" tools/feed_speed.py "$work/jpegs" --decode device --epochs $epochs \
+      --json "$output/feed_device.json"
     if has torchvision; then
       phase resnet50 90 "$python" -m benchmarks.resnet50 "$work/jpegs" --device $device "${steps[@]}" --output "$output"
     else
       result resnet50 0 "not run: torchvision is not installed"
     fi
   else
+    result jpeg 0 "not run: Pillow is not installed"
     result feed 0 "not run: Pillow is not installed"
   fi
   phase model 90 "$python" tools/gpu_model.py --measure --device $device "${small[@]}" --json "$output/model.json"
