@@ -369,6 +369,7 @@ class Loader:
             cores=self._cores,
             watch=self._assembler.watch,
             workers=self._workers,
+            waiting=self._staging.waiting,
         )
         return progress, crew
 

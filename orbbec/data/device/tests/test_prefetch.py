@@ -147,3 +147,17 @@ def test_on_cuda_a_batch_is_prepared_while_another_is_in_the_model(monkeypatch, 
     monkeypatch.setattr(torch.cuda, "is_available", lambda: True)
     monkeypatch.setattr(torch.cuda, "Stream", lambda device: None)
     assert Staging(torch.device(name)).depth == depth
+
+
+@pytest.mark.cuda
+def test_a_wait_during_the_models_work_is_a_step():
+    staging = Staging(torch.device("cuda"))
+    torch.cuda._sleep(1 << 30)  # cycles
+    end = staging.waiting()
+    assert end() == "step"
+    torch.cuda.synchronize()
+    assert end() == "wait"
+
+
+def test_on_the_cpu_every_wait_is_the_models():
+    assert Staging(torch.device("cpu")).waiting()() == "wait"
