@@ -48,11 +48,9 @@ struct ReadInside<Warp<T, Transform, Sampler>> {
   using Tap = typename Reader::Tap;
   static constexpr int kSide = kTapsOf<Sampler>;
   static constexpr bool kIsLight = Reader::kIsLight, kIsLinear = Reader::kIsLinear;
-  // Blocks per multiprocessor, and of kernels with color steps: with three, nearest of 16-bit
-  // types, cubic and the color steps of linear spill registers.
-  static constexpr int kBlocks = kIsLinear || (kIsLight && sizeof(T) != 2) ? 3 : 2;
+  // Of a thread, and with color steps.
+  static constexpr int kRegisters = 64, kColorRegisters = 80;
   static constexpr int kPixels = kIsLight && sizeof(T) == 1 ? 4 : 1;
-  static constexpr int kColorBlocks = kIsLinear || kPixels > 1 ? 2 : kBlocks;
   static constexpr int kNormalizedPixels = kIsLight && sizeof(T) == 1 ? 2 : 0;  // others spill
 
   ORBBEC_HD static const Image<const T>& image_of(const Image<const T>& image) { return image; }

@@ -243,7 +243,8 @@ struct WarpedImage {
 // Each output byte is written once; a source byte is read by each pixel that needs it, from L1 but
 // for the first time in a block.
 template <class Op>
-__global__ void __launch_bounds__(kTileWidth* kTileHeight, kWarpBlocks<Op>)
+__global__ void __launch_bounds__(kTileWidth* kTileHeight,
+                                  blocks_of(kTileWidth* kTileHeight, kWarpRegisters<Op>))
     warp_kernel(const Op op, unsigned steps) {
   using T = typename Op::Value;
   __shared__ float table[kTableSize<Op>];
