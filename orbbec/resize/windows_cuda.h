@@ -124,7 +124,7 @@ __device__ void slide_window(const Op& op, const ResizePlan& plan, const Image<c
 template <class Op>
 __global__ void __launch_bounds__(kBandThreads,
                                   blocks_of(kBandThreads,
-                                            sizeof(typename Op::Value) == 8 ? 96 : 56))
+                                            sizeof(typename Op::Value) == 8 ? 96 : 72))
     resize_windows_kernel(const Op op, int lanes) {
   using T = typename Op::Value;
   using F = typename Op::Form;

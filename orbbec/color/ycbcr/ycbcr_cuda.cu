@@ -102,7 +102,7 @@ __device__ __forceinline__ void store_bytes(const uint32_t* words, int bytes, ui
 
 // A warp owns every gridDim.x * 8-th segment of 128 pixels of a row, a thread 4 of them. Each byte
 // of luma is read once, of chroma by up to three rows, from L1. Shared memory: 3 KiB.
-__global__ void __launch_bounds__(kThreads, blocks_of(kThreads, 48))
+__global__ void __launch_bounds__(kThreads, blocks_of(kThreads, 64))
     ycbcr_to_rgb_kernel(const YcbcrToRgb op) {
   __shared__ uint32_t staged[kWarps][kSegmentWords];
   uint32_t* const words = staged[warp_id()];

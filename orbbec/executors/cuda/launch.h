@@ -17,14 +17,8 @@ namespace orbbec {
 constexpr int kWarp = 32;  // threads of a warp
 constexpr unsigned kAllLanes = 0xffffffffu;
 
-// Threads and 32-bit registers of a multiprocessor (CUDA programming guide): of 7.5, and the fewest
-// of later ones.
-#if defined(__CUDA_ARCH__) && __CUDA_ARCH__ < 800
-constexpr int kMultiprocessorThreads = 1024;
-#else
-constexpr int kMultiprocessorThreads = 1536;
-#endif
-constexpr int kMultiprocessorRegisters = 65536;
+// Of a multiprocessor. 7.5, from whose PTX all machine code is made, has the fewest threads.
+constexpr int kMultiprocessorThreads = 1024, kMultiprocessorRegisters = 65536;
 
 // Blocks of a multiprocessor, for __launch_bounds__: as many as fit if a thread has at most so many
 // registers. On an H200, kernels that read much wait for memory, and more warps hide that; a few
