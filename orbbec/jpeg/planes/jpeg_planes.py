@@ -33,7 +33,7 @@ def jpeg_planes(
         layout: int64 `[N, 3]`: the offset, height and width of each image in `planes`.
         forms: int64 `[N, 2]`: the sampling and orientation of each image.
         blocks: the number of blocks of all images; each takes 128 bytes during the call.
-        unit_bits: the least bits of a unit, at least 128; a scan has at most 256 units.
+        unit_bits: the least bits of a unit, at least 128; a scan has at most 512 units.
 
     Returns:
         int32 `[N]` on that device: 0 where the planes are libjpeg-turbo's; elsewhere the host must decode,
