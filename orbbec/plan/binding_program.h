@@ -21,6 +21,7 @@ enum class Operand : char {
   kTable,
   kColors,
   kBoxes,
+  kNumbers,
   kWords
 };
 
@@ -58,10 +59,10 @@ struct RuleSpec {
   }
 
   static constexpr Operand operand_of(const char* begin, const char* end) {
-    constexpr const char* kNames[] = {"",         "number",    "side",    "count",
-                                      "register", "registers", "outputs", "constants",
-                                      "table",    "colors",    "boxes",   "words"};
-    for (int i = 0; i < 12; ++i)
+    constexpr const char* kNames[] = {"",          "number",  "side",      "count", "register",
+                                      "registers", "outputs", "constants", "table", "colors",
+                                      "boxes",     "numbers", "words"};
+    for (int i = 0; i < 13; ++i)
       if (same(begin, end, kNames[i])) return static_cast<Operand>(i);
     return Operand::kNone;
   }
@@ -146,6 +147,9 @@ class RowCheck {
       case Operand::kBoxes:
         return check_rows(rule.operands[i] == Operand::kColors ? kStepNumbers : kBoxNumbers, x,
                           next);
+      case Operand::kNumbers:
+        check_block(x, 2);
+        return require(is_whole(x / 2), "blocks of 8 bytes at even offsets");
       default:
         if (rule.outputs == 0) return check_block(x, next);  // of clear
         if (x == -1) return;

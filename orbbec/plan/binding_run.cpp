@@ -97,6 +97,11 @@ struct Parameters {
 
   const float* at(double offset) const { return words + static_cast<int64_t>(offset) * count; }
 
+  // Null for an offset of -1.
+  const double* column(double offset) const {
+    return offset < 0 ? nullptr : reinterpret_cast<const double*>(at(offset));
+  }
+
   TableRows rows(double offset, double count_of_rows, int numbers) const {
     if (count_of_rows < 1) return {};
     const int rows = static_cast<int>(count_of_rows);
@@ -124,6 +129,7 @@ struct Batch {
   std::optional<Tensor> layout;
   int64_t channels;
   std::vector<int64_t> longest;  // of variable-size images
+  bool is_temporary = false;     // whether a pass made them
 };
 
 const int64_t* checked_layout(const Call& call) {
@@ -272,8 +278,22 @@ ResizeCall resize_call(const ResizeRow& row, const Batch& batch, const Parameter
   return call;
 }
 
+Tensor run_operator(const OperatorRow& row, const Batch& batch, const Parameters& p) {
+  check(!batch.layout, kOp, "expected operators after a pass of a static size");
+  const bool is_one = batch.images.dim() == 3;
+  OperatorCall call{is_one ? torch::stable::unsqueeze(batch.images, 0) : batch.images,
+                    {},
+                    p.column(row.drawn),
+                    batch.is_temporary};
+  for (int i = 0; i < row.of.argument_count(); ++i)
+    call.arguments.push_back({p.column(row.arguments[2 * i]), row.arguments[2 * i + 1]});
+  const Tensor result = row.of.run(call);
+  return is_one ? torch::stable::squeeze(result, 0) : result;
+}
+
 Tensor run_pass(const double* row, const Batch& batch, const Parameters& p,
                 const std::optional<Tensor>& out) {
+  if (row[kKind] == kOperatorPass) return run_operator(OperatorRow(row), batch, p);
   if (row[kKind] == kAugmentPass) return run_augment(augment_call(AugmentRow(row), batch, p, out));
   ResizeCall crop = resize_call(ResizeRow(row), batch, p);
   if (row[kKind] == kCropPass)
@@ -302,6 +322,7 @@ void run(StableIValue* stack, uint64_t, uint64_t) {
     const std::optional<Tensor> out = left == 1 ? call.out : std::nullopt;
     batch.images = run_pass(row, batch, parameters, out);
     batch.layout = std::nullopt;
+    batch.is_temporary = true;
   }
   stack[0] = torch::stable::detail::from(batch.images);
 }

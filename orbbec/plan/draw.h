@@ -87,6 +87,8 @@ class Interpreter {
       color(rule, p);
     } else if (rule == Rule::kErase) {
       erase(p);
+    } else if (rule == Rule::kColumn) {
+      *reinterpret_cast<double*>(words_.at(p[0], 2)) = number(p[1]);
     } else {
       end_pass(r_ + static_cast<int>(row[4]), p);
     }

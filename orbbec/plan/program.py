@@ -106,10 +106,10 @@ class Program:
             if not passes and rule.writes_words:
                 continue
             while passes and rule.owner is not None and rule.owner is not unfinished[0]:
-                rules.append(unfinished.popleft().end())
+                rules += unfinished.popleft().end()
             rules.append(rule)
         stops += [(len(rules), external) for external in externals]
-        rules += [step.end() for step in unfinished]
+        rules += [rule for step in unfinished for rule in step.end()]
         code = Code(rules).table()
         runs = bool(passes) and all(step.runs for step in passes)
         draws_anywhere = (
@@ -199,7 +199,7 @@ class Program:
         """
         tensor, layout, host_layout, channels, count = images[:5]
         sides = count * channels
-        if sides * self.pixels_between > MICROBATCH_BYTES:
+        if tensor.is_cpu and sides * self.pixels_between > MICROBATCH_BYTES:
             return None
         if self.size == ALIKE and tensor.is_cpu and tensor.numel() >= LEAST_BYTES:
             return None

@@ -223,6 +223,7 @@ void apply_lut_image(const ApplyLut& op, int64_t n, Simd level, const ParallelFo
 void histogram_cpu(const HistogramArguments& a, const ParallelFor& parallel) {
   const int64_t channels = a.source.channels;
   for (int64_t n = 0; n < a.source.count; ++n) {
+    if (a.skips(n)) continue;
     const Image<const uint8_t> image = a.source[n];
     parallel(image.height, 4 * kPixelsPerTask / (image.width + 1) + 1,
              [&](int64_t begin, int64_t end) {
@@ -234,7 +235,8 @@ void histogram_cpu(const HistogramArguments& a, const ParallelFor& parallel) {
 
 void apply_lut_cpu(const ApplyLut& op, const ParallelFor& parallel) {
   const Simd level = simd_level();
-  for (int64_t n = 0; n < op.output.count; ++n) apply_lut_image(op, n, level, parallel);
+  for (int64_t n = 0; n < op.output.count; ++n)
+    if (!op.skips(n)) apply_lut_image(op, n, level, parallel);
 }
 
 void make_luts_cpu(const MakeLut& op, int64_t count, const ParallelFor& parallel) {

@@ -18,7 +18,7 @@ from orbbec.plan.batches import Work, as_list, chosen_of, merged, rows_of, signe
 from orbbec.plan.parameters import Column
 from orbbec.plan.passes.base import Columns, Context, NoiseKey, Pass, matrix_columns
 from orbbec.plan.passes.by_size import by_size, single_size
-from orbbec.plan.rules import FLIPPED, READINGS, Block, Rule
+from orbbec.plan.rules import FLIPPED, READINGS, RUN_OPERATORS, Block, Rule
 
 
 @dataclass(eq=False, kw_only=True)
@@ -51,23 +51,68 @@ class OperatorPass(Pass):
     drawn: Array = field(init=False, repr=False)
     draws: str = field(init=False, repr=False)
     table: Mapping[str, Array] = field(init=False, repr=False)
+    _columns: Mapping[str, tuple[int, Block]] = field(init=False, repr=False)  # with their registers
+
+    def __post_init__(self) -> None:
+        self._columns = {name: (register, Block(2, 1)) for name, register in self._registers.items()}
 
     @property
     def blocks(self) -> Sequence[Block]:
         """Its blocks of words, of no rows if `run` does not run it."""
-        self.box_block.rows, self.flip_block.rows = int(self.runs), int(self.runs and self.flips)
-        return self.box_block, self.flip_block
+        crops = self._crops
+        self.box_block.rows, self.flip_block.rows = int(crops), int(crops and self.flips)
+        return self.box_block, self.flip_block, *(block for _, block in self._columns.values())
 
     @property
     def runs(self) -> bool:  # type: ignore[override]
-        takes_flips = "flips" in self.spec.parameters  # as a crop that is resized
+        return self._crops or self._is_called
+
+    @property
+    def _crops(self) -> bool:
+        """Whether it is a crop that is resized."""
+        takes_flips = "flips" in self.spec.parameters
         return takes_flips and list(self.arguments) == ["boxes"] and self.condition is None
 
-    def end(self) -> Rule:
+    @property
+    def _is_called(self) -> bool:
+        """Whether `run` calls the operator, with numbers of registers and constants."""
+        if self.name not in RUN_OPERATORS or self.options or self.resizes:
+            return False
+        elements = {name.partition(":")[0]: ":" in name for name in RUN_OPERATORS[self.name]}
+        return elements.keys() == self.arguments.keys() and all(
+            column.kind == "constant" or (column.kind == "registers" and not elements[name])
+            for name, column in self.arguments.items()
+        )
+
+    @property
+    def _registers(self) -> Mapping[str, int]:
+        """The registers that `run` gives the operator, by name of the column."""
+        if not self._is_called:
+            return {}
+        columns = {name: column.at for name, column in self.arguments.items() if column.kind == "registers"}
+        return columns if self.condition is None else {**columns, "drawn": self.condition}
+
+    def end(self) -> Sequence[Rule]:
+        columns = [Rule("column", (block.offset, register)) for register, block in self._columns.values()]
         operands = -1, -1, 0, self.box_block.start, self.flip_block.start
-        return Rule("end_pass", operands, out=self.out)
+        return [*columns, Rule("end_pass", operands, out=self.out)]
 
     def row(self) -> list[float]:
+        return self._crop_row() if self._crops else self._call_row()
+
+    def _call_row(self) -> list[float]:
+        words = {name: block.offset for name, (_, block) in self._columns.items()}
+        numbers: list[float] = []
+        for name, _, index in (name.partition(":") for name in RUN_OPERATORS[self.name]):
+            column = self.arguments[name]
+            numbers += (
+                words.get(name, -1),
+                np.ravel(column.value)[int(index or 0)] if name not in words else 0,
+            )
+        head = 3, self.out, *[0] * 6, list(RUN_OPERATORS).index(self.name), words.get("drawn", -1)
+        return [*head, *numbers, *[0] * (20 - len(numbers)), *self.known_size]
+
+    def _crop_row(self) -> list[float]:
         reading = READINGS.index(self.options["interpolation"])
         blocks = -1, -1, 0, 0, 0, 0, self.box_block.start, self.flip_block.start
         return [
