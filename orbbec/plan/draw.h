@@ -63,6 +63,7 @@ class Interpreter {
         continue;
       }
       const Shortage shortage = apply(rule, row);
+      if (!is_geometry(rule)) continue;  // which alone changes the size
       if (shortage.is_short || !is_side(geometry_.height()) || !is_side(geometry_.width()))
         return {k, shortage, geometry_.height(), geometry_.width()};
     }

@@ -316,6 +316,7 @@ PLAUSIBLE: dict[str, Callable[[Scene], Any]] = {
     # filters
     "arctangent.y": lambda s: s.tensor([s.n, s.k], _floats(s), -2, 2),
     "arctangent.x": lambda s: s.tensor([s.n, s.k], _floats(s), -2, 2),
+    "squares": lambda s: s.tensor([s.n, s.k], _floats(s), 0, 4),
     "kernel_size": Scene.kernel_sizes,
     "sigma:Tensor": lambda s: s.tensor([s.random.choice((1, s.n)), 2], torch.float64, 0, 4),
     "kernel": Scene.kernel,
