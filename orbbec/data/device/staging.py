@@ -71,16 +71,12 @@ class Staging:
             map_tensors(result, lambda tensor: _record(tensor, current))
         return result
 
-    def waiting(self) -> Callable[[], str]:
-        """Begin a wait for a batch; the returned function ends it and names it.
-
-        It is a "wait" of the model if the current stream has run out of work meanwhile; otherwise only the
-        host waited, during a "step" of the model.
-        """
+    def mark(self) -> Callable[[], bool]:
+        """Mark the work of the current stream; the returned function says whether it is not yet done."""
         if self._stream is None:
-            return lambda: "wait"
-        work = torch.cuda.current_stream(self.device).record_event()
-        return lambda: "wait" if work.query() else "step"
+            return lambda: False
+        event = torch.cuda.current_stream(self.device).record_event()
+        return lambda: not event.query()
 
     def time(self) -> float:
         """Seconds on a monotonic clock, after synchronizing the device."""

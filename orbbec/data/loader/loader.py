@@ -237,14 +237,17 @@ class Loader:
 
     @property
     def seconds(self) -> dict[str, float]:
-        """Seconds by activity, summed over all threads; "wait" and "step" are the model's."""
+        """Seconds by activity, summed over all threads; "wait" and "step" are the model's.
+
+        On CUDA, "hidden" is the part of "wait" at whose end the device still had work.
+        """
         return dict(self._assembler.watch.seconds)
 
     def report(self) -> Report:
         """A time report since the loader was made. `print` it, or show its `line` in a progress bar."""
         spent = self.seconds
-        waited = spent.get("wait", 0.0)
-        seconds = waited + spent.get("step", 0.0)
+        seconds = spent.get("wait", 0.0) + spent.get("step", 0.0)
+        waited = max(spent.get("wait", 0.0) - spent.get("hidden", 0.0), 0.0)
         measured = self._images, seconds, waited, spent, self.threads, self._synthetic, self._tuner.budget
         cached = None if self._cached is None else self._cached.hit_rate
         counts = [self._assembler.watch.counts.get(name, 0) for name in ("device", "host", "pairs")]
@@ -367,7 +370,6 @@ class Loader:
             cores=self._cores,
             watch=self._assembler.watch,
             workers=self._workers,
-            waiting=self._staging.waiting,
         )
         return progress, crew
 

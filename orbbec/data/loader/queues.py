@@ -230,11 +230,9 @@ class Crew(Generic[Task, Result]):
         ahead: number of results that may wait to be taken.
         resource: entered by each thread, and left when it ends.
         cores: cores that the threads run on; empty: those of the process.
-        watch: gets the seconds of `waiting`, and of all threads "work" and "idle" (between two tasks, waiting
-            for a result to be taken).
+        watch: gets the seconds of "wait" (for results), and of all threads "work" and "idle" (between two
+            tasks, waiting for a result to be taken).
         workers: a list that receives the threads, so that others can wait for them.
-        waiting: called when the consumer begins to wait for a result; returns a function that names this wait
-            when it ends.
 
     Example:
         >>> with Crew(lambda number, stop: number**2, range(4), threads=2, ahead=1) as crew:
@@ -253,10 +251,9 @@ class Crew(Generic[Task, Result]):
         cores: Sequence[int] = (),
         watch: Stopwatch | None = None,
         workers: list[Worker] | None = None,
-        waiting: Callable[[], Callable[[], str]] = lambda: lambda: "wait",
     ) -> None:
         self.watch, self.resource = watch or Stopwatch(), resource or nullcontext()
-        self._work, self._tasks, self._cores, self._waiting = work, iter(tasks), cores, waiting
+        self._work, self._tasks, self._cores = work, iter(tasks), cores
         self._arithmetic = default_arithmetic()
         self._pending: deque[_Entry[Task, Result]] = deque()
         self._signal = _Signal(self)
@@ -281,10 +278,8 @@ class Crew(Generic[Task, Result]):
 
     def __next__(self) -> Result:
         try:
-            began, name = perf_counter(), self._waiting()
-            result = self._taken()
-            self.watch.add(name(), perf_counter() - began)
-            return result
+            with self.watch.timing("wait"):
+                return self._taken()
         except BaseException:  # Ctrl-C too
             self.close()
             raise

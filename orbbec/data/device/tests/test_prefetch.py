@@ -150,14 +150,14 @@ def test_on_cuda_a_batch_is_prepared_while_another_is_in_the_model(monkeypatch, 
 
 
 @pytest.mark.cuda
-def test_a_wait_during_the_models_work_is_a_step():
+def test_a_mark_says_whether_the_device_has_work():
     staging = Staging(torch.device("cuda"))
     torch.cuda._sleep(1 << 30)  # cycles
-    end = staging.waiting()
-    assert end() == "step"
+    is_busy = staging.mark()
+    assert is_busy()
     torch.cuda.synchronize()
-    assert end() == "wait"
+    assert not is_busy()
 
 
-def test_on_the_cpu_every_wait_is_the_models():
-    assert Staging(torch.device("cpu")).waiting()() == "wait"
+def test_on_the_cpu_no_wait_is_hidden():
+    assert not Staging(torch.device("cpu")).mark()()

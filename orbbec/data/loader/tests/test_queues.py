@@ -237,15 +237,6 @@ def test_both_sides_of_the_queue_are_timed():
     assert quick["idle"] > 0.15  # before each task but the first
 
 
-def test_the_consumer_names_its_waits():
-    names = iter(["step", "wait", "step"])
-    with Crew(
-        lambda number, stop: time.sleep(0.02), range(3), 1, 0, waiting=lambda: lambda: next(names)
-    ) as crew:
-        list(crew)
-    assert 0.015 < crew.watch.seconds["wait"] < crew.watch.seconds["step"]
-
-
 @pytest.mark.skipif(not hasattr(os, "sched_setaffinity"), reason="threads cannot be bound here")
 def test_threads_are_bound_to_cores_and_the_process_is_not():
     before = os.sched_getaffinity(0)
