@@ -62,7 +62,8 @@ class Program:
         words: numbers per image that kernels read.
         size: of the outputs: (height, width), `ALIKE` or `VARIES`.
         notes: how results differ from those of the transforms applied one by one.
-        draws_anywhere: whether a kernel can draw, since no image is refused, sizes are static, and it is small.
+        draws_anywhere: whether a kernel can draw, since no image is refused, sizes are static, and
+            the program is small.
         runs: whether `run` serves it: C++ draws everything, and the results of a pass have one size.
     """
 
