@@ -68,7 +68,7 @@ struct ReadInside<Warp<T, Transform, Sampler>> {
   class Columns {
    public:
     ORBBEC_HD static bool can_read(const Image<const T>& image) {
-      return int64_t{image.width} * image.stride_x <= Stride::kMost;
+      return int64_t{image.width} * image.stride_x <= Stride::kMax;
     }
     ORBBEC_HD void prepare(const Image<const T>& image, int left, int right) {
       left_ = &image.at(0, left, 0);
@@ -125,7 +125,7 @@ struct ReadInside<Warp<T, Transform, Sampler>> {
   ORBBEC_HD static bool has_border_pixels(const Reader& reader, const Image<const T>& image) {
     const int64_t reach =
         image.height * int64_t{image.stride_y} + image.width * int64_t{image.stride_x};
-    return kSide <= 2 && !outside_is_value(reader.border) && reach < Stride::kMost;
+    return kSide <= 2 && !outside_is_value(reader.border) && reach < Stride::kMax;
   }
 
   // The values at a finite tap that may lie outside. The border may map the taps anywhere. View

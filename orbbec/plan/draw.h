@@ -247,7 +247,7 @@ class Interpreter {
   // follow with a probability proportional to its weight.
   ORBBEC_HD static void permute(double* out, int count, const double* weights,
                                 PhiloxStream& stream) {
-    float draws[kMostOutputs];
+    float draws[kMaxOutputs];
     for (int i = 0; i < count; ++i) {
       const float uniform = stream.uniform();
       const float draw = weights == nullptr ? uniform : arrival(uniform, weights[i]);

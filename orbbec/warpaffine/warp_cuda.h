@@ -92,7 +92,7 @@ struct WarpedImage {
     word = first + threadIdx.x % kLanesInRow<T> * 4;
     stores_words = sizeof(T) == 1 && target.stride_x == 3 && target.stride_c == 1 &&
                    (left >= kLanesInRow<T> || left % 4 == 0) && target.stride_y % 4 == 0 &&
-                   target.height * target.stride_y <= Stride::kMost &&
+                   target.height * target.stride_y <= Stride::kMax &&
                    reinterpret_cast<uintptr_t>(first) % 4 == 0;
   }
 
