@@ -50,19 +50,19 @@ void check_sigma(const Tensor& sigma, const Tensor& images, int64_t count) {
         "expected sigma on the CPU or on the device of images");
 }
 
-// [count, 2, longest] on the device of `like`.
-Tensor gaussian_taps(const SeparableArguments& a, const KernelSizes& sizes, const Sigmas& sigmas,
-                     int64_t count, const Tensor& like) {
-  const Tensor taps =
-      new_tensor(kGaussian, std::vector<int64_t>{count, 2, a.longest}, tap_type(a.dtype), like);
-  const TapsArguments t{.dtype = a.dtype,
-                        .sizes = sizes,
-                        .sigmas = sigmas,
-                        .taps = taps.mutable_data_ptr(),
-                        .count = count,
-                        .longest = a.longest};
+// [count, 2, longest] for the images, computed on the device of `like`, which may be the host. `t`
+// has sizes, sigmas and the count.
+Tensor gaussian_taps(const SeparableArguments& a, TapsArguments t, const Tensor& like,
+                     const Tensor& images) {
+  const std::vector<int64_t> shape{t.count, 2, a.longest};
+  const ScalarType type = tap_type(a.dtype);
+  const Tensor taps = same_device(like, images) ? new_tensor(kGaussian, shape, type, images)
+                                                : new_host_tensor(kGaussian, shape, type, images);
+  t.dtype = a.dtype;
+  t.taps = taps.mutable_data_ptr();
+  t.longest = a.longest;
   run_where(kGaussian, like, gaussian_taps_cpu, gaussian_taps_cuda, t);
-  return taps;
+  return on_device_of(kGaussian, taps, images);
 }
 
 // One row of taps for all images, or one for each; computed on the device of `sigma`, read on that
@@ -74,8 +74,11 @@ Tensor gaussian_taps(const SeparableArguments& a, const FilterSizes& sizes, cons
                       is_shared ? 0 : sigma.stride(0), sigma.stride(1)};
   const Tensor table = sizes.sizes_on(sigma);
   const int64_t rows = sizes.count() == 1 && is_shared ? 1 : a.source.count;
-  return on_device_of(kGaussian, gaussian_taps(a, sizes_in(sizes, table), sigmas, rows, sigma),
-                      images);
+  TapsArguments t{};
+  t.sizes = sizes_in(sizes, table);
+  t.sigmas = sigmas;
+  t.count = rows;
+  return gaussian_taps(a, t, sigma, images);
 }
 
 // Empty where the kernels need none.
@@ -195,10 +198,19 @@ Tensor run_gaussian_blur(const OperatorCall& call) {
   a.border = Border::kReflect101;
   const FilterSizes sizes(kGaussian, kernel_size, a.source.count, Parity::kOdd);
   a.longest = sizes.longest();
-  a.sizes = {nullptr, sizes.at(0), sizes.at(1), call.drawn};
   const Tensor output = filter_output(kGaussian, images, std::nullopt, a.source, a.output);
-  const Sigmas sigmas{sigma.each, 1, 0, sigma.one};
-  blur_with(gaussian_taps(a, a.sizes, sigmas, a.source.count, images), a, images, output);
+  TapsArguments t{};
+  t.sizes = {nullptr, sizes.at(0), sizes.at(1)};
+  t.sigmas = {sigma.each, 1, 0, sigma.one};
+  t.count = a.source.count;
+  t.drawn = call.drawn;
+  const Tensor drawn_sizes = new_tensor(kGaussian, std::vector<int64_t>{t.drawn ? 2 * t.count : 0},
+                                        ScalarType::Int, images);
+  t.drawn_sizes = static_cast<int32_t*>(drawn_sizes.mutable_data_ptr());
+  const Tensor taps = gaussian_taps(a, t, images, images);
+  a.sizes = t.sizes;
+  if (t.drawn != nullptr) a.sizes.table = t.drawn_sizes;
+  blur_with(taps, a, images, output);
   return output;
 }
 

@@ -12,10 +12,8 @@ namespace orbbec {
 struct KernelSizes {
   const int32_t* table;  // [N, 2]: height, width; null: `height` and `width` for all
   int height, width;
-  const double* drawn = nullptr;  // [N]: 0 where the size is 1; null: nowhere
 
   ORBBEC_HD int of(int64_t n, int axis) const {
-    if (drawn != nullptr && drawn[n] == 0) return 1;
     return table != nullptr ? table[2 * n + axis] : axis == 0 ? height : width;
   }
 };

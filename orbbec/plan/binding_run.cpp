@@ -1,5 +1,6 @@
 // `run`: draws the parameters of a batch and runs the passes of a program, in one call.
 #include "../augment/crop/binding_call.h"
+#include "../bridge/host_memory.h"
 #include "binding_passes.h"
 #include "binding_program.h"
 
@@ -191,7 +192,7 @@ Parameters draw_on_host(const Call& call, const Program& program, DrawArguments 
     draw_batch(kOp, a);
     return p;
   }
-  const Tensor words = new_tensor(kOp, std::vector<int64_t>{numbers}, ScalarType::Float, call.code);
+  const Tensor words = new_host_tensor(kOp, {numbers}, ScalarType::Float, call.images);
   a.words = static_cast<float*>(words.mutable_data_ptr());
   draw_batch(kOp, a);
   p.memory = on_device_of(kOp, words, call.images);

@@ -27,6 +27,13 @@ struct TapsArguments {
   void* taps;  // [N, 2, longest] of Tap<T>
   int64_t count;
   int longest;
+  const double* drawn;   // [N]: 0 where the sizes are 1; null: nowhere
+  int32_t* drawn_sizes;  // [N, 2]: the sizes with these, if there is `drawn`
+
+  ORBBEC_HD int size_of(int64_t n, int axis) const {
+    if (drawn == nullptr) return sizes.of(n, axis);
+    return drawn_sizes[2 * n + axis] = drawn[n] == 0 ? 1 : sizes.of(n, axis);
+  }
 };
 
 // OpenCV's taps for sigma 0 and sizes 3, 5, 7 and 9, in 1/256: from the edge to the middle.
@@ -47,7 +54,7 @@ struct GaussianTaps {
 
   // The taps of one axis of an image.
   ORBBEC_HD void operator()(int64_t n, int axis) const {
-    const int size = a.sizes.of(n, axis), middle = size / 2;
+    const int size = a.size_of(n, axis), middle = size / 2;
     const double sigma = a.sigmas.of(n, axis);
     const bool is_tabulated = !(sigma > 0) && size >= 3 && size <= 9;
     const double width = sigma > 0 ? sigma : size * 0.15 + 0.35;

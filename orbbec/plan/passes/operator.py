@@ -12,9 +12,20 @@ import torch
 from torch import Tensor
 
 from orbbec.batch import ImageBatch
-from orbbec.bridge.arguments import Array, is_channels_last, new_images, size_text
+from orbbec.bridge.arguments import Array, copied_to, is_channels_last, new_images, size_text
 from orbbec.bridge.spec import OPERATORS, OpSpec
-from orbbec.plan.batches import Work, as_list, chosen_of, merged, rows_of, signed, table_rows, unsigned
+from orbbec.plan.batches import (
+    Work,
+    as_list,
+    chosen_of,
+    device_of,
+    merged,
+    rows_of,
+    signed,
+    table_rows,
+    unsigned,
+)
+from orbbec.plan.packing import on_device
 from orbbec.plan.parameters import Column
 from orbbec.plan.passes.base import Columns, Context, NoiseKey, Pass, matrix_columns
 from orbbec.plan.passes.by_size import by_size, single_size
@@ -212,7 +223,7 @@ class OperatorPass(Pass):
         columns = {name: table for name, table in tables.items() if name != "drawn"}
 
         def operate(images: Work, rows: Array | None, **resized: Any) -> Any:
-            selected = {name: table_rows(values, rows) for name, values in columns.items()}
+            selected = self._columns_of(columns, rows, device_of(images))
             return self._call(images, **selected, **options, **resized)
 
         def resize(images: Work, rows: Array | None, size: tuple[int, int], target: Tensor | None) -> Tensor:
@@ -238,6 +249,20 @@ class OperatorPass(Pass):
         may_keep = context.is_fixed and self.condition is not None
         return chosen_of(tables["drawn"], results, work) if may_keep else results
 
+    def _columns_of(
+        self, columns: Mapping[str, Any], rows: Array | None, device: torch.device
+    ) -> Mapping[str, Tensor]:
+        """The columns of some images as tensors; those that are not read on the host are on their device."""
+        chosen = {
+            name: values if rows is None or isinstance(values, Tensor) else values[rows]
+            for name, values in columns.items()
+        }
+        if device.type != "cpu" and self.spec.capturable:
+            on_host = {*self.spec.host_columns, "which"}
+            taken = {name: values for name, values in chosen.items() if name not in on_host}
+            chosen |= on_device(taken, device)
+        return {name: table_rows(values) for name, values in chosen.items()}
+
     def _call(self, images: Work, *, which: Tensor | None = None, out: Any = None, **options: Any) -> Any:
         """Run one call, or one for each value of the option that `which` selects."""
         call, choice = self.spec.call, self.spec.choice
@@ -251,12 +276,14 @@ class OperatorPass(Pass):
             return result if out is None else out.copy_(result)
         for k in sorted(set(which.tolist())):
             rows = (which == k).nonzero()[:, 0]
-            selected = {name: v[rows.to(v.device)] for name, v in options.items() if isinstance(v, Tensor)}
+            selected = {
+                name: v[copied_to(v.device, rows)] for name, v in options.items() if isinstance(v, Tensor)
+            }
             results = call(rows_of(images, rows.numpy()), **{**options, **selected, choice: values[k]})
             if out is None:
                 shape = len(which), *results.shape[1:]
                 out = new_images(results, shape, is_channels_last(results, None))
-            signed(out)[rows.to(results.device)] = signed(results)
+            signed(out)[copied_to(results.device, rows)] = signed(results)
         return out
 
 
@@ -266,7 +293,7 @@ def _changed(work: Work, drawn: Array, operate: Callable[[Work, Array], Any], is
     Results of preceding passes are overwritten in place.
     """
     if isinstance(work, Tensor):
-        indices = torch.from_numpy(drawn).to(work.device, non_blocking=True)
+        indices = copied_to(work.device, torch.from_numpy(drawn))
         changed = operate(unsigned(signed(work).index_select(0, indices), work.dtype), drawn)
         in_place = is_temporary and not work.requires_grad
         if work.dtype == torch.uint16:
