@@ -230,7 +230,7 @@ inline int64_t checked_frames(const char* op, int64_t frames, int64_t count) {
 inline void draw_batch(const char* op, const DrawArguments& arguments) {
   for (int64_t n = 0; n < arguments.count; ++n) {
     double* const registers = arguments.registers + n * arguments.register_count;
-    const Fault fault = draw_image(arguments, n, {arguments.rows, registers});
+    const Fault fault = draw_image(arguments, n, {arguments.rows, registers, arguments.begin});
     if (fault.rule >= 0) fail_at(op, fault, n);
   }
 }

@@ -31,10 +31,11 @@ inline int64_t shared_bytes(const DrawArguments& a) {
   return 8 * (a.row_count * kRuleNumbers + a.register_count);
 }
 
-// A program and the registers of an image.
+// A program and the registers of an image; the first rule to run.
 struct DrawMemory {
   const double* rows;
   double* registers;
+  int64_t first;
 };
 
 // The parameters of image n.
@@ -50,7 +51,7 @@ ORBBEC_HD Fault draw_image(const DrawArguments& a, int64_t n, const DrawMemory& 
   const uint64_t sample = static_cast<uint64_t>(a.ids != nullptr ? a.ids[n] : n);
   const int64_t epoch = a.live_epoch != nullptr ? *a.live_epoch : a.epoch;
   const PhiloxKey key = philox_key(a.seed, static_cast<uint64_t>(epoch));
-  const RuleProgram program{memory.rows, a.begin, a.end, key, epoch};
+  const RuleProgram program{memory.rows, memory.first, a.end, key, epoch};
   const auto frame = uint64_t{static_cast<uint32_t>(n) % static_cast<uint32_t>(a.frames)};
   return Interpreter(program, registers, {a.words, a.count, n}, sample, frame).run();
 }
