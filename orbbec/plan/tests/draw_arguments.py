@@ -127,14 +127,18 @@ ARGUMENTS = {
     ],
     "MedianBlur": combined([of(), of(kernel_size=5), of(kernel_size=(3, 7)), of(kernel_size=3)], CHANCES),
     "MixUp": combined([of(), of(alpha=0.7), of(alpha=3.0, num_classes=5), of(alpha=0.05)], MIX_CHANCES),
-    "Mosaic": combined(
-        [
-            of(size=(48, 64)),
-            of(size=(48, 64), center_range=(0.2, 0.4), fill=60.0),
-            of(size=(48, 64), fill=FILL),
-        ],
-        MIX_CHANCES,
-    ),
+    "Mosaic": [
+        *combined(
+            [
+                of(size=(48, 64)),
+                of(size=(48, 64), center_range=(0.2, 0.4), fill=60.0),
+                of(size=(48, 64), fill=FILL),
+            ],
+            MIX_CHANCES,
+        ),
+        of(size=(48, 64), tiles=9),
+        of(size=(47, 63), tiles=9, p=0.5),
+    ],
     "MotionBlur": combined(
         [of(), of(length=7), of(length=(5, 9), angle_degrees=(10.0, 60.0)), of(angle_degrees=(90.0, 90.0))],
         CHANCES,

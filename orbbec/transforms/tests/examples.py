@@ -56,7 +56,7 @@ EXAMPLES = {
     "Letterbox": [T.Letterbox((30, 52), 60.0, "cubic", False)],
     "MedianBlur": [T.MedianBlur((3, 7), 0.6)],
     "MixUp": [T.MixUp(0.7, 5, p=0.4, epochs=(0, 9))],
-    "Mosaic": [T.Mosaic((30, 20), (0.2, 0.4), 60.0, p=0.4, epochs=(0, 9))],
+    "Mosaic": [T.Mosaic((30, 20), (0.2, 0.4), 60.0, tiles=9, p=0.4, epochs=(0, 9))],
     "MotionBlur": [T.MotionBlur((5, 9), (10.0, 60.0), 0.6)],
     "MultiplicativeNoise": [T.MultiplicativeNoise((0.6, 0.9), True, 0.6)],
     "Normalize": [T.Normalize((0.2, 0.3, 0.6), (0.4, 0.2, 0.3))],

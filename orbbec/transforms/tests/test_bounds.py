@@ -42,6 +42,7 @@ CASES = [
     case("num_classes", lambda v: T.MixUp(num_classes=v), 1),
     case("center_range", lambda v: T.Mosaic(9, center_range=(v, 0.5)), 0.0),
     case("center_range", lambda v: T.Mosaic(9, center_range=(0.5, v)), 0.5, 1.0),
+    case("tiles", lambda v: T.Mosaic(9, tiles=v), 4, 9),
     case("size", lambda v: T.AlignFaces(v), 1),
     case("size", lambda v: T.AlignPoints((5, v), [(1, 1), (5, 5)]), 1),
     case("min_size", lambda v: T.SanitizeBoundingBoxes(min_size=v), 0.0),
