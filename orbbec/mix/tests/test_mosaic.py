@@ -81,7 +81,7 @@ def test_nine_images_match_numpy(device, seed):
     assert_same_bytes(mosaic(np.stack(same_size), indices, corners, size, fill=7), expected)
 
 
-def test_an_image_that_is_not_there_takes_no_room_among_nine(device):
+def test_a_missing_image_has_no_pixels_among_nine(device):
     images = torch.arange(1, 10, dtype=torch.uint8).reshape(9, 1, 1, 1)
     indices = torch.tensor([[0, -1, 2, 3, 4, 5, 6, 7, -1], [-1, 1, 2, 3, 4, 5, 6, 7, 8]])
     corners = torch.tensor([[2, 1], [2, 1]])

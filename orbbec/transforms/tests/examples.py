@@ -88,6 +88,7 @@ EXAMPLES = {
     "RandomCrop": [
         T.RandomCrop((29, 22), (1, 5, 2, 3), True, READING["fill"]),
         T.RandomCrop((29, 22), (1, 5, 2, 3), padding_mode="reflect"),
+        T.RandomCrop((29, 22), max_class_ratio=0.9, ignore_index=3),
     ],
     "RandomEqualize": [T.RandomEqualize(0.6)],
     "RandomErasing": [
@@ -152,3 +153,8 @@ def our_transforms():
         for name, kind in known_transforms().items()
         if kind.__module__.startswith("orbbec.transforms.") and ".tests." not in kind.__module__
     }
+
+
+def needs_masks(transform):
+    """Whether it refuses targets without masks."""
+    return transform.name == "CopyPaste" or getattr(transform, "max_class_ratio", None) is not None

@@ -42,6 +42,8 @@ CASES = [
     case("num_classes", lambda v: T.MixUp(num_classes=v), 1),
     case("center_range", lambda v: T.Mosaic(9, center_range=(v, 0.5)), 0.0),
     case("center_range", lambda v: T.Mosaic(9, center_range=(0.5, v)), 0.5, 1.0),
+    case("max_class_ratio", lambda v: T.RandomCrop(9, max_class_ratio=v), 0.0, 1.0),
+    case("ignore_index", lambda v: T.RandomCrop(9, ignore_index=v), -(2**31), 2**31 - 1),
     case("tiles", lambda v: T.Mosaic(9, tiles=v), 4, 9),
     case("size", lambda v: T.AlignFaces(v), 1),
     case("size", lambda v: T.AlignPoints((5, v), [(1, 1), (5, 5)]), 1),
