@@ -34,7 +34,7 @@ class Decoding:
             those of many COCO files.
         device: "cuda": kernels on the Loader's device decode whole JPEGs to planes, with the bytes of
             `planes`; the host decodes all other files. On the CPU the same operator runs, which is slower
-            than "cpu". "auto": as "cuda", but on the host as long as no GPU has shown that it is faster.
+            than "cpu". "auto": as "cuda", but on the host, since training was faster so on the GPUs measured.
             Both imply `planes`. "nvimgcodec": nvImageCodec (`nvidia-nvimgcodec-cu13`) decodes whole JPEGs on
             the device, one batch at a time; the host decodes what it refuses. On a GPU the last bits of its
             pixels differ from the host's. For "RGB" and "L"; ignores `roi` and `shrink`. "cpu": the host
