@@ -1,5 +1,6 @@
 #include "../../executors/cuda/pointwise.h"
 #include "adjust.h"
+#include "sharpen_cuda.h"
 
 namespace orbbec {
 namespace {
@@ -10,6 +11,10 @@ int run(const Pointwise& pointwise, void* stream) {
 }
 template <class T>
 int run(const Sharpen<T>& sharpen, void* stream) {
+  if constexpr (std::is_same_v<T, uint8_t>) {
+    const ValueRows rows(sharpen.source, sharpen.output);
+    if (rows.planes > 0) return sharpen_rows_cuda(sharpen, rows, stream);
+  }
   return for_each_pixel_of_images_cuda(sharpen, sharpen.output, stream);
 }
 

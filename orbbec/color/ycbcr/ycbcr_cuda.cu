@@ -1,6 +1,6 @@
 // ycbcr_to_rgb on CUDA: upright images are converted and stored in words.
 #include "../../executors/cuda/bytes.h"
-#include "../../executors/cuda/launch.h"
+#include "../../executors/cuda/tiles.h"
 #include "ycbcr.h"
 
 namespace orbbec {
@@ -114,7 +114,8 @@ __global__ void __launch_bounds__(kThreads, blocks_of(kThreads, 64))
     const int64_t segments = int64_t{to.height} * across;
     for (int64_t s = int64_t{blockIdx.x} * kWarps + warp_id(); s < segments;
          s += int64_t{gridDim.x} * kWarps) {
-      const int y = static_cast<int>(s / across), left = static_cast<int>(s % across) * kSegment;
+      const Position at = position_of(s, across);
+      const int y = at.y, left = at.x * kSegment;
       const int x = left + lane_id() * kPixels;
       if (is_upright) {
         uint32_t pixels[3] = {};

@@ -18,6 +18,19 @@ inline dim3 tile_grid(int64_t columns, int64_t rows, int64_t count) {
               grid_blocks(count));
 }
 
+struct Position {
+  int y, x;
+};
+
+// Where the index-th of the items in rows of `width` is. A division of 64 bits takes four times as
+// long as one of 32.
+__device__ __forceinline__ Position position_of(int64_t index, int width) {
+  const auto across = static_cast<unsigned>(width);
+  const unsigned y = index >> 32 == 0 ? static_cast<unsigned>(index) / across
+                                      : static_cast<unsigned>(index / width);
+  return {static_cast<int>(y), static_cast<int>(index - int64_t{y} * width)};
+}
+
 // A thread owns one pixel: column x of every gridDim.y-th tile row of every gridDim.z-th image. No
 // shared memory.
 template <class Op>
