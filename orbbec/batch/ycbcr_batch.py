@@ -86,7 +86,7 @@ class YCbCrBatch(StoredBatch):
             [(SAMPLINGS.index(sampling), way) for sampling, way in zip(samplings, orientations, strict=True)],
             np.int64,
         ).reshape(-1, 2)
-        layout, plane_bytes = packed(stored, _bytes_of(stored, forms[:, 0]))
+        layout, plane_bytes = packed(stored, bytes_of_planes(stored, forms[:, 0]))
         upright = np.where(forms[:, 1:] >= _TRANSPOSED, stored[:, ::-1], stored)
         rgb_layout, pixel_bytes = packed(upright, 3 * stored[:, 0] * stored[:, 1])
         table = torch.from_numpy(np.concatenate([layout, forms, rgb_layout], 1))
@@ -139,7 +139,7 @@ class YCbCrBatch(StoredBatch):
     def image_buffers(self) -> list[torch.Tensor]:
         """The bytes of all planes of each image: uint8, flat, sharing the memory of the batch."""
         table = self.host_table.numpy()
-        ends = table[:, 0] + _bytes_of(table[:, 1:3], table[:, 3])
+        ends = table[:, 0] + bytes_of_planes(table[:, 1:3], table[:, 3])
         return [
             self.storage[first:end] for first, end in zip(table[:, 0].tolist(), ends.tolist(), strict=True)
         ]
@@ -197,7 +197,7 @@ def _chroma_size(sizes: Array, forms: Array) -> Array:
     return np.where(halved, -(-sizes // 2), sizes)
 
 
-def _bytes_of(sizes: Array, forms: Array) -> Array:
+def bytes_of_planes(sizes: Array, forms: Array) -> Array:
     """The bytes of all planes of each image; "rgb" needs as many as "444"."""
     chroma = _chroma_size(sizes, forms).prod(1)
     result: Array = sizes.prod(1) + np.where(forms == SAMPLINGS.index("gray"), 0, 2 * chroma)

@@ -187,7 +187,7 @@ inline void check_pass(const char* op, const double* p, const Limits& limits) {
     for (int i = 0; i < row.of.argument_count(); ++i) {
       const double words = row.arguments[2 * i], number = row.arguments[2 * i + 1];
       require(has_column(words) && (words == -1 || !row.of.is_constant(i)));
-      require(number >= -kMostOfANumber && number <= kMostOfANumber);
+      require(number >= -kMaxNumber && number <= kMaxNumber);
     }
     return;
   }

@@ -80,7 +80,7 @@ struct Parameters {
   float* words;
   int64_t count, width;  // images; registers of each
   bool on_host;          // whether the host can read the registers
-  std::vector<Tensor> memory;
+  std::optional<Tensor> memory;
   const Tensor& images;
 
   // A block of words as a tensor; it shares their memory.
@@ -168,6 +168,7 @@ DrawArguments draw_arguments(const Call& call, const Program& program) {
   DrawArguments a{};
   a.layout = checked_layout(call);
   a.rows = static_cast<const double*>(call.code.const_data_ptr());
+  a.row_count = call.code.size(0);
   a.end = program.end;
   a.count = call.count();
   a.frames = checked_frames(kOp, call.frames, a.count);
@@ -184,7 +185,7 @@ Parameters draw_on_host(const Call& call, const Program& program, DrawArguments 
   check(a.live_epoch == nullptr || *a.live_epoch >= 0, kOp,
         "expected epoch_tensor from 0, but got ", a.live_epoch == nullptr ? 0 : *a.live_epoch);
   a.registers = scratch<double>(a.count * program.registers);
-  Parameters p{a.registers, nullptr, a.count, program.registers, true, {}, call.images};
+  Parameters p{a.registers, nullptr, a.count, program.registers, true, std::nullopt, call.images};
   const int64_t numbers = a.count * program.words;
   if (!runs_cuda_kernels(call.images)) {
     p.words = a.words = scratch<float>(numbers);
@@ -194,8 +195,8 @@ Parameters draw_on_host(const Call& call, const Program& program, DrawArguments 
   const Tensor words = new_host_tensor(kOp, {numbers}, ScalarType::Float, call.images);
   a.words = static_cast<float*>(words.mutable_data_ptr());
   draw_batch(kOp, a);
-  p.memory = {on_device_of(kOp, words, call.images)};
-  p.words = static_cast<float*>(p.memory[0].mutable_data_ptr());
+  p.memory = on_device_of(kOp, words, call.images);
+  p.words = static_cast<float*>(p.memory->mutable_data_ptr());
   return p;
 }
 
@@ -206,16 +207,16 @@ Parameters draw_on_device(const Call& call, const Program& program, DrawArgument
   check(same_device(code, images) && code.is_contiguous() && code.numel() == call.code.numel() &&
             code.scalar_type() == ScalarType::Double,
         kOp, "expected code_on_device as a copy of code on the device of images");
+  check(shared_bytes(a) <= kMaxSharedBytes, kOp, "expected at most ", kMaxSharedBytes,
+        " bytes of code and registers, but got ", shared_bytes(a));
   a.rows = static_cast<const double*>(code.const_data_ptr());
   if (call.layout)
     a.layout = check_table<int64_t>(kOp, "layout", *call.layout, {a.count, 3}, images);
-  const std::vector<int64_t> registers{a.count, program.registers}, words{a.count * program.words};
-  const std::vector<Tensor> memory{new_tensor(kOp, registers, ScalarType::Double, images),
-                                   new_tensor(kOp, words, ScalarType::Float, images)};
-  a.registers = static_cast<double*>(memory[0].mutable_data_ptr());
-  a.words = static_cast<float*>(memory[1].mutable_data_ptr());
+  const std::array<int64_t, 1> words{a.count * program.words};
+  const Tensor memory = new_tensor(kOp, words, ScalarType::Float, images);
+  a.words = static_cast<float*>(memory.mutable_data_ptr());
   run_where(kOp, images, draw_where, draw_cuda, a);
-  return {a.registers, a.words, a.count, program.registers, false, memory, images};
+  return {nullptr, a.words, a.count, program.registers, false, memory, images};
 }
 
 Parameters draw_parameters(const Call& call, const Program& program) {

@@ -21,7 +21,7 @@ constexpr int64_t kMaxFrames = 1 << 16;  // of a clip: frame_sample has 16 bits 
 //   count       a whole number from 0 to 2^30
 //   register    index of a register; register4: of the first of four; registers: of as many as the
 //               next operand, a count, says
-//   outputs     a count of output registers, at most kMostOutputs
+//   outputs     a count of output registers, at most kMaxOutputs
 //   constants   index of a row of constants; table: of a table, whose length is the next operand
 //   colors, boxes  offset of a block of words, and the rows per image of the block
 //   numbers     offset of a block of words with a float64 per image
@@ -145,7 +145,7 @@ enum Register {
   kRegisters = 29
 };
 
-constexpr int kMostOutputs = 64;
+constexpr int kMaxOutputs = 64;
 // Of a pass: matrix 9, height, width, box 4, whether flipped, offset 2, number of color rows.
 constexpr int kPassRegisters = 19;
 enum class NearestOffset { kNone, kNearest, kExact };

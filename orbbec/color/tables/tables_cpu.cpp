@@ -56,13 +56,12 @@ void for_each_plane(const Image<const uint8_t>& image, int y, int64_t channels,
 void count_rows(const Image<const uint8_t>& image, int64_t channels, int begin, int end,
                 int64_t* total) {
   constexpr int64_t kGroup = 3;
-  constexpr int64_t kMost = int64_t{1} << 31;  // pixels, before a count may overflow
+  constexpr int64_t kMax = int64_t{1} << 31;  // pixels, before a count may overflow
   for (int64_t first = 0; first < channels; first += kGroup) {
     const int64_t group = channels - first < kGroup ? channels - first : kGroup;
     for (int y = begin; y < end;) {
       Counts counts[kGroup] = {};
-      for (int64_t counted = image.width; y < end && counted <= kMost;
-           counted += image.width, ++y) {
+      for (int64_t counted = image.width; y < end && counted <= kMax; counted += image.width, ++y) {
         Image<const uint8_t> view = image;
         view.data += first * image.stride_c;
         if (view.stride_x == 1) {

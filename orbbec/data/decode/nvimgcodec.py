@@ -24,7 +24,7 @@ class BatchDecoder(Locked):
     """Decodes batches of JPEGs; one thread at a time.
 
     nvImageCodec writes each image into its output buffer. An image that it allocated elsewhere is copied on
-    the device and counted in `copies`. This has never run on a GPU.
+    the device and counted in `copies`.
 
     Args:
         device: a CUDA device, or the CPU, for which nvImageCodec uses its CPU codecs.

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from functools import partial
+from functools import cache, partial
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -12,18 +13,20 @@ from torch import Tensor
 
 from orbbec.batch import ImageBatch, YCbCrBatch
 from orbbec.batch.image_batch import empty_on_host, packed
-from orbbec.batch.ycbcr_batch import SAMPLINGS
+from orbbec.batch.ycbcr_batch import SAMPLINGS, bytes_of_planes
 from orbbec.bridge.arguments import Array
 from orbbec.bridge.forked import check_not_forked
 from orbbec.color.ycbcr import ycbcr_to_rgb
-from orbbec.data.decode.decode import MAX_PIXELS, region_header
-from orbbec.data.decode.native import ScanSize, pack_scan, scan_size
+from orbbec.data.decode.decode import MAX_PIXELS, planes_header
+from orbbec.data.decode.native import feed_functions
 from orbbec.data.decode.orientation import Rectangle, stored_rectangle
 from orbbec.data.decode.planes import FileRules, planes_on_host
+from orbbec.feed.feed import GOOD, PLANES, SCANS, Feed, Limits
 from orbbec.jpeg.planes import jpeg_planes
 from orbbec.jpeg.planes.jpeg_planes import UNIT_BITS
 
 _COLUMNS = 7  # of a row for `jpeg_planes`
+_TRANSPOSED = 5  # from this orientation on, rows and columns are swapped
 MAX_BLOCKS = 1 << 21  # per launch: 256 MiB of coefficients
 
 
@@ -198,43 +201,73 @@ def planes_on_device(
     files: Sequence[bytes], device: torch.device, rules: FileRules, unit_bits: int = UNIT_BITS
 ) -> Decoded:
     """Decode to planes by `jpeg_planes`, on a device or the CPU; see `decode_planes`."""
-    headers = [region_header(data, "RGB", *rules) for data in files]
-    sizes = [header and scan_size(data) for data, header in zip(files, headers, strict=True)]
-    most_bytes = np.array([0 if size is None else size.most_bytes for size in sizes], np.int64)
-    scans = ScanBuffer(most_bytes, partial(empty_on_host, pin_memory=device.type == "cuda"))
-    first = scans.storage.data_ptr()
-    scan_bytes = [
-        0 if size is None else pack_scan(data, first + offset)
-        for data, size, offset in zip(files, sizes, scans.offsets.tolist(), strict=True)
-    ]
-    on_host = {i: planes_on_host([files[i]], rules) for i, count in enumerate(scan_bytes) if count == 0}
-    stored = [
-        _stored_of(on_host[i]) if i in on_host else _stored(size, header)
-        for i, (size, header) in enumerate(zip(sizes, headers, strict=True))
-    ]
-    blocks = np.array([0 if size is None else size.blocks for size in sizes], np.int64)
-    batch = _replaced(_empty(stored, device), on_host)
-    flagged = scans.decode(batch, np.array(scan_bytes, np.int64), blocks, unit_bits=unit_bits)
+    limits = Limits(rules.max_pixels, rules.apply_exif_orientation, PLANES, packs_scans=True)
+    with _feed(os.getpid(), torch.get_num_threads()).read_bytes(files, limits) as reading:
+        reading.wait(_never)
+        rows = reading.rows()
+        is_good = rows["status"] == GOOD
+        for i in np.flatnonzero(~is_good).tolist():
+            planes_header(files[i], "RGB", *rules)  # the first error
+        stored = stored_rows(rows)
+        is_scan = rows["scan_bytes"] > 0
+        nbytes = np.where(is_scan, rows["scan_bytes"], bytes_of_planes(stored[:, :2], stored[:, 2]))
+        scans = ScanBuffer(nbytes, partial(empty_on_host, pin_memory=device.type == "cuda"))
+        reading.decode(scans.storage.numpy(), np.where(is_good, scans.offsets, -1), channels=SCANS)
+        reading.wait(_never)
+        rows = reading.rows()
+    is_left = (rows["status"] != GOOD) | (is_scan & (rows["scan_bytes"] == 0))
+    left = {i: planes_on_host([files[i]], rules) for i in np.flatnonzero(is_left).tolist()}
+    for i, image in left.items():
+        stored[i] = _stored_of(image)
+    batch = _replaced(empty_batch(stored, _empty_on(device)), left)
+    copied = np.flatnonzero(~is_left & ~is_scan).tolist()
+    flagged = scans.decode(batch, rows["scan_bytes"], rows["blocks"], copied=copied, unit_bits=unit_bits)
     repeated = {i: planes_on_host([files[i]], rules) for i in flagged}
-    return Decoded(_replaced(batch, repeated), sorted([*on_host, *repeated]))
+    return Decoded(_replaced(batch, repeated), sorted([*left, *copied, *repeated]))
 
 
-def _stored(size: ScanSize | None, header: Any) -> list[int]:
-    """Height, width, sampling and orientation of an image in a batch."""
-    assert size is not None
-    return [size.height, size.width, size.subsampling, header.orientation]
+@cache
+def _feed(process: int, threads: int) -> Feed:
+    """The threads of a process; a forked one has none."""
+    return Feed(threads, feed_functions())
 
 
-def _stored_of(image: YCbCrBatch) -> list[int]:
-    stored: list[int] = image.host_table[0, 1:5].tolist()
+def _never() -> bool:
+    return False
+
+
+def stored_rows(rows: Array) -> Array:
+    """Height, width, sampling and orientation in a batch of the images of a feed, int64 `[N, 4]`."""
+    names = ("height", "width", "subsampling", "orientation")
+    stored = np.stack([rows[name] for name in names], 1).astype(np.int64)
+    is_rgb = stored[:, 2] == 0  # these are upright
+    is_turned = is_rgb & (stored[:, 3] >= _TRANSPOSED)
+    stored[is_turned, :2] = stored[is_turned, 1::-1]
+    stored[is_rgb, 3] = 1
     return stored
+
+
+def empty_batch(stored: Array, empty: Callable[[int], Tensor]) -> YCbCrBatch:
+    """An uninitialized batch of `stored_rows`."""
+    samplings = [SAMPLINGS[sampling] for sampling in stored[:, 2].tolist()]
+    sizes: Any = stored[:, :2]
+    return YCbCrBatch.of_sizes(sizes, samplings, stored[:, 3].tolist(), empty=empty)
+
+
+def _stored_of(image: YCbCrBatch) -> Array:
+    table: Array = image.host_table.numpy()
+    return table[0, 1:5]
 
 
 def _replaced(batch: YCbCrBatch, images: Mapping[int, YCbCrBatch]) -> YCbCrBatch:
     """A batch with images that the host decoded; damaged files may be other than their headers say."""
-    before = batch.host_table[:, 1:5].tolist()
-    stored = [_stored_of(images[i]) if i in images else entry for i, entry in enumerate(before)]
-    result = batch if stored == before else _empty(stored, batch.device)
+    if not images:
+        return batch
+    before = batch.host_table.numpy()[:, 1:5]
+    stored = before.copy()
+    for i, image in images.items():
+        stored[i] = _stored_of(image)
+    result = batch if np.array_equal(stored, before) else empty_batch(stored, _empty_on(batch.device))
     for i, (new, old) in enumerate(zip(result.image_buffers(), batch.image_buffers(), strict=True)):
         if i in images:
             new.copy_(images[i].image_buffers()[0])
@@ -243,13 +276,8 @@ def _replaced(batch: YCbCrBatch, images: Mapping[int, YCbCrBatch]) -> YCbCrBatch
     return result
 
 
-def _empty(stored: Sequence[Sequence[int]], device: torch.device) -> YCbCrBatch:
-    return YCbCrBatch.of_sizes(
-        [(height, width) for height, width, _, _ in stored],
-        [SAMPLINGS[sampling] for _, _, sampling, _ in stored],
-        [orientation for _, _, _, orientation in stored],
-        empty=partial(torch.empty, dtype=torch.uint8, device=device),
-    )
+def _empty_on(device: torch.device) -> Callable[[int], Tensor]:
+    return partial(torch.empty, dtype=torch.uint8, device=device)
 
 
 def _launches(blocks: Sequence[int]) -> Iterator[tuple[int, int]]:

@@ -23,12 +23,11 @@ import numpy as np
 import torch
 
 from orbbec.batch import ImageBatch, YCbCrBatch
-from orbbec.batch.ycbcr_batch import SAMPLINGS
 from orbbec.bridge.arguments import Array
 from orbbec.data.decode.decoding import Decoding
 from orbbec.data.decode.jpeg_header import JpegHeader
 from orbbec.data.decode.modes import CHANNELS, Pixels
-from orbbec.data.decode.on_device import ScanBuffer
+from orbbec.data.decode.on_device import ScanBuffer, empty_batch, stored_rows
 from orbbec.data.decode.region import Regions
 from orbbec.data.files import ImageFiles, files_of
 from orbbec.data.loader.assemble import Assembled, Assembler, Group, buffers_of
@@ -236,11 +235,7 @@ class FeedAssembler(Assembler):
         if not self.decoding.makes_planes:
             sizes: Any = _upright(rows) if regions is None else regions.sizes
             return ImageBatch.of_sizes(sizes, CHANNELS[self.decoding.mode], empty=empty)
-        is_rgb = rows["subsampling"] == 0  # these are upright
-        stored: Any = np.where(is_rgb[:, None], _upright(rows), _stored(rows))
-        samplings = [SAMPLINGS[number] for number in rows["subsampling"].tolist()]
-        orientations = np.where(is_rgb, 1, rows["orientation"]).tolist()
-        return YCbCrBatch.of_sizes(stored, samplings, orientations, empty=self._empty_planes or empty)
+        return empty_batch(stored_rows(rows), self._empty_planes or empty)
 
     def _open(self, wanted: Sequence[int | Sample | BadSample], job: Job) -> list[Group]:
         """Read samples in this thread; the feed reads the headers of their files, or decodes them whole."""
@@ -418,14 +413,9 @@ def _header(row: Any) -> JpegHeader:
     return JpegHeader(height, width, components, _BITS, int(row["orientation"]))
 
 
-def _stored(rows: Array) -> Array:
-    """The sizes of stored images: int64 `[N, 2]`."""
-    return np.stack([rows["height"], rows["width"]], 1).astype(np.int64)
-
-
 def _upright(rows: Array) -> Array:
     """The sizes of upright images: int64 `[N, 2]`."""
-    sizes = _stored(rows)
+    sizes = np.stack([rows["height"], rows["width"]], 1).astype(np.int64)
     is_transposed = rows["orientation"] >= _TRANSPOSED
     sizes[is_transposed] = sizes[is_transposed, ::-1]
     return sizes
@@ -454,5 +444,5 @@ def _begin_decoding(
 
 def feed_for(decoding: Decoding, device: torch.device, threads: int, cores: Sequence[int]) -> SharedFeed:
     """The feed of a loader: none for what it does not decode, or if ORBBEC_FEED is 0."""
-    is_on = os.environ.get("ORBBEC_FEED", "1") != "0" and not decoding.on_device
+    is_on = os.environ.get("ORBBEC_FEED", "1") != "0" and not decoding.by_nvimgcodec
     return SharedFeed(threads if is_on else 0, _NICE if device.type == "cuda" else 0, cores)

@@ -15,7 +15,13 @@ struct McuRegion {
       : McuRegion(span(box[0], box[2], grid.luma_columns, grid.mcu_columns),
                   span(box[1], box[3], grid.luma_rows, grid.mcu_rows)) {}
 
-  ORBBEC_HD int64_t mcus() const { return int64_t{columns} * rows; }
+  // Blocks across, and of all rows, of a component.
+  ORBBEC_HD uint32_t columns_of(const BlockGrid& grid, int component) const {
+    return component == 0 ? columns * grid.luma_columns : columns;
+  }
+  ORBBEC_HD uint32_t blocks_of(const BlockGrid& grid, int component) const {
+    return columns_of(grid, component) * (component == 0 ? rows * grid.luma_rows : rows);
+  }
 
  private:
   struct Span {
@@ -44,7 +50,7 @@ struct JpegPlanes {
   // [N, 7]: offset and bytes in `scans`, first block, box of an McuRegion; no bytes: no JPEG
   const int64_t* files;
   StoredImages stored;
-  int16_t* coefficients;  // [blocks, 64], column by column; all 0
+  int16_t* coefficients;  // [blocks, 64], see BlockColumn; all 0
   int64_t blocks;
   int64_t unit_bits;
   int32_t* flags;             // [N], all 0
@@ -56,6 +62,10 @@ struct JpegPlanes {
   ORBBEC_HD bool has_scan(int64_t n) const { return file(n)[1] != 0; }
   ORBBEC_HD const int64_t* box(int64_t n) const { return file(n) + 3; }
   ORBBEC_HD int16_t* coefficients_of(int64_t n) const { return coefficients + file(n)[2] * kCells; }
+  // The columns of block `block` of an image.
+  ORBBEC_HD const BlockColumn<int16_t>* columns_of(int64_t n, int64_t block) const {
+    return reinterpret_cast<const BlockColumn<int16_t>*>(coefficients_of(n) + block * kCells);
+  }
 
   // Not valid if the tables do not match.
   ORBBEC_HD Scan scan(int64_t n) const {
@@ -80,44 +90,40 @@ struct JpegPlanes {
 
 // A block of 8 x 8 in its plane.
 struct PlaneBlock {
-  int64_t index;          // in the scan
-  const uint16_t* steps;  // column by column
+  int64_t index;  // in the scan
   uint8_t* first;
   int rows, columns;  // inside the plane, from 0 to 8
-  int64_t stride;
 
-  // Block i of a region, in the order of the scan. 32 bits divide faster.
-  ORBBEC_HD PlaneBlock(const Scan& scan, const StoredImage& image, const McuRegion& region,
-                       uint32_t i) {
-    const BlockGrid& grid = scan.grid;
-    const uint32_t mcu = i / grid.blocks_of_mcu;
-    const int block = static_cast<int>(i % grid.blocks_of_mcu);
-    const int luma_blocks = grid.luma_columns * grid.luma_rows;
-    const bool is_luma = block < luma_blocks;
-    const int component = is_luma ? 0 : block - luma_blocks + 1;
-    int64_t y = region.top + mcu / region.columns, x = region.left + mcu % region.columns;
-    index = (y * grid.mcu_columns + x) * grid.blocks_of_mcu + block;
-    if (is_luma) {
-      y = y * grid.luma_rows + block / grid.luma_columns;
-      x = x * grid.luma_columns + block % grid.luma_columns;
-    }
-    y *= kBlockSide;
-    x *= kBlockSide;
-    steps = scan.packed->steps[component];
-    stride = is_luma ? image.width : image.chroma_width;
+  // Block i of a component in a region, row by row.
+  ORBBEC_HD PlaneBlock(const BlockGrid& grid, const StoredImage& image, const McuRegion& region,
+                       int component, uint32_t i) {
+    const bool is_luma = component == 0;
+    const int shift_x = is_luma ? grid.luma_columns - 1 : 0;
+    const int shift_y = is_luma ? grid.luma_rows - 1 : 0;
+    const uint32_t across = region.columns_of(grid, component);
+    const uint32_t x = (region.left << shift_x) + i % across;
+    const uint32_t y = (region.top << shift_y) + i / across;
+    const uint32_t of_mcu =
+        is_luma ? ((y & shift_y) << shift_x) + (x & shift_x) : grid.luma_blocks() + component - 1;
+    const int64_t mcu = int64_t{y >> shift_y} * grid.mcu_columns + (x >> shift_x);
+    index = mcu * grid.blocks_of_mcu + of_mcu;
+    const int64_t stride = stride_of(image, component);
     rows = inside(y, is_luma ? image.height : image.chroma_height);
     columns = inside(x, stride);
-    const uint8_t* const plane = component == 0   ? image.data
+    const uint8_t* const plane = is_luma          ? image.data
                                  : component == 1 ? image.chroma_data[0]
                                                   : image.chroma_data[1];
-    first = const_cast<uint8_t*>(plane) + y * stride + x;
+    first = const_cast<uint8_t*>(plane) + kBlockSide * (y * stride + x);
+  }
+
+  ORBBEC_HD static int64_t stride_of(const StoredImage& image, int component) {
+    return component == 0 ? image.width : image.chroma_width;
   }
 
  private:
-  ORBBEC_HD static int inside(int64_t from, int64_t size) {
-    return static_cast<int>(clamp(size - from));
+  ORBBEC_HD static int inside(int64_t block, int64_t size) {
+    return static_cast<int>(smaller<int64_t>(larger<int64_t>(size - kBlockSide * block, 0), 8));
   }
-  ORBBEC_HD static int64_t clamp(int64_t left) { return left < 0 ? 0 : smaller<int64_t>(left, 8); }
 };
 
 // Of 14 and 15 bits: no sum of the inverse transform leaves 16 bits, no product 32.
@@ -132,18 +138,10 @@ ORBBEC_HD bool all_fit(int (&v)[kBlockSide], int bits) {
   return false;
 }
 
-// The 16 bytes of a column.
-template <class T>
-struct alignas(16) BlockColumn {
-  T of[kBlockSide];
-};
-
 // A column of coefficients after the first pass; false if a number is too large.
-ORBBEC_HD bool inverse_column(const int16_t* coefficients, const uint16_t* steps,
-                              int (&v)[kBlockSide]) {
-  const auto column = *reinterpret_cast<const BlockColumn<int16_t>*>(coefficients);
-  const auto factors = *reinterpret_cast<const BlockColumn<uint16_t>*>(steps);
-  for (int y = 0; y < kBlockSide; ++y) v[y] = column.of[y] * factors.of[y];
+ORBBEC_HD bool inverse_column(const BlockColumn<int16_t>& coefficients,
+                              const BlockColumn<uint16_t>& steps, int (&v)[kBlockSide]) {
+  for (int y = 0; y < kBlockSide; ++y) v[y] = coefficients.of[y] * steps.of[y];
   if (!all_fit(v, kCoefficientBits)) return false;
   inverse_pass<OneColumn, true>(v);
   return all_fit(v, kFirstPassBits);

@@ -12,7 +12,7 @@ namespace {
 bool synchronize(const Scan& scan, const Lookups& lookups, std::vector<ScanUnit>& units) {
   for (uint32_t i = 0; i < scan.units; ++i) {
     units.emplace_back(scan, i);
-    units[i].count(scan, lookups);
+    units[i].count(scan, lookups, ScanWords(scan));
   }
   for (uint32_t round = 0; round < scan.max_rounds(); ++round) {
     bool changed = false;
@@ -20,7 +20,7 @@ bool synchronize(const Scan& scan, const Lookups& lookups, std::vector<ScanUnit>
       if (!(units[i].entry != units[i - 1].exit)) continue;
       changed = true;
       units[i].entry = units[i - 1].exit;
-      units[i].count(scan, lookups);
+      units[i].count(scan, lookups, ScanWords(scan));
     }
     if (!changed) return true;
   }
@@ -49,24 +49,24 @@ int decode_scan(const JpegPlanes& op, const Scan& scan, int16_t* coefficients) {
   int flags = 0;
   for (uint32_t i = 0; i < scan.units; ++i) {
     const ScanTotals sum = before[i] - before[units[i].first_of_segment(scan)];
-    flags |= units[i].store(scan, *lookups, sum, coefficients);
+    flags |= units[i].store(scan, *lookups, ScanWords(scan), sum, coefficients);
   }
   return flags;
 }
 
-int write_block(const PlaneBlock& block, const int16_t* coefficients) {
+// A block of a component; returns flags.
+int write_block(const PlaneBlock& block, int64_t stride, const BlockColumn<int16_t>* coefficients,
+                const BlockColumn<uint16_t>* steps) {
   int columns[kBlockSide][kBlockSide];
   bool fits = true;
   for (int x = 0; x < kBlockSide; ++x) {
-    fits =
-        inverse_column(coefficients + x * kBlockSide, block.steps + x * kBlockSide, columns[x]) &&
-        fits;
+    fits = inverse_column(coefficients[x], steps[x], columns[x]) && fits;
   }
   for (int y = 0; y < block.rows; ++y) {
     int v[kBlockSide];
     for (int x = 0; x < kBlockSide; ++x) v[x] = columns[x][y];
     inverse_row(v);
-    uint8_t* const row = block.first + y * block.stride;
+    uint8_t* const row = block.first + y * stride;
     for (int x = 0; x < block.columns; ++x) row[x] = static_cast<uint8_t>(v[x]);
   }
   return fits ? 0 : kLargeCoefficient;
@@ -76,13 +76,15 @@ int decode_image(const JpegPlanes& op, int64_t n) {
   if (!op.has_scan(n)) return 0;
   const Scan scan = op.scan(n);
   if (!scan.is_valid()) return kBadScan;
-  int16_t* const coefficients = op.coefficients_of(n);
-  int flags = decode_scan(op, scan, coefficients);
+  int flags = decode_scan(op, scan, op.coefficients_of(n));
   const StoredImage image = op.stored[n];
   const McuRegion region(scan.grid, op.box(n));
-  for (int64_t i = 0; i < region.mcus() * scan.grid.blocks_of_mcu; ++i) {
-    const PlaneBlock block(scan, image, region, static_cast<uint32_t>(i));
-    flags |= write_block(block, coefficients + block.index * kCells);
+  for (int c = 0; c < scan.grid.components(); ++c) {
+    const int64_t stride = PlaneBlock::stride_of(image, c);
+    for (uint32_t i = 0; i < region.blocks_of(scan.grid, c); ++i) {
+      const PlaneBlock block(scan.grid, image, region, c, i);
+      flags |= write_block(block, stride, op.columns_of(n, block.index), scan.packed->steps[c]);
+    }
   }
   return flags;
 }

@@ -1,24 +1,95 @@
 // jpeg_planes on a CUDA device. units_kernel: a thread block owns an image, a thread a unit of its
 // scan. blocks_kernel: a thread owns a column, then a row, of a block of 8 x 8; a thread block owns
-// 32 consecutive blocks of a region.
+// 32 consecutive blocks of a plane.
 #include "../../executors/cuda/warp.h"
 #include "jpeg_planes.h"
 
 namespace orbbec {
 namespace {
 
-constexpr int kThreads = kMaxUnits;
-static_assert(kThreads == CodeLookup::kSymbols);
+constexpr int kThreads = 256;
 constexpr int kGroup = kThreads / kBlockSide;  // blocks of 8 x 8 per thread block
-constexpr int kGroupsPerImage = 64;            // thread blocks: the sizes are on the device
-constexpr int kPitch = kBlockSide + 1;  // padded, so that columns do not conflict in the banks
+constexpr int kGroupsPerImage = 16;            // thread blocks: the sizes are on the device
 
-// 18 KiB.
+constexpr int kRingWords = 16;  // of a thread: those that it reads, and those that it loads
+
+// 12 bytes.
+struct SharedState {
+  uint32_t bit, segment;
+  int16_t block, k;
+
+  __device__ void operator=(const ScanState& state) {
+    bit = state.bit;
+    segment = state.segment;
+    block = static_cast<int16_t>(state.block);
+    k = static_cast<int16_t>(state.k);
+  }
+  __device__ operator ScanState() const { return {bit, segment, block, k}; }
+};
+
+// 48 KiB.
 struct SharedUnits {
   Lookups lookups;
-  ScanState exits[kMaxUnits];
-  ScanTotals before[kMaxUnits];  // of the units before
-  uint32_t warps[4][kThreads / kWarp];
+  SharedState exits[kMaxUnits];
+  union {
+    uint32_t ring[kRingWords][kMaxUnits];
+    ScanTotals before[kMaxUnits];  // of the units before
+  };
+  uint32_t warps[4][kMaxUnits / kWarp];
+};
+
+// The words of a scan by way of a ring in shared memory. A load that some lane has just begun would
+// stall all lanes of the warp that need one of theirs; here all lanes load at once, 16 bytes, which
+// they need four symbols later at the earliest.
+class PrefetchedWords {
+ public:
+  static constexpr uint32_t kSymbols = 4;  // of at most 31 bits: less than 16 bytes
+
+  __device__ PrefetchedWords(const Scan& scan, SharedUnits& shared)
+      : quads_(reinterpret_cast<const uint4*>(scan.packed)),
+        end_(static_cast<uint32_t>(
+            PackedScan::bytes_with(scan.packed->segments, scan.packed->scan_bytes) / kQuadBytes)),
+        first_(static_cast<uint32_t>(scan.words - reinterpret_cast<const uint32_t*>(quads_))),
+        ring_(&shared.ring[0][threadIdx.x]) {}
+
+  __device__ void seek(uint32_t index) {
+    read_ = first_ + index;
+    written_ = read_ / 4 * 4;
+    for (int i = 0; i < 3; ++i) {
+      load();
+      write();
+    }
+    load();
+  }
+  __device__ uint32_t next() { return ring_[read_++ % kRingWords * kMaxUnits]; }
+  __device__ void prefetch() {
+    if (is_loaded_) write();
+    if (written_ - read_ <= kRingWords - 4) load();
+  }
+
+ private:
+  static constexpr int64_t kQuadBytes = 16;
+
+  // Past the end, which no code reaches, the last words again.
+  __device__ void load() {
+    loaded_ = quads_[smaller(written_ / 4, end_ - 1)];
+    is_loaded_ = true;
+  }
+  __device__ void write() {
+    const uint32_t words[] = {loaded_.x, loaded_.y, loaded_.z, loaded_.w};
+    for (int i = 0; i < 4; ++i) {
+      ring_[(written_ + i) % kRingWords * kMaxUnits] = __byte_perm(words[i], 0, 0x0123);
+    }
+    written_ += 4;
+    is_loaded_ = false;
+  }
+
+  const uint4* quads_;
+  uint32_t end_, first_;
+  uint32_t* ring_;
+  uint32_t read_ = 0, written_ = 0;  // words
+  uint4 loaded_ = {};
+  bool is_loaded_ = false;
 };
 
 __device__ void add_flags(int32_t* to, int flags) {
@@ -27,7 +98,7 @@ __device__ void add_flags(int32_t* to, int flags) {
 
 __device__ bool is_ordered(const Scan& scan) {
   int wrong = 0;
-  for (uint32_t s = threadIdx.x; s < scan.packed->segments; s += kThreads) {
+  for (uint32_t s = threadIdx.x; s < scan.packed->segments; s += kMaxUnits) {
     wrong |= !scan.is_ordered(s);
   }
   return __syncthreads_or(wrong) == 0;
@@ -37,10 +108,12 @@ __device__ void set_lookups(const JpegPlanes& op, const Scan& scan, Lookups& loo
   const int thread = static_cast<int>(threadIdx.x);
   if (thread < kCells) lookups.positions[thread] = op.positions[thread];
   if (thread < 4) lookups.at(thread).set(scan.codes(thread));
-  for (int i = 0; i < 4; ++i) lookups.at(i).set_symbol(scan.codes(i), thread);
+  if (thread < CodeLookup::kSymbols) {
+    for (int i = 0; i < 4; ++i) lookups.at(i).set_symbol(scan.codes(i), thread);
+  }
   __syncthreads();
   for (int i = 0; i < 4; ++i) {
-    for (int e = thread; e < CodeLookup::kEntries; e += kThreads) lookups.set_entry(i, e);
+    for (int e = thread; e < CodeLookup::kEntries; e += kMaxUnits) lookups.set_entry(i, e);
   }
   __syncthreads();
 }
@@ -51,7 +124,7 @@ __device__ bool synchronize(const Scan& scan, SharedUnits& shared, ScanUnit& uni
   bool changed = is_unit;
   for (uint32_t round = 0; round < scan.max_rounds(); ++round) {
     if (changed) {
-      unit.count(scan, shared.lookups);
+      unit.count(scan, shared.lookups, PrefetchedWords(scan, shared));
       shared.exits[unit.index] = unit.exit;
     }
     __syncthreads();
@@ -75,11 +148,14 @@ __device__ ScanTotals totals_before(const Scan& scan, SharedUnits& shared, const
   const ScanTotals before = sums - totals;
   shared.before[threadIdx.x] = before;
   __syncthreads();
-  return before - shared.before[unit.index < scan.units ? unit.first_of_segment(scan) : 0];
+  const ScanTotals others =
+      shared.before[unit.index < scan.units ? unit.first_of_segment(scan) : 0];
+  __syncthreads();  // the ring is written again
+  return before - others;
 }
 
 // Reads a scan three times: once from guesses, about once until the units agree, once to store.
-__global__ void __launch_bounds__(kThreads, 1) units_kernel(const JpegPlanes op) {
+__global__ void __launch_bounds__(kMaxUnits, 2) units_kernel(const JpegPlanes op) {
   __shared__ SharedUnits shared;
   const int64_t n = blockIdx.x;
   if (!op.has_scan(n)) return;
@@ -96,52 +172,100 @@ __global__ void __launch_bounds__(kThreads, 1) units_kernel(const JpegPlanes op)
   }
   const ScanTotals before = totals_before(scan, shared, unit);
   if (unit.index >= scan.units) return;
-  add_flags(&op.flags[n], unit.store(scan, shared.lookups, before, op.coefficients_of(n)));
+  const PrefetchedWords words(scan, shared);
+  add_flags(&op.flags[n], unit.store(scan, shared.lookups, words, before, op.coefficients_of(n)));
 }
 
-// The pixels of a row; a plane may have any width.
-__device__ void store_row(const int (&v)[kBlockSide], uint8_t* to, int columns) {
-  if (columns == kBlockSide && reinterpret_cast<uintptr_t>(to) % 4 == 0) {
-    for (int half = 0; half < 2; ++half) {
-      uint32_t word = 0;
-      for (int x = 0; x < 4; ++x) word |= static_cast<uint32_t>(v[4 * half + x]) << 8 * x;
-      reinterpret_cast<uint32_t*>(to)[half] = word;
+// Of 32 blocks of 8 x 8 in a row of blocks; 14 KiB. Padded, so that the rows and columns of blocks
+// do not conflict in the banks. What may still be read when the next blocks come is there twice.
+struct SharedBlocks {
+  struct Pixels {
+    uint8_t* first[kGroup];
+    uint8_t rows[kGroup], columns[kGroup];
+    uint32_t words[kBlockSide][2 * kGroup + 4];
+  };
+
+  BlockColumn<uint16_t> steps[kMaxComponents][kBlockSide];
+  BlockColumn<int16_t> columns[kGroup][kBlockSide + 1];  // after the first pass
+  Pixels pixels[2];
+};
+
+// Exchanges columns for rows among the threads of a block of 8 x 8.
+__device__ void transpose(int (&v)[kBlockSide], BlockColumn<int16_t> (&columns)[kBlockSide + 1],
+                          int lane) {
+  BlockColumn<int16_t> mine;
+  for (int y = 0; y < kBlockSide; ++y) mine.of[y] = static_cast<int16_t>(v[y]);
+  columns[lane] = mine;
+  __syncwarp();
+  for (int x = 0; x < kBlockSide; ++x) v[x] = columns[x].of[lane];
+  __syncwarp();
+}
+
+__device__ void set_pixels(SharedBlocks::Pixels& pixels, const int (&v)[kBlockSide], int block,
+                           int row) {
+  for (int half = 0; half < 2; ++half) {
+    uint32_t word = 0;
+    for (int x = 0; x < 4; ++x) word |= static_cast<uint32_t>(v[4 * half + x]) << 8 * x;
+    pixels.words[row][2 * block + half] = word;
+  }
+}
+
+// A warp stores a row of all blocks, a thread four pixels. A plane may have any width.
+__device__ void store_pixels(const SharedBlocks::Pixels& pixels, int64_t stride) {
+  const int row = warp_id();
+  for (int i = lane_id(); i < 2 * kGroup; i += kWarp) {
+    const int block = i / 2, x = i % 2 * 4, columns = pixels.columns[block];
+    if (row >= pixels.rows[block]) continue;
+    uint8_t* const to = pixels.first[block] + row * stride + x;
+    const uint32_t word = pixels.words[row][i];
+    if (columns == kBlockSide && reinterpret_cast<uintptr_t>(to) % 4 == 0) {
+      *reinterpret_cast<uint32_t*>(to) = word;
+      continue;
     }
-    return;
-  }
-  for (int x = 0; x < kBlockSide; ++x) {
-    if (x < columns) to[x] = static_cast<uint8_t>(v[x]);
+    for (int byte = 0; byte < 4 && x + byte < columns; ++byte) {
+      to[byte] = static_cast<uint8_t>(word >> 8 * byte);
+    }
   }
 }
 
-// Reads a coefficient and writes a pixel once; 9 KiB of shared memory.
-__global__ void __launch_bounds__(kThreads, 1) blocks_kernel(const JpegPlanes op) {
-  __shared__ int cells[kGroup][kBlockSide * kPitch];
+// Reads a coefficient and writes a pixel once.
+__global__ void __launch_bounds__(kThreads, 4) blocks_kernel(const JpegPlanes op) {
+  __shared__ SharedBlocks shared;
   const int64_t n = blockIdx.x;
   const int thread = static_cast<int>(threadIdx.x), lane = thread % kBlockSide;
+  const int block_of_group = thread / kBlockSide;
   if (!op.has_scan(n)) return;
   const Scan scan = op.scan(n);
   if (!scan.is_valid()) return;
   const StoredImage image = op.stored[n];
   const McuRegion region(scan.grid, op.box(n));
-  const int64_t blocks = region.mcus() * scan.grid.blocks_of_mcu;
-  int* const square = cells[thread / kBlockSide];
-  int flags = 0;
-  for (int64_t group = blockIdx.y; group * kGroup < blocks; group += gridDim.y) {
-    const int64_t i = smaller(group * kGroup + thread / kBlockSide, blocks - 1);
-    const PlaneBlock block(scan, image, region, static_cast<uint32_t>(i));
-    int v[kBlockSide];
-    const int column = lane * kBlockSide;
-    const int16_t* const coefficients = op.coefficients_of(n) + block.index * kCells + column;
-    if (!inverse_column(coefficients, block.steps + column, v)) flags = kLargeCoefficient;
-    for (int y = 0; y < kBlockSide; ++y) square[y * kPitch + lane] = v[y];
-    __syncwarp();
-    for (int x = 0; x < kBlockSide; ++x) v[x] = square[lane * kPitch + x];
-    __syncwarp();
-    inverse_row(v);
-    const bool is_mine = group * kGroup + thread / kBlockSide < blocks;
-    if (is_mine && lane < block.rows)
-      store_row(v, block.first + lane * block.stride, block.columns);
+  if (thread < kMaxComponents * kBlockSide) {
+    shared.steps[thread / kBlockSide][lane] = scan.packed->steps[thread / kBlockSide][lane];
+  }
+  __syncthreads();
+  int flags = 0, turn = 0;
+  uint32_t group = blockIdx.y;
+  for (int c = 0; c < scan.grid.components(); ++c) {
+    const uint32_t blocks = region.blocks_of(scan.grid, c);
+    for (; group * kGroup < blocks; group += gridDim.y, turn ^= 1) {
+      const uint32_t i = group * kGroup + block_of_group;
+      const PlaneBlock block(scan.grid, image, region, c, smaller(i, blocks - 1));
+      SharedBlocks::Pixels& pixels = shared.pixels[turn];
+      int v[kBlockSide];
+      const BlockColumn<int16_t> column = op.columns_of(n, block.index)[lane];
+      if (!inverse_column(column, shared.steps[c][lane], v)) flags = kLargeCoefficient;
+      transpose(v, shared.columns[block_of_group], lane);
+      inverse_row(v);
+      set_pixels(pixels, v, block_of_group, lane);
+      if (lane == 0) {
+        pixels.first[block_of_group] = block.first;
+        pixels.rows[block_of_group] = static_cast<uint8_t>(i < blocks ? block.rows : 0);
+        pixels.columns[block_of_group] = static_cast<uint8_t>(block.columns);
+      }
+      __syncthreads();
+      store_pixels(pixels, PlaneBlock::stride_of(image, c));
+    }
+    group -= divided_up<uint32_t>(blocks, kGroup);
   }
   add_flags(&op.flags[n], flags);
 }
@@ -150,7 +274,7 @@ __global__ void __launch_bounds__(kThreads, 1) blocks_kernel(const JpegPlanes op
 
 int jpeg_planes_cuda(const JpegPlanes& op, void* stream) {
   const auto count = static_cast<unsigned>(op.stored.planes.count);
-  const int status = launch(units_kernel, dim3(count), dim3(kThreads), 0, stream, op);
+  const int status = launch(units_kernel, dim3(count), dim3(kMaxUnits), 0, stream, op);
   if (status != cudaSuccess) return status;
   return launch(blocks_kernel, dim3(count, kGroupsPerImage), dim3(kThreads), 0, stream, op);
 }

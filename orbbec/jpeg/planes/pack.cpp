@@ -98,7 +98,10 @@ __attribute__((visibility("default"))) int64_t orbbec_jpeg_pack_scan(const uint8
     pack_codes(frame.dc[component.dc], packed.codes[0][c > 0]);
     pack_codes(frame.ac[component.ac], packed.codes[1][c > 0]);
     const uint16_t* const steps = frame.steps[component.steps];
-    for (int i = 0; i < kCells; ++i) packed.steps[c][position_of(i)] = steps[kZigzag[i]];
+    for (int i = 0; i < kCells; ++i) {
+      packed.steps[c][i / kBlockSide].of[i % kBlockSide] =
+          steps[i % kBlockSide * kBlockSide + i / kBlockSide];
+    }
   }
   uint32_t* const begins = reinterpret_cast<uint32_t*>(out + sizeof(PackedScan));
   uint8_t* const first = reinterpret_cast<uint8_t*>(begins + packed.segments);

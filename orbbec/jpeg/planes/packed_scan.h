@@ -15,6 +15,12 @@ inline uint8_t position_of(int k) {
   return static_cast<uint8_t>(kZigzag[k] % kBlockSide * kBlockSide + kZigzag[k] / kBlockSide);
 }
 
+// The 16 bytes of a column of a block; blocks are stored column by column.
+template <class T>
+struct alignas(16) BlockColumn {
+  T of[kBlockSide];
+};
+
 struct PackedCodes {
   uint8_t counts[kLongestCode];
   uint8_t symbols[256];
@@ -22,8 +28,9 @@ struct PackedCodes {
 
 // Followed by the offset of each segment in the scan, uint32 [segments], and the scan's bytes.
 struct alignas(kScanAlignment) PackedScan {
-  uint16_t steps[kMaxComponents][kCells];  // quantization steps of a component, column by column
-  PackedCodes codes[2][2];                 // DC and AC; luma and chroma
+  // Quantization steps of a component.
+  BlockColumn<uint16_t> steps[kMaxComponents][kBlockSide];
+  PackedCodes codes[2][2];  // DC and AC; luma and chroma
   uint32_t scan_bytes;
   uint32_t segments;  // between restart markers
   uint32_t interval;  // MCUs of a segment; the last may have fewer
@@ -56,6 +63,8 @@ struct BlockGrid {
         mcus(int64_t{mcu_columns} * mcu_rows) {}
 
   ORBBEC_HD int64_t blocks() const { return mcus * blocks_of_mcu; }
+  ORBBEC_HD int luma_blocks() const { return luma_columns * luma_rows; }  // in an MCU
+  ORBBEC_HD int components() const { return static_cast<int>(blocks_of_mcu) - luma_blocks() + 1; }
 
  private:
   ORBBEC_HD static uint32_t mcus_of(int pixels, int is_halved) {

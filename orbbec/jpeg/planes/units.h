@@ -22,7 +22,7 @@ enum ScanFlag {
 };
 
 constexpr int kMinUnitBits = 128;  // more than a symbol crosses
-constexpr int kMaxUnits = 256;     // of a scan
+constexpr int kMaxUnits = 512;     // of a scan
 
 // The packed scan of an image.
 struct Scan {
@@ -83,15 +83,41 @@ struct Scan {
   }
 };
 
+// The words of a scan, in order. Kernels have their own, of the same members.
+class ScanWords {
+ public:
+  // Symbols between two calls of `prefetch`.
+  static constexpr uint32_t kSymbols = 4;
+
+  ORBBEC_HD explicit ScanWords(const Scan& scan) : words_(scan.words) {}
+
+  // `next` returns word `index`, its first byte highest.
+  ORBBEC_HD void seek(uint32_t index) { next_ = words_ + index; }
+  ORBBEC_HD uint32_t next() { return big_endian(*next_++); }
+  ORBBEC_HD void prefetch() {}
+
+ private:
+  ORBBEC_HD static uint32_t big_endian(uint32_t word) {
+    return word << 24 | (word & 0xff00) << 8 | (word >> 8 & 0xff00) | word >> 24;
+  }
+
+  const uint32_t *words_, *next_ = nullptr;
+};
+
 // The next bits of a scan, highest first. Words are loaded before their bits are needed.
+template <class Words>
 class ScanReader {
  public:
-  ORBBEC_HD ScanReader(const uint32_t* words, uint32_t bit)
-      : next_(words + bit / 32 + 2),
-        high_(big_endian(next_[-2])),
-        low_(big_endian(next_[-1])),
-        following_(big_endian(next_[0])),
-        bit_(bit) {}
+  ORBBEC_HD explicit ScanReader(const Words& words) : words_(words) {}
+
+  ORBBEC_HD void seek(uint32_t bit) {
+    bit_ = bit;
+    words_.seek(bit / 32);
+    high_ = words_.next();
+    low_ = words_.next();
+    following_ = words_.next();
+  }
+  ORBBEC_HD void prefetch() { words_.prefetch(); }
 
   ORBBEC_HD uint32_t bit() const { return bit_; }
   ORBBEC_HD uint32_t window() const {
@@ -105,16 +131,12 @@ class ScanReader {
     if (bit_ / 32 == word) return;
     high_ = low_;
     low_ = following_;
-    following_ = big_endian(*++next_);
+    following_ = words_.next();
   }
 
  private:
-  ORBBEC_HD static uint32_t big_endian(uint32_t word) {
-    return word << 24 | (word & 0xff00) << 8 | (word >> 8 & 0xff00) | word >> 24;
-  }
-
-  const uint32_t* next_;
-  uint32_t high_, low_, following_, bit_;
+  Words words_;
+  uint32_t high_ = 0, low_ = 0, following_ = 0, bit_ = 0;
 };
 
 // Where the decoder is: the next bit, its segment (or their number, at the end), the block of the
@@ -143,7 +165,7 @@ struct ScanTotals {
 };
 
 // Decodes from a state on. kStores: `totals` include the units before, and coefficients are stored.
-template <bool kStores>
+template <bool kStores, class Words>
 class ScanWalk {
  public:
   ScanState at;
@@ -151,17 +173,22 @@ class ScanWalk {
   int flags = 0;
 
   // coefficients: [blocks, 64] of the scan, column by column; all 0.
-  ORBBEC_HD ScanWalk(const Scan& scan, const Lookups& lookups, const ScanState& at,
-                     const ScanTotals& totals, int16_t* coefficients)
-      : at(at), totals(totals), scan_(scan), lookups_(lookups), coefficients_(coefficients) {}
+  ORBBEC_HD ScanWalk(const Scan& scan, const Lookups& lookups, const Words& words,
+                     const ScanState& at, const ScanTotals& totals, int16_t* coefficients)
+      : at(at),
+        totals(totals),
+        scan_(scan),
+        lookups_(lookups),
+        reader_(words),
+        coefficients_(coefficients) {}
 
   // Stops at the first symbol from bit `end` on, or after the last segment.
   ORBBEC_HD void run(uint32_t end) {
     if (at.segment >= scan_.packed->segments) return;
-    ScanReader reader(scan_.words, at.bit);
     begin_segment();
-    for (;;) {
-      at.bit = reader.bit();
+    for (uint32_t symbols = 0;; ++symbols) {
+      if (symbols % Words::kSymbols == 0) reader_.prefetch();
+      at.bit = reader_.bit();
       const bool is_whole = kStores && totals.blocks >= expected_;
       if (is_whole || at.bit >= segment_end_) {
         // Up to 7 bits fill the last byte.
@@ -169,17 +196,17 @@ class ScanWalk {
         at = {segment_end_, at.segment + 1, 0, 0};
         totals = {};
         if (at.segment == scan_.packed->segments) return;
-        reader = ScanReader(scan_.words, at.bit);
         begin_segment();
         continue;
       }
       if (at.bit >= end) return;
-      read_symbol(reader);
+      read_symbol();
     }
   }
 
  private:
   ORBBEC_HD void begin_segment() {
+    reader_.seek(at.bit);
     segment_end_ = scan_.end_of(at.segment);
     find_lookup();
     if (!kStores) return;
@@ -188,16 +215,16 @@ class ScanWalk {
   }
 
   ORBBEC_HD int component() const {
-    const int luma_blocks = scan_.grid.luma_columns * scan_.grid.luma_rows;
+    const int luma_blocks = scan_.grid.luma_blocks();
     return at.block < luma_blocks ? 0 : at.block - luma_blocks + 1;
   }
 
   ORBBEC_HD void find_lookup() { lookup_ = &lookups_.of[at.k > 0][component() > 0]; }
 
-  ORBBEC_HD void read_symbol(ScanReader& reader) {
-    const uint32_t window = reader.window();
+  ORBBEC_HD void read_symbol() {
+    const uint32_t window = reader_.window();
     const Symbol symbol = lookup_->find(window >> 16, at.k == 0);
-    reader.drop(symbol.bits());
+    reader_.drop(symbol.bits());
     if (kStores && !symbol.is_code()) flags |= kNoCode;
     if (at.k == 0) {
       const int dc = add_dc(symbol.number(window));
@@ -235,6 +262,7 @@ class ScanWalk {
 
   const Scan& scan_;
   const Lookups& lookups_;
+  ScanReader<Words> reader_;
   int16_t* const coefficients_;
   const CodeLookup* lookup_ = nullptr;
   int16_t* block_ = nullptr;
@@ -263,8 +291,9 @@ struct ScanUnit {
   }
 
   // Decodes the unit without storing.
-  ORBBEC_HD void count(const Scan& scan, const Lookups& lookups) {
-    ScanWalk<false> walk(scan, lookups, entry, {}, nullptr);
+  template <class Words>
+  ORBBEC_HD void count(const Scan& scan, const Lookups& lookups, const Words& words) {
+    ScanWalk<false, Words> walk(scan, lookups, words, entry, {}, nullptr);
     walk.run(end(scan));
     exit = walk.at;
     totals = walk.totals;
@@ -277,9 +306,10 @@ struct ScanUnit {
   }
 
   // Decodes the unit; `before`: totals of the segment up to it. Returns flags.
-  ORBBEC_HD int store(const Scan& scan, const Lookups& lookups, const ScanTotals& before,
-                      int16_t* coefficients) const {
-    ScanWalk<true> walk(scan, lookups, entry, before, coefficients);
+  template <class Words>
+  ORBBEC_HD int store(const Scan& scan, const Lookups& lookups, const Words& words,
+                      const ScanTotals& before, int16_t* coefficients) const {
+    ScanWalk<true, Words> walk(scan, lookups, words, entry, before, coefficients);
     walk.run(end(scan));
     return walk.flags;
   }

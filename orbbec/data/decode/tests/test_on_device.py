@@ -1,5 +1,6 @@
 """JPEGs decoded by kernels have the bytes of the host's decoder, or are left to it."""
 
+import cProfile
 import io
 import random
 from itertools import islice
@@ -151,6 +152,29 @@ def test_batches_are_decoded_in_launches_of_bounded_memory(device, monkeypatch):
 
 def test_an_empty_batch_is_ordinary(device):
     assert len(decoded(device, []).batch) == 0
+
+
+def test_files_are_read_and_packed_without_python():
+    file = encoded(photograph(20, 30))
+
+    def calls(count):
+        profile = cProfile.Profile()
+        with profile:
+            planes_on_device([file] * count, torch.device("cpu"), RULES)
+        return sum(entry.callcount for entry in profile.getstats())
+
+    calls(1)  # threads begin
+    assert calls(60) - calls(10) <= 50 * 3
+
+
+def test_the_error_of_the_first_bad_header_comes_first():
+    good = encoded(photograph(20, 30))
+    damaged, text, large = good[:300] + b"\xff\xd9", b"text", encoded(photograph(200, 300))
+    rules = FileRules(max_pixels=10_000)
+    for files in ([good, damaged, large, text], [damaged, text, large], [good, damaged]):
+        found = outcome(lambda files=files: planes_on_device(files, torch.device("cpu"), rules).batch)
+        assert isinstance(found, str)
+        assert found == outcome(lambda files=files: planes_on_host(files, rules))
 
 
 def damage(data, chance):

@@ -11,17 +11,19 @@ import pytest
 from rich.console import Console
 
 from orbbec.data import Loader, Report, Sample, live
+from orbbec.data.device.staging import Staging
 from orbbec.transforms import RandomResizedCrop
 
 SOURCE = [Sample(np.zeros((20, 20, 3), np.uint8), {}, i) for i in range(12)]
 
 
-def test_a_report_says_how_long_the_model_waited():
-    class Slow(list):
-        def __getitem__(self, index):
-            time.sleep(0.02)
-            return super().__getitem__(index)
+class Slow(list):
+    def __getitem__(self, index):
+        time.sleep(0.02)
+        return super().__getitem__(index)
 
+
+def test_a_report_says_how_long_the_model_waited():
     loader = Loader(Slow(SOURCE), 2, [RandomResizedCrop(4)], threads=1)
     assert loader.report().advice == "No batch was taken yet."
     list(loader)
@@ -31,6 +33,16 @@ def test_a_report_says_how_long_the_model_waited():
     assert report.seconds > 0.2
     assert report.advice.startswith("Reading takes most")
     assert report.spent["read"] > 0.2
+
+
+def test_waits_that_the_devices_work_hides_do_not_count(monkeypatch):
+    waited = []
+    for is_busy in (False, True):
+        monkeypatch.setattr(Staging, "mark", lambda self, is_busy=is_busy: lambda: is_busy)
+        loader = Loader(Slow(SOURCE), 2, [RandomResizedCrop(4)], threads=1)
+        list(loader)
+        waited.append(loader.report().waited)
+    assert waited[1] < 0.2 * waited[0]
 
 
 def test_of_one_batch_the_model_has_only_waited():
