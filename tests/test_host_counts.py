@@ -8,6 +8,12 @@ import sys
 from pathlib import Path
 
 import pytest
+import torch
+from torch.profiler import ProfilerActivity, profile
+
+import orbbec
+from orbbec import transforms as T
+from tests.support import photograph
 
 TOOL = Path(__file__).parents[1] / "tools" / "host_cost.py"
 # The most of pipelines that one operator runs.
@@ -72,3 +78,45 @@ def test_a_call_draws_and_runs_each_pass_in_a_launch(accelerator, name, count):
         before = tool.launches()
         pipeline(images)
         assert tool.launches() - before <= LAUNCHES[name]
+
+
+# Pipelines that the host draws or that run pass by pass, and their copies to the device.
+SIZED = T.CenterCrop(32)
+COPIED = {
+    "run": ([SIZED, T.RandomApply([T.GaussianBlur(5)]), T.RandAugment()], 0),
+    "a crop that may not fit": ([T.RandomCrop(32), T.GaussianBlur(5)], 1),
+    "windows": ([SIZED, T.MedianBlur((3, 7), 1.0)], 2),
+    "numbers": ([SIZED, T.JPEG((20, 90))], 2),
+    "some images": ([SIZED, T.RandomApply([T.JPEG((20, 90))], 0.5)], 3),
+    "kernels": ([SIZED, T.MotionBlur(p=1.0)], 2),
+    "noise": ([SIZED, T.GaussianNoise()], 2),
+    "a field": ([SIZED, T.ElasticTransform()], 4),
+    "a mix": ([SIZED, T.MixUp()], 3),
+}
+
+
+def copies_of(call):
+    """The copies to the device in a call: those from pinned memory, and the others."""
+    if hasattr(torch.ops.lazy_device, "copies"):
+        before = torch.ops.lazy_device.copies()
+        call()
+        return [now - then for now, then in zip(torch.ops.lazy_device.copies(), before, strict=True)]
+    with profile(activities=[ProfilerActivity.CUDA]) as profiled:
+        call()
+        torch.cuda.synchronize()
+    names = [event.name for event in profiled.events()]
+    return [sum(f"Memcpy HtoD ({kind}" in name for name in names) for kind in ("Pinned", "Pageable")]
+
+
+@pytest.mark.parametrize("name", COPIED)
+def test_a_call_copies_little_and_never_from_pageable_memory(accelerator, name):
+    """For a copy from pageable memory the host waits until the device has done what was queued before."""
+    if accelerator.name != "cuda":
+        pytest.skip("other devices copy nothing")
+    transforms, most = COPIED[name]
+    pipeline = T.Compose(transforms)
+    images = orbbec.ImageBatch.from_images([photograph(40, 50 + n, seed=n) for n in range(6)]).to("cuda")
+    pipeline(images)
+    pinned, pageable = copies_of(lambda: pipeline(images))
+    assert pageable == 0
+    assert pinned <= most

@@ -94,6 +94,16 @@ void check_capture(const Tensor& host) {
               "tensor is pinned");
 }
 
+// To the device.
+struct Copies {
+  int64_t pinned = 0, pageable = 0;
+};
+
+Copies& copies() {
+  static Copies counts;
+  return counts;
+}
+
 // As in torch's Copy.cu: what the memory's layouts do not allow in one transfer goes by way of
 // pageable memory.
 void copy_from_host(const Tensor& self, const Tensor& source, bool non_blocking) {
@@ -101,6 +111,7 @@ void copy_from_host(const Tensor& self, const Tensor& source, bool non_blocking)
   const bool direct = source.dtype() == self.dtype() && source.sizes() == self.sizes() &&
                       source.is_contiguous() && !source.is_conj() && !source.is_neg();
   const bool late = direct && is_pinned(source);
+  ++(late ? copies().pinned : copies().pageable);
   // Of memory that the device reads late, only the address is kept.
   const Tensor kept = late ? Tensor() : source.to(self.scalar_type(), false, true);
   const OnCpu to(self), from(late ? source : kept);
@@ -166,6 +177,11 @@ void any_operator(const c10::OperatorHandle& op, Stack* stack) {
   } else {
     call.queue(*stack);
   }
+}
+
+// The copies to the device so far, from pinned and from pageable memory.
+TORCH_LIBRARY_FRAGMENT(lazy_device, m) {
+  m.def("copies", [] { return std::make_tuple(copies().pinned, copies().pageable); });
 }
 
 TORCH_LIBRARY_IMPL(_, CUDA, m) {
