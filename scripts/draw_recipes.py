@@ -9,8 +9,9 @@ from pathlib import Path
 from typing import Annotated
 
 import cv2
+import numpy as np
 import typer
-from photographs import load_photograph
+from photographs import Image, load_photograph
 from transform_examples import portrait
 
 from orbbec import recipes
@@ -39,6 +40,7 @@ RECIPES: dict[str, Callable[[], Compose]] = {
     "drq_shift": lambda: recipes.drq_shift(16),
     "lerobot": recipes.lerobot,
     "face_recognition": recipes.face_recognition,
+    "ocr_line": recipes.ocr_line,
 }
 MIXED = "imagenet_train", "timm_train"
 TARGETS = {
@@ -50,9 +52,16 @@ TARGETS = {
 }
 
 
+def line_of_text() -> Image:
+    """A line of text, uint8 `[40, 150, 3]`."""
+    line = np.full((40, 150, 3), (236, 228, 205), np.uint8)
+    cv2.putText(line, "orbbec 2026", (8, 28), cv2.FONT_HERSHEY_COMPLEX, 0.7, (60, 40, 30), 1, cv2.LINE_AA)
+    return line
+
+
 def drawn(name: str) -> list[Shown]:
-    """The portrait and its results, in a batch with other photographs."""
-    image, targets = portrait()
+    """The portrait, or a line of text, and its results, in a batch with other photographs."""
+    image, targets = (line_of_text(), {}) if name == "ocr_line" else portrait()
     others = {
         other: cv2.resize(load_photograph(other), image.shape[1::-1], interpolation=cv2.INTER_AREA)
         for other in ("cat", "coffee", "rocket")

@@ -55,6 +55,7 @@ EXAMPLES: dict[str, T.Transform] = {
     "RandomEqualize": T.RandomEqualize(1.0),
     "RandomErasing": T.RandomErasing(1.0, value=(124, 116, 104)),
     "RandomGrayscale": T.RandomGrayscale(0.5),
+    "RandomHalfBody": T.RandomHalfBody((0, 1, 2), (3, 4), 3, 2, 2, 3.0, 0.7, 0.8, "landmarks", p=1.0),
     "RandomOrder": T.RandomOrder([T.RandomInvert(1.0), T.RandomSolarize(128, 1.0)]),
     "RandomPerspective": T.RandomPerspective(0.5, 1.0, fill=114),
     "RandomPosterize": T.RandomPosterize(2, 1.0),

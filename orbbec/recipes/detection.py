@@ -13,6 +13,7 @@ from orbbec.transforms import (
     RandomAffine,
     RandomApply,
     RandomCrop,
+    RandomHalfBody,
     RandomHorizontalFlip,
     RandomHSV,
     RandomIoUCrop,
@@ -212,7 +213,7 @@ def _jittered(size: int) -> list[Transform]:
 
 
 def coco_keypoints(height: int = 256, width: int = 192, *, seed: int = 0) -> Compose:
-    """Rotation and scale around a person, and flips that swap left and right.
+    """Half bodies, rotation and scale around a person, and flips that swap left and right.
 
     Args:
         height: of the results in pixels; images are crops of a person, 1.25 times its box.
@@ -221,7 +222,8 @@ def coco_keypoints(height: int = 256, width: int = 192, *, seed: int = 0) -> Com
 
     Source:
         RTMPose (Jiang et al., 2023): scales from 0.6 to 1.4, and rotations of up to 80 degrees for 0.6 of the
-        images, here uniform instead of truncated normal; half bodies and shifts are left out.
+        images, here uniform instead of truncated normal; shifts are left out. Half bodies are cut out of the
+        crop of the person, not of the photograph around it.
 
     Example:
         >>> target = {"keypoints": torch.zeros(17, 3)}
@@ -231,6 +233,7 @@ def coco_keypoints(height: int = 256, width: int = 192, *, seed: int = 0) -> Com
     """
     return Compose(
         [
+            RandomHalfBody(aspect_ratio=width / height),
             Letterbox((height, width), fill=0.0),
             RandomAffine(0.0, scale=(0.6, 1.4), interpolation="linear"),
             RandomApply([RandomRotation(80.0, interpolation="linear")], 0.6),

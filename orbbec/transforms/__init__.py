@@ -46,6 +46,7 @@ from orbbec.transforms.geometry import (
     RandomVerticalFlip,
     Resize,
 )
+from orbbec.transforms.half_body import RandomHalfBody
 from orbbec.transforms.mixing import CopyPaste, CutMix, MixUp, Mosaic
 from orbbec.transforms.neighborhood import (
     JPEG,
@@ -150,6 +151,7 @@ __all__ = [
     "RandomErasing",
     "RandomGrayscale",
     "RandomHSV",
+    "RandomHalfBody",
     "RandomHorizontalFlip",
     "RandomInvert",
     "RandomIoUCrop",

@@ -33,8 +33,8 @@ from orbbec.transforms.base.checks import (
     whole,
 )
 from orbbec.transforms.base.transform import Transform, _EvenChance
-from orbbec.transforms.class_limit import CLASS_TRIES, ClassLimit
 from orbbec.transforms.cuts import NEAREST, Resizing, _Resizing, padded, resize
+from orbbec.transforms.targets.class_limit import CLASS_TRIES, ClassLimit
 
 
 @dataclass(frozen=True)

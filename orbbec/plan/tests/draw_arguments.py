@@ -397,6 +397,20 @@ ADDED = {
     "PlanckianJitter": combined([of(), of(mode="cied"), of(temperature_range=(4500, 9000))], CHANCES),
     "RGBShift": combined([of(), of(red_range=(0.1, 0.2), blue_range=(-0.5, 0.5))], CHANCES),
     "RandomHSV": combined([of(), of(hue=(0.1, 0.3), saturation=(0.4, 0.7), value=0.0)], CHANCES),
+    "RandomHalfBody": combined(
+        [
+            of(upper=(0, 1, 2), lower=(3, 4), min_total_keypoints=3, min_lower_keypoints=2),
+            of(
+                upper=(0, 1),
+                lower=(2, 3, 4),
+                min_total_keypoints=1,
+                padding=2.5,
+                aspect_ratio=0.75,
+                fill=FILL,
+            ),
+        ],
+        CHANCES,
+    ),
     "RandomShift": [of(), of(max_shift=(3, 0)), of(max_shift=40, padding_mode="constant", fill=FILL)],
     "RandomSizedCrop": combined(
         [of(min_max_height=(8, 20), size=(21, 30)), of(min_max_height=(100, 300), size=32, w2h_ratio=1.6)],

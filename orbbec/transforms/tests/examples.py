@@ -91,6 +91,10 @@ EXAMPLES = {
         T.RandomCrop((29, 22), max_class_ratio=0.9, ignore_index=3),
     ],
     "RandomEqualize": [T.RandomEqualize(0.6)],
+    "RandomHalfBody": [
+        T.RandomHalfBody((0, 1), (2, 3, 4), 3, 1, 2, 2.5, 0.4, 0.8, "points", READING["fill"], p=0.6),
+        T.RandomHalfBody((0, 1), (2, 3, 4), 3, 1, 2, 2.5, 0.4, 0.8, "points", padding_mode="edge", p=0.6),
+    ],
     "RandomErasing": [
         T.RandomErasing(0.6, (0.1, 0.2), (1.5, 2.5), (9.0, 99.0, 200.0)),
         T.RandomErasing(0.6, (0.1, 0.2), (0.3, 0.6), "random"),
