@@ -1,4 +1,4 @@
-"""Decodes JPEGs by kernels, compares every byte with the host's, and times them beside nvJPEG.
+"""Decodes JPEGs by kernels, compares every byte with the host's, and times them and nvJPEG.
 
     python tools/check_jpeg.py FOLDER                             on CUDA
     python tools/check_jpeg.py FOLDER --device cpu --drawn 20     to test this script
@@ -168,7 +168,7 @@ def nvjpeg() -> dict[str, Callable[[Sequence[bytes]], list[Tensor]]]:
 
 
 def difference(ours: Sequence[Tensor], theirs: Sequence[Tensor]) -> dict[str, float]:
-    """Of the values that differ: their share in percent, and the largest difference."""
+    """The values that differ, in percent, and the largest difference."""
     apart = torch.cat([(a.int() - b.int()).abs().flatten() for a, b in zip(ours, theirs, strict=True)])
     return {"differ_percent": round(100 * (apart > 0).double().mean().item(), 2), "most": int(apart.max())}
 

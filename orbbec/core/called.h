@@ -1,4 +1,4 @@
-// ORBBEC_HD for what device code calls from several places: not repeated there, so that a kernel
+// ORBBEC_HD for what device code calls often: it is not repeated there, so that a kernel
 // whose time is that of fetching its code is small. Included by core/philox.h.
 #pragma once
 

@@ -17,7 +17,7 @@ namespace orbbec {
 constexpr int kWarp = 32;  // threads of a warp
 constexpr unsigned kAllLanes = 0xffffffffu;
 
-// Of a multiprocessor. 7.5, from whose PTX all machine code is made, has the fewest threads.
+// Of a multiprocessor. 7.5, whose PTX ptxas assembles for all, has the fewest threads.
 constexpr int kMultiprocessorThreads = 1024, kMultiprocessorRegisters = 65536;
 
 // Blocks of a multiprocessor, for __launch_bounds__: as many as fit if a thread has at most so many
