@@ -46,14 +46,14 @@ class PrefetchedWords {
   static constexpr uint32_t kSymbols = 4;  // of at most 31 bits: less than 16 bytes
 
   __device__ PrefetchedWords(const Scan& scan, SharedUnits& shared)
-      : quads_(reinterpret_cast<const uint4*>(scan.packed)),
-        end_(static_cast<uint32_t>(
-            PackedScan::bytes_with(scan.packed->segments, scan.packed->scan_bytes) / kQuadBytes)),
-        first_(static_cast<uint32_t>(scan.words - reinterpret_cast<const uint32_t*>(quads_))),
+      : packed_(scan.packed),
+        last_(static_cast<uint32_t>(
+            PackedScan::bytes_with(scan.packed->segments, scan.packed->scan_bytes) / sizeof(uint4) -
+            1)),
         ring_(&shared.ring[0][threadIdx.x]) {}
 
   __device__ void seek(uint32_t index) {
-    read_ = first_ + index;
+    read_ = static_cast<uint32_t>(sizeof(PackedScan) / 4) + packed_->segments + index;
     written_ = read_ / 4 * 4;
     for (int i = 0; i < 3; ++i) {
       load();
@@ -68,11 +68,9 @@ class PrefetchedWords {
   }
 
  private:
-  static constexpr int64_t kQuadBytes = 16;
-
   // Past the end, which no code reaches, the last words again.
   __device__ void load() {
-    loaded_ = quads_[smaller(written_ / 4, end_ - 1)];
+    loaded_ = reinterpret_cast<const uint4*>(packed_)[smaller(written_ / 4, last_)];
     is_loaded_ = true;
   }
   __device__ void write() {
@@ -84,8 +82,8 @@ class PrefetchedWords {
     is_loaded_ = false;
   }
 
-  const uint4* quads_;
-  uint32_t end_, first_;
+  const PackedScan* packed_;
+  uint32_t last_;  // of its groups of 16 bytes
   uint32_t* ring_;
   uint32_t read_ = 0, written_ = 0;  // words
   uint4 loaded_ = {};
@@ -107,9 +105,9 @@ __device__ bool is_ordered(const Scan& scan) {
 __device__ void set_lookups(const JpegPlanes& op, const Scan& scan, Lookups& lookups) {
   const int thread = static_cast<int>(threadIdx.x);
   if (thread < kCells) lookups.positions[thread] = op.positions[thread];
-  if (thread < 4) lookups.at(thread).set(scan.codes(thread));
+  if (thread < 4) lookups.of[thread].set(scan.codes(thread));
   if (thread < CodeLookup::kSymbols) {
-    for (int i = 0; i < 4; ++i) lookups.at(i).set_symbol(scan.codes(i), thread);
+    for (int i = 0; i < 4; ++i) lookups.of[i].set_symbol(scan.codes(i), thread);
   }
   __syncthreads();
   for (int i = 0; i < 4; ++i) {
@@ -135,14 +133,15 @@ __device__ bool synchronize(const Scan& scan, SharedUnits& shared, ScanUnit& uni
   return false;
 }
 
-// What the segment has before a unit.
+// What the segment has before a unit: blocks, and the DC of so many components.
+template <int kComponents>
 __device__ ScanTotals totals_before(const Scan& scan, SharedUnits& shared, const ScanUnit& unit) {
   uint32_t total;
   const ScanTotals totals = unit.totals;
-  ScanTotals sums;
+  ScanTotals sums = totals;
   sums.blocks = block_inclusive_sum(totals.blocks, shared.warps[3], total);
 #pragma unroll
-  for (int c = 0; c < kMaxComponents; ++c) {
+  for (int c = 0; c < kComponents; ++c) {
     sums.dc[c] = block_inclusive_sum(totals.dc[c], shared.warps[c], total);
   }
   const ScanTotals before = sums - totals;
@@ -170,10 +169,15 @@ __global__ void __launch_bounds__(kMaxUnits, 2) units_kernel(const JpegPlanes op
     if (threadIdx.x == 0) op.flags[n] = kNotSynchronized;
     return;
   }
-  const ScanTotals before = totals_before(scan, shared, unit);
-  if (unit.index >= scan.units) return;
-  const PrefetchedWords words(scan, shared);
-  add_flags(&op.flags[n], unit.store(scan, shared.lookups, words, before, op.coefficients_of(n)));
+  const bool is_unit = unit.index < scan.units;
+  const uint32_t blocks = totals_before<0>(scan, shared, unit).blocks;
+  if (is_unit) {
+    const PrefetchedWords words(scan, shared);
+    const int flags = unit.store(scan, shared.lookups, words, blocks, op.coefficients_of(n));
+    add_flags(&op.flags[n], flags);
+  }
+  const ScanTotals before = totals_before<kMaxComponents>(scan, shared, unit);
+  if (is_unit) unit.add_dc(scan, before, op.coefficients_of(n));
 }
 
 // Of 32 blocks of 8 x 8 in a row of blocks; 14 KiB. Padded, so that the rows and columns of blocks
