@@ -148,7 +148,7 @@ def decodings(device: str) -> dict[str, Decoding]:
         found["on the host, to planes"] = Decoding(planes=True)
         found["on the device"] = Decoding(device="cuda")
         if not why_missing("nvidia.nvimgcodec"):
-            found["on the device, by nvImageCodec"] = Decoding(on_device=True)
+            found["on the device, by nvImageCodec"] = Decoding(device="nvimgcodec")
     return found
 
 

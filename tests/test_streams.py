@@ -244,7 +244,7 @@ def test_a_decoder_with_streams_of_its_own_writes_nothing_that_is_still_read(mon
     monkeypatch.setattr(
         module.BatchDecoder, "_settle", lambda self, image, buffer: image.data_ptr() == buffer.data_ptr()
     )
-    decoding, pipeline = Decoding(on_device=True), PIPELINES["fused"]
+    decoding, pipeline = Decoding(device="nvimgcodec"), PIPELINES["fused"]
     expected = by_id(Loader(samples(40), 4, pipeline, seed=1))
     with Loader(samples(40), 4, pipeline, "cuda", seed=1, threads=2, decoding=decoding) as loader:
         batches = list(loader)  # the host waits for none of them

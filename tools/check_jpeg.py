@@ -3,8 +3,9 @@
     python tools/check_jpeg.py FOLDER                             on CUDA
     python tools/check_jpeg.py FOLDER --device cpu --drawn 20     to test this script
 
-Decoded are the JPEGs of a folder, which are timed, and drawn ones of many encodings. Needs Pillow; torchvision
-and nvidia-nvimgcodec-cu13 are timed where they are installed. The exit status is 1 if a byte differs.
+Decodes the JPEGs of a folder, which are timed, and JPEGs of many encodings, which are drawn. Needs Pillow;
+torchvision and nvidia-nvimgcodec-cu13 are timed where they are installed. The exit status is 1 if a byte
+differs.
 """
 
 from __future__ import annotations
@@ -65,7 +66,7 @@ def main() -> None:
 
 
 def drawn_file(seed: int) -> bytes:
-    """A JPEG of random size, content, quality, sampling, tables and restart interval; some are progressive."""
+    """A JPEG of random size, content, quality, sampling and restart interval; some are progressive."""
     rng = np.random.default_rng(seed)
     height, width = (int(side) for side in np.exp(rng.uniform(0, np.log(600), 2)))
     pixels = [photograph(height, width, seed=seed), rng.integers(0, 256, (height, width, 3), np.uint8)]
@@ -139,7 +140,8 @@ def nvjpeg() -> dict[str, Callable[[Sequence[bytes]], list[Tensor]]]:
     """Decoders of NVIDIA, from files to `[H, W, 3]` on the device."""
     found: dict[str, Callable[[Sequence[bytes]], list[Tensor]]] = {}
     try:
-        from torchvision.io import ImageReadMode, decode_jpeg as decode
+        from torchvision.io import ImageReadMode
+        from torchvision.io import decode_jpeg as decode
 
         def by_torchvision(files: Sequence[bytes]) -> list[Tensor]:
             tensors = [torch.frombuffer(bytearray(data), dtype=torch.uint8) for data in files]

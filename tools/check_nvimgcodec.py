@@ -73,7 +73,7 @@ def decoded(decoder: BatchDecoder, files: list[bytes], sizes: list[tuple[int, in
 
 def loaded(files: list[bytes], device: str) -> list[torch.Tensor]:
     samples = [Sample(data, {}, number) for number, data in enumerate(files)]
-    loader = Loader(samples, 8, None, device, shuffle=False, decoding=Decoding(on_device=True))
+    loader = Loader(samples, 8, None, device, shuffle=False, decoding=Decoding(device="nvimgcodec"))
     return [image for batch in loader for image in batch.images]
 
 

@@ -14,6 +14,7 @@ import re
 import statistics
 import sys
 from collections.abc import Callable, Iterable
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -27,7 +28,8 @@ PAGES = [ROOT / "docs" / "project" / name for name in ("performance.md", "perfor
 READMES = [ROOT / "README.md", ROOT / "README.zh-CN.md"]
 CHART = ROOT / "docs" / "images" / "workloads.png"
 RUNS = ROOT / "docs" / "benchmarks"
-GPU_PAGE, GPU_RUN = RUNS / "h100.md", RUNS / "h100.json"
+GPU_PAGE, GPU_RUN = RUNS / "h100.md", RUNS / "h100.json"  # beside other libraries
+GPU_PAGES = [GPU_PAGE, RUNS / "h200.md"]
 BLOCK = re.compile(r"(<!-- table: (\w+) -->\n).*?(<!-- end -->)", re.DOTALL)
 PIPELINES = ("augment", "transforms")
 
@@ -253,9 +255,9 @@ def gpu_table(page: Path) -> list[str]:
     return lines
 
 
-def gpu_records(name: str) -> list[str]:
-    """The records of this name of the run on the GPU, whose keys are the heads of the columns."""
-    records = json.loads(GPU_RUN.read_text())[name]
+def gpu_records(name: str, page: Path) -> list[str]:
+    """The records of this name of the run that a page is about; their keys are the heads of the columns."""
+    records = json.loads(page.with_suffix(".json").read_text())[name]
     lines = [row(records[0]), row(["---", *["---:"] * (len(records[0]) - 1)])]
     return lines + [
         row([f"{value:,}" if isinstance(value, int) else str(value) for value in one.values()])
@@ -283,9 +285,10 @@ TABLES: dict[str, Callable[[Path], list[str]]] = {
     "machines": machine_table,
     "summary": summary,
     "gpu": gpu_table,
-    "gpu_host": lambda page: gpu_records("host"),
-    "gpu_loader": lambda page: gpu_records("loader"),
-    "gpu_resnet50": lambda page: gpu_records("resnet50"),
+    **{
+        f"gpu_{name}": partial(gpu_records, name)
+        for name in ("host", "loader", "resnet50", "jpeg", "kernels")
+    },
     "gpu_summary": gpu_summary,
 }
 
@@ -338,7 +341,7 @@ def is_chart_current(path: Path) -> bool:
 
 
 def main() -> Any:
-    pages = {page: written(page) for page in (*PAGES, GPU_PAGE, *READMES)}
+    pages = {page: written(page) for page in (*PAGES, *GPU_PAGES, *READMES)}
     pages |= {folder / "README.md": machine_page(folder) for folder in machines()}
     run = shown_run("peers")
     old = [page for page, text in pages.items() if not page.exists() or page.read_text() != text]

@@ -226,6 +226,8 @@ def mixes(device: Device) -> Results:
         yield f"mixup {kind}", orbbec.mixup(images, pairs, 0.7)
         yield f"cutmix {kind}", orbbec.cutmix(images, pairs, box)
         yield f"mosaic {kind}", orbbec.mosaic(images, pairs[None, :4], torch.tensor([20, 10]), (31, 45))
+        nine = pairs[torch.arange(9) % 4][None]
+        yield f"mosaic of nine {kind}", orbbec.mosaic(images, nine, torch.tensor([20, 10]), (31, 45))
         for fraction, mask in (("hard", torch.uint8), ("soft", torch.float32)):
             masks = device.put((photographs(4, 1, *_SIZE)[:, 0] > 90).to(mask))
             if kind != "variable-size":

@@ -22,8 +22,7 @@ template <class Sampler>
 struct ReadInside<PlanesReader<Sampler>> {
   using Reader = PlanesReader<Sampler>;
   using Tap = typename Sampler::template Tap<uint8_t>;
-  static constexpr int kBlocks = 2;  // with three, registers spill
-  static constexpr int kColorBlocks = kBlocks;
+  static constexpr int kRegisters = 80, kColorRegisters = 80;
   using Rgb = ReadInside<decltype(Reader::rgb)>;
   static constexpr bool kIsLight = Rgb::kIsLight, kIsLinear = Rgb::kIsLinear;
   static constexpr int kPixels = 1, kNormalizedPixels = kIsLight ? 1 : 0;  // with two, they spill

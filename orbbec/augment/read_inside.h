@@ -48,11 +48,9 @@ struct ReadInside<Warp<T, Transform, Sampler>> {
   using Tap = typename Reader::Tap;
   static constexpr int kSide = kTapsOf<Sampler>;
   static constexpr bool kIsLight = Reader::kIsLight, kIsLinear = Reader::kIsLinear;
-  // Blocks per multiprocessor, and of kernels with color steps: with three, nearest of 16-bit
-  // types, cubic and the color steps of linear spill registers.
-  static constexpr int kBlocks = kIsLinear || (kIsLight && sizeof(T) != 2) ? 3 : 2;
+  // Of a thread, and with color steps.
+  static constexpr int kRegisters = 64, kColorRegisters = 80;
   static constexpr int kPixels = kIsLight && sizeof(T) == 1 ? 4 : 1;
-  static constexpr int kColorBlocks = kIsLinear || kPixels > 1 ? 2 : kBlocks;
   static constexpr int kNormalizedPixels = kIsLight && sizeof(T) == 1 ? 2 : 0;  // others spill
 
   ORBBEC_HD static const Image<const T>& image_of(const Image<const T>& image) { return image; }
@@ -70,7 +68,7 @@ struct ReadInside<Warp<T, Transform, Sampler>> {
   class Columns {
    public:
     ORBBEC_HD static bool can_read(const Image<const T>& image) {
-      return int64_t{image.width} * image.stride_x <= Stride::kMost;
+      return int64_t{image.width} * image.stride_x <= Stride::kMax;
     }
     ORBBEC_HD void prepare(const Image<const T>& image, int left, int right) {
       left_ = &image.at(0, left, 0);
@@ -127,7 +125,7 @@ struct ReadInside<Warp<T, Transform, Sampler>> {
   ORBBEC_HD static bool has_border_pixels(const Reader& reader, const Image<const T>& image) {
     const int64_t reach =
         image.height * int64_t{image.stride_y} + image.width * int64_t{image.stride_x};
-    return kSide <= 2 && !outside_is_value(reader.border) && reach < Stride::kMost;
+    return kSide <= 2 && !outside_is_value(reader.border) && reach < Stride::kMax;
   }
 
   // The values at a finite tap that may lie outside. The border may map the taps anywhere. View

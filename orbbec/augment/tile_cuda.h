@@ -25,9 +25,11 @@ template <class Op>
 constexpr int kNormalizedPixels = ReadInside<typename Op::Reader>::kNormalizedPixels;
 
 template <class Op>
-constexpr int kBlocks = ReadInside<typename Op::Reader>::kBlocks;
+constexpr int kBlocks =
+    blocks_of(kTileWidth * kTileHeight, ReadInside<typename Op::Reader>::kRegisters);
 template <class Op>
-constexpr int kColorBlocks = ReadInside<typename Op::Reader>::kColorBlocks;
+constexpr int kColorBlocks =
+    blocks_of(kTileWidth * kTileHeight, ReadInside<typename Op::Reader>::kColorRegisters);
 
 // Quotients by `std`, where the values are such that they have the bits of divisions.
 struct Quotients {

@@ -259,11 +259,22 @@ def operator_output(op: str, out: Any) -> OperatorInput:
     return described
 
 
+def copied_to(device: torch.device, tensor: Tensor) -> Tensor:
+    """A tensor on a device; a copy may still be in flight.
+
+    It leaves from pinned memory: for a copy from other memory the host waits until the device has done what
+    was queued before.
+    """
+    if tensor.device.type == "cpu" and device.type == "cuda" and not torch.compiler.is_compiling():
+        tensor = tensor if tensor.requires_grad else tensor.pin_memory()
+    return tensor.to(device, non_blocking=True)
+
+
 def on_device_of(images: Tensor, table: Tensor, dtype: torch.dtype) -> Tensor:
     """A table as contiguous `dtype` on the device of `images`; a copy may still be in flight."""
     if table.dtype == dtype and table.device == images.device and table.is_contiguous():
         return table  # sooner than torch finds out
-    return table.to(images.device, dtype, non_blocking=True).contiguous()
+    return copied_to(images.device, table.to(dtype)).contiguous()
 
 
 def is_channels_last(images: Tensor, layout: Tensor | None) -> bool:

@@ -62,7 +62,7 @@ inline void check_one_or_each(const char* op, const char* name, const std::vecto
 // Between rows or columns; between those of one row or column, any.
 inline int64_t near_stride(const char* op, const char* name, const Tensor& images, int64_t dim) {
   const int64_t stride = images.stride(dim);
-  if (stride <= Stride::kMost) return stride;
+  if (stride <= Stride::kMax) return stride;
   check(images.size(dim) < 2, op, "expected ", name,
         " with at most 2147483647 elements from a row or column to the next, but got ", stride,
         "; contiguous() copies them");
@@ -93,7 +93,7 @@ inline AnyImages dense_images(const char* op, const char* name, const Tensor& im
 }
 
 // Kernels iterate over the channels of every image, even of one without pixels.
-constexpr int64_t kMostRaggedChannels = 65536;
+constexpr int64_t kMaxRaggedChannels = 65536;
 
 // A flat uint8 buffer and its table [N, 3] of int64: offset, height, width.
 inline AnyImages ragged_images(const char* op, const Tensor& buffer, const Tensor& layout,
@@ -105,8 +105,8 @@ inline AnyImages ragged_images(const char* op, const Tensor& buffer, const Tenso
             layout.scalar_type() == ScalarType::Long,
         op, "expected layout as contiguous int64 [N, 3], but got shape ", shape_text(layout));
   check(same_device(buffer, layout), op, "expected layout on the device of the images");
-  check(channels >= 1 && channels <= kMostRaggedChannels, op, "expected from 1 to ",
-        kMostRaggedChannels, " channels, but got ", channels);
+  check(channels >= 1 && channels <= kMaxRaggedChannels, op, "expected from 1 to ",
+        kMaxRaggedChannels, " channels, but got ", channels);
   AnyImages images{};
   images.data = const_cast<void*>(buffer.const_data_ptr());
   images.count = layout.size(0);

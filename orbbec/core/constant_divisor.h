@@ -12,10 +12,10 @@ namespace orbbec {
 
 // The divisor must lie in this range, and values too unless they are +0: no step then leaves the
 // range of normal floats.
-constexpr float kLeastDivided = 0x1p-60f, kMostDivided = 0x1p60f;
+constexpr float kMinDivided = 0x1p-60f, kMaxDivided = 0x1p60f;
 
 inline bool in_divided_range(float value) {
-  return magnitude(value) >= kLeastDivided && magnitude(value) <= kMostDivided;
+  return magnitude(value) >= kMinDivided && magnitude(value) <= kMaxDivided;
 }
 
 struct ConstantDivisor {

@@ -4,7 +4,7 @@
 
 #include <cmath>
 
-#include "common.h"
+#include "called.h"
 
 namespace orbbec {
 

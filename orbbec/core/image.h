@@ -9,7 +9,7 @@ namespace orbbec {
 // A distance in elements between neighboring rows or columns. 32 bits, so that a GPU multiplies it
 // with an index in one instruction; the product has 64 bits.
 struct Stride {
-  static constexpr int64_t kMost = 2147483647;
+  static constexpr int64_t kMax = 2147483647;
 
   int32_t elements;
 
@@ -96,9 +96,9 @@ struct Images : AnyImages {
   // The table is in device memory, where the host cannot check it.
   ORBBEC_HD bool fits(int64_t offset, int64_t h, int64_t w) const {
     if (offset < 0 || offset > numel || h < 1 || w < 1) return false;
-    if (h > Stride::kMost || w > Stride::kMost) return false;
+    if (h > Stride::kMax || w > Stride::kMax) return false;
     const int64_t row = w * stride_x;  // both have 31 bits
-    return row <= Stride::kMost && h * row <= numel - offset;
+    return row <= Stride::kMax && h * row <= numel - offset;
   }
 };
 

@@ -7,6 +7,7 @@
 //            (16 bits); words 2 and 3: the sample id (64 bits)
 #pragma once
 
+#include "called.h"
 #include "normal.h"
 
 namespace orbbec {
@@ -86,13 +87,12 @@ class PhiloxStream {
       : key_(key), sample_(sample), position_(position) {}
 
   ORBBEC_HD uint32_t word() {
-    if (drawn_ % 4 == 0) block_ = philox(philox_counter(sample_, position_, drawn_ / 4), key_);
-    return block_.words[drawn_++ % 4];
+    const uint64_t index = drawn_ / 4;
+    if (index != index_) block_ = block(philox_counter(sample_, position_, index), key_);
+    index_ = index;
+    return element(block_.words, static_cast<int>(drawn_++ % 4));
   }
-  ORBBEC_HD void skip(uint64_t words) {
-    drawn_ += words;
-    if (drawn_ % 4 != 0) block_ = philox(philox_counter(sample_, position_, drawn_ / 4), key_);
-  }
+  ORBBEC_HD void skip(uint64_t words) { drawn_ += words; }
   ORBBEC_HD float uniform() { return uniform_of(word()); }
   ORBBEC_HD uint32_t below(uint32_t n) { return below_of(word(), n); }
   ORBBEC_HD float normal() {  // uses two words; the second normal of the pair is discarded
@@ -103,10 +103,15 @@ class PhiloxStream {
   }
 
  private:
+  ORBBEC_HD_CALLED static PhiloxBlock block(PhiloxBlock counter, PhiloxKey key) {
+    return philox(counter, key);
+  }
+
   PhiloxKey key_;
   uint64_t sample_;
   uint32_t position_;
-  uint64_t drawn_ = 0;  // words
+  uint64_t drawn_ = 0;            // words
+  uint64_t index_ = ~uint64_t{};  // of the block
   PhiloxBlock block_{};
 };
 

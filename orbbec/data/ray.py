@@ -50,7 +50,7 @@ def ray_dataset(
         epoch: epoch of the draws.
         seed: seed of transforms that are not a `Compose`.
         on_error: "raise", "skip" or "substitute", see `Loader`; workers warn of skipped and replaced samples.
-        decoding: how images are decoded; `on_device`, `planes` and `device` are not supported.
+        decoding: how images are decoded; `planes` and `device` are not supported.
 
     Returns:
         A `ray.data.Dataset` in the order of the source: "sample_id", "image" (`[C, H, W]`; without transforms
@@ -63,7 +63,7 @@ def ray_dataset(
     choice("ray_dataset", "on_error", on_error, ON_ERROR)
     batch_size = whole("ray_dataset", "batch_size", batch_size, 1)
     decoding = decoding or Decoding()
-    for option in ("on_device", "planes", "device"):
+    for option in ("planes", "device"):
         value = getattr(decoding, option)
         if value != getattr(Decoding(), option):
             raise ValueError(f"ray_dataset: expected a Decoding on the host, but got {option}={value!r}")

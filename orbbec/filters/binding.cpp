@@ -1,3 +1,4 @@
+#include "binding_call.h"
 #include "binding_filters.h"
 #include "median.h"
 #include "separable/taps.h"
@@ -49,24 +50,35 @@ void check_sigma(const Tensor& sigma, const Tensor& images, int64_t count) {
         "expected sigma on the CPU or on the device of images");
 }
 
-// [count, 2, longest], or [1, 2, longest] for all images; computed on the device of `sigma`, read
-// on that of the images.
+// [count, 2, longest] for the images, computed on the device of `like`, which may be the host. `t`
+// has sizes, sigmas and the count.
+Tensor gaussian_taps(const SeparableArguments& a, TapsArguments t, const Tensor& like,
+                     const Tensor& images) {
+  const std::vector<int64_t> shape{t.count, 2, a.longest};
+  const ScalarType type = tap_type(a.dtype);
+  const Tensor taps = same_device(like, images) ? new_tensor(kGaussian, shape, type, images)
+                                                : new_host_tensor(kGaussian, shape, type, images);
+  t.dtype = a.dtype;
+  t.taps = taps.mutable_data_ptr();
+  t.longest = a.longest;
+  run_where(kGaussian, like, gaussian_taps_cpu, gaussian_taps_cuda, t);
+  return on_device_of(kGaussian, taps, images);
+}
+
+// One row of taps for all images, or one for each; computed on the device of `sigma`, read on that
+// of the images.
 Tensor gaussian_taps(const SeparableArguments& a, const FilterSizes& sizes, const Tensor& sigma,
                      const Tensor& images) {
-  const Tensor sigmas = contiguous(kGaussian, sigma);
-  const Tensor table = sizes.sizes_on(sigmas);
-  const int64_t rows = sizes.count() == 1 && sigmas.size(0) == 1 ? 1 : a.source.count;
-  const Tensor taps =
-      new_tensor(kGaussian, std::vector<int64_t>{rows, 2, a.longest}, tap_type(a.dtype), sigmas);
-  const TapsArguments t{.dtype = a.dtype,
-                        .sizes = sizes_in(sizes, table),
-                        .sigma = static_cast<const double*>(sigmas.const_data_ptr()),
-                        .sigma_stride = sigmas.size(0) == 1 ? 0 : 2,
-                        .taps = taps.mutable_data_ptr(),
-                        .count = rows,
-                        .longest = a.longest};
-  run_where(kGaussian, sigmas, gaussian_taps_cpu, gaussian_taps_cuda, t);
-  return on_device_of(kGaussian, taps, images);
+  const bool is_shared = sigma.size(0) == 1;
+  const Sigmas sigmas{static_cast<const double*>(sigma.const_data_ptr()),
+                      is_shared ? 0 : sigma.stride(0), sigma.stride(1)};
+  const Tensor table = sizes.sizes_on(sigma);
+  const int64_t rows = sizes.count() == 1 && is_shared ? 1 : a.source.count;
+  TapsArguments t{};
+  t.sizes = sizes_in(sizes, table);
+  t.sigmas = sigmas;
+  t.count = rows;
+  return gaussian_taps(a, t, sigma, images);
 }
 
 // Empty where the kernels need none.
@@ -75,6 +87,15 @@ Tensor new_row_sums(const char* op, const SeparableArguments& a, const Tensor& i
                     const Tensor& output) {
   const int64_t bytes = !runs_cuda_kernels(images) ? 0 : row_sum_bytes<Rule>(a) * output.numel();
   return new_tensor(op, std::vector<int64_t>{bytes}, ScalarType::Byte, images);
+}
+
+void blur_with(const Tensor& taps, SeparableArguments a, const Tensor& images,
+               const Tensor& output) {
+  a.taps = taps.const_data_ptr();
+  a.taps_stride = taps.size(0) == 1 ? 0 : 2 * a.longest;
+  const Tensor row_sums = new_row_sums<GaussianRule>(kGaussian, a, images, output);
+  a.row_sums = row_sums.mutable_data_ptr();
+  run_where(kGaussian, images, gaussian_blur_cpu, gaussian_blur_cuda, a);
 }
 
 Tensor gaussian_blur(Tensor images, std::optional<Tensor> layout, int64_t channels,
@@ -91,11 +112,7 @@ Tensor gaussian_blur(Tensor images, std::optional<Tensor> layout, int64_t channe
   const Tensor taps = gaussian_taps(a, sizes, sigma, images);
   const Tensor table = sizes.sizes_on(images);
   a.sizes = sizes_in(sizes, table);
-  a.taps = taps.const_data_ptr();
-  a.taps_stride = taps.size(0) == 1 ? 0 : 2 * a.longest;
-  const Tensor row_sums = new_row_sums<GaussianRule>(kGaussian, a, images, output);
-  a.row_sums = row_sums.mutable_data_ptr();
-  run_where(kGaussian, images, gaussian_blur_cpu, gaussian_blur_cuda, a);
+  blur_with(taps, a, images, output);
   return output;
 }
 
@@ -164,7 +181,39 @@ Tensor median_blur(Tensor images, std::optional<Tensor> layout, int64_t channels
   return output;
 }
 
+int64_t side_of(const PerImage& argument) {
+  return argument.one >= 1 && argument.one <= kMaxKernelSide ? static_cast<int64_t>(argument.one)
+                                                             : 0;
+}
+
 }  // namespace
+
+Tensor run_gaussian_blur(const OperatorCall& call) {
+  const Tensor& images = call.images;
+  const PerImage& sigma = call.arguments[0];
+  const std::vector<int64_t> kernel_size{side_of(call.arguments[1]), side_of(call.arguments[2])};
+  SeparableArguments a{};
+  a.source = filter_source(kGaussian, images, std::nullopt, 0);
+  a.dtype = dtype_of(kGaussian, images);
+  a.border = Border::kReflect101;
+  const FilterSizes sizes(kGaussian, kernel_size, a.source.count, Parity::kOdd);
+  a.longest = sizes.longest();
+  const Tensor output = filter_output(kGaussian, images, std::nullopt, a.source, a.output);
+  TapsArguments t{};
+  t.sizes = {nullptr, sizes.at(0), sizes.at(1)};
+  t.sigmas = {sigma.each, 1, 0, sigma.one};
+  t.count = a.source.count;
+  t.drawn = call.drawn;
+  const Tensor drawn_sizes = new_tensor(kGaussian, std::vector<int64_t>{t.drawn ? 2 * t.count : 0},
+                                        ScalarType::Int, images);
+  t.drawn_sizes = static_cast<int32_t*>(drawn_sizes.mutable_data_ptr());
+  const Tensor taps = gaussian_taps(a, t, images, images);
+  a.sizes = t.sizes;
+  if (t.drawn != nullptr) a.sizes.table = t.drawn_sizes;
+  blur_with(taps, a, images, output);
+  return output;
+}
+
 }  // namespace orbbec
 
 STABLE_TORCH_LIBRARY_FRAGMENT(orbbec, m) {

@@ -1,6 +1,7 @@
 // Shared by the bindings of filters: outputs of the input's sizes, kernel sizes, borders.
 #pragma once
 
+#include "../bridge/host_memory.h"
 #include "../bridge/warp.h"
 
 namespace orbbec {
@@ -71,8 +72,9 @@ class FilterSizes {
 
   // int32 [N, 2] on the device of `like`; empty where all images share one size.
   Tensor sizes_on(const Tensor& like) const {
-    Tensor table = torch::stable::empty({count() == 1 ? 0 : count(), 2}, ScalarType::Int);
-    if (count() == 1) return table;
+    const int64_t rows = count() == 1 ? 0 : count();
+    Tensor table = new_host_tensor(op_, {rows, 2}, ScalarType::Int, like);
+    if (rows == 0) return table;
     std::copy(sizes_.begin(), sizes_.end(), static_cast<int32_t*>(table.mutable_data_ptr()));
     return on_device_of(op_, table, like);
   }

@@ -7,7 +7,7 @@ import numpy as np
 import torch
 from torch import Tensor
 
-from orbbec.bridge.arguments import Images, Matrix, as_tensor
+from orbbec.bridge.arguments import Images, Matrix, as_tensor, copied_to
 from orbbec.bridge.dispatch import call_for
 from orbbec.bridge.names import Border, border_name
 from orbbec.bridge.pointwise import register_fake_like
@@ -173,6 +173,7 @@ def _add_points(kernel: Any, x: Any, y: Any) -> None:
 
 def _filter(op: str, images: Any, kernels: Tensor, border: Border) -> Any:
     operator, name = torch.ops.orbbec.filter2d.default, border_name(op, border)
+    kernels = copied_to(device_of(images), kernels) if kernels.device.type == "cpu" else kernels
     return call_for(op, filter_images, op, images, operator, kernels, name)
 
 

@@ -76,7 +76,7 @@ struct DcTable {
 
 // The most coefficients per entry, and the offset added at the end of a block, which exceeds a
 // block plus one entry.
-constexpr int kMostAdvance = 32, kEndOfBlock = kCells + kMostAdvance;
+constexpr int kMaxAdvance = 32, kEndOfBlock = kCells + kMaxAdvance;
 
 // Decodes kBits bits to one or two AC coefficients with their numbers, if they fit.
 struct AcTable {
@@ -180,7 +180,7 @@ struct SkipTable {
       const int further = advance(b) < kEndOfBlock ? advance(b) : advance(b) - kEndOfBlock;
       const bool fits = a != 0 && b != 0 && advance(a) < kEndOfBlock && length(a) < kBits &&
                         length(a) + code_lengths[rest] <= kBits &&
-                        advance(a) + further <= kMostAdvance;
+                        advance(a) + further <= kMaxAdvance;
       joined[i] = fits ? static_cast<Entry>(a + b) : a;
       lengths[i] = static_cast<uint8_t>(fits ? length(a) + code_lengths[rest] : code_lengths[i]);
     }

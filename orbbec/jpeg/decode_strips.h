@@ -117,7 +117,7 @@ class StripDecoder {
 
  private:
   static constexpr int kSlack = 32;  // bytes after a row that vectors may read and write
-  static constexpr int kMostBlocks = 6, kEndOfImage = 0xd9;
+  static constexpr int kMaxBlocks = 6, kEndOfImage = 0xd9;
 
   // A block of an MCU: its position in its component and its decoding tables.
   struct McuBlock {
@@ -317,7 +317,7 @@ class StripDecoder {
   const int factor_x_, factor_y_;  // pixels per chroma value
   ChromaSize chroma_;
   int mcu_columns_, mcu_rows_, last_mcu_row_ = 0;
-  McuBlock blocks_of_mcu_[kMostBlocks];
+  McuBlock blocks_of_mcu_[kMaxBlocks];
   int block_count_ = 0;
   Strip strips_[kMaxComponents];
   uint8_t* upsampled_[2];

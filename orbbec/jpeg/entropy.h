@@ -63,7 +63,7 @@ __attribute__((noinline)) int symbol_of(const Codes& codes, Bits& bits) {
 
 // The zigzag order, followed by indices for what is written past the last coefficient.
 struct CellIndices {
-  uint8_t of[2 * kCells + kMostAdvance + 32];
+  uint8_t of[2 * kCells + kMaxAdvance + 32];
   constexpr CellIndices() : of() {
     for (int i = 0; i < static_cast<int>(sizeof(of)); ++i) of[i] = i < kCells ? kZigzag[i] : kCells;
   }

@@ -4,7 +4,7 @@ from typing import Any
 
 import torch
 
-from orbbec.bridge.arguments import Images, Matrix, name_value
+from orbbec.bridge.arguments import Images, Matrix, copied_to, name_value
 from orbbec.bridge.plain import is_integer
 from orbbec.bridge.pointwise import count_of, images_input, register_fake_like, whole_numbers
 from orbbec.bridge.spec import OpSpec, register
@@ -47,7 +47,7 @@ def jpeg_compression(images: Images, quality: int | Matrix, *, subsampling: str 
     qualities = None
     if not is_integer(quality):
         of_images = whole_numbers(OP, "quality", quality, [count_of(inputs)], 1, 100)
-        qualities, quality = of_images.to(inputs.images.device, non_blocking=True), 0
+        qualities, quality = copied_to(inputs.images.device, of_images), 0
     arguments = (inputs.images, inputs.layout, inputs.channels, quality, qualities)
     return inputs.restore(
         torch.ops.orbbec.jpeg_compression(*arguments, name_value(OP, "subsampling", subsampling))

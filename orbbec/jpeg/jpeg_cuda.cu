@@ -81,7 +81,8 @@ __device__ Color<int> color_at(const Image<const uint8_t>& image, int64_t y, int
 
 // Averages four pixels for each value of both chroma planes, encodes and decodes the planes, writes
 // them.
-__global__ void __launch_bounds__(kThreads, 1) chroma_kernel(const JpegArguments a) {
+__global__ void __launch_bounds__(kThreads, blocks_of(kThreads, 64))
+    chroma_kernel(const JpegArguments a) {
   __shared__ Shared shared;
   const int thread = static_cast<int>(threadIdx.x);
   const QuantizeColumn quantize{shared.tables[1], thread % kBlockSide};
@@ -129,7 +130,8 @@ __device__ int upsampled(const ChromaPlanes& planes, int plane, int64_t y, int64
 // A thread reads a column of 8 pixels, encodes and decodes it with the other threads of its block,
 // writes it.
 template <int kChannels, bool kHalved>
-__global__ void __launch_bounds__(kThreads, 1) image_kernel(const JpegArguments a) {
+__global__ void __launch_bounds__(kThreads, blocks_of(kThreads, 64))
+    image_kernel(const JpegArguments a) {
   __shared__ Shared shared;
   const int thread = static_cast<int>(threadIdx.x), lane = thread % kBlockSide;
   constexpr int kPlanes = kChannels == 3 && !kHalved ? 3 : 1;

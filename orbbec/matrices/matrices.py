@@ -250,7 +250,7 @@ def _residual_as_opencv(a: torch.Tensor, x: torch.Tensor, b: torch.Tensor) -> to
     square = torch.zeros_like(error[..., 0])
     for value in (error * error).unbind(-1):
         square = square + value
-    return square.sqrt()
+    return _square_root(square)
 
 
 def _perspective_of_unit_norm(src: torch.Tensor, dst: torch.Tensor) -> torch.Tensor:
@@ -270,8 +270,14 @@ def _perspective_of_unit_norm(src: torch.Tensor, dst: torch.Tensor) -> torch.Ten
     square = sum_last((matrix * matrix).flatten(-2))
     impossible = impossible | (square == 0)
     sign = torch.where(weights[..., 0] * src_areas[..., 3] < 0, -1.0, 1.0)
-    norm = (sign * torch.where(impossible, 1.0, square).sqrt())[..., None, None]
+    norm = (sign * _square_root(torch.where(impossible, 1.0, square)))[..., None, None]
     return torch.where(impossible[..., None, None], 0.0, matrix / norm)
+
+
+def _square_root(square: torch.Tensor) -> torch.Tensor:
+    """Rounded correctly, which torch's is not on the CPU."""
+    root: torch.Tensor = torch.ops.orbbec.square_root(square)
+    return root
 
 
 def _triangle_areas(points: torch.Tensor) -> torch.Tensor:  # [..., 4, 2] -> [..., 4]

@@ -5,7 +5,7 @@ from typing import Any
 import torch
 from torch import Tensor
 
-from orbbec.bridge.arguments import OperatorInput, as_tensor
+from orbbec.bridge.arguments import OperatorInput, as_tensor, copied_to
 from orbbec.bridge.plain import is_real
 from orbbec.bridge.pointwise import count_of, images_input, whole_numbers
 
@@ -35,7 +35,7 @@ def mixed_input(op: str, images: Any, pair_indices: Any) -> tuple[OperatorInput,
 
 def to_device(table: Tensor, inputs: OperatorInput) -> Tensor:
     """A table on the device of the images."""
-    return table.to(inputs.images.device, non_blocking=True)
+    return copied_to(inputs.images.device, table)
 
 
 def every_image(values: Tensor, count: int, shape: list[int]) -> Tensor:

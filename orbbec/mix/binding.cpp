@@ -100,9 +100,11 @@ uint64_t fill_bits(DType dtype, double value) {
 Tensor mosaic(Tensor images, std::optional<Tensor> layout, int64_t channels, Tensor pair_indices,
               Tensor centers, std::vector<int64_t> size, std::vector<double> fill) {
   constexpr const char* kOp = "mosaic";
-  GatherArguments a = arguments_of(kOp, Gather::kMosaic, images, layout, channels);
   const int64_t count = pair_indices.dim() == 2 ? pair_indices.size(0) : 0;
-  a.pair_indices = check_table<int64_t>(kOp, "pair_indices", pair_indices, {count, 4}, images);
+  const int64_t tiles = pair_indices.dim() == 2 && pair_indices.size(1) == 9 ? 9 : 4;
+  const Gather gather_by = tiles == 9 ? Gather::kMosaic9 : Gather::kMosaic;
+  GatherArguments a = arguments_of(kOp, gather_by, images, layout, channels);
+  a.pair_indices = check_table<int64_t>(kOp, "pair_indices", pair_indices, {count, tiles}, images);
   a.numbers = check_table<int64_t>(kOp, "centers", centers, {count, 2}, images);
   const int64_t numbers = static_cast<int64_t>(fill.size());
   check_one_or_each(kOp, "fill", fill, a.source.channels);

@@ -5,7 +5,7 @@ from typing import Any, NamedTuple
 import torch
 from torch import Tensor
 
-from orbbec.bridge.arguments import Images, Matrix, RaggedImages, as_tensor, is_ragged
+from orbbec.bridge.arguments import Images, Matrix, RaggedImages, as_tensor, copied_to, is_ragged
 from orbbec.bridge.fakes import register_fake
 from orbbec.bridge.pointwise import count_of, fake_like, register_fake_like
 from orbbec.bridge.spec import MixSpec, register
@@ -111,7 +111,9 @@ def _in_a_pipeline(images: Any, pair_indices: Tensor, masks: Tensor) -> Any:
     height, width = masks.shape[1:]
     layouts = [(n * height * width, height, width) for n in range(len(masks))]
     rows = torch.tensor(layouts, device="cpu")
-    buffer, layout = (each.to(images.buffer.device) for each in (masks.view(torch.uint8).flatten(), rows))
+    buffer, layout = (
+        copied_to(images.buffer.device, each) for each in (masks.view(torch.uint8).flatten(), rows)
+    )
     return copy_paste(images, pair_indices, _Masks(buffer, layout, 1))
 
 

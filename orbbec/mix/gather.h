@@ -9,13 +9,13 @@ namespace orbbec {
 
 constexpr int kMaxGatherFills = 4;
 
-enum class Gather { kCutMix, kMosaic, kCopyPaste };
+enum class Gather { kCutMix, kMosaic, kMosaic9, kCopyPaste };
 
 struct GatherArguments {
   AnyImages source, output;
   Gather gather;
   int64_t element_size;
-  const int64_t* pair_indices;     // [N], of a mosaic [N, 4]
+  const int64_t* pair_indices;     // [N], of a mosaic [N, 4] or [N, 9]
   const int64_t* numbers;          // boxes [N, 4], or centers [N, 2]
   AnyImages masks;                 // uint8, one channel
   uint64_t fill[kMaxGatherFills];  // the bits of a value, one per channel
@@ -58,58 +58,127 @@ struct CutMixRule {
   }
 };
 
-// Four images around a center: their corner pixels meet there.
-struct MosaicRule {
+// An image on the canvas of a mosaic: the position of its first pixel, and its size.
+struct Tile {
+  int64_t image, left, top;
+  int width, height;
+
+  ORBBEC_HD int64_t right() const { return left + width; }
+  ORBBEC_HD int64_t bottom() const { return top + height; }
+  ORBBEC_HD bool contains(int y, int x) const {
+    return y >= top && y < bottom() && x >= left && x < right();
+  }
+};
+
+struct MosaicTables {
   Images<const uint8_t> sizes;
   PairIndices pair_indices;
   const int64_t* centers;
 
-  explicit MosaicRule(const GatherArguments& a)
-      : sizes(a.source), pair_indices{a.pair_indices, a.source.count}, centers(a.numbers) {}
-
-  // The offset of an image, and the visible quarter.
-  struct Quarter {
-    int64_t image, left, top;
-    int width, height;
-  };
-  ORBBEC_HD Quarter quarter(int64_t n, int y, int x) const {
+  // An image whose first pixel is the center of output n; without an image, its sides are 0.
+  ORBBEC_HD Tile at_center(int64_t n, int64_t pair) const {
     // Output sides are int: a center farther outside is equivalent to one this far.
-    const int64_t far = int64_t{1} << 31;
-    const int64_t center_x = bounded(centers[2 * n], far),
-                  center_y = bounded(centers[2 * n + 1], far);
-    const bool right = x >= center_x, lower = y >= center_y;
-    const int64_t image = pair_indices.at(4 * n + (lower ? 2 : 0) + (right ? 1 : 0));
-    if (image == PairIndices::kNone)
-      return {.image = image, .left = 0, .top = 0, .width = 0, .height = 0};
-    const Image<const uint8_t> size = sizes[image];
-    return {.image = image,
-            .left = right ? center_x : center_x - size.width,
-            .top = lower ? center_y : center_y - size.height,
-            .width = size.width,
-            .height = size.height};
-  }
-  ORBBEC_HD SourcePixel source_pixel(int64_t n, int y, int x) const {
-    const Quarter q = quarter(n, y, x);
-    const int64_t from_y = y - q.top, from_x = x - q.left;
-    const bool inside = from_y >= 0 && from_y < q.height && from_x >= 0 && from_x < q.width;
-    if (!inside) return {PairIndices::kNone, 0, 0};
-    return {q.image, static_cast<int>(from_y), static_cast<int>(from_x)};
-  }
-  ORBBEC_HD int end(int64_t n, int y, int x, int width) const {
-    const Quarter q = quarter(n, y, x);
-    const int64_t center = centers[2 * n];
-    int64_t next = x < center && center < width ? center : width;
-    if (q.image != PairIndices::kNone) {
-      if (x < q.left) next = q.left < next ? q.left : next;
-      const int64_t after = q.left + q.width;
-      if (x < after) next = after < next ? after : next;
+    const int64_t far = int64_t{1} << 31, image = pair_indices.at(pair);
+    Tile tile{.image = image,
+              .left = bounded(centers[2 * n], far),
+              .top = bounded(centers[2 * n + 1], far),
+              .width = 0,
+              .height = 0};
+    if (image != PairIndices::kNone) {
+      tile.width = sizes[image].width;
+      tile.height = sizes[image].height;
     }
-    return static_cast<int>(next);
+    return tile;
   }
 
  private:
   ORBBEC_HD static int64_t bounded(int64_t value, int64_t far) {
     return value < -far ? -far : value > far ? far : value;
+  }
+};
+
+// Four images around a center: their corner pixels meet there.
+struct FourTiles : MosaicTables {
+  static constexpr int kCount = 4;
+
+  ORBBEC_HD Tile tile(int64_t n, int i) const {
+    Tile tile = at_center(n, kCount * n + i);
+    if (i % 2 == 0) tile.left -= tile.width;
+    if (i < 2) tile.top -= tile.height;
+    return tile;
+  }
+  // The only tile that may contain a pixel.
+  ORBBEC_HD Tile tile_at(int64_t n, int y, int x) const {
+    return tile(n, (y >= centers[2 * n + 1] ? 2 : 0) + (x >= centers[2 * n] ? 1 : 0));
+  }
+};
+
+// Image 0 begins at the center. The others follow clockwise from its top, two to a side: the first
+// ends or begins at a corner of image 0, and the second continues it. They never overlap.
+struct NineTiles : MosaicTables {
+  static constexpr int kCount = 9;
+
+  ORBBEC_HD Tile tile(int64_t n, int i) const {
+    Tile tile = at_center(n, kCount * n + i);
+    if (i == 0) return tile;
+    const Tile middle = at_center(n, kCount * n);
+    Tile first{};
+    if (i % 2 == 0) first = at_center(n, kCount * n + i - 1);
+    switch ((i - 1) / 2) {
+      case 0:  // above
+        tile.left += first.width;
+        tile.top -= tile.height;
+        break;
+      case 1:  // to the right
+        tile.left += middle.width;
+        tile.top += first.height;
+        break;
+      case 2:  // below
+        tile.left += middle.width - first.width - tile.width;
+        tile.top += middle.height;
+        break;
+      default:  // to the left
+        tile.left -= tile.width;
+        tile.top += middle.height - first.height - tile.height;
+    }
+    return tile;
+  }
+  // The only tile that may contain a pixel.
+  ORBBEC_HD Tile tile_at(int64_t n, int y, int x) const {
+    const Tile middle = tile(n, 0);
+    if (middle.contains(y, x)) return middle;
+    const bool above = y < middle.top && x >= middle.left;
+    const bool right = x >= middle.right() && y >= middle.top;
+    const bool below = y >= middle.bottom() && x < middle.right();
+    const int i = above ? 1 : right ? 3 : below ? 5 : 7;
+    const Tile first = tile(n, i);
+    const bool is_beyond = above   ? x >= first.right()
+                           : right ? y >= first.bottom()
+                           : below ? x < first.left
+                                   : y < first.top;
+    return is_beyond ? tile(n, i + 1) : first;
+  }
+};
+
+template <class Tiles>
+struct MosaicRule : Tiles {
+  explicit MosaicRule(const GatherArguments& a)
+      : Tiles{{Images<const uint8_t>(a.source), {a.pair_indices, a.source.count}, a.numbers}} {}
+
+  ORBBEC_HD SourcePixel source_pixel(int64_t n, int y, int x) const {
+    const Tile tile = this->tile_at(n, y, x);
+    if (!tile.contains(y, x)) return {PairIndices::kNone, 0, 0};
+    return {tile.image, static_cast<int>(y - tile.top), static_cast<int>(x - tile.left)};
+  }
+  ORBBEC_HD int end(int64_t n, int y, int x, int width) const {
+    const Tile tile = this->tile_at(n, y, x);
+    int64_t next = width;
+    if (tile.contains(y, x)) return static_cast<int>(tile.right() < next ? tile.right() : next);
+    for (int i = 0; i < Tiles::kCount; ++i) {
+      const int64_t left = this->tile(n, i).left;
+      if (left > x && left < next) next = left;
+    }
+    return static_cast<int>(next);
   }
 };
 
@@ -181,7 +250,9 @@ int dispatch_gather_rule(const GatherArguments& a, const Launch& launch) {
     case Gather::kCutMix:
       return launch(GatherPixels<T, CutMixRule>(a));
     case Gather::kMosaic:
-      return launch(GatherPixels<T, MosaicRule>(a));
+      return launch(GatherPixels<T, MosaicRule<FourTiles>>(a));
+    case Gather::kMosaic9:
+      return launch(GatherPixels<T, MosaicRule<NineTiles>>(a));
     case Gather::kCopyPaste:
       return launch(GatherPixels<T, CopyPasteRule>(a));
   }

@@ -9,8 +9,8 @@ int run(const GatherPixels<T, Rule>& op, void* stream) {
   return for_each_pixel_of_images_cuda(op, op.output, stream);
 }
 // A mosaic is dense, whatever its images are.
-template <class T>
-int run(const GatherPixels<T, MosaicRule>& op, void* stream) {
+template <class T, class Tiles>
+int run(const GatherPixels<T, MosaicRule<Tiles>>& op, void* stream) {
   return for_each_pixel_cuda(op, op.output, stream);
 }
 

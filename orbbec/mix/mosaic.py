@@ -1,4 +1,4 @@
-"""Mosaics of four images."""
+"""Mosaics of four or nine images."""
 
 from collections.abc import Mapping
 from typing import Any
@@ -34,21 +34,23 @@ _FAR = 2**31
 def mosaic(
     images: Images, pair_indices: Matrix, centers: Matrix, size: tuple[int, int], *, fill: Fill = 114
 ) -> Any:
-    """Arrange four images of the batch around a center, for each output.
+    """Arrange four or nine images of the batch around a center, for each output.
 
-    The center touches the bottom-right corner of the first image, the bottom-left corner of the second, the
-    top-right corner of the third and the top-left corner of the fourth. Images are not scaled; they are
-    clipped to the canvas and to their quarter.
+    Of four images, the center touches the bottom-right corner of the first, the bottom-left corner of the
+    second, the top-right corner of the third and the top-left corner of the fourth. Of nine, the first begins
+    at the center. The others lie around it clockwise: two above it, from its left edge to the right; two on
+    its right, from its top edge down; two below it, from its right edge to the left; two on its left, from
+    its bottom edge up. Images are not scaled; they are clipped to the canvas.
 
     Args:
         images: a batch of M images: `[M, C, H, W]` tensor of any strides; `[M, H, W, C]` array; or a
             variable-size `ImageBatch`. uint8, uint16, float16, bfloat16, float32 or float64; on the CPU
             or a CUDA device.
         pair_indices: whole numbers `[N, 4]`: indices of the images of each output: top left, top right,
-            bottom left, bottom right; -1 fills the quarter with `fill`. On the CPU or on the device of
-            `images`; on a device, any index out of range does.
-        centers: whole numbers `[N, 2]`, or `[2]` for all: x and y of the first pixel of the fourth image. On
-            the CPU or on the device of `images`.
+            bottom left, bottom right; or `[N, 9]`. -1 is an image without pixels. On the CPU or on the device
+            of `images`; on a device, any index out of range is.
+        centers: whole numbers `[N, 2]`, or `[2]` for all: x and y of the first pixel of the fourth image, or
+            of the first of nine. On the CPU or on the device of `images`.
         size: `(height, width)` of the canvas in pixels, each at least 1.
         fill: value where no image lies, in pixel units: one number, or one per channel of up to 4.
             Rounded half to even and saturated for integer images.
@@ -63,7 +65,7 @@ def mosaic(
         ValueError: a shape or an index is invalid.
 
     Source:
-        The layout of YOLO's mosaic.
+        The layouts of YOLO's mosaics.
 
     Example:
         >>> images = torch.arange(1, 5, dtype=torch.uint8).reshape(4, 1, 1, 1)
@@ -73,11 +75,8 @@ def mosaic(
     if isinstance(images, (Tensor, np.ndarray)) and images.ndim != 4:
         raise ValueError(f"{OP}: expected a batch of images, but got shape {list(images.shape)}")
     inputs = operator_input(OP, "images", images)
-    index = as_tensor(OP, "pair_indices", pair_indices)
-    count = index.size(0) if index.dim() == 2 else 0
-    index = whole_numbers(OP, "pair_indices", index, [count, 4], -1, count_of(inputs) - 1)
-    each = every_image(as_tensor(OP, "centers", centers), count, [2])
-    middle = whole_numbers(OP, "centers", each, [count, 2], -_FAR, _FAR)
+    index = _indices(OP, pair_indices, count_of(inputs) - 1)
+    middle = _positions(OP, centers, len(index))
     output = call_operator(
         torch.ops.orbbec.mosaic.default,
         inputs.images,
@@ -97,13 +96,13 @@ def mosaic_offsets(sizes: Matrix, pair_indices: Matrix, centers: Matrix) -> Tens
     Args:
         sizes: whole numbers `[M, 2]`: (height, width) of each image, see `ImageBatch.sizes`; or `[2]` for
             all.
-        pair_indices: see `mosaic`, `[N, 4]`; the offsets of -1 are those of the last image.
+        pair_indices: see `mosaic`, `[N, 4]` or `[N, 9]`.
         centers: see `mosaic`, `[N, 2]` or `[2]`.
 
     Returns:
-        int64 `[N, 4, 2]`: x and y of pixel (0, 0) of each image in the output, on the device of
-        `pair_indices`. A box of image `pair_indices[n, i]` moves by `offsets[n, i]` in output n, clipped to
-        its quarter and the canvas.
+        int64 `[N, 4, 2]` or `[N, 9, 2]`: x and y of pixel (0, 0) of each image in the output, on the device
+        of `pair_indices`. A box of image `pair_indices[n, i]` moves by `offsets[n, i]` in output n, clipped
+        to the canvas. Of -1, the position of an image without pixels.
 
     Raises:
         TypeError: an argument is of another type or dtype.
@@ -114,16 +113,44 @@ def mosaic_offsets(sizes: Matrix, pair_indices: Matrix, centers: Matrix) -> Tens
         >>> mosaic_offsets(size, torch.tensor([[0, 0, 0, 0]]), center).tolist()
         [[[10, 30], [50, 30], [10, 60], [50, 60]]]
     """
-    index = as_tensor("mosaic_offsets", "pair_indices", pair_indices)
-    count = index.size(0) if index.dim() == 2 else 0
-    index = whole_numbers("mosaic_offsets", "pair_indices", index, [count, 4], -1, _FAR)
+    index = _indices("mosaic_offsets", pair_indices, _FAR)
     table = as_tensor("mosaic_offsets", "sizes", sizes)
     table = whole_numbers("mosaic_offsets", "sizes", table, [*table.shape[:-1], 2], 0, _FAR).to(index.device)
-    each = every_image(as_tensor("mosaic_offsets", "centers", centers), count, [2])
-    middle = whole_numbers("mosaic_offsets", "centers", each, [count, 2], -_FAR, _FAR).to(index.device)
-    of_images = table[index] if table.dim() == 2 else table.expand(count, 4, 2)
-    before = torch.tensor([[1, 1], [0, 1], [1, 0], [0, 0]], device=index.device)
-    return middle[:, None] - of_images.flip(-1) * before
+    middle = _positions("mosaic_offsets", centers, len(index)).to(index.device)
+    return _offsets(_sizes_of(table, index), middle)
+
+
+def _indices(op: str, pair_indices: Matrix, last: int) -> Tensor:
+    index = as_tensor(op, "pair_indices", pair_indices)
+    count, tiles = index.shape if index.dim() == 2 else (0, 4)
+    return whole_numbers(op, "pair_indices", index, [count, 9 if tiles == 9 else 4], -1, last)
+
+
+def _positions(op: str, centers: Matrix, count: int) -> Tensor:
+    each = every_image(as_tensor(op, "centers", centers), count, [2])
+    return whole_numbers(op, "centers", each, [count, 2], -_FAR, _FAR)
+
+
+def _sizes_of(sizes: Tensor, index: Tensor) -> Tensor:
+    """(height, width) of each tile, `[N, K, 2]`; zeros without an image."""
+    each = sizes[index] if sizes.dim() == 2 else sizes.expand(*index.shape, 2)
+    return each * (index >= 0).unsqueeze(-1)
+
+
+def _offsets(sizes: Tensor, centers: Tensor) -> Tensor:
+    """Positions (x, y) of tiles of sizes `[N, K, 2]` around centers `[N, 2]`, as gather.h has them."""
+    height, width = sizes.transpose(0, 1).unbind(-1)
+    left, top = centers.unbind(-1)
+    if len(width) == 4:
+        columns = [left - width[0], left, left - width[2], left]
+        rows = [top - height[0], top - height[1], top, top]
+    else:
+        right, bottom = left + width[0], top + height[0]
+        columns = [left, left, left + width[1], right, right]
+        columns += [right - width[5], right - width[5] - width[6], left - width[7], left - width[8]]
+        rows = [top, top - height[1], top - height[2], top, top + height[3]]
+        rows += [bottom, bottom, bottom - height[7], bottom - height[7] - height[8]]
+    return torch.stack([torch.stack(columns, 1), torch.stack(rows, 1)], -1)
 
 
 @register_fake("mosaic", pair_indices=2, size=2)
@@ -151,17 +178,17 @@ def _setup(ctx: Any, inputs: tuple[Any, ...], output: Tensor) -> None:
 def _backward(ctx: Any, gradient: Tensor) -> tuple[Tensor | None, ...]:
     pair_indices, centers = ctx.saved_tensors
     count, channels, height, width = ctx.shape
+    there = (pair_indices >= 0) & (pair_indices < count)
+    sizes = torch.tensor([height, width], device=centers.device) * there.unsqueeze(-1)
+    left, top = _offsets(sizes, centers.clamp(-_FAR, _FAR)).unsqueeze(-1).unbind(2)
     rows = max(count, pair_indices.size(0))
     missing = rows - pair_indices.size(0)
-    x, y = centers.clamp(-_FAR, _FAR).unsqueeze(-1).unbind(1)
     sums = gradient.new_zeros((rows, channels, height, width))
-    for quarter in range(4):
-        top = y if quarter in (2, 3) else y - height
-        left = x if quarter in (1, 3) else x - width
-        part = _at(gradient, 2, top + torch.arange(height, device=y.device))
-        part = _at(part, 3, left + torch.arange(width, device=x.device))
+    for tile in range(pair_indices.size(1)):
+        part = _at(gradient, 2, top[:, tile] + torch.arange(height, device=top.device))
+        part = _at(part, 3, left[:, tile] + torch.arange(width, device=top.device))
         part = pad(part, (0, 0, 0, 0, 0, 0, 0, missing))
-        sums = add_to_pairs(sums, part, pad(pair_indices[:, quarter], (0, missing), value=-1))
+        sums = add_to_pairs(sums, part, pad(pair_indices[:, tile], (0, missing), value=-1))
     return sums[:count], *[None] * 6
 
 
@@ -177,12 +204,12 @@ torch.library.register_autograd("orbbec::mosaic", _backward, setup_context=_setu
 
 
 def _tiles(table: Mapping[str, Array], sizes: Array, outputs: Array) -> Tiles:
-    (x, y), (height, width), zero = table["centers"].T, outputs.T, 0 * outputs[:, 0]
-    quarters = ((zero, zero, x, y), (x, zero, width, y), (zero, y, x, height), (x, y, width, height))
-    boxes = np.array(quarters, np.int64).transpose(2, 0, 1).reshape(-1, 4)
-    columns = (sizes, table["pair_indices"], table["centers"])
-    offsets = mosaic_offsets(*map(torch.from_numpy, columns)).numpy().reshape(-1, 2)
-    return Tiles(table["pair_indices"].reshape(-1), boxes, offsets)
+    index, centers = (torch.from_numpy(table[name]) for name in ("pair_indices", "centers"))
+    size = _sizes_of(torch.from_numpy(sizes), index)
+    offsets, canvas = _offsets(size, centers), torch.from_numpy(outputs).flip(-1)[:, None]
+    ends = [torch.minimum(each.clamp(min=0), canvas) for each in (offsets, offsets + size.flip(-1))]
+    columns = index.reshape(-1), torch.cat(ends, -1).reshape(-1, 4), offsets.reshape(-1, 2)
+    return Tiles(*(column.numpy() for column in columns))
 
 
 register(MixSpec(call=mosaic, tiles=_tiles))

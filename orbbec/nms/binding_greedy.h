@@ -46,8 +46,8 @@ template <class Arguments, class OnCpu, class OnCuda>
 Tensor run_greedy(const char* op, const Tensor& boxes, const std::optional<Tensor>& groups,
                   Arguments& arguments, OnCpu on_cpu, OnCuda on_cuda) {
   const int64_t count = boxes.size(0);
-  constexpr int64_t kMostBoxes = int64_t{1} << 30;  // ranks are int on a device
-  check(count <= kMostBoxes, op, "expected at most ", kMostBoxes, " boxes, but got ", count);
+  constexpr int64_t kMaxBoxes = int64_t{1} << 30;  // ranks are int on a device
+  check(count <= kMaxBoxes, op, "expected at most ", kMaxBoxes, " boxes, but got ", count);
   const auto empty = [&](int64_t size, ScalarType dtype) {
     return new_tensor(op, std::vector<int64_t>{size}, dtype, boxes);
   };

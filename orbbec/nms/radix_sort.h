@@ -38,11 +38,11 @@ inline uint64_t sort_key(double value) {
 // For keys up to `largest`.
 template <class Key>
 void radix_sort(std::vector<KeyedIndex<Key>>& items, Key largest) {
-  constexpr int kBits = 11, kMostDigits = (8 * sizeof(Key) + kBits - 1) / kBits;
+  constexpr int kBits = 11, kMaxDigits = (8 * sizeof(Key) + kBits - 1) / kBits;
   constexpr Key kMask = (Key{1} << kBits) - 1;
   int digits = 0;
-  while (digits < kMostDigits && largest >> (digits * kBits) != 0) ++digits;
-  std::array<std::array<Key, 1 << kBits>, kMostDigits> counts{};  // each fits the L1 cache
+  while (digits < kMaxDigits && largest >> (digits * kBits) != 0) ++digits;
+  std::array<std::array<Key, 1 << kBits>, kMaxDigits> counts{};  // each fits the L1 cache
   for (const KeyedIndex<Key>& item : items) {
     for (int d = 0; d < digits; ++d) ++counts[d][item.key >> (d * kBits) & kMask];
   }

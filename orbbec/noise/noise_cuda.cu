@@ -128,7 +128,7 @@ __device__ void run_columns(const GaussianNoise<T>& op, const PhiloxRoundKeys& k
 // (gridDim.x * 256)-th such group of an image. Each byte is read once. Interleaved channels of
 // bytes pass through shared memory, 12 bytes per thread.
 template <class T>
-__global__ void __launch_bounds__(kPointwiseThreads, 2)
+__global__ void __launch_bounds__(kPointwiseThreads, blocks_of(kPointwiseThreads, 64))
     gaussian_noise_kernel(const GaussianNoise<T> op, const PhiloxRoundKeys keys) {
   constexpr bool kBytes = std::is_same_v<T, uint8_t>;
   __shared__ NoisyImage<T> shared;

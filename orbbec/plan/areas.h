@@ -38,7 +38,8 @@ ORBBEC_HD double draw_whole(double first, double last, double most, PhiloxStream
 
 // numbers: the ranges of height and width, as fractions of the image or in pixels; whether in
 // pixels.
-ORBBEC_HD Hole draw_hole(const double* numbers, double rows, double columns, PhiloxStream& stream) {
+ORBBEC_HD_CALLED Hole draw_hole(const double* numbers, double rows, double columns,
+                                PhiloxStream& stream) {
   const double sides[2] = {rows, columns};
   double start[2], end[2];
   for (int i = 0; i < 2; ++i) {
@@ -54,8 +55,8 @@ ORBBEC_HD Hole draw_hole(const double* numbers, double rows, double columns, Phi
 
 // numbers: row, rows, column and columns of a cell of a grid, the hole's fraction of its sides,
 // whether its position in the cell is random.
-ORBBEC_HD Hole draw_hole_of_cell(const double* numbers, double rows, double columns,
-                                 PhiloxStream& stream) {
+ORBBEC_HD_CALLED Hole draw_hole_of_cell(const double* numbers, double rows, double columns,
+                                        PhiloxStream& stream) {
   const double sides[2] = {rows, columns};
   double start[2], end[2];
   for (int i = 0; i < 2; ++i) {
@@ -73,8 +74,8 @@ ORBBEC_HD Hole draw_hole_of_cell(const double* numbers, double rows, double colu
 constexpr int kAreaTries = 10;
 
 // Draws 4 numbers per try: area, ratio, vertical and horizontal position.
-ORBBEC_HD Area draw_area(const AreaRange& range, double rows, double columns,
-                         PhiloxStream& stream) {
+ORBBEC_HD_CALLED Area draw_area(const AreaRange& range, double rows, double columns,
+                                PhiloxStream& stream) {
   for (int i = 0; i < kAreaTries; ++i) {
     const double fraction =
         range.scale[0] + double{stream.uniform()} * (range.scale[1] - range.scale[0]);

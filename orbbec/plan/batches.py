@@ -10,7 +10,15 @@ import torch
 from torch import Tensor
 
 from orbbec.batch import ImageBatch
-from orbbec.bridge.arguments import Array, dtype_name, holds_planes, is_ragged, operator_input
+from orbbec.bridge.arguments import (
+    Array,
+    copied_to,
+    dtype_name,
+    holds_planes,
+    is_ragged,
+    on_device_of,
+    operator_input,
+)
 from orbbec.plan.state import same_rows
 
 Work: TypeAlias = Any  # Tensor [N, C, H, W], RaggedImages, or a list of tensors [C, H, W] of variable sizes
@@ -135,10 +143,10 @@ def rows_of(work: Work, rows: Array) -> Work:
     if is_ragged(work):
         layout = work.host_layout if isinstance(work, ImageBatch) else work.layout.cpu()
         chosen = layout[torch.from_numpy(rows)]
-        on_device = chosen.to(work.buffer.device, non_blocking=True)
+        on_device = copied_to(work.buffer.device, chosen)
         return Rows(work.buffer, on_device, work.channels, chosen[:, 1:])
     if isinstance(work, Tensor):
-        return unsigned(signed(work)[torch.from_numpy(rows).to(work.device)], work.dtype)
+        return unsigned(signed(work)[copied_to(work.device, torch.from_numpy(rows))], work.dtype)
     return torch.stack([work[row] for row in rows.tolist()])
 
 
@@ -189,7 +197,7 @@ def blended(work: Work, copies: Work, weights: Tensor) -> Work:
 
 def _weighted_sum(images: Sequence[Tensor], weights: Tensor) -> Tensor:
     first = images[0]
-    table = weights.to(first.device, torch.float32, non_blocking=True)
+    table = on_device_of(first, weights, torch.float32)
     total = first * table[:, 0, None, None, None]
     for k, image in enumerate(images[1:], 1):
         total += image * table[:, k, None, None, None]
@@ -221,7 +229,7 @@ def table_rows(table: Array | Tensor, rows: Array | None = None) -> Tensor:
 def chosen_of(mask: Any, changed: Work, unchanged: Work) -> Work:
     """The images of `changed` where `mask` `[N]` is true, and those of `unchanged` elsewhere, bit for bit."""
     if isinstance(changed, Tensor) and isinstance(unchanged, Tensor):
-        on_device = table_rows(mask).to(changed.device, non_blocking=True)
+        on_device = copied_to(changed.device, table_rows(mask))
         return torch.where(on_device[:, None, None, None], changed, unchanged)
     if isinstance(changed, ImageBatch):
         for row in np.flatnonzero(~mask).tolist():

@@ -5,11 +5,14 @@ namespace {
 
 constexpr const char* kOp = "draw";
 
-// A line per rule: its name, outputs and operands. Then a line per list of names in passes.h.
+// A line per rule: its name, outputs and operands. Then a line of operators with their arguments,
+// and one per list of names in binding_passes.h.
 std::string program_names() {
   std::ostringstream text;
   for (const RuleSpec& rule : kRules)
     text << rule.name << ':' << rule.outputs << ':' << rule.text << '\n';
+  for (const RunOperator& each : kOperators) text << each.name << ' ' << each.arguments << ';';
+  text << '\n';
   const auto add = [&](const auto& names) {
     for (const char* name : names) text << name << ' ';
     text << '\n';

@@ -7,7 +7,7 @@
 
 namespace orbbec {
 
-constexpr double kMostOfANumber = 1e30, kMostOfACount = 1 << 30;
+constexpr double kMaxNumber = 1e30, kMaxCount = 1 << 30;
 
 enum class Operand : char {
   kNone,
@@ -21,6 +21,7 @@ enum class Operand : char {
   kTable,
   kColors,
   kBoxes,
+  kNumbers,
   kWords
 };
 
@@ -58,10 +59,10 @@ struct RuleSpec {
   }
 
   static constexpr Operand operand_of(const char* begin, const char* end) {
-    constexpr const char* kNames[] = {"",         "number",    "side",    "count",
-                                      "register", "registers", "outputs", "constants",
-                                      "table",    "colors",    "boxes",   "words"};
-    for (int i = 0; i < 12; ++i)
+    constexpr const char* kNames[] = {"",          "number",  "side",      "count", "register",
+                                      "registers", "outputs", "constants", "table", "colors",
+                                      "boxes",     "numbers", "words"};
+    for (int i = 0; i < 13; ++i)
       if (same(begin, end, kNames[i])) return static_cast<Operand>(i);
     return Operand::kNone;
   }
@@ -102,7 +103,7 @@ class RowCheck {
     if (!condition) fail(op_, "expected ", expected, " in row ", k_, " of the program");
   }
   static bool is_whole(double x) { return x == static_cast<double>(static_cast<int64_t>(x)); }
-  static bool is_count(double x) { return x >= 0 && x <= kMostOfACount && is_whole(x); }
+  static bool is_count(double x) { return x >= 0 && x <= kMaxCount && is_whole(x); }
   bool is_register(double x, double count) const {
     return is_count(x) && x + count <= static_cast<double>(limits_.registers);
   }
@@ -124,7 +125,7 @@ class RowCheck {
     const double next = i + 1 < kOperands ? row_[kFirstOperand + i + 1] : 0;
     switch (rule.operands[i]) {
       case Operand::kNumber:
-        return require(x >= -kMostOfANumber && x <= kMostOfANumber, "numbers up to 1e30");
+        return require(x >= -kMaxNumber && x <= kMaxNumber, "numbers up to 1e30");
       case Operand::kSide:
         return require(is_count(x) && x >= 1, "sizes of at least 1");
       case Operand::kCount:
@@ -135,7 +136,7 @@ class RowCheck {
         return require(is_count(next) && is_register(x, next * registers_per_count()),
                        "registers of the program");
       case Operand::kOutputs:
-        require(is_count(x) && x >= 1 && x <= kMostOutputs, "1 to 64 outputs");
+        require(is_count(x) && x >= 1 && x <= kMaxOutputs, "1 to 64 outputs");
         return check_outputs(x);
       case Operand::kConstants:
         return check_table(x, kRuleNumbers);
@@ -146,6 +147,9 @@ class RowCheck {
       case Operand::kBoxes:
         return check_rows(rule.operands[i] == Operand::kColors ? kStepNumbers : kBoxNumbers, x,
                           next);
+      case Operand::kNumbers:
+        check_block(x, 2);
+        return require(is_whole(x / 2), "blocks of 8 bytes at even offsets");
       default:
         if (rule.outputs == 0) return check_block(x, next);  // of clear
         if (x == -1) return;
@@ -225,7 +229,8 @@ inline int64_t checked_frames(const char* op, int64_t frames, int64_t count) {
 // Draws on the host.
 inline void draw_batch(const char* op, const DrawArguments& arguments) {
   for (int64_t n = 0; n < arguments.count; ++n) {
-    const Fault fault = draw_image(arguments, n);
+    double* const registers = arguments.registers + n * arguments.register_count;
+    const Fault fault = draw_image(arguments, n, {arguments.rows, registers, arguments.begin});
     if (fault.rule >= 0) fail_at(op, fault, n);
   }
 }

@@ -1,5 +1,6 @@
 // `run`: draws the parameters of a batch and runs the passes of a program, in one call.
 #include "../augment/crop/binding_call.h"
+#include "../bridge/host_memory.h"
 #include "binding_passes.h"
 #include "binding_program.h"
 
@@ -79,7 +80,7 @@ struct Parameters {
   float* words;
   int64_t count, width;  // images; registers of each
   bool on_host;          // whether the host can read the registers
-  std::vector<Tensor> memory;
+  std::optional<Tensor> memory;
   const Tensor& images;
 
   // A block of words as a tensor; it shares their memory.
@@ -96,6 +97,11 @@ struct Parameters {
   }
 
   const float* at(double offset) const { return words + static_cast<int64_t>(offset) * count; }
+
+  // Null for an offset of -1.
+  const double* column(double offset) const {
+    return offset < 0 ? nullptr : reinterpret_cast<const double*>(at(offset));
+  }
 
   TableRows rows(double offset, double count_of_rows, int numbers) const {
     if (count_of_rows < 1) return {};
@@ -124,6 +130,7 @@ struct Batch {
   std::optional<Tensor> layout;
   int64_t channels;
   std::vector<int64_t> longest;  // of variable-size images
+  bool is_temporary = false;     // whether a pass made them
 };
 
 const int64_t* checked_layout(const Call& call) {
@@ -161,6 +168,7 @@ DrawArguments draw_arguments(const Call& call, const Program& program) {
   DrawArguments a{};
   a.layout = checked_layout(call);
   a.rows = static_cast<const double*>(call.code.const_data_ptr());
+  a.row_count = call.code.size(0);
   a.end = program.end;
   a.count = call.count();
   a.frames = checked_frames(kOp, call.frames, a.count);
@@ -177,18 +185,18 @@ Parameters draw_on_host(const Call& call, const Program& program, DrawArguments 
   check(a.live_epoch == nullptr || *a.live_epoch >= 0, kOp,
         "expected epoch_tensor from 0, but got ", a.live_epoch == nullptr ? 0 : *a.live_epoch);
   a.registers = scratch<double>(a.count * program.registers);
-  Parameters p{a.registers, nullptr, a.count, program.registers, true, {}, call.images};
+  Parameters p{a.registers, nullptr, a.count, program.registers, true, std::nullopt, call.images};
   const int64_t numbers = a.count * program.words;
   if (!runs_cuda_kernels(call.images)) {
     p.words = a.words = scratch<float>(numbers);
     draw_batch(kOp, a);
     return p;
   }
-  const Tensor words = new_tensor(kOp, std::vector<int64_t>{numbers}, ScalarType::Float, call.code);
+  const Tensor words = new_host_tensor(kOp, {numbers}, ScalarType::Float, call.images);
   a.words = static_cast<float*>(words.mutable_data_ptr());
   draw_batch(kOp, a);
-  p.memory = {on_device_of(kOp, words, call.images)};
-  p.words = static_cast<float*>(p.memory[0].mutable_data_ptr());
+  p.memory = on_device_of(kOp, words, call.images);
+  p.words = static_cast<float*>(p.memory->mutable_data_ptr());
   return p;
 }
 
@@ -199,16 +207,16 @@ Parameters draw_on_device(const Call& call, const Program& program, DrawArgument
   check(same_device(code, images) && code.is_contiguous() && code.numel() == call.code.numel() &&
             code.scalar_type() == ScalarType::Double,
         kOp, "expected code_on_device as a copy of code on the device of images");
+  check(shared_bytes(a) <= kMaxSharedBytes, kOp, "expected at most ", kMaxSharedBytes,
+        " bytes of code and registers, but got ", shared_bytes(a));
   a.rows = static_cast<const double*>(code.const_data_ptr());
   if (call.layout)
     a.layout = check_table<int64_t>(kOp, "layout", *call.layout, {a.count, 3}, images);
-  const std::vector<int64_t> registers{a.count, program.registers}, words{a.count * program.words};
-  const std::vector<Tensor> memory{new_tensor(kOp, registers, ScalarType::Double, images),
-                                   new_tensor(kOp, words, ScalarType::Float, images)};
-  a.registers = static_cast<double*>(memory[0].mutable_data_ptr());
-  a.words = static_cast<float*>(memory[1].mutable_data_ptr());
+  const std::array<int64_t, 1> words{a.count * program.words};
+  const Tensor memory = new_tensor(kOp, words, ScalarType::Float, images);
+  a.words = static_cast<float*>(memory.mutable_data_ptr());
   run_where(kOp, images, draw_where, draw_cuda, a);
-  return {a.registers, a.words, a.count, program.registers, false, memory, images};
+  return {nullptr, a.words, a.count, program.registers, false, memory, images};
 }
 
 Parameters draw_parameters(const Call& call, const Program& program) {
@@ -272,8 +280,22 @@ ResizeCall resize_call(const ResizeRow& row, const Batch& batch, const Parameter
   return call;
 }
 
+Tensor run_operator(const OperatorRow& row, const Batch& batch, const Parameters& p) {
+  check(!batch.layout, kOp, "expected operators after a pass of a static size");
+  const bool is_one = batch.images.dim() == 3;
+  OperatorCall call{is_one ? torch::stable::unsqueeze(batch.images, 0) : batch.images,
+                    {},
+                    p.column(row.drawn),
+                    batch.is_temporary};
+  for (int i = 0; i < row.of.argument_count(); ++i)
+    call.arguments.push_back({p.column(row.arguments[2 * i]), row.arguments[2 * i + 1]});
+  const Tensor result = row.of.run(call);
+  return is_one ? torch::stable::squeeze(result, 0) : result;
+}
+
 Tensor run_pass(const double* row, const Batch& batch, const Parameters& p,
                 const std::optional<Tensor>& out) {
+  if (row[kKind] == kOperatorPass) return run_operator(OperatorRow(row), batch, p);
   if (row[kKind] == kAugmentPass) return run_augment(augment_call(AugmentRow(row), batch, p, out));
   ResizeCall crop = resize_call(ResizeRow(row), batch, p);
   if (row[kKind] == kCropPass)
@@ -302,6 +324,7 @@ void run(StableIValue* stack, uint64_t, uint64_t) {
     const std::optional<Tensor> out = left == 1 ? call.out : std::nullopt;
     batch.images = run_pass(row, batch, parameters, out);
     batch.layout = std::nullopt;
+    batch.is_temporary = true;
   }
   stack[0] = torch::stable::detail::from(batch.images);
 }

@@ -42,6 +42,14 @@ ORBBEC_HD int index_of(double number, int last) {
 // The sample that a frame of a clip draws as, where frames do not share what they draw.
 ORBBEC_HD uint64_t frame_sample(uint64_t clip, uint64_t frame) { return clip ^ frame << 48; }
 
+// Numbers `first`, `first + step` ... of a block become 0.
+ORBBEC_HD void clear(const double* operands, const Words& words, int first, int step) {
+  const auto numbers = static_cast<int64_t>(operands[1]);
+  float* const to = words.at(operands[0], numbers);
+  ORBBEC_ROLLED
+  for (int64_t i = first; i < numbers; i += step) to[i] = 0;
+}
+
 // Runs rules on one image.
 class Interpreter {
  public:
@@ -63,6 +71,7 @@ class Interpreter {
         continue;
       }
       const Shortage shortage = apply(rule, row);
+      if (!is_geometry(rule)) continue;  // which alone changes the size
       if (shortage.is_short || !is_side(geometry_.height()) || !is_side(geometry_.width()))
         return {k, shortage, geometry_.height(), geometry_.width()};
     }
@@ -74,11 +83,21 @@ class Interpreter {
     return rule >= Rule::kResize && rule <= Rule::kStepWarp;
   }
 
+  // Of rules before kResize.
+  ORBBEC_HD static bool draws(Rule rule) {
+    constexpr Rule kDrawing[] = {Rule::kUniform,     Rule::kWhole,  Rule::kChance, Rule::kChoice,
+                                 Rule::kPermutation, Rule::kOrder,  Rule::kArea,   Rule::kBeta,
+                                 Rule::kDirichlet,   Rule::kNormal, Rule::kHole,   Rule::kCell,
+                                 Rule::kCut};
+    uint64_t mask = 0;
+    for (const Rule drawing : kDrawing) mask |= uint64_t{1} << static_cast<int>(drawing);
+    return (mask >> static_cast<int>(rule) & 1) != 0;
+  }
+
   ORBBEC_HD Shortage apply(Rule rule, const double* row) {
     const double* const p = row + kFirstOperand;
     if (rule == Rule::kClear) {
-      float* const to = words_.at(p[0], static_cast<int64_t>(p[1]));
-      for (int64_t i = 0; i < static_cast<int64_t>(p[1]); ++i) to[i] = 0;
+      clear(p, words_, 0, 1);
     } else if (rule < Rule::kResize) {
       draw_number(rule, row, p);
     } else if (is_geometry(rule)) {
@@ -87,6 +106,8 @@ class Interpreter {
       color(rule, p);
     } else if (rule == Rule::kErase) {
       erase(p);
+    } else if (rule == Rule::kColumn) {
+      *reinterpret_cast<double*>(words_.at(p[0], 2)) = number(p[1]);
     } else {
       end_pass(r_ + static_cast<int>(row[4]), p);
     }
@@ -111,19 +132,9 @@ class Interpreter {
 
   ORBBEC_HD void draw_number(Rule rule, const double* row, const double* p) {
     double* const out = r_ + static_cast<int>(row[4]);
+    if (!draws(rule)) return compute(rule, p, out);
     PhiloxStream stream = stream_of(row);
     switch (rule) {
-      case Rule::kSet:
-        *out = p[0];
-        return;
-      case Rule::kCopy:
-        *out = number(p[0]);
-        return;
-      case Rule::kShift: {
-        const double side = p[1] == 0 ? geometry_.width() : geometry_.height();
-        *out = rint((2 * number(p[0]) - 1) * (p[2] * side));
-        return;
-      }
       case Rule::kUniform:
         *out = p[0] + double{stream.uniform()} * (p[1] - p[0]);
         return;
@@ -133,11 +144,6 @@ class Interpreter {
       case Rule::kChance:
         *out = double{stream.uniform()} < p[0] ? 1 : 0;
         return;
-      case Rule::kEpochs: {
-        const auto epoch = static_cast<double>(program_.epoch);
-        *out = epoch >= p[0] && epoch < p[1] ? 1 : 0;
-        return;
-      }
       case Rule::kChoice:
         return choose_one(out, constants(p[0]), static_cast<int>(p[1]), double{stream.uniform()});
       case Rule::kPermutation:
@@ -158,15 +164,29 @@ class Interpreter {
         return put(out, draw_hole(p, geometry_.height(), geometry_.width(), stream));
       case Rule::kCell:
         return put(out, draw_hole_of_cell(p, geometry_.height(), geometry_.width(), stream));
-      case Rule::kCut:
-        return draw_cut(out, number(p[0]), {geometry_.width(), geometry_.height()}, stream);
       default:
-        return compute(rule, p, out);
+        return draw_cut(out, number(p[0]), {geometry_.width(), geometry_.height()}, stream);
     }
   }
 
   ORBBEC_HD void compute(Rule rule, const double* p, double* out) {
     switch (rule) {
+      case Rule::kSet:
+        *out = p[0];
+        return;
+      case Rule::kCopy:
+        *out = number(p[0]);
+        return;
+      case Rule::kShift: {
+        const double side = p[1] == 0 ? geometry_.width() : geometry_.height();
+        *out = rint((2 * number(p[0]) - 1) * (p[2] * side));
+        return;
+      }
+      case Rule::kEpochs: {
+        const auto epoch = static_cast<double>(program_.epoch);
+        *out = epoch >= p[0] && epoch < p[1] ? 1 : 0;
+        return;
+      }
       case Rule::kSort:
         return sort(out, static_cast<int>(p[0]));
       case Rule::kEqual:
@@ -244,7 +264,7 @@ class Interpreter {
   // follow with a probability proportional to its weight.
   ORBBEC_HD static void permute(double* out, int count, const double* weights,
                                 PhiloxStream& stream) {
-    float draws[kMostOutputs];
+    float draws[kMaxOutputs];
     for (int i = 0; i < count; ++i) {
       const float uniform = stream.uniform();
       const float draw = weights == nullptr ? uniform : arrival(uniform, weights[i]);

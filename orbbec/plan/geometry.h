@@ -20,7 +20,7 @@ struct Matrix3 {
 };
 
 // Products are rounded one by one, in this order.
-ORBBEC_HD void multiply(double* a, const Matrix3& b) {
+ORBBEC_HD_CALLED void multiply(double* a, const Matrix3& b) {
   for (int i = 0; i < 3; ++i) {
     const double row[3] = {a[3 * i], a[3 * i + 1], a[3 * i + 2]};
     for (int j = 0; j < 3; ++j)
@@ -62,14 +62,7 @@ class Geometry {
   }
 
   ORBBEC_HD void warp(const Matrix3& matrix, double height, double width) {
-    if (is_first()) {
-      for (int i = 0; i < 9; ++i) r[kMatrix + i] = matrix.m[i];
-    } else {
-      multiply(r + kMatrix, matrix);
-    }
-    multiply(r + kTotal, matrix);
-    r[kIsFirst] = 0;
-    r[kHeight] = height, r[kWidth] = width;
+    warp(r, matrix, height, width);
   }
 
   // Before the warp whose nearest reads are shifted by (x, y).
@@ -126,7 +119,8 @@ class Geometry {
   // A warp reads the pixel with the nearest center, the even one at a tie. With this offset pixel x
   // reads floor(x * in / out), or floor((x + 0.5) * in / out). Positions that would be whole
   // numbers move halfway to the next, so that rounding to float32 cannot change the pixel.
-  ORBBEC_HD static double nearest_offset(double source, double output, NearestOffset nearest) {
+  ORBBEC_HD_CALLED static double nearest_offset(double source, double output,
+                                                NearestOffset nearest) {
     const auto in = static_cast<int64_t>(rint(source)), out = static_cast<int64_t>(output);
     int64_t a = in, b = out;
     while (b != 0) {
@@ -139,6 +133,17 @@ class Geometry {
     if (nearest == NearestOffset::kNearest)
       return half - 0.5 * static_cast<double>(in) / static_cast<double>(out);
     return steps % 2 == 0 && ways % 2 == 1 ? half : 0;
+  }
+
+  ORBBEC_HD_CALLED static void warp(double* r, const Matrix3& matrix, double height, double width) {
+    if (r[kIsFirst] != 0) {
+      for (int i = 0; i < 9; ++i) r[kMatrix + i] = matrix.m[i];
+    } else {
+      multiply(r + kMatrix, matrix);
+    }
+    multiply(r + kTotal, matrix);
+    r[kIsFirst] = 0;
+    r[kHeight] = height, r[kWidth] = width;
   }
 
   double* const r;
@@ -273,8 +278,8 @@ ORBBEC_HD void zoom_out(Geometry& g, double factor, double x, double y) {
   g.crop(0 - floor((width - g.width()) * x), 0 - floor((height - g.height()) * y), height, width);
 }
 
-ORBBEC_HD void letterbox(Geometry& g, double height, double width, bool enlarges,
-                         NearestOffset nearest) {
+ORBBEC_HD_CALLED void letterbox(Geometry g, double height, double width, bool enlarges,
+                                NearestOffset nearest) {
   const Fit inner(g, height, width, enlarges);
   const double above = floor((height - inner.height) / 2),
                before = floor((width - inner.width) / 2);
@@ -290,15 +295,19 @@ struct AffineNumbers {
   double angle, shift[2], scale[2], shear[2];
 };
 
+ORBBEC_HD_CALLED void sine_cosine_of(double degrees, double& sine, double& cosine) {
+  sine_cosine_degrees(degrees, sine, cosine);
+}
+
 // The inverse of: scale, shear, rotate clockwise about `center` (from the middle of the image),
 // shift. torchvision's _get_inverse_affine_matrix and _affine_grid.
-ORBBEC_HD Matrix3 affine_matrix(const AffineNumbers& a, const double (&center)[2],
-                                const double (&size)[2], const double (&output)[2]) {
+ORBBEC_HD_CALLED Matrix3 affine_matrix(const AffineNumbers& a, const double (&center)[2],
+                                       const double (&size)[2], const double (&output)[2]) {
   double sin_turn, cos_turn, sin_less, cos_less, sin_x, cos_x, sin_y, cos_y;
-  sine_cosine_degrees(a.angle, sin_turn, cos_turn);
-  sine_cosine_degrees(a.angle - a.shear[1], sin_less, cos_less);
-  sine_cosine_degrees(a.shear[0], sin_x, cos_x);
-  sine_cosine_degrees(a.shear[1], sin_y, cos_y);
+  sine_cosine_of(a.angle, sin_turn, cos_turn);
+  sine_cosine_of(a.angle - a.shear[1], sin_less, cos_less);
+  sine_cosine_of(a.shear[0], sin_x, cos_x);
+  sine_cosine_of(a.shear[1], sin_y, cos_y);
   const double tangent = sin_x / cos_x;
   const double l00 = cos_less / cos_y, l10 = sin_less / cos_y;
   const double l01 = -(l00 * tangent + sin_turn), l11 = cos_turn - l10 * tangent;
@@ -337,7 +346,7 @@ ORBBEC_HD void expanded_size(const Matrix3& matrix, const double (&size)[2], dou
 }
 
 // p: whether there is a center in pixels, x, y; whether the output holds the whole image.
-ORBBEC_HD void affine(Geometry& g, const double* numbers, const double* p) {
+ORBBEC_HD_CALLED void affine(Geometry g, const double* numbers, const double* p) {
   const AffineNumbers a{
       numbers[0], {numbers[1], numbers[2]}, {numbers[3], numbers[4]}, {numbers[5], numbers[6]}};
   const double size[2] = {g.width(), g.height()};
@@ -366,7 +375,7 @@ ORBBEC_HD double determinant(const Matrix3& matrix) {
 }
 
 // Moves each corner inwards by up to `distortion` of half a side; not where there is no matrix.
-ORBBEC_HD void perspective(Geometry& g, double distortion, PhiloxStream& stream) {
+ORBBEC_HD_CALLED void perspective(Geometry g, double distortion, PhiloxStream& stream) {
   const double right = g.width() - 1, bottom = g.height() - 1;
   const double near_x = trunc(distortion * floor(g.width() / 2)) + 1;
   const double near_y = trunc(distortion * floor(g.height() / 2)) + 1;

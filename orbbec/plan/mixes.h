@@ -10,7 +10,7 @@ namespace orbbec {
 constexpr int kGammaTries = 16;  // none succeeds with a probability of 10^-20
 
 // A standard normal, by Box and Muller.
-ORBBEC_HD double draw_normal(PhiloxStream& stream) {
+ORBBEC_HD_CALLED double draw_normal(PhiloxStream& stream) {
   const double radius = sqrt(-2 * natural_logarithm(1 - double{stream.uniform()}));
   double sine, cosine;
   sine_cosine(6.283185307179586 * double{stream.uniform()}, sine, cosine);
@@ -20,7 +20,7 @@ ORBBEC_HD double draw_normal(PhiloxStream& stream) {
 // Number `index` of `count` from the gamma distribution of shape `alpha`, by Marsaglia and Tsang: A
 // simple method for generating gamma variables (2000). The stream has the normals of all, then the
 // thresholds of all, then the powers of all.
-ORBBEC_HD double draw_gamma(double alpha, int index, int count, const PhiloxStream& stream) {
+ORBBEC_HD_CALLED double draw_gamma(double alpha, int index, int count, const PhiloxStream& stream) {
   const double shape = alpha >= 1 ? alpha : alpha + 1, d = shape - 1.0 / 3, scale = sqrt(9 * d);
   PhiloxStream normals = stream, thresholds = stream, powers = stream;
   normals.skip(static_cast<uint64_t>(2 * kGammaTries * index));
@@ -56,7 +56,8 @@ ORBBEC_HD void draw_dirichlet(double* out, int count, double alpha, const Philox
 
 // Left, top, right and bottom of a box about a random pixel, without what lies outside the image,
 // and the fraction of the area outside the box. The whole box has a fraction 1 - `rest`.
-ORBBEC_HD void draw_cut(double* out, double rest, const double (&size)[2], PhiloxStream& stream) {
+ORBBEC_HD_CALLED void draw_cut(double* out, double rest, const double (&size)[2],
+                               PhiloxStream& stream) {
   const double fraction = 0.5 * sqrt(1 - rest);
   for (int i = 0; i < 2; ++i) {
     const double middle = floor(double{stream.uniform()} * size[i]);

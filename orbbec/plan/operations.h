@@ -46,8 +46,8 @@ struct Space {
 };
 
 // The strength of an operation at a level from 0 to 1; its sign is random where it has a direction.
-ORBBEC_HD double magnitude_of(const Space& space, Operation operation, double level,
-                              double sign_draw, const Geometry& g) {
+ORBBEC_HD_CALLED double magnitude_of(const Space& space, Operation operation, double level,
+                                     double sign_draw, Geometry g) {
   double value = 0;
   switch (operation) {
     case Operation::kPosterize:
@@ -80,7 +80,7 @@ ORBBEC_HD double magnitude_of(const Space& space, Operation operation, double le
 }
 
 // Shears are about the top-left corner of the image.
-ORBBEC_HD void auto_warp(Geometry& g, Operation operation, double magnitude) {
+ORBBEC_HD_CALLED void auto_warp(Geometry g, Operation operation, double magnitude) {
   AffineNumbers a{0, {0, 0}, {1, 1}, {0, 0}};
   if (operation == Operation::kRotate) a.angle = -magnitude;
   if (operation == Operation::kTranslateX) a.shift[0] = trunc(magnitude);

@@ -51,7 +51,7 @@ def on_device(tables: Mapping[str, Any], device: torch.device) -> Mapping[str, A
         {'sigma': array([1., 1.])}
     """
     is_on_host = all(isinstance(table, np.ndarray) for table in tables.values())
-    if device.type == "cpu" or not is_on_host or torch.compiler.is_compiling():
+    if device.type == "cpu" or not tables or not is_on_host or torch.compiler.is_compiling():
         return tables
     tensors = [torch.from_numpy(np.ascontiguousarray(table)) for table in tables.values()]
     host = torch.empty(packed_bytes(tensors), dtype=torch.uint8, device="cpu", pin_memory=True)

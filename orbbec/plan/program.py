@@ -23,6 +23,7 @@ from orbbec.plan.passes import ALIKE, VARIES, AugmentPass, BlendPass, MixPass, P
 from orbbec.plan.rules import REGISTERS, WIDTH, Block, Code, Rule
 
 MICROBATCH_BYTES = 2**24  # size of the results between two passes
+MAX_SHARED_BYTES = 48 * 1024  # of a block: the kernel that draws has the program and its registers there
 _FAULT = re.compile(r"draw: rule (\d+): (.*)", re.DOTALL)
 
 
@@ -61,7 +62,8 @@ class Program:
         words: numbers per image that kernels read.
         size: of the outputs: (height, width), `ALIKE` or `VARIES`.
         notes: how results differ from those of the transforms applied one by one.
-        draws_anywhere: whether a kernel can draw, since no image is refused and sizes are static.
+        draws_anywhere: whether a kernel can draw, since no image is refused, sizes are static, and
+            the program is small.
         runs: whether `run` serves it: C++ draws everything, and the results of a pass have one size.
     """
 
@@ -106,18 +108,20 @@ class Program:
             if not passes and rule.writes_words:
                 continue
             while passes and rule.owner is not None and rule.owner is not unfinished[0]:
-                rules.append(unfinished.popleft().end())
+                rules += unfinished.popleft().end()
             rules.append(rule)
         stops += [(len(rules), external) for external in externals]
-        rules += [step.end() for step in unfinished]
+        rules += [rule for step in unfinished for rule in step.end()]
         code = Code(rules).table()
         runs = bool(passes) and all(step.runs for step in passes)
+        rows = [step.row() for step in passes if runs]
+        numbers = code.size + sum(map(len, rows)) + WIDTH + build.registers
         draws_anywhere = (
             runs
+            and 8 * numbers <= MAX_SHARED_BYTES
             and not any(rule.can_refuse for rule in rules)
             and all(step.static_size[0] > 0 for step in passes)
         )
-        rows = [step.row() for step in passes if runs]
         contents = len(rules), build.registers, words, len(code), len(rows), draws_anywhere
         last: list[float] = [*contents, *[0] * (WIDTH - len(contents))]
         code = np.concatenate([code, *(np.reshape(row, (-1, WIDTH)) for row in (*rows, last))])
@@ -199,7 +203,7 @@ class Program:
         """
         tensor, layout, host_layout, channels, count = images[:5]
         sides = count * channels
-        if sides * self.pixels_between > MICROBATCH_BYTES:
+        if tensor.is_cpu and sides * self.pixels_between > MICROBATCH_BYTES:
             return None
         if self.size == ALIKE and tensor.is_cpu and tensor.numel() >= LEAST_BYTES:
             return None

@@ -21,9 +21,10 @@ constexpr int64_t kMaxFrames = 1 << 16;  // of a clip: frame_sample has 16 bits 
 //   count       a whole number from 0 to 2^30
 //   register    index of a register; register4: of the first of four; registers: of as many as the
 //               next operand, a count, says
-//   outputs     a count of output registers, at most kMostOutputs
+//   outputs     a count of output registers, at most kMaxOutputs
 //   constants   index of a row of constants; table: of a table, whose length is the next operand
 //   colors, boxes  offset of a block of words, and the rows per image of the block
+//   numbers     offset of a block of words with a float64 per image
 //   words       offset of a block of words, or -1
 // "draws" are words of the transform's stream; "the rectangle" is the part of the image that
 // becomes the output; `nearest` is a NearestOffset.
@@ -117,6 +118,8 @@ constexpr int64_t kMaxFrames = 1 << 16;  // of a clip: frame_sample has 16 bits 
   X(kStepColors, "step_colors", 0, "colors count registers count") /* of a step: 16 per row */     \
   /* Rectangles. */                                                                                \
   X(kErase, "erase", 0, "boxes count count register8") /* index; edges and fills */                \
+  /* Columns. */                                                                                   \
+  X(kColumn, "column", 0, "numbers register") /* the number of each image */                       \
   /* The end of a pass: its numbers go to registers and words. */                                  \
   X(kEndPass, "end_pass", 19, "words words count words words")                                     \
   /* words of the matrix and of the region; whether the offset is added; words of the rectangle    \
@@ -142,7 +145,7 @@ enum Register {
   kRegisters = 29
 };
 
-constexpr int kMostOutputs = 64;
+constexpr int kMaxOutputs = 64;
 // Of a pass: matrix 9, height, width, box 4, whether flipped, offset 2, number of color rows.
 constexpr int kPassRegisters = 19;
 enum class NearestOffset { kNone, kNearest, kExact };

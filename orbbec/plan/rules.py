@@ -40,7 +40,11 @@ def _signatures(lines: Sequence[str]) -> dict[str, _Signature]:
 
 
 _LINES = torch.ops.orbbec.program_names().splitlines()
-SIGNATURES = _signatures(_LINES[:-3])
+SIGNATURES = _signatures(_LINES[:-4])
+# The operators that `run` calls, with the names of their arguments; "name:index" is an element of a constant.
+RUN_OPERATORS = {
+    name: tuple(names) for name, *names in (text.split() for text in _LINES[-4].split(";") if text)
+}
 READINGS, BORDERS, DTYPES = (tuple(line.split()) for line in _LINES[-3:])  # of binding_passes.h
 _FIRST_COLOR = SIGNATURES["color"].number
 

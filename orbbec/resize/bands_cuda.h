@@ -392,19 +392,14 @@ __device__ int rows_at_a_time(const Op& op, const BandColumn& column) {
   return rows;
 }
 
-// Blocks that fit a multiprocessor at least: as many as registers allow without spills.
-template <class T, class Form, int kChannels>
-constexpr int kBandBlocks = sizeof(T) == 1   ? (kIsPillow<Form> || kChannels > 1 ? 2 : 3)
-                            : sizeof(T) == 4 ? 2
-                                             : 1;
-
 // A thread owns one value, or a pixel, of each row of a band. It sums each source row that these
 // need horizontally once, and adds it to the two output rows that read it; or, where more output
 // rows do, keeps it in its column of a ring in shared memory. The block holds what the source rows
 // add, 5 to 8 KiB. A source row is read once per band and tap, a sector of it by one warp.
 template <class Op, int kChannels>
 __global__ void __launch_bounds__(kBandThreads,
-                                  (kBandBlocks<typename Op::Value, typename Op::Form, kChannels>))
+                                  blocks_of(kBandThreads,
+                                            sizeof(typename Op::Value) == 8 ? 128 : 72))
     resize_bands_kernel(const Op op, int lanes, int ring_rows) {
   using T = typename Op::Value;
   using F = typename Op::Form;

@@ -110,11 +110,11 @@ std::shared_ptr<void> new_coefficients(const char* op, const Tensor& images,
     weight_size = sizeof(weight);
     return 0;
   });
-  constexpr double kMost = 0x1p50;
+  constexpr double kMax = 0x1p50;
   const double weights = static_cast<double>(t.width) * static_cast<double>(t.taps_x) +
                          static_cast<double>(t.height) * static_cast<double>(t.taps_y);
-  check(static_cast<double>(t.sets) * weights < kMost && t.width + int64_t{t.height} <= kMaxSide,
-        op, "the filter coefficients of ", t.sets, " images are too large");
+  check(static_cast<double>(t.sets) * weights < kMax && t.width + int64_t{t.height} <= kMaxSide, op,
+        "the filter coefficients of ", t.sets, " images are too large");
   const int64_t entries = t.sets * (int64_t{t.width} + t.height);
   const int64_t plan_bytes = aligned(t.sets * static_cast<int64_t>(sizeof(ResizePlan)));
   const int64_t entry_bytes = aligned(entries * static_cast<int64_t>(sizeof(int)));

@@ -37,11 +37,11 @@ class BlockRows {
   }
 
  private:
-  static constexpr int kBeyond = 4;                // values that a vector may read past the end
-  static constexpr int64_t kMostPixels = 1 << 23;  // whose sum of bytes fits 31 bits
+  static constexpr int kBeyond = 4;               // values that a vector may read past the end
+  static constexpr int64_t kMaxPixels = 1 << 23;  // whose sum of bytes fits 31 bits
 
   bool has_rows() const {
-    return int64_t{v_.plan.block_x} * v_.plan.block_y <= kMostPixels &&
+    return int64_t{v_.plan.block_x} * v_.plan.block_y <= kMaxPixels &&
            v_.from.stride_x == v_.lanes && (v_.lanes == 1 || v_.lanes == 3 || v_.lanes == 4);
   }
 

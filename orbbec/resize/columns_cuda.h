@@ -213,7 +213,8 @@ __device__ void compute_values(const Op& op, const ResizePlan& plan, const Image
 // A thread owns one value of each row of a band; the taps of the rows are in 2 to 3 KiB
 // of shared memory. Each source row is read by one or two output rows, a sector of it by one warp.
 template <class Op>
-__global__ void __launch_bounds__(kBandThreads, 3) resize_two_taps_kernel(const Op op, int lanes) {
+__global__ void __launch_bounds__(kBandThreads, blocks_of(kBandThreads, 72))
+    resize_two_taps_kernel(const Op op, int lanes) {
   using Form = typename Op::Form;
   __shared__ RowTaps<typename Op::Value, typename Form::Weight> rows[kBandRows];
   BandColumn column;

@@ -398,19 +398,19 @@ struct FillResizeCoefficients {
   }
 
   ORBBEC_HD void area(int64_t n, int i, int d, const ResizeAxis& axis) const {
-    constexpr double kLeast = 1e-3;  // smaller fractions of a pixel do not count
+    constexpr double kMin = 1e-3;  // smaller fractions of a pixel do not count
     const double scale = axis.scale, begin = d * scale, end = begin + scale;
     const double rest = axis.length - begin, width = scale < rest ? scale : rest;
     int first = static_cast<int>(ceil(begin)), last = static_cast<int>(floor(end));
     last = last < axis.length - 1 ? last : axis.length - 1;
     first = first < last ? first : last;
     int count = 0, at = first;
-    if (first - begin > kLeast) {
+    if (first - begin > kMin) {
       at = first - 1;
       put(n, i, count++, W(static_cast<float>((first - begin) / width)));
     }
     for (int s = first; s < last; ++s) put(n, i, count++, W(static_cast<float>(1.0 / width)));
-    if (end - last > kLeast) {
+    if (end - last > kMin) {
       const double overlap = end - last < 1 ? end - last : 1;
       put(n, i, count++, W(static_cast<float>((overlap < width ? overlap : width) / width)));
     }

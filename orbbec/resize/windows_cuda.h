@@ -122,7 +122,9 @@ __device__ void slide_window(const Op& op, const ResizePlan& plan, const Image<c
 // list of the source rows and the weights of the band, 5 KiB. A source row is read once per band
 // and tap, a sector of it by one warp.
 template <class Op>
-__global__ void __launch_bounds__(kBandThreads, sizeof(typename Op::Value) == 1 ? 3 : 2)
+__global__ void __launch_bounds__(kBandThreads,
+                                  blocks_of(kBandThreads,
+                                            sizeof(typename Op::Value) == 8 ? 96 : 72))
     resize_windows_kernel(const Op op, int lanes) {
   using T = typename Op::Value;
   using F = typename Op::Form;

@@ -160,8 +160,8 @@ struct UprightRoi {
   // Whether CUDA's gradient adds samples to pixels, instead of gathering those of each pixel from
   // `channels_last`: where a warp can locate all samples of a region along an axis at once.
   static bool scatters(const RoiArguments& a) {
-    constexpr int kMostBins = 16;
-    return a.sampling_ratio == 2 && a.pooled.height <= kMostBins && a.pooled.width <= kMostBins;
+    constexpr int kMaxBins = 16;
+    return a.sampling_ratio == 2 && a.pooled.height <= kMaxBins && a.pooled.width <= kMaxBins;
   }
 
   template <class F>
@@ -252,14 +252,14 @@ struct RoiAlign {
         channels_last(a.features.stride_c == 1) {}
 
   // Of a bin in `count` channels from c on, `step` apart.
-  template <int kMost>
+  template <int kMax>
   ORBBEC_HD void means(const RoiGeometry<F>& geometry, int ph, int pw, int64_t c, int count,
-                       int64_t step, F (&sums)[kMost]) const {
+                       int64_t step, F (&sums)[kMax]) const {
     if (geometry.image < 0) {
-      for (int i = 0; i < kMost; ++i) sums[i] = F(NAN);
+      for (int i = 0; i < kMax; ++i) sums[i] = F(NAN);
       return;
     }
-    for (int i = 0; i < kMost; ++i) sums[i] = F(0);
+    for (int i = 0; i < kMax; ++i) sums[i] = F(0);
     const Image<const T> image = features[geometry.image];
     const T* const plane = image.data + c * image.stride_c;
     const int64_t next = step * image.stride_c;
@@ -274,7 +274,7 @@ struct RoiAlign {
 #if defined(__CUDA_ARCH__)
 #pragma unroll
 #endif
-      for (int i = 0; i < kMost; ++i) {
+      for (int i = 0; i < kMax; ++i) {
         if (i >= count) break;
         sums[i] += at_tap(tap, load<T>(*upper_left), load<T>(*upper_right), load<T>(*lower_left),
                           load<T>(*lower_right));
@@ -284,7 +284,7 @@ struct RoiAlign {
         lower_right += next;
       }
     });
-    for (int i = 0; i < kMost; ++i) sums[i] /= geometry.count;
+    for (int i = 0; i < kMax; ++i) sums[i] /= geometry.count;
   }
 
   // An image is a region; its pixels are channels x bins, or bins x channels.

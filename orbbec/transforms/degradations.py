@@ -8,6 +8,7 @@ from dataclasses import dataclass
 import torch
 from torch import Tensor
 
+from orbbec.bridge.arguments import copied_to
 from orbbec.bridge.spec import BYTES_AND_FLOATS, OpSpec, register
 from orbbec.color import clahe, cvt_color
 from orbbec.filters import filter2d, gaussian_blur
@@ -66,7 +67,7 @@ def _defocus(images: Tensor, radius: Tensor, alias_blur: Tensor, reach: int) -> 
         disk = disk_kernel(size, blur)
         margin = reach - len(disk) // 2
         kernel[margin : margin + len(disk), margin : margin + len(disk)] = disk
-    result: Tensor = filter2d(images, kernels.to(images.device))
+    result: Tensor = filter2d(images, copied_to(images.device, kernels))
     return result
 
 

@@ -8,6 +8,7 @@ from typing import Any
 import torch
 from torch import Tensor
 
+from orbbec.bridge.arguments import copied_to
 from orbbec.bridge.spec import EVERY_DTYPE, OpSpec, register
 from orbbec.plan.build import Build
 from orbbec.plan.parameters import Column, OperatorStep
@@ -69,7 +70,7 @@ def _along(side: int, steps: Tensor, is_normalized: Tensor) -> Tensor:
 
 def _displaced(images: Tensor, displacement: Tensor, how: dict[str, Any]) -> Tensor:
     height, width = images.shape[-2:]
-    on_device = displacement.to(images.device)
+    on_device = copied_to(images.device, displacement)
     x = on_device[:, 0] + torch.arange(width, device=images.device)
     y = on_device[:, 1] + torch.arange(height, device=images.device)[:, None]
     result: Tensor = remap(images, x, y, **how)

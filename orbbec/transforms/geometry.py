@@ -6,10 +6,16 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any, ClassVar
 
+import numpy as np
+
+from orbbec.bridge.arguments import Array, size_text
 from orbbec.bridge.plain import listed
 from orbbec.plan.build import Build
 from orbbec.plan.passes import ALIKE
+from orbbec.plan.points import shifts
 from orbbec.plan.registers import log_range
+from orbbec.plan.steps import BatchState, Step, Warp, same_rows
+from orbbec.plan.stream import Stream
 from orbbec.transforms.base.checks import (
     FillValue,
     Range,
@@ -19,6 +25,7 @@ from orbbec.transforms.base.checks import (
     checked_size,
     flag,
     interval,
+    number,
     padding_of,
     resizing_of,
     resizings_of,
@@ -26,6 +33,7 @@ from orbbec.transforms.base.checks import (
     whole,
 )
 from orbbec.transforms.base.transform import Transform, _EvenChance
+from orbbec.transforms.class_limit import CLASS_TRIES, ClassLimit
 from orbbec.transforms.cuts import NEAREST, Resizing, _Resizing, padded, resize
 
 
@@ -174,18 +182,27 @@ class RandomCrop(Transform):
         pad_if_needed: pad smaller images to `size`.
         fill: value of the padding, in pixel units: a number or one per channel.
         padding_mode: see `Pad`.
+        max_class_ratio: largest part of the pixels of a `mask` of classes that one class may have. Positions
+            are drawn until a crop has several classes and none has more; after ten, another one is taken as
+            it is. The crop then stands outside containers and before images are mixed. None: any crop.
+        ignore_index: the class that does not count.
 
     Raises:
         TypeError: an argument has a wrong type.
-        ValueError: an argument is out of range; or, when the plan is made, an image is too small.
+        ValueError: an argument is out of range; or, when the plan is made, an image is too small, or a target
+            lacks the mask that `max_class_ratio` needs.
 
     Source:
-        `torchvision.transforms.v2.RandomCrop`.
+        `torchvision.transforms.v2.RandomCrop`; mmsegmentation's `RandomCrop` with `cat_max_ratio`.
 
     Example:
         >>> image = torch.zeros(3, 20, 30, dtype=torch.uint8)
         >>> RandomCrop(16, padding=4)(image).shape
         torch.Size([3, 16, 16])
+        >>> target = {"mask": (torch.arange(30) > 20).expand(20, 30).long()}
+        >>> _, cropped = RandomCrop(16, max_class_ratio=0.75)(image, target)
+        >>> cropped["mask"].unique().tolist()
+        [0, 1]
     """
 
     size: Size
@@ -193,21 +210,65 @@ class RandomCrop(Transform):
     pad_if_needed: bool = False
     fill: FillValue = 0.0
     padding_mode: str = "constant"
+    max_class_ratio: float | None = None
+    ignore_index: int = 255
 
     def __post_init__(self) -> None:
         self._check("size", "fill")
+        if self.max_class_ratio is not None:
+            ratio = number(self.name, "max_class_ratio", self.max_class_ratio, 0.0, 1.0)
+            self._set(max_class_ratio=ratio, needs_targets=True)
+        self._set(ignore_index=whole(self.name, "ignore_index", self.ignore_index, -(2**31), 2**31 - 1))
         if self.padding is not None:
             self._set(padding=padding_of(self.name, self.padding))
         self._set(pad_if_needed=flag(self.name, "pad_if_needed", self.pad_if_needed))
         border_of(self.name, self.padding_mode)
 
     def rules(self, build: Build) -> None:
+        if self.max_class_ratio is not None:
+            super().rules(build)
+            return
         size = checked_size(self.size)
-        padding = (0, 0, 0, 0) if self.padding is None else padding_of(self.name, self.padding)
-        pads = self.pad_if_needed or self.padding is not None
-        how = padded(self) if pads else {"region": True}
-        numbers = *size, *padding, int(self.pad_if_needed)
+        how = padded(self) if self._pads else {"region": True}
+        numbers = *size, *self._padding, int(self.pad_if_needed)
         build.warp("crop_random", *numbers, lossless=True, size=size, least=size, draws=2, **how)
+
+    @property
+    def _padding(self) -> tuple[int, int, int, int]:
+        return (0, 0, 0, 0) if self.padding is None else padding_of(self.name, self.padding)
+
+    @property
+    def _pads(self) -> bool:
+        return self.pad_if_needed or self.padding is not None
+
+    def draw_for(
+        self, state: BatchState, stream: Stream, targets: Sequence[Any] | None, matrix: Array | None
+    ) -> list[Step]:
+        if matrix is None:
+            raise ValueError(f"{self.name}: expected a position before images are mixed")
+        size, border = checked_size(self.size), border_of(self.name, self.padding_mode)
+        above, extents = self._extents(state.sizes)
+        spare = (extents - size + 1).T
+        corners = [np.stack([*map(stream.below, spare)], 1) - above for _ in range(1 + CLASS_TRIES)]
+        limit = ClassLimit(self.name, self.max_class_ratio or 0.0, self.ignore_index)
+        masks = limit.masks_of(targets or [{}] * len(state))
+        corner = limit.chosen(corners, masks, matrix, size, border)
+        shift = shifts(corner[:, 1], corner[:, 0], len(state))
+        region = None if self._pads else np.concatenate([corner, corner + size], 1)[:, [1, 0, 3, 2]]
+        how = padded(self) if self._pads else {"region": region}
+        return [Warp(shift, same_rows(size, len(state)), lossless=True, least=size, **how)]
+
+    def _extents(self, sizes: Array) -> tuple[Array, Array]:
+        """The padding above and on the left, and the sizes of padded images: int64 `[N, 2]`."""
+        left, top, right, bottom = self._padding
+        above, extents = np.array([top, left]), sizes + np.array([top + bottom, left + right])
+        lacking = np.maximum(checked_size(self.size) - extents, 0)
+        if self.pad_if_needed:
+            return above + lacking, extents + 2 * lacking
+        for n in np.flatnonzero(lacking.any(1))[:1].tolist():
+            least, size = size_text(np.array([checked_size(self.size)])), size_text(extents[n : n + 1])
+            raise ValueError(f"{self.name}: expected images of at least {least}, but image {n} is {size}")
+        return np.broadcast_to(above, sizes.shape), extents
 
 
 @dataclass(frozen=True)

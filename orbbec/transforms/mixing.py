@@ -192,16 +192,21 @@ class CopyPaste(_Applied):
 
 @dataclass(frozen=True)
 class Mosaic(_Applied):
-    """Arrange each image and the three previous ones of the batch around a random center, unscaled.
+    """Arrange each image and the three or eight previous ones of the batch on a canvas, unscaled.
+
+    Four images meet in a random center. Of nine, the image lies in the middle, and the others around it, as
+    `orbbec.mosaic` has them: YOLO's layout for images half as large as the canvas.
 
     It takes a pass of its own: a warp after it reads across the seams, and the images before it vary in size.
-    Boxes with labels, masks, points and polygons of all four images are combined and clipped to their
-    quarters. Other entries of a target, such as an image id, are dropped.
+    Boxes with labels, masks, points and polygons of all images are combined and clipped to what is seen of
+    their images. Other entries of a target, such as an image id, are dropped.
 
     Args:
         size: (height, width) of the result in pixels, or one side of a square.
-        center_range: range of the center, as fractions of height and width, from 0 to 1.
+        center_range: range of the center, as fractions of height and width, from 0 to 1; of nine images, of
+            the center of an image of half the canvas. A smaller one begins at its top-left corner.
         fill: value where no image lies, in pixel units: a number or one per channel.
+        tiles: number of images: 4 or 9.
         p: probability of a mosaic; other images lie alone in the middle of the canvas.
         epochs: (first, end): mosaics only from the first epoch to before `end`, such as (0, 285); None: in
             all.
@@ -211,7 +216,7 @@ class Mosaic(_Applied):
         ValueError: an argument is out of range.
 
     Source:
-        The mosaic of YOLO.
+        The mosaics of YOLO.
 
     Example:
         >>> images = torch.arange(1, 5, dtype=torch.uint8).reshape(4, 1, 1, 1).expand(-1, 1, 4, 4)
@@ -219,39 +224,51 @@ class Mosaic(_Applied):
         [[[1, 1, 4, 4], [1, 1, 4, 4], [3, 3, 2, 2], [3, 3, 2, 2]]]
     """
 
-    others: ClassVar[int] = 3
-
     size: Size
     center_range: Range = (0.25, 0.75)
     fill: FillValue = 114.0
+    tiles: int = 4
 
     def __post_init__(self) -> None:
         super().__post_init__()
         self._set(center_range=interval(self.name, "center_range", self.center_range, 0.0, 1.0))
         self._check("size", "fill")
+        tiles = whole(self.name, "tiles", self.tiles, 4, 9)
+        if tiles not in (4, 9):
+            raise ValueError(f"{self.name}: expected tiles as 4 or 9, but got {tiles}")
+        self._set(tiles=tiles, others=tiles - 1)
 
     def rules(self, build: Build) -> None:
         height, width = size = checked_size(self.size)
         fractions = [build.uniform(*self.center_range) for _ in range(2)]
         sides = [build.constant(width), build.constant(height)]
         points = [build.compute("times", *pair) for pair in zip(fractions, sides, strict=True)]
+        if self.tiles == 9:
+            points = [
+                build.compute("plus", *pair) for pair in zip(points, (-width / 4, -height / 4), strict=True)
+            ]
         center = [build.compute("round", point) for point in points]
         chosen = self._chosen(build)
         if chosen is not None:
             center = self._alone_or(build, chosen, center, (width, height))
         centers = Column("registers", build.consecutive(center), (2,), "int64")
-        columns = {"pair_indices": _previous(chosen, 0, 1, 2, 3), "centers": centers}
+        columns = {"pair_indices": _previous(chosen, *range(self.tiles)), "centers": centers}
         fill = list(checked_numbers(self.fill))
         build.mix("mosaic", columns, {"fill": fill}, size)
 
-    @staticmethod
-    def _alone_or(build: Build, chosen: int, center: Sequence[int], canvas: tuple[int, int]) -> list[int]:
-        """The center where a mosaic is made; else the corner of an image in the middle of the canvas."""
+    def _alone_or(
+        self, build: Build, chosen: int, center: Sequence[int], canvas: tuple[int, int]
+    ) -> list[int]:
+        """The center where a mosaic is made; else the corner of an image in the middle of the canvas.
+
+        The last corner of four images, the first of nine.
+        """
         is_alone = build.compute("equal", chosen, 0.0)
+        sign = 1.0 if self.tiles == 4 else -1.0
         corners = []
         for register, side, length in zip(center, (IMAGE_WIDTH, IMAGE_HEIGHT), canvas, strict=True):
-            double = build.compute("plus", side, float(length))
-            corner = build.compute("round", build.compute("over", double, 2.0))
+            double = build.compute("plus", side, sign * length)
+            corner = build.compute("round", build.compute("over", double, sign * 2.0))
             pair = build.select(chosen, register, 0.0), build.select(is_alone, corner, 0.0)
             corners.append(pair)
         return [build.compute("sum", *pair) for pair in corners]

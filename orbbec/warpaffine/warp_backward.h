@@ -94,7 +94,7 @@ struct Unit {
     uint64_t bits;
     memcpy(&bits, &sum, sizeof(sum));
     const int reach = static_cast<int>(bits >> 52) - 1022;  // the sum is below 2^reach
-    const int exponent = smaller(larger(62 - reach, kLeast), kMost);
+    const int exponent = smaller(larger(62 - reach, kMin), kMax);
     per_one = power_of_two(exponent);
     size[0] = power_of_two(-exponent / 2);
     size[1] = power_of_two(-exponent - -exponent / 2);
@@ -104,7 +104,7 @@ struct Unit {
 
  private:
   // Of the exponents: enough for the least and the largest numbers of F.
-  static constexpr int kLeast = -960, kMost = sizeof(F) < 8 ? 212 : 960;
+  static constexpr int kMin = -960, kMax = sizeof(F) < 8 ? 212 : 960;
 
   ORBBEC_HD static double power_of_two(int exponent) {
     const uint64_t bits = static_cast<uint64_t>(exponent + 1023) << 52;

@@ -92,7 +92,7 @@ struct WarpedImage {
     word = first + threadIdx.x % kLanesInRow<T> * 4;
     stores_words = sizeof(T) == 1 && target.stride_x == 3 && target.stride_c == 1 &&
                    (left >= kLanesInRow<T> || left % 4 == 0) && target.stride_y % 4 == 0 &&
-                   target.height * target.stride_y <= Stride::kMost &&
+                   target.height * target.stride_y <= Stride::kMax &&
                    reinterpret_cast<uintptr_t>(first) % 4 == 0;
   }
 
@@ -243,7 +243,8 @@ struct WarpedImage {
 // Each output byte is written once; a source byte is read by each pixel that needs it, from L1 but
 // for the first time in a block.
 template <class Op>
-__global__ void __launch_bounds__(kTileWidth* kTileHeight, kWarpBlocks<Op>)
+__global__ void __launch_bounds__(kTileWidth* kTileHeight,
+                                  blocks_of(kTileWidth* kTileHeight, kWarpRegisters<Op>))
     warp_kernel(const Op op, unsigned steps) {
   using T = typename Op::Value;
   __shared__ float table[kTableSize<Op>];

@@ -25,15 +25,13 @@ constexpr bool kSumsProducts = kIsTabulated<Op> && std::is_same_v<typename Op::V
 template <class Op>
 constexpr bool kSumsTaps = !kIsTabulated<Op> || kSumsProducts<Op>;
 
-// Blocks of 256 threads per multiprocessor, which limit the registers of a thread: 3 leave it 80, 2
-// leave 128, which 8 x 8 taps of a perspective transform in double exceed. Two pixels of bytes and
-// a matrix need more than 80.
+// Registers of a thread: 8 x 8 taps and numbers in double take more than pay where they are
+// spilled.
 template <class Op>
-constexpr int kWarpBlocks =
-    !kSumsTaps<Op> || (Op::Sampler::kSize == 8 && Op::Transform::kNumbers == 9)                 ? 1
-    : Op::Sampler::kSize == 2 && sizeof(typename Op::Value) == 1 && Op::Transform::kNumbers > 0 ? 2
-    : Op::Sampler::kSize <= 2 && sizeof(typename Op::Transform::Number) < 8                     ? 3
-                                                                                                : 2;
+constexpr int kWarpRegisters =
+    !kSumsTaps<Op> || (Op::Sampler::kSize == 8 && Op::Transform::kNumbers == 9) ? 255
+    : Op::Sampler::kSize == 8 || sizeof(typename Op::Transform::Number) == 8    ? 128
+                                                                                : 64;
 
 // The weights of TabulatedSampler, [kSize][kFractions]: the lanes of a warp read any fractions
 // without bank conflicts.

@@ -151,7 +151,7 @@ struct WordLimits {
   __device__ __forceinline__ WordLimits(const Image<const uint8_t>& image, int64_t channels) {
     constexpr int64_t kWord = 8;  // bytes; a word must not reach beyond the next row
     const int64_t bytes = image.height * image.stride_y;
-    if (channels != 3 || image.stride_y < kWord || bytes > Stride::kMost) return;
+    if (channels != 3 || image.stride_y < kWord || bytes > Stride::kMax) return;
     if (image.stride_x == 3 && image.stride_c == 1) pixel = 3;
     if (image.stride_x == 1 && image.stride_c >= 0) pixel = 1;
     columns = larger(image.width - kSize + 1, 0);

@@ -316,6 +316,7 @@ PLAUSIBLE: dict[str, Callable[[Scene], Any]] = {
     # filters
     "arctangent.y": lambda s: s.tensor([s.n, s.k], _floats(s), -2, 2),
     "arctangent.x": lambda s: s.tensor([s.n, s.k], _floats(s), -2, 2),
+    "squares": lambda s: s.tensor([s.n, s.k], _floats(s), 0, 4),
     "kernel_size": Scene.kernel_sizes,
     "sigma:Tensor": lambda s: s.tensor([s.random.choice((1, s.n)), 2], torch.float64, 0, 4),
     "kernel": Scene.kernel,
@@ -369,7 +370,7 @@ PLAUSIBLE: dict[str, Callable[[Scene], Any]] = {
     "philox_draws.kind": lambda s: s.random.choice(("uniform", "normal", "below")),
     # mixing
     "pair_indices": lambda s: s.tensor([s.n], torch.int64, -1, s.n),
-    "mosaic.pair_indices": lambda s: s.tensor([s.k % 4, 4], torch.int64, -1, s.n),
+    "mosaic.pair_indices": lambda s: s.tensor([s.k % 4, 9 if s.k % 3 == 2 else 4], torch.int64, -1, s.n),
     "centers": lambda s: s.tensor([s.k % 4, 2], torch.int64, -3, 40),
     "cutmix.boxes": lambda s: s.tensor([s.n, 4], torch.int64, -3, 40),
     "masks": lambda s: s.buffer(s.lengths(1)) if s.ragged else s.tensor([s.n, s.h, s.w], torch.uint8),

@@ -54,7 +54,7 @@ __device__ void store_rows(const Tail& tail, const Tile& tile, int64_t n,
 // writes to memory, and only gray values are added. Shared memory: 36 KB, or 11 KB where the mean
 // is taken, and the ring of the resize.
 template <bool kTakesMean>
-__global__ void __launch_bounds__(kBandThreads, 2)
+__global__ void __launch_bounds__(kBandThreads, blocks_of(kBandThreads, 72))
     augment_crop_kernel(const Crop crop, const Tail tail, const Quotients quotients,
                         int ring_rows) {
   __shared__ RowGroup<Crop::Weight> groups[kMaxGroups];

@@ -34,10 +34,10 @@ struct ScaleStep : ColorStep {
   ORBBEC_HD explicit ScaleStep(const MatrixStep& step)
       : m{step.m[0], step.m[4], step.m[8]}, max_value(step.max_value) {}
   ORBBEC_HD static bool equals(const MatrixStep& step) {
-    constexpr float kMost = 0x1p64f;
+    constexpr float kMax = 0x1p64f;
     bool is_equal = true;
     for (int i = 0; i < 9; ++i)
-      is_equal = is_equal && (i % 4 == 0 ? step.m[i] >= 0 && step.m[i] < kMost : step.m[i] == 0);
+      is_equal = is_equal && (i % 4 == 0 ? step.m[i] >= 0 && step.m[i] < kMax : step.m[i] == 0);
     for (int c = 0; c < 3; ++c) is_equal = is_equal && step.offset[c] == 0;
     return is_equal;
   }

@@ -23,8 +23,9 @@ enum class Adjustment {
 struct AdjustArguments : PointwiseArguments {
   Adjustment adjustment;
   PerImage factor;
-  double gain;         // of gamma
-  const double* mean;  // [N], for contrast: the mean of the gray image
+  double gain;          // of gamma
+  const double* mean;   // [N], for contrast: the mean of the gray image
+  const double* drawn;  // [N], for sharpness: 0 where an image stays; null: none does
 };
 
 template <class V>
@@ -175,15 +176,18 @@ struct Sharpen {
   Images<const T> source;
   Images<T> output;
   PerImage factor;
+  const double* drawn;
 
   explicit Sharpen(const AdjustArguments& a)
-      : source(a.source), output(a.output), factor(a.factor) {}
+      : source(a.source), output(a.output), factor(a.factor), drawn(a.drawn) {}
+
+  ORBBEC_HD bool stays(int64_t n) const { return drawn != nullptr && drawn[n] == 0; }
 
   ORBBEC_HD void operator()(int64_t n, int y, int x) const {
     const Image<const T> from = source[n];
     const Image<T> to = output[n];
     const bool is_border = y == 0 || x == 0 || y == from.height - 1 || x == from.width - 1;
-    const bool small = from.height <= 2 || from.width <= 2;
+    const bool small = from.height <= 2 || from.width <= 2 || stays(n);
     for (int64_t c = 0; c < output.channels; ++c) {
       const auto around = [&](int dy, int dx) { return from.at(y + dy, x + dx, c); };
       to.at(y, x, c) = is_border || small ? from.at(y, x, c) : sharpened(around, rest(n));

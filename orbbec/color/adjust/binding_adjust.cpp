@@ -1,4 +1,5 @@
 #include "../../bridge/pointwise.h"
+#include "../binding_call.h"
 #include "adjust.h"
 
 namespace orbbec {
@@ -54,6 +55,22 @@ Tensor adjust_color(Tensor images, std::optional<Tensor> layout, int64_t channel
 }
 
 }  // namespace
+
+Tensor run_adjust_sharpness(const OperatorCall& call) {
+  constexpr const char* kOp = "adjust_sharpness";
+  const Tensor& images = call.images;
+  AdjustArguments a{};
+  a.adjustment = Adjustment::kSharpness;
+  a.source = source_images(kOp, images, std::nullopt, 0);
+  check_pointwise_dtype(kOp, images, true);
+  a.dtype = a.output_dtype = dtype_of(kOp, images);
+  a.factor = call.arguments[0];
+  a.drawn = call.drawn;
+  const Tensor output = new_pointwise_output(kOp, images, std::nullopt, a.source);
+  a.output = pointwise_output(kOp, output, std::nullopt, a.source.channels);
+  run_where(kOp, images, adjust_cpu, adjust_cuda, a);
+  return output;
+}
 }  // namespace orbbec
 
 STABLE_TORCH_LIBRARY_FRAGMENT(orbbec, m) {

@@ -28,7 +28,8 @@ ORBBEC_HD void sharpen_row(const Sharpen<T>& op, int64_t n, int y, int width) {
   };
   const bool together = lie_together(from) && lie_together(to);
   const bool planes = from.stride_x == 1 && to.stride_x == 1;
-  if (y == 0 || y == from.height - 1 || width <= 2 || !(together || planes)) {
+  const bool is_copied = y == 0 || y == from.height - 1 || width <= 2 || op.stays(n);
+  if (!(together || planes)) {
     for (int x = 0; x < width; ++x) op(n, y, x);
     return;
   }
@@ -36,6 +37,10 @@ ORBBEC_HD void sharpen_row(const Sharpen<T>& op, int64_t n, int y, int width) {
   for (int64_t c = 0; c < (together ? 1 : channels); ++c) {
     const T* const row = &from.at(y, 0, c);
     T* const out = &to.at(y, 0, c);
+    if (is_copied) {
+      std::copy_n(row, width * step, out);
+      continue;
+    }
     std::copy_n(row, step, out);
     sharpen_values(row + step, from.stride_y, step, inside, op.rest(n), out + step);
     std::copy_n(row + step + inside, step, out + step + inside);

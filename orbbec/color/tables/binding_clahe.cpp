@@ -12,14 +12,14 @@ constexpr const char* kOp = "clahe";
 
 Tensor clahe(Tensor images, std::optional<Tensor> layout, int64_t channels, double clip_limit,
              std::optional<Tensor> clip_limits, int64_t tiles_y, int64_t tiles_x) {
-  constexpr int64_t kMostTiles = 1024, kMostPixels = int64_t{1} << 30;
+  constexpr int64_t kMaxTiles = 1024, kMaxPixels = int64_t{1} << 30;
   ClaheArguments a{};
   a.source = source_images(kOp, images, layout, channels);
   check(images.scalar_type() == ScalarType::Byte, kOp, "expected images of uint8");
-  check(tiles_y >= 1 && tiles_x >= 1 && tiles_y <= kMostTiles && tiles_x <= kMostTiles, kOp,
+  check(tiles_y >= 1 && tiles_x >= 1 && tiles_y <= kMaxTiles && tiles_x <= kMaxTiles, kOp,
         "expected tiles as (rows, columns), each from 1 to 1024, but got [", tiles_y, ", ", tiles_x,
         "]");
-  check(layout.has_value() || static_cast<int64_t>(a.source.height) * a.source.width < kMostPixels,
+  check(layout.has_value() || static_cast<int64_t>(a.source.height) * a.source.width < kMaxPixels,
         kOp, "expected images below 2^30 pixels");
   a.tiles_y = static_cast<int>(tiles_y);
   a.tiles_x = static_cast<int>(tiles_x);

@@ -1,4 +1,5 @@
 #include "../../bridge/pointwise.h"
+#include "../binding_call.h"
 #include "tables.h"
 
 namespace orbbec {
@@ -19,15 +20,19 @@ AnyImages byte_images(const char* op, const Tensor& images, const std::optional<
   return source;
 }
 
-Tensor histogram(Tensor images, std::optional<Tensor> layout, int64_t channels) {
+Tensor histogram_of(const Tensor& images, const AnyImages& source, const double* drawn) {
   constexpr const char* kOp = "histogram";
-  HistogramArguments a{Images<const uint8_t>(byte_images(kOp, images, layout, channels)), nullptr};
+  HistogramArguments a{Images<const uint8_t>(source), nullptr, drawn};
   Tensor counts = new_zeros(kOp, std::vector<int64_t>{a.source.count, a.source.channels, kLevels},
                             ScalarType::Long, images);
   if (counts.numel() == 0 || images.numel() == 0) return counts;
   a.counts = static_cast<int64_t*>(counts.mutable_data_ptr());
   run_where(kOp, images, histogram_cpu, histogram_cuda, a);
   return counts;
+}
+
+Tensor histogram(Tensor images, std::optional<Tensor> layout, int64_t channels) {
+  return histogram_of(images, byte_images("histogram", images, layout, channels), nullptr);
 }
 
 Tensor lut(Tensor images, std::optional<Tensor> layout, int64_t channels, Tensor table) {
@@ -90,6 +95,25 @@ Tensor by_histogram(Tensor images, std::optional<Tensor> layout, int64_t channel
   return lut(images, layout, channels, histogram_luts(histogram(images, layout, channels), name));
 }
 
+// Images that are not drawn have no pixels in their histograms, and so LUTs that change nothing.
+Tensor run_by_histogram(const std::string& name, const OperatorCall& call) {
+  const char* const op = name.c_str();
+  const Tensor& images = call.images;
+  const AnyImages source = byte_images(op, images, std::nullopt, 0);
+  const Tensor luts = histogram_luts(histogram_of(images, source, call.drawn), name);
+  const Tensor output =
+      call.is_temporary ? images : new_pointwise_output(op, images, std::nullopt, source);
+  const ApplyLut apply{
+      .source = Images<const uint8_t>(source),
+      .output = Images<uint8_t>(pointwise_output(op, output, std::nullopt, source.channels)),
+      .luts = static_cast<const uint8_t*>(luts.const_data_ptr()),
+      .stride_n = source.channels * kLevels,
+      .stride_c = kLevels,
+      .drawn = call.is_temporary ? call.drawn : nullptr};
+  run_where(op, images, apply_lut_cpu, apply_lut_cuda, apply);
+  return output;
+}
+
 Tensor gamma_luts(Tensor gamma, double gain) {
   MakeLut make{};
   make.kind = LutKind::kGamma;
@@ -102,6 +126,10 @@ Tensor gamma_luts(Tensor gamma, double gain) {
 }
 
 }  // namespace
+
+Tensor run_autocontrast(const OperatorCall& call) { return run_by_histogram("autocontrast", call); }
+Tensor run_equalize(const OperatorCall& call) { return run_by_histogram("equalize", call); }
+
 }  // namespace orbbec
 
 STABLE_TORCH_LIBRARY_FRAGMENT(orbbec, m) {

@@ -384,7 +384,8 @@ __device__ void blend_cells(CellRow& row) {
 
 // A block owns a row of cells of an image, of all channels if they lie together, and makes the
 // tables of up to 32 cells at a time. 33 KiB of shared memory; a pixel is read once.
-__global__ void __launch_bounds__(kThreads, 3) clahe_blend_kernel(const ClaheBlend op, int group) {
+__global__ void __launch_bounds__(kThreads, blocks_of(kThreads, 64))
+    clahe_blend_kernel(const ClaheBlend op, int group) {
   __shared__ __align__(16) char memory[sizeof(CellRow)];
   auto& row = *reinterpret_cast<CellRow*>(memory);
   for (int64_t n = blockIdx.z; n < op.source.count; n += gridDim.z) {

@@ -18,6 +18,9 @@ struct ApplyLut {
   Images<uint8_t> output;
   const uint8_t* luts;  // [.., .., 256]
   int64_t stride_n, stride_c;
+  const double* drawn = nullptr;  // [N]: 0 where the output is not written; null: nowhere
+
+  ORBBEC_HD bool skips(int64_t n) const { return drawn != nullptr && drawn[n] == 0; }
 
   ORBBEC_HD void operator()(int64_t n, int y, int x) const {
     const Image<const uint8_t> from = source[n];
@@ -47,7 +50,10 @@ struct ApplyLut {
 // Adds the histogram of each channel of each image to `counts`.
 struct HistogramArguments {
   Images<const uint8_t> source;
-  int64_t* counts;  // [N, C, 256]
+  int64_t* counts;                // [N, C, 256]
+  const double* drawn = nullptr;  // [N]: 0 where nothing is added; null: nowhere
+
+  ORBBEC_HD bool skips(int64_t n) const { return drawn != nullptr && drawn[n] == 0; }
 };
 
 enum class LutKind { kGamma, kAutocontrast, kEqualize, kEqualizeHist };

@@ -56,13 +56,12 @@ void for_each_plane(const Image<const uint8_t>& image, int y, int64_t channels,
 void count_rows(const Image<const uint8_t>& image, int64_t channels, int begin, int end,
                 int64_t* total) {
   constexpr int64_t kGroup = 3;
-  constexpr int64_t kMost = int64_t{1} << 31;  // pixels, before a count may overflow
+  constexpr int64_t kMax = int64_t{1} << 31;  // pixels, before a count may overflow
   for (int64_t first = 0; first < channels; first += kGroup) {
     const int64_t group = channels - first < kGroup ? channels - first : kGroup;
     for (int y = begin; y < end;) {
       Counts counts[kGroup] = {};
-      for (int64_t counted = image.width; y < end && counted <= kMost;
-           counted += image.width, ++y) {
+      for (int64_t counted = image.width; y < end && counted <= kMax; counted += image.width, ++y) {
         Image<const uint8_t> view = image;
         view.data += first * image.stride_c;
         if (view.stride_x == 1) {
@@ -223,6 +222,7 @@ void apply_lut_image(const ApplyLut& op, int64_t n, Simd level, const ParallelFo
 void histogram_cpu(const HistogramArguments& a, const ParallelFor& parallel) {
   const int64_t channels = a.source.channels;
   for (int64_t n = 0; n < a.source.count; ++n) {
+    if (a.skips(n)) continue;
     const Image<const uint8_t> image = a.source[n];
     parallel(image.height, 4 * kPixelsPerTask / (image.width + 1) + 1,
              [&](int64_t begin, int64_t end) {
@@ -234,7 +234,8 @@ void histogram_cpu(const HistogramArguments& a, const ParallelFor& parallel) {
 
 void apply_lut_cpu(const ApplyLut& op, const ParallelFor& parallel) {
   const Simd level = simd_level();
-  for (int64_t n = 0; n < op.output.count; ++n) apply_lut_image(op, n, level, parallel);
+  for (int64_t n = 0; n < op.output.count; ++n)
+    if (!op.skips(n)) apply_lut_image(op, n, level, parallel);
 }
 
 void make_luts_cpu(const MakeLut& op, int64_t count, const ParallelFor& parallel) {

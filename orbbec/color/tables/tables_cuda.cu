@@ -105,6 +105,7 @@ __global__ void __launch_bounds__(kThreads, 1) histogram_kernel(const HistogramA
   const int64_t jobs = a.source.count * a.source.channels;
   for (int64_t job = blockIdx.y; job < jobs; job += gridDim.y) {
     const int64_t n = job / a.source.channels, c = job - n * a.source.channels;
+    if (a.skips(n)) continue;
     const Image<const uint8_t> image = a.source[n];
     const int64_t pixels = static_cast<int64_t>(image.height) * image.width;
     const PixelRun run(image, c);

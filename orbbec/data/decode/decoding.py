@@ -12,7 +12,7 @@ from orbbec.data.decode.modes import CHANNELS, Pixels, with_channels
 from orbbec.data.decode.nvimgcodec import MODES, BatchDecoder
 from orbbec.transforms.base.checks import choice
 
-DEVICES = ("cpu", "cuda", "auto")
+DEVICES = ("cpu", "cuda", "auto", "nvimgcodec")
 
 
 @dataclass(frozen=True)
@@ -27,9 +27,6 @@ class Decoding:
             half or less. This changes the pixels: the result is smoother.
         max_pixels: larger images are bad samples.
         on_damage: see `decode_image`: "raise" makes damaged JPEGs bad samples, "keep" keeps them.
-        on_device: decode whole JPEGs on the device, one batch at a time, with nvImageCodec
-            (`nvidia-nvimgcodec-cu13`); unsupported files are decoded on the host. On a GPU the last bits of
-            its pixels differ from the host's. For "RGB" and "L"; ignores `roi` and `shrink`.
         planes: decode whole JPEGs to planes, half the bytes of RGB for 4:2:0, and convert them to RGB on the
             device, with the same bytes as on the host. For "RGB", if libjpeg-turbo was built in; ignores
             `roi` and `shrink`.
@@ -38,17 +35,19 @@ class Decoding:
         device: "cuda": kernels on the Loader's device decode whole JPEGs to planes, with the bytes of
             `planes`; the host decodes all other files. On the CPU the same operator runs, which is slower
             than "cpu". "auto": as "cuda", but on the host as long as no GPU has shown that it is faster.
-            Both imply `planes`. "cpu": the host decodes.
+            Both imply `planes`. "nvimgcodec": nvImageCodec (`nvidia-nvimgcodec-cu13`) decodes whole JPEGs on
+            the device, one batch at a time; the host decodes what it refuses. On a GPU the last bits of its
+            pixels differ from the host's. For "RGB" and "L"; ignores `roi` and `shrink`. "cpu": the host
+            decodes.
 
     Raises:
-        ValueError: an argument is unknown, or `on_device` is set together with `planes` or `device`.
+        ValueError: an argument is unknown, or `planes` is set for "nvimgcodec".
     """
 
     mode: str = "RGB"
     roi: bool = True
     shrink: bool = False
     max_pixels: int = MAX_PIXELS
-    on_device: bool = False
     planes: bool = False
     on_damage: str = "raise"
     apply_exif_orientation: bool = True
@@ -56,26 +55,30 @@ class Decoding:
 
     def __post_init__(self) -> None:
         choice("Decoding", "device", self.device, DEVICES)
-        if self.on_device and self.makes_planes:
-            other = "planes" if self.planes else f"device={self.device!r}"
-            raise ValueError(f"Decoding: expected on_device or {other}, but got both")
-        modes = MODES if self.on_device else ("RGB",) if self.makes_planes else tuple(CHANNELS)
+        if self.by_nvimgcodec and self.planes:
+            raise ValueError('Decoding: expected planes or device="nvimgcodec", but got both')
+        modes = MODES if self.by_nvimgcodec else ("RGB",) if self.makes_planes else tuple(CHANNELS)
         choice("Decoding", "mode", self.mode, modes)
         choice("Decoding", "on_damage", self.on_damage, ("raise", "keep"))
 
     @property
     def makes_planes(self) -> bool:
         """Whether JPEGs become planes."""
-        return self.planes or self.device != "cpu"
+        return self.planes or self.device in ("cuda", "auto")
 
     @property
     def by_kernels(self) -> bool:
         """Whether planes are decoded on the Loader's device."""
         return self.device == "cuda"
 
+    @property
+    def by_nvimgcodec(self) -> bool:
+        """Whether nvImageCodec decodes whole batches."""
+        return self.device == "nvimgcodec"
+
     def decoder_on(self, device: torch.device) -> BatchDecoder | None:
-        """The decoder of whole batches on a device; None without `on_device`."""
-        return BatchDecoder(device, self.mode, self.apply_exif_orientation) if self.on_device else None
+        """A decoder of whole batches on a device by nvImageCodec; None for other ways."""
+        return BatchDecoder(device, self.mode, self.apply_exif_orientation) if self.by_nvimgcodec else None
 
     def whole(self, data: bytes | Pixels | Tensor) -> Pixels:
         """The pixels of a file, or of an image `[H, W]` or `[H, W, C]`."""

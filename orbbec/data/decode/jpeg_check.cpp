@@ -12,11 +12,11 @@
 namespace orbbec {
 namespace {
 
-constexpr int kMostScans = 500, kMostComponents = 4;
+constexpr int kMaxScans = 500, kMaxComponents = 4;
 
 // Blocks that all scans together may visit: about 2 s. Files of 100 million pixels and ten scans
-// stay below; larger ones may visit each block kMostVisitsOfBlock times.
-constexpr int64_t kMostVisits = int64_t{1} << 27, kMostVisitsOfBlock = 32;
+// stay below; larger ones may visit each block kMaxBlockVisits times.
+constexpr int64_t kMaxVisits = int64_t{1} << 27, kMaxBlockVisits = 32;
 
 struct Component {
   int id, factor_x, factor_y;     // sampling factors
@@ -28,8 +28,8 @@ struct Component {
 
 struct Scan {
   int count, first, last, high, low;  // components; coefficients; bits
-  Component* components[kMostComponents];
-  Codes *dc[kMostComponents], *ac[kMostComponents];
+  Component* components[kMaxComponents];
+  Codes *dc[kMaxComponents], *ac[kMaxComponents];
 };
 
 class File {
@@ -103,7 +103,7 @@ class File {
     if (end - body < 6 || end - body != 6 + 3 * body[5]) damaged("a bad frame");
     is_progressive_ = is_progressive;
     const int height = body[1] << 8 | body[2], width = body[3] << 8 | body[4], count = body[5];
-    if (body[0] != 8 || height == 0 || width == 0 || count < 1 || count > kMostComponents) {
+    if (body[0] != 8 || height == 0 || width == 0 || count < 1 || count > kMaxComponents) {
       unknown("of other than 8 bits, 1 to 4 components and a known height");
     }
     for (int c = 0; c < count; ++c) {
@@ -136,7 +136,7 @@ class File {
     if ((end_ - at_) * 8 < blocks * (is_progressive ? 1 : 2)) {
       bomb("too few bytes for so many pixels");
     }
-    most_visits_ = std::max(kMostVisits, kMostVisitsOfBlock * blocks);
+    most_visits_ = std::max(kMaxVisits, kMaxBlockVisits * blocks);
     if (!is_progressive || !walks_) return;
     for (Component& of : components_) of.nonzero.resize(static_cast<size_t>(of.stride * of.lines));
   }
@@ -145,10 +145,10 @@ class File {
 
   void read_scan(const uint8_t* body, const uint8_t* end) {
     if (components_.empty()) damaged("a scan before the frame");
-    if (++scans_ > kMostScans) bomb("more than 500 scans");
+    if (++scans_ > kMaxScans) bomb("more than 500 scans");
     Scan scan{};
     scan.count = body < end ? body[0] : 0;
-    if (scan.count < 1 || scan.count > kMostComponents || end - body != 4 + 2 * scan.count) {
+    if (scan.count < 1 || scan.count > kMaxComponents || end - body != 4 + 2 * scan.count) {
       damaged("a bad scan");
     }
     const uint8_t* progress = body + 1 + 2 * scan.count;

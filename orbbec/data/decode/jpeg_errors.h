@@ -17,7 +17,7 @@ extern "C" {
 
 namespace orbbec {
 
-constexpr int kMostScans = 500;  // of a progressive file; more are an attack on time
+constexpr int kMaxScans = 500;  // of a progressive file; more are an attack on time
 
 // No C++ object with a destructor may live where an error jumps over it, so rows are raw memory.
 struct Failure {
@@ -41,7 +41,7 @@ inline void warn(j_common_ptr info, int level) {
 }
 
 inline void count_scans(j_common_ptr info) {
-  if (reinterpret_cast<j_decompress_ptr>(info)->input_scan_number > kMostScans) {
+  if (reinterpret_cast<j_decompress_ptr>(info)->input_scan_number > kMaxScans) {
     ERREXIT(info, JERR_BAD_PROGRESSION);
   }
 }

@@ -34,10 +34,10 @@ struct Component {
   uint8_t* out;
 };
 
-constexpr int kMostComponents = 3, kMostRows = MAX_SAMP_FACTOR * DCTSIZE;
+constexpr int kMaxComponents = 3, kMaxRows = MAX_SAMP_FACTOR * DCTSIZE;
 
 size_t describe(const jpeg_decompress_struct& info, uint8_t* out,
-                Component (&planes)[kMostComponents]) {
+                Component (&planes)[kMaxComponents]) {
   size_t bytes = 0;
   for (int c = 0; c < info.num_components; ++c) {
     const jpeg_component_info& of = info.comp_info[c];
@@ -49,10 +49,10 @@ size_t describe(const jpeg_decompress_struct& info, uint8_t* out,
   return bytes;
 }
 
-void read_planes(jpeg_decompress_struct& info, const Component (&planes)[kMostComponents],
+void read_planes(jpeg_decompress_struct& info, const Component (&planes)[kMaxComponents],
                  uint8_t* rows) {
-  JSAMPROW pointers[kMostComponents][kMostRows];
-  JSAMPARRAY components[kMostComponents];
+  JSAMPROW pointers[kMaxComponents][kMaxRows];
+  JSAMPARRAY components[kMaxComponents];
   for (int c = 0; c < info.num_components; ++c) {
     components[c] = pointers[c];
     for (int y = 0; y < planes[c].rows; ++y, rows += planes[c].stride) pointers[c][y] = rows;
@@ -106,7 +106,7 @@ __attribute__((visibility("default"))) int orbbec_jpeg_planes(const uint8_t* dat
     }
     info.raw_data_out = TRUE;
     start(info);
-    Component planes[kMostComponents];
+    Component planes[kMaxComponents];
     rows = static_cast<uint8_t*>(std::malloc(describe(info, out, planes)));
     if (rows == nullptr) ERREXIT1(&info, JERR_OUT_OF_MEMORY, 0);
     read_planes(info, planes, rows);

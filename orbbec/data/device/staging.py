@@ -71,6 +71,13 @@ class Staging:
             map_tensors(result, lambda tensor: _record(tensor, current))
         return result
 
+    def mark(self) -> Callable[[], bool]:
+        """Mark the work of the current stream; the returned function says whether it is not yet done."""
+        if self._stream is None:
+            return lambda: False
+        event = torch.cuda.current_stream(self.device).record_event()
+        return lambda: not event.query()
+
     def time(self) -> float:
         """Seconds on a monotonic clock, after synchronizing the device."""
         if self._stream is not None:

@@ -444,5 +444,5 @@ def _begin_decoding(
 
 def feed_for(decoding: Decoding, device: torch.device, threads: int, cores: Sequence[int]) -> SharedFeed:
     """The feed of a loader: none for what it does not decode, or if ORBBEC_FEED is 0."""
-    is_on = os.environ.get("ORBBEC_FEED", "1") != "0" and not decoding.on_device
+    is_on = os.environ.get("ORBBEC_FEED", "1") != "0" and not decoding.by_nvimgcodec
     return SharedFeed(threads if is_on else 0, _NICE if device.type == "cuda" else 0, cores)

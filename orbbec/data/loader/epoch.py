@@ -110,7 +110,10 @@ class Epoch(Iterator[Any]):
         """The oldest batch on the device; sends more batches that are ready."""
         loader, staged = self._loader, self._staged
         while not staged or (len(staged) < loader._staging.depth and crew.has_next()):
+            is_busy, began = loader._staging.mark(), perf_counter()
             count, prepared = next(crew)
+            if is_busy():
+                loader._assembler.watch.add("hidden", perf_counter() - began)
             is_tuned = loader._tuner.step(loader.seconds)
             if is_tuned or loader._assembler.needs_makers():
                 crew.resize(*loader._assembler.crew(*loader._tuner.settings, loader.batch_size))

@@ -190,7 +190,7 @@ class Loader:
         source = source if self._cached is None else self._cached
         source = Copies(with_distinct_ids(source)) if has_copies(self.order) else source
         feed = feed_for(decoding, self.device, self.threads, self._cores)
-        large = self.device if on_cuda and not (decoding.on_device or decoding.by_kernels) else None
+        large = self.device if on_cuda and not (decoding.by_nvimgcodec or decoding.by_kernels) else None
         planes_device = self.device if decoding.by_kernels else None
         self._assembler = FeedAssembler(
             *(source, transforms, decoding, on_error, on_cuda, decoder, large, planes_device, has_pairs),
@@ -216,10 +216,8 @@ class Loader:
     def _cached_source(self, source: Any, cache: Cache, decoding: Decoding) -> CachedSource:
         if not self._is_indexed or hasattr(source, "set_epoch"):
             raise ValueError("Loader: expected a source with an index, and without set_epoch, for cache")
-        if cache.decoded and (decoding.shrink or decoding.makes_planes or decoding.on_device):
-            raise ValueError(
-                "Loader: a decoded cache expects decoding without shrink, planes, device and on_device"
-            )
+        if cache.decoded and (decoding.shrink or decoding.makes_planes or decoding.by_nvimgcodec):
+            raise ValueError("Loader: a decoded cache expects decoding without shrink, planes and device")
         return CachedSource(with_distinct_ids(source), cache, decoding, decoding.whole)
 
     @property
@@ -239,14 +237,17 @@ class Loader:
 
     @property
     def seconds(self) -> dict[str, float]:
-        """Seconds by activity, summed over all threads; "wait" and "step" are the model's."""
+        """Seconds by activity, summed over all threads; "wait" and "step" are the model's.
+
+        On CUDA, "hidden" is the part of "wait" at whose end the device still had work.
+        """
         return dict(self._assembler.watch.seconds)
 
     def report(self) -> Report:
         """A time report since the loader was made. `print` it, or show its `line` in a progress bar."""
         spent = self.seconds
-        waited = spent.get("wait", 0.0)
-        seconds = waited + spent.get("step", 0.0)
+        seconds = spent.get("wait", 0.0) + spent.get("step", 0.0)
+        waited = max(spent.get("wait", 0.0) - spent.get("hidden", 0.0), 0.0)
         measured = self._images, seconds, waited, spent, self.threads, self._synthetic, self._tuner.budget
         cached = None if self._cached is None else self._cached.hit_rate
         counts = [self._assembler.watch.counts.get(name, 0) for name in ("device", "host", "pairs")]

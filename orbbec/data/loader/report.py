@@ -23,7 +23,8 @@ class Report:
     Args:
         images: number of images taken.
         seconds: from the request of the first batch to the last batch, without the time between epochs.
-        waited: seconds of these in which the model waited for a batch.
+        waited: seconds of these in which the model waited for a batch. On CUDA, a wait at whose end the device
+            still had work does not count.
         spent: seconds by activity, summed over all threads: "read", "decode", "augment", "copy", and "idle"
             while waiting for the model.
         threads: number of the loader's threads.

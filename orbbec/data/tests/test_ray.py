@@ -70,7 +70,7 @@ def test_arguments_are_checked():
     for arguments, text in (
         ({"batch_size": 0}, "ray_dataset: expected batch_size"),
         ({"on_error": "ignore"}, "ray_dataset: expected on_error as one of raise, skip, substitute"),
-        ({"decoding": Decoding(on_device=True)}, "expected a Decoding on the host"),
+        ({"decoding": Decoding(device="nvimgcodec")}, "expected a Decoding on the host"),
         ({"decoding": Decoding(planes=True)}, "on the host, but got planes=True"),
     ):
         with pytest.raises(ValueError, match=text):

@@ -17,6 +17,18 @@ namespace orbbec {
 constexpr int kWarp = 32;  // threads of a warp
 constexpr unsigned kAllLanes = 0xffffffffu;
 
+// Of a multiprocessor. 7.5, from whose PTX all machine code is made, has the fewest threads.
+constexpr int kMultiprocessorThreads = 1024, kMultiprocessorRegisters = 65536;
+
+// Blocks of a multiprocessor, for __launch_bounds__: as many as fit if a thread has at most so many
+// registers. On an H200, kernels that read much wait for memory, and more warps hide that; a few
+// registers that are spilled to the L1 cache cost less.
+constexpr int blocks_of(int threads, int registers) {
+  const int blocks = kMultiprocessorRegisters / (threads * registers);
+  const int most = kMultiprocessorThreads / threads;
+  return blocks < most ? blocks : most;
+}
+
 constexpr int64_t kMaxGridYZ = 65535;
 
 // Blocks along y or z of a grid. Kernels stride over what is beyond.

@@ -6,7 +6,8 @@
 // pixel of image n from bytes as integers, `work(in, out)`, once per thread; where
 // Op::kSameForChannels, it also computes a value of any channel; where there is an Op::Table, it is
 // `op.of_image(n, table)`. `op.is_ordinary(n)` tells whether all sources have the size of the
-// output and no pixel needs its position. Other pixels: `op(n, y, x)`.
+// output and no pixel needs its position. Other pixels: `op(n, y, x)`. Where there is
+// `op.skips(n)`, the images for which it is true are not written.
 #pragma once
 
 #include "../../core/table_of.h"
@@ -60,6 +61,11 @@ __device__ void load_shared(const Op& op, int64_t n, SharedPointwise<Op>& shared
   shared.has_groups = grouped && (Op::kIn != 0 || channels == 3 || channels == 1);
   shared.is_wide = shared.has_groups && wide;
 }
+
+template <class Op, class = void>
+struct MaySkip : std::false_type {};
+template <class Op>
+struct MaySkip<Op, std::void_t<decltype(&Op::skips)>> : std::true_type {};
 
 template <class Op, class Table>
 __device__ auto work_of(const Op& op, int64_t n, const Table& table) {
@@ -176,6 +182,8 @@ __global__ void __launch_bounds__(kPointwiseThreads, 4)
   __shared__ Table table;
   for (int i = threadIdx.x; i < Table::kEntries; i += kPointwiseThreads) table.set(i);
   for (int64_t n = blockIdx.y; n < op.output.count; n += gridDim.y) {
+    if constexpr (MaySkip<Op>::value)
+      if (op.skips(n)) continue;
     if (threadIdx.x == 0) load_shared(op, n, shared);
     __syncthreads();
     const int64_t done = run_all_groups(op, n, shared, table, staged[threadIdx.x / kWarp]);

@@ -19,9 +19,13 @@ __global__ void __launch_bounds__(kRaggedRunThreads, 1)
   for (int64_t n = blockIdx.y; n < sizes.count; n += gridDim.y) {
     const Image<uint8_t> image = sizes[n];
     const int64_t pixels = static_cast<int64_t>(image.height) * image.width;
+    const auto width = static_cast<unsigned>(image.width);
     for (int64_t p = static_cast<int64_t>(blockIdx.x) * kRaggedRunThreads + threadIdx.x; p < pixels;
          p += static_cast<int64_t>(gridDim.x) * kRaggedRunThreads) {
-      op(n, static_cast<int>(p / image.width), static_cast<int>(p % image.width));
+      const bool is_short = p >> 32 == 0;  // a division of 64 bits takes four times as long
+      const unsigned y =
+          is_short ? static_cast<unsigned>(p) / width : static_cast<unsigned>(p / width);
+      op(n, static_cast<int>(y), static_cast<int>(p - int64_t{y} * width));
     }
   }
 }

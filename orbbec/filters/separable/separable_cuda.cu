@@ -147,7 +147,7 @@ enum class Pass { kTiles, kRows, kColumns };
 // rows that it needs, then the columns; at most 48 KiB of shared memory. The other passes read each
 // number once per tap.
 template <class Rule>
-__global__ void __launch_bounds__(kTileThreads, 6)
+__global__ void __launch_bounds__(kTileThreads, blocks_of(kTileThreads, 64))
     separable_kernel(const Separable<Rule> op, const Tiling tiling, const Pass pass) {
   for_each_tile(op.source, tiling, [&](const Tile& tile) {
     if (pass == Pass::kTiles) {

@@ -9,14 +9,31 @@
 
 namespace orbbec {
 
+// Of each axis, vertical first.
+struct Sigmas {
+  const double* each;  // null: one for all
+  int64_t stride, axis_stride;
+  double one = 0;
+
+  ORBBEC_HD double of(int64_t n, int axis) const {
+    return each != nullptr ? each[n * stride + axis * axis_stride] : one;
+  }
+};
+
 struct TapsArguments {
   DType dtype;
   KernelSizes sizes;
-  const double* sigma;   // [N, 2]: vertical, horizontal
-  int64_t sigma_stride;  // 0 if all share one
-  void* taps;            // [N, 2, longest] of Tap<T>
+  Sigmas sigmas;
+  void* taps;  // [N, 2, longest] of Tap<T>
   int64_t count;
   int longest;
+  const double* drawn;   // [N]: 0 where the sizes are 1; null: nowhere
+  int32_t* drawn_sizes;  // [N, 2]: the sizes with these, if there is `drawn`
+
+  ORBBEC_HD int size_of(int64_t n, int axis) const {
+    if (drawn == nullptr) return sizes.of(n, axis);
+    return drawn_sizes[2 * n + axis] = drawn[n] == 0 ? 1 : sizes.of(n, axis);
+  }
 };
 
 // OpenCV's taps for sigma 0 and sizes 3, 5, 7 and 9, in 1/256: from the edge to the middle.
@@ -37,8 +54,8 @@ struct GaussianTaps {
 
   // The taps of one axis of an image.
   ORBBEC_HD void operator()(int64_t n, int axis) const {
-    const int size = a.sizes.of(n, axis), middle = size / 2;
-    const double sigma = a.sigma[n * a.sigma_stride + axis];
+    const int size = a.size_of(n, axis), middle = size / 2;
+    const double sigma = a.sigmas.of(n, axis);
     const bool is_tabulated = !(sigma > 0) && size >= 3 && size <= 9;
     const double width = sigma > 0 ? sigma : size * 0.15 + 0.35;
     const double exponent = -0.125 / (width * width);

@@ -143,7 +143,8 @@ __device__ void noise_in_span(const Erase<T>& op, const Line<T>& line, const Spa
 // A thread owns every (gridDim.x * blockDim.x)-th aligned chunk of 16 bytes of a line: it reads and
 // stores each once, with one store where the whole chunk is in the line. No shared memory.
 template <class T, bool kNoisy>
-__global__ void __launch_bounds__(kThreads, 1) erase_lines_kernel(const Erase<T> op) {
+__global__ void __launch_bounds__(kThreads, blocks_of(kThreads, 64))
+    erase_lines_kernel(const Erase<T> op) {
   constexpr int kLength = Chunk<T>::kLength;
   const bool packed = op.output.stride_x != 1;
   for (int64_t n = blockIdx.z; n < op.output.count; n += gridDim.z) {

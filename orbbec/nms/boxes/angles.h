@@ -1,5 +1,5 @@
-// Angles of boxes: functors over numbers of float or double, computed in double. Included by
-// angles_cpu.cpp, angles_cuda.cu and binding_angles.cpp.
+// Angles and lengths of boxes: functors over numbers of float or double, computed in double.
+// Included by angles_cpu.cpp, angles_cuda.cu and binding_angles.cpp.
 #pragma once
 
 #include "../../core/arctangent.h"
@@ -8,9 +8,9 @@
 namespace orbbec {
 
 struct AnglesArguments {
-  const void* y;  // or degrees
+  const void* y;  // or degrees, or squares
   const void* x;  // of arctangents
-  void* result;   // radians; or sines, then cosines
+  void* result;   // radians; sines, then cosines; or roots
   int count;
   bool is_double;  // else float
 };
@@ -46,6 +46,17 @@ struct SineCosine {
     result[i] = static_cast<F>(sine);
     result[int64_t{count} + i] = static_cast<F>(cosine);
   }
+};
+
+template <class F>
+struct SquareRoot {
+  const F* squares;
+  F* result;
+
+  explicit SquareRoot(const AnglesArguments& a)
+      : squares(static_cast<const F*>(a.y)), result(static_cast<F*>(a.result)) {}
+
+  ORBBEC_HD void operator()(int64_t, int i) const { result[i] = static_cast<F>(sqrt(squares[i])); }
 };
 
 // Calls `launch` with the functor for the arguments, which the binding has checked.

@@ -1,4 +1,4 @@
-"""Sine, cosine and arctangent with the same bits on every device; torch's depend on it."""
+"""Sine, cosine, arctangent and square root with the same bits on every device; torch's depend on it."""
 
 import math
 from typing import Any
@@ -44,6 +44,20 @@ def sine_cosine(degrees: Tensor) -> tuple[Tensor, Tensor]:
     return sine, cosine
 
 
+def square_root(squares: Tensor) -> Tensor:
+    """The square root, rounded correctly. torch's is not on the CPU, where MKL computes it.
+
+    Args:
+        squares: `[...]` of any float dtype.
+
+    Example:
+        >>> square_root(torch.tensor([4.0, 2.0])).tolist()
+        [2.0, 1.4142135381698608]
+    """
+    roots: Tensor = torch.ops.orbbec.square_root(_computed(squares))
+    return roots.to(squares.dtype)
+
+
 def _computed(numbers: Tensor) -> Tensor:
     return numbers if numbers.dtype == DOUBLE else numbers.float()
 
@@ -56,6 +70,11 @@ def _(y: Tensor, x: Tensor) -> Tensor:
 @register_fake("sine_cosine")
 def _(degrees: Tensor) -> Tensor:
     return degrees.new_empty((2, *degrees.shape))
+
+
+@register_fake("square_root")
+def _(squares: Tensor) -> Tensor:
+    return squares.new_empty(squares.shape)
 
 
 def _save_point(ctx: Any, inputs: tuple[Tensor, Tensor], output: Tensor) -> None:
@@ -81,5 +100,12 @@ def _gradient_of_sine_cosine(ctx: Any, gradient: Tensor) -> Tensor:
     return slope * (math.pi / 180)
 
 
+def _gradient_of_square_root(ctx: Any, gradient: Tensor) -> Tensor:
+    (root,) = ctx.saved_tensors
+    scaled: Tensor = gradient / (root + root)
+    return scaled
+
+
 torch.library.register_autograd("orbbec::arctangent", _gradient_of_arctangent, setup_context=_save_point)
 torch.library.register_autograd("orbbec::sine_cosine", _gradient_of_sine_cosine, setup_context=_save_result)
+torch.library.register_autograd("orbbec::square_root", _gradient_of_square_root, setup_context=_save_result)

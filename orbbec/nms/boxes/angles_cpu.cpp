@@ -21,4 +21,8 @@ void sine_cosine_cpu(const AnglesArguments& arguments, const ParallelFor& parall
   angles_cpu<SineCosine>(arguments, parallel);
 }
 
+void square_root_cpu(const AnglesArguments& arguments, const ParallelFor& parallel) {
+  angles_cpu<SquareRoot>(arguments, parallel);
+}
+
 }  // namespace orbbec

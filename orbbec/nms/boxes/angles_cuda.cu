@@ -18,4 +18,8 @@ int sine_cosine_cuda(const AnglesArguments& arguments, void* stream) {
   return angles_cuda<SineCosine>(arguments, stream);
 }
 
+int square_root_cuda(const AnglesArguments& arguments, void* stream) {
+  return angles_cuda<SquareRoot>(arguments, stream);
+}
+
 }  // namespace orbbec

@@ -6,8 +6,10 @@ namespace orbbec {
 
 void arctangent_cpu(const AnglesArguments& arguments, const ParallelFor& parallel);
 void sine_cosine_cpu(const AnglesArguments& arguments, const ParallelFor& parallel);
+void square_root_cpu(const AnglesArguments& arguments, const ParallelFor& parallel);
 [[gnu::weak]] int arctangent_cuda(const AnglesArguments& arguments, void* stream);
 [[gnu::weak]] int sine_cosine_cuda(const AnglesArguments& arguments, void* stream);
+[[gnu::weak]] int square_root_cuda(const AnglesArguments& arguments, void* stream);
 
 namespace {
 
@@ -38,21 +40,37 @@ Tensor arctangents(Tensor y, Tensor x) {
   return result;
 }
 
+// `launch` for the numbers and a result of a shape.
+template <class Launch>
+Tensor computed(const char* op, const char* name, const Tensor& numbers,
+                const std::vector<int64_t>& shape, const Launch& launch) {
+  check_numbers(op, name, numbers);
+  const Tensor dense = contiguous(op, numbers);
+  const Tensor result = new_tensor(op, shape, numbers.scalar_type(), numbers);
+  if (result.numel() == 0) return result;
+  launch(AnglesArguments{.y = dense.const_data_ptr(),
+                         .x = nullptr,
+                         .result = result.mutable_data_ptr(),
+                         .count = static_cast<int>(numbers.numel()),
+                         .is_double = numbers.scalar_type() == ScalarType::Double});
+  return result;
+}
+
 Tensor sines_cosines(Tensor degrees) {
   constexpr const char* kOp = "sine_cosine";
-  check_numbers(kOp, "degrees", degrees);
-  const Tensor dense = contiguous(kOp, degrees);
   std::vector<int64_t> shape{2};
   shape.insert(shape.end(), degrees.sizes().begin(), degrees.sizes().end());
-  const Tensor result = new_tensor(kOp, shape, degrees.scalar_type(), degrees);
-  if (result.numel() == 0) return result;
-  const AnglesArguments a{.y = dense.const_data_ptr(),
-                          .x = nullptr,
-                          .result = result.mutable_data_ptr(),
-                          .count = static_cast<int>(degrees.numel()),
-                          .is_double = degrees.scalar_type() == ScalarType::Double};
-  run_where(kOp, degrees, sine_cosine_cpu, sine_cosine_cuda, a);
-  return result;
+  return computed(kOp, "degrees", degrees, shape, [&](const AnglesArguments& a) {
+    run_where(kOp, degrees, sine_cosine_cpu, sine_cosine_cuda, a);
+  });
+}
+
+Tensor square_roots(Tensor squares) {
+  constexpr const char* kOp = "square_root";
+  const std::vector<int64_t> shape(squares.sizes().begin(), squares.sizes().end());
+  return computed(kOp, "squares", squares, shape, [&](const AnglesArguments& a) {
+    run_where(kOp, squares, square_root_cpu, square_root_cuda, a);
+  });
 }
 
 }  // namespace
@@ -61,9 +79,11 @@ Tensor sines_cosines(Tensor degrees) {
 STABLE_TORCH_LIBRARY_FRAGMENT(orbbec, m) {
   m.def("arctangent(Tensor y, Tensor x) -> Tensor");
   m.def("sine_cosine(Tensor degrees) -> Tensor");
+  m.def("square_root(Tensor squares) -> Tensor");
 }
 
 ORBBEC_IMPLEMENT(m) {
   m.impl("arctangent", TORCH_BOX(&orbbec::arctangents));
   m.impl("sine_cosine", TORCH_BOX(&orbbec::sines_cosines));
+  m.impl("square_root", TORCH_BOX(&orbbec::square_roots));
 }

@@ -7,7 +7,7 @@ import torch
 from torch import Tensor
 
 from orbbec.bridge.arguments import dtype_name
-from orbbec.nms.boxes.angles import arctangent, sine_cosine
+from orbbec.nms.boxes.angles import arctangent, sine_cosine, square_root
 from orbbec.nms.boxes.arguments import NUMBERS, boxes_of, format_name
 from orbbec.nms.detections import Boxes, like
 
@@ -134,8 +134,8 @@ def _to_four_corners(rotated: Tensor) -> Tensor:
 def _from_four_corners(corners: Tensor) -> Tensor:
     x1, y1, x2, y2, x3, y3, _, _ = corners.unbind(-1)
     angle = arctangent(y1 - y2, x2 - x1) * (180 / math.pi)
-    w = ((x2 - x1) ** 2 + (y1 - y2) ** 2).sqrt()
-    h = ((x3 - x2) ** 2 + (y3 - y2) ** 2).sqrt()
+    w = square_root((x2 - x1) ** 2 + (y1 - y2) ** 2)
+    h = square_root((x3 - x2) ** 2 + (y3 - y2) ** 2)
     return torch.stack((x1, y1, w, h, angle), -1)
 
 

@@ -89,9 +89,9 @@ class AugmentPass(Pass):
         has_few_numbers = max(len(self.fill), len(self.mean or ()), len(self.std or ())) <= 4
         return self.mixes is None and self.dtype in DTYPES and has_few_numbers
 
-    def end(self) -> Rule:
+    def end(self) -> Sequence[Rule]:
         operands = self.matrix_block.offset, self.region_block.start, self.has_offset, -1, -1
-        return Rule("end_pass", operands, out=self.out)
+        return [Rule("end_pass", operands, out=self.out)]
 
     def row(self) -> list[float]:
         layout = -1 if self.channels_last is None else int(self.channels_last)

@@ -99,9 +99,9 @@ class Pass:
         """Its blocks of words."""
         return ()
 
-    def end(self) -> Rule:
-        """The rule that writes its numbers."""
-        return Rule("end_pass", (-1, -1, 0, -1, -1), out=self.out)
+    def end(self) -> Sequence[Rule]:
+        """The rules that write its numbers."""
+        return [Rule("end_pass", (-1, -1, 0, -1, -1), out=self.out)]
 
     def row(self) -> list[float]:
         """Its row in the program, as binding_passes.h has it; empty if `run` does not run it."""

@@ -43,7 +43,7 @@ class CropPass(AugmentPass):
     def runs(self) -> bool:  # type: ignore[override]
         return super().runs and self.crop.runs
 
-    def end(self) -> Rule:
+    def end(self) -> Sequence[Rule]:
         return self.crop.end()
 
     def row(self) -> list[float]:

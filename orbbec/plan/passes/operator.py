@@ -12,13 +12,24 @@ import torch
 from torch import Tensor
 
 from orbbec.batch import ImageBatch
-from orbbec.bridge.arguments import Array, is_channels_last, new_images, size_text
+from orbbec.bridge.arguments import Array, copied_to, is_channels_last, new_images, size_text
 from orbbec.bridge.spec import OPERATORS, OpSpec
-from orbbec.plan.batches import Work, as_list, chosen_of, merged, rows_of, signed, table_rows, unsigned
+from orbbec.plan.batches import (
+    Work,
+    as_list,
+    chosen_of,
+    device_of,
+    merged,
+    rows_of,
+    signed,
+    table_rows,
+    unsigned,
+)
+from orbbec.plan.packing import on_device
 from orbbec.plan.parameters import Column
 from orbbec.plan.passes.base import Columns, Context, NoiseKey, Pass, matrix_columns
 from orbbec.plan.passes.by_size import by_size, single_size
-from orbbec.plan.rules import FLIPPED, READINGS, Block, Rule
+from orbbec.plan.rules import FLIPPED, READINGS, RUN_OPERATORS, Block, Rule
 
 
 @dataclass(eq=False, kw_only=True)
@@ -51,23 +62,68 @@ class OperatorPass(Pass):
     drawn: Array = field(init=False, repr=False)
     draws: str = field(init=False, repr=False)
     table: Mapping[str, Array] = field(init=False, repr=False)
+    _columns: Mapping[str, tuple[int, Block]] = field(init=False, repr=False)  # with their registers
+
+    def __post_init__(self) -> None:
+        self._columns = {name: (register, Block(2, 1)) for name, register in self._registers.items()}
 
     @property
     def blocks(self) -> Sequence[Block]:
         """Its blocks of words, of no rows if `run` does not run it."""
-        self.box_block.rows, self.flip_block.rows = int(self.runs), int(self.runs and self.flips)
-        return self.box_block, self.flip_block
+        crops = self._crops
+        self.box_block.rows, self.flip_block.rows = int(crops), int(crops and self.flips)
+        return self.box_block, self.flip_block, *(block for _, block in self._columns.values())
 
     @property
     def runs(self) -> bool:  # type: ignore[override]
-        takes_flips = "flips" in self.spec.parameters  # as a crop that is resized
+        return self._crops or self._is_called
+
+    @property
+    def _crops(self) -> bool:
+        """Whether it is a crop that is resized."""
+        takes_flips = "flips" in self.spec.parameters
         return takes_flips and list(self.arguments) == ["boxes"] and self.condition is None
 
-    def end(self) -> Rule:
+    @property
+    def _is_called(self) -> bool:
+        """Whether `run` calls the operator, with numbers of registers and constants."""
+        if self.name not in RUN_OPERATORS or self.options or self.resizes:
+            return False
+        elements = {name.partition(":")[0]: ":" in name for name in RUN_OPERATORS[self.name]}
+        return elements.keys() == self.arguments.keys() and all(
+            column.kind == "constant" or (column.kind == "registers" and not elements[name])
+            for name, column in self.arguments.items()
+        )
+
+    @property
+    def _registers(self) -> Mapping[str, int]:
+        """The registers that `run` gives the operator, by name of the column."""
+        if not self._is_called:
+            return {}
+        columns = {name: column.at for name, column in self.arguments.items() if column.kind == "registers"}
+        return columns if self.condition is None else {**columns, "drawn": self.condition}
+
+    def end(self) -> Sequence[Rule]:
+        columns = [Rule("column", (block.offset, register)) for register, block in self._columns.values()]
         operands = -1, -1, 0, self.box_block.start, self.flip_block.start
-        return Rule("end_pass", operands, out=self.out)
+        return [*columns, Rule("end_pass", operands, out=self.out)]
 
     def row(self) -> list[float]:
+        return self._crop_row() if self._crops else self._call_row()
+
+    def _call_row(self) -> list[float]:
+        words = {name: block.offset for name, (_, block) in self._columns.items()}
+        numbers: list[float] = []
+        for name, _, index in (name.partition(":") for name in RUN_OPERATORS[self.name]):
+            column = self.arguments[name]
+            numbers += (
+                words.get(name, -1),
+                np.ravel(column.value)[int(index or 0)] if name not in words else 0,
+            )
+        head = 3, self.out, *[0] * 6, list(RUN_OPERATORS).index(self.name), words.get("drawn", -1)
+        return [*head, *numbers, *[0] * (20 - len(numbers)), *self.known_size]
+
+    def _crop_row(self) -> list[float]:
         reading = READINGS.index(self.options["interpolation"])
         blocks = -1, -1, 0, 0, 0, 0, self.box_block.start, self.flip_block.start
         return [
@@ -167,7 +223,7 @@ class OperatorPass(Pass):
         columns = {name: table for name, table in tables.items() if name != "drawn"}
 
         def operate(images: Work, rows: Array | None, **resized: Any) -> Any:
-            selected = {name: table_rows(values, rows) for name, values in columns.items()}
+            selected = self._columns_of(columns, rows, device_of(images))
             return self._call(images, **selected, **options, **resized)
 
         def resize(images: Work, rows: Array | None, size: tuple[int, int], target: Tensor | None) -> Tensor:
@@ -193,6 +249,20 @@ class OperatorPass(Pass):
         may_keep = context.is_fixed and self.condition is not None
         return chosen_of(tables["drawn"], results, work) if may_keep else results
 
+    def _columns_of(
+        self, columns: Mapping[str, Any], rows: Array | None, device: torch.device
+    ) -> Mapping[str, Tensor]:
+        """The columns of some images as tensors; those that are not read on the host are on their device."""
+        chosen = {
+            name: values if rows is None or isinstance(values, Tensor) else values[rows]
+            for name, values in columns.items()
+        }
+        if device.type != "cpu" and self.spec.capturable:
+            on_host = {*self.spec.host_columns, "which"}
+            taken = {name: values for name, values in chosen.items() if name not in on_host}
+            chosen |= on_device(taken, device)
+        return {name: table_rows(values) for name, values in chosen.items()}
+
     def _call(self, images: Work, *, which: Tensor | None = None, out: Any = None, **options: Any) -> Any:
         """Run one call, or one for each value of the option that `which` selects."""
         call, choice = self.spec.call, self.spec.choice
@@ -206,12 +276,14 @@ class OperatorPass(Pass):
             return result if out is None else out.copy_(result)
         for k in sorted(set(which.tolist())):
             rows = (which == k).nonzero()[:, 0]
-            selected = {name: v[rows.to(v.device)] for name, v in options.items() if isinstance(v, Tensor)}
+            selected = {
+                name: v[copied_to(v.device, rows)] for name, v in options.items() if isinstance(v, Tensor)
+            }
             results = call(rows_of(images, rows.numpy()), **{**options, **selected, choice: values[k]})
             if out is None:
                 shape = len(which), *results.shape[1:]
                 out = new_images(results, shape, is_channels_last(results, None))
-            signed(out)[rows.to(results.device)] = signed(results)
+            signed(out)[copied_to(results.device, rows)] = signed(results)
         return out
 
 
@@ -221,7 +293,7 @@ def _changed(work: Work, drawn: Array, operate: Callable[[Work, Array], Any], is
     Results of preceding passes are overwritten in place.
     """
     if isinstance(work, Tensor):
-        indices = torch.from_numpy(drawn).to(work.device, non_blocking=True)
+        indices = copied_to(work.device, torch.from_numpy(drawn))
         changed = operate(unsigned(signed(work).index_select(0, indices), work.dtype), drawn)
         in_place = is_temporary and not work.requires_grad
         if work.dtype == torch.uint16:

@@ -350,7 +350,7 @@ ARGUMENTS = {
         of(interpolation="cubic"),
     ],
 }
-# Transforms that the random pipelines of the record do not pick.
+PICKED = {name: len(several) for name, several in ARGUMENTS.items()}  # by the random pipelines of the record
 ADDED = {
     "CLAHE": combined([of(), of(clip_limit=3.0, tile_grid_size=(2, 5))], CHANCES),
     "ChannelDropout": combined([of(), of(channel_drop_range=(1, 2), fill=60.0)], CHANCES),
@@ -417,7 +417,16 @@ ADDED = {
     ),
     "UnsharpMask": combined([of(), of(kernel_size=5, sigma=(0.5, 2.0), alpha=0.3, threshold=0.0)], CHANCES),
 }
+ADDED_SETS = {
+    "Mosaic": [of(size=(48, 64), tiles=9), of(size=(47, 63), tiles=9, p=0.5)],
+    "RandomCrop": [
+        of(size=(30, 22), max_class_ratio=0.6),
+        of(size=40, padding=(1, 2, 3, 4), pad_if_needed=True, fill=FILL, max_class_ratio=0.3, ignore_index=2),
+    ],
+}
 ARGUMENTS |= ADDED
+for name, several in ADDED_SETS.items():
+    ARGUMENTS[name] = [*ARGUMENTS[name], *several]
 
 
 def transform_of(name, number):

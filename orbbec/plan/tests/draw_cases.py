@@ -10,7 +10,7 @@ import torch
 from orbbec import transforms as T
 from orbbec.augment.codes import COLOR_WIDTH, STEPS
 from orbbec.plan.steps import Colors, Operator, Warp, identities, same_rows
-from orbbec.plan.tests.draw_arguments import ADDED, ARGUMENTS, FACE, FILL, TEMPLATE, transform_of
+from orbbec.plan.tests.draw_arguments import ARGUMENTS, FACE, FILL, PICKED, TEMPLATE, transform_of
 
 SEEDS, EPOCHS = (0, 2**63 - 25), (0, 2**40)
 IDS = [0, 1, 2, -1, -2, 7, 1000, 2**31, -(2**31), 2**40 + 3, 2**62, -(2**62)]
@@ -49,14 +49,16 @@ class Case(NamedTuple):
 
 
 def targets_of(sizes):
-    """Boxes and points for each image; the first one has none."""
-    targets = [{}]
-    for n, (height, width) in enumerate(sizes[1:], 1):
+    """Classes, boxes and points for each image; the first one has no boxes and points."""
+    targets = []
+    for n, (height, width) in enumerate(sizes):
         steps = np.arange(1 + n % 3)[:, None] * 0.1
         corners = np.concatenate([0.05 + steps, 0.1 + steps, 0.4 + steps, 0.6 + steps], 1)
         face = np.array(FACE) / 90 * [width, height] + n
         boxes = corners * [width, height, width, height]
-        targets.append({"boxes": boxes, "keypoints": face[::-1].copy(), "landmarks": face})
+        classes = np.add.outer(np.arange(height) * 3 // height, np.arange(width) * 2 // width)
+        rows = {"boxes": boxes, "keypoints": face[::-1].copy(), "landmarks": face} if n else {}
+        targets.append({"mask": classes, **rows})
     return targets
 
 
@@ -130,11 +132,11 @@ class Picker:
 
 def random_transform(picker, depth=0):
     """A transform with one of its argument sets, or a container of some."""
-    name = picker.of([name for name in ARGUMENTS if name not in ADDED])
+    name = picker.of(list(PICKED))
     if issubclass(getattr(T, name), T.RandomApply.__mro__[1]) and depth < 2:
         several = [random_transform(picker, depth + 1) for _ in range(picker.of((2, 3)))]
         return picker.of(list(containers(several)))
-    one = transform_of(name, picker.of(range(len(ARGUMENTS[name]))))
+    one = transform_of(name, picker.of(range(PICKED[name])))
     return random_transform(picker, depth) if one.needs_targets else one
 
 

@@ -200,6 +200,7 @@ OPERANDS = {
     "numbers of colors": ("color", (0, 2, 1, 1, 30, 30, 30, 30), 3, (8,), "a known color step"),
     "boxes": ("erase", (0, 2, 1, 30), 0, (49,), "a block within the words"),
     "index of a box": ("erase", (0, 2, 1, 30), 2, (2,), "a rectangle of its block"),
+    "numbers": ("column", (0, 30), 0, (1, 64), "a block within the words|8 bytes at even offsets"),
     "words of the matrix": ("end_pass", (0, 16, 0, -1, -1), 0, (56,), "a block within the words"),
     "words of the region": ("end_pass", (0, 16, 0, -1, -1), 1, (57,), "a block within the words"),
     "steps": ("step_colors", (0, 2, 29, 0), 3, (1,), "registers of the program"),

@@ -103,7 +103,9 @@ MIXES = {
     "mixup": (lambda p: T.MixUp(p=p), {"weights": 1.0}),
     "cutmix": (lambda p: T.CutMix(p=p), {"weights": 1.0, "boxes": [0, 0, 0, 0]}),
     "mosaic": (lambda p: T.Mosaic((6, 8), CENTER, p=p), {"centers": [8, 6]}),
+    "mosaic of nine": (lambda p: T.Mosaic((6, 8), CENTER, tiles=9, p=p), {"centers": [0, 0]}),
 }
+SHIFTS = {"mosaic": range(4), "mosaic of nine": range(9)}
 
 
 def mixes_of(*transforms, channels=3):
@@ -119,12 +121,10 @@ def test_images_that_are_not_mixed_are_their_own_pairs(name, where):
     container = one if where == "p" else T.RandomApply([one], 0.7)
     (plain,), (some,) = (mixes_of(transform) for transform in (make(1.0), container))
     pairs = some.table["pair_indices"].reshape(9, -1)
-    own = pairs[:, -1] == (-1 if name == "mosaic" else EVERY)
+    own = pairs[:, -1] == (-1 if name in SHIFTS else EVERY)
     assert np.array_equal(pairs[own, 0], EVERY[own])
     assert 0 < own.sum() < 9
-    shifts = 4 if name == "mosaic" else 1
-    first = 0 if name == "mosaic" else 1
-    around = np.stack([np.roll(EVERY, first + k) for k in range(shifts)], 1)
+    around = np.stack([np.roll(EVERY, shift) for shift in SHIFTS.get(name, [1])], 1)
     assert np.array_equal(pairs[~own], around[~own])
     for column, other in others.items():
         assert (some.table[column][own] == other).all()
@@ -134,7 +134,15 @@ def test_images_that_are_not_mixed_are_their_own_pairs(name, where):
             assert np.array_equal(some.table[column][~own], plain.table[column][~own])
 
 
-@pytest.mark.parametrize("one", [T.Mosaic((9, 12), p=0.0), T.RandomApply([T.Mosaic((9, 12))], 0.0)])
+@pytest.mark.parametrize(
+    "one",
+    [
+        T.Mosaic((9, 12), p=0.0),
+        T.Mosaic((9, 12), tiles=9, p=0.0),
+        T.RandomApply([T.Mosaic((9, 12))], 0.0),
+        T.RandomApply([T.Mosaic((9, 12), tiles=9)], 0.0),
+    ],
+)
 def test_an_image_without_others_lies_in_the_middle_of_the_canvas(accelerator, one):
     where = "cuda" if accelerator.name == "cuda" else "cpu"
     images = torch.arange(2 * 3 * 5 * 6, dtype=torch.uint8).reshape(2, 3, 5, 6)
@@ -145,16 +153,27 @@ def test_an_image_without_others_lies_in_the_middle_of_the_canvas(accelerator, o
     assert torch.equal(result, expected)
 
 
+@pytest.mark.parametrize("tiles", [4, 9])
 @pytest.mark.parametrize("size", [(5, 6), (6, 8), (8, 9), (30, 40)])
-def test_targets_of_an_image_without_others_follow_it(size):
+def test_targets_of_an_image_without_others_follow_it(size, tiles):
     boxes, canvas = torch.tensor([[1.0, 1.0, 4.0, 5.0]]), (6, 8)
-    pipeline = T.Compose([T.Mosaic(canvas, epochs=(1, 2))])
+    pipeline = T.Compose([T.Mosaic(canvas, tiles=tiles, epochs=(1, 2))])
     images = torch.zeros(2, 3, *size, dtype=torch.uint8)
     images[:, :, 1:5, 1:4] = 1
     result, targets = pipeline(images, [{"boxes": boxes, "id": n} for n in range(2)], epoch=0)
     rows, columns = np.nonzero(result[0, 0].numpy() == 1)
     seen = [[columns.min(), rows.min(), columns.max() + 1, rows.max() + 1]] if rows.size else []
     assert targets[0]["boxes"].tolist() == np.array(seen, float).tolist()
+
+
+def test_nine_images_lie_as_yolo_lays_them():
+    """On a canvas of twice the side, cut out of one of three times the side with the image in its middle."""
+    side, fractions = 40, np.linspace(0.25, 0.75, 9)
+    for fraction in fractions:
+        one = T.Mosaic(2 * side, (fraction, fraction), tiles=9)
+        (mix,) = T.Compose([one]).plan([(side, side)] * 9, epoch=0).mixes
+        cut = round((0.75 - fraction) * 2 * side)  # YOLOv5: from 0 to the side; Ultralytics: half the side
+        assert (mix.table["centers"] == side - cut).all()
 
 
 def test_mixes_and_random_applies_end_with_their_epochs():

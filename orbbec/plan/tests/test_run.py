@@ -123,21 +123,47 @@ def test_draws_without_ids_are_new():
     assert torch.equal(first, pipeline(images))
 
 
+def refused_of(code, images, count=3000):
+    """How many programs with one other number are refused."""
+    rng, refused = np.random.default_rng(0), 0
+    for _ in range(count):
+        changed = code.clone()
+        row, column = rng.integers(len(code)), rng.integers(16)
+        changed[row, column] = float(rng.choice([-1, 0.5, 3, 17, 1e9, 1e300, np.nan, np.inf]))
+        try:
+            torch.ops.orbbec.run(images, changed, 0)
+        except (ValueError, RuntimeError):  # RuntimeError: no memory for a side of 10^9
+            refused += 1
+    return refused
+
+
+def test_other_operators_are_refused():
+    pipeline, images = T.Compose(DRAWN["operators"]), images_of("tensor")
+    assert refused_of(program_of(pipeline, direct_input(images, False)).code, images) > 900
+
+
+def test_operators_run_on_images_that_no_pass_made(accelerator):
+    """They come first, on one image too, and leave the caller's images as they are."""
+    for operator in (
+        T.GaussianBlur(5),
+        T.RandomAdjustSharpness(2.0),
+        T.RandomAutocontrast(),
+        T.RandomEqualize(),
+    ):
+        for kind in ("tensor", "one tensor", "array", "channels last"):
+            pipeline, images = T.Compose([operator, T.RandomHorizontalFlip()], seed=1), images_of(kind)
+            assert runs(pipeline, images)
+            with accelerator.active():
+                assert_run_is_pass_by_pass(pipeline, images)
+            assert np.array_equal(images, images_of(kind))
+
+
 def test_other_programs_are_refused():
     pipeline, images = T.Compose([T.RandomResizedCrop((9, 8)), *FINISHES["normalized"]]), images_of("tensor")
     program = program_of(pipeline, direct_input(images, False))
     assert torch.ops.orbbec.run(images, program.code, 0).shape == (3, 3, 9, 8)
     assert torch.ops.orbbec.run(images[0], program.code, 0).shape == (3, 9, 8)
-    rng, refused = np.random.default_rng(0), 0
-    for _ in range(3000):
-        code = program.code.clone()
-        row, column = rng.integers(len(code)), rng.integers(16)
-        code[row, column] = float(rng.choice([-1, 0.5, 3, 17, 1e9, 1e300, np.nan, np.inf]))
-        try:
-            torch.ops.orbbec.run(images, code, 0)
-        except (ValueError, RuntimeError):  # RuntimeError: no memory for a side of 10^9
-            refused += 1
-    assert refused > 1000
+    assert refused_of(program.code, images) > 1000
     for contents in (0, 10**9, -1, np.nan):
         code = program.code.clone()
         code[-1] = contents
@@ -240,6 +266,15 @@ DRAWN = {
         T.SomeOf([T.RandomInvert(), T.Gamma(), T.RandomSolarize(90)], 2, weights=(3, 1, 2)),
         T.RandomApply([T.RandomInvert(1.0)], 0.5, epochs=(0, 2**30)),
     ],
+    "operators": [
+        SIZED,
+        T.GaussianBlur((5, 3)),
+        T.RandomApply([T.GaussianBlur(7)], 0.5),
+        T.RandomAdjustSharpness(2.0),
+        T.RandomAutocontrast(),
+        T.RandomEqualize(),
+    ],
+    "policies": [SIZED, T.RandAugment(), T.AutoAugment()],
     "dropouts": [SIZED, T.CoarseDropout((1, 3), p=0.7), T.GridDropout(0.4, (2, 3), fill="random_uniform")],
     "tones": [
         SIZED,

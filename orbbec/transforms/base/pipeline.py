@@ -226,7 +226,8 @@ class Pipeline(FrozenModule):
         if inputs.size is None or len(inputs.sizes) > 0:
             return self._plan_of(inputs.sizes, key, pixels, targets)
         one = np.maximum(same_rows(inputs.size, 1), 1)  # no images: results have the size that one image gets
-        plan = self._plan_of(one, key._replace(sample_ids=np.zeros(1, np.int64), frames=1), pixels, None)
+        key = key._replace(sample_ids=np.zeros(1, np.int64), frames=1)
+        plan = self._plan_of(one, key, pixels, [{"mask": np.zeros(one[0], np.int64)}])
         return without_images(plan)
 
     def _program(self, pixels: _Pixels, batch: Batch | None) -> Program:

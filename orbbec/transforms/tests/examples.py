@@ -56,7 +56,7 @@ EXAMPLES = {
     "Letterbox": [T.Letterbox((30, 52), 60.0, "cubic", False)],
     "MedianBlur": [T.MedianBlur((3, 7), 0.6)],
     "MixUp": [T.MixUp(0.7, 5, p=0.4, epochs=(0, 9))],
-    "Mosaic": [T.Mosaic((30, 20), (0.2, 0.4), 60.0, p=0.4, epochs=(0, 9))],
+    "Mosaic": [T.Mosaic((30, 20), (0.2, 0.4), 60.0, tiles=9, p=0.4, epochs=(0, 9))],
     "MotionBlur": [T.MotionBlur((5, 9), (10.0, 60.0), 0.6)],
     "MultiplicativeNoise": [T.MultiplicativeNoise((0.6, 0.9), True, 0.6)],
     "Normalize": [T.Normalize((0.2, 0.3, 0.6), (0.4, 0.2, 0.3))],
@@ -88,6 +88,7 @@ EXAMPLES = {
     "RandomCrop": [
         T.RandomCrop((29, 22), (1, 5, 2, 3), True, READING["fill"]),
         T.RandomCrop((29, 22), (1, 5, 2, 3), padding_mode="reflect"),
+        T.RandomCrop((29, 22), max_class_ratio=0.9, ignore_index=3),
     ],
     "RandomEqualize": [T.RandomEqualize(0.6)],
     "RandomErasing": [
@@ -152,3 +153,8 @@ def our_transforms():
         for name, kind in known_transforms().items()
         if kind.__module__.startswith("orbbec.transforms.") and ".tests." not in kind.__module__
     }
+
+
+def needs_masks(transform):
+    """Whether it refuses targets without masks."""
+    return transform.name == "CopyPaste" or getattr(transform, "max_class_ratio", None) is not None

@@ -72,6 +72,12 @@ def test_a_wrong_probability_is_named(kind):
         kind(p=1.5)
 
 
+@pytest.mark.parametrize("tiles", [3, 6, 10, 4.5, "nine"])
+def test_a_wrong_number_of_tiles_is_named(tiles):
+    with pytest.raises((TypeError, ValueError), match=r"Mosaic: expected tiles as .* but got"):
+        T.Mosaic(8, tiles=tiles)
+
+
 @pytest.mark.parametrize("name", ["label", "labels"])
 def test_labels_of_a_dict_are_known_by_name(name):
     batch = {"image": torch.rand(2, 3, 4, 4), "id": torch.tensor([0, 1]), name: torch.tensor([1, 2])}

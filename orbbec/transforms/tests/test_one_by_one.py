@@ -29,6 +29,7 @@ def target_of(index):
         "boxes": boxes * np.tile(scale, 2),
         "labels": np.array([3 + index, 5]),
         "masks": np.stack([photograph(height, width, 1, seed=9 + index)[..., 0] > 99] * 2),
+        "mask": photograph(height, width, 1, seed=5 + index)[..., 0] // 64,
         "points": (POINTS + shift) * scale,
         "keypoints": (POINTS - shift) * scale,
     }

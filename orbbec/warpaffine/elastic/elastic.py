@@ -7,7 +7,7 @@ from typing import Any
 import torch
 from torch import Tensor
 
-from orbbec.bridge.arguments import Fill, Images, Matrix, as_tensor, operator_input
+from orbbec.bridge.arguments import Fill, Images, Matrix, as_tensor, copied_to, on_device_of, operator_input
 from orbbec.bridge.dispatch import call_for
 from orbbec.bridge.names import Border, Interpolation, border_name
 from orbbec.bridge.noise import key_value, sample_table, whole_table
@@ -141,7 +141,7 @@ def elastic_transform(
         """Displace images of one size; `rows` are their indices in the batch."""
         own_ids = ids if rows is None else ids[rows]
         alphas, sigmas = (_of_rows(value, rows) for value in strengths)
-        on_device = own_ids.to(inputs.images.device, non_blocking=True)
+        on_device = copied_to(inputs.images.device, own_ids)
         displacement = call_for(op, _displacement, on_device, size, alphas, sigmas, key)
         x, y = _positions(displacement)
         return call_for(op, remap, same, x, y, interpolation=interpolation, border=border, fill=fill)
@@ -167,7 +167,7 @@ def _by_size(batch: Any, displace: Callable[[Any, list[int], tuple[int, int]], T
     for row, (height, width) in enumerate(batch.sizes.tolist()):
         groups.setdefault((height, width), []).append(row)
     for size, rows in groups.items():
-        layout = batch.host_layout[rows].to(batch.buffer.device, non_blocking=True)
+        layout = copied_to(batch.buffer.device, batch.host_layout[rows])
         displaced = displace(_Some(batch.buffer, layout, batch.channels), rows, size)
         for row, pixels in zip(rows, displaced, strict=True):
             result[row].copy_(pixels.permute(1, 2, 0))
@@ -191,7 +191,7 @@ def _displacement(
         window = (8 * sigma.flip(1) + 1).to(torch.int64) | 1
     smooth = gaussian_blur(noise, window, sigma.flip(1))
     alpha = _filled(alpha, noise) if isinstance(alpha, tuple) else alpha
-    strength = alpha.to(device=noise.device, dtype=torch.float32, non_blocking=True)
+    strength = on_device_of(noise, alpha, torch.float32)
     displacement: Tensor = smooth.mul_(strength[:, :, None, None])
     return displacement
 

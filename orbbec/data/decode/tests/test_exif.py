@@ -164,7 +164,7 @@ def test_apply_exif_orientation_false_gives_what_is_stored(format, orientation):
 
 @pytest.mark.parametrize(
     "options",
-    [{}, {"roi": False}, {"planes": True}, {"on_device": True}],
+    [{}, {"roi": False}, {"planes": True}, {"device": "nvimgcodec"}],
     ids=["roi", "whole", "planes", "device"],
 )
 @pytest.mark.parametrize("orientation", [3, 6])

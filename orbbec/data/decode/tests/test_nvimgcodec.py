@@ -20,7 +20,7 @@ from orbbec.data.order import Order
 nvimgcodec = pytest.importorskip(
     "nvidia.nvimgcodec", reason="nvidia-nvimgcodec-cu13 is not installed", exc_type=ImportError
 )
-ON_DEVICE = Decoding(on_device=True)
+ON_DEVICE = Decoding(device="nvimgcodec")
 CPU = torch.device("cpu")
 
 
@@ -181,7 +181,7 @@ def test_a_loader_keeps_its_policies():
 
 def test_a_decoding_on_the_device_has_no_alpha():
     with pytest.raises(ValueError, match="Decoding: expected mode as one of RGB, L, but got 'RGBA'"):
-        Decoding(mode="RGBA", on_device=True)
+        Decoding(mode="RGBA", device="nvimgcodec")
 
 
 def test_without_nvimgcodec_it_says_what_to_install(monkeypatch):

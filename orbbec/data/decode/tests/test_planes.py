@@ -244,7 +244,7 @@ def test_the_decoder_itself_refuses():
     ("options", "message"),
     [
         ({"mode": "L"}, "Decoding: expected mode as one of RGB, but got 'L'"),
-        ({"on_device": True}, "Decoding: expected on_device or planes, but got both"),
+        ({"device": "nvimgcodec"}, 'expected planes or device="nvimgcodec", but got both'),
     ],
 )
 def test_a_decoding_to_planes_names_the_bad_argument(options, message):

@@ -147,3 +147,17 @@ def test_on_cuda_a_batch_is_prepared_while_another_is_in_the_model(monkeypatch, 
     monkeypatch.setattr(torch.cuda, "is_available", lambda: True)
     monkeypatch.setattr(torch.cuda, "Stream", lambda device: None)
     assert Staging(torch.device(name)).depth == depth
+
+
+@pytest.mark.cuda
+def test_a_mark_says_whether_the_device_has_work():
+    staging = Staging(torch.device("cuda"))
+    torch.cuda._sleep(1 << 30)  # cycles
+    is_busy = staging.mark()
+    assert is_busy()
+    torch.cuda.synchronize()
+    assert not is_busy()
+
+
+def test_on_the_cpu_no_wait_is_hidden():
+    assert not Staging(torch.device("cpu")).mark()()

@@ -212,9 +212,9 @@ def test_auto_decodes_on_the_host_with_the_same_bytes(tmp_path):
 @pytest.mark.parametrize(
     ("options", "message"),
     [
-        ({"device": "gpu"}, "Decoding: expected device as one of cpu, cuda, auto, but got 'gpu'"),
+        ({"device": "gpu"}, "Decoding: expected device as one of cpu, cuda, auto, nvimgcodec, but got 'gpu'"),
         ({"device": "cuda", "mode": "L"}, "Decoding: expected mode as one of RGB, but got 'L'"),
-        ({"device": "auto", "on_device": True}, "expected on_device or device='auto', but got both"),
+        ({"device": "nvimgcodec", "mode": "RGBA"}, "expected mode as one of RGB, L, but got 'RGBA'"),
     ],
 )
 def test_an_impossible_device_is_refused(options, message):

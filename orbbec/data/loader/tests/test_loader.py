@@ -19,6 +19,7 @@ import torch
 
 from orbbec import ImageBatch
 from orbbec.data import BadSample, Decoding, Fault, Loader, Sample, SourceError
+from orbbec.data.device.staging import Staging
 from orbbec.data.order import Order
 from orbbec.transforms import (
     Compose,
@@ -482,6 +483,22 @@ def test_no_warning_where_all_is_well():
     with warnings.catch_warnings():
         warnings.simplefilter("error")
         assert len(list(Loader(Files(4), 2, PIPELINE))) == 2
+
+
+class SlowFiles(Files):
+    def __getitem__(self, index):
+        time.sleep(0.02)
+        return super().__getitem__(index)
+
+
+def test_waits_that_the_devices_work_hides_do_not_count(monkeypatch):
+    waited = []
+    for is_busy in (False, True):
+        monkeypatch.setattr(Staging, "mark", lambda self, is_busy=is_busy: lambda: is_busy)
+        loader = Loader(SlowFiles(8), 2, PIPELINE, threads=1)
+        list(loader)
+        waited.append(loader.report().waited)
+    assert waited[1] < 0.2 * waited[0]
 
 
 def test_seconds_say_what_time_was_spent_on():

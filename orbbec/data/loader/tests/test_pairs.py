@@ -85,6 +85,18 @@ def test_a_mosaic_has_pairs_of_the_whole_source(batch_size):
                 assert values == labels == [index, *drawn(index, epoch)]
 
 
+def test_a_mosaic_of_nine_has_eight_pairs():
+    nine, size = Mosaic(24, center_range=(7 / 12, 7 / 12), tiles=9), slice(0, 24, 8)
+    order = [4, 1, 2, 5, 8, 7, 6, 3, 0]  # of the tiles, row by row
+    with loader_of(Plain(), [nine], 7) as loader:
+        for images, targets, ids in loader:
+            for image, target, index in zip(images, targets, ids.tolist(), strict=True):
+                expected = [index, *drawn(index, 0, 8)]
+                assert image[0, size, size].flatten()[order].tolist() == expected
+                assert target["labels"].tolist() == expected
+        assert loader.report().pairs == 8 * COUNT
+
+
 def test_pairs_are_uniform_and_change_with_seed_and_epoch():
     pairs = np.array([pairs_of(range(1000), 3, 10, 0, epoch) for epoch in range(4)])
     counts = np.bincount(pairs.reshape(-1), minlength=10)

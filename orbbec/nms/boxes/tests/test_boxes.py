@@ -17,6 +17,7 @@ from orbbec.nms.boxes import (
     masks_to_boxes,
     remove_small_boxes,
 )
+from orbbec.nms.boxes.angles import square_root
 from tests.support import assert_same_bytes
 
 MEASURES = {
@@ -204,6 +205,20 @@ def test_box_convert_passes_gradcheck():
         for target in FORMATS:
             convert = lambda b, s=source, t=target: box_convert(b, s, t)  # noqa: E731
             assert torch.autograd.gradcheck(convert, boxes.clone().requires_grad_())
+
+
+@pytest.mark.parametrize("dtype", DTYPES)
+def test_square_roots_are_rounded_correctly(device, dtype):
+    squares = np.random.default_rng(0).uniform(0, 1e6, 20_000).astype(dtype)
+    roots = square_root(device.put(torch.from_numpy(squares)))
+    assert_same_bytes(roots.cpu(), torch.from_numpy(np.sqrt(squares)))
+    assert square_root(torch.tensor([0.0, inf, -1.0, nan])).tolist()[:2] == [0, inf]
+
+
+def test_square_root_passes_opcheck(device):
+    squares = device.put(torch.tensor([4.0, 2.0])).requires_grad_()
+    with device.active():
+        torch.library.opcheck(torch.ops.orbbec.square_root, (squares,))
 
 
 def test_box_convert_by_hand(device):

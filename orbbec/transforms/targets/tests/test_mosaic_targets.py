@@ -13,12 +13,13 @@ RANGES = {"inside": (0.25, 0.75), "anywhere": (0.0, 1.0), "first corner": (0.0, 
 CANVAS = (48, 60)
 
 
-def numbered():
+def numbered(times=1):
     """Variable-size images whose pixels are numbered from 1, in three bytes."""
-    count = sum(height * width for height, width in SIZES)
+    sizes = SIZES * times
+    count = sum(height * width for height, width in sizes)
     values = np.random.default_rng(0).permutation(count) + 1
     images, begin = [], 0
-    for height, width in SIZES:
+    for height, width in sizes:
         own = values[begin : begin + height * width].reshape(height, width)
         images.append(np.stack([own % 256, own // 256, 0 * own], -1).astype(np.uint8))
         begin += height * width
@@ -51,23 +52,25 @@ def random_target(rng, image):
     }
 
 
-def laid(name, seed, images, targets, **options):
+def laid(name, seed, images, targets, tiles=4, **options):
     chosen = T.TargetOptions(**options, per_box=["numbers"])
-    pipeline = T.Compose([T.Mosaic(CANVAS, RANGES[name], fill=0)], seed=seed, target_options=chosen)
+    mosaic = T.Mosaic(CANVAS, RANGES[name], fill=0, tiles=tiles)
+    pipeline = T.Compose([mosaic], seed=seed, target_options=chosen)
     result, moved = pipeline(images, targets, epoch=0)
     return [numbers_of(image.permute(1, 2, 0).numpy()) for image in result], moved
 
 
 @pytest.mark.parametrize("seed", range(3))
 @pytest.mark.parametrize("name", RANGES)
-def test_targets_lie_where_the_pixels_do(name, seed):
-    rng, images = np.random.default_rng(seed), numbered()
+@pytest.mark.parametrize("tiles", [4, 9])
+def test_targets_lie_where_the_pixels_do(name, seed, tiles):
+    rng, images = np.random.default_rng(seed), numbered(2 if tiles == 9 else 1)
     targets = [random_target(rng, image) for image in images]
-    results, moved = laid(name, seed, images, targets)
+    results, moved = laid(name, seed, images, targets, tiles)
     for n, (result, target) in enumerate(zip(results, moved, strict=True)):
         assert "image_id" not in target
         assert (target["mask"] == result).all()
-        own = [targets[(n - turn) % len(images)] for turn in range(4)]
+        own = [targets[(n - turn) % len(images)] for turn in range(tiles)]
         everything = [pixels for part in own for pixels in part["numbers"]]
         kept = [pixels for pixels in everything if np.isin(pixels, result).any()]
         seen = [np.isin(result, pixels) for pixels in kept]
@@ -79,7 +82,7 @@ def test_targets_lie_where_the_pixels_do(name, seed):
             assert box.tolist() == [x.min(), y.min(), x.max() + 1, y.max() + 1]
             assert [*polygon.min(0), *polygon.max(0)] == box.tolist()
         assert_points_lie_on_their_pixels(result, target["keypoints"], own)
-    assert moved.report.boxes == 4 * sum(len(target["boxes"]) for target in targets)
+    assert moved.report.boxes == tiles * sum(len(target["boxes"]) for target in targets)
 
 
 def assert_points_lie_on_their_pixels(result, points, own):

@@ -3,7 +3,8 @@
 import numpy as np
 import pytest
 import torch
-from pycocotools import mask as coco
+
+coco = pytest.importorskip("pycocotools.mask")
 
 from orbbec import ImageBatch
 from orbbec import transforms as T

@@ -46,23 +46,6 @@ void blank_comments(std::string& text) {
   }
 }
 
-// Splits at commas outside of braces and brackets.
-std::vector<std::string_view> split(std::string_view text) {
-  std::vector<std::string_view> parts;
-  int depth = 0;
-  size_t begin = 0;
-  for (size_t i = 0; i <= text.size(); ++i) {
-    const char c = i < text.size() ? text[i] : ',';
-    if (c == '{' || c == '[' || c == '(') ++depth;
-    if (c == '}' || c == ']' || c == ')') --depth;
-    if (c != ',' || (depth != 0 && i < text.size())) continue;
-    const std::string_view part = trimmed(text.substr(begin, i - begin));
-    if (!part.empty()) parts.push_back(part);
-    begin = i + 1;
-  }
-  return parts;
-}
-
 struct Declaration {
   std::string_view name;
   std::string_view type;
@@ -137,16 +120,6 @@ void define_global(ModuleText& module, std::string_view text) {
   module.globals[declared.name] = {reinterpret_cast<uintptr_t>(data), declared.bytes};
 }
 
-// The index after the brace that closes the one at `open`.
-size_t closing(std::string_view text, size_t open) {
-  int depth = 0;
-  for (size_t i = open; i < text.size(); ++i) {
-    if (text[i] == '{') ++depth;
-    if (text[i] == '}' && --depth == 0) return i + 1;
-  }
-  throw Fault("a brace is not closed");
-}
-
 void parse_kernel(ModuleText& module, std::string_view head, std::string_view body) {
   KernelText kernel;
   const size_t open = head.find('(');
@@ -212,6 +185,31 @@ bool is_label(std::string_view text) {
 
 }  // namespace
 
+std::vector<std::string_view> split(std::string_view text) {
+  std::vector<std::string_view> parts;
+  int depth = 0;
+  size_t begin = 0;
+  for (size_t i = 0; i <= text.size(); ++i) {
+    const char c = i < text.size() ? text[i] : ',';
+    if (c == '{' || c == '[' || c == '(') ++depth;
+    if (c == '}' || c == ']' || c == ')') --depth;
+    if (c != ',' || (depth != 0 && i < text.size())) continue;
+    const std::string_view part = trimmed(text.substr(begin, i - begin));
+    if (!part.empty()) parts.push_back(part);
+    begin = i + 1;
+  }
+  return parts;
+}
+
+size_t closing(std::string_view text, size_t open) {
+  int depth = 0;
+  for (size_t i = open; i < text.size(); ++i) {
+    if (text[i] == '{') ++depth;
+    if (text[i] == '}' && --depth == 0) return i + 1;
+  }
+  throw Fault("a brace is not closed");
+}
+
 int bytes_of(std::string_view type) {
   if (type == "pred" || type == "b8" || type == "u8" || type == "s8") return 1;
   if (type == "b16" || type == "u16" || type == "s16" || type == "f16" || type == "bf16") return 2;
@@ -224,6 +222,7 @@ std::unique_ptr<ModuleText> parse_module(std::string text) {
   auto module = std::make_unique<ModuleText>();
   module->text = std::move(text);
   blank_comments(module->text);
+  inline_calls(module->text);
   const std::string_view all = module->text;
   size_t at = 0;
   while (at < all.size()) {
@@ -248,7 +247,7 @@ std::unique_ptr<ModuleText> parse_module(std::string text) {
     const size_t section = rest.substr(0, 8) == ".section" ? 0 : std::string_view::npos;
     if (is_line) {
       at += std::min(rest.find('\n'), rest.size());
-    } else if (entry != std::string_view::npos || section == 0 || rest.substr(0, 5) == ".func") {
+    } else if (entry != std::string_view::npos || section == 0) {
       const size_t open = rest.find('{');
       const size_t close = closing(rest, open);
       if (entry != std::string_view::npos) {

@@ -66,6 +66,15 @@ struct ModuleText {
 std::unique_ptr<ModuleText> parse_module(std::string text);
 void parse_body(const ModuleText& module, KernelText& kernel);
 
+// Replaces calls of device functions by their bodies (calls.cpp), in text without comments.
+void inline_calls(std::string& text);
+
+// Splits at commas outside of braces and brackets.
+std::vector<std::string_view> split(std::string_view text);
+
+// The index after the brace that closes the one at `open`.
+size_t closing(std::string_view text, size_t open);
+
 // Bytes of a value of PTX's type, such as "u32"; 1 for "pred", 0 if it is no type.
 int bytes_of(std::string_view type);
 
