@@ -11,7 +11,7 @@ constexpr int kThreads = 256;
 constexpr int kGroup = kThreads / kBlockSide;  // blocks of 8 x 8 per thread block
 constexpr int kGroupsPerImage = 16;            // thread blocks: the sizes are on the device
 
-constexpr int kRingWords = 16;  // of a thread: those that it reads, and those that it loads
+constexpr int kRingWords = 16;  // of a thread
 
 // 12 bytes.
 struct SharedState {
@@ -40,7 +40,7 @@ struct SharedUnits {
 
 // The words of a scan by way of a ring in shared memory. A load that some lane has just begun would
 // stall all lanes of the warp that need one of theirs; here all lanes load at once, 16 bytes, which
-// they need four symbols later at the earliest.
+// they write to the ring when it has room, and read a dozen words later.
 class PrefetchedWords {
  public:
   static constexpr uint32_t kSymbols = 4;  // of at most 31 bits: less than 16 bytes
@@ -63,31 +63,28 @@ class PrefetchedWords {
   }
   __device__ uint32_t next() { return ring_[read_++ % kRingWords * kMaxUnits]; }
   __device__ void prefetch() {
-    if (is_loaded_) write();
-    if (written_ - read_ <= kRingWords - 4) load();
+    if (written_ - read_ > kRingWords - 4) return;
+    write();
+    load();
   }
 
  private:
   // Past the end, which no code reaches, the last words again.
   __device__ void load() {
     loaded_ = reinterpret_cast<const uint4*>(packed_)[smaller(written_ / 4, last_)];
-    is_loaded_ = true;
   }
   __device__ void write() {
     const uint32_t words[] = {loaded_.x, loaded_.y, loaded_.z, loaded_.w};
-    for (int i = 0; i < 4; ++i) {
-      ring_[(written_ + i) % kRingWords * kMaxUnits] = __byte_perm(words[i], 0, 0x0123);
-    }
+    uint32_t* const to = ring_ + written_ % kRingWords * kMaxUnits;
+    for (int i = 0; i < 4; ++i) to[i * kMaxUnits] = __byte_perm(words[i], 0, 0x0123);
     written_ += 4;
-    is_loaded_ = false;
   }
 
   const PackedScan* packed_;
-  uint32_t last_;  // of its groups of 16 bytes
+  uint32_t last_;  // 16 bytes of it
   uint32_t* ring_;
   uint32_t read_ = 0, written_ = 0;  // words
-  uint4 loaded_ = {};
-  bool is_loaded_ = false;
+  uint4 loaded_ = {};                // the next to write
 };
 
 __device__ void add_flags(int32_t* to, int flags) {
