@@ -80,13 +80,14 @@ struct CodeLookup {
   }
 };
 
-// The lookups of a scan: DC and AC; luma and chroma. And where coefficients are stored.
+// The lookups of a scan. And where coefficients are stored.
 struct Lookups {
-  CodeLookup of[2][2];
+  static constexpr int kAc = 2;  // the first of AC
+
+  CodeLookup of[4];           // DC of luma and chroma, AC of luma and chroma
   uint8_t positions[kCells];  // of zigzag indices in a block
 
-  ORBBEC_HD CodeLookup& at(int i) { return of[i / 2][i % 2]; }
-  ORBBEC_HD void set_entry(int i, int entry) { at(i).set_entry(entry, i / 2 == 0); }
+  ORBBEC_HD void set_entry(int i, int entry) { of[i].set_entry(entry, i < kAc); }
 };
 
 }  // namespace orbbec

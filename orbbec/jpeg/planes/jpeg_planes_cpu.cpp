@@ -27,6 +27,17 @@ bool synchronize(const Scan& scan, const Lookups& lookups, std::vector<ScanUnit>
   return false;
 }
 
+// What the segment of each unit has before it.
+std::vector<ScanTotals> totals_before(const Scan& scan, const std::vector<ScanUnit>& units) {
+  std::vector<ScanTotals> sums(1), before;
+  for (const ScanUnit& unit : units) {
+    sums.push_back(sums.back());
+    sums.back() += unit.totals;
+    before.push_back(sums[unit.index] - sums[unit.first_of_segment(scan)]);
+  }
+  return before;
+}
+
 int decode_scan(const JpegPlanes& op, const Scan& scan, int16_t* coefficients) {
   for (uint32_t s = 0; s < scan.packed->segments; ++s) {
     if (!scan.is_ordered(s)) return kBadScan;
@@ -34,23 +45,20 @@ int decode_scan(const JpegPlanes& op, const Scan& scan, int16_t* coefficients) {
   const auto lookups = std::make_unique<Lookups>();
   std::copy(op.positions, op.positions + kCells, lookups->positions);
   for (int i = 0; i < 4; ++i) {
-    CodeLookup& lookup = lookups->at(i);
+    CodeLookup& lookup = lookups->of[i];
     lookup.set(scan.codes(i));
     for (int s = 0; s < CodeLookup::kSymbols; ++s) lookup.set_symbol(scan.codes(i), s);
     for (int e = 0; e < CodeLookup::kEntries; ++e) lookups->set_entry(i, e);
   }
   std::vector<ScanUnit> units;
   if (!synchronize(scan, *lookups, units)) return kNotSynchronized;
-  std::vector<ScanTotals> before(1);
-  for (const ScanUnit& unit : units) {
-    before.push_back(before.back());
-    before.back() += unit.totals;
-  }
   int flags = 0;
+  const std::vector<ScanTotals> blocks = totals_before(scan, units);
   for (uint32_t i = 0; i < scan.units; ++i) {
-    const ScanTotals sum = before[i] - before[units[i].first_of_segment(scan)];
-    flags |= units[i].store(scan, *lookups, ScanWords(scan), sum, coefficients);
+    flags |= units[i].store(scan, *lookups, ScanWords(scan), blocks[i].blocks, coefficients);
   }
+  const std::vector<ScanTotals> before = totals_before(scan, units);
+  for (uint32_t i = 0; i < scan.units; ++i) units[i].add_dc(scan, before[i], coefficients);
   return flags;
 }
 

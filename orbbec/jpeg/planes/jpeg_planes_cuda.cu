@@ -11,7 +11,7 @@ constexpr int kThreads = 256;
 constexpr int kGroup = kThreads / kBlockSide;  // blocks of 8 x 8 per thread block
 constexpr int kGroupsPerImage = 16;            // thread blocks: the sizes are on the device
 
-constexpr int kRingWords = 16;  // of a thread: those that it reads, and those that it loads
+constexpr int kRingWords = 16;  // of a thread
 
 // 12 bytes.
 struct SharedState {
@@ -40,20 +40,20 @@ struct SharedUnits {
 
 // The words of a scan by way of a ring in shared memory. A load that some lane has just begun would
 // stall all lanes of the warp that need one of theirs; here all lanes load at once, 16 bytes, which
-// they need four symbols later at the earliest.
+// they write to the ring when it has room, and read a dozen words later.
 class PrefetchedWords {
  public:
   static constexpr uint32_t kSymbols = 4;  // of at most 31 bits: less than 16 bytes
 
   __device__ PrefetchedWords(const Scan& scan, SharedUnits& shared)
-      : quads_(reinterpret_cast<const uint4*>(scan.packed)),
-        end_(static_cast<uint32_t>(
-            PackedScan::bytes_with(scan.packed->segments, scan.packed->scan_bytes) / kQuadBytes)),
-        first_(static_cast<uint32_t>(scan.words - reinterpret_cast<const uint32_t*>(quads_))),
+      : packed_(scan.packed),
+        last_(static_cast<uint32_t>(
+            PackedScan::bytes_with(scan.packed->segments, scan.packed->scan_bytes) / sizeof(uint4) -
+            1)),
         ring_(&shared.ring[0][threadIdx.x]) {}
 
   __device__ void seek(uint32_t index) {
-    read_ = first_ + index;
+    read_ = static_cast<uint32_t>(sizeof(PackedScan) / 4) + packed_->segments + index;
     written_ = read_ / 4 * 4;
     for (int i = 0; i < 3; ++i) {
       load();
@@ -63,33 +63,28 @@ class PrefetchedWords {
   }
   __device__ uint32_t next() { return ring_[read_++ % kRingWords * kMaxUnits]; }
   __device__ void prefetch() {
-    if (is_loaded_) write();
-    if (written_ - read_ <= kRingWords - 4) load();
+    if (written_ - read_ > kRingWords - 4) return;
+    write();
+    load();
   }
 
  private:
-  static constexpr int64_t kQuadBytes = 16;
-
   // Past the end, which no code reaches, the last words again.
   __device__ void load() {
-    loaded_ = quads_[smaller(written_ / 4, end_ - 1)];
-    is_loaded_ = true;
+    loaded_ = reinterpret_cast<const uint4*>(packed_)[smaller(written_ / 4, last_)];
   }
   __device__ void write() {
     const uint32_t words[] = {loaded_.x, loaded_.y, loaded_.z, loaded_.w};
-    for (int i = 0; i < 4; ++i) {
-      ring_[(written_ + i) % kRingWords * kMaxUnits] = __byte_perm(words[i], 0, 0x0123);
-    }
+    uint32_t* const to = ring_ + written_ % kRingWords * kMaxUnits;
+    for (int i = 0; i < 4; ++i) to[i * kMaxUnits] = __byte_perm(words[i], 0, 0x0123);
     written_ += 4;
-    is_loaded_ = false;
   }
 
-  const uint4* quads_;
-  uint32_t end_, first_;
+  const PackedScan* packed_;
+  uint32_t last_;  // 16 bytes of it
   uint32_t* ring_;
   uint32_t read_ = 0, written_ = 0;  // words
-  uint4 loaded_ = {};
-  bool is_loaded_ = false;
+  uint4 loaded_ = {};                // the next to write
 };
 
 __device__ void add_flags(int32_t* to, int flags) {
@@ -107,9 +102,9 @@ __device__ bool is_ordered(const Scan& scan) {
 __device__ void set_lookups(const JpegPlanes& op, const Scan& scan, Lookups& lookups) {
   const int thread = static_cast<int>(threadIdx.x);
   if (thread < kCells) lookups.positions[thread] = op.positions[thread];
-  if (thread < 4) lookups.at(thread).set(scan.codes(thread));
+  if (thread < 4) lookups.of[thread].set(scan.codes(thread));
   if (thread < CodeLookup::kSymbols) {
-    for (int i = 0; i < 4; ++i) lookups.at(i).set_symbol(scan.codes(i), thread);
+    for (int i = 0; i < 4; ++i) lookups.of[i].set_symbol(scan.codes(i), thread);
   }
   __syncthreads();
   for (int i = 0; i < 4; ++i) {
@@ -135,14 +130,15 @@ __device__ bool synchronize(const Scan& scan, SharedUnits& shared, ScanUnit& uni
   return false;
 }
 
-// What the segment has before a unit.
+// What the segment has before a unit: blocks, and the DC of so many components.
+template <int kComponents>
 __device__ ScanTotals totals_before(const Scan& scan, SharedUnits& shared, const ScanUnit& unit) {
   uint32_t total;
   const ScanTotals totals = unit.totals;
-  ScanTotals sums;
+  ScanTotals sums = totals;
   sums.blocks = block_inclusive_sum(totals.blocks, shared.warps[3], total);
 #pragma unroll
-  for (int c = 0; c < kMaxComponents; ++c) {
+  for (int c = 0; c < kComponents; ++c) {
     sums.dc[c] = block_inclusive_sum(totals.dc[c], shared.warps[c], total);
   }
   const ScanTotals before = sums - totals;
@@ -170,10 +166,15 @@ __global__ void __launch_bounds__(kMaxUnits, 2) units_kernel(const JpegPlanes op
     if (threadIdx.x == 0) op.flags[n] = kNotSynchronized;
     return;
   }
-  const ScanTotals before = totals_before(scan, shared, unit);
-  if (unit.index >= scan.units) return;
-  const PrefetchedWords words(scan, shared);
-  add_flags(&op.flags[n], unit.store(scan, shared.lookups, words, before, op.coefficients_of(n)));
+  const bool is_unit = unit.index < scan.units;
+  const uint32_t blocks = totals_before<0>(scan, shared, unit).blocks;
+  if (is_unit) {
+    const PrefetchedWords words(scan, shared);
+    const int flags = unit.store(scan, shared.lookups, words, blocks, op.coefficients_of(n));
+    add_flags(&op.flags[n], flags);
+  }
+  const ScanTotals before = totals_before<kMaxComponents>(scan, shared, unit);
+  if (is_unit) unit.add_dc(scan, before, op.coefficients_of(n));
 }
 
 // Of 32 blocks of 8 x 8 in a row of blocks; 14 KiB. Padded, so that the rows and columns of blocks

@@ -64,6 +64,9 @@ struct BlockGrid {
 
   ORBBEC_HD int64_t blocks() const { return mcus * blocks_of_mcu; }
   ORBBEC_HD int luma_blocks() const { return luma_columns * luma_rows; }  // in an MCU
+  ORBBEC_HD int component_of(int block) const {
+    return block < luma_blocks() ? 0 : block - luma_blocks() + 1;
+  }
   ORBBEC_HD int components() const { return static_cast<int>(blocks_of_mcu) - luma_blocks() + 1; }
 
  private:

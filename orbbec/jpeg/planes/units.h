@@ -164,7 +164,8 @@ struct ScanTotals {
   }
 };
 
-// Decodes from a state on. kStores: `totals` include the units before, and coefficients are stored.
+// Decodes from a state on. kStores: blocks are counted from the segment's begin, and coefficients
+// are stored; DC differences are added up from where the walk begins.
 template <bool kStores, class Words>
 class ScanWalk {
  public:
@@ -172,11 +173,12 @@ class ScanWalk {
   ScanTotals totals;
   int flags = 0;
 
-  // coefficients: [blocks, 64] of the scan, column by column; all 0.
+  // blocks: before `at`, of its segment. coefficients: [blocks, 64] of the scan, column by column;
+  // all 0.
   ORBBEC_HD ScanWalk(const Scan& scan, const Lookups& lookups, const Words& words,
-                     const ScanState& at, const ScanTotals& totals, int16_t* coefficients)
+                     const ScanState& at, uint32_t blocks, int16_t* coefficients)
       : at(at),
-        totals(totals),
+        totals{blocks, {}},
         scan_(scan),
         lookups_(lookups),
         reader_(words),
@@ -185,62 +187,47 @@ class ScanWalk {
   // Stops at the first symbol from bit `end` on, or after the last segment.
   ORBBEC_HD void run(uint32_t end) {
     if (at.segment >= scan_.packed->segments) return;
-    begin_segment();
+    begin_segment(end);
     for (uint32_t symbols = 0;; ++symbols) {
       if (symbols % Words::kSymbols == 0) reader_.prefetch();
-      at.bit = reader_.bit();
-      const bool is_whole = kStores && totals.blocks >= expected_;
-      if (is_whole || at.bit >= segment_end_) {
-        // Up to 7 bits fill the last byte.
-        if (!is_whole || segment_end_ - at.bit > 7) flags |= kWrongLength;
-        at = {segment_end_, at.segment + 1, 0, 0};
-        totals = {};
-        if (at.segment == scan_.packed->segments) return;
-        begin_segment();
+      if (reader_.bit() < stop_) {
+        read_symbol();
         continue;
       }
-      if (at.bit >= end) return;
-      read_symbol();
+      at.bit = reader_.bit();
+      const bool is_whole = kStores && totals.blocks >= expected_;
+      if (!is_whole && at.bit < segment_end_) return;
+      // Up to 7 bits fill the last byte.
+      if (!is_whole || segment_end_ - at.bit > 7) flags |= kWrongLength;
+      at = {segment_end_, at.segment + 1, 0, 0};
+      totals = {};
+      if (at.segment == scan_.packed->segments) return;
+      begin_segment(end);
     }
   }
 
  private:
-  ORBBEC_HD void begin_segment() {
+  ORBBEC_HD void begin_segment(uint32_t end) {
     reader_.seek(at.bit);
     segment_end_ = scan_.end_of(at.segment);
+    stop_ = smaller(segment_end_, end);
     find_lookup();
     if (!kStores) return;
     expected_ = scan_.blocks_of(at.segment);
     block_ = coefficients_ + (scan_.first_block(at.segment) + totals.blocks) * kCells;
+    if (totals.blocks >= expected_) stop_ = 0;
   }
 
-  ORBBEC_HD int component() const {
-    const int luma_blocks = scan_.grid.luma_blocks();
-    return at.block < luma_blocks ? 0 : at.block - luma_blocks + 1;
-  }
+  ORBBEC_HD int component() const { return scan_.grid.component_of(at.block); }
 
-  ORBBEC_HD void find_lookup() { lookup_ = &lookups_.of[at.k > 0][component() > 0]; }
+  ORBBEC_HD void find_lookup() { lookup_ = &lookups_.of[component() > 0]; }
 
   ORBBEC_HD void read_symbol() {
     const uint32_t window = reader_.window();
-    const Symbol symbol = lookup_->find(window >> 16, at.k == 0);
+    const Symbol symbol = lookup_[at.k > 0 ? Lookups::kAc : 0].find(window >> 16, at.k == 0);
     reader_.drop(symbol.bits());
-    if (kStores && !symbol.is_code()) flags |= kNoCode;
-    if (at.k == 0) {
-      const int dc = add_dc(symbol.number(window));
-      if (kStores) block_[0] = static_cast<int16_t>(dc);
-      at.k = 1;
-      find_lookup();
-      return;
-    }
+    if (kStores) store(symbol, window);
     at.k += symbol.advance();
-    if (kStores && symbol.advance() < kCells) {
-      if (at.k > kCells) {
-        flags |= kPastBlock;
-      } else if (symbol.size() > 0) {
-        block_[lookups_.positions[at.k - 1]] = static_cast<int16_t>(symbol.number(window));
-      }
-    }
     if (at.k >= kCells) end_block();
   }
 
@@ -248,8 +235,24 @@ class ScanWalk {
     at.k = 0;
     at.block = at.block + 1 == static_cast<int>(scan_.grid.blocks_of_mcu) ? 0 : at.block + 1;
     ++totals.blocks;
-    if (kStores) block_ += kCells;
     find_lookup();
+    if (!kStores) return;
+    block_ += kCells;
+    if (totals.blocks >= expected_) stop_ = 0;
+  }
+
+  ORBBEC_HD void store(const Symbol& symbol, uint32_t window) {
+    if (!symbol.is_code()) flags |= kNoCode;
+    const int next = at.k + symbol.advance();
+    if (at.k == 0) {
+      block_[0] = static_cast<int16_t>(add_dc(symbol.number(window)));
+    } else if (symbol.advance() == kCells) {
+      return;
+    } else if (next > kCells) {
+      flags |= kPastBlock;
+    } else if (symbol.size() > 0) {
+      block_[lookups_.positions[next - 1]] = static_cast<int16_t>(symbol.number(window));
+    }
   }
 
   // Returns the component's DC.
@@ -266,7 +269,7 @@ class ScanWalk {
   int16_t* const coefficients_;
   const CodeLookup* lookup_ = nullptr;
   int16_t* block_ = nullptr;
-  uint32_t segment_end_ = 0, expected_ = 0;
+  uint32_t segment_end_ = 0, stop_ = 0, expected_ = 0;
 };
 
 // A unit of a scan.
@@ -290,10 +293,10 @@ struct ScanUnit {
     return index + 1 < scan.units ? (index + 1) * scan.unit_bits : 0xffffffff;
   }
 
-  // Decodes the unit without storing.
+  // Decodes the unit without storing, and without DC.
   template <class Words>
   ORBBEC_HD void count(const Scan& scan, const Lookups& lookups, const Words& words) {
-    ScanWalk<false, Words> walk(scan, lookups, words, entry, {}, nullptr);
+    ScanWalk<false, Words> walk(scan, lookups, words, entry, 0, nullptr);
     walk.run(end(scan));
     exit = walk.at;
     totals = walk.totals;
@@ -305,13 +308,30 @@ struct ScanUnit {
     return smaller(scan.begin_of(entry.segment) / scan.unit_bits, index);
   }
 
-  // Decodes the unit; `before`: totals of the segment up to it. Returns flags.
+  // Decodes the unit; `blocks`: of the segment before it. The DC of its blocks lacks that of the
+  // units before. Returns flags.
   template <class Words>
-  ORBBEC_HD int store(const Scan& scan, const Lookups& lookups, const Words& words,
-                      const ScanTotals& before, int16_t* coefficients) const {
-    ScanWalk<true, Words> walk(scan, lookups, words, entry, before, coefficients);
+  ORBBEC_HD int store(const Scan& scan, const Lookups& lookups, const Words& words, uint32_t blocks,
+                      int16_t* coefficients) {
+    ScanWalk<true, Words> walk(scan, lookups, words, entry, blocks, coefficients);
     walk.run(end(scan));
+    for (int c = 0; c < kMaxComponents; ++c) totals.dc[c] = walk.totals.dc[c];
     return walk.flags;
+  }
+
+  // Adds what is before the unit to the DC of its blocks in the segment that it begins in.
+  ORBBEC_HD void add_dc(const Scan& scan, const ScanTotals& before, int16_t* coefficients) const {
+    if (entry.segment >= scan.packed->segments) return;
+    uint32_t last = scan.blocks_of(entry.segment);
+    if (exit.segment == entry.segment) {
+      last = smaller(last, before.blocks + totals.blocks + (exit.k > 0));
+    }
+    int16_t* const first = coefficients + scan.first_block(entry.segment) * kCells;
+    for (uint32_t b = before.blocks + (entry.k > 0); b < last; ++b) {
+      const int component = scan.grid.component_of(static_cast<int>(b % scan.grid.blocks_of_mcu));
+      int16_t& dc = first[int64_t{b} * kCells];
+      dc = static_cast<int16_t>(static_cast<uint32_t>(dc) + element(before.dc, component));
+    }
   }
 };
 
