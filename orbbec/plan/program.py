@@ -23,7 +23,7 @@ from orbbec.plan.passes import ALIKE, VARIES, AugmentPass, BlendPass, MixPass, P
 from orbbec.plan.rules import REGISTERS, WIDTH, Block, Code, Rule
 
 MICROBATCH_BYTES = 2**24  # size of the results between two passes
-MAX_SHARED_BYTES = 48 * 1024  # of a block: the kernel that draws has the program there, and as much for it again
+MAX_SHARED_BYTES = 48 * 1024  # of a block of the kernel that draws: twice the program, and the registers
 _FAULT = re.compile(r"draw: rule (\d+): (.*)", re.DOTALL)
 
 
@@ -62,7 +62,7 @@ class Program:
         words: numbers per image that kernels read.
         size: of the outputs: (height, width), `ALIKE` or `VARIES`.
         notes: how results differ from those of the transforms applied one by one.
-        draws_anywhere: whether a kernel can draw, since no image is refused, sizes are static, and it is small.
+        draws_anywhere: whether a kernel can draw, since no image is refused, sizes are static, it is small.
         runs: whether `run` serves it: C++ draws everything, and the results of a pass have one size.
     """
 
