@@ -86,10 +86,14 @@ class PhiloxStream {
   ORBBEC_HD PhiloxStream(PhiloxKey key, uint64_t sample, uint32_t position)
       : key_(key), sample_(sample), position_(position) {}
 
-  ORBBEC_HD uint32_t word() {
+  // Computes the block of the next word, if another is there.
+  ORBBEC_HD void prepare() {
     const uint64_t index = drawn_ / 4;
     if (index != index_) block_ = block(philox_counter(sample_, position_, index), key_);
     index_ = index;
+  }
+  ORBBEC_HD uint32_t word() {
+    prepare();
     return element(block_.words, static_cast<int>(drawn_++ % 4));
   }
   ORBBEC_HD void skip(uint64_t words) { drawn_ += words; }

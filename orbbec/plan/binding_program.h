@@ -229,8 +229,7 @@ inline int64_t checked_frames(const char* op, int64_t frames, int64_t count) {
 // Draws on the host.
 inline void draw_batch(const char* op, const DrawArguments& arguments) {
   for (int64_t n = 0; n < arguments.count; ++n) {
-    double* const registers = arguments.registers + n * arguments.register_count;
-    const Fault fault = draw_image(arguments, n, {arguments.rows, registers, arguments.begin});
+    const Fault fault = draw_image(arguments, n);
     if (fault.rule >= 0) fail_at(op, fault, n);
   }
 }

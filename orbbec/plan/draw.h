@@ -3,7 +3,7 @@
 #pragma once
 
 #include "colors.h"
-#include "mixes.h"
+#include "distributions.h"
 
 namespace orbbec {
 
@@ -34,11 +34,6 @@ struct Fault {
 
 ORBBEC_HD bool is_side(double pixels) { return pixels >= 1 && pixels <= 2147483647; }
 
-// A number from 0 to `last`; NaN gives 0.
-ORBBEC_HD int index_of(double number, int last) {
-  return static_cast<int>(smaller(larger(number, 0.0), static_cast<double>(last)));
-}
-
 // The sample that a frame of a clip draws as, where frames do not share what they draw.
 ORBBEC_HD uint64_t frame_sample(uint64_t clip, uint64_t frame) { return clip ^ frame << 48; }
 
@@ -49,6 +44,13 @@ ORBBEC_HD void clear(const double* operands, const Words& words, int first, int 
   ORBBEC_ROLLED
   for (int64_t i = first; i < numbers; i += step) to[i] = 0;
 }
+
+// What a rule's row says in whole numbers, and its random words. Independent of other rules.
+struct RuleHead {
+  Rule rule;
+  int condition, output;  // registers, or -1
+  PhiloxStream stream;
+};
 
 // Runs rules on one image.
 class Interpreter {
@@ -62,19 +64,34 @@ class Interpreter {
         sample_(sample),
         frame_(frame) {}
 
+  ORBBEC_HD RuleHead head_of(int64_t k) const {
+    const double* const row = row_of(k);
+    const auto transform = static_cast<uint32_t>(row[1]);
+    const uint64_t sample = transform < kPerFrame ? sample_ : frame_sample(sample_, frame_);
+    PhiloxStream stream(program_.key, sample, transform % kPerFrame);
+    stream.skip(static_cast<uint64_t>(row[2]));
+    return {static_cast<Rule>(static_cast<int>(row[0])), static_cast<int>(row[3]),
+            static_cast<int>(row[4]), stream};
+  }
+
   ORBBEC_HD Fault run() {
     for (int64_t k = program_.begin; k < program_.end; ++k) {
-      const double* const row = program_.rows + k * kRuleNumbers;
-      const auto rule = static_cast<Rule>(static_cast<int>(row[0]));
-      if (row[3] >= 0 && r_[static_cast<int>(row[3])] == 0) {
-        if (is_geometry(rule)) geometry_.pass_over();
-        continue;
-      }
-      const Shortage shortage = apply(rule, row);
-      if (!is_geometry(rule)) continue;  // which alone changes the size
-      if (shortage.is_short || !is_side(geometry_.height()) || !is_side(geometry_.width()))
-        return {k, shortage, geometry_.height(), geometry_.width()};
+      const Fault fault = run_rule(k, head_of(k));
+      if (fault.rule >= 0) return fault;
     }
+    return {};
+  }
+
+  ORBBEC_HD Fault run_rule(int64_t k, const RuleHead& head) {
+    const bool is_warp = is_geometry(head.rule);
+    if (head.condition >= 0 && r_[head.condition] == 0) {
+      if (is_warp) geometry_.pass_over();
+      return {};
+    }
+    const Shortage shortage = apply(head, row_of(k) + kFirstOperand);
+    if (!is_warp) return {};  // the others do not change the size
+    if (shortage.is_short || !is_side(geometry_.height()) || !is_side(geometry_.width()))
+      return {k, shortage, geometry_.height(), geometry_.width()};
     return {};
   }
 
@@ -94,14 +111,14 @@ class Interpreter {
     return (mask >> static_cast<int>(rule) & 1) != 0;
   }
 
-  ORBBEC_HD Shortage apply(Rule rule, const double* row) {
-    const double* const p = row + kFirstOperand;
+  ORBBEC_HD Shortage apply(const RuleHead& head, const double* p) {
+    const Rule rule = head.rule;
     if (rule == Rule::kClear) {
       clear(p, words_, 0, 1);
     } else if (rule < Rule::kResize) {
-      draw_number(rule, row, p);
+      draw_number(head, p);
     } else if (is_geometry(rule)) {
-      return move(rule, row, p);
+      return move(head, p);
     } else if (rule < Rule::kErase) {
       color(rule, p);
     } else if (rule == Rule::kErase) {
@@ -109,32 +126,24 @@ class Interpreter {
     } else if (rule == Rule::kColumn) {
       *reinterpret_cast<double*>(words_.at(p[0], 2)) = number(p[1]);
     } else {
-      end_pass(r_ + static_cast<int>(row[4]), p);
+      end_pass(r_ + head.output, p);
     }
     return {};
   }
 
-  ORBBEC_HD PhiloxStream stream_of(const double* row) const {
-    const auto transform = static_cast<uint32_t>(row[1]);
-    const uint64_t sample = transform < kPerFrame ? sample_ : frame_sample(sample_, frame_);
-    PhiloxStream stream(program_.key, sample, transform % kPerFrame);
-    stream.skip(static_cast<uint64_t>(row[2]));
-    return stream;
-  }
+  ORBBEC_HD const double* row_of(int64_t k) const { return program_.rows + k * kRuleNumbers; }
   ORBBEC_HD double number(double index) const { return r_[static_cast<int>(index)]; }
   ORBBEC_HD const double* numbers(double index) const { return r_ + static_cast<int>(index); }
-  ORBBEC_HD const double* constants(double row) const {
-    return program_.rows + static_cast<int64_t>(row) * kRuleNumbers;
-  }
+  ORBBEC_HD const double* constants(double row) const { return row_of(static_cast<int64_t>(row)); }
   ORBBEC_HD static NearestOffset nearest_of(double number) {
     return static_cast<NearestOffset>(static_cast<int>(number));
   }
 
-  ORBBEC_HD void draw_number(Rule rule, const double* row, const double* p) {
-    double* const out = r_ + static_cast<int>(row[4]);
-    if (!draws(rule)) return compute(rule, p, out);
-    PhiloxStream stream = stream_of(row);
-    switch (rule) {
+  ORBBEC_HD void draw_number(const RuleHead& head, const double* p) {
+    double* const out = r_ + head.output;
+    if (!draws(head.rule)) return compute(head.rule, p, out);
+    PhiloxStream stream = head.stream;
+    switch (head.rule) {
       case Rule::kUniform:
         *out = p[0] + double{stream.uniform()} * (p[1] - p[0]);
         return;
@@ -248,50 +257,6 @@ class Interpreter {
     }
   }
 
-  ORBBEC_HD static void filter(double* out, int most, const double* order, int mask) {
-    int at = 0;
-    for (int i = 0; i < 4; ++i)
-      if ((mask >> index_of(order[i], 3) & 1) != 0 && at < most) out[at++] = order[i];
-    for (; at < most; ++at) out[at] = 0;
-  }
-
-  ORBBEC_HD static void choose_one(double* out, const double* cumulative, int count, double draw) {
-    *out = 0;
-    for (int i = 0; i < count - 1; ++i) *out += cumulative[i] <= draw ? 1 : 0;
-  }
-
-  // The indices that sort `count` draws, equal ones in order: in random order, or each next to
-  // follow with a probability proportional to its weight.
-  ORBBEC_HD static void permute(double* out, int count, const double* weights,
-                                PhiloxStream& stream) {
-    float draws[kMaxOutputs];
-    for (int i = 0; i < count; ++i) {
-      const float uniform = stream.uniform();
-      const float draw = weights == nullptr ? uniform : arrival(uniform, weights[i]);
-      int at = i;
-      for (; at > 0 && draws[at - 1] > draw; --at) {
-        draws[at] = draws[at - 1];
-        out[at] = out[at - 1];
-      }
-      draws[at] = draw;
-      out[at] = i;
-    }
-  }
-
-  // Exponentially distributed, with a mean of 1 / weight; infinite without weight.
-  ORBBEC_HD static float arrival(float uniform, double weight) {
-    return static_cast<float>(-natural_logarithm(larger(double{uniform}, 0x1p-25)) / weight);
-  }
-
-  ORBBEC_HD static void sort(double* out, int count) {
-    for (int i = 1; i < count; ++i) {
-      const double value = out[i];
-      int at = i;
-      for (; at > 0 && out[at - 1] > value; --at) out[at] = out[at - 1];
-      out[at] = value;
-    }
-  }
-
   ORBBEC_HD void draw_rectangle(double* out, const double* p, PhiloxStream& stream) const {
     const Area area = number(p[6]) == 0 ? Area{}
                                         : draw_area(AreaRange(p, true), geometry_.height(),
@@ -303,35 +268,35 @@ class Interpreter {
     out[0] = hole.left, out[1] = hole.top, out[2] = hole.right, out[3] = hole.bottom;
   }
 
-  ORBBEC_HD Shortage move(Rule rule, const double* row, const double* p) {
+  ORBBEC_HD Shortage move(const RuleHead& head, const double* p) {
     Geometry& g = geometry_;
-    switch (rule) {
+    switch (head.rule) {
       case Rule::kResizeArea: {
-        PhiloxStream stream = stream_of(row);
+        PhiloxStream stream = head.stream;
         resize_area(g, p, stream);
         return {};
       }
       case Rule::kCropRandom: {
-        PhiloxStream stream = stream_of(row);
+        PhiloxStream stream = head.stream;
         return crop_random(g, p, stream);
       }
       case Rule::kPadTo: {
-        PhiloxStream stream = stream_of(row);
+        PhiloxStream stream = head.stream;
         pad_to(g, p, stream);
         return {};
       }
       case Rule::kPerspective: {
-        PhiloxStream stream = stream_of(row);
+        PhiloxStream stream = head.stream;
         perspective(g, p[0], stream);
         return {};
       }
       case Rule::kCropFixed:
         return crop_fixed(g, p[0], p[1], p[2], p[3], p[4] != 0);
       default:
-        if (rule < Rule::kResizeArea) {
-          resize(rule, p);
+        if (head.rule < Rule::kResizeArea) {
+          resize(head.rule, p);
         } else {
-          warp(rule, p);
+          warp(head.rule, p);
         }
         return {};
     }

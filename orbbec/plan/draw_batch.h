@@ -26,34 +26,39 @@ struct DrawArguments {
 // What a block has without opting in; program.py knows it, too.
 constexpr int64_t kMaxSharedBytes = 48 * 1024;
 
-// Of a program and the registers of an image.
+// Of a program, the heads of its rules and the registers of an image.
 inline int64_t shared_bytes(const DrawArguments& a) {
-  return 8 * (a.row_count * kRuleNumbers + a.register_count);
+  static_assert(sizeof(RuleHead) <= kRuleNumbers * sizeof(double));
+  return 8 * (2 * a.row_count * kRuleNumbers + a.register_count);
 }
 
-// A program and the registers of an image; the first rule to run.
-struct DrawMemory {
-  const double* rows;
-  double* registers;
-  int64_t first;
-};
+// The registers of image n before the first rule.
+ORBBEC_HD void begin_image(const DrawArguments& a, int64_t n, double* registers) {
+  const int64_t height = a.layout != nullptr ? a.layout[3 * n + 1] : a.height;
+  const int64_t width = a.layout != nullptr ? a.layout[3 * n + 2] : a.width;
+  Geometry(registers).begin_image(static_cast<double>(height), static_cast<double>(width));
+}
 
-// The parameters of image n.
-ORBBEC_HD Fault draw_image(const DrawArguments& a, int64_t n, const DrawMemory& memory) {
-  double* const registers = memory.registers;
-  if (a.begin == 0) {
-    const int64_t height = a.layout != nullptr ? a.layout[3 * n + 1] : a.height;
-    const int64_t width = a.layout != nullptr ? a.layout[3 * n + 2] : a.width;
-    Geometry(registers).begin_image(static_cast<double>(height), static_cast<double>(width));
-  } else if (!is_side(registers[kHeight]) || !is_side(registers[kWidth])) {
-    return {a.begin, {}, registers[kHeight], registers[kWidth]};
-  }
+// Of image n, with the program and the registers where they are read.
+ORBBEC_HD Interpreter interpreter_of(const DrawArguments& a, int64_t n, const double* rows,
+                                     double* registers) {
   const uint64_t sample = static_cast<uint64_t>(a.ids != nullptr ? a.ids[n] : n);
   const int64_t epoch = a.live_epoch != nullptr ? *a.live_epoch : a.epoch;
   const PhiloxKey key = philox_key(a.seed, static_cast<uint64_t>(epoch));
-  const RuleProgram program{memory.rows, memory.first, a.end, key, epoch};
   const auto frame = uint64_t{static_cast<uint32_t>(n) % static_cast<uint32_t>(a.frames)};
-  return Interpreter(program, registers, {a.words, a.count, n}, sample, frame).run();
+  return Interpreter({rows, a.begin, a.end, key, epoch}, registers, {a.words, a.count, n}, sample,
+                     frame);
+}
+
+// The parameters of image n, on the host.
+inline Fault draw_image(const DrawArguments& a, int64_t n) {
+  double* const registers = a.registers + n * a.register_count;
+  if (a.begin == 0) {
+    begin_image(a, n, registers);
+  } else if (!is_side(registers[kHeight]) || !is_side(registers[kWidth])) {
+    return {a.begin, {}, registers[kHeight], registers[kWidth]};
+  }
+  return interpreter_of(a, n, a.rows, registers).run();
 }
 
 }  // namespace orbbec

@@ -7,28 +7,39 @@ namespace {
 constexpr int kDrawThreads = 128;
 
 // Clears the blocks of the first rules. Returns the index of the rule that follows.
-__device__ int64_t clear_first_blocks(const DrawArguments& a, const double* rows, int64_t n) {
-  int64_t k = a.begin;
+__device__ __forceinline__ int64_t clear_first_blocks(const DrawArguments& a, const double* rows) {
+  int64_t k = 0;
   for (; k < a.end; ++k) {
     const double* const row = rows + k * kRuleNumbers;
     if (row[0] != static_cast<double>(Rule::kClear)) break;
-    clear(row + kFirstOperand, {a.words, a.count, n}, threadIdx.x, kDrawThreads);
+    clear(row + kFirstOperand, {a.words, a.count, blockIdx.x}, threadIdx.x, kDrawThreads);
   }
   return k;
 }
 
-// A block owns an image: its threads copy the program to shared memory, where the registers follow
-// it, and the first thread runs the rules. Its time is that of fetching the code: rules call what
-// they share.
+// A block owns an image. Its threads copy the program to shared memory and compute the heads of the
+// rules, one each; then the first thread runs the rules. Its time is the latency of one thread, and
+// of fetching the code: rules call what they share.
 __global__ void __launch_bounds__(kDrawThreads, 1) draw_kernel(const DrawArguments a) {
   const int64_t n = blockIdx.x;
-  double* const rows = dynamic_shared<double>();
   const int numbers = static_cast<int>(a.row_count * kRuleNumbers);
+  double* const rows = dynamic_shared<double>();
+  RuleHead* const heads = reinterpret_cast<RuleHead*>(rows + numbers);
+  double* const registers = rows + 2 * numbers;
   for (int i = threadIdx.x; i < numbers; i += kDrawThreads) rows[i] = a.rows[i];
+  Interpreter interpreter = interpreter_of(a, n, rows, registers);
   __syncthreads();
-  const int64_t first = clear_first_blocks(a, rows, n);
+  for (int64_t k = threadIdx.x; k < a.end; k += kDrawThreads) {
+    RuleHead head = interpreter.head_of(k);
+    head.stream.prepare();
+    heads[k] = head;
+  }
+  const int64_t first = clear_first_blocks(a, rows);
   __syncthreads();
-  if (threadIdx.x == 0) draw_image(a, n, {rows, rows + numbers, first});
+  if (threadIdx.x != 0) return;
+  begin_image(a, n, registers);
+  for (int64_t k = first; k < a.end; ++k)
+    if (interpreter.run_rule(k, heads[k]).rule >= 0) return;
 }
 
 }  // namespace

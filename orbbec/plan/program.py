@@ -23,7 +23,7 @@ from orbbec.plan.passes import ALIKE, VARIES, AugmentPass, BlendPass, MixPass, P
 from orbbec.plan.rules import REGISTERS, WIDTH, Block, Code, Rule
 
 MICROBATCH_BYTES = 2**24  # size of the results between two passes
-MAX_SHARED_BYTES = 48 * 1024  # of a block: the kernel that draws has the program and its registers there
+MAX_SHARED_BYTES = 48 * 1024  # of a block of the kernel that draws: twice the program, and the registers
 _FAULT = re.compile(r"draw: rule (\d+): (.*)", re.DOTALL)
 
 
@@ -115,7 +115,7 @@ class Program:
         code = Code(rules).table()
         runs = bool(passes) and all(step.runs for step in passes)
         rows = [step.row() for step in passes if runs]
-        numbers = code.size + sum(map(len, rows)) + WIDTH + build.registers
+        numbers = 2 * (code.size + sum(map(len, rows)) + WIDTH) + build.registers
         draws_anywhere = (
             runs
             and 8 * numbers <= MAX_SHARED_BYTES

@@ -1,11 +1,60 @@
-// What mixes of images draw: weights of the Beta and Dirichlet distributions, and the box of a
-// CutMix. Included by draw.h.
+// What rules draw by a distribution: choices and orders; weights of the Beta and Dirichlet
+// distributions, and the box of a CutMix, for mixes. Included by draw.h.
 #pragma once
 
 #include "../core/philox.h"
 #include "../core/power.h"
+#include "rules.h"
 
 namespace orbbec {
+
+// A number from 0 to `last`; NaN gives 0.
+ORBBEC_HD int index_of(double number, int last) {
+  return static_cast<int>(smaller(larger(number, 0.0), static_cast<double>(last)));
+}
+
+ORBBEC_HD void filter(double* out, int most, const double* order, int mask) {
+  int at = 0;
+  for (int i = 0; i < 4; ++i)
+    if ((mask >> index_of(order[i], 3) & 1) != 0 && at < most) out[at++] = order[i];
+  for (; at < most; ++at) out[at] = 0;
+}
+
+ORBBEC_HD void choose_one(double* out, const double* cumulative, int count, double draw) {
+  *out = 0;
+  for (int i = 0; i < count - 1; ++i) *out += cumulative[i] <= draw ? 1 : 0;
+}
+
+// Exponentially distributed, with a mean of 1 / weight; infinite without weight.
+ORBBEC_HD float arrival(float uniform, double weight) {
+  return static_cast<float>(-natural_logarithm(larger(double{uniform}, 0x1p-25)) / weight);
+}
+
+// The indices that sort `count` draws, equal ones in order: in random order, or each next to
+// follow with a probability proportional to its weight.
+ORBBEC_HD void permute(double* out, int count, const double* weights, PhiloxStream& stream) {
+  float draws[kMaxOutputs];
+  for (int i = 0; i < count; ++i) {
+    const float uniform = stream.uniform();
+    const float draw = weights == nullptr ? uniform : arrival(uniform, weights[i]);
+    int at = i;
+    for (; at > 0 && draws[at - 1] > draw; --at) {
+      draws[at] = draws[at - 1];
+      out[at] = out[at - 1];
+    }
+    draws[at] = draw;
+    out[at] = i;
+  }
+}
+
+ORBBEC_HD void sort(double* out, int count) {
+  for (int i = 1; i < count; ++i) {
+    const double value = out[i];
+    int at = i;
+    for (; at > 0 && out[at - 1] > value; --at) out[at] = out[at - 1];
+    out[at] = value;
+  }
+}
 
 constexpr int kGammaTries = 16;  // none succeeds with a probability of 10^-20
 
