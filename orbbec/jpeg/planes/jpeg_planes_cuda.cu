@@ -40,7 +40,7 @@ struct SharedUnits {
 
 // The words of a scan by way of a ring in shared memory. A load that some lane has just begun would
 // stall all lanes of the warp that need one of theirs; here all lanes load at once, 16 bytes, which
-// they write to the ring when it has room, and read a dozen words later.
+// they write to the ring when 16 of its bytes are free, and read a dozen words later.
 class PrefetchedWords {
  public:
   static constexpr uint32_t kSymbols = 4;  // of at most 31 bits: less than 16 bytes
