@@ -54,6 +54,7 @@ PARITY: dict[str, tuple[Parity, ...]] = {
     "ResizeToMultiple": (Parity("", "as Resize"),),
     "CenterCrop": (_CROP,),
     "RandomCrop": (_CROP,),
+    "RandomHalfBody": (Parity("", "as RandomCrop"),),
     "RandomIoUCrop": (_CROP,),
     "Pad": (_CROP,),
     "PadIfNeeded": (Parity("", "as Pad"),),

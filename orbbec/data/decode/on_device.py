@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-import os
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from functools import cache, partial
+from contextlib import contextmanager
+from functools import partial
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -202,7 +202,7 @@ def planes_on_device(
 ) -> Decoded:
     """Decode to planes by `jpeg_planes`, on a device or the CPU; see `decode_planes`."""
     limits = Limits(rules.max_pixels, rules.apply_exif_orientation, PLANES, packs_scans=True)
-    with _feed(os.getpid(), torch.get_num_threads()).read_bytes(files, limits) as reading:
+    with _threads(len(files)) as feed, feed.read_bytes(files, limits) as reading:
         reading.wait(_never)
         rows = reading.rows()
         is_good = rows["status"] == GOOD
@@ -226,10 +226,14 @@ def planes_on_device(
     return Decoded(_replaced(batch, repeated), sorted([*left, *copied, *repeated]))
 
 
-@cache
-def _feed(process: int, threads: int) -> Feed:
-    """The threads of a process; a forked one has none."""
-    return Feed(threads, feed_functions())
+@contextmanager
+def _threads(files: int) -> Iterator[Feed]:
+    """At most one thread per file. They end with the call."""
+    feed = Feed(max(min(files, torch.get_num_threads()), 1), feed_functions())
+    try:
+        yield feed
+    finally:
+        feed.end()
 
 
 def _never() -> bool:
