@@ -89,7 +89,8 @@ class PhiloxStream {
   // Computes the block of the next word, if another is there.
   ORBBEC_HD void prepare() {
     const uint64_t index = drawn_ / 4;
-    if (index != index_) block_ = block(philox_counter(sample_, position_, index), key_);
+    if (index != index_)
+      block_ = block(philox_counter(sample_, static_cast<uint32_t>(position_), index), key_);
     index_ = index;
   }
   ORBBEC_HD uint32_t word() {
@@ -113,7 +114,7 @@ class PhiloxStream {
 
   PhiloxKey key_;
   uint64_t sample_;
-  uint32_t position_;
+  uint64_t position_;             // not of 32 bits, so that no copy in shared memory has padding
   uint64_t drawn_ = 0;            // words
   uint64_t index_ = ~uint64_t{};  // of the block
   PhiloxBlock block_{};

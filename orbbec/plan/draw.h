@@ -48,7 +48,8 @@ ORBBEC_HD void clear(const double* operands, const Words& words, int first, int 
 // What a rule's row says in whole numbers, and its random words. Independent of other rules.
 struct RuleHead {
   Rule rule;
-  int condition, output;  // registers, or -1
+  int condition;   // registers, or -1
+  int64_t output;  // not of 32 bits, so that there is no padding
   PhiloxStream stream;
 };
 

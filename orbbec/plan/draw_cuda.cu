@@ -1,3 +1,5 @@
+#include <type_traits>
+
 #include "../executors/cuda/launch.h"
 #include "draw_batch.h"
 
@@ -5,6 +7,7 @@ namespace orbbec {
 namespace {
 
 constexpr int kDrawThreads = 128;
+static_assert(std::has_unique_object_representations_v<RuleHead>);  // which shared memory holds
 
 // Clears the blocks of the first rules. Returns the index of the rule that follows.
 __device__ __forceinline__ int64_t clear_first_blocks(const DrawArguments& a, const double* rows) {

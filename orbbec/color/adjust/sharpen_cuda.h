@@ -73,7 +73,9 @@ __global__ void __launch_bounds__(kSharpenThreads, blocks_of(kSharpenThreads, 64
         uint8_t* const target = &to.at(y, 0, plane) + first;
         const bool is_copied = stays || y == 0 || y == from.height - 1;
         const int begin = is_copied ? values : rows.step, end = values - rows.step;  // inner values
-        const bool has_words = first + 4 <= values && reinterpret_cast<uintptr_t>(target) % 4 == 0;
+        // A word may reach beyond the row, but not beyond the image.
+        const bool has_words = first + 4 <= values && y + 2 < from.height &&
+                               reinterpret_cast<uintptr_t>(target) % 4 == 0;
         if (has_words && is_copied) {
           *reinterpret_cast<uint32_t*>(target) = load_word(sharpened.from);
         } else if (has_words && first >= begin && first + 4 <= end) {
