@@ -28,6 +28,7 @@ from orbbec.transforms.base.checks import (
     number,
     numbers,
     pair,
+    position,
     size_pair,
 )
 from orbbec.transforms.base.transform import Transform
@@ -309,9 +310,9 @@ class AlignPoints(Transform):
     def draw_for(
         self, state: BatchState, stream: Stream, targets: Sequence[Any] | None, matrix: Array | None
     ) -> list[Step]:
-        if matrix is None:
-            raise ValueError(f"{self.name}: expected a position before images are mixed")
-        return self.steps_of(self.points_of(state.sizes, targets, forward_of(matrix)), state)
+        return self.steps_of(
+            self.points_of(state.sizes, targets, forward_of(position(self.name, matrix))), state
+        )
 
     def steps_of(self, points: Array, state: BatchState) -> list[Step]:
         """The warp that aligns `points` `[N, K, 2]`."""

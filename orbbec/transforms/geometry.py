@@ -27,6 +27,7 @@ from orbbec.transforms.base.checks import (
     interval,
     number,
     padding_of,
+    position,
     resizing_of,
     resizings_of,
     size_pair,
@@ -244,15 +245,13 @@ class RandomCrop(Transform):
     def draw_for(
         self, state: BatchState, stream: Stream, targets: Sequence[Any] | None, matrix: Array | None
     ) -> list[Step]:
-        if matrix is None:
-            raise ValueError(f"{self.name}: expected a position before images are mixed")
         size, border = checked_size(self.size), border_of(self.name, self.padding_mode)
         above, extents = self._extents(state.sizes)
         spare = (extents - size + 1).T
         corners = [np.stack([*map(stream.below, spare)], 1) - above for _ in range(1 + CLASS_TRIES)]
         limit = ClassLimit(self.name, self.max_class_ratio or 0.0, self.ignore_index)
         masks = limit.masks_of(targets or [{}] * len(state))
-        corner = limit.chosen(corners, masks, matrix, size, border)
+        corner = limit.chosen(corners, masks, position(self.name, matrix), size, border)
         shift = shifts(corner[:, 1], corner[:, 0], len(state))
         region = None if self._pads else np.concatenate([corner, corner + size], 1)[:, [1, 0, 3, 2]]
         how = padded(self) if self._pads else {"region": region}

@@ -12,7 +12,7 @@ from orbbec.bridge.arguments import Array
 from orbbec.plan.points import carried, forward_of, numbers_of, shifts
 from orbbec.plan.steps import BatchState, Step, Warp
 from orbbec.plan.stream import Stream
-from orbbec.transforms.base.checks import FillValue, entries, number, whole
+from orbbec.transforms.base.checks import FillValue, entries, number, position, whole
 from orbbec.transforms.base.transform import _Chance
 from orbbec.transforms.cuts import padded
 
@@ -88,10 +88,8 @@ class RandomHalfBody(_Chance):
     def draw_for(
         self, state: BatchState, stream: Stream, targets: Sequence[Any] | None, matrix: Array | None
     ) -> list[Step]:
-        if matrix is None:
-            raise ValueError(f"{self.name}: expected a position before images are mixed")
         chosen, prefers_upper = stream.chance(self.p), stream.chance(self.upper_prob)
-        boxes, forward = state.regions, forward_of(matrix)
+        boxes, forward = state.regions, forward_of(position(self.name, matrix))
         for n, target in enumerate(targets or ()):
             joints = self._joints_of(target, n)
             half = self._half(self._visible(joints), bool(prefers_upper[n])) if chosen[n] else ()

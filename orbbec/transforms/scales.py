@@ -33,6 +33,7 @@ from orbbec.transforms.base.checks import (
     epoch_range,
     interval,
     number,
+    position,
     size_pair,
     whole,
 )
@@ -245,11 +246,9 @@ class RandomIoUCrop(Transform):
     def draw_for(
         self, state: BatchState, stream: Stream, targets: Sequence[Any] | None, matrix: Array | None
     ) -> list[Step]:
-        if matrix is None:
-            raise ValueError(f"{self.name}: expected a position before images are mixed")
         crops = state.regions.copy()
         per_round = 1 + 4 * self.trials
-        draws, forward = stream.uniforms(per_round), forward_of(matrix)
+        draws, forward = stream.uniforms(per_round), forward_of(position(self.name, matrix))
         first, end = self.epochs or (0, math.inf)
         for n, target in enumerate(targets or () if first <= stream.epoch < end else ()):
             boxes = numbers_of(target.get("boxes", ()))

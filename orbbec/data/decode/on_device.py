@@ -19,14 +19,13 @@ from orbbec.bridge.forked import check_not_forked
 from orbbec.color.ycbcr import ycbcr_to_rgb
 from orbbec.data.decode.decode import MAX_PIXELS, planes_header
 from orbbec.data.decode.native import feed_functions
-from orbbec.data.decode.orientation import Rectangle, stored_rectangle
+from orbbec.data.decode.orientation import Rectangle, stored_rectangle, swaps_axes
 from orbbec.data.decode.planes import FileRules, planes_on_host
 from orbbec.feed.feed import GOOD, PLANES, SCANS, Feed, Limits
 from orbbec.jpeg.planes import jpeg_planes
 from orbbec.jpeg.planes.jpeg_planes import UNIT_BITS
 
 _COLUMNS = 7  # of a row for `jpeg_planes`
-_TRANSPOSED = 5  # from this orientation on, rows and columns are swapped
 MAX_BLOCKS = 1 << 21  # per launch: 256 MiB of coefficients
 
 
@@ -245,10 +244,14 @@ def stored_rows(rows: Array) -> Array:
     names = ("height", "width", "subsampling", "orientation")
     stored = np.stack([rows[name] for name in names], 1).astype(np.int64)
     is_rgb = stored[:, 2] == 0  # these are upright
-    is_turned = is_rgb & (stored[:, 3] >= _TRANSPOSED)
-    stored[is_turned, :2] = stored[is_turned, 1::-1]
-    stored[is_rgb, 3] = 1
+    stored[is_rgb, :2], stored[is_rgb, 3] = upright_sizes(rows[is_rgb]), 1
     return stored
+
+
+def upright_sizes(rows: Array) -> Array:
+    """The sizes of the upright images of a feed, int64 `[N, 2]`."""
+    sizes = np.stack([rows["height"], rows["width"]], 1).astype(np.int64)
+    return np.where(swaps_axes(rows["orientation"])[:, None], sizes[:, ::-1], sizes)
 
 
 def empty_batch(stored: Array, empty: Callable[[int], Tensor]) -> YCbCrBatch:

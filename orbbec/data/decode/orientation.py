@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
@@ -43,8 +43,8 @@ def upright_size(height: int, width: int, orientation: int) -> tuple[int, int]:
     return (width, height) if swaps_axes(orientation) else (height, width)
 
 
-def swaps_axes(orientation: int) -> bool:
-    """Whether stored rows are columns of the upright image."""
+def swaps_axes(orientation: Any) -> Any:
+    """Whether stored rows are columns of the upright image; of a number, or of an array of them."""
     return orientation >= _TRANSPOSED
 
 

@@ -27,7 +27,7 @@ from orbbec.bridge.arguments import Array
 from orbbec.data.decode.decoding import Decoding
 from orbbec.data.decode.jpeg_header import JpegHeader
 from orbbec.data.decode.modes import CHANNELS, Pixels
-from orbbec.data.decode.on_device import ScanBuffer, empty_batch, stored_rows
+from orbbec.data.decode.on_device import ScanBuffer, empty_batch, stored_rows, upright_sizes
 from orbbec.data.decode.region import Regions
 from orbbec.data.files import ImageFiles, files_of
 from orbbec.data.loader.assemble import Assembled, Assembler, Group, buffers_of
@@ -45,7 +45,6 @@ _MAX_ODD = 0.1  # fraction of the files of a batch that few makers can read
 _NICE = 5  # on CUDA: a busy core delays the launches of the training loop
 _ONLY_READ = Limits(0, channels=-1)
 _BITS = 8  # per value, of ordinary JPEGs
-_TRANSPOSED = 5  # from this orientation on, rows and columns are swapped
 
 
 _Known = tuple[JpegHeader | None, Pixels | None]  # one of them
@@ -204,7 +203,7 @@ class FeedAssembler(Assembler):
         targets = [sample.targets for sample in samples.values()]
         try:
             if are_placed(targets):
-                for sample, size in zip(samples.values(), _upright(rows).tolist(), strict=True):
+                for sample, size in zip(samples.values(), upright_sizes(rows).tolist(), strict=True):
                     check_placed(sample, tuple(size))
         except Exception:  # raised again, in the order of the rows
             return None
@@ -216,11 +215,11 @@ class FeedAssembler(Assembler):
         """The batch, or the pixels of its good files; None if it has no plan or is decoded in pieces."""
         rows, ids, targets = ordinary
         try:
-            plan, targets = self._plan(_upright(rows), ids, targets, epoch, self._others(epoch))
+            plan, targets = self._plan(upright_sizes(rows), ids, targets, epoch, self._others(epoch))
         except ValueError:
             return None
         regions = self._regions(plan, rows["format"] == JPEG)
-        if self._is_large(_upright(rows) if regions is None else regions.sizes, job):
+        if self._is_large(upright_sizes(rows) if regions is None else regions.sizes, job):
             return None
         batch = self._empty(rows, regions, job)
         self._write_by_feed(reading, batch, regions, np.arange(len(rows)), np.ones(len(rows), bool), job)
@@ -233,7 +232,7 @@ class FeedAssembler(Assembler):
         """Memory for the pixels of a batch."""
         empty = partial(job.empty, pin_memory=self.pin_memory)
         if not self.decoding.makes_planes:
-            sizes: Any = _upright(rows) if regions is None else regions.sizes
+            sizes: Any = upright_sizes(rows) if regions is None else regions.sizes
             return ImageBatch.of_sizes(sizes, CHANNELS[self.decoding.mode], empty=empty)
         return empty_batch(stored_rows(rows), self._empty_planes or empty)
 
@@ -293,12 +292,14 @@ class FeedAssembler(Assembler):
         """
         rows = reading.rows()
         is_good = rows["status"] == GOOD
-        is_large = not self.decoding.makes_planes and self._is_large(_upright(rows) * is_good[:, None], job)
+        is_large = not self.decoding.makes_planes and self._is_large(
+            upright_sizes(rows) * is_good[:, None], job
+        )
         is_later = is_good & (((rows["format"] == JPEG) & self._decodes_later) | is_large)
         later, is_whole = np.flatnonzero(is_later).tolist(), is_good & ~is_later
         known: dict[int, _Known] = {row: (_header(rows[row]), None) for row in later}
         if is_whole.any():
-            sizes, empty = _upright(rows) * is_whole[:, None], partial(job.empty, pin_memory=False)
+            sizes, empty = upright_sizes(rows) * is_whole[:, None], partial(job.empty, pin_memory=False)
             whole = ImageBatch.of_sizes(sizes, CHANNELS[self.decoding.mode], empty=empty)
             before = reading.seconds()[1]
             _begin_decoding(reading, whole, None, is_decoded=is_whole)
@@ -324,7 +325,7 @@ class FeedAssembler(Assembler):
         entries = [attempt.opened[row] for row in encoded.tolist()]
         with feed.read_bytes([entry.sample.data for entry in entries], self._limits) as reading:
             self._wait(reading, job)
-            sizes = _upright(reading.rows())
+            sizes = upright_sizes(reading.rows())
             # A row without a header has no size, and is not decoded.
             is_same = (sizes == [entry.size for entry in entries]).all(1)
             self._write_by_feed(reading, attempt.batch, attempt.regions, encoded, is_same, job)
@@ -411,14 +412,6 @@ def _header(row: Any) -> JpegHeader:
     names = ("height", "width", "components")
     height, width, components = (int(row[name]) for name in names)
     return JpegHeader(height, width, components, _BITS, int(row["orientation"]))
-
-
-def _upright(rows: Array) -> Array:
-    """The sizes of upright images: int64 `[N, 2]`."""
-    sizes = np.stack([rows["height"], rows["width"]], 1).astype(np.int64)
-    is_transposed = rows["orientation"] >= _TRANSPOSED
-    sizes[is_transposed] = sizes[is_transposed, ::-1]
-    return sizes
 
 
 def _begin_decoding(

@@ -28,34 +28,18 @@ def mosaic_by_numpy(images, quarters, centers, size, fill):
     return np.stack(canvases)
 
 
-@pytest.mark.parametrize("seed", range(12))
-def test_mosaic_matches_numpy(device, seed):
-    rng = np.random.default_rng(seed)
-    images = [photograph(*rng.integers(1, 20, 2), seed=n) for n in range(5)]
-    quarters, centers = rng.integers(0, 5, (3, 4)), rng.integers(-5, 30, (3, 2))
-    size = tuple(int(side) for side in rng.integers(1, 30, 2))
-    batch = ImageBatch.from_images(images)
-    batch = batch.to("cuda") if device.name == "cuda" else batch
-    expected = mosaic_by_numpy(images, quarters, centers, size, 114)
-    actual = mosaic(batch, torch.from_numpy(quarters), torch.from_numpy(centers), size)
-    assert_same_bytes(actual.permute(0, 2, 3, 1), torch.from_numpy(expected))
-    same_size = [photograph(7, 9, seed=n) for n in range(5)]
-    expected = mosaic_by_numpy(same_size, quarters, centers, size, 7)
-    assert_same_bytes(mosaic(np.stack(same_size), quarters, centers, size, fill=7), expected)
-
-
 def nine_by_numpy(images, indices, corners, size, fill):
     """Lays image after image clockwise around the first, each at the end of the one before it."""
     canvases = []
-    for own, (x, y) in zip(indices, corners, strict=True):
+    for row, (x, y) in zip(indices, corners, strict=True):
         space = np.full((200, 200, images[0].shape[2]), fill, images[0].dtype)
-        (height, width), left, top = images[own[0]].shape[:2], x + 80, y + 80
-        space[top : top + height, left : left + width] = images[own[0]]
+        (height, width), left, top = images[row[0]].shape[:2], x + 80, y + 80
+        space[top : top + height, left : left + width] = images[row[0]]
         right, bottom = 200 - left - width, 200 - top - height
         corners_of_sides = (top, left), (right, top), (bottom, right), (left, bottom)
         for side in range(4):  # of the first image: top, right, bottom, left
             along = 0
-            for image in (images[own[2 * side + 1]], images[own[2 * side + 2]]):
+            for image in (images[row[2 * side + 1]], images[row[2 * side + 2]]):
                 seen, part = np.rot90(space, side), np.rot90(image, side)  # with this side on top
                 end, start = corners_of_sides[side]
                 columns = slice(start + along, start + along + part.shape[1])
@@ -66,19 +50,20 @@ def nine_by_numpy(images, indices, corners, size, fill):
 
 
 @pytest.mark.parametrize("seed", range(12))
-def test_nine_images_match_numpy(device, seed):
+@pytest.mark.parametrize(("tiles", "by_numpy"), [(4, mosaic_by_numpy), (9, nine_by_numpy)])
+def test_mosaic_matches_numpy(device, tiles, by_numpy, seed):
     rng = np.random.default_rng(seed)
-    images = [photograph(*rng.integers(1, 20, 2), seed=n) for n in range(11)]
-    indices, corners = rng.integers(0, 11, (3, 9)), rng.integers(-15, 35, (3, 2))
+    images = [photograph(*rng.integers(1, 20, 2), seed=n) for n in range(tiles + 2)]
+    indices, centers = rng.integers(0, tiles + 2, (3, tiles)), rng.integers(-15, 35, (3, 2))
     size = tuple(int(side) for side in rng.integers(1, 60, 2))
     batch = ImageBatch.from_images(images)
     batch = batch.to("cuda") if device.name == "cuda" else batch
-    expected = nine_by_numpy(images, indices, corners, size, 114)
-    actual = mosaic(batch, torch.from_numpy(indices), torch.from_numpy(corners), size)
+    expected = by_numpy(images, indices, centers, size, 114)
+    actual = mosaic(batch, torch.from_numpy(indices), torch.from_numpy(centers), size)
     assert_same_bytes(actual.permute(0, 2, 3, 1), torch.from_numpy(expected))
-    same_size = [photograph(7, 9, seed=n) for n in range(11)]
-    expected = nine_by_numpy(same_size, indices, corners, size, 7)
-    assert_same_bytes(mosaic(np.stack(same_size), indices, corners, size, fill=7), expected)
+    same_size = [photograph(7, 9, seed=n) for n in range(tiles + 2)]
+    expected = by_numpy(same_size, indices, centers, size, 7)
+    assert_same_bytes(mosaic(np.stack(same_size), indices, centers, size, fill=7), expected)
 
 
 def test_a_missing_image_has_no_pixels_among_nine(device):
