@@ -8,7 +8,6 @@
 namespace orbbec {
 
 constexpr int kSharpenThreads = 256;
-constexpr int64_t kSharpenBlocks = 8192, kMinSharpenBlocks = 16;  // of a batch, and of an image
 
 // How the values of a row are neighbors: of all channels, or of a plane. `step`: from a value to
 // the same channel of the next pixel; `planes`: of an image, 0 where values are not neighbors.
@@ -92,10 +91,8 @@ __global__ void __launch_bounds__(kSharpenThreads, blocks_of(kSharpenThreads, 64
 }
 
 inline int sharpen_rows_cuda(const Sharpen<uint8_t>& op, const ValueRows& rows, void* stream) {
-  const int64_t blocks = kSharpenBlocks / op.output.count;
-  const dim3 grid(static_cast<unsigned>(blocks > kMinSharpenBlocks ? blocks : kMinSharpenBlocks),
-                  grid_blocks(op.output.count));
-  return launch(sharpen_rows_kernel, grid, dim3(kSharpenThreads), 0, stream, op, rows);
+  return launch(sharpen_rows_kernel, image_grid(op.output.count), dim3(kSharpenThreads), 0, stream,
+                op, rows);
 }
 
 }  // namespace orbbec

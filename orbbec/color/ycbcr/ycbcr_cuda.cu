@@ -11,8 +11,6 @@ constexpr int kPixels = 4;                 // of a thread, in a row
 constexpr int kSegment = kPixels * kWarp;  // pixels of a warp, in a row
 constexpr int kSegmentWords = 3 * kSegment / 4;
 constexpr int kColumns = 4;  // of chroma, which 4 pixels read
-constexpr int64_t kBlocks = 8192,
-                  kMinBlocks = 16;  // of a batch, and of an image: they fill a device
 
 // Four columns of chroma, of at least four: `selector` repeats those at the borders.
 struct ChromaColumns {
@@ -136,10 +134,7 @@ __global__ void __launch_bounds__(kThreads, blocks_of(kThreads, 64))
 }  // namespace
 
 int ycbcr_to_rgb_cuda(const YcbcrToRgb& op, void* stream) {
-  const int64_t count = op.output.count, blocks = kBlocks / count;
-  const dim3 grid(static_cast<unsigned>(blocks > kMinBlocks ? blocks : kMinBlocks),
-                  grid_blocks(count));
-  return launch(ycbcr_to_rgb_kernel, grid, dim3(kThreads), 0, stream, op);
+  return launch(ycbcr_to_rgb_kernel, image_grid(op.output.count), dim3(kThreads), 0, stream, op);
 }
 
 }  // namespace orbbec

@@ -36,6 +36,14 @@ inline unsigned grid_blocks(int64_t blocks) {
   return static_cast<unsigned>(blocks < kMaxGridYZ ? blocks : kMaxGridYZ);
 }
 
+// Blocks along x for each image along y: they fill a device, also for a few images. Kernels stride.
+inline dim3 image_grid(int64_t images) {
+  constexpr int64_t kBlocks = 8192, kMinBlocks = 16;  // of a batch, and of an image
+  const int64_t blocks = kBlocks / (images > 0 ? images : 1);
+  return dim3(static_cast<unsigned>(blocks > kMinBlocks ? blocks : kMinBlocks),
+              grid_blocks(images));
+}
+
 // Dynamic shared memory that a block gets without opting in (CUDA programming guide).
 constexpr size_t kDefaultSharedBytes = 48 * 1024;
 
