@@ -266,8 +266,14 @@ def copied_to(device: torch.device, tensor: Tensor) -> Tensor:
     was queued before.
     """
     if tensor.device.type == "cpu" and device.type == "cuda" and not torch.compiler.is_compiling():
-        tensor = tensor if tensor.requires_grad else tensor.pin_memory()
+        tensor = tensor if tensor.requires_grad else pinned(tensor)
     return tensor.to(device, non_blocking=True)
+
+
+def pinned(tensor: Tensor) -> Tensor:
+    """A tensor of the host in page-locked memory."""
+    # torch refuses to pin an expanded tensor.
+    return (tensor.contiguous() if 0 in tensor.stride() else tensor).pin_memory()
 
 
 def on_device_of(images: Tensor, table: Tensor, dtype: torch.dtype) -> Tensor:

@@ -13,6 +13,7 @@ from torch import Tensor
 
 from orbbec.batch import ImageBatch, YCbCrBatch
 from orbbec.batch.collate import sequence_like
+from orbbec.bridge import arguments
 
 _PLAIN = frozenset((int, float, str, bool, type(None)))  # most targets: no array is in them
 _NO_DTYPE_OF_TORCH = "gG"  # long double, real and complex
@@ -132,7 +133,11 @@ def to_device(value: Any, device: torch.device) -> Any:
 
 def pinned(value: Any) -> Any:
     """Copy all tensors to page-locked memory."""
-    return map_tensors(value, lambda tensor: tensor.pin_memory() if tensor.device.type == "cpu" else tensor)
+    return map_tensors(value, lambda tensor: _pinned(tensor) if tensor.device.type == "cpu" else tensor)
+
+
+def _pinned(tensor: Any) -> Any:
+    return arguments.pinned(tensor) if isinstance(tensor, Tensor) else tensor.pin_memory()
 
 
 def _record(tensor: Any, stream: Any) -> None:

@@ -164,6 +164,11 @@ def device_context(device: Any) -> Iterator[None]:
     yield
 
 
+def sleep(cycles: int) -> None:
+    """As torch.cuda._sleep: the current stream has work."""
+    torch.zeros(1, device="cuda")
+
+
 def properties(device: Any = None) -> SimpleNamespace:
     """As torch.cuda.get_device_properties."""
     return SimpleNamespace(name="lazy", major=9, minor=0, multi_processor_count=4, total_memory=1 << 34)
@@ -198,7 +203,7 @@ def install() -> None:
         "empty_cache": lambda: None,
         "_lazy_init": lambda: None,
         "_is_in_bad_fork": lambda: False,
-        "_sleep": lambda cycles: None,
+        "_sleep": sleep,
     }
     for name, function in replaced.items():
         setattr(torch.cuda, name, function)

@@ -9,9 +9,10 @@ from torch.utils.data import DataLoader, Dataset
 
 from orbbec import ImageBatch
 from orbbec.data import DevicePrefetcher, collate
-from orbbec.data.device.staging import Staging, map_tensors
+from orbbec.data.device.staging import Staging, map_tensors, pinned
 from orbbec.data.order import Order, OrderSampler
 from orbbec.transforms import Compose, RandomHorizontalFlip, RandomResizedCrop
+from tests.support import assert_same_bytes
 
 PIPELINE = Compose([RandomResizedCrop(8), RandomHorizontalFlip()], seed=3)
 
@@ -161,3 +162,11 @@ def test_a_mark_says_whether_the_device_has_work():
 
 def test_on_the_cpu_no_wait_is_hidden():
     assert not Staging(torch.device("cpu")).mark()()
+
+
+@pytest.mark.cuda
+def test_an_expanded_target_is_pinned():
+    expanded = torch.arange(3)[:, None].expand(3, 4)
+    (tensor,) = pinned([expanded])
+    assert tensor.is_pinned()
+    assert_same_bytes(tensor, expanded.contiguous())
