@@ -6,29 +6,36 @@ Prints the table of docs/reference/recipes.md. Each draw is summarized by the me
 of its values; the p-value of a Kolmogorov-Smirnov test says how likely one distribution gives such samples.
 """
 
+import random
 import statistics
 import time
 from collections.abc import Callable
+from functools import partial
 from importlib.metadata import version
 from typing import Annotated, Any, NamedTuple
 
+import cv2
 import numpy as np
 import torch
 import typer
 from lerobot.datasets.transforms import ImageTransforms, ImageTransformsConfig
-from photographs import load_photograph
+from photographs import load_photograph, load_photographs
 from PIL import Image
 from scipy.stats import ks_2samp
 from timm.data import auto_augment, create_transform
 from torch import Tensor
 from torchvision import tv_tensors
 from torchvision.transforms import InterpolationMode, v2
+from ultralytics.cfg import get_cfg
+from ultralytics.data.augment import Format, v8_transforms
+from ultralytics.utils.instance import Instances
 
 from orbbec import recipes
 from orbbec.recipes.views import simclr_view
 from orbbec.transforms import Compose
 
 SIZE, BATCH = 112, 50  # pixels, images
+YOLO = 320  # pixels
 LEFT_OUT = ("sharpness", "affine")  # of LeRobot
 NORMALIZED = [
     v2.ToImage(),
@@ -39,19 +46,64 @@ BOXES = [[100.0, 50.0, 300.0, 250.0], [200.0, 120.0, 390.0, 290.0]]
 
 
 class Pair(NamedTuple):
-    """A recipe and its original, which takes one PIL image.
+    """A recipe and its original.
 
     Args:
         package: where the original is.
-        ours: the recipe.
-        theirs: from a PIL image to floats `[3, H, W]`.
-        targets: whether boxes are drawn along.
+        ours: a batch of `BATCH` results.
+        theirs: one result.
     """
 
     package: str
-    ours: Compose
-    theirs: Callable[..., Any]
-    targets: bool = False
+    ours: Callable[[], Tensor]
+    theirs: Callable[[], Tensor]
+
+
+class Scenes:
+    """Photographs with boxes, as the augmentation of Ultralytics reads them from its cache in memory."""
+
+    cache, data, buffer = "ram", {}, ()
+
+    def __init__(self, images: list[np.ndarray]) -> None:
+        self.images = images
+
+    def __len__(self) -> int:
+        return len(self.images)
+
+    def get_image_and_label(self, index: int) -> dict[str, Any]:
+        image = self.images[index]
+        boxes, lines = np.array(BOXES, np.float32), np.zeros((0, 1000, 2), np.float32)
+        return {
+            "img": image[..., ::-1],
+            "cls": np.zeros((len(boxes), 1), np.float32),
+            "instances": Instances(boxes, lines, None, bbox_format="xyxy", normalized=False),
+            **{"im_file": "", "ori_shape": image.shape[:2], "resized_shape": image.shape[:2]},
+        }
+
+
+def of_ultralytics(scenes: Scenes) -> Callable[[], Tensor]:
+    """The default training augmentation for images of `YOLO` pixels."""
+    transforms = v8_transforms(scenes, YOLO, get_cfg())
+    transforms.append(Format(bbox_format="xywh", normalize=True, batch_idx=True))
+
+    def draw() -> Tensor:
+        index = random.randrange(len(scenes))
+        return transforms(scenes.get_image_and_label(index))["img"].float() / 255
+
+    return draw
+
+
+def of_yolo(scenes: Scenes) -> Callable[[], Tensor]:
+    """`yolo_train` on as many scenes in random order."""
+    pipeline = recipes.yolo_train(YOLO)
+    targets = [{"boxes": torch.tensor(BOXES)}] * BATCH
+
+    def draw() -> Tensor:
+        order = random.choices(range(len(scenes)), k=BATCH)
+        batch = torch.from_numpy(np.stack([scenes.images[index] for index in order])).permute(0, 3, 1, 2)
+        return pipeline(batch, targets)[0]
+
+    return draw
 
 
 def of_lerobot() -> Callable[[Any], Tensor]:
@@ -73,8 +125,8 @@ def of_timm() -> Callable[[Any], Tensor]:
     )
 
 
-PAIRS = {
-    "imagenet_train": Pair(
+OF_ONE_IMAGE: dict[str, tuple[str, Compose, Callable[..., Any]]] = {
+    "imagenet_train": (
         "torchvision",
         recipes.imagenet_train(SIZE),
         v2.Compose(
@@ -87,8 +139,8 @@ PAIRS = {
             ]
         ),
     ),
-    "timm_train": Pair("timm", recipes.timm_train(SIZE), of_timm()),
-    "mae": Pair(
+    "timm_train": ("timm", recipes.timm_train(SIZE), of_timm()),
+    "mae": (
         "torchvision",
         recipes.mae(SIZE),
         v2.Compose(
@@ -99,7 +151,7 @@ PAIRS = {
             ]
         ),
     ),
-    "simclr, a view": Pair(
+    "simclr, a view": (
         "torchvision",
         Compose(simclr_view(SIZE)),
         v2.Compose(
@@ -113,7 +165,7 @@ PAIRS = {
             ]
         ),
     ),
-    "ssd_train": Pair(
+    "ssd_train": (
         "torchvision",
         recipes.ssd_train(SIZE),
         v2.Compose(
@@ -127,9 +179,8 @@ PAIRS = {
                 *NORMALIZED[1:],
             ]
         ),
-        targets=True,
     ),
-    "segmentation": Pair(
+    "segmentation": (
         "torchvision",
         recipes.segmentation(SIZE, 120),
         v2.Compose(
@@ -141,21 +192,29 @@ PAIRS = {
             ]
         ),
     ),
-    "lerobot": Pair("lerobot", recipes.lerobot(), of_lerobot()),
+    "lerobot": ("lerobot", recipes.lerobot(), of_lerobot()),
 }
 
 
-def by_theirs(pair: Pair, image: Image.Image, count: int) -> list[Tensor]:
-    if not pair.targets:
-        return [pair.theirs(image) for _ in range(count)]
+def pairs_of(image: Image.Image) -> dict[str, Pair]:
+    """All recipes with their originals, on one photograph; those of Ultralytics on four."""
+    batch = torch.from_numpy(np.array(image)).permute(2, 0, 1).expand(BATCH, -1, -1, -1)
     boxes = tv_tensors.BoundingBoxes(BOXES, format="XYXY", canvas_size=(image.height, image.width))
-    return [pair.theirs(image, boxes)[0] for _ in range(count)]
+    targets = [{"boxes": torch.tensor(BOXES)}] * BATCH
+    pairs = {}
+    for name, (package, ours, theirs) in OF_ONE_IMAGE.items():
+        if name == "ssd_train":
+            with_boxes = partial(ours, batch, targets), partial(theirs, image, boxes)
+            pairs[name] = Pair(package, *(partial(first_of, each) for each in with_boxes))
+        else:
+            pairs[name] = Pair(package, partial(ours, batch), partial(theirs, image))
+    scenes = Scenes([cv2.resize(each, (YOLO, YOLO * 3 // 4)) for each in load_photographs().values()])
+    pairs["yolo_train"] = Pair("ultralytics", of_yolo(scenes), of_ultralytics(scenes))
+    return pairs
 
 
-def by_ours(pair: Pair, batch: Tensor) -> Tensor:
-    if not pair.targets:
-        return pair.ours(batch)
-    return pair.ours(batch, [{"boxes": torch.tensor(BOXES)}] * len(batch))[0]
+def first_of(call: Callable[[], Any]) -> Tensor:
+    return call()[0]
 
 
 def summaries(images: Any) -> np.ndarray:
@@ -163,23 +222,25 @@ def summaries(images: Any) -> np.ndarray:
     return np.array([(float(image.mean()), float(image.std())) for image in images])
 
 
-def cpu_ratio(pair: Pair, image: Image.Image, batch: Tensor, rounds: int = 7) -> float:
-    """CPU seconds of the original over those of the recipe, both in one process, in turns."""
+def cpu_ratio(pair: Pair, threads: int, rounds: int = 7) -> float:
+    """CPU seconds of the original, on one thread, over those of the recipe, both in one process, in turns."""
     ratios = []
     for _ in range(rounds):
+        torch.set_num_threads(threads)
         moments = [time.process_time()]
-        by_ours(pair, batch)
+        pair.ours()
+        torch.set_num_threads(1)
         moments.append(time.process_time())
-        by_theirs(pair, image, len(batch))
+        for _ in range(BATCH):
+            pair.theirs()
         moments.append(time.process_time())
         ratios.append((moments[2] - moments[1]) / (moments[1] - moments[0]))
     return statistics.median(ratios)
 
 
-def row(name: str, pair: Pair, image: Image.Image, draws: int) -> str:
-    batch = torch.from_numpy(np.array(image)).permute(2, 0, 1).expand(BATCH, -1, -1, -1)
-    ours = np.concatenate([summaries(by_ours(pair, batch)) for _ in range(draws // BATCH)])
-    theirs = summaries(by_theirs(pair, image, len(ours)))
+def row(name: str, pair: Pair, draws: int) -> str:
+    ours = np.concatenate([summaries(pair.ours()) for _ in range(draws // BATCH)])
+    theirs = summaries(pair.theirs() for _ in range(len(ours)))
     title = "`simclr`, a view" if "," in name else f"`{name}`"
     cells = [title, f"{pair.package} {version(pair.package)}"]
     for column in range(2):
@@ -187,7 +248,8 @@ def row(name: str, pair: Pair, image: Image.Image, draws: int) -> str:
         quantiles = [np.quantile(each, (0.05, 0.5, 0.95)) for each in (one, other)]
         cells += [", ".join(f"{value:.3f}" for value in each) for each in quantiles]
         cells.append(f"{ks_2samp(one, other).pvalue:.2f}")
-    return " | ".join(["", *cells, f"{cpu_ratio(pair, image, batch):.1f}", ""]).strip()
+    cells += [f"{cpu_ratio(pair, threads):.1f}" for threads in (1, 2)]
+    return " | ".join(["", *cells, ""]).strip()
 
 
 def main(
@@ -196,10 +258,12 @@ def main(
     """Print a row per recipe."""
     torch.manual_seed(0)
     np.random.seed(0)
+    random.seed(0)
     torch.set_num_threads(1)
+    cv2.setNumThreads(0)  # as Ultralytics sets it
     image = Image.fromarray(load_photograph("coffee")[:300, :400])
-    for name, pair in PAIRS.items():
-        print(row(name, pair, image, draws), flush=True)
+    for name, pair in pairs_of(image).items():
+        print(row(name, pair, draws), flush=True)
 
 
 if __name__ == "__main__":

@@ -165,8 +165,9 @@ def device_context(device: Any) -> Iterator[None]:
 
 
 def sleep(cycles: int) -> None:
-    """As torch.cuda._sleep: the current stream has work."""
-    torch.zeros(1, device="cuda")
+    """As torch.cuda._sleep: the current stream has more work than a query of an event does."""
+    for _ in range(8):
+        torch.zeros(1, device="cpu", pin_memory=True).to("cuda", non_blocking=True)
 
 
 def properties(device: Any = None) -> SimpleNamespace:
