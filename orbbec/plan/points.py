@@ -44,40 +44,48 @@ def forward_of(matrix: Array) -> Array:
 
 
 def carried(forward: Array, points: Array) -> Array:
-    """Transform points `[..., 2]` by a matrix `[3, 3]`; points behind the viewer of a perspective become NaN.
+    """Transform points `[..., 2]` by a matrix `[3, 3]`, or points `[K, P, 2]` by K matrices.
+
+    Points behind the viewer of a perspective become NaN.
 
     Example:
         >>> carried(np.diag([2.0, 3.0, 1.0]), np.array([[1.0, 1.0]])).tolist()
         [[2.0, 3.0]]
     """
-    result = points @ forward[:2, :2].T + forward[:2, 2]
-    if forward[2].tolist() == [0.0, 0.0, 1.0]:
+    shift, last = (
+        (forward[..., None, :2, 2], forward[..., 2, :]) if forward.ndim > 2 else (forward[:2, 2], forward[2])
+    )
+    result = points @ forward[..., :2, :2].swapaxes(-1, -2) + shift
+    if (last == (0.0, 0.0, 1.0)).all():
         return np.asarray(result)
-    weight = points @ forward[2, :2] + forward[2, 2]
-    weight = np.where(weight * np.sign(forward[2, 2] or 1.0) > 1e-12, weight, np.nan)
+    corner = last[..., None, 2] if forward.ndim > 2 else last[2]
+    weight = (points @ last[..., :2, None])[..., 0] + corner
+    sign = np.where(corner == 0, 1.0, np.sign(corner))
+    weight = np.where(weight * sign > 1e-12, weight, np.nan)
     return np.asarray(result / weight[..., None])
 
 
 def grown(forward: Array, points: Array) -> Array:
-    """The factor by which a matrix `[3, 3]` changes areas near corners `[K, 2]`: float64 `[K]`.
+    """The factors by which matrices `[K, 3, 3]` change areas near corners `[K, 2]`: float64 `[K]`.
 
     Example:
-        >>> grown(np.diag([2.0, 3.0, 1.0]), np.array([[1.0, 1.0]])).tolist()
+        >>> grown(np.diag([2.0, 3.0, 1.0])[None], np.array([[1.0, 1.0]])).tolist()
         [6.0]
     """
-    weight = (points - 0.5) @ forward[2, :2] + forward[2, 2]
-    zero = np.zeros_like(weight)
-    area = np.divide(abs(_determinant(forward)), np.abs(weight) ** 3, where=weight != 0, out=zero)
+    (g, h, i) = forward[:, 2].T
+    x, y = (points - 0.5).T
+    weight, zero = x * g + y * h + i, np.zeros(len(points))
+    area = np.divide(np.abs(_determinants(forward)), np.abs(weight) ** 3, where=weight != 0, out=zero)
     return np.asarray(np.nan_to_num(area))
 
 
-def _determinant(matrix: Array) -> float:
-    (a, b, c), (d, e, f), (g, h, i) = matrix.tolist()
-    return float(a * (e * i - f * h) - b * (d * i - f * g) + c * (d * h - e * g))
+def _determinants(matrices: Array) -> Array:
+    (a, b, c), (d, e, f), (g, h, i) = matrices.transpose(1, 2, 0)
+    return np.asarray(a * (e * i - f * h) - b * (d * i - f * g) + c * (d * h - e * g))
 
 
 def carried_edges(forward: Array, points: Array) -> Array:
-    """Transform corners `[..., 2]` of boxes and polygons by a matrix `[3, 3]` of pixel positions."""
+    """Transform corners `[..., 2]` of boxes and polygons by matrices of pixel positions; see `carried`."""
     return carried(forward, points - 0.5) + 0.5
 
 
@@ -126,10 +134,10 @@ def hulls(corners: Array) -> Array:
     return np.concatenate([corners.min(1), corners.max(1)], 1)
 
 
-def clipped(boxes: Array, size: tuple[int, int]) -> Array:
-    """Clip xyxy boxes to a canvas of (height, width)."""
-    height, width = size
-    return np.asarray(np.clip(boxes, 0, [width, height, width, height]))
+def clipped(boxes: Array, size: Any) -> Array:
+    """Clip xyxy boxes to a canvas of (height, width), or each to its own `[K, 2]`."""
+    limits = np.asarray(size)[..., [1, 0, 1, 0]]
+    return np.asarray(np.clip(boxes, 0, limits))
 
 
 def areas(boxes: Array) -> Array:

@@ -14,6 +14,7 @@ from orbbec.bridge.arguments import Array, tensor_of
 from orbbec.bridge.spec import Tiles
 from orbbec.plan.passes import MixPass, NoiseKey
 from orbbec.plan.points import shifts
+from orbbec.transforms.targets.boxes import Boxes
 from orbbec.transforms.targets.motion import Motion
 from orbbec.transforms.targets.pasted import check_objects, choose_objects, paste
 from orbbec.transforms.targets.per_box import joined_rows
@@ -38,7 +39,7 @@ def mixed(step: MixPass, states: Sequence[State], mask_fill: float, key: NoiseKe
     if "masks" in step.arguments:
         return _pasted(step, states, key)
     has_rows = any(state.follows(key) for state in states for key in state.original)
-    copies = [_copy(n, state) for n, state in enumerate(_owners(step, states))]
+    copies = [state.copy(n) for n, state in enumerate(_owners(step, states))]
     results = _paired(step, states, copies, sizes) if has_rows else copies
     for n, other in enumerate(step.table["pair_indices"].tolist()):
         if "label" in states[n].values:
@@ -65,7 +66,7 @@ def _paired(step: MixPass, states: Sequence[State], copies: Sequence[State], siz
         regions = np.concatenate([np.zeros_like(common), common], 1)
     else:
         regions = np.clip(rectangles, 0, np.tile(common, 2))
-    others = [_copy(n, states[m]) for n, m in enumerate(pairs)]
+    others = [states[m].copy(n) for n, m in enumerate(pairs)]
     cut = _shifted(regions[:, :2], np.maximum(regions[:, 2:] - regions[:, :2], 0)[:, ::-1])
     for motion in (cut, _shifted(-regions[:, :2], sizes)):
         move_all(motion, others, 0.0)
@@ -89,8 +90,8 @@ def _pasted(step: MixPass, states: Sequence[State], key: NoiseKey) -> list[State
     _check_formats(step, states)
     _check_rows(step, [state for state in states if state.count])
     pairs = step.table["pair_indices"].tolist()
-    copies = [_copy(n, state) for n, state in enumerate(_owners(step, states))]
-    others = [_copy(n, states[m]) for n, m in enumerate(pairs)]
+    copies = [state.copy(n) for n, state in enumerate(_owners(step, states))]
+    others = [states[m].copy(n) for n, m in enumerate(pairs)]
     for each in (*copies, *others):
         each.clip()
     choose_objects(step, states, others, key)
@@ -107,7 +108,7 @@ def _pasted(step: MixPass, states: Sequence[State], key: NoiseKey) -> list[State
 
 def _rest(state: State) -> dict[str, Any]:
     """What does not move with the image."""
-    return {key: value for key, value in state.written().items() if not state.follows(key)}
+    return {key: value for key, value in state.written(is_result=False).items() if not state.follows(key)}
 
 
 def _check_pair(step: MixPass, pair: Sequence[State], is_blend: bool) -> None:
@@ -117,13 +118,6 @@ def _check_pair(step: MixPass, pair: Sequence[State], is_blend: bool) -> None:
         if key in state.original:
             hint = "a mask of classes cannot be blended" if is_blend else "polygons cannot be cut; use masks"
             raise ValueError(f"{step.name}: {hint}; leave {key} out of the target of image {state.index}")
-
-
-def _copy(index: int, state: State) -> State:
-    """A state that goes on from another, at another place of the batch."""
-    copy = State(index, state.written(), state.options, state.size)
-    copy.go_on_from(state)
-    return copy
 
 
 def _class_weights(step: MixPass, target: dict[str, Any], index: int) -> Tensor:
@@ -153,7 +147,7 @@ def _laid(step: MixPass, tiles: Tiles, states: Sequence[State], mask_fill: float
     count = len(tiles.boxes) // max(outputs, 1)
     there = np.flatnonzero(tiles.pair_indices >= 0)  # an output of one image has no others
     boxes, output = tiles.boxes[there], there // max(count, 1)
-    laid = [_copy(k, states[other]) for k, other in enumerate(tiles.pair_indices[there].tolist())]
+    laid = [states[other].copy(k) for k, other in enumerate(tiles.pair_indices[there].tolist())]
     corners = boxes[:, :2]
     cut = _shifted(corners - tiles.offsets[there], (boxes[:, 2:] - corners)[:, ::-1])
     for each in (cut, _shifted(-corners, step.sizes[output])):
@@ -199,13 +193,13 @@ def _together(
         if "mask" in part:
             mask = target.setdefault("mask", part["mask"])
             mask[..., top:bottom, left:right] = part["mask"][..., top:bottom, left:right]
-    result = State(base.index, target, base.options, tiles[0].size)
+    boxes = [tile.boxes.without_dropped() for tile, part, _ in laid if "boxes" in part]
+    joined_boxes = Boxes.joined(boxes) if boxes else None
+    result = State(base.index, target, base.options, tiles[0].size, joined_boxes)
     result.is_clipped = True
-    if "boxes" in keys:
-        result.go_on_from(*(tile for tile, _, _ in laid))
     result.dropped_before = base.dropped + sum(tile.dropped for tile in tiles)
     return result
 
 
 def _following(tile: State) -> dict[str, Any]:
-    return {key: value for key, value in tile.written().items() if tile.follows(key)}
+    return {key: value for key, value in tile.written(is_result=False).items() if tile.follows(key)}

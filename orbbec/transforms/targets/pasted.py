@@ -33,12 +33,12 @@ def choose_objects(step: MixPass, states: Sequence[State], others: Sequence[Stat
     fractions, keys = stream.uniforms(1)[:, 0], stream.uniforms(most)
     limit = step.options["max_objects"] or most
     for n, other in enumerate(others):
-        rows = np.flatnonzero(other.keep)
+        rows = np.flatnonzero(other.boxes.keep)
         if step.table["pair_indices"][n] == n or not len(rows):
             continue
         number = 1 + int(fractions[n] * min(len(rows), limit))
-        other.keep[rows[np.argsort(keys[n, rows], kind="stable")[number:]]] = False
-        masks[n] = _objects(other)[other.keep].any(0)
+        other.boxes.keep[rows[np.argsort(keys[n, rows], kind="stable")[number:]]] = False
+        masks[n] = _objects(other)[other.boxes.keep].any(0)
     step.set_masks(masks)
 
 
@@ -102,20 +102,21 @@ def paste(state: State, other: State, mask: Array) -> None:
 
 
 def _cover_objects(state: State, cover: Tensor) -> None:
-    masks = as_tensor("transform_targets", "masks", state.values["masks"])
+    masks, boxes = as_tensor("transform_targets", "masks", state.values["masks"]), state.boxes
     left = masks.masked_fill(cover.to(masks.device), 0)
     pixels, rest = (each.flatten(1).count_nonzero(1).cpu().double().numpy() for each in (masks, left))
     lost = rest < pixels
     state.values["masks"] = left
-    state.visible = state.visible * np.where(lost, rest / np.maximum(pixels, 1), 1.0)
-    boxes = masks_to_boxes(left[torch.from_numpy(lost).to(left.device)]).cpu().double().numpy()
-    boxes[:, 2:] += rest[lost, None] > 0  # the ends of boxes are exclusive
-    state.corners[lost] = corners_of(boxes)
+    boxes.visible = boxes.visible * np.where(lost, rest / np.maximum(pixels, 1), 1.0)
+    bounds = masks_to_boxes(left[torch.from_numpy(lost).to(left.device)]).cpu().double().numpy()
+    bounds[:, 2:] += rest[lost, None] > 0  # the ends of boxes are exclusive
+    boxes.corners = boxes.corners.copy()
+    boxes.corners[lost] = corners_of(bounds)
     if state.options.drop_boxes:
-        state.keep &= ~lost | (rest > 0)
+        boxes.keep = boxes.keep & (~lost | (rest > 0))
         sides = np.full((state.count, 2), np.inf)
-        sides[lost] = boxes[:, 2:] - boxes[:, :2]
-        state.drop_small(sides, np.where(lost, rest, np.inf), state.thresholds)
+        sides[lost] = bounds[:, 2:] - bounds[:, :2]
+        boxes.drop_small(sides, np.where(lost, rest, np.inf), state.options)
 
 
 def _lies_on(mask: Array, points: Array) -> Array:

@@ -13,22 +13,18 @@ from orbbec.batch.collate import sequence_like
 from orbbec.bridge.arguments import Array, as_tensor, tensor_of
 from orbbec.nms.boxes import box_convert
 from orbbec.plan.points import (
-    areas,
     carried,
     carried_edges,
-    clip_polygon,
-    clipped,
     corners_of,
     forward_of,
-    grown,
     hulls,
     numbers_of,
-    polygon_area,
     rotated_boxes,
     rotated_corners,
     through_displacement,
-    without_covered,
 )
+from orbbec.plan.state import same_rows
+from orbbec.transforms.targets.boxes import Boxes, clipped_polygon
 from orbbec.transforms.targets.masks import Mask, moved_masks
 from orbbec.transforms.targets.motion import Motion
 from orbbec.transforms.targets.options import TargetOptions
@@ -40,35 +36,45 @@ MASK_KEYS = ("masks", "mask")
 
 
 class State:
-    """Boxes as corners, other targets as given, and which boxes are kept."""
+    """The targets of one image: boxes as corners, and the other entries.
+
+    Args:
+        index: of the image in the batch.
+        target: the entries; the boxes among them say only of which type the results are.
+        options: formats and thresholds.
+        size: (height, width) of the image.
+        boxes: the boxes; None: those of `target`.
+    """
 
     def __init__(
-        self, index: int, target: dict[str, Any], options: TargetOptions, size: tuple[int, int]
+        self,
+        index: int,
+        target: dict[str, Any],
+        options: TargetOptions,
+        size: tuple[int, int],
+        boxes: Boxes | None = None,
     ) -> None:
         self.index, self.original, self.options = index, target, options
         self.size = size  # of the image at this pass
         self.values: dict[str, Any] = dict(target)
-        self.corners = self._read_corners()
-        self.count = len(self.corners)
-        self.keep = np.ones(self.count, bool)
-        self.visible = np.ones(self.count)
-        self.scale = np.ones(self.count)  # by which the visible areas of boxes changed
-        self.parts = (
-            [] if self.is_upright else list(self.corners)
-        )  # the visible parts of rotated boxes, as polygons
+        self.boxes = Boxes.of(self._read_corners(), self.is_upright) if boxes is None else boxes
         self.dropped_before = 0
         self.is_clipped = False
 
-    def go_on_from(self, *before: State) -> None:
-        """Take over the visibility of the boxes that earlier states kept; this state's boxes are those."""
-        self.visible = np.concatenate([state.visible[state.keep] for state in before])
-        pairs = (pair for state in before for pair in zip(state.parts, state.keep, strict=False))
-        self.parts = [part for part, is_kept in pairs if is_kept]
+    def copy(self, index: int) -> State:
+        """A state that goes on from this one, without dropped boxes, at another place of the batch."""
+        target = self.written(is_result=False)
+        return State(index, target, self.options, self.size, self.boxes.without_dropped())
+
+    @property
+    def count(self) -> int:
+        """The number of boxes."""
+        return len(self.boxes.keep)
 
     @property
     def dropped(self) -> int:
         """The number of boxes dropped so far."""
-        return self.dropped_before + self.count - int(self.keep.sum())
+        return self.dropped_before + self.count - int(np.count_nonzero(self.boxes.keep))
 
     def _read_corners(self) -> Array:
         boxes = self.original.get("boxes")
@@ -154,34 +160,29 @@ class State:
     def is_upright(self) -> bool:
         return self.options.box_format not in ("cxcywha", "xyxyxyxy")
 
-    def move(self, motion: Motion, forward: Array) -> None:
-        """Move everything except masks through a pass; `forward` is the inverse of its matrix."""
-        if motion.keeps(self.index):
-            return
-        self.is_clipped = True
+    def move(self, motion: Motion, forward: Array, displacement: Array | None) -> None:
+        """Move points and polygons through a pass.
+
+        Args:
+            motion: that of the pass.
+            forward: the inverse of its matrix.
+            displacement: that of its pixels, in place of the matrix.
+        """
         cut = motion.cut(self.index)
         if cut is not None:
-            self._cut(cut)
-        source = self.size if cut is None else (cut[3] - cut[1], cut[2] - cut[0])
-        if self.options.keypoint_pairs and mirrors(forward, source):
+            corner, self.size = cut[:2], (int(cut[3] - cut[1]), int(cut[2] - cut[0]))
+            self._move_points(lambda points, edge: points - corner)
+        if self.options.keypoint_pairs and mirrors(forward, self.size):
             self._swap_sides()
         height, width = motion.sizes[self.index].tolist()
-        self.size = size = (height, width)
-        displacement = motion.displacement(self.index)
+        self.size, self.is_clipped = (height, width), True
 
         def move_points(points: Array, edge: float) -> Array:
             if displacement is not None:
                 return through_displacement(points - edge, displacement) + edge
             return carried_edges(forward, points) if edge else carried(forward, points)
 
-        corners = move_points(self.corners, 0.5)
-        if displacement is None:
-            self.scale = self.scale * grown(forward, self.corners.mean(1))
-        if self.options.box_format == "xyxyxyxy" and displacement is None and np.linalg.det(forward) < 0:
-            corners = corners[:, [1, 0, 3, 2]]  # keeps their order around the box
-        self.parts = [move_points(part, 0.5) for part in self.parts]
-        self._move_boxes(corners, size, self.thresholds)
-        self._move_points(move_points, size)
+        self._move_points(move_points)
 
     def _swap_sides(self) -> None:
         """Exchange the keypoints of the left and the right side, before the image is mirrored."""
@@ -196,15 +197,8 @@ class State:
         if self.is_clipped:
             return
         self.is_clipped = True
-        self._move_boxes(self.corners, self.size, self.thresholds)
-        self._move_points(lambda points, edge: points, self.size)
-
-    def _cut(self, region: Array) -> None:
-        """Clip to left, top, right, bottom, and make positions relative to its corner."""
-        corner, size = region[:2], (int(region[3] - region[1]), int(region[2] - region[0]))
-        self.parts = [part - corner for part in self.parts]
-        self._move_boxes(self.corners - corner, size)
-        self._move_points(lambda points, edge: points - corner, size)
+        self.boxes.clip(same_rows(self.size, self.count), self.options)
+        self._move_points(lambda points, edge: points)
 
     def hide(self, region: Array) -> None:
         """Let another image cover left, top, right, bottom."""
@@ -219,7 +213,8 @@ class State:
         for key in filter(self.values.__contains__, POINT_KEYS):
             at = numbers_of(self.values[key])[..., :2] + 0.5
             self.hide_points(key, np.asarray(((at >= region[:2]) & (at < region[2:])).all(-1)))
-        self._hide_boxes(region)
+        if self.count:
+            self.boxes.hide(region, self.options)
 
     def hide_points(self, key: str, hidden: Array) -> None:
         """Make some points invisible."""
@@ -229,81 +224,25 @@ class State:
         drops = self.options.drop_keypoints and points.ndim == 2 and not self.is_per_box(key)
         self.values[key] = points[~hidden] if drops else points
 
-    def _hide_boxes(self, region: Array) -> None:
-        """Shrink boxes to what is visible, and drop those of which too little is."""
-        before = hulls(self.corners) if self.count else np.zeros((0, 4))
-        corners = np.maximum(before[:, :2], region[:2]), np.minimum(before[:, 2:], region[2:])
-        covered = np.concatenate(corners, 1)
-        if self.is_upright:
-            full, hidden = areas(before), areas(covered)
-        else:
-            extent = int(region[3] - region[1]), int(region[2] - region[0])
-            full = np.array([polygon_area(part) for part in self.parts])
-            hidden = np.array([polygon_area(_clipped(part - region[:2], extent)) for part in self.parts])
-        visible = np.where(full > 0, 1 - hidden / np.maximum(full, 1e-12), 1.0)
-        boxes = without_covered(before, region)
-        self.visible, self.scale = self.visible * visible, self.scale * visible
-        if self.is_upright:
-            self.corners = corners_of(boxes)
-        if self.options.drop_boxes:
-            self.keep &= visible > 1e-9
-            self.drop_small(boxes[:, 2:] - boxes[:, :2], full * visible, self.thresholds)
-
-    @property
-    def thresholds(self) -> tuple[float, float]:
-        """The least side and the least area of boxes."""
-        return self.options.min_size, self.options.min_area
-
-    def drop_small(self, sides: Array, left: Array, thresholds: tuple[float, float]) -> None:
-        """Drop boxes below thresholds, or with too little that is visible.
-
-        Args:
-            sides: float64 `[K, 2]`.
-            left: float64 `[K]`, what is left of their areas.
-            thresholds: see `thresholds`.
-        """
-        min_size, min_area = thresholds
-        large = (sides >= min_size).all(1) & (left >= min_area * (1 - 1e-9))
-        self.keep &= large & (self.visible >= self.options.min_visibility - 1e-9)
-
-    def _move_points(self, move_points: Callable[[Array, float], Array], size: tuple[int, int]) -> None:
+    def _move_points(self, move_points: Callable[[Array, float], Array]) -> None:
         if "polygons" in self.values:
 
             def move_ring(ring: Any, _: Any) -> Array:
-                return _clipped(move_points(numbers_of(ring).reshape(-1, 2), 0.5), size)
+                return clipped_polygon(move_points(numbers_of(ring).reshape(-1, 2), 0.5), self.size)
 
             self.values["polygons"] = [_each_ring(move_ring, each, each) for each in self.values["polygons"]]
         for key in POINT_KEYS:
             if key in self.values:
-                points, inside = _moved_points(self.values[key], lambda p: move_points(p, 0.0), size)
+                points, inside = _moved_points(self.values[key], lambda p: move_points(p, 0.0), self.size)
                 drops = self.options.drop_keypoints and points.ndim == 2 and not self.is_per_box(key)
                 self.values[key] = points[inside] if drops else points
 
-    def _move_boxes(
-        self, corners: Array, size: tuple[int, int], thresholds: tuple[float, float] = (0.0, 0.0)
-    ) -> None:
-        seen = np.asarray(np.isfinite(corners).all((1, 2)))
-        corners = np.where(seen[:, None, None], corners, 0.0)
-        if self.is_upright:
-            whole = hulls(corners)
-            boxes = clipped(whole, size)
-            full, left = areas(whole), areas(boxes)
-            corners, sides = corners_of(boxes), boxes[:, 2:] - boxes[:, :2]
-        else:
-            full = np.array([polygon_area(part) for part in self.parts])
-            self.parts = [_clipped(part, size) for part in self.parts]
-            left = np.array([polygon_area(part) for part in self.parts])
-            sides = np.stack([np.hypot(*(corners[:, k] - corners[:, 0]).T) for k in (1, 3)], 1)
-        fraction = np.where(seen, np.minimum(left / np.maximum(full, 1e-12), 1.0), 0.0)
-        self.visible, self.scale = self.visible * fraction, self.scale * fraction
-        self.corners = corners
-        if not self.options.drop_boxes:
-            return
-        self.keep &= seen & (left > 0)
-        self.drop_small(sides, left, thresholds)
+    def written(self, *, is_result: bool = True) -> dict[str, Any]:
+        """The targets as a new dict, without dropped rows.
 
-    def written(self) -> dict[str, Any]:
-        """The targets as a new dict, without dropped rows."""
+        Args:
+            is_result: False: boxes are those of the original, and memory may be shared with it.
+        """
         result = dict(self.values)
         if "polygons" in result:
             pairs = zip(result["polygons"], self.original["polygons"], strict=True)
@@ -313,11 +252,13 @@ class State:
             ]
             result["polygons"] = sequence_like(polygons, self.original["polygons"])
         if "boxes" in self.original:
-            result["boxes"] = _like(self._boxes(), self.original["boxes"], f"boxes of image {self.index}")
+            if is_result:
+                result["boxes"] = _like(self._boxes(), self.original["boxes"], f"boxes of image {self.index}")
             if self.is_per_box("area"):
                 result["area"] = self._scaled_area(result["area"])
-            for key in filter(self.is_per_box, result):
-                result[key] = chosen_rows(result[key], self.keep)
+            keep = self.boxes.keep
+            keys = filter(self.is_per_box, result) if is_result or not keep.all() else ()
+            result.update({key: chosen_rows(result[key], keep) for key in keys})
         for key, value in result.items():
             if key in (*POINT_KEYS, *MASK_KEYS):
                 result[key] = _like(value, self.original[key], f"{key} of image {self.index}")
@@ -332,12 +273,12 @@ class State:
     def _area_scale(self) -> Array:
         """The factor of change of areas: that of masks, if boxes have masks, else that of boxes."""
         if not self.is_per_box("masks"):
-            return self.scale
+            return self.boxes.scale
         before, after = (_covered(values["masks"]) for values in (self.original, self.values))
-        return np.where(before > 0, after / np.maximum(before, 1), self.scale)
+        return np.where(before > 0, after / np.maximum(before, 1), self.boxes.scale)
 
     def _boxes(self) -> Array:
-        corners = self.corners[self.keep]
+        corners = self.boxes.corners[self.boxes.keep]
         if self.options.box_format == "cxcywha":
             return rotated_boxes(corners)
         if self.options.box_format == "xyxyxyxy":
@@ -353,24 +294,46 @@ def _each_ring(convert: Callable[[Any, Any], Any], polygon: Any, example: Any) -
     return sequence_like([convert(*pair) for pair in zip(polygon, example, strict=True)], example)
 
 
-def _clipped(polygon: Array, size: tuple[int, int]) -> Array:
-    return clip_polygon(polygon, size) if np.isfinite(polygon).all() else polygon[:0]
-
-
 def move_all(motion: Motion, states: Sequence[State], fill: float) -> None:
     """Move the targets of all images through one pass."""
-    for state, forward in zip(states, forward_of(motion.matrix), strict=True):
-        state.move(motion, forward)
-    moving = [
-        (state, name)
-        for state in states
-        for name in MASK_KEYS
-        if name in state.values and not motion.keeps(state.index)
-    ]
+    every = [state for state in states if not motion.keeps(state.index)]
+    forward = forward_of(motion.matrix)
+    displacements = [motion.displacement(state.index) for state in every]
+    _move_boxes(motion, every, forward, displacements)
+    for state, displacement in zip(every, displacements, strict=True):
+        state.move(motion, forward[state.index], displacement)
+    moving = [(state, name) for state in every for name in MASK_KEYS if name in state.values]
     tensors = [as_tensor("transform_targets", name, state.values[name]) for state, name in moving]
     masks = [Mask(state.index, tensor) for (state, _), tensor in zip(moving, tensors, strict=True)]
     for (state, name), result in zip(moving, moved_masks(motion, masks, fill), strict=True):
         state.values[name] = result
+
+
+def _move_boxes(
+    motion: Motion, states: Sequence[State], forward: Array, displacements: Sequence[Array | None]
+) -> None:
+    """Move the boxes of all images, those of one format at once."""
+    groups: dict[TargetOptions, list[int]] = {}
+    for position, state in enumerate(states):
+        if state.count:
+            groups.setdefault(state.options, []).append(position)
+    for options, positions in groups.items():
+        some = [states[position] for position in positions]
+        counts = [state.count for state in some]
+        images = np.repeat([state.index for state in some], counts)
+        boxes = Boxes.joined([state.boxes for state in some])
+        if motion.regions is not None:
+            regions = motion.regions[images]
+            boxes.shift(regions[:, :2])
+            boxes.clip((regions[:, 2:] - regions[:, :2])[:, ::-1], options, is_last=False)
+        if displacements[positions[0]] is None:
+            boxes.transform(forward[images], options.box_format == "xyxyxyxy")
+        else:
+            pairs = zip(boxes.split(counts), (displacements[each] for each in positions), strict=True)
+            boxes = Boxes.joined([part.displaced(each) for part, each in pairs if each is not None])
+        boxes.clip(motion.sizes[images], options)
+        for state, part in zip(some, boxes.split(counts), strict=True):
+            state.boxes = part
 
 
 def corners_in_pixels(boxes: Array, box_format: str, size: Sequence[int]) -> Array:
@@ -380,14 +343,19 @@ def corners_in_pixels(boxes: Array, box_format: str, size: Sequence[int]) -> Arr
         >>> corners_in_pixels(np.array([[0.5, 0.5, 0.5, 1.0]]), "cxcywhn", (10, 20)).tolist()
         [[5.0, 0.0, 15.0, 10.0]]
     """
-    corners: Array = np.asarray(box_convert(boxes, box_format.removesuffix("n"), "xyxy"))
+    corners = _converted(boxes, box_format, "xyxy")
     return corners * _sides(size) if box_format.endswith("n") else corners
 
 
 def corners_to_format(corners: Array, box_format: str, size: Sequence[int]) -> Array:
     """The inverse of `corners_in_pixels`."""
     corners = corners / _sides(size) if box_format.endswith("n") else corners
-    return np.asarray(box_convert(corners, "xyxy", box_format.removesuffix("n")))
+    return _converted(corners, "xyxy", box_format)
+
+
+def _converted(boxes: Array, in_format: str, out_format: str) -> Array:
+    in_format, out_format = in_format.removesuffix("n"), out_format.removesuffix("n")
+    return boxes if in_format == out_format else np.asarray(box_convert(boxes, in_format, out_format))
 
 
 def _sides(size: Sequence[int]) -> Array:

@@ -79,7 +79,9 @@ def transform_targets(plan: Plan, targets: Sequence[Any], options: TargetOptions
         for state, target, (height, width) in zip(states, targets, sizes.tolist(), strict=False)
     )
     dropped = tuple(state.dropped for state in states)
-    results.report = TargetReport(sum(dropped) + sum(int(state.keep.sum()) for state in states), dropped)
+    results.report = TargetReport(
+        sum(dropped) + sum(int(state.boxes.keep.sum()) for state in states), dropped
+    )
     return results
 
 
