@@ -176,6 +176,8 @@ def count_rows() -> list[Row]:
     crop, image = pipelines(side=8)["crop"], inputs(1)["tensor"][0]
     target = {"boxes": torch.tensor([[1.0, 1, 6, 6]]), "masks": torch.ones(1, 8, 8, dtype=torch.bool)}
     calls["crop with boxes and masks, tensor of 1"] = lambda: crop(image, target)
+    boxes, images = {"boxes": target["boxes"], "labels": torch.ones(1)}, inputs(256)["tensor"]
+    calls["crop with boxes, tensor of 256"] = lambda: crop(images, [boxes] * 256)
     counts = {name: calls_of(call) for name, call in calls.items()}
     return [{"case": name, **counts[name], **operators_of(call)} for name, call in calls.items()]
 

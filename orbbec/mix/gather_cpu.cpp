@@ -1,3 +1,4 @@
+#include <algorithm>
 #include <cstring>
 
 #include "../executors/strips_cpu.h"
@@ -27,6 +28,25 @@ void copy_run(const Image<const T>& from, const SourcePixel& source_pixel, const
   }
 }
 
+// Fills `count` pixels starting at `x`; contiguous ones by copies of those before them.
+template <class T, class Rule>
+void fill_run(const GatherPixels<T, Rule>& op, const Image<T>& to, int y, int x, int count) {
+  const int64_t channels = op.output.channels;
+  if (to.stride_c == 1 && to.stride_x == channels) {
+    T* const first = &to.at(y, x, 0);
+    for (int64_t c = 0; c < channels; ++c) first[c] = op.fill_of(c);
+    for (int64_t done = 1; done < count; done *= 2) {
+      const int64_t pixels = std::min(done, count - done);
+      memcpy(first + done * channels, first, sizeof(T) * channels * pixels);
+    }
+    return;
+  }
+  for (int64_t c = 0; c < channels; ++c) {
+    T* const target = &to.at(y, x, c);
+    for (int64_t i = 0; i < count; ++i) target[i * to.stride_x] = op.fill_of(c);
+  }
+}
+
 template <class T, class Rule>
 void gather_row(const GatherPixels<T, Rule>& op, int64_t n, int y) {
   const Image<T> to = op.output[n];
@@ -36,10 +56,7 @@ void gather_row(const GatherPixels<T, Rule>& op, int64_t n, int y) {
     if (source_pixel.image != PairIndices::kNone) {
       copy_run(op.source[source_pixel.image], source_pixel, to, y, x, op.output.channels, end - x);
     } else {
-      for (int64_t c = 0; c < op.output.channels; ++c) {
-        T* const target = &to.at(y, 0, c);
-        for (int64_t i = x; i < end; ++i) target[i * to.stride_x] = op.fill_of(c);
-      }
+      fill_run(op, to, y, x, end - x);
     }
     x = end;
   }

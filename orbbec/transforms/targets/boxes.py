@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from itertools import compress, pairwise
+from itertools import accumulate, compress, pairwise
 
 import numpy as np
 
@@ -46,8 +46,8 @@ class Boxes:
     def of(cls, corners: Array, is_upright: bool) -> Boxes:
         """Boxes that are visible as a whole."""
         count = len(corners)
-        parts = None if is_upright else list(corners)
-        return cls(corners, np.ones(count, bool), np.ones(count), np.ones(count), parts)
+        parts, whole = None if is_upright else list(corners), np.ones(count)
+        return cls(corners, np.ones(count, bool), whole, whole, parts)
 
     @classmethod
     def joined(cls, several: Sequence[Boxes]) -> Boxes:
@@ -65,8 +65,9 @@ class Boxes:
 
     def split(self, counts: Sequence[int]) -> list[Boxes]:
         """The boxes of each image."""
-        ends = np.cumsum([0, *counts]).tolist()
-        return [self._rows(slice(*some)) for some in pairwise(ends)]
+        if len(counts) == 1:
+            return [self]
+        return [self._rows(slice(*ends)) for ends in pairwise(accumulate(counts, initial=0))]
 
     def _rows(self, rows: slice) -> Boxes:
         parts = None if self.parts is None else self.parts[rows]
@@ -105,11 +106,11 @@ class Boxes:
     def displaced(self, displacement: Array) -> Boxes:
         """The boxes of one image, moved by the displacement `[2, H, W]` of its pixels."""
 
-        def moved(points: Array) -> Array:
+        def move(points: Array) -> Array:
             return through_displacement(points - 0.5, displacement) + 0.5
 
-        parts = None if self.parts is None else list(map(moved, self.parts))
-        return replace(self, corners=moved(self.corners), parts=parts)
+        parts = None if self.parts is None else list(map(move, self.parts))
+        return replace(self, corners=move(self.corners), parts=parts)
 
     def clip(self, sizes: Array, options: TargetOptions, *, is_last: bool = True) -> None:
         """Clip to images of sizes `[K, 2]`, and drop boxes of which too little is left.
@@ -144,7 +145,7 @@ class Boxes:
         return np.array([polygon_area(part) for part in self.parts or ()])
 
     def hide(self, region: Array, options: TargetOptions) -> None:
-        """Shrink the boxes of one image to what is visible beside left, top, right, bottom."""
+        """Shrink the boxes of one image to what is visible around left, top, right, bottom."""
         before = hulls(self.corners)
         covered = np.concatenate(
             [np.maximum(before[:, :2], region[:2]), np.minimum(before[:, 2:], region[2:])], 1

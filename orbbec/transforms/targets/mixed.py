@@ -108,7 +108,7 @@ def _pasted(step: MixPass, states: Sequence[State], key: NoiseKey) -> list[State
 
 def _rest(state: State) -> dict[str, Any]:
     """What does not move with the image."""
-    return {key: value for key, value in state.written(is_result=False).items() if not state.follows(key)}
+    return {key: value for key, value in state.written().items() if not state.follows(key)}
 
 
 def _check_pair(step: MixPass, pair: Sequence[State], is_blend: bool) -> None:
@@ -194,12 +194,12 @@ def _together(
             mask = target.setdefault("mask", part["mask"])
             mask[..., top:bottom, left:right] = part["mask"][..., top:bottom, left:right]
     boxes = [tile.boxes.without_dropped() for tile, part, _ in laid if "boxes" in part]
-    joined_boxes = Boxes.joined(boxes) if boxes else None
-    result = State(base.index, target, base.options, tiles[0].size, joined_boxes)
+    every = Boxes.joined(boxes or [Boxes.of(np.zeros((0, 4, 2)), True)])
+    result = State(base.index, target, base.options, tiles[0].size, every)
     result.is_clipped = True
     result.dropped_before = base.dropped + sum(tile.dropped for tile in tiles)
     return result
 
 
 def _following(tile: State) -> dict[str, Any]:
-    return {key: value for key, value in tile.written(is_result=False).items() if tile.follows(key)}
+    return {key: value for key, value in tile.written().items() if tile.follows(key)}

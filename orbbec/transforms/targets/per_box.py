@@ -30,7 +30,7 @@ def row_count(value: Any) -> int | None:
 def chosen_rows(value: Any, chosen: Array) -> Any:
     """The rows of an array or a sequence where a mask is set, with its type."""
     if isinstance(value, Tensor):
-        return value[torch.from_numpy(chosen).to(value.device)]
+        return value.clone() if chosen.all() else value[torch.from_numpy(chosen).to(value.device)]
     if isinstance(value, np.ndarray):
         return value[chosen]
     return sequence_like(

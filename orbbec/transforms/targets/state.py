@@ -11,16 +11,11 @@ from torch import Tensor
 
 from orbbec.batch.collate import sequence_like
 from orbbec.bridge.arguments import Array, as_tensor, tensor_of
-from orbbec.nms.boxes import box_convert
 from orbbec.plan.points import (
     carried,
     carried_edges,
-    corners_of,
     forward_of,
-    hulls,
     numbers_of,
-    rotated_boxes,
-    rotated_corners,
     through_displacement,
 )
 from orbbec.plan.state import same_rows
@@ -43,7 +38,7 @@ class State:
         target: the entries; the boxes among them say only of which type the results are.
         options: formats and thresholds.
         size: (height, width) of the image.
-        boxes: the boxes; None: those of `target`.
+        boxes: the boxes.
     """
 
     def __init__(
@@ -52,19 +47,18 @@ class State:
         target: dict[str, Any],
         options: TargetOptions,
         size: tuple[int, int],
-        boxes: Boxes | None = None,
+        boxes: Boxes,
     ) -> None:
         self.index, self.original, self.options = index, target, options
         self.size = size  # of the image at this pass
         self.values: dict[str, Any] = dict(target)
-        self.boxes = Boxes.of(self._read_corners(), self.is_upright) if boxes is None else boxes
+        self.boxes = boxes
         self.dropped_before = 0
         self.is_clipped = False
 
     def copy(self, index: int) -> State:
         """A state that goes on from this one, without dropped boxes, at another place of the batch."""
-        target = self.written(is_result=False)
-        return State(index, target, self.options, self.size, self.boxes.without_dropped())
+        return State(index, self.written(), self.options, self.size, self.boxes.without_dropped())
 
     @property
     def count(self) -> int:
@@ -74,48 +68,7 @@ class State:
     @property
     def dropped(self) -> int:
         """The number of boxes dropped so far."""
-        return self.dropped_before + self.count - int(np.count_nonzero(self.boxes.keep))
-
-    def _read_corners(self) -> Array:
-        boxes = self.original.get("boxes")
-        if boxes is None:
-            return np.zeros((0, 4, 2))
-        table = numbers_of(boxes)
-        width = {"cxcywha": 5, "xyxyxyxy": 8}.get(self.options.box_format, 4)
-        table = table.reshape(0, width) if table.size == 0 else table
-        if table.ndim != 2 or table.shape[1] != width:
-            raise ValueError(
-                f"transform_targets: expected boxes of shape [K, {width}], but image {self.index} has "
-                f"{list(table.shape)}"
-            )
-        if not np.isfinite(table).all():
-            row = int((~np.isfinite(table)).any(1).argmax())
-            raise ValueError(f"transform_targets: box {row} of image {self.index} is not finite")
-        if self.options.box_format.endswith("n") and table.size > 0 and not _is_floating(boxes):
-            raise TypeError(
-                f"transform_targets: expected boxes {self.options.box_format} as floats, but image "
-                f"{self.index} has whole numbers"
-            )
-        self._check_sides(table)
-        if width == 5:
-            return rotated_corners(table)
-        if width == 8:
-            return np.asarray(table.reshape(-1, 4, 2))
-        return corners_of(corners_in_pixels(table, self.options.box_format, self.size))
-
-    def _check_sides(self, table: Array) -> None:
-        """Refuse boxes whose ends are in the wrong order."""
-        name = self.options.box_format
-        if name == "xyxyxyxy":
-            return
-        sides = table[:, 2:4] - table[:, :2] if name in ("xyxy", "xyxyn") else table[:, 2:4]
-        inverted = (sides < 0).any(1)
-        if inverted.any():
-            row = int(inverted.argmax())
-            raise ValueError(
-                f"transform_targets: expected boxes {name} with sides of at least 0, but box {row} of image "
-                f"{self.index} is {table[row].tolist()}"
-            )
+        return self.dropped_before + int((~self.boxes.keep).sum())
 
     def check(self, height: int, width: int) -> None:
         """Refuse targets whose length differs from that of the boxes, or masks of another size."""
@@ -237,11 +190,12 @@ class State:
                 drops = self.options.drop_keypoints and points.ndim == 2 and not self.is_per_box(key)
                 self.values[key] = points[inside] if drops else points
 
-    def written(self, *, is_result: bool = True) -> dict[str, Any]:
+    def written(self, boxes: Array | None = None) -> dict[str, Any]:
         """The targets as a new dict, without dropped rows.
 
         Args:
-            is_result: False: boxes are those of the original, and memory may be shared with it.
+            boxes: those that are left, in their format; None: the boxes stay those of the original, and
+                memory may be shared with it.
         """
         result = dict(self.values)
         if "polygons" in result:
@@ -252,12 +206,12 @@ class State:
             ]
             result["polygons"] = sequence_like(polygons, self.original["polygons"])
         if "boxes" in self.original:
-            if is_result:
-                result["boxes"] = _like(self._boxes(), self.original["boxes"], f"boxes of image {self.index}")
+            if boxes is not None:
+                result["boxes"] = _like(boxes, self.original["boxes"], f"boxes of image {self.index}")
             if self.is_per_box("area"):
                 result["area"] = self._scaled_area(result["area"])
             keep = self.boxes.keep
-            keys = filter(self.is_per_box, result) if is_result or not keep.all() else ()
+            keys = filter(self.is_per_box, result) if boxes is not None or not keep.all() else ()
             result.update({key: chosen_rows(result[key], keep) for key in keys})
         for key, value in result.items():
             if key in (*POINT_KEYS, *MASK_KEYS):
@@ -276,14 +230,6 @@ class State:
             return self.boxes.scale
         before, after = (_covered(values["masks"]) for values in (self.original, self.values))
         return np.where(before > 0, after / np.maximum(before, 1), self.boxes.scale)
-
-    def _boxes(self) -> Array:
-        corners = self.boxes.corners[self.boxes.keep]
-        if self.options.box_format == "cxcywha":
-            return rotated_boxes(corners)
-        if self.options.box_format == "xyxyxyxy":
-            return corners.reshape(-1, 8)
-        return corners_to_format(hulls(corners), self.options.box_format, self.size)
 
 
 def _each_ring(convert: Callable[[Any, Any], Any], polygon: Any, example: Any) -> Any:
@@ -320,7 +266,7 @@ def _move_boxes(
     for options, positions in groups.items():
         some = [states[position] for position in positions]
         counts = [state.count for state in some]
-        images = np.repeat([state.index for state in some], counts)
+        images = np.array([state.index for state in some]).repeat(counts)
         boxes = Boxes.joined([state.boxes for state in some])
         if motion.regions is not None:
             regions = motion.regions[images]
@@ -334,32 +280,6 @@ def _move_boxes(
         boxes.clip(motion.sizes[images], options)
         for state, part in zip(some, boxes.split(counts), strict=True):
             state.boxes = part
-
-
-def corners_in_pixels(boxes: Array, box_format: str, size: Sequence[int]) -> Array:
-    """Convert upright boxes `[K, 4]` to xyxy in pixels of an image of `size`.
-
-    Example:
-        >>> corners_in_pixels(np.array([[0.5, 0.5, 0.5, 1.0]]), "cxcywhn", (10, 20)).tolist()
-        [[5.0, 0.0, 15.0, 10.0]]
-    """
-    corners = _converted(boxes, box_format, "xyxy")
-    return corners * _sides(size) if box_format.endswith("n") else corners
-
-
-def corners_to_format(corners: Array, box_format: str, size: Sequence[int]) -> Array:
-    """The inverse of `corners_in_pixels`."""
-    corners = corners / _sides(size) if box_format.endswith("n") else corners
-    return _converted(corners, "xyxy", box_format)
-
-
-def _converted(boxes: Array, in_format: str, out_format: str) -> Array:
-    in_format, out_format = in_format.removesuffix("n"), out_format.removesuffix("n")
-    return boxes if in_format == out_format else np.asarray(box_convert(boxes, in_format, out_format))
-
-
-def _sides(size: Sequence[int]) -> Array:
-    return np.tile(np.array(size[::-1], np.float64), 2)
 
 
 def _moved_points(value: Any, move: Any, size: tuple[int, int]) -> tuple[Array, Array]:
@@ -391,12 +311,6 @@ def with_size(target: dict[str, Any], size: tuple[int, int]) -> dict[str, Any]:
     is_sequence = isinstance(before, Sequence)
     sides = sequence_like(list(size), before) if is_sequence else _like(np.array(size), before, "size")
     return {**target, "size": sides}
-
-
-def _is_floating(values: Any) -> bool:
-    if isinstance(values, Tensor):
-        return values.is_floating_point()
-    return bool(np.asarray(values).dtype.kind == "f")
 
 
 def _like(values: Any, example: Any, what: str) -> Any:

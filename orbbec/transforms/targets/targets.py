@@ -10,10 +10,11 @@ from orbbec.plan.passes import MixPass
 from orbbec.plan.plan import Plan
 from orbbec.plan.points import numbers_of
 from orbbec.transforms.base.tv_tensors import plain_target, target_like
+from orbbec.transforms.targets.formats import corners_in_pixels, read_boxes, write_boxes
 from orbbec.transforms.targets.mixed import mixed
 from orbbec.transforms.targets.motion import motion_of
 from orbbec.transforms.targets.options import TargetOptions
-from orbbec.transforms.targets.state import State, corners_in_pixels, move_all, with_size
+from orbbec.transforms.targets.state import State, move_all, with_size
 
 
 @dataclass(frozen=True)
@@ -59,9 +60,13 @@ def transform_targets(plan: Plan, targets: Sequence[Any], options: TargetOptions
         raise ValueError(f"transform_targets: expected {len(plan)} targets, but got {len(targets)}")
     chosen = TargetOptions() if options is None else options
     sizes = plan.sizes
+    plain = [plain_target(index, target, chosen) for index, target in enumerate(targets)]
+    boxes = read_boxes([target for target, _ in plain], [each.box_format for _, each in plain], sizes)
     states = [
-        State(index, *plain_target(index, target, chosen), size)
-        for index, (target, size) in enumerate(zip(targets, map(tuple, sizes.tolist()), strict=True))
+        State(index, *target, size, some)
+        for index, (target, size, some) in enumerate(
+            zip(plain, map(tuple, sizes.tolist()), boxes, strict=True)
+        )
     ]
     for state in states:
         state.check(*state.size)
@@ -74,14 +79,16 @@ def transform_targets(plan: Plan, targets: Sequence[Any], options: TargetOptions
     for state in states:
         state.clip()
     sizes = plan.output_sizes
+    formats = [state.options.box_format for state in states]
+    written = write_boxes([state.boxes for state in states], formats, sizes[: len(states)])
     results = Targets(
-        target_like(with_size(state.written(), (height, width)), target, (height, width))
-        for state, target, (height, width) in zip(states, targets, sizes.tolist(), strict=False)
+        target_like(with_size(state.written(some), (height, width)), target, (height, width))
+        for state, some, target, (height, width) in zip(
+            states, written, targets, sizes.tolist(), strict=False
+        )
     )
     dropped = tuple(state.dropped for state in states)
-    results.report = TargetReport(
-        sum(dropped) + sum(int(state.boxes.keep.sum()) for state in states), dropped
-    )
+    results.report = TargetReport(sum(dropped) + sum(map(len, written)), dropped)
     return results
 
 

@@ -6,7 +6,7 @@ import torch
 
 from orbbec import box_convert
 from orbbec import transforms as T
-from tests.support import assert_same_bytes
+from tests.support import assert_same_bytes, photograph
 
 SIZES = [(30, 41), (25, 20), (44, 33), (17, 52), (38, 38)]
 RANGES = {"inside": (0.25, 0.75), "anywhere": (0.0, 1.0), "first corner": (0.0, 0.0), "last": (1.0, 1.0)}
@@ -157,3 +157,17 @@ def test_a_mosaic_reports_the_boxes_that_a_crop_before_it_dropped():
     )
     assert [len(target["boxes"]) for target in moved] == [4] * 4
     assert moved.report.dropped == (1,) * 4
+
+
+def test_whole_numbers_are_rounded_once():
+    """Between the mosaic and the passes around it boxes keep their fractions."""
+    images = [photograph(30, 40, seed=n) for n in range(4)]
+    boxes = np.array([[3.0, 5.0, 20.0, 22.0], [9.0, 1.0, 33.0, 28.0]])
+    affine = T.RandomAffine(0.0, (0.1, 0.1), (1.1, 1.9))
+    pipeline = T.Compose([affine, T.Mosaic(CANVAS, fill=0), affine], seed=2)
+    as_floats, as_integers = (
+        pipeline(images, [{"boxes": boxes.astype(dtype)}] * 4, epoch=0)[1] for dtype in (np.float64, np.int64)
+    )
+    assert any((each["boxes"] % 1 != 0).any() for each in as_floats)
+    for one, other in zip(as_floats, as_integers, strict=True):
+        assert_same_bytes(np.rint(one["boxes"]).astype(np.int64), other["boxes"])

@@ -1,0 +1,146 @@
+"""The boxes of a batch in the formats of their targets."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from itertools import accumulate, pairwise
+from typing import Any
+
+import numpy as np
+from torch import Tensor
+
+from orbbec.bridge.arguments import Array
+from orbbec.nms.boxes import box_convert
+from orbbec.plan.points import corners_of, hulls, numbers_of, rotated_boxes, rotated_corners
+from orbbec.transforms.targets.boxes import Boxes
+
+_WIDTHS = {"cxcywha": 5, "xyxyxyxy": 8}  # numbers of a box; else 4
+
+
+def read_boxes(targets: Sequence[dict[str, Any]], formats: Sequence[str], sizes: Array) -> list[Boxes]:
+    """The boxes of each image, as corners in pixels.
+
+    Args:
+        targets: one dict per image; none of `boxes` are no boxes.
+        formats: of the boxes of each image; see `TargetOptions`.
+        sizes: int64 `[N, 2]`: height and width of the images.
+
+    Raises:
+        TypeError: relative boxes are whole numbers.
+        ValueError: boxes have another shape, are not finite, or have negative sides; names the image.
+    """
+    tables = [_table(*row) for row in zip(range(len(targets)), targets, formats, strict=True)]
+    results: dict[int, Boxes] = {}
+    for box_format, indices in _by_format(formats).items():
+        some = [tables[index] for index in indices]
+        counts = [len(table) for table in some]
+        rows, images = np.concatenate(some), np.array(indices).repeat(counts)
+        _check_rows(rows, images, box_format)
+        boxes = Boxes.of(_corners(rows, box_format, sizes[images]), box_format not in _WIDTHS)
+        results.update(zip(indices, boxes.split(counts), strict=True))
+    return [results[index] for index in range(len(targets))]
+
+
+def write_boxes(boxes: Sequence[Boxes], formats: Sequence[str], sizes: Array) -> list[Array]:
+    """The boxes of each image that are not dropped, in their formats; the inverse of `read_boxes`."""
+    results: dict[int, Array] = {}
+    for box_format, indices in _by_format(formats).items():
+        some = [boxes[index] for index in indices]
+        counts = [int(each.keep.sum()) for each in some]
+        every, images = Boxes.joined(some), np.array(indices).repeat(counts)
+        rows = _formatted(every.corners[every.keep], box_format, sizes[images])
+        ends = pairwise(accumulate(counts, initial=0))
+        results.update((index, rows[slice(*part)]) for index, part in zip(indices, ends, strict=True))
+    return [results[index] for index in range(len(boxes))]
+
+
+def corners_in_pixels(boxes: Array, box_format: str, sizes: Any) -> Array:
+    """Convert upright boxes `[K, 4]` to xyxy in pixels of an image of (height, width), or of K images.
+
+    Example:
+        >>> corners_in_pixels(np.array([[0.5, 0.5, 0.5, 1.0]]), "cxcywhn", (10, 20)).tolist()
+        [[5.0, 0.0, 15.0, 10.0]]
+    """
+    corners = _converted(boxes, box_format, "xyxy")
+    return corners * _sides(sizes) if box_format.endswith("n") else corners
+
+
+def _by_format(formats: Sequence[str]) -> dict[str, list[int]]:
+    groups: dict[str, list[int]] = {}
+    for index, box_format in enumerate(formats):
+        groups.setdefault(box_format, []).append(index)
+    return groups
+
+
+def _table(index: int, target: dict[str, Any], box_format: str) -> Array:
+    """The boxes of an image as float64 `[K, 4]`, `[K, 5]` or `[K, 8]`."""
+    boxes, width = target.get("boxes", ()), _WIDTHS.get(box_format, 4)
+    table = numbers_of(boxes)
+    table = table.reshape(0, width) if table.size == 0 else table
+    if table.ndim != 2 or table.shape[1] != width:
+        raise ValueError(
+            f"transform_targets: expected boxes of shape [K, {width}], but image {index} has "
+            f"{list(table.shape)}"
+        )
+    if box_format.endswith("n") and table.size > 0 and not _is_floating(boxes):
+        raise TypeError(
+            f"transform_targets: expected boxes {box_format} as floats, but image {index} has whole numbers"
+        )
+    return table
+
+
+def _check_rows(rows: Array, images: Array, box_format: str) -> None:
+    """Refuse boxes that are not finite, or whose ends are in the wrong order."""
+    infinite = np.asarray(~np.isfinite(rows).all(1))
+    if infinite.any():
+        box, image = _position(infinite, images)
+        raise ValueError(f"transform_targets: box {box} of image {image} is not finite")
+    if box_format == "xyxyxyxy":
+        return
+    sides = rows[:, 2:4] - rows[:, :2] if box_format in ("xyxy", "xyxyn") else rows[:, 2:4]
+    inverted = np.asarray((sides < 0).any(1))
+    if inverted.any():
+        box, image = _position(inverted, images)
+        raise ValueError(
+            f"transform_targets: expected boxes {box_format} with sides of at least 0, but box {box} of "
+            f"image {image} is {rows[inverted][0].tolist()}"
+        )
+
+
+def _position(faults: Array, images: Array) -> tuple[int, int]:
+    """The first faulty box, as its index in its image, and that of the image."""
+    row = int(faults.argmax())
+    return row - int(np.searchsorted(images, images[row])), int(images[row])
+
+
+def _corners(rows: Array, box_format: str, sizes: Array) -> Array:
+    if box_format == "cxcywha":
+        return rotated_corners(rows)
+    if box_format == "xyxyxyxy":
+        return np.asarray(rows.reshape(-1, 4, 2))
+    return corners_of(corners_in_pixels(rows, box_format, sizes))
+
+
+def _formatted(corners: Array, box_format: str, sizes: Array) -> Array:
+    if box_format == "cxcywha":
+        return rotated_boxes(corners)
+    if box_format == "xyxyxyxy":
+        return corners.reshape(-1, 8)
+    boxes = hulls(corners)
+    return _converted(boxes / _sides(sizes) if box_format.endswith("n") else boxes, "xyxy", box_format)
+
+
+def _converted(boxes: Array, in_format: str, out_format: str) -> Array:
+    in_format, out_format = in_format.removesuffix("n"), out_format.removesuffix("n")
+    return boxes if in_format == out_format else np.asarray(box_convert(boxes, in_format, out_format))
+
+
+def _sides(sizes: Any) -> Array:
+    """The width, height, width, height that relative boxes are multiplied by."""
+    return np.asarray(sizes, np.float64)[..., [1, 0, 1, 0]]
+
+
+def _is_floating(values: Any) -> bool:
+    if isinstance(values, Tensor):
+        return values.is_floating_point()
+    return bool(np.asarray(values).dtype.kind == "f")
