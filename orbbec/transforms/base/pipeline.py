@@ -11,14 +11,14 @@ from typing import Any, NamedTuple
 import numpy as np
 import torch
 
-from orbbec.bridge.arguments import Array, dtype_name
+from orbbec.bridge.arguments import Array, dtype_name, tensor_of
 from orbbec.plan import Plan, run_passes
 from orbbec.plan import apply as apply_plan
 from orbbec.plan.batches import Input
 from orbbec.plan.build import Build
 from orbbec.plan.microbatches import without_images
 from orbbec.plan.parameters import Batch
-from orbbec.plan.passes import ALIKE, VARIES
+from orbbec.plan.passes import ALIKE, VARIES, MixPass
 from orbbec.plan.program import Program
 from orbbec.plan.state import common_size, same_rows
 from orbbec.transforms.base.checks import whole
@@ -35,6 +35,7 @@ from orbbec.transforms.base.structures import (
     targets_of,
 )
 from orbbec.transforms.base.tv_tensors import name_of, plain
+from orbbec.transforms.targets.mixed import blend_labels
 from orbbec.transforms.targets.options import TargetOptions
 from orbbec.transforms.targets.targets import readable, transform_targets
 
@@ -407,10 +408,11 @@ class Pipeline(FrozenModule):
         return self._moved(plan, [{key: value}], options)[0][key]
 
     def _mixed_labels(self, plan: Plan, labels: Any, frames: int) -> Any:
-        targets = [{"label": label} for label in labels for _ in range(frames)]
-        results = transform_targets(plan, targets, self.target_options)
-        mixed = torch.stack([target["label"] for target in results[::frames]])
-        return mixed.numpy() if isinstance(labels, np.ndarray) else mixed.to(labels.device)
+        mixed = tensor_of(labels).repeat_interleave(frames, 0)
+        for step in plan.passes:
+            if isinstance(step.mix, MixPass) and "weights" in step.mix.table:
+                mixed = blend_labels(step.mix, mixed)
+        return mixed[::frames].numpy() if isinstance(labels, np.ndarray) else mixed[::frames]
 
 
 def _others(transforms: Sequence[Any], epoch: int | None) -> int:

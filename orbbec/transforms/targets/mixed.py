@@ -10,7 +10,7 @@ import numpy as np
 import torch
 from torch import Tensor
 
-from orbbec.bridge.arguments import Array, tensor_of
+from orbbec.bridge.arguments import Array, copied_to, tensor_of
 from orbbec.bridge.spec import Tiles
 from orbbec.plan.passes import MixPass, NoiseKey
 from orbbec.plan.points import shifts
@@ -41,12 +41,54 @@ def mixed(step: MixPass, states: Sequence[State], mask_fill: float, key: NoiseKe
     has_rows = any(state.follows(key) for state in states for key in state.original)
     copies = [state.copy(n) for n, state in enumerate(_owners(step, states))]
     results = _paired(step, states, copies, sizes) if has_rows else copies
-    for n, other in enumerate(step.table["pair_indices"].tolist()):
-        if "label" in states[n].values:
-            weight = float(step.table["weights"][n])
-            first, second = (_class_weights(step, states[m].values, m) for m in (n, other))
-            results[n].values["label"] = weight * first + (1 - weight) * second
+    _mix_labels(step, states, results)
     return results
+
+
+def blend_labels(step: MixPass, labels: Tensor) -> Tensor:
+    """The labels of a batch, as weights of classes, blended as a pass mixes the images.
+
+    Args:
+        step: the pass.
+        labels: whole numbers `[N]`, or floats `[N, C]`.
+
+    Raises:
+        ValueError: labels are neither, or out of range; names the image. On CUDA, where the host would have
+            to wait to see it, torch reports a label out of range.
+    """
+    count = len(step.table["pair_indices"])
+    vectors = _class_weights(step, labels, range(len(labels)))
+    return _blended(step, vectors, np.arange(count), step.table["pair_indices"], np.arange(count))
+
+
+def _mix_labels(step: MixPass, states: Sequence[State], results: Sequence[State]) -> None:
+    """Blend the entries "label" of targets."""
+    named = [n for n, state in enumerate(_owners(step, states)) if "label" in state.values]
+    if not named:
+        return
+    pairs = step.table["pair_indices"][named]
+    needed = np.union1d(named, pairs)
+    for m in needed.tolist():
+        if "label" not in states[m].values:
+            raise ValueError(f"{step.name}: expected label in the target of image {m}, but got none")
+    labels = [tensor_of(states[m].values["label"]) for m in needed.tolist()]
+    if all(label.dim() == 0 for label in labels):
+        vectors = _class_weights(step, torch.stack(labels), needed.tolist())
+    else:
+        each = zip(labels, needed.tolist(), strict=True)
+        vectors = torch.cat([_class_weights(step, label[None], [m]) for label, m in each])
+    one, other = (np.searchsorted(needed, some) for some in (named, pairs))
+    for n, label in zip(named, _blended(step, vectors, one, other, np.array(named)), strict=True):
+        results[n].values["label"] = label
+
+
+def _blended(step: MixPass, vectors: Tensor, one: Array, other: Array, images: Array) -> Tensor:
+    """The weighted sums of two rows of `vectors` for each of some images."""
+    device = vectors.device
+    weights = torch.from_numpy(np.float64(step.table["weights"][images]))[:, None]
+    rows = [vectors[copied_to(device, torch.from_numpy(some))] for some in (one, other)]
+    factors = [copied_to(device, each.to(vectors.dtype)) for each in (weights, 1 - weights)]
+    return factors[0] * rows[0] + factors[1] * rows[1]
 
 
 def _owners(step: MixPass, states: Sequence[State]) -> Sequence[State]:
@@ -120,23 +162,24 @@ def _check_pair(step: MixPass, pair: Sequence[State], is_blend: bool) -> None:
             raise ValueError(f"{step.name}: {hint}; leave {key} out of the target of image {state.index}")
 
 
-def _class_weights(step: MixPass, target: dict[str, Any], index: int) -> Tensor:
-    """The label of an image as a vector of class weights."""
+def _class_weights(step: MixPass, labels: Tensor, images: Sequence[int]) -> Tensor:
+    """Labels as vectors of class weights."""
     num_classes = step.options["num_classes"]
-    if "label" not in target:
-        raise ValueError(f"{step.name}: expected label in the target of image {index}, but got none")
-    label = tensor_of(target["label"])
-    if label.dim() == 1 and label.is_floating_point():
-        return label
-    if num_classes is None or label.dim() != 0:
+    if labels.dim() == 2 and labels.is_floating_point():
+        return labels
+    if num_classes is None or labels.dim() != 1:
         raise ValueError(
-            f"{step.name}: expected label as a number, and num_classes, or as a vector, for image {index}"
+            f"{step.name}: expected label as a number, and num_classes, or as a vector, for image {images[0]}"
         )
-    if not 0 <= int(label) < num_classes:
-        raise ValueError(
-            f"{step.name}: expected label from 0 to {num_classes - 1}, but image {index} has {int(label)}"
-        )
-    return torch.nn.functional.one_hot(label.long(), num_classes).float()
+    if labels.is_cpu:
+        outside = (labels < 0) | (labels >= num_classes)
+        if outside.any():
+            row = int(outside.int().argmax())
+            raise ValueError(
+                f"{step.name}: expected label from 0 to {num_classes - 1}, but image {images[row]} has "
+                f"{int(labels[row])}"
+            )
+    return torch.nn.functional.one_hot(labels.long(), num_classes).float()
 
 
 def _laid(step: MixPass, tiles: Tiles, states: Sequence[State], mask_fill: float) -> list[State]:

@@ -150,7 +150,8 @@ class State:
         if self.is_clipped:
             return
         self.is_clipped = True
-        self.boxes.clip(same_rows(self.size, self.count), self.options)
+        if self.count:
+            self.boxes.clip(same_rows(self.size, self.count), self.options)
         self._move_points(lambda points, edge: points)
 
     def hide(self, region: Array) -> None:
