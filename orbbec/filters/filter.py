@@ -146,29 +146,35 @@ def motion_kernels(lengths: list[int], angles_degrees: list[float]) -> Tensor:
     if any(not math.isfinite(angle) for angle in angles_degrees):
         raise ValueError(f"motion_blur: expected finite angle_degrees, but got {angles_degrees}")
     side = 2 * (max(lengths, default=1) // 2) + 1
-    kernels = np.zeros((len(lengths), side, side))
-    for kernel, length, angle in zip(kernels, lengths, angles_degrees, strict=True):
-        along = np.arange(length) - (length - 1) / 2
-        quarter_turns, rest = divmod(angle, 90.0)
-        cosine, sine = math.cos(math.radians(rest)), math.sin(math.radians(rest))
-        for _ in range(int(quarter_turns) % 4):
-            cosine, sine = -sine, cosine
-        _add_points(kernel, side // 2 + along * cosine, side // 2 - along * sine)
-        kernel /= length
-    return torch.from_numpy(kernels)
+    kernels, points = np.zeros((len(lengths), side, side)), np.arange(max(lengths, default=1))
+    count = np.array(lengths).reshape(-1, 1)
+    along = points - (count - 1) / 2
+    cosine, sine = np.array(list(map(_direction, angles_degrees))).reshape(-1, 2, 1).swapaxes(0, 1)
+    _add_points(kernels, side // 2 + along * cosine, side // 2 - along * sine, points < count)
+    return torch.from_numpy(kernels / count[..., None])
 
 
-def _add_points(kernel: Any, x: Any, y: Any) -> None:
+def _direction(degrees: float) -> tuple[float, float]:
+    """The cosine and the sine of an angle, exact for right angles."""
+    quarter_turns, rest = divmod(degrees, 90.0)
+    cosine, sine = math.cos(math.radians(rest)), math.sin(math.radians(rest))
+    for _ in range(int(quarter_turns) % 4):
+        cosine, sine = -sine, cosine
+    return cosine, sine
+
+
+def _add_points(kernels: Any, x: Any, y: Any, weights: Any) -> None:
+    """Distribute weighted points `[N, P]` to the four nearest taps of `kernels` `[N, side, side]`."""
     left, top = np.floor(x).astype(int), np.floor(y).astype(int)
     right, below = x - left, y - top
-    last = kernel.shape[0] - 1
-    for row, column, weight in [
+    images, last = np.arange(len(kernels))[:, None], kernels.shape[1] - 1
+    for row, column, part in [
         (top, left, (1 - below) * (1 - right)),
         (top, left + 1, (1 - below) * right),
         (top + 1, left, below * (1 - right)),
         (top + 1, left + 1, below * right),
     ]:
-        np.add.at(kernel, (np.clip(row, 0, last), np.clip(column, 0, last)), weight)
+        np.add.at(kernels, (images, np.clip(row, 0, last), np.clip(column, 0, last)), part * weights)
 
 
 def _filter(op: str, images: Any, kernels: Tensor, border: Border) -> Any:

@@ -50,23 +50,25 @@ def _unsharp(images: Tensor, kernel_size: Tensor, sigma: Tensor, alpha: Tensor, 
 _MIN_DISK = 8  # sides of kernels are at least 17
 
 
-def disk_kernel(radius: int, alias_blur: float) -> Tensor:
-    """A disk of some pixels' radius with a blurred edge: float32 `[side, side]`, whose sum is about 1."""
+def disk_kernels(radius: int, alias_blur: Tensor) -> Tensor:
+    """Disks of one radius in pixels with blurred edges: float32 `[N, side, side]`, with sums of about 1."""
     reach = max(_MIN_DISK, radius)
     steps = torch.arange(-reach, reach + 1, device="cpu")
     disk = (steps[:, None] ** 2 + steps**2 <= radius**2).float()
     side = 3 if radius <= _MIN_DISK else 5
-    blurred: Tensor = gaussian_blur((disk / disk.sum())[None], side, alias_blur)
-    return blurred[0]
+    disks = (disk / disk.sum()).expand(len(alias_blur), 1, -1, -1)
+    blurred: Tensor = gaussian_blur(disks, side, alias_blur)
+    return blurred[:, 0]
 
 
 def _defocus(images: Tensor, radius: Tensor, alias_blur: Tensor, reach: int) -> Tensor:
     """Average over a disk per image; the kernels are padded to one size."""
     kernels = torch.zeros(len(radius), 2 * reach + 1, 2 * reach + 1, dtype=torch.float32, device="cpu")
-    for kernel, size, blur in zip(kernels, radius.tolist(), alias_blur.tolist(), strict=True):
-        disk = disk_kernel(size, blur)
-        margin = reach - len(disk) // 2
-        kernel[margin : margin + len(disk), margin : margin + len(disk)] = disk
+    for size in sorted(set(radius.tolist())):
+        rows = radius == size
+        disks = disk_kernels(size, alias_blur[rows])
+        margin = reach - disks.shape[1] // 2
+        kernels[rows, margin : margin + disks.shape[1], margin : margin + disks.shape[1]] = disks
     result: Tensor = filter2d(images, copied_to(images.device, kernels))
     return result
 

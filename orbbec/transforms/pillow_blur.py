@@ -8,6 +8,7 @@ import numpy as np
 import torch
 from torch import Tensor
 
+from orbbec.bridge.arguments import copied_to
 from orbbec.bridge.spec import OpSpec, register
 from orbbec.plan.build import Build
 from orbbec.plan.parameters import Column, OperatorStep
@@ -30,11 +31,8 @@ def box_radius(sigma: float) -> np.float32:
     return np.float32(whole + numerator / (6 * (variance - (whole + one) * (whole + one))))
 
 
-def _box_blurred(values: Tensor, radius: np.float32) -> Tensor:
+def _box_blurred(values: Tensor, reach: int, whole: Tensor, part: Tensor) -> Tensor:
     """Average along the last axis, in units of 2^-24; the outermost pixels of a window count in part."""
-    reach = int(radius)
-    whole = int(np.float32(_UNIT) / (radius * np.float32(2) + np.float32(1)))
-    part = (_UNIT - (2 * reach + 1) * whole) // 2
     size = values.shape[-1]
     at = torch.arange(-reach - 1, size + reach + 1, device=values.device).clamp(0, size - 1)
     padded = values[..., at]
@@ -45,15 +43,21 @@ def _box_blurred(values: Tensor, radius: np.float32) -> Tensor:
 
 
 def _blurred(images: Tensor, radius: Tensor) -> Tensor:
-    """Blur each image by its radius."""
-    blurred = torch.empty_like(images)
-    for image, result, sigma in zip(images, blurred, radius.tolist(), strict=True):
-        values, box = image.long(), box_radius(sigma)
+    """Blur each image by its radius; those whose boxes have as many whole pixels at once."""
+    boxes = np.array([box_radius(sigma) for sigma in radius.tolist()], np.float32)
+    reach, blurred = boxes.astype(np.int64), images.clone()
+    whole = (np.float32(_UNIT) / (boxes * np.float32(2) + np.float32(1))).astype(np.int64)
+    weights = np.stack([whole, (_UNIT - (2 * reach + 1) * whole) // 2])
+    for pixels in np.unique(reach[boxes != 0]).tolist():
+        rows = np.flatnonzero((reach == pixels) & (boxes != 0))
+        there = copied_to(images.device, torch.from_numpy(rows))
+        factors = copied_to(images.device, torch.from_numpy(weights[:, rows, None, None, None]))
+        values = images[there].long()
         for _ in range(2):  # along the rows, then along the columns
-            for _ in range(_PASSES if box != 0 else 0):
-                values = _box_blurred(values, box)
+            for _ in range(_PASSES):
+                values = _box_blurred(values, pixels, *factors)
             values = values.transpose(-1, -2)
-        result.copy_(values)
+        blurred[there] = values.to(images.dtype)
     return blurred
 
 
