@@ -16,7 +16,6 @@ from orbbec.plan.points import (
     areas,
     carried,
     carried_edges,
-    clip_polygon,
     clipped,
     corners_of,
     forward_of,
@@ -34,6 +33,8 @@ from orbbec.transforms.targets.motion import Motion
 from orbbec.transforms.targets.options import TargetOptions
 from orbbec.transforms.targets.pairs import mirrors, pairs_of, swapped
 from orbbec.transforms.targets.per_box import PER_BOX_KEYS, chosen_rows, row_count
+from orbbec.transforms.targets.rings import check_rings, clipped_ring, each_ring
+from orbbec.transforms.targets.run_lengths import are_runs, masks_of_runs
 
 POINT_KEYS = ("keypoints", "landmarks")
 MASK_KEYS = ("masks", "mask")
@@ -45,9 +46,10 @@ class State:
     def __init__(
         self, index: int, target: dict[str, Any], options: TargetOptions, size: tuple[int, int]
     ) -> None:
-        self.index, self.original, self.options = index, target, options
+        self.index, self.options = index, options
         self.size = size  # of the image at this pass
-        self.values: dict[str, Any] = dict(target)
+        self.original = self._with_masks(target)
+        self.values: dict[str, Any] = dict(self.original)
         self.corners = self._read_corners()
         self.count = len(self.corners)
         self.keep = np.ones(self.count, bool)
@@ -69,6 +71,18 @@ class State:
     def dropped(self) -> int:
         """The number of boxes dropped so far."""
         return self.dropped_before + self.count - int(self.keep.sum())
+
+    def _with_masks(self, target: dict[str, Any]) -> dict[str, Any]:
+        """A target with masks instead of run lengths: a tensor if the boxes are one, otherwise an array."""
+        runs: Any = target.get("masks")
+        if not are_runs(runs):
+            return target
+        try:
+            masks = masks_of_runs(runs, self.size)
+        except ValueError as error:
+            raise ValueError(f"transform_targets: masks of image {self.index}: {error}") from error
+        is_tensor = isinstance(target.get("boxes"), Tensor)
+        return {**target, "masks": torch.from_numpy(masks) if is_tensor else masks}
 
     def _read_corners(self) -> Array:
         boxes = self.original.get("boxes")
@@ -112,10 +126,12 @@ class State:
             )
 
     def check(self, height: int, width: int) -> None:
-        """Refuse targets whose length differs from that of the boxes, or masks of another size."""
+        """Refuse targets of another length than the boxes, masks of another size, and what is no polygon."""
         for key in MASK_KEYS:
             if key in self.original:
                 self._check_mask(key, self.original[key], (height, width))
+        for row, polygon in enumerate(self.original.get("polygons", ())):
+            check_rings(polygon, f"rings of polygon {row} of image {self.index}")
         for key in filter(self.is_per_box, self.original):
             count = row_count(self.original[key])
             if count != self.count:
@@ -239,7 +255,7 @@ class State:
         else:
             extent = int(region[3] - region[1]), int(region[2] - region[0])
             full = np.array([polygon_area(part) for part in self.parts])
-            hidden = np.array([polygon_area(_clipped(part - region[:2], extent)) for part in self.parts])
+            hidden = np.array([polygon_area(clipped_ring(part - region[:2], extent)) for part in self.parts])
         visible = np.where(full > 0, 1 - hidden / np.maximum(full, 1e-12), 1.0)
         boxes = without_covered(before, region)
         self.visible, self.scale = self.visible * visible, self.scale * visible
@@ -270,9 +286,9 @@ class State:
         if "polygons" in self.values:
 
             def move_ring(ring: Any, _: Any) -> Array:
-                return _clipped(move_points(numbers_of(ring).reshape(-1, 2), 0.5), size)
+                return clipped_ring(move_points(numbers_of(ring).reshape(-1, 2), 0.5), size)
 
-            self.values["polygons"] = [_each_ring(move_ring, each, each) for each in self.values["polygons"]]
+            self.values["polygons"] = [each_ring(move_ring, each, each) for each in self.values["polygons"]]
         for key in POINT_KEYS:
             if key in self.values:
                 points, inside = _moved_points(self.values[key], lambda p: move_points(p, 0.0), size)
@@ -291,7 +307,7 @@ class State:
             corners, sides = corners_of(boxes), boxes[:, 2:] - boxes[:, :2]
         else:
             full = np.array([polygon_area(part) for part in self.parts])
-            self.parts = [_clipped(part, size) for part in self.parts]
+            self.parts = [clipped_ring(part, size) for part in self.parts]
             left = np.array([polygon_area(part) for part in self.parts])
             sides = np.stack([np.hypot(*(corners[:, k] - corners[:, 0]).T) for k in (1, 3)], 1)
         fraction = np.where(seen, np.minimum(left / np.maximum(full, 1e-12), 1.0), 0.0)
@@ -309,7 +325,7 @@ class State:
             pairs = zip(result["polygons"], self.original["polygons"], strict=True)
             what = f"polygons of image {self.index}"
             polygons = [
-                _each_ring(lambda ring, original: _like(ring, original, what), *pair) for pair in pairs
+                each_ring(lambda ring, original: _like(ring, original, what), *pair) for pair in pairs
             ]
             result["polygons"] = sequence_like(polygons, self.original["polygons"])
         if "boxes" in self.original:
@@ -343,18 +359,6 @@ class State:
         if self.options.box_format == "xyxyxyxy":
             return corners.reshape(-1, 8)
         return corners_to_format(hulls(corners), self.options.box_format, self.size)
-
-
-def _each_ring(convert: Callable[[Any, Any], Any], polygon: Any, example: Any) -> Any:
-    """A polygon converted, or each of its rings, if `example` is a sequence of arrays or tensors `[P, 2]`."""
-    has_rings = isinstance(example, (list, tuple)) and any(getattr(ring, "ndim", 0) == 2 for ring in example)
-    if not has_rings:
-        return convert(polygon, example)
-    return sequence_like([convert(*pair) for pair in zip(polygon, example, strict=True)], example)
-
-
-def _clipped(polygon: Array, size: tuple[int, int]) -> Array:
-    return clip_polygon(polygon, size) if np.isfinite(polygon).all() else polygon[:0]
 
 
 def move_all(motion: Motion, states: Sequence[State], fill: float) -> None:
