@@ -9,13 +9,11 @@ import numpy as np
 import numpy.typing as npt
 
 from orbbec.bridge.arguments import Array
-
-Mask = npt.NDArray[np.uint8]
+from orbbec.transforms.targets.run_lengths import Mask, by_columns, mask_of_runs
 
 _FINE = 5  # steps per pixel: COCO's grid for edges of polygons
 _LONGEST = 10**7  # steps of an outline: far more than any object has; needs about 300 MB
 _FARTHEST = 10**9  # pixels
-_MOST_BITS = 60  # per run length
 
 
 def mask_of(segmentation: Any, size: tuple[int, int]) -> Mask:
@@ -43,7 +41,7 @@ def mask_of(segmentation: Any, size: tuple[int, int]) -> Mask:
         [[0, 1, 0], [1, 0, 0]]
     """
     if isinstance(segmentation, dict):
-        return _runs_mask(segmentation, size)
+        return mask_of_runs(segmentation, size)
     if not isinstance(segmentation, (list, tuple, type(None))):
         raise ValueError(f"expected a segmentation of polygons or run lengths, but got {segmentation!r:.60}")
     union: Mask = np.zeros(size, np.uint8)
@@ -89,46 +87,6 @@ def mask_box(mask: Mask) -> tuple[int, int, int, int]:
     return left, top, int(columns[-1]) + 1 - left, int(rows[-1]) + 1 - top
 
 
-def _runs_mask(runs: dict[str, Any], size: tuple[int, int]) -> Mask:
-    if list(runs.get("size") or ()) != list(size):
-        raise ValueError(f"expected run lengths of size {list(size)}, but got {runs.get('size')}")
-    counts = runs.get("counts", [])
-    lengths = np.asarray(_decompressed(counts) if isinstance(counts, (str, bytes)) else counts)
-    pixels = size[0] * size[1]
-    # Check each count too: the sum of large counts could wrap around.
-    if (
-        lengths.dtype.kind not in "iu"
-        or not ((lengths >= 0) & (lengths <= pixels)).all()
-        or lengths.sum() != pixels
-    ):
-        raise ValueError(f"expected run lengths that add up to {pixels} pixels, but got {counts!r:.60}")
-    values = np.arange(len(lengths), dtype=np.uint8) & 1
-    return _by_columns(np.repeat(values, lengths), size)
-
-
-def _decompressed(text: str | bytes) -> list[int]:
-    """Run lengths from text: each character holds 5 bits, lowest first, and a continuation flag.
-
-    From the fourth on, a length is stored as its difference from the length two before it.
-    """
-    lengths: list[int] = []
-    value = shift = 0
-    for code in text.encode() if isinstance(text, str) else text:
-        bits = code - 48
-        value |= (bits & 31) << shift
-        shift += 5
-        if shift > _MOST_BITS:
-            raise ValueError(f"expected compressed run lengths, but {text!r:.60} has one of {shift} bits")
-        if bits & 32:
-            continue
-        value -= (bits & 16) << (shift - 4)  # the sign is the highest bit of the last character
-        lengths.append(value + (lengths[-2] if len(lengths) > 2 else 0))
-        value = shift = 0
-    if shift:
-        raise ValueError(f"expected compressed run lengths, but {text!r:.60} is truncated")
-    return lengths
-
-
 def _polygon_mask(polygon: Sequence[float], size: tuple[int, int]) -> Mask:
     """Fill by the even-odd rule: along a column, each crossing of an edge enters or leaves the object."""
     points = _corners_of(polygon)
@@ -142,7 +100,7 @@ def _polygon_mask(polygon: Sequence[float], size: tuple[int, int]) -> Mask:
     seen = (column == np.floor(column)) & (column >= 0) & (column <= width - 1)
     crossings = (column[seen] * height + row[seen]).astype(np.int64)
     inside = np.bincount(crossings, minlength=height * width + 1)[:-1].cumsum() & 1
-    return _by_columns(inside.astype(np.uint8), size)
+    return by_columns(inside.astype(np.uint8), size)
 
 
 def _corners_of(polygon: Sequence[float]) -> Array:
@@ -174,8 +132,3 @@ def _outline(corners: Array) -> tuple[Array, Array]:
     whole = low[edge] + along[:, None]  # in the direction of the steps
     x = np.where(flat[edge], whole[:, 0], points[:, 0])
     return x, np.where(flat[edge], points[:, 1], whole[:, 1])
-
-
-def _by_columns(pixels: Array, size: tuple[int, int]) -> Mask:
-    height, width = size
-    return np.ascontiguousarray(pixels.reshape(width, height).T)

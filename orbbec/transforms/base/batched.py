@@ -12,6 +12,7 @@ from torch import Tensor
 from orbbec.batch import ImageBatch
 from orbbec.batch.collate import is_pil, sequence_like
 from orbbec.transforms.base.tv_tensors import is_tv_tensor, plain, wrapped
+from orbbec.transforms.targets.run_lengths import are_runs
 from orbbec.transforms.targets.state import MASK_KEYS, POINT_KEYS
 
 TARGET_KEYS = ("boxes", "polygons", *MASK_KEYS, *POINT_KEYS)
@@ -34,7 +35,9 @@ def is_of_batch(target: dict[str, Any], images: Any, count: int) -> bool:
 
 def _is_of_several(value: Any, rank: int) -> bool:
     if isinstance(value, (list, tuple)):
-        return not value or is_pil(value[0]) or np.ndim(value[0]) == rank
+        if not value or (rank == _RANKS["masks"] and isinstance(value[0], (list, tuple))):
+            return not value or are_runs(value[0])
+        return is_pil(value[0]) or np.ndim(value[0]) == rank
     return isinstance(value, ImageBatch) or getattr(value, "ndim", 0) > rank
 
 

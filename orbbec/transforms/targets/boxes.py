@@ -12,7 +12,6 @@ from orbbec.bridge.arguments import Array
 from orbbec.plan.points import (
     areas,
     carried_edges,
-    clip_polygon,
     clipped,
     corners_of,
     grown,
@@ -22,6 +21,7 @@ from orbbec.plan.points import (
     without_covered,
 )
 from orbbec.transforms.targets.options import TargetOptions
+from orbbec.transforms.targets.rings import clipped_ring
 
 
 @dataclass
@@ -131,7 +131,7 @@ class Boxes:
         else:
             full = self._areas_of_parts()
             pairs = zip(self.parts, map(tuple, sizes.tolist()), strict=True)
-            self.parts = [clipped_polygon(part, size) for part, size in pairs]
+            self.parts = [clipped_ring(part, size) for part, size in pairs]
             left = self._areas_of_parts()
             sides = np.stack([np.hypot(*(corners[:, k] - corners[:, 0]).T) for k in (1, 3)], 1)
         self.corners = corners
@@ -157,9 +157,7 @@ class Boxes:
         else:
             extent = int(region[3] - region[1]), int(region[2] - region[0])
             full = self._areas_of_parts()
-            hidden = np.array(
-                [polygon_area(clipped_polygon(part - region[:2], extent)) for part in self.parts]
-            )
+            hidden = np.array([polygon_area(clipped_ring(part - region[:2], extent)) for part in self.parts])
         visible = np.where(full > 0, 1 - hidden / np.maximum(full, 1e-12), 1.0)
         self.visible, self.scale = self.visible * visible, self.scale * visible
         if options.drop_boxes:
@@ -179,8 +177,3 @@ class Boxes:
         if checks_size:
             large = (sides >= options.min_size).all(1) & (left >= options.min_area * (1 - 1e-9))
             self.keep = self.keep & large
-
-
-def clipped_polygon(polygon: Array, size: tuple[int, int]) -> Array:
-    """A polygon clipped to a canvas; without points if one is not finite."""
-    return clip_polygon(polygon, size) if np.isfinite(polygon).all() else polygon[:0]

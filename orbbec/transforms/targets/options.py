@@ -26,11 +26,14 @@ class TargetOptions:
       "cxcywhn" are "xyxy" and "cxcywh" divided by the width and height of the image, and are returned
       relative to the size of the output.
     - `masks` `[K, H, W]` and `mask` `[H, W]`: they read the same pixels as an image with nearest
-      interpolation.
+      interpolation. `masks` may be a list of K run lengths of COCO, `{"size": [H, W], "counts": ...}`,
+      compressed or not, which become uint8 of 0 and 1.
     - `keypoints`, `landmarks` `[P, 2]`, `[P, 3]`, `[K, P, 2]` or `[K, P, 3]`: pixel positions (x, y), and a
       visibility that becomes 0 outside the image.
     - `polygons`: a list of K arrays or tensors `[P, 2]`, clipped to the image; or of K lists of these, the
-      rings of an object, such as its parts and holes.
+      rings of an object, such as its parts and holes. A ring may also be COCO's list [x0, y0, x1, ...], which
+      becomes an array `[P, 2]`. All rings are kept, in order: one outside the image, or behind the viewer of
+      a perspective, is empty; one that crosses itself or has no area is clipped like any other.
     - `area` `[K]`: scaled by the change in the number of mask pixels or, without `masks`, by the scale at the
       center of the box and its visible fraction.
     - `size`: becomes the new (height, width).

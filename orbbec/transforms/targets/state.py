@@ -19,12 +19,14 @@ from orbbec.plan.points import (
     through_displacement,
 )
 from orbbec.plan.state import same_rows
-from orbbec.transforms.targets.boxes import Boxes, clipped_polygon
+from orbbec.transforms.targets.boxes import Boxes
 from orbbec.transforms.targets.masks import Mask, moved_masks
 from orbbec.transforms.targets.motion import Motion
 from orbbec.transforms.targets.options import TargetOptions
 from orbbec.transforms.targets.pairs import mirrors, pairs_of, swapped
 from orbbec.transforms.targets.per_box import PER_BOX_KEYS, chosen_rows, row_count
+from orbbec.transforms.targets.rings import check_rings, clipped_ring, each_ring
+from orbbec.transforms.targets.run_lengths import are_runs, masks_of_runs
 
 POINT_KEYS = ("keypoints", "landmarks")
 MASK_KEYS = ("masks", "mask")
@@ -49,9 +51,10 @@ class State:
         size: tuple[int, int],
         boxes: Boxes,
     ) -> None:
-        self.index, self.original, self.options = index, target, options
+        self.index, self.options = index, options
         self.size = size  # of the image at this pass
-        self.values: dict[str, Any] = dict(target)
+        self.original = self._with_masks(target)
+        self.values: dict[str, Any] = dict(self.original)
         self.boxes = boxes
         self.dropped_before = 0
         self.is_clipped = False
@@ -70,11 +73,25 @@ class State:
         """The number of boxes dropped so far."""
         return self.dropped_before + int((~self.boxes.keep).sum())
 
+    def _with_masks(self, target: dict[str, Any]) -> dict[str, Any]:
+        """A target with masks instead of run lengths: a tensor if the boxes are one, otherwise an array."""
+        runs: Any = target.get("masks")
+        if not are_runs(runs):
+            return target
+        try:
+            masks = masks_of_runs(runs, self.size)
+        except ValueError as error:
+            raise ValueError(f"transform_targets: masks of image {self.index}: {error}") from error
+        is_tensor = isinstance(target.get("boxes"), Tensor)
+        return {**target, "masks": torch.from_numpy(masks) if is_tensor else masks}
+
     def check(self, height: int, width: int) -> None:
-        """Refuse targets whose length differs from that of the boxes, or masks of another size."""
+        """Refuse targets of another length than the boxes, masks of another size, and what is no polygon."""
         for key in MASK_KEYS:
             if key in self.original:
                 self._check_mask(key, self.original[key], (height, width))
+        for row, polygon in enumerate(self.original.get("polygons", ())):
+            check_rings(polygon, f"rings of polygon {row} of image {self.index}")
         for key in filter(self.is_per_box, self.original):
             count = row_count(self.original[key])
             if count != self.count:
@@ -182,9 +199,9 @@ class State:
         if "polygons" in self.values:
 
             def move_ring(ring: Any, _: Any) -> Array:
-                return clipped_polygon(move_points(numbers_of(ring).reshape(-1, 2), 0.5), self.size)
+                return clipped_ring(move_points(numbers_of(ring).reshape(-1, 2), 0.5), self.size)
 
-            self.values["polygons"] = [_each_ring(move_ring, each, each) for each in self.values["polygons"]]
+            self.values["polygons"] = [each_ring(move_ring, each, each) for each in self.values["polygons"]]
         for key in POINT_KEYS:
             if key in self.values:
                 points, inside = _moved_points(self.values[key], lambda p: move_points(p, 0.0), self.size)
@@ -203,7 +220,7 @@ class State:
             pairs = zip(result["polygons"], self.original["polygons"], strict=True)
             what = f"polygons of image {self.index}"
             polygons = [
-                _each_ring(lambda ring, original: _like(ring, original, what), *pair) for pair in pairs
+                each_ring(lambda ring, original: _like(ring, original, what), *pair) for pair in pairs
             ]
             result["polygons"] = sequence_like(polygons, self.original["polygons"])
         if "boxes" in self.original:
@@ -231,14 +248,6 @@ class State:
             return self.boxes.scale
         before, after = (_covered(values["masks"]) for values in (self.original, self.values))
         return np.where(before > 0, after / np.maximum(before, 1), self.boxes.scale)
-
-
-def _each_ring(convert: Callable[[Any, Any], Any], polygon: Any, example: Any) -> Any:
-    """A polygon converted, or each of its rings, if `example` is a sequence of arrays or tensors `[P, 2]`."""
-    has_rings = isinstance(example, (list, tuple)) and any(getattr(ring, "ndim", 0) == 2 for ring in example)
-    if not has_rings:
-        return convert(polygon, example)
-    return sequence_like([convert(*pair) for pair in zip(polygon, example, strict=True)], example)
 
 
 def move_all(motion: Motion, states: Sequence[State], fill: float) -> None:
