@@ -73,6 +73,7 @@ EXAMPLES: dict[str, T.Transform] = {
     "ResizeKeepRatio": T.ResizeKeepRatio(128, scale_p=1.0),
     "ResizeToFit": T.ResizeToFit(128),
     "ResizeToMultiple": T.ResizeToMultiple(98, 14),
+    "SaltAndPepper": T.SaltAndPepper((0.02, 0.2), p=1.0),
     "ScaleJitter": T.ScaleJitter((160, 128), (0.4, 1.2)),
     "SomeOf": T.SomeOf([T.RandomInvert(1.0), T.RandomVerticalFlip(1.0), T.RandomGrayscale(1.0)], n=2),
     "UnsharpMask": T.UnsharpMask(alpha=1.0, p=1.0),

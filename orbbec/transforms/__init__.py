@@ -58,7 +58,7 @@ from orbbec.transforms.neighborhood import (
     RandomAutocontrast,
     RandomEqualize,
 )
-from orbbec.transforms.noise import GaussianNoise
+from orbbec.transforms.noise import GaussianNoise, SaltAndPepper
 from orbbec.transforms.output import Normalize, PILToTensor, ToDtype, ToImage, ToPureTensor, ToTensor
 from orbbec.transforms.pillow_blur import PillowBlur
 from orbbec.transforms.planckian import PlanckianJitter
@@ -174,6 +174,7 @@ __all__ = [
     "ResizeKeepRatio",
     "ResizeToFit",
     "ResizeToMultiple",
+    "SaltAndPepper",
     "SanitizeBoundingBoxes",
     "ScaleJitter",
     "SomeOf",

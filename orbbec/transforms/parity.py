@@ -104,6 +104,7 @@ PARITY: dict[str, tuple[Parity, ...]] = {
     "PillowBlur": (Parity("Pillow", "ImageFilter.GaussianBlur"),),
     "Downscale": (Parity("OpenCV", "cv2.resize, twice"),),
     "GaussianNoise": (Parity("NumPy", "clip(rint(pixel + maximum * noise)), with philox_noise"),),
+    "SaltAndPepper": (Parity("", "by NumPy, with philox_noise"),),
     "JPEG": (Parity("Pillow", "Image.save, Image.open"),),
     "RandomErasing": (_functional("erase"),),
     "CoarseDropout": (Parity("NumPy", "slices"),),

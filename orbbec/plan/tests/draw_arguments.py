@@ -308,6 +308,10 @@ ARGUMENTS = {
         of(size=(900, 900)),
     ],
     "ResizeToFit": combined([of(size=(21, 30)), of(size=30), of(size=(300, 21))], RESIZES),
+    "SaltAndPepper": combined(
+        [of(), of(amount=(0.1, 0.3)), of(salt_vs_pepper=(0.5, 0.9)), of(amount=(0.2, 0.2), per_frame=False)],
+        CHANCES,
+    ),
     "SanitizeBoundingBoxes": [of(), of(min_size=3.0, min_area=20.0, labels_getter=None)],
     "ScaleJitter": combined(
         [

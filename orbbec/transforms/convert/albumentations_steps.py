@@ -402,7 +402,7 @@ NEAREST = {
     **dict.fromkeys(("Sharpen", "Enhance"), "RandomAdjustSharpness"),
     **dict.fromkeys(("FancyPCA", "PlasmaBrightnessContrast", "Illumination"), "ColorJitter"),
     "ChannelSwap": "RandomChannelPermutation",
-    **dict.fromkeys(("ISONoise", "ShotNoise", "SaltAndPepper"), "GaussianNoise"),
+    **dict.fromkeys(("ISONoise", "ShotNoise"), "GaussianNoise"),
     **dict.fromkeys(("RicianNoise", "FilmGrain"), "GaussianNoise"),
     **dict.fromkeys(("Erasing", "PixelDropout"), "RandomErasing"),
     **dict.fromkeys(("ConstrainedCoarseDropout", "GuidedCoarseDropout", "XYMasking"), "CoarseDropout"),

@@ -17,6 +17,7 @@ from orbbec.transforms.convert.albumentations_attributes import (
 )
 from orbbec.transforms.degradations import CLAHE, Defocus, Downscale, UnsharpMask
 from orbbec.transforms.erasing import CoarseDropout, GridDropout
+from orbbec.transforms.noise import SaltAndPepper
 from orbbec.transforms.planckian import PlanckianJitter
 from orbbec.transforms.shapes import CropAndPad, RandomSizedCrop
 from orbbec.transforms.tones import (
@@ -47,6 +48,10 @@ def _multiplied(step: Any) -> list[Transform]:
 def _warmed(step: Any) -> list[Transform]:
     expect(step, sampling_method="uniform")
     return [PlanckianJitter(step.mode, attribute(step, "temperature_limit"), 1.0)]
+
+
+def _salted(step: Any) -> list[Transform]:
+    return [SaltAndPepper(attribute(step, "amount"), attribute(step, "salt_vs_pepper"), 1.0)]
 
 
 def _fill(step: Any) -> Any:
@@ -109,6 +114,7 @@ VALUE_MAKERS: dict[str, Callable[[Any], list[Transform]]] = {
     "MultiplicativeNoise": _multiplied,
     "PlanckianJitter": _warmed,
     "RandomToneCurve": lambda step: [RandomToneCurve(step.scale, step.per_channel, 1.0)],
+    "SaltAndPepper": _salted,
     "ChannelDropout": lambda step: [ChannelDropout(step.channel_drop_range, step.fill, 1.0)],
     "CoarseDropout": _dropped,
     "GridDropout": _dropped_in_cells,

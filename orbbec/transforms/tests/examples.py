@@ -138,6 +138,7 @@ EXAMPLES = {
     "ResizeKeepRatio": [T.ResizeKeepRatio((21, 30), 0.3, (0.7, 0.9), 0.6, (0.5, 0.8), 0.7, "cubic", False)],
     "ResizeToFit": [T.ResizeToFit((21, 30), "cubic", False), T.ResizeToFit((30, 21))],
     "ResizeToMultiple": [T.ResizeToMultiple((21, 30), 5, "upper_bound", "linear", True)],
+    "SaltAndPepper": [T.SaltAndPepper((0.1, 0.3), (0.5, 0.9), 0.6, per_frame=False)],
     "SanitizeBoundingBoxes": [T.SanitizeBoundingBoxes(3.0, 20.0, None)],
     "ScaleJitter": [T.ScaleJitter((60, 40), (0.4, 0.9), "cubic", False), T.ScaleJitter((30, 50), (1.1, 1.4))],
     "SomeOf": [T.SomeOf(TWO, 2, True, True), T.SomeOf(TWO, 1, weights=(0.3, 0.7))],

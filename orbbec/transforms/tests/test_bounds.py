@@ -90,6 +90,8 @@ CASES = [
     case("saturation", lambda v: T.RandomPhotometricDistort(saturation=(v, 2.0)), 0.0, 2.0),
     case("hue", lambda v: T.RandomPhotometricDistort(hue=(v, 0.5)), -0.5, 0.5),
     case("sigma", lambda v: T.GaussianNoise(sigma=v), 0.0),
+    case("amount", lambda v: T.SaltAndPepper((v, 0.5)), 0.0, 0.5),
+    case("salt_vs_pepper", lambda v: T.SaltAndPepper(salt_vs_pepper=(0.5, v)), 0.5, 1.0),
     case("bits", lambda v: T.RandomPosterize(v), 0, 8),
     case("threshold", lambda v: T.RandomSolarize(v), 0.0, 255.0),
     case("kernel_size", lambda v: T.MedianBlur((v, 5)), 1),

@@ -47,6 +47,12 @@ STEPS = [
         T.RandomToneCurve(0.2, True, 1.0),
     ),
     (
+        "SaltAndPepper",
+        {"amount": (0.1, 0.3), "salt_vs_pepper": (0.2, 0.9)},
+        {"amount": (0.1, 0.3), "salt_vs_pepper": (0.2, 0.9)},
+        T.SaltAndPepper((0.1, 0.3), (0.2, 0.9), 1.0),
+    ),
+    (
         "ChannelDropout",
         {"channel_drop_range": (1, 2), "fill": 9},
         {"channel_drop_range": (1, 2), "fill": 9.0},
