@@ -400,7 +400,7 @@ MAKERS: dict[str, Callable[[Any], list[Transform]]] = {
 NEAREST = {
     **dict.fromkeys(("AdvancedBlur", "Blur", "GlassBlur", "ZoomBlur"), "GaussianBlur"),
     **dict.fromkeys(("Sharpen", "Enhance"), "RandomAdjustSharpness"),
-    **dict.fromkeys(("FancyPCA", "PlasmaBrightnessContrast", "Illumination"), "ColorJitter"),
+    **dict.fromkeys(("FancyPCA", "PlasmaBrightnessContrast"), "ColorJitter"),
     "ChannelSwap": "RandomChannelPermutation",
     **dict.fromkeys(("ISONoise", "ShotNoise"), "GaussianNoise"),
     **dict.fromkeys(("RicianNoise", "FilmGrain"), "GaussianNoise"),
