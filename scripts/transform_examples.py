@@ -31,6 +31,7 @@ EXAMPLES: dict[str, T.Transform] = {
     "GridDistortion": T.GridDistortion(p=1.0),
     "GridDropout": T.GridDropout(p=1.0),
     "HueSaturationValue": T.HueSaturationValue((-40, 40), (-60, 60), (-40, 40), p=1.0),
+    "Illumination": T.Illumination(intensity_range=(0.4, 0.7), p=1.0),
     "JPEG": T.JPEG((3, 20)),
     "Lambda": T.Lambda(lambda image: image.flip(0)),
     "Letterbox": T.Letterbox(128),
@@ -62,6 +63,7 @@ EXAMPLES: dict[str, T.Transform] = {
     "RandomResizedCrop": T.RandomResizedCrop((128, 112), (0.2, 1.0)),
     "RandomRotation": T.RandomRotation(40, "linear", expand=True, fill=114),
     "RandomScale": T.RandomScale((0.5, 1.5)),
+    "RandomShadow": T.RandomShadow((0.0, 0.0, 1.0, 1.0), p=1.0),
     "RandomShortestSize": T.RandomShortestSize([64, 96, 128]),
     "RandomResize": T.RandomResize(64, 129),
     "RandomShift": T.RandomShift(24),
@@ -73,9 +75,11 @@ EXAMPLES: dict[str, T.Transform] = {
     "ResizeKeepRatio": T.ResizeKeepRatio(128, scale_p=1.0),
     "ResizeToFit": T.ResizeToFit(128),
     "ResizeToMultiple": T.ResizeToMultiple(98, 14),
+    "SaltAndPepper": T.SaltAndPepper((0.02, 0.2), p=1.0),
     "ScaleJitter": T.ScaleJitter((160, 128), (0.4, 1.2)),
     "SomeOf": T.SomeOf([T.RandomInvert(1.0), T.RandomVerticalFlip(1.0), T.RandomGrayscale(1.0)], n=2),
     "UnsharpMask": T.UnsharpMask(alpha=1.0, p=1.0),
+    "Vignetting": T.Vignetting((0.6, 0.9), p=1.0),
     "ToDtype": T.ToDtype(torch.float32, scale=True),
 }
 SHRUNK = 160 / 512  # pixels of the portrait to pixels of the photograph

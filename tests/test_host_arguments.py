@@ -39,6 +39,9 @@ CALLS = {
     "gaussian_noise": lambda x: orbbec.gaussian_noise(
         x, torch.tensor([0.0, 0.1]), torch.tensor([0.1, 0.2]), sample_ids=IDS
     ),
+    "salt_and_pepper": lambda x: orbbec.salt_and_pepper(
+        x, torch.tensor([0.1, 0.2]), torch.tensor([0.3, 0.6]), sample_ids=IDS
+    ),
     "mixup": lambda x: orbbec.mixup(x, PAIRS, torch.tensor([0.25, 0.75])),
     "mosaic": lambda x: orbbec.mosaic(x, torch.tensor([[0, 1, 1, 0]]), torch.tensor([[5, 6]]), (11, 13)),
     "motion_blur": lambda x: orbbec.motion_blur(x, torch.tensor([3, 5]), torch.tensor([30.0, 45.0])),

@@ -249,6 +249,7 @@ def noises(device: Device) -> Results:
             yield f"erase {kind} {noise}", orbbec.erase(images, (3, 4, 38, 15), noise=noise)
     for kind, images in made(device, (torch.uint8, *_FLOATS)):
         yield f"gaussian_noise {kind}", orbbec.gaussian_noise(images, 0.0, 0.1)
+        yield f"salt_and_pepper {kind}", orbbec.salt_and_pepper(images, 0.4, 0.3)
     for noise in ("uniform", "normal"):
         yield f"philox_noise {noise}", philox_noise(device.put(torch.arange(2)), 3, _SIZE, kind=noise)
     for dtype in _FLOATS[2:]:

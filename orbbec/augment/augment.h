@@ -162,11 +162,13 @@ struct Augment {
   // For the gray sums, which other threads still add to: no step before contrast needs the mean.
   ORBBEC_HD Program program_without_mean(int64_t n) const { return {arguments.program, n, 0, 1}; }
 
-  // Runs the program up to step `end`. One channel stands for three equal ones.
-  ORBBEC_HD void color(const Program& program, int end, float (&values)[kMaxFills]) const {
+  // Runs the program up to step `end` for pixel (y, x). One channel stands for three equal ones.
+  ORBBEC_HD void color(const Program& program, int end, int y, int x,
+                       float (&values)[kMaxFills]) const {
     float rgb[3] = {values[0], channels() == 1 ? values[0] : values[1],
                     channels() == 1 ? values[0] : values[2]};
-    for (int s = 0; s < end; ++s) program.with_step(s, [&](const auto& step) { step(rgb); });
+    for (int s = 0; s < end; ++s)
+      program.with_step(s, [&](const auto& step) { run_step(step, y, x, rgb); });
     for (int c = 0; c < 3; ++c) values[c] = rgb[c];
   }
 
@@ -198,7 +200,7 @@ struct Augment {
   ORBBEC_HD void augment(int64_t n, int y, int x, float (&values)[kMaxFills]) const {
     read_pixel(reader, n, y, x, values);
     const Program steps = program(n);
-    if (steps.count > 0) color(steps, steps.count, values);
+    if (steps.count > 0) color(steps, steps.count, y, x, values);
     erase(n, y, x, values);
   }
 
@@ -224,7 +226,7 @@ struct Augment {
   ORBBEC_HD int gray_units(const Program& program, int end, int64_t n, int y, int x) const {
     float values[kMaxFills];
     read_pixel(reader, n, y, x, values);
-    color(program, end, values);
+    color(program, end, y, x, values);
     return program.gray_units(values);
   }
 };

@@ -84,6 +84,9 @@ class Values(NamedTuple):
     | 6 | contrast | factor | mean + factor * (v - mean), mean gray of the output; at most one per image |
     | 7 | hsv | hue shift, factor and summand of saturation and of value | by bytes, as OpenCV |
     | 8 | curve | low and high as fractions of M, of each channel | a Bezier curve from 0 to M |
+    | 9 | ramp | f, g, h | v * (f + g x + h y), clipped, in output pixel (x, y) |
+    | 10 | radial | cx, cy, s, t, a, b | v * (1 + a d + b exp(-d)), clipped; d = s (x - cx)^2 + t (y - cy)^2 |
+    | 11 | shadow | f from 0 to 1, x and y of 7 corners, which may repeat | v * f inside the polygon |
     """
 
     colors: Matrix | None = None

@@ -50,7 +50,7 @@ class AugmentRow {
       for (int x = 0; x < width; x += kBlock) {
         row.set_block(x, width);
         row.read(y);
-        row.run_program(end);
+        row.run_program(end, y);
         sum += row.gray_units();
       }
     }
@@ -121,7 +121,7 @@ class AugmentRow {
 
   void run(int y) {
     read(y);
-    run_program(program_.count);
+    run_program(program_.count, y);
     erase(y);
   }
 
@@ -313,16 +313,17 @@ class AugmentRow {
     }
   }
 
-  // Runs the program up to step `end`. One channel stands for three equal ones.
-  void run_program(int end) {
+  // Runs the program up to step `end` in row y. One channel stands for three equal ones.
+  void run_program(int end, int y) {
     if (channels_ == 1 && program_.count > 0) {
       for (int c = 1; c < 3; ++c) memcpy(planes_[c], planes_[0], sizeof(planes_[0]));
     }
-    for (int s = 0; s < end; ++s) program_.with_step(s, [&](const auto& step) { run_step(step); });
+    for (int s = 0; s < end; ++s)
+      program_.with_step(s, [&](const auto& step) { run_step_in_row(step, y); });
   }
 
   template <class Step>
-  void run_step(const Step& step) {
+  void run_step_in_row(const Step& step, int y) {
     const Step local = step;  // a local copy, which stores cannot alias
     for (int begin = 0; begin < count_; begin += kLanes) {
       float* __restrict const r = planes_[0] + begin;
@@ -332,7 +333,7 @@ class AugmentRow {
       // not be vectorized.
       for (int i = 0; i < kLanes; ++i) {
         float rgb[3] = {r[i], g[i], b[i]};
-        local(rgb);
+        run_step(local, y, begin_ + begin + i, rgb);
         r[i] = rgb[0];
         g[i] = rgb[1];
         b[i] = rgb[2];

@@ -212,11 +212,15 @@ void augment_out(StableIValue* stack, uint64_t, uint64_t) {
 }
 
 // For augment/codes.py: the names of the steps, then the numbers of a color step, a rectangle and a
-// mix.
+// mix, then the codes of steps that read the position.
 std::string augment_codes() {
   std::ostringstream text;
   for (const char* name : kStepNames) text << name << ' ';
   text << '\n' << kStepNumbers << ' ' << kBoxNumbers << ' ' << kMixNumbers << '\n';
+#define ORBBEC_STEP(id, Step, name) \
+  if (Step::kIsPlaced) text << static_cast<int>(StepCode::id) << ' ';
+  ORBBEC_COLOR_STEPS(ORBBEC_STEP)
+#undef ORBBEC_STEP
   return text.str();
 }
 

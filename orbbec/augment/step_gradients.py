@@ -64,6 +64,38 @@ def _of_curve(gradient: Tensor, x: Tensor, row: Tensor) -> Tensor:
     return gradient * slope
 
 
+def _positions(x: Tensor) -> tuple[Tensor, Tensor]:
+    """The positions (x, y) of pixels: `[W]` and `[H, 1]`."""
+    height, width = (torch.arange(side, dtype=x.dtype, device=x.device) for side in x.shape[2:])
+    return width, height[:, None]
+
+
+def _of_gain(gradient: Tensor, x: Tensor, gain: Tensor) -> Tensor:
+    return where_inside(gradient * gain, x * gain)
+
+
+def _of_ramp(gradient: Tensor, x: Tensor, row: Tensor) -> Tensor:
+    column, line = _positions(x)
+    return _of_gain(gradient, x, number(row, 0) + number(row, 1) * column + number(row, 2) * line)
+
+
+def _of_radial(gradient: Tensor, x: Tensor, row: Tensor) -> Tensor:
+    column, line = _positions(x)
+    distance = number(row, 2) * (column - number(row, 0)) ** 2 + number(row, 3) * (line - number(row, 1)) ** 2
+    return _of_gain(gradient, x, 1 + number(row, 4) * distance + number(row, 5) * torch.exp(-distance))
+
+
+def _of_shadow(gradient: Tensor, x: Tensor, row: Tensor) -> Tensor:
+    column, line = _positions(x)
+    inside = torch.zeros(len(row), 1, *x.shape[2:], dtype=torch.bool, device=x.device)
+    corners = [(number(row, 1 + 2 * i), number(row, 2 + 2 * i)) for i in range(7)]
+    for (from_x, from_y), (to_x, to_y) in zip(corners, [*corners[1:], corners[0]], strict=True):
+        along, across = (column - from_x) * (to_y - from_y), (to_x - from_x) * (line - from_y)
+        inside ^= (from_y <= line) & (line < to_y) & (along < across)
+        inside ^= (to_y <= line) & (line < from_y) & (along > across)
+    return torch.where(inside, gradient * number(row, 0).clamp(0, 1), gradient)
+
+
 FORMULAS: dict[str, Formula] = {
     "matrix": _of_matrix,
     "hue": lambda gradient, x, row: hue_gradient(gradient, x, number(row, 0)),
@@ -73,4 +105,7 @@ FORMULAS: dict[str, Formula] = {
     "contrast": _of_contrast,
     "hsv": lambda gradient, x, row: torch.zeros_like(gradient),
     "curve": _of_curve,
+    "ramp": _of_ramp,
+    "radial": _of_radial,
+    "shadow": _of_shadow,
 }

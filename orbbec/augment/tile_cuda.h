@@ -262,7 +262,7 @@ class AugmentThread {
   // Pixels of this column in rows from `first` on, of one image.
   __device__ void finished(int first, float (&values)[kCount][kMaxFills]) {
     read(first, values);
-    if (op_.arguments.program.steps > 0) color(shared_.programs[part_].count, values);
+    if (op_.arguments.program.steps > 0) color(shared_.programs[part_].count, first, values);
     if (erases_) {
       for_each_rolled(values, [&](int p, float (&pixel)[kMaxFills]) {
         op_.erase(shared_.n[part_], row_of(first, p), x_, pixel);
@@ -275,7 +275,7 @@ class AugmentThread {
   __device__ int gray_units(int first, int end, float units_of_1) {
     float values[kCount][kMaxFills];
     read(first, values);
-    color(end, values);
+    color(end, first, values);
     int sum = 0;
     for (int p = 0; p < kCount; ++p) {
       const bool exists =
@@ -385,14 +385,16 @@ class AugmentThread {
     }
   }
 
-  // Runs the program up to step `end`. One channel stands for three equal ones.
-  __device__ void color(int end, float (&values)[kCount][kMaxFills]) const {
+  // Runs the program up to step `end` for rows from `first` on. One channel stands for three equal
+  // ones.
+  __device__ void color(int end, int first, float (&values)[kCount][kMaxFills]) const {
     const SharedProgram& program = shared_.programs[part_];
     if (op_.arguments.program.steps > kMaxSharedSteps) {
       Program full = op_.program_without_mean(shared_.n[part_]);
       full.mean = program.mean;
-      return for_each_rolled(values,
-                             [&](int, float (&pixel)[kMaxFills]) { op_.color(full, end, pixel); });
+      return for_each_rolled(values, [&](int p, float (&pixel)[kMaxFills]) {
+        op_.color(full, end, row_of(first, p), x_, pixel);
+      });
     }
     float rgb[kCount][3];
     const bool is_gray = op_.channels() == 1;
@@ -404,9 +406,10 @@ class AugmentThread {
     for (const SharedStep* at = program.steps; at < past; ++at) {
       at->template with_step<kMayBeInRange<Op>>(program.mean, [&](const auto& step) {
         if constexpr (std::decay_t<decltype(step)>::kIsLong) {
-          for_each_rolled(rgb, [&](int, float (&pixel)[3]) { step(pixel); });
+          for_each_rolled(
+              rgb, [&](int p, float (&pixel)[3]) { run_step(step, row_of(first, p), x_, pixel); });
         } else {
-          for (int p = 0; p < kCount; ++p) step(rgb[p]);
+          for (int p = 0; p < kCount; ++p) run_step(step, row_of(first, p), x_, rgb[p]);
         }
       });
     }

@@ -24,7 +24,11 @@ struct NoiseScale {
 
 template <class T>
 struct GaussianNoise {
+  using Value = T;
   using F = Compute<T>;
+  using Scale = NoiseScale<F>;
+  static constexpr Noise kKind = Noise::kNormal;
+  static constexpr bool kSharesNumbers = false;
   static constexpr double kMaxValue = std::is_same_v<T, uint8_t> ? 255 : 1;
 
   Images<const T> source;
@@ -41,12 +45,12 @@ struct GaussianNoise {
         sigma(a.sigma),
         clip(a.clip) {}
 
-  ORBBEC_HD NoiseScale<F> scale_of(int64_t n) const {
+  ORBBEC_HD Scale scale_of(int64_t n) const {
     return {static_cast<F>(mean.of(n) * kMaxValue), static_cast<F>(sigma.of(n) * kMaxValue)};
   }
 
   // In float32 but for float64 images; every step is rounded.
-  ORBBEC_HD T noisy(T pixel, const NoiseScale<F>& scale, float normal) const {
+  ORBBEC_HD T noisy(T pixel, const Scale& scale, float normal) const {
     const F sum = load(pixel) + (scale.mean + scale.sigma * normal);
     if constexpr (std::is_same_v<T, uint8_t>) {
       return byte_of(clamped(sum, 255.0f));

@@ -2,6 +2,7 @@
 
 #include "../executors/normals_cpu.h"
 #include "noise.h"
+#include "noisy_rows.h"
 
 namespace orbbec {
 namespace {
@@ -78,17 +79,9 @@ void noisy_row(const GaussianNoise<T>& op, RunNoise<T> add_noise, int64_t n, int
 void gaussian_noise_cpu(const GaussianNoiseArguments& arguments, const ParallelFor& parallel) {
   dispatch_gaussian_noise(arguments, [&](const auto& op) {
     const auto add_noise = best_run(op);
-    const int64_t channels = op.output.channels;
-    const int64_t images = op.output.layout == nullptr ? 1 : op.output.count;
-    const int64_t alike = op.output.layout == nullptr ? op.output.count : 1;
-    for (int64_t image = 0; image < images; ++image) {
-      const auto size = op.output[image];
-      for_each_row_cpu(alike, size.height, size.width * channels * kPixelsPerNormal, parallel,
-                       [&](int64_t n, int y) {
-                         for (int64_t c = 0; c < channels; ++c)
-                           noisy_row(op, add_noise, image + n, c, y);
-                       });
-    }
+    for_each_noisy_row(op, kPixelsPerNormal, parallel, [&](int64_t n, int y) {
+      for (int64_t c = 0; c < op.output.channels; ++c) noisy_row(op, add_noise, n, c, y);
+    });
     return 0;
   });
 }

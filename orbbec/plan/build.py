@@ -11,7 +11,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
-from orbbec.augment.codes import COLOR_WIDTH, ERASE_WIDTH, STEPS
+from orbbec.augment.codes import COLOR_WIDTH, ERASE_WIDTH, PLACED, STEPS
 from orbbec.bridge.spec import FLOATS, MIXES, OPERATORS
 from orbbec.plan.fusion import MAXIMUM, SMOOTHNESS, OpenPass, holds_fill
 from orbbec.plan.parameters import Batch, Column, OperatorStep
@@ -121,6 +121,7 @@ class Build(Registers):
         *operands: Operand,
         rows: int = 1,
         contrast: bool = False,
+        placed: bool = False,
         operators: Sequence[OperatorStep] = (),
         drawn: int | None = None,
     ) -> None:
@@ -131,6 +132,7 @@ class Build(Registers):
             operands: its operands after the block.
             rows: the most color steps that it adds to an image.
             contrast: whether one may adjust contrast, at most one per image.
+            placed: whether one may read the positions of pixels, which then stay where they are.
             operators: the operators that give torchvision's bytes instead.
             drawn: the register that says which images it changes; None: all.
         """
@@ -158,9 +160,8 @@ class Build(Registers):
             self.split(f"{self.name} takes a second mean for contrast")
         p = self.open
         p.colors.rows += rows
-        p.is_colored = True
-        if contrast:
-            p.contrasts.add(self.stream)
+        p.is_colored, p.is_placed = True, p.is_placed or placed
+        p.contrasts |= {self.stream} if contrast else set()
         p.holds[self.name] = None
         gate = self.chosen(drawn)
         if rows:
@@ -178,8 +179,9 @@ class Build(Registers):
             drawn: see `colors`.
         """
         operators = [] if operator is None else [operator]
-        operands = STEPS[step], len(registers), *registers
-        self.colors("color", *operands, contrast=step == "contrast", operators=operators, drawn=drawn)
+        operands, placed = (STEPS[step], len(registers), *registers), STEPS[step] in PLACED
+        contrast = step == "contrast"
+        self.colors("color", *operands, contrast=contrast, placed=placed, operators=operators, drawn=drawn)
 
     def erase(self, register: int, rectangles: int = 1) -> tuple[list[float], list[float]]:
         """Add rectangles to fill to the fused pass.
@@ -426,10 +428,8 @@ class Build(Registers):
     def _begins_pass(self, border: str | None, fill: tuple[float, ...], lossless: bool, onto: bool) -> str:
         """Why a warp cannot join the open pass; empty if it can."""
         p, name = self.open, self.name
-        if p.mixes is not None:
-            return f"{name} moves pixels after images were mixed"
-        if p.erase.rows:
-            return f"{name} moves pixels after rectangles were filled"
+        if p.why_fixed:
+            return f"{name} moves pixels {p.why_fixed}"
         if (p.is_colored or p.mean is not None) and not (border is None and lossless):
             return f"{name} reads between pixels after their colors changed"
         if p.contrasts and not onto:

@@ -243,6 +243,8 @@ class Interpreter {
       case Rule::kExp:
         *out = exponential(number(p[0]));
         return;
+      case Rule::kSineCosine:
+        return sine_cosine_degrees(number(p[0]), out[0], out[1]);
       case Rule::kSelect:
         *out = number(p[0]) != 0 ? number(p[1]) : p[2];
         return;

@@ -26,6 +26,7 @@ class OpenPass:
     erase: Block
     why: str = ""
     is_colored: bool = False
+    is_placed: bool = False  # whether colors depend on where pixels are
     interpolation: str | None = None  # None: all positions are whole pixels
     border: str | None = None
     fill: tuple[float, ...] = (0.0,)
@@ -40,6 +41,15 @@ class OpenPass:
     mixes: MixPass | None = None
     cuts: bool = False  # a later warp crops, but the source is not cut off
     holds: dict[str, None] = field(default_factory=dict)
+
+    @property
+    def why_fixed(self) -> str:
+        """Why its pixels must stay where they are; empty if they may move."""
+        if self.mixes is not None:
+            return "after images were mixed"
+        if self.erase.rows:
+            return "after rectangles were filled"
+        return "whose colors depend on where they are" if self.is_placed else ""
 
     def is_idle(self, dtype: str) -> bool:
         """Whether the output, of `dtype`, equals the input: its transforms became operators before it."""

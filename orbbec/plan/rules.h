@@ -68,6 +68,7 @@ constexpr int64_t kMaxFrames = 1 << 16;  // of a clip: frame_sample has 16 bits 
   X(kLarger, "larger", 1, "register register")                                                     \
   X(kFloor, "floor", 1, "register")                                                                \
   X(kExp, "exp", 1, "register")                                                                    \
+  X(kSineCosine, "sine_cosine", 2, "register") /* of degrees */                                    \
   X(kOrder, "order", 0, "outputs table count") /* of `count`, by weights; as many draws */         \
   X(kHole, "hole", 4, "number number number number count")                                         \
   /* ranges of height and width; whether in pixels; 4 draws: left, top, right, bottom */           \

@@ -47,6 +47,7 @@ from orbbec.transforms.geometry import (
     Resize,
 )
 from orbbec.transforms.half_body import RandomHalfBody
+from orbbec.transforms.lights import Illumination, RandomShadow, Vignetting
 from orbbec.transforms.mixing import CopyPaste, CutMix, MixUp, Mosaic
 from orbbec.transforms.neighborhood import (
     JPEG,
@@ -58,7 +59,7 @@ from orbbec.transforms.neighborhood import (
     RandomAutocontrast,
     RandomEqualize,
 )
-from orbbec.transforms.noise import GaussianNoise
+from orbbec.transforms.noise import GaussianNoise, SaltAndPepper
 from orbbec.transforms.output import Normalize, PILToTensor, ToDtype, ToImage, ToPureTensor, ToTensor
 from orbbec.transforms.pillow_blur import PillowBlur
 from orbbec.transforms.planckian import PlanckianJitter
@@ -119,6 +120,7 @@ __all__ = [
     "GridDistortion",
     "GridDropout",
     "HueSaturationValue",
+    "Illumination",
     "InterpolationMode",
     "Lambda",
     "Letterbox",
@@ -163,6 +165,7 @@ __all__ = [
     "RandomResizedCrop",
     "RandomRotation",
     "RandomScale",
+    "RandomShadow",
     "RandomShift",
     "RandomShortestSize",
     "RandomSizedCrop",
@@ -174,6 +177,7 @@ __all__ = [
     "ResizeKeepRatio",
     "ResizeToFit",
     "ResizeToMultiple",
+    "SaltAndPepper",
     "SanitizeBoundingBoxes",
     "ScaleJitter",
     "SomeOf",
@@ -187,6 +191,7 @@ __all__ = [
     "Transform",
     "TrivialAugmentWide",
     "UnsharpMask",
+    "Vignetting",
     "functional",
     "keypoint_heatmaps",
     "restore_boxes",

@@ -6,7 +6,7 @@ from dataclasses import dataclass, field
 
 from orbbec.plan.build import Build
 from orbbec.plan.parameters import Column, OperatorStep
-from orbbec.transforms.base.checks import Range, checked_numbers, flag, span
+from orbbec.transforms.base.checks import Range, checked_numbers, flag, interval, span
 from orbbec.transforms.base.transform import Transform
 
 
@@ -48,3 +48,45 @@ class GaussianNoise(Transform):
         options = {"clip": self.clip, "transform_index": build.stream}
         why, frames = "draws noise per image", self.per_frame
         build.operator(OperatorStep("gaussian_noise", columns, options, why=why, per_frame=frames))
+
+
+@dataclass(frozen=True)
+class SaltAndPepper(Transform):
+    """Set random pixels to white and black, in a separate pass.
+
+    Each pixel is drawn alone, so the number of those that change varies about the amount.
+
+    Args:
+        amount: a range of fractions of the pixels to set, from 0 to 1.
+        salt_vs_pepper: a range of fractions of them that become white, from 0 to 1.
+        p: probability, from 0 to 1.
+        per_frame: set other pixels of each frame of a clip; False: all frames get those of the first.
+
+    Source:
+        `SaltAndPepper` of Albumentations, which sets a fixed number of pixels.
+
+    Example:
+        >>> gray = torch.full((1, 100, 100), 0.5)
+        >>> salted = SaltAndPepper((1.0, 1.0), (1.0, 1.0), p=1.0)(gray)
+        >>> salted.unique().tolist()
+        [1.0]
+    """
+
+    amount: Range = (0.01, 0.06)
+    salt_vs_pepper: Range = (0.4, 0.6)
+    p: float = 0.5
+    per_frame: bool = field(default=True, kw_only=True)
+
+    def __post_init__(self) -> None:
+        for name in ("amount", "salt_vs_pepper"):
+            self._set(**{name: interval(self.name, name, getattr(self, name), 0.0, 1.0)})
+        self._set(per_frame=flag(self.name, "per_frame", self.per_frame))
+        self._check("p")
+
+    def rules(self, build: Build) -> None:
+        chosen = build.chance(self.p)
+        amount, ratio = build.uniform(*self.amount), build.uniform(*self.salt_vs_pepper)
+        columns = {"amount": Column("registers", amount), "salt_ratio": Column("registers", ratio)}
+        options, why = {"transform_index": build.stream}, "draws noise per image"
+        step = OperatorStep("salt_and_pepper", columns, options, chosen, why, self.per_frame)
+        build.operator(step)

@@ -294,6 +294,8 @@ PLAUSIBLE: dict[str, Callable[[Scene], Any]] = {
         )
     },
     "out_layout": lambda s: s.chance(0.1, lambda: s.lay_out(s.lengths(s.c))),
+    "amount": lambda s: s.random.uniform(0, 1),
+    "salt_ratio": lambda s: s.random.uniform(0, 1),
     "mean": lambda s: s.one_or_each(0, 1),
     "std": lambda s: s.one_or_each(0.1, 1),
     "scale": lambda s: 1 / 255,

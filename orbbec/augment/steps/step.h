@@ -1,7 +1,8 @@
 // What color steps share. Included by the header of each step.
 //
 // A step is constructed from the numbers of its row and the images' maximum value, and changes a
-// color in place, unrounded. Finite values from 0 to `max_value` must stay finite and in range.
+// color in place, unrounded; a PlacedStep also takes the position (y, x) of the output pixel.
+// Finite values from 0 to `max_value` must stay finite and in range.
 #pragma once
 
 #include "../../core/scalar.h"
@@ -25,7 +26,22 @@ struct ColorStep {
   using InRange = NoStep;
   // Whether CUDA kernels have its code once, not once for each pixel of a thread.
   static constexpr bool kIsLong = false;
+  static constexpr bool kIsPlaced = false;
 };
+
+struct PlacedStep : ColorStep {
+  static constexpr bool kIsPlaced = true;
+};
+
+// The step for output pixel (y, x).
+template <class Step>
+ORBBEC_HD void run_step(const Step& step, int y, int x, float (&rgb)[3]) {
+  if constexpr (Step::kIsPlaced) {
+    step(rgb, static_cast<float>(y), static_cast<float>(x));
+  } else {
+    step(rgb);
+  }
+}
 
 struct NoStep : ColorStep {
   NoStep() = default;

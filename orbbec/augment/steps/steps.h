@@ -9,6 +9,9 @@
 #include "hue.h"
 #include "matrix.h"
 #include "posterize.h"
+#include "radial.h"
+#include "ramp.h"
+#include "shadow.h"
 #include "solarize.h"
 
 namespace orbbec {
@@ -22,7 +25,10 @@ namespace orbbec {
   X(kSolarize, SolarizeStep, "solarize")    \
   X(kContrast, ContrastStep, "contrast")    \
   X(kHsv, HsvStep, "hsv")                   \
-  X(kCurve, CurveStep, "curve")
+  X(kCurve, CurveStep, "curve")             \
+  X(kRamp, RampStep, "ramp")                \
+  X(kRadial, RadialStep, "radial")          \
+  X(kShadow, ShadowStep, "shadow")
 
 #define ORBBEC_STEP(id, Step, name) id,
 enum class StepCode { kNone, ORBBEC_COLOR_STEPS(ORBBEC_STEP) };

@@ -7,7 +7,7 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from orbbec.augment.codes import STEPS
+from orbbec.augment.codes import PLACED, STEPS
 from orbbec.bridge.arguments import Array
 from orbbec.plan.build import Build
 from orbbec.plan.state import BatchState
@@ -99,31 +99,36 @@ class Colors(Step):
     Args:
         rows: float32 `[N, S, 16]`: code, numbers of the step, zeros; code 0 means no step.
         contrast: whether a row may adjust contrast, at most one per image.
+        placed: whether a row may read the positions of pixels.
         operators: the operators that give torchvision's bytes instead.
     """
 
     rows: Array
     contrast: bool = False
     operators: tuple[Operator, ...] = ()
+    placed: bool = False
 
     def only(self, chosen: Array, state: BatchState) -> Colors:
         rows = np.where(chosen[:, None, None], self.rows, np.float32(0))
-        return Colors(rows, self.contrast, tuple(op.only(chosen, state) for op in self.operators))
+        return replace(self, rows=rows, operators=tuple(op.only(chosen, state) for op in self.operators))
 
     @property
     def structure(self) -> Hashable:
-        return self.rows.shape[1], self.contrast, tuple(operator.structure for operator in self.operators)
+        operators = tuple(operator.structure for operator in self.operators)
+        return self.rows.shape[1], self.contrast, self.placed, operators
 
     def parts(self, exact: bool) -> Sequence[Step]:
         return (*self.operators, Identity()) if exact and self.operators else (self,)
 
     def add(self, build: Build, state: BatchState, register: int) -> None:
-        rows = self.rows.shape[1]
-        build.colors("step_colors", register, rows, rows=rows, contrast=self.contrast)
+        rows, kinds = self.rows.shape[1], {"contrast": self.contrast, "placed": self.placed}
+        build.colors("step_colors", register, rows, rows=rows, **kinds)
 
     def numbers(self) -> Array:
         if not self.contrast and (self.rows[:, :, 0] == STEPS["contrast"]).any():
             raise ValueError("expected Colors(contrast=True), since there are steps of contrast")
+        if not self.placed and np.isin(self.rows[:, :, 0], list(PLACED)).any():
+            raise ValueError("expected Colors(placed=True), since there are steps that read positions")
         return self.rows.reshape(len(self.rows), -1)
 
 

@@ -113,6 +113,15 @@ ARGUMENTS = {
         of(clip=False),
     ],
     "Grayscale": [of(), of(num_output_channels=3)],
+    "Illumination": combined(
+        [
+            of(),
+            of(angle_range=(20.0, 130.0), effect_type="darken"),
+            of(mode="gaussian"),
+            of(mode="gaussian", center_range=(0.2, 0.5), sigma_range=(0.3, 0.7), effect_type="brighten"),
+        ],
+        CHANCES,
+    ),
     "JPEG": [of(quality=50), of(quality=(5, 60)), of(quality=1), of(quality=100), of(quality=(1, 100))],
     "Lambda": [of(lambd=torch.relu)],
     "Letterbox": [
@@ -308,6 +317,10 @@ ARGUMENTS = {
         of(size=(900, 900)),
     ],
     "ResizeToFit": combined([of(size=(21, 30)), of(size=30), of(size=(300, 21))], RESIZES),
+    "SaltAndPepper": combined(
+        [of(), of(amount=(0.1, 0.3)), of(salt_vs_pepper=(0.5, 0.9)), of(amount=(0.2, 0.2), per_frame=False)],
+        CHANCES,
+    ),
     "SanitizeBoundingBoxes": [of(), of(min_size=3.0, min_area=20.0, labels_getter=None)],
     "ScaleJitter": combined(
         [
@@ -411,6 +424,14 @@ ADDED = {
         ],
         CHANCES,
     ),
+    "RandomShadow": combined(
+        [
+            of(),
+            of(shadow_roi=(0.1, 0.2, 0.8, 0.9), num_shadows_range=(2, 3), shadow_dimension=4),
+            of(shadow_intensity_range=(0.3, 0.8)),
+        ],
+        CHANCES,
+    ),
     "RandomShift": [of(), of(max_shift=(3, 0)), of(max_shift=40, padding_mode="constant", fill=FILL)],
     "RandomSizedCrop": combined(
         [of(min_max_height=(8, 20), size=(21, 30)), of(min_max_height=(100, 300), size=32, w2h_ratio=1.6)],
@@ -429,6 +450,7 @@ ADDED = {
         [of(size=56), of(size=(21, 30), multiple=5, mode="upper_bound"), of(size=(40, 518))],
         [{}, {"interpolation": "linear"}, {"antialias": True}, {"interpolation": "nearest"}],
     ),
+    "Vignetting": combined([of(), of(intensity_range=(0.3, 0.9), center_range=(0.1, 0.6))], CHANCES),
     "UnsharpMask": combined([of(), of(kernel_size=5, sigma=(0.5, 2.0), alpha=0.3, threshold=0.0)], CHANCES),
 }
 ADDED_SETS = {

@@ -28,6 +28,9 @@ _RENAMED = {  # in AlbumentationsX
     "alpha": "alpha_range",
     "radius": "radius_range",
     "alias_blur": "alias_blur_range",
+    "amount": "amount_range",
+    "num_shadows_limit": "num_shadows_range",
+    "salt_vs_pepper": "salt_vs_pepper_range",
 }
 PADDING_MODES = {
     0: "constant",

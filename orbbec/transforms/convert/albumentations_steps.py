@@ -400,9 +400,9 @@ MAKERS: dict[str, Callable[[Any], list[Transform]]] = {
 NEAREST = {
     **dict.fromkeys(("AdvancedBlur", "Blur", "GlassBlur", "ZoomBlur"), "GaussianBlur"),
     **dict.fromkeys(("Sharpen", "Enhance"), "RandomAdjustSharpness"),
-    **dict.fromkeys(("FancyPCA", "PlasmaBrightnessContrast", "Illumination"), "ColorJitter"),
+    **dict.fromkeys(("FancyPCA", "PlasmaBrightnessContrast"), "ColorJitter"),
     "ChannelSwap": "RandomChannelPermutation",
-    **dict.fromkeys(("ISONoise", "ShotNoise", "SaltAndPepper"), "GaussianNoise"),
+    **dict.fromkeys(("ISONoise", "ShotNoise"), "GaussianNoise"),
     **dict.fromkeys(("RicianNoise", "FilmGrain"), "GaussianNoise"),
     **dict.fromkeys(("Erasing", "PixelDropout"), "RandomErasing"),
     **dict.fromkeys(("ConstrainedCoarseDropout", "GuidedCoarseDropout", "XYMasking"), "CoarseDropout"),

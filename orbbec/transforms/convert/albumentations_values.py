@@ -12,11 +12,15 @@ from orbbec.transforms.convert.albumentations_attributes import (
     attribute,
     expect,
     expect_if,
+    one_of,
     padding,
     resizing,
+    single,
 )
 from orbbec.transforms.degradations import CLAHE, Defocus, Downscale, UnsharpMask
 from orbbec.transforms.erasing import CoarseDropout, GridDropout
+from orbbec.transforms.lights import Illumination, RandomShadow, Vignetting
+from orbbec.transforms.noise import SaltAndPepper
 from orbbec.transforms.planckian import PlanckianJitter
 from orbbec.transforms.shapes import CropAndPad, RandomSizedCrop
 from orbbec.transforms.tones import (
@@ -47,6 +51,27 @@ def _multiplied(step: Any) -> list[Transform]:
 def _warmed(step: Any) -> list[Transform]:
     expect(step, sampling_method="uniform")
     return [PlanckianJitter(step.mode, attribute(step, "temperature_limit"), 1.0)]
+
+
+def _salted(step: Any) -> list[Transform]:
+    return [SaltAndPepper(attribute(step, "amount"), attribute(step, "salt_vs_pepper"), 1.0)]
+
+
+def _lit(step: Any) -> list[Transform]:
+    one_of(step, "mode", ("linear", "gaussian"))
+    if step.mode == "linear" and single(step, "angle_range") % 45:
+        raise ValueError(
+            f"expected angle_range of one multiple of 45, but got {step.angle_range}; at other angles "
+            "Albumentations does not scale its gradient to 0 to 1"
+        )
+    ranges = step.angle_range, step.center_range, step.sigma_range
+    return [Illumination(step.mode, step.intensity_range, step.effect_type, *ranges, 1.0)]
+
+
+def _shadowed(step: Any) -> list[Transform]:
+    counts = attribute(step, "num_shadows_limit")
+    corners, intensities = step.shadow_dimension, step.shadow_intensity_range
+    return [RandomShadow(step.shadow_roi, counts, corners, intensities, 1.0)]
 
 
 def _fill(step: Any) -> Any:
@@ -109,6 +134,10 @@ VALUE_MAKERS: dict[str, Callable[[Any], list[Transform]]] = {
     "MultiplicativeNoise": _multiplied,
     "PlanckianJitter": _warmed,
     "RandomToneCurve": lambda step: [RandomToneCurve(step.scale, step.per_channel, 1.0)],
+    "SaltAndPepper": _salted,
+    "Vignetting": lambda step: [Vignetting(step.intensity_range, step.center_range, 1.0)],
+    "Illumination": _lit,
+    "RandomShadow": _shadowed,
     "ChannelDropout": lambda step: [ChannelDropout(step.channel_drop_range, step.fill, 1.0)],
     "CoarseDropout": _dropped,
     "GridDropout": _dropped_in_cells,

@@ -51,6 +51,10 @@ EXAMPLES = {
     ],
     "GridDropout": [T.GridDropout(0.4, (3, 2), False, (9.0, 99.0, 200.0), 0.6)],
     "HueSaturationValue": [T.HueSaturationValue((10, 40), (-60, -20), (5, 30), 0.6)],
+    "Illumination": [
+        T.Illumination("linear", (0.3, 0.6), "darken", (20.0, 130.0), p=0.6),
+        T.Illumination("gaussian", (0.3, 0.6), "brighten", center_range=(0.2, 0.5), sigma_range=(0.3, 0.7)),
+    ],
     "JPEG": [T.JPEG((5, 60))],
     "Lambda": [T.Lambda(lambda image: image.flip(-1))],
     "Letterbox": [T.Letterbox((30, 52), 60.0, "cubic", False)],
@@ -124,6 +128,7 @@ EXAMPLES = {
         T.RandomRotation((-70, -20), **EDGES, expand=True),
     ],
     "RandomScale": [T.RandomScale((0.4, 0.8), "cubic", False), T.RandomScale((1.1, 1.7))],
+    "RandomShadow": [T.RandomShadow((0.1, 0.2, 0.8, 0.9), (2, 3), 4, (0.3, 0.8), 0.6)],
     "RandomShift": [T.RandomShift((3, 5), READING["fill"], "constant")],
     "RandomShortestSize": [
         T.RandomShortestSize((18, 30, 41), 44, "cubic", False),
@@ -138,6 +143,7 @@ EXAMPLES = {
     "ResizeKeepRatio": [T.ResizeKeepRatio((21, 30), 0.3, (0.7, 0.9), 0.6, (0.5, 0.8), 0.7, "cubic", False)],
     "ResizeToFit": [T.ResizeToFit((21, 30), "cubic", False), T.ResizeToFit((30, 21))],
     "ResizeToMultiple": [T.ResizeToMultiple((21, 30), 5, "upper_bound", "linear", True)],
+    "SaltAndPepper": [T.SaltAndPepper((0.1, 0.3), (0.5, 0.9), 0.6, per_frame=False)],
     "SanitizeBoundingBoxes": [T.SanitizeBoundingBoxes(3.0, 20.0, None)],
     "ScaleJitter": [T.ScaleJitter((60, 40), (0.4, 0.9), "cubic", False), T.ScaleJitter((30, 50), (1.1, 1.4))],
     "SomeOf": [T.SomeOf(TWO, 2, True, True), T.SomeOf(TWO, 1, weights=(0.3, 0.7))],
@@ -146,6 +152,7 @@ EXAMPLES = {
     "ToPureTensor": [T.ToPureTensor()],
     "ToTensor": [T.ToTensor()],
     "TrivialAugmentWide": [T.TrivialAugmentWide(11, **POLICY)],
+    "Vignetting": [T.Vignetting((0.3, 0.9), (0.1, 0.6), 0.6)],
     "UnsharpMask": [T.UnsharpMask((5, 9), (0.5, 1.5), (0.3, 0.8), 4.0, 0.6)],
 }
 

@@ -21,6 +21,7 @@ REASONS = {
     "elastic_transform": "displaces each pixel by noise",
     "erase": "fills with noise per image",
     "gaussian_noise": "draws noise per image",
+    "salt_and_pepper": "draws noise per image",
     "jpeg_compression": "works on blocks of pixels",
 }
 

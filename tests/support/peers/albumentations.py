@@ -9,7 +9,8 @@ RENAMED = {  # since AlbumentationsX
     **{name: f"{name}_range" for name in ("brightness", "contrast", "saturation", "hue")},
     **{f"{name}_limit": f"{name}_range" for name in ("brightness", "contrast", "temperature", "clip")},
     **{f"{name}_shift_limit": f"{name}_shift_range" for name in ("hue", "sat", "val", "r", "g", "b")},
-    **{name: f"{name}_range" for name in ("alpha", "radius", "alias_blur")},
+    "num_shadows_limit": "num_shadows_range",
+    **{name: f"{name}_range" for name in ("alpha", "radius", "alias_blur", "amount", "salt_vs_pepper")},
     **{"format": "coord_format", "clip": "clip_bboxes_on_input"},
 }
 

@@ -19,6 +19,10 @@ UNIFORM = {"spatial_mode": "constant", "noise_params": {"ranges": [(-0.1, 0.2), 
 SHIFTS = {"r_shift_limit": (-0.1, 0.2), "g_shift_limit": (0, 0.1), "b_shift_limit": (-0.3, 0)}
 PADDED = {**READING, **BORDER, "keep_size": True, "sample_independently": True}
 
+LIGHT = {"intensity_range": (0.05, 0.1), "angle_range": (45, 45)}
+LIGHT |= {"center_range": (0.2, 0.7), "sigma_range": (0.3, 0.5)}
+SHADOW = {"shadow_roi": (0.1, 0.2, 0.9, 0.8), "shadow_dimension": 4, "shadow_intensity_range": (0.3, 0.6)}
+
 # Class, arguments, attributes of Albumentations 2.0.8, and the converted transform.
 STEPS = [
     (
@@ -45,6 +49,30 @@ STEPS = [
         {"scale": 0.2, "per_channel": True},
         {"scale": 0.2, "per_channel": True},
         T.RandomToneCurve(0.2, True, 1.0),
+    ),
+    (
+        "SaltAndPepper",
+        {"amount": (0.1, 0.3), "salt_vs_pepper": (0.2, 0.9)},
+        {"amount": (0.1, 0.3), "salt_vs_pepper": (0.2, 0.9)},
+        T.SaltAndPepper((0.1, 0.3), (0.2, 0.9), 1.0),
+    ),
+    (
+        "Illumination",
+        {**LIGHT, "mode": "gaussian", "effect_type": "darken"},
+        {**LIGHT, "mode": "gaussian", "effect_type": "darken"},
+        T.Illumination("gaussian", (0.05, 0.1), "darken", (45, 45), (0.2, 0.7), (0.3, 0.5), 1.0),
+    ),
+    (
+        "Illumination",
+        {**LIGHT, "mode": "linear", "effect_type": "both"},
+        {**LIGHT, "mode": "linear", "effect_type": "both"},
+        T.Illumination("linear", (0.05, 0.1), "both", (45, 45), (0.2, 0.7), (0.3, 0.5), 1.0),
+    ),
+    (
+        "RandomShadow",
+        {**SHADOW, "num_shadows_limit": (2, 3)},
+        {**SHADOW, "num_shadows_limit": (2, 3)},
+        T.RandomShadow((0.1, 0.2, 0.9, 0.8), (2, 3), 4, (0.3, 0.6), 1.0),
     ),
     (
         "ChannelDropout",
@@ -143,6 +171,10 @@ def test_steps_of_albumentations_are_converted(kind, arguments, _, expected):
         ("RGBShift", {"spatial_mode": "shared"}, "expected spatial_mode='constant', but got 'shared'"),
         ("MultiplicativeNoise", {"elementwise": True}, "expected elementwise=False"),
         ("PlanckianJitter", {"sampling_method": "gaussian"}, "expected sampling_method='uniform'"),
+        ("Illumination", {"mode": "corner"}, "expected mode as one of linear, gaussian, but got 'corner'"),
+        ("Illumination", {"angle_range": (0, 360)}, "expected angle_range of one value"),
+        ("Illumination", {"angle_range": (30, 30)}, "expected angle_range of one multiple of 45"),
+        ("RandomShadow", {"shadow_dimension": 8}, "expected shadow_dimension as a whole number from 3 to 7"),
         ("ChannelDropout", {"channel_drop_range": (1, 3)}, "expected channel_drop_range"),
         ("CoarseDropout", {"fill_mask": 0.0}, "expected fill_mask=None, but got 0.0"),
         ("CoarseDropout", {"fill": "inpaint_ns"}, "expected fill as one of random_uniform"),
@@ -169,6 +201,9 @@ def test_dropouts_of_images_with_boxes_are_refused(kind):
         T.Compose.from_albumentations(compose)
 
 
+LINEAR = {"mode": "linear", "intensity_range": 0.17, "effect_type": "darken"}
+SPOT = {"intensity_range": 0.2, "center_range": 0.3, "sigma_range": 0.25}
+
 # Largest differences seen from 2.0.8 and 2.5.1: Albumentations truncates numbers that it multiplies or adds.
 CERTAIN = [
     ("HueSaturationValue", {"hue_shift_limit": 9, "sat_shift_limit": -20, "val_shift_limit": 30}, 0),
@@ -180,6 +215,10 @@ CERTAIN = [
     ("PlanckianJitter", {"mode": "cied", "temperature_limit": 6000}, 1),
     ("RandomToneCurve", {"scale": 0.0}, 0),
     ("RandomToneCurve", {"scale": 0.0, "per_channel": True}, 0),
+    *[("Illumination", {**LINEAR, "angle_range": angle}, 1) for angle in (0, 90, 135, 180, 225, 315)],
+    ("Illumination", {**LINEAR, "angle_range": 45, "effect_type": "brighten"}, 1),
+    ("Illumination", {"mode": "gaussian", **SPOT, "effect_type": "brighten"}, 1),
+    ("Illumination", {"mode": "gaussian", **SPOT, "effect_type": "darken"}, 1),
     ("Downscale", {"scale_range": 0.5}, 0),
     ("Downscale", {"scale_range": 0.25, "interpolation_pair": {"downscale": 3, "upscale": 1}}, 1),
     ("CLAHE", {"clip_limit": 2.5, "tile_grid_size": (4, 5)}, 0),

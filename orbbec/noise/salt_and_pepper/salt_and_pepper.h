@@ -1,0 +1,61 @@
+// salt_and_pepper: sets random pixels to the maximum value and to 0. Included by
+// salt_and_pepper_cpu.cpp, salt_and_pepper_cuda.cu and binding.cpp.
+#pragma once
+
+#include "../../core/image.h"
+#include "../../core/noise.h"
+#include "../../core/per_image.h"
+
+namespace orbbec {
+
+struct SaltAndPepperArguments {
+  AnyImages source, output;
+  DType dtype;
+  NoiseKey noise;
+  PerImage amount, salt_ratio;  // fractions: of the pixels that change, of these that become white
+};
+
+// A pixel becomes salt below the first number, pepper from there to below the second.
+struct SaltLimits {
+  float salt, both;
+};
+
+template <class T>
+struct SaltAndPepper {
+  using Value = T;
+  using Scale = SaltLimits;
+  static constexpr Noise kKind = Noise::kUniform;
+  static constexpr bool kSharesNumbers = true;
+  static constexpr Compute<T> kMaxValue = std::is_same_v<T, uint8_t> ? 255 : 1;
+
+  Images<const T> source;
+  Images<T> output;
+  NoiseKey noise;
+  PerImage amount, salt_ratio;
+
+  explicit SaltAndPepper(const SaltAndPepperArguments& a)
+      : source(a.source),
+        output(a.output),
+        noise(a.noise),
+        amount(a.amount),
+        salt_ratio(a.salt_ratio) {}
+
+  ORBBEC_HD Scale scale_of(int64_t n) const {
+    const double both = amount.of(n);
+    return {static_cast<float>(both * salt_ratio.of(n)), static_cast<float>(both)};
+  }
+
+  // `number`: uniform, the same for all channels of a pixel.
+  ORBBEC_HD T noisy(T pixel, const Scale& limits, float number) const {
+    if (number < limits.salt) return store<T>(kMaxValue);
+    return number < limits.both ? store<T>(Compute<T>(0)) : pixel;
+  }
+};
+
+template <class Launch>
+int dispatch_salt_and_pepper(const SaltAndPepperArguments& a, const Launch& launch) {
+  return dispatch_dtype<uint8_t, Half, BFloat16, double, float>(
+      a.dtype, [&](auto value) { return launch(SaltAndPepper<decltype(value)>(a)); });
+}
+
+}  // namespace orbbec

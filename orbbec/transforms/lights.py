@@ -1,0 +1,235 @@
+"""Light and shadow that depend on the position in the image: vignettes, illumination, shadows."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from orbbec.augment.codes import STEPS
+from orbbec.plan.build import Build
+from orbbec.plan.rules import IMAGE_HEIGHT, IMAGE_WIDTH
+from orbbec.transforms.base.checks import Range, choice, entries, interval, number, whole, whole_range
+from orbbec.transforms.base.transform import Transform
+
+_SIDES = (IMAGE_WIDTH, IMAGE_HEIGHT)
+_SIGNS = {"brighten": (1.0,), "darken": (-1.0,), "both": (-1.0, 1.0)}
+_CORNERS = 7  # of the color step
+
+
+def _squared(build: Build, register: int) -> int:
+    return build.compute("times", register, register)
+
+
+def _difference(build: Build, one: int, other: int) -> int:
+    return build.compute("sum", one, build.compute("times", other, build.constant(-1.0)))
+
+
+@dataclass(frozen=True)
+class Vignetting(Transform):
+    """Darken pixels by the square of their distance from a center.
+
+    A pixel is multiplied by `1 - intensity * d`, where d is the squared distance in half sides of the image,
+    as a fraction of that of the farthest pixel.
+
+    Args:
+        intensity_range: a range of intensities, from 0 to 1: black in the farthest corner.
+        center_range: a range of the center's x and y, as fractions of the sides, from 0 to 1.
+        p: probability, from 0 to 1.
+
+    Source:
+        `Vignetting` of AlbumentationsX.
+
+    Example:
+        >>> image = torch.full((1, 1, 5), 200, dtype=torch.uint8)
+        >>> Vignetting((0.5, 0.5), (0.0, 0.0), p=1.0)(image).flatten().tolist()
+        [200, 194, 175, 144, 100]
+    """
+
+    intensity_range: Range = (0.2, 0.5)
+    center_range: Range = (0.3, 0.7)
+    p: float = 0.5
+
+    def __post_init__(self) -> None:
+        for name in ("intensity_range", "center_range"):
+            self._set(**{name: interval(self.name, name, getattr(self, name), 0.0, 1.0)})
+        self._check("p")
+
+    def rules(self, build: Build) -> None:
+        chosen, intensity = build.chance(self.p), build.uniform(*self.intensity_range)
+        fractions = [build.uniform(*self.center_range) for _ in _SIDES]
+        centers = [build.compute("times", side, at) for side, at in zip(_SIDES, fractions, strict=True)]
+        scales = [build.compute("quotient", build.constant(4.0), _squared(build, side)) for side in _SIDES]
+        farthest = [
+            build.compute("times", scale, _farthest(build, side, center))
+            for side, center, scale in zip(_SIDES, centers, scales, strict=True)
+        ]
+        total = build.compute("larger", build.compute("sum", *farthest), build.constant(1e-6))
+        scales = [build.compute("quotient", scale, total) for scale in scales]
+        slope = build.compute("times", intensity, build.constant(-1.0))
+        build.color("radial", *centers, *scales, slope, build.constant(0.0), drawn=chosen)
+
+
+def _farthest(build: Build, side: int, center: int) -> int:
+    """The largest squared distance of a pixel from a center, along an axis."""
+    last = _difference(build, build.compute("plus", side, -1.0), center)
+    return build.compute("larger", _squared(build, center), _squared(build, last))
+
+
+@dataclass(frozen=True)
+class Illumination(Transform):
+    """Brighten or darken along a direction, or around a center.
+
+    A pixel is multiplied by `1 + s * g`, where s is the intensity, negative where it darkens. In "linear"
+    mode, g grows evenly along the direction, from -1 in one corner of the image to 1 in the opposite one. In
+    "gaussian" mode, it is `exp(-r^2 / (2 sigma^2))`, where r is the distance from the center.
+
+    Args:
+        mode: "linear" or "gaussian".
+        intensity_range: a range of intensities, from 0 to 1.
+        effect_type: "brighten", "darken" or "both", for either with equal probability.
+        angle_range: linear: a range of directions in degrees; 0: to the right, 90: down, for square images.
+        center_range: gaussian: a range of the center's x and y, as fractions of the sides, from 0 to 1.
+        sigma_range: gaussian: a range of sigma, as a fraction of the longer side, above 0.
+        p: probability, from 0 to 1.
+
+    Source:
+        `Illumination` of Albumentations, which scales g in linear mode only at multiples of 45 degrees.
+
+    Example:
+        >>> image = torch.full((1, 1, 5), 100, dtype=torch.uint8)
+        >>> ramp = Illumination("linear", (0.2, 0.2), "brighten", (0.0, 0.0), p=1.0)
+        >>> ramp(image).flatten().tolist()
+        [80, 90, 100, 110, 120]
+    """
+
+    mode: str = "linear"
+    intensity_range: Range = (0.01, 0.2)
+    effect_type: str = "both"
+    angle_range: Range = (0.0, 360.0)
+    center_range: Range = (0.1, 0.9)
+    sigma_range: Range = (0.2, 1.0)
+    p: float = 0.5
+
+    def __post_init__(self) -> None:
+        self._set(
+            mode=choice(self.name, "mode", self.mode, ("linear", "gaussian")),
+            intensity_range=interval(self.name, "intensity_range", self.intensity_range, 0.0, 1.0),
+            effect_type=choice(self.name, "effect_type", self.effect_type, tuple(_SIGNS)),
+            angle_range=interval(self.name, "angle_range", self.angle_range),
+            center_range=interval(self.name, "center_range", self.center_range, 0.0, 1.0),
+            sigma_range=interval(self.name, "sigma_range", self.sigma_range, 1e-6),
+        )
+        self._check("p")
+
+    def rules(self, build: Build) -> None:
+        chosen, signs = build.chance(self.p), _SIGNS[self.effect_type]
+        sign = build.lookup(build.whole(0, len(signs)), signs)
+        intensity = build.compute("times", build.uniform(*self.intensity_range), sign)
+        add = self._linear if self.mode == "linear" else self._gaussian
+        add(build, intensity, chosen)
+
+    def _linear(self, build: Build, intensity: int, chosen: int) -> None:
+        sine = build.compute("sine_cosine", build.uniform(*self.angle_range))
+        parts = [sine + 1, sine]
+        ends = [build.compute("larger", part, _negative(build, part)) for part in parts]
+        total, one = build.compute("sum", *ends), build.constant(1.0)
+        fractions = [build.compute("quotient", part, total) for part in parts]
+        gains = [build.compute("times", intensity, fraction) for fraction in fractions]
+        lasts = [build.compute("larger", build.compute("plus", side, -1.0), one) for side in _SIDES]
+        slopes = [
+            build.compute("quotient", build.compute("times", gain, build.constant(2.0)), last)
+            for gain, last in zip(gains, lasts, strict=True)
+        ]
+        first = _difference(build, one, build.compute("sum", *gains))
+        build.color("ramp", first, *slopes, drawn=chosen)
+
+    def _gaussian(self, build: Build, intensity: int, chosen: int) -> None:
+        fractions = [build.uniform(*self.center_range) for _ in _SIDES]
+        centers = [build.compute("times", side, at) for side, at in zip(_SIDES, fractions, strict=True)]
+        longer = build.compute("larger", *_SIDES)
+        sigma = build.compute("times", longer, build.uniform(*self.sigma_range))
+        scale = build.compute("quotient", build.constant(0.5), _squared(build, sigma))
+        build.color("radial", *centers, scale, scale, build.constant(0.0), intensity, drawn=chosen)
+
+
+def _negative(build: Build, register: int) -> int:
+    return build.compute("times", register, build.constant(-1.0))
+
+
+@dataclass(frozen=True)
+class RandomShadow(Transform):
+    """Darken random polygons.
+
+    A pixel is inside a polygon where a ray from it along x crosses the sides an odd number of times; their
+    corners are at whole pixels.
+
+    Args:
+        shadow_roi: left, top, right and bottom of the part of the image that has the corners, as fractions of
+            the sides, from 0 to 1.
+        num_shadows_range: how many: a number, or a range, from 1 to 16.
+        shadow_dimension: number of corners, from 3 to 7.
+        shadow_intensity_range: a range of intensities, from 0 to 1: black.
+        p: probability, from 0 to 1.
+
+    Source:
+        `RandomShadow` of Albumentations, by `cv2.fillPoly`, which also fills the border.
+
+    Example:
+        >>> shadow = RandomShadow((0, 0, 1, 1), 1, 3, (0.5, 0.5), p=1.0)
+        >>> shadow(torch.full((1, 40, 40), 200, dtype=torch.uint8)).unique().tolist()
+        [100, 200]
+    """
+
+    shadow_roi: Sequence[float] = (0.0, 0.5, 1.0, 1.0)
+    num_shadows_range: int | Sequence[int] = (1, 2)
+    shadow_dimension: int = 5
+    shadow_intensity_range: Range = (0.5, 0.5)
+    p: float = 0.5
+
+    def __post_init__(self) -> None:
+        counts = whole_range(self.name, "num_shadows_range", self.num_shadows_range, 1, 16)
+        intensities = interval(self.name, "shadow_intensity_range", self.shadow_intensity_range, 0.0, 1.0)
+        self._set(
+            shadow_roi=_region(self.name, self.shadow_roi),
+            num_shadows_range=counts,
+            shadow_dimension=whole(self.name, "shadow_dimension", self.shadow_dimension, 3, _CORNERS),
+            shadow_intensity_range=intensities,
+        )
+        self._check("p")
+
+    def rules(self, build: Build) -> None:
+        assert not isinstance(self.num_shadows_range, int)
+        low, high = self.num_shadows_range
+        chosen, count = build.chance(self.p), build.whole(low, high - low + 1)
+        limits = [_limits(build, side, self.shadow_roi[axis::2]) for axis, side in enumerate(_SIDES)]
+        for index in range(high):
+            is_there = build.compute("at_most", build.constant(index + 1), count)
+            with build.only(build.both(chosen, is_there)):
+                self._add(build, limits)
+
+    def _add(self, build: Build, limits: Sequence[tuple[int, int]]) -> None:
+        intensity = build.uniform(*self.shadow_intensity_range)
+        corners = [[_corner(build, *ends) for ends in limits] for _ in range(self.shadow_dimension)]
+        corners += corners[-1:] * (_CORNERS - len(corners))
+        factor = _difference(build, build.constant(1.0), intensity)
+        code = build.constant(STEPS["shadow"])
+        row = build.copies([code, factor, *(number for corner in corners for number in corner)])
+        build.colors("step_colors", row, 1, placed=True)
+
+
+def _region(op: str, value: Sequence[float]) -> tuple[float, ...]:
+    edges = [number(op, "shadow_roi", edge, 0.0, 1.0) for edge in entries(op, "shadow_roi", value)]
+    if len(edges) != 4 or edges[0] > edges[2] or edges[1] > edges[3]:
+        raise ValueError(f"{op}: expected shadow_roi as left, top, right, bottom, but got {value}")
+    return tuple(edges)
+
+
+def _limits(build: Build, side: int, ends: Sequence[float]) -> tuple[int, int]:
+    """The first pixel along an axis, and the number of pixels."""
+    first, past = (build.compute("floor", build.compute("times", side, build.constant(end))) for end in ends)
+    return first, _difference(build, past, first)
+
+
+def _corner(build: Build, first: int, count: int) -> int:
+    step = build.compute("floor", build.compute("times", build.uniform(0.0, 1.0), count))
+    return build.compute("sum", first, step)
