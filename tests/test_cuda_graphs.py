@@ -7,6 +7,7 @@ import pytest
 import torch
 
 import orbbec
+from orbbec import transforms as T
 from tests.support import Meetings, assert_same_bytes, photographs
 
 
@@ -62,3 +63,16 @@ def test_a_cuda_graph_replays_the_bytes(name):
     images.copy_(second)
     graph.replay()
     assert_same_bytes(result, CALLS[name](second.cuda()))
+
+
+@pytest.mark.cuda
+def test_an_epoch_on_the_device_needs_a_kernel_that_draws():
+    images, epoch = photographs(2, 3, 21, 34), torch.tensor(3)
+    colors = [T.RandomApply([T.ColorJitter(0.4, 0.4, 0.4, 0.1)]) for _ in range(14)]
+    short, long = (T.Compose([T.CenterCrop(12), *steps], seed=1) for steps in (colors[:2], colors))
+    for pipeline in (short, long):
+        assert_same_bytes(pipeline(images.cuda(), epoch=epoch).cpu(), pipeline(images, epoch=3))
+    assert_same_bytes(short(images.cuda(), epoch=epoch.cuda()).cpu(), short(images, epoch=3))
+    message = "since the host draws .* a tensor on CUDA. A kernel draws them if .* at most about 190 rows"
+    with pytest.raises(ValueError, match=f"Compose: expected epoch as a number, {message}"):
+        long(images.cuda(), epoch=epoch.cuda())

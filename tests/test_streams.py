@@ -7,6 +7,7 @@ that names a missing wait; a GPU may forgive it.
 import io
 import threading
 from contextlib import contextmanager
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -34,6 +35,11 @@ PIPELINES = {
     "mixed": [T.RandomRotation(20, "linear"), T.Resize((12, 12)), *FLOATS, T.MixUp(num_classes=3)],
     "ragged": [T.RandomHorizontalFlip(), T.RandomAdjustSharpness(2.0)],
 }
+DECODINGS = [
+    Decoding(),
+    pytest.param(Decoding(planes=True), marks=NEEDS_LIBJPEG),
+    pytest.param(Decoding(device="cuda"), marks=NEEDS_LIBJPEG),
+]
 
 
 @contextmanager
@@ -48,12 +54,12 @@ def without_waits():
 
 def samples(count=14):
     images = [photograph(20 + i % 5, 24 - i % 3, seed=i) for i in range(count)]
-    return [Sample(jpeg(image), {"label": i % 3}, i) for i, image in enumerate(images)]
+    return [Sample(encoded(image), {"label": i % 3}, i) for i, image in enumerate(images)]
 
 
-def jpeg(image):
+def encoded(image, format="JPEG", **options):
     buffer = io.BytesIO()
-    pytest.importorskip("PIL.Image").fromarray(image).save(buffer, "JPEG")
+    pytest.importorskip("PIL.Image").fromarray(image).save(buffer, format, **options)
     return buffer.getvalue()
 
 
@@ -72,12 +78,34 @@ def assert_same_images(actual, expected):
 
 
 @pytest.mark.parametrize("name", PIPELINES)
-@pytest.mark.parametrize("planes", [False, pytest.param(True, marks=NEEDS_LIBJPEG)])
-def test_a_loader_gives_the_bytes_of_the_host(name, planes):
-    decoding = Decoding(planes=planes)
-    expected = by_id(Loader(samples(), 4, PIPELINES[name], seed=1, threads=2, decoding=decoding))
+@pytest.mark.parametrize("decoding", DECODINGS)
+def test_a_loader_gives_the_bytes_of_the_host(name, decoding):
+    on_host = Decoding(planes=decoding.makes_planes)
+    expected = by_id(Loader(samples(), 4, PIPELINES[name], seed=1, threads=2, decoding=on_host))
     with Loader(samples(), 4, PIPELINES[name], "cuda", seed=1, threads=2, decoding=decoding) as loader:
         assert_same_images(by_id(loader), expected)
+
+
+@NEEDS_LIBJPEG
+@pytest.mark.parametrize("name", [*PIPELINES, None])
+def test_a_loader_decodes_on_the_device_what_the_host_need_not(name):
+    files = samples(24)
+    for i, image in enumerate(photographs(6, 3, 20, 24, torch.uint8).movedim(1, -1).numpy()):
+        kind = {"format": "PNG"} if i % 3 == 0 else {"progressive": True} if i % 3 == 1 else {}
+        data = encoded(image, **kind)
+        files[4 * i] = replace(files[4 * i], data=data if kind else data[:-40] + data[-2:])
+    options = {"seed": 1, "threads": 3, "prefetch": 2}
+    pipeline = None if name is None else PIPELINES[name]
+    on_host, on_device = (
+        Decoding(on_damage="keep", **kind) for kind in ({"planes": True}, {"device": "cuda"})
+    )
+    expected = by_id(Loader(files, 4, pipeline, decoding=on_host, **options))
+    with Loader(files, 4, pipeline, "cuda", decoding=on_device, **options) as loader:
+        for _ in range(2):
+            batches = list(loader)
+            loader.set_epoch(0)
+            assert_same_images(by_id(batches), expected)
+        assert (loader.report().on_device, loader.report().on_host) == (36, 12)
 
 
 @pytest.mark.parametrize("name", PIPELINES)

@@ -26,6 +26,7 @@ from orbbec.bridge.arguments import Array
 SAMPLINGS = ("rgb", "gray", "444", "422", "440", "420")
 _COLUMNS = [3, 2, 3]  # of the three tables
 _TRANSPOSED = 5  # from this orientation on, rows and columns are swapped
+_FLIPPED, _MIRRORED = (3, 4, 6, 7), (2, 3, 7, 8)  # orientations
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -154,6 +155,26 @@ class YCbCrBatch(StoredBatch):
         shapes = [(height, width)] if SAMPLINGS[form] == "gray" else [(height, width), chroma, chroma]
         parts = torch.split(buffer, [rows * columns for rows, columns in shapes])
         return [part.view(*shape) for part, shape in zip(parts, shapes, strict=True)]
+
+    def stored_boxes(self, boxes: Array) -> Array:
+        """Boxes of upright images in pixels of the stored images: int64 ``[N, 4]``, contiguous.
+
+        Args:
+            boxes: int64 ``[N, 4]``: left, top, right, bottom.
+
+        Example:
+            >>> batch = YCbCrBatch.of_sizes([(2, 3)], ["gray"], [6])
+            >>> batch.stored_boxes(np.array([[0, 0, 1, 3]])).tolist()
+            [[0, 1, 3, 2]]
+        """
+        table = self.host_table.numpy()
+        height, width, orientation = table[:, 1], table[:, 2], table[:, 4]
+        is_transposed = orientation[:, None] >= _TRANSPOSED
+        left, top, right, bottom = np.where(is_transposed, boxes[:, [1, 0, 3, 2]], boxes).T
+        is_flipped, is_mirrored = np.isin(orientation, _FLIPPED), np.isin(orientation, _MIRRORED)
+        top, bottom = np.where(is_flipped, [height - bottom, height - top], [top, bottom])
+        left, right = np.where(is_mirrored, [width - right, width - left], [left, right])
+        return np.stack([left, top, right, bottom], 1)
 
     def images(self, storage: torch.Tensor) -> ImageBatch:
         """The batch of RGB images whose pixels are in ``storage``, which has ``rgb_bytes``."""

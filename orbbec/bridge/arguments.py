@@ -63,6 +63,9 @@ class StoredPlanes(Protocol):
     def rgb_bytes(self) -> int: ...
     @property
     def sizes(self) -> Tensor: ...
+    def stored_boxes(self, boxes: Array) -> Array:
+        """Boxes of upright images in pixels of the stored images."""
+
     def images(self, storage: Tensor) -> Any:
         """The batch of RGB images whose pixels lie in `storage`."""
 

@@ -27,10 +27,26 @@ ORBBEC_HD Image<uint8_t> as_stored(Image<uint8_t> image, int64_t orientation) {
   return image;
 }
 
+// The pixels of a stored image from `left` and `top` to before `right` and `bottom`.
+struct StoredBox {
+  int left, top, right, bottom;
+};
+
 // A batch: the stored images, and the upright RGB images.
 struct YcbcrToRgb {
   StoredImages stored;
   Images<uint8_t> output;
+  const int64_t* boxes;  // [N, 4]: the StoredBox that is needed of each image; null: all of it
+
+  static constexpr int kStep = 4;  // pixels: the left side is a multiple
+
+  // What is converted of an image.
+  ORBBEC_HD StoredBox box(int64_t n, const Image<uint8_t>& to) const {
+    if (boxes == nullptr) return {0, 0, to.width, to.height};
+    const int64_t* const box = boxes + 4 * n;
+    return {inside(box[0], to.width) / kStep * kStep, inside(box[1], to.height),
+            inside(box[2], to.width), inside(box[3], to.height)};
+  }
 
   // The output pixels of an image in stored order; empty if the tables do not match.
   ORBBEC_HD Image<uint8_t> index(int64_t n, const StoredImage& image) const {
@@ -48,6 +64,11 @@ struct YcbcrToRgb {
     to.at(y, x, 0) = static_cast<uint8_t>(color.red);
     to.at(y, x, 1) = static_cast<uint8_t>(color.green);
     to.at(y, x, 2) = static_cast<uint8_t>(color.blue);
+  }
+
+ private:
+  ORBBEC_HD static int inside(int64_t side, int size) {
+    return static_cast<int>(smaller(larger<int64_t>(side, 0), int64_t{size}));
   }
 };
 

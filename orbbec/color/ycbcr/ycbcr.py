@@ -5,11 +5,11 @@ from typing import Any
 import torch
 from torch import Tensor
 
-from orbbec.bridge.arguments import StoredPlanes, holds_planes
+from orbbec.bridge.arguments import Array, StoredPlanes, copied_to, holds_planes
 from orbbec.bridge.fakes import register_fake
 
 
-def ycbcr_to_rgb(planes: StoredPlanes) -> Any:
+def ycbcr_to_rgb(planes: StoredPlanes, *, boxes: Array | None = None) -> Any:
     """Convert planes of JPEGs to RGB and apply EXIF orientation, with the bytes of the host's decoder.
 
     Subsampled chroma of more than 2 columns is upsampled by libjpeg's "fancy upsampling"; the color
@@ -17,12 +17,15 @@ def ycbcr_to_rgb(planes: StoredPlanes) -> Any:
 
     Args:
         planes: a `YCbCrBatch`, on the CPU or a CUDA device.
+        boxes: int64 `[N, 4]`, on the host: left, top, right and bottom of the part of each upright image that
+            is needed, in pixels; the rest of the images is uninitialized. None: all of it.
 
     Returns:
         An `ImageBatch` of uint8 RGB on that device.
 
     Raises:
         TypeError: `planes` is not a `YCbCrBatch`.
+        ValueError: `boxes` has another shape.
 
     Source:
         libjpeg-turbo 3.1, as in OpenCV 5.0.0.
@@ -37,10 +40,23 @@ def ycbcr_to_rgb(planes: StoredPlanes) -> Any:
     """
     if not holds_planes(planes):
         raise TypeError(f"ycbcr_to_rgb: expected planes as a YCbCrBatch, but got {type(planes).__name__}")
+    needed = None
+    if boxes is not None:
+        if boxes.shape != (len(planes.sizes), 4):
+            shape = f"[{len(planes.sizes)}, 4], but got {list(boxes.shape)}"
+            raise ValueError(f"ycbcr_to_rgb: expected boxes of shape {shape}")
+        needed = copied_to(planes.buffer.device, torch.from_numpy(planes.stored_boxes(boxes)))
     tables = planes.layout, planes.forms, planes.rgb_layout
-    return planes.images(torch.ops.orbbec.ycbcr_to_rgb(planes.buffer, *tables, planes.rgb_bytes))
+    return planes.images(torch.ops.orbbec.ycbcr_to_rgb(planes.buffer, *tables, planes.rgb_bytes, needed))
 
 
 @register_fake("ycbcr_to_rgb")
-def _(planes: Tensor, layout: Tensor, forms: Tensor, rgb_layout: Tensor, nbytes: int) -> Tensor:
+def _(
+    planes: Tensor,
+    layout: Tensor,
+    forms: Tensor,
+    rgb_layout: Tensor,
+    nbytes: int,
+    boxes: Tensor | None = None,
+) -> Tensor:
     return planes.new_empty(nbytes)

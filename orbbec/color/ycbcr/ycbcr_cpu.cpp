@@ -6,7 +6,7 @@
 namespace orbbec {
 namespace {
 
-constexpr int kRun = 512;  // pixels; even, so that runs begin with a chroma column
+constexpr int kRun = 512;  // pixels; as those of a box, runs begin with a chroma column
 constexpr int kRows = 16;  // per task
 
 using Run = uint8_t[kRun];
@@ -97,16 +97,17 @@ ORBBEC_HD void convert_run(const StoredImage& image, const Image<uint8_t>& to, i
   write(to, y, x, count, colors[0], colors[1], colors[2]);
 }
 
-ORBBEC_HD void convert_row(const StoredImage& image, const Image<uint8_t>& to, int y) {
+ORBBEC_HD void convert_row(const StoredImage& image, const Image<uint8_t>& to, int y, int left,
+                           int right) {
   if (image.subsampling == Subsampling::kRgb) {
     const uint8_t* const pixels = image.data + int64_t{y} * image.width * 3;
-    for (int x = 0; x < image.width; ++x) {
+    for (int x = left; x < right; ++x) {
       for (int c = 0; c < 3; ++c) to.at(y, x, c) = pixels[int64_t{x} * 3 + c];
     }
     return;
   }
-  for (int64_t x = 0; x < image.width; x += kRun) {
-    const int count = static_cast<int>(std::min<int64_t>(kRun, image.width - x));
+  for (int64_t x = left; x < right; x += kRun) {
+    const int count = static_cast<int>(std::min<int64_t>(kRun, right - x));
     convert_run(image, to, y, static_cast<int>(x), count);
   }
 }
@@ -118,8 +119,9 @@ void ycbcr_to_rgb_cpu(const YcbcrToRgb& op, const ParallelFor& parallel) {
   for_each_strip_cpu(op.stored.planes, kRows, parallel, [&](int64_t n, int first) {
     const StoredImage image = op.stored[n];
     const Image<uint8_t> to = op.index(n, image);
-    const int last = static_cast<int>(std::min<int64_t>(int64_t{first} + kRows, to.height));
-    for (int y = first; y < last; ++y) row(image, to, y);
+    const StoredBox box = op.box(n, to);
+    const int last = static_cast<int>(std::min<int64_t>(int64_t{first} + kRows, box.bottom));
+    for (int y = std::max(first, box.top); y < last; ++y) row(image, to, y, box.left, box.right);
   });
 }
 

@@ -7,8 +7,8 @@ namespace orbbec {
 namespace {
 
 constexpr int kThreads = 256, kWarps = kThreads / kWarp;
-constexpr int kPixels = 4;                 // of a thread, in a row
-constexpr int kSegment = kPixels * kWarp;  // pixels of a warp, in a row
+constexpr int kPixels = YcbcrToRgb::kStep;  // of a thread, in a row
+constexpr int kSegment = kPixels * kWarp;   // pixels of a warp, in a row
 constexpr int kSegmentWords = 3 * kSegment / 4;
 constexpr int kColumns = 4;  // of chroma, which 4 pixels read
 
@@ -108,24 +108,25 @@ __global__ void __launch_bounds__(kThreads, blocks_of(kThreads, 64))
     const StoredImage image = op.stored[n];
     const Image<uint8_t> to = op.index(n, image);
     const bool is_upright = op.stored.orientation(n) == 1 && has_words(image);
-    const int across = (to.width + kSegment - 1) / kSegment;
-    const int64_t segments = int64_t{to.height} * across;
+    const StoredBox box = op.box(n, to);
+    const int across = larger(box.right - box.left + kSegment - 1, 0) / kSegment;
+    const int64_t segments = int64_t{larger(box.bottom - box.top, 0)} * across;
     for (int64_t s = int64_t{blockIdx.x} * kWarps + warp_id(); s < segments;
          s += int64_t{gridDim.x} * kWarps) {
       const Position at = position_of(s, across);
-      const int y = at.y, left = at.x * kSegment;
+      const int y = box.top + at.y, left = box.left + at.x * kSegment;
       const int x = left + lane_id() * kPixels;
       if (is_upright) {
         uint32_t pixels[3] = {};
-        if (x < to.width) convert(image, y, x, pixels);
+        if (x < box.right) convert(image, y, x, pixels);
 #pragma unroll
         for (int i = 0; i < 3; ++i) words[3 * lane_id() + i] = pixels[i];
         __syncwarp();
-        const int count = to.width - left < kSegment ? to.width - left : kSegment;
+        const int count = smaller(box.right - left, kSegment);
         store_bytes(words, 3 * count, &to.at(y, left, 0));
         __syncwarp();
       } else {
-        for (int i = x; i < x + kPixels; ++i) op(n, y, i);
+        for (int i = x; i < smaller(x + kPixels, box.right); ++i) op(n, y, i);
       }
     }
   }

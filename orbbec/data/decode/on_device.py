@@ -19,7 +19,7 @@ from orbbec.bridge.forked import check_not_forked
 from orbbec.color.ycbcr import ycbcr_to_rgb
 from orbbec.data.decode.decode import MAX_PIXELS, planes_header
 from orbbec.data.decode.native import feed_functions
-from orbbec.data.decode.orientation import Rectangle, stored_rectangle, swaps_axes
+from orbbec.data.decode.orientation import swaps_axes
 from orbbec.data.decode.planes import FileRules, planes_on_host
 from orbbec.feed.feed import GOOD, PLANES, SCANS, Feed, Limits
 from orbbec.jpeg.planes import jpeg_planes
@@ -185,15 +185,11 @@ class ScanBuffer:
 
 
 def _stored_boxes(batch: YCbCrBatch, boxes: Array | None) -> Array:
-    """Parts of upright images in pixels of the stored ones, int64 `[N, 4]`."""
+    """Parts of upright images in pixels of the stored ones, int64 `[N, 4]`; None: whole images."""
+    if boxes is not None:
+        return batch.stored_boxes(boxes)
     table = batch.host_table.numpy()
-    if boxes is None:
-        return np.concatenate([np.zeros_like(table[:, :2]), table[:, [2, 1]]], 1)
-    result: Array = boxes.copy()
-    for i in np.flatnonzero(table[:, 4] != 1).tolist():
-        height, width, _, orientation = table[i, 1:5].tolist()
-        result[i] = stored_rectangle(Rectangle(*boxes[i].tolist()), height, width, orientation)
-    return result
+    return np.concatenate([np.zeros_like(table[:, :2]), table[:, [2, 1]]], 1)
 
 
 def planes_on_device(

@@ -326,9 +326,10 @@ class Assembler:
         if not isinstance(attempt.batch, YCbCrBatch):
             return [self._write(attempt, row) for row in until(job, rows)]
         samplings = attempt.batch.samplings
+        good = [self._write_planes(attempt, row, samplings[row]) for row in until(job, rows)]
         if self.planes_device is not None:
-            self.watch.count("host", len(rows))
-        return [self._write_planes(attempt, row, samplings[row]) for row in until(job, rows)]
+            self.watch.count("host", sum(good))
+        return good
 
     def _write_planes(self, attempt: Attempt, row: int, sampling: str) -> bool:
         stored, buffer = attempt.opened[row].stored, attempt.buffers[row]

@@ -252,7 +252,9 @@ class Pipeline(FrozenModule):
         if isinstance(epoch, torch.Tensor) and epoch.is_cuda:
             raise ValueError(
                 "Compose: expected epoch as a number, since the host draws the parameters of this pipeline, "
-                "but got a tensor on CUDA"
+                "but got a tensor on CUDA. A kernel draws them if one call runs all passes, the results have "
+                "one size that does not depend on the images, no transform refuses images, and the program "
+                "has at most about 190 rows"
             )
         if isinstance(epoch, torch.Tensor) and epoch.numel() == 1:
             epoch = epoch.item()

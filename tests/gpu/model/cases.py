@@ -63,6 +63,7 @@ class Work:
     read_bytes: int  # of its inputs, each once
     unit: str = "pixel"  # of its output
     outputs: Callable[[Any], int] = lambda result: pixels_of(result)
+    written_bytes: int | None = None  # of its outputs, each once; None: those of the result
 
 
 @dataclass(frozen=True)
@@ -74,6 +75,7 @@ class Case:
     prepare: Callable[[Setting], Work]
     executed: int = 2  # its batch on the executor
     modelled: int = BATCH
+    kernel: str = ""  # of several, the one whose launches are counted
 
 
 def pixels_of(result: Any) -> int:

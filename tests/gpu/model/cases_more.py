@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -201,8 +202,8 @@ add(
 )
 
 
-@case("jpeg_planes, a JPEG of 354x1050 and 107 KB, 4:2:0")
-def jpeg_planes_420(setting: Setting) -> Work:
+def decoded(setting: Setting) -> tuple[Work, int, int]:
+    """`jpeg_planes` of a JPEG, repeated; the bytes of its scans and of its coefficients."""
     name = "tutorials/your_own_operator" if setting.small else "faces"
     data = (Path(__file__).parents[3] / "docs" / "images" / f"{name}.jpg").read_bytes()
     size = scan_size(data)
@@ -221,4 +222,20 @@ def jpeg_planes_420(setting: Setting) -> Work:
         return planes
 
     pixels = size.height * size.width * setting.count
-    return Work(call, count * setting.count, outputs=lambda _: pixels)
+    work = Work(call, 0, outputs=lambda _: pixels)
+    return work, count * setting.count, 2 * 64 * size.blocks * setting.count
+
+
+WHAT_JPEG = "of a JPEG of 354x1050 and 107 KB, 4:2:0"
+
+
+@case(f"the kernel of jpeg_planes that decodes the codes {WHAT_JPEG}", kernel="units_kernel")
+def jpeg_units(setting: Setting) -> Work:
+    work, scans, coefficients = decoded(setting)
+    return replace(work, read_bytes=scans, written_bytes=coefficients)
+
+
+@case(f"the kernel of jpeg_planes that transforms the blocks {WHAT_JPEG}", kernel="blocks_kernel")
+def jpeg_idct(setting: Setting) -> Work:
+    work, _, coefficients = decoded(setting)
+    return replace(work, read_bytes=coefficients)

@@ -52,8 +52,11 @@ def execute(case: Case, small: bool) -> dict[str, Any]:
     counts.write_text("")
     with Device("emulated").active():
         actual = work.call()
-    launches = [json.loads(line) for line in counts.read_text().splitlines()]
-    written = sum(tensor.numel() * tensor.element_size() for tensor in tensors_of(actual))
+    every = [json.loads(line) for line in counts.read_text().splitlines()]
+    launches = [launch for launch in every if case.kernel in launch["kernel"]]
+    written = work.written_bytes
+    if written is None:
+        written = sum(tensor.numel() * tensor.element_size() for tensor in tensors_of(actual))
     pixels = work.outputs(actual)
     factor = case.modelled / case.executed
     return {

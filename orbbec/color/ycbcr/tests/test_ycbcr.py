@@ -1,5 +1,8 @@
 """ycbcr_to_rgb worked by hand, on every device and SIMD level, and inside torch, without a decoder."""
 
+import ctypes
+
+import numpy as np
 import pytest
 import torch
 
@@ -140,6 +143,63 @@ def test_ycbcr_to_rgb_is_the_same_on_every_machine(monkeypatch, level):
     assert_same_images(ycbcr_to_rgb(batch).numpy(), expected)
 
 
+BOXES = {  # of an image of 40 x 300: left, top, right, bottom
+    "whole": (0, 0, 300, 40),
+    "inside": (37, 11, 261, 23),
+    "a pixel": (299, 39, 300, 40),
+    "beyond": (-(2**40), 30, 2**40, 2**40),
+    "nothing": (20, 20, 20, 30),
+    "reversed": (30, 30, 10, 10),
+}
+
+
+UNWRITTEN = (0xFE, 0xCB)  # of new memory: by glibc, and by AddressSanitizer as tests/emulation/run.py sets it
+_M_PERTURB = -6
+
+
+@pytest.fixture
+def filled():
+    """New memory of the host has bytes that show."""
+    mallopt = ctypes.CDLL(None).mallopt
+    mallopt(_M_PERTURB, 0x01)  # the complement
+    yield
+    mallopt(_M_PERTURB, 0)
+
+
+def assert_only_converted(part, box, image, device):
+    """Up to 3 more columns of the stored image are converted, not more."""
+    left, top, right, bottom = box
+    assert_same_bytes(part[top:bottom, left:right], image[top:bottom, left:right])
+    if device.name == "cuda":  # new memory has any bytes
+        return
+    is_written = ~np.isin(part, UNWRITTEN).all(-1)
+    is_written[top:bottom, left:right] = False
+    assert is_written.sum() <= 3 * max(bottom - top, right - left, 0)
+
+
+@pytest.mark.sanitized
+@pytest.mark.parametrize("level", ["scalar", "avx2", "avx512"])
+@pytest.mark.parametrize("box", BOXES)
+def test_only_boxes_are_converted(device, box, level, monkeypatch, filled):
+    monkeypatch.setenv("ORBBEC_SIMD", level)
+    inside = [min(max(side, 0), size) for side, size in zip(BOXES[box], (300, 40) * 2, strict=True)]
+    sizes = [(40, 300)] * 4 + [(300, 40)] * 4
+    for sampling in SAMPLINGS:
+        batch = random_planes(sizes, [sampling] * 8, list(range(1, 9)))
+        whole = converted(device, batch)
+        there = batch.to("cuda") if device.name == "cuda" else batch
+        parts = ycbcr_to_rgb(there, boxes=np.array([BOXES[box]] * 8)).numpy()
+        for part, image in zip(parts, whole, strict=True):
+            assert_only_converted(part, inside, image, device)
+
+
+@pytest.mark.parametrize("shape", [(4,), (1, 4), (2, 3)])
+def test_boxes_of_another_shape_are_named(shape):
+    batch = random_planes([(2, 3), (4, 5)], ["420", "rgb"])
+    with pytest.raises(ValueError, match=r"ycbcr_to_rgb: expected boxes of shape \[2, 4\], but got"):
+        ycbcr_to_rgb(batch, boxes=np.zeros(shape, np.int64))
+
+
 def test_ycbcr_to_rgb_of_nothing(device):
     assert converted(device, YCbCrBatch.of_sizes([], [])) == []
 
@@ -166,10 +226,13 @@ def arguments_of(batch):
         (3, torch.zeros(2, 3), r"expected layout as contiguous int64 \[N, 3\]"),
         (4, -1, r"expected nbytes from 0 to 2\^59, but got -1"),
         (4, 2**60, r"expected nbytes from 0 to 2\^59"),
+        (5, torch.zeros(2, 4), "expected boxes as contiguous int64"),
+        (5, torch.zeros(1, 4).long(), r"expected boxes of shape \[2, 4\], but got \[1, 4\]"),
     ],
 )
 def test_the_operator_names_the_bad_argument(device, index, value, message):
     arguments = arguments_of(random_planes([(2, 3), (4, 5)], ["420", "rgb"]))
+    arguments.append(torch.zeros(2, 4).long())
     arguments[index] = value
     arguments = [device.put(value) if isinstance(value, torch.Tensor) else value for value in arguments]
     with pytest.raises((ValueError, RuntimeError), match=message):

@@ -142,6 +142,13 @@ def test_a_flat_image_that_never_synchronizes_is_left_to_the_host(device):
     assert assert_as_on_host(device, [flat], unit_bits=1 << 24) == []
 
 
+def test_a_unit_may_begin_with_the_last_code_of_a_scan(device):
+    # Two codes of one bit for each of 72 blocks.
+    flat = encoded(np.full((8, 8 * 72), 128, np.uint8), cv2.IMWRITE_JPEG_OPTIMIZE, 1)
+    assert flat[flat.index(SCAN) + 10 :] == bytes(18) + b"\xff\xd9"
+    assert assert_as_on_host(device, [flat] * 2, unit_bits=143) == []
+
+
 def test_batches_are_decoded_in_launches_of_bounded_memory(device, monkeypatch):
     files = [draw_file(np.random.default_rng(seed), most=60) for seed in range(12)]
     monkeypatch.setattr(on_device, "MAX_BLOCKS", 30)
