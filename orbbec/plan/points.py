@@ -196,7 +196,7 @@ def clip_polygon(points: Array, size: tuple[int, int]) -> Array:
 def polygon_area(points: Array) -> float:
     """The area of a polygon `[P, 2]`."""
     x, y = points.T
-    return float(abs(np.dot(x, np.roll(y, -1)) - np.dot(y, np.roll(x, -1))) / 2)
+    return float(abs(x @ np.roll(y, -1) - y @ np.roll(x, -1)) / 2)
 
 
 def through_displacement(points: Array, displacement: Array) -> Array:

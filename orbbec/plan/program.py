@@ -120,7 +120,7 @@ class Program:
             runs
             and 8 * numbers <= MAX_SHARED_BYTES
             and not any(rule.can_refuse for rule in rules)
-            and all(step.static_size[0] > 0 for step in passes)
+            and all(step.static_size > VARIES for step in passes)
         )
         contents = len(rules), build.registers, words, len(code), len(rows), draws_anywhere
         last: list[float] = [*contents, *[0] * (WIDTH - len(contents))]

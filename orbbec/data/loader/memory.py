@@ -63,8 +63,7 @@ class MemoryBudget:
                     raise Stopped
             self._bytes[number] = nbytes
             self.most = max(self.most, self.in_use)
-            if nbytes < before:
-                self._changed.notify_all()
+            self._changed.notify_all()
 
     def end(self, number: int) -> None:
         """Return the bytes of a batch that is done."""

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable
+from contextlib import suppress
 from pathlib import Path
 from typing import Any
 from weakref import WeakValueDictionary
@@ -25,11 +26,10 @@ class Descriptor:
     """
 
     def __init__(self, path: str, flags: int = os.O_RDONLY) -> None:
-        self.number = -1
         self.number = os.open(path, flags, 0o600)
 
     def __del__(self) -> None:
-        if self.number >= 0:
+        with suppress(AttributeError):  # it could not be opened
             os.close(self.number)
 
 

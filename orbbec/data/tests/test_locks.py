@@ -1,6 +1,7 @@
 """Objects shared by threads: under contention, in forked processes, and interrupted by finalizers."""
 
 import contextlib
+import gc
 import os
 import pickle
 import sys
@@ -12,7 +13,7 @@ import pytest
 from orbbec.data import locks
 from orbbec.data.loader.stopwatch import Stopwatch
 from orbbec.data.locks import Locked
-from orbbec.data.readers.handles import open_file
+from orbbec.data.readers.handles import Descriptor, open_file
 
 needs_fork = pytest.mark.skipif(not hasattr(os, "fork"), reason="no fork")
 
@@ -154,6 +155,15 @@ def test_a_closed_file_is_opened_again(handles, tmp_path):
         file.close()
         assert [handle.is_closed for handle in handles] == [True] * count
     file.close()
+
+
+def test_a_file_that_cannot_be_opened_needs_no_end(tmp_path, monkeypatch):
+    errors = []
+    monkeypatch.setattr(sys, "unraisablehook", errors.append)
+    with pytest.raises(FileNotFoundError):
+        Descriptor(str(tmp_path / "none"))
+    gc.collect()
+    assert errors == []
 
 
 def test_a_handle_of_another_process_is_closed_before_a_new_one_is_opened(handles, tmp_path, monkeypatch):

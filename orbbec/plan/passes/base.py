@@ -82,7 +82,7 @@ class Pass:
         step.__dict__.update(self.__dict__)
         step.parameters = parameters
         step.sizes, step.matrix = parameters.sizes(self.out), parameters.matrices(self.out)
-        step.size = self.static_size if self.static_size[0] > 0 else common_size(step.sizes)
+        step.size = self.static_size if self.static_size > VARIES else common_size(step.sizes)
         step._read()
         return step
 
@@ -92,7 +92,7 @@ class Pass:
     @property
     def known_size(self) -> Size:
         """The size of its outputs; zeros if it is not known before they are drawn."""
-        return self.static_size if self.static_size[0] > 0 else (0, 0)
+        return max(self.static_size, VARIES)
 
     @property
     def blocks(self) -> Sequence[Block]:

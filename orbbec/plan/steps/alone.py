@@ -26,7 +26,7 @@ class Operator(Step):
         table: arrays `[N]` or `[N, ...]`, by argument name.
         options: arguments that are the same for all images.
         drawn: bool `[N]`: the images that it changes; the others keep their bytes.
-        matrix: float64 `[N, 3, 3]`, output to source pixels, if it moves pixels.
+        matrix: float64 `[N, 3, 3]`, output to source pixels, if it moves pixels; needs `sizes`.
         sizes: int64 `[N, 2]`: sizes of its output, if it changes sizes.
         why: why it cannot be fused.
         channels: number of output channels, if it changes them.
@@ -46,7 +46,7 @@ class Operator(Step):
     def only(self, chosen: Array, state: BatchState) -> Operator:
         if self.channels is not None:
             raise ValueError(f"{self.name}: images of one batch all get other channels, or none")
-        if self.sizes is not None and self.matrix is not None:
+        if self.matrix is not None:
             return self._kept_size(chosen, state)
         return replace(self, drawn=chosen if self.drawn is None else chosen & self.drawn)
 

@@ -60,6 +60,18 @@ def test_a_fixed_plan_gives_the_same_bytes(name, exact):
         assert_same_bytes(apply_fixed(settled, batch, tensors_of(settled)), apply(plan, batch))
 
 
+@pytest.mark.parametrize("name", PIPELINES)
+def test_a_fixed_plan_reads_the_tables_of_another_batch(name):
+    image = photograph(*SIZES[0].tolist(), seed=1)
+    batch, pipeline = ImageBatch.from_images([image]), T.Compose(PIPELINES[name])
+    plans = [fixed(pipeline.plan(SIZES[:1], sample_ids=[number], epoch=0)) for number in range(8)]
+    pairs = itertools.combinations(plans, 2)
+    alike = [(plan, other) for plan, other in pairs if structure_of(plan) == structure_of(other)]
+    assert alike
+    for plan, other in alike:
+        assert_same_bytes(apply_fixed(plan, batch, tensors_of(other)), apply(other, batch))
+
+
 class OnDevice:
     """An ImageBatch without device memory knows its sizes on the host."""
 

@@ -372,3 +372,9 @@ def test_the_first_decoder_that_succeeds_gives_the_pixels(monkeypatch, orientati
     assert np.array_equal(decode_image(data), upright(marked, orientation))
     del decoders[1:]
     assert np.array_equal(decode_image(data), ImageOps.exif_transpose(Image.open(io.BytesIO(data))))
+
+
+@pytest.mark.parametrize("name", ["mode", "on_damage", "device"])
+def test_an_unknown_way_of_decoding_is_named(name):
+    with pytest.raises(ValueError, match=f"^Decoding: expected {name} as one of .*, but got 'none'$"):
+        Decoding(**{name: "none"})

@@ -11,8 +11,10 @@ import torch
 
 cv2 = pytest.importorskip("cv2")
 Image = pytest.importorskip("PIL.Image")
+ImageOps = pytest.importorskip("PIL.ImageOps")
 
 from orbbec import ycbcr_to_rgb
+from orbbec.batch.ycbcr_batch import SAMPLINGS, YCbCrBatch
 from orbbec.data import decode_image, decode_jpeg, decode_planes
 from orbbec.data.decode import on_device
 from orbbec.data.decode.native import has_native, scan_size
@@ -115,6 +117,20 @@ def test_rgb_has_the_bytes_of_decode_image(device, orientation):
     assert assert_as_on_host(device, files, stored) == []
 
 
+@pytest.mark.parametrize("sampling", SAMPLINGS)
+def test_a_part_of_an_upright_image_is_found_in_the_stored_one(sampling):
+    stored = np.arange(600, dtype=np.int32).reshape(20, 30)
+    batch = YCbCrBatch.of_sizes([stored.shape] * 8, [sampling] * 8, range(1, 9))
+    boxes = on_device._stored_boxes(batch, np.array([[2, 3, 11, 8]] * 8))
+    for orientation, (left, top, right, bottom) in enumerate(boxes.tolist(), 1):
+        image = Image.fromarray(stored)
+        image.getexif()[0x0112] = orientation
+        upright = np.asarray(ImageOps.exif_transpose(image))
+        found = stored[top:bottom, left:right]
+        assert found.shape == ((9, 5) if orientation > 4 else (5, 9))
+        assert set(found.ravel().tolist()) == set(upright[3:8, 2:11].ravel().tolist())
+
+
 def test_the_host_decodes_what_the_device_cannot(device):
     image = Image.fromarray(photograph(40, 60))
     other = [
@@ -154,6 +170,7 @@ def test_batches_are_decoded_in_launches_of_bounded_memory(device, monkeypatch):
     monkeypatch.setattr(on_device, "MAX_BLOCKS", 30)
     assert assert_as_on_host(device, files) == []
     assert list(on_device._launches([10, 25, 40, 0, 3])) == [(0, 1), (1, 2), (2, 3), (3, 5)]
+    assert list(on_device._launches([15, 15, 14, 16, 30, 1])) == [(0, 2), (2, 4), (4, 5), (5, 6)]
     assert list(on_device._launches([])) == []
 
 

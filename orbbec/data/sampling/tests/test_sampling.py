@@ -9,6 +9,7 @@ import torch
 
 from orbbec.data import Buckets, Mixture, Order, Repeats, Weights, aspect_buckets
 from orbbec.data.sampling.copies import MAX_COPIES, numbered
+from orbbec.data.sampling.shuffle import Shuffle
 
 LENGTH = 24
 BUCKETS = np.arange(LENGTH) % 5 % 3  # of 10, 9 and 5 samples
@@ -246,3 +247,13 @@ def test_bad_arguments_are_named(make, message):
 def test_other_samplings_are_refused():
     with pytest.raises(TypeError, match="Order: expected a sampling or None, but got list"):
         Order(3, sampling=[1, 2])
+
+
+def test_equal_keys_keep_their_order(monkeypatch):
+    keys = np.random.default_rng(0).integers(0, 5, 2000)
+    monkeypatch.setattr(Shuffle, "_keys", lambda shuffle, count, stream: torch.from_numpy(keys))
+    shuffle = Shuffle(seed=0, epoch=0)
+    expected = np.argsort(keys, kind="stable")
+    assert shuffle.permuted(torch.arange(2000)).tolist() == expected.tolist()
+    expected = np.argsort(keys.reshape(20, 100), 1, kind="stable")
+    assert shuffle.permutations(20, 100, 0).tolist() == expected.tolist()

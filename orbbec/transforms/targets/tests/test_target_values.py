@@ -207,3 +207,13 @@ def test_what_lies_behind_the_viewer_is_nowhere():
     assert np.isfinite(there).all(1).tolist() == [True, True, False, False, False]
     assert np.allclose(there[0], [10, 4])
     assert np.isnan(carried(-forward, points)).all(1).tolist() == [False, False, True, True, True]
+
+
+def test_a_box_without_area_is_as_large_where_another_image_covers_it():
+    positions = np.random.default_rng(0).uniform(0, 20, (40, 2))
+    target = {"boxes": np.tile(positions, 2), "area": np.full(40, 7.0), "label": 1}
+    options = T.TargetOptions(drop_boxes=False)
+    for transform in (T.CutMix(num_classes=2), T.Mosaic((20, 20))):
+        compose = T.Compose([transform], seed=1, target_options=options)
+        _, results = compose(torch.zeros(2, 3, 20, 20, dtype=torch.uint8), [target] * 2, epoch=0)
+        assert all(result["area"].max() <= 7.0 for result in results)
