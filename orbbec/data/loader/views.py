@@ -38,8 +38,9 @@ class Planning(NamedTuple):
         plan = compose.plan(
             *(sizes, ids, epoch), channels=channels, targets=targets, frames=frames, pairs=pairs
         )
-        if plan.mixes or are_placed(targets):  # no plan changes labels unless it mixes images
-            return plan, transform_targets(plan, targets, compose.target_options)
+        options = compose.target_options
+        if plan.mixes or are_placed(targets, options.dense):  # no plan changes labels unless it mixes images
+            return plan, transform_targets(plan, targets, options)
         return plan, targets
 
 

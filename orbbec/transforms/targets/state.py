@@ -28,6 +28,7 @@ from orbbec.plan.points import (
     through_displacement,
     without_covered,
 )
+from orbbec.transforms.targets.dense import Reading, check_dense, following
 from orbbec.transforms.targets.masks import Mask, moved_masks
 from orbbec.transforms.targets.motion import Motion
 from orbbec.transforms.targets.options import TargetOptions
@@ -47,7 +48,7 @@ class State:
         self, index: int, target: dict[str, Any], options: TargetOptions, size: tuple[int, int]
     ) -> None:
         self.index, self.options = index, options
-        self.size = size  # of the image at this pass
+        self.size = self.read_size = size  # of the image at this pass, and of what the last one read of it
         self.original = self._with_masks(target)
         self.values: dict[str, Any] = dict(self.original)
         self.corners = self._read_corners()
@@ -127,9 +128,11 @@ class State:
 
     def check(self, height: int, width: int) -> None:
         """Refuse targets of another length than the boxes, masks of another size, and what is no polygon."""
-        for key in MASK_KEYS:
-            if key in self.original:
-                self._check_mask(key, self.original[key], (height, width))
+        for key in self.layers:
+            value, kind = self.original[key], self.options.kind_of(key)
+            self._check_mask(key, value, (height, width))
+            if kind:
+                check_dense(kind, key, value, self.index, self.options.depth_scale)
         for row, polygon in enumerate(self.original.get("polygons", ())):
             check_rings(polygon, f"rings of polygon {row} of image {self.index}")
         for key in filter(self.is_per_box, self.original):
@@ -162,9 +165,23 @@ class State:
             key in PER_BOX_KEYS or key in self.options.per_box or (key in POINT_KEYS and np.ndim(value) == 3)
         )
 
+    def is_layer(self, key: str) -> bool:
+        """Whether an entry has a value or a vector for each pixel: a mask, depth, flow or normals."""
+        return key == "mask" or bool(self.options.kind_of(key))
+
+    @property
+    def layers(self) -> list[str]:
+        """The entries with values for each pixel: layers, and masks of boxes."""
+        return [key for key in self.values if key == "masks" or self.is_layer(key)]
+
     def follows(self, key: str) -> bool:
-        """Whether an entry moves with the image: boxes and what belongs to them, masks, points, polygons."""
-        return key in ("boxes", "polygons", *MASK_KEYS, *POINT_KEYS) or self.is_per_box(key)
+        """Whether an entry moves with the image: boxes and what belongs to them, layers, points, polygons."""
+        known = key in ("boxes", "polygons", *MASK_KEYS, *POINT_KEYS)
+        return known or self.is_layer(key) or self.is_per_box(key)
+
+    def fill_of(self, key: str, mask_fill: float) -> float:
+        """The value of a layer, or of masks, where there is no image."""
+        return {"": mask_fill, "depth": self.options.depth_fill}.get(self.options.kind_of(key), 0.0)
 
     @property
     def is_upright(self) -> bool:
@@ -178,7 +195,7 @@ class State:
         cut = motion.cut(self.index)
         if cut is not None:
             self._cut(cut)
-        source = self.size if cut is None else (cut[3] - cut[1], cut[2] - cut[0])
+        source = self.read_size = self.size if cut is None else (cut[3] - cut[1], cut[2] - cut[0])
         if self.options.keypoint_pairs and mirrors(forward, source):
             self._swap_sides()
         height, width = motion.sizes[self.index].tolist()
@@ -228,9 +245,9 @@ class State:
         if left >= right or top >= bottom:
             return
         self.is_clipped = True
-        for key in filter(self.values.__contains__, MASK_KEYS):
+        for key in self.layers:
             mask = as_tensor("transform_targets", key, self.values[key]).clone()
-            mask[..., top:bottom, left:right] = 0
+            mask[..., top:bottom, left:right] = self.fill_of(key, 0.0)
             self.values[key] = mask
         for key in filter(self.values.__contains__, POINT_KEYS):
             at = numbers_of(self.values[key])[..., :2] + 0.5
@@ -335,7 +352,7 @@ class State:
             for key in filter(self.is_per_box, result):
                 result[key] = chosen_rows(result[key], self.keep)
         for key, value in result.items():
-            if key in (*POINT_KEYS, *MASK_KEYS):
+            if key in (*POINT_KEYS, *self.layers):
                 result[key] = _like(value, self.original[key], f"{key} of image {self.index}")
         return result
 
@@ -362,19 +379,26 @@ class State:
 
 
 def move_all(motion: Motion, states: Sequence[State], fill: float) -> None:
-    """Move the targets of all images through one pass."""
+    """Move the targets of all images through one pass; `fill` is that of masks."""
     for state, forward in zip(states, forward_of(motion.matrix), strict=True):
         state.move(motion, forward)
-    moving = [
-        (state, name)
-        for state in states
-        for name in MASK_KEYS
-        if name in state.values and not motion.keeps(state.index)
-    ]
-    tensors = [as_tensor("transform_targets", name, state.values[name]) for state, name in moving]
-    masks = [Mask(state.index, tensor) for (state, _), tensor in zip(moving, tensors, strict=True)]
-    for (state, name), result in zip(moving, moved_masks(motion, masks, fill), strict=True):
-        state.values[name] = result
+    moving = [(state, key) for state in states if not motion.keeps(state.index) for key in state.layers]
+    by_fill: dict[float, list[tuple[State, str]]] = {}
+    for state, key in moving:
+        by_fill.setdefault(state.fill_of(key, fill), []).append((state, key))
+    for value, entries in by_fill.items():
+        masks = [
+            Mask(state.index, as_tensor("transform_targets", key, state.values[key]))
+            for state, key in entries
+        ]
+        for (state, key), result in zip(entries, moved_masks(motion, masks, value), strict=True):
+            state.values[key] = result
+    for state, key in moving:
+        kind = state.options.kind_of(key)
+        if kind and (kind != "depth" or state.options.depth_scale):
+            index = state.index
+            how = motion.displacement(index), motion.border, state.read_size
+            state.values[key] = following(kind, state.values[key], Reading(motion.matrix[index], *how))
 
 
 def corners_in_pixels(boxes: Array, box_format: str, size: Sequence[int]) -> Array:
