@@ -10,20 +10,21 @@ from typing import Any
 from orbbec.data.decode.decode import image_size
 from orbbec.data.files import ColumnTargets
 from orbbec.data.sample import Sample
+from orbbec.transforms.targets.dense import DENSE_KINDS
 
-PLACED = frozenset(("boxes", "masks", "mask", "keypoints", "landmarks", "polygons"))
-_MASKS = ("masks", "mask")
+_MASKS = ("masks", "mask", *DENSE_KINDS)
+PLACED = frozenset(("boxes", "keypoints", "landmarks", "polygons", *_MASKS))
 
 
-def are_placed(targets: Sequence[dict[str, Any]]) -> bool:
-    """Whether any of the targets lies on its image.
+def are_placed(targets: Sequence[dict[str, Any]], names: Sequence[str] = ()) -> bool:
+    """Whether any of the targets lies on its image; `names` are further ones that do.
 
     Example:
         >>> are_placed([{"label": 3}, {"label": 3, "boxes": []}])
         True
     """
-    names: Any = [targets.columns] if isinstance(targets, ColumnTargets) else targets
-    return not all(map(PLACED.isdisjoint, names))
+    keys: Any = [targets.columns] if isinstance(targets, ColumnTargets) else targets
+    return not all(map((PLACED | set(names)).isdisjoint, keys))
 
 
 def check_placed(sample: Sample, size: tuple[int, int]) -> None:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, fields
 from typing import Any
 
 from orbbec.transforms.base.checks import flag, names, whole
@@ -76,9 +76,9 @@ class Compose(Pipeline):
         """The pipeline as names and arguments."""
         content: dict[str, Any] = {"transforms": [transform.to_dict() for transform in self.transforms]}
         options = {
-            name: plain_value(value)
-            for name, value in vars(self.target_options).items()
-            if value != getattr(TargetOptions, name)
+            option.name: plain_value(getattr(self.target_options, option.name))
+            for option in fields(TargetOptions)
+            if option.init and getattr(self.target_options, option.name) != option.default
         }
         return (
             content

@@ -28,7 +28,7 @@ _AVIF_EXIF = re.compile(rb"(infe(?:\x02.{7}|\x03.{9}))Exif", re.DOTALL)
 
 def decode_by_pillow(data: bytes, mode: str, max_pixels: int, apply_exif_orientation: bool) -> Pixels:
     """Decode an image of any format; see `decode_image`."""
-    with _opened("decode_image", data, max_pixels) as (image, orientation):
+    with opened("decode_image", data, max_pixels) as (image, orientation):
         limit = _MAX_PIXELS_OF_BYTE.get(image.format, max_pixels) * len(data)
         if image.height * image.width > limit:
             raise ValueError(f"too few bytes for {image.height}x{image.width} pixels")
@@ -40,7 +40,7 @@ def decode_by_pillow(data: bytes, mode: str, max_pixels: int, apply_exif_orienta
 
 def size_by_pillow(data: bytes, apply_exif_orientation: bool) -> tuple[int, int]:
     """The size of an image of any format; see `image_size`."""
-    with _opened("image_size", data, MAX_PIXELS_OF_SIZE) as (image, orientation):
+    with opened("image_size", data, MAX_PIXELS_OF_SIZE) as (image, orientation):
         return upright_size(image.height, image.width, orientation if apply_exif_orientation else 1)
 
 
@@ -52,7 +52,7 @@ def check_pixels(height: int, width: int, max_pixels: int, name: str = "decode_i
 
 
 @contextmanager
-def _opened(name: str, data: bytes, max_pixels: int) -> Iterator[tuple[Any, int]]:
+def opened(name: str, data: bytes, max_pixels: int) -> Iterator[tuple[Any, int]]:
     """An open image as stored, and its orientation; any error becomes a ValueError."""
     try:
         pillow = import_module("orbbec.data.decode.pillow")

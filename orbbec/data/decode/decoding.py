@@ -10,8 +10,10 @@ from torch import Tensor
 from orbbec.data.decode.decode import MAX_PIXELS, decode_image
 from orbbec.data.decode.modes import CHANNELS, Pixels, with_channels
 from orbbec.data.decode.nvimgcodec import MODES, BatchDecoder
+from orbbec.data.decode.unchanged import checked_pixels, decode_unchanged
 from orbbec.transforms.base.checks import choice
 
+UNCHANGED = "UNCHANGED"
 DEVICES = ("cpu", "cuda", "auto", "nvimgcodec")
 
 
@@ -20,7 +22,12 @@ class Decoding:
     """How images are decoded.
 
     Args:
-        mode: "RGB", "L" or "RGBA".
+        mode: "RGB", "L" or "RGBA". Or "UNCHANGED": the dtype and channels of the file, such as 16-bit PNG
+            and TIFF, `.npy` and `.npz` files of one array, and arrays of NumPy and HDF5: uint8, uint16,
+            float16 or float32, with any number of channels that the transforms take. Python threads decode
+            such images whole, 16-bit PNG of colors by OpenCV, and TIFF of 16-bit colors or many channels by
+            tifffile; batches without transforms are lists of tensors `[C, H, W]`. An image whose dtype or
+            channels are not those of the first of its batch is a bad sample.
         roi: decode only the region of a JPEG that the plan reads, with the same bytes as in the whole image.
             Works for baseline JPEGs, and for all JPEGs if libjpeg-turbo was built in.
         shrink: with `roi` and libjpeg-turbo, decode JPEGs at a lower resolution if the plan shrinks them to
@@ -57,7 +64,7 @@ class Decoding:
         choice("Decoding", "device", self.device, DEVICES)
         if self.by_nvimgcodec and self.planes:
             raise ValueError('Decoding: expected planes or device="nvimgcodec", but got both')
-        modes = MODES if self.by_nvimgcodec else ("RGB",) if self.makes_planes else tuple(CHANNELS)
+        modes = MODES if self.by_nvimgcodec else ("RGB",) if self.makes_planes else (*CHANNELS, UNCHANGED)
         choice("Decoding", "mode", self.mode, modes)
         choice("Decoding", "on_damage", self.on_damage, ("raise", "keep"))
 
@@ -72,6 +79,11 @@ class Decoding:
         return self.device == "cuda"
 
     @property
+    def is_unchanged(self) -> bool:
+        """Whether images keep the dtype and channels of their files."""
+        return self.mode == UNCHANGED
+
+    @property
     def by_nvimgcodec(self) -> bool:
         """Whether nvImageCodec decodes whole batches."""
         return self.device == "nvimgcodec"
@@ -82,6 +94,10 @@ class Decoding:
 
     def whole(self, data: bytes | Pixels | Tensor) -> Pixels:
         """The pixels of a file, or of an image `[H, W]` or `[H, W, C]`."""
+        if self.is_unchanged:
+            if isinstance(data, bytes):
+                return decode_unchanged(data, self.max_pixels, self.apply_exif_orientation)
+            return checked_pixels(data.numpy() if isinstance(data, Tensor) else data)
         if not isinstance(data, bytes):
             return with_channels(data.numpy() if isinstance(data, Tensor) else data, self.mode)
         return decode_image(

@@ -8,11 +8,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager, suppress
+from collections.abc import Callable, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, field
 from functools import partial
-from traceback import extract_tb
 from typing import Any, NamedTuple, TypeAlias
 
 import numpy as np
@@ -33,12 +32,13 @@ from orbbec.data.decode.orientation import Rectangle
 from orbbec.data.decode.planes import empty_planes, write_planes
 from orbbec.data.decode.region import Regions
 from orbbec.data.loader.clips import as_clips, as_images, clip_targets, frame_count, groups_of, is_clip
-from orbbec.data.loader.entries import Attempt, Bad, Opened, ids_tensor, position_of
+from orbbec.data.loader.entries import Attempt, Bad, Opened, ids_tensor, named, position_of, raised_in
 from orbbec.data.loader.memory import Job
 from orbbec.data.loader.pairs import pairs_of
 from orbbec.data.loader.pieces import AugmentedPieces, Pieces
 from orbbec.data.loader.queues import until
 from orbbec.data.loader.stopwatch import Stopwatch
+from orbbec.data.loader.unchanged import alike, kind_of, tensors_of
 from orbbec.data.loader.views import Planning, Plans, for_regions, read_by
 from orbbec.data.placed import check_placed
 from orbbec.data.sample import BadSample, Fault, Sample, SourceError
@@ -113,7 +113,9 @@ class Assembler:
         return self._assemble(wanted, epoch, job)
 
     def _assemble(self, wanted: Sequence[int | Sample | BadSample], epoch: int, job: Job) -> Assembled:
-        return self._assembled(self._settled(self._open(wanted, job), epoch), None, epoch, job)
+        groups = self._open(wanted, job)
+        groups = alike(groups, self._bad) if self.decoding.is_unchanged else groups
+        return self._assembled(self._settled(groups, epoch), None, epoch, job)
 
     def _others(self, epoch: int) -> int:
         """The number of pair images of each sample."""
@@ -142,7 +144,10 @@ class Assembler:
             opened = self._settled(groups_of(opened, changed), epoch)
             failed = attempt if attempt.buffers else None
             del attempt  # of pieces: not two on the device
-        return Assembled(ImageBatch.of_sizes([], CHANNELS[self.decoding.mode]), [], ids_tensor([]), None)
+        none: Any = (
+            [] if self.decoding.is_unchanged else ImageBatch.of_sizes([], CHANNELS[self.decoding.mode])
+        )
+        return Assembled(none, [], ids_tensor([]), None)
 
     def _open(self, wanted: Sequence[int | Sample | BadSample], job: Job) -> list[Group]:
         """Read samples: their headers if regions can be decoded later, otherwise their pixels."""
@@ -167,7 +172,7 @@ class Assembler:
         if header is None and pixels is None:
             pixels = self._whole(sample)
         entry = Opened(position_of(item), sample, header, pixels)
-        with _named(sample):
+        with named(sample):
             check_placed(sample, entry.size)
         return entry
 
@@ -182,7 +187,7 @@ class Assembler:
         except BadSample:
             raise
         except Exception as error:
-            where = _raised_in(error)
+            where = raised_in(error, __file__)
             text = f"Loader: sample {index} raised {type(error).__name__}: {error}{where}"
             raise SourceError(text) from error
         if not isinstance(sample, Sample):
@@ -196,10 +201,10 @@ class Assembler:
         wanted = self.decoding
         if not isinstance(sample.data, bytes):
             return None
-        with _named(sample):
+        with named(sample):
             if self.decoder is not None:
                 return self.decoder.header(sample.data, wanted.max_pixels, wanted.on_damage)
-            if not self._decodes_later:
+            if wanted.is_unchanged or not self._decodes_later:
                 return None
             header_of = planes_header if wanted.makes_planes else region_header
             return header_of(
@@ -218,7 +223,7 @@ class Assembler:
 
     def _whole(self, sample: Sample) -> Pixels:
         assert not isinstance(sample.data, tuple)
-        with _named(sample), self.watch.timing("decode"):
+        with named(sample), self.watch.timing("decode"):
             return self.decoding.whole(sample.data)
 
     def _attempted(
@@ -229,6 +234,9 @@ class Assembler:
         job: Job,
     ) -> tuple[Attempt, list[Opened | Bad | None]]:
         """Decode a batch; returns also what proved other than its header says, by row."""
+        if self.decoding.is_unchanged:
+            tensors = tensors_of(opened, job, self.pin_memory)
+            return Attempt(opened, tensors, [], None), [None] * len(opened)
         regions = planned[1]
         pieces = self._pieces(opened, planned, job)
         if pieces is not None:
@@ -442,7 +450,7 @@ class Assembler:
 
     def _alone(self, group: Sequence[Opened], epoch: int) -> Sequence[Opened]:
         """A sample if it can be augmented in a batch of its own; raises BadSample otherwise."""
-        with _named(group[0].sample, "its image and targets"):
+        with named(group[0].sample, "its image and targets"):
             self._planned(group, epoch)
         return group
 
@@ -451,7 +459,8 @@ class Assembler:
         frames = frame_count(opened)
         targets = [entry.sample.targets for entry in opened]
         ids = [entry.sample.sample_id for entry in opened[::frames]]
-        plan, targets = self._plan([entry.size for entry in opened], ids, targets, epoch, pairs, frames)
+        kind = kind_of(opened[0]) if self.decoding.is_unchanged else None
+        plan, targets = self._plan([entry.size for entry in opened], ids, targets, epoch, pairs, frames, kind)
         if isinstance(targets, tuple):
             return plan, tuple(clip_targets(opened, view) for view in targets)
         return plan, clip_targets(opened, targets)
@@ -464,14 +473,15 @@ class Assembler:
         epoch: int,
         pairs: int = 0,
         frames: int = 1,
+        kind: tuple[int, str] | None = None,
     ) -> tuple[Plans, Any]:
-        channels = CHANNELS[self.decoding.mode]
-        return Planning(sizes, ids, targets, epoch, channels, frames, pairs).by(self.transforms)
+        channels, dtype = kind or (CHANNELS[self.decoding.mode], "uint8")
+        return Planning(sizes, ids, targets, epoch, channels, frames, pairs, dtype).by(self.transforms)
 
     def _regions(self, plan: Plans, can_shrink: Array) -> Regions | None:
         makes_planes = self.decoding.makes_planes
         decodes_whole = self.decoder is not None or (makes_planes and self.planes_device is None)
-        if plan is None or decodes_whole or not self.decoding.roi:
+        if plan is None or decodes_whole or self.decoding.is_unchanged or not self.decoding.roi:
             return None
         return read_by(plan, can_shrink & (self.decoding.shrink and not makes_planes and has_native()))
 
@@ -480,21 +490,6 @@ class Assembler:
         return plan if self.decoding.makes_planes else for_regions(plan, regions)
 
 
-def _raised_in(error: Exception) -> str:
-    """The location in a source's code that raised an error; empty if there is none."""
-    at = extract_tb(error.__traceback__)[-1]
-    return "" if at.filename == __file__ else f" (in {at.name}, {at.filename}:{at.lineno})"
-
-
 def buffers_of(batch: ImageBatch | YCbCrBatch) -> list[Any]:
     """The memory of each image of a batch: arrays, or tensors of planes."""
     return batch.numpy() if isinstance(batch, ImageBatch) else batch.image_buffers()
-
-
-@contextmanager
-def _named(sample: Sample, part: str = "its image") -> Iterator[None]:
-    """Convert an error about this sample into its BadSample; `part` is named if its path is not known."""
-    try:
-        yield
-    except ValueError as error:
-        raise BadSample(sample.sample_id, sample.path or part, str(error)) from error

@@ -87,7 +87,8 @@ class FeedAssembler(Assembler):
         self._has_odd_files = self._found_odd_files = False
 
     def _assemble(self, wanted: Sequence[int | Sample | BadSample], epoch: int, job: Job) -> Assembled:
-        files = files_of(self.source) if set(map(type, wanted)) == {int} else None
+        is_indexed = set(map(type, wanted)) == {int} and not self.decoding.is_unchanged
+        files = files_of(self.source) if is_indexed else None
         batch = None if files is None else self._by_feed(files, wanted, epoch, job)
         return super()._assemble(wanted, epoch, job) if batch is None else batch
 
@@ -437,5 +438,6 @@ def _begin_decoding(
 
 def feed_for(decoding: Decoding, device: torch.device, threads: int, cores: Sequence[int]) -> SharedFeed:
     """The feed of a loader: none for what it does not decode, or if ORBBEC_FEED is 0."""
-    is_on = os.environ.get("ORBBEC_FEED", "1") != "0" and not decoding.by_nvimgcodec
+    is_on = os.environ.get("ORBBEC_FEED", "1") != "0"
+    is_on = is_on and not (decoding.by_nvimgcodec or decoding.is_unchanged)
     return SharedFeed(threads if is_on else 0, _NICE if device.type == "cuda" else 0, cores)

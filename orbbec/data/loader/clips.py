@@ -99,12 +99,12 @@ def as_clips(batch: Any, opened: Sequence[Opened]) -> Any:
     """A decoded batch, as clips if it is one of clips.
 
     Raises:
-        ValueError: clips were decoded to planes.
+        ValueError: clips were decoded to planes, or unchanged.
     """
     if not is_clip(opened[0]):
         return batch
     if not isinstance(batch, ImageBatch):
-        raise ValueError("Loader: expected Decoding(planes=False) for clips")
+        raise ValueError("Loader: expected Decoding(planes=False), and no mode UNCHANGED, for clips")
     return ClipBatch.of(batch, frame_count(opened))
 
 

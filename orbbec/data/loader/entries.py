@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from traceback import extract_tb
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -86,3 +88,18 @@ def position_of(item: int | Sample | BadSample) -> int:
 def ids_tensor(sample_ids: Sequence[int]) -> torch.Tensor:
     """Sample ids as int64 `[N]`."""
     return torch.from_numpy(np.array(sample_ids, np.int64))
+
+
+def raised_in(error: Exception, caller: str) -> str:
+    """The location in a source's code that raised an error; empty if it was the file `caller` itself."""
+    at = extract_tb(error.__traceback__)[-1]
+    return "" if at.filename == caller else f" (in {at.name}, {at.filename}:{at.lineno})"
+
+
+@contextmanager
+def named(sample: Sample, part: str = "its image") -> Iterator[None]:
+    """Convert an error about this sample into its BadSample; `part` is named if its path is not known."""
+    try:
+        yield
+    except ValueError as error:
+        raise BadSample(sample.sample_id, sample.path or part, str(error)) from error

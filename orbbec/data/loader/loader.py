@@ -216,8 +216,11 @@ class Loader:
     def _cached_source(self, source: Any, cache: Cache, decoding: Decoding) -> CachedSource:
         if not self._is_indexed or hasattr(source, "set_epoch"):
             raise ValueError("Loader: expected a source with an index, and without set_epoch, for cache")
-        if cache.decoded and (decoding.shrink or decoding.makes_planes or decoding.by_nvimgcodec):
-            raise ValueError("Loader: a decoded cache expects decoding without shrink, planes and device")
+        special = decoding.shrink or decoding.makes_planes or decoding.by_nvimgcodec or decoding.is_unchanged
+        if cache.decoded and special:
+            raise ValueError(
+                "Loader: a decoded cache expects decoding without shrink, planes, device and UNCHANGED"
+            )
         return CachedSource(with_distinct_ids(source), cache, decoding, decoding.whole)
 
     @property

@@ -25,6 +25,7 @@ class Planning(NamedTuple):
     channels: int
     frames: int = 1
     pairs: int = 0
+    dtype: str = "uint8"
 
     def by(self, transforms: Compose | MultiView | None) -> tuple[Plans, Any]:
         """The plan and its targets; of a MultiView tuples, of each view."""
@@ -34,12 +35,13 @@ class Planning(NamedTuple):
         return (None, self.targets) if transforms is None else self._by_compose(transforms)
 
     def _by_compose(self, compose: Compose) -> tuple[Plan, Sequence[dict[str, Any]]]:
-        sizes, ids, targets, epoch, channels, frames, pairs = self
+        sizes, ids, targets, epoch, channels, frames, pairs, dtype = self
         plan = compose.plan(
-            *(sizes, ids, epoch), channels=channels, targets=targets, frames=frames, pairs=pairs
+            *(sizes, ids, epoch), channels=channels, dtype=dtype, targets=targets, frames=frames, pairs=pairs
         )
-        if plan.mixes or are_placed(targets):  # no plan changes labels unless it mixes images
-            return plan, transform_targets(plan, targets, compose.target_options)
+        options = compose.target_options
+        if plan.mixes or are_placed(targets, options.dense):  # no plan changes labels unless it mixes images
+            return plan, transform_targets(plan, targets, options)
         return plan, targets
 
 

@@ -12,11 +12,12 @@ from torch import Tensor
 from orbbec.batch import ImageBatch
 from orbbec.batch.collate import is_pil, sequence_like
 from orbbec.transforms.base.tv_tensors import is_tv_tensor, plain, wrapped
+from orbbec.transforms.targets.dense import DENSE_KINDS
 from orbbec.transforms.targets.run_lengths import are_runs
 from orbbec.transforms.targets.state import MASK_KEYS, POINT_KEYS
 
-TARGET_KEYS = ("boxes", "polygons", *MASK_KEYS, *POINT_KEYS)
-_RANKS = {"mask": 2, "boxes": 2, "masks": 3}  # of the targets of one image
+TARGET_KEYS = ("boxes", "polygons", *MASK_KEYS, *POINT_KEYS, *DENSE_KINDS)
+_RANKS = {"mask": 2, "boxes": 2, "masks": 3, "flow": 3, "normals": 3}  # of the targets of one image
 
 
 def is_of_batch(target: dict[str, Any], images: Any, count: int) -> bool:

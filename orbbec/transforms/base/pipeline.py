@@ -363,8 +363,8 @@ class Pipeline(FrozenModule):
     def _on_structure(
         self, structure: Any, sample_ids: Any, epoch: Any, generator: torch.Generator | None
     ) -> Any:
-        names = self.images
-        images = named_images(structure, names) if names else images_of(structure)
+        names, dense = self.images, self.target_options.dense
+        images = named_images(structure, names) if names else images_of(structure, dense)
         sources, inputs = zip(*map(self._source, images), strict=True)
         first = sources[0]
         for name, source in zip(names, sources, strict=False):
@@ -373,7 +373,7 @@ class Pipeline(FrozenModule):
                 raise ValueError(f"Compose: expected {expected}, but got {source.count}")
         key = self._key(sample_ids, epoch, generator, first.count)
         keys = [key.of_clips(each.frames) for each in sources]
-        found = targets_of(structure, images)
+        found = targets_of(structure, images, dense)
         targets = found[0] if len(found) == 1 else found
         dicts = first.split(targets) if found else []
         listed = _of_images(dicts, first.count * first.frames)
@@ -390,7 +390,8 @@ class Pipeline(FrozenModule):
         labels = labels_of(structure, first.count) if plans[0].mixes else None
         if labels is not None:
             replaced[id(labels)] = self._mixed_labels(plans[0], labels, first.frames)
-        return rebuilt(structure, replaced, lambda target: next(rest), partial(self._loose, plans[0]))
+        loose = partial(self._loose, plans[0])
+        return rebuilt(structure, replaced, lambda target: next(rest), loose, dense)
 
     def _changed(self, plan: Plan, dicts: Sequence[dict[str, Any]]) -> Sequence[dict[str, Any]]:
         """The targets of one image or of a batch, moved by the plan."""

@@ -39,8 +39,8 @@ def _is_image_tensor(value: Any) -> bool:
     return isinstance(value, Tensor) and value.ndim == 3 and not is_target(value)
 
 
-def images_of(structure: Any) -> list[Any]:
-    """The images of a structure, in order.
+def images_of(structure: Any, names: Sequence[str] = ()) -> list[Any]:
+    """The images of a structure, in order; `names` are those of further targets.
 
     These are every PIL image, `tv_tensors.Image`, `ImageBatch` and list of images; if there are none, the
     first tensor or array of three or more dimensions, as in torchvision.
@@ -48,9 +48,10 @@ def images_of(structure: Any) -> list[Any]:
     Raises:
         TypeError: there is no image.
     """
-    found = [leaf for leaf in _leaves(structure) if _is_surely_images(leaf)]
+    leaves = _leaves(structure, names=names)
+    found = [leaf for leaf in leaves if _is_surely_images(leaf)]
     if not found:
-        pixels = (leaf for leaf in _leaves(structure) if isinstance(leaf, (Tensor, np.ndarray)))
+        pixels = (leaf for leaf in leaves if isinstance(leaf, (Tensor, np.ndarray)))
         found = [leaf for leaf in pixels if leaf.ndim >= 3 and not is_tv_tensor(leaf)][:1]
     if not found:
         raise TypeError(
@@ -85,13 +86,14 @@ def named_images(structure: Any, names: Sequence[str]) -> list[Any]:
     return [entries[0] for entries in found.values()]
 
 
-def _leaves(node: Any, key: Any = None) -> list[Any]:
-    if key in TARGET_KEYS or _is_surely_images(node):
-        return [] if key in TARGET_KEYS else [node]
+def _leaves(node: Any, key: Any = None, names: Sequence[str] = ()) -> list[Any]:
+    is_target_key = key in TARGET_KEYS or key in names
+    if is_target_key or _is_surely_images(node):
+        return [] if is_target_key else [node]
     if isinstance(node, Mapping):
-        return [leaf for name, entry in node.items() for leaf in _leaves(entry, name)]
+        return [leaf for name, entry in node.items() for leaf in _leaves(entry, name, names)]
     if isinstance(node, (tuple, list)):
-        return [leaf for entry in node for leaf in _leaves(entry)]
+        return [leaf for entry in node for leaf in _leaves(entry, names=names)]
     return [node]
 
 
@@ -104,15 +106,15 @@ def _is_surely_images(value: Any) -> bool:
     return is_pil(value) or isinstance(value, ImageBatch) or holds_planes(value)
 
 
-def targets_of(structure: Any, images: list[Any]) -> list[dict[str, Any]]:
-    """The dicts of a structure that contain boxes, masks or points, without the images."""
+def targets_of(structure: Any, images: list[Any], names: Sequence[str] = ()) -> list[dict[str, Any]]:
+    """The dicts of a structure that contain boxes, masks, points or `names`, without the images."""
     found: list[dict[str, Any]] = []
 
     def visit(target: dict[str, Any]) -> dict[str, Any]:
         found.append(target)
         return target
 
-    rebuilt(structure, {id(each): each for each in images}, visit, lambda value: value)
+    rebuilt(structure, {id(each): each for each in images}, visit, lambda value: value, names)
     return found
 
 
@@ -140,7 +142,9 @@ def _has_rows(leaf: Any, count: int) -> bool:
     return isinstance(leaf, (Tensor, np.ndarray)) and leaf.ndim in (1, 2) and len(leaf) == count
 
 
-def rebuilt(structure: Any, replaced: Mapping[int, Any], target: Visit, loose: Visit) -> Any:
+def rebuilt(
+    structure: Any, replaced: Mapping[int, Any], target: Visit, loose: Visit, names: Sequence[str] = ()
+) -> Any:
     """The structure with replaced entries.
 
     Args:
@@ -148,28 +152,33 @@ def rebuilt(structure: Any, replaced: Mapping[int, Any], target: Visit, loose: V
         replaced: replacements of entries, by their `id`.
         target: gives the replacement of a dict with boxes, masks or points.
         loose: gives the replacement of a tv_tensor outside such a dict.
+        names: those of further targets.
     """
     if id(structure) in replaced:
         return replaced[id(structure)]
     if is_target(structure):
         return loose(structure)
     if isinstance(structure, dict):
-        return _rebuilt_dict(structure, replaced, target, loose)
+        return _rebuilt_dict(structure, replaced, target, loose, names)
     if isinstance(structure, (tuple, list)):
-        return sequence_like([rebuilt(entry, replaced, target, loose) for entry in structure], structure)
+        return sequence_like(
+            [rebuilt(entry, replaced, target, loose, names) for entry in structure], structure
+        )
     return structure
 
 
-def _rebuilt_dict(entries: dict[Any, Any], replaced: Mapping[int, Any], target: Visit, loose: Visit) -> Any:
+def _rebuilt_dict(
+    entries: dict[Any, Any], replaced: Mapping[int, Any], target: Visit, loose: Visit, names: Sequence[str]
+) -> Any:
     result = copy.copy(entries)
     target_entries = {key: value for key, value in entries.items() if _goes_with_target(key, value, replaced)}
-    if any(key in target_entries for key in TARGET_KEYS):
+    if any(key in target_entries for key in (*TARGET_KEYS, *names)):
         result.update(target(target_entries))
     else:
         target_entries = {}
     for key, value in entries.items():
         if key not in target_entries:
-            result[key] = rebuilt(value, replaced, target, loose)
+            result[key] = rebuilt(value, replaced, target, loose, names)
     return result
 
 

@@ -13,7 +13,11 @@ from orbbec.batch.collate import is_pil, sequence_like
 from orbbec.plan.batches import as_list
 from orbbec.transforms.targets.options import TargetOptions
 
-KEYS = {"BoundingBoxes": ("boxes",), "Mask": ("mask", "masks"), "KeyPoints": ("keypoints", "landmarks")}
+KEYS = {
+    "BoundingBoxes": ("boxes",),
+    "Mask": ("mask", "masks", "depth"),
+    "KeyPoints": ("keypoints", "landmarks"),
+}
 _FORMATS = {"CXCYWHR": "cxcywha", "XYXYXYXY": "xyxyxyxy", "XYXY": "xyxy", "XYWH": "xywh", "CXCYWH": "cxcywh"}
 
 

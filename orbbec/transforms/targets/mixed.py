@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import copy
 from collections.abc import Sequence
 from itertools import pairwise
 from typing import Any
@@ -155,10 +156,11 @@ def _rest(state: State) -> dict[str, Any]:
 
 def _check_pair(step: MixPass, pair: Sequence[State], is_blend: bool) -> None:
     """Refuse targets that a mix cannot give a meaning."""
-    key = "mask" if is_blend else "polygons"
     for state in pair:
-        if key in state.original:
-            hint = "a mask of classes cannot be blended" if is_blend else "polygons cannot be cut; use masks"
+        for key in filter(state.is_layer if is_blend else "polygons".__eq__, state.original):
+            hint = "polygons cannot be cut; use masks"
+            if is_blend:
+                hint = f"{state.options.kind_of(key) or 'a mask of classes'} cannot be blended"
             raise ValueError(f"{step.name}: {hint}; leave {key} out of the target of image {state.index}")
 
 
@@ -229,13 +231,13 @@ def _together(
     """Combine the targets of tiles, and the rest, into those of one image; the last tile is on top."""
     laid = list(zip(tiles, map(_following, tiles), quarters.tolist(), strict=True))
     parts = [part for _, part, _ in laid]
-    keys = dict.fromkeys(key for part in parts for key in part if key != "mask")
+    keys = dict.fromkeys(key for part in parts for key in part if not base.is_layer(key))
     joined = {key: joined_rows([part[key] for part in parts if key in part]) for key in keys}
     target = {**(rest or {}), **joined}
     for _, part, (left, top, right, bottom) in laid:
-        if "mask" in part:
-            mask = target.setdefault("mask", part["mask"])
-            mask[..., top:bottom, left:right] = part["mask"][..., top:bottom, left:right]
+        for key in filter(base.is_layer, part):
+            layer = target.setdefault(key, copy.deepcopy(part[key]))
+            layer[..., top:bottom, left:right] = part[key][..., top:bottom, left:right]
     boxes = [tile.boxes.without_dropped() for tile, part, _ in laid if "boxes" in part]
     every = Boxes.joined(boxes or [Boxes.of(np.zeros((0, 4, 2)), True)])
     result = State(base.index, target, base.options, tiles[0].size, every)

@@ -2,14 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
 
 from orbbec.transforms.base.checks import choice, flag, names, number
+from orbbec.transforms.targets.dense import DENSE_KINDS
 from orbbec.transforms.targets.pairs import pairs_of
+from orbbec.transforms.targets.per_box import PER_BOX_KEYS
 
 BOX_FORMATS = ("xyxy", "xywh", "cxcywh", "cxcywha", "xyxyxyxy", "xyxyn", "cxcywhn")
-_OF_IMAGE = {"boxes", "mask", "size"}
+_OF_IMAGE = {"boxes", "mask", "size", *DENSE_KINDS}
+_KNOWN = (*_OF_IMAGE, *PER_BOX_KEYS, "keypoints", "landmarks")
 
 
 @dataclass(frozen=True)
@@ -28,6 +31,15 @@ class TargetOptions:
     - `masks` `[K, H, W]` and `mask` `[H, W]`: they read the same pixels as an image with nearest
       interpolation. `masks` may be a list of K run lengths of COCO, `{"size": [H, W], "counts": ...}`,
       compressed or not, which become uint8 of 0 and 1.
+    - `depth` `[H, W]` or `[..., H, W]`, `flow` `[2, H, W]`, `normals` `[3, H, W]`, and names in the options
+      called so: read at the pixels of masks, so that NaN and infinity stay what they are. Depth keeps its
+      values, unless `depth_scale`. Vectors are (x, y) or (x, y, z) in the axes of the image: x to the right,
+      y down. `flow`, in pixels, becomes the vector from where the pixel goes to where its other end goes: the
+      linear part of an affine transform times the vector; exact under perspectives and displacements too, if
+      both images of the flow get the same transform. `normals` rotate in the plane of the image, are mirrored
+      with it, and keep their length; a shear or unequal zoom tilts them as it tilts the surface. Under a
+      perspective or a displacement, normals and `depth_scale` take the linear part at each pixel. Where there
+      is no image, vectors are 0.
     - `keypoints`, `landmarks` `[P, 2]`, `[P, 3]`, `[K, P, 2]` or `[K, P, 3]`: pixel positions (x, y), and a
       visibility that becomes 0 outside the image.
     - `polygons`: a list of K arrays or tensors `[P, 2]`, clipped to the image; or of K lists of these, the
@@ -64,6 +76,13 @@ class TargetOptions:
             are exchanged whenever an image is mirrored: by a flip, a transpose, or a matrix of negative
             determinant, not by rotations. Or "coco" for its 17 keypoints. Not with `drop_keypoints`, which
             changes indices.
+        depth: names of further entries like `depth`, such as the depth of a second sensor.
+        flow: names of further entries like `flow`.
+        normals: names of further entries like `normals`.
+        depth_fill: value of depth outside the image.
+        depth_scale: True divides depth by the zoom of the transform, the root of the change of areas: what a
+            camera of the same focal length in pixels would measure. Any zoom counts, that of `Resize` too.
+            Depth must be floats then.
 
     Raises:
         TypeError: an argument has a wrong type.
@@ -86,6 +105,12 @@ class TargetOptions:
     drop_keypoints: bool = False
     per_box: Sequence[str] = ()
     keypoint_pairs: Sequence[Sequence[int]] | str = ()
+    depth: Sequence[str] = ()
+    flow: Sequence[str] = ()
+    normals: Sequence[str] = ()
+    depth_fill: float = 0.0
+    depth_scale: bool = False
+    kinds: dict[str, str] = field(init=False, repr=False, compare=False)  # of `DENSE_KINDS`, by name
 
     def __post_init__(self) -> None:
         op, per_box = "TargetOptions", names("TargetOptions", "per_box", self.per_box)
@@ -103,8 +128,32 @@ class TargetOptions:
             "drop_keypoints": flag(op, "drop_keypoints", self.drop_keypoints),
             "per_box": per_box,
             "keypoint_pairs": pairs_of(op, self.keypoint_pairs),
+            "depth_fill": number(op, "depth_fill", self.depth_fill),
+            "depth_scale": flag(op, "depth_scale", self.depth_scale),
         }
+        dense = {kind: names(op, kind, getattr(self, kind)) for kind in DENSE_KINDS}
+        _check_names(op, per_box, dense)
+        checked |= dense
         if checked["keypoint_pairs"] and checked["drop_keypoints"]:
             raise ValueError(f"{op}: expected keypoint_pairs or drop_keypoints, but got both")
+        checked["kinds"] = {name: kind for kind in DENSE_KINDS for name in (kind, *dense[kind])}
         for name, value in checked.items():
             object.__setattr__(self, name, value)
+
+    def kind_of(self, key: str) -> str:
+        """Which of `DENSE_KINDS` an entry is; "": none."""
+        return self.kinds.get(key, "")
+
+    @property
+    def dense(self) -> tuple[str, ...]:
+        """The names of further depth, flow and normals."""
+        return (*self.depth, *self.flow, *self.normals)
+
+
+def _check_names(op: str, per_box: Sequence[str], dense: Mapping[str, Sequence[str]]) -> None:
+    """Refuse names that stand for two things."""
+    every = [*per_box, *_KNOWN, *(name for several in dense.values() for name in several)]
+    for kind, several in dense.items():
+        for name in several:
+            if every.count(name) > 1:
+                raise ValueError(f"{op}: expected {kind} without {name}, which is another target")

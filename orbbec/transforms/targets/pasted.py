@@ -61,8 +61,9 @@ def check_objects(step: MixPass, states: Sequence[State]) -> None:
                 f"{step.name}: expected upright boxes, which follow from what is left of a mask, "
                 f"but got {state.options.box_format}"
             )
-        if "mask" not in state.original and any("mask" in each.original for each in states):
-            raise ValueError(f"{step.name}: expected mask {where}, as other images have, but got none")
+        for key in (key for each in states for key in filter(each.is_layer, each.original)):
+            if key not in state.original:
+                raise ValueError(f"{step.name}: expected {key} {where}, as other images have, but got none")
         if state.size != states[0].size:
             sizes = (size_text(np.array([each.size])) for each in (states[0], state))
             raise ValueError(
@@ -85,7 +86,7 @@ def paste(state: State, other: State, mask: Array) -> None:
 
     Args:
         state: the targets of the image.
-        other: those of the other image; they take over the classes of the image elsewhere.
+        other: those of the other image; they take over the layers of the image elsewhere.
         mask: bool `[H, W]`: the pixels of the other image.
     """
     cover = torch.from_numpy(mask)
@@ -96,9 +97,9 @@ def paste(state: State, other: State, mask: Array) -> None:
             state.hide_points(key, _lies_on(mask, numbers_of(state.values[key])))
         if key in other.values and not other.is_per_box(key):
             del other.values[key], other.original[key]
-    if "mask" in state.values:
-        classes, others = (as_tensor("paste", "mask", each.values["mask"]) for each in (state, other))
-        other.values["mask"] = torch.where(cover.to(others.device), others, classes.to(others))
+    for key in filter(state.is_layer, state.values):
+        under, over = (as_tensor("paste", key, each.values[key]) for each in (state, other))
+        other.values[key] = torch.where(cover.to(over.device), over, under.to(over))
 
 
 def _cover_objects(state: State, cover: Tensor) -> None:

@@ -20,6 +20,7 @@ from orbbec.plan.points import (
 )
 from orbbec.plan.state import same_rows
 from orbbec.transforms.targets.boxes import Boxes
+from orbbec.transforms.targets.dense import Reading, check_dense, following
 from orbbec.transforms.targets.masks import Mask, moved_masks
 from orbbec.transforms.targets.motion import Motion
 from orbbec.transforms.targets.options import TargetOptions
@@ -52,9 +53,12 @@ class State:
         boxes: Boxes,
     ) -> None:
         self.index, self.options = index, options
-        self.size = size  # of the image at this pass
+        self.size = self.read_size = size  # of the image at this pass, and of what the last one read of it
         self.original = self._with_masks(target)
         self.values: dict[str, Any] = dict(self.original)
+        kinds = options.kinds
+        self.dense = [key for key in target if key in kinds]  # depth, flow, normals
+        self.layers = [*filter(self.values.__contains__, MASK_KEYS), *self.dense]  # one value or more a pixel
         self.boxes = boxes
         self.dropped_before = 0
         self.is_clipped = False
@@ -87,9 +91,11 @@ class State:
 
     def check(self, height: int, width: int) -> None:
         """Refuse targets of another length than the boxes, masks of another size, and what is no polygon."""
-        for key in MASK_KEYS:
-            if key in self.original:
-                self._check_mask(key, self.original[key], (height, width))
+        for key in self.layers:
+            self._check_mask(key, self.original[key], (height, width))
+        for key in self.dense:
+            value, scales = self.original[key], self.options.depth_scale
+            check_dense(self.options.kind_of(key), key, value, self.index, scales)
         for row, polygon in enumerate(self.original.get("polygons", ())):
             check_rings(polygon, f"rings of polygon {row} of image {self.index}")
         for key in filter(self.is_per_box, self.original):
@@ -122,9 +128,20 @@ class State:
             key in PER_BOX_KEYS or key in self.options.per_box or (key in POINT_KEYS and np.ndim(value) == 3)
         )
 
+    def is_layer(self, key: str) -> bool:
+        """Whether an entry has a value or a vector for each pixel: a mask, depth, flow or normals."""
+        return key == "mask" or key in self.options.kinds
+
     def follows(self, key: str) -> bool:
-        """Whether an entry moves with the image: boxes and what belongs to them, masks, points, polygons."""
-        return key in ("boxes", "polygons", *MASK_KEYS, *POINT_KEYS) or self.is_per_box(key)
+        """Whether an entry moves with the image: boxes and what belongs to them, layers, points, polygons."""
+        known = key in ("boxes", "polygons", *MASK_KEYS, *POINT_KEYS)
+        return known or self.is_layer(key) or self.is_per_box(key)
+
+    def fill_of(self, key: str, mask_fill: float) -> float:
+        """The value of a layer, or of masks, where there is no image."""
+        if key not in self.dense:
+            return mask_fill
+        return self.options.depth_fill if self.options.kind_of(key) == "depth" else 0.0
 
     @property
     def is_upright(self) -> bool:
@@ -142,6 +159,7 @@ class State:
         if cut is not None:
             corner, self.size = cut[:2], (int(cut[3] - cut[1]), int(cut[2] - cut[0]))
             self._move_points(lambda points, edge: points - corner)
+        self.read_size = self.size
         if self.options.keypoint_pairs and mirrors(forward, self.size):
             self._swap_sides()
         height, width = motion.sizes[self.index].tolist()
@@ -153,6 +171,13 @@ class State:
             return carried_edges(forward, points) if edge else carried(forward, points)
 
         self._move_points(move_points)
+
+    def follow(self, reading: Reading) -> None:
+        """Let the values of layers follow a pass that moved them."""
+        for key in self.dense:
+            kind = self.options.kind_of(key)
+            if kind != "depth" or self.options.depth_scale:
+                self.values[key] = following(kind, self.values[key], reading)
 
     def _swap_sides(self) -> None:
         """Exchange the keypoints of the left and the right side, before the image is mirrored."""
@@ -177,9 +202,9 @@ class State:
         if left >= right or top >= bottom:
             return
         self.is_clipped = True
-        for key in filter(self.values.__contains__, MASK_KEYS):
+        for key in self.layers:
             mask = as_tensor("transform_targets", key, self.values[key]).clone()
-            mask[..., top:bottom, left:right] = 0
+            mask[..., top:bottom, left:right] = self.fill_of(key, 0.0)
             self.values[key] = mask
         for key in filter(self.values.__contains__, POINT_KEYS):
             at = numbers_of(self.values[key])[..., :2] + 0.5
@@ -232,7 +257,7 @@ class State:
             keys = filter(self.is_per_box, result) if boxes is not None or not keep.all() else ()
             result.update({key: chosen_rows(result[key], keep) for key in keys})
         for key, value in result.items():
-            if key in (*POINT_KEYS, *MASK_KEYS):
+            if key in (*POINT_KEYS, *self.layers):
                 result[key] = _like(value, self.original[key], f"{key} of image {self.index}")
         return result
 
@@ -251,18 +276,33 @@ class State:
 
 
 def move_all(motion: Motion, states: Sequence[State], fill: float) -> None:
-    """Move the targets of all images through one pass."""
+    """Move the targets of all images through one pass; `fill` is that of masks."""
     every = [state for state in states if not motion.keeps(state.index)]
     forward = forward_of(motion.matrix)
     displacements = [motion.displacement(state.index) for state in every]
     _move_boxes(motion, every, forward, displacements)
     for state, displacement in zip(every, displacements, strict=True):
         state.move(motion, forward[state.index], displacement)
-    moving = [(state, name) for state in every for name in MASK_KEYS if name in state.values]
-    tensors = [as_tensor("transform_targets", name, state.values[name]) for state, name in moving]
-    masks = [Mask(state.index, tensor) for (state, _), tensor in zip(moving, tensors, strict=True)]
-    for (state, name), result in zip(moving, moved_masks(motion, masks, fill), strict=True):
-        state.values[name] = result
+    _move_layers(motion, every, fill)
+    for state, displacement in zip(every, displacements, strict=True):
+        if state.dense:
+            how = displacement, motion.border, state.read_size
+            state.follow(Reading(motion.matrix[state.index], *how))
+
+
+def _move_layers(motion: Motion, states: Sequence[State], fill: float) -> None:
+    """Move what has values for each pixel, with one fill at once."""
+    by_fill: dict[float, list[tuple[State, str]]] = {}
+    for state in states:
+        for key in state.layers:
+            by_fill.setdefault(state.fill_of(key, fill), []).append((state, key))
+    for value, entries in by_fill.items():
+        masks = [
+            Mask(state.index, as_tensor("transform_targets", key, state.values[key]))
+            for state, key in entries
+        ]
+        for (state, key), result in zip(entries, moved_masks(motion, masks, value), strict=True):
+            state.values[key] = result
 
 
 def _move_boxes(

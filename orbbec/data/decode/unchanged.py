@@ -1,0 +1,165 @@
+"""Images with the dtype and channels of their file: 16 bits, floats, more than four channels."""
+
+from __future__ import annotations
+
+import io
+import math
+import zipfile
+from importlib import import_module
+from typing import Any
+
+import numpy as np
+
+from orbbec.bridge.arguments import Array
+from orbbec.data.decode.by_pillow import check_pixels, opened
+from orbbec.data.decode.exif import exif_orientation
+from orbbec.data.decode.orientation import upright
+
+DTYPES = ("uint8", "uint16", "float16", "float32")
+_NPY, _NPZ, _TIFF = b"\x93NUMPY", b"PK\x03\x04", (b"II*\0", b"MM\0*", b"II+\0", b"MM\0+")
+_PNG_HEADER, _DEPTH, _COLORS = b"\x89PNG", 24, 25  # offsets of bits per channel, and of the kind of colors
+_GRAY = 0
+_MOST_BYTES = 64  # per pixel: 16 channels of 32 bits
+_BITS, _CHANNELS = 258, 277  # tags of TIFF
+_MOST_OF_PILLOW = 4  # channels
+
+
+def checked_pixels(pixels: Any) -> Array:
+    """An image as `[H, W, C]`.
+
+    Raises:
+        ValueError: it has no pixels, or a dtype that pipelines do not take.
+
+    Example:
+        >>> checked_pixels(np.zeros((4, 6), np.uint16)).shape
+        (4, 6, 1)
+    """
+    if pixels.ndim not in (2, 3) or 0 in pixels.shape or pixels.dtype.name not in DTYPES:
+        raise ValueError(
+            f"expected pixels {', '.join(DTYPES)} [H, W, C], but got {pixels.dtype} {list(pixels.shape)}"
+        )
+    image = pixels if pixels.ndim == 3 else pixels[:, :, None]
+    return np.asarray(image, image.dtype.newbyteorder("="))
+
+
+def decode_unchanged(data: bytes, max_pixels: int, apply_exif_orientation: bool = True) -> Array:
+    """Decode an image without changing its dtype or channels.
+
+    Palettes and CMYK become RGB. 16-bit PNG of colors needs OpenCV; TIFF needs tifffile, unless it
+    has 1, 3 or 4 channels of 8 bits or one of 16.
+
+    Args:
+        data: an image file, an `.npy` file of `[H, W]` or `[H, W, C]`, or an `.npz` file of one such array.
+        max_pixels: larger images are refused before decoding.
+        apply_exif_orientation: see `decode_image`.
+
+    Returns:
+        uint8, uint16, float16 or float32 `[H, W, C]`.
+
+    Raises:
+        ValueError: the file is damaged, too large, of unknown format, or needs a package that is missing.
+
+    Example:
+        >>> file = io.BytesIO()
+        >>> np.save(file, np.full((2, 3, 7), 40000, np.uint16))
+        >>> decode_unchanged(file.getvalue(), 100).shape
+        (2, 3, 7)
+    """
+    if data.startswith((_NPY, _NPZ)):
+        pixels = checked_pixels(_array_of(data if data.startswith(_NPY) else _member_of(data, max_pixels)))
+        check_pixels(pixels.shape[0], pixels.shape[1], max_pixels)
+        return pixels
+    if data.startswith(_TIFF):
+        pixels, orientation = _decoded_tiff(data, max_pixels)
+    elif data.startswith(_PNG_HEADER) and data[_DEPTH : _DEPTH + 1] == b"\x10" and data[_COLORS] != _GRAY:
+        with opened("decode_image", data, max_pixels) as (_, orientation):
+            pixels = _deep_png(data)
+    else:
+        with opened("decode_image", data, max_pixels) as (image, orientation):
+            pixels = _stored(image)
+    return np.ascontiguousarray(upright(checked_pixels(pixels), orientation if apply_exif_orientation else 1))
+
+
+def _stored(image: Any) -> Array:
+    """The pixels of an open image."""
+    if image.mode.startswith("I;16") or image.mode == "F":
+        return np.asarray(image)
+    if image.mode == "I" and image.format == "PNG":
+        return np.asarray(image).astype(np.uint16)
+    modes = import_module("orbbec.data.decode.modes")
+    return np.asarray(modes.pixels_of(image, modes.widest_mode(image)))
+
+
+def _deep_png(data: bytes) -> Array:
+    cv2 = _package("cv2", "opencv-python-headless")
+    pixels = cv2.imdecode(np.frombuffer(data, np.uint8), cv2.IMREAD_UNCHANGED)
+    if pixels is None:
+        raise ValueError("OpenCV cannot decode it")
+    colors = np.array([2, 1, 0, 3][: pixels.shape[2]])
+    return np.asarray(pixels[..., colors])
+
+
+def _decoded_tiff(data: bytes, max_pixels: int) -> tuple[Array, int]:
+    """The pixels of a TIFF as stored, and its orientation."""
+    try:
+        with opened("decode_image", data, max_pixels) as (image, orientation):
+            tags = image.tag_v2
+            is_deep = max(tags.get(_BITS, (8,))) > 8 or tags.get(_CHANNELS, 1) > _MOST_OF_PILLOW
+            if not is_deep or image.mode.startswith("I;16") or image.mode == "F":
+                return _stored(image), orientation
+    except ValueError as error:
+        if "Pillow knows" not in str(error):
+            raise
+    tifffile = _package("tifffile", "tifffile")
+    try:
+        with tifffile.TiffFile(io.BytesIO(data)) as file:
+            page = file.pages[0]
+            check_pixels(page.imagelength, page.imagewidth, max_pixels)
+            if page.nbytes > _MOST_BYTES * max_pixels:
+                raise ValueError(f"decode_image: expected at most {_MOST_BYTES} bytes per pixel")
+            pixels = np.asarray(page.asarray())
+            pixels = np.moveaxis(pixels, 0, -1) if page.axes.startswith("S") else pixels
+    except Exception as error:  # of many kinds
+        reason = str(error).removeprefix("decode_image: ")
+        raise ValueError(f"decode_image: {reason} ({len(data)} bytes)") from error
+    return pixels, exif_orientation(data)
+
+
+def _package(name: str, project: str) -> Any:
+    try:
+        return import_module(name)
+    except ImportError as error:
+        raise ValueError(f"its 16-bit colors or channels need the package {project}") from error
+
+
+def _array_of(data: bytes) -> Array:
+    """The array of an `.npy` file, whose header may not ask for more memory than there are bytes."""
+    file = io.BytesIO(data)
+    try:
+        is_old = np.lib.format.read_magic(file) == (1, 0)
+        read = np.lib.format.read_array_header_1_0 if is_old else np.lib.format.read_array_header_2_0
+        shape, fortran, dtype = read(file)
+    except Exception as error:  # its header is a Python literal
+        raise ValueError(f"decode_image: the .npy file is damaged: {error}") from error
+    begin = file.tell()
+    if dtype.hasobject or min(shape, default=0) < 0 or math.prod(shape) * dtype.itemsize != len(data) - begin:
+        raise ValueError(
+            f"decode_image: expected {dtype} {list(shape)} as the .npy file says, but got "
+            f"{len(data) - begin} bytes"
+        )
+    return np.frombuffer(bytearray(data), dtype, offset=begin).reshape(shape, order="F" if fortran else "C")
+
+
+def _member_of(data: bytes, max_pixels: int) -> bytes:
+    """The only array of an `.npz` file."""
+    try:
+        with zipfile.ZipFile(io.BytesIO(data)) as archive:
+            members = archive.infolist()
+            if len(members) != 1 or members[0].file_size > _MOST_BYTES * max_pixels:
+                sizes = {member.filename: member.file_size for member in members}
+                raise ValueError(
+                    f"expected one array of at most {_MOST_BYTES * max_pixels} bytes, but got {sizes}"
+                )
+            return archive.read(members[0])
+    except (zipfile.BadZipFile, NotImplementedError, RuntimeError, EOFError, OSError) as error:
+        raise ValueError(f"decode_image: the .npz file is damaged: {error}") from error
