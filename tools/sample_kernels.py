@@ -390,6 +390,7 @@ def draws(device: Device) -> Results:
         "antialiased crop": [T.RandomResizedCrop((20, 23)), T.RandomHorizontalFlip()],
         "warps": [T.RandomScale((0.9, 1.4), antialias=False), T.RandomAffine(20, (0.1, 0.1)), small],
         "colors": [crop, T.RandomPhotometricDistort(), T.RandomApply([T.Gamma()], 0.5)],
+        "lights": [crop, T.Vignetting(), T.Illumination(), T.Illumination("gaussian"), T.RandomShadow(p=1.0)],
         "chosen": [crop, T.RandomOrder([T.RandomInvert(), T.RandomSolarize(99), T.RandomGrayscale()])],
     }
     images = device.put(photographs(3, 3, *_SIZE, torch.uint8))

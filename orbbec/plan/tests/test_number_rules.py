@@ -216,3 +216,9 @@ def test_images_do_not_depend_on_their_batch():
     together = rows.run(SIZES, IDS).state
     for n in range(0, 300, 37):
         assert np.array_equal(rows.run(SIZES[n : n + 1], IDS[n : n + 1]).state[0], together[n])
+
+
+def test_sines_and_cosines_of_degrees():
+    (degrees,), found = computed("sine_cosine", REGISTERS, columns=[(-720.0, 720.0)])
+    expected = np.stack([np.sin(np.deg2rad(degrees)), np.cos(np.deg2rad(degrees))], 1)
+    np.testing.assert_allclose(found, expected, atol=1e-14)

@@ -286,6 +286,14 @@ DRAWN = {
         T.ChannelDropout(p=0.5),
         T.PlanckianJitter(p=0.7),
     ],
+    "lights": [
+        SIZED,
+        T.Vignetting(p=0.7),
+        T.Illumination(p=0.7),
+        T.RandomShadow((0.1, 0.2, 1.0, 0.9), (1, 3), p=0.7),
+        T.RandomHorizontalFlip(),
+        T.Illumination("gaussian", p=0.7),
+    ],
     "shapes": [
         T.ResizeKeepRatio(60, 0.4, scale_p=0.5, aspect_p=0.5, antialias=False),
         T.ResizeToMultiple(42, 14, interpolation="linear"),

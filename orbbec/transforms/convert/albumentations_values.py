@@ -59,6 +59,9 @@ def _salted(step: Any) -> list[Transform]:
 
 def _lit(step: Any) -> list[Transform]:
     one_of(step, "mode", ("linear", "gaussian"))
+    expect_if(step, num_spots_range=(1, 1), gaussian_spots=None)
+    if step.mode == "linear" and hasattr(step, "num_spots_range"):
+        raise ValueError("expected mode='gaussian', since AlbumentationsX adds its gradient to the image")
     if step.mode == "linear" and single(step, "angle_range") % 45:
         raise ValueError(
             f"expected angle_range of one multiple of 45, but got {step.angle_range}; at other angles "

@@ -33,7 +33,7 @@ def test_a_vignette_is_that_of_numpy(size, center):
     distance = ((x - center * width) / (width / 2)) ** 2 + ((y - center * height) / (height / 2)) ** 2
     expected = 1 - 0.6 * distance / max(distance.max(), 1e-6)
     actual = gain_of(T.Vignetting((0.6, 0.6), (center, center), 1.0), *size)
-    assert np.abs(actual - expected).max() < 1e-6  # seen: 2.4e-7
+    assert np.abs(actual - expected).max() < 4e-7  # seen: 9e-8
 
 
 @pytest.mark.parametrize("angle", [0.0, 90.0, 180.0, 45.0, 225.0, 20.0, 301.0])
@@ -44,7 +44,7 @@ def test_linear_illumination_is_that_of_numpy(angle, effect, sign):
     along = (2 * x / 63 - 1) * cosine + (2 * y / 39 - 1) * sine
     expected = 1 + sign * 0.4 * along / np.abs(along).max()
     actual = gain_of(T.Illumination("linear", (0.4, 0.4), effect, (angle, angle), p=1.0), 40, 64)
-    assert np.abs(actual - expected).max() < 1e-6  # seen: 3e-7
+    assert np.abs(actual - expected).max() < 4e-7  # seen: 1.3e-7
 
 
 @pytest.mark.parametrize("size", [(40, 64), (64, 40), (1, 1)])
@@ -54,7 +54,7 @@ def test_gaussian_illumination_is_that_of_numpy(size):
     squared = (x - 0.2 * size[1]) ** 2 + (y - 0.2 * size[0]) ** 2
     expected = 1 + 0.5 * np.exp(-squared / (2 * sigma**2))
     light = T.Illumination("gaussian", (0.5, 0.5), "brighten", (0, 0), (0.2, 0.2), (0.3, 0.3), 1.0)
-    assert np.abs(gain_of(light, *size) - expected).max() < 1e-6  # seen: 3e-7
+    assert np.abs(gain_of(light, *size) - expected).max() < 4e-7  # seen: 1.3e-7
 
 
 def test_illumination_brightens_as_often_as_it_darkens():
