@@ -37,6 +37,7 @@ RECIPES: dict[str, Callable[[], Compose]] = {
     "coco_keypoints": recipes.coco_keypoints,
     "segmentation": lambda: recipes.segmentation(240, 260),
     "depth": lambda: recipes.depth(252),
+    "kinetics": recipes.kinetics,
     "drq_shift": lambda: recipes.drq_shift(16),
     "lerobot": recipes.lerobot,
     "face_recognition": recipes.face_recognition,

@@ -11,6 +11,7 @@ from orbbec.recipes.classification import (
     mae,
     timm_train,
 )
+from orbbec.recipes.clips import kinetics
 from orbbec.recipes.dense import depth, segmentation
 from orbbec.recipes.detection import (
     coco_keypoints,
@@ -36,6 +37,7 @@ __all__ = [
     "face_recognition",
     "imagenet_eval",
     "imagenet_train",
+    "kinetics",
     "lerobot",
     "lsj",
     "lsj_copy_paste",

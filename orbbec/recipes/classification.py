@@ -12,6 +12,7 @@ from orbbec.transforms import (
     MixUp,
     PillowBlur,
     RandAugment,
+    RandomApply,
     RandomChoice,
     RandomCrop,
     RandomErasing,
@@ -19,6 +20,7 @@ from orbbec.transforms import (
     RandomResizedCrop,
     RandomSolarize,
     Resize,
+    Transform,
     TrivialAugmentWide,
 )
 
@@ -71,18 +73,22 @@ def imagenet_eval(size: int = 224, resize: int = 232) -> Compose:
     return Compose([Resize(resize), CenterCrop(size), *normalized()])
 
 
-def timm_train(size: int = 224, num_classes: int | None = None, *, seed: int = 0) -> Compose:
+def timm_train(
+    size: int = 224, num_classes: int | None = None, *, erasing_count: int = 1, seed: int = 0
+) -> Compose:
     """RandAugment of increasing strength, random erasing by noise, and MixUp or CutMix.
 
     Args:
         size: side of the crops in pixels. Images are uint8.
         num_classes: of the labels, which MixUp and CutMix mix; None: no mixing.
+        erasing_count: most rectangles that random erasing fills; their number is drawn, and divides their
+            areas. Each takes a pass of its own: of 2, three passes, of 3, six.
         seed: see `Compose`.
 
     Source:
-        timm with `--aa rand-m9-mstd0.5-inc1 --reprob 0.25 --remode pixel --mixup 0.8 --cutmix 1.0`, as for
-        DeiT, Swin and ConvNeXt; bilinear where timm draws between bilinear and bicubic, one mixing per image
-        instead of per batch, and no `SolarizeAdd`.
+        timm with `--aa rand-m9-mstd0.5-inc1 --reprob 0.25 --remode pixel --recount 1 --mixup 0.8 --cutmix
+        1.0`, as for DeiT, Swin and ConvNeXt; bilinear where timm draws between bilinear and bicubic, one
+        mixing per image instead of per batch, and no `SolarizeAdd`.
 
     Example:
         >>> images, labels = torch.zeros(4, 3, 64, 64, dtype=torch.uint8), torch.tensor([1, 5, 2, 7])
@@ -98,11 +104,24 @@ def timm_train(size: int = 224, num_classes: int | None = None, *, seed: int = 0
             RandomHorizontalFlip(),
             RandAugment(2, 9, 11, "linear", mean, magnitude_std=0.5, p=0.5, operations="timm"),
             *normalized(),
-            RandomErasing(0.25, (0.02, 1 / 3), (0.3, 1 / 0.3), "random"),
+            _erasing(erasing_count),
             *([RandomChoice(mixes)] if num_classes is not None else []),
         ],
         seed=seed,
     )
+
+
+def _erasing(count: int) -> Transform:
+    """Timm's random erasing: of up to `count` rectangles in a quarter of the images."""
+    if count == 1:
+        return _erased(1, 0.25)
+    numbers = range(1, count + 1)
+    return RandomApply([RandomChoice([RandomApply([_erased(n)] * n, 1.0) for n in numbers])], 0.25)
+
+
+def _erased(count: int, p: float = 1.0) -> Transform:
+    """One of `count` rectangles."""
+    return RandomErasing(p, (0.02 / count, 1 / 3 / count), (0.3, 1 / 0.3), "random")
 
 
 def deit3(size: int = 224, *, seed: int = 0) -> Compose:

@@ -1,4 +1,4 @@
-"""Segmentation and depth. A `mask` follows, by nearest pixels."""
+"""Segmentation and depth. `mask` and `depth` follow, by nearest pixels."""
 
 from __future__ import annotations
 
@@ -53,9 +53,9 @@ def depth(size: int = 518, *, seed: int = 0) -> Compose:
         Depth Anything V2 (Yang et al., 2024), metric depth.
 
     Example:
-        >>> target = {"mask": torch.rand(40, 60)}
+        >>> target = {"depth": torch.rand(40, 60)}
         >>> image, target = depth(28)(torch.zeros(3, 40, 60, dtype=torch.uint8), target)
-        >>> image.shape, target["mask"].dtype
+        >>> image.shape, target["depth"].dtype
         (torch.Size([3, 28, 28]), torch.float32)
     """
     return Compose(

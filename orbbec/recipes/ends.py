@@ -10,6 +10,7 @@ from orbbec.transforms import Normalize, ToDtype, Transform
 
 IMAGENET = (0.485, 0.456, 0.406), (0.229, 0.224, 0.225)  # mean and standard deviation
 OPENAI_CLIP = (0.48145466, 0.4578275, 0.40821073), (0.26862954, 0.26130258, 0.27577711)
+KINETICS = (0.45, 0.45, 0.45), (0.225, 0.225, 0.225)
 SYMMETRIC = (0.5, 0.5, 0.5), (0.5, 0.5, 0.5)
 
 

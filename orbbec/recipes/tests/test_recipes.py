@@ -8,7 +8,7 @@ import torch
 
 from orbbec import ImageBatch, recipes
 from orbbec import transforms as T
-from orbbec.recipes.ends import IMAGENET, OPENAI_CLIP
+from orbbec.recipes.ends import IMAGENET, KINETICS, OPENAI_CLIP
 
 SIZES = [(60, 80), (90, 64), (70, 70), (65, 100)]
 RESULTS = {
@@ -20,6 +20,7 @@ RESULTS = {
     "face_recognition": (recipes.face_recognition, None, (3, 112, 112)),
     "imagenet_eval": (lambda: recipes.imagenet_eval(48, 56), None, (3, 48, 48)),
     "imagenet_train": (lambda: recipes.imagenet_train(48), None, (3, 48, 48)),
+    "kinetics": (lambda: recipes.kinetics(48, 52, 60), None, (3, 48, 48)),
     "lsj": (lambda: recipes.lsj(64), None, (3, 64, 64)),
     "lsj_copy_paste": (lambda: recipes.lsj_copy_paste(64), None, (3, 64, 64)),
     "mae": (lambda: recipes.mae(48), None, (3, 48, 48)),
@@ -146,9 +147,67 @@ def test_shifts_of_drq_move_by_at_most_the_pad():
     assert sorted(set(rows.tolist())) == sorted(set(columns.tolist())) == list(range(-4, 5))
 
 
+@pytest.mark.parametrize("resized_crop", [False, True])
+def test_frames_of_kinetics_are_cropped_alike(resized_crop):
+    rows = torch.arange(60, dtype=torch.uint8)[:, None].expand(60, 80)
+    frame = torch.stack([rows, torch.arange(80, dtype=torch.uint8).expand(60, 80), rows])
+    clips = frame.expand(200, 4, -1, -1, -1).contiguous()
+    results = recipes.kinetics(24, 30, 45, resized_crop=resized_crop)(clips, epoch=0) * 0.225 + 0.45
+    assert results.shape == (200, 4, 3, 24, 24)
+    assert torch.equal(results, results[:, :1].expand_as(results))
+    steps = 255 * results[:, 0]
+    down, across = steps[:, 0].diff(dim=1).mean((1, 2)), steps[:, 1].diff(dim=2).mean((1, 2))
+    assert 0.4 < (across < 0).float().mean() < 0.6  # flips
+    if resized_crop:
+        area, ratio = down * across.abs() * 24 * 24 / (60 * 80), across.abs() / down
+        assert 0.05 < area.min() < 0.15
+        assert area.max() > 0.8
+        assert 0.7 < ratio.min() < ratio.max() < 1.4
+    else:
+        sides = 60 / down  # the shorter side of 60 pixels
+        assert 29 < sides.min() < 32
+        assert 43 < sides.max() < 47
+        assert (across.abs() / down - 1).abs().max() < 0.05
+
+
+def erased_by_timm(count, images, side, rng):
+    """The erased shares of images, by timm's rule: a drawn number of rectangles divides their areas."""
+    shares = np.zeros(images)
+    for n in range(images):
+        mask, number = np.zeros((side, side), bool), rng.integers(1, count + 1)
+        for _ in range(number):
+            for _ in range(10):
+                area = rng.uniform(0.02, 1 / 3) * side * side / number
+                ratio = np.exp(rng.uniform(np.log(0.3), np.log(1 / 0.3)))
+                height, width = round(np.sqrt(area * ratio)), round(np.sqrt(area / ratio))
+                if height < side and width < side:
+                    top, left = rng.integers(0, (side - height + 1, side - width + 1))
+                    mask[top : top + height, left : left + width] = True
+                    break
+        shares[n] = mask.mean()
+    return shares
+
+
+@pytest.mark.parametrize("count", [1, 3])
+def test_timm_erases_up_to_count_rectangles(count):
+    steps = recipes.timm_train(48, erasing_count=count).transforms
+    erasing = T.Compose([step for step in steps if "RandomErasing" in repr(step)])
+    results = erasing(torch.full((2000, 1, 60, 60), 9.0), epoch=0)
+    shares = (results[:, 0] != 9.0).float().mean((1, 2)).numpy()
+    assert abs((shares > 0).mean() - 0.25) < 0.03
+    expected = erased_by_timm(count, 2000, 60, np.random.default_rng(0))
+    quantiles = 0.1, 0.5, 0.9
+    differences = np.quantile(shares[shares > 0], quantiles) - np.quantile(expected, quantiles)
+    assert np.abs(differences).max() < 0.03, differences
+
+
 def test_statistics_are_those_of_the_models():
     """Pixels of the mean color become 0, and one standard deviation more becomes 1."""
-    for make, (mean, std) in ((recipes.imagenet_eval, IMAGENET), (recipes.clip_train, OPENAI_CLIP)):
+    for make, (mean, std) in (
+        (recipes.imagenet_eval, IMAGENET),
+        (recipes.clip_train, OPENAI_CLIP),
+        (recipes.kinetics, KINETICS),
+    ):
         color = [255 * (m + s) for m, s in zip(mean, std, strict=True)]
         image = torch.tensor(color).round().to(torch.uint8)[:, None, None].expand(-1, 300, 300)
         assert make()(image.contiguous(), epoch=0).mean((1, 2)).sub(1).abs().max() < 0.01
