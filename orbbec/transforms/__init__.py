@@ -16,8 +16,8 @@ from orbbec.transforms.bounding_boxes import (
     ConvertBoundingBoxFormat,
     SanitizeBoundingBoxes,
 )
-from orbbec.transforms.channels import RGB
 from orbbec.transforms.color import (
+    RGB,
     ColorJitter,
     Gamma,
     Grayscale,
