@@ -47,7 +47,7 @@ from orbbec.transforms.geometry import (
     Resize,
 )
 from orbbec.transforms.half_body import RandomHalfBody
-from orbbec.transforms.lights import Illumination, RandomShadow, Vignetting
+from orbbec.transforms.lights import Illumination, PlanckianJitter, RandomShadow, Vignetting
 from orbbec.transforms.mixing import CopyPaste, CutMix, MixUp, Mosaic
 from orbbec.transforms.neighborhood import (
     JPEG,
@@ -62,7 +62,6 @@ from orbbec.transforms.neighborhood import (
 from orbbec.transforms.noise import GaussianNoise, SaltAndPepper
 from orbbec.transforms.output import Normalize, PILToTensor, ToDtype, ToImage, ToPureTensor, ToTensor
 from orbbec.transforms.pillow_blur import PillowBlur
-from orbbec.transforms.planckian import PlanckianJitter
 from orbbec.transforms.scales import (
     RandomIoUCrop,
     RandomResize,

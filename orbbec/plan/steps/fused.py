@@ -121,8 +121,8 @@ class Colors(Step):
         return (*self.operators, Identity()) if exact and self.operators else (self,)
 
     def add(self, build: Build, state: BatchState, register: int) -> None:
-        count = self.rows.shape[1]
-        build.colors("step_colors", register, count, rows=count, contrast=self.contrast, placed=self.placed)
+        rows = self.rows.shape[1]
+        build.colors("step_colors", register, rows, rows=rows, contrast=self.contrast, placed=self.placed)
 
     def numbers(self) -> Array:
         if not self.contrast and (self.rows[:, :, 0] == STEPS["contrast"]).any():

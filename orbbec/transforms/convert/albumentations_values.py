@@ -19,9 +19,8 @@ from orbbec.transforms.convert.albumentations_attributes import (
 )
 from orbbec.transforms.degradations import CLAHE, Defocus, Downscale, UnsharpMask
 from orbbec.transforms.erasing import CoarseDropout, GridDropout
-from orbbec.transforms.lights import Illumination, RandomShadow, Vignetting
+from orbbec.transforms.lights import Illumination, PlanckianJitter, RandomShadow, Vignetting
 from orbbec.transforms.noise import SaltAndPepper
-from orbbec.transforms.planckian import PlanckianJitter
 from orbbec.transforms.shapes import CropAndPad, RandomSizedCrop
 from orbbec.transforms.tones import (
     ChannelDropout,

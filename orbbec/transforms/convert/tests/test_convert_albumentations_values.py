@@ -7,7 +7,7 @@ import pytest
 
 from orbbec import transforms as T
 from orbbec.transforms.convert import ConversionError
-from orbbec.transforms.planckian import _LIGHTS
+from orbbec.transforms.lights import _LIGHTS
 from tests.support import photograph
 from tests.support.peers.albumentations import made, stand_in
 

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from orbbec import transforms as T
-from orbbec.transforms.planckian import _LIGHTS
+from orbbec.transforms.lights import _LIGHTS
 from tests.support import assert_same_bytes, photograph
 from tests.support.registers import Registers
 
