@@ -104,7 +104,8 @@ def as_clips(batch: Any, opened: Sequence[Opened]) -> Any:
     if not is_clip(opened[0]):
         return batch
     if not isinstance(batch, ImageBatch):
-        raise ValueError("Loader: expected Decoding(planes=False), and no mode UNCHANGED, for clips")
+        expected = "mode='RGB'" if isinstance(batch, list) else "planes=False"
+        raise ValueError(f"Loader: expected Decoding({expected}) for clips")
     return ClipBatch.of(batch, frame_count(opened))
 
 

@@ -208,5 +208,5 @@ def test_unchanged_images_fit_no_other_decoder():
     with pytest.raises(ValueError, match=r"a decoded cache expects decoding without .* UNCHANGED"):
         Loader(source, 1, decoding=UNCHANGED, cache=Cache(10**6, decoded=True))
     clip = Sample((np.zeros((8, 8, 3), np.uint16),) * 2)
-    with pytest.raises(ValueError, match="no mode UNCHANGED, for clips"):
+    with pytest.raises(ValueError, match=r"expected Decoding\(mode='RGB'\) for clips"):
         next(iter(Loader([clip], 1, decoding=UNCHANGED)))
