@@ -91,6 +91,13 @@ def test_any_noise_matches_opencv(height, width, quality, sampling, interval, ha
     assert_as_opencv(encoded(image, *options, quality=quality, sampling=sampling), seed)
 
 
+@pytest.mark.parametrize("factors", [0x11, 0x22, 0x41, 0x14])
+def test_a_gray_image_has_one_block_per_mcu_whatever_its_factors(factors):
+    data = bytearray(encoded(photograph(20, 50)[..., 0].copy(), cv2.IMWRITE_JPEG_RST_INTERVAL, 2))
+    data[data.index(b"\xff\xc0") + 11] = factors
+    assert_as_opencv(bytes(data))
+
+
 def test_the_decoder_writes_through_any_steps():
     data = encoded(photograph(40, 50))
     expected = by_opencv(data)[5:35, 7:47]

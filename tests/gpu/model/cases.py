@@ -299,3 +299,29 @@ add(
     augmented(planes=True),
     executed=40,
 )
+
+
+def converted(*, boxed: bool) -> Any:
+    """`ycbcr_to_rgb` before a plan that reads a crop."""
+
+    def prepare(setting: Setting) -> Work:
+        planes, (regions, _, area) = ycbcr(setting), crops(setting, 1)
+        boxes = regions.cpu().numpy()
+
+        def call() -> list[Tensor]:
+            images = orbbec.ycbcr_to_rgb(planes, boxes=boxes if boxed else None).images()
+            pairs = zip(images, boxes.tolist(), strict=True)
+            return [image[top:bottom, left:right] for image, (left, top, right, bottom) in pairs]
+
+        return Work(call, int(area * 1.5), outputs=lambda _: area)
+
+    return prepare
+
+
+add(
+    "planes_rgb",
+    "ycbcr_to_rgb of 4:2:0 planes, whole, for crops as above",
+    converted(boxed=False),
+    executed=40,
+)
+add("planes_rgb_boxes", "the same, of the crops alone", converted(boxed=True), executed=40)

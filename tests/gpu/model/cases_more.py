@@ -202,8 +202,8 @@ add(
 )
 
 
-def decoded(setting: Setting) -> tuple[Work, int, int]:
-    """`jpeg_planes` of a JPEG, repeated; the bytes of its scans and of its coefficients."""
+def decoded(setting: Setting) -> tuple[Work, int]:
+    """`jpeg_planes` of a JPEG, repeated; the bytes of its scans. Coefficients are no necessary bytes."""
     name = "tutorials/your_own_operator" if setting.small else "faces"
     data = (Path(__file__).parents[3] / "docs" / "images" / f"{name}.jpg").read_bytes()
     size = scan_size(data)
@@ -223,7 +223,7 @@ def decoded(setting: Setting) -> tuple[Work, int, int]:
 
     pixels = size.height * size.width * setting.count
     work = Work(call, 0, outputs=lambda _: pixels)
-    return work, count * setting.count, 2 * 64 * size.blocks * setting.count
+    return work, count * setting.count
 
 
 WHAT_JPEG = "of a JPEG of 354x1050 and 107 KB, 4:2:0"
@@ -231,11 +231,10 @@ WHAT_JPEG = "of a JPEG of 354x1050 and 107 KB, 4:2:0"
 
 @case(f"the kernel of jpeg_planes that decodes the codes {WHAT_JPEG}", kernel="units_kernel")
 def jpeg_units(setting: Setting) -> Work:
-    work, scans, coefficients = decoded(setting)
-    return replace(work, read_bytes=scans, written_bytes=coefficients)
+    work, scans = decoded(setting)
+    return replace(work, read_bytes=scans, written_bytes=0)
 
 
 @case(f"the kernel of jpeg_planes that transforms the blocks {WHAT_JPEG}", kernel="blocks_kernel")
 def jpeg_idct(setting: Setting) -> Work:
-    work, _, coefficients = decoded(setting)
-    return replace(work, read_bytes=coefficients)
+    return decoded(setting)[0]

@@ -17,7 +17,7 @@ from orbbec import ycbcr_to_rgb
 from orbbec.batch.ycbcr_batch import SAMPLINGS, YCbCrBatch
 from orbbec.data import decode_image, decode_jpeg, decode_planes
 from orbbec.data.decode import on_device
-from orbbec.data.decode.native import has_native, scan_size
+from orbbec.data.decode.native import has_native, pack_scan, scan_size
 from orbbec.data.decode.on_device import planes_on_device
 from orbbec.data.decode.planes import FileRules, planes_on_host
 from tests.support import photograph
@@ -267,12 +267,69 @@ def test_an_empty_segment_is_damage(device, empty):
 
 
 @pytest.mark.parametrize(
+    ("marker", "changes"),
+    [
+        (b"\xff\xc0", {11: 0x22, 14: 0x22, 17: 0x22}),  # sampling factors
+        (b"\xff\xc0", {14: 0x21}),
+        (b"\xff\xc0", {17: 0x12}),
+        (SCAN, {10: 0x01}),  # tables of Cr
+        (SCAN, {10: 0x10}),
+    ],
+)
+def test_unusual_components_are_left_to_the_host(device, marker, changes):
+    data = bytearray(encoded(photograph(20, 30), sampling="444"))
+    start = data.index(marker)
+    for offset, value in changes.items():
+        data[start + offset] = value
+    assert scan_size(bytes(data)) is None
+    found = outcome(lambda: decoded(device, [bytes(data)]).batch)
+    assert found == outcome(lambda: planes_on_host([bytes(data)], RULES))
+
+
+def test_four_components_without_a_color_space_are_left_to_the_host(device):
+    data = saved(Image.fromarray(photograph(20, 30)).convert("CMYK"))
+    adobe = data.index(b"\xff\xee")
+    data = data[:adobe] + data[adobe + 2 + data[adobe + 3] :]
+    assert scan_size(data) is None
+    assert assert_as_on_host(device, [data]) == [0]
+
+
+@pytest.mark.parametrize(("back", "value"), [(3, 1), (2, 62), (1, 1)])  # first and last index, bits
+def test_a_scan_of_other_coefficients_is_left_to_the_host(device, back, value):
+    data = bytearray(encoded(photograph(20, 30)))
+    end = data.index(SCAN) + 2 + data[data.index(SCAN) + 3]
+    data[end - back] = value
+    assert scan_size(bytes(data)) is None
+    found = outcome(lambda: decoded(device, [bytes(data)]).batch)
+    assert found == outcome(lambda: planes_on_host([bytes(data)], RULES))
+
+
+@pytest.mark.parametrize("marker", [0xD0, 0xD7, 0xD8, 0xDA, 0xE0, 0x01])
+def test_another_marker_than_that_of_the_end_is_damage(device, marker):
+    data = encoded(photograph(20, 60))[:-2] + bytes((0xFF, marker))
+    assert pack_scan(data, np.empty(scan_size(data).most_bytes, np.uint8).ctypes.data) == 0
+    for on_damage in ("raise", "keep"):
+        rules = FileRules(on_damage=on_damage)
+        found = outcome(lambda rules=rules: decoded(device, [data], rules).batch)
+        assert found == outcome(lambda rules=rules: planes_on_host([data], rules))
+
+
+@pytest.mark.parametrize(
     ("table", "offset", "value"),
-    [(0x00, 16 + 11, 200), (0x00, 0, 3), (0x10, 0, 3), (0x11, 1, 9)],  # a symbol of DC; too many codes
+    [
+        (0x00, 16 + 11, 200),
+        (0x00, 16 + 11, 16),
+        (0x00, 0, 3),
+        (0x10, 0, 3),
+        (0x11, 1, 9),
+    ],  # a symbol of DC; too many codes
 )
 def test_tables_that_libjpeg_refuses_are_left_to_the_host(device, table, offset, value):
     data = bytearray(encoded(photograph(40, 60)))
     start = next(i for i in range(len(data)) if data[i : i + 2] == b"\xff\xc4" and data[i + 4] == table) + 5
+    if offset < 16:  # as many codes as before
+        most = max(range(16), key=lambda i: data[start + i])
+        data[start + most] -= value - data[start + offset]
     data[start + offset] = value
     found = outcome(lambda: decoded(device, [bytes(data)]).batch)
     assert found == outcome(lambda: planes_on_host([bytes(data)], RULES))
@@ -300,7 +357,8 @@ LARGE_DC, LARGE_AC = "111111110" + "1" * 11, "1111111110000011" + "1" * 10  # 20
         gray_blocks(DC_0 + SIXTEEN_ZEROS * 3 + "1" * 17 + END),  # no code
         gray_blocks("1" * 40),
         gray_blocks(LARGE_DC + END, step=5),  # a coefficient beyond 8191
-        gray_blocks(DC_0 + LARGE_AC * 8 + END, step=8),  # the first pass
+        gray_blocks(LARGE_DC + END, step=3),  # the first pass
+        gray_blocks(DC_0 + LARGE_AC * 8 + END, step=8),
         gray_blocks(DC_0 + END, DC_0 + END, DC_0 + END)[:-4] + b"\xff\xd9",  # short
         gray_blocks(*[DC_0 + END] * 4)[:-2] + b"\0\xff\xd9",  # 8 bits too long
     ],

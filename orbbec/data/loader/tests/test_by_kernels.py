@@ -1,11 +1,13 @@
 """Batches whose JPEGs kernels decode have the pixels, targets, ids, faults and errors of the host's."""
 
 from dataclasses import replace
+from importlib import import_module
 
 import numpy as np
 import pytest
 import torch
 
+from orbbec import ycbcr_to_rgb
 from orbbec.data import Decoding, Loader, Sample
 from orbbec.data.decode import on_device
 from orbbec.data.decode.native import has_native
@@ -37,6 +39,7 @@ pytestmark = [
     pytest.mark.usefixtures("kernels"),
 ]
 
+APPLY = import_module("orbbec.plan.apply")  # the package has a function of this name
 ON_DEVICE, PLANES = Decoding(device="cuda"), Decoding(planes=True)
 CROP = [RandomResizedCrop(16), RandomHorizontalFlip()]
 
@@ -149,6 +152,25 @@ GEOMETRY = {
 }
 
 
+class Conversions:
+    """Counts the pixels that plans convert to RGB; others get bytes that no image has."""
+
+    def __init__(self):
+        self.converted = self.whole = 0
+
+    def __call__(self, planes, *, boxes):
+        images = ycbcr_to_rgb(planes, boxes=boxes)
+        if boxes is None:
+            return images
+        for image, (left, top, right, bottom) in zip(images.numpy(), boxes.tolist(), strict=True):
+            part = image[top:bottom, left:right].copy()
+            image[...] = 0xCB
+            image[top:bottom, left:right] = part
+            self.converted += part.size // 3
+            self.whole += image.size // 3
+        return images
+
+
 @pytest.mark.parametrize("pipeline", GEOMETRY)
 def test_the_part_that_a_plan_reads_is_enough(pipeline, tmp_path, monkeypatch):
     images = folder(tmp_path, files_of("good") | files_of("formats"))
@@ -156,11 +178,15 @@ def test_the_part_that_a_plan_reads_is_enough(pipeline, tmp_path, monkeypatch):
     monkeypatch.setattr(FeedAssembler, "_empty_planes", memory)
     for on_host in (PLANES, Decoding(planes=True, apply_exif_orientation=False)):
         by_kernels = replace(on_host, planes=False, device="cuda")
-        epochs = [
-            rest_of(Loader(images, 8, GEOMETRY[pipeline], seed=5, decoding=decoding))
-            for decoding in (by_kernels, on_host)
-        ]
-        assert all(torch.equal(a, b) for (_, a), (_, b) in zip(*epochs, strict=True))
+        expected = rest_of(Loader(images, 8, GEOMETRY[pipeline], seed=5, decoding=on_host))
+        for decoding in (by_kernels, on_host):
+            with monkeypatch.context() as patch:
+                patch.setattr(APPLY, "ycbcr_to_rgb", conversions := Conversions())
+                epoch = rest_of(Loader(images, 8, GEOMETRY[pipeline], seed=5, decoding=decoding))
+            # Beyond the border of an image a plan may read all of it.
+            assert (conversions.converted > 0) == (pipeline not in ("affine", "padded crop"))
+            assert conversions.converted <= 0.7 * conversions.whole
+            assert all(torch.equal(a, b) for (_, a), (_, b) in zip(epoch, expected, strict=True))
 
 
 def test_kernels_transform_only_the_part_that_a_plan_reads(tmp_path, monkeypatch):
