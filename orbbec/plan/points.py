@@ -129,7 +129,7 @@ def hulls(corners: Array) -> Array:
 def clipped(boxes: Array, size: tuple[int, int]) -> Array:
     """Clip xyxy boxes to a canvas of (height, width)."""
     height, width = size
-    return np.asarray(np.clip(boxes, 0, [width, height, width, height]))
+    return np.asarray(boxes.clip(0, [width, height, width, height]))
 
 
 def areas(boxes: Array) -> Array:
@@ -197,7 +197,7 @@ def through_displacement(points: Array, displacement: Array) -> Array:
     result = points.astype(np.float64)
     for _ in range(20):
         at = np.nan_to_num(result)
-        x, y = np.clip(at[..., 0], 0, width - 1), np.clip(at[..., 1], 0, height - 1)
+        x, y = at[..., 0].clip(0, width - 1), at[..., 1].clip(0, height - 1)
         left = np.minimum(x.astype(int), max(width - 2, 0))
         top = np.minimum(y.astype(int), max(height - 2, 0))
         right, bottom = np.minimum(left + 1, width - 1), np.minimum(top + 1, height - 1)
