@@ -136,8 +136,7 @@ def hulls(corners: Array) -> Array:
 
 def clipped(boxes: Array, size: Any) -> Array:
     """Clip xyxy boxes to a canvas of (height, width), or each to its own `[K, 2]`."""
-    limits = np.asarray(size)[..., [1, 0, 1, 0]]
-    return np.asarray(np.clip(boxes, 0, limits))
+    return np.asarray(boxes.clip(0, np.asarray(size)[..., [1, 0, 1, 0]]))
 
 
 def areas(boxes: Array) -> Array:
@@ -205,7 +204,7 @@ def through_displacement(points: Array, displacement: Array) -> Array:
     result = points.astype(np.float64)
     for _ in range(20):
         at = np.nan_to_num(result)
-        x, y = np.clip(at[..., 0], 0, width - 1), np.clip(at[..., 1], 0, height - 1)
+        x, y = at[..., 0].clip(0, width - 1), at[..., 1].clip(0, height - 1)
         left = np.minimum(x.astype(int), max(width - 2, 0))
         top = np.minimum(y.astype(int), max(height - 2, 0))
         right, bottom = np.minimum(left + 1, width - 1), np.minimum(top + 1, height - 1)

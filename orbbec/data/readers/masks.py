@@ -96,7 +96,7 @@ def _polygon_mask(polygon: Sequence[float], size: tuple[int, int]) -> Mask:
     x, y = _outline((_FINE * points + 0.5).astype(np.int64))
     crossings = np.flatnonzero(x[1:] != x[:-1])
     column = (np.minimum(x[crossings], x[crossings + 1]) + 0.5) / _FINE - 0.5
-    row = np.ceil(np.clip((np.minimum(y[crossings], y[crossings + 1]) + 0.5) / _FINE - 0.5, 0, height))
+    row = np.ceil(((np.minimum(y[crossings], y[crossings + 1]) + 0.5) / _FINE - 0.5).clip(0, height))
     seen = (column == np.floor(column)) & (column >= 0) & (column <= width - 1)
     crossings = (column[seen] * height + row[seen]).astype(np.int64)
     inside = np.bincount(crossings, minlength=height * width + 1)[:-1].cumsum() & 1

@@ -9,10 +9,12 @@ import torch
 from orbbec import ImageBatch
 from orbbec import transforms as T
 from orbbec.augment.codes import STEPS
+from orbbec.bridge.buffer_pool import LEAST_BYTES
 from orbbec.plan.rules import SIGNATURES
 from orbbec.plan.tests.draw_cases import Picker, random_transform
 from orbbec.transforms.auto import NARROW, OPERATIONS
 from orbbec.transforms.base.direct import direct_input
+from tests.support import assert_same_bytes, photographs
 
 KINDS = ("tensor", "one tensor", "array", "one array", "batch", "channels last", "float")
 FINISHES = {
@@ -361,3 +363,11 @@ def test_pipelines_that_the_host_draws_take_an_epoch_in_a_tensor_on_the_cpu():
     pipeline, images = T.Compose([T.GaussianBlur(5)], seed=2), images_of("tensor")
     result = pipeline(images, epoch=torch.tensor(6))
     assert result.numpy().tobytes() == pipeline(images, epoch=6).numpy().tobytes()
+
+
+@pytest.mark.parametrize("rows", [0, slice(1), slice(2)], ids=str)
+def test_large_results_of_tensors_have_their_shape(rows):
+    images = photographs(2, 3, 240, 250)[rows]
+    result = T.Compose([T.RandomHorizontalFlip(1.0)])(images, epoch=0)
+    assert result.nbytes > LEAST_BYTES
+    assert_same_bytes(result, images.flip(-1))

@@ -104,7 +104,7 @@ def sanitize_bounding_boxes(
     corners = _converted(boxes, source, "xyxy")
     sides = corners[:, 2:] - corners[:, :2]
     inside = (corners >= 0) & (corners <= corners.new_tensor([width, height, width, height]))
-    valid = (sides >= least).all(-1) & inside.all(-1) & (sides.prod(-1) >= area)
+    valid = (sides >= least).all(1) & inside.all(1) & (sides.prod(1) >= area)
     return _rows(bounding_boxes, boxes, valid), valid
 
 

@@ -108,7 +108,7 @@ def _paired(step: MixPass, states: Sequence[State], copies: Sequence[State], siz
     if rectangles is None:
         regions = np.concatenate([np.zeros_like(common), common], 1)
     else:
-        regions = np.clip(rectangles, 0, np.tile(common, 2))
+        regions = rectangles.clip(0, np.tile(common, 2))
     others = [states[m].copy(n) for n, m in enumerate(pairs)]
     cut = _shifted(regions[:, :2], np.maximum(regions[:, 2:] - regions[:, :2], 0)[:, ::-1])
     for motion in (cut, _shifted(-regions[:, :2], sizes)):

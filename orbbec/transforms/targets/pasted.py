@@ -126,5 +126,5 @@ def _lies_on(mask: Array, points: Array) -> Array:
     pixels = np.floor(np.nan_to_num(points[..., :2], nan=-1.0) + 0.5).clip(-1, 2**31)
     x, y = pixels.astype(np.int64).T
     inside = (x >= 0) & (x < width) & (y >= 0) & (y < height)
-    hidden = mask[np.clip(y, 0, height - 1), np.clip(x, 0, width - 1)] & inside
+    hidden = mask[y.clip(0, height - 1), x.clip(0, width - 1)] & inside
     return np.asarray(hidden.T)

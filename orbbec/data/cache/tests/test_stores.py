@@ -1,6 +1,7 @@
 """Records in memory and in a shared file: bounded, and never another's or torn."""
 
 import errno
+import fcntl
 import os
 import re
 import resource
@@ -8,6 +9,7 @@ import signal
 import time
 import warnings
 from concurrent.futures import ThreadPoolExecutor
+from threading import Thread
 
 import pytest
 
@@ -196,6 +198,28 @@ def test_threads_of_processes_that_write_at_once_lose_nothing(tmp_path):
     assert found(inherited) == set(range(COUNT))
     used = int.from_bytes((tmp_path / "c").read_bytes()[48:56], "little")
     assert used == BEGIN + 3 * 20 * (WHOLE - BEGIN)
+
+
+@pytest.mark.filterwarnings("ignore:.*fork:DeprecationWarning")
+def test_a_record_waits_until_another_process_has_written(tmp_path):
+    store = opened(tmp_path / "c")
+    begun, end = os.pipe(), os.pipe()
+    child = os.fork()
+    if child == 0:
+        fcntl.lockf(os.open(tmp_path / "c", os.O_RDWR), fcntl.LOCK_EX)
+        os.write(begun[1], b"1")
+        os.read(end[0], 1)
+        os._exit(0)
+    os.read(begun[0], 1)
+    writer = Thread(target=store.put, args=(0, RECORDS[0]))
+    writer.start()
+    writer.join(0.1)
+    waits = writer.is_alive()
+    os.write(end[1], b"1")
+    os.waitpid(child, 0)
+    writer.join(10)
+    assert waits
+    assert found(store) == {0}
 
 
 def test_the_layout_is_that_of_the_tests():

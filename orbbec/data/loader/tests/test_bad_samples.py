@@ -225,3 +225,13 @@ def test_the_state_counts_what_was_skipped_in_batches_that_are_planned_only():
         warnings.simplefilter("ignore")
         taken = [(batch.sample_ids.tolist(), loader.state_dict()["start"]) for batch in loader.planned()]
     assert taken == [([2, 3], 4), ([4, 6, 7], 8)]
+
+
+@pytest.mark.parametrize("kind", ["bad", "cut", "unfit"])
+def test_a_bad_sample_ends_the_epoch(kind):
+    loader = Loader(Images(6, **{kind: [2]}), 2, PIPELINE, shuffle=False, threads=1)
+    batches = iter(loader)
+    assert next(batches).sample_ids.tolist() == [0, 1]
+    with pytest.raises(BadSample, match="sample 2 "):
+        next(batches)
+    assert list(batches) == []

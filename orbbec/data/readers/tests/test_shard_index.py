@@ -81,6 +81,14 @@ def test_an_archive_that_is_cut_off_has_no_index(tmp_path):
             make_index(tmp_path / "a.tar", 0)
 
 
+def test_the_shortest_archive_has_two_blocks(tmp_path):
+    (tmp_path / "a.tar").write_bytes(bytes(1024))
+    assert len(make_index(tmp_path / "a.tar", 0).samples) == 0
+    (tmp_path / "a.tar").write_bytes(bytes(1023))
+    with pytest.raises(ValueError, match="it is truncated at byte 0"):
+        make_index(tmp_path / "a.tar", 0)
+
+
 def test_a_compressed_archive_has_no_index(tmp_path):
     with tarfile.open(tmp_path / "a.tar", "w:gz"):
         pass

@@ -78,3 +78,14 @@ def test_nothing_is_imported_for_a_compiler_that_nobody_asked_for():
         "T.Compose([T.Resize(8)])(torch.zeros(3, 9, 9)); sys.exit('torch._dynamo' in sys.modules)"
     )
     assert subprocess.run([sys.executable, "-c", code]).returncode == 0
+
+
+def test_options_of_a_class_reach_its_other_bases():
+    class Named:
+        def __init_subclass__(cls, *, label):
+            cls.label = label
+
+    class Labelled(T.RandomInvert, Named, label="inverts"):
+        pass
+
+    assert Labelled.label == "inverts"

@@ -9,6 +9,7 @@ coco = pytest.importorskip("pycocotools.mask")
 from orbbec import ImageBatch
 from orbbec import transforms as T
 from orbbec.plan import Plan
+from orbbec.transforms.targets.pasted import _lies_on
 from tests.support import assert_same_bytes
 
 SIZE, COUNT = (20, 24), 6
@@ -266,3 +267,15 @@ def test_images_of_other_sizes_and_rotated_boxes_are_refused():
 def test_a_wrong_number_of_objects_is_named(most):
     with pytest.raises((TypeError, ValueError), match="CopyPaste: expected max_objects"):
         T.CopyPaste(most)
+
+
+def test_a_point_lies_on_the_pixel_around_it():
+    mask = np.random.default_rng(0).random((4, 5)) < 0.5
+    mask[[0, -1]], mask[:, [0, -1]] = True, True
+    x, y = np.meshgrid(np.arange(-2, 7, 0.25), np.arange(-2, 6, 0.25))
+    columns, rows = np.floor(x + 0.5).astype(int), np.floor(y + 0.5).astype(int)
+    around = np.pad(mask, 3)[rows + 3, columns + 3]
+    assert np.array_equal(_lies_on(mask, np.stack([x, y], -1)), around)
+    assert not _lies_on(
+        np.ones((4, 5), bool), np.array([[np.nan, 1.0], [1.0, np.nan], [-1e30, 1], [1, 1e30]])
+    ).any()
