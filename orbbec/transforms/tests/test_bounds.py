@@ -197,7 +197,7 @@ CASES = [
     *shared("epochs", lambda v: (v, 2**30), 0),
     *shared("epochs", lambda v: (1, v), 2, 2**30),
 ]
-UNBOUNDED = {"angle_degrees", "center", "fill", "mean", "shear", "std", "template", "weights"}
+UNBOUNDED = {"angle_degrees", "angle_range", "center", "fill", "mean", "shear", "std", "template", "weights"}
 
 
 @pytest.mark.parametrize(("make", "op", "name", "low", "high"), CASES)

@@ -26,10 +26,10 @@ def by_numpy(images, amount, ratio, ids, **key):
     """The expected result for tensors `[N, C, H, W]`, from `philox_noise`."""
     uniform = philox_noise(ids, 1, tuple(images.shape[2:]), **key).numpy()
     amount, ratio = (np.asarray(v, np.float64).reshape(-1, 1, 1, 1) for v in (amount, ratio))
-    white, changed = (amount * ratio).astype(np.float32), amount.astype(np.float32)
+    salt, changed = (amount * ratio).astype(np.float32), amount.astype(np.float32)
     top = 255 if images.dtype == torch.uint8 else 1
-    is_white, is_changed = (torch.from_numpy(uniform < limit) for limit in (white, changed))
-    return torch.where(is_white, top, torch.where(is_changed, 0, images)).to(images.dtype)
+    is_salt, is_changed = (torch.from_numpy(uniform < limit) for limit in (salt, changed))
+    return torch.where(is_salt, top, torch.where(is_changed, 0, images)).to(images.dtype)
 
 
 @pytest.mark.parametrize("dtype", DTYPES)
