@@ -92,25 +92,25 @@ def _flow(flow: Array, reading: Reading, source: Array, jacobian: Sequence[Any])
     is_curved = reading.displacement is not None or np.ndim(jacobian[0]) > 0
     if not is_curved:
         a, b, c, d = jacobian
-        turned = np.stack([d * flow[0] - b * flow[1], a * flow[1] - c * flow[0]])
-        return np.asarray(turned / (a * d - b * c))
+        rotated = np.stack([d * flow[0] - b * flow[1], a * flow[1] - c * flow[0]])
+        return np.asarray(rotated / (a * d - b * c))
     ends = np.moveaxis(source + flow, 0, -1)
     if reading.displacement is not None:
         there = through_displacement(ends, reading.displacement)
     else:
         there = carried(forward_of(reading.matrix), ends)
     height, width = flow.shape[1:]
-    moved = np.moveaxis(there, -1, 0) - np.mgrid[:height, :width][::-1]
-    return np.where((flow == 0).all(0), 0.0, moved)
+    vectors = np.moveaxis(there, -1, 0) - np.mgrid[:height, :width][::-1]
+    return np.where((flow == 0).all(0), 0.0, vectors)
 
 
 def _normals(normals: Array, reading: Reading, source: Array, jacobian: Sequence[Any]) -> Array:
     """Normals of the surface that the image shows: by the transposed inverse of the linear part."""
     a, b, c, d = jacobian
     x, y = normals[:2] * _mirrored(reading, source) / _zoom(jacobian)
-    turned = np.stack([a * x + c * y, b * x + d * y, normals[2]])
-    before, after = ((each**2).sum(0) for each in (normals, turned))
-    return turned * np.sqrt(np.where(after > 0, before / after, 1.0))
+    rotated = np.stack([a * x + c * y, b * x + d * y, normals[2]])
+    before, after = ((each**2).sum(0) for each in (normals, rotated))
+    return rotated * np.sqrt(np.where(after > 0, before / after, 1.0))
 
 
 def _mirrored(reading: Reading, source: Array) -> Any:

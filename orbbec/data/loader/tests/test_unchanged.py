@@ -187,7 +187,7 @@ def test_all_bad_samples_leave_an_empty_batch():
 
 
 @pytest.mark.parametrize("other", [np.zeros((8, 8, 4), np.uint16), np.zeros((8, 8, 5), np.uint8)])
-def test_an_image_unlike_the_first_of_its_batch_is_bad(other):
+def test_an_image_of_another_kind_than_the_first_is_bad(other):
     source = [Sample(np.zeros((8, 8, 5), np.uint16), sample_id=7), Sample(other, sample_id=8, path="odd.npy")]
     with pytest.raises(
         BadSample, match=r"\(odd\.npy\): expected pixels uint16 \[H, W, 5\], as sample 7 of its"
