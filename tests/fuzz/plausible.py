@@ -307,6 +307,7 @@ PLAUSIBLE: dict[str, Callable[[Scene], Any]] = {
     # planes of JPEGs
     "planes": lambda s: s.buffer(s.plane_lengths()),
     "ycbcr_to_rgb.layout": lambda s: s.lay_out(s.plane_lengths()),
+    "ycbcr_to_rgb.boxes": lambda s: s.chance(0.5, lambda: s.tensor([s.n, 4], torch.int64, -3, 40)),
     "jpeg_planes.layout": lambda s: s.lay_out(s.plane_lengths()),
     "scans": lambda s: s.tensor([16 * s.k], torch.uint8, 0, 255),
     "files": lambda s: s.tensor([s.n, 7], torch.int64, 0, 0),
