@@ -196,7 +196,7 @@ OPERANDS = {
     "length of a table": ("choice", (0, 3), 1, (0, 17, 2**31), "constants within the program|" + WHOLE),
     "colors": ("color_swap", (0, 2, 30), 0, (33, 2**31), "a block within the words"),
     "rows of colors": ("color_swap", (0, 2, 30), 1, (0, 5), "a block within the words|at least 1 row"),
-    "code of colors": ("color", (0, 2, 1, 1, 30, 30, 30, 30), 2, (9,), "a known color step"),
+    "code of colors": ("color", (0, 2, 1, 1, 30, 30, 30, 30), 2, (99,), "a known color step"),
     "numbers of colors": ("color", (0, 2, 1, 1, 30, 30, 30, 30), 3, (8,), "a known color step"),
     "boxes": ("erase", (0, 2, 1, 30), 0, (49,), "a block within the words"),
     "index of a box": ("erase", (0, 2, 1, 30), 2, (2,), "a rectangle of its block"),
