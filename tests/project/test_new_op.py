@@ -254,7 +254,7 @@ int main() {
   const float rows[2 * kStepNumbers] = {kStepCodes - 1, 0.5f, 0.25f};
   const Program program({rows, 0, 2, 255.0f}, 0, 0, 1);
   float rgb[3] = {0, 100, 255};
-  for (int s = 0; s < 2; ++s) program.with_step(s, [&](const auto& step) { step(rgb); });
+  for (int s = 0; s < 2; ++s) program.with_step(s, [&](const auto& step) { run_step(step, 0, 0, rgb); });
   std::printf("%s %g %g %g\\n", kStepNames[kStepCodes - 1], rgb[0], rgb[1], rgb[2]);
 }
 """

@@ -171,8 +171,8 @@ def test_frames_of_kinetics_are_cropped_alike(resized_crop):
 
 
 def erased_by_timm(count, images, side, rng):
-    """The erased shares of images, by timm's rule: a drawn number of rectangles divides their areas."""
-    shares = np.zeros(images)
+    """The erased fractions of images, by timm's rule: a drawn number of rectangles divides their areas."""
+    fractions = np.zeros(images)
     for n in range(images):
         mask, number = np.zeros((side, side), bool), rng.integers(1, count + 1)
         for _ in range(number):
@@ -184,8 +184,8 @@ def erased_by_timm(count, images, side, rng):
                     top, left = rng.integers(0, (side - height + 1, side - width + 1))
                     mask[top : top + height, left : left + width] = True
                     break
-        shares[n] = mask.mean()
-    return shares
+        fractions[n] = mask.mean()
+    return fractions
 
 
 @pytest.mark.parametrize("count", [1, 3])
@@ -193,11 +193,11 @@ def test_timm_erases_up_to_count_rectangles(count):
     steps = recipes.timm_train(48, erasing_count=count).transforms
     erasing = T.Compose([step for step in steps if "RandomErasing" in repr(step)])
     results = erasing(torch.full((2000, 1, 60, 60), 9.0), epoch=0)
-    shares = (results[:, 0] != 9.0).float().mean((1, 2)).numpy()
-    assert abs((shares > 0).mean() - 0.25) < 0.03
+    fractions = (results[:, 0] != 9.0).float().mean((1, 2)).numpy()
+    assert abs((fractions > 0).mean() - 0.25) < 0.03
     expected = erased_by_timm(count, 2000, 60, np.random.default_rng(0))
     quantiles = 0.1, 0.5, 0.9
-    differences = np.quantile(shares[shares > 0], quantiles) - np.quantile(expected, quantiles)
+    differences = np.quantile(fractions[fractions > 0], quantiles) - np.quantile(expected, quantiles)
     assert np.abs(differences).max() < 0.03, differences
 
 
