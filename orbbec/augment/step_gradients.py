@@ -1,6 +1,7 @@
 """The gradients of color steps, by the names of steps.h."""
 
 from collections.abc import Callable
+from typing import Any
 
 import torch
 from torch import Tensor
@@ -13,6 +14,8 @@ from orbbec.bridge.gradients.color import (
     sum_channels,
     sum_pixels,
 )
+
+_LARGEST_GAIN = 65535.0  # the largest maximum value of images
 
 # The gradient of the input from that of the output, the input and the rows of the step; values from 0 to 1.
 Formula = Callable[[Tensor, Tensor, Tensor], Tensor]
@@ -80,9 +83,13 @@ def _of_ramp(gradient: Tensor, x: Tensor, row: Tensor) -> Tensor:
 
 
 def _of_radial(gradient: Tensor, x: Tensor, row: Tensor) -> Tensor:
-    column, line = _positions(x)
-    distance = number(row, 2) * (column - number(row, 0)) ** 2 + number(row, 3) * (line - number(row, 1)) ** 2
-    return _of_gain(gradient, x, 1 + number(row, 4) * distance + number(row, 5) * torch.exp(-distance))
+    """The kernel computes the factors, by its own exponential."""
+    ones = torch.ones(len(row), 1, *x.shape[2:], dtype=torch.float32, device=x.device)
+    matrix, rows = torch.eye(3, dtype=torch.float32, device=x.device), row[:, None].float().contiguous()
+    sampling: tuple[Any, ...] = (list(x.shape[2:]), "nearest", "constant", [0.0], None)
+    values: tuple[Any, ...] = (rows, None, None, [], [], 1.0, _LARGEST_GAIN, False, None, None)
+    gain: Tensor = torch.ops.orbbec.augment(ones, None, 0, matrix, *sampling, *values, torch.float32, False)
+    return _of_gain(gradient, x, gain.to(x.dtype))
 
 
 def _of_shadow(gradient: Tensor, x: Tensor, row: Tensor) -> Tensor:

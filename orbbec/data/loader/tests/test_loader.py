@@ -429,7 +429,9 @@ def test_threads_and_arguments_are_checked():
     for length in (0, 5, 12):
         with pytest.raises(ValueError, match=f"length 10, but got {length}"):
             Loader(Files(10), 2, PIPELINE, order=Order(length))
-    with pytest.raises(ValueError, match="Decoding: expected mode as one of L, RGB, RGBA, but got 'BGR'"):
+    with pytest.raises(
+        ValueError, match="Decoding: expected mode as one of L, RGB, RGBA, UNCHANGED, but got 'BGR'"
+    ):
         Decoding(mode="BGR")
     with pytest.raises(
         TypeError, match="expected a Sample, but sample 0 is a int: use as_source or open_source"
