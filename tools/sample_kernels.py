@@ -191,6 +191,8 @@ def colors(device: Device) -> Results:
         yield f"posterize {kind}", orbbec.posterize(images, 3)
         yield f"solarize {kind}", orbbec.solarize(images, 0.5)
         yield f"channel_statistics {kind}", orbbec.channel_statistics(images)
+    sparse = device.put(photographs(2, 3, *_SIZE))[..., ::2]
+    yield "adjust_sharpness of every second column", orbbec.adjust_sharpness(sparse, 0.7)
     for kind, images in made(device, (torch.uint8, *_FLOATS[:3])):
         for space in _SPACES:
             if space == "LAB" and kind not in ("torch.uint8", "variable-size"):

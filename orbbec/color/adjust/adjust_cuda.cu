@@ -15,7 +15,7 @@ int run(const Sharpen<T>& sharpen, void* stream) {
     const ValueRows rows(sharpen.source, sharpen.output);
     if (rows.planes > 0) return sharpen_rows_cuda(sharpen, rows, stream);
   }
-  return for_each_pixel_of_images_cuda(sharpen, sharpen.output, stream);
+  return for_each_pixel_cuda(sharpen, sharpen.output, stream);
 }
 
 }  // namespace
