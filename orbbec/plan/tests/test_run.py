@@ -292,10 +292,10 @@ DRAWN = {
         SIZED,
         T.Vignetting(p=0.7),
         T.Illumination(p=0.7),
-        T.RandomShadow((0.1, 0.2, 1.0, 0.9), (1, 3), p=0.7),
         T.RandomHorizontalFlip(),
         T.Illumination("gaussian", p=0.7),
     ],
+    "shadow": [SIZED, T.RandomShadow((0.1, 0.2, 1.0, 0.9), (1, 1), p=0.7), T.RandomHorizontalFlip()],
     "shapes": [
         T.ResizeKeepRatio(60, 0.4, scale_p=0.5, aspect_p=0.5, antialias=False),
         T.ResizeToMultiple(42, 14, interpolation="linear"),

@@ -27,7 +27,9 @@ def test_small_cases_equal_the_cpu(accelerator, case):
     assert same_bits(actual, expected)
 
 
-BATCHES = [case for case in CASES.values() if case.modelled == BATCH]
+# Their grid has one size, so most blocks of a small batch do nothing but see that.
+OF_ONE_GRID = {"planes_rgb", "planes_rgb_boxes"}
+BATCHES = [case for name, case in CASES.items() if case.modelled == BATCH and name not in OF_ONE_GRID]
 
 
 # Measured: within 0.24 %, as images differ; 1.5 % for resizes, whose bands are lower in small batches.
