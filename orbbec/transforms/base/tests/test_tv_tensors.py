@@ -135,7 +135,7 @@ def test_tv_tensors_follow_a_mosaic():
     ("make", "message"),
     [
         (lambda: {"truth": boxes()}, "expected BoundingBoxes under boxes, but image 1 has it under truth"),
-        (lambda: {"scene": target()["masks"]}, "expected Mask under mask or masks, but image 1"),
+        (lambda: {"scene": target()["masks"]}, "expected Mask under mask or masks or depth, but image 1"),
         (lambda: {"boxes": tv_tensors.Image(IMAGE)}, "expected Image under no name, but image 1"),
         (lambda: {"boxes": boxes([[1.0, 2, 3, 4, 5]], "XYWHR")}, "image 1 has XYWHR"),
     ],
