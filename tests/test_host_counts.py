@@ -22,7 +22,7 @@ ONE_CALL = {"python": 15, "native": 12, "operators": 1, "copies": 0}
 # The most of those that run pass by pass, rounded up.
 PASS_BY_PASS = {
     "crop with boxes and masks": {
-        "python": 335,
+        "python": 330,
         "native": 330,
         "operators": 3,
         "allocations": 40,

@@ -1,5 +1,4 @@
-#include "../bridge/noise.h"
-#include "../bridge/pointwise.h"
+#include "binding_noise.h"
 #include "noise.h"
 
 namespace orbbec {
@@ -26,27 +25,14 @@ struct Call {
 };
 
 Tensor run(const Call& call) {
-  const Tensor& images = call.images;
-  GaussianNoiseArguments a{};
-  a.source = source_images(kOp, images, call.layout, call.channels);
-  check_pointwise_dtype(kOp, images, true);
-  a.dtype = dtype_of(kOp, images);
-  const int64_t count = a.source.count;
-  a.mean = {check_per_image(kOp, "mean", call.means, images, count), call.mean};
-  a.sigma = {check_per_image(kOp, "sigma", call.sigmas, images, count), call.sigma};
-  a.clip = call.clip;
-  a.noise.key = key_of(call.seed, call.epoch);
-  a.noise.position = checked_position(kOp, call.position);
-  std::optional<Tensor> samples;  // outlives the launch
-  if (call.sample_ids.has_value()) {
-    samples = sample_ids_on(kOp, *call.sample_ids, images, count);
-    a.noise.samples = static_cast<const int64_t*>(samples->const_data_ptr());
-  }
-  const Tensor output = new_pointwise_output(kOp, images, call.layout, a.source);
-  if (output.numel() == 0 || count == 0) return output;
-  a.output = pointwise_output(kOp, output, call.layout, a.source.channels);
-  run_where(kOp, images, gaussian_noise_cpu, gaussian_noise_cuda, a);
-  return output;
+  const auto set_numbers = [&](GaussianNoiseArguments& a) {
+    const int64_t count = a.source.count;
+    a.mean = {check_per_image(kOp, "mean", call.means, call.images, count), call.mean};
+    a.sigma = {check_per_image(kOp, "sigma", call.sigmas, call.images, count), call.sigma};
+    a.clip = call.clip;
+  };
+  return run_noise<GaussianNoiseArguments>(kOp, call, set_numbers, gaussian_noise_cpu,
+                                           gaussian_noise_cuda);
 }
 
 void gaussian_noise(StableIValue* stack, uint64_t, uint64_t) { give(stack, run(Call(stack))); }

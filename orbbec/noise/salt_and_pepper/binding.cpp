@@ -1,5 +1,4 @@
-#include "../../bridge/noise.h"
-#include "../../bridge/pointwise.h"
+#include "../binding_noise.h"
 #include "salt_and_pepper.h"
 
 namespace orbbec {
@@ -25,27 +24,14 @@ struct Call {
 };
 
 Tensor run(const Call& call) {
-  const Tensor& images = call.images;
-  SaltAndPepperArguments a{};
-  a.source = source_images(kOp, images, call.layout, call.channels);
-  check_pointwise_dtype(kOp, images, true);
-  a.dtype = dtype_of(kOp, images);
-  const int64_t count = a.source.count;
-  a.amount = {check_per_image(kOp, "amount", call.amounts, images, count), call.amount};
-  a.salt_ratio = {check_per_image(kOp, "salt_ratio", call.salt_ratios, images, count),
-                  call.salt_ratio};
-  a.noise.key = key_of(call.seed, call.epoch);
-  a.noise.position = checked_position(kOp, call.position);
-  std::optional<Tensor> samples;  // outlives the launch
-  if (call.sample_ids.has_value()) {
-    samples = sample_ids_on(kOp, *call.sample_ids, images, count);
-    a.noise.samples = static_cast<const int64_t*>(samples->const_data_ptr());
-  }
-  const Tensor output = new_pointwise_output(kOp, images, call.layout, a.source);
-  if (output.numel() == 0 || count == 0) return output;
-  a.output = pointwise_output(kOp, output, call.layout, a.source.channels);
-  run_where(kOp, images, salt_and_pepper_cpu, salt_and_pepper_cuda, a);
-  return output;
+  const auto set_numbers = [&](SaltAndPepperArguments& a) {
+    const int64_t count = a.source.count;
+    a.amount = {check_per_image(kOp, "amount", call.amounts, call.images, count), call.amount};
+    a.salt_ratio = {check_per_image(kOp, "salt_ratio", call.salt_ratios, call.images, count),
+                    call.salt_ratio};
+  };
+  return run_noise<SaltAndPepperArguments>(kOp, call, set_numbers, salt_and_pepper_cpu,
+                                           salt_and_pepper_cuda);
 }
 
 void salt_and_pepper(StableIValue* stack, uint64_t, uint64_t) { give(stack, run(Call(stack))); }

@@ -1,4 +1,4 @@
-"""The boxes of a batch while they go through the passes of a plan, moved all at once."""
+"""The boxes of a batch while they go through the passes of a plan, all at once."""
 
 from __future__ import annotations
 
@@ -104,7 +104,7 @@ class Boxes:
             self.parts = [carried_edges(*pair) for pair in zip(forward, self.parts, strict=True)]
 
     def displaced(self, displacement: Array) -> Boxes:
-        """The boxes of one image, moved by the displacement `[2, H, W]` of its pixels."""
+        """The boxes of one image after the displacement `[2, H, W]` of its pixels."""
 
         def move(points: Array) -> Array:
             return through_displacement(points - 0.5, displacement) + 0.5

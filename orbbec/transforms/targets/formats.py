@@ -13,23 +13,24 @@ from orbbec.bridge.arguments import Array
 from orbbec.nms.boxes import box_convert
 from orbbec.plan.points import corners_of, hulls, numbers_of, rotated_boxes, rotated_corners
 from orbbec.transforms.targets.boxes import Boxes
+from orbbec.transforms.targets.options import TargetOptions
 
 _WIDTHS = {"cxcywha": 5, "xyxyxyxy": 8}  # numbers of a box; else 4
 
 
-def read_boxes(targets: Sequence[dict[str, Any]], formats: Sequence[str], sizes: Array) -> list[Boxes]:
+def read_boxes(targets: Sequence[tuple[dict[str, Any], TargetOptions]], sizes: Array) -> list[Boxes]:
     """The boxes of each image, as corners in pixels.
 
     Args:
-        targets: one dict per image; none of `boxes` are no boxes.
-        formats: of the boxes of each image; see `TargetOptions`.
+        targets: one dict per image, in which `boxes` may be missing, and its options.
         sizes: int64 `[N, 2]`: height and width of the images.
 
     Raises:
         TypeError: relative boxes are whole numbers.
         ValueError: boxes have another shape, are not finite, or have negative sides; names the image.
     """
-    tables = [_table(*row) for row in zip(range(len(targets)), targets, formats, strict=True)]
+    formats = [options.box_format for _, options in targets]
+    tables = [_table(index, target, formats[index]) for index, (target, _) in enumerate(targets)]
     results: dict[int, Boxes] = {}
     for box_format, indices in _by_format(formats).items():
         some = [tables[index] for index in indices]

@@ -173,7 +173,7 @@ class State:
         self._move_points(move_points)
 
     def follow(self, reading: Reading) -> None:
-        """Let the values of layers follow a pass that moved them."""
+        """Let the values of layers follow a pass, after their pixels."""
         for key in self.dense:
             kind = self.options.kind_of(key)
             if kind != "depth" or self.options.depth_scale:
@@ -311,11 +311,11 @@ def _move_boxes(
     """Move the boxes of all images, those of one format at once."""
     groups: dict[TargetOptions, list[int]] = {}
     for position, state in enumerate(states):
-        if state.count:
+        if len(state.boxes.keep):
             groups.setdefault(state.options, []).append(position)
     for options, positions in groups.items():
         some = [states[position] for position in positions]
-        counts = [state.count for state in some]
+        counts = [len(state.boxes.keep) for state in some]
         images = np.array([state.index for state in some]).repeat(counts)
         boxes = Boxes.joined([state.boxes for state in some])
         if motion.regions is not None:

@@ -61,7 +61,7 @@ def transform_targets(plan: Plan, targets: Sequence[Any], options: TargetOptions
     chosen = TargetOptions() if options is None else options
     sizes = plan.sizes
     plain = [plain_target(index, target, chosen) for index, target in enumerate(targets)]
-    boxes = read_boxes([target for target, _ in plain], [each.box_format for _, each in plain], sizes)
+    boxes = read_boxes(plain, sizes)
     states = [
         State(index, *target, size, some)
         for index, (target, size, some) in enumerate(

@@ -30,7 +30,7 @@ def unit_normals(seed=0, size=(HEIGHT, WIDTH)):
     return (normals / np.linalg.norm(normals, axis=0)).astype(np.float32)
 
 
-def moved(transforms, target, seed=0, image=IMAGE, **options):
+def result_of(transforms, target, seed=0, image=IMAGE, **options):
     compose = T.Compose(transforms, seed=seed, target_options=T.TargetOptions(**options))
     plan = compose.plan([image.shape[:2]], sample_ids=[0], epoch=0)
     return plan, compose(image, target, epoch=0)[1]
@@ -41,7 +41,7 @@ def moved(transforms, target, seed=0, image=IMAGE, **options):
 def test_depth_is_read_where_a_mask_is(name, dtype):
     with np.errstate(invalid="ignore"):
         depth = depths().astype(dtype)
-    _, target = moved(MAPS[name], {"depth": depth, "mask": depth}, depth_fill=3, mask_fill=3)
+    _, target = result_of(MAPS[name], {"depth": depth, "mask": depth}, depth_fill=3, mask_fill=3)
     assert target["depth"].dtype == dtype
     assert_same_bytes(target["depth"], target["mask"])
 
@@ -49,7 +49,7 @@ def test_depth_is_read_where_a_mask_is(name, dtype):
 @pytest.mark.parametrize("name", sorted(set(MAPS) - CURVED))
 def test_depth_scale_divides_by_the_zoom(name):
     depth = depths()
-    plan, scaled = moved(MAPS[name], {"depth": depth, "mask": depth}, depth_scale=True)
+    plan, scaled = result_of(MAPS[name], {"depth": depth, "mask": depth}, depth_scale=True)
     zoom = math.sqrt(abs(np.linalg.det(forward_of(plan.matrix)[0][:2, :2])))
     expected = scaled["mask"].astype(np.float64) / zoom
     assert np.isnan(scaled["depth"]).any()
@@ -74,7 +74,7 @@ def test_both_ends_of_flow_move_as_keypoints_do(name, seed):
     flow = np.broadcast_to(vector[:, None, None], (2, HEIGHT, WIDTH)).copy()
     starts = np.random.default_rng(seed).uniform(20, 40, (20, 2))
     points = np.concatenate([starts, starts + vector])
-    _, target = moved(MAPS[name], {"flow": flow, "keypoints": points}, seed)
+    _, target = result_of(MAPS[name], {"flow": flow, "keypoints": points}, seed)
     begins, ends = np.split(target["keypoints"], 2)
     x, y = np.rint(begins).astype(int).T
     height, width = target["flow"].shape[1:]
@@ -90,7 +90,7 @@ def test_flow_of_a_perspective_is_exact():
     rng = np.random.default_rng(1)
     flow = rng.uniform(-9, 9, (2, HEIGHT, WIDTH))
     pixels = np.arange(HEIGHT * WIDTH).reshape(HEIGHT, WIDTH)
-    plan, target = moved(MAPS["perspective"], {"flow": flow, "mask": pixels}, mask_fill=-1)
+    plan, target = result_of(MAPS["perspective"], {"flow": flow, "mask": pixels}, mask_fill=-1)
     y, x = np.nonzero(target["mask"] >= 0)
     here = np.stack([x, y], 1).astype(np.float64)
     vectors = flow.reshape(2, -1)[:, target["mask"][y, x]].T
@@ -123,14 +123,14 @@ def test_flow_by_hand():
 )
 def test_normals_are_those_of_numpy(transforms, expected):
     normals = unit_normals()
-    _, target = moved(transforms, {"normals": normals})
+    _, target = result_of(transforms, {"normals": normals})
     np.testing.assert_array_equal(target["normals"], expected(normals).astype(np.float32))
 
 
 @pytest.mark.parametrize("mode", ["reflect", "symmetric"])
 def test_a_reflecting_border_mirrors_vectors(mode):
     normals = unit_normals(size=(9, 12))
-    _, target = moved(
+    _, target = result_of(
         [T.Pad((5, 3, 6, 4), padding_mode=mode)], {"normals": normals}, image=np.zeros((9, 12, 3), np.uint8)
     )
     expected = np.pad(normals, ((0, 0), (3, 4), (5, 6)), mode)
@@ -156,7 +156,7 @@ def normals_of(heights):
 def test_normals_are_those_of_the_surface_that_is_shown(name, seed):
     y, x = np.mgrid[:HEIGHT, :WIDTH].astype(np.float64)
     target = {"normals": normals_of(surface(x, y)), "mask": np.ones((HEIGHT, WIDTH), np.uint8)}
-    plan, target = moved(MAPS[name], target, seed)
+    plan, target = result_of(MAPS[name], target, seed)
     height, width = target["mask"].shape
     at = carried(plan.matrix[0], np.stack(np.meshgrid(np.arange(width), np.arange(height)), -1) * 1.0)
     (a, b), (c, d) = np.gradient(at[..., 0])[::-1], np.gradient(at[..., 1])[::-1]
@@ -176,7 +176,7 @@ def test_normals_are_those_of_the_surface_that_is_shown(name, seed):
 def test_normals_keep_their_length_and_zeros(name):
     normals = unit_normals() * 2
     normals[:, ::3] = 0
-    _, target = moved(MAPS[name], {"normals": normals})
+    _, target = result_of(MAPS[name], {"normals": normals})
     lengths = np.linalg.norm(target["normals"], axis=0)
     assert (lengths > 1).any()
     assert np.minimum(lengths, np.abs(lengths - 2)).max() < 4e-7  # float32: 2.4e-7 seen
@@ -270,7 +270,7 @@ def test_dense_targets_of_a_batch_in_one_dict():
 )
 def test_bad_dense_targets_are_named(target, options, error, message):
     with pytest.raises(error, match=message):
-        moved([T.CenterCrop(20)], target, **options)
+        result_of([T.CenterCrop(20)], target, **options)
 
 
 @pytest.mark.parametrize(

@@ -29,7 +29,7 @@ def even_odd(rings):
     return union
 
 
-def moved(name, polygons, seed=0):
+def polygons_of(name, polygons, seed=0):
     compose = T.Compose(MAPS[name], seed=seed)
     image = np.zeros((HEIGHT, WIDTH, 3), np.uint8)
     plan = compose.plan([(HEIGHT, WIDTH)], sample_ids=[0], epoch=0)
@@ -41,7 +41,7 @@ def moved(name, polygons, seed=0):
 @pytest.mark.parametrize("rings", [[PART, HOLE], [BOW_TIE], [PART, BOW_TIE, LINE]])
 @pytest.mark.parametrize("seed", range(3))
 def test_rings_surround_what_shapely_moves_and_clips(name, rings, seed):
-    plan, (actual,) = moved(name, [[np.array(ring) for ring in rings]], seed)
+    plan, (actual,) = polygons_of(name, [[np.array(ring) for ring in rings]], seed)
     a, b, x, c, d, y = forward_of(plan.matrix)[0][:2].reshape(-1)
     shift = np.array([[a, b], [c, d]]) @ [-0.5, -0.5] + 0.5  # pixel positions to edges
     whole = affinity.affine_transform(even_odd(rings), [a, b, c, d, x + shift[0], y + shift[1]])
@@ -57,7 +57,7 @@ def test_rings_surround_what_shapely_moves_and_clips(name, rings, seed):
 def test_no_ring_is_lost(name):
     rings = [np.array(ring) for ring in (PART, POINT, BOW_TIE, LINE)]
     rings.append(np.zeros((0, 2)))
-    _, (several, one) = moved(name, [rings, np.array(PART)])
+    _, (several, one) = polygons_of(name, [rings, np.array(PART)])
     assert [ring.ndim for ring in several] == [2] * 5
     assert len(several[4]) == 0
     assert len(several[0]) > 2
@@ -66,8 +66,8 @@ def test_no_ring_is_lost(name):
 
 def test_lists_of_coco_are_rings():
     flat = [np.ravel(PART).tolist(), np.ravel(HOLE).tolist()]
-    _, (actual, _) = moved("flip", [flat, PART])
-    _, (expected, points) = moved("flip", [[np.array(PART), np.array(HOLE)], np.array(PART)])
+    _, (actual, _) = polygons_of("flip", [flat, PART])
+    _, (expected, points) = polygons_of("flip", [[np.array(PART), np.array(HOLE)], np.array(PART)])
     assert all(map(np.array_equal, actual, expected))
     assert np.array_equal(points, expected[0])
 

@@ -71,8 +71,8 @@ def test_run_lengths_of_a_batch_in_one_dict():
     images = torch.zeros(2, 3, HEIGHT, WIDTH)
     masks = objects()
     target = {"masks": [[as_text(masks[0])], [as_text(masks[1])]]}
-    _, moved = T.Compose([T.RandomHorizontalFlip(1.0)])(images, target)
-    assert np.array_equal(np.array(moved["masks"])[:, 0], masks[:2, :, ::-1])
+    _, result = T.Compose([T.RandomHorizontalFlip(1.0)])(images, target)
+    assert np.array_equal(np.array(result["masks"])[:, 0], masks[:2, :, ::-1])
 
 
 def test_run_lengths_through_a_loader():
