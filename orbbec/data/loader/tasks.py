@@ -9,6 +9,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from contextlib import AbstractContextManager
 from itertools import count, islice, pairwise, repeat
 from typing import Any, TypeAlias
 
@@ -57,7 +58,7 @@ class StreamTasks(Iterator[Task]):
         self, stream: Any, epoch: int, start: int, batch_size: int, drop_last: bool, workers: list[Worker]
     ) -> None:
         reader = _Reader(stream, start, batch_size, batch_size if drop_last else 1)
-        self._crew = Crew(reader.read, repeat(None), threads=1, ahead=0, workers=workers)
+        self._crew = Crew(reader.read, repeat(None), threads=1, ahead=0, resource=reader, workers=workers)
         self._epoch, self._numbers = epoch, count()
 
     def __next__(self) -> Task:
@@ -68,8 +69,8 @@ class StreamTasks(Iterator[Task]):
         self._crew.stop()
 
 
-class _Reader:
-    """Reads the samples of one batch after the other."""
+class _Reader(AbstractContextManager["_Reader"]):
+    """Reads the samples of one batch after the other. The thread that leaves it drops the iterator."""
 
     def __init__(self, stream: Any, start: int, batch_size: int, fewest: int) -> None:
         self._stream, self._start, self._batch_size, self._fewest = stream, start, batch_size, fewest
@@ -84,6 +85,9 @@ class _Reader:
         if len(samples) < self._fewest:
             raise StopIteration
         return samples
+
+    def __exit__(self, *_: object) -> None:
+        self._samples = None
 
     def _begun(self, stop: Stop) -> Iterator[Any]:
         samples: Iterator[Any] = iter(self._stream)

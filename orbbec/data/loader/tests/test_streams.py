@@ -236,6 +236,16 @@ def test_a_process_ends_though_a_stream_waits_for_ever():
     assert (done.returncode, done.stdout, done.stderr) == (0, "[0, 1, 2, 3]\n", "")
 
 
+def test_the_thread_of_a_stream_closes_its_generator_though_another_holds_the_tasks():
+    stream, threads = Stream(100), []
+    tasks = StreamTasks(stream, 0, 0, 4, False, threads)
+    next(tasks)[0].take()
+    tasks.stop()
+    threads[0].wait()
+    assert stream.closed_in == list(stream.threads)
+    assert threading.get_ident() not in stream.closed_in
+
+
 def test_promises_of_a_stopped_stream_end():
     tasks = StreamTasks(Stream(100), 0, 0, 4, False, [])
     promise, *_ = next(tasks)
