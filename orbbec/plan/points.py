@@ -15,6 +15,8 @@ from orbbec.bridge.arguments import Array
 from orbbec.plan.state import identities
 
 _HAIR = 1e-6  # pixels: rounding errors do not reach the next pixel
+_MAX_ITERATIONS = 20
+_NO_STEP = 1e-9  # pixels
 _CORNERS = np.array([0, 1, 2, 1, 2, 3, 0, 3])  # left top, right top, right bottom, left bottom of xyxy
 
 
@@ -177,18 +179,16 @@ def clip_polygon(points: Array, size: tuple[int, int]) -> Array:
     """
     height, width = size
     for axis, limit, sign in ((0, 0.0, 1.0), (0, width, -1.0), (1, 0.0, 1.0), (1, height, -1.0)):
-        inside = sign * (points[:, axis] - limit)
-        corners: list[Array] = []
-        for i in range(len(points)):
-            here, before = inside[i], inside[i - 1]
-            if (here >= 0) != (before >= 0):
-                fraction = before / (before - here)
-                crossing = points[i - 1] + fraction * (points[i] - points[i - 1])
-                crossing[axis] = limit
-                corners.append(crossing)
-            if here >= 0:
-                corners.append(points[i])
-        points = np.array(corners).reshape(-1, 2)
+        here = sign * (points[:, axis] - limit)
+        is_inside = here >= 0
+        if is_inside.all():
+            continue
+        before, earlier = np.roll(here, 1), np.roll(points, 1, 0)
+        crosses = is_inside != np.roll(is_inside, 1)
+        fraction = np.divide(before, before - here, out=np.zeros_like(here), where=crosses)
+        crossings = earlier + fraction[:, None] * (points - earlier)
+        crossings[:, axis] = limit
+        points = np.stack([crossings, points], 1)[np.stack([crosses, is_inside], 1)]
     return points
 
 
@@ -201,18 +201,22 @@ def polygon_area(points: Array) -> float:
 def through_displacement(points: Array, displacement: Array) -> Array:
     """Move points `[..., 2]` when output pixel p reads p + displacement `[2, H, W]`; found by iteration."""
     _, height, width = displacement.shape
-    result = points.astype(np.float64)
-    for _ in range(20):
-        at = np.nan_to_num(result)
-        x, y = at[..., 0].clip(0, width - 1), at[..., 1].clip(0, height - 1)
-        left = np.minimum(x.astype(int), max(width - 2, 0))
-        top = np.minimum(y.astype(int), max(height - 2, 0))
-        right, bottom = np.minimum(left + 1, width - 1), np.minimum(top + 1, height - 1)
-        a, b = x - left, y - top
-        above = displacement[:, top, left] * (1 - a) + displacement[:, top, right] * a
-        below = displacement[:, bottom, left] * (1 - a) + displacement[:, bottom, right] * a
-        result = points - np.moveaxis(above * (1 - b) + below * b, 0, -1)
-    return result
+    table = np.ascontiguousarray(displacement.reshape(2, -1).T, np.float64)
+    last = np.array([width, height]) - 1
+    right, below = min(last[0], 1), min(last[1], 1) * width
+    unknown = np.isnan(points)
+    target = result = np.where(unknown, 0.0, points)
+    for _ in range(_MAX_ITERATIONS):
+        position = result.clip(0, last)
+        first = np.minimum(position.astype(int), np.maximum(last - 1, 0))
+        a, b = np.split(position - first, 2, -1)
+        index = first[..., 1] * width + first[..., 0]
+        upper = table[index] * (1 - a) + table[index + right] * a
+        lower = table[index + below] * (1 - a) + table[index + below + right] * a
+        previous, result = result, target - (upper * (1 - b) + lower * b)
+        if np.abs(result - previous).max(initial=0.0) < _NO_STEP:
+            break
+    return np.where(unknown, np.nan, result)
 
 
 def pixels(sizes: Array) -> int:
