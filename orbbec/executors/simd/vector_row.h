@@ -20,6 +20,7 @@ class VectorRow {
     const int64_t pixel = image_.stride_x * static_cast<int64_t>(sizeof(T));
     pairs_ = pixel >= 1 && pixel <= 4;
     prefetch_ = prefetch_offset();
+    copies_packed_ = kCopies && kIsByte && is_packed(image_) && is_packed(target_);
     if (!pairs_) {
       rgb_ = kIsLinear && channels_ == 3 && image_.stride_x == 3 && image_.stride_c == 1;
       last_left_ = image_.width - (rgb_ ? 3 : 2);
@@ -40,8 +41,11 @@ class VectorRow {
     begin_ = begin;
     const int blocks = op_.output.width / kRowBlock * kRowBlock;
     const int whole = !fits() || blocks < begin ? begin : blocks < end ? blocks : end;
-    for (int x = begin; x < whole; x += Simd::kLanes) {
-      if (!run_group(y, x)) run_pixels(y, x, x + Simd::kLanes);
+    for (int x = begin; x < whole;) {
+      const bool is_copied = kCopies && x + kCopyBlock <= whole && copy_block(y, x);
+      const int count = is_copied ? kCopyBlock : Simd::kLanes;
+      if (!is_copied && !run_group(y, x)) run_pixels(y, x, x + count);
+      x += count;
     }
     run_pixels(y, whole, end);
   }
@@ -50,10 +54,12 @@ class VectorRow {
   static constexpr bool kIsByte = sizeof(T) == 1;
   static constexpr bool kRounds = sizeof(Out) == 1;
   static constexpr bool kIsLinear = Op::kIsLinear;
+  static constexpr bool kCopies = !kIsLinear && std::is_same_v<Out, T>;  // pixels do not change
   static constexpr int kTaps = kIsLinear ? 4 : 1;
   static constexpr int kPrefetchRows = 4;  // far enough ahead to hide the memory latency
   // Groups of floats have three planes to prefetch, and every second pixel is enough.
   static constexpr int kPrefetchStep = kIsByte ? 1 : 2;
+  static constexpr int kCopyBlock = 32;  // columns
   static constexpr int kPairBytes = 8;  // bytes of a load that holds a pixel and its right neighbor
 
   // The four pixels around each position: + 1 is the right neighbor, + 2 the lower.
@@ -63,6 +69,11 @@ class VectorRow {
     Float a, b;
     bool mixed;
   };
+
+  // Whether 4 bytes hold a pixel of 3 or 4 channels.
+  bool is_packed(const auto& image) const {
+    return image.stride_c == 1 && image.stride_x == channels_ && (channels_ == 3 || channels_ == 4);
+  }
 
   // Byte offsets are int, and 4-byte loads need 4 bytes.
   bool fits() const {
@@ -187,6 +198,49 @@ class VectorRow {
       taps.bytes[2] = left + bottom;
       taps.bytes[3] = right + bottom;
     }
+  }
+
+  // Copies the nearest pixels of a block of columns. False if one is outside, which stays undone.
+  bool copy_block(int y, int x) const {
+    const Image<const T> image = image_;
+    const int step_x = static_cast<int>(image.stride_x * sizeof(T)),
+              step_y = static_cast<int>(image.stride_y * sizeof(T));
+    const int columns = image.width - (copies_packed_ ? 1 : 0);  // 4 bytes may pass the last pixel
+    int bytes[kCopyBlock];
+    Int within = Simd::lane_numbers() >= 0;
+    for (int i = 0; i < kCopyBlock; i += Simd::kLanes) {
+      const Point<Float> at = op_.transform.template fused_group<Simd>(n_, y, x + i);
+      const Int left = Simd::round(at.x), top = Simd::round(at.y);  // INT_MIN if not finite
+      within &= is_in(left, columns) & is_in(top, image.height);
+      const Int first = left * step_x + top * step_y;
+      memcpy(bytes + i, &first, sizeof(first));
+    }
+    if (!Simd::all(within)) return false;
+    const char* const base = reinterpret_cast<const char*>(image.data);
+    if (prefetch_ != 0)
+      for (int i = 0; i < kCopyBlock; i += 4) __builtin_prefetch(base + bytes[i] + prefetch_);
+    if (copies_packed_) {
+      copy_packed(&out(y, x, 0), base, bytes);
+      return true;
+    }
+    for (int64_t c = 0; c < channels_; ++c)
+      copy_plane(&out(y, x, c), image.data + c * image.stride_c, bytes);
+    return true;
+  }
+
+  // Pixels of 3 or 4 bytes, the last byte of which may be that of the next.
+  void copy_packed(Out* to, const char* base, const int* bytes) const {
+    char* const bytes_to = reinterpret_cast<char*>(to);
+    const int64_t channels = channels_;
+    const int last = kCopyBlock - 1;
+    for (int i = 0; i < last; ++i) memcpy(bytes_to + i * channels, base + bytes[i], 4);
+    memcpy(bytes_to + last * channels, base + bytes[last], static_cast<size_t>(channels));
+  }
+
+  void copy_plane(Out* to, const T* plane, const int* bytes) const {
+    const int64_t step = target_.stride_x;
+    const char* const base = reinterpret_cast<const char*>(plane);
+    for (int i = 0; i < kCopyBlock; ++i) memcpy(to + i * step, base + bytes[i], sizeof(T));
   }
 
   // The taps of channel c, or of all channels of a packed pixel.
@@ -358,6 +412,7 @@ class VectorRow {
   int64_t channels_;
   bool pairs_;          // whether 8 bytes hold a pixel and its right neighbor
   int last_left_ = -1;  // the last column whose loads stay inside the row
+  bool copies_packed_;  // nearest pixels of 3 or 4 bytes, as 4 bytes
   bool rgb_ = false;    // packed pixels of 3 bytes in, packed or planes out; or of 3 floats in
   int64_t prefetch_ = 0;
   int pair_shift_ = 0;  // bits from a pixel to its right neighbor
