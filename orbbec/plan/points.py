@@ -36,13 +36,13 @@ def shifts(x: Any, y: Any, count: int) -> Array:
 
 def forward_of(matrix: Array) -> Array:
     """The inverses of matrices `[..., 3, 3]`: source to output pixels; NaN for singular matrices."""
-    determinant = np.linalg.det(matrix)
-    singular = ~(np.abs(determinant) > 1e-300)
-    if not singular.any():
+    try:
         return np.linalg.inv(matrix)
-    inverse = np.linalg.inv(np.where(singular[..., None, None], np.eye(3), matrix))
-    result: Array = np.where(singular[..., None, None], np.nan, inverse)
-    return result
+    except np.linalg.LinAlgError:
+        singular = (np.linalg.det(matrix) == 0)[..., None, None]
+        inverse = np.linalg.inv(np.where(singular, np.eye(3), matrix))
+        result: Array = np.where(singular, np.nan, inverse)
+        return result
 
 
 def carried(forward: Array, points: Array) -> Array:
@@ -67,16 +67,18 @@ def carried(forward: Array, points: Array) -> Array:
     return np.asarray(result / weight[..., None])
 
 
-def grown(forward: Array, points: Array) -> Array:
-    """The factors by which matrices `[K, 3, 3]` change areas near corners `[K, 2]`: float64 `[K]`.
+def grown(forward: Array, corners: Array) -> Array:
+    """The factors by which matrices `[K, 3, 3]` change areas amid corners `[K, P, 2]`: float64 `[K]`.
 
     Example:
-        >>> grown(np.diag([2.0, 3.0, 1.0])[None], np.array([[1.0, 1.0]])).tolist()
+        >>> grown(np.diag([2.0, 3.0, 1.0])[None], np.array([[[1.0, 1.0]]])).tolist()
         [6.0]
     """
+    if (forward[:, 2] == (0.0, 0.0, 1.0)).all():
+        return np.abs(forward[:, 0, 0] * forward[:, 1, 1] - forward[:, 0, 1] * forward[:, 1, 0])
     (g, h, i) = forward[:, 2].T
-    x, y = (points - 0.5).T
-    weight, zero = x * g + y * h + i, np.zeros(len(points))
+    x, y = (corners.mean(1) - 0.5).T
+    weight, zero = x * g + y * h + i, np.zeros(len(corners))
     area = np.divide(np.abs(_determinants(forward)), np.abs(weight) ** 3, where=weight != 0, out=zero)
     return np.asarray(np.nan_to_num(area))
 

@@ -95,7 +95,7 @@ class Boxes:
             forward: source to output pixels.
             swaps_corners: whether a mirrored box keeps the order of its corners.
         """
-        self.scale = self.scale * grown(forward, self.corners.mean(1))
+        self.scale = self.scale * grown(forward, self.corners)
         self.corners = carried_edges(forward, self.corners)
         if swaps_corners:
             mirrored = np.linalg.det(forward) < 0
@@ -120,25 +120,25 @@ class Boxes:
             options: thresholds.
             is_last: whether their size is now that of the pass; else it is not compared with thresholds.
         """
-        corners = self.corners
-        seen = np.asarray(np.isfinite(corners).all((1, 2)))
-        corners = np.where(seen[:, None, None], corners, 0.0)
         if self.parts is None:
-            whole = hulls(corners)
+            whole = hulls(self.corners)
+            seen = np.asarray(np.isfinite(whole).all(1))
+            whole = whole if seen.all() else np.where(seen[:, None], whole, 0.0)
             boxes = clipped(whole, sizes)
             full, left = areas(whole), areas(boxes)
-            corners, sides = corners_of(boxes), boxes[:, 2:] - boxes[:, :2]
+            self.corners, sides = corners_of(boxes), boxes[:, 2:] - boxes[:, :2]
         else:
+            seen = np.asarray(np.isfinite(self.corners).all((1, 2)))
+            self.corners = corners = np.where(seen[:, None, None], self.corners, 0.0)
             full = self._areas_of_parts()
             pairs = zip(self.parts, map(tuple, sizes.tolist()), strict=True)
             self.parts = [clipped_ring(part, size) for part, size in pairs]
-            left = self._areas_of_parts()
+            left = np.where(seen, self._areas_of_parts(), 0.0)
             sides = np.stack([np.hypot(*(corners[:, k] - corners[:, 0]).T) for k in (1, 3)], 1)
-        self.corners = corners
-        fraction = np.where(seen, np.minimum(left / np.maximum(full, 1e-12), 1.0), 0.0)
+        fraction = np.minimum(left / np.maximum(full, 1e-12), 1.0)
         self.visible, self.scale = self.visible * fraction, self.scale * fraction
         if options.drop_boxes:
-            self.keep = self.keep & seen & (left > 0)
+            self.keep = self.keep & (left > 0)
             self.drop_small(sides, left, options, is_last)
 
     def _areas_of_parts(self) -> Array:

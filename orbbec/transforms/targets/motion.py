@@ -174,6 +174,7 @@ def _ragged(tables: Sequence[Tensor]) -> Rows:
         count, height, width, channels = table.shape
         rows += [(offset + n * height * width * channels, height, width) for n in range(count)]
         offset += table.numel()
-    buffer, layout = torch.cat([table.reshape(-1) for table in tables]), torch.tensor(rows, device="cpu")
+    parts, layout = [table.reshape(-1) for table in tables], torch.tensor(rows, device="cpu")
+    buffer = torch.cat(parts) if len(parts) > 1 else parts[0]
     on_device = layout.to(buffer.device, non_blocking=True)
     return Rows(buffer, on_device, tables[0].shape[3], layout[:, 1:])

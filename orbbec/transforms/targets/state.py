@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from functools import cached_property
 from typing import Any
 
 import numpy as np
@@ -98,7 +99,7 @@ class State:
             check_dense(self.options.kind_of(key), key, value, self.index, scales)
         for row, polygon in enumerate(self.original.get("polygons", ())):
             check_rings(polygon, f"rings of polygon {row} of image {self.index}")
-        for key in filter(self.is_per_box, self.original):
+        for key in self._per_box:
             count = row_count(self.original[key])
             if count != self.count:
                 found = f"a {type(self.original[key]).__name__}" if count is None else count
@@ -121,12 +122,19 @@ class State:
 
     def is_per_box(self, key: str) -> bool:
         """Whether an entry has one row per box, which is known by its name."""
-        value = self.original.get(key)
-        if value is None or "boxes" not in self.original:
-            return False
-        return (
-            key in PER_BOX_KEYS or key in self.options.per_box or (key in POINT_KEYS and np.ndim(value) == 3)
-        )
+        return key in self._per_box
+
+    @cached_property
+    def _per_box(self) -> list[str]:
+        """The entries with one row per box."""
+        if "boxes" not in self.original:
+            return []
+        known = (*PER_BOX_KEYS, *self.options.per_box)
+        return [
+            key
+            for key, value in self.original.items()
+            if value is not None and (key in known or (key in POINT_KEYS and np.ndim(value) == 3))
+        ]
 
     def is_layer(self, key: str) -> bool:
         """Whether an entry has a value or a vector for each pixel: a mask, depth, flow or normals."""
@@ -254,7 +262,7 @@ class State:
             if self.is_per_box("area"):
                 result["area"] = self._scaled_area(result["area"])
             keep = self.boxes.keep
-            keys = filter(self.is_per_box, result) if boxes is not None or not keep.all() else ()
+            keys = self._per_box if boxes is not None or not keep.all() else ()
             result.update({key: chosen_rows(result[key], keep) for key in keys})
         for key, value in result.items():
             if key in (*POINT_KEYS, *self.layers):
