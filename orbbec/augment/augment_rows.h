@@ -13,6 +13,7 @@
 #include "scalar_rows.h"
 #include "store_lanes.h"
 #include "streamed_store.h"
+#include "whole_pixels.h"
 
 namespace orbbec {
 
@@ -61,6 +62,7 @@ class AugmentRow {
   using T = typename Op::Value;
   using Pixels = Interleave3<Target>;
   using Streamed = StreamedStore<Target>;
+  static constexpr bool kIsByte = sizeof(T) == 1;
   static constexpr int kBlock = 256;  // a multiple of kRowBlock; the planes stay in the L1 cache
 
   AugmentRow(const Op& op, int64_t n, const Program& program, RowCache* cache = nullptr)
@@ -71,7 +73,7 @@ class AugmentRow {
         streams_(output_bytes(op.arguments) >= kStreamedBytes),
         program_(program),
         image_(op.reader.source[n]),
-        shift_(op.reader.transform.matrices + n * op.reader.transform.stride),
+        whole_(op.reader, n),
         reader_(op.reader, n, block_view()) {
     // Trailing kNone steps are dropped: the image was not drawn for them.
     while (program_.count > 0 && program_.code(program_.count - 1) == StepCode::kNone) {
@@ -133,48 +135,30 @@ class AugmentRow {
     }
   }
 
-  // Whether every position is a whole pixel, so that nothing is interpolated.
-  bool reads_whole_bytes(int y) const {
-    return shift_.is_whole && sizeof(T) == 1 && y < kExactSide && begin_ < kExactSide;
-  }
-  int64_t source_row(int y) const { return int64_t{shift_.step_y} * y + shift_.top; }
-  int64_t source_column(int i) const {
-    return int64_t{shift_.step_x} * (int64_t{begin_} + i) + shift_.left;
-  }
-  const T* source_pixel(int y, int i) const {
-    return &image_.at(static_cast<int>(source_row(y)), static_cast<int>(source_column(i)), 0);
-  }
-
-  struct Span {
-    int begin, end;
-  };
-
-  // The columns of the block that read inside the image.
-  Span columns_inside(int y) const {
-    const int64_t row = source_row(y), first = source_column(0), last = image_.width - 1;
-    if (row < 0 || row >= image_.height) return {0, 0};
-    const int64_t before = shift_.step_x > 0 ? -first : first - last;
-    const int64_t to_end = shift_.step_x > 0 ? last - first + 1 : first + 1;
-    const auto column = [&](int64_t i) {
-      return i < 0 ? 0 : i < count_ ? static_cast<int>(i) : count_;
-    };
-    return {column(before), larger(column(to_end), column(before))};
-  }
-
   bool read_whole_pixels(int y) {
-    if (!reads_whole_bytes(y)) return false;
-    const Span inside = columns_inside(y);
-    if (inside.end - inside.begin < count_) return false;
-    const T* const from = source_pixel(y, 0);
-    const int64_t stride = shift_.step_x * image_.stride_x;
-    if (channels_ == 3 && image_.stride_c == 1 && stride == 3) {
-      deinterleave<false>(from);
-    } else if (channels_ == 3 && image_.stride_c == 1 && stride == -3) {
-      deinterleave<true>(from);
+    if (!whole_.serves(y, begin_)) return false;
+    const Span inside = whole_.inside(y, begin_, count_);
+    read_outside(y, 0, inside.begin);
+    read_outside(y, inside.end, count_);
+    if (inside.begin == inside.end) return true;
+    const T* const from = whole_.at(y, begin_ + inside.begin);
+    const int64_t stride = whole_.stride();
+    if (kIsByte && channels_ == 3 && image_.stride_c == 1 && (stride == 3 || stride == -3)) {
+      stride > 0 ? deinterleave<false>(from, inside) : deinterleave<true>(from, inside);
     } else {
-      for (int c = 0; c < channels_; ++c) take(c, from + c * image_.stride_c, stride);
+      for (int c = 0; c < channels_; ++c) take(c, from + c * image_.stride_c, stride, inside);
     }
     return true;
+  }
+
+  // Whole pixels that the border replaces.
+  void read_outside(int y, int begin, int end) {
+    const bool fills = outside_is_value(op_.reader.border);
+    for (int i = begin; i < end; ++i) {
+      const T* const pixel = fills ? nullptr : whole_.at_border(y, begin_ + i);
+      for (int c = 0; c < channels_; ++c)
+        planes_[c][i] = load(fills ? op_.reader.fill_of(c) : pixel[c * image_.stride_c]);
+    }
   }
 
   bool read_kept_rows(int y) {
@@ -209,7 +193,7 @@ class AugmentRow {
   }
 
   template <class Out>
-  void store_kept_rows(Out* to, typename RowCache::Span inside) {
+  void store_kept_rows(Out* to, Span inside) {
     Finish finishes[kMaxFills];
     for (int c = 0; c < kMaxFills; ++c) finishes[c] = op_.finish(c);
     alignas(64) Out finished[kMaxFills][kBlock];
@@ -232,15 +216,13 @@ class AugmentRow {
     const bool in_planes = image_.stride_x == 1 && target.stride_x == 1;
     const bool in_pixels = channels_ == 3 && image_.stride_x == 3 && image_.stride_c == 1 &&
                            target.stride_x == 3 && target.stride_c == 1;
-    if (!(in_planes || in_pixels) || !reads_whole_bytes(y)) return false;
-    const Span inside = columns_inside(y);
-    if (inside.end - inside.begin < count_) {
-      if (op_.reader.border != Border::kConstant) return false;
-      fill_bytes(target, y, 0, inside.begin);
-      fill_bytes(target, y, inside.end, count_);
-    }
+    if (!kIsByte || !(in_planes || in_pixels) || !whole_.serves(y, begin_)) return false;
+    const Span inside = whole_.inside(y, begin_, count_);
+    const bool fills = outside_is_value(op_.reader.border);
+    for (const Span outside : {Span{0, inside.begin}, Span{inside.end, count_}})
+      fills ? fill_bytes(target, y, outside) : copy_border(target, y, outside);
     if (inside.begin == inside.end) return true;
-    const auto* const from = reinterpret_cast<const uint8_t*>(source_pixel(y, inside.begin));
+    const auto* const from = reinterpret_cast<const uint8_t*>(whole_.at(y, begin_ + inside.begin));
     uint8_t* const to = &target.at(y, begin_ + inside.begin, 0);
     for (int c = 0; c < (in_planes ? channels_ : 1); ++c) {
       copy_row(from + c * image_.stride_c, to + c * target.stride_c, inside.end - inside.begin);
@@ -248,7 +230,15 @@ class AugmentRow {
     return true;
   }
 
-  void fill_bytes(const Image<uint8_t>& target, int y, int begin, int end) const {
+  void copy_border(const Image<uint8_t>& target, int y, Span columns) const {
+    for (int x = begin_ + columns.begin; x < begin_ + columns.end; ++x) {
+      const auto* const pixel = reinterpret_cast<const uint8_t*>(whole_.at_border(y, x));
+      for (int c = 0; c < channels_; ++c) target.at(y, x, c) = pixel[c * image_.stride_c];
+    }
+  }
+
+  void fill_bytes(const Image<uint8_t>& target, int y, Span columns) const {
+    const auto [begin, end] = columns;
     uint8_t fills[kMaxFills];
     bool alike = true;
     for (int c = 0; c < channels_; ++c) {
@@ -272,7 +262,7 @@ class AugmentRow {
   // Pixels of one or three bytes, in the order of the transform.
   void copy_row(const uint8_t* from, uint8_t* to, int count) const {
     const size_t nbytes = static_cast<size_t>(count * image_.stride_x);
-    if (shift_.step_x > 0) return put(to, from, nbytes);
+    if (!whole_.is_reversed()) return put(to, from, nbytes);
     alignas(64) uint8_t reversed[3 * kBlock];
     if (image_.stride_x == 1) {
       for (int i = 0; i < count; ++i) reversed[i] = from[-i];
@@ -282,21 +272,24 @@ class AugmentRow {
     put(to, reversed, nbytes);
   }
 
-  void take(int c, const T* from, int64_t stride) {
+  // One channel of the columns `inside`, the first of which is `from`.
+  void take(int c, const T* from, int64_t stride, Span inside) {
+    float* __restrict const to = planes_[c] + inside.begin;
+    const int count = inside.end - inside.begin;
     if (stride == 1) {
-      for (int i = 0; i < count_; ++i) planes_[c][i] = load(from[i]);
+      for (int i = 0; i < count; ++i) to[i] = load(from[i]);
     } else if (stride == -1) {
-      for (int i = 0; i < count_; ++i) planes_[c][i] = load(from[-i]);
+      for (int i = 0; i < count; ++i) to[i] = load(from[-i]);
     } else {
-      for (int i = 0; i < count_; ++i) planes_[c][i] = load(from[i * stride]);
+      for (int i = 0; i < count; ++i) to[i] = load(from[i * stride]);
     }
   }
 
   // Pixels of three interleaved channels, from left to right, or right to left if `kReversed`.
   template <bool kReversed>
-  void deinterleave(const T* from) {
+  void deinterleave(const T* from, Span inside) {
     constexpr int kGroup = Pixels::kGroup;
-    const int grouped = count_ / kGroup * kGroup;
+    const int count = inside.end - inside.begin, grouped = count / kGroup * kGroup;
     alignas(16) uint8_t channels[3][kBlock];
     for (int i = 0; i < grouped; i += kGroup) {
       typename Pixels::Bytes deinterleaved[3];
@@ -307,9 +300,9 @@ class AugmentRow {
         memcpy(channels[c] + i, &deinterleaved[c], sizeof(deinterleaved[c]));
     }
     for (int c = 0; c < 3; ++c) {
-      for (int i = 0; i < grouped; ++i) planes_[c][i] = load(channels[c][i]);
-      for (int i = grouped; i < count_; ++i)
-        planes_[c][i] = load(from[(kReversed ? -3 : 3) * i + c]);
+      float* __restrict const to = planes_[c] + inside.begin;
+      for (int i = 0; i < grouped; ++i) to[i] = load(channels[c][i]);
+      for (int i = grouped; i < count; ++i) to[i] = load(from[(kReversed ? -3 : 3) * i + c]);
     }
   }
 
@@ -456,7 +449,7 @@ class AugmentRow {
   Program program_;
   alignas(64) float planes_[kMaxFills][kBlock];
   Image<const T> image_;
-  WholeShift shift_;
+  WholePixels<typename Op::Reader> whole_;
   typename Target::template BlockReader<typename Op::Reader> reader_;
 };
 

@@ -7,12 +7,13 @@
 
 namespace orbbec {
 
+// Columns.
+struct Span {
+  int begin, end;
+};
+
 // Keeps nothing from row to row.
 struct NoRows {
-  struct Span {
-    int begin, end;
-  };
-
   template <class Reader>
   explicit NoRows(const Reader&) {}
   Span columns(int64_t, int, int, int) { return {0, 0}; }

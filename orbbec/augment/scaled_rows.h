@@ -8,7 +8,7 @@
 #include <algorithm>
 #include <vector>
 
-#include "augment.h"
+#include "scalar_rows.h"
 
 namespace orbbec {
 
@@ -20,10 +20,6 @@ class ScaledRows {
       : reader_(reader),
         width_(reader.transform.width),
         channels_(static_cast<int>(reader.output.channels)) {}
-
-  struct Span {
-    int begin, end;
-  };
 
   // Of `count` columns of row y of image n, starting at `begin`, those that this class can read.
   Span columns(int64_t n, int y, int begin, int count) {

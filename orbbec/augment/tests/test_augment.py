@@ -1,6 +1,7 @@
 """augment compared with the warps and NumPy, worked by hand, and inside torch."""
 
 import re
+from functools import partial
 
 import numpy as np
 import pytest
@@ -304,15 +305,17 @@ def check_whole_pixels(images, interpolation, fill):
     matrices = torch.zeros(5, 2, 3)
     matrices[:, 0, 0], matrices[:, 1, 1] = flips.T
     matrices[:, :, 2] = torch.tensor([[0.0, 0], [599, 0], [3, 20], [620, 15], [-7, -2]])
-    for border in ("constant", "reflect101"):
+    for border in BORDERS:
         options = {"interpolation": interpolation, "border": border, "fill": fill}
         expected = orbbec.warp_affine(images, matrices, (21, 600), inverse=True, **options)
+        scaled = expected * torch.tensor(1 / 255, device=expected.device)
         for memory_format in (torch.contiguous_format, torch.channels_last):
             given = images.contiguous(memory_format=memory_format)
             for last in (False, True):
-                assert_same_bytes(
-                    augment(given, matrices, (21, 600), **options, channels_last=last), expected
-                )
+                call = partial(augment, given, matrices, (21, 600), **options, channels_last=last)
+                assert_same_bytes(call(), expected)
+                if images.dtype == torch.uint8:
+                    assert_same_bytes(call(dtype=torch.float32), scaled)
 
 
 def test_by_hand(device):
