@@ -15,6 +15,7 @@ from importlib.metadata import version
 from typing import Annotated, Any, NamedTuple
 
 import cv2
+import kornia
 import numpy as np
 import torch
 import typer
@@ -102,6 +103,19 @@ def of_yolo(scenes: Scenes) -> Callable[[], Tensor]:
         order = random.choices(range(len(scenes)), k=BATCH)
         batch = torch.from_numpy(np.stack([scenes.images[index] for index in order])).permute(0, 3, 1, 2)
         return pipeline(batch, targets)[0]
+
+    return draw
+
+
+def of_kornia(batch: Tensor) -> Callable[[], Tensor]:
+    """The shift of DrQ, which augments a batch of floats in one call; one result of it after the other."""
+    transforms = torch.nn.Sequential(torch.nn.ReplicationPad2d(4), kornia.augmentation.RandomCrop((84, 84)))
+    results: list[Tensor] = []
+
+    def draw() -> Tensor:
+        if not results:
+            results.extend(transforms(batch.float()))
+        return results.pop()
 
     return draw
 
@@ -209,6 +223,9 @@ def pairs_of(image: Image.Image) -> dict[str, Pair]:
         else:
             pairs[name] = Pair(package, partial(ours, batch), partial(theirs, image))
     scenes = Scenes([cv2.resize(each, (YOLO, YOLO * 3 // 4)) for each in load_photographs().values()])
+    observations = batch[:, :, 100:184, 150:234].contiguous()
+    shift = recipes.drq_shift()
+    pairs["drq_shift"] = Pair("kornia", lambda: shift(observations).float(), of_kornia(observations))
     pairs["yolo_train"] = Pair("ultralytics", of_yolo(scenes), of_ultralytics(scenes))
     return pairs
 

@@ -17,7 +17,7 @@ def drq_shift(pad: int = 4, *, seed: int = 0) -> Compose:
     """Shift each observation by up to some pixels, and repeat its edge.
 
     Args:
-        pad: the largest shift along each axis in pixels. Images have 1 to 4 channels.
+        pad: the largest shift along each axis in pixels. Images have 1 to 16 channels, such as 3 frames.
         seed: see `Compose`.
 
     Source:
