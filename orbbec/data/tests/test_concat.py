@@ -5,7 +5,7 @@ import pytest
 import torch
 from torch.utils.data import ConcatDataset, Subset, TensorDataset, random_split
 
-from orbbec.data import BadSample, Loader, Sample, Shards, as_source, pack
+from orbbec.data import BadSample, Cache, Loader, Repeats, Sample, Shards, as_source, pack
 from orbbec.data.concat import with_distinct_ids
 from orbbec.transforms import RandomResizedCrop
 
@@ -110,3 +110,25 @@ def test_one_sample_may_be_repeated():
     assert ids_of(Subset(source, [0, 0, 1, 1])) == [3, 3, 4, 4]
     (batch,) = Loader([*source, *source], 4, shuffle=False)
     assert batch.sample_ids.tolist() == [3, 4, 3, 4]
+
+
+class Changing(list):
+    """A source whose samples depend on the epoch."""
+
+    epochs: list[int]
+
+    def set_epoch(self, epoch):
+        self.epochs = [*getattr(self, "epochs", []), epoch]
+
+
+@pytest.mark.parametrize("order", [None, Repeats(2)], ids=["once", "repeated"])
+def test_a_part_of_a_source_has_the_epochs_of_the_loader(order):
+    parts = [Changing(part(*ids)) for ids in ((0, 1), (0,), (0, 2), (3,))]
+    nested = ConcatDataset([parts[0], Subset(ConcatDataset(parts[1:3]), [0, 2]), as_source(parts[3]), part(4)])
+    with Loader(nested, 2, order=order) as loader:
+        loader.set_epoch(5)
+        for _ in range(2):
+            list(loader)
+    assert [each.epochs for each in parts] == [[5, 6]] * 4
+    with pytest.raises(ValueError, match="a source with an index, and without set_epoch, for cache"):
+        Loader(nested, 2, cache=Cache(1 << 20))
