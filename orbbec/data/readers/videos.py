@@ -179,7 +179,7 @@ class VideoClips:
     def _length(self, decoder: Any) -> int:
         """The number of positions of frames in a video."""
         if self._rate is None:
-            return int(len(decoder))
+            return len(decoder)
         about = decoder.metadata
         seconds: float = about.end_stream_seconds - about.begin_stream_seconds
         return max(1, math.ceil((seconds - 2 * _JUST_AFTER) * self._rate))

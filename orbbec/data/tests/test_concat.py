@@ -124,7 +124,8 @@ class Changing(list):
 @pytest.mark.parametrize("order", [None, Repeats(2)], ids=["once", "repeated"])
 def test_a_part_of_a_source_has_the_epochs_of_the_loader(order):
     parts = [Changing(part(*ids)) for ids in ((0, 1), (0,), (0, 2), (3,))]
-    nested = ConcatDataset([parts[0], Subset(ConcatDataset(parts[1:3]), [0, 2]), as_source(parts[3]), part(4)])
+    inner = Subset(ConcatDataset(parts[1:3]), [0, 2])
+    nested = ConcatDataset([parts[0], inner, as_source(parts[3]), part(4)])
     with Loader(nested, 2, order=order) as loader:
         loader.set_epoch(5)
         for _ in range(2):
