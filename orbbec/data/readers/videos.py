@@ -250,8 +250,8 @@ def _named() -> Iterator[None]:
         yield
     except torch.OutOfMemoryError:
         raise
-    except (RuntimeError, ValueError, IndexError) as error:
-        reason = _SOURCE.sub("", str(error)).partition("\n")[0]
+    except (RuntimeError, ValueError, IndexError, AssertionError) as error:
+        reason = _SOURCE.sub("", str(error)).partition("\n")[0] or type(error).__name__
         raise ValueError("the file has no video" if _NO_VIDEO in reason else reason) from error
 
 

@@ -111,6 +111,12 @@ def test_clips_at_equal_distances_are_those_of_torchcodec(folder, name, count):
         assert np.array_equal(data_of(sample), data.numpy())
 
 
+def test_without_a_scan_frames_are_the_same_if_headers_are_right(folder):
+    for name in ("h264.mp4", "vp9.webm", "lossless.mkv"):
+        clips = [VideoClips(folder / name, 4, 3, seek_mode=mode)[0] for mode in ("exact", "approximate")]
+        assert np.array_equal(*map(data_of, clips))
+
+
 def test_a_single_clip_is_in_the_middle(folder):
     (sample,) = VideoClips(folder / "lossless.mkv", frames=3, stride=4, sampling="uniform")
     assert np.array_equal(data_of(sample), drawn(40, seed=2)[[15, 19, 23]])
