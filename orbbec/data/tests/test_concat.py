@@ -5,8 +5,9 @@ import pytest
 import torch
 from torch.utils.data import ConcatDataset, Subset, TensorDataset, random_split
 
-from orbbec.data import BadSample, Cache, Loader, Repeats, Sample, Shards, as_source, pack
+from orbbec.data import BadSample, Cache, Decoding, Loader, Repeats, Sample, Shards, as_source, pack
 from orbbec.data.concat import with_distinct_ids
+from orbbec.data.ray import _Worker
 from orbbec.transforms import RandomResizedCrop
 
 NOISE = np.random.default_rng(0).integers(0, 256, (20, 20, 3), np.uint8)
@@ -133,3 +134,9 @@ def test_a_part_of_a_source_has_the_epochs_of_the_loader(order):
     assert [each.epochs for each in parts] == [[5, 6]] * 4
     with pytest.raises(ValueError, match="a source with an index, and without set_epoch, for cache"):
         Loader(nested, 2, cache=Cache(1 << 20))
+
+
+def test_a_source_has_the_epoch_of_its_worker_in_ray():
+    source = Changing(part(0, 1))
+    _Worker(Subset(source, [1]), None, Decoding(), "raise", 3)
+    assert source.epochs == [3]
