@@ -260,6 +260,18 @@ def test_clips_of_a_loader_are_those_of_the_pipeline(folder, threads):
     assert len(set(firsts)) > 9  # of 12
 
 
+def test_a_clip_does_not_depend_on_those_before(tmp_path):
+    """Where pictures are refreshed in parts, a decoder that goes on has other frames than one that begins."""
+    refreshed = ("-x264-params", "intra-refresh=1:keyint=20:bframes=0:scenecut=0", "-pix_fmt", "yuv420p")
+    drawing = ("-f", "lavfi", "-i", "testsrc2=size=160x120:rate=25", "-frames:v", 100, "-c:v", "libx264")
+    run_ffmpeg(*drawing, *refreshed, tmp_path / "a.mp4")
+    source = VideoClips(tmp_path / "a.mp4", 8, 1, sampling="all")
+    clips = [data_of(sample) for sample in source]
+    assert all(np.array_equal(data_of(source[n]), clips[n]) for n in reversed(range(len(source))))
+    continued = decoder(tmp_path / "a.mp4").get_frames_at(list(range(8 * len(clips)))).data.numpy()
+    assert not np.array_equal(continued, np.concatenate(clips))
+
+
 def test_an_epoch_is_resumed(folder):
     source = VideoClips([folder / name for name in NAMES], 4, 2, clips_per_video=2)
     size = [RandomResizedCrop(24)]
