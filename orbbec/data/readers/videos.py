@@ -240,7 +240,7 @@ def _played_at(decoder: Any, seconds: Array) -> tuple[list[Array], torch.Tensor]
         end = begin + float(found.duration_seconds[0])
         frames.append(found.data[0].cpu().numpy())
         begins.append(begin)
-    return frames, torch.tensor(begins, dtype=torch.float64)
+    return frames, torch.tensor(begins, dtype=torch.float64, device="cpu")
 
 
 @contextmanager
