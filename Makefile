@@ -42,7 +42,7 @@ with_library = $(call phase,test-$(1)) .venv-$(1)/bin/python -m pytest -q $(2) \
 clang_format = $(py) -c 'import clang_format; clang_format.clang_format()'
 cpp_files = find orbbec tests tools -name '*.h' -o -name '*.cpp' -o -name '*.cu'
 
-.PHONY: help venv build demo test test-full quick opencv lint format cuda machine-code emulated emulated-data lazy kernels ptx races gpu-dry-run pytest test-peers test-torchvision test-loops test-albumentations test-ray bench peers gpu parity corpus attack docs mutate wheels clean
+.PHONY: help venv build demo test test-full quick opencv lint format cuda machine-code emulated emulated-data lazy kernels ptx races gpu-dry-run pytest test-peers test-torchvision test-loops test-albumentations test-ray test-video bench peers gpu parity corpus attack docs mutate wheels clean
 
 help: ## List the targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "make %-16s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -132,7 +132,7 @@ gpu-dry-run: .venv/tests build
 pytest: .venv/tests build ## Run the tests on the CPU, and on CUDA where there is a GPU
 	$(call phase,pytest) $(py) -m pytest -q -n 2 --dist worksteal $(sampled)
 
-test-peers: test-torchvision test-loops test-albumentations test-ray ## Run the tests that need another library, each in its own venv
+test-peers: test-torchvision test-loops test-albumentations test-ray test-video ## Run the tests that need another library, each in its own venv
 
 test-torchvision: .venv-torchvision/ready build ## Test the switch and the conversion from torchvision
 	$(call with_library,torchvision,orbbec/backends orbbec/transforms/convert/tests/test_convert_torchvision.py orbbec/transforms/tests/test_functional.py orbbec/transforms/base/tests/test_tv_tensors.py \
@@ -151,6 +151,9 @@ test-albumentations: .venv-albumentations/ready .venv-albumentationsx/ready buil
 
 test-ray: .venv-ray/ready build ## Test orbbec.data.ray with Ray on this machine
 	$(call with_library,ray,orbbec/data/tests/test_ray.py)
+
+test-video: .venv-video/ready build ## Test clips of video files with torchcodec; needs FFmpeg
+	$(if $(shell command -v ffmpeg),$(call with_library,video,orbbec/data/readers/tests/test_videos.py),@echo "no ffmpeg: clips of video files are not tested")
 
 .PRECIOUS: .venv-%/ready
 .venv-%/ready: .venv/tests requirements/%.txt tools/make_peer_venv.sh

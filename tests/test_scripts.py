@@ -168,3 +168,10 @@ def test_a_detector_is_trained_with_and_without_mosaics(tmp_path):
     done = run(tmp_path, "learn_mosaic.py", "--epochs", "1")
     assert done.returncode == 0, done.stdout + done.stderr
     assert len(re.findall(r"AP50 0\.\d{3}, ", done.stdout)) == 2
+
+
+def test_a_linear_probe_is_better_after_training_without_labels(tmp_path):
+    done = run(tmp_path, "learn_views.py", "--steps", "40")
+    assert done.returncode == 0, done.stdout + done.stderr
+    before, after = map(float, re.findall(r"([\d.]+)%", done.stdout))
+    assert after > before + 2  # 52.4 and 46.7

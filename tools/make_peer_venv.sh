@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # Creates .venv-NAME with requirements/NAME.txt and all packages of .venv, including torch.
 #
-#   tools/make_peer_venv.sh torchvision|loops|albumentations|albumentationsx|ray|mutate
+#   tools/make_peer_venv.sh torchvision|video|loops|albumentations|albumentationsx|ray|mutate
 #
 #   TORCHVISION=torchvision==0.28.*    by default the release that matches the torch of .venv
 set -euo pipefail
@@ -23,7 +23,7 @@ echo "import site; site.addsitedir('$(site_of .venv/bin/python)')" > "$site/besi
 pip=("$py" -m pip install --quiet)
 
 case $name in
-  torchvision | mutate) ;;
+  torchvision | video | mutate) ;;
   loops) pip+=(--no-deps) ;;
   *)
     "${pip[@]}" -r "requirements/$name.txt"
@@ -31,28 +31,36 @@ case $name in
     ;;
 esac
 
-# torchvision 0.28 matches torch 2.13, and so on. PyPI has only CUDA builds.
-release=$("$py" -c 'import torch; print(int(torch.__version__.split(".")[1]) + 15)')
-"${pip[@]}" --no-deps "${TORCHVISION:-torchvision==0.$release.*}"
+package=torchvision
+if [ "$name" = video ]; then
+  package=torchcodec
+else
+  # torchvision 0.28 matches torch 2.13, and so on.
+  release=$("$py" -c 'import torch; print(int(torch.__version__.split(".")[1]) + 15)')
+  "${pip[@]}" --no-deps "${TORCHVISION:-torchvision==0.$release.*}"
+fi
 "${pip[@]}" -r "requirements/$name.txt"
 if [ -n "$("$py" -c 'import torch; print(torch.version.cuda or "")')" ]; then
   exit
 fi
-# Without torch's CUDA libraries such a build does not load, not even its CPU operators. Stub libraries define the
-# missing symbols; nothing calls them on a machine without a GPU.
+# PyPI has only CUDA builds of both. Without torch's CUDA libraries they do not load, not even their CPU operators. Stub
+# libraries define the missing symbols; nothing calls them on a machine without a GPU.
 stubs=$PWD/$venv/stubs
 mkdir -p "$stubs"
 {
-  nm -D --undefined-only "$site"/torchvision/*.so | grep -oE '_ZNK?(3c10|2at)4cuda\w+' | sort -u |
+  nm -D --undefined-only "$site/$package"/*.so | { grep -oE '_ZNK?(3c10|2at)4cuda\w+|aoti_torch_get_current_cuda_stream' || true; } | sort -u |
     sed -E 's/.*/.globl &\n&:/'
   echo '.zero 64'
   echo '.section .note.GNU-stack,"",@progbits'
 } > "$stubs/cuda.s"
 compiler=${CXX:-g++}
 "$compiler" -shared -o "$stubs/libc10_cuda.so" -Wl,-soname,libc10_cuda.so "$stubs/cuda.s"
-"$compiler" -shared -o "$stubs/libtorch_cuda.so" -Wl,-soname,libtorch_cuda.so -x c /dev/null
+for library in libtorch_cuda.so libnvrtc.so.13; do
+  "$compiler" -shared -o "$stubs/$library" -Wl,-soname,$library -x c /dev/null
+done
+runtime=$(find "$site" -name 'libcudart*.so*' | head -n 1)  # in torchvision's wheel; torchcodec's has none
 {
   printf 'import ctypes'
-  printf "; ctypes.CDLL('%s')" "$site"/torchvision.libs/libcudart* "$stubs"/*.so
+  printf "; ctypes.CDLL('%s')" "$runtime" "$stubs"/lib*
 } > "$site/stubs.pth"
-"$py" -c 'import torch, torchvision; torch.ops.torchvision.nms; print("torchvision", torchvision.__version__)'
+"$py" -c "import torch, $package; print('$package', $package.__version__)"

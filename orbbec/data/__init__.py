@@ -34,6 +34,7 @@ from orbbec.data.readers.parquet import Parquet
 from orbbec.data.readers.record_io import RecordIo
 from orbbec.data.readers.records import Lmdb, TfRecords
 from orbbec.data.readers.shards import Shards, ShardStream, index_archives
+from orbbec.data.readers.videos import VideoClips
 from orbbec.data.readers.wrap import as_source
 from orbbec.data.sample import BadSample, Fault, Sample, Source, SourceError
 from orbbec.data.sampling.copies import Copies, original_ids
@@ -79,6 +80,7 @@ __all__ = [
     "SourceError",
     "TemporalSample",
     "TfRecords",
+    "VideoClips",
     "Voc",
     "Weights",
     "Yolo",

@@ -15,6 +15,7 @@ import numpy as np
 from torch import Tensor
 
 from orbbec.data.decode.decoding import Decoding
+from orbbec.data.epochs import with_epochs
 from orbbec.data.loader.assemble import ON_ERROR, Assembler
 from orbbec.data.loader.memory import lone_job
 from orbbec.plan import Plan
@@ -88,6 +89,8 @@ class _Worker:
     ) -> None:
         self._assembler = Assembler(source, transforms, decoding, on_error, pin_memory=False)
         self._epoch = epoch
+        for part in with_epochs(source):
+            part.set_epoch(epoch)
 
     def __call__(self, rows: dict[str, Any]) -> dict[str, Any]:
         known = len(self._assembler.faults)

@@ -11,8 +11,8 @@ def kinetics(
 ) -> Compose:
     """A shorter side from 256 to 320 and a crop, or a crop of 8 to 100 % of the area; and flips.
 
-    The frames are chosen where they are read: `FrameFolders(root, TemporalSample(frames=8, stride=8))` of
-    `orbbec.data` takes every eighth frame from a random one on, and decodes no other.
+    The frames are chosen where they are read: `VideoClips(root, frames=8, stride=8)` of `orbbec.data`, or
+    `FrameFolders(root, TemporalSample(frames=8, stride=8))`, takes every eighth frame from a random one on.
 
     Args:
         size: side of the crops in pixels.

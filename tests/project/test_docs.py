@@ -84,7 +84,7 @@ def test_the_python_of_a_page_runs(page):
 def test_what_a_page_shows_of_another_library_runs(page):
     """Blocks of `pycon` need a library that .venv lacks; `make test-peers` runs them."""
     text = "\n".join(blocks(page, "pycon"))
-    for library in ("albumentations", "lightning", "ray", "torchvision"):
+    for library in ("albumentations", "lightning", "ray", "torchcodec", "torchvision"):
         if library in text:
             pytest.importorskip(library)
     run_python(page, "python", "pycon")

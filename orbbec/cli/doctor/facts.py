@@ -20,7 +20,7 @@ from urllib.parse import unquote, urlsplit
 PACKAGE = Path(__file__).parents[2]
 # The oldest version of each package that orbbec imports, as in pyproject.toml.
 REQUIRED = {"numpy": "1.24", "typer": "0.12", "rich": "13", "pillow": "10.1", "pyyaml": "6"}
-OPTIONAL = {"webdataset": "1.0", "lmdb": "1.6", "h5py": "3.10", "ray": "2.51"}
+OPTIONAL = {"webdataset": "1.0", "lmdb": "1.6", "h5py": "3.10", "ray": "2.51", "torchcodec": "0.17"}
 OTHER_BINARIES = {"opencv", "data", "tests"}  # folders whose sources are not in `_C.abi3.so`
 SIMD_FLAGS = (
     "sse4_2",

@@ -22,6 +22,7 @@ from orbbec.data.cache import Cache, CachedSource
 from orbbec.data.concat import with_distinct_ids
 from orbbec.data.decode.decoding import Decoding
 from orbbec.data.device.staging import Staging, arrays_as_tensors, pinned, to_device
+from orbbec.data.epochs import with_epochs
 from orbbec.data.files import ColumnTargets
 from orbbec.data.loader.assemble import ON_ERROR, Assembled
 from orbbec.data.loader.by_feed import FeedAssembler, feed_for
@@ -214,7 +215,7 @@ class Loader:
         return assemblers
 
     def _cached_source(self, source: Any, cache: Cache, decoding: Decoding) -> CachedSource:
-        if not self._is_indexed or hasattr(source, "set_epoch"):
+        if not self._is_indexed or with_epochs(source):
             raise ValueError("Loader: expected a source with an index, and without set_epoch, for cache")
         special = decoding.shrink or decoding.makes_planes or decoding.by_nvimgcodec or decoding.is_unchanged
         if cache.decoded and special:
@@ -388,8 +389,8 @@ class Loader:
     def _tasks(self, progress: Progress) -> Iterator[Task]:
         source: Any = self._assembler.source
         epoch, start = progress.epoch, progress.start
-        if hasattr(source, "set_epoch"):
-            source.set_epoch(epoch)
+        for part in with_epochs(source):
+            part.set_epoch(epoch)
         batches = self.batch_size, self.drop_last
         if self.order is None:
             self._first_step = start // self.batch_size

@@ -45,22 +45,7 @@ class ImageFolder:
     """
 
     def __init__(self, root: str | os.PathLike[str], extensions: Sequence[str] = EXTENSIONS) -> None:
-        with os.scandir(root) as entries:
-            self.classes = sorted(entry.name for entry in entries if _is_class(entry))
-        if not self.classes:
-            raise ValueError(
-                f"ImageFolder: expected a folder for each class in {printable(root)}, but there is none"
-            )
-        endings = tuple(extension.lower() for extension in extensions)
-        self.paths: list[str] = []
-        self.labels: list[int] = []
-        for label, name in enumerate(self.classes):
-            folder = os.path.join(root, name)
-            found = image_files(folder, endings, above=os.fspath(root))
-            if not found:
-                raise ValueError(f"ImageFolder: expected images in {printable(folder)}, but got none")
-            self.paths += found
-            self.labels += [label] * len(found)
+        self.classes, self.paths, self.labels = labeled_files("ImageFolder", root, extensions, "images")
 
     def __len__(self) -> int:
         return len(self.paths)
@@ -77,6 +62,38 @@ class ImageFolder:
     def table(self) -> ImageFiles:
         """The files, for a `Loader`."""
         return ImageFiles(self.paths, columns={"label": self.labels})
+
+
+def labeled_files(
+    op: str, root: str | os.PathLike[str], extensions: Sequence[str], kind: str
+) -> tuple[list[str], list[str], list[int]]:
+    """The classes, the files of all classes, and the index of the class of each.
+
+    Args:
+        op: name of the reader, for messages.
+        root: the folder of the classes.
+        extensions: file extensions, in any case.
+        kind: what the files are, for messages.
+
+    Raises:
+        OSError: a folder cannot be read, or a link that may be one to a folder is broken.
+        ValueError: there is no class, or a class has no file.
+    """
+    with os.scandir(root) as entries:
+        classes = sorted(entry.name for entry in entries if _is_class(entry))
+    if not classes:
+        raise ValueError(f"{op}: expected a folder for each class in {printable(root)}, but there is none")
+    endings = tuple(extension.lower() for extension in extensions)
+    paths: list[str] = []
+    labels: list[int] = []
+    for label, name in enumerate(classes):
+        folder = os.path.join(root, name)
+        found = image_files(folder, endings, above=os.fspath(root))
+        if not found:
+            raise ValueError(f"{op}: expected {kind} in {printable(folder)}, but got none")
+        paths += found
+        labels += [label] * len(found)
+    return classes, paths, labels
 
 
 def _is_class(entry: os.DirEntry[str]) -> bool:

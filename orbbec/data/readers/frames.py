@@ -49,20 +49,24 @@ class TemporalSample:
         whole("TemporalSample", "seed", self.seed, 0, 2**63 - 1)
         flag("TemporalSample", "random", self.random)
 
+    @property
+    def span(self) -> int:
+        """The number of frames of a video from the first frame of a clip to its last."""
+        return (self.frames - 1) * self.stride + 1
+
     def indices(self, count: int, sample_id: int, epoch: int = 0) -> list[int]:
         """The frames of a clip of a video of `count` frames.
 
         Raises:
             ValueError: the video is too short.
         """
-        span = (self.frames - 1) * self.stride + 1
-        if count < span:
-            raise ValueError(f"expected at least {span} frames, but got {count}")
-        first = (count - span) // 2
+        if count < self.span:
+            raise ValueError(f"expected at least {self.span} frames, but got {count}")
+        first = (count - self.span) // 2
         if self.random:
             stream = Stream(np.array([sample_id]), self.seed, epoch)
-            first = int(stream.below(count - span + 1)[0])
-        return list(range(first, first + span, self.stride))
+            first = int(stream.below(count - self.span + 1)[0])
+        return list(range(first, first + self.span, self.stride))
 
 
 class FrameFolders:

@@ -14,6 +14,7 @@ import numpy as np
 import torch
 from torch import Tensor
 
+from orbbec.data.epochs import with_epochs
 from orbbec.data.files import ImageFiles, files_of
 from orbbec.data.sample import BadSample, Sample
 
@@ -95,8 +96,8 @@ class Copies:
 
     def set_epoch(self, epoch: int) -> None:
         """Begin an epoch of the source, if it has epochs."""
-        if hasattr(self.source, "set_epoch"):
-            self.source.set_epoch(epoch)
+        for part in with_epochs(self.source):
+            part.set_epoch(epoch)
 
     def table(self) -> ImageFiles | None:
         """The files or records of the source, if it has some."""

@@ -5,8 +5,9 @@ import pytest
 import torch
 from torch.utils.data import ConcatDataset, Subset, TensorDataset, random_split
 
-from orbbec.data import BadSample, Loader, Sample, Shards, as_source, pack
+from orbbec.data import BadSample, Cache, Decoding, Loader, Repeats, Sample, Shards, as_source, pack
 from orbbec.data.concat import with_distinct_ids
+from orbbec.data.ray import _Worker
 from orbbec.transforms import RandomResizedCrop
 
 NOISE = np.random.default_rng(0).integers(0, 256, (20, 20, 3), np.uint8)
@@ -110,3 +111,32 @@ def test_one_sample_may_be_repeated():
     assert ids_of(Subset(source, [0, 0, 1, 1])) == [3, 3, 4, 4]
     (batch,) = Loader([*source, *source], 4, shuffle=False)
     assert batch.sample_ids.tolist() == [3, 4, 3, 4]
+
+
+class Changing(list):
+    """A source whose samples depend on the epoch."""
+
+    epochs: list[int]
+
+    def set_epoch(self, epoch):
+        self.epochs = [*getattr(self, "epochs", []), epoch]
+
+
+@pytest.mark.parametrize("order", [None, Repeats(2)], ids=["once", "repeated"])
+def test_a_part_of_a_source_has_the_epochs_of_the_loader(order):
+    parts = [Changing(part(*ids)) for ids in ((0, 1), (0,), (0, 2), (3,))]
+    inner = Subset(ConcatDataset(parts[1:3]), [0, 2])
+    nested = ConcatDataset([parts[0], inner, as_source(parts[3]), part(4)])
+    with Loader(nested, 2, order=order) as loader:
+        loader.set_epoch(5)
+        for _ in range(2):
+            list(loader)
+    assert [each.epochs for each in parts] == [[5, 6]] * 4
+    with pytest.raises(ValueError, match="a source with an index, and without set_epoch, for cache"):
+        Loader(nested, 2, cache=Cache(1 << 20))
+
+
+def test_a_source_has_the_epoch_of_its_worker_in_ray():
+    source = Changing(part(0, 1))
+    _Worker(Subset(source, [1]), None, Decoding(), "raise", 3)
+    assert source.epochs == [3]
