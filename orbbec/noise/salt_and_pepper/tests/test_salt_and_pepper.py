@@ -68,7 +68,7 @@ def test_salt_and_pepper_by_hand(device):
 
 
 @pytest.mark.parametrize(("dtype", "salt", "pepper"), [(torch.uint8, 200, 99), (torch.float32, 0.3, 0.5)])
-def test_other_values_stand_where_white_and_black_would(device, dtype, salt, pepper):
+def test_values_of_salt_and_pepper_are_those_wanted(device, dtype, salt, pepper):
     """The gradient is zero there, also where a value equals that of the image."""
     images = device.put(torch.full((1, 3, 9, 20), 99 if dtype == torch.uint8 else 0.5, dtype=dtype))
     usual = salt_and_pepper(images, 0.7, 0.4)
