@@ -143,6 +143,8 @@ test-torchvision: .venv-torchvision/ready build ## Test the switch and the conve
 test-loops: .venv-loops/ready build ## Test the training loops of other libraries, and compare recipes with their originals
 	$(call phase,test-loops) .venv-loops/bin/python -m pytest -q \
 	  "tests/project/test_docs.py::test_what_a_page_shows_of_another_library_runs[docs/how-to/loops.md]" \
+	  orbbec/transforms/tests/test_policies.py::test_timms_operations_have_the_magnitudes_of_its_table \
+	  orbbec/transforms/tests/families/test_tones.py::test_additions_are_those_of_timm \
 	  tests/test_scripts.py::test_recipes_are_compared_with_their_originals
 
 test-albumentations: .venv-albumentations/ready .venv-albumentationsx/ready build ## Test the conversion from Albumentations

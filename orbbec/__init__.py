@@ -64,7 +64,7 @@ from orbbec.nms import (
     remove_small_boxes,
     soft_nms,
 )
-from orbbec.noise import gaussian_noise, salt_and_pepper
+from orbbec.noise import gaussian_noise, salt_and_pepper, shot_noise
 from orbbec.resize import resize, resized_crop
 from orbbec.roi_align import RoIAlign, RoIAlignRotated, RoIPool, roi_align, roi_align_rotated, roi_pool
 from orbbec.transforms import Compose
@@ -156,6 +156,7 @@ __all__ = [
     "salt_and_pepper",
     "set_default_arithmetic",
     "sharpen",
+    "shot_noise",
     "soft_nms",
     "solarize",
     "to_float",

@@ -27,14 +27,19 @@ HEIGHT, WIDTH, IMAGES, EPOCHS = 160, 128, 4, 4
 BOXES = np.array([[30.0, 20, 70, 60], [50, 80, 90, 120]])
 MASKS = np.zeros((2, HEIGHT, WIDTH), bool)
 MASKS[0, 20:60, 30:70] = MASKS[1, 80:120, 50:90] = True
+DENSE = np.random.default_rng(0).random((3, HEIGHT, WIDTH), np.float32)
 POINTS = np.array([[40.0, 35], [60, 35], [50, 45], [42, 52], [58, 52]])
 MOVABLE: dict[str, Any] = {
     "boxes": BOXES,
     "masks": MASKS,
     "keypoints": POINTS,
     "polygons": [BOXES[:, [0, 1, 2, 1, 2, 3, 0, 3]][k].reshape(4, 2) for k in range(2)],
+    "depth": DENSE[0],
+    "flow": DENSE[:2],
+    "normals": DENSE,
     "landmarks": POINTS,
 }
+FOLLOWERS = MOVABLE.keys() - {"landmarks"}
 LABELS = [{"label": row} for row in np.eye(IMAGES)]
 
 
@@ -72,7 +77,7 @@ def targets(name: str) -> str:
             gone |= dict.fromkeys(before.keys() - after.keys() - {"landmarks"})
             kept = before.keys() & after.keys() - {"landmarks"}
             moved |= dict.fromkeys(key for key in kept if not is_same(before[key], after[key]))
-    found = ", ".join(sorted(moved)) or "none"
+    found = "all" if moved.keys() == FOLLOWERS else ", ".join(sorted(moved)) or "none"
     return f"{found}; without {', '.join(sorted(gone))}" if gone else found
 
 

@@ -29,6 +29,7 @@ CALLS: dict[str, Any] = {
     "adjust_contrast": lambda x: orbbec.adjust_contrast(x, table(x.device, 0.7, 1.4)),
     "gaussian_noise": lambda x: orbbec.gaussian_noise(x, 0.0, table(x.device, 0.1, 0.2)),
     "salt_and_pepper": lambda x: orbbec.salt_and_pepper(x, table(x.device, 0.1, 0.2)),
+    "shot_noise": lambda x: orbbec.shot_noise(x, table(x.device, 0.1, 0.2)),
     "adjust_hue": lambda x: orbbec.adjust_hue(x, 0.1),
     "equalize": orbbec.equalize,
     "equalize_hist": orbbec.equalize_hist,

@@ -39,6 +39,7 @@ CALLS = {
     "gaussian_noise": lambda x: orbbec.gaussian_noise(
         x, torch.tensor([0.0, 0.1]), torch.tensor([0.1, 0.2]), sample_ids=IDS
     ),
+    "shot_noise": lambda x: orbbec.shot_noise(x, torch.tensor([0.1, 0.2]), sample_ids=IDS),
     "salt_and_pepper": lambda x: orbbec.salt_and_pepper(
         x, torch.tensor([0.1, 0.2]), torch.tensor([0.3, 0.6]), sample_ids=IDS
     ),

@@ -77,6 +77,7 @@ GRADIENTS = {
     "resize": lambda x: orbbec.resize(x, (4, 5)),
     "resize antialias": lambda x: orbbec.resize(x, (4, 5), antialias=True),
     "salt_and_pepper": lambda x: orbbec.salt_and_pepper(x, 0.3),
+    "shot_noise": lambda x: orbbec.shot_noise(x, 0.3),
     "roi_align": lambda x: orbbec.roi_align(x, ROIS, 2),
     "roi_align_rotated": lambda x: orbbec.roi_align_rotated(x, ROIS[:, [0, 1, 2, 3, 4, 0]], 2),
     "roi_pool": lambda x: orbbec.roi_pool(x, ROIS, 2),

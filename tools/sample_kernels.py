@@ -252,6 +252,7 @@ def noises(device: Device) -> Results:
     for kind, images in made(device, (torch.uint8, *_FLOATS)):
         yield f"gaussian_noise {kind}", orbbec.gaussian_noise(images, 0.0, 0.1)
         yield f"salt_and_pepper {kind}", orbbec.salt_and_pepper(images, 0.4, 0.3)
+        yield f"shot_noise {kind}", [orbbec.shot_noise(images, scale) for scale in (0.2, 0.01)]
     for noise in ("uniform", "normal"):
         yield f"philox_noise {noise}", philox_noise(device.put(torch.arange(2)), 3, _SIZE, kind=noise)
     for dtype in _FLOATS[2:]:

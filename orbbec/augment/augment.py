@@ -80,7 +80,7 @@ class Values(NamedTuple):
     | 2 | hue | shift, -0.5 to 0.5 of the circle | shifts the hue |
     | 3 | gamma | gamma, gain | M * gain * (v / M)^gamma, clipped |
     | 4 | posterize | bits, 0 to 8 | keeps the high bits |
-    | 5 | solarize | threshold as a fraction of M | M - v for v at or above the threshold |
+    | 5 | solarize | t, a, s; t, s as fractions of M | v >= t: M - v, or v if a is 1; v < t: v + s, clipped |
     | 6 | contrast | factor | mean + factor * (v - mean), mean gray of the output; at most one per image |
     | 7 | hsv | hue shift, factor and summand of saturation and of value | by bytes, as OpenCV |
     | 8 | curve | low and high as fractions of M, of each channel | a Bezier curve from 0 to M |

@@ -67,6 +67,12 @@ def _of_curve(gradient: Tensor, x: Tensor, row: Tensor) -> Tensor:
     return gradient * slope
 
 
+def _of_solarize(gradient: Tensor, x: Tensor, row: Tensor) -> Tensor:
+    is_above, adds = x >= number(row, 0), number(row, 1) != 0
+    below = gradient.masked_fill(x + number(row, 2) > 1, 0.0)
+    return torch.where(is_above, torch.where(adds, gradient, -gradient), below)
+
+
 def _positions(x: Tensor) -> tuple[Tensor, Tensor]:
     """The positions (x, y) of pixels: `[W]` and `[H, 1]`."""
     height, width = (torch.arange(side, dtype=x.dtype, device=x.device) for side in x.shape[2:])
@@ -108,7 +114,7 @@ FORMULAS: dict[str, Formula] = {
     "hue": lambda gradient, x, row: hue_gradient(gradient, x, number(row, 0)),
     "gamma": _of_gamma,
     "posterize": lambda gradient, x, row: torch.zeros_like(gradient),
-    "solarize": lambda gradient, x, row: torch.where(x >= number(row, 0), -gradient, gradient),
+    "solarize": _of_solarize,
     "contrast": _of_contrast,
     "hsv": lambda gradient, x, row: torch.zeros_like(gradient),
     "curve": _of_curve,

@@ -8,5 +8,6 @@ and position (core/philox.h, core/noise.h), so noise does not depend on the batc
 from orbbec.noise.noise import gaussian_noise
 from orbbec.noise.philox import philox_blocks, philox_draws, philox_noise
 from orbbec.noise.salt_and_pepper import salt_and_pepper
+from orbbec.noise.shot_noise import shot_noise
 
-__all__ = ["gaussian_noise", "philox_blocks", "philox_draws", "philox_noise", "salt_and_pepper"]
+__all__ = ["gaussian_noise", "philox_blocks", "philox_draws", "philox_noise", "salt_and_pepper", "shot_noise"]

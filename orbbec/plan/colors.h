@@ -50,6 +50,14 @@ class ColorRows {
     for (int c = 0; c < 3; ++c) numbers[9 + c] = static_cast<float>(summands[c]);
   }
 
+  // Values below the threshold gain the summand.
+  ORBBEC_HD void add_below(double threshold, double summand) {
+    float* const numbers = add(StepCode::kSolarize);
+    numbers[0] = static_cast<float>(threshold);
+    numbers[1] = 1;
+    numbers[2] = static_cast<float>(summand);
+  }
+
   // Output channel c is input channel order[c].
   ORBBEC_HD void add_swap(const double* order) {
     float* const numbers = add(StepCode::kMatrix);
@@ -71,6 +79,8 @@ class ColorRows {
         return add_number(StepCode::kSolarize, magnitude);
       case Operation::kInvert:
         return add_inversion();
+      case Operation::kSolarizeAdd:
+        return add_below(128.0 / 255.0, magnitude);
       default:
         return;
     }

@@ -22,16 +22,17 @@ enum class Operation {
   kSolarize,
   kAutoContrast,
   kEqualize,
-  kInvert
+  kInvert,
+  kSolarizeAdd
 };
 
 ORBBEC_HD Operation operation_of(double number) {
-  return static_cast<Operation>(static_cast<int>(smaller(larger(number, 0.0), 14.0)));
+  return static_cast<Operation>(static_cast<int>(smaller(larger(number, 0.0), 15.0)));
 }
 
 // The largest strength of the operations, in the order of Space in transforms/auto.py.
 struct Space {
-  double shear, degrees, factor, bits, most_bits, shift, fraction;  // shift < 0: a fraction
+  double shear, degrees, factor, bits, most_bits, shift, fraction, levels;  // shift < 0: a fraction
 
   ORBBEC_HD explicit Space(const double* c)
       : shear(c[0]),
@@ -40,7 +41,8 @@ struct Space {
         bits(c[3]),
         most_bits(c[4]),
         shift(c[5]),
-        fraction(c[6]) {}
+        fraction(c[6]),
+        levels(c[7]) {}
 
   ORBBEC_HD double shift_of(double side) const { return shift < 0 ? side * fraction : shift; }
 };
@@ -53,7 +55,10 @@ ORBBEC_HD_CALLED double magnitude_of(const Space& space, Operation operation, do
     case Operation::kPosterize:
       return rint(space.most_bits - level * space.bits);
     case Operation::kSolarize:
+      if (space.levels > 0) return (space.levels - trunc(level * space.levels)) / 255.0;
       return 1.0 - level;
+    case Operation::kSolarizeAdd:  // timm's: up to 110 levels
+      return trunc(level * 110.0) / 255.0;
     case Operation::kShearX:
     case Operation::kShearY:
       value = level * space.shear;

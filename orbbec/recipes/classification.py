@@ -88,7 +88,7 @@ def timm_train(
     Source:
         timm with `--aa rand-m9-mstd0.5-inc1 --reprob 0.25 --remode pixel --recount 1 --mixup 0.8 --cutmix
         1.0`, as for DeiT, Swin and ConvNeXt; bilinear where timm draws between bilinear and bicubic, one
-        mixing per image instead of per batch, and no `SolarizeAdd`.
+        mixing per image instead of per batch.
 
     Example:
         >>> images, labels = torch.zeros(4, 3, 64, 64, dtype=torch.uint8), torch.tensor([1, 5, 2, 7])

@@ -28,6 +28,7 @@ from orbbec.transforms.color import (
     RandomPhotometricDistort,
     RandomPosterize,
     RandomSolarize,
+    SolarizeAdd,
 )
 from orbbec.transforms.compose import Compose
 from orbbec.transforms.containers import PerFrame, RandomApply, RandomChoice, RandomOrder, SomeOf
@@ -59,7 +60,7 @@ from orbbec.transforms.neighborhood import (
     RandomAutocontrast,
     RandomEqualize,
 )
-from orbbec.transforms.noise import GaussianNoise, SaltAndPepper
+from orbbec.transforms.noise import GaussianNoise, PixelDropout, SaltAndPepper, ShotNoise
 from orbbec.transforms.output import Normalize, PILToTensor, ToDtype, ToImage, ToPureTensor, ToTensor
 from orbbec.transforms.pillow_blur import PillowBlur
 from orbbec.transforms.scales import (
@@ -82,11 +83,13 @@ from orbbec.transforms.targets.restore import restore_boxes, restore_masks, rest
 from orbbec.transforms.targets.targets import TargetReport, Targets, transform_targets
 from orbbec.transforms.tones import (
     ChannelDropout,
+    ChannelSwap,
     HueSaturationValue,
     MultiplicativeNoise,
     RandomHSV,
     RandomToneCurve,
     RGBShift,
+    ToSepia,
 )
 from orbbec.transforms.views import MultiCrop, MultiView
 
@@ -100,6 +103,7 @@ __all__ = [
     "AutoAugment",
     "CenterCrop",
     "ChannelDropout",
+    "ChannelSwap",
     "ClampBoundingBoxes",
     "CoarseDropout",
     "ColorJitter",
@@ -137,6 +141,7 @@ __all__ = [
     "PadIfNeeded",
     "PerFrame",
     "PillowBlur",
+    "PixelDropout",
     "PlanckianJitter",
     "RGBShift",
     "RandAugment",
@@ -179,6 +184,8 @@ __all__ = [
     "SaltAndPepper",
     "SanitizeBoundingBoxes",
     "ScaleJitter",
+    "ShotNoise",
+    "SolarizeAdd",
     "SomeOf",
     "TargetOptions",
     "TargetReport",
@@ -186,6 +193,7 @@ __all__ = [
     "ToDtype",
     "ToImage",
     "ToPureTensor",
+    "ToSepia",
     "ToTensor",
     "Transform",
     "TrivialAugmentWide",

@@ -36,6 +36,12 @@ def hue_range(op: str, value: Any) -> Range | None:
     return None if low == high == 0.0 else (low, high)
 
 
+def check_unit(build: Build, name: str, value: float) -> None:
+    """Refuse a value in pixel units that exceeds the maximum value of the images."""
+    if value > build.maximum:
+        raise ValueError(f"{build.name}: expected {name} of at most {build.maximum:g}, but got {value}")
+
+
 def jitter(build: Build, order: int, factors: int, chosen: int, known: Sequence[int]) -> None:
     """Add brightness, contrast, saturation and hue in the order of each image.
 

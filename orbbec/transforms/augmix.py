@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 
 from orbbec.plan.build import Build
-from orbbec.transforms.auto import NARROW, OPERATIONS, apply_operation
+from orbbec.transforms.auto import NARROW, OPERATIONS, TORCHVISION, apply_operation
 from orbbec.transforms.base.checks import (
     FillValue,
     checked_numbers,
@@ -18,7 +18,7 @@ from orbbec.transforms.base.transform import Transform
 
 _SPACE = replace(NARROW, most_bits=4, fraction=1.0 / 3.0)
 _BINS = 10  # strength levels
-_ALL = range(1, len(OPERATIONS) - 1)  # without Identity and Invert
+_ALL = TORCHVISION[1:]  # without Identity
 _COLORS = ("Brightness", "Color", "Contrast", "Sharpness")
 _WITHOUT_COLORS = [code for code in _ALL if OPERATIONS[code] not in _COLORS]
 

@@ -26,9 +26,10 @@ OPERATIONS = (
         "Color",
         "Contrast",
     ),
-    *("Sharpness", "Posterize", "Solarize", "AutoContrast", "Equalize", "Invert"),
+    *("Sharpness", "Posterize", "Solarize", "AutoContrast", "Equalize", "Invert", "SolarizeAdd"),
 )
 Choice: TypeAlias = tuple[int, int]  # the registers of an operation and its magnitude
+TORCHVISION = range(OPERATIONS.index("Invert"))  # the operations of its RandAugment
 _HISTOGRAM = "takes a histogram of the whole image"
 
 
@@ -43,23 +44,37 @@ class Space:
     most_bits: float = 8.0
     shift: float | None = None  # in pixels; None: a fraction of the side
     fraction: float = 150.0 / 331.0
+    solarize_levels: float = 0.0  # its thresholds are whole: this number to 0; 0: any fractions
 
     def magnitude(self, build: Build, operation: int, level: int, sign: int) -> int:
         """The register of signed magnitudes, from those of operation, level from 0 to 1 and sign draw."""
         shift = -1.0 if self.shift is None else self.shift
-        largest = self.shear, self.degrees, self.factor, self.bits, self.most_bits, shift, self.fraction
+        largest = (
+            self.shear,
+            self.degrees,
+            self.factor,
+            self.bits,
+            self.most_bits,
+            shift,
+            self.fraction,
+            self.solarize_levels,
+        )
         return build.compute("magnitude", operation, level, sign, largest)
 
 
 WIDE = Space(shear=0.99, degrees=135.0, factor=0.99, bits=6, shift=32.0)
 NARROW = Space(shear=0.3, degrees=30.0, factor=0.9, bits=4)
-TIMM = Space(shear=0.3, degrees=30.0, factor=0.9, bits=4, most_bits=4.4999, fraction=0.45)  # whole bits
+TIMM = Space(
+    shear=0.3, degrees=30.0, factor=0.9, bits=4, most_bits=4.4999, fraction=0.45, solarize_levels=256
+)
 
 # The space of each set of RandAugment, and its operations.
-SETS = {"torchvision": (NARROW, range(len(OPERATIONS) - 1)), "timm": (TIMM, range(1, len(OPERATIONS)))}
+SETS = {"torchvision": (NARROW, TORCHVISION), "timm": (TIMM, range(1, len(OPERATIONS)))}
 
 
-def apply_operation(build: Build, operation: int, magnitude: int, reading: Reading) -> None:
+def apply_operation(
+    build: Build, operation: int, magnitude: int, reading: Reading, adds: bool = False
+) -> None:
     """Apply one operation per image.
 
     Args:
@@ -67,10 +82,15 @@ def apply_operation(build: Build, operation: int, magnitude: int, reading: Readi
         operation: the register of its index in OPERATIONS; 0 is the identity.
         magnitude: the register of its signed magnitude.
         reading: interpolation, border and fill.
+        adds: whether the operation may be SolarizeAdd.
     """
     warp(build, "auto_warp", operation, magnitude, reading=reading)
     one_by_one = _color_operators(build, operation, magnitude) if build.exact else ()
     build.colors("auto_color", operation, magnitude, contrast=True, operators=one_by_one)
+    if adds and one_by_one:
+        is_added = build.equal(operation, OPERATIONS.index("SolarizeAdd"))
+        threshold, adds_below = build.constant(128 / 255), build.constant(1.0)
+        build.color("solarize", threshold, adds_below, magnitude, drawn=is_added)
     sharp = build.equal(operation, OPERATIONS.index("Sharpness"))
     factor = build.select(sharp, build.compute("plus", magnitude, 1.0), 1.0)
     build.operator(
@@ -115,11 +135,15 @@ class _Auto(Transform):
         self._set(interpolation=interpolation_of(self.name, self.interpolation))
         self._check("fill")
 
+    def _adds(self) -> bool:
+        """Whether SolarizeAdd may be drawn."""
+        return False
+
     def add_operations(self, build: Build, operations: Sequence[Choice]) -> None:
         """Apply operations in order."""
         for operation, magnitude in operations:
             reading = self.interpolation, "constant", checked_numbers(self.fill)
-            apply_operation(build, operation, magnitude, reading)
+            apply_operation(build, operation, magnitude, reading, self._adds())
 
 
 @dataclass(frozen=True)
@@ -149,7 +173,7 @@ class TrivialAugmentWide(_Auto):
         super().__post_init__()
 
     def rules(self, build: Build) -> None:
-        operation = build.whole(0, len(OPERATIONS) - 1)  # without Invert
+        operation = build.whole(0, len(TORCHVISION))
         level = build.compute("over", build.whole(0, self.num_magnitude_bins), self.num_magnitude_bins - 1)
         self.add_operations(build, [(operation, WIDE.magnitude(build, operation, level, build.uniform()))])
 
@@ -166,8 +190,8 @@ class RandAugment(_Auto):
         fill: value outside the image, in pixel units: a number or one per channel.
         magnitude_std: standard deviation of the magnitude of an operation, which is clipped to the levels.
         p: probability of each of the `num_ops` operations.
-        operations: "torchvision", with the identity; or "timm", with inversion instead, and stronger
-            posterization: its increasing set without `SolarizeAdd`, for 11 bins.
+        operations: "torchvision", with the identity; or "timm", its increasing set, for 11 bins: with
+            inversion and `SolarizeAdd` instead, and stronger posterization.
 
     Source:
         `torchvision.transforms.v2.RandAugment`; timm's `rand-m9-mstd0.5-inc1`.
@@ -209,6 +233,9 @@ class RandAugment(_Auto):
                 operation = build.compute("times", operation, build.chance(self.p))
             choices.append((operation, space.magnitude(build, operation, level, sign)))
         self.add_operations(build, choices)
+
+    def _adds(self) -> bool:
+        return self.operations == "timm"
 
     def _level(self, build: Build) -> int:
         """A level from 0 to 1 about that of the magnitude."""

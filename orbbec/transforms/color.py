@@ -13,7 +13,7 @@ from orbbec.bridge.spec import EVERY_DTYPE, OpSpec, register
 from orbbec.plan.batches import signed, unsigned
 from orbbec.plan.build import Build
 from orbbec.plan.parameters import Column, OperatorStep
-from orbbec.transforms.adjustments import BY_ITSELF, factor_range, hue_range, jitter, to_gray
+from orbbec.transforms.adjustments import BY_ITSELF, check_unit, factor_range, hue_range, jitter, to_gray
 from orbbec.transforms.base.checks import Range, interval, number, numbers, span, whole
 from orbbec.transforms.base.transform import Transform, _Chance, _EvenChance
 
@@ -243,16 +243,51 @@ class RandomSolarize(_Chance):
         self._set(threshold=number(self.name, "threshold", self.threshold, 0.0, 255.0))
 
     def rules(self, build: Build) -> None:
-        if self.threshold > build.maximum:
-            raise ValueError(
-                f"{self.name}: expected threshold of at most {build.maximum:g}, but got {self.threshold}"
-            )
+        check_unit(build, "threshold", self.threshold)
         chosen = build.chance(self.p)
         columns = {"threshold": Column("constant", value=self.threshold)}
         operator = OperatorStep("solarize", columns, drawn=chosen, why=BY_ITSELF)
         build.color(
             "solarize", build.constant(self.threshold / build.maximum), operator=operator, drawn=chosen
         )
+
+
+@dataclass(frozen=True)
+class SolarizeAdd(Transform):
+    """Add to the values below a threshold, up to the maximum value.
+
+    Args:
+        addition: a range in pixel units: up to 255 for uint8, up to 1 for floats.
+        threshold: in pixel units.
+        p: probability, from 0 to 1.
+
+    Source:
+        `solarize_add` of timm, an operation of its RandAugment.
+
+    Example:
+        >>> image = torch.tensor([[[0, 100, 200]]], dtype=torch.uint8)
+        >>> SolarizeAdd((50, 50), p=1.0)(image).tolist()
+        [[[50, 150, 200]]]
+    """
+
+    addition: Range = (0.0, 110.0)
+    threshold: float = 128.0
+    p: float = 0.5
+
+    def __post_init__(self) -> None:
+        self._set(
+            addition=interval(self.name, "addition", self.addition, 0.0, 255.0),
+            threshold=number(self.name, "threshold", self.threshold, 0.0, 255.0),
+        )
+        self._check("p")
+
+    def rules(self, build: Build) -> None:
+        check_unit(build, "addition", self.addition[1])
+        check_unit(build, "threshold", self.threshold)
+        chosen, adds_below = build.chance(self.p), build.constant(1.0)
+        threshold = build.constant(self.threshold / build.maximum)
+        addition = build.compute("over", build.uniform(*self.addition), build.maximum)
+        build.color("solarize", threshold, adds_below, addition, drawn=chosen)
 
 
 @dataclass(frozen=True)

@@ -6,7 +6,8 @@ from dataclasses import dataclass, field
 
 from orbbec.plan.build import Build
 from orbbec.plan.parameters import Column, OperatorStep
-from orbbec.transforms.base.checks import Range, checked_numbers, flag, interval, span
+from orbbec.transforms.adjustments import check_unit
+from orbbec.transforms.base.checks import Range, checked_numbers, flag, interval, number, span
 from orbbec.transforms.base.transform import Transform
 
 
@@ -89,4 +90,82 @@ class SaltAndPepper(Transform):
         columns = {"amount": Column("registers", amount), "salt_ratio": Column("registers", ratio)}
         options, why = {"transform_index": build.stream}, "draws noise per image"
         step = OperatorStep("salt_and_pepper", columns, options, chosen, why, self.per_frame)
+        build.operator(step)
+
+
+@dataclass(frozen=True)
+class PixelDropout(Transform):
+    """Set random pixels to a value, in a separate pass.
+
+    Each pixel is drawn alone.
+
+    Args:
+        dropout_prob: probability of a pixel, from 0 to 1.
+        drop_value: in pixel units, for all channels.
+        p: probability, from 0 to 1.
+        per_frame: set other pixels of each frame of a clip; False: all frames get those of the first.
+
+    Source:
+        `PixelDropout` of Albumentations.
+
+    Example:
+        >>> PixelDropout(1.0, 7.0, p=1.0)(torch.zeros(1, 1, 3, dtype=torch.uint8)).tolist()
+        [[[7, 7, 7]]]
+    """
+
+    dropout_prob: float = 0.01
+    drop_value: float = 0.0
+    p: float = 0.5
+    per_frame: bool = field(default=True, kw_only=True)
+
+    def __post_init__(self) -> None:
+        self._set(
+            dropout_prob=number(self.name, "dropout_prob", self.dropout_prob, 0.0, 1.0),
+            drop_value=number(self.name, "drop_value", self.drop_value, 0.0, 255.0),
+            per_frame=flag(self.name, "per_frame", self.per_frame),
+        )
+        self._check("p")
+
+    def rules(self, build: Build) -> None:
+        check_unit(build, "drop_value", self.drop_value)
+        columns = {"amount": Column("constant", value=self.dropout_prob)}
+        options = {"salt_ratio": 0.0, "pepper": self.drop_value, "transform_index": build.stream}
+        chosen, why = build.chance(self.p), "draws noise per image"
+        build.operator(OperatorStep("salt_and_pepper", columns, options, chosen, why, self.per_frame))
+
+
+@dataclass(frozen=True)
+class ShotNoise(Transform):
+    """Replace the light of each value by that of a random number of photons, in a separate pass.
+
+    Args:
+        scale_range: a range of the light of a photon, as a fraction of that of the maximum value, above 0;
+            the more, the noisier.
+        p: probability, from 0 to 1.
+        per_frame: draw other photons for each frame of a clip; False: all frames get those of the first.
+
+    Source:
+        `ShotNoise` of Albumentations.
+
+    Example:
+        >>> image = torch.zeros(3, 20, 30, dtype=torch.uint8)
+        >>> ShotNoise(p=1.0)(image).max().item()
+        0
+    """
+
+    scale_range: Range = (0.1, 0.3)
+    p: float = 0.5
+    per_frame: bool = field(default=True, kw_only=True)
+
+    def __post_init__(self) -> None:
+        self._set(
+            scale_range=interval(self.name, "scale_range", self.scale_range, 1e-6),
+            per_frame=flag(self.name, "per_frame", self.per_frame),
+        )
+        self._check("p")
+
+    def rules(self, build: Build) -> None:
+        chosen, scale = build.chance(self.p), build.uniform(*self.scale_range)
+        columns, options = {"scale": Column("registers", scale)}, {"transform_index": build.stream}
+        step = OperatorStep("shot_noise", columns, options, chosen, "draws noise per image", self.per_frame)
         build.operator(step)

@@ -1,4 +1,4 @@
-"""Pointwise color transforms of detectors and robots: HSV, channels, tone curves, color temperature."""
+"""Pointwise color transforms of detectors and robots: HSV, channels, tone curves, sepia."""
 
 from __future__ import annotations
 
@@ -7,8 +7,10 @@ from dataclasses import dataclass
 
 from orbbec.plan.build import Build
 from orbbec.transforms.adjustments import factor_range, hue_range
-from orbbec.transforms.base.checks import Range, flag, interval, number, whole_range
-from orbbec.transforms.base.transform import Transform
+from orbbec.transforms.base.checks import Range, entries, flag, interval, number, whole, whole_range
+from orbbec.transforms.base.transform import Transform, _EvenChance
+
+_SEPIA = 0.393, 0.769, 0.189, 0.349, 0.686, 0.168, 0.272, 0.534, 0.131
 
 
 @dataclass(frozen=True)
@@ -202,8 +204,7 @@ class ChannelDropout(Transform):
         self._check("p")
 
     def rules(self, build: Build) -> None:
-        if build.channels != 3:
-            raise ValueError(f"{self.name}: expected images of 3 channels, but got {build.channels}")
+        _expect_colors(build)
         assert not isinstance(self.channel_drop_range, int)
         low, high = self.channel_drop_range
         chosen, order = build.chance(self.p), build.permutation(3)
@@ -213,6 +214,67 @@ class ChannelDropout(Transform):
         factors = build.consecutive([build.select(each, zero, 1.0) for each in dropped])
         summands = build.consecutive([build.select(each, fill, 0.0) for each in dropped])
         build.colors("color_scale", factors, summands, drawn=chosen)
+
+
+@dataclass(frozen=True)
+class ChannelSwap(Transform):
+    """Reorder the channels.
+
+    Args:
+        channel_order: output channel c is input channel `channel_order[c]`.
+        p: probability, from 0 to 1.
+
+    Raises:
+        TypeError: an argument has a wrong type.
+        ValueError: an argument is out of range, or images have one channel.
+
+    Source:
+        `ChannelSwap` of AlbumentationsX.
+
+    Example:
+        >>> image = torch.tensor([[[1]], [[2]], [[3]]], dtype=torch.uint8)
+        >>> ChannelSwap(p=1.0)(image).flatten().tolist()
+        [3, 2, 1]
+    """
+
+    channel_order: Sequence[int] = (2, 1, 0)
+    p: float = 0.5
+
+    def __post_init__(self) -> None:
+        several = entries(self.name, "channel_order", self.channel_order)
+        order = tuple(whole(self.name, "channel_order", channel, 0, 2) for channel in several)
+        if sorted(order) != [0, 1, 2]:
+            raise ValueError(
+                f"{self.name}: expected channel_order as a permutation of 0, 1, 2, but got {order}"
+            )
+        self._set(channel_order=order)
+        self._check("p")
+
+    def rules(self, build: Build) -> None:
+        _expect_colors(build)
+        order = build.constants([float(channel) for channel in self.channel_order])
+        build.colors("color_swap", order, drawn=build.chance(self.p))
+
+
+class ToSepia(_EvenChance):
+    """Convert images to brown tones. Gray images stay as they are.
+
+    Args:
+        p: probability, from 0 to 1.
+
+    Source:
+        `ToSepia` of Albumentations.
+
+    Example:
+        >>> image = torch.tensor([[[0, 100]], [[0, 150]], [[0, 200]]], dtype=torch.uint8)  # 1 x 2 pixels
+        >>> ToSepia(p=1.0)(image)[:, 0, 1].tolist()
+        [192, 171, 134]
+    """
+
+    def rules(self, build: Build) -> None:
+        chosen = build.chance(self.p)
+        if build.channels != 1:
+            build.colors("color_matrix", (*_SEPIA, 0.0, 0.0, 0.0), drawn=chosen)
 
 
 @dataclass(frozen=True)
@@ -257,3 +319,8 @@ class RandomToneCurve(Transform):
             clipped = [build.compute("smaller", build.compute("larger", x, zero), one) for x in drawn]
             points += clipped * (3 // len(clipped))
         build.color("curve", *points, drawn=chosen)
+
+
+def _expect_colors(build: Build) -> None:
+    if build.channels != 3:
+        raise ValueError(f"{build.name}: expected images of 3 channels, but got {build.channels}")

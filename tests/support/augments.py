@@ -159,7 +159,8 @@ def color(v: Array, row: Array, max_value: np.float32, is_byte: bool) -> Array:
     elif code == POSTERIZE:
         v = _posterize(v, int(a[0]), is_byte)
     elif code == SOLARIZE:
-        v = np.where(v >= a[0] * max_value, max_value - v, v)
+        below = np.minimum(v + a[2] * max_value, max_value)
+        v = np.where(v >= a[0] * max_value, v if a[1] else max_value - v, below)
     elif code == CONTRAST:
         gray = fma(v[..., 2], _GRAY[2], fma(v[..., 1], _GRAY[1], v[..., 0] * _GRAY[0]))
         mean = np.float32(np.float64(gray).mean())

@@ -48,7 +48,7 @@ def draw_program(rng, count, codes):
         elif code == HUE:
             row[1] = rng.uniform(-0.5, 0.5)
         elif code == SOLARIZE:
-            row[1] = rng.random()
+            row[1:4] = rng.random(), rng.integers(2), rng.random() * rng.integers(2)
         else:
             row[1:3] = rng.uniform(0.2, 2.5), rng.uniform(0.5, 1.5)
     return program

@@ -69,7 +69,7 @@ def colored(v, row):
         step = 2.0 ** -a[0].round()
         return 0 * v + ((v.detach() / step).floor() * step).clamp(0, 1 - step)
     if code == SOLARIZE:
-        return torch.where(v >= a[0], 1 - v, v)
+        return torch.where(v >= a[0], v if a[1] else 1 - v, (v + a[2]).clamp(max=1))
     if code == CONTRAST:
         gray = torch.einsum("c,chw->hw", v.new_tensor([0.2989, 0.587, 0.114]), v).clamp(0, 1)
         return (gray.mean() * (1 - a[0]) + v * a[0]).clamp(0, 1)
@@ -116,8 +116,10 @@ def draw_call(seed, codes=None):
                 )
             elif code == POSTERIZE:
                 row[1] = rng.integers(0, 9)
-            elif code in (HUE, SOLARIZE):
-                row[1] = rng.uniform(-0.5, 0.5) if code == HUE else rng.uniform(0.3, 0.7)
+            elif code == HUE:
+                row[1] = rng.uniform(-0.5, 0.5)
+            elif code == SOLARIZE:
+                row[1:4] = rng.uniform(0.3, 0.7), rng.integers(2), rng.uniform(0.0, 0.4)
     matrix = np.eye(3) + rng.normal(0, 1, (2, 3, 3)) * [[0.2, 0.2, 3], [0.2, 0.2, 3], [0.001, 0.001, 0]]
     corners = rng.integers(-2, 8, (2, 2, 2))
     boxes = np.concatenate([corners, corners + rng.integers(0, 6, (2, 2, 2)), np.full((2, 2, 4), 0.5)], -1)

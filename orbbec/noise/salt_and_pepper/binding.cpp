@@ -15,11 +15,11 @@ struct Call {
   Tensor images;
   std::optional<Tensor> layout, amounts, salt_ratios, sample_ids;
   int64_t channels = 0, seed = 0, epoch = 0, position = 0;
-  double amount = 0, salt_ratio = 0;
+  double amount = 0, salt_ratio = 0, salt = 0, pepper = 0;
 
   explicit Call(StableIValue* stack) {
     unpack(stack, images, layout, channels, amount, amounts, salt_ratio, salt_ratios, seed,
-           sample_ids, epoch, position);
+           sample_ids, epoch, position, salt, pepper);
   }
 };
 
@@ -29,6 +29,8 @@ Tensor run(const Call& call) {
     a.amount = {check_per_image(kOp, "amount", call.amounts, call.images, count), call.amount};
     a.salt_ratio = {check_per_image(kOp, "salt_ratio", call.salt_ratios, call.images, count),
                     call.salt_ratio};
+    a.salt = call.salt;
+    a.pepper = call.pepper;
   };
   return run_noise<SaltAndPepperArguments>(kOp, call, set_numbers, salt_and_pepper_cpu,
                                            salt_and_pepper_cuda);
@@ -43,7 +45,7 @@ STABLE_TORCH_LIBRARY_FRAGMENT(orbbec, m) {
   m.def(
       "salt_and_pepper(Tensor images, Tensor? layout, int channels, float amount, Tensor? amounts, "
       "float salt_ratio, Tensor? salt_ratios, SymInt seed, Tensor? sample_ids, SymInt epoch, "
-      "SymInt transform_index) -> Tensor");
+      "SymInt transform_index, float salt, float pepper) -> Tensor");
 }
 
 ORBBEC_IMPLEMENT(m) { m.impl("salt_and_pepper", &orbbec::salt_and_pepper); }

@@ -321,6 +321,10 @@ ARGUMENTS = {
         [of(), of(amount=(0.1, 0.3)), of(salt_vs_pepper=(0.5, 0.9)), of(amount=(0.2, 0.2), per_frame=False)],
         CHANCES,
     ),
+    "PixelDropout": combined([of(), of(dropout_prob=0.3, drop_value=9.0, per_frame=False)], CHANCES),
+    "ShotNoise": combined([of(), of(scale_range=(0.01, 0.4), per_frame=False)], CHANCES),
+    "SolarizeAdd": combined([of(), of(addition=(20.0, 90.0), threshold=99.0)], CHANCES),
+    "ToSepia": CHANCES,
     "SanitizeBoundingBoxes": [of(), of(min_size=3.0, min_area=20.0, labels_getter=None)],
     "ScaleJitter": combined(
         [
@@ -367,6 +371,7 @@ PICKED = {name: len(several) for name, several in ARGUMENTS.items()}  # by the r
 ADDED = {
     "CLAHE": combined([of(), of(clip_limit=3.0, tile_grid_size=(2, 5))], CHANCES),
     "ChannelDropout": combined([of(), of(channel_drop_range=(1, 2), fill=60.0)], CHANCES),
+    "ChannelSwap": combined([of(), of(channel_order=(1, 2, 0))], CHANCES),
     "CoarseDropout": combined(
         [
             of(),

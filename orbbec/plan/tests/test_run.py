@@ -276,7 +276,7 @@ DRAWN = {
         T.RandomAutocontrast(),
         T.RandomEqualize(),
     ],
-    "policies": [SIZED, T.RandAugment(), T.AutoAugment()],
+    "policies": [SIZED, T.RandAugment(), T.AutoAugment(), T.RandAugment(2, 9, 11, operations="timm")],
     "dropouts": [SIZED, T.CoarseDropout((1, 3), p=0.7), T.GridDropout(0.4, (2, 3), fill="random_uniform")],
     "tones": [
         SIZED,
@@ -287,6 +287,9 @@ DRAWN = {
         T.MultiplicativeNoise((0.6, 1.4), True, p=0.7),
         T.ChannelDropout(p=0.5),
         T.PlanckianJitter(p=0.7),
+        T.SolarizeAdd(p=0.7),
+        T.ToSepia(0.5),
+        T.ChannelSwap((1, 2, 0), 0.5),
     ],
     "lights": [
         SIZED,

@@ -20,14 +20,16 @@ from orbbec.transforms.convert.albumentations_attributes import (
 from orbbec.transforms.degradations import CLAHE, Defocus, Downscale, UnsharpMask
 from orbbec.transforms.erasing import CoarseDropout, GridDropout
 from orbbec.transforms.lights import Illumination, PlanckianJitter, RandomShadow, Vignetting
-from orbbec.transforms.noise import SaltAndPepper
+from orbbec.transforms.noise import PixelDropout, SaltAndPepper, ShotNoise
 from orbbec.transforms.shapes import CropAndPad, RandomSizedCrop
 from orbbec.transforms.tones import (
     ChannelDropout,
+    ChannelSwap,
     HueSaturationValue,
     MultiplicativeNoise,
     RandomToneCurve,
     RGBShift,
+    ToSepia,
 )
 
 
@@ -54,6 +56,13 @@ def _warmed(step: Any) -> list[Transform]:
 
 def _salted(step: Any) -> list[Transform]:
     return [SaltAndPepper(attribute(step, "amount"), attribute(step, "salt_vs_pepper"), 1.0)]
+
+
+def _pixels_dropped(step: Any) -> list[Transform]:
+    expect(step, per_channel=False, mask_drop_value=None)
+    if not is_number(step.drop_value):
+        raise ValueError(f"expected drop_value as a number, but got {step.drop_value!r}")
+    return [PixelDropout(step.dropout_prob, step.drop_value, 1.0)]
 
 
 def _lit(step: Any) -> list[Transform]:
@@ -137,6 +146,10 @@ VALUE_MAKERS: dict[str, Callable[[Any], list[Transform]]] = {
     "PlanckianJitter": _warmed,
     "RandomToneCurve": lambda step: [RandomToneCurve(step.scale, step.per_channel, 1.0)],
     "SaltAndPepper": _salted,
+    "PixelDropout": _pixels_dropped,
+    "ShotNoise": lambda step: [ShotNoise(step.scale_range, 1.0)],
+    "ToSepia": lambda step: [ToSepia(1.0)],
+    "ChannelSwap": lambda step: [ChannelSwap(step.channel_order, 1.0)],
     "Vignetting": lambda step: [Vignetting(step.intensity_range, step.center_range, 1.0)],
     "Illumination": _lit,
     "RandomShadow": _shadowed,

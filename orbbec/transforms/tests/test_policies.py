@@ -8,10 +8,11 @@ import numpy as np
 import pytest
 
 from orbbec import transforms as T
-from orbbec.transforms.auto import OPERATIONS, apply_operation
+from orbbec.transforms.auto import OPERATIONS, TIMM, apply_operation
 from orbbec.transforms.functional.calls import by_rules
 from orbbec.transforms.policies import POLICIES
 from orbbec.transforms.tests.record_policies import BINS, PATH, SIZES
+from orbbec.transforms.warps import warp
 from tests.support import photographs
 from tests.support.peers.transform_calls import operations
 from tests.support.registers import Registers, preset
@@ -106,7 +107,8 @@ def test_rand_augment_draws_torchvisions_operations_and_magnitudes(bins, magnitu
 @pytest.mark.parametrize(("magnitude", "bits"), [(9, 1), (7, 2), (5, 2), (10, 0), (0, 4)])
 def test_rand_augment_draws_timms_increasing_operations_half_the_time(magnitude, bits):
     level = magnitude / 10
-    one_way = {"Posterize": bits, "Solarize": 1 - level, "AutoContrast": 0.0, "Equalize": 0.0, "Invert": 0.0}
+    one_way = {"Posterize": bits, "AutoContrast": 0.0, "Equalize": 0.0, "Invert": 0.0}
+    one_way |= {"Solarize": (256 - int(level * 256)) / 255, "SolarizeAdd": int(level * 110) / 255}
     factors = dict.fromkeys(("Brightness", "Color", "Contrast", "Sharpness"), 0.9 * level)
     expected = []
     for height, width in SIZES:
@@ -116,6 +118,36 @@ def test_rand_augment_draws_timms_increasing_operations_half_the_time(magnitude,
         table |= {name: (True, [value]) for name, value in either_way.items()}
         expected.append(joint(by_chance(0.5, any_of(table, [0]))))
     assert_drawn_as(T.RandAugment(1, magnitude, 11, p=0.5, operations="timm"), expected)
+
+
+def of_timm(auto, name, level, width):
+    """The magnitude of timm's operation at a level from 0 to 10, without its sign, in our units."""
+    renamed = {"TranslateX": "TranslateXRel", "TranslateY": "TranslateYRel"}.get(name, name)
+    if renamed not in auto._RAND_INCREASING_TRANSFORMS:
+        renamed += "Increasing"
+    assert renamed in auto._RAND_INCREASING_TRANSFORMS
+    make = auto.LEVEL_TO_ARG[renamed]
+    value = make(level, {})[0] if make else 0
+    if name in ("Brightness", "Color", "Contrast", "Sharpness"):
+        value -= 1
+    units = {"Solarize": 1 / 255, "SolarizeAdd": 1 / 255, "TranslateX": width, "TranslateY": width}
+    return abs(value) * units.get(name, 1)
+
+
+def test_timms_operations_have_the_magnitudes_of_its_table():
+    auto = pytest.importorskip("timm.data.auto_augment", reason="`make test-loops` installs it")
+    levels = [*range(11), *np.random.default_rng(0).uniform(0, 10, 300)]
+    cases = [(OPERATIONS.index(name), level / 10, 0.3) for name in OPERATIONS[1:] for level in levels]
+    assert len(auto._RAND_INCREASING_TRANSFORMS) == len(OPERATIONS) - 1
+
+    def rules(build):
+        first = preset(build, cases)
+        magnitude = TIMM.magnitude(build, first, first + 1, first + 2)
+        warp(build, "auto_warp", first, magnitude, reading=("nearest", "constant", (0.0,)))
+
+    (drawn,) = operations(Registers(rules, [(90, 90)] * len(cases)))
+    expected = [of_timm(auto, name, level, 90) for name in OPERATIONS[1:] for level in levels]
+    assert np.abs(np.abs(drawn[:, 1]) - expected).max() < 1e-9
 
 
 @pytest.mark.parametrize("magnitude", [5, 10])
@@ -190,7 +222,7 @@ def operated(values):
 
     def add(build):
         register = preset(build, values)
-        apply_operation(build, register, register + 1, ("nearest", "constant", (0.0,)))
+        apply_operation(build, register, register + 1, ("nearest", "constant", (0.0,)), adds=True)
 
     return by_rules(add)
 
@@ -209,6 +241,7 @@ def test_fused_operations_are_near_torchvisions_bytes(magnitude):
     ):
         values[OPERATIONS.index(name)] *= unit
     values[OPERATIONS.index("Posterize")], values[OPERATIONS.index("Solarize")] = 3, 0.4
+    values[OPERATIONS.index("SolarizeAdd")] = abs(magnitude)
     transform = operated(np.stack([codes, values], 1))
     images = photographs(len(codes), 3, 20, 30) // 2 + 30
     fused, exact = (

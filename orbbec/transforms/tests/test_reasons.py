@@ -22,6 +22,7 @@ REASONS = {
     "erase": "fills with noise per image",
     "gaussian_noise": "draws noise per image",
     "salt_and_pepper": "draws noise per image",
+    "shot_noise": "draws noise per image",
     "jpeg_compression": "works on blocks of pixels",
 }
 

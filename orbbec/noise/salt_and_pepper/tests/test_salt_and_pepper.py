@@ -67,6 +67,20 @@ def test_salt_and_pepper_by_hand(device):
     assert salt_and_pepper(image.float() / 255, 1.0, 1.0).unique().tolist() == [1.0]
 
 
+@pytest.mark.parametrize(("dtype", "salt", "pepper"), [(torch.uint8, 200, 99), (torch.float32, 0.3, 0.5)])
+def test_values_of_salt_and_pepper_are_those_wanted(device, dtype, salt, pepper):
+    """The gradient is zero there, also where a value equals that of the image."""
+    images = device.put(torch.full((1, 3, 9, 20), 99 if dtype == torch.uint8 else 0.5, dtype=dtype))
+    usual = salt_and_pepper(images, 0.7, 0.4)
+    expected = torch.where(usual == usual.max(), salt, torch.where(usual == 0, pepper, images)).to(dtype)
+    assert_same_bytes(salt_and_pepper(images, 0.7, 0.4, salt=salt, pepper=pepper), expected)
+    if dtype == torch.float32:
+        images.requires_grad_()
+        result = salt_and_pepper(images, 0.7, 0.4, salt=salt, pepper=pepper)
+        (gradient,) = torch.autograd.grad(result.sum(), images)
+        assert torch.equal(gradient == 1, usual == images)
+
+
 def test_channels_of_a_pixel_change_together_and_as_often_as_wanted():
     result = salt_and_pepper(torch.full((4, 3, 200, 200), 0.5), 0.3, 0.25)
     assert (result == result[:, :1]).all()
@@ -103,7 +117,7 @@ def test_variable_size_images_change_one_by_one(device, channels):
 def test_a_table_of_nonsense_crashes_nothing(device):
     buffer = device.put(torch.full((100,), 9, dtype=torch.uint8))
     layout = device.put(torch.tensor([[-5, 3, 3], [90, 100, 100], [0, 2**40, 1], [0, 4, 8]]))
-    arguments = (buffer, layout, 3, 1.0, None, 1.0, None, 0, None, 0, 0)
+    arguments = (buffer, layout, 3, 1.0, None, 1.0, None, 0, None, 0, 0, 255.0, 0.0)
     assert (torch.ops.orbbec.salt_and_pepper(*arguments)[:96] == 255).all()
 
 
@@ -111,7 +125,7 @@ def test_fractions_that_are_no_numbers_change_nothing(device):
     image, nowhere = device.put(photographs(1, 3, 4, 9)), torch.tensor([math.nan], dtype=torch.float64)
     for fractions in ((0.0, nowhere, 0.5, None), (0.5, None, 0.0, nowhere)):
         placed = [device.put(f) if isinstance(f, torch.Tensor) else f for f in fractions]
-        result = torch.ops.orbbec.salt_and_pepper(image, None, 0, *placed, 0, None, 0, 0)
+        result = torch.ops.orbbec.salt_and_pepper(image, None, 0, *placed, 0, None, 0, 0, 255.0, 0.0)
         assert ((result == image) | (result == 0)).all()
 
 
@@ -144,6 +158,9 @@ BAD = [
     ({"amount": torch.zeros(3)}, ValueError, r"expected amount of shape \[2\], but got \[3\]"),
     ({"salt_ratio": 1.5}, ValueError, "expected salt_ratio as a number from 0 to 1, but got 1.5"),
     ({"salt_ratio": torch.tensor([0.1, -1])}, ValueError, "but got -1.0 for image 1"),
+    ({"salt": 1.5}, ValueError, "expected salt as a number from 0 to 1, but got 1.5"),
+    ({"pepper": -1}, ValueError, "expected pepper as a number from 0 to 1, but got -1"),
+    ({"pepper": math.nan}, ValueError, "expected pepper as a number from 0 to 1, but got nan"),
     ({"seed": -1}, ValueError, "expected seed from 0"),
     ({"transform_index": 1 << 16}, ValueError, "expected transform_index from 0 to 65535"),
     ({"sample_ids": [1]}, ValueError, r"expected sample_ids of shape \[2\], but got \[1\]"),
@@ -160,7 +177,7 @@ def raw_arguments(**changes):
     good = {
         **{"images": torch.zeros(2, 3, 4, 5), "layout": None, "channels": 0, "amount": 0.5, "amounts": None},
         **{"salt_ratio": 0.5, "salt_ratios": None, "seed": 0, "sample_ids": None, "epoch": 0},
-        "transform_index": 0,
+        **{"transform_index": 0, "salt": 1.0, "pepper": 0.0},
     }
     return tuple({**good, **changes}.values())
 

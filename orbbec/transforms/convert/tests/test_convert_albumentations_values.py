@@ -58,6 +58,19 @@ STEPS = [
         T.SaltAndPepper((0.1, 0.3), (0.2, 0.9), 1.0),
     ),
     (
+        "ShotNoise",
+        {"scale_range": (0.05, 0.2)},
+        {"scale_range": (0.05, 0.2)},
+        T.ShotNoise((0.05, 0.2), 1.0),
+    ),
+    ("ToSepia", {}, {}, T.ToSepia(1.0)),
+    (
+        "PixelDropout",
+        {"dropout_prob": 0.2, "drop_value": 9},
+        {"dropout_prob": 0.2, "drop_value": 9.0, "per_channel": False, "mask_drop_value": None},
+        T.PixelDropout(0.2, 9.0, 1.0),
+    ),
+    (
         "Illumination",
         {**LIGHT, "mode": "gaussian", "effect_type": "darken"},
         {**LIGHT, "mode": "gaussian", "effect_type": "darken"},

@@ -147,6 +147,59 @@ def test_a_tone_curve_without_scale_is_worked_by_hand():
     )
 
 
+@pytest.mark.parametrize("exact", [False, True])
+@pytest.mark.parametrize(("addition", "threshold"), [(0, 128), (60, 128), (200, 31), (255, 255), (7, 0)])
+def test_additions_are_those_of_numpy(addition, threshold, exact):
+    levels = np.arange(256)
+    table = np.where(levels < threshold, np.minimum(levels + addition, 255), levels).astype(np.uint8)
+    transform = T.SolarizeAdd((addition, addition), threshold, 1.0)
+    assert_same_bytes(result_of(transform, exact=exact), table[IMAGE])
+
+
+def test_additions_are_those_of_timm():
+    auto = pytest.importorskip("timm.data.auto_augment", reason="`make test-loops` installs it")
+    picture = pytest.importorskip("PIL.Image").fromarray(IMAGE)
+    for level in range(11):
+        (addition,) = auto.LEVEL_TO_ARG["SolarizeAdd"](level, {})
+        expected = np.asarray(auto.solarize_add(picture, addition))
+        assert_same_bytes(result_of(T.SolarizeAdd((addition, addition), p=1.0)), expected)
+
+
+def test_additions_are_drawn_evenly():
+    transform = T.SolarizeAdd((20.0, 110.0), 99.0, 0.7)
+    rows = Registers(transform.rules, [IMAGE.shape[:2]] * 4000, seed=3)
+    thresholds, adds, additions = (rows.of("color", 4 + number)[0, :, 0] for number in range(3))
+    assert (thresholds == 99 / 255).all()
+    assert (adds == 1).all()
+    levels = additions * 255
+    assert ((levels >= 20) & (levels <= 110)).all()
+    assert abs(levels.mean() - 65) < 2.1  # five deviations
+    assert abs(levels.std() - 90 / 12**0.5) < 1.2
+
+
+def test_sepia_is_that_of_numpy():
+    matrix = np.array([[0.393, 0.769, 0.189], [0.349, 0.686, 0.168], [0.272, 0.534, 0.131]])
+    brown = np.clip(IMAGE.astype(np.float64) @ matrix.T, 0, 255)
+    # Sums in float32 and float64 differ where they end near one half.
+    assert np.abs(result_of(T.ToSepia(1.0)) - brown).max() <= 0.5001
+    assert_same_bytes(result_of(T.ToSepia(1.0), IMAGE[..., :1]), IMAGE[..., :1])
+
+
+@pytest.mark.parametrize("order", [(2, 1, 0), (1, 2, 0), (0, 1, 2), (0, 2, 1)])
+def test_channels_are_swapped_as_by_numpy(order):
+    assert_same_bytes(result_of(T.ChannelSwap(order, 1.0)), np.ascontiguousarray(IMAGE[..., list(order)]))
+
+
+@pytest.mark.parametrize(
+    "transform", [T.SolarizeAdd((90, 90), p=0.4), T.ToSepia(0.4), T.ChannelSwap((1, 2, 0), 0.4)]
+)
+def test_colors_change_with_their_probability_and_targets_stay(transform):
+    boxes = [{"boxes": np.array([[3.0, 4, 30, 20]])} for _ in range(400)]
+    results, targets = T.Compose([transform], seed=3)(np.repeat(IMAGE[None], 400, 0), boxes, epoch=0)
+    assert abs((results != IMAGE).any((1, 2, 3)).mean() - 0.4) < 0.12
+    assert all(np.array_equal(one["boxes"], [[3.0, 4, 30, 20]]) for one in targets)
+
+
 @pytest.mark.parametrize(
     ("make", "message"),
     [
@@ -157,6 +210,11 @@ def test_a_tone_curve_without_scale_is_worked_by_hand():
         (lambda: T.RGBShift(blue_range=(0, 2)), "expected blue_range as .* from -1 to 1"),
         (lambda: T.MultiplicativeNoise((-1, 2)), "expected multiplier_range as .* at least 0"),
         (lambda: T.ChannelDropout(3), "expected channel_drop_range as .* from 1 to 2"),
+        (lambda: T.SolarizeAdd((-1, 9)), "SolarizeAdd: expected addition as .* from 0 to 255"),
+        (lambda: T.SolarizeAdd(threshold=256), "expected threshold as a number from 0 to 255"),
+        (lambda: T.ChannelSwap((0, 1)), "ChannelSwap: expected channel_order as a permutation of 0, 1, 2"),
+        (lambda: T.ChannelSwap((0, 1, 1)), "expected channel_order as a permutation of 0, 1, 2"),
+        (lambda: T.ChannelSwap(3), "expected channel_order as a list"),
         (lambda: T.RandomToneCurve(2.0), "expected scale as a number from 0 to 1"),
         (lambda: T.PlanckianJitter("sun"), "expected mode as one of blackbody, cied"),
         (lambda: T.PlanckianJitter(temperature_range=(7000, 8000)), "with 6000 within"),
@@ -171,3 +229,12 @@ def test_bad_arguments_are_named(make, message):
 def test_channels_are_not_dropped_from_gray_images():
     with pytest.raises(ValueError, match="ChannelDropout: expected images of 3 channels, but got 1"):
         result_of(T.ChannelDropout(), IMAGE[..., :1])
+    with pytest.raises(ValueError, match="ChannelSwap: expected images of 3 channels, but got 1"):
+        result_of(T.ChannelSwap(), IMAGE[..., :1])
+
+
+@pytest.mark.parametrize("bad", [{"addition": (0.1, 1.5), "threshold": 0.5}, {"addition": (0.1, 0.5)}])
+def test_additions_beyond_the_range_of_floats_are_named(bad):
+    name = "threshold" if len(bad) == 1 else "addition"
+    with pytest.raises(ValueError, match=f"SolarizeAdd: expected {name} of at most 1"):
+        result_of(T.SolarizeAdd(**bad), IMAGE.astype(np.float32) / 255)
