@@ -217,8 +217,11 @@ class State:
         points = numbers_of(self.values[key]).copy()
         if points.shape[-1] > 2:
             points[..., 2] = np.where(hidden, 0, points[..., 2])
+        self._set_points(key, points, ~hidden)
+
+    def _set_points(self, key: str, points: Array, shown: Array) -> None:
         drops = self.options.drop_keypoints and points.ndim == 2 and not self.is_per_box(key)
-        self.values[key] = points[~hidden] if drops else points
+        self.values[key] = points[shown] if drops else points
 
     def _move_points(self, move_points: Callable[[Array, float], Array]) -> None:
         if "polygons" in self.values:
@@ -229,9 +232,8 @@ class State:
             self.values["polygons"] = [each_ring(move_ring, each, each) for each in self.values["polygons"]]
         for key in POINT_KEYS:
             if key in self.values:
-                points, inside = _moved_points(self.values[key], lambda p: move_points(p, 0.0), self.size)
-                drops = self.options.drop_keypoints and points.ndim == 2 and not self.is_per_box(key)
-                self.values[key] = points[inside] if drops else points
+                found = _moved_points(self.values[key], lambda p: move_points(p, 0.0), self.size)
+                self._set_points(key, *found)
 
     def written(self, boxes: Array | None = None) -> dict[str, Any]:
         """The targets as a new dict, without dropped rows.

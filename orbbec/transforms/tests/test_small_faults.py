@@ -301,6 +301,7 @@ def test_sample_ids_are_where_the_images_are_whatever_torchs_default():
     expected = pipeline(images, sample_ids=[3, 1], epoch=1)
     assert_same_bytes(result(), expected)
     assert_same_bytes(under("meta", result)(), expected)
+    assert_same_bytes(pipeline(images, sample_ids=[3, 1], epoch=epoch[None]), expected)
 
 
 @pytest.mark.parametrize("channels", [1, 2, 3, 4])
@@ -308,3 +309,9 @@ def test_a_number_fills_every_channel(channels):
     erasing = T.RandomErasing(1.0, scale=(0.25, 0.25), ratio=(1.0, 1.0), value=9)
     erased = T.Compose([erasing])(torch.zeros(1, channels, 8, 8, dtype=torch.uint8), epoch=0)
     assert (erased == 9).sum((0, 2, 3)).tolist() == [16] * channels
+
+
+def test_each_of_four_channels_has_its_own_fill():
+    erasing = T.RandomErasing(1.0, scale=(0.25, 0.25), ratio=(1.0, 1.0), value=(9, 8, 7, 6))
+    erased = T.Compose([erasing])(torch.zeros(1, 4, 8, 8, dtype=torch.uint8), epoch=0)
+    assert erased.amax((0, 2, 3)).tolist() == [9, 8, 7, 6]
