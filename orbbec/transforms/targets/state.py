@@ -203,7 +203,7 @@ class State:
             return
         self.is_clipped = True
         for key in self.layers:
-            mask = as_tensor("transform_targets", key, self.values[key]).clone()
+            mask = self.layer(key).clone()
             mask[..., top:bottom, left:right] = self.fill_of(key, 0.0)
             self.values[key] = mask
         for key in filter(self.values.__contains__, POINT_KEYS):
@@ -211,6 +211,10 @@ class State:
             self.hide_points(key, np.asarray(((at >= region[:2]) & (at < region[2:])).all(-1)))
         if self.count:
             self.boxes.hide(region, self.options)
+
+    def layer(self, key: str) -> Tensor:
+        """What has values for each pixel, as a tensor."""
+        return as_tensor("transform_targets", key, self.values[key])
 
     def hide_points(self, key: str, hidden: Array) -> None:
         """Make some points invisible."""
@@ -300,7 +304,7 @@ def _move_layers(motion: Motion, states: Sequence[State], fill: float) -> None:
             by_fill.setdefault(state.fill_of(key, fill), []).append((state, key))
     for value, entries in by_fill.items():
         masks = [
-            Mask(state.index, as_tensor("transform_targets", key, state.values[key]))
+            Mask(state.index, state.layer(key))
             for state, key in entries
         ]
         for (state, key), result in zip(entries, moved_masks(motion, masks, value), strict=True):

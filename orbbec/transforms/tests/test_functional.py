@@ -69,6 +69,7 @@ CALLS = [
     ("permute_channels", ([2, 0, 1],), {}, 0),
     ("gaussian_blur", ([5, 3],), {"sigma": [1.0, 0.7]}, 3),
     ("erase", (3, 4, 10, 12, torch.tensor([[[9]], [[8]], [[7]]], dtype=torch.uint8)), {}, 0),
+    ("erase", (3, 4, 10, 12, torch.tensor([[[9]]], dtype=torch.uint8)), {}, 0),
     ("jpeg", (40,), {}, 0),
 ]
 

@@ -9,6 +9,7 @@ import torch
 from orbbec import transforms as T
 from orbbec.data import Loader, Sample
 from orbbec.transforms import Compose, TargetOptions, restore_masks, restore_points
+from orbbec.transforms.targets.pairs import swapped
 
 SIZE = 40, 60
 PAIRS = [(1, 2), (3, 4)]
@@ -156,6 +157,12 @@ def test_a_loader_swaps_pairs():
 def test_bad_pairs_are_named(pairs, kind, message):
     with pytest.raises(kind, match=f"TargetOptions: expected ({message})"):
         TargetOptions(keypoint_pairs=pairs)
+
+
+@pytest.mark.parametrize("shape", [(0,), (0, 2), (0, 17, 3), (3, 0, 2)])
+def test_no_points_have_no_pairs(shape):
+    points = np.zeros(shape)
+    assert swapped(points, ((0, 1),), "points") is points
 
 
 def test_pairs_beyond_the_points_and_dropped_points_are_refused():
