@@ -303,10 +303,7 @@ def _move_layers(motion: Motion, states: Sequence[State], fill: float) -> None:
         for key in state.layers:
             by_fill.setdefault(state.fill_of(key, fill), []).append((state, key))
     for value, entries in by_fill.items():
-        masks = [
-            Mask(state.index, state.layer(key))
-            for state, key in entries
-        ]
+        masks = [Mask(state.index, state.layer(key)) for state, key in entries]
         for (state, key), result in zip(entries, moved_masks(motion, masks, value), strict=True):
             state.values[key] = result
 

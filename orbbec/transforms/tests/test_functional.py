@@ -256,6 +256,7 @@ def test_clamped_and_sanitized_boxes_are_torchvisions():
     points = tv_tensors.KeyPoints([[-2.0, 3.0], [49.0, 39.0], [49.5, 41.0]], canvas_size=(40, 50))
     assert torch.equal(*(each.clamp_keypoints(points) for each in (ours, theirs)))
     assert torch.equal(*(each.sanitize_keypoints(points)[1] for each in (ours, theirs)))
+    assert type(ours.sanitize_keypoints(points)[0]) is tv_tensors.KeyPoints
 
 
 @pytest.mark.filterwarnings("ignore:The function `get_image_size:UserWarning")

@@ -13,6 +13,7 @@ from orbbec.plan.rules import REGISTERS
 from orbbec.plan.steps import Colors
 from orbbec.transforms.auto import NARROW, OPERATIONS
 from orbbec.transforms.convert import ConversionError
+from orbbec.transforms.targets.state import _rounded
 from tests.support import assert_same_bytes, photographs
 from tests.support.defaults import under
 from tests.support.registers import Registers
@@ -315,3 +316,31 @@ def test_each_of_four_channels_has_its_own_fill():
     erasing = T.RandomErasing(1.0, scale=(0.25, 0.25), ratio=(1.0, 1.0), value=(9, 8, 7, 6))
     erased = T.Compose([erasing])(torch.zeros(1, 4, 8, 8, dtype=torch.uint8), epoch=0)
     assert erased.amax((0, 2, 3)).tolist() == [9, 8, 7, 6]
+
+
+def test_a_generator_goes_without_sample_ids():
+    pipeline, generator = T.Compose([T.RandomErasing(1.0)]), torch.Generator()
+    for images in (photographs(1, 3, 8, 8), list(photographs(1, 3, 8, 8))):
+        with pytest.raises(ValueError, match="Compose: expected a generator only without sample_ids"):
+            pipeline(images, sample_ids=[1], generator=generator)
+
+
+def test_a_plan_describes_its_rectangles():
+    erasing = T.RandomErasing(1.0)
+    passes = T.Compose([erasing, erasing]).plan([(8, 8)], epoch=0).passes
+    assert "2 rectangles" in passes[0].describe()
+
+
+def test_images_of_a_structure_have_three_axes_or_more():
+    image, table = photographs(1, 3, 8, 9)[0], torch.zeros(4, 2)
+    found = T.Compose([T.RandomHorizontalFlip(1.0)])((table, image), epoch=0)
+    assert found[0] is table
+    assert_same_bytes(found[1], image.flip(-1))
+
+
+def test_rounded_targets_fit_up_to_the_ends_of_their_dtype():
+    ends = np.array([-128.4, 127.4])
+    assert _rounded(ends, np.iinfo(np.int8), "boxes").tolist() == [-128, 127]
+    for beyond in (-129.0, 128.0):
+        with pytest.raises(ValueError, match="transform_targets: boxes do not fit int8"):
+            _rounded(np.array([beyond]), np.iinfo(np.int8), "boxes")
