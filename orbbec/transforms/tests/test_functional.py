@@ -46,6 +46,7 @@ CALLS = [
     ("pad", (3,), {"padding_mode": "reflect"}, 0),
     ("affine", (20.0, [3, 4], 1.2, [5.0, 0.0]), {"fill": 7}, 0),
     ("affine", (20.0, [3, 4], 1.2, [5.0]), {"fill": 7}, 0),
+    ("affine", (20.0, [3, 4], 1.2, 5.0), {"fill": 7}, 0),
     ("rotate", (30.0,), {"expand": True}, 0),
     ("rotate", (30.0,), {"expand": True, "center": [3, 4]}, 0),
     ("rotate", (30.0,), {"interpolation": InterpolationMode.BILINEAR}, 2),

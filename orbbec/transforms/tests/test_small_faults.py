@@ -344,3 +344,27 @@ def test_rounded_targets_fit_up_to_the_ends_of_their_dtype():
     for beyond in (-129.0, 128.0):
         with pytest.raises(ValueError, match="transform_targets: boxes do not fit int8"):
             _rounded(np.array([beyond]), np.iinfo(np.int8), "boxes")
+
+
+def test_a_field_that_moves_nothing_leaves_targets_where_they_are():
+    target = {
+        "boxes": np.array([[3.0, 4, 20, 18]]),
+        "polygons": [np.array([[3.0, 4], [20, 5], [12, 18]])],
+        "keypoints": np.array([[[5.0, 6.0]]]),
+    }
+    _, moved = T.Compose([T.ElasticTransform(1e-6, 3.0)])(torch.zeros(3, 24, 30), target, epoch=0)
+    for key, values in target.items():
+        assert np.allclose(moved[key], values, atol=1e-5)  # a displacement of 1e-6 pixels at most
+
+
+@pytest.mark.parametrize("image", [np.zeros((8, 9, 3), np.float32), np.zeros((8, 9, 3), np.uint8)[::-1]])
+def test_the_tensor_of_one_array_has_three_axes(image):
+    assert T.Compose([T.RandomHorizontalFlip(1.0), T.ToTensor()])(image, epoch=0).shape == (3, 8, 9)
+
+
+def test_a_clip_of_one_frame_keeps_what_belongs_to_it():
+    targets = [{"boxes": torch.tensor([[[0.0, 1, 2, 3]]]), "id": 7}] * 2
+    flip = T.Compose([T.RandomHorizontalFlip(1.0)])
+    _, moved = flip(torch.zeros(2, 1, 3, 8, 9), targets, epoch=0)
+    assert [target["boxes"].tolist() for target in moved] == [[[[7.0, 1, 9, 3]]]] * 2
+    assert [target["id"] for target in moved] == [7, 7]
