@@ -357,6 +357,13 @@ def test_a_field_that_moves_nothing_leaves_targets_where_they_are():
         assert np.allclose(moved[key], values, atol=1e-5)  # a displacement of 1e-6 pixels at most
 
 
+@pytest.mark.parametrize("size", [(1, 1), (1, 9), (9, 1), (8, 9)])
+def test_a_field_that_moves_nothing_leaves_a_flow_as_it_is(size):
+    flow = np.arange(2.0 * size[0] * size[1]).reshape(2, *size)
+    _, moved = T.Compose([T.ElasticTransform(1e-6, 3.0)])(torch.zeros(3, *size), {"flow": flow}, epoch=0)
+    assert np.allclose(moved["flow"], flow, atol=1e-3)
+
+
 @pytest.mark.parametrize("image", [np.zeros((8, 9, 3), np.float32), np.zeros((8, 9, 3), np.uint8)[::-1]])
 def test_the_tensor_of_one_array_has_three_axes(image):
     assert T.Compose([T.RandomHorizontalFlip(1.0), T.ToTensor()])(image, epoch=0).shape == (3, 8, 9)
