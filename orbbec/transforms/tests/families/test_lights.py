@@ -4,6 +4,7 @@ import numpy as np
 import pytest
 
 from orbbec import transforms as T
+from orbbec.transforms.lights import _LIGHTS
 from tests.support import assert_same_bytes, photograph
 from tests.support.registers import Registers
 
@@ -146,3 +147,14 @@ def test_lights_leave_targets_as_they_are(light):
 def test_bad_arguments_are_named(make, message):
     with pytest.raises(ValueError, match=message):
         make()
+
+
+@pytest.mark.parametrize("mode", _LIGHTS)
+def test_lights_are_those_of_albumentations(mode):
+    functional = pytest.importorskip("albumentations.augmentations.pixel.functional")
+    coldest, (red, green, blue) = _LIGHTS[mode]
+    gray = np.full((1, 1, 3), 0.1, np.float32)
+    for index in range(len(red)):
+        [[factors]] = functional.planckian_jitter(gray, int(coldest + 500 * index), mode) / 0.1
+        expected = [red[index] / green[index], 1, blue[index] / green[index]]
+        assert factors == pytest.approx(expected, abs=1e-6)
