@@ -292,6 +292,13 @@ def test_areas_follow_masks_of_few_pixels(pixels):
     assert moved["area"].tolist() == pytest.approx([5.0 / pixels])
 
 
+def test_images_are_clips_of_one_frame_also_where_the_epoch_is_a_tensor():
+    images, ids = photographs(8, 3, 6, 7), list(range(8))
+    pipeline = T.Compose([T.PerFrame([T.RandomHorizontalFlip(), T.RandomInvert()])], seed=3)
+    result = pipeline(images, sample_ids=ids, epoch=torch.tensor(1))
+    assert_same_bytes(result, pipeline(images, sample_ids=ids, epoch=1))
+
+
 def test_sample_ids_are_where_the_images_are_whatever_torchs_default():
     images, epoch = photographs(2, 3, 20, 24), torch.tensor(1)
     pipeline = T.Compose([T.RandomResizedCrop(9, antialias=False)], seed=3)
