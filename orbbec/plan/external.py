@@ -94,7 +94,7 @@ class External:
 
 def _convert_fills(rectangles: Array, units: tuple[list[float], list[float]]) -> None:
     """Convert the fills of rectangles `[N, 8 * E]`; overwrites them."""
-    fills = rectangles.reshape(len(rectangles), -1, ERASE_WIDTH)[:, :, 4 : 4 + len(units[0])]
+    fills = rectangles.reshape(-1, ERASE_WIDTH)[:, 4 : 4 + len(units[0])]
     fills *= units[0]
     fills += units[1]
 

@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from functools import cached_property
 
 import numpy as np
+import torch
 from torch import Tensor
 
 from orbbec.bridge.plain import listed
@@ -379,7 +380,7 @@ class RandomChannelPermutation(Transform):
 
 
 def _repeated(images: Tensor) -> Tensor:
-    return unsigned(signed(images).repeat(1, 3, 1, 1), images.dtype)
+    return unsigned(torch.cat([signed(images)] * 3, 1), images.dtype)
 
 
 register(OpSpec(call=_repeated, name="gray_to_rgb", dtypes=EVERY_DTYPE, channels=(1,), takes_ragged=False))

@@ -69,7 +69,7 @@ def _along(side: int, steps: Tensor, is_normalized: Tensor) -> Tensor:
 
 
 def _displaced(images: Tensor, displacement: Tensor, how: dict[str, Any]) -> Tensor:
-    height, width = images.shape[-2:]
+    *_, height, width = images.shape
     on_device = copied_to(images.device, displacement)
     x = on_device[:, 0] + torch.arange(width, device=images.device)
     y = on_device[:, 1] + torch.arange(height, device=images.device)[:, None]

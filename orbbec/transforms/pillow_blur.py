@@ -48,8 +48,8 @@ def _blurred(images: Tensor, radius: Tensor) -> Tensor:
     reach, blurred = boxes.astype(np.int64), images.clone()
     whole = (np.float32(_UNIT) / (boxes * np.float32(2) + np.float32(1))).astype(np.int64)
     weights = np.stack([whole, (_UNIT - (2 * reach + 1) * whole) // 2])
-    for pixels in np.unique(reach[boxes != 0]).tolist():
-        rows = np.flatnonzero((reach == pixels) & (boxes != 0))
+    for pixels in np.unique(reach).tolist():
+        rows = np.flatnonzero(reach == pixels)
         there = copied_to(images.device, torch.from_numpy(rows))
         factors = copied_to(images.device, torch.from_numpy(weights[:, rows, None, None, None]))
         values = images[there].long()

@@ -183,7 +183,7 @@ class AugmentPass(Pass):
         offsets = table.offsets(self.out) / shrinks[:, None]
         changed = table.with_geometry(self.out, matrix, table.boxes(self.out), offsets)
         if not has_more:
-            return replace(self, region_block=Block(8)).of(changed)
+            return replace(self, region_block=replace(self.region_block, rows=0)).of(changed)
         changed = replace(changed, words=table.words.copy())
         changed.block(self.region_block).view(np.int64)[:, 0] = self.regions - np.tile(boxes[:, :2], 2)
         return self.of(changed)

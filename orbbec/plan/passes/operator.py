@@ -257,7 +257,7 @@ class OperatorPass(Pass):
             name: values if rows is None or isinstance(values, Tensor) else values[rows]
             for name, values in columns.items()
         }
-        if device.type != "cpu" and self.spec.capturable:
+        if self.spec.capturable:
             on_host = {*self.spec.host_columns, "which"}
             taken = {name: values for name, values in chosen.items() if name not in on_host}
             chosen |= on_device(taken, device)

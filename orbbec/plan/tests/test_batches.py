@@ -80,6 +80,13 @@ def test_images_that_are_not_chosen_are_the_unchanged_ones(work, images):
     assert (chosen is changed) == isinstance(work, ImageBatch)  # written in place
 
 
+def test_chosen_images_may_have_one_size_and_the_others_several():
+    one = [image[:, :3, :2].contiguous() for image in SEVERAL]
+    for number, (changed, unchanged) in enumerate(((torch.stack(one), SEVERAL), (SEVERAL, torch.stack(one)))):
+        expected = [one[0], SEVERAL[1]] if number == 0 else [SEVERAL[0], one[1]]
+        assert_images(chosen_of(np.array([True, False]), changed, unchanged), expected)
+
+
 def test_chosen_images_may_have_other_sizes():
     smaller = [image[:, :3, :2] for image in SEVERAL]
     assert_images(chosen_of(np.array([True, False]), smaller, SEVERAL), [smaller[0].contiguous(), SEVERAL[1]])

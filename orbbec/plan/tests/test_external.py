@@ -1,12 +1,14 @@
 """Transforms that draw in Python: a pipeline is compiled with the steps of its first batch."""
 
 from dataclasses import dataclass
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
 import torch
 
 from orbbec import transforms as T
+from orbbec.plan.passes.base import VARIES
 from orbbec.plan.steps import (
     Cast,
     Colors,
@@ -17,6 +19,7 @@ from orbbec.plan.steps import (
     identities,
     same_rows,
 )
+from orbbec.plan.steps.base import least_after, static_size
 from orbbec.plan.tests.draw_cases import matrix_row
 from orbbec.transforms.base.transform import Transform
 from orbbec.transforms.warps import warp_step
@@ -177,3 +180,26 @@ def test_fills_that_python_draws_are_in_the_units_of_the_pixels_there(is_normali
     fill = torch.tensor([0.5, 0.25, 0.75])
     expected = fill if is_normalized_first else (fill - torch.tensor(mean)) / torch.tensor(std)
     assert torch.allclose(result[:, :, 2:6, 1:4], expected[:, None, None], rtol=1e-6)
+
+
+def test_sizes_and_least_sizes_after_a_step():
+    state = SimpleNamespace(sizes=np.array([[9, 8]]), least=(2, 3))
+    for sizes, least, static, after in (
+        (None, (5, 6), None, (2, 3)),
+        (state.sizes, (5, 6), None, (2, 3)),
+        (np.array([[5, 6]]), (5, 6), (5, 6), (5, 6)),
+        (np.array([[1, 2]]), (1, 2), (1, 2), (1, 2)),
+        (np.array([[5, 6], [5, 7]]), (5, 6), VARIES, (5, 6)),
+        (np.array([[1, 1]]), (1, 1), VARIES, (1, 1)),
+    ):
+        step = SimpleNamespace(sizes=sizes, least=least)
+        assert static_size(step, state) == static
+        assert least_after(step, state) == after
+
+
+def test_operators_of_colors_are_for_the_images_that_are_chosen():
+    operator = SimpleNamespace(only=lambda *arguments: arguments)
+    chosen, state = np.array([True, False]), object()
+    colors = Colors(np.ones((2, 1, 16), np.float32), operators=(operator,)).only(chosen, state)
+    assert colors.operators == ((chosen, state),)
+    assert colors.rows[:, 0, 0].tolist() == [1, 0]

@@ -25,3 +25,8 @@ def test_tables_for_another_device_are_one_copy_that_nothing_waits_for(monkeypat
     assert {name: table.tolist() for name, table in found.items()} == {
         name: table.tolist() for name, table in tables.items()
     }
+
+
+def test_tables_of_which_one_is_a_tensor_are_left_as_they_are():
+    tables = {"sigma": np.ones(2), "which": torch.ones(2)}
+    assert on_device(tables, torch.device("meta")) is tables

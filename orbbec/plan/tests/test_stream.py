@@ -1,5 +1,7 @@
 """Numbers depend only on their key and position; distributions."""
 
+import warnings
+
 import numpy as np
 import pytest
 
@@ -76,3 +78,9 @@ def test_gammas_and_betas(alpha):
     betas = Stream(many, seed=3).betas(alpha)
     assert abs(betas.mean() - 0.5) < 0.011
     assert abs(betas.var() * 4 * (2 * alpha + 1) - 1) < 0.03
+
+
+def test_numbers_that_a_gamma_distribution_refuses_warn_nobody():
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        assert (Stream(np.arange(500)).gammas(0.2, 4) >= 0).all()

@@ -9,6 +9,7 @@ import torch
 from orbbec import ImageBatch
 from orbbec import transforms as T
 from orbbec.plan import Plan, apply, apply_fixed, fixed, structure_of, tables_of
+from orbbec.plan.parameters import ParameterTable
 from orbbec.transforms.tests.examples import EXAMPLES, needs_masks
 from orbbec.transforms.tests.test_one_by_one import floats_before
 from tests.support import Meetings, assert_same_bytes, photograph
@@ -171,3 +172,12 @@ def test_programs_of_different_lengths_are_of_one_structure():
     lengths = {(plan.passes[0].colors[:, :, 0] != 0).sum(1).max() for plan in plans}
     assert lengths == {2, 3}
     assert len({structure_of(fixed(plan)) for plan in plans}) == 1
+
+
+def test_rows_of_copies_are_those_of_each_copy():
+    """The first copies of all images come first."""
+    copies = ParameterTable(np.arange(6.0)[:, None], np.zeros(0, np.float32), (), [])
+    table = ParameterTable(np.zeros((2, 1)), np.zeros(0, np.float32), (), [copies, {"x": np.array([7, 8])}])
+    found, columns = table.rows(np.array([1])).arrays
+    assert found.state[:, 0].tolist() == [1, 3, 5]
+    assert columns["x"].tolist() == [8]

@@ -10,6 +10,7 @@ import torch
 from torch import Tensor
 
 from orbbec.bridge.arguments import Array
+from orbbec.bridge.plain import listed
 from orbbec.matrices import get_perspective_matrix
 from orbbec.plan.build import Build
 from orbbec.plan.passes import ALIKE
@@ -121,11 +122,12 @@ def affine(
     center: Sequence[float] | None = None,
 ) -> Any:
     """Rotate by `angle` degrees clockwise, translate, scale and shear about the image center or `center`."""
-    shear_x, shear_y = (*numbers("affine", "shear", shear, (1, 2)), 0.0)[:2]
+    shears = numbers("affine", "shear", shear, (1, 2))
+    both = shears[0], 0.0 if listed(shear) is None else shears[-1]  # as in torchvision
     moves, factor = pair("affine", "translate", translate), number("affine", "scale", scale)
     if factor <= 0:
         raise ValueError(f"affine: expected a scale above 0, but got {scale}")
-    parameters = number("affine", "angle", angle), moves, factor, (shear_x, shear_y)
+    parameters = number("affine", "angle", angle), moves, factor, both
     return _warped(inpt, "affine", parameters, interpolation, fill, center)
 
 

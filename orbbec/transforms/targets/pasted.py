@@ -8,7 +8,7 @@ import numpy as np
 import torch
 from torch import Tensor
 
-from orbbec.bridge.arguments import Array, as_tensor, size_text
+from orbbec.bridge.arguments import Array, size_text
 from orbbec.nms.boxes import masks_to_boxes
 from orbbec.plan.passes import MixPass, NoiseKey
 from orbbec.plan.points import corners_of, numbers_of
@@ -29,7 +29,7 @@ def choose_objects(step: MixPass, states: Sequence[State], others: Sequence[Stat
     masks = np.zeros((len(others), height, width), bool)
     stream = Stream(key.sample_ids[: len(others)], key.seed, key.epoch, step.options["transform_index"])
     stream.skip(1)  # whether the image is mixed
-    most = max((state.count for state in others), default=0)
+    most = max(state.count for state in others)
     fractions, keys = stream.uniforms(1)[:, 0], stream.uniforms(most)
     limit = step.options["max_objects"] or most
     for n, other in enumerate(others):
@@ -74,7 +74,7 @@ def check_objects(step: MixPass, states: Sequence[State]) -> None:
 
 def _objects(state: State) -> Array:
     """The pixels of each object, bool `[K, H, W]`."""
-    masks = as_tensor("transform_targets", "masks", state.values["masks"])
+    masks = state.layer("masks")
     return np.asarray(masks.ne(0).cpu().numpy())
 
 
@@ -98,12 +98,12 @@ def paste(state: State, other: State, mask: Array) -> None:
         if key in other.values and not other.is_per_box(key):
             del other.values[key], other.original[key]
     for key in filter(state.is_layer, state.values):
-        under, over = (as_tensor("paste", key, each.values[key]) for each in (state, other))
+        under, over = (each.layer(key) for each in (state, other))
         other.values[key] = torch.where(cover.to(over.device), over, under.to(over))
 
 
 def _cover_objects(state: State, cover: Tensor) -> None:
-    masks, boxes = as_tensor("transform_targets", "masks", state.values["masks"]), state.boxes
+    masks, boxes = state.layer("masks"), state.boxes
     left = masks.masked_fill(cover.to(masks.device), 0)
     pixels, rest = (each.flatten(1).count_nonzero(1).cpu().double().numpy() for each in (masks, left))
     lost = rest < pixels

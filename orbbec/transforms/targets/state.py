@@ -211,7 +211,7 @@ class State:
             return
         self.is_clipped = True
         for key in self.layers:
-            mask = as_tensor("transform_targets", key, self.values[key]).clone()
+            mask = self.layer(key).clone()
             mask[..., top:bottom, left:right] = self.fill_of(key, 0.0)
             self.values[key] = mask
         for key in filter(self.values.__contains__, POINT_KEYS):
@@ -220,13 +220,20 @@ class State:
         if self.count:
             self.boxes.hide(region, self.options)
 
+    def layer(self, key: str) -> Tensor:
+        """What has values for each pixel, as a tensor."""
+        return as_tensor("transform_targets", key, self.values[key])
+
     def hide_points(self, key: str, hidden: Array) -> None:
         """Make some points invisible."""
         points = numbers_of(self.values[key]).copy()
         if points.shape[-1] > 2:
             points[..., 2] = np.where(hidden, 0, points[..., 2])
+        self._set_points(key, points, ~hidden)
+
+    def _set_points(self, key: str, points: Array, shown: Array) -> None:
         drops = self.options.drop_keypoints and points.ndim == 2 and not self.is_per_box(key)
-        self.values[key] = points[~hidden] if drops else points
+        self.values[key] = points[shown] if drops else points
 
     def _move_points(self, move_points: Callable[[Array, float], Array]) -> None:
         if "polygons" in self.values:
@@ -237,9 +244,8 @@ class State:
             self.values["polygons"] = [each_ring(move_ring, each, each) for each in self.values["polygons"]]
         for key in POINT_KEYS:
             if key in self.values:
-                points, inside = _moved_points(self.values[key], lambda p: move_points(p, 0.0), self.size)
-                drops = self.options.drop_keypoints and points.ndim == 2 and not self.is_per_box(key)
-                self.values[key] = points[inside] if drops else points
+                found = _moved_points(self.values[key], lambda p: move_points(p, 0.0), self.size)
+                self._set_points(key, *found)
 
     def written(self, boxes: Array | None = None) -> dict[str, Any]:
         """The targets as a new dict, without dropped rows.
@@ -305,10 +311,7 @@ def _move_layers(motion: Motion, states: Sequence[State], fill: float) -> None:
         for key in state.layers:
             by_fill.setdefault(state.fill_of(key, fill), []).append((state, key))
     for value, entries in by_fill.items():
-        masks = [
-            Mask(state.index, as_tensor("transform_targets", key, state.values[key]))
-            for state, key in entries
-        ]
+        masks = [Mask(state.index, state.layer(key)) for state, key in entries]
         for (state, key), result in zip(entries, moved_masks(motion, masks, value), strict=True):
             state.values[key] = result
 

@@ -45,6 +45,8 @@ CALLS = [
     ("pad", ([1, 2, 3, 4],), {"fill": 9}, 0),
     ("pad", (3,), {"padding_mode": "reflect"}, 0),
     ("affine", (20.0, [3, 4], 1.2, [5.0, 0.0]), {"fill": 7}, 0),
+    ("affine", (20.0, [3, 4], 1.2, [5.0]), {"fill": 7}, 0),
+    ("affine", (20.0, [3, 4], 1.2, 5.0), {"fill": 7}, 0),
     ("rotate", (30.0,), {"expand": True}, 0),
     ("rotate", (30.0,), {"expand": True, "center": [3, 4]}, 0),
     ("rotate", (30.0,), {"interpolation": InterpolationMode.BILINEAR}, 2),
@@ -68,6 +70,7 @@ CALLS = [
     ("permute_channels", ([2, 0, 1],), {}, 0),
     ("gaussian_blur", ([5, 3],), {"sigma": [1.0, 0.7]}, 3),
     ("erase", (3, 4, 10, 12, torch.tensor([[[9]], [[8]], [[7]]], dtype=torch.uint8)), {}, 0),
+    ("erase", (3, 4, 10, 12, torch.tensor([[[9]]], dtype=torch.uint8)), {}, 0),
     ("jpeg", (40,), {}, 0),
 ]
 
@@ -254,6 +257,7 @@ def test_clamped_and_sanitized_boxes_are_torchvisions():
     points = tv_tensors.KeyPoints([[-2.0, 3.0], [49.0, 39.0], [49.5, 41.0]], canvas_size=(40, 50))
     assert torch.equal(*(each.clamp_keypoints(points) for each in (ours, theirs)))
     assert torch.equal(*(each.sanitize_keypoints(points)[1] for each in (ours, theirs)))
+    assert type(ours.sanitize_keypoints(points)[0]) is tv_tensors.KeyPoints
 
 
 @pytest.mark.filterwarnings("ignore:The function `get_image_size:UserWarning")

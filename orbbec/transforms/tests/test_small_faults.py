@@ -13,6 +13,7 @@ from orbbec.plan.rules import REGISTERS
 from orbbec.plan.steps import Colors
 from orbbec.transforms.auto import NARROW, OPERATIONS
 from orbbec.transforms.convert import ConversionError
+from orbbec.transforms.targets.state import _rounded
 from tests.support import assert_same_bytes, photographs
 from tests.support.defaults import under
 from tests.support.registers import Registers
@@ -291,6 +292,13 @@ def test_areas_follow_masks_of_few_pixels(pixels):
     assert moved["area"].tolist() == pytest.approx([5.0 / pixels])
 
 
+def test_images_are_clips_of_one_frame_also_where_the_epoch_is_a_tensor():
+    images, ids = photographs(8, 3, 6, 7), list(range(8))
+    pipeline = T.Compose([T.PerFrame([T.RandomHorizontalFlip(), T.RandomInvert()])], seed=3)
+    result = pipeline(images, sample_ids=ids, epoch=torch.tensor(1))
+    assert_same_bytes(result, pipeline(images, sample_ids=ids, epoch=1))
+
+
 def test_sample_ids_are_where_the_images_are_whatever_torchs_default():
     images, epoch = photographs(2, 3, 20, 24), torch.tensor(1)
     pipeline = T.Compose([T.RandomResizedCrop(9, antialias=False)], seed=3)
@@ -301,6 +309,7 @@ def test_sample_ids_are_where_the_images_are_whatever_torchs_default():
     expected = pipeline(images, sample_ids=[3, 1], epoch=1)
     assert_same_bytes(result(), expected)
     assert_same_bytes(under("meta", result)(), expected)
+    assert_same_bytes(pipeline(images, sample_ids=[3, 1], epoch=epoch[None]), expected)
 
 
 @pytest.mark.parametrize("channels", [1, 2, 3, 4])
@@ -308,3 +317,68 @@ def test_a_number_fills_every_channel(channels):
     erasing = T.RandomErasing(1.0, scale=(0.25, 0.25), ratio=(1.0, 1.0), value=9)
     erased = T.Compose([erasing])(torch.zeros(1, channels, 8, 8, dtype=torch.uint8), epoch=0)
     assert (erased == 9).sum((0, 2, 3)).tolist() == [16] * channels
+
+
+def test_each_of_four_channels_has_its_own_fill():
+    erasing = T.RandomErasing(1.0, scale=(0.25, 0.25), ratio=(1.0, 1.0), value=(9, 8, 7, 6))
+    erased = T.Compose([erasing])(torch.zeros(1, 4, 8, 8, dtype=torch.uint8), epoch=0)
+    assert erased.amax((0, 2, 3)).tolist() == [9, 8, 7, 6]
+
+
+def test_a_generator_goes_without_sample_ids():
+    pipeline, generator = T.Compose([T.RandomErasing(1.0)]), torch.Generator()
+    for images in (photographs(1, 3, 8, 8), list(photographs(1, 3, 8, 8))):
+        with pytest.raises(ValueError, match="Compose: expected a generator only without sample_ids"):
+            pipeline(images, sample_ids=[1], generator=generator)
+
+
+def test_a_plan_describes_its_rectangles():
+    erasing = T.RandomErasing(1.0)
+    passes = T.Compose([erasing, erasing]).plan([(8, 8)], epoch=0).passes
+    assert "2 rectangles" in passes[0].describe()
+
+
+def test_images_of_a_structure_have_three_axes_or_more():
+    image, table = photographs(1, 3, 8, 9)[0], torch.zeros(4, 2)
+    found = T.Compose([T.RandomHorizontalFlip(1.0)])((table, image), epoch=0)
+    assert found[0] is table
+    assert_same_bytes(found[1], image.flip(-1))
+
+
+def test_rounded_targets_fit_up_to_the_ends_of_their_dtype():
+    ends = np.array([-128.4, 127.4])
+    assert _rounded(ends, np.iinfo(np.int8), "boxes").tolist() == [-128, 127]
+    for beyond in (-129.0, 128.0):
+        with pytest.raises(ValueError, match="transform_targets: boxes do not fit int8"):
+            _rounded(np.array([beyond]), np.iinfo(np.int8), "boxes")
+
+
+def test_a_field_that_moves_nothing_leaves_targets_where_they_are():
+    target = {
+        "boxes": np.array([[3.0, 4, 20, 18]]),
+        "polygons": [np.array([[3.0, 4], [20, 5], [12, 18]])],
+        "keypoints": np.array([[[5.0, 6.0]]]),
+    }
+    _, moved = T.Compose([T.ElasticTransform(1e-6, 3.0)])(torch.zeros(3, 24, 30), target, epoch=0)
+    for key, values in target.items():
+        assert np.allclose(moved[key], values, atol=1e-5)  # a displacement of 1e-6 pixels at most
+
+
+@pytest.mark.parametrize("size", [(1, 1), (1, 9), (9, 1), (8, 9)])
+def test_a_field_that_moves_nothing_leaves_a_flow_as_it_is(size):
+    flow = np.arange(2.0 * size[0] * size[1]).reshape(2, *size)
+    _, moved = T.Compose([T.ElasticTransform(1e-6, 3.0)])(torch.zeros(3, *size), {"flow": flow}, epoch=0)
+    assert np.allclose(moved["flow"], flow, atol=1e-3)
+
+
+@pytest.mark.parametrize("image", [np.zeros((8, 9, 3), np.float32), np.zeros((8, 9, 3), np.uint8)[::-1]])
+def test_the_tensor_of_one_array_has_three_axes(image):
+    assert T.Compose([T.RandomHorizontalFlip(1.0), T.ToTensor()])(image, epoch=0).shape == (3, 8, 9)
+
+
+def test_a_clip_of_one_frame_keeps_what_belongs_to_it():
+    targets = [{"boxes": torch.tensor([[[0.0, 1, 2, 3]]]), "id": 7}] * 2
+    flip = T.Compose([T.RandomHorizontalFlip(1.0)])
+    _, moved = flip(torch.zeros(2, 1, 3, 8, 9), targets, epoch=0)
+    assert [target["boxes"].tolist() for target in moved] == [[[[7.0, 1, 9, 3]]]] * 2
+    assert [target["id"] for target in moved] == [7, 7]

@@ -108,6 +108,12 @@ def test_an_error_of_a_cached_sample_is_that_without_a_cache(folder, kind):
         (folder.parent / "samples.cache").unlink(missing_ok=True)
 
 
+def test_what_is_neither_true_nor_false_is_named():
+    assert Cache(1, decoded=np.True_).decoded is True
+    with pytest.raises(ValueError, match="Cache: expected decoded as True or False, but got 1"):
+        Cache(1, decoded=1)
+
+
 @pytest.mark.parametrize("decoded", [False, True])
 def test_arrays_and_tensors_are_kept_with_fresh_targets(decoded):
     def change(targets):

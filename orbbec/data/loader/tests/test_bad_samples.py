@@ -12,7 +12,7 @@ from orbbec.data import BadSample, Decoding, Loader, Order, Sample
 from orbbec.data.decode.native import has_native
 from orbbec.data.decode.region import Regions
 from orbbec.data.loader import assemble
-from orbbec.data.loader.entries import Attempt, Opened
+from orbbec.data.loader.entries import Attempt, Opened, raised_in
 from orbbec.transforms import Compose, RandomHorizontalFlip, RandomResizedCrop
 
 PIPELINE = (RandomResizedCrop(16), RandomHorizontalFlip())
@@ -235,3 +235,14 @@ def test_a_bad_sample_ends_the_epoch(kind):
     with pytest.raises(BadSample, match="sample 2 "):
         next(batches)
     assert list(batches) == []
+
+
+def test_the_line_that_raised_is_named_and_not_those_that_called_it():
+    def inner():
+        raise ValueError("bad")
+
+    with pytest.raises(ValueError) as caught:  # noqa: PT011
+        inner()
+    line = inner.__code__.co_firstlineno + 1
+    assert raised_in(caught.value, "caller.py") == f" (in inner, {__file__}:{line})"
+    assert raised_in(caught.value, __file__) == ""

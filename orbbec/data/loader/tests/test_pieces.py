@@ -150,6 +150,14 @@ def test_a_piece_is_a_quarter_of_the_memory_or_one_image(limit, slices):
     assert [images.stop - images.start for images in pieces.slices()] == slices
 
 
+def test_the_memory_of_a_batch_is_taken_from_its_job():
+    job = Job(Event(), MemoryBudget(1000), 0)
+    taken = []
+    job.take = taken.append
+    batch = Pieces(lambda empty: ImageBatch.of_sizes([(1, 64)] * 3, 1, empty=empty), None, job).batch
+    assert taken == [batch.storage.nbytes]
+
+
 def test_a_piece_is_copied_after_the_one_before():
     class Copied:
         waits = 0

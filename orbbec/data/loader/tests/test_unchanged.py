@@ -210,3 +210,11 @@ def test_unchanged_images_fit_no_other_decoder():
     clip = Sample((np.zeros((8, 8, 3), np.uint16),) * 2)
     with pytest.raises(ValueError, match=r"expected Decoding\(mode='RGB'\) for clips"):
         next(iter(Loader([clip], 1, decoding=UNCHANGED)))
+
+
+def test_a_tiff_of_more_bytes_per_pixel_than_any_image_has_is_refused():
+    layout = {"photometric": "minisblack", "planarconfig": "contig"}
+    pixels = np.ones((2, 3, 16), np.float32)
+    assert np.array_equal(decode_unchanged(tiff(pixels, **layout), 6), pixels)
+    with pytest.raises(ValueError, match="decode_image: expected at most 64 bytes per pixel"):
+        decode_unchanged(tiff(np.ones((2, 3, 17), np.float32), **layout), 6)

@@ -137,8 +137,8 @@ def _mask_of(data: bytes) -> Array:
         or pixels.min(initial=0) < 0
     ):
         raise ValueError(f"expected classes below {_MAX_CLASS}, but got {pixels.max()}")
-    if image.mode == "L" and data.startswith(_PNG) and data[_PNG_DEPTH] < 8:
-        pixels = pixels // (255 // ((1 << data[_PNG_DEPTH]) - 1))  # Pillow scales gray of 2 and 4 bits to 255
+    if image.mode == "L" and data.startswith(_PNG):
+        pixels = pixels >> (8 - data[_PNG_DEPTH])  # Pillow repeats the bits of gray of 2 and 4 bits
     return pixels.astype(np.uint8 if image.mode in ("1", "L", "P") else np.int32)
 
 

@@ -244,6 +244,7 @@ def test_samplers_of_torch_are_taken():
     batches = BatchSampler(range(10), 4, drop_last=True)
     with Loader(SOURCE, 9, CROP, order=batches) as loader:
         assert [labels for _, labels, _ in epoch(loader)] == [[0, 1, 2, 3], [4, 5, 6, 7]]
+        assert [loader.order.step_of(start, 9) for start in (0, 3, 4, 8)] == [0, 0, 1, 2]
 
 
 @pytest.mark.parametrize(

@@ -260,6 +260,12 @@ def test_equal_keys_keep_their_order(monkeypatch):
     assert shuffle.permutations(20, 100, 0).tolist() == expected.tolist()
 
 
+def test_numbers_that_are_not_shuffled_are_in_order():
+    shuffle = Shuffle(seed=0, epoch=0, enabled=False)
+    assert shuffle.permuted(torch.arange(5)).tolist() == [0, 1, 2, 3, 4]
+    assert shuffle.permutations(2, 3, 0).tolist() == [[0, 1, 2]] * 2
+
+
 RECORDED = {  # CRC-32 of the sequences of epochs 0 and 1: a run may be continued by a later version
     "repeats": (1057885392, 3394972849),
     "all repeats": (1842595608, 2910381331),

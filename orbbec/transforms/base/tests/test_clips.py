@@ -179,3 +179,12 @@ def test_empty_batches_have_the_shape_of_results():
 def test_what_does_not_fit_is_named(call, message):
     with pytest.raises(ValueError, match=message):
         call()
+
+
+def test_clips_are_written_to_an_output():
+    sizes = [(HEIGHT, WIDTH)] * (COUNT * FRAMES)
+    plan = CROP.plan(sizes, sample_ids=IDS, epoch=1, frames=FRAMES)
+    expected = CROP.apply(plan, CLIPS)
+    out = torch.zeros_like(expected)
+    assert CROP.apply(plan, CLIPS, out=out) is out
+    assert_same_bytes(out, expected)

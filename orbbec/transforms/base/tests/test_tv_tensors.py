@@ -223,3 +223,13 @@ def test_targets_of_a_video_follow_its_frames():
     _, moved = pipeline(video, {"boxes": boxes, "label": 4}, epoch=0)
     assert [box.tolist() for box in moved["boxes"]] == [[[WIDTH - 5, 2, WIDTH - 1, 6]]] * 3
     assert moved["label"] == 4
+
+
+def test_boxes_and_masks_under_other_names_follow_too():
+    mask = target()["masks"]
+    flip = T.Compose([T.RandomHorizontalFlip(1.0)])
+    _, moved = flip((IMAGE, {"boxes": boxes(), "truth": boxes(), "masks": mask, "scene": mask}), epoch=0)
+    flipped = [[WIDTH - right, top, WIDTH - left, bottom] for left, top, right, bottom in BOXES]
+    assert moved["boxes"].tolist() == moved["truth"].tolist() == flipped
+    for key in ("masks", "scene"):
+        assert_same_bytes(moved[key].as_subclass(torch.Tensor), mask.as_subclass(torch.Tensor).flip(-1))

@@ -7,7 +7,6 @@ import pytest
 
 from orbbec import transforms as T
 from orbbec.transforms.convert import ConversionError
-from orbbec.transforms.lights import _LIGHTS
 from tests.support import photograph
 from tests.support.peers.albumentations import made, stand_in
 
@@ -254,17 +253,6 @@ def test_images_are_albumentations(kind, arguments, tolerance):
     if kind == "UnsharpMask" and hasattr(theirs, "LetterBox"):  # it blurs with another arithmetic
         tolerance = 15
     assert np.abs(result - expected).max() <= tolerance
-
-
-@pytest.mark.parametrize("mode", _LIGHTS)
-def test_lights_are_those_of_albumentations(mode):
-    functional = pytest.importorskip("albumentations.augmentations.pixel.functional")
-    coldest, (red, green, blue) = _LIGHTS[mode]
-    gray = np.full((1, 1, 3), 0.1, np.float32)
-    for index in range(len(red)):
-        [[factors]] = functional.planckian_jitter(gray, int(coldest + 500 * index), mode) / 0.1
-        expected = [red[index] / green[index], 1, blue[index] / green[index]]
-        assert factors == pytest.approx(expected, abs=1e-6)
 
 
 @pytest.mark.parametrize("effect", ["brighten", "darken"])

@@ -256,6 +256,10 @@ def test_dense_targets_of_a_batch_in_one_dict():
     ("target", "options", "error", "message"),
     [
         ({"depth": 3.0}, {}, TypeError, "expected depth as a tensor or an array, but image 0 has a float"),
+        *[
+            ({key: np.full((HEIGHT, WIDTH), "a")}, {}, TypeError, f"^transform_targets: expected {key} of an")
+            for key in ("mask", "depth")
+        ],
         ({"depth": np.zeros((4, 5))}, {}, ValueError, "expected depth of 60x80, as image 0 is"),
         ({"flow": np.zeros((HEIGHT, WIDTH))}, {}, ValueError, r"expected flow of shape \[2, H, W\]"),
         ({"normals": np.zeros((2, HEIGHT, WIDTH))}, {}, ValueError, r"normals of shape \[3, H, W\]"),

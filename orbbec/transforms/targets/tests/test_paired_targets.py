@@ -124,3 +124,13 @@ def test_targets_without_a_meaning_are_refused():
         T.Compose([T.CutMix(alpha=3.0)])(images, some, epoch=0)
     with pytest.raises(ValueError, match=r"mixup: expected labels, one per box, .* image 1 has none"):
         T.Compose([T.MixUp()])(images, [targets[0], {"boxes": targets[1]["boxes"]}], epoch=0)
+
+
+def test_labels_of_targets_may_be_vectors_next_to_numbers():
+    vectors = torch.tensor([[0.25, 0.75, 0.0], [0.0, 0.0, 1.0]])
+    targets = [{"label": vectors[0]}, {"label": torch.tensor(2)}]
+    images = torch.tensor([0.0, 1.0]).reshape(2, 1, 1, 1).expand(2, 3, 4, 4).contiguous()
+    mixed, labels = T.Compose([T.MixUp(num_classes=3)], seed=3)(images, targets, epoch=0)
+    assert not torch.equal(mixed, images)
+    for image, target in zip(mixed[:, 0, 0, :1], labels, strict=True):
+        assert torch.allclose(target["label"], (1 - image) * vectors[0] + image * vectors[1])

@@ -9,6 +9,7 @@ import torch
 from orbbec import transforms as T
 from orbbec.data import Loader, Sample
 from orbbec.transforms import Compose, TargetOptions, restore_masks, restore_points
+from orbbec.transforms.targets.pairs import swapped
 
 SIZE = 40, 60
 PAIRS = [(1, 2), (3, 4)]
@@ -158,6 +159,12 @@ def test_bad_pairs_are_named(pairs, kind, message):
         TargetOptions(keypoint_pairs=pairs)
 
 
+@pytest.mark.parametrize("shape", [(0,), (0, 2), (0, 17, 3), (3, 0, 2)])
+def test_no_points_have_no_pairs(shape):
+    points = np.zeros(shape)
+    assert swapped(points, ((0, 1),), "points") is points
+
+
 def test_pairs_beyond_the_points_and_dropped_points_are_refused():
     compose = Compose([FLIP], target_options=TargetOptions(keypoint_pairs="coco"))
     with pytest.raises(
@@ -209,12 +216,12 @@ def test_pixels_that_the_output_does_not_show_are_filled():
 @pytest.mark.parametrize(
     ("steps", "values", "message"),
     [
-        ([FLIP], [], "of 1 images, but got 0"),
-        ([FLIP], [torch.zeros(3)], r"but image 0 has \[3\]"),
-        ([T.ElasticTransform()], [torch.zeros(0, 2)], "expected a plan without elastic_transform"),
+        ([FLIP], [], "^{}: .* of 1 images, but got 0"),
+        ([FLIP], [torch.zeros(3)], r"^{}: .* but image 0 has \[3\]"),
+        ([T.ElasticTransform()], [torch.zeros(0, 2)], "^{}: expected a plan without elastic_transform"),
         ([T.Mosaic(8)], [torch.zeros(8, 8)], "a plan with mosaic has no matrix"),
     ],
 )
 def test_what_cannot_be_restored_is_named(restore, steps, values, message):
-    with pytest.raises(ValueError, match=message):
+    with pytest.raises(ValueError, match=message.format(restore.__name__)):
         restore(Compose(steps).plan([(8, 8)]), values)

@@ -129,6 +129,9 @@ def test_boxes_of_objects_that_lose_nothing_stay_as_annotated():
     targets = [{"boxes": loose[:1], "masks": masks[:1]}, {"boxes": loose[1:], "masks": masks[1:]}]
     _, changed = T.CopyPaste()(torch.zeros(2, 3, 4, 8), targets)
     assert [target["boxes"].tolist() for target in changed] == [loose.tolist(), loose.flip(0).tolist()]
+    targets = [{"boxes": loose[:1], "masks": masks[:1] & False}, {"boxes": loose[1:], "masks": masks[1:]}]
+    _, changed = T.CopyPaste()(torch.zeros(2, 3, 4, 8), targets)
+    assert changed[0]["boxes"].tolist() == loose.tolist()
 
 
 @pytest.mark.parametrize(

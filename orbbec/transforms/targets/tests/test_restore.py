@@ -54,9 +54,13 @@ def test_restored_boxes_keep_dtype_and_may_be_none():
 @pytest.mark.parametrize(
     ("transforms", "boxes", "message"),
     [
-        ([T.Letterbox(8)], [], "expected boxes of 1 images, but got 0"),
+        ([T.Letterbox(8)], [], "^restore_boxes: expected boxes of 1 images, but got 0"),
         ([T.Letterbox(8)], [torch.zeros(4)], r"expected boxes of shape \[K, 4\], but image 0 has \[4\]"),
-        ([T.ElasticTransform()], [torch.zeros(0, 4)], "expected a plan without elastic_transform"),
+        (
+            [T.ElasticTransform()],
+            [torch.zeros(0, 4)],
+            "^restore_boxes: expected a plan without elastic_transform",
+        ),
         ([T.Mosaic(8)], [torch.zeros(0, 4)], "a plan with mosaic has no matrix"),
     ],
 )

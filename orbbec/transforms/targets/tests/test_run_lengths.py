@@ -88,6 +88,11 @@ def test_run_lengths_through_a_loader():
     [
         ({"size": [9, 9], "counts": [81]}, r"masks of image 0: expected run lengths of size \[33, 47\]"),
         ({"size": [HEIGHT, WIDTH], "counts": [5]}, "masks of image 0: expected run lengths that add up"),
+        (
+            {"size": [HEIGHT, WIDTH], "counts": "P" * 11 + "0"},
+            "masks of image 0: expected run lengths that add",
+        ),
+        ({"size": [HEIGHT, WIDTH], "counts": "P" * 12 + "0"}, "has one of 65 bits"),
         ({"size": [HEIGHT, WIDTH], "counts": "Z"}, "masks of image 0: expected compressed run lengths"),
     ],
 )

@@ -59,6 +59,7 @@ def test_holes_have_the_sizes_of_their_ranges_and_lie_within():
     for ranges, heights, widths in (
         (((3, 5), (10, 11)), (3, 5), (10, 11)),
         (((0.1, 0.2), (0.5, 0.6)), (4, 7), (30, 35)),
+        (((1, 1), (1, 1)), (1, 1), (1, 1)),
         (((30, 90), (50, 70)), (30, 40), (50, 60)),  # larger than the image
     ):
         boxes, are_filled = holes_of(T.CoarseDropout(1, *ranges, p=1.0), sizes)

@@ -4,6 +4,7 @@ import numpy as np
 import pytest
 
 from orbbec import transforms as T
+from orbbec.transforms.lights import _LIGHTS
 from tests.support import assert_same_bytes, photograph
 from tests.support.registers import Registers
 
@@ -146,3 +147,27 @@ def test_lights_leave_targets_as_they_are(light):
 def test_bad_arguments_are_named(make, message):
     with pytest.raises(ValueError, match=message):
         make()
+
+
+@pytest.mark.parametrize("mode", _LIGHTS)
+def test_lights_are_those_of_albumentations(mode):
+    functional = pytest.importorskip("albumentations.augmentations.pixel.functional")
+    coldest, (red, green, blue) = _LIGHTS[mode]
+    gray = np.full((1, 1, 3), 0.1, np.float32)
+    for index in range(len(red)):
+        [[factors]] = functional.planckian_jitter(gray, int(coldest + 500 * index), mode) / 0.1
+        expected = [red[index] / green[index], 1, blue[index] / green[index]]
+        assert factors == pytest.approx(expected, abs=1e-6)
+
+
+@pytest.mark.parametrize("mode", _LIGHTS)
+def test_lights_between_those_of_the_table_are_interpolated(mode):
+    coldest, table = _LIGHTS[mode]
+    kelvins = np.arange(coldest, 15001)
+    known = coldest + 500 * np.arange(len(table[0]))
+    red, green, blue = (np.interp(kelvins, known, light) for light in table)
+    curve = np.stack([red / green, np.ones(len(kelvins)), blue / green], 1)
+    gray = np.full((200, 1, 1, 3), 0.25, np.float32)
+    factors = T.Compose([T.PlanckianJitter(mode, p=1.0)], seed=1)(gray, epoch=0).reshape(-1, 3) / 0.25
+    nearest = np.abs(factors[:, None] - curve).max(2).min(1)
+    assert nearest.max() < 1.2e-7  # 6e-8: rounded to float32

@@ -90,3 +90,9 @@ def test_each_channel_has_its_statistics_and_fill():
 def test_what_needs_colors_is_refused_by_name(transform, message):
     with pytest.raises(ValueError, match=message):
         transform(images_of(9))
+
+
+@pytest.mark.parametrize(("channels", "passes"), [(4, 1), (5, 2)])
+def test_rectangles_of_up_to_four_normalized_channels_need_no_other_pass(channels, passes):
+    pipeline = T.Compose([FLOAT, T.Normalize([0.4], [0.3]), T.RandomErasing(1.0, value=0.5)])
+    assert len(pipeline.plan([(8, 8)], channels=channels, epoch=0).passes) == passes
