@@ -2,12 +2,10 @@
 
     python tools/mutate.py [PATH ...] [--count 150] [--seed 0] [--covered-by PATH ...] [--output DIR]
 
-Faults are made in a copy of the working tree. One process collects the tests, with samples of their grids.
-Forks of it do all else: they run the tests once under coverage, which shows the lines that each test reaches
-and its duration, and then a random sample of mutations on the tests that reach their lines, those of the
-same folder first, until one fails or the time is up. A fork gives functions their mutated code. What is not
-within a function, and what survives, is tried once more in a process that imports the mutated file.
-Survivors that are not faults are listed in `tests/mutations.json` with a reason, for one change of a line
+Faults are made in a copy of the working tree. The tests run once under coverage, with samples of their
+grids, which shows the lines that each test reaches and its duration. A random sample of mutations is then
+run against the tests that reach their lines, those of the same folder first, until one fails or the time is
+up. Survivors that are not faults are listed in `tests/mutations.json` with a reason, for one change of a line
 or for all (`*`). Text goes to the
 terminal, JSON to DIR. The exit status is 1 if more than 3 % survive without a reason.
 
@@ -24,13 +22,14 @@ import hashlib
 import importlib
 import json
 import os
-import pickle
 import random
 import shutil
+import signal
 import subprocess
 import sys
 import tempfile
 import threading
+import time
 from collections import Counter, defaultdict
 from collections.abc import Callable, Iterator
 from dataclasses import asdict, dataclass, field
@@ -39,7 +38,6 @@ from itertools import accumulate
 from pathlib import Path
 
 import pytest
-from mutation_server import Server, in_child
 from mutations import Mutation, compiles, mutations_of
 
 ROOT = Path(__file__).resolve().parents[1]
@@ -50,8 +48,6 @@ OUTCOMES = ("killed", "elsewhere", "timeout", "survived")  # elsewhere: by tests
 SECONDS_OF_TESTS = 40.0  # of a folder and of all others, to which a mutation is given
 FIRST = 12  # tests that go alone: most mutations fail one, and few files are read for them
 PATIENCE = 8.0  # times that: tests wait, and other work may run on the machine
-SECONDS_OF_IMPORTS = 40.0
-A_DAY = 24 * 3600.0
 OPTIONS = "addopts=--doctest-modules --import-mode=importlib"
 QUIET = ["-q", "-x", "--tb=no", "--no-header", "-p", "no:cacheprovider", "-o", OPTIONS]
 SAMPLES = ("--sampled", "--day", "0")  # of grids; the same whenever they are measured
@@ -180,6 +176,38 @@ def copied_tree() -> Iterator[Path]:
         yield scratch
 
 
+def in_child(scratch: Path, work: Callable[[], int], seconds: float) -> int | None:
+    """The exit status of `work()` in a fork that runs in the copy; None if it took too long.
+
+    torch is imported once, before forking, and not for each mutation.
+    """
+    pid = os.fork()
+    if pid == 0:
+        status = 1
+        try:
+            os.setsid()
+            os.chdir(scratch)
+            sys.path[:] = [str(scratch), *(entry for entry in sys.path if entry not in ("", str(ROOT)))]
+            os.environ["PYTHONPATH"] = str(scratch)
+            sys.dont_write_bytecode = True
+            silence = os.open(os.devnull, os.O_WRONLY)
+            os.dup2(silence, 1)
+            os.dup2(silence, 2)
+            status = work()
+        finally:
+            os._exit(int(status))
+    end = time.monotonic() + seconds
+    while time.monotonic() < end:
+        done, status = os.waitpid(pid, os.WNOHANG)
+        if done:
+            return os.waitstatus_to_exitcode(status)
+        time.sleep(0.02)
+    with contextlib.suppress(ProcessLookupError):
+        os.killpg(pid, signal.SIGKILL)
+    os.waitpid(pid, 0)
+    return None
+
+
 def fingerprint(scratch: Path, paths: list[str], tests: list[str]) -> str:
     """A hash of all Python files of the package and the tests, and of the request."""
     digest = hashlib.sha256(repr((paths, tests)).encode())
@@ -189,27 +217,43 @@ def fingerprint(scratch: Path, paths: list[str], tests: list[str]) -> str:
     return digest.hexdigest()[:16]
 
 
-def measured(server: Server, paths: list[str], tests: list[str], folder: Path) -> Coverage:
-    """The coverage of all tests, from an earlier run if no file has changed."""
-    record = folder / f"coverage-{fingerprint(server.scratch, paths, tests)}.json"
-    if not record.exists():
+def measured(scratch: Path, paths: list[str], tests: list[str], folder: Path) -> Coverage:
+    """The coverage of `tests`, from an earlier run if no file has changed."""
+    kept = folder / f"coverage-{fingerprint(scratch, paths, tests)}.json"
+    if not kept.exists():
 
         def work() -> int:
-            recorder = Recorder(server.scratch, paths, folder / ".coverage")
-            server.session.config.pluginmanager.register(recorder)
+            recorder = Recorder(scratch, paths, folder / ".coverage")
             recorder.coverage.start()
             recorder.trace_threads()
-            server.run(list(server.items), ends=False)
+            pytest.main([*[each for each in QUIET if each != "-x"], *SAMPLES, *tests], plugins=[recorder])
             recorder.coverage.stop()
             found = recorder.finish()
-            record.write_text(json.dumps({**asdict(found), "failed": sorted(found.failed)}))
+            kept.write_text(json.dumps({**asdict(found), "failed": sorted(found.failed)}))
             return 0
 
-        if in_child(server.scratch, work, 3 * 3600) != 0:
+        if in_child(scratch, work, 3 * 3600) != 0:
             raise SystemExit("mutate: the tests could not be measured")
-    raw = json.loads(record.read_text())
+    raw = json.loads(kept.read_text())
     lines = {file: {int(n): tests for n, tests in each.items()} for file, each in raw["lines"].items()}
     return Coverage(raw["names"], raw["seconds"], set(raw["failed"]), lines)
+
+
+def found_again(scratch: Path, names: list[str], folder: Path) -> set[str]:
+    """The tests whose ids are the same in another process; some ids contain addresses."""
+    path = folder / "found.json"
+
+    class Noted:
+        def pytest_collection_finish(self, session: pytest.Session) -> None:
+            path.write_text(json.dumps([item.nodeid for item in session.items]))
+
+    def work() -> int:
+        files = sorted({name.split("::")[0] for name in names})
+        return pytest.main([*QUIET, "--collect-only", *files], plugins=[Noted()])
+
+    if in_child(scratch, work, 900) != 0:
+        raise SystemExit("mutate: the tests could not be listed")
+    return set(json.loads(path.read_text()))
 
 
 def sample(scratch: Path, paths: list[str], count: int, seed: int) -> list[Mutation]:
@@ -233,13 +277,8 @@ def sample(scratch: Path, paths: list[str], count: int, seed: int) -> list[Mutat
     return chosen
 
 
-def outcome(
-    scratch: Path, mutation: Mutation, coverage: Coverage, run: Callable[[list[str]], int]
-) -> tuple[str, int]:
-    """The outcome of a mutation, one of `OUTCOMES`, and the number of tests that reach it.
-
-    `run` runs tests by name, in a fork; its result is not 0 if one fails.
-    """
+def outcome(scratch: Path, mutation: Mutation, coverage: Coverage) -> tuple[str, int]:
+    """The outcome of a mutation, one of `OUTCOMES`, and the number of tests that reach it."""
     own, others = coverage.tests_of(mutation)
     path = scratch / mutation.file
     source = path.read_bytes()
@@ -252,18 +291,13 @@ def outcome(
     ]
     try:
         for kind, tests in stages:
-            seconds = SECONDS_OF_IMPORTS + PATIENCE * sum(coverage.seconds[name] for name in tests)
-            status = in_child(scratch, partial(run, tests), seconds)
+            seconds = 120 + PATIENCE * sum(coverage.seconds[name] for name in tests)
+            status = in_child(scratch, partial(pytest.main, [*QUIET, *tests]), seconds)
             if status != 0:
                 return "timeout" if status is None else kind, len(own + others)
     finally:
         path.write_bytes(source)
     return "survived", len(own + others)
-
-
-def run_anew(tests: list[str]) -> int:
-    """Run tests in a process that has not imported the package."""
-    return pytest.main([*QUIET, *tests])
 
 
 def difference(scratch: Path, mutation: Mutation) -> str:
@@ -289,76 +323,43 @@ def main() -> int:
     parser.add_argument("--output", type=Path, default=ROOT / "build" / "mutate")
     given = parser.parse_args()
     given.output.mkdir(parents=True, exist_ok=True)
-    os.environ["OMP_NUM_THREADS"] = (
-        "1"  # threads that tests begin as they are imported would not outlast a fork
-    )
     for name in HEAVY:
         with contextlib.suppress(ImportError):
             importlib.import_module(name)
-    report = Report(given.output / f"mutations-{given.seed}.json")
     with copied_tree() as scratch:
-        chosen = dict(enumerate(sample(scratch, given.paths, given.count, given.seed), 1))
-        results = scratch / "results.pickle"
-
-        def attempt(number: int, coverage: Coverage, run: Callable[[list[str]], int]) -> None:
-            result = outcome(scratch, chosen[number], coverage, run)
-            report.add(number, chosen[number], result, difference(scratch, chosen[number]))
-
-        def serve(server: Server) -> None:
-            coverage = measured(server, given.paths, given.covered_by, given.output)
-            for number, mutation in chosen.items():
-                functions = server.replacements(mutation)
-                if functions:
-                    attempt(number, coverage, partial(server.run, functions=functions))
-            results.write_bytes(pickle.dumps((coverage, report.rows)))
-
-        options = [*QUIET, *SAMPLES, *given.covered_by]
-        server = Server(scratch, serve)
-        if in_child(scratch, partial(pytest.main, options, plugins=[server]), A_DAY) != 0:
-            raise SystemExit("mutate: the tests could not be collected")
-        coverage, report.rows = pickle.loads(results.read_bytes())
-        for number in chosen:
-            if report.rows.get(number, {"outcome": "survived"})["outcome"] == "survived":
-                attempt(number, coverage, run_anew)
-    return report.finish()
+        coverage = measured(scratch, given.paths, given.covered_by, given.output)
+        coverage.failed |= set(coverage.names) - found_again(scratch, coverage.names, given.output)
+        chosen = sample(scratch, given.paths, given.count, given.seed)
+        return report(scratch, chosen, coverage, given.output / f"mutations-{given.seed}.json")
 
 
-class Report:
-    """The outcomes so far, by number of the mutation, printed and written to a file."""
-
-    def __init__(self, output: Path) -> None:
-        self.output = output
-        self.terminal = os.fdopen(os.dup(1), "w")  # a process of tests writes elsewhere
-        self.known = reasons()
-        self.rows: dict[int, dict[str, object]] = {}
-
-    def say(self, text: str) -> None:
-        print(text, file=self.terminal, flush=True)
-
-    def add(self, number: int, mutation: Mutation, result: tuple[str, int], diff: str) -> None:
-        outcome, tests = result
+def report(scratch: Path, chosen: list[Mutation], coverage: Coverage, output: Path) -> int:
+    """Try all mutations and print the outcomes."""
+    known, rows = reasons(), []
+    for number, mutation in enumerate(chosen, 1):
+        begin = time.monotonic()
+        result, tests = outcome(scratch, mutation, coverage)
         keys = mutation.key, (*mutation.key[:2], "*")
-        reason = next((self.known[key] for key in keys if key in self.known), "")
-        reason = reason if outcome == "survived" else ""
+        reason = next((known[key] for key in keys if key in known), "") if result == "survived" else ""
+        diff = difference(scratch, mutation)
+        position = f"{mutation.file}:{mutation.line}"
+        line = f"[{number}/{len(chosen)}] {result:9} {position} {mutation.key[2]}"
+        print(f"{line} ({tests} tests, {time.monotonic() - begin:.0f} s)", flush=True)
+        if result == "survived":
+            print(f"{diff}{f'No fault: {reason}' if reason else 'No reason is given.'}\n", flush=True)
         file, source_line, change = mutation.key
-        self.say(f"[{number}] {outcome:9} {file}:{mutation.line} {change} ({tests} tests)")
-        if outcome == "survived":
-            self.say(f"{diff}{f'No fault: {reason}' if reason else 'No reason is given.'}\n")
-        self.rows[number] = {
-            **{"file": file, "number": mutation.line, "line": source_line, "mutation": change},
-            **{"outcome": outcome, "tests": tests, "reason": reason, "diff": diff},
-        }
-        self.output.write_text(json.dumps([*self.rows.values()], indent=1) + "\n")
-
-    def finish(self) -> int:
-        rows = self.rows.values()
-        counts = Counter(row["outcome"] for row in rows)
-        faults = sum(row["outcome"] == "survived" and not row["reason"] for row in rows)
-        self.say(
-            f"{len(rows)} mutations: {', '.join(f'{counts[each]} {each}' for each in OUTCOMES)}, of which"
+        rows.append(
+            {
+                **{"file": file, "number": mutation.line, "line": source_line, "mutation": change},
+                **{"outcome": result, "tests": tests, "reason": reason, "diff": diff},
+            }
         )
-        self.say(f"{faults} without a reason ({faults / max(len(rows), 1):.1%}); {self.output}")
-        return int(faults > MOST_WITHOUT_REASON * len(rows))
+        output.write_text(json.dumps(rows, indent=1) + "\n")
+    outcomes = Counter(row["outcome"] for row in rows)
+    faults = sum(row["outcome"] == "survived" and not row["reason"] for row in rows)
+    print(f"{len(rows)} mutations: {', '.join(f'{outcomes[each]} {each}' for each in OUTCOMES)}, of which")
+    print(f"{faults} without a reason ({faults / max(len(rows), 1):.1%}); {output}")
+    return int(faults > MOST_WITHOUT_REASON * len(rows))
 
 
 if __name__ == "__main__":
