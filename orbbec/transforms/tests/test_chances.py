@@ -21,6 +21,7 @@ STRONG = {
     "CutMix": T.CutMix(50.0),
     "Mosaic": T.Mosaic(18, (0.4, 0.6)),
     "MixUp": T.MixUp(50.0),
+    "RandomShadow": T.RandomShadow((0.0, 0.0, 1.0, 1.0), 16, 7),
     "RandomPerspective": T.RandomPerspective(0.5),
     "RandomChoice": T.RandomChoice([T.RandomInvert(1.0), T.ToImage()]),
 }
