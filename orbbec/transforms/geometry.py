@@ -199,7 +199,7 @@ class RandomCrop(Transform):
         >>> RandomCrop(16, padding=4)(image).shape
         torch.Size([3, 16, 16])
         >>> target = {"mask": (torch.arange(30) > 20).expand(20, 30).long()}
-        >>> _, cropped = RandomCrop(16, max_class_ratio=0.75)(image, target)
+        >>> _, cropped = RandomCrop(16, max_class_ratio=0.75)(image, target, epoch=0)
         >>> cropped["mask"].unique().tolist()
         [0, 1]
     """

@@ -262,6 +262,7 @@ def test_clips_of_a_loader_are_those_of_the_pipeline(folder, threads):
 
 def test_a_clip_does_not_depend_on_those_before(tmp_path):
     """Where pictures are refreshed in parts, a decoder that goes on has other frames than one that begins."""
+    pytest.importorskip("torchcodec", reason="`make test-video` installs it")
     refreshed = ("-x264-params", "intra-refresh=1:keyint=20:bframes=0:scenecut=0", "-pix_fmt", "yuv420p")
     drawing = ("-f", "lavfi", "-i", "testsrc2=size=160x120:rate=25", "-frames:v", 100, "-c:v", "libx264")
     run_ffmpeg(*drawing, *refreshed, tmp_path / "a.mp4")
