@@ -276,7 +276,8 @@ DRAWN = {
         T.RandomAutocontrast(),
         T.RandomEqualize(),
     ],
-    "policies": [SIZED, T.RandAugment(), T.AutoAugment(), T.RandAugment(2, 9, 11, operations="timm")],
+    "policies": [SIZED, T.RandAugment(), T.AutoAugment()],
+    "timm": [SIZED, T.RandAugment(2, 9, 11, operations="timm")],
     "dropouts": [SIZED, T.CoarseDropout((1, 3), p=0.7), T.GridDropout(0.4, (2, 3), fill="random_uniform")],
     "tones": [
         SIZED,
