@@ -42,3 +42,15 @@ def sample_table(op: str, sample_ids: Any, count: int) -> Tensor | None:
     if list(table.shape) != [count]:
         raise ValueError(f"{op}: expected sample_ids of shape [{count}], but got {list(table.shape)}")
     return table
+
+
+def noise_key(
+    op: str, seed: int, sample_ids: Any, epoch: int, transform_index: int, count: int
+) -> tuple[int, Tensor | None, int, int]:
+    """What determines the noise of `count` images, as operators take it."""
+    return (
+        key_value(op, "seed", seed),
+        sample_table(op, sample_ids, count),
+        key_value(op, "epoch", epoch),
+        key_value(op, "transform_index", transform_index),
+    )

@@ -8,7 +8,7 @@ from torch import Tensor
 
 from orbbec.bridge.arguments import Images, Matrix
 from orbbec.bridge.dispatch import call_operator
-from orbbec.bridge.noise import key_value, sample_table
+from orbbec.bridge.noise import noise_key
 from orbbec.bridge.per_image import Factor, per_image
 from orbbec.bridge.plain import plain, shown
 from orbbec.bridge.pointwise import count_of, images_input, register_fake_like
@@ -78,10 +78,7 @@ def gaussian_noise(
         one_sigma,
         sigmas,
         bool(clip),
-        key_value(_OP, "seed", seed),
-        sample_table(_OP, sample_ids, count_of(inputs)),
-        key_value(_OP, "epoch", epoch),
-        key_value(_OP, "transform_index", transform_index),
+        *noise_key(_OP, seed, sample_ids, epoch, transform_index, count_of(inputs)),
     )
     return inputs.restore(output)
 

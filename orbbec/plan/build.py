@@ -70,6 +70,7 @@ class Build(Registers):
         offset: bool = False,
         size: Size | None = None,
         least: Size = (1, 1),
+        draws: int = 0,
     ) -> None:
         """Add a geometry rule to the fused pass.
 
@@ -86,6 +87,7 @@ class Build(Registers):
             offset: whether it shifts the positions that nearest warps read, but not those of targets.
             size: (height, width) of the output, `ALIKE`, `VARIES`, or None: unchanged.
             least: lower bounds of height and width, if it changes sizes.
+            draws: random numbers that it takes.
         """
         self.check_fill(fill)
         why = self._begins_pass(border, fill, lossless, onto)
@@ -111,7 +113,7 @@ class Build(Registers):
         p.flips.append(flips)
         p.warps += 1
         p.holds[self.name] = None
-        self._move(rule, operands, p, size, least)
+        self._move(rule, operands, p, draws, size, least)
 
     def colors(
         self,
@@ -239,6 +241,7 @@ class Build(Registers):
         least: Size = (1, 1),
         resizes: bool = False,
         channels: int | None = None,
+        draws: int = 0,
     ) -> None:
         """Add a registered operator, a pass of its own.
 
@@ -250,6 +253,7 @@ class Build(Registers):
             least: see `warp`.
             resizes: whether it takes the size of its output.
             channels: number of output channels, if it changes them.
+            draws: see `warp`.
         """
         _check_operator(self, step)
         if channels is not None and self.gate is not None:
@@ -270,7 +274,7 @@ class Build(Registers):
         )
         self.passes.append(operator)
         if rule:
-            self._move(rule, operands, operator, size, least)
+            self._move(rule, operands, operator, draws, size, least)
         operator.static_size = self.size
         self.channels = channels or self.channels
         self.begin(f"{step.name} precedes it")
@@ -407,9 +411,10 @@ class Build(Registers):
             rule.owner = step
 
     def _move(
-        self, rule: str, operands: Sequence[Operand], owner: Any, size: Size | None, least: Size
+        self, rule: str, operands: Sequence[Operand], owner: Any, draws: int, size: Size | None, least: Size
     ) -> None:
         self.add_rule(rule, operands, self.gate, owner=owner)
+        self.position += draws
         if size is not None:
             self._resize(size, least)
 

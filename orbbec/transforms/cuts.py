@@ -45,6 +45,7 @@ def resize(
     size: Size,
     least: Size = (1, 1),
     cuts: bool = False,
+    draws: int = 0,
     which: int | None = None,
 ) -> None:
     """Add a resize: a warp where it fuses, otherwise an operator.
@@ -57,10 +58,11 @@ def resize(
         size: see `Build.warp`.
         least: see `Build.warp`.
         cuts: whether its rectangle may be smaller than the image.
+        draws: see `Build.warp`.
         which: the register of an index into several interpolations.
     """
     interpolation = how.interpolation
-    options: dict[str, Any] = {"size": size, "least": least}
+    options: dict[str, Any] = {"size": size, "least": least, "draws": draws}
     if not isinstance(interpolation, str):
         names = tuple(FILTERS[name] if how.antialias else name for name in interpolation)
         why = f"draws {' or '.join(interpolation)} per image, with one call for each"

@@ -124,7 +124,7 @@ class PadIfNeeded(Transform):
     def rules(self, build: Build) -> None:
         size, is_random = checked_size(self.size), self.position == "random"
         fractions = (0.0, 0.0) if is_random else _POSITIONS[self.position]
-        how = padded(self) | {"size": ALIKE, "least": size}
+        how = padded(self) | {"size": ALIKE, "least": size, "draws": 2 * is_random}
         build.warp("pad_to", *size, *fractions, int(is_random), lossless=True, **how)
 
 

@@ -135,7 +135,9 @@ class RandomResizedCrop(Transform):
         several = not isinstance(self.interpolation, str)
         which = build.compute("whole", 0, len(self.interpolation), 1, first=40) if several else None
         numbers = *size, *self.scale, *self.ratio, *log_range(*self.ratio)
-        resize(build, "resize_area", *numbers, how=self, size=size, least=size, cuts=True, which=which)
+        resize(
+            build, "resize_area", *numbers, how=self, size=size, least=size, cuts=True, draws=40, which=which
+        )
 
 
 @dataclass(frozen=True)
@@ -230,7 +232,7 @@ class RandomCrop(Transform):
         size = checked_size(self.size)
         how = padded(self) if self._pads else {"region": True}
         numbers = *size, *self._padding, int(self.pad_if_needed)
-        build.warp("crop_random", *numbers, lossless=True, size=size, least=size, **how)
+        build.warp("crop_random", *numbers, lossless=True, size=size, least=size, draws=2, **how)
 
     @property
     def _padding(self) -> tuple[int, int, int, int]:

@@ -20,7 +20,7 @@ from orbbec.bridge.arguments import (
 )
 from orbbec.bridge.dispatch import call_operator
 from orbbec.bridge.fakes import register_fake
-from orbbec.bridge.noise import key_value, sample_table, whole_table
+from orbbec.bridge.noise import noise_key, whole_table
 from orbbec.bridge.plain import is_real
 from orbbec.bridge.pointwise import register_fake_like
 from orbbec.bridge.spec import OpSpec, register
@@ -89,10 +89,7 @@ def erase(
         fills,
         number,
         "none" if noise is None else name_value(_OP, "noise", noise),
-        key_value(_OP, "seed", seed),
-        sample_table(_OP, sample_ids, count),
-        key_value(_OP, "epoch", epoch),
-        key_value(_OP, "transform_index", transform_index),
+        *noise_key(_OP, seed, sample_ids, epoch, transform_index, count),
     )
     if out is not None:
         in_place = out is images and inputs.layout is not None

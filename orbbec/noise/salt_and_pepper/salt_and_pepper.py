@@ -7,7 +7,7 @@ from torch import Tensor
 
 from orbbec.bridge.arguments import Images, Matrix
 from orbbec.bridge.dispatch import call_operator
-from orbbec.bridge.noise import key_value, sample_table
+from orbbec.bridge.noise import noise_key
 from orbbec.bridge.per_image import Factor, per_image
 from orbbec.bridge.pointwise import count_of, images_input, register_fake_like
 from orbbec.bridge.spec import OpSpec, register
@@ -76,10 +76,7 @@ def salt_and_pepper(
         amounts,
         one_ratio,
         ratios,
-        key_value(_OP, "seed", seed),
-        sample_table(_OP, sample_ids, count_of(inputs)),
-        key_value(_OP, "epoch", epoch),
-        key_value(_OP, "transform_index", transform_index),
+        *noise_key(_OP, seed, sample_ids, epoch, transform_index, count_of(inputs)),
         *values,
     )
     return inputs.restore(output)
