@@ -1,168 +1,93 @@
-"""The boxes of a batch while they go through the passes of a plan, all at once."""
+"""The upright boxes of a batch while they go through the passes of a plan, all at once."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from dataclasses import dataclass, replace
-from itertools import accumulate, compress, pairwise
+from collections.abc import Callable, Sequence
+from itertools import accumulate, pairwise
+from typing import Any, TypeVar
 
 import numpy as np
+import torch
 
 from orbbec.bridge.arguments import Array
-from orbbec.plan.points import (
-    areas,
-    carried_edges,
-    clipped,
-    corners_of,
-    grown,
-    hulls,
-    polygon_area,
-    through_displacement,
-    without_covered,
-)
+from orbbec.bridge.fakes import register_fake
+from orbbec.plan.points import areas, corners_of, hulls, through_displacement, without_covered
 from orbbec.transforms.targets.options import TargetOptions
-from orbbec.transforms.targets.rings import clipped_ring
+
+_Boxes = TypeVar("_Boxes", bound="Boxes")
 
 
-@dataclass
 class Boxes:
     """Boxes of one image or of several, a row each.
 
     Args:
-        corners: float64 `[K, 4, 2]`.
-        keep: bool `[K]`: False for dropped boxes.
-        visible: float64 `[K]`: the part of each box that is visible.
-        scale: float64 `[K]`: by which the visible areas changed.
-        parts: the visible parts of rotated boxes as polygons; None: the boxes are upright.
+        table: float64 `[K, 7]`: left, top, right, bottom; then the part of each box that is visible, by which
+            factor the visible area changed, and 0 for dropped boxes. `RotatedBoxes` has corners.
     """
 
-    corners: Array
-    keep: Array
-    visible: Array
-    scale: Array
-    parts: list[Array] | None
+    def __init__(self, table: Array) -> None:
+        self.table = table
 
     @classmethod
-    def of(cls, corners: Array, is_upright: bool) -> Boxes:
-        """Boxes that are visible as a whole."""
-        count = len(corners)
-        parts, whole = None if is_upright else list(corners), np.ones(count)
-        return cls(corners, np.ones(count, bool), whole, whole, parts)
+    def of(cls: type[_Boxes], numbers: Array) -> _Boxes:
+        """Boxes that are visible as a whole, by the first numbers of their rows."""
+        table = np.ones((len(numbers), numbers.shape[1] + 3))
+        table[:, :-3] = numbers
+        return cls(table)
+
+    def __len__(self) -> int:
+        return len(self.table)
+
+    @property
+    def numbers(self) -> Array:
+        """Left, top, right, bottom: float64 `[K, 4]`; of `RotatedBoxes` the corners, `[K, 8]`."""
+        return self.table[:, :-3]
+
+    @property
+    def visible(self) -> Array:
+        """The visible part of each box: float64 `[K]`."""
+        return self.table[:, -3]
+
+    @property
+    def scale(self) -> Array:
+        """The factors by which visible areas changed: float64 `[K]`."""
+        return self.table[:, -2]
+
+    @property
+    def keep(self) -> Array:
+        """bool `[K]`: False for dropped boxes."""
+        result: Array = self.table[:, -1] != 0
+        return result
+
+    @property
+    def left(self) -> Array:
+        """The `numbers` of the boxes that are not dropped."""
+        return self.numbers[self.keep]
 
     @classmethod
-    def joined(cls, several: Sequence[Boxes]) -> Boxes:
-        """The boxes of several images, all upright or none."""
-        if len(several) == 1:
-            return several[0]
-        parts = None if several[0].parts is None else [part for each in several for part in each.parts or ()]
-        return cls(
-            np.concatenate([each.corners for each in several]),
-            np.concatenate([each.keep for each in several]),
-            np.concatenate([each.visible for each in several]),
-            np.concatenate([each.scale for each in several]),
-            parts,
-        )
+    def joined(cls: type[_Boxes], several: Sequence[_Boxes]) -> _Boxes:
+        """The boxes of several images."""
+        return several[0] if len(several) == 1 else cls(np.concatenate([each.table for each in several]))
 
-    def split(self, counts: Sequence[int]) -> list[Boxes]:
+    def rows(self: _Boxes, rows: Any) -> _Boxes:
+        """Some of the boxes."""
+        return type(self)(self.table[rows])
+
+    def split(self: _Boxes, counts: Sequence[int]) -> list[_Boxes]:
         """The boxes of each image."""
         if len(counts) == 1:
             return [self]
-        return [self._rows(slice(*ends)) for ends in pairwise(accumulate(counts, initial=0))]
+        return [self.rows(slice(*ends)) for ends in pairwise(accumulate(counts, initial=0))]
 
-    def _rows(self, rows: slice) -> Boxes:
-        parts = None if self.parts is None else self.parts[rows]
-        return Boxes(self.corners[rows], self.keep[rows], self.visible[rows], self.scale[rows], parts)
-
-    def without_dropped(self) -> Boxes:
+    def without_dropped(self: _Boxes) -> _Boxes:
         """The boxes that are left, whose areas begin to change from here."""
-        keep, count = self.keep, int(np.count_nonzero(self.keep))
-        parts = None if self.parts is None else list(compress(self.parts, keep))
-        corners, visible = self.corners, self.visible
-        if count < len(keep):
-            corners, visible = corners[keep], visible[keep]
-        return Boxes(corners, np.ones(count, bool), visible, np.ones(count), parts)
+        boxes = self.rows(self.keep)
+        boxes.scale[:] = 1.0
+        return boxes
 
-    def shift(self, by: Array) -> None:
-        """Make positions relative to points `[K, 2]`."""
-        self.corners = self.corners - by[:, None]
-        if self.parts is not None:
-            self.parts = [part - corner for part, corner in zip(self.parts, by, strict=True)]
-
-    def transform(self, forward: Array, swaps_corners: bool) -> None:
-        """Move by matrices of pixels `[K, 3, 3]`.
-
-        Args:
-            forward: source to output pixels.
-            swaps_corners: whether a mirrored box keeps the order of its corners.
-        """
-        self.scale = self.scale * grown(forward, self.corners)
-        self.corners = carried_edges(forward, self.corners)
-        if swaps_corners:
-            mirrored = np.linalg.det(forward) < 0
-            self.corners[mirrored] = self.corners[mirrored][:, [1, 0, 3, 2]]
-        if self.parts is not None:
-            self.parts = [carried_edges(*pair) for pair in zip(forward, self.parts, strict=True)]
-
-    def displaced(self, displacement: Array) -> Boxes:
-        """The boxes of one image after the displacement `[2, H, W]` of its pixels."""
-
-        def move(points: Array) -> Array:
-            return through_displacement(points - 0.5, displacement) + 0.5
-
-        parts = None if self.parts is None else list(map(move, self.parts))
-        return replace(self, corners=move(self.corners), parts=parts)
-
-    def clip(self, sizes: Array, options: TargetOptions, *, is_last: bool = True) -> None:
-        """Clip to images of sizes `[K, 2]`, and drop boxes of which too little is left.
-
-        Args:
-            sizes: height and width of the image of each box.
-            options: thresholds.
-            is_last: whether their size is now that of the pass; else it is not compared with thresholds.
-        """
-        if self.parts is None:
-            whole = hulls(self.corners)
-            seen = np.asarray(np.isfinite(whole).all(1))
-            whole = whole if seen.all() else np.where(seen[:, None], whole, 0.0)
-            boxes = clipped(whole, sizes)
-            full, left = areas(whole), areas(boxes)
-            self.corners, sides = corners_of(boxes), boxes[:, 2:] - boxes[:, :2]
-        else:
-            seen = np.asarray(np.isfinite(self.corners).all((1, 2)))
-            self.corners = corners = np.where(seen[:, None, None], self.corners, 0.0)
-            full = self._areas_of_parts()
-            pairs = zip(self.parts, map(tuple, sizes.tolist()), strict=True)
-            self.parts = [clipped_ring(part, size) for part, size in pairs]
-            left = np.where(seen, self._areas_of_parts(), 0.0)
-            sides = np.stack([np.hypot(*(corners[:, k] - corners[:, 0]).T) for k in (1, 3)], 1)
-        fraction = np.minimum(left / np.maximum(full, 1e-12), 1.0)
-        self.visible, self.scale = self.visible * fraction, self.scale * fraction
-        if options.drop_boxes:
-            self.keep = self.keep & (left > 0)
-            self.drop_small(sides, left, options, is_last)
-
-    def _areas_of_parts(self) -> Array:
-        return np.array([polygon_area(part) for part in self.parts or ()])
-
-    def hide(self, region: Array, options: TargetOptions) -> None:
-        """Shrink the boxes of one image to what is visible around left, top, right, bottom."""
-        before = hulls(self.corners)
-        covered = np.concatenate(
-            [np.maximum(before[:, :2], region[:2]), np.minimum(before[:, 2:], region[2:])], 1
-        )
-        boxes = without_covered(before, region)
-        if self.parts is None:
-            full, hidden = areas(before), areas(covered)
-            self.corners = corners_of(boxes)
-        else:
-            extent = int(region[3] - region[1]), int(region[2] - region[0])
-            full = self._areas_of_parts()
-            hidden = np.array([polygon_area(clipped_ring(part - region[:2], extent)) for part in self.parts])
-        visible = np.where(full > 0, 1 - hidden / np.maximum(full, 1e-12), 1.0)
-        self.visible, self.scale = self.visible * visible, self.scale * visible
-        if options.drop_boxes:
-            self.keep = self.keep & (visible > 1e-9)
-            self.drop_small(boxes[:, 2:] - boxes[:, :2], full * visible, options)
+    def drop(self, dropped: Array) -> None:
+        """Drop boxes, by index or bool `[K]`."""
+        self.table[dropped, -1] = 0.0
 
     def drop_small(self, sides: Array, left: Array, options: TargetOptions, checks_size: bool = True) -> None:
         """Drop boxes below thresholds, or with too little that is visible.
@@ -173,7 +98,68 @@ class Boxes:
             options: thresholds.
             checks_size: whether those of sides and areas count.
         """
-        self.keep = self.keep & (self.visible >= options.min_visibility - 1e-9)
+        self.drop(self.visible < options.min_visibility - 1e-9)
         if checks_size:
-            large = (sides >= options.min_size).all(1) & (left >= options.min_area * (1 - 1e-9))
-            self.keep = self.keep & large
+            self.drop((sides < options.min_size).any(1) | (left < options.min_area * (1 - 1e-9)))
+
+    def shrink(self, parts: Array) -> None:
+        """Multiply what is visible, `[K]`."""
+        self.table[:, -3:-1] *= parts[:, None]
+
+    def moved(
+        self: _Boxes,
+        images: Array,
+        matrices: Array | None,
+        sizes: Array,
+        regions: Array | None,
+        options: TargetOptions,
+    ) -> _Boxes:
+        """The boxes after a pass, clipped; those of which too little is left are dropped.
+
+        Args:
+            images: int64 `[K]`: the image of each box.
+            matrices: float64 `[N, 3, 3]`: output pixels to pixels of the crop; None: boxes stay in place.
+            sizes: int64 `[N, 2]`: sizes of the outputs.
+            regions: int64 `[N, 4]`: crops before the matrices; None: none.
+            options: thresholds.
+        """
+        tables = (self.table, images, matrices, sizes, regions)
+        tensors = [
+            None if table is None else torch.from_numpy(np.ascontiguousarray(table)) for table in tables
+        ]
+        return type(self)(_move_boxes(*tensors, options.limits).numpy())
+
+    def displaced(self: _Boxes, displacement: Array) -> _Boxes:
+        """The boxes of one image after the displacement `[2, H, W]` of its pixels."""
+        edges = hulls(displaced_edges(displacement)(corners_of(self.numbers)))
+        return type(self)(np.concatenate([edges, self.table[:, -3:]], 1))
+
+    def hidden(self: _Boxes, region: Array, options: TargetOptions) -> _Boxes:
+        """What is visible of the boxes of one image around left, top, right, bottom."""
+        before, region = self.numbers, region.astype(float)
+        covered = [np.maximum(before[:, :2], region[:2]), np.minimum(before[:, 2:], region[2:])]
+        edges = without_covered(before, region)
+        result = type(self)(np.concatenate([edges, self.table[:, -3:]], 1))
+        result.hide(areas(before), areas(np.concatenate(covered, 1)), edges, options)
+        return result
+
+    def hide(self, full: Array, hidden: Array, edges: Array, options: TargetOptions) -> None:
+        """Take areas `hidden` `[K]` from the visible ones, of `full`; `edges` `[K, 4]` bound the rest."""
+        visible = np.where(full > 0, 1 - hidden / np.maximum(full, 1e-12), 1.0)
+        self.shrink(visible)
+        if options.drop_boxes:
+            self.drop(visible <= 1e-9)
+            self.drop_small(edges[:, 2:] - edges[:, :2], full * visible, options)
+
+
+def displaced_edges(displacement: Array) -> Callable[[Array], Array]:
+    """The function that moves edges `[..., 2]` by the displacement `[2, H, W]` of pixels."""
+    return lambda points: through_displacement(points - 0.5, displacement) + 0.5
+
+
+_move_boxes: Callable[..., torch.Tensor] = torch.ops.orbbec.move_boxes.default
+
+
+@register_fake("move_boxes", boxes=2)
+def _(boxes: torch.Tensor, *_: object) -> torch.Tensor:
+    return torch.empty_like(boxes)

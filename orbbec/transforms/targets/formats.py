@@ -11,15 +11,16 @@ from torch import Tensor
 
 from orbbec.bridge.arguments import Array
 from orbbec.nms.boxes import box_convert
-from orbbec.plan.points import corners_of, hulls, numbers_of, rotated_boxes, rotated_corners
+from orbbec.plan.points import numbers_of, rotated_boxes, rotated_corners
 from orbbec.transforms.targets.boxes import Boxes
 from orbbec.transforms.targets.options import TargetOptions
+from orbbec.transforms.targets.rotated_boxes import RotatedBoxes
 
 _WIDTHS = {"cxcywha": 5, "xyxyxyxy": 8}  # numbers of a box; else 4
 
 
 def read_boxes(targets: Sequence[tuple[dict[str, Any], TargetOptions]], sizes: Array) -> list[Boxes]:
-    """The boxes of each image, as corners in pixels.
+    """The boxes of each image, in pixels.
 
     Args:
         targets: one dict per image, in which `boxes` may be missing, and its options.
@@ -37,7 +38,8 @@ def read_boxes(targets: Sequence[tuple[dict[str, Any], TargetOptions]], sizes: A
         counts = [len(table) for table in some]
         rows, images = np.concatenate(some), np.array(indices).repeat(counts)
         _check_rows(rows, images, box_format)
-        boxes = Boxes.of(_corners(rows, box_format, sizes[images]), box_format not in _WIDTHS)
+        kind = RotatedBoxes if box_format in _WIDTHS else Boxes
+        boxes = kind.of(_numbers(rows, box_format, sizes[images]))
         results.update(zip(indices, boxes.split(counts), strict=True))
     return [results[index] for index in range(len(targets))]
 
@@ -47,9 +49,9 @@ def write_boxes(boxes: Sequence[Boxes], formats: Sequence[str], sizes: Array) ->
     results: dict[int, Array] = {}
     for box_format, indices in _by_format(formats).items():
         some = [boxes[index] for index in indices]
-        counts = [int(each.keep.sum()) for each in some]
-        every, images = Boxes.joined(some), np.array(indices).repeat(counts)
-        rows = _formatted(every.corners[every.keep], box_format, sizes[images])
+        left = [each.left for each in some]
+        counts = [len(each) for each in left]
+        rows = _formatted(np.concatenate(left), box_format, sizes[np.array(indices).repeat(counts)])
         ends = pairwise(accumulate(counts, initial=0))
         results.update((index, rows[slice(*part)]) for index, part in zip(indices, ends, strict=True))
     return [results[index] for index in range(len(boxes))]
@@ -114,20 +116,16 @@ def _position(faults: Array, images: Array) -> tuple[int, int]:
     return row - int(np.searchsorted(images, images[row])), int(images[row])
 
 
-def _corners(rows: Array, box_format: str, sizes: Array) -> Array:
+def _numbers(rows: Array, box_format: str, sizes: Array) -> Array:
+    """The `numbers` of boxes."""
     if box_format == "cxcywha":
-        return rotated_corners(rows)
-    if box_format == "xyxyxyxy":
-        return np.asarray(rows.reshape(-1, 4, 2))
-    return corners_of(corners_in_pixels(rows, box_format, sizes))
+        return rotated_corners(rows).reshape(-1, 8)
+    return rows if box_format == "xyxyxyxy" else corners_in_pixels(rows, box_format, sizes)
 
 
-def _formatted(corners: Array, box_format: str, sizes: Array) -> Array:
-    if box_format == "cxcywha":
-        return rotated_boxes(corners)
-    if box_format == "xyxyxyxy":
-        return corners.reshape(-1, 8)
-    boxes = hulls(corners)
+def _formatted(boxes: Array, box_format: str, sizes: Array) -> Array:
+    if box_format in _WIDTHS:
+        return rotated_boxes(boxes.reshape(-1, 4, 2)) if box_format == "cxcywha" else boxes
     return _converted(boxes / _sides(sizes) if box_format.endswith("n") else boxes, "xyxy", box_format)
 
 

@@ -239,7 +239,7 @@ def _together(
             layer = target.setdefault(key, copy.deepcopy(part[key]))
             layer[..., top:bottom, left:right] = part[key][..., top:bottom, left:right]
     boxes = [tile.boxes.without_dropped() for tile, part, _ in laid if "boxes" in part]
-    every = Boxes.joined(boxes or [Boxes.of(np.zeros((0, 4, 2)), True)])
+    every = type(boxes[0]).joined(boxes) if boxes else Boxes.of(np.zeros((0, 4)))
     result = State(base.index, target, base.options, tiles[0].size, every)
     result.is_clipped = True
     result.dropped_before = base.dropped + sum(tile.dropped for tile in tiles)

@@ -111,6 +111,7 @@ class TargetOptions:
     depth_fill: float = 0.0
     depth_scale: bool = False
     kinds: dict[str, str] = field(init=False, repr=False, compare=False)  # of `DENSE_KINDS`, by name
+    limits: list[float] = field(init=False, repr=False, compare=False)  # of `move_boxes`
 
     def __post_init__(self) -> None:
         op, per_box = "TargetOptions", names("TargetOptions", "per_box", self.per_box)
@@ -137,6 +138,8 @@ class TargetOptions:
         if checked["keypoint_pairs"] and checked["drop_keypoints"]:
             raise ValueError(f"{op}: expected keypoint_pairs or drop_keypoints, but got both")
         checked["kinds"] = {name: kind for kind in DENSE_KINDS for name in (kind, *dense[kind])}
+        limits = [checked[name] for name in ("min_visibility", "min_size", "min_area")]
+        checked["limits"] = limits if checked["drop_boxes"] else []
         for name, value in checked.items():
             object.__setattr__(self, name, value)
 

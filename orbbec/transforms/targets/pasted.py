@@ -11,7 +11,7 @@ from torch import Tensor
 from orbbec.bridge.arguments import Array, size_text
 from orbbec.nms.boxes import masks_to_boxes
 from orbbec.plan.passes import MixPass, NoiseKey
-from orbbec.plan.points import corners_of, numbers_of
+from orbbec.plan.points import numbers_of
 from orbbec.plan.stream import Stream
 from orbbec.transforms.targets.state import POINT_KEYS, State
 
@@ -37,7 +37,7 @@ def choose_objects(step: MixPass, states: Sequence[State], others: Sequence[Stat
         if step.table["pair_indices"][n] == n or not len(rows):
             continue
         number = 1 + int(fractions[n] * min(len(rows), limit))
-        other.boxes.keep[rows[np.argsort(keys[n, rows], kind="stable")[number:]]] = False
+        other.boxes.drop(rows[np.argsort(keys[n, rows], kind="stable")[number:]])
         masks[n] = _objects(other)[other.boxes.keep].any(0)
     step.set_masks(masks)
 
@@ -108,13 +108,12 @@ def _cover_objects(state: State, cover: Tensor) -> None:
     pixels, rest = (each.flatten(1).count_nonzero(1).cpu().double().numpy() for each in (masks, left))
     lost = rest < pixels
     state.values["masks"] = left
-    boxes.visible = boxes.visible * np.where(lost, rest / np.maximum(pixels, 1), 1.0)
+    boxes.visible[:] *= np.where(lost, rest / np.maximum(pixels, 1), 1.0)
     bounds = masks_to_boxes(left[torch.from_numpy(lost).to(left.device)]).cpu().double().numpy()
     bounds[:, 2:] += rest[lost, None] > 0  # the ends of boxes are exclusive
-    boxes.corners = boxes.corners.copy()
-    boxes.corners[lost] = corners_of(bounds)
+    boxes.numbers[lost] = bounds
     if state.options.drop_boxes:
-        boxes.keep = boxes.keep & (~lost | (rest > 0))
+        boxes.drop(lost & (rest <= 0))
         sides = np.full((state.count, 2), np.inf)
         sides[lost] = bounds[:, 2:] - bounds[:, :2]
         boxes.drop_small(sides, np.where(lost, rest, np.inf), state.options)

@@ -71,7 +71,7 @@ class State:
     @property
     def count(self) -> int:
         """The number of boxes."""
-        return len(self.boxes.keep)
+        return len(self.boxes)
 
     @property
     def dropped(self) -> int:
@@ -201,7 +201,8 @@ class State:
             return
         self.is_clipped = True
         if self.count:
-            self.boxes.clip(same_rows(self.size, self.count), self.options)
+            images, sizes = np.zeros(self.count, np.int64), same_rows(self.size, 1)
+            self.boxes = self.boxes.moved(images, None, sizes, None, self.options)
         self._move_points(lambda points, edge: points)
 
     def hide(self, region: Array) -> None:
@@ -218,7 +219,7 @@ class State:
             at = numbers_of(self.values[key])[..., :2] + 0.5
             self.hide_points(key, np.asarray(((at >= region[:2]) & (at < region[2:])).all(-1)))
         if self.count:
-            self.boxes.hide(region, self.options)
+            self.boxes = self.boxes.hidden(region, self.options)
 
     def layer(self, key: str) -> Tensor:
         """What has values for each pixel, as a tensor."""
@@ -294,7 +295,7 @@ def move_all(motion: Motion, states: Sequence[State], fill: float) -> None:
     every = [state for state in states if not motion.keeps(state.index)]
     forward = forward_of(motion.matrix)
     displacements = [motion.displacement(state.index) for state in every]
-    _move_boxes(motion, every, forward, displacements)
+    _move_boxes(motion, every, displacements)
     for state, displacement in zip(every, displacements, strict=True):
         state.move(motion, forward[state.index], displacement)
     _move_layers(motion, every, fill)
@@ -316,29 +317,23 @@ def _move_layers(motion: Motion, states: Sequence[State], fill: float) -> None:
             state.values[key] = result
 
 
-def _move_boxes(
-    motion: Motion, states: Sequence[State], forward: Array, displacements: Sequence[Array | None]
-) -> None:
+def _move_boxes(motion: Motion, states: Sequence[State], displacements: Sequence[Array | None]) -> None:
     """Move the boxes of all images, those of one format at once."""
     groups: dict[TargetOptions, list[int]] = {}
     for position, state in enumerate(states):
-        if len(state.boxes.keep):
+        if state.count:
             groups.setdefault(state.options, []).append(position)
     for options, positions in groups.items():
         some = [states[position] for position in positions]
-        counts = [len(state.boxes.keep) for state in some]
+        counts = [state.count for state in some]
         images = np.array([state.index for state in some]).repeat(counts)
-        boxes = Boxes.joined([state.boxes for state in some])
-        if motion.regions is not None:
-            regions = motion.regions[images]
-            boxes.shift(regions[:, :2])
-            boxes.clip((regions[:, 2:] - regions[:, :2])[:, ::-1], options, is_last=False)
-        if displacements[positions[0]] is None:
-            boxes.transform(forward[images], options.box_format == "xyxyxyxy")
-        else:
-            pairs = zip(boxes.split(counts), (displacements[each] for each in positions), strict=True)
-            boxes = Boxes.joined([part.displaced(each) for part, each in pairs if each is not None])
-        boxes.clip(motion.sizes[images], options)
+        matrices: Array | None = motion.matrix
+        if displacements[positions[0]] is not None:
+            matrices = None
+            for state, position in zip(some, positions, strict=True):
+                state.boxes = state.boxes.displaced(displacements[position])
+        joined = type(some[0].boxes).joined([state.boxes for state in some])
+        boxes = joined.moved(images, matrices, motion.sizes, motion.regions, options)
         for state, part in zip(some, boxes.split(counts), strict=True):
             state.boxes = part
 
