@@ -22,14 +22,14 @@ ONE_CALL = {"python": 15, "native": 12, "operators": 1, "copies": 0}
 # The most of those that run pass by pass, rounded up.
 PASS_BY_PASS = {
     "crop with boxes and masks": {
-        "python": 330,
-        "native": 330,
-        "operators": 3,
+        "python": 255,
+        "native": 235,
+        "operators": 4,
         "allocations": 40,
         "copies": 6,
     },
-    # 60 and 77 for each image.
-    "crop with boxes": {"python": 16_000, "native": 20_000, "operators": 2, "copies": 768},
+    # 55 and 65 for each image.
+    "crop with boxes": {"python": 14_100, "native": 16_600, "operators": 3, "copies": 768},
 }
 
 

@@ -74,6 +74,13 @@ class Plan:
     def __len__(self) -> int:
         return len(self.sizes)
 
+    def computed(self) -> Plan:
+        """This plan, with all that follows from its parameters, which torch.compile cannot trace."""
+        for step in self.passes:
+            for each in step.unfolded():
+                each.compute()
+        return self
+
     @property
     def output_sizes(self) -> Array:
         """The sizes of the results: int64 `[N, 2]`."""
@@ -143,7 +150,7 @@ class Plan:
         tables: list[ParameterTable] = []
         for table in content.pop("tables"):
             tables.append(ParameterTable(**_decode(table, tables)))
-        return cls(**{name: _decode(value, tables) for name, value in content.items()})
+        return cls(**{name: _decode(value, tables) for name, value in content.items()}).computed()
 
 
 class _Tables:

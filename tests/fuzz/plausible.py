@@ -392,6 +392,12 @@ PLAUSIBLE: dict[str, Callable[[Scene], Any]] = {
     "parts": lambda s: s.pixels([s.n, s.c, s.h, s.w]),
     "order": lambda s: TensorSpec((s.n,), torch.int64, tuple(range(s.n)) or (0,)),
     "starts": lambda s: TensorSpec((s.n + 1,), torch.int64, tuple(range(s.n + 1))),
+    # targets
+    "move_boxes.boxes": lambda s: s.boxes([s.k, 7], torch.float64),
+    "image_indices": lambda s: s.tensor([s.k], torch.int64, 0, max(s.n - 1, 0)),
+    "matrices": lambda s: s.chance(0.8, lambda: s.tensor([s.n, 3, 3], torch.float64, -2, 2)),
+    "move_boxes.sizes": lambda s: s.tensor([s.n, 2], torch.int64, 1, 60),
+    "limits": lambda s: s.random.choice(([], [0.1, 1.0, 4.0])),
     # colors
     "adjust_color.name": lambda s: s.random.choice(ADJUSTMENTS),
     "by_histogram.name": lambda s: s.random.choice(("autocontrast", "equalize", "equalize_hist")),

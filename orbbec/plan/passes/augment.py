@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 from typing import Any, ClassVar
 
 import numpy as np
@@ -14,7 +14,7 @@ from orbbec.augment import Output, Sampling, Values, augment
 from orbbec.bridge.arguments import Array, StoredPlanes, is_ragged, size_text
 from orbbec.plan.batches import Work, device_of, table_rows
 from orbbec.plan.packing import on_device
-from orbbec.plan.passes.base import Columns, Context, NoiseKey, Pass, matrix_columns
+from orbbec.plan.passes.base import Columns, Context, NoiseKey, Pass, drawn_property, matrix_columns
 from orbbec.plan.passes.by_size import by_size, results_of, single_size
 from orbbec.plan.passes.mix import MixPass
 from orbbec.plan.points import shifts
@@ -41,14 +41,6 @@ class AugmentPass(Pass):
         border: values outside an image.
         fill: fill of a constant border, in the units of the pass's input.
         mixes: the mix at its end, if any.
-
-    Attributes:
-        colors: color programs: float32 `[N, S, 16]`.
-        erase: rectangles: float32 `[N, E, 8]`.
-        regions: int64 `[N, 4]`: left, top, right, bottom of the visible part of each image; None: all of it.
-        offset: float64 `[N, 2]`: added to the positions (x, y) that a nearest warp reads; None: no offset.
-        source_matrix: output pixels to pixels of the visible part.
-        reads: the argument of the operator: `source_matrix` and the offset.
     """
 
     matrix_block: Block
@@ -65,13 +57,6 @@ class AugmentPass(Pass):
     border: str
     fill: tuple[float, ...]
     mixes: MixPass | None
-    colors: Array = field(init=False, repr=False)
-    erase: Array = field(init=False, repr=False)
-    regions: Array | None = field(init=False, repr=False)
-    offset: Array | None = field(init=False, repr=False)
-    source_matrix: Array = field(init=False, repr=False)
-    reads: Array = field(init=False, repr=False)
-    _mix: MixPass | None = field(init=False, repr=False)
 
     name = "augment"
     takes_sizes: ClassVar[bool] = True  # whether one call takes results of different sizes
@@ -104,22 +89,45 @@ class AugmentPass(Pass):
         blocks = self.matrix_block.offset, self.region_block.start, *rows, -1, -1
         return [*head, *values, *blocks, *self.known_size]
 
-    def _read(self) -> None:
-        table, count = self.parameters, len(self.parameters)
-        self.colors, self.erase = table.block(self.color_block), table.block(self.erase_block)
-        self.source_matrix, self.regions, self.offset = self.matrix, None, None
-        if self.region_block.rows:
-            self.regions = regions = table.block(self.region_block).view(np.int64)[:, 0]
-            self.source_matrix = shifts(-regions[:, 0], -regions[:, 1], count) @ self.matrix
-        self.reads = self.source_matrix
-        if self.has_offset:
-            self.offset = offset = table.offsets(self.out)
-            self.reads = shifts(offset[:, 0], offset[:, 1], count) @ self.source_matrix
-        self._mix = None if self.mixes is None else self.mixes.of(table)
+    @drawn_property
+    def colors(self) -> Array:
+        """Color programs: float32 `[N, S, 16]`."""
+        return self.parameters.block(self.color_block)
+
+    @drawn_property
+    def erase(self) -> Array:
+        """Rectangles: float32 `[N, E, 8]`."""
+        return self.parameters.block(self.erase_block)
+
+    @drawn_property
+    def regions(self) -> Array | None:
+        """The visible part of each image: int64 `[N, 4]`, left, top, right, bottom; None: all of it."""
+        if not self.region_block.rows:
+            return None
+        return self.parameters.block(self.region_block).view(np.int64)[:, 0]
+
+    @drawn_property
+    def source_matrix(self) -> Array:
+        """Output pixels to pixels of the visible part: float64 `[N, 3, 3]`."""
+        if self.regions is None:
+            return self.matrix
+        return shifts(-self.regions[:, 0], -self.regions[:, 1], len(self.parameters)) @ self.matrix
 
     @property
+    def offset(self) -> Array | None:
+        """What a nearest warp adds to the positions (x, y) that it reads: float64 `[N, 2]`; None: nothing."""
+        return self.parameters.offsets(self.out) if self.has_offset else None
+
+    @drawn_property
+    def reads(self) -> Array:
+        """The matrices of the operator: those of the source, with what a nearest warp adds to positions."""
+        if self.offset is None:
+            return self.source_matrix
+        return shifts(self.offset[:, 0], self.offset[:, 1], len(self.offset)) @ self.source_matrix
+
+    @drawn_property
     def mix(self) -> MixPass | None:
-        return self._mix
+        return None if self.mixes is None else self.mixes.of(self.parameters)
 
     def tables(self, key: NoiseKey) -> Columns:
         tables = {"matrix": self.reads.astype(np.float32)}

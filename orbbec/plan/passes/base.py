@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any, ClassVar, NamedTuple, TypeAlias, TypeVar
+from typing import Any, ClassVar, Generic, NamedTuple, TypeAlias, TypeVar
 
 from orbbec.bridge.arguments import Array, StoredPlanes
 from orbbec.plan.batches import Work
@@ -17,6 +17,20 @@ Size: TypeAlias = tuple[int, int]
 ALIKE = (-1, -1)  # as a size: equal for images of equal sizes
 VARIES = (0, 0)  # as a size: it depends on the image or on the draws
 _Pass = TypeVar("_Pass", bound="Pass")
+_Value = TypeVar("_Value")
+
+
+class drawn_property(Generic[_Value]):
+    """A property that follows from the parameters of a pass; it is computed once, when it is read."""
+
+    def __init__(self, function: Callable[[Any], _Value]) -> None:
+        self.function, self.name = function, function.__name__
+        self.__doc__ = function.__doc__
+
+    def __get__(self, step: Any, _: Any = None) -> _Value:
+        value = self.function(step)
+        object.__setattr__(step, self.name, value)
+        return value
 
 
 class NoiseKey(NamedTuple):
@@ -41,8 +55,8 @@ class Context(NamedTuple):
 class Pass:
     """A pass over the pixels of a batch.
 
-    A program has passes without parameters, whose fields that follow from parameters are not set; `of` gives
-    those of a batch. By default a pass leaves pixels in place, and draws no noise.
+    A program has passes without parameters; `of` gives those of a batch. By default a pass leaves pixels in
+    place, and draws no noise.
 
     Args:
         out: its first register.
@@ -53,9 +67,6 @@ class Pass:
 
     Attributes:
         parameters: the parameters of the batch.
-        sizes: int64 `[N, 2]`: sizes of its outputs.
-        size: the common size of its outputs, or None.
-        matrix: float64 `[N, 3, 3]`: output pixels to input pixels.
         name: name of its operator.
         runs: whether `run` runs it.
         partial_blocks: the blocks of words of which an image may have fewer rows.
@@ -68,26 +79,46 @@ class Pass:
     static_size: Size = VARIES
 
     parameters: ParameterTable = field(init=False, repr=False)
-    sizes: Array = field(init=False, repr=False)
-    size: Size | None = field(init=False, repr=False)
-    matrix: Array = field(init=False, repr=False)
 
     name: ClassVar[str]
     runs: ClassVar[bool] = False
     partial_blocks: ClassVar[Sequence[Block]] = ()
+    _from_parameters: ClassVar[Sequence[str]] = ()  # what is computed once from parameters
+
+    def __init_subclass__(cls) -> None:
+        every = (item for base in cls.__mro__ for item in vars(base).items())
+        cls._from_parameters = [name for name, value in every if isinstance(value, drawn_property)]
 
     def of(self: _Pass, parameters: ParameterTable) -> _Pass:
         """The pass with the parameters of a batch."""
         step = object.__new__(type(self))
         step.__dict__.update(self.__dict__)
+        for name in self._from_parameters:
+            step.__dict__.pop(name, None)
         step.parameters = parameters
-        step.sizes, step.matrix = parameters.sizes(self.out), parameters.matrices(self.out)
-        step.size = self.static_size if self.static_size > VARIES else common_size(step.sizes)
-        step._read()
         return step
 
-    def _read(self) -> None:
-        """Set the other fields that follow from the parameters."""
+    def compute(self) -> None:
+        """Compute all that follows from its parameters."""
+        for name in self._from_parameters:
+            value = getattr(self, name)
+            if isinstance(value, Pass):
+                value.compute()
+
+    @drawn_property
+    def sizes(self) -> Array:
+        """Sizes of its outputs: int64 `[N, 2]`."""
+        return self.parameters.sizes(self.out)
+
+    @drawn_property
+    def size(self) -> Size | None:
+        """The common size of its outputs, or None."""
+        return self.static_size if self.static_size > VARIES else common_size(self.sizes)
+
+    @drawn_property
+    def matrix(self) -> Array:
+        """Output pixels to input pixels: float64 `[N, 3, 3]`."""
+        return self.parameters.matrices(self.out)
 
     @property
     def known_size(self) -> Size:

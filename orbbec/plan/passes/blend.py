@@ -3,14 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
 
 from orbbec.bridge.arguments import Array, size_text
 from orbbec.plan.batches import Work, blended, repeated, table_rows
-from orbbec.plan.passes.base import Columns, Context, NoiseKey, Pass
+from orbbec.plan.parameters import ParameterTable
+from orbbec.plan.passes.base import Columns, Context, NoiseKey, Pass, drawn_property
 
 
 @dataclass(eq=False, kw_only=True)
@@ -22,23 +23,24 @@ class BlendPass(Pass):
         weight_register: the first of the weights of an image and of its copies.
         array: index of the parameters of the K * N copies among the arrays of the table.
         passes: passes over the copies: the first copies of all images, then the second ones, and so on.
-
-    Attributes:
-        weights: float64 `[N, 1 + K]`: weights of an image and of its copies.
     """
 
     copies: int
     weight_register: int
     array: int = -1
     passes: tuple[Pass, ...] = ()
-    weights: Array = field(init=False, repr=False)
 
     name = "blend"
 
-    def _read(self) -> None:
-        table, first = self.parameters, self.weight_register
-        self.weights = table.state[:, first : first + 1 + self.copies]
-        self.passes = tuple(step.of(table.arrays[self.array]) for step in self.passes)
+    def of(self, parameters: ParameterTable) -> BlendPass:
+        blend = super().of(parameters)
+        blend.passes = tuple(step.of(parameters.arrays[self.array]) for step in self.passes)
+        return blend
+
+    @drawn_property
+    def weights(self) -> Array:
+        """Weights of an image and of its copies: float64 `[N, 1 + K]`."""
+        return self.parameters.state[:, self.weight_register :][:, : 1 + self.copies]
 
     def columns(self) -> Columns:
         columns = {f"weight{k}": values for k, values in enumerate(self.weights.T)}

@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import Any
 
 from orbbec.augment.crop import augment_crop
 from orbbec.bridge.arguments import Array, StoredPlanes
 from orbbec.plan.batches import Work
 from orbbec.plan.passes.augment import AugmentPass
-from orbbec.plan.passes.base import Columns, NoiseKey
+from orbbec.plan.passes.base import Columns, NoiseKey, drawn_property
 from orbbec.plan.passes.operator import OperatorPass
 from orbbec.plan.rules import Block, Rule
 
@@ -26,14 +26,13 @@ class CropPass(AugmentPass):
     """
 
     crop: OperatorPass
-    _crop: OperatorPass = field(init=False, repr=False)
 
     name = "augment_crop"
     takes_sizes = False
 
-    def _read(self) -> None:
-        super()._read()
-        self._crop = self.crop.of(self.parameters)
+    @drawn_property
+    def _crop(self) -> OperatorPass:
+        return self.crop.of(self.parameters)
 
     @property
     def blocks(self) -> Sequence[Block]:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import Any
 
 import torch
@@ -12,7 +12,7 @@ from orbbec.bridge.arguments import Array, size_text
 from orbbec.bridge.spec import MIXES, MixSpec
 from orbbec.plan.batches import Work, table_rows
 from orbbec.plan.parameters import Column
-from orbbec.plan.passes.base import Columns, Context, NoiseKey, Pass
+from orbbec.plan.passes.base import Columns, Context, NoiseKey, Pass, drawn_property
 
 
 @dataclass(eq=False, kw_only=True)
@@ -23,18 +23,16 @@ class MixPass(Pass):
         name: name of an operator with a `MixSpec`.
         arguments: the columns of its table, by argument name.
         options: arguments that are the same for all images.
-
-    Attributes:
-        table: its arguments, with a row per image.
     """
 
     name: str  # type: ignore[misc]
     arguments: Mapping[str, Column]
     options: Mapping[str, Any]
-    table: dict[str, Array] = field(init=False, repr=False)
 
-    def _read(self) -> None:
-        self.table = {name: column.of(self.parameters, self.out) for name, column in self.arguments.items()}
+    @drawn_property
+    def table(self) -> dict[str, Array]:
+        """Its arguments, with a row per image."""
+        return {name: column.of(self.parameters, self.out) for name, column in self.arguments.items()}
 
     def set_masks(self, masks: Array) -> None:
         """Set column `masks` of a mix that pastes objects, bool `[N, H, W]`, which follows from targets."""

@@ -27,7 +27,7 @@ from orbbec.plan.batches import (
 )
 from orbbec.plan.packing import on_device
 from orbbec.plan.parameters import Column
-from orbbec.plan.passes.base import Columns, Context, NoiseKey, Pass, matrix_columns
+from orbbec.plan.passes.base import Columns, Context, NoiseKey, Pass, drawn_property, matrix_columns
 from orbbec.plan.passes.by_size import by_size, single_size
 from orbbec.plan.rules import FLIPPED, READINGS, RUN_OPERATORS, Block, Rule
 
@@ -43,11 +43,6 @@ class OperatorPass(Pass):
         resizes: whether it takes the size of its output.
         flips: whether it also flips its results.
         per_frame: whether its noise differs from frame to frame of a clip.
-
-    Attributes:
-        drawn: bool `[N]`: the images that it changes.
-        draws: whether it changes "none", "some" or "all" of the images.
-        table: its arguments, with a row per image.
     """
 
     name: str  # type: ignore[misc]
@@ -59,9 +54,6 @@ class OperatorPass(Pass):
     per_frame: bool = field(default=False, repr=False)
     box_block: Block = field(default_factory=lambda: Block(8))
     flip_block: Block = field(default_factory=lambda: Block(1))
-    drawn: Array = field(init=False, repr=False)
-    draws: str = field(init=False, repr=False)
-    table: Mapping[str, Array] = field(init=False, repr=False)
     _columns: Mapping[str, tuple[int, Block]] = field(init=False, repr=False)  # with their registers
 
     def __post_init__(self) -> None:
@@ -141,14 +133,25 @@ class OperatorPass(Pass):
             *self.known_size,
         ]
 
-    def _read(self) -> None:
+    @drawn_property
+    def drawn(self) -> Array:
+        """The images that it changes: bool `[N]`."""
         table = self.parameters
-        drawn = np.ones(len(table), bool) if self.condition is None else table.state[:, self.condition] != 0
-        self.drawn, self.draws = drawn, "all" if drawn.all() else "some" if drawn.any() else "none"
+        return np.ones(len(table), bool) if self.condition is None else table.state[:, self.condition] != 0
+
+    @drawn_property
+    def draws(self) -> str:
+        """Whether it changes "none", "some" or "all" of the images."""
+        return "all" if self.drawn.all() else "some" if self.drawn.any() else "none"
+
+    @drawn_property
+    def table(self) -> Mapping[str, Array]:
+        """Its arguments, with a row per image."""
+        table = self.parameters
         columns = {name: column.of(table, self.out) for name, column in self.arguments.items()}
         if self.flips:
             columns["flips"] = table.state[:, self.out + FLIPPED] != 0
-        self.table = self.spec.with_identities(columns, drawn)
+        return self.spec.with_identities(columns, self.drawn)
 
     def columns(self) -> Columns:
         return {**matrix_columns(self.matrix, self.sizes), "drawn": self.drawn, **self.table}

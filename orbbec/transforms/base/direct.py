@@ -11,9 +11,10 @@ from torch import Tensor
 
 from orbbec.batch import ImageBatch
 from orbbec.batch.collate import is_pil
-from orbbec.bridge.arguments import Array, check_device, operator_input
+from orbbec.bridge.arguments import Array, check_device, dtype_name, operator_input
 from orbbec.bridge.dispatch import is_plain, is_wrapped
-from orbbec.plan.batches import PIPELINE_DTYPES, Direct
+from orbbec.plan.batches import PIPELINE_DTYPES, Direct, Input
+from orbbec.plan.state import same_rows
 from orbbec.transforms.base.inputs import pil_images, pixels_of, tensors
 
 _BYTES = np.dtype(np.uint8)
@@ -35,6 +36,17 @@ def direct_input(images: Any, as_tensors: bool) -> Direct | None:
     if kind is ImageBatch:
         return _of_batch(images)
     return _of_image(images, as_tensors) if is_pil(images) else None
+
+
+def described(direct: Direct) -> Input:
+    """The sizes, channels and dtype of images, without the images."""
+    tensor, _, host_layout, channels, count, _, as_planes = direct
+    if host_layout is None:
+        height, width = tensor.shape[-2:]
+        size, sizes = (height, width), same_rows((height, width), count)
+    else:
+        size, sizes = None, host_layout[:, 1:].numpy()
+    return Input(None, sizes, channels, dtype_name(tensor.dtype), lambda work: work, size, as_planes)
 
 
 def _of_tensor(

@@ -23,7 +23,7 @@ from orbbec.plan.program import Program
 from orbbec.plan.state import common_size, same_rows
 from orbbec.transforms.base.checks import whole
 from orbbec.transforms.base.clips import Images, clips_of
-from orbbec.transforms.base.direct import direct_input
+from orbbec.transforms.base.direct import described, direct_input
 from orbbec.transforms.base.inputs import read
 from orbbec.transforms.base.module import FrozenModule, outside_graphs
 from orbbec.transforms.base.structures import (
@@ -153,7 +153,7 @@ class Pipeline(FrozenModule):
             )
         one_size = common_size(table) is not None
         pixels = _Pixels(channels, dtype_name(dtype), one_size=one_size, pairs=pairs)
-        return self._plan_of(table, key, pixels, targets)
+        return self._plan_of(table, key, pixels, targets).computed()
 
     def others(self, epoch: int | None) -> int:
         """The number of other images that the first mix reads for each; 0: there is no mix.
@@ -352,10 +352,18 @@ class Pipeline(FrozenModule):
             return source.restored(images)
         plan = self._plan_for(inputs, key, listed)
         changed = None if listed is None else self._moved(plan, listed)
-        images = source.restored(run_passes(plan, inputs) if images is None else images)
+        images = source.restored(self._passed(plan, source, inputs) if images is None else images)
         return images if changed is None else (images, source.joined(changed, targets))
 
+    def _passed(self, plan: Plan, source: Images, inputs: Input) -> Any:
+        return run_passes(plan, self._read(source.images) if inputs.work is None else inputs)
+
     def _source(self, images: Any) -> tuple[Images, Input]:
+        """Images or clips, and a description, with the images if a description alone would not do."""
+        direct = direct_input(images, self._makes_tensors)
+        if direct is not None:
+            inputs = described(direct)
+            return Images(images, len(inputs.sizes)), inputs
         clips = clips_of(images)
         inputs = self._read(images if clips is None else clips.images)
         return Images(images, len(inputs.sizes)) if clips is None else clips, inputs
@@ -383,7 +391,7 @@ class Pipeline(FrozenModule):
         rest = iter([changed] if len(found) == 1 else changed)
         every = zip(sources, ran, plans, inputs, strict=True)
         results = [
-            each.restored(run_passes(plan, pixels) if result is None else result)
+            each.restored(self._passed(plan, each, pixels) if result is None else result)
             for each, result, plan, pixels in every
         ]
         replaced = {id(each): result for each, result in zip(images, results, strict=True)}

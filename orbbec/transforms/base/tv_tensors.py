@@ -18,6 +18,7 @@ KEYS = {
     "Mask": ("mask", "masks", "depth"),
     "KeyPoints": ("keypoints", "landmarks"),
 }
+_PLAIN = {Tensor, np.ndarray, int, float, str, type(None)}  # the other types may be tv_tensors or PIL images
 _FORMATS = {"CXCYWHR": "cxcywha", "XYXYXYXY": "xyxyxyxy", "XYXY": "xyxy", "XYWH": "xywh", "CXCYWH": "cxcywh"}
 
 
@@ -76,20 +77,20 @@ def plain_target(index: int, target: Any, options: TargetOptions) -> tuple[dict[
     """
     if not isinstance(target, dict):
         raise TypeError(f"transform_targets: expected dicts, but target {index} is a {type(target).__name__}")
-    for key, value in target.items():
+    others = {key: value for key, value in target.items() if type(value) not in _PLAIN}
+    for key, value in others.items():
         kind = type(value).__name__
         if is_tv_tensor(value) and key not in KEYS.get(kind, ()):
             names = " or ".join(KEYS.get(kind, ())) or "no name"
             raise ValueError(
                 f"transform_targets: expected {kind} under {names}, but image {index} has it under {key}"
             )
-    boxes: Any = target.get("boxes")
+    boxes: Any = others.get("boxes")
     if is_tv_tensor(boxes):
         name = format_of("transform_targets", boxes.format, f"image {index} has")
         options = replace(options, box_format=name)
-    return {
-        key: np.asarray(value) if is_pil(value) else plain(value) for key, value in target.items()
-    }, options
+    others = {key: np.asarray(value) if is_pil(value) else plain(value) for key, value in others.items()}
+    return {**target, **others}, options
 
 
 def format_of(op: str, format: Any, verb: str = "got") -> str:
@@ -106,7 +107,8 @@ def format_of(op: str, format: Any, verb: str = "got") -> str:
 
 def target_like(target: dict[str, Any], original: dict[str, Any], size: tuple[int, int]) -> dict[str, Any]:
     """Restore tv_tensors and PIL images of a target, on a canvas of `size` (height, width)."""
-    return {key: _entry_like(value, original.get(key), size) for key, value in target.items()}
+    others = [key for key, value in original.items() if type(value) not in _PLAIN and key in target]
+    return {**target, **{key: _entry_like(target[key], original[key], size) for key in others}}
 
 
 def _entry_like(value: Any, original: Any, size: tuple[int, int]) -> Any:

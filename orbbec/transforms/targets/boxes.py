@@ -27,6 +27,7 @@ class Boxes:
 
     def __init__(self, table: Array) -> None:
         self.table = table
+        self._dropped: int | None = None
 
     @classmethod
     def of(cls: type[_Boxes], numbers: Array) -> _Boxes:
@@ -55,14 +56,16 @@ class Boxes:
 
     @property
     def keep(self) -> Array:
-        """bool `[K]`: False for dropped boxes."""
+        """False for dropped boxes: bool `[K]`."""
         result: Array = self.table[:, -1] != 0
         return result
 
     @property
-    def left(self) -> Array:
-        """The `numbers` of the boxes that are not dropped."""
-        return self.numbers[self.keep]
+    def dropped(self) -> int:
+        """The number of dropped boxes."""
+        if self._dropped is None:
+            self._dropped = len(self.table) - int(self.keep.sum())
+        return self._dropped
 
     @classmethod
     def joined(cls: type[_Boxes], several: Sequence[_Boxes]) -> _Boxes:
@@ -87,7 +90,7 @@ class Boxes:
 
     def drop(self, dropped: Array) -> None:
         """Drop boxes, by index or bool `[K]`."""
-        self.table[dropped, -1] = 0.0
+        self.table[dropped, -1], self._dropped = 0.0, None
 
     def drop_small(self, sides: Array, left: Array, options: TargetOptions, checks_size: bool = True) -> None:
         """Drop boxes below thresholds, or with too little that is visible.

@@ -36,10 +36,10 @@ def read_boxes(targets: Sequence[tuple[dict[str, Any], TargetOptions]], sizes: A
     for box_format, indices in _by_format(formats).items():
         some = [tables[index] for index in indices]
         counts = [len(table) for table in some]
-        rows, images = np.concatenate(some), np.array(indices).repeat(counts)
-        _check_rows(rows, images, box_format)
+        rows = np.concatenate(some)
+        _check_rows(rows, indices, counts, box_format)
         kind = RotatedBoxes if box_format in _WIDTHS else Boxes
-        boxes = kind.of(_numbers(rows, box_format, sizes[images]))
+        boxes = kind.of(_numbers(rows, box_format, _sizes_of(box_format, sizes, indices, counts)))
         results.update(zip(indices, boxes.split(counts), strict=True))
     return [results[index] for index in range(len(targets))]
 
@@ -49,9 +49,11 @@ def write_boxes(boxes: Sequence[Boxes], formats: Sequence[str], sizes: Array) ->
     results: dict[int, Array] = {}
     for box_format, indices in _by_format(formats).items():
         some = [boxes[index] for index in indices]
-        left = [each.left for each in some]
-        counts = [len(each) for each in left]
-        rows = _formatted(np.concatenate(left), box_format, sizes[np.array(indices).repeat(counts)])
+        every = type(some[0]).joined(some)
+        counts = [len(each) - each.dropped for each in some]
+        rows = _formatted(
+            every.numbers[every.keep], box_format, _sizes_of(box_format, sizes, indices, counts)
+        )
         ends = pairwise(accumulate(counts, initial=0))
         results.update((index, rows[slice(*part)]) for index, part in zip(indices, ends, strict=True))
     return [results[index] for index in range(len(boxes))]
@@ -66,6 +68,11 @@ def corners_in_pixels(boxes: Array, box_format: str, sizes: Any) -> Array:
     """
     corners = _converted(boxes, box_format, "xyxy")
     return corners * _sides(sizes) if box_format.endswith("n") else corners
+
+
+def _sizes_of(box_format: str, sizes: Array, indices: Sequence[int], counts: Sequence[int]) -> Array | None:
+    """The size of the image of each box, if boxes are relative to it."""
+    return sizes[np.repeat(indices, counts)] if box_format.endswith("n") else None
 
 
 def _by_format(formats: Sequence[str]) -> dict[str, list[int]]:
@@ -92,38 +99,39 @@ def _table(index: int, target: dict[str, Any], box_format: str) -> Array:
     return table
 
 
-def _check_rows(rows: Array, images: Array, box_format: str) -> None:
+def _check_rows(rows: Array, indices: Sequence[int], counts: Sequence[int], box_format: str) -> None:
     """Refuse boxes that are not finite, or whose ends are in the wrong order."""
-    infinite = np.asarray(~np.isfinite(rows).all(1))
-    if infinite.any():
-        box, image = _position(infinite, images)
+    finite = np.isfinite(rows)
+    if not finite.all():
+        box, image = _position(np.asarray(~finite.all(1)), indices, counts)
         raise ValueError(f"transform_targets: box {box} of image {image} is not finite")
     if box_format == "xyxyxyxy":
         return
     sides = rows[:, 2:4] - rows[:, :2] if box_format in ("xyxy", "xyxyn") else rows[:, 2:4]
-    inverted = np.asarray((sides < 0).any(1))
-    if inverted.any():
-        box, image = _position(inverted, images)
+    if (sides < 0).any():
+        inverted = np.asarray((sides < 0).any(1))
+        box, image = _position(inverted, indices, counts)
         raise ValueError(
             f"transform_targets: expected boxes {box_format} with sides of at least 0, but box {box} of "
             f"image {image} is {rows[inverted][0].tolist()}"
         )
 
 
-def _position(faults: Array, images: Array) -> tuple[int, int]:
+def _position(faults: Array, indices: Sequence[int], counts: Sequence[int]) -> tuple[int, int]:
     """The first faulty box, as its index in its image, and that of the image."""
-    row = int(faults.argmax())
-    return row - int(np.searchsorted(images, images[row])), int(images[row])
+    row, ends = int(faults.argmax()), np.cumsum(counts)
+    image = int(np.searchsorted(ends, row, "right"))
+    return row - int(ends[image] - counts[image]), indices[image]
 
 
-def _numbers(rows: Array, box_format: str, sizes: Array) -> Array:
+def _numbers(rows: Array, box_format: str, sizes: Array | None) -> Array:
     """The `numbers` of boxes."""
     if box_format == "cxcywha":
         return rotated_corners(rows).reshape(-1, 8)
     return rows if box_format == "xyxyxyxy" else corners_in_pixels(rows, box_format, sizes)
 
 
-def _formatted(boxes: Array, box_format: str, sizes: Array) -> Array:
+def _formatted(boxes: Array, box_format: str, sizes: Array | None) -> Array:
     if box_format in _WIDTHS:
         return rotated_boxes(boxes.reshape(-1, 4, 2)) if box_format == "cxcywha" else boxes
     return _converted(boxes / _sides(sizes) if box_format.endswith("n") else boxes, "xyxy", box_format)

@@ -126,7 +126,7 @@ class _Operated(Motion):
         if not (step.resizes and step.options.get("interpolation") == "nearest"):
             return super().move_masks(masks)
 
-        def move(batch: Rows, rows: Array) -> Tensor:
+        def move(batch: Rows | Tensor, rows: Array) -> Tensor:
             columns = {name: torch.from_numpy(values[rows]) for name, values in step.table.items()}
             result: Tensor = step.spec.call(batch, size=masks.size, **columns, **step.options)
             return result
@@ -150,8 +150,15 @@ def motion_of(step: Pass, key: NoiseKey) -> Motion | None:
     return _Operated(step, key) if isinstance(step, OperatorPass) else None
 
 
-def _in_one_launch(masks: Masks, move: Callable[[Rows, Array], Tensor]) -> list[Tensor]:
-    """Call `move` with all masks in one buffer and the image of each; return one tensor per image."""
+def _in_one_launch(masks: Masks, move: Callable[[Rows | Tensor, Array], Tensor]) -> list[Tensor]:
+    """Call `move` with all masks and the image of each; return one tensor per image.
+
+    Masks of several images are images in one buffer. Those of a single image are its channels, which are read
+    at positions that are computed once.
+    """
+    if len(masks.tables) == 1 and masks.tables[0].shape[3] == 1:
+        planes = move(masks.tables[0][None, ..., 0], np.array(masks.images))
+        return [planes[0, :, None]]
     counts = [len(table) for table in masks.tables]
     return list(torch.split(move(_ragged(masks.tables), np.repeat(masks.images, counts)), counts))
 
@@ -160,7 +167,7 @@ def _warped(masks: Masks, matrix: Array, border: str) -> list[Tensor]:
     """Masks warped by the matrices of their images, float64 `[N, 3, 3]`, with nearest interpolation."""
     how: dict[str, Any] = {"interpolation": "nearest", "border": border, "fill": masks.fill, "inverse": True}
 
-    def move(batch: Rows, rows: Array) -> Tensor:
+    def move(batch: Rows | Tensor, rows: Array) -> Tensor:
         result: Tensor = warp_perspective(batch, torch.from_numpy(matrix[rows]), masks.size, **how)
         return result
 

@@ -60,6 +60,7 @@ class State:
         kinds = options.kinds
         self.dense = [key for key in target if key in kinds]  # depth, flow, normals
         self.layers = [*filter(self.values.__contains__, MASK_KEYS), *self.dense]  # one value or more a pixel
+        self.has_points = not target.keys().isdisjoint(("polygons", *POINT_KEYS))
         self.boxes = boxes
         self.dropped_before = 0
         self.is_clipped = False
@@ -76,7 +77,7 @@ class State:
     @property
     def dropped(self) -> int:
         """The number of boxes dropped so far."""
-        return self.dropped_before + int((~self.boxes.keep).sum())
+        return self.dropped_before + self.boxes.dropped
 
     def _with_masks(self, target: dict[str, Any]) -> dict[str, Any]:
         """A target with masks instead of run lengths: a tensor if the boxes are one, otherwise an array."""
@@ -155,12 +156,12 @@ class State:
     def is_upright(self) -> bool:
         return self.options.box_format not in ("cxcywha", "xyxyxyxy")
 
-    def move(self, motion: Motion, forward: Array, displacement: Array | None) -> None:
+    def move(self, motion: Motion, forward: Array | None, displacement: Array | None) -> None:
         """Move points and polygons through a pass.
 
         Args:
             motion: that of the pass.
-            forward: the inverse of its matrix.
+            forward: the inverse of its matrix; None: there are no points.
             displacement: that of its pixels, in place of the matrix.
         """
         cut = motion.cut(self.index)
@@ -168,10 +169,12 @@ class State:
             corner, self.size = cut[:2], (int(cut[3] - cut[1]), int(cut[2] - cut[0]))
             self._move_points(lambda points, edge: points - corner)
         self.read_size = self.size
-        if self.options.keypoint_pairs and mirrors(forward, self.size):
+        if forward is not None and self.options.keypoint_pairs and mirrors(forward, self.size):
             self._swap_sides()
         height, width = motion.sizes[self.index].tolist()
         self.size, self.is_clipped = (height, width), True
+        if forward is None:
+            return
 
         def move_points(points: Array, edge: float) -> Array:
             if displacement is not None:
@@ -268,9 +271,10 @@ class State:
                 result["boxes"] = _like(boxes, self.original["boxes"], f"boxes of image {self.index}")
             if self.is_per_box("area"):
                 result["area"] = self._scaled_area(result["area"])
-            keep = self.boxes.keep
-            keys = self._per_box if boxes is not None or not keep.all() else ()
-            result.update({key: chosen_rows(result[key], keep) for key in keys})
+            keys = self._per_box if boxes is not None or self.boxes.dropped else ()
+            if keys:
+                keep = self.boxes.keep
+                result.update({key: chosen_rows(result[key], keep) for key in keys})
         for key, value in result.items():
             if key in (*POINT_KEYS, *self.layers):
                 result[key] = _like(value, self.original[key], f"{key} of image {self.index}")
@@ -293,11 +297,11 @@ class State:
 def move_all(motion: Motion, states: Sequence[State], fill: float) -> None:
     """Move the targets of all images through one pass; `fill` is that of masks."""
     every = [state for state in states if not motion.keeps(state.index)]
-    forward = forward_of(motion.matrix)
+    forward = forward_of(motion.matrix) if any(state.has_points for state in every) else None
     displacements = [motion.displacement(state.index) for state in every]
     _move_boxes(motion, every, displacements)
     for state, displacement in zip(every, displacements, strict=True):
-        state.move(motion, forward[state.index], displacement)
+        state.move(motion, None if forward is None else forward[state.index], displacement)
     _move_layers(motion, every, fill)
     for state, displacement in zip(every, displacements, strict=True):
         if state.dense:
@@ -328,10 +332,9 @@ def _move_boxes(motion: Motion, states: Sequence[State], displacements: Sequence
         counts = [state.count for state in some]
         images = np.array([state.index for state in some]).repeat(counts)
         matrices: Array | None = motion.matrix
-        if displacements[positions[0]] is not None:
-            matrices = None
-            for state, position in zip(some, positions, strict=True):
-                state.boxes = state.boxes.displaced(displacements[position])
+        for state, displacement in zip(some, map(displacements.__getitem__, positions), strict=True):
+            if displacement is not None:
+                matrices, state.boxes = None, state.boxes.displaced(displacement)
         joined = type(some[0].boxes).joined([state.boxes for state in some])
         boxes = joined.moved(images, matrices, motion.sizes, motion.regions, options)
         for state, part in zip(some, boxes.split(counts), strict=True):

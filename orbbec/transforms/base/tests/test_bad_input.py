@@ -67,6 +67,8 @@ def test_what_is_planned_can_be_applied(transform, exact, channels, dtype):
         reasons = {
             "images of uint8": dtype != torch.uint8,
             "threshold": dtype != torch.uint8,
+            "addition": dtype != torch.uint8,
+            "drop_value": dtype != torch.uint8,
             "images of 3 channels": channels == 1,
             "1 or 1 numbers in": channels == 1,
         }
