@@ -29,7 +29,8 @@ inline const char* caller_of(const char* op, const std::string& name) {
   const auto is_of_name = [](char c) {
     return (c >= 'a' && c <= 'z') || c == '_' || (c >= '0' && c <= '9');
   };
-  check(!name.empty() && std::all_of(name.begin(), name.end(), is_of_name), op,
+  const bool begins = !name.empty() && (name[0] < '0' || name[0] > '9');
+  check(begins && std::all_of(name.begin(), name.end(), is_of_name), op,
         "expected op as the name of an operator, but got '", name, "'");
   return name.c_str();
 }

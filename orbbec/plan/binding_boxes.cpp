@@ -19,7 +19,7 @@ struct Call {
   const BoxLimits* limits;  // null: no box is dropped
 };
 
-TargetBox moved(const Call& call, int64_t k, const ForwardMatrix& forward) {
+TargetBox box_after(const Call& call, int64_t k, const ForwardMatrix& forward) {
   TargetBox box = call.from[k];
   const int64_t n = call.image[k];
   if (call.regions != nullptr) {
@@ -46,7 +46,7 @@ void move_all(const Call& call, TargetBox* to) {
     if (call.matrices != nullptr && n != image)
       forward = ForwardMatrix::inverse_of(call.matrices + 9 * n);
     image = n;
-    to[k] = moved(call, k, forward);
+    to[k] = box_after(call, k, forward);
   }
 }
 

@@ -62,6 +62,10 @@ def _(images: Tensor, layout: Tensor | None, channels: int) -> Tensor:
 
 @register_fake("channel_moments")
 def _(totals: Tensor, layout: Tensor | None, pixels: int) -> Tensor:
+    if totals.dim() not in (2, 3):
+        raise ValueError(
+            f"channel_moments: expected totals of 2 or 3 dimensions, but got shape {list(totals.shape)}"
+        )
     channels = totals.size(1) if totals.dim() == 3 else totals.size(1) // 2
     return totals.new_empty((2, totals.size(0), channels), dtype=torch.float64)
 

@@ -109,7 +109,7 @@ class Boxes:
         """Multiply what is visible, `[K]`."""
         self.table[:, -3:-1] *= parts[:, None]
 
-    def moved(
+    def through_pass(
         self: _Boxes,
         images: Array,
         matrices: Array | None,

@@ -41,7 +41,7 @@ class RotatedBoxes(Boxes):
         parts = self.parts[rows] if isinstance(rows, slice) else list(compress(self.parts, rows))
         return RotatedBoxes(self.table[rows], parts)
 
-    def moved(
+    def through_pass(
         self,
         images: Array,
         matrices: Array | None,

@@ -205,7 +205,7 @@ class State:
         self.is_clipped = True
         if self.count:
             images, sizes = np.zeros(self.count, np.int64), same_rows(self.size, 1)
-            self.boxes = self.boxes.moved(images, None, sizes, None, self.options)
+            self.boxes = self.boxes.through_pass(images, None, sizes, None, self.options)
         self._move_points(lambda points, edge: points)
 
     def hide(self, region: Array) -> None:
@@ -336,7 +336,7 @@ def _move_boxes(motion: Motion, states: Sequence[State], displacements: Sequence
             if displacement is not None:
                 matrices, state.boxes = None, state.boxes.displaced(displacement)
         joined = type(some[0].boxes).joined([state.boxes for state in some])
-        boxes = joined.moved(images, matrices, motion.sizes, motion.regions, options)
+        boxes = joined.through_pass(images, matrices, motion.sizes, motion.regions, options)
         for state, part in zip(some, boxes.split(counts), strict=True):
             state.boxes = part
 
