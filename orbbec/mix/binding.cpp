@@ -97,8 +97,10 @@ uint64_t fill_bits(DType dtype, double value) {
   return bits;
 }
 
-Tensor mosaic(Tensor images, std::optional<Tensor> layout, int64_t channels, Tensor pair_indices,
-              Tensor centers, std::vector<int64_t> size, std::vector<double> fill) {
+Tensor run_mosaic(const Tensor& images, const std::optional<Tensor>& layout, int64_t channels,
+                  const Tensor& pair_indices, const Tensor& centers,
+                  const std::vector<int64_t>& size, const std::vector<double>& fill,
+                  const Tensor* out) {
   constexpr const char* kOp = "mosaic";
   const int64_t count = pair_indices.dim() == 2 ? pair_indices.size(0) : 0;
   const int64_t tiles = pair_indices.dim() == 2 && pair_indices.size(1) == 9 ? 9 : 4;
@@ -115,11 +117,23 @@ Tensor mosaic(Tensor images, std::optional<Tensor> layout, int64_t channels, Ten
   }
   AnyImages canvas = a.source;
   canvas.count = count;
-  const Tensor output = new_output(kOp, images, canvas, output_size(kOp, canvas, size));
+  const auto sides = output_size(kOp, canvas, size);
+  if (out != nullptr) check_output(kOp, images, *out, canvas, sides);
+  const Tensor output = out != nullptr ? *out : new_output(kOp, images, canvas, sides);
   if (output.numel() == 0) return output;
   a.output = dense_images(kOp, "output", output, output.mutable_data_ptr());
   gather_pixels(kOp, a, images);
   return output;
+}
+
+Tensor mosaic(Tensor images, std::optional<Tensor> layout, int64_t channels, Tensor pair_indices,
+              Tensor centers, std::vector<int64_t> size, std::vector<double> fill) {
+  return run_mosaic(images, layout, channels, pair_indices, centers, size, fill, nullptr);
+}
+
+void mosaic_out(Tensor images, std::optional<Tensor> layout, int64_t channels, Tensor pair_indices,
+                Tensor centers, std::vector<int64_t> size, std::vector<double> fill, Tensor out) {
+  run_mosaic(images, layout, channels, pair_indices, centers, size, fill, &out);
 }
 
 Tensor blend(const char* op, BlendArguments& a, const Tensor& images,
@@ -196,6 +210,9 @@ STABLE_TORCH_LIBRARY_FRAGMENT(orbbec, m) {
       "mosaic(Tensor images, Tensor? layout, int channels, Tensor pair_indices, Tensor centers, "
       "int[] size, float[] fill) -> Tensor");
   m.def(
+      "mosaic_out(Tensor images, Tensor? layout, int channels, Tensor pair_indices, "
+      "Tensor centers, int[] size, float[] fill, Tensor(a!) out) -> ()");
+  m.def(
       "mixup(Tensor images, Tensor? layout, int channels, Tensor pair_indices, Tensor weights) -> "
       "Tensor");
   m.def("copy_paste_soft(Tensor images, Tensor pair_indices, Tensor masks) -> Tensor");
@@ -206,6 +223,7 @@ ORBBEC_IMPLEMENT(m) {
   m.impl("cutmix", TORCH_BOX(&orbbec::cutmix));
   m.impl("copy_paste", TORCH_BOX(&orbbec::copy_paste));
   m.impl("mosaic", TORCH_BOX(&orbbec::mosaic));
+  m.impl("mosaic_out", TORCH_BOX(&orbbec::mosaic_out));
   m.impl("mixup", TORCH_BOX(&orbbec::mixup));
   m.impl("copy_paste_soft", TORCH_BOX(&orbbec::copy_paste_soft));
   m.impl("add_to_pairs", TORCH_BOX(&orbbec::add_to_pairs));

@@ -20,6 +20,7 @@ from orbbec.bridge.arguments import (
     operator_input,
     size_values,
 )
+from orbbec.bridge.buffer_pool import pooled_output
 from orbbec.bridge.dispatch import call_operator
 from orbbec.bridge.fakes import register_fake
 from orbbec.bridge.gradients.pairs import add_to_pairs
@@ -77,17 +78,17 @@ def mosaic(
     inputs = operator_input(OP, "images", images)
     index = _indices(OP, pair_indices, count_of(inputs) - 1)
     middle = _positions(OP, centers, len(index))
-    output = call_operator(
-        torch.ops.orbbec.mosaic.default,
-        inputs.images,
-        inputs.layout,
-        inputs.channels,
-        to_device(index, inputs),
-        to_device(middle, inputs),
-        size_values(OP, size),
-        fill_values(OP, fill),
-    )
-    return inputs.restore(output)
+    tables = to_device(index, inputs), to_device(middle, inputs)
+    options = size_values(OP, size), fill_values(OP, fill)
+    arguments = inputs.images, inputs.layout, inputs.channels, *tables, *options
+    channels = inputs.images.size(1) if inputs.layout is None else inputs.channels
+    is_last = is_channels_last(inputs.images, inputs.layout)
+    shape = len(index), channels, *options[0]
+    buffer = pooled_output(shape, inputs.images.dtype, is_last, inputs.images, *tables)
+    if buffer is None:
+        return inputs.restore(call_operator(torch.ops.orbbec.mosaic.default, *arguments))
+    torch.ops.orbbec.mosaic_out(*arguments, buffer)
+    return inputs.restore(buffer)
 
 
 def mosaic_offsets(sizes: Matrix, pair_indices: Matrix, centers: Matrix) -> Tensor:
@@ -168,6 +169,12 @@ def _(
     elif images.dtype != torch.uint8:
         raise ValueError(f"mosaic: expected uint8 for variable-size images, but got {images.dtype}")
     return new_images(images, (pair_indices.size(0), channels, *size), is_channels_last(images, layout))
+
+
+@register_fake("mosaic_out", pair_indices=2, size=2)
+def _(images: Tensor, layout: Tensor | None, *options: Any) -> None:
+    if options[-1].device != images.device:
+        raise ValueError(f"{OP}: expected out on the device of images")
 
 
 def _setup(ctx: Any, inputs: tuple[Any, ...], output: Tensor) -> None:

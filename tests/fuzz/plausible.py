@@ -380,6 +380,8 @@ PLAUSIBLE: dict[str, Callable[[Scene], Any]] = {
     # mixing
     "pair_indices": lambda s: s.tensor([s.n], torch.int64, -1, s.n),
     "mosaic.pair_indices": lambda s: s.tensor([s.k % 4, 9 if s.k % 3 == 2 else 4], torch.int64, -1, s.n),
+    "mosaic_out.pair_indices": lambda s: s.tensor([s.n, 9 if s.k % 3 == 2 else 4], torch.int64, -1, s.n),
+    "mosaic_out.centers": lambda s: s.tensor([s.n, 2], torch.int64, -3, 40),
     "centers": lambda s: s.tensor([s.k % 4, 2], torch.int64, -3, 40),
     "cutmix.boxes": lambda s: s.tensor([s.n, 4], torch.int64, -3, 40),
     "masks": lambda s: s.buffer(s.lengths(1)) if s.ragged else s.tensor([s.n, s.h, s.w], torch.uint8),

@@ -181,3 +181,18 @@ def test_rows_of_copies_are_those_of_each_copy():
     found, columns = table.rows(np.array([1])).arrays
     assert found.state[:, 0].tolist() == [1, 3, 5]
     assert columns["x"].tolist() == [8]
+
+
+def test_passes_of_other_parameters_compute_them_anew():
+    steps = [T.RandomResizedCrop(8), T.ColorJitter(0.4), T.GaussianBlur(3), T.RandomErasing(1.0), T.AugMix()]
+    pipeline = T.Compose(steps, exact=True)
+    one, other = (pipeline.plan([(9, 12), (20, 15)], epoch=epoch) for epoch in (0, 1))
+    assert len(one.passes) > 3
+    for step, expected in zip(one.passes, other.passes, strict=True):
+        again = step.of(expected.parameters)
+        for name in ("sizes", "matrix"):
+            np.testing.assert_array_equal(getattr(again, name), getattr(expected, name))
+        changed = [key for key, values in expected.columns().items() if (step.columns()[key] != values).any()]
+        assert changed, step.name
+        for key in changed:
+            np.testing.assert_array_equal(again.columns()[key], expected.columns()[key])
