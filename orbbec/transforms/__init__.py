@@ -16,6 +16,7 @@ from orbbec.transforms.bounding_boxes import (
     ConvertBoundingBoxFormat,
     SanitizeBoundingBoxes,
 )
+from orbbec.transforms.box_crops import AtLeastOneBBoxRandomCrop, BBoxSafeRandomCrop, RandomIoUCrop
 from orbbec.transforms.color import (
     RGB,
     ColorJitter,
@@ -34,6 +35,15 @@ from orbbec.transforms.compose import Compose
 from orbbec.transforms.containers import PerFrame, RandomApply, RandomChoice, RandomOrder, SomeOf
 from orbbec.transforms.degradations import CLAHE, Defocus, Downscale, UnsharpMask
 from orbbec.transforms.distortions import GridDistortion, OpticalDistortion
+from orbbec.transforms.effects import (
+    ChromaticAberration,
+    Emboss,
+    GlassBlur,
+    ISONoise,
+    Morphological,
+    RingingOvershoot,
+    ZoomBlur,
+)
 from orbbec.transforms.erasing import CoarseDropout, GridDropout, RandomErasing
 from orbbec.transforms.fits import Crop, PadIfNeeded, RandomScale, ResizeToFit
 from orbbec.transforms.function import Lambda
@@ -63,13 +73,7 @@ from orbbec.transforms.neighborhood import (
 from orbbec.transforms.noise import GaussianNoise, PixelDropout, SaltAndPepper, ShotNoise
 from orbbec.transforms.output import Normalize, PILToTensor, ToDtype, ToImage, ToPureTensor, ToTensor
 from orbbec.transforms.pillow_blur import PillowBlur
-from orbbec.transforms.scales import (
-    RandomIoUCrop,
-    RandomResize,
-    RandomShortestSize,
-    RandomZoomOut,
-    ScaleJitter,
-)
+from orbbec.transforms.scales import RandomResize, RandomShortestSize, RandomZoomOut, ScaleJitter
 from orbbec.transforms.shapes import (
     CropAndPad,
     RandomShift,
@@ -84,6 +88,7 @@ from orbbec.transforms.targets.targets import TargetReport, Targets, transform_t
 from orbbec.transforms.tones import (
     ChannelDropout,
     ChannelSwap,
+    FancyPCA,
     HueSaturationValue,
     MultiplicativeNoise,
     RandomHSV,
@@ -91,7 +96,7 @@ from orbbec.transforms.tones import (
     RGBShift,
     ToSepia,
 )
-from orbbec.transforms.views import MultiCrop, MultiView
+from orbbec.transforms.views import FiveCrop, MultiCrop, MultiView, TenCrop
 
 __all__ = [
     "CLAHE",
@@ -99,11 +104,14 @@ __all__ = [
     "RGB",
     "AlignFaces",
     "AlignPoints",
+    "AtLeastOneBBoxRandomCrop",
     "AugMix",
     "AutoAugment",
+    "BBoxSafeRandomCrop",
     "CenterCrop",
     "ChannelDropout",
     "ChannelSwap",
+    "ChromaticAberration",
     "ClampBoundingBoxes",
     "CoarseDropout",
     "ColorJitter",
@@ -116,19 +124,25 @@ __all__ = [
     "Defocus",
     "Downscale",
     "ElasticTransform",
+    "Emboss",
+    "FancyPCA",
+    "FiveCrop",
     "Gamma",
     "GaussianBlur",
     "GaussianNoise",
+    "GlassBlur",
     "Grayscale",
     "GridDistortion",
     "GridDropout",
     "HueSaturationValue",
+    "ISONoise",
     "Illumination",
     "InterpolationMode",
     "Lambda",
     "Letterbox",
     "MedianBlur",
     "MixUp",
+    "Morphological",
     "Mosaic",
     "MotionBlur",
     "MultiCrop",
@@ -181,6 +195,7 @@ __all__ = [
     "ResizeKeepRatio",
     "ResizeToFit",
     "ResizeToMultiple",
+    "RingingOvershoot",
     "SaltAndPepper",
     "SanitizeBoundingBoxes",
     "ScaleJitter",
@@ -190,6 +205,7 @@ __all__ = [
     "TargetOptions",
     "TargetReport",
     "Targets",
+    "TenCrop",
     "ToDtype",
     "ToImage",
     "ToPureTensor",
@@ -199,6 +215,7 @@ __all__ = [
     "TrivialAugmentWide",
     "UnsharpMask",
     "Vignetting",
+    "ZoomBlur",
     "functional",
     "keypoint_heatmaps",
     "restore_boxes",

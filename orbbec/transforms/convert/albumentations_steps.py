@@ -398,10 +398,11 @@ MAKERS: dict[str, Callable[[Any], list[Transform]]] = {
 
 # Suggestions for classes that draw or compute something different from their nearest counterpart.
 NEAREST = {
-    **dict.fromkeys(("AdvancedBlur", "Blur", "GlassBlur", "ZoomBlur"), "GaussianBlur"),
+    **dict.fromkeys(("AdvancedBlur", "Blur"), "GaussianBlur"),
     **dict.fromkeys(("Sharpen", "Enhance"), "RandomAdjustSharpness"),
-    **dict.fromkeys(("FancyPCA", "PlasmaBrightnessContrast"), "ColorJitter"),
-    **dict.fromkeys(("ISONoise", "RicianNoise", "FilmGrain"), "GaussianNoise"),
+    "PlasmaBrightnessContrast": "ColorJitter",
+    **dict.fromkeys(("RicianNoise", "FilmGrain"), "GaussianNoise"),
+    **{name: name for name in ("FancyPCA", "ISONoise")},
     "Erasing": "RandomErasing",
     **dict.fromkeys(("ConstrainedCoarseDropout", "GuidedCoarseDropout", "XYMasking"), "CoarseDropout"),
     "GridMask": "GridDropout",
@@ -411,10 +412,8 @@ NEAREST = {
     **{name: name for name in ("GridDistortion", "OpticalDistortion")},
     "SafeRotate": "RandomRotation(expand=True)",
     "RandomCropFromBorders": "RandomResizedCrop",
-    **dict.fromkeys(
-        ("BBoxSafeRandomCrop", "RandomSizedBBoxSafeCrop", "AtLeastOneBBoxRandomCrop"), "RandomIoUCrop"
-    ),
-    **dict.fromkeys(("BBoxSubsetSafeRandomCrop", "RandomCropNearBBox"), "RandomIoUCrop"),
+    "BBoxSubsetSafeRandomCrop": "BBoxSafeRandomCrop",
+    "RandomCropNearBBox": "AtLeastOneBBoxRandomCrop",
     "HistogramMatching": "RandomEqualize",
     "Mosaic": "Mosaic, which combines images of one batch",
     "ToRGB": "RGB",

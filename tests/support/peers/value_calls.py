@@ -76,6 +76,32 @@ def downscaled(call: Call, image: Array, n: int) -> Array:
 
 
 @by_one
+def embossed(call: Call, image: Array, n: int) -> Array:
+    import cv2
+
+    columns = call.columns
+    alpha, strength = (float(columns[name][n]) for name in ("alpha", "strength"))
+    relief = np.array(
+        [[-1 - strength, -strength, 0], [-strength, 1, strength], [0, strength, 1 + strength]], np.float64
+    )
+    kernel = (1 - alpha) * np.diag([0.0, 1.0, 0.0]) + alpha * relief
+    result = cv2.filter2D(image, -1, kernel.astype(np.float32)) if columns["drawn"][n] else image
+    return np.asarray(result)
+
+
+@by_one
+def morphed(call: Call, image: Array, n: int) -> Array:
+    import cv2
+
+    if not call.columns["drawn"][n]:
+        return image
+    height, width = call.transform.size
+    ellipse = cv2.getStructuringElement(cv2.MORPH_ELLIPSE, (width, height))
+    change = cv2.dilate if call.transform.operation == "dilation" else cv2.erode
+    return np.asarray(change(image, ellipse)).reshape(image.shape)
+
+
+@by_one
 def blurred_by_pillow(call: Call, image: Array, n: int) -> Array:
     from PIL import Image, ImageFilter
 
