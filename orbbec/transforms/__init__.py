@@ -42,9 +42,10 @@ from orbbec.transforms.effects import (
     ISONoise,
     Morphological,
     RingingOvershoot,
+    Sharpen,
     ZoomBlur,
 )
-from orbbec.transforms.erasing import CoarseDropout, GridDropout, RandomErasing
+from orbbec.transforms.erasing import CoarseDropout, GridDropout, PatchBrightness, RandomErasing
 from orbbec.transforms.fits import Crop, PadIfNeeded, RandomScale, ResizeToFit
 from orbbec.transforms.function import Lambda
 from orbbec.transforms.geometry import (
@@ -62,6 +63,7 @@ from orbbec.transforms.lights import Illumination, PlanckianJitter, RandomShadow
 from orbbec.transforms.mixing import CopyPaste, CutMix, MixUp, Mosaic
 from orbbec.transforms.neighborhood import (
     JPEG,
+    BoxBlur,
     ElasticTransform,
     GaussianBlur,
     MedianBlur,
@@ -108,6 +110,7 @@ __all__ = [
     "AugMix",
     "AutoAugment",
     "BBoxSafeRandomCrop",
+    "BoxBlur",
     "CenterCrop",
     "ChannelDropout",
     "ChannelSwap",
@@ -153,6 +156,7 @@ __all__ = [
     "PILToTensor",
     "Pad",
     "PadIfNeeded",
+    "PatchBrightness",
     "PerFrame",
     "PillowBlur",
     "PixelDropout",
@@ -199,6 +203,7 @@ __all__ = [
     "SaltAndPepper",
     "SanitizeBoundingBoxes",
     "ScaleJitter",
+    "Sharpen",
     "ShotNoise",
     "SolarizeAdd",
     "SomeOf",

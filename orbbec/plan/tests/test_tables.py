@@ -104,7 +104,7 @@ NOT_CAPTURED = {
     *("Downscale", "RandomZoomOut", "ResizeKeepRatio", "ScaleJitter"),
     *("AtLeastOneBBoxRandomCrop", "BBoxSafeRandomCrop"),
     *("Defocus", "GridDistortion", "MotionBlur", "OpticalDistortion", "PillowBlur", "UnsharpMask"),
-    *("ChromaticAberration", "Emboss", "RingingOvershoot", "ZoomBlur"),
+    *("ChromaticAberration", "Emboss", "RingingOvershoot", "Sharpen", "ZoomBlur"),
 }
 
 

@@ -34,6 +34,7 @@ _RENAMED = {  # in AlbumentationsX
     "max_factor": "max_factor_range",
     "step_factor": "step_factor_range",
     "strength": "strength_range",
+    "lightness": "lightness_range",
     "cutoff": "cutoff_range",
     "primary_distortion_limit": "primary_distortion_range",
     "secondary_distortion_limit": "secondary_distortion_range",

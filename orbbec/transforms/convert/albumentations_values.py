@@ -25,6 +25,7 @@ from orbbec.transforms.effects import (
     GlassBlur,
     Morphological,
     RingingOvershoot,
+    Sharpen,
     ZoomBlur,
 )
 from orbbec.transforms.erasing import CoarseDropout, GridDropout
@@ -142,6 +143,11 @@ def _embossed(step: Any) -> list[Transform]:
     return [Emboss(attribute(step, "alpha"), attribute(step, "strength"), 1.0)]
 
 
+def _sharpened(step: Any) -> list[Transform]:
+    expect(step, method="kernel")
+    return [Sharpen(attribute(step, "alpha"), attribute(step, "lightness"), 1.0)]
+
+
 def _ringing(step: Any) -> list[Transform]:
     low, high = attribute(step, "blur_limit")
     low += 1 - low % 2
@@ -207,6 +213,7 @@ VALUE_MAKERS: dict[str, Callable[[Any], list[Transform]]] = {
     "ZoomBlur": _zoomed,
     "GlassBlur": lambda step: [GlassBlur(step.sigma, step.max_delta, step.iterations, 1.0)],
     "Emboss": _embossed,
+    "Sharpen": _sharpened,
     "RingingOvershoot": _ringing,
     "ChromaticAberration": _with_colored_edges,
     "Morphological": lambda step: [Morphological(tuple(step.scale)[::-1], step.operation, 1.0)],

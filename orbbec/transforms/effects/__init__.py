@@ -3,7 +3,13 @@
 blurs.py has those of lenses and glass, artifacts.py those of edges, sensors.py noise.
 """
 
-from orbbec.transforms.effects.artifacts import ChromaticAberration, Emboss, Morphological, RingingOvershoot
+from orbbec.transforms.effects.artifacts import (
+    ChromaticAberration,
+    Emboss,
+    Morphological,
+    RingingOvershoot,
+    Sharpen,
+)
 from orbbec.transforms.effects.blurs import GlassBlur, ZoomBlur
 from orbbec.transforms.effects.sensors import ISONoise
 
@@ -14,5 +20,6 @@ __all__ = [
     "ISONoise",
     "Morphological",
     "RingingOvershoot",
+    "Sharpen",
     "ZoomBlur",
 ]

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from math import pi, sqrt
 
@@ -48,6 +48,13 @@ def relief_kernels(alpha: Tensor, strength: Tensor) -> Tensor:
     return kernels
 
 
+def sharpening_kernels(alpha: Tensor, lightness: Tensor) -> Tensor:
+    """Kernels that blend an image with its difference from its neighbors: float64 `[N, 3, 3]`."""
+    kernels = -alpha.double()[:, None, None].repeat(1, 3, 3)
+    kernels[:, 1, 1] = 1 - alpha.double() + alpha.double() * (8 + lightness.double())
+    return kernels
+
+
 def ringing_kernels(sides: Tensor, cutoff: Tensor, reach: int) -> Tensor:
     """Circular low-pass filters with sums of 1: float64 `[N, 2 reach + 1, 2 reach + 1]`.
 
@@ -68,6 +75,10 @@ def ringing_kernels(sides: Tensor, cutoff: Tensor, reach: int) -> Tensor:
 
 def _embossed(images: Tensor, alpha: Tensor, strength: Tensor) -> Tensor:
     return _filtered(images, relief_kernels(alpha, strength))
+
+
+def _sharpened(images: Tensor, alpha: Tensor, lightness: Tensor) -> Tensor:
+    return _filtered(images, sharpening_kernels(alpha, lightness))
 
 
 def _ringing(images: Tensor, kernel_size: Tensor, cutoff: Tensor, reach: int) -> Tensor:
@@ -125,6 +136,14 @@ register(
         capturable=False,
     ),
     OpSpec(
+        call=_sharpened,
+        name="sharpening",
+        dtypes=EVERY_DTYPE,
+        host_columns=("alpha", "lightness"),
+        takes_ragged=False,
+        capturable=False,
+    ),
+    OpSpec(
         call=_ringing,
         name="ringing",
         dtypes=EVERY_DTYPE,
@@ -143,6 +162,17 @@ register(
     ),
     OpSpec(call=_morphed, name="morphology", takes_ragged=False),
 )
+
+
+def _of_ranges(build: Build, name: str, ranges: Mapping[str, float | Range], p: float) -> OperatorStep:
+    """An operator with numbers drawn from checked ranges."""
+    chosen = build.chance(p)
+    columns = {
+        column: Column("registers", build.uniform(*ends))
+        for column, ends in ranges.items()
+        if isinstance(ends, tuple)
+    }
+    return OperatorStep(name, columns, drawn=chosen)
 
 
 @dataclass(frozen=True)
@@ -175,14 +205,44 @@ class Emboss(Transform):
         self._check("p")
 
     def rules(self, build: Build) -> None:
-        assert isinstance(self.alpha, tuple)
-        assert isinstance(self.strength, tuple)
-        chosen = build.chance(self.p)
-        columns = {
-            "alpha": Column("registers", build.uniform(*self.alpha)),
-            "strength": Column("registers", build.uniform(*self.strength)),
-        }
-        build.operator(OperatorStep("emboss", columns, drawn=chosen))
+        ranges = {"alpha": self.alpha, "strength": self.strength}
+        build.operator(_of_ranges(build, "emboss", ranges, self.p))
+
+
+@dataclass(frozen=True)
+class Sharpen(Transform):
+    """Blend each image with a filter that lifts pixels above their eight neighbors.
+
+    The filter has -1 around 8 + lightness, so that at 1 the sum is that of the image.
+
+    Args:
+        alpha: weight of the filter, from 0 to 1: one number, or a range.
+        lightness: at least 0: one number, or a range; below 1 it darkens.
+        p: probability, from 0 to 1.
+
+    Source:
+        `Sharpen` of Albumentations with `method="kernel"`, by `cv2.filter2D`.
+
+    Example:
+        >>> image = torch.tensor([[[50, 50, 60, 50, 50]] * 3], dtype=torch.uint8)
+        >>> Sharpen(0.1, 1.0, p=1.0)(image)[0, 1].tolist()
+        [50, 47, 66, 47, 50]
+    """
+
+    alpha: float | Range = (0.2, 0.5)
+    lightness: float | Range = (0.5, 1.0)
+    p: float = 0.5
+
+    def __post_init__(self) -> None:
+        self._set(
+            alpha=span(self.name, "alpha", self.alpha, 0.0, 1.0),
+            lightness=span(self.name, "lightness", self.lightness, 0.0),
+        )
+        self._check("p")
+
+    def rules(self, build: Build) -> None:
+        ranges = {"alpha": self.alpha, "lightness": self.lightness}
+        build.operator(_of_ranges(build, "sharpening", ranges, self.p))
 
 
 @dataclass(frozen=True)

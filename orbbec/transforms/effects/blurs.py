@@ -53,12 +53,14 @@ def _zoomed(images: Tensor, max_factor: Tensor, step_factor: Tensor) -> Tensor:
     counts = torch.tensor([zoom_count(*pair) for pair in pairs], dtype=torch.int64, device="cpu")
     size, values = (images.shape[-2], images.shape[-1]), images.float()
     total = values + values
-    for index in range(1, int(counts.max())):
+    for index in range(1, max(counts.tolist(), default=1)):
         rows = (counts > index).nonzero()[:, 0]
         matrices = zoom_matrices((1 + index * step_factor.double()[rows]).tolist(), size)
         chosen = copied_to(images.device, rows)
-        how = {"border": "replicate", "inverse": True}
-        total[chosen] += warp_affine(values[chosen], copied_to(images.device, matrices), size, **how)
+        some = values if len(rows) == len(images) else values.index_select(0, chosen)
+        on_device = copied_to(images.device, matrices)
+        zoomed = warp_affine(some, on_device, size, border="replicate", inverse=True)
+        total = total.add_(zoomed) if some is values else total.index_add_(0, chosen, zoomed)
     mean = total / copied_to(images.device, counts + 1).float().view(-1, 1, 1, 1)
     return mean.round().clamp(0, 255).byte() if images.dtype == torch.uint8 else mean.to(images.dtype)
 

@@ -46,11 +46,10 @@ def lightness_deviations(images: Tensor) -> Tensor:
 
     By sums of whole numbers, which do not depend on their order.
     """
-    ends = images.float() if images.is_floating_point() else images.to(torch.int64)
-    both = (ends.amax(1) + ends.amin(1)).flatten(1)
-    if images.is_floating_point():
-        both = (both.nan_to_num(0.0).clamp(0, 2) * _STEPS).round().to(torch.int64)
-    unit = 2 * (_STEPS if images.is_floating_point() else 255.0)
+    values, is_float = images.float(), images.is_floating_point()
+    both = (values.amax(1) + values.amin(1)).flatten(1)
+    both = ((both.nan_to_num(0.0).clamp(0, 2) * _STEPS).round() if is_float else both).to(torch.int64)
+    unit = 2 * (_STEPS if is_float else 255.0)
     number = torch.full((), both.shape[1], dtype=torch.float64, device=images.device)
     mean, square = both.sum(1).double() / number, (both * both).sum(1).double() / number
     return (square - mean * mean).clamp(min=0).sqrt() * (1 / unit)

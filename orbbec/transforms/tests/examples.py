@@ -20,6 +20,7 @@ EXAMPLES = {
     "AugMix": [T.AugMix(7, 2, 2, 0.6, False, "nearest", 40.0)],
     "AutoAugment": [T.AutoAugment("cifar10", **POLICY), T.AutoAugment("svhn", **POLICY)],
     "BBoxSafeRandomCrop": [T.BBoxSafeRandomCrop(0.3, 0.6)],
+    "BoxBlur": [T.BoxBlur((5, 9), 0.6)],
     "CLAHE": [T.CLAHE((2.0, 3.0), (3, 5), 0.6)],
     "CenterCrop": [T.CenterCrop((23, 18)), T.CenterCrop((60, 20))],
     "ChannelDropout": [T.ChannelDropout(2, 9.0, 0.6)],
@@ -85,6 +86,7 @@ EXAMPLES = {
     "PillowBlur": [T.PillowBlur((1.0, 3.0), 0.6)],
     "PixelDropout": [T.PixelDropout(0.3, 99.0, 0.6, per_frame=False)],
     "PlanckianJitter": [T.PlanckianJitter("cied", (4500, 9000), 0.6)],
+    "PatchBrightness": [T.PatchBrightness((2, 4), (0.2, 0.4), (0.3, 0.6), (0.3, 0.8), 0.6)],
     "RGB": [T.RGB()],
     "PadIfNeeded": [
         T.PadIfNeeded((40, 50), READING["fill"], position="random"),
@@ -160,6 +162,7 @@ EXAMPLES = {
     "SaltAndPepper": [T.SaltAndPepper((0.1, 0.3), (0.5, 0.9), 0.6, per_frame=False)],
     "SanitizeBoundingBoxes": [T.SanitizeBoundingBoxes(3.0, 20.0, None)],
     "ScaleJitter": [T.ScaleJitter((60, 40), (0.4, 0.9), "cubic", False), T.ScaleJitter((30, 50), (1.1, 1.4))],
+    "Sharpen": [T.Sharpen((0.3, 0.9), (1.2, 1.7), 0.6)],
     "ShotNoise": [T.ShotNoise((0.1, 0.4), 0.6, per_frame=False)],
     "SolarizeAdd": [T.SolarizeAdd((20.0, 90.0), 99.0, 0.6)],
     "SomeOf": [T.SomeOf(TWO, 2, True, True), T.SomeOf(TWO, 1, weights=(0.3, 0.7))],

@@ -210,6 +210,9 @@ CASES = [
     case("iterations", lambda v: T.GlassBlur(iterations=v), 1, 100),
     case("alpha", lambda v: T.Emboss(v), 0.0, 1.0),
     case("strength", lambda v: T.Emboss(strength=v), 0.0),
+    case("alpha", lambda v: T.Sharpen(v), 0.0, 1.0),
+    case("lightness", lambda v: T.Sharpen(lightness=v), 0.0),
+    case("kernel_size", lambda v: T.BoxBlur((v, 5)), 1),
     case("kernel_size", lambda v: T.RingingOvershoot((v, 99)), 3, 99),
     case("cutoff", lambda v: T.RingingOvershoot(cutoff=v), 1e-6, math.pi),
     case("primary_range", lambda v: T.ChromaticAberration((v, 1.0)), -1.0, 1.0),
@@ -217,6 +220,10 @@ CASES = [
     case("color_shift", lambda v: T.ISONoise(v), 0.0, 1.0),
     case("intensity", lambda v: T.ISONoise(intensity=v), 0.0, 1.0),
     case("alpha", lambda v: T.FancyPCA(v), 0.0),
+    case("num_patches_range", lambda v: T.PatchBrightness(v), 1, 16),
+    case("patch_height_range", lambda v: T.PatchBrightness(patch_height_range=(v, 0.5)), 0.0, 0.5),
+    case("patch_width_range", lambda v: T.PatchBrightness(patch_width_range=(v, 0.5)), 0.0, 0.5),
+    case("factor_range", lambda v: T.PatchBrightness(factor_range=(v, 2.0)), 0.0, 2.0),
     *shared("p", lambda v: v, 0.0, 1.0),
     *shared("size", lambda v: (v, 9), 1),
     *shared("epochs", lambda v: (v, 2**30), 0),
@@ -250,6 +257,6 @@ def test_every_argument_with_a_bound_is_here():
 def test_a_kernel_without_pixels_is_too_small_and_not_even():
     with pytest.raises(ValueError, match="expected kernel_size as a whole number of at least 1, but got 0"):
         T.GaussianBlur((0, 3))
-    for make in (T.GaussianBlur, T.MedianBlur):
+    for make in (T.GaussianBlur, T.MedianBlur, T.BoxBlur):
         with pytest.raises(ValueError, match="expected kernel_size as an odd number, but got 2"):
             make((1, 2))

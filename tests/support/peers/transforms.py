@@ -186,7 +186,9 @@ _HSV = T.HueSaturationValue((-180, 180), (-255, 255), (-255, 255), 0.8)
 _LATER = (
     *("RandomHSV", "HueSaturationValue", "RandomShift", "CLAHE", "Downscale"),
     *("ChannelDropout", "CoarseDropout", "GridDropout", "PillowBlur", "Emboss", "Morphological"),
+    *("PatchBrightness", "BoxBlur", "Sharpen"),
 )  # not in the recorded pipelines
+_PATCHES = T.PatchBrightness((1, 4), factor_range=(0.2, 1.9), p=0.8)
 _JITTER = _always(T.ColorJitter(0.8, 0.8, 0.8, 0.5))
 
 # By author and "transform, form" (uint8 unless it says otherwise): how it is drawn, and the reference.
@@ -219,6 +221,8 @@ _EXACT: dict[str, dict[str, tuple[Draw, Theirs]]] = {
         "HueSaturationValue": (_always(_HSV), values.hsv_changed),
         "RandomShift": (_filled(T.RandomShift, 9, padding_mode="constant"), by.cut),
         "CLAHE": (_always(T.CLAHE((1.0, 5.0), (3, 2), 0.8)), values.equalized_by_tiles),
+        "BoxBlur": (_always(T.BoxBlur((3, 9), 0.8)), values.box_blurred),
+        "Sharpen": (_always(T.Sharpen((0.0, 1.0), (0.0, 2.0), 0.8)), values.sharpened),
         "Emboss": (_always(T.Emboss((0.0, 1.0), (0.0, 2.0), 0.8)), values.embossed),
         "Morphological": (_morphological, values.morphed),
         "Downscale": (_always(T.Downscale((0.1, 0.9), p=0.8)), values.downscaled),
@@ -265,6 +269,10 @@ _EXACT: dict[str, dict[str, tuple[Draw, Theirs]]] = {
         "ChannelDropout": (_always(T.ChannelDropout((1, 2), 77.0, 0.8)), values.channels_dropped),
         "CoarseDropout": (_filled(T.CoarseDropout, (1, 5), p=0.8), values.holes_filled),
         "GridDropout": (_filled(T.GridDropout, 0.6, (3, 4), p=0.8), values.holes_filled),
+        "PatchBrightness": (
+            _always(T.PatchBrightness((1, 4), factor_range=(0.2, 1.9), p=0.8)),
+            values.brightened,
+        ),
         "GaussianNoise": (_always(T.GaussianNoise((-0.1, 0.1), (0.0, 0.3))), by.noisy),
         "Mosaic": (lambda rng, h, w: T.Mosaic(_size(rng), fill=_fill(rng)), by.laid),
     },

@@ -147,6 +147,13 @@ STEPS = [
         T.Emboss((0.1, 0.4), (0.3, 0.9), 1.0),
     ),
     (
+        "Sharpen",
+        {"alpha": (0.1, 0.4), "lightness": (0.3, 0.9)},
+        {"alpha": (0.1, 0.4), "lightness": (0.3, 0.9), "method": "kernel"},
+        T.Sharpen((0.1, 0.4), (0.3, 0.9), 1.0),
+    ),
+    ("Blur", {"blur_limit": (3, 9)}, {"blur_limit": (3, 9)}, T.BoxBlur((3, 9), 1.0)),
+    (
         "RingingOvershoot",
         {"blur_limit": (5, 9), "cutoff": (0.7, 1.1)},
         {"blur_limit": (5, 9), "cutoff": (0.7, 1.1)},
@@ -237,6 +244,7 @@ def test_steps_of_albumentations_are_converted(kind, arguments, _, expected):
         ("GridDropout", {"shift_xy": (1, 0)}, "expected shift_xy=(0, 0), but got (1, 0)"),
         ("RandomSizedCrop", {"area_for_downscale": "image"}, "expected area_for_downscale=None"),
         ("CropAndPad", {"px": (1, 2, 3, 4)}, "expected px as a number or (low, high), but got (1, 2, 3, 4)"),
+        ("Sharpen", {"method": "gaussian"}, "expected method='kernel', but got 'gaussian'"),
         ("CropAndPad", {"mask_interpolation": 1}, "expected mask_interpolation=0"),
     ],
 )
@@ -292,6 +300,8 @@ CERTAIN = [
     ("Defocus", {"radius": 4, "alias_blur": 0.3}, 1),
     ("ZoomBlur", {"max_factor": 1.2, "step_factor": 0.04}, 4),
     ("Emboss", {"alpha": 0.4, "strength": 0.6}, 1),
+    ("Sharpen", {"alpha": 0.4, "lightness": 0.6}, 1),
+    ("Blur", {"blur_limit": 5}, 0),
     ("RingingOvershoot", {"blur_limit": 7, "cutoff": 0.9}, 1),
     ("ChromaticAberration", {"primary_distortion_limit": 0.1, "secondary_distortion_limit": 0.2}, 1),
     ("Morphological", {"scale": (3, 2), "operation": "dilation"}, 0),

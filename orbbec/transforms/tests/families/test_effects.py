@@ -117,6 +117,21 @@ def test_reliefs_are_opencvs_filters(alpha, strength):
     assert np.abs(result_of(transform, FLOATS) - wanted).max() < 1e-6
 
 
+@pytest.mark.parametrize(("alpha", "lightness"), [(0.3, 0.4), (1.0, 1.5), (0.0, 0.7)])
+def test_sharpening_is_opencvs_filter(alpha, lightness):
+    effect = np.array([[-1, -1, -1], [-1, 8 + lightness, -1], [-1, -1, -1]])
+    kernel = ((1 - alpha) * np.diag([0, 1, 0]) + alpha * effect).astype(np.float32)
+    transform = T.Sharpen(alpha, lightness, p=1.0)
+    assert levels_apart(result_of(transform), cv2.filter2D(IMAGE, -1, kernel)).max() == 0
+    wanted = np.clip(cv2.filter2D(FLOATS, -1, kernel), 0, 1)
+    assert np.abs(result_of(transform, FLOATS) - wanted).max() < 2e-6
+
+
+@pytest.mark.parametrize("side", [1, 3, 9])
+def test_box_blurs_are_opencvs(side):
+    assert_same_bytes(result_of(T.BoxBlur(side, p=1.0)), cv2.blur(IMAGE, (side, side)))
+
+
 def low_pass(side, cutoff):
     """A circular low-pass filter by SciPy's Bessel function."""
     steps = np.arange(side) - side // 2
@@ -224,6 +239,7 @@ def test_noise_of_sensors_is_albumentations_with_our_numbers(case):
 
 EVERY = [
     *(T.ZoomBlur(p=1.0), T.GlassBlur(p=1.0), T.Emboss(p=1.0), T.RingingOvershoot(p=1.0)),
+    *(T.BoxBlur(p=1.0), T.Sharpen(p=1.0)),
     *(T.ChromaticAberration(p=1.0), T.Morphological(p=1.0), T.ISONoise(p=1.0)),
 ]
 
@@ -260,6 +276,8 @@ def test_halves_are_near_floats(transform, dtype):
         (lambda: T.GlassBlur(-1.0), "GlassBlur: expected sigma as a number from 0"),
         (lambda: T.GlassBlur(max_delta=0), "max_delta as a whole number"),
         (lambda: T.Emboss((0.1, 2.0)), "Emboss: expected alpha as .* from 0 to 1"),
+        (lambda: T.Sharpen(2.0), "Sharpen: expected alpha as .* from 0 to 1"),
+        (lambda: T.BoxBlur((3, 6)), "BoxBlur: expected kernel_size as an odd number, but got 6"),
         (lambda: T.RingingOvershoot(4), "RingingOvershoot: expected kernel_size as odd numbers, but got 4"),
         (lambda: T.RingingOvershoot(cutoff=4.0), "expected cutoff as"),
         (lambda: T.ChromaticAberration(mode="pink"), "mode as one of green_purple, red_blue, random"),
