@@ -231,7 +231,7 @@ class BBoxSafeRandomCrop(_BoxCrop):
     def _region(self, index: int, size: Array, boxes: Array, draws: Array) -> Any:
         edges = self._union(boxes) if len(boxes) and self.erosion_rate < 1 else None
         if edges is None:
-            return self._anywhere(*size.tolist(), draws)
+            return self._anywhere(size, draws)
         first, last = edges[:2], edges[2:]
         start = np.floor(first * draws[:2])
         return *start, *np.ceil(last + (size[::-1] - last) * draws[2:])
@@ -242,8 +242,9 @@ class BBoxSafeRandomCrop(_BoxCrop):
         lost = (edges[2:] - edges[:2]) * (self.erosion_rate / 2) * (len(boxes) > 1)
         return np.concatenate([edges[:2] + lost, edges[2:] - lost])
 
-    def _anywhere(self, height: int, width: int, draws: Array) -> Any:
+    def _anywhere(self, size: Array, draws: Array) -> Any:
         """A region with the aspect ratio of the image."""
+        height, width = size.tolist()
         least = max(1, int(height * (1 - self.erosion_rate)))
         rows = least + int(draws[0] * (height - least + 1))
         columns = max(1, rows * width // height)

@@ -155,9 +155,9 @@ def _ringing(step: Any) -> list[Transform]:
 
 
 def _with_colored_edges(step: Any) -> list[Transform]:
-    ranges = (attribute(step, f"{name}_distortion_limit") for name in ("primary", "secondary"))
+    primary, secondary = (attribute(step, f"{name}_distortion_limit") for name in ("primary", "secondary"))
     interpolation = interpolation_of("ChromaticAberration", step.interpolation)
-    return [ChromaticAberration(*ranges, step.mode, interpolation, 1.0)]
+    return [ChromaticAberration(primary, secondary, step.mode, interpolation, 1.0)]
 
 
 def _safe_crop(step: Any) -> list[Transform]:

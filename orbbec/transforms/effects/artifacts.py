@@ -91,14 +91,15 @@ def _with_colored_edges(images: Tensor, red: Tensor, blue: Tensor, interpolation
     x = torch.arange(width, dtype=torch.float64, device="cpu") - width / 2
     y = (torch.arange(height, dtype=torch.float64, device="cpu") - height / 2)[:, None]
     squared = (x / width) ** 2 + (y / height) ** 2
-    channels = list(images.split(1, 1))
+    channels = [images[:, channel : channel + 1] for channel in range(3)]
     for channel, numbers in ((0, red), (2, blue)):
         primary, secondary = numbers.double().T[..., None, None]
         stretch = 1 + primary * squared + secondary * squared * squared
         maps = (x * stretch + width / 2).float(), (y * stretch + height / 2).float()
         on_device = (copied_to(images.device, each) for each in maps)
-        how = {"interpolation": interpolation, "border": "replicate"}
-        channels[channel] = remap(channels[channel], *on_device, **how)
+        channels[channel] = remap(
+            channels[channel], *on_device, interpolation=interpolation, border="replicate"
+        )
     return torch.cat(channels, 1)
 
 

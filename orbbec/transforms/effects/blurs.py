@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 from math import ceil
+from typing import Any
 
 import torch
 from torch import Tensor
@@ -71,7 +72,7 @@ def _behind_glass(
     sigma: float,
     max_delta: int,
     iterations: int,
-    **key: int,
+    **key: Any,
 ) -> Tensor:
     """Blur images, let each pixel read one nearby several times, and blur again."""
     (height, width), reach = images.shape[-2:], 3 if images.dtype == torch.uint8 else 4

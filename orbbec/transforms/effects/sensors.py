@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
+from typing import Any
 
 import torch
 from torch import Tensor
@@ -56,7 +57,7 @@ def lightness_deviations(images: Tensor) -> Tensor:
 
 
 def _with_iso_noise(
-    images: Tensor, color_shift: Tensor, intensity: Tensor, sample_ids: Tensor, **key: int
+    images: Tensor, color_shift: Tensor, intensity: Tensor, sample_ids: Tensor, **key: Any
 ) -> Tensor:
     """Add Poisson noise to the lightness and normal noise to the hue, in HLS."""
     is_byte, size = images.dtype == torch.uint8, (images.shape[-2], images.shape[-1])
