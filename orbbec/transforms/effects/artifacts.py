@@ -120,8 +120,8 @@ def _morphed(images: Tensor, size: tuple[int, int], operation: str) -> Tensor:
     margins = columns // 2, columns - 1 - columns // 2, rows // 2, rows - 1 - rows // 2
     outside = limits.min if operation == "dilation" else limits.max
     padded, result = F.pad(images, margins, value=outside), images.clone()
-    for row, span_ in enumerate(ellipse_spans(columns, rows)):
-        for column in span_:
+    for row, inside in enumerate(ellipse_spans(columns, rows)):
+        for column in inside:
             seen = padded[..., row : row + height, column : column + width]
             result = _EXTREMES[operation](result, seen)
     return result
