@@ -16,6 +16,7 @@ from orbbec.transforms.bounding_boxes import (
     ConvertBoundingBoxFormat,
     SanitizeBoundingBoxes,
 )
+from orbbec.transforms.box_crops import AtLeastOneBBoxRandomCrop, BBoxSafeRandomCrop, RandomIoUCrop
 from orbbec.transforms.color import (
     RGB,
     ColorJitter,
@@ -34,7 +35,17 @@ from orbbec.transforms.compose import Compose
 from orbbec.transforms.containers import PerFrame, RandomApply, RandomChoice, RandomOrder, SomeOf
 from orbbec.transforms.degradations import CLAHE, Defocus, Downscale, UnsharpMask
 from orbbec.transforms.distortions import GridDistortion, OpticalDistortion
-from orbbec.transforms.erasing import CoarseDropout, GridDropout, RandomErasing
+from orbbec.transforms.effects import (
+    ChromaticAberration,
+    Emboss,
+    GlassBlur,
+    ISONoise,
+    Morphological,
+    RingingOvershoot,
+    Sharpen,
+    ZoomBlur,
+)
+from orbbec.transforms.erasing import CoarseDropout, GridDropout, PatchBrightness, RandomErasing
 from orbbec.transforms.fits import Crop, PadIfNeeded, RandomScale, ResizeToFit
 from orbbec.transforms.function import Lambda
 from orbbec.transforms.geometry import (
@@ -52,6 +63,7 @@ from orbbec.transforms.lights import Illumination, PlanckianJitter, RandomShadow
 from orbbec.transforms.mixing import CopyPaste, CutMix, MixUp, Mosaic
 from orbbec.transforms.neighborhood import (
     JPEG,
+    BoxBlur,
     ElasticTransform,
     GaussianBlur,
     MedianBlur,
@@ -63,13 +75,7 @@ from orbbec.transforms.neighborhood import (
 from orbbec.transforms.noise import GaussianNoise, PixelDropout, SaltAndPepper, ShotNoise
 from orbbec.transforms.output import Normalize, PILToTensor, ToDtype, ToImage, ToPureTensor, ToTensor
 from orbbec.transforms.pillow_blur import PillowBlur
-from orbbec.transforms.scales import (
-    RandomIoUCrop,
-    RandomResize,
-    RandomShortestSize,
-    RandomZoomOut,
-    ScaleJitter,
-)
+from orbbec.transforms.scales import RandomResize, RandomShortestSize, RandomZoomOut, ScaleJitter
 from orbbec.transforms.shapes import (
     CropAndPad,
     RandomShift,
@@ -84,6 +90,7 @@ from orbbec.transforms.targets.targets import TargetReport, Targets, transform_t
 from orbbec.transforms.tones import (
     ChannelDropout,
     ChannelSwap,
+    FancyPCA,
     HueSaturationValue,
     MultiplicativeNoise,
     RandomHSV,
@@ -91,7 +98,7 @@ from orbbec.transforms.tones import (
     RGBShift,
     ToSepia,
 )
-from orbbec.transforms.views import MultiCrop, MultiView
+from orbbec.transforms.views import FiveCrop, MultiCrop, MultiView, TenCrop
 
 __all__ = [
     "CLAHE",
@@ -99,11 +106,15 @@ __all__ = [
     "RGB",
     "AlignFaces",
     "AlignPoints",
+    "AtLeastOneBBoxRandomCrop",
     "AugMix",
     "AutoAugment",
+    "BBoxSafeRandomCrop",
+    "BoxBlur",
     "CenterCrop",
     "ChannelDropout",
     "ChannelSwap",
+    "ChromaticAberration",
     "ClampBoundingBoxes",
     "CoarseDropout",
     "ColorJitter",
@@ -116,19 +127,25 @@ __all__ = [
     "Defocus",
     "Downscale",
     "ElasticTransform",
+    "Emboss",
+    "FancyPCA",
+    "FiveCrop",
     "Gamma",
     "GaussianBlur",
     "GaussianNoise",
+    "GlassBlur",
     "Grayscale",
     "GridDistortion",
     "GridDropout",
     "HueSaturationValue",
+    "ISONoise",
     "Illumination",
     "InterpolationMode",
     "Lambda",
     "Letterbox",
     "MedianBlur",
     "MixUp",
+    "Morphological",
     "Mosaic",
     "MotionBlur",
     "MultiCrop",
@@ -139,6 +156,7 @@ __all__ = [
     "PILToTensor",
     "Pad",
     "PadIfNeeded",
+    "PatchBrightness",
     "PerFrame",
     "PillowBlur",
     "PixelDropout",
@@ -181,15 +199,18 @@ __all__ = [
     "ResizeKeepRatio",
     "ResizeToFit",
     "ResizeToMultiple",
+    "RingingOvershoot",
     "SaltAndPepper",
     "SanitizeBoundingBoxes",
     "ScaleJitter",
+    "Sharpen",
     "ShotNoise",
     "SolarizeAdd",
     "SomeOf",
     "TargetOptions",
     "TargetReport",
     "Targets",
+    "TenCrop",
     "ToDtype",
     "ToImage",
     "ToPureTensor",
@@ -199,6 +220,7 @@ __all__ = [
     "TrivialAugmentWide",
     "UnsharpMask",
     "Vignetting",
+    "ZoomBlur",
     "functional",
     "keypoint_heatmaps",
     "restore_boxes",

@@ -1,4 +1,4 @@
-"""Rectangles that are filled: random erasing, coarse dropout, grids."""
+"""Rectangles that are filled, or brightened: random erasing, coarse dropout, grids, patches."""
 
 from __future__ import annotations
 
@@ -6,6 +6,10 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from itertools import product
 
+import torch
+from torch import Tensor
+
+from orbbec.bridge.spec import OpSpec, register
 from orbbec.plan.build import Build
 from orbbec.plan.parameters import Column, OperatorStep
 from orbbec.plan.registers import log_range
@@ -163,23 +167,31 @@ class CoarseDropout(_Dropout):
     def __post_init__(self) -> None:
         super().__post_init__()
         self._set(num_holes_range=whole_range(self.name, "num_holes_range", self.num_holes_range, 1, 256))
-        for name in ("hole_height_range", "hole_width_range"):
-            self._set(**{name: _sides(self.name, name, getattr(self, name))})
-        height, width = self.hole_height_range, self.hole_width_range
-        if (height[1] >= 1) != (width[1] >= 1):
-            expected = "hole_height_range and hole_width_range both in pixels or both as fractions"
-            raise ValueError(f"{self.name}: expected {expected}, but got {height} and {width}")
+        _set_sides(self, "hole_height_range", "hole_width_range")
 
     def rules(self, build: Build) -> None:
         assert not isinstance(self.num_holes_range, int)
         low, high = self.num_holes_range
         chosen, count = build.chance(self.p), build.whole(low, high - low + 1)
-        in_pixels = float(self.hole_height_range[1] >= 1)
-        ranges = *self.hole_height_range, *self.hole_width_range, in_pixels
+        rectangle = _rectangle(self.hole_height_range, self.hole_width_range)
         for index in range(high):
             is_there = build.compute("at_most", build.constant(index + 1), count)
             with build.only(build.both(chosen, is_there)):
-                Rectangle("hole", ranges, draws=4).fill(build, "fill", self.fill)
+                rectangle.fill(build, "fill", self.fill)
+
+
+def _set_sides(transform: Transform, *names: str) -> None:
+    """Check the ranges of height and width of rectangles, both as fractions or both in pixels."""
+    ranges = [_sides(transform.name, name, getattr(transform, name)) for name in names]
+    if len({high >= 1 for _, high in ranges}) > 1:
+        expected = f"{' and '.join(names)} both in pixels or both as fractions"
+        raise ValueError(f"{transform.name}: expected {expected}, but got {' and '.join(map(str, ranges))}")
+    transform._set(**dict(zip(names, ranges, strict=True)))
+
+
+def _rectangle(height_range: Range, width_range: Range) -> Rectangle:
+    """A rectangle at a random position, with sides of these ranges."""
+    return Rectangle("hole", (*height_range, *width_range, float(height_range[1] >= 1)), draws=4)
 
 
 def _sides(op: str, name: str, value: Range) -> Range:
@@ -234,3 +246,79 @@ class GridDropout(_Dropout):
             cell = row, rows, column, columns, self.ratio, self.random_offset
             with build.only(chosen):
                 Rectangle("cell", cell, draws=2).fill(build, "fill", self.fill)
+
+
+def _brightened(images: Tensor, boxes: Tensor, factors: Tensor) -> Tensor:
+    """Multiply the pixels of rectangles, `boxes` `[N, K, 4]`, by `factors` `[N, K]`."""
+    height, width = images.shape[-2:]
+    x, y = (torch.arange(side, device=images.device) for side in (width, height))
+    gains = torch.ones(len(images), height, width, dtype=torch.float32, device=images.device)
+    for box, factor in zip(boxes.unbind(1), factors.float().unbind(1), strict=True):
+        left, top, right, bottom = box.T[..., None]
+        rows, columns = (y >= top) & (y < bottom), (x >= left) & (x < right)
+        inside = rows[:, :, None] & columns[:, None]
+        gains = torch.where(inside, gains * factor[:, None, None], gains)
+    result = images.float() * gains[:, None]
+    if images.dtype == torch.uint8:
+        return result.round().clamp(0, 255).byte()
+    return result.clamp(0, 1).to(images.dtype)
+
+
+register(OpSpec(call=_brightened, name="patch_brightness", takes_ragged=False))
+
+
+@dataclass(frozen=True)
+class PatchBrightness(Transform):
+    """Brighten or darken random rectangles, in a separate pass.
+
+    The pixels of each are multiplied by its factor, where rectangles overlap by both.
+
+    Args:
+        num_patches_range: how many: a number, or a range, from 1 to 16.
+        patch_height_range: see `hole_height_range` of `CoarseDropout`.
+        patch_width_range: see `hole_width_range` of `CoarseDropout`.
+        factor_range: a range of factors, at least 0.
+        p: probability, from 0 to 1.
+
+    Source:
+        The rectangles of `CoarseDropout`, with a factor in place of a fill.
+
+    Example:
+        >>> patch = PatchBrightness(1, (2, 2), (3, 3), (1.5, 1.5), p=1.0)
+        >>> image = torch.full((1, 4, 5), 100, dtype=torch.uint8)
+        >>> patch(image).unique(return_counts=True)
+        (tensor([100, 150], dtype=torch.uint8), tensor([14,  6]))
+    """
+
+    num_patches_range: int | Sequence[int] = (1, 2)
+    patch_height_range: Range = (0.1, 0.4)
+    patch_width_range: Range = (0.1, 0.4)
+    factor_range: Range = (0.5, 1.5)
+    p: float = 0.5
+
+    def __post_init__(self) -> None:
+        self._set(
+            num_patches_range=whole_range(self.name, "num_patches_range", self.num_patches_range, 1, 16),
+            factor_range=interval(self.name, "factor_range", self.factor_range, 0.0),
+        )
+        _set_sides(self, "patch_height_range", "patch_width_range")
+        self._check("p")
+
+    def rules(self, build: Build) -> None:
+        assert not isinstance(self.num_patches_range, int)
+        low, high = self.num_patches_range
+        chosen, count = build.chance(self.p), build.whole(low, high - low + 1)
+        rectangle = _rectangle(self.patch_height_range, self.patch_width_range)
+        edges: list[int] = []
+        factors: list[int] = []
+        for index in range(high):
+            first, factor = rectangle.draw(build), build.uniform(*self.factor_range)
+            is_there = build.compute("at_most", build.constant(index + 1), count)
+            edges += range(first, first + 4)
+            factors.append(build.select(is_there, factor, 1.0))
+        columns = {
+            "boxes": Column("registers", build.copies(edges), (high, 4), "int64"),
+            "factors": Column("registers", build.copies(factors), (high,)),
+        }
+        step = OperatorStep("patch_brightness", columns, drawn=chosen, why="brightens rectangles")
+        build.operator(step)

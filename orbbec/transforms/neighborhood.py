@@ -75,6 +75,48 @@ class GaussianBlur(Transform):
 
 
 @dataclass(frozen=True)
+class BoxBlur(Transform):
+    """Replace each pixel by the mean of its window.
+
+    Args:
+        kernel_size: odd, in pixels: one number, or a range (low, high) of odd numbers to draw from.
+        p: probability, from 0 to 1.
+
+    Raises:
+        TypeError: an argument has a wrong type.
+        ValueError: `kernel_size` is even, or an argument is out of range.
+
+    Source:
+        `cv2.blur`; `Blur` of Albumentations.
+
+    Example:
+        >>> image = torch.tensor([[[0, 0, 90, 0, 0]] * 3], dtype=torch.uint8)
+        >>> BoxBlur(3, p=1.0)(image)[0, 0].tolist()
+        [0, 30, 30, 30, 0]
+    """
+
+    kernel_size: int | Sequence[int] = (3, 7)
+    p: float = 0.5
+
+    def __post_init__(self) -> None:
+        bounds = whole_range(self.name, "kernel_size", self.kernel_size, 1)
+        self._set(kernel_size=tuple(_odd(self.name, "kernel_size", side) for side in bounds))
+        self._check("p")
+
+    def rules(self, build: Build) -> None:
+        build.operator(_of_odd_sides(build, "box_blur", self.kernel_size, self.p))
+
+
+def _of_odd_sides(build: Build, name: str, bounds: int | Sequence[int], p: float) -> OperatorStep:
+    """An operator whose windows have a drawn odd side."""
+    assert not isinstance(bounds, int)
+    low, high = bounds
+    side = build.whole(low, (high - low) // 2 + 1, 2)
+    columns = {"kernel_size": Column("registers", side, dtype="int64")}
+    return OperatorStep(name, columns, drawn=build.chance(p))
+
+
+@dataclass(frozen=True)
 class MedianBlur(Transform):
     """Replace each pixel by the median of its window.
 
@@ -104,11 +146,7 @@ class MedianBlur(Transform):
         self._check("p")
 
     def rules(self, build: Build) -> None:
-        assert not isinstance(self.kernel_size, int)
-        low, high = self.kernel_size
-        side = build.whole(low, (high - low) // 2 + 1, 2)
-        columns = {"kernel_size": Column("registers", side, dtype="int64")}
-        build.operator(OperatorStep("median_blur", columns, drawn=build.chance(self.p)))
+        build.operator(_of_odd_sides(build, "median_blur", self.kernel_size, self.p))
 
 
 @dataclass(frozen=True)

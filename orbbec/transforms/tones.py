@@ -5,11 +5,17 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
+import numpy as np
+
 from orbbec.plan.build import Build
 from orbbec.transforms.adjustments import factor_range, hue_range
 from orbbec.transforms.base.checks import Range, entries, flag, interval, number, whole, whole_range
 from orbbec.transforms.base.transform import Transform, _EvenChance
 
+# Of the colors of ImageNet, as fractions of the maximum value: the directions in which they differ most, in
+# the columns, and the standard deviations along them.
+_DIRECTIONS = (-0.5675, 0.7192, 0.4009), (-0.5808, -0.0045, -0.8140), (-0.5836, -0.6948, 0.4203)
+_DEVIATIONS = 0.2175, 0.0188, 0.0045
 _SEPIA = 0.393, 0.769, 0.189, 0.349, 0.686, 0.168, 0.272, 0.534, 0.131
 
 
@@ -275,6 +281,51 @@ class ToSepia(_EvenChance):
         chosen = build.chance(self.p)
         if build.channels != 1:
             build.colors("color_matrix", (*_SEPIA, 0.0, 0.0, 0.0), drawn=chosen)
+
+
+@dataclass(frozen=True)
+class FancyPCA(Transform):
+    """Add to all pixels along the main directions in which the colors of ImageNet differ.
+
+    Each of the three directions is added with a normal weight times its deviation. Gray images get the mean
+    of the channels.
+
+    Args:
+        alpha: standard deviation of the weights, at least 0.
+        p: probability, from 0 to 1.
+
+    Source:
+        The lighting of AlexNet (Krizhevsky et al., 2012), with the numbers that PyTorch's ImageNet recipes
+        use. `FancyPCA` of Albumentations takes the directions of each image.
+
+    Example:
+        >>> image = torch.full((3, 1, 1), 100, dtype=torch.uint8)
+        >>> FancyPCA(0.0, p=1.0)(image).flatten().tolist()
+        [100, 100, 100]
+    """
+
+    alpha: float = 0.1
+    p: float = 0.5
+
+    def __post_init__(self) -> None:
+        self._set(alpha=number(self.name, "alpha", self.alpha, 0.0))
+        self._check("p")
+
+    def rules(self, build: Build) -> None:
+        chosen = build.chance(self.p)
+        weights = [build.compute("normal", 0.0, self.alpha, draws=2) for _ in _DEVIATIONS]
+        rows = _DIRECTIONS if build.channels == 3 else [np.mean(_DIRECTIONS, 0).tolist()] * 3
+        summands = build.copies([_weighted(build, weights, row) for row in rows])
+        build.colors("color_scale", build.constants([1.0] * 3), summands, drawn=chosen)
+
+
+def _weighted(build: Build, weights: Sequence[int], row: Sequence[float]) -> int:
+    """The sum of weights times the entries of a row and the deviations."""
+    factors = [build.constant(entry * size) for entry, size in zip(row, _DEVIATIONS, strict=True)]
+    first, *others = (build.compute("times", *pair) for pair in zip(weights, factors, strict=True))
+    for other in others:
+        first = build.compute("sum", first, other)
+    return first
 
 
 @dataclass(frozen=True)

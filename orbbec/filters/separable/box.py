@@ -7,6 +7,7 @@ import torch
 from orbbec.bridge.arguments import Images, Matrix
 from orbbec.bridge.names import Border, border_name
 from orbbec.bridge.pointwise import register_fake_like
+from orbbec.bridge.spec import EVERY_DTYPE, OpSpec, register
 from orbbec.filters.arguments import count_of, filter_images, kernel_sizes
 from orbbec.filters.gradients import Pass, axis_passes, register_gradient
 
@@ -53,3 +54,7 @@ def _passes(kernel_size: list[int], border: str) -> list[Pass]:
 
 register_fake_like("box_blur")
 register_gradient("box_blur", _passes)
+
+register(
+    OpSpec(call=box_blur, dtypes=EVERY_DTYPE, identity=("kernel_size", 1), host_columns=("kernel_size",))
+)

@@ -369,9 +369,22 @@ ARGUMENTS = {
 }
 PICKED = {name: len(several) for name, several in ARGUMENTS.items()}  # by the random pipelines of the record
 ADDED = {
+    "AtLeastOneBBoxRandomCrop": combined(
+        [of(size=20), of(size=(30, 22), erosion_factor=0.4), of(size=(9, 16), erosion_factor=1.0)], CHANCES
+    ),
+    "BoxBlur": combined([of(), of(kernel_size=5), of(kernel_size=(1, 11))], CHANCES),
+    "BBoxSafeRandomCrop": combined([of(), of(erosion_rate=0.4), of(erosion_rate=1.0)], CHANCES),
     "CLAHE": combined([of(), of(clip_limit=3.0, tile_grid_size=(2, 5))], CHANCES),
     "ChannelDropout": combined([of(), of(channel_drop_range=(1, 2), fill=60.0)], CHANCES),
     "ChannelSwap": combined([of(), of(channel_order=(1, 2, 0))], CHANCES),
+    "ChromaticAberration": combined(
+        [
+            of(),
+            of(primary_range=(-0.3, 0.1), mode="random", interpolation="cubic"),
+            of(secondary_range=(0.1, 0.3), mode="red_blue"),
+        ],
+        CHANCES,
+    ),
     "CoarseDropout": combined(
         [
             of(),
@@ -397,6 +410,9 @@ ADDED = {
     "Downscale": combined(
         [of(), of(scale_range=(0.3, 0.9), down_interpolation="area"), of(up_interpolation="linear")], CHANCES
     ),
+    "Emboss": combined([of(), of(alpha=0.4, strength=(0.1, 1.5))], CHANCES),
+    "FancyPCA": combined([of(), of(alpha=0.6)], CHANCES),
+    "GlassBlur": combined([of(), of(sigma=1.3, max_delta=2, iterations=3, per_frame=False)], CHANCES),
     "GridDistortion": combined([of(), of(num_steps=2, distort_range=(-0.5, 0.1), normalized=False)], CHANCES),
     "GridDropout": combined(
         [
@@ -410,7 +426,12 @@ ADDED = {
         [of(), of(hue_range=(10, 40), saturation_range=(-60, -20), value_range=(5, 30))], CHANCES
     ),
     "MultiplicativeNoise": combined([of(), of(multiplier_range=(0.6, 0.9), per_channel=True)], CHANCES),
+    "ISONoise": combined([of(), of(color_shift=0.2, intensity=(0.3, 0.9), per_frame=False)], CHANCES),
+    "Morphological": combined([of(), of(size=5, operation="erosion")], CHANCES),
     "OpticalDistortion": combined([of(), of(distort_range=(0.1, 0.4)), *WARPS], CHANCES),
+    "PatchBrightness": combined(
+        [of(), of(num_patches_range=3, patch_height_range=(2, 9), patch_width_range=(4, 20))], CHANCES
+    ),
     "PillowBlur": combined([of(), of(radius_range=(1.0, 9.0))], CHANCES),
     "PlanckianJitter": combined([of(), of(mode="cied"), of(temperature_range=(4500, 9000))], CHANCES),
     "RGBShift": combined([of(), of(red_range=(0.1, 0.2), blue_range=(-0.5, 0.5))], CHANCES),
@@ -455,6 +476,9 @@ ADDED = {
         [of(size=56), of(size=(21, 30), multiple=5, mode="upper_bound"), of(size=(40, 518))],
         [{}, {"interpolation": "linear"}, {"antialias": True}, {"interpolation": "nearest"}],
     ),
+    "Sharpen": combined([of(), of(alpha=0.4, lightness=(0.1, 1.5))], CHANCES),
+    "RingingOvershoot": combined([of(), of(kernel_size=5, cutoff=1.0), of(kernel_size=(3, 21))], CHANCES),
+    "ZoomBlur": combined([of(), of(max_factor=1.4, step_factor=(0.05, 0.2))], CHANCES),
     "Vignetting": combined([of(), of(intensity_range=(0.3, 0.9), center_range=(0.1, 0.6))], CHANCES),
     "UnsharpMask": combined([of(), of(kernel_size=5, sigma=(0.5, 2.0), alpha=0.3, threshold=0.0)], CHANCES),
 }

@@ -75,10 +75,10 @@ def interval(op: str, name: str, value: Any, low: float = -math.inf, high: float
     return float(ends[0]), float(ends[1])
 
 
-def span(op: str, name: str, value: Any, low: float = -math.inf) -> Range:
+def span(op: str, name: str, value: Any, low: float = -math.inf, high: float = math.inf) -> Range:
     """A range (low, high), or one number for both ends."""
     single = plain(value)
-    return interval(op, name, (single, single) if is_number(single) else value, low)
+    return interval(op, name, (single, single) if is_number(single) else value, low, high)
 
 
 def around(op: str, name: str, value: Any, center: float = 0.0) -> Range:

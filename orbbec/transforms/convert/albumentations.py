@@ -16,6 +16,7 @@ from orbbec.transforms.containers import RandomApply, RandomChoice, SomeOf
 from orbbec.transforms.convert import ConversionError, Inner, Maker, as_one, convert, flat
 from orbbec.transforms.convert.albumentations_attributes import attribute, expect, expect_if, one_of
 from orbbec.transforms.convert.albumentations_steps import MAKERS, NEAREST
+from orbbec.transforms.effects import Morphological
 from orbbec.transforms.erasing import CoarseDropout, GridDropout
 from orbbec.transforms.targets.options import TargetOptions
 from orbbec.transforms.targets.per_box import PER_BOX_KEYS
@@ -40,7 +41,7 @@ def from_albumentations(compose: Any) -> tuple[list[Transform], TargetOptions]:
         _check_compose(compose)
         processors = getattr(compose, "processors", {})
         if processors:
-            _check_dropouts(transforms)
+            _check_boxes(transforms)
         options = _options(processors)
     except ValueError as error:
         raise ConversionError(f"{_OP}: {error}") from error
@@ -80,12 +81,14 @@ def _check_compose(compose: Any) -> None:
     expect_if(compose, additional_targets={}, semantic_mask_label_mappings=None)
 
 
-def _check_dropouts(transforms: Iterable[Transform]) -> None:
-    """Refuse dropouts where there are boxes or points, which Albumentations drops in holes."""
+def _check_boxes(transforms: Iterable[Transform]) -> None:
+    """Refuse transforms of colors that change boxes or points in Albumentations."""
     for transform in transforms:
         if isinstance(transform, (CoarseDropout, GridDropout)):
             raise ValueError(f"{transform.name} drops boxes and keypoints in holes, but orbbec keeps them")
-        _check_dropouts(getattr(transform, "transforms", ()))
+        if isinstance(transform, Morphological):
+            raise ValueError("Morphological changes boxes, but orbbec keeps them")
+        _check_boxes(getattr(transform, "transforms", ()))
 
 
 def _options(processors: Any) -> TargetOptions:

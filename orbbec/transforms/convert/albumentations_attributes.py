@@ -31,6 +31,13 @@ _RENAMED = {  # in AlbumentationsX
     "amount": "amount_range",
     "num_shadows_limit": "num_shadows_range",
     "salt_vs_pepper": "salt_vs_pepper_range",
+    "max_factor": "max_factor_range",
+    "step_factor": "step_factor_range",
+    "strength": "strength_range",
+    "lightness": "lightness_range",
+    "cutoff": "cutoff_range",
+    "primary_distortion_limit": "primary_distortion_range",
+    "secondary_distortion_limit": "secondary_distortion_range",
 }
 PADDING_MODES = {
     0: "constant",

@@ -54,6 +54,7 @@ from orbbec.transforms.geometry import (
 )
 from orbbec.transforms.neighborhood import (
     JPEG,
+    BoxBlur,
     GaussianBlur,
     MedianBlur,
     MotionBlur,
@@ -384,6 +385,7 @@ MAKERS: dict[str, Callable[[Any], list[Transform]]] = {
     "Equalize": _equalized,
     "AutoContrast": _autocontrasted,
     "GaussianBlur": _blurred,
+    "Blur": lambda step: [BoxBlur(_odd_sides(step), 1.0)],
     "MedianBlur": lambda step: [MedianBlur(_odd_sides(step), 1.0)],
     "MotionBlur": _smeared,
     "GaussNoise": _noisy,
@@ -398,10 +400,11 @@ MAKERS: dict[str, Callable[[Any], list[Transform]]] = {
 
 # Suggestions for classes that draw or compute something different from their nearest counterpart.
 NEAREST = {
-    **dict.fromkeys(("AdvancedBlur", "Blur", "GlassBlur", "ZoomBlur"), "GaussianBlur"),
-    **dict.fromkeys(("Sharpen", "Enhance"), "RandomAdjustSharpness"),
-    **dict.fromkeys(("FancyPCA", "PlasmaBrightnessContrast"), "ColorJitter"),
-    **dict.fromkeys(("ISONoise", "RicianNoise", "FilmGrain"), "GaussianNoise"),
+    "AdvancedBlur": "GaussianBlur",
+    "Enhance": "Sharpen",
+    "PlasmaBrightnessContrast": "ColorJitter",
+    **dict.fromkeys(("RicianNoise", "FilmGrain"), "GaussianNoise"),
+    **{name: name for name in ("FancyPCA", "ISONoise")},
     "Erasing": "RandomErasing",
     **dict.fromkeys(("ConstrainedCoarseDropout", "GuidedCoarseDropout", "XYMasking"), "CoarseDropout"),
     "GridMask": "GridDropout",
@@ -411,10 +414,8 @@ NEAREST = {
     **{name: name for name in ("GridDistortion", "OpticalDistortion")},
     "SafeRotate": "RandomRotation(expand=True)",
     "RandomCropFromBorders": "RandomResizedCrop",
-    **dict.fromkeys(
-        ("BBoxSafeRandomCrop", "RandomSizedBBoxSafeCrop", "AtLeastOneBBoxRandomCrop"), "RandomIoUCrop"
-    ),
-    **dict.fromkeys(("BBoxSubsetSafeRandomCrop", "RandomCropNearBBox"), "RandomIoUCrop"),
+    "BBoxSubsetSafeRandomCrop": "BBoxSafeRandomCrop",
+    "RandomCropNearBBox": "AtLeastOneBBoxRandomCrop",
     "HistogramMatching": "RandomEqualize",
     "Mosaic": "Mosaic, which combines images of one batch",
     "ToRGB": "RGB",

@@ -6,8 +6,9 @@ from collections.abc import Callable
 from typing import Any
 
 from orbbec.bridge.plain import is_number, listed
-from orbbec.transforms.base.checks import resizing_of
+from orbbec.transforms.base.checks import interpolation_of, resizing_of
 from orbbec.transforms.base.transform import Transform
+from orbbec.transforms.box_crops import AtLeastOneBBoxRandomCrop, BBoxSafeRandomCrop
 from orbbec.transforms.convert.albumentations_attributes import (
     attribute,
     expect,
@@ -18,7 +19,17 @@ from orbbec.transforms.convert.albumentations_attributes import (
     single,
 )
 from orbbec.transforms.degradations import CLAHE, Defocus, Downscale, UnsharpMask
+from orbbec.transforms.effects import (
+    ChromaticAberration,
+    Emboss,
+    GlassBlur,
+    Morphological,
+    RingingOvershoot,
+    Sharpen,
+    ZoomBlur,
+)
 from orbbec.transforms.erasing import CoarseDropout, GridDropout
+from orbbec.transforms.geometry import Resize
 from orbbec.transforms.lights import Illumination, PlanckianJitter, RandomShadow, Vignetting
 from orbbec.transforms.noise import PixelDropout, SaltAndPepper, ShotNoise
 from orbbec.transforms.shapes import CropAndPad, RandomSizedCrop
@@ -124,6 +135,45 @@ def _defocused(step: Any) -> list[Transform]:
     return [Defocus(attribute(step, "radius"), attribute(step, "alias_blur"), 1.0)]
 
 
+def _zoomed(step: Any) -> list[Transform]:
+    return [ZoomBlur(attribute(step, "max_factor"), attribute(step, "step_factor"), 1.0)]
+
+
+def _embossed(step: Any) -> list[Transform]:
+    return [Emboss(attribute(step, "alpha"), attribute(step, "strength"), 1.0)]
+
+
+def _sharpened(step: Any) -> list[Transform]:
+    expect(step, method="kernel")
+    return [Sharpen(attribute(step, "alpha"), attribute(step, "lightness"), 1.0)]
+
+
+def _ringing(step: Any) -> list[Transform]:
+    low, high = attribute(step, "blur_limit")
+    low += 1 - low % 2
+    return [RingingOvershoot((low, max(low, high - 1 + high % 2)), attribute(step, "cutoff"), 1.0)]
+
+
+def _with_colored_edges(step: Any) -> list[Transform]:
+    primary, secondary = (attribute(step, f"{name}_distortion_limit") for name in ("primary", "secondary"))
+    interpolation = interpolation_of("ChromaticAberration", step.interpolation)
+    return [ChromaticAberration(primary, secondary, step.mode, interpolation, 1.0)]
+
+
+def _safe_crop(step: Any) -> list[Transform]:
+    return [BBoxSafeRandomCrop(step.erosion_rate)]
+
+
+def _sized_safe_crop(step: Any) -> list[Transform]:
+    expect_if(step, mask_interpolation=0)
+    interpolation = resizing_of("RandomSizedBBoxSafeCrop", step.interpolation)
+    return [*_safe_crop(step), Resize((step.height, step.width), interpolation, antialias=False)]
+
+
+def _crop_with_a_box(step: Any) -> list[Transform]:
+    return [AtLeastOneBBoxRandomCrop((step.height, step.width), step.erosion_factor)]
+
+
 def _sized_crop(step: Any) -> list[Transform]:
     return [RandomSizedCrop(step.min_max_height, step.size, step.w2h_ratio, **resizing(step))]
 
@@ -160,6 +210,16 @@ VALUE_MAKERS: dict[str, Callable[[Any], list[Transform]]] = {
     "CLAHE": _equalized_by_tiles,
     "UnsharpMask": _unsharpened,
     "Defocus": _defocused,
+    "ZoomBlur": _zoomed,
+    "GlassBlur": lambda step: [GlassBlur(step.sigma, step.max_delta, step.iterations, 1.0)],
+    "Emboss": _embossed,
+    "Sharpen": _sharpened,
+    "RingingOvershoot": _ringing,
+    "ChromaticAberration": _with_colored_edges,
+    "Morphological": lambda step: [Morphological(tuple(step.scale)[::-1], step.operation, 1.0)],
+    "BBoxSafeRandomCrop": _safe_crop,
+    "RandomSizedBBoxSafeCrop": _sized_safe_crop,
+    "AtLeastOneBBoxRandomCrop": _crop_with_a_box,
     "RandomSizedCrop": _sized_crop,
     "CropAndPad": _cropped_and_padded,
 }

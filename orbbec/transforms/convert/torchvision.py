@@ -28,9 +28,9 @@ _NOTHING = ("ToPureTensor", "ToPILImage", "Identity", "ClampBoundingBoxes")
 _BY_NUMBER = {0: "nearest", 1: "lanczos", 2: "bilinear", 3: "bicubic", 4: "box", 5: "hamming"}
 _NEAREST = {
     "ClampKeyPoints": "functional.clamp_keypoints",
-    "FiveCrop": "functional.five_crop",
+    "FiveCrop": "FiveCrop, see MultiView.from_torchvision",
     "SanitizeKeyPoints": "TargetOptions(drop_keypoints=True)",
-    "TenCrop": "functional.ten_crop",
+    "TenCrop": "TenCrop, see MultiView.from_torchvision",
     "UniformTemporalSubsample": "functional.uniform_temporal_subsample",
 }
 _RENAMED = {"sampler_options": "options"}  # orbbec's argument: torchvision's attribute
@@ -53,6 +53,19 @@ def from_torchvision(compose: Any, functions: bool = True) -> tuple[list[Transfo
     if not transforms and any(type(step).__name__ in _OF_BOXES for step in every):
         transforms = [ClampBoundingBoxes()]
     return transforms, replace(options, mask_fill=_mask_fill(every))
+
+
+def split_at_crops(compose: Any) -> tuple[Any, list[Transform], list[Transform], TargetOptions]:
+    """The step `FiveCrop` or `TenCrop`, the transforms before and after it, and the options."""
+    steps = steps_of(compose)
+    positions = [n for n, step in enumerate(steps) if type(step).__name__ in ("FiveCrop", "TenCrop")]
+    if len(positions) != 1:
+        raise ValueError(
+            f"MultiView: expected a pipeline with one FiveCrop or TenCrop, but got {len(positions)}"
+        )
+    before, after = steps[: positions[0]], steps[positions[0] + 1 :]
+    options = from_torchvision([*before, *after])[1]
+    return steps[positions[0]], from_torchvision(before)[0], from_torchvision(after, False)[0], options
 
 
 def steps_of(compose: Any) -> list[Any]:

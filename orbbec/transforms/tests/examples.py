@@ -16,12 +16,19 @@ EXAMPLES = {
         T.AlignPoints((26, 20), TEMPLATE, "points", **{**reading, "interpolation": "nearest"})
         for reading in (READING, EDGES)
     ],
+    "AtLeastOneBBoxRandomCrop": [T.AtLeastOneBBoxRandomCrop((15, 12), 0.3, 0.6)],
     "AugMix": [T.AugMix(7, 2, 2, 0.6, False, "nearest", 40.0)],
     "AutoAugment": [T.AutoAugment("cifar10", **POLICY), T.AutoAugment("svhn", **POLICY)],
+    "BBoxSafeRandomCrop": [T.BBoxSafeRandomCrop(0.3, 0.6)],
+    "BoxBlur": [T.BoxBlur((5, 9), 0.6)],
     "CLAHE": [T.CLAHE((2.0, 3.0), (3, 5), 0.6)],
     "CenterCrop": [T.CenterCrop((23, 18)), T.CenterCrop((60, 20))],
     "ChannelDropout": [T.ChannelDropout(2, 9.0, 0.6)],
     "ChannelSwap": [T.ChannelSwap((1, 2, 0), 0.6)],
+    "ChromaticAberration": [
+        T.ChromaticAberration((-0.3, 0.1), (-0.2, 0.4), "random", "cubic", 0.6),
+        T.ChromaticAberration((0.1, 0.3), (0.1, 0.2), "red_blue", p=0.6),
+    ],
     "ClampBoundingBoxes": [T.ClampBoundingBoxes()],
     "CoarseDropout": [
         T.CoarseDropout((2, 4), (0.2, 0.4), (0.3, 0.6), (9.0, 99.0, 200.0), 0.6),
@@ -42,9 +49,12 @@ EXAMPLES = {
         T.ElasticTransform((20.0, 40.0), (3.0, 5.0), **reading)
         for reading in ({**READING, "interpolation": "nearest"}, EDGES)
     ],
+    "Emboss": [T.Emboss((0.3, 0.9), (0.4, 1.2), 0.6)],
+    "FancyPCA": [T.FancyPCA(0.7, 0.6)],
     "Gamma": [T.Gamma((1.4, 2.5), 0.8, 0.6)],
     "GaussianBlur": [T.GaussianBlur((3, 7), (0.8, 1.7))],
     "GaussianNoise": [T.GaussianNoise((0.1, 0.3), (0.05, 0.2), False, per_frame=False)],
+    "GlassBlur": [T.GlassBlur(1.2, 2, 3, 0.6, per_frame=False)],
     "Grayscale": [T.Grayscale(3)],
     "GridDistortion": [
         T.GridDistortion(3, (-0.5, 0.2), False, "cubic", READING["fill"], p=0.6),
@@ -52,6 +62,7 @@ EXAMPLES = {
     ],
     "GridDropout": [T.GridDropout(0.4, (3, 2), False, (9.0, 99.0, 200.0), 0.6)],
     "HueSaturationValue": [T.HueSaturationValue((10, 40), (-60, -20), (5, 30), 0.6)],
+    "ISONoise": [T.ISONoise((0.1, 0.4), (0.6, 0.9), 0.6, per_frame=False)],
     "Illumination": [
         T.Illumination("linear", (0.3, 0.6), "darken", (20.0, 130.0), p=0.6),
         T.Illumination("gaussian", (0.3, 0.6), "brighten", center_range=(0.2, 0.5), sigma_range=(0.3, 0.7)),
@@ -61,6 +72,7 @@ EXAMPLES = {
     "Letterbox": [T.Letterbox((30, 52), 60.0, "cubic", False)],
     "MedianBlur": [T.MedianBlur((3, 7), 0.6)],
     "MixUp": [T.MixUp(0.7, 5, p=0.4, epochs=(0, 9))],
+    "Morphological": [T.Morphological((3, 5), "erosion", 0.6)],
     "Mosaic": [T.Mosaic((30, 20), (0.2, 0.4), 60.0, tiles=9, p=0.4, epochs=(0, 9))],
     "MotionBlur": [T.MotionBlur((5, 9), (10.0, 60.0), 0.6)],
     "MultiplicativeNoise": [T.MultiplicativeNoise((0.6, 0.9), True, 0.6)],
@@ -74,6 +86,7 @@ EXAMPLES = {
     "PillowBlur": [T.PillowBlur((1.0, 3.0), 0.6)],
     "PixelDropout": [T.PixelDropout(0.3, 99.0, 0.6, per_frame=False)],
     "PlanckianJitter": [T.PlanckianJitter("cied", (4500, 9000), 0.6)],
+    "PatchBrightness": [T.PatchBrightness((2, 4), (0.2, 0.4), (0.3, 0.6), (0.3, 0.8), 0.6)],
     "RGB": [T.RGB()],
     "PadIfNeeded": [
         T.PadIfNeeded((40, 50), READING["fill"], position="random"),
@@ -145,9 +158,11 @@ EXAMPLES = {
     "ResizeKeepRatio": [T.ResizeKeepRatio((21, 30), 0.3, (0.7, 0.9), 0.6, (0.5, 0.8), 0.7, "cubic", False)],
     "ResizeToFit": [T.ResizeToFit((21, 30), "cubic", False), T.ResizeToFit((30, 21))],
     "ResizeToMultiple": [T.ResizeToMultiple((21, 30), 5, "upper_bound", "linear", True)],
+    "RingingOvershoot": [T.RingingOvershoot((5, 11), (0.9, 1.2), 0.6)],
     "SaltAndPepper": [T.SaltAndPepper((0.1, 0.3), (0.5, 0.9), 0.6, per_frame=False)],
     "SanitizeBoundingBoxes": [T.SanitizeBoundingBoxes(3.0, 20.0, None)],
     "ScaleJitter": [T.ScaleJitter((60, 40), (0.4, 0.9), "cubic", False), T.ScaleJitter((30, 50), (1.1, 1.4))],
+    "Sharpen": [T.Sharpen((0.3, 0.9), (1.2, 1.7), 0.6)],
     "ShotNoise": [T.ShotNoise((0.1, 0.4), 0.6, per_frame=False)],
     "SolarizeAdd": [T.SolarizeAdd((20.0, 90.0), 99.0, 0.6)],
     "SomeOf": [T.SomeOf(TWO, 2, True, True), T.SomeOf(TWO, 1, weights=(0.3, 0.7))],
@@ -158,6 +173,7 @@ EXAMPLES = {
     "ToTensor": [T.ToTensor()],
     "TrivialAugmentWide": [T.TrivialAugmentWide(11, **POLICY)],
     "Vignetting": [T.Vignetting((0.3, 0.9), (0.1, 0.6), 0.6)],
+    "ZoomBlur": [T.ZoomBlur((1.2, 1.6), (0.05, 0.1), 0.6)],
     "UnsharpMask": [T.UnsharpMask((5, 9), (0.5, 1.5), (0.3, 0.8), 4.0, 0.6)],
 }
 

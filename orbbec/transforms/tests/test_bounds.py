@@ -200,6 +200,30 @@ CASES = [
     case("target_size", lambda v: T.ScaleJitter((v, 9)), 1),
     case("num_classes", lambda v: T.CutMix(num_classes=v), 1),
     case("kernel_size", lambda v: T.GaussianBlur((v, 3)), 1),
+    case("erosion_rate", lambda v: T.BBoxSafeRandomCrop(v), 0.0, 1.0),
+    case("erosion_factor", lambda v: T.AtLeastOneBBoxRandomCrop(8, v), 0.0, 1.0),
+    case("max_factor", lambda v: T.ZoomBlur((v, 1.5)), 1.0, 1.5),
+    case("max_factor", lambda v: T.ZoomBlur(v), 1.0, 100.0),
+    case("step_factor", lambda v: T.ZoomBlur(step_factor=v), 0.001, 100.0),
+    case("sigma", lambda v: T.GlassBlur(v), 0.0, 100.0),
+    case("max_delta", lambda v: T.GlassBlur(max_delta=v), 1, 1000),
+    case("iterations", lambda v: T.GlassBlur(iterations=v), 1, 100),
+    case("alpha", lambda v: T.Emboss(v), 0.0, 1.0),
+    case("strength", lambda v: T.Emboss(strength=v), 0.0),
+    case("alpha", lambda v: T.Sharpen(v), 0.0, 1.0),
+    case("lightness", lambda v: T.Sharpen(lightness=v), 0.0),
+    case("kernel_size", lambda v: T.BoxBlur((v, 5)), 1),
+    case("kernel_size", lambda v: T.RingingOvershoot((v, 99)), 3, 99),
+    case("cutoff", lambda v: T.RingingOvershoot(cutoff=v), 1e-6, math.pi),
+    case("primary_range", lambda v: T.ChromaticAberration((v, 1.0)), -1.0, 1.0),
+    case("secondary_range", lambda v: T.ChromaticAberration(secondary_range=(-1.0, v)), -1.0, 1.0),
+    case("color_shift", lambda v: T.ISONoise(v), 0.0, 1.0),
+    case("intensity", lambda v: T.ISONoise(intensity=v), 0.0, 1.0),
+    case("alpha", lambda v: T.FancyPCA(v), 0.0),
+    case("num_patches_range", lambda v: T.PatchBrightness(v), 1, 16),
+    case("patch_height_range", lambda v: T.PatchBrightness(patch_height_range=(v, 0.5)), 0.0, 0.5),
+    case("patch_width_range", lambda v: T.PatchBrightness(patch_width_range=(v, 0.5)), 0.0, 0.5),
+    case("factor_range", lambda v: T.PatchBrightness(factor_range=(v, 2.0)), 0.0, 2.0),
     *shared("p", lambda v: v, 0.0, 1.0),
     *shared("size", lambda v: (v, 9), 1),
     *shared("epochs", lambda v: (v, 2**30), 0),
@@ -233,6 +257,6 @@ def test_every_argument_with_a_bound_is_here():
 def test_a_kernel_without_pixels_is_too_small_and_not_even():
     with pytest.raises(ValueError, match="expected kernel_size as a whole number of at least 1, but got 0"):
         T.GaussianBlur((0, 3))
-    for make in (T.GaussianBlur, T.MedianBlur):
+    for make in (T.GaussianBlur, T.MedianBlur, T.BoxBlur):
         with pytest.raises(ValueError, match="expected kernel_size as an odd number, but got 2"):
             make((1, 2))

@@ -8,14 +8,16 @@ from orbbec.transforms.tests.test_compose import ALL
 ROUNDS, STATISTICS = "rounds its own result", "takes a histogram of the whole image"
 NEIGHBORS = "reads neighboring pixels"
 ANTIALIASES = "with antialiasing reads a varying number of pixels per output pixel"
+FORMULA = "moves each pixel by a formula of its own"
 CHANNELS = "changes the number of channels"
 REASONS = {
     **dict.fromkeys(("brightness", "contrast", "saturation", "hue", "gamma"), ROUNDS),
     **dict.fromkeys(("invert", "posterize", "solarize"), ROUNDS),
     **dict.fromkeys(("autocontrast", "equalize"), STATISTICS),
     **dict.fromkeys(("gaussian_blur", "median_blur", "motion_blur", "sharpness"), NEIGHBORS),
-    **dict.fromkeys(("unsharp_mask", "defocus", "pillow_blur"), NEIGHBORS),
-    **dict.fromkeys(("grid_distortion", "optical_distortion"), "moves each pixel by a formula of its own"),
+    **dict.fromkeys(("unsharp_mask", "defocus", "pillow_blur", "box_blur"), NEIGHBORS),
+    **dict.fromkeys(("emboss", "ringing", "morphology", "sharpening"), NEIGHBORS),
+    **dict.fromkeys(("grid_distortion", "optical_distortion", "chromatic_aberration"), FORMULA),
     **dict.fromkeys(("cvt_color", "gray_to_rgb"), CHANNELS),
     "clahe": "takes a histogram of each tile",
     "elastic_transform": "displaces each pixel by noise",
@@ -23,6 +25,10 @@ REASONS = {
     "gaussian_noise": "draws noise per image",
     "salt_and_pepper": "draws noise per image",
     "shot_noise": "draws noise per image",
+    "iso_noise": "draws noise per image",
+    "patch_brightness": "brightens rectangles",
+    "glass_blur": "draws positions per image",
+    "zoom_blur": "averages zooms of the whole image",
     "jpeg_compression": "works on blocks of pixels",
 }
 

@@ -1,5 +1,5 @@
-"""Several views of each image: `MultiView` and `MultiCrop`."""
+"""Several views of each image: `MultiView`, `MultiCrop`, `FiveCrop` and `TenCrop`."""
 
-from orbbec.transforms.views.views import MultiCrop, MultiView
+from orbbec.transforms.views.views import FiveCrop, MultiCrop, MultiView, TenCrop
 
-__all__ = ["MultiCrop", "MultiView"]
+__all__ = ["FiveCrop", "MultiCrop", "MultiView", "TenCrop"]

@@ -10,14 +10,21 @@ import numpy as np
 import torch
 
 from orbbec.plan.build import Build
-from orbbec.transforms.base.checks import Range, Size, whole
+from orbbec.transforms.base.checks import Range, Size, flag, size_pair, whole
 from orbbec.transforms.base.inputs import read
 from orbbec.transforms.base.module import FrozenModule
 from orbbec.transforms.base.pipeline import new_seed
 from orbbec.transforms.base.structures import images_of, is_structure
 from orbbec.transforms.base.transform import Transform
 from orbbec.transforms.compose import Compose
-from orbbec.transforms.geometry import RandomResizedCrop
+from orbbec.transforms.convert.torchvision import split_at_crops
+from orbbec.transforms.fits import Crop
+from orbbec.transforms.geometry import (
+    CenterCrop,
+    RandomHorizontalFlip,
+    RandomResizedCrop,
+    RandomVerticalFlip,
+)
 from orbbec.transforms.targets.options import TargetOptions
 
 
@@ -80,6 +87,34 @@ class MultiView(FrozenModule):
             pipelines.append(Compose(transforms, self.seed, self.exact, self.target_options))
             streams += sum(transform.transform_count for transform in view)
         object.__setattr__(self, "_pipelines", tuple(pipelines))
+
+    @staticmethod
+    def from_torchvision(compose: Any, *, seed: int = 0) -> MultiView:
+        """Convert a torchvision pipeline with one `FiveCrop` or `TenCrop`, not within a container.
+
+        Transforms before the crops are shared. Those after them draw parameters for each view, where
+        torchvision's v2 draws once for all.
+
+        Args:
+            compose: see `Compose.from_torchvision`. Functions of tuples, such as `Lambda(torch.stack)`, have
+                no counterpart: views are a list.
+            seed: see `Compose`.
+
+        Raises:
+            ValueError: there is no such step, or several; or a step has no counterpart.
+
+        Source:
+            torchvision 0.25 to 0.28.
+
+        Example:
+            >>> MultiView.from_torchvision([])
+            Traceback (most recent call last):
+            ValueError: MultiView: expected a pipeline with one FiveCrop or TenCrop, but got 0
+        """
+        crop, shared, then, options = split_at_crops(compose)
+        is_five = type(crop).__name__ == "FiveCrop"
+        crops = _corners(crop.size) if is_five else _mirrored(crop.size, crop.vertical_flip)
+        return MultiView([[*each, *then] for each in crops], shared, seed, target_options=options)
 
     @property
     def pipelines(self) -> tuple[Compose, ...]:
@@ -150,3 +185,89 @@ class MultiCrop(MultiView):
         counts = (whole("MultiCrop", name, n, 0) for name, n in (("global_", global_), ("local", local)))
         crops = [crop for crop, count in zip((large, small), counts, strict=True) for _ in range(count)]
         super().__init__([[crop, *then] for crop in crops], seed=seed)
+
+
+def _corners(size: Size) -> list[list[Transform]]:
+    """Crops of the top left, top right, bottom left and bottom right corners, and of the center."""
+    height, width = size_pair("FiveCrop", "size", size)
+    across, down = RandomHorizontalFlip(1.0), RandomVerticalFlip(1.0)
+    flips: list[list[Transform]] = [[], [across], [down], [across, down]]
+    corners: list[list[Transform]] = [[*each, Crop(0, 0, height, width), *each] for each in flips]
+    return [*corners, [CenterCrop((height, width))]]
+
+
+def _mirrored(size: Size, vertical_flip: bool) -> list[list[Transform]]:
+    """Those crops, and those of the flipped image."""
+    crops, is_vertical = _corners(size), flag("TenCrop", "vertical_flip", vertical_flip)
+    flip = RandomVerticalFlip(1.0) if is_vertical else RandomHorizontalFlip(1.0)
+    return [*crops, *([flip, *crop] for crop in crops)]
+
+
+class FiveCrop(MultiView):
+    """The crops of the four corners and of the center of each image.
+
+    In this order: top left, top right, bottom left, bottom right, center. Images must not be smaller.
+
+    Args:
+        size: of the crops in pixels: (height, width), or one side.
+        shared: transforms before the crops.
+        then: transforms of each view after its crop.
+        seed: see `Compose`.
+
+    Raises:
+        TypeError: an argument has a wrong type.
+        ValueError: an argument is out of range; in a call, an image is smaller than `size`.
+
+    Source:
+        `torchvision.transforms.v2.FiveCrop`, which does not take boxes, masks and points.
+
+    Example:
+        >>> image = torch.arange(9, dtype=torch.uint8).reshape(1, 3, 3)
+        >>> [view.flatten().tolist() for view in FiveCrop(1)(image)]
+        [[0], [2], [6], [8], [4]]
+    """
+
+    def __init__(
+        self,
+        size: Size,
+        *,
+        shared: Sequence[Transform] = (),
+        then: Sequence[Transform] = (),
+        seed: int = 0,
+    ) -> None:
+        super().__init__([[*crop, *then] for crop in _corners(size)], shared, seed)
+
+
+class TenCrop(MultiView):
+    """The crops of `FiveCrop`, and those of the flipped image.
+
+    Args:
+        size: see `FiveCrop`.
+        vertical_flip: flip vertically, not horizontally.
+        shared: see `FiveCrop`.
+        then: see `FiveCrop`.
+        seed: see `Compose`.
+
+    Raises:
+        TypeError: an argument has a wrong type.
+        ValueError: an argument is out of range; in a call, an image is smaller than `size`.
+
+    Source:
+        `torchvision.transforms.v2.TenCrop`, which does not take boxes, masks and points.
+
+    Example:
+        >>> image = torch.arange(9, dtype=torch.uint8).reshape(1, 3, 3)
+        >>> [view.flatten().tolist() for view in TenCrop(1)(image)]
+        [[0], [2], [6], [8], [4], [2], [0], [8], [6], [4]]
+    """
+
+    def __init__(
+        self,
+        size: Size,
+        vertical_flip: bool = False,
+        *,
+        shared: Sequence[Transform] = (),
+        then: Sequence[Transform] = (),
+        seed: int = 0,
+    ) -> None:
+        super().__init__([[*crop, *then] for crop in _mirrored(size, vertical_flip)], shared, seed)

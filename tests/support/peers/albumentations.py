@@ -11,6 +11,8 @@ RENAMED = {  # since AlbumentationsX
     **{f"{name}_shift_limit": f"{name}_shift_range" for name in ("hue", "sat", "val", "r", "g", "b")},
     "num_shadows_limit": "num_shadows_range",
     **{name: f"{name}_range" for name in ("alpha", "radius", "alias_blur", "amount", "salt_vs_pepper")},
+    **{name: f"{name}_range" for name in ("max_factor", "step_factor", "strength", "cutoff", "lightness")},
+    **{f"{name}_distortion_limit": f"{name}_distortion_range" for name in ("primary", "secondary")},
     **{"format": "coord_format", "clip": "clip_bboxes_on_input"},
 }
 

@@ -130,6 +130,16 @@ def _random_crop(rng: Random, height: int, width: int) -> T.Transform:
     return T.RandomCrop(_size(rng), int(rng.integers(0, 5)), True, _fill(rng))
 
 
+def _crop_with_a_box(rng: Random, height: int, width: int) -> T.Transform:
+    return T.AtLeastOneBBoxRandomCrop(_part(rng, height, width), float(rng.random()))
+
+
+def _morphological(rng: Random, height: int, width: int) -> T.Transform:
+    return T.Morphological(
+        tuple(rng.integers(1, 8, 2).tolist()), ("dilation", "erosion")[rng.integers(2)], 0.8
+    )
+
+
 def _align(rng: Random, height: int, width: int) -> T.Transform:
     template = rng.uniform(0, 20, (3, 2)).tolist()
     return T.AlignPoints(_size(rng), template, fill=_fill(rng))
@@ -166,14 +176,19 @@ def _chosen(function: str, *arguments: Any) -> Theirs:
 _TARGETS: dict[str, dict[str, Any]] = {
     "AlignPoints": {"keypoints": np.array([[3.0, 4.0], [12.0, 5.0], [8.0, 17.0]])},
     "AlignFaces": {"landmarks": np.array([[3.0, 4], [12, 5], [8, 9], [4, 13], [11, 14]])},
-    "RandomIoUCrop": {"boxes": np.array([[1.0, 1.0, 9.0, 8.0]])},
+    **{
+        name: {"boxes": np.array([[1.0, 1.0, 9.0, 8.0]])}
+        for name in ("RandomIoUCrop", "BBoxSafeRandomCrop", "AtLeastOneBBoxRandomCrop")
+    },
 }
 _COUNTS = {"MixUp": 2, "CutMix": 3, "Mosaic": 4}
 _HSV = T.HueSaturationValue((-180, 180), (-255, 255), (-255, 255), 0.8)
 _LATER = (
     *("RandomHSV", "HueSaturationValue", "RandomShift", "CLAHE", "Downscale"),
-    *("ChannelDropout", "CoarseDropout", "GridDropout", "PillowBlur"),
+    *("ChannelDropout", "CoarseDropout", "GridDropout", "PillowBlur", "Emboss", "Morphological"),
+    *("PatchBrightness", "BoxBlur", "Sharpen"),
 )  # not in the recorded pipelines
+_PATCHES = T.PatchBrightness((1, 4), factor_range=(0.2, 1.9), p=0.8)
 _JITTER = _always(T.ColorJitter(0.8, 0.8, 0.8, 0.5))
 
 # By author and "transform, form" (uint8 unless it says otherwise): how it is drawn, and the reference.
@@ -186,6 +201,8 @@ _EXACT: dict[str, dict[str, tuple[Draw, Theirs]]] = {
         "CenterCrop": (lambda rng, h, w: T.CenterCrop(_part(rng, h, w)), by.cut),
         "RandomCrop": (_random_crop, by.cut),
         "RandomIoUCrop": (_always(T.RandomIoUCrop()), by.cut),
+        "BBoxSafeRandomCrop": (_always(T.BBoxSafeRandomCrop()), by.cut),
+        "AtLeastOneBBoxRandomCrop": (_crop_with_a_box, by.cut),
         "Pad": (_pad, by.cut),
         "RandomZoomOut": (_filled(T.RandomZoomOut), by.cut),
         "RandomHorizontalFlip": (_always(T.RandomHorizontalFlip()), by.flipped(1)),
@@ -204,6 +221,10 @@ _EXACT: dict[str, dict[str, tuple[Draw, Theirs]]] = {
         "HueSaturationValue": (_always(_HSV), values.hsv_changed),
         "RandomShift": (_filled(T.RandomShift, 9, padding_mode="constant"), by.cut),
         "CLAHE": (_always(T.CLAHE((1.0, 5.0), (3, 2), 0.8)), values.equalized_by_tiles),
+        "BoxBlur": (_always(T.BoxBlur((3, 9), 0.8)), values.box_blurred),
+        "Sharpen": (_always(T.Sharpen((0.0, 1.0), (0.0, 2.0), 0.8)), values.sharpened),
+        "Emboss": (_always(T.Emboss((0.0, 1.0), (0.0, 2.0), 0.8)), values.embossed),
+        "Morphological": (_morphological, values.morphed),
         "Downscale": (_always(T.Downscale((0.1, 0.9), p=0.8)), values.downscaled),
     },
     "Pillow": {
@@ -248,6 +269,10 @@ _EXACT: dict[str, dict[str, tuple[Draw, Theirs]]] = {
         "ChannelDropout": (_always(T.ChannelDropout((1, 2), 77.0, 0.8)), values.channels_dropped),
         "CoarseDropout": (_filled(T.CoarseDropout, (1, 5), p=0.8), values.holes_filled),
         "GridDropout": (_filled(T.GridDropout, 0.6, (3, 4), p=0.8), values.holes_filled),
+        "PatchBrightness": (
+            _always(T.PatchBrightness((1, 4), factor_range=(0.2, 1.9), p=0.8)),
+            values.brightened,
+        ),
         "GaussianNoise": (_always(T.GaussianNoise((-0.1, 0.1), (0.0, 0.3))), by.noisy),
         "Mosaic": (lambda rng, h, w: T.Mosaic(_size(rng), fill=_fill(rng)), by.laid),
     },

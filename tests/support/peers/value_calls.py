@@ -76,6 +76,62 @@ def downscaled(call: Call, image: Array, n: int) -> Array:
 
 
 @by_one
+def brightened(call: Call, image: Array, n: int) -> Array:
+    columns = call.columns
+    gains = np.ones(image.shape[:2], np.float32)
+    for (left, top, right, bottom), factor in zip(columns["boxes"][n], columns["factors"][n], strict=True):
+        gains[top:bottom, left:right] *= np.float32(factor)
+    changed = np.clip(np.rint(image * gains[..., None]), 0, 255).astype(np.uint8)
+    return np.asarray(changed if columns["drawn"][n] else image)
+
+
+@by_one
+def embossed(call: Call, image: Array, n: int) -> Array:
+    import cv2
+
+    columns = call.columns
+    alpha, strength = (float(columns[name][n]) for name in ("alpha", "strength"))
+    relief = np.array(
+        [[-1 - strength, -strength, 0], [-strength, 1, strength], [0, strength, 1 + strength]], np.float64
+    )
+    kernel = (1 - alpha) * np.diag([0.0, 1.0, 0.0]) + alpha * relief
+    result = cv2.filter2D(image, -1, kernel.astype(np.float32)) if columns["drawn"][n] else image
+    return np.asarray(result)
+
+
+@by_one
+def sharpened(call: Call, image: Array, n: int) -> Array:
+    import cv2
+
+    columns = call.columns
+    alpha, lightness = (float(columns[name][n]) for name in ("alpha", "lightness"))
+    kernel = (1 - alpha) * np.diag([0.0, 1.0, 0.0]) - alpha * np.ones((3, 3))
+    kernel[1, 1] += alpha * (9 + lightness)
+    result = cv2.filter2D(image, -1, kernel.astype(np.float32)) if columns["drawn"][n] else image
+    return np.asarray(result)
+
+
+@by_one
+def box_blurred(call: Call, image: Array, n: int) -> Array:
+    import cv2
+
+    side = int(call.columns["kernel_size"][n])
+    return np.asarray(cv2.blur(image, (side, side)) if call.columns["drawn"][n] else image)
+
+
+@by_one
+def morphed(call: Call, image: Array, n: int) -> Array:
+    import cv2
+
+    if not call.columns["drawn"][n]:
+        return image
+    height, width = call.transform.size
+    ellipse = cv2.getStructuringElement(cv2.MORPH_ELLIPSE, (width, height))
+    change = cv2.dilate if call.transform.operation == "dilation" else cv2.erode
+    return np.asarray(change(image, ellipse)).reshape(image.shape)
+
+
+@by_one
 def blurred_by_pillow(call: Call, image: Array, n: int) -> Array:
     from PIL import Image, ImageFilter
 

@@ -23,6 +23,8 @@ LINEAR = {"mode": "linear"}
 LIGHT |= {"center_range": (0.2, 0.7), "sigma_range": (0.3, 0.5)}
 SHADOW = {"shadow_roi": (0.1, 0.2, 0.9, 0.8), "shadow_dimension": 4, "shadow_intensity_range": (0.3, 0.6)}
 
+COLORED = {"primary_distortion_limit": (-0.1, 0.2), "secondary_distortion_limit": (-0.3, 0.1)}
+
 # Class, arguments, attributes of Albumentations 2.0.8, and the converted transform.
 STEPS = [
     (
@@ -127,6 +129,56 @@ STEPS = [
         T.Defocus((2, 5), (0.2, 0.3), 1.0),
     ),
     (
+        "ZoomBlur",
+        {"max_factor": (1.1, 1.3), "step_factor": (0.02, 0.03)},
+        {"max_factor": (1.1, 1.3), "step_factor": (0.02, 0.03)},
+        T.ZoomBlur((1.1, 1.3), (0.02, 0.03), 1.0),
+    ),
+    (
+        "GlassBlur",
+        {"sigma": 0.9, "max_delta": 3, "iterations": 1},
+        {"sigma": 0.9, "max_delta": 3, "iterations": 1, "mode": "fast"},
+        T.GlassBlur(0.9, 3, 1, 1.0),
+    ),
+    (
+        "Emboss",
+        {"alpha": (0.1, 0.4), "strength": (0.3, 0.9)},
+        {"alpha": (0.1, 0.4), "strength": (0.3, 0.9)},
+        T.Emboss((0.1, 0.4), (0.3, 0.9), 1.0),
+    ),
+    (
+        "Sharpen",
+        {"alpha": (0.1, 0.4), "lightness": (0.3, 0.9)},
+        {"alpha": (0.1, 0.4), "lightness": (0.3, 0.9), "method": "kernel"},
+        T.Sharpen((0.1, 0.4), (0.3, 0.9), 1.0),
+    ),
+    ("Blur", {"blur_limit": (3, 9)}, {"blur_limit": (3, 9)}, T.BoxBlur((3, 9), 1.0)),
+    (
+        "RingingOvershoot",
+        {"blur_limit": (5, 9), "cutoff": (0.7, 1.1)},
+        {"blur_limit": (5, 9), "cutoff": (0.7, 1.1)},
+        T.RingingOvershoot((5, 9), (0.7, 1.1), 1.0),
+    ),
+    (
+        "ChromaticAberration",
+        {**COLORED, "mode": "red_blue", "interpolation": 2},
+        {**COLORED, "mode": "red_blue", "interpolation": 2},
+        T.ChromaticAberration((-0.1, 0.2), (-0.3, 0.1), "red_blue", "cubic", 1.0),
+    ),
+    (
+        "Morphological",
+        {"scale": (2, 5), "operation": "erosion"},
+        {"scale": (2, 5), "operation": "erosion"},
+        T.Morphological((5, 2), "erosion", 1.0),
+    ),
+    ("BBoxSafeRandomCrop", {"erosion_rate": 0.2}, {"erosion_rate": 0.2}, T.BBoxSafeRandomCrop(0.2)),
+    (
+        "AtLeastOneBBoxRandomCrop",
+        {"height": 20, "width": 30, "erosion_factor": 0.2},
+        {"height": 20, "width": 30, "erosion_factor": 0.2},
+        T.AtLeastOneBBoxRandomCrop((20, 30), 0.2),
+    ),
+    (
         "RandomSizedCrop",
         {"min_max_height": (9, 20), "size": (16, 24), "w2h_ratio": 1.5},
         {
@@ -192,12 +244,28 @@ def test_steps_of_albumentations_are_converted(kind, arguments, _, expected):
         ("GridDropout", {"shift_xy": (1, 0)}, "expected shift_xy=(0, 0), but got (1, 0)"),
         ("RandomSizedCrop", {"area_for_downscale": "image"}, "expected area_for_downscale=None"),
         ("CropAndPad", {"px": (1, 2, 3, 4)}, "expected px as a number or (low, high), but got (1, 2, 3, 4)"),
+        ("Sharpen", {"method": "gaussian"}, "expected method='kernel', but got 'gaussian'"),
         ("CropAndPad", {"mask_interpolation": 1}, "expected mask_interpolation=0"),
     ],
 )
 def test_attributes_without_counterpart_are_refused(kind, change, message):
     with pytest.raises(ConversionError, match=re.escape(f"step 0, {kind}: ") + f".*{re.escape(message)}"):
         converted(stand_in(kind, **{**ATTRIBUTES[kind], **change}))
+
+
+def test_a_sized_crop_that_keeps_boxes_is_a_crop_and_a_resize():
+    values = {"height": 24, "width": 32, "erosion_rate": 0.1, "interpolation": 1, "mask_interpolation": 0}
+    expected = [T.BBoxSafeRandomCrop(0.1), T.Resize((24, 32), antialias=False)]
+    assert converted(stand_in("RandomSizedBBoxSafeCrop", **values)).transforms == tuple(expected)
+    with pytest.raises(ConversionError, match="BBoxSafeRandomCrop reads targets and must be placed directly"):
+        converted(stand_in("RandomSizedBBoxSafeCrop", **values, p=0.4))
+
+
+def test_shapes_of_images_with_boxes_are_refused():
+    boxes = {"bboxes": stand_in("BboxProcessor", params=None)}
+    step = stand_in("Morphological", **ATTRIBUTES["Morphological"])
+    with pytest.raises(ConversionError, match="Morphological changes boxes, but orbbec keeps them"):
+        converted(step, **boxes)
 
 
 @pytest.mark.parametrize("kind", ["CoarseDropout", "GridDropout"])
@@ -230,6 +298,13 @@ CERTAIN = [
     ("CLAHE", {"clip_limit": 2.5, "tile_grid_size": (4, 5)}, 0),
     ("UnsharpMask", {"blur_limit": 5, "sigma_limit": 1.1, "alpha": 0.6, "threshold": 5}, 1),
     ("Defocus", {"radius": 4, "alias_blur": 0.3}, 1),
+    ("ZoomBlur", {"max_factor": 1.2, "step_factor": 0.04}, 4),
+    ("Emboss", {"alpha": 0.4, "strength": 0.6}, 1),
+    ("Sharpen", {"alpha": 0.4, "lightness": 0.6}, 1),
+    ("Blur", {"blur_limit": 5}, 0),
+    ("RingingOvershoot", {"blur_limit": 7, "cutoff": 0.9}, 1),
+    ("ChromaticAberration", {"primary_distortion_limit": 0.1, "secondary_distortion_limit": 0.2}, 1),
+    ("Morphological", {"scale": (3, 2), "operation": "dilation"}, 0),
     ("CropAndPad", {"px": 5, "keep_size": False}, 0),
     ("CropAndPad", {"percent": -0.1, "keep_size": False}, 0),
     ("CropAndPad", {"px": 4, "border_mode": 2}, 1),

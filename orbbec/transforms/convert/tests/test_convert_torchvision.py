@@ -302,6 +302,46 @@ def test_presets_of_torchvision_are_converted():
         assert compose.target_options.mask_fill == (255 if name == "segmentation" else 0)
 
 
+def test_crops_of_corners_are_converted_to_views():
+    flip, cast = stand_in("RandomVerticalFlip", p=1.0), stand_in("ToDtype", dtype=torch.float32, scale=True)
+    images = photographs(2, 3, 30, 40)
+    ours = [T.RandomVerticalFlip(1.0)], [T.ToDtype(torch.float32, True)]
+    for crop, expected in (
+        (stand_in("FiveCrop", size=(9, 12)), T.FiveCrop((9, 12), shared=ours[0], then=ours[1])),
+        (
+            stand_in("TenCrop", size=(9, 12), vertical_flip=True),
+            T.TenCrop((9, 12), True, shared=ours[0], then=ours[1]),
+        ),
+    ):
+        views = T.MultiView.from_torchvision([flip, crop, cast], seed=7)
+        assert (views.shared, views.seed) == (ours[0], 7)
+        for one, other in zip(views(images), expected(images), strict=True):
+            assert torch.equal(one, other)
+
+
+def test_views_of_torchvision_are_those_of_its_crops():
+    v2 = pytest.importorskip("torchvision.transforms.v2")
+    image = pytest.importorskip("torchvision.tv_tensors").Image(photographs(1, 3, 31, 44)[0])
+    for crop in (v2.FiveCrop((9, 12)), v2.TenCrop(8, vertical_flip=True)):
+        compose = v2.Compose([v2.RandomHorizontalFlip(1.0), crop, v2.RandomInvert(1.0)])
+        views = T.MultiView.from_torchvision(compose)(image)
+        for one, other in zip(views, compose(image), strict=True):
+            assert torch.equal(one, other)
+
+
+@pytest.mark.parametrize(
+    ("steps", "message"),
+    [
+        ([FLIP], "MultiView: expected a pipeline with one FiveCrop or TenCrop, but got 0"),
+        ([stand_in("FiveCrop", size=8)] * 2, "but got 2"),
+        ([stand_in("FiveCrop", size=8), stand_in("Lambda", lambd=torch.neg)], "Lambda, has no counterpart"),
+    ],
+)
+def test_pipelines_without_views_are_refused(steps, message):
+    with pytest.raises(ValueError, match=message):
+        T.MultiView.from_torchvision(steps)
+
+
 def test_functions_are_converted():
     pipeline = T.Compose.from_torchvision([stand_in("Lambda", lambd=torch.neg), FLIP])
     assert pipeline.transforms[0] == T.Lambda(torch.neg)
@@ -320,7 +360,7 @@ def test_sizes_of_boxes_become_options():
     [
         (
             stand_in("FiveCrop", size=8),
-            "step 2, FiveCrop, .*; the nearest is functional.five",
+            "step 2, FiveCrop, .*; the nearest is FiveCrop, see MultiView.from_torchvision",
         ),
         (
             stand_in("SetClampingMode", clamping_mode=None),

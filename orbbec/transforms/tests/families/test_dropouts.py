@@ -143,6 +143,43 @@ def test_images_of_several_sizes_have_their_own_holes():
         assert_same_bytes(np.asarray(result), filled(image, *holes))
 
 
+def patched(image, boxes, factors):
+    """By slices, in float32."""
+    gains = np.ones(image.shape[:2], np.float32)
+    for (left, top, right, bottom), factor in zip(boxes, factors, strict=True):
+        gains[top:bottom, left:right] *= np.float32(factor)
+    return image * gains[..., None]
+
+
+@pytest.mark.parametrize("channels", [1, 3, 5])
+def test_patches_are_multiplied_as_by_slices(channels):
+    image = np.random.default_rng(0).integers(0, 256, (40, 52, channels), np.uint8)
+    transform = T.PatchBrightness((1, 4), (0.2, 0.6), (0.2, 0.6), (0.2, 1.9), 1.0)
+    pipeline = T.Compose([transform], seed=3)
+    counts = set()
+    for sample in range(12):
+        (step,) = pipeline.plan([(40, 52)], [sample], epoch=0, channels=channels).passes
+        boxes, factors = step.table["boxes"][0], step.table["factors"][0]
+        counts.add(int((factors != 1).sum()))
+        assert ((boxes[:, :2] >= 0) & (boxes[:, 2:] <= [52, 40]) & (boxes[:, 2:] > boxes[:, :2])).all()
+        wanted = np.clip(np.rint(patched(image, boxes, factors)), 0, 255).astype(np.uint8)
+        assert_same_bytes(pipeline(image, sample_ids=[sample], epoch=0), wanted)
+        floats = image.astype(np.float32) / np.float32(255)
+        wanted = np.clip(patched(floats, boxes, factors), 0, 1)
+        assert_same_bytes(pipeline(floats, sample_ids=[sample], epoch=0), wanted)
+    assert counts == {1, 2, 3, 4}
+
+
+def test_patches_of_images_of_any_size_and_of_halves():
+    images = [photograph(30, 44), photograph(9, 12, seed=1)]
+    pipeline = T.Compose([T.PatchBrightness(2, p=1.0)], seed=5)
+    together = pipeline(ImageBatch.from_images(images), sample_ids=[4, 5], epoch=0)
+    for index, image in enumerate(images):
+        assert_same_bytes(together[index].numpy(), pipeline(image, sample_ids=[4 + index], epoch=0))
+    halves = torch.full((1, 3, 20, 20), 0.5, dtype=torch.float16)
+    assert (pipeline(halves, epoch=0) - pipeline(halves.float(), epoch=0)).abs().max() < 5e-4
+
+
 @pytest.mark.parametrize(
     ("make", "message"),
     [
@@ -154,6 +191,8 @@ def test_images_of_several_sizes_have_their_own_holes():
         (lambda: T.GridDropout(0.0), "GridDropout: expected ratio as a number from"),
         (lambda: T.GridDropout(holes_number_xy=(0, 3)), "holes_number_xy as a whole number from 1 to 32"),
         (lambda: T.GridDropout(holes_number_xy=5), "holes_number_xy as 2 numbers"),
+        (lambda: T.PatchBrightness(17), "PatchBrightness: expected num_patches_range as .* from 1 to 16"),
+        (lambda: T.PatchBrightness(1, (2, 3)), "patch_height_range and patch_width_range both in pixels"),
         (lambda: result_of(T.CoarseDropout(fill=(1, 2))), "expected 1 or 3 numbers in fill, but got 2"),
     ],
 )

@@ -59,6 +59,7 @@ SCALED = [
     T.MultiplicativeNoise((0.5, 1.5), True, 1.0),
     T.ChannelDropout((1, 2), 77.0, 1.0),
     T.PlanckianJitter(p=1.0),
+    T.FancyPCA(0.8, 1.0),
 ]
 
 
@@ -67,6 +68,27 @@ def test_channels_are_scaled_and_shifted_as_by_numpy(transform):
     (factors,), (summands,) = scales_of(transform)
     expected = np.clip(np.rint(IMAGE * factors + 255 * summands), 0, 255).astype(np.uint8)
     assert_same_bytes(result_of(transform), expected)
+
+
+def test_lighting_is_drawn_along_the_directions_of_imagenet():
+    """AlexNet's: eigenvectors times normal weights times the deviations."""
+    deviations = np.array([0.2175, 0.0188, 0.0045])
+    directions = np.array(
+        [[-0.5675, 0.7192, 0.4009], [-0.5808, -0.0045, -0.8140], [-0.5836, -0.6948, 0.4203]]
+    )
+    factors, summands = scales_of(T.FancyPCA(0.1, 1.0), 4000)
+    assert (factors == 1).all()
+    weights = summands @ np.linalg.inv(directions).T / deviations
+    # The deviation of a deviation of 4000 numbers is 1/sqrt(8000) of it; 4.5 of them are 5 %.
+    assert np.abs(weights.std(0) / 0.1 - 1).max() < 0.05
+    assert np.abs(weights.mean(0)).max() < 4.5 * 0.1 / 4000**0.5
+    assert np.abs(np.corrcoef(weights.T) - np.eye(3)).max() < 4.5 / 4000**0.5
+
+
+def test_gray_images_get_the_mean_of_the_lighting():
+    (_, (summands,)), gray = scales_of(T.FancyPCA(0.8, 1.0)), IMAGE[..., :1]
+    expected = np.clip(np.rint(gray + 255 * summands.mean()), 0, 255).astype(np.uint8)
+    assert_same_bytes(result_of(T.FancyPCA(0.8, 1.0), gray), expected)
 
 
 def test_shifts_and_factors_are_drawn_evenly():
@@ -215,6 +237,7 @@ def test_colors_change_with_their_probability_and_targets_stay(transform):
         (lambda: T.ChannelSwap((0, 1)), "ChannelSwap: expected channel_order as a permutation of 0, 1, 2"),
         (lambda: T.ChannelSwap((0, 1, 1)), "expected channel_order as a permutation of 0, 1, 2"),
         (lambda: T.ChannelSwap(3), "expected channel_order as a list"),
+        (lambda: T.FancyPCA(-0.1), "FancyPCA: expected alpha as a number of at least 0"),
         (lambda: T.RandomToneCurve(2.0), "expected scale as a number from 0 to 1"),
         (lambda: T.PlanckianJitter("sun"), "expected mode as one of blackbody, cied"),
         (lambda: T.PlanckianJitter(temperature_range=(7000, 8000)), "with 6000 within"),

@@ -101,3 +101,62 @@ def test_crops_are_those_of_dinov2_unless_others_are_asked_for():
     flip = T.RandomHorizontalFlip()
     other = T.MultiCrop(global_=1, local=0, then=[flip], seed=4)
     assert (other.views, other.seed) == ([[large, flip]], 4)
+
+
+def slices_of(image, height, width):
+    """The corners and the center of an array by slices, in torchvision's order."""
+    rows, columns = image.shape[:2]
+    top, left = round((rows - height) / 2), round((columns - width) / 2)
+    corners = [(0, 0), (0, columns - width), (rows - height, 0), (rows - height, columns - width)]
+    return [image[y : y + height, x : x + width] for y, x in [*corners, (top, left)]]
+
+
+@pytest.mark.parametrize("size", [(1, 1), (13, 8), (20, 20)])
+def test_five_crops_are_slices(size):
+    images = photographs()
+    views = T.FiveCrop(size)(ImageBatch.from_images(images))
+    for n, image in enumerate(images):
+        for view, expected in zip(views, slices_of(image, *size), strict=True):
+            assert np.array_equal(view[n].permute(1, 2, 0), expected)
+
+
+@pytest.mark.parametrize("is_vertical", [False, True])
+def test_ten_crops_are_those_of_an_image_and_its_mirror(is_vertical):
+    (image,) = photographs(1)
+    mirror = image[::-1] if is_vertical else image[:, ::-1]
+    expected = [*slices_of(image, 9, 12), *slices_of(mirror, 9, 12)]
+    for view, wanted in zip(T.TenCrop((9, 12), is_vertical)(image), expected, strict=True):
+        assert np.array_equal(view, wanted)
+
+
+def test_targets_follow_each_crop():
+    image = np.zeros((20, 30, 3), np.uint8)
+    target = {"boxes": torch.tensor([[2.0, 5.0, 8.0, 9.0]]), "keypoints": torch.tensor([[25.0, 18.0]])}
+    views = T.TenCrop((12, 16))(image, target)
+    assert [moved["boxes"].tolist() for _, moved in views[:5]] == [
+        [[2.0, 5.0, 8.0, 9.0]],
+        [],
+        [[2.0, 0.0, 8.0, 1.0]],
+        [],
+        [[0.0, 1.0, 1.0, 5.0]],
+    ]
+    assert views[6][1]["boxes"].tolist() == [[8.0, 5.0, 14.0, 9.0]]
+    assert views[3][1]["keypoints"].tolist() == [[11.0, 10.0]]
+
+
+def test_transforms_stand_before_and_after_crops():
+    (image,) = photographs(1)
+    flip, cast = T.RandomVerticalFlip(1.0), T.ToDtype("float32", scale=True)
+    views = T.FiveCrop(8, shared=[flip], then=[cast], seed=4)
+    assert views.seed == 4
+    for view, expected in zip(views(image), slices_of(image[::-1], 8, 8), strict=True):
+        np.testing.assert_allclose(view, expected.astype(np.float32) / 255, atol=1e-7)
+
+
+def test_crops_of_images_that_are_too_small_are_refused():
+    with pytest.raises(ValueError, match="Crop: expected images of at least 9x5, but image 0 is 8x30"):
+        T.FiveCrop((9, 5))(np.zeros((8, 30, 3), np.uint8))
+    with pytest.raises(ValueError, match="FiveCrop: expected size"):
+        T.FiveCrop(0)
+    with pytest.raises(ValueError, match="TenCrop: expected vertical_flip"):
+        T.TenCrop(3, "up")
