@@ -11,6 +11,8 @@ import torch
 
 import orbbec
 from orbbec.augment.augment import Sampling, Values
+from orbbec import transforms as T
+from orbbec.transforms.tests.examples import EXAMPLES, needs_masks
 from tests.support.augments import CONTRAST, GAMMA, HUE, MATRIX, POSTERIZE, SOLARIZE
 from tests.support.inexact import Inexact
 
@@ -132,6 +134,36 @@ def test_a_gradient_calls_nothing_inexact(name):
         result = call(given)
         torch.autograd.grad(result, given, torch.ones_like(result))
     assert unexpected(f"gradient of {name}", watch.found) == set()
+
+
+class OfImages(Inexact):
+    """The calls that give images; tables are computed on the host for both devices."""
+
+    def __torch_dispatch__(self, func, types, args=(), kwargs=None):
+        result = super().__torch_dispatch__(func, types, args, kwargs)
+        if not (isinstance(result, torch.Tensor) and result.dim() == 4):
+            self.found = [each for each in self.found if not each.startswith(str(func))]
+        return result
+
+
+TARGET = {"boxes": torch.tensor([[1.0, 2, 30, 30]]), "points": MAP.view(-1, 8)[:, :2]}
+
+
+@pytest.mark.parametrize("dtype", [torch.uint8, torch.float32])
+@pytest.mark.parametrize("name", sorted({*EXAMPLES} - {"Normalize", "RandomHalfBody"}))
+def test_a_transform_computes_no_image_by_what_is_inexact(name, dtype):
+    images = torch.arange(2 * 3 * 40 * 37).view(2, 3, 40, 37).remainder(251).to(dtype)
+    images = images / 256 if dtype.is_floating_point else images
+    for transform in EXAMPLES[name]:
+        pipeline = T.Compose([transform])
+        if needs_masks(transform):
+            continue
+        with OfImages() as watch:
+            try:
+                pipeline(images, [TARGET] * 2, sample_ids=[0, 1], epoch=0)
+            except ValueError as error:
+                assert dtype.is_floating_point, error  # some take bytes alone, or other numbers
+        assert watch.found == []
 
 
 def test_what_depends_on_the_device_is_found():

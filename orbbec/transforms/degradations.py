@@ -37,7 +37,8 @@ def _equalized_luminance(images: Tensor, clip_limit: Tensor, tiles: tuple[int, i
 def _unsharp(images: Tensor, kernel_size: Tensor, sigma: Tensor, alpha: Tensor, threshold: float) -> Tensor:
     """Add the difference from a blur where it exceeds a threshold, through a blurred mask."""
     maximum = 255.0 if images.dtype == torch.uint8 else 1.0
-    values = images.float() / maximum
+    # By a tensor: CUDA would multiply by the reciprocal of a number.
+    values = images.float() / torch.full((), maximum, dtype=torch.float32, device=images.device)
     blurred = gaussian_blur(values, kernel_size, sigma)
     residual = values - blurred
     mask = ((residual.abs() * 255) > threshold).float()

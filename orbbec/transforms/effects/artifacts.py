@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from math import pi, sqrt
 
@@ -113,17 +113,28 @@ def ellipse_spans(width: int, height: int) -> list[range]:
     return spans
 
 
+def _extremes_of_rows(values: Tensor, length: int, extreme: Callable[[Tensor, Tensor], Tensor]) -> Tensor:
+    """The extreme of each `length` columns that follow one another."""
+    known = 1
+    while 2 * known <= length:
+        values, known = extreme(values[..., :-known], values[..., known:]), 2 * known
+    rest = length - known
+    return extreme(values[..., :-rest], values[..., rest:]) if rest else values
+
+
 def _morphed(images: Tensor, size: tuple[int, int], operation: str) -> Tensor:
     """The largest or the smallest value within an ellipse around each pixel."""
-    (height, width), (rows, columns) = images.shape[-2:], size
+    (height, width), (rows, columns), extreme = images.shape[-2:], size, _EXTREMES[operation]
     limits = torch.finfo(images.dtype) if images.is_floating_point() else torch.iinfo(images.dtype)
     margins = columns // 2, columns - 1 - columns // 2, rows // 2, rows - 1 - rows // 2
-    outside = limits.min if operation == "dilation" else limits.max
-    padded, result = F.pad(images, margins, value=outside), images.clone()
+    padded = F.pad(images, margins, value=limits.min if operation == "dilation" else limits.max)
+    lengths: dict[int, Tensor] = {}
+    result = images.clone()
     for row, inside in enumerate(ellipse_spans(columns, rows)):
-        for column in inside:
-            seen = padded[..., row : row + height, column : column + width]
-            result = _EXTREMES[operation](result, seen)
+        if len(inside) not in lengths:
+            lengths[len(inside)] = _extremes_of_rows(padded, len(inside), extreme)
+        seen = lengths[len(inside)][..., row : row + height, inside.start : inside.start + width]
+        result = extreme(result, seen)
     return result
 
 
