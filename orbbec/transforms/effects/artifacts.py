@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
+from functools import reduce
 from math import pi, sqrt
 
 import torch
@@ -129,13 +130,12 @@ def _morphed(images: Tensor, size: tuple[int, int], operation: str) -> Tensor:
     margins = columns // 2, columns - 1 - columns // 2, rows // 2, rows - 1 - rows // 2
     padded = F.pad(images, margins, value=limits.min if operation == "dilation" else limits.max)
     lengths: dict[int, Tensor] = {}
-    result = images.clone()
+    seen = []
     for row, inside in enumerate(ellipse_spans(columns, rows)):
         if len(inside) not in lengths:
             lengths[len(inside)] = _extremes_of_rows(padded, len(inside), extreme)
-        seen = lengths[len(inside)][..., row : row + height, inside.start : inside.start + width]
-        result = extreme(result, seen)
-    return result
+        seen.append(lengths[len(inside)][..., row : row + height, inside.start : inside.start + width])
+    return reduce(extreme, seen)
 
 
 register(
