@@ -1,5 +1,5 @@
-// Rows of nearest warps by axis-aligned matrices on the CPU: each is a row of the image whose columns
-// are gathered by one table. Included by warp_rows_cpu.h.
+// Rows of nearest warps by axis-aligned matrices on the CPU: each is a row of the image whose
+// columns are gathered by one table. Included by warp_rows_cpu.h.
 #pragma once
 
 #include <vector>
