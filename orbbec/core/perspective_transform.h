@@ -70,6 +70,12 @@ struct PerspectiveTransform {
     return {at_x / w, at_y / w};
   }
 
+  // Whether source rows depend on output rows alone, and source columns on output columns.
+  ORBBEC_HD bool is_axis_aligned(int64_t n) const {
+    const F* m = matrices + n * stride;
+    return is_affine(m) && m[1] == 0 && m[3] == 0;
+  }
+
   // The approximate distance from a pixel's source position to that of the pixel below.
   ORBBEC_HD Point<F> row_step(int64_t n) const {
     const F* m = matrices + n * stride;

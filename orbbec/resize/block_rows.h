@@ -16,8 +16,12 @@ class BlockRows {
  public:
   explicit BlockRows(const StripView<Op>& view) : v_(view) {
     if (!has_rows()) return;
-    sums_.reset(new Sum[int64_t{v_.to.width} * v_.lanes + kBeyond]);
     values_.reset(new T[int64_t{v_.to.width} * v_.lanes]);
+    if (halves_bytes()) {
+      means_.reset(new uint8_t[int64_t{v_.from.width} * v_.lanes]);
+      return;
+    }
+    sums_.reset(new Sum[int64_t{v_.to.width} * v_.lanes + kBeyond]);
     if (kIsByte) columns_.reset(new Sum[int64_t{v_.from.width} * v_.lanes + kBeyond]);
   }
 
@@ -29,6 +33,14 @@ class BlockRows {
     for (v_.channel = 0; v_.channel < v_.op.output.channels; v_.channel += v_.lanes) {
       const T* const first =
           v_.source_row(v_.plan.top + y * v_.plan.block_y) + int64_t{v_.plan.left} * v_.lanes;
+      if constexpr (kIsByte) {
+        if (halves_bytes()) {
+          if (v_.lanes == 1) halve<1>(first, y);
+          if (v_.lanes == 3) halve<3>(first, y);
+          if (v_.lanes == 4) halve<4>(first, y);
+          continue;
+        }
+      }
       if (v_.lanes == 1) sum_plane(first);
       if (v_.lanes == 3) sum_pixels<3>(first);
       if (v_.lanes == 4) sum_pixels<4>(first);
@@ -138,10 +150,41 @@ class BlockRows {
     if constexpr (!std::is_same_v<Value, Sum>) return static_cast<Sum>(load<Value>(value));
   }
 
+  // Whether OpenCV's halving applies, whose four bytes need no more than 16 bits.
+  bool halves_bytes() const { return kIsByte && v_.op.mean_of(v_.plan).rounds_quarters; }
+
+  // Interleaved pixels: means of all 2x2 blocks, of which every second one is a pixel. Without
+  // gaps, the sums are vectorized.
+  template <int kLanes>
+  void halve(const uint8_t* above, int y) {
+    const auto mean = v_.op.mean_of(v_.plan);
+    const uint8_t* const below = above + v_.from.stride_y;
+    const int64_t last = v_.to.width - 1;
+    T* __restrict const values = values_of(y);
+    if constexpr (kLanes == 1) {
+      for (int64_t x = 0; x <= last; ++x)
+        values[x] = mean.quarter(pair_sum(above + 2 * x) + pair_sum(below + 2 * x));
+    } else {
+      uint8_t* __restrict const means = means_.get();
+      for (int64_t i = 0; i < (2 * last + 1) * kLanes; ++i)
+        means[i] = mean.quarter(above[i] + above[i + kLanes] + below[i] + below[i + kLanes]);
+#pragma GCC unroll 8
+      for (int64_t x = 0; x < last; ++x) memcpy(values + kLanes * x, means + 2 * kLanes * x, 4);
+      memcpy(values + kLanes * last, means + 2 * kLanes * last, kLanes);
+    }
+    scatter(values, y);
+  }
+
+  // The sum of two bytes, loaded as one number.
+  static int pair_sum(const uint8_t* bytes) {
+    uint16_t pair;
+    memcpy(&pair, bytes, sizeof(pair));
+    return (pair & 255) + (pair >> 8);
+  }
+
   void write(int y) {
     const int64_t count = int64_t{v_.to.width} * v_.lanes;
-    const bool packed = has_packed_rows(v_.to, v_.lanes);
-    T* const values = packed ? &v_.to.at(y, 0, v_.channel) : values_.get();
+    T* const values = values_of(y);
     const auto mean = v_.op.mean_of(v_.plan);
     const Sum* const sums = sums_.get();
     if (mean.rounds_quarters) {
@@ -149,7 +192,15 @@ class BlockRows {
     } else {
       for (int64_t i = 0; i < count; ++i) values[i] = mean.scaled(sums[i]);
     }
-    for (int lane = 0; lane < v_.lanes && !packed; ++lane) {
+    scatter(values, y);
+  }
+
+  // The output row, or values to scatter to it.
+  T* values_of(int y) const {
+    return has_packed_rows(v_.to, v_.lanes) ? &v_.to.at(y, 0, v_.channel) : values_.get();
+  }
+  void scatter(const T* values, int y) const {
+    for (int lane = 0; lane < v_.lanes && values == values_.get(); ++lane) {
       T* const to = &v_.to.at(y, 0, v_.channel + lane);
       for (int x = 0; x < v_.to.width; ++x) to[x * v_.to.stride_x] = values[x * v_.lanes + lane];
     }
@@ -158,6 +209,7 @@ class BlockRows {
   StripView<Op> v_;
   std::unique_ptr<Sum[]> sums_, columns_;  // of blocks; of the columns of a row of blocks
   std::unique_ptr<T[]> values_;
+  std::unique_ptr<uint8_t[]> means_;
 };
 
 }  // namespace

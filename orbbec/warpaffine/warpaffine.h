@@ -56,6 +56,12 @@ struct AffineTransform {
                                      Simd::all_lanes(F(y) * m[4] + m[5]))};
   }
 
+  // Whether source rows depend on output rows alone, and source columns on output columns.
+  ORBBEC_HD bool is_axis_aligned(int64_t n) const {
+    const F* m = matrices + n * stride;
+    return m[1] == 0 && m[3] == 0;
+  }
+
   // The distance from a pixel's source position to that of the pixel below.
   ORBBEC_HD Point<F> row_step(int64_t n) const {
     return {matrices[n * stride + 1], matrices[n * stride + 4]};

@@ -29,8 +29,7 @@ struct Avx2 {
   }
   // The low and the high half of the 8 bytes at each offset. Single loads: on many CPUs they are
   // faster than a gather.
-  template <class Offsets>  // Int, or a pointer to ints
-  static void load_8_bytes(const char* base, const Offsets& bytes, Int& low, Int& high) {
+  static void load_8_bytes(const char* base, const int* bytes, Int& low, Int& high) {
     const __m256i a = join(two(base, bytes[0], bytes[1]), two(base, bytes[4], bytes[5]));
     const __m256i b = join(two(base, bytes[2], bytes[3]), two(base, bytes[6], bytes[7]));
     low = (Int)_mm256_shuffle_ps((__m256)a, (__m256)b, 0x88);
@@ -40,11 +39,6 @@ struct Avx2 {
   static Float load_16_bytes(const char* base, const int* bytes) {
     const auto at = [=](int i) { return reinterpret_cast<const __m128i*>(base + bytes[i]); };
     return (Float)join(_mm_loadu_si128(at(0)), _mm_loadu_si128(at(1)));
-  }
-  // Prefetches every kStep-th offset, which may be outside the program's memory.
-  template <int kStep = 1>
-  static void prefetch(const char* base, Int bytes) {
-    for (int i = 0; i < kLanes; i += kStep) _mm_prefetch(base + bytes[i], _MM_HINT_T0);
   }
   static bool all(Int mask) { return _mm256_movemask_ps((__m256)mask) == 0xff; }
   static bool any(Int mask) { return _mm256_movemask_ps((__m256)mask) != 0; }

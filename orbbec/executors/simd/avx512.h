@@ -28,8 +28,7 @@ struct Avx512 {
   static Int gather(const void* base, Int bytes) {
     return (Int)_mm512_i32gather_epi32((__m512i)bytes, base, 1);
   }
-  template <class Offsets>  // Int, or a pointer to ints
-  static void load_8_bytes(const char* base, const Offsets& bytes, Int& low, Int& high) {
+  static void load_8_bytes(const char* base, const int* bytes, Int& low, Int& high) {
     const __m512i a = join(two(base, bytes[0], bytes[1]), two(base, bytes[4], bytes[5]),
                            two(base, bytes[8], bytes[9]), two(base, bytes[12], bytes[13]));
     const __m512i b = join(two(base, bytes[2], bytes[3]), two(base, bytes[6], bytes[7]),
@@ -42,11 +41,6 @@ struct Avx512 {
     const auto at = [=](int i) { return reinterpret_cast<const __m128i*>(base + bytes[i]); };
     return (Float)join(_mm_loadu_si128(at(0)), _mm_loadu_si128(at(1)), _mm_loadu_si128(at(2)),
                        _mm_loadu_si128(at(3)));
-  }
-  // Prefetches every kStep-th offset, which may be outside the program's memory.
-  template <int kStep = 1>
-  static void prefetch(const char* base, Int bytes) {
-    for (int i = 0; i < kLanes; i += kStep) _mm_prefetch(base + bytes[i], _MM_HINT_T0);
   }
   static bool all(Int mask) {
     return _mm512_test_epi32_mask((__m512i)mask, (__m512i)mask) == 0xffff;

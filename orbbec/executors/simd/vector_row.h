@@ -17,22 +17,13 @@ class VectorRow {
 
   VectorRow(const Op& op, int64_t n, const Image<Out>& target)
       : op_(op), n_(n), image_(op.source[n]), target_(target), channels_(op.output.channels) {
-    const int64_t pixel = image_.stride_x * static_cast<int64_t>(sizeof(T));
-    pairs_ = pixel >= 1 && pixel <= 4;
+    const int64_t pixel = image_.stride_x;
+    const bool is_packed = image_.stride_c == 1 && channels_ <= pixel && pixel <= 4;
+    shares_load_ = kIsByte && is_packed;
+    packed_out_ = kRounds && shares_load_ && target_.stride_c == 1 &&
+                  target_.stride_x == channels_ && (channels_ == 3 || channels_ == 4);
     prefetch_ = prefetch_offset();
-    copies_packed_ = kCopies && kIsByte && is_packed(image_) && is_packed(target_);
-    if (!pairs_) {
-      rgb_ = kIsLinear && channels_ == 3 && image_.stride_x == 3 && image_.stride_c == 1;
-      last_left_ = image_.width - (rgb_ ? 3 : 2);
-      return;
-    }
-    const int64_t row =
-        (image_.width - 1) * pixel + static_cast<int64_t>(sizeof(T));  // bytes of one channel's row
-    last_left_ = row < kPairBytes ? -1 : static_cast<int>((row - kPairBytes) / pixel);
-    pair_shift_ = static_cast<int>(8 * pixel);
-    const bool packed_out = target_.stride_c == 1 && target_.stride_x == 3;
-    rgb_ = kIsByte && channels_ == 3 && pixel == 3 && image_.stride_c == 1 &&
-           (packed_out || target_.stride_x == 1);
+    if (fits()) set_inside(pixel, is_packed);
   }
 
   // Columns [begin, end) of an output row, `begin` a multiple of kRowBlock, to the target's columns
@@ -41,12 +32,19 @@ class VectorRow {
     begin_ = begin;
     const int blocks = op_.output.width / kRowBlock * kRowBlock;
     const int whole = !fits() || blocks < begin ? begin : blocks < end ? blocks : end;
-    for (int x = begin; x < whole;) {
-      const bool is_copied = kCopies && x + kCopyBlock <= whole && copy_block(y, x);
-      const int count = is_copied ? kCopyBlock : Simd::kLanes;
-      if (!is_copied && !run_group(y, x)) run_pixels(y, x, x + count);
-      x += count;
+    Block block;
+    int x = begin, first = begin;  // the block has columns [first, x)
+    for (; x < whole; x += Simd::kLanes) {
+      if (x == first + kBlock) {
+        write_block(y, first, kBlock, block);
+        first = x;
+      }
+      if (locate_inside(y, x, x - first, block)) continue;
+      write_block(y, first, x - first, block);
+      first = x + Simd::kLanes;
+      if (!run_group(y, x)) run_pixels(y, x, first);
     }
+    write_block(y, first, x - first, block);
     run_pixels(y, whole, end);
   }
 
@@ -54,26 +52,24 @@ class VectorRow {
   static constexpr bool kIsByte = sizeof(T) == 1;
   static constexpr bool kRounds = sizeof(Out) == 1;
   static constexpr bool kIsLinear = Op::kIsLinear;
-  static constexpr bool kCopies = !kIsLinear && std::is_same_v<Out, T>;  // pixels do not change
   static constexpr int kTaps = kIsLinear ? 4 : 1;
-  static constexpr int kPrefetchRows = 4;  // far enough ahead to hide the memory latency
-  // Groups of floats have three planes to prefetch, and every second pixel is enough.
-  static constexpr int kPrefetchStep = kIsByte ? 1 : 2;
-  static constexpr int kCopyBlock = 32;  // columns
-  static constexpr int kPairBytes = 8;  // bytes of a load that holds a pixel and its right neighbor
+  static constexpr int kPrefetchRows = 4;     // far enough ahead to hide the memory latency
+  static constexpr int kPrefetchColumns = 4;  // share a prefetch
+  static constexpr int kBlock = 64;           // columns
+  static constexpr int kPairBytes = 8;        // that hold a pixel and its right neighbor
+
+  // Columns whose taps are inside the image.
+  struct Block {
+    int bytes[kBlock];  // from the first byte of the image to the upper left tap
+    Float a[kBlock / Simd::kLanes], b[kBlock / Simd::kLanes];
+  };
 
   // The four pixels around each position: + 1 is the right neighbor, + 2 the lower.
   struct Taps {
     Int bytes[kTaps];   // from the first byte of the image
-    Int inside[kTaps];  // whether the pixel is inside the image, if `mixed`
+    Int inside[kTaps];  // whether the pixel is inside the image
     Float a, b;
-    bool mixed;
   };
-
-  // Whether 4 bytes hold a pixel of 3 or 4 channels.
-  bool is_packed(const auto& image) const {
-    return image.stride_c == 1 && image.stride_x == channels_ && (channels_ == 3 || channels_ == 4);
-  }
 
   // Byte offsets are int, and 4-byte loads need 4 bytes.
   bool fits() const {
@@ -84,6 +80,22 @@ class VectorRow {
     const int64_t last = (image_.height - 1) * image_.stride_y +
                          (image_.width - 1) * image_.stride_x + (channels_ - 1) * image_.stride_c;
     return (last + 1) * static_cast<int64_t>(sizeof(T)) - 1;
+  }
+
+  // The upper left taps whose loads stay inside the rows; none in layouts without such loads.
+  void set_inside(int64_t pixel, bool is_packed) {
+    rows_inside_ = image_.height - (kIsLinear ? 1 : 0);
+    if (!kIsLinear) {
+      copies_packed_ = packed_out_ && pixel == channels_;
+      columns_inside_ = image_.width - (copies_packed_ ? 1 : 0);  // 4 bytes may pass the last pixel
+    } else if (pixel == 1) {
+      columns_inside_ = image_.width - 1;
+    } else if (!kIsByte) {
+      columns_inside_ = is_packed && pixel == 3 && channels_ == 3 ? image_.width - 2 : 0;
+    } else if (pixel >= 2 && pixel <= 4) {
+      const int64_t row = (image_.width - 1) * pixel + 1;  // bytes of one channel's row
+      if (row >= kPairBytes) columns_inside_ = static_cast<int>((row - kPairBytes) / pixel + 1);
+    }
   }
 
   void run_pixels(int y, int begin, int end) const {
@@ -100,47 +112,149 @@ class VectorRow {
            static_cast<int64_t>(sizeof(T));
   }
 
-  bool run_group(int y, int x) const {
-    Taps taps;
-    bool outside = false;
-    if (!locate(y, x, taps, outside)) return false;
-    const bool packed_in = kIsByte && image_.stride_c == 1 && channels_ <= 4;
-    const bool packed_out = kRounds && target_.stride_c == 1 && target_.stride_x == channels_;
-    if (kIsLinear && rgb_ && !taps.mixed) {
-      if constexpr (kIsLinear) kIsByte ? store_rgb(y, x, taps) : store_rgb_floats(y, x, taps);
-    } else if (packed_in && packed_out && channels_ != 2) {
-      store_packed(y, x, taps, outside);
-    } else {
-      store_planes(y, x, taps, outside, packed_in);
-    }
-    return true;
-  }
-
-  // False where this class has no rule. `outside`: all taps of all pixels are beyond a constant
-  // border.
-  bool locate(int y, int x, Taps& taps, bool& outside) const {
-    const Point<Float> at = op_.transform.template fused_group<Simd>(n_, y, x);
-    const Float not_a_number = (at.x - at.x) + (at.y - at.y);
-    if (!Simd::all(not_a_number == 0.0f)) return false;
-    Int left, top;
+  // The upper left taps of a group, INT_MIN where a position is not finite.
+  void locate(const Point<Float>& at, Int& left, Int& top, Float& a, Float& b) const {
     if constexpr (kIsLinear) {
       left = Simd::truncate(Simd::floor(at.x));
       top = Simd::truncate(Simd::floor(at.y));
-      taps.a = at.x - Simd::to_float(left);
-      taps.b = at.y - Simd::to_float(top);
+      a = at.x - Simd::to_float(left);
+      b = at.y - Simd::to_float(top);
     } else {
       left = Simd::round(at.x);
       top = Simd::round(at.y);
     }
-    const Int within = (left >= 0) & (left <= last_left_) & (top >= 0) & (top < image_.height - 1);
-    taps.mixed = !Simd::all(within);
-    if (!taps.mixed) {
-      set_offsets(taps, left, left + 1, top, top + 1);
-      return true;
-    }
-    return locate_mixed(taps, outside, left, top);
   }
 
+  // Adds a group to a block whose columns so far are `count`. False if a load is not inside.
+  bool locate_inside(int y, int x, int count, Block& block) const {
+    const Point<Float> at = op_.transform.template fused_group<Simd>(n_, y, x);
+    Int left, top;
+    Float a{}, b{};
+    locate(at, left, top, a, b);
+    if (!Simd::all(is_in(left, columns_inside_) & is_in(top, rows_inside_))) return false;
+    const Int first = left * step_x() + top * step_y();
+    memcpy(block.bytes + count, &first, sizeof(first));
+    block.a[count / Simd::kLanes] = a;
+    block.b[count / Simd::kLanes] = b;
+    return true;
+  }
+
+  void write_block(int y, int x, int count, const Block& block) const {
+    if (count == 0) return;
+    for (int i = 0; i < count && prefetch_ != 0; i += kPrefetchColumns)
+      __builtin_prefetch(base() + block.bytes[i] + prefetch_);
+    if constexpr (!kIsLinear) {
+      if (!copies_packed_) return copy_planes(y, x, count, block);
+      channels_ == 3 ? copy_packed<3>(y, x, count, block) : copy_packed<4>(y, x, count, block);
+    } else if (image_.stride_x == 1) {
+      blend_block<1>(y, x, count, block);
+    } else if constexpr (kIsByte) {
+      if (image_.stride_x == 2) blend_block<2>(y, x, count, block);
+      if (image_.stride_x == 3) blend_block<3>(y, x, count, block);
+      if (image_.stride_x == 4) blend_block<4>(y, x, count, block);
+    } else {
+      for (int i = 0; i < count; i += Simd::kLanes) store_rgb_floats(y, x, i, block);
+    }
+  }
+
+  // Pixels of 3 or 4 bytes, the last byte of which may be that of the next.
+  template <int kPixel>
+  void copy_packed(int y, int x, int count, const Block& block) const {
+    const char* const from = base();
+    char* const to = reinterpret_cast<char*>(&out(y, x, 0));
+    const int last = count - 1;
+#pragma GCC unroll 8
+    for (int i = 0; i < last; ++i) memcpy(to + i * kPixel, from + block.bytes[i], 4);
+    memcpy(to + last * kPixel, from + block.bytes[last], kPixel);
+  }
+
+  void copy_planes(int y, int x, int count, const Block& block) const {
+    const int64_t step = target_.stride_x;
+    for (int64_t c = 0; c < channels_; ++c) {
+      const char* const from = base() + channel_bytes(c);
+      Out* to = &out(y, x, c);
+#pragma GCC unroll 8
+      for (int i = 0; i < count; ++i, to += step) {
+        T value;
+        memcpy(&value, from + block.bytes[i], sizeof(T));
+        *to = static_cast<Out>(value);
+      }
+    }
+  }
+
+  // Pixels and their right neighbors, kPixel elements away.
+  template <int kPixel>
+  void blend_block(int y, int x, int count, const Block& block) const {
+    constexpr bool kIsNarrow = kIsByte && kPixel == 1;
+    uint16_t pairs[2][kBlock];
+    const int64_t step = shares_load_ ? channels_ : 1;
+    for (int64_t c = 0; c < channels_; c += step) {
+      const char *const from = base() + channel_bytes(c), *const from_below = from + step_y();
+      if (kIsNarrow) copy_pairs(from, block.bytes, count, pairs[0]);
+      if (kIsNarrow) copy_pairs(from_below, block.bytes, count, pairs[1]);
+      for (int i = 0; i < count; i += Simd::kLanes) {
+        Int above[2], below[2], pixels{};
+        if (kIsNarrow) {
+          above[0] = load_words(pairs[0] + i);
+          below[0] = load_words(pairs[1] + i);
+        } else {
+          Simd::load_8_bytes(from, block.bytes + i, above[0], above[1]);
+          Simd::load_8_bytes(from_below, block.bytes + i, below[0], below[1]);
+        }
+        const Float a = block.a[i / Simd::kLanes], b = block.b[i / Simd::kLanes];
+#pragma GCC unroll 4
+        for (int k = 0; k < kPixel; ++k) {
+          if (k >= step) break;
+          const Float p[4] = {element(above, k), element(above, k + kPixel), element(below, k),
+                              element(below, k + kPixel)};
+          store(y, x + i, c + k, blend(a, b, p), pixels);
+        }
+      }
+    }
+  }
+
+  // Pairs of bytes, which are few enough to be copied before they are read in vectors.
+  static void copy_pairs(const char* from, const int* bytes, int count, uint16_t* to) {
+#pragma GCC unroll 16
+    for (int i = 0; i < count; ++i) memcpy(to + i, from + bytes[i], 2);
+  }
+
+  static Int load_words(const uint16_t* from) {
+    typedef uint16_t Words __attribute__((vector_size(2 * Simd::kLanes)));
+    Words words;
+    memcpy(&words, from, sizeof(words));
+    return __builtin_convertvector(words, Int);
+  }
+
+  // Element k of pairs.
+  static Float element(const Int (&halves)[2], int k) {
+    return kIsByte ? Simd::to_float(byte_of(halves[k / 4], k % 4)) : (Float)halves[k];
+  }
+
+  // A group of which some taps may be outside. False where this class has no rule.
+  bool run_group(int y, int x) const {
+    const Point<Float> at = op_.transform.template fused_group<Simd>(n_, y, x);
+    const Float not_a_number = (at.x - at.x) + (at.y - at.y);
+    if (!Simd::all(not_a_number == 0.0f)) return false;
+    Taps taps;
+    bool outside = false;
+    Int left, top;
+    locate(at, left, top, taps.a, taps.b);
+    if (!locate_mixed(taps, outside, left, top)) return false;
+    Int loaded[kTaps], pixels{};
+    for (int64_t c = 0; c < channels_; ++c) {
+      Float result = Simd::all_lanes(fill(c));
+      if (!outside) {
+        if (c == 0 || !shares_load_)
+          for (int k = 0; k < kTaps; ++k) loaded[k] = load_one(taps.bytes[k], c);
+        result = value(taps, loaded, shares_load_ ? static_cast<int>(c) : 0, c);
+      }
+      store(y, x, c, result, pixels);
+    }
+    return true;
+  }
+
+  // `outside`: all taps of all pixels are beyond a constant border.
   bool locate_mixed(Taps& taps, bool& outside, Int left, Int top) const {
     if (op_.border == Border::kTransparent) return false;
     const Int right = wrapping_next(left), bottom = wrapping_next(top);
@@ -186,87 +300,22 @@ class VectorRow {
   }
 
   void set_offsets(Taps& taps, Int left, Int right, Int top, Int bottom) const {
-    const int step_x = static_cast<int>(image_.stride_x * sizeof(T)),
-              step_y = static_cast<int>(image_.stride_y * sizeof(T));
-    left *= step_x;
-    top *= step_y;
+    left *= step_x();
+    top *= step_y();
     taps.bytes[0] = left + top;
     if constexpr (kIsLinear) {
-      right *= step_x;
-      bottom *= step_y;
+      right *= step_x();
+      bottom *= step_y();
       taps.bytes[1] = right + top;
       taps.bytes[2] = left + bottom;
       taps.bytes[3] = right + bottom;
     }
   }
 
-  // Copies the nearest pixels of a block of columns. False if one is outside, which stays undone.
-  bool copy_block(int y, int x) const {
-    const Image<const T> image = image_;
-    const int step_x = static_cast<int>(image.stride_x * sizeof(T)),
-              step_y = static_cast<int>(image.stride_y * sizeof(T));
-    const int columns = image.width - (copies_packed_ ? 1 : 0);  // 4 bytes may pass the last pixel
-    int bytes[kCopyBlock];
-    Int within = Simd::lane_numbers() >= 0;
-    for (int i = 0; i < kCopyBlock; i += Simd::kLanes) {
-      const Point<Float> at = op_.transform.template fused_group<Simd>(n_, y, x + i);
-      const Int left = Simd::round(at.x), top = Simd::round(at.y);  // INT_MIN if not finite
-      within &= is_in(left, columns) & is_in(top, image.height);
-      const Int first = left * step_x + top * step_y;
-      memcpy(bytes + i, &first, sizeof(first));
-    }
-    if (!Simd::all(within)) return false;
-    const char* const base = reinterpret_cast<const char*>(image.data);
-    if (prefetch_ != 0)
-      for (int i = 0; i < kCopyBlock; i += 4) __builtin_prefetch(base + bytes[i] + prefetch_);
-    if (copies_packed_) {
-      copy_packed(&out(y, x, 0), base, bytes);
-      return true;
-    }
-    for (int64_t c = 0; c < channels_; ++c)
-      copy_plane(&out(y, x, c), image.data + c * image.stride_c, bytes);
-    return true;
-  }
-
-  // Pixels of 3 or 4 bytes, the last byte of which may be that of the next.
-  void copy_packed(Out* to, const char* base, const int* bytes) const {
-    char* const bytes_to = reinterpret_cast<char*>(to);
-    const int64_t channels = channels_;
-    const int last = kCopyBlock - 1;
-    for (int i = 0; i < last; ++i) memcpy(bytes_to + i * channels, base + bytes[i], 4);
-    memcpy(bytes_to + last * channels, base + bytes[last], static_cast<size_t>(channels));
-  }
-
-  void copy_plane(Out* to, const T* plane, const int* bytes) const {
-    const int64_t step = target_.stride_x;
-    const char* const base = reinterpret_cast<const char*>(plane);
-    for (int i = 0; i < kCopyBlock; ++i) memcpy(to + i * step, base + bytes[i], sizeof(T));
-  }
-
-  // The taps of channel c, or of all channels of a packed pixel.
-  void load(const Taps& taps, int64_t c, Int (&loaded)[kTaps]) const {
-    if (pairs_ && !taps.mixed) {
-      Simd::template prefetch<kPrefetchStep>(
-          reinterpret_cast<const char*>(image_.data) + channel_bytes(c) + prefetch_, taps.bytes[0]);
-      Int unused;
-      load_pair(taps.bytes[0], c, loaded[0], kIsLinear ? loaded[kTaps / 4] : unused);
-      if constexpr (kIsLinear) load_pair(taps.bytes[2], c, loaded[2], loaded[3]);
-      return;
-    }
-    for (int k = 0; k < kTaps; ++k) loaded[k] = load_one(taps.bytes[k], c);
-  }
-
-  int channel_bytes(int64_t c) const {
-    return static_cast<int>(c * image_.stride_c * static_cast<int64_t>(sizeof(T)));
-  }
-
-  void load_pair(Int bytes, int64_t c, Int& left, Int& right) const {
-    Int high;
-    Simd::load_8_bytes(reinterpret_cast<const char*>(image_.data) + channel_bytes(c), bytes, left,
-                       high);
-    right = pair_shift_ == 32 ? high
-                              : (Int)((Unsigned)left >> pair_shift_) | high << (32 - pair_shift_);
-  }
+  const char* base() const { return reinterpret_cast<const char*>(image_.data); }
+  int step_x() const { return static_cast<int>(image_.stride_x * sizeof(T)); }
+  int step_y() const { return static_cast<int>(image_.stride_y * sizeof(T)); }
+  int channel_bytes(int64_t c) const { return static_cast<int>(c * image_.stride_c * sizeof(T)); }
 
   // 4 bytes at each offset as one number; at the end of the image, the load starts earlier and the
   // number is shifted.
@@ -288,10 +337,9 @@ class VectorRow {
   // The channel in byte `byte` of the loaded numbers, or the loaded float.
   Float value(const Taps& taps, const Int (&loaded)[kTaps], int byte, int64_t c) const {
     Float p[kTaps];
-    const bool fills = taps.mixed && op_.border == Border::kConstant;
+    const bool fills = op_.border == Border::kConstant;
     for (int k = 0; k < kTaps; ++k) {
-      p[k] = kIsByte ? Simd::to_float((Int)((Unsigned)loaded[k] >> (8 * byte)) & 255)
-                     : (Float)loaded[k];
+      p[k] = kIsByte ? Simd::to_float(byte_of(loaded[k], byte)) : (Float)loaded[k];
       if (fills) p[k] = taps.inside[k] ? p[k] : Simd::all_lanes(fill(c));
     }
     if constexpr (kIsLinear) {
@@ -305,49 +353,22 @@ class VectorRow {
 
   static Int byte_of(Int v, int byte) { return (Int)((Unsigned)v >> (8 * byte)) & 255; }
 
-  // Packed RGB with all taps inside, to packed RGB or planes: of the 8 bytes of a pair, bytes 0 to
-  // 2 are the left pixel, 3 to 5 the right.
-  void store_rgb(int y, int x, const Taps& taps) const {
-    const char* const base = reinterpret_cast<const char*>(image_.data);
-    Simd::prefetch(base + prefetch_, taps.bytes[0]);
-    Int above[2], below[2];
-    Simd::load_8_bytes(base, taps.bytes[0], above[0], above[1]);
-    Simd::load_8_bytes(base, taps.bytes[2], below[0], below[1]);
-    Float result[3];
-    for (int c = 0; c < 3; ++c) {
-      const int half = (c + 3) / 4, byte = (c + 3) % 4;
-      const Float p[4] = {
-          Simd::to_float(byte_of(above[0], c)), Simd::to_float(byte_of(above[half], byte)),
-          Simd::to_float(byte_of(below[0], c)), Simd::to_float(byte_of(below[half], byte))};
-      result[c] = blend(taps.a, taps.b, p);
-    }
-    if (kRounds && target_.stride_c == 1) {
-      return Simd::store_bytes_3(
-          reinterpret_cast<uint8_t*>(&out(y, x, 0)),
-          Simd::round(result[0]) | Simd::round(result[1]) << 8 | Simd::round(result[2]) << 16);
-    }
-    for (int c = 0; c < 3; ++c) store_plane(&out(y, x, c), result[c]);
-  }
-
-  // Pixels of three floats with all taps inside. A vector holds several, each in three of four
-  // lanes.
-  void store_rgb_floats(int y, int x, const Taps& taps) const {
+  // Pixels of three floats. A vector holds several, each in three of four lanes.
+  void store_rgb_floats(int y, int x, int first, const Block& block) const {
     constexpr int kPixels = Simd::kLanes / 4;
     constexpr int64_t kPixel = 3 * sizeof(T);
-    const char* const above = reinterpret_cast<const char*>(image_.data);
-    const char* const below = above + image_.stride_y * static_cast<int64_t>(sizeof(T));
-    Simd::prefetch(above + prefetch_, taps.bytes[0]);
-    int bytes[Simd::kLanes];
-    memcpy(bytes, &taps.bytes[0], sizeof(bytes));
+    const char *const above = base(), *const below = above + step_y();
+    const Float a = block.a[first / Simd::kLanes], b = block.b[first / Simd::kLanes];
+    x += first;
     float pixels[4 * Simd::kLanes];
     const Int lanes = Simd::lane_numbers(), packed = lanes + lanes / 3;
     for (int i = 0; i < Simd::kLanes; i += kPixels) {
+      const int* const bytes = block.bytes + first + i;
       const Int pixel = lanes / 4 + i;
       const Float p[4] = {
-          Simd::load_16_bytes(above, bytes + i), Simd::load_16_bytes(above + kPixel, bytes + i),
-          Simd::load_16_bytes(below, bytes + i), Simd::load_16_bytes(below + kPixel, bytes + i)};
-      const Float blended =
-          blend(__builtin_shuffle(taps.a, pixel), __builtin_shuffle(taps.b, pixel), p);
+          Simd::load_16_bytes(above, bytes), Simd::load_16_bytes(above + kPixel, bytes),
+          Simd::load_16_bytes(below, bytes), Simd::load_16_bytes(below + kPixel, bytes)};
+      const Float blended = blend(__builtin_shuffle(a, pixel), __builtin_shuffle(b, pixel), p);
       Simd::store(pixels + 3 * i, __builtin_shuffle(blended, packed));
     }
     if (target_.stride_x == 3 && target_.stride_c == 1) {
@@ -359,33 +380,17 @@ class VectorRow {
     }
   }
 
-  void store_packed(int y, int x, const Taps& taps, bool outside) const {
-    const int channels = static_cast<int>(channels_);
-    Int pixels{};
-    if (outside) {
-      for (int c = 0; c < channels; ++c) pixels |= static_cast<int>(op_.fill[c]) << (8 * c);
-    } else {
-      Int loaded[kTaps];
-      load(taps, 0, loaded);
-      for (int c = 0; c < channels; ++c)
-        pixels |= Simd::round(value(taps, loaded, c, c)) << (8 * c);
-    }
-    uint8_t* const to = reinterpret_cast<uint8_t*>(&out(y, x, 0));
-    if (channels == 1) return Simd::store_bytes_1(to, pixels);
-    if (channels == 3) return Simd::store_bytes_3(to, pixels);
-    Simd::store_bytes_4(to, pixels);
-  }
-
-  void store_planes(int y, int x, const Taps& taps, bool outside, bool packed_in) const {
-    Int loaded[kTaps];
-    for (int64_t c = 0; c < channels_; ++c) {
-      Float result = Simd::all_lanes(fill(c));
-      if (!outside) {
-        if (c == 0 || !packed_in) load(taps, c, loaded);
-        result = value(taps, loaded, packed_in ? static_cast<int>(c) : 0, c);
+  // Channel c of a group. Packed bytes are collected in `pixels` and stored with the last channel.
+  void store(int y, int x, int64_t c, Float values, Int& pixels) const {
+    if constexpr (kRounds) {
+      if (packed_out_) {
+        pixels |= Simd::round(values) << static_cast<int>(8 * c);
+        if (c + 1 < channels_) return;
+        uint8_t* const to = reinterpret_cast<uint8_t*>(&out(y, x, 0));
+        return channels_ == 3 ? Simd::store_bytes_3(to, pixels) : Simd::store_bytes_4(to, pixels);
       }
-      store_plane(&out(y, x, c), result);
     }
+    store_plane(&out(y, x, c), values);
   }
 
   void store_plane(Out* to, Float values) const {
@@ -410,12 +415,11 @@ class VectorRow {
   Image<const T> image_;
   Image<Out> target_;
   int64_t channels_;
-  bool pairs_;          // whether 8 bytes hold a pixel and its right neighbor
-  int last_left_ = -1;  // the last column whose loads stay inside the row
-  bool copies_packed_;  // nearest pixels of 3 or 4 bytes, as 4 bytes
-  bool rgb_ = false;    // packed pixels of 3 bytes in, packed or planes out; or of 3 floats in
-  int64_t prefetch_ = 0;
-  int pair_shift_ = 0;  // bits from a pixel to its right neighbor
+  bool shares_load_;            // whether the bytes of a pixel's channels are loaded together
+  bool packed_out_;             // whether 3 or 4 bytes of a pixel are stored together
+  bool copies_packed_ = false;  // nearest pixels of 3 or 4 bytes, as 4 bytes
+  int columns_inside_ = 0, rows_inside_ = 0;  // upper left taps that Block may have
+  int64_t prefetch_;
 };
 
 template <class Simd, class Op>

@@ -14,6 +14,18 @@ from tests.support.warps import ARITHMETICS, BORDERS, WARPS, random_warps, warp
 # Below, at and above vectors of 8 and 16 and blocks of 16 columns.
 WIDTHS = (1, 7, 8, 15, 16, 17, 31, 33, 130)
 VECTORS = ("avx2", "avx512")
+# Output to source: shifts, flips, scales, one pixel for all, and positions far outside or not finite.
+AXIS_ALIGNED = (
+    [[1, 0, -5], [0, 1, 7]],
+    [[1, 0, 4], [0, 1, 3]],
+    [[-1, 0, 40], [0, -1, 19]],
+    [[1.7, 0, -9.3], [0, 0.4, 2.2]],
+    [[-0.3, 0, 33.4], [0, 2.1, -8]],
+    [[0, 0, 3], [0, 0, 4]],
+    [[1, 0, 400], [0, 1, 0]],
+    [[1e30, 0, 0], [0, 1e38, 2]],
+    [[1, 0, float("nan")], [0, 1, 2]],
+)
 pytestmark = pytest.mark.sanitized
 
 
@@ -108,3 +120,29 @@ def test_vectors_keep_the_sign_of_zero(monkeypatch, op, interpolation, border, a
         return warp(op, images, maps, (40, 70), out=before.clone(), **options)
 
     assert_vectors_change_nothing(monkeypatch, call)
+
+
+@pytest.mark.parametrize("op", ["warp_affine", "warp_perspective"])
+@pytest.mark.parametrize("dtype", DTYPES, ids=str)
+@pytest.mark.parametrize("arithmetic", ARITHMETICS)
+@pytest.mark.parametrize("border", BORDERS)
+def test_vectors_change_nothing_in_axis_aligned_warps(monkeypatch, op, dtype, arithmetic, border):
+    maps = torch.tensor(AXIS_ALIGNED, dtype=torch.float64)
+    if op == "warp_perspective":
+        maps = torch.nn.functional.pad(maps, (0, 0, 0, 1))
+        maps[:, 2, 2] = 1
+    options = {"interpolation": "nearest", "arithmetic": arithmetic, "border": border, "fill": 3.5}
+    for channels in (1, 3, 4, 5):
+        images = photographs(len(maps), channels, 21, 44, dtype)
+        before = photographs(len(maps), channels, 30, 57, dtype, seed=1)
+        last = torch.channels_last
+        for given, out in (
+            (images, before),
+            (images.contiguous(memory_format=last), before.contiguous(memory_format=last)),
+            (images[..., ::2], before),
+        ):
+
+            def call(given=given, out=out):
+                return warp(op, given, maps, (30, 57), out=out.clone(), inverse=True, **options)
+
+            assert_vectors_change_nothing(monkeypatch, call)
