@@ -8,7 +8,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field
 from functools import partial
@@ -37,6 +37,7 @@ from orbbec.data.loader.memory import Job
 from orbbec.data.loader.pairs import pairs_of
 from orbbec.data.loader.pieces import AugmentedPieces, Pieces
 from orbbec.data.loader.queues import until
+from orbbec.data.loader.several import check_names, in_order, names_in, planned_by_name
 from orbbec.data.loader.stopwatch import Stopwatch
 from orbbec.data.loader.unchanged import alike, kind_of, tensors_of
 from orbbec.data.loader.views import Planning, Plans, for_regions, read_by
@@ -222,7 +223,7 @@ class Assembler:
         return has_regions or self.decoding.makes_planes or self.device is not None
 
     def _whole(self, sample: Sample) -> Pixels:
-        assert not isinstance(sample.data, tuple)
+        assert not isinstance(sample.data, (tuple, Mapping))
         with named(sample), self.watch.timing("decode"):
             return self.decoding.whole(sample.data)
 
@@ -386,19 +387,19 @@ class Assembler:
         self.faults.extend(bad.fault for bad in every_bad if bad is not None)
         pairs = self._others(epoch)
         count = len(groups) // (1 + pairs)
-        result: list[Opened] = []
+        result: list[list[Opened]] = []
         skipped = set()
         for row, (group, bad) in enumerate(zip(groups, every_bad, strict=True)):
             owner = row if row < count else (row - count) // pairs
             if owner in skipped:
                 continue
             if bad is None:
-                result += [entry for entry in group if isinstance(entry, Opened)]
+                result.append([entry for entry in group if isinstance(entry, Opened)])
             elif row >= count or self.on_error == "substitute":
-                result += self._substitute(bad, epoch, known)
+                result.append([*self._substitute(bad, epoch, known)])
             else:
                 skipped.add(owner)
-        return result
+        return in_order(result)
 
     def _bad_indices(self, epoch: int) -> set[int]:
         """The indices found bad in this epoch: no substitutes, and not worth another read."""
@@ -431,9 +432,7 @@ class Assembler:
             for row, group in enumerate(groups)
         ]
 
-    def _misfits(
-        self, groups: Sequence[Sequence[Opened]], epoch: int, start: int = 0
-    ) -> dict[int, BadSample]:
+    def _misfits(self, groups: Sequence[list[Opened]], epoch: int, start: int = 0) -> dict[int, BadSample]:
         """The samples that cannot be augmented even alone, by row from `start` on; found by halving."""
         if len(groups) == 1:
             try:
@@ -442,7 +441,7 @@ class Assembler:
             except BadSample as bad:
                 return {start: bad}
         with suppress(ValueError):
-            self._planned([entry for group in groups for entry in group], epoch)
+            self._planned(in_order(groups), epoch)
             return {}
         middle = len(groups) // 2
         first = self._misfits(groups[:middle], epoch, start)
@@ -454,29 +453,26 @@ class Assembler:
             self._planned(group, epoch)
         return group
 
-    def _planned(self, opened: Sequence[Opened], epoch: int, pairs: int = 0) -> tuple[Plans, Any]:
-        """The plan of a batch, and the transformed targets."""
-        frames = frame_count(opened)
+    def _planned(
+        self, opened: Sequence[Opened], epoch: int, pairs: int = 0, seen: Any = None
+    ) -> tuple[Plans, Any]:
+        """The plan of a batch, or a plan per name of its images, and the transformed targets."""
+        names = names_in(opened)
+        if names and seen is None:
+            check_names(self.transforms, names)
+            return planned_by_name(opened, names, partial(self._planned, epoch=epoch, pairs=pairs))
+        frames = 1 if names else frame_count(opened)
         targets = [entry.sample.targets for entry in opened]
         ids = [entry.sample.sample_id for entry in opened[::frames]]
-        kind = kind_of(opened[0]) if self.decoding.is_unchanged else None
-        plan, targets = self._plan([entry.size for entry in opened], ids, targets, epoch, pairs, frames, kind)
+        channels, dtype = CHANNELS.get(self.decoding.mode, 0), "uint8"
+        if self.decoding.is_unchanged:
+            channels, dtype = kind_of(opened[0])
+        sizes = [entry.size for entry in opened]
+        planning = Planning(sizes, ids, targets, epoch, channels, frames, pairs, dtype, seen)
+        plan, targets = planning.by(self.transforms)
         if isinstance(targets, tuple):
             return plan, tuple(clip_targets(opened, view) for view in targets)
         return plan, clip_targets(opened, targets)
-
-    def _plan(
-        self,
-        sizes: Any,
-        ids: Sequence[int],
-        targets: Sequence[dict[str, Any]],
-        epoch: int,
-        pairs: int = 0,
-        frames: int = 1,
-        kind: tuple[int, str] | None = None,
-    ) -> tuple[Plans, Any]:
-        channels, dtype = kind or (CHANNELS[self.decoding.mode], "uint8")
-        return Planning(sizes, ids, targets, epoch, channels, frames, pairs, dtype).by(self.transforms)
 
     def _regions(self, plan: Plans, can_shrink: Array) -> Regions | None:
         makes_planes = self.decoding.makes_planes

@@ -36,6 +36,7 @@ from orbbec.data.loader.entries import Attempt, Bad, Opened, ids_tensor
 from orbbec.data.loader.memory import Job
 from orbbec.data.loader.queues import Stopped, until
 from orbbec.data.loader.shared_feed import SharedFeed
+from orbbec.data.loader.views import Planning
 from orbbec.data.placed import are_placed, check_placed
 from orbbec.data.sample import BadSample, Sample
 from orbbec.feed.feed import GOOD, JPEG, PLANES, SCANS, FeedBatch, Limits, bytes_of
@@ -216,7 +217,9 @@ class FeedAssembler(Assembler):
         """The batch, or the pixels of its good files; None if it has no plan or is decoded in pieces."""
         rows, ids, targets = ordinary
         try:
-            plan, targets = self._plan(upright_sizes(rows), ids, targets, epoch, self._others(epoch))
+            channels, pairs = CHANNELS[self.decoding.mode], self._others(epoch)
+            planning = Planning(upright_sizes(rows), ids, targets, epoch, channels, pairs=pairs)
+            plan, targets = planning.by(self.transforms)
         except ValueError:
             return None
         regions = self._regions(plan, rows["format"] == JPEG)

@@ -17,7 +17,6 @@ from torch import Tensor
 from orbbec.batch import YCbCrBatch
 from orbbec.batch import collate as default_collate
 from orbbec.batch.collate import collate_columns
-from orbbec.color.ycbcr import ycbcr_to_rgb
 from orbbec.data.cache import Cache, CachedSource
 from orbbec.data.concat import with_distinct_ids
 from orbbec.data.decode.decoding import Decoding
@@ -33,7 +32,7 @@ from orbbec.data.loader.report import Report, fault_report
 from orbbec.data.loader.tasks import IndexTasks, StreamTasks, Task
 from orbbec.data.loader.threads import node_cores, thread_budget
 from orbbec.data.loader.tune import tuner_for
-from orbbec.data.loader.views import applied, result_bytes
+from orbbec.data.loader.views import applied, in_colors, result_bytes
 from orbbec.data.order import Order, position_of
 from orbbec.data.sample import Fault
 from orbbec.data.sampling.copies import Copies
@@ -88,7 +87,8 @@ class Loader:
         batch_size: images per batch.
         transforms: a `Compose`, or transforms in order, with `seed`; a `MultiScale`, which draws a size per
             batch; or a `MultiView`, whose images and targets are lists, one entry per view, and for which an
-            image is decoded once. None: batches are `ImageBatch`es.
+            image is decoded once. None: batches are `ImageBatch`es. Of samples of several images (see
+            `SeveralImages`), the images of a batch are a dict by name.
         device: device of the batches.
         threads: number of threads that decode; "auto": as many as the model needs, limited by the cores and
             control group of this rank, less one on CUDA, and by OMP_NUM_THREADS unless it is torchrun's 1.
@@ -431,6 +431,8 @@ class Loader:
         return self.collate(tensors) if tensors else {}
 
     def _moved(self, batch: Assembled) -> Assembled:
+        if isinstance(batch.plan, dict):
+            raise TypeError("Loader.planned: expected samples of one image, but got several")
         with self._assembler.watch.timing("copy"):
             batch = batch._replace(images=to_device(batch.images, self.device))
         return self._in_colors(batch)
@@ -441,18 +443,18 @@ class Loader:
         return Batch(*self._augmented(batch)[:3])
 
     def _augmented(self, batch: Assembled) -> Assembled:
-        compose = self._assembler.transforms
-        if batch.plan is None or compose is None:
+        if batch.plan is None:
             return self._in_colors(batch)
         with self._assembler.watch.timing("augment"):
-            return batch._replace(images=applied(compose, batch.plan, batch.images), plan=None)
+            images = applied(self._assembler.transforms, batch.plan, batch.images)
+            return batch._replace(images=images, plan=None)
 
     def _in_colors(self, batch: Assembled) -> Assembled:
         """Convert planes to RGB on their device."""
         if not isinstance(batch.images, YCbCrBatch):
             return batch
         with self._assembler.watch.timing("augment"):
-            return batch._replace(images=ycbcr_to_rgb(batch.images))
+            return batch._replace(images=in_colors(batch.images))
 
     def _warn(self) -> None:
         """Warn of the bad samples since the last warning."""
