@@ -64,9 +64,11 @@ class _Decoded(NamedTuple):
 
     batch: ImageBatch | YCbCrBatch
     regions: Regions | None
+    rows: list[int]  # of its images in the batch that was read
 
     def of(self, entries: dict[int, Opened]) -> Attempt:
         """The pixels of some rows."""
+        entries = {at: entries[row] for at, row in enumerate(self.rows) if row in entries}
         at, buffers, regions = list(entries), buffers_of(self.batch), self.regions
         if regions is not None:
             regions = Regions(regions.boxes[at], regions.shrinks[at])
@@ -219,17 +221,22 @@ class FeedAssembler(Assembler):
         try:
             channels, pairs = CHANNELS[self.decoding.mode], self._others(epoch)
             planning = Planning(upright_sizes(rows), ids, targets, epoch, channels, pairs=pairs)
-            plan, targets = planning.by(self.transforms)
+            plan, targets, used = planning.by(self.transforms)
         except ValueError:
             return None
+        used = np.arange(len(rows)) if used is None else used
+        at, is_decoded = np.zeros(len(rows), np.int64), np.zeros(len(rows), bool)
+        at[used], is_decoded[used] = np.arange(len(used)), True
+        rows = rows[used]
         regions = self._regions(plan, rows["format"] == JPEG)
         if self._is_large(upright_sizes(rows) if regions is None else regions.sizes, job):
             return None
         batch = self._empty(rows, regions, job)
-        self._write_by_feed(reading, batch, regions, np.arange(len(rows)), np.ones(len(rows), bool), job)
+        self._write_by_feed(reading, batch, regions, at, is_decoded, job)
         self.watch.add("read", reading.seconds()[0])
         if (reading.rows()["status"] != GOOD).any():
-            return _Decoded(batch, regions)
+            return _Decoded(batch, regions, used.tolist())
+        self.watch.count("decoded pairs", len(used) - len(targets) if pairs else 0)
         return Assembled(batch, targets, ids_tensor(ids[: len(targets)]), self._plan_for(plan, regions))
 
     def _empty(self, rows: Array, regions: Regions | None, job: Job) -> ImageBatch | YCbCrBatch:

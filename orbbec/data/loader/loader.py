@@ -117,10 +117,11 @@ class Loader:
             yet. The next batch gets what it needs, even beyond that. None: a quarter of the memory
             of the machine or the control group, shared by the ranks of a launcher, up to 8 GiB.
         numa: NUMA node on whose cores the threads run, ideally that of the GPU; None: no binding.
-        pairs: "batch" mixes images of a batch. "source" gives each image of the first mix (such as `Mosaic`)
-            pair images of its own, drawn from the whole source by seed, epoch and index, as YOLO does.
-            They are read, decoded and transformed up to that mix in addition; a bad one is an error, or with
-            "skip" and "substitute" the next good sample takes its place. Later mixes mix images of the batch.
+        pairs: "batch" mixes images of a batch. "source" gives each image of a mix (such as `Mosaic`)
+            pair images of its own, drawn from the whole source by seed, epoch and index, as YOLO does. Those
+            of a later mix are mixed with pairs of their own before, such as mosaics that `MixUp` mixes. All
+            are read in addition, and those that are mixed are decoded and transformed up to the mix; a bad
+            one is an error, or with "skip" and "substitute" the next good sample takes its place.
 
     Example:
         >>> from orbbec.data import Sample
@@ -180,7 +181,7 @@ class Loader:
         if transforms is not None and not isinstance(transforms, (Compose, MultiView)):
             transforms = Compose(transforms, seed)
         has_pairs = choice("Loader", "pairs", pairs, ("batch", "source")) == "source"
-        has_mixes = isinstance(transforms, Compose) and transforms.others(None) > 0
+        has_mixes = isinstance(transforms, Compose) and any(transforms.others(None))
         if has_pairs and not (self._is_indexed and has_mixes):
             raise ValueError(
                 "Loader: expected a source with an index, and transforms that mix images, for pairs='source'"
@@ -254,7 +255,8 @@ class Loader:
         waited = max(spent.get("wait", 0.0) - spent.get("hidden", 0.0), 0.0)
         measured = self._images, seconds, waited, spent, self.threads, self._synthetic, self._tuner.budget
         cached = None if self._cached is None else self._cached.hit_rate
-        counts = [self._assembler.watch.counts.get(name, 0) for name in ("device", "host", "pairs")]
+        names = ("device", "host", "pairs", "decoded pairs")
+        counts = [self._assembler.watch.counts.get(name, 0) for name in names]
         return Report(*measured, cached, self._memory.most, *counts)
 
     def synthetic(self, batch: Batch, steps: int = 20) -> Iterator[Batch]:

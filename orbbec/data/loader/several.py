@@ -111,7 +111,7 @@ def check_names(transforms: Any, names: Sequence[str]) -> None:
 def planned_by_name(
     opened: Sequence[Opened],
     names: Sequence[str],
-    plan: Callable[..., tuple[Any, Any]],
+    plan: Callable[..., Any],
 ) -> tuple[dict[str, Any], Any]:
     """A plan per name, and the transformed targets of each sample, or of each view of it.
 
@@ -124,8 +124,8 @@ def planned_by_name(
     rows = {name: opened[where] for name, where in rows_of_names(names, len(opened)).items()}
     seen = [entry.sample.targets for entry in rows[names[0]]]
     planned = {name: plan(entries, seen=seen) for name, entries in rows.items()}
-    targets = {name: of_name for name, (_, of_name) in planned.items()}
-    return {name: each for name, (each, _) in planned.items()}, _together(targets)
+    targets = {name: each.targets for name, each in planned.items()}
+    return {name: each.plan for name, each in planned.items()}, _together(targets)
 
 
 def _together(targets: dict[str, Any]) -> Any:

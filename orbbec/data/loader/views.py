@@ -14,11 +14,23 @@ from orbbec.data.decode.region import Regions, plan_for, regions_of, union_of
 from orbbec.data.loader.several import rows_of_names
 from orbbec.data.placed import are_placed
 from orbbec.plan import Plan
-from orbbec.plan.microbatches import bytes_after
+from orbbec.plan.microbatches import bytes_after, without_unused
 from orbbec.transforms import Compose, MultiView, transform_targets
 
 # Of a Compose, of a MultiView, by name of several images, without transforms.
 Plans: TypeAlias = "Plan | tuple[Plan, ...] | dict[str, Plans] | None"
+
+
+class Planned(NamedTuple):
+    """The plans of a batch and its targets; of a MultiView tuples, of each view.
+
+    Args:
+        rows: of the images that the plan reads, int64 `[M]`; None: all.
+    """
+
+    plan: Plans
+    targets: Any
+    rows: Array | None = None
 
 
 class Planning(NamedTuple):
@@ -35,27 +47,31 @@ class Planning(NamedTuple):
     epoch: int
     channels: int
     frames: int = 1
-    pairs: int = 0
+    pairs: Sequence[int] = ()
     dtype: str = "uint8"
     seen: Sequence[dict[str, Any]] | None = None
 
-    def by(self, transforms: Compose | MultiView | None) -> tuple[Plans, Any]:
-        """The plan and its targets; of a MultiView tuples, of each view."""
+    def by(self, transforms: Compose | MultiView | None) -> Planned:
+        """The plan and its targets."""
         if isinstance(transforms, MultiView):
-            plans, targets = zip(*map(self._by_compose, transforms.pipelines), strict=True)
-            return plans, targets
-        return (None, self.targets) if transforms is None else self._by_compose(transforms)
+            plans, targets, _ = zip(*map(self._by_compose, transforms.pipelines), strict=True)
+            return Planned(plans, targets)
+        return Planned(None, self.targets) if transforms is None else self._by_compose(transforms)
 
-    def _by_compose(self, compose: Compose) -> tuple[Plan, Sequence[dict[str, Any]]]:
+    def _by_compose(self, compose: Compose) -> Planned:
         sizes, ids, targets, epoch, channels, frames, pairs, dtype, seen = self
         seen = targets if seen is None else seen
         plan = compose.plan(
             *(sizes, ids, epoch), channels=channels, dtype=dtype, targets=seen, frames=frames, pairs=pairs
         )
+        rows = None
+        if pairs and self.seen is None:
+            plan, rows = without_unused(plan)
+            targets = [targets[row] for row in rows.tolist()]
         options = compose.target_options
         if plan.mixes or are_placed(targets, options.dense):  # no plan changes labels unless it mixes images
-            return plan, transform_targets(plan, targets, options)
-        return plan, targets
+            targets = transform_targets(plan, targets, options)
+        return Planned(plan, targets, rows)
 
 
 def read_by(plans: Plans, can_shrink: Array) -> Regions | None:

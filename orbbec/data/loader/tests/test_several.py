@@ -159,11 +159,16 @@ def test_mixes_combine_images_of_one_name(pairs):
     compose = [T.Mosaic(16, center_range=(0.5, 0.5))]
     with Loader(images, 8, compose, pairs=pairs, seed=4, collate=list) as loader:
         batch, *_ = loader
-        assert loader.report().pairs == (3 * 40 if pairs == "source" else 0)
+        expected = 3 * 40 if pairs == "source" else 0
+        assert (loader.report().pairs, loader.report().decoded_pairs) == (expected, expected)
     left, right = (batch.images[name][..., ::8, ::8].float() for name in NAMES)
     assert torch.equal(right, left + 100)
     assert torch.equal(left[:, 0, 0, 0].long(), batch.sample_ids)
     assert len(batch.targets) == 8
+    compose += [T.ToDtype(torch.float32, scale=False), T.MixUp(p=0.5)]
+    with Loader(images, 8, compose, pairs=pairs, seed=4, collate=list) as loader:
+        left, right = next(iter(loader)).images.values()
+    assert (right - left - 100).abs().max() < 1e-4  # float32
 
 
 def test_an_epoch_is_resumed_and_distributed(source):
