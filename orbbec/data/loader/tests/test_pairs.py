@@ -277,7 +277,9 @@ def without_choice(plan):
     return plan, np.arange(len(plan))
 
 
-@pytest.mark.parametrize("options", [{}, {"decoding": Decoding(planes=True)}, {"memory": 1}])
+@pytest.mark.parametrize(
+    "options", [{}, {"decoding": Decoding(planes=True)}, {"decoding": Decoding(device="cuda")}, {"memory": 1}]
+)
 @pytest.mark.parametrize("feed", ["1", "0"])
 def test_pairs_that_no_mix_reads_are_not_decoded(photographs_in_folders, monkeypatch, feed, options):
     monkeypatch.setenv("ORBBEC_FEED", feed)
