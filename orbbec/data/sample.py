@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Mapping
 from dataclasses import dataclass, field
 from io import FileIO
 from typing import Any, Protocol, TypeAlias, runtime_checkable
@@ -37,7 +36,7 @@ class Sample:
         3
     """
 
-    data: Image | tuple[Image, ...] | Mapping[str, Any]
+    data: Image | tuple[Image, ...] | dict[str, Any]
     targets: dict[str, Any] = field(default_factory=dict)
     sample_id: int = 0
     path: str = field(default="", repr=False)

@@ -6,7 +6,7 @@ import hashlib
 import os
 import pickle
 import time
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from contextlib import suppress
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -127,7 +127,7 @@ class CachedSource(Locked):
 
     def _stored(self, index: int, sample: Sample, began: int) -> Sample:
         """The sample, which is stored if its file cannot have changed since; decoded if pixels are kept."""
-        if isinstance(sample.data, Mapping):
+        if isinstance(sample.data, dict):
             raise TypeError(
                 f"Cache: expected samples of one image, but sample {sample.sample_id} has several"
             )

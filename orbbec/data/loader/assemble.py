@@ -8,7 +8,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field
 from functools import partial
@@ -229,7 +229,7 @@ class Assembler:
         return has_regions or self.decoding.makes_planes or self.device is not None
 
     def _whole(self, sample: Sample) -> Pixels:
-        assert not isinstance(sample.data, (tuple, Mapping))
+        assert not isinstance(sample.data, (tuple, dict))
         with named(sample), self.watch.timing("decode"):
             return self.decoding.whole(sample.data)
 

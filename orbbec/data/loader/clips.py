@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, fields
 from typing import Any
 
@@ -31,7 +31,7 @@ def as_images(sample: Sample) -> Sequence[Sample]:
         BadSample: there are none, or targets of another number of frames.
         TypeError: one of several images is a clip.
     """
-    if isinstance(sample.data, Mapping):
+    if isinstance(sample.data, dict):
         return named_images(sample, sample.data)
     if not isinstance(sample.data, tuple):
         return [sample]

@@ -5,7 +5,7 @@ The images of a batch are in order of their names: all that are "left", then all
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -26,7 +26,7 @@ class NamedImage(Sample):
     whole: Sample
 
 
-def named_images(sample: Sample, images: Mapping[str, Any]) -> list[NamedImage]:
+def named_images(sample: Sample, images: dict[str, Any]) -> list[NamedImage]:
     """The images of a sample; the first has the targets of the sample too.
 
     Raises:
@@ -47,7 +47,7 @@ def named_images(sample: Sample, images: Mapping[str, Any]) -> list[NamedImage]:
 
 def _named(whole: Sample, name: str, image: Any, is_first: bool) -> NamedImage:
     sample = image if isinstance(image, Sample) else Sample(image)
-    if isinstance(sample.data, (tuple, Mapping)):
+    if isinstance(sample.data, (tuple, dict)):
         raise TypeError(f"Loader: expected one image as {name} of sample {whole.sample_id}, but got several")
     targets = {**sample.targets, **whole.targets} if is_first else sample.targets
     path = sample.path or (f"{whole.path} ({name})" if whole.path else name)
