@@ -52,8 +52,8 @@ class DepthFolder:
         >>> (root / "rgb").mkdir(), (root / "depth").mkdir()
         (None, None)
         >>> _ = (root / "rgb/1.jpg").write_bytes(b"the bytes of a JPEG")
-        >>> np.save(root / "depth/1.npy", np.array([[0, 1500]], np.uint16))
-        >>> DepthFolder(root, unit=0.001)[0].targets["depth"].tolist()
+        >>> np.save(root / "depth/1.npy", np.array([[0, 384]], np.uint16))
+        >>> DepthFolder(root, unit=1 / 256)[0].targets["depth"].tolist()
         [[0.0, 1.5]]
     """
 
