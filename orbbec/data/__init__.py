@@ -23,6 +23,9 @@ from orbbec.data.readers.annotations.mask_folder import MaskFolder
 from orbbec.data.readers.annotations.voc import Voc
 from orbbec.data.readers.annotations.yolo import Yolo
 from orbbec.data.readers.arrays import Arrays, Hdf5, NpyFile
+from orbbec.data.readers.cameras.camera_folders import CameraFolders
+from orbbec.data.readers.cameras.depth_folder import DepthFolder
+from orbbec.data.readers.cameras.several import SeveralImages
 from orbbec.data.readers.cifar import Cifar
 from orbbec.data.readers.coco import Coco
 from orbbec.data.readers.detect import open_source
@@ -47,10 +50,12 @@ __all__ = [
     "Batch",
     "Buckets",
     "Cache",
+    "CameraFolders",
     "Cifar",
     "Coco",
     "Copies",
     "Decoding",
+    "DepthFolder",
     "DevicePrefetcher",
     "Fault",
     "FileList",
@@ -73,6 +78,7 @@ __all__ = [
     "Repeats",
     "Report",
     "Sample",
+    "SeveralImages",
     "ShardStream",
     "Shards",
     "ShuffleBuffer",

@@ -7,6 +7,7 @@ from typing import Any
 from torch.utils.data import ConcatDataset, Subset
 
 from orbbec.data.concat import Part
+from orbbec.data.readers.cameras.several import SeveralImages
 from orbbec.data.readers.wrap import WrappedDataset
 
 
@@ -26,6 +27,8 @@ def with_epochs(source: Any) -> list[Any]:
         parts = source.datasets
     elif isinstance(source, (Subset, WrappedDataset)):
         parts = [source.dataset]
+    elif isinstance(source, SeveralImages):
+        parts = [*source.sources.values()]
     elif isinstance(source, Part):
         parts = [source.source]
     return [found for part in parts for found in with_epochs(part)]

@@ -99,6 +99,8 @@ class _Worker:
             warnings.warn(f"ray_dataset: {fault}", stacklevel=1)
         images = batch.images
         plan, compose = batch.plan, self._assembler.transforms
+        if isinstance(plan, dict):
+            raise ValueError("ray_dataset: expected samples of one image, but got several")
         if isinstance(plan, Plan) and isinstance(compose, Compose):
             if plan.mixes:
                 raise ValueError("ray_dataset: expected transforms of single images, but got one that mixes")

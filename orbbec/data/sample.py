@@ -5,12 +5,14 @@ from __future__ import annotations
 import os
 from dataclasses import dataclass, field
 from io import FileIO
-from typing import Any, Protocol, runtime_checkable
+from typing import Any, Protocol, TypeAlias, runtime_checkable
 
 import numpy.typing as npt
 from torch import Tensor
 
 _PIECE = 1 << 20  # bytes: more are allocated only if the file has them
+
+Image: TypeAlias = bytes | npt.NDArray[Any] | Tensor  # an encoded file, or pixels
 
 
 @dataclass(frozen=True, eq=False)
@@ -19,7 +21,9 @@ class Sample:
 
     Args:
         data: an encoded file, or an image uint8 `[H, W, C]` or `[H, W]`. A tuple of these: the frames of a
-            clip, whose targets have a row per frame, except `label` and what else belongs to all frames.
+            clip, whose targets have a row per frame, except `label` and what else belongs to all frames. A
+            dict of these or of samples, by name: several images with common random parameters; see
+            `SeveralImages`.
         targets: as in `orbbec.transforms`: "boxes", "masks", "keypoints" ...; a class is "label". May be
             empty.
         sample_id: from 0 to 2^63 - 1; identifies the sample in every epoch, worker and rank.
@@ -32,7 +36,7 @@ class Sample:
         3
     """
 
-    data: bytes | npt.NDArray[Any] | Tensor | tuple[bytes | npt.NDArray[Any] | Tensor, ...]
+    data: Image | tuple[Image, ...] | dict[str, Any]
     targets: dict[str, Any] = field(default_factory=dict)
     sample_id: int = 0
     path: str = field(default="", repr=False)

@@ -14,7 +14,8 @@ from orbbec.batch import ImageBatch
 from orbbec.bridge.arguments import Array, dtype_name, is_channels_last, is_ragged
 from orbbec.bridge.buffer_pool import output_buffer
 from orbbec.plan.batches import Work, device_of, merged
-from orbbec.plan.passes import VARIES, Pass
+from orbbec.plan.parameters import ParameterTable
+from orbbec.plan.passes import VARIES, MixPass, Pass
 from orbbec.plan.plan import Plan
 from orbbec.plan.program import MICROBATCH_BYTES
 from orbbec.plan.state import common_size
@@ -60,6 +61,36 @@ def without_images(plan: Plan) -> Plan:
     for step in empty.passes:
         step.size = None if step.static_size == VARIES else step.size
     return empty
+
+
+def without_unused(plan: Plan) -> tuple[Plan, Array]:
+    """The plan without the pair images of images that it does not mix.
+
+    Returns:
+        The plan, and the rows of its images in the whole plan: int64 `[M]`, ascending.
+
+    Example:
+        >>> from orbbec.transforms import Compose, MixUp
+        >>> some = Compose([MixUp(p=0.5)]).plan([(4, 6)] * 8, epoch=0, pairs=[1])
+        >>> plan, rows = without_unused(some)
+        >>> some.passes[0].table["pair_indices"].tolist(), rows.tolist()
+        ([4, 1, 2, 3], [0, 1, 2, 3, 4])
+        >>> plan.passes[0].table["pair_indices"].tolist()
+        [4, 1, 2, 3]
+    """
+    rows = np.arange(len(plan.output_sizes))
+    passes: list[Pass] = []
+    tables: dict[int, ParameterTable] = {}
+    for step in reversed(plan.passes):
+        table, pairs = step.parameters, step.parameters.pairs
+        if id(table) not in tables:
+            tables[id(table)] = table.rows(rows)
+        if isinstance(step, MixPass) and pairs is not None:
+            found = step.table["pair_indices"][rows]
+            pairs, rows = pairs[rows], np.union1d(rows, found[found >= 0])
+            tables[id(table)] = replace(tables[id(table)], pairs=np.searchsorted(rows, pairs))
+        passes.insert(0, step.of(tables[id(table)]))
+    return replace(plan, sizes=plan.sizes[rows], sample_ids=plan.sample_ids[rows], passes=tuple(passes)), rows
 
 
 def _of_rows(plan: Plan, rows: Array) -> Plan:

@@ -22,7 +22,7 @@ class Batch(NamedTuple):
     epoch: int = 0
     targets: Sequence[Any] | None = None  # one per image, for transforms that read them
     frames: int = 1  # images of each clip, which follow one another and have its id
-    pairs: int = 0  # of each of the first images, among the last ones; 0: images of the batch
+    pairs: tuple[int, ...] = ()  # of each image for each mix, among the last ones; 0: images of the batch
 
     def ids(self, per_frame: bool) -> Array:
         """The ids that images draw as: those of their clips, or of the frames, as draw.h has them."""
@@ -42,7 +42,7 @@ class ParameterTable:
         arrays: tables of the steps that Python draws, columns by name; then the parameters of the copies of
             each blend, the first copies of all images first.
         frames: images of each clip.
-        pairs: see `Batch`.
+        pairs: int64 `[N, K]`: the rows of the pair images of each image for a mix; None: images of the batch.
     """
 
     state: Array
@@ -50,7 +50,7 @@ class ParameterTable:
     blocks: Sequence[Block]
     arrays: list[Any]
     frames: int = 1
-    pairs: int = 0
+    pairs: Array | None = None
 
     def __len__(self) -> int:
         return len(self.state)
@@ -141,9 +141,9 @@ class Column(NamedTuple):
         Of clips, by frame. Where there are no others, its index, and then -1.
         """
         every, pairs = np.arange(len(table)), table.pairs
-        first = len(table) - 1 + pairs * every  # before its pair images
         columns = [
-            first + shift if shift and pairs else np.roll(every, shift * table.frames) for shift in self.value
+            pairs[:, shift - 1] if shift and pairs is not None else np.roll(every, shift * table.frames)
+            for shift in self.value
         ]
         indices = np.stack(columns, 1)
         if self.at >= 0:

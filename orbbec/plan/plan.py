@@ -66,7 +66,7 @@ class Plan:
         Raises:
             ValueError: an image is too small for a transform; names both.
         """
-        passes = program.passes_of(program.fill(batch))
+        passes = program.passes_of(program.fill(batch), batch.pairs)
         key = batch.seed, batch.epoch
         frame_ids = batch.ids(per_frame=True) if batch.frames > 1 else None
         return cls(batch.sizes, batch.sample_ids, passes, program.notes, *key, channels, dtype, frame_ids)

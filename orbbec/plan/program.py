@@ -161,7 +161,7 @@ class Program:
         words = np.empty(count * self.words, np.float32)
         if numbers is not None:
             state[:, REGISTERS : REGISTERS + numbers.shape[1]] = numbers
-        table = ParameterTable(state, words, self.blocks, [], batch.frames, batch.pairs)
+        table = ParameterTable(state, words, self.blocks, [], batch.frames)
         begin = 0
         for end, external in self.stops:
             self._draw(table, batch, begin, end)
@@ -247,17 +247,24 @@ class Program:
         shape = (channels, *self.size) if tensor.dim() == 3 else (count, channels, *self.size)
         return pooled_output(shape, getattr(torch, last.dtype), is_last, tensor)
 
-    def passes_of(self, table: ParameterTable) -> tuple[Pass, ...]:
-        """The passes of a batch; from the first mix on, without pair images."""
-        if not table.pairs:
-            return tuple(step.of(table) for step in self.passes)
-        every = np.arange(len(table) // (1 + table.pairs))
-        rest = table.rows(every)
-        mixing = replace(rest, pairs=table.pairs)
+    def passes_of(self, table: ParameterTable, pairs: Sequence[int] = ()) -> tuple[Pass, ...]:
+        """The passes of a batch; from a mix on, without its pair images.
+
+        Args:
+            table: the parameters of all images.
+            pairs: see `Batch`.
+        """
         passes: list[Pass] = []
+        numbers = iter(pairs)
         for step in self.passes:
-            is_mixed = bool(passes) and len(passes[-1].parameters) == len(every)
-            passes.append(step.of(rest if is_mixed else mixing if isinstance(step, MixPass) else table))
+            number = next(numbers, 0) if isinstance(step, MixPass) else 0
+            if not number:
+                passes.append(step.of(table))
+                continue
+            count = len(table) // (1 + number)
+            table = table.rows(np.arange(count))
+            rows = np.arange(count, count * (1 + number)).reshape(count, number)
+            passes.append(step.of(replace(table, pairs=rows)))
         return tuple(passes)
 
     def _draw(self, table: ParameterTable, batch: Batch, begin: int, end: int) -> None:

@@ -127,6 +127,10 @@ class CachedSource(Locked):
 
     def _stored(self, index: int, sample: Sample, began: int) -> Sample:
         """The sample, which is stored if its file cannot have changed since; decoded if pixels are kept."""
+        if isinstance(sample.data, dict):
+            raise TypeError(
+                f"Cache: expected samples of one image, but sample {sample.sample_id} has several"
+            )
         status = _status(sample.path)
         is_settled = not self._needs_path if status is None else status[3] < began - _SETTLED
         if self._store.is_full or not is_settled:

@@ -12,6 +12,7 @@ from collections.abc import Callable, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field
 from functools import partial
+from math import prod
 from typing import Any, NamedTuple, TypeAlias
 
 import numpy as np
@@ -34,12 +35,13 @@ from orbbec.data.decode.region import Regions
 from orbbec.data.loader.clips import as_clips, as_images, clip_targets, frame_count, groups_of, is_clip
 from orbbec.data.loader.entries import Attempt, Bad, Opened, ids_tensor, named, position_of, raised_in
 from orbbec.data.loader.memory import Job
-from orbbec.data.loader.pairs import pairs_of
+from orbbec.data.loader.pairs import owner_of, with_pairs
 from orbbec.data.loader.pieces import AugmentedPieces, Pieces
 from orbbec.data.loader.queues import until
+from orbbec.data.loader.several import check_names, in_order, names_in, planned_by_name
 from orbbec.data.loader.stopwatch import Stopwatch
 from orbbec.data.loader.unchanged import alike, kind_of, tensors_of
-from orbbec.data.loader.views import Planning, Plans, for_regions, read_by
+from orbbec.data.loader.views import Planned, Planning, Plans, for_regions, read_by
 from orbbec.data.placed import check_placed
 from orbbec.data.sample import BadSample, Fault, Sample, SourceError
 from orbbec.plan import Plan
@@ -74,7 +76,7 @@ class Assembler:
         decoder: decodes whole batches on a device; None: images are decoded one by one on the host.
         device: where batches too large for the host are put together; None: nowhere.
         planes_device: where kernels decode planes; None: the host decodes.
-        has_pairs: whether the first mix reads pair images from the source, which follow those of a batch.
+        has_pairs: whether mixes read pair images from the source, which follow those of a batch.
     """
 
     source: Any
@@ -104,11 +106,10 @@ class Assembler:
             SourceError: the source raised another error; the message names the sample.
             Stopped: the event was set.
         """
-        count = self._others(epoch)
-        if count and isinstance(self.transforms, Compose):
+        pairs = self._others(epoch)
+        if pairs and isinstance(self.transforms, Compose):
             items: Any = wanted
-            seed, length = self.transforms.seed, len(self.source)
-            wanted = [*items, *pairs_of(items, count, length, seed, epoch)]
+            wanted = with_pairs(items, pairs, len(self.source), self.transforms.seed, epoch)
             self.watch.count("pairs", len(wanted) - len(items))
         return self._assemble(wanted, epoch, job)
 
@@ -117,10 +118,11 @@ class Assembler:
         groups = alike(groups, self._bad) if self.decoding.is_unchanged else groups
         return self._assembled(self._settled(groups, epoch), None, epoch, job)
 
-    def _others(self, epoch: int) -> int:
-        """The number of pair images of each sample."""
+    def _others(self, epoch: int) -> tuple[int, ...]:
+        """The number of pair images of each sample for each mix; empty if there are none."""
         compose = self.transforms
-        return compose.others(epoch) if isinstance(compose, Compose) and self.has_pairs else 0
+        pairs = compose.others(epoch) if isinstance(compose, Compose) and self.has_pairs else ()
+        return pairs if any(pairs) else ()
 
     def _assembled(self, opened: list[Opened], failed: Attempt | None, epoch: int, job: Job) -> Assembled:
         """A batch of samples, of which some may have been decoded by an attempt that failed for others."""
@@ -128,19 +130,24 @@ class Assembler:
             samples = [group[0] for group in groups_of(opened)]
             check_ids([entry.position for entry in samples], [entry.sample for entry in samples])
             try:
-                plan, targets = self._planned(opened, epoch, self._others(epoch))
+                plan, targets, rows = self._planned(opened, epoch, self._others(epoch))
             except ValueError as error:
                 opened = self._settled(self._unplanned(opened, epoch, error), epoch)
                 continue
-            can_shrink = np.array([entry.can_shrink for entry in opened])
+            used = opened if rows is None else [opened[row] for row in rows.tolist()]
+            can_shrink = np.array([entry.can_shrink for entry in used])
             regions = self._regions(plan, can_shrink)
             plan = self._plan_for(plan, regions)
-            attempt, changed = self._attempted(opened, (plan, regions), failed, job)
+            attempt, changed = self._attempted(used, (plan, regions), failed, job)
             if not any(changed):
                 ids = [entry.sample.sample_id for entry in samples]
-                count = len(ids) // (1 + self._others(epoch))
+                count = len(ids) // prod(1 + number for number in self._others(epoch))
+                self.watch.count("decoded pairs", len(samples if rows is None else rows) - count)
                 batch, rest = as_clips(attempt.batch, opened), None if attempt.is_augmented else plan
                 return Assembled(batch, targets, ids_tensor(ids[:count]), rest)
+            if rows is not None:
+                by_row = dict(zip(rows.tolist(), changed, strict=True))
+                changed = [by_row.get(row) for row in range(len(opened))]
             opened = self._settled(groups_of(opened, changed), epoch)
             failed = attempt if attempt.buffers else None
             del attempt  # of pieces: not two on the device
@@ -222,7 +229,7 @@ class Assembler:
         return has_regions or self.decoding.makes_planes or self.device is not None
 
     def _whole(self, sample: Sample) -> Pixels:
-        assert not isinstance(sample.data, tuple)
+        assert not isinstance(sample.data, (tuple, dict))
         with named(sample), self.watch.timing("decode"):
             return self.decoding.whole(sample.data)
 
@@ -385,20 +392,20 @@ class Assembler:
         known.update(bad.position for bad in every_bad if bad is not None)
         self.faults.extend(bad.fault for bad in every_bad if bad is not None)
         pairs = self._others(epoch)
-        count = len(groups) // (1 + pairs)
-        result: list[Opened] = []
+        count = len(groups) // prod(1 + number for number in pairs)
+        result: list[list[Opened]] = []
         skipped = set()
         for row, (group, bad) in enumerate(zip(groups, every_bad, strict=True)):
-            owner = row if row < count else (row - count) // pairs
+            owner = owner_of(row, count, pairs)
             if owner in skipped:
                 continue
             if bad is None:
-                result += [entry for entry in group if isinstance(entry, Opened)]
+                result.append([entry for entry in group if isinstance(entry, Opened)])
             elif row >= count or self.on_error == "substitute":
-                result += self._substitute(bad, epoch, known)
+                result.append([*self._substitute(bad, epoch, known)])
             else:
                 skipped.add(owner)
-        return result
+        return in_order(result)
 
     def _bad_indices(self, epoch: int) -> set[int]:
         """The indices found bad in this epoch: no substitutes, and not worth another read."""
@@ -431,9 +438,7 @@ class Assembler:
             for row, group in enumerate(groups)
         ]
 
-    def _misfits(
-        self, groups: Sequence[Sequence[Opened]], epoch: int, start: int = 0
-    ) -> dict[int, BadSample]:
+    def _misfits(self, groups: Sequence[list[Opened]], epoch: int, start: int = 0) -> dict[int, BadSample]:
         """The samples that cannot be augmented even alone, by row from `start` on; found by halving."""
         if len(groups) == 1:
             try:
@@ -442,7 +447,7 @@ class Assembler:
             except BadSample as bad:
                 return {start: bad}
         with suppress(ValueError):
-            self._planned([entry for group in groups for entry in group], epoch)
+            self._planned(in_order(groups), epoch)
             return {}
         middle = len(groups) // 2
         first = self._misfits(groups[:middle], epoch, start)
@@ -454,29 +459,28 @@ class Assembler:
             self._planned(group, epoch)
         return group
 
-    def _planned(self, opened: Sequence[Opened], epoch: int, pairs: int = 0) -> tuple[Plans, Any]:
-        """The plan of a batch, and the transformed targets."""
-        frames = frame_count(opened)
+    def _planned(
+        self, opened: Sequence[Opened], epoch: int, pairs: Sequence[int] = (), seen: Any = None
+    ) -> Planned:
+        """The plan of a batch, or a plan per name of its images, and the transformed targets."""
+        names = names_in(opened)
+        if names and seen is None:
+            check_names(self.transforms, names)
+            plan = partial(self._planned, epoch=epoch, pairs=pairs)
+            return Planned(*planned_by_name(opened, names, plan))
+        frames = 1 if names else frame_count(opened)
         targets = [entry.sample.targets for entry in opened]
         ids = [entry.sample.sample_id for entry in opened[::frames]]
-        kind = kind_of(opened[0]) if self.decoding.is_unchanged else None
-        plan, targets = self._plan([entry.size for entry in opened], ids, targets, epoch, pairs, frames, kind)
-        if isinstance(targets, tuple):
-            return plan, tuple(clip_targets(opened, view) for view in targets)
-        return plan, clip_targets(opened, targets)
-
-    def _plan(
-        self,
-        sizes: Any,
-        ids: Sequence[int],
-        targets: Sequence[dict[str, Any]],
-        epoch: int,
-        pairs: int = 0,
-        frames: int = 1,
-        kind: tuple[int, str] | None = None,
-    ) -> tuple[Plans, Any]:
-        channels, dtype = kind or (CHANNELS[self.decoding.mode], "uint8")
-        return Planning(sizes, ids, targets, epoch, channels, frames, pairs, dtype).by(self.transforms)
+        channels, dtype = CHANNELS.get(self.decoding.mode, 0), "uint8"
+        if self.decoding.is_unchanged:
+            channels, dtype = kind_of(opened[0])
+        sizes = [entry.size for entry in opened]
+        planning = Planning(sizes, ids, targets, epoch, channels, frames, pairs, dtype, seen)
+        planned = planning.by(self.transforms)
+        if isinstance(planned.targets, tuple):
+            views = tuple(clip_targets(opened, view) for view in planned.targets)
+            return planned._replace(targets=views)
+        return planned._replace(targets=clip_targets(opened, planned.targets))
 
     def _regions(self, plan: Plans, can_shrink: Array) -> Regions | None:
         makes_planes = self.decoding.makes_planes

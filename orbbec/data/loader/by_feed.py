@@ -36,6 +36,7 @@ from orbbec.data.loader.entries import Attempt, Bad, Opened, ids_tensor
 from orbbec.data.loader.memory import Job
 from orbbec.data.loader.queues import Stopped, until
 from orbbec.data.loader.shared_feed import SharedFeed
+from orbbec.data.loader.views import Planning
 from orbbec.data.placed import are_placed, check_placed
 from orbbec.data.sample import BadSample, Sample
 from orbbec.feed.feed import GOOD, JPEG, PLANES, SCANS, FeedBatch, Limits, bytes_of
@@ -63,9 +64,11 @@ class _Decoded(NamedTuple):
 
     batch: ImageBatch | YCbCrBatch
     regions: Regions | None
+    rows: list[int]  # of its images in the batch that was read
 
     def of(self, entries: dict[int, Opened]) -> Attempt:
         """The pixels of some rows."""
+        entries = {at: entries[row] for at, row in enumerate(self.rows) if row in entries}
         at, buffers, regions = list(entries), buffers_of(self.batch), self.regions
         if regions is not None:
             regions = Regions(regions.boxes[at], regions.shrinks[at])
@@ -216,17 +219,24 @@ class FeedAssembler(Assembler):
         """The batch, or the pixels of its good files; None if it has no plan or is decoded in pieces."""
         rows, ids, targets = ordinary
         try:
-            plan, targets = self._plan(upright_sizes(rows), ids, targets, epoch, self._others(epoch))
+            channels, pairs = CHANNELS[self.decoding.mode], self._others(epoch)
+            planning = Planning(upright_sizes(rows), ids, targets, epoch, channels, pairs=pairs)
+            plan, targets, used = planning.by(self.transforms)
         except ValueError:
             return None
+        used = np.arange(len(rows)) if used is None else used
+        at, is_decoded = np.zeros(len(rows), np.int64), np.zeros(len(rows), bool)
+        at[used], is_decoded[used] = np.arange(len(used)), True
+        rows = rows[used]
         regions = self._regions(plan, rows["format"] == JPEG)
         if self._is_large(upright_sizes(rows) if regions is None else regions.sizes, job):
             return None
         batch = self._empty(rows, regions, job)
-        self._write_by_feed(reading, batch, regions, np.arange(len(rows)), np.ones(len(rows), bool), job)
+        self._write_by_feed(reading, batch, regions, at, is_decoded, job)
         self.watch.add("read", reading.seconds()[0])
         if (reading.rows()["status"] != GOOD).any():
-            return _Decoded(batch, regions)
+            return _Decoded(batch, regions, used.tolist())
+        self.watch.count("decoded pairs", len(used) - len(targets) if pairs else 0)
         return Assembled(batch, targets, ids_tensor(ids[: len(targets)]), self._plan_for(plan, regions))
 
     def _empty(self, rows: Array, regions: Regions | None, job: Job) -> ImageBatch | YCbCrBatch:

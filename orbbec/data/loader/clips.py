@@ -1,4 +1,4 @@
-"""Clips in a loader: each frame is opened, decoded and planned as an image."""
+"""Samples that are clips, or several images: each frame is opened, decoded and planned as an image."""
 
 from __future__ import annotations
 
@@ -8,6 +8,7 @@ from typing import Any
 
 from orbbec.batch import ClipBatch, ImageBatch
 from orbbec.data.loader.entries import Bad, Opened
+from orbbec.data.loader.several import by_sample, named_images, names_in
 from orbbec.data.sample import BadSample, Sample
 from orbbec.transforms.base.clips import Clips
 
@@ -24,11 +25,14 @@ class Frame(Sample):
 
 
 def as_images(sample: Sample) -> Sequence[Sample]:
-    """The sample, or the frames of a clip.
+    """The sample, or its images, or the frames of a clip.
 
     Raises:
-        BadSample: a clip has no frames, or targets of another number of frames.
+        BadSample: there are none, or targets of another number of frames.
+        TypeError: one of several images is a clip.
     """
+    if isinstance(sample.data, dict):
+        return named_images(sample, sample.data)
     if not isinstance(sample.data, tuple):
         return [sample]
     count = len(sample.data)
@@ -48,13 +52,15 @@ def as_images(sample: Sample) -> Sequence[Sample]:
 def groups_of(
     opened: Sequence[Opened], changed: Sequence[Opened | Bad | None] | None = None
 ) -> list[list[Any]]:
-    """The images of each sample: the frames of a clip, or one image.
+    """The images of each sample: one, several, or the frames of a clip.
 
     Args:
-        opened: the images of all samples.
+        opened: the images of all samples; see `in_order`.
         changed: replacements of some of them.
     """
     entries = opened if changed is None else [new or old for old, new in zip(opened, changed, strict=True)]
+    if names := names_in(opened):
+        return by_sample(entries, names)
     groups, at = [], 0
     while at < len(opened):
         end = at + _length(opened[at])

@@ -17,7 +17,6 @@ from torch import Tensor
 from orbbec.batch import YCbCrBatch
 from orbbec.batch import collate as default_collate
 from orbbec.batch.collate import collate_columns
-from orbbec.color.ycbcr import ycbcr_to_rgb
 from orbbec.data.cache import Cache, CachedSource
 from orbbec.data.concat import with_distinct_ids
 from orbbec.data.decode.decoding import Decoding
@@ -33,7 +32,7 @@ from orbbec.data.loader.report import Report, fault_report
 from orbbec.data.loader.tasks import IndexTasks, StreamTasks, Task
 from orbbec.data.loader.threads import node_cores, thread_budget
 from orbbec.data.loader.tune import tuner_for
-from orbbec.data.loader.views import applied, result_bytes
+from orbbec.data.loader.views import applied, in_colors, result_bytes
 from orbbec.data.order import Order, position_of
 from orbbec.data.sample import Fault
 from orbbec.data.sampling.copies import Copies
@@ -88,7 +87,8 @@ class Loader:
         batch_size: images per batch.
         transforms: a `Compose`, or transforms in order, with `seed`; a `MultiScale`, which draws a size per
             batch; or a `MultiView`, whose images and targets are lists, one entry per view, and for which an
-            image is decoded once. None: batches are `ImageBatch`es.
+            image is decoded once. None: batches are `ImageBatch`es. Of samples of several images (see
+            `SeveralImages`), the images of a batch are a dict by name.
         device: device of the batches.
         threads: number of threads that decode; "auto": as many as the model needs, limited by the cores and
             control group of this rank, less one on CUDA, and by OMP_NUM_THREADS unless it is torchrun's 1.
@@ -117,10 +117,11 @@ class Loader:
             yet. The next batch gets what it needs, even beyond that. None: a quarter of the memory
             of the machine or the control group, shared by the ranks of a launcher, up to 8 GiB.
         numa: NUMA node on whose cores the threads run, ideally that of the GPU; None: no binding.
-        pairs: "batch" mixes images of a batch. "source" gives each image of the first mix (such as `Mosaic`)
-            pair images of its own, drawn from the whole source by seed, epoch and index, as YOLO does.
-            They are read, decoded and transformed up to that mix in addition; a bad one is an error, or with
-            "skip" and "substitute" the next good sample takes its place. Later mixes mix images of the batch.
+        pairs: "batch" mixes images of a batch. "source" gives each image of a mix (such as `Mosaic`)
+            pair images of its own, drawn from the whole source by seed, epoch and index, as YOLO does. Those
+            of a later mix are mixed with pairs of their own before, such as mosaics that `MixUp` mixes. All
+            are read in addition, and those that are mixed are decoded and transformed up to the mix; a bad
+            one is an error, or with "skip" and "substitute" the next good sample takes its place.
 
     Example:
         >>> from orbbec.data import Sample
@@ -180,7 +181,7 @@ class Loader:
         if transforms is not None and not isinstance(transforms, (Compose, MultiView)):
             transforms = Compose(transforms, seed)
         has_pairs = choice("Loader", "pairs", pairs, ("batch", "source")) == "source"
-        has_mixes = isinstance(transforms, Compose) and transforms.others(None) > 0
+        has_mixes = isinstance(transforms, Compose) and any(transforms.others(None))
         if has_pairs and not (self._is_indexed and has_mixes):
             raise ValueError(
                 "Loader: expected a source with an index, and transforms that mix images, for pairs='source'"
@@ -254,7 +255,8 @@ class Loader:
         waited = max(spent.get("wait", 0.0) - spent.get("hidden", 0.0), 0.0)
         measured = self._images, seconds, waited, spent, self.threads, self._synthetic, self._tuner.budget
         cached = None if self._cached is None else self._cached.hit_rate
-        counts = [self._assembler.watch.counts.get(name, 0) for name in ("device", "host", "pairs")]
+        names = ("device", "host", "pairs", "decoded pairs")
+        counts = [self._assembler.watch.counts.get(name, 0) for name in names]
         return Report(*measured, cached, self._memory.most, *counts)
 
     def synthetic(self, batch: Batch, steps: int = 20) -> Iterator[Batch]:
@@ -431,6 +433,8 @@ class Loader:
         return self.collate(tensors) if tensors else {}
 
     def _moved(self, batch: Assembled) -> Assembled:
+        if isinstance(batch.plan, dict):
+            raise TypeError("Loader.planned: expected samples of one image, but got several")
         with self._assembler.watch.timing("copy"):
             batch = batch._replace(images=to_device(batch.images, self.device))
         return self._in_colors(batch)
@@ -441,18 +445,18 @@ class Loader:
         return Batch(*self._augmented(batch)[:3])
 
     def _augmented(self, batch: Assembled) -> Assembled:
-        compose = self._assembler.transforms
-        if batch.plan is None or compose is None:
+        if batch.plan is None:
             return self._in_colors(batch)
         with self._assembler.watch.timing("augment"):
-            return batch._replace(images=applied(compose, batch.plan, batch.images), plan=None)
+            images = applied(self._assembler.transforms, batch.plan, batch.images)
+            return batch._replace(images=images, plan=None)
 
     def _in_colors(self, batch: Assembled) -> Assembled:
         """Convert planes to RGB on their device."""
         if not isinstance(batch.images, YCbCrBatch):
             return batch
         with self._assembler.watch.timing("augment"):
-            return batch._replace(images=ycbcr_to_rgb(batch.images))
+            return batch._replace(images=in_colors(batch.images))
 
     def _warn(self) -> None:
         """Warn of the bad samples since the last warning."""

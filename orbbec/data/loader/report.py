@@ -35,6 +35,7 @@ class Report:
         on_device: number of images that kernels decoded, with `Decoding(device="cuda")`.
         on_host: number of images that were left to the host then.
         pairs: number of samples that were read as pair images of mixes, in addition to `images`.
+        decoded_pairs: number of those that mixes read, and that were decoded.
 
     Example:
         >>> spent = {"read": 0.1, "decode": 2.4, "augment": 0.5, "idle": 0.1}
@@ -63,6 +64,7 @@ class Report:
     on_device: int = 0
     on_host: int = 0
     pairs: int = 0
+    decoded_pairs: int = 0
 
     @property
     def images_per_second(self) -> float:
@@ -144,8 +146,10 @@ class Report:
                 f"Decoded on the device: {self.on_device} of {decoded} images; the host did the others"
             )
         if self.pairs:
-            each = self.pairs / max(self.images, 1)
-            lines.append(f"Pair images of mixes: {each:.1f} more samples were read per image")
+            read, used = (count / max(self.images, 1) for count in (self.pairs, self.decoded_pairs))
+            lines.append(
+                f"Pair images of mixes: {read:.1f} more samples were read per image, {used:.1f} decoded"
+            )
         for part, fraction in self._fractions.items():
             each = 1e3 * self.spent[part] / max(self.images, 1)
             lines.append(f"{_NAMES[part]:<10}{each:>6.2f} ms per image {percent(fraction):>6}")

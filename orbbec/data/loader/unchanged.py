@@ -16,13 +16,18 @@ from orbbec.data.sample import BadSample
 def alike(
     groups: Sequence[list[Opened | Bad]], bad: Callable[[int, BadSample], Bad]
 ) -> list[list[Opened | Bad]]:
-    """The images with the dtype and channels of the first; `bad` makes records of the others."""
-    first = next((entry for group in groups for entry in group if isinstance(entry, Opened)), None)
-    return [[_like(entry, first, bad) for entry in group] for group in groups]
+    """The images with the dtype and channels of the first of their name; `bad` records the others."""
+    firsts: dict[str, Opened] = {}
+    return [[_like(entry, firsts, bad) for entry in group] for group in groups]
 
 
-def _like(entry: Opened | Bad, first: Opened | None, bad: Callable[[int, BadSample], Bad]) -> Opened | Bad:
-    if isinstance(entry, Bad) or first is None or kind_of(entry) == kind_of(first):
+def _like(
+    entry: Opened | Bad, firsts: dict[str, Opened], bad: Callable[[int, BadSample], Bad]
+) -> Opened | Bad:
+    if isinstance(entry, Bad):
+        return entry
+    first = firsts.setdefault(getattr(entry.sample, "name", ""), entry)
+    if kind_of(entry) == kind_of(first):
         return entry
     (channels, dtype), (count, other), sample = kind_of(first), kind_of(entry), entry.sample
     reason = (

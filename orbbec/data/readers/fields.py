@@ -59,6 +59,8 @@ def pack_fields(sample: Sample) -> dict[str, bytes]:
         ['boxes.npy', 'cls', 'json', 'pgm']
     """
     fields = {}
+    if isinstance(sample.data, dict):
+        raise TypeError(f"pack: expected one image, but sample {sample.sample_id} has several")
     if isinstance(sample.data, (bytes, bytearray, memoryview)):
         data = bytes(sample.data)
         fields[next((name for beginning, name in _BEGINNINGS if data.startswith(beginning)), "img")] = data

@@ -7,9 +7,10 @@ from __future__ import annotations
 
 import errno
 import os
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from fnmatch import fnmatchcase
 from pathlib import Path
+from typing import NamedTuple
 
 from orbbec.data.sample import printable
 
@@ -82,6 +83,36 @@ def by_stem(op: str, folder: Path, extensions: tuple[str, ...], ending: str = ""
                 f"{printable(path)}"
             )
     return found
+
+
+class Folder(NamedTuple):
+    """A folder of files that have counterparts in other folders; see `by_stem`."""
+
+    path: Path
+    extensions: tuple[str, ...]
+    ending: str
+    kind: str  # what a file is, for messages: "an image"
+
+
+def files_of_names(op: str, folders: Sequence[Folder]) -> list[list[str]]:
+    """The files of each folder, in the order of those of the first, whose names they have.
+
+    Args:
+        op: name of the reader, for messages.
+        folders: at least one.
+
+    Raises:
+        OSError: see `image_files`.
+        ValueError: a file has no counterpart in a folder, or two of a folder differ only in their extension.
+    """
+    files = [by_stem(op, folder.path, folder.extensions, folder.ending) for folder in folders]
+    first, kind = files[0], folders[0].kind
+    for other, folder in zip(files[1:], folders[1:], strict=True):
+        for one, lonely, missing in ((first, other, folder.kind), (other, first, kind)):
+            path = next((path for stem, path in one.items() if stem not in lonely), None)
+            if path is not None:
+                raise ValueError(f"{op}: expected {missing} for {printable(path)}, but there is none")
+    return [[found[stem] for stem in first] for found in files]
 
 
 def check_link(path: str) -> None:

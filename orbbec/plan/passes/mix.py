@@ -76,12 +76,12 @@ class MixPass(Pass):
                 f"{self.name}: expected targets with masks; a plan gets them from transform_targets"
             )
         columns = {name: table_rows(values) for name, values in tables.items()}
-        if not self.parameters.pairs or self.spec.tiles is not None:
+        if self.parameters.pairs is None or self.spec.tiles is not None:
             return self._called(work, columns)
         count = len(self.parameters)  # the pair images of `work` are copied, and left out
         pairs = torch.arange(len(work), device="cpu").to(columns["pair_indices"])
         pairs[:count] = columns["pair_indices"]
-        rows = {name: torch.cat([values, values]) for name, values in columns.items()}
+        rows = {name: torch.cat([values, values])[: len(work)] for name, values in columns.items()}
         return self._called(work, {**rows, "pair_indices": pairs})[:count]
 
     def _called(self, work: Work, columns: Mapping[str, Any]) -> Work:

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import threading
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from functools import partial
+from math import prod
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -74,7 +75,7 @@ class _Pixels(NamedTuple):
     dtype: str
     as_planes: bool = False  # float results are [C, H, W]
     one_size: bool = False  # whether all images have one
-    pairs: int = 0  # see `Batch`
+    pairs: tuple[int, ...] = ()  # see `Batch`
 
 
 @dataclass(frozen=True)
@@ -111,7 +112,7 @@ class Pipeline(FrozenModule):
         targets: Sequence[Any] | None = None,
         generator: torch.Generator | None = None,
         frames: int = 1,
-        pairs: int = 0,
+        pairs: Sequence[int] = (),
     ) -> Plan:
         """Draw parameters for a batch.
 
@@ -129,8 +130,10 @@ class Pipeline(FrozenModule):
             generator: a CPU generator, from which a call without `sample_ids` takes its seed, also if it has
                 an epoch for schedules such as `Mosaic(epochs=...)`. None: torch's default, without an epoch.
             frames: images of each clip, which follow one another; there is one sample id per clip.
-            pairs: K of N * (1 + K) images: the first mix combines each of the first N with K of the last
-                ones, its pair images, which have no results. 0: mixes combine images of the batch.
+            pairs: what `others` gives, for mixes that combine images with pair images of their own. A mix
+                that reads K others combines each of the first N of N * (1 + K) images with K of the last
+                ones, in order; these end there, and the next mix has N images. Empty: mixes combine images of
+                the batch.
 
         Returns:
             The plan, for `apply`.
@@ -143,25 +146,25 @@ class Pipeline(FrozenModule):
         if len(table) % frames:
             raise ValueError(f"Compose: expected clips of {frames} frames, but got {len(table)} images")
         key = self._key(sample_ids, epoch, generator, len(table) // frames).of_clips(frames)
-        pairs = whole("Compose.plan", "pairs", pairs, 0)
+        pairs = tuple(whole("Compose.plan", "pairs", number, 0) for number in pairs)
         if pairs and frames > 1:
             raise ValueError("Compose.plan: expected images with pairs, but got clips")
-        if pairs and (pairs != self.others(key.epoch) or len(table) % (1 + pairs)):
+        if pairs and (pairs != self.others(key.epoch) or len(table) % prod(1 + number for number in pairs)):
             raise ValueError(
-                f"Compose.plan: expected {self.others(key.epoch)} pairs per image, as the first mix "
-                f"reads, but got {pairs} for {len(table)} images"
+                f"Compose.plan: expected pairs {list(self.others(key.epoch))}, as the mixes read, "
+                f"but got {list(pairs)} for {len(table)} images"
             )
         one_size = common_size(table) is not None
         pixels = _Pixels(channels, dtype_name(dtype), one_size=one_size, pairs=pairs)
         return self._plan_of(table, key, pixels, targets).computed()
 
-    def others(self, epoch: int | None) -> int:
-        """The number of other images that the first mix reads for each; 0: there is no mix.
+    def others(self, epoch: int | None) -> tuple[int, ...]:
+        """The number of other images that each mix reads for each image, in the order of the mixes.
 
         Args:
-            epoch: without mixes that this epoch has none of; None: in all epochs.
+            epoch: 0 for mixes that this epoch has none of; None: in all epochs.
         """
-        return _others(self.transforms, epoch)
+        return tuple(_others(self.transforms, epoch))
 
     def _run(
         self,
@@ -426,15 +429,14 @@ class Pipeline(FrozenModule):
         return mixed[::frames].numpy() if isinstance(labels, np.ndarray) else mixed[::frames]
 
 
-def _others(transforms: Sequence[Any], epoch: int | None) -> int:
+def _others(transforms: Sequence[Any], epoch: int | None) -> Iterator[int]:
     for transform in transforms:
         epochs = getattr(transform, "epochs", None)
-        if epoch is not None and epochs is not None and not epochs[0] <= epoch < epochs[1]:
-            continue
-        others: int = transform.others or _others(getattr(transform, "transforms", ()), epoch)
-        if others:
-            return others
-    return 0
+        has_epoch = epoch is None or epochs is None or epochs[0] <= epoch < epochs[1]
+        each = (
+            [transform.others] if transform.others else _others(getattr(transform, "transforms", ()), epoch)
+        )
+        yield from (others if has_epoch else 0 for others in each)
 
 
 def _are_targets(value: Any) -> bool:

@@ -1,15 +1,20 @@
 """Pair images of mixes from the source: drawn by seed, epoch and index, whatever the batches are."""
 
+import shutil
+
 import cv2
 import numpy as np
 import pytest
 import torch
 
-from orbbec.data import BadSample, ImageFolder, Loader, Sample
-from orbbec.data.loader.pairs import pairs_of
+from orbbec.data import BadSample, Decoding, ImageFolder, Loader, Sample
+from orbbec.data.loader import views
+from orbbec.data.loader.pairs import pairs_of, with_pairs
+from orbbec.data.loader.tests.test_clips import jpegs
 from orbbec.transforms import (
     Compose,
     CopyPaste,
+    GaussianNoise,
     MixUp,
     Mosaic,
     Normalize,
@@ -120,15 +125,66 @@ def test_an_epoch_resumes_with_the_same_pairs():
     assert rest == {index: whole[index] for index in rest}
 
 
-def test_only_the_first_mix_reads_the_source():
+def mixup_pair(index, epoch=0, seed=3):
+    return pairs_of([index], 1, COUNT, seed, epoch, mix=1)[0]
+
+
+@pytest.mark.parametrize("batch_size", [1, 7, 40])
+def test_mosaics_are_mixed_with_mosaics_of_the_whole_source(batch_size):
+    transforms = [MOSAIC, ToDtype(torch.float32, scale=False), MixUp(1.0)]
+    with loader_of(Plain(), transforms, batch_size) as loader:
+        for epoch in range(2):
+            seen = []
+            for images, targets, ids in loader:
+                for image, target, index in zip(images, targets, ids.tolist(), strict=True):
+                    other = mixup_pair(index, epoch)
+                    rows = [[each, *drawn(each, epoch)] for each in (index, other)]
+                    assert target["labels"].tolist() == [*rows[0], *rows[1]]
+                    one, two = np.float64(rows)
+                    values = np.array([float(image[0][quarter].mean()) for quarter in QUARTERS])
+                    weight = np.dot(values - two, one - two) / max(np.dot(one - two, one - two), 1e-9)
+                    assert -1e-4 <= weight <= 1 + 1e-4
+                    assert np.abs(weight * one + (1 - weight) * two - values).max() < 1e-3  # float32
+                    seen.append(index)
+            assert sorted(seen) == list(range(COUNT))
+        assert loader.report().pairs == 2 * 7 * COUNT
+
+
+def test_mixes_without_this_epoch_read_nothing():
+    mosaic = Mosaic(16, center_range=(0.5, 0.5), epochs=(1, 3))
+    transforms = [ToDtype(torch.float32, scale=False), MixUp(1.0, epochs=(0, 2)), mosaic]
+    source = Plain()
+    assert [Compose(transforms).others(epoch) for epoch in (0, 1, 2, 3, None)] == [
+        (1, 0),
+        (1, 3),
+        (0, 3),
+        (0, 0),
+        (1, 3),
+    ]
+    with loader_of(source, transforms, drop_last=True) as loader:
+        for epoch, each in enumerate((2, 8, 4, 1)):
+            source.read.clear()
+            for _, targets, ids in loader:
+                for target, index in zip(targets, ids.tolist(), strict=True):
+                    expected = [index]
+                    if epoch in (1, 2):
+                        expected += pairs_of([index], 3, COUNT, 3, epoch, mix=1)
+                    if epoch in (0, 1):
+                        expected = [other for each in expected for other in (each, *drawn(each, epoch, 1))]
+                    assert target["labels"].tolist() == expected
+            assert len(source.read) == each * COUNT
+
+
+def test_objects_are_pasted_on_mixed_images():
     transforms = [ToDtype(torch.float32, scale=False), MixUp(1.0), RandomHorizontalFlip(), CopyPaste()]
-    with loader_of(Plain(), transforms) as loader:
+    with loader_of(Plain(), transforms, 7) as loader:
         for _, targets, ids in loader:
-            rows = ids.tolist()
-            for n, (target, index) in enumerate(zip(targets, rows, strict=True)):
-                before = [rows[n - 1], *drawn(rows[n - 1], 0, 1)]  # of the previous image of the batch
-                assert set(target["labels"].tolist()) <= {index, *drawn(index, 0, 1), *before}
-                assert set(target["labels"].tolist()) & set(before)
+            for target, index in zip(targets, ids.tolist(), strict=True):
+                other = mixup_pair(index)
+                mixed = [{each, *drawn(each, 0, 1)} for each in (index, other)]
+                labels = set(target["labels"].tolist())
+                assert labels <= mixed[0] | mixed[1]
+                assert labels & mixed[1]
 
 
 def test_a_mix_in_a_container_has_pairs():
@@ -185,6 +241,81 @@ def test_a_bad_partner_is_an_error():
         list(loader)
 
 
+SOME = Compose(
+    [
+        Mosaic(24, p=0.5),
+        Resize((16, 16)),
+        ToDtype(torch.float32, scale=True),
+        MixUp(p=0.4),
+        RandomHorizontalFlip(),
+        GaussianNoise(sigma=0.1),
+    ],
+    seed=3,
+)
+
+
+@pytest.fixture(scope="module")
+def photographs_in_folders(tmp_path_factory):
+    root = tmp_path_factory.mktemp("photographs")
+    (root / "class").mkdir()
+    for index, file in enumerate(jpegs(COUNT, 30, 24)):
+        (root / "class" / f"{index:02}.jpg").write_bytes(file)
+    return root
+
+
+def by_id(batch):
+    return zip(batch.sample_ids.tolist(), batch.images, strict=True)
+
+
+def images_by_id(source, compose=SOME, **options):
+    with loader_of(source, compose, 9, **options) as loader:
+        found = {n: image for batch in loader for n, image in by_id(batch)}
+        return found, loader.report()
+
+
+def without_choice(plan):
+    return plan, np.arange(len(plan))
+
+
+@pytest.mark.parametrize(
+    "options", [{}, {"decoding": Decoding(planes=True)}, {"decoding": Decoding(device="cuda")}, {"memory": 1}]
+)
+@pytest.mark.parametrize("feed", ["1", "0"])
+def test_pairs_that_no_mix_reads_are_not_decoded(photographs_in_folders, monkeypatch, feed, options):
+    monkeypatch.setenv("ORBBEC_FEED", feed)
+    source = ImageFolder(photographs_in_folders)
+    found, report = images_by_id(source, **options)
+    assert report.pairs == 7 * COUNT
+    # 1.4 mosaics per image, half of them with three others: 2.5 in the mean, and 15 deviations are 1.5
+    assert 1.5 < report.decoded_pairs / COUNT < 3.5
+    monkeypatch.setattr(views, "without_unused", without_choice)
+    whole, every = images_by_id(source, **options)
+    assert (every.pairs, every.decoded_pairs) == (7 * COUNT, 7 * COUNT)
+    assert sorted(found) == sorted(whole) == list(range(COUNT))
+    for n, image in found.items():
+        assert torch.equal(image, whole[n])
+
+
+@pytest.mark.parametrize("feed", ["1", "0"])
+def test_damaged_pairs_matter_only_where_they_are_mixed(photographs_in_folders, tmp_path, monkeypatch, feed):
+    monkeypatch.setenv("ORBBEC_FEED", feed)
+    shutil.copytree(photographs_in_folders, tmp_path, dirs_exist_ok=True)
+    good, _ = images_by_id(ImageFolder(tmp_path))
+    file = tmp_path / "class" / "07.jpg"
+    file.write_bytes(file.read_bytes()[:-200])
+    loader = loader_of(ImageFolder(tmp_path), SOME, 9, on_error="substitute")
+    with loader, pytest.warns(UserWarning, match="sample 7 "):
+        found = {n: image for batch in loader for n, image in by_id(batch)}
+    ids = [*range(7), *range(8, COUNT)]
+    assert sorted(found) == ids
+    same = [n for n in ids if torch.equal(found[n], good[n])]
+    mixed = [n for n in ids if 7 in with_pairs([n], [3, 1], COUNT, 3, 0)]
+    assert set(ids) - set(mixed) <= set(same)
+    assert set(same) & set(mixed)
+    assert set(mixed) - set(same)
+    assert {fault.sample_id for fault in loader.faults} == {7}
+
+
 def test_files_that_the_feed_reads_have_the_same_pairs(tmp_path):
     (tmp_path / "class").mkdir()
     for index in range(COUNT):
@@ -212,6 +343,8 @@ def test_wrong_pairs_are_named():
     with pytest.raises(ValueError, match="Loader: expected pairs"):
         Loader(Plain(), 4, [MOSAIC], pairs="dataset")
     with pytest.raises(
-        ValueError, match=r"Compose.plan: expected 3 pairs per image, .* but got 2 for 9 images"
+        ValueError, match=r"Compose.plan: expected pairs \[3\], as the mixes read, but got \[2\] for 9 images"
     ):
-        Compose([MOSAIC]).plan([SIZE] * 9, epoch=0, pairs=2)
+        Compose([MOSAIC]).plan([SIZE] * 9, epoch=0, pairs=[2])
+    with pytest.raises(ValueError, match=r"expected pairs \[3, 1\], .* but got \[3, 1\] for 12 images"):
+        Compose([MOSAIC, MixUp()]).plan([SIZE] * 12, epoch=0, pairs=[3, 1])

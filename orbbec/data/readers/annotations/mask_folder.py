@@ -13,7 +13,7 @@ from orbbec.bridge.arguments import Array
 from orbbec.data.decode.pillow import open_image
 from orbbec.data.files import ImageFiles
 from orbbec.data.readers.folders import EXTENSIONS
-from orbbec.data.readers.paths import by_stem
+from orbbec.data.readers.paths import Folder, files_of_names
 from orbbec.data.sample import BadSample, Sample, printable, read_bytes, reason_of
 from orbbec.transforms.base.checks import whole
 
@@ -73,16 +73,13 @@ class MaskFolder:
         if ignore_index is not None:
             ignore_index = whole("MaskFolder", "ignore_index", ignore_index, 0, _MAX_CLASS - 1)
         self.ignore_index = ignore_index
-        of_images = by_stem("MaskFolder", Path(root, images), EXTENSIONS, image_ending)
-        of_masks = by_stem("MaskFolder", Path(root, masks), _MASK_EXTENSIONS, mask_ending)
-        for one, other, name in ((of_images, of_masks, "a mask"), (of_masks, of_images, "an image")):
-            lonely = next((path for stem, path in one.items() if stem not in other), None)
-            if lonely is not None:
-                raise ValueError(f"MaskFolder: expected {name} for {printable(lonely)}, but there is none")
-        if not of_images:
-            raise ValueError(f"MaskFolder: expected images in {printable(Path(root, images))}, but got none")
-        self.paths = list(of_images.values())
-        self.masks = [of_masks[stem] for stem in of_images]
+        folders = [
+            Folder(Path(root, images), EXTENSIONS, image_ending, "an image"),
+            Folder(Path(root, masks), _MASK_EXTENSIONS, mask_ending, "a mask"),
+        ]
+        self.paths, self.masks = files_of_names("MaskFolder", folders)
+        if not self.paths:
+            raise ValueError(f"MaskFolder: expected images in {printable(folders[0].path)}, but got none")
 
     def __len__(self) -> int:
         return len(self.paths)
