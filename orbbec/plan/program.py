@@ -24,6 +24,7 @@ from orbbec.plan.rules import REGISTERS, WIDTH, Block, Code, Rule
 
 MICROBATCH_BYTES = 2**24  # size of the results between two passes
 MAX_SHARED_BYTES = 48 * 1024  # of a block of the kernel that draws: twice the program, and the registers
+_MAX_KNOWN_SIZES = 1024  # of images, by which those of results are looked up
 _FAULT = re.compile(r"draw: rule (\d+): (.*)", re.DOTALL)
 
 
@@ -195,19 +196,19 @@ class Program:
             frames: see `Batch`.
 
         Returns:
-            The results; None if pass by pass is faster: results between passes so large that microbatches
-            are worth it, or large results on the CPU whose size is not known, so that no buffer is.
+            The results; None if results between passes are so large that microbatches are worth it.
 
         Raises:
             ValueError: an image is too small for a crop.
         """
         tensor, layout, host_layout, channels, count = images[:5]
-        sides = count * channels
-        if tensor.is_cpu and sides * self.pixels_between > MICROBATCH_BYTES:
-            return None
-        if self.size == ALIKE and tensor.is_cpu and tensor.numel() >= LEAST_BYTES:
-            return None
-        out = None if sides * self.pixels < LEAST_BYTES else self._buffer(images)
+        out = None
+        if tensor.is_cpu:
+            size, pixels_between = self._sizes(tensor)
+            if count * channels * pixels_between > MICROBATCH_BYTES:
+                return None
+            if count * channels * size[0] * size[1] >= LEAST_BYTES:
+                out = self._buffer(images, size)
         if sample_ids is None and epoch is None and layout is None and out is None and tensor.is_cpu:
             return _run(tensor, self.code, seed)  # a torch operator takes 0.5 us per argument
         ids = torch.from_numpy(sample_ids) if isinstance(sample_ids, np.ndarray) else sample_ids
@@ -226,25 +227,33 @@ class Program:
     def _codes(self) -> dict[torch.device, Tensor]:
         return {}
 
-    @cached_property
-    def pixels(self) -> int:
-        """The number of pixels of a result, if it is known."""
-        return max(self.size[0], 0) * max(self.size[1], 0)
+    def _sizes(self, images: Tensor) -> tuple[Size, int]:
+        """The size of a result, and the number of pixels of the results of all passes but the last."""
+        height, width = images.shape[-2:] if self.size == ALIKE else VARIES
+        known = self._known_sizes.get((height, width))
+        if known is None:
+            sizes = [step.known_size for step in self.passes]
+            if self.size == ALIKE:
+                table = self.fill(Batch(np.array([[height, width]]), np.zeros(1, np.int64)))
+                sizes = [tuple(step.of(table).sizes[0].tolist()) for step in self.passes]
+            known = sizes[-1], sum(height * width for height, width in sizes[:-1])
+            if len(self._known_sizes) >= _MAX_KNOWN_SIZES:
+                self._known_sizes.clear()
+            self._known_sizes[height, width] = known
+        return known
 
     @cached_property
-    def pixels_between(self) -> int:
-        """The number of pixels of the results of all passes but the last, if they are known."""
-        sizes = [step.known_size for step in self.passes[:-1]]
-        return sum(height * width for height, width in sizes)
+    def _known_sizes(self) -> dict[Size, tuple[Size, int]]:
+        return {}
 
-    def _buffer(self, images: Direct) -> Tensor | None:
+    def _buffer(self, images: Direct, size: Size) -> Tensor | None:
         """A buffer of the pool for results on the CPU; None: the operator allocates them."""
         last = self.passes[-1]
         is_last = last.channels_last if isinstance(last, AugmentPass) else None
         tensor, layout, _, channels, count = images[:5]
         if is_last is None:
             is_last = is_channels_last(tensor, layout)
-        shape = (channels, *self.size) if tensor.dim() == 3 else (count, channels, *self.size)
+        shape = (channels, *size) if tensor.dim() == 3 else (count, channels, *size)
         return pooled_output(shape, getattr(torch, last.dtype), is_last, tensor)
 
     def passes_of(self, table: ParameterTable, pairs: Sequence[int] = ()) -> tuple[Pass, ...]:

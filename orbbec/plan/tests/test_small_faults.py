@@ -11,8 +11,8 @@ from orbbec import transforms as T
 from orbbec.bridge.spec import OPERATORS
 from orbbec.plan import apply, microbatches
 from orbbec.plan.batches import Rows
+from orbbec.plan.passes import ALIKE, by_size
 from orbbec.plan.passes import augment as augments
-from orbbec.plan.passes import by_size
 from orbbec.plan.points import (
     clip_polygon,
     polygon_area,
@@ -22,6 +22,7 @@ from orbbec.plan.points import (
 )
 from orbbec.plan.steps import BatchState, Cast, Erase, Warp
 from orbbec.plan.tests.test_external import _Unsteady
+from orbbec.transforms.base.direct import direct_input
 from orbbec.transforms.base.pipeline import _Pixels
 from tests.support import assert_same_bytes, photographs
 
@@ -202,7 +203,20 @@ def test_a_program_knows_the_pixels_between_its_passes(size):
     pipeline = T.Compose([T.Resize(size), T.GaussianBlur(3), T.Resize((7, 9)), T.GaussianBlur(3)])
     program = pipeline._program(_Pixels(3, "uint8", one_size=True), None)
     assert [step.name for step in program.passes] == ["resized_crop", "gaussian_blur"] * 2
-    assert program.pixels_between == 2 * size[0] * size[1] + 63
+    assert program._sizes(IMAGES) == ((7, 9), 2 * size[0] * size[1] + 63)
+
+
+@pytest.mark.parametrize("side", [9, 400])
+def test_sizes_that_follow_from_those_of_images_are_known_before_a_run(side):
+    pipeline = T.Compose([T.Pad(2), T.GaussianBlur(3), T.RandomVerticalFlip(1.0), T.Pad((1, 0))])
+    images = torch.arange(3 * side * (side + 4)).remainder(251).to(torch.uint8).view(3, side, side + 4)
+    program = pipeline._program(_Pixels(3, "uint8", one_size=True), None)
+    sizes = [(side + 4, side + 8)] * 2 + [(side + 4, side + 10)]
+    assert program.size == ALIKE
+    assert program._sizes(images) == (sizes[-1], sum(height * width for height, width in sizes[:-1]))
+    result = program.run(direct_input(images, False), 0)
+    assert result is not None
+    assert_same_bytes(result, pipeline.apply(pipeline.plan([images.shape[1:]], epoch=0), images))
 
 
 def test_an_output_may_begin_where_the_images_end():

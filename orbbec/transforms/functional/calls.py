@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from functools import lru_cache
 from typing import Any
 
 import numpy as np
@@ -13,7 +13,6 @@ from orbbec.batch import ImageBatch
 from orbbec.batch.collate import is_pil
 from orbbec.bridge.arguments import holds_planes
 from orbbec.plan.batches import Input
-from orbbec.plan.build import Build
 from orbbec.transforms.base.checks import FillValue, numbers
 from orbbec.transforms.base.inputs import read
 from orbbec.transforms.base.pipeline import Pipeline
@@ -23,30 +22,23 @@ from orbbec.transforms.targets.options import TargetOptions
 from orbbec.transforms.targets.targets import transform_targets
 
 
-@dataclass(frozen=True, eq=False)
-class _ByRules(Transform):
-    add: Callable[[Build], None]
-
-    def rules(self, build: Build) -> None:
-        self.add(build)
-
-
-def by_rules(add: Callable[[Build], None]) -> Transform:
-    """A transform whose rules a function adds."""
-    return _ByRules(add)
+@lru_cache(maxsize=128)
+def _pipeline(transforms: tuple[Transform, ...]) -> Pipeline:
+    """The pipeline of transforms, whose programs serve later calls with equal arguments."""
+    return Pipeline(transforms, exact=True)
 
 
 def apply_to_images(op: str, inpt: Any, *transforms: Transform) -> Any:
     """Apply transforms without random parameters to images."""
     check_images(op, inpt)
-    return Pipeline(transforms, exact=True)(inpt, epoch=0)
+    return _pipeline(transforms)(inpt, epoch=0)
 
 
 def apply(op: str, inpt: Any, transforms: Sequence[Transform], fill: tuple[float, ...] = (0.0,)) -> Any:
     """Apply transforms without random parameters to images, boxes, masks or points."""
     if not is_target(inpt):
         return apply_to_images(op, inpt, *transforms)
-    plan = Pipeline(transforms, exact=True).plan([canvas_of(inpt)], epoch=0)
+    plan = _pipeline(tuple(transforms)).plan([canvas_of(inpt)], epoch=0)
     options = TargetOptions(drop_boxes=False, mask_fill=fill[0])
     return transform_targets(plan, [{name_of(inpt): inpt}], options)[0][name_of(inpt)]
 

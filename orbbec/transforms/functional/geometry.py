@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -31,7 +32,7 @@ from orbbec.transforms.base.checks import (
 )
 from orbbec.transforms.base.transform import Transform
 from orbbec.transforms.base.tv_tensors import images_like, is_mask, plain
-from orbbec.transforms.functional.calls import apply, by_rules, changed, fill_of
+from orbbec.transforms.functional.calls import apply, changed, fill_of
 from orbbec.transforms.functional.sizes import get_size
 from orbbec.transforms.targets.masks import displaced_masks
 from orbbec.transforms.warps import warp
@@ -57,15 +58,20 @@ def crop(inpt: Any, top: int, left: int, height: int, width: int) -> Any:
     return apply("crop", inpt, [_cut("crop", top, left, height, width)])
 
 
+@dataclass(frozen=True)
+class _Cut(Transform):
+    first: tuple[int, int]  # top and left
+    size: tuple[int, int]
+
+    def rules(self, build: Build) -> None:
+        how: dict[str, Any] = {"border": "constant", "lossless": True, "region": True}
+        first, size = map(float, self.first), self.size
+        build.warp("crop_fixed", *first, *size, 1, size=size, least=size, **how)
+
+
 def _cut(op: str, top: int, left: int, height: int, width: int) -> Transform:
     size = size_pair(op, "height and width", (height, width))
-    first = whole(op, "top", top, -(2**31), 2**31), whole(op, "left", left, -(2**31), 2**31)
-
-    def cut(build: Build) -> None:
-        how: dict[str, Any] = {"border": "constant", "lossless": True, "region": True}
-        build.warp("crop_fixed", *map(float, first), *size, 1, size=size, least=size, **how)
-
-    return by_rules(cut)
+    return _Cut((whole(op, "top", top, -(2**31), 2**31), whole(op, "left", left, -(2**31), 2**31)), size)
 
 
 def center_crop(inpt: Any, output_size: int | Sequence[int]) -> Any:
@@ -145,6 +151,18 @@ def rotate(
     return _warped(inpt, "rotate", parameters, interpolation, fill, center, expands)
 
 
+@dataclass(frozen=True)
+class _Affine(Transform):
+    numbers: tuple[float, ...]  # angle, shifts, scales, shears
+    reading: tuple[str, str, tuple[float, ...]]  # interpolation, border, fill
+    center: tuple[float, float] | None
+    expands: bool
+
+    def rules(self, build: Build) -> None:
+        numbers = build.constants(self.numbers)
+        add_affine(build, numbers, self.reading, self.center, ALIKE if self.expands else None)
+
+
 def _warped(
     image: Any,
     name: str,
@@ -156,13 +174,18 @@ def _warped(
 ) -> Any:
     method, filled = interpolation_of(name, interpolation), fill_of(name, fill)
     middle = None if center is None else pair(name, "center", center)
+    angle, moves, factor, shears = parameters
+    warp = _Affine((angle, *moves, factor, factor, *shears), (method, "constant", filled), middle, expand)
+    return apply(name, image, [warp], filled)
 
-    def add(build: Build) -> None:
-        angle, moves, factor, shears = parameters
-        numbers = build.constants([angle, *moves, factor, factor, *shears])
-        add_affine(build, numbers, (method, "constant", filled), middle, ALIKE if expand else None)
 
-    return apply(name, image, [by_rules(add)], filled)
+@dataclass(frozen=True)
+class _Perspective(Transform):
+    matrix: tuple[float, ...]
+    reading: tuple[str, str, tuple[float, ...]]  # interpolation, border, fill
+
+    def rules(self, build: Build) -> None:
+        warp(build, "matrix_warp", self.matrix, reading=self.reading, operator="warp_perspective")
 
 
 def perspective(
@@ -182,14 +205,8 @@ def perspective(
     matrix = _perspective_matrix(startpoints, endpoints, coefficients)
     if not np.isfinite(matrix).all() or abs(np.linalg.det(matrix[0])) < 1e-12:
         raise ValueError("perspective: expected four points, no three of them on a line")
-
-    def add(build: Build) -> None:
-        reading = method, "constant", filled
-        warp(
-            build, "matrix_warp", tuple(matrix.ravel().tolist()), reading=reading, operator="warp_perspective"
-        )
-
-    return apply("perspective", inpt, [by_rules(add)], filled)
+    by_matrix = _Perspective(tuple(matrix.ravel().tolist()), (method, "constant", filled))
+    return apply("perspective", inpt, [by_matrix], filled)
 
 
 def _perspective_matrix(startpoints: Any, endpoints: Any, coefficients: Any) -> Array:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -15,7 +16,8 @@ from orbbec.plan.build import Build
 from orbbec.transforms import output
 from orbbec.transforms.base.checks import whole
 from orbbec.transforms.base.pipeline import new_seed
-from orbbec.transforms.functional.calls import apply_to_images, by_rules, changed
+from orbbec.transforms.base.transform import Transform
+from orbbec.transforms.functional.calls import apply_to_images, changed
 
 
 def gaussian_blur(
@@ -47,17 +49,23 @@ def erase(inpt: Any, i: int, j: int, h: int, w: int, v: Any, inplace: bool = Fal
         raise TypeError(f"erase: expected v as a number or one per channel, but got {shown(v)}")
     named = {"i": i, "j": j, "h": h, "w": w}
     top, left, height, width = (whole("erase", name, value, -(2**31), 2**31) for name, value in named.items())
+    box = left, top, left + width, top + height
+    return apply_to_images("erase", inpt, _Erase(box, tuple(values.tolist())))
 
-    def add(build: Build) -> None:
+
+@dataclass(frozen=True)
+class _Erase(Transform):
+    box: tuple[int, int, int, int]  # left, top, right, bottom
+    values: tuple[float, ...]
+
+    def rules(self, build: Build) -> None:
+        values = self.values
         if len(values) not in (1, build.channels):
             raise ValueError(f"erase: expected 1 or {build.channels} numbers as v, but got {len(values)}")
         factors, summands = build.erase_units()
         fill = zip(np.resize(values, len(factors)).tolist(), factors, summands, strict=True)
         stored = [value * factor + summand for value, factor, summand in fill]
-        box = left, top, left + width, top + height
-        build.erase(build.constants([*box, *stored, 0.0, 0.0, 0.0, 0.0][:ERASE_WIDTH]))
-
-    return apply_to_images("erase", inpt, by_rules(add))
+        build.erase(build.constants([*self.box, *stored, 0.0, 0.0, 0.0, 0.0][:ERASE_WIDTH]))
 
 
 def jpeg(image: Any, quality: int) -> Any:

@@ -72,7 +72,8 @@ def _program_of(between, transform, exact, pixels):
         program = pipeline._program(pixels, Batch(sizes, np.arange(2), 0, 0, TARGETS))
     except (TypeError, ValueError) as error:
         return str(error)
-    flags = program.draws_anywhere, program.runs, program.size, program.pixels_between
+    between = sum(height * width for height, width in (step.known_size for step in program.passes[:-1]))
+    flags = program.draws_anywhere, program.runs, program.size, between
     rules = [" ".join(f"{number:.9g}" for number in row) for row in program.code.tolist()]
     for index, (rule, _, rest) in enumerate(row.partition(" ") for row in rules[: len(program.labels)]):
         rules[index] = f"{NAMES[int(rule)]} {rest}"
