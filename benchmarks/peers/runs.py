@@ -17,6 +17,7 @@ from benchmarks.peers import (
     w5_nms,
     w6_roi_align,
     w7_single,
+    w8_targets,
 )
 from benchmarks.peers.contest import Absent, assemble
 from orbbec.cli.bench_data import on_cores
@@ -30,7 +31,7 @@ from tests.support.timing.measure import (
 
 WORKLOADS = [
     workload
-    for module in (w1_warp, w2_crop, w3_load, w4_colors, w5_nms, w6_roi_align, w7_single)
+    for module in (w1_warp, w2_crop, w3_load, w4_colors, w5_nms, w6_roi_align, w7_single, w8_targets)
     for workload in module.WORKLOADS
 ]
 
