@@ -12,11 +12,11 @@ from orbbec.plan import apply
 from orbbec.plan.steps import Operator
 from orbbec.transforms.affine import add_affine
 from orbbec.transforms.base.transform import Transform
-from orbbec.transforms.functional.calls import by_rules
 from orbbec.transforms.targets.targets import transform_targets
 from orbbec.transforms.tests.record_torchvision import sample_image
 from orbbec.transforms.warps import reading_of, warp
 from tests.support import assert_same_bytes, photographs
+from tests.support.by_rules import by_rules
 
 RECORDED = np.load(Path(__file__).with_name("torchvision.npz"))
 HEIGHT, WIDTH = 17, 23

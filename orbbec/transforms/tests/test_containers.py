@@ -5,8 +5,8 @@ import pytest
 
 from orbbec import transforms as T
 from orbbec.plan import Stream
-from orbbec.transforms.functional.calls import by_rules
 from tests.support import assert_same_bytes, photographs
+from tests.support.by_rules import by_rules
 from tests.support.registers import preset
 
 SMALL_OR_CUT = {

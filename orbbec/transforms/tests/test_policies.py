@@ -9,11 +9,11 @@ import pytest
 
 from orbbec import transforms as T
 from orbbec.transforms.auto import OPERATIONS, TIMM, apply_operation
-from orbbec.transforms.functional.calls import by_rules
 from orbbec.transforms.policies import POLICIES
 from orbbec.transforms.tests.record_policies import BINS, PATH, SIZES
 from orbbec.transforms.warps import warp
 from tests.support import photographs
+from tests.support.by_rules import by_rules
 from tests.support.peers.transform_calls import operations
 from tests.support.registers import Registers, preset
 

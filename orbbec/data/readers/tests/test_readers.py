@@ -331,4 +331,5 @@ def test_the_page_of_readers_lists_those_that_these_tests_read(tmp_path):
         (tmp_path / make.__name__).mkdir()
         made.add(type(make(tmp_path / make.__name__)).__name__)
     clips = {"FrameFolders", "VideoClips"}  # read in test_clips.py and test_videos.py
-    assert listed == made - {"WrappedDataset"} | {"as_source", "ShardStream"} | clips
+    cameras = {"CameraFolders", "DepthFolder", "SeveralImages"}  # read in test_cameras.py
+    assert listed == made - {"WrappedDataset"} | {"as_source", "ShardStream"} | clips | cameras

@@ -1,5 +1,5 @@
 // `move_boxes`: moves the boxes of the targets of a batch through a pass.
-#include "../bridge/images.h"
+#include "../../bridge/images.h"
 #include "boxes.h"
 
 namespace orbbec {
