@@ -23,7 +23,7 @@ ONE_CALL = {"python": 15, "native": 12, "operators": 1, "copies": 0}
 PASS_BY_PASS = {
     "crop with boxes and masks": {
         "python": 255,
-        "native": 235,
+        "native": 240,
         "operators": 4,
         "allocations": 40,
         "copies": 6,

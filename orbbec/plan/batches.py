@@ -120,11 +120,14 @@ def _read_list(images: Sequence[Any]) -> Input:
     return Input(work, sizes, channels, dtype, lambda work: work)
 
 
+def looks_channels_last(images: Tensor) -> bool:
+    """Whether a tensor seems to be `[H, W, 3]`, its rows channels; small maps of floats have that shape."""
+    channels, height, width = images.shape[-3:]
+    return channels > 4 and width in (3, 4) and (images.dtype == torch.uint8 or height > 8)
+
+
 def _check_channels_first(images: Tensor, source: Any) -> None:
-    """Refuse a tensor `[H, W, 3]`, whose rows would be channels; small maps of floats may have that shape."""
-    _, channels, height, width = images.shape
-    looks_last = channels > 4 and width in (3, 4) and (images.dtype == torch.uint8 or height > 8)
-    if looks_last and isinstance(source, Tensor):
+    if isinstance(source, Tensor) and looks_channels_last(images):
         raise ValueError(
             f"Compose: expected a tensor [C, H, W], but got {list(source.shape)}, which looks like "
             "[H, W, C]; permute it, or give an array"

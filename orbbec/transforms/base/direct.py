@@ -13,7 +13,7 @@ from orbbec.batch import ImageBatch
 from orbbec.batch.collate import is_pil
 from orbbec.bridge.arguments import Array, check_device, dtype_name, operator_input
 from orbbec.bridge.dispatch import is_plain, is_wrapped
-from orbbec.plan.batches import PIPELINE_DTYPES, Direct, Input
+from orbbec.plan.batches import PIPELINE_DTYPES, Direct, Input, looks_channels_last
 from orbbec.plan.state import same_rows
 from orbbec.transforms.base.inputs import pil_images, pixels_of, tensors
 
@@ -30,7 +30,8 @@ def direct_input(images: Any, as_tensors: bool) -> Direct | None:
     """
     kind = type(images)
     if kind is Tensor:
-        return _of_tensor(images, None)
+        may_be = images.dim() > 2 and not looks_channels_last(images)
+        return _of_tensor(images, None) if may_be else None
     if kind is np.ndarray:
         return _of_array(images, as_tensors)
     if kind is ImageBatch:

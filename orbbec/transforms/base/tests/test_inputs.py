@@ -223,6 +223,12 @@ def test_a_tensor_of_rows_is_named_with_the_mend():
     for given in (rows, [TENSOR, rows], rows[None], rows / 255, (rows / 255)[None]):
         with pytest.raises(ValueError, match=r"expected a tensor \[C, H, W\].* looks like .*permute it"):
             PIPELINE(given)
+    crop = T.Compose(
+        [T.RandomResizedCrop(8), T.ToDtype(torch.float32, scale=True)]
+    )  # which one operator runs
+    for targets in (None, {"boxes": torch.zeros(1, 4)}):
+        with pytest.raises(ValueError, match=r"expected a tensor \[C, H, W\].* looks like .*permute it"):
+            crop(rows, targets)
     assert T.RandomHorizontalFlip(1.0)(TENSOR[:, :, :3]).shape == (3, 40, 3)
     assert T.Resize((8, 8))(torch.rand(64, 4, 4)).shape == (64, 8, 8)
 
