@@ -27,8 +27,10 @@ def row_count(value: Any) -> int | None:
     return len(value) if is_sequence else None
 
 
-def chosen_rows(value: Any, chosen: Array) -> Any:
-    """The rows of an array or a sequence where a mask is set, with its type."""
+def chosen_rows(value: Any, chosen: Array, is_shared: bool = True) -> Any:
+    """The rows of an array or a sequence where a mask is set, with its type; a copy if memory is shared."""
+    if not is_shared and isinstance(value, (Tensor, np.ndarray)) and chosen.all():
+        return value
     if isinstance(value, Tensor):
         return value.clone() if chosen.all() else value[torch.from_numpy(chosen).to(value.device)]
     if isinstance(value, np.ndarray):

@@ -272,9 +272,9 @@ class State:
             if self.is_per_box("area"):
                 result["area"] = self._scaled_area(result["area"])
             keys = self._per_box if boxes is not None or self.boxes.dropped else ()
-            if keys:
-                keep = self.boxes.keep
-                result.update({key: chosen_rows(result[key], keep) for key in keys})
+            keep = self.boxes.keep
+            for key in keys:
+                result[key] = chosen_rows(result[key], keep, result[key] is self.original[key])
         for key, value in result.items():
             if key in (*POINT_KEYS, *self.layers):
                 result[key] = _like(value, self.original[key], f"{key} of image {self.index}")
@@ -383,7 +383,7 @@ def _like(values: Any, example: Any, what: str) -> Any:
     if isinstance(example, np.ndarray):
         if example.dtype.kind in "iu" and array.dtype.kind == "f":
             array = _rounded(array, np.iinfo(example.dtype), what)
-        return array.astype(example.dtype)
+        return array.astype(example.dtype, copy=values is example)
     return array
 
 
