@@ -82,7 +82,7 @@ class RandomIoUCrop(Transform):
     Example:
         >>> image = torch.zeros(3, 40, 60, dtype=torch.uint8)
         >>> target = {"boxes": torch.tensor([[10.0, 10, 50, 30]])}
-        >>> crop, moved = RandomIoUCrop()(image, target)
+        >>> crop, result = RandomIoUCrop()(image, target)
         >>> crop.shape[1] <= 40, crop.shape[2] <= 60
         (True, True)
     """
@@ -214,8 +214,8 @@ class BBoxSafeRandomCrop(_BoxCrop):
     Example:
         >>> image = torch.zeros(3, 40, 60, dtype=torch.uint8)
         >>> target = {"boxes": torch.tensor([[10.0, 10, 20, 30], [40, 12, 50, 20]])}
-        >>> crop, moved = BBoxSafeRandomCrop()(image, target)
-        >>> (moved["boxes"][:, 2:] - moved["boxes"][:, :2]).tolist()
+        >>> crop, result = BBoxSafeRandomCrop()(image, target)
+        >>> (result["boxes"][:, 2:] - result["boxes"][:, :2]).tolist()
         [[10.0, 20.0], [10.0, 8.0]]
     """
 
@@ -273,8 +273,8 @@ class AtLeastOneBBoxRandomCrop(_BoxCrop):
     Example:
         >>> image = torch.zeros(3, 40, 60, dtype=torch.uint8)
         >>> target = {"boxes": torch.tensor([[41.0, 2, 49, 9]])}
-        >>> crop, moved = AtLeastOneBBoxRandomCrop(16)(image, target)
-        >>> crop.shape, (moved["boxes"][:, 2:] - moved["boxes"][:, :2]).tolist()
+        >>> crop, result = AtLeastOneBBoxRandomCrop(16)(image, target)
+        >>> crop.shape, (result["boxes"][:, 2:] - result["boxes"][:, :2]).tolist()
         (torch.Size([3, 16, 16]), [[8.0, 7.0]])
     """
 

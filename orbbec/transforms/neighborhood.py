@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, ClassVar
 
 from orbbec.bridge.plain import listed
 from orbbec.plan.build import Build
@@ -74,8 +74,28 @@ class GaussianBlur(Transform):
         build.operator(OperatorStep("gaussian_blur", columns, drawn=build.constant(1)))
 
 
+class _OddWindow(Transform):
+    """An operator whose windows have a drawn odd side."""
+
+    operator: ClassVar[str]
+    kernel_size: int | Sequence[int]
+    p: float
+
+    def __post_init__(self) -> None:
+        bounds = whole_range(self.name, "kernel_size", self.kernel_size, 1)
+        self._set(kernel_size=tuple(_odd(self.name, "kernel_size", side) for side in bounds))
+        self._check("p")
+
+    def rules(self, build: Build) -> None:
+        assert not isinstance(self.kernel_size, int)
+        low, high = self.kernel_size
+        side = build.whole(low, (high - low) // 2 + 1, 2)
+        columns = {"kernel_size": Column("registers", side, dtype="int64")}
+        build.operator(OperatorStep(self.operator, columns, drawn=build.chance(self.p)))
+
+
 @dataclass(frozen=True)
-class BoxBlur(Transform):
+class BoxBlur(_OddWindow):
     """Replace each pixel by the mean of its window.
 
     Args:
@@ -98,26 +118,11 @@ class BoxBlur(Transform):
     kernel_size: int | Sequence[int] = (3, 7)
     p: float = 0.5
 
-    def __post_init__(self) -> None:
-        bounds = whole_range(self.name, "kernel_size", self.kernel_size, 1)
-        self._set(kernel_size=tuple(_odd(self.name, "kernel_size", side) for side in bounds))
-        self._check("p")
-
-    def rules(self, build: Build) -> None:
-        build.operator(_of_odd_sides(build, "box_blur", self.kernel_size, self.p))
-
-
-def _of_odd_sides(build: Build, name: str, bounds: int | Sequence[int], p: float) -> OperatorStep:
-    """An operator whose windows have a drawn odd side."""
-    assert not isinstance(bounds, int)
-    low, high = bounds
-    side = build.whole(low, (high - low) // 2 + 1, 2)
-    columns = {"kernel_size": Column("registers", side, dtype="int64")}
-    return OperatorStep(name, columns, drawn=build.chance(p))
+    operator: ClassVar[str] = "box_blur"
 
 
 @dataclass(frozen=True)
-class MedianBlur(Transform):
+class MedianBlur(_OddWindow):
     """Replace each pixel by the median of its window.
 
     Args:
@@ -140,13 +145,7 @@ class MedianBlur(Transform):
     kernel_size: int | Sequence[int] = (3, 5)
     p: float = 0.5
 
-    def __post_init__(self) -> None:
-        bounds = whole_range(self.name, "kernel_size", self.kernel_size, 1)
-        self._set(kernel_size=tuple(_odd(self.name, "kernel_size", side) for side in bounds))
-        self._check("p")
-
-    def rules(self, build: Build) -> None:
-        build.operator(_of_odd_sides(build, "median_blur", self.kernel_size, self.p))
+    operator: ClassVar[str] = "median_blur"
 
 
 @dataclass(frozen=True)

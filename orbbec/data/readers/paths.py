@@ -103,7 +103,8 @@ def files_of_names(op: str, folders: Sequence[Folder]) -> list[list[str]]:
 
     Raises:
         OSError: see `image_files`.
-        ValueError: a file has no counterpart in a folder, or two of a folder differ only in their extension.
+        ValueError: a file has no counterpart in a folder, two of a folder differ only in their extension, or
+            there are no files.
     """
     files = [by_stem(op, folder.path, folder.extensions, folder.ending) for folder in folders]
     first, kind = files[0], folders[0].kind
@@ -112,6 +113,8 @@ def files_of_names(op: str, folders: Sequence[Folder]) -> list[list[str]]:
             path = next((path for stem, path in one.items() if stem not in lonely), None)
             if path is not None:
                 raise ValueError(f"{op}: expected {missing} for {printable(path)}, but there is none")
+    if not first:
+        raise ValueError(f"{op}: expected images in {printable(folders[0].path)}, but got none")
     return [[found[stem] for stem in first] for found in files]
 
 

@@ -39,7 +39,7 @@ def direct_input(images: Any, as_tensors: bool) -> Direct | None:
     return _of_image(images, as_tensors) if is_pil(images) else None
 
 
-def described(direct: Direct) -> Input:
+def description_of(direct: Direct) -> Input:
     """The sizes, channels and dtype of images, without the images."""
     tensor, _, host_layout, channels, count, _, as_planes = direct
     if host_layout is None:

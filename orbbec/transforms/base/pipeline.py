@@ -24,7 +24,7 @@ from orbbec.plan.program import Program
 from orbbec.plan.state import common_size, same_rows
 from orbbec.transforms.base.checks import whole
 from orbbec.transforms.base.clips import Images, clips_of
-from orbbec.transforms.base.direct import described, direct_input
+from orbbec.transforms.base.direct import description_of, direct_input
 from orbbec.transforms.base.inputs import read
 from orbbec.transforms.base.module import FrozenModule, outside_graphs
 from orbbec.transforms.base.structures import (
@@ -355,17 +355,17 @@ class Pipeline(FrozenModule):
             return source.restored(images)
         plan = self._plan_for(inputs, key, listed)
         changed = None if listed is None else self._moved(plan, listed)
-        images = source.restored(self._passed(plan, source, inputs) if images is None else images)
+        images = source.restored(self._pass_by_pass(plan, source, inputs) if images is None else images)
         return images if changed is None else (images, source.joined(changed, targets))
 
-    def _passed(self, plan: Plan, source: Images, inputs: Input) -> Any:
+    def _pass_by_pass(self, plan: Plan, source: Images, inputs: Input) -> Any:
         return run_passes(plan, self._read(source.images) if inputs.work is None else inputs)
 
     def _source(self, images: Any) -> tuple[Images, Input]:
         """Images or clips, and a description, with the images if a description alone would not do."""
         direct = direct_input(images, self._makes_tensors)
         if direct is not None:
-            inputs = described(direct)
+            inputs = description_of(direct)
             return Images(images, len(inputs.sizes)), inputs
         clips = clips_of(images)
         inputs = self._read(images if clips is None else clips.images)
@@ -394,7 +394,7 @@ class Pipeline(FrozenModule):
         rest = iter([changed] if len(found) == 1 else changed)
         every = zip(sources, ran, plans, inputs, strict=True)
         results = [
-            each.restored(self._passed(plan, each, pixels) if result is None else result)
+            each.restored(self._pass_by_pass(plan, each, pixels) if result is None else result)
             for each, result, plan, pixels in every
         ]
         replaced = {id(each): result for each, result in zip(images, results, strict=True)}

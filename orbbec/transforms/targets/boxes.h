@@ -92,7 +92,7 @@ inline bool is_finite(const TargetBox& box) {
          std::isfinite(box.bottom);
 }
 
-// The bounding box of the moved corners; not finite if one of them is not.
+// The bounding box of the corners after a matrix; not finite if one of them is not.
 inline void move_box(TargetBox& box, const ForwardMatrix& forward) {
   constexpr double kInfinity = std::numeric_limits<double>::infinity();
   const double xs[] = {box.left - 0.5, box.right - 0.5}, ys[] = {box.top - 0.5, box.bottom - 0.5};

@@ -136,13 +136,13 @@ def test_vectors_change_nothing_in_axis_aligned_warps(monkeypatch, op, dtype, ar
         images = photographs(len(maps), channels, 21, 44, dtype)
         before = photographs(len(maps), channels, 30, 57, dtype, seed=1)
         last = torch.channels_last
-        for given, out in (
+        for source, out in (
             (images, before),
             (images.contiguous(memory_format=last), before.contiguous(memory_format=last)),
             (images[..., ::2], before),
         ):
 
-            def call(given=given, out=out):
-                return warp(op, given, maps, (30, 57), out=out.clone(), inverse=True, **options)
+            def call(source=source, out=out):
+                return warp(op, source, maps, (30, 57), out=out.clone(), inverse=True, **options)
 
             assert_vectors_change_nothing(monkeypatch, call)

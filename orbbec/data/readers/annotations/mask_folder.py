@@ -14,7 +14,7 @@ from orbbec.data.decode.pillow import open_image
 from orbbec.data.files import ImageFiles
 from orbbec.data.readers.folders import EXTENSIONS
 from orbbec.data.readers.paths import Folder, files_of_names
-from orbbec.data.sample import BadSample, Sample, printable, read_bytes, reason_of
+from orbbec.data.sample import BadSample, Sample, read_bytes, reason_of
 from orbbec.transforms.base.checks import whole
 
 _MODES = ("1", "L", "P", "I", "I;16")  # one number per pixel
@@ -78,8 +78,6 @@ class MaskFolder:
             Folder(Path(root, masks), _MASK_EXTENSIONS, mask_ending, "a mask"),
         ]
         self.paths, self.masks = files_of_names("MaskFolder", folders)
-        if not self.paths:
-            raise ValueError(f"MaskFolder: expected images in {printable(folders[0].path)}, but got none")
 
     def __len__(self) -> int:
         return len(self.paths)

@@ -9,7 +9,7 @@ from pathlib import Path
 from orbbec.data.readers.cameras.depth_folder import DEPTH_EXTENSIONS, LEAST_UNIT, depth_map
 from orbbec.data.readers.folders import EXTENSIONS
 from orbbec.data.readers.paths import Folder, files_of_names
-from orbbec.data.sample import Sample, printable, read_bytes
+from orbbec.data.sample import Sample, read_bytes
 from orbbec.transforms.base.checks import number
 
 
@@ -68,8 +68,6 @@ class CameraFolders:
             for name, folder in depth.items()
         ]
         files = files_of_names("CameraFolders", [*folders, *maps])
-        if not files[0]:
-            raise ValueError(f"CameraFolders: expected images in {printable(folders[0].path)}, but got none")
         self.paths: dict[str, list[str]] = dict(zip(cameras, files, strict=False))
         self.depths: dict[str, list[str]] = dict(zip(depth, files[len(cameras) :], strict=True))
 

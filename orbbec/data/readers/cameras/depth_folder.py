@@ -13,7 +13,7 @@ from orbbec.data.decode.unchanged import decode_unchanged
 from orbbec.data.files import ImageFiles
 from orbbec.data.readers.folders import EXTENSIONS
 from orbbec.data.readers.paths import Folder, files_of_names
-from orbbec.data.sample import Sample, faults_named, printable, read_bytes
+from orbbec.data.sample import Sample, faults_named, read_bytes
 from orbbec.transforms.base.checks import number
 
 DEPTH_EXTENSIONS = (".png", ".tif", ".tiff", ".pgm", ".npy", ".npz")  # lossless
@@ -73,8 +73,6 @@ class DepthFolder:
             Folder(Path(root, depth), DEPTH_EXTENSIONS, depth_ending, "a depth map"),
         ]
         self.paths, self.depths = files_of_names("DepthFolder", folders)
-        if not self.paths:
-            raise ValueError(f"DepthFolder: expected images in {printable(folders[0].path)}, but got none")
 
     def __len__(self) -> int:
         return len(self.paths)

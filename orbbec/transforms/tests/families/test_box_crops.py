@@ -27,14 +27,14 @@ def positions():
     return torch.from_numpy(np.stack([y, x, 0 * x]).astype(np.uint8)).expand(COUNT, -1, -1, -1)
 
 
-def cropped(transform, given):
+def cropped(transform, originals):
     """Left, top, right and bottom of the region of each image, and the targets after it."""
     pipeline = T.Compose([transform], seed=SEED, target_options=T.TargetOptions(min_size=0.0))
-    results, moved = pipeline(list(positions()), given, epoch=0, sample_ids=IDS)
+    results, outcomes = pipeline(list(positions()), originals, epoch=0, sample_ids=IDS)
     if not isinstance(results, torch.Tensor):  # of several sizes: `[H, W, 3]`
         results = [image.permute(2, 0, 1) for image in results]
     ends = [(image[1, 0, 0], image[0, 0, 0], image[1, -1, -1], image[0, -1, -1]) for image in results]
-    return [[int(left) - 1, int(top) - 1, int(x), int(y)] for left, top, x, y in ends], moved
+    return [[int(left) - 1, int(top) - 1, int(x), int(y)] for left, top, x, y in ends], outcomes
 
 
 def widest(boxes):
@@ -60,17 +60,17 @@ def safe_region(boxes, draws, rate):
 
 @pytest.mark.parametrize("rate", [0.0, 0.4, 1.0])
 def test_safe_regions_are_those_of_albumentations(rate):
-    given = targets()
-    regions, _ = cropped(T.BBoxSafeRandomCrop(rate), given)
+    originals = targets()
+    regions, _ = cropped(T.BBoxSafeRandomCrop(rate), originals)
     draws = Stream(IDS, SEED, 0, 0).uniforms(5)[:, 1:]
-    wanted = [safe_region(each["boxes"], row, rate) for each, row in zip(given, draws, strict=True)]
+    wanted = [safe_region(each["boxes"], row, rate) for each, row in zip(originals, draws, strict=True)]
     assert regions == wanted
 
 
 def test_safe_regions_have_all_boxes_whole():
-    given = targets()
-    _, moved = cropped(T.BBoxSafeRandomCrop(), given)
-    for before, after in zip(given, moved, strict=True):
+    originals = targets()
+    _, outcomes = cropped(T.BBoxSafeRandomCrop(), originals)
+    for before, after in zip(originals, outcomes, strict=True):
         whole = widest(before["boxes"])
         assert len(after["boxes"]) == len(whole)
         sides = after["boxes"][:, 2:] - after["boxes"][:, :2]
@@ -88,10 +88,10 @@ def allowed(box, size, factor):
 @pytest.mark.parametrize("factor", [0.0, 0.3, 1.0])
 @pytest.mark.parametrize("size", [(40, 30), (12, 66)])
 def test_regions_with_a_box_are_those_of_albumentations(size, factor):
-    given = targets()
-    regions, _ = cropped(T.AtLeastOneBBoxRandomCrop(size, factor), given)
+    originals = targets()
+    regions, _ = cropped(T.AtLeastOneBBoxRandomCrop(size, factor), originals)
     draws = Stream(IDS, SEED, 0, 0).uniforms(4)[:, 1:]
-    for each, row, region in zip(given, draws, regions, strict=True):
+    for each, row, region in zip(originals, draws, regions, strict=True):
         boxes = widest(each["boxes"])
         corner = np.array(region[:2])
         assert region[2:] == (corner + size[::-1]).tolist()
@@ -105,12 +105,12 @@ def test_regions_with_a_box_are_those_of_albumentations(size, factor):
 
 def test_regions_have_the_chosen_box_and_reach_both_ends():
     box = np.array([20.0, 30.0, 40.0, 50.0])
-    given = [{"boxes": box[None]}] * COUNT
-    regions, moved = cropped(T.AtLeastOneBBoxRandomCrop((40, 30)), given)
+    originals = [{"boxes": box[None]}] * COUNT
+    regions, outcomes = cropped(T.AtLeastOneBBoxRandomCrop((40, 30)), originals)
     corners = np.array(regions)[:, :2]
     assert corners.min(0).tolist() == [10, 10]
     assert corners.max(0).tolist() == [20, 30]
-    for after in moved:
+    for after in outcomes:
         np.testing.assert_allclose(after["boxes"][0, 2:] - after["boxes"][0, :2], [20, 20])
 
 
@@ -125,21 +125,21 @@ def test_without_targets_images_have_no_boxes(transform):
 
 
 def test_boxes_are_those_that_earlier_steps_left():
-    given = [{"boxes": np.array([[5.0, 8.0, 15.0, 20.0]])}] * COUNT
+    originals = [{"boxes": np.array([[5.0, 8.0, 15.0, 20.0]])}] * COUNT
     flip = T.RandomHorizontalFlip(1.0)
     pipeline = T.Compose([flip, T.AtLeastOneBBoxRandomCrop((30, 20))], seed=SEED)
-    results, moved = pipeline(positions(), given, epoch=0, sample_ids=IDS)
+    results, outcomes = pipeline(positions(), originals, epoch=0, sample_ids=IDS)
     assert results.shape == (COUNT, 3, 30, 20)
-    for after in moved:
+    for after in outcomes:
         np.testing.assert_allclose(after["boxes"][0, 2:] - after["boxes"][0, :2], [10, 12])
 
 
 @pytest.mark.parametrize("kind", [T.BBoxSafeRandomCrop, lambda p: T.AtLeastOneBBoxRandomCrop(20, p=p)])
 @pytest.mark.parametrize("p", [0.0, 0.3, 1.0])
 def test_the_fraction_of_cropped_images_is_the_probability(kind, p):
-    given = [{"boxes": np.array([[25.0, 28.0, 35.0, 40.0]])}] * COUNT
+    originals = [{"boxes": np.array([[25.0, 28.0, 35.0, 40.0]])}] * COUNT
     transform = kind(p=p)
-    regions, _ = cropped(transform, given)
+    regions, _ = cropped(transform, originals)
     changed = np.mean([region != [0, 0, *SIZE[::-1]] for region in regions])
     assert abs(changed - p) <= 4.5 * (p * (1 - p) / COUNT) ** 0.5  # 4.5 deviations: 7 times in a million
 
