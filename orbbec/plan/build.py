@@ -438,7 +438,7 @@ class Build(Registers):
             return f"{name} has border {border}, the warp before it {p.border}"
         if border == "constant" == p.border and self._fill(fill) != p.fill:
             return f"{name} has another fill than the warp before it"
-        if border == "constant" and not holds_fill(fill, p, self.maximum, self.dtype):
+        if border == "constant" and not holds_fill(fill, p.unit / self.maximum, p.dtype, self.dtype):
             return f"{name} fills with what {p.dtype} does not hold"
         return ""
 

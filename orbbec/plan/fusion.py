@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from functools import partial
+from functools import lru_cache, partial
 
 import torch
 from torch import Tensor
@@ -114,19 +114,18 @@ def _repeated(values: tuple[float, ...], count: int) -> list[float]:
     return [values[index % len(values)] for index in range(count)]
 
 
-def holds_fill(fill: tuple[float, ...], p: OpenPass, maximum: float, dtype: str) -> bool:
-    """Whether some input value of the open pass becomes the fill in an output of `dtype`.
+@lru_cache(maxsize=256)
+def holds_fill(fill: tuple[float, ...], unit: float, source: str, dtype: str) -> bool:
+    """Whether some value of a source becomes the fill in an output.
 
     Args:
-        fill: in the units of the pipeline, whose maximum value is `maximum`.
-        p: the open pass.
-        maximum: see above.
-        dtype: see above.
+        fill: in the units of the output.
+        unit: of these, in units of the source.
+        source: dtype of the source.
+        dtype: of the output.
     """
-    unit = p.unit / maximum
-    read = torch.tensor([value * unit for value in fill], dtype=torch.float64, device="cpu")
     expected = torch.tensor(fill, dtype=torch.float64, device="cpu")
-    result = _as_dtype(_as_dtype(read, p.dtype) / unit, dtype)
+    result = _as_dtype(_as_dtype(expected * unit, source) / unit, dtype)
     return bool((result == _as_dtype(expected, dtype)).all())
 
 

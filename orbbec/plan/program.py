@@ -20,7 +20,7 @@ from orbbec.plan.batches import Direct
 from orbbec.plan.build import Build
 from orbbec.plan.parameters import Batch, ParameterTable
 from orbbec.plan.passes import ALIKE, VARIES, AugmentPass, BlendPass, MixPass, Pass, Size
-from orbbec.plan.rules import REGISTERS, WIDTH, Block, Code, Rule
+from orbbec.plan.rules import REGISTERS, WIDTH, Block, Rule, padded, rows_of, table_of
 
 MICROBATCH_BYTES = 2**24  # size of the results between two passes
 MAX_SHARED_BYTES = 48 * 1024  # of a block of the kernel that draws: twice the program, and the registers
@@ -113,21 +113,20 @@ class Program:
             rules.append(rule)
         stops += [(len(rules), external) for external in externals]
         rules += [rule for step in unfinished for rule in step.end()]
-        code = Code(rules).table()
+        code = rows_of(rules)
         runs = bool(passes) and all(step.runs for step in passes)
-        rows = [step.row() for step in passes if runs]
-        numbers = 2 * (code.size + sum(map(len, rows)) + WIDTH) + build.registers
+        rows = [number for step in passes for number in step.row()] if runs else []
+        numbers = 2 * (len(code) + len(rows) + WIDTH) + build.registers
         draws_anywhere = (
             runs
             and 8 * numbers <= MAX_SHARED_BYTES
             and not any(rule.can_refuse for rule in rules)
             and all(step.static_size > VARIES for step in passes)
         )
-        contents = len(rules), build.registers, words, len(code), len(rows), draws_anywhere
-        last: list[float] = [*contents, *[0] * (WIDTH - len(contents))]
-        code = np.concatenate([code, *(np.reshape(row, (-1, WIDTH)) for row in (*rows, last))])
+        first, count = len(code) // WIDTH, len(passes) if runs else 0
+        last = len(rules), build.registers, words, first, count, draws_anywhere
         return cls(
-            code=torch.from_numpy(code),
+            code=torch.from_numpy(table_of([*code, *rows, *padded(last)])),
             draws_anywhere=draws_anywhere,
             runs=runs and not stops and all(step.static_size != VARIES for step in passes),
             labels=tuple(rule.label for rule in rules),

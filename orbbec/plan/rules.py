@@ -6,7 +6,7 @@ rules.h lists them: what each draws or changes, and its operands.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import Any, NamedTuple, TypeAlias
 
 import numpy as np
@@ -16,7 +16,6 @@ from orbbec.bridge.arguments import Array
 
 WIDTH = 16  # numbers of a row
 PER_FRAME = 65536  # added to the stream of a rule that draws for each frame of a clip
-_OPERANDS = 5  # where they begin
 REGISTERS = 29  # the first register of a program; those before describe the image
 
 IMAGE_HEIGHT, IMAGE_WIDTH = 0, 1  # registers of the output so far
@@ -106,34 +105,34 @@ class Rule:
         return SIGNATURES[self.name].number >= _FIRST_COLOR
 
 
-@dataclass
-class Code:
-    """Collects the rows of a program, and the constants that follow them."""
+def rows_of(rules: Sequence[Rule]) -> list[float]:
+    """The rows of a program, one for each rule, then its constants."""
+    constants: dict[tuple[float, ...], int] = {}
+    rows: list[float] = []
+    tail: list[float] = []
 
-    rules: list[Rule] = field(default_factory=list)
-
-    def table(self) -> Array:
-        """The program: contiguous float64 `[K, 16]`."""
-        constants: dict[tuple[float, ...], int] = {}
-        used = len(self.rules)
-        for rule in self.rules:
-            for operand in rule.operands:
-                if isinstance(operand, tuple) and operand not in constants:
-                    constants[operand] = used
-                    used += -(-len(operand) // WIDTH)
-        table = np.zeros((used, WIDTH))
-        for row, rule in zip(table, self.rules, strict=False):
-            numbers = [number for operand in rule.operands for number in _numbers(operand, constants)]
-            head = SIGNATURES[rule.name].number, rule.stream, rule.first, rule.gate, rule.out
-            row[: _OPERANDS + len(numbers)] = *head, *numbers
-        for values, at in constants.items():
-            table.reshape(-1)[at * WIDTH : at * WIDTH + len(values)] = values
-        return table
-
-
-def _numbers(operand: Operand, constants: dict[tuple[float, ...], int]) -> tuple[float, ...]:
-    if isinstance(operand, Block):
-        return operand.offset, operand.rows
-    if isinstance(operand, tuple):
+    def numbers(operand: Operand) -> tuple[float, ...]:
+        if isinstance(operand, Block):
+            return operand.offset, operand.rows
+        if not isinstance(operand, tuple):
+            return (operand,)
+        if operand not in constants:
+            constants[operand] = len(rules) + len(tail) // WIDTH
+            tail.extend(padded(operand))
         return (constants[operand],)
-    return (operand,)
+
+    for rule in rules:
+        operands = (number for operand in rule.operands for number in numbers(operand))
+        head = SIGNATURES[rule.name].number, rule.stream, rule.first, rule.gate, rule.out
+        rows += padded((*head, *operands))
+    return rows + tail
+
+
+def padded(values: Sequence[float]) -> list[float]:
+    """Numbers as whole rows, with 0 after them."""
+    return [*values, *[0.0] * (-len(values) % WIDTH)]
+
+
+def table_of(rows: Sequence[float]) -> Array:
+    """Rows as the operators read them: float64 `[K, 16]`."""
+    return np.array(rows, np.float64).reshape(-1, WIDTH)

@@ -15,7 +15,7 @@ from orbbec.transforms.base.transform import Transform, plain_value
 from orbbec.transforms.containers import check_transforms, options_of
 from orbbec.transforms.convert.albumentations import from_albumentations
 from orbbec.transforms.convert.torchvision import from_torchvision
-from orbbec.transforms.targets.options import TargetOptions
+from orbbec.transforms.targets.options import DEFAULT_OPTIONS, TargetOptions
 
 _MAX_TRANSFORMS = 65536
 
@@ -56,7 +56,7 @@ class Compose(Pipeline):
     transforms: Sequence[Transform]
     seed: int = 0
     exact: bool = False
-    target_options: TargetOptions = field(default_factory=TargetOptions)
+    target_options: TargetOptions = DEFAULT_OPTIONS
     images: Sequence[str] = field(default=(), kw_only=True)
 
     def __post_init__(self) -> None:

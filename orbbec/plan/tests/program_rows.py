@@ -6,7 +6,17 @@ import numpy as np
 import torch
 
 from orbbec.plan.parameters import ParameterTable
-from orbbec.plan.rules import COLOR_ROWS, FLIPPED, OFFSET, PASS_REGISTERS, REGISTERS, SIGNATURES, Code, Rule
+from orbbec.plan.rules import (
+    COLOR_ROWS,
+    FLIPPED,
+    OFFSET,
+    PASS_REGISTERS,
+    REGISTERS,
+    SIGNATURES,
+    Rule,
+    rows_of,
+    table_of,
+)
 
 SIZES = [(5, 7), (9, 4), (1, 1), (31, 40), (40, 31), (12, 12), (8, 13)]
 KEY = {"seed": 8, "epoch": 2}
@@ -50,7 +60,7 @@ class Rows:
 
     def table(self):
         """The program as a table `[K, 16]`."""
-        return Code(self.rules).table()
+        return table_of(rows_of(self.rules))
 
     def run(self, sizes, sample_ids=None, words=0):
         """The registers and words of images."""

@@ -37,7 +37,7 @@ from orbbec.transforms.base.structures import (
 )
 from orbbec.transforms.base.tv_tensors import name_of, plain
 from orbbec.transforms.targets.mixed import blend_labels
-from orbbec.transforms.targets.options import TargetOptions
+from orbbec.transforms.targets.options import DEFAULT_OPTIONS, TargetOptions
 from orbbec.transforms.targets.targets import readable, transform_targets
 
 LARGEST_SEED = 2**63 - 1
@@ -93,7 +93,7 @@ class Pipeline(FrozenModule):
     transforms: Sequence[Any]
     seed: int = 0
     exact: bool = False
-    target_options: TargetOptions = field(default_factory=TargetOptions)
+    target_options: TargetOptions = DEFAULT_OPTIONS
     images: Sequence[str] = field(default=(), kw_only=True)
     _programs: dict[_Pixels, Program] = field(default_factory=dict, init=False, repr=False, compare=False)
     _direct: dict[tuple[torch.dtype, int, bool, bool], Program | None] = field(

@@ -19,7 +19,7 @@ from orbbec.transforms.base.checks import STANDARD
 from orbbec.transforms.base.module import FrozenModule
 from orbbec.transforms.base.pipeline import Pipeline
 from orbbec.transforms.parity import Parity
-from orbbec.transforms.targets.options import TargetOptions
+from orbbec.transforms.targets.options import DEFAULT_OPTIONS, TargetOptions
 
 
 @dataclass(frozen=True)
@@ -70,7 +70,7 @@ class Transform(FrozenModule):
 
     @cached_property
     def _alone(self) -> Pipeline:
-        return Pipeline((self,), target_options=self.target_options(TargetOptions()))
+        return Pipeline((self,), target_options=self.target_options(DEFAULT_OPTIONS))
 
     def __init_subclass__(cls, **options: Any) -> None:
         super().__init_subclass__(**options)

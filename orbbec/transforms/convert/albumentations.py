@@ -18,7 +18,7 @@ from orbbec.transforms.convert.albumentations_attributes import attribute, expec
 from orbbec.transforms.convert.albumentations_steps import MAKERS, NEAREST
 from orbbec.transforms.effects import Morphological
 from orbbec.transforms.erasing import CoarseDropout, GridDropout
-from orbbec.transforms.targets.options import TargetOptions
+from orbbec.transforms.targets.options import DEFAULT_OPTIONS, TargetOptions
 from orbbec.transforms.targets.per_box import PER_BOX_KEYS
 
 _OP = "from_albumentations"
@@ -93,7 +93,7 @@ def _check_boxes(transforms: Iterable[Transform]) -> None:
 
 def _options(processors: Any) -> TargetOptions:
     """The options that correspond to `bbox_params` and `keypoint_params`."""
-    options = TargetOptions()
+    options = DEFAULT_OPTIONS
     try:
         if "bboxes" in processors:
             options = _box_options(processors["bboxes"].params)

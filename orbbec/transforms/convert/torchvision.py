@@ -18,7 +18,7 @@ from orbbec.transforms.bounding_boxes import (
 from orbbec.transforms.containers import RandomApply, RandomChoice, RandomOrder
 from orbbec.transforms.convert import ConversionError, Inner, Maker, as_one, convert, flat
 from orbbec.transforms.output import ToDtype
-from orbbec.transforms.targets.options import TargetOptions
+from orbbec.transforms.targets.options import DEFAULT_OPTIONS, TargetOptions
 
 _OP = "from_torchvision"
 _OF_BOXES = ("ClampBoundingBoxes", "SanitizeBoundingBoxes")
@@ -45,7 +45,7 @@ def from_torchvision(compose: Any, functions: bool = True) -> tuple[list[Transfo
     """
     steps = steps_of(compose)
     transforms = flat(convert(_OP, steps, partial(_maker, functions), nearest=_NEAREST))
-    options = TargetOptions()
+    options = DEFAULT_OPTIONS
     every = list(_with_nested(steps))
     for step in every:
         if type(step).__name__ == "SanitizeBoundingBoxes":

@@ -160,3 +160,6 @@ def _check_names(op: str, per_box: Sequence[str], dense: Mapping[str, Sequence[s
         for name in several:
             if every.count(name) > 1:
                 raise ValueError(f"{op}: expected {kind} without {name}, which is another target")
+
+
+DEFAULT_OPTIONS = TargetOptions()

@@ -13,7 +13,7 @@ from orbbec.transforms.base.tv_tensors import plain_target, target_like
 from orbbec.transforms.targets.formats import corners_in_pixels, read_boxes, write_boxes
 from orbbec.transforms.targets.mixed import mixed
 from orbbec.transforms.targets.motion import motion_of
-from orbbec.transforms.targets.options import TargetOptions
+from orbbec.transforms.targets.options import DEFAULT_OPTIONS, TargetOptions
 from orbbec.transforms.targets.state import State, move_all, with_size
 
 
@@ -58,7 +58,7 @@ def transform_targets(plan: Plan, targets: Sequence[Any], options: TargetOptions
     """
     if len(targets) != len(plan):
         raise ValueError(f"transform_targets: expected {len(plan)} targets, but got {len(targets)}")
-    chosen = TargetOptions() if options is None else options
+    chosen = options or DEFAULT_OPTIONS
     sizes = plan.sizes
     plain = [plain_target(index, target, chosen) for index, target in enumerate(targets)]
     boxes = read_boxes(plain, sizes)

@@ -25,7 +25,7 @@ from orbbec.transforms.geometry import (
     RandomResizedCrop,
     RandomVerticalFlip,
 )
-from orbbec.transforms.targets.options import TargetOptions
+from orbbec.transforms.targets.options import DEFAULT_OPTIONS, TargetOptions
 
 
 @dataclass(frozen=True)
@@ -73,7 +73,7 @@ class MultiView(FrozenModule):
     shared: Sequence[Transform] = ()
     seed: int = 0
     exact: bool = False
-    target_options: TargetOptions = field(default_factory=TargetOptions)
+    target_options: TargetOptions = DEFAULT_OPTIONS
     _pipelines: tuple[Compose, ...] = field(init=False, repr=False, compare=False)
 
     def __post_init__(self) -> None:
