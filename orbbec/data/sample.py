@@ -30,6 +30,8 @@ class Sample:
         path: the file, for messages; see `BadSample`. May be empty.
         size: (height, width) of the image that the targets were annotated on; None: not declared. If a sample
             has boxes, masks or points, a decoded image of another size makes it a bad sample.
+        files: what the targets were read from, such as a mask, if the sample is read anew each time; a
+            `Cache` reads it again if one of them changed.
 
     Example:
         >>> Sample(b"the bytes of a JPEG", {"label": 3}, sample_id=17).targets["label"]
@@ -41,6 +43,7 @@ class Sample:
     sample_id: int = 0
     path: str = field(default="", repr=False)
     size: tuple[int, int] | None = field(default=None, repr=False)
+    files: tuple[str, ...] = field(default=(), repr=False)
 
 
 @runtime_checkable

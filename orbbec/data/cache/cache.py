@@ -31,8 +31,9 @@ Status: TypeAlias = tuple[int, int, int, int]  # inode, bytes, and times of chan
 class Cache:
     """Where a `Loader` keeps samples after it has read them, at most `nbytes`.
 
-    The batches are those without a cache. A sample with a `path` is read again if that file changed, by its
-    size, its times and its number in the file system; other samples must not change while the cache exists.
+    The batches are those without a cache. A sample with a `path` is read again if that file or one of its
+    `files` changed, by its size, its times and its number in the file system; other samples must not change
+    while the cache exists.
     What is stored first stays, so that with memory for half of the samples half of the reads are saved.
 
     Args:
@@ -119,9 +120,9 @@ class CachedSource(Locked):
         record = self._store.get(index)
         if record is None:
             return None
-        status, shape, *fields = pickle.loads(record.description)  # that this user wrote
+        statuses, shape, *fields = pickle.loads(record.description)  # that this user wrote
         sample = Sample(record.image, *fields)
-        if _status(sample.path) != status:
+        if _statuses(sample) != statuses:
             return None
         return sample if shape is None else replace(sample, data=np.ndarray(shape, np.uint8, record.image))
 
@@ -131,9 +132,9 @@ class CachedSource(Locked):
             raise TypeError(
                 f"Cache: expected samples of one image, but sample {sample.sample_id} has several"
             )
-        status = _status(sample.path)
-        is_settled = not self._needs_path if status is None else status[3] < began - _SETTLED
-        if self._store.is_full or not is_settled:
+        statuses = _statuses(sample)
+        has_changed = any(status is not None and status[3] >= began - _SETTLED for status in statuses)
+        if self._store.is_full or has_changed or (self._needs_path and statuses[0] is None):
             return sample
         sample = self._decoded(sample)
         data = np.asarray(sample.data) if isinstance(sample.data, Tensor) else sample.data
@@ -143,8 +144,8 @@ class CachedSource(Locked):
             shape, image = data.shape, data.tobytes()
         else:
             return sample  # the Loader refuses it
-        fields = sample.targets, sample.sample_id, sample.path, sample.size
-        self._store.put(index, Record(pickle.dumps((status, shape, *fields), 5), image))
+        fields = sample.targets, sample.sample_id, sample.path, sample.size, sample.files
+        self._store.put(index, Record(pickle.dumps((statuses, shape, *fields), 5), image))
         return sample
 
     def _decoded(self, sample: Sample) -> Sample:
@@ -155,6 +156,10 @@ class CachedSource(Locked):
                 check_placed(sample, (pixels.shape[0], pixels.shape[1]))
                 return replace(sample, data=pixels)
         return sample
+
+
+def _statuses(sample: Sample) -> list[Status | None]:
+    return [_status(path) for path in (sample.path, *sample.files)]
 
 
 def _status(path: str) -> Status | None:

@@ -29,7 +29,7 @@ from orbbec.data.readers.checksum import crc32
 from orbbec.data.readers.handles import Descriptor
 from orbbec.data.sample import printable, read_open
 
-_FORMAT = b"orbbec cache 1"
+_FORMAT = b"orbbec cache 2"
 _HEADER = struct.Struct("<16s32sq")  # format, digest of the source, offset of the next record
 _USED_AT = _HEADER.size - 8
 _USED = struct.Struct("<q")

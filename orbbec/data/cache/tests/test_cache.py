@@ -6,6 +6,7 @@ import io
 import os
 import subprocess
 import sys
+from functools import partial
 from pathlib import Path
 
 import numpy as np
@@ -17,11 +18,15 @@ from orbbec.data import (
     BadSample,
     Cache,
     Decoding,
+    DepthFolder,
     ImageFolder,
     Loader,
+    MaskFolder,
     Order,
     Sample,
     Shards,
+    Voc,
+    Yolo,
     as_source,
     pack,
 )
@@ -158,6 +163,65 @@ def test_a_changed_file_is_read_again(folder, kind):
     path.unlink()
     with pytest.raises(BadSample, match="No such file"):
         source[0]
+
+
+def masks(root, value):
+    Image.fromarray(np.full((40, 56), value, np.uint8)).save(root / "masks/1.png")
+
+
+def depths(root, value):
+    np.save(root / "depth/1.npy", np.full((40, 56), value, np.uint16))
+
+
+def label_lines(root, value):
+    (root / "labels/1.txt").write_text(f"{value} 0.5 0.5 0.2 0.2\n")
+
+
+def objects(root, value):
+    box = "<bndbox><xmin>1</xmin><ymin>2</ymin><xmax>4</xmax><ymax>6</ymax></bndbox>"
+    xml = f"<annotation><object><name>{'abcdef'[value]}</name>{box}</object></annotation>"
+    (root / "labels/1.xml").write_text(xml)
+
+
+ANNOTATED = {
+    "mask": (masks, MaskFolder),
+    "depth": (depths, partial(DepthFolder, images="images")),
+    "yolo": (label_lines, lambda root: Yolo(root / "images")),
+    "voc": (objects, partial(Voc, images="images", annotations="labels", classes="abcdef")),
+}
+
+
+@pytest.mark.parametrize("kind", KINDS)
+@pytest.mark.parametrize("annotate", ANNOTATED)
+def test_changed_annotations_are_read_again(tmp_path, monkeypatch, annotate, kind):
+    monkeypatch.setattr(cache_module, "_SETTLED", 0)
+    for name in ("images", "masks", "depth", "labels"):
+        (tmp_path / "set" / name).mkdir(parents=True)
+    root = tmp_path / "set"
+    (root / "images/1.jpg").write_bytes(encoded(1))
+    write, reader = ANNOTATED[annotate]
+    write(root, 1)
+    source = CachedSource(reader(root), cache_of(kind, root), None, Decoding().whole)
+    first, again = source[0], source[0]
+    assert (source.hits, len(first.files)) == (1, 1)
+    assert str(first.targets) == str(again.targets)
+    write(root, 2)
+    fresh = reader(root)[0]
+    assert str(source[0].targets) == str(fresh.targets) != str(first.targets)
+    assert (source.hits, str(source[0].targets)) == (1, str(fresh.targets))
+    assert source.hits == 2
+
+
+def test_annotations_that_appear_later_are_read(tmp_path, monkeypatch):
+    monkeypatch.setattr(cache_module, "_SETTLED", 0)
+    for name in ("images/1.jpg", "images/2.jpg", "labels/2.txt"):
+        (tmp_path / name).parent.mkdir(exist_ok=True)
+        (tmp_path / name).write_bytes(encoded(1) if "images" in name else b"")
+    source = CachedSource(Yolo(tmp_path / "images"), Cache(1 << 20), None, Decoding().whole)
+    assert [len(source[0].targets["labels"]) for _ in range(2)] == [0, 0]
+    label_lines(tmp_path, 3)
+    assert source[0].targets["labels"].tolist() == [3]
+    assert source.hits == 1
 
 
 @pytest.mark.parametrize("kind", KINDS)

@@ -118,7 +118,7 @@ class MaskFolder:
     def __getitem__(self, index: int) -> Sample:
         index = range(len(self))[index]
         path = self.paths[index]
-        return Sample(read_bytes(path, index), self.targets(index), index, path)
+        return Sample(read_bytes(path, index), self.targets(index), index, path, files=(self.masks[index],))
 
 
 def _mask_of(data: bytes) -> Array:

@@ -120,7 +120,7 @@ class Voc(AnnotatedFiles):
                 "difficult": np.array([each.difficult for each in objects], bool),
                 "truncated": np.array([each.truncated for each in objects], bool),
             }
-            return Sample(record, targets, index, self.paths[index], _size(tree))
+            return Sample(record, targets, index, self.paths[index], _size(tree), (str(file),))
 
     def _object(self, number: int, tree: ElementTree.Element) -> _Object:
         try:

@@ -131,7 +131,7 @@ class Yolo(AnnotatedFiles):
         path = self.paths[index]
         with faults_named(index, path, ValueError):
             size = image_size(record)
-        return Sample(record, self._targets(index, size), index, path, size)
+        return Sample(record, self._targets(index, size), index, path, size, (self._label_files[index],))
 
     def _targets(self, index: int, size: tuple[int, int]) -> dict[str, Any]:
         file = self._label_files[index]

@@ -92,7 +92,7 @@ class DepthFolder:
     def __getitem__(self, index: int) -> Sample:
         index = range(len(self))[index]
         path = self.paths[index]
-        return Sample(read_bytes(path, index), self.targets(index), index, path)
+        return Sample(read_bytes(path, index), self.targets(index), index, path, files=(self.depths[index],))
 
 
 def depth_map(path: str, sample_id: int, unit: float) -> Array:
