@@ -8,13 +8,27 @@
 
 namespace orbbec {
 
-// `step`: from a value to the same channel of the next pixel.
+// Values of a row; `step`: from a value to the same channel of the next pixel. A constant count is
+// vectorized without a remainder.
 template <class T>
 ORBBEC_HD void sharpen_values(const T* from, int64_t stride_y, int64_t step, int64_t count,
                               typename Sharpen<T>::F rest, T* __restrict to) {
+#pragma GCC ivdep
   for (int64_t i = 0; i < count; ++i) {
     const auto around = [&](int dy, int dx) { return from[i + dy * stride_y + dx * step]; };
     to[i] = Sharpen<T>::sharpened(around, rest);
+  }
+}
+
+// As `sharpen_values`, in blocks, of which the last one overlaps the one before it.
+template <class T>
+ORBBEC_HD void sharpen_blocks(const T* from, int64_t stride_y, int64_t step, int64_t count,
+                              typename Sharpen<T>::F rest, T* to) {
+  constexpr int kBlock = 32;
+  if (count < kBlock) return sharpen_values(from, stride_y, step, count, rest, to);
+  for (int64_t next = 0; next < count; next += kBlock) {
+    const int64_t i = std::min(next, count - kBlock);
+    sharpen_values(from + i, stride_y, step, kBlock, rest, to + i);
   }
 }
 
@@ -42,7 +56,7 @@ ORBBEC_HD void sharpen_row(const Sharpen<T>& op, int64_t n, int y, int width) {
       continue;
     }
     std::copy_n(row, step, out);
-    sharpen_values(row + step, from.stride_y, step, inside, op.rest(n), out + step);
+    sharpen_blocks(row + step, from.stride_y, step, inside, op.rest(n), out + step);
     std::copy_n(row + step + inside, step, out + step + inside);
   }
 }

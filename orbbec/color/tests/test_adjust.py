@@ -229,6 +229,23 @@ def test_the_operator_itself_refuses_what_it_cannot_read(arguments):
         torch.ops.orbbec.adjust_color(photographs(2, 3, 4, 5), None, 0, name, 1.0, factors, 1.0, mean)
 
 
+def test_every_sum_of_nine_bytes_is_rounded_to_its_mean(device):
+    sums = np.arange(13 * 255 + 1)
+    middle = np.minimum(sums // 5, 255)
+    rest = sums - 5 * middle  # of the eight neighbors
+    windows = np.repeat(rest[:, None] // 8, 9, 1) + (np.arange(9) < rest[:, None] % 8)
+    windows[:, 8], windows[:, 4] = windows[:, 4], middle
+    image = torch.from_numpy(windows.reshape(-1, 1, 3, 3).astype(np.uint8))
+    expected = torch.from_numpy(((2 * sums + 13) // 26).astype(np.uint8))
+    assert_same_bytes(orbbec.adjust_sharpness(device.put(image), 0.0)[:, 0, 1, 1], expected)
+    assert_same_bytes(
+        orbbec.adjust_sharpness(device.put(image), 1e300)[:, 0, 1, 1],
+        torch.where(
+            expected == image[:, 0, 1, 1], expected, torch.where(expected < image[:, 0, 1, 1], 255, 0).byte()
+        ),
+    )
+
+
 def test_any_factor_on_a_device_leaves_the_other_images_alone(device):
     wild = torch.tensor([torch.nan, torch.inf, 0.5, -torch.inf, 1e300]).double()
     images, usual = photographs(5, 3, 5, 7), slice(2, 3)
