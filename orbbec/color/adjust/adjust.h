@@ -220,8 +220,8 @@ struct Sharpen {
       for (int dy = -1; dy <= 1; ++dy) {
         for (int dx = -1; dx <= 1; ++dx) sum = static_cast<uint16_t>(sum + around(dy, dx));
       }
-      return (sum * 5042) >>
-             16;  // rounds sum / 13, since 13 * 5042 = 2^16 + 10; there are no halves
+      // Rounds sum / 13: 13 * 5042 = 2^16 + 10. There are no halves.
+      return (sum * 5042) >> 16;
     } else {
       constexpr V kNeighbor = V(1.0 / 13.0), kMiddle = V(5.0 / 13.0);
       V sum = 0;
