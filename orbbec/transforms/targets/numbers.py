@@ -31,7 +31,9 @@ def checked_numbers(values: Any, what: str, index: int) -> Array:
         TypeError: transform_targets: expected keypoints as numbers, but image 3 has <U1
     """
     if isinstance(values, Tensor):
-        is_number = values.dtype not in _NO_NUMBERS
+        if values.dtype not in _NO_NUMBERS:
+            array: Array = values.detach().cpu().double().numpy()
+            return array
     else:
         try:
             values = np.asarray(values)
@@ -40,10 +42,7 @@ def checked_numbers(values: Any, what: str, index: int) -> Array:
             raise ValueError(
                 f"transform_targets: expected {what} as rows of one length, but {found}"
             ) from None
-        is_number = values.dtype.kind in "iuf" or values.size == 0
-    if not is_number:
-        kind = str(values.dtype).removeprefix("torch.")
-        raise TypeError(f"transform_targets: expected {what} as numbers, but image {index} has {kind}")
-    if isinstance(values, Tensor):  # without `numbers_of`, since this is called for each image
-        values = values.detach().cpu().double().numpy()
-    return np.asarray(values, np.float64)
+        if values.dtype.kind in "iuf" or values.size == 0:
+            return np.asarray(values, np.float64)
+    kind = str(values.dtype).removeprefix("torch.")
+    raise TypeError(f"transform_targets: expected {what} as numbers, but image {index} has {kind}")
