@@ -332,8 +332,7 @@ class Pipeline(FrozenModule):
 
         Returns:
             Images of the type of `batch`, except that PIL images that became floats are tensors `[C, H, W]`,
-            and that a list of tensors or arrays gives a tensor `[N, C, H, W]`, or an `ImageBatch` or a list
-            if sizes vary; with `targets`, images and targets.
+            and those of a list of arrays `[N, C, H, W]`; with `targets`, images and targets.
 
         Raises:
             TypeError: the images have an unsupported type, mode or dtype, or there are none.
