@@ -206,7 +206,8 @@ def _check_names(op: str, state: Any) -> None:
         raise TypeError(f"{op}: expected a state as a dict, but got {type(state).__name__}")
     for name in ("epoch", "start"):
         if name not in state:
-            raise ValueError(f"{op}: expected a state with '{name}', but got {', '.join(map(str, state))}")
+            found = ", ".join(map(str, state)) or "an empty dict"
+            raise ValueError(f"{op}: expected a state with '{name}', but got {found}")
 
 
 def _dealt(count: int, taker: int, takers: int) -> int:

@@ -169,10 +169,12 @@ def reason_of(error: Exception) -> str:
     Example:
         >>> reason_of(FileNotFoundError(2, "No such file or directory", "a.jpg")), reason_of(KeyError())
         ('No such file or directory', 'KeyError')
+        >>> reason_of(UnicodeDecodeError("utf-8", bytes([255]), 0, 1, "invalid start byte"))
+        "'utf-8' codec can't decode byte 0xff in position 0: invalid start byte"
     """
     if isinstance(error, OSError) and error.strerror:
         return error.strerror
-    return str(error.args[0]) if error.args else type(error).__name__
+    return str(error.args[0] if len(error.args) == 1 else error) or type(error).__name__
 
 
 def read_bytes(path: str | os.PathLike[str], sample_id: int) -> bytes:

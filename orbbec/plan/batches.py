@@ -76,7 +76,7 @@ def read_images(images: Any) -> Input:
     if isinstance(images, (ImageBatch, Rows)):
         return Input(images, images.sizes.numpy(), images.channels, "uint8", lambda work: work)
     source = operator_input("Compose", "images", images, PIPELINE_DTYPES)
-    _check_channels_first(source.images, images)
+    _check_layout(source.images, images)
     count, channels, height, width = source.images.shape
     sizes = same_rows((height, width), count)
     name = dtype_name(source.images.dtype)
@@ -101,7 +101,7 @@ def _read_list(images: Sequence[Any]) -> Input:
                 f"but image {index} has shape {list(image.shape)}"
             )
         tensor = operator_input("Compose", f"image {index}", image, PIPELINE_DTYPES).images[0]
-        _check_channels_first(tensor[None], image)
+        _check_layout(tensor[None], image)
         if tensors and (tensor.shape[0] != tensors[0].shape[0] or tensor.dtype != tensors[0].dtype):
             first, other = (f"{t.shape[0]} channels of {dtype_name(t.dtype)}" for t in (tensors[0], tensor))
             raise ValueError(f"Compose: expected images of {first}, but image {index} has {other}")
@@ -126,11 +126,21 @@ def looks_channels_last(images: Tensor) -> bool:
     return channels > 4 and width in (3, 4) and (images.dtype == torch.uint8 or height > 8)
 
 
-def _check_channels_first(images: Tensor, source: Any) -> None:
+def looks_channels_first(array: Array) -> bool:
+    """Whether an array seems to be `[3, H, W]`: few rows, and more channels than they are likely to have."""
+    return array.ndim > 2 and array.shape[-3] in (3, 4) and array.shape[-2] > 8 and array.shape[-1] > 16
+
+
+def _check_layout(images: Tensor, source: Any) -> None:
     if isinstance(source, Tensor) and looks_channels_last(images):
         raise ValueError(
             f"Compose: expected a tensor [C, H, W], but got {list(source.shape)}, which looks like "
             "[H, W, C]; permute it, or give an array"
+        )
+    if isinstance(source, np.ndarray) and looks_channels_first(source):
+        raise ValueError(
+            f"Compose: expected an array [H, W, C], but got {list(source.shape)}, which looks like "
+            "[C, H, W]; transpose it, or give a tensor"
         )
 
 

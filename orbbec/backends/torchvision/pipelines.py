@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
-from itertools import groupby
+from itertools import groupby, takewhile
 from typing import Any
 
 import torch
@@ -12,7 +12,7 @@ import torch
 from orbbec.batch import ImageBatch
 from orbbec.transforms import Compose
 from orbbec.transforms.convert import ConversionError
-from orbbec.transforms.convert.torchvision import from_torchvision, steps_of
+from orbbec.transforms.convert.torchvision import from_torchvision, is_pillow_passing, steps_of
 
 
 @dataclass(frozen=True)
@@ -76,9 +76,11 @@ def convert(compose: Any, *, seed: int = 0, exact: bool = False) -> Pipeline:
         [ReLU()]
     """
     steps: list[Compose | Callable[[Any], Any]] = []
-    for is_known, run in groupby(_flat(compose), _is_known):
+    kind: list[Any] = []
+    for is_known, run in groupby(_without_pillow(list(_flat(compose))), _is_known):
         group = list(run)
-        steps += _composed(group, seed + len(steps), exact) if is_known else group
+        steps += _composed(group, seed + len(steps), exact) if is_known else [*kind, *group]
+        kind = _kind_step(group)
     return Pipeline(steps)
 
 
@@ -89,6 +91,22 @@ def _flat(compose: Any) -> Iterator[Any]:
             yield from _flat(step)
         else:
             yield step
+
+
+def _without_pillow(steps: list[Any]) -> list[Any]:
+    """The steps but `ToPILImage` where only steps that take tensors too come before tensors are made."""
+    remaining = []
+    for index, step in enumerate(steps):
+        later = list(takewhile(_is_known, steps[index + 1 :]))
+        if not is_pillow_passing(step, later):
+            remaining.append(step)
+    return remaining
+
+
+def _kind_step(steps: list[Any]) -> list[Any]:
+    """The step after which torchvision has `tv_tensors.Image`, for which its next steps may ask."""
+    kinds = [step for step in steps if type(step).__name__ in ("ToImage", "ToPureTensor", "ToTensor")]
+    return [step for step in kinds[-1:] if type(step).__name__ == "ToImage"]
 
 
 def _is_known(step: Any) -> bool:

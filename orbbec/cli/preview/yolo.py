@@ -11,7 +11,7 @@ import numpy as np
 from orbbec.cli.preview.reading import read_yaml
 from orbbec.data.readers.annotations.yolo_rows import YoloFormat
 from orbbec.data.readers.folders import EXTENSIONS
-from orbbec.data.readers.paths import image_files
+from orbbec.data.readers.paths import image_files, listed_lines
 from orbbec.data.sample import BadSample, printable
 from orbbec.plan.points import corners_of
 
@@ -87,14 +87,13 @@ def _names(names: Any, path: Path) -> tuple[str, ...]:
 
 def _listed(file: Path) -> list[str]:
     """The images that a text file lists, one per line, relative to its folder."""
-    images = [file.parent / line.strip() for line in _lines(file)]
-    for number, image in enumerate(images, 1):
-        if image != file.parent and not image.is_file():
-            raise ValueError(
-                f"preview: expected an image as line {number} of {printable(file)}, "
-                f"but there is no {printable(image)}"
-            )
-    return [str(image) for image in images if image != file.parent]
+    images = []
+    for name, source in listed_lines(file):
+        image = file.parent / name
+        if not image.is_file():
+            raise ValueError(f"preview: expected an image as {source}, but there is no {printable(image)}")
+        images.append(str(image))
+    return images
 
 
 def _lines(file: Path) -> list[str]:

@@ -33,7 +33,15 @@ from orbbec.data.decode.orientation import Rectangle
 from orbbec.data.decode.planes import empty_planes, write_planes
 from orbbec.data.decode.region import Regions
 from orbbec.data.loader.clips import as_clips, as_images, clip_targets, frame_count, groups_of, is_clip
-from orbbec.data.loader.entries import Attempt, Bad, Opened, ids_tensor, named, position_of, raised_in
+from orbbec.data.loader.entries import (
+    Attempt,
+    Bad,
+    Opened,
+    ids_tensor,
+    named,
+    position_of,
+    sample_of,
+)
 from orbbec.data.loader.memory import Job
 from orbbec.data.loader.pairs import owner_of, with_pairs
 from orbbec.data.loader.pieces import AugmentedPieces, Pieces
@@ -43,7 +51,7 @@ from orbbec.data.loader.stopwatch import Stopwatch
 from orbbec.data.loader.unchanged import alike, kind_of, tensors_of
 from orbbec.data.loader.views import Planned, Planning, Plans, for_regions, read_by
 from orbbec.data.placed import check_placed
-from orbbec.data.sample import BadSample, Fault, Sample, SourceError
+from orbbec.data.sample import BadSample, Fault, Sample
 from orbbec.plan import Plan
 from orbbec.transforms import Compose, MultiView
 
@@ -131,7 +139,7 @@ class Assembler:
             check_ids([entry.position for entry in samples], [entry.sample for entry in samples])
             try:
                 plan, targets, rows = self._planned(opened, epoch, self._others(epoch))
-            except ValueError as error:
+            except (TypeError, ValueError) as error:
                 opened = self._settled(self._unplanned(opened, epoch, error), epoch)
                 continue
             used = opened if rows is None else [opened[row] for row in rows.tolist()]
@@ -186,23 +194,7 @@ class Assembler:
     def _read(self, item: int | Sample | BadSample) -> Sample:
         if isinstance(item, BadSample):  # streams yield it and continue
             raise item
-        return self._of_source(item) if isinstance(item, int) else item
-
-    def _of_source(self, index: int) -> Sample:
-        try:
-            sample = self.source[index]
-        except BadSample:
-            raise
-        except Exception as error:
-            where = raised_in(error, __file__)
-            text = f"Loader: sample {index} raised {type(error).__name__}: {error}{where}"
-            raise SourceError(text) from error
-        if not isinstance(sample, Sample):
-            kind = type(sample).__name__
-            raise TypeError(
-                f"Loader: expected a Sample, but sample {index} is a {kind}: use as_source or open_source"
-            )
-        return sample
+        return sample_of(self.source, item) if isinstance(item, int) else item
 
     def _header(self, sample: Sample) -> JpegHeader | None:
         wanted = self.decoding
@@ -426,7 +418,7 @@ class Assembler:
                 known.add(index)
         raise BadSample(bad.fault.sample_id, bad.fault.path, bad.fault.reason)
 
-    def _unplanned(self, opened: Sequence[Opened], epoch: int, error: ValueError) -> list[Group]:
+    def _unplanned(self, opened: Sequence[Opened], epoch: int, error: Exception) -> list[Group]:
         """Replace samples that cannot be augmented even alone by faults."""
         groups = groups_of(opened)
         misfits = self._misfits(groups, epoch)
@@ -446,7 +438,7 @@ class Assembler:
                 return {}
             except BadSample as bad:
                 return {start: bad}
-        with suppress(ValueError):
+        with suppress(TypeError, ValueError):
             self._planned(in_order(groups), epoch)
             return {}
         middle = len(groups) // 2

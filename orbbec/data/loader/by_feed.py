@@ -222,7 +222,7 @@ class FeedAssembler(Assembler):
             channels, pairs = CHANNELS[self.decoding.mode], self._others(epoch)
             planning = Planning(upright_sizes(rows), ids, targets, epoch, channels, pairs=pairs)
             plan, targets, used = planning.by(self.transforms)
-        except ValueError:
+        except (TypeError, ValueError):
             return None
         used = np.arange(len(rows)) if used is None else used
         at, is_decoded = np.zeros(len(rows), np.int64), np.zeros(len(rows), bool)

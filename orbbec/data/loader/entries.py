@@ -15,9 +15,10 @@ from orbbec.data.decode.modes import Pixels
 from orbbec.data.decode.orientation import Rectangle, upright_size
 from orbbec.data.decode.planes import Encoded
 from orbbec.data.decode.region import Regions
-from orbbec.data.sample import BadSample, Fault, Sample
+from orbbec.data.sample import BadSample, Fault, Sample, SourceError
 
 _JPEG = b"\xff\xd8"  # its first bytes
+_DATA = (bytes, np.ndarray, torch.Tensor, tuple, dict)  # types of `Sample.data`
 
 
 class Bad(NamedTuple):
@@ -85,6 +86,43 @@ def position_of(item: int | Sample | BadSample) -> int:
     return item if isinstance(item, int) else -1
 
 
+def sample_of(source: Any, index: int) -> Sample:
+    """A sample of a source.
+
+    Raises:
+        BadSample: raised by the source.
+        SourceError: the source raised another error.
+        TypeError: it is no sample, or a field has another type than those of `Sample`.
+        ValueError: its id is out of range.
+    """
+    try:
+        sample = source[index]
+    except BadSample:
+        raise
+    except Exception as error:
+        where = raised_in(error, __file__)
+        text = f"Loader: sample {index} raised {type(error).__name__}: {error}{where}"
+        raise SourceError(text) from error
+    if not isinstance(sample, Sample):
+        kind = type(sample).__name__
+        raise TypeError(
+            f"Loader: expected a Sample, but sample {index} is a {kind}: use as_source or open_source"
+        )
+    for name, value, kinds, text in (
+        ("data", sample.data, _DATA, "bytes, pixels, or a tuple or dict of these"),
+        ("targets", sample.targets, dict, "a dict"),
+        ("sample_id", sample.sample_id, (int, np.integer), "a whole number"),
+    ):
+        if not isinstance(value, kinds) or isinstance(value, bool):
+            kind = type(value).__name__
+            raise TypeError(f"Loader: expected {name} of sample {index} as {text}, but got a {kind}")
+    if not 0 <= sample.sample_id < 1 << 63:
+        raise ValueError(
+            f"Loader: expected sample_id of sample {index} from 0 to 2^63 - 1, but got {sample.sample_id}"
+        )
+    return sample
+
+
 def ids_tensor(sample_ids: Sequence[int]) -> torch.Tensor:
     """Sample ids as int64 `[N]`."""
     return torch.from_numpy(np.array(sample_ids, np.int64))
@@ -101,5 +139,5 @@ def named(sample: Sample, part: str = "its image") -> Iterator[None]:
     """Convert an error about this sample into its BadSample; `part` is named if its path is not known."""
     try:
         yield
-    except ValueError as error:
+    except (TypeError, ValueError) as error:
         raise BadSample(sample.sample_id, sample.path or part, str(error)) from error

@@ -87,11 +87,10 @@ class Coco:
     ) -> None:
         choice("Coco", "labels", labels, _LABELS)
         self.root, self.keep_crowd = Path(images), keep_crowd
-        with open(annotations, encoding="utf-8") as file:
-            try:
-                table = json.load(file)
-            except (ValueError, RecursionError) as error:
-                raise ValueError(f"Coco: {annotations} is not a JSON file: {error}") from error
+        try:
+            table = json.loads(Path(annotations).read_bytes())  # which knows UTF-8, 16 and 32 apart
+        except (ValueError, RecursionError) as error:
+            raise ValueError(f"Coco: {annotations} is not a JSON file: {error}") from error
         entries = _of(table, "images", {"id": int, "file_name": str, "height": int, "width": int})
         categories = _of(table, "categories", {"id": int, "name": str})
         objects = _of(table, "annotations", {"image_id": int, "category_id": int})
@@ -114,9 +113,9 @@ class Coco:
 
         _check_annotations(objects)
         objects = [entry for entry in objects if keep_crowd or not entry.get("iscrowd")]
-        indices = _index_by_id(self.sample_ids, "images")
+        indices = _index_by_id(entries, "images")
         objects = _sorted_by_image(objects, indices)
-        classes = _index_by_id(self.category_ids, "categories")
+        classes = _index_by_id(categories, "categories")
         self._read_objects(objects, indices, _labels_of(classes, labels))
         self._masks, self._polygons = masks, polygons
         self._segmentations = [entry.get("segmentation") for entry in objects if masks or polygons]
@@ -259,12 +258,14 @@ def _check_masks(count: int, size: tuple[int, int]) -> None:
         )
 
 
-def _index_by_id(ids: list[int], name: str) -> dict[int, int]:
-    indices = {number: index for index, number in enumerate(ids)}
-    if len(indices) != len(ids) or (ids and (ids[0] < 0 or ids[-1] >= 1 << 63)):
-        raise ValueError(
-            f"Coco: expected {name} with distinct ids of at least 0, but got {len(indices)} of {len(ids)}"
-        )
+def _index_by_id(entries: list[dict[str, Any]], name: str) -> dict[int, int]:
+    indices: dict[int, int] = {}
+    for index, entry in enumerate(entries):
+        if entry["id"] in indices or not 0 <= entry["id"] < 1 << 63:
+            raise ValueError(
+                f"Coco: expected {name} with distinct ids from 0 to 2^63 - 1, but got {entry!r:.200}"
+            )
+        indices[entry["id"]] = index
     return indices
 
 

@@ -12,7 +12,8 @@ from orbbec.data.readers.paths import check_link, check_path, image_files, is_hi
 from orbbec.data.readers.tables import read_table
 from orbbec.data.sample import Sample, printable, read_bytes
 
-EXTENSIONS = (".jpg", ".jpeg", ".png", ".ppm", ".pgm", ".pbm", ".bmp", ".tif", ".tiff", ".webp")
+_JPEG, _NETPBM = (".jpg", ".jpeg", ".jpe", ".jfif"), (".ppm", ".pgm", ".pbm")
+EXTENSIONS = (*_JPEG, *_NETPBM, ".png", ".bmp", ".tif", ".tiff", ".webp")
 
 
 class ImageFolder:

@@ -79,7 +79,7 @@ def by_stem(op: str, folder: Path, extensions: tuple[str, ...], ending: str = ""
         stem = stem.removesuffix(ending)
         if found.setdefault(stem, path) != path:
             raise ValueError(
-                f"{op}: expected one image of each name, but got {printable(found[stem])} and "
+                f"{op}: expected one file of each name, but got {printable(found[stem])} and "
                 f"{printable(path)}"
             )
     return found
@@ -116,6 +116,22 @@ def files_of_names(op: str, folders: Sequence[Folder]) -> list[list[str]]:
     if not first:
         raise ValueError(f"{op}: expected images in {printable(folders[0].path)}, but got none")
     return [[found[stem] for stem in first] for found in files]
+
+
+def listed_lines(file: Path) -> list[tuple[str, str]]:
+    """The lines of a list of files that are not blank, and where each is, for messages.
+
+    Names of files may be in any encoding.
+
+    Raises:
+        OSError: the list cannot be read.
+    """
+    lines = file.read_text("utf-8-sig", "surrogateescape").split("\n")
+    return [
+        (line.strip(), f"line {number} of {printable(file)}")
+        for number, line in enumerate(lines, start=1)
+        if line.strip()
+    ]
 
 
 def check_link(path: str) -> None:

@@ -13,7 +13,13 @@ from orbbec.batch import ImageBatch
 from orbbec.batch.collate import is_pil
 from orbbec.bridge.arguments import Array, check_device, dtype_name, operator_input
 from orbbec.bridge.dispatch import is_plain, is_wrapped
-from orbbec.plan.batches import PIPELINE_DTYPES, Direct, Input, looks_channels_last
+from orbbec.plan.batches import (
+    PIPELINE_DTYPES,
+    Direct,
+    Input,
+    looks_channels_first,
+    looks_channels_last,
+)
 from orbbec.plan.state import same_rows
 from orbbec.transforms.base.inputs import pil_images, pixels_of, tensors
 
@@ -71,7 +77,7 @@ def _of_tensor(
 
 
 def _of_array(images: Array, as_tensors: bool) -> Direct | None:
-    if images.ndim > 4:  # clips
+    if images.ndim > 4 or looks_channels_first(images):  # clips; an error
         return None
     flags = images.flags
     if images.ndim == 3 and images.dtype is _BYTES and flags.c_contiguous and flags.writeable:

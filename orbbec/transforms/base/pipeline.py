@@ -328,8 +328,8 @@ class Pipeline(FrozenModule):
             generator: see `plan`.
 
         Returns:
-            Images of the type of `batch`, except that PIL images that became floats are tensors `[C, H, W]`;
-            with `targets`, images and targets.
+            Images of the type of `batch`, except that PIL images that became floats are tensors `[C, H, W]`,
+            and those of a list of arrays `[N, C, H, W]`; with `targets`, images and targets.
 
         Raises:
             TypeError: the images have an unsupported type, mode or dtype, or there are none.

@@ -316,8 +316,7 @@ def _normalized(step: Any) -> list[Transform]:
     expect_if(step, clip_range=None)
     maximum = step.max_pixel_value
     if maximum in (1.0, 255.0):
-        scaled = [ToDtype(torch.float32, scale=True)] if maximum == 255.0 else []
-        return [*scaled, Normalize(step.mean, step.std)]
+        return [ToDtype(torch.float32, scale=maximum == 255.0), Normalize(step.mean, step.std)]
     mean, std = (tuple(np.ravel(value) * (maximum / 255.0)) for value in (step.mean, step.std))
     return [ToDtype(torch.float32, scale=True), Normalize(mean, std)]
 

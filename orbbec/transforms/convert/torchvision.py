@@ -24,13 +24,15 @@ _OP = "from_torchvision"
 _OF_BOXES = ("ClampBoundingBoxes", "SanitizeBoundingBoxes")
 # Steps that state the kind of an image, which orbbec detects, or clip boxes, which it always does.
 _NOTHING = ("ToPureTensor", "ToPILImage", "Identity", "ClampBoundingBoxes")
+_TO_TENSOR = ("ToTensor", "PILToTensor", "ToImage")
+_IMAGE_TYPES = {"object", "Tensor", "Image"}  # of torchvision's Lambda: those that images have
 # Pillow's constants, which torchvision accepts too.
 _BY_NUMBER = {0: "nearest", 1: "lanczos", 2: "bilinear", 3: "bicubic", 4: "box", 5: "hamming"}
 _NEAREST = {
     "ClampKeyPoints": "functional.clamp_keypoints",
-    "FiveCrop": "FiveCrop, see MultiView.from_torchvision",
+    "FiveCrop": "MultiView.from_torchvision",
     "SanitizeKeyPoints": "TargetOptions(drop_keypoints=True)",
-    "TenCrop": "TenCrop, see MultiView.from_torchvision",
+    "TenCrop": "MultiView.from_torchvision",
     "UniformTemporalSubsample": "functional.uniform_temporal_subsample",
 }
 _RENAMED = {"sampler_options": "options"}  # orbbec's argument: torchvision's attribute
@@ -47,6 +49,7 @@ def from_torchvision(compose: Any, functions: bool = True) -> tuple[list[Transfo
     transforms = flat(convert(_OP, steps, partial(_maker, functions), nearest=_NEAREST))
     options = DEFAULT_OPTIONS
     every = list(_with_nested(steps))
+    _check_pillow(every)
     for step in every:
         if type(step).__name__ == "SanitizeBoundingBoxes":
             options = SanitizeBoundingBoxes(step.min_size, step.min_area).target_options(options)
@@ -66,6 +69,21 @@ def split_at_crops(compose: Any) -> tuple[Any, list[Transform], list[Transform],
     before, after = steps[: positions[0]], steps[positions[0] + 1 :]
     options = from_torchvision([*before, *after])[1]
     return steps[positions[0]], from_torchvision(before)[0], from_torchvision(after, False)[0], options
+
+
+def is_pillow_passing(step: Any, later: Iterable[Any]) -> bool:
+    """Whether a step makes images of Pillow, and a later one tensors of them, as pipelines of v1 begin."""
+    names = {type(each).__name__ for each in later}
+    return type(step).__name__ == "ToPILImage" and not names.isdisjoint(_TO_TENSOR)
+
+
+def _check_pillow(steps: list[Any]) -> None:
+    for index, step in enumerate(steps):
+        if type(step).__name__ == "ToPILImage" and not is_pillow_passing(step, steps[index + 1 :]):
+            raise ConversionError(
+                f"{_OP}: ToPILImage has no counterpart, unless one of {', '.join(_TO_TENSOR)} follows: "
+                "a pipeline returns the kind of its images"
+            )
 
 
 def steps_of(compose: Any) -> list[Any]:
@@ -158,6 +176,13 @@ def _sequence(step: Any, inner: Inner) -> list[Transform]:
     return flat(inner(getattr(step, "transforms", step)))
 
 
+def _function(step: Any, inner: Inner) -> list[Transform]:
+    types = [kind.__name__ for kind in getattr(step, "types", (object,))]
+    if _IMAGE_TYPES.isdisjoint(types):
+        raise ValueError(f"expected a function of images, but got one of {', '.join(types)}")
+    return _same(step, inner)
+
+
 def _apply(step: Any, inner: Inner) -> list[Transform]:
     transforms = flat(inner(step.transforms))
     return [RandomApply(transforms, step.p)] if transforms else []
@@ -174,6 +199,7 @@ def _order(step: Any, inner: Inner) -> list[Transform]:
 _MAKERS: dict[str, Maker] = {
     **dict.fromkeys(_NOTHING, lambda step, inner: []),
     **dict.fromkeys(("Compose", "Sequential"), _sequence),
+    "Lambda": _function,
     "RandomApply": _apply,
     "RandomChoice": _choice,
     "RandomOrder": _order,

@@ -11,8 +11,9 @@ from torch import Tensor
 
 from orbbec.bridge.arguments import Array
 from orbbec.nms.boxes import box_convert
-from orbbec.plan.points import numbers_of, rotated_boxes, rotated_corners
+from orbbec.plan.points import rotated_boxes, rotated_corners
 from orbbec.transforms.targets.boxes import Boxes
+from orbbec.transforms.targets.numbers import checked_numbers
 from orbbec.transforms.targets.options import TargetOptions
 from orbbec.transforms.targets.rotated_boxes import RotatedBoxes
 
@@ -85,7 +86,7 @@ def _by_format(formats: Sequence[str]) -> dict[str, list[int]]:
 def _table(index: int, target: dict[str, Any], box_format: str) -> Array:
     """The boxes of an image as float64 `[K, 4]`, `[K, 5]` or `[K, 8]`."""
     boxes, width = target.get("boxes", ()), _WIDTHS.get(box_format, 4)
-    table = numbers_of(boxes)
+    table = checked_numbers(boxes, "boxes", index)
     table = table.reshape(0, width) if table.size == 0 else table
     if table.ndim != 2 or table.shape[1] != width:
         raise ValueError(

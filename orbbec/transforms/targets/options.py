@@ -40,12 +40,13 @@ class TargetOptions:
       with it, and keep their length; a shear or unequal zoom tilts them as it tilts the surface. Under a
       perspective or a displacement, normals and `depth_scale` take the linear part at each pixel. Where there
       is no image, vectors are 0.
-    - `keypoints`, `landmarks` `[P, 2]`, `[P, 3]`, `[K, P, 2]` or `[K, P, 3]`: pixel positions (x, y), and a
+    - `keypoints`, `landmarks` `[P, 2]`, `[P, 3]`, `[K, P, 2]` or `[K, P, 3]`: pixel centers (x, y), and a
       visibility that becomes 0 outside the image.
-    - `polygons`: a list of K arrays or tensors `[P, 2]`, clipped to the image; or of K lists of these, the
-      rings of an object, such as its parts and holes. A ring may also be COCO's list [x0, y0, x1, ...], which
-      becomes an array `[P, 2]`. All rings are kept, in order: one outside the image, or behind the viewer of
-      a perspective, is empty; one that crosses itself or has no area is clipped like any other.
+    - `polygons`: a list of K arrays or tensors `[P, 2]`, whose coordinates are those of edges, like those of
+      boxes; clipped to the image. Or a list of K lists of these, the rings of an object, such as its parts
+      and holes. A ring may also be COCO's list [x0, y0, x1, ...], which becomes an array `[P, 2]`. All rings
+      are kept, in order: one outside the image, or behind the viewer of a perspective, is empty; one that
+      crosses itself or has no area is clipped like any other.
     - `area` `[K]`: scaled by the change in the number of mask pixels or, without `masks`, by the scale at the
       center of the box and its visible fraction.
     - `size`: becomes the new (height, width).

@@ -24,6 +24,7 @@ from orbbec.transforms.targets.boxes import Boxes
 from orbbec.transforms.targets.dense import Reading, check_dense, following
 from orbbec.transforms.targets.masks import Mask, moved_masks
 from orbbec.transforms.targets.motion import Motion
+from orbbec.transforms.targets.numbers import checked_numbers
 from orbbec.transforms.targets.options import TargetOptions
 from orbbec.transforms.targets.pairs import mirrors, pairs_of, swapped
 from orbbec.transforms.targets.per_box import PER_BOX_KEYS, chosen_rows, row_count
@@ -98,6 +99,11 @@ class State:
         for key in self.dense:
             value, scales = self.original[key], self.options.depth_scale
             check_dense(self.options.kind_of(key), key, value, self.index, scales)
+        for key in POINT_KEYS:
+            if key in self.original:
+                _check_points(key, self.original[key], self.index)
+        if "area" in self.original and self.is_per_box("area"):
+            checked_numbers(self.original["area"], "area", self.index)
         for row, polygon in enumerate(self.original.get("polygons", ())):
             check_rings(polygon, f"rings of polygon {row} of image {self.index}")
         for key in self._per_box:
@@ -339,6 +345,16 @@ def _move_boxes(motion: Motion, states: Sequence[State], displacements: Sequence
         boxes = joined.through_pass(images, matrices, motion.sizes, motion.regions, options)
         for state, part in zip(some, boxes.split(counts), strict=True):
             state.boxes = part
+
+
+def _check_points(key: str, value: Any, index: int) -> None:
+    """Refuse what is no list of points, such as COCO's list [x0, y0, v0, ...] of all numbers of an object."""
+    shape = checked_numbers(value, key, index).shape
+    if 0 not in shape and not (len(shape) in (2, 3) and shape[-1] in (2, 3)):
+        raise ValueError(
+            f"transform_targets: expected {key} of shape [P, 2], [P, 3], [K, P, 2] or [K, P, 3], "
+            f"but image {index} has {list(shape)}"
+        )
 
 
 def _moved_points(value: Any, move: Any, size: tuple[int, int]) -> tuple[Array, Array]:

@@ -9,6 +9,7 @@ if hasattr(torch.ops.orbbec, "set_emulation"):
     pytest.skip("torchvision has no kernels for the emulated device", allow_module_level=True)
 
 import torchvision.transforms as v1
+from torchvision import tv_tensors
 from torchvision.transforms import v2
 
 from orbbec import Compose, ImageBatch
@@ -101,3 +102,27 @@ def test_a_palette_is_cropped_as_rgb():
     palette = as_kind(PIXELS, "PIL").convert("P")
     cropped = convert([v1.CenterCrop(5)])(palette)
     assert np.array_equal(cropped, v1.CenterCrop(5)(palette.convert("RGB")))
+
+
+def test_steps_that_ask_for_a_kind_of_image_get_that_of_torchvision():
+    image = as_kind(PIXELS, "PIL")
+    for step in (
+        v2.Lambda(lambda image: image // 2, tv_tensors.Image),
+        v2.Lambda(lambda image: image // 2, tv_tensors.Mask),
+        v2.UniformTemporalSubsample(1),  # of pure tensors and videos
+    ):
+        for kind in ([v2.ToImage()], [v2.ToImage(), v2.ToPureTensor(), v2.ToImage()]):
+            pipeline = v2.Compose([*kind, v2.RandomHorizontalFlip(1.0), step])
+            assert torch.equal(convert(pipeline)(image), pipeline(image))
+    pipeline = v2.Compose([v2.ToImage(), v2.ToPureTensor(), v2.Lambda(torch.neg, tv_tensors.Image)])
+    assert torch.equal(convert(pipeline)(image), pipeline(image))
+
+
+def test_images_of_pillow_are_made_for_functions_and_results():
+    image = as_kind(PIXELS, "uint8")
+    steps = [v1.ToPILImage(), v1.CenterCrop(20), v1.ToTensor()]
+    assert kinds(convert(steps)) == ["Compose"]
+    gray = [v1.ToPILImage(), lambda image: image.convert("L"), v1.PILToTensor()]
+    assert torch.equal(convert(gray)(image), v1.Compose(gray)(image))
+    last = [v1.CenterCrop(20), v1.ToPILImage()]
+    assert np.array_equal(np.asarray(convert(last)(image)), PIXELS[10:30, 20:40])

@@ -13,7 +13,7 @@ import numpy as np
 from orbbec.data.readers.annotations.files import AnnotatedFiles
 from orbbec.data.readers.folders import EXTENSIONS
 from orbbec.data.readers.literals import to_number
-from orbbec.data.readers.paths import by_stem, check_path, visible_files
+from orbbec.data.readers.paths import by_stem, check_path, listed_lines
 from orbbec.data.sample import Sample, faults_named, printable
 from orbbec.transforms.base.checks import choice, flag
 
@@ -87,8 +87,11 @@ class Voc(AnnotatedFiles):
         self._keep_difficult = flag("Voc", "keep_difficult", keep_difficult)
         self._one_based = flag("Voc", "one_based", one_based)
         folder = Path(root, annotations)
-        names = _all_names(folder) if split is None else _listed(Path(root, "ImageSets/Main", f"{split}.txt"))
-        self.files = [str(folder / f"{name}.xml") for name in names]
+        files = by_stem("Voc", folder, (".xml",))
+        if split is None and not files:
+            raise ValueError(f"Voc: expected XML files in {printable(folder)}, but got none")
+        names = list(files) if split is None else _listed(Path(root, "ImageSets/Main", f"{split}.txt"))
+        self.files = [files.get(name) or str(folder / f"{name}.xml") for name in names]
         known = by_stem("Voc", Path(root, images), EXTENSIONS)
         self.paths = [known.get(name) or str(Path(root, images, f"{name}.jpg")) for name in names]
         self.classes = self._names() if classes is None else list(classes)
@@ -98,7 +101,7 @@ class Voc(AnnotatedFiles):
         names: set[str] = set()
         for file in self.files:
             try:
-                names |= {_text(each, "name") for each in ElementTree.parse(file).iterfind("object")}
+                names |= {_text(each, "name") for each in _annotation(file).iterfind("object")}
             except (ElementTree.ParseError, ValueError) as error:
                 raise ValueError(
                     f"Voc: expected an annotation in {printable(file)}, but got {error}; with classes=[...] "
@@ -110,7 +113,7 @@ class Voc(AnnotatedFiles):
         """The sample of an image from the bytes of its file."""
         file = self.files[index]
         with faults_named(index, file, ValueError, ElementTree.ParseError):
-            tree = ElementTree.parse(file).getroot()
+            tree = _annotation(file)
             objects = [self._object(number, each) for number, each in enumerate(tree.iterfind("object"))]
             if not self._keep_difficult:
                 objects = [each for each in objects if not each.difficult]
@@ -145,23 +148,21 @@ class Voc(AnnotatedFiles):
         return [left, top, right, bottom]
 
 
-def _all_names(folder: Path) -> list[str]:
-    names = [file.stem for file in visible_files(folder, "*.xml")]
-    if not names:
-        raise ValueError(f"Voc: expected XML files in {printable(folder)}, but got none")
-    return names
+def _annotation(file: str) -> ElementTree.Element:
+    """The root of an XML file; another one is that of another format, whose objects are elsewhere."""
+    root = ElementTree.parse(file).getroot()
+    if root.tag != "annotation":
+        raise ValueError(f"expected the root element 'annotation', but got '{root.tag:.60}'")
+    return root
 
 
 def _listed(file: Path) -> list[str]:
     names = []
-    for line, text in enumerate(file.read_text("utf-8").splitlines(), start=1):
-        if not text.strip():
-            continue
-        source = f"line {line} of {printable(file)}"
-        if len(text.split()) != 1:
-            raise ValueError(f"Voc: expected the name of an image, but {source} has {text!r:.80}")
-        check_path("Voc", file.parent, text.strip(), source)
-        names.append(text.strip())
+    for name, source in listed_lines(file):
+        if len(name.split()) != 1:
+            raise ValueError(f"Voc: expected the name of an image, but {source} has {name!r:.80}")
+        check_path("Voc", file.parent, name, source)
+        names.append(name)
     if not names:
         raise ValueError(f"Voc: expected names of images in {printable(file)}, but got none")
     return names

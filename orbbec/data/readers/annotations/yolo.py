@@ -17,7 +17,7 @@ from orbbec.data.readers.annotations.yolo_rows import YoloFormat, YoloRows, clas
 from orbbec.data.readers.folders import EXTENSIONS
 from orbbec.data.readers.literals import is_integer, to_integer
 from orbbec.data.readers.masks import mask_of
-from orbbec.data.readers.paths import check_path, image_files
+from orbbec.data.readers.paths import check_path, image_files, listed_lines
 from orbbec.data.sample import Sample, faults_named, printable
 from orbbec.transforms.base.checks import choice, flag
 from orbbec.transforms.base.optional import optional
@@ -101,7 +101,7 @@ class Yolo(AnnotatedFiles):
             keypoints = _points_of(keypoints or _whole(table.get("kpt_shape")))
             self.flip_indices = _flip_indices(_whole(table.get("flip_idx")), keypoints, file)
             self.paths = sorted(_Entries(file, table, root, trust_paths).images(split))
-        self._label_files = [_label_file(path) for path in self.paths]
+        self._label_files = _as_written([_label_file(path) for path in self.paths])
         self._check_files(file)
         self._format = YoloFormat(len(self.classes) or None, _points_of(keypoints))
 
@@ -201,11 +201,10 @@ class _Entries:
             check_path("Yolo", self._bounds, os.path.abspath(path), source)
 
     def _listed(self, file: Path) -> Iterable[str]:
-        for line, entry in enumerate(file.read_text("utf-8-sig", "surrogateescape").splitlines(), start=1):
-            if entry.strip():
-                path = os.path.normpath(file.parent / entry.strip())
-                self._check(path, f"line {line} of {printable(file)}")
-                yield path
+        for entry, source in listed_lines(file):
+            path = os.path.normpath(file.parent / entry)
+            self._check(path, source)
+            yield path
 
 
 def _read_yaml(file: Path) -> dict[str, Any]:
@@ -237,6 +236,16 @@ def _label_file(image: str) -> str:
     before, folder, after = f"{os.sep}{image}".rpartition(f"{os.sep}{_IMAGES}{os.sep}")
     stem = os.path.splitext(after)[0]
     return f"{before}{folder.replace(_IMAGES, _LABELS)}{stem}.txt".removeprefix(os.sep)
+
+
+def _as_written(files: list[str]) -> list[str]:
+    """The files by their names in their folders: `1.TXT` where there is no `1.txt`."""
+    names: dict[str, str] = {}
+    for folder in filter(os.path.isdir, {os.path.dirname(file) for file in files}):
+        for name in sorted(os.listdir(folder)):  # capitals first
+            stem, ending = os.path.splitext(os.path.join(folder, name))
+            names[stem + ending.lower()] = stem + ending
+    return [names.get(file, file) for file in files]
 
 
 def _text_of(file: str) -> str:

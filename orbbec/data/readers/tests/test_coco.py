@@ -146,8 +146,8 @@ def test_missing_images_and_malformed_masks_are_bad_samples(tmp_path):
 @pytest.mark.parametrize(
     ("name", "index", "change", "message"),
     [
-        ("images", 0, {"id": 10}, "images with distinct ids of at least 0, but got 2 of 3"),
-        ("images", 0, {"id": -1}, "images with distinct ids of at least 0"),
+        ("images", 0, {"id": 10}, "images with distinct ids from 0 .*, but got {'id': 10"),
+        ("images", 0, {"id": -1}, "images with distinct ids from 0 .*, but got {'id': -1"),
         ("images", 0, {"id": "x"}, r"images with 'id' \(int\)"),
         ("images", 0, {"height": None}, r"images with 'height' \(int\)"),
         ("categories", 0, {"id": 4}, "categories with distinct ids"),
@@ -394,3 +394,11 @@ def test_points_that_an_object_lacks_are_zero(tmp_path, count):
     entries["annotations"][1]["keypoints"] = [number for point in points for number in point]
     first, *_ = Coco(*write(tmp_path, entries), keypoints=True)
     assert first.targets["keypoints"][0].tolist() == points + [[0.0] * 3] * (2 - count)
+
+
+@pytest.mark.parametrize("encoding", ["utf-8-sig", "utf-16", "utf-32"])
+def test_encodings_of_json_are_read_as_pythons_json_reads_them(tmp_path, encoding):
+    root, file = write(tmp_path)
+    names = Coco(root, file).paths
+    file.write_text(file.read_text(), encoding)
+    assert Coco(root, file).paths == names == ["a.jpg", "b.jpg", "c.jpg"]

@@ -109,7 +109,7 @@ def test_an_image_or_mask_without_the_other_is_refused(tmp_path):
         MaskFolder(tmp_path)
     (tmp_path / "masks/3.png").unlink()
     cv2.imwrite(str(tmp_path / "masks/1.bmp"), CLASSES)
-    with pytest.raises(ValueError, match=r"one image of each name, but got .*1.bmp and .*1.png"):
+    with pytest.raises(ValueError, match=r"one file of each name, but got .*1.bmp and .*1.png"):
         MaskFolder(tmp_path)
 
 

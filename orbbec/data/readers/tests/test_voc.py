@@ -1,5 +1,7 @@
 """XML files of Pascal VOC as targets."""
 
+import os
+
 import numpy as np
 import pytest
 from PIL import Image
@@ -83,10 +85,13 @@ def test_images_and_xml_files_may_be_in_one_folder(tmp_path):
     (tmp_path / "a.xml").write_text(f"<annotation>{DOG}</annotation>")
     source = Voc(tmp_path, images="", annotations="")
     assert (source[0].path, source[0].size) == (str(tmp_path / "a.jpg"), None)
+    with pytest.raises(FileNotFoundError, match="Annotations"):
+        Voc(tmp_path)
+    (tmp_path / "Annotations").mkdir()
     with pytest.raises(ValueError, match=r"Voc: expected XML files in .*Annotations, but got none"):
         Voc(tmp_path)
     Image.new("RGB", (4, 4)).save(tmp_path / "a.png")
-    with pytest.raises(ValueError, match=r"one image of each name, but got .*a.jpg and .*a.png"):
+    with pytest.raises(ValueError, match=r"one file of each name, but got .*a.jpg and .*a.png"):
         Voc(tmp_path, images="", annotations="")
 
 
@@ -170,3 +175,43 @@ def test_the_feed_makes_the_batches_of_the_python_functions(tmp_path, monkeypatc
         results.append(epoch_of(source, None, Decoding(), "raise", False))
     assert_same(*results)
     assert len(results[0][0]) == 2
+
+
+def test_xml_files_are_found_in_folders_and_by_any_case_of_their_ending(tmp_path):
+    write(tmp_path, DOG, CAT)
+    for folder in ("JPEGImages", "Annotations"):
+        (tmp_path / folder / "b").mkdir()
+    (tmp_path / "JPEGImages/1.png").rename(tmp_path / "JPEGImages/b/1.PNG")
+    (tmp_path / "Annotations/1.xml").rename(tmp_path / "Annotations/b/1.XML")
+    (tmp_path / "ImageSets/Main/train.txt").write_text("b/1\n")
+    for source in (Voc(tmp_path), Voc(tmp_path, "train")):
+        assert source[len(source) - 1].path == str(tmp_path / "JPEGImages/b/1.PNG")
+        assert source[len(source) - 1].targets["boxes"].tolist() == [[2.5, 3, 30, 20]]
+    assert len(Voc(tmp_path)) == 2
+
+
+@pytest.mark.parametrize(
+    ("before", "after", "tag"),
+    [
+        ("<annotation", "<annotation xmlns='urn:x'", "{urn:x}annotation"),
+        ("<annotation>", "<annotations><annotation>", "annotations"),
+    ],
+)
+def test_xml_files_of_another_format_are_not_images_without_objects(tmp_path, before, after, tag):
+    file = write(tmp_path, DOG) / "Annotations/0.xml"
+    text = file.read_text().replace(before, after)
+    file.write_text(text + "</annotations>" if tag == "annotations" else text)
+    message = f"expected the root element 'annotation', but got '{tag}'"
+    with pytest.raises(ValueError, match=f"Voc: .*0.xml, but got {message}"):
+        Voc(tmp_path)
+    with pytest.raises(BadSample, match=rf"0.xml\): {message}"):
+        Voc(tmp_path, classes=["dog"])[0]
+
+
+def test_a_list_may_have_a_byte_order_mark_and_names_in_any_encoding(tmp_path):
+    write(tmp_path, DOG)
+    for folder, ending in (("JPEGImages", "png"), ("Annotations", "xml")):
+        file = tmp_path / folder / f"0.{ending}"
+        file.rename(file.with_name(os.fsdecode(b"caf\xe9.") + ending))
+    (tmp_path / "ImageSets/Main/train.txt").write_bytes(b"\xef\xbb\xbfcaf\xe9\r\n")
+    assert Voc(tmp_path, "train")[0].targets["labels"].tolist() == [0]

@@ -258,3 +258,18 @@ def test_names_are_texts_as_they_are_written(tmp_path):
     source = Yolo(write(tmp_path, ["0 0.5 0.5 0.5 0.5"], names="[no, 007, 1_11, 2024-01-01, 'null', ~]"))
     assert source.classes == ["no", "007", "1_11", "2024-01-01", "null", "~"]
     assert Yolo(write(tmp_path, [""], names="{0: on, 1: 1.10}")).classes == ["on", "1.10"]
+
+
+def test_the_ending_of_a_label_file_may_be_in_any_case(tmp_path):
+    file = write(tmp_path, ["0 0.5 0.5 0.5 0.5", "1 0.5 0.5 0.5 0.5"])
+    (tmp_path / "labels/train/1.txt").rename(tmp_path / "labels/train/1.TXT")
+    assert [sample.targets["labels"].tolist() for sample in Yolo(file)] == [[0], [1]]
+    (tmp_path / "labels/train/1.txt").write_text("2 0.5 0.5 0.5 0.5")
+    assert Yolo(file)[1].targets["labels"].tolist() == [2]
+
+
+def test_a_label_file_in_another_encoding_is_named_with_its_byte(tmp_path):
+    source = Yolo(write(tmp_path, [""]))
+    (tmp_path / "labels/train/0.txt").write_bytes("0 0.5 0.5 0.5 0.5".encode("utf-16"))
+    with pytest.raises(BadSample, match=r"labels/train/0.txt\): 'utf-8' codec can't decode byte 0xff"):
+        source[0]

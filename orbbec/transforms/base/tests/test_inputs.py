@@ -252,6 +252,26 @@ def test_rows_are_known_by_the_least_shapes_that_no_image_has(shape, dtype, is_r
         read_images(torch.zeros(shape, dtype=dtype))
 
 
+@pytest.mark.parametrize(
+    ("shape", "is_refused"),
+    [
+        ((3, 9, 17), True),
+        ((2, 4, 9, 17), True),
+        ((3, 8, 17), False),
+        ((3, 9, 16), False),
+        ((5, 9, 17), False),
+        ((2, 9, 17), False),
+    ],
+)
+def test_an_array_of_planes_is_named_with_the_mend(shape, is_refused):
+    planes = np.zeros(shape, np.uint8)
+    message = r"expected an array \[H, W, C\].* looks like \[C, H, W\]; transpose it"
+    for images in (planes, [planes] if len(shape) == 3 else planes):
+        for pipeline in (T.RandomHorizontalFlip(1.0), T.Compose([T.RandomResizedCrop(8)])):
+            with pytest.raises(ValueError, match=message) if is_refused else nullcontext():
+                pipeline(images)
+
+
 @pytest.mark.parametrize("mode", ["L", "P"])
 def test_a_mask_of_pillows_follows_as_one(mode):
     labels = (ARRAY[..., 0] > 128).astype(np.uint8)

@@ -79,6 +79,7 @@ CERTAIN = [
     ),
     ("Normalize", {}, 1e-6),
     ("Normalize", {"max_pixel_value": 200.0}, 2e-6),
+    ("Normalize", {"mean": (123, 117, 104), "std": (58, 57, 57), "max_pixel_value": 1.0}, 1e-6),
     ("LongestMaxSize", {"max_size": 30}, 1),
     ("LongestMaxSize", {"max_size": 97}, 1),
     ("LongestMaxSize", {"max_size_hw": (33, 50)}, 1),

@@ -360,7 +360,7 @@ def test_sizes_of_boxes_become_options():
     [
         (
             stand_in("FiveCrop", size=8),
-            "step 2, FiveCrop, .*; the nearest is FiveCrop, see MultiView.from_torchvision",
+            "step 2, FiveCrop, .*; the nearest is MultiView.from_torchvision",
         ),
         (
             stand_in("SetClampingMode", clamping_mode=None),
@@ -465,3 +465,22 @@ def test_pillows_numbers_are_interpolations():
             stand_in("Resize", size=[9], interpolation=each, antialias=True) for each in (number, name)
         ]
         assert pipeline(resizes[0]) == pipeline(resizes[1])
+
+
+def test_images_of_pillow_as_a_result_have_no_counterpart():
+    to_pillow, to_tensor = stand_in("ToPILImage"), stand_in("PILToTensor")
+    passing = T.Compose.from_torchvision([to_pillow, stand_in("CenterCrop", size=9), to_tensor])
+    assert passing == T.Compose([T.CenterCrop(9), T.PILToTensor()])
+    within = stand_in("RandomApply", transforms=[to_pillow], p=1)
+    for steps in ([to_pillow], [to_tensor, to_pillow], [within]):
+        with pytest.raises(ConversionError, match="ToPILImage has no counterpart, unless one of ToTensor"):
+            T.Compose.from_torchvision(steps)
+
+
+def test_a_function_of_other_entries_than_images_has_no_counterpart():
+    for kind in (object, torch.Tensor):
+        step = stand_in("Lambda", lambd=torch.neg, types=(kind,))
+        assert T.Compose.from_torchvision([step]) == T.Compose([T.Lambda(torch.neg)])
+    step = stand_in("Lambda", lambd=torch.neg, types=(type("Mask", (), {}),))
+    with pytest.raises(ConversionError, match=r"step 0, Lambda: expected a function of images, .* Mask"):
+        T.Compose.from_torchvision([step])

@@ -217,3 +217,33 @@ def test_a_box_without_area_is_as_large_where_another_image_covers_it():
         compose = T.Compose([transform], seed=1, target_options=options)
         _, results = compose(torch.zeros(2, 3, 20, 20, dtype=torch.uint8), [target] * 2, epoch=0)
         assert all(result["area"].max() <= 7.0 for result in results)
+
+
+NO_NUMBERS = [[["1", "2", "3", "4"]], [[True, False, True, True]], [[1, 2, 3, 4j]], [[1, 2, 3, None]]]
+
+
+@pytest.mark.parametrize("values", NO_NUMBERS, ids=["texts", "truth values", "complex", "None"])
+@pytest.mark.parametrize("key", ["boxes", "keypoints", "landmarks", "area"])
+@pytest.mark.parametrize("kind", [list, np.array, torch.tensor])
+def test_what_is_no_number_is_refused(values, key, kind):
+    if kind is torch.tensor and type(values[0][-1]) in (str, type(None)):
+        pytest.skip("no dtype of torch has them")
+    target = {"boxes": [[0, 0, 2, 2]]}
+    rows = values if key == "boxes" else [row[-2:] for row in values] if key != "area" else values[0][-1:]
+    with pytest.raises(TypeError, match=f"expected {key} as numbers, but image 0 has"):
+        moved([T.RandomHorizontalFlip(1.0)], target | {key: kind(rows)})
+
+
+@pytest.mark.parametrize("shape", [(6,), (1, 51), (2, 4), (2, 1), (1, 2, 3, 2)])
+@pytest.mark.parametrize("key", ["keypoints", "landmarks"])
+def test_points_of_another_shape_are_refused(key, shape):
+    message = rf"expected {key} of shape \[P, 2\], .*, but image 0 has \[{', '.join(map(str, shape))}\]"
+    with pytest.raises(ValueError, match=message):
+        moved([T.RandomHorizontalFlip(1.0)], {key: np.zeros(shape)})
+    result = moved([T.RandomHorizontalFlip(1.0)], {key: []})
+    assert len(result[key]) == 0
+
+
+def test_rows_of_different_lengths_are_refused():
+    with pytest.raises(ValueError, match=r"boxes as rows of one length, but image 0 has \[\[0, 0, 2\], \[0"):
+        moved([T.RandomHorizontalFlip(1.0)], {"boxes": [[0, 0, 2], [0, 0, 2, 2]]})

@@ -1,0 +1,48 @@
+"""Numbers of targets: boxes, points, areas."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import torch
+from torch import Tensor
+
+from orbbec.bridge.arguments import Array
+
+_NO_NUMBERS = frozenset((torch.bool, torch.complex32, torch.complex64, torch.complex128))
+
+
+def checked_numbers(values: Any, what: str, index: int) -> Array:
+    """The numbers of an image as a float64 array.
+
+    Args:
+        values: a tensor, an array or a list.
+        what: their name, for messages.
+        index: of the image.
+
+    Raises:
+        TypeError: they are no numbers: texts, truth values, complex numbers, None.
+        ValueError: the rows of a list have different lengths.
+
+    Example:
+        >>> checked_numbers([["1", "2"]], "keypoints", 3)
+        Traceback (most recent call last):
+        TypeError: transform_targets: expected keypoints as numbers, but image 3 has <U1
+    """
+    if isinstance(values, Tensor):
+        if values.dtype not in _NO_NUMBERS:
+            array: Array = values.detach().cpu().double().numpy()
+            return array
+    else:
+        try:
+            values = np.asarray(values)
+        except ValueError:
+            found = f"image {index} has {values!r:.60}"
+            raise ValueError(
+                f"transform_targets: expected {what} as rows of one length, but {found}"
+            ) from None
+        if values.dtype.kind in "iuf" or values.size == 0:
+            return np.asarray(values, np.float64)
+    kind = str(values.dtype).removeprefix("torch.")
+    raise TypeError(f"transform_targets: expected {what} as numbers, but image {index} has {kind}")
