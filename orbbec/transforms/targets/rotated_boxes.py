@@ -9,8 +9,8 @@ from typing import Any
 import numpy as np
 
 from orbbec.bridge.arguments import Array
-from orbbec.plan.points import carried_edges, forward_of, grown, hulls, polygon_area, without_covered
-from orbbec.transforms.targets.boxes import Boxes, displaced_edges
+from orbbec.plan.points import Field, carried_edges, forward_of, grown, hulls, polygon_area, without_covered
+from orbbec.transforms.targets.boxes import Boxes
 from orbbec.transforms.targets.options import TargetOptions
 from orbbec.transforms.targets.rings import clipped_ring
 
@@ -78,9 +78,8 @@ class RotatedBoxes(Boxes):
         boxes.scale[:] *= factors
         return boxes
 
-    def displaced(self, displacement: Array) -> RotatedBoxes:
-        move = displaced_edges(displacement)
-        return self._with(move(self.corners), list(map(move, self.parts)))
+    def displaced(self, field: Field) -> RotatedBoxes:
+        return self._with(field.edges(self.corners), list(map(field.edges, self.parts)))
 
     def _clipped(self, sizes: Array, options: TargetOptions, *, is_last: bool = True) -> RotatedBoxes:
         """Clipped to images of sizes `[K, 2]`, without boxes of which too little is left.
