@@ -24,6 +24,10 @@ from orbbec.transforms.effects import (
     Emboss,
     GlassBlur,
     Morphological,
+    RandomFog,
+    RandomRain,
+    RandomSnow,
+    RandomSunFlare,
     RingingOvershoot,
     Sharpen,
     ZoomBlur,
@@ -178,6 +182,22 @@ def _with_colored_edges(step: Any) -> list[Transform]:
     return [ChromaticAberration(primary, secondary, step.mode, interpolation, 1.0)]
 
 
+def _snowed(step: Any) -> list[Transform]:
+    expect(step, method="bleach")
+    return [RandomSnow(step.brightness_coeff, step.snow_point_range, 1.0)]
+
+
+def _rained(step: Any) -> list[Transform]:
+    how = step.drop_width, step.drop_color, step.blur_value, step.brightness_coefficient, step.rain_type
+    return [RandomRain(step.slant_range, step.drop_length or 0, *how, 1.0)]
+
+
+def _flared(step: Any) -> list[Transform]:
+    expect(step, method="overlay")
+    sun = step.flare_roi, step.src_radius, step.src_color
+    return [RandomSunFlare(*sun, step.angle_range, step.num_flare_circles_range, 1.0)]
+
+
 def _safe_crop(step: Any) -> list[Transform]:
     return [BBoxSafeRandomCrop(step.erosion_rate)]
 
@@ -257,6 +277,10 @@ VALUE_MAKERS: dict[str, Callable[[Any], list[Transform]]] = {
     "RingingOvershoot": _ringing,
     "ChromaticAberration": _with_colored_edges,
     "Morphological": lambda step: [Morphological(tuple(step.scale)[::-1], step.operation, 1.0)],
+    "RandomSnow": _snowed,
+    "RandomFog": lambda step: [RandomFog(step.alpha_coef, step.fog_coef_range, 1.0)],
+    "RandomRain": _rained,
+    "RandomSunFlare": _flared,
     **dict.fromkeys(("XYMasking", "TimeMasking", "FrequencyMasking"), _bands),
     "CropNonEmptyMaskIfExists": _crop_with_mask,
     "RandomCropFromBorders": _crop_from_borders,
