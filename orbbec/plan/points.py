@@ -6,7 +6,6 @@ pixel (0, 0) extends from 0 to 1, a shift of half a pixel.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -220,72 +219,6 @@ def through_displacement(points: Array, displacement: Array) -> Array:
         if np.abs(result - previous).max(initial=0.0) < _NO_STEP:
             break
     return np.where(unknown, np.nan, result)
-
-
-@dataclass(frozen=True, eq=False)
-class Field:
-    """How pixels move that each read at a displacement of their own: `[2, H, W]`."""
-
-    displacement: Array
-
-    def points(self, points: Array) -> Array:
-        """Move positions of pixels `[..., 2]`."""
-        return through_displacement(points, self.displacement)
-
-    def edges(self, points: Array) -> Array:
-        """Move corners `[..., 2]` of boxes and polygons."""
-        return self.points(points - 0.5) + 0.5
-
-    def boxes(self, boxes: Array) -> tuple[Array, Array]:
-        """Move xyxy boxes `[K, 4]`; also returns the part of each that stays visible, `[K]`."""
-        return hulls(self.edges(corners_of(boxes))), np.ones(len(boxes))
-
-
-@dataclass(frozen=True, eq=False)
-class Pieces(Field):
-    """How rectangles of an image move, each as a whole.
-
-    Args:
-        displacement: as that of `Field`.
-        table: int64 `[K, 6]`: left, top, right, bottom, and the left and top that each moves to.
-    """
-
-    table: Array
-
-    @classmethod
-    def of(cls, size: tuple[int, int], table: Array) -> Pieces:
-        """The pieces of an image of (height, width)."""
-        displacement = np.zeros((2, *size), np.float32)
-        for left, top, right, bottom, x, y in table.tolist():
-            rows, columns = slice(y, y + bottom - top), slice(x, x + right - left)
-            displacement[:, rows, columns] = np.array([left - x, top - y])[:, None, None]
-        return cls(displacement, table)
-
-    @property
-    def shifts(self) -> Array:
-        """How far each moves: `[K, 2]`."""
-        return np.asarray(self.table[:, 4:] - self.table[:, :2])
-
-    def points(self, points: Array) -> Array:
-        pixel = np.floor(points + 0.5)[..., None, :]
-        inside = ((pixel >= self.table[:, :2]) & (pixel < self.table[:, 2:4])).all(-1)
-        position = points + self.shifts[inside.argmax(-1)]
-        return np.where(inside.any(-1, keepdims=True), position, points)
-
-    def edges(self, points: Array) -> Array:
-        raise ValueError("transform_targets: polygons and rotated boxes cannot follow pieces of an image")
-
-    def boxes(self, boxes: Array) -> tuple[Array, Array]:
-        """Each box becomes its largest part that lies within one piece."""
-        low = np.maximum(boxes[:, None, :2], self.table[:, :2])
-        high = np.minimum(boxes[:, None, 2:], self.table[:, 2:4])
-        sizes = np.maximum(high - low, 0).prod(-1)
-        rows, largest = np.arange(len(boxes)), sizes.argmax(1)
-        edges = np.concatenate([low[rows, largest], high[rows, largest]], 1)
-        edges += np.tile(self.shifts[largest], 2)
-        total = sizes.sum(1)
-        part = np.divide(sizes[rows, largest], total, out=np.ones(len(boxes)), where=total > 0)
-        return np.where(total[:, None] > 0, edges, boxes), part
 
 
 def pixels(sizes: Array) -> int:

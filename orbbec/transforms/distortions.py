@@ -279,8 +279,8 @@ class RandomGridShuffle(_Chance):
     """Exchange the cells of a grid at random.
 
     Where sides are no multiples of the numbers of cells, random rows and columns are longer by a pixel, and
-    cells of one size are exchanged. A keypoint moves with its cell. A box becomes its largest part within one
-    cell, and the rest counts as hidden; polygons and rotated boxes are refused.
+    cells of one size are exchanged. A keypoint moves with its cell. A box or a polygon becomes its largest
+    part within one cell, and the rest counts as hidden.
 
     Args:
         grid: numbers of cells along y and x, each from 1 to 16.

@@ -11,7 +11,8 @@ import torch
 
 from orbbec.bridge.arguments import Array
 from orbbec.bridge.fakes import register_fake
-from orbbec.plan.points import Field, areas, without_covered
+from orbbec.plan.points import areas, without_covered
+from orbbec.transforms.targets.fields import Field
 from orbbec.transforms.targets.options import TargetOptions
 
 _Boxes = TypeVar("_Boxes", bound="Boxes")

@@ -13,7 +13,8 @@ import torch
 from torch import Tensor
 
 from orbbec.bridge.arguments import Array
-from orbbec.plan.points import Field, carried, forward_of
+from orbbec.plan.points import carried, forward_of
+from orbbec.transforms.targets.fields import Field
 
 DENSE_KINDS = ("depth", "flow", "normals")
 _CHANNELS = {"flow": 2, "normals": 3}

@@ -12,7 +12,7 @@ from torch import Tensor
 from orbbec.bridge.arguments import Array
 from orbbec.plan.batches import Rows
 from orbbec.plan.passes import AugmentPass, NoiseKey, OperatorPass, Pass
-from orbbec.plan.points import Field, Pieces
+from orbbec.transforms.targets.fields import Field, Pieces
 from orbbec.warpaffine.perspective import warp_perspective
 
 

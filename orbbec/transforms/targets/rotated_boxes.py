@@ -9,8 +9,9 @@ from typing import Any
 import numpy as np
 
 from orbbec.bridge.arguments import Array
-from orbbec.plan.points import Field, carried_edges, forward_of, grown, hulls, polygon_area, without_covered
+from orbbec.plan.points import carried_edges, forward_of, grown, hulls, polygon_area, without_covered
 from orbbec.transforms.targets.boxes import Boxes
+from orbbec.transforms.targets.fields import Field
 from orbbec.transforms.targets.options import TargetOptions
 from orbbec.transforms.targets.rings import clipped_ring
 
@@ -79,7 +80,10 @@ class RotatedBoxes(Boxes):
         return boxes
 
     def displaced(self, field: Field) -> RotatedBoxes:
-        return self._with(field.edges(self.corners), list(map(field.edges, self.parts)))
+        corners, parts, visible = field.rotated(self.corners, self.parts)
+        boxes = self._with(corners, parts)
+        boxes.shrink(visible)
+        return boxes
 
     def _clipped(self, sizes: Array, options: TargetOptions, *, is_last: bool = True) -> RotatedBoxes:
         """Clipped to images of sizes `[K, 2]`, without boxes of which too little is left.

@@ -13,7 +13,6 @@ from torch import Tensor
 from orbbec.batch.collate import sequence_like
 from orbbec.bridge.arguments import Array, as_tensor, tensor_of
 from orbbec.plan.points import (
-    Field,
     carried,
     carried_edges,
     forward_of,
@@ -22,6 +21,7 @@ from orbbec.plan.points import (
 from orbbec.plan.state import same_rows
 from orbbec.transforms.targets.boxes import Boxes
 from orbbec.transforms.targets.dense import Reading, check_dense, following
+from orbbec.transforms.targets.fields import Field
 from orbbec.transforms.targets.masks import Mask, moved_masks
 from orbbec.transforms.targets.motion import Motion
 from orbbec.transforms.targets.options import TargetOptions
@@ -178,7 +178,7 @@ class State:
 
         def move_points(points: Array, edge: float) -> Array:
             if field is not None:
-                return field.edges(points) if edge else field.points(points)
+                return field.ring(points) if edge else field.points(points)
             return carried_edges(forward, points) if edge else carried(forward, points)
 
         self._move_points(move_points)
