@@ -90,8 +90,7 @@ def sun_weights(radius: int, circles: Sequence[Circle]) -> list[float]:
     count = radius // _RING
     total = sum(circle.radius for circle in circles)
     most = min(sum(circle.weight * circle.radius for circle in circles) / total * 5, 1.0)
-    result: list[float] = np.linspace(0.0, most, count)[::-1] ** 3
-    return list(map(float, result))
+    return [float(weight) ** 3 for weight in np.linspace(most, 0.0, count)]
 
 
 def _with_sun(

@@ -50,7 +50,7 @@ def _snowed(images: Tensor, snow_point: Tensor, brightness_coeff: float) -> Tens
     bright = (lightness.float() * brightness_coeff).clamp(max=maximum).to(values.dtype)
     white = torch.where(lightness.double() < limits, bright, lightness)
     result: Tensor = cvt_color(torch.stack([hue, white, saturation], 1), "HLS", "RGB")
-    return result.to(images.dtype)
+    return result if images.dtype == torch.uint8 else result.clamp(0, 1).to(images.dtype)
 
 
 # Fog
@@ -147,7 +147,7 @@ def line_pixels(across: int, down: int) -> Array:
     ends = -(-steps * shorter // max(longer, 1))
     both = np.concatenate([ends, ends[:-1]])
     along = np.concatenate([steps, steps[1:]])
-    x, y = (along, both) if abs(across) > down else (both, along)
+    x, y = (along, both) if abs(across) >= down else (both, along)
     return np.stack([x + across, down - y] if across < 0 else [x, y], 1)
 
 
