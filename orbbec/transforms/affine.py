@@ -96,10 +96,10 @@ class SafeRotate(_Chance):
     Width and height are scaled by a factor of their own, so that the whole image stays visible.
 
     Args:
-        degrees: a range of counter-clockwise angles; a number d means (-d, d).
-        interpolation: "nearest", "linear" (also as "area"), "cubic" or "lanczos4".
-        fill: value outside the image, in pixel units: a number or one per channel.
-        padding_mode: how pixels outside the image are read: "constant" (`fill`) or a mode of `Pad`.
+        degrees: see `RandomRotation`.
+        interpolation: see `RandomRotation`.
+        fill: see `RandomRotation`.
+        padding_mode: see `RandomRotation`.
         p: probability, from 0 to 1.
 
     Source:

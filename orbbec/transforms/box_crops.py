@@ -207,6 +207,20 @@ class _TargetCrop(_Chance):
         return np.asarray(spare)
 
 
+class _SizedCrop(_TargetCrop):
+    """Crops to one size, a field of its subclasses."""
+
+    size: Size
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        self._check("size")
+
+    @property
+    def _least(self) -> tuple[int, int]:
+        return checked_size(self.size) if self.p == 1 else (1, 1)
+
+
 class _BoxCrop(_TargetCrop):
     """Crops by boxes."""
 
@@ -277,7 +291,7 @@ class BBoxSafeRandomCrop(_BoxCrop):
 
 
 @dataclass(frozen=True)
-class AtLeastOneBBoxRandomCrop(_BoxCrop):
+class AtLeastOneBBoxRandomCrop(_SizedCrop, _BoxCrop):
     """Crop a region of one size that has a random box, or as much of it as fits.
 
     Args:
@@ -310,12 +324,7 @@ class AtLeastOneBBoxRandomCrop(_BoxCrop):
 
     def __post_init__(self) -> None:
         super().__post_init__()
-        self._check("size")
         self._set(erosion_factor=probability(self.name, self.erosion_factor, "erosion_factor"))
-
-    @property
-    def _least(self) -> tuple[int, int]:
-        return checked_size(self.size) if self.p == 1 else (1, 1)
 
     def _region(self, index: int, size: Array, objects: Array, draws: Array) -> Any:
         sides = np.array(checked_size(self.size))
@@ -331,7 +340,7 @@ class AtLeastOneBBoxRandomCrop(_BoxCrop):
 
 
 @dataclass(frozen=True)
-class CropNonEmptyMaskIfExists(_TargetCrop):
+class CropNonEmptyMaskIfExists(_SizedCrop):
     """Crop a region of one size that has a random pixel of the mask that is not 0.
 
     The mask is `mask` of the target, or else all of `masks`, where earlier steps left it. An image without a
@@ -366,16 +375,11 @@ class CropNonEmptyMaskIfExists(_TargetCrop):
 
     def __post_init__(self) -> None:
         super().__post_init__()
-        self._check("size")
         if listed(self.ignore_values) != []:
             several = entries(self.name, "ignore_values", self.ignore_values)
             ends = -(1 << 31), 1 << 31
             values = (whole(self.name, "ignore_values", value, *ends) for value in several)
             self._set(ignore_values=tuple(values))
-
-    @property
-    def _least(self) -> tuple[int, int]:
-        return checked_size(self.size) if self.p == 1 else (1, 1)
 
     def _objects(self, index: int, target: Any, matrix: Array, size: Array) -> Array:
         """The indices of the pixels that are not 0, row by row."""

@@ -164,9 +164,9 @@ class Perspective(_Chance):
             sides; distances are taken modulo 0.32.
         keep_size: whether results have the size of the image; otherwise that of the quadrilateral.
         fit_output: show the whole image instead, without enlarging it.
-        interpolation: "nearest", "linear" (also as "area"), "cubic" or "lanczos4".
-        fill: value outside the image, in pixel units: a number or one per channel.
-        padding_mode: how pixels outside the image are read: "constant" (`fill`) or a mode of `Pad`.
+        interpolation: see `RandomPerspective`.
+        fill: see `RandomPerspective`.
+        padding_mode: see `RandomPerspective`.
         p: probability, from 0 to 1.
 
     Source:

@@ -34,20 +34,23 @@ class Circle(NamedTuple):
 
 
 def flare_circles(
-    size: tuple[int, int], center: tuple[int, int], turn: float, color: Sequence[float], draws: Array
+    size: tuple[int, int], center: tuple[int, int], revolutions: float, color: Sequence[float], draws: Array
 ) -> list[Circle]:
     """The circles of a flare, on a line through the sun.
 
     Args:
         size: (height, width).
         center: (x, y) of the sun.
-        turn: the angle of the line in turns, clockwise.
+        revolutions: the angle of the line, clockwise.
         color: three levels, of which circles have less by up to a fifth of the largest.
         draws: numbers from 0 to 1, `[K, 6]`: weight, position, radius and color of each circle.
     """
     height, width = size
     step, most = max(1, int(math.hypot(height, width) * 0.01)), max(2, int(height * 0.01))
-    count, slope = -(-width // step), (math.cos(2 * math.pi * turn), math.sin(2 * math.pi * turn))
+    count, slope = (
+        -(-width // step),
+        (math.cos(2 * math.pi * revolutions), math.sin(2 * math.pi * revolutions)),
+    )
     least = [max(level - int(max(color) * 0.2), 0) for level in color]
     circles = []
     for weight, position, radius, *levels in draws.tolist():
@@ -104,7 +107,9 @@ def _with_sun(
     ends = copied_to(values.device, torch.from_numpy(radii * radii))
     smallest = torch.searchsorted(ends, x * x + y * y)  # of the discs that have a pixel
     if values.dtype != torch.uint8:
-        left = torch.tensor([1.0, *np.cumprod(1 - np.array(weights[::-1]))][::-1], dtype=torch.float32)
+        left = torch.tensor(
+            [1.0, *np.cumprod(1 - np.array(weights[::-1]))][::-1], dtype=torch.float32, device="cpu"
+        )
         rest = copied_to(values.device, left)[smallest]
         shade = torch.tensor(color, dtype=torch.float32, device="cpu")[:, None, None] / 255
         return values * rest + copied_to(values.device, shade) * (1 - rest)
@@ -123,7 +128,7 @@ def _with_sun(
 def _flared(
     images: Tensor,
     position: Tensor,
-    turn: Tensor,
+    revolutions: Tensor,
     count: Tensor,
     circles: Tensor,
     src_radius: int,
@@ -132,7 +137,7 @@ def _flared(
     """Add circles, and the sun."""
     (height, width), result = images.shape[-2:], torch.empty_like(images)
     is_byte = images.dtype == torch.uint8
-    rows = zip(position.tolist(), turn.tolist(), count.tolist(), circles.double().numpy(), strict=True)
+    rows = zip(position.tolist(), revolutions.tolist(), count.tolist(), circles.double().numpy(), strict=True)
     for n, ((across, down), angle, number, draws) in enumerate(rows):
         center = int(width * across), int(height * down)
         shown = flare_circles((height, width), center, angle, src_color, draws[: int(number)])
@@ -148,7 +153,7 @@ register(
         call=_flared,
         name="sun_flare",
         channels=(3,),
-        host_columns=("position", "turn", "count", "circles"),
+        host_columns=("position", "revolutions", "count", "circles"),
         takes_ragged=False,
         capturable=False,
     )
@@ -163,7 +168,7 @@ class RandomSunFlare(_Chance):
         flare_roi: where the center of the sun may be: left, top, right, bottom as fractions of the sides.
         src_radius: radius of the sun in pixels, from 10.
         src_color: its color, three numbers from 0 to 255; circles are darker by up to a fifth.
-        angle_range: range of the angle of the line, in turns from 0 to 1, clockwise from the x axis.
+        angle_range: range of the angle of the line, in revolutions from 0 to 1, clockwise from the x axis.
         num_flare_circles_range: how many circles: a number, or a range, from 1 to 64.
         p: probability, from 0 to 1.
 
@@ -199,13 +204,13 @@ class RandomSunFlare(_Chance):
     def rules(self, build: Build) -> None:
         left, top, right, bottom = self.flare_roi
         counts: Any = self.num_flare_circles_range
-        chosen, turn = build.chance(self.p), build.uniform(*self.angle_range)
+        chosen, revolutions = build.chance(self.p), build.uniform(*self.angle_range)
         position = build.consecutive([build.uniform(left, right), build.uniform(top, bottom)])
         count = build.whole(counts[0], counts[1] - counts[0] + 1)
         circles = build.consecutive([build.uniform() for _ in range(_DRAWS * counts[1])])
         columns = {
             "position": Column("registers", position, (2,)),
-            "turn": Column("registers", turn),
+            "revolutions": Column("registers", revolutions),
             "count": Column("registers", count, (), "int64"),
             "circles": Column("registers", circles, (counts[1], _DRAWS)),
         }

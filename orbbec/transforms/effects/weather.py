@@ -48,8 +48,8 @@ def _snowed(images: Tensor, snow_point: Tensor, brightness_coeff: float) -> Tens
     values = images if images.dtype == torch.uint8 else images.float()
     hue, lightness, saturation = cvt_color(values, "RGB", "HLS").unbind(1)
     bright = (lightness.float() * brightness_coeff).clamp(max=maximum).to(values.dtype)
-    white = torch.where(lightness.double() < limits, bright, lightness)
-    result: Tensor = cvt_color(torch.stack([hue, white, saturation], 1), "HLS", "RGB")
+    snowy = torch.where(lightness.double() < limits, bright, lightness)
+    result: Tensor = cvt_color(torch.stack([hue, snowy, saturation], 1), "HLS", "RGB")
     return result if images.dtype == torch.uint8 else result.clamp(0, 1).to(images.dtype)
 
 

@@ -142,7 +142,7 @@ def test_flares_are_those_of_albumentations():
         height, width = IMAGE.shape[:2]
         center = int(width * row["position"][0]), int(height * row["position"][1])
         draws = row["circles"][: int(row["count"])]
-        circles = flares.flare_circles((height, width), center, row["turn"], (255, 230, 200), draws)
+        circles = flares.flare_circles((height, width), center, row["revolutions"], (255, 230, 200), draws)
         given = [(each.weight, (each.x, each.y), each.radius, tuple(each.color)) for each in circles]
         expected = functions().add_sun_flare_overlay(IMAGE, center, 50, (255, 230, 200), given)
         result = np.asarray(pipeline(IMAGE, sample_ids=[sample], epoch=0))
