@@ -14,6 +14,7 @@ from torch import Tensor
 from orbbec.bridge.arguments import Array, copied_to
 from orbbec.bridge.spec import OpSpec, register
 from orbbec.color import cvt_color
+from orbbec.color.tables import lut
 from orbbec.filters import box_blur, gaussian_blur
 from orbbec.noise import philox_noise
 from orbbec.plan.build import Build
@@ -179,9 +180,12 @@ def _rained(
         x, y = copied_to(images.device, torch.from_numpy(pixels[inside].T.copy()))
         layer[n][:, y, x] = on_device[:, None]
     blurred: Tensor = box_blur(layer, blur_value)
-    total = images.float() + blurred.float()
     if is_byte:
-        return (total.clamp(max=255).double() * brightness_coefficient).round().byte()
+        levels = torch.arange(256, dtype=torch.float64, device="cpu") * brightness_coefficient
+        total = images + torch.minimum(blurred, 255 - images)
+        darkened: Tensor = lut(total, copied_to(images.device, levels.round().byte()))
+        return darkened
+    total = images.float() + blurred.float()
     return (total.clamp(max=1) * brightness_coefficient).to(images.dtype)
 
 
