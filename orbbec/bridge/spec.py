@@ -37,6 +37,9 @@ class OpSpec:
             `transform_index` by name, and returns `[N, 2, H, W]`: the distance (x, y) from each pixel to the
             position that it reads. The operator then takes `interpolation` and `fill`. None: pixels stay in
             place, or follow the matrix of the pass.
+        pieces: takes `size` and the columns by name, for one image, and returns rectangles that together are
+            the image, each moved as a whole: int64 `[K, 6]`: left, top, right, bottom, and the left and top
+            that it moves to. The operator then has no options. None: as `displacement` says.
         region: takes columns, options, output sizes and image sizes `[N, 2]`, and returns the part of each
             image that the operator reads, int64 `[N, 4]`: left, top, right, bottom. The operator then takes
             column `boxes`, and gives the same pixels if only that part of the image is there. None: it reads
@@ -53,12 +56,18 @@ class OpSpec:
     takes_ragged: bool = True
     choice: str = ""
     displacement: Callable[..., Any] | None = None
+    pieces: Callable[..., Any] | None = None
     region: Callable[[Mapping[str, Array], Mapping[str, Any], Array, Array], Array] | None = None
     parameters: frozenset[str] = field(init=False, repr=False)  # names of all arguments of `call`
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "name", self.name or self.call.__name__)
         object.__setattr__(self, "parameters", frozenset(signature(self.call).parameters))
+
+    @property
+    def moves_pixels(self) -> bool:
+        """Whether it moves pixels by another rule than the matrix of the pass."""
+        return self.displacement is not None or self.pieces is not None
 
     def with_identities(self, table: Mapping[str, Array], drawn: Array) -> Mapping[str, Array]:
         """The table with the identity value for images that are not `drawn`, if the operator has one."""

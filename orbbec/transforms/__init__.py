@@ -6,7 +6,13 @@ this folder holds one kind of transforms. `targets` moves boxes, masks and point
 """
 
 from orbbec.transforms import functional
-from orbbec.transforms.affine import AlignFaces, AlignPoints, RandomAffine, RandomPerspective, RandomRotation
+from orbbec.transforms.affine import (
+    AlignFaces,
+    AlignPoints,
+    RandomAffine,
+    RandomRotation,
+    SafeRotate,
+)
 from orbbec.transforms.augmix import AugMix
 from orbbec.transforms.auto import AutoAugment, RandAugment, TrivialAugmentWide
 from orbbec.transforms.base.checks import InterpolationMode
@@ -16,7 +22,12 @@ from orbbec.transforms.bounding_boxes import (
     ConvertBoundingBoxFormat,
     SanitizeBoundingBoxes,
 )
-from orbbec.transforms.box_crops import AtLeastOneBBoxRandomCrop, BBoxSafeRandomCrop, RandomIoUCrop
+from orbbec.transforms.box_crops import (
+    AtLeastOneBBoxRandomCrop,
+    BBoxSafeRandomCrop,
+    CropNonEmptyMaskIfExists,
+    RandomIoUCrop,
+)
 from orbbec.transforms.color import (
     RGB,
     ColorJitter,
@@ -34,18 +45,34 @@ from orbbec.transforms.color import (
 from orbbec.transforms.compose import Compose
 from orbbec.transforms.containers import PerFrame, RandomApply, RandomChoice, RandomOrder, SomeOf
 from orbbec.transforms.degradations import CLAHE, Defocus, Downscale, UnsharpMask
-from orbbec.transforms.distortions import GridDistortion, OpticalDistortion
+from orbbec.transforms.distortions import (
+    GridDistortion,
+    OpticalDistortion,
+    Perspective,
+    RandomGridShuffle,
+    RandomPerspective,
+)
 from orbbec.transforms.effects import (
     ChromaticAberration,
     Emboss,
     GlassBlur,
     ISONoise,
     Morphological,
+    RandomFog,
+    RandomRain,
+    RandomSnow,
+    RandomSunFlare,
     RingingOvershoot,
     Sharpen,
     ZoomBlur,
 )
-from orbbec.transforms.erasing import CoarseDropout, GridDropout, PatchBrightness, RandomErasing
+from orbbec.transforms.erasing import (
+    CoarseDropout,
+    GridDropout,
+    PatchBrightness,
+    RandomErasing,
+    XYMasking,
+)
 from orbbec.transforms.fits import Crop, PadIfNeeded, RandomScale, ResizeToFit
 from orbbec.transforms.function import Lambda
 from orbbec.transforms.geometry import (
@@ -78,6 +105,7 @@ from orbbec.transforms.pillow_blur import PillowBlur
 from orbbec.transforms.scales import RandomResize, RandomShortestSize, RandomZoomOut, ScaleJitter
 from orbbec.transforms.shapes import (
     CropAndPad,
+    RandomCropFromBorders,
     RandomShift,
     RandomSizedCrop,
     ResizeKeepRatio,
@@ -123,6 +151,7 @@ __all__ = [
     "CopyPaste",
     "Crop",
     "CropAndPad",
+    "CropNonEmptyMaskIfExists",
     "CutMix",
     "Defocus",
     "Downscale",
@@ -158,6 +187,7 @@ __all__ = [
     "PadIfNeeded",
     "PatchBrightness",
     "PerFrame",
+    "Perspective",
     "PillowBlur",
     "PixelDropout",
     "PlanckianJitter",
@@ -171,9 +201,12 @@ __all__ = [
     "RandomChannelPermutation",
     "RandomChoice",
     "RandomCrop",
+    "RandomCropFromBorders",
     "RandomEqualize",
     "RandomErasing",
+    "RandomFog",
     "RandomGrayscale",
+    "RandomGridShuffle",
     "RandomHSV",
     "RandomHalfBody",
     "RandomHorizontalFlip",
@@ -183,6 +216,7 @@ __all__ = [
     "RandomPerspective",
     "RandomPhotometricDistort",
     "RandomPosterize",
+    "RandomRain",
     "RandomResize",
     "RandomResizedCrop",
     "RandomRotation",
@@ -191,7 +225,9 @@ __all__ = [
     "RandomShift",
     "RandomShortestSize",
     "RandomSizedCrop",
+    "RandomSnow",
     "RandomSolarize",
+    "RandomSunFlare",
     "RandomToneCurve",
     "RandomVerticalFlip",
     "RandomZoomOut",
@@ -200,6 +236,7 @@ __all__ = [
     "ResizeToFit",
     "ResizeToMultiple",
     "RingingOvershoot",
+    "SafeRotate",
     "SaltAndPepper",
     "SanitizeBoundingBoxes",
     "ScaleJitter",
@@ -220,6 +257,7 @@ __all__ = [
     "TrivialAugmentWide",
     "UnsharpMask",
     "Vignetting",
+    "XYMasking",
     "ZoomBlur",
     "functional",
     "keypoint_heatmaps",

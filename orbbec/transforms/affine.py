@@ -1,9 +1,10 @@
-"""Rotation, affine and perspective transforms, and alignment to points."""
+"""Rotation, affine transforms, and alignment to points."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -13,6 +14,7 @@ from orbbec.bridge.plain import listed
 from orbbec.matrices import get_similarity_matrix, invert_perspective
 from orbbec.plan.build import Build
 from orbbec.plan.points import forward_of, numbers_of
+from orbbec.plan.rules import IMAGE_HEIGHT, IMAGE_WIDTH
 from orbbec.plan.steps import BatchState, Step, identities, same_rows
 from orbbec.plan.stream import Stream
 from orbbec.transforms.base.checks import (
@@ -31,7 +33,7 @@ from orbbec.transforms.base.checks import (
     position,
     size_pair,
 )
-from orbbec.transforms.base.transform import Transform
+from orbbec.transforms.base.transform import Transform, _Chance
 from orbbec.transforms.cuts import drawn_size
 from orbbec.transforms.warps import Reading, checked_reading, reading_of, warp, warp_step
 
@@ -85,6 +87,69 @@ class RandomRotation(Transform):
         numbers = build.consecutive([angle, *map(build.constant, (0, 0, 1, 1, 0, 0))])
         expand = drawn_size((low, high)) if self.expand else None
         add_affine(build, numbers, reading_of(self), center_of(self.name, self.center), expand)
+
+
+@dataclass(frozen=True)
+class SafeRotate(_Chance):
+    """Rotate each image about its center, and shrink the result to the size of the image.
+
+    Width and height are scaled by a factor of their own, so that the whole image stays visible.
+
+    Args:
+        degrees: see `RandomRotation`.
+        interpolation: see `RandomRotation`.
+        fill: see `RandomRotation`.
+        padding_mode: see `RandomRotation`.
+        p: probability, from 0 to 1.
+
+    Source:
+        `SafeRotate` of Albumentations, without the shift of its images by half a pixel against its boxes.
+
+    Example:
+        >>> image = torch.tensor([[[1, 2], [3, 4]]], dtype=torch.uint8)
+        >>> SafeRotate((90, 90), p=1.0)(image).tolist()
+        [[[2, 4], [1, 3]]]
+    """
+
+    degrees: float | Range = 90.0
+    interpolation: str = "linear"
+    fill: FillValue = 0.0
+    padding_mode: str = "constant"
+    p: float = 0.5
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        self._set(degrees=around(self.name, "degrees", self.degrees), **checked_reading(self))
+
+    def rules(self, build: Build) -> None:
+        with build.only(build.chance(self.p)):
+            angle = build.uniform(*checked_numbers(self.degrees))
+            sine = build.compute("sine_cosine", angle)
+            matrix = _shrunk(build, sine, sine + 1)
+            others = [IMAGE_HEIGHT, IMAGE_WIDTH, *[build.constant(0.0)] * 7]
+            first = build.copies([*matrix, *others])
+            warp(build, "step_warp", first, 0, reading=reading_of(self))
+
+
+def _shrunk(build: Build, sine: int, cosine: int) -> list[int]:
+    """The elements of the matrix from output pixels to source pixels of a rotation that is shrunk to fit."""
+    one, minus, half = (build.constant(value) for value in (1.0, -1.0, 0.5))
+    times, plus = partial(build.compute, "times"), partial(build.compute, "sum")
+    sizes = {"x": IMAGE_WIDTH, "y": IMAGE_HEIGHT}
+    spans = [build.compute("larger", each, times(each, minus)) for each in (cosine, sine)]
+    center, factor = {}, {}
+    for axis, other in ("xy", "yx"):
+        size = sizes[axis]
+        whole = build.compute("floor", plus(times(size, spans[0]), times(sizes[other], spans[1])))
+        factor[axis] = build.compute("quotient", build.compute("larger", whole, one), size)
+        center[axis] = times(plus(size, minus), half)
+    rows = []
+    for axis, first, second in (("x", cosine, times(sine, minus)), ("y", sine, cosine)):
+        parts = times(first, factor["x"]), times(second, factor["y"])
+        corner = plus(times(parts[0], center["x"]), times(parts[1], center["y"]))
+        rows += [*parts, plus(center[axis], times(corner, minus))]
+    zero = build.constant(0.0)
+    return [*rows, zero, zero, one]
 
 
 @dataclass(frozen=True)
@@ -180,45 +245,6 @@ def add_affine(
     x, y = center or (0.0, 0.0)
     operands = numbers, int(center is not None), x, y, int(expand is not None)
     warp(build, "affine", *operands, reading=reading, size=expand)
-
-
-@dataclass(frozen=True)
-class RandomPerspective(Transform):
-    """Move the corners of each image inwards.
-
-    Args:
-        distortion_scale: largest displacement as a fraction of half a side, from 0 to 1.
-        p: probability, from 0 to 1.
-        interpolation: "nearest", "linear" (also as "area"), "cubic" or "lanczos4".
-        fill: value outside the image, in pixel units: a number or one per channel.
-        padding_mode: how pixels outside the image are read: "constant" (`fill`) or a mode of `Pad`.
-
-    Source:
-        `torchvision.transforms.v2.RandomPerspective`.
-
-    Example:
-        >>> image = torch.zeros(3, 20, 30, dtype=torch.uint8)
-        >>> RandomPerspective(0.5, p=1.0, fill=255)(image).shape
-        torch.Size([3, 20, 30])
-    """
-
-    distortion_scale: float = 0.5
-    p: float = 0.5
-    interpolation: str = "linear"
-    fill: FillValue = 0.0
-    padding_mode: str = "constant"
-
-    def __post_init__(self) -> None:
-        self._set(
-            distortion_scale=number(self.name, "distortion_scale", self.distortion_scale, 0.0, 1.0),
-            **checked_reading(self),
-        )
-        self._check("p")
-
-    def rules(self, build: Build) -> None:
-        with build.only(build.chance(self.p)):
-            reading = reading_of(self)
-            warp(build, "perspective", self.distortion_scale, reading=reading, operator="warp_perspective")
 
 
 # ArcFace's template for a 112 x 112 crop: (x, y) of the eyes, the nose and the corners of the mouth.

@@ -1,4 +1,4 @@
-"""Crops that are drawn by the boxes of the target."""
+"""Crops that are drawn by the boxes or the mask of the target."""
 
 from __future__ import annotations
 
@@ -9,7 +9,8 @@ from typing import Any, ClassVar
 
 import numpy as np
 
-from orbbec.bridge.arguments import Array, size_text
+from orbbec.bridge.arguments import Array, as_tensor, size_text
+from orbbec.bridge.plain import listed
 from orbbec.plan.points import (
     areas,
     carried_edges,
@@ -34,6 +35,8 @@ from orbbec.transforms.base.checks import (
     whole,
 )
 from orbbec.transforms.base.transform import Transform, _Chance
+from orbbec.transforms.targets.masks import Mask, moved_masks
+from orbbec.transforms.targets.motion import Motion
 
 
 def _boxes_of(op: str, target: Any, index: int, forward: Array, size: Array) -> Array:
@@ -163,8 +166,8 @@ def _overlap(boxes: Array, crops: Array, least: float) -> Array:
     return np.asarray((near & (both / np.where(near, union, 1.0) >= least)).any(0))
 
 
-class _BoxCrop(_Chance):
-    """Crops to a region that its subclasses choose by the boxes of an image."""
+class _TargetCrop(_Chance):
+    """Crops to a region that its subclasses choose by objects of the target."""
 
     needs_targets = True
     draws: ClassVar[int]  # random numbers of a region
@@ -173,11 +176,11 @@ class _BoxCrop(_Chance):
         self, state: BatchState, stream: Stream, targets: Sequence[Any] | None, matrix: Array | None
     ) -> list[Step]:
         chosen, draws = stream.chance(self.p), stream.uniforms(self.draws)
-        regions, forward = state.regions.copy(), forward_of(position(self.name, matrix))
+        regions, reads = state.regions.copy(), position(self.name, matrix)
         for n, target in enumerate(targets or [{}] * len(state)):
             if chosen[n]:
-                boxes = _boxes_of(self.name, target, n, forward[n], state.sizes[n])
-                regions[n] = self._region(n, state.sizes[n], boxes, draws[n])
+                objects = self._objects(n, target, reads[n], state.sizes[n])
+                regions[n] = self._region(n, state.sizes[n], objects, draws[n])
         return [_cropped(regions, self._least)]
 
     @property
@@ -185,9 +188,44 @@ class _BoxCrop(_Chance):
         """Lower bounds of height and width."""
         return 1, 1
 
-    def _region(self, index: int, size: Array, boxes: Array, draws: Array) -> Any:
+    def _objects(self, index: int, target: Any, matrix: Array, size: Array) -> Array:
+        """What the target has at this step; `matrix` maps current pixels to those of the target."""
+        raise NotImplementedError
+
+    def _region(self, index: int, size: Array, objects: Array, draws: Array) -> Any:
         """Left, top, right, bottom."""
         raise NotImplementedError
+
+    def _spare(self, index: int, size: Array, sides: Array) -> Array:
+        """How many columns and rows a crop of `sides` leaves of image `index`."""
+        spare = (size - sides)[::-1]
+        if (spare < 0).any():
+            least, found = size_text(sides[None]), size_text(size[None])
+            raise ValueError(
+                f"{self.name}: expected images of at least {least}, but image {index} is {found}"
+            )
+        return np.asarray(spare)
+
+
+class _SizedCrop(_TargetCrop):
+    """Crops to one size, a field of its subclasses."""
+
+    size: Size
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        self._check("size")
+
+    @property
+    def _least(self) -> tuple[int, int]:
+        return checked_size(self.size) if self.p == 1 else (1, 1)
+
+
+class _BoxCrop(_TargetCrop):
+    """Crops by boxes."""
+
+    def _objects(self, index: int, target: Any, matrix: Array, size: Array) -> Array:
+        return _boxes_of(self.name, target, index, forward_of(matrix[None])[0], size)
 
 
 @dataclass(frozen=True)
@@ -228,8 +266,8 @@ class BBoxSafeRandomCrop(_BoxCrop):
         super().__post_init__()
         self._set(erosion_rate=probability(self.name, self.erosion_rate, "erosion_rate"))
 
-    def _region(self, index: int, size: Array, boxes: Array, draws: Array) -> Any:
-        edges = self._union(boxes) if len(boxes) and self.erosion_rate < 1 else None
+    def _region(self, index: int, size: Array, objects: Array, draws: Array) -> Any:
+        edges = self._union(objects) if len(objects) and self.erosion_rate < 1 else None
         if edges is None:
             return self._anywhere(size, draws)
         first, last = edges[:2], edges[2:]
@@ -253,7 +291,7 @@ class BBoxSafeRandomCrop(_BoxCrop):
 
 
 @dataclass(frozen=True)
-class AtLeastOneBBoxRandomCrop(_BoxCrop):
+class AtLeastOneBBoxRandomCrop(_SizedCrop, _BoxCrop):
     """Crop a region of one size that has a random box, or as much of it as fits.
 
     Args:
@@ -286,26 +324,85 @@ class AtLeastOneBBoxRandomCrop(_BoxCrop):
 
     def __post_init__(self) -> None:
         super().__post_init__()
-        self._check("size")
         self._set(erosion_factor=probability(self.name, self.erosion_factor, "erosion_factor"))
 
-    @property
-    def _least(self) -> tuple[int, int]:
-        return checked_size(self.size) if self.p == 1 else (1, 1)
-
-    def _region(self, index: int, size: Array, boxes: Array, draws: Array) -> Any:
+    def _region(self, index: int, size: Array, objects: Array, draws: Array) -> Any:
         sides = np.array(checked_size(self.size))
-        spare = (size - sides)[::-1]
-        if (spare < 0).any():
-            least, found = size_text(sides[None]), size_text(size[None])
-            raise ValueError(
-                f"{self.name}: expected images of at least {least}, but image {index} is {found}"
-            )
+        spare = self._spare(index, size, sides)
         first, last = np.zeros(2), spare
-        if len(boxes):
-            box = boxes[int(draws[0] * len(boxes))]
+        if len(objects):
+            box = objects[int(draws[0] * len(objects))]
             rest = (box[2:] - box[:2]) * (1 - self.erosion_factor)
             ends = np.ceil(box[:2] + rest - sides[::-1]), np.floor(box[2:] - rest)
             first, last = np.sort(ends, 0).clip(0, spare)
         corner = first + np.floor(draws[1:] * (last - first + 1))
+        return *corner, *(corner + sides[::-1])
+
+
+@dataclass(frozen=True)
+class CropNonEmptyMaskIfExists(_SizedCrop):
+    """Crop a region of one size that has a random pixel of the mask that is not 0.
+
+    The mask is `mask` of the target, or else all of `masks`, where earlier steps left it. An image without a
+    mask, or whose mask is empty, is cropped anywhere.
+
+    Args:
+        size: (height, width) in pixels, or one side of a square.
+        ignore_values: values of the mask that count as 0.
+        p: probability, from 0 to 1.
+
+    Raises:
+        TypeError: an argument has a wrong type.
+        ValueError: an argument is out of range; or, when the plan is made, an image is too small, or images
+            were mixed before.
+
+    Source:
+        `CropNonEmptyMaskIfExists` of Albumentations, which refuses images without a mask.
+
+    Example:
+        >>> mask = torch.zeros(40, 60, dtype=torch.uint8)
+        >>> mask[3, 50] = 1
+        >>> crop, result = CropNonEmptyMaskIfExists(16)(torch.zeros(3, 40, 60), {"mask": mask})
+        >>> crop.shape, int(result["mask"].sum())
+        (torch.Size([3, 16, 16]), 1)
+    """
+
+    size: Size
+    ignore_values: Sequence[int] = ()
+    p: float = 1.0
+
+    draws = 3
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        if listed(self.ignore_values) != []:
+            several = entries(self.name, "ignore_values", self.ignore_values)
+            ends = -(1 << 31), 1 << 31
+            values = (whole(self.name, "ignore_values", value, *ends) for value in several)
+            self._set(ignore_values=tuple(values))
+
+    def _objects(self, index: int, target: Any, matrix: Array, size: Array) -> Array:
+        """The indices of the pixels that are not 0, row by row."""
+        value = target.get("mask", target.get("masks"))
+        if value is None or len(value) == 0:
+            return np.zeros(0, np.int64)
+        mask = as_tensor(self.name, "mask", value).cpu()
+        shown = mask != 0
+        for ignored in self.ignore_values:
+            shown &= mask != ignored
+        pixels = shown.reshape(-1, *shown.shape[-2:]).any(0)
+        if (matrix != np.eye(3)).any() or tuple(pixels.shape) != tuple(size.tolist()):
+            motion = Motion(matrix[None], size[None], "constant")
+            pixels = moved_masks(motion, [Mask(0, pixels.byte())], 0.0)[0]
+        return np.flatnonzero(pixels.numpy())
+
+    def _region(self, index: int, size: Array, objects: Array, draws: Array) -> Any:
+        sides = np.array(checked_size(self.size))
+        spare = self._spare(index, size, sides)
+        if len(objects):
+            row, column = divmod(int(objects[int(draws[0] * len(objects))]), int(size[1]))
+            corner = np.array([column, row]) - np.floor(draws[1:] * sides[::-1])
+            corner = corner.clip(0, spare)
+        else:
+            corner = np.floor(draws[1:] * (spare + 1))
         return *corner, *(corner + sides[::-1])

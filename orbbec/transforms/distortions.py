@@ -1,22 +1,29 @@
-"""Distortions by a lens, and along a grid: operators that move each pixel by a formula."""
+"""Distortions by a perspective, by a lens, and along a grid, and exchanged cells of a grid."""
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
+import numpy as np
 import torch
 from torch import Tensor
 
-from orbbec.bridge.arguments import copied_to
+from orbbec.bridge.arguments import Array, copied_to
 from orbbec.bridge.spec import EVERY_DTYPE, OpSpec, register
+from orbbec.matrices import get_perspective_matrix, invert_perspective
 from orbbec.plan.build import Build
 from orbbec.plan.parameters import Column, OperatorStep
-from orbbec.transforms.base.checks import FillValue, Range, flag, interval, whole
-from orbbec.transforms.base.transform import Transform
-from orbbec.transforms.warps import checked_reading, reading_of
+from orbbec.plan.points import carried
+from orbbec.plan.steps import BatchState, Step, identities
+from orbbec.plan.stream import Stream
+from orbbec.transforms.base.checks import FillValue, Range, flag, interval, number, pair, whole
+from orbbec.transforms.base.transform import Transform, _Chance
+from orbbec.transforms.warps import checked_reading, reading_of, warp, warp_step
 from orbbec.warpaffine import remap
 
+_CORNERS = np.array([[0.0, 0.0], [1.0, 0.0], [1.0, 1.0], [0.0, 1.0]])  # clockwise from the top left
 _WHY = "moves each pixel by a formula of its own"
 
 
@@ -104,6 +111,207 @@ for _call, _name, _displacement, _columns in (
             capturable=False,
         )
     )
+
+
+@dataclass(frozen=True)
+class RandomPerspective(Transform):
+    """Move the corners of each image inwards.
+
+    Args:
+        distortion_scale: largest displacement as a fraction of half a side, from 0 to 1.
+        p: probability, from 0 to 1.
+        interpolation: "nearest", "linear" (also as "area"), "cubic" or "lanczos4".
+        fill: value outside the image, in pixel units: a number or one per channel.
+        padding_mode: how pixels outside the image are read: "constant" (`fill`) or a mode of `Pad`.
+
+    Source:
+        `torchvision.transforms.v2.RandomPerspective`.
+
+    Example:
+        >>> image = torch.zeros(3, 20, 30, dtype=torch.uint8)
+        >>> RandomPerspective(0.5, p=1.0, fill=255)(image).shape
+        torch.Size([3, 20, 30])
+    """
+
+    distortion_scale: float = 0.5
+    p: float = 0.5
+    interpolation: str = "linear"
+    fill: FillValue = 0.0
+    padding_mode: str = "constant"
+
+    def __post_init__(self) -> None:
+        self._set(
+            distortion_scale=number(self.name, "distortion_scale", self.distortion_scale, 0.0, 1.0),
+            **checked_reading(self),
+        )
+        self._check("p")
+
+    def rules(self, build: Build) -> None:
+        with build.only(build.chance(self.p)):
+            reading = reading_of(self)
+            warp(build, "perspective", self.distortion_scale, reading=reading, operator="warp_perspective")
+
+
+@dataclass(frozen=True)
+class Perspective(_Chance):
+    """Look at the quadrilateral of four points that are drawn near the corners of each image.
+
+    The quadrilateral fills the image, and is then enlarged about its top left corner: a side of it becomes
+    as long as the side of the image.
+
+    Args:
+        scale: range of the standard deviation of the points' distances from the corners, as fractions of the
+            sides; distances are taken modulo 0.32.
+        keep_size: whether results have the size of the image; otherwise that of the quadrilateral.
+        fit_output: show the whole image instead, without enlarging it.
+        interpolation: see `RandomPerspective`.
+        fill: see `RandomPerspective`.
+        padding_mode: see `RandomPerspective`.
+        p: probability, from 0 to 1.
+
+    Source:
+        `Perspective` of Albumentations, by `cv2.getPerspectiveTransform` and `cv2.warpPerspective`.
+
+    Example:
+        >>> Perspective(p=1.0)(torch.zeros(3, 20, 30, dtype=torch.uint8)).shape
+        torch.Size([3, 20, 30])
+    """
+
+    scale: Range = (0.05, 0.1)
+    keep_size: bool = True
+    fit_output: bool = False
+    interpolation: str = "linear"
+    fill: FillValue = 0.0
+    padding_mode: str = "constant"
+    p: float = 0.5
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        self._set(
+            scale=interval(self.name, "scale", self.scale, 0.0),
+            keep_size=flag(self.name, "keep_size", self.keep_size),
+            fit_output=flag(self.name, "fit_output", self.fit_output),
+            **checked_reading(self),
+        )
+
+    def sample(self, sizes: Array, stream: Stream) -> tuple[Array, Array]:
+        """Whether each image is changed, and its points: bool `[N]`, float64 `[N, 4, 2]`."""
+        chosen, scale = stream.chance(self.p), stream.between(*self.scale)
+        distances = np.abs(stream.normals(8).reshape(-1, 4, 2) * scale[:, None, None]) % 0.32
+        return chosen, np.abs(_CORNERS - distances) * sizes[:, None, ::-1]
+
+    def steps(self, params: tuple[Array, Array], state: BatchState) -> list[Step]:
+        chosen, points = params
+        sides = np.broadcast_to(state.sizes[:, None, ::-1], points.shape)
+        corners = (_CORNERS * sides).astype(np.float32)
+        forward = get_perspective_matrix(points.astype(np.float32), corners).astype(np.float64)
+        lengths = np.hypot(*np.moveaxis(points - np.roll(points, -1, 1), 2, 0))  # above, right, below, left
+        ends = np.maximum(lengths[:, :2], lengths[:, 2:])
+        if self.fit_output:
+            forward, ends = _fitted(forward, corners)
+        outputs = np.maximum(ends, 1).astype(np.int64)[:, ::-1]
+        if self.keep_size:
+            scales = identities(len(state))
+            scales[:, [0, 1], [0, 1]] = (state.sizes / outputs)[:, ::-1]
+            forward, outputs = scales @ forward, state.sizes
+        reading = reading_of(self)
+        step = warp_step(invert_perspective(forward), outputs, *reading, (1, 1), "warp_perspective")
+        return [step.only(chosen, state)]
+
+
+def _fitted(forward: Array, corners: Array) -> tuple[Array, Array]:
+    """Matrices that show the whole images, and the sides of what they show: `[N, 3, 3]`, `[N, 2]`."""
+    ends = carried(forward, corners.astype(np.float64))
+    ends = np.rint(ends - ends.min(1, keepdims=True)).astype(np.float32)
+    matrices = get_perspective_matrix(corners, ends).astype(np.float64)
+    return matrices, ends.max(1)
+
+
+def _ends(side: int, order: Array) -> Array:
+    """The ends of the intervals of an axis: whole numbers `[K + 1]`; `order` says which are longer."""
+    least, longer = divmod(side, len(order))
+    return np.concatenate([[0], np.cumsum(least + (order < longer))])
+
+
+def shuffled_cells(size: tuple[int, int], row_order: Array, column_order: Array, order: Array) -> Array:
+    """The cells of a grid, and where each moves: int64 `[K, 6]`; see `pieces` of `OpSpec`.
+
+    Args:
+        size: (height, width).
+        row_order: a permutation `[rows]`: the rows of the first numbers are longer if heights differ.
+        column_order: the same of columns.
+        order: a permutation `[K]` of all cells, by which those of one size are exchanged.
+    """
+    y, x = (_ends(*pair) for pair in zip(size, (row_order, column_order), strict=True))
+    tops, lefts = (each.reshape(-1) for each in np.meshgrid(y[:-1], x[:-1], indexing="ij"))
+    bottoms, rights = (each.reshape(-1) for each in np.meshgrid(y[1:], x[1:], indexing="ij"))
+    sides = bottoms - tops, rights - lefts
+    sources, outputs = np.lexsort(sides), np.lexsort((order, *sides))
+    corners = np.empty((len(order), 2), np.int64)
+    corners[sources] = np.stack([lefts, tops], 1)[outputs]
+    return np.concatenate([np.stack([lefts, tops, rights, bottoms], 1), corners], 1).astype(np.int64)
+
+
+def _with_shuffled_cells(images: Tensor, **orders: Tensor) -> Tensor:
+    size, result = (images.shape[-2], images.shape[-1]), torch.empty_like(images)
+    for n, (image, output) in enumerate(zip(images, result, strict=True)):
+        numbers = {name: values[n].numpy() for name, values in orders.items()}
+        for left, top, right, bottom, x, y in shuffled_cells(size, **numbers).tolist():
+            output[:, y : y + bottom - top, x : x + right - left] = image[:, top:bottom, left:right]
+    return result
+
+
+register(
+    OpSpec(
+        call=_with_shuffled_cells,
+        name="grid_shuffle",
+        dtypes=EVERY_DTYPE,
+        pieces=shuffled_cells,
+        host_columns=("row_order", "column_order", "order"),
+        takes_ragged=False,
+        capturable=False,
+    )
+)
+
+
+@dataclass(frozen=True)
+class RandomGridShuffle(_Chance):
+    """Exchange the cells of a grid at random.
+
+    Where sides are no multiples of the numbers of cells, random rows and columns are longer by a pixel, and
+    cells of one size are exchanged. A keypoint moves with its cell. A box or a polygon becomes its largest
+    part within one cell, and the rest counts as hidden.
+
+    Args:
+        grid: numbers of cells along y and x, each from 1 to 16.
+        p: probability, from 0 to 1.
+
+    Source:
+        `RandomGridShuffle` of Albumentations, where all parts of a box become boxes.
+
+    Example:
+        >>> image = torch.tensor([[[1, 2]]], dtype=torch.uint8)
+        >>> shuffled = [RandomGridShuffle((1, 2), 1.0)(image).flatten().tolist() for _ in range(50)]
+        >>> sorted(set(map(tuple, shuffled)))
+        [(1, 2), (2, 1)]
+    """
+
+    grid: Sequence[int] = (3, 3)
+    p: float = 0.5
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        pair(self.name, "grid", self.grid)
+        self._set(grid=tuple(whole(self.name, "grid", count, 1, 16) for count in self.grid))
+
+    def rules(self, build: Build) -> None:
+        chosen, (rows, columns) = build.chance(self.p), self.grid
+        counts = {"row_order": rows, "column_order": columns, "order": rows * columns}
+        orders = {
+            name: Column("registers", build.permutation(count), (count,), "int64")
+            for name, count in counts.items()
+        }
+        build.operator(OperatorStep("grid_shuffle", orders, drawn=chosen, why="exchanges cells of a grid"))
 
 
 class _Distortion(Transform):

@@ -1,10 +1,11 @@
-"""Rectangles that are filled, or brightened: random erasing, coarse dropout, grids, patches."""
+"""Rectangles that are filled, or brightened: random erasing, coarse dropout, bands, grids, patches."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
 from itertools import product
+from typing import Any
 
 import torch
 from torch import Tensor
@@ -26,6 +27,8 @@ from orbbec.transforms.base.checks import (
     whole_range,
 )
 from orbbec.transforms.base.transform import Transform
+
+_MAX_SIDE = float(1 << 30)  # a side of a rectangle is at most that of the image
 
 
 @dataclass(frozen=True)
@@ -136,6 +139,15 @@ class _Dropout(Transform):
             self._set(fill=numbers(self.name, "fill", self.fill))
         self._check("p")
 
+    def _fill_some(self, build: Build, chosen: int, counts: Any, rectangle: Rectangle) -> None:
+        """Fill as many rectangles as are drawn, where `chosen` is not 0."""
+        low, high = counts
+        count = build.whole(low, high - low + 1)
+        for index in range(high):
+            is_there = build.compute("at_most", build.constant(index + 1), count)
+            with build.only(build.both(chosen, is_there)):
+                rectangle.fill(build, "fill", self.fill)
+
 
 @dataclass(frozen=True)
 class CoarseDropout(_Dropout):
@@ -170,14 +182,54 @@ class CoarseDropout(_Dropout):
         _set_sides(self, "hole_height_range", "hole_width_range")
 
     def rules(self, build: Build) -> None:
-        assert not isinstance(self.num_holes_range, int)
-        low, high = self.num_holes_range
-        chosen, count = build.chance(self.p), build.whole(low, high - low + 1)
+        chosen = build.chance(self.p)
         rectangle = _rectangle(self.hole_height_range, self.hole_width_range)
-        for index in range(high):
-            is_there = build.compute("at_most", build.constant(index + 1), count)
-            with build.only(build.both(chosen, is_there)):
-                rectangle.fill(build, "fill", self.fill)
+        self._fill_some(build, chosen, self.num_holes_range, rectangle)
+
+
+@dataclass(frozen=True)
+class XYMasking(_Dropout):
+    """Fill random columns, and random rows, from edge to edge.
+
+    Args:
+        num_masks_x_range: how many bands of columns: a number, or a range, from 0 to 256.
+        num_masks_y_range: how many bands of rows: a number, or a range, from 0 to 256.
+        mask_x_length_range: widths of the bands of columns: a range of fractions of the width; of pixels if
+            its upper end is at least 1.
+        mask_y_length_range: heights of the bands of rows: a range as that of `mask_x_length_range`.
+        fill: as that of `CoarseDropout`.
+        p: probability, from 0 to 1.
+
+    Source:
+        `XYMasking` of Albumentations; with one band, its `TimeMasking` and `FrequencyMasking`, which are
+        those of SpecAugment (Park and others, 2019) for spectrograms.
+
+    Example:
+        >>> masking = XYMasking(1, 1, mask_x_length_range=(2, 2), mask_y_length_range=(3, 3), p=1.0)
+        >>> int(masking(torch.ones(1, 8, 8)).sum())  # of 64 pixels
+        30
+    """
+
+    num_masks_x_range: int | Sequence[int] = 1
+    num_masks_y_range: int | Sequence[int] = 1
+    mask_x_length_range: Range = (0.0, 0.2)
+    mask_y_length_range: Range = (0.0, 0.2)
+    fill: float | Sequence[float] | str = 0.0
+    p: float = 0.5
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        for name in ("num_masks_x_range", "num_masks_y_range"):
+            self._set(**{name: whole_range(self.name, name, getattr(self, name), 0, 256)})
+        for name in ("mask_x_length_range", "mask_y_length_range"):
+            self._set(**{name: _sides(self.name, name, getattr(self, name))})
+
+    def rules(self, build: Build) -> None:
+        chosen = build.chance(self.p)
+        columns = _rectangle(*_with_whole_side(self.mask_x_length_range))
+        rows = _rectangle(*_with_whole_side(self.mask_y_length_range)[::-1])
+        self._fill_some(build, chosen, self.num_masks_x_range, columns)
+        self._fill_some(build, chosen, self.num_masks_y_range, rows)
 
 
 def _set_sides(transform: Transform, *names: str) -> None:
@@ -191,7 +243,14 @@ def _set_sides(transform: Transform, *names: str) -> None:
 
 def _rectangle(height_range: Range, width_range: Range) -> Rectangle:
     """A rectangle at a random position, with sides of these ranges."""
-    return Rectangle("hole", (*height_range, *width_range, float(height_range[1] >= 1)), draws=4)
+    is_in_pixels = height_range[1] >= 1 and width_range[1] >= 1
+    return Rectangle("hole", (*height_range, *width_range, float(is_in_pixels)), draws=4)
+
+
+def _with_whole_side(length_range: Range) -> tuple[Range, Range]:
+    """The range of the other side, which is the whole, and this one."""
+    whole_side = _MAX_SIDE if length_range[1] >= 1 else 1.0
+    return (whole_side, whole_side), length_range
 
 
 def _sides(op: str, name: str, value: Range) -> Range:

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from functools import partial
+from typing import Any
 
 from orbbec.bridge.plain import listed
 from orbbec.plan.build import Build
@@ -28,6 +30,7 @@ from orbbec.transforms.base.transform import Transform
 from orbbec.transforms.cuts import _Resizing, padded, resize
 
 _SIDES = (IMAGE_HEIGHT, IMAGE_WIDTH)
+_OPPOSITE = (("crop_left", "crop_right"), ("crop_top", "crop_bottom"))
 
 
 @dataclass(frozen=True)
@@ -77,10 +80,11 @@ class CropAndPad(_Resizing):
     Amounts below 0 crop, those above 0 pad. An image keeps at least one row and column.
 
     Args:
-        percent_range: range of the amounts as fractions of the height or width, rounded towards 0.
-        px_range: range of the amounts in whole pixels, in place of `percent_range`.
+        percent_range: range of the amounts as fractions of the height or width, rounded towards 0; or one
+            range each for left, top, right and bottom.
+        px_range: range of the amounts in whole pixels, or four of them, in place of `percent_range`.
         keep_size: whether to resize the result to the size of the image.
-        sample_independently: whether each side has an amount of its own.
+        sample_independently: whether each side has an amount of its own, which it has with four ranges.
         interpolation: see `Resize`.
         antialias: see `Resize`.
         fill: in pixel units: a number or one per channel.
@@ -96,8 +100,8 @@ class CropAndPad(_Resizing):
         [[[9, 9, 9, 9, 9], [9, 1, 2, 3, 9], [9, 9, 9, 9, 9]]]
     """
 
-    percent_range: Range = (-0.1, 0.1)
-    px_range: int | Sequence[int] | None = None
+    percent_range: Range | Sequence[Range] = (-0.1, 0.1)
+    px_range: int | Sequence[int] | Sequence[Sequence[int]] | None = None
     keep_size: bool = True
     sample_independently: bool = True
     interpolation: str = "linear"
@@ -108,9 +112,9 @@ class CropAndPad(_Resizing):
 
     def __post_init__(self) -> None:
         super().__post_init__()
-        self._set(percent_range=interval(self.name, "percent_range", self.percent_range, -1.0))
+        self._set_amounts("percent_range", partial(interval, low=-1.0))
         if self.px_range is not None:
-            self._set(px_range=whole_range(self.name, "px_range", self.px_range, -(1 << 30), 1 << 30))
+            self._set_amounts("px_range", partial(whole_range, low=-(1 << 30), high=1 << 30))
         for name in ("keep_size", "sample_independently"):
             self._set(**{name: flag(self.name, name, getattr(self, name))})
         self._check("fill", "p")
@@ -119,7 +123,9 @@ class CropAndPad(_Resizing):
     def rules(self, build: Build) -> None:
         chosen, size = build.chance(self.p), build.size
         height, width = (build.compute("copy", side) for side in _SIDES)
-        draws = [self._draw(build) for _ in range(4 if self.sample_independently else 1)] * 4
+        ranges = self._ranges
+        is_one = len(ranges) == 1 and not self.sample_independently
+        draws = [self._draw(build, *ends) for ends in (ranges if is_one else ranges * 4)[:4]] * 4
         left, top, right, bottom = (
             build.compute("times", chosen, self._amount(build, draws[side], (width, height)[side % 2]))
             for side in range(4)
@@ -134,15 +140,88 @@ class CropAndPad(_Resizing):
         if self.keep_size:
             resize(build, "resize_to", height, width, how=self, size=size)
 
-    def _draw(self, build: Build) -> int:
+    def _set_amounts(self, name: str, check: Callable[[str, str, Any], Any]) -> None:
+        """Check one range, or four."""
+        several = listed(getattr(self, name)) or []
+        if len(several) == 4:
+            self._set(**{name: tuple(check(self.name, name, ends) for ends in several)})
+        else:
+            self._set(**{name: check(self.name, name, getattr(self, name))})
+
+    @property
+    def _ranges(self) -> list[Range]:
+        """The range of all amounts, or one for each side."""
+        ends: Any = self.percent_range if self.px_range is None else self.px_range
+        return list(ends) if len(ends) == 4 else [ends]
+
+    def _draw(self, build: Build, low: float, high: float) -> int:
         if self.px_range is None:
-            return build.uniform(*self.percent_range)
-        assert not isinstance(self.px_range, int)
-        low, high = self.px_range
-        return build.whole(low, high - low + 1)
+            return build.uniform(low, high)
+        return build.whole(low, int(high - low) + 1)
 
     def _amount(self, build: Build, draw: int, side: int) -> int:
         return draw if self.px_range is not None else _truncated(build, build.compute("times", draw, side))
+
+
+@dataclass(frozen=True)
+class RandomCropFromBorders(Transform):
+    """Crop a random number of rows and columns at each edge.
+
+    An image keeps at least one row and column.
+
+    Args:
+        crop_left: the largest part of the width that is cropped on the left, from 0 to 1.
+        crop_right: the same on the right; both together are at most 1.
+        crop_top: the largest part of the height that is cropped above, from 0 to 1.
+        crop_bottom: the same below; both together are at most 1.
+        p: probability, from 0 to 1.
+
+    Source:
+        `RandomCropFromBorders` of Albumentations.
+
+    Example:
+        >>> RandomCropFromBorders(crop_bottom=0.0, crop_top=0.0)(torch.zeros(3, 20, 8)).shape
+        torch.Size([3, 20, 8])
+    """
+
+    crop_left: float = 0.1
+    crop_right: float = 0.1
+    crop_top: float = 0.1
+    crop_bottom: float = 0.1
+    p: float = 1.0
+
+    def __post_init__(self) -> None:
+        for first, last in _OPPOSITE:
+            for name in (first, last):
+                self._set(**{name: probability(self.name, getattr(self, name), name)})
+            both = getattr(self, first) + getattr(self, last)
+            if both > 1:
+                raise ValueError(
+                    f"{self.name}: expected {first} and {last} of at most 1 together, but got {both:g}"
+                )
+        self._check("p")
+
+    def rules(self, build: Build) -> None:
+        one = build.constant(1.0)
+        with build.only(build.chance(self.p)):
+            (left, width), (top, height) = (
+                self._span(build, side, *names, one)
+                for side, names in zip((IMAGE_WIDTH, IMAGE_HEIGHT), _OPPOSITE, strict=True)
+            )
+            box = build.copies([left, top, width, height])
+            build.warp("crop_to", box, lossless=True, region=True, size=VARIES)
+
+    def _span(self, build: Build, side: int, first: str, last: str, one: int) -> tuple[int, int]:
+        """The first row or column that is left, and how many are."""
+        ends = [getattr(self, first), 1 - getattr(self, last)]
+        most, least = (
+            build.compute("floor", build.compute("times", side, build.constant(end))) for end in ends
+        )
+        most = build.compute("smaller", most, _sum(build, side, _minus(build, one)))
+        start = _below(build, _sum(build, most, one))
+        least = build.compute("larger", least, _sum(build, start, one))
+        spare = _below(build, _sum(build, side, _minus(build, least), one))
+        return start, _sum(build, least, spare, _minus(build, start))
 
 
 @dataclass(frozen=True)

@@ -24,8 +24,9 @@ def warp_step(
     border: str,
     fill: tuple[float, ...],
     least: Size,
+    operator: Kind = "warp_affine",
 ) -> Step:
-    """The step that warps each image by its affine matrix.
+    """The step that warps each image by its matrix.
 
     Args:
         matrix: float64 `[N, 3, 3]`: output pixels to source pixels.
@@ -34,12 +35,13 @@ def warp_step(
         border: a result of `border_of`.
         fill: value of a constant border, in pixel units: one number or one per channel.
         least: lower bounds of height and width of the output.
+        operator: the operator; "warp_affine" if all matrices are affine.
     """
     if interpolation != "lanczos4":
         return Warp(matrix, sizes, interpolation, border, fill, least=least)
     return Operator(
-        "warp_affine",
-        {"matrix": matrix[:, :2]},
+        operator,
+        {"matrix": matrix[:, :2] if operator == "warp_affine" else matrix},
         _options(interpolation, border, fill),
         matrix=matrix,
         sizes=sizes,

@@ -3,6 +3,7 @@
 import torch
 
 from orbbec import transforms as T
+from orbbec.plan.tests.arguments.with_chances import WITH_CHANCES
 from orbbec.transforms.tests.examples import our_transforms
 
 FILL = (30.0, 90.0, 200.0)
@@ -476,11 +477,6 @@ ADDED = {
         [of(size=56), of(size=(21, 30), multiple=5, mode="upper_bound"), of(size=(40, 518))],
         [{}, {"interpolation": "linear"}, {"antialias": True}, {"interpolation": "nearest"}],
     ),
-    "Sharpen": combined([of(), of(alpha=0.4, lightness=(0.1, 1.5))], CHANCES),
-    "RingingOvershoot": combined([of(), of(kernel_size=5, cutoff=1.0), of(kernel_size=(3, 21))], CHANCES),
-    "ZoomBlur": combined([of(), of(max_factor=1.4, step_factor=(0.05, 0.2))], CHANCES),
-    "Vignetting": combined([of(), of(intensity_range=(0.3, 0.9), center_range=(0.1, 0.6))], CHANCES),
-    "UnsharpMask": combined([of(), of(kernel_size=5, sigma=(0.5, 2.0), alpha=0.3, threshold=0.0)], CHANCES),
 }
 ADDED_SETS = {
     "Mosaic": [of(size=(48, 64), tiles=9), of(size=(47, 63), tiles=9, p=0.5)],
@@ -489,7 +485,7 @@ ADDED_SETS = {
         of(size=40, padding=(1, 2, 3, 4), pad_if_needed=True, fill=FILL, max_class_ratio=0.3, ignore_index=2),
     ],
 }
-ARGUMENTS |= ADDED
+ARGUMENTS |= ADDED | {name: combined(several, CHANCES) for name, several in WITH_CHANCES.items()}
 for name, several in ADDED_SETS.items():
     ARGUMENTS[name] = [*ARGUMENTS[name], *several]
 

@@ -16,8 +16,9 @@ from orbbec.transforms.containers import RandomApply, RandomChoice, SomeOf
 from orbbec.transforms.convert import ConversionError, Inner, Maker, as_one, convert, flat
 from orbbec.transforms.convert.albumentations_attributes import attribute, expect, expect_if, one_of
 from orbbec.transforms.convert.albumentations_steps import MAKERS, NEAREST
+from orbbec.transforms.distortions import RandomGridShuffle
 from orbbec.transforms.effects import Morphological
-from orbbec.transforms.erasing import CoarseDropout, GridDropout
+from orbbec.transforms.erasing import CoarseDropout, GridDropout, XYMasking
 from orbbec.transforms.targets.options import DEFAULT_OPTIONS, TargetOptions
 from orbbec.transforms.targets.per_box import PER_BOX_KEYS
 
@@ -41,7 +42,7 @@ def from_albumentations(compose: Any) -> tuple[list[Transform], TargetOptions]:
         _check_compose(compose)
         processors = getattr(compose, "processors", {})
         if processors:
-            _check_boxes(transforms)
+            _check_boxes(transforms, "bboxes" in processors)
         options = _options(processors)
     except ValueError as error:
         raise ConversionError(f"{_OP}: {error}") from error
@@ -81,14 +82,16 @@ def _check_compose(compose: Any) -> None:
     expect_if(compose, additional_targets={}, semantic_mask_label_mappings=None)
 
 
-def _check_boxes(transforms: Iterable[Transform]) -> None:
+def _check_boxes(transforms: Iterable[Transform], has_boxes: bool) -> None:
     """Refuse transforms of colors that change boxes or points in Albumentations."""
     for transform in transforms:
-        if isinstance(transform, (CoarseDropout, GridDropout)):
+        if isinstance(transform, (CoarseDropout, GridDropout, XYMasking)):
             raise ValueError(f"{transform.name} drops boxes and keypoints in holes, but orbbec keeps them")
+        if isinstance(transform, RandomGridShuffle) and has_boxes:
+            raise ValueError("RandomGridShuffle makes boxes of all parts of a box, but orbbec of the largest")
         if isinstance(transform, Morphological):
             raise ValueError("Morphological changes boxes, but orbbec keeps them")
-        _check_boxes(getattr(transform, "transforms", ()))
+        _check_boxes(getattr(transform, "transforms", ()), has_boxes)
 
 
 def _options(processors: Any) -> TargetOptions:

@@ -29,6 +29,8 @@ _RENAMED = {  # in AlbumentationsX
     "radius": "radius_range",
     "alias_blur": "alias_blur_range",
     "amount": "amount_range",
+    **{f"num_masks_{axis}": f"num_masks_{axis}_range" for axis in "xy"},
+    **{f"mask_{axis}_length": f"mask_{axis}_length_range" for axis in "xy"},
     "num_shadows_limit": "num_shadows_range",
     "salt_vs_pepper": "salt_vs_pepper_range",
     "max_factor": "max_factor_range",

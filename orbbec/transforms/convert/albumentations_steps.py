@@ -11,7 +11,7 @@ import numpy as np
 import torch
 from torch import Tensor
 
-from orbbec.transforms.affine import RandomAffine, RandomRotation
+from orbbec.transforms.affine import RandomAffine, RandomRotation, SafeRotate
 from orbbec.transforms.base.checks import interpolation_of, resizing_of
 from orbbec.transforms.base.transform import Transform
 from orbbec.transforms.color import (
@@ -40,6 +40,7 @@ from orbbec.transforms.convert.albumentations_attributes import (
     single,
 )
 from orbbec.transforms.convert.albumentations_values import VALUE_MAKERS
+from orbbec.transforms.distortions import Perspective, RandomGridShuffle
 from orbbec.transforms.fits import Crop, PadIfNeeded, RandomScale, ResizeToFit
 from orbbec.transforms.function import Lambda
 from orbbec.transforms.geometry import (
@@ -171,6 +172,16 @@ def _outside(step: Any) -> dict[str, Any]:
 def _rotated(step: Any) -> list[Transform]:
     expect(step, crop_border=False)
     return [RandomRotation(attribute(step, "limit"), **_outside(step))]
+
+
+def _rotated_safely(step: Any) -> list[Transform]:
+    expect(step, rotate_method="largest_box")
+    return [SafeRotate(attribute(step, "limit"), **_outside(step), p=1.0)]
+
+
+def _seen_in_perspective(step: Any) -> list[Transform]:
+    how = {"keep_size": step.keep_size, "fit_output": step.fit_output, "p": 1.0}
+    return [Perspective(step.scale, **how, **_outside(step))]
 
 
 def _affine(step: Any) -> list[Transform]:
@@ -365,12 +376,15 @@ MAKERS: dict[str, Callable[[Any], list[Transform]]] = {
     "RandomResizedCrop": _resized_crop,
     "Pad": lambda step: [Pad(step.padding, **padding(step))],
     "PadIfNeeded": _padded_if_needed,
-    "HorizontalFlip": lambda step: [RandomHorizontalFlip(1.0)],
+    **dict.fromkeys(("HorizontalFlip", "TimeReverse"), lambda step: [RandomHorizontalFlip(1.0)]),
     "VerticalFlip": lambda step: [RandomVerticalFlip(1.0)],
     "Transpose": lambda step: [_SYMMETRIES["t"]],
     "RandomRotate90": lambda step: _symmetries(step, ("e", "r90", "r180", "r270")),
     **dict.fromkeys(("D4", "SquareSymmetry"), lambda step: _symmetries(step, tuple(_SYMMETRIES))),
     "Rotate": _rotated,
+    "SafeRotate": _rotated_safely,
+    "RandomGridShuffle": lambda step: [RandomGridShuffle(step.grid, 1.0)],
+    "Perspective": _seen_in_perspective,
     **dict.fromkeys(("Affine", "ShiftScaleRotate"), _affine),
     "RandomBrightnessContrast": _brightened,
     "ColorJitter": _jittered,
@@ -405,14 +419,11 @@ NEAREST = {
     **dict.fromkeys(("RicianNoise", "FilmGrain"), "GaussianNoise"),
     **{name: name for name in ("FancyPCA", "ISONoise")},
     "Erasing": "RandomErasing",
-    **dict.fromkeys(("ConstrainedCoarseDropout", "GuidedCoarseDropout", "XYMasking"), "CoarseDropout"),
+    **dict.fromkeys(("ConstrainedCoarseDropout", "GuidedCoarseDropout"), "CoarseDropout"),
     "GridMask": "GridDropout",
-    "Perspective": "RandomPerspective",
     **dict.fromkeys(("ElasticTransform", "GridElasticDeform"), "ElasticTransform"),
     **dict.fromkeys(("ThinPlateSpline", "PiecewiseAffine"), "ElasticTransform"),
     **{name: name for name in ("GridDistortion", "OpticalDistortion")},
-    "SafeRotate": "RandomRotation(expand=True)",
-    "RandomCropFromBorders": "RandomResizedCrop",
     "BBoxSubsetSafeRandomCrop": "BBoxSafeRandomCrop",
     "RandomCropNearBBox": "AtLeastOneBBoxRandomCrop",
     "HistogramMatching": "RandomEqualize",

@@ -8,7 +8,7 @@ from typing import Any
 from orbbec.bridge.plain import is_number, listed
 from orbbec.transforms.base.checks import interpolation_of, resizing_of
 from orbbec.transforms.base.transform import Transform
-from orbbec.transforms.box_crops import AtLeastOneBBoxRandomCrop, BBoxSafeRandomCrop
+from orbbec.transforms.box_crops import AtLeastOneBBoxRandomCrop, BBoxSafeRandomCrop, CropNonEmptyMaskIfExists
 from orbbec.transforms.convert.albumentations_attributes import (
     attribute,
     expect,
@@ -24,15 +24,19 @@ from orbbec.transforms.effects import (
     Emboss,
     GlassBlur,
     Morphological,
+    RandomFog,
+    RandomRain,
+    RandomSnow,
+    RandomSunFlare,
     RingingOvershoot,
     Sharpen,
     ZoomBlur,
 )
-from orbbec.transforms.erasing import CoarseDropout, GridDropout
+from orbbec.transforms.erasing import CoarseDropout, GridDropout, XYMasking
 from orbbec.transforms.geometry import Resize
 from orbbec.transforms.lights import Illumination, PlanckianJitter, RandomShadow, Vignetting
 from orbbec.transforms.noise import PixelDropout, SaltAndPepper, ShotNoise
-from orbbec.transforms.shapes import CropAndPad, RandomSizedCrop
+from orbbec.transforms.shapes import CropAndPad, RandomCropFromBorders, RandomSizedCrop
 from orbbec.transforms.tones import (
     ChannelDropout,
     ChannelSwap,
@@ -106,6 +110,24 @@ def _dropped(step: Any) -> list[Transform]:
     return [CoarseDropout(step.num_holes_range, *sides, _fill(step), 1.0)]
 
 
+def _fill_of_bands(step: Any) -> Any:
+    """The fill; TimeMasking and FrequencyMasking also fill masks, which spectrograms do not have."""
+    return step.fill if type(step).__name__ in ("TimeMasking", "FrequencyMasking") else _fill(step)
+
+
+def _bands(step: Any) -> list[Transform]:
+    x, y = (both_ends(attribute(step, f"num_masks_{axis}")) for axis in "xy")
+    lengths = [both_ends(attribute(step, f"mask_{axis}_length")) for axis in "xy"]
+    if any(isinstance(high, float) and high >= 1 for _, high in lengths):
+        raise ValueError(f"expected fractions below 1 as lengths, but got {lengths[0]} and {lengths[1]}")
+    return [XYMasking(x, y, lengths[0], lengths[1], _fill_of_bands(step), 1.0)]
+
+
+def both_ends(value: Any) -> Any:
+    """A range, or one number for both ends."""
+    return (value, value) if is_number(value) else value
+
+
 def _dropped_in_cells(step: Any) -> list[Transform]:
     expect(step, unit_size_range=None)
     if step.holes_number_xy is None:
@@ -160,6 +182,22 @@ def _with_colored_edges(step: Any) -> list[Transform]:
     return [ChromaticAberration(primary, secondary, step.mode, interpolation, 1.0)]
 
 
+def _snowed(step: Any) -> list[Transform]:
+    expect(step, method="bleach")
+    return [RandomSnow(step.brightness_coeff, step.snow_point_range, 1.0)]
+
+
+def _rained(step: Any) -> list[Transform]:
+    how = step.drop_width, step.drop_color, step.blur_value, step.brightness_coefficient, step.rain_type
+    return [RandomRain(step.slant_range, step.drop_length or 0, *how, 1.0)]
+
+
+def _flared(step: Any) -> list[Transform]:
+    expect(step, method="overlay")
+    sun = step.flare_roi, step.src_radius, step.src_color
+    return [RandomSunFlare(*sun, step.angle_range, step.num_flare_circles_range, 1.0)]
+
+
 def _safe_crop(step: Any) -> list[Transform]:
     return [BBoxSafeRandomCrop(step.erosion_rate)]
 
@@ -174,17 +212,39 @@ def _crop_with_a_box(step: Any) -> list[Transform]:
     return [AtLeastOneBBoxRandomCrop((step.height, step.width), step.erosion_factor)]
 
 
+def _crop_with_mask(step: Any) -> list[Transform]:
+    expect(step, ignore_channels=None)
+    return [CropNonEmptyMaskIfExists((step.height, step.width), step.ignore_values or ())]
+
+
+def _crop_from_borders(step: Any) -> list[Transform]:
+    return [RandomCropFromBorders(step.crop_left, step.crop_right, step.crop_top, step.crop_bottom)]
+
+
 def _sized_crop(step: Any) -> list[Transform]:
     return [RandomSizedCrop(step.min_max_height, step.size, step.w2h_ratio, **resizing(step))]
+
+
+def _amounts(name: str, value: Any) -> tuple[float, float] | None:
+    """The range of one number, or of (low, high), without the upper end if in pixels; None: neither."""
+    if is_number(value):
+        return value, value
+    ends = listed(value) or []
+    return (ends[0], ends[1] - (name == "px")) if len(ends) == 2 and all(map(is_number, ends)) else None
 
 
 def _cropped_and_padded(step: Any) -> list[Transform]:
     expect_if(step, px_choices=None, percent_choices=None, mask_interpolation=0)
     name, amount = ("px", step.px) if step.px is not None else ("percent", step.percent)
-    ends = listed(amount) or [amount, amount]
-    if len(ends) != 2 or not all(map(is_number, ends)):
-        raise ValueError(f"expected {name} as a number or (low, high), but got {amount}")
-    how: dict[str, Any] = {f"{name}_range": tuple(ends), "p": 1.0, **padding(step)}
+    several = listed(amount) or [amount]
+    sides = (
+        [several[side] for side in (3, 0, 1, 2)] if len(several) == 4 else [amount]
+    )  # theirs begin at the top
+    ranges = [_amounts(name, side) for side in sides]
+    if None in ranges:
+        raise ValueError(f"expected {name} as a number, (low, high) or four of these, but got {amount}")
+    how: dict[str, Any] = {f"{name}_range": ranges if len(ranges) == 4 else ranges[0]}
+    how |= {"p": 1.0, **padding(step)}
     how["interpolation"] = resizing_of("CropAndPad", step.interpolation)
     return [CropAndPad(keep_size=step.keep_size, sample_independently=step.sample_independently, **how)]
 
@@ -217,6 +277,13 @@ VALUE_MAKERS: dict[str, Callable[[Any], list[Transform]]] = {
     "RingingOvershoot": _ringing,
     "ChromaticAberration": _with_colored_edges,
     "Morphological": lambda step: [Morphological(tuple(step.scale)[::-1], step.operation, 1.0)],
+    "RandomSnow": _snowed,
+    "RandomFog": lambda step: [RandomFog(step.alpha_coef, step.fog_coef_range, 1.0)],
+    "RandomRain": _rained,
+    "RandomSunFlare": _flared,
+    **dict.fromkeys(("XYMasking", "TimeMasking", "FrequencyMasking"), _bands),
+    "CropNonEmptyMaskIfExists": _crop_with_mask,
+    "RandomCropFromBorders": _crop_from_borders,
     "BBoxSafeRandomCrop": _safe_crop,
     "RandomSizedBBoxSafeCrop": _sized_safe_crop,
     "AtLeastOneBBoxRandomCrop": _crop_with_a_box,

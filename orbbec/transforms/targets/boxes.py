@@ -11,7 +11,8 @@ import torch
 
 from orbbec.bridge.arguments import Array
 from orbbec.bridge.fakes import register_fake
-from orbbec.plan.points import areas, corners_of, hulls, through_displacement, without_covered
+from orbbec.plan.points import areas, without_covered
+from orbbec.transforms.targets.fields import Field
 from orbbec.transforms.targets.options import TargetOptions
 
 _Boxes = TypeVar("_Boxes", bound="Boxes")
@@ -132,10 +133,12 @@ class Boxes:
         ]
         return type(self)(_move_boxes(*tensors, options.limits).numpy())
 
-    def displaced(self: _Boxes, displacement: Array) -> _Boxes:
-        """The boxes of one image after the displacement `[2, H, W]` of its pixels."""
-        edges = hulls(displaced_edges(displacement)(corners_of(self.numbers)))
-        return type(self)(np.concatenate([edges, self.table[:, -3:]], 1))
+    def displaced(self: _Boxes, field: Field) -> _Boxes:
+        """The boxes of one image after its pixels moved."""
+        edges, visible = field.boxes(self.numbers)
+        result = type(self)(np.concatenate([edges, self.table[:, -3:]], 1))
+        result.shrink(visible)
+        return result
 
     def hidden(self: _Boxes, region: Array, options: TargetOptions) -> _Boxes:
         """What is visible of the boxes of one image around left, top, right, bottom."""
@@ -153,11 +156,6 @@ class Boxes:
         if options.drop_boxes:
             self.drop(visible <= 1e-9)
             self.drop_small(edges[:, 2:] - edges[:, :2], full * visible, options)
-
-
-def displaced_edges(displacement: Array) -> Callable[[Array], Array]:
-    """The function that moves edges `[..., 2]` by the displacement `[2, H, W]` of pixels."""
-    return lambda points: through_displacement(points - 0.5, displacement) + 0.5
 
 
 _move_boxes: Callable[..., torch.Tensor] = torch.ops.orbbec.move_boxes.default

@@ -13,7 +13,8 @@ import torch
 from torch import Tensor
 
 from orbbec.bridge.arguments import Array
-from orbbec.plan.points import carried, forward_of, through_displacement
+from orbbec.plan.points import carried, forward_of
+from orbbec.transforms.targets.fields import Field
 
 DENSE_KINDS = ("depth", "flow", "normals")
 _CHANNELS = {"flow": 2, "normals": 3}
@@ -23,7 +24,7 @@ class Reading(NamedTuple):
     """How a pass reads one image."""
 
     matrix: Array  # float64 [3, 3]: output pixels to source pixels
-    displacement: Array | None  # [2, H, W]: of each output pixel, instead of the matrix
+    field: Field | None  # how each output pixel reads, instead of the matrix
     border: str
     size: tuple[int, int]  # of the source
 
@@ -60,9 +61,10 @@ def following(kind: str, values: Tensor, reading: Reading) -> Tensor:
 
 def _linear(reading: Reading, x: Array, y: Array) -> tuple[Array, Sequence[Any]]:
     """The source positions `[2, H, W]` of output pixels, and (dx/dx, dx/dy, dy/dx, dy/dy) of them."""
-    if reading.displacement is not None:
-        across, down = (_slopes(reading.displacement, axis) for axis in (2, 1))
-        return np.stack([x, y]) + reading.displacement, (1 + across[0], down[0], across[1], 1 + down[1])
+    if reading.field is not None:
+        displacement = reading.field.displacement
+        across, down = (_slopes(displacement, axis) for axis in (2, 1))
+        return np.stack([x, y]) + displacement, (1 + across[0], down[0], across[1], 1 + down[1])
     (a, b, c), (d, e, f), (g, h, i) = reading.matrix.tolist()
     weight = g * x + h * y + i if (g, h, i) != (0.0, 0.0, 1.0) else 1.0
     source = np.stack([(a * x + b * y + c) / weight, (d * x + e * y + f) / weight])
@@ -89,14 +91,14 @@ def _depth(depth: Array, reading: Reading, source: Array, jacobian: Sequence[Any
 def _flow(flow: Array, reading: Reading, source: Array, jacobian: Sequence[Any]) -> Array:
     """Where the other end of each vector goes, relative to where this end goes."""
     flow = flow * _mirrored(reading, source)
-    is_curved = reading.displacement is not None or np.ndim(jacobian[0]) > 0
+    is_curved = reading.field is not None or np.ndim(jacobian[0]) > 0
     if not is_curved:
         a, b, c, d = jacobian
         rotated = np.stack([d * flow[0] - b * flow[1], a * flow[1] - c * flow[0]])
         return np.asarray(rotated / (a * d - b * c))
     ends = np.moveaxis(source + flow, 0, -1)
-    if reading.displacement is not None:
-        there = through_displacement(ends, reading.displacement)
+    if reading.field is not None:
+        there = reading.field.points(ends)
     else:
         there = carried(forward_of(reading.matrix), ends)
     height, width = flow.shape[1:]

@@ -12,6 +12,7 @@ from torch import Tensor
 from orbbec.bridge.arguments import Array
 from orbbec.plan.batches import Rows
 from orbbec.plan.passes import AugmentPass, NoiseKey, OperatorPass, Pass
+from orbbec.transforms.targets.fields import Field, Pieces
 from orbbec.warpaffine.perspective import warp_perspective
 
 
@@ -54,8 +55,8 @@ class Motion:
         """Left, top, right, bottom of the crop of image `index` before `matrix`; None: no crop."""
         return None if self.regions is None else self.regions[index]
 
-    def displacement(self, index: int) -> Array | None:
-        """The displacement of each pixel of image `index`, `[2, H, W]`; None: it follows the matrix."""
+    def field(self, index: int) -> Field | None:
+        """How each pixel of image `index` moves; None: it follows the matrix."""
         return None
 
     def move_masks(self, masks: Masks) -> list[Tensor]:
@@ -94,20 +95,22 @@ class _Operated(Motion):
     def keeps(self, index: int) -> bool:
         if self._step.resizes:
             return False
-        if self._step.spec.displacement is not None:
+        if self._step.spec.moves_pixels:
             return not self._step.drawn[index]
         return bool((self.matrix[index] == np.eye(3)).all())
 
-    def displacement(self, index: int) -> Array | None:
-        of = self._step.spec.displacement
+    def field(self, index: int) -> Field | None:
+        of, pieces_of = self._step.spec.displacement, self._step.spec.pieces
+        height, width = self.sizes[index].tolist()
+        if pieces_of is not None:
+            numbers = {name: values[index] for name, values in self._step.table.items()}
+            return Pieces.of((height, width), pieces_of(size=(height, width), **numbers))
         if of is None:
             return None
-        height, width = self.sizes[index].tolist()
         numbers = self._numbers(index)
         if self._step.draws_noise:
             numbers["transform_index"] = self._step.options["transform_index"]
-        result: Array = of(size=(height, width), **numbers)[0].numpy()
-        return result
+        return Field(of(size=(height, width), **numbers)[0].numpy())
 
     def _numbers(self, index: int) -> dict[str, Any]:
         """The row of an image in the table, with what noise depends on."""
@@ -120,7 +123,7 @@ class _Operated(Motion):
 
     def move_masks(self, masks: Masks) -> list[Tensor]:
         step = self._step
-        if step.spec.displacement is not None:
+        if step.spec.moves_pixels:
             pairs = zip(masks.tables, masks.images, strict=True)
             return [self._displaced(table, index, masks.fill) for table, index in pairs]
         if not (step.resizes and step.options.get("interpolation") == "nearest"):
@@ -136,8 +139,9 @@ class _Operated(Motion):
     def _displaced(self, masks: Tensor, index: int, fill: list[float]) -> Tensor:
         """The masks of one image, moved by its displacement."""
         count, height, width, channels = masks.shape
-        how = {**self._step.options, **self._numbers(index), "interpolation": "nearest"}
-        how["fill"] = fill * count
+        how = {**self._step.options, **self._numbers(index)}
+        if self._step.spec.displacement is not None:
+            how |= {"interpolation": "nearest", "fill": fill * count}
         pixels = masks.permute(0, 3, 1, 2).reshape(1, -1, height, width)
         result: Tensor = self._step.spec.call(pixels, **how)
         return result.reshape(count, channels, height, width)

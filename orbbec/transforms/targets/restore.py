@@ -127,7 +127,7 @@ def _check(op: str, name: str, plan: Plan, values: Sequence[Any]) -> None:
     if len(values) != len(plan):
         raise ValueError(f"{op}: expected {name} of {len(plan)} images, but got {len(values)}")
     for step in plan.passes:
-        if isinstance(step, OperatorPass) and step.spec.displacement is not None:
+        if isinstance(step, OperatorPass) and step.spec.moves_pixels:
             raise ValueError(f"{op}: expected a plan without {step.name}, which has no matrix")
 
 

@@ -10,7 +10,8 @@ import numpy as np
 
 from orbbec.bridge.arguments import Array
 from orbbec.plan.points import carried_edges, forward_of, grown, hulls, polygon_area, without_covered
-from orbbec.transforms.targets.boxes import Boxes, displaced_edges
+from orbbec.transforms.targets.boxes import Boxes
+from orbbec.transforms.targets.fields import Field
 from orbbec.transforms.targets.options import TargetOptions
 from orbbec.transforms.targets.rings import clipped_ring
 
@@ -78,9 +79,11 @@ class RotatedBoxes(Boxes):
         boxes.scale[:] *= factors
         return boxes
 
-    def displaced(self, displacement: Array) -> RotatedBoxes:
-        move = displaced_edges(displacement)
-        return self._with(move(self.corners), list(map(move, self.parts)))
+    def displaced(self, field: Field) -> RotatedBoxes:
+        corners, parts, visible = field.rotated(self.corners, self.parts)
+        boxes = self._with(corners, parts)
+        boxes.shrink(visible)
+        return boxes
 
     def _clipped(self, sizes: Array, options: TargetOptions, *, is_last: bool = True) -> RotatedBoxes:
         """Clipped to images of sizes `[K, 2]`, without boxes of which too little is left.

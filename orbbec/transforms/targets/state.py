@@ -17,11 +17,11 @@ from orbbec.plan.points import (
     carried_edges,
     forward_of,
     numbers_of,
-    through_displacement,
 )
 from orbbec.plan.state import same_rows
 from orbbec.transforms.targets.boxes import Boxes
 from orbbec.transforms.targets.dense import Reading, check_dense, following
+from orbbec.transforms.targets.fields import Field
 from orbbec.transforms.targets.masks import Mask, moved_masks
 from orbbec.transforms.targets.motion import Motion
 from orbbec.transforms.targets.numbers import checked_numbers
@@ -162,13 +162,13 @@ class State:
     def is_upright(self) -> bool:
         return self.options.box_format not in ("cxcywha", "xyxyxyxy")
 
-    def move(self, motion: Motion, forward: Array | None, displacement: Array | None) -> None:
+    def move(self, motion: Motion, forward: Array | None, field: Field | None) -> None:
         """Move points and polygons through a pass.
 
         Args:
             motion: that of the pass.
             forward: the inverse of its matrix; None: there are no points.
-            displacement: that of its pixels, in place of the matrix.
+            field: how its pixels move, in place of the matrix.
         """
         cut = motion.cut(self.index)
         if cut is not None:
@@ -183,8 +183,8 @@ class State:
             return
 
         def move_points(points: Array, edge: float) -> Array:
-            if displacement is not None:
-                return through_displacement(points - edge, displacement) + edge
+            if field is not None:
+                return field.ring(points) if edge else field.points(points)
             return carried_edges(forward, points) if edge else carried(forward, points)
 
         self._move_points(move_points)
@@ -304,14 +304,14 @@ def move_all(motion: Motion, states: Sequence[State], fill: float) -> None:
     """Move the targets of all images through one pass; `fill` is that of masks."""
     every = [state for state in states if not motion.keeps(state.index)]
     forward = forward_of(motion.matrix) if any(state.has_points for state in every) else None
-    displacements = [motion.displacement(state.index) for state in every]
-    _move_boxes(motion, every, displacements)
-    for state, displacement in zip(every, displacements, strict=True):
-        state.move(motion, None if forward is None else forward[state.index], displacement)
+    fields = [motion.field(state.index) for state in every]
+    _move_boxes(motion, every, fields)
+    for state, field in zip(every, fields, strict=True):
+        state.move(motion, None if forward is None else forward[state.index], field)
     _move_layers(motion, every, fill)
-    for state, displacement in zip(every, displacements, strict=True):
+    for state, field in zip(every, fields, strict=True):
         if state.dense:
-            how = displacement, motion.border, state.read_size
+            how = field, motion.border, state.read_size
             state.follow(Reading(motion.matrix[state.index], *how))
 
 
@@ -327,7 +327,7 @@ def _move_layers(motion: Motion, states: Sequence[State], fill: float) -> None:
             state.values[key] = result
 
 
-def _move_boxes(motion: Motion, states: Sequence[State], displacements: Sequence[Array | None]) -> None:
+def _move_boxes(motion: Motion, states: Sequence[State], fields: Sequence[Field | None]) -> None:
     """Move the boxes of all images, those of one format at once."""
     groups: dict[TargetOptions, list[int]] = {}
     for position, state in enumerate(states):
@@ -338,9 +338,9 @@ def _move_boxes(motion: Motion, states: Sequence[State], displacements: Sequence
         counts = [state.count for state in some]
         images = np.array([state.index for state in some]).repeat(counts)
         matrices: Array | None = motion.matrix
-        for state, displacement in zip(some, map(displacements.__getitem__, positions), strict=True):
-            if displacement is not None:
-                matrices, state.boxes = None, state.boxes.displaced(displacement)
+        for state, field in zip(some, map(fields.__getitem__, positions), strict=True):
+            if field is not None:
+                matrices, state.boxes = None, state.boxes.displaced(field)
         joined = type(some[0].boxes).joined([state.boxes for state in some])
         boxes = joined.through_pass(images, matrices, motion.sizes, motion.regions, options)
         for state, part in zip(some, boxes.split(counts), strict=True):

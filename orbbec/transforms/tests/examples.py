@@ -37,6 +37,7 @@ EXAMPLES = {
     "ColorJitter": [T.ColorJitter((1.2, 1.6), (0.4, 0.7), (1.3, 1.9), (0.1, 0.3))],
     "ConvertBoundingBoxFormat": [T.ConvertBoundingBoxFormat("xyxy")],
     "Crop": [T.Crop(3, 1, 20, 17)],
+    "CropNonEmptyMaskIfExists": [T.CropNonEmptyMaskIfExists((15, 12), (2, 3), 0.6)],
     "CropAndPad": [
         T.CropAndPad((-0.2, 0.1), None, False, False, "cubic", False, READING["fill"], p=0.6),
         T.CropAndPad(px_range=(-4, 6), antialias=True, padding_mode="edge"),
@@ -83,6 +84,10 @@ EXAMPLES = {
     ],
     "PILToTensor": [T.PILToTensor()],
     "Pad": [T.Pad((1, 5, 2, 3), READING["fill"]), T.Pad((1, 5, 2, 3), padding_mode="reflect")],
+    "Perspective": [
+        T.Perspective((0.1, 0.2), False, True, "cubic", READING["fill"], p=0.6),
+        T.Perspective((0.1, 0.2), padding_mode="symmetric", p=0.6),
+    ],
     "PillowBlur": [T.PillowBlur((1.0, 3.0), 0.6)],
     "PixelDropout": [T.PixelDropout(0.3, 99.0, 0.6, per_frame=False)],
     "PlanckianJitter": [T.PlanckianJitter("cied", (4500, 9000), 0.6)],
@@ -109,6 +114,7 @@ EXAMPLES = {
         T.RandomCrop((29, 22), (1, 5, 2, 3), padding_mode="reflect"),
         T.RandomCrop((29, 22), max_class_ratio=0.9, ignore_index=3),
     ],
+    "RandomCropFromBorders": [T.RandomCropFromBorders(0.3, 0.2, 0.4, 0.5, 0.6)],
     "RandomEqualize": [T.RandomEqualize(0.6)],
     "RandomHalfBody": [
         T.RandomHalfBody((0, 1), (2, 3, 4), 3, 1, 2, 2.5, 0.4, 0.8, "points", READING["fill"], p=0.6),
@@ -118,6 +124,8 @@ EXAMPLES = {
         T.RandomErasing(0.6, (0.1, 0.2), (1.5, 2.5), (9.0, 99.0, 200.0)),
         T.RandomErasing(0.6, (0.1, 0.2), (0.3, 0.6), "random"),
     ],
+    "RandomFog": [T.RandomFog(0.2, (0.3, 0.5), 0.6, per_frame=True)],
+    "RandomGridShuffle": [T.RandomGridShuffle((2, 4), 0.6)],
     "RandomGrayscale": [T.RandomGrayscale(0.6)],
     "RandomHSV": [T.RandomHSV((0.1, 0.3), (0.4, 0.7), (1.1, 1.4), 0.6)],
     "RandomHorizontalFlip": [T.RandomHorizontalFlip(0.6)],
@@ -133,6 +141,10 @@ EXAMPLES = {
         T.RandomPhotometricDistort((1.1, 1.4), (0.4, 0.7), (1.3, 1.9), (0.1, 0.3), 0.6)
     ],
     "RandomPosterize": [T.RandomPosterize(2, 0.6)],
+    "RandomRain": [
+        T.RandomRain((2, 9), 7, 2, (90, 99, 200), 5, 0.6, "heavy", 0.6, per_frame=False),
+        T.RandomRain(drop_length=3, rain_type="torrential", p=0.6),
+    ],
     "RandomResize": [T.RandomResize(20, 33, "cubic", False), T.RandomResize(20, 33)],
     "RandomResizedCrop": [
         T.RandomResizedCrop((21, 30), (0.2, 0.5), (1.4, 2.1), "cubic", False),
@@ -150,6 +162,8 @@ EXAMPLES = {
         T.RandomShortestSize((18, 30, 41), 36),
     ],
     "RandomSizedCrop": [T.RandomSizedCrop((12, 25), (21, 30), 1.3, "cubic", False)],
+    "RandomSnow": [T.RandomSnow(1.5, (0.4, 0.9), 0.6)],
+    "RandomSunFlare": [T.RandomSunFlare((0.2, 0.3, 0.7, 0.8), 40, (250, 240, 200), (0.2, 0.4), (2, 3), 0.6)],
     "RandomSolarize": [T.RandomSolarize(99.0, 0.6)],
     "RandomToneCurve": [T.RandomToneCurve(0.3, True, 0.6)],
     "RandomVerticalFlip": [T.RandomVerticalFlip(0.6)],
@@ -159,6 +173,10 @@ EXAMPLES = {
     "ResizeToFit": [T.ResizeToFit((21, 30), "cubic", False), T.ResizeToFit((30, 21))],
     "ResizeToMultiple": [T.ResizeToMultiple((21, 30), 5, "upper_bound", "linear", True)],
     "RingingOvershoot": [T.RingingOvershoot((5, 11), (0.9, 1.2), 0.6)],
+    "SafeRotate": [
+        T.SafeRotate((10, 50), "cubic", READING["fill"], p=0.6),
+        T.SafeRotate((-50, -10), padding_mode="symmetric", p=0.6),
+    ],
     "SaltAndPepper": [T.SaltAndPepper((0.1, 0.3), (0.5, 0.9), 0.6, per_frame=False)],
     "SanitizeBoundingBoxes": [T.SanitizeBoundingBoxes(3.0, 20.0, None)],
     "ScaleJitter": [T.ScaleJitter((60, 40), (0.4, 0.9), "cubic", False), T.ScaleJitter((30, 50), (1.1, 1.4))],
@@ -173,6 +191,10 @@ EXAMPLES = {
     "ToTensor": [T.ToTensor()],
     "TrivialAugmentWide": [T.TrivialAugmentWide(11, **POLICY)],
     "Vignetting": [T.Vignetting((0.3, 0.9), (0.1, 0.6), 0.6)],
+    "XYMasking": [
+        T.XYMasking((1, 2), (2, 3), (0.1, 0.3), (0.1, 0.2), (9.0, 99.0, 200.0), 0.6),
+        T.XYMasking(2, 0, (2, 5), (1, 4), "random_uniform", 0.6),
+    ],
     "ZoomBlur": [T.ZoomBlur((1.2, 1.6), (0.05, 0.1), 0.6)],
     "UnsharpMask": [T.UnsharpMask((5, 9), (0.5, 1.5), (0.3, 0.8), 4.0, 0.6)],
 }

@@ -16,6 +16,7 @@ NAMES.remove("CopyPaste")  # needs targets; see test_pasted_targets
 NAMES.remove("RandomHalfBody")  # too; see test_half_body
 NAMES.remove("BBoxSafeRandomCrop")  # too; see test_box_crops
 NAMES.remove("AtLeastOneBBoxRandomCrop")  # too; see test_box_crops
+NAMES.remove("CropNonEmptyMaskIfExists")  # too; see test_box_crops
 NAMES.remove("RandAugment")  # the chance of each operation
 # Here a draw of these that changes nothing is too rare to be seen.
 STRONG = {
@@ -24,6 +25,8 @@ STRONG = {
     "Mosaic": T.Mosaic(18, (0.4, 0.6)),
     "FancyPCA": T.FancyPCA(1e5),
     "MixUp": T.MixUp(50.0),
+    "RandomCropFromBorders": T.RandomCropFromBorders(0.5, 0.5, 0.5, 0.5),
+    "RandomGridShuffle": T.RandomGridShuffle((6, 6)),
     "RandomShadow": T.RandomShadow((0.0, 0.0, 1.0, 1.0), 16, 7),
     "RandomPerspective": T.RandomPerspective(0.5),
     "RandomChoice": T.RandomChoice([T.RandomInvert(1.0), T.ToImage()]),

@@ -29,6 +29,11 @@ REASONS = {
     "patch_brightness": "brightens rectangles",
     "glass_blur": "draws positions per image",
     "zoom_blur": "averages zooms of the whole image",
+    "grid_shuffle": "exchanges cells of a grid",
+    "snow": "changes lightness in HLS",
+    "fog": "draws discs",
+    "rain": "draws drops",
+    "sun_flare": "draws circles",
     "jpeg_compression": "works on blocks of pixels",
 }
 

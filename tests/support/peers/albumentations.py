@@ -9,6 +9,8 @@ RENAMED = {  # since AlbumentationsX
     **{name: f"{name}_range" for name in ("brightness", "contrast", "saturation", "hue")},
     **{f"{name}_limit": f"{name}_range" for name in ("brightness", "contrast", "temperature", "clip")},
     **{f"{name}_shift_limit": f"{name}_shift_range" for name in ("hue", "sat", "val", "r", "g", "b")},
+    **{f"num_masks_{axis}": f"num_masks_{axis}_range" for axis in "xy"},
+    **{f"mask_{axis}_length": f"mask_{axis}_length_range" for axis in "xy"},
     "num_shadows_limit": "num_shadows_range",
     **{name: f"{name}_range" for name in ("alpha", "radius", "alias_blur", "amount", "salt_vs_pepper")},
     **{name: f"{name}_range" for name in ("max_factor", "step_factor", "strength", "cutoff", "lightness")},

@@ -134,6 +134,10 @@ def _crop_with_a_box(rng: Random, height: int, width: int) -> T.Transform:
     return T.AtLeastOneBBoxRandomCrop(_part(rng, height, width), float(rng.random()))
 
 
+def _crop_with_mask(rng: Random, height: int, width: int) -> T.Transform:
+    return T.CropNonEmptyMaskIfExists(_part(rng, height, width))
+
+
 def _morphological(rng: Random, height: int, width: int) -> T.Transform:
     return T.Morphological(
         tuple(rng.integers(1, 8, 2).tolist()), ("dilation", "erosion")[rng.integers(2)], 0.8
@@ -176,6 +180,7 @@ def _chosen(function: str, *arguments: Any) -> Theirs:
 _TARGETS: dict[str, dict[str, Any]] = {
     "AlignPoints": {"keypoints": np.array([[3.0, 4.0], [12.0, 5.0], [8.0, 17.0]])},
     "AlignFaces": {"landmarks": np.array([[3.0, 4], [12, 5], [8, 9], [4, 13], [11, 14]])},
+    "CropNonEmptyMaskIfExists": {"boxes": np.zeros((0, 4))},  # no mask: anywhere
     **{
         name: {"boxes": np.array([[1.0, 1.0, 9.0, 8.0]])}
         for name in ("RandomIoUCrop", "BBoxSafeRandomCrop", "AtLeastOneBBoxRandomCrop")
@@ -186,7 +191,8 @@ _HSV = T.HueSaturationValue((-180, 180), (-255, 255), (-255, 255), 0.8)
 _LATER = (
     *("RandomHSV", "HueSaturationValue", "RandomShift", "CLAHE", "Downscale"),
     *("ChannelDropout", "CoarseDropout", "GridDropout", "PillowBlur", "Emboss", "Morphological"),
-    *("PatchBrightness", "BoxBlur", "Sharpen"),
+    *("PatchBrightness", "BoxBlur", "Sharpen", "SafeRotate", "Perspective", "XYMasking"),
+    *("RandomGridShuffle", "RandomCropFromBorders"),
 )  # not in the recorded pipelines
 _PATCHES = T.PatchBrightness((1, 4), factor_range=(0.2, 1.9), p=0.8)
 _JITTER = _always(T.ColorJitter(0.8, 0.8, 0.8, 0.5))
@@ -203,6 +209,8 @@ _EXACT: dict[str, dict[str, tuple[Draw, Theirs]]] = {
         "RandomIoUCrop": (_always(T.RandomIoUCrop()), by.cut),
         "BBoxSafeRandomCrop": (_always(T.BBoxSafeRandomCrop()), by.cut),
         "AtLeastOneBBoxRandomCrop": (_crop_with_a_box, by.cut),
+        "CropNonEmptyMaskIfExists": (_crop_with_mask, by.cut),
+        "RandomCropFromBorders": (_always(T.RandomCropFromBorders(0.5, 0.3, 0.2, 0.6)), by.cut),
         "Pad": (_pad, by.cut),
         "RandomZoomOut": (_filled(T.RandomZoomOut), by.cut),
         "RandomHorizontalFlip": (_always(T.RandomHorizontalFlip()), by.flipped(1)),
@@ -210,6 +218,8 @@ _EXACT: dict[str, dict[str, tuple[Draw, Theirs]]] = {
         "RandomRotation": (_rotation, by.warped),
         "RandomAffine": (_affine, by.warped),
         "RandomPerspective": (_perspective, by.warped),
+        "SafeRotate": (_filled(T.SafeRotate, 180, p=0.8), by.warped),
+        "Perspective": (_filled(T.Perspective, (0.0, 0.2), p=0.8), by.warped),
         "AlignPoints": (_align, by.warped),
         "AlignFaces": (_filled(T.AlignFaces, size=32), by.warped),
         "ElasticTransform": (_elastic, by.displaced),
@@ -269,6 +279,8 @@ _EXACT: dict[str, dict[str, tuple[Draw, Theirs]]] = {
         "ChannelDropout": (_always(T.ChannelDropout((1, 2), 77.0, 0.8)), values.channels_dropped),
         "CoarseDropout": (_filled(T.CoarseDropout, (1, 5), p=0.8), values.holes_filled),
         "GridDropout": (_filled(T.GridDropout, 0.6, (3, 4), p=0.8), values.holes_filled),
+        "XYMasking": (_filled(T.XYMasking, (0, 2), (1, 3), p=0.8), values.holes_filled),
+        "RandomGridShuffle": (_always(T.RandomGridShuffle((2, 3), 0.8)), values.cells_exchanged),
         "PatchBrightness": (
             _always(T.PatchBrightness((1, 4), factor_range=(0.2, 1.9), p=0.8)),
             values.brightened,

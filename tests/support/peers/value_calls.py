@@ -53,6 +53,29 @@ def holes_filled(call: Call, image: Array, n: int) -> Array:
 
 
 @by_one
+def cells_exchanged(call: Call, image: Array, n: int) -> Array:
+    """By slices, with the largest cells first along each axis where they differ in size."""
+    columns, (height, width) = call.columns, image.shape[:2]
+    ends = []
+    for side, order in ((height, columns["row_order"][n]), (width, columns["column_order"][n])):
+        lengths = np.full(len(order), side // len(order))
+        lengths[order < side % len(order)] += 1
+        ends.append([0, *np.cumsum(lengths).tolist()])
+    rows, across = len(ends[0]) - 1, len(ends[1]) - 1
+    cells = [
+        (slice(ends[0][k // across], ends[0][k // across + 1]), slice(*ends[1][k % across : k % across + 2]))
+        for k in range(rows * across)
+    ]
+    result, order = image.copy(), columns["order"][n]
+    shapes = [image[cell].shape for cell in cells]
+    for shape in set(shapes):
+        alike = [k for k, each in enumerate(shapes) if each == shape]
+        for source, output in zip(alike, sorted(alike, key=lambda k: order[k]), strict=True):
+            result[cells[output]] = image[cells[source]]
+    return result if columns["drawn"][n] else image
+
+
+@by_one
 def equalized_by_tiles(call: Call, image: Array, n: int) -> Array:
     import cv2
 

@@ -440,8 +440,8 @@ def test_attributes_of_albumentationsx_are_read():
 @pytest.mark.parametrize(
     ("step", "message"),
     [
-        (stand_in("Perspective"), "Perspective, has no counterpart; the nearest is RandomPerspective"),
-        (stand_in("RandomFog"), "RandomFog, has no counterpart$"),
+        (stand_in("AdvancedBlur"), "AdvancedBlur, has no counterpart; the nearest is GaussianBlur"),
+        (stand_in("RandomGravel"), "RandomGravel, has no counterpart$"),
         (stand_in("HorizontalFlip", "mine"), "HorizontalFlip, has no counterpart"),
         (
             stand_in("Resize", **SIZE, **{**READING, "interpolation": 7}),

@@ -217,6 +217,12 @@ def draws(a):
         "lengths",
         [a.LongestMaxSize([4, 14, 28], interpolation=0), a.SmallestMaxSize([4, 14], interpolation=0)],
     )
+    bands = {"num_masks_x": (1, 2), "num_masks_y": (0, 1)}
+    lengths = {"mask_x_length": (1, 2), "mask_y_length": (0, 3)}
+    yield "bands", [made(a, "XYMasking", {**bands, **lengths, "fill": 9, "p": 0.8})]
+    yield "cells", [a.RandomGridShuffle((2, 2), p=0.8)]
+    yield "borders", [a.RandomCropFromBorders(0.3, 0.15, 0.0, 0.5)]
+    yield "amounts", [a.CropAndPad(px=((-1, 1), (2, 3), (0, 2), (-2, -1)), keep_size=False, p=0.8)]
 
 
 def drawn_by_both(theirs, steps, of=lambda image: (image.shape, image.tobytes())):
@@ -245,6 +251,7 @@ NAMES = [
     *(f"{n} {how}" for n in (1, 2, 3) for how in ("of", "of, replaced")),
     *(f"{n} in random order{how}" for n in (1, 2, 3) for how in ("", ", replaced")),
     *("quarters", "symmetries", "bits", "medians", "channels", "parts", "padded parts", "padding", "lengths"),
+    *("bands", "cells", "borders", "amounts"),
 ]
 
 

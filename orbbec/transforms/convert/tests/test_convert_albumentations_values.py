@@ -202,6 +202,12 @@ STEPS = [
         {"px": 3, "percent": None, **PADDED, "keep_size": False, "border_mode": 1},
         T.CropAndPad(px_range=(3, 3), keep_size=False, padding_mode="edge", p=1.0),
     ),
+    (
+        "CropAndPad",
+        {"px": ((1, 4), (2, 5), (3, 6), (-4, 1))},
+        {"px": ((1, 4), (2, 5), (3, 6), (-4, 1)), "percent": None, **PADDED},
+        T.CropAndPad(px_range=((-4, 0), (1, 3), (2, 4), (3, 5)), p=1.0),
+    ),
 ]
 IDS = [f"{name}-{index}" for index, (name, *_) in enumerate(STEPS)]
 ATTRIBUTES = {kind: attributes for kind, _, attributes, _ in STEPS}
@@ -243,7 +249,7 @@ def test_steps_of_albumentations_are_converted(kind, arguments, _, expected):
         ("GridDropout", {"unit_size_range": (3, 4)}, "expected unit_size_range=None"),
         ("GridDropout", {"shift_xy": (1, 0)}, "expected shift_xy=(0, 0), but got (1, 0)"),
         ("RandomSizedCrop", {"area_for_downscale": "image"}, "expected area_for_downscale=None"),
-        ("CropAndPad", {"px": (1, 2, 3, 4)}, "expected px as a number or (low, high), but got (1, 2, 3, 4)"),
+        ("CropAndPad", {"px": ([1, 2, 3],) * 4}, "expected px as a number, (low, high) or four of these"),
         ("Sharpen", {"method": "gaussian"}, "expected method='kernel', but got 'gaussian'"),
         ("CropAndPad", {"mask_interpolation": 1}, "expected mask_interpolation=0"),
     ],

@@ -114,6 +114,21 @@ def test_regions_have_the_chosen_box_and_reach_both_ends():
         np.testing.assert_allclose(after["boxes"][0, 2:] - after["boxes"][0, :2], [20, 20])
 
 
+def test_regions_have_a_pixel_of_the_mask_where_earlier_steps_left_it():
+    masks = np.zeros((COUNT, *SIZE), np.int64)
+    rng = np.random.default_rng(4)
+    masks[np.arange(COUNT), rng.integers(0, 90, COUNT), rng.integers(0, 70, COUNT)] = 1 + np.arange(COUNT) % 3
+    originals = [{"mask": mask} for mask in masks]
+    crop = T.CropNonEmptyMaskIfExists((30, 20), ignore_values=(3,))
+    for before in ([], [T.RandomHorizontalFlip(1.0)], [T.Resize((180, 140), "nearest")]):
+        pipeline = T.Compose([*before, crop], seed=SEED)
+        results, outcomes = pipeline(positions(), originals, epoch=0, sample_ids=IDS)
+        assert results.shape == (COUNT, 3, 30, 20)
+        seen = np.array([outcome["mask"].max() for outcome in outcomes])
+        assert (seen[masks.max((1, 2)) != 3] > 0).all()
+        assert (seen[masks.max((1, 2)) == 3] == 0).any()
+
+
 @pytest.mark.parametrize("transform", [T.BBoxSafeRandomCrop(0.4), T.AtLeastOneBBoxRandomCrop((40, 30))])
 def test_without_targets_images_have_no_boxes(transform):
     pipeline = T.Compose([transform], seed=SEED)
@@ -148,6 +163,11 @@ def test_the_fraction_of_cropped_images_is_the_probability(kind, p):
     ("make", "message"),
     [
         (lambda: T.BBoxSafeRandomCrop(2.0), "BBoxSafeRandomCrop: expected erosion_rate as a number from 0"),
+        (lambda: T.CropNonEmptyMaskIfExists(3, (0.5,)), "expected ignore_values as a whole number"),
+        (
+            lambda: T.CropNonEmptyMaskIfExists((91, 3))(positions()[0], {"mask": np.zeros(SIZE, np.uint8)}),
+            "CropNonEmptyMaskIfExists: expected images of at least 91x3, but image 0 is 90x70",
+        ),
         (lambda: T.AtLeastOneBBoxRandomCrop(0), "AtLeastOneBBoxRandomCrop: expected size"),
         (lambda: T.AtLeastOneBBoxRandomCrop(5, -1), "expected erosion_factor as a number from 0 to 1"),
         (

@@ -1,4 +1,4 @@
-"""OpticalDistortion and GridDistortion: against OpenCV and NumPy, their targets, and invalid arguments."""
+"""Distortions and exchanged cells: against OpenCV and NumPy, their targets, and invalid arguments."""
 
 import numpy as np
 import pytest
@@ -6,7 +6,7 @@ import torch
 
 from orbbec import ImageBatch
 from orbbec import transforms as T
-from orbbec.transforms.distortions import grid_displacement, lens_displacement
+from orbbec.transforms.distortions import grid_displacement, lens_displacement, shuffled_cells
 from tests.support import assert_same_bytes, photograph
 
 cv2 = pytest.importorskip("cv2")
@@ -84,9 +84,49 @@ def test_targets_move_as_the_pixels(transform):
     assert (corners != [14, 12, 34, 32]).any()
 
 
+def test_shuffled_cells_are_worked_by_hand():
+    orders = [np.array(order) for order in ([1, 0], [0, 1, 2], [5, 1, 2, 3, 4, 0])]
+    cells = shuffled_cells((5, 6), *orders)  # rows of 2 and 3, columns of 2
+    assert cells[:, :4].tolist() == [[x, y, x + 2, y + h] for y, h in ((0, 2), (2, 3)) for x in (0, 2, 4)]
+    assert cells[:, 4:].tolist() == [[2, 0], [4, 0], [0, 0], [4, 2], [0, 2], [2, 2]]
+
+
+@pytest.mark.parametrize("box_format", ["xyxy", "xyxyxyxy"])
+def test_targets_move_with_their_largest_part(box_format):
+    image = np.zeros((60, 90, 3), np.uint8)
+    image[12:18, 14:36] = 255  # 16 columns in the first cell, 6 in the next
+    corners = np.array([[14.0, 12.0], [36.0, 12.0], [36.0, 18.0], [14.0, 18.0]])
+    boxes = corners.reshape(1, 8) if box_format == "xyxyxyxy" else np.array([[14.0, 12.0, 36.0, 18.0]])
+    target = {"boxes": boxes, "polygons": [corners], "keypoints": np.array([[15.0, 13.0]])}
+    target["mask"] = image[..., 0] > 0
+    for threshold in (0.0, 0.8):
+        options = T.TargetOptions(box_format, min_visibility=threshold)
+        pipeline = T.Compose([T.RandomGridShuffle((2, 3), 1.0)], seed=2, target_options=options)
+        for sample in range(6):
+            (step,) = pipeline.plan([(60, 90)], [sample], epoch=0).passes
+            orders = {name: values[0] for name, values in step.table.items()}
+            shift = np.array([14.0, 12.0]) + np.diff(shuffled_cells((60, 90), **orders)[0, [0, 4, 1, 5]])[::2]
+            result, moved = pipeline(image, target, sample_ids=[sample], epoch=0)
+            assert (moved["mask"] == (np.asarray(result)[..., 0] > 0)).all()
+            assert moved["keypoints"].tolist() == [(shift + 1).tolist()]
+            ends = [*shift, *(shift + np.array([16, 6]))]
+            for polygon in moved["polygons"]:
+                assert [*polygon.min(0), *polygon.max(0)] == ends
+            expected = [] if threshold > 16 / 22 else [ends]
+            if box_format == "xyxy":
+                assert moved["boxes"].tolist() == expected
+            else:
+                assert len(moved["boxes"]) == len(expected)
+
+
 def test_each_image_has_its_distortion_whatever_the_batch():
     images = [photograph(30, 44), photograph(50, 41, seed=1)]
-    for transform in (T.OpticalDistortion((-0.5, 0.5), p=1.0), T.GridDistortion(p=1.0)):
+    for transform in (
+        T.OpticalDistortion((-0.5, 0.5), p=1.0),
+        T.GridDistortion(p=1.0),
+        T.RandomGridShuffle(p=1.0),
+        T.Perspective(p=1.0),
+    ):
         pipeline = T.Compose([transform], seed=5)
         together = pipeline(ImageBatch.from_images(images), sample_ids=[4, 5], epoch=0)
         for index, image in enumerate(images):
@@ -102,6 +142,8 @@ def test_each_image_has_its_distortion_whatever_the_batch():
             lambda: T.OpticalDistortion((-2, 0)),
             "OpticalDistortion: expected distort_range as .* from -1 to 1",
         ),
+        (lambda: T.RandomGridShuffle((0, 3)), "RandomGridShuffle: expected grid as a whole number from 1"),
+        (lambda: T.Perspective((0.2, 0.1)), "Perspective: expected scale as .* in order"),
         (lambda: T.GridDistortion(0), "GridDistortion: expected num_steps as a whole number from 1 to 64"),
         (lambda: T.GridDistortion(distort_range=(-1, 0)), "distort_range as .* at least -0.999"),
         (lambda: T.GridDistortion(interpolation="area2"), "interpolation as one of"),

@@ -42,6 +42,8 @@ def filled(image, boxes, are_filled):
         T.CoarseDropout((1, 6), (3, 20), (1, 52), FILL, 1.0),
         T.CoarseDropout((1, 6), (0.1, 0.4), (0.0, 0.9), 77.0, 1.0),
         T.CoarseDropout(5, (3, 20), (1, 30), "random_uniform", 1.0),
+        T.XYMasking((1, 3), (0, 2), (1, 9), (0.0, 0.3), FILL, 1.0),
+        T.XYMasking(2, 2, (0.0, 0.3), (2, 4), "random_uniform", 1.0),
         T.GridDropout(0.4, (7, 5), True, FILL, 1.0),
         T.GridDropout(0.6, (7, 5), False, 33.0, 1.0),
         T.GridDropout(0.5, (32, 32), True, "random_uniform", 1.0),
@@ -69,6 +71,16 @@ def test_holes_have_the_sizes_of_their_ranges_and_lie_within():
         assert set(right - left) == set(range(widths[0], widths[1] + 1))
         assert left.min() == top.min() == 0
         assert (right.max(), bottom.max()) == (60, 40)
+
+
+def test_bands_reach_from_edge_to_edge():
+    boxes, are_filled = holes_of(T.XYMasking(1, 1, (2, 4), (0.1, 0.2), p=1.0), [(40, 60)] * 2000)
+    assert are_filled.all()
+    (left, top, right, bottom), (x, y, end, below) = boxes[:, 0, :4].T, boxes[:, 1, :4].T
+    assert set(right - left) == {2, 3, 4}
+    assert (top.max(), bottom.min(), left.min(), right.max()) == (0, 40, 0, 60)
+    assert set(below - y) == {4, 5, 6, 7}
+    assert (x.max(), end.min(), y.min(), below.max()) == (0, 60, 0, 40)
 
 
 def test_numbers_of_holes_are_drawn_evenly():
@@ -188,6 +200,8 @@ def test_patches_of_images_of_any_size_and_of_halves():
         (lambda: T.CoarseDropout(1, (0.5, 3)), "hole_height_range below 1 or in whole pixels"),
         (lambda: T.CoarseDropout(1, (2, 3)), "hole_height_range and hole_width_range both in pixels"),
         (lambda: T.CoarseDropout(fill="random"), "fill as one of random_uniform"),
+        (lambda: T.XYMasking(257), "XYMasking: expected num_masks_x_range as .* from 0 to 256"),
+        (lambda: T.XYMasking(mask_y_length_range=(0.5, 3)), "mask_y_length_range below 1 or in whole pixels"),
         (lambda: T.GridDropout(0.0), "GridDropout: expected ratio as a number from"),
         (lambda: T.GridDropout(holes_number_xy=(0, 3)), "holes_number_xy as a whole number from 1 to 32"),
         (lambda: T.GridDropout(holes_number_xy=5), "holes_number_xy as 2 numbers"),

@@ -95,6 +95,29 @@ def test_at_least_a_pixel_is_left():
     assert result_of(T.CropAndPad((-1.0, -1.0), keep_size=False, p=1.0)).shape == (1, 1, 3)
 
 
+def test_each_side_has_a_range_of_its_own():
+    ranges = ((-3, -1), (2, 4), (0, 0), (5, 9))
+    for together in (False, True):
+        transform = T.CropAndPad(px_range=ranges, keep_size=False, sample_independently=not together, p=1.0)
+        left, top, width, height = boxes_of(transform, [(40, 52)] * 1000).T
+        sides = -left, -top, width - 52 + left, height - 40 + top
+        assert [(int(side.min()), int(side.max())) for side in sides] == list(ranges)
+
+
+def test_crops_from_borders_are_slices_of_all_positions():
+    transform = T.RandomCropFromBorders(0.25, 0.1, 0.0, 0.5)
+    left, top, width, height = boxes_of(transform, [(40, 60)] * 4000).T
+    assert set(left) == set(range(16))
+    assert set(left + width) == set(range(54, 61))
+    assert (top == 0).all()
+    assert set(height) == set(range(20, 41))
+    (box,) = boxes_of(transform, [IMAGE.shape[:2]])
+    assert_same_bytes(result_of(transform), cut(IMAGE, box, cv2.BORDER_CONSTANT))
+    least = boxes_of(T.RandomCropFromBorders(1.0, 0.0, 0.4, 0.6), [(1, 1), (7, 9)] * 500)
+    assert (least[:, 2:] >= 1).all()
+    assert (least[:, :2] >= 0).all()
+
+
 def test_what_is_not_chosen_is_not_changed():
     for transform in (T.CropAndPad((-0.4, -0.1), p=0.0), T.CropAndPad(px_range=9, keep_size=False, p=0.0)):
         assert_same_bytes(result_of(transform), IMAGE)
@@ -184,6 +207,8 @@ def test_multiples_are_resized_as_by_opencv():
         (lambda: T.RandomShift(-1), "RandomShift: expected max_shift as a whole number of at least 0"),
         (lambda: T.RandomShift((1, 2, 3)), "max_shift as a number or"),
         (lambda: T.CropAndPad((-2.0, 0.0)), "CropAndPad: expected percent_range as .* of at least -1"),
+        (lambda: T.CropAndPad(px_range=((1, 2), (3, 1), 4, 5)), "px_range as .* in order"),
+        (lambda: T.RandomCropFromBorders(0.7, 0.4), "crop_left and crop_right of at most 1 together"),
         (lambda: T.CropAndPad(px_range=(3, 1)), "px_range as .* in order"),
         (lambda: T.RandomSizedCrop((0, 5), 8), "RandomSizedCrop: expected min_max_height as .* from 1"),
         (lambda: T.RandomSizedCrop((4, 5), 8, 0.0), "w2h_ratio as a number"),
