@@ -203,3 +203,19 @@ def test_operators_of_colors_are_for_the_images_that_are_chosen():
     colors = Colors(np.ones((2, 1, 16), np.float32), operators=(operator,)).only(chosen, state)
     assert colors.operators == ((chosen, state),)
     assert colors.rows[:, 0, 0].tolist() == [1, 0]
+
+
+@pytest.mark.parametrize("kind", ["warp", "operator"])
+def test_a_crop_of_the_least_size_of_a_step_reads_nothing_beyond(kind):
+    def smaller(state, least=(5, 4)):
+        sizes, matrices = same_rows((5, 4), len(state)), identities(len(state))
+        if kind == "warp":
+            return [Warp(matrices, sizes, "nearest", "replicate", least=least)]
+        boxes = np.tile([0, 0, 4, 5], (len(state), 1))
+        options = {"interpolation": "linear", "antialias": True}
+        return [Operator("resized_crop", {"boxes": boxes}, options, matrix=matrices, sizes=sizes, least=least)]
+
+    crop = T.CenterCrop((5, 4))
+    known, unknown = _Unsteady(smaller, smaller), _Unsteady(*[lambda state: smaller(state, (1, 1))] * 2)
+    assert "constant" not in str(T.Compose([known, crop]).plan([(8, 9)] * 4, epoch=0))
+    assert "constant" in str(T.Compose([unknown, crop]).plan([(8, 9)] * 4, epoch=0))

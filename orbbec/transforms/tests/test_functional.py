@@ -363,6 +363,8 @@ def test_signatures_are_torchvisions(name):
         ),
         (lambda: ours.five_crop(TENSOR, 41), r"expected size of at most \[40, 50\], but got \[41, 41\]"),
         (lambda: ours.perspective(TENSOR, None, None), "expected startpoints and endpoints, or coefficients"),
+        (lambda: ours.perspective(TENSOR, None, CORNERS, coefficients=[0] * 8), "but got both"),
+        (lambda: ours.perspective(TENSOR, CORNERS, None, coefficients=[0] * 8), "but got both"),
         (lambda: ours.perspective(TENSOR, *CORNERS, coefficients=[0] * 8), "but got both"),
         (lambda: ours.to_pil_image(TENSOR, "L"), "expected mode as one of RGB, YCbCr, HSV, but got 'L'"),
         (lambda: ours.clamp_bounding_boxes(TENSOR[0, :, :4]), "expected format for a tensor, and only for"),

@@ -106,6 +106,15 @@ def test_a_transform_is_a_module(transform):
     assert transform.apply(lambda module: None) is transform
 
 
+@pytest.mark.parametrize("dtype", [torch.bool, torch.int8, torch.int32, torch.float64, torch.complex64])
+def test_images_that_no_pipeline_takes_are_named_as_those_of_compose(dtype):
+    images = torch.zeros(2, 3, 4, 4, dtype=dtype)
+    for step in (T.CenterCrop(2), T.GaussianBlur(3), T.RandomResizedCrop(2), T.RandomPosterize(3)):
+        for each in (images, images[0], list(images)):
+            with pytest.raises(TypeError, match=r"^Compose: expected image"):
+                T.Compose([step])(each, epoch=0)
+
+
 def test_an_image_that_no_operator_takes_is_named_as_one_of_composes():
     with pytest.raises(TypeError, match=r"^Compose: expected image 0 of uint8"):
         T.Compose([T.CenterCrop(2)])([torch.zeros(3, 4, 4, dtype=torch.complex64)], epoch=0)

@@ -23,6 +23,7 @@ PIPELINES = {
     "passes": [T.GaussianBlur(3), T.RandomCrop((40, 50)), T.GaussianBlur(3), T.RandomCrop((30, 30))],
     "mosaic": [T.Mosaic((50, 60), p=1.0)],
     "cutmix": [T.CutMix(3.0)],
+    "small cutmix": [T.CutMix(0.3)],
 }
 FORMATS = ("xyxy", "xywh", "cxcywh", "cxcywha", "xyxyxyxy", "xyxyn", "cxcywhn")
 
@@ -44,7 +45,7 @@ def in_format(corners, name):
 
 @cache
 def plan_of(pipeline):
-    return T.Compose(PIPELINES[pipeline], seed=4).plan([(HEIGHT, WIDTH)] * 4, epoch=2)
+    return T.Compose(PIPELINES[pipeline], seed=0).plan([(HEIGHT, WIDTH)] * 4, epoch=2)
 
 
 def moved(name, pipeline, as_tensor, **options):

@@ -87,7 +87,7 @@ def test_points_under_the_rectangle_of_a_cutmix_are_invisible():
 
 
 def test_a_point_belongs_to_the_pixel_around_it():
-    """Points half a pixel apart, from one corner of the image to the other; edges belong to the next pixel."""
+    """Points half a pixel apart; those at edges belong to the next pixel."""
     images, targets = batch(3)
     y, x = np.mgrid[0 : SIZE[0] - 0.5 : 0.5, 0 : SIZE[1] - 0.5 : 0.5].reshape(2, -1)
     points = np.stack([x, y, np.ones_like(x)], 1)[None].repeat(4, 0)
