@@ -158,7 +158,12 @@ def test_each_reflection_mirrors_vectors_again(mode, times):
         expected[0, :, -width:] *= -1
         expected[1, :height] *= -1
         expected[1, -height:] *= -1
-    np.testing.assert_array_equal(target["normals"], expected)
+    found = target["normals"]
+    if mode == "reflect":  # one row or column belongs to an image and its reflection
+        for axis, side in ((1, height), (2, width)):
+            shared = np.arange(0, expected.shape[axis], side)
+            found, expected = (np.delete(each, shared, axis) for each in (found, expected))
+    np.testing.assert_array_equal(found, expected)
 
 
 def surface(x, y):
