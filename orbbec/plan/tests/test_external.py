@@ -219,3 +219,12 @@ def test_a_crop_of_the_least_size_of_a_step_reads_nothing_beyond(kind):
     known, unknown = _Unsteady(smaller, smaller), _Unsteady(*[lambda state: smaller(state, (1, 1))] * 2)
     assert "constant" not in str(T.Compose([known, crop]).plan([(8, 9)] * 4, epoch=0))
     assert "constant" in str(T.Compose([unknown, crop]).plan([(8, 9)] * 4, epoch=0))
+
+
+@pytest.mark.parametrize(("size", "reads_beyond"), [((5, 1), True), ((1, 4), True), ((1, 1), False)])
+def test_images_that_are_not_chosen_may_be_smaller_than_the_least_size(size, reads_beyond):
+    def smaller(state):
+        return [Warp(identities(len(state)), same_rows((5, 4), len(state)), "nearest", "replicate", least=(5, 4))]
+
+    steps = [T.RandomApply([_Unsteady(smaller, smaller)], 0.5), T.CenterCrop(size)]
+    assert ("constant" in str(T.Compose(steps).plan([(8, 9)] * 4, epoch=0))) == reads_beyond

@@ -173,6 +173,7 @@ def test_gray_images_become_three_channels():
     assert torch.equal(ours.grayscale_to_rgb(gray), theirs.grayscale_to_rgb(gray))
     assert torch.equal(ours.rgb_to_grayscale(gray, 3), theirs.rgb_to_grayscale(gray, 3))
     assert ours.grayscale_to_rgb(TENSOR) is TENSOR
+    assert torch.equal(ours.grayscale_to_rgb(TENSOR[:2]), theirs.grayscale_to_rgb(gray))
     assert ours.grayscale_to_rgb(PIL.convert("L")).mode == "RGB"
 
 
@@ -363,6 +364,10 @@ def test_signatures_are_torchvisions(name):
         ),
         (lambda: ours.five_crop(TENSOR, 41), r"expected size of at most \[40, 50\], but got \[41, 41\]"),
         (lambda: ours.perspective(TENSOR, None, None), "expected startpoints and endpoints, or coefficients"),
+        (lambda: ours.crop(TENSOR, 2**31 + 1, 0, 4, 4), "crop: expected top as a whole number"),
+        (lambda: ours.crop(TENSOR, -(2**31) - 1, 0, 4, 4), "crop: expected top as a whole number"),
+        (lambda: ours.crop(TENSOR, 0, 2**31 + 1, 4, 4), "crop: expected left as a whole number"),
+        (lambda: ours.crop(TENSOR, 0, -(2**31) - 1, 4, 4), "crop: expected left as a whole number"),
         (lambda: ours.perspective(TENSOR, None, CORNERS, coefficients=[0] * 8), "but got both"),
         (lambda: ours.perspective(TENSOR, CORNERS, None, coefficients=[0] * 8), "but got both"),
         (lambda: ours.perspective(TENSOR, *CORNERS, coefficients=[0] * 8), "but got both"),

@@ -118,6 +118,16 @@ def test_the_least_size_is_enough(name):
     assert left_of(name, corners, np.nextafter(4.0, 5.0)) == [2]
 
 
+@pytest.mark.parametrize("name", ["xyxy", "xywh", "cxcywh", "cxcywha", "xyxyxyxy"])
+def test_a_size_is_that_after_a_crop_was_enlarged(name):
+    corners = np.array([[2.0, 3.0, 5.0, 6.0], [2.0, 3.0, 3.0, 4.0]])
+    target = {"boxes": in_format(corners, name), "labels": np.arange(2)}
+    steps = [T.Crop(0, 0, 10, 10), T.Resize((40, 40), antialias=False)]
+    zoom = T.Compose(steps, target_options=T.TargetOptions(name, min_size=8.0))
+    _, moved = zoom(np.zeros((20, 30, 3), np.uint8), target, epoch=0)
+    assert moved["labels"].tolist() == [0]
+
+
 @pytest.mark.parametrize(("name", "value"), [("min_visibility", 0.5), ("min_size", 4.0), ("min_area", 24.0)])
 @pytest.mark.parametrize("box_format", ["xyxy", "xywh", "cxcywh"])
 def test_a_box_that_just_suffices_is_kept(box_format, name, value):
