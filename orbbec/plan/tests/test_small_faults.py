@@ -125,7 +125,9 @@ def test_a_pass_that_reads_a_smaller_image_leaves_the_other_passes_as_they_are(i
     for step in others:
         table = step.of(changed.parameters)
         assert table.sizes.tolist() == step.sizes.tolist()
-        assert (table.matrix == step.matrix).all() if hasattr(step, "matrix") else step.name == "gaussian_blur"
+        assert (
+            (table.matrix == step.matrix).all() if hasattr(step, "matrix") else step.name == "gaussian_blur"
+        )
 
 
 @pytest.mark.parametrize("degrees", [0, 90, 180, 270])
@@ -141,11 +143,15 @@ def test_the_pixels_that_a_warp_reads_are_those_of_its_rectangle(degrees, zoom):
 
 
 @pytest.mark.parametrize("kind", ["tensor", "array", "list", "ImageBatch"])
-@pytest.mark.parametrize("step", [T.MotionBlur(3, p=1.0), T.RandomInvert(1.0), T.RandomEqualize(1.0), T.Pad(1)])
+@pytest.mark.parametrize(
+    "step", [T.MotionBlur(3, p=1.0), T.RandomInvert(1.0), T.RandomEqualize(1.0), T.Pad(1)]
+)
 def test_a_call_leaves_its_images_as_they_are(step, kind):
     rows = [image.permute(1, 2, 0).numpy() for image in IMAGES.clone()]
     images = {"tensor": IMAGES.clone(), "array": np.stack(rows), "list": rows}.get(kind)
-    images = ImageBatch.from_images([row[: 9 + n] for n, row in enumerate(rows)]) if images is None else images
+    images = (
+        ImageBatch.from_images([row[: 9 + n] for n, row in enumerate(rows)]) if images is None else images
+    )
     before = copy.deepcopy(images)
     for steps in ([step], [T.RandomApply([step], 0.5)], [T.RandomApply([step], 0.5), T.GaussianBlur(3)]):
         T.Compose(steps, seed=1, exact=True)(images, epoch=0)
@@ -154,7 +160,9 @@ def test_a_call_leaves_its_images_as_they_are(step, kind):
 
 
 @pytest.mark.parametrize("layout", [torch.contiguous_format, torch.channels_last])
-@pytest.mark.parametrize("finish", [[], [FLOAT], [T.Grayscale(1)], [T.ToDtype(torch.float16, channels_last=True)]])
+@pytest.mark.parametrize(
+    "finish", [[], [FLOAT], [T.Grayscale(1)], [T.ToDtype(torch.float16, channels_last=True)]]
+)
 def test_results_in_a_buffer_of_the_pool_are_those_of_single_passes(monkeypatch, finish, layout):
     pipeline = T.Compose([T.GaussianBlur(3), T.Resize((9, 8)), *finish])
     images = IMAGES.to(memory_format=layout)
@@ -389,3 +397,8 @@ def test_points_of_images_of_one_row_or_column_follow_their_displacement(height,
     displacement = np.broadcast_to(np.array([0.5, -0.25])[:, None, None], (2, height, width))
     points = np.array([[0.0, 0.0], [width - 1.0, height - 1.0]])
     assert through_displacement(points, displacement).tolist() == (points - [0.5, -0.25]).tolist()
+
+
+def test_a_plan_lists_the_heights_and_the_widths_of_its_results():
+    table = T.Compose([T.RandomResizedCrop((9, 7), antialias=False)]).plan([(20, 24)] * 2, epoch=0).table(0)
+    assert (table["height"].tolist(), table["width"].tolist()) == ([9, 9], [7, 7])

@@ -280,7 +280,11 @@ ENDS = {  # the largest second number of a range; of those that are not here any
     **{("PatchBrightness", f"patch_{name}_range"): BELOW_1 for name in ("height", "width")},
     **{("ISONoise", name): 1.0 for name in ("color_shift", "intensity")},
     **{("RGBShift", f"{name}_range"): 1.0 for name in ("red", "green", "blue")},
-    **{(op, f"{name}_range"): 1.0 for op in ("Illumination", "Vignetting") for name in ("intensity", "center")},
+    **{
+        (op, f"{name}_range"): 1.0
+        for op in ("Illumination", "Vignetting")
+        for name in ("intensity", "center")
+    },
     **{("SaltAndPepper", name): 1.0 for name in ("amount", "salt_vs_pepper")},
     **{(op, "alpha"): 1.0 for op in ("Emboss", "Sharpen", "UnsharpMask")},
     **{(op, "epochs"): 2**30 for op in ("CopyPaste", "CutMix", "MixUp", "Mosaic", "RandomApply")},

@@ -241,8 +241,23 @@ def test_lanczos_warps_are_those_of_the_operator():
 
 SIXTEEN = {
     *("AlignFaces", "AlignPoints", "AtLeastOneBBoxRandomCrop", "BBoxSafeRandomCrop", "BoxBlur", "CenterCrop"),
-    *("ChromaticAberration", "ClampBoundingBoxes", "ConvertBoundingBoxFormat", "Crop", "CropAndPad", "Downscale"),
-    *("ElasticTransform", "Emboss", "GaussianBlur", "GridDistortion", "Letterbox", "MedianBlur", "MotionBlur"),
+    *(
+        "ChromaticAberration",
+        "ClampBoundingBoxes",
+        "ConvertBoundingBoxFormat",
+        "Crop",
+        "CropAndPad",
+        "Downscale",
+    ),
+    *(
+        "ElasticTransform",
+        "Emboss",
+        "GaussianBlur",
+        "GridDistortion",
+        "Letterbox",
+        "MedianBlur",
+        "MotionBlur",
+    ),
     *("OpticalDistortion", "PILToTensor", "Pad", "PadIfNeeded", "RGB", "RandomAffine", "RandomCrop"),
     *("RandomHalfBody", "RandomHorizontalFlip", "RandomIoUCrop", "RandomPerspective", "RandomResize"),
     *("RandomResizedCrop", "RandomRotation", "RandomScale", "RandomShift", "RandomShortestSize"),

@@ -56,7 +56,10 @@ def test_run_lengths_move_as_their_masks_do(encode, seed):
 @pytest.mark.parametrize("encode", [compressed, as_text, as_numbers])
 @pytest.mark.parametrize("value", [0, 1])
 def test_a_mask_may_be_one_run(encode, value):
-    masks, image = np.full((1, HEIGHT, WIDTH), value, np.uint8), torch.zeros(3, HEIGHT, WIDTH, dtype=torch.uint8)
+    masks, image = (
+        np.full((1, HEIGHT, WIDTH), value, np.uint8),
+        torch.zeros(3, HEIGHT, WIDTH, dtype=torch.uint8),
+    )
     _, target = T.Compose([T.RandomHorizontalFlip(1.0)])(image, {"masks": list(map(encode, masks))}, epoch=0)
     assert target["masks"].tolist() == masks.tolist()
 
