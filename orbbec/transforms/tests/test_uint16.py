@@ -6,8 +6,8 @@ import torch
 
 from orbbec import gaussian_blur, mixup, resize, warp_affine
 from orbbec import transforms as T
-from orbbec.transforms.tests.test_compose import ALL
 from orbbec.plan import Plan
+from orbbec.transforms.tests.test_compose import ALL
 from tests.support.samples import photograph
 
 
@@ -273,5 +273,5 @@ def test_the_transforms_that_take_16_bits_are_these(transform):
     if transform.name in SIXTEEN:
         assert len(T.Compose([transform], seed=3)(images, epoch=1)) == 2
         return
-    with pytest.raises((TypeError, ValueError), match="uint16|at most 255"):
+    with pytest.raises((TypeError, ValueError), match=r"uint16|at most 255"):
         T.Compose([transform], seed=3)(images, epoch=1)
