@@ -85,7 +85,8 @@ def _of_array(images: Array, as_tensors: bool) -> Direct | None:
 def _of_batch(batch: ImageBatch) -> Direct | None:
     host_layout, buffer = batch.host_layout, batch.buffer
     count = host_layout.size(0)
-    check_device("Compose", buffer)
+    if buffer.is_cuda:
+        check_device("Compose", buffer)
     if count == 0:
         return None
     return buffer, batch.layout, host_layout, batch.channels, count, None, False
