@@ -24,7 +24,7 @@ OPPOSITES = {
     **{"cumsum": "cumprod", "argmin": "argmax", "argmax": "argmin", "append": "count", "zeros": "ones"},
     **{"rint": "floor", "trunc": "floor", "round": "int"},
 }
-SYMMETRIC = ("min", "max", "minimum", "maximum", "array_equal", "suppress")
+SYMMETRIC = ("min", "max", "minimum", "maximum", "array_equal", "union1d", "suppress", "register")
 REDUCTIONS = ("min", "max", "any", "all", "sum", "prod", "mean")
 # Keywords that repeat defaults, select the line that a warning names, let the host not wait, or lay out text.
 NO_FAULTS = ("strict", "stacklevel", "non_blocking", "indent")

@@ -224,7 +224,7 @@ class Build(Registers):
         self.open.mean, self.open.std = mean, std
         self.open.holds[self.name] = None
 
-    def cast(self, dtype: str | None = None, scale: bool = True, channels_last: bool | None = None) -> None:
+    def cast(self, dtype: str | None, scale: bool, channels_last: bool | None) -> None:
         """Change the dtype or memory layout of all images; `scale` maps the old maximum value to the new."""
         self._check_all("cast")
         if channels_last is not None:

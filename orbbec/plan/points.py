@@ -54,13 +54,11 @@ def carried(forward: Array, points: Array) -> Array:
         >>> carried(np.diag([2.0, 3.0, 1.0]), np.array([[1.0, 1.0]])).tolist()
         [[2.0, 3.0]]
     """
-    shift, last = (
-        (forward[..., None, :2, 2], forward[..., 2, :]) if forward.ndim > 2 else (forward[:2, 2], forward[2])
-    )
+    shift, last = forward[..., None, :2, 2], forward[..., 2, :]
     result = points @ forward[..., :2, :2].swapaxes(-1, -2) + shift
     if (last == (0.0, 0.0, 1.0)).all():
         return np.asarray(result)
-    corner = last[..., None, 2] if forward.ndim > 2 else last[2]
+    corner = last[..., None, 2]
     weight = (points @ last[..., :2, None])[..., 0] + corner
     sign = np.where(corner == 0, 1.0, np.sign(corner))
     weight = np.where(weight * sign > 1e-12, weight, np.nan)

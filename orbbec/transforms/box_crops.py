@@ -161,7 +161,7 @@ def _overlap(boxes: Array, crops: Array, least: float) -> Array:
     middle = (boxes[:, None, :2] + boxes[:, None, 2:]) / 2
     near = ((middle > ends[1][..., :2]) & (middle < ends[1][..., 2:])).all(-1)
     sides = np.minimum(*(end[..., 2:] for end in ends)) - np.maximum(*(end[..., :2] for end in ends))
-    both = np.maximum(sides, 0).prod(-1)
+    both = sides.prod(-1)
     union = areas(boxes)[:, None] + areas(ends[1][0])[None] - both
     return np.asarray((near & (both / np.where(near, union, 1.0) >= least)).any(0))
 

@@ -157,4 +157,4 @@ class ToTensor(ToImage):
     """
 
     def rules(self, build: Build) -> None:
-        build.cast("float32")
+        build.cast("float32", True, None)

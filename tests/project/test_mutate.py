@@ -60,7 +60,10 @@ def test_messages_and_docstrings_are_left_alone():
 
 
 def test_arguments_of_which_none_is_the_first_are_not_swapped():
-    for source in ("x = np.maximum(a, b)", "x = max(a, b)", "with suppress(a, b): x", "T = TypeVar('T', B)"):
+    for source in (
+        *("x = np.maximum(a, b)", "x = max(a, b)", "x = np.union1d(a, b)", "register(a, b)"),
+        *("with suppress(a, b): x", "T = TypeVar('T', B)"),
+    ):
         assert not [each for each in mutations_of("m.py", source) if "b, a" in each.new]
     assert [each.new for each in mutations_of("m.py", "x = zip(a, b)")] == ["zip(b, a)"]
 

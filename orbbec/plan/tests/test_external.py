@@ -203,3 +203,49 @@ def test_operators_of_colors_are_for_the_images_that_are_chosen():
     colors = Colors(np.ones((2, 1, 16), np.float32), operators=(operator,)).only(chosen, state)
     assert colors.operators == ((chosen, state),)
     assert colors.rows[:, 0, 0].tolist() == [1, 0]
+
+
+@pytest.mark.parametrize("kind", ["warp", "operator"])
+def test_a_crop_of_the_least_size_of_a_step_reads_nothing_beyond(kind):
+    def smaller(state, least=(5, 4)):
+        sizes, matrices = same_rows((5, 4), len(state)), identities(len(state))
+        if kind == "warp":
+            return [Warp(matrices, sizes, "nearest", "replicate", least=least)]
+        boxes = np.tile([0, 0, 4, 5], (len(state), 1))
+        options = {"interpolation": "linear", "antialias": True}
+        return [
+            Operator("resized_crop", {"boxes": boxes}, options, matrix=matrices, sizes=sizes, least=least)
+        ]
+
+    crop = T.CenterCrop((5, 4))
+    known, unknown = _Unsteady(smaller, smaller), _Unsteady(*[lambda state: smaller(state, (1, 1))] * 2)
+    assert "constant" not in str(T.Compose([known, crop]).plan([(8, 9)] * 4, epoch=0))
+    assert "constant" in str(T.Compose([unknown, crop]).plan([(8, 9)] * 4, epoch=0))
+
+
+@pytest.mark.parametrize(("size", "reads_beyond"), [((5, 1), True), ((1, 4), True), ((1, 1), False)])
+def test_images_that_are_not_chosen_may_be_smaller_than_the_least_size(size, reads_beyond):
+    def smaller(state):
+        return [
+            Warp(identities(len(state)), same_rows((5, 4), len(state)), "nearest", "replicate", least=(5, 4))
+        ]
+
+    steps = [T.RandomApply([_Unsteady(smaller, smaller)], 0.5), T.CenterCrop(size)]
+    assert ("constant" in str(T.Compose(steps).plan([(8, 9)] * 4, epoch=0))) == reads_beyond
+
+
+def test_each_operator_of_a_step_has_its_own_arguments():
+    def both(state):
+        return [*first(state), *second(state)]
+
+    def first(state):
+        return [blur(state)]
+
+    def second(state):
+        return [Operator("adjust_gamma", {"gamma": np.full(len(state), 2.0)}, {"gain": 1.0})]
+
+    together = T.Compose([_Unsteady(both, both)])(IMAGES, epoch=0)
+    one_by_one = T.Compose([_Unsteady(first, first), _Unsteady(second, second)])(IMAGES, epoch=0)
+    assert_same_bytes(together, one_by_one)
+    expected = T.Compose([T.GaussianBlur(3, 1.0), T.Gamma((2.0, 2.0))], exact=True)(IMAGES, epoch=0)
+    assert_same_bytes(together, expected)

@@ -1,5 +1,6 @@
 """Tests of the plan for faults that `make mutate` found untested."""
 
+import copy
 from dataclasses import replace
 
 import numpy as np
@@ -18,6 +19,7 @@ from orbbec.plan.points import (
     polygon_area,
     rotated_boxes,
     rotated_corners,
+    seen_pixels,
     through_displacement,
 )
 from orbbec.plan.steps import BatchState, Cast, Erase, Warp
@@ -103,6 +105,82 @@ def test_images_that_are_not_drawn_are_unchanged_and_the_others_changed_alone(ki
         assert_same_bytes(result, one)
 
 
+@pytest.mark.parametrize("sides", [(4, 5, 20), (20, 4, 5), (5, 20, 4)])
+def test_microbatches_are_as_short_as_the_largest_result_between_passes_asks_for(monkeypatch, sides):
+    monkeypatch.setattr(microbatches, "MICROBATCH_BYTES", 2 * 3 * 20 * 20)
+    steps = [step for side in sides for step in (T.GaussianBlur(3), T.Resize((side, side)))]
+    plan = T.Compose([*steps, T.GaussianBlur(3)]).plan([(10, 10)] * 6, epoch=0)
+    images = IMAGES[:, :, :10, :10].contiguous()
+    assert microbatches.microbatches_of(plan, images) == [slice(0, 1), slice(1, 3), slice(3, 5), slice(5, 6)]
+
+
+@pytest.mark.parametrize("interpolation", ["nearest", "nearest_exact"])
+def test_a_pass_that_reads_a_smaller_image_leaves_the_other_passes_as_they_are(interpolation):
+    steps = [T.Resize((9, 8), interpolation), T.GaussianBlur(3), T.RandomAffine(20)]
+    first, *others = T.Compose(steps).plan([(20, 24)] * 3, epoch=0).passes
+    boxes, shrinks = np.tile([0, 0, 24, 20], (3, 1)), np.array([1, 2, 4])
+    to_region = np.stack([np.diag([1.0 / shrink, 1.0 / shrink, 1.0]) for shrink in shrinks])
+    changed = first.of_regions(boxes, shrinks, to_region)
+    assert changed.matrix == pytest.approx(to_region @ first.matrix)
+    for step in others:
+        table = step.of(changed.parameters)
+        assert table.sizes.tolist() == step.sizes.tolist()
+        assert (
+            (table.matrix == step.matrix).all() if hasattr(step, "matrix") else step.name == "gaussian_blur"
+        )
+
+
+@pytest.mark.parametrize("degrees", [0, 90, 180, 270])
+@pytest.mark.parametrize("zoom", [1.0, 2.0, 3.0])
+def test_the_pixels_that_a_warp_reads_are_those_of_its_rectangle(degrees, zoom):
+    center = np.array([[1.0, 0.0, -2.0], [0.0, 1.0, -1.0], [0.0, 0.0, 1.0]])  # of 2 x 4 pixels
+    angle = np.radians(degrees)
+    back = np.array([[np.cos(angle), np.sin(angle), 20.0], [-np.sin(angle), np.cos(angle), 20.0], [0, 0, 1]])
+    back[:2, :2] *= zoom
+    half = np.array([[1.0, 0, 0.5], [0, 1.0, 0.5], [0, 0, 1.0]])  # from centers of pixels to their edges
+    matrix = np.linalg.inv(half) @ back @ center @ half
+    assert seen_pixels(matrix[None], np.array([[2, 4]]), np.array([[40, 40]])) == 8 * zoom**2
+
+
+@pytest.mark.parametrize("kind", ["tensor", "array", "list", "ImageBatch"])
+@pytest.mark.parametrize(
+    "step", [T.MotionBlur(3, p=1.0), T.RandomInvert(1.0), T.RandomEqualize(1.0), T.Pad(1)]
+)
+def test_a_call_leaves_its_images_as_they_are(step, kind):
+    rows = [image.permute(1, 2, 0).numpy() for image in IMAGES.clone()]
+    images = {"tensor": IMAGES.clone(), "array": np.stack(rows), "list": rows}.get(kind)
+    images = (
+        ImageBatch.from_images([row[: 9 + n] for n, row in enumerate(rows)]) if images is None else images
+    )
+    before = copy.deepcopy(images)
+    for steps in ([step], [T.RandomApply([step], 0.5)], [T.RandomApply([step], 0.5), T.GaussianBlur(3)]):
+        T.Compose(steps, seed=1, exact=True)(images, epoch=0)
+        for one, other in zip(images, before, strict=True):
+            assert_same_bytes(one, other)
+
+
+@pytest.mark.parametrize("layout", [torch.contiguous_format, torch.channels_last])
+@pytest.mark.parametrize(
+    "finish", [[], [FLOAT], [T.Grayscale(1)], [T.ToDtype(torch.float16, channels_last=True)]]
+)
+def test_results_in_a_buffer_of_the_pool_are_those_of_single_passes(monkeypatch, finish, layout):
+    pipeline = T.Compose([T.GaussianBlur(3), T.Resize((9, 8)), *finish])
+    images = IMAGES.to(memory_format=layout)
+    expected = pipeline.apply(pipeline.plan([(20, 24)] * 6, epoch=0), images)
+    monkeypatch.setattr("orbbec.plan.program.LEAST_BYTES", 0)
+    result = pipeline(images, epoch=0)
+    assert result.stride() == expected.stride()
+    assert_same_bytes(result, expected)
+
+
+def test_a_plan_without_unused_images_has_the_sizes_of_the_others():
+    sizes = np.arange(16).reshape(8, 2) + 20
+    pipeline = T.Compose([T.Resize((9, 8)), T.MixUp(p=0.5)], seed=1)
+    plan, rows = microbatches.without_unused(pipeline.plan(sizes, epoch=0, pairs=[1]))
+    assert 4 < len(rows) < 8
+    assert (len(plan), plan.sizes.tolist()) == (len(rows), sizes[rows].tolist())
+
+
 def test_copies_of_which_a_pass_is_not_fixed_are_not_fixed(monkeypatch):
     plan = T.Compose([T.AugMix(mixture_width=2)]).plan([(20, 24)] * 2, epoch=0)
     (blend,) = (step for step in plan.passes if step.name == "blend")
@@ -130,11 +208,12 @@ def test_a_flip_that_python_draws_is_for_the_images_that_are_chosen():
         return [Warp(matrices, state.sizes, "nearest", "replicate", lossless=True, flips=flips)]
 
     step = _Unsteady(flipped, flipped)
-    results = T.Compose([T.RandomApply([step], 0.5)], seed=1)(IMAGES, epoch=0)
-    always = T.Compose([step])(IMAGES, epoch=0)
-    rows = zip(results, IMAGES, always, strict=True)
-    changed = [[torch.equal(result, each) for each in others] for result, *others in rows]
-    assert {tuple(row) for row in changed} == {(True, False), (False, True)}
+    for first in ([], [T.Resize((9, 8))]):
+        results = T.Compose([*first, T.RandomApply([step], 0.5)], seed=1)(IMAGES, epoch=0)
+        never = T.Compose([*first, T.Pad(0)])(IMAGES, epoch=0)
+        rows = zip(results, never, never.flip(-1), strict=True)
+        changed = [[torch.equal(result, each) for each in others] for result, *others in rows]
+        assert {tuple(row) for row in changed} == {(True, False), (False, True)}
 
 
 def test_rectangles_that_python_draws_are_filled_in_the_images_that_are_chosen():
@@ -204,6 +283,17 @@ def test_a_program_knows_the_pixels_between_its_passes(size):
     program = pipeline._program(_Pixels(3, "uint8", one_size=True), None)
     assert [step.name for step in program.passes] == ["resized_crop", "gaussian_blur"] * 2
     assert program._sizes(IMAGES) == ((7, 9), 2 * size[0] * size[1] + 63)
+
+
+@pytest.mark.parametrize("count", [1, 3])
+def test_one_call_runs_all_passes_up_to_a_number_of_values_between_them(monkeypatch, count):
+    pipeline = T.Compose([T.Resize((4, 5)), T.GaussianBlur(3)], seed=1)
+    program = pipeline._program(_Pixels(3, "uint8", one_size=True), None)
+    direct = direct_input(IMAGES[:count], False)
+    monkeypatch.setattr("orbbec.plan.program.MICROBATCH_BYTES", count * 3 * 20)
+    assert program.run(direct, 0).shape == (count, 3, 4, 5)
+    monkeypatch.setattr("orbbec.plan.program.MICROBATCH_BYTES", count * 3 * 20 - 1)
+    assert program.run(direct, 0) is None
 
 
 @pytest.mark.parametrize("side", [9, 400])
@@ -307,3 +397,8 @@ def test_points_of_images_of_one_row_or_column_follow_their_displacement(height,
     displacement = np.broadcast_to(np.array([0.5, -0.25])[:, None, None], (2, height, width))
     points = np.array([[0.0, 0.0], [width - 1.0, height - 1.0]])
     assert through_displacement(points, displacement).tolist() == (points - [0.5, -0.25]).tolist()
+
+
+def test_a_plan_lists_the_heights_and_the_widths_of_its_results():
+    table = T.Compose([T.RandomResizedCrop((9, 7), antialias=False)]).plan([(20, 24)] * 2, epoch=0).table(0)
+    assert (table["height"].tolist(), table["width"].tolist()) == ([9, 9], [7, 7])

@@ -280,8 +280,7 @@ def _blurred(step: Any) -> list[Transform]:
         side or int(sigma[1] * 3.5) * 2 for side in range(low, high + 1)
     )  # 0: derived from the largest sigma
     counts = Counter(side + 1 - side % 2 for side in sides)
-    weights = tuple(count / counts.total() for count in counts.values())
-    return _choice([GaussianBlur(side, sigma) for side in counts], weights)
+    return _choice([GaussianBlur(side, sigma) for side in counts], tuple(counts.values()))
 
 
 def _odd_sides(step: Any) -> tuple[int, int]:

@@ -23,7 +23,7 @@ class OnDevice(torch.nn.Module):
         seed: see `on_device`.
     """
 
-    def __init__(self, pipeline: Callable[..., Any], seed: int = 0) -> None:
+    def __init__(self, pipeline: Callable[..., Any], seed: int) -> None:
         super().__init__()
         self.pipeline = pipeline
         self.seed = whole("on_device", "seed", seed, 0, LARGEST_SEED)

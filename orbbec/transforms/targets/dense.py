@@ -66,7 +66,7 @@ def _linear(reading: Reading, x: Array, y: Array) -> tuple[Array, Sequence[Any]]
         across, down = (_slopes(displacement, axis) for axis in (2, 1))
         return np.stack([x, y]) + displacement, (1 + across[0], down[0], across[1], 1 + down[1])
     (a, b, c), (d, e, f), (g, h, i) = reading.matrix.tolist()
-    weight = g * x + h * y + i if (g, h, i) != (0.0, 0.0, 1.0) else 1.0
+    weight = g * x + h * y + i
     source = np.stack([(a * x + b * y + c) / weight, (d * x + e * y + f) / weight])
     if (g, h) == (0.0, 0.0):
         return source, (a / i, b / i, d / i, e / i)
@@ -91,9 +91,8 @@ def _depth(depth: Array, reading: Reading, source: Array, jacobian: Sequence[Any
 def _flow(flow: Array, reading: Reading, source: Array, jacobian: Sequence[Any]) -> Array:
     """Where the other end of each vector goes, relative to where this end goes."""
     flow = flow * _mirrored(reading, source)
-    is_curved = reading.field is not None or np.ndim(jacobian[0]) > 0
-    if not is_curved:
-        a, b, c, d = jacobian
+    a, b, c, d = jacobian
+    if not np.ndim(a):  # one for all pixels
         rotated = np.stack([d * flow[0] - b * flow[1], a * flow[1] - c * flow[0]])
         return np.asarray(rotated / (a * d - b * c))
     ends = np.moveaxis(source + flow, 0, -1)

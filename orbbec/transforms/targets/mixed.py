@@ -120,6 +120,7 @@ def _paired(step: MixPass, states: Sequence[State], copies: Sequence[State], siz
             results.append(one)
             continue
         _check_pair(step, (states[n], states[pairs[n]]), rectangles is None)
+        one.clip()
         if rectangles is not None:
             one.hide(regions[n])
         boxes = np.array([[0, 0, *sizes[n, ::-1]], regions[n]])

@@ -13,7 +13,7 @@ from orbbec.transforms.base.checks import choice, whole
 Pairs = tuple[tuple[int, int], ...]
 
 # Eyes, ears, shoulders, elbows, wrists, hips, knees, ankles of COCO's 17 keypoints; 0 is the nose.
-_COCO = tuple((left, left + 1) for left in range(1, 17, 2))
+_COCO = tuple((2 * n - 1, 2 * n) for n in range(1, 9))
 _NAMED = {"coco": _COCO}
 
 

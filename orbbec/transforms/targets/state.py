@@ -217,9 +217,6 @@ class State:
     def hide(self, region: Array) -> None:
         """Let another image cover left, top, right, bottom."""
         left, top, right, bottom = region.tolist()
-        if left >= right or top >= bottom:
-            return
-        self.is_clipped = True
         for key in self.layers:
             mask = self.layer(key).clone()
             mask[..., top:bottom, left:right] = self.fill_of(key, 0.0)

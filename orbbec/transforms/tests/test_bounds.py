@@ -281,6 +281,68 @@ def test_every_argument_with_a_bound_is_here():
             assert not any(map(has_number, values)) or f"{op}-{name}" in cases, f"{op}: {name}"
 
 
+BELOW_1 = math.nextafter(1.0, 0.0)
+ENDS = {  # the largest second number of a range; of those that are not here any
+    ("ColorJitter", "hue"): 0.5,
+    ("RandomHSV", "hue"): 0.5,
+    ("RandomPhotometricDistort", "hue"): 0.5,
+    ("ChannelDropout", "channel_drop_range"): 2,
+    ("CoarseDropout", "num_holes_range"): 256,
+    ("GridDropout", "holes_number_xy"): 32,
+    ("CropAndPad", "px_range"): 2**30,
+    ("RandomSizedCrop", "min_max_height"): 2**30,
+    ("Defocus", "radius"): 100,
+    ("JPEG", "quality"): 100,
+    ("PatchBrightness", "num_patches_range"): 16,
+    ("RandomShadow", "num_shadows_range"): 16,
+    ("PillowBlur", "radius_range"): 1000.0,
+    ("PlanckianJitter", "temperature_range"): 15000.0,
+    ("RingingOvershoot", "cutoff"): math.pi,
+    ("SolarizeAdd", "addition"): 255.0,
+    ("HueSaturationValue", "hue_range"): 180.0,
+    **{("HueSaturationValue", f"{name}_range"): 255.0 for name in ("saturation", "value")},
+    **{("ZoomBlur", name): 100.0 for name in ("max_factor", "step_factor")},
+    **{("ChromaticAberration", f"{name}_range"): 1.0 for name in ("primary", "secondary")},
+    **{("CoarseDropout", f"hole_{name}_range"): BELOW_1 for name in ("height", "width")},
+    **{("PatchBrightness", f"patch_{name}_range"): BELOW_1 for name in ("height", "width")},
+    **{("ISONoise", name): 1.0 for name in ("color_shift", "intensity")},
+    **{("RGBShift", f"{name}_range"): 1.0 for name in ("red", "green", "blue")},
+    **{
+        (op, f"{name}_range"): 1.0
+        for op in ("Illumination", "Vignetting")
+        for name in ("intensity", "center")
+    },
+    **{("SaltAndPepper", name): 1.0 for name in ("amount", "salt_vs_pepper")},
+    **{(op, "alpha"): 1.0 for op in ("Emboss", "Sharpen", "UnsharpMask")},
+    **{(op, "epochs"): 2**30 for op in ("CopyPaste", "CutMix", "MixUp", "Mosaic", "RandomApply")},
+    **{("Downscale", "scale_range"): 1.0, ("Mosaic", "center_range"): 1.0, ("RandomErasing", "scale"): 1.0},
+    **{("OpticalDistortion", "distort_range"): 1.0, ("RandomAffine", "translate"): 1.0},
+    **{("RandomBrightnessContrast", "brightness"): 1.0, ("RandomShadow", "shadow_intensity_range"): 1.0},
+    **{("RandomIoUCrop", "epochs"): 2**30},
+}
+ODD = {"kernel_size"}
+RANGES = [
+    pytest.param(example, field.name, id=f"{op}-{field.name}")
+    for op, (example, *_) in EXAMPLES.items()
+    for field in fields(example)
+    if field.name not in UNBOUNDED | ODD
+    for values in [getattr(example, field.name)]
+    if isinstance(values, tuple) and len(values) == 2 and all(type(each) in (int, float) for each in values)
+]
+
+
+@pytest.mark.parametrize(("example", "name"), RANGES)
+def test_the_end_of_a_range_is_bounded_as_listed(example, name):
+    first, last = getattr(example, name)
+    bound = ENDS.get((example.name, name))
+    if bound is None:
+        replace(example, **{name: (first, type(last)(1e15))})
+        return
+    replace(example, **{name: (first, bound)})
+    with pytest.raises(ValueError, match=f"^{example.name}: expected .*{name}"):
+        replace(example, **{name: (first, near(bound)[1])})
+
+
 def test_a_kernel_without_pixels_is_too_small_and_not_even():
     with pytest.raises(ValueError, match="expected kernel_size as a whole number of at least 1, but got 0"):
         T.GaussianBlur((0, 3))

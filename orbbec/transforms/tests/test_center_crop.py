@@ -8,6 +8,7 @@ import torch
 
 from orbbec import ImageBatch
 from orbbec import transforms as T
+from orbbec.transforms.tests.test_compose import ALL
 from tests.support import photograph
 
 SIZES = [(1, 1), (5, 9), (6, 10), (9, 5), (7, 7), (8, 8), (12, 3), (30, 41)]
@@ -128,3 +129,13 @@ def test_what_is_cut_off_after_a_random_resize_may_be_padded():
 def test_a_largest_side_cuts_fractions_off(size, side, longest, expected):
     resize = T.Resize(side, max_size=longest)
     assert T.Compose([resize]).plan([size], epoch=0).output_sizes.tolist() == [list(expected)]
+
+
+@pytest.mark.parametrize("transform", ALL, ids=lambda t: t.name)
+def test_a_crop_of_whole_results_of_one_size_takes_no_pass(transform):
+    steps, sizes = [T.RandomRotation(9, "linear", padding_mode="edge"), transform], [(40, 52), (50, 41)]
+    plan = T.Compose(steps).plan(sizes, epoch=0)
+    first, second = plan.output_sizes.tolist()
+    if first == second and transform.name not in ("RandomResizedCrop", "RandomSizedCrop"):
+        cropped = T.Compose([*steps, T.CenterCrop(first)]).plan(sizes, epoch=0)
+        assert len(cropped.passes) == len(plan.passes)

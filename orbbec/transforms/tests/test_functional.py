@@ -173,6 +173,7 @@ def test_gray_images_become_three_channels():
     assert torch.equal(ours.grayscale_to_rgb(gray), theirs.grayscale_to_rgb(gray))
     assert torch.equal(ours.rgb_to_grayscale(gray, 3), theirs.rgb_to_grayscale(gray, 3))
     assert ours.grayscale_to_rgb(TENSOR) is TENSOR
+    assert torch.equal(ours.grayscale_to_rgb(TENSOR[:2]), theirs.grayscale_to_rgb(gray))
     assert ours.grayscale_to_rgb(PIL.convert("L")).mode == "RGB"
 
 
@@ -363,6 +364,8 @@ def test_signatures_are_torchvisions(name):
         ),
         (lambda: ours.five_crop(TENSOR, 41), r"expected size of at most \[40, 50\], but got \[41, 41\]"),
         (lambda: ours.perspective(TENSOR, None, None), "expected startpoints and endpoints, or coefficients"),
+        (lambda: ours.perspective(TENSOR, None, CORNERS, coefficients=[0] * 8), "but got both"),
+        (lambda: ours.perspective(TENSOR, CORNERS, None, coefficients=[0] * 8), "but got both"),
         (lambda: ours.perspective(TENSOR, *CORNERS, coefficients=[0] * 8), "but got both"),
         (lambda: ours.to_pil_image(TENSOR, "L"), "expected mode as one of RGB, YCbCr, HSV, but got 'L'"),
         (lambda: ours.clamp_bounding_boxes(TENSOR[0, :, :4]), "expected format for a tensor, and only for"),
@@ -374,3 +377,14 @@ def test_signatures_are_torchvisions(name):
 def test_bad_arguments_are_named(call, message):
     with pytest.raises(ValueError, match=message):
         call()
+
+
+def test_positions_have_32_bits():
+    for edge in (-(2**31), 2**31):
+        assert not ours.crop(TENSOR, edge, edge, 2, 3).any()
+        assert torch.equal(ours.erase(TENSOR, edge, edge, 2, 3, 0), TENSOR)
+        for arguments in ((edge + (1 if edge > 0 else -1), 0), (0, edge + (1 if edge > 0 else -1))):
+            with pytest.raises(ValueError, match=r"^crop: expected (top|left) as a whole number"):
+                ours.crop(TENSOR, *arguments, 2, 3)
+            with pytest.raises(ValueError, match=r"^erase: expected [ij] as a whole number"):
+                ours.erase(TENSOR, *arguments, 2, 3, 0)

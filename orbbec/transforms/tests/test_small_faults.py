@@ -7,7 +7,7 @@ import pytest
 import torch
 
 from orbbec import transforms as T
-from orbbec.augment.codes import STEPS
+from orbbec.augment.codes import PLACED, STEPS
 from orbbec.plan.points import forward_of, rotated_boxes, rotated_corners, through_displacement
 from orbbec.plan.rules import REGISTERS
 from orbbec.plan.steps import Colors
@@ -72,14 +72,17 @@ def test_an_array_of_another_rank_is_named_as_the_images_of_compose():
         pipeline(np.zeros(9, np.uint8))
 
 
-def test_contrast_of_any_image_must_be_declared():
+@pytest.mark.parametrize(
+    ("code", "name"), [(STEPS["contrast"], "contrast"), *((code, "placed") for code in sorted(PLACED))]
+)
+def test_what_a_step_of_any_image_reads_must_be_declared(code, name):
     class Undeclared(T.ColorJitter):
         def steps(self, params, state):
             rows = np.zeros((len(state), 1, 16), np.float32)
-            rows[-1, 0, :2] = STEPS["contrast"], 1.5
+            rows[-1, 0, :2] = code, 1.5
             return [Colors(rows, False, ())]
 
-    with pytest.raises(ValueError, match="expected Colors\\(contrast=True\\)"):
+    with pytest.raises(ValueError, match=f"expected Colors\\({name}=True\\)"):
         T.Compose([Undeclared()]).plan([(8, 8)] * 2, epoch=0)
 
 
@@ -104,6 +107,15 @@ def test_each_axis_is_shifted_by_a_share_of_its_own_side():
 def test_a_transform_is_a_module(transform):
     assert transform.to("cpu").float() is transform
     assert transform.apply(lambda module: None) is transform
+
+
+@pytest.mark.parametrize("dtype", [torch.bool, torch.int8, torch.int32, torch.float64, torch.complex64])
+def test_images_that_no_pipeline_takes_are_named_as_those_of_compose(dtype):
+    images = torch.zeros(2, 3, 4, 4, dtype=dtype)
+    for step in (T.CenterCrop(2), T.GaussianBlur(3), T.RandomResizedCrop(2), T.RandomPosterize(3)):
+        for each in (images, images[0], list(images)):
+            with pytest.raises(TypeError, match=r"^Compose: expected image"):
+                T.Compose([step])(each, epoch=0)
 
 
 def test_an_image_that_no_operator_takes_is_named_as_one_of_composes():

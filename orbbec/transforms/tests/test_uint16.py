@@ -7,6 +7,7 @@ import torch
 from orbbec import gaussian_blur, mixup, resize, warp_affine
 from orbbec import transforms as T
 from orbbec.plan import Plan
+from orbbec.transforms.tests.test_compose import ALL
 from tests.support.samples import photograph
 
 
@@ -236,3 +237,41 @@ def test_lanczos_warps_are_those_of_the_operator():
     options = {"interpolation": "lanczos4", "border": "wrap", "inverse": True}
     expected = warp_affine(array, plan.matrix[0, :2], (37, 53), **options)
     assert np.array_equal(pipeline(array), expected)
+
+
+SIXTEEN = {
+    *("AlignFaces", "AlignPoints", "AtLeastOneBBoxRandomCrop", "BBoxSafeRandomCrop", "BoxBlur", "CenterCrop"),
+    *(
+        "ChromaticAberration",
+        "ClampBoundingBoxes",
+        "ConvertBoundingBoxFormat",
+        "Crop",
+        "CropAndPad",
+        "Downscale",
+    ),
+    *(
+        "ElasticTransform",
+        "Emboss",
+        "GaussianBlur",
+        "GridDistortion",
+        "Letterbox",
+        "MedianBlur",
+        "MotionBlur",
+    ),
+    *("OpticalDistortion", "PILToTensor", "Pad", "PadIfNeeded", "RGB", "RandomAffine", "RandomCrop"),
+    *("RandomHalfBody", "RandomHorizontalFlip", "RandomIoUCrop", "RandomPerspective", "RandomResize"),
+    *("RandomResizedCrop", "RandomRotation", "RandomScale", "RandomShift", "RandomShortestSize"),
+    *("RandomSizedCrop", "RandomVerticalFlip", "RandomZoomOut", "Resize", "ResizeKeepRatio", "ResizeToFit"),
+    *("ResizeToMultiple", "RingingOvershoot", "SanitizeBoundingBoxes", "ScaleJitter", "Sharpen", "ToDtype"),
+    *("ToImage", "ToPureTensor", "ToTensor"),
+}
+
+
+@pytest.mark.parametrize("transform", ALL, ids=lambda t: t.name)
+def test_the_transforms_that_take_16_bits_are_these(transform):
+    images = torch.arange(2 * 3 * 40 * 50, dtype=torch.int32).reshape(2, 3, 40, 50).to(torch.uint16)
+    if transform.name in SIXTEEN:
+        assert len(T.Compose([transform], seed=3)(images, epoch=1)) == 2
+        return
+    with pytest.raises((TypeError, ValueError), match=r"uint16|at most 255"):
+        T.Compose([transform], seed=3)(images, epoch=1)

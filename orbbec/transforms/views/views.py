@@ -133,7 +133,7 @@ class MultiView(FrozenModule):
         """The views, in order, each as `Compose` returns it; the arguments are those of `Compose`."""
         if sample_ids is None and (epoch is None or generator is not None):
             images = images_of(batch, self.target_options.dense)[0] if is_structure(batch) else batch
-            count = len(read(images, False, False).sizes)
+            count = len(read(images).sizes)
             sample_ids = new_seed(generator) % 2**62 + np.arange(count)
         elif generator is not None:
             raise ValueError("MultiView: expected a generator only without sample_ids")

@@ -8,6 +8,7 @@ import pytest
 import torch
 
 from orbbec import transforms as T
+from orbbec.transforms.tests.examples import EXAMPLES
 from orbbec.transforms.tests.test_compose import ALL, MIXING
 from tests.support import assert_same_bytes, photographs
 
@@ -40,13 +41,13 @@ def wrong_values(value, is_probability):
         yield from ((1.0, 0.0, 0.5), (math.inf, 1.0))
 
 
-@pytest.mark.parametrize("transform", EVERY, ids=lambda t: t.name)
+@pytest.mark.parametrize("transform", [*EVERY, *EXAMPLES["Normalize"]], ids=lambda t: t.name)
 def test_wrong_argument_is_named_at_construction(transform):
     for name in (field.name for field in dataclasses.fields(transform)):
         for bad in wrong_values(getattr(transform, name), name == "p"):
             with pytest.raises((ValueError, TypeError)) as error:
                 dataclasses.replace(transform, **{name: bad})
-            assert str(error.value).startswith(transform.name)
+            assert str(error.value).startswith(f"{transform.name}: expected ")
             assert name in str(error.value)
 
 

@@ -124,3 +124,9 @@ def test_a_collated_batch_goes_through_a_pipeline():
 def test_another_number_of_masks_is_named():
     with pytest.raises(ValueError, match="expected mask of 3 images in the dict of a batch, but got 2"):
         PIPELINE(ONE_SIZE, {"mask": torch.zeros(2, 40, 50, dtype=torch.uint8)})
+
+
+def test_entries_of_several_types_are_listed():
+    images, points = torch.zeros(2, 3, 4, 5, dtype=torch.uint8), [torch.zeros(1, 2), np.zeros((1, 2))]
+    _, moved = T.RandomHorizontalFlip(1.0)(images, {"keypoints": points})
+    assert [type(each) for each in moved["keypoints"]] == [torch.Tensor, np.ndarray]

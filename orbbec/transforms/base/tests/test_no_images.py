@@ -1,11 +1,16 @@
 """Empty batches have the size, channels, dtype and layout of other results."""
 
+from dataclasses import fields, replace
+from itertools import product
+
 import numpy as np
 import pytest
 import torch
 
 from orbbec import ImageBatch
 from orbbec import transforms as T
+from orbbec.transforms.tests.examples import EXAMPLES, needs_masks
+from tests.support import photographs
 
 FLOAT = T.ToDtype(torch.float32, scale=True)
 PIPELINES = {
@@ -47,6 +52,7 @@ IMAGES = {
     "float": torch.zeros(2, 3, 6, 7),
     "channels last": torch.zeros(2, 3, 6, 7, dtype=torch.uint8).to(memory_format=torch.channels_last),
 }
+ONES = [one for some in EXAMPLES.values() for one in some if one.name != "Normalize" and not needs_masks(one)]
 BYTES_ALONE = ("jpeg", "policy", "augmix")
 
 
@@ -84,6 +90,19 @@ def test_no_images_of_a_batch_become_what_images_do(name):
         assert (result.shape[1:], result.dtype) == (expected.shape[1:], expected.dtype)
     else:
         assert result.channels == expected.channels
+
+
+@pytest.mark.parametrize("example", ONES, ids=lambda t: t.name)
+def test_no_images_have_the_size_of_results_at_every_chance(example):
+    names = [field.name for field in fields(example) if field.name in ("p", "scale_p", "aspect_p")]
+    chances = [name for name in names if isinstance(getattr(example, name), float)]
+    images = photographs(8, 3, 24, 31)
+    for numbers in product((0.0, 1.0), repeat=len(chances)):
+        compose = T.Compose([replace(example, **dict(zip(chances, numbers, strict=True)))], seed=5)
+        expected = compose(images, epoch=1)
+        is_one_size = isinstance(expected, torch.Tensor)
+        size = expected.shape[1:] if is_one_size else images.shape[1:]
+        assert compose(images[:0], epoch=1).shape[1:] == size
 
 
 def test_where_results_of_no_images_are_written():

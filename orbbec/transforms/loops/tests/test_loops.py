@@ -48,6 +48,22 @@ def test_seeds_and_ranks_differ(monkeypatch):
     assert not torch.equal(orbbec.on_device(CROP, seed=1)(images()), first)
 
 
+@pytest.mark.parametrize(
+    ("module", "name"),
+    [
+        ("orbbec.transforms", "RandomHorizontalFlip"),
+        ("torchvision.transforms.v2", "RandomHorizontalFlip"),
+        ("albumentations", "HorizontalFlip"),
+    ],
+)
+def test_a_pipeline_of_any_library_has_the_seed_and_is_as_exact_as_asked(module, name):
+    flip = getattr(pytest.importorskip(module), name)()
+    pipeline = orbbec.on_device(flip, seed=7, exact=True).pipeline
+    assert (pipeline.seed, pipeline.exact) == (7, True)
+    pipeline = orbbec.on_device(flip).pipeline
+    assert (pipeline.seed, pipeline.exact) == (0, False)
+
+
 def test_torchs_generator_is_neither_read_nor_advanced():
     torch.manual_seed(0)
     before = torch.get_rng_state()

@@ -141,6 +141,31 @@ def test_a_reflecting_border_mirrors_vectors(mode):
     np.testing.assert_array_equal(target["normals"], expected)
 
 
+@pytest.mark.parametrize("times", [1, 2, 3])
+@pytest.mark.parametrize("mode", ["reflect", "symmetric"])
+def test_each_reflection_mirrors_vectors_again(mode, times):
+    normals, size = unit_normals(size=(4, 5)), (4, 5)
+    height, width = (side - (mode == "reflect") for side in size)
+    _, target = result_of(
+        [T.Pad((times * width, times * height), padding_mode=mode)],
+        {"normals": normals},
+        image=np.zeros((*size, 3), np.uint8),
+    )
+    expected = normals
+    for _ in range(times):
+        expected = np.pad(expected, ((0, 0), (height, height), (width, width)), mode)
+        expected[0, :, :width] *= -1
+        expected[0, :, -width:] *= -1
+        expected[1, :height] *= -1
+        expected[1, -height:] *= -1
+    found = target["normals"]
+    if mode == "reflect":  # one row or column belongs to an image and its reflection
+        for axis, side in ((1, height), (2, width)):
+            shared = np.arange(0, expected.shape[axis], side)
+            found, expected = (np.delete(each, shared, axis) for each in (found, expected))
+    np.testing.assert_array_equal(found, expected)
+
+
 def surface(x, y):
     return 0.004 * x * x - 0.003 * x * y + 0.002 * y * y + 0.1 * x
 

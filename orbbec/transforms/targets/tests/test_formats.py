@@ -23,6 +23,7 @@ PIPELINES = {
     "passes": [T.GaussianBlur(3), T.RandomCrop((40, 50)), T.GaussianBlur(3), T.RandomCrop((30, 30))],
     "mosaic": [T.Mosaic((50, 60), p=1.0)],
     "cutmix": [T.CutMix(3.0)],
+    "small cutmix": [T.CutMix(0.3)],
 }
 FORMATS = ("xyxy", "xywh", "cxcywh", "cxcywha", "xyxyxyxy", "xyxyn", "cxcywhn")
 
@@ -44,7 +45,7 @@ def in_format(corners, name):
 
 @cache
 def plan_of(pipeline):
-    return T.Compose(PIPELINES[pipeline], seed=4).plan([(HEIGHT, WIDTH)] * 4, epoch=2)
+    return T.Compose(PIPELINES[pipeline], seed=0).plan([(HEIGHT, WIDTH)] * 4, epoch=2)
 
 
 def moved(name, pipeline, as_tensor, **options):
@@ -115,6 +116,16 @@ def test_the_least_size_is_enough(name):
     corners = [[20.0, 10.0, 24.0, 20.0], [20.0, 10.0, 30.0, 14.0], [20.0, 10.0, 30.0, 20.0]]
     assert left_of(name, corners, 4.0) == [0, 1, 2]
     assert left_of(name, corners, np.nextafter(4.0, 5.0)) == [2]
+
+
+@pytest.mark.parametrize("name", ["xyxy", "xywh", "cxcywh", "cxcywha", "xyxyxyxy"])
+def test_a_size_is_that_after_a_crop_was_enlarged(name):
+    corners = np.array([[2.0, 3.0, 5.0, 6.0], [2.0, 3.0, 3.0, 4.0]])
+    target = {"boxes": in_format(corners, name), "labels": np.arange(2)}
+    steps = [T.Crop(0, 0, 10, 10), T.Resize((40, 40), antialias=False)]
+    zoom = T.Compose(steps, target_options=T.TargetOptions(name, min_size=8.0))
+    _, moved = zoom(np.zeros((20, 30, 3), np.uint8), target, epoch=0)
+    assert moved["labels"].tolist() == [0]
 
 
 @pytest.mark.parametrize(("name", "value"), [("min_visibility", 0.5), ("min_size", 4.0), ("min_area", 24.0)])

@@ -86,6 +86,36 @@ def test_points_under_the_rectangle_of_a_cutmix_are_invisible():
             assert (visible == 2.0) == shown
 
 
+def test_a_point_belongs_to_the_pixel_around_it():
+    """Points half a pixel apart; those at edges belong to the next pixel."""
+    images, targets = batch(3)
+    y, x = np.mgrid[0 : SIZE[0] - 0.5 : 0.5, 0 : SIZE[1] - 0.5 : 0.5].reshape(2, -1)
+    points = np.stack([x, y, np.ones_like(x)], 1)[None].repeat(4, 0)
+    options = T.TargetOptions(drop_boxes=False)
+    mixed, changed = T.Compose([T.CutMix(alpha=3.0)], target_options=options)(
+        images, [{**target, "keypoints": points} for target in targets], epoch=1
+    )
+    rows, columns = (np.floor(along + 0.5).astype(int) for along in (y, x))
+    for n, target in enumerate(changed):
+        shown = mixed[n, 0].numpy()[rows, columns] == n
+        assert 0 < shown.sum() < len(shown)
+        assert (target["keypoints"][:4, :, 2] == shown).all()
+        assert (target["keypoints"][4:, :, 2] >= ~shown).all()  # an image shows the points at its end, too
+
+
+@pytest.mark.parametrize("mix", [T.MixUp(), T.CutMix(), T.CopyPaste(), T.Mosaic(SIZE)], ids=lambda t: t.name)
+def test_boxes_of_both_images_are_clipped_and_dropped_as_without_a_mix(mix):
+    images, targets = torch.zeros(4, 3, *SIZE, dtype=torch.uint8), []
+    for n in range(4):
+        boxes = np.array([[-4.0, 3, 9, 40], [-9, -9, 0.25, 0.5], [18, -5, 30, 6]])
+        masks = masks_of(boxes.clip(0, (*SIZE[::-1], *SIZE[::-1])).round().astype(int))
+        targets.append({"boxes": boxes, "labels": np.arange(3) + 10 * n, "masks": masks})
+    for target in T.Compose([mix])(images, targets, epoch=0)[1]:
+        assert not any(label % 10 == 1 for label in target["labels"])
+        assert (target["boxes"] >= 0).all()
+        assert (target["boxes"][:, 2:] <= SIZE[::-1]).all()
+
+
 def test_a_mask_of_classes_is_cut_but_not_blended():
     images, _ = batch()
     targets = [{"mask": torch.full(SIZE, n)} for n in range(6)]

@@ -103,6 +103,18 @@ def test_pasted_objects_bring_their_targets_and_cover_others(p):
     assert abs(chances - p) < 0.12
 
 
+def test_an_object_of_which_nothing_is_left_has_no_box():
+    masks = torch.ones(1, 4, 5, dtype=torch.uint8)
+    target = {"boxes": torch.tensor([[0.0, 0, 5, 4]]), "masks": masks}
+    options = T.TargetOptions(drop_boxes=False)
+    _, changed = T.Compose([T.CopyPaste()], target_options=options)(
+        torch.zeros(2, 3, 4, 5, dtype=torch.uint8), [target] * 2, epoch=0
+    )
+    for each in changed:
+        assert each["boxes"].tolist() == [[0, 0, 0, 0], [0, 0, 5, 4]]
+        assert each["masks"].sum((1, 2)).tolist() == [0, 20]
+
+
 def test_at_most_so_many_objects_are_pasted():
     changed = T.Compose([T.CopyPaste(max_objects=1)])(IMAGES, TARGETS, epoch=0)[1]
     for n, target in enumerate(changed):

@@ -53,6 +53,17 @@ def test_run_lengths_move_as_their_masks_do(encode, seed):
     assert torch.equal(actual["masks"], expected["masks"])
 
 
+@pytest.mark.parametrize("encode", [compressed, as_text, as_numbers])
+@pytest.mark.parametrize("value", [0, 1])
+def test_a_mask_may_be_one_run(encode, value):
+    masks, image = (
+        np.full((1, HEIGHT, WIDTH), value, np.uint8),
+        torch.zeros(3, HEIGHT, WIDTH, dtype=torch.uint8),
+    )
+    _, target = T.Compose([T.RandomHorizontalFlip(1.0)])(image, {"masks": list(map(encode, masks))}, epoch=0)
+    assert target["masks"].tolist() == masks.tolist()
+
+
 def test_an_array_follows_from_run_lengths_without_boxes():
     image = np.zeros((HEIGHT, WIDTH, 3), np.uint8)
     masks = objects()

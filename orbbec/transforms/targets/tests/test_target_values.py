@@ -209,6 +209,16 @@ def test_what_lies_behind_the_viewer_is_nowhere():
     assert np.isnan(carried(-forward, points)).all(1).tolist() == [False, False, True, True, True]
 
 
+def test_a_point_at_the_edge_of_an_image_is_inside():
+    low, high = np.array([-0.5, -0.5]), np.array([29.5, 19.5])
+    beyond = np.nextafter(low, -1.0), np.nextafter(high, 40.0)
+    sides = [low, high, (low[0], high[1]), (5, low[1]), (low[0], 5), (5, high[1]), (high[0], 5)]
+    outside = [(beyond[0][0], 5), (5, beyond[0][1]), (beyond[1][0], 5), (5, beyond[1][1])]
+    points = np.array([(*point, 2.0) for point in (*sides, *outside)])
+    _, target = T.Compose([T.Pad(0)])(np.zeros((20, 30, 3), np.uint8), {"keypoints": points}, epoch=0)
+    assert target["keypoints"].tolist() == [*points[:7].tolist(), *(points[7:] * [1, 1, 0]).tolist()]
+
+
 def test_a_box_without_area_is_as_large_where_another_image_covers_it():
     positions = np.random.default_rng(0).uniform(0, 20, (40, 2))
     target = {"boxes": np.tile(positions, 2), "area": np.full(40, 7.0), "label": 1}

@@ -187,3 +187,9 @@ def test_the_fraction_of_cropped_images_is_the_probability(kind, p):
 def test_bad_arguments_are_named(make, message):
     with pytest.raises(ValueError, match=message):
         make()
+
+
+def test_an_overlap_of_1_asks_for_the_whole_image():
+    crop = T.RandomIoUCrop(0.5, 0.5, sampler_options=(1.0,))
+    targets = [{"boxes": np.array([[0.0, 0.0, 1.0, 1.0]])}] * 40  # what a crop of one pixel may overlap by 1
+    assert (T.Compose([crop]).plan([(2, 2)] * 40, targets=targets, epoch=0).output_sizes == 2).all()

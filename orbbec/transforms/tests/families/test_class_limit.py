@@ -140,3 +140,11 @@ def test_a_limited_crop_names_a_small_image_and_refuses_containers():
         T.RandomApply([T.RandomCrop(16, max_class_ratio=0.7)])
     with pytest.raises(ValueError, match="expected a position before images are mixed"):
         T.Compose([T.Mosaic(40), T.RandomCrop(16, max_class_ratio=0.7)])(images, [target] * 2)
+
+
+def test_crops_lie_anywhere_on_a_padded_image():
+    crop = T.RandomCrop((9, 8), (1, 5, 2, 3), max_class_ratio=1.0)
+    targets = [{"mask": np.zeros((12, 10), np.int64)}] * 400
+    (step,) = T.Compose([crop]).plan([(12, 10)] * 400, targets=targets, epoch=0).passes
+    assert set(step.matrix[:, 1, 2].tolist()) == set(range(-5, 12 + 3 - 9 + 1))
+    assert set(step.matrix[:, 0, 2].tolist()) == set(range(-1, 10 + 2 - 8 + 1))
