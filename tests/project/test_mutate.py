@@ -82,6 +82,12 @@ def test_the_side_that_reshape_infers_is_left_alone():
     assert [each.old for each in mutations_of("m.py", "x = y.reshape(-1)")] == []
 
 
+def test_arrays_without_entries_are_no_ones():
+    for source in ("x = np.zeros((0, 4), bool)", "x = torch.zeros(0)"):
+        assert not [each for each in mutations_of("m.py", source) if "ones" in each.new]
+    assert [each.new for each in mutations_of("m.py", "x = np.zeros((n, 4))")][:1] == ["np.ones"]
+
+
 def test_tests_that_read_all_files_are_tried_on_every_mutation():
     names = ["a/b/tests/t.py::t", f"{mutate.OF_SOURCES}::t"]
     coverage = mutate.Coverage(names, dict.fromkeys(names, 0.1), set(), {"a/b/m.py": {7: [0]}})

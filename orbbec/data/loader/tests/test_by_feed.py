@@ -349,6 +349,20 @@ def test_files_that_the_feed_leaves_to_python_get_as_many_threads_as_without_it(
     assert loader._assembler.crew(8, 2, 64) == (makers, 10 - makers)
 
 
+@pytest.mark.parametrize(
+    ("feed", "is_pinned", "batch_size", "makers"),
+    [("1", True, 64, 3), ("1", True, 4, 4), ("1", True, 1, 10), ("1", False, 64, 9), ("0", True, 64, 8)],
+)
+def test_on_cuda_few_threads_make_batches_which_others_read(
+    tmp_path, monkeypatch, feed, is_pinned, batch_size, makers
+):
+    monkeypatch.setenv("ORBBEC_FEED", feed)
+    folder(tmp_path, files_of("good"))
+    assembler = Loader(ImageFolder(tmp_path), 2)._assembler
+    assembler.pin_memory = is_pinned
+    assert assembler.crew(8, 2, batch_size) == (makers, 10 - makers)
+
+
 def targets_of(source, transforms=None, **options):
     loader = Loader(source, 6, transforms, seed=3, threads=1, prefetch=0, **options)
     return [(batch.targets, batch.sample_ids) for batch in loader]
