@@ -51,7 +51,8 @@ PATIENCE = 8.0  # times that: tests wait, and other work may run on the machine
 OPTIONS = "addopts=--doctest-modules --import-mode=importlib"
 QUIET = ["-q", "-x", "--tb=no", "--no-header", "-p", "no:cacheprovider", "-o", OPTIONS]
 SAMPLES = ("--sampled", "--day", "0")  # of grids; the same whenever they are measured
-OF_SOURCES = "tests/project/test_factory_calls.py"  # its tests read all files
+# Their tests read all files, or the signatures of all that is public.
+OF_SOURCES = ("tests/project/test_factory_calls.py", "tests/test_signatures.py")
 HEAVY = ("torch", "torch._dynamo", "numpy", "cv2", "PIL.Image", "hypothesis", "torchvision", "albumentations")
 
 

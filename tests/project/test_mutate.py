@@ -89,7 +89,7 @@ def test_arrays_without_entries_are_no_ones():
 
 
 def test_tests_that_read_all_files_are_tried_on_every_mutation():
-    names = ["a/b/tests/t.py::t", f"{mutate.OF_SOURCES}::t"]
+    names = ["a/b/tests/t.py::t", *(f"{path}::t" for path in mutate.OF_SOURCES)]
     coverage = mutate.Coverage(names, dict.fromkeys(names, 0.1), set(), {"a/b/m.py": {7: [0]}})
     mutation = Mutation("a/b/m.py", 7, 7, 0, 1, "x", "y", "x", True)
     assert coverage.tests_of(mutation) == (names[:1], names[1:])

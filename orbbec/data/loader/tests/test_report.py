@@ -126,6 +126,28 @@ def test_advice_is_about_what_takes_most(part):
 
 
 @pytest.mark.parametrize(
+    ("spent", "start"),
+    [
+        ({"idle": 2.0, "read": 8.0}, "Reading takes most:"),
+        ({"idle": 2.1, "read": 8.0}, "Threads wait too:"),
+        ({"read": 5.7, "decode": 4.3}, "Reading takes most:"),
+        ({"read": 5.5, "decode": 4.5}, "Reading and decoding take most."),
+    ],
+)
+def test_advice_names_two_parts_that_are_alike_and_threads_that_wait(spent, start):
+    assert Report(10, 1.0, 0.5, spent, threads=2).advice.startswith(start)
+
+
+def test_a_line_has_the_two_largest_parts_from_a_twentieth_on():
+    def parts(**spent):
+        return Report(10, 1.0, 0.5, spent, threads=2).line.partition("; ")[2]
+
+    assert parts(read=5.0, decode=3.0, augment=2.0) == "read 50 %, decode 30 %"
+    assert parts(read=0.5, decode=9.5) == "read 5 %, decode 95 %"
+    assert parts(read=0.4, decode=9.6) == "decode 96 %"
+
+
+@pytest.mark.parametrize(
     ("synthetic", "keeps_up"), [(0.0, True), (1000.0, True), (1030.0, True), (900.0, True), (7000.0, False)]
 )
 def test_advice_agrees_with_the_share_of_the_synthetic_bound(synthetic, keeps_up):
