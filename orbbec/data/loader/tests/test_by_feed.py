@@ -1,5 +1,6 @@
 """The feed makes the batches of the Python functions: pixels, targets, ids, faults and errors."""
 
+import itertools
 import json
 import random
 import warnings
@@ -27,7 +28,7 @@ from orbbec.data import (
 from orbbec.data.decode.native import codec, has_native
 from orbbec.data.decode.tests.corpus import pngs_and_webps
 from orbbec.data.loader.by_feed import FeedAssembler
-from orbbec.transforms import Compose, MixUp, RandomHorizontalFlip, RandomResizedCrop
+from orbbec.transforms import Compose, MixUp, RandomHorizontalFlip, RandomResizedCrop, Resize
 from tests.support.damage import damage
 
 SIZE = 45, 64
@@ -287,6 +288,20 @@ def test_pngs_and_webps_of_every_kind_make_the_same_batches(source, decoding, tm
     monkeypatch.setenv("ORBBEC_FEED", "0")
     assert_same(actual, epoch_of(*options))
     assert 100 < len(actual[1]) < len(kinds) - 20
+
+
+def test_jpegs_that_shrink_have_other_pixels_with_the_feed_and_without(tmp_path, monkeypatch):
+    if not has_native():
+        pytest.skip("libjpeg-turbo was not built in")
+    source = folder(tmp_path, files_of("good"))
+    found = {}
+    for feed, shrink in itertools.product("01", (False, True)):
+        monkeypatch.setenv("ORBBEC_FEED", feed)
+        (batch,) = Loader(source, len(source), [Resize((8, 8))], shuffle=False, decoding=Decoding(shrink=shrink))
+        found[feed, shrink] = batch.images
+    for shrink in (False, True):
+        assert torch.equal(found["0", shrink], found["1", shrink])
+    assert not torch.equal(found["0", False], found["0", True])
 
 
 @pytest.mark.parametrize("decoding", ["regions", "whole", "as stored", "luma", "planes", "shrink"])

@@ -337,3 +337,7 @@ def test_a_rank_that_is_bound_to_cores_of_its_own_uses_all_of_them(tmp_path, mon
     assert thread_budget(tmp_path) == 4
     launcher[os.getppid()] = set(range(4, 8))  # the launcher was bound, with all ranks
     assert thread_budget(tmp_path) == 1
+    monkeypatch.setenv("LOCAL_WORLD_SIZE", "1")
+    monkeypatch.delenv("OMP_NUM_THREADS")
+    launcher[os.getppid()] = {4}  # no launcher
+    assert thread_budget(tmp_path) == 4

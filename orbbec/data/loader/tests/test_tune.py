@@ -98,6 +98,15 @@ def test_a_slow_model_gets_fewer_threads_and_the_same_batches(monkeypatch):
     assert (again.threads, again.prefetch) == (loader.threads, loader.prefetch)
 
 
+def test_steps_of_short_epochs_are_not_added_up(monkeypatch):
+    monkeypatch.setattr("orbbec.data.loader.loader.thread_budget", lambda **_: 4)
+    loader = Loader(SOURCE, len(SOURCE) // 2, PIPELINE, seed=3)
+    for _ in range(20):
+        for _ in loader:
+            time.sleep(0.01)
+    assert (loader.threads, loader.prefetch) == (4, 2)
+
+
 def test_a_slow_source_keeps_all_threads(monkeypatch):
     monkeypatch.setattr("orbbec.data.loader.loader.thread_budget", lambda **_: 4)
     slow = Source(SOURCE)
