@@ -325,6 +325,7 @@ def test_ordinary_batches_are_made_by_the_feed_alone(files, source, decoding, tm
 
     monkeypatch.setattr(FeedAssembler, "_by_feed", counted)
     monkeypatch.setattr(FeedAssembler, "_open", refused)
+    monkeypatch.setattr(FeedAssembler, "_entries", refused)
     good = {
         name: data
         for name, data in files_of(files).items()

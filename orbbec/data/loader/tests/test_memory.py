@@ -48,6 +48,11 @@ def test_a_batch_is_large_above_half_of_the_memory_and_has_pieces_of_a_quarter(l
     assert job.piece_bytes == min(limit // 4, 2**28)
 
 
+def test_memory_for_pixels_counts():
+    budget = MemoryBudget(100)
+    assert len(Job(NEVER, budget, 0).empty(60, pin_memory=False)) == budget.in_use == 60
+
+
 def test_bytes_up_to_the_limit_are_free_at_once():
     budget = MemoryBudget(100)
     budget.take(0, 60, NEVER)
