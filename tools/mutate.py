@@ -52,7 +52,7 @@ OPTIONS = "addopts=--doctest-modules --import-mode=importlib"
 QUIET = ["-q", "-x", "--tb=no", "--no-header", "-p", "no:cacheprovider", "-o", OPTIONS]
 SAMPLES = ("--sampled", "--day", "0")  # of grids; the same whenever they are measured
 # Their tests read all files, or the signatures of all that is public.
-OF_SOURCES = ("tests/project/test_factory_calls.py", "tests/test_signatures.py")
+OF_SOURCES = ("tests/project/test_factory_calls.py", "tests/project/test_signatures.py")
 HEAVY = ("torch", "torch._dynamo", "numpy", "cv2", "PIL.Image", "hypothesis", "torchvision", "albumentations")
 
 

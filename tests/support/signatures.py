@@ -16,7 +16,7 @@ MODULES = ("orbbec", "orbbec.data", "orbbec.transforms", "orbbec.transforms.func
 
 def lines() -> list[str]:
     """A line for everything public that has defaults, such as `orbbec.resize: interpolation='linear'`."""
-    found = {}
+    found: dict[Any, str] = {}
     for module in map(importlib.import_module, MODULES):
         for name in module.__all__:
             for path, function in _callables(name, getattr(module, name)):

@@ -31,7 +31,10 @@ ORDERS = {
     "buckets": (lambda: indices_of(Buckets(np.arange(LENGTH) % 7, 8)), 1068104534),
     "buffer": (lambda: [*ShuffleBuffer(range(LENGTH), 50, seed=5)], 3552731683),
     "scales": (scales, 1524838015),
-    "frames": (lambda: [TemporalSample(4, 3, seed=5).indices(n + 12, n, 2) for n in range(LENGTH)], 762480747),
+    "frames": (
+        lambda: [TemporalSample(4, 3, seed=5).indices(n + 12, n, 2) for n in range(LENGTH)],
+        762480747,
+    ),
     "pairs": (lambda: pairs_of(range(LENGTH), 3, LENGTH, 5, 2), 3600171488),
 }
 

@@ -297,7 +297,9 @@ def test_jpegs_that_shrink_have_other_pixels_with_the_feed_and_without(tmp_path,
     found = {}
     for feed, shrink in itertools.product("01", (False, True)):
         monkeypatch.setenv("ORBBEC_FEED", feed)
-        (batch,) = Loader(source, len(source), [Resize((8, 8))], shuffle=False, decoding=Decoding(shrink=shrink))
+        (batch,) = Loader(
+            source, len(source), [Resize((8, 8))], shuffle=False, decoding=Decoding(shrink=shrink)
+        )
         found[feed, shrink] = batch.images
     for shrink in (False, True):
         assert torch.equal(found["0", shrink], found["1", shrink])

@@ -84,7 +84,9 @@ def test_all_that_the_threads_do_is_in_the_report(source, decoding, memory, feed
     with Loader(TIMED[source](tmp_path), 4, [RandomResizedCrop(4)], **options) as loader:
         list(loader)
         spent = loader.report().spent
-    assert {name for name in ("read", "decode", "augment", "copy", "work") if spent.get(name, 0) <= 0} == set()
+    assert {
+        name for name in ("read", "decode", "augment", "copy", "work") if spent.get(name, 0) <= 0
+    } == set()
 
 
 def test_waits_that_the_devices_work_hides_do_not_count(monkeypatch):

@@ -163,7 +163,12 @@ def test_sources_have_their_share_and_go_round_before_they_repeat(ratios, shuffl
 
 @pytest.mark.parametrize(
     ("ratios", "samples", "counts"),
-    [((6, 21, 3), 3, [1, 2, 0]), ((1, 1, 1), 4, [2, 1, 1]), ((1, 2, 3), 6, [1, 2, 3]), ((0, 1, 0), 5, [0, 5, 0])],
+    [
+        ((6, 21, 3), 3, [1, 2, 0]),
+        ((1, 1, 1), 4, [2, 1, 1]),
+        ((1, 2, 3), 6, [1, 2, 3]),
+        ((0, 1, 0), 5, [0, 5, 0]),
+    ],
 )
 def test_the_largest_remainders_of_a_mixture_are_rounded_up(ratios, samples, counts):
     indices = Order(30, sampling=Mixture([10, 10, 10], ratios, samples)).indices() % 30

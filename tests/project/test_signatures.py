@@ -4,7 +4,7 @@ from tests.support.signatures import RECORD, lines
 
 
 def test_defaults_are_those_on_record():
-    """If they change on purpose: PYTHONPATH=. python tests/support/signatures.py"""
+    # After a change on purpose: PYTHONPATH=. python tests/support/signatures.py
     record = RECORD.read_text().splitlines()
     assert len(record) > 200
     assert lines() == record
