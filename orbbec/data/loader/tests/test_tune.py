@@ -72,6 +72,13 @@ def test_a_tuner_chooses_in_the_first_steps_and_never_again():
     assert told(tuner, 2000, idle=0.75) == [(20, 2), (7, 2), (3, 2), (1, 2)]  # at most four times
 
 
+def test_what_first_happens_while_a_tuner_measures_counts_whole():
+    tuner = Tuner(Settings(8, 2), 8, frozenset({"threads"}))
+    assert not any(tuner.step({}) for _ in range(10 + 15))
+    assert tuner.step({"step": 100.0, "idle": 1.0, "work": 1.0})
+    assert tuner.settings == (5, 2)
+
+
 def test_only_what_is_auto_changes():
     assert told(Tuner(Settings(8, 2), 8, frozenset({"prefetch"})), 100, idle=0.9) == []
     assert told(Tuner(Settings(8, 2), 8, frozenset()), 100, idle=0.9) == []
