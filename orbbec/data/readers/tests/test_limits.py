@@ -235,7 +235,10 @@ def test_a_depth_map_has_268_million_pixels_at_most(tmp_path):
     for folder in ("rgb", "depth"):
         (tmp_path / folder).mkdir()
     Image.new("L", (2, 1)).save(tmp_path / "rgb/1.png")
-    for side, reason in ((16384, "truncated"), (16385, "at most 268435456 pixels, but got 16384x16385")):
+    for side, reason in (
+        (16384, "truncated"),
+        (16385, r"at most 268435456 pixels \(max_pixels\), but got 16384x16385"),
+    ):
         (tmp_path / "depth/1.pgm").write_bytes(b"P5 %d 16384 255 " % side)
         with pytest.raises(BadSample, match=reason):
             DepthFolder(tmp_path)[0]
