@@ -51,7 +51,8 @@ PATIENCE = 8.0  # times that: tests wait, and other work may run on the machine
 OPTIONS = "addopts=--doctest-modules --import-mode=importlib"
 QUIET = ["-q", "-x", "--tb=no", "--no-header", "-p", "no:cacheprovider", "-o", OPTIONS]
 SAMPLES = ("--sampled", "--day", "0")  # of grids; the same whenever they are measured
-OF_SOURCES = "tests/project/test_factory_calls.py"  # its tests read all files
+# Their tests read all files, or the signatures of all that is public.
+OF_SOURCES = ("tests/project/test_factory_calls.py", "tests/project/test_signatures.py")
 HEAVY = ("torch", "torch._dynamo", "numpy", "cv2", "PIL.Image", "hypothesis", "torchvision", "albumentations")
 
 
@@ -107,15 +108,15 @@ class Coverage:
 class Recorder:
     """A pytest plugin that records the lines that each test reaches."""
 
-    def __init__(self, scratch: Path, paths: list[str], data: Path) -> None:
+    def __init__(self, scratch: Path, paths: list[str]) -> None:
         coverage = importlib.import_module("coverage")
         include = [f"{scratch}/{path}/*" for path in paths] + [f"{scratch}/{path}" for path in paths]
         self.scratch = scratch
         self.result = Coverage()
         self._trace: Callable[..., object] | None = None
-        self.coverage = coverage.Coverage(
-            data_file=str(data), config_file=False, include=include, messages=False
-        )
+        # A file per process: a fork that ends would replace that of its parent.
+        data = {"data_file": str(scratch / ".coverage"), "data_suffix": True}
+        self.coverage = coverage.Coverage(**data, config_file=False, include=include, messages=False)
 
     @pytest.hookimpl(wrapper=True)
     def pytest_runtest_protocol(self, item: pytest.Item) -> Iterator[None]:
@@ -223,7 +224,7 @@ def measured(scratch: Path, paths: list[str], tests: list[str], folder: Path) ->
     if not kept.exists():
 
         def work() -> int:
-            recorder = Recorder(scratch, paths, folder / ".coverage")
+            recorder = Recorder(scratch, paths)
             recorder.coverage.start()
             recorder.trace_threads()
             pytest.main([*[each for each in QUIET if each != "-x"], *SAMPLES, *tests], plugins=[recorder])

@@ -142,7 +142,7 @@ class Finder:
             self._add(node, f"{ast.unparse(name)}()", within)
         if isinstance(name, ast.Name) and name.id in OPPOSITES:
             self._add(name, OPPOSITES[name.id], within)
-        if isinstance(name, ast.Attribute) and name.attr in OPPOSITES:
+        if isinstance(name, ast.Attribute) and name.attr in OPPOSITES and not _has_no_entries(node):
             self._add(name, f"{ast.unparse(name.value)}.{OPPOSITES[name.attr]}", within)
         plain = not any(isinstance(each, ast.Starred) for each in node.args)
         called = ast.unparse(name).rpartition(".")[2]
@@ -197,6 +197,13 @@ def _is_no_fault(node: ast.AST) -> bool:
     call = node.value if isinstance(node, ast.Expr) else node
     sleeps = isinstance(call, ast.Call) and ast.unparse(call.func) in ("sleep", "time.sleep")
     return sleeps or (isinstance(node, ast.keyword) and node.arg in NO_FAULTS)
+
+
+def _has_no_entries(call: ast.Call) -> bool:
+    """Whether a call makes an array of a shape with a 0, in which zeros and ones are the same."""
+    shape = call.args[0] if call.args else None
+    sides = shape.elts if isinstance(shape, ast.Tuple) else [shape]
+    return any(isinstance(side, ast.Constant) and side.value == 0 for side in sides)
 
 
 def _is_for_types(node: ast.AST) -> bool:

@@ -1,6 +1,7 @@
 """Mutations are small, local, and named by the contents of the line; survivors are distinguished."""
 
 import json
+import os
 import sys
 from pathlib import Path
 
@@ -84,8 +85,14 @@ def test_the_side_that_reshape_infers_is_left_alone():
     assert [each.old for each in mutations_of("m.py", "x = y.reshape(-1)")] == []
 
 
+def test_arrays_without_entries_are_no_ones():
+    for source in ("x = np.zeros((0, 4), bool)", "x = torch.zeros(0)"):
+        assert not [each for each in mutations_of("m.py", source) if "ones" in each.new]
+    assert [each.new for each in mutations_of("m.py", "x = np.zeros((n, 4))")][:1] == ["np.ones"]
+
+
 def test_tests_that_read_all_files_are_tried_on_every_mutation():
-    names = ["a/b/tests/t.py::t", f"{mutate.OF_SOURCES}::t"]
+    names = ["a/b/tests/t.py::t", *(f"{path}::t" for path in mutate.OF_SOURCES)]
     coverage = mutate.Coverage(names, dict.fromkeys(names, 0.1), set(), {"a/b/m.py": {7: [0]}})
     mutation = Mutation("a/b/m.py", 7, 7, 0, 1, "x", "y", "x", True)
     assert coverage.tests_of(mutation) == (names[:1], names[1:])
@@ -111,6 +118,27 @@ def test_tests_near_to_a_mutation_come_first_and_of_each_function_the_fastest(mo
     assert coverage.tests_of(mutation) == ([names[3], names[1], names[2], names[0]], [names[4]])
     monkeypatch.setattr(mutate, "SECONDS_OF_TESTS", 0.35)
     assert coverage.tests_of(mutation) == ([names[3], names[1], names[2]], [names[4]])
+
+
+def test_what_a_test_reaches_stays_known_after_a_fork(tmp_path):
+    pytest.importorskip("coverage")
+    source = tmp_path / "a/half.py"
+    source.parent.mkdir()
+    source.write_text("def half(x):\n    return x // 2\n")
+    recorder = mutate.Recorder(tmp_path, ["a"])
+    recorder.result.seconds = {"one": 0.1}
+    recorder.coverage.start()
+    recorder.coverage.switch_context("one")
+    scope = {}
+    exec(compile(source.read_text(), source, "exec"), scope)
+    assert scope["half"](9) == 4
+    recorder.coverage.switch_context("other")
+    if (child := os.fork()) == 0:
+        recorder.coverage.save()
+        os._exit(0)
+    os.waitpid(child, 0)
+    recorder.coverage.stop()
+    assert recorder.finish().lines["a/half.py"][2] == [0]
 
 
 def test_a_line_that_only_imports_run_is_tried_on_the_tests_of_its_file_and_its_folder():

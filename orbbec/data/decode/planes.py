@@ -81,7 +81,7 @@ def write_planes(image: Encoded | Pixels, sampling: str, buffer: Pixels) -> bool
         if sampling == "rgb":
             height, width = upright_size(height, width, orientation)
             whole = Rectangle(0, 0, width, height)
-            decode_region(image.data, image.header, whole, out=buffer.reshape(height, width, 3))
+            decode_region(image.data, image.header, whole, out=buffer.reshape(height, width, -1))
         else:
             decode_planes_into(image.data, height, width, sampling, buffer)
     except ValueError:

@@ -142,7 +142,11 @@ def _array_of(data: bytes) -> Array:
     except Exception as error:  # its header is a Python literal
         raise ValueError(f"decode_image: the .npy file is damaged: {error}") from error
     begin = file.tell()
-    if dtype.hasobject or min(shape, default=0) < 0 or math.prod(shape) * dtype.itemsize != len(data) - begin:
+    if (
+        dtype.hasobject
+        or any(side < 0 for side in shape)
+        or math.prod(shape) * dtype.itemsize != len(data) - begin
+    ):
         raise ValueError(
             f"decode_image: expected {dtype} {list(shape)} as the .npy file says, but got "
             f"{len(data) - begin} bytes"

@@ -135,6 +135,7 @@ class FeedAssembler(Assembler):
             reading = feed.read_bytes(images, self._limits)
         with reading:
             self._wait(reading, job)
+            self.watch.add("read", reading.seconds()[0])
             rows = reading.rows()
             if not self._has_odd_files and (rows["status"] != GOOD).mean() > _MAX_ODD:
                 self._has_odd_files = self._found_odd_files = True
@@ -233,7 +234,6 @@ class FeedAssembler(Assembler):
             return None
         batch = self._empty(rows, regions, job)
         self._write_by_feed(reading, batch, regions, at, is_decoded, job)
-        self.watch.add("read", reading.seconds()[0])
         if (reading.rows()["status"] != GOOD).any():
             return _Decoded(batch, regions, used.tolist())
         self.watch.count("decoded pairs", len(used) - len(targets) if pairs else 0)

@@ -80,8 +80,6 @@ class _Reader(AbstractContextManager["_Reader"]):
         if self._samples is None:
             self._samples = self._begun(stop)
         samples = list(until(stop, islice(self._samples, self._batch_size)))
-        if len(samples) < self._batch_size:
-            self._samples = iter(())
         if len(samples) < self._fewest:
             raise StopIteration
         return samples

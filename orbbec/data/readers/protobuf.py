@@ -105,12 +105,13 @@ def _feature(message: memoryview) -> Any:
 
 def _whole_numbers(item: int | memoryview) -> Iterator[int]:
     """One number, or several packed into bytes."""
+    if isinstance(item, int):
+        yield _signed(item)
+        return
     offset = 0
-    while isinstance(item, int) or offset < len(item):
-        value, offset = (item, 0) if isinstance(item, int) else _varint(item, offset)
+    while offset < len(item):
+        value, offset = _varint(item, offset)
         yield _signed(value)
-        if isinstance(item, int):
-            return
 
 
 def _signed(value: int) -> int:

@@ -136,7 +136,7 @@ class TfRecords:
         rows = [(number, *row) for number, path in enumerate(self.paths) for row in self._rows(path)]
         self._table = np.array(rows, np.int64).reshape(-1, 3)
         numbers, offsets, lengths = self._table.T
-        sizes = np.where(lengths < 0, 0, lengths + _CHECKSUM.size)  # of 0 bytes nothing is read
+        sizes = lengths + _CHECKSUM.size  # where the length is damaged, too few for a checksum
         spans = np.stack([offsets + _LENGTH.size, sizes, np.full_like(sizes, _BY_TFRECORD)], 1)
         self._files = ImageFiles(NumberedPaths(self.paths, numbers), spans=spans, are_records=True)
 

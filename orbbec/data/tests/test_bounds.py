@@ -14,8 +14,10 @@ from orbbec.data import (
     MultiScale,
     Order,
     Repeats,
+    Sample,
     ShuffleBuffer,
     Weights,
+    open_source,
     pack,
 )
 from orbbec.transforms import Compose, Resize
@@ -74,6 +76,16 @@ def test_a_bound_is_accepted_and_what_is_beyond_it_is_not(make, name, low, high)
             make(bound)
             with pytest.raises(ValueError, match=re.escape(f"{name} as a whole number")):
                 make(beyond)
+
+
+@pytest.mark.parametrize("sample_id", [0, LARGEST])
+def test_sample_ids_have_63_bits(tmp_path, sample_id):
+    beyond = {0: -1, LARGEST: LARGEST + 1}[sample_id]
+    pixels = np.zeros((2, 2, 3), np.uint8)
+    pack([Sample(pixels, {}, sample_id)], tmp_path / "packed")
+    assert open_source(tmp_path / "packed")[0].sample_id == sample_id
+    with pytest.raises(ValueError, match="pack: expected sample_id as a whole number"):
+        pack([Sample(pixels, {}, beyond)], tmp_path / "beyond")
 
 
 def test_an_archive_of_a_pack_has_one_byte_at_least(tmp_path):

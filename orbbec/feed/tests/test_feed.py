@@ -197,3 +197,12 @@ def test_a_batch_can_be_dropped_at_any_time(feed):
             if decodes:
                 assert batch.wait(lambda: False)
                 batch.decode(pixels, np.zeros(20, np.int64), channels=3)
+
+
+def test_a_system_that_refuses_threads_is_named(monkeypatch):
+    class Refusing:
+        orbbec_feed_begin = staticmethod(lambda *_: None)
+
+    monkeypatch.setattr("orbbec.feed.feed._library", Refusing)
+    with pytest.raises(RuntimeError, match="Feed: can't start new thread"):
+        Feed(1, feed_functions()).end()

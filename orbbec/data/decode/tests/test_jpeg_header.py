@@ -83,6 +83,14 @@ def test_a_jpeg_with_bytes_between_its_segments_stays_as_it_is():
     assert without_metadata(data) == data
 
 
+@pytest.mark.parametrize("length", [0, 253, 254, 255, 256, 1000, 65533])
+def test_segments_of_any_length_are_passed_over(length):
+    frame = segment(0xC0, FRAME)
+    data = b"\xff\xd8" + segment(0xFE, bytes(length)) + frame + SCAN
+    assert jpeg_header(data) == JpegHeader(30, 40, 3, 8, 1)
+    assert without_metadata(data) == b"\xff\xd8" + frame + SCAN
+
+
 def chunk(kind, body=b"12345"):
     return struct.pack(">I", len(body)) + kind + body + b"crc."
 

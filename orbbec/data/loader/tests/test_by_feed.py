@@ -1,5 +1,6 @@
 """The feed makes the batches of the Python functions: pixels, targets, ids, faults and errors."""
 
+import itertools
 import json
 import random
 import warnings
@@ -27,7 +28,7 @@ from orbbec.data import (
 from orbbec.data.decode.native import codec, has_native
 from orbbec.data.decode.tests.corpus import pngs_and_webps
 from orbbec.data.loader.by_feed import FeedAssembler
-from orbbec.transforms import Compose, MixUp, RandomHorizontalFlip, RandomResizedCrop
+from orbbec.transforms import Compose, MixUp, RandomHorizontalFlip, RandomResizedCrop, Resize
 from tests.support.damage import damage
 
 SIZE = 45, 64
@@ -289,6 +290,22 @@ def test_pngs_and_webps_of_every_kind_make_the_same_batches(source, decoding, tm
     assert 100 < len(actual[1]) < len(kinds) - 20
 
 
+def test_jpegs_that_shrink_have_other_pixels_with_the_feed_and_without(tmp_path, monkeypatch):
+    if not has_native():
+        pytest.skip("libjpeg-turbo was not built in")
+    source = folder(tmp_path, files_of("good"))
+    found = {}
+    for feed, shrink in itertools.product("01", (False, True)):
+        monkeypatch.setenv("ORBBEC_FEED", feed)
+        (batch,) = Loader(
+            source, len(source), [Resize((8, 8))], shuffle=False, decoding=Decoding(shrink=shrink)
+        )
+        found[feed, shrink] = batch.images
+    for shrink in (False, True):
+        assert torch.equal(found["0", shrink], found["1", shrink])
+    assert not torch.equal(found["0", False], found["0", True])
+
+
 @pytest.mark.parametrize("decoding", ["regions", "whole", "as stored", "luma", "planes", "shrink"])
 @pytest.mark.parametrize("source", ["folder", "list", "coco", "shards", "shards with boxes", "records"])
 @pytest.mark.parametrize("files", ["good", "formats"])
@@ -310,6 +327,7 @@ def test_ordinary_batches_are_made_by_the_feed_alone(files, source, decoding, tm
 
     monkeypatch.setattr(FeedAssembler, "_by_feed", counted)
     monkeypatch.setattr(FeedAssembler, "_open", refused)
+    monkeypatch.setattr(FeedAssembler, "_entries", refused)
     good = {
         name: data
         for name, data in files_of(files).items()
@@ -347,6 +365,20 @@ def test_files_that_the_feed_leaves_to_python_get_as_many_threads_as_without_it(
     assert not loader._assembler.needs_makers()  # the epoch has asked
     loader._assembler.pin_memory = True  # as on CUDA
     assert loader._assembler.crew(8, 2, 64) == (makers, 10 - makers)
+
+
+@pytest.mark.parametrize(
+    ("feed", "is_pinned", "batch_size", "makers"),
+    [("1", True, 64, 3), ("1", True, 4, 4), ("1", True, 1, 10), ("1", False, 64, 9), ("0", True, 64, 8)],
+)
+def test_on_cuda_few_threads_make_batches_which_others_read(
+    tmp_path, monkeypatch, feed, is_pinned, batch_size, makers
+):
+    monkeypatch.setenv("ORBBEC_FEED", feed)
+    folder(tmp_path, files_of("good"))
+    assembler = Loader(ImageFolder(tmp_path), 2)._assembler
+    assembler.pin_memory = is_pinned
+    assert assembler.crew(8, 2, batch_size) == (makers, 10 - makers)
 
 
 def targets_of(source, transforms=None, **options):

@@ -357,3 +357,26 @@ def test_bad_samples_of_an_epoch_that_was_left_are_told_as_the_next_begins():
     with pytest.warns(UserWarning, match="Loader: 1 bad sample was skipped") as told:
         list(iterator)
     assert [warning.filename for warning in told] == [__file__]
+
+
+def test_a_batch_counts_in_its_epoch_also_after_another_is_set():
+    with make() as loader:
+        batches = iter(loader)
+        next(batches)
+        loader.set_epoch(7)
+        assert (loader.state_dict()["epoch"], loader.state_dict()["start"]) == (7, 0)
+        next(batches)
+        assert (loader.state_dict()["epoch"], loader.state_dict()["start"]) == (0, 2 * BATCH)
+
+
+def test_an_epoch_that_has_ended_stays_ended():
+    with make() as loader:
+        loader.load_state_dict({**loader.state_dict(), "start": 2 * BATCH})
+        batches = iter(loader)
+        next(batches)
+        assert len(loader) == 6  # of eight
+        assert len(list(batches)) == 5
+        assert len(loader) == 8
+        newer = iter(loader)
+        next(newer)
+        assert list(batches) == []

@@ -8,7 +8,7 @@ import pytest
 import torch
 
 from orbbec.data import Loader, Sample
-from orbbec.data.loader.memory import MemoryBudget, default_limit
+from orbbec.data.loader.memory import Job, MemoryBudget, default_limit
 from orbbec.data.loader.queues import Stopped
 
 NEVER = Event()
@@ -39,6 +39,18 @@ def test_a_younger_batch_waits_until_an_older_one_returns_its_bytes():
     budget.end(0)
     thread.join(10)
     assert (results, budget.in_use, budget.most) == ([1], 41, 60)
+
+
+@pytest.mark.parametrize(("limit", "half"), [(8, 4), (9, 4), (2**40, 2**39)])
+def test_a_batch_is_large_above_half_of_the_memory_and_has_pieces_of_a_quarter(limit, half):
+    job = Job(Event(), MemoryBudget(limit), 0)
+    assert (job.is_large(half), job.is_large(half + 1)) == (False, True)
+    assert job.piece_bytes == min(limit // 4, 2**28)
+
+
+def test_memory_for_pixels_counts():
+    budget = MemoryBudget(100)
+    assert len(Job(NEVER, budget, 0).empty(60, pin_memory=False)) == budget.in_use == 60
 
 
 def test_bytes_up_to_the_limit_are_free_at_once():

@@ -4,11 +4,12 @@ import os
 import signal
 import threading
 import time
+from pathlib import Path
 
 import pytest
 import torch
 
-from orbbec.data.loader import queues
+from orbbec.data.loader import limits, queues
 from orbbec.data.loader.queues import Crew, Stopped
 from orbbec.data.loader.threads import node_cores, thread_budget
 
@@ -327,6 +328,19 @@ def test_ranks_of_torchrun_share_the_cores(tmp_path, monkeypatch):
     assert thread_budget(tmp_path) == 3  # half of the quota, rounded up
 
 
+def test_the_quota_of_the_own_control_group_counts(tmp_path, monkeypatch):
+    read = limits.text_of
+    monkeypatch.setattr(
+        limits, "text_of", lambda path: "0::/a/b\n" if path == Path("/proc/self/cgroup") else read(path)
+    )
+    for folder, quota in (("a/b", 2), ("a", 3), (".", 4)):
+        (tmp_path / folder).mkdir(parents=True, exist_ok=True)
+        (tmp_path / folder / "cpu.max").write_text(f"{quota}00000 100000\n")
+    assert limits.cpu_quota(tmp_path) == 2
+    (tmp_path / "a/b/cpu.max").write_text("max 100000\n")
+    assert limits.cpu_quota(tmp_path) == 3
+
+
 def test_a_rank_that_is_bound_to_cores_of_its_own_uses_all_of_them(tmp_path, monkeypatch):
     monkeypatch.setenv("LOCAL_WORLD_SIZE", "4")
     monkeypatch.setenv("OMP_NUM_THREADS", "1")
@@ -337,3 +351,7 @@ def test_a_rank_that_is_bound_to_cores_of_its_own_uses_all_of_them(tmp_path, mon
     assert thread_budget(tmp_path) == 4
     launcher[os.getppid()] = set(range(4, 8))  # the launcher was bound, with all ranks
     assert thread_budget(tmp_path) == 1
+    monkeypatch.setenv("LOCAL_WORLD_SIZE", "1")
+    monkeypatch.delenv("OMP_NUM_THREADS")
+    launcher[os.getppid()] = {4}  # no launcher
+    assert thread_budget(tmp_path) == 4

@@ -1,5 +1,6 @@
 """The report of a loader."""
 
+import io
 import json
 import re
 import threading
@@ -8,10 +9,12 @@ from io import StringIO
 
 import numpy as np
 import pytest
+from PIL import Image
 from rich.console import Console
 
-from orbbec.data import Loader, Report, Sample, live
+from orbbec.data import Decoding, ImageFolder, Loader, Report, Sample, Voc, live, pack
 from orbbec.data.device.staging import Staging
+from orbbec.data.readers.shards import Shards
 from orbbec.transforms import RandomResizedCrop
 
 SOURCE = [Sample(np.zeros((20, 20, 3), np.uint8), {}, i) for i in range(12)]
@@ -33,6 +36,57 @@ def test_a_report_says_how_long_the_model_waited():
     assert report.seconds > 0.2
     assert report.advice.startswith("Reading takes most")
     assert report.spent["read"] > 0.2
+
+
+def encoded(kind):
+    file = io.BytesIO()
+    Image.new("RGB", (32, 24)).save(file, kind)
+    return file.getvalue()
+
+
+def files(root):
+    (root / "a").mkdir()
+    for n in range(4):
+        (root / f"a/{n}.jpg").write_bytes(encoded("JPEG"))
+    return ImageFolder(root)
+
+
+def annotated(root):
+    files(root)
+    for n in range(4):
+        (root / f"a/{n}.xml").write_text("<annotation/>")
+    return Voc(root, images="a", annotations="a")
+
+
+def packed(root):
+    pack([Sample(encoded("JPEG"), {"name": "a"}, n) for n in range(4)], root)
+    return Shards(root)
+
+
+TIMED = {
+    "pixels": lambda root: SOURCE[:4],
+    "JPEGs": lambda root: [Sample(encoded("JPEG"), {}, n) for n in range(4)],
+    "PNGs": lambda root: [Sample(encoded("PNG"), {}, n) for n in range(4)],
+    "stream": lambda root: iter(SOURCE[:4]),
+    "files": files,
+    "records": annotated,
+    "shards": packed,
+}
+
+
+@pytest.mark.parametrize("feed", ["0", "1"])
+@pytest.mark.parametrize("memory", [None, 6000])
+@pytest.mark.parametrize("decoding", [{}, {"roi": False}, {"planes": True}, {"device": "cuda"}])
+@pytest.mark.parametrize("source", TIMED)
+def test_all_that_the_threads_do_is_in_the_report(source, decoding, memory, feed, tmp_path, monkeypatch):
+    monkeypatch.setenv("ORBBEC_FEED", feed)
+    options = {"decoding": Decoding(**decoding), "memory": memory, "threads": 1}
+    with Loader(TIMED[source](tmp_path), 4, [RandomResizedCrop(4)], **options) as loader:
+        list(loader)
+        spent = loader.report().spent
+    assert {
+        name for name in ("read", "decode", "augment", "copy", "work") if spent.get(name, 0) <= 0
+    } == set()
 
 
 def test_waits_that_the_devices_work_hides_do_not_count(monkeypatch):
@@ -71,6 +125,28 @@ def test_advice_is_about_what_takes_most(part):
     assert report.advice.startswith(starts[part])
     assert Report(10, 1.0, 0.5, {part: 3.0}, threads=2).advice.startswith(f"{starts[part]} takes most")
     assert Report(10, 1.0, 0.01, {}, threads=2).advice.startswith("The loader keeps up")
+
+
+@pytest.mark.parametrize(
+    ("spent", "start"),
+    [
+        ({"idle": 2.0, "read": 8.0}, "Reading takes most:"),
+        ({"idle": 2.1, "read": 8.0}, "Threads wait too:"),
+        ({"read": 5.7, "decode": 4.3}, "Reading takes most:"),
+        ({"read": 5.5, "decode": 4.5}, "Reading and decoding take most."),
+    ],
+)
+def test_advice_names_two_parts_that_are_alike_and_threads_that_wait(spent, start):
+    assert Report(10, 1.0, 0.5, spent, threads=2).advice.startswith(start)
+
+
+def test_a_line_has_the_two_largest_parts_from_a_twentieth_on():
+    def parts(**spent):
+        return Report(10, 1.0, 0.5, spent, threads=2).line.partition("; ")[2]
+
+    assert parts(read=5.0, decode=3.0, augment=2.0) == "read 50 %, decode 30 %"
+    assert parts(read=0.5, decode=9.5) == "read 5 %, decode 95 %"
+    assert parts(read=0.4, decode=9.6) == "decode 96 %"
 
 
 @pytest.mark.parametrize(

@@ -70,13 +70,15 @@ def test_one_thread_that_is_not_the_model_reads_a_stream():
     assert stream.closed_in == list(stream.threads)
 
 
-def test_a_stream_is_read_no_further_than_batches_may_wait():
+@pytest.mark.parametrize(("threads", "prefetch"), [(1, 0), (1, 2), (2, 1)])
+def test_a_stream_is_read_no_further_than_batches_may_wait(threads, prefetch):
     stream = Stream(400)
-    batches = iter(Loader(stream, 4, threads=2, prefetch=1))
-    for taken in range(1, 20):
-        next(batches)
-        assert stream.read <= 4 * (taken + 3)
-        time.sleep(0.001)
+    with Loader(stream, 4, threads=threads, prefetch=prefetch) as loader:
+        for taken, _ in enumerate(loader):
+            time.sleep(0.002)
+            assert stream.read <= 4 * (taken + threads + prefetch)
+            if taken == 20:
+                break
 
 
 @pytest.mark.parametrize("depth", [1, 2])

@@ -72,6 +72,13 @@ def test_a_tuner_chooses_in_the_first_steps_and_never_again():
     assert told(tuner, 2000, idle=0.75) == [(20, 2), (7, 2), (3, 2), (1, 2)]  # at most four times
 
 
+def test_what_first_happens_while_a_tuner_measures_counts_whole():
+    tuner = Tuner(Settings(8, 2), 8, frozenset({"threads"}))
+    assert not any(tuner.step({}) for _ in range(10 + 15))
+    assert tuner.step({"step": 100.0, "idle": 1.0, "work": 1.0})
+    assert tuner.settings == (5, 2)
+
+
 def test_only_what_is_auto_changes():
     assert told(Tuner(Settings(8, 2), 8, frozenset({"prefetch"})), 100, idle=0.9) == []
     assert told(Tuner(Settings(8, 2), 8, frozenset()), 100, idle=0.9) == []
@@ -96,6 +103,15 @@ def test_a_slow_model_gets_fewer_threads_and_the_same_batches(monkeypatch):
         assert torch.equal(actual.sample_ids, expected.sample_ids)
     again = Loader(SOURCE, 4, PIPELINE, **json.loads(loader.settings()))
     assert (again.threads, again.prefetch) == (loader.threads, loader.prefetch)
+
+
+def test_steps_of_short_epochs_are_not_added_up(monkeypatch):
+    monkeypatch.setattr("orbbec.data.loader.loader.thread_budget", lambda **_: 4)
+    loader = Loader(SOURCE, len(SOURCE) // 2, PIPELINE, seed=3)
+    for _ in range(20):
+        for _ in loader:
+            time.sleep(0.01)
+    assert (loader.threads, loader.prefetch) == (4, 2)
 
 
 def test_a_slow_source_keeps_all_threads(monkeypatch):

@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 from PIL import Image
 
-from orbbec.data import BadSample, Coco, MaskFolder, NpyFile, ShardStream, Voc, Yolo
+from orbbec.data import BadSample, Coco, DepthFolder, MaskFolder, NpyFile, ShardStream, Voc, Yolo
 from orbbec.data.decode.decode import image_size
 from orbbec.data.readers.coco import _check_image, _check_masks
 from orbbec.data.readers.literals import to_integer
@@ -229,6 +229,19 @@ def test_boxes_of_voc_are_within_a_billion_pixels_and_in_order(tmp_path, corners
     else:
         with pytest.raises(BadSample, match=r"object 0: expected (coordinates from 1|xmin to xmax)"):
             source[0]
+
+
+def test_a_depth_map_has_268_million_pixels_at_most(tmp_path):
+    for folder in ("rgb", "depth"):
+        (tmp_path / folder).mkdir()
+    Image.new("L", (2, 1)).save(tmp_path / "rgb/1.png")
+    for side, reason in (
+        (16384, "truncated"),
+        (16385, r"at most 268435456 pixels \(max_pixels\), but got 16384x16385"),
+    ):
+        (tmp_path / "depth/1.pgm").write_bytes(b"P5 %d 16384 255 " % side)
+        with pytest.raises(BadSample, match=reason):
+            DepthFolder(tmp_path)[0]
 
 
 def test_classes_of_masks_have_16_bits(tmp_path):

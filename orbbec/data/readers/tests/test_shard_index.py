@@ -100,6 +100,15 @@ def as_tuple(index):
     return index.samples.tolist(), index.skipped
 
 
+@pytest.mark.parametrize("name", ["jpg", "cls"])
+def test_a_field_that_comes_twice_makes_a_bad_sample(tmp_path, name):
+    entries = to_entries("7", {"jpg": b"1", "cls": b"3"}) + to_entries("7", {name: b"2"})
+    (tmp_path / "a.tar").write_bytes(entries + end_of_archive(len(entries)))
+    index_archives(tmp_path)
+    with pytest.raises(BadSample, match=rf"has 7\.{name} twice"):
+        Shards(tmp_path)[0]
+
+
 def test_an_index_is_written_as_a_whole_or_not_at_all(tmp_path, monkeypatch):
     archive = tmp_path / "a.b.tar"
     index = Index(to_rows([Row(3, 512, 9, 77)]), [(4, "x.jpg", "the file is empty")])

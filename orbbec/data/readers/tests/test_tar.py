@@ -3,6 +3,7 @@
 import io
 import tarfile
 
+import numpy as np
 import pytest
 
 from orbbec.data.readers.tar import end_of_archive, from_entries, to_entries
@@ -37,6 +38,14 @@ def test_checksums_in_any_form_that_programs_write_are_read(form):
     entries[148:156] = form % (number + 1)
     with pytest.raises(ValueError, match="the header at byte 0 does not match its checksum"):
         from_entries(bytes(entries))
+
+
+@pytest.mark.parametrize("name", ["7.jpg", "7.\x7fé", "7.\x80"])
+def test_checksums_of_signed_bytes_are_read(name):
+    header = bytearray(tarfile.TarInfo(name).tobuf(tarfile.USTAR_FORMAT, "utf-8"))
+    header[148:156] = b" " * 8
+    header[148:156] = b"%06o\0 " % np.frombuffer(bytes(header), np.int8).sum(dtype=np.int64)
+    assert from_entries(bytes(header)) == {name[2:]: b""}
 
 
 def test_a_field_that_comes_twice_is_named():

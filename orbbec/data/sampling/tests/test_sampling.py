@@ -161,6 +161,25 @@ def test_sources_have_their_share_and_go_round_before_they_repeat(ratios, shuffl
         assert max(third[True] for third in thirds) - min(third[True] for third in thirds) <= 1
 
 
+@pytest.mark.parametrize(
+    ("ratios", "samples", "counts"),
+    [
+        ((6, 21, 3), 3, [1, 2, 0]),
+        ((1, 1, 1), 4, [2, 1, 1]),
+        ((1, 2, 3), 6, [1, 2, 3]),
+        ((0, 1, 0), 5, [0, 5, 0]),
+    ],
+)
+def test_the_largest_remainders_of_a_mixture_are_rounded_up(ratios, samples, counts):
+    indices = Order(30, sampling=Mixture([10, 10, 10], ratios, samples)).indices() % 30
+    assert torch.bincount(indices // 10, minlength=3).tolist() == counts
+
+
+def test_sources_that_are_not_shuffled_are_spread_from_the_middle_of_their_distances():
+    order = Order(4, shuffle=False, sampling=Mixture([1, 3], [1, 3]))
+    assert order.indices().tolist() == [1, 0, 2, 3]
+
+
 def test_a_mixture_takes_no_more_passes_of_a_source_than_it_needs():
     lengths = [50_000, 3]
     indices = Order(50_003, seed=1, sampling=Mixture(lengths, [1, 1])).indices() % 50_003
