@@ -35,10 +35,24 @@ struct Avx2 {
     low = (Int)_mm256_shuffle_ps((__m256)a, (__m256)b, 0x88);
     high = (Int)_mm256_shuffle_ps((__m256)a, (__m256)b, 0xdd);
   }
-  // The 16 bytes at each of two offsets.
-  static Float load_16_bytes(const char* base, const int* bytes) {
-    const auto at = [=](int i) { return reinterpret_cast<const __m128i*>(base + bytes[i]); };
+  // The 16 bytes at each of two offsets, `step` apart.
+  static Float load_16_bytes(const char* base, const int* bytes, int step = 1) {
+    const auto at = [=](int i) { return reinterpret_cast<const __m128i*>(base + bytes[i * step]); };
     return (Float)join(_mm_loadu_si128(at(0)), _mm_loadu_si128(at(1)));
+  }
+  // The same for kLanes offsets: four bytes of each in each word.
+  [[gnu::always_inline]] static void load_16_bytes(const char* base, const int* bytes,
+                                                   Int (&words)[4]) {
+    __m256 pixels[4], pairs[4];
+    for (int i = 0; i < 4; ++i) pixels[i] = (__m256)load_16_bytes(base, bytes + i, 4);
+    for (int i = 0; i < 4; i += 2) {
+      pairs[i] = _mm256_unpacklo_ps(pixels[i], pixels[i + 1]);
+      pairs[i + 1] = _mm256_unpackhi_ps(pixels[i], pixels[i + 1]);
+    }
+    for (int i = 0; i < 2; ++i) {
+      words[2 * i] = (Int)_mm256_shuffle_ps(pairs[i], pairs[i + 2], 0x44);
+      words[2 * i + 1] = (Int)_mm256_shuffle_ps(pairs[i], pairs[i + 2], 0xee);
+    }
   }
   static bool all(Int mask) { return _mm256_movemask_ps((__m256)mask) == 0xff; }
   static bool any(Int mask) { return _mm256_movemask_ps((__m256)mask) != 0; }
