@@ -54,6 +54,16 @@ struct Avx512 {
       words[2 * i + 1] = (Int)_mm512_shuffle_ps(pairs[i], pairs[i + 2], 0xee);
     }
   }
+  static Int load_4_bytes(const char* base, const int* bytes) {
+    return (Int)join(four(base, bytes), four(base, bytes + 4), four(base, bytes + 8),
+                     four(base, bytes + 12));
+  }
+  static Int shuffle_bytes(Int v, Int order) {
+    return (Int)_mm512_shuffle_epi8((__m512i)v, (__m512i)order);
+  }
+  static Int add_products(Int sum, Int a, Int b) {
+    return sum + (Int)_mm512_madd_epi16((__m512i)a, (__m512i)b);
+  }
   static bool all(Int mask) {
     return _mm512_test_epi32_mask((__m512i)mask, (__m512i)mask) == 0xffff;
   }
@@ -90,6 +100,11 @@ struct Avx512 {
     int64_t high;
     memcpy(&high, base + second, sizeof(high));
     return _mm_insert_epi64(low, high, 1);
+  }
+  static __m128i four(const char* base, const int* bytes) {
+    int numbers[4];
+    for (int i = 0; i < 4; ++i) memcpy(&numbers[i], base + bytes[i], sizeof(int));
+    return _mm_setr_epi32(numbers[0], numbers[1], numbers[2], numbers[3]);
   }
   static __m512i join(__m128i a, __m128i b, __m128i c, __m128i d) {
     const __m256i low = _mm256_inserti128_si256(_mm256_castsi128_si256(a), b, 1);
