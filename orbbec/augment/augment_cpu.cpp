@@ -10,7 +10,6 @@ void augment_with_vectors(const AugmentArguments& arguments, const ParallelFor& 
 namespace {
 
 struct ScalarTarget : ScalarStore {
-  using Taps = ScalarTaps;
   template <class Reader>
   using BlockReader = SamplerRow<ScalarTarget, Reader>;
   template <class Reader>

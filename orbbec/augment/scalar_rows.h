@@ -30,7 +30,7 @@ class SamplerRow {
 
   void run(int y, int begin, int end) const {
     if constexpr (std::is_same_v<typename Reader::Sampler, CubicSampler>) {
-      write_taps<typename Target::Taps>(reader_, target_, n_, y, begin, end);
+      write_taps<ScalarTaps>(reader_, target_, n_, y, begin, end);
     } else {
       for (int x = begin; x < end; ++x) reader_.write(target_, n_, y, x, x - begin);
     }

@@ -12,7 +12,6 @@ namespace {
 
 template <class Simd>
 struct VectorTarget : VectorStore<Simd> {
-  using Taps = Avx2Taps;
   template <class Reader>
   using BlockReader = std::conditional_t<kHasVectorRow<Reader>, VectorRow<Simd, Reader, float>,
                                          SamplerRow<VectorTarget, Reader>>;

@@ -92,6 +92,12 @@ ORBBEC_HD void work_on_row(const Pointwise& pointwise, int64_t n, int y, int wid
   const Image<const typename Pointwise::In> from = pointwise.source[n];
   const Image<typename Pointwise::Out> to = pointwise.output[n];
   const bool readable = is_readable(from, to);
+  if constexpr (requires { Pointwise::Rule::kCopies; } && sizeof(typename Pointwise::In) == 1) {
+    if (readable && is_packed(from, 3) && is_packed(to, 3) && from.stride_c != to.stride_c) {
+      const int first = from.stride_c < 0 ? 2 : 0;
+      return reverse_channels(&from.at(y, 0, first), &to.at(y, 0, 2 - first), width);
+    }
+  }
   const auto work = pointwise.rule.of(n);
   const int vectors =
       Pointwise::Rule::kKnowsVectors ? width / kVectorPixels * kVectorPixels : width;

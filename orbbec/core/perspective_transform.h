@@ -93,6 +93,20 @@ struct PerspectiveTransform {
         static_cast<F>((static_cast<double>(row_y) + static_cast<double>(m[3]) * column) * scale)};
   }
 
+  template <class Simd>
+  ORBBEC_HD Point<typename Simd::Float> unfused_group(int64_t n, int y, int x) const {
+    using Float = typename Simd::Float;
+    typedef double Double __attribute__((vector_size(2 * sizeof(Float))));
+    const F* m = matrices + n * stride;
+    const Double columns = __builtin_convertvector(Simd::lane_numbers() + x, Double);
+    const auto row = [&](const F* r) {
+      return double(F(y) * r[1] + r[2]) + double(r[0]) * columns;
+    };
+    const Double scale = 1.0 / row(m + 6);
+    return {__builtin_convertvector(row(m) * scale, Float),
+            __builtin_convertvector(row(m + 3) * scale, Float)};
+  }
+
   // Adds the gradient of the matrix for a pixel whose source position has gradient (dx, dy).
   ORBBEC_HD void add_gradient(int64_t n, int y, int x, double dx, double dy, double* numbers,
                               double*) const {

@@ -22,15 +22,15 @@ ORBBEC_HD void sampler_row(const Op& op, int64_t n, int y, int begin, int end) {
 // The fastest row of this CPU.
 template <class Op>
 WarpRow<Op> warp_row(Simd level) {
-  if constexpr (Op::Sampler::kSize > 2) {
-    return compiled_to_avx2<tap_row<ScalarTaps, Op>, tap_row<Avx2Taps, Op>>(level);
-  }
 #if defined(__x86_64__)
   if constexpr (kHasVectorRow<Op>) {
     if (level == Simd::kAvx512) return vector_row<Avx512, Op>;
     if (level == Simd::kAvx2) return vector_row<Avx2, Op>;
   }
 #endif
+  if constexpr (Op::Sampler::kSize > 2) {
+    return compiled_to_avx2<tap_row<ScalarTaps, Op>, tap_row<Avx2Taps, Op>>(level);
+  }
   return compiled_to_avx2<sampler_row<Op>>(level);
 }
 

@@ -101,10 +101,10 @@ struct StripFilter {
     const size_t length = used + kFilterStrip;
     RowRing<F> lines(window.height, length);
     std::vector<T> out(kFilterStrip);
-    for (int number = 0; number < source.height + window.height - 1; ++number) {
+    for (int number = strip.top; number < strip.bottom + window.height - 1; ++number) {
       fill_line(source, number - window.above(), strip.first - margin, used, border, lines.next());
       const int y = number - (window.height - 1);
-      if (y < 0) continue;
+      if (y < strip.top) continue;
       row(lines.oldest_first(), out.data(), strip.count);
       store_values(output, y, strip.first, strip.count, out.data());
     }
@@ -115,8 +115,9 @@ template <class Target, class T>
 void run_filter(const Filter2d<T>& op, const ParallelFor& parallel) {
   const bool interleaved = is_interleaved(op.source) && is_interleaved(op.output);
   const int group = interleaved ? static_cast<int>(op.source.channels) : 1;
-  const std::vector<Strip> strips = strips_of(op.output, interleaved, kFilterStrip);
-  for_each_strip(op.output, strips, parallel, [&](const Strip& strip) {
+  const std::vector<Strip> strips =
+      strips_of(op.output, interleaved, kFilterStrip, op.arguments.window.height);
+  for_each_strip(strips, parallel, [&](const Strip& strip) {
     StripFilter<Target, T>(op, strip.n, group)
         .run(plane_of(op.source[strip.n], strip.channel, group),
              plane_of(op.output[strip.n], strip.channel, group), strip, op.arguments.border);

@@ -55,7 +55,7 @@ struct MedianStrip {
     const int margin = window.before() * group;
     RowRing<K> lines(kSide - 1, length + 2 * margin);
     std::vector<K> medians(2 * length);
-    int row = -window.above();
+    int row = strip.top - window.above();
     const auto read_row = [&] {
       fill_keys(source, row++, strip.first - margin, strip.count + 2 * margin, lines.next());
     };
@@ -68,7 +68,7 @@ struct MedianStrip {
       int line = 0;
       networks[b].start([&](Keys(&keys)[kSide]) { load_row(line++, b, keys); });
     }
-    for (int y = 0; y < source.height; y += 2) {
+    for (int y = strip.top; y < strip.bottom; y += 2) {
       read_row(), read_row();
       for (size_t b = 0; b < networks.size(); ++b) {
         Keys first[kSide], second[kSide], upper, below;
@@ -78,7 +78,7 @@ struct MedianStrip {
         __builtin_memcpy(medians.data() + length + b * kLanes, &below, sizeof(Keys));
       }
       store_keys(output, y, medians.data());
-      if (y + 1 < source.height) store_keys(output, y + 1, medians.data() + length);
+      if (y + 1 < strip.bottom) store_keys(output, y + 1, medians.data() + length);
     }
   }
 
@@ -127,10 +127,10 @@ struct MedianStrip {
     const int used = strip.count + (window.width - 1) * group;
     RowRing<K> lines(window.height, used);
     K medians[kMedianStrip];
-    for (int number = 0; number < source.height + window.height - 1; ++number) {
+    for (int number = strip.top; number < strip.bottom + window.height - 1; ++number) {
       fill_keys(source, number - window.above(), strip.first - margin, used, lines.next());
       const int y = number - (window.height - 1);
-      if (y < 0) continue;
+      if (y < strip.top) continue;
       slide_row(lines.oldest_first(), medians);
       store_keys(output, y, medians);
     }
@@ -142,7 +142,7 @@ struct MedianStrip {
     if (window.height == 3 && window.width == 3) return run_networks<3>(source, output);
     if (window.height == 5 && window.width == 5) return run_networks<5>(source, output);
     if constexpr (sizeof(K) == 1) return slide_histograms(source, output);
-    for (int y = 0; y < output.height; ++y) {
+    for (int y = strip.top; y < strip.bottom; ++y) {
       for (int64_t v = strip.first; v < strip.first + strip.count; ++v) {
         op(strip.n, y, static_cast<int>(v / group), strip.channel + v % group);
       }
@@ -154,8 +154,9 @@ template <class Target, class T>
 void run_median(const Median<T>& op, const ParallelFor& parallel) {
   const bool interleaved = is_interleaved(op.source) && is_interleaved(op.output);
   const int group = interleaved ? static_cast<int>(op.source.channels) : 1;
-  const std::vector<Strip> strips = strips_of(op.output, interleaved, kMedianStrip);
-  for_each_strip(op.output, strips, parallel,
+  const std::vector<Strip> strips =
+      strips_of(op.output, interleaved, kMedianStrip, op.arguments.longest);
+  for_each_strip(strips, parallel,
                  [&](const Strip& strip) { MedianStrip<Target, T>(op, strip, group).run(); });
 }
 

@@ -11,27 +11,34 @@
 namespace orbbec {
 namespace {  // one copy per target
 
-// A strip of a plane: a range of values of each row.
+// A strip of a plane: a range of values of rows [top, bottom).
 struct Strip {
   int64_t n, channel, first;
-  int count;
+  int count, top, bottom;
 };
 
-// Fewer planes than this are cut into narrower strips, for more threads.
-constexpr int64_t kManyPlanes = 4, kNarrowStrip = 512;
+// Fewer planes than this are cut into shorter strips, for more threads. A strip reads the rows of
+// its window again, so it has several times as many.
+constexpr int64_t kManyPlanes = 4;
+constexpr int kShortStrip = 64, kWindowsOfStrip = 8;
 
-// All strips of a batch, each at most `width` values wide.
+// All strips of a batch, each at most `width` values wide, for windows of up to `window` rows.
 template <class T>
-std::vector<Strip> strips_of(const Images<T>& images, bool interleaved, int64_t width) {
+std::vector<Strip> strips_of(const Images<T>& images, bool interleaved, int64_t width, int window) {
   std::vector<Strip> strips;
   const int64_t planes = interleaved ? 1 : images.channels;
-  if (images.count * planes < kManyPlanes) width = std::min(width, kNarrowStrip);
+  const bool cuts = images.count * planes < kManyPlanes;
   for (int64_t n = 0; n < images.count; ++n) {
     const Image<T> image = images[n];
     const int64_t values = int64_t{image.width} * (interleaved ? images.channels : 1);
-    for (int64_t channel = 0; channel < planes && image.height > 0; ++channel) {
-      for (int64_t first = 0; first < values; first += width) {
-        strips.push_back({n, channel, first, static_cast<int>(std::min(width, values - first))});
+    const int rows = cuts ? std::max(kShortStrip, kWindowsOfStrip * window) : image.height;
+    for (int64_t channel = 0; channel < planes; ++channel) {
+      for (int top = 0; top < image.height; top += rows) {
+        const int bottom = image.height - top < rows ? image.height : top + rows;
+        for (int64_t first = 0; first < values; first += width) {
+          const int count = static_cast<int>(std::min(width, values - first));
+          strips.push_back({n, channel, first, count, top, bottom});
+        }
       }
     }
   }
@@ -39,12 +46,12 @@ std::vector<Strip> strips_of(const Images<T>& images, bool interleaved, int64_t 
 }
 
 // work(strip) for every strip, in tasks of about kPixelsPerTask values.
-template <class T, class Work>
-void for_each_strip(const Images<T>& images, const std::vector<Strip>& strips,
-                    const ParallelFor& parallel, const Work& work) {
+template <class Work>
+void for_each_strip(const std::vector<Strip>& strips, const ParallelFor& parallel,
+                    const Work& work) {
   const auto count = static_cast<int64_t>(strips.size());
   int64_t values = 1;
-  for (const Strip& strip : strips) values += int64_t{images[strip.n].height} * strip.count;
+  for (const Strip& strip : strips) values += int64_t{strip.bottom - strip.top} * strip.count;
   parallel(count, count * kPixelsPerTask / values + 1, [&](int64_t begin, int64_t end) {
     for (int64_t i = begin; i < end; ++i) work(strips[i]);
   });

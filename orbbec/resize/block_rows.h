@@ -53,7 +53,8 @@ class BlockRows {
   static constexpr int64_t kMaxPixels = 1 << 23;  // whose sum of bytes fits 31 bits
 
   bool has_rows() const {
-    return int64_t{v_.plan.block_x} * v_.plan.block_y <= kMaxPixels &&
+    return v_.plan.form == ResizeForm::kBlocks &&
+           int64_t{v_.plan.block_x} * v_.plan.block_y <= kMaxPixels &&
            v_.from.stride_x == v_.lanes && (v_.lanes == 1 || v_.lanes == 3 || v_.lanes == 4);
   }
 
@@ -211,6 +212,13 @@ class BlockRows {
   std::unique_ptr<T[]> values_;
   std::unique_ptr<uint8_t[]> means_;
 };
+
+// Output rows [begin, end) of an image without taps.
+template <class Op>
+void block_rows(const StripView<Op>& view, int begin, int end) {
+  BlockRows<Op> rows(view);
+  for (int y = begin; y < end; ++y) rows.run(y);
+}
 
 }  // namespace
 }  // namespace orbbec

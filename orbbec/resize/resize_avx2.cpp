@@ -4,21 +4,17 @@
 #include <immintrin.h>
 // Code above is compiled for every target, code below for this one only.
 #pragma GCC target("avx2,fma")
+#include "../executors/simd/avx2.h"
 #include "flip_rows.h"
 #include "pillow_strips.h"
-#include "rows_avx2.h"
 #include "rows_bytes.h"
 
 namespace orbbec {
 
 template <class Op>
 void resize_strips_avx2(const Op& op, int64_t begin, int64_t end) {
-  constexpr bool kIsByte = std::is_same_v<typename Op::Value, uint8_t>;
-  if constexpr (kIsByte && (std::is_same_v<typename Op::Form, FixedLinear> ||
-                            std::is_same_v<typename Op::Form, AreaTaps<uint8_t>>)) {
-    resize_strips<Avx2Rows, Op>(op, begin, end);
-  } else if constexpr (kIsByte) {
-    resize_strips<ByteRows, Op>(op, begin, end);
+  if constexpr (std::is_same_v<typename Op::Value, uint8_t>) {
+    resize_byte_strips<Avx2>(op, begin, end);
   } else {
     resize_strips<VectorRows, Op>(op, begin, end);
   }

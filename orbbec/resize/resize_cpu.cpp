@@ -61,6 +61,9 @@ ResizeStrips<Op> fastest_strips(Simd level) {
       return resize_pillow_strips_vbmi;
     if (level != Simd::kScalar) return resize_pillow_strips_avx2;
   } else {
+    if constexpr (std::is_same_v<typename Op::Value, uint8_t>) {
+      if (level == Simd::kAvx512) return resize_strips_avx512<Op>;
+    }
     if (level != Simd::kScalar) return resize_strips_avx2<Op>;
   }
 #endif
@@ -91,7 +94,10 @@ void fill_resize_coefficients_cpu(const ResizeArguments& a, const ParallelFor& p
     parallel(a.coefficients.sets, kPixelsPerTask / 8 / items + 1, [&](int64_t begin, int64_t end) {
       for (int64_t n = begin; n < end; ++n) {
         const auto geometry = fill.geometry(n);
-        for (int i = 0; i < items; ++i) fill.fill_item(geometry, n, i);
+        // Blocks read no coefficients, but the gradient of floats does.
+        const bool only_plan =
+            a.dtype == DType::kUInt8 && geometry.plan.form == ResizeForm::kBlocks;
+        for (int i = 0; i < (only_plan ? 1 : items); ++i) fill.fill_item(geometry, n, i);
       }
     });
     return 0;

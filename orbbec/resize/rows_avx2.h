@@ -38,7 +38,6 @@ class Avx2Rows;
 template <class Op>
 class Avx2Rows<FixedLinear, Op> : public ScalarRows<FixedLinear, Op> {
   using Base = ScalarRows<FixedLinear, Op>;
-
   using Base::v;
 
  public:
@@ -56,6 +55,10 @@ class Avx2Rows<FixedLinear, Op> : public ScalarRows<FixedLinear, Op> {
           pair_of(static_cast<int32_t>(taps.weights[0]), static_cast<int32_t>(taps.weights[1])));
     }
     if (is_plane(v)) set_indices();
+  }
+
+  static void blocks(const StripView<Op>& view, int begin, int end) {
+    block_rows(view, begin, end);
   }
 
   int64_t reach() const { return offsets_.empty() ? 0 : int64_t{offsets_.back()} + 16; }

@@ -1,10 +1,8 @@
-// Integer sums of uint8 rows on AVX2: 16-bit products in pairs. Included by resize_avx2.cpp, under
-// its target.
+// Integer sums of uint8 rows with vectors of `Simd`: a 32-bit lane has four taps of a value.
+// Included by resize_avx2.cpp and resize_avx512.cpp, under their targets.
 #pragma once
 
-#include <immintrin.h>
-
-#include "rows_vectors.h"
+#include "rows_avx2.h"
 
 namespace orbbec {
 namespace {
@@ -14,48 +12,47 @@ constexpr bool kHasFloatBody = false;
 template <>
 inline constexpr bool kHasFloatBody<FixedTaps<true>> = true;
 
-// The columns that read inside the image: eight at a time for planes, one for interleaved pixels.
+template <class Simd>
+struct ByteRows {
+  template <class F, class Op>
+  class Rows;
+};
+
+// Interleaved pixels have four lanes each, columns of a plane one. Taps beyond the image add their
+// weight to those at its edge.
+template <class Simd>
 template <class F, class Op>
-class ByteRows : public VectorRows<F, Op> {
+class ByteRows<Simd>::Rows : public VectorRows<F, Op> {
   using Base = VectorRows<F, Op>;
-  using Base::begin_;
-  using Base::end_;
-  using Base::taps_;
   using Base::v;
+  using Int = typename Simd::Int;
+  using Float = typename Simd::Float;
 
  public:
   using typename Base::Row;
   using typename Base::SumTaps;
   static_assert(sizeof(Row) == 4);
 
-  explicit ByteRows(const StripView<Op>& view)
-      : Base(view), capacity_(taps_ <= 4 ? 4 : 8), columns_(std::max(0, end_ - begin_)) {
-    if (!has_pairs()) return;
-    weights_.resize(static_cast<size_t>(columns_ + kTogether) * capacity_);
-    first_.resize(columns_ + kTogether);
-    for (int i = 0; i < columns_ + kTogether && columns_ > 0; ++i) {
-      const auto taps = v.taps_x(begin_ + std::min(i, columns_ - 1));
-      first_[i] = taps.first * v.lanes;
-      for (int k = 0; k < taps.count; ++k)
-        weights_[static_cast<size_t>(i) * capacity_ + k] = static_cast<int16_t>(taps.weights[k]);
-    }
+  explicit Rows(const StripView<Op>& view) : Base(view) {
+    if (!is_packed(v) && !is_plane(v)) return;
+    lanes_ = is_packed(v) ? 4 : 1;
+    for (int x = 0; x < v.to.width; ++x) quads_ = std::max(quads_, (v.taps_x(x).count + 3) / 4);
+    const int columns = v.to.width + kBeyond;
+    first_.resize(columns);
+    weights_.resize(size_t{2} * quads_ * columns * lanes_);
+    for (int x = 0; x < columns; ++x) set_column(x, v.taps_x(std::min(x, v.to.width - 1)));
+    if (is_plane(v)) set_orders();
   }
 
   int64_t reach() const {
-    return has_pairs() && columns_ > 0 ? int64_t{first_.back()} + 2 * kBytes : Base::reach();
+    return first_.empty() ? Base::reach() : int64_t{first_.back()} + quads_ * 4 * v.lanes + kLoad;
   }
 
   void horizontal(const uint8_t* row, int begin, int end, Row* sums) const {
-    if (!has_pairs()) return Base::horizontal(row, begin, end, sums);
-    Base::horizontal_in(row, begin, end, sums, [&](int first, int last, Row* to) {
-      if (v.lanes == 3) {
-        sum_pixels<3>(row, first - begin_, last - begin_, to);
-      } else if (v.lanes == 4) {
-        sum_pixels<4>(row, first - begin_, last - begin_, to);
-      } else {
-        sum_plane(row, first - begin_, last - begin_, to);
-      }
-    });
+    if (first_.empty()) return Base::horizontal(row, begin, end, sums);
+    if (v.lanes == 3) return sum_pixels<3>(row, begin, end, sums);
+    if (v.lanes == 4) return sum_pixels<4>(row, begin, end, sums);
+    near_ ? sum_plane<true>(row, begin, end, sums) : sum_plane<false>(row, begin, end, sums);
   }
 
   void vertical(const SumTaps& taps, const Row* const* rows, int begin, int64_t count,
@@ -69,123 +66,135 @@ class ByteRows : public VectorRows<F, Op> {
   }
 
  private:
-  static constexpr int kBytes = 16;    // per load
-  static constexpr int kTogether = 8;  // columns of a plane
+  static constexpr int kLoad = 16;    // bytes
+  static constexpr int kBeyond = 16;  // columns that vectors sum past the last one
 
-  bool has_pairs() const { return is_packed(v) || is_plane(v); }
+  void set_column(int x, const SumTaps& taps) {
+    const int last = v.plan.right - 1;
+    const int first = std::max(std::min(taps.first, v.plan.right - taps.count), v.plan.left);
+    first_[x] = first * v.lanes;
+    for (int k = 0; k < taps.count; ++k) {
+      const int tap = clamp_int(taps.first + k, v.plan.left, last) - first;
+      for (int lane = 0; lane < lanes_; ++lane)
+        weights_at(tap / 4, tap % 2)[2 * (x * lanes_ + lane) + tap % 4 / 2] +=
+            static_cast<int16_t>(taps.weights[k]);
+    }
+  }
 
-  static __m128i load(const void* from) {
-    return _mm_loadu_si128(static_cast<const __m128i*>(from));
+  // The weights of the even or odd two of four taps, lane by lane.
+  int16_t* weights_at(int quad, int odd) {
+    return reinterpret_cast<int16_t*>(weights_.data() + (2 * quad + odd) * first_.size() * lanes_);
+  }
+
+  // The bytes of each column of a plane in the 16 bytes from the first of four columns on, if they
+  // hold them all.
+  void set_orders() {
+    orders_.resize(first_.size());
+    for (size_t x = 0; x < first_.size(); ++x) {
+      const int from = first_[x] - first_[x / 4 * 4];
+      near_ = near_ && from + 4 <= kLoad;
+      orders_[x] = 0x03020100 + from * 0x01010101;
+    }
+  }
+
+  static Int load(const int* from) {
+    Int numbers;
+    memcpy(&numbers, from, sizeof(numbers));
+    return numbers;
+  }
+
+  // The members that sums read, as a local copy, which stores cannot alias.
+  struct Columns {
+    const int *first, *weights, *orders;
+    int64_t stride;  // of the weights
+    int quads;
+  };
+  Columns columns() const {
+    return {first_.data(), weights_.data(), orders_.data(),
+            static_cast<int64_t>(first_.size()) * lanes_, quads_};
+  }
+
+  // The sums of a vector whose weights begin at lane `i`; read(quad) gives four taps.
+  template <class Read>
+  static Int sum_taps(const Columns& columns, int64_t i, const Read& read) {
+    constexpr int kEven = 0x00ff00ff;
+    const int* weights = columns.weights + i;
+    Int sum{};
+    for (int quad = 0; quad < columns.quads; ++quad, weights += 2 * columns.stride) {
+      const Int taps = read(quad);
+      sum = Simd::add_products(sum, taps & kEven, load(weights));
+      sum = Simd::add_products(sum, taps >> 8 & kEven, load(weights + columns.stride));
+    }
+    return sum;
   }
 
   template <int kLanes>
   void sum_pixels(const uint8_t* row, int begin, int end, Row* sums) const {
-    if (taps_ <= 2) return sum_pixels<kLanes, 2>(row, begin, end, sums);
-    if (taps_ <= 4) return sum_pixels<kLanes, 4>(row, begin, end, sums);
-    sum_pixels<kLanes, 8>(row, begin, end, sums);
-  }
-
-  template <int kLanes, int kTaps>
-  void sum_pixels(const uint8_t* row, int begin, int end, Row* sums) const {
-    const auto index = [](int pixel, int lane) {
-      return static_cast<char>(lane < kLanes ? pixel * kLanes + lane : -1);
-    };
-    const auto pairs = [&](int pixel) {  // pairs of neighbors of each channel as 16-bit numbers
-      const char a = index(pixel, 0), b = index(pixel, 1), c = index(pixel, 2), d = index(pixel, 3);
-      const char e = index(pixel + 1, 0), f = index(pixel + 1, 1), g = index(pixel + 1, 2),
-                 h = index(pixel + 1, 3);
-      return _mm_setr_epi8(a, -1, e, -1, b, -1, f, -1, c, -1, g, -1, d, -1, h, -1);
-    };
-    const __m128i near = pairs(0), far = pairs(2);
-    for (int i = begin; i < end; ++i, sums += kLanes) {
-      const uint8_t* const pixels = row + first_[i];
-      const int16_t* const weights = weights_.data() + int64_t{i} * (kTaps <= 4 ? 4 : 8);
-      const auto product = [&](__m128i bytes, __m128i order, int tap) {
-        return _mm_madd_epi16(
-            _mm_shuffle_epi8(bytes, order),
-            _mm_castps_si128(_mm_load1_ps(reinterpret_cast<const float*>(weights + tap))));
-      };
-      const __m128i four = load(pixels);
-      __m128i sum = product(four, near, 0);
-      if constexpr (kTaps > 2) sum = _mm_add_epi32(sum, product(four, far, 2));
-      if constexpr (kTaps > 4) {
-        const __m128i more = load(pixels + 4 * kLanes);
-        sum = _mm_add_epi32(sum, product(more, near, 4));
-        sum = _mm_add_epi32(sum, product(more, far, 6));
-      }
-      _mm_storeu_si128(reinterpret_cast<__m128i*>(sums), sum);
+    constexpr int kPixels = Simd::kLanes / 4;
+    const Columns columns = this->columns();
+    const Int lanes = Simd::lane_numbers();
+    const Int order = lanes % 4 * 0x01010101 + kLanes * 0x03020100;
+    const Int packed = kLanes == 3 ? lanes + lanes / 3 : lanes;
+    const char* const bytes = reinterpret_cast<const char*>(row);
+    for (int x = begin; x < end; x += kPixels, sums += kPixels * kLanes) {
+      const Int sum = sum_taps(columns, int64_t{x} * 4, [&](int quad) {
+        const char* const from = bytes + 4 * kLanes * quad;
+        return Simd::shuffle_bytes((Int)Simd::load_16_bytes(from, columns.first + x), order);
+      });
+      const Int values = __builtin_shuffle(sum, packed);
+      memcpy(sums, &values, sizeof(values));
     }
   }
 
+  template <bool kNear>
   void sum_plane(const uint8_t* row, int begin, int end, Row* sums) const {
-    for (int i = begin; i < end; i += kTogether) {
-      const __m256i four = capacity_ == 4 ? four_columns(row, i) : pairs_of_pairs(row, i);
-      const __m256i more = capacity_ == 4 ? four_columns(row, i + 4) : pairs_of_pairs(row, i + 4);
-      const __m256i eight = _mm256_permute4x64_epi64(_mm256_hadd_epi32(four, more), 0xd8);
-      _mm256_storeu_si256(reinterpret_cast<__m256i*>(sums + (i - begin)), eight);
+    const Columns columns = this->columns();
+    const char* const bytes = reinterpret_cast<const char*>(row);
+    for (int x = begin; x < end; x += Simd::kLanes, sums += Simd::kLanes) {
+      const Int sum = sum_taps(columns, x, [&](int quad) {
+        const char* const from = bytes + 4 * quad;
+        if constexpr (!kNear) return Simd::load_4_bytes(from, columns.first + x);
+        return Simd::shuffle_bytes((Int)Simd::load_16_bytes(from, columns.first + x, 4),
+                                   load(columns.orders + x));
+      });
+      memcpy(sums, &sum, sizeof(sum));
     }
-  }
-
-  // Products of 16 bytes with the weights from column i on, neighbors summed.
-  __m256i products(__m128i bytes, int i) const {
-    const int16_t* const weights = weights_.data() + int64_t{i} * capacity_;
-    return _mm256_madd_epi16(_mm256_cvtepu8_epi16(bytes),
-                             _mm256_loadu_si256(reinterpret_cast<const __m256i*>(weights)));
-  }
-
-  // Two sums for each of four columns, four taps each.
-  __m256i four_columns(const uint8_t* row, int i) const {
-    const auto four_bytes = [&](int column) {
-      int bytes;
-      memcpy(&bytes, row + first_[column], sizeof(bytes));
-      return bytes;
-    };
-    return products(
-        _mm_setr_epi32(four_bytes(i), four_bytes(i + 1), four_bytes(i + 2), four_bytes(i + 3)), i);
-  }
-
-  // The same for eight taps.
-  __m256i pairs_of_pairs(const uint8_t* row, int i) const {
-    const auto two_columns = [&](int column) {
-      const auto eight_bytes = [&](int at) {
-        return _mm_loadl_epi64(reinterpret_cast<const __m128i*>(row + first_[at]));
-      };
-      return products(_mm_unpacklo_epi64(eight_bytes(column), eight_bytes(column + 1)), column);
-    };
-    return _mm256_permute4x64_epi64(_mm256_hadd_epi32(two_columns(i), two_columns(i + 2)), 0xd8);
   }
 
   // Body values of cubic rows; returns where the body ends.
   static int64_t sum_floats_vertical(const SumTaps& taps, const Row* const* rows, int64_t body,
                                      uint8_t* values) {
-    const int last = taps.count - 1;
-    __m256 weights[4];
-    for (int k = 0; k <= last; ++k)
-      weights[k] = _mm256_set1_ps(static_cast<float>(taps.weights[k]) * F::kUnit);
-    const auto eight = [&](int64_t i) {
-      const auto product = [&](int k) {
-        const auto* const from = reinterpret_cast<const __m256i*>(rows[k] + i);
-        return _mm256_mul_ps(_mm256_cvtepi32_ps(_mm256_loadu_si256(from)), weights[k]);
-      };
-      __m256 sum = product(last);
-      for (int k = last - 1; k >= 0; --k) sum = _mm256_add_ps(product(k), sum);
-      return _mm256_cvtps_epi32(sum);
-    };
+    Float weights[4];
+    for (int k = 0; k < 4; ++k) weights[k] = Simd::all_lanes(F::row_weight(taps.weights[k]));
     int64_t i = 0;
-    for (; i + 16 <= body; i += 16) {
-      const __m256i words =
-          _mm256_permute4x64_epi64(_mm256_packs_epi32(eight(i), eight(i + 8)), 0xd8);
-      _mm_storeu_si128(
-          reinterpret_cast<__m128i*>(values + i),
-          _mm_packus_epi16(_mm256_castsi256_si128(words), _mm256_extracti128_si256(words, 1)));
+    for (; i + Simd::kLanes <= body; i += Simd::kLanes) {
+      Float sum = Simd::to_float(load(rows[3] + i)) * weights[3];
+#pragma GCC unroll 4
+      for (int k = 2; k >= 0; --k) sum = Simd::to_float(load(rows[k] + i)) * weights[k] + sum;
+      Int whole = Simd::round(sum);
+      whole = whole < 0 ? Int{} : whole > 255 ? Int{} + 255 : whole;
+      Simd::store_bytes_1(values + i, whole);
     }
     return i;
   }
 
-  int capacity_, columns_;  // taps per column; columns that read inside the image
-  std::vector<int> first_;  // values before the first tap
-  std::vector<int16_t> weights_;
+  int lanes_ = 1, quads_ = 1;  // lanes of a column; fours of taps
+  bool near_ = true;           // for a plane: whether `orders_` applies
+  std::vector<int> first_;     // values before the first tap
+  std::vector<int> weights_;   // [quads][even, odd][columns][lanes]
+  std::vector<int> orders_;    // for a plane
 };
+
+// Strips [begin, end) of all images, of bytes.
+template <class Simd, class Op>
+void resize_byte_strips(const Op& op, int64_t begin, int64_t end) {
+  using Form = typename Op::Form;
+  if constexpr (std::is_same_v<Form, FixedLinear> || std::is_same_v<Form, AreaTaps<uint8_t>>) {
+    resize_strips<Avx2Rows, Op>(op, begin, end);
+  } else {
+    resize_strips<ByteRows<Simd>::template Rows, Op>(op, begin, end);
+  }
+}
 
 }  // namespace
 }  // namespace orbbec

@@ -70,9 +70,7 @@ class VectorRows : public ScalarRows<F, Op> {
   }
 
   static void blocks(const StripView<Op>& view, int begin, int end) {
-    if (view.plan.form == ResizeForm::kEmpty) return Base::blocks(view, begin, end);
-    BlockRows<Op> rows(view);
-    for (int y = begin; y < end; ++y) rows.run(y);
+    block_rows(view, begin, end);
   }
 
   int64_t reach() const {

@@ -255,12 +255,8 @@ void resize_strip(const Op& op, int64_t n, int begin, int end) {
   const int64_t channels = op.output.channels;
   const bool packed = op.source[n].stride_c == 1 && channels <= 16;
   const StripView<Op> view(op, n, packed ? static_cast<int>(channels) : 1);
-  // Halving with linear gives the same bits in two passes, except for channel counts that OpenCV
-  // rounds differently.
-  const bool has_passes = std::is_same_v<Form, FixedLinear> && channels <= 4 && channels != 2;
-  if (form == ResizeForm::kEmpty || (form == ResizeForm::kBlocks && !has_passes)) {
+  if (form == ResizeForm::kEmpty || form == ResizeForm::kBlocks)
     return Rows<Form, Op>::blocks(view, begin, end);
-  }
   if constexpr (kIsPillow<Form>) {
     if (view.plan.vertical_first) return run_vertical_first<Form>(view, begin, end);
   }
@@ -345,6 +341,8 @@ using ResizeStrips = void (*)(const Op& op, int64_t begin, int64_t end);
 
 template <class Op>
 void resize_strips_avx2(const Op& op, int64_t begin, int64_t end);
+template <class Op>
+void resize_strips_avx512(const Op& op, int64_t begin, int64_t end);
 void resize_pillow_strips_avx2(const Resize<uint8_t, PillowFixed>& op, int64_t begin, int64_t end);
 void resize_pillow_strips_vbmi(const Resize<uint8_t, PillowFixed>& op, int64_t begin, int64_t end);
 

@@ -13,8 +13,10 @@
 #define ORBBEC_VECTOR_WARPS_OF(Simd, Transform)                \
   ORBBEC_VECTOR_WARP(Simd, uint8_t, Transform, NearestSampler) \
   ORBBEC_VECTOR_WARP(Simd, uint8_t, Transform, LinearSampler)  \
+  ORBBEC_VECTOR_WARP(Simd, uint8_t, Transform, CubicSampler)   \
   ORBBEC_VECTOR_WARP(Simd, float, Transform, NearestSampler)   \
-  ORBBEC_VECTOR_WARP(Simd, float, Transform, LinearSampler)
+  ORBBEC_VECTOR_WARP(Simd, float, Transform, LinearSampler)    \
+  ORBBEC_VECTOR_WARP(Simd, float, Transform, CubicSampler)
 #define ORBBEC_VECTOR_WARPS(Simd)                    \
   ORBBEC_VECTOR_WARPS_OF(Simd, AffineTransform)      \
   ORBBEC_VECTOR_WARPS_OF(Simd, PerspectiveTransform) \

@@ -99,6 +99,13 @@ struct AffineTransform {
     return {(F(y) * m[1] + m[2]) + m[0] * F(x), (F(y) * m[4] + m[5]) + m[3] * F(x)};
   }
 
+  template <class Simd>
+  ORBBEC_HD Point<typename Simd::Float> unfused_group(int64_t n, int y, int x) const {
+    const F* m = matrices + n * stride;
+    const auto columns = Simd::to_float(Simd::lane_numbers() + x);
+    return {(F(y) * m[1] + m[2]) + m[0] * columns, (F(y) * m[4] + m[5]) + m[3] * columns};
+  }
+
   // Adds the gradient of the matrix for a pixel whose source position has gradient (dx, dy).
   ORBBEC_HD void add_gradient(int64_t, int y, int x, double dx, double dy, double* numbers,
                               double*) const {

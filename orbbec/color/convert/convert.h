@@ -39,6 +39,8 @@ struct SameForAll {
 };
 
 struct CopyColors : SameForAll<3, 3> {
+  static constexpr bool kCopies = true;
+
   ORBBEC_HD CopyColors of(int64_t) const { return {}; }
   template <class V>
   ORBBEC_HD void operator()(const V (&in)[3], V (&out)[3], InVector<true>) const {

@@ -35,10 +35,36 @@ struct Avx2 {
     low = (Int)_mm256_shuffle_ps((__m256)a, (__m256)b, 0x88);
     high = (Int)_mm256_shuffle_ps((__m256)a, (__m256)b, 0xdd);
   }
-  // The 16 bytes at each of two offsets.
-  static Float load_16_bytes(const char* base, const int* bytes) {
-    const auto at = [=](int i) { return reinterpret_cast<const __m128i*>(base + bytes[i]); };
+  // The 16 bytes at each of two offsets, `step` apart.
+  static Float load_16_bytes(const char* base, const int* bytes, int step = 1) {
+    const auto at = [=](int i) { return reinterpret_cast<const __m128i*>(base + bytes[i * step]); };
     return (Float)join(_mm_loadu_si128(at(0)), _mm_loadu_si128(at(1)));
+  }
+  // The same for kLanes offsets: four bytes of each in each word.
+  [[gnu::always_inline]] static void load_16_bytes(const char* base, const int* bytes,
+                                                   Int (&words)[4]) {
+    __m256 pixels[4], pairs[4];
+    for (int i = 0; i < 4; ++i) pixels[i] = (__m256)load_16_bytes(base, bytes + i, 4);
+    for (int i = 0; i < 4; i += 2) {
+      pairs[i] = _mm256_unpacklo_ps(pixels[i], pixels[i + 1]);
+      pairs[i + 1] = _mm256_unpackhi_ps(pixels[i], pixels[i + 1]);
+    }
+    for (int i = 0; i < 2; ++i) {
+      words[2 * i] = (Int)_mm256_shuffle_ps(pairs[i], pairs[i + 2], 0x44);
+      words[2 * i + 1] = (Int)_mm256_shuffle_ps(pairs[i], pairs[i + 2], 0xee);
+    }
+  }
+  // The four bytes at each offset.
+  static Int load_4_bytes(const char* base, const int* bytes) {
+    return (Int)join(four(base, bytes), four(base, bytes + 4));
+  }
+  // Bytes within each 16, by their numbers.
+  static Int shuffle_bytes(Int v, Int order) {
+    return (Int)_mm256_shuffle_epi8((__m256i)v, (__m256i)order);
+  }
+  // Pairs of signed 16-bit numbers: sum + a0 * b0 + a1 * b1.
+  static Int add_products(Int sum, Int a, Int b) {
+    return sum + (Int)_mm256_madd_epi16((__m256i)a, (__m256i)b);
   }
   static bool all(Int mask) { return _mm256_movemask_ps((__m256)mask) == 0xff; }
   static bool any(Int mask) { return _mm256_movemask_ps((__m256)mask) != 0; }
@@ -90,6 +116,11 @@ struct Avx2 {
     int64_t high;
     memcpy(&high, base + second, sizeof(high));
     return _mm_insert_epi64(low, high, 1);
+  }
+  static __m128i four(const char* base, const int* bytes) {
+    int numbers[4];
+    for (int i = 0; i < 4; ++i) memcpy(&numbers[i], base + bytes[i], sizeof(int));
+    return _mm_setr_epi32(numbers[0], numbers[1], numbers[2], numbers[3]);
   }
   static __m256i join(__m128i low, __m128i high) {
     return _mm256_inserti128_si256(_mm256_castsi128_si256(low), high, 1);

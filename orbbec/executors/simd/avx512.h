@@ -36,11 +36,33 @@ struct Avx512 {
     low = (Int)_mm512_shuffle_ps((__m512)a, (__m512)b, 0x88);
     high = (Int)_mm512_shuffle_ps((__m512)a, (__m512)b, 0xdd);
   }
-  // The 16 bytes at each of four offsets.
-  static Float load_16_bytes(const char* base, const int* bytes) {
-    const auto at = [=](int i) { return reinterpret_cast<const __m128i*>(base + bytes[i]); };
+  static Float load_16_bytes(const char* base, const int* bytes, int step = 1) {
+    const auto at = [=](int i) { return reinterpret_cast<const __m128i*>(base + bytes[i * step]); };
     return (Float)join(_mm_loadu_si128(at(0)), _mm_loadu_si128(at(1)), _mm_loadu_si128(at(2)),
                        _mm_loadu_si128(at(3)));
+  }
+  [[gnu::always_inline]] static void load_16_bytes(const char* base, const int* bytes,
+                                                   Int (&words)[4]) {
+    __m512 pixels[4], pairs[4];
+    for (int i = 0; i < 4; ++i) pixels[i] = (__m512)load_16_bytes(base, bytes + i, 4);
+    for (int i = 0; i < 4; i += 2) {
+      pairs[i] = _mm512_unpacklo_ps(pixels[i], pixels[i + 1]);
+      pairs[i + 1] = _mm512_unpackhi_ps(pixels[i], pixels[i + 1]);
+    }
+    for (int i = 0; i < 2; ++i) {
+      words[2 * i] = (Int)_mm512_shuffle_ps(pairs[i], pairs[i + 2], 0x44);
+      words[2 * i + 1] = (Int)_mm512_shuffle_ps(pairs[i], pairs[i + 2], 0xee);
+    }
+  }
+  static Int load_4_bytes(const char* base, const int* bytes) {
+    return (Int)join(four(base, bytes), four(base, bytes + 4), four(base, bytes + 8),
+                     four(base, bytes + 12));
+  }
+  static Int shuffle_bytes(Int v, Int order) {
+    return (Int)_mm512_shuffle_epi8((__m512i)v, (__m512i)order);
+  }
+  static Int add_products(Int sum, Int a, Int b) {
+    return sum + (Int)_mm512_madd_epi16((__m512i)a, (__m512i)b);
   }
   static bool all(Int mask) {
     return _mm512_test_epi32_mask((__m512i)mask, (__m512i)mask) == 0xffff;
@@ -78,6 +100,11 @@ struct Avx512 {
     int64_t high;
     memcpy(&high, base + second, sizeof(high));
     return _mm_insert_epi64(low, high, 1);
+  }
+  static __m128i four(const char* base, const int* bytes) {
+    int numbers[4];
+    for (int i = 0; i < 4; ++i) memcpy(&numbers[i], base + bytes[i], sizeof(int));
+    return _mm_setr_epi32(numbers[0], numbers[1], numbers[2], numbers[3]);
   }
   static __m512i join(__m128i a, __m128i b, __m128i c, __m128i d) {
     const __m256i low = _mm256_inserti128_si256(_mm256_castsi128_si256(a), b, 1);

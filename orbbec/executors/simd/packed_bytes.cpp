@@ -130,9 +130,30 @@ ORBBEC_SHUFFLE int join_vectors(const uint8_t* const* planes, uint8_t* packed, i
   }
   return i;
 }
+
+// As many whole pixels as a vector holds; the bytes after them are those of the next.
+ORBBEC_SHUFFLE int reverse_vectors(const uint8_t* packed, uint8_t* reversed, int count) {
+  const __m128i order = _mm_setr_epi8(2, 1, 0, 5, 4, 3, 8, 7, 6, 11, 10, 9, 14, 13, 12, 15);
+  int i = 0;
+  for (; i + kStep / 3 < count; i += kStep / 3) {
+    _mm_storeu_si128(reinterpret_cast<__m128i*>(reversed + 3 * i),
+                     _mm_shuffle_epi8(load_16(packed + 3 * i), order));
+  }
+  return i;
+}
 #endif
 
 }  // namespace
+
+void reverse_channels(const uint8_t* packed, uint8_t* reversed, int count) {
+  int i = 0;
+#if defined(__x86_64__)
+  if (can_shuffle()) i = reverse_vectors(packed, reversed, count);
+#endif
+  for (; i < count; ++i) {
+    for (int c = 0; c < 3; ++c) reversed[3 * i + c] = packed[3 * i + 2 - c];
+  }
+}
 
 void split_bytes(const uint8_t* packed, uint8_t* first, uint8_t* second, uint8_t* third,
                  int count) {

@@ -8,5 +8,7 @@ namespace orbbec {
 void split_bytes(const uint8_t* packed, uint8_t* first, uint8_t* second, uint8_t* third, int count);
 void join_bytes(const uint8_t* first, const uint8_t* second, const uint8_t* third, uint8_t* packed,
                 int count);
+// Pixels of three bytes, each with its channels in reverse order.
+void reverse_channels(const uint8_t* packed, uint8_t* reversed, int count);
 
 }  // namespace orbbec

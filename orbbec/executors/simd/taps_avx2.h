@@ -24,24 +24,6 @@ struct ScalarTaps {
 struct Avx2Taps : ScalarTaps {
   using ScalarTaps::read;
 
-  // Sums of Keys' cubic in the order of CubicSampler.
-  ORBBEC_AVX2 static bool read(const Image<const uint8_t>& image, int64_t channels,
-                               const CubicSampler::Tap<uint8_t>& tap,
-                               const CubicSampler::Weights<uint8_t>& w, float (&values)[4]) {
-    __m128 sums;
-    if (!cubic(image, channels, tap, w, sums)) return false;
-    _mm_storeu_ps(values, sums);
-    return true;
-  }
-  ORBBEC_AVX2 static bool read(const Image<const uint8_t>& image, int64_t channels,
-                               const CubicSampler::Tap<uint8_t>& tap,
-                               const CubicSampler::Weights<uint8_t>& w, uint8_t (&values)[4]) {
-    __m128 sums;
-    if (!cubic(image, channels, tap, w, sums)) return false;
-    store(_mm_cvtps_epi32(sums), values);
-    return true;
-  }
-
   // Lanczos, as of TabulatedSampler.
   ORBBEC_AVX2 static bool read(const Image<const uint8_t>& image, int64_t channels,
                                const TabulatedSampler<Lanczos4Kernel>::Tap<uint8_t>& tap,
@@ -72,53 +54,6 @@ struct Avx2Taps : ScalarTaps {
   ORBBEC_AVX2 static void store(__m128i ints, uint8_t (&values)[4]) {
     const __m128i words = _mm_packs_epi32(ints, ints);
     _mm_storeu_si32(values, _mm_packus_epi16(words, words));
-  }
-
-  ORBBEC_AVX2 static bool cubic(const Image<const uint8_t>& image, int64_t channels,
-                                const CubicSampler::Tap<uint8_t>& tap,
-                                const CubicSampler::Weights<uint8_t>& w, __m128& sums) {
-    const uint8_t* const first = &image.at(tap.y, tap.x, 0);
-    __m128 rows[4];
-    if (image.stride_c == 1 && image.stride_x == 3 && channels == 3) {
-      if (tap.x + 4 >= image.width) return false;  // four bytes are loaded for three
-      for (int r = 0; r < 4; ++r) rows[r] = packed_row(first + r * image.stride_y, w.x);
-    } else if (image.stride_x == 1 && channels <= 3) {
-      __m128 planes[4] = {};
-      for (int64_t c = 0; c < channels; ++c)
-        planes[c] = plane_rows(first + c * image.stride_c, image.stride_y, w.x);
-      _MM_TRANSPOSE4_PS(planes[0], planes[1], planes[2], planes[3]);
-      for (int r = 0; r < 4; ++r) rows[r] = planes[r];
-    } else {
-      return false;
-    }
-    sums = _mm_setzero_ps();
-    for (int r = 0; r < 4; ++r) sums = _mm_fmadd_ps(rows[r], _mm_set1_ps(w.y[r]), sums);
-    return true;
-  }
-
-  ORBBEC_AVX2 static __m128 floats(__m128i bytes) {
-    return _mm_cvtepi32_ps(_mm_cvtepu8_epi32(bytes));
-  }
-
-  // One row of all channels of four packed pixels.
-  ORBBEC_AVX2 static __m128 packed_row(const uint8_t* row, const float (&w)[4]) {
-    __m128 sum = _mm_mul_ps(floats(_mm_loadu_si32(row)), _mm_set1_ps(w[0]));
-    for (int q = 1; q < 4; ++q)
-      sum = _mm_fmadd_ps(floats(_mm_loadu_si32(row + 3 * q)), _mm_set1_ps(w[q]), sum);
-    return sum;
-  }
-
-  // Four rows of one plane.
-  ORBBEC_AVX2 static __m128 plane_rows(const uint8_t* first, int64_t stride, const float (&w)[4]) {
-    int rows[4];
-    for (int r = 0; r < 4; ++r) memcpy(&rows[r], first + r * stride, 4);
-    const __m128i bytes = _mm_setr_epi32(rows[0], rows[1], rows[2], rows[3]);
-    const __m128i columns = _mm_shuffle_epi8(
-        bytes, _mm_setr_epi8(0, 4, 8, 12, 1, 5, 9, 13, 2, 6, 10, 14, 3, 7, 11, 15));
-    __m128 sum = _mm_mul_ps(floats(columns), _mm_set1_ps(w[0]));
-    sum = _mm_fmadd_ps(floats(_mm_srli_si128(columns, 4)), _mm_set1_ps(w[1]), sum);
-    sum = _mm_fmadd_ps(floats(_mm_srli_si128(columns, 8)), _mm_set1_ps(w[2]), sum);
-    return _mm_fmadd_ps(floats(_mm_srli_si128(columns, 12)), _mm_set1_ps(w[3]), sum);
   }
 
   ORBBEC_AVX2 static __m256i two_rows(const int16_t* weights, int r) {

@@ -1,10 +1,10 @@
-// Vectorized nearest and linear warps of uint8 and float32 images: the samplers' arithmetic on
-// groups of neighboring pixels, to pixels or to floats before rounding. Groups that it cannot
-// handle (positions that are not finite or far beyond a reflected border) go to the warp's own
-// operator(). Included by *_avx2.cpp and *_avx512.cpp, under their targets.
+// Vectorized nearest, linear and cubic warps of uint8 and float32 images: groups of neighboring
+// pixels, to pixels or to floats before rounding. Groups that it cannot handle (positions that are
+// not finite or far beyond a reflected border) go to the warp's own operator(). Included by
+// *_avx2.cpp and *_avx512.cpp, under their targets.
 #pragma once
 
-#include "../../core/warp.h"
+#include "vector_samplers.h"
 
 namespace orbbec {
 
@@ -30,8 +30,7 @@ class VectorRow {
   // from 0 on.
   void run(int y, int begin, int end) {
     begin_ = begin;
-    const int blocks = op_.output.width / kRowBlock * kRowBlock;
-    const int whole = !fits() || blocks < begin ? begin : blocks < end ? blocks : end;
+    const int whole = end_of_groups(begin, end);
     Block block;
     int x = begin, first = begin;  // the block has columns [first, x)
     for (; x < whole; x += Simd::kLanes) {
@@ -45,18 +44,20 @@ class VectorRow {
       if (!run_group(y, x)) run_pixels(y, x, first);
     }
     write_block(y, first, x - first, block);
+    if (begin < whole && overlaps_groups() && run_last(y, end - Simd::kLanes, block)) return;
     run_pixels(y, whole, end);
   }
 
  private:
   static constexpr bool kIsByte = sizeof(T) == 1;
   static constexpr bool kRounds = sizeof(Out) == 1;
-  static constexpr bool kIsLinear = Op::kIsLinear;
-  static constexpr int kTaps = kIsLinear ? 4 : 1;
+  using Sampler = VectorSampler<Simd, typename Op::Sampler>;
+  using Weights = typename Sampler::Weights;
+  static constexpr int kSize = Op::Sampler::kSize;
+  static constexpr bool kIsCubic = kSize == 4;
   static constexpr int kPrefetchRows = 4;     // far enough ahead to hide the memory latency
   static constexpr int kPrefetchColumns = 4;  // share a prefetch
   static constexpr int kBlock = 64;           // columns
-  static constexpr int kPairBytes = 8;        // that hold a pixel and its right neighbor
 
   // Columns whose taps are inside the image.
   struct Block {
@@ -64,11 +65,19 @@ class VectorRow {
     Float a[kBlock / Simd::kLanes], b[kBlock / Simd::kLanes];
   };
 
-  // The four pixels around each position: + 1 is the right neighbor, + 2 the lower.
+  // The taps of a group: their offsets, and whether they are inside the image.
   struct Taps {
-    Int bytes[kTaps];   // from the first byte of the image
-    Int inside[kTaps];  // whether the pixel is inside the image
-    Float a, b;
+    Int columns[kSize], rows[kSize];
+    Int columns_in[kSize], rows_in[kSize];
+    Weights weights;
+
+    Int inside(int r, int q) const { return rows_in[r] & columns_in[q]; }
+    Int any_inside() const {
+      Int row = rows_in[0], column = columns_in[0];
+      for (int i = 1; i < kSize; ++i) row |= rows_in[i];
+      for (int i = 1; i < kSize; ++i) column |= columns_in[i];
+      return row & column;
+    }
   };
 
   // Byte offsets are int, and 4-byte loads need 4 bytes.
@@ -82,20 +91,43 @@ class VectorRow {
     return (last + 1) * static_cast<int64_t>(sizeof(T)) - 1;
   }
 
+  // Bytes that are loaded for a row of taps, kPixel elements apart.
+  static constexpr int row_bytes(int64_t pixel) {
+    if (pixel == 1) return kSize * static_cast<int>(sizeof(T));
+    return kIsCubic && pixel > 2 ? 16 : 8;
+  }
+
   // The upper left taps whose loads stay inside the rows; none in layouts without such loads.
   void set_inside(int64_t pixel, bool is_packed) {
-    rows_inside_ = image_.height - (kIsLinear ? 1 : 0);
-    if (!kIsLinear) {
+    rows_inside_ = image_.height - (kSize - 1);
+    if (kSize == 1) {
       copies_packed_ = packed_out_ && pixel == channels_;
       columns_inside_ = image_.width - (copies_packed_ ? 1 : 0);  // 4 bytes may pass the last pixel
-    } else if (pixel == 1) {
-      columns_inside_ = image_.width - 1;
-    } else if (!kIsByte) {
-      columns_inside_ = is_packed && pixel == 3 && channels_ == 3 ? image_.width - 2 : 0;
-    } else if (pixel >= 2 && pixel <= 4) {
-      const int64_t row = (image_.width - 1) * pixel + 1;  // bytes of one channel's row
-      if (row >= kPairBytes) columns_inside_ = static_cast<int>((row - kPairBytes) / pixel + 1);
+    } else if (pixel == 1 || (kIsByte && pixel >= 2 && pixel <= 4)) {
+      const int64_t step = pixel * static_cast<int64_t>(sizeof(T));
+      const int64_t row = (image_.width - 1) * step + static_cast<int64_t>(sizeof(T));
+      if (row >= row_bytes(pixel))
+        columns_inside_ = static_cast<int>((row - row_bytes(pixel)) / step + 1);
+    } else if (kSize == 2 && !kIsByte && is_packed && pixel == 3 && channels_ == 3) {
+      columns_inside_ = image_.width - 2;
     }
+  }
+
+  // Past the groups that start at `begin`.
+  int end_of_groups(int begin, int end) const {
+    if (!fits()) return begin;
+    if (kIsCubic) return begin + (end - begin) / Simd::kLanes * Simd::kLanes;
+    const int blocks = op_.output.width / kRowBlock * kRowBlock;
+    return blocks < begin ? begin : blocks < end ? blocks : end;
+  }
+
+  // Whether columns may be written again: a transparent border reads the output.
+  bool overlaps_groups() const { return kIsCubic && op_.border != Border::kTransparent; }
+
+  bool run_last(int y, int x, Block& block) const {
+    if (!locate_inside(y, x, 0, block)) return run_group(y, x);
+    write_block(y, x, Simd::kLanes, block);
+    return true;
   }
 
   void run_pixels(int y, int begin, int end) const {
@@ -114,23 +146,15 @@ class VectorRow {
 
   // The upper left taps of a group, INT_MIN where a position is not finite.
   void locate(const Point<Float>& at, Int& left, Int& top, Float& a, Float& b) const {
-    if constexpr (kIsLinear) {
-      left = Simd::truncate(Simd::floor(at.x));
-      top = Simd::truncate(Simd::floor(at.y));
-      a = at.x - Simd::to_float(left);
-      b = at.y - Simd::to_float(top);
-    } else {
-      left = Simd::round(at.x);
-      top = Simd::round(at.y);
-    }
+    left = Sampler::locate(Sampler::clamp(at.x, image_.width), a);
+    top = Sampler::locate(Sampler::clamp(at.y, image_.height), b);
   }
 
   // Adds a group to a block whose columns so far are `count`. False if a load is not inside.
   bool locate_inside(int y, int x, int count, Block& block) const {
-    const Point<Float> at = op_.transform.template fused_group<Simd>(n_, y, x);
     Int left, top;
     Float a{}, b{};
-    locate(at, left, top, a, b);
+    locate(Sampler::position(op_.transform, n_, y, x), left, top, a, b);
     if (!Simd::all(is_in(left, columns_inside_) & is_in(top, rows_inside_))) return false;
     const Int first = left * step_x() + top * step_y();
     memcpy(block.bytes + count, &first, sizeof(first));
@@ -143,16 +167,16 @@ class VectorRow {
     if (count == 0) return;
     for (int i = 0; i < count && prefetch_ != 0; i += kPrefetchColumns)
       __builtin_prefetch(base() + block.bytes[i] + prefetch_);
-    if constexpr (!kIsLinear) {
+    if constexpr (kSize == 1) {
       if (!copies_packed_) return copy_planes(y, x, count, block);
       channels_ == 3 ? copy_packed<3>(y, x, count, block) : copy_packed<4>(y, x, count, block);
     } else if (image_.stride_x == 1) {
-      blend_block<1>(y, x, count, block);
+      sum_block<1>(y, x, count, block);
     } else if constexpr (kIsByte) {
-      if (image_.stride_x == 2) blend_block<2>(y, x, count, block);
-      if (image_.stride_x == 3) blend_block<3>(y, x, count, block);
-      if (image_.stride_x == 4) blend_block<4>(y, x, count, block);
-    } else {
+      if (image_.stride_x == 2) sum_block<2>(y, x, count, block);
+      if (image_.stride_x == 3) sum_block<3>(y, x, count, block);
+      if (image_.stride_x == 4) sum_block<4>(y, x, count, block);
+    } else if constexpr (kSize == 2) {
       for (int i = 0; i < count; i += Simd::kLanes) store_rgb_floats(y, x, i, block);
     }
   }
@@ -182,99 +206,121 @@ class VectorRow {
     }
   }
 
-  // Pixels and their right neighbors, kPixel elements away.
+  // Rows of taps, kPixel elements apart.
   template <int kPixel>
-  void blend_block(int y, int x, int count, const Block& block) const {
+  void sum_block(int y, int x, int count, const Block& block) const {
     constexpr bool kIsNarrow = kIsByte && kPixel == 1;
-    uint16_t pairs[2][kBlock];
+    Narrow narrow[kSize][kBlock];
     const int64_t step = shares_load_ ? channels_ : 1;
     for (int64_t c = 0; c < channels_; c += step) {
-      const char *const from = base() + channel_bytes(c), *const from_below = from + step_y();
-      if (kIsNarrow) copy_pairs(from, block.bytes, count, pairs[0]);
-      if (kIsNarrow) copy_pairs(from_below, block.bytes, count, pairs[1]);
+      const char* const from = base() + channel_bytes(c);
+      for (int r = 0; kIsNarrow && r < kSize; ++r)
+        copy_narrow(from + r * step_y(), block.bytes, count, narrow[r]);
       for (int i = 0; i < count; i += Simd::kLanes) {
-        Int above[2], below[2], pixels{};
-        if (kIsNarrow) {
-          above[0] = load_words(pairs[0] + i);
-          below[0] = load_words(pairs[1] + i);
-        } else {
-          Simd::load_8_bytes(from, block.bytes + i, above[0], above[1]);
-          Simd::load_8_bytes(from_below, block.bytes + i, below[0], below[1]);
-        }
-        const Float a = block.a[i / Simd::kLanes], b = block.b[i / Simd::kLanes];
+        const Weights weights =
+            Sampler::weights_of(block.a[i / Simd::kLanes], block.b[i / Simd::kLanes]);
+        Float sums[kPixel] = {};
 #pragma GCC unroll 4
-        for (int k = 0; k < kPixel; ++k) {
-          if (k >= step) break;
-          const Float p[4] = {element(above, k), element(above, k + kPixel), element(below, k),
-                              element(below, k + kPixel)};
-          store(y, x + i, c + k, blend(a, b, p), pixels);
+        for (int r = 0; r < kSize; ++r) {
+          Int words[4];
+          if (kIsNarrow) {
+            words[0] = load_narrow(narrow[r] + i);
+          } else {
+            load_row<kPixel>(from + r * step_y(), block.bytes + i, words);
+          }
+#pragma GCC unroll 4
+          for (int k = 0; k < kPixel; ++k) {
+            Float pixels[kSize];
+#pragma GCC unroll 4
+            for (int q = 0; q < kSize; ++q) pixels[q] = element(words, k + q * kPixel);
+            Sampler::add_row(weights, r, pixels, sums[k]);
+          }
         }
+        Int stored{};
+        for (int k = 0; k < step; ++k) store(y, x + i, c + k, sums[k], stored);
       }
     }
   }
 
-  // Pairs of bytes, which are few enough to be copied before they are read in vectors.
-  static void copy_pairs(const char* from, const int* bytes, int count, uint16_t* to) {
+  // Two or four bytes, which are few enough to be copied before they are read in vectors.
+  using Narrow = std::conditional_t<kIsCubic, int, uint16_t>;
+  static void copy_narrow(const char* from, const int* bytes, int count, Narrow* to) {
 #pragma GCC unroll 16
-    for (int i = 0; i < count; ++i) memcpy(to + i, from + bytes[i], 2);
+    for (int i = 0; i < count; ++i) memcpy(to + i, from + bytes[i], sizeof(Narrow));
   }
 
-  static Int load_words(const uint16_t* from) {
-    typedef uint16_t Words __attribute__((vector_size(2 * Simd::kLanes)));
-    Words words;
-    memcpy(&words, from, sizeof(words));
-    return __builtin_convertvector(words, Int);
+  static Int load_narrow(const Narrow* from) {
+    typedef Narrow Numbers __attribute__((vector_size(sizeof(Narrow) * Simd::kLanes)));
+    Numbers numbers;
+    memcpy(&numbers, from, sizeof(numbers));
+    return __builtin_convertvector(numbers, Int);
   }
 
-  // Element k of pairs.
-  static Float element(const Int (&halves)[2], int k) {
-    return kIsByte ? Simd::to_float(byte_of(halves[k / 4], k % 4)) : (Float)halves[k];
+  // row_bytes(kPixel) bytes at each offset, four in each word.
+  template <int kPixel>
+  static void load_row(const char* from, const int* bytes, Int (&words)[4]) {
+    if constexpr (row_bytes(kPixel) <= 8) {
+      Simd::load_8_bytes(from, bytes, words[0], words[1]);
+    } else {
+      Simd::load_16_bytes(from, bytes, words);
+    }
+  }
+
+  // Element k of rows of taps.
+  static Float element(const Int (&words)[4], int k) {
+    return kIsByte ? Simd::to_float(byte_of(words[k / 4], k % 4)) : (Float)words[k];
   }
 
   // A group of which some taps may be outside. False where this class has no rule.
   bool run_group(int y, int x) const {
-    const Point<Float> at = op_.transform.template fused_group<Simd>(n_, y, x);
+    const Point<Float> at = Sampler::position(op_.transform, n_, y, x);
     const Float not_a_number = (at.x - at.x) + (at.y - at.y);
     if (!Simd::all(not_a_number == 0.0f)) return false;
     Taps taps;
     bool outside = false;
-    Int left, top;
-    locate(at, left, top, taps.a, taps.b);
-    if (!locate_mixed(taps, outside, left, top)) return false;
-    Int loaded[kTaps], pixels{};
+    if (!locate_mixed(at, taps, outside)) return false;
+    Int loaded[kSize * kSize], stored{};
     for (int64_t c = 0; c < channels_; ++c) {
       Float result = Simd::all_lanes(fill(c));
       if (!outside) {
-        if (c == 0 || !shares_load_)
-          for (int k = 0; k < kTaps; ++k) loaded[k] = load_one(taps.bytes[k], c);
+        if (c == 0 || !shares_load_) {
+          for (int k = 0; k < kSize * kSize; ++k)
+            loaded[k] = load_one(taps.rows[k / kSize] + taps.columns[k % kSize], c);
+        }
         result = value(taps, loaded, shares_load_ ? static_cast<int>(c) : 0, c);
       }
-      store(y, x, c, result, pixels);
+      store(y, x, c, result, stored);
     }
     return true;
   }
 
   // `outside`: all taps of all pixels are beyond a constant border.
-  bool locate_mixed(Taps& taps, bool& outside, Int left, Int top) const {
+  bool locate_mixed(const Point<Float>& at, Taps& taps, bool& outside) const {
     if (op_.border == Border::kTransparent) return false;
-    const Int right = wrapping_next(left), bottom = wrapping_next(top);
-    const Int left_in = is_in(left, image_.width), top_in = is_in(top, image_.height);
-    taps.inside[0] = left_in & top_in;
-    Int any_inside = taps.inside[0];
-    if constexpr (kIsLinear) {
-      const Int right_in = is_in(right, image_.width), bottom_in = is_in(bottom, image_.height);
-      taps.inside[1] = right_in & top_in;
-      taps.inside[2] = left_in & bottom_in;
-      taps.inside[3] = right_in & bottom_in;
-      any_inside = (left_in | right_in) & (top_in | bottom_in);
+    Float a{}, b{};
+    locate(at, taps.columns[0], taps.rows[0], a, b);
+    taps.weights = Sampler::weights_of(a, b);
+    for (int i = 1; i < kSize; ++i) {
+      taps.columns[i] = wrapping_next(taps.columns[i - 1]);
+      taps.rows[i] = wrapping_next(taps.rows[i - 1]);
     }
-    if (op_.border == Border::kConstant) outside = !Simd::any(any_inside);
-    Int columns[2] = {left, right}, rows[2] = {top, bottom};
-    for (int i = 0; i < (kIsLinear ? 2 : 1); ++i) {
-      if (!bring_inside(columns[i], image_.width) || !bring_inside(rows[i], image_.height))
+    for (int i = 0; i < kSize; ++i) {
+      taps.columns_in[i] = is_in(taps.columns[i], image_.width);
+      taps.rows_in[i] = is_in(taps.rows[i], image_.height);
+    }
+    if (op_.border == Border::kConstant) {
+      outside = !Simd::any(taps.any_inside());
+      // Floats beyond a cubic's border depend on neighboring pixels.
+      if (kIsCubic && !kIsByte && !Simd::all(taps.any_inside())) return false;
+      if (kIsCubic && !kRounds) outside = false;  // the weighted sum of fills
+    }
+    for (int i = 0; i < kSize; ++i) {
+      if (!bring_inside(taps.columns[i], image_.width) ||
+          !bring_inside(taps.rows[i], image_.height))
         return false;
+      taps.columns[i] *= step_x();
+      taps.rows[i] *= step_y();
     }
-    set_offsets(taps, columns[0], columns[1], rows[0], rows[1]);
     return true;
   }
 
@@ -299,19 +345,6 @@ class VectorRow {
     return Simd::all(is_in(index, size));
   }
 
-  void set_offsets(Taps& taps, Int left, Int right, Int top, Int bottom) const {
-    left *= step_x();
-    top *= step_y();
-    taps.bytes[0] = left + top;
-    if constexpr (kIsLinear) {
-      right *= step_x();
-      bottom *= step_y();
-      taps.bytes[1] = right + top;
-      taps.bytes[2] = left + bottom;
-      taps.bytes[3] = right + bottom;
-    }
-  }
-
   const char* base() const { return reinterpret_cast<const char*>(image_.data); }
   int step_x() const { return static_cast<int>(image_.stride_x * sizeof(T)); }
   int step_y() const { return static_cast<int>(image_.stride_y * sizeof(T)); }
@@ -328,27 +361,22 @@ class VectorRow {
 
   float fill(int64_t c) const { return static_cast<float>(op_.fill_of(c)); }
 
-  static Float blend(Float a, Float b, const Float (&p)[4]) {
-    const Float above = Simd::fused_multiply_add(a, p[1] - p[0], p[0]);
-    const Float below = Simd::fused_multiply_add(a, p[3] - p[2], p[2]);
-    return Simd::fused_multiply_add(b, below - above, above);
-  }
-
   // The channel in byte `byte` of the loaded numbers, or the loaded float.
-  Float value(const Taps& taps, const Int (&loaded)[kTaps], int byte, int64_t c) const {
-    Float p[kTaps];
+  Float value(const Taps& taps, const Int (&loaded)[kSize * kSize], int byte, int64_t c) const {
+    Float sum{};
     const bool fills = op_.border == Border::kConstant;
-    for (int k = 0; k < kTaps; ++k) {
-      p[k] = kIsByte ? Simd::to_float(byte_of(loaded[k], byte)) : (Float)loaded[k];
-      if (fills) p[k] = taps.inside[k] ? p[k] : Simd::all_lanes(fill(c));
+    const Float outside = Simd::all_lanes(fill(c));
+    for (int r = 0; r < kSize; ++r) {
+      Float pixels[kSize];
+      for (int q = 0; q < kSize; ++q) {
+        const Int number = loaded[r * kSize + q];
+        pixels[q] = kIsByte ? Simd::to_float(byte_of(number, byte)) : (Float)number;
+        if (fills) pixels[q] = taps.inside(r, q) ? pixels[q] : outside;
+      }
+      Sampler::add_row(taps.weights, r, pixels, sum);
     }
-    if constexpr (kIsLinear) {
-      const Float blended = blend(taps.a, taps.b, p);
-      if (kIsByte || !fills) return blended;
-      const Int any_inside = taps.inside[0] | taps.inside[1] | taps.inside[2] | taps.inside[3];
-      return any_inside ? blended : Simd::all_lanes(fill(c));
-    }
-    return p[0];
+    if (kSize != 2 || kIsByte || !fills) return sum;
+    return taps.any_inside() ? sum : outside;
   }
 
   static Int byte_of(Int v, int byte) { return (Int)((Unsigned)v >> (8 * byte)) & 255; }
@@ -357,7 +385,6 @@ class VectorRow {
   void store_rgb_floats(int y, int x, int first, const Block& block) const {
     constexpr int kPixels = Simd::kLanes / 4;
     constexpr int64_t kPixel = 3 * sizeof(T);
-    const char *const above = base(), *const below = above + step_y();
     const Float a = block.a[first / Simd::kLanes], b = block.b[first / Simd::kLanes];
     x += first;
     float pixels[4 * Simd::kLanes];
@@ -365,11 +392,16 @@ class VectorRow {
     for (int i = 0; i < Simd::kLanes; i += kPixels) {
       const int* const bytes = block.bytes + first + i;
       const Int pixel = lanes / 4 + i;
-      const Float p[4] = {
-          Simd::load_16_bytes(above, bytes), Simd::load_16_bytes(above + kPixel, bytes),
-          Simd::load_16_bytes(below, bytes), Simd::load_16_bytes(below + kPixel, bytes)};
-      const Float blended = blend(__builtin_shuffle(a, pixel), __builtin_shuffle(b, pixel), p);
-      Simd::store(pixels + 3 * i, __builtin_shuffle(blended, packed));
+      const Weights weights =
+          Sampler::weights_of(__builtin_shuffle(a, pixel), __builtin_shuffle(b, pixel));
+      Float sum{};
+      for (int r = 0; r < 2; ++r) {
+        const char* const from = base() + r * step_y();
+        const Float p[2] = {Simd::load_16_bytes(from, bytes),
+                            Simd::load_16_bytes(from + kPixel, bytes)};
+        Sampler::add_row(weights, r, p, sum);
+      }
+      Simd::store(pixels + 3 * i, __builtin_shuffle(sum, packed));
     }
     if (target_.stride_x == 3 && target_.stride_c == 1) {
       memcpy(&out(y, x, 0), pixels, 3 * Simd::kLanes * sizeof(float));
@@ -380,11 +412,17 @@ class VectorRow {
     }
   }
 
+  static Int rounded(Float values) {
+    Int whole = Simd::round(values);
+    if (kIsCubic) whole = whole < 0 ? Int{} : whole > 255 ? Int{} + 255 : whole;
+    return whole;
+  }
+
   // Channel c of a group. Packed bytes are collected in `pixels` and stored with the last channel.
   void store(int y, int x, int64_t c, Float values, Int& pixels) const {
     if constexpr (kRounds) {
       if (packed_out_) {
-        pixels |= Simd::round(values) << static_cast<int>(8 * c);
+        pixels |= rounded(values) << static_cast<int>(8 * c);
         if (c + 1 < channels_) return;
         uint8_t* const to = reinterpret_cast<uint8_t*>(&out(y, x, 0));
         return channels_ == 3 ? Simd::store_bytes_3(to, pixels) : Simd::store_bytes_4(to, pixels);
@@ -396,8 +434,8 @@ class VectorRow {
   void store_plane(Out* to, Float values) const {
     if constexpr (kRounds) {
       uint8_t bytes[Simd::kLanes];
-      if (target_.stride_x == 1) return Simd::store_bytes_1(to, Simd::round(values));
-      Simd::store_bytes_1(bytes, Simd::round(values));
+      if (target_.stride_x == 1) return Simd::store_bytes_1(to, rounded(values));
+      Simd::store_bytes_1(bytes, rounded(values));
       for (int i = 0; i < Simd::kLanes; ++i) to[i * target_.stride_x] = bytes[i];
     } else {
       float floats[Simd::kLanes];

@@ -16,7 +16,8 @@ template <class Simd, class Op>
 void vector_row(const Op& op, int64_t n, int y, int begin, int end);
 
 template <class Op>
-constexpr bool kHasVectorRow = Op::kIsLight && (std::is_same_v<typename Op::Value, uint8_t> ||
-                                                std::is_same_v<typename Op::Value, float>);
+constexpr bool kHasVectorRow =
+    (Op::kIsLight || std::is_same_v<typename Op::Sampler, CubicSampler>) &&
+    (std::is_same_v<typename Op::Value, uint8_t> || std::is_same_v<typename Op::Value, float>);
 
 }  // namespace orbbec

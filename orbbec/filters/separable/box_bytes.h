@@ -14,7 +14,7 @@ class BoxStrip {
   static constexpr int kLanes = VectorOf<Target, Element>::kLanes;
   static constexpr bool kIsByFactor = sizeof(Element) == 2;
   using Sums = typename VectorOf<Target, Element>::Type;
-  using Pairs = typename VectorOf<Target, uint32_t>::Type;
+  typedef uint8_t ByteValues __attribute__((vector_size(kLanes)));
   using Floats = typename VectorOf<Target, float>::Type;
 
  public:
@@ -26,21 +26,23 @@ class BoxStrip {
         lines_(window.height + 1, line_values()),
         columns_(line_values() + group + 2 * kLanes),
         sums_(columns_.size()),
-        zeros_(columns_.size()) {}
+        zeros_(columns_.size()) {
+    if (kIsByFactor) set_factor();
+  }
 
-  void run(const Plane<const uint8_t>& source, const Plane<uint8_t>& output, int64_t first,
+  void run(const Plane<const uint8_t>& source, const Plane<uint8_t>& output, const Strip& strip,
            const ValueIndex& index, Border border) {
     uint8_t out[kStripValues];
     const int64_t margin = int64_t{window_.before()} * group_;
-    for (int number = 0; number < source.height + window_.height - 1; ++number) {
-      fill_line(source, number - window_.above(), first - margin, line_values(), border,
+    for (int number = strip.top; number < strip.bottom + window_.height - 1; ++number) {
+      fill_line(source, number - window_.above(), strip.first - margin, line_values(), border,
                 lines_.next());
       const uint8_t* const* rows = lines_.oldest_first();
       move_down(rows[window_.height], rows[0]);
       const int y = number - (window_.height - 1);
-      if (y < 0) continue;
+      if (y < strip.top) continue;
       finish(sum_neighbors(), index, out);
-      store_values(output, y, first, count_, out);
+      store_values(output, y, strip.first, count_, out);
     }
   }
 
@@ -99,23 +101,31 @@ class BoxStrip {
     const int64_t special = kIsByFactor ? rule_.wrapped_from : rule_.float_to;
     const int64_t ordinary = (special - index.first + index.step - 1) / index.step;
     const int last = static_cast<int>(std::clamp<int64_t>(ordinary, 0, count_));
+    for (int v = 0; v < last; v += kLanes)
+      store_vector(__builtin_convertvector(mean(addends.at(v)), ByteValues), out + v);
     for (int v = last / kLanes * kLanes; v < count_; v += kLanes) {
       const Sums sums = addends.at(v);
       for (int i = std::max(0, last - v); i < std::min(kLanes, count_ - v); ++i)
         out[v + i] = rule_.finish(sums[i], index.of(v + i));
     }
-    for (int v = 0; v < last; v += kLanes) store_vector(mean(addends.at(v)), sums_.data() + v);
-    const Element* __restrict const means = sums_.data();
-    for (int v = 0; v < last; ++v) out[v] = static_cast<uint8_t>(means[v]);
+  }
+
+  // BoxRule::mean_by_factor in 16 bits, of the same sums for every area.
+  void set_factor() {
+    const uint32_t divisor = static_cast<uint32_t>(rule_.area);
+    while (uint32_t{2} << shift_ < divisor) ++shift_;
+    const uint32_t unit = uint32_t{1} << (16 + shift_);
+    factor_ = unit / divisor;
+    offset_ = divisor / 2;
+    ++(2 * (unit % divisor) < divisor ? offset_ : factor_);
   }
 
   Sums mean(Sums sums) const {
     if constexpr (kIsByFactor) {
-      constexpr uint32_t kLow = 0xffff;
-      const Pairs pairs = (Pairs)sums;
-      const Pairs even = rule_.mean_by_factor(pairs & kLow),
-                  odd = rule_.mean_by_factor(pairs >> 16);
-      const Sums means = (Sums)(even | odd << 16);  // at most 256
+      using Bytes = typename Target::Bytes;
+      const Sums high = (Sums)Bytes::high_products_16((typename Bytes::Vector)(sums + offset_),
+                                                      Bytes::all_16(factor_));
+      const Sums means = high >> shift_;  // at most 256
       return means - (means >> 8);
     } else {
       // Rounds by adding the number above which floats are integers.
@@ -127,6 +137,7 @@ class BoxStrip {
   const BoxRule<uint8_t>& rule_;
   Window window_;
   int group_, count_;
+  uint16_t factor_ = 0, offset_ = 0, shift_ = 0;
   RowRing<uint8_t> lines_;
   std::vector<Element> columns_, sums_, zeros_;
 };
@@ -150,7 +161,7 @@ void run_strip(BoxBytes<Target>& box, const Plane<const uint8_t>& source,
                Border border) {
   const auto run = [&](auto element) {
     BoxStrip<Target, decltype(element)>(box.rule, box.window, box.group, strip.count)
-        .run(source, output, strip.first, index, border);
+        .run(source, output, strip, index, border);
   };
   box.rule.is_by_factor() ? run(uint16_t()) : run(uint32_t());
 }

@@ -21,6 +21,8 @@ struct BytesAvx2 {
   static Vector add_16(Vector a, Vector b) { return _mm256_add_epi16(a, b); }
   static Vector add_32(Vector a, Vector b) { return _mm256_add_epi32(a, b); }
   static Vector multiply_16(Vector a, Vector b) { return _mm256_mullo_epi16(a, b); }
+  // The high halves of unsigned 32-bit products.
+  static Vector high_products_16(Vector a, Vector b) { return _mm256_mulhi_epu16(a, b); }
   static Vector exclusive_or(Vector a, Vector b) { return _mm256_xor_si256(a, b); }
   // Pairs of signed 16-bit numbers: a0 * b0 + a1 * b1.
   static Vector multiply_pairs(Vector a, Vector b) { return _mm256_madd_epi16(a, b); }

@@ -18,6 +18,7 @@ struct BytesAvx512 {
   static Vector add_16(Vector a, Vector b) { return _mm512_add_epi16(a, b); }
   static Vector add_32(Vector a, Vector b) { return _mm512_add_epi32(a, b); }
   static Vector multiply_16(Vector a, Vector b) { return _mm512_mullo_epi16(a, b); }
+  static Vector high_products_16(Vector a, Vector b) { return _mm512_mulhi_epu16(a, b); }
   static Vector exclusive_or(Vector a, Vector b) { return _mm512_xor_si512(a, b); }
   static Vector multiply_pairs(Vector a, Vector b) { return _mm512_madd_epi16(a, b); }
   static Vector low_pairs(Vector a, Vector b) { return _mm512_unpacklo_epi16(a, b); }

@@ -124,12 +124,12 @@ void run_strip(Passes& passes, const Plane<const T>& source, const Plane<T>& out
   const int padded_count = (strip.count + kMinStripValues - 1) / kMinStripValues * kMinStripValues;
   RowRing<Row> rows(window.height, size_t{Passes::kRowElements} * padded_count);
   std::vector<T> out(kStripValues);
-  for (int number = 0; number < source.height + window.height - 1; ++number) {
+  for (int number = strip.top; number < strip.bottom + window.height - 1; ++number) {
     fill_line(source, number - window.above(), strip.first - margin, line_values, border,
               line.data());
     passes.horizontal(line.data(), rows.next(), strip.count);
     const int y = number - (window.height - 1);
-    if (y < 0) continue;
+    if (y < strip.top) continue;
     passes.vertical(rows.oldest_first(), index, out.data(), strip.count);
     store_values(output, y, strip.first, strip.count, out.data());
   }
@@ -160,8 +160,9 @@ void run_separable(const Separable<Rule>& op, const ParallelFor& parallel) {
   int tallest = 1;
   for (int64_t n = 0; n < output.count; ++n)
     tallest = std::max(tallest, op.window(n, output[n].height, output[n].width).height);
-  const std::vector<Strip> strips = strips_of(output, interleaved, strip_width<Passes>(tallest));
-  for_each_strip(output, strips, parallel, [&](const Strip& strip) {
+  const std::vector<Strip> strips =
+      strips_of(output, interleaved, strip_width<Passes>(tallest), tallest);
+  for_each_strip(strips, parallel, [&](const Strip& strip) {
     const Plane<const T> from = plane_of(source[strip.n], strip.channel, group);
     const Window window = trimmed(op, strip.n, op.window(strip.n, from.height, from.width));
     Passes passes(Rule(op.arguments, strip.n, window, source.channels * from.width), window, group);

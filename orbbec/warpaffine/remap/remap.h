@@ -51,6 +51,11 @@ struct CoordinateField {
     return {Simd::load(xs + i), Simd::load(ys + i)};
   }
 
+  template <class Simd>
+  ORBBEC_HD Point<typename Simd::Float> unfused_group(int64_t n, int y, int x) const {
+    return fused_group<Simd>(n, y, x);
+  }
+
   // The row below is unrelated.
   ORBBEC_HD Point<F> row_step(int64_t) const { return {F(0), F(0)}; }
 
