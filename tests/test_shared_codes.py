@@ -75,7 +75,7 @@ def test_python_and_cpp_number_alike(name, ours):
     ("name", "ours"),
     [
         ("kRuleNumbers", rules.WIDTH),
-        ("kFirstOperand", rules._OPERANDS),
+        ("kFirstOperand", rules.rows_of([rules.Rule("uniform", (0.5, 1.0))]).index(0.5)),
         ("kPassRegisters", rules.PASS_REGISTERS),
     ],
 )
