@@ -5,7 +5,7 @@ from __future__ import annotations
 import threading
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field, replace
-from functools import cached_property, partial
+from functools import partial
 from math import prod
 from typing import Any, NamedTuple
 
@@ -99,6 +99,7 @@ class Pipeline(FrozenModule):
     _direct: dict[tuple[torch.dtype, int, bool, bool], Program | None] = field(
         default_factory=dict, init=False, repr=False, compare=False
     )
+    _as_tensors: list[bool] = field(default_factory=list, init=False, repr=False, compare=False)
 
     def plan(
         self,
@@ -177,7 +178,9 @@ class Pipeline(FrozenModule):
 
         `key` replaces the arguments before it, if it is known.
         """
-        direct = direct_input(images, self._makes_tensors)
+        if not self._as_tensors:
+            self._as_tensors.append(self._makes_tensors)
+        direct = direct_input(images, self._as_tensors[0])
         if direct is None:
             return None
         tensor, layout, _, channels, count, restore, as_planes = direct
@@ -278,11 +281,11 @@ class Pipeline(FrozenModule):
     def _read(self, images: Any) -> Input:
         return read(images, self._makes_tensors, self._makes_pure)
 
-    @cached_property
+    @property
     def _makes_tensors(self) -> bool:
         return True in [transform.makes_tensors for transform in self.transforms]
 
-    @cached_property
+    @property
     def _makes_pure(self) -> bool:
         return True in [transform.makes_pure for transform in self.transforms]
 
