@@ -180,8 +180,8 @@ class RandomCropFromBorders(Transform):
         `RandomCropFromBorders` of Albumentations.
 
     Example:
-        >>> RandomCropFromBorders(crop_bottom=0.0, crop_top=0.0)(torch.zeros(3, 20, 8)).shape
-        torch.Size([3, 20, 8])
+        >>> RandomCropFromBorders(0.0, 0.0, 0.3, 0.3, p=1.0)(torch.zeros(3, 20, 8)).shape[-1]
+        8
     """
 
     crop_left: float = 0.1

@@ -497,6 +497,6 @@ def _ids(sample_ids: Any, count: int) -> Array:
         raise ValueError(
             f"Compose: expected sample_ids as whole numbers [{count}], but got {ids.dtype} {list(ids.shape)}"
         )
-    if count and not 0 <= ids.min() <= ids.max() <= LARGEST_SEED:
-        raise ValueError(f"Compose: expected sample_ids from 0 to 2^63 - 1, but got {ids.tolist()!r:.80}")
+    if ids.dtype == np.uint64 and count and ids.max() > LARGEST_SEED:
+        raise ValueError(f"Compose: expected sample_ids up to 2^63 - 1, but got {ids.tolist()!r:.80}")
     return ids.astype(np.int64)

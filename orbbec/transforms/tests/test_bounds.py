@@ -318,14 +318,19 @@ ENDS = {  # the largest second number of a range; of those that are not here any
     **{("Downscale", "scale_range"): 1.0, ("Mosaic", "center_range"): 1.0, ("RandomErasing", "scale"): 1.0},
     **{("OpticalDistortion", "distort_range"): 1.0, ("RandomAffine", "translate"): 1.0},
     **{("RandomBrightnessContrast", "brightness"): 1.0, ("RandomShadow", "shadow_intensity_range"): 1.0},
-    **{("RandomIoUCrop", "epochs"): 2**30},
+    **{("RandomIoUCrop", "epochs"): 2**30, ("RandomFog", "fog_coef_range"): 1.0},
+    **{("RandomGridShuffle", "grid"): 16, ("RandomRain", "slant_range"): 20.0},
+    **{("RandomSnow", "snow_point_range"): 1.0, ("RandomSunFlare", "num_flare_circles_range"): 64},
+    **{("XYMasking", f"num_masks_{axis}_range"): 256 for axis in "xy"},
+    ("CropNonEmptyMaskIfExists", "ignore_values"): 2**31,
 }
 ODD = {"kernel_size"}
+FRACTIONS_OR_PIXELS = {"mask_x_length_range", "mask_y_length_range"}  # see the cases above
 RANGES = [
     pytest.param(example, field.name, id=f"{op}-{field.name}")
     for op, (example, *_) in EXAMPLES.items()
     for field in fields(example)
-    if field.name not in UNBOUNDED | ODD
+    if field.name not in UNBOUNDED | ODD | FRACTIONS_OR_PIXELS
     for values in [getattr(example, field.name)]
     if isinstance(values, tuple) and len(values) == 2 and all(type(each) in (int, float) for each in values)
 ]

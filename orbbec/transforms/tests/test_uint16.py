@@ -263,7 +263,8 @@ SIXTEEN = {
     *("RandomResizedCrop", "RandomRotation", "RandomScale", "RandomShift", "RandomShortestSize"),
     *("RandomSizedCrop", "RandomVerticalFlip", "RandomZoomOut", "Resize", "ResizeKeepRatio", "ResizeToFit"),
     *("ResizeToMultiple", "RingingOvershoot", "SanitizeBoundingBoxes", "ScaleJitter", "Sharpen", "ToDtype"),
-    *("ToImage", "ToPureTensor", "ToTensor"),
+    *("ToImage", "ToPureTensor", "ToTensor", "CropNonEmptyMaskIfExists", "Perspective", "SafeRotate"),
+    *("RandomCropFromBorders", "RandomGridShuffle"),
 }
 
 

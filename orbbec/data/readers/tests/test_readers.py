@@ -259,7 +259,9 @@ def test_a_reader_comes_back_from_shards(make, tmp_path):
     packed = {sample.sample_id: sample for sample in Shards(tmp_path / "packed")}
     assert len(packed) == len(source)
     for sample in source:
-        assert_same(vars(replace(packed[sample.sample_id], path=sample.path)), vars(sample))
+        assert_same(
+            vars(replace(packed[sample.sample_id], path=sample.path, files=sample.files)), vars(sample)
+        )
 
 
 @pytest.mark.parametrize("make", [cifar, npy_file, shards, hdf5, arrays, wrapped])
