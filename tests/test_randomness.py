@@ -10,7 +10,7 @@ from torch.utils.data import DataLoader, Dataset
 
 from orbbec import transforms as T
 from orbbec.plan import Plan
-from orbbec.transforms.base.pipeline import new_seed
+from orbbec.transforms.base.seeds import new_seed
 from tests.support import photograph
 
 IMAGE = torch.from_numpy(photograph(40, 50)).permute(2, 0, 1)

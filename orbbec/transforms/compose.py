@@ -9,8 +9,9 @@ from typing import Any
 
 from orbbec.transforms.base.checks import flag, names, whole
 from orbbec.transforms.base.optional import optional
-from orbbec.transforms.base.pipeline import LARGEST_SEED, Pipeline
+from orbbec.transforms.base.pipeline import Pipeline
 from orbbec.transforms.base.registry import check_arguments, transform_of
+from orbbec.transforms.base.seeds import LARGEST_SEED
 from orbbec.transforms.base.transform import Transform, plain_value
 from orbbec.transforms.containers import check_transforms, options_of
 from orbbec.transforms.convert.albumentations import from_albumentations

@@ -165,4 +165,4 @@ def test_a_change_of_one_number_is_found(record):
             assert text
             assert text.startswith(name)
             count += 1
-    assert count == 2126
+    assert count == 3583

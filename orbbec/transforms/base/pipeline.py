@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import threading
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from functools import partial
@@ -27,6 +26,7 @@ from orbbec.transforms.base.clips import Images, clips_of
 from orbbec.transforms.base.direct import description_of, direct_input
 from orbbec.transforms.base.inputs import read
 from orbbec.transforms.base.module import FrozenModule, outside_graphs
+from orbbec.transforms.base.seeds import LARGEST_SEED, new_seed
 from orbbec.transforms.base.structures import (
     images_of,
     is_structure,
@@ -39,20 +39,6 @@ from orbbec.transforms.base.tv_tensors import name_of, plain
 from orbbec.transforms.targets.mixed import blend_labels
 from orbbec.transforms.targets.options import DEFAULT_OPTIONS, TargetOptions
 from orbbec.transforms.targets.targets import readable, transform_targets
-
-LARGEST_SEED = 2**63 - 1
-
-
-class _Scratch(threading.local):
-    """An int64 tensor and its memory, one per thread: creating them takes longer than drawing a number."""
-
-    def __init__(self) -> None:
-        with torch.inference_mode(False):
-            self.tensor = torch.empty((), dtype=torch.int64, device="cpu")
-        self.memory: memoryview[int] = memoryview(self.tensor.numpy())  # type: ignore[arg-type]
-
-
-_SCRATCH = _Scratch()
 
 
 class _Key(NamedTuple):
@@ -456,16 +442,6 @@ def _of_images(dicts: Sequence[dict[str, Any]], count: int) -> Sequence[dict[str
     if len(dicts) != count:
         raise ValueError(f"Compose: expected {count} targets, one per image, but got {len(dicts)}")
     return dicts
-
-
-def new_seed(generator: torch.Generator | None = None) -> int:
-    """A seed from a CPU generator; None: torch's default."""
-    scratch = _SCRATCH
-    if generator is None:
-        scratch.tensor.random_()
-    else:
-        scratch.tensor.random_(generator=generator)
-    return scratch.memory[()]
 
 
 def _sizes(sizes: Any) -> Array:

@@ -15,7 +15,7 @@ from orbbec.jpeg import jpeg_compression
 from orbbec.plan.build import Build
 from orbbec.transforms import output
 from orbbec.transforms.base.checks import whole
-from orbbec.transforms.base.pipeline import new_seed
+from orbbec.transforms.base.seeds import new_seed
 from orbbec.transforms.base.transform import Transform
 from orbbec.transforms.functional.calls import apply_to_images, changed
 

@@ -9,7 +9,7 @@ import numpy as np
 import torch
 
 from orbbec.transforms.base.checks import whole
-from orbbec.transforms.base.pipeline import LARGEST_SEED
+from orbbec.transforms.base.seeds import LARGEST_SEED
 from orbbec.transforms.base.transform import Transform
 from orbbec.transforms.compose import Compose
 from orbbec.transforms.views import MultiView

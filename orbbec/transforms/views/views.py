@@ -13,7 +13,7 @@ from orbbec.plan.build import Build
 from orbbec.transforms.base.checks import Range, Size, flag, size_pair, whole
 from orbbec.transforms.base.inputs import read
 from orbbec.transforms.base.module import FrozenModule
-from orbbec.transforms.base.pipeline import new_seed
+from orbbec.transforms.base.seeds import new_seed
 from orbbec.transforms.base.structures import images_of, is_structure
 from orbbec.transforms.base.transform import Transform
 from orbbec.transforms.compose import Compose
