@@ -196,8 +196,8 @@ struct Sharpen {
 
   // A byte that changes by 2^20 times a whole number is 0 or 255, as with any larger factor.
   ORBBEC_HD F rest(int64_t n) const {
-    const double rest = 1 - factor.of(n);
-    return static_cast<F>(kIsByte ? fmin(fmax(rest, -(1 << 20)), 1 << 20) : rest);
+    const F rest = static_cast<F>(1 - factor.of(n));
+    return kIsByte ? fmin(fmax(rest, F(-(1 << 20))), F(1 << 20)) : rest;
   }
 
   // around(dy, dx): a pixel of the neighborhood.
