@@ -41,31 +41,33 @@ KINDS = {
 @pytest.mark.parametrize("kind", KINDS)
 def test_masks_of_a_batch_follow_its_images(kind, pipeline, form):
     images, as_batch, as_masks = KINDS[kind]
-    given, masks = as_batch(images), [mask_of(image) for image in images]
-    _, expected = pipeline(given, [{"mask": mask} for mask in masks], epoch=0)
+    batch, masks = as_batch(images), [mask_of(image) for image in images]
+    _, expected = pipeline(batch, [{"mask": mask} for mask in masks], epoch=0)
     target = {"mask": as_masks(masks), "names": ["a", "b", "c"], "step": 7}
     if form == "two arguments":
-        results, moved = pipeline(given, target, epoch=0)
+        results, outputs = pipeline(batch, target, epoch=0)
     elif form == "tuple":
-        results, moved = pipeline((given, target), epoch=0)
+        results, outputs = pipeline((batch, target), epoch=0)
     else:
-        moved = pipeline({"image": given, **target}, epoch=0)
-        results = moved.pop("image")
+        outputs = pipeline({"image": batch, **target}, epoch=0)
+        results = outputs.pop("image")
     assert len(results) == 3
-    assert (moved.pop("names"), moved.pop("step"), list(moved)) == (["a", "b", "c"], 7, ["mask"])
-    assert isinstance(moved["mask"], torch.Tensor) == (pipeline is PIPELINE or len(set(map(len, masks))) == 1)
-    for actual, one in zip(moved["mask"], expected, strict=True):
+    assert (outputs.pop("names"), outputs.pop("step"), list(outputs)) == (["a", "b", "c"], 7, ["mask"])
+    assert isinstance(outputs["mask"], torch.Tensor) == (
+        pipeline is PIPELINE or len(set(map(len, masks))) == 1
+    )
+    for actual, one in zip(outputs["mask"], expected, strict=True):
         assert torch.equal(actual, one["mask"])
         assert actual.dtype == torch.uint8
 
 
 def test_masks_are_read_by_nearest_and_keep_their_values():
     labels = torch.tensor([0, 7, 255], dtype=torch.uint8).repeat_interleave(700)[:2000].reshape(1, 40, 50)
-    _, moved = T.Compose([T.Resize((57, 83)), T.ColorJitter(0.9, 0.9), T.RandomRotation(30)])(
+    _, outputs = T.Compose([T.Resize((57, 83)), T.ColorJitter(0.9, 0.9), T.RandomRotation(30)])(
         ONE_SIZE[:1], {"mask": labels}
     )
-    assert moved["mask"].shape == (1, 57, 83)
-    assert moved["mask"].unique().tolist() == [0, 7, 255]
+    assert outputs["mask"].shape == (1, 57, 83)
+    assert outputs["mask"].unique().tolist() == [0, 7, 255]
 
 
 @pytest.mark.parametrize("count", [0, 1, 2])
@@ -73,17 +75,17 @@ def test_boxes_of_a_batch_of_any_length_follow(count):
     images = ONE_SIZE[:count]
     boxes = torch.tensor([[2.0, 3.0, 12.0, 9.0], [0.0, 0.0, 0.5, 9.0]]).repeat(count, 1, 1)
     labels = torch.tensor([4, 5]).repeat(count, 1)
-    result, moved = T.RandomHorizontalFlip(1.0)(images, {"boxes": boxes, "labels": labels})
-    assert len(result) == len(moved["boxes"]) == len(moved["labels"]) == count
-    for own in moved["boxes"]:
-        assert own.tolist() == [[38, 3, 48, 9]]
-    assert all(own.tolist() == [4] for own in moved["labels"])
+    result, outputs = T.RandomHorizontalFlip(1.0)(images, {"boxes": boxes, "labels": labels})
+    assert len(result) == len(outputs["boxes"]) == len(outputs["labels"]) == count
+    for each in outputs["boxes"]:
+        assert each.tolist() == [[38, 3, 48, 9]]
+    assert all(each.tolist() == [4] for each in outputs["labels"])
 
 
 def test_the_dict_of_one_image_is_still_that():
     for images in (ONE_SIZE[:1], batch_of(ONE_SIZE[:1])):
-        _, moved = T.RandomHorizontalFlip(1.0)(images, {"boxes": torch.tensor([[2.0, 3.0, 12.0, 9.0]])})
-        assert moved["boxes"].tolist() == [[38, 3, 48, 9]]
+        _, outputs = T.RandomHorizontalFlip(1.0)(images, {"boxes": torch.tensor([[2.0, 3.0, 12.0, 9.0]])})
+        assert outputs["boxes"].tolist() == [[38, 3, 48, 9]]
 
 
 @pytest.mark.parametrize(("key", "rank"), [("mask", 2), ("boxes", 2), ("masks", 3)])
@@ -128,5 +130,5 @@ def test_another_number_of_masks_is_named():
 
 def test_entries_of_several_types_are_listed():
     images, points = torch.zeros(2, 3, 4, 5, dtype=torch.uint8), [torch.zeros(1, 2), np.zeros((1, 2))]
-    _, moved = T.RandomHorizontalFlip(1.0)(images, {"keypoints": points})
-    assert [type(each) for each in moved["keypoints"]] == [torch.Tensor, np.ndarray]
+    _, outputs = T.RandomHorizontalFlip(1.0)(images, {"keypoints": points})
+    assert [type(each) for each in outputs["keypoints"]] == [torch.Tensor, np.ndarray]

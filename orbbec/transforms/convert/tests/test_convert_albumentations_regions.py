@@ -96,7 +96,7 @@ def test_steps_of_the_library_become_transforms(kind, arguments, more, expected)
     ],
 )
 def test_attributes_without_counterpart_are_refused(kind, change, message):
-    (attributes,) = ({**given, **more} for name, given, more, _ in STEPS if name == kind)
+    (attributes,) = ({**options, **more} for name, options, more, _ in STEPS if name == kind)
     with pytest.raises(ConversionError, match=re.escape(f"step 0, {kind}: {message}")):
         converted(stand_in(kind, **{**attributes, **change}))
 
@@ -135,9 +135,9 @@ def test_points_of_perspectives_are_drawn_as_those_of_albumentations():
     functions = pytest.importorskip("albumentations.augmentations.geometric.functional")
     rng, size, count = np.random.default_rng(1), (60, 80), 4000
     stream = Stream(np.arange(count), 3)
-    _, own = T.Perspective((0.2, 0.2), p=1.0).sample(np.array([size] * count), stream)
+    _, points = T.Perspective((0.2, 0.2), p=1.0).sample(np.array([size] * count), stream)
     other = np.stack([functions.generate_perspective_points(size, 0.2, rng) for _ in range(count)])
-    for mine, each in zip(own.reshape(count, 8).T, other.reshape(count, 8).T, strict=True):
+    for mine, each in zip(points.reshape(count, 8).T, other.reshape(count, 8).T, strict=True):
         ends = np.sort(np.concatenate([mine, each]))
         mine, each = np.sort(mine), np.sort(each)
         gap = np.searchsorted(mine, ends, "right") - np.searchsorted(each, ends, "right")
@@ -159,10 +159,10 @@ def test_rotations_that_fit_are_those_of_albumentations():
         result, target = pipeline(IMAGE, {"boxes": np.array([[20.0, 10, 50, 40]])})
         assert np.abs(np.asarray(result).astype(int) - expected).max() <= 6
         boxes = theirs.BboxParams("pascal_voc", label_fields=["labels"])
-        moved = theirs.Compose([step], bbox_params=boxes)(
+        reference = theirs.Compose([step], bbox_params=boxes)(
             image=IMAGE, bboxes=np.array([[20.0, 10, 50, 40]]), labels=[1]
         )
-        assert np.abs(target["boxes"] - moved["bboxes"]).max() < 1e-3
+        assert np.abs(target["boxes"] - reference["bboxes"]).max() < 1e-3
 
 
 MASK = np.zeros((7, 7), np.uint8)
@@ -179,10 +179,10 @@ def test_crops_with_mask_pixels_are_drawn_as_those_of_albumentations(mask):
     other = Counter(compose(image=image, mask=mask)["image"].tobytes() for _ in range(count))
     pipeline = T.Compose.from_albumentations(compose, seed=3)
     images, _ = pipeline(np.stack([image] * count), [{"mask": mask}] * count, epoch=0)
-    own = Counter(np.ascontiguousarray(each).tobytes() for each in images)
-    assert own.keys() == other.keys()
-    for key in own:  # five deviations of the difference of two counts
-        assert abs(own[key] - other[key]) <= 5 * (own[key] + other[key]) ** 0.5
+    ours = Counter(np.ascontiguousarray(each).tobytes() for each in images)
+    assert ours.keys() == other.keys()
+    for key in ours:  # five deviations of the difference of two counts
+        assert abs(ours[key] - other[key]) <= 5 * (ours[key] + other[key]) ** 0.5
 
 
 def test_keypoints_move_with_their_cells_as_in_albumentations():

@@ -72,7 +72,7 @@ def test_steps_of_the_library_become_transforms(kind, arguments, more, expected)
     ],
 )
 def test_attributes_without_counterpart_are_refused(kind, change, message):
-    (attributes,) = ({**given, **more} for name, given, more, _ in STEPS if name == kind)
+    (attributes,) = ({**options, **more} for name, options, more, _ in STEPS if name == kind)
     with pytest.raises(ConversionError, match=re.escape(f"step 0, {kind}: {message}")):
         converted(stand_in(kind, **{**attributes, **change}))
 
@@ -104,7 +104,7 @@ def test_fog_has_as_many_particles_as_that_of_albumentations(size):
     theirs = pytest.importorskip("albumentations")
     step, seen = theirs.RandomFog(fog_coef_range=(0.4, 0.4), p=1.0), []
     module = importlib.import_module(type(step).__module__)
-    with mock.patch.object(module.fpixel, "add_fog", lambda image, *given: seen.append(given) or image):
+    with mock.patch.object(module.fpixel, "add_fog", lambda image, *numbers: seen.append(numbers) or image):
         step(image=np.zeros((*size, 3), np.uint8))
     intensity, alpha, positions, radii = seen[0]
     particles = weather.fog_particles(size, 0.4, np.random.default_rng(0).random((len(positions), 3)))
@@ -143,8 +143,8 @@ def test_flares_are_those_of_albumentations():
         center = int(width * row["position"][0]), int(height * row["position"][1])
         draws = row["circles"][: int(row["count"])]
         circles = flares.flare_circles((height, width), center, row["revolutions"], (255, 230, 200), draws)
-        given = [(each.weight, (each.x, each.y), each.radius, tuple(each.color)) for each in circles]
-        expected = functions().add_sun_flare_overlay(IMAGE, center, 50, (255, 230, 200), given)
+        numbers = [(each.weight, (each.x, each.y), each.radius, tuple(each.color)) for each in circles]
+        expected = functions().add_sun_flare_overlay(IMAGE, center, 50, (255, 230, 200), numbers)
         result = np.asarray(pipeline(IMAGE, sample_ids=[sample], epoch=0))
         assert np.abs(result.astype(int) - expected).max() <= 2  # halves may be rounded otherwise
         assert (result != IMAGE).mean() > 0.1

@@ -45,7 +45,7 @@ def target_of(columns=3):
     }
 
 
-def moved(transform, target, **options):
+def outputs(transform, target, **options):
     pipeline = T.Compose([always(transform)], seed=3, target_options=T.TargetOptions(**options))
     if isinstance(transform, T.MixUp):
         del target["mask"]  # classes are not blended
@@ -54,7 +54,7 @@ def moved(transform, target, **options):
 
 @pytest.mark.parametrize("transform", TRANSFORMS)
 def test_points_with_and_without_visibility_go_to_the_same_positions(transform):
-    results = [moved(transform, target_of(columns), drop_boxes=False) for columns in (2, 3)]
+    results = [outputs(transform, target_of(columns), drop_boxes=False) for columns in (2, 3)]
     for without, target in zip(*results, strict=True):
         assert list(without) == list(target)
         for key in ("keypoints", "landmarks"):
@@ -64,7 +64,7 @@ def test_points_with_and_without_visibility_go_to_the_same_positions(transform):
 @pytest.mark.parametrize("drops", [True, False])
 @pytest.mark.parametrize("transform", TRANSFORMS)
 def test_boxes_end_within_the_image(transform, drops):
-    for target in moved(transform, target_of(), drop_boxes=drops, min_size=0.0):
+    for target in outputs(transform, target_of(), drop_boxes=drops, min_size=0.0):
         boxes, (height, width) = target["boxes"], target["masks"].shape[1:]
         assert (boxes[:, :2] >= 0).all()
         assert (boxes[:, :2] <= boxes[:, 2:]).all()

@@ -48,7 +48,7 @@ def plan_of(pipeline):
     return T.Compose(PIPELINES[pipeline], seed=0).plan([(HEIGHT, WIDTH)] * 4, epoch=2)
 
 
-def moved(name, pipeline, as_tensor, **options):
+def outputs(name, pipeline, as_tensor, **options):
     """The targets after a pipeline, of a batch with boxes in all images but one."""
     corners = corners_of_boxes()
     target = {"boxes": in_format(corners, name), "labels": np.arange(len(corners)), "area": corners[:, 0]}
@@ -62,9 +62,9 @@ def moved(name, pipeline, as_tensor, **options):
 @pytest.mark.parametrize("options", [{}, {"min_visibility": 0.45}, {"min_area": 90.0}], ids=str)
 @pytest.mark.parametrize("pipeline", PIPELINES)
 def test_the_same_boxes_are_left_in_every_format(pipeline, options):
-    expected = moved("xyxy", pipeline, False, **options)
+    expected = outputs("xyxy", pipeline, False, **options)
     for name in FORMATS:
-        results = moved(name, pipeline, True, **options)
+        results = outputs(name, pipeline, True, **options)
         assert str(results.report) == str(expected.report)
         assert results.report.dropped == expected.report.dropped
         for result, known in zip(results, expected, strict=True):
@@ -124,8 +124,8 @@ def test_a_size_is_that_after_a_crop_was_enlarged(name):
     target = {"boxes": in_format(corners, name), "labels": np.arange(2)}
     steps = [T.Crop(0, 0, 10, 10), T.Resize((40, 40), antialias=False)]
     zoom = T.Compose(steps, target_options=T.TargetOptions(name, min_size=8.0))
-    _, moved = zoom(np.zeros((20, 30, 3), np.uint8), target, epoch=0)
-    assert moved["labels"].tolist() == [0]
+    _, result = zoom(np.zeros((20, 30, 3), np.uint8), target, epoch=0)
+    assert result["labels"].tolist() == [0]
 
 
 @pytest.mark.parametrize(("name", "value"), [("min_visibility", 0.5), ("min_size", 4.0), ("min_area", 24.0)])

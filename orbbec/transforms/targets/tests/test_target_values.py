@@ -10,7 +10,7 @@ from orbbec import transforms as T
 from orbbec.plan.points import carried, polygon_area, rotated_boxes, rotated_corners
 
 
-def moved(transforms, target, size=(40, 60), **options):
+def outputs(transforms, target, size=(40, 60), **options):
     compose = T.Compose(transforms, target_options=T.TargetOptions(**options))
     return compose(torch.zeros(3, *size, dtype=torch.uint8), target, epoch=0)[1]
 
@@ -30,7 +30,7 @@ def test_inverted_boxes_are_refused_by_name(box_format, box):
     message = rf"expected boxes {box_format} with sides of at least 0, but box 1 of image 0 is \["
     for boxes in (torch.tensor([good, box]), np.array([good, box])):
         with pytest.raises(ValueError, match=message):
-            moved([T.RandomHorizontalFlip(1.0)], {"boxes": boxes}, box_format=box_format)
+            outputs([T.RandomHorizontalFlip(1.0)], {"boxes": boxes}, box_format=box_format)
 
 
 @pytest.mark.parametrize("value", [np.nan, np.inf, -np.inf])
@@ -40,12 +40,12 @@ def test_the_first_box_that_is_not_finite_is_named(box_format, value):
     boxes = np.tile([0.25, 0.25, 0.5, 0.5, 0.0, 0.0, 0.5, 0.5][:width], (4, 1))
     boxes[2, width - 1] = boxes[3, 0] = value
     with pytest.raises(ValueError, match="transform_targets: box 2 of image 0 is not finite"):
-        moved([T.RandomHorizontalFlip(1.0)], {"boxes": boxes}, box_format=box_format)
+        outputs([T.RandomHorizontalFlip(1.0)], {"boxes": boxes}, box_format=box_format)
 
 
 def test_boxes_without_a_side_are_no_error():
     boxes = torch.tensor([[5.0, 5, 5, 9], [1, 2, 3, 4]])
-    assert moved([T.RandomHorizontalFlip(1.0)], {"boxes": boxes})["boxes"].tolist() == [[57, 2, 59, 4]]
+    assert outputs([T.RandomHorizontalFlip(1.0)], {"boxes": boxes})["boxes"].tolist() == [[57, 2, 59, 4]]
 
 
 @pytest.mark.parametrize("dtype", [torch.int64, torch.int32, torch.int16, np.int64, np.int32])
@@ -53,8 +53,8 @@ def test_whole_numbers_are_rounded_once_halves_to_even(dtype):
     make = torch.tensor if isinstance(dtype, torch.dtype) else np.array
     target = {"boxes": make([[1, 2, 13, 20]], dtype=dtype), "keypoints": make([[[1, 2, 2]]], dtype=dtype)}
     steps = [T.Resize((20, 30)), T.Resize((10, 15))]
-    result = moved(steps, target)
-    floats = moved(steps, {"boxes": torch.tensor([[1.0, 2, 13, 20]])})["boxes"]
+    result = outputs(steps, target)
+    floats = outputs(steps, {"boxes": torch.tensor([[1.0, 2, 13, 20]])})["boxes"]
     assert floats.tolist() == [[0.25, 0.5, 3.25, 5.0]]
     assert result["boxes"].tolist() == [[0, 0, 3, 5]]
     assert result["keypoints"].tolist() == [[[0, 0, 2]]]
@@ -63,27 +63,27 @@ def test_whole_numbers_are_rounded_once_halves_to_even(dtype):
 
 def test_whole_numbers_that_a_dtype_lacks_are_refused():
     target = {"boxes": torch.tensor([[10, 10, 50, 30]], dtype=torch.uint8)}
-    assert moved([T.Resize((80, 120))], target)["boxes"].tolist() == [[20, 20, 100, 60]]
+    assert outputs([T.Resize((80, 120))], target)["boxes"].tolist() == [[20, 20, 100, 60]]
     with pytest.raises(ValueError, match="boxes of image 0 do not fit uint8; give them as floats"):
-        moved([T.Resize((400, 600))], target)
+        outputs([T.Resize((400, 600))], target)
     points = {"keypoints": np.array([[0, 0]], np.uint16)}
     with pytest.raises(ValueError, match="keypoints of image 0 do not fit uint16"):
-        moved([T.CenterCrop(20)], points)
+        outputs([T.CenterCrop(20)], points)
 
 
 def test_areas_are_scaled_with_boxes():
     boxes = torch.tensor([[10.0, 10, 30, 30], [0, 0, 20, 10], [50, 30, 60, 40]])
     target = {"boxes": boxes, "area": torch.tensor([300.0, 200, 60]), "labels": torch.tensor([1, 2, 3])}
-    assert moved([T.Resize((20, 30))], target)["area"].tolist() == [75.0, 50.0, 15.0]
+    assert outputs([T.Resize((20, 30))], target)["area"].tolist() == [75.0, 50.0, 15.0]
     # A crop of 20 x 20 at (20, 10): half of the first box is left, nothing of the second.
-    cropped = moved([T.CenterCrop(20)], target)
+    cropped = outputs([T.CenterCrop(20)], target)
     assert (cropped["labels"].tolist(), cropped["area"].tolist()) == ([1], [150.0])
-    resized = moved([T.CenterCrop(20), T.Resize((40, 40), antialias=False)], target)
+    resized = outputs([T.CenterCrop(20), T.Resize((40, 40), antialias=False)], target)
     assert resized["area"].tolist() == [600.0]
-    turned = moved([T.RandomRotation((90, 90), expand=True), T.Resize((120, 80))], target)
+    turned = outputs([T.RandomRotation((90, 90), expand=True), T.Resize((120, 80))], target)
     assert turned["area"].tolist() == pytest.approx([1200.0, 800.0, 240.0])
     whole = {**target, "area": np.array([300, 201, 60])}
-    assert moved([T.Resize((20, 30))], whole)["area"].tolist() == [75, 50, 15]
+    assert outputs([T.Resize((20, 30))], whole)["area"].tolist() == [75, 50, 15]
 
 
 @pytest.mark.parametrize("seed", range(4))
@@ -110,12 +110,12 @@ def test_areas_are_scaled_with_masks_where_there_are_any():
     masks[0, 10:20, 10:20], masks[1, 0:10, 0:20] = 1, 1
     boxes = torch.tensor([[10.0, 10, 30, 30], [0, 0, 20, 10]])
     target = {"boxes": boxes, "area": torch.tensor([90.0, 200.0]), "masks": masks}
-    assert moved([T.Resize((20, 30))], target)["area"].tolist() == [22.5, 50.0]
-    assert moved([T.RandomCrop(40, padding=(0, 0, 0, 0), pad_if_needed=True)], {**target})["area"].shape == (
-        2,
-    )
+    assert outputs([T.Resize((20, 30))], target)["area"].tolist() == [22.5, 50.0]
+    assert outputs([T.RandomCrop(40, padding=(0, 0, 0, 0), pad_if_needed=True)], {**target})[
+        "area"
+    ].shape == (2,)
     # Half of the box is left, and nothing of its mask.
-    assert moved([T.CenterCrop((40, 20))], target)["area"].tolist() == [0.0]
+    assert outputs([T.CenterCrop((40, 20))], target)["area"].tolist() == [0.0]
 
 
 def test_areas_of_a_mosaic_are_those_of_what_is_left():
@@ -130,13 +130,13 @@ def test_areas_of_a_mosaic_are_those_of_what_is_left():
 
 @pytest.mark.parametrize("make", [torch.tensor, np.array, list])
 def test_size_becomes_that_of_the_image(make):
-    given = make([40, 60])
-    target = {"size": given, "orig_size": make([400, 600]), "boxes": torch.zeros(2, 4)}
-    result = moved([T.Resize((20, 33)), T.Pad(1)], target)
-    assert type(result["size"]) is type(given)
+    entry = make([40, 60])
+    target = {"size": entry, "orig_size": make([400, 600]), "boxes": torch.zeros(2, 4)}
+    result = outputs([T.Resize((20, 33)), T.Pad(1)], target)
+    assert type(result["size"]) is type(entry)
     assert list(map(int, result["size"])) == [22, 35]
     assert list(map(int, result["orig_size"])) == [400, 600]
-    assert moved([T.Resize((20, 33))], {"size": 7})["size"] == 7
+    assert outputs([T.Resize((20, 33))], {"size": 7})["size"] == 7
 
 
 def overlap(one, other):
@@ -192,12 +192,12 @@ def test_what_is_left_of_a_box_is_that_of_all_passes_together():
     crops = [T.CenterCrop((36, 60)), T.GaussianBlur(3), T.CenterCrop((36, 36))]
     inside = {"boxes": boxes, "labels": labels}
     assert len(T.Compose(crops).plan([(40, 60)], epoch=0).passes) == 3
-    result = moved(crops, inside)
+    result = outputs(crops, inside)
     assert result["boxes"].tolist() == [[0.0, 0.0, 8.0, 8.0]]
     for least, kept in ((0.63, [7]), (0.65, []), (0.7, []), (0.79, [])):
-        assert moved(crops, inside, min_visibility=least)["labels"].tolist() == kept
+        assert outputs(crops, inside, min_visibility=least)["labels"].tolist() == kept
     for one in (T.CenterCrop((36, 60)), T.CenterCrop((40, 36))):
-        assert moved([one], inside, min_visibility=0.79)["labels"].tolist() == [7]
+        assert outputs([one], inside, min_visibility=0.79)["labels"].tolist() == [7]
 
 
 def test_what_lies_behind_the_viewer_is_nowhere():
@@ -241,7 +241,7 @@ def test_what_is_no_number_is_refused(values, key, kind):
     target = {"boxes": [[0, 0, 2, 2]]}
     rows = values if key == "boxes" else [row[-2:] for row in values] if key != "area" else values[0][-1:]
     with pytest.raises(TypeError, match=f"expected {key} as numbers, but image 0 has"):
-        moved([T.RandomHorizontalFlip(1.0)], target | {key: kind(rows)})
+        outputs([T.RandomHorizontalFlip(1.0)], target | {key: kind(rows)})
 
 
 @pytest.mark.parametrize("shape", [(6,), (1, 51), (2, 4), (2, 1), (1, 2, 3, 2)])
@@ -249,11 +249,11 @@ def test_what_is_no_number_is_refused(values, key, kind):
 def test_points_of_another_shape_are_refused(key, shape):
     message = rf"expected {key} of shape \[P, 2\], .*, but image 0 has \[{', '.join(map(str, shape))}\]"
     with pytest.raises(ValueError, match=message):
-        moved([T.RandomHorizontalFlip(1.0)], {key: np.zeros(shape)})
-    result = moved([T.RandomHorizontalFlip(1.0)], {key: []})
+        outputs([T.RandomHorizontalFlip(1.0)], {key: np.zeros(shape)})
+    result = outputs([T.RandomHorizontalFlip(1.0)], {key: []})
     assert len(result[key]) == 0
 
 
 def test_rows_of_different_lengths_are_refused():
     with pytest.raises(ValueError, match=r"boxes as rows of one length, but image 0 has \[\[0, 0, 2\], \[0"):
-        moved([T.RandomHorizontalFlip(1.0)], {"boxes": [[0, 0, 2], [0, 0, 2, 2]]})
+        outputs([T.RandomHorizontalFlip(1.0)], {"boxes": [[0, 0, 2], [0, 0, 2, 2]]})

@@ -38,9 +38,9 @@ def grid_by_numpy(side, steps, count, normalized):
 @pytest.mark.parametrize("size", [(1, 1), (60, 80), (81, 33)])
 def test_lenses_read_where_those_of_opencv_do(k, size):
     x, y = lens_by_opencv(size, k)
-    moved = lens_displacement(size, torch.tensor([k]))[0].double().numpy()
-    assert np.abs(moved[0] + np.arange(size[1]) - x).max() < 1e-5
-    assert np.abs(moved[1] + np.arange(size[0])[:, None] - y).max() < 1e-5
+    displacement = lens_displacement(size, torch.tensor([k]))[0].double().numpy()
+    assert np.abs(displacement[0] + np.arange(size[1]) - x).max() < 1e-5
+    assert np.abs(displacement[1] + np.arange(size[0])[:, None] - y).max() < 1e-5
 
 
 @pytest.mark.parametrize("normalized", [False, True])
@@ -49,12 +49,12 @@ def test_grids_read_where_those_of_albumentations_do(size, count, normalized):
     rng = np.random.default_rng(count)
     steps = rng.uniform(0.6, 1.4, (2, count + 1))
     tables = [torch.from_numpy(each)[None] for each in steps]
-    moved = grid_displacement(size, *tables, torch.tensor([normalized]))[0].double().numpy()
+    displacement = grid_displacement(size, *tables, torch.tensor([normalized]))[0].double().numpy()
     x, y = (
         grid_by_numpy(side, each, count, normalized) for side, each in zip(size[::-1], steps, strict=True)
     )
-    assert np.abs(moved[0] + np.arange(size[1]) - x).max() < 1e-5
-    assert np.abs(moved[1] + np.arange(size[0])[:, None] - y[:, None]).max() < 1e-5
+    assert np.abs(displacement[0] + np.arange(size[1]) - x).max() < 1e-5
+    assert np.abs(displacement[1] + np.arange(size[0])[:, None] - y[:, None]).max() < 1e-5
 
 
 @pytest.mark.parametrize("mode", ["constant", "reflect"])
@@ -75,12 +75,12 @@ def test_targets_move_as_the_pixels(transform):
         "keypoints": np.array([[14.0, 12.0], [34.0, 32.0]]),
         "boxes": np.array([[14.0, 12.0, 35.0, 33.0]]),
     }
-    result, (moved,) = T.Compose([transform], seed=2)(image[None], [target], epoch=0)
+    result, (outputs,) = T.Compose([transform], seed=2)(image[None], [target], epoch=0)
     seen = np.argwhere(result[0, ..., 0] > 127)
     corners = np.concatenate([seen.min(0)[::-1], seen.max(0)[::-1]])
-    assert (moved["masks"][0] == (result[0, ..., 0] > 127)).mean() > 0.99
-    assert np.abs(moved["keypoints"].reshape(4) - corners).max() < 1.5
-    assert np.abs(moved["boxes"][0] - (corners + np.array([0, 0, 1, 1]))).max() < 1.5
+    assert (outputs["masks"][0] == (result[0, ..., 0] > 127)).mean() > 0.99
+    assert np.abs(outputs["keypoints"].reshape(4) - corners).max() < 1.5
+    assert np.abs(outputs["boxes"][0] - (corners + np.array([0, 0, 1, 1]))).max() < 1.5
     assert (corners != [14, 12, 34, 32]).any()
 
 
@@ -106,17 +106,17 @@ def test_targets_move_with_their_largest_part(box_format):
             (step,) = pipeline.plan([(60, 90)], [sample], epoch=0).passes
             orders = {name: values[0] for name, values in step.table.items()}
             shift = np.array([14.0, 12.0]) + np.diff(shuffled_cells((60, 90), **orders)[0, [0, 4, 1, 5]])[::2]
-            result, moved = pipeline(image, target, sample_ids=[sample], epoch=0)
-            assert (moved["mask"] == (np.asarray(result)[..., 0] > 0)).all()
-            assert moved["keypoints"].tolist() == [(shift + 1).tolist()]
+            result, outputs = pipeline(image, target, sample_ids=[sample], epoch=0)
+            assert (outputs["mask"] == (np.asarray(result)[..., 0] > 0)).all()
+            assert outputs["keypoints"].tolist() == [(shift + 1).tolist()]
             ends = [*shift, *(shift + np.array([16, 6]))]
-            for polygon in moved["polygons"]:
+            for polygon in outputs["polygons"]:
                 assert [*polygon.min(0), *polygon.max(0)] == ends
             expected = [] if threshold > 16 / 22 else [ends]
             if box_format == "xyxy":
-                assert moved["boxes"].tolist() == expected
+                assert outputs["boxes"].tolist() == expected
             else:
-                assert len(moved["boxes"]) == len(expected)
+                assert len(outputs["boxes"]) == len(expected)
 
 
 def test_each_image_has_its_distortion_whatever_the_batch():
