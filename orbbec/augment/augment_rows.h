@@ -410,7 +410,7 @@ class AugmentRow {
   }
 
   void put(void* to, const void* from, size_t nbytes) const {
-    streams_ ? Streamed::copy(to, from, nbytes) : orbbec::copy_row(to, from, nbytes);
+    streams_ ? Streamed::copy(to, from, nbytes) : copy_values(to, from, nbytes);
   }
 
   // kStored values starting at column `begin` of the block.

@@ -14,8 +14,9 @@ namespace orbbec {
 
 constexpr int64_t kStreamedBytes = int64_t{1} << 20;  // of an output: about a core's L2 cache
 
-// Of a row. Where gcc knows that a copy is short, it inlines `rep movs`, which starts slowly.
-inline void copy_row(void* to, const void* from, size_t nbytes) {
+// Values of a row. Where gcc knows that a copy is short, it inlines `rep movs`, which starts
+// slowly.
+inline void copy_values(void* to, const void* from, size_t nbytes) {
   asm("" : "+r"(nbytes));
   memcpy(to, from, nbytes);
 }
@@ -30,13 +31,13 @@ class StreamedStore {
     const auto* source = static_cast<const char*>(from);
     if (nbytes >= 4 * kLine) {
       const size_t before = -reinterpret_cast<uintptr_t>(target) % kLine;
-      copy_row(target, source, before);
+      copy_values(target, source, before);
       target += before, source += before, nbytes -= before;
       for (; nbytes >= kLine; target += kLine, source += kLine, nbytes -= kLine) {
         Target::stream_line(target, source);
       }
     }
-    copy_row(target, source, nbytes);
+    copy_values(target, source, nbytes);
 #else
     memcpy(to, from, nbytes);
 #endif
