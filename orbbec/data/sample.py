@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+from collections.abc import Callable
 from dataclasses import dataclass, field
 from io import FileIO
 from typing import Any, Protocol, TypeAlias, runtime_checkable
@@ -44,6 +45,30 @@ class Sample:
     path: str = field(default="", repr=False)
     size: tuple[int, int] | None = field(default=None, repr=False)
     files: tuple[str, ...] = field(default=(), repr=False)
+
+
+def each_image(sample: Sample, change: Callable[[Sample, Any], Any]) -> Sample:
+    """The sample with another image in place of each of its images, those of a clip, or those of a dict.
+
+    Args:
+        sample: a sample.
+        change: gives the new image; called with the innermost sample that holds the image, and the image.
+
+    Example:
+        >>> pair = Sample({"left": b"one", "right": Sample(b"two", {"label": 3})})
+        >>> each_image(pair, lambda holder, image: image.upper() if holder.targets else image).data
+        {'left': b'one', 'right': Sample(data=b'TWO', targets={'label': 3}, sample_id=0)}
+    """
+
+    def changed(data: Any) -> Any:
+        return each_image(data, change) if isinstance(data, Sample) else change(sample, data)
+
+    data: Any = sample.data
+    if isinstance(data, dict):
+        data = {name: changed(image) for name, image in data.items()}
+    else:
+        data = tuple(map(changed, data)) if isinstance(data, tuple) else change(sample, data)
+    return Sample(data, sample.targets, sample.sample_id, sample.path, sample.size, sample.files)
 
 
 @runtime_checkable

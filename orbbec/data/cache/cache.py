@@ -8,18 +8,16 @@ import pickle
 import time
 from collections.abc import Callable
 from contextlib import suppress
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, TypeAlias
 
-import numpy as np
-from torch import Tensor
-
 from orbbec.bridge.arguments import Array
+from orbbec.data.cache.parts import apart, together
 from orbbec.data.cache.stores import FileStore, MemoryStore, Record, Store
 from orbbec.data.locks import Locked
 from orbbec.data.placed import check_placed
-from orbbec.data.sample import Sample, printable
+from orbbec.data.sample import Sample, each_image, printable
 from orbbec.transforms.base.checks import flag, whole
 
 _SETTLED = 2 * 10**9  # ns: a file that changed so shortly before it was read may change within one time stamp
@@ -40,7 +38,7 @@ class Cache:
         nbytes: most bytes to keep.
         path: a file for all processes of this user and node, such as one in `/dev/shm`; it belongs to one
             source, remains after the process ends, and is deleted by you. It takes only samples whose `path`
-            is a file. None: the memory of this process.
+            is a file; of several images, that of each `Sample`. None: the memory of this process.
         decoded: keep pixels instead of files: 5 to 15 times as many bytes, without decoding.
 
     Raises:
@@ -120,46 +118,46 @@ class CachedSource(Locked):
         record = self._store.get(index)
         if record is None:
             return None
-        statuses, shape, *fields = pickle.loads(record.description)  # that this user wrote
-        sample = Sample(record.image, *fields)
-        if _statuses(sample) != statuses:
-            return None
-        return sample if shape is None else replace(sample, data=np.ndarray(shape, np.uint8, record.image))
+        statuses, sample = pickle.loads(record.description)  # that this user wrote
+        return together(sample, record.images) if _statuses(sample) == statuses else None
 
     def _stored(self, index: int, sample: Sample, began: int) -> Sample:
-        """The sample, which is stored if its file cannot have changed since; decoded if pixels are kept."""
-        if isinstance(sample.data, dict):
-            raise TypeError(
-                f"Cache: expected samples of one image, but sample {sample.sample_id} has several"
-            )
+        """The sample, which is stored if its files cannot have changed since; decoded if pixels are kept."""
         statuses = _statuses(sample)
-        has_changed = any(status is not None and status[3] >= began - _SETTLED for status in statuses)
-        if self._store.is_full or has_changed or (self._needs_path and statuses[0] is None):
+        has_changed = any(status is not None and status[3] >= began - _SETTLED for status, _ in statuses)
+        has_path = all(status is not None for status, is_image in statuses if is_image)
+        if self._store.is_full or has_changed or (self._needs_path and not has_path):
             return sample
         sample = self._decoded(sample)
-        data = np.asarray(sample.data) if isinstance(sample.data, Tensor) else sample.data
-        if isinstance(data, bytes):
-            shape, image = None, data
-        elif isinstance(data, np.ndarray) and data.dtype == np.uint8:
-            shape, image = data.shape, data.tobytes()
-        else:
-            return sample  # the Loader refuses it
-        fields = sample.targets, sample.sample_id, sample.path, sample.size, sample.files
-        self._store.put(index, Record(pickle.dumps((statuses, shape, *fields), 5), image))
+        parts = apart(sample)
+        if parts is not None:  # otherwise the Loader refuses it
+            description, images = parts
+            self._store.put(index, Record(pickle.dumps((statuses, description), 5), images))
         return sample
 
     def _decoded(self, sample: Sample) -> Sample:
         """The sample with pixels; unchanged if the Loader will refuse it, with its message."""
-        if self._decode is not None and isinstance(sample.data, bytes):
-            with suppress(ValueError):
-                pixels = self._decode(sample.data)
-                check_placed(sample, (pixels.shape[0], pixels.shape[1]))
-                return replace(sample, data=pixels)
+        decode = self._decode
+        if decode is None:
+            return sample
+
+        def pixels(holder: Sample, image: Any) -> Any:
+            if not isinstance(image, bytes):
+                return image
+            array = decode(image)
+            check_placed(holder, (array.shape[0], array.shape[1]))
+            return array
+
+        with suppress(ValueError):
+            return each_image(sample, pixels)
         return sample
 
 
-def _statuses(sample: Sample) -> list[Status | None]:
-    return [_status(path) for path in (sample.path, *sample.files)]
+def _statuses(sample: Sample) -> list[tuple[Status | None, bool]]:
+    """What tells whether the files of a sample changed, and whether each is that of an image."""
+    result = [(_status(sample.path), True), *((_status(path), False) for path in sample.files)]
+    images = sample.data.values() if isinstance(sample.data, dict) else ()
+    return result + [each for image in images if isinstance(image, Sample) for each in _statuses(image)]
 
 
 def _status(path: str) -> Status | None:

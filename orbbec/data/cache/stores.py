@@ -29,19 +29,19 @@ from orbbec.data.readers.checksum import crc32
 from orbbec.data.readers.handles import Descriptor
 from orbbec.data.sample import printable, read_open
 
-_FORMAT = b"orbbec cache 2"
+_FORMAT = b"orbbec cache 3"
 _HEADER = struct.Struct("<16s32sq")  # format, digest of the source, offset of the next record
 _USED_AT = _HEADER.size - 8
 _USED = struct.Struct("<q")
-_ROW = struct.Struct("<4q")  # offset, bytes of the description, bytes of the image, CRC-32 of both
+_ROW = struct.Struct("<4q")  # offset, bytes of the description, bytes of the images, CRC-32 of both
 _OVERHEAD = 200  # bytes of Python's objects for a record in memory, about
 
 
 class Record(NamedTuple):
-    """A stored sample: a description and the bytes of its image."""
+    """A stored sample: a description and the bytes of its images."""
 
     description: bytes
-    image: bytes
+    images: bytes
 
 
 class Store(Protocol):
@@ -87,7 +87,7 @@ class MemoryStore(Locked):
 
 
 def _size_in_memory(record: Record | None) -> int:
-    return 0 if record is None else len(record.description) + len(record.image) + _OVERHEAD
+    return 0 if record is None else len(record.description) + len(record.images) + _OVERHEAD
 
 
 class FileStore(Locked):
@@ -148,10 +148,10 @@ class FileStore(Locked):
             if offset < self._first or described < 0 or size < 0:
                 return None
             description = read_open(file, offset, described, "the description")
-            image = read_open(file, offset + described, size, "the image")
+            images = read_open(file, offset + described, size, "the images")
         except (OSError, ValueError, OverflowError):
             return None
-        record = Record(description, image)
+        record = Record(description, images)
         return record if _checksum(index, record) == crc else None
 
     def put(self, index: int, record: Record) -> None:
@@ -166,14 +166,14 @@ class FileStore(Locked):
             warnings.warn(text, stacklevel=2)
 
     def _write(self, index: int, record: Record) -> None:
-        size = len(record.description) + len(record.image)
+        size = len(record.description) + len(record.images)
         offset = self._reserved(size)
         if offset is None:
             self.is_full = True
             return
         if os.pwritev(self._file.number, record, offset) < size:
             raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
-        row = _ROW.pack(offset, len(record.description), len(record.image), _checksum(index, record))
+        row = _ROW.pack(offset, len(record.description), len(record.images), _checksum(index, record))
         os.pwrite(self._file.number, row, _HEADER.size + _ROW.size * index)
 
     def _reserved(self, size: int) -> int | None:
@@ -187,4 +187,4 @@ class FileStore(Locked):
 
 
 def _checksum(index: int, record: Record) -> int:
-    return crc32(record.image, crc32(record.description, crc32(index.to_bytes(8, "little"))))
+    return crc32(record.images, crc32(record.description, crc32(index.to_bytes(8, "little"))))

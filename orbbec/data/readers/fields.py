@@ -11,6 +11,7 @@ import json
 import math
 import zipfile
 from collections.abc import Callable, Collection, Mapping
+from contextlib import suppress
 from functools import lru_cache
 from typing import Any, TypeVar
 
@@ -38,6 +39,8 @@ ARRAY = "npy"  # an image array
 LABEL = "cls"
 Value = TypeVar("Value")
 _SIZE = "image_size.json"  # height and width that the targets were annotated for
+_NAMES = "image_names.json"  # of several images; the number of frames of a clip
+_MOST_FRAMES = 1 << 20
 _MAGIC = b"\x93NUMPY\1\0"
 _MAGIC_BYTES = len(_MAGIC)
 _MOST_BYTES = 1 << 30  # unpacked arrays per field: zip files compress zeros 1,000 times
@@ -48,28 +51,23 @@ def pack_fields(sample: Sample) -> dict[str, bytes]:
 
     The image is `jpg`, `png` ... by its first bytes, `img` if they are unknown, or `npy` for an array. An
     integer `label` is `cls`. Other arrays and tensors are `<name>.npy`, lists of them `<name>.npz`, and all
-    other targets are in `json`. `Sample.size` is `image_size.json`.
+    other targets are in `json`. `Sample.size` is `image_size.json`. Of several images, `image_names.json` is
+    the list of names, and each has its fields under its name: `left.jpg`, `left.boxes.npy`. Of a clip, it is
+    the number of frames, which are named `0`, `1` ...
 
     Raises:
-        TypeError: a target has another type, or its name has a dot or slash; the message names it.
+        TypeError: a target has another type, its name or that of an image has a dot or slash, one name is
+            that of both, or one of several images is a clip; the message names it.
 
     Example:
         >>> sample = Sample(b"P5 1 1 255 a", {"label": 3, "boxes": np.zeros((0, 4)), "text": "dot"})
         >>> sorted(pack_fields(sample))
         ['boxes.npy', 'cls', 'json', 'pgm']
     """
-    fields = {}
-    if isinstance(sample.data, dict):
-        raise TypeError(f"pack: expected one image, but sample {sample.sample_id} has several")
-    if isinstance(sample.data, (bytes, bytearray, memoryview)):
-        data = bytes(sample.data)
-        fields[next((name for beginning, name in _BEGINNINGS if data.startswith(beginning)), "img")] = data
-    else:
-        fields[ARRAY] = _array_bytes("data", sample.data)
+    fields = _image_fields(sample)
     others = {}
     for name, value in sample.targets.items():
-        if not isinstance(name, str) or not name or set(name) & set("./\0"):
-            raise TypeError(f"pack: expected target names without dots and slashes, but got {name!r}")
+        _check_name("target", name)
         if isinstance(value, (np.ndarray, Tensor)):
             fields[f"{name}.npy"] = _array_bytes(name, value)
         elif _is_list_of_arrays(value):
@@ -85,13 +83,52 @@ def pack_fields(sample: Sample) -> dict[str, bytes]:
     return fields
 
 
+def _image_fields(sample: Sample) -> dict[str, bytes]:
+    """The fields of the image of a sample, or of several images."""
+    if isinstance(sample.data, (dict, tuple)):
+        return _several_fields(sample, sample.data)
+    if isinstance(sample.data, (bytes, bytearray, memoryview)):
+        data = bytes(sample.data)
+        return {next((name for beginning, name in _BEGINNINGS if data.startswith(beginning)), "img"): data}
+    return {ARRAY: _array_bytes("data", sample.data)}
+
+
+def _several_fields(sample: Sample, data: dict[str, Any] | tuple[Any, ...]) -> dict[str, bytes]:
+    names: list[str] | int
+    if isinstance(data, tuple):
+        names, images = len(data), {str(frame): image for frame, image in enumerate(data)}
+    else:
+        names, images = list(data), data
+    fields = {_NAMES: json.dumps(names).encode()}
+    for name, image in images.items():
+        _check_name("image", name)
+        part = image if isinstance(image, Sample) else Sample(image)
+        if isinstance(part.data, (dict, tuple)):
+            raise TypeError(
+                f"pack: expected one image as {name} of sample {sample.sample_id}, but got several"
+            )
+        if name in sample.targets:
+            raise TypeError(f"pack: expected targets of other names than images, but got {name!r}")
+        fields |= {f"{name}.{kind}": value for kind, value in pack_fields(part).items()}
+    return fields
+
+
+def _is_name(name: Any) -> bool:
+    return isinstance(name, str) and bool(name) and not set(name) & set("./\0")
+
+
+def _check_name(what: str, name: Any) -> None:
+    if not _is_name(name):
+        raise TypeError(f"pack: expected {what} names without dots and slashes, but got {name!r}")
+
+
 def unpack_fields(fields: Mapping[str, bytes], sample_id: int) -> Sample:
     """The sample of fields written by `pack_fields` or other tools.
 
-    The image is the field with an image's name, or the first whose name ends with one. `cls` and `txt` are
-    the targets `label` and `txt`. The entries of `json` are targets, or `json` itself if it is not an object.
-    `image_size.json` is `Sample.size`. Unknown fields are targets of bytes under their own names. Kinds may
-    be in any case: `JPG`, `Cls`.
+    The image is the field with an image's name, or the first whose name ends with one; there are several if
+    `image_names.json` names them. `cls` and `txt` are the targets `label` and `txt`. The entries of `json`
+    are targets, or `json` itself if it is not an object. `image_size.json` is `Sample.size`. Unknown fields
+    are targets of bytes under their own names. Kinds may be in any case: `JPG`, `Cls`.
 
     Raises:
         ValueError: there is no image, a field does not match its name, or two fields differ in one target;
@@ -102,7 +139,45 @@ def unpack_fields(fields: Mapping[str, bytes], sample_id: int) -> Sample:
         Sample(data=b'...', targets={'label': 3, 'text': 'dot'}, sample_id=7)
     """
     fields = with_lower_kinds(fields)
+    if _NAMES in fields:
+        return _several_of(fields, sample_id)
     image = image_of(fields)
+    targets, size = _targets_and_size(fields, image)
+    data = targets.pop(ARRAY) if image == ARRAY else fields[image]
+    return Sample(data, targets, sample_id, size=size)
+
+
+def _several_of(fields: dict[str, bytes], sample_id: int) -> Sample:
+    """A sample of several images, or a clip."""
+    names = _names_of(fields.pop(_NAMES))
+    rest, images = dict(fields), dict[str, Any]()
+    for name in map(str, range(names)) if isinstance(names, int) else names:
+        found = [field for field in fields if field.startswith(f"{name}.")]
+        try:
+            image = unpack_fields({field[len(name) + 1 :]: rest.pop(field) for field in found}, sample_id)
+        except ValueError as error:
+            raise ValueError(f"image {name}: {error}") from error
+        images[name] = image if image.targets or image.size else image.data
+    targets, size = _targets_and_size(rest, "")
+    data = tuple(images.values()) if isinstance(names, int) else images
+    return Sample(data, targets, sample_id, size=size)
+
+
+def _names_of(data: bytes) -> list[str] | int:
+    """The names of several images, or the number of frames of a clip."""
+    names: Any
+    with suppress(ValueError):
+        names = json.loads(data)
+        if type(names) is int and 0 <= names <= _MOST_FRAMES:
+            return names
+        if isinstance(names, list) and all(map(_is_name, names)) and len({*names}) == len(names):
+            return names
+    raise ValueError(f"expected the names of images in the field '{_NAMES}', but got {data!r:.60}")
+
+
+def _targets_and_size(
+    fields: Mapping[str, bytes], image: str
+) -> tuple[dict[str, Any], tuple[int, int] | None]:
     targets: dict[str, Any] = {}
     size = _size_of(fields[_SIZE]) if _SIZE in fields else None
     for name, value in fields.items():
@@ -117,8 +192,7 @@ def unpack_fields(fields: Mapping[str, bytes], sample_id: int) -> Sample:
             if not np.array_equal(targets[target], read[target]):
                 raise ValueError(f"the field '{name}' has another '{target}' than a field before it")
         targets.update(read)
-    data = targets.pop(ARRAY) if image == ARRAY else fields[image]
-    return Sample(data, targets, sample_id, size=size)
+    return targets, size
 
 
 def _size_of(data: bytes) -> tuple[int, int]:

@@ -17,6 +17,7 @@ from PIL import Image
 from orbbec.data import (
     BadSample,
     Cache,
+    CameraFolders,
     Decoding,
     DepthFolder,
     ImageFolder,
@@ -189,6 +190,63 @@ ANNOTATED = {
     "yolo": (label_lines, lambda root: Yolo(root / "images")),
     "voc": (objects, partial(Voc, images="images", annotations="labels", classes="abcdef")),
 }
+
+
+def camera_folders(root):
+    return CameraFolders(root, {"left": "images", "right": "right"}, depth={"right": "depth"})
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_samples_of_several_images_are_kept(tmp_path, monkeypatch, kind):
+    monkeypatch.setattr(cache_module, "_SETTLED", 0)
+    root = tmp_path / "set"
+    for number, name in enumerate(("images", "right", "depth")):
+        (root / name).mkdir(parents=True)
+        (root / name / "1.jpg").write_bytes(encoded(number))
+    (root / "depth/1.jpg").unlink()
+    depths(root, 1)
+    source = CachedSource(camera_folders(root), cache_of(kind, root), None, Decoding().whole)
+
+    def check(hits):
+        found, expected = source[0], camera_folders(root)[0]
+        assert (list(found.data), source.hits) == (["left", "right"], hits)
+        for name, image in expected.data.items():
+            data = found.data[name].data
+            pixels = Decoding().whole(data) if isinstance(data, bytes) else data
+            assert np.array_equal(pixels, Decoding().whole(image.data))
+            assert str(found.data[name].targets) == str(image.targets)
+            assert found.data[name].path == image.path
+
+    check(0)
+    check(1)
+    depths(root, 2)
+    check(1)
+    check(2)
+    (root / "right/1.jpg").write_bytes(encoded(7))
+    check(2)
+    check(3)
+
+
+def test_a_file_takes_no_sample_of_an_image_without_a_file(tmp_path, monkeypatch):
+    monkeypatch.setattr(cache_module, "_SETTLED", 0)
+    path = tmp_path / "1.jpg"
+    path.write_bytes(encoded(1))
+    images = {"left": Sample(path.read_bytes(), path=str(path)), "right": Sample(encoded(2))}
+    cached = CachedSource([Sample(images, path=str(path))], Cache(1 << 20, tmp_path / "c"), None, None)
+    assert [cached[0].path, cached[0].path, cached.hits] == [str(path), str(path), 0]
+
+
+@pytest.mark.parametrize("decoded", [False, True])
+def test_clips_are_kept(decoded):
+    frames = [encoded(seed) for seed in range(3)]
+    source = [Sample(tuple(frames), {"label": 3}, 0), Sample(tuple(frames[1:] + frames[:1]), {"label": 4}, 1)]
+    plain = list(Loader(source, 2, shuffle=False))
+    loader = Loader(source, 2, shuffle=False, cache=Cache(1 << 20, decoded=decoded))
+    for _ in range(2):
+        for (clips, targets, _), (expected, labels, _) in zip(loader, plain, strict=True):
+            assert torch.equal(clips.buffer, expected.buffer)
+            assert targets["label"].tolist() == labels["label"].tolist() == [3, 4]
+    assert loader.report().cached == 0.5
 
 
 @pytest.mark.parametrize("kind", KINDS)

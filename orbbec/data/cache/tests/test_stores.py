@@ -43,7 +43,7 @@ def found(store):
 
 @pytest.mark.parametrize("fitting", [0, 1, 3, COUNT])
 def test_memory_is_bounded_and_keeps_what_came_first(fitting):
-    sizes = [len(record.description) + len(record.image) + 200 for record in RECORDS]
+    sizes = [len(record.description) + len(record.images) + 200 for record in RECORDS]
     store = MemoryStore(sum(sizes[:fitting]))
     for index, record in enumerate(RECORDS):
         store.put(index, record)

@@ -82,8 +82,10 @@ class CameraFolders:
     def _image(self, name: str, index: int) -> Sample:
         path, maps = self.paths[name][index], self.depths.get(name)
         data = read_bytes(path, index)
-        targets = {} if maps is None else {"depth": depth_map(maps[index], index, self.unit)}
-        return Sample(data, targets, index, path)
+        if maps is None:
+            return Sample(data, {}, index, path)
+        depth = depth_map(maps[index], index, self.unit)
+        return Sample(data, {"depth": depth}, index, path, files=(maps[index],))
 
 
 def _of_cameras(

@@ -3,10 +3,11 @@
 import cv2
 import numpy as np
 import pytest
+import torch
 from PIL import Image
 from torch.utils.data import ConcatDataset
 
-from orbbec.data import BadSample, CameraFolders, DepthFolder, Loader, Sample, SeveralImages
+from orbbec.data import BadSample, CameraFolders, DepthFolder, Loader, Sample, SeveralImages, Shards, pack
 from orbbec.transforms import Compose, RandomCrop, RandomHorizontalFlip
 
 SIZE = (6, 9)
@@ -60,6 +61,24 @@ def test_endings_and_depth_maps_of_cameras(tmp_path):
     with Loader(source, 2, [RandomCrop(4)], shuffle=False) as loader:
         ((_, targets, _),) = loader
     assert targets["depth"].shape == targets["right"]["depth"].shape == (2, 4, 4)
+
+
+def test_cameras_in_shards_give_the_same_batches(tmp_path):
+    write(tmp_path / "depth" / "2.png", np.arange(20, dtype=np.uint16).reshape(4, 5))
+    for name in ("a/1.png", "b/3.png"):
+        write(tmp_path / "depth" / name, np.ones((4, 5), np.uint16))
+    source = CameraFolders(
+        stereo(tmp_path), {"left": "image_2", "right": "image_3"}, depth={"right": "depth"}
+    )
+    assert pack(source, tmp_path / "shards").samples == 3
+    loaders = [Loader(each, 2, [RandomCrop(3)], seed=5) for each in (source, Shards(tmp_path / "shards"))]
+    batches = [list(loader) for loader in loaders]
+    assert len(batches[0]) == 2
+    for expected, found in zip(*batches, strict=True):
+        for name in ("left", "right"):
+            assert torch.equal(found[0][name], expected[0][name])
+        assert torch.equal(found[1]["right"]["depth"], expected[1]["right"]["depth"])
+        assert torch.equal(found[2], expected[2])
 
 
 def test_files_without_a_counterpart_are_named(tmp_path):

@@ -93,6 +93,60 @@ def test_an_image_of_objects_cannot_be_stored():
         pack_fields(Sample(np.array([[None, 1]])))
 
 
+def test_several_images_come_back():
+    left = Sample(b"\xff\xd8\xff", {"boxes": np.ones((1, 4)), "labels": np.array([2])}, 4, size=(6, 8))
+    images = {"left": left, "right": b"\x89PNG\r", "Depth": np.ones((2, 3, 1), np.uint16)}
+    sample = Sample(images, {"action": np.zeros(7), "label": 3}, 4, size=(6, 8))
+    assert {*pack_fields(sample)} == {
+        *("image_names.json", "left.jpg", "left.boxes.npy", "left.labels.npy", "left.image_size.json"),
+        *("right.png", "Depth.npy", "action.npy", "cls", "image_size.json"),
+    }
+    back = there_and_back(sample)
+    assert list(back.data) == ["left", "right", "Depth"]
+    assert (back.data["left"].data, back.data["left"].size) == (left.data, left.size)
+    assert str(back.data["left"].targets) == str(left.targets)
+    assert back.data["right"] == images["right"]
+    assert np.array_equal(back.data["Depth"], images["Depth"])
+    assert back.data["Depth"].dtype == np.uint16
+    assert (str(back.targets), back.size, back.sample_id) == (str(sample.targets), (6, 8), 4)
+
+
+def test_clips_come_back():
+    frames = tuple(b"\xff\xd8\xff%d\0" % number for number in range(12))
+    sample = Sample(frames, {"label": 3, "boxes": np.zeros((12, 1, 4))}, 4)
+    back = there_and_back(sample)
+    assert back.data == frames
+    assert (back.targets["label"], back.targets["boxes"].shape) == (3, (12, 1, 4))
+
+
+@pytest.mark.parametrize(
+    ("images", "message"),
+    [
+        ({"a.b": b"x"}, "image names without dots and slashes, but got 'a.b'"),
+        ({0: b"x"}, "image names without dots and slashes, but got 0"),
+        ({"left": (b"x", b"y")}, "expected one image as left of sample 4, but got several"),
+        ({"left": Sample({"a": b"x"})}, "expected one image as left of sample 4, but got several"),
+        ({"depth": b"x"}, "expected targets of other names than images, but got 'depth'"),
+    ],
+)
+def test_several_images_that_cannot_be_stored_are_named(images, message):
+    with pytest.raises(TypeError, match=f"pack: .*{message}"):
+        pack_fields(Sample(images, {"depth": 3}, 4))
+
+
+@pytest.mark.parametrize(
+    "names", [b"-1", b"2.0", b"true", b'["a", "a"]', b'["a.b"]', b'{"a": 1}', b"[", b"9" * 9]
+)
+def test_malformed_names_of_images_are_named(names):
+    with pytest.raises(ValueError, match=r"expected the names of images in the field 'image_names\.json'"):
+        unpack_fields({"image_names.json": names, "a.jpg": b"x", "0.jpg": b"x", "1.jpg": b"x"}, 1)
+
+
+def test_a_missing_image_is_named():
+    with pytest.raises(ValueError, match="image right: expected a field with an image, but got cls"):
+        unpack_fields({"image_names.json": b'["left", "right"]', "left.jpg": b"x", "right.cls": b"3"}, 1)
+
+
 def test_fields_of_others():
     fields = {
         "Image.JPG": b"picture",
