@@ -35,7 +35,15 @@ from orbbec.color import (
     to_float,
     ycbcr_to_rgb,
 )
-from orbbec.filters import box_blur, filter2d, gaussian_blur, median_blur, motion_blur, sharpen
+from orbbec.filters import (
+    box_blur,
+    filter2d,
+    gaussian_blur,
+    median_blur,
+    motion_blur,
+    pillow_blur,
+    sharpen,
+)
 from orbbec.jpeg import jpeg_compression
 from orbbec.matrices import (
     get_affine_matrix,
@@ -144,6 +152,7 @@ __all__ = [
     "nms_rotated",
     "normalize",
     "on_device",
+    "pillow_blur",
     "posterize",
     "profile",
     "remap",

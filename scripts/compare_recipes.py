@@ -21,7 +21,7 @@ import torch
 import typer
 from lerobot.datasets.transforms import ImageTransforms, ImageTransformsConfig
 from photographs import load_photograph, load_photographs
-from PIL import Image
+from PIL import Image, ImageFilter
 from scipy.stats import ks_2samp
 from timm.data import auto_augment, create_transform
 from torch import Tensor
@@ -32,7 +32,8 @@ from ultralytics.data.augment import Format, v8_transforms
 from ultralytics.utils.instance import Instances
 
 from orbbec import recipes
-from orbbec.recipes.views import simclr_view
+from orbbec.recipes.ends import OPENAI_CLIP
+from orbbec.recipes.views import dino_v2_view, simclr_view
 from orbbec.transforms import Compose
 
 SIZE, BATCH = 112, 50  # pixels, images
@@ -43,6 +44,7 @@ NORMALIZED = [
     v2.ToDtype(torch.float32, scale=True),
     v2.Normalize([0.485, 0.456, 0.406], [0.229, 0.224, 0.225]),
 ]
+WITH_BOXES = ("ssd_train", "detr_train", "lsj")
 BOXES = [[100.0, 50.0, 300.0, 250.0], [200.0, 120.0, 390.0, 290.0]]
 
 
@@ -131,6 +133,11 @@ def posterize(image: Image.Image, bits: int, **how: Any) -> Image.Image:
     return image.point([value >> (8 - bits) << (8 - bits) for value in range(256)] * 3)
 
 
+def pillow_blur(image: Image.Image) -> Image.Image:
+    """That of DeiT III."""
+    return image.filter(ImageFilter.GaussianBlur(random.uniform(0.1, 2.0)))
+
+
 def of_timm() -> Callable[[Any], Tensor]:
     auto_augment.NAME_TO_OP["PosterizeIncreasing"] = posterize
     erasing = {"re_prob": 0.25, "re_mode": "pixel"}
@@ -154,6 +161,36 @@ OF_ONE_IMAGE: dict[str, tuple[str, Compose, Callable[..., Any]]] = {
         ),
     ),
     "timm_train": ("timm", recipes.timm_train(SIZE), of_timm()),
+    "imagenet_eval": (
+        "torchvision",
+        recipes.imagenet_eval(SIZE, SIZE + 8),
+        v2.Compose([v2.Resize(SIZE + 8), v2.CenterCrop(SIZE), *NORMALIZED]),
+    ),
+    "deit3": (
+        "torchvision",
+        recipes.deit3(SIZE),
+        v2.Compose(
+            [
+                v2.Resize(SIZE, InterpolationMode.BICUBIC),
+                v2.RandomCrop(SIZE, padding=4, padding_mode="reflect"),
+                v2.RandomHorizontalFlip(),
+                v2.RandomChoice([v2.Grayscale(3), v2.RandomSolarize(128, 1.0), v2.Lambda(pillow_blur)]),
+                v2.ColorJitter(0.3, 0.3, 0.3),
+                *NORMALIZED,
+            ]
+        ),
+    ),
+    "clip_train": (
+        "torchvision",
+        recipes.clip_train(SIZE),
+        v2.Compose(
+            [
+                v2.RandomResizedCrop(SIZE, (0.9, 1.0), interpolation=InterpolationMode.BICUBIC),
+                *NORMALIZED[:2],
+                v2.Normalize(*OPENAI_CLIP),
+            ]
+        ),
+    ),
     "mae": (
         "torchvision",
         recipes.mae(SIZE),
@@ -179,6 +216,21 @@ OF_ONE_IMAGE: dict[str, tuple[str, Compose, Callable[..., Any]]] = {
             ]
         ),
     ),
+    "dino_v2, a large view": (
+        "torchvision",
+        Compose(dino_v2_view(SIZE, (0.32, 1.0), blur=0.1, solarize=0.2)),
+        v2.Compose(
+            [
+                v2.RandomResizedCrop(SIZE, (0.32, 1.0), interpolation=InterpolationMode.BICUBIC),
+                v2.RandomHorizontalFlip(),
+                v2.RandomApply([v2.ColorJitter(0.4, 0.4, 0.2, 0.1)], 0.8),
+                v2.RandomGrayscale(0.2),
+                v2.RandomApply([v2.GaussianBlur(9, (0.1, 2.0))], 0.1),
+                v2.RandomSolarize(128, 0.2),
+                *NORMALIZED,
+            ]
+        ),
+    ),
     "ssd_train": (
         "torchvision",
         recipes.ssd_train(SIZE),
@@ -191,6 +243,34 @@ OF_ONE_IMAGE: dict[str, tuple[str, Compose, Callable[..., Any]]] = {
                 v2.RandomHorizontalFlip(),
                 v2.Resize((SIZE, SIZE)),
                 *NORMALIZED[1:],
+            ]
+        ),
+    ),
+    "detr_train": (
+        "torchvision",
+        recipes.detr_train(SIZE),
+        v2.Compose(
+            [
+                v2.RandomPhotometricDistort(),
+                v2.RandomZoomOut(),
+                v2.RandomApply([v2.RandomIoUCrop()], 0.8),
+                v2.SanitizeBoundingBoxes(labels_getter=None),
+                v2.RandomHorizontalFlip(),
+                v2.Resize((SIZE, SIZE)),
+                v2.SanitizeBoundingBoxes(labels_getter=None),
+                *NORMALIZED[:2],
+            ]
+        ),
+    ),
+    "lsj": (
+        "torchvision",
+        recipes.lsj(SIZE),
+        v2.Compose(
+            [
+                v2.ScaleJitter((SIZE, SIZE)),
+                v2.RandomCrop((SIZE, SIZE), pad_if_needed=True, fill=(123, 117, 104)),
+                v2.RandomHorizontalFlip(),
+                *NORMALIZED,
             ]
         ),
     ),
@@ -217,7 +297,7 @@ def pairs_of(image: Image.Image) -> dict[str, Pair]:
     targets = [{"boxes": torch.tensor(BOXES)}] * BATCH
     pairs = {}
     for name, (package, ours, theirs) in OF_ONE_IMAGE.items():
-        if name == "ssd_train":
+        if name in WITH_BOXES:
             with_boxes = partial(ours, batch, targets), partial(theirs, image, boxes)
             pairs[name] = Pair(package, *(partial(first_of, each) for each in with_boxes))
         else:
@@ -258,7 +338,8 @@ def cpu_ratio(pair: Pair, threads: int, rounds: int = 7) -> float:
 def row(name: str, pair: Pair, draws: int) -> str:
     ours = np.concatenate([summaries(pair.ours()) for _ in range(draws // BATCH)])
     theirs = summaries(pair.theirs() for _ in range(len(ours)))
-    title = "`simclr`, a view" if "," in name else f"`{name}`"
+    recipe, _, view = name.partition(",")
+    title = f"`{recipe}`,{view}" if view else f"`{recipe}`"
     cells = [title, f"{pair.package} {version(pair.package)}"]
     for column in range(2):
         one, other = ours[:, column], theirs[:, column]

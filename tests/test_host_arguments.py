@@ -45,6 +45,7 @@ CALLS = {
     ),
     "mixup": lambda x: orbbec.mixup(x, PAIRS, torch.tensor([0.25, 0.75])),
     "mosaic": lambda x: orbbec.mosaic(x, torch.tensor([[0, 1, 1, 0]]), torch.tensor([[5, 6]]), (11, 13)),
+    "pillow_blur": lambda x: orbbec.pillow_blur(x, torch.tensor([0.5, 3.0])),
     "motion_blur": lambda x: orbbec.motion_blur(x, torch.tensor([3, 5]), torch.tensor([30.0, 45.0])),
     "normalize": lambda x: orbbec.normalize(x, torch.tensor([0.5, 0.4, 0.3]), torch.tensor([0.3, 0.2, 0.1])),
     "remap": lambda x: orbbec.remap(x, MAPS, MAPS),

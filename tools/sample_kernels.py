@@ -177,6 +177,8 @@ def filters(device: Device) -> Results:
             yield f"median_blur {kind} {size}", orbbec.median_blur(images, size)
         yield f"sharpen {kind}", orbbec.sharpen(images, 0.5)
         yield f"motion_blur {kind}", orbbec.motion_blur(images, 9, 30.0)
+    for kind, images in made(device, (torch.uint8,)):
+        yield f"pillow_blur {kind}", [orbbec.pillow_blur(images, radius) for radius in (0.5, 9.0)]
     small = device.put(photographs(1, 1, 5, 9))
     yield "gaussian_blur 101", orbbec.gaussian_blur(small, 101, 2.0)  # a tile needs too much shared memory
     yield "box_blur 301", orbbec.box_blur(small, 301)  # sums of more bytes than 16 bits hold

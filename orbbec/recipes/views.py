@@ -66,13 +66,16 @@ def dino_v2(size: int = 224, local_size: int = 98, local: int = 8, *, seed: int 
         >>> [tuple(view.shape[1:]) for view in views]
         [(32, 32), (32, 32), (14, 14), (14, 14)]
     """
-    one = _dino(size, (0.32, 1.0), blur=1.0)
-    other = _dino(size, (0.32, 1.0), blur=0.1, solarize=0.2)
-    small = _dino(local_size, (0.05, 0.32), blur=0.5)
+    one = dino_v2_view(size, (0.32, 1.0), blur=1.0)
+    other = dino_v2_view(size, (0.32, 1.0), blur=0.1, solarize=0.2)
+    small = dino_v2_view(local_size, (0.05, 0.32), blur=0.5)
     return MultiView([one, other, *[small] * local], seed=seed)
 
 
-def _dino(size: int, scale: tuple[float, float], blur: float, solarize: float = 0.0) -> list[Transform]:
+def dino_v2_view(
+    size: int, scale: tuple[float, float], blur: float, solarize: float = 0.0
+) -> list[Transform]:
+    """The transforms of a view of `dino_v2`."""
     return [
         RandomResizedCrop(size, scale, interpolation="cubic"),
         RandomHorizontalFlip(),

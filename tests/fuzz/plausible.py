@@ -327,6 +327,7 @@ PLAUSIBLE: dict[str, Callable[[Scene], Any]] = {
     "arctangent.x": lambda s: s.tensor([s.n, s.k], _floats(s), -2, 2),
     "squares": lambda s: s.tensor([s.n, s.k], _floats(s), 0, 4),
     "kernel_size": Scene.kernel_sizes,
+    "pillow_blur.boxes": lambda s: s.tensor([s.n, 3], torch.int64, 0, 1 << 23),
     "sigma:Tensor": lambda s: s.tensor([s.random.choice((1, s.n)), 2], torch.float64, 0, 4),
     "kernel": Scene.kernel,
     "gaussian_blur_backward.gradient": lambda s: s.pixels([s.n, s.c, s.h, s.w]),
