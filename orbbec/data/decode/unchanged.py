@@ -14,6 +14,7 @@ from orbbec.bridge.arguments import Array
 from orbbec.data.decode.by_pillow import check_pixels, opened
 from orbbec.data.decode.exif import exif_orientation
 from orbbec.data.decode.orientation import upright
+from orbbec.data.decode.pnm import deep_pnm
 
 DTYPES = ("uint8", "uint16", "float16", "float32")
 _NPY, _NPZ, _TIFF = b"\x93NUMPY", b"PK\x03\x04", (b"II*\0", b"MM\0*", b"II+\0", b"MM\0+")
@@ -21,6 +22,7 @@ _PNG_HEADER, _DEPTH, _COLORS = b"\x89PNG", 24, 25  # offsets of bits per channel
 _GRAY = 0
 _MOST_BYTES = 64  # per pixel: 16 channels of 32 bits
 _BITS, _CHANNELS = 258, 277  # tags of TIFF
+_INVERTED_GRAY = 0  # white
 _MOST_OF_PILLOW = 4  # channels
 
 
@@ -69,6 +71,9 @@ def decode_unchanged(data: bytes, max_pixels: int, apply_exif_orientation: bool 
         pixels = checked_pixels(_array_of(data if data.startswith(_NPY) else _member_of(data, max_pixels)))
         check_pixels(pixels.shape[0], pixels.shape[1], max_pixels)
         return pixels
+    deep = deep_pnm(data, max_pixels)
+    if deep is not None:
+        return deep[0]
     if data.startswith(_TIFF):
         pixels, orientation = _decoded_tiff(data, max_pixels)
     elif data.startswith(_PNG_HEADER) and data[_DEPTH : _DEPTH + 1] == b"\x10" and data[_COLORS] != _GRAY:
@@ -105,7 +110,8 @@ def _decoded_tiff(data: bytes, max_pixels: int) -> tuple[Array, int]:
         with opened("decode_image", data, max_pixels) as (image, orientation):
             tags = image.tag_v2
             is_deep = max(tags.get(_BITS, (8,))) > 8 or tags.get(_CHANNELS, 1) > _MOST_OF_PILLOW
-            if not is_deep or image.mode.startswith("I;16") or image.mode == "F":
+            is_float = image.mode == "F" and not data.startswith(b"MM")  # whose bytes Pillow swaps twice
+            if not is_deep or image.mode.startswith("I;16") or is_float:
                 return _stored(image), orientation
     except ValueError as error:
         if "Pillow knows" not in str(error):
@@ -119,6 +125,8 @@ def _decoded_tiff(data: bytes, max_pixels: int) -> tuple[Array, int]:
                 raise ValueError(f"decode_image: expected at most {_MOST_BYTES} bytes per pixel")
             pixels = np.asarray(page.asarray())
             pixels = np.moveaxis(pixels, 0, -1) if page.axes.startswith("S") else pixels
+            if page.photometric == _INVERTED_GRAY and pixels.dtype == np.uint8:
+                pixels = 255 - pixels
     except Exception as error:  # of many kinds
         reason = str(error).removeprefix("decode_image: ")
         raise ValueError(f"decode_image: {reason} ({len(data)} bytes)") from error

@@ -89,7 +89,7 @@ def resized_crop(
     interpolation: Any = "bilinear",
     antialias: bool = True,
 ) -> Any:
-    """Crop a region and resize it; pixels outside the image are 0. A single `size` is that of the shorter side.
+    """Crop a region and resize it; pixels outside the image are 0. A single `size` is the shorter side.
 
     As in torchvision, filters do not read beyond the region. `orbbec.transforms.RandomResizedCrop` and
     `orbbec.resized_crop` do, as in Pillow.
