@@ -20,6 +20,8 @@ DTYPES = ("uint8", "uint16", "float16", "float32")
 _NPY, _NPZ, _TIFF = b"\x93NUMPY", b"PK\x03\x04", (b"II*\0", b"MM\0*", b"II+\0", b"MM\0+")
 _PNG_HEADER, _DEPTH, _COLORS = b"\x89PNG", 24, 25  # offsets of bits per channel, and of the kind of colors
 _GRAY = 0
+# Markers that begin a codestream, and from there the offset of the bits of the first channel, less one.
+_JPEG_2000_SIZE, _JPEG_2000_BITS = b"\xff\x4f\xff\x51", 42
 _MOST_BYTES = 64  # per pixel: 16 channels of 32 bits
 _BITS, _CHANNELS = 258, 277  # tags of TIFF
 _INVERTED_GRAY = 0  # white
@@ -47,8 +49,8 @@ def checked_pixels(pixels: Any) -> Array:
 def decode_unchanged(data: bytes, max_pixels: int, apply_exif_orientation: bool = True) -> Array:
     """Decode an image without changing its dtype or channels.
 
-    Palettes and CMYK become RGB. 16-bit PNG of colors needs OpenCV; TIFF needs tifffile, unless it
-    has 1, 3 or 4 channels of 8 bits or one of 16.
+    Palettes and CMYK become RGB. Colors of more than 8 bits in PNG and JPEG 2000 need OpenCV; AVIF keeps 8
+    bits. TIFF needs tifffile, unless it has 1, 3 or 4 channels of 8 bits or one of 16.
 
     Args:
         data: an image file, an `.npy` file of `[H, W]` or `[H, W, C]`, or an `.npz` file of one such array.
@@ -76,12 +78,9 @@ def decode_unchanged(data: bytes, max_pixels: int, apply_exif_orientation: bool 
         return deep[0]
     if data.startswith(_TIFF):
         pixels, orientation = _decoded_tiff(data, max_pixels)
-    elif data.startswith(_PNG_HEADER) and data[_DEPTH : _DEPTH + 1] == b"\x10" and data[_COLORS] != _GRAY:
-        with opened("decode_image", data, max_pixels) as (_, orientation):
-            pixels = _deep_png(data)
     else:
         with opened("decode_image", data, max_pixels) as (image, orientation):
-            pixels = _stored(image)
+            pixels = _deep_colors(data) if _has_deep_colors(data, image) else _stored(image)
     return np.ascontiguousarray(upright(checked_pixels(pixels), orientation if apply_exif_orientation else 1))
 
 
@@ -95,7 +94,17 @@ def _stored(image: Any) -> Array:
     return np.asarray(modes.pixels_of(image, modes.widest_mode(image)))
 
 
-def _deep_png(data: bytes) -> Array:
+def _has_deep_colors(data: bytes, image: Any) -> bool:
+    """Whether a PNG or JPEG 2000 has colors of more than 8 bits, of which Pillow keeps 8."""
+    if data.startswith(_PNG_HEADER):
+        return data[_DEPTH : _DEPTH + 1] == b"\x10" and data[_COLORS] != _GRAY
+    if image.format != "JPEG2000" or image.mode not in ("RGB", "RGBA"):
+        return False
+    bits = data[data.find(_JPEG_2000_SIZE) + _JPEG_2000_BITS :][:1]
+    return bits != b"" and bits[0] >= 8
+
+
+def _deep_colors(data: bytes) -> Array:
     cv2 = _package("cv2", "opencv-python-headless")
     pixels = cv2.imdecode(np.frombuffer(data, np.uint8), cv2.IMREAD_UNCHANGED)
     if pixels is None:

@@ -83,3 +83,15 @@ def test_white_is_255_in_every_tiff_of_8_bits_unchanged(order, big):
     gray = (DEEP[..., 0] >> 8).astype(np.uint8)
     data = tiff(gray, photometric="miniswhite", byteorder=order, bigtiff=big)
     assert np.array_equal(decode_unchanged(data, 35)[..., 0], 255 - gray)
+
+
+@pytest.mark.parametrize("bits", [8, 16])
+@pytest.mark.parametrize("channels", [3, 4])
+def test_colors_of_jpeg_2000_are_unchanged(bits, channels):
+    cv2 = pytest.importorskip("cv2")
+    smooth = np.linspace(0, 2**bits - 1, 32 * 40 * channels).reshape(32, 40, channels)
+    data = cv2.imencode(".jp2", smooth.astype(f"uint{bits}"))[1].tobytes()
+    theirs = cv2.imdecode(np.frombuffer(data, np.uint8), cv2.IMREAD_UNCHANGED)
+    result = decode_unchanged(data, 32 * 40)
+    assert result.dtype == theirs.dtype == f"uint{bits}"
+    assert np.array_equal(result, theirs[..., [2, 1, 0, 3][:channels]])
