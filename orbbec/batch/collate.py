@@ -30,8 +30,8 @@ def collate(samples: Sequence[Any]) -> Any:
        Also lists of one length if they are the samples themselves, or if the first contains an image.
     3. Numbers; arrays of one shape and dtype; tensors of one shape and dtype: a tensor, by torch's
        ``default_collate``.
-    4. Anything else, such as strings, None, different numbers of boxes, other lists: a list with one item per
-       sample.
+    4. Anything else, such as strings, None, integers beyond 64 bits, different numbers of boxes, other lists:
+       a list with one item per sample.
 
     Boxes ``[K, 4]`` therefore become a list of N arrays, or one tensor ``[N, K, 4]`` if all K are equal;
     iterating over either gives the boxes of each image.
@@ -69,7 +69,10 @@ def collate_columns(columns: dict[Any, list[Any]]) -> dict[Any, Any]:
 def _collate(values: list[Any], are_samples: bool = False, are_masks: bool = False) -> Any:
     first = values[0]
     if _are_plain_numbers(values):
-        return torch.from_numpy(np.array(values, _DTYPES[type(first)]))
+        try:
+            return torch.from_numpy(np.array(values, _DTYPES[type(first)]))
+        except OverflowError:  # integers beyond 64 bits
+            return values
     if are_masks or _is_any_mask(values):
         values = [np.array(value) if is_pil(value) else value for value in values]
     elif all(map(_is_image, values)):

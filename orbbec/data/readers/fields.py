@@ -59,8 +59,9 @@ def pack_fields(sample: Sample) -> dict[str, bytes]:
         ['boxes.npy', 'cls', 'json', 'pgm']
     """
     fields = {}
-    if isinstance(sample.data, dict):
-        raise TypeError(f"pack: expected one image, but sample {sample.sample_id} has several")
+    if isinstance(sample.data, (dict, tuple)):
+        found = "is a clip" if isinstance(sample.data, tuple) else "has several"
+        raise TypeError(f"pack: expected one image, but sample {sample.sample_id} {found}")
     if isinstance(sample.data, (bytes, bytearray, memoryview)):
         data = bytes(sample.data)
         fields[next((name for beginning, name in _BEGINNINGS if data.startswith(beginning)), "img")] = data
@@ -74,7 +75,7 @@ def pack_fields(sample: Sample) -> dict[str, bytes]:
             fields[f"{name}.npy"] = _array_bytes(name, value)
         elif _is_list_of_arrays(value):
             fields[f"{name}.npz"] = _arrays_bytes(name, value)
-        elif name == "label" and _is_whole(value):
+        elif name == "label" and _is_whole(value) and -(2**63) <= value < 2**63:
             fields[LABEL] = str(int(value)).encode()
         else:
             others[name] = value
@@ -173,7 +174,10 @@ def _is_whole(value: Any) -> bool:
 
 
 def _array_of(name: str, value: Any) -> Array:
-    array = np.asarray(value)
+    try:
+        array = np.asarray(value)
+    except TypeError as error:  # of bfloat16, or of tensors on a device
+        raise TypeError(f"pack: '{name}' cannot be stored: {error}") from error
     if array.dtype.hasobject:  # NumPy would pickle them, which no reader here unpacks
         raise TypeError(f"pack: '{name}' cannot be stored: an array of Python's objects")
     return array
