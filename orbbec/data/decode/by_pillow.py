@@ -48,7 +48,7 @@ def decode_by_pillow(data: bytes, mode: str, max_pixels: int, apply_exif_orienta
 
 
 def _is_deep_color(tags: Any) -> bool:
-    return max(tags.get(_BITS, (8,))) > 8 and tags.get(_CHANNELS, 1) > 1
+    return bool(max(tags.get(_BITS, (8,))) > 8 and tags.get(_CHANNELS, 1) > 1)
 
 
 def size_by_pillow(data: bytes, apply_exif_orientation: bool) -> tuple[int, int]:

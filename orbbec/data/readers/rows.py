@@ -72,7 +72,7 @@ def _empty(schema: Any, path: str) -> Array | None:
         if index < 0:
             return None
         kind = kind.field(index).type
-    number = getattr(kind, "value_type", None)
+    number: Any = getattr(kind, "value_type", None)
     try:
         dtype = np.dtype(number.to_pandas_dtype())
     except (AttributeError, NotImplementedError, TypeError):
