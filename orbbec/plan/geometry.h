@@ -325,8 +325,8 @@ ORBBEC_HD_CALLED Matrix3 affine_matrix(const AffineNumbers& a, const double (&ce
   return matrix;
 }
 
-// The size (x, y) that holds the whole image; torchvision's _compute_affine_output_size. A rotation by
-// a right angle is exact; that function exceeds it by one if width + height is odd.
+// The size (x, y) that holds the whole image; torchvision's _compute_affine_output_size. A rotation
+// by a right angle is exact; that function exceeds it by one if width + height is odd.
 ORBBEC_HD void expanded_size(const Matrix3& matrix, const double (&size)[2], double (&output)[2]) {
   const double half[2] = {size[0] * 0.5, size[1] * 0.5};
   for (int i = 0; i < 2; ++i) {

@@ -79,7 +79,7 @@ def test_floats_of_tiff_are_read_in_their_byte_order(order, compression):
 
 @pytest.mark.parametrize("order", "<>")
 @pytest.mark.parametrize("big", [False, True])
-def test_zero_may_be_white_in_any_tiff_of_8_bits(order, big):
+def test_inverted_gray_of_any_tiff_is_restored(order, big):
     gray = (DEEP[..., 0] >> 8).astype(np.uint8)
     data = tiff(gray, photometric="miniswhite", byteorder=order, bigtiff=big)
     assert np.array_equal(decode_unchanged(data, 35)[..., 0], 255 - gray)
