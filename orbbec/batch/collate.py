@@ -30,8 +30,8 @@ def collate(samples: Sequence[Any]) -> Any:
        Also lists of one length if they are the samples themselves, or if the first contains an image.
     3. Numbers; arrays of one shape and dtype; tensors of one shape and dtype: a tensor, by torch's
        ``default_collate``.
-    4. Anything else, such as strings, None, different numbers of boxes, other lists: a list with one item per
-       sample.
+    4. Anything else, such as strings, None, integers beyond 64 bits, different numbers of boxes, other lists:
+       a list with one item per sample.
 
     Boxes ``[K, 4]`` therefore become a list of N arrays, or one tensor ``[N, K, 4]`` if all K are equal;
     iterating over either gives the boxes of each image.
@@ -56,28 +56,46 @@ def collate(samples: Sequence[Any]) -> Any:
     return _collate(list(samples), are_samples=True)
 
 
-def collate_columns(columns: dict[Any, list[Any]]) -> dict[Any, Any]:
+def collate_targets(targets: list[dict[str, Any]]) -> Any:
+    """Collate the targets of samples by the rules of `collate`, except that none of their values is an image.
+
+    Example:
+        >>> flags = np.eye(2, dtype=np.uint8)
+        >>> collate_targets([{"flags": flags, "name": "a"}, {"flags": flags, "name": "b"}])["flags"].shape
+        torch.Size([2, 2, 2])
+    """
+    return _collate(targets, has_images=False)
+
+
+def collate_columns(columns: dict[Any, list[Any]], has_images: bool = False) -> dict[Any, Any]:
     """Collate the values of each entry of dicts, which are lists with one item per sample.
 
     Example:
         >>> collate_columns({"label": [3, 5], "name": ["a", "b"]})
         {'label': tensor([3, 5]), 'name': ['a', 'b']}
     """
-    return {key: _collate(column, are_masks=key in _MASKS) for key, column in columns.items()}
+    return {
+        key: _collate(column, has_images=has_images and key not in _MASKS) for key, column in columns.items()
+    }
 
 
-def _collate(values: list[Any], are_samples: bool = False, are_masks: bool = False) -> Any:
+def _collate(values: list[Any], are_samples: bool = False, has_images: bool = True) -> Any:
     first = values[0]
     if _are_plain_numbers(values):
-        return torch.from_numpy(np.array(values, _DTYPES[type(first)]))
-    if are_masks or _is_any_mask(values):
+        try:
+            return torch.from_numpy(np.array(values, _DTYPES[type(first)]))
+        except OverflowError:  # integers beyond 64 bits
+            return values
+    if not has_images or _is_any_mask(values):
         values = [np.array(value) if is_pil(value) else value for value in values]
     elif all(map(_is_image, values)):
         return ImageBatch.from_images([_without_pil(value) for value in values])
     if _are_dicts(values):
-        return collate_columns({key: [value[key] for value in values] for key in first})
-    if _are_sequences(values) and (isinstance(first, tuple) or are_samples or any(map(_is_image, first))):
-        return sequence_like([_collate(list(column)) for column in zip(*values, strict=True)], first)
+        return collate_columns({key: [value[key] for value in values] for key in first}, has_images)
+    is_of_images = are_samples or (has_images and _are_sequences(values) and any(map(_is_image, first)))
+    if _are_sequences(values) and (isinstance(first, tuple) or is_of_images):
+        columns = zip(*values, strict=True)
+        return sequence_like([_collate(list(column), has_images=has_images) for column in columns], first)
     if not _are_stackable(values):
         return values
     with torch.device("cpu"):  # default_collate has no argument for it

@@ -12,6 +12,7 @@ from rich.console import Console
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
 
 from orbbec.data.readers.detect import open_source
+from orbbec.data.readers.folders import ImageFolder
 from orbbec.data.readers.pack import SHARD_BYTES, pack
 from orbbec.data.readers.shards import index_archives
 from orbbec.data.sample import Fault, Source, printable
@@ -39,6 +40,10 @@ def pack_command(
 ) -> None:
     """Write a data set to tar archives with an index and checksums; continue after an interruption."""
     opened = open_source(source, images=images, split=split, trust_paths=trust_paths)
+    if isinstance(opened, ImageFolder) and folder.resolve().is_relative_to(source.resolve()):
+        raise ValueError(
+            f"pack: expected a folder outside of {source}, whose folders are classes, but got {folder}"
+        )
     with _bar(len(opened) if isinstance(opened, Source) else None) as progress:
         packed = pack(
             opened,

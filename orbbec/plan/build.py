@@ -221,7 +221,8 @@ class Build(Registers):
             )
         if self.open.mean is not None:
             self.split(f"{self.name} normalizes a second time")
-        self.open.mean, self.open.std = mean, std
+        count = max(len(mean), len(std))  # of one number and several, too, a pass stores equal counts
+        self.open.mean, self.open.std = (values * (count // len(values)) for values in (mean, std))
         self.open.holds[self.name] = None
 
     def cast(self, dtype: str | None, scale: bool, channels_last: bool | None) -> None:

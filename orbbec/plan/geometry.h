@@ -325,11 +325,16 @@ ORBBEC_HD_CALLED Matrix3 affine_matrix(const AffineNumbers& a, const double (&ce
   return matrix;
 }
 
-// The size (x, y) that holds the whole image; torchvision's _compute_affine_output_size.
+// The size (x, y) that holds the whole image; torchvision's _compute_affine_output_size. A rotation
+// by a right angle is exact; that function exceeds it by one if width + height is odd.
 ORBBEC_HD void expanded_size(const Matrix3& matrix, const double (&size)[2], double (&output)[2]) {
   const double half[2] = {size[0] * 0.5, size[1] * 0.5};
   for (int i = 0; i < 2; ++i) {
     const double* const row = matrix.m + 3 * i;
+    if (row[0] * row[1] == 0 && fabs(row[0] + row[1]) == 1) {
+      output[i] = row[0] == 0 ? size[1] : size[0];
+      continue;
+    }
     const double middle = row[0] * ((size[0] - 1) / 2) + row[1] * ((size[1] - 1) / 2);
     const double shift = rint((row[2] - (size[i] - 1) / 2 + middle) * 1e9) / 1e9;
     double low = 0, high = 0;

@@ -136,7 +136,7 @@ def resized_crop(
 
 def blur(image: Any, kernel_size: Any, sigma: Any = None) -> Any:
     """Blur a tensor or an `ImageBatch` with a kernel of (width, height) and sigmas along (x, y)."""
-    sides = both(kernel_size)
+    sides = both("kernel_size", kernel_size)
     is_small = isinstance(image, Tensor) and any(
         side // 2 >= length for side, length in zip(sides[::-1], image.shape[-2:], strict=True)
     )

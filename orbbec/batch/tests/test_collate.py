@@ -127,6 +127,7 @@ def test_numbers_and_arrays_of_one_shape_become_a_tensor(values, expected, dtype
         [None, None],
         [1, None],
         ["a", 1],
+        [1, 2**63],
         [SMALL, None],
         [np.zeros((2, 4)), np.zeros((3, 4))],
         [torch.zeros(0, 4), torch.zeros(3, 4)],

@@ -104,11 +104,16 @@ def read_targets(path: Path, images: dict[str, Array]) -> list[dict[str, Any]]:
         images: uint8 `[H, W, 3]` by file name.
 
     Raises:
-        ValueError: the file has another structure, or a mask has another size than its image.
+        ValueError: the file has another structure or targets of none of the images, or a mask has another
+            size than its image.
     """
     content = read_json(path)
     if not isinstance(content, dict) or not all(isinstance(entry, dict) for entry in content.values()):
         raise ValueError(f"preview: expected {path.name} to contain an object of objects, one per image")
+    if images and not images.keys() & content.keys():
+        raise ValueError(
+            f"preview: expected targets of an image, such as {next(iter(images))}, in {path.name}"
+        )
     return [_target(content.get(name, {}), path.parent, image) for name, image in images.items()]
 
 

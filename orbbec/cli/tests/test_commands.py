@@ -64,6 +64,8 @@ def test_mistakes_are_said_in_a_line(folder, tmp_path):
             ["pack", folder, tmp_path / "out", "--on-error", "ignore"],
             "pack: expected on_error as one of raise, skip",
         ),
+        (["pack", folder, folder], "pack: expected a folder outside of"),
+        (["pack", folder, folder / "cat/../out"], "pack: expected a folder outside of"),
         (["index", folder], "expected .tar files"),
     ):
         result = run(*arguments)

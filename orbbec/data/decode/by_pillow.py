@@ -14,14 +14,16 @@ import numpy as np
 from orbbec.data.decode import jpeg_header, png_chunks
 from orbbec.data.decode.exif import exif_orientation, without_orientation
 from orbbec.data.decode.jpeg_header import is_jpeg
-from orbbec.data.decode.modes import Pixels, pixels_of
+from orbbec.data.decode.modes import Pixels, pixels_of, with_channels
 from orbbec.data.decode.orientation import upright, upright_size
 from orbbec.data.decode.png_chunks import is_png, png_exif
+from orbbec.data.decode.pnm import deep_pnm, upper_bits
 
 # Largest expansion per byte: deflate 1,032, 12-bit LZW 2,731, run lengths 127.5. Other formats are unbounded:
 # WebP, AVIF and JPEG 2000 store a single color of any size in a few bytes.
 _MAX_PIXELS_OF_BYTE = {"PNG": 8 * 1032, "GIF": 2731, "BMP": 128, "DIB": 128, "PPM": 8}
 MAX_PIXELS_OF_SIZE = 1 << 28  # of an image whose size is asked for: an icon is decoded for it
+_BITS, _CHANNELS, _PLANAR, _SEPARATE = 258, 277, 284, 2  # tags of TIFF, and a value of the last
 # The type of an item, in its `infe` box. libavif refuses files with damaged EXIF.
 _AVIF_EXIF = re.compile(rb"(infe(?:\x02.{7}|\x03.{9}))Exif", re.DOTALL)
 
@@ -32,10 +34,21 @@ def decode_by_pillow(data: bytes, mode: str, max_pixels: int, apply_exif_orienta
         limit = _MAX_PIXELS_OF_BYTE.get(image.format, max_pixels) * len(data)
         if image.height * image.width > limit:
             raise ValueError(f"too few bytes for {image.height}x{image.width} pixels")
+        if (
+            image.format == "TIFF"
+            and image.tag_v2.get(_PLANAR, 1) == _SEPARATE
+            and _is_deep_color(image.tag_v2)
+        ):
+            raise ValueError("Pillow misreads 16-bit colors in separate planes; interleave them")
         if mode == "L" and image.format == "JPEG":
             image.draft("L", image.size)
-        pixels = pixels_of(image, mode)
+        deep = deep_pnm(data, max_pixels) if image.format == "PPM" and image.mode == "RGB" else None
+        pixels = pixels_of(image, mode) if deep is None else with_channels(upper_bits(*deep), mode)
     return np.ascontiguousarray(upright(pixels, orientation if apply_exif_orientation else 1))
+
+
+def _is_deep_color(tags: Any) -> bool:
+    return bool(max(tags.get(_BITS, (8,))) > 8 and tags.get(_CHANNELS, 1) > 1)
 
 
 def size_by_pillow(data: bytes, apply_exif_orientation: bool) -> tuple[int, int]:

@@ -14,13 +14,17 @@ from orbbec.bridge.arguments import Array
 from orbbec.data.decode.by_pillow import check_pixels, opened
 from orbbec.data.decode.exif import exif_orientation
 from orbbec.data.decode.orientation import upright
+from orbbec.data.decode.pnm import deep_pnm
 
 DTYPES = ("uint8", "uint16", "float16", "float32")
 _NPY, _NPZ, _TIFF = b"\x93NUMPY", b"PK\x03\x04", (b"II*\0", b"MM\0*", b"II+\0", b"MM\0+")
 _PNG_HEADER, _DEPTH, _COLORS = b"\x89PNG", 24, 25  # offsets of bits per channel, and of the kind of colors
 _GRAY = 0
+# Markers that begin a codestream, and from there the offset of the bits of the first channel, less one.
+_JPEG_2000_SIZE, _JPEG_2000_BITS = b"\xff\x4f\xff\x51", 42
 _MOST_BYTES = 64  # per pixel: 16 channels of 32 bits
 _BITS, _CHANNELS = 258, 277  # tags of TIFF
+_INVERTED_GRAY = 0  # white
 _MOST_OF_PILLOW = 4  # channels
 
 
@@ -45,8 +49,8 @@ def checked_pixels(pixels: Any) -> Array:
 def decode_unchanged(data: bytes, max_pixels: int, apply_exif_orientation: bool = True) -> Array:
     """Decode an image without changing its dtype or channels.
 
-    Palettes and CMYK become RGB. 16-bit PNG of colors needs OpenCV; TIFF needs tifffile, unless it
-    has 1, 3 or 4 channels of 8 bits or one of 16.
+    Palettes and CMYK become RGB. Colors of more than 8 bits in PNG and JPEG 2000 need OpenCV; AVIF keeps 8
+    bits. TIFF needs tifffile, unless it has 1, 3 or 4 channels of 8 bits or one of 16.
 
     Args:
         data: an image file, an `.npy` file of `[H, W]` or `[H, W, C]`, or an `.npz` file of one such array.
@@ -69,14 +73,14 @@ def decode_unchanged(data: bytes, max_pixels: int, apply_exif_orientation: bool 
         pixels = checked_pixels(_array_of(data if data.startswith(_NPY) else _member_of(data, max_pixels)))
         check_pixels(pixels.shape[0], pixels.shape[1], max_pixels)
         return pixels
+    deep = deep_pnm(data, max_pixels)
+    if deep is not None:
+        return deep[0]
     if data.startswith(_TIFF):
         pixels, orientation = _decoded_tiff(data, max_pixels)
-    elif data.startswith(_PNG_HEADER) and data[_DEPTH : _DEPTH + 1] == b"\x10" and data[_COLORS] != _GRAY:
-        with opened("decode_image", data, max_pixels) as (_, orientation):
-            pixels = _deep_png(data)
     else:
         with opened("decode_image", data, max_pixels) as (image, orientation):
-            pixels = _stored(image)
+            pixels = _deep_colors(data) if _has_deep_colors(data, image) else _stored(image)
     return np.ascontiguousarray(upright(checked_pixels(pixels), orientation if apply_exif_orientation else 1))
 
 
@@ -90,7 +94,17 @@ def _stored(image: Any) -> Array:
     return np.asarray(modes.pixels_of(image, modes.widest_mode(image)))
 
 
-def _deep_png(data: bytes) -> Array:
+def _has_deep_colors(data: bytes, image: Any) -> bool:
+    """Whether a PNG or JPEG 2000 has colors of more than 8 bits, of which Pillow keeps 8."""
+    if data.startswith(_PNG_HEADER):
+        return data[_DEPTH : _DEPTH + 1] == b"\x10" and data[_COLORS] != _GRAY
+    if image.format != "JPEG2000" or image.mode not in ("RGB", "RGBA"):
+        return False
+    bits = data[data.find(_JPEG_2000_SIZE) + _JPEG_2000_BITS :][:1]
+    return bits != b"" and bits[0] >= 8
+
+
+def _deep_colors(data: bytes) -> Array:
     cv2 = _package("cv2", "opencv-python-headless")
     pixels = cv2.imdecode(np.frombuffer(data, np.uint8), cv2.IMREAD_UNCHANGED)
     if pixels is None:
@@ -105,7 +119,8 @@ def _decoded_tiff(data: bytes, max_pixels: int) -> tuple[Array, int]:
         with opened("decode_image", data, max_pixels) as (image, orientation):
             tags = image.tag_v2
             is_deep = max(tags.get(_BITS, (8,))) > 8 or tags.get(_CHANNELS, 1) > _MOST_OF_PILLOW
-            if not is_deep or image.mode.startswith("I;16") or image.mode == "F":
+            is_float = image.mode == "F" and not data.startswith(b"MM")  # whose bytes Pillow swaps twice
+            if not is_deep or image.mode.startswith("I;16") or is_float:
                 return _stored(image), orientation
     except ValueError as error:
         if "Pillow knows" not in str(error):
@@ -119,6 +134,8 @@ def _decoded_tiff(data: bytes, max_pixels: int) -> tuple[Array, int]:
                 raise ValueError(f"decode_image: expected at most {_MOST_BYTES} bytes per pixel")
             pixels = np.asarray(page.asarray())
             pixels = np.moveaxis(pixels, 0, -1) if page.axes.startswith("S") else pixels
+            if page.photometric == _INVERTED_GRAY and pixels.dtype == np.uint8:
+                pixels = 255 - pixels
     except Exception as error:  # of many kinds
         reason = str(error).removeprefix("decode_image: ")
         raise ValueError(f"decode_image: {reason} ({len(data)} bytes)") from error

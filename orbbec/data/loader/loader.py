@@ -16,7 +16,7 @@ from torch import Tensor
 
 from orbbec.batch import YCbCrBatch
 from orbbec.batch import collate as default_collate
-from orbbec.batch.collate import collate_columns
+from orbbec.batch.collate import collate_columns, collate_targets
 from orbbec.data.cache import Cache, CachedSource
 from orbbec.data.concat import with_distinct_ids
 from orbbec.data.decode.decoding import Decoding
@@ -430,7 +430,8 @@ class Loader:
         if isinstance(targets, ColumnTargets) and self.collate is default_collate:
             return collate_columns(targets.columns)
         tensors = arrays_as_tensors(list(targets))
-        return self.collate(tensors) if tensors else {}
+        collate = collate_targets if self.collate is default_collate else self.collate
+        return collate(tensors) if tensors else {}
 
     def _moved(self, batch: Assembled) -> Assembled:
         if isinstance(batch.plan, dict):

@@ -16,6 +16,7 @@ from typing import Any, TypeAlias
 from torch import Tensor
 
 from orbbec.data.loader.queues import Crew, Promise, Stop, Worker, until
+from orbbec.data.readers.wrap import WrappedStream
 
 # Items to read, the epoch, and the number of the batch in it.
 Task: TypeAlias = tuple[Sequence[Any] | Promise[Sequence[Any]], int, int]
@@ -75,11 +76,15 @@ class _Reader(AbstractContextManager["_Reader"]):
     def __init__(self, stream: Any, start: int, batch_size: int, fewest: int) -> None:
         self._stream, self._start, self._batch_size, self._fewest = stream, start, batch_size, fewest
         self._samples: Iterator[Any] | None = None
+        self._items = stream.items if isinstance(stream, WrappedStream) else stream
 
     def read(self, _: None, stop: Stop) -> Sequence[Any]:
-        if self._samples is None:
-            self._samples = self._begun(stop)
-        samples = list(until(stop, islice(self._samples, self._batch_size)))
+        begins = self._samples is None
+        samples = list(until(stop, islice(self._begun(stop), self._batch_size)))
+        if begins and not samples and not self._start and isinstance(self._items, Iterator):
+            raise ValueError(
+                "Loader: expected a stream that begins anew each epoch, but the iterator has ended"
+            )
         if len(samples) < self._fewest:
             raise StopIteration
         return samples
@@ -88,6 +93,11 @@ class _Reader(AbstractContextManager["_Reader"]):
         self._samples = None
 
     def _begun(self, stop: Stop) -> Iterator[Any]:
+        if self._samples is None:
+            self._samples = self._after_start(stop)
+        return self._samples
+
+    def _after_start(self, stop: Stop) -> Iterator[Any]:
         samples: Iterator[Any] = iter(self._stream)
         passed = sum(1 for _ in until(stop, islice(samples, self._start)))
         if passed < self._start:

@@ -215,7 +215,13 @@ def _row(targets: Mapping[str, Any], index: int) -> dict[str, Any]:
 
 
 def _open_hdf5(path: Path) -> Any:
-    return optional("Hdf5", "h5py", extra="data").File(path, "r")
+    h5py = optional("Hdf5", "h5py", extra="data")
+    try:
+        return h5py.File(path, "r")
+    except OSError as error:
+        if str(path) in str(error):
+            raise
+        raise OSError(f"Hdf5: {printable(path)} is not an HDF5 file, or damaged: {error}") from error
 
 
 def _encoded(value: Any) -> bytes:

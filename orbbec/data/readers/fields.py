@@ -72,7 +72,7 @@ def pack_fields(sample: Sample) -> dict[str, bytes]:
             fields[f"{name}.npy"] = _array_bytes(name, value)
         elif _is_list_of_arrays(value):
             fields[f"{name}.npz"] = _arrays_bytes(name, value)
-        elif name == "label" and _is_whole(value):
+        elif name == "label" and _is_whole(value) and -(2**63) <= value < 2**63:
             fields[LABEL] = str(int(value)).encode()
         else:
             others[name] = value
@@ -247,7 +247,10 @@ def _is_whole(value: Any) -> bool:
 
 
 def _array_of(name: str, value: Any) -> Array:
-    array = np.asarray(value)
+    try:
+        array = np.asarray(value)
+    except TypeError as error:  # of bfloat16, or of tensors on a device
+        raise TypeError(f"pack: '{name}' cannot be stored: {error}") from error
     if array.dtype.hasobject:  # NumPy would pickle them, which no reader here unpacks
         raise TypeError(f"pack: '{name}' cannot be stored: an array of Python's objects")
     return array

@@ -44,7 +44,7 @@ class HuggingFace:
             dataset = datasets.load_from_disk(dataset)
         if not isinstance(dataset, datasets.Dataset):
             raise TypeError(f"HuggingFace: expected a datasets.Dataset, but got {type(dataset).__name__}")
-        self._columns = Columns("HuggingFace", dataset.column_names, image, targets)
+        self._columns = Columns("HuggingFace", dataset.features.arrow_schema, image, targets)
         labels = [each for each in dataset.features.values() if isinstance(each, datasets.ClassLabel)]
         self.classes = list(labels[0].names) if len(labels) == 1 else []
         if isinstance(dataset.features[image], datasets.Image):

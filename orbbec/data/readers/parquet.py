@@ -73,7 +73,8 @@ class Parquet:
                 rows += [file.metadata.row_group(group).num_rows for group in range(groups)]
                 self._numbers += [(number, group) for group in range(groups)]
                 known = self._columns_of(path, file.schema_arrow, known)
-        self._columns = Columns("Parquet", known, image, targets)
+                schema = file.schema_arrow
+        self._columns = Columns("Parquet", schema, image, targets)
         self._ends = np.cumsum(rows, dtype=np.int64)
         self._groups = _Groups(whole("Parquet", "row_groups", row_groups, 1))
 

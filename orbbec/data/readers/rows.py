@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping
 from typing import Any
 
 import numpy as np
 
 from orbbec.batch.collate import is_pil
+from orbbec.bridge.arguments import Array
 
 _BOXES = "boxes"
 
@@ -17,7 +18,7 @@ class Columns:
 
     Args:
         op: name of the reader, for messages.
-        known: names of the columns.
+        schema: the columns, as pyarrow describes them.
         image: the column of the image.
         targets: columns by target name, with a dot before a field in a column: "objects.bbox"; None: every
             other column under its own name.
@@ -26,13 +27,14 @@ class Columns:
         ValueError: there is no such column.
     """
 
-    def __init__(self, op: str, known: Iterable[str], image: str, targets: Mapping[str, str] | None) -> None:
-        known = list(known)
+    def __init__(self, op: str, schema: Any, image: str, targets: Mapping[str, str] | None) -> None:
+        known = list(schema.names)
         self.image = image
         self.targets = {name: name for name in known if name != image} if targets is None else dict(targets)
         for column in self.names:
             if column not in known:
                 raise ValueError(f"{op}: expected a column '{column}', but got {', '.join(known)}")
+        self._empty = {name: _empty(schema, path) for name, path in self.targets.items()}
 
     @property
     def names(self) -> list[str]:
@@ -45,7 +47,11 @@ class Columns:
         Raises:
             ValueError: a field is missing; the message names it.
         """
-        return {name: _target(name, _at(row, path)) for name, path in self.targets.items()}
+        return {name: self._target(name, _at(row, path)) for name, path in self.targets.items()}
+
+    def _target(self, name: str, value: Any) -> Any:
+        empty = self._empty[name]
+        return _target(name, value) if value != [] or name == _BOXES or empty is None else empty.copy()
 
 
 def _at(row: Any, path: str) -> Any:
@@ -55,6 +61,25 @@ def _at(row: Any, path: str) -> Any:
             raise ValueError(f"expected a field '{path}', but got none")
         value = value[name]
     return value
+
+
+def _empty(schema: Any, path: str) -> Array | None:
+    """What a list of numbers without entries is; None: the column has other values."""
+    name, *fields = path.split(".")
+    kind = schema.field(name).type
+    for field in fields:
+        index = kind.get_field_index(field) if hasattr(kind, "get_field_index") else -1
+        if index < 0:
+            return None
+        kind = kind.field(index).type
+    number: Any = getattr(kind, "value_type", None)
+    try:
+        dtype = np.dtype(number.to_pandas_dtype())
+    except (AttributeError, NotImplementedError, TypeError):
+        return None
+    if dtype.kind not in "iufb":
+        return None
+    return np.zeros(0, {"f": np.float32, "b": np.bool_}.get(dtype.kind, np.int64))
 
 
 def _target(name: str, value: Any) -> Any:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import zlib
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from itertools import accumulate
 from typing import Any
 
@@ -40,6 +40,10 @@ class SamplerOrder:
         if set_epoch is not None:
             set_epoch(epoch)
         items = list(self.sampler)
+        if not items and isinstance(self.sampler, Iterator):
+            raise ValueError(
+                "Loader: expected a sampler that begins anew each epoch, but the iterator has ended"
+            )
         batches = [list(item) if isinstance(item, (list, tuple)) else [item] for item in items]
         indices = [self._index(index) for batch in batches for index in batch]
         self._positions = numbered(torch.tensor(indices, dtype=torch.int64, device="cpu"), self.length)

@@ -73,7 +73,7 @@ def test_an_affine_warp_about_a_center_is_torchvisions(name):
 
 @pytest.mark.parametrize("degrees", [90, 180, 270, -90, 360])
 def test_rotations_by_right_angles_are_exact(degrees):
-    sizes = [(5, 7), (1, 1), (12, 12), (9, 3), (40, 38)]  # a center of odd and even sides is no pixel's
+    sizes = [(5, 7), (1, 1), (12, 12), (9, 3), (40, 38), (5, 8), (12, 1)]
     table = computed("affine", degrees, 0, 0, 1, 1, 0, 0, operands=(0, 0, 0, 1), sizes=sizes)
     for n, (height, width) in enumerate(sizes):
         y, x = np.mgrid[:height, :width]

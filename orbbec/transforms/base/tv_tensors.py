@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import sys
+from collections.abc import Sequence
 from dataclasses import replace
 from typing import Any
 
@@ -68,12 +69,15 @@ def images_like(images: Any, originals: Any) -> Any:
     return [wrapped(each, like) for each in as_list(images)]
 
 
-def plain_target(index: int, target: Any, options: TargetOptions) -> tuple[dict[str, Any], TargetOptions]:
+def plain_target(
+    index: int, target: Any, options: TargetOptions, size: Sequence[int]
+) -> tuple[dict[str, Any], TargetOptions]:
     """The target of image `index` as tensors, and options with the format of its boxes.
 
     Raises:
         TypeError: the target is not a dict.
-        ValueError: a tv_tensor is under a wrong key, or boxes have an unknown format.
+        ValueError: a tv_tensor is under a wrong key, or has a canvas of another size than the image, or boxes
+            have an unknown format.
     """
     if not isinstance(target, dict):
         raise TypeError(f"transform_targets: expected dicts, but target {index} is a {type(target).__name__}")
@@ -84,6 +88,12 @@ def plain_target(index: int, target: Any, options: TargetOptions) -> tuple[dict[
             names = " or ".join(KEYS.get(kind, ())) or "no name"
             raise ValueError(
                 f"transform_targets: expected {kind} under {names}, but image {index} has it under {key}"
+            )
+        canvas = list(getattr(value, "canvas_size", size))
+        if canvas != list(size):
+            raise ValueError(
+                f"transform_targets: expected {kind} with canvas_size {list(size)}, as image {index} is, "
+                f"but got {canvas}"
             )
     boxes: Any = others.get("boxes")
     if is_tv_tensor(boxes):

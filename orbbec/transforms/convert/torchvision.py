@@ -23,7 +23,7 @@ from orbbec.transforms.targets.options import DEFAULT_OPTIONS, TargetOptions
 _OP = "from_torchvision"
 _OF_BOXES = ("ClampBoundingBoxes", "SanitizeBoundingBoxes")
 # Steps that state the kind of an image, which orbbec detects, or clip boxes, which it always does.
-_NOTHING = ("ToPureTensor", "ToPILImage", "Identity", "ClampBoundingBoxes")
+_NOTHING = ("ToPILImage", "Identity", "ClampBoundingBoxes")
 _TO_TENSOR = ("ToTensor", "PILToTensor", "ToImage")
 _IMAGE_TYPES = {"object", "Tensor", "Image"}  # of torchvision's Lambda: those that images have
 # Pillow's constants, which torchvision accepts too.

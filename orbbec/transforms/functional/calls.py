@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
 from functools import lru_cache
 from typing import Any
 
@@ -28,10 +29,22 @@ def _pipeline(transforms: tuple[Transform, ...]) -> Pipeline:
     return Pipeline(transforms, exact=True)
 
 
+@contextmanager
+def _named(op: str) -> Iterator[None]:
+    """Errors of a pipeline name the function."""
+    try:
+        yield
+    except (TypeError, ValueError) as error:
+        if not str(error).startswith("Compose: "):
+            raise
+        raise type(error)(str(error).replace("Compose", op, 1)) from None
+
+
 def apply_to_images(op: str, inpt: Any, *transforms: Transform) -> Any:
     """Apply transforms without random parameters to images."""
     check_images(op, inpt)
-    return _pipeline(transforms)(inpt, epoch=0)
+    with _named(op):
+        return _pipeline(transforms)(inpt, epoch=0)
 
 
 def apply(op: str, inpt: Any, transforms: Sequence[Transform], fill: tuple[float, ...] = (0.0,)) -> Any:
@@ -52,7 +65,8 @@ def changed(op: str, inpt: Any, operator: Callable[..., Any], *arguments: Any, *
 def readable(op: str, inpt: Any) -> Input:
     """Images, and how to restore results to the kind given."""
     check_images(op, inpt)
-    return read(inpt)
+    with _named(op):
+        return read(inpt)
 
 
 def check_images(op: str, inpt: Any) -> None:

@@ -89,13 +89,12 @@ def resized_crop(
     interpolation: Any = "bilinear",
     antialias: bool = True,
 ) -> Any:
-    """Crop a region and resize it; pixels outside the image are 0.
+    """Crop a region and resize it; pixels outside the image are 0. A single `size` is the shorter side.
 
     As in torchvision, filters do not read beyond the region. `orbbec.transforms.RandomResizedCrop` and
     `orbbec.resized_crop` do, as in Pillow.
     """
-    outputs = size_pair("resized_crop", "size", size)
-    resized = geometry.Resize(outputs, _of_kind(inpt, interpolation), None, antialias)
+    resized = geometry.Resize(size, _of_kind(inpt, interpolation), None, antialias)
     return apply("resized_crop", inpt, [_cut("resized_crop", top, left, height, width), resized])
 
 

@@ -24,16 +24,18 @@ def gaussian_blur(
     inpt: Any, kernel_size: int | Sequence[int], sigma: float | Sequence[float] | None = None
 ) -> Any:
     """Blur with a kernel of (width, height) and sigmas along (x, y). See `orbbec.gaussian_blur`."""
-    sides = both(kernel_size)
-    deviations = [0.15 * side + 0.35 for side in sides] if sigma is None else both(sigma)
+    sides = both("kernel_size", kernel_size)
+    deviations = [0.15 * side + 0.35 for side in sides] if sigma is None else both("sigma", sigma)
     sizes, sigmas = (sides[1], sides[0]), (deviations[1], deviations[0])
     return changed("gaussian_blur", inpt, filters.gaussian_blur, sizes, sigmas)
 
 
-def both(value: Any) -> list[Any]:
+def both(name: str, value: Any) -> list[Any]:
     """Expand one number, or two, to values along x and y."""
     several = listed(value)
-    sides = [plain(value)] if several is None else several
+    sides = [plain(value)] if several is None else list(several)
+    if len(sides) not in (1, 2):
+        raise ValueError(f"gaussian_blur: expected {name} as 1 or 2 numbers, but got {shown(value)}")
     return sides * 2 if len(sides) == 1 else sides
 
 
@@ -47,8 +49,8 @@ def erase(inpt: Any, i: int, j: int, h: int, w: int, v: Any, inplace: bool = Fal
     values = np.ravel(plain(v))
     if values.dtype.kind not in "iuf":
         raise TypeError(f"erase: expected v as a number or one per channel, but got {shown(v)}")
-    named = {"i": i, "j": j, "h": h, "w": w}
-    top, left, height, width = (whole("erase", name, value, -(2**31), 2**31) for name, value in named.items())
+    top, left = (whole("erase", name, value, -(2**31), 2**31) for name, value in (("i", i), ("j", j)))
+    height, width = (whole("erase", name, value, 0, 2**31) for name, value in (("h", h), ("w", w)))
     box = left, top, left + width, top + height
     return apply_to_images("erase", inpt, _Erase(box, tuple(values.tolist())))
 

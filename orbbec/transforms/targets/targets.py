@@ -60,7 +60,10 @@ def transform_targets(plan: Plan, targets: Sequence[Any], options: TargetOptions
         raise ValueError(f"transform_targets: expected {len(plan)} targets, but got {len(targets)}")
     chosen = options or DEFAULT_OPTIONS
     sizes = plan.sizes
-    plain = [plain_target(index, target, chosen) for index, target in enumerate(targets)]
+    plain = [
+        plain_target(index, target, chosen, size)
+        for index, (target, size) in enumerate(zip(targets, sizes.tolist(), strict=True))
+    ]
     boxes = read_boxes(plain, sizes)
     states = [
         State(index, *target, size, some)
@@ -94,7 +97,7 @@ def transform_targets(plan: Plan, targets: Sequence[Any], options: TargetOptions
 
 def readable(index: int, target: Any, options: TargetOptions, size: Sequence[int]) -> Any:
     """A target for transforms that read targets: tensors or arrays, with upright boxes as xyxy in pixels."""
-    target, options = plain_target(index, target, options)
+    target, options = plain_target(index, target, options, size)
     if options.box_format in ("xyxy", "cxcywha", "xyxyxyxy"):
         return target
     boxes = numbers_of(target.get("boxes", ()))

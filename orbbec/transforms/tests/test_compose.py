@@ -225,6 +225,16 @@ def test_gray_images_of_one_channel_are_normalized():
     assert torch.allclose(result, expected, atol=1e-6)
 
 
+@pytest.mark.parametrize(("mean", "std"), [(0.25, (0.5, 0.25, 0.125)), ((0.5, 0.25, 0.125), 0.25)])
+@pytest.mark.parametrize("first", [(), (T.RandomHorizontalFlip(1.0),), (T.GaussianBlur(3),)])
+def test_one_mean_may_have_a_std_per_channel(mean, std, first):
+    images = photographs(2, 3, 9, 11) / 255
+    before = T.Compose(first, seed=1)(images, epoch=0) if first else images
+    result = T.Compose([*first, T.Normalize(mean, std)], seed=1)(images, epoch=0)
+    three, divisors = (torch.tensor(values).expand(3).reshape(3, 1, 1) for values in (mean, std))
+    assert torch.allclose(result, (before - three) / divisors, atol=1e-6)
+
+
 def test_out_is_written():
     pipeline = T.Compose([T.RandomResizedCrop(16, antialias=False), FLOAT])
     image = photographs(2, 3, 20, 25)

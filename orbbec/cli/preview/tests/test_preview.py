@@ -154,12 +154,14 @@ def test_targets_are_read(files):
         ({"--pipeline": "a.png"}, "expected a pipeline in .yaml, .yml or .json, but got a.png"),
         ({"--out": "sheet.bmp"}, "expected a file in .png, .jpg, .jpeg, .webp or .html, but got sheet.bmp"),
         ({"--targets": "list.json"}, "expected list.json to contain an object of objects"),
+        ({"--targets": "nobody.json"}, "expected targets of an image, such as b.png, in nobody.json"),
         ({"--targets": "other.json"}, "expected mask.png of size 64x50, like its image, but got 40x60"),
         ({"--pipeline": "unknown.yaml"}, "there is no transform 'Nothing'"),
     ],
 )
 def test_what_is_wrong_is_said(files, change, words):
     (files / "list.json").write_text("[1]")
+    (files / "nobody.json").write_text('{"c.png": {"boxes": [[1, 2, 3, 4]]}}')
     (files / "other.json").write_text('{"b.png": {"mask": "mask.png"}}')
     (files / "unknown.yaml").write_text("transforms: [{name: Nothing}]")
     options = {"--pipeline": "pipeline.yaml", "--out": "sheet.png", "--targets": "targets.json"} | change

@@ -62,6 +62,17 @@ def test_a_stream_gives_all_batches_in_order(count, drop_last, threads, depth):
     assert not workers()
 
 
+@pytest.mark.parametrize("adapt", [list, as_source, iter], ids=["list", "as_source", "iterator"])
+def test_an_iterator_that_has_ended_is_no_empty_epoch(adapt):
+    loader = Loader(adapt(image(index) for index in range(3)), 2, shuffle=False)
+    assert [batch.sample_ids.tolist() for batch in loader] == [[0, 1], [2]]
+    if adapt is list:
+        assert [batch.sample_ids.tolist() for batch in loader] == [[0, 1], [2]]
+    else:
+        with pytest.raises(ValueError, match="Loader: expected a stream that begins anew each epoch"):
+            list(loader)
+
+
 def test_one_thread_that_is_not_the_model_reads_a_stream():
     stream = Stream(60)
     assert len(ids_of(Loader(stream, 4, threads=3))) == 15

@@ -63,6 +63,19 @@ def test_the_default_collate_lists_tensors_of_different_counts():
     assert all(isinstance(boxes, torch.Tensor) for boxes in targets["boxes"])
 
 
+@pytest.mark.parametrize("transforms", [None, [RandomHorizontalFlip(1.0)]])
+def test_targets_of_bytes_are_no_images(transforms):
+    flags, boxes = np.eye(5, 7, dtype=np.uint8), np.uint8([[1, 2, 5, 7]])
+    common = {"all": flags, "boxes": boxes, "list": [flags, flags]}
+    targets = [{"flags": flags[: 5 - n], **common} for n in range(2)]
+    source = [Sample(np.zeros((8, 9, 3), np.uint8), target, n) for n, target in enumerate(targets)]
+    (batch,) = Loader(source, 2, transforms, shuffle=False)
+    assert batch.targets["all"].tolist() == [flags.tolist()] * 2
+    assert [rows.tolist() for rows in batch.targets["flags"]] == [flags.tolist(), flags[:4].tolist()]
+    assert batch.targets["boxes"].tolist() == [[[1, 2, 5, 7] if transforms is None else [4, 2, 8, 7]]] * 2
+    assert [[rows.tolist() for rows in each] for each in batch.targets["list"]] == [[flags.tolist()] * 2] * 2
+
+
 SQUARE = np.float32([[1, 2], [5, 2], [5, 7], [1, 7]])
 PLACED = {
     "boxes": (np.float32([[1, 2, 5, 7]]), [[4, 2, 8, 7]]),

@@ -79,6 +79,7 @@ def test_labels_that_are_no_whole_numbers_come_back(label):
         ({3: 1}, "but got 3"),
         ({"x": {1, 2}}, "target 'x' cannot be stored: a set is not JSON"),
         ({"x": b"bytes"}, "target 'x' cannot be stored: a bytes is not JSON"),
+        ({"x": torch.zeros(2, dtype=torch.bfloat16)}, "'x' cannot be stored: .*BFloat16"),
         ({"x": np.array([{}], object)}, "'x' cannot be stored: an array of Python's objects"),
         ({"x": [np.ones(2), np.array(["a", None])]}, "'x' cannot be stored: an array of Python's objects"),
     ],
@@ -86,6 +87,13 @@ def test_labels_that_are_no_whole_numbers_come_back(label):
 def test_what_cannot_be_stored_is_named(targets, message):
     with pytest.raises(TypeError, match=f"pack: .*{message}"):
         pack_fields(Sample(b"x", targets))
+
+
+@pytest.mark.parametrize("label", [2**63 - 1, -(2**63), 2**63, -(2**70)])
+def test_integers_of_any_size_are_labels(label):
+    assert unpack_fields(pack_fields(Sample(b"\xff\xd8\xff", {"label": label})), 0).targets == {
+        "label": label
+    }
 
 
 def test_an_image_of_objects_cannot_be_stored():

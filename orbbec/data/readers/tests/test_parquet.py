@@ -63,6 +63,33 @@ def test_fields_of_structs_are_targets(tmp_path):
         Parquet(tmp_path / "a.parquet", targets={"name": "objects.name"})[1]
 
 
+EMPTY = {
+    "labels": ([[1, 2], []], np.int64, (0,)),
+    "scores": ([[0.5], []], np.float32, (0,)),
+    "flags": ([[True], []], np.bool_, (0,)),
+    "boxes": ([[[0.0, 1.0, 2.0, 3.0]], []], np.float32, (0, 4)),
+}
+
+
+@pytest.mark.parametrize("name", EMPTY)
+@pytest.mark.parametrize("as_field", [False, True])
+def test_empty_lists_of_numbers_are_arrays_of_the_kind_of_others(tmp_path, name, as_field):
+    values, dtype, shape = EMPTY[name]
+    columns = {"image": IMAGES[:2], "all": [{"of": value} for value in values]} if as_field else None
+    pyarrow.parquet.write_table(
+        pyarrow.table(columns or {"image": IMAGES[:2], name: values}), tmp_path / "a.parquet"
+    )
+    sources = [Parquet(tmp_path / "a.parquet", targets={name: "all.of"} if as_field else None)]
+    if dtype is not np.bool_ and not as_field:
+        datasets = pytest.importorskip("datasets")
+        rows = {"image": [{"bytes": data, "path": None} for data in IMAGES[:2]], name: values}
+        sources.append(HuggingFace(datasets.Dataset.from_dict(rows).cast_column("image", datasets.Image())))
+    for source in sources:
+        some, none = (source[index].targets[name] for index in range(2))
+        assert some.dtype == none.dtype == dtype
+        assert none.shape == shape
+
+
 def test_files_follow_each_other_and_must_have_the_same_columns(tmp_path):
     files = [write(tmp_path, name=f"{n}.parquet") for n in range(2)]
     source = open_source(tmp_path)

@@ -339,3 +339,11 @@ def test_a_sampler_may_give_nothing():
     for order in ([], [[]]):
         with Loader(SOURCE, 2, CROP, order=order) as loader:
             assert epoch(loader) == []
+
+
+def test_a_sampler_that_has_ended_is_no_empty_epoch():
+    source = [Sample(np.zeros((4, 4, 3), np.uint8), {}, index) for index in range(3)]
+    loader = Loader(source, 2, order=iter([2, 0]))
+    assert [batch.sample_ids.tolist() for batch in loader] == [[2, 0]]
+    with pytest.raises(ValueError, match="Loader: expected a sampler that begins anew each epoch"):
+        list(loader)

@@ -138,6 +138,10 @@ def test_tv_tensors_follow_a_mosaic():
         (lambda: {"scene": target()["masks"]}, "expected Mask under mask or masks or depth, but image 1"),
         (lambda: {"boxes": tv_tensors.Image(IMAGE)}, "expected Image under no name, but image 1"),
         (lambda: {"boxes": boxes([[1.0, 2, 3, 4, 5]], "XYWHR")}, "image 1 has XYWHR"),
+        (
+            lambda: {"boxes": tv_tensors.wrap(boxes(), like=boxes(), canvas_size=(10, 10))},
+            r"expected BoundingBoxes with canvas_size .*, as image 1 is, but got \[10, 10\]",
+        ),
     ],
 )
 def test_wrong_tv_tensors_are_named(make, message):

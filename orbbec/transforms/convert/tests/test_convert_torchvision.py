@@ -176,9 +176,7 @@ def stand_in(kind, module="torchvision.transforms.v2", **attributes):
 
 
 def pipeline(*steps):
-    return T.Compose.from_torchvision(
-        stand_in("Compose", transforms=[stand_in("ToPureTensor"), FLIP, *steps])
-    )
+    return T.Compose.from_torchvision(stand_in("Compose", transforms=[stand_in("Identity"), FLIP, *steps]))
 
 
 FLIP = stand_in("RandomHorizontalFlip", p=0.25)
@@ -257,6 +255,16 @@ def test_fills_of_kinds_are_those_of_images_and_masks():
     other = stand_in("RandomCrop", fill={kinds["Mask"]: 1, "others": 0}, **crop)
     with pytest.raises(ConversionError, match=r"expected one fill for masks, but got \[1, 255\]"):
         T.Compose.from_torchvision([*steps, other])
+
+
+def test_tv_tensors_become_pure_tensors():
+    tv_tensors = pytest.importorskip("torchvision.tv_tensors")
+    v2 = pytest.importorskip("torchvision.transforms.v2")
+    image = tv_tensors.Image(torch.zeros(3, 8, 9, dtype=torch.uint8))
+    boxes = tv_tensors.BoundingBoxes([[1.0, 2, 5, 7]], format="XYXY", canvas_size=(8, 9))
+    for steps in ([v2.ToPureTensor()], [v2.RandomHorizontalFlip(0.0), v2.ToPureTensor()]):
+        results = T.Compose.from_torchvision(v2.Compose(steps))(image, {"boxes": boxes})
+        assert [type(results[0]), type(results[1]["boxes"])] == [torch.Tensor] * 2
 
 
 def presets(v2, tv_tensors):

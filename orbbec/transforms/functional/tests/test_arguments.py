@@ -5,6 +5,7 @@ import math
 import pytest
 import torch
 
+from orbbec.transforms import RandomRotation
 from orbbec.transforms import functional as F
 
 CORNERS = [(0, 0), (7, 0), (7, 7), (0, 7)]
@@ -24,7 +25,10 @@ WRONG = [
     ("perspective", "endpoints", (CORNERS, [*CORNERS[:3], (1, 2, 3)])),
     ("erase", "i", (None, 0, 1, 1, 0)),
     ("erase", "w", (0, 0, 1, 0.5, 0)),
+    ("erase", "h", (0, 0, -1, 1, 0)),
     ("erase", "v", (0, 0, 1, 1, "a")),
+    ("gaussian_blur", "kernel_size", ((3, 5, 7),)),
+    ("gaussian_blur", "sigma", (3, (1.0, 2.0, 3.0))),
     ("adjust_gamma", "gain", (1.0, "a")),
     ("permute_channels", "permutation", (3,)),
     ("permute_channels", "permutation", ([0, 1, "2"],)),
@@ -37,6 +41,32 @@ def test_a_wrong_argument_is_named(function, argument, values):
     image = torch.zeros(3, 8, 8, dtype=torch.uint8)
     with pytest.raises((TypeError, ValueError), match=rf"^{function}: expected .*\b{argument}\b"):
         getattr(F, function)(image, *values)
+
+
+@pytest.mark.parametrize(
+    ("function", "arguments"), [("invert", ()), ("horizontal_flip", ()), ("resize", (4,)), ("equalize", ())]
+)
+def test_wrong_images_are_errors_that_name_the_function(function, arguments):
+    with pytest.raises(TypeError, match=rf"^{function}: expected images of .*, but got int16"):
+        getattr(F, function)(torch.zeros(3, 8, 8, dtype=torch.int16), *arguments)
+    with pytest.raises(ValueError, match=rf"^{function}: expected images of shape .*, but got \[8, 8\]"):
+        getattr(F, function)(torch.zeros(8, 8), *arguments)
+
+
+@pytest.mark.parametrize("size", [20, [20]])
+def test_a_single_size_of_a_resized_crop_is_the_shorter_side(size):
+    image = torch.arange(768, dtype=torch.int32).remainder(256).to(torch.uint8).reshape(3, 16, 16)
+    result = F.resized_crop(image, 1, 2, 10, 12, size)
+    assert torch.equal(result, F.resized_crop(image, 1, 2, 10, 12, (20, 24)))
+
+
+@pytest.mark.parametrize(("height", "width"), [(1, 2), (3, 2), (24, 33), (25, 34), (25, 33)])
+@pytest.mark.parametrize("angle", [0, 90, 180, -90, 270])
+def test_an_expanded_rotation_by_a_right_angle_is_a_transposition(height, width, angle):
+    image = torch.arange(height * width).remainder(256).to(torch.uint8).reshape(1, height, width)
+    expected = torch.rot90(image, angle // 90, (1, 2))
+    assert torch.equal(F.rotate(image, angle, expand=True), expected)
+    assert torch.equal(RandomRotation((angle, angle), expand=True)(image), expected)
 
 
 def test_numbers_of_other_libraries_are_arguments():
