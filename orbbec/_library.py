@@ -1,15 +1,31 @@
 """The binary: its path, loading it, and settings of all operators."""
 
+import ctypes
 import os
 import threading
+from collections.abc import Callable
+from functools import cache
 from pathlib import Path
 from types import TracebackType
+from typing import Any
 
 import torch
 
 _ARITHMETICS = ("cv2_5", "cv2_4")
 _main_arithmetic = "cv2_5"  # for the main thread and threads without a setting
 _of_thread = threading.local()  # not a ContextVar, which torch.compile cannot trace
+
+
+class _Operators:
+    """The operators by name, whose refusals are ValueErrors with every torch."""
+
+    def __getattr__(self, name: str) -> Any:
+        operator = _refusing(getattr(torch.ops.orbbec, name).default)
+        setattr(self, name, operator)
+        return operator
+
+
+operators = _Operators()
 
 
 def library_path() -> Path:
@@ -38,7 +54,32 @@ def load_library() -> None:
             f"{error}; see the output of tools/collect_env.py"
         ) from error
     if hasattr(torch.ops.orbbec, "cpu_target"):  # a binary of some operators alone may lack it
-        torch.ops.orbbec.cpu_target()  # reads ORBBEC_SIMD
+        operators.cpu_target()  # reads ORBBEC_SIMD
+
+
+def _refusing(operator: Any) -> Any:
+    """An operator that raises ValueError for what it refuses, which newer torch raises as RuntimeError."""
+    if torch.__version__ < (2, 14):
+        return operator
+
+    def call(*arguments: Any) -> Any:
+        try:
+            return operator(*arguments)
+        except RuntimeError as error:
+            if (refusal := _last_refusal()()) and str(error).startswith(refusal.decode()):
+                raise ValueError(str(error)) from None
+            raise
+
+    call.name = operator.name  # type: ignore[attr-defined]
+    return call
+
+
+@cache
+def _last_refusal() -> Callable[[], bytes]:
+    """Gives the message of the last refusal in this thread."""
+    function = ctypes.CDLL(str(library_path())).orbbec_last_refusal
+    function.restype = ctypes.c_char_p
+    return function
 
 
 def default_arithmetic() -> str:

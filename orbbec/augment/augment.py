@@ -6,6 +6,7 @@ import torch
 from torch import Tensor
 
 import orbbec.augment.gradients  # noqa: F401  (registers what it is differentiated by)
+from orbbec._library import operators
 from orbbec.augment.codes import STEPS
 from orbbec.bridge.arguments import (
     Fill,
@@ -182,15 +183,15 @@ def augment(
     )
     if target is not None:
         check_no_gradient(OP, pixels)
-        torch.ops.orbbec.augment_out(*arguments, target.images, target.layout)
+        operators.augment_out(*arguments, target.images, target.layout)
         return output.out
     last = is_channels_last(pixels, layout) if output.channels_last is None else output.channels_last
     count = pixels.shape[:2] if layout is None else (layout.shape[0], inputs.channels)
     buffer = pooled_output((*count, *arguments[4]), dtype, last, pixels, arguments[3])
     if buffer is not None:
-        torch.ops.orbbec.augment_out(*arguments, buffer)
+        operators.augment_out(*arguments, buffer)
         return inputs.restore(buffer)
-    return inputs.restore(call_operator(torch.ops.orbbec.augment.default, *arguments, dtype, last))
+    return inputs.restore(call_operator(operators.augment, *arguments, dtype, last))
 
 
 def scale_and_maximum(kind: torch.dtype, result: torch.dtype) -> tuple[float, float]:

@@ -9,6 +9,7 @@ from typing import Any
 import torch
 from torch import Tensor
 
+from orbbec._library import operators
 from orbbec.augment.codes import STEPS
 from orbbec.augment.step_gradients import FORMULAS
 from orbbec.bridge.gradients.color import sum_channels
@@ -32,9 +33,7 @@ def _in_floats(
 ) -> Tensor:
     """The values of `augment` before normalization, in float32 and the units of the images."""
     values: tuple[Any, ...] = (colors, None, None, [], [], 1.0, maximum, contrast)
-    result: Tensor = torch.ops.orbbec.augment(
-        images, None, 0, *sampling, *values, None, None, torch.float32, False
-    )
+    result: Tensor = operators.augment(images, None, 0, *sampling, *values, None, None, torch.float32, False)
     return result
 
 

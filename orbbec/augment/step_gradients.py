@@ -6,6 +6,7 @@ from typing import Any
 import torch
 from torch import Tensor
 
+from orbbec._library import operators
 from orbbec.bridge.gradients.color import (
     GRAY,
     gamma_slope,
@@ -94,7 +95,7 @@ def _of_radial(gradient: Tensor, x: Tensor, row: Tensor) -> Tensor:
     matrix, rows = torch.eye(3, dtype=torch.float32, device=x.device), row[:, None].float().contiguous()
     sampling: tuple[Any, ...] = (list(x.shape[2:]), "nearest", "constant", [0.0], None)
     values: tuple[Any, ...] = (rows, None, None, [], [], 1.0, _LARGEST_GAIN, False, None, None)
-    gain: Tensor = torch.ops.orbbec.augment(ones, None, 0, matrix, *sampling, *values, torch.float32, False)
+    gain: Tensor = operators.augment(ones, None, 0, matrix, *sampling, *values, torch.float32, False)
     return _of_gain(gradient, x, gain.to(x.dtype))
 
 

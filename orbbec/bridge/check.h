@@ -1,5 +1,5 @@
 // Error messages of the bindings, such as `warp_affine: expected matrix of shape [8, 2, 3], but got
-// [4, 2, 3]`. std::invalid_argument reaches Python as ValueError.
+// [4, 2, 3]`. std::invalid_argument reaches Python as ValueError; see _library.py.
 #pragma once
 
 #include <algorithm>
@@ -11,12 +11,15 @@
 
 namespace orbbec {
 
+inline thread_local std::string last_refusal;  // of this thread
+
 template <class... Args>
 [[noreturn]] void fail(const char* op, const Args&... args) {
   std::ostringstream message;
   message << op << ": ";
   (message << ... << args);
-  throw std::invalid_argument(message.str());
+  last_refusal = message.str();
+  throw std::invalid_argument(last_refusal);
 }
 
 template <class... Args>

@@ -3,10 +3,9 @@
 from collections.abc import Sequence
 from typing import Any, NamedTuple
 
-import torch
 from torch import Tensor
 
-from orbbec._library import default_arithmetic
+from orbbec._library import default_arithmetic, operators
 from orbbec.bridge.arguments import (
     OperatorInput,
     check_no_gradient,
@@ -57,12 +56,12 @@ def call_warp(
     if out is None:
         buffer = buffer_like(inputs, size, *transform)
         if buffer is None:
-            return inputs.restore(call_operator(getattr(torch.ops.orbbec, op).default, *arguments))
-        getattr(torch.ops.orbbec, f"{op}_out")(*arguments, buffer)
+            return inputs.restore(call_operator(getattr(operators, op), *arguments))
+        getattr(operators, f"{op}_out")(*arguments, buffer)
         return inputs.restore(buffer)
     target = operator_output(op, out)
     check_no_gradient(op, inputs.images, *transform, target.images)
-    getattr(torch.ops.orbbec, f"{op}_out")(*arguments, target.images)
+    getattr(operators, f"{op}_out")(*arguments, target.images)
     return out
 
 

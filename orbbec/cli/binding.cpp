@@ -2,6 +2,7 @@
 #include <sstream>
 #include <string>
 
+#include "../bridge/check.h"
 #include "../bridge/torch_api.h"
 #include "../executors/executor_cpu.h"
 
@@ -36,9 +37,18 @@ std::string cpu_targets() {
 #endif
 }
 
+Simd checked_level() {
+  try {
+    return simd_level();
+  } catch (const std::invalid_argument& error) {
+    last_refusal = error.what();
+    throw;
+  }
+}
+
 // The one of them that runs.
 std::string cpu_target() {
-  switch (simd_level()) {
+  switch (checked_level()) {
     case Simd::kAvx512:
       return "avx512";
     case Simd::kAvx2:
@@ -70,6 +80,10 @@ std::string cuda_self_test(int64_t device) {
 
 }  // namespace
 }  // namespace orbbec
+
+extern "C" __attribute__((visibility("default"))) const char* orbbec_last_refusal() {
+  return orbbec::last_refusal.c_str();
+}
 
 STABLE_TORCH_LIBRARY_FRAGMENT(orbbec, m) {
   m.def("compiler_version() -> str");

@@ -6,6 +6,7 @@ from typing import Any
 import torch
 from torch import Tensor
 
+from orbbec._library import operators
 from orbbec.bridge.arguments import (
     Images,
     OperatorInput,
@@ -106,7 +107,7 @@ def _normalize(
     numbers = fill_values(op, mean), fill_values(op, std)
     size = _common_size(op, images, inputs)
     output: Tensor = call_operator(
-        torch.ops.orbbec.normalize.default,
+        operators.normalize,
         inputs.images,
         inputs.layout,
         inputs.channels,

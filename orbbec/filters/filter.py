@@ -7,6 +7,7 @@ import numpy as np
 import torch
 from torch import Tensor
 
+from orbbec._library import operators
 from orbbec.bridge.arguments import Images, Matrix, as_tensor, copied_to
 from orbbec.bridge.dispatch import call_for
 from orbbec.bridge.names import Border, border_name
@@ -178,14 +179,14 @@ def _add_points(kernels: Any, x: Any, y: Any, weights: Any) -> None:
 
 
 def _filter(op: str, images: Any, kernels: Tensor, border: Border) -> Any:
-    operator, name = torch.ops.orbbec.filter2d.default, border_name(op, border)
+    operator, name = operators.filter2d, border_name(op, border)
     kernels = copied_to(device_of(images), kernels) if kernels.device.type == "cpu" else kernels
     return call_for(op, filter_images, op, images, operator, kernels, name)
 
 
 def _passes(kernel: Tensor, border: str) -> list[Pass]:
     def flipped(images: Tensor) -> Tensor:
-        result: Tensor = torch.ops.orbbec.filter2d(images, None, 0, kernel.flip((1, 2)), "constant")
+        result: Tensor = operators.filter2d(images, None, 0, kernel.flip((1, 2)), "constant")
         return result
 
     return [Pass((kernel.shape[1], kernel.shape[2]), flipped)]

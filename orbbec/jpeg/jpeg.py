@@ -2,8 +2,7 @@
 
 from typing import Any
 
-import torch
-
+from orbbec._library import operators
 from orbbec.bridge.arguments import Images, Matrix, copied_to, name_value
 from orbbec.bridge.plain import is_integer
 from orbbec.bridge.pointwise import count_of, images_input, register_fake_like, whole_numbers
@@ -49,9 +48,7 @@ def jpeg_compression(images: Images, quality: int | Matrix, *, subsampling: str 
         of_images = whole_numbers(OP, "quality", quality, [count_of(inputs)], 1, 100)
         qualities, quality = copied_to(inputs.images.device, of_images), 0
     arguments = (inputs.images, inputs.layout, inputs.channels, quality, qualities)
-    return inputs.restore(
-        torch.ops.orbbec.jpeg_compression(*arguments, name_value(OP, "subsampling", subsampling))
-    )
+    return inputs.restore(operators.jpeg_compression(*arguments, name_value(OP, "subsampling", subsampling)))
 
 
 register_fake_like("jpeg_compression")

@@ -9,6 +9,7 @@ from typing import Any, overload
 import numpy.typing as npt
 import torch
 
+from orbbec._library import operators
 from orbbec.matrices.arguments import Array, ArrayT, like, read_batched, read_point_pair, stack_matrix
 from orbbec.matrices.linear import solve_lu, sum_last
 
@@ -276,7 +277,7 @@ def _perspective_of_unit_norm(src: torch.Tensor, dst: torch.Tensor) -> torch.Ten
 
 def _square_root(square: torch.Tensor) -> torch.Tensor:
     """Rounded correctly, which torch's is not on the CPU."""
-    root: torch.Tensor = torch.ops.orbbec.square_root(square)
+    root: torch.Tensor = operators.square_root(square)
     return root
 
 

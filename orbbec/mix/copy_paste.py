@@ -5,6 +5,7 @@ from typing import Any, NamedTuple
 import torch
 from torch import Tensor
 
+from orbbec._library import operators
 from orbbec.bridge.arguments import Images, Matrix, RaggedImages, as_tensor, copied_to, is_ragged
 from orbbec.bridge.fakes import register_fake
 from orbbec.bridge.pointwise import count_of, fake_like, register_fake_like
@@ -49,17 +50,17 @@ def copy_paste(images: Images, pair_indices: Matrix, masks: Images) -> Any:
     if inputs.layout is not None:
         of_batch = _ragged_masks(masks)
         arguments = (inputs.images, inputs.layout, inputs.channels, index, of_batch.buffer, of_batch.layout)
-        return inputs.restore(torch.ops.orbbec.copy_paste(*arguments))
+        return inputs.restore(operators.copy_paste(*arguments))
     table = as_tensor(OP, "masks", masks).detach()
     table = every_image(table, count_of(inputs), list(inputs.images.shape[-2:]))
     table = to_device(table, inputs)
     if table.is_floating_point():
         soft = table.to(torch.float64 if inputs.images.dtype == torch.float64 else torch.float32)
-        return inputs.restore(torch.ops.orbbec.copy_paste_soft(inputs.images, index, soft))
+        return inputs.restore(operators.copy_paste_soft(inputs.images, index, soft))
     if table.dtype not in (torch.bool, torch.uint8):
         raise TypeError(f"{OP}: expected masks of bool, uint8 or floats, but got {table.dtype}")
     hard = table.view(torch.uint8)
-    return inputs.restore(torch.ops.orbbec.copy_paste(inputs.images, None, 0, index, hard, None))
+    return inputs.restore(operators.copy_paste(inputs.images, None, 0, index, hard, None))
 
 
 def _ragged_masks(masks: Any) -> RaggedImages:

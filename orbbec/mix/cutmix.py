@@ -7,6 +7,7 @@ import numpy as np
 import torch
 from torch import Tensor
 
+from orbbec._library import operators
 from orbbec.bridge.arguments import Array, Images, Matrix, as_tensor
 from orbbec.bridge.dispatch import call_operator
 from orbbec.bridge.pointwise import count_of, register_fake_like, whole_numbers
@@ -51,9 +52,7 @@ def cutmix(images: Images, pair_indices: Matrix, boxes: Matrix) -> Any:
     count = count_of(inputs)
     each = every_image(as_tensor(OP, "boxes", boxes), count, [4])
     rectangles = to_device(whole_numbers(OP, "boxes", each, [count, 4], -_FAR, _FAR), inputs)
-    output = call_operator(
-        torch.ops.orbbec.cutmix.default, inputs.images, inputs.layout, inputs.channels, index, rectangles
-    )
+    output = call_operator(operators.cutmix, inputs.images, inputs.layout, inputs.channels, index, rectangles)
     return inputs.restore(output)
 
 

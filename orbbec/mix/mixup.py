@@ -7,6 +7,7 @@ import numpy as np
 import torch
 from torch import Tensor
 
+from orbbec._library import operators
 from orbbec.bridge.arguments import Array, Images, Matrix
 from orbbec.bridge.dispatch import call_operator
 from orbbec.bridge.pointwise import register_fake_like
@@ -48,9 +49,7 @@ def mixup(images: Images, pair_indices: Matrix, weights: float | Tensor) -> Any:
     """
     inputs, index = mixed_input(OP, images, pair_indices)
     numbers = float_numbers(OP, "weights", weights, inputs)
-    output = call_operator(
-        torch.ops.orbbec.mixup.default, inputs.images, inputs.layout, inputs.channels, index, numbers
-    )
+    output = call_operator(operators.mixup, inputs.images, inputs.layout, inputs.channels, index, numbers)
     return inputs.restore(output)
 
 

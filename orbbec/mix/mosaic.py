@@ -8,6 +8,7 @@ import torch
 from torch import Tensor
 from torch.nn.functional import pad
 
+from orbbec._library import operators
 from orbbec.bridge.arguments import (
     Array,
     Fill,
@@ -86,8 +87,8 @@ def mosaic(
     shape = len(index), channels, *options[0]
     buffer = pooled_output(shape, inputs.images.dtype, is_last, inputs.images, *tables)
     if buffer is None:
-        return inputs.restore(call_operator(torch.ops.orbbec.mosaic.default, *arguments))
-    torch.ops.orbbec.mosaic_out(*arguments, buffer)
+        return inputs.restore(call_operator(operators.mosaic, *arguments))
+    operators.mosaic_out(*arguments, buffer)
     return inputs.restore(buffer)
 
 

@@ -6,6 +6,7 @@ from typing import Any, overload
 import torch
 from torch import Tensor
 
+from orbbec._library import operators
 from orbbec.bridge.fakes import register_fake
 from orbbec.nms.detections import (
     Boxes,
@@ -154,7 +155,7 @@ def _softly(boxes: Any, scores: Any, idxs: Any, options: Mapping[str, Any]) -> t
         groups = torch.zeros(len(computed), dtype=torch.int64, device=computed.device)
     by_group = stable_argsort("batched_nms", groups)
     members = (values.index_select(0, by_group) for values in (computed, ranks, groups))
-    taken, lowered = torch.ops.orbbec.grouped_soft_nms(*members, options["method"], *settings)
+    taken, lowered = operators.grouped_soft_nms(*members, options["method"], *settings)
     order = best_first("batched_nms", lowered)
     taken = taken[order]
     indices = taken.clamp(min=0)

@@ -6,6 +6,7 @@ from typing import Any, TypeAlias
 import torch
 from torch import Tensor
 
+from orbbec._library import operators
 from orbbec.bridge.arguments import Array, as_tensor, check_device, dtype_name, is_whole
 from orbbec.bridge.fakes import register_fake
 from orbbec.bridge.plain import is_real, shown
@@ -82,7 +83,7 @@ def stable_argsort(op: str, values: Tensor, descending: bool = False) -> Tensor:
     """Indices `[N]` that sort float32, float64 or int64 values stably."""
     if values.is_cuda:
         return values.argsort(descending=descending, stable=True)
-    indices: Tensor = torch.ops.orbbec.argsort(values, descending, op)
+    indices: Tensor = operators.argsort(values, descending, op)
     return indices
 
 
@@ -95,7 +96,7 @@ def select_indices(op: str, indices: Tensor, chosen: Tensor) -> Tensor:
     """The entries of int64 `indices` `[N]` where the mask `chosen` is set."""
     if indices.is_cuda:
         return indices[chosen]
-    found: Tensor = torch.ops.orbbec.selected_indices(indices, chosen, op)
+    found: Tensor = operators.selected_indices(indices, chosen, op)
     return found
 
 

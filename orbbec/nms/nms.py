@@ -5,6 +5,7 @@ from typing import Any, overload
 import torch
 from torch import Tensor
 
+from orbbec._library import operators
 from orbbec.bridge.fakes import register_fake
 from orbbec.nms.detections import (
     Boxes,
@@ -125,7 +126,7 @@ def nms_keepers(
     op: str, ranked: Tensor, groups: Tensor | None, iou_threshold: float, offset: float
 ) -> Tensor:
     """For each box, best first within a group, the index of the box that suppresses it, or its own."""
-    keepers: Tensor = torch.ops.orbbec.nms_keepers(ranked, groups, float(iou_threshold), float(offset), op)
+    keepers: Tensor = operators.nms_keepers(ranked, groups, float(iou_threshold), float(offset), op)
     return keepers
 
 

@@ -6,6 +6,7 @@ from typing import Any
 import torch
 from torch import Tensor
 
+from orbbec._library import operators
 from orbbec.bridge.arguments import Images, Matrix
 from orbbec.bridge.dispatch import call_operator
 from orbbec.bridge.noise import noise_key
@@ -69,7 +70,7 @@ def gaussian_noise(
     means, one_mean = per_image(_OP, "mean", mean, inputs, _is_finite, "as a finite number")
     sigmas, one_sigma = per_image(_OP, "sigma", sigma, inputs, _is_sigma, "as a finite number of at least 0")
     output = call_operator(
-        torch.ops.orbbec.gaussian_noise.default,
+        operators.gaussian_noise,
         inputs.images,
         inputs.layout,
         inputs.channels,

@@ -13,6 +13,7 @@ import numpy as np
 import torch
 from torch import Tensor
 
+from orbbec._library import operators
 from orbbec.bridge.arguments import Array, is_channels_last
 from orbbec.bridge.buffer_pool import LEAST_BYTES, pooled_output
 from orbbec.bridge.fakes import register_fake
@@ -287,8 +288,8 @@ class Program:
             raise ValueError(f"{self.labels[int(fault[1])]}: {fault[2]}") from None
 
 
-_draw_rules = torch.ops.orbbec.draw.default
-_run: Callable[..., Tensor] = torch.ops.orbbec.run.default
+_draw_rules = operators.draw
+_run: Callable[..., Tensor] = operators.run
 
 
 @register_fake("draw", sizes=2, sample_ids=1)

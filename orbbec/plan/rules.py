@@ -10,8 +10,8 @@ from dataclasses import dataclass
 from typing import Any, NamedTuple, TypeAlias
 
 import numpy as np
-import torch
 
+from orbbec._library import operators
 from orbbec.bridge.arguments import Array
 
 WIDTH = 16  # numbers of a row
@@ -38,7 +38,7 @@ def _signatures(lines: Sequence[str]) -> dict[str, _Signature]:
     }
 
 
-_LINES = torch.ops.orbbec.program_names().splitlines()
+_LINES = operators.program_names().splitlines()
 SIGNATURES = _signatures(_LINES[:-4])
 # The operators that `run` calls, with the names of their arguments; "name:index" is an element of a constant.
 RUN_OPERATORS = {

@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 import torch
 
+from orbbec._library import operators
 from orbbec.bridge.arguments import Array
 
 _AHEAD = 8  # numbers drawn per call
@@ -86,7 +87,7 @@ class Stream:
     def _draw(self, count: int, transforms: int) -> Array:
         """The numbers of this transform and the following ones: float64 `[transforms, N, count]`."""
         ids = torch.from_numpy(self.sample_ids)
-        drawn = torch.ops.orbbec.philox_draws.default(ids, count, "uniform", 1, *self.key, transforms)
+        drawn = operators.philox_draws(ids, count, "uniform", 1, *self.key, transforms)
         result: Array = drawn.numpy().reshape(transforms, len(self), count)
         return result
 

@@ -8,7 +8,7 @@ import numpy as np
 import torch
 from torch import Tensor
 
-from orbbec._library import default_arithmetic
+from orbbec._library import default_arithmetic, operators
 from orbbec.bridge.arguments import (
     Array,
     Images,
@@ -180,12 +180,12 @@ def _call(
     if out is None:
         buffer = buffer_like(inputs, arguments[4], boxes)
         if buffer is None:
-            return inputs.restore(call_operator(torch.ops.orbbec.resize.default, *arguments))
-        torch.ops.orbbec.resize_out(*arguments, buffer)
+            return inputs.restore(call_operator(operators.resize, *arguments))
+        operators.resize_out(*arguments, buffer)
         return inputs.restore(buffer)
     target = operator_output(op, out)
     check_no_gradient(op, inputs.images, target.images)
-    torch.ops.orbbec.resize_out(*arguments, target.images)
+    operators.resize_out(*arguments, target.images)
     return out
 
 
@@ -279,9 +279,9 @@ def _gradient(ctx: Any, gradient: Tensor) -> tuple[Tensor | None, ...]:
     working = torch.float64 if ctx.dtype == torch.float64 else torch.float32
     if ctx.flips is not None:
         gradient = torch.where(ctx.flips[:, None, None, None], gradient.flip(3), gradient)
-    of_images = torch.ops.orbbec.resize_backward(
-        gradient.to(working), ctx.boxes, ctx.image_size, *ctx.options
-    ).to(ctx.dtype)
+    of_images = operators.resize_backward(gradient.to(working), ctx.boxes, ctx.image_size, *ctx.options).to(
+        ctx.dtype
+    )
     return of_images, *(None,) * 9
 
 
@@ -294,7 +294,7 @@ def _keep_for_second_gradient(ctx: Any, inputs: tuple[Any, ...], output: Tensor)
 
 
 def _second_gradient(ctx: Any, gradient: Tensor) -> tuple[Tensor | None, ...]:
-    resized = torch.ops.orbbec.resize(gradient, None, 0, ctx.boxes, ctx.size, *ctx.options, [0, 0], None)
+    resized = operators.resize(gradient, None, 0, ctx.boxes, ctx.size, *ctx.options, [0, 0], None)
     return resized, *(None,) * 5
 
 

@@ -6,6 +6,7 @@ from typing import Any, TypeAlias
 import torch
 from torch import Tensor
 
+from orbbec._library import operators
 from orbbec.bridge.arguments import check_device, dtype_name, is_channels_last, new_images, size_values
 from orbbec.bridge.dispatch import call_operator
 from orbbec.bridge.fakes import register_fake
@@ -58,7 +59,7 @@ def pool_rois(
     """
     check_input(op, input)
     table, size = as_rois(op, rois, numbers), output_size_values(op, output_size)
-    result: Tensor = call_operator(getattr(torch.ops.orbbec, op).default, input, table, size, *options)
+    result: Tensor = call_operator(getattr(operators, op), input, table, size, *options)
     return result
 
 
@@ -108,8 +109,8 @@ def output_size_values(op: str, output_size: Any) -> list[int]:
 
 def register_roi_align(op: str) -> None:
     """Register the fake kernels of `op` and of its backward pass, and the gradients of both."""
-    forward = getattr(torch.ops.orbbec, op)
-    backward = getattr(torch.ops.orbbec, f"{op}_backward").default
+    forward = getattr(operators, op)
+    backward = getattr(operators, f"{op}_backward")
 
     @register_fake(op, input=4, rois=2, output_size=2)
     def _(input: Tensor, rois: Tensor, output_size: list[int], *options: object) -> Tensor:

@@ -3,6 +3,7 @@
 import torch
 from torch import Tensor
 
+from orbbec._library import operators
 from orbbec.bridge.arguments import Images, Matrix, as_tensor, operator_input
 from orbbec.bridge.warp import fake_output
 
@@ -39,7 +40,7 @@ def scale_offset(images: Images, scale: Matrix, offset: Matrix) -> Images:
         raise TypeError("scale_offset: expected images as a tensor or an array, but got an ImageBatch")
     tables = as_tensor("scale_offset", "scale", scale), as_tensor("scale_offset", "offset", offset)
     on_device = (table.to(given.images.device, non_blocking=True) for table in tables)
-    result: Images = given.restore(torch.ops.orbbec.scale_offset(given.images, *on_device))
+    result: Images = given.restore(operators.scale_offset(given.images, *on_device))
     return result
 
 

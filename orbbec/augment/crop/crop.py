@@ -5,6 +5,7 @@ from typing import Any
 import torch
 from torch import Tensor
 
+from orbbec._library import operators
 from orbbec.augment.augment import DTYPES, Output, Values, output_dtype, value_arguments
 from orbbec.bridge.arguments import (
     Images,
@@ -79,15 +80,15 @@ def augment_crop(
         *value_arguments(OP, values, pixels, dtype),
     )
     if target is not None:
-        torch.ops.orbbec.augment_crop_out(*arguments, target)
+        operators.augment_crop_out(*arguments, target)
         return output.out
     last = is_channels_last(pixels, layout) if output.channels_last is None else output.channels_last
     count = pixels.shape[:2] if layout is None else (layout.shape[0], source.channels)
     buffer = pooled_output((*count, *arguments[4]), dtype, last, pixels, arguments[3])
     if buffer is not None:
-        torch.ops.orbbec.augment_crop_out(*arguments, buffer)
+        operators.augment_crop_out(*arguments, buffer)
         return source.restore(buffer)
-    return source.restore(torch.ops.orbbec.augment_crop(*arguments, dtype, last))
+    return source.restore(operators.augment_crop(*arguments, dtype, last))
 
 
 @register_fake("augment_crop", boxes=2, size=2)

@@ -3,6 +3,7 @@
 import torch
 from torch import Tensor
 
+from orbbec._library import operators
 from orbbec.matrices.linear import sum_last
 
 GRAY = (0.2989, 0.587, 0.114)  # of red, green, blue, as in torchvision
@@ -11,7 +12,7 @@ GRAY = (0.2989, 0.587, 0.114)  # of red, green, blue, as in torchvision
 def raise_to(x: Tensor, exponent: Tensor) -> Tensor:
     """`x^exponent` for images `[N, C, H, W]` and one exponent per image, as `adjust_gamma` computes it."""
     exponents = exponent.double().flatten().expand(x.shape[0]).contiguous()
-    power: Tensor = torch.ops.orbbec.adjust_color(x, None, 0, "adjust_gamma", 1.0, exponents, 1.0, None)
+    power: Tensor = operators.adjust_color(x, None, 0, "adjust_gamma", 1.0, exponents, 1.0, None)
     return power
 
 

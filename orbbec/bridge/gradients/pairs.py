@@ -5,6 +5,7 @@ from typing import Any
 import torch
 from torch import Tensor
 
+from orbbec._library import operators
 from orbbec.bridge.fakes import register_fake
 from orbbec.bridge.pointwise import fake_like
 
@@ -29,7 +30,7 @@ def add_to_pairs(base: Tensor, parts: Tensor, pair_indices: Tensor) -> Tensor:
     """
     ranked, order = torch.sort(pair_indices, stable=True)
     ends = torch.arange(pair_indices.size(0) + 1, device=pair_indices.device)
-    sums: Tensor = torch.ops.orbbec.add_to_pairs(base, parts, order, torch.searchsorted(ranked, ends))
+    sums: Tensor = operators.add_to_pairs(base, parts, order, torch.searchsorted(ranked, ends))
     return sums
 
 

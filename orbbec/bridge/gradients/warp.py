@@ -5,6 +5,7 @@ from typing import Any, NamedTuple
 import torch
 from torch import Tensor
 
+from orbbec._library import operators
 from orbbec.bridge.fakes import register_fake
 from orbbec.matrices import matrix_to_source
 from orbbec.matrices.linear import sum_first
@@ -36,7 +37,7 @@ def backward_of(op: str, context: Context, gradient: Tensor) -> tuple[Tensor, Te
     if gradient.numel():
         largest = torch.linalg.vector_norm(gradient, float("inf"), dim=(1, 2, 3)).double()
     seen = {} if context.regions is None else {"regions": context.regions}
-    of_images, of_map = getattr(torch.ops.orbbec, f"{op}_backward")(
+    of_images, of_map = getattr(operators, f"{op}_backward")(
         gradient, images.to(working), *context.transform, largest, *context.options, **seen
     )
     return of_images.to(images.dtype), of_map

@@ -7,6 +7,7 @@ import torch
 from torch import Tensor
 
 import orbbec.color.adjust.adjust_gradients  # noqa: F401  (registers what they are differentiated by)
+from orbbec._library import operators
 from orbbec.bridge.arguments import Images, OperatorInput
 from orbbec.bridge.dispatch import call_operator
 from orbbec.bridge.per_image import Factor, per_image
@@ -63,7 +64,7 @@ def adjust_contrast(images: Images, contrast_factor: Factor) -> Any:
     op = "adjust_contrast"
     inputs = images_input(op, images)
     factor = per_image(op, "contrast_factor", contrast_factor, inputs, _is_factor, "of at least 0")
-    sums = call_operator(torch.ops.orbbec.gray_sums.default, inputs.images, inputs.layout, inputs.channels)
+    sums = call_operator(operators.gray_sums, inputs.images, inputs.layout, inputs.channels)
     mean = sums[:, 0] / _pixel_counts(inputs)
     return inputs.restore(_adjust(op, inputs, factor, mean=mean))
 
@@ -139,8 +140,8 @@ def adjust_gamma(images: Images, gamma: Factor, gain: float = 1.0) -> Any:
         return inputs.restore(_adjust(op, inputs, (factors, factor), gain=float(gain)))
     if factors is None:
         factors = torch.full((1,), factor, dtype=torch.float64, device=inputs.images.device)
-    tables = torch.ops.orbbec.tables_of_gamma(factors, float(gain))
-    return inputs.restore(torch.ops.orbbec.lut(inputs.images, inputs.layout, inputs.channels, tables))
+    tables = operators.tables_of_gamma(factors, float(gain))
+    return inputs.restore(operators.lut(inputs.images, inputs.layout, inputs.channels, tables))
 
 
 def adjust_sharpness(images: Images, sharpness_factor: Factor) -> Any:
@@ -313,7 +314,7 @@ def _adjust(
     mean: Tensor | None = None,
 ) -> Tensor:
     output: Tensor = call_operator(
-        torch.ops.orbbec.adjust_color.default,
+        operators.adjust_color,
         inputs.images,
         inputs.layout,
         inputs.channels,

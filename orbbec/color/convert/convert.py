@@ -6,6 +6,7 @@ import numpy as np
 import torch
 from torch import Tensor
 
+from orbbec._library import operators
 from orbbec.bridge.arguments import Images, name_value
 from orbbec.bridge.dispatch import call_operator
 from orbbec.bridge.fakes import register_fake
@@ -50,9 +51,7 @@ def cvt_color(images: Images, source: str, target: str) -> Any:
     inputs = images_input(OP, images, 1 if target == "GRAY" else None)
     names = name_value(OP, "source", source), name_value(OP, "target", target)
     tables = lab_tables(inputs.images.device) if "LAB" in names else None
-    output = call_operator(
-        torch.ops.orbbec.cvt_color.default, inputs.images, inputs.layout, inputs.channels, *names, tables
-    )
+    output = call_operator(operators.cvt_color, inputs.images, inputs.layout, inputs.channels, *names, tables)
     if isinstance(images, np.ndarray) and images.ndim < 4:
         return output[0, 0].numpy() if target == "GRAY" else output[0].permute(1, 2, 0).numpy()
     return inputs.restore(output)
@@ -84,7 +83,7 @@ def _matrix(source: str, target: str, device: torch.device) -> Tensor:
     """The linear part of a conversion, `[target, source]`: each unit channel's result minus that of black."""
     channels = 1 if source == "GRAY" else 3
     colors = torch.eye(channels + 1, channels, dtype=torch.float32, device=device)  # the last is black
-    converted: Tensor = torch.ops.orbbec.cvt_color(colors[..., None, None], None, 0, source, target, None)
+    converted: Tensor = operators.cvt_color(colors[..., None, None], None, 0, source, target, None)
     return (converted[:-1] - converted[-1:])[..., 0, 0].T
 
 

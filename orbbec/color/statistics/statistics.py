@@ -5,6 +5,7 @@ from typing import NamedTuple
 import torch
 from torch import Tensor
 
+from orbbec._library import operators
 from orbbec.bridge.arguments import Images
 from orbbec.bridge.dispatch import call_operator, refuse_gradient
 from orbbec.bridge.fakes import register_fake
@@ -47,10 +48,10 @@ def channel_statistics(images: Images) -> ChannelStatistics:
     inputs = images_input("channel_statistics", images)
     pixels, layout, channels = inputs.images, inputs.layout, inputs.channels
     is_byte = pixels.dtype == torch.uint8
-    count = torch.ops.orbbec.histogram if is_byte else torch.ops.orbbec.channel_sums
+    count = operators.histogram if is_byte else operators.channel_sums
     totals = call_operator(count.default, pixels, layout, channels)
     area = 0 if layout is not None else pixels.shape[-2] * pixels.shape[-1]
-    mean, std = call_operator(torch.ops.orbbec.channel_moments.default, totals, layout, area).unbind()
+    mean, std = call_operator(operators.channel_moments, totals, layout, area).unbind()
     return ChannelStatistics(mean, std, totals if is_byte else None)
 
 

@@ -2,8 +2,7 @@
 
 from typing import Any
 
-import torch
-
+from orbbec._library import operators
 from orbbec.bridge.arguments import Images, size_values
 from orbbec.bridge.per_image import Factor, per_image
 from orbbec.bridge.pointwise import images_input, register_fake_like
@@ -41,7 +40,7 @@ def clahe(images: Images, clip_limit: Factor = 40.0, tiles: tuple[int, int] = (8
     limits, limit = per_image(OP, "clip_limit", clip_limit, inputs, lambda v: v >= 0, "of at least 0")
     rows, columns = size_values(OP, tiles, "tiles as (rows, columns)")
     arguments = (inputs.images, inputs.layout, inputs.channels, limit, limits, rows, columns)
-    return inputs.restore(torch.ops.orbbec.clahe(*arguments))
+    return inputs.restore(operators.clahe(*arguments))
 
 
 register_fake_like("clahe")

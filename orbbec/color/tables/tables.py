@@ -5,6 +5,7 @@ from typing import Any
 import torch
 from torch import Tensor
 
+from orbbec._library import operators
 from orbbec.bridge.arguments import Images, Matrix, OperatorInput, as_tensor
 from orbbec.bridge.fakes import register_fake
 from orbbec.bridge.pointwise import images_input, register_fake_like
@@ -38,7 +39,7 @@ def lut(images: Images, table: Matrix) -> Any:
     tables = as_tensor("lut", "table", table)
     if tables.dim() in (1, 2):
         tables = tables[None, None] if tables.dim() == 1 else tables[None]
-    return inputs.restore(torch.ops.orbbec.lut(inputs.images, inputs.layout, inputs.channels, tables))
+    return inputs.restore(operators.lut(inputs.images, inputs.layout, inputs.channels, tables))
 
 
 def equalize_hist(images: Images) -> Any:
@@ -66,7 +67,7 @@ def equalize_hist(images: Images) -> Any:
 
 def by_histogram(name: str, inputs: OperatorInput) -> Any:
     """Apply lookup tables made from histograms."""
-    return inputs.restore(torch.ops.orbbec.by_histogram(inputs.images, inputs.layout, inputs.channels, name))
+    return inputs.restore(operators.by_histogram(inputs.images, inputs.layout, inputs.channels, name))
 
 
 register_fake_like("lut")

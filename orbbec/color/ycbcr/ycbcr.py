@@ -5,6 +5,7 @@ from typing import Any
 import torch
 from torch import Tensor
 
+from orbbec._library import operators
 from orbbec.bridge.arguments import Array, StoredPlanes, copied_to, holds_planes
 from orbbec.bridge.fakes import register_fake
 
@@ -47,7 +48,7 @@ def ycbcr_to_rgb(planes: StoredPlanes, *, boxes: Array | None = None) -> Any:
             raise ValueError(f"ycbcr_to_rgb: expected boxes of shape {shape}")
         needed = copied_to(planes.buffer.device, torch.from_numpy(planes.stored_boxes(boxes)))
     tables = planes.layout, planes.forms, planes.rgb_layout
-    return planes.images(torch.ops.orbbec.ycbcr_to_rgb(planes.buffer, *tables, planes.rgb_bytes, needed))
+    return planes.images(operators.ycbcr_to_rgb(planes.buffer, *tables, planes.rgb_bytes, needed))
 
 
 @register_fake("ycbcr_to_rgb")

@@ -2,8 +2,7 @@
 
 from typing import Any
 
-import torch
-
+from orbbec._library import operators
 from orbbec.bridge.arguments import Images, Matrix
 from orbbec.bridge.names import Border, border_name
 from orbbec.bridge.pointwise import register_fake_like
@@ -44,11 +43,11 @@ def box_blur(
     """
     sizes = kernel_sizes("box_blur", kernel_size, count_of(images))
     border = border_name("box_blur", border)
-    return filter_images("box_blur", images, torch.ops.orbbec.box_blur.default, sizes, border)
+    return filter_images("box_blur", images, operators.box_blur, sizes, border)
 
 
 def _passes(kernel_size: list[int], border: str) -> list[Pass]:
-    blur = torch.ops.orbbec.box_blur
+    blur = operators.box_blur
     return axis_passes(kernel_size, lambda images, sizes: blur(images, None, 0, sizes, "constant"))
 
 

@@ -6,6 +6,7 @@ import numpy as np
 import torch
 from torch import Tensor
 
+from orbbec._library import operators
 from orbbec.bridge.arguments import Images, Matrix, as_tensor
 from orbbec.bridge.names import Border, border_name
 from orbbec.bridge.plain import is_real, is_sequence, shown
@@ -58,7 +59,7 @@ def gaussian_blur(
     sizes = kernel_sizes(op, kernel_size, count)
     sigmas = _sigmas(op, sigma, count, device_of(images))
     border = border_name(op, border)
-    return filter_images(op, images, torch.ops.orbbec.gaussian_blur.default, sizes, sigmas, border)
+    return filter_images(op, images, operators.gaussian_blur, sizes, sigmas, border)
 
 
 def _sigmas(op: str, sigma: Any, count: int, device: torch.device) -> Tensor:
@@ -86,7 +87,7 @@ def _sigmas(op: str, sigma: Any, count: int, device: torch.device) -> Tensor:
 
 
 def _passes(kernel_size: list[int], sigma: Tensor, border: str) -> list[Pass]:
-    blur = torch.ops.orbbec.gaussian_blur
+    blur = operators.gaussian_blur
     return axis_passes(kernel_size, lambda images, sizes: blur(images, None, 0, sizes, sigma, "constant"))
 
 

@@ -3,6 +3,7 @@
 import torch
 from torch import Tensor
 
+from orbbec._library import operators
 from orbbec.bridge.fakes import register_fake
 
 UNIT_BITS = 2048  # the fastest on an H200; of 200 photographs, all synchronize in at most 7 rounds
@@ -45,7 +46,7 @@ def jpeg_planes(
     Source:
         A. Weissenberger, B. Schmidt, "Accelerating JPEG decompression on GPUs", arXiv 2111.09219.
     """
-    flags: Tensor = torch.ops.orbbec.jpeg_planes(scans, files, planes, layout, forms, blocks, unit_bits)
+    flags: Tensor = operators.jpeg_planes(scans, files, planes, layout, forms, blocks, unit_bits)
     return flags
 
 

@@ -7,6 +7,7 @@ import numpy as np
 import torch
 from torch import Tensor
 
+from orbbec._library import operators
 from orbbec.bridge.arguments import (
     Images,
     Matrix,
@@ -95,18 +96,18 @@ def erase(
         in_place = out is images and inputs.layout is not None
         target = inputs.images if in_place else operator_output(_OP, out).images
         check_no_gradient(_OP, inputs.images, target)
-        torch.ops.orbbec.erase_out(inputs.images, inputs.layout, inputs.channels, *options, target)
+        operators.erase_out(inputs.images, inputs.layout, inputs.channels, *options, target)
         return out
     if inputs.layout is not None:
         return _erase_batch(images, options)
-    return inputs.restore(call_operator(torch.ops.orbbec.erase.default, inputs.images, None, 0, *options))
+    return inputs.restore(call_operator(operators.erase, inputs.images, None, 0, *options))
 
 
 def _erase_batch(batch: Any, options: tuple[Any, ...]) -> Any:
     """A copy of the whole batch with the rectangles filled."""
     copied = replace(batch, storage=batch.storage.clone())
     pixels = copied.buffer
-    torch.ops.orbbec.erase_out(pixels, copied.layout, copied.channels, *options, pixels)
+    operators.erase_out(pixels, copied.layout, copied.channels, *options, pixels)
     return copied
 
 
@@ -154,7 +155,7 @@ def _setup(ctx: Any, inputs: tuple[Any, ...], output: Tensor) -> None:
 def _backward(ctx: Any, gradient: Tensor) -> tuple[Tensor | None, ...]:
     """The gradient is zero inside the rectangles."""
     (boxes,) = ctx.saved_tensors
-    passed = torch.ops.orbbec.erase(gradient, None, 0, boxes, None, 0.0, "none", 0, None, 0, 0)
+    passed = operators.erase(gradient, None, 0, boxes, None, 0.0, "none", 0, None, 0, 0)
     return passed, *(None,) * 10
 
 

@@ -6,6 +6,7 @@ from typing import Any
 import torch
 from torch import Tensor
 
+from orbbec._library import operators
 from orbbec.bridge.fakes import register_fake
 
 DOUBLE = torch.float64
@@ -24,7 +25,7 @@ def arctangent(y: Tensor, x: Tensor) -> Tensor:
         >>> arctangent(torch.tensor([1.0, 0.0]), torch.tensor([0.0, -2.0])).tolist()
         [1.5707963705062866, 3.1415927410125732]
     """
-    angles: Tensor = torch.ops.orbbec.arctangent(_computed(y), _computed(x))
+    angles: Tensor = operators.arctangent(_computed(y), _computed(x))
     return angles.to(y.dtype)
 
 
@@ -39,7 +40,7 @@ def sine_cosine(degrees: Tensor) -> tuple[Tensor, Tensor]:
         >>> sine.tolist(), cosine.tolist()
         ([0.0, 0.8660253882408142], [1.0, 0.5])
     """
-    both: Tensor = torch.ops.orbbec.sine_cosine(_computed(degrees))
+    both: Tensor = operators.sine_cosine(_computed(degrees))
     sine, cosine = both.to(degrees.dtype).unbind()
     return sine, cosine
 
@@ -54,7 +55,7 @@ def square_root(squares: Tensor) -> Tensor:
         >>> square_root(torch.tensor([4.0, 2.0])).tolist()
         [2.0, 1.4142135381698608]
     """
-    roots: Tensor = torch.ops.orbbec.square_root(_computed(squares))
+    roots: Tensor = operators.square_root(_computed(squares))
     return roots.to(squares.dtype)
 
 

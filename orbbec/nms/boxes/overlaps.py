@@ -6,6 +6,7 @@ from typing import Any
 import torch
 from torch import Tensor
 
+from orbbec._library import operators
 from orbbec.bridge.fakes import register_fake
 from orbbec.nms.boxes.angles import arctangent
 from orbbec.nms.boxes.arguments import batched_pairs, format_name, needs_gradient, pair_of
@@ -160,7 +161,7 @@ def _measured(measure: str, first: Tensor, second: Tensor, eps: float = 0.0) -> 
     if needs_gradient(first, second) or not first.is_floating_point():
         return _composed(measure, first, second, eps)
     rows, columns, shape = batched_pairs(first, second)
-    result: Tensor = torch.ops.orbbec.box_overlaps(rows, columns, measure, float(eps))
+    result: Tensor = operators.box_overlaps(rows, columns, measure, float(eps))
     return result.reshape(shape)
 
 

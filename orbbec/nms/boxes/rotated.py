@@ -2,9 +2,9 @@
 
 from typing import Any
 
-import torch
 from torch import Tensor
 
+from orbbec._library import operators
 from orbbec.bridge.fakes import register_fake
 from orbbec.nms.boxes.arguments import batched_pairs, pair_of
 from orbbec.nms.detections import Boxes, like
@@ -42,7 +42,7 @@ def box_iou_rotated(boxes1: Boxes, boxes2: Boxes) -> Any:
     if not first.is_floating_point():
         first, second = first.float(), second.float()
     rows, columns, shape = batched_pairs(first.detach(), second.detach())
-    return like(boxes1, torch.ops.orbbec.box_iou_rotated(rows, columns).reshape(shape))
+    return like(boxes1, operators.box_iou_rotated(rows, columns).reshape(shape))
 
 
 @register_fake("box_iou_rotated", boxes1=3, boxes2=3)

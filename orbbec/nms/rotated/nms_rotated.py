@@ -5,6 +5,7 @@ from typing import Any
 import torch
 from torch import Tensor
 
+from orbbec._library import operators
 from orbbec.bridge.fakes import register_fake
 from orbbec.nms.detections import (
     Boxes,
@@ -68,7 +69,7 @@ def nms_rotated(
     groups = group_numbers("nms_rotated", "idxs", idxs, computed)
 
     def keepers_of(ranked: Tensor, groups: Tensor | None) -> Tensor:
-        keepers: Tensor = torch.ops.orbbec.nms_rotated_keepers(ranked, groups, float(iou_threshold))
+        keepers: Tensor = operators.nms_rotated_keepers(ranked, groups, float(iou_threshold))
         return keepers
 
     keep, order = keep_greedily("nms_rotated", keepers_of, computed, of_boxes, groups)

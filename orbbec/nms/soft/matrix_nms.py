@@ -5,6 +5,7 @@ from typing import Any
 import torch
 from torch import Tensor
 
+from orbbec._library import operators
 from orbbec.bridge.arguments import name_value
 from orbbec.bridge.fakes import register_fake
 from orbbec.nms.detections import Boxes, best_first, box_tensor, group_numbers, like, real_tensor, vector
@@ -65,7 +66,7 @@ def matrix_nms(
     order = best_first("matrix_nms", values)
     ranked = computed[order]
     groups = group_numbers("matrix_nms", "labels", labels, computed)
-    decays = torch.ops.orbbec.matrix_nms_decays(
+    decays = operators.matrix_nms_decays(
         ranked,
         None if groups is None else groups[order],
         name_value("matrix_nms", "method", method),

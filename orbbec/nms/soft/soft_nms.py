@@ -5,6 +5,7 @@ from typing import Any, overload
 import torch
 from torch import Tensor
 
+from orbbec._library import operators
 from orbbec.bridge.arguments import name_value
 from orbbec.bridge.fakes import register_fake
 from orbbec.nms.detections import Boxes, box_tensor, detection_rows, is_number, like, real_tensor, vector
@@ -135,7 +136,7 @@ def _taken(
 ) -> tuple[Tensor, ...]:
     computed = box_tensor("soft_nms", "boxes", boxes, 4)
     ranks = vector("soft_nms", "scores", scores, computed)
-    indices, lowered, count = torch.ops.orbbec.soft_nms(
+    indices, lowered, count = operators.soft_nms(
         computed,
         ranks.to(computed.dtype),
         name_value("soft_nms", "method", method),

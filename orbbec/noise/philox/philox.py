@@ -5,6 +5,7 @@ from typing import Any
 import torch
 from torch import Tensor
 
+from orbbec._library import operators
 from orbbec.bridge.arguments import Matrix, name_value
 from orbbec.bridge.fakes import register_fake
 from orbbec.bridge.noise import key_value, whole_table
@@ -55,7 +56,7 @@ def philox_noise(
     """
     op = "philox_noise"
     height, width = size
-    result: Tensor = torch.ops.orbbec.philox_noise(
+    result: Tensor = operators.philox_noise(
         whole_table(op, "sample_ids", sample_ids),
         channels,
         height,
@@ -106,7 +107,7 @@ def philox_draws(
         [0.0, 1.0, 2.0, 3.0, 4.0, 5.0]
     """
     op = "philox_draws"
-    result: Tensor = torch.ops.orbbec.philox_draws(
+    result: Tensor = operators.philox_draws(
         whole_table(op, "sample_ids", sample_ids),
         count,
         name_value(op, "kind", kind),
@@ -140,7 +141,7 @@ def philox_blocks(counters: Matrix, key: tuple[int, int]) -> Tensor:
         >>> [f"{word:08x}" for word in words.tolist()]
         ['6627e8d5', 'e169c58d', 'bc57ac4c', '9b00dbd8']
     """
-    result: Tensor = torch.ops.orbbec.philox_blocks(whole_table("philox_blocks", "counters", counters), *key)
+    result: Tensor = operators.philox_blocks(whole_table("philox_blocks", "counters", counters), *key)
     return result
 
 

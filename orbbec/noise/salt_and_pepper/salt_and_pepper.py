@@ -5,6 +5,7 @@ from typing import Any
 import torch
 from torch import Tensor
 
+from orbbec._library import operators
 from orbbec.bridge.arguments import Images, Matrix
 from orbbec.bridge.dispatch import call_operator
 from orbbec.bridge.noise import noise_key
@@ -68,7 +69,7 @@ def salt_and_pepper(
     top = 255.0 if inputs.images.dtype == torch.uint8 else 1.0
     values = [_value(name, value, top) for name, value in (("salt", salt), ("pepper", pepper))]
     output = call_operator(
-        torch.ops.orbbec.salt_and_pepper.default,
+        operators.salt_and_pepper,
         inputs.images,
         inputs.layout,
         inputs.channels,
@@ -107,7 +108,7 @@ def _backward(ctx: Any, gradient: Tensor) -> tuple[Tensor | None, ...]:
     half = torch.full_like(gradient, 0.5)
     fractions = ctx.one_amount, amounts, ctx.one_ratio, ratios
     key = seed, sample_ids, epoch, index
-    marked = torch.ops.orbbec.salt_and_pepper(half, None, 0, *fractions, *key, 1.0, 0.0)
+    marked = operators.salt_and_pepper(half, None, 0, *fractions, *key, 1.0, 0.0)
     return gradient * (marked == half), *(None,) * 12
 
 

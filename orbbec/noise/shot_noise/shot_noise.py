@@ -5,6 +5,7 @@ from typing import Any
 import torch
 from torch import Tensor
 
+from orbbec._library import operators
 from orbbec.bridge.arguments import Images, Matrix
 from orbbec.bridge.dispatch import call_operator
 from orbbec.bridge.noise import noise_key
@@ -61,7 +62,7 @@ def shot_noise(
     inputs = images_input(_OP, images)
     scales, one = per_image(_OP, "scale", scale, inputs, _is_positive, "as a number above 0")
     output = call_operator(
-        torch.ops.orbbec.shot_noise.default,
+        operators.shot_noise,
         inputs.images,
         inputs.layout,
         inputs.channels,

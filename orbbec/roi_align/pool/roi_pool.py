@@ -5,6 +5,7 @@ from typing import Any
 import torch
 from torch import Tensor
 
+from orbbec._library import operators
 from orbbec.bridge.arguments import is_channels_last, new_images
 from orbbec.bridge.dispatch import call_operator
 from orbbec.bridge.fakes import register_fake
@@ -54,7 +55,7 @@ def roi_pool(input: Tensor, rois: Rois, output_size: OutputSize, spatial_scale: 
     """
     check_input("roi_pool", input)
     result: Tensor = call_operator(
-        torch.ops.orbbec.roi_pool.default,
+        operators.roi_pool,
         input,
         as_rois("roi_pool", rois, 5),
         output_size_values("roi_pool", output_size),
@@ -117,7 +118,7 @@ def _keep(ctx: Any, inputs: tuple[Any, ...], output: tuple[Tensor, Tensor]) -> N
 
 def _gradient_of_input(ctx: Any, gradient: Tensor, _: Any) -> tuple[Tensor | None, ...]:
     rois, argmax = ctx.saved_tensors
-    operator = torch.ops.orbbec.roi_pool_backward.default
+    operator = operators.roi_pool_backward
     size, last, scale = ctx.input_size, ctx.channels_last, ctx.spatial_scale
     result = call_operator(operator, gradient, argmax, rois, size, last, scale)
     return result, None, None, None

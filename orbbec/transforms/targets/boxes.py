@@ -9,6 +9,7 @@ from typing import Any, TypeVar
 import numpy as np
 import torch
 
+from orbbec._library import operators
 from orbbec.bridge.arguments import Array
 from orbbec.bridge.fakes import register_fake
 from orbbec.plan.points import areas, without_covered
@@ -158,7 +159,7 @@ class Boxes:
             self.drop_small(edges[:, 2:] - edges[:, :2], full * visible, options)
 
 
-_move_boxes: Callable[..., torch.Tensor] = torch.ops.orbbec.move_boxes.default
+_move_boxes: Callable[..., torch.Tensor] = operators.move_boxes
 
 
 @register_fake("move_boxes", boxes=2)
