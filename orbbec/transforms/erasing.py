@@ -33,6 +33,7 @@ from orbbec.transforms.base.checks import (
 from orbbec.transforms.base.transform import Transform
 
 _MAX_SIDE = float(1 << 30)  # a side of a rectangle is at most that of the image
+HOLES = "fills rectangles, whose number varies"
 _UNIT_DRAWS = 6  # of a rectangle in a unit: two for its position, up to four for its color
 
 
@@ -389,7 +390,7 @@ class GridDropout(_Dropout):
             raise ValueError(f"{self.name}: expected a number in fill for {state.channels} channels")
         else:
             table["colors"] = np.floor(draws[..., : state.channels] * 256) * (state.maximum / 255)
-        return [Operator("holes", table, options, chosen, why="fills a rectangle in each unit of the image")]
+        return [Operator("holes", table, options, chosen, why=HOLES)]
 
     def rules(self, build: Build) -> None:
         if self.holes_number_xy is None:

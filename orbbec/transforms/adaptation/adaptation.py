@@ -15,7 +15,7 @@ from orbbec.color.statistics import channel_statistics
 from orbbec.color.tables import lut
 from orbbec.plan.build import Build
 from orbbec.plan.parameters import Column, OperatorStep
-from orbbec.transforms.adaptation.references import References
+from orbbec.transforms.adaptation.references import References, as_references
 from orbbec.transforms.base.checks import Range, choice, interval
 from orbbec.transforms.base.transform import _Chance
 
@@ -27,10 +27,12 @@ def _bytes(images: Tensor) -> Tensor:
     return images if images.dtype == torch.uint8 else (images.float() * 255).round().clamp(0, 255).byte()
 
 
-def _references(images: Tensor, index: Tensor, references: References) -> Tensor:
+def _references(images: Tensor, index: Tensor, references: Any, op: str) -> Tensor:
     """The reference of each image, in its size: uint8 `[N, C, H, W]` on the CPU."""
     channels, height, width = images.shape[1:]
-    return torch.stack([references.resized(k, channels, (height, width)) for k in index.tolist()])
+    known = as_references(op, references)
+    some = [known.resized(k, channels, (height, width)) for k in index.tolist()]
+    return torch.stack(some) if some else torch.empty(images.shape, dtype=torch.uint8, device="cpu")
 
 
 def _by_tables(images: Tensor, tables: Array) -> Tensor:
@@ -64,10 +66,14 @@ def matching_levels(source: Array, reference: Array) -> Array:
     return np.asarray(np.floor(np.interp(source, reference[there], there)))
 
 
-def _matched(images: Tensor, index: Tensor, blend_ratio: Tensor, references: References) -> Tensor:
+def _matched(images: Tensor, index: Tensor, blend_ratio: Tensor, references: Any) -> Tensor:
     """Give each channel the histogram of the reference's, in part."""
+    if len(images) == 0:
+        return images
     values, ratio = _bytes(images), blend_ratio.double().numpy()[:, None, None]
-    pairs = zip(quantiles(values), quantiles(_references(images, index, references)), strict=True)
+    pairs = zip(
+        quantiles(values), quantiles(_references(images, index, references, "HistogramMatching")), strict=True
+    )
     levels = np.stack(
         [[matching_levels(*pair) for pair in zip(*channels, strict=True)] for channels in pairs]
     )
@@ -127,12 +133,12 @@ def _mapped(values: Tensor, matrix: Array, offset: Array) -> Tensor:
 
 
 def _adapted(
-    images: Tensor, index: Tensor, blend_ratio: Tensor, references: References, transform_type: str
+    images: Tensor, index: Tensor, blend_ratio: Tensor, references: Any, transform_type: str
 ) -> Tensor:
     """Give the colors of each image the distribution of the reference's, in part."""
     maximum = 255.0 if images.dtype == torch.uint8 else 1.0
     results = []
-    for n, other in enumerate(_references(images, index, references)):
+    for n, other in enumerate(_references(images, index, references, "PixelDistributionAdaptation")):
         matrix, offset = color_map(_bytes(images[n]), other, transform_type)
         ratio = float(blend_ratio[n])
         if images.dtype == torch.uint8 and transform_type != "pca":
@@ -143,7 +149,7 @@ def _adapted(
         adapted = _mapped(values, matrix, offset * (maximum / 255)).clamp_(0, maximum)
         mixed = values * (1 - ratio) + adapted * ratio
         results.append((mixed.round_() if maximum == 255 else mixed).to(images.dtype))
-    return torch.stack(results)
+    return torch.stack(results) if results else images
 
 
 # Frequencies
@@ -167,12 +173,12 @@ def replaced_part(size: tuple[int, int], beta: float) -> Array:
     return np.asarray(both[:, : size[1] // 2 + 1] / 2)
 
 
-def _with_frequencies(images: Tensor, index: Tensor, beta: Tensor, references: References) -> Tensor:
+def _with_frequencies(images: Tensor, index: Tensor, beta: Tensor, references: Any) -> Tensor:
     """Give the lowest frequencies the amplitudes of the reference's."""
     maximum = 255.0 if images.dtype == torch.uint8 else 1.0
     size = images.shape[2], images.shape[3]
     results = []
-    for n, other in enumerate(_references(images, index, references)):
+    for n, other in enumerate(_references(images, index, references, "FDA")):
         part = replaced_part(size, float(beta[n]))
         rows, columns = (np.flatnonzero(part.any(axis)) for axis in (1, 0))
         if not len(rows):
@@ -187,7 +193,7 @@ def _with_frequencies(images: Tensor, index: Tensor, beta: Tensor, references: R
         spectrum[:, low[0], : len(columns)] = seen + (wanted - amplitude) * low[1].float() * phase
         result = torch.fft.irfft2(spectrum, s=size).clamp_(0, maximum)
         results.append((result.round_() if maximum == 255 else result).to(images.dtype))
-    return torch.stack(results)
+    return torch.stack(results) if results else images
 
 
 for _call, _name, _columns in (
@@ -195,7 +201,16 @@ for _call, _name, _columns in (
     (_adapted, "pixel_distribution", ("index", "blend_ratio")),
     (_with_frequencies, "fourier_adaptation", ("index", "beta")),
 ):
-    register(OpSpec(call=_call, name=_name, host_columns=_columns, takes_ragged=False, capturable=False))
+    register(
+        OpSpec(
+            call=_call,
+            name=_name,
+            channels=(1, 3),
+            host_columns=_columns,
+            takes_ragged=False,
+            capturable=False,
+        )
+    )
 
 
 class _Adaptation(_Chance):
@@ -224,7 +239,8 @@ class _Adaptation(_Chance):
             "index": Column("registers", build.whole(0, count), dtype="int64"),
             column: Column("registers", build.uniform(*ends)),
         }
-        options = {"references": self.references, **options}
+        self.references.check(build.channels)
+        options = {"references": self.references.option, **options}
         build.operator(OperatorStep(name, columns, options, chosen, "reads a reference image"))
 
 
@@ -244,8 +260,8 @@ class FDA(_Adaptation):
 
     Raises:
         TypeError: an argument has a wrong type.
-        ValueError: an argument is out of range; or, when images are transformed, a reference has another
-            number of channels.
+        ValueError: an argument is out of range; or, when the plan is made, images have neither 1 nor 3
+            channels, or a reference has another number.
 
     Source:
         FDA: Fourier Domain Adaptation for Semantic Segmentation (Yang and Soatto, 2020); `FDA` of
@@ -281,8 +297,8 @@ class HistogramMatching(_Adaptation):
 
     Raises:
         TypeError: an argument has a wrong type.
-        ValueError: an argument is out of range; or, when images are transformed, a reference has another
-            number of channels.
+        ValueError: an argument is out of range; or, when the plan is made, images have neither 1 nor 3
+            channels, or a reference has another number.
 
     Source:
         `HistogramMatching` of Albumentations, by `numpy.interp` of the cumulative histograms.
@@ -319,8 +335,8 @@ class PixelDistributionAdaptation(_Adaptation):
 
     Raises:
         TypeError: an argument has a wrong type.
-        ValueError: an argument is out of range; or, when images are transformed, a reference has another
-            number of channels.
+        ValueError: an argument is out of range; or, when the plan is made, images have neither 1 nor 3
+            channels, or a reference has another number.
 
     Source:
         `DomainAdapter` of qudida. `PixelDistributionAdaptation` of Albumentations rounds its values to 0 and

@@ -83,8 +83,26 @@ class References:
             return repr(self.paths)
         return repr(self.images) if callable(self.images) else f"<{len(self)} images>"
 
+    @property
+    def option(self) -> Any:
+        """What plans have of it: paths, which can be written as text, or itself."""
+        return self if self.paths is None else tuple(self.paths)
+
     def __reduce__(self) -> Any:
         return References, (self.op, self.images)
+
+    def check(self, channels: int) -> None:
+        """Refuse arrays and tensors of another number of channels."""
+        for index, image in enumerate(self.entries):
+            if not _is_path(image):
+                self._check_channels(index, len(_bytes_of(image, channels)), channels)
+
+    def _check_channels(self, index: int, count: int, channels: int) -> None:
+        if count != channels:
+            raise ValueError(
+                f"{self.op}: expected references of {channels} channels, as the images, "
+                f"but reference {index} has {count}"
+            )
 
     def resized(self, index: int, channels: int, size: tuple[int, int]) -> Tensor:
         """Reference `index`, of a size, by `cv2.resize`: uint8 `[C, H, W]` on the CPU."""
@@ -95,17 +113,23 @@ class References:
         @lru_cache(_SIZES)
         def of(index: int, channels: int, size: tuple[int, int]) -> Tensor:
             image = _bytes_of(self.entries[index], channels)
-            if len(image) != channels:
-                raise ValueError(
-                    f"{self.op}: expected references of {channels} channels, as the images, "
-                    f"but reference {index} has {len(image)}"
-                )
+            self._check_channels(index, len(image), channels)
             if tuple(image.shape[1:]) == size:
                 return image
             result: Tensor = resize(image[None], size)[0]
             return result
 
         return of
+
+
+def as_references(op: str, option: Any) -> References:
+    """The references of a plan; see `References.option`."""
+    return option if isinstance(option, References) else _of_paths(op, tuple(option))
+
+
+@lru_cache(8)
+def _of_paths(op: str, paths: tuple[str, ...]) -> References:
+    return References(op, paths)
 
 
 def _is_path(value: Any) -> bool:

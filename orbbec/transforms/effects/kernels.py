@@ -67,7 +67,7 @@ def gaussian_kernel(
 
 def _filtered(images: Tensor, kernels: Sequence[Array]) -> Tensor:
     """Filter images by kernels of several odd sides."""
-    largest = max(map(len, kernels))
+    largest = max(map(len, kernels), default=1)
     padded = np.zeros((len(kernels), largest, largest), np.float32)
     for target, kernel in zip(padded, kernels, strict=True):
         margin = (largest - len(kernel)) // 2

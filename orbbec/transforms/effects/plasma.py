@@ -114,14 +114,15 @@ def _brightened(
         factors, light = there * scaled + 1, there * (added * maximum)
         level = (mean + there.double().mean() * (added * maximum)).float()
         results.append(_scaled(image, factors, light * factors + level * (1 - factors)))
-    return torch.stack(results)
+    return torch.stack(results) if results else images
 
 
 def _shaded(images: Tensor, intensity: Tensor, sample_ids: Tensor, roughness: float, **key: Any) -> Tensor:
     """Darken by clouds."""
     clouds = _clouds(images, sample_ids, roughness, key)
     rows = zip(images, clouds, intensity.tolist(), strict=True)
-    return torch.stack([_scaled(each, 1 - there * weight) for each, there, weight in rows])
+    results = [_scaled(each, 1 - there * weight) for each, there, weight in rows]
+    return torch.stack(results) if results else images
 
 
 for _call, _name, _columns in (

@@ -80,7 +80,7 @@ def _spattered(
         kept = images[n].float() if mode == "rain" else images[n].float() * (1 - there)
         total = kept + there * shade
         results.append(total.round_().clamp_(0, 255).byte() if is_byte else total.clamp_(0, 1))
-    return torch.stack(results).to(images.dtype)
+    return torch.stack(results).to(images.dtype) if results else images
 
 
 register(

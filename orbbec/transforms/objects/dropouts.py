@@ -13,7 +13,7 @@ from torch import Tensor
 
 from orbbec.bridge.arguments import Array, as_tensor
 from orbbec.bridge.fakes import register_fake
-from orbbec.bridge.plain import listed
+from orbbec.bridge.plain import is_number, listed
 from orbbec.bridge.spec import OpSpec, register
 from orbbec.plan.points import forward_of
 from orbbec.plan.steps import BatchState, Operator, Step
@@ -30,7 +30,7 @@ from orbbec.transforms.base.checks import (
 )
 from orbbec.transforms.base.transform import _Chance
 from orbbec.transforms.box_crops import boxes_and_rows
-from orbbec.transforms.erasing import fill_colors
+from orbbec.transforms.erasing import HOLES, fill_colors
 from orbbec.transforms.targets.masks import mask_here
 
 _LABELS = ("labels", "class_labels", "category_ids", "class_ids", "label_ids")
@@ -211,7 +211,10 @@ class ConstrainedCoarseDropout(_ObjectDropout):
             indices = (whole(self.name, "mask_indices", value, 1, (1 << 31) - 1) for value in several)
             self._set(mask_indices=tuple(indices))
         if self.bbox_labels is not None:
-            self._set(bbox_labels=entries(self.name, "bbox_labels", self.bbox_labels))
+            labels = entries(self.name, "bbox_labels", self.bbox_labels)
+            if not all(isinstance(label, str) or is_number(label) for label in labels):
+                raise TypeError(f"{self.name}: expected bbox_labels as numbers or texts, but got {labels}")
+            self._set(bbox_labels=labels)
 
     def draw_for(
         self, state: BatchState, stream: Stream, targets: Sequence[Any] | None, matrix: Array | None
@@ -232,7 +235,7 @@ class ConstrainedCoarseDropout(_ObjectDropout):
             for k, hole_of in enumerate(repeated):
                 holes[n, k] = np.trunc(hole_of(self._part(draws[n, k, :2]), draws[n, k, 2:]))
         holes = holes.clip(0, np.tile(sizes[:, ::-1], 2)[:, None])
-        return [self._step("holes", "holes", holes, chosen, "fills rectangles at objects")]
+        return [self._step("holes", "holes", holes, chosen, HOLES)]
 
     def _part(self, draws: Array) -> Array:
         """Width and height, as fractions."""
