@@ -42,7 +42,7 @@ def _covered(images: Tensor, pixels: Tensor, fill: Sequence[float]) -> Tensor:
     return torch.where(pixels[:, None, :height, :width], fill_colors(images, fill), images)
 
 
-register(OpSpec(call=_covered, name="object_dropout", takes_ragged=False, covers="pixels"))
+register(OpSpec(call=_covered, name="object_dropout", takes_ragged=False, capturable=False, covers="pixels"))
 
 
 def _objects(op: str, index: int, target: Any, matrix: Array, size: Array, values: Any = None) -> Array:

@@ -49,7 +49,7 @@ EXAMPLES = {
         T.CropAndPad(px_range=(-4, 6), antialias=True, padding_mode="edge"),
     ],
     "ConstrainedCoarseDropout": [
-        T.ConstrainedCoarseDropout((2, 3), (0.3, 0.6), (0.2, 0.5), 9.0, None, (1, 2), 0.6),
+        T.ConstrainedCoarseDropout((2, 3), (0.3, 0.6), (0.2, 0.5), 9.0, None, ("dog", "cat"), 0.6),
         T.ConstrainedCoarseDropout((2, 3), (0.3, 0.6), (0.2, 0.5), 9.0, (1, 3), p=0.6),
     ],
     "CopyPaste": [T.CopyPaste(3, p=0.4, epochs=(0, 9))],
