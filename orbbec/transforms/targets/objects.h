@@ -1,10 +1,9 @@
-// `label_objects`: the connected regions of one value in a mask.
-#include "../../bridge/images.h"
+// The connected regions of one value in a mask; included by binding_objects.cpp.
+#pragma once
+
+#include <cstdint>
 
 namespace orbbec {
-namespace {
-
-constexpr const char* kOp = "label_objects";
 
 // Trees of labels; a label is the index of a pixel, and a root is the first pixel of its region.
 struct Forest {
@@ -25,7 +24,8 @@ struct Forest {
   }
 };
 
-void join_neighbors(const int32_t* mask, int64_t height, int64_t width, const Forest& forest) {
+inline void join_neighbors(const int32_t* mask, int64_t height, int64_t width,
+                           const Forest& forest) {
   for (int64_t y = 0; y < height; ++y) {
     for (int64_t x = 0; x < width; ++x) {
       const int64_t at = y * width + x;
@@ -45,7 +45,7 @@ void join_neighbors(const int32_t* mask, int64_t height, int64_t width, const Fo
 }
 
 // Number the regions from 1 in the order of their first pixels, in place of the trees.
-void number_regions(const int32_t* mask, int64_t pixels, const Forest& forest) {
+inline void number_regions(const int32_t* mask, int64_t pixels, const Forest& forest) {
   int32_t count = 0;
   for (int64_t at = 0; at < pixels; ++at) {
     int32_t& label = forest.parents[at];
@@ -59,27 +59,4 @@ void number_regions(const int32_t* mask, int64_t pixels, const Forest& forest) {
   for (int64_t at = 0; at < pixels; ++at) forest.parents[at] = -forest.parents[at];
 }
 
-Tensor label_objects(Tensor mask) {
-  check(mask.is_cpu() && mask.dim() == 2 && mask.scalar_type() == ScalarType::Int &&
-            mask.is_contiguous(),
-        kOp, "expected mask as contiguous int32 [H, W] on the CPU, but got shape ",
-        shape_text(mask));
-  const int64_t height = mask.size(0), width = mask.size(1);
-  check(height * width < INT32_MAX, kOp, "expected fewer than 2^31 - 1 pixels, but got shape ",
-        shape_text(mask));
-  const auto* const values = static_cast<const int32_t*>(mask.const_data_ptr());
-  const Tensor labels = new_tensor(kOp, mask.sizes(), ScalarType::Int, mask);
-  const Forest forest{static_cast<int32_t*>(labels.mutable_data_ptr())};
-  join_neighbors(values, height, width, forest);
-  number_regions(values, height * width, forest);
-  return labels;
-}
-
-}  // namespace
 }  // namespace orbbec
-
-STABLE_TORCH_LIBRARY_FRAGMENT(orbbec, m) { m.def("label_objects(Tensor mask) -> Tensor"); }
-
-STABLE_TORCH_LIBRARY_IMPL(orbbec, CPU, m) {
-  m.impl("label_objects", TORCH_BOX(&orbbec::label_objects));
-}
