@@ -77,8 +77,8 @@ def _spattered(
         layer = liquid(noise, mean, std, sigma, threshold)
         cover = rain_cover(layer) * 0.9 if mode == "rain" else mud_cover(layer, threshold, sigma)
         there = copied_to(images.device, cover * intensity)
-        kept = images[n].float() if mode == "rain" else images[n].float() * (1 - there)
-        total = kept + there * shade
+        base = images[n].float() if mode == "rain" else images[n].float() * (1 - there)
+        total = base + there * shade
         results.append(total.round_().clamp_(0, 255).byte() if is_byte else total.clamp_(0, 1))
     return torch.stack(results).to(images.dtype) if results else images
 

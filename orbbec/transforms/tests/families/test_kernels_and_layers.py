@@ -144,7 +144,7 @@ def test_drops_have_their_color(mode, dtype):
     assert red.max() > 250
     assert blue.max() == pytest.approx(190 if mode == "rain" else 100, abs=1)
     assert green.min() == pytest.approx(100 if mode == "rain" else 0, abs=1)
-    assert (red - 100).abs().min() < 0.5  # dry places
+    assert (red - 100).abs().min() < 0.5  # where it is dry
 
 
 def test_grids_and_clouds():
