@@ -10,6 +10,7 @@ from types import TracebackType
 from typing import Any
 
 import torch
+from torch.torch_version import TorchVersion
 
 _ARITHMETICS = ("cv2_5", "cv2_4")
 _main_arithmetic = "cv2_5"  # for the main thread and threads without a setting
@@ -59,7 +60,7 @@ def load_library() -> None:
 
 def _refusing(operator: Any) -> Any:
     """An operator that raises ValueError for what it refuses, which newer torch raises as RuntimeError."""
-    if torch.__version__ < (2, 14):
+    if TorchVersion(torch.__version__) < "2.14":
         return operator
 
     def call(*arguments: Any) -> Any:

@@ -10,8 +10,24 @@ from photographs import Image, load_photograph
 from orbbec import transforms as T
 from orbbec.transforms.mixing import CutMix, MixUp
 
+
+def references() -> list[Image]:
+    """What transforms adapt images to."""
+    return [load_photograph("coffee"), load_photograph("rocket")]
+
+
 # Transforms that need arguments, or do little by default. Sizes refer to `portrait`.
 EXAMPLES: dict[str, T.Transform] = {
+    "AdvancedBlur": T.AdvancedBlur((5, 9), (0.5, 3.0), (0.5, 3.0), p=1.0),
+    "ConstrainedCoarseDropout": T.ConstrainedCoarseDropout((3, 6), (0.2, 0.4), (0.2, 0.4), p=1.0),
+    "FDA": T.FDA(references, (0.02, 0.1), p=1.0),
+    "HistogramMatching": T.HistogramMatching(references, p=1.0),
+    "LineBlur": T.LineBlur((7, 15), p=1.0),
+    "MaskDropout": T.MaskDropout(p=1.0),
+    "PixelDistributionAdaptation": T.PixelDistributionAdaptation(references, p=1.0),
+    "PlasmaBrightnessContrast": T.PlasmaBrightnessContrast((-0.5, 0.5), (-0.5, 0.5), p=1.0),
+    "PlasmaShadow": T.PlasmaShadow((0.5, 0.9), p=1.0),
+    "Spatter": T.Spatter(p=1.0),
     "AlignFaces": T.AlignFaces(size=112),
     "AlignPoints": T.AlignPoints(128, [(60, 40), (84, 56), (66, 64), (48, 68), (70, 82)], "landmarks"),
     "AtLeastOneBBoxRandomCrop": T.AtLeastOneBBoxRandomCrop((100, 96)),

@@ -44,6 +44,8 @@ class OpSpec:
             image that the operator reads, int64 `[N, 4]`: left, top, right, bottom. The operator then takes
             column `boxes`, and gives the same pixels if only that part of the image is there. None: it reads
             whole images.
+        covers: a column of the pixels that it covers, bool `[N, H, W]`, where the largest image of the batch
+            has `[H, W]`. Masks have 0 there, points are invisible, and boxes lose them.
     """
 
     call: Callable[..., Any]
@@ -58,6 +60,7 @@ class OpSpec:
     displacement: Callable[..., Any] | None = None
     pieces: Callable[..., Any] | None = None
     region: Callable[[Mapping[str, Array], Mapping[str, Any], Array, Array], Array] | None = None
+    covers: str = ""
     parameters: frozenset[str] = field(init=False, repr=False)  # names of all arguments of `call`
 
     def __post_init__(self) -> None:

@@ -6,6 +6,7 @@ this folder holds one kind of transforms. `targets` moves boxes, masks and point
 """
 
 from orbbec.transforms import functional
+from orbbec.transforms.adaptation import FDA, HistogramMatching, PixelDistributionAdaptation
 from orbbec.transforms.affine import (
     AlignFaces,
     AlignPoints,
@@ -53,17 +54,22 @@ from orbbec.transforms.distortions import (
     RandomPerspective,
 )
 from orbbec.transforms.effects import (
+    AdvancedBlur,
     ChromaticAberration,
     Emboss,
     GlassBlur,
     ISONoise,
+    LineBlur,
     Morphological,
+    PlasmaBrightnessContrast,
+    PlasmaShadow,
     RandomFog,
     RandomRain,
     RandomSnow,
     RandomSunFlare,
     RingingOvershoot,
     Sharpen,
+    Spatter,
     ZoomBlur,
 )
 from orbbec.transforms.erasing import (
@@ -100,6 +106,7 @@ from orbbec.transforms.neighborhood import (
     RandomEqualize,
 )
 from orbbec.transforms.noise import GaussianNoise, PixelDropout, SaltAndPepper, ShotNoise
+from orbbec.transforms.objects import ConstrainedCoarseDropout, MaskDropout
 from orbbec.transforms.output import Normalize, PILToTensor, ToDtype, ToImage, ToPureTensor, ToTensor
 from orbbec.transforms.pillow_blur import PillowBlur
 from orbbec.transforms.scales import RandomResize, RandomShortestSize, RandomZoomOut, ScaleJitter
@@ -130,8 +137,10 @@ from orbbec.transforms.views import FiveCrop, MultiCrop, MultiView, TenCrop
 
 __all__ = [
     "CLAHE",
+    "FDA",
     "JPEG",
     "RGB",
+    "AdvancedBlur",
     "AlignFaces",
     "AlignPoints",
     "AtLeastOneBBoxRandomCrop",
@@ -147,6 +156,7 @@ __all__ = [
     "CoarseDropout",
     "ColorJitter",
     "Compose",
+    "ConstrainedCoarseDropout",
     "ConvertBoundingBoxFormat",
     "CopyPaste",
     "Crop",
@@ -166,12 +176,15 @@ __all__ = [
     "Grayscale",
     "GridDistortion",
     "GridDropout",
+    "HistogramMatching",
     "HueSaturationValue",
     "ISONoise",
     "Illumination",
     "InterpolationMode",
     "Lambda",
     "Letterbox",
+    "LineBlur",
+    "MaskDropout",
     "MedianBlur",
     "MixUp",
     "Morphological",
@@ -189,8 +202,11 @@ __all__ = [
     "PerFrame",
     "Perspective",
     "PillowBlur",
+    "PixelDistributionAdaptation",
     "PixelDropout",
     "PlanckianJitter",
+    "PlasmaBrightnessContrast",
+    "PlasmaShadow",
     "RGBShift",
     "RandAugment",
     "RandomAdjustSharpness",
@@ -244,6 +260,7 @@ __all__ = [
     "ShotNoise",
     "SolarizeAdd",
     "SomeOf",
+    "Spatter",
     "TargetOptions",
     "TargetReport",
     "Targets",

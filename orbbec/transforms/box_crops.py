@@ -35,19 +35,22 @@ from orbbec.transforms.base.checks import (
     whole,
 )
 from orbbec.transforms.base.transform import Transform, _Chance
-from orbbec.transforms.targets.masks import Mask, moved_masks
-from orbbec.transforms.targets.motion import Motion
+from orbbec.transforms.targets.masks import mask_here
 
 
-def _boxes_of(op: str, target: Any, index: int, forward: Array, size: Array) -> Array:
-    """The boxes of image `index` where earlier steps left them, clipped, without those outside: `[K, 4]`."""
+def boxes_and_rows(op: str, target: Any, index: int, forward: Array, size: Array) -> tuple[Array, Array]:
+    """The boxes of image `index` where earlier steps left them, clipped, without those outside: `[K, 4]`.
+
+    Also their rows in the target.
+    """
     boxes = numbers_of(target.get("boxes", ()))
     if boxes.size == 0:
-        return np.zeros((0, 4))
+        return np.zeros((0, 4)), np.zeros(0, np.int64)
     if boxes.ndim != 2 or boxes.shape[1] != 4:
         raise ValueError(f"{op}: expected boxes xyxy [K, 4], but image {index} has {list(boxes.shape)}")
     boxes = clipped(hulls(carried_edges(forward, corners_of(boxes))), size)
-    return boxes[areas(boxes) > 0]
+    rows = np.flatnonzero(areas(boxes) > 0)
+    return boxes[rows], rows
 
 
 def _cropped(regions: Array, least: tuple[int, int] = (1, 1)) -> Warp:
@@ -121,7 +124,7 @@ class RandomIoUCrop(Transform):
         draws, forward = stream.uniforms(per_round), forward_of(position(self.name, matrix))
         first, end = self.epochs or (0, math.inf)
         for n, target in enumerate(targets or () if first <= stream.epoch < end else ()):
-            boxes = _boxes_of(self.name, target, n, forward[n], state.sizes[n])
+            boxes = boxes_and_rows(self.name, target, n, forward[n], state.sizes[n])[0]
             if len(boxes):
                 alone = Stream(stream.sample_ids[n : n + 1], *stream.key)
                 crops[n] = self._crop(state.sizes[n], boxes, draws[n], alone)
@@ -225,7 +228,7 @@ class _BoxCrop(_TargetCrop):
     """Crops by boxes."""
 
     def _objects(self, index: int, target: Any, matrix: Array, size: Array) -> Array:
-        return _boxes_of(self.name, target, index, forward_of(matrix[None])[0], size)
+        return boxes_and_rows(self.name, target, index, forward_of(matrix[None])[0], size)[0]
 
 
 @dataclass(frozen=True)
@@ -391,10 +394,7 @@ class CropNonEmptyMaskIfExists(_SizedCrop):
         for ignored in self.ignore_values:
             shown &= mask != ignored
         pixels = shown.reshape(-1, *shown.shape[-2:]).any(0)
-        if (matrix != np.eye(3)).any() or tuple(pixels.shape) != tuple(size.tolist()):
-            motion = Motion(matrix[None], size[None], "constant")
-            pixels = moved_masks(motion, [Mask(0, pixels.byte())], 0.0)[0]
-        return np.flatnonzero(pixels.numpy())
+        return np.flatnonzero(mask_here(pixels.byte(), matrix, size).numpy())
 
     def _region(self, index: int, size: Array, objects: Array, draws: Array) -> Any:
         sides = np.array(checked_size(self.size))

@@ -3,17 +3,21 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from itertools import product
 from typing import Any
 
+import numpy as np
 import torch
 from torch import Tensor
 
+from orbbec.bridge.arguments import Array, copied_to
 from orbbec.bridge.spec import OpSpec, register
 from orbbec.plan.build import Build
 from orbbec.plan.parameters import Column, OperatorStep
 from orbbec.plan.registers import log_range
+from orbbec.plan.steps import BatchState, Operator, Step
+from orbbec.plan.stream import Stream
 from orbbec.transforms.base.checks import (
     Range,
     checked_numbers,
@@ -29,6 +33,8 @@ from orbbec.transforms.base.checks import (
 from orbbec.transforms.base.transform import Transform
 
 _MAX_SIDE = float(1 << 30)  # a side of a rectangle is at most that of the image
+HOLES = "fills rectangles, whose number varies"
+_UNIT_DRAWS = 6  # of a rectangle in a unit: two for its position, up to four for its color
 
 
 @dataclass(frozen=True)
@@ -261,6 +267,59 @@ def _sides(op: str, name: str, value: Range) -> Range:
     return low, high
 
 
+def fill_colors(images: Tensor, fill: Sequence[float]) -> Tensor:
+    """A fill as `[1 or C, 1, 1]` in the dtype and on the device of images."""
+    values = torch.tensor(fill, dtype=torch.float64, device="cpu")
+    values = values.round() if images.dtype == torch.uint8 else values
+    return copied_to(images.device, values.to(images.dtype))[:, None, None]
+
+
+def _with_holes(
+    images: Tensor, holes: Tensor, fill: Sequence[float] = (), colors: Tensor | None = None
+) -> Tensor:
+    """Fill rectangles, int64 `[N, K, 4]`, with one color, or each with its own, `[N, K, C]`."""
+    result = images.clone()
+    for n, (image, rectangles) in enumerate(zip(result, holes.tolist(), strict=True)):
+        several = [fill] * len(rectangles) if colors is None else colors[n].tolist()
+        for (left, top, right, bottom), color in zip(rectangles, several, strict=True):
+            if left < right and top < bottom:
+                image[:, top:bottom, left:right] = fill_colors(images, color)
+    return result
+
+
+register(
+    OpSpec(
+        call=_with_holes,
+        name="holes",
+        host_columns=("holes", "colors"),
+        takes_ragged=False,
+        capturable=False,
+    )
+)
+
+
+def unit_holes(size: Array, unit: Array, ratio: float, draws: Array | None) -> Array:
+    """A rectangle in each unit of an image: left, top, right, bottom, int64 `[K, 4]`.
+
+    Args:
+        size: (height, width).
+        unit: (height, width) of a unit in pixels, the smallest of several ones.
+        ratio: sides of the rectangles as a fraction of those of their units.
+        draws: numbers from 0 to 1, `[2, K]`: their positions along y and x; None: at the top left.
+    """
+    first, sides = [], []
+    for side, length in zip(size.tolist(), unit.tolist(), strict=True):
+        count = max(side // length, 1)
+        ends = np.arange(count + 1) * side // count
+        first.append(ends[:-1])
+        sides.append(np.diff(ends))
+    starts, lengths = (np.stack(np.meshgrid(*each, indexing="ij")).reshape(2, -1) for each in (first, sides))
+    holes = np.floor(lengths * ratio).clip(1, np.maximum(lengths - 1, 0))
+    offsets = 0 if draws is None else np.floor(draws[:, : starts.shape[1]] * (lengths - holes + 1))
+    low = starts + offsets
+    return np.stack([*low[::-1], *(low + holes)[::-1]], 1).astype(np.int64)
+
+
 @dataclass(frozen=True)
 class GridDropout(_Dropout):
     """Fill a rectangle in each cell of a grid.
@@ -268,10 +327,14 @@ class GridDropout(_Dropout):
     Args:
         ratio: sides of the rectangles as a fraction of those of their cells, above 0 and at most 1. A
             rectangle has at least one pixel, and leaves at least one of its cell along each side.
-        holes_number_xy: number of cells along x and y, each from 1 to 32.
+        holes_number_xy: number of cells along x and y, each from 1 to 32; None: cells have the sides of
+            `unit_size_range`, and are filled in a separate pass.
         random_offset: whether the rectangles are at random positions in their cells, or at their top left.
         fill: as that of `CoarseDropout`.
         p: probability, from 0 to 1.
+        unit_size_range: with holes_number_xy=None, a range of the side of cells in pixels, from 2; None: a
+            tenth of each side of the image, rounded down, and at least 2. What is left of a side is spread
+            over its cells.
 
     Source:
         `GridDropout` of Albumentations.
@@ -283,22 +346,56 @@ class GridDropout(_Dropout):
     """
 
     ratio: float = 0.5
-    holes_number_xy: Sequence[int] = (10, 10)
+    holes_number_xy: Sequence[int] | None = (10, 10)
     random_offset: bool = True
     fill: float | Sequence[float] | str = 0.0
     p: float = 0.5
+    unit_size_range: Sequence[int] | None = field(default=None, kw_only=True)
 
     def __post_init__(self) -> None:
         super().__post_init__()
-        pair(self.name, "holes_number_xy", self.holes_number_xy)
-        counts = [whole(self.name, "holes_number_xy", count, 1, 32) for count in self.holes_number_xy]
+        if self.unit_size_range is not None:
+            self._set(unit_size_range=whole_range(self.name, "unit_size_range", self.unit_size_range, 2))
+        if self.holes_number_xy is not None:
+            pair(self.name, "holes_number_xy", self.holes_number_xy)
+            counts = [whole(self.name, "holes_number_xy", count, 1, 32) for count in self.holes_number_xy]
+            self._set(holes_number_xy=tuple(counts))
         self._set(
             ratio=number(self.name, "ratio", self.ratio, 1e-6, 1.0),
-            holes_number_xy=tuple(counts),
             random_offset=flag(self.name, "random_offset", self.random_offset),
         )
 
+    def sample(self, sizes: Array, stream: Stream) -> Any:
+        """The images with rectangles, the rectangles, and the numbers from 0 to 1 of their colors."""
+        chosen, fractions = stream.chance(self.p), stream.uniforms(1)
+        units = np.maximum(sizes // 10, 2)
+        if self.unit_size_range is not None:
+            low, high = whole_range(self.name, "unit_size_range", self.unit_size_range, 2)
+            units = np.tile(low + np.floor(fractions * (high - low + 1)).astype(np.int64), 2)
+        counts = np.maximum(sizes // units, 1).prod(1)
+        most = int(counts.max(initial=0))
+        draws = stream.uniforms(_UNIT_DRAWS * most).reshape(len(sizes), most, _UNIT_DRAWS)
+        holes = np.zeros((len(sizes), most, 4), np.int64)
+        for n, (size, unit) in enumerate(zip(sizes, units, strict=True)):
+            positions = draws[n, :, :2].T if self.random_offset else None
+            holes[n, : counts[n]] = unit_holes(size, unit, self.ratio, positions)
+        return chosen, holes, draws[..., 2:]
+
+    def steps(self, params: Any, state: BatchState) -> Sequence[Step]:
+        chosen, holes, draws = params
+        table, options = {"holes": holes}, {}
+        if not isinstance(self.fill, str):
+            options["fill"] = list(checked_numbers(self.fill))
+        elif state.channels > _UNIT_DRAWS - 2:
+            raise ValueError(f"{self.name}: expected a number in fill for {state.channels} channels")
+        else:
+            table["colors"] = np.floor(draws[..., : state.channels] * 256) * (state.maximum / 255)
+        return [Operator("holes", table, options, chosen, why=HOLES)]
+
     def rules(self, build: Build) -> None:
+        if self.holes_number_xy is None:
+            super().rules(build)
+            return
         chosen = build.chance(self.p)
         columns, rows = self.holes_number_xy
         for row, column in product(range(rows), range(columns)):

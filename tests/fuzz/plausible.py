@@ -396,6 +396,11 @@ PLAUSIBLE: dict[str, Callable[[Scene], Any]] = {
     "order": lambda s: TensorSpec((s.n,), torch.int64, tuple(range(s.n)) or (0,)),
     "starts": lambda s: TensorSpec((s.n + 1,), torch.int64, tuple(range(s.n + 1))),
     # targets
+    "label_objects.mask": lambda s: s.tensor([s.h, s.w], torch.int32, -1, 2),
+    "edge_distances.image": lambda s: s.tensor([s.h, s.w], torch.uint8),
+    "low": lambda s: s.random.randint(0, 60),
+    "high": lambda s: s.random.randint(50, 2041),
+    "most": lambda s: s.random.choice((0.5, 20.0, 1000.0)),
     "move_boxes.boxes": lambda s: s.boxes([s.k, 7], torch.float64),
     "image_indices": lambda s: s.tensor([s.k], torch.int64, 0, max(s.n - 1, 0)),
     "matrices": lambda s: s.chance(0.8, lambda: s.tensor([s.n, 3, 3], torch.float64, -2, 2)),

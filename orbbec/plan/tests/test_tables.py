@@ -105,6 +105,8 @@ NOT_CAPTURED = {
     *("AtLeastOneBBoxRandomCrop", "BBoxSafeRandomCrop", "CropNonEmptyMaskIfExists", "RandomCropFromBorders"),
     *("Perspective", "RandomFog", "RandomGridShuffle", "RandomRain", "RandomSunFlare"),
     *("Defocus", "GridDistortion", "MotionBlur", "OpticalDistortion", "PillowBlur", "UnsharpMask"),
+    *("AdvancedBlur", "FDA", "HistogramMatching", "LineBlur", "PixelDistributionAdaptation", "Spatter"),
+    *("ConstrainedCoarseDropout", "GridDropout", "MaskDropout", "PlasmaBrightnessContrast", "PlasmaShadow"),
     *("ChromaticAberration", "Emboss", "RingingOvershoot", "Sharpen", "ZoomBlur"),
 }
 

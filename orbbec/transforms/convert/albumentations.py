@@ -5,7 +5,7 @@ The names are those of Albumentations 2.0 and AlbumentationsX 2.5, which renamed
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Collection, Iterable, Sequence
 from copy import copy
 from dataclasses import replace
 from typing import Any
@@ -19,6 +19,7 @@ from orbbec.transforms.convert.albumentations_steps import MAKERS, NEAREST
 from orbbec.transforms.distortions import RandomGridShuffle
 from orbbec.transforms.effects import Morphological
 from orbbec.transforms.erasing import CoarseDropout, GridDropout, XYMasking
+from orbbec.transforms.objects import ConstrainedCoarseDropout
 from orbbec.transforms.targets.options import DEFAULT_OPTIONS, TargetOptions
 from orbbec.transforms.targets.per_box import PER_BOX_KEYS
 
@@ -42,7 +43,7 @@ def from_albumentations(compose: Any) -> tuple[list[Transform], TargetOptions]:
         _check_compose(compose)
         processors = getattr(compose, "processors", {})
         if processors:
-            _check_boxes(transforms, "bboxes" in processors)
+            _check_boxes(transforms, processors)
         options = _options(processors)
     except ValueError as error:
         raise ConversionError(f"{_OP}: {error}") from error
@@ -82,16 +83,19 @@ def _check_compose(compose: Any) -> None:
     expect_if(compose, additional_targets={}, semantic_mask_label_mappings=None)
 
 
-def _check_boxes(transforms: Iterable[Transform], has_boxes: bool) -> None:
+def _check_boxes(transforms: Iterable[Transform], has: Collection[str]) -> None:
     """Refuse transforms of colors that change boxes or points in Albumentations."""
     for transform in transforms:
         if isinstance(transform, (CoarseDropout, GridDropout, XYMasking)):
             raise ValueError(f"{transform.name} drops boxes and keypoints in holes, but orbbec keeps them")
-        if isinstance(transform, RandomGridShuffle) and has_boxes:
+        is_by_mask = isinstance(transform, ConstrainedCoarseDropout) and transform.mask_indices is not None
+        if is_by_mask or (isinstance(transform, ConstrainedCoarseDropout) and "keypoints" in has):
+            raise ValueError(f"{transform.name} drops boxes and keypoints in holes, but orbbec keeps them")
+        if isinstance(transform, RandomGridShuffle) and "bboxes" in has:
             raise ValueError("RandomGridShuffle makes boxes of all parts of a box, but orbbec of the largest")
         if isinstance(transform, Morphological):
             raise ValueError("Morphological changes boxes, but orbbec keeps them")
-        _check_boxes(getattr(transform, "transforms", ()), has_boxes)
+        _check_boxes(getattr(transform, "transforms", ()), has)
 
 
 def _options(processors: Any) -> TargetOptions:

@@ -40,6 +40,9 @@ _RENAMED = {  # in AlbumentationsX
     "cutoff": "cutoff_range",
     "primary_distortion_limit": "primary_distortion_range",
     "secondary_distortion_limit": "secondary_distortion_range",
+    "max_objects": "max_objects_range",
+    **{name: f"{name}_range" for name in ("mean", "std", "gauss_sigma", "cutout_threshold", "intensity")},
+    **{f"{name}_limit": f"{name}_range" for name in ("sigma_x", "sigma_y", "rotate", "beta", "noise")},
 }
 PADDING_MODES = {
     0: "constant",

@@ -15,6 +15,7 @@ from orbbec.transforms.affine import RandomAffine, RandomRotation, SafeRotate
 from orbbec.transforms.base.checks import interpolation_of, resizing_of
 from orbbec.transforms.base.transform import Transform
 from orbbec.transforms.color import (
+    RGB,
     ColorJitter,
     Gamma,
     Grayscale,
@@ -39,6 +40,7 @@ from orbbec.transforms.convert.albumentations_attributes import (
     resizing,
     single,
 )
+from orbbec.transforms.convert.albumentations_objects import OBJECT_MAKERS, odd_sides
 from orbbec.transforms.convert.albumentations_values import VALUE_MAKERS
 from orbbec.transforms.distortions import Perspective, RandomGridShuffle
 from orbbec.transforms.fits import Crop, PadIfNeeded, RandomScale, ResizeToFit
@@ -58,7 +60,6 @@ from orbbec.transforms.neighborhood import (
     BoxBlur,
     GaussianBlur,
     MedianBlur,
-    MotionBlur,
     RandomAutocontrast,
     RandomEqualize,
 )
@@ -248,6 +249,11 @@ def _gray(step: Any) -> list[Transform]:
     return [RandomGrayscale(1.0) if step.num_output_channels == 3 else Grayscale(step.num_output_channels)]
 
 
+def _three_channels(step: Any) -> list[Transform]:
+    expect(step, num_output_channels=3)
+    return [RGB()]
+
+
 def _posterized(step: Any) -> list[Transform]:
     if isinstance(step.num_bits, list):
         raise ValueError(f"expected one num_bits for all channels, but got {step.num_bits}")
@@ -281,24 +287,6 @@ def _blurred(step: Any) -> list[Transform]:
     )  # 0: derived from the largest sigma
     counts = Counter(side + 1 - side % 2 for side in sides)
     return _choice([GaussianBlur(side, sigma) for side in counts], tuple(counts.values()))
-
-
-def _odd_sides(step: Any) -> tuple[int, int]:
-    """The ends of a range of kernel sizes, odd and at least 3."""
-    low, high = (max(3, side + 1 - side % 2) for side in attribute(step, "blur_limit"))
-    return low, high
-
-
-def _smeared(step: Any) -> list[Transform]:
-    expect(step, allow_shifted=False, direction_range=ZERO)
-    angle = single(step, "angle_range")
-    if angle % 90:
-        raise ValueError(
-            f"expected angle_range of one multiple of 90, but got {step.angle_range}; MotionBlur has smooth "
-            "lines at other angles, but Albumentations draws lines of whole pixels"
-        )
-    low, high = _odd_sides(step)
-    return _choice([MotionBlur(side, (angle, angle), 1.0) for side in range(low, high + 1, 2)])
 
 
 def _noisy(step: Any) -> list[Transform]:
@@ -389,6 +377,7 @@ MAKERS: dict[str, Callable[[Any], list[Transform]]] = {
     "ColorJitter": _jittered,
     "PhotoMetricDistort": _distorted,
     "ToGray": _gray,
+    "ToRGB": _three_channels,
     "InvertImg": lambda step: [RandomInvert(1.0)],
     "Posterize": _posterized,
     "Solarize": lambda step: [RandomSolarize(255.0 * single(step, "threshold_range"), 1.0)],
@@ -397,9 +386,8 @@ MAKERS: dict[str, Callable[[Any], list[Transform]]] = {
     "Equalize": _equalized,
     "AutoContrast": _autocontrasted,
     "GaussianBlur": _blurred,
-    "Blur": lambda step: [BoxBlur(_odd_sides(step), 1.0)],
-    "MedianBlur": lambda step: [MedianBlur(_odd_sides(step), 1.0)],
-    "MotionBlur": _smeared,
+    "Blur": lambda step: [BoxBlur(odd_sides(step), 1.0)],
+    "MedianBlur": lambda step: [MedianBlur(odd_sides(step), 1.0)],
     "GaussNoise": _noisy,
     "AdditiveNoise": _added_noise,
     "ImageCompression": _compressed,
@@ -408,24 +396,22 @@ MAKERS: dict[str, Callable[[Any], list[Transform]]] = {
     "FromFloat": _from_float,
     "Lambda": _applied,
     **VALUE_MAKERS,
+    **OBJECT_MAKERS,
 }
 
 # Suggestions for classes that draw or compute something different from their nearest counterpart.
 NEAREST = {
-    "AdvancedBlur": "GaussianBlur",
     "Enhance": "Sharpen",
-    "PlasmaBrightnessContrast": "ColorJitter",
     **dict.fromkeys(("RicianNoise", "FilmGrain"), "GaussianNoise"),
     **{name: name for name in ("FancyPCA", "ISONoise")},
     "Erasing": "RandomErasing",
-    **dict.fromkeys(("ConstrainedCoarseDropout", "GuidedCoarseDropout"), "CoarseDropout"),
+    "GuidedCoarseDropout": "ConstrainedCoarseDropout",
+    "PixelDistributionAdaptation": "PixelDistributionAdaptation",
     "GridMask": "GridDropout",
     **dict.fromkeys(("ElasticTransform", "GridElasticDeform"), "ElasticTransform"),
     **dict.fromkeys(("ThinPlateSpline", "PiecewiseAffine"), "ElasticTransform"),
     **{name: name for name in ("GridDistortion", "OpticalDistortion")},
     "BBoxSubsetSafeRandomCrop": "BBoxSafeRandomCrop",
     "RandomCropNearBBox": "AtLeastOneBBoxRandomCrop",
-    "HistogramMatching": "RandomEqualize",
     "Mosaic": "Mosaic, which combines images of one batch",
-    "ToRGB": "RGB",
 }

@@ -129,13 +129,13 @@ def both_ends(value: Any) -> Any:
 
 
 def _dropped_in_cells(step: Any) -> list[Transform]:
-    expect(step, unit_size_range=None)
-    if step.holes_number_xy is None:
-        raise ValueError("expected holes_number_xy, since the grid otherwise depends on the image")
     if not step.random_offset:
         expect(step, shift_xy=(0, 0))
-    rows, columns = step.holes_number_xy  # whatever the name says
-    return [GridDropout(step.ratio, (columns, rows), step.random_offset, _fill(step), 1.0)]
+    how = step.random_offset, _fill(step), 1.0
+    if step.holes_number_xy:
+        rows, columns = step.holes_number_xy  # whatever the name says
+        return [GridDropout(step.ratio, (columns, rows), *how)]
+    return [GridDropout(step.ratio, None, *how, unit_size_range=step.unit_size_range)]
 
 
 def _downscaled(step: Any) -> list[Transform]:

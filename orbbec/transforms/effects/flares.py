@@ -62,30 +62,37 @@ def flare_circles(
     return circles
 
 
-def _blend(values: Tensor, others: Tensor, weight: float, is_byte: bool) -> Tensor:
-    result = values * (1 - weight) + others * weight
-    return result.round() if is_byte else result
-
-
 def _with_circles(image: Tensor, circles: Sequence[Circle], unit: float, is_byte: bool) -> Tensor:
     """Blend an image with itself under opaque circles, one more each time: float32 `[3, H, W]`."""
     height, width = image.shape[-2:]
     result, overlay = (image.to(torch.float32, copy=True) for _ in range(2))
     left, top, right, bottom = width, height, 0, 0  # around all circles so far
     for circle in circles:
-        left, top = min(left, max(circle.x - circle.radius, 0)), min(top, max(circle.y - circle.radius, 0))
-        right = max(right, min(circle.x + circle.radius + 1, width))
-        bottom = max(bottom, min(circle.y + circle.radius + 1, height))
-        if left >= right or top >= bottom:
-            continue
-        x = torch.arange(left, right, device=image.device) - circle.x
-        y = torch.arange(top, bottom, device=image.device)[:, None] - circle.y
-        color = torch.tensor(circle.color, dtype=torch.float32, device="cpu")[:, None, None] / unit
-        part = ..., slice(top, bottom), slice(left, right)
-        inside = x * x + y * y <= circle.radius**2
-        overlay[part] = torch.where(inside, copied_to(image.device, color), overlay[part])
-        result[part] = _blend(result[part], overlay[part], circle.weight, is_byte)
+        ends = [max(at - circle.radius, 0) for at in (circle.x, circle.y)]
+        ends += [min(at + circle.radius + 1, side) for at, side in ((circle.x, width), (circle.y, height))]
+        left, top, right, bottom = (
+            min(left, ends[0]),
+            min(top, ends[1]),
+            max(right, ends[2]),
+            max(bottom, ends[3]),
+        )
+        if ends[0] < ends[2] and ends[1] < ends[3]:
+            _draw(overlay[:, ends[1] : ends[3], ends[0] : ends[2]], circle, ends, unit)
+        if left < right and top < bottom:
+            seen, over = (each[:, top:bottom, left:right] for each in (result, overlay))
+            seen.mul_(1 - circle.weight).add_(over * circle.weight)
+            if is_byte:
+                seen.round_()
     return result
+
+
+def _draw(part: Tensor, circle: Circle, ends: Sequence[int], unit: float) -> None:
+    """Draw a circle on the part of an image from the left and the top of `ends`."""
+    x = torch.arange(ends[0], ends[2], device=part.device) - circle.x
+    y = torch.arange(ends[1], ends[3], device=part.device)[:, None] - circle.y
+    color = torch.tensor(circle.color, dtype=torch.float32, device="cpu")[:, None, None] / unit
+    inside = x * x + y * y <= circle.radius**2
+    part.copy_(torch.where(inside, copied_to(part.device, color), part))
 
 
 def sun_weights(radius: int, circles: Sequence[Circle]) -> list[float]:
@@ -119,10 +126,11 @@ def _with_sun(
     for weight in weights[::-1]:
         seen = (levels * (1 - weight) + shades * weight).round().long()
         tables.append(tables[-1].gather(1, seen))
-    table = copied_to(values.device, torch.stack(tables[::-1], 1).byte())
-    return torch.stack(
-        [of[smallest * 256 + value] for of, value in zip(table.flatten(1), values, strict=True)]
-    )
+    table = copied_to(values.device, torch.stack(tables[::-1], 1).byte()).flatten(1)
+    first, result = smallest * 256, torch.empty_like(values)
+    for levels_of, plane, target in zip(table, values, result, strict=True):
+        torch.take(levels_of, first + plane, out=target)
+    return result
 
 
 def _flared(

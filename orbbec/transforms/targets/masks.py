@@ -9,6 +9,7 @@ import numpy as np
 import torch
 from torch import Tensor
 
+from orbbec.bridge.arguments import Array
 from orbbec.transforms.targets.motion import Masks, Motion
 from orbbec.warpaffine.remap import remap
 
@@ -51,6 +52,19 @@ def moved_masks(motion: Motion, masks: Sequence[Mask], fill: float) -> list[Tens
             whole = output.permute(0, 2, 3, 1).reshape(-1).view(dtype)
             results[index] = whole.reshape(*mask.values.shape[:-2], *size)
     return results
+
+
+def mask_here(mask: Tensor, matrix: Array, size: Array) -> Tensor:
+    """A mask `[..., H, W]` where earlier steps left it, for transforms that read it.
+
+    Args:
+        mask: as the target has it.
+        matrix: float64 `[3, 3]`: current pixels to those of the target.
+        size: the current (height, width).
+    """
+    if (matrix == np.eye(3)).all() and tuple(mask.shape[-2:]) == tuple(size.tolist()):
+        return mask
+    return moved_masks(Motion(matrix[None], size[None], "constant"), [Mask(0, mask)], 0.0)[0]
 
 
 def _as_bytes(values: Tensor) -> Tensor:

@@ -6,13 +6,12 @@ from collections.abc import Sequence
 
 import numpy as np
 import torch
-from torch import Tensor
 
 from orbbec.bridge.arguments import Array, size_text
-from orbbec.nms.boxes import masks_to_boxes
 from orbbec.plan.passes import MixPass, NoiseKey
 from orbbec.plan.points import numbers_of
 from orbbec.plan.stream import Stream
+from orbbec.transforms.targets.covered import cover_objects, lies_on
 from orbbec.transforms.targets.state import POINT_KEYS, State
 
 
@@ -91,39 +90,12 @@ def paste(state: State, other: State, mask: Array) -> None:
     """
     cover = torch.from_numpy(mask)
     if "masks" in state.values and state.count:
-        _cover_objects(state, cover)
+        cover_objects(state, cover)
     for key in POINT_KEYS:
         if key in state.values:
-            state.hide_points(key, _lies_on(mask, numbers_of(state.values[key])))
+            state.hide_points(key, lies_on(mask, numbers_of(state.values[key])))
         if key in other.values and not other.is_per_box(key):
             del other.values[key], other.original[key]
     for key in filter(state.is_layer, state.values):
         under, over = (each.layer(key) for each in (state, other))
         other.values[key] = torch.where(cover.to(over.device), over, under.to(over))
-
-
-def _cover_objects(state: State, cover: Tensor) -> None:
-    masks, boxes = state.layer("masks"), state.boxes
-    left = masks.masked_fill(cover.to(masks.device), 0)
-    pixels, rest = (each.flatten(1).count_nonzero(1).cpu().double().numpy() for each in (masks, left))
-    lost = rest < pixels
-    state.values["masks"] = left
-    boxes.visible[:] *= np.where(lost, rest / np.maximum(pixels, 1), 1.0)
-    bounds = masks_to_boxes(left[torch.from_numpy(lost).to(left.device)]).cpu().double().numpy()
-    bounds[:, 2:] += rest[lost, None] > 0  # the ends of boxes are exclusive
-    boxes.numbers[lost] = bounds
-    if state.options.drop_boxes:
-        boxes.drop(lost & (rest <= 0))
-        sides = np.full((state.count, 2), np.inf)
-        sides[lost] = bounds[:, 2:] - bounds[:, :2]
-        boxes.drop_small(sides, np.where(lost, rest, np.inf), state.options)
-
-
-def _lies_on(mask: Array, points: Array) -> Array:
-    """Whether points `[..., 2]` or `[..., 3]` lie on pixels of a mask."""
-    height, width = mask.shape
-    pixels = np.floor(np.nan_to_num(points[..., :2], nan=-1.0) + 0.5).clip(-1, 2**31)
-    x, y = pixels.astype(np.int64).T
-    inside = (x >= 0) & (x < width) & (y >= 0) & (y < height)
-    hidden = mask[y.clip(0, height - 1), x.clip(0, width - 1)] & inside
-    return np.asarray(hidden.T)

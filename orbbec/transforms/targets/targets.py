@@ -10,6 +10,7 @@ from orbbec.plan.passes import MixPass
 from orbbec.plan.plan import Plan
 from orbbec.plan.points import numbers_of
 from orbbec.transforms.base.tv_tensors import plain_target, target_like
+from orbbec.transforms.targets.covered import cover_all
 from orbbec.transforms.targets.formats import corners_in_pixels, read_boxes, write_boxes
 from orbbec.transforms.targets.mixed import mixed
 from orbbec.transforms.targets.motion import motion_of
@@ -77,6 +78,7 @@ def transform_targets(plan: Plan, targets: Sequence[Any], options: TargetOptions
         motion = motion_of(step, plan.key)
         if motion is not None:
             move_all(motion, states, chosen.mask_fill)
+            cover_all(step, states)
         if isinstance(step.mix, MixPass):
             states = mixed(step.mix, states, chosen.mask_fill, plan.key)
     for state in states:

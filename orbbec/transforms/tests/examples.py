@@ -1,5 +1,7 @@
 """Transforms with every argument off its default, and ranges that are not symmetric."""
 
+from pathlib import Path
+
 import torch
 
 from orbbec import transforms as T
@@ -10,7 +12,11 @@ EDGES = {"interpolation": "linear", "padding_mode": "symmetric"}
 TEMPLATE = [(4, 5), (17, 4), (11, 12), (6, 19), (15, 21)]
 POLICY = {"interpolation": "linear", "fill": (30.0, 90.0, 200.0)}
 TWO = [T.RandomInvert(1.0), T.RandomRotation((10, 50), **READING)]
+REFERENCES = [str(Path(__file__).with_name(name)) for name in ("reference_one.png", "reference_two.png")]
 EXAMPLES = {
+    "AdvancedBlur": [
+        T.AdvancedBlur((5, 9), (0.4, 0.9), (1.0, 2.0), (10, 60), (0.7, 3.0), (0.5, 1.2), 0.6, per_frame=True)
+    ],
     "AlignFaces": [T.AlignFaces((26, 20), TEMPLATE, "points", **reading) for reading in (READING, EDGES)],
     "AlignPoints": [
         T.AlignPoints((26, 20), TEMPLATE, "points", **{**reading, "interpolation": "nearest"})
@@ -42,6 +48,10 @@ EXAMPLES = {
         T.CropAndPad((-0.2, 0.1), None, False, False, "cubic", False, READING["fill"], p=0.6),
         T.CropAndPad(px_range=(-4, 6), antialias=True, padding_mode="edge"),
     ],
+    "ConstrainedCoarseDropout": [
+        T.ConstrainedCoarseDropout((2, 3), (0.3, 0.6), (0.2, 0.5), 9.0, None, ("dog", "cat"), 0.6),
+        T.ConstrainedCoarseDropout((2, 3), (0.3, 0.6), (0.2, 0.5), 9.0, (1, 3), p=0.6),
+    ],
     "CopyPaste": [T.CopyPaste(3, p=0.4, epochs=(0, 9))],
     "CutMix": [T.CutMix(0.7, 5, p=0.4, epochs=(0, 9))],
     "Defocus": [T.Defocus((2, 4), (0.2, 0.7), 0.6)],
@@ -51,6 +61,7 @@ EXAMPLES = {
         for reading in ({**READING, "interpolation": "nearest"}, EDGES)
     ],
     "Emboss": [T.Emboss((0.3, 0.9), (0.4, 1.2), 0.6)],
+    "FDA": [T.FDA(REFERENCES, (0.1, 0.3), 0.6)],
     "FancyPCA": [T.FancyPCA(0.7, 0.6)],
     "Gamma": [T.Gamma((1.4, 2.5), 0.8, 0.6)],
     "GaussianBlur": [T.GaussianBlur((3, 7), (0.8, 1.7))],
@@ -61,7 +72,11 @@ EXAMPLES = {
         T.GridDistortion(3, (-0.5, 0.2), False, "cubic", READING["fill"], p=0.6),
         T.GridDistortion(padding_mode="symmetric", p=0.6),
     ],
-    "GridDropout": [T.GridDropout(0.4, (3, 2), False, (9.0, 99.0, 200.0), 0.6)],
+    "GridDropout": [
+        T.GridDropout(0.4, (3, 2), False, (9.0, 99.0, 200.0), 0.6),
+        T.GridDropout(0.4, None, True, "random_uniform", 0.6, unit_size_range=(4, 7)),
+    ],
+    "HistogramMatching": [T.HistogramMatching(REFERENCES, (0.3, 0.8), 0.6)],
     "HueSaturationValue": [T.HueSaturationValue((10, 40), (-60, -20), (5, 30), 0.6)],
     "ISONoise": [T.ISONoise((0.1, 0.4), (0.6, 0.9), 0.6, per_frame=False)],
     "Illumination": [
@@ -71,6 +86,8 @@ EXAMPLES = {
     "JPEG": [T.JPEG((5, 60))],
     "Lambda": [T.Lambda(lambda image: image.flip(-1))],
     "Letterbox": [T.Letterbox((30, 52), 60.0, "cubic", False)],
+    "LineBlur": [T.LineBlur((5, 9), (20.0, 60.0), (-0.5, 0.2), False, 0.6)],
+    "MaskDropout": [T.MaskDropout((1, 2), (9.0, 99.0, 200.0), 0.6)],
     "MedianBlur": [T.MedianBlur((3, 7), 0.6)],
     "MixUp": [T.MixUp(0.7, 5, p=0.4, epochs=(0, 9))],
     "Morphological": [T.Morphological((3, 5), "erosion", 0.6)],
@@ -89,8 +106,16 @@ EXAMPLES = {
         T.Perspective((0.1, 0.2), padding_mode="symmetric", p=0.6),
     ],
     "PillowBlur": [T.PillowBlur((1.0, 3.0), 0.6)],
+    "PixelDistributionAdaptation": [
+        T.PixelDistributionAdaptation(REFERENCES, (0.3, 0.8), "standard", 0.6),
+        T.PixelDistributionAdaptation(REFERENCES, (0.3, 0.8), "pca", 0.6),
+    ],
     "PixelDropout": [T.PixelDropout(0.3, 99.0, 0.6, per_frame=False)],
     "PlanckianJitter": [T.PlanckianJitter("cied", (4500, 9000), 0.6)],
+    "PlasmaBrightnessContrast": [
+        T.PlasmaBrightnessContrast((0.1, 0.4), (-0.5, -0.2), 2.0, 0.6, per_frame=True)
+    ],
+    "PlasmaShadow": [T.PlasmaShadow((0.2, 0.5), 2.0, 0.6, per_frame=True)],
     "PatchBrightness": [T.PatchBrightness((2, 4), (0.2, 0.4), (0.3, 0.6), (0.3, 0.8), 0.6)],
     "RGB": [T.RGB()],
     "PadIfNeeded": [
@@ -184,6 +209,10 @@ EXAMPLES = {
     "ShotNoise": [T.ShotNoise((0.1, 0.4), 0.6, per_frame=False)],
     "SolarizeAdd": [T.SolarizeAdd((20.0, 90.0), 99.0, 0.6)],
     "SomeOf": [T.SomeOf(TWO, 2, True, True), T.SomeOf(TWO, 1, weights=(0.3, 0.7))],
+    "Spatter": [
+        T.Spatter((0.5, 0.6), (0.2, 0.4), (1.0, 1.5), (0.55, 0.6), (0.7, 0.9), "rain", p=0.6),
+        T.Spatter((0.5, 0.6), (0.2, 0.4), mode="mud", color=(9, 20, 30), p=0.6, per_frame=True),
+    ],
     "ToDtype": [T.ToDtype(torch.float16, True, True)],
     "ToImage": [T.ToImage()],
     "ToPureTensor": [T.ToPureTensor()],

@@ -17,6 +17,8 @@ NAMES.remove("RandomHalfBody")  # too; see test_half_body
 NAMES.remove("BBoxSafeRandomCrop")  # too; see test_box_crops
 NAMES.remove("AtLeastOneBBoxRandomCrop")  # too; see test_box_crops
 NAMES.remove("CropNonEmptyMaskIfExists")  # too; see test_box_crops
+NAMES.remove("MaskDropout")  # too; see test_object_dropouts
+NAMES.remove("ConstrainedCoarseDropout")  # too; see test_object_dropouts
 NAMES.remove("RandAugment")  # the chance of each operation
 # Here a draw of these that changes nothing is too rare to be seen.
 STRONG = {

@@ -34,6 +34,16 @@ REASONS = {
     "fog": "draws discs",
     "rain": "draws drops",
     "sun_flare": "draws circles",
+    "spatter": "draws drops",
+    "line_blur": "reads neighboring pixels",
+    "advanced_blur": "reads neighboring pixels",
+    "plasma_brightness_contrast": "draws clouds",
+    "plasma_shadow": "draws clouds",
+    "histogram_matching": "reads a reference image",
+    "pixel_distribution": "reads a reference image",
+    "fourier_adaptation": "reads a reference image",
+    "holes": "fills rectangles, whose number varies",
+    "object_dropout": "fills objects of the mask",
     "jpeg_compression": "works on blocks of pixels",
 }
 

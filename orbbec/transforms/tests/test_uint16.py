@@ -264,7 +264,7 @@ SIXTEEN = {
     *("RandomSizedCrop", "RandomVerticalFlip", "RandomZoomOut", "Resize", "ResizeKeepRatio", "ResizeToFit"),
     *("ResizeToMultiple", "RingingOvershoot", "SanitizeBoundingBoxes", "ScaleJitter", "Sharpen", "ToDtype"),
     *("ToImage", "ToPureTensor", "ToTensor", "CropNonEmptyMaskIfExists", "Perspective", "SafeRotate"),
-    *("RandomCropFromBorders", "RandomGridShuffle"),
+    *("AdvancedBlur", "LineBlur", "RandomCropFromBorders", "RandomGridShuffle"),
 }
 
 

@@ -15,6 +15,9 @@ RENAMED = {  # since AlbumentationsX
     **{name: f"{name}_range" for name in ("alpha", "radius", "alias_blur", "amount", "salt_vs_pepper")},
     **{name: f"{name}_range" for name in ("max_factor", "step_factor", "strength", "cutoff", "lightness")},
     **{f"{name}_distortion_limit": f"{name}_distortion_range" for name in ("primary", "secondary")},
+    "max_objects": "max_objects_range",
+    **{name: f"{name}_range" for name in ("mean", "std", "gauss_sigma", "cutout_threshold", "intensity")},
+    **{f"{name}_limit": f"{name}_range" for name in ("sigma_x", "sigma_y", "rotate", "beta", "noise")},
     **{"format": "coord_format", "clip": "clip_bboxes_on_input"},
 }
 

@@ -1,7 +1,21 @@
 """Arguments of transforms that also take a chance, which `draw_arguments.py` combines with them."""
 
 FILL = (30.0, 90.0, 200.0)
+REFERENCES = ["one.png", "two.png", "three.png"]
 WITH_CHANCES = {
+    "AdvancedBlur": [{}, {"kernel_size": 5, "sigma_x_range": (1.0, 2.0), "beta_range": (0.8, 2.0)}],
+    "ConstrainedCoarseDropout": [{}, {"num_holes_range": (1, 3), "hole_height_range": (0.2, 0.5)}],
+    "FDA": [{"references": REFERENCES}, {"references": REFERENCES[:1], "beta_range": (0.2, 0.4)}],
+    "HistogramMatching": [{"references": REFERENCES}, {"references": REFERENCES, "blend_ratio": (0.1, 0.2)}],
+    "LineBlur": [{}, {"kernel_size": (5, 9), "allow_shifted": False}, {"direction_range": (-0.5, 0.9)}],
+    "MaskDropout": [{}, {"max_objects_range": (1, 4), "fill": FILL}],
+    "PixelDistributionAdaptation": [
+        {"references": REFERENCES},
+        {"references": REFERENCES, "transform_type": "minmax"},
+    ],
+    "PlasmaBrightnessContrast": [{}, {"brightness_range": (0.1, 0.4), "roughness": 2.0}],
+    "PlasmaShadow": [{}, {"shadow_intensity_range": (0.1, 0.2), "per_frame": True}],
+    "Spatter": [{}, {"mode": "mud", "mean_range": (0.3, 0.6), "gauss_sigma_range": (1.0, 3.0)}],
     "Sharpen": [{}, {"alpha": 0.4, "lightness": (0.1, 1.5)}],
     "RingingOvershoot": [{}, {"kernel_size": 5, "cutoff": 1.0}, {"kernel_size": (3, 21)}],
     "ZoomBlur": [{}, {"max_factor": 1.4, "step_factor": (0.05, 0.2)}],

@@ -78,6 +78,7 @@ def _program_of(between, transform, exact, pixels):
     for index, (rule, _, rest) in enumerate(row.partition(" ") for row in rules[: len(program.labels)]):
         rules[index] = f"{NAMES[int(rule)]} {rest}"
     passes = re.sub(r" at 0x\w+", "", repr((program.passes, program.labels, program.notes)))
+    passes = re.sub(r"'[^']*/(\w+\.png)'", r"'\1'", passes)  # of references
     return "\n".join([str(flags), *rules, passes])
 
 

@@ -95,7 +95,11 @@ CERTAIN = [
         for name in ("e", "r90", "r180", "r270", "v", "hvt", "h", "t")
     ),
     *(("MotionBlur", {"blur_limit": (side, side), **LINE, "p": 1.0}, 1) for side in (3, 7)),
-    ("MotionBlur", {"blur_limit": (5, 5), **LINE, "angle_range": (90, 90), "p": 1.0}, 1),
+    *(
+        ("MotionBlur", {"blur_limit": (5, 5), **LINE, "angle_range": (at, at), "p": 1.0}, 1)
+        for at in (33, 90)
+    ),
+    ("MotionBlur", {"blur_limit": (9, 9), **LINE, "direction_range": (0.6, 0.6), "p": 1.0}, 1),
     ("LetterBox", {"size": (50, 40), "fill": 9, "position": "bottom_right"}, 1),
     ("Lambda", {"image": mirrored}, 0),
 ]

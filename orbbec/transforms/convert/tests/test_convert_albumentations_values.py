@@ -245,8 +245,6 @@ def test_steps_of_albumentations_are_converted(kind, arguments, _, expected):
         ("ChannelDropout", {"channel_drop_range": (1, 3)}, "expected channel_drop_range"),
         ("CoarseDropout", {"fill_mask": 0.0}, "expected fill_mask=None, but got 0.0"),
         ("CoarseDropout", {"fill": "inpaint_ns"}, "expected fill as one of random_uniform"),
-        ("GridDropout", {"holes_number_xy": None}, "expected holes_number_xy"),
-        ("GridDropout", {"unit_size_range": (3, 4)}, "expected unit_size_range=None"),
         ("GridDropout", {"shift_xy": (1, 0)}, "expected shift_xy=(0, 0), but got (1, 0)"),
         ("RandomSizedCrop", {"area_for_downscale": "image"}, "expected area_for_downscale=None"),
         ("CropAndPad", {"px": ([1, 2, 3],) * 4}, "expected px as a number, (low, high) or four of these"),

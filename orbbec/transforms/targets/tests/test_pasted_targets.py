@@ -9,7 +9,7 @@ coco = pytest.importorskip("pycocotools.mask")
 from orbbec import ImageBatch
 from orbbec import transforms as T
 from orbbec.plan import Plan
-from orbbec.transforms.targets.pasted import _lies_on
+from orbbec.transforms.targets.covered import lies_on
 from tests.support import assert_same_bytes
 
 SIZE, COUNT = (20, 24), 6
@@ -290,7 +290,7 @@ def test_a_point_lies_on_the_pixel_around_it():
     x, y = np.meshgrid(np.arange(-2, 7, 0.25), np.arange(-2, 6, 0.25))
     columns, rows = np.floor(x + 0.5).astype(int), np.floor(y + 0.5).astype(int)
     around = np.pad(mask, 3)[rows + 3, columns + 3]
-    assert np.array_equal(_lies_on(mask, np.stack([x, y], -1)), around)
-    assert not _lies_on(
+    assert np.array_equal(lies_on(mask, np.stack([x, y], -1)), around)
+    assert not lies_on(
         np.ones((4, 5), bool), np.array([[np.nan, 1.0], [1.0, np.nan], [-1e30, 1], [1, 1e30]])
     ).any()
