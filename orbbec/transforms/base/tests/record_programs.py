@@ -60,12 +60,12 @@ def programs_of(name):
     """The programs of a transform as texts: with others, fused or exact, for each kind of images."""
     cases = product(BETWEEN.items(), transforms_of(name), (False, True), PIXELS.items())
     return {
-        f"{how}, {transform}, exact={exact}, {kind}": _program_of(between, transform, exact, pixels)
+        f"{how}, {transform}, exact={exact}, {kind}": program_of(between, transform, exact, pixels)
         for (how, between), transform, exact, (kind, pixels) in cases
     }
 
 
-def _program_of(between, transform, exact, pixels):
+def program_of(between, transform, exact, pixels):
     sizes = np.repeat(SIZES[:1], 2, 0) if pixels.one_size else SIZES
     try:
         pipeline = T.Compose(between(transform), exact=exact)
