@@ -16,6 +16,7 @@ import torch
 
 from orbbec import ImageBatch
 from orbbec import transforms as T
+from orbbec.plan import Plan
 from orbbec.transforms.base.tests.record_programs import transforms_of
 from orbbec.transforms.tests.examples import our_transforms
 from tests.support import photograph
@@ -119,7 +120,12 @@ def results_of(transform, kind):
             del target[name]
     options = T.TargetOptions(**OPTIONS[kind])
     pipeline = T.Compose(around(transform), 5, kind == "lists", target_options=options)
-    images, targets = pipeline(images, targets, sample_ids=IDS, epoch=1)
+    if kind == "lists":  # by a stored plan
+        plan = Plan.from_json(pipeline.plan(sizes, IDS, 1, targets=targets).to_json())
+        targets = T.transform_targets(plan, targets, options)
+        images = pipeline.apply(plan, images)
+    else:
+        images, targets = pipeline(images, targets, sample_ids=IDS, epoch=1)
     return [images, *([target.get(key, -1) for target in targets] for key in KEYS)]
 
 

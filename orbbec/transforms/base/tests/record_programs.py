@@ -17,6 +17,7 @@ import numpy as np
 import torch
 
 from orbbec import transforms as T
+from orbbec.bridge.spec import OPERATORS
 from orbbec.plan.parameters import Batch
 from orbbec.plan.rules import SIGNATURES
 from orbbec.transforms.base.pipeline import _Pixels
@@ -81,12 +82,18 @@ def program_of(between, transform, exact, pixels):
     return "\n".join([str(flags), *rules, passes])
 
 
+def declaration_of(operator):
+    """The `OpSpec` of an operator as a text."""
+    return re.sub(r" at 0x\w+", "", repr(OPERATORS[operator]))
+
+
 def checksum(text):
     return f"{zlib.crc32(text.encode()):08x}"
 
 
 def main():
     record = {name: " ".join(map(checksum, programs_of(name).values())) for name in sorted(our_transforms())}
+    record["OPERATORS"] = {name: checksum(declaration_of(name)) for name in sorted(OPERATORS)}
     PATH.write_text(json.dumps(record, indent=0) + "\n")
 
 

@@ -20,4 +20,5 @@ def test_every_transform_is_recorded():
 def test_a_value_becomes_what_it_became_and_a_wrong_one_is_named(name):
     texts = arguments_of(name)
     assert not re.findall(rf"^.*Error: (?!{name}: expected ).*", "\n".join(texts.values()), re.MULTILINE)
-    assert {argument: checksum(text) for argument, text in texts.items()} == RECORDED[name]
+    pairs = zip(texts.items(), RECORDED[name].split(), strict=True)
+    assert not [argument for (argument, text), known in pairs if checksum(text) != known]
