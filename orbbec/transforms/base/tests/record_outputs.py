@@ -27,7 +27,7 @@ IDS = (71, 93)
 POINTS = np.array([[0.3, 0.3], [0.7, 0.35], [0.5, 0.5], [0.35, 0.7], [0.65, 0.75]])
 FLIP, CROP = T.RandomHorizontalFlip(0.7), T.RandomResizedCrop((33, 38), (0.5, 0.9), antialias=False)
 OPTIONS = {
-    "arrays": {},
+    "arrays": {"keypoint_pairs": "coco"},
     "tensors": {
         **{"box_format": "cxcywha", "drop_boxes": False, "keypoint_pairs": [(0, 1), (3, 4)]},
         **{"mask_fill": 3.0, "depth_fill": 2.5, "depth_scale": True},
@@ -51,28 +51,36 @@ def boxes_of(form, corners):
     """Boxes in a format, from their corners."""
     sides = corners[:, 2:] - corners[:, :2]
     if form == "cxcywha":
-        return np.concatenate([corners[:, :2] + sides / 2, sides, [[20.0], [-70.0], [0.0]]], 1)
+        return np.concatenate([corners[:, :2] + sides / 2, sides, [[20.0], [-70.0], [0.0], [45.0]]], 1)
     return np.concatenate([corners[:, :2], sides], 1) if form == "xywh" else corners
 
 
+def runs_of(mask):
+    """The run lengths of a mask, as COCO has them."""
+    pixels = np.concatenate([[False], mask.T.ravel(), [not mask[-1, -1]]])
+    return {"size": list(mask.shape), "counts": np.diff(np.flatnonzero(np.diff(pixels)), prepend=0).tolist()}
+
+
 def target_of(kind, size, index):
-    """Targets of all kinds at fractions of the image; a box and some points reach beyond it."""
+    """Targets of all kinds; some boxes and points end where the image does, or beyond."""
     height, width = size
     scale, shift = np.array([width, height]), 0.02 * index
-    corners = np.array([[0.1, 0.1, 0.5, 0.6], [0.3, 0.35, 0.95, 0.9], [0.7, -0.2, 1.1, 0.4]]) + shift
     planes = np.stack([photograph(height, width, 3, seed=9 + index)[..., n] for n in range(3)])
-    visible = np.full((5, 1), 2.0)
-    points = (POINTS - shift) * scale
-    row = {"row": np.arange(3) * 5} if kind == "lists" else {}
+    masks = np.stack([*planes, planes[2]]) > 99
+    parts = np.array([[0.1, 0.1, 0.5, 0.6], [0.3, 0.35, 0.95, 0.9], [0.7, -0.2, 1.1, 0.4], [0, 0, 1, 1]])
+    corners, points = (parts + shift) * np.tile(scale, 2), (POINTS - shift) * scale
+    if kind == "arrays":  # whole pixels, and COCO's number of points
+        corners, points = corners.round(), np.resize(points.round(), (17, 2))
+        points[5:7] = [-0.5, -0.5], [width - 0.5, height - 0.5]
+    people = np.stack([np.insert(points + n * 9, 2, 2.0, axis=1) for n in range(4)])
     target = {
-        **{"boxes": boxes_of(OPTIONS[kind].get("box_format"), corners * np.tile(scale, 2)), **row},
-        **{"labels": np.array([3 + index, 5, 1]), "label": np.eye(4)[index], "masks": planes > 99},
+        **{"boxes": boxes_of(OPTIONS[kind].get("box_format"), corners), "labels": np.array([3, 5, 1, index])},
+        **{"label": np.eye(4)[index], "masks": [*map(runs_of, masks)] if kind == "lists" else masks},
         **{"mask": planes[0] // 64, "depth": planes[1] / 16 + 1.0, "flow": planes[:2] / 32 - 3.0},
-        "normals": planes / np.linalg.norm(planes + 1.0, axis=0),
-        "keypoints": np.stack([np.concatenate([points + n * 9, visible], 1) for n in range(3)]),
-        **{"landmarks": points[::-1] * 1.2, "points": points + shift},
-        "polygons": [points[[0, 1, 4, 3]] + n * 6 for n in range(3)],
-        **{"area": np.array([80.0, 300.0, 55.0]), "size": [height, width]},
+        **{"normals": planes / np.linalg.norm(planes + 1.0, axis=0), "keypoints": people},
+        **{"landmarks": people[1, ::-1, :2] * 0.8, "points": (POINTS + shift) * scale},
+        "polygons": [points[[0, 1, 4, 3]] + n * 6 for n in range(4)],
+        **{"area": np.array([80.0, 300.0, 55.0, 9.0]), "size": [height, width], "row": np.arange(4) * 5},
     }
     if kind != "tensors":
         return target
@@ -118,8 +126,9 @@ def results_of(transform, kind):
     for name in CANNOT.get(transform.name, ()):
         for target in targets:
             del target[name]
+    first = [T.Resize((31, 37))] if transform.name in CANNOT else []  # mixes need images of one size
     options = T.TargetOptions(**OPTIONS[kind])
-    pipeline = T.Compose(around(transform), 5, kind == "lists", target_options=options)
+    pipeline = T.Compose(first + around(transform), 5, kind == "lists", target_options=options)
     if kind == "lists":  # by a stored plan
         plan = Plan.from_json(pipeline.plan(sizes, IDS, 1, targets=targets).to_json())
         targets = T.transform_targets(plan, targets, options)
@@ -129,10 +138,19 @@ def results_of(transform, kind):
     return [images, *([target.get(key, -1) for target in targets] for key in KEYS)]
 
 
+def clips_of(transform):
+    """The clips of two samples, of three frames each, without targets."""
+    frames = np.stack([photograph(*SIZES[1], seed=index) for index in range(6)])
+    clips = torch.from_numpy(frames).permute(0, 3, 1, 2).unflatten(0, (2, 3))
+    return [T.Compose([FLIP, transform], 6)(clips, sample_ids=IDS, epoch=2)]
+
+
 def numbers_of(name):
     """The numbers of a transform: of its default and its examples, for each kind of images and targets."""
-    cases = product(transforms_of(name), OPTIONS)
-    return np.array([n for case in cases for n in means_of(partial(results_of, *case))], np.float32)
+    transforms = transforms_of(name)
+    results = [partial(results_of, *case) for case in product(transforms, OPTIONS)]
+    results += [partial(clips_of, transform) for transform in transforms]
+    return np.array([number for each in results for number in means_of(each)], np.float32)
 
 
 def main():
