@@ -73,13 +73,16 @@ def target_of(kind, size, index):
         corners, points = corners.round(), np.resize(points.round(), (17, 2))
         points[5:7] = [-0.5, -0.5], [width - 0.5, height - 0.5]
     people = np.stack([np.insert(points + n * 9, 2, 2.0, axis=1) for n in range(4)])
+    polygons = [points[[0, 1, 4, 3]] + n * 6 for n in range(4)]
+    if kind == "lists":  # of rings, of which one is COCO's
+        polygons = [[(ring[:3] + 1).ravel().tolist(), ring] for ring in polygons]
     target = {
         **{"boxes": boxes_of(OPTIONS[kind].get("box_format"), corners), "labels": np.array([3, 5, 1, index])},
         **{"label": np.eye(4)[index], "masks": [*map(runs_of, masks)] if kind == "lists" else masks},
         **{"mask": planes[0] // 64, "depth": planes[1] / 16 + 1.0, "flow": planes[:2] / 32 - 3.0},
         **{"normals": planes / np.linalg.norm(planes + 1.0, axis=0), "keypoints": people},
         **{"landmarks": people[1, ::-1, :2] * 0.8, "points": (POINTS + shift) * scale},
-        "polygons": [points[[0, 1, 4, 3]] + n * 6 for n in range(4)],
+        "polygons": polygons,
         **{"area": np.array([80.0, 300.0, 55.0, 9.0]), "size": [height, width], "row": np.arange(4) * 5},
     }
     if kind != "tensors":

@@ -21,7 +21,13 @@ HOW = {"canvas_size": (40, 50)}
 BOXES = {"XYXY": [[3, 4, 30, 33], [-6, -9, 70, 8]], "XYWH": [[3, 4, 27, 29]], "CXCYWH": [[16, 18, 27, 29]]}
 BOXES |= {"CXCYWHR": [[16, 18, 27, 29, 30]], "XYXYXYXY": [[16, 3, 33, 12, 24, 31, 5, 22]]}
 INPUTS = {
-    **{"bytes": TENSOR, "floats": TENSOR / 255, "gray": TENSOR[:1], "batch": TENSOR.expand(2, 3, 40, 50)},
+    **{
+        "bytes": TENSOR,
+        "floats": TENSOR / 255,
+        "gray": TENSOR[:1],
+        "two": TENSOR[:2],
+        "batch": TENSOR.expand(2, 3, 40, 50),
+    },
     **{"array": np.asarray(PIL), "pillow": PIL, "16 bits": TENSOR.to(torch.uint16) * 257},
     **{"mask": tv_tensors.Mask(TENSOR[0] // 64), "points": tv_tensors.KeyPoints([[3.0, 4], [41, 30]], **HOW)},
     **{f: tv_tensors.BoundingBoxes(rows, format=f, dtype=torch.float32, **HOW) for f, rows in BOXES.items()},
