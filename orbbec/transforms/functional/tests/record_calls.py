@@ -9,12 +9,11 @@ from pathlib import Path
 
 import numpy as np
 import torch
-from torchvision import tv_tensors
 
 from orbbec.transforms import functional
 from orbbec.transforms.base.tests.record_arguments import VALUES
 from orbbec.transforms.base.tests.record_outputs import means_of
-from orbbec.transforms.tests.test_functional import CALLS, PIL, TENSOR
+from orbbec.transforms.tests.test_functional import CALLS, PIL, TENSOR, tv_tensors
 
 PATH = Path(__file__).with_name("calls.npz")
 HOW = {"canvas_size": (40, 50)}
