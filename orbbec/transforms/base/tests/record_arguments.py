@@ -13,6 +13,7 @@ from pathlib import Path
 
 import torch
 
+from orbbec import transforms as T
 from orbbec.transforms.base.tests.record_programs import PIXELS, checksum, program_of
 from orbbec.transforms.tests.examples import EXAMPLES
 
@@ -25,6 +26,9 @@ VALUES = (
 )
 
 
+EVERY = {name: examples[0] for name, examples in EXAMPLES.items()} | {"TargetOptions": T.TargetOptions()}
+
+
 def texts_of(transform, name):
     """What becomes of each value of an argument."""
     for value in VALUES:
@@ -34,19 +38,19 @@ def texts_of(transform, name):
             yield f"{value}: {type(error).__name__}: {error}"
         else:
             yield f"{value}: {getattr(other, name)!r}"
-            for kind in ("ragged", "floats"):
+            for kind in ("ragged", "floats") if isinstance(other, T.Transform) else ():
                 yield program_of(lambda one: [one], other, False, PIXELS[kind])
 
 
 def arguments_of(name):
     """The texts of each argument of a transform, whose other arguments are those of its first example."""
-    transform = EXAMPLES[name][0]
+    transform = EVERY[name]
     names = [field.name for field in fields(transform) if field.init]
     return {name: "\n".join(texts_of(transform, name)) for name in names}
 
 
 def main():
-    record = {name: " ".join(map(checksum, arguments_of(name).values())) for name in sorted(EXAMPLES)}
+    record = {name: " ".join(map(checksum, arguments_of(name).values())) for name in sorted(EVERY)}
     PATH.write_text(json.dumps(record, indent=0) + "\n")
 
 

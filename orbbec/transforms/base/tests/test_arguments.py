@@ -5,15 +5,14 @@ import re
 
 import pytest
 
-from orbbec.transforms.base.tests.record_arguments import PATH, arguments_of
+from orbbec.transforms.base.tests.record_arguments import EVERY, PATH, arguments_of
 from orbbec.transforms.base.tests.record_programs import checksum
-from orbbec.transforms.tests.examples import EXAMPLES
 
 RECORDED = json.loads(PATH.read_text())
 
 
 def test_every_transform_is_recorded():
-    assert sorted(EXAMPLES) == list(RECORDED)
+    assert sorted(EVERY) == list(RECORDED)
 
 
 @pytest.mark.parametrize("name", RECORDED)
