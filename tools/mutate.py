@@ -38,6 +38,7 @@ from itertools import accumulate
 from pathlib import Path
 
 import pytest
+import torch
 from mutations import Mutation, compiles, mutations_of
 
 ROOT = Path(__file__).resolve().parents[1]
@@ -273,6 +274,8 @@ def sample(scratch: Path, paths: list[str], count: int, seed: int) -> list[Mutat
     for mutation in found:
         if len(chosen) == count:
             break
+        if mutation.needs_cuda and not torch.cuda.is_available():
+            continue
         if compiles(mutation.applied((scratch / mutation.file).read_bytes())):
             chosen.append(mutation)
     return chosen

@@ -51,6 +51,12 @@ class Mutation:
         """A name that does not depend on the position in the file."""
         return self.file, self.source_line, f"{' '.join(self.old.split())} -> {self.new}"
 
+    @property
+    def needs_cuda(self) -> bool:
+        """Whether only a GPU shows it: what is done on CUDA is left out."""
+        is_left_out = self.new in ("False", "pass") or self.new.startswith("if True:")
+        return is_left_out and "cuda" in self.old and "is_available" not in self.old
+
     def applied(self, source: bytes) -> bytes:
         return source[: self.start] + self.new.encode() + source[self.end :]
 

@@ -8,7 +8,6 @@ import torch
 from torch import Tensor
 from torch.nn.functional import pad
 
-from orbbec._library import operators
 from orbbec.bridge.arguments import dtype_name
 
 _MOST_ELEMENTS = 2**40  # per gradient: beyond any memory, yet safe from overflow with a window added

@@ -94,9 +94,10 @@ class External:
 
 def _convert_fills(rectangles: Array, units: tuple[list[float], list[float]]) -> None:
     """Convert the fills of rectangles `[N, 8 * E]`; overwrites them."""
-    fills = rectangles.reshape(-1, ERASE_WIDTH)[:, 4 : 4 + len(units[0])]
-    fills *= units[0]
-    fills += units[1]
+    factors, summands = units
+    fills = rectangles.reshape(-1, ERASE_WIDTH)[:, 4 : 4 + len(factors)]
+    fills *= factors
+    fills += summands
 
 
 def trace(build: Build, draw: Draw) -> None:

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from orbbec.augment.codes import STEPS
 from orbbec.plan.build import Build
 from orbbec.plan.rules import IMAGE_HEIGHT, IMAGE_WIDTH
-from orbbec.transforms.base.checks import Range, choice, entries, interval, number, whole, whole_range
+from orbbec.transforms.base.checks import Range, choice, interval, region, whole, whole_range
 from orbbec.transforms.base.transform import Transform
 
 # Red, green and blue of lights every 500 kelvins from the first, in units of 1/10000: of black bodies, and of
@@ -273,7 +273,7 @@ class RandomShadow(Transform):
         counts = whole_range(self.name, "num_shadows_range", self.num_shadows_range, 1, 16)
         intensities = interval(self.name, "shadow_intensity_range", self.shadow_intensity_range, 0.0, 1.0)
         self._set(
-            shadow_roi=_region(self.name, self.shadow_roi),
+            shadow_roi=region(self.name, "shadow_roi", self.shadow_roi),
             num_shadows_range=counts,
             shadow_dimension=whole(self.name, "shadow_dimension", self.shadow_dimension, 3, _CORNERS),
             shadow_intensity_range=intensities,
@@ -298,13 +298,6 @@ class RandomShadow(Transform):
         code = build.constant(STEPS["shadow"])
         row = build.copies([code, factor, *(number for corner in corners for number in corner)])
         build.colors("step_colors", row, 1, placed=True)
-
-
-def _region(op: str, value: Sequence[float]) -> tuple[float, ...]:
-    edges = [number(op, "shadow_roi", edge, 0.0, 1.0) for edge in entries(op, "shadow_roi", value)]
-    if len(edges) != 4 or edges[0] > edges[2] or edges[1] > edges[3]:
-        raise ValueError(f"{op}: expected shadow_roi as left, top, right, bottom, but got {value}")
-    return tuple(edges)
 
 
 def _limits(build: Build, side: int, ends: Sequence[float]) -> tuple[int, int]:

@@ -54,6 +54,12 @@ def test_each_kind_of_fault_is_made(old, new):
     assert changed.decode() == SOURCE.replace(old, new, 1)
 
 
+def test_what_is_left_out_on_cuda_needs_a_gpu():
+    source = "if image.is_cuda:\n    torch.cuda.synchronize()\n    image = kernel(image, cuda=False)\n"
+    assert [m.new for m in mutations_of("m.py", source) if m.needs_cuda] == ["False", "pass"]
+    assert not any(m.needs_cuda for m in mutations_of("m.py", "if not torch.cuda.is_available(): return"))
+
+
 def test_messages_and_docstrings_are_left_alone():
     assert not {old for old, _ in MUTATIONS} & {"9", "low + 1"}
     assert ("zip(low, high, strict=True)", "zip(low, high)") not in MUTATIONS

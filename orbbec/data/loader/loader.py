@@ -186,7 +186,10 @@ class Loader:
             raise ValueError(
                 "Loader: expected a source with an index, and transforms that mix images, for pairs='source'"
             )
-        decoding = decoding or Decoding()
+        decoding = Decoding() if decoding is None else decoding
+        for name, value, kind in (("decoding", decoding, Decoding), ("cache", cache, Cache | None)):
+            if not isinstance(value, kind):
+                raise TypeError(f"Loader: expected {name} as a {name.title()}, but got {value!r:.80}")
         decoder = decoding.decoder_on(self.device)
         self._cached = None if cache is None else self._cached_source(source, cache, decoding)
         source = source if self._cached is None else self._cached

@@ -204,10 +204,13 @@ def _header_of(file: BinaryIO) -> tuple[tuple[int, ...], bool, np.dtype[Any]]:
 
 
 def _checked(op: str, targets: Mapping[str, Any] | None, length: int) -> dict[str, Any]:
-    for name, values in (targets or {}).items():
+    targets = {} if targets is None else targets
+    if not isinstance(targets, Mapping):
+        raise TypeError(f"{op}: expected targets as a dict, but got {targets!r:.80}")
+    for name, values in targets.items():
         if len(values) != length:
             raise ValueError(f"{op}: expected {length} rows of '{name}', but got {len(values)}")
-    return dict(targets or {})
+    return dict(targets)
 
 
 def _row(targets: Mapping[str, Any], index: int) -> dict[str, Any]:

@@ -21,6 +21,7 @@ from orbbec.plan.points import (
     rotated_corners,
     seen_pixels,
     through_displacement,
+    without_covered,
 )
 from orbbec.plan.steps import BatchState, Cast, Erase, Warp
 from orbbec.plan.tests.test_external import _Unsteady
@@ -402,3 +403,20 @@ def test_points_of_images_of_one_row_or_column_follow_their_displacement(height,
 def test_a_plan_lists_the_heights_and_the_widths_of_its_results():
     table = T.Compose([T.RandomResizedCrop((9, 7), antialias=False)]).plan([(20, 24)] * 2, epoch=0).table(0)
     assert (table["height"].tolist(), table["width"].tolist()) == ([9, 9], [7, 7])
+
+
+def test_a_box_is_what_a_region_leaves_of_it():
+    """All boxes and regions within 4 x 4 pixels; the pixels that are left are counted."""
+    ends = [(low, high) for low in range(5) for high in range(low + 1, 5)]
+    boxes = np.array([(left, top, right, bottom) for left, right in ends for top, bottom in ends])
+    at = np.arange(4)
+    across, down = ((boxes[:, k, None] <= at) & (at < boxes[:, k + 2, None]) for k in (0, 1))
+    inside = down[:, :, None] & across[:, None]  # [K, y, x]
+    for region, covered in zip(boxes, inside, strict=True):
+        left = inside & ~covered
+        is_seen = left.any((1, 2))
+        lines = left[is_seen].any(1), left[is_seen].any(2)  # columns, rows
+        low, high = ([line.argmax(1) for line in lines], [4 - line[:, ::-1].argmax(1) for line in lines])
+        found = without_covered(boxes.astype(float), region)
+        assert np.array_equal(found[is_seen], np.stack([*low, *high], 1))
+        assert (found[~is_seen, 2:] - found[~is_seen, :2]).prod(1).tolist() == [0] * (~is_seen).sum()

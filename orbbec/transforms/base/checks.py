@@ -113,6 +113,14 @@ def pair(op: str, name: str, value: Any) -> tuple[float, float]:
     return first, second
 
 
+def region(op: str, name: str, value: Any) -> tuple[float, ...]:
+    """Left, top, right and bottom of a part of an image, as fractions of its sides."""
+    edges = [number(op, name, edge, 0.0, 1.0) for edge in entries(op, name, value)]
+    if len(edges) != 4 or edges[0] > edges[2] or edges[1] > edges[3]:
+        raise ValueError(f"{op}: expected {name} as left, top, right, bottom, but got {value}")
+    return tuple(edges)
+
+
 def entries(op: str, name: str, value: Any) -> tuple[Any, ...]:
     """The entries of a sequence of at least one."""
     several = listed(value)

@@ -9,7 +9,7 @@ import torch
 from torch import Tensor
 
 from orbbec.nms.boxes import box_convert, clip_boxes_to_image
-from orbbec.transforms.base.checks import choice, number
+from orbbec.transforms.base.checks import choice, flag, number
 from orbbec.transforms.base.tv_tensors import format_of, is_tv_tensor, plain, wrapped
 
 _UPRIGHT = ("xyxy", "xywh", "cxcywh")
@@ -33,7 +33,7 @@ def convert_bounding_box_format(
     op = "convert_bounding_box_format"
     if new_format is None:
         raise TypeError(f"{op}: expected new_format")
-    if inplace:
+    if flag(op, "inplace", inplace):
         raise ValueError(f"{op}: expected inplace=False")
     boxes, source = _boxes_of(op, inpt, "old_format", old_format)
     result = _converted(boxes, source, format_of(op, new_format))

@@ -9,6 +9,7 @@ import torch
 from torch import Tensor
 
 from orbbec.transforms import output
+from orbbec.transforms.base.checks import flag
 from orbbec.transforms.base.optional import optional
 from orbbec.transforms.base.tv_tensors import images_like, is_target, plain
 from orbbec.transforms.functional.calls import apply_to_images
@@ -29,7 +30,7 @@ def to_dtype(inpt: Any, dtype: torch.dtype = torch.float32, scale: bool = False)
 
     Without `scale`, tensors and `tv_tensors` of boxes, masks and points are cast to any dtype.
     """
-    if isinstance(inpt, Tensor) and (not scale or is_target(inpt)):
+    if isinstance(inpt, Tensor) and (not flag("to_dtype", "scale", scale) or is_target(inpt)):
         return images_like(plain(inpt).to(dtype), inpt)
     return apply_to_images("to_dtype", inpt, output.ToDtype(dtype, scale))
 

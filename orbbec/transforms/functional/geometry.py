@@ -212,7 +212,8 @@ def _perspective_matrix(startpoints: Any, endpoints: Any, coefficients: Any) -> 
     if coefficients is not None:
         if startpoints is not None or endpoints is not None:
             raise ValueError("perspective: expected startpoints and endpoints, or coefficients, but got both")
-        elements = *numbers("perspective", "coefficients", coefficients, (8,)), 1.0
+        several = entries("perspective", "coefficients", coefficients)
+        elements = *numbers("perspective", "coefficients", several, (8,)), 1.0
         return _between_centers(np.reshape(elements, (1, 3, 3)))
     if startpoints is None or endpoints is None:
         raise ValueError("perspective: expected startpoints and endpoints, or coefficients")

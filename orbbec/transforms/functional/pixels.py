@@ -14,7 +14,7 @@ from orbbec.bridge.plain import listed, plain, shown
 from orbbec.jpeg import jpeg_compression
 from orbbec.plan.build import Build
 from orbbec.transforms import output
-from orbbec.transforms.base.checks import whole
+from orbbec.transforms.base.checks import flag, whole
 from orbbec.transforms.base.seeds import new_seed
 from orbbec.transforms.base.transform import Transform
 from orbbec.transforms.functional.calls import apply_to_images, changed
@@ -26,8 +26,7 @@ def gaussian_blur(
     """Blur with a kernel of (width, height) and sigmas along (x, y). See `orbbec.gaussian_blur`."""
     sides = both("kernel_size", kernel_size)
     deviations = [0.15 * side + 0.35 for side in sides] if sigma is None else both("sigma", sigma)
-    sizes, sigmas = (sides[1], sides[0]), (deviations[1], deviations[0])
-    return changed("gaussian_blur", inpt, filters.gaussian_blur, sizes, sigmas)
+    return changed("gaussian_blur", inpt, filters.gaussian_blur, sides[::-1], deviations[::-1])
 
 
 def both(name: str, value: Any) -> list[Any]:
@@ -44,7 +43,7 @@ def erase(inpt: Any, i: int, j: int, h: int, w: int, v: Any, inplace: bool = Fal
 
     `v` is a number, or one per channel, also as a tensor `[C, 1, 1]`. `inplace` must be False.
     """
-    if inplace:
+    if flag("erase", "inplace", inplace):
         raise ValueError("erase: expected inplace=False")
     values = np.ravel(plain(v))
     if values.dtype.kind not in "iuf":
@@ -77,7 +76,7 @@ def jpeg(image: Any, quality: int) -> Any:
 
 def normalize(inpt: Any, mean: Sequence[float], std: Sequence[float], inplace: bool = False) -> Any:
     """Subtract the mean and divide by the standard deviation; floats only. `inplace` must be False."""
-    if inplace:
+    if flag("normalize", "inplace", inplace):
         raise ValueError("normalize: expected inplace=False")
     return apply_to_images("normalize", inpt, output.Normalize(mean, std))
 

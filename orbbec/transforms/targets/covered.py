@@ -63,7 +63,7 @@ def cover_objects(state: State, cover: Tensor) -> None:
     pixels, rest = (each.flatten(1).count_nonzero(1).cpu().double().numpy() for each in (masks, left))
     lost = rest < pixels
     state.values["masks"] = left
-    boxes.visible[:] *= np.where(lost, rest / np.maximum(pixels, 1), 1.0)
+    boxes.visible[lost] *= rest[lost] / pixels[lost]
     bounds = masks_to_boxes(left[torch.from_numpy(lost).to(left.device)]).cpu().double().numpy()
     bounds[:, 2:] += rest[lost, None] > 0  # the ends of boxes are exclusive
     boxes.numbers[lost] = bounds

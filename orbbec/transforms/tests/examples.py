@@ -1,5 +1,6 @@
 """Transforms with every argument off its default, and ranges that are not symmetric."""
 
+from dataclasses import fields, replace
 from pathlib import Path
 
 import torch
@@ -11,6 +12,7 @@ READING = {"interpolation": "cubic", "fill": (30.0, 90.0, 200.0)}
 EDGES = {"interpolation": "linear", "padding_mode": "symmetric"}
 TEMPLATE = [(4, 5), (17, 4), (11, 12), (6, 19), (15, 21)]
 POLICY = {"interpolation": "linear", "fill": (30.0, 90.0, 200.0)}
+CHANCES = ("p", "scale_p", "aspect_p")
 TWO = [T.RandomInvert(1.0), T.RandomRotation((10, 50), **READING)]
 REFERENCES = [str(Path(__file__).with_name(name)) for name in ("reference_one.png", "reference_two.png")]
 EXAMPLES = {
@@ -236,6 +238,13 @@ def our_transforms():
         for name, kind in known_transforms().items()
         if kind.__module__.startswith("orbbec.transforms.") and ".tests." not in kind.__module__
     }
+
+
+def always(transform):
+    """The transform with each of its chances at 1."""
+    chances = [field.name for field in fields(transform) if field.name in CHANCES]
+    numbers = [name for name in chances if isinstance(getattr(transform, name), float)]
+    return replace(transform, **dict.fromkeys(numbers, 1.0))
 
 
 def needs_masks(transform):

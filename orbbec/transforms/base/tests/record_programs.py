@@ -17,6 +17,7 @@ import numpy as np
 import torch
 
 from orbbec import transforms as T
+from orbbec.bridge.spec import OPERATORS
 from orbbec.plan.parameters import Batch
 from orbbec.plan.rules import SIGNATURES
 from orbbec.transforms.base.pipeline import _Pixels
@@ -60,12 +61,12 @@ def programs_of(name):
     """The programs of a transform as texts: with others, fused or exact, for each kind of images."""
     cases = product(BETWEEN.items(), transforms_of(name), (False, True), PIXELS.items())
     return {
-        f"{how}, {transform}, exact={exact}, {kind}": _program_of(between, transform, exact, pixels)
+        f"{how}, {transform}, exact={exact}, {kind}": program_of(between, transform, exact, pixels)
         for (how, between), transform, exact, (kind, pixels) in cases
     }
 
 
-def _program_of(between, transform, exact, pixels):
+def program_of(between, transform, exact, pixels):
     sizes = np.repeat(SIZES[:1], 2, 0) if pixels.one_size else SIZES
     try:
         pipeline = T.Compose(between(transform), exact=exact)
@@ -82,12 +83,18 @@ def _program_of(between, transform, exact, pixels):
     return "\n".join([str(flags), *rules, passes])
 
 
+def declaration_of(operator):
+    """The `OpSpec` of an operator as a text."""
+    return re.sub(r" at 0x\w+", "", repr(OPERATORS[operator]))
+
+
 def checksum(text):
     return f"{zlib.crc32(text.encode()):08x}"
 
 
 def main():
     record = {name: " ".join(map(checksum, programs_of(name).values())) for name in sorted(our_transforms())}
+    record["OPERATORS"] = {name: checksum(declaration_of(name)) for name in sorted(OPERATORS)}
     PATH.write_text(json.dumps(record, indent=0) + "\n")
 
 

@@ -9,9 +9,10 @@ import torch
 
 Image = pytest.importorskip("PIL.Image")
 
+from orbbec import ImageBatch
 from orbbec import transforms as T
 from orbbec.plan import read_images
-from tests.support import photograph
+from tests.support import photograph, photographs
 
 ARRAY = photograph(40, 50)
 TENSOR = torch.from_numpy(ARRAY).permute(2, 0, 1).contiguous()
@@ -288,3 +289,35 @@ def test_a_mask_of_pillows_follows_as_one(mode):
 
 def test_a_fill_of_none_is_black():
     assert T.RandomRotation((90, 90), fill=None) == T.RandomRotation((90, 90), fill=0)
+
+
+CROP = T.Compose([T.RandomResizedCrop(9, antialias=False), T.RandomHorizontalFlip(), T.ColorJitter(0.4)], 5)
+BYTES = photographs(2, 3, 20, 30)
+ARRAYS = BYTES.permute(0, 2, 3, 1).contiguous().numpy()
+DIRECT = {
+    **{"bytes": BYTES, "halves": BYTES.half() / 255, "floats": BYTES / 255, "one": BYTES[0]},
+    **{"array": ARRAYS[0], "flipped array": ARRAYS[0, ::-1], "arrays": ARRAYS},
+    "ragged": ImageBatch.from_images([ARRAYS[0], ARRAYS[1, :9]]),
+}
+
+
+@pytest.mark.parametrize(
+    "how",
+    [
+        {},
+        {"epoch": 3},
+        {"sample_ids": [4, 9], "epoch": 3},
+        {"sample_ids": [4, 9], "epoch": torch.tensor(3)},
+        {"generator": torch.Generator().manual_seed(3)},
+    ],
+    ids=lambda how: ", ".join(how) or "no arguments",
+)
+@pytest.mark.parametrize("name", DIRECT)
+def test_one_operator_draws_and_runs_a_fused_pipeline(monkeypatch, name, how):
+    images = DIRECT[name]
+    count = 1 if name in ("one", "array", "flipped array") else 2
+    how = {**how, "sample_ids": how["sample_ids"][:count]} if "sample_ids" in how else how
+    monkeypatch.setattr(T.Compose, "_plan_for", None)  # what follows if it cannot
+    result = CROP(images, **how)
+    assert type(result) is (torch.Tensor if name == "ragged" else type(images))
+    assert len(result) == (9 if name.endswith("array") else len(images))

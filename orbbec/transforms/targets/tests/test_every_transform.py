@@ -1,32 +1,22 @@
 """What holds for the targets of every transform."""
 
-from dataclasses import fields, replace
-
 import numpy as np
 import pytest
 import torch
 
 from orbbec import transforms as T
-from orbbec.transforms.tests.examples import EXAMPLES
+from orbbec.transforms.tests.examples import EXAMPLES, always
 
 COUNT, SIZE = 3, (40, 52)
 IMAGES = torch.zeros(COUNT, 3, *SIZE, dtype=torch.uint8)
 BOXES = np.array([[3.0, 4.0, 30.0, 33.0], [-6.0, -9.0, 70.0, 8.0], [44.0, 20.0, 61.0, 50.0]])
 POINTS = np.array([[4.0, 5], [17, 4], [11, 12], [6, 19], [15, 21]])
-CHANCES = ("p", "scale_p", "aspect_p")
 TRANSFORMS = [
     pytest.param(one, id=f"{name}-{number}")
     for name, examples in EXAMPLES.items()
     for number, one in enumerate(examples)
     if name != "Normalize"  # floats alone
 ]
-
-
-def always(transform):
-    """The transform with each of its chances at 1."""
-    chances = [field.name for field in fields(transform) if field.name in CHANCES]
-    numbers = [name for name in chances if isinstance(getattr(transform, name), float)]
-    return replace(transform, **dict.fromkeys(numbers, 1.0))
 
 
 def target_of(columns=3):

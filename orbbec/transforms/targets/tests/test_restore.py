@@ -54,16 +54,19 @@ def test_restored_boxes_keep_dtype_and_may_be_none():
 @pytest.mark.parametrize(
     ("transforms", "boxes", "message"),
     [
-        ([T.Letterbox(8)], [], "^restore_boxes: expected boxes of 1 images, but got 0"),
         ([T.Letterbox(8)], [torch.zeros(4)], r"expected boxes of shape \[K, 4\], but image 0 has \[4\]"),
-        (
-            [T.ElasticTransform()],
-            [torch.zeros(0, 4)],
-            "^restore_boxes: expected a plan without elastic_transform",
-        ),
         ([T.Mosaic(8)], [torch.zeros(0, 4)], "a plan with mosaic has no matrix"),
     ],
 )
 def test_restore_boxes_names_what_it_cannot_do(transforms, boxes, message):
     with pytest.raises(ValueError, match=message):
         restore_boxes(T.Compose(transforms).plan([(8, 8)]), boxes)
+
+
+@pytest.mark.parametrize("name", ["boxes", "points", "masks"])
+def test_another_number_of_images_and_a_transform_without_a_matrix_are_named(name):
+    restore = getattr(T, f"restore_{name}")
+    with pytest.raises(ValueError, match=f"^restore_{name}: expected {name} of 1 images, but got 0"):
+        restore(T.Compose([T.Letterbox(8)]).plan([(8, 8)]), [])
+    with pytest.raises(ValueError, match=f"^restore_{name}: expected a plan without elastic_transform"):
+        restore(T.Compose([T.ElasticTransform()]).plan([(8, 8)]), [torch.zeros(1, 8, 8)])
