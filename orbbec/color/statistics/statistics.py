@@ -49,7 +49,7 @@ def channel_statistics(images: Images) -> ChannelStatistics:
     pixels, layout, channels = inputs.images, inputs.layout, inputs.channels
     is_byte = pixels.dtype == torch.uint8
     count = operators.histogram if is_byte else operators.channel_sums
-    totals = call_operator(count.default, pixels, layout, channels)
+    totals = call_operator(count, pixels, layout, channels)
     area = 0 if layout is not None else pixels.shape[-2] * pixels.shape[-1]
     mean, std = call_operator(operators.channel_moments, totals, layout, area).unbind()
     return ChannelStatistics(mean, std, totals if is_byte else None)

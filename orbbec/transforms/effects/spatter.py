@@ -9,6 +9,7 @@ from typing import Any
 import torch
 from torch import Tensor
 
+from orbbec._library import operators
 from orbbec.bridge.arguments import copied_to
 from orbbec.bridge.fakes import register_fake
 from orbbec.bridge.spec import OpSpec, register
@@ -154,7 +155,7 @@ class Spatter(_Chance):
         build.operator(OperatorStep("spatter", columns, options, chosen, "draws drops", self.per_frame))
 
 
-_edge_distances: Callable[..., Tensor] = torch.ops.orbbec.edge_distances.default
+_edge_distances: Callable[..., Tensor] = operators.edge_distances
 
 
 @register_fake("edge_distances", image=2)

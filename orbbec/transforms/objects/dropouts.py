@@ -11,6 +11,7 @@ import numpy as np
 import torch
 from torch import Tensor
 
+from orbbec._library import operators
 from orbbec.bridge.arguments import Array, as_tensor
 from orbbec.bridge.fakes import register_fake
 from orbbec.bridge.plain import is_number, listed
@@ -286,7 +287,7 @@ def _hole_in_region(pixels: Array, width: int) -> Callable[[Array, Array], Array
     return hole
 
 
-_label_objects: Callable[..., Tensor] = torch.ops.orbbec.label_objects.default
+_label_objects: Callable[..., Tensor] = operators.label_objects
 
 
 @register_fake("label_objects", mask=2)
