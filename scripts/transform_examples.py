@@ -109,6 +109,7 @@ EXAMPLES: dict[str, T.Transform] = {
     "Resize": T.Resize((96, 128)),
     "ResizeKeepRatio": T.ResizeKeepRatio(128, scale_p=1.0),
     "ResizeToFit": T.ResizeToFit(128),
+    "ResizeToHeight": T.ResizeToHeight(90, 120),
     "ResizeToMultiple": T.ResizeToMultiple(98, 14),
     "RingingOvershoot": T.RingingOvershoot(cutoff=(0.6, 1.0), p=1.0),
     "SafeRotate": T.SafeRotate(40, fill=114, p=1.0),

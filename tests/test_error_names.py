@@ -9,6 +9,7 @@ import pytest
 import torch
 
 import orbbec
+from orbbec import _library
 
 FUNCTIONS = [
     name for name in orbbec.__all__ if inspect.isroutine(getattr(orbbec, name)) and name != "profile"
@@ -63,3 +64,26 @@ def test_an_error_begins_with_the_name_of_the_function(name):
                 if not str(error).startswith(f"{name}: "):
                     unnamed.append(f"{what}: {type(error).__name__}: {str(error)[:150]}")
     assert not unnamed, "\n".join(unnamed)
+
+
+def test_a_refusal_is_a_value_error_with_any_torch(monkeypatch):
+    monkeypatch.setattr(torch, "__version__", "2.15.0")
+
+    def operator(kernel_size):
+        try:
+            return torch.ops.orbbec.median_blur(torch.zeros(1, 1, 4, 4), None, 0, kernel_size)
+        except (RuntimeError, ValueError) as error:
+            raise RuntimeError(str(error)) from error
+
+    operator.name = lambda: "orbbec::median_blur"
+    call = _library._refusing(operator)
+    assert call([3, 3]).shape == (1, 1, 4, 4)
+    with pytest.raises(ValueError, match="median_blur: expected kernel_size of odd numbers"):
+        call([2, 3])
+
+    def failing():
+        raise RuntimeError("median_blur: not enough memory")
+
+    failing.name = operator.name
+    with pytest.raises(RuntimeError, match="not enough memory"):
+        _library._refusing(failing)()

@@ -116,6 +116,7 @@ from orbbec.transforms.shapes import (
     RandomShift,
     RandomSizedCrop,
     ResizeKeepRatio,
+    ResizeToHeight,
     ResizeToMultiple,
 )
 from orbbec.transforms.targets.heatmaps import keypoint_heatmaps, simcc_targets
@@ -250,6 +251,7 @@ __all__ = [
     "Resize",
     "ResizeKeepRatio",
     "ResizeToFit",
+    "ResizeToHeight",
     "ResizeToMultiple",
     "RingingOvershoot",
     "SafeRotate",

@@ -51,6 +51,7 @@ PARITY: dict[str, tuple[Parity, ...]] = {
     "CropAndPad": (Parity("", "as Crop and Pad, then Resize"),),
     "RandomShift": (_CROP,),
     "ResizeKeepRatio": (Parity("", "as Resize"),),
+    "ResizeToHeight": (Parity("", "as Resize"),),
     "ResizeToMultiple": (Parity("", "as Resize"),),
     "CenterCrop": (_CROP,),
     "RandomCrop": (_CROP,),

@@ -341,6 +341,47 @@ class ResizeKeepRatio(_Resizing):
 
 
 @dataclass(frozen=True)
+class ResizeToHeight(_Resizing):
+    """Resize each image to a height, and to the width that keeps its aspect ratio, rounded up.
+
+    Args:
+        height: of the results in pixels.
+        max_width: the largest width; wider images are squeezed to it. None: no limit.
+        interpolation: see `Resize`.
+        antialias: see `Resize`.
+
+    Source:
+        Lines of text in PaddleOCR.
+
+    Example:
+        >>> [list(ResizeToHeight(48, 320)(torch.zeros(3, 20, width)).shape) for width in (41, 200)]
+        [[3, 48, 99], [3, 48, 320]]
+    """
+
+    height: int
+    max_width: int | None = None
+    interpolation: str = "linear"
+    antialias: bool = True
+
+    def __post_init__(self) -> None:
+        self._set(height=whole(self.name, "height", self.height, 1, 1 << 30))
+        if self.max_width is not None:
+            self._set(max_width=whole(self.name, "max_width", self.max_width, 1, 1 << 30))
+        super().__post_init__()
+
+    def rules(self, build: Build) -> None:
+        height, width = _SIDES
+        target = build.constant(float(self.height))
+        ratio = build.compute("quotient", width, height)
+        sign = build.constant(-1.0)
+        up = build.compute("floor", build.compute("times", build.compute("times", target, ratio), sign))
+        length = build.compute("times", up, sign)
+        if self.max_width is not None:
+            length = build.compute("smaller", length, build.constant(float(self.max_width)))
+        resize(build, "resize_to", target, length, how=self, size=ALIKE)
+
+
+@dataclass(frozen=True)
 class ResizeToMultiple(_Resizing):
     """Resize each image to cover a size, or to fit into it, with sides that are multiples of a number.
 

@@ -473,6 +473,10 @@ ADDED = {
         ],
         RESIZES,
     ),
+    "ResizeToHeight": combined(
+        [of(height=20), of(height=48, max_width=64)],
+        [{}, {"antialias": False}, {"interpolation": "cubic"}, {"interpolation": "nearest"}],
+    ),
     "ResizeToMultiple": combined(
         [of(size=56), of(size=(21, 30), multiple=5, mode="upper_bound"), of(size=(40, 518))],
         [{}, {"interpolation": "linear"}, {"antialias": True}, {"interpolation": "nearest"}],

@@ -303,6 +303,7 @@ DRAWN = {
     "shapes": [
         T.ResizeKeepRatio(60, 0.4, scale_p=0.5, aspect_p=0.5, antialias=False),
         T.ResizeToMultiple(42, 14, interpolation="linear"),
+        T.ResizeToHeight(50, 70, antialias=False),
         T.CropAndPad((-0.2, 0.2), antialias=False, p=0.8),
         T.RandomSizedCrop((20, 40), (30, 32), antialias=False),
         SIZED,

@@ -172,6 +172,8 @@ CASES = [
     case("longest", lambda v: T.ResizeKeepRatio(8, v), 0.0, 1.0),
     case("scale_range", lambda v: T.ResizeKeepRatio(8, scale_range=(v, 2.0)), 1e-6, 2.0),
     case("aspect_p", lambda v: T.ResizeKeepRatio(8, aspect_p=v), 0.0, 1.0),
+    case("height", lambda v: T.ResizeToHeight(v), 1, 1 << 30),
+    case("max_width", lambda v: T.ResizeToHeight(8, v), 1, 1 << 30),
     case("multiple", lambda v: T.ResizeToMultiple(8, v), 1, 1 << 20),
     case("clip_limit", lambda v: T.CLAHE((v, 4.0)), 1.0, 4.0),
     case("sigma", lambda v: T.UnsharpMask(sigma=v), 0.0),

@@ -262,7 +262,15 @@ SIXTEEN = {
     *("RandomHalfBody", "RandomHorizontalFlip", "RandomIoUCrop", "RandomPerspective", "RandomResize"),
     *("RandomResizedCrop", "RandomRotation", "RandomScale", "RandomShift", "RandomShortestSize"),
     *("RandomSizedCrop", "RandomVerticalFlip", "RandomZoomOut", "Resize", "ResizeKeepRatio", "ResizeToFit"),
-    *("ResizeToMultiple", "RingingOvershoot", "SanitizeBoundingBoxes", "ScaleJitter", "Sharpen", "ToDtype"),
+    *(
+        "ResizeToHeight",
+        "ResizeToMultiple",
+        "RingingOvershoot",
+        "SanitizeBoundingBoxes",
+        "ScaleJitter",
+        "Sharpen",
+        "ToDtype",
+    ),
     *("ToImage", "ToPureTensor", "ToTensor", "CropNonEmptyMaskIfExists", "Perspective", "SafeRotate"),
     *("AdvancedBlur", "LineBlur", "RandomCropFromBorders", "RandomGridShuffle"),
 }

@@ -1,5 +1,7 @@
 """Crops, shifts and resizes whose sides are computed per image: against OpenCV and NumPy."""
 
+import math
+
 import numpy as np
 import pytest
 
@@ -193,6 +195,13 @@ def test_multiples_are_those_of_depth_anything(target, multiple, mode):
     sizes = [*SIZES, (518, 518), (480, 640), (517, 519), (14, 14), (1000, 3)]
     wanted = [depth_anything(size, target, multiple, mode == "lower_bound") for size in sizes]
     assert sizes_of(T.ResizeToMultiple(target, multiple, mode), sizes) == wanted
+
+
+@pytest.mark.parametrize(("height", "max_width"), [(48, 320), (20, 30), (7, None), (1, 1)])
+def test_lines_have_the_widths_of_paddleocr(height, max_width):
+    sizes = [*SIZES, (48, 320), (47, 320), (3, 1000), (1000, 3), (30, 41)]
+    wanted = [[height, min(math.ceil(height * (w / h)), max_width or 1 << 30)] for h, w in sizes]
+    assert sizes_of(T.ResizeToHeight(height, max_width), sizes) == wanted
 
 
 def test_multiples_are_resized_as_by_opencv():
