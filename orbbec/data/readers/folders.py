@@ -11,6 +11,7 @@ from orbbec.data.files import ImageFiles
 from orbbec.data.readers.paths import check_link, check_path, image_files, is_hidden
 from orbbec.data.readers.tables import read_table
 from orbbec.data.sample import Sample, printable, read_bytes
+from orbbec.transforms.base.checks import names
 
 _JPEG, _NETPBM = (".jpg", ".jpeg", ".jpe", ".jfif"), (".ppm", ".pgm", ".pbm")
 EXTENSIONS = (*_JPEG, *_NETPBM, ".png", ".bmp", ".tif", ".tiff", ".webp")
@@ -84,7 +85,7 @@ def labeled_files(
         classes = sorted(entry.name for entry in entries if _is_class(entry))
     if not classes:
         raise ValueError(f"{op}: expected a folder for each class in {printable(root)}, but there is none")
-    endings = tuple(extension.lower() for extension in extensions)
+    endings = tuple(extension.lower() for extension in names(op, "extensions", extensions))
     paths: list[str] = []
     labels: list[int] = []
     for label, name in enumerate(classes):

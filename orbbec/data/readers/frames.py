@@ -14,7 +14,7 @@ from orbbec.data.readers.folders import EXTENSIONS
 from orbbec.data.readers.paths import visible_folders
 from orbbec.data.sample import BadSample, Sample, printable, read_bytes
 from orbbec.plan.stream import Stream
-from orbbec.transforms.base.checks import flag, whole
+from orbbec.transforms.base.checks import flag, names, whole
 
 _DIGITS = re.compile(r"(\d+)")
 
@@ -105,7 +105,9 @@ class FrameFolders:
         self.classes = [folder.name for folder in visible_folders(Path(root))]
         if not self.classes:
             raise ValueError(f"FrameFolders: expected a folder for each class in {printable(root)}")
-        self._endings = tuple(extension.lower() for extension in extensions)
+        self._endings = tuple(
+            extension.lower() for extension in names("FrameFolders", "extensions", extensions)
+        )
         self.folders: list[str] = []
         self.labels: list[int] = []
         for label, name in enumerate(self.classes):

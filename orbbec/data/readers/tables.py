@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from orbbec.bridge.plain import shown
 from orbbec.data.readers.literals import is_integer, is_number, to_integer, to_number
 from orbbec.data.sample import printable
 
@@ -40,6 +41,8 @@ class Table:
             ValueError: a text does not fit its column; the message names the row.
             TypeError: a type is none of int, float and str.
         """
+        if not isinstance(types, Mapping):
+            raise TypeError(f"FileList: expected types as a dict, but got {shown(types)}")
         for name, kind in types.items():
             if name not in self.columns:
                 raise ValueError(f"FileList: expected types of {', '.join(self.columns)}, but got {name!r}")

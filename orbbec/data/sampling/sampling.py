@@ -13,9 +13,10 @@ import torch
 from torch import Tensor
 
 from orbbec.bridge.arguments import Array
+from orbbec.bridge.plain import shown
 from orbbec.data.sampling.copies import MAX_COPIES, numbered
 from orbbec.data.sampling.shuffle import Shuffle
-from orbbec.transforms.base.checks import flag, whole
+from orbbec.transforms.base.checks import entries, flag, whole
 
 _STEP = 2  # stream of the order of samples that were drawn
 
@@ -109,7 +110,7 @@ class Weights:
     """
 
     def __init__(self, weights: Sequence[float] | Array | Tensor, samples: int | None = None) -> None:
-        table = np.asarray(weights, np.float64)
+        table = _numbers("Weights", "weights", weights)
         if table.ndim != 1 or not (table >= 0).all() or not 0 < table.sum() < math.inf:
             raise ValueError(
                 f"Weights: expected numbers from 0 with a positive sum, but got {table.tolist()!r:.80}"
@@ -159,8 +160,9 @@ class Mixture:
     """
 
     def __init__(self, lengths: Sequence[int], ratios: Sequence[float], samples: int | None = None) -> None:
-        self.lengths = [whole("Mixture", "a length", length, 0) for length in lengths]
-        table = np.asarray(ratios, np.float64)
+        several = entries("Mixture", "lengths", lengths)
+        self.lengths = [whole("Mixture", "a length", length, 0) for length in several]
+        table = _numbers("Mixture", "ratios", ratios)
         if table.shape != (len(self.lengths),) or not (table >= 0).all() or not 0 < table.sum() < math.inf:
             raise ValueError(
                 f"Mixture: expected {len(self.lengths)} ratios from 0 with a positive sum, but got "
@@ -286,7 +288,18 @@ def aspect_buckets(sizes: Sequence[tuple[int, int]] | Array, bounds: Sequence[fl
         >>> aspect_buckets([(480, 640), (640, 480), (500, 500)]).tolist()
         [1, 0, 1]
     """
-    table = np.asarray(sizes, np.float64).reshape(-1, 2)
-    if not (table > 0).all() or list(bounds) != sorted(bounds):
-        raise ValueError(f"aspect_buckets: expected positive sizes and rising bounds, but got {list(bounds)}")
-    return np.searchsorted(np.asarray(bounds, np.float64), table[:, 1] / table[:, 0], side="right")
+    table, ends = (_numbers("aspect_buckets", *each) for each in (("sizes", sizes), ("bounds", bounds)))
+    table = table.reshape(0, 2) if table.size == 0 else table
+    if table.ndim != 2 or table.shape[1] != 2 or not (table > 0).all():
+        raise ValueError(f"aspect_buckets: expected positive sizes [N, 2], but got {shown(sizes)}")
+    if ends.ndim != 1 or not (np.diff(ends) >= 0).all():
+        raise ValueError(f"aspect_buckets: expected rising bounds, but got {shown(bounds)}")
+    return np.searchsorted(ends, table[:, 1] / table[:, 0], side="right")
+
+
+def _numbers(op: str, name: str, values: Any) -> Array:
+    """Numbers of any kind as float64."""
+    try:
+        return np.asarray(values, np.float64)
+    except (TypeError, ValueError) as error:
+        raise TypeError(f"{op}: expected {name} as numbers, but got {shown(values)}") from error

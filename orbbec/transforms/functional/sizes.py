@@ -26,7 +26,7 @@ def get_image_size(inpt: Any) -> list[int]:
 
 def get_dimensions(inpt: Any) -> list[int]:
     """Channels, height and width of an image."""
-    return [get_num_channels(inpt), *get_size(inpt)]
+    return [readable("get_dimensions", inpt).channels, *get_size(inpt)]
 
 
 def get_num_channels(inpt: Any) -> int:

@@ -4,7 +4,7 @@ import os
 
 import pytest
 
-from orbbec.data import BadSample, FileList, ImageFolder
+from orbbec.data import BadSample, FileList, FrameFolders, ImageFolder
 
 
 def write(root, *names):
@@ -196,3 +196,18 @@ def test_what_is_no_csv_file_is_named(tmp_path):
         (tmp_path / "list.csv").write_bytes(data)
         with pytest.raises(ValueError, match=r"FileList: .*list\.csv"):
             FileList(tmp_path / "list.csv")
+
+
+@pytest.mark.parametrize("extensions", ["jpg", 3, [".jpg", 3]])
+def test_extensions_that_are_no_names_are_named(tmp_path, extensions):
+    (tmp_path / "a").mkdir()
+    (tmp_path / "a" / "1.png").write_bytes(b"...")  # ends with a letter of "jpg"
+    for reader in (ImageFolder, FrameFolders):
+        with pytest.raises(ValueError, match=f"{reader.__name__}: expected extensions as a list of names"):
+            reader(tmp_path, extensions=extensions)
+
+
+def test_types_that_are_no_dict_are_named(tmp_path):
+    (tmp_path / "list.csv").write_text("path,label\na.jpg,1\n")
+    with pytest.raises(TypeError, match="FileList: expected types as a dict, but got 3"):
+        FileList(tmp_path / "list.csv", types=3)

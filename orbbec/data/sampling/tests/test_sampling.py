@@ -300,3 +300,27 @@ def test_a_sequence_is_that_of_earlier_versions(name):
     (order,) = orders(SAMPLINGS[name], 1)
     sequences = [order._sequence(epoch).numpy().astype("<i8") for epoch in (0, 1)]
     assert tuple(zlib.crc32(sequence.tobytes()) for sequence in sequences) == RECORDED[name]
+
+
+@pytest.mark.parametrize(
+    ("call", "message"),
+    [
+        (lambda: Weights("x"), "Weights: expected weights as numbers, but got 'x'"),
+        (lambda: Mixture(3, [1]), "Mixture: expected lengths as a list of at least 1 entry, but got 3"),
+        (lambda: Mixture([3], "x"), "Mixture: expected ratios as numbers, but got 'x'"),
+        (lambda: aspect_buckets(5), r"aspect_buckets: expected positive sizes \[N, 2\], but got 5"),
+        (lambda: aspect_buckets([(4, 5, 6, 7)]), r"aspect_buckets: expected positive sizes \[N, 2\]"),
+        (lambda: aspect_buckets([(4, 5)], 1.0), "aspect_buckets: expected rising bounds, but got 1.0"),
+        (
+            lambda: aspect_buckets([(4, 5)], [2, 1]),
+            r"aspect_buckets: expected rising bounds, but got \[2, 1\]",
+        ),
+    ],
+)
+def test_wrong_numbers_are_named(call, message):
+    with pytest.raises((TypeError, ValueError), match=message):
+        call()
+
+
+def test_no_images_have_no_buckets():
+    assert aspect_buckets([]).tolist() == []
