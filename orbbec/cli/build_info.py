@@ -2,7 +2,7 @@
 
 import re
 
-from orbbec._library import operators
+import torch
 
 
 def get_compiler_version() -> str:
@@ -12,7 +12,7 @@ def get_compiler_version() -> str:
         >>> get_compiler_version().split()[0] in ("gcc", "clang")
         True
     """
-    return str(operators.compiler_version())
+    return str(torch.ops.orbbec.compiler_version())
 
 
 def get_compiling_cuda_version() -> str:
@@ -22,7 +22,7 @@ def get_compiling_cuda_version() -> str:
         >>> get_compiling_cuda_version() != ""
         True
     """
-    return str(operators.compiled_cuda_version()) or "not available"
+    return str(torch.ops.orbbec.compiled_cuda_version()) or "not available"
 
 
 def get_compiled_architectures() -> list[str]:
@@ -32,5 +32,5 @@ def get_compiled_architectures() -> list[str]:
         >>> all("." in architecture for architecture in get_compiled_architectures())
         True
     """
-    names = str(operators.compiled_architectures())
+    names = str(torch.ops.orbbec.compiled_architectures())
     return [".".join(numbers) for numbers in re.findall(r"sm_(\d+)(\d)", names)]

@@ -17,8 +17,6 @@ from pathlib import Path
 from typing import Any
 from urllib.parse import unquote, urlsplit
 
-from orbbec._library import operators
-
 PACKAGE = Path(__file__).parents[2]
 # The oldest version of each package that orbbec imports, as in pyproject.toml.
 REQUIRED = {"numpy": "1.24", "typer": "0.12", "rich": "13", "pillow": "10.1", "pyyaml": "6"}
@@ -169,7 +167,7 @@ def version_of(module: Any) -> str:
 def answer_of(torch: Any, operator: str) -> str:
     """What an operator of the binary returns; empty if the binary lacks it, or refuses the environment."""
     try:
-        return str(getattr(operators, operator)())
+        return str(getattr(torch.ops.orbbec, operator)())
     except (AttributeError, ValueError):
         return ""
 
@@ -275,7 +273,7 @@ def has_nvidia_device(devices: Path) -> bool:
 
 def torch_gpu(torch: Any, orbbec: Any, index: int) -> Gpu:
     found = torch.cuda.get_device_properties(index)
-    self_test = (operators.cuda_self_test(index) or "passed") if orbbec else ""
+    self_test = (torch.ops.orbbec.cuda_self_test(index) or "passed") if orbbec else ""
     return Gpu(found.name, f"{found.major}.{found.minor}", gib(found.total_memory), True, self_test)
 
 

@@ -8,7 +8,6 @@ from orbbec import transforms as T
 from orbbec.batch import ImageBatch
 from orbbec.data import (
     BadSample,
-    Cache,
     Decoding,
     Loader,
     MultiScale,
@@ -16,9 +15,7 @@ from orbbec.data import (
     Repeats,
     Sample,
     SeveralImages,
-    SourceError,
     decode_image,
-    pack,
 )
 from orbbec.data.decode.region import regions_of
 from orbbec.data.loader import assemble
@@ -304,12 +301,7 @@ def test_wrong_samples_are_named(source):
             next(iter(loader))
 
 
-def test_what_takes_single_images_refuses_several(source, tmp_path):
-    loader = Loader(source, 2, CROP, cache=Cache(1 << 20))
-    with loader, pytest.raises(SourceError, match="Cache: expected samples of one image, but sample"):
-        next(iter(loader))
-    with pytest.raises(TypeError, match="pack: expected one image, but sample 1 has several"):
-        pack(source, tmp_path)
+def test_what_takes_single_images_refuses_several(source):
     with pytest.raises(ValueError, match="ray_dataset: expected samples of one image, but got several"):
         _Worker(source, CROP, Decoding(), "raise", 0)({"data": np.array([0, 1])})
     with (
