@@ -94,6 +94,7 @@ def resized_crop(
     As in torchvision, filters do not read beyond the region. `orbbec.transforms.RandomResizedCrop` and
     `orbbec.resized_crop` do, as in Pillow.
     """
+    size_pair("resized_crop", "size", size)
     resized = geometry.Resize(size, _of_kind(inpt, interpolation), None, antialias)
     return apply("resized_crop", inpt, [_cut("resized_crop", top, left, height, width), resized])
 
