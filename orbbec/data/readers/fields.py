@@ -152,9 +152,9 @@ def _several_of(fields: dict[str, bytes], sample_id: int) -> Sample:
     names = _names_of(fields.pop(_NAMES))
     rest, images = dict(fields), dict[str, Any]()
     for name in map(str, range(names)) if isinstance(names, int) else names:
-        found = [field for field in fields if field.startswith(f"{name}.")]
+        parts = [field for field in fields if field.startswith(f"{name}.")]
         try:
-            image = unpack_fields({field[len(name) + 1 :]: rest.pop(field) for field in found}, sample_id)
+            image = unpack_fields({field[len(name) + 1 :]: rest.pop(field) for field in parts}, sample_id)
         except ValueError as error:
             raise ValueError(f"image {name}: {error}") from error
         images[name] = image if image.targets or image.size else image.data

@@ -2,6 +2,7 @@
 // pillow_blur_cuda.cu and binding.cpp.
 #pragma once
 
+#include "../../core/border.h"
 #include "../../core/image.h"
 
 namespace orbbec {
@@ -33,9 +34,5 @@ struct Box {
     return static_cast<uint8_t>((inner * whole + outer * part + (1u << 23)) >> 24);
   }
 };
-
-ORBBEC_HD int nearest_index(int index, int size) {
-  return index < 0 ? 0 : index < size ? index : size - 1;
-}
 
 }  // namespace orbbec

@@ -16,7 +16,9 @@ constexpr int kLanes = 256;            // columns whose sums stay in the cache
 
 // One box blur along `width` columns of `height` pixels.
 ORBBEC_HD void blur_columns(const uint8_t* from, uint8_t* to, int height, int width, Box box) {
-  const auto row = [&](int y) { return from + int64_t{nearest_index(y, height)} * width; };
+  const auto row = [&](int y) {
+    return from + int64_t{border_index(y, height, Border::kReplicate)} * width;
+  };
   const int inside = std::min(box.reach, height - 1);
   for (int first = 0; first < width; first += kLanes) {
     const int count = std::min(kLanes, width - first);

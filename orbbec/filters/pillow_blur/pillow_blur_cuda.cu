@@ -17,8 +17,9 @@ struct BoxPass {
     const Image<const uint8_t> image = source[n];
     const Box box = Box::of(boxes, n);
     const auto pixel = [&](int offset) -> uint32_t {
-      return along_rows ? image.at(y, nearest_index(x + offset, image.width), c)
-                        : image.at(nearest_index(y + offset, image.height), x, c);
+      const int row = along_rows ? y : border_index(y + offset, image.height, Border::kReplicate);
+      const int column = along_rows ? border_index(x + offset, image.width, Border::kReplicate) : x;
+      return image.at(row, column, c);
     };
     uint32_t inner = 0;
     for (int offset = -box.reach; offset <= box.reach; ++offset) inner += pixel(offset);

@@ -110,9 +110,9 @@ def color_map(image: Tensor, other: Tensor, transform_type: str) -> tuple[Array,
         [each[0].cpu().numpy() for each in of] for of in zip(*(p[:2] for p in pair), strict=True)
     )
     if transform_type == "minmax":
-        shown = [each.histogram[0].cpu().numpy() > 0 for each in pair if each.histogram is not None]
-        centers = [each.argmax(1) for each in shown]
-        spreads = [255 - each[:, ::-1].argmax(1) - low for each, low in zip(shown, centers, strict=True)]
+        levels = [each.histogram[0].cpu().numpy() > 0 for each in pair if each.histogram is not None]
+        centers = [each.argmax(1) for each in levels]
+        spreads = [255 - each[:, ::-1].argmax(1) - low for each, low in zip(levels, centers, strict=True)]
     if transform_type == "pca":
         matrix = principal_map(covariance(image), covariance(other))
     else:
@@ -187,10 +187,10 @@ def _with_frequencies(images: Tensor, index: Tensor, beta: Tensor, references: A
         low = [copied_to(images.device, torch.from_numpy(each)) for each in (rows, part[rows][:, columns])]
         spectrum = torch.fft.rfft2(images[n].float())
         theirs = torch.fft.rfft2(copied_to(images.device, other).float() * (maximum / 255))
-        seen, wanted = (each[:, low[0], : len(columns)] for each in (spectrum, theirs.abs()))
-        amplitude = seen.abs()
-        phase = torch.where(amplitude > 0, seen / amplitude, 1.0)
-        spectrum[:, low[0], : len(columns)] = seen + (wanted - amplitude) * low[1].float() * phase
+        ours, wanted = (each[:, low[0], : len(columns)] for each in (spectrum, theirs.abs()))
+        amplitude = ours.abs()
+        phase = torch.where(amplitude > 0, ours / amplitude, 1.0)
+        spectrum[:, low[0], : len(columns)] = ours + (wanted - amplitude) * low[1].float() * phase
         result = torch.fft.irfft2(spectrum, s=size).clamp_(0, maximum)
         results.append((result.round_() if maximum == 255 else result).to(images.dtype))
     return torch.stack(results) if results else images
@@ -244,6 +244,16 @@ class _Adaptation(_Chance):
         build.operator(OperatorStep(name, columns, options, chosen, "reads a reference image"))
 
 
+class _Blend(_Adaptation):
+    """Blends with the adapted image; its subclasses have this field."""
+
+    blend_ratio: Range
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        self._set(blend_ratio=interval(self.name, "blend_ratio", self.blend_ratio, 0.0, 1.0))
+
+
 @dataclass(frozen=True)
 class FDA(_Adaptation):
     """Give the lowest frequencies of each image the amplitudes of a reference image's.
@@ -287,7 +297,7 @@ class FDA(_Adaptation):
 
 
 @dataclass(frozen=True)
-class HistogramMatching(_Adaptation):
+class HistogramMatching(_Blend):
     """Give each channel the histogram of a reference image's, in part.
 
     Args:
@@ -314,16 +324,12 @@ class HistogramMatching(_Adaptation):
     blend_ratio: Range = (0.5, 1.0)
     p: float = 0.5
 
-    def __post_init__(self) -> None:
-        super().__post_init__()
-        self._set(blend_ratio=interval(self.name, "blend_ratio", self.blend_ratio, 0.0, 1.0))
-
     def rules(self, build: Build) -> None:
         self._adapt(build, "histogram_matching", "blend_ratio", self.blend_ratio, {})
 
 
 @dataclass(frozen=True)
-class PixelDistributionAdaptation(_Adaptation):
+class PixelDistributionAdaptation(_Blend):
     """Give the colors of each image the distribution of a reference image's, in part.
 
     Args:
@@ -357,10 +363,7 @@ class PixelDistributionAdaptation(_Adaptation):
     def __post_init__(self) -> None:
         super().__post_init__()
         kinds = ("pca", "standard", "minmax")
-        self._set(
-            blend_ratio=interval(self.name, "blend_ratio", self.blend_ratio, 0.0, 1.0),
-            transform_type=choice(self.name, "transform_type", self.transform_type, kinds),
-        )
+        self._set(transform_type=choice(self.name, "transform_type", self.transform_type, kinds))
 
     def rules(self, build: Build) -> None:
         options = {"transform_type": self.transform_type}
