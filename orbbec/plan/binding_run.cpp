@@ -18,9 +18,19 @@ struct Call {
   std::optional<Tensor> sample_ids, layout, host_layout, code_on_device, epoch_tensor, out;
   int64_t channels = 0, seed = 0, epoch = 0, frames = 1;
 
-  explicit Call(StableIValue* stack) {
-    unpack(stack, images, code, seed, epoch, sample_ids, layout, host_layout, channels,
-           code_on_device, epoch_tensor, out, frames);
+  static Call of(StableIValue* stack) {
+    Call call;
+    unpack(stack, call.images, call.code, call.seed, call.epoch, call.sample_ids, call.layout,
+           call.host_layout, call.channels, call.code_on_device, call.epoch_tensor, call.out,
+           call.frames);
+    return call;
+  }
+
+  // `run_seed`: torch spends as long on nine defaults as on drawing.
+  static Call of_seed(StableIValue* stack) {
+    Call call;
+    unpack(stack, call.images, call.code, call.seed);
+    return call;
   }
 
   int64_t count() const {
@@ -313,8 +323,7 @@ std::vector<int64_t> longest_sides(const Call& call) {
   return longest;
 }
 
-void run(StableIValue* stack, uint64_t, uint64_t) {
-  const Call call(stack);
+Tensor run(const Call& call) {
   const Program program(call);
   const Parameters parameters = draw_parameters(call, program);
   check(parameters.count > 0, kOp, "expected at least 1 image");
@@ -326,7 +335,12 @@ void run(StableIValue* stack, uint64_t, uint64_t) {
     batch.layout = std::nullopt;
     batch.is_temporary = true;
   }
-  stack[0] = torch::stable::detail::from(batch.images);
+  return batch.images;
+}
+
+template <Call (*call_of)(StableIValue*)>
+void run_boxed(StableIValue* stack, uint64_t, uint64_t) {
+  stack[0] = torch::stable::detail::from(run(call_of(stack)));
 }
 
 }  // namespace
@@ -338,6 +352,10 @@ STABLE_TORCH_LIBRARY_FRAGMENT(orbbec, m) {
       "Tensor? layout=None, Tensor? host_layout=None, int channels=0, "
       "Tensor? code_on_device=None, Tensor? epoch_tensor=None, Tensor? out=None, "
       "int frames=1) -> Tensor");
+  m.def("run_seed(Tensor images, Tensor code, int seed) -> Tensor");
 }
 
-ORBBEC_IMPLEMENT(m) { m.impl("run", &orbbec::run); }
+ORBBEC_IMPLEMENT(m) {
+  m.impl("run", &orbbec::run_boxed<&orbbec::Call::of>);
+  m.impl("run_seed", &orbbec::run_boxed<&orbbec::Call::of_seed>);
+}

@@ -364,6 +364,8 @@ PLAUSIBLE: dict[str, Callable[[Scene], Any]] = {
     "sizes": lambda s: s.tensor([s.k, 2], torch.int64, 8, 60),
     "code": lambda s: s.table(s.rules, torch.float64, WIDTH),
     "run.code": lambda s: s.table(compiled().code.tolist(), torch.float64, WIDTH),
+    "run_seed.images": lambda s: s.pixels([s.n, 3, s.h, s.w], torch.uint8),
+    "run_seed.code": lambda s: s.table(compiled().code.tolist(), torch.float64, WIDTH),
     "run.host_layout": lambda s: s.lay_out(s.lengths(s.c)) if s.ragged else None,
     "run.code_on_device": lambda s: None,
     "run.epoch_tensor": lambda s: s.chance(0.3, lambda: s.tensor([1], torch.int64, 0, 9)),
