@@ -42,12 +42,19 @@ def calls_of(name):
     return found
 
 
+_OTHER_VALUES = {"text": "1", "a dict": {"a": 1}, "an object": object()}
+
+
 def wrong_calls(call):
-    """The call with each of its tensors replaced by wrong ones."""
+    """The call with each of its arguments replaced by wrong ones."""
     for argument, value in call.arguments.items():
         if isinstance(value, (torch.Tensor, np.ndarray)):
             for what, wrong in _WRONG.items():
                 yield f"{argument} with {what}", {**call.arguments, argument: wrong(torch.as_tensor(value))}
+    names = [name for name, each in call.signature.parameters.items() if each.kind is not each.VAR_KEYWORD]
+    for argument in names:
+        for what, wrong in _OTHER_VALUES.items():
+            yield f"{argument} as {what}", {**call.arguments, argument: wrong}
 
 
 @pytest.mark.parametrize("name", FUNCTIONS)
@@ -64,6 +71,28 @@ def test_an_error_begins_with_the_name_of_the_function(name):
                 if not str(error).startswith(f"{name}: "):
                     unnamed.append(f"{what}: {type(error).__name__}: {str(error)[:150]}")
     assert not unnamed, "\n".join(unnamed)
+
+
+@pytest.mark.parametrize("name", sorted({*FUNCTIONS} - {"masks_to_boxes"}))  # it takes any dtype
+def test_a_tensor_of_another_dtype_is_a_type_error(name):
+    for call in calls_of(name):
+        for argument, value in call.arguments.items():
+            if isinstance(value, (torch.Tensor, np.ndarray)):
+                wrong = torch.as_tensor(value).to(torch.complex64)
+                bound = inspect.BoundArguments(call.signature, {**call.arguments, argument: wrong})
+                with pytest.raises(TypeError, match=rf"^{name}: expected .*but got (torch\.)?complex64"):
+                    getattr(orbbec, name)(*bound.args, **bound.kwargs)
+
+
+@pytest.mark.parametrize("name", FUNCTIONS)
+def test_text_is_no_truth_value(name):
+    """The text "false" of a configuration file is true to Python."""
+    for call in calls_of(name)[:1]:
+        for argument, parameter in call.signature.parameters.items():
+            if isinstance(parameter.default, bool):
+                bound = inspect.BoundArguments(call.signature, {**call.arguments, argument: "false"})
+                with pytest.raises((TypeError, ValueError), match=f"{argument} as True or False, but got"):
+                    getattr(orbbec, name)(*bound.args, **bound.kwargs)
 
 
 def test_a_refusal_is_a_value_error_with_any_torch(monkeypatch):

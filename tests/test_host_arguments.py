@@ -68,6 +68,21 @@ def test_arguments_on_the_host_are_copied_to_the_device_of_the_images(accelerato
         assert_same_bytes(CALLS[name](accelerator.put(images)), expected)
 
 
+OF_LISTS = sorted(PER_IMAGE.keys() - {"filter2d", "lut", "median_blur"})
+
+
+@pytest.mark.parametrize("name", OF_LISTS)
+def test_one_number_per_image_may_be_a_list(name):
+    images, function = photographs(2, 3, 10, 12), getattr(orbbec, name)
+    expected = function(images, PER_IMAGE[name])
+    assert_same_bytes(function(images, PER_IMAGE[name].tolist()), expected)
+    assert_same_bytes(function(images, tuple(PER_IMAGE[name].numpy())), expected)
+    with pytest.raises(ValueError, match=rf"^{name}: expected \w+ of shape \[2\], but got \[3\]"):
+        function(images, [1, 1, 1])
+    with pytest.raises(TypeError, match=f"^{name}: expected "):
+        function(images, [1, "1"])
+
+
 def test_every_operator_on_images_is_here():
     functions = [getattr(orbbec, name) for name in orbbec.__all__]
     of_images = {

@@ -20,6 +20,7 @@ from orbbec.bridge.arguments import (
     dtype_name,
     dtype_numbered,
     fill_values,
+    float_tensor,
     holds_planes,
     is_channels_last,
     is_ragged,
@@ -27,12 +28,14 @@ from orbbec.bridge.arguments import (
     on_device_of,
     operator_input,
     operator_output,
+    real_numbers,
     size_values,
 )
 from orbbec.bridge.buffer_pool import pooled_output
 from orbbec.bridge.dispatch import call_operator, is_plain
 from orbbec.bridge.fakes import register_fake
 from orbbec.bridge.names import Border, Interpolation, border_name, interpolation_name
+from orbbec.bridge.plain import shown
 
 OP = "augment"
 DTYPES = (torch.uint8, torch.float16, torch.bfloat16, torch.float32)
@@ -167,6 +170,10 @@ def augment(
         >>> result.flatten().tolist()[::3]
         [1.0, -1.0]
     """
+    for kind, options in ((Sampling, sampling), (Values, values), (Output, output)):
+        if not isinstance(options, kind):
+            name = kind.__name__
+            raise TypeError(f"{OP}: expected {name.lower()} as a {name}, but got {shown(options)}")
     inputs, planes = _input(images)
     pixels, layout = inputs.images, inputs.layout
     target = None if output.out is None else _target(output.out)
@@ -262,7 +269,7 @@ def _table(op: str, name: str, value: Any, images: Tensor) -> Tensor | None:
     """A parameter table: float32 and contiguous, on the device of `images`."""
     if value is None:
         return None
-    table = as_tensor(op, name, value)
+    table = real_numbers(op, name, value)
     if table.requires_grad and torch.is_grad_enabled():
         raise ValueError(f"{op}: there is no gradient for {name}; detach it")
     return on_device_of(images, table, torch.float32)
@@ -282,7 +289,7 @@ def _regions(value: Any, images: Tensor, layout: Tensor | None) -> Tensor | None
 
 def _square(value: Any, images: Tensor) -> Tensor:
     """Matrices, as `[..., 3, 3]` where gradients need that: the operator completes those of two rows."""
-    matrix = as_tensor(OP, "matrix", value)
+    matrix = float_tensor(OP, "matrix", value)
     if matrix.dim() < 2 or matrix.shape[-2] != 2:
         return matrix
     if not torch.compiler.is_compiling() and is_plain(matrix) and is_plain(images):

@@ -9,7 +9,7 @@ import torch
 from torch import Tensor
 
 from orbbec.bridge.forked import check_not_forked
-from orbbec.bridge.plain import is_integer, is_real, listed, plain, shown
+from orbbec.bridge.plain import is_integer, is_real, is_sequence, listed, plain, shown
 
 Array: TypeAlias = np.ndarray[Any, Any]
 Matrix: TypeAlias = Tensor | Array
@@ -25,6 +25,8 @@ IMAGE_DTYPES = (
     torch.float32,
     torch.float64,
 )
+
+BYTES = (torch.uint8,)
 
 # The dtypes that an operator may be asked for, by torch's number of them, which schemas have.
 _NUMBERED = {0: torch.uint8, 5: torch.float16, 6: torch.float32, 7: torch.float64, 15: torch.bfloat16}
@@ -154,7 +156,7 @@ def operator_input(
         ValueError: another number of dimensions.
     """
     if isinstance(images, Tensor):
-        _check_dtype(op, name, images, dtypes)
+        check_dtype(op, name, images, dtypes)
         check_device(op, images)
         if images.dim() == 4:
             return OperatorInput(images, None, 0, _same)
@@ -167,6 +169,7 @@ def operator_input(
         return _array_input(op, name, images, dtypes)
     if is_ragged(images):
         pixels = images.buffer
+        check_dtype(op, name, pixels, dtypes)
         check_device(op, pixels)
         return OperatorInput(pixels, images.layout, images.channels, _same)
     raise TypeError(
@@ -185,11 +188,35 @@ def dtype_name(dtype: object) -> str:
     return str(dtype).removeprefix("torch.")
 
 
-def _check_dtype(op: str, name: str, images: Tensor, dtypes: Sequence[torch.dtype]) -> None:
-    if images.dtype not in dtypes:
+def check_dtype(op: str, name: str, tensor: Tensor, dtypes: Sequence[torch.dtype]) -> None:
+    """Refuse a tensor of another dtype."""
+    if tensor.dtype not in dtypes:
         *others, last = map(dtype_name, dtypes)
         known = f"{', '.join(others)} or {last}" if others else last
-        raise TypeError(f"{op}: expected {name} of {known}, but got {dtype_name(images.dtype)}")
+        raise TypeError(f"{op}: expected {name} of {known}, but got {dtype_name(tensor.dtype)}")
+
+
+def float_tensor(op: str, name: str, array: Any) -> Tensor:
+    """A tensor over the memory of an array, see `as_tensor`, of float32 or float64."""
+    tensor = as_tensor(op, name, array)
+    check_dtype(op, name, tensor, (torch.float32, torch.float64))
+    return tensor
+
+
+def real_numbers(op: str, name: str, value: Any) -> Tensor:
+    """A tensor over the memory of an array, see `as_tensor`, of real numbers."""
+    tensor = as_tensor(op, name, value)
+    if tensor.is_complex() or tensor.dtype == torch.bool:
+        raise TypeError(f"{op}: expected {name} of real numbers, but got {dtype_name(tensor.dtype)}")
+    return tensor
+
+
+def array_of(value: Any) -> Any:
+    """A sequence of real numbers as an array; anything else is unchanged."""
+    if isinstance(value, (Tensor, np.ndarray)) or not is_sequence(value):
+        return value
+    several = list(map(plain, value))
+    return np.array(several) if several and all(map(is_real, several)) else value
 
 
 def as_tensor(op: str, name: str, array: Any) -> Tensor:
@@ -241,7 +268,7 @@ def _array_input(op: str, name: str, array: Array, dtypes: Sequence[torch.dtype]
     else:
         planes, restore = array.transpose(0, 3, 1, 2), _as_nhwc
     images = as_tensor(op, name, planes)
-    _check_dtype(op, name, images, dtypes)
+    check_dtype(op, name, images, dtypes)
     return OperatorInput(images, None, 0, partial(restore, op))
 
 
@@ -337,6 +364,29 @@ def name_value(op: str, argument: str, value: Any) -> str:
     if not isinstance(value, str):
         raise TypeError(f"{op}: expected {argument} as a name, but got {shown(value)}")
     return value
+
+
+def number_value(op: str, argument: str, value: Any) -> float:
+    """The number of an option."""
+    number = plain(value)
+    if not is_real(number):
+        raise TypeError(f"{op}: expected {argument} as a number, but got {shown(value)}")
+    return float(number)
+
+
+def whole_value(op: str, argument: str, value: Any) -> Any:
+    """The whole number of an option; one that a compiler traces as it is."""
+    if not is_whole(value):
+        raise TypeError(f"{op}: expected {argument} as a whole number, but got {shown(value)}")
+    return value if isinstance(value, torch.SymInt) else int(value)
+
+
+def flag_value(op: str, argument: str, value: Any) -> bool:
+    """The truth value of an option; text such as "false" has none."""
+    flag = plain(value)
+    if not isinstance(flag, bool):
+        raise TypeError(f"{op}: expected {argument} as True or False, but got {shown(value)}")
+    return flag
 
 
 def check_no_gradient(op: str, *tensors: Tensor) -> None:

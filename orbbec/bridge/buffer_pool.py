@@ -17,7 +17,7 @@ import torch
 from torch import Tensor
 from torch.utils.data import get_worker_info
 
-from orbbec.bridge.arguments import Array
+from orbbec.bridge.arguments import Array, whole_value
 from orbbec.bridge.dispatch import is_plain
 
 _ALIGNMENT = 64  # bytes: a cache line, and the widest vector load
@@ -230,13 +230,14 @@ def keep_free_memory(nbytes: int) -> None:
         nbytes: at least 0, which keeps none; the default is 512 MiB.
 
     Raises:
+        TypeError: not a whole number.
         ValueError: a negative number.
 
     Example:
         >>> keep_free_memory(2**28)
         >>> keep_free_memory(2**29)
     """
-    if nbytes < 0:
+    if whole_value("keep_free_memory", "nbytes", nbytes) < 0:
         raise ValueError(f"keep_free_memory: expected nbytes of at least 0, but got {nbytes}")
     BUFFER_POOL.limit = int(nbytes)
     BUFFER_POOL.release(BUFFER_POOL.limit)

@@ -1,13 +1,13 @@
 """Arguments of one number per image."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import numpy as np
 import torch
 from torch import Tensor
 
-from orbbec.bridge.arguments import Matrix, OperatorInput, as_tensor, on_device_of
+from orbbec.bridge.arguments import Matrix, OperatorInput, array_of, on_device_of, real_numbers
 from orbbec.bridge.plain import is_real
 from orbbec.bridge.pointwise import count_of
 
@@ -23,7 +23,7 @@ def per_image(
         if not is_valid(float(value)):
             raise ValueError(f"{op}: expected {name} {rule}, but got {value}")
         return None, float(value)
-    values = as_tensor(op, name, value)
+    values = real_numbers(op, name, array_of(value))
     count = count_of(inputs)
     if values.dim() > 1 or values.numel() not in (1, count):
         raise ValueError(f"{op}: expected {name} of shape [{count}], but got {list(values.shape)}")
@@ -39,4 +39,4 @@ def per_image(
     return on_device_of(inputs.images, values, torch.float64), 0.0
 
 
-Factor = float | Matrix
+Factor = float | Sequence[float] | Matrix

@@ -1,22 +1,37 @@
 """Shared code of wrappers whose output has the sizes of the images."""
 
+from collections.abc import Sequence
 from typing import Any
 
 import torch
 from torch import Tensor
 
-from orbbec.bridge.arguments import OperatorInput, as_tensor, is_channels_last, new_images, operator_input
+from orbbec.bridge.arguments import (
+    IMAGE_DTYPES,
+    OperatorInput,
+    array_of,
+    as_tensor,
+    is_channels_last,
+    new_images,
+    operator_input,
+)
 from orbbec.bridge.fakes import register_fake
 
 _WHOLE = (torch.uint8, torch.int8, torch.int16, torch.int32, torch.int64)
 
 
-def images_input(op: str, images: Any, channels: int | None = None) -> OperatorInput:
+def images_input(
+    op: str, images: Any, channels: int | None = None, dtypes: Sequence[torch.dtype] = IMAGE_DTYPES
+) -> OperatorInput:
     """Describe images for an operator that keeps their sizes: an ImageBatch gives an ImageBatch.
 
-    `channels` is the number of output channels; None: that of the images.
+    Args:
+        op: the operator's name, for messages.
+        images: see `operator_input`.
+        channels: the number of output channels; None: that of the images.
+        dtypes: those that are accepted.
     """
-    inputs = operator_input(op, "images", images)
+    inputs = operator_input(op, "images", images, dtypes)
     if inputs.layout is None:
         return inputs
 
@@ -67,7 +82,7 @@ def register_fake_like(op: str, **dimensions: int) -> None:
 
 def whole_numbers(op: str, name: str, value: Any, shape: list[int], low: int, high: int) -> Tensor:
     """Integers as contiguous int64 of `shape` on their device; on the CPU, their range is checked."""
-    values = as_tensor(op, name, value)
+    values = as_tensor(op, name, array_of(value))
     if values.dtype not in _WHOLE:
         raise TypeError(f"{op}: expected {name} of whole numbers, but got {values.dtype}")
     if list(values.shape) != shape:

@@ -10,6 +10,7 @@ from orbbec.bridge.arguments import (
     OperatorInput,
     check_no_gradient,
     fill_values,
+    flag_value,
     is_channels_last,
     name_value,
     new_images,
@@ -50,7 +51,7 @@ def call_warp(
         interpolation_name(op, options.interpolation),
         border_name(op, options.border),
         fill_values(op, options.fill),
-        *options.inverse,
+        *(flag_value(op, "inverse", inverse) for inverse in options.inverse),
         default_arithmetic() if arithmetic is None else name_value(op, "arithmetic", arithmetic),
     )
     if out is None:

@@ -13,6 +13,7 @@ from orbbec.bridge.arguments import (
     dtype_name,
     dtype_numbered,
     fill_values,
+    flag_value,
     new_images,
     operator_input,
 )
@@ -103,7 +104,8 @@ def _normalize(
     if dtype not in _FLOATS:
         known = ", ".join(map(dtype_name, _FLOATS))
         raise TypeError(f"{op}: expected dtype to be one of {known}, but got {dtype}")
-    factor = 1 / _LARGEST.get(inputs.images.dtype, 1.0) if scale else 1.0
+    scales = flag_value(op, "scale", scale)
+    factor = 1 / _LARGEST.get(inputs.images.dtype, 1.0) if scales else 1.0
     numbers = fill_values(op, mean), fill_values(op, std)
     size = _common_size(op, images, inputs)
     output: Tensor = call_operator(
@@ -115,7 +117,7 @@ def _normalize(
         factor,
         dtype,
         size,
-        channels_last,
+        flag_value(op, "channels_last", channels_last),
     )
     single = isinstance(images, Tensor) and images.dim() == 3
     single = single or (not isinstance(images, Tensor) and inputs.layout is None and images.ndim < 4)

@@ -1,5 +1,6 @@
 """Argument checks of the filters."""
 
+from collections.abc import Sequence
 from dataclasses import replace
 from typing import Any
 
@@ -7,19 +8,28 @@ import numpy as np
 import torch
 from torch import Tensor
 
-from orbbec.bridge.arguments import as_tensor, is_ragged, operator_input
+from orbbec.bridge.arguments import (
+    IMAGE_DTYPES,
+    array_of,
+    as_tensor,
+    is_ragged,
+    operator_input,
+    real_numbers,
+)
 from orbbec.bridge.dispatch import call_operator
 from orbbec.bridge.plain import is_integer, is_real, shown
 
 _WHOLE = (torch.uint8, torch.int16, torch.int32, torch.int64)
 
 
-def filter_images(op: str, images: Any, operator: Any, *options: Any) -> Any:
+def filter_images(
+    op: str, images: Any, operator: Any, *options: Any, dtypes: Sequence[torch.dtype] = IMAGE_DTYPES
+) -> Any:
     """Filter images with `operator(images, layout, channels, *options)`, keeping type, sizes and dtype.
 
     Variable-size images are filtered into a buffer of equal length; layout table and plan are copied.
     """
-    inputs = operator_input(op, "images", images)
+    inputs = operator_input(op, "images", images, dtypes)
     if inputs.layout is None:
         return inputs.restore(call_operator(operator, inputs.images, None, 0, *options))
     batch: Any = images
@@ -79,9 +89,10 @@ def numbers_of(op: str, name: str, value: Any, count: int, device: torch.device)
     """A number for all images, or one per image: float64 `[1]` on `device`, or `[count]` on its device."""
     if is_real(value):
         return torch.full((1,), float(value), dtype=torch.float64, device=device)
+    value = array_of(value)
     if not isinstance(value, (Tensor, np.ndarray)):
         raise TypeError(f"{op}: expected {name} as a number, a tensor or an array, but got {shown(value)}")
-    numbers = as_tensor(op, name, value).to(torch.float64)
+    numbers = real_numbers(op, name, value).to(torch.float64)
     if list(numbers.shape) not in ([], [1], [count]):
         raise ValueError(f"{op}: expected {name} of shape [{count}], but got {list(numbers.shape)}")
     return numbers.reshape(-1)

@@ -5,7 +5,7 @@ from typing import Any
 import torch
 from torch import Tensor
 
-from orbbec.bridge.arguments import OperatorInput, as_tensor, copied_to
+from orbbec.bridge.arguments import OperatorInput, copied_to, real_numbers
 from orbbec.bridge.plain import is_real
 from orbbec.bridge.pointwise import count_of, images_input, whole_numbers
 
@@ -48,9 +48,7 @@ def float_numbers(op: str, name: str, value: Any, inputs: OperatorInput) -> Tens
     count = count_of(inputs)
     if is_real(value):
         return torch.full((count,), float(value), dtype=torch.float64, device=inputs.images.device)
-    values = as_tensor(op, name, value)
-    if values.is_complex():
-        raise TypeError(f"{op}: expected {name} of real numbers, but got {values.dtype}")
+    values = real_numbers(op, name, value)
     if list(values.shape) not in ([], [count]):
         raise ValueError(f"{op}: expected {name} of shape [{count}], but got {list(values.shape)}")
     return to_device(values.detach().to(torch.float64).expand(count).contiguous(), inputs)

@@ -7,6 +7,7 @@ import torch
 from torch import Tensor
 
 from orbbec._library import operators
+from orbbec.bridge.arguments import flag_value
 from orbbec.bridge.fakes import register_fake
 from orbbec.nms.detections import (
     Boxes,
@@ -114,6 +115,7 @@ def batched_nms(  # type: ignore[misc]  # the forms name their fourth argument d
     """
     check_max_output("batched_nms", max_output)
     config = iou_threshold if nms_cfg is None else nms_cfg
+    class_agnostic = flag_value("batched_nms", "class_agnostic", class_agnostic)
     if not isinstance(config, Mapping):
         groups = None if class_agnostic else idxs
         keep, order = kept_boxes("batched_nms", boxes, scores, groups, config, 0)

@@ -7,9 +7,9 @@ import torch
 from torch import Tensor
 
 from orbbec._library import operators
-from orbbec.bridge.arguments import Array, as_tensor, check_device, dtype_name, is_whole
+from orbbec.bridge.arguments import Array, as_tensor, check_device, dtype_name, whole_value
 from orbbec.bridge.fakes import register_fake
-from orbbec.bridge.plain import is_real, shown
+from orbbec.bridge.plain import is_real
 
 Boxes: TypeAlias = Tensor | Array
 _END_OF_INT64 = 2.0**63
@@ -171,9 +171,7 @@ def check_max_output(op: str, count: Any) -> None:
     """
     if count is None:
         return
-    if not is_whole(count):
-        raise TypeError(f"{op}: expected max_output as a whole number, but got {shown(count)}")
-    if count < 0:
+    if whole_value(op, "max_output", count) < 0:
         raise ValueError(f"{op}: expected max_output of at least 0, but got {count}")
 
 

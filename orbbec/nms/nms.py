@@ -6,6 +6,7 @@ import torch
 from torch import Tensor
 
 from orbbec._library import operators
+from orbbec.bridge.arguments import number_value, whole_value
 from orbbec.bridge.fakes import register_fake
 from orbbec.nms.detections import (
     Boxes,
@@ -92,6 +93,8 @@ def nms(  # type: ignore[misc]  # the forms name their arguments differently
     if dets is not None or iou_thr is not None or is_number(scores):
         rows = boxes if dets is None else dets
         threshold = scores if iou_thr is None else iou_thr
+        if max_output is not None:
+            raise ValueError("nms: expected max_output with boxes and scores, but got dets")
         return _nms_dets(rows, threshold, iou_threshold if device_id is None else device_id, offset)
     check_max_output("nms", max_output)
     keep, order = kept_boxes("nms", boxes, scores, None, iou_threshold, offset)
@@ -102,8 +105,9 @@ def nms(  # type: ignore[misc]  # the forms name their arguments differently
 
 def _nms_dets(dets: Any, iou_thr: float, device_id: int | None, offset: float) -> Any:
     rows = detection_rows("nms", dets)
-    if device_id is not None and not isinstance(dets, Tensor):
-        rows = rows.to(f"cuda:{device_id}")
+    device = None if device_id is None else whole_value("nms", "device_id", device_id)
+    if device is not None and not isinstance(dets, Tensor):
+        rows = rows.to(f"cuda:{device}")
     keep, order = kept_boxes("nms", rows[:, :4], rows[:, 4], None, iou_thr, offset)
     indices = select_indices("nms", order, keep)
     return like(dets, rows[indices], indices)
@@ -126,7 +130,8 @@ def nms_keepers(
     op: str, ranked: Tensor, groups: Tensor | None, iou_threshold: float, offset: float
 ) -> Tensor:
     """For each box, best first within a group, the index of the box that suppresses it, or its own."""
-    keepers: Tensor = operators.nms_keepers(ranked, groups, float(iou_threshold), float(offset), op)
+    numbers = number_value(op, "iou_threshold", iou_threshold), number_value(op, "offset", offset)
+    keepers: Tensor = operators.nms_keepers(ranked, groups, *numbers, op)
     return keepers
 
 

@@ -7,11 +7,10 @@ import torch
 from torch import Tensor
 
 from orbbec._library import operators
-from orbbec.bridge.arguments import Images, Matrix
+from orbbec.bridge.arguments import Images, Matrix, flag_value
 from orbbec.bridge.dispatch import call_operator
 from orbbec.bridge.noise import noise_key
 from orbbec.bridge.per_image import Factor, per_image
-from orbbec.bridge.plain import plain, shown
 from orbbec.bridge.pointwise import count_of, images_input, register_fake_like
 from orbbec.bridge.spec import OpSpec, register
 
@@ -65,8 +64,6 @@ def gaussian_noise(
         [129, 127, 121, 130]
     """
     inputs = images_input(_OP, images)
-    if not isinstance(plain(clip), bool):
-        raise TypeError(f"{_OP}: expected clip as a bool, but got {shown(clip)}")
     means, one_mean = per_image(_OP, "mean", mean, inputs, _is_finite, "as a finite number")
     sigmas, one_sigma = per_image(_OP, "sigma", sigma, inputs, _is_sigma, "as a finite number of at least 0")
     output = call_operator(
@@ -78,7 +75,7 @@ def gaussian_noise(
         means,
         one_sigma,
         sigmas,
-        bool(clip),
+        flag_value(_OP, "clip", clip),
         *noise_key(_OP, seed, sample_ids, epoch, transform_index, count_of(inputs)),
     )
     return inputs.restore(output)

@@ -16,10 +16,12 @@ from orbbec.bridge.arguments import (
     OperatorInput,
     as_tensor,
     check_no_gradient,
+    flag_value,
     is_ragged,
     name_value,
     operator_input,
     operator_output,
+    real_numbers,
     size_values,
 )
 from orbbec.bridge.dispatch import call_operator
@@ -159,7 +161,7 @@ def resized_crop(
         >>> resized_crop(image, torch.tensor([2, 0, 6, 1]), (1, 2)).flatten().tolist()
         [3, 5]
     """
-    regions = as_tensor("resized_crop", "boxes", boxes)
+    regions = real_numbers("resized_crop", "boxes", boxes)
     return _call(images, regions, size, interpolation, antialias, arithmetic, out, flips)
 
 
@@ -210,6 +212,7 @@ def resize_arguments(
         flips: see `resized_crop`.
     """
     interpolation, antialias, arithmetic = options
+    antialias = flag_value(op, "antialias", antialias)
     count = inputs.images.shape[0] if inputs.layout is None else inputs.layout.shape[0]
     if arithmetic is None:
         arithmetic = "pillow_13" if antialias else default_arithmetic()
@@ -236,8 +239,6 @@ def _box_rows(boxes: Tensor, count: int) -> Tensor:
     """Boxes as float64, one per image."""
     if boxes.dim() == 1 and boxes.shape[0] == 4:
         boxes = boxes.expand(count, 4)
-    if boxes.dtype in (torch.bool, torch.complex64, torch.complex128):
-        raise ValueError(f"resized_crop: expected boxes of numbers, but got {boxes.dtype}")
     return boxes.detach().to(torch.float64)
 
 

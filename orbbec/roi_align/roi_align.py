@@ -61,7 +61,7 @@ def roi_align(
         >>> roi_align(features, rois.float(), 2).flatten().tolist()
         [2.5, 4.5, 10.5, 12.5]
     """
-    return pool_rois("roi_align", input, rois, 5, output_size, spatial_scale, sampling_ratio, aligned)
+    return pool_rois("roi_align", input, rois, 5, output_size, spatial_scale, sampling_ratio, aligned=aligned)
 
 
 class RoIAlign(torch.nn.Module):

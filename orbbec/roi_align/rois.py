@@ -7,7 +7,16 @@ import torch
 from torch import Tensor
 
 from orbbec._library import operators
-from orbbec.bridge.arguments import check_device, dtype_name, is_channels_last, new_images, size_values
+from orbbec.bridge.arguments import (
+    check_device,
+    dtype_name,
+    flag_value,
+    is_channels_last,
+    new_images,
+    number_value,
+    size_values,
+    whole_value,
+)
 from orbbec.bridge.dispatch import call_operator
 from orbbec.bridge.fakes import register_fake
 from orbbec.bridge.plain import is_integer
@@ -45,7 +54,14 @@ def check_input(op: str, input: Any) -> None:
 
 
 def pool_rois(
-    op: str, input: Any, rois: Any, numbers: int, output_size: Any, *options: float | bool
+    op: str,
+    input: Any,
+    rois: Any,
+    numbers: int,
+    output_size: Any,
+    spatial_scale: float,
+    sampling_ratio: int,
+    **flags: bool,
 ) -> Tensor:
     """Call `torch.ops.orbbec.<op>` after checking its arguments.
 
@@ -55,11 +71,16 @@ def pool_rois(
         rois: see `as_rois`.
         numbers: numbers per region, including its image index.
         output_size: see `output_size_values`.
-        *options: the operator's other arguments.
+        spatial_scale: see `roi_align`.
+        sampling_ratio: see `roi_align`.
+        **flags: the operator's other arguments.
     """
     check_input(op, input)
     table, size = as_rois(op, rois, numbers), output_size_values(op, output_size)
-    result: Tensor = call_operator(getattr(operators, op), input, table, size, *options)
+    scale = number_value(op, "spatial_scale", spatial_scale)
+    samples = whole_value(op, "sampling_ratio", sampling_ratio)
+    values = [flag_value(op, name, value) for name, value in flags.items()]
+    result: Tensor = call_operator(getattr(operators, op), input, table, size, scale, samples, *values)
     return result
 
 

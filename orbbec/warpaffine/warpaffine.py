@@ -2,7 +2,7 @@
 
 from typing import Any
 
-from orbbec.bridge.arguments import Fill, Images, Matrix, as_tensor, size_values
+from orbbec.bridge.arguments import Fill, Images, Matrix, float_tensor, size_values
 from orbbec.bridge.dispatch import call_for
 from orbbec.bridge.gradients.warp import register_matrix_gradient
 from orbbec.bridge.names import Border, Interpolation
@@ -69,7 +69,7 @@ def warp_affine(
     return call_warp(
         "warp_affine",
         images,
-        (as_tensor("warp_affine", "matrix", matrix),),
+        (float_tensor("warp_affine", "matrix", matrix),),
         size_values("warp_affine", size),
         WarpOptions(interpolation, border, fill, arithmetic, (inverse,)),
         out,

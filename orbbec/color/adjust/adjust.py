@@ -8,7 +8,7 @@ from torch import Tensor
 
 import orbbec.color.adjust.adjust_gradients  # noqa: F401  (registers what they are differentiated by)
 from orbbec._library import operators
-from orbbec.bridge.arguments import Images, OperatorInput
+from orbbec.bridge.arguments import BYTES, Images, OperatorInput
 from orbbec.bridge.dispatch import call_operator
 from orbbec.bridge.per_image import Factor, per_image
 from orbbec.bridge.plain import is_number, plain, shown
@@ -249,7 +249,7 @@ def autocontrast(images: Images) -> Any:
         >>> autocontrast(torch.tensor([[[100, 150, 200]]], dtype=torch.uint8)).flatten().tolist()
         [0, 127, 254]
     """
-    return by_histogram("autocontrast", images_input("autocontrast", images))
+    return by_histogram("autocontrast", images_input("autocontrast", images, dtypes=BYTES))
 
 
 def equalize(images: Images) -> Any:
@@ -268,7 +268,7 @@ def equalize(images: Images) -> Any:
         >>> equalize(torch.arange(0, 256, 2, dtype=torch.uint8).repeat(1, 8, 1))[0, 0, -1].item()
         255
     """
-    return by_histogram("equalize", images_input("equalize", images))
+    return by_histogram("equalize", images_input("equalize", images, dtypes=BYTES))
 
 
 def _is_bits(value: Any) -> Any:

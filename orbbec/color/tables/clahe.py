@@ -3,7 +3,7 @@
 from typing import Any
 
 from orbbec._library import operators
-from orbbec.bridge.arguments import Images, size_values
+from orbbec.bridge.arguments import BYTES, Images, size_values
 from orbbec.bridge.per_image import Factor, per_image
 from orbbec.bridge.pointwise import images_input, register_fake_like
 
@@ -36,7 +36,7 @@ def clahe(images: Images, clip_limit: Factor = 40.0, tiles: tuple[int, int] = (8
         >>> clahe(image, 2.0, (2, 2)).shape
         torch.Size([1, 8, 8])
     """
-    inputs = images_input(OP, images)
+    inputs = images_input(OP, images, dtypes=BYTES)
     limits, limit = per_image(OP, "clip_limit", clip_limit, inputs, lambda v: v >= 0, "of at least 0")
     rows, columns = size_values(OP, tiles, "tiles as (rows, columns)")
     arguments = (inputs.images, inputs.layout, inputs.channels, limit, limits, rows, columns)

@@ -6,7 +6,7 @@ import torch
 from torch import Tensor
 
 from orbbec._library import operators
-from orbbec.bridge.arguments import Images, Matrix, OperatorInput, as_tensor
+from orbbec.bridge.arguments import BYTES, Images, Matrix, OperatorInput, as_tensor, check_dtype
 from orbbec.bridge.fakes import register_fake
 from orbbec.bridge.pointwise import images_input, register_fake_like
 
@@ -35,8 +35,9 @@ def lut(images: Images, table: Matrix) -> Any:
         >>> lut(image, torch.arange(255, -1, -1).to(torch.uint8)).flatten().tolist()
         [255, 254, 0]
     """
-    inputs = images_input("lut", images)
+    inputs = images_input("lut", images, dtypes=BYTES)
     tables = as_tensor("lut", "table", table)
+    check_dtype("lut", "table", tables, BYTES)
     if tables.dim() in (1, 2):
         tables = tables[None, None] if tables.dim() == 1 else tables[None]
     return inputs.restore(operators.lut(inputs.images, inputs.layout, inputs.channels, tables))
@@ -62,7 +63,7 @@ def equalize_hist(images: Images) -> Any:
         >>> equalize_hist(torch.tensor([[[10, 20, 20, 30]]], dtype=torch.uint8)).flatten().tolist()
         [0, 170, 170, 255]
     """
-    return by_histogram("equalize_hist", images_input("equalize_hist", images))
+    return by_histogram("equalize_hist", images_input("equalize_hist", images, dtypes=BYTES))
 
 
 def by_histogram(name: str, inputs: OperatorInput) -> Any:

@@ -130,7 +130,7 @@ def test_tables_by_hand(device):
     ("call", "message"),
     [
         (
-            lambda x: orbbec.lut(x, torch.zeros(255)),
+            lambda x: orbbec.lut(x, torch.zeros(255, dtype=torch.uint8)),
             r"expected table of shape \[256\], \[3, 256\] or \[2, 3, 256\]",
         ),
         (lambda x: orbbec.lut(x, torch.zeros(256)), "lut: expected table of uint8"),

@@ -2,12 +2,14 @@
 
 from typing import Any
 
+import numpy as np
 import torch
 from torch import Tensor
 
 from orbbec._library import operators
 from orbbec.bridge.arguments import Array, StoredPlanes, copied_to, holds_planes
 from orbbec.bridge.fakes import register_fake
+from orbbec.bridge.plain import shown
 
 
 def ycbcr_to_rgb(planes: StoredPlanes, *, boxes: Array | None = None) -> Any:
@@ -43,6 +45,8 @@ def ycbcr_to_rgb(planes: StoredPlanes, *, boxes: Array | None = None) -> Any:
         raise TypeError(f"ycbcr_to_rgb: expected planes as a YCbCrBatch, but got {type(planes).__name__}")
     needed = None
     if boxes is not None:
+        if not isinstance(boxes, np.ndarray):
+            raise TypeError(f"ycbcr_to_rgb: expected boxes as an array, but got {shown(boxes)}")
         if boxes.shape != (len(planes.sizes), 4):
             shape = f"[{len(planes.sizes)}, 4], but got {list(boxes.shape)}"
             raise ValueError(f"ycbcr_to_rgb: expected boxes of shape {shape}")

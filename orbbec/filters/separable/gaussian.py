@@ -7,7 +7,7 @@ import torch
 from torch import Tensor
 
 from orbbec._library import operators
-from orbbec.bridge.arguments import Images, Matrix, as_tensor
+from orbbec.bridge.arguments import Images, Matrix, real_numbers
 from orbbec.bridge.names import Border, border_name
 from orbbec.bridge.plain import is_real, is_sequence, shown
 from orbbec.bridge.pointwise import register_fake_like
@@ -76,7 +76,7 @@ def _sigmas(op: str, sigma: Any, count: int, device: torch.device) -> Tensor:
         return sigmas
     if not isinstance(sigma, (Tensor, np.ndarray)):
         raise TypeError(f"{op}: expected sigma as a number, a tensor or an array, but got {shown(sigma)}")
-    sigmas = as_tensor(op, "sigma", sigma).to(torch.float64)
+    sigmas = real_numbers(op, "sigma", sigma).to(torch.float64)
     if list(sigmas.shape) == [count]:
         return sigmas[:, None].expand(count, 2)
     if list(sigmas.shape) in ([], [1]):

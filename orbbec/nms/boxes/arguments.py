@@ -7,10 +7,11 @@ from typing import Any
 import torch
 from torch import Tensor
 
-from orbbec.bridge.arguments import as_tensor, check_device, dtype_name
+from orbbec.bridge.arguments import check_device, real_numbers
 
 # Numbers per box of each format.
 NUMBERS = {"xyxy": 4, "xywh": 4, "cxcywh": 4, "cxcywha": 5, "xyxyxyxy": 8}
+_SYNONYMS = {"cxcywhr": "cxcywha"}
 
 
 def boxes_of(op: str, name: str, value: Any, numbers: int = 4) -> Tensor:
@@ -20,9 +21,7 @@ def boxes_of(op: str, name: str, value: Any, numbers: int = 4) -> Tensor:
         TypeError: not a tensor or array, or complex or bool.
         ValueError: the shape is invalid.
     """
-    boxes = as_tensor(op, name, value)
-    if boxes.is_complex() or boxes.dtype == torch.bool:
-        raise TypeError(f"{op}: expected {name} of real numbers, but got {dtype_name(boxes.dtype)}")
+    boxes = real_numbers(op, name, value)
     if boxes.dim() < 1 or boxes.shape[-1] != numbers:
         raise ValueError(f"{op}: expected {name} of shape [..., {numbers}], but got {list(boxes.shape)}")
     check_device(op, boxes)
@@ -60,9 +59,9 @@ def format_name(op: str, name: str, value: Any, known: Sequence[str]) -> str:
     Raises:
         ValueError: the format is not in `known`.
     """
-    if value not in known:
-        raise ValueError(f"{op}: expected {name} as one of {', '.join(known)}, but got {value!r}")
-    return str(value)
+    if isinstance(value, str) and (known_name := _SYNONYMS.get(value, value)) in known:
+        return known_name
+    raise ValueError(f"{op}: expected {name} as one of {', '.join(known)}, but got {value!r}")
 
 
 def batched_pairs(first: Tensor, second: Tensor) -> tuple[Tensor, Tensor, list[int]]:

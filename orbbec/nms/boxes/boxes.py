@@ -5,7 +5,7 @@ from typing import Any
 import torch
 from torch import Tensor
 
-from orbbec.bridge.arguments import as_tensor
+from orbbec.bridge.arguments import as_tensor, number_value
 from orbbec.nms.boxes.arguments import NUMBERS, boxes_of, computed_dtype, format_name
 from orbbec.nms.detections import Boxes, like
 
@@ -35,7 +35,7 @@ def box_area(boxes: Boxes, fmt: str = "xyxy") -> Any:
         >>> box_area(torch.tensor([[1.0, 2.0, 4.0, 8.0]])).tolist()
         [18.0]
     """
-    format_name("box_area", "fmt", fmt, WITH_AREA)
+    fmt = format_name("box_area", "fmt", fmt, WITH_AREA)
     corners = boxes_of("box_area", "boxes", boxes, NUMBERS[fmt])
     return like(boxes, area_of(corners.to(computed_dtype(corners)), fmt))
 
@@ -104,7 +104,8 @@ def remove_small_boxes(boxes: Boxes, min_size: float) -> Any:
         [0]
     """
     corners = boxes_of("remove_small_boxes", "boxes", boxes)
-    large = (corners[..., 2:] - corners[..., :2] >= min_size).all(-1)
+    least = number_value("remove_small_boxes", "min_size", min_size)
+    large = (corners[..., 2:] - corners[..., :2] >= least).all(-1)
     return like(boxes, torch.where(large)[0])
 
 

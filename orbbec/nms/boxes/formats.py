@@ -12,7 +12,6 @@ from orbbec.nms.boxes.arguments import NUMBERS, boxes_of, format_name
 from orbbec.nms.detections import Boxes, like
 
 # torchvision's name of a format: the name here.
-SYNONYMS = {"cxcywhr": "cxcywha"}
 
 
 def box_convert(boxes: Boxes, in_fmt: str, out_fmt: str) -> Any:
@@ -52,8 +51,8 @@ def box_convert(boxes: Boxes, in_fmt: str, out_fmt: str) -> Any:
         >>> corners.round().int().tolist()
         [[-1, 2, -1, -2, 1, -2, 1, 2]]
     """
-    source = format_name("box_convert", "in_fmt", SYNONYMS.get(in_fmt, in_fmt), tuple(NUMBERS))
-    target = format_name("box_convert", "out_fmt", SYNONYMS.get(out_fmt, out_fmt), tuple(NUMBERS))
+    names = (("in_fmt", in_fmt), ("out_fmt", out_fmt))
+    source, target = (format_name("box_convert", name, value, tuple(NUMBERS)) for name, value in names)
     numbers = boxes_of("box_convert", "boxes", boxes, NUMBERS[source])
     if not numbers.is_floating_point() and not {source, target} <= UPRIGHT_FROM.keys():
         dtype = dtype_name(numbers.dtype)

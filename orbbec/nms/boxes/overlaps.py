@@ -7,6 +7,7 @@ import torch
 from torch import Tensor
 
 from orbbec._library import operators
+from orbbec.bridge.arguments import number_value
 from orbbec.bridge.fakes import register_fake
 from orbbec.nms.boxes.angles import arctangent
 from orbbec.nms.boxes.arguments import batched_pairs, format_name, needs_gradient, pair_of
@@ -44,7 +45,7 @@ def box_iou(boxes1: Boxes, boxes2: Boxes, fmt: str = "xyxy") -> Any:
         >>> box_iou(box, torch.tensor([[0.0, 0.0, 2.0, 1.0], [1.0, 1.0, 3.0, 2.0]])).tolist()
         [[0.5, 0.20000000298023224]]
     """
-    format_name("box_iou", "fmt", fmt, AXIS_ALIGNED)
+    fmt = format_name("box_iou", "fmt", fmt, AXIS_ALIGNED)
     first, second = pair_of("box_iou", boxes1, boxes2)
     if fmt == "xyxy":
         return like(boxes1, _measured("iou", first, second))
@@ -106,6 +107,7 @@ def distance_box_iou(boxes1: Boxes, boxes2: Boxes, eps: float = 1e-7) -> Any:
         >>> round(distance_box_iou(box, torch.tensor([[3.0, 0.0, 4.0, 1.0]])).item(), 4)
         -0.5294
     """
+    eps = number_value("distance_box_iou", "eps", eps)
     first, second = pair_of("distance_box_iou", boxes1, boxes2)
     return like(boxes1, _measured("distance_iou", _floats(first), _floats(second), eps))
 
@@ -137,6 +139,7 @@ def complete_box_iou(boxes1: Boxes, boxes2: Boxes, eps: float = 1e-7) -> Any:
         >>> round(complete_box_iou(box, torch.tensor([[0.0, 0.0, 2.0, 1.0]])).item(), 4)
         0.4468
     """
+    eps = number_value("complete_box_iou", "eps", eps)
     first, second = pair_of("complete_box_iou", boxes1, boxes2)
     first, second = _floats(first), _floats(second)
     distance_iou = _measured("distance_iou", first, second, eps)
@@ -161,7 +164,7 @@ def _measured(measure: str, first: Tensor, second: Tensor, eps: float = 0.0) -> 
     if needs_gradient(first, second) or not first.is_floating_point():
         return _composed(measure, first, second, eps)
     rows, columns, shape = batched_pairs(first, second)
-    result: Tensor = operators.box_overlaps(rows, columns, measure, float(eps))
+    result: Tensor = operators.box_overlaps(rows, columns, measure, eps)
     return result.reshape(shape)
 
 

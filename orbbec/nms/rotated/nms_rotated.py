@@ -6,6 +6,7 @@ import torch
 from torch import Tensor
 
 from orbbec._library import operators
+from orbbec.bridge.arguments import number_value
 from orbbec.bridge.fakes import register_fake
 from orbbec.nms.detections import (
     Boxes,
@@ -67,9 +68,10 @@ def nms_rotated(
     computed = box_tensor("nms_rotated", "boxes", boxes, 5)
     of_boxes = vector("nms_rotated", "scores", scores, computed)
     groups = group_numbers("nms_rotated", "idxs", idxs, computed)
+    threshold = number_value("nms_rotated", "iou_threshold", iou_threshold)
 
     def keepers_of(ranked: Tensor, groups: Tensor | None) -> Tensor:
-        keepers: Tensor = operators.nms_rotated_keepers(ranked, groups, float(iou_threshold))
+        keepers: Tensor = operators.nms_rotated_keepers(ranked, groups, threshold)
         return keepers
 
     keep, order = keep_greedily("nms_rotated", keepers_of, computed, of_boxes, groups)

@@ -6,7 +6,7 @@ import torch
 from torch import Tensor
 
 from orbbec._library import operators
-from orbbec.bridge.arguments import name_value
+from orbbec.bridge.arguments import name_value, number_value
 from orbbec.bridge.fakes import register_fake
 from orbbec.nms.detections import Boxes, best_first, box_tensor, group_numbers, like, real_tensor, vector
 
@@ -70,13 +70,13 @@ def matrix_nms(
         ranked,
         None if groups is None else groups[order],
         name_value("matrix_nms", "method", method),
-        float(sigma),
+        number_value("matrix_nms", "sigma", sigma),
     )
     lowered = values[order] * decays
     again = best_first("matrix_nms", lowered)
     rows, indices = torch.cat((ranked, lowered[:, None]), 1)[again], order[again]
     if score_threshold is not None:
-        keep = rows[:, 4] >= score_threshold
+        keep = rows[:, 4] >= number_value("matrix_nms", "score_threshold", score_threshold)
         rows, indices = rows[keep], indices[keep]
     dtype = real_tensor("matrix_nms", "boxes", boxes).dtype
     return like(boxes, rows.to(dtype), indices)  # type: ignore[no-any-return]

@@ -6,7 +6,7 @@ import torch
 from torch import Tensor
 
 from orbbec._library import operators
-from orbbec.bridge.arguments import name_value
+from orbbec.bridge.arguments import name_value, number_value, whole_value
 from orbbec.bridge.fakes import register_fake
 from orbbec.nms.detections import Boxes, box_tensor, detection_rows, is_number, like, real_tensor, vector
 
@@ -136,15 +136,14 @@ def _taken(
 ) -> tuple[Tensor, ...]:
     computed = box_tensor("soft_nms", "boxes", boxes, 4)
     ranks = vector("soft_nms", "scores", scores, computed)
+    options = {"iou_threshold": iou_threshold, "sigma": sigma, "min_score": min_score, "offset": offset}
+    numbers = [number_value("soft_nms", name, value) for name, value in options.items()]
     indices, lowered, count = operators.soft_nms(
         computed,
         ranks.to(computed.dtype),
         name_value("soft_nms", "method", method),
-        float(iou_threshold),
-        float(sigma),
-        float(min_score),
-        float(offset),
-        computed.shape[0] if max_output is None else max_output,
+        *numbers,
+        computed.shape[0] if max_output is None else whole_value("soft_nms", "max_output", max_output),
     )
     dtype = real_tensor("soft_nms", "boxes", boxes).dtype
     if max_output is None:

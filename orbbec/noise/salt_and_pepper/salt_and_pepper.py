@@ -6,7 +6,7 @@ import torch
 from torch import Tensor
 
 from orbbec._library import operators
-from orbbec.bridge.arguments import Images, Matrix
+from orbbec.bridge.arguments import Images, Matrix, number_value
 from orbbec.bridge.dispatch import call_operator
 from orbbec.bridge.noise import noise_key
 from orbbec.bridge.per_image import Factor, per_image
@@ -88,9 +88,10 @@ def _is_fraction(value: Any) -> Any:
 
 
 def _value(name: str, value: float | None, top: float) -> float:
-    if value is not None and not 0 <= value <= top:
+    number = top if value is None else number_value(_OP, name, value)
+    if not 0 <= number <= top:
         raise ValueError(f"{_OP}: expected {name} as a number from 0 to {top:g}, but got {value}")
-    return top if value is None else float(value)
+    return number
 
 
 register_fake_like(_OP)

@@ -153,7 +153,7 @@ BAD = [
     ({"sigma": -0.1}, ValueError, "expected sigma as a finite number of at least 0, but got -0.1"),
     ({"sigma": torch.tensor([0.1, -1])}, ValueError, "but got -1.0 for image 1"),
     ({"sigma": "much"}, TypeError, "expected sigma as a tensor"),
-    ({"clip": 1}, TypeError, "expected clip as a bool"),
+    ({"clip": 1}, TypeError, "expected clip as True or False"),
     ({"seed": -1}, ValueError, "expected seed from 0"),
     ({"transform_index": 1 << 16}, ValueError, "expected transform_index from 0 to 65535"),
     ({"sample_ids": [1]}, ValueError, r"expected sample_ids of shape \[2\], but got \[1\]"),

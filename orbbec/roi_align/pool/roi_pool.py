@@ -6,7 +6,7 @@ import torch
 from torch import Tensor
 
 from orbbec._library import operators
-from orbbec.bridge.arguments import is_channels_last, new_images
+from orbbec.bridge.arguments import is_channels_last, new_images, number_value
 from orbbec.bridge.dispatch import call_operator
 from orbbec.bridge.fakes import register_fake
 from orbbec.roi_align.rois import (
@@ -59,7 +59,7 @@ def roi_pool(input: Tensor, rois: Rois, output_size: OutputSize, spatial_scale: 
         input,
         as_rois("roi_pool", rois, 5),
         output_size_values("roi_pool", output_size),
-        spatial_scale,
+        number_value("roi_pool", "spatial_scale", spatial_scale),
     )[0]
     return result
 

@@ -55,7 +55,8 @@ def roi_align_rotated(
         >>> roi_align_rotated(features, roi, 2).flatten().tolist()
         [10.5, 2.5, 12.5, 4.5]
     """
-    return pool_rois("roi_align_rotated", input, rois, 6, output_size, spatial_scale, sampling_ratio, aligned)
+    numbers = spatial_scale, sampling_ratio
+    return pool_rois("roi_align_rotated", input, rois, 6, output_size, *numbers, aligned=aligned)
 
 
 class RoIAlignRotated(torch.nn.Module):

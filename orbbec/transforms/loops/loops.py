@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 import torch
 
+from orbbec.bridge.dispatch import call_for
 from orbbec.transforms.base.checks import whole
 from orbbec.transforms.base.seeds import LARGEST_SEED
 from orbbec.transforms.base.transform import Transform
@@ -90,7 +91,7 @@ def on_device(pipeline: Any, *, seed: int = 0, exact: bool = False) -> OnDevice:
         >>> bool(torch.equal(first, augment(images)))
         True
     """
-    return OnDevice(_converted(pipeline, seed, exact), seed)
+    return OnDevice(call_for("on_device", _converted, pipeline, seed, exact), seed)
 
 
 def _converted(pipeline: Any, seed: int, exact: bool) -> Compose | MultiView:

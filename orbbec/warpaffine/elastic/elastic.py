@@ -7,7 +7,16 @@ from typing import Any
 import torch
 from torch import Tensor
 
-from orbbec.bridge.arguments import Fill, Images, Matrix, as_tensor, copied_to, on_device_of, operator_input
+from orbbec.bridge.arguments import (
+    Fill,
+    Images,
+    Matrix,
+    copied_to,
+    on_device_of,
+    operator_input,
+    real_numbers,
+    size_values,
+)
 from orbbec.bridge.dispatch import call_for
 from orbbec.bridge.names import Border, Interpolation, border_name
 from orbbec.bridge.noise import key_value, sample_table, whole_table
@@ -68,9 +77,10 @@ def elastic_displacement(
     ids = whole_table(op, "sample_ids", sample_ids)
     if ids.dim() != 1:
         raise ValueError(f"{op}: expected sample_ids of shape [N], but got {list(ids.shape)}")
+    height, width = size_values(op, size)
     alphas, sigmas = _strength(op, "alpha", alpha, ids.size(0)), _sigma(op, sigma, ids.size(0))
     key = _key(op, seed, epoch, transform_index)
-    displacement: Tensor = call_for(op, _displacement, ids, size, alphas, sigmas, key)
+    displacement: Tensor = call_for(op, _displacement, ids, (height, width), alphas, sigmas, key)
     return displacement
 
 
@@ -235,7 +245,7 @@ def _strength(op: str, name: str, value: Any, count: int) -> tuple[float, float]
         except (TypeError, ValueError) as error:
             raise TypeError(f"{op}: expected {name} as a number or (x, y), but got {shown(value)}") from error
         return x, y
-    table = as_tensor(op, name, value).detach().to(torch.float64)
+    table = real_numbers(op, name, value).detach().to(torch.float64)
     if list(table.shape) == [count]:
         table = table[:, None]
     if list(table.shape) not in ([count, 1], [count, 2]):

@@ -2,7 +2,7 @@
 
 from typing import Any
 
-from orbbec.bridge.arguments import Fill, Images, Matrix, as_tensor, size_values
+from orbbec.bridge.arguments import Fill, Images, Matrix, float_tensor, size_values
 from orbbec.bridge.gradients.warp import register_matrix_gradient
 from orbbec.bridge.names import Border, Interpolation
 from orbbec.bridge.spec import EVERY_DTYPE, OpSpec, register
@@ -60,7 +60,7 @@ def warp_perspective(
     return call_warp(
         "warp_perspective",
         images,
-        (as_tensor("warp_perspective", "matrix", matrix),),
+        (float_tensor("warp_perspective", "matrix", matrix),),
         size_values("warp_perspective", size),
         WarpOptions(interpolation, border, fill, arithmetic, (inverse,)),
         out,

@@ -2,7 +2,7 @@
 
 from typing import Any
 
-from orbbec.bridge.arguments import Fill, Images, Matrix, as_tensor
+from orbbec.bridge.arguments import Fill, Images, Matrix, as_tensor, check_dtype, float_tensor
 from orbbec.bridge.gradients.warp import register_map_gradient
 from orbbec.bridge.names import Border, Interpolation
 from orbbec.bridge.warp import WarpOptions, call_warp, register_fakes
@@ -51,14 +51,16 @@ def remap(
         >>> remap(image, torch.tensor([[3.0, 0.5]]), torch.zeros(1, 2)).flatten().tolist()
         [3, 0]
     """
-    x, y = as_tensor("remap", "map_x", map_x), as_tensor("remap", "map_y", map_y)
+    x = float_tensor("remap", "map_x", map_x)
+    y = as_tensor("remap", "map_y", map_y)
+    check_dtype("remap", "map_y", y, (x.dtype,))
     if x.shape != y.shape or x.dim() not in (2, 3):
         raise ValueError(
             f"remap: expected map_x and map_y of one shape [N, height, width] or [height, width], but got "
             f"{list(x.shape)} and {list(y.shape)}"
         )
-    if x.dtype != y.dtype or x.device != y.device:
-        raise ValueError("remap: expected map_x and map_y of one dtype on one device")
+    if x.device != y.device:
+        raise ValueError("remap: expected map_x and map_y on one device")
     options = WarpOptions(interpolation, border, fill, arithmetic)
     return call_warp("remap", images, (x, y), list(x.shape[-2:]), options, out)
 

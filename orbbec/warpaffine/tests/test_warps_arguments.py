@@ -126,7 +126,8 @@ def test_matrices_of_another_shape(op):
 def test_matrices_of_another_kind(op):
     rows = 2 if op == "warp_affine" else 3
     for dtype in (torch.float16, torch.int64, torch.uint8):
-        refused(op, "expected matrix of float32 or float64", map=torch.zeros(rows, 3, dtype=dtype))
+        message = f"expected matrix of float32 or float64, but got {str(dtype).removeprefix('torch.')}"
+        refused(op, message, TypeError, map=torch.zeros(rows, 3, dtype=dtype))
     message = "expected matrix as a tensor or an array, but got list"
     refused(op, message, TypeError, map=[[1, 0, 0], [0, 1, 0], [0, 0, 1]][:rows])
 
@@ -142,8 +143,8 @@ def test_tables_that_do_not_fit():
     remap_refused(shape + "[5, 7] and [5, 6]", torch.zeros(5, 7), good)
     for wrong in ([6], [1, 1, 5, 6]):
         remap_refused(f"{shape}{wrong} and {wrong}", torch.zeros(wrong), torch.zeros(wrong))
-    remap_refused("expected map_x and map_y of one dtype on one device", good.double(), good)
-    remap_refused("expected map_x of float32 or float64", good.int(), good.int())
+    remap_refused("expected map_y of float64, but got float32", good.double(), good, TypeError)
+    remap_refused("expected map_x of float32 or float64, but got int32", good.int(), good.int(), TypeError)
     own = torch.zeros(4, 5, 6)
     remap_refused("expected map_x of shape [2, 5, 6], but got [4, 5, 6]", own, own)
     empty = torch.zeros(0, 6)

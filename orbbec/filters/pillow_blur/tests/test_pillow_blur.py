@@ -73,7 +73,7 @@ def test_a_radius_out_of_range_is_named(radius):
 
 
 def test_what_it_cannot_blur_is_named():
-    with pytest.raises(ValueError, match="pillow_blur: expected images of uint8"):
+    with pytest.raises(TypeError, match="pillow_blur: expected images of uint8, but got float32"):
         pillow_blur(torch.zeros(3, 4, 5), 1.0)
     with pytest.raises(TypeError, match="pillow_blur: expected radius as a number"):
         pillow_blur(torch.zeros(3, 4, 5, dtype=torch.uint8), "2")
