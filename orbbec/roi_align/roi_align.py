@@ -3,6 +3,7 @@
 import torch
 from torch import Tensor
 
+from orbbec.bridge.arguments import flag_value, number_value, whole_value
 from orbbec.roi_align.rois import (
     OutputSize,
     Rois,
@@ -89,10 +90,10 @@ class RoIAlign(torch.nn.Module):
     ) -> None:
         super().__init__()
         self.out_size = out_size
-        self.spatial_scale = float(spatial_scale)
-        self.sample_num = int(sample_num)
+        self.spatial_scale = number_value("RoIAlign", "spatial_scale", spatial_scale)
+        self.sample_num = whole_value("RoIAlign", "sample_num", sample_num)
         self.use_torchvision = use_torchvision
-        self.aligned = aligned
+        self.aligned = flag_value("RoIAlign", "aligned", aligned)
 
     def forward(self, features: Tensor, rois: Rois) -> Tensor:
         """Pool `rois` of `features` with `roi_align`."""

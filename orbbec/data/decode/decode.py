@@ -16,7 +16,7 @@ from orbbec.data.decode.jpeg_header import JpegHeader, ends_whole, is_jpeg, jpeg
 from orbbec.data.decode.modes import CHANNELS, Pixels
 from orbbec.data.decode.native import check_jpeg, decode_rectangle, decodes_rectangles, has_native
 from orbbec.data.decode.orientation import Rectangle, as_stored, stored_rectangle, upright, upright_size
-from orbbec.transforms.base.checks import choice
+from orbbec.transforms.base.checks import choice, flag, whole
 
 MAX_PIXELS = 100_000_000
 _END_OF_IMAGE = b"\xff\xd9"
@@ -58,11 +58,12 @@ def decode_image(
         >>> decode_image(b"P5 2 1 255 " + bytes([7, 9]))[..., 0].tolist()
         [[7, 9]]
     """
+    check_file_rules("decode_image", max_pixels, apply_exif_orientation)
     header = usable_header(data, mode, max_pixels, on_damage, apply_exif_orientation)
     if header is not None:
         with suppress(ValueError):
-            whole = Rectangle(0, 0, *reversed(upright_size(header.height, header.width, header.orientation)))
-            return decode_region(data, header, whole, mode=mode)
+            area = Rectangle(0, 0, *reversed(upright_size(header.height, header.width, header.orientation)))
+            return decode_region(data, header, area, mode=mode)
     if is_jpeg(data) and on_damage == "raise":
         check_whole(data)
         if header is not None:
@@ -74,6 +75,12 @@ def decode_image(
         data += _END_OF_IMAGE  # Pillow refuses files without it
     pixels = decode_by_codec(data, mode, max_pixels, apply_exif_orientation)
     return decode_by_pillow(data, mode, max_pixels, apply_exif_orientation) if pixels is None else pixels
+
+
+def check_file_rules(op: str, max_pixels: object, apply_exif_orientation: object) -> None:
+    """Check two arguments of the functions that decode."""
+    whole(op, "max_pixels", max_pixels, 1)
+    flag(op, "apply_exif_orientation", apply_exif_orientation)
 
 
 def image_size(data: bytes, *, apply_exif_orientation: bool = True) -> tuple[int, int]:
@@ -93,6 +100,7 @@ def image_size(data: bytes, *, apply_exif_orientation: bool = True) -> tuple[int
         >>> image_size(b"P5 2 1 255 " + bytes([7, 9]))
         (1, 2)
     """
+    flag("image_size", "apply_exif_orientation", apply_exif_orientation)
     header = jpeg_header(data)
     if header is None:
         size = size_by_codec(data, MAX_PIXELS_OF_SIZE, apply_exif_orientation)

@@ -11,7 +11,7 @@ from orbbec.data.decode.decode import MAX_PIXELS, decode_image
 from orbbec.data.decode.modes import CHANNELS, Pixels, with_channels
 from orbbec.data.decode.nvimgcodec import MODES, BatchDecoder
 from orbbec.data.decode.unchanged import checked_pixels, decode_unchanged
-from orbbec.transforms.base.checks import choice
+from orbbec.transforms.base.checks import choice, flag, whole
 
 UNCHANGED = "UNCHANGED"
 DEVICES = ("cpu", "cuda", "auto", "nvimgcodec")
@@ -48,7 +48,8 @@ class Decoding:
             decodes.
 
     Raises:
-        ValueError: an argument is unknown, or `planes` is set for "nvimgcodec".
+        TypeError: an argument has another type.
+        ValueError: an argument is unknown or out of range, or `planes` is set for "nvimgcodec".
     """
 
     mode: str = "RGB"
@@ -62,11 +63,14 @@ class Decoding:
 
     def __post_init__(self) -> None:
         choice("Decoding", "device", self.device, DEVICES)
+        for name in ("roi", "shrink", "planes", "apply_exif_orientation"):
+            flag("Decoding", name, getattr(self, name))
         if self.by_nvimgcodec and self.planes:
             raise ValueError('Decoding: expected planes or device="nvimgcodec", but got both')
         modes = MODES if self.by_nvimgcodec else ("RGB",) if self.makes_planes else (*CHANNELS, UNCHANGED)
         choice("Decoding", "mode", self.mode, modes)
         choice("Decoding", "on_damage", self.on_damage, ("raise", "keep"))
+        whole("Decoding", "max_pixels", self.max_pixels, 1)
 
     @property
     def makes_planes(self) -> bool:

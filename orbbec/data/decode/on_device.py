@@ -17,7 +17,7 @@ from orbbec.batch.ycbcr_batch import SAMPLINGS, bytes_of_planes
 from orbbec.bridge.arguments import Array
 from orbbec.bridge.forked import check_not_forked
 from orbbec.color.ycbcr import ycbcr_to_rgb
-from orbbec.data.decode.decode import MAX_PIXELS, planes_header
+from orbbec.data.decode.decode import MAX_PIXELS, check_file_rules, planes_header
 from orbbec.data.decode.native import feed_functions
 from orbbec.data.decode.orientation import swaps_axes
 from orbbec.data.decode.planes import FileRules, planes_on_host
@@ -64,6 +64,7 @@ def decode_planes(
         >>> batch.planes(0)[0].tolist()
         [[[7, 7, 7], [9, 9, 9]]]
     """
+    check_file_rules("decode_planes", max_pixels, apply_exif_orientation)
     rules = FileRules(max_pixels, on_damage, apply_exif_orientation)
     device = torch.device(device)
     if device.type == "cpu":
@@ -100,6 +101,7 @@ def decode_jpeg(
         >>> decode_jpeg([b"P5 2 1 255 " + bytes([7, 9])], device="cpu")[0].tolist()
         [[[7, 7, 7], [9, 9, 9]]]
     """
+    check_file_rules("decode_jpeg", max_pixels, apply_exif_orientation)
     planes = decode_planes(
         files,
         device=device,

@@ -17,6 +17,7 @@ from torch import Tensor
 from orbbec.batch import YCbCrBatch
 from orbbec.batch import collate as default_collate
 from orbbec.batch.collate import collate_columns, collate_targets
+from orbbec.bridge.plain import shown
 from orbbec.data.cache import Cache, CachedSource
 from orbbec.data.concat import with_distinct_ids
 from orbbec.data.decode.decoding import Decoding
@@ -168,8 +169,13 @@ class Loader:
         self.batch_size = whole("Loader", "batch_size", batch_size, 1)
         of_rank = partial(order_of_rank, seed=seed, shuffle=shuffle, drop_last=drop_last)
         self.order = order_for(order, len(source) if self._is_indexed else None, of_rank, self.batch_size)
+        if not callable(collate):
+            raise TypeError(f"Loader: expected collate as a function, but got {shown(collate)}")
         self.drop_last, self.collate = drop_last, collate
-        self.device = torch.device(device)
+        try:
+            self.device = torch.device(device)
+        except RuntimeError as error:
+            raise ValueError(f"Loader: expected device as a torch device, but got {shown(device)}") from error
         limit = default_limit() if memory is None else whole("Loader", "memory", memory, 1)
         self._memory = MemoryBudget(limit)
         self._cores = [] if numa is None else node_cores(numa)

@@ -79,7 +79,7 @@ class RoIPool(torch.nn.Module):
     def __init__(self, output_size: OutputSize, spatial_scale: float = 1.0) -> None:
         super().__init__()
         self.output_size = output_size
-        self.spatial_scale = float(spatial_scale)
+        self.spatial_scale = number_value("RoIPool", "spatial_scale", spatial_scale)
 
     def forward(self, features: Tensor, rois: Rois) -> Tensor:
         """Pool `rois` of `features` with `roi_pool`."""

@@ -3,6 +3,7 @@
 import torch
 from torch import Tensor
 
+from orbbec.bridge.arguments import flag_value, number_value, whole_value
 from orbbec.roi_align.rois import (
     OutputSize,
     Rois,
@@ -82,9 +83,9 @@ class RoIAlignRotated(torch.nn.Module):
     ) -> None:
         super().__init__()
         self.output_size = output_size
-        self.spatial_scale = float(spatial_scale)
-        self.sampling_ratio = int(sampling_ratio)
-        self.aligned = aligned
+        self.spatial_scale = number_value("RoIAlignRotated", "spatial_scale", spatial_scale)
+        self.sampling_ratio = whole_value("RoIAlignRotated", "sampling_ratio", sampling_ratio)
+        self.aligned = flag_value("RoIAlignRotated", "aligned", aligned)
 
     def forward(self, features: Tensor, rois: Rois) -> Tensor:
         """Pool `rois` of `features` with `roi_align_rotated`."""

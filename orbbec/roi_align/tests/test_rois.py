@@ -1,5 +1,7 @@
 """Common tests of roi_align, roi_align_rotated and roi_pool: devices, layouts, torch, invalid arguments."""
 
+import inspect
+
 import pytest
 import torch
 
@@ -259,3 +261,13 @@ def test_a_cuda_graph_replays_with_new_features(op):
     )
     for actual, of_cpu in zip(pooled, expected, strict=True):
         assert_same_bytes(actual, of_cpu)
+
+
+@pytest.mark.parametrize("module", [orbbec.RoIAlign, orbbec.RoIAlignRotated, orbbec.RoIPool])
+def test_options_of_a_module_are_checked_when_it_is_made(module):
+    wrong = {"spatial_scale": "1", "sampling_ratio": 1.5, "sample_num": "2", "aligned": "false"}
+    names = wrong.keys() & inspect.signature(module).parameters.keys()
+    assert "spatial_scale" in names
+    for name in names:
+        with pytest.raises(TypeError, match=f"^{module.__name__}: expected {name} as "):
+            module(7, **{"spatial_scale": 1.0, name: wrong[name]})

@@ -12,7 +12,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from PIL import Image, ImageOps
 
-from orbbec.data import Decoding, Loader, Sample
+from orbbec.data import Decoding, Loader, Sample, decode_jpeg, decode_planes
 from orbbec.data.decode import codecs, decode, native
 from orbbec.data.decode.decode import decode_image, decode_region, image_size, planes_header, region_header
 from orbbec.data.decode.jpeg_header import jpeg_header
@@ -378,3 +378,25 @@ def test_the_first_decoder_that_succeeds_gives_the_pixels(monkeypatch, orientati
 def test_an_unknown_way_of_decoding_is_named(name):
     with pytest.raises(ValueError, match=f"^Decoding: expected {name} as one of .*, but got 'none'$"):
         Decoding(**{name: "none"})
+
+
+DECODERS = {"decode_image": decode_image, "decode_planes": decode_planes, "decode_jpeg": decode_jpeg}
+
+
+@pytest.mark.parametrize("name", ["roi", "shrink", "planes", "apply_exif_orientation"])
+def test_text_is_no_truth_value(name):
+    with pytest.raises((TypeError, ValueError), match=f"^Decoding: expected {name} as True or False"):
+        Decoding(**{name: "false"})
+    for function in (*DECODERS, "image_size") if name == "apply_exif_orientation" else ():
+        call = DECODERS.get(function, image_size)
+        with pytest.raises((TypeError, ValueError), match=f"^{function}: expected {name} as True or False"):
+            call(b"", **{name: "false"})
+
+
+@pytest.mark.parametrize("wrong", ["1", 1.5, 0, -1, None])
+def test_a_limit_of_pixels_is_a_whole_number(wrong):
+    with pytest.raises((TypeError, ValueError), match=r"^Decoding: expected max_pixels as a whole number"):
+        Decoding(max_pixels=wrong)
+    for name, call in DECODERS.items():
+        with pytest.raises((TypeError, ValueError), match=f"^{name}: expected max_pixels as a whole number"):
+            call(b"", max_pixels=wrong)

@@ -35,3 +35,13 @@ def test_a_damaged_file_is_named(tmp_path):
 def test_a_gpu_that_is_not_there_is_refused_at_once():
     with pytest.raises(ValueError, match="torch sees no GPU, so the device cannot be cuda:"):
         Loader([Sample(b"")], 2, device="cuda")
+
+
+def test_a_device_that_torch_does_not_know_and_a_collate_that_is_no_function_are_refused():
+    for device in ("1", -1, "gpu"):
+        with pytest.raises(
+            ValueError, match=f"^Loader: expected device as a torch device, but got '?{device}"
+        ):
+            Loader([Sample(b"")], 2, device=device)
+    with pytest.raises(TypeError, match=r"^Loader: expected collate as a function, but got \[1\]"):
+        Loader([Sample(b"")], 2, collate=[1])
