@@ -28,15 +28,16 @@ from torch import Tensor
 from torchvision import tv_tensors
 from torchvision.transforms import InterpolationMode, v2
 from ultralytics.cfg import get_cfg
-from ultralytics.data.augment import Format, v8_transforms
+from ultralytics.data.augment import Format, LetterBox, v8_transforms
 from ultralytics.utils.instance import Instances
 
 from orbbec import recipes
-from orbbec.recipes.ends import OPENAI_CLIP
+from orbbec.recipes.ends import KINETICS, OPENAI_CLIP
 from orbbec.recipes.views import dino_v2_view, simclr_view
 from orbbec.transforms import Compose
 
 SIZE, BATCH = 112, 50  # pixels, images
+FRAMES = 4
 YOLO = 320  # pixels
 LEFT_OUT = ("sharpness", "affine")  # of LeRobot
 NORMALIZED = [
@@ -105,6 +106,17 @@ def of_yolo(scenes: Scenes) -> Callable[[], Tensor]:
         order = random.choices(range(len(scenes)), k=BATCH)
         batch = torch.from_numpy(np.stack([scenes.images[index] for index in order])).permute(0, 3, 1, 2)
         return pipeline(batch, targets)[0]
+
+    return draw
+
+
+def of_letterbox(image: np.ndarray) -> Callable[[], Tensor]:
+    """The preprocessing of images for validation and prediction."""
+    letterbox = LetterBox((YOLO, YOLO))
+
+    def draw() -> Tensor:
+        pixels = np.ascontiguousarray(letterbox(image=image).transpose(2, 0, 1))
+        return torch.from_numpy(pixels).float() / 255
 
     return draw
 
@@ -290,6 +302,17 @@ OF_ONE_IMAGE: dict[str, tuple[str, Compose, Callable[..., Any]]] = {
 }
 
 
+KINETICS_TRAIN = v2.Compose(
+    [
+        v2.RandomResize(128, 161, antialias=False),
+        v2.RandomCrop(SIZE),
+        v2.RandomHorizontalFlip(),
+        NORMALIZED[1],
+        v2.Normalize(*KINETICS),
+    ]
+)
+
+
 def pairs_of(image: Image.Image) -> dict[str, Pair]:
     """All recipes with their originals, on one photograph; those of Ultralytics on four."""
     batch = torch.from_numpy(np.array(image)).permute(2, 0, 1).expand(BATCH, -1, -1, -1)
@@ -307,6 +330,11 @@ def pairs_of(image: Image.Image) -> dict[str, Pair]:
     shift = recipes.drq_shift()
     pairs["drq_shift"] = Pair("kornia", lambda: shift(observations).float(), of_kornia(observations))
     pairs["yolo_train"] = Pair("ultralytics", of_yolo(scenes), of_ultralytics(scenes))
+    letterbox = partial(recipes.yolo_val(YOLO), batch)
+    pairs["yolo_val"] = Pair("ultralytics", letterbox, of_letterbox(np.array(image)))
+    clips = batch[:, None].expand(-1, FRAMES, -1, -1, -1).contiguous()
+    kinetics = partial(recipes.kinetics(SIZE, 128, 160), clips)
+    pairs["kinetics"] = Pair("torchvision", kinetics, partial(KINETICS_TRAIN, tv_tensors.Video(clips[0])))
     return pairs
 
 
@@ -315,8 +343,8 @@ def first_of(call: Callable[[], Any]) -> Tensor:
 
 
 def summaries(images: Any) -> np.ndarray:
-    """The mean and the standard deviation of each image: `[N, 2]`."""
-    return np.array([(float(image.mean()), float(image.std())) for image in images])
+    """The mean and the standard deviation of each image, to a tenth of a level or less: `[N, 2]`."""
+    return np.array([(float(image.mean()), float(image.std())) for image in images]).round(3)
 
 
 def cpu_ratio(pair: Pair, threads: int, rounds: int = 7) -> float:
