@@ -360,8 +360,9 @@ def test_with_pixels_keeps_sizes_and_checks_the_pixels():
     assert all((image == 7).all() for image in other)
     with pytest.raises(ValueError, match="expected uint8 pixels of shape"):
         batch.with_pixels(torch.zeros(1, dtype=torch.uint8), 3)
-    with pytest.raises(ValueError, match="expected from 1 to 3 channels, but got 4"):
-        batch.with_pixels(batch.buffer, 4)
+    for channels in (0, 4):
+        with pytest.raises(ValueError, match=f"expected from 1 to 3 channels, but got {channels}"):
+            batch.with_pixels(batch.buffer, channels)
 
 
 class _Calls(TorchDispatchMode):

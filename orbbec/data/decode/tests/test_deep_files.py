@@ -4,6 +4,7 @@ import io
 
 import numpy as np
 import pytest
+from PIL import Image, PngImagePlugin
 
 from orbbec.data import decode_image
 from orbbec.data.decode.unchanged import decode_unchanged
@@ -95,3 +96,13 @@ def test_colors_of_jpeg_2000_are_unchanged(bits, channels):
     result = decode_unchanged(data, 32 * 40)
     assert result.dtype == theirs.dtype == f"uint{bits}"
     assert np.array_equal(result, theirs[..., [2, 1, 0, 3][:channels]])
+
+
+@pytest.mark.parametrize("mode", ["I;16", "I"])  # of Pillow today, and before 11
+def test_gray_of_png_has_16_bits_in_every_pillow(mode, monkeypatch):
+    file = io.BytesIO()
+    Image.fromarray(DEEP[..., 0]).save(file, "PNG")
+    monkeypatch.setitem(PngImagePlugin._MODES, (16, 0), (mode, "I;16B"))
+    result = decode_unchanged(file.getvalue(), 35)
+    assert result.dtype == np.uint16
+    assert np.array_equal(result[..., 0], DEEP[..., 0])
