@@ -98,6 +98,11 @@ def test_the_size_of_units_does_not_matter(device, unit_bits):
     assert assert_as_on_host(device, [draw_file(rng) for _ in range(20)], unit_bits=unit_bits) == []
 
 
+def test_the_size_of_units_is_checked(device):
+    with pytest.raises(ValueError, match="expected unit_bits from 128 to"):
+        decoded(device, [encoded(photograph(20, 30))], unit_bits=127)
+
+
 @pytest.mark.parametrize("seed", range(8))
 def test_random_files_have_the_planes_of_the_host(device, seed):
     rng = np.random.default_rng(seed)
