@@ -11,7 +11,7 @@ import torch
 from torch.utils._python_dispatch import TorchDispatchMode
 
 import orbbec
-from orbbec.batch import ClipBatch, ImageBatch
+from orbbec.batch import ImageBatch
 
 HAS_CUDA = torch.cuda.is_available() or os.environ.get("ORBBEC_REQUIRE_CUDA") == "1"
 DEVICES = ["cpu", "cuda"] if HAS_CUDA else ["cpu"]
@@ -391,10 +391,3 @@ def test_a_pointwise_operator_does_not_copy_the_pixels_of_a_batch():
     assert [image.unique().tolist() for image in inverted] == [[255], [254]]
     sent = pickle.loads(pickle.dumps(inverted))
     assert torch.equal(sent.storage, inverted.storage)
-
-
-def test_a_clip_has_one_frame_at_least():
-    images = ImageBatch.from_images([np.zeros((2, 3, 3), np.uint8)] * 2)
-    assert ClipBatch.of(images, 1).frames == 1
-    with pytest.raises(ValueError, match="ClipBatch: expected clips of 0 frames, but got 2 images"):
-        ClipBatch.of(images, 0)

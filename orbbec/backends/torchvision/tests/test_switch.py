@@ -278,6 +278,19 @@ def test_a_backend_that_is_not_there_is_named():
         ot.set_image_backend("accimage")
 
 
+def test_torchvision_is_as_before_if_it_cannot_be_switched(monkeypatch):
+    def broken(*arguments):
+        yield from list(replacements(*arguments))[:-1]
+        raise AttributeError("renamed")
+
+    before = found()
+    monkeypatch.setattr(switch, "replacements", broken)
+    with pytest.raises(AttributeError, match="renamed"):
+        ot.set_image_backend("orbbec")
+    assert found() == before
+    assert ot.get_image_backend() == "pil"
+
+
 def test_a_version_that_nobody_tested_warns(monkeypatch):
     monkeypatch.setattr(torchvision, "__version__", "9.9")
     with pytest.warns(UserWarning, match=r"0\.26.* are tested, but this is 9\.9"):

@@ -1,6 +1,7 @@
 """PNM and TIFF files of 16 bits and floats, compared with OpenCV and with what was written."""
 
 import io
+import re
 
 import numpy as np
 import pytest
@@ -60,6 +61,14 @@ def test_damaged_pnm_of_16_bits_is_refused(data, message):
     for decode in (decode_unchanged, lambda data, most: decode_image(data, max_pixels=most)):
         with pytest.raises(ValueError, match=rf"^decode_image: .*{message}"):
             decode(data, 35)
+
+
+@pytest.mark.parametrize("shape", [(0, 3), (3, 0), (2, 2, 0), (0,), (4,), (1, 2, 2, 3)])
+def test_an_array_that_is_no_image_is_named(shape):
+    file = io.BytesIO()
+    np.save(file, np.zeros(shape, np.uint8))
+    with pytest.raises(ValueError, match=rf"\[H, W, C\], but got uint8 {re.escape(str(list(shape)))}$"):
+        decode_unchanged(file.getvalue(), 35)
 
 
 @pytest.mark.parametrize("order", "<>")

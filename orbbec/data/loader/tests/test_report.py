@@ -99,6 +99,12 @@ def test_waits_that_the_devices_work_hides_do_not_count(monkeypatch):
     assert waited[1] < 0.2 * waited[0]
 
 
+def test_a_report_says_how_many_images_each_decoded():
+    text = str(Report(10, 1.0, 0.5, {}, threads=2, on_device=3, on_host=4))
+    assert "Decoded on the device: 3 of 7 images; the host did the others" in text
+    assert "Decoded" not in str(Report(10, 1.0, 0.5, {}, threads=2))
+
+
 def test_of_one_batch_the_model_has_only_waited():
     with Loader(SOURCE, 2, [RandomResizedCrop(4)], threads=1) as loader:
         next(iter(loader))
