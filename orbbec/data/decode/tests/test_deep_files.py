@@ -115,3 +115,13 @@ def test_gray_of_png_has_16_bits_in_every_pillow(mode, monkeypatch):
     result = decode_unchanged(file.getvalue(), 35)
     assert result.dtype == np.uint16
     assert np.array_equal(result[..., 0], DEEP[..., 0])
+
+
+def test_colors_of_jpeg_2000_of_9_bits_have_16():
+    cv2 = pytest.importorskip("cv2")
+    data = cv2.imencode(".jp2", np.linspace(0, 255, 32 * 40 * 3).reshape(32, 40, 3).astype(np.uint8))[1]
+    bits = data.tobytes().index(b"\xff\x4f\xff\x51") + 42  # of each channel, less 1
+    data[bits : bits + 9 : 3] = 8
+    result = decode_unchanged(data.tobytes(), 32 * 40)
+    assert result.dtype == np.uint16
+    assert np.array_equal(result, cv2.imdecode(data, cv2.IMREAD_UNCHANGED)[..., ::-1])

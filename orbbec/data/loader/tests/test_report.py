@@ -133,6 +133,13 @@ def test_advice_is_about_what_takes_most(part):
     assert Report(10, 1.0, 0.01, {}, threads=2).advice.startswith("The loader keeps up")
 
 
+@pytest.mark.parametrize("cores", range(4))  # 0 if they are unknown
+def test_more_threads_decode_unless_each_core_has_one(cores):
+    advice = Report(10, 1.0, 0.5, {"decode": 3.0}, threads=2, cores=cores).advice
+    fix = f"use more cores ({cores} now" if cores in (1, 2) else "give the loader more threads (2 now)"
+    assert advice.startswith(f"Decoding takes most: {fix}")
+
+
 @pytest.mark.parametrize(
     ("spent", "start"),
     [
