@@ -17,10 +17,10 @@ from orbbec.data.loader.tests.test_by_feed import (
     PIPELINES,
     SOURCES,
     assert_same,
+    ended_early,
     epoch_of,
     files_of,
     folder,
-    without_restart_marker,
 )
 from orbbec.feed.feed import GOOD, FeedBatch
 from orbbec.jpeg.planes import jpeg_planes
@@ -131,7 +131,7 @@ class Calls:
 
 def test_a_flagged_image_is_repeated_alone(tmp_path, monkeypatch):
     files = files_of("good")
-    files["3.jpg"] = without_restart_marker(files["3.jpg"])
+    files["3.jpg"] = ended_early(files["3.jpg"])
     images = folder(tmp_path, files)
     calls = Calls(monkeypatch)
     loader = Loader(images, 16, decoding=Decoding(device="cuda", on_damage="keep"), shuffle=False, threads=1)
