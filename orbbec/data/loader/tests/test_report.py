@@ -12,8 +12,9 @@ import pytest
 from PIL import Image
 from rich.console import Console
 
-from orbbec.data import Decoding, ImageFolder, Loader, Report, Sample, Voc, live, pack
+from orbbec.data import Decoding, Fault, ImageFolder, Loader, Report, Sample, Voc, live, pack
 from orbbec.data.device.staging import Staging
+from orbbec.data.loader.report import fault_report
 from orbbec.data.readers.shards import Shards
 from orbbec.transforms import RandomResizedCrop
 
@@ -271,3 +272,12 @@ def test_settings_make_the_same_loader_again():
     again = Loader(SOURCE, 2, **json.loads(settings))
     assert (again.threads, again.prefetch) == (3, 5)
     assert again.settings() == settings
+
+
+@pytest.mark.parametrize("count", [2, 10, 11, 13])
+def test_a_warning_names_at_most_ten_bad_samples(count):
+    faults = [Fault(n, f"{n}.jpg", "the file is empty") for n in range(count)]
+    first, *listed = fault_report(faults, "substitute").splitlines()
+    assert first == f"Loader: {count} bad samples were replaced:"
+    assert listed[:10] == [f"  {fault}" for fault in faults[:10]]
+    assert listed[10:] == ([f"  and {count - 10} more; see Loader.faults"] if count > 10 else [])
