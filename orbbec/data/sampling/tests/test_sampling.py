@@ -229,6 +229,7 @@ def test_buckets_of_aspects_are_between_bounds():
             aspect_buckets(bad)
     with pytest.raises(ValueError, match=r"rising bounds, but got \[2, 1\]"):
         aspect_buckets(sizes, [2, 1])
+    assert aspect_buckets([(2, 1), (1, 1)], [1, 1]).tolist() == [0, 2]  # no image lies between equal bounds
 
 
 @pytest.mark.parametrize(
