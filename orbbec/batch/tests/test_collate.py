@@ -1,7 +1,7 @@
 """How the parts of samples are collated."""
 
 import sys
-from collections import namedtuple
+from collections import OrderedDict, namedtuple
 from types import ModuleType, SimpleNamespace
 
 import numpy as np
@@ -238,3 +238,11 @@ def test_entries_are_in_a_sequence_of_the_type_of_another(entries, like, expecte
     result = sequence_like(entries, like)
     assert type(result) is type(expected)
     assert result == expected
+
+
+@pytest.mark.parametrize("count", [1, 2])
+def test_dicts_of_other_types_are_collated_by_key(count):
+    batch = collate([OrderedDict(image=SMALL, label=n) for n in range(count)])
+    assert type(batch) is dict
+    assert_is_tensor(batch["label"], list(range(count)), torch.int64)
+    assert len(batch["image"]) == count

@@ -485,3 +485,10 @@ def test_columns_that_lie_on_the_images_are_checked(tmp_path):
     folder(tmp_path, files_of("good"))
     with pytest.raises(BadSample, match=r"size \[1, 1\], as annotated"):
         targets_of(Placed(tmp_path))
+
+
+def test_records_are_read_by_the_feed_alone(tmp_path, monkeypatch):
+    source = records(tmp_path, {name: data for name, data in files_of("good").items() if name < "5"})
+    monkeypatch.setattr(TfRecords, "__getitem__", refused)
+    batches, faults, error = epoch_of(source, PIPELINES["crop"], DECODINGS["regions"], "raise", False)
+    assert (len(batches), faults, error) == (1, [], None)

@@ -156,6 +156,8 @@ BAD_FILES = {
     "names: [cat]\nkpt_shape: [2]": r"keypoints as \(number, 2 or 3\), but got \[2\]",
     "names: [cat]\nkpt_shape: [2, 4]": r"keypoints as \(number, 2 or 3\), but got \[2, 4\]",
     "names: [cat]\nkpt_shape: [2, 3]\nflip_idx: [0, 0]": "flip_idx as each keypoint once",
+    "names: [cat]\nkpt_shape: [2, 3]\nflip_idx: [1, 0.0]": "flip_idx as each keypoint once",
+    "names: [cat]\nkpt_shape: [2, 3]\nflip_idx: [1, false]": "flip_idx as each keypoint once",
     "names: [cat]\nkpt_shape: [3, 3]\nflip_idx: [1, 2, 0]": "flip_idx as pairs",
     "names: [cat": "is not a YAML file",
     "- names": "expected entries such as 'train'",
