@@ -301,3 +301,21 @@ def test_the_installed_version_warns_unless_it_was_tested(recwarn):
     ot.set_image_backend("orbbec")
     warned = any("are tested, but this is" in str(warning.message) for warning in recwarn)
     assert warned != torchvision.__version__.startswith(switch.TESTED)
+
+
+@pytest.mark.parametrize(
+    ("options", "reason"),
+    [
+        ({"size": [5, 7], "interpolation": v2.InterpolationMode.NEAREST}, "interpolation nearest"),
+        ({"size": [5, 7], "interpolation": v2.InterpolationMode.BICUBIC}, "interpolation bicubic"),
+        ({"size": [9, 12]}, "to the size that it has"),
+        ({"size": [5, 7], "antialias": False}, "without antialias"),
+        ({"size": [1, 7]}, "to a single row or column, which torchvision reads from elsewhere"),
+    ],
+)
+def test_resizes_that_are_left_to_torchvision_say_why(options, reason):
+    image = as_kind(photograph(9, 12), "uint8")
+    expected = F.resize(image, **options)
+    with ot.image_backend("orbbec", exact=False) as report:
+        assert torch.equal(F.resize(image, **options), expected)
+    assert report.others == {("v2 resize", reason): 1}

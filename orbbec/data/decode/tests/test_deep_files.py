@@ -125,3 +125,10 @@ def test_colors_of_jpeg_2000_of_9_bits_have_16():
     result = decode_unchanged(data.tobytes(), 32 * 40)
     assert result.dtype == np.uint16
     assert np.array_equal(result, cv2.imdecode(data, cv2.IMREAD_UNCHANGED)[..., ::-1])
+
+
+def test_tiffs_of_four_and_more_channels_are_read_as_their_colors_say():
+    stored = (DEEP[..., :1] >> 8).astype(np.uint8) + np.arange(5, dtype=np.uint8)
+    data = tiff(stored, photometric="miniswhite", planarconfig="contig")
+    assert np.array_equal(decode_unchanged(data, 35), 255 - stored)
+    assert decode_unchanged(tiff(stored[..., :4].copy(), photometric="separated"), 35).shape == (5, 7, 3)

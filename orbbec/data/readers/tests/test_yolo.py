@@ -275,3 +275,10 @@ def test_a_label_file_in_another_encoding_is_named_with_its_byte(tmp_path):
     (tmp_path / "labels/train/0.txt").write_bytes("0 0.5 0.5 0.5 0.5".encode("utf-16"))
     with pytest.raises(BadSample, match=r"labels/train/0.txt\): 'utf-8' codec can't decode byte 0xff"):
         source[0]
+
+
+def test_an_image_that_is_none_is_a_bad_sample(tmp_path):
+    source = Yolo(write(tmp_path, ["", ""]))
+    (tmp_path / "images/train/1.png").write_bytes(b"no image")
+    with pytest.raises(BadSample, match=r"sample 1 \(.*images/train/1\.png\): image_size: not an image"):
+        source[1]
