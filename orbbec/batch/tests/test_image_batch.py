@@ -11,7 +11,7 @@ import torch
 from torch.utils._python_dispatch import TorchDispatchMode
 
 import orbbec
-from orbbec.batch import ImageBatch
+from orbbec.batch import ImageBatch, image_batch
 
 HAS_CUDA = torch.cuda.is_available() or os.environ.get("ORBBEC_REQUIRE_CUDA") == "1"
 DEVICES = ["cpu", "cuda"] if HAS_CUDA else ["cpu"]
@@ -282,6 +282,16 @@ def test_from_images_asks_for_pinned_memory_once(monkeypatch):
     images = random_images(SIZES)
     assert_holds(ImageBatch.from_images(images, pin_memory=True), images)
     assert asked == [True]
+
+
+def test_a_forked_process_pins_nothing(monkeypatch):
+    def refused(name):
+        raise RuntimeError(name)
+
+    monkeypatch.setattr(image_batch, "check_not_forked", refused)
+    assert_holds(ImageBatch.from_images(random_images(SIZES)), random_images(SIZES))
+    with pytest.raises(RuntimeError, match=r"^ImageBatch.from_images$"):
+        ImageBatch.from_images(random_images(SIZES), pin_memory=True)
 
 
 def test_repr_names_the_ranges_of_heights_and_widths():
