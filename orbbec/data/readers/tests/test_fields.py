@@ -150,7 +150,7 @@ def test_several_images_that_cannot_be_stored_are_named(images, message):
 
 
 @pytest.mark.parametrize(
-    "names", [b"-1", b"2.0", b"true", b'["a", "a"]', b'["a.b"]', b'{"a": 1}', b"[", b"9" * 9]
+    "names", [b"-1", b"2.0", b"true", b'["a", "a"]', b'["a", "a.b"]', b'["a.b"]', b'{"a": 1}', b"[", b"9" * 9]
 )
 def test_malformed_names_of_images_are_named(names):
     with pytest.raises(ValueError, match=r"expected the names of images in the field 'image_names\.json'"):
