@@ -31,10 +31,12 @@ case $name in
     ;;
 esac
 
-package=torchvision
-if [ "$name" = video ]; then
-  package=torchcodec
-else
+case $name in
+  video) packages=torchcodec ;;
+  mutate) packages='torchvision torchcodec' ;;
+  *) packages=torchvision ;;
+esac
+if [ "$name" != video ]; then
   # torchvision 0.28 matches torch 2.13, and so on.
   release=$("$py" -c 'import torch; print(int(torch.__version__.split(".")[1]) + 15)')
   "${pip[@]}" --no-deps "${TORCHVISION:-torchvision==0.$release.*}"
@@ -48,7 +50,7 @@ fi
 stubs=$PWD/$venv/stubs
 mkdir -p "$stubs"
 {
-  nm -D --undefined-only "$site/$package"/*.so | { grep -oE '_ZNK?(3c10|2at)4cuda\w+|aoti_torch_get_current_cuda_stream' || true; } | sort -u |
+  for package in $packages; do nm -D --undefined-only "$site/$package"/*.so; done | { grep -oE '_ZNK?(3c10|2at)4cuda\w+|aoti_torch_get_current_cuda_stream' || true; } | sort -u |
     sed -E 's/.*/.globl &\n&:/'
   echo '.zero 64'
   echo '.section .note.GNU-stack,"",@progbits'
@@ -63,4 +65,4 @@ runtime=$(find "$site" -name 'libcudart*.so*' | head -n 1)  # in torchvision's w
   printf 'import ctypes'
   printf "; ctypes.CDLL('%s')" "$runtime" "$stubs"/lib*
 } > "$site/stubs.pth"
-"$py" -c "import torch, $package; print('$package', $package.__version__)"
+for package in $packages; do "$py" -c "import torch, $package; print('$package', $package.__version__)"; done

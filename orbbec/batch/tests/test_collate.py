@@ -1,7 +1,7 @@
 """How the parts of samples are collated."""
 
 import sys
-from collections import namedtuple
+from collections import OrderedDict, namedtuple
 from types import ModuleType, SimpleNamespace
 
 import numpy as np
@@ -9,6 +9,7 @@ import pytest
 import torch
 
 from orbbec.batch import ImageBatch, collate
+from orbbec.batch.collate import sequence_like
 
 SMALL, LARGE = np.full((2, 3, 3), 1, np.uint8), np.full((5, 4, 3), 2, np.uint8)
 Sample = namedtuple("Sample", "image label")
@@ -219,3 +220,29 @@ def test_arrays_of_any_byte_order_become_tensors(kind):
     tensor = collate([{"boxes": first}, {"boxes": second}])["boxes"]
     assert tensor.dtype == torch.from_numpy(first.astype(first.dtype.newbyteorder("="))).dtype
     assert tensor.tolist() == [[0, 1, 2, 3], [4, 5, 6, 7]]
+
+
+@pytest.mark.parametrize(
+    ("entries", "like", "expected"),
+    [
+        ([1, 2], Sample(3, 4), Sample(1, 2)),
+        ([1, 2, 3], Sample(3, 4), (1, 2, 3)),
+        ([1, 2, 3], torch.Size([3, 4]), torch.Size([1, 2, 3])),
+        ([torch.tensor(1), torch.tensor(2)], torch.Size([3, 4]), (torch.tensor(1), torch.tensor(2))),
+        ([1, 2, 3], (4,), (1, 2, 3)),
+        ((1, 2, 3), [4], [1, 2, 3]),
+        ((1, 2, 3), range(2), [1, 2, 3]),
+    ],
+)
+def test_entries_are_in_a_sequence_of_the_type_of_another(entries, like, expected):
+    result = sequence_like(entries, like)
+    assert type(result) is type(expected)
+    assert result == expected
+
+
+@pytest.mark.parametrize("count", [1, 2])
+def test_dicts_of_other_types_are_collated_by_key(count):
+    batch = collate([OrderedDict(image=SMALL, label=n) for n in range(count)])
+    assert type(batch) is dict
+    assert_is_tensor(batch["label"], list(range(count)), torch.int64)
+    assert len(batch["image"]) == count

@@ -11,7 +11,7 @@ import torch
 from torch.utils._python_dispatch import TorchDispatchMode
 
 import orbbec
-from orbbec.batch import ClipBatch, ImageBatch
+from orbbec.batch import ImageBatch, image_batch
 
 HAS_CUDA = torch.cuda.is_available() or os.environ.get("ORBBEC_REQUIRE_CUDA") == "1"
 DEVICES = ["cpu", "cuda"] if HAS_CUDA else ["cpu"]
@@ -284,6 +284,16 @@ def test_from_images_asks_for_pinned_memory_once(monkeypatch):
     assert asked == [True]
 
 
+def test_a_forked_process_pins_nothing(monkeypatch):
+    def refused(name):
+        raise RuntimeError(name)
+
+    monkeypatch.setattr(image_batch, "check_not_forked", refused)
+    assert_holds(ImageBatch.from_images(random_images(SIZES)), random_images(SIZES))
+    with pytest.raises(RuntimeError, match=r"^ImageBatch.from_images$"):
+        ImageBatch.from_images(random_images(SIZES), pin_memory=True)
+
+
 def test_repr_names_the_ranges_of_heights_and_widths():
     batch = ImageBatch.from_images(random_images([(5, 4), (2, 3), (3, 9)]))
     assert repr(batch) == "ImageBatch(3 images, channels=3, sizes=2..5 x 3..9, device=cpu)"
@@ -360,8 +370,9 @@ def test_with_pixels_keeps_sizes_and_checks_the_pixels():
     assert all((image == 7).all() for image in other)
     with pytest.raises(ValueError, match="expected uint8 pixels of shape"):
         batch.with_pixels(torch.zeros(1, dtype=torch.uint8), 3)
-    with pytest.raises(ValueError, match="expected from 1 to 3 channels, but got 4"):
-        batch.with_pixels(batch.buffer, 4)
+    for channels in (0, 4):
+        with pytest.raises(ValueError, match=f"expected from 1 to 3 channels, but got {channels}"):
+            batch.with_pixels(batch.buffer, channels)
 
 
 class _Calls(TorchDispatchMode):
@@ -390,10 +401,3 @@ def test_a_pointwise_operator_does_not_copy_the_pixels_of_a_batch():
     assert [image.unique().tolist() for image in inverted] == [[255], [254]]
     sent = pickle.loads(pickle.dumps(inverted))
     assert torch.equal(sent.storage, inverted.storage)
-
-
-def test_a_clip_has_one_frame_at_least():
-    images = ImageBatch.from_images([np.zeros((2, 3, 3), np.uint8)] * 2)
-    assert ClipBatch.of(images, 1).frames == 1
-    with pytest.raises(ValueError, match="ClipBatch: expected clips of 0 frames, but got 2 images"):
-        ClipBatch.of(images, 0)

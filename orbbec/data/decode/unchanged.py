@@ -100,8 +100,9 @@ def _has_deep_colors(data: bytes, image: Any) -> bool:
         return data[_DEPTH : _DEPTH + 1] == b"\x10" and data[_COLORS] != _GRAY
     if image.format != "JPEG2000" or image.mode not in ("RGB", "RGBA"):
         return False
-    bits = data[data.find(_JPEG_2000_SIZE) + _JPEG_2000_BITS :][:1]
-    return bits != b"" and bits[0] >= 8
+    at = data.find(_JPEG_2000_SIZE) + _JPEG_2000_BITS
+    [bits] = data[at : at + 1] or b"\0"
+    return bits >= 8
 
 
 def _deep_colors(data: bytes) -> Array:

@@ -75,7 +75,7 @@ class Parquet:
                 known = self._columns_of(path, file.schema_arrow, known)
                 schema = file.schema_arrow
         self._columns = Columns("Parquet", schema, image, targets)
-        self._ends = np.cumsum(rows, dtype=np.int64)
+        self._ends = np.cumsum(rows)
         self._groups = _Groups(whole("Parquet", "row_groups", row_groups, 1))
 
     def _columns_of(self, path: Path, schema: Any, known: list[str]) -> list[str]:

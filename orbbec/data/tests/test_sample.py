@@ -37,6 +37,15 @@ def test_a_file_is_closed_after_its_range_is_read_or_refused(tmp_path):
     assert os.listdir("/proc/self/fd") == before
 
 
+def test_a_range_is_read_in_as_many_pieces_as_the_system_gives(tmp_path, monkeypatch):
+    (tmp_path / "whole").write_bytes(b"abcdefghij")
+    pread = os.pread
+    monkeypatch.setattr(os, "pread", lambda handle, size, offset: pread(handle, min(size, 3), offset))
+    assert read_range(tmp_path / "whole", 1, 8, "the image") == b"bcdefghi"
+    with pytest.raises(ValueError, match="the file ends 2 bytes before the end of the image"):
+        read_range(tmp_path / "whole", 1, 11, "the image")
+
+
 def test_only_the_named_errors_are_turned():
     with (
         pytest.raises(BadSample, match=r"sample 1 \(x\): KeyError") as caught,

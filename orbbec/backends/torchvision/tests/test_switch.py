@@ -278,6 +278,19 @@ def test_a_backend_that_is_not_there_is_named():
         ot.set_image_backend("accimage")
 
 
+def test_torchvision_is_as_before_if_it_cannot_be_switched(monkeypatch):
+    def broken(*arguments):
+        yield from list(replacements(*arguments))[:-1]
+        raise AttributeError("renamed")
+
+    before = found()
+    monkeypatch.setattr(switch, "replacements", broken)
+    with pytest.raises(AttributeError, match="renamed"):
+        ot.set_image_backend("orbbec")
+    assert found() == before
+    assert ot.get_image_backend() == "pil"
+
+
 def test_a_version_that_nobody_tested_warns(monkeypatch):
     monkeypatch.setattr(torchvision, "__version__", "9.9")
     with pytest.warns(UserWarning, match=r"0\.26.* are tested, but this is 9\.9"):
@@ -288,3 +301,21 @@ def test_the_installed_version_warns_unless_it_was_tested(recwarn):
     ot.set_image_backend("orbbec")
     warned = any("are tested, but this is" in str(warning.message) for warning in recwarn)
     assert warned != torchvision.__version__.startswith(switch.TESTED)
+
+
+@pytest.mark.parametrize(
+    ("options", "reason"),
+    [
+        ({"size": [5, 7], "interpolation": v2.InterpolationMode.NEAREST}, "interpolation nearest"),
+        ({"size": [5, 7], "interpolation": v2.InterpolationMode.BICUBIC}, "interpolation bicubic"),
+        ({"size": [9, 12]}, "to the size that it has"),
+        ({"size": [5, 7], "antialias": False}, "without antialias"),
+        ({"size": [1, 7]}, "to a single row or column, which torchvision reads from elsewhere"),
+    ],
+)
+def test_resizes_that_are_left_to_torchvision_say_why(options, reason):
+    image = as_kind(photograph(9, 12), "uint8")
+    expected = F.resize(image, **options)
+    with ot.image_backend("orbbec", exact=False) as report:
+        assert torch.equal(F.resize(image, **options), expected)
+    assert report.others == {("v2 resize", reason): 1}

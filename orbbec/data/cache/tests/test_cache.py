@@ -33,6 +33,7 @@ from orbbec.data import (
 )
 from orbbec.data.cache import cache as cache_module
 from orbbec.data.cache.cache import CachedSource
+from orbbec.data.cache.parts import apart
 from orbbec.transforms import ColorJitter, RandomResizedCrop
 
 COUNT = 12
@@ -225,6 +226,12 @@ def test_samples_of_several_images_are_kept(tmp_path, monkeypatch, kind):
     (root / "right/1.jpg").write_bytes(encoded(7))
     check(2)
     check(3)
+
+
+@pytest.mark.parametrize("image", [np.zeros((1, 2), np.float32), torch.zeros(1, 2), "a.jpg"])
+def test_only_files_and_bytes_are_taken_apart(image):
+    for data in (image, {"left": b"one", "right": image}, (image, b"one"), {"left": Sample(image)}):
+        assert apart(Sample(data)) is None
 
 
 def test_a_file_takes_no_sample_of_an_image_without_a_file(tmp_path, monkeypatch):

@@ -41,10 +41,10 @@ def found(store):
     return set(records)
 
 
-@pytest.mark.parametrize("fitting", [0, 1, 3, COUNT])
-def test_memory_is_bounded_and_keeps_what_came_first(fitting):
+@pytest.mark.parametrize(("fitting", "missing"), [(0, 0), (1, 0), (3, 0), (COUNT, 0), (0, 1), (3, 1)])
+def test_memory_is_bounded_and_keeps_what_came_first(fitting, missing):
     sizes = [len(record.description) + len(record.images) + 200 for record in RECORDS]
-    store = MemoryStore(sum(sizes[:fitting]))
+    store = MemoryStore(sum(sizes[: fitting + missing]) - missing)
     for index, record in enumerate(RECORDS):
         store.put(index, record)
         store.put(index, record)  # replaced, not added

@@ -1,6 +1,8 @@
 """PNG and WebP are decoded without the GIL, to Pillow's bytes; what Pillow alone decides is left to it."""
 
+import inspect
 import random
+import re
 import struct
 import sys
 import threading
@@ -14,7 +16,7 @@ import pytest
 from PIL import Image
 
 from orbbec.data import decode_image, image_size
-from orbbec.data.decode import codecs, decode
+from orbbec.data.decode import codecs, decode, native
 from orbbec.data.decode.by_pillow import decode_by_pillow
 from orbbec.data.decode.codecs import codec, decode_by_codec, size_by_codec
 from orbbec.data.decode.modes import CHANNELS
@@ -369,3 +371,12 @@ def steps_during_decoding(data):
     thread.join()
     began, ended = times
     return sum(began < step < ended for step in steps)
+
+
+def test_functions_of_libraries_know_the_types_of_their_arguments():
+    names = set(re.findall(r"orbbec_jpeg_\w+", inspect.getsource(native)))
+    libraries = [library for library in (native._decoder(), native._library(), native._checker()) if library]
+    jpeg = [getattr(library, name) for library in libraries for name in names if hasattr(library, name)]
+    functions = [*jpeg, *(function for name in ("png", "webp") for function in codec(name) or ())]
+    assert len(jpeg) == len(names) or not has_native()
+    assert [function.__name__ for function in functions if function.argtypes is None] == []

@@ -1,9 +1,11 @@
 """PNM and TIFF files of 16 bits and floats, compared with OpenCV and with what was written."""
 
 import io
+import re
 
 import numpy as np
 import pytest
+from PIL import Image, PngImagePlugin
 
 from orbbec.data import decode_image
 from orbbec.data.decode.unchanged import decode_unchanged
@@ -61,6 +63,14 @@ def test_damaged_pnm_of_16_bits_is_refused(data, message):
             decode(data, 35)
 
 
+@pytest.mark.parametrize("shape", [(0, 3), (3, 0), (2, 2, 0), (0,), (4,), (1, 2, 2, 3)])
+def test_an_array_that_is_no_image_is_named(shape):
+    file = io.BytesIO()
+    np.save(file, np.zeros(shape, np.uint8))
+    with pytest.raises(ValueError, match=rf"\[H, W, C\], but got uint8 {re.escape(str(list(shape)))}$"):
+        decode_unchanged(file.getvalue(), 35)
+
+
 @pytest.mark.parametrize("order", "<>")
 def test_16_bit_colors_of_tiff_in_separate_planes_are_not_misread(order):
     data = tiff(np.moveaxis(DEEP, -1, 0), photometric="rgb", planarconfig="separate", byteorder=order)
@@ -95,3 +105,30 @@ def test_colors_of_jpeg_2000_are_unchanged(bits, channels):
     result = decode_unchanged(data, 32 * 40)
     assert result.dtype == theirs.dtype == f"uint{bits}"
     assert np.array_equal(result, theirs[..., [2, 1, 0, 3][:channels]])
+
+
+@pytest.mark.parametrize("mode", ["I;16", "I"])  # of Pillow today, and before 11
+def test_gray_of_png_has_16_bits_in_every_pillow(mode, monkeypatch):
+    file = io.BytesIO()
+    Image.fromarray(DEEP[..., 0]).save(file, "PNG")
+    monkeypatch.setitem(PngImagePlugin._MODES, (16, 0), (mode, "I;16B"))
+    result = decode_unchanged(file.getvalue(), 35)
+    assert result.dtype == np.uint16
+    assert np.array_equal(result[..., 0], DEEP[..., 0])
+
+
+def test_colors_of_jpeg_2000_of_9_bits_have_16():
+    cv2 = pytest.importorskip("cv2")
+    data = cv2.imencode(".jp2", np.linspace(0, 255, 32 * 40 * 3).reshape(32, 40, 3).astype(np.uint8))[1]
+    bits = data.tobytes().index(b"\xff\x4f\xff\x51") + 42  # of each channel, less 1
+    data[bits : bits + 9 : 3] = 8
+    result = decode_unchanged(data.tobytes(), 32 * 40)
+    assert result.dtype == np.uint16
+    assert np.array_equal(result, cv2.imdecode(data, cv2.IMREAD_UNCHANGED)[..., ::-1])
+
+
+def test_tiffs_of_four_and_more_channels_are_read_as_their_colors_say():
+    stored = (DEEP[..., :1] >> 8).astype(np.uint8) + np.arange(5, dtype=np.uint8)
+    data = tiff(stored, photometric="miniswhite", planarconfig="contig")
+    assert np.array_equal(decode_unchanged(data, 35), 255 - stored)
+    assert decode_unchanged(tiff(stored[..., :4].copy(), photometric="separated"), 35).shape == (5, 7, 3)

@@ -27,6 +27,7 @@ from orbbec.data.decode.tests.files import (
     with_segment,
 )
 from orbbec.data.decode.tests.test_decode import encoded, picture
+from orbbec.data.decode.unchanged import decode_unchanged
 from orbbec.transforms import RandomHorizontalFlip
 
 IMAGE = picture(24, 40)
@@ -158,6 +159,8 @@ def test_apply_exif_orientation_false_gives_what_is_stored(format, orientation):
     data, plain = (encoded(IMAGE, format, way, quality=90) for way in (orientation, 1))
     assert np.array_equal(decode_image(data, apply_exif_orientation=False), decode_image(plain))
     assert image_size(data, apply_exif_orientation=False) == (24, 40)
+    assert np.array_equal(decode_unchanged(data, 24 * 40), decode_image(data))
+    assert np.array_equal(decode_unchanged(data, 24 * 40, False), decode_image(plain))
     planes = decode_planes([data], apply_exif_orientation=False)
     assert np.array_equal(ycbcr_to_rgb(planes).numpy()[0], decode_image(plain))
 

@@ -18,7 +18,7 @@ from orbbec.batch.ycbcr_batch import SAMPLINGS, YCbCrBatch
 from orbbec.data import decode_image, decode_jpeg, decode_planes
 from orbbec.data.decode import on_device
 from orbbec.data.decode.native import has_native, pack_scan, scan_size
-from orbbec.data.decode.on_device import planes_on_device
+from orbbec.data.decode.on_device import Decoded, planes_on_device
 from orbbec.data.decode.planes import FileRules, planes_on_host
 from tests.support import photograph
 from tests.support.damage.damage import flipped
@@ -96,6 +96,11 @@ def test_planes_are_those_of_the_host(device, sampling, quality):
 def test_the_size_of_units_does_not_matter(device, unit_bits):
     rng = np.random.default_rng(unit_bits)
     assert assert_as_on_host(device, [draw_file(rng) for _ in range(20)], unit_bits=unit_bits) == []
+
+
+def test_the_size_of_units_is_checked(device):
+    with pytest.raises(ValueError, match="expected unit_bits from 128 to"):
+        decoded(device, [encoded(photograph(20, 30))], unit_bits=127)
 
 
 @pytest.mark.parametrize("seed", range(8))
@@ -383,3 +388,30 @@ def test_the_public_functions_take_a_device(device):
         assert np.array_equal(image, decode_image(data))
     with pytest.raises(ValueError, match="pixels"):
         decode_jpeg(files, device=where, max_pixels=100)
+
+
+@pytest.mark.parametrize(("size", "sampling"), [((2, 3), "gray"), ((3, 2), "gray"), ((5, 1), "420")])
+def test_an_image_that_the_host_decoded_leaves_the_others_as_they_are(size, sampling):
+    batch = YCbCrBatch.of_sizes([(2, 3), (4, 2), (2, 3)], ["gray"] * 3)
+    image = YCbCrBatch.of_sizes([size], [sampling], [6])
+    image.buffer.fill_(9)
+    for row, buffer in enumerate(batch.image_buffers()):
+        buffer.fill_(row)
+    result = on_device._replaced(batch, {1: image})
+    assert result.host_table[:, 1:5].tolist() == [
+        [2, 3, 1, 1],
+        image.host_table[0, 1:5].tolist(),
+        [2, 3, 1, 1],
+    ]
+    assert [buffer.unique().tolist() for buffer in result.image_buffers()] == [[0], [9], [2]]
+
+
+def test_planes_are_decoded_on_the_device_of_the_call(monkeypatch):
+    asked = []
+    monkeypatch.setattr(on_device, "check_not_forked", asked.append)
+    monkeypatch.setattr(
+        on_device, "planes_on_device", lambda *given: asked.append(given) or Decoded("planes", [])
+    )
+    options = {"max_pixels": 5, "on_damage": "keep", "apply_exif_orientation": False}
+    assert decode_planes([b"file"], device="cuda", **options) == "planes"
+    assert asked == ["decode_planes", ([b"file"], torch.device("cuda"), FileRules(5, "keep", False))]

@@ -147,3 +147,10 @@ def test_pillow_gives_the_pixels_of_other_decoders(format, mode):
     assert pixels.shape == (24, 40, {"L": 1, "RGB": 3, "RGBA": 4}[mode])
     converted = np.asarray(Image.open(io.BytesIO(data)).convert(mode)).reshape(pixels.shape)
     assert np.array_equal(pixels, converted) != (format == "JPEG" and mode == "L")  # the luma of a JPEG
+
+
+def test_gray_of_a_jpeg_is_its_luma():
+    data = encoded(Image.fromarray(IMAGE))
+    luma = Image.open(io.BytesIO(data))
+    luma.draft("YCbCr", luma.size)
+    assert np.array_equal(decode_by_pillow(data, "L", 24 * 40, True)[..., 0], np.asarray(luma)[..., 0])

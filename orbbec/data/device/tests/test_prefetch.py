@@ -135,6 +135,12 @@ def test_on_the_cpu_a_batch_is_made_when_it_is_asked_for():
     assert asked == [0, 1, 2, 3]
 
 
+def test_the_last_batches_come_though_none_follows():
+    batches = DevicePrefetcher([torch.full((1, 3, 2, 2), n).byte() for n in range(3)], None, "cpu")
+    batches._staging.depth = 2  # as on CUDA
+    assert [int(batch.max()) for batch in batches] == [0, 1, 2]
+
+
 def test_a_sampler_without_epochs_is_left_alone():
     images = [torch.full((3, 2, 2), number, dtype=torch.uint8) for number in range(4)]
     batches = DevicePrefetcher(torch.utils.data.DataLoader(images, 2), None, "cpu")

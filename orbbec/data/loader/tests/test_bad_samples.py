@@ -13,7 +13,7 @@ from orbbec.data.decode.native import has_native
 from orbbec.data.decode.region import Regions
 from orbbec.data.loader import assemble
 from orbbec.data.loader.entries import Attempt, Opened, raised_in
-from orbbec.transforms import Compose, RandomHorizontalFlip, RandomResizedCrop
+from orbbec.transforms import Compose, Mosaic, RandomApply, RandomHorizontalFlip, RandomResizedCrop, Resize
 
 PIPELINE = (RandomResizedCrop(16), RandomHorizontalFlip())
 
@@ -246,3 +246,19 @@ def test_the_line_that_raised_is_named_and_not_those_that_called_it():
     line = inner.__code__.co_firstlineno + 1
     assert raised_in(caught.value, "caller.py") == f" (in inner, {__file__}:{line})"
     assert raised_in(caught.value, __file__) == ""
+
+
+@pytest.mark.parametrize("feed", ["0", "1"])
+@pytest.mark.parametrize("on_error", ["skip", "substitute"])
+def test_a_pair_image_that_cannot_be_decoded_is_as_one_that_cannot_be_read(on_error, feed, monkeypatch):
+    monkeypatch.setenv("ORBBEC_FEED", feed)
+    transforms = Compose([RandomApply([Mosaic(16)], 0.5), Resize((16, 16))], seed=2)
+    options = {"on_error": on_error, "pairs": "source", "collate": list, "shuffle": False, "threads": 1}
+    found = []
+    for bad in ("bad", "cut"):
+        with pytest.warns(UserWarning, match="bad sample"):
+            found.append(list(Loader(Images(16, **{bad: [3, 12]}), 8, transforms, **options)))
+    for batch, other in zip(*found, strict=True):
+        assert batch.sample_ids.tolist() == other.sample_ids.tolist()
+        assert torch.equal(batch.images, other.images)
+        assert str(batch.targets) == str(other.targets)

@@ -53,10 +53,9 @@ NEEDS_NATIVE = "shrink", "planes"
 HAS_CODECS = None not in (codec("png"), codec("webp"))
 
 
-def without_restart_marker(data):
+def ended_early(data):
     """Damage that only decoding can tell."""
-    cut = data.index(b"\xff\xda") + 200
-    return data[:cut] + data[cut + 40 :]
+    return data[: data.index(b"\xff\xda") + 200] + b"\xff\xd9"
 
 
 def files_of(kind):
@@ -77,19 +76,19 @@ def files_of(kind):
             for way in (1, 6, 8)
         },
         "damaged formats": {
-            "3x.jpg": without_restart_marker(good["3.jpg"]),
+            "3x.jpg": ended_early(good["3.jpg"]),
             "2cut.png": damage.good_file("png", SIZE)[:-600],
             "4.png": damage.good_file("png", SIZE),
             "5cut.webp": damage.good_file("webp", SIZE)[:-900],
         },
         "damaged": {
-            "3x.jpg": without_restart_marker(good["3.jpg"]),
-            "5x.jpg": without_restart_marker(good["5.jpg"]),
+            "3x.jpg": ended_early(good["3.jpg"]),
+            "5x.jpg": ended_early(good["5.jpg"]),
             "4x.jpg": good["4.jpg"][:700],
             "81x.jpg": b"",
             "82x.jpg": good["2.jpg"].replace(b"\xff\xc0", b"\xff\xc4", 1),
         },
-        "gone": {"2x.jpg": None, "6x.jpg": without_restart_marker(good["6.jpg"]), "83x.jpg": None},
+        "gone": {"2x.jpg": None, "6x.jpg": ended_early(good["6.jpg"]), "83x.jpg": None},
     }
     return good | others[kind]
 
@@ -356,6 +355,31 @@ def test_of_a_batch_with_an_odd_file_only_that_one_is_read_by_python(tmp_path, m
     assert torch.equal(batch.targets["label"], expected.targets["label"])
 
 
+@pytest.mark.parametrize("pipeline", ["flip", "none"])
+def test_of_a_batch_with_a_file_that_ends_early_no_other_one_is_decoded_again(
+    pipeline, tmp_path, monkeypatch
+):
+    files = files_of("good")
+    source = folder(tmp_path, files | {"3x.jpg": ended_early(files["3.jpg"])})
+    options = {"transforms": PIPELINES[pipeline], "on_error": "skip", "shuffle": False}
+    by_feed, by_python = [], []
+    write, whole = FeedAssembler._write_by_feed, FeedAssembler._whole
+    monkeypatch.setattr(
+        FeedAssembler, "_write_by_feed", lambda *given: by_feed.append(len(given[4])) or write(*given)
+    )
+    monkeypatch.setattr(
+        FeedAssembler, "_whole", lambda self, sample: by_python.append(sample.path) or whole(self, sample)
+    )
+    with pytest.warns(UserWarning, match="3x"):
+        (batch,) = Loader(source, len(source), **options)
+    assert by_feed == [len(source)]
+    assert [path.rpartition("/")[2] for path in by_python] == ["3x.jpg"]
+    monkeypatch.setenv("ORBBEC_FEED", "0")
+    with pytest.warns(UserWarning, match="3x"):
+        (expected,) = Loader(source, len(source), **options)
+    assert all(map(torch.equal, batch.images, expected.images))
+
+
 @pytest.mark.parametrize(("kinds", "makers"), [(["good.jpg"] * 20, 3), (["good.jpg"] * 20 + ["bmp"] * 3, 8)])
 def test_files_that_the_feed_leaves_to_python_get_as_many_threads_as_without_it(tmp_path, kinds, makers):
     ordinary, odd = damage.good_file("jpeg", SIZE), damage.good_file("bmp", SIZE)
@@ -461,3 +485,10 @@ def test_columns_that_lie_on_the_images_are_checked(tmp_path):
     folder(tmp_path, files_of("good"))
     with pytest.raises(BadSample, match=r"size \[1, 1\], as annotated"):
         targets_of(Placed(tmp_path))
+
+
+def test_records_are_read_by_the_feed_alone(tmp_path, monkeypatch):
+    source = records(tmp_path, {name: data for name, data in files_of("good").items() if name < "5"})
+    monkeypatch.setattr(TfRecords, "__getitem__", refused)
+    batches, faults, error = epoch_of(source, PIPELINES["crop"], DECODINGS["regions"], "raise", False)
+    assert (len(batches), faults, error) == (1, [], None)

@@ -1,5 +1,6 @@
 """Batches whose JPEGs kernels decode have the pixels, targets, ids, faults and errors of the host's."""
 
+import time
 from dataclasses import replace
 from importlib import import_module
 
@@ -17,10 +18,10 @@ from orbbec.data.loader.tests.test_by_feed import (
     PIPELINES,
     SOURCES,
     assert_same,
+    ended_early,
     epoch_of,
     files_of,
     folder,
-    without_restart_marker,
 )
 from orbbec.feed.feed import GOOD, FeedBatch
 from orbbec.jpeg.planes import jpeg_planes
@@ -131,7 +132,7 @@ class Calls:
 
 def test_a_flagged_image_is_repeated_alone(tmp_path, monkeypatch):
     files = files_of("good")
-    files["3.jpg"] = without_restart_marker(files["3.jpg"])
+    files["3.jpg"] = ended_early(files["3.jpg"])
     images = folder(tmp_path, files)
     calls = Calls(monkeypatch)
     loader = Loader(images, 16, decoding=Decoding(device="cuda", on_damage="keep"), shuffle=False, threads=1)
@@ -140,6 +141,14 @@ def test_a_flagged_image_is_repeated_alone(tmp_path, monkeypatch):
     assert calls.launches == [16]
     assert calls.images[:2] == [16, 1]
     assert (loader.report().on_device, loader.report().on_host) == (15, 1)
+
+
+def test_the_time_of_kernels_is_time_of_decoding(tmp_path, monkeypatch):
+    decode = on_device.ScanBuffer.decode
+    monkeypatch.setattr(on_device.ScanBuffer, "decode", lambda *given: (time.sleep(0.2), decode(*given))[1])
+    loader = Loader(folder(tmp_path, files_of("good")), 16, decoding=Decoding(device="cuda"), threads=1)
+    list(loader)
+    assert loader.seconds["decode"] > 0.2
 
 
 GEOMETRY = {

@@ -214,6 +214,13 @@ def test_pairs_are_read_in_addition_and_counted():
     assert "Pair images of mixes: 1.5 more samples were read per image" in str(report)
 
 
+def test_pairs_are_read_where_another_mix_has_ended():
+    source = Plain()
+    with loader_of(source, [Mosaic(16, epochs=(0, 1)), Mosaic(16, epochs=(0, 2))]) as loader:
+        read = [(list(loader), len(source.read))[1] for _ in range(3)]
+    assert np.diff([0, *read]).tolist() == [16 * COUNT, 4 * COUNT, COUNT]
+
+
 @pytest.mark.parametrize("on_error", ["skip", "substitute"])
 def test_another_sample_replaces_a_bad_pair_image(on_error):
     bad = drawn(0, 0)[0]

@@ -15,6 +15,7 @@ from orbbec.data.loader.assemble import Assembler
 from orbbec.data.loader.memory import Job, MemoryBudget
 from orbbec.data.loader.pieces import AugmentedPieces, Pieces
 from orbbec.transforms import (
+    Compose,
     GaussianBlur,
     MixUp,
     Normalize,
@@ -156,6 +157,15 @@ def test_the_memory_of_a_batch_is_taken_from_its_job():
     job.take = taken.append
     batch = Pieces(lambda empty: ImageBatch.of_sizes([(1, 64)] * 3, 1, empty=empty), None, job).batch
     assert taken == [batch.storage.nbytes]
+
+
+def test_the_memory_of_a_piece_and_of_all_results_is_taken_from_its_job():
+    job = Job(Event(), MemoryBudget(16 * 100), 0)
+    taken = []
+    job.take = taken.append
+    plan = Compose([Resize((4, 5)), ToDtype("float32")]).plan([(1, 300), (10, 20), (1, 30)], channels=1)
+    assert list(AugmentedPieces(plan, None, job).slices()) == [slice(0, 1), slice(1, 3)]
+    assert taken == [300 + 3 * 4 * 5 * 4]
 
 
 def test_a_piece_is_copied_after_the_one_before():

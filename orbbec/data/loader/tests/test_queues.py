@@ -75,6 +75,17 @@ def test_close_tells_running_tasks_to_stop():
     assert not own_threads()
 
 
+def test_a_thread_does_not_wait_for_its_own_end():
+    def work(number, stopped):
+        began = time.perf_counter()
+        workers[0].wait(10.0)
+        return time.perf_counter() - began
+
+    workers = []
+    with Crew(work, range(1), threads=1, ahead=0, workers=workers) as crew:
+        assert next(crew) < 5
+
+
 @pytest.mark.parametrize("end", [Crew.close, lambda crew: queues._end_all()], ids=["close", "exit"])
 def test_the_end_begins_no_queued_task_and_waits_for_the_running_one(end):
     begun, finished = [], []

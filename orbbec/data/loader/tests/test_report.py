@@ -12,8 +12,9 @@ import pytest
 from PIL import Image
 from rich.console import Console
 
-from orbbec.data import Decoding, ImageFolder, Loader, Report, Sample, Voc, live, pack
+from orbbec.data import Decoding, Fault, ImageFolder, Loader, Report, Sample, Voc, live, pack
 from orbbec.data.device.staging import Staging
+from orbbec.data.loader.report import fault_report
 from orbbec.data.readers.shards import Shards
 from orbbec.transforms import RandomResizedCrop
 
@@ -99,6 +100,30 @@ def test_waits_that_the_devices_work_hides_do_not_count(monkeypatch):
     assert waited[1] < 0.2 * waited[0]
 
 
+def test_a_report_tells_all_that_was_measured():
+    spent = {"read": 0.5, "decode": 1.5}
+    counts = {"cached": 0.25, "on_device": 3, "on_host": 4, "pairs": 300, "decoded_pairs": 50}
+    report = Report(200, 4.0, 1.0, spent, threads=2, most_bytes=3_400_000, **counts)
+    assert str(report).splitlines() == [
+        "50 images/s, 75 % of the speed without waiting (the model waited 25 % of the time)",
+        "From the cache: 25 % of the samples",
+        "Batches ahead of the model had at most 3 MB of pixels",
+        "Decoded on the device: 3 of 7 images; the host did the others",
+        "Pair images of mixes: 1.5 more samples were read per image, 0.2 decoded",
+        "read        2.50 ms per image   25 %",
+        "decode      7.50 ms per image   75 %",
+        report.advice,
+    ]
+
+
+def test_a_report_of_nothing_has_no_measurements():
+    assert str(Report(0, 0.0, 0.0, {}, threads=1, pairs=3)).splitlines() == [
+        "0 images/s, 100 % of the speed without waiting (the model waited 0 % of the time)",
+        "Pair images of mixes: 3.0 more samples were read per image, 0.0 decoded",
+        "No batch was taken yet.",
+    ]
+
+
 def test_of_one_batch_the_model_has_only_waited():
     with Loader(SOURCE, 2, [RandomResizedCrop(4)], threads=1) as loader:
         next(iter(loader))
@@ -125,6 +150,13 @@ def test_advice_is_about_what_takes_most(part):
     assert report.advice.startswith(starts[part])
     assert Report(10, 1.0, 0.5, {part: 3.0}, threads=2).advice.startswith(f"{starts[part]} takes most")
     assert Report(10, 1.0, 0.01, {}, threads=2).advice.startswith("The loader keeps up")
+
+
+@pytest.mark.parametrize("cores", range(4))  # 0 if they are unknown
+def test_more_threads_decode_unless_each_core_has_one(cores):
+    advice = Report(10, 1.0, 0.5, {"decode": 3.0}, threads=2, cores=cores).advice
+    fix = f"use more cores ({cores} now" if cores in (1, 2) else "give the loader more threads (2 now)"
+    assert advice.startswith(f"Decoding takes most: {fix}")
 
 
 @pytest.mark.parametrize(
@@ -240,3 +272,12 @@ def test_settings_make_the_same_loader_again():
     again = Loader(SOURCE, 2, **json.loads(settings))
     assert (again.threads, again.prefetch) == (3, 5)
     assert again.settings() == settings
+
+
+@pytest.mark.parametrize("count", [2, 10, 11, 13])
+def test_a_warning_names_at_most_ten_bad_samples(count):
+    faults = [Fault(n, f"{n}.jpg", "the file is empty") for n in range(count)]
+    first, *listed = fault_report(faults, "substitute").splitlines()
+    assert first == f"Loader: {count} bad samples were replaced:"
+    assert listed[:10] == [f"  {fault}" for fault in faults[:10]]
+    assert listed[10:] == ([f"  and {count - 10} more; see Loader.faults"] if count > 10 else [])

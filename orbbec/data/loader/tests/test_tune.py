@@ -137,3 +137,10 @@ def test_threads_of_a_node():
     assert len(list(loader)) == 10
     with pytest.raises(ValueError, match=r"Loader: expected numa as one of 0.*, but got 77"):
         Loader(SOURCE, 16, PIPELINE, numa=77)
+
+
+def test_there_are_as_many_threads_as_cores_of_a_node(monkeypatch):
+    monkeypatch.setattr("orbbec.data.loader.loader.node_cores", lambda node: [3 * node + n for n in range(3)])
+    monkeypatch.setattr("orbbec.data.loader.loader.thread_budget", lambda cores, on_cuda: len(cores))
+    loader = Loader(SOURCE, 16, PIPELINE, numa=2)
+    assert (loader.threads, loader._cores) == (3, [6, 7, 8])

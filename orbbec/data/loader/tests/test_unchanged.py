@@ -218,3 +218,11 @@ def test_a_tiff_of_more_bytes_per_pixel_than_any_image_has_is_refused():
     assert np.array_equal(decode_unchanged(tiff(pixels, **layout), 6), pixels)
     with pytest.raises(ValueError, match="decode_image: expected at most 64 bytes per pixel"):
         decode_unchanged(tiff(np.ones((2, 3, 17), np.float32), **layout), 6)
+
+
+def test_an_npz_of_more_bytes_per_pixel_than_any_image_has_is_refused():
+    header = 128  # bytes
+    most = np.ones((1, 1, 64 * 4 - header), np.uint8)
+    assert np.array_equal(decode_unchanged(npz(image=most), 4), most)
+    with pytest.raises(ValueError, match=r"one array of at most 256 bytes, but got \{'image.npy': 257\}"):
+        decode_unchanged(npz(image=np.ones((1, 1, 64 * 4 - header + 1), np.uint8)), 4)

@@ -204,3 +204,8 @@ def test_an_hdf5_file_that_shrinks_is_a_bad_sample(tmp_path):
     os.truncate(path, 30000)
     with pytest.raises(BadSample, match=r"sample 19 \(.*a\.h5/images\): the file is truncated"):
         file[19]
+
+
+def test_a_file_of_no_images_has_no_samples(tmp_path):
+    np.save(tmp_path / "a.npy", np.zeros((0, 2, 3, 3), np.uint8))
+    assert len(NpyFile(tmp_path / "a.npy")) == 0

@@ -21,7 +21,11 @@ def there_and_back(sample):
         (b"\xff\xd8\xff\xe0", "jpg"),
         (b"\x89PNG\r", "png"),
         (b"RIFF1234WEBP", "webp"),
+        (b"BM", "bmp"),
+        (b"II*\0", "tif"),
         (b"MM\0*1", "tif"),
+        *((b"P%d 1 1" % number, kind) for number, kind in ((6, "ppm"), (5, "pgm"), (4, "pbm"))),
+        (b"P3 1 1", "img"),
         (b"", "img"),
     ],
 )
@@ -89,11 +93,14 @@ def test_what_cannot_be_stored_is_named(targets, message):
         pack_fields(Sample(b"x", targets))
 
 
-@pytest.mark.parametrize("label", [2**63 - 1, -(2**63), 2**63, -(2**70)])
-def test_integers_of_any_size_are_labels(label):
-    assert unpack_fields(pack_fields(Sample(b"\xff\xd8\xff", {"label": label})), 0).targets == {
-        "label": label
-    }
+@pytest.mark.parametrize(
+    ("label", "field"),
+    [(2**63 - 1, "cls"), (-(2**63), "cls"), (2**63, "json"), (-(2**63) - 1, "json"), (-(2**70), "json")],
+)
+def test_integers_of_any_size_are_labels(label, field):
+    fields = pack_fields(Sample(b"\xff\xd8\xff", {"label": label}))
+    assert list(fields) == ["jpg", field]
+    assert unpack_fields(fields, 0).targets == {"label": label}
 
 
 def test_an_image_of_objects_cannot_be_stored():
@@ -143,7 +150,7 @@ def test_several_images_that_cannot_be_stored_are_named(images, message):
 
 
 @pytest.mark.parametrize(
-    "names", [b"-1", b"2.0", b"true", b'["a", "a"]', b'["a.b"]', b'{"a": 1}', b"[", b"9" * 9]
+    "names", [b"-1", b"2.0", b"true", b'["a", "a"]', b'["a", "a.b"]', b'["a.b"]', b'{"a": 1}', b"[", b"9" * 9]
 )
 def test_malformed_names_of_images_are_named(names):
     with pytest.raises(ValueError, match=r"expected the names of images in the field 'image_names\.json'"):

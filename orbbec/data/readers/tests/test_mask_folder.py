@@ -10,6 +10,7 @@ from PIL import Image
 
 from orbbec.data import BadSample, Decoding, Loader, MaskFolder, open_source
 from orbbec.data.loader.tests.test_by_feed import assert_same, epoch_of
+from orbbec.data.readers.annotations import mask_folder
 from orbbec.transforms import Compose, RandomHorizontalFlip, Resize, TargetOptions
 
 CLASSES = np.random.default_rng(0).integers(0, 3, (6, 9)).astype(np.uint8)
@@ -166,3 +167,20 @@ def test_the_feed_makes_the_batches_of_the_python_functions(tmp_path, monkeypatc
         results.append(epoch_of(source, [RandomHorizontalFlip()], Decoding(), "raise", False))
     assert_same(*results)
     assert len(results[0][0]) == 2
+
+
+def test_classes_are_below_65536(tmp_path):
+    most = np.full(CLASSES.shape, 65535, np.uint16)
+    assert MaskFolder(write(tmp_path, "a1", mask=most), ignore_index=65535)[0].targets["mask"].max() == 65535
+    with pytest.raises(ValueError, match="ignore_index as a whole number from 0 to 65535, but got 65536"):
+        MaskFolder(tmp_path, ignore_index=65536)
+    (tmp_path / "masks/a1.png").unlink()
+    Image.fromarray(most.astype(np.int32) + 1).save(tmp_path / "masks/a1.tif")
+    with pytest.raises(BadSample, match="expected classes below 65536, but got 65536"):
+        MaskFolder(tmp_path)[0]
+
+
+def test_a_mask_has_at_most_2_to_the_28_pixels():
+    mask_folder._check_size(1 << 14, 1 << 14)
+    with pytest.raises(ValueError, match="expected a mask of at most 268435456 pixels, but got 16384x16385"):
+        mask_folder._check_size(1 << 14, (1 << 14) + 1)

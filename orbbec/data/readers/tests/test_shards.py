@@ -330,3 +330,13 @@ def test_a_stream_of_hostile_headers_ends(tmp_path):
         for name, entries in HOSTILE_ENTRIES.items():
             (tmp_path / "a.tar").write_bytes(entries + end_of_archive(len(entries)))
             assert len(guard(5, streamed, tmp_path / "a.tar")) <= 2, name
+
+
+@pytest.mark.parametrize(
+    ("labels", "columns"), [((3, 7), {"label": [3, 7]}), ((3, None), None), ((None, None), {})]
+)
+def test_labels_are_a_column_if_all_samples_have_one(tmp_path, labels, columns):
+    targets = [{} if label is None else {"label": label} for label in labels]
+    pack([Sample(b"P5 1 1 255 a", each, n) for n, each in enumerate(targets)], tmp_path)
+    found = Shards(tmp_path).table().columns
+    assert (found and {name: values.tolist() for name, values in found.items()}) == columns

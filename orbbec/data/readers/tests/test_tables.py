@@ -3,6 +3,7 @@
 import pytest
 
 from orbbec.data import FileList
+from orbbec.data.readers.tables import read_table
 
 
 def write(folder, *labels, header="path,label"):
@@ -154,3 +155,11 @@ def test_a_tab_separates_columns(tmp_path):
     file.write_text("path\tlabel\na b.jpg\t1_1\nc.jpg\t11\n")
     with pytest.raises(ValueError, match=r"row 0 of .*t\.tsv \(line 2\) has '1_1' and row 1 has '11'"):
         FileList(file, delimiter="\t")
+
+
+@pytest.mark.parametrize("end", ["\n", "\r\n", "\r"])
+def test_ends_of_lines_within_quotes_are_kept(tmp_path, end):
+    text = f'path,note{end}a.jpg,"two{end}lines"{end}b.jpg,one{end}'
+    (tmp_path / "t.csv").write_bytes(text.encode())
+    table = read_table(tmp_path / "t.csv", None, ",")
+    assert table.columns == {"path": ["a.jpg", "b.jpg"], "note": [f"two{end}lines", "one"]}

@@ -93,6 +93,14 @@ def test_a_message_says_what_is_wrong_and_at_which_byte(name):
     assert reason_of_refusal(to_entries("6", {"png": bytes(2048)}) + entries) == MESSAGES[name]
 
 
+@pytest.mark.parametrize("length", [98, 99, 100])
+@pytest.mark.parametrize("folder", ["", "a" * 80, "a" * 155])
+def test_names_that_fill_their_fields_are_read(folder, length):
+    name = "7." + "x" * (length - 2)
+    info = tarfile.TarInfo(f"{folder}/{name}" if folder else name)
+    assert from_entries(info.tobuf(tarfile.USTAR_FORMAT)) == {name[2:]: b""}
+
+
 def test_sizes_of_256_values_a_byte_are_read():
     entries = with_size(ENTRIES, b"\x80" + (700).to_bytes(11, "big"))
     assert from_entries(entries) == from_entries(ENTRIES) == {"jpg": b"1" * 700, "cls": b"3"}

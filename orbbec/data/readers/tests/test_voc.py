@@ -154,6 +154,7 @@ def test_a_missing_image_or_xml_file_and_a_bad_size_are_bad_samples(tmp_path):
         with pytest.raises(BadSample, match=message):
             Voc(write(tmp_path, DOG, size=size))[0]
     assert Voc(write(tmp_path, DOG, size=(0, 0)))[0].size is None
+    assert Voc(write(tmp_path, DOG, size=(1, 2)))[0].size == (1, 2)
 
 
 @pytest.mark.parametrize("feed", ["0", "1"])

@@ -156,6 +156,8 @@ BAD_FILES = {
     "names: [cat]\nkpt_shape: [2]": r"keypoints as \(number, 2 or 3\), but got \[2\]",
     "names: [cat]\nkpt_shape: [2, 4]": r"keypoints as \(number, 2 or 3\), but got \[2, 4\]",
     "names: [cat]\nkpt_shape: [2, 3]\nflip_idx: [0, 0]": "flip_idx as each keypoint once",
+    "names: [cat]\nkpt_shape: [2, 3]\nflip_idx: [1, 0.0]": "flip_idx as each keypoint once",
+    "names: [cat]\nkpt_shape: [2, 3]\nflip_idx: [1, false]": "flip_idx as each keypoint once",
     "names: [cat]\nkpt_shape: [3, 3]\nflip_idx: [1, 2, 0]": "flip_idx as pairs",
     "names: [cat": "is not a YAML file",
     "- names": "expected entries such as 'train'",
@@ -273,3 +275,10 @@ def test_a_label_file_in_another_encoding_is_named_with_its_byte(tmp_path):
     (tmp_path / "labels/train/0.txt").write_bytes("0 0.5 0.5 0.5 0.5".encode("utf-16"))
     with pytest.raises(BadSample, match=r"labels/train/0.txt\): 'utf-8' codec can't decode byte 0xff"):
         source[0]
+
+
+def test_an_image_that_is_none_is_a_bad_sample(tmp_path):
+    source = Yolo(write(tmp_path, ["", ""]))
+    (tmp_path / "images/train/1.png").write_bytes(b"no image")
+    with pytest.raises(BadSample, match=r"sample 1 \(.*images/train/1\.png\): image_size: not an image"):
+        source[1]

@@ -180,6 +180,15 @@ def test_sources_that_are_not_shuffled_are_spread_from_the_middle_of_their_dista
     assert order.indices().tolist() == [1, 0, 2, 3]
 
 
+def test_the_first_of_equals_comes_first():
+    """Also of so many that a sort need not leave equals in order."""
+    order = Order(1000, shuffle=False, sampling=Mixture([250] * 4, [1] * 4))
+    assert order.indices().tolist() == torch.arange(1000).reshape(4, 250).T.flatten().tolist()
+    assert Mixture([9] * 80, [1, 2] * 40, samples=100).counts == [1, 2] * 20 + [1, 1] * 20
+    positions = numbered(torch.arange(1000) % 3, 3)
+    assert positions.tolist() == list(range(1000))
+
+
 def test_a_mixture_takes_no_more_passes_of_a_source_than_it_needs():
     lengths = [50_000, 3]
     indices = Order(50_003, seed=1, sampling=Mixture(lengths, [1, 1])).indices() % 50_003
@@ -229,6 +238,7 @@ def test_buckets_of_aspects_are_between_bounds():
             aspect_buckets(bad)
     with pytest.raises(ValueError, match=r"rising bounds, but got \[2, 1\]"):
         aspect_buckets(sizes, [2, 1])
+    assert aspect_buckets([(2, 1), (1, 1)], [1, 1]).tolist() == [0, 2]  # no image lies between equal bounds
 
 
 @pytest.mark.parametrize(
