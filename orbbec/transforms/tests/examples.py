@@ -86,7 +86,7 @@ EXAMPLES = {
         T.Illumination("gaussian", (0.3, 0.6), "brighten", center_range=(0.2, 0.5), sigma_range=(0.3, 0.7)),
     ],
     "JPEG": [T.JPEG((5, 60))],
-    "Lambda": [T.Lambda(lambda image: image.flip(-1))],
+    "Lambda": [T.Lambda(lambda image: torch.cat([image[..., 1:], image[..., :1]], -1))],
     "Letterbox": [T.Letterbox((30, 52), 60.0, "cubic", False)],
     "LineBlur": [T.LineBlur((5, 9), (20.0, 60.0), (-0.5, 0.2), False, 0.6)],
     "MaskDropout": [T.MaskDropout((1, 2), (9.0, 99.0, 200.0), 0.6)],
