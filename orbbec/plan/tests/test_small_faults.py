@@ -420,3 +420,14 @@ def test_a_box_is_what_a_region_leaves_of_it():
         found = without_covered(boxes.astype(float), region)
         assert np.array_equal(found[is_seen], np.stack([*low, *high], 1))
         assert (found[~is_seen, 2:] - found[~is_seen, :2]).prod(1).tolist() == [0] * (~is_seen).sum()
+
+
+def test_a_perspective_that_shows_its_horizon_reads_the_whole_image():
+    matrix = np.array([[[1.0, 0.2, 0], [0.1, 1, 0], [-1, 0.01, 1]]])
+    assert seen_pixels(matrix, np.array([[9, 9]]), np.array([[20, 30]])) == 600
+
+
+def test_points_that_are_not_numbers_stay_so_in_a_displacement():
+    points = np.array([[np.nan, 2.0], [3.0, 2.0], [np.nan, np.nan]])
+    moved = through_displacement(points, np.full((2, 6, 8), 0.5))
+    np.testing.assert_allclose(moved, points - 0.5)

@@ -41,7 +41,7 @@ CANNOT = {  # targets that a transform refuses
     **{"CopyPaste": ("polygons",), "CutMix": ("polygons",), "RandomHalfBody": ("keypoints",)},
     "MixUp": ("mask", "depth", "flow", "normals"),
 }
-FORMS = ("clips", "gray", "16 bits", "two", "four")
+FORMS = ("clips", "gray", "16 bits", "two", "four", "five", "tiny")
 KEYS = (
     *("boxes", "labels", "label", "masks", "mask", "depth", "flow", "normals", "keypoints", "landmarks"),
     *("points", "polygons", "area", "size", "row"),
@@ -158,6 +158,8 @@ def images_of(form):
         "16 bits": [frames[0].astype(np.uint16) * 257, frames[1, 9:] * np.uint16(99)],
         "two": [frames[0, ..., :2], frames[1, :30, :, 1:]],
         "four": (torch.cat([planes[:2], planes[2:4, :1]], 1) / 255).half(),
+        "five": torch.cat([planes[:2], planes[2:4, 1:]], 1),
+        "tiny": [frames[0, :1, :1], frames[1, :2, :3]],
     }[form]
 
 

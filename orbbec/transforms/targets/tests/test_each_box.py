@@ -5,6 +5,7 @@ import pytest
 import torch
 
 from orbbec import transforms as T
+from orbbec.transforms.targets.boxes import Boxes
 from orbbec.transforms.targets.tests.test_formats import FORMATS, HEIGHT, WIDTH, corners_of_boxes, in_format
 
 IMAGE = torch.zeros(1, 3, HEIGHT, WIDTH, dtype=torch.uint8)
@@ -84,3 +85,9 @@ def test_rotated_boxes_without_an_angle_are_dropped_as_boxes_are(steps, limits):
         left.append([target["labels"].tolist() for target in results])
     assert 0 < sum(map(len, left[0])) < 40 * len(ids)
     assert left[0] == left[1]
+
+
+def test_a_box_without_area_is_as_visible_as_it_was():
+    boxes = Boxes.of(np.array([[3.0, 3, 3, 9], [3, 3, 4, 4]]))
+    hidden = boxes.hidden(np.array([0, 0, 20, 5]), T.TargetOptions(min_size=0.0))
+    assert hidden.table[:, -1].tolist() == [1, 0]
