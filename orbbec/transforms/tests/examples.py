@@ -139,7 +139,7 @@ EXAMPLES = {
     "RandomCrop": [
         T.RandomCrop((29, 22), (1, 5, 2, 3), True, READING["fill"]),
         T.RandomCrop((29, 22), (1, 5, 2, 3), padding_mode="reflect"),
-        T.RandomCrop((29, 22), max_class_ratio=0.9, ignore_index=3),
+        T.RandomCrop((29, 22), (1, 5, 2, 3), max_class_ratio=0.9, ignore_index=3),
     ],
     "RandomCropFromBorders": [T.RandomCropFromBorders(0.3, 0.2, 0.4, 0.5, 0.6)],
     "RandomEqualize": [T.RandomEqualize(0.6)],
