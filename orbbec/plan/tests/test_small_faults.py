@@ -23,6 +23,7 @@ from orbbec.plan.points import (
     through_displacement,
     without_covered,
 )
+from orbbec.plan.state import identities
 from orbbec.plan.steps import BatchState, Cast, Erase, Warp
 from orbbec.plan.tests.test_external import _Unsteady
 from orbbec.transforms.base.direct import direct_input
@@ -431,3 +432,14 @@ def test_points_that_are_not_numbers_stay_so_in_a_displacement():
     points = np.array([[np.nan, 2.0], [3.0, 2.0], [np.nan, np.nan]])
     moved = through_displacement(points, np.full((2, 6, 8), 0.5))
     np.testing.assert_allclose(moved, points - 0.5)
+
+
+@pytest.mark.parametrize(("shrink", "more"), [(1, 0), (2, 0), (1, 3)])
+def test_a_crop_of_a_decoded_region_is_bounded_where_more_was_decoded(shrink, more):
+    (step,) = T.Compose([T.RandomCrop((20, 24))]).plan([(50, 60), (70, 52)], epoch=0).passes
+    boxes = step.region(np.array([[50, 60], [70, 52]]), False) // shrink + np.array(
+        [-more, -more, more, more]
+    )
+    changed = step.of_regions(boxes, np.full(2, shrink), identities(2))
+    expected = [[more, more, more + 24, more + 20]] * 2 if more else None
+    assert (None if changed.regions is None else changed.regions.tolist()) == expected

@@ -227,7 +227,7 @@ EXAMPLES = {
         T.XYMasking((1, 2), (2, 3), (0.1, 0.3), (0.1, 0.2), (9.0, 99.0, 200.0), 0.6),
         T.XYMasking(2, 0, (2, 5), (1, 4), "random_uniform", 0.6),
     ],
-    "ZoomBlur": [T.ZoomBlur((1.2, 1.6), (0.05, 0.1), 0.6)],
+    "ZoomBlur": [T.ZoomBlur((1.2, 1.6), (0.05, 0.1), 0.6), T.ZoomBlur((2.5, 3.5), (0.4, 0.7), 0.6)],
     "UnsharpMask": [T.UnsharpMask((5, 9), (0.5, 1.5), (0.3, 0.8), 4.0, 0.6)],
 }
 
