@@ -175,12 +175,17 @@ def test_results_in_a_buffer_of_the_pool_are_those_of_single_passes(monkeypatch,
     assert_same_bytes(result, expected)
 
 
-def test_a_plan_without_unused_images_has_the_sizes_of_the_others():
-    sizes = np.arange(16).reshape(8, 2) + 20
+def test_a_plan_without_unused_images_has_the_sizes_and_the_ids_of_the_others():
+    sizes, ids = np.arange(16).reshape(8, 2) + 20, np.arange(8) * 9
     pipeline = T.Compose([T.Resize((9, 8)), T.MixUp(p=0.5)], seed=1)
-    plan, rows = microbatches.without_unused(pipeline.plan(sizes, epoch=0, pairs=[1]))
+    whole = replace(pipeline.plan(sizes, ids, 0, pairs=[1]), frame_ids=ids + 1)
+    plan, rows = microbatches.without_unused(whole)
     assert 4 < len(rows) < 8
     assert (len(plan), plan.sizes.tolist()) == (len(rows), sizes[rows].tolist())
+    assert (plan.sample_ids.tolist(), plan.frame_ids.tolist()) == (
+        ids[rows].tolist(),
+        (ids[rows] + 1).tolist(),
+    )
 
 
 def test_copies_of_which_a_pass_is_not_fixed_are_not_fixed(monkeypatch):
