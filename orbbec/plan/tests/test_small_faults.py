@@ -12,6 +12,7 @@ from orbbec import transforms as T
 from orbbec.bridge.spec import OPERATORS
 from orbbec.plan import apply, microbatches
 from orbbec.plan.batches import Rows
+from orbbec.plan.parameters import Batch
 from orbbec.plan.passes import ALIKE, by_size
 from orbbec.plan.passes import augment as augments
 from orbbec.plan.points import (
@@ -448,3 +449,14 @@ def test_a_crop_of_a_decoded_region_is_bounded_where_more_was_decoded(shrink, mo
     changed = step.of_regions(boxes, np.full(2, shrink), identities(2))
     expected = [[more, more, more + 24, more + 20]] * 2 if more else None
     assert (None if changed.regions is None else changed.regions.tolist()) == expected
+
+
+def test_a_kernel_draws_programs_that_fit_its_48_kib():
+    batch, found = Batch(np.array([[40, 50]]), np.arange(1), 0, 0, None), set()
+    for count in range(85, 97):
+        pipeline = T.Compose([T.CenterCrop(8), *[T.RandomHorizontalFlip()] * count])
+        program = pipeline._program(_Pixels(3, "uint8", one_size=True), batch)
+        numbers = 2 * program.code.numel() + int(program.code[-1, 1])  # with the registers
+        assert program.draws_anywhere == (8 * numbers <= 48 * 1024)
+        found.add(program.draws_anywhere)
+    assert found == {True, False}
