@@ -25,6 +25,7 @@ INPUTS = {
         "floats": TENSOR / 255,
         "gray": TENSOR[:1],
         "two": TENSOR[:2],
+        "plane": TENSOR[0],
         "batch": torch.stack([TENSOR, TENSOR.flip(1)]),
         "batch of gray": torch.stack([TENSOR[:1], TENSOR[1:2]]),
     },
