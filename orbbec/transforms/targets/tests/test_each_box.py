@@ -90,4 +90,4 @@ def test_rotated_boxes_without_an_angle_are_dropped_as_boxes_are(steps, limits):
 def test_a_box_without_area_is_as_visible_as_it_was():
     boxes = Boxes.of(np.array([[3.0, 3, 3, 9], [3, 3, 4, 4]]))
     hidden = boxes.hidden(np.array([0, 0, 20, 5]), T.TargetOptions(min_size=0.0))
-    assert hidden.table[:, -1].tolist() == [1, 0]
+    assert hidden.table[:, -3:].tolist() == [[1, 1, 1], [0, 0, 0]]
