@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from typing import Any
 
@@ -90,7 +90,7 @@ def without_unused(plan: Plan) -> tuple[Plan, Array]:
             pairs, rows = pairs[rows], np.union1d(rows, found[found >= 0])
             tables[id(table)] = replace(tables[id(table)], pairs=np.searchsorted(rows, pairs))
         passes.insert(0, step.of(tables[id(table)]))
-    return replace(plan, sizes=plan.sizes[rows], sample_ids=plan.sample_ids[rows], passes=tuple(passes)), rows
+    return _with_images(plan, rows, passes), rows
 
 
 def _of_rows(plan: Plan, rows: Array) -> Plan:
@@ -99,8 +99,12 @@ def _of_rows(plan: Plan, rows: Array) -> Plan:
     passes = tuple(step.of(selected[id(step.parameters)]) for step in plan.passes)
     for step, whole in zip(passes, plan.passes, strict=True):
         step.size = whole.size  # None if the whole batch has none
+    return _with_images(plan, rows, passes)
+
+
+def _with_images(plan: Plan, rows: Array, passes: Sequence[Pass]) -> Plan:
     ids = plan.sample_ids[rows], None if plan.frame_ids is None else plan.frame_ids[rows]
-    return replace(plan, sizes=plan.sizes[rows], sample_ids=ids[0], frame_ids=ids[1], passes=passes)
+    return replace(plan, sizes=plan.sizes[rows], sample_ids=ids[0], frame_ids=ids[1], passes=tuple(passes))
 
 
 class Results:

@@ -127,7 +127,7 @@ class Stream:
         x = self.normals(count * tries).reshape(len(self), count, tries)
         u = 1 - self.uniforms(count * tries).reshape(len(self), count, tries)
         v = (1 + x / np.sqrt(9 * d)) ** 3
-        with np.errstate(invalid="ignore", divide="ignore"):
+        with np.errstate(invalid="ignore"):
             good = (v > 0) & (np.log(u) < 0.5 * x * x + d - d * v + d * np.log(v))
         first = good.argmax(-1)[..., None]  # no success in 16 tries: probability 10^-20
         result: Array = d * np.take_along_axis(v, first, -1)[..., 0]

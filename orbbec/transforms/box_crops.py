@@ -36,6 +36,7 @@ from orbbec.transforms.base.checks import (
 )
 from orbbec.transforms.base.transform import Transform, _Chance
 from orbbec.transforms.targets.masks import mask_here
+from orbbec.transforms.targets.per_box import row_count
 
 
 def boxes_and_rows(op: str, target: Any, index: int, forward: Array, size: Array) -> tuple[Array, Array]:
@@ -387,7 +388,7 @@ class CropNonEmptyMaskIfExists(_SizedCrop):
     def _objects(self, index: int, target: Any, matrix: Array, size: Array) -> Array:
         """The indices of the pixels that are not 0, row by row."""
         value = target.get("mask", target.get("masks"))
-        if value is None or len(value) == 0:
+        if value is None or row_count(value) == 0:
             return np.zeros(0, np.int64)
         mask = as_tensor(self.name, "mask", value).cpu()
         shown = mask != 0

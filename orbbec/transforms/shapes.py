@@ -17,12 +17,12 @@ from orbbec.transforms.base.checks import (
     Range,
     Size,
     border_of,
+    checked_size,
     choice,
     flag,
     interval,
     number,
     probability,
-    size_pair,
     whole,
     whole_range,
 )
@@ -275,7 +275,7 @@ class RandomSizedCrop(_Resizing):
         )
         box = build.copies([left, top, width, height])
         build.warp("crop_to", box, lossless=True, region=True, size=VARIES)
-        size = size_pair(self.name, "size", self.size)
+        size = checked_size(self.size)
         resize(build, "resize", *size, how=self, size=size, least=size)
 
 
@@ -322,7 +322,7 @@ class ResizeKeepRatio(_Resizing):
             self._set(**{name: probability(self.name, getattr(self, name), name)})
 
     def rules(self, build: Build) -> None:
-        target = size_pair(self.name, "size", self.size)
+        target = checked_size(self.size)
         ratios = [build.compute("over", side, length) for side, length in zip(_SIDES, target, strict=True)]
         ends = build.compute("larger", *ratios), build.compute("smaller", *ratios)
         weights = build.constant(self.longest), build.constant(1 - self.longest)
@@ -417,7 +417,7 @@ class ResizeToMultiple(_Resizing):
         )
 
     def rules(self, build: Build) -> None:
-        target = [float(side) for side in size_pair(self.name, "size", self.size)]
+        target = [float(side) for side in checked_size(self.size)]
         covers = self.mode == "lower_bound"
         bounds = [build.constant(side) for side in target]
         scales = (build.compute("quotient", *pair) for pair in zip(bounds, _SIDES, strict=True))

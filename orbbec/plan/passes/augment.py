@@ -186,8 +186,6 @@ class AugmentPass(Pass):
     def of_regions(self, boxes: Array, shrinks: Array, to_region: Array) -> AugmentPass:
         matrix, table = to_region @ self.matrix, self.parameters
         has_more = self.regions is not None and bool((shrinks == 1).all() and (boxes != self.regions).any())
-        if self.regions is not None and not has_more:  # bit for bit the constants of the pass
-            matrix = np.where((shrinks == 1)[:, None, None], self.source_matrix, matrix)
         offsets = table.offsets(self.out) / shrinks[:, None]
         changed = table.with_geometry(self.out, matrix, table.boxes(self.out), offsets)
         if not has_more:

@@ -12,6 +12,7 @@ from orbbec import transforms as T
 from orbbec.bridge.spec import OPERATORS
 from orbbec.plan import apply, microbatches
 from orbbec.plan.batches import Rows
+from orbbec.plan.parameters import Batch
 from orbbec.plan.passes import ALIKE, by_size
 from orbbec.plan.passes import augment as augments
 from orbbec.plan.points import (
@@ -23,6 +24,7 @@ from orbbec.plan.points import (
     through_displacement,
     without_covered,
 )
+from orbbec.plan.state import identities
 from orbbec.plan.steps import BatchState, Cast, Erase, Warp
 from orbbec.plan.tests.test_external import _Unsteady
 from orbbec.transforms.base.direct import direct_input
@@ -174,12 +176,17 @@ def test_results_in_a_buffer_of_the_pool_are_those_of_single_passes(monkeypatch,
     assert_same_bytes(result, expected)
 
 
-def test_a_plan_without_unused_images_has_the_sizes_of_the_others():
-    sizes = np.arange(16).reshape(8, 2) + 20
+def test_a_plan_without_unused_images_has_the_sizes_and_the_ids_of_the_others():
+    sizes, ids = np.arange(16).reshape(8, 2) + 20, np.arange(8) * 9
     pipeline = T.Compose([T.Resize((9, 8)), T.MixUp(p=0.5)], seed=1)
-    plan, rows = microbatches.without_unused(pipeline.plan(sizes, epoch=0, pairs=[1]))
+    whole = replace(pipeline.plan(sizes, ids, 0, pairs=[1]), frame_ids=ids + 1)
+    plan, rows = microbatches.without_unused(whole)
     assert 4 < len(rows) < 8
     assert (len(plan), plan.sizes.tolist()) == (len(rows), sizes[rows].tolist())
+    assert (plan.sample_ids.tolist(), plan.frame_ids.tolist()) == (
+        ids[rows].tolist(),
+        (ids[rows] + 1).tolist(),
+    )
 
 
 def test_copies_of_which_a_pass_is_not_fixed_are_not_fixed(monkeypatch):
@@ -421,3 +428,36 @@ def test_a_box_is_what_a_region_leaves_of_it():
         found = without_covered(boxes.astype(float), region)
         assert np.array_equal(found[is_seen], np.stack([*low, *high], 1))
         assert (found[~is_seen, 2:] - found[~is_seen, :2]).prod(1).tolist() == [0] * (~is_seen).sum()
+
+
+def test_a_perspective_that_shows_its_horizon_reads_the_whole_image():
+    matrix = np.array([[[1.0, 0.2, 0], [0.1, 1, 0], [-1, 0.01, 1]]])
+    assert seen_pixels(matrix, np.array([[9, 9]]), np.array([[20, 30]])) == 600
+
+
+def test_points_that_are_not_numbers_stay_so_in_a_displacement():
+    points = np.array([[np.nan, 2.0], [3.0, 2.0], [np.nan, np.nan]])
+    moved = through_displacement(points, np.full((2, 6, 8), 0.5))
+    np.testing.assert_allclose(moved, points - 0.5)
+
+
+@pytest.mark.parametrize(("shrink", "more"), [(1, 0), (2, 0), (1, 3)])
+def test_a_crop_of_a_decoded_region_is_bounded_where_more_was_decoded(shrink, more):
+    (step,) = T.Compose([T.RandomCrop((20, 24))]).plan([(50, 60), (70, 52)], epoch=0).passes
+    boxes = step.region(np.array([[50, 60], [70, 52]]), False) // shrink + np.array(
+        [-more, -more, more, more]
+    )
+    changed = step.of_regions(boxes, np.full(2, shrink), identities(2))
+    expected = [[more, more, more + 24, more + 20]] * 2 if more else None
+    assert (None if changed.regions is None else changed.regions.tolist()) == expected
+
+
+def test_a_kernel_draws_programs_that_fit_its_48_kib():
+    batch, found = Batch(np.array([[40, 50]]), np.arange(1), 0, 0, None), set()
+    for count in range(85, 97):
+        pipeline = T.Compose([T.CenterCrop(8), *[T.RandomHorizontalFlip()] * count])
+        program = pipeline._program(_Pixels(3, "uint8", one_size=True), batch)
+        numbers = 2 * program.code.numel() + int(program.code[-1, 1])  # with the registers
+        assert program.draws_anywhere == (8 * numbers <= 48 * 1024)
+        found.add(program.draws_anywhere)
+    assert found == {True, False}

@@ -33,6 +33,7 @@ from orbbec.transforms.base.transform import _Chance
 from orbbec.transforms.box_crops import boxes_and_rows
 from orbbec.transforms.erasing import HOLES, fill_colors
 from orbbec.transforms.targets.masks import mask_here
+from orbbec.transforms.targets.per_box import row_count
 
 _LABELS = ("labels", "class_labels", "category_ids", "class_ids", "label_ids")
 
@@ -139,7 +140,7 @@ class MaskDropout(_ObjectDropout):
     def _found(self, index: int, target: Any, matrix: Array, size: Array) -> Array:
         """The objects, numbered from 1, int32 `[H, W]`; or the pixels of each, bool `[K, H, W]`."""
         several = target.get("masks")
-        if "mask" not in target and several is not None and len(several):
+        if "mask" not in target and several is not None and row_count(several) != 0:
             masks = as_tensor(self.name, "masks", several).cpu().ne(0).byte()
             return np.asarray(mask_here(masks, matrix, size).numpy() > 0)
         return _objects(self.name, index, target, matrix, size)

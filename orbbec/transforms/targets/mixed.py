@@ -192,7 +192,7 @@ def _laid(step: MixPass, tiles: Tiles, states: Sequence[State], mask_fill: float
     outputs = len(step.sizes)
     count = len(tiles.boxes) // max(outputs, 1)
     there = np.flatnonzero(tiles.pair_indices >= 0)  # an output of one image has no others
-    boxes, output = tiles.boxes[there], there // max(count, 1)
+    boxes, output = tiles.boxes[there], there // count
     laid = [states[other].copy(k) for k, other in enumerate(tiles.pair_indices[there].tolist())]
     corners = boxes[:, :2]
     cut = _shifted(corners - tiles.offsets[there], (boxes[:, 2:] - corners)[:, ::-1])

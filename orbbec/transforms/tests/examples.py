@@ -86,7 +86,7 @@ EXAMPLES = {
         T.Illumination("gaussian", (0.3, 0.6), "brighten", center_range=(0.2, 0.5), sigma_range=(0.3, 0.7)),
     ],
     "JPEG": [T.JPEG((5, 60))],
-    "Lambda": [T.Lambda(lambda image: image.flip(-1))],
+    "Lambda": [T.Lambda(lambda image: torch.cat([image[..., 1:], image[..., :1]], -1))],
     "Letterbox": [T.Letterbox((30, 52), 60.0, "cubic", False)],
     "LineBlur": [T.LineBlur((5, 9), (20.0, 60.0), (-0.5, 0.2), False, 0.6)],
     "MaskDropout": [T.MaskDropout((1, 2), (9.0, 99.0, 200.0), 0.6)],
@@ -139,7 +139,7 @@ EXAMPLES = {
     "RandomCrop": [
         T.RandomCrop((29, 22), (1, 5, 2, 3), True, READING["fill"]),
         T.RandomCrop((29, 22), (1, 5, 2, 3), padding_mode="reflect"),
-        T.RandomCrop((29, 22), max_class_ratio=0.9, ignore_index=3),
+        T.RandomCrop((29, 22), (1, 5, 2, 3), max_class_ratio=0.9, ignore_index=3),
     ],
     "RandomCropFromBorders": [T.RandomCropFromBorders(0.3, 0.2, 0.4, 0.5, 0.6)],
     "RandomEqualize": [T.RandomEqualize(0.6)],
@@ -227,7 +227,7 @@ EXAMPLES = {
         T.XYMasking((1, 2), (2, 3), (0.1, 0.3), (0.1, 0.2), (9.0, 99.0, 200.0), 0.6),
         T.XYMasking(2, 0, (2, 5), (1, 4), "random_uniform", 0.6),
     ],
-    "ZoomBlur": [T.ZoomBlur((1.2, 1.6), (0.05, 0.1), 0.6)],
+    "ZoomBlur": [T.ZoomBlur((1.2, 1.6), (0.05, 0.1), 0.6), T.ZoomBlur((2.5, 3.5), (0.4, 0.7), 0.6)],
     "UnsharpMask": [T.UnsharpMask((5, 9), (0.5, 1.5), (0.3, 0.8), 4.0, 0.6)],
 }
 

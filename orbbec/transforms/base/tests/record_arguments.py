@@ -38,7 +38,7 @@ def texts_of(transform, name):
             yield f"{value}: {type(error).__name__}: {error}"
         else:
             yield f"{value}: {getattr(other, name)!r}"
-            for kind in ("ragged", "floats") if isinstance(other, T.Transform) else ():
+            for kind in ("ragged", "floats", "five") if isinstance(other, T.Transform) else ():
                 yield program_of(lambda one: [one], other, False, PIXELS[kind])
 
 

@@ -41,6 +41,7 @@ CANNOT = {  # targets that a transform refuses
     **{"CopyPaste": ("polygons",), "CutMix": ("polygons",), "RandomHalfBody": ("keypoints",)},
     "MixUp": ("mask", "depth", "flow", "normals"),
 }
+FORMS = ("clips", "gray", "16 bits", "two", "four", "five", "tiny")
 KEYS = (
     *("boxes", "labels", "label", "masks", "mask", "depth", "flow", "normals", "keypoints", "landmarks"),
     *("points", "polygons", "area", "size", "row"),
@@ -114,12 +115,17 @@ def mean_of(value):
     return total + sum((index + 2) * side for index, side in enumerate(array.shape))
 
 
+def checksum_of(described):
+    """A checksum of a text as a number."""
+    return float(zlib.crc32(str(described).encode()) % 2**24)
+
+
 def means_of(results):
     """The means of what a function gives, or a checksum of its refusal."""
     try:
         return list(map(mean_of, results()))
     except (TypeError, ValueError) as error:
-        return [-float(zlib.crc32(str(error).encode()) % 2**24)]
+        return [-checksum_of(error)]
 
 
 def results_of(transform, kind):
@@ -136,24 +142,38 @@ def results_of(transform, kind):
     if kind == "lists":  # by a stored plan
         plan = Plan.from_json(pipeline.plan(sizes, IDS, 1, targets=targets).to_json())
         targets = T.transform_targets(plan, targets, options)
-        images = pipeline.apply(plan, images)
+        images = [*pipeline.apply(plan, images), checksum_of(plan)]
     else:
         images, targets = pipeline(images, targets, sample_ids=IDS, epoch=1)
     return [images, *([target.get(key, -1) for target in targets] for key in KEYS)]
 
 
-def clips_of(transform):
-    """The clips of two samples, of three frames each, without targets."""
+def images_of(form):
+    """Images of other dtypes and channels, and the clips of two samples, of three frames each."""
     frames = np.stack([photograph(*SIZES[1], seed=index) for index in range(6)])
-    clips = torch.from_numpy(frames).permute(0, 3, 1, 2).unflatten(0, (2, 3))
-    return [T.Compose([FLIP, always(transform)], 6)(clips, sample_ids=IDS, epoch=2)]
+    planes = torch.from_numpy(frames).permute(0, 3, 1, 2)
+    return {
+        "clips": planes.unflatten(0, (2, 3)),
+        "gray": planes[:2, 1:2],
+        "16 bits": [frames[0].astype(np.uint16) * 257, frames[1, 9:] * np.uint16(99)],
+        "two": [frames[0, ..., :2], frames[1, :30, :, 1:]],
+        "four": (torch.cat([planes[:2], planes[2:4, :1]], 1) / 255).half(),
+        "five": torch.cat([planes[:2], planes[2:4, 1:]], 1),
+        "tiny": [frames[0, :1, :1], frames[1, :2, :3]],
+    }[form]
+
+
+def images_after(transform, form, exact):
+    """The images alone."""
+    pipeline = T.Compose([FLIP, always(transform)], 6, exact=exact)
+    return [pipeline(images_of(form), sample_ids=IDS, epoch=2)]
 
 
 def numbers_of(name):
     """The numbers of a transform: of its default and its examples, for each kind of images and targets."""
     transforms = transforms_of(name)
     results = [partial(results_of, *case) for case in product(transforms, OPTIONS)]
-    results += [partial(clips_of, transform) for transform in transforms]
+    results += [partial(images_after, *case) for case in product(transforms, FORMS, (False, True))]
     return np.array([number for each in results for number in means_of(each)], np.float32)
 
 

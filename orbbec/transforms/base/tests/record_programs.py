@@ -41,6 +41,7 @@ PIXELS = {
     "gray": _Pixels(1, "uint8", one_size=True),
     "floats": _Pixels(3, "float32", as_planes=True, one_size=True),
     "16 bits": _Pixels(3, "uint16"),
+    "five": _Pixels(5, "uint8"),
 }
 SIZES = np.array([[40, 50], [44, 42]])
 BOXES = np.array([[3.0, 4.0, 30.0, 33.0]])

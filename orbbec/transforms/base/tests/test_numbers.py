@@ -11,6 +11,7 @@ import pytest
 import torch
 
 from orbbec import transforms as T
+from orbbec.transforms.base import checks
 from orbbec.transforms.tests.test_compose import ALL, MIXING
 
 PADS = [T.Pad(1), T.Pad(2)]
@@ -133,3 +134,8 @@ def test_arguments_of_configurations_are_those_of_python(make, expected):
 def test_refused_numbers_are_shown_with_their_type(make, error, message):
     with pytest.raises(error, match=message):
         make()
+
+
+@pytest.mark.parametrize("region", [(0.25, 0.5, 0.25, 0.5), (0.0, 0.0, 1.0, 0.0), (0.0, 0.0, 0.0, 1.0)])
+def test_a_region_may_be_a_point_or_a_line(region):
+    assert checks.region("RandomShadow", "region", region) == region

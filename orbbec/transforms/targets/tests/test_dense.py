@@ -9,6 +9,7 @@ import torch
 from orbbec import transforms as T
 from orbbec.data import BadSample, Loader, Sample
 from orbbec.plan.points import carried, forward_of
+from orbbec.transforms.targets.dense import Reading, following
 from orbbec.transforms.targets.tests.test_targets import MAPS
 from tests.support import assert_same_bytes
 
@@ -97,6 +98,17 @@ def test_flow_of_a_perspective_is_exact():
     expected = carried(forward_of(plan.matrix)[0], carried(plan.matrix[0], here) + vectors) - here
     np.testing.assert_allclose(target["flow"][:, y, x].T, expected, atol=1e-9)
     assert (target["flow"][:, target["mask"] < 0] == 0).all()
+
+
+@pytest.mark.filterwarnings("error::RuntimeWarning")
+@pytest.mark.parametrize("kind", ["depth", "flow", "normals"])
+def test_what_is_infinitely_far_or_too_large_is_silent(kind):
+    matrix = np.array([[2.0, 0, -4], [0, 2, 0], [-0.25, 0, 1]])  # column 4 is infinitely far
+    values = torch.ones({"depth": 1, "flow": 2, "normals": 3}[kind], 3, 9, dtype=torch.float64)
+    values[:, 1] = 1e308
+    result = following(kind, values, Reading(matrix, None, "reflect", (3, 9)))
+    assert result[:, 0, :4].isfinite().all()
+    assert not result[:, :2].isfinite().all((0, 1))[4]
 
 
 def test_flow_by_hand():

@@ -5,6 +5,7 @@ import pytest
 import torch
 
 from orbbec import transforms as T
+from orbbec.transforms.targets.boxes import Boxes
 from orbbec.transforms.targets.tests.test_formats import FORMATS, HEIGHT, WIDTH, corners_of_boxes, in_format
 
 IMAGE = torch.zeros(1, 3, HEIGHT, WIDTH, dtype=torch.uint8)
@@ -59,3 +60,34 @@ def test_a_box_goes_as_it_does_alone(name, box_format, drops):
         assert len(each) == len(values)
         for row, expected in zip(values, each, strict=True):
             assert np.allclose(row, expected, rtol=0, atol=1e-9), key
+
+
+@pytest.mark.parametrize("limits", [{"min_area": 300.0}, {"min_visibility": 0.6}])
+@pytest.mark.parametrize(
+    "steps",
+    [
+        [T.RandomResizedCrop((90, 130), (0.2, 0.6))],
+        [T.RandomCrop((29, 40)), T.RandomAffine(0, scale=(1.5, 2.5))],  # that reads beyond the crop
+    ],
+)
+def test_rotated_boxes_without_an_angle_are_dropped_as_boxes_are(steps, limits):
+    rng, ids = np.random.default_rng(4), np.arange(8)
+    centers, sides = rng.uniform(0, [WIDTH, HEIGHT], (40, 2)), rng.uniform(2, 30, (40, 2))
+    rows = {
+        "xyxy": np.concatenate([centers - sides / 2, centers + sides / 2], 1),
+        "cxcywha": np.concatenate([centers, sides, np.zeros((40, 1))], 1),
+    }
+    left = []
+    for box_format, boxes in rows.items():
+        pipeline = T.Compose(steps, 3, target_options=T.TargetOptions(box_format, **limits))
+        targets = [{"boxes": boxes, "labels": np.arange(40)}] * len(ids)
+        _, results = pipeline(IMAGE.expand(len(ids), -1, -1, -1), targets, sample_ids=ids, epoch=0)
+        left.append([target["labels"].tolist() for target in results])
+    assert 0 < sum(map(len, left[0])) < 40 * len(ids)
+    assert left[0] == left[1]
+
+
+def test_a_box_without_area_is_as_visible_as_it_was():
+    boxes = Boxes.of(np.array([[3.0, 3, 3, 9], [3, 3, 4, 4]]))
+    hidden = boxes.hidden(np.array([0, 0, 20, 5]), T.TargetOptions(min_size=0.0))
+    assert hidden.table[:, -3:].tolist() == [[1, 1, 1], [0, 0, 0]]

@@ -171,3 +171,9 @@ def test_whole_numbers_are_rounded_once():
     assert any((each["boxes"] % 1 != 0).any() for each in as_floats)
     for one, other in zip(as_floats, as_integers, strict=True):
         assert_same_bytes(np.rint(one["boxes"]).astype(np.int64), other["boxes"])
+
+
+def test_a_mosaic_of_images_without_boxes_has_none():
+    plan = T.Compose([T.Mosaic((40, 50), p=1.0), T.Pad(3)]).plan([(40, 50)] * 4, epoch=0)
+    moved = T.transform_targets(plan, [{"keypoints": np.ones((1, 2, 2))}] * 4)
+    assert (moved.report.boxes, moved.report.dropped) == (0, (0,) * 4)

@@ -8,7 +8,7 @@ import torch
 
 from orbbec import transforms as T
 from orbbec.data import collate
-from orbbec.transforms.targets.per_box import PER_BOX_KEYS
+from orbbec.transforms.targets.per_box import PER_BOX_KEYS, joined_rows
 
 BOXES = [[15.0, 2, 30, 20], [55, 2, 59, 20]]  # the crop drops the second
 IMAGE = torch.zeros(3, 40, 60, dtype=torch.uint8)
@@ -243,3 +243,9 @@ def test_rings_of_a_polygon_move_as_polygons_do_and_keep_their_types(name, kind,
         assert [type(ring) for ring in polygon] == [type(ring) for ring in rings]
         for ring, expected in zip(polygon, alone, strict=True):
             assert np.array_equal(np.asarray(ring), np.asarray(expected[row]))
+
+
+@pytest.mark.parametrize("where", ["cpu", "meta"])
+def test_rows_are_joined_on_the_device_of_the_first(where):
+    joined = joined_rows([torch.zeros(1, 4, device=where), np.ones((2, 4), np.float32)])
+    assert (joined.shape, joined.device.type) == ((3, 4), where)

@@ -130,6 +130,23 @@ def test_a_limited_crop_names_a_target_without_classes(targets, message):
         T.RandomCrop(16, max_class_ratio=0.7)(images, targets)
 
 
+@pytest.mark.parametrize("value", ["road", 3, 0.5, [[1, 2]], np.array([["road"]])])
+@pytest.mark.parametrize(
+    ("transform", "keys"),
+    [
+        (T.RandomCrop(16, max_class_ratio=0.7), ("mask",)),
+        (T.CropNonEmptyMaskIfExists((15, 12)), ("mask", "masks")),
+        (T.MaskDropout(p=1.0), ("mask", "masks")),
+        (T.ConstrainedCoarseDropout(mask_indices=(1, 3), p=1.0), ("mask",)),
+    ],
+)
+def test_masks_that_are_none_are_named(transform, keys, value):
+    images = torch.zeros(2, 3, 40, 60, dtype=torch.uint8)
+    for key in keys:
+        with pytest.raises(TypeError, match=f"^{transform.name}: expected masks? "):
+            transform(images, [{key: value}] * 2)
+
+
 def test_a_limited_crop_names_a_small_image_and_refuses_containers():
     images, target = torch.zeros(2, 3, 40, 60, dtype=torch.uint8), {"mask": torch.zeros(40, 60).long()}
     with pytest.raises(

@@ -75,21 +75,22 @@ def test_each_channel_has_its_statistics_and_fill():
         assert_same_bytes(result[:, c : c + 1], alone(images[:, c : c + 1].contiguous()))
 
 
+@pytest.mark.parametrize("channels", [5, 9])
 @pytest.mark.parametrize(
     ("transform", "message"),
     [
-        (T.ColorJitter(0.4), "ColorJitter: expected images of 1 or 3 channels, but got 9"),
-        (
-            T.RandomErasing(1.0, value=list(range(9))),
-            "RandomErasing: expected 1 number in value",
-        ),
-        (T.CoarseDropout(fill="random_uniform", p=1.0), "expected a number in fill for 9 channels"),
-        (T.Grayscale(), "Grayscale: expected images of .* channels, but got 9"),
+        (T.ColorJitter(0.4), "ColorJitter: expected images of 1 or 3 channels, but got"),
+        (T.RandomErasing(1.0, value=0.0), "RandomErasing: expected 1 number in value for"),
+        (T.CoarseDropout(fill="random_uniform", p=1.0), "expected a number in fill for"),
+        (T.GridDropout(fill="random_uniform", p=1.0), "expected a number in fill for"),
+        (T.Grayscale(), "Grayscale: expected images of .* channels, but got"),
     ],
 )
-def test_what_needs_colors_is_refused_by_name(transform, message):
-    with pytest.raises(ValueError, match=message):
-        transform(images_of(9))
+def test_what_needs_colors_is_refused_by_name(transform, channels, message):
+    if transform.name == "RandomErasing":
+        transform = T.RandomErasing(1.0, value=range(channels))
+    with pytest.raises(ValueError, match=f"{message} {channels}"):
+        transform(images_of(channels))
 
 
 @pytest.mark.parametrize(("channels", "passes"), [(4, 1), (5, 2)])

@@ -6,6 +6,7 @@ import torch
 
 from orbbec import ImageBatch
 from orbbec import transforms as T
+from orbbec.filters import gaussian_blur
 from orbbec.transforms.effects.weather import disc_counts, line_pixels
 from tests.support import assert_same_bytes, photograph
 
@@ -26,6 +27,12 @@ def test_discs_are_those_of_opencv(radius):
     for x, y, _ in discs.tolist():
         expected += cv2.circle(np.zeros((70, 50), np.uint8), (x, y), radius, 1, -1)
     assert (disc_counts((70, 50), torch.from_numpy(discs)).numpy() == expected).all()
+
+
+@pytest.mark.parametrize(("size", "side"), [((89, 200), 3), ((200, 150), 5), ((180, 190), 7)])
+def test_fog_is_blurred_by_a_thirtieth_of_the_shorter_side(size, side):
+    image = torch.from_numpy(photograph(*size)).permute(2, 0, 1)
+    assert_same_bytes(T.RandomFog(0.0, p=1.0)(image), gaussian_blur(image, side, 0.0))
 
 
 def test_lines_are_those_of_opencv():
