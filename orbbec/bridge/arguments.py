@@ -27,6 +27,7 @@ IMAGE_DTYPES = (
 )
 
 BYTES = (torch.uint8,)
+_FLOATS = (torch.float32, torch.float64)
 
 # The dtypes that an operator may be asked for, by torch's number of them, which schemas have.
 _NUMBERED = {0: torch.uint8, 5: torch.float16, 6: torch.float32, 7: torch.float64, 15: torch.bfloat16}
@@ -199,7 +200,8 @@ def check_dtype(op: str, name: str, tensor: Tensor, dtypes: Sequence[torch.dtype
 def float_tensor(op: str, name: str, array: Any) -> Tensor:
     """A tensor over the memory of an array, see `as_tensor`, of float32 or float64."""
     tensor = as_tensor(op, name, array)
-    check_dtype(op, name, tensor, (torch.float32, torch.float64))
+    if tensor.dtype not in _FLOATS:
+        check_dtype(op, name, tensor, _FLOATS)
     return tensor
 
 
@@ -383,6 +385,8 @@ def whole_value(op: str, argument: str, value: Any) -> Any:
 
 def flag_value(op: str, argument: str, value: Any) -> bool:
     """The truth value of an option; text such as "false" has none."""
+    if type(value) is bool:
+        return value
     flag = plain(value)
     if not isinstance(flag, bool):
         raise TypeError(f"{op}: expected {argument} as True or False, but got {shown(value)}")

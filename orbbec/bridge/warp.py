@@ -10,7 +10,6 @@ from orbbec.bridge.arguments import (
     OperatorInput,
     check_no_gradient,
     fill_values,
-    flag_value,
     is_channels_last,
     name_value,
     new_images,
@@ -51,7 +50,7 @@ def call_warp(
         interpolation_name(op, options.interpolation),
         border_name(op, options.border),
         fill_values(op, options.fill),
-        *(flag_value(op, "inverse", inverse) for inverse in options.inverse),
+        *options.inverse,
         default_arithmetic() if arithmetic is None else name_value(op, "arithmetic", arithmetic),
     )
     if out is None:

@@ -2,7 +2,7 @@
 
 from typing import Any
 
-from orbbec.bridge.arguments import Fill, Images, Matrix, float_tensor, size_values
+from orbbec.bridge.arguments import Fill, Images, Matrix, flag_value, float_tensor, size_values
 from orbbec.bridge.dispatch import call_for
 from orbbec.bridge.gradients.warp import register_matrix_gradient
 from orbbec.bridge.names import Border, Interpolation
@@ -66,12 +66,13 @@ def warp_affine(
         >>> warp_affine(image, right_by_one, size=(1, 4)).flatten().tolist()
         [0, 0, 1, 2]
     """
+    flag = flag_value("warp_affine", "inverse", inverse)
     return call_warp(
         "warp_affine",
         images,
         (float_tensor("warp_affine", "matrix", matrix),),
         size_values("warp_affine", size),
-        WarpOptions(interpolation, border, fill, arithmetic, (inverse,)),
+        WarpOptions(interpolation, border, fill, arithmetic, (flag,)),
         out,
     )
 

@@ -187,7 +187,8 @@ class Pipeline(FrozenModule):
                 result = program.run(direct, *key)
             elif is_new:
                 result = program.run(direct, new_seed(generator))
-                if len(self._small) < MAX_SMALL_SHAPES and (small := small_of(images, direct, program)):
+                is_left_out = layout is not None or len(self._small) >= MAX_SMALL_SHAPES
+                if not is_left_out and (small := small_of(images, direct, program)):
                     self._small[type(images), images.shape] = small
             elif isinstance(epoch, torch.Tensor) and generator is None:
                 ids = None if sample_ids is None else torch.as_tensor(sample_ids, device=tensor.device)

@@ -2,7 +2,7 @@
 
 from typing import Any
 
-from orbbec.bridge.arguments import Fill, Images, Matrix, float_tensor, size_values
+from orbbec.bridge.arguments import Fill, Images, Matrix, flag_value, float_tensor, size_values
 from orbbec.bridge.gradients.warp import register_matrix_gradient
 from orbbec.bridge.names import Border, Interpolation
 from orbbec.bridge.spec import EVERY_DTYPE, OpSpec, register
@@ -57,12 +57,13 @@ def warp_perspective(
         >>> warp_perspective(image, right_by_one, size=(1, 4)).flatten().tolist()
         [0, 0, 1, 2]
     """
+    flag = flag_value("warp_perspective", "inverse", inverse)
     return call_warp(
         "warp_perspective",
         images,
         (float_tensor("warp_perspective", "matrix", matrix),),
         size_values("warp_perspective", size),
-        WarpOptions(interpolation, border, fill, arithmetic, (inverse,)),
+        WarpOptions(interpolation, border, fill, arithmetic, (flag,)),
         out,
     )
 
