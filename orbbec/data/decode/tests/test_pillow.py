@@ -9,6 +9,7 @@ import pytest
 from PIL import GifImagePlugin, Image, ImageFile, PngImagePlugin
 
 from orbbec.data import decode_image, image_size
+from orbbec.data.decode import pillow
 from orbbec.data.decode.by_pillow import decode_by_pillow
 from orbbec.data.decode.tests.files import chunk, with_chunk, with_segment
 from orbbec.data.decode.tests.test_decode import encoded, picture
@@ -154,6 +155,10 @@ def test_gray_of_a_jpeg_is_its_luma():
     luma = Image.open(io.BytesIO(data))
     luma.draft("YCbCr", luma.size)
     assert np.array_equal(decode_by_pillow(data, "L", 24 * 40, True)[..., 0], np.asarray(luma)[..., 0])
+
+
+def test_the_usual_formats_are_tried_first():
+    assert set(pillow._FORMATS[:6]) == {"BMP", "DIB", "GIF", "JPEG", "PPM", "PNG"}
 
 
 def png_of(height, width):
