@@ -294,6 +294,10 @@ def test_a_forked_process_pins_nothing(monkeypatch):
         ImageBatch.from_images(random_images(SIZES), pin_memory=True)
 
 
+def test_a_batch_without_images_has_three_channels():
+    assert ImageBatch.from_images([]).channels == 3
+
+
 def test_repr_names_the_ranges_of_heights_and_widths():
     batch = ImageBatch.from_images(random_images([(5, 4), (2, 3), (3, 9)]))
     assert repr(batch) == "ImageBatch(3 images, channels=3, sizes=2..5 x 3..9, device=cpu)"

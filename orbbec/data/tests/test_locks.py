@@ -8,12 +8,17 @@ import sys
 import threading
 import time
 
+import numpy as np
 import pytest
 
-from orbbec.data import locks
+from orbbec.data import Cache, Decoding, Sample, locks
+from orbbec.data.cache.cache import CachedSource
+from orbbec.data.cache.stores import FileStore, MemoryStore, Record
+from orbbec.data.loader.shared_feed import SharedFeed
 from orbbec.data.loader.stopwatch import Stopwatch
 from orbbec.data.locks import Locked
-from orbbec.data.readers.handles import Descriptor, open_file
+from orbbec.data.readers.handles import _ASKING, Descriptor, open_file
+from orbbec.data.readers.parquet import _Groups
 
 needs_fork = pytest.mark.skipif(not hasattr(os, "fork"), reason="no fork")
 
@@ -291,3 +296,47 @@ def test_locks_that_are_gone_are_forgotten():
     for _ in range(100):
         Locked()
     assert len(locks._LOCKED) <= before + 1
+
+
+def calls_that_need_a_lock(path):
+    """Calls by the name of what they change, each with the object whose lock guards it."""
+    watch, store, groups, feed = Stopwatch(), MemoryStore(999), _Groups(1), SharedFeed(0)
+    cached = CachedSource([Sample(b"", {}, 0)], Cache(999), Decoding(), np.frombuffer)
+    file, opened = FileStore(path / "cache", 9999, bytes(32), 1), open_file(open, path / "cache")
+    return {
+        "seconds": (watch, lambda: watch.add("read", 1.0)),
+        "counts": (watch, lambda: watch.count("hits", 1)),
+        "records in memory": (store, lambda: store.put(0, Record(b"a", b"b"))),
+        "records in a file": (file, lambda: file.put(0, Record(b"a", b"b"))),
+        "hits of a cache": (cached, lambda: cached[0]),
+        "row groups": (groups, lambda: groups.read(path, 0, [])),
+        "an open file": (opened, opened),
+        "a closed file": (opened, opened.close),
+        "open files": (_ASKING, lambda: open_file(open, path / "other")),
+        "users of a feed": (feed, feed.__enter__),
+        "fewer users of a feed": (feed, feed.__exit__),
+        "a feed": (feed, lambda: feed.running),
+        "threads of a feed": (feed, lambda: feed.resize(2)),
+    }
+
+
+def waits(locked, call):
+    """Whether a call in another thread waits while this one has the lock."""
+    done = threading.Event()
+
+    def work():
+        with contextlib.suppress(Exception):
+            call()
+        done.set()
+
+    thread = threading.Thread(target=work)
+    with locked.lock:
+        thread.start()
+        is_waiting = not done.wait(0.01)
+    thread.join()
+    return is_waiting
+
+
+def test_what_threads_share_is_changed_by_one_at_a_time(tmp_path):
+    calls = calls_that_need_a_lock(tmp_path)
+    assert [name for name, (locked, call) in calls.items() if not waits(locked, call)] == []

@@ -228,3 +228,12 @@ def test_a_crop_that_leaves_the_image_is_torchvisions(box):
         with pytest.raises(ValueError, match="a part that leaves the image"):
             functions.resized_crop(image, *box, (3, 3))
         assert functions.resized_crop(image, 2, 5, 4, 4, (3, 3)) is not None
+
+
+def test_of_pillows_numbers_of_filters_tensors_take_that_of_bilinear():
+    image = image_of("uint8", (9, 12), 4)
+    by_number = functions.resize_to(image, (5, 7), 2)
+    assert torch.equal(by_number, functions.resize_to(image, (5, 7), "bilinear"))
+    for number in (0, 1, 3, 4, 5):
+        with pytest.raises(ValueError, match=f"^interpolation {number}$"):
+            functions.resize_to(image, (5, 7), number)

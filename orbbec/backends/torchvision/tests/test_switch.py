@@ -1,6 +1,7 @@
 """torchvision with the switch: the same results, and everything restored. Needs torchvision."""
 
 import contextlib
+import inspect
 
 import numpy as np
 import pytest
@@ -19,6 +20,7 @@ from orbbec import ImageBatch, adjust_hue, gaussian_blur, resize
 from orbbec.backends.torchvision import loading, switch
 from orbbec.backends.torchvision.calls import Report
 from orbbec.backends.torchvision.functions import FUNCTIONS
+from orbbec.backends.torchvision.ops import OURS
 from orbbec.backends.torchvision.replacements import replacements
 from orbbec.data.decode import native
 from tests.support.peers import switches
@@ -319,3 +321,20 @@ def test_resizes_that_are_left_to_torchvision_say_why(options, reason):
     with ot.image_backend("orbbec", exact=False) as report:
         assert torch.equal(F.resize(image, **options), expected)
     assert report.others == {("v2 resize", reason): 1}
+
+
+def defaults(function):
+    arguments = inspect.signature(function).parameters.values()
+    return {each.name: getattr(each.default, "value", each.default) for each in arguments}
+
+
+@pytest.mark.parametrize("function", FUNCTIONS, ids=lambda each: f"{each.api}-{each.image}-{each.op}")
+def test_a_function_has_the_defaults_of_torchvision(function):
+    theirs = defaults(getattr({"v1": torchvision.transforms.functional, "v2": F}[function.api], function.op))
+    ours = defaults(function.run)
+    assert ours == {**ours, **{name: value for name, value in theirs.items() if name in ours}}
+
+
+@pytest.mark.parametrize("name", OURS)
+def test_an_operator_has_the_defaults_of_torchvision(name):
+    assert defaults(OURS[name]) == defaults(getattr(torchvision.ops, name))

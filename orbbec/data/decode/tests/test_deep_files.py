@@ -132,3 +132,5 @@ def test_tiffs_of_four_and_more_channels_are_read_as_their_colors_say():
     data = tiff(stored, photometric="miniswhite", planarconfig="contig")
     assert np.array_equal(decode_unchanged(data, 35), 255 - stored)
     assert decode_unchanged(tiff(stored[..., :4].copy(), photometric="separated"), 35).shape == (5, 7, 3)
+    colors = tiff(stored, photometric="rgb", planarconfig="contig")  # of which Pillow reads three channels
+    assert np.array_equal(decode_unchanged(colors, 35), stored)

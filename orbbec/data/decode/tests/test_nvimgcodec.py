@@ -156,6 +156,16 @@ def test_a_loader_decodes_on_the_host_what_the_device_refuses(monkeypatch):
     assert all(torch.equal(actual[i], expected[i]) for i in expected)
 
 
+def test_the_decoder_allocates_the_memory_of_a_batch(monkeypatch):
+    sizes, empty = [], BatchDecoder.empty_bytes
+    monkeypatch.setattr(
+        BatchDecoder, "empty_bytes", lambda self, nbytes: sizes.append(nbytes) or empty(self, nbytes)
+    )
+    (batch,) = Loader(Files(3), 3, shuffle=False, decoding=ON_DEVICE)
+    (nbytes,) = sizes
+    assert nbytes >= len(batch.images.buffer)
+
+
 class Damaged(Files):
     """The first image in `bad` is truncated; the others are complete but cannot be decoded."""
 

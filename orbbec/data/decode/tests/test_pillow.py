@@ -9,6 +9,7 @@ import pytest
 from PIL import GifImagePlugin, Image, ImageFile, PngImagePlugin
 
 from orbbec.data import decode_image, image_size
+from orbbec.data.decode import pillow
 from orbbec.data.decode.by_pillow import decode_by_pillow
 from orbbec.data.decode.tests.files import chunk, with_chunk, with_segment
 from orbbec.data.decode.tests.test_decode import encoded, picture
@@ -154,3 +155,43 @@ def test_gray_of_a_jpeg_is_its_luma():
     luma = Image.open(io.BytesIO(data))
     luma.draft("YCbCr", luma.size)
     assert np.array_equal(decode_by_pillow(data, "L", 24 * 40, True)[..., 0], np.asarray(luma)[..., 0])
+
+
+def test_the_usual_formats_are_tried_first():
+    assert set(pillow._FORMATS[:6]) == {"BMP", "DIB", "GIF", "JPEG", "PPM", "PNG"}
+
+
+def png_of(height, width):
+    header = struct.pack(">2I5B", width, height, 8, 2, 0, 0, 0)
+    return b"\x89PNG\r\n\x1a\n" + chunk(b"IHDR", header) + chunk(b"IDAT", b"") + chunk(b"IEND", b"")
+
+
+def gif_of(height, width):
+    return (
+        b"GIF89a"
+        + struct.pack("<2H3Bc4HB", width, height, 0, 0, 0, b",", 0, 0, width, height, 0)
+        + b"\x08\0;"
+    )
+
+
+def dib_of(height, width):
+    return struct.pack("<I2i2H6I", 40, width, height, 1, 24, 0, 0, 0, 0, 0, 0)
+
+
+def bmp_of(height, width):
+    return b"BM" + struct.pack("<3I", 54, 0, 54) + dib_of(height, width)
+
+
+def pbm_of(height, width):
+    return b"P4 %4d %4d\n" % (width, height)
+
+
+@pytest.mark.parametrize(
+    ("file_of", "most"), [(png_of, 8 * 1032), (gif_of, 2731), (bmp_of, 128), (dib_of, 128), (pbm_of, 8)]
+)
+def test_a_file_has_no_more_pixels_than_its_bytes_can_hold(file_of, most):
+    nbytes = len(file_of(1, 1))
+    with pytest.raises(ValueError, match="image file is truncated"):
+        decode_by_pillow(file_of(nbytes, most), "RGB", 10**9, True)
+    with pytest.raises(ValueError, match=f"too few bytes for {nbytes}x{most + 1} pixels"):
+        decode_by_pillow(file_of(nbytes, most + 1), "RGB", 10**9, True)

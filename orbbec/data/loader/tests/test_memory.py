@@ -41,6 +41,17 @@ def test_a_younger_batch_waits_until_an_older_one_returns_its_bytes():
     assert (results, budget.in_use, budget.most) == ([1], 41, 60)
 
 
+def test_a_batch_waits_for_more_bytes_than_it_has_and_for_no_others():
+    budget, stopped = MemoryBudget(10), Event()
+    budget.take(1, 8, NEVER)
+    budget.take(0, 8, NEVER)  # the oldest may have more than there is
+    stopped.set()
+    budget.take(1, 8, stopped)
+    with pytest.raises(Stopped):
+        budget.take(1, 9, stopped)
+    assert budget.in_use == 16
+
+
 @pytest.mark.parametrize(("limit", "half"), [(8, 4), (9, 4), (2**40, 2**39)])
 def test_a_batch_is_large_above_half_of_the_memory_and_has_pieces_of_a_quarter(limit, half):
     job = Job(Event(), MemoryBudget(limit), 0)

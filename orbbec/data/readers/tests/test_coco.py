@@ -175,6 +175,7 @@ def test_missing_images_and_malformed_masks_are_bad_samples(tmp_path):
         ("annotations", 1, {"bbox": {}, "segmentation": None}, "objects with 'bbox' or 'segmentation'"),
         ("annotations", 1, {"bbox": None, "segmentation": []}, "objects with 'bbox' or 'segmentation'"),
         ("annotations", 1, {"bbox": "1234"}, "a box of 4 numbers"),
+        ("annotations", 1, {"bbox": [1, 2, 3, "4"]}, "a box of 4 numbers"),
         ("annotations", 1, {"keypoints": 5}, "keypoints as x, y, visibility triples, but got .*'id': 2"),
         ("annotations", 1, {"keypoints": [1, 2]}, "keypoints as x, y, visibility triples"),
         ("annotations", 1, {"keypoints": ["1", 2, 3]}, "keypoints as x, y, visibility triples"),

@@ -83,6 +83,7 @@ def test_labels_that_are_no_whole_numbers_come_back(label):
         ({3: 1}, "but got 3"),
         ({"x": {1, 2}}, "target 'x' cannot be stored: a set is not JSON"),
         ({"x": b"bytes"}, "target 'x' cannot be stored: a bytes is not JSON"),
+        ({"x": [np.ones(2), 3]}, "target 'x' cannot be stored: a ndarray is not JSON"),
         ({"x": torch.zeros(2, dtype=torch.bfloat16)}, "'x' cannot be stored: .*BFloat16"),
         ({"x": np.array([{}], object)}, "'x' cannot be stored: an array of Python's objects"),
         ({"x": [np.ones(2), np.array(["a", None])]}, "'x' cannot be stored: an array of Python's objects"),

@@ -136,6 +136,7 @@ def test_an_index_is_written_as_a_whole_or_not_at_all(tmp_path, monkeypatch):
         '{"samples": 3, "skipped": []}',
         '{"samples": [], "skipped": [["1_1", "a", "b"]]}',
         '{"samples": [], "skipped": [[1.5, "a", "b"]]}',
+        '{"samples": [], "skipped": [[1, "a", "b"], [1.5, "a", "b"]]}',
     ],
 )
 def test_malformed_indexes_are_named(tmp_path, text):

@@ -148,6 +148,12 @@ def test_bad_keypoints_are_named(tmp_path, row, reason):
     assert reason in caught.value.reason
 
 
+@pytest.mark.parametrize("keypoints", [(2, 3.0), (2.0, 3), (2, 4), (0, 3), (2,)])
+def test_keypoints_are_a_number_and_2_or_3(tmp_path, keypoints):
+    with pytest.raises(ValueError, match=r"Yolo: expected keypoints as \(number, 2 or 3\), but got"):
+        Yolo(write(tmp_path, []), keypoints=keypoints)
+
+
 BAD_FILES = {
     "names: {0: cat, 2: dog}": "names of classes from 0 to 1 in .*, but 1 is missing",
     "names: cat": "expected 'names' as a list or a dict",

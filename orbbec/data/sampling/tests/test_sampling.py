@@ -334,3 +334,8 @@ def test_wrong_numbers_are_named(call, message):
 
 def test_no_images_have_no_buckets():
     assert aspect_buckets([]).tolist() == []
+
+
+def test_without_shuffling_the_only_sample_of_a_source_is_in_the_middle():
+    order = Order(5, shuffle=False, sampling=Mixture([4, 1], [4, 1]))
+    assert (order.indices() % 5).tolist() == [0, 1, 4, 2, 3]
