@@ -7,6 +7,7 @@ from collections import deque
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
+from math import prod
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -202,9 +203,6 @@ class Program:
             ValueError: an image is too small for a crop.
         """
         tensor, layout, host_layout, channels, count = images[:5]
-        draws_anew = sample_ids is None and epoch is None and layout is None and tensor.is_cpu
-        if draws_anew and tensor.shape in self._small_shapes:
-            return _run_seed(tensor, self.code, seed)  # a torch operator takes 0.2 us per default
         out = None
         if tensor.is_cpu:
             size, pixels_between = self._sizes(tensor)
@@ -212,13 +210,17 @@ class Program:
                 return None
             if count * channels * size[0] * size[1] >= LEAST_BYTES:
                 out = self._buffer(images, size)
-            elif draws_anew and len(self._small_shapes) < _MAX_KNOWN_SIZES:
-                self._small_shapes.add(tensor.shape)
         ids = torch.from_numpy(sample_ids) if isinstance(sample_ids, np.ndarray) else sample_ids
         number, stored = (0, epoch.reshape(-1)) if isinstance(epoch, Tensor) else (epoch or 0, None)
         there = None if tensor.is_cpu else self._code_on(tensor.device)
         batch = layout, host_layout, channels
         return _run(tensor, self.code, seed, number, ids, *batch, there, stored, out, frames)
+
+    def is_small(self, images: Tensor) -> bool:
+        """Whether results of images of one size need neither microbatches nor a buffer on the host."""
+        size, pixels_between = self._sizes(images)
+        planes = prod(images.shape[:-2])
+        return planes * pixels_between <= MICROBATCH_BYTES and planes * prod(size) < LEAST_BYTES
 
     def _code_on(self, device: torch.device) -> Tensor | None:
         """A copy of the code on a device, made once; None if no kernel can draw."""
@@ -248,11 +250,6 @@ class Program:
     @cached_property
     def _known_sizes(self) -> dict[Size, tuple[Size, int]]:
         return {}
-
-    @cached_property
-    def _small_shapes(self) -> set[Sequence[int]]:
-        """Shapes of images whose results are not worth microbatches or a buffer."""
-        return set()
 
     def _buffer(self, images: Direct, size: Size) -> Tensor | None:
         """A buffer of the pool for results on the CPU; None: the operator allocates them."""
@@ -298,7 +295,7 @@ class Program:
 
 _draw_rules = operators.draw
 _run: Callable[..., Tensor] = operators.run
-_run_seed: Callable[[Tensor, Tensor, int], Tensor] = operators.run_seed
+run_seed: Callable[[Tensor, Tensor, int], Tensor] = operators.run_seed
 
 
 @register_fake("draw", sizes=2, sample_ids=1)

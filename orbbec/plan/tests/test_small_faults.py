@@ -300,7 +300,6 @@ def test_one_call_runs_all_passes_up_to_a_number_of_values_between_them(monkeypa
     direct = direct_input(IMAGES[:count], False)
     monkeypatch.setattr("orbbec.plan.program.MICROBATCH_BYTES", count * 3 * 20)
     assert program.run(direct, 0).shape == (count, 3, 4, 5)
-    program._small_shapes.clear()
     monkeypatch.setattr("orbbec.plan.program.MICROBATCH_BYTES", count * 3 * 20 - 1)
     assert program.run(direct, 0) is None
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 import torch
@@ -20,8 +20,12 @@ from orbbec.plan.batches import (
     looks_channels_first,
     looks_channels_last,
 )
+from orbbec.plan.program import Program, run_seed
 from orbbec.plan.state import same_rows
 from orbbec.transforms.base.inputs import pil_images, pixels_of, tensors
+from orbbec.transforms.base.seeds import new_seed
+
+MAX_SMALL_SHAPES = 1024
 
 _BYTES = np.dtype(np.uint8)
 _DTYPES = {torch.uint8, torch.float16, torch.bfloat16, torch.float32}
@@ -43,6 +47,50 @@ def direct_input(images: Any, as_tensors: bool) -> Direct | None:
     if kind is ImageBatch:
         return _of_batch(images)
     return _of_image(images, as_tensors) if is_pil(images) else None
+
+
+def bytes_of(images: Any) -> Tensor | None:
+    """A tensor `[..., C, H, W]` over the bytes of a tensor on the host or of an array; None for others."""
+    if type(images) is Tensor:
+        return images if images.dtype is torch.uint8 and images.is_cpu and not is_wrapped(images) else None
+    flags = images.flags
+    if images.ndim == 3 and images.dtype is _BYTES and flags.c_contiguous and flags.writeable:
+        return torch.from_numpy(images.transpose(2, 0, 1))
+    return None
+
+
+class Small(NamedTuple):
+    """How small images of one shape run.
+
+    Args:
+        code: see `Program`.
+        restore: see `Direct`.
+    """
+
+    code: Tensor
+    restore: Callable[[Tensor], Any] | None
+
+    def run(self, images: Any, generator: torch.Generator | None) -> Any:
+        """The results with new parameters; None for images of another dtype, device or memory layout."""
+        tensor = bytes_of(images)
+        if tensor is None:
+            return None
+        try:
+            result = run_seed(tensor, self.code, new_seed(generator))
+        except ValueError:
+            return None  # planning names the transform
+        return result if self.restore is None else self.restore(result)
+
+
+def small_of(images: Any, direct: Direct, program: Program) -> Small | None:
+    """How images that `program` has run will run again; None unless they are few bytes on the host."""
+    if (
+        type(images) not in (Tensor, np.ndarray)
+        or bytes_of(images) is None
+        or not program.is_small(direct[0])
+    ):
+        return None
+    return Small(program.code, direct[5])
 
 
 def description_of(direct: Direct) -> Input:
@@ -79,9 +127,8 @@ def _of_tensor(
 def _of_array(images: Array, as_tensors: bool) -> Direct | None:
     if images.ndim > 4 or looks_channels_first(images):  # clips; an error
         return None
-    flags = images.flags
-    if images.ndim == 3 and images.dtype is _BYTES and flags.c_contiguous and flags.writeable:
-        tensor = torch.from_numpy(images.transpose(2, 0, 1))
+    tensor = bytes_of(images)
+    if tensor is not None:
         return _of_tensor(tensor, Tensor.contiguous if as_tensors else _one_array, as_tensors)
     inputs = operator_input("Compose", "images", images, PIPELINE_DTYPES)
     restore = tensors(images.ndim < 4) if as_tensors else inputs.restore

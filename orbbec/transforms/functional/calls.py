@@ -15,6 +15,7 @@ from orbbec.batch.collate import is_pil
 from orbbec.bridge.arguments import holds_planes
 from orbbec.plan.batches import Input
 from orbbec.transforms.base.checks import FillValue, numbers
+from orbbec.transforms.base.clips import clips_of
 from orbbec.transforms.base.inputs import read
 from orbbec.transforms.base.pipeline import Pipeline
 from orbbec.transforms.base.transform import Transform
@@ -63,10 +64,14 @@ def changed(op: str, inpt: Any, operator: Callable[..., Any], *arguments: Any, *
 
 
 def readable(op: str, inpt: Any) -> Input:
-    """Images, and how to restore results to the kind given."""
+    """Images or the frames of clips, and how to restore results to the kind of the input."""
     check_images(op, inpt)
     with _named(op):
-        return read(inpt)
+        clips = clips_of(inpt)
+        if clips is None:
+            return read(inpt)
+        frames = read(clips.images)
+        return frames._replace(restore=lambda work: clips.restored(frames.restore(work)))
 
 
 def check_images(op: str, inpt: Any) -> None:

@@ -44,6 +44,20 @@ def test_a_batch_has_the_results_of_its_images(name, arguments, options, _, coun
         assert_same_bytes(one, other)
 
 
+@pytest.mark.parametrize(("name", "arguments", "options", "_"), CALLS)
+def test_clips_have_the_results_of_their_frames(name, arguments, options, _):
+    function = getattr(ours, name)
+    frames = torch.stack([TENSOR, OTHER, OTHER.flip(1), TENSOR.flip(2)])
+    expected = function(frames, *arguments, **options)
+    clips = function(frames.unflatten(0, (2, 2)), *arguments, **options)
+    assert_same_bytes(clips, expected.unflatten(0, (2, 2)))
+    array = frames.unflatten(0, (2, 2)).permute(0, 1, 3, 4, 2).contiguous().numpy()
+    assert_same_bytes(torch.from_numpy(function(array, *arguments, **options)).permute(0, 1, 4, 2, 3), clips)
+    video = function(tv_tensors.Video(frames), *arguments, **options)
+    assert type(video) is tv_tensors.Video
+    assert_same_bytes(video.as_subclass(torch.Tensor), expected)
+
+
 BYTES_ALONE = ("jpeg", "erase", "posterize", "equalize", "autocontrast")  # or that mean a number of them
 UNITS = {"solarize": (100 / 255,)}
 FLOATS = [call for call in CALLS if call[0] not in BYTES_ALONE]
