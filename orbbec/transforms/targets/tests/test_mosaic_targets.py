@@ -182,3 +182,9 @@ def test_a_mosaic_of_images_without_boxes_has_none():
     plan = T.Compose([T.Mosaic((40, 50), p=1.0), T.Pad(3)]).plan([(40, 50)] * 4, epoch=0)
     moved = T.transform_targets(plan, [{"keypoints": np.ones((1, 2, 2))}] * 4)
     assert (moved.report.boxes, moved.report.dropped) == (0, (0,) * 4)
+
+
+@pytest.mark.parametrize("mix", [T.MixUp(), T.CutMix(), T.Mosaic((40, 50), p=1.0)])
+def test_a_mix_of_no_images_has_no_targets(mix):
+    moved = T.transform_targets(T.Compose([mix]).plan(np.zeros((0, 2), np.int64), epoch=0), [])
+    assert (list(moved), moved.report.boxes, moved.report.dropped) == ([], 0, ())
