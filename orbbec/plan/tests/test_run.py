@@ -370,6 +370,13 @@ def test_pipelines_that_the_host_draws_take_an_epoch_in_a_tensor_on_the_cpu():
     assert result.numpy().tobytes() == pipeline(images, epoch=6).numpy().tobytes()
 
 
+def test_the_host_does_not_read_an_epoch_in_a_tensor_where_an_operator_does(monkeypatch):
+    pipeline, images = T.Compose([T.RandomHorizontalFlip()], seed=2), images_of("tensor")
+    expected = pipeline(images, epoch=6)
+    monkeypatch.setattr(T.Compose, "_key", None)  # which reads it, and which a CUDA graph cannot capture
+    assert_same_bytes(pipeline(images, epoch=torch.tensor(6)), expected)
+
+
 @pytest.mark.parametrize("rows", [0, slice(1), slice(2)], ids=str)
 def test_large_results_of_tensors_have_their_shape(rows):
     images = photographs(2, 3, 240, 250)[rows]

@@ -460,3 +460,13 @@ def test_a_kernel_draws_programs_that_fit_its_48_kib():
         assert program.draws_anywhere == (8 * numbers <= 48 * 1024)
         found.add(program.draws_anywhere)
     assert found == {True, False}
+
+
+@pytest.mark.parametrize(
+    ("crop", "draws"),
+    [(T.RandomCrop(8), False), (T.RandomCrop(8, pad_if_needed=True), True), (T.Crop(0, 0, 8, 8), False)],
+)
+def test_a_kernel_draws_crops_that_refuse_no_image(crop, draws):
+    batch = Batch(np.array([[40, 50]]), np.arange(1), 0, 0, None)
+    program = T.Compose([crop, FLOAT])._program(_Pixels(3, "uint8", one_size=True), batch)
+    assert program.draws_anywhere == draws

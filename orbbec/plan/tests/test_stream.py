@@ -27,6 +27,14 @@ def test_numbers_do_not_depend_on_the_batch_or_on_how_they_are_asked_for():
     assert (stream.again().uniforms(40) == parts).all()
 
 
+@pytest.mark.parametrize(("before", "count"), [(0, 0), (0, 5), (3, 5), (3, 0), (7, 9)])
+def test_numbers_that_are_reserved_are_drawn_by_nobody_else(before, count):
+    whole, stream = Stream(IDS).uniforms(before + count + 2), Stream(IDS)
+    first = stream.uniforms(before)
+    assert stream.skip(count) == before
+    assert (np.concatenate([first, stream.uniforms(2)], 1) == np.delete(whole, np.s_[before:-2], 1)).all()
+
+
 @pytest.mark.parametrize(
     ("counts", "drawn"),
     [([8], [8]), ([3, 5], [8]), ([8, 1], [8, 16]), ([9], [9]), ([40, 40, 1], [40, 80, 160]), ([0], [])],

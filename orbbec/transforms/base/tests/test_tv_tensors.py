@@ -179,6 +179,8 @@ def test_pure_tensors_of_tv_tensors():
     image, moved, box = pipeline((tv_tensors.Image(IMAGE), target(), boxes()), epoch=0)
     assert {type(value) for value in (image, box, *moved.values())} == {torch.Tensor}
     assert type(pipeline(tv_tensors.Image(IMAGE), epoch=0)) is torch.Tensor
+    _, moved = pipeline(tv_tensors.Image(IMAGE), target(), epoch=0)
+    assert {type(value) for value in moved.values()} == {torch.Tensor}
 
 
 def test_sixteen_bits_become_the_floats_of_torchvision():

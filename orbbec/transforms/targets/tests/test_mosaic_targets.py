@@ -1,5 +1,7 @@
 """Targets of a mosaic compared with brute force, with images whose pixels are all distinct."""
 
+from functools import partial
+
 import numpy as np
 import pytest
 import torch
@@ -149,14 +151,17 @@ def test_a_mosaic_remembers_what_other_passes_leave_of_boxes(box_format):
         assert [sorted(each["labels"]) for each in moved] == [labels] * 4
 
 
-def test_a_mosaic_reports_the_boxes_that_a_crop_before_it_dropped():
+@pytest.mark.parametrize("p", [0.0, 1.0])
+@pytest.mark.parametrize("mix", [T.MixUp, T.CutMix, T.CopyPaste, partial(T.Mosaic, (40, 40), (0.5, 0.5))])
+def test_the_boxes_that_a_crop_before_a_mix_dropped_are_reported(mix, p):
     boxes = np.array([[5.0, 5, 35, 35], [45, 5, 55, 15]])  # the crop drops the second
-    steps = [T.Crop(0, 0, 40, 40), T.Mosaic((40, 40), (0.5, 0.5))]
-    _, moved = T.Compose(steps, seed=1)(
-        [np.zeros((40, 60, 3), np.uint8)] * 4, [{"boxes": boxes}] * 4, epoch=0
-    )
-    assert [len(target["boxes"]) for target in moved] == [4] * 4
-    assert moved.report.dropped == (1,) * 4
+    masks = np.zeros((2, 40, 60), bool)
+    masks[0, 5:35, 5:35] = masks[1, 5:15, 45:55] = True
+    images, targets = [np.zeros((40, 60, 3), np.uint8)] * 4, [{"boxes": boxes, "masks": masks}] * 4
+    pipeline = T.Compose([T.Crop(0, 0, 40, 40), mix(p=p)], seed=1)
+    _, moved = pipeline(images, targets if mix is T.CopyPaste else [{"boxes": boxes}] * 4, epoch=0)
+    covered = mix is T.CopyPaste and p == 1.0  # by the object of another image, at the same pixels
+    assert moved.report.dropped == (1 + covered,) * 4
 
 
 def test_whole_numbers_are_rounded_once():
@@ -177,3 +182,9 @@ def test_a_mosaic_of_images_without_boxes_has_none():
     plan = T.Compose([T.Mosaic((40, 50), p=1.0), T.Pad(3)]).plan([(40, 50)] * 4, epoch=0)
     moved = T.transform_targets(plan, [{"keypoints": np.ones((1, 2, 2))}] * 4)
     assert (moved.report.boxes, moved.report.dropped) == (0, (0,) * 4)
+
+
+@pytest.mark.parametrize("mix", [T.MixUp(), T.CutMix(), T.Mosaic((40, 50), p=1.0)])
+def test_a_mix_of_no_images_has_no_targets(mix):
+    moved = T.transform_targets(T.Compose([mix]).plan(np.zeros((0, 2), np.int64), epoch=0), [])
+    assert (list(moved), moved.report.boxes, moved.report.dropped) == ([], 0, ())

@@ -44,7 +44,11 @@ def test_lenses_read_where_those_of_opencv_do(k, size):
 
 
 @pytest.mark.parametrize("normalized", [False, True])
-@pytest.mark.parametrize(("size", "count"), [((60, 80), 5), ((61, 83), 5), ((40, 7), 7), ((9, 9), 1)])
+@pytest.mark.parametrize(
+    ("size", "count"),
+    # The cells of 14 and 9 pixels leave the last ones, which read the first.
+    [((60, 80), 5), ((61, 83), 5), ((40, 7), 7), ((9, 9), 1), ((14, 9), 5)],
+)
 def test_grids_read_where_those_of_albumentations_do(size, count, normalized):
     rng = np.random.default_rng(count)
     steps = rng.uniform(0.6, 1.4, (2, count + 1))

@@ -98,7 +98,8 @@ def test_joints_are_where_the_steps_before_moved_them():
 
 
 def test_images_without_a_person_stay_whole():
-    for target in ({}, {"keypoints": np.zeros((0, 17, 3))}, {"keypoints": np.full((17, 2), np.nan)}):
+    nowhere = [np.zeros((0, 17, 3)), *(np.tile(joint, (17, 1)) for joint in ([np.nan] * 2, [5, np.nan]))]
+    for target in ({}, *({"keypoints": joints} for joints in nowhere)):
         result, _ = T.RandomHalfBody(p=1.0)(images()[:1], [target])
         assert torch.equal(result[0], images()[0])
     one = np.concatenate([np.ones((1, 17, 2)), np.full((1, 17, 1), 2.0)], 2)

@@ -156,7 +156,9 @@ def test_boxes_without_labels_and_masks_of_other_shapes_are_refused():
         T.ConstrainedCoarseDropout(bbox_labels=[None])
 
 
-@pytest.mark.parametrize(("unit", "cells"), [((7, 7), 5 * 8), ((8, 8), 5 * 7), (None, 10 * 10)])
+@pytest.mark.parametrize(
+    ("unit", "cells"), [((7, 7), 5 * 8), ((8, 8), 5 * 7), (None, 10 * 10), ((25, 25), 1 * 2), ((50, 50), 1)]
+)
 @pytest.mark.parametrize("fill", [0.0, "random_uniform"])
 def test_grids_have_as_many_rectangles_as_an_image_has_units(unit, cells, fill):
     dropout = T.GridDropout(0.5, None, True, fill, 1.0, unit_size_range=unit)

@@ -37,9 +37,10 @@ def test_fog_is_blurred_by_a_thirtieth_of_the_shorter_side(size, side):
 
 def test_lines_are_those_of_opencv():
     for across in range(-20, 21):
-        for down in range(1, 25):
+        for down in range(25):
             expected = cv2.line(np.zeros((60, 60), np.uint8), (30, 20), (30 + across, 20 + down), 1, 1, 4)
-            x, y = (line_pixels(across, down) + np.array([30, 20])).T
+            with np.errstate(divide="raise"):  # one pixel has no slope
+                x, y = (line_pixels(across, down) + np.array([30, 20])).T
             result = np.zeros_like(expected)
             result[y, x] = 1
             assert (result == expected).all()
