@@ -159,6 +159,14 @@ def test_an_archive_ends_with_two_blocks_of_zeros(tmp_path):
     assert bad.reason.startswith("the archive is truncated")
 
 
+@pytest.mark.parametrize("name", ["jpg", "cls"])
+def test_a_sample_of_a_stream_has_each_field_once(tmp_path, name):
+    entries = to_entries("7", {"jpg": b"x", "cls": b"3"}) + to_entries("7", {name: b"2"})
+    *_, bad = stream_of(tmp_path / "a.tar", entries + bytes(1024))
+    assert isinstance(bad, BadSample)
+    assert bad.reason.startswith(f"the archive has 7.{name} twice")
+
+
 def test_an_array_file_has_an_exbipixel_at_most(tmp_path):
     def array(count):
         with open(tmp_path / "a.npy", "wb") as file:

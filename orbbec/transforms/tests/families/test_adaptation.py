@@ -72,6 +72,15 @@ def test_paths_are_written_as_text_and_images_are_pickled():
     copy = pickle.loads(pickle.dumps(images))
     assert (np.asarray(copy(IMAGE, epoch=0)) == np.asarray(images(IMAGE, epoch=0))).all()
     assert repr(images.transforms[0].references) == "<1 images>"
+    assert repr(paths.transforms[0].references) == "['a.png', 'b.png']"
+
+
+def test_a_reference_of_other_channels_is_refused_though_it_is_not_drawn():
+    gray = OTHER[..., :1]
+    for epoch in range(8):
+        pipeline = T.Compose([T.HistogramMatching([gray, OTHER], p=1.0)], seed=1)
+        with pytest.raises(ValueError, match="as the images, but reference 1 has 3"):
+            pipeline(IMAGE[..., :1], epoch=epoch)
 
 
 @pytest.mark.parametrize(
