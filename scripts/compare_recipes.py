@@ -380,7 +380,7 @@ def row(name: str, pair: Pair, draws: int) -> str:
         one, other = ours[:, column], theirs[:, column]
         quantiles = [np.quantile(each, (0.05, 0.5, 0.95)) for each in (one, other)]
         cells += [", ".join(f"{value:.3f}" for value in each) for each in quantiles]
-        cells.append(f"{p_value(one, other):.2f}")
+        cells.append(f"{p_value(one, other):.2g}")
     cells += [f"{cpu_ratio(pair, threads):.1f}" for threads in (1, 2)]
     return " | ".join(["", *cells, ""]).strip()
 
