@@ -59,8 +59,8 @@ def format_name(op: str, name: str, value: Any, known: Sequence[str]) -> str:
     Raises:
         ValueError: the format is not in `known`.
     """
-    if isinstance(value, str) and (known_name := _SYNONYMS.get(value, value)) in known:
-        return known_name
+    if isinstance(value, str) and (name_of_format := _SYNONYMS.get(value, value)) in known:
+        return name_of_format
     raise ValueError(f"{op}: expected {name} as one of {', '.join(known)}, but got {value!r}")
 
 

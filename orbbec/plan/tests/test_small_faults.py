@@ -38,8 +38,8 @@ IMAGES = photographs(6, 3, 20, 24)
 def test_points_at_the_first_pixels_follow_their_displacement():
     displacement = np.zeros((2, 6, 8))
     displacement[0, :, 0], displacement[1, 0, :] = 0.5, 0.25  # only there, and less up to the next
-    moved = through_displacement(np.array([[0.25 + 0.375, 2.0], [3.0, 0.5 + 0.125]]), displacement)
-    assert moved == pytest.approx(np.array([[0.25, 2.0], [3.0, 0.5]]), abs=1e-5)
+    positions = through_displacement(np.array([[0.25 + 0.375, 2.0], [3.0, 0.5 + 0.125]]), displacement)
+    assert positions == pytest.approx(np.array([[0.25, 2.0], [3.0, 0.5]]), abs=1e-5)
 
 
 @pytest.mark.parametrize("count", [0, 1, 2])
@@ -436,8 +436,8 @@ def test_a_perspective_that_shows_its_horizon_reads_the_whole_image():
 
 def test_points_that_are_not_numbers_stay_so_in_a_displacement():
     points = np.array([[np.nan, 2.0], [3.0, 2.0], [np.nan, np.nan]])
-    moved = through_displacement(points, np.full((2, 6, 8), 0.5))
-    np.testing.assert_allclose(moved, points - 0.5)
+    positions = through_displacement(points, np.full((2, 6, 8), 0.5))
+    np.testing.assert_allclose(positions, points - 0.5)
 
 
 @pytest.mark.parametrize(("shrink", "more"), [(1, 0), (2, 0), (1, 3)])

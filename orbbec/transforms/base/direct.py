@@ -59,7 +59,7 @@ def bytes_of(images: Any) -> Tensor | None:
     return None
 
 
-class Small(NamedTuple):
+class SmallRun(NamedTuple):
     """How small images of one shape run.
 
     Args:
@@ -82,7 +82,7 @@ class Small(NamedTuple):
         return result if self.restore is None else self.restore(result)
 
 
-def small_of(images: Any, direct: Direct, program: Program) -> Small | None:
+def small_run_of(images: Any, direct: Direct, program: Program) -> SmallRun | None:
     """How images that `program` has run will run again; None unless they are few bytes on the host."""
     if (
         type(images) not in (Tensor, np.ndarray)
@@ -90,7 +90,7 @@ def small_of(images: Any, direct: Direct, program: Program) -> Small | None:
         or not program.is_small(direct[0])
     ):
         return None
-    return Small(program.code, direct[5])
+    return SmallRun(program.code, direct[5])
 
 
 def description_of(direct: Direct) -> Input:

@@ -23,7 +23,13 @@ from orbbec.plan.program import Program
 from orbbec.plan.state import common_size, same_rows
 from orbbec.transforms.base.checks import whole
 from orbbec.transforms.base.clips import Images, clips_of
-from orbbec.transforms.base.direct import MAX_SMALL_SHAPES, Small, description_of, direct_input, small_of
+from orbbec.transforms.base.direct import (
+    MAX_SMALL_SHAPES,
+    SmallRun,
+    description_of,
+    direct_input,
+    small_run_of,
+)
 from orbbec.transforms.base.inputs import read
 from orbbec.transforms.base.module import FrozenModule, outside_graphs
 from orbbec.transforms.base.seeds import LARGEST_SEED, new_seed
@@ -85,7 +91,7 @@ class Pipeline(FrozenModule):
     _direct: dict[tuple[torch.dtype, int, bool, bool], Program | None] = field(
         default_factory=dict, init=False, repr=False, compare=False
     )
-    _small: dict[tuple[type, Sequence[int]], Small] = field(
+    _small_runs: dict[tuple[type, Sequence[int]], SmallRun] = field(
         default_factory=dict, init=False, repr=False, compare=False
     )
     _as_tensors: list[bool] = field(default_factory=list, init=False, repr=False, compare=False)
@@ -168,8 +174,8 @@ class Pipeline(FrozenModule):
         `key` replaces the arguments before it, if it is known.
         """
         is_new = sample_ids is None and epoch is None and key is None
-        if is_new and (small := self._small.get((type(images), getattr(images, "shape", ())))):
-            result = small.run(images, generator)
+        if is_new and (small_run := self._small_runs.get((type(images), getattr(images, "shape", ())))):
+            result = small_run.run(images, generator)
             if result is not None:
                 return result
         if not self._as_tensors:
@@ -187,9 +193,9 @@ class Pipeline(FrozenModule):
                 result = program.run(direct, *key)
             elif is_new:
                 result = program.run(direct, new_seed(generator))
-                is_left_out = layout is not None or len(self._small) >= MAX_SMALL_SHAPES
-                if not is_left_out and (small := small_of(images, direct, program)):
-                    self._small[type(images), images.shape] = small
+                is_left_out = layout is not None or len(self._small_runs) >= MAX_SMALL_SHAPES
+                if not is_left_out and (small_run := small_run_of(images, direct, program)):
+                    self._small_runs[type(images), images.shape] = small_run
             elif isinstance(epoch, torch.Tensor) and generator is None:
                 ids = None if sample_ids is None else torch.as_tensor(sample_ids, device=tensor.device)
                 result = program.run(direct, self.seed, ids, epoch)

@@ -89,8 +89,8 @@ def test_what_a_step_of_any_image_reads_must_be_declared(code, name):
 def test_points_at_the_last_pixels_follow_their_displacement():
     displacement = np.zeros((2, 6, 8))
     displacement[0, :, -1], displacement[1, -1, :] = 3.0, 2.0  # only there
-    moved = through_displacement(np.array([[7.0 + 3.0, 2.0], [3.0, 5.0 + 2.0]]), displacement)
-    assert moved == pytest.approx(np.array([[7.0, 2.0], [3.0, 5.0]]))
+    positions = through_displacement(np.array([[7.0 + 3.0, 2.0], [3.0, 5.0 + 2.0]]), displacement)
+    assert positions == pytest.approx(np.array([[7.0, 2.0], [3.0, 5.0]]))
 
 
 def test_each_axis_is_shifted_by_a_share_of_its_own_side():

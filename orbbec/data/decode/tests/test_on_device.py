@@ -410,7 +410,7 @@ def test_planes_are_decoded_on_the_device_of_the_call(monkeypatch):
     asked = []
     monkeypatch.setattr(on_device, "check_not_forked", asked.append)
     monkeypatch.setattr(
-        on_device, "planes_on_device", lambda *given: asked.append(given) or Decoded("planes", [])
+        on_device, "planes_on_device", lambda *arguments: asked.append(arguments) or Decoded("planes", [])
     )
     options = {"max_pixels": 5, "on_damage": "keep", "apply_exif_orientation": False}
     assert decode_planes([b"file"], device="cuda", **options) == "planes"

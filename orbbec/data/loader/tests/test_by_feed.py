@@ -365,7 +365,9 @@ def test_of_a_batch_with_a_file_that_ends_early_no_other_one_is_decoded_again(
     by_feed, by_python = [], []
     write, whole = FeedAssembler._write_by_feed, FeedAssembler._whole
     monkeypatch.setattr(
-        FeedAssembler, "_write_by_feed", lambda *given: by_feed.append(len(given[4])) or write(*given)
+        FeedAssembler,
+        "_write_by_feed",
+        lambda *arguments: by_feed.append(len(arguments[4])) or write(*arguments),
     )
     monkeypatch.setattr(
         FeedAssembler, "_whole", lambda self, sample: by_python.append(sample.path) or whole(self, sample)

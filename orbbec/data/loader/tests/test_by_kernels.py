@@ -145,7 +145,9 @@ def test_a_flagged_image_is_repeated_alone(tmp_path, monkeypatch):
 
 def test_the_time_of_kernels_is_time_of_decoding(tmp_path, monkeypatch):
     decode = on_device.ScanBuffer.decode
-    monkeypatch.setattr(on_device.ScanBuffer, "decode", lambda *given: (time.sleep(0.2), decode(*given))[1])
+    monkeypatch.setattr(
+        on_device.ScanBuffer, "decode", lambda *arguments: (time.sleep(0.2), decode(*arguments))[1]
+    )
     loader = Loader(folder(tmp_path, files_of("good")), 16, decoding=Decoding(device="cuda"), threads=1)
     list(loader)
     assert loader.seconds["decode"] > 0.2

@@ -13,7 +13,7 @@ IMAGE = photographs(1, 3, 9, 11)[0]
 ARRAY = np.ascontiguousarray(IMAGE.permute(1, 2, 0).numpy())
 
 
-def drawn(pipeline, images, **how):
+def result_of(pipeline, images, **how):
     torch.manual_seed(5)
     result = pipeline(images, **how)
     return result if isinstance(result, torch.Tensor) else torch.from_numpy(result)
@@ -24,7 +24,7 @@ def known():
     pipeline = T.Compose(STEPS, seed=1)
     assert pipeline(IMAGE).shape == (3, 6, 6)
     assert pipeline(ARRAY).shape == (6, 6, 3)
-    assert set(pipeline._small) == {(torch.Tensor, IMAGE.shape), (np.ndarray, ARRAY.shape)}
+    assert set(pipeline._small_runs) == {(torch.Tensor, IMAGE.shape), (np.ndarray, ARRAY.shape)}
     return pipeline
 
 
@@ -39,24 +39,24 @@ OTHERS = {
 @pytest.mark.parametrize("kind", OTHERS)
 def test_images_of_the_same_shape_that_differ_otherwise_have_the_results_of_a_new_pipeline(kind):
     images = OTHERS[kind]
-    assert_same_bytes(drawn(known(), images), drawn(T.Compose(STEPS, seed=1), images))
+    assert_same_bytes(result_of(known(), images), result_of(T.Compose(STEPS, seed=1), images))
 
 
 @pytest.mark.parametrize("images", [IMAGE, ARRAY])
 def test_calls_have_the_results_of_a_new_pipeline(images):
     pipeline = known()
-    assert_same_bytes(drawn(pipeline, images), drawn(T.Compose(STEPS, seed=1), images))
+    assert_same_bytes(result_of(pipeline, images), result_of(T.Compose(STEPS, seed=1), images))
     for how in ({"sample_ids": [3]}, {"epoch": 2}, {"generator": torch.Generator().manual_seed(2)}):
-        expected = drawn(T.Compose(STEPS, seed=1), images, **how)
+        expected = result_of(T.Compose(STEPS, seed=1), images, **how)
         if "generator" in how:
             how["generator"].manual_seed(2)
-        assert_same_bytes(drawn(pipeline, images, **how), expected)
+        assert_same_bytes(result_of(pipeline, images, **how), expected)
 
 
 def test_a_read_only_array_is_read():
     array = ARRAY.copy()
     array.flags.writeable = False
-    assert_same_bytes(drawn(known(), array), drawn(T.Compose(STEPS, seed=1), ARRAY))
+    assert_same_bytes(result_of(known(), array), result_of(T.Compose(STEPS, seed=1), ARRAY))
 
 
 def test_an_image_too_small_for_what_is_drawn_is_named():
@@ -76,15 +76,15 @@ def test_the_number_of_shapes_is_limited(monkeypatch):
     pipeline = T.Compose([T.RandomCrop(3)])
     for width in range(4, 9):
         assert pipeline(IMAGE[..., :width]).shape == (3, 3, 3)
-    assert len(pipeline._small) == 2
+    assert len(pipeline._small_runs) == 2
 
 
 def test_results_as_tensors_and_large_images_are_as_before():
     pipeline = T.Compose([T.ToTensor(), T.RandomCrop(4)])
     for _ in range(2):
-        assert drawn(pipeline, ARRAY).shape == (3, 4, 4)
+        assert result_of(pipeline, ARRAY).shape == (3, 4, 4)
     large = torch.zeros(3, 700, 700, dtype=torch.uint8)
     pipeline = T.Compose([T.RandomHorizontalFlip(), T.ToDtype("float32")])
     assert pipeline(large).shape == large.shape
-    assert not pipeline._small
+    assert not pipeline._small_runs
     assert direct.bytes_of(large) is large
