@@ -59,9 +59,9 @@ def fuzz(
 ) -> Report:
     """Run `calls` calls, equally many of each operator; for `most` see `draw_call`."""
     report = Report()
-    drawn = [(ops[i % len(ops)], i // len(ops)) for i in range(calls)]
+    numbered = [(ops[i % len(ops)], i // len(ops)) for i in range(calls)]
     for number, first in enumerate(range(0, calls, CALLS_OF_A_CHILD)):
-        chosen = drawn[first : first + CALLS_OF_A_CHILD]
+        chosen = numbered[first : first + CALLS_OF_A_CHILD]
         drawn = [draw_call(op, seed, index, library, most) for op, index in chosen]
         made = replace(runner, threads=1 + number % 2).outcomes(drawn)
         for (_, index), call, outcome in zip(chosen, drawn, made, strict=True):

@@ -8,8 +8,10 @@ from pathlib import Path
 import pytest
 import torch
 
+from tests.fuzz.run import CALLS_OF_A_CHILD
+
 ROOT = Path(__file__).resolve().parents[2]
-CALLS = {"cpu": 20000, "emulated": 1500}
+CALLS = {"cpu": 8000, "emulated": 1500}
 
 # Operators with faults, in a separate library.
 PLANTED = """
@@ -91,7 +93,7 @@ for op in operators():
 """
 
 
-def run(*arguments: str, timeout: float = 600) -> subprocess.CompletedProcess[str]:
+def run(*arguments: str, timeout: float = 1800) -> subprocess.CompletedProcess[str]:
     # A separate process: its children are forks, and pytest's modules may not survive a fork.
     command = [sys.executable, *arguments]
     return subprocess.run(command, cwd=ROOT, capture_output=True, text=True, timeout=timeout, check=False)
@@ -103,6 +105,13 @@ def test_every_operator_gives_a_result_or_a_named_error():
     done = run("-m", "tests.fuzz", "--device", device, "--calls", str(CALLS[device]), "--seed", "20")
     assert done.returncode == 0, done.stdout + done.stderr
     assert "0 failures" in done.stdout
+
+
+def test_all_calls_run_in_as_many_children_as_they_take():
+    done = run("-m", "tests.fuzz", "--op", "move_boxes", "--calls", str(2 * CALLS_OF_A_CHILD + 7))
+    _, counts = done.stdout.split(" s: ")
+    numbers = [int(count.split()[0]) for count in counts.split(", ")]
+    assert sum(numbers) == 2 * CALLS_OF_A_CHILD + 7, done.stdout
 
 
 def test_each_operator_is_reached_beyond_its_checks():
