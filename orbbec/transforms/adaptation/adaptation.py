@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass
+from itertools import combinations
 from typing import Any
 
 import numpy as np
@@ -20,6 +22,7 @@ from orbbec.transforms.base.checks import Range, choice, interval
 from orbbec.transforms.base.transform import _Chance
 
 _LEVELS = np.arange(256)
+_SWEEPS = 8  # of rotations: errors are squared by each
 
 
 def _bytes(images: Tensor) -> Tensor:
@@ -93,14 +96,35 @@ def covariance(image: Tensor) -> Array:
     return np.asarray((flat @ flat.T).cpu().numpy() / count - np.outer(center, center))
 
 
+def principal_axes(covariance: Array) -> Array:
+    """The eigenvectors of a symmetric matrix as columns, by ascending eigenvalues: Jacobi's rotations.
+
+    The last bits of LAPACK's, and of products by BLAS, depend on the processor.
+    """
+    values, axes = covariance.copy(), np.eye(len(covariance))
+    for p, q in _SWEEPS * list(combinations(range(len(values)), 2)):
+        shared = float(values[p, q])
+        if shared == 0:
+            continue
+        slope = float(values[q, q] - values[p, p]) / (2 * shared)
+        tangent = math.copysign(1.0, slope) / (abs(slope) + math.sqrt(slope * slope + 1))
+        cosine = 1 / math.sqrt(tangent * tangent + 1)
+        for matrix in (values, values.T, axes):
+            one, other = matrix[:, p].copy(), matrix[:, q].copy()
+            matrix[:, p] = cosine * (one - tangent * other)
+            matrix[:, q] = cosine * (tangent * one + other)
+        values[p, q] = values[q, p] = 0.0
+    return np.asarray(axes[:, np.argsort(values.diagonal(), kind="stable")])
+
+
 def principal_map(source: Array, target: Array) -> Array:
     """The matrix from the principal axes of one covariance to those of another, `[C, C]`.
 
     Axes are paired by their variances, and point the same way.
     """
-    axes, others = (np.linalg.eigh(each)[1] for each in (source, target))
+    axes, others = map(principal_axes, (source, target))
     signs = np.where((axes * others).sum(0) < 0, -1.0, 1.0)
-    return np.asarray((others * signs) @ axes.T)
+    return np.asarray(((others * signs)[:, None] * axes).sum(2))
 
 
 def color_map(image: Tensor, other: Tensor, transform_type: str) -> tuple[Array, Array]:
@@ -118,7 +142,7 @@ def color_map(image: Tensor, other: Tensor, transform_type: str) -> tuple[Array,
     else:
         one, two = (np.where(spread > 0, spread, 1.0) for spread in spreads)
         matrix = np.diag(two / one)
-    return matrix, centers[1] - matrix @ centers[0]
+    return matrix, centers[1] - (matrix * centers[0]).sum(1)
 
 
 def _mapped(values: Tensor, matrix: Array, offset: Array) -> Tensor:

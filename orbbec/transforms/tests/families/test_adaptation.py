@@ -8,7 +8,12 @@ import pytest
 import torch
 
 from orbbec import transforms as T
-from orbbec.transforms.adaptation.adaptation import matching_levels, principal_map, replaced_part
+from orbbec.transforms.adaptation.adaptation import (
+    matching_levels,
+    principal_axes,
+    principal_map,
+    replaced_part,
+)
 from orbbec.transforms.adaptation.references import References
 from tests.support import photograph
 
@@ -139,3 +144,16 @@ def test_floats_are_close_to_bytes():
         result = np.asarray(make([OTHER])(IMAGE)).astype(float)
         floats = make([OTHER])(IMAGE.astype(np.float32) / 255) * 255
         assert np.abs(floats - result).max() < 0.51
+
+
+def test_principal_axes_are_those_of_lapack():
+    rng = np.random.default_rng(0)
+    for channels in (1, 2, 3, 4):
+        for _ in range(50):
+            factor = rng.normal(size=(channels, channels))
+            matrix = factor @ factor.T
+            axes = principal_axes(matrix)
+            variances = axes.T @ matrix @ axes
+            np.testing.assert_allclose(axes.T @ axes, np.eye(channels), atol=1e-14)
+            np.testing.assert_allclose(variances, np.diag(np.linalg.eigvalsh(matrix)), atol=1e-13)
+    assert principal_axes(np.diag([3.0, 1.0, 2.0])).tolist() == [[0, 0, 1], [1, 0, 0], [0, 1, 0]]
