@@ -177,6 +177,7 @@ def count_rows() -> list[Row]:
     target = {"boxes": torch.tensor([[1.0, 1, 6, 6]]), "masks": torch.ones(1, 8, 8, dtype=torch.bool)}
     calls["crop with boxes and masks, tensor of 1"] = lambda: crop(image, target)
     boxes, images = {"boxes": target["boxes"], "labels": torch.ones(1)}, inputs(256)["tensor"]
+    calls["crop with one image's boxes, tensor of 1"] = lambda: crop(image, boxes)
     calls["crop with boxes, tensor of 256"] = lambda: crop(images, [boxes] * 256)
     counts = {name: calls_of(call) for name, call in calls.items()}
     return [{"case": name, **counts[name], **operators_of(call)} for name, call in calls.items()]

@@ -43,28 +43,9 @@ void check_tables(const Call& call, int64_t count) {
         kOp, "expected words as contiguous float32 [numbers] on the CPU");
 }
 
-Tensor checked_sizes(const Tensor& sizes) {
-  check(sizes.is_cpu() && sizes.dim() == 2 && sizes.size(1) == 2, kOp,
-        "expected sizes of shape [N, 2] on the CPU, but got ", shape_text(sizes));
-  return whole_numbers_on(kOp, "sizes", sizes, sizes);
-}
-
-// Rows of offset, height and width.
-Tensor layout_of(const Tensor& sizes) {
-  const int64_t count = sizes.size(0);
-  const Tensor layout = new_tensor(kOp, std::vector<int64_t>{count, 3}, ScalarType::Long, sizes);
-  const auto* sides = static_cast<const int64_t*>(sizes.const_data_ptr());
-  auto* to = static_cast<int64_t*>(layout.mutable_data_ptr());
-  for (int64_t n = 0; n < count; ++n, to += 3, sides += 2) {
-    check_pixels(kOp, n, sides[0], sides[1]);
-    to[0] = 0, to[1] = sides[0], to[2] = sides[1];
-  }
-  return layout;
-}
-
 void draw(StableIValue* stack, uint64_t, uint64_t) {
   const Call call(stack);
-  const Tensor sizes = checked_sizes(call.sizes);
+  const Tensor sizes = checked_sizes(kOp, call.sizes);
   const int64_t count = sizes.size(0);
   check_tables(call, count);
   // Without images nothing is written.
@@ -73,7 +54,7 @@ void draw(StableIValue* stack, uint64_t, uint64_t) {
   check_code(kOp, call.code);
   check_rules(kOp, program);
   check(call.sample_ids.is_cpu(), kOp, "expected sample_ids on the CPU");
-  const Tensor layout = layout_of(sizes);
+  const Tensor layout = layout_of(kOp, sizes);
   const Tensor samples = sample_ids_on(kOp, call.sample_ids, sizes, count);
   DrawArguments a{};
   a.rows = static_cast<const double*>(call.code.const_data_ptr());

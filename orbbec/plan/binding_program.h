@@ -219,6 +219,26 @@ inline void check_pixels(const char* op, int64_t n, int64_t height, int64_t widt
         "expected images with pixels, but image ", n, " is of size [", height, ", ", width, "]");
 }
 
+// Sizes of images, int64 [N, 2].
+inline Tensor checked_sizes(const char* op, const Tensor& sizes) {
+  check(sizes.is_cpu() && sizes.dim() == 2 && sizes.size(1) == 2, op,
+        "expected sizes of shape [N, 2] on the CPU, but got ", shape_text(sizes));
+  return whole_numbers_on(op, "sizes", sizes, sizes);
+}
+
+// Rows of offset, height and width.
+inline Tensor layout_of(const char* op, const Tensor& sizes) {
+  const int64_t count = sizes.size(0);
+  const Tensor layout = new_tensor(op, std::vector<int64_t>{count, 3}, ScalarType::Long, sizes);
+  const auto* sides = static_cast<const int64_t*>(sizes.const_data_ptr());
+  auto* to = static_cast<int64_t*>(layout.mutable_data_ptr());
+  for (int64_t n = 0; n < count; ++n, to += 3, sides += 2) {
+    check_pixels(op, n, sides[0], sides[1]);
+    to[0] = 0, to[1] = sides[0], to[2] = sides[1];
+  }
+  return layout;
+}
+
 inline int64_t checked_frames(const char* op, int64_t frames, int64_t count) {
   check(frames >= 1 && frames <= kMaxFrames && count % frames == 0, op,
         "expected frames from 1 to ", kMaxFrames, " that divide the number of images, ", count,

@@ -179,6 +179,20 @@ class Program:
         blocks = (block for step in self.passes for block in step.blocks if block.rows)
         return sorted(blocks, key=lambda block: block.offset)
 
+    @cached_property
+    def geometry(self) -> list[int]:
+        """What the operator `draw_boxes` reads of the program.
+
+        The numbers of rules, registers and words; then for each pass that resamples its first register, and
+        the block of crops outside of which its warp reads, or -1.
+        """
+        numbers = [len(self.labels), self.registers, self.words]
+        for step in self.passes:
+            if step.resamples:
+                crops = step.region_block if isinstance(step, AugmentPass) and step.reads_beyond else None
+                numbers += step.out, -1 if crops is None else crops.start
+        return numbers
+
     def run(
         self,
         images: Direct,

@@ -408,6 +408,12 @@ PLAUSIBLE: dict[str, Callable[[Scene], Any]] = {
     "matrices": lambda s: s.chance(0.8, lambda: s.tensor([s.n, 3, 3], torch.float64, -2, 2)),
     "move_boxes.sizes": lambda s: s.tensor([s.n, 2], torch.int64, 1, 60),
     "limits": lambda s: s.random.choice(([], [0.1, 1.0, 4.0])),
+    "draw_boxes.code": lambda s: s.table(compiled().code.tolist(), torch.float64, WIDTH),
+    "program": lambda s: compiled().geometry,
+    "draw_boxes.sizes": lambda s: s.tensor([s.n, 2], torch.int64, 8, 60),
+    "draw_boxes.sample_ids": lambda s: s.tensor([s.n], torch.int64, 0, 99),
+    "draw_boxes.boxes": lambda s: s.boxes([s.k if s.n else 0, 4], torch.float64),
+    "counts": lambda s: [s.k, *[0] * (s.n - 1)] if s.n else [],
     # colors
     "adjust_color.name": lambda s: s.random.choice(ADJUSTMENTS),
     "by_histogram.name": lambda s: s.random.choice(("autocontrast", "equalize", "equalize_hist")),

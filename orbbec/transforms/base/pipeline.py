@@ -14,7 +14,7 @@ import torch
 from orbbec.bridge.arguments import Array, dtype_name, tensor_of
 from orbbec.plan import Plan, run_passes
 from orbbec.plan import apply as apply_plan
-from orbbec.plan.batches import Input
+from orbbec.plan.batches import Direct, Input
 from orbbec.plan.build import Build
 from orbbec.plan.microbatches import without_images
 from orbbec.plan.parameters import Batch
@@ -31,6 +31,7 @@ from orbbec.transforms.base.direct import (
     small_run_of,
 )
 from orbbec.transforms.base.inputs import read
+from orbbec.transforms.base.key import Key, check_pixels, ids_of, sizes_of
 from orbbec.transforms.base.module import FrozenModule, outside_graphs
 from orbbec.transforms.base.seeds import LARGEST_SEED, new_seed
 from orbbec.transforms.base.structures import (
@@ -42,24 +43,10 @@ from orbbec.transforms.base.structures import (
     targets_of,
 )
 from orbbec.transforms.base.tv_tensors import name_of, plain
+from orbbec.transforms.targets.boxes_alone import are_boxes_alone, follow_program
 from orbbec.transforms.targets.mixed import blend_labels
 from orbbec.transforms.targets.options import DEFAULT_OPTIONS, TargetOptions
 from orbbec.transforms.targets.targets import readable, transform_targets
-
-
-class _Key(NamedTuple):
-    """Determines the draws of a batch."""
-
-    seed: int
-    sample_ids: Array  # int64 [N]
-    epoch: int
-    frames: int = 1  # of each clip, which follow one another and have its id
-
-    def of_clips(self, frames: int) -> _Key:
-        """The key of the frames of clips."""
-        if frames == 1:
-            return self
-        return self._replace(sample_ids=np.repeat(self.sample_ids, frames), frames=max(frames, 1))
 
 
 class _Pixels(NamedTuple):
@@ -68,6 +55,12 @@ class _Pixels(NamedTuple):
     as_planes: bool = False  # float results are [C, H, W]
     one_size: bool = False  # whether all images have one
     pairs: tuple[int, ...] = ()  # see `Batch`
+
+    @classmethod
+    def of(cls, inputs: Input) -> _Pixels:
+        """Those of images."""
+        one_size = inputs.size is not None or common_size(inputs.sizes) is not None
+        return cls(inputs.channels, inputs.dtype, inputs.as_planes, one_size)
 
 
 @dataclass(frozen=True)
@@ -136,7 +129,7 @@ class Pipeline(FrozenModule):
         Raises:
             ValueError: an argument is invalid, or an image cannot be transformed; names the image.
         """
-        table = _sizes(sizes)
+        table = sizes_of(sizes)
         frames = whole("Compose", "frames", frames, 1)
         if len(table) % frames:
             raise ValueError(f"Compose: expected clips of {frames} frames, but got {len(table)} images")
@@ -167,20 +160,22 @@ class Pipeline(FrozenModule):
         sample_ids: Any = None,
         epoch: Any = None,
         generator: torch.Generator | None = None,
-        key: _Key | None = None,
+        key: Key | None = None,
+        direct: Direct | None = None,
     ) -> Any:
         """The results if one operator can draw and run all passes; else None.
 
-        `key` replaces the arguments before it, if it is known.
+        `key` replaces the arguments before it, and `direct` describes the images, if they are known.
         """
         is_new = sample_ids is None and epoch is None and key is None
         if is_new and (small_run := self._small_runs.get((type(images), getattr(images, "shape", ())))):
             result = small_run.run(images, generator)
             if result is not None:
                 return result
-        if not self._as_tensors:
-            self._as_tensors.append(self._makes_tensors)
-        direct = direct_input(images, self._as_tensors[0])
+        if direct is None:
+            if not self._as_tensors:
+                self._as_tensors.append(self._makes_tensors)
+            direct = direct_input(images, self._as_tensors[0])
         if direct is None:
             return None
         tensor, layout, _, channels, count, restore, as_planes = direct
@@ -215,10 +210,10 @@ class Pipeline(FrozenModule):
         self._direct[kind] = program if program.runs else None
         return self._direct[kind]
 
-    def _plan_of(self, table: Array, key: _Key, pixels: _Pixels, targets: Sequence[Any] | None) -> Plan:
+    def _plan_of(self, table: Array, key: Key, pixels: _Pixels, targets: Sequence[Any] | None) -> Plan:
         if targets is not None and len(targets) != len(table):
             raise ValueError(f"Compose: expected {len(table)} targets, one per image, but got {len(targets)}")
-        _check_pixels(table)
+        check_pixels(table)
         if targets is not None and any(transform.needs_targets for transform in self.transforms):
             sized = zip(targets, table, strict=True)
             targets = [
@@ -227,15 +222,22 @@ class Pipeline(FrozenModule):
         batch = Batch(table, key.sample_ids, key.seed, key.epoch, targets, key.frames, pixels.pairs)
         return Plan.of(self._program(pixels, batch), batch, pixels.channels, pixels.dtype)
 
-    def _plan_for(self, inputs: Input, key: _Key, targets: Sequence[Any] | None) -> Plan:
-        one_size = inputs.size is not None or common_size(inputs.sizes) is not None
-        pixels = _Pixels(inputs.channels, inputs.dtype, inputs.as_planes, one_size)
+    def _plan_for(self, inputs: Input, key: Key, targets: Sequence[Any] | None) -> Plan:
+        pixels = _Pixels.of(inputs)
         if inputs.size is None or len(inputs.sizes) > 0:
             return self._plan_of(inputs.sizes, key, pixels, targets)
         one = np.maximum(same_rows(inputs.size, 1), 1)  # no images: results have the size that one image gets
         key = key._replace(sample_ids=np.zeros(1, np.int64), frames=1)
         plan = self._plan_of(one, key, pixels, [{"mask": np.zeros(one[0], np.int64)}])
         return without_images(plan)
+
+    def _followed(self, inputs: Input, key: Key, targets: Sequence[Any]) -> Sequence[Any] | None:
+        """The targets of images that one operator ran; None: they need a plan."""
+        if len(targets) != len(inputs.sizes) or not are_boxes_alone(targets, self.target_options):
+            return None
+        batch = Batch(inputs.sizes, key.sample_ids, key.seed, key.epoch, frames=key.frames)
+        program = self._program(_Pixels.of(inputs), batch)
+        return follow_program(program, batch, targets, self.target_options) if program.runs else None
 
     def _program(self, pixels: _Pixels, batch: Batch | None) -> Program:
         """The pipeline compiled for images of one kind."""
@@ -250,9 +252,9 @@ class Pipeline(FrozenModule):
             program = self._programs[pixels] = Program.of(build)
         return program
 
-    def _key(self, sample_ids: Any, epoch: Any, generator: torch.Generator | None, count: int) -> _Key:
+    def _key(self, sample_ids: Any, epoch: Any, generator: torch.Generator | None, count: int) -> Key:
         if sample_ids is None and epoch is None:
-            return _Key(new_seed(generator), np.arange(count), 0)
+            return Key(new_seed(generator), np.arange(count), 0)
         if generator is not None and sample_ids is not None:
             raise ValueError("Compose: expected a generator only without sample_ids")
         if isinstance(epoch, torch.Tensor) and epoch.is_cuda:
@@ -266,7 +268,7 @@ class Pipeline(FrozenModule):
             epoch = epoch.item()
         epoch = 0 if epoch is None else whole("Compose", "epoch", epoch, 0, LARGEST_SEED)
         seed = self.seed if generator is None else new_seed(generator)
-        return _Key(seed, _ids(sample_ids, count), epoch)
+        return Key(seed, ids_of(sample_ids, count), epoch)
 
     def apply(self, plan: Any, batch: Any = None, *, out: Any = None) -> Any:
         """Apply a plan to images; see `orbbec.plan.apply`.
@@ -348,38 +350,41 @@ class Pipeline(FrozenModule):
         if is_structure(batch) or not _are_targets(targets):
             structure = batch if targets is None else (batch, targets)
             return self._on_structure(structure, sample_ids, epoch, generator)
-        source, inputs = self._source(batch)
+        source, inputs, direct = self._source(batch)
         key = self._key(sample_ids, epoch, generator, source.count).of_clips(source.frames)
         listed = None if targets is None else source.split(targets)
         was_tried = targets is None and source.images is batch
         # Queued; then the host draws for the targets.
-        images = None if was_tried else self._run(source.images, key=key)
+        images = None if was_tried else self._run(source.images, key=key, direct=direct)
         if listed is None and images is not None:
             return source.restored(images)
-        plan = self._plan_for(inputs, key, listed)
-        changed = None if listed is None else self._moved(plan, listed)
-        images = source.restored(self._pass_by_pass(plan, source, inputs) if images is None else images)
+        changed = None if images is None or listed is None else self._followed(inputs, key, listed)
+        if images is None or changed is None:
+            plan = self._plan_for(inputs, key, listed)
+            changed = None if listed is None else self._moved(plan, listed)
+            images = self._pass_by_pass(plan, source, inputs) if images is None else images
+        images = source.restored(images)
         return images if changed is None else (images, source.joined(changed, targets))
 
     def _pass_by_pass(self, plan: Plan, source: Images, inputs: Input) -> Any:
         return run_passes(plan, self._read(source.images) if inputs.work is None else inputs)
 
-    def _source(self, images: Any) -> tuple[Images, Input]:
+    def _source(self, images: Any) -> tuple[Images, Input, Direct | None]:
         """Images or clips, and a description, with the images if a description alone would not do."""
         direct = direct_input(images, self._makes_tensors)
         if direct is not None:
             inputs = description_of(direct)
-            return Images(images, len(inputs.sizes)), inputs
+            return Images(images, len(inputs.sizes)), inputs, direct
         clips = clips_of(images)
         inputs = self._read(images if clips is None else clips.images)
-        return Images(images, len(inputs.sizes)) if clips is None else clips, inputs
+        return Images(images, len(inputs.sizes)) if clips is None else clips, inputs, None
 
     def _on_structure(
         self, structure: Any, sample_ids: Any, epoch: Any, generator: torch.Generator | None
     ) -> Any:
         names, dense = self.images, self.target_options.dense
         images = named_images(structure, names) if names else images_of(structure, dense)
-        sources, inputs = zip(*map(self._source, images), strict=True)
+        sources, inputs, directs = zip(*map(self._source, images), strict=True)
         first = sources[0]
         for name, source in zip(names, sources, strict=False):
             if source.count != first.count:
@@ -391,7 +396,10 @@ class Pipeline(FrozenModule):
         targets = found[0] if len(found) == 1 else found
         dicts = first.split(targets) if found else []
         listed = _of_images(dicts, first.count * first.frames)
-        ran = [self._run(each.images, key=one) for each, one in zip(sources, keys, strict=True)]
+        ran = [
+            self._run(each.images, key=one, direct=direct)
+            for each, one, direct in zip(sources, keys, directs, strict=True)
+        ]
         plans = [self._plan_for(each, one, listed) for each, one in zip(inputs, keys, strict=True)]
         changed = first.joined(self._changed(plans[0], dicts), targets) if found else []
         rest = iter([changed] if len(found) == 1 else changed)
@@ -459,37 +467,3 @@ def _of_images(dicts: Sequence[dict[str, Any]], count: int) -> Sequence[dict[str
     if len(dicts) != count:
         raise ValueError(f"Compose: expected {count} targets, one per image, but got {len(dicts)}")
     return dicts
-
-
-def _sizes(sizes: Any) -> Array:
-    table = sizes.detach().cpu().numpy() if isinstance(sizes, torch.Tensor) else np.asarray(sizes)
-    if table.size == 0:
-        table = table.reshape(0, 2)
-    if table.ndim != 2 or table.shape[1] != 2 or (table.size and table.dtype.kind not in "iu"):
-        raise ValueError(
-            f"Compose: expected sizes as whole numbers [N, 2], but got {table.dtype} {list(table.shape)}"
-        )
-    return np.array(table, np.int64, order="C")
-
-
-def _check_pixels(sizes: Array) -> None:
-    if (sizes < 1).any():
-        index = int((sizes < 1).any(1).argmax())
-        raise ValueError(
-            f"Compose: expected images with pixels, but image {index} is of size {sizes[index].tolist()}"
-        )
-
-
-def _ids(sample_ids: Any, count: int) -> Array:
-    if sample_ids is None:
-        return np.arange(count)
-    ids = (
-        sample_ids.detach().cpu().numpy() if isinstance(sample_ids, torch.Tensor) else np.asarray(sample_ids)
-    )
-    if ids.shape != (count,) or (count and ids.dtype.kind not in "iu"):
-        raise ValueError(
-            f"Compose: expected sample_ids as whole numbers [{count}], but got {ids.dtype} {list(ids.shape)}"
-        )
-    if ids.dtype == np.uint64 and count and ids.max() > LARGEST_SEED:
-        raise ValueError(f"Compose: expected sample_ids up to 2^63 - 1, but got {ids.tolist()!r:.80}")
-    return ids.astype(np.int64)

@@ -82,6 +82,8 @@ def plain_target(
     if not isinstance(target, dict):
         raise TypeError(f"transform_targets: expected dicts, but target {index} is a {type(target).__name__}")
     others = {key: value for key, value in target.items() if type(value) not in _PLAIN}
+    if not others:
+        return target, options
     for key, value in others.items():
         kind = type(value).__name__
         if is_tv_tensor(value) and key not in KEYS.get(kind, ()):
@@ -118,6 +120,8 @@ def format_of(op: str, format: Any, verb: str = "got") -> str:
 def target_like(target: dict[str, Any], original: dict[str, Any], size: tuple[int, int]) -> dict[str, Any]:
     """Restore tv_tensors and PIL images of a target, on a canvas of `size` (height, width)."""
     others = [key for key, value in original.items() if type(value) not in _PLAIN and key in target]
+    if not others:
+        return target
     return {**target, **{key: _entry_like(target[key], original[key], size) for key in others}}
 
 

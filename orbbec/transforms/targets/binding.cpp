@@ -1,12 +1,10 @@
 // `move_boxes`: moves the boxes of the targets of a batch through a pass.
-#include "../../bridge/images.h"
 #include "boxes.h"
 
 namespace orbbec {
 namespace {
 
 constexpr const char* kOp = "move_boxes";
-constexpr int kBoxNumbers = sizeof(TargetBox) / sizeof(double);
 
 // The arguments of `move_boxes`, checked.
 struct Call {
@@ -22,14 +20,7 @@ struct Call {
 TargetBox box_after(const Call& call, int64_t k, const ForwardMatrix& forward) {
   TargetBox box = call.from[k];
   const int64_t n = call.image[k];
-  if (call.regions != nullptr) {
-    const int64_t* const region = call.regions + 4 * n;
-    const auto left = static_cast<double>(region[0]), top = static_cast<double>(region[1]);
-    box.left -= left, box.right -= left;
-    box.top -= top, box.bottom -= top;
-    clip_box(box, static_cast<double>(region[3] - region[1]),
-             static_cast<double>(region[2] - region[0]), call.limits, false);
-  }
+  if (call.regions != nullptr) cut_box(box, call.regions + 4 * n, call.limits);
   if (call.matrices != nullptr) move_box(box, forward);
   clip_box(box, static_cast<double>(call.sizes[2 * n]), static_cast<double>(call.sizes[2 * n + 1]),
            call.limits, true);
@@ -55,15 +46,13 @@ Tensor move_boxes(Tensor boxes, Tensor image_indices, std::optional<Tensor> matr
   check(boxes.is_cpu() && boxes.dim() == 2 && sizes.dim() == 2, kOp,
         "expected boxes [K, 7] on the CPU and sizes [N, 2], but got shapes ", shape_text(boxes),
         " and ", shape_text(sizes));
-  check(limits.empty() || limits.size() == 3, kOp, "expected limits as 0 or 3 numbers, but got ",
-        limits.size());
   const int64_t count = boxes.size(0), images = sizes.size(0);
-  const BoxLimits some = limits.empty() ? BoxLimits{} : BoxLimits{limits[0], limits[1], limits[2]};
+  const BoxLimits some = checked_limits(kOp, limits);
   const Call call{
       count,
       images,
       reinterpret_cast<const TargetBox*>(
-          check_table<double>(kOp, "boxes", boxes, {count, kBoxNumbers}, boxes)),
+          check_table<double>(kOp, "boxes", boxes, {count, kTargetBoxNumbers}, boxes)),
       check_table<int64_t>(kOp, "image_indices", image_indices, {count}, boxes),
       matrices ? check_table<double>(kOp, "matrices", *matrices, {images, 3, 3}, boxes) : nullptr,
       check_table<int64_t>(kOp, "sizes", sizes, {images, 2}, boxes),

@@ -6,6 +6,9 @@
 #include <cmath>
 #include <cstdint>
 #include <limits>
+#include <vector>
+
+#include "../../bridge/images.h"
 
 namespace orbbec {
 
@@ -17,10 +20,19 @@ struct TargetBox {
   double keep;     // 0 for a dropped box
 };
 
+constexpr int kTargetBoxNumbers = sizeof(TargetBox) / sizeof(double);
+
 // Boxes below these are dropped.
 struct BoxLimits {
   double visibility, side, area;
 };
+
+// The limits in a list, which is empty where no box is dropped.
+inline BoxLimits checked_limits(const char* op, const std::vector<double>& limits) {
+  check(limits.empty() || limits.size() == 3, op, "expected limits as 0 or 3 numbers, but got ",
+        limits.size());
+  return limits.empty() ? BoxLimits{} : BoxLimits{limits[0], limits[1], limits[2]};
+}
 
 // A matrix of pixels of a batch: source to output.
 struct ForwardMatrix {
@@ -130,6 +142,15 @@ inline void clip_box(TargetBox& box, double height, double width, const BoxLimit
   const bool is_visible = left > 0 && box.visible >= limits->visibility - 1e-9;
   const bool is_large = side >= limits->side && left >= limits->area * (1 - 1e-9);
   if (!is_visible || (is_last && !is_large)) box.keep = 0;
+}
+
+// Clips a box to a crop, left, top, right, bottom, of whose pixels it is then.
+inline void cut_box(TargetBox& box, const int64_t* crop, const BoxLimits* limits) {
+  const auto left = static_cast<double>(crop[0]), top = static_cast<double>(crop[1]);
+  box.left -= left, box.right -= left;
+  box.top -= top, box.bottom -= top;
+  clip_box(box, static_cast<double>(crop[3] - crop[1]), static_cast<double>(crop[2] - crop[0]),
+           limits, false);
 }
 
 }  // namespace orbbec

@@ -34,8 +34,8 @@ class Boxes:
     @classmethod
     def of(cls: type[_Boxes], numbers: Array) -> _Boxes:
         """Boxes that are visible as a whole, by the first numbers of their rows."""
-        table = np.ones((len(numbers), numbers.shape[1] + 3))
-        table[:, :-3] = numbers
+        table = np.empty((len(numbers), numbers.shape[1] + 3))
+        table[:, :-3], table[:, -3:] = numbers, 1.0
         return cls(table)
 
     def __len__(self) -> int:

@@ -32,17 +32,38 @@ def read_boxes(targets: Sequence[tuple[dict[str, Any], TargetOptions]], sizes: A
         ValueError: boxes have another shape, are not finite, or have negative sides; names the image.
     """
     formats = [options.box_format for _, options in targets]
-    tables = [_table(index, target, formats[index]) for index, (target, _) in enumerate(targets)]
     results: dict[int, Boxes] = {}
     for box_format, indices in _by_format(formats).items():
-        some = [tables[index] for index in indices]
-        counts = [len(table) for table in some]
-        rows = np.concatenate(some)
-        _check_rows(rows, indices, counts, box_format)
-        kind = RotatedBoxes if box_format in _WIDTHS else Boxes
-        boxes = kind.of(_numbers(rows, box_format, _sizes_of(box_format, sizes, indices, counts)))
+        tables = [box_table(index, targets[index][0], box_format) for index in indices]
+        counts = list(map(len, tables))
+        boxes = kind_of(box_format).of(joined_edges(tables, counts, indices, box_format, sizes))
         results.update(zip(indices, boxes.split(counts), strict=True))
-    return [results[index] for index in range(len(targets))]
+    return list(map(results.__getitem__, range(len(targets))))
+
+
+def joined_edges(
+    tables: Sequence[Array], counts: Sequence[int], indices: Sequence[int], box_format: str, sizes: Array
+) -> Array:
+    """The `numbers` of the boxes of some images, in pixels, from what `box_table` gives for each.
+
+    Args:
+        tables: one per image.
+        counts: their lengths.
+        indices: of the images.
+        box_format: of all.
+        sizes: int64 `[N, 2]`: height and width of all images.
+
+    Raises:
+        ValueError: boxes are not finite, or have negative sides; names the image.
+    """
+    rows = tables[0] if len(tables) == 1 else np.concatenate(tables)
+    _check_rows(rows, indices, counts, box_format)
+    return _numbers(rows, box_format, _sizes_of(box_format, sizes, indices, counts))
+
+
+def kind_of(box_format: str) -> type[Boxes]:
+    """The class of the boxes of a format."""
+    return RotatedBoxes if box_format in _WIDTHS else Boxes
 
 
 def write_boxes(boxes: Sequence[Boxes], formats: Sequence[str], sizes: Array) -> list[Array]:
@@ -50,14 +71,35 @@ def write_boxes(boxes: Sequence[Boxes], formats: Sequence[str], sizes: Array) ->
     results: dict[int, Array] = {}
     for box_format, indices in _by_format(formats).items():
         some = [boxes[index] for index in indices]
-        every = type(some[0]).joined(some)
-        counts = [len(each) - each.dropped for each in some]
-        rows = _formatted(
-            every.numbers[every.keep], box_format, _sizes_of(box_format, sizes, indices, counts)
-        )
-        ends = pairwise(accumulate(counts, initial=0))
-        results.update((index, rows[slice(*part)]) for index, part in zip(indices, ends, strict=True))
-    return [results[index] for index in range(len(boxes))]
+        counts = list(map(len, some))
+        joined = type(some[0]).joined(some)
+        keep = parts_of(joined.keep, counts)
+        results.update(zip(indices, written_rows(joined, keep, indices, box_format, sizes), strict=True))
+    return list(map(results.__getitem__, range(len(boxes))))
+
+
+def written_rows(
+    boxes: Boxes, keep: Sequence[Array], indices: Sequence[int], box_format: str, sizes: Array
+) -> list[Array]:
+    """The rows of each image that are not dropped, from the joined boxes of some images.
+
+    Args:
+        boxes: of all these images.
+        keep: bool `[K]` of each image.
+        indices: of the images.
+        box_format: of the rows.
+        sizes: int64 `[N, 2]`: height and width of all images.
+    """
+    counts = [int(np.count_nonzero(each)) for each in keep]
+    rows = boxes.numbers[boxes.keep if len(keep) > 1 else keep[0]]
+    return parts_of(_formatted(rows, box_format, _sizes_of(box_format, sizes, indices, counts)), counts)
+
+
+def parts_of(rows: Array, counts: Sequence[int]) -> list[Array]:
+    """The rows of each image, by their numbers."""
+    if len(counts) == 1:
+        return [rows]
+    return [rows[slice(*ends)] for ends in pairwise(accumulate(counts, initial=0))]
 
 
 def corners_in_pixels(boxes: Array, box_format: str, sizes: Any) -> Array:
@@ -83,7 +125,7 @@ def _by_format(formats: Sequence[str]) -> dict[str, list[int]]:
     return groups
 
 
-def _table(index: int, target: dict[str, Any], box_format: str) -> Array:
+def box_table(index: int, target: dict[str, Any], box_format: str) -> Array:
     """The boxes of an image as float64 `[K, 4]`, `[K, 5]` or `[K, 8]`."""
     boxes, width = target.get("boxes", ()), _WIDTHS.get(box_format, 4)
     table = checked_numbers(boxes, "boxes", index)
@@ -103,14 +145,14 @@ def _table(index: int, target: dict[str, Any], box_format: str) -> Array:
 def _check_rows(rows: Array, indices: Sequence[int], counts: Sequence[int], box_format: str) -> None:
     """Refuse boxes that are not finite, or whose ends are in the wrong order."""
     finite = np.isfinite(rows)
-    if not finite.all():
+    if np.count_nonzero(finite) < rows.size:
         box, image = _position(np.asarray(~finite.all(1)), indices, counts)
         raise ValueError(f"transform_targets: box {box} of image {image} is not finite")
     if box_format == "xyxyxyxy":
         return
-    sides = rows[:, 2:4] - rows[:, :2] if box_format in ("xyxy", "xyxyn") else rows[:, 2:4]
-    if (sides < 0).any():
-        inverted = np.asarray((sides < 0).any(1))
+    negative = rows[:, 2:4] < (rows[:, :2] if box_format in ("xyxy", "xyxyn") else 0)
+    if np.count_nonzero(negative):
+        inverted = np.asarray(negative.any(1))
         box, image = _position(inverted, indices, counts)
         raise ValueError(
             f"transform_targets: expected boxes {box_format} with sides of at least 0, but box {box} of "
@@ -129,7 +171,7 @@ def _numbers(rows: Array, box_format: str, sizes: Array | None) -> Array:
     """The `numbers` of boxes."""
     if box_format == "cxcywha":
         return rotated_corners(rows).reshape(-1, 8)
-    return rows if box_format == "xyxyxyxy" else corners_in_pixels(rows, box_format, sizes)
+    return rows if box_format in ("xyxy", "xyxyxyxy") else corners_in_pixels(rows, box_format, sizes)
 
 
 def _formatted(boxes: Array, box_format: str, sizes: Array | None) -> Array:

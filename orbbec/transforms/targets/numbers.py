@@ -8,7 +8,7 @@ import numpy as np
 import torch
 from torch import Tensor
 
-from orbbec.bridge.arguments import Array
+from orbbec.bridge.arguments import Array, tensor_of
 
 _NO_NUMBERS = frozenset((torch.bool, torch.complex32, torch.complex64, torch.complex128))
 
@@ -46,3 +46,26 @@ def checked_numbers(values: Any, what: str, index: int) -> Array:
             return np.asarray(values, np.float64)
     kind = str(values.dtype).removeprefix("torch.")
     raise TypeError(f"transform_targets: expected {what} as numbers, but image {index} has {kind}")
+
+
+def numbers_like(values: Any, example: Any, what: str) -> Any:
+    """Values with the type, dtype and device of `example`, rounded if those are integers."""
+    if isinstance(example, Tensor):
+        tensor = tensor_of(values)
+        if tensor.is_floating_point() and not example.is_floating_point():
+            tensor = torch.from_numpy(_rounded(tensor.cpu().numpy(), torch.iinfo(example.dtype), what))
+        return tensor.to(example.device, example.dtype)
+    array = values.numpy() if isinstance(values, Tensor) else np.asarray(values)
+    if isinstance(example, np.ndarray):
+        if example.dtype.kind in "iu" and array.dtype.kind == "f":
+            array = _rounded(array, np.iinfo(example.dtype), what)
+        return array.astype(example.dtype, copy=values is example)
+    return array
+
+
+def _rounded(values: Array, limits: Any, what: str) -> Array:
+    """Values rounded half to even, with 0 for non-finite ones; an error if the dtype cannot hold them."""
+    rounded = np.rint(np.where(np.isfinite(values), values, 0.0))
+    if ((rounded < limits.min) | (rounded > limits.max)).any():
+        raise ValueError(f"transform_targets: {what} do not fit {limits.dtype}; give them as floats")
+    return rounded

@@ -11,7 +11,7 @@ import torch
 from torch import Tensor
 
 from orbbec.batch.collate import sequence_like
-from orbbec.bridge.arguments import Array, as_tensor, tensor_of
+from orbbec.bridge.arguments import Array, as_tensor
 from orbbec.plan.points import (
     carried,
     carried_edges,
@@ -24,7 +24,7 @@ from orbbec.transforms.targets.dense import Reading, check_dense, following
 from orbbec.transforms.targets.fields import Field
 from orbbec.transforms.targets.masks import Mask, moved_masks
 from orbbec.transforms.targets.motion import Motion
-from orbbec.transforms.targets.numbers import checked_numbers
+from orbbec.transforms.targets.numbers import checked_numbers, numbers_like
 from orbbec.transforms.targets.options import TargetOptions
 from orbbec.transforms.targets.pairs import mirrors, pairs_of, swapped
 from orbbec.transforms.targets.per_box import PER_BOX_KEYS, chosen_rows, row_count
@@ -266,12 +266,12 @@ class State:
             pairs = zip(result["polygons"], self.original["polygons"], strict=True)
             what = f"polygons of image {self.index}"
             polygons = [
-                each_ring(lambda ring, original: _like(ring, original, what), *pair) for pair in pairs
+                each_ring(lambda ring, original: numbers_like(ring, original, what), *pair) for pair in pairs
             ]
             result["polygons"] = sequence_like(polygons, self.original["polygons"])
         if "boxes" in self.original:
             if boxes is not None:
-                result["boxes"] = _like(boxes, self.original["boxes"], f"boxes of image {self.index}")
+                result["boxes"] = numbers_like(boxes, self.original["boxes"], f"boxes of image {self.index}")
             if self.is_per_box("area"):
                 result["area"] = self._scaled_area(result["area"])
             keys = self._per_box if boxes is not None or self.boxes.dropped else ()
@@ -280,14 +280,14 @@ class State:
                 result[key] = chosen_rows(result[key], keep, result[key] is self.original[key])
         for key, value in result.items():
             if key in (*POINT_KEYS, *self.layers):
-                result[key] = _like(value, self.original[key], f"{key} of image {self.index}")
+                result[key] = numbers_like(value, self.original[key], f"{key} of image {self.index}")
         return result
 
     def _scaled_area(self, area: Any) -> Any:
         scaled = numbers_of(area) * self._area_scale()
         if isinstance(area, Sequence):
             return sequence_like(scaled.tolist(), area)
-        return _like(scaled, area, f"area of image {self.index}")
+        return numbers_like(scaled, area, f"area of image {self.index}")
 
     def _area_scale(self) -> Array:
         """The factor of change of areas: that of masks, if boxes have masks, else that of boxes."""
@@ -381,28 +381,5 @@ def with_size(target: dict[str, Any], size: tuple[int, int]) -> dict[str, Any]:
     if before is None or np.shape(before) != (2,):
         return target
     is_sequence = isinstance(before, Sequence)
-    sides = sequence_like(list(size), before) if is_sequence else _like(np.array(size), before, "size")
+    sides = sequence_like(list(size), before) if is_sequence else numbers_like(np.array(size), before, "size")
     return {**target, "size": sides}
-
-
-def _like(values: Any, example: Any, what: str) -> Any:
-    """Values with the type, dtype and device of `example`, rounded if those are integers."""
-    if isinstance(example, Tensor):
-        tensor = tensor_of(values)
-        if tensor.is_floating_point() and not example.is_floating_point():
-            tensor = torch.from_numpy(_rounded(tensor.cpu().numpy(), torch.iinfo(example.dtype), what))
-        return tensor.to(example.device, example.dtype)
-    array = values.numpy() if isinstance(values, Tensor) else np.asarray(values)
-    if isinstance(example, np.ndarray):
-        if example.dtype.kind in "iu" and array.dtype.kind == "f":
-            array = _rounded(array, np.iinfo(example.dtype), what)
-        return array.astype(example.dtype, copy=values is example)
-    return array
-
-
-def _rounded(values: Array, limits: Any, what: str) -> Array:
-    """Values rounded half to even, with 0 for non-finite ones; an error if the dtype cannot hold them."""
-    rounded = np.rint(np.where(np.isfinite(values), values, 0.0))
-    if ((rounded < limits.min) | (rounded > limits.max)).any():
-        raise ValueError(f"transform_targets: {what} do not fit {limits.dtype}; give them as floats")
-    return rounded

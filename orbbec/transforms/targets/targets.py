@@ -60,18 +60,11 @@ def transform_targets(plan: Plan, targets: Sequence[Any], options: TargetOptions
     if len(targets) != len(plan):
         raise ValueError(f"transform_targets: expected {len(plan)} targets, but got {len(targets)}")
     chosen = options or DEFAULT_OPTIONS
-    sizes = plan.sizes
-    plain = [
-        plain_target(index, target, chosen, size)
-        for index, (target, size) in enumerate(zip(targets, sizes.tolist(), strict=True))
-    ]
-    boxes = read_boxes(plain, sizes)
-    states = [
-        State(index, *target, size, some)
-        for index, (target, size, some) in enumerate(
-            zip(plain, map(tuple, sizes.tolist()), boxes, strict=True)
-        )
-    ]
+    sizes: list[Any] = list(map(tuple, plan.sizes.tolist()))
+    images = range(len(sizes))
+    plain = [plain_target(index, targets[index], chosen, sizes[index]) for index in images]
+    boxes = read_boxes(plain, plan.sizes)
+    states = [State(index, *plain[index], sizes[index], boxes[index]) for index in images]
     for state in states:
         state.check(*state.size)
     for step in plan.passes:
@@ -83,14 +76,14 @@ def transform_targets(plan: Plan, targets: Sequence[Any], options: TargetOptions
             states = mixed(step.mix, states, chosen.mask_fill, plan.key)
     for state in states:
         state.clip()
-    sizes = plan.output_sizes
     formats = [state.options.box_format for state in states]
-    written = write_boxes([state.boxes for state in states], formats, sizes[: len(states)])
+    written = write_boxes([state.boxes for state in states], formats, plan.output_sizes[: len(states)])
+    sizes = list(map(tuple, plan.output_sizes.tolist()))
     results = Targets(
-        target_like(with_size(state.written(some), (height, width)), target, (height, width))
-        for state, some, target, (height, width) in zip(
-            states, written, targets, sizes.tolist(), strict=False
-        )
+        [
+            target_like(with_size(state.written(some), size), target, size)
+            for state, some, target, size in zip(states, written, targets, sizes, strict=False)
+        ]
     )
     dropped = tuple(state.dropped for state in states)
     results.report = TargetReport(sum(dropped) + sum(map(len, written)), dropped)
