@@ -28,9 +28,21 @@ PASS_BY_PASS = {
         "allocations": 40,
         "copies": 6,
     },
-    "crop with one image's boxes": {"python": 90, "native": 90, "operators": 2, "allocations": 20, "copies": 3},
+    "crop with one image's boxes": {
+        "python": 90,
+        "native": 90,
+        "operators": 2,
+        "allocations": 20,
+        "copies": 3,
+    },
     # 19 and 34 for each image.
-    "crop with boxes": {"python": 5_000, "native": 8_900, "operators": 2, "allocations": 1_300, "copies": 768},
+    "crop with boxes": {
+        "python": 5_000,
+        "native": 8_900,
+        "operators": 2,
+        "allocations": 1_300,
+        "copies": 768,
+    },
 }
 
 

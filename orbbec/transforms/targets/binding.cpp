@@ -1,5 +1,5 @@
 // `move_boxes`: moves the boxes of the targets of a batch through a pass.
-#include "boxes.h"
+#include "binding_boxes.h"
 
 namespace orbbec {
 namespace {

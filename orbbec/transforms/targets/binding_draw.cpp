@@ -1,7 +1,7 @@
 // `draw_boxes`: draws the parameters of a batch, moves the boxes of its targets through all passes
 // of its program, and replaces the sizes of the images by those of the results.
 #include "../../plan/binding_program.h"
-#include "boxes.h"
+#include "binding_boxes.h"
 
 namespace orbbec {
 namespace {

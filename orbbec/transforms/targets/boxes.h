@@ -6,9 +6,6 @@
 #include <cmath>
 #include <cstdint>
 #include <limits>
-#include <vector>
-
-#include "../../bridge/images.h"
 
 namespace orbbec {
 
@@ -26,13 +23,6 @@ constexpr int kTargetBoxNumbers = sizeof(TargetBox) / sizeof(double);
 struct BoxLimits {
   double visibility, side, area;
 };
-
-// The limits in a list, which is empty where no box is dropped.
-inline BoxLimits checked_limits(const char* op, const std::vector<double>& limits) {
-  check(limits.empty() || limits.size() == 3, op, "expected limits as 0 or 3 numbers, but got ",
-        limits.size());
-  return limits.empty() ? BoxLimits{} : BoxLimits{limits[0], limits[1], limits[2]};
-}
 
 // A matrix of pixels of a batch: source to output.
 struct ForwardMatrix {
