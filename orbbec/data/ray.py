@@ -73,7 +73,9 @@ def ray_dataset(
     data = optional("ray_dataset", "ray.data", "'ray[data]'", "ray")
     indices, block = np.arange(len(source)), batch_size * _BATCHES
     pool = {"min_size": 1} if workers is None else {"size": whole("ray_dataset", "workers", workers, 1)}
-    return data.from_numpy([indices[at : at + block] for at in range(0, len(indices), block)]).map_batches(
+    blocks = data.from_numpy([indices[at : at + block] for at in range(0, len(indices), block)])
+    blocks.context.execution_options.preserve_order = True
+    return blocks.map_batches(
         _Worker,
         batch_size=batch_size,
         compute=data.ActorPoolStrategy(**pool),

@@ -4,6 +4,8 @@ Run by `make test-ray`, in a venv with Ray; without Ray, only the tests that do 
 """
 
 import sys
+import time
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
@@ -40,6 +42,20 @@ def test_rows_have_the_bytes_of_the_loader(workers, batch_size):
     rows = ray_dataset(samples(13), pipeline, workers=workers, batch_size=batch_size, epoch=2).take_all()
     assert [row["sample_id"] for row in rows] == [row["label"] for row in rows] == list(range(13))
     assert all(np.array_equal(row["image"], expected[row["sample_id"]].numpy()) for row in rows)
+
+
+class _SlowFirst(list):
+    """Samples of which the first takes long to read."""
+
+    def __getitem__(self, index):
+        time.sleep(3 * (index == 0))
+        return super().__getitem__(index)
+
+
+@pytest.mark.usefixtures("cluster")
+def test_rows_are_in_the_order_of_the_source():
+    rows = ray_dataset(_SlowFirst(samples(24)), workers=2, batch_size=1).take_all()
+    assert [row["sample_id"] for row in rows] == list(range(24))
 
 
 @pytest.mark.usefixtures("cluster")
@@ -96,6 +112,9 @@ def test_without_ray_it_says_what_to_install(monkeypatch):
 
 class Here:
     """Stands in for ray.data: one worker, in this process."""
+
+    def __init__(self):
+        self.context = SimpleNamespace(execution_options=SimpleNamespace(preserve_order=False))
 
     def ActorPoolStrategy(self, **pool):
         return pool
