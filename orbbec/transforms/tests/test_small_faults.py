@@ -13,7 +13,7 @@ from orbbec.plan.rules import REGISTERS
 from orbbec.plan.steps import Colors
 from orbbec.transforms.auto import NARROW, OPERATIONS
 from orbbec.transforms.convert import ConversionError
-from orbbec.transforms.targets.state import _rounded
+from orbbec.transforms.targets.numbers import _rounded
 from tests.support import assert_same_bytes, photographs
 from tests.support.defaults import under
 from tests.support.registers import Registers
