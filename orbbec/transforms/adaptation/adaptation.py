@@ -96,12 +96,12 @@ def covariance(image: Tensor) -> Array:
     return np.asarray((flat @ flat.T).cpu().numpy() / count - np.outer(center, center))
 
 
-def principal_axes(covariance: Array) -> Array:
+def principal_axes(symmetric: Array) -> Array:
     """The eigenvectors of a symmetric matrix as columns, by ascending eigenvalues: Jacobi's rotations.
 
     The last bits of LAPACK's, and of products by BLAS, depend on the processor.
     """
-    values, axes = covariance.copy(), np.eye(len(covariance))
+    values, axes = symmetric.copy(), np.eye(len(symmetric))
     for p, q in _SWEEPS * list(combinations(range(len(values)), 2)):
         shared = float(values[p, q])
         if shared == 0:

@@ -231,7 +231,7 @@ class Pipeline(FrozenModule):
         plan = self._plan_of(one, key, pixels, [{"mask": np.zeros(one[0], np.int64)}])
         return without_images(plan)
 
-    def _followed(self, inputs: Input, key: Key, targets: Sequence[Any]) -> Sequence[Any] | None:
+    def _box_targets(self, inputs: Input, key: Key, targets: Sequence[Any]) -> Sequence[Any] | None:
         """The targets of images that one operator ran; None: they need a plan."""
         if len(targets) != len(inputs.sizes) or not are_boxes_alone(targets, self.target_options):
             return None
@@ -358,7 +358,7 @@ class Pipeline(FrozenModule):
         images = None if was_tried else self._run(source.images, key=key, direct=direct)
         if listed is None and images is not None:
             return source.restored(images)
-        changed = None if images is None or listed is None else self._followed(inputs, key, listed)
+        changed = None if images is None or listed is None else self._box_targets(inputs, key, listed)
         if images is None or changed is None:
             plan = self._plan_for(inputs, key, listed)
             changed = None if listed is None else self._moved(plan, listed)

@@ -20,10 +20,9 @@ struct Call {
 TargetBox box_after(const Call& call, int64_t k, const ForwardMatrix& forward) {
   TargetBox box = call.from[k];
   const int64_t n = call.image[k];
-  if (call.regions != nullptr) cut_box(box, call.regions + 4 * n, call.limits);
-  if (call.matrices != nullptr) move_box(box, forward);
-  clip_box(box, static_cast<double>(call.sizes[2 * n]), static_cast<double>(call.sizes[2 * n + 1]),
-           call.limits, true);
+  pass_box(box, call.regions == nullptr ? nullptr : call.regions + 4 * n,
+           call.matrices == nullptr ? nullptr : &forward, static_cast<double>(call.sizes[2 * n]),
+           static_cast<double>(call.sizes[2 * n + 1]), call.limits);
   return box;
 }
 

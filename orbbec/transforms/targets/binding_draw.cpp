@@ -58,9 +58,7 @@ struct Motion {
   }
 
   void move(TargetBox& box, const BoxLimits* limits) const {
-    if (crop != nullptr) cut_box(box, crop, limits);
-    move_box(box, forward);
-    clip_box(box, height, width, limits, true);
+    pass_box(box, crop, &forward, height, width, limits);
   }
 };
 
@@ -78,7 +76,8 @@ TargetBox box_after(const double* edges, const std::vector<Motion>& motions, con
   TargetBox box{edges[0], edges[1], edges[2], edges[3], 1, 1, 1};
   for (const Motion& motion : motions) motion.move(box, limits);
   if (motions.empty())
-    clip_box(box, static_cast<double>(size[0]), static_cast<double>(size[1]), limits, true);
+    pass_box(box, nullptr, nullptr, static_cast<double>(size[0]), static_cast<double>(size[1]),
+             limits);
   return box;
 }
 

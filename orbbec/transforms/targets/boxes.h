@@ -143,4 +143,12 @@ inline void cut_box(TargetBox& box, const int64_t* crop, const BoxLimits* limits
            limits, false);
 }
 
+// What a pass leaves of a box: a crop, null for none, then a matrix, null for none, to an image.
+inline void pass_box(TargetBox& box, const int64_t* crop, const ForwardMatrix* forward,
+                     double height, double width, const BoxLimits* limits) {
+  if (crop != nullptr) cut_box(box, crop, limits);
+  if (forward != nullptr) move_box(box, *forward);
+  clip_box(box, height, width, limits, true);
+}
+
 }  // namespace orbbec
