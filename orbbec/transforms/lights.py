@@ -258,9 +258,9 @@ class RandomShadow(Transform):
         `RandomShadow` of Albumentations, by `cv2.fillPoly`, which also fills the border.
 
     Example:
-        >>> shadow = RandomShadow((0, 0, 1, 1), 1, 3, (0.5, 0.5), p=1.0)
+        >>> shadow = RandomShadow((0, 0, 1, 0.5), 16, 7, (1.0, 1.0), p=1.0)
         >>> shadow(torch.full((1, 40, 40), 200, dtype=torch.uint8)).unique().tolist()
-        [100, 200]
+        [0, 200]
     """
 
     shadow_roi: Sequence[float] = (0.0, 0.5, 1.0, 1.0)
