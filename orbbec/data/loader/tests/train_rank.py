@@ -46,6 +46,7 @@ def main(folder: Path, last_epoch: int, kill_at: int | None) -> None:
                 replaced = saved.with_suffix(".new")
                 replaced.write_text(json.dumps({"loader": loader.state_dict(), "steps": step}))
                 replaced.replace(saved)
+    torch.distributed.barrier()  # so that no thread of gloo still holds a tensor when Python ends
     torch.distributed.destroy_process_group()
 
 
