@@ -68,8 +68,8 @@ class BufferPool:
     def __init__(self, limit: int = _LIMIT) -> None:
         self.limit = limit
         self._most = 0  # bytes that were in use at once
-        self._free: list[_Lent] = []  # in the order of their release
-        self._blocks: dict[int, _Lent] = {}  # by id; a collected reference calls nothing
+        self._free: dict[int, list[_Lent]] = {}  # by size, in the order of their release
+        self._blocks: dict[int, dict[int, _Lent]] = {}  # by size and id; a collected reference calls nothing
 
     def empty(
         self, shape: Sequence[int], dtype: torch.dtype = torch.uint8, channels_last: bool = False
@@ -105,62 +105,69 @@ class BufferPool:
     @property
     def free_bytes(self) -> int:
         """Bytes of the free blocks."""
-        return sum(block.memory.nbytes for block in list(self._free))
+        return sum(size * len(blocks) for size, blocks in list(self._free.items()))
 
     def release(self, limit: int = 0, before: float = inf) -> None:
         """Return free blocks beyond `limit` bytes, free since before this time, to the system."""
         excess = self.free_bytes - limit
-        for block in list(self._free):
-            if excess <= 0:
+        if excess <= 0:
+            return
+        every = [block for blocks in list(self._free.values()) for block in list(blocks)]
+        for block in sorted(every, key=lambda block: block.since):
+            if excess <= 0 or block.since > before:
                 return
-            if block.since <= before and self._claim(block):
+            if self._claim(block):
                 excess -= block.memory.nbytes
 
     def _block(self, nbytes: int) -> Array:
         size = _block_size(nbytes)
         memory = self._found(size)
         now = monotonic()
-        for block in list(self._free):
-            block.since = min(block.since, now)
+        for blocks in list(self._free.values()):
+            for block in reversed(blocks):
+                if block.since < inf:
+                    break
+                block.since = now
         self.release(self.limit, now - _IDLE)
         if memory is not None:
             return memory
-        blocks = [block.memory.nbytes for block in list(self._blocks.values())]
-        in_use = sum(blocks) - self.free_bytes + size
+        lent = sum(size * len(blocks) for size, blocks in list(self._blocks.items()))
+        in_use = lent - self.free_bytes + size
         self._most = max(self._most, in_use)
         self.release(self._most - in_use + self.limit)
         return _new(size)
 
     def _lend(self, array: Array, memory: Array) -> None:
         """Free the block once the array is collected; each tensor that shares its memory holds it."""
+        size = memory.nbytes
         # The callback is not a Python function: Python would drop an interrupt that arrives in one.
-        block = _Lent(array, self._free.append)
+        block = _Lent(array, self._free.setdefault(size, []).append)
         block.memory, block.since = memory, inf
-        self._blocks[id(block)] = block
+        self._blocks.setdefault(size, {})[id(block)] = block
 
-    def _found(self, size: int) -> Array | None:
-        """The smallest free block of at least `size` bytes; of several the last one released."""
-        while True:
-            fitting = [
-                block for block in reversed(list(self._free)) if size <= block.memory.nbytes <= 2 * size
-            ]
-            if not fitting:
-                return None
-            best = min(fitting, key=lambda block: block.memory.nbytes)
-            if self._claim(best):
-                return best.memory
-
-    def _claim(self, block: _Lent) -> bool:
-        """Take a free block; False if another thread took it first.
+    def _found(self, least: int) -> Array | None:
+        """The smallest free block of at least this size, at most twice; of several the last one released.
 
         Removing an entry of a list is atomic. A lock could deadlock: the garbage collector may interrupt its
         holder to run a finalizer that asks for memory.
         """
+        for size in sorted(size for size in list(self._free) if least <= size <= 2 * least):
+            try:
+                block = self._free[size].pop()
+            except IndexError:  # none, or another thread took it first
+                continue
+            del self._blocks[size][id(block)]
+            return block.memory
+        return None
+
+    def _claim(self, block: _Lent) -> bool:
+        """Take a free block; False if another thread took it first."""
+        size = block.memory.nbytes
         try:
-            self._free.remove(block)
+            self._free[size].remove(block)
         except ValueError:
             return False
-        del self._blocks[id(block)]
+        del self._blocks[size][id(block)]
         return True
 
 

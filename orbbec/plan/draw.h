@@ -461,13 +461,6 @@ class Interpreter {
     return static_cast<int64_t>(smaller(larger(number, -0x1p53), 0x1p53));
   }
 
-  ORBBEC_HD static void shift(Matrix3& matrix, double x, double y) {
-    for (int j = 0; j < 3; ++j) {
-      matrix.m[j] += x * matrix.m[6 + j];
-      matrix.m[3 + j] += y * matrix.m[6 + j];
-    }
-  }
-
   const RuleProgram program_;
   double* const r_;
   Geometry geometry_;

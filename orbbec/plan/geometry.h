@@ -28,6 +28,14 @@ ORBBEC_HD_CALLED void multiply(double* a, const Matrix3& b) {
   }
 }
 
+// Adds to the positions that a matrix gives.
+ORBBEC_HD void shift(Matrix3& matrix, double x, double y) {
+  for (int j = 0; j < 3; ++j) {
+    matrix.m[j] += x * matrix.m[6 + j];
+    matrix.m[3 + j] += y * matrix.m[6 + j];
+  }
+}
+
 // The geometry of one image, in its registers.
 class Geometry {
  public:

@@ -34,15 +34,35 @@ def shifts(x: Any, y: Any, count: int) -> Array:
     return matrices
 
 
+def shifted(matrices: Array, offsets: Array) -> Array:
+    """Matrices `[N, 3, 3]` that give positions shifted by offsets (x, y), `[N, 2]`."""
+    result = matrices.copy()
+    result[:, :2] += offsets[:, :, None] * matrices[:, 2:]
+    return result
+
+
 def forward_of(matrix: Array) -> Array:
-    """The inverses of matrices `[..., 3, 3]`: source to output pixels; NaN for singular matrices."""
-    try:
-        return np.linalg.inv(matrix)
-    except np.linalg.LinAlgError:
-        singular = (np.linalg.det(matrix) == 0)[..., None, None]
-        inverse = np.linalg.inv(np.where(singular, np.eye(3), matrix))
-        result: Array = np.where(singular, np.nan, inverse)
-        return result
+    """The inverses of matrices `[..., 3, 3]`, source to output pixels, as boxes.h has them; NaN if singular.
+
+    Example:
+        >>> forward_of(np.diag([2.0, 4.0, 1.0])).tolist()
+        [[0.5, 0.0, 0.0], [0.0, 0.25, 0.0], [0.0, 0.0, 1.0]]
+    """
+    rows = np.concatenate([matrix, np.broadcast_to(np.eye(3), matrix.shape)], -1).reshape(-1, 3, 6)
+    each = np.arange(len(rows))
+    with np.errstate(divide="ignore", invalid="ignore"):
+        for k in range(3):
+            pivot = k + np.abs(rows[:, k:, k]).argmax(1)
+            rows[:, k], rows[each, pivot] = rows[each, pivot], rows[:, k].copy()
+            for i in range(k + 1, 3):
+                rows[:, i] -= (rows[:, i, k] / rows[:, k, k])[:, None] * rows[:, k]
+        is_singular = (rows[:, [0, 1, 2], [0, 1, 2]] == 0).any(1)
+        for i in (2, 1, 0):
+            for k in range(2, i, -1):
+                rows[:, i] -= rows[:, i, k, None] * rows[:, k]
+            rows[:, i] /= rows[:, i, i, None]
+    rows[is_singular] = np.nan
+    return np.ascontiguousarray(rows[:, :, 3:]).reshape(matrix.shape)
 
 
 def carried(forward: Array, points: Array) -> Array:
@@ -54,14 +74,12 @@ def carried(forward: Array, points: Array) -> Array:
         >>> carried(np.diag([2.0, 3.0, 1.0]), np.array([[1.0, 1.0]])).tolist()
         [[2.0, 3.0]]
     """
-    shift, last = forward[..., None, :2, 2], forward[..., 2, :]
-    result = points @ forward[..., :2, :2].swapaxes(-1, -2) + shift
-    if (last == (0.0, 0.0, 1.0)).all():
-        return np.asarray(result)
-    corner = last[..., None, 2]
-    weight = (points @ last[..., :2, None])[..., 0] + corner
-    sign = np.where(corner == 0, 1.0, np.sign(corner))
-    weight = np.where(weight * sign > 1e-12, weight, np.nan)
+    x, y, m = points[..., 0], points[..., 1], forward[..., None, :, :]
+    across, down, weight = (x * m[..., i, 0] + y * m[..., i, 1] + m[..., i, 2] for i in range(3))
+    result = np.stack([across, down], -1)
+    if (m[..., 2, :] == (0.0, 0.0, 1.0)).all():
+        return result
+    weight = np.where(np.where(m[..., 2, 2] < 0, -weight, weight) > 1e-12, weight, np.nan)
     return np.asarray(result / weight[..., None])
 
 

@@ -234,7 +234,7 @@ def test_threads_never_share_memory(many_switches):
     for thread in threads:
         thread.join()
     assert wrong == []
-    assert len(pool._blocks) == len(pool._free)
+    assert pool.free_bytes == sum(size * len(blocks) for size, blocks in pool._blocks.items()) > 0
 
 
 def test_a_finalizer_may_ask_for_memory_wherever_it_interrupts():

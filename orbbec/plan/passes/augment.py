@@ -17,7 +17,7 @@ from orbbec.plan.packing import on_device
 from orbbec.plan.passes.base import Columns, Context, NoiseKey, Pass, drawn_property, matrix_columns
 from orbbec.plan.passes.by_size import by_size, results_of, single_size
 from orbbec.plan.passes.mix import MixPass
-from orbbec.plan.points import shifts
+from orbbec.plan.points import shifted
 from orbbec.plan.rules import BORDERS, DTYPES, READINGS, Block, Rule
 from orbbec.plan.state import COLOR_COLUMNS, ERASE_COLUMNS
 
@@ -109,9 +109,7 @@ class AugmentPass(Pass):
     @drawn_property
     def source_matrix(self) -> Array:
         """Output pixels to pixels of the visible part: float64 `[N, 3, 3]`."""
-        if self.regions is None:
-            return self.matrix
-        return shifts(-self.regions[:, 0], -self.regions[:, 1], len(self.parameters)) @ self.matrix
+        return self.matrix if self.regions is None else shifted(self.matrix, -self.regions[:, :2])
 
     @property
     def offset(self) -> Array | None:
@@ -121,9 +119,7 @@ class AugmentPass(Pass):
     @drawn_property
     def reads(self) -> Array:
         """The matrices of the operator: those of the source, with what a nearest warp adds to positions."""
-        if self.offset is None:
-            return self.source_matrix
-        return shifts(self.offset[:, 0], self.offset[:, 1], len(self.offset)) @ self.source_matrix
+        return self.source_matrix if self.offset is None else shifted(self.source_matrix, self.offset)
 
     @drawn_property
     def mix(self) -> MixPass | None:

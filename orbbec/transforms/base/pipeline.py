@@ -43,7 +43,7 @@ from orbbec.transforms.base.structures import (
     targets_of,
 )
 from orbbec.transforms.base.tv_tensors import name_of, plain
-from orbbec.transforms.targets.boxes_alone import are_boxes_alone, follow_program
+from orbbec.transforms.targets.direct import direct_entries, follow_program
 from orbbec.transforms.targets.mixed import blend_labels
 from orbbec.transforms.targets.options import DEFAULT_OPTIONS, TargetOptions
 from orbbec.transforms.targets.targets import readable, transform_targets
@@ -231,13 +231,14 @@ class Pipeline(FrozenModule):
         plan = self._plan_of(one, key, pixels, [{"mask": np.zeros(one[0], np.int64)}])
         return without_images(plan)
 
-    def _box_targets(self, inputs: Input, key: Key, targets: Sequence[Any]) -> Sequence[Any] | None:
+    def _direct_targets(self, inputs: Input, key: Key, targets: Sequence[Any]) -> Sequence[Any] | None:
         """The targets of images that one operator ran; None: they need a plan."""
-        if len(targets) != len(inputs.sizes) or not are_boxes_alone(targets, self.target_options):
-            return None
         batch = Batch(inputs.sizes, key.sample_ids, key.seed, key.epoch, frames=key.frames)
         program = self._program(_Pixels.of(inputs), batch)
-        return follow_program(program, batch, targets, self.target_options) if program.runs else None
+        entries = direct_entries(targets, self.target_options, program, inputs.sizes)
+        if entries is None:
+            return None
+        return follow_program(program, batch, targets, entries, self.target_options)
 
     def _program(self, pixels: _Pixels, batch: Batch | None) -> Program:
         """The pipeline compiled for images of one kind."""
@@ -358,7 +359,7 @@ class Pipeline(FrozenModule):
         images = None if was_tried else self._run(source.images, key=key, direct=direct)
         if listed is None and images is not None:
             return source.restored(images)
-        changed = None if images is None or listed is None else self._box_targets(inputs, key, listed)
+        changed = None if images is None or listed is None else self._direct_targets(inputs, key, listed)
         if images is None or changed is None:
             plan = self._plan_for(inputs, key, listed)
             changed = None if listed is None else self._moved(plan, listed)

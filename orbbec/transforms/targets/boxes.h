@@ -1,5 +1,5 @@
-// Upright boxes of targets, and what a pass of a plan leaves of them. In double, rounding each
-// operation.
+// Upright boxes and points of targets, and what a pass of a plan leaves of them. In double,
+// rounding each operation.
 #pragma once
 
 #include <algorithm>
@@ -35,17 +35,19 @@ struct ForwardMatrix {
       std::copy_n(matrix + 3 * i, 3, rows[i]);
       rows[i][3 + i] = 1;
     }
+    bool is_singular = false;
     for (int k = 0; k < 3; ++k) {
       int pivot = k;
       for (int i = k + 1; i < 3; ++i)
         if (std::abs(rows[i][k]) > std::abs(rows[pivot][k])) pivot = i;
       std::swap(rows[k], rows[pivot]);
+      is_singular |= rows[k][k] == 0;
       for (int i = k + 1; i < 3; ++i) subtract(rows[i], rows[k], rows[i][k] / rows[k][k]);
     }
     ForwardMatrix result{};
     for (int i = 2; i >= 0; --i) {
       for (int k = 2; k > i; --k) subtract(rows[i], rows[k], rows[i][k]);
-      const double pivot = rows[i][i] == 0 ? nan() : rows[i][i];
+      const double pivot = is_singular ? nan() : rows[i][i];
       for (double& value : rows[i]) value /= pivot;
       std::copy_n(rows[i] + 3, 3, result.m + 3 * i);
     }
@@ -58,11 +60,13 @@ struct ForwardMatrix {
 
   // Moves a pixel position; NaN behind the viewer of a perspective.
   void move(double& x, double& y) const {
-    const double u = x * m[0] + y * m[1] + m[2], v = x * m[3] + y * m[4] + m[5];
-    const double w = weight(x, y);
-    const bool is_seen = is_affine() || (m[8] < 0 ? -w : w) > 1e-12;
-    x = is_seen ? u / w : nan();
-    y = is_seen ? v / w : nan();
+    const double w = weight(x, y), u = x * m[0] + y * m[1] + m[2];
+    y = x * m[3] + y * m[4] + m[5];
+    x = u;
+    if (is_affine()) return;
+    const bool is_seen = (m[8] < 0 ? -w : w) > 1e-12;
+    x = is_seen ? x / w : nan();
+    y = is_seen ? y / w : nan();
   }
 
   // The factor by which it changes areas at a pixel position.
@@ -149,6 +153,28 @@ inline void pass_box(TargetBox& box, const int64_t* crop, const ForwardMatrix* f
   if (crop != nullptr) cut_box(box, crop, limits);
   if (forward != nullptr) move_box(box, *forward);
   clip_box(box, height, width, limits, true);
+}
+
+// A position in pixels, with pixel centers at whole numbers.
+struct TargetPoint {
+  double x, y;
+  double is_inside;  // 0 after it was outside of an image
+
+  void check(double height, double width) {
+    if (!(x >= -0.5 && x <= width - 0.5 && y >= -0.5 && y <= height - 0.5)) is_inside = 0;
+  }
+};
+
+// A point after a pass; see `pass_box`.
+inline void pass_point(TargetPoint& point, const int64_t* crop, const ForwardMatrix* forward,
+                       double height, double width) {
+  if (crop != nullptr) {
+    point.x -= static_cast<double>(crop[0]);
+    point.y -= static_cast<double>(crop[1]);
+    point.check(static_cast<double>(crop[3] - crop[1]), static_cast<double>(crop[2] - crop[0]));
+  }
+  if (forward != nullptr) forward->move(point.x, point.y);
+  point.check(height, width);
 }
 
 }  // namespace orbbec

@@ -12,7 +12,7 @@ from orbbec.bridge.arguments import Array
 from orbbec.nms.boxes import masks_to_boxes
 from orbbec.plan.passes import OperatorPass, Pass
 from orbbec.plan.points import hulls, numbers_of
-from orbbec.transforms.targets.state import MASK_KEYS, POINT_KEYS, State
+from orbbec.transforms.targets.state import MASK_KEYS, POINT_KEYS, State, covered
 
 
 def cover_all(step: Pass, states: Sequence[State]) -> None:
@@ -60,7 +60,7 @@ def cover_objects(state: State, cover: Tensor) -> None:
     """Take covered pixels, bool `[H, W]`, out of the masks of boxes, and fit the boxes that lost some."""
     masks, boxes = state.layer("masks"), state.boxes
     left = masks.masked_fill(cover.to(masks.device), 0)
-    pixels, rest = (each.flatten(1).count_nonzero(1).cpu().double().numpy() for each in (masks, left))
+    pixels, rest = map(covered, (masks, left))
     lost = rest < pixels
     state.values["masks"] = left
     boxes.visible[lost] *= rest[lost] / pixels[lost]

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from functools import lru_cache
 from typing import NamedTuple
 
 import numpy as np
@@ -45,9 +46,8 @@ def moved_masks(motion: Motion, masks: Sequence[Mask], fill: float) -> list[Tens
             groups.setdefault((values.dtype, values.device, (height, width)), []).append(index)
     for (dtype, _, size), indices in groups.items():
         group = [masks[index] for index in indices]
-        fills = torch.from_numpy(np.array([fill])).to(dtype).view(torch.uint8).tolist()
         tables, images = [_as_bytes(mask.values) for mask in group], [mask.image for mask in group]
-        launched = motion.move_masks(Masks(tables, images, size, fills))
+        launched = motion.move_masks(Masks(tables, images, size, _bytes_of(fill, dtype)))
         for index, mask, output in zip(indices, group, launched, strict=True):
             whole = output.permute(0, 2, 3, 1).reshape(-1).view(dtype)
             results[index] = whole.reshape(*mask.values.shape[:-2], *size)
@@ -67,6 +67,13 @@ def mask_here(mask: Tensor, matrix: Array, size: Array) -> Tensor:
     return moved_masks(Motion(matrix[None], size[None], "constant"), [Mask(0, mask)], 0.0)[0]
 
 
+@lru_cache
+def _bytes_of(fill: float, dtype: torch.dtype) -> list[float]:
+    """The bytes of a number of this dtype."""
+    numbers: list[float] = torch.from_numpy(np.array([fill])).to(dtype).view(torch.uint8).tolist()
+    return numbers
+
+
 def _as_bytes(values: Tensor) -> Tensor:
     """The masks as uint8 `[M, H, W, bytes of a value]`."""
     height, width = values.shape[-2:]
@@ -75,7 +82,6 @@ def _as_bytes(values: Tensor) -> Tensor:
 
 def displaced_masks(masks: Tensor, x: Tensor, y: Tensor, fill: float) -> Tensor:
     """Masks `[..., H, W]` of any dtype, read at the pixels nearest to positions `x`, `y` `[H, W]`."""
-    fills = torch.from_numpy(np.array([fill])).to(masks.dtype).view(torch.uint8).tolist()
-    pixels = _as_bytes(masks).permute(0, 3, 1, 2)
+    pixels, fills = _as_bytes(masks).permute(0, 3, 1, 2), _bytes_of(fill, masks.dtype)
     result: Tensor = remap(pixels, x, y, interpolation="nearest", fill=fills).permute(0, 2, 3, 1)
     return result.contiguous().reshape(-1).view(masks.dtype).reshape(masks.shape)

@@ -34,6 +34,7 @@ class Motion:
         border: of masks.
         regions: int64 `[N, 4]`: crops before `matrix`: left, top, right, bottom; None: none.
         reads: float64 `[N, 3, 3]`: output pixels to the pixels that masks read; None: `matrix`.
+        seen: int64 `[N, 4]`: the parts of masks whose pixels those are; None: all of them.
     """
 
     def __init__(
@@ -43,9 +44,10 @@ class Motion:
         border: str,
         regions: Array | None = None,
         reads: Array | None = None,
+        seen: Array | None = None,
     ) -> None:
         self.matrix, self.sizes, self.border, self.regions = matrix, sizes, border, regions
-        self.reads = matrix if reads is None else reads
+        self.reads, self.seen = matrix if reads is None else reads, seen
 
     def keeps(self, index: int) -> bool:
         """Whether every pixel of image `index` stays in place."""
@@ -65,31 +67,18 @@ class Motion:
         Returns:
             uint8 `[M, bytes, height, width]` for each image.
         """
-        return _warped(masks, self.reads, self.border)
-
-
-class _Augmented(Motion):
-    """By the fused pass, whose warps may see more of an image than targets do."""
-
-    def __init__(self, step: AugmentPass) -> None:
-        matrix = step.source_matrix if step.reads_beyond else step.matrix
-        super().__init__(matrix, step.sizes, step.border, step.regions if step.reads_beyond else None)
-        self._step = step
-
-    def move_masks(self, masks: Masks) -> list[Tensor]:
-        regions = self._step.regions
-        if regions is not None:
-            pairs = zip(masks.tables, regions[list(masks.images)].tolist(), strict=True)
+        if self.seen is not None:
+            pairs = zip(masks.tables, self.seen[list(masks.images)].tolist(), strict=True)
             seen = [table[:, top:bottom, left:right] for table, (left, top, right, bottom) in pairs]
             masks = masks._replace(tables=seen)
-        return _warped(masks, self._step.reads, self.border)
+        return _warped(masks, self.reads, self.border)
 
 
 class _Operated(Motion):
     """By an operator."""
 
     def __init__(self, step: OperatorPass, key: NoiseKey) -> None:
-        super().__init__(step.matrix, step.sizes, step.options.get("border", "replicate"))
+        super().__init__(step.matrix, step.sizes, border_of(step))
         self._step, self._key = step, key
 
     def keeps(self, index: int) -> bool:
@@ -150,8 +139,16 @@ class _Operated(Motion):
 def motion_of(step: Pass, key: NoiseKey) -> Motion | None:
     """How a pass of a plan with this key moves targets; None: not at all, or as they are mixed."""
     if isinstance(step, AugmentPass):
-        return _Augmented(step)
+        matrix, regions = (step.source_matrix, step.regions) if step.reads_beyond else (step.matrix, None)
+        return Motion(matrix, step.sizes, border_of(step), regions, step.reads, step.regions)
     return _Operated(step, key) if isinstance(step, OperatorPass) else None
+
+
+def border_of(step: Pass) -> str:
+    """The border of masks in a pass."""
+    if isinstance(step, AugmentPass):
+        return step.border
+    return str(step.options.get("border", "replicate")) if isinstance(step, OperatorPass) else "replicate"
 
 
 def _in_one_launch(masks: Masks, move: Callable[[Rows | Tensor, Array], Tensor]) -> list[Tensor]:

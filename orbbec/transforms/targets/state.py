@@ -273,7 +273,7 @@ class State:
             if boxes is not None:
                 result["boxes"] = numbers_like(boxes, self.original["boxes"], f"boxes of image {self.index}")
             if self.is_per_box("area"):
-                result["area"] = self._scaled_area(result["area"])
+                result["area"] = scaled_area(result["area"], self._area_scale(), self.index)
             keys = self._per_box if boxes is not None or self.boxes.dropped else ()
             keep = self.boxes.keep
             for key in keys:
@@ -283,18 +283,11 @@ class State:
                 result[key] = numbers_like(value, self.original[key], f"{key} of image {self.index}")
         return result
 
-    def _scaled_area(self, area: Any) -> Any:
-        scaled = numbers_of(area) * self._area_scale()
-        if isinstance(area, Sequence):
-            return sequence_like(scaled.tolist(), area)
-        return numbers_like(scaled, area, f"area of image {self.index}")
-
     def _area_scale(self) -> Array:
-        """The factor of change of areas: that of masks, if boxes have masks, else that of boxes."""
         if not self.is_per_box("masks"):
             return self.boxes.scale
-        before, after = (_covered(values["masks"]) for values in (self.original, self.values))
-        return np.where(before > 0, after / np.maximum(before, 1), self.boxes.scale)
+        before, after = (covered(values["masks"]) for values in (self.original, self.values))
+        return area_scale(before, after, self.boxes.scale)
 
 
 def move_all(motion: Motion, states: Sequence[State], fill: float) -> None:
@@ -369,10 +362,25 @@ def _moved_points(value: Any, move: Any, size: tuple[int, int]) -> tuple[Array, 
     return points, inside
 
 
-def _covered(masks: Any) -> Array:
+def covered(masks: Any) -> Array:
     """The number of nonzero pixels of each mask `[K, H, W]`."""
     values = as_tensor("transform_targets", "masks", masks)
+    if values.is_cpu:  # torch takes 1.2 ms for five masks of 375 x 500, NumPy 0.03 ms
+        return np.array([np.count_nonzero(mask) for mask in values.bool().numpy()], np.float64)
     return values.flatten(1).count_nonzero(1).cpu().double().numpy()
+
+
+def area_scale(before: Array, after: Array, of_boxes: Array) -> Array:
+    """The factors of change of areas: those of the pixels of masks; of masks without any, those of boxes."""
+    return np.where(before > 0, after / np.maximum(before, 1), of_boxes)
+
+
+def scaled_area(area: Any, scale: Array, index: int) -> Any:
+    """The areas of the boxes of an image, times factors, with their type."""
+    scaled = checked_numbers(area, "area", index) * scale
+    if isinstance(area, Sequence):
+        return sequence_like(scaled.tolist(), area)
+    return numbers_like(scaled, area, f"area of image {index}")
 
 
 def with_size(target: dict[str, Any], size: tuple[int, int]) -> dict[str, Any]:

@@ -1,4 +1,4 @@
-"""Boxes without masks or points need no plan, and move as they do with one."""
+"""Boxes, masks and points that follow the draws of one operator move as they do with a plan."""
 
 from __future__ import annotations
 
@@ -25,12 +25,14 @@ PIPELINES = {
     "perspective": [RESIZE, T.RandomPerspective(0.6, 1.0)],
     "two passes": [T.RandomResizedCrop(24), T.GaussianBlur(3), T.RandomRotation(30, "linear")],
     "a rotated crop": [T.CenterCrop((24, 18)), T.RandomRotation(30, "linear")],
+    "nearest": [T.CenterCrop((24, 18)), T.Resize((31, 17), "nearest"), T.RandomRotation(30, "nearest")],
 }
 OPTIONS = {
     "xyxy": TargetOptions(),
     "xywh, small boxes dropped": TargetOptions("xywh", min_size=6.0, min_visibility=0.3),
     "cxcywhn, all kept": TargetOptions("cxcywhn", drop_boxes=False, per_box=("names",)),
     "cxcywh, large boxes": TargetOptions("cxcywh", min_area=40.0),
+    "points dropped, masks filled": TargetOptions(drop_keypoints=True, mask_fill=7.0),
 }
 
 
@@ -46,13 +48,21 @@ def _boxes(rng, box_format, size, count):
     return boxes / [width, height, width, height] if box_format.endswith("n") else boxes
 
 
+def _points(rng, size, shape):
+    points = rng.uniform(-5, 70, shape)
+    points[..., 2:] = rng.integers(0, 3, points[..., 2:].shape)
+    return points
+
+
 def _targets(rng, box_format):
     targets = []
     for index, size in enumerate(SIZES):
         count = (5, 0, 9)[index]
         boxes = _boxes(rng, box_format, size, count)
+        masks = rng.integers(0, 2, (count, *size), dtype=np.uint8)
         if index:
             boxes = torch.from_numpy(boxes).to(torch.float64 if index == 1 else torch.float32)
+            masks = torch.from_numpy(masks).bool()
         targets.append(
             {
                 "boxes": boxes,
@@ -61,8 +71,15 @@ def _targets(rng, box_format):
                 "scores": tuple(range(count)),
                 "image_id": index,
                 "matrix": np.eye(3),
+                "masks": masks,
+                "mask": rng.integers(-9, 9, (2, *size)),
+                "keypoints": _points(rng, size, (count, 4, 3)),
+                "landmarks": torch.from_numpy(_points(rng, size, (6, 2))).float(),
+                "area": [9.5] * count if index else np.full(count, 7.25),
+                "size": torch.tensor(size),
             }
         )
+    targets[1]["landmarks"] = np.empty((0, 3), np.float32)
     return targets
 
 
@@ -115,24 +132,77 @@ def test_boxes_of_one_image_are_clipped_and_follow_it(transforms, without_plans)
             _same(value, expected[key])
 
 
+def test_targets_without_boxes_keep_their_rows(without_plans):
+    rng = np.random.default_rng(1)
+    pipeline = T.Compose(PIPELINES["rotation"], seed=5)
+    target = {
+        "masks": rng.integers(0, 2, (3, 40, 60)),
+        "keypoints": rng.uniform(0, 40, (3, 4, 2)),
+        "area": [1.0, 2.0],
+        "labels": [1],
+    }
+    for epoch in range(4):
+        expected = transform_targets(pipeline.plan([(40, 60)], [0], epoch), [target])[0]
+        _, found = pipeline(np.zeros((40, 60, 3), np.uint8), target, [0], epoch)
+        assert len(found["masks"]) == len(found["keypoints"]) == 3
+        assert (found["area"], found["labels"]) == ([1.0, 2.0], [1])
+        for key, value in found.items():
+            _same(value, expected[key])
+
+
+@pytest.mark.parametrize("transforms", [PIPELINES["rotation"], [T.GaussianBlur(3)]])
+def test_results_share_no_memory_with_targets(transforms):
+    target = {
+        "boxes": np.array([[0.0, 0.0, 60.0, 40.0]]),
+        "masks": np.ones((1, 40, 60)),
+        "mask": np.ones((40, 60)),
+        "keypoints": np.ones((1, 2)),
+        "area": np.ones(1),
+    }
+    _, found = T.Compose(transforms)(np.zeros((40, 60, 3), np.uint8), target)
+    assert found["masks"].shape[1:] == found["mask"].shape
+    for key, value in target.items():
+        assert not np.shares_memory(found[key], value), key
+
+
 @pytest.mark.parametrize(
-    "other",
+    ("other", "options"),
     [
-        {"masks": np.ones((1, 40, 60), np.uint8)},
-        {"keypoints": [[3.0, 4.0]]},
-        {"polygons": [[[0.0, 0.0], [9.0, 0.0], [0.0, 9.0]]]},
-        {"area": [600.0]},
-        {"size": (40, 60)},
-        {"depth": np.ones((40, 60), np.float32)},
+        ({"masks": [{"size": [40, 60], "counts": [0, 2400]}]}, {}),
+        ({"keypoints": [[3.0, 4.0]]}, {}),
+        ({"keypoints": np.array([[3.0, 4.0], [5.0, 6.0]])}, {"keypoint_pairs": [(0, 1)]}),
+        ({"polygons": [[[0.0, 0.0], [9.0, 0.0], [0.0, 9.0]]]}, {}),
+        ({"depth": np.ones((40, 60), np.float32)}, {}),
     ],
-    ids=lambda other: next(iter(other)),
+    ids=["runs", "a list of points", "pairs", "polygons", "depth"],
 )
-def test_what_else_follows_takes_a_plan(other):
-    pipeline = T.Compose([T.CenterCrop(20), T.RandomHorizontalFlip(1.0)])
+def test_what_else_follows_takes_a_plan(other, options, monkeypatch):
+    monkeypatch.delattr("orbbec.transforms.base.pipeline.follow_program")
+    pipeline = T.Compose(
+        [T.CenterCrop(20), T.RandomHorizontalFlip(1.0)], target_options=TargetOptions(**options)
+    )
     target = {"boxes": np.array([[10.0, 0.0, 40.0, 20.0]]), **other}
     _, found = pipeline(np.zeros((40, 60, 3), np.uint8), target)
     assert found["boxes"].tolist() == [[0.0, 0.0, 20.0, 10.0]]
     assert repr(found[next(iter(other))]) != repr(target[next(iter(other))])
+
+
+@pytest.mark.parametrize(
+    ("other", "message"),
+    [
+        ({"mask": np.ones((40, 61))}, "expected mask of 40x60, as image 0 is, but got shape"),
+        ({"masks": np.ones((2, 40, 60))}, "expected 1 masks, one per box, but image 0 has 2"),
+        ({"keypoints": np.ones((1, 4))}, "expected keypoints of shape"),
+        ({"keypoints": np.ones((2, 5, 2))}, "expected 1 keypoints, one per box, but image 0 has 2"),
+        ({"keypoints": np.array([["1", "2"]])}, "expected keypoints as numbers"),
+        ({"area": ["9"]}, "expected area as numbers"),
+    ],
+    ids=lambda value: next(iter(value)) if isinstance(value, dict) else "",
+)
+def test_wrong_targets_are_refused_by_name(other, message):
+    pipeline = T.Compose([T.CenterCrop(20), T.RandomHorizontalFlip(1.0)])
+    with pytest.raises((TypeError, ValueError), match=message):
+        pipeline(np.zeros((40, 60, 3), np.uint8), {"boxes": np.array([[10.0, 0.0, 40.0, 20.0]]), **other})
 
 
 def test_other_numbers_of_targets_and_rows_are_refused():
@@ -156,26 +226,31 @@ def _call(**changed):
         "sizes": torch.tensor([[40, 60], [30, 30]]),
         "sample_ids": torch.arange(2),
         "boxes": torch.tensor([[0.0, 0, 9, 9], [1, 1, 8, 8], [2, 2, 7, 7]], dtype=torch.float64),
-        "counts": [1, 2],
+        "box_counts": [1, 2],
+        "points": torch.tensor([[3.0, 4.0]], dtype=torch.float64),
+        "point_counts": [0, 1],
         "seed": 0,
         "epoch": 0,
         "frames": 1,
         "limits": [],
     }
-    return torch.ops.orbbec.draw_boxes(**{**arguments, **{k: f(arguments[k]) for k, f in changed.items()}})
+    return torch.ops.orbbec.draw_targets(**{**arguments, **{k: f(arguments[k]) for k, f in changed.items()}})
 
 
 def test_the_operator_returns_rows_of_boxes():
-    assert _call().shape == (3, 7)
-    assert _call(boxes=lambda boxes: boxes[:0], counts=lambda _: [0, 0]).shape == (0, 7)
+    boxes, points, readings = _call()
+    assert (boxes.shape, points.shape, readings.shape) == ((3, 7), (1, 3), (1, 2, 15))
+    assert _call(boxes=lambda boxes: boxes[:0], box_counts=lambda _: [0, 0])[0].shape == (0, 7)
 
 
 @pytest.mark.parametrize(
     ("name", "change", "message"),
     [
-        ("counts", lambda _: [1, 1], "expected counts of 3 boxes of 2 images"),
-        ("counts", lambda _: [3], "expected counts of 3 boxes of 2 images"),
-        ("counts", lambda _: [4, -1], "expected counts of 3 boxes"),
+        ("box_counts", lambda _: [1, 1], "expected counts of 3 boxes of 2 images"),
+        ("box_counts", lambda _: [3], "expected counts of 3 boxes of 2 images"),
+        ("box_counts", lambda _: [4, -1], "expected counts of 3 boxes"),
+        ("point_counts", lambda _: [0, 0], "expected counts of 1 points of 2 images"),
+        ("points", lambda points: points[:, :1], "expected points"),
         ("boxes", lambda boxes: boxes[:, :3], "expected boxes"),
         ("boxes", torch.Tensor.float, "expected boxes"),
         ("sizes", lambda sizes: sizes * 0, "expected images with pixels"),
@@ -185,11 +260,23 @@ def test_the_operator_returns_rows_of_boxes():
         ("limits", lambda _: [1.0], "expected limits as 0 or 3 numbers"),
         ("program", lambda numbers: numbers[:2], "expected program as the numbers of rules"),
         ("program", lambda numbers: numbers[:-1], "expected program as the numbers of rules"),
-        ("program", lambda numbers: [*numbers[:-2], 1, -1], "expected passes with registers of the program"),
-        ("program", lambda numbers: [*numbers[:-2], numbers[1] - 18, -1], "expected passes with registers"),
-        ("program", lambda numbers: [*numbers[:-1], numbers[2] - 6], "expected crops within the words"),
-        ("program", lambda numbers: [*numbers[:-1], 1], "expected crops within the words"),
-        ("program", lambda numbers: [*numbers[:-1], -2], "expected crops within the words"),
+        (
+            "program",
+            lambda numbers: [*numbers[:3], 1, *numbers[4:]],
+            "expected passes with registers of the program",
+        ),
+        (
+            "program",
+            lambda numbers: [*numbers[:3], numbers[1] - 18, *numbers[4:]],
+            "expected passes with registers",
+        ),
+        (
+            "program",
+            lambda numbers: [*numbers[:4], numbers[2] - 6, *numbers[5:]],
+            "expected crops within the words",
+        ),
+        ("program", lambda numbers: [*numbers[:5], 1, 0], "expected crops within the words"),
+        ("program", lambda numbers: [*numbers[:4], -2, *numbers[5:]], "expected crops within the words"),
         (
             "program",
             lambda numbers: [numbers[0], numbers[1], -1, *numbers[3:]],
@@ -199,5 +286,5 @@ def test_the_operator_returns_rows_of_boxes():
     ],
 )
 def test_wrong_arguments_of_the_operator_are_refused(name, change, message):
-    with pytest.raises(ValueError, match=f"^draw_boxes: {message}"):
+    with pytest.raises(ValueError, match=f"^draw_targets: {message}"):
         _call(**{name: change})
