@@ -97,10 +97,10 @@ machine-code: .venv/tests build
 	$(call phase,machine-code) $(py) tools/check_cuda.py --built
 
 emulated: .venv/tests ## Test the CUDA kernels on the emulated device, under AddressSanitizer and UBSan
-	$(call phase,emulated) $(py) tests/emulation/run.py -q $(sampled) $(host_only) --ignore=tests/test_sample_kernels.py
+	$(call phase,emulated) $(py) tests/emulation/run.py -q $(sampled) $(if $(sampled),--share 2) $(host_only) --ignore=tests/test_sample_kernels.py
 
 emulated-data: .venv/tests build ## Test what the Loader does on a device on the emulated device
-	$(call phase,emulated-data) $(py) tests/emulation/run.py -q $(sampled) $(on_device)
+	$(call phase,emulated-data) $(py) tests/emulation/run.py -q $(sampled) $(if $(sampled),--share 2) $(on_device)
 
 # Tests that fail on CUDA for reasons that the emulated device does not have: it shares the memory of the host.
 as_on_cuda = tests/test_streams.py tests/test_cuda_graphs.py tests/test_host_arguments.py orbbec/data/device \

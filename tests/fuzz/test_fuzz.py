@@ -11,7 +11,7 @@ import torch
 from tests.fuzz.run import CALLS_OF_A_CHILD
 
 ROOT = Path(__file__).resolve().parents[2]
-CALLS = {"cpu": 8000, "emulated": 1500}
+CALLS = {"cpu": 8000, "emulated": 800}
 
 # Operators with faults, in a separate library.
 PLANTED = """

@@ -30,6 +30,8 @@ def test_roi_pool_matches_torchvision(device, seed):
 @pytest.mark.parametrize("dtype", DTYPES)
 def test_roi_pool_matches_the_digests_of_240_results_of_torchvision(device, dtype):
     for seed, (of_output, of_gradient) in enumerate(RECORDED[f"roi_pool_{dtype}"]):
+        if seed % 4 and device.name not in ("cpu", "cuda"):  # one in four on the emulated device
+            continue
         output, gradient = run_case("roi_pool", roi_case(seed, DTYPES[dtype]).on(device))
         assert digest(output) == of_output.tobytes(), f"output of case {seed}"
         assert digest(gradient) == of_gradient.tobytes(), f"gradient of case {seed}"
