@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from functools import partial
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -24,6 +25,7 @@ from orbbec.plan.program import Program, run_seed
 from orbbec.plan.state import same_rows
 from orbbec.transforms.base.inputs import pil_images, pixels_of, tensors
 from orbbec.transforms.base.seeds import new_seed
+from orbbec.transforms.base.tv_tensors import is_tv_tensor, plain, wrapped
 
 MAX_SMALL_SHAPES = 1024
 
@@ -31,12 +33,13 @@ _BYTES = np.dtype(np.uint8)
 _DTYPES = {torch.uint8, torch.float16, torch.bfloat16, torch.float32}
 
 
-def direct_input(images: Any, as_tensors: bool) -> Direct | None:
+def direct_input(images: Any, as_tensors: bool, as_pure: bool = False) -> Direct | None:
     """Images that `run` may take; None for those that need more care.
 
     Args:
         images: any input of `Compose`.
         as_tensors: return tensors for arrays and PIL images.
+        as_pure: return tensors for tv_tensors.
     """
     kind = type(images)
     if kind is Tensor:
@@ -46,6 +49,9 @@ def direct_input(images: Any, as_tensors: bool) -> Direct | None:
         return _of_array(images, as_tensors)
     if kind is ImageBatch:
         return _of_batch(images)
+    if kind.__name__ == "Image" and is_tv_tensor(images):
+        direct = direct_input(plain(images), as_tensors)
+        return direct if direct is None or as_pure else (*direct[:5], partial(wrapped, like=images), False)
     return _of_image(images, as_tensors) if is_pil(images) else None
 
 

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
-from functools import partial
+from functools import cache, partial
 from math import prod
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, TypeVar
 
 import numpy as np
 import torch
@@ -43,10 +43,12 @@ from orbbec.transforms.base.structures import (
     targets_of,
 )
 from orbbec.transforms.base.tv_tensors import name_of, plain
-from orbbec.transforms.targets.direct import direct_entries, follow_program
+from orbbec.transforms.targets.direct import follow_program
 from orbbec.transforms.targets.mixed import blend_labels
 from orbbec.transforms.targets.options import DEFAULT_OPTIONS, TargetOptions
 from orbbec.transforms.targets.targets import readable, transform_targets
+
+_Targets = TypeVar("_Targets", bound="Sequence[Any] | None")
 
 
 class _Pixels(NamedTuple):
@@ -87,7 +89,7 @@ class Pipeline(FrozenModule):
     _small_runs: dict[tuple[type, Sequence[int]], SmallRun] = field(
         default_factory=dict, init=False, repr=False, compare=False
     )
-    _as_tensors: list[bool] = field(default_factory=list, init=False, repr=False, compare=False)
+    _forms: list[tuple[bool, bool]] = field(default_factory=list, init=False, repr=False, compare=False)
 
     def plan(
         self,
@@ -173,9 +175,9 @@ class Pipeline(FrozenModule):
             if result is not None:
                 return result
         if direct is None:
-            if not self._as_tensors:
-                self._as_tensors.append(self._makes_tensors)
-            direct = direct_input(images, self._as_tensors[0])
+            if not self._forms:
+                self._forms.append((self._makes_tensors, self._makes_pure))
+            direct = direct_input(images, *self._forms[0])
         if direct is None:
             return None
         tensor, layout, _, channels, count, restore, as_planes = direct
@@ -235,10 +237,7 @@ class Pipeline(FrozenModule):
         """The targets of images that one operator ran; None: they need a plan."""
         batch = Batch(inputs.sizes, key.sample_ids, key.seed, key.epoch, frames=key.frames)
         program = self._program(_Pixels.of(inputs), batch)
-        entries = direct_entries(targets, self.target_options, program, inputs.sizes)
-        if entries is None:
-            return None
-        return follow_program(program, batch, targets, entries, self.target_options)
+        return self._pure(follow_program(program, batch, targets, self.target_options))
 
     def _program(self, pixels: _Pixels, batch: Batch | None) -> Program:
         """The pipeline compiled for images of one kind."""
@@ -299,11 +298,14 @@ class Pipeline(FrozenModule):
         self, plan: Plan, targets: Sequence[Any], options: TargetOptions | None = None
     ) -> Sequence[Any]:
         """The targets of all images, moved by the plan."""
-        results = transform_targets(plan, targets, options or self.target_options)
-        if self._makes_pure:
-            for target in results:
+        return self._pure(transform_targets(plan, targets, options or self.target_options))
+
+    def _pure(self, targets: _Targets) -> _Targets:
+        """The targets without tv_tensors, if the pipeline makes those tensors."""
+        if targets is not None and self._makes_pure:
+            for target in targets:
                 target.update({key: plain(value) for key, value in target.items()})
-        return results
+        return targets
 
     @outside_graphs
     def forward(
@@ -372,7 +374,7 @@ class Pipeline(FrozenModule):
 
     def _source(self, images: Any) -> tuple[Images, Input, Direct | None]:
         """Images or clips, and a description, with the images if a description alone would not do."""
-        direct = direct_input(images, self._makes_tensors)
+        direct = direct_input(images, self._makes_tensors, self._makes_pure)
         if direct is not None:
             inputs = description_of(direct)
             return Images(images, len(inputs.sizes)), inputs, direct
@@ -401,26 +403,32 @@ class Pipeline(FrozenModule):
             self._run(each.images, key=one, direct=direct)
             for each, one, direct in zip(sources, keys, directs, strict=True)
         ]
-        plans = [self._plan_for(each, one, listed) for each, one in zip(inputs, keys, strict=True)]
-        changed = first.joined(self._changed(plans[0], dicts), targets) if found else []
-        rest = iter([changed] if len(found) == 1 else changed)
-        every = zip(sources, ran, plans, inputs, strict=True)
+        plan_of = cache(lambda index: self._plan_for(inputs[index], keys[index], listed))
         results = [
-            each.restored(self._pass_by_pass(plan, each, pixels) if result is None else result)
-            for each, result, plan, pixels in every
+            each.restored(self._pass_by_pass(plan_of(n), each, inputs[n]) if ran[n] is None else ran[n])
+            for n, each in enumerate(sources)
         ]
         replaced = {id(each): result for each, result in zip(images, results, strict=True)}
-        labels = labels_of(structure, first.count) if plans[0].mixes else None
+        has_plan = ran[0] is None
+        labels = labels_of(structure, first.count) if has_plan and plan_of(0).mixes else None
         if labels is not None:
-            replaced[id(labels)] = self._mixed_labels(plans[0], labels, first.frames)
-        loose = partial(self._loose, plans[0])
-        return rebuilt(structure, replaced, lambda target: next(rest), loose, dense)
+            replaced[id(labels)] = self._mixed_labels(plan_of(0), labels, first.frames)
+        each = self._changed(inputs[0], keys[0], dicts, partial(plan_of, 0), has_plan)
+        changed = first.joined(each, targets) if found else []
+        rest = iter([changed] if len(found) == 1 else changed)
+        return rebuilt(
+            structure, replaced, lambda _: next(rest), lambda value: self._loose(plan_of(0), value), dense
+        )
 
-    def _changed(self, plan: Plan, dicts: Sequence[dict[str, Any]]) -> Sequence[dict[str, Any]]:
-        """The targets of one image or of a batch, moved by the plan."""
-        if len(plan) == 1:
-            return [self._moved(plan, [target])[0] for target in dicts]
-        return self._moved(plan, dicts) if dicts else []
+    def _changed(
+        self, inputs: Input, key: Key, dicts: Sequence[Any], plan: Callable[[], Plan], has_plan: bool
+    ) -> Sequence[Any]:
+        """The targets of a batch, or those of one image, each by itself."""
+        results: list[Any] = []
+        for some in [[target] for target in dicts] if len(inputs.sizes) == 1 else [dicts] if dicts else []:
+            direct = None if has_plan else self._direct_targets(inputs, key, some)
+            results += self._moved(plan(), some) if direct is None else direct
+        return results
 
     def _loose(self, plan: Plan, value: Any) -> Any:
         """Move a tv_tensor without a dict; all rows are kept, since labels elsewhere may belong to them."""

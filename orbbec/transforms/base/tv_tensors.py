@@ -81,9 +81,9 @@ def plain_target(
     """
     if not isinstance(target, dict):
         raise TypeError(f"transform_targets: expected dicts, but target {index} is a {type(target).__name__}")
-    others = {key: value for key, value in target.items() if type(value) not in _PLAIN}
-    if not others:
+    if _PLAIN.issuperset(map(type, target.values())):
         return target, options
+    others = {key: value for key, value in target.items() if type(value) not in _PLAIN}
     for key, value in others.items():
         kind = type(value).__name__
         if is_tv_tensor(value) and key not in KEYS.get(kind, ()):

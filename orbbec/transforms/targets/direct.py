@@ -15,7 +15,7 @@ from orbbec.bridge.fakes import register_fake
 from orbbec.plan.parameters import Batch
 from orbbec.plan.passes import AugmentPass, OperatorPass, Pass
 from orbbec.plan.program import Program
-from orbbec.transforms.base.tv_tensors import plain
+from orbbec.transforms.base.tv_tensors import plain_target, target_like
 from orbbec.transforms.targets.boxes import Boxes
 from orbbec.transforms.targets.formats import box_table, joined_edges, kind_of, parts_of, written_rows
 from orbbec.transforms.targets.masks import Mask, moved_masks
@@ -27,7 +27,6 @@ from orbbec.transforms.targets.state import MASK_KEYS, POINT_KEYS, area_scale, c
 from orbbec.transforms.targets.targets import TargetReport, Targets
 
 _ARRAYS = (Tensor, np.ndarray)
-_SINGLE = (*_ARRAYS, int, float, str, bool, type(None))
 _READING = 15  # numbers of a row: matrix; left, top, right, bottom; height, width
 
 
@@ -40,54 +39,59 @@ class Entries(NamedTuple):
     points: list[str]
 
 
-def direct_entries(
-    targets: Sequence[Any], options: TargetOptions, program: Program, sizes: Array
-) -> list[Entries] | None:
-    """The entries of targets that can follow the draws of a program: upright boxes, masks and points.
-
-    None if a plan is needed, as for polygons, depth, flow, normals, run lengths, and whatever is refused.
-
-    Args:
-        targets: one per image.
-        options: formats.
-        program: the pipeline, compiled for the images.
-        sizes: int64 `[N, 2]`: height and width of the images.
-    """
-    if not program.runs or kind_of(options.box_format) is not Boxes or len(targets) != len(sizes):
-        return None
-    takes_masks = not any(map(_reads_as_images, program.warps))
-    results: list[Entries] = []
-    for target, size in zip(targets, sizes.tolist(), strict=True):
-        entries = _entries_of(target, options, size, takes_masks)
-        if entries is None:
-            return None
-        results.append(entries)
-    return results
-
-
 def follow_program(
-    program: Program,
-    batch: Batch,
-    targets: Sequence[dict[str, Any]],
-    entries: Sequence[Entries],
-    options: TargetOptions,
-) -> Targets:
+    program: Program, batch: Batch, targets: Sequence[Any], options: TargetOptions
+) -> Targets | None:
     """Move targets as `transform_targets` does with a plan.
 
     Args:
         program: the pipeline, compiled for the images.
         batch: what its draws depend on.
         targets: one dict per image.
-        entries: of each target, by `direct_entries`.
         options: formats and thresholds.
 
     Returns:
-        New dicts and their report.
+        New dicts and their report. None if they need a plan: some have polygons, depth, flow, normals, run
+        lengths, rotated boxes, or something to refuse.
 
     Raises:
         TypeError: boxes, points or areas are no numbers.
         ValueError: boxes are invalid or not finite; names the image.
     """
+    if not program.runs or len(targets) != len(batch.sizes):
+        return None
+    sizes: list[Any] = list(map(tuple, batch.sizes.tolist()))
+    takes_masks = not any(map(_reads_as_images, program.warps))
+    plain: list[dict[str, Any]] = []
+    entries: list[Entries] = []
+    formats: dict[str, TargetOptions] = {}
+    for index, size in enumerate(sizes):
+        target, own = plain_target(index, targets[index], options, size)
+        each = _entries_of(target, own, size, takes_masks)
+        if each is None:
+            return None
+        plain.append(target)
+        entries.append(each)
+        formats[own.box_format] = own
+    if len(formats) != 1 or kind_of(*formats) is not Boxes:
+        return None
+    results, after = _followed(program, batch, plain, entries, *formats.values())
+    for index, size in enumerate(map(tuple, after.tolist())):
+        if "size" in plain[index]:
+            results[index] = with_size(results[index], size)
+        if plain[index] is not targets[index]:  # tv_tensors and PIL images
+            results[index] = target_like(results[index], targets[index], size)
+    return results
+
+
+def _followed(
+    program: Program,
+    batch: Batch,
+    targets: Sequence[dict[str, Any]],
+    entries: Sequence[Entries],
+    options: TargetOptions,
+) -> tuple[Targets, Array]:
+    """The targets, and the sizes of the results."""
     images, sizes = range(len(targets)), batch.sizes.copy()
     tables = [box_table(index, targets[index], options.box_format) for index in images]
     counts = list(map(len, tables))
@@ -111,11 +115,9 @@ def follow_program(
             result["boxes"] = numbers_like(written[index], target["boxes"], f"boxes of image {index}")
         for key in each.per_box:
             result[key] = chosen_rows(result[key], keep[index], result[key] is target[key])
-        if "size" in target:
-            results[index] = with_size(result, tuple(sizes[index].tolist()))
     dropped = [count - len(some) for count, some in zip(counts, written, strict=True)]
     results.report = TargetReport(sum(counts), tuple(dropped))
-    return results
+    return results, sizes
 
 
 class _Points(NamedTuple):
@@ -136,24 +138,24 @@ def _reads_as_images(step: Pass) -> bool:
     return isinstance(step, OperatorPass) and step.options.get("interpolation") == "nearest"
 
 
-def _entries_of(target: Any, options: TargetOptions, size: list[int], takes_masks: bool) -> Entries | None:
-    if type(target) is not dict or ("boxes" in target and type(target["boxes"]) not in _ARRAYS):
-        return None
+def _entries_of(
+    target: dict[str, Any], options: TargetOptions, size: tuple[int, int], takes_masks: bool
+) -> Entries | None:
+    """What follows, if no plan is needed."""
     entries = Entries("boxes" in target, [], [], [])
+    if entries.has_boxes and type(target["boxes"]) not in _ARRAYS:
+        return None
     count = row_count(target["boxes"]) if entries.has_boxes else None
     for key, value in target.items():
-        kind = type(value)
         if key == "polygons" or key in options.kinds:
-            return None
-        if kind not in _SINGLE and not (kind in (list, tuple) and plain(value) is value):
             return None
         is_per_box = key in PER_BOX_KEYS or key in options.per_box
         if key in MASK_KEYS:
-            if not (takes_masks and kind in _ARRAYS and list(value.shape[-2:]) == size):
+            if not (takes_masks and type(value) in _ARRAYS and tuple(value.shape[-2:]) == size):
                 return None
             entries.masks.append(key)
         elif key in POINT_KEYS:
-            if options.keypoint_pairs or kind not in _ARRAYS or not _are_points(value):
+            if options.keypoint_pairs or type(value) not in _ARRAYS or not _are_points(value):
                 return None
             entries.points.append(key)
             is_per_box = is_per_box or value.ndim == 3

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from functools import partial
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -155,13 +156,15 @@ def _in_one_launch(masks: Masks, move: Callable[[Rows | Tensor, Array], Tensor])
     """Call `move` with all masks and the image of each; return one tensor per image.
 
     Masks of several images are images in one buffer. Those of a single image are its channels, which are read
-    at positions that are computed once.
+    at positions that are computed once, or a batch with the bytes of a value as channels.
     """
-    if len(masks.tables) == 1 and masks.tables[0].shape[3] == 1:
-        planes = move(masks.tables[0][None, ..., 0], np.array(masks.images))
-        return [planes[0, :, None]]
-    counts = [len(table) for table in masks.tables]
-    return list(torch.split(move(_ragged(masks.tables), np.repeat(masks.images, counts)), counts))
+    if len(masks.tables) > 1:
+        counts = [len(table) for table in masks.tables]
+        return list(torch.split(move(_ragged(masks.tables), np.repeat(masks.images, counts)), counts))
+    (table,), image = masks.tables, np.array(masks.images)
+    if table.shape[3] == 1:
+        return [move(table[None, ..., 0], image)[0, :, None]]
+    return [move(table.permute(0, 3, 1, 2), image.repeat(len(table)))]
 
 
 def _warped(masks: Masks, matrix: Array, border: str) -> list[Tensor]:
@@ -169,7 +172,12 @@ def _warped(masks: Masks, matrix: Array, border: str) -> list[Tensor]:
     how: dict[str, Any] = {"interpolation": "nearest", "border": border, "fill": masks.fill, "inverse": True}
 
     def move(batch: Rows | Tensor, rows: Array) -> Tensor:
-        result: Tensor = warp_perspective(batch, torch.from_numpy(matrix[rows]), masks.size, **how)
+        out = None
+        if isinstance(batch, Rows):  # the bytes of a value stay together
+            shape = len(rows), batch.channels, *masks.size
+            empty = partial(torch.empty, dtype=torch.uint8, device=batch.buffer.device)
+            out = empty(shape, memory_format=torch.channels_last)
+        result: Tensor = warp_perspective(batch, torch.from_numpy(matrix[rows]), masks.size, out=out, **how)
         return result
 
     return _in_one_launch(masks, move)

@@ -49,6 +49,22 @@ def test_images_and_targets_stay_tv_tensors():
     assert len(moved["boxes"]) == len(moved["masks"]) == 1
 
 
+@pytest.mark.parametrize("name", ["XYXY", "XYWH", "CXCYWH"])
+def test_tv_tensors_move_without_a_plan_as_with_one(monkeypatch, name):
+    entries = {**target(), "boxes": box_convert(boxes(), "xyxy", name.lower())}
+    entries["boxes"] = boxes(entries["boxes"], name)
+    plan = PIPELINE.plan([(HEIGHT, WIDTH)], epoch=0)
+    expected = T.transform_targets(plan, [entries])[0]
+    monkeypatch.delattr(T.Compose.__mro__[1], "_plan_for")
+    _, found = PIPELINE(tv_tensors.Image(IMAGE), entries, epoch=0)
+    _, again = PIPELINE((tv_tensors.Image(IMAGE), entries), epoch=0)
+    for key, value in expected.items():
+        for other in (found[key], again[key]):
+            assert type(other) is type(value)
+            assert_same_bytes(other.as_subclass(torch.Tensor), value.as_subclass(torch.Tensor))
+    assert (found["boxes"].format.name, found["boxes"].canvas_size) == (name, (34, 38))
+
+
 def test_batches_of_tv_images():
     images = photographs(3, 3, HEIGHT, WIDTH)
     result = PIPELINE(tv_tensors.Image(images), epoch=0)

@@ -150,6 +150,26 @@ def test_targets_without_boxes_keep_their_rows(without_plans):
             _same(value, expected[key])
 
 
+def test_targets_of_samples_need_no_plan(without_plans):
+    rng, image = np.random.default_rng(2), np.zeros((40, 60, 3), np.uint8)
+    boxes, mask = np.array([[5.0, 4.0, 30.0, 35.0]]), rng.integers(0, 5, (40, 60))
+    pipeline = T.Compose(PIPELINES["rotation"], seed=5)
+    expected = transform_targets(pipeline.plan([(40, 60)], [3], 1), [{"boxes": boxes, "mask": mask}])[0]
+    sample = {"image": image, "boxes": boxes, "mask": mask, "label": 4, "note": ["text"]}
+    alone = pipeline({"image": image, "label": 4}, sample_ids=[3], epoch=1)
+    found = pipeline(sample, sample_ids=[3], epoch=1)
+    _, first, second, label = pipeline(
+        (torch.zeros(3, 40, 60, dtype=torch.uint8), {"boxes": boxes}, {"mask": mask}, 4),
+        sample_ids=[3],
+        epoch=1,
+    )
+    assert alone["image"].shape == found["image"].shape == (30, 20, 3)
+    assert (found["label"], found["note"], alone["label"], label) == (4, ["text"], 4, 4)
+    for key, value in expected.items():
+        _same(found[key], value)
+        _same({**first, **second}[key], value)
+
+
 @pytest.mark.parametrize("transforms", [PIPELINES["rotation"], [T.GaussianBlur(3)]])
 def test_results_share_no_memory_with_targets(transforms):
     target = {
@@ -177,7 +197,7 @@ def test_results_share_no_memory_with_targets(transforms):
     ids=["runs", "a list of points", "pairs", "polygons", "depth"],
 )
 def test_what_else_follows_takes_a_plan(other, options, monkeypatch):
-    monkeypatch.delattr("orbbec.transforms.base.pipeline.follow_program")
+    monkeypatch.delattr("orbbec.transforms.targets.direct._draw_targets")
     pipeline = T.Compose(
         [T.CenterCrop(20), T.RandomHorizontalFlip(1.0)], target_options=TargetOptions(**options)
     )
