@@ -30,7 +30,7 @@ _ARRAYS = (Tensor, np.ndarray)
 _READING = 15  # numbers of a row: matrix; left, top, right, bottom; height, width
 
 
-class Entries(NamedTuple):
+class _Entries(NamedTuple):
     """The names of the entries of a target that follow its image; `per_box` may repeat masks and points."""
 
     has_boxes: bool
@@ -63,16 +63,16 @@ def follow_program(
     sizes: list[Any] = list(map(tuple, batch.sizes.tolist()))
     takes_masks = not any(map(_reads_as_images, program.warps))
     plain: list[dict[str, Any]] = []
-    entries: list[Entries] = []
+    entries: list[_Entries] = []
     formats: dict[str, TargetOptions] = {}
     for index, size in enumerate(sizes):
-        target, own = plain_target(index, targets[index], options, size)
-        each = _entries_of(target, own, size, takes_masks)
+        target, chosen = plain_target(index, targets[index], options, size)
+        each = _entries_of(target, chosen, size, takes_masks)
         if each is None:
             return None
         plain.append(target)
         entries.append(each)
-        formats[own.box_format] = own
+        formats[chosen.box_format] = chosen
     if len(formats) != 1 or kind_of(*formats) is not Boxes:
         return None
     results, after = _followed(program, batch, plain, entries, *formats.values())
@@ -88,7 +88,7 @@ def _followed(
     program: Program,
     batch: Batch,
     targets: Sequence[dict[str, Any]],
-    entries: Sequence[Entries],
+    entries: Sequence[_Entries],
     options: TargetOptions,
 ) -> tuple[Targets, Array]:
     """The targets, and the sizes of the results."""
@@ -140,9 +140,9 @@ def _reads_as_images(step: Pass) -> bool:
 
 def _entries_of(
     target: dict[str, Any], options: TargetOptions, size: tuple[int, int], takes_masks: bool
-) -> Entries | None:
+) -> _Entries | None:
     """What follows, if no plan is needed."""
-    entries = Entries("boxes" in target, [], [], [])
+    entries = _Entries("boxes" in target, [], [], [])
     if entries.has_boxes and type(target["boxes"]) not in _ARRAYS:
         return None
     count = row_count(target["boxes"]) if entries.has_boxes else None
@@ -208,7 +208,7 @@ def _move_points(results: Targets, points: Sequence[_Points], positions: Array, 
 
 
 def _move_masks(
-    results: Targets, entries: Sequence[Entries], program: Program, readings: Array, fill: float
+    results: Targets, entries: Sequence[_Entries], program: Program, readings: Array, fill: float
 ) -> None:
     names = [(index, key) for index, each in enumerate(entries) for key in each.masks]
     if not names:
@@ -233,7 +233,7 @@ def _motion_of(step: Pass, rows: Array) -> Motion:
 def _change_areas(
     results: Targets,
     targets: Sequence[dict[str, Any]],
-    entries: Sequence[Entries],
+    entries: Sequence[_Entries],
     boxes: Boxes,
     counts: Sequence[int],
 ) -> None:
