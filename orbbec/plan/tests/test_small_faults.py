@@ -25,7 +25,7 @@ from orbbec.plan.points import (
     without_covered,
 )
 from orbbec.plan.state import identities
-from orbbec.plan.steps import BatchState, Cast, Erase, Warp
+from orbbec.plan.steps import BatchState, Cast, Erase, Operator, Warp
 from orbbec.plan.tests.test_external import _Unsteady
 from orbbec.transforms.base.direct import direct_input
 from orbbec.transforms.base.pipeline import _Pixels
@@ -335,6 +335,13 @@ def test_a_step_without_scale_keeps_the_maximum():
         assert cast.after(state) is state
     assert Cast("float32").after(state).maximum == 1.0
     assert Cast("uint8").after(Cast("float32").after(state)).maximum == 255.0
+
+
+def test_an_operator_changes_the_sizes_that_it_has():
+    state = BatchState(np.array([[4, 5]]))
+    assert Operator("box_blur").after(state) is state
+    warp = Operator("warp_affine", matrix=identities(1), sizes=np.array([[2, 3]]))
+    assert warp.after(state).sizes.tolist() == [[2, 3]]
 
 
 def test_points_are_aligned_before_images_are_mixed():
