@@ -205,8 +205,12 @@ def buildable(package: Package, here: Path, cache: Path) -> Package:
     return package.fallback
 
 
-def vendor(package: Package, here: Path = HERE, cache: Path | None = None) -> None:
+def vendor(
+    package: Package, here: Path = HERE, cache: Path | None = None, archives: Path | None = None
+) -> None:
     """Install the package in ``here/<folder>``, if it is not there yet.
+
+    ``archives`` has those of packages before it, of which some are the same.
 
     Raises:
         VendorError: a download, a hash or a build failed, or the folder exists and was not made by this
@@ -222,7 +226,7 @@ def vendor(package: Package, here: Path = HERE, cache: Path | None = None) -> No
     product = cache / package.key
     with locked(cache / f"{package.key}.lock", title):
         if not (product / STAMP).is_file():
-            make_product(package, product)
+            make_product(package, product, archives)
         link(here / package.folder, product)
     print(f"{title} is ready in {product}")
 
@@ -245,11 +249,11 @@ def locked(path: Path, title: str) -> Iterator[None]:
         yield
 
 
-def make_product(package: Package, product: Path) -> None:
+def make_product(package: Package, product: Path, archives: Path | None) -> None:
     """Fetch, unpack and build in ``<product>.work``, which survives interruptions; then rename it."""
     work = product.with_name(product.name + ".work")
     work.mkdir(exist_ok=True)
-    source = unpack(package, fetch(package, work), work / "source") / package.root
+    source = unpack(package, fetch(package, work, archives), work / "source") / package.root
     stage = work / "install"
     shutil.rmtree(stage, ignore_errors=True)
     if package.cmake_options:
@@ -262,11 +266,12 @@ def make_product(package: Package, product: Path) -> None:
     shutil.rmtree(work)
 
 
-def fetch(package: Package, folder: Path) -> Path:
+def fetch(package: Package, folder: Path, archives: Path | None) -> Path:
     """The archive of the package in ``folder``, with a checked hash; pip downloads it if it is missing."""
-    archive = folder / package.archive
-    if archive.is_file() and sha256_of(archive) == package.sha256:
-        return archive
+    archive, before = folder / package.archive, (archives or folder) / package.archive
+    for path in (archive, before):
+        if path.is_file() and sha256_of(path) == package.sha256:
+            return path
     print(f"{package.folder}: fetching {package.archive}", flush=True)
     with tempfile.TemporaryDirectory(dir=folder) as temporary:
         pip_download(package, Path(temporary))
@@ -279,6 +284,8 @@ def fetch(package: Package, folder: Path) -> Path:
                 f"{package.folder}: expected {package.archive} with SHA-256 {package.sha256}, "
                 f"but got {found}; nothing was kept"
             )
+        if archives is not None:
+            shutil.copyfile(fetched, before)
         fetched.replace(archive)
     return archive
 
@@ -418,8 +425,9 @@ def main(arguments: list[str] | None = None) -> int:
     try:
         if unknown := [name for name in names if name not in PACKAGES]:
             raise VendorError(f"expected packages among {', '.join(PACKAGES)}, but got {', '.join(unknown)}")
-        for name in names:
-            vendor(PACKAGES[name])
+        with tempfile.TemporaryDirectory() as archives:
+            for name in names:
+                vendor(PACKAGES[name], archives=Path(archives))
     except VendorError as error:
         print(f"vendor.py: {error}", file=sys.stderr)
         return 1

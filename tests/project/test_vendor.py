@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+import dataclasses
 import fcntl
 import hashlib
 import importlib.util
@@ -113,6 +114,16 @@ def test_a_second_clone_takes_it_from_the_cache(shelf: Shelf) -> None:
     second.mkdir()
     vendor.vendor(package, second, shelf.cache)
     assert (second / "fake/include/fake.h").read_text() == "// hello"
+    assert shelf.fetched == [package.archive]
+
+
+def test_packages_of_one_archive_fetch_it_once(shelf: Shelf, tmp_path: Path) -> None:
+    archives = tmp_path / "archives"
+    archives.mkdir()
+    for folder in ("fake", "other"):
+        package = dataclasses.replace(shelf.source(), folder=folder)
+        vendor.vendor(package, shelf.here, shelf.cache, archives)
+        assert (shelf.here / folder / "include/fake.h").read_text() == "// hello"
     assert shelf.fetched == [package.archive]
 
 
