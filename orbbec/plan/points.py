@@ -90,8 +90,6 @@ def grown(forward: Array, corners: Array) -> Array:
         >>> grown(np.diag([2.0, 3.0, 1.0])[None], np.array([[[1.0, 1.0]]])).tolist()
         [6.0]
     """
-    if (forward[:, 2] == (0.0, 0.0, 1.0)).all():
-        return np.asarray(np.abs(forward[:, 0, 0] * forward[:, 1, 1] - forward[:, 0, 1] * forward[:, 1, 0]))
     (g, h, i) = forward[:, 2].T
     x, y = (corners.mean(1) - 0.5).T
     weight, zero = x * g + y * h + i, np.zeros(len(corners))

@@ -79,6 +79,12 @@ def test_16_bit_colors_of_tiff_in_separate_planes_are_not_misread(order):
         decode_image(data)
 
 
+def test_8_bit_colors_of_tiff_in_separate_planes_are_read():
+    pixels = (DEEP >> 8).astype(np.uint8)
+    data = tiff(np.moveaxis(pixels, -1, 0), photometric="rgb", planarconfig="separate")
+    assert np.array_equal(decode_image(data), pixels)
+
+
 @pytest.mark.parametrize("order", "<>")
 @pytest.mark.parametrize("compression", [None, "zlib"])
 def test_floats_of_tiff_are_read_in_their_byte_order(order, compression):

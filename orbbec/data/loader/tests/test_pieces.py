@@ -3,6 +3,7 @@
 import math
 from functools import partial
 from threading import Event
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
@@ -229,6 +230,20 @@ def test_a_batch_waits_while_it_would_take_more_and_not_to_give_back():
 def test_no_batch_is_large_where_there_is_no_device():
     assembler = Assembler([], None, Decoding(), "raise", pin_memory=False)
     assert not assembler._is_large([(1000, 1000)], Job(Event(), MemoryBudget(1), 0))
+
+
+def test_planes_lie_in_the_memory_of_the_job():
+    sizes = []
+
+    def empty(nbytes):
+        sizes.append(nbytes)
+        return torch.empty(nbytes, dtype=torch.uint8)
+
+    assembler = Assembler([], None, Decoding(planes=True), "raise", pin_memory=False)
+    opened = SimpleNamespace(stored=np.zeros((4, 6, 3), np.uint8))
+    batch = assembler._batch_of([opened], None, empty)
+    assert sizes == [batch.storage.numel()]
+    assert sizes[0] >= 72
 
 
 CPU_PIPELINES = {

@@ -251,6 +251,12 @@ def test_ordinary_arrays_are_read_without_numpys_reader(monkeypatch, array):
     assert bool(called) == (array.flags.f_contiguous and not array.flags.c_contiguous)
 
 
+def test_an_array_with_a_long_header_is_read():
+    array = np.ones((1,) * 64, np.uint8)  # 310 bytes: two bytes say so
+    target = unpack_fields({"jpg": b"x", "array.npy": npy(array)}, 0).targets["array"]
+    assert target.shape == array.shape
+
+
 @pytest.mark.parametrize("extra", [b"", b"x"])
 def test_bytes_after_an_array_are_no_array(extra):
     data = npy(np.arange(6, dtype=np.int16))

@@ -26,6 +26,12 @@ KINDS = [
 ]
 
 
+def test_levels_end_at_white():
+    bright = np.where(OTHER > 110, 255, 200).astype(np.uint8)
+    result = T.PixelDistributionAdaptation([bright], (1.0, 1.0), "standard", 1.0)(IMAGE)
+    assert (result.max(), result.min() > 0) == (255, True)
+
+
 @pytest.mark.parametrize("make", KINDS)
 def test_references_of_every_kind_give_the_same(make, tmp_path):
     image = pytest.importorskip("PIL.Image").fromarray(np.ascontiguousarray(OTHER))
