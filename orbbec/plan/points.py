@@ -92,9 +92,10 @@ def grown(forward: Array, corners: Array) -> Array:
     """
     (g, h, i) = forward[:, 2].T
     x, y = (corners.mean(1) - 0.5).T
-    weight, zero = x * g + y * h + i, np.zeros(len(corners))
-    area = np.divide(np.abs(_determinants(forward)), np.abs(weight) ** 3, where=weight != 0, out=zero)
-    return np.asarray(np.nan_to_num(area))
+    weight = np.abs(x * g + y * h + i)
+    return np.asarray(
+        np.nan_to_num(np.abs(_determinants(forward)) / np.where(weight == 0, np.inf, weight) ** 3)
+    )
 
 
 def _determinants(matrices: Array) -> Array:

@@ -9,7 +9,7 @@ import torch
 from orbbec import transforms as T
 from orbbec.data import Loader, Sample
 from orbbec.transforms import Compose, TargetOptions, restore_masks, restore_points
-from orbbec.transforms.targets.pairs import swapped
+from orbbec.transforms.targets.pairs import mirrors, swapped
 
 SIZE = 40, 60
 PAIRS = [(1, 2), (3, 4)]
@@ -225,3 +225,8 @@ def test_pixels_that_the_output_does_not_show_are_filled():
 def test_what_cannot_be_restored_is_named(restore, steps, values, message):
     with pytest.raises(ValueError, match=message.format(restore.__name__)):
         restore(Compose(steps).plan([(8, 8)]), values)
+
+
+def test_no_image_is_mirrored_whose_center_is_on_the_horizon():
+    forward = np.array([[-1.0, 0.0, 9.0], [0.0, 1.0, 0.0], [1.0, 0.0, -4.5]])
+    assert [mirrors(forward, (8, width)) for width in (8, 10, 12)] == [False, False, True]
