@@ -223,7 +223,8 @@ class ConstrainedCoarseDropout(_ObjectDropout):
     ) -> list[Step]:
         chosen, fractions = stream.chance(self.p), stream.uniforms(1)[:, 0]
         reads, sizes = position(self.name, matrix), state.sizes
-        low, high = whole_range(self.name, "num_holes_range", self.num_holes_range, 1)
+        assert not isinstance(self.num_holes_range, int)
+        low, high = self.num_holes_range
         counts = low + (fractions * (high - low + 1)).astype(np.int64)
         found = [
             self._at_objects(n, target, reads[n], sizes[n]) if chosen[n] else []
