@@ -75,7 +75,8 @@ def carried(forward: Array, points: Array) -> Array:
         [[2.0, 3.0]]
     """
     x, y, m = points[..., 0], points[..., 1], forward[..., None, :, :]
-    across, down, weight = (x * m[..., i, 0] + y * m[..., i, 1] + m[..., i, 2] for i in range(3))
+    with np.errstate(invalid="ignore"):  # of positions that are not finite
+        across, down, weight = (x * m[..., i, 0] + y * m[..., i, 1] + m[..., i, 2] for i in range(3))
     result = np.stack([across, down], -1)
     if (m[..., 2, :] == (0.0, 0.0, 1.0)).all():
         return result

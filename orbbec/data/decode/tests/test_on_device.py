@@ -193,7 +193,8 @@ def test_files_are_read_and_packed_without_python():
         return sum(entry.callcount for entry in profile.getstats())
 
     calls(1)  # threads begin
-    assert calls(60) - calls(10) <= 50 * 3
+    few, many = (min(calls(count) for _ in range(5)) for count in (10, 60))  # without those that wait
+    assert many - few <= 50 * 3
 
 
 def test_the_error_of_the_first_bad_header_comes_first():
