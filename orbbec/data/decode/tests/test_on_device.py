@@ -193,8 +193,8 @@ def test_files_are_read_and_packed_without_python():
         return sum(entry.callcount for entry in profile.getstats())
 
     calls(1)  # threads begin
-    few, many = (min(calls(count) for _ in range(5)) for count in (10, 60))  # without those that wait
-    assert many - few <= 50 * 3
+    # The pool of buffers looks at each size that it has, of which other tests leave some.
+    assert calls(160) - calls(60) <= 100 * 2 + 20
 
 
 def test_the_error_of_the_first_bad_header_comes_first():

@@ -26,7 +26,7 @@ KINDS = [
 ]
 
 
-def test_levels_end_at_white():
+def test_levels_are_clipped():
     bright = np.where(OTHER > 110, 255, 200).astype(np.uint8)
     result = T.PixelDistributionAdaptation([bright], (1.0, 1.0), "standard", 1.0)(IMAGE)
     assert (result.max(), result.min() > 0) == (255, True)
