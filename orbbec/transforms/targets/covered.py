@@ -22,9 +22,9 @@ def cover_all(step: Pass, states: Sequence[State]) -> None:
     pixels = step.table[step.spec.covers]
     for state in states:
         height, width = state.size
-        covered = pixels[state.index, :height, :width]
-        if step.drawn[state.index] and covered.any():
-            _cover(state, covered)
+        cover = pixels[state.index, :height, :width]
+        if step.drawn[state.index] and cover.any():
+            _cover(state, cover)
 
 
 def _cover(state: State, pixels: Array) -> None:

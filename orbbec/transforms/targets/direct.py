@@ -210,16 +210,16 @@ def _move_points(results: Targets, points: Sequence[_Points], positions: Array, 
 def _move_masks(
     results: Targets, entries: Sequence[_Entries], program: Program, readings: Array, fill: float
 ) -> None:
-    names = [(index, key) for index, each in enumerate(entries) for key in each.masks]
-    if not names:
+    keys = [(index, key) for index, each in enumerate(entries) for key in each.masks]
+    if not keys:
         return
-    values = [results[index][key] for index, key in names]
+    values = [results[index][key] for index, key in keys]
     if program.warps:
-        values = [as_tensor("transform_targets", key, results[index][key]) for index, key in names]
+        values = [as_tensor("transform_targets", key, results[index][key]) for index, key in keys]
     for step, rows in zip(program.warps, readings, strict=True):
-        masks = [Mask(index, value) for (index, _), value in zip(names, values, strict=True)]
+        masks = [Mask(index, value) for (index, _), value in zip(keys, values, strict=True)]
         values = moved_masks(_motion_of(step, rows), masks, fill)
-    for (index, key), value in zip(names, values, strict=True):
+    for (index, key), value in zip(keys, values, strict=True):
         results[index][key] = numbers_like(value, results[index][key], f"{key} of image {index}")
 
 
