@@ -1,11 +1,12 @@
-"""Times the workloads, with a separate process for each number of threads."""
+"""Times the workloads, each with each number of threads in a process of its own."""
 
 from __future__ import annotations
 
+import itertools
 import json
 import multiprocessing
 import os
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from concurrent.futures import ProcessPoolExecutor
 from pathlib import Path
 
@@ -39,26 +40,24 @@ WORKLOADS = [
 Outcome = tuple[list[Result], list[Absent]]
 
 
-def run(titles: Sequence[str], device: str, threads: int, rounds: int) -> Outcome:
-    """Time the workloads of these titles in sequence; their contenders alternate."""
-    results: list[Result] = []
-    absent: list[Absent] = []
-    chosen = [workload for workload in WORKLOADS if workload.title in titles]
-    with on_cores(threads), progress(len(chosen)) as say:
-        for workload in chosen:
-            say(f"{workload.title}, {threads} thread{'s' * (threads > 1)}")
-            set_threads(threads)
-            work, missing = assemble(workload, device)
-            absent += missing
-            results += time_case("peers", workload.title, work, device, [threads], rounds)
-    return results, absent
+def run(title: str, device: str, threads: int, rounds: int) -> Outcome:
+    """Time a workload; its contenders alternate."""
+    (workload,) = (workload for workload in WORKLOADS if workload.title == title)
+    with on_cores(threads):
+        set_threads(threads)
+        work, absent = assemble(workload, device)
+        return time_case("peers", title, work, device, [threads], rounds), absent
 
 
-def run_apart(titles: Sequence[str], device: str, threads: int, rounds: int) -> Outcome:
-    """`run` in a process whose environment sets the number of threads."""
+def run_apart(title: str, device: str, threads: int, rounds: int) -> Outcome:
+    """`run` in a new process whose environment sets the number of threads.
+
+    Some libraries read that number only once. And a process in which other workloads ran has idle threads of
+    many libraries, for which OpenMP waits less patiently: one image per call then takes up to twice as long.
+    """
     settle(threads)
     with ProcessPoolExecutor(1, mp_context=multiprocessing.get_context("spawn")) as process:
-        return process.submit(run, titles, device, threads, rounds).result()
+        return process.submit(run, title, device, threads, rounds).result()
 
 
 def settle(threads: int) -> None:
@@ -68,15 +67,15 @@ def settle(threads: int) -> None:
     os.environ["NO_ALBUMENTATIONS_UPDATE"] = "1"
 
 
-def all_of(titles: Sequence[str], device: str, threads: Sequence[int], rounds: int) -> Outcome:
-    """The results with each number of threads, by workload."""
-    outcomes = [run_apart(titles, device, count, rounds) for count in threads]
-    results = [result for found, _ in outcomes for result in found]
-    absent = dict.fromkeys(one for _, missing in outcomes for one in missing)
-    return sorted(results, key=lambda result: (titles.index(result.case), result.threads)), list(absent)
+def all_of(titles: Sequence[str], device: str, threads: Sequence[int], rounds: int) -> Iterator[Outcome]:
+    """The results of each workload, as they come."""
+    with progress(len(titles) * len(threads)) as say:
+        for title, count in itertools.product(titles, threads):
+            say(f"{title}, {count} thread{'s' * (count > 1)}")
+            yield run_apart(title, device, count, rounds)
 
 
-def kept_of(path: Path, titles: Sequence[str]) -> Outcome:
+def earlier_of(path: Path, titles: Sequence[str]) -> Outcome:
     """The previous results of other workloads."""
     if not path.exists():
         return [], []

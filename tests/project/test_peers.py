@@ -153,7 +153,7 @@ def test_a_run_of_one_workload_keeps_the_others_of_the_page(tmp_path, monkeypatc
         ]
 
 
-def test_each_number_of_threads_has_a_process_whose_environment_says_so(monkeypatch):
+def test_each_workload_has_a_process_whose_environment_has_the_number_of_threads(monkeypatch):
     monkeypatch.setattr(runs, "run", environment_of_rayon)
     for name in (
         "RAYON_NUM_THREADS",
@@ -162,11 +162,14 @@ def test_each_number_of_threads_has_a_process_whose_environment_says_so(monkeypa
         "NO_ALBUMENTATIONS_UPDATE",
     ):
         monkeypatch.setenv(name, "0")
-    assert [runs.run_apart([], "cpu", count, 7) for count in (1, 2)] == ["1", "2"]
+    here = str(os.getpid())
+    runs_of = [runs.run_apart("", "cpu", count, 7) for count in (1, 2, 2)]
+    assert [threads for threads, _ in runs_of] == ["1", "2", "2"]
+    assert len({here, *(process for _, process in runs_of)}) == 4
 
 
-def environment_of_rayon(titles, device, threads, rounds):
-    return os.environ["RAYON_NUM_THREADS"]
+def environment_of_rayon(title, device, threads, rounds):
+    return os.environ["RAYON_NUM_THREADS"], str(os.getpid())
 
 
 def test_every_rival_has_its_library():
