@@ -4,8 +4,9 @@
         [--output DIR]
 
 On the CPU contenders alternate, and each workload has a new process for each number of threads. On CUDA, or
-with --apart, they are timed one after another, so that one that hangs or ends its process costs only itself. Writes DIR/<machine>/peers.json and .md; workloads that are not run keep their
-previous results. tools/performance.py then draws the chart.
+with --apart, they are timed one after another, so that one that hangs or ends its process costs only itself.
+Writes DIR/<machine>/peers.json and .md; workloads that are not run keep their previous results.
+tools/performance.py then draws the chart.
 """
 
 from __future__ import annotations

@@ -19,7 +19,7 @@ from torch import Tensor
 from benchmarks.ops.transforms import SIDE
 from benchmarks.peers import w7_single
 from benchmarks.peers.contest import Rival, Workload
-from benchmarks.peers.w7_single import HEIGHT, TRANSFORMS, WIDTH, one_by_one
+from benchmarks.peers.w7_single import HEIGHT, WIDTH, one_by_one
 from orbbec.bridge.arguments import Array
 from orbbec.cli.bench_data import random_crop
 from orbbec.transforms import Compose, ToImage
@@ -43,7 +43,7 @@ class Scene(w7_single.Scene):
 
 
 def by_orbbec(scene: Scene) -> Callable[[], Tensor]:
-    pipeline, target = Compose([ToImage(), *TRANSFORMS]), dict(scene.target)
+    pipeline, target = Compose([ToImage(), *scene.transforms]), dict(scene.target)
     return one_by_one(scene.arrays, lambda image: pipeline(image, target)[0])
 
 

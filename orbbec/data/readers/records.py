@@ -163,7 +163,8 @@ class TfRecords:
         except zlib.error:
             return
         if _length(record) >= 0:
-            raise ValueError(f"TfRecords: {printable(path)} is compressed with gzip or zlib: decompress it first")
+            name = printable(path)
+            raise ValueError(f"TfRecords: {name} is compressed with gzip or zlib: decompress it first")
 
     def __len__(self) -> int:
         return len(self._table)
