@@ -159,20 +159,20 @@ def main() -> None:
     parser.add_argument("--batch", type=int, default=256)
     parser.add_argument("--steps", type=int, default=60)
     parser.add_argument("--output", type=Path, default=ROOT / "docs" / "benchmarks")
-    given = parser.parse_args()
-    paths = jpegs_below(given.folder) if given.folder else photographs(FILES)[1]
-    trainer = Trainer(resnet50(), given.device)
+    options = parser.parse_args()
+    paths = jpegs_below(options.folder) if options.folder else photographs(FILES)[1]
+    trainer = Trainer(resnet50(), options.device)
     speeds, failed = [], []
-    for name, decoding in decodings(given.device).items():
+    for name, decoding in decodings(options.device).items():
         try:
-            speeds.append(measure(paths, trainer, name, decoding, given.batch, given.steps))
+            speeds.append(measure(paths, trainer, name, decoding, options.batch, options.steps))
             print(speeds[-1], flush=True)
         except Exception as error:  # the other ways are to run
             failed.append(f"{name}: {type(error).__name__}: {error}")
             print(f"FAILED: {failed[-1]}", flush=True)
     facts = collect()
-    about = {**provenance(facts, given.device, 1), "batch": given.batch, "steps": given.steps}
-    path = given.output / machine_name(facts, given.device) / "resnet50"
+    about = {**provenance(facts, options.device, 1), "batch": options.batch, "steps": options.steps}
+    path = options.output / machine_name(facts, options.device) / "resnet50"
     path.parent.mkdir(parents=True, exist_ok=True)
     content = {**about, "speeds": [asdict(speed) for speed in speeds]}
     write_records(path.with_suffix(".json"), content)

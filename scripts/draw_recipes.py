@@ -69,10 +69,10 @@ def drawn(name: str) -> list[Shown]:
     }
     shown = {key: targets[key] for key in TARGETS.get(name, ("boxes", "labels")) if key in targets}
     same = {key: value for key, value in shown.items() if name not in ("yolo_train", *MIXED)}
-    given = [shown, *[same] * 3] if same else [shown, {}, {}, {}]
+    all_targets = [shown, *[same] * 3] if same else [shown, {}, {}, {}]
     if name in MIXED:
-        given = [{"label": n} for n in range(4)]
-    rows, _ = draw_rows(RECIPES[name](), {"portrait": image, **others}, given, DRAWS)
+        all_targets = [{"label": n} for n in range(4)]
+    rows, _ = draw_rows(RECIPES[name](), {"portrait": image, **others}, all_targets, DRAWS)
     captions = name, *("" for _ in range(DRAWS))
     return [Shown(text, each.image, each.targets) for text, each in zip(captions, rows[0], strict=True)]
 

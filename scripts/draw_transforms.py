@@ -27,8 +27,8 @@ def drawn(name: str) -> list[Shown]:
     image, targets = portrait()
     others = {other: small(other, image.shape[:2]) for other in ("cat", "coffee", "rocket")}
     rest = targets if name == "CopyPaste" else {}
-    given = [targets_for(example(name), targets), *[rest] * 3]
-    rows, _ = draw_rows(pipeline_of(name), {name: image, **others}, given, DRAWS)
+    all_targets = [targets_for(example(name), targets), *[rest] * 3]
+    rows, _ = draw_rows(pipeline_of(name), {name: image, **others}, all_targets, DRAWS)
     pictures = rows[0][1:]
     height, width = pictures[-1].image.shape[:2]
     captions = (name, *("" for _ in pictures[2:]), f"{width} x {height}")

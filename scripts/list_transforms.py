@@ -72,8 +72,8 @@ def targets(name: str) -> str:
     """The targets that the transform changes in some draw, and those that it removes."""
     moved: dict[str, None] = {}
     gone: dict[str, None] = {}
-    for plan, given in plans(name):
-        for before, after in zip(given, T.transform_targets(plan, given), strict=True):
+    for plan, targets in plans(name):
+        for before, after in zip(targets, T.transform_targets(plan, targets), strict=True):
             gone |= dict.fromkeys(before.keys() - after.keys() - {"landmarks"})
             kept = before.keys() & after.keys() - {"landmarks"}
             moved |= dict.fromkeys(key for key in kept if not is_same(before[key], after[key]))

@@ -104,14 +104,14 @@ def scaling_table(results: list[Result]) -> str:
 
 
 def main() -> None:
-    given = timing_arguments("Times the operators compared with their rivals.", 11, names="operators")
-    wanted = f"^({'|'.join(given.names)}) .*{given.filter}" if given.names else given.filter
+    options = timing_arguments("Times the operators compared with their rivals.", 11, names="operators")
+    wanted = f"^({'|'.join(options.names)}) .*{options.filter}" if options.names else options.filter
     cases = list(find_cases(wanted))
     if not cases:
         raise SystemExit(f"no case is like '{wanted}'")
     facts = collect()
-    rate = copy_rate(given.device)
-    folder = given.output / machine_name(facts, given.device)
+    rate = copy_rate(options.device)
+    folder = options.output / machine_name(facts, options.device)
     failed: list[str] = []
     with progress(len(cases)) as say:
         for operator, own in itertools.groupby(cases, key=lambda found: found[0]):
@@ -119,22 +119,24 @@ def main() -> None:
             for _, case in own:
                 say(f"{operator}: {case.name}")
                 try:
-                    work = case.prepare(given.device)
-                    results += time_case(operator, case.name, work, given.device, given.threads, given.rounds)
+                    work = case.prepare(options.device)
+                    results += time_case(
+                        operator, case.name, work, options.device, options.threads, options.rounds
+                    )
                 except (Exception, Refused) as error:  # the other cases are to run
                     failed.append(f"{operator}, {case.name}: {type(error).__name__}: {error}")
                     print(f"FAILED: {failed[-1]}", flush=True)
             if results:
-                write(folder / operator, results, rate, facts, given)
+                write(folder / operator, results, rate, facts, options)
     if failed:
         raise SystemExit("\n".join(["these cases failed:", *failed]))
 
 
 def write(
-    path: Path, results: list[Result], rate: float | None, facts: Facts, given: argparse.Namespace
+    path: Path, results: list[Result], rate: float | None, facts: Facts, options: argparse.Namespace
 ) -> None:
     """Write `path`.json and `path`.md, and print the latter."""
-    about = provenance(facts, given.device, given.rounds)
+    about = provenance(facts, options.device, options.rounds)
     content = {**about, "copy_bytes_a_second": rate, "results": [asdict(result) for result in results]}
     where = about["gpu"] or f"{about['cpu']}, {about['cores']} cores"
     versions = ", ".join(

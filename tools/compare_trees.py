@@ -148,18 +148,18 @@ def main() -> int:
     parser.add_argument("--rounds", type=int, default=9)
     parser.add_argument("--threads", type=int, default=1)
     parser.add_argument("--limit", type=float, default=1.05)
-    given = parser.parse_args()
-    trees = [str(ROOT), str(given.other.resolve())]
+    options = parser.parse_args()
+    trees = [str(ROOT), str(options.other.resolve())]
     every: dict[str, float] = {}
-    with servers(trees, given.threads) as pipes:
-        for case in cases(given.filter):
-            found = ratios(pipes, given.rounds, *case)
-            if max(found.values(), default=0.0) > given.limit:
-                found = repeated(trees, given.threads, found, given.rounds, *case)
+    with servers(trees, options.threads) as pipes:
+        for case in cases(options.filter):
+            found = ratios(pipes, options.rounds, *case)
+            if max(found.values(), default=0.0) > options.limit:
+                found = repeated(trees, options.threads, found, options.rounds, *case)
             for name, ratio in found.items():
                 every[f"{case[0].split('.')[-1]}: {name}"] = ratio
                 print(f"{ratio:.3f}  {case[0].split('.')[-1]}: {name}", flush=True)
-    slower = {name: ratio for name, ratio in every.items() if ratio > given.limit}
+    slower = {name: ratio for name, ratio in every.items() if ratio > options.limit}
     print(f"{len(every)} contenders, median {statistics.median(every.values()):.3f}, {len(slower)} slower:")
     for name, ratio in slower.items():
         print(f"{ratio:.3f}  {name}")

@@ -370,26 +370,26 @@ def arguments() -> argparse.Namespace:
     parser.add_argument("--rounds", type=int, default=7, help=f"at least {FEWEST_ROUNDS} (default: 7)")
     parser.add_argument("only", nargs="*", help=f"of {', '.join(PANELS)} (default: all)")
     parser.add_argument("--output", type=Path, default=ROOT / "docs" / "benchmarks")
-    given = parser.parse_args()
-    if given.rounds < FEWEST_ROUNDS:
+    options = parser.parse_args()
+    if options.rounds < FEWEST_ROUNDS:
         parser.error(f"expected --rounds of at least {FEWEST_ROUNDS}")
-    if not set(given.only) <= set(PANELS):
-        parser.error(f"expected some of {', '.join(PANELS)}, but got {' '.join(given.only)}")
-    given.only = given.only or list(PANELS)
-    return given
+    if not set(options.only) <= set(PANELS):
+        parser.error(f"expected some of {', '.join(PANELS)}, but got {' '.join(options.only)}")
+    options.only = options.only or list(PANELS)
+    return options
 
 
 def main() -> None:
-    given, facts = arguments(), collect()
-    folder = given.output / machine_name(facts, "cpu")
+    options, facts = arguments(), collect()
+    folder = options.output / machine_name(facts, "cpu")
     folder.mkdir(parents=True, exist_ok=True)
     before, panels = torch.get_num_threads(), {name: make() for name, make in PANELS.items()}
     results = kept_of(folder / "growth.json")
-    with progress(sum(len(panels[name].points) for name in given.only)) as say:
-        results |= {panels[name].title: measured(panels[name], given.rounds, say) for name in given.only}
+    with progress(sum(len(panels[name].points) for name in options.only)) as say:
+        results |= {panels[name].title: measured(panels[name], options.rounds, say) for name in options.only}
     set_threads(before)
     found = [(panel, results[panel.title]) for panel in panels.values() if panel.title in results]
-    about = provenance(facts, "cpu", given.rounds)
+    about = provenance(facts, "cpu", options.rounds)
     write(folder, found, about)
     print(folder / "growth.md")
 

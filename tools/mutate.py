@@ -87,9 +87,9 @@ class Coverage:
         of_sources = {name for name in self.names if name.startswith(OF_SOURCES)}
         names = ({self.names[index] for index in found} | of_sources) - self.failed
         folder = "/".join(mutation.file.split("/")[:2])
-        own = {name for name in names if name.startswith(f"{folder}/")}
+        nearby = {name for name in names if name.startswith(f"{folder}/")}
         nearest = mutation.file.rpartition("/")[0]
-        return self._in_order(own, nearest), self._in_order(names - own, nearest)
+        return self._in_order(nearby, nearest), self._in_order(names - nearby, nearest)
 
     def _in_order(self, names: set[str], nearest: str) -> list[str]:
         """Sort tests: those of a folder, and of each function the fastest; no more than there is time for."""
@@ -221,8 +221,8 @@ def fingerprint(scratch: Path, paths: list[str], tests: list[str]) -> str:
 
 def measured(scratch: Path, paths: list[str], tests: list[str], folder: Path) -> Coverage:
     """The coverage of `tests`, from an earlier run if no file has changed."""
-    kept = folder / f"coverage-{fingerprint(scratch, paths, tests)}.json"
-    if not kept.exists():
+    path = folder / f"coverage-{fingerprint(scratch, paths, tests)}.json"
+    if not path.exists():
 
         def work() -> int:
             recorder = Recorder(scratch, paths)
@@ -231,12 +231,12 @@ def measured(scratch: Path, paths: list[str], tests: list[str], folder: Path) ->
             pytest.main([*[each for each in QUIET if each != "-x"], *SAMPLES, *tests], plugins=[recorder])
             recorder.coverage.stop()
             found = recorder.finish()
-            kept.write_text(json.dumps({**asdict(found), "failed": sorted(found.failed)}))
+            path.write_text(json.dumps({**asdict(found), "failed": sorted(found.failed)}))
             return 0
 
         if in_child(scratch, work, 3 * 3600) != 0:
             raise SystemExit("mutate: the tests could not be measured")
-    raw = json.loads(kept.read_text())
+    raw = json.loads(path.read_text())
     lines = {file: {int(n): tests for n, tests in each.items()} for file, each in raw["lines"].items()}
     return Coverage(raw["names"], raw["seconds"], set(raw["failed"]), lines)
 
@@ -283,13 +283,13 @@ def sample(scratch: Path, paths: list[str], count: int, seed: int) -> list[Mutat
 
 def outcome(scratch: Path, mutation: Mutation, coverage: Coverage) -> tuple[str, int]:
     """The outcome of a mutation, one of `OUTCOMES`, and the number of tests that reach it."""
-    own, others = coverage.tests_of(mutation)
+    nearby, others = coverage.tests_of(mutation)
     path = scratch / mutation.file
     source = path.read_bytes()
     path.write_bytes(mutation.applied(source))
     stages = [
         (kind, some)
-        for kind, tests in (("killed", own), ("elsewhere", others))
+        for kind, tests in (("killed", nearby), ("elsewhere", others))
         for some in (tests[:FIRST], tests[FIRST:])
         if some
     ]
@@ -298,10 +298,10 @@ def outcome(scratch: Path, mutation: Mutation, coverage: Coverage) -> tuple[str,
             seconds = 120 + PATIENCE * sum(coverage.seconds[name] for name in tests)
             status = in_child(scratch, partial(pytest.main, [*QUIET, *tests]), seconds)
             if status != 0:
-                return "timeout" if status is None else kind, len(own + others)
+                return "timeout" if status is None else kind, len(nearby + others)
     finally:
         path.write_bytes(source)
-    return "survived", len(own + others)
+    return "survived", len(nearby + others)
 
 
 def difference(scratch: Path, mutation: Mutation) -> str:
@@ -325,16 +325,16 @@ def main() -> int:
     parser.add_argument("--seed", type=int, default=0)
     parser.add_argument("--covered-by", nargs="+", default=["orbbec", "tests"], help="the tests to run")
     parser.add_argument("--output", type=Path, default=ROOT / "build" / "mutate")
-    given = parser.parse_args()
-    given.output.mkdir(parents=True, exist_ok=True)
+    options = parser.parse_args()
+    options.output.mkdir(parents=True, exist_ok=True)
     for name in HEAVY:
         with contextlib.suppress(ImportError):
             importlib.import_module(name)
     with copied_tree() as scratch:
-        coverage = measured(scratch, given.paths, given.covered_by, given.output)
-        coverage.failed |= set(coverage.names) - found_again(scratch, coverage.names, given.output)
-        chosen = sample(scratch, given.paths, given.count, given.seed)
-        return report(scratch, chosen, coverage, given.output / f"mutations-{given.seed}.json")
+        coverage = measured(scratch, options.paths, options.covered_by, options.output)
+        coverage.failed |= set(coverage.names) - found_again(scratch, coverage.names, options.output)
+        chosen = sample(scratch, options.paths, options.count, options.seed)
+        return report(scratch, chosen, coverage, options.output / f"mutations-{options.seed}.json")
 
 
 def report(scratch: Path, chosen: list[Mutation], coverage: Coverage, output: Path) -> int:

@@ -149,10 +149,10 @@ def names_functional(item: Any, functions: set[Any]) -> bool:
     """Whether a test calls one of the functions, or gets one as an argument."""
     if item.originalname.startswith(("test_kernel", "test_transform")):
         return False
-    given = getattr(item, "callspec", None)
-    values = given.params.values() if given else ()
-    if given and "fn" in given.params:
-        return given.params["fn"] in functions
+    parameters = getattr(item, "callspec", None)
+    values = parameters.params.values() if parameters else ()
+    if parameters and "fn" in parameters.params:
+        return parameters.params["fn"] in functions
     is_given = any(isinstance(value, types.FunctionType) and value in functions for value in values)
     return is_given or NAMED.search(inspect.getsource(item.function)) is not None
 

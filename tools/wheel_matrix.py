@@ -45,13 +45,13 @@ def main(arguments: Sequence[str] | None = None) -> int:
     parser.add_argument("--python", nargs="+", default=PYTHONS, metavar="3.N")
     parser.add_argument("--torch", nargs="+", default=[], metavar="2.N", help="default: all that pip finds")
     parser.add_argument("--output", type=Path, help="also write the lines to a file")
-    given = parser.parse_args(arguments)
+    options = parser.parse_args(arguments)
     outcomes = []
-    for outcome in run_all(given.wheel.resolve(), given.python, given.torch):
+    for outcome in run_all(options.wheel.resolve(), options.python, options.torch):
         print(outcome, flush=True)
         outcomes.append(outcome)
-    if given.output:
-        given.output.write_text("".join(f"{outcome}\n" for outcome in outcomes))
+    if options.output:
+        options.output.write_text("".join(f"{outcome}\n" for outcome in outcomes))
     states = [outcome.state for outcome in outcomes]
     print(
         f"{states.count('passed')} passed, {states.count('failed')} failed, {states.count('not run')} not run"

@@ -114,8 +114,8 @@ def prepare_classification(device: str, antialias: bool) -> Work:
         torch.empty(IMAGES, 3, SIDE, SIDE, dtype=d, device=device) for d in (torch.float32, torch.half)
     )
 
-    def into(own: Compose, out: Tensor) -> Callable[[], Any]:
-        return lambda: own.apply(own.plan(sizes, epoch=0), batch, out=out)
+    def into(pipeline: Compose, out: Tensor) -> Callable[[], Any]:
+        return lambda: pipeline.apply(pipeline.plan(sizes, epoch=0), batch, out=out)
 
     contenders = []
     if device == "cpu" and cv2 is not None and not antialias:

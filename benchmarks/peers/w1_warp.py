@@ -59,10 +59,10 @@ class Scene:
         return warped.round().to(torch.uint8) if self.planar.dtype == torch.uint8 else warped
 
 
-def by_orbbec(scene: Scene, given: Any, out: bool = False) -> Callable[[], Any]:
-    on_host = isinstance(given, np.ndarray)
+def by_orbbec(scene: Scene, images: Any, out: bool = False) -> Callable[[], Any]:
+    on_host = isinstance(images, np.ndarray)
     matrices = scene.matrices if on_host else torch.from_numpy(scene.matrices).to(scene.device)
-    run = partial(orbbec.warp_affine, given, matrices, scene.size)
+    run = partial(orbbec.warp_affine, images, matrices, scene.size)
     return partial(run, out=run()) if out else run
 
 

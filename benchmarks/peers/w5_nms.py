@@ -33,8 +33,8 @@ class Scene:
         """Boxes and scores, and the classes if there are any, on the device."""
         generator = torch.Generator().manual_seed(1)
         groups = torch.randint(0, self.classes or 1, (self.count,), generator=generator)
-        given = [*random_boxes(self.count), *([groups] if self.classes else [])]
-        return tuple(values.to(self.device) for values in given)
+        inputs = [*random_boxes(self.count), *([groups] if self.classes else [])]
+        return tuple(values.to(self.device) for values in inputs)
 
     @cached_property
     def expected(self) -> Array:

@@ -41,24 +41,26 @@ class Scene:
 
 
 def by_orbbec(scene: Scene, **kind: Any) -> Callable[[], Any]:
-    given, rois, (scale, ratio, aligned) = scene.arguments(**kind)
+    features, rois, (scale, ratio, aligned) = scene.arguments(**kind)
     shape = scene.shape
     if scene.backward:
         run = torch.ops.orbbec.roi_align_backward
         last = bool(kind.get("channels_last"))
-        return partial(run, given, rois, shape.input_size(), last, scale, ratio, aligned)
-    return partial(orbbec.roi_align, given, rois, shape.bins, scale, ratio, aligned)
+        return partial(run, features, rois, shape.input_size(), last, scale, ratio, aligned)
+    return partial(orbbec.roi_align, features, rois, shape.bins, scale, ratio, aligned)
 
 
 def by_torchvision(scene: Scene) -> Callable[[], Any]:
     from torchvision import ops
 
-    given, rois, (scale, ratio, aligned) = scene.arguments()
+    features, rois, (scale, ratio, aligned) = scene.arguments()
     shape = scene.shape
     if scene.backward:
         run = torch.ops.torchvision._roi_align_backward
-        return partial(run, given, rois, scale, shape.bins, shape.bins, *shape.input_size(), ratio, aligned)
-    return partial(ops.roi_align, given, rois, shape.bins, scale, ratio, aligned)
+        return partial(
+            run, features, rois, scale, shape.bins, shape.bins, *shape.input_size(), ratio, aligned
+        )
+    return partial(ops.roi_align, features, rois, shape.bins, scale, ratio, aligned)
 
 
 OURS = [

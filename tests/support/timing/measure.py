@@ -225,14 +225,14 @@ def timing_arguments(
     parser.add_argument("--output", type=Path, default=ROOT / "docs" / "benchmarks")
     if can_be_apart:
         parser.add_argument("--apart", action="store_true", help="one after another, as on CUDA")
-    given = parser.parse_args()
-    if given.rounds < FEWEST_ROUNDS or min(given.threads) < 1:
+    options = parser.parse_args()
+    if options.rounds < FEWEST_ROUNDS or min(options.threads) < 1:
         parser.error(f"expected --rounds of at least {FEWEST_ROUNDS} and --threads of at least 1")
-    if given.device == "cuda":
+    if options.device == "cuda":
         if not torch.cuda.is_available():
             parser.error("--device cuda: torch finds no GPU here")
-        given.threads = [1]
-    return given
+        options.threads = [1]
+    return options
 
 
 def machine_name(facts: Facts, device: str) -> str:
