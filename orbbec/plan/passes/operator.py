@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import partial
-from typing import Any
+from typing import Any, cast
 
 import numpy as np
 import torch
@@ -305,11 +305,9 @@ def _changed(work: Work, drawn: Array, operate: Callable[[Work, Array], Any], is
     if isinstance(work, list):
         one = {row: operate(work[row][None], np.array([row]))[0] for row in drawn.tolist()}
         return [one.get(row, image) for row, image in enumerate(work)]
-    if not isinstance(work, ImageBatch):
-        mask = np.isin(np.arange(len(work.layout)), drawn)
-        return chosen_of(mask, operate(work, np.arange(len(mask))), work)
-    result = work if is_temporary else replace(work, storage=work.storage.clone())
-    for changed, row in zip(operate(_copied(work, drawn), drawn), drawn.tolist(), strict=True):
+    batch = cast(ImageBatch, work)  # rows of one are resampled first
+    result = batch if is_temporary else replace(batch, storage=batch.storage.clone())
+    for changed, row in zip(operate(_copied(batch, drawn), drawn), drawn.tolist(), strict=True):
         result[row].copy_(changed)
     return result
 

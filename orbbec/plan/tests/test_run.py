@@ -364,10 +364,12 @@ def test_a_tensor_that_is_no_epoch_is_refused(epoch):
             T.Compose([last])(images_of("tensor"), epoch=epoch)
 
 
-def test_pipelines_that_the_host_draws_take_an_epoch_in_a_tensor_on_the_cpu():
+@pytest.mark.parametrize("epoch", [torch.tensor(6), torch.tensor([6])])
+def test_pipelines_that_the_host_draws_take_an_epoch_in_a_tensor_on_the_cpu(epoch):
     pipeline, images = T.Compose([T.GaussianBlur(5)], seed=2), images_of("tensor")
-    result = pipeline(images, epoch=torch.tensor(6))
+    result, plan = pipeline(images, epoch=epoch), pipeline.plan([(40, 60)], epoch=epoch)
     assert result.numpy().tobytes() == pipeline(images, epoch=6).numpy().tobytes()
+    assert plan.to_json() == pipeline.plan([(40, 60)], epoch=6).to_json()
 
 
 def test_the_host_does_not_read_an_epoch_in_a_tensor_where_an_operator_does(monkeypatch):

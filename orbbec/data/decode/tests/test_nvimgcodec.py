@@ -2,6 +2,7 @@
 
 import subprocess
 import sys
+import time
 from pathlib import Path
 from types import SimpleNamespace
 
@@ -154,6 +155,14 @@ def test_a_loader_decodes_on_the_host_what_the_device_refuses(monkeypatch):
     expected = by_id(Loader(Files(5), 2, PIPELINE, seed=7))
     actual = by_id(Loader(Files(5), 2, PIPELINE, seed=7, decoding=ON_DEVICE))
     assert all(torch.equal(actual[i], expected[i]) for i in expected)
+
+
+def test_the_time_of_the_decoder_is_time_of_decoding(monkeypatch):
+    decode = BatchDecoder.decode_into
+    monkeypatch.setattr(BatchDecoder, "decode_into", lambda *some: (time.sleep(0.2), decode(*some))[1])
+    loader = Loader(Files(3), 3, PIPELINE, decoding=ON_DEVICE)
+    list(loader)
+    assert loader.seconds["decode"] > 0.2
 
 
 def test_the_decoder_allocates_the_memory_of_a_batch(monkeypatch):

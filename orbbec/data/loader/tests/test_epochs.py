@@ -172,6 +172,15 @@ def test_set_epoch_lets_the_resumed_one_go_on_and_no_other():
     assert taken(loader) == expected(6)
 
 
+def test_resuming_ends_the_running_epoch():
+    loader = make()
+    batches = iter(loader)
+    next(batches)
+    loader.load_state_dict(order().state_dict(epoch=5, delivered=6))
+    assert list(batches) == []
+    assert taken(loader) == expected(5, 6)
+
+
 def test_set_epoch_leaves_the_running_epoch_alone():
     loader = make()
     batches = iter(loader)

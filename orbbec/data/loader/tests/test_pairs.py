@@ -355,3 +355,5 @@ def test_wrong_pairs_are_named():
         Compose([MOSAIC]).plan([SIZE] * 9, epoch=0, pairs=[2])
     with pytest.raises(ValueError, match=r"expected pairs \[3, 1\], .* but got \[3, 1\] for 12 images"):
         Compose([MOSAIC, MixUp()]).plan([SIZE] * 12, epoch=0, pairs=[3, 1])
+    with pytest.raises(ValueError, match="expected images with pairs, but got clips"):
+        Compose([MOSAIC]).plan([SIZE] * 8, epoch=0, pairs=[3], frames=2)

@@ -132,14 +132,18 @@ def test_hdf5_rows_in_other_files_and_beyond_memory_are_refused(tmp_path):
         file.create_virtual_dataset("virtual", layout)
         file.create_dataset("huge", (2, 1 << 20, 1 << 20), np.uint8, chunks=(1, 64, 64))
         file.create_dataset("large", (2, 1 << 15, 1 << 15), np.uint8, chunks=(1, 64, 64))
+        file.create_dataset("long", (2, 1 << 15, 1 << 15), np.int16, chunks=(1, 64, 64))
         file["numbers"] = np.array([2**40, 5])
         file.create_dataset("others", (1,), h5py.vlen_dtype(np.int16))[0] = np.arange(9, dtype=np.int16)
     for name in ("external", "virtual"):
         with pytest.raises(ValueError, match=rf"Hdf5: expected rows in the file itself, but '{name}' in"):
             Hdf5(tmp_path / "a.h5", name, {})
     assert len(Hdf5(tmp_path / "a.h5", "large", {})) == 2  # of 1073741824 bytes each
-    with pytest.raises(ValueError, match="expected rows of at most 1073741824 bytes, but 'huge'"):
-        Hdf5(tmp_path / "a.h5", "huge", {})
+    for name, size in (("huge", 1 << 40), ("long", 1 << 31)):
+        with pytest.raises(
+            ValueError, match=rf"expected rows of at most 1073741824 bytes, but '{name}' .*has {size}"
+        ):
+            Hdf5(tmp_path / "a.h5", name, {})
     with pytest.raises(BadSample, match="expected an image or its encoded bytes, but got int64"):
         Hdf5(tmp_path / "a.h5", "numbers", {})[0]
     with pytest.raises(BadSample, match="expected an image or its encoded bytes, but got ndarray"):

@@ -57,6 +57,16 @@ def test_archives_by_other_hands_are_indexed(tmp_path, format, prefix):
     assert [(row.label, row.size) for row in plain] == [(NO_LABEL, 0)] * 2
 
 
+def test_folders_whose_names_differ_in_the_last_byte_of_a_header_have_different_samples(tmp_path):
+    with tarfile.open(tmp_path / "a.tar", "w", format=tarfile.USTAR_FORMAT) as archive:
+        for last in "ab":
+            info = tarfile.TarInfo(154 * "f" + last + "/1.jpg")
+            info.size = 1
+            archive.addfile(info, io.BytesIO(last.encode()))
+    index_archives(tmp_path)
+    assert [sample.data for sample in Shards(tmp_path)] == [b"a", b"b"]
+
+
 def test_hidden_files_of_macos_are_no_fields(tmp_path):
     names = ["d/._1.jpg", "d/1.jpg", "d/._1.cls", "d/1.cls", "d/._2.jpg", "d/2.jpg", "._d", ".DS_Store"]
     with tarfile.open(tmp_path / "a.tar", "w") as archive:

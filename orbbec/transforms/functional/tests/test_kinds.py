@@ -2,6 +2,7 @@
 
 import inspect
 from enum import Enum
+from itertools import product
 
 import numpy as np
 import pytest
@@ -103,6 +104,14 @@ def test_boxes_of_each_format_are_clamped_and_sanitized_as_torchvisions(format, 
         tensor = tv_tensors.BoundingBoxes(boxes, **size)
         assert ours.sanitize_bounding_boxes(tensor, **least)[1].tolist() == known.tolist()
     assert ours.clamp_bounding_boxes(tv_tensors.BoundingBoxes(boxes, **size)).format.name == format
+
+
+@pytest.mark.parametrize("dtype", [torch.int64, torch.uint8, torch.float32])
+def test_boxes_are_converted_as_torchvisions(dtype):
+    values = torch.randint(0, 60, (200, 4), generator=torch.Generator().manual_seed(0)).to(dtype)
+    for old, new in product(("XYXY", "XYWH", "CXCYWH"), repeat=2):
+        expected = theirs.convert_bounding_box_format(values, old, new)
+        assert_same_bytes(ours.convert_bounding_box_format(values, old, new), expected)
 
 
 class _Theirs:
