@@ -45,7 +45,7 @@ class Build(Registers):
         self.streams = 0  # random streams that the transforms so far draw from
         self.passes: list[Pass] = []
         self.blends: list[tuple[BlendPass, Build, range]] = []  # with what `blend` takes
-        self.notes: list[str] = []
+        self.notes: dict[str, None] = {}  # in order
         self.mixes = False  # whether outputs come from several images
         self._idle: list[Pass] = []
         self.begin("")
@@ -89,21 +89,23 @@ class Build(Registers):
             least: lower bounds of height and width, if it changes sizes.
             draws: random numbers that it takes.
         """
-        self.check_fill(fill)
+        self.check_numbers("fill", fill)
         why = self._begins_pass(border, fill, lossless, onto)
         if why:
             self.split(why)
         p = self.open
         if border == "constant" and p.border is None and p.interpolation in ("linear", "cubic"):
-            self._note(f"{self.name} mixes its fill with the border over a pixel of what the pass reads")
+            note = f"{self.name} mixes its fill with the border over a pixel of what the pass reads"
+            self.notes[note] = None
         if border is not None:
             p.border, p.fill = border, self._fill(fill)
             if p.cuts:
-                self._note(f"{self.name} shows pixels outside the preceding crop")
+                self.notes[f"{self.name} shows pixels outside the preceding crop"] = None
         if not lossless:
             both = max(p.interpolation or "nearest", interpolation, key=SMOOTHNESS.index)
             if p.interpolation not in (None, interpolation):
-                self._note(f"{self.name} is fused with a warp of another interpolation: both are {both}")
+                note = f"{self.name} is fused with a warp of another interpolation: both are {both}"
+                self.notes[note] = None
             p.interpolation = both
         if p.warps == 0:
             p.region = region
@@ -295,7 +297,7 @@ class Build(Registers):
             options: arguments that are the same for all images.
             size: (height, width) of the output, if it changes sizes.
         """
-        self.check_fill(options.get("fill", 0.0))
+        self.check_numbers("fill", options.get("fill", 0.0))
         self.mixes = True
         p = self.open
         can_fuse = self.dtype in MIXES[name].fused_dtypes and bool(p.holds) and p.mixes is None
@@ -447,18 +449,16 @@ class Build(Registers):
         """A fill in the units of the open pass's input."""
         return tuple(value * self.open.unit / self.maximum for value in fill)
 
-    def check_fill(self, fill: Any) -> None:
-        count = len(fill) if isinstance(fill, (tuple, list)) else 1
+    def check_numbers(self, name: str, values: Any) -> None:
+        """Refuse an argument that has neither one number nor one per channel."""
+        count = len(values) if isinstance(values, (tuple, list)) else 1
         if count not in (1, self.channels):
-            raise ValueError(f"{self.name}: expected 1 or {self.channels} numbers in fill, but got {count}")
+            wanted = "1 number" if self.channels == 1 else f"1 or {self.channels} numbers"
+            raise ValueError(f"{self.name}: expected {wanted} in {name}, but got {count}")
 
     def _check_all(self, what: str) -> None:
         if self.gate is not None:
             raise ValueError(f"{self.name}: images of one batch are all {what}, or none")
-
-    def _note(self, text: str) -> None:
-        if text not in self.notes:
-            self.notes.append(text)
 
     def _change_dtype(self, dtype: str | None, scale: bool) -> None:
         if dtype is None or dtype == self.dtype:
@@ -497,4 +497,4 @@ def _check_operator(build: Build, step: OperatorStep) -> None:
     if spec.channels and build.channels not in spec.channels:
         counts = " or ".join(map(str, spec.channels))
         raise ValueError(f"{name}: expected images of {counts} channels, but got {build.channels}")
-    build.check_fill(step.options.get("fill", 0.0))
+    build.check_numbers("fill", step.options.get("fill", 0.0))

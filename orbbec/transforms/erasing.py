@@ -125,8 +125,7 @@ def _fill_of(build: Build, name: str, value: float | Sequence[float]) -> list[fl
     """The fill of up to four channels."""
     op, channels = build.name, build.channels
     fill = checked_numbers(value)
-    if len(fill) not in (1, channels):
-        raise ValueError(f"{op}: expected 1 or {channels} numbers in {name}, but got {len(fill)}")
+    build.check_numbers(name, fill)
     if channels > 4 and len(set(fill)) > 1:
         raise ValueError(f"{op}: expected 1 number in {name} for {channels} channels, but got {len(fill)}")
     return [fill[index % len(fill)] for index in range(min(4, channels))]

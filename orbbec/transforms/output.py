@@ -50,10 +50,7 @@ class Normalize(Transform):
         assert isinstance(self.mean, tuple)
         assert isinstance(self.std, tuple)
         for name, values in (("mean", self.mean), ("std", self.std)):
-            if len(values) not in (1, build.channels):
-                raise ValueError(
-                    f"{self.name}: expected 1 or {build.channels} numbers in {name}, but got {len(values)}"
-                )
+            build.check_numbers(name, values)
         build.normalize(self.mean, self.std)
 
 

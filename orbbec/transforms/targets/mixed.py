@@ -37,7 +37,7 @@ def mixed(step: MixPass, states: Sequence[State], mask_fill: float, key: NoiseKe
     sizes = np.array([state.size for state in states], np.int64).reshape(-1, 2)
     if step.spec.tiles is not None:
         return _laid(step, step.spec.tiles(step.table, sizes, step.sizes), states, mask_fill)
-    if "masks" in step.arguments:
+    if "masks" in step.arguments and states:
         return _pasted(step, states, key)
     has_rows = any(state.follows(key) for state in states for key in state.original)
     copies = [state.copy(n) for n, state in enumerate(_owners(step, states))]

@@ -71,7 +71,7 @@ def test_what_is_planned_can_be_applied(transform, exact, channels, dtype):
             "addition": dtype != torch.uint8,
             "drop_value": dtype != torch.uint8,
             "images of 3 channels": channels == 1,
-            "1 or 1 numbers in": channels == 1,
+            "1 number in": channels == 1,
         }
         expected = str(error).partition(": expected ")[2]
         is_true = [expected.startswith(reason) for reason, is_so in reasons.items() if is_so]
@@ -101,7 +101,7 @@ def test_bytes_alone_is_said_when_planned(name, dtype):
         (T.Grayscale(), 4, "Grayscale: expected images of 3 channels, but got 4"),
         (T.JPEG(50), 4, "JPEG: expected images of 1 or 3 channels, but got 4"),
         (T.ColorJitter(0.4), 5, "ColorJitter: expected images of 1 or 3 channels, but got 5"),
-        (T.Pad(1, fill=(1, 2, 3)), 1, "Pad: expected 1 or 1 numbers in fill, but got 3"),
+        (T.Pad(1, fill=(1, 2, 3)), 1, "Pad: expected 1 number in fill, but got 3"),
         (T.Mosaic(9, fill=(1, 2, 3)), 4, "Mosaic: expected 1 or 4 numbers in fill, but got 3"),
         (T.ElasticTransform(fill=(1, 2)), 3, "ElasticTransform: expected 1 or 3 numbers in fill, but got 2"),
     ],

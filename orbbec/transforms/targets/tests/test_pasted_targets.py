@@ -294,3 +294,8 @@ def test_a_point_lies_on_the_pixel_around_it():
     assert not lies_on(
         np.ones((4, 5), bool), np.array([[np.nan, 1.0], [1.0, np.nan], [-1e30, 1], [1, 1e30]])
     ).any()
+
+
+def test_no_images_have_no_targets():
+    plan = T.Compose([T.CopyPaste()]).plan([], epoch=0)
+    assert T.transform_targets(plan, []) == []
