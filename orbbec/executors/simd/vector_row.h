@@ -55,9 +55,8 @@ class VectorRow {
   using Weights = typename Sampler::Weights;
   static constexpr int kSize = Op::Sampler::kSize;
   static constexpr bool kIsCubic = kSize == 4;
-  static constexpr int kPrefetchRows = 4;     // far enough ahead to hide the memory latency
-  static constexpr int kPrefetchColumns = 4;  // share a prefetch
-  static constexpr int kBlock = 64;           // columns
+  static constexpr int kPrefetchRows = 4;  // far enough ahead to hide the memory latency
+  static constexpr int kBlock = 64;  // columns
 
   // Columns whose taps are inside the image.
   struct Block {
@@ -165,8 +164,6 @@ class VectorRow {
 
   void write_block(int y, int x, int count, const Block& block) const {
     if (count == 0) return;
-    for (int i = 0; i < count && prefetch_ != 0; i += kPrefetchColumns)
-      __builtin_prefetch(base() + block.bytes[i] + prefetch_);
     if constexpr (kSize == 1) {
       if (!copies_packed_) return copy_planes(y, x, count, block);
       channels_ == 3 ? copy_packed<3>(y, x, count, block) : copy_packed<4>(y, x, count, block);
@@ -188,7 +185,10 @@ class VectorRow {
     char* const to = reinterpret_cast<char*>(&out(y, x, 0));
     const int last = count - 1;
 #pragma GCC unroll 8
-    for (int i = 0; i < last; ++i) memcpy(to + i * kPixel, from + block.bytes[i], 4);
+    for (int i = 0; i < last; ++i) {
+      __builtin_prefetch(from + block.bytes[i] + prefetch_);
+      memcpy(to + i * kPixel, from + block.bytes[i], 4);
+    }
     memcpy(to + last * kPixel, from + block.bytes[last], kPixel);
   }
 
@@ -200,6 +200,7 @@ class VectorRow {
 #pragma GCC unroll 8
       for (int i = 0; i < count; ++i, to += step) {
         T value;
+        __builtin_prefetch(from + block.bytes[i] + prefetch_);
         memcpy(&value, from + block.bytes[i], sizeof(T));
         *to = static_cast<Out>(value);
       }
@@ -214,9 +215,13 @@ class VectorRow {
     const int64_t step = shares_load_ ? channels_ : 1;
     for (int64_t c = 0; c < channels_; c += step) {
       const char* const from = base() + channel_bytes(c);
-      for (int r = 0; kIsNarrow && r < kSize; ++r)
-        copy_narrow(from + r * step_y(), block.bytes, count, narrow[r]);
+      for (int i = 0; kIsNarrow && i < count; i += Simd::kLanes) {
+        prefetch<Simd::kLanes>(from, block.bytes + i);
+        for (int r = 0; r < kSize; ++r)
+          copy_narrow(from + r * step_y(), block.bytes + i, narrow[r] + i);
+      }
       for (int i = 0; i < count; i += Simd::kLanes) {
+        if (!kIsNarrow) prefetch<Simd::kLanes>(from, block.bytes + i);
         const Weights weights =
             Sampler::weights_of(block.a[i / Simd::kLanes], block.b[i / Simd::kLanes]);
         Float sums[kPixel] = {};
@@ -242,11 +247,18 @@ class VectorRow {
     }
   }
 
+  // Asks for what the pixels some rows below read.
+  template <int kCount>
+  void prefetch(const char* from, const int* bytes) const {
+#pragma GCC unroll 16
+    for (int i = 0; i < kCount; ++i) __builtin_prefetch(from + bytes[i] + prefetch_);
+  }
+
   // Two or four bytes, which are few enough to be copied before they are read in vectors.
   using Narrow = std::conditional_t<kIsCubic, int, uint16_t>;
-  static void copy_narrow(const char* from, const int* bytes, int count, Narrow* to) {
+  static void copy_narrow(const char* from, const int* bytes, Narrow* to) {
 #pragma GCC unroll 16
-    for (int i = 0; i < count; ++i) memcpy(to + i, from + bytes[i], sizeof(Narrow));
+    for (int i = 0; i < Simd::kLanes; ++i) memcpy(to + i, from + bytes[i], sizeof(Narrow));
   }
 
   static Int load_narrow(const Narrow* from) {
@@ -391,6 +403,7 @@ class VectorRow {
     const Int lanes = Simd::lane_numbers(), packed = lanes + lanes / 3;
     for (int i = 0; i < Simd::kLanes; i += kPixels) {
       const int* const bytes = block.bytes + first + i;
+      prefetch<kPixels>(base(), bytes);
       const Int pixel = lanes / 4 + i;
       const Weights weights =
           Sampler::weights_of(__builtin_shuffle(a, pixel), __builtin_shuffle(b, pixel));
