@@ -22,7 +22,6 @@ class VectorRow {
     shares_load_ = kIsByte && is_packed;
     packed_out_ = kRounds && shares_load_ && target_.stride_c == 1 &&
                   target_.stride_x == channels_ && (channels_ == 3 || channels_ == 4);
-    prefetch_ = prefetch_offset();
     if (fits()) set_inside(pixel, is_packed);
   }
 
@@ -56,11 +55,12 @@ class VectorRow {
   static constexpr int kSize = Op::Sampler::kSize;
   static constexpr bool kIsCubic = kSize == 4;
   static constexpr int kPrefetchRows = 4;  // far enough ahead to hide the memory latency
-  static constexpr int kBlock = 64;  // columns
+  static constexpr int kBlock = 64;        // columns
 
   // Columns whose taps are inside the image.
   struct Block {
     int bytes[kBlock];  // from the first byte of the image to the upper left tap
+    int64_t ahead;      // bytes from a tap to that of the pixel some rows below
     Float a[kBlock / Simd::kLanes], b[kBlock / Simd::kLanes];
   };
 
@@ -133,13 +133,14 @@ class VectorRow {
     for (int x = begin; x < end; ++x) op_.write(target_, n_, y, x, x - begin_);
   }
 
-  // Offset from a pixel's source to that of the pixel some rows below; 0 if that is far away.
-  int64_t prefetch_offset() const {
+  // Offset from what a pixel reads to what the pixel some rows below reads; 0 if that is far away.
+  int64_t prefetch_offset(int y, int x) const {
     constexpr float kFar = 65536;
-    const Point<float> step = op_.transform.row_step(n_);
-    const float x = step.x * kPrefetchRows, y = step.y * kPrefetchRows;
-    if (!(x > -kFar && x < kFar && y > -kFar && y < kFar)) return 0;
-    return (static_cast<int>(y) * image_.stride_y + static_cast<int>(x) * image_.stride_x) *
+    const int below = smaller(y + kPrefetchRows, op_.output.height - 1);
+    const auto from = op_.transform.fused(n_, y, x), to = op_.transform.fused(n_, below, x);
+    const auto right = to.x - from.x, down = to.y - from.y;
+    if (!(right > -kFar && right < kFar && down > -kFar && down < kFar)) return 0;
+    return (static_cast<int>(down) * image_.stride_y + static_cast<int>(right) * image_.stride_x) *
            static_cast<int64_t>(sizeof(T));
   }
 
@@ -162,8 +163,9 @@ class VectorRow {
     return true;
   }
 
-  void write_block(int y, int x, int count, const Block& block) const {
+  void write_block(int y, int x, int count, Block& block) const {
     if (count == 0) return;
+    block.ahead = prefetch_offset(y, x);
     if constexpr (kSize == 1) {
       if (!copies_packed_) return copy_planes(y, x, count, block);
       channels_ == 3 ? copy_packed<3>(y, x, count, block) : copy_packed<4>(y, x, count, block);
@@ -181,12 +183,12 @@ class VectorRow {
   // Pixels of 3 or 4 bytes, the last byte of which may be that of the next.
   template <int kPixel>
   void copy_packed(int y, int x, int count, const Block& block) const {
-    const char* const from = base();
+    const char *const from = base(), *const ahead = from + block.ahead;
     char* const to = reinterpret_cast<char*>(&out(y, x, 0));
     const int last = count - 1;
 #pragma GCC unroll 8
     for (int i = 0; i < last; ++i) {
-      __builtin_prefetch(from + block.bytes[i] + prefetch_);
+      __builtin_prefetch(ahead + block.bytes[i]);
       memcpy(to + i * kPixel, from + block.bytes[i], 4);
     }
     memcpy(to + last * kPixel, from + block.bytes[last], kPixel);
@@ -195,12 +197,12 @@ class VectorRow {
   void copy_planes(int y, int x, int count, const Block& block) const {
     const int64_t step = target_.stride_x;
     for (int64_t c = 0; c < channels_; ++c) {
-      const char* const from = base() + channel_bytes(c);
+      const char *const from = base() + channel_bytes(c), *const ahead = from + block.ahead;
       Out* to = &out(y, x, c);
 #pragma GCC unroll 8
       for (int i = 0; i < count; ++i, to += step) {
         T value;
-        __builtin_prefetch(from + block.bytes[i] + prefetch_);
+        __builtin_prefetch(ahead + block.bytes[i]);
         memcpy(&value, from + block.bytes[i], sizeof(T));
         *to = static_cast<Out>(value);
       }
@@ -214,14 +216,14 @@ class VectorRow {
     Narrow narrow[kSize][kBlock];
     const int64_t step = shares_load_ ? channels_ : 1;
     for (int64_t c = 0; c < channels_; c += step) {
-      const char* const from = base() + channel_bytes(c);
+      const char *const from = base() + channel_bytes(c), *const ahead = from + block.ahead;
       for (int i = 0; kIsNarrow && i < count; i += Simd::kLanes) {
-        prefetch<Simd::kLanes>(from, block.bytes + i);
+        prefetch<Simd::kLanes>(ahead, block.bytes + i);
         for (int r = 0; r < kSize; ++r)
           copy_narrow(from + r * step_y(), block.bytes + i, narrow[r] + i);
       }
       for (int i = 0; i < count; i += Simd::kLanes) {
-        if (!kIsNarrow) prefetch<Simd::kLanes>(from, block.bytes + i);
+        if (!kIsNarrow) prefetch<Simd::kLanes>(ahead, block.bytes + i);
         const Weights weights =
             Sampler::weights_of(block.a[i / Simd::kLanes], block.b[i / Simd::kLanes]);
         Float sums[kPixel] = {};
@@ -247,11 +249,10 @@ class VectorRow {
     }
   }
 
-  // Asks for what the pixels some rows below read.
   template <int kCount>
-  void prefetch(const char* from, const int* bytes) const {
+  static void prefetch(const char* from, const int* bytes) {
 #pragma GCC unroll 16
-    for (int i = 0; i < kCount; ++i) __builtin_prefetch(from + bytes[i] + prefetch_);
+    for (int i = 0; i < kCount; ++i) __builtin_prefetch(from + bytes[i]);
   }
 
   // Two or four bytes, which are few enough to be copied before they are read in vectors.
@@ -403,7 +404,7 @@ class VectorRow {
     const Int lanes = Simd::lane_numbers(), packed = lanes + lanes / 3;
     for (int i = 0; i < Simd::kLanes; i += kPixels) {
       const int* const bytes = block.bytes + first + i;
-      prefetch<kPixels>(base(), bytes);
+      prefetch<kPixels>(base() + block.ahead, bytes);
       const Int pixel = lanes / 4 + i;
       const Weights weights =
           Sampler::weights_of(__builtin_shuffle(a, pixel), __builtin_shuffle(b, pixel));
@@ -470,7 +471,6 @@ class VectorRow {
   bool packed_out_;             // whether 3 or 4 bytes of a pixel are stored together
   bool copies_packed_ = false;  // nearest pixels of 3 or 4 bytes, as 4 bytes
   int columns_inside_ = 0, rows_inside_ = 0;  // upper left taps that Block may have
-  int64_t prefetch_;
 };
 
 template <class Simd, class Op>
