@@ -76,12 +76,6 @@ struct PerspectiveTransform {
     return is_affine(m) && m[1] == 0 && m[3] == 0;
   }
 
-  // The approximate distance from a pixel's source position to that of the pixel below.
-  ORBBEC_HD Point<F> row_step(int64_t n) const {
-    const F* m = matrices + n * stride;
-    return {m[1] / m[8], m[4] / m[8]};
-  }
-
   // Positions for cubic: the row's terms in F, the division in double.
   ORBBEC_HD Point<F> unfused(int64_t n, int y, int x) const {
     const F* m = matrices + n * stride;

@@ -62,11 +62,6 @@ struct AffineTransform {
     return m[1] == 0 && m[3] == 0;
   }
 
-  // The distance from a pixel's source position to that of the pixel below.
-  ORBBEC_HD Point<F> row_step(int64_t n) const {
-    return {matrices[n * stride + 1], matrices[n * stride + 4]};
-  }
-
   // The columns [begin, end) of row y whose positions may be within `reach` pixels of an image; of
   // others, none is. Positions that a sampler may wrap or saturate are not judged.
   std::array<int, 2> columns_near(int64_t n, int y, int reach, int image_height,

@@ -56,9 +56,6 @@ struct CoordinateField {
     return fused_group<Simd>(n, y, x);
   }
 
-  // The row below is unrelated.
-  ORBBEC_HD Point<F> row_step(int64_t) const { return {F(0), F(0)}; }
-
   // A position belongs to one pixel: its gradient is stored, not summed.
   ORBBEC_HD void add_gradient(int64_t n, int y, int x, double dx, double dy, double*,
                               double* positions) const {
