@@ -129,7 +129,7 @@ def prepare_classification(device: str, antialias: bool) -> Work:
     contenders += [
         Contender("orbbec", lambda: pipeline(batch, epoch=0)),
         Contender("orbbec, out=", into(pipeline, output)),
-        Contender("orbbec, float16", lambda: half(batch), False, least_psnr=60),
+        Contender("orbbec, float16", lambda: half(batch, epoch=0), False, least_psnr=60),
         Contender("orbbec, float16, out=", into(half, half_output), False, least_psnr=60),
     ]
     pixels = int((boxes[:, 2:] - boxes[:, :2]).prod(1).sum())
@@ -276,7 +276,7 @@ def prepare_detection(device: str) -> Work:
         )
     contenders += [
         Contender("orbbec", lambda: pipeline(batch, epoch=0)),
-        Contender("orbbec, antialias=False", lambda: plain(batch), False, least_psnr=45),
+        Contender("orbbec, antialias=False", lambda: plain(batch, epoch=0), False, least_psnr=45),
     ]
     return Work(
         contenders, expected, len(images), 3 * int((plan.sizes.prod(1) + plan.output_sizes.prod(1)).sum())
