@@ -347,3 +347,13 @@ def test_erase_is_the_same_with_any_number_of_threads(threads):
     finally:
         torch.set_num_threads(before)
     assert_same_bytes(actual, by_numpy(images, boxes, noise="uniform", **KEY))
+
+
+@pytest.mark.parametrize("memory_format", [torch.contiguous_format, torch.channels_last])
+def test_the_memory_of_a_large_result_is_used_again(memory_format):
+    images = photographs(4, 3, 200, 200, torch.float32).contiguous(memory_format=memory_format)
+    result = erase(images, (3, 5, 90, 80), 0.5)
+    assert result.is_contiguous(memory_format=memory_format)
+    address = result.data_ptr()
+    del result
+    assert erase(images, (3, 5, 90, 80), 0.5).data_ptr() == address
