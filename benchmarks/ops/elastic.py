@@ -51,7 +51,7 @@ def prepare(side: int, dtype: torch.dtype, device: str) -> Work:
             return out
 
         contenders.append(Contender("cv2, noise and all", by_cv2_with_noise, exact=False))
-        contenders.append(Contender("cv2.remap alone, of given maps", by_cv2))
+        contenders.append(Contender("cv2.remap alone, coordinates ready", by_cv2))
         contenders.append(Contender("orbbec, NHWC array", lambda: elastic_transform(arrays, ALPHA, SIGMA)))
     if torchvision is not None and side <= MOST_FOR_TORCHVISION:
         transform = import_module("torchvision.transforms.v2").ElasticTransform(2 * ALPHA, SIGMA)

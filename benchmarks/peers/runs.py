@@ -1,4 +1,4 @@
-"""Times the workloads, each with each number of threads in a process of its own."""
+"""Times the workloads, each with each number of threads in a separate process."""
 
 from __future__ import annotations
 

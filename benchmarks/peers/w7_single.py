@@ -1,6 +1,6 @@
 """W7: one photograph per call, as a Dataset calls a transform: random crop to 224x224, flip, normalize.
 
-Also antialiased, and with ColorJitter. Each library draws its own parameters; each photograph has a single
+Also antialiased, and with ColorJitter. The libraries draw different parameters; each photograph has a single
 color, so that all crops are equal, and the factors of ColorJitter are fixed. A result is dropped before the
 next call; the last one is checked.
 """

@@ -453,8 +453,8 @@ class Build(Registers):
         """Refuse an argument that has neither one number nor one per channel."""
         count = len(values) if isinstance(values, (tuple, list)) else 1
         if count not in (1, self.channels):
-            wanted = "1 number" if self.channels == 1 else f"1 or {self.channels} numbers"
-            raise ValueError(f"{self.name}: expected {wanted} in {name}, but got {count}")
+            counts = "1 number" if self.channels == 1 else f"1 or {self.channels} numbers"
+            raise ValueError(f"{self.name}: expected {counts} in {name}, but got {count}")
 
     def _check_all(self, what: str) -> None:
         if self.gate is not None:

@@ -15,18 +15,17 @@ from orbbec.bridge.arguments import (
     as_tensor,
     check_no_gradient,
     fill_values,
-    is_channels_last,
     name_value,
     operator_input,
     operator_output,
 )
-from orbbec.bridge.buffer_pool import pooled_output
 from orbbec.bridge.dispatch import call_operator
 from orbbec.bridge.fakes import register_fake
 from orbbec.bridge.noise import noise_key, whole_table
 from orbbec.bridge.plain import is_real
 from orbbec.bridge.pointwise import register_fake_like
 from orbbec.bridge.spec import OpSpec, register
+from orbbec.bridge.warp import buffer_like
 
 _OP = "erase"
 
@@ -102,11 +101,10 @@ def erase(
         return out
     if inputs.layout is not None:
         return _erase_batch(images, options)
-    images = inputs.images
-    buffer = pooled_output(images.shape, images.dtype, is_channels_last(images, None), images, *options[:2])
+    buffer = buffer_like(inputs, inputs.images.shape[2:], *options[:2])
     if buffer is None:
-        return inputs.restore(call_operator(operators.erase, images, None, 0, *options))
-    operators.erase_out(images, None, 0, *options, buffer)
+        return inputs.restore(call_operator(operators.erase, inputs.images, None, 0, *options))
+    operators.erase_out(inputs.images, None, 0, *options, buffer)
     return inputs.restore(buffer)
 
 

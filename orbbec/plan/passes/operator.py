@@ -305,7 +305,7 @@ def _changed(work: Work, drawn: Array, operate: Callable[[Work, Array], Any], is
     if isinstance(work, list):
         one = {row: operate(work[row][None], np.array([row]))[0] for row in drawn.tolist()}
         return [one.get(row, image) for row, image in enumerate(work)]
-    batch = cast(ImageBatch, work)  # rows of one are resampled first
+    batch = cast(ImageBatch, work)  # `Rows` are resampled by the first pass
     result = batch if is_temporary else replace(batch, storage=batch.storage.clone())
     for changed, row in zip(operate(_copied(batch, drawn), drawn), drawn.tolist(), strict=True):
         result[row].copy_(changed)

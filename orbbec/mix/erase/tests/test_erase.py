@@ -350,7 +350,7 @@ def test_erase_is_the_same_with_any_number_of_threads(threads):
 
 
 @pytest.mark.parametrize("memory_format", [torch.contiguous_format, torch.channels_last])
-def test_the_memory_of_a_large_result_is_used_again(memory_format):
+def test_a_large_result_takes_a_buffer_of_the_pool(memory_format):
     images = photographs(4, 3, 200, 200, torch.float32).contiguous(memory_format=memory_format)
     result = erase(images, (3, 5, 90, 80), 0.5)
     assert result.is_contiguous(memory_format=memory_format)
