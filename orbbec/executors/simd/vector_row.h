@@ -243,8 +243,16 @@ class VectorRow {
             Sampler::add_row(weights, r, pixels, sums[k]);
           }
         }
+        if constexpr (kRounds && kPixel >= 3) {
+          if (packed_out_ && channels_ == kPixel) {
+            store_pixels(y, x + i, sums);
+            continue;
+          }
+        }
         Int stored{};
-        for (int k = 0; k < step; ++k) store(y, x + i, c + k, sums[k], stored);
+#pragma GCC unroll 4
+        for (int k = 0; k < kPixel; ++k)
+          if (k < step) store(y, x + i, c + k, sums[k], stored);
       }
     }
   }
@@ -430,6 +438,16 @@ class VectorRow {
     Int whole = Simd::round(values);
     if (kIsCubic) whole = whole < 0 ? Int{} : whole > 255 ? Int{} + 255 : whole;
     return whole;
+  }
+
+  // All channels of a group of packed pixels.
+  template <int kPixel>
+  void store_pixels(int y, int x, const Float (&values)[kPixel]) const {
+    Int pixels = rounded(values[0]);
+#pragma GCC unroll 4
+    for (int c = 1; c < kPixel; ++c) pixels |= rounded(values[c]) << (8 * c);
+    uint8_t* const to = reinterpret_cast<uint8_t*>(&out(y, x, 0));
+    kPixel == 3 ? Simd::store_bytes_3(to, pixels) : Simd::store_bytes_4(to, pixels);
   }
 
   // Channel c of a group. Packed bytes are collected in `pixels` and stored with the last channel.
