@@ -4,6 +4,7 @@
 // *_avx2.cpp and *_avx512.cpp, under their targets.
 #pragma once
 
+#include "vector_output.h"
 #include "vector_samplers.h"
 
 namespace orbbec {
@@ -16,21 +17,22 @@ class VectorRow {
   using Int = typename Simd::Int;
 
   VectorRow(const Op& op, int64_t n, const Image<Out>& target)
-      : op_(op), n_(n), image_(op.source[n]), target_(target), channels_(op.output.channels) {
-    const int64_t pixel = image_.stride_x;
-    const bool is_packed = image_.stride_c == 1 && channels_ <= pixel && pixel <= 4;
-    shares_load_ = kIsByte && is_packed;
-    packed_out_ = kRounds && shares_load_ && target_.stride_c == 1 &&
-                  target_.stride_x == channels_ && (channels_ == 3 || channels_ == 4);
-    if (fits()) set_inside(pixel, is_packed);
+      : op_(op),
+        n_(n),
+        image_(op.source[n]),
+        channels_(op.output.channels),
+        is_packed_(image_.stride_c == 1 && channels_ <= image_.stride_x && image_.stride_x <= 4),
+        target_(target, channels_, shares_load()) {
+    if (fits()) set_inside(image_.stride_x);
   }
 
   // Columns [begin, end) of an output row, `begin` a multiple of kRowBlock, to the target's columns
   // from 0 on.
   void run(int y, int begin, int end) {
-    begin_ = begin;
+    target_.begin_at(begin);
     const int whole = end_of_groups(begin, end);
     Block block;
+    if (kStepsAlike) block.ahead = prefetch_offset(y, begin);
     int x = begin, first = begin;  // the block has columns [first, x)
     for (; x < whole; x += Simd::kLanes) {
       if (x == first + kBlock) {
@@ -49,11 +51,15 @@ class VectorRow {
 
  private:
   static constexpr bool kIsByte = sizeof(T) == 1;
-  static constexpr bool kRounds = sizeof(Out) == 1;
   using Sampler = VectorSampler<Simd, typename Op::Sampler>;
   using Weights = typename Sampler::Weights;
   static constexpr int kSize = Op::Sampler::kSize;
   static constexpr bool kIsCubic = kSize == 4;
+  using Target = VectorOutput<Simd, Out, kIsCubic>;
+  static constexpr bool kRounds = Target::kRounds;
+  // Whether the pixel below is as far for all pixels of a row, as in an affine warp.
+  static constexpr bool kStepsAlike =
+      requires(const Op& op) { op.transform.columns_near(0, 0, 1, 1, 1); };
   static constexpr int kPrefetchRows = 4;  // far enough ahead to hide the memory latency
   static constexpr int kBlock = 64;        // columns
 
@@ -79,6 +85,9 @@ class VectorRow {
     }
   };
 
+  // Whether the bytes of a pixel's channels are loaded together.
+  bool shares_load() const { return kIsByte && is_packed_; }
+
   // Byte offsets are int, and 4-byte loads need 4 bytes.
   bool fits() const {
     if (image_.height < 1 || image_.width < 3) return false;
@@ -97,17 +106,17 @@ class VectorRow {
   }
 
   // The upper left taps whose loads stay inside the rows; none in layouts without such loads.
-  void set_inside(int64_t pixel, bool is_packed) {
+  void set_inside(int64_t pixel) {
     rows_inside_ = image_.height - (kSize - 1);
     if (kSize == 1) {
-      copies_packed_ = packed_out_ && pixel == channels_;
-      columns_inside_ = image_.width - (copies_packed_ ? 1 : 0);  // 4 bytes may pass the last pixel
+      copies_packed_ = target_.is_packed() && pixel == channels_;
+      columns_inside_ = image_.width - (shares_load() ? 1 : 0);  // 4 bytes may pass the last pixel
     } else if (pixel == 1 || (kIsByte && pixel >= 2 && pixel <= 4)) {
       const int64_t step = pixel * static_cast<int64_t>(sizeof(T));
       const int64_t row = (image_.width - 1) * step + static_cast<int64_t>(sizeof(T));
       if (row >= row_bytes(pixel))
         columns_inside_ = static_cast<int>((row - row_bytes(pixel)) / step + 1);
-    } else if (kSize == 2 && !kIsByte && is_packed && pixel == 3 && channels_ == 3) {
+    } else if (kSize == 2 && !kIsByte && is_packed_ && pixel == 3 && channels_ == 3) {
       columns_inside_ = image_.width - 2;
     }
   }
@@ -130,7 +139,7 @@ class VectorRow {
   }
 
   void run_pixels(int y, int begin, int end) const {
-    for (int x = begin; x < end; ++x) op_.write(target_, n_, y, x, x - begin_);
+    for (int x = begin; x < end; ++x) op_.write(target_.image(), n_, y, x, x - target_.begin());
   }
 
   // Offset from what a pixel reads to what the pixel some rows below reads; 0 if that is far away.
@@ -165,9 +174,10 @@ class VectorRow {
 
   void write_block(int y, int x, int count, Block& block) const {
     if (count == 0) return;
-    block.ahead = prefetch_offset(y, x);
+    if (!kStepsAlike) block.ahead = prefetch_offset(y, x);
     if constexpr (kSize == 1) {
-      if (!copies_packed_) return copy_planes(y, x, count, block);
+      if (!shares_load()) return copy_planes(y, x, count, block);
+      if (!copies_packed_) return copy_channels(y, x, count, block);
       channels_ == 3 ? copy_packed<3>(y, x, count, block) : copy_packed<4>(y, x, count, block);
     } else if (image_.stride_x == 1) {
       sum_block<1>(y, x, count, block);
@@ -184,7 +194,7 @@ class VectorRow {
   template <int kPixel>
   void copy_packed(int y, int x, int count, const Block& block) const {
     const char *const from = base(), *const ahead = from + block.ahead;
-    char* const to = reinterpret_cast<char*>(&out(y, x, 0));
+    char* const to = reinterpret_cast<char*>(&target_.at(y, x, 0));
     const int last = count - 1;
 #pragma GCC unroll 8
     for (int i = 0; i < last; ++i) {
@@ -194,18 +204,41 @@ class VectorRow {
     memcpy(to + last * kPixel, from + block.bytes[last], kPixel);
   }
 
+  // Pixels of which four bytes are loaded, channel by channel.
+  void copy_channels(int y, int x, int count, const Block& block) const {
+    const char *const from = base(), *const ahead = from + block.ahead;
+    const Target to = target_;  // a local copy, which stores cannot alias
+    int words[kBlock];
+#pragma GCC unroll 8
+    for (int i = 0; i < count; ++i) {
+      __builtin_prefetch(ahead + block.bytes[i]);
+      memcpy(words + i, from + block.bytes[i], 4);
+    }
+    for (int64_t c = 0; c < channels_; ++c) {
+      for (int i = 0; i < count; i += Simd::kLanes) {
+        Int pixels;
+        memcpy(&pixels, words + i, sizeof(pixels));
+        const Int bytes = byte_of(pixels, static_cast<int>(c));
+        to.store_bytes(y, x + i, c, bytes);
+      }
+    }
+  }
+
   void copy_planes(int y, int x, int count, const Block& block) const {
-    const int64_t step = target_.stride_x;
+    const int64_t to_step = target_.image().stride_x;
     for (int64_t c = 0; c < channels_; ++c) {
       const char *const from = base() + channel_bytes(c), *const ahead = from + block.ahead;
-      Out* to = &out(y, x, c);
+      Out* const to = &target_.at(y, x, c);
+      const auto copy = [&](int64_t step) {
 #pragma GCC unroll 8
-      for (int i = 0; i < count; ++i, to += step) {
-        T value;
-        __builtin_prefetch(ahead + block.bytes[i]);
-        memcpy(&value, from + block.bytes[i], sizeof(T));
-        *to = static_cast<Out>(value);
-      }
+        for (int i = 0; i < count; ++i) {
+          T value;
+          __builtin_prefetch(ahead + block.bytes[i]);
+          memcpy(&value, from + block.bytes[i], sizeof(T));
+          to[i * step] = static_cast<Out>(value);
+        }
+      };
+      to_step == 1 ? copy(1) : copy(to_step);
     }
   }
 
@@ -213,8 +246,9 @@ class VectorRow {
   template <int kPixel>
   void sum_block(int y, int x, int count, const Block& block) const {
     constexpr bool kIsNarrow = kIsByte && kPixel == 1;
+    const Target to = target_;  // a local copy, which stores cannot alias
     Narrow narrow[kSize][kBlock];
-    const int64_t step = shares_load_ ? channels_ : 1;
+    const int64_t step = shares_load() ? channels_ : 1;
     for (int64_t c = 0; c < channels_; c += step) {
       const char *const from = base() + channel_bytes(c), *const ahead = from + block.ahead;
       for (int i = 0; kIsNarrow && i < count; i += Simd::kLanes) {
@@ -244,15 +278,15 @@ class VectorRow {
           }
         }
         if constexpr (kRounds && kPixel >= 3) {
-          if (packed_out_ && channels_ == kPixel) {
-            store_pixels(y, x + i, sums);
+          if (to.is_packed() && channels_ == kPixel) {
+            to.store_pixels(y, x + i, sums);
             continue;
           }
         }
         Int stored{};
 #pragma GCC unroll 4
         for (int k = 0; k < kPixel; ++k)
-          if (k < step) store(y, x + i, c + k, sums[k], stored);
+          if (k < step) to.store(y, x + i, c + k, sums[k], stored);
       }
     }
   }
@@ -304,13 +338,13 @@ class VectorRow {
     for (int64_t c = 0; c < channels_; ++c) {
       Float result = Simd::all_lanes(fill(c));
       if (!outside) {
-        if (c == 0 || !shares_load_) {
+        if (c == 0 || !shares_load()) {
           for (int k = 0; k < kSize * kSize; ++k)
             loaded[k] = load_one(taps.rows[k / kSize] + taps.columns[k % kSize], c);
         }
-        result = value(taps, loaded, shares_load_ ? static_cast<int>(c) : 0, c);
+        result = value(taps, loaded, shares_load() ? static_cast<int>(c) : 0, c);
       }
-      store(y, x, c, result, stored);
+      target_.store(y, x, c, result, stored);
     }
     return true;
   }
@@ -425,69 +459,22 @@ class VectorRow {
       }
       Simd::store(pixels + 3 * i, __builtin_shuffle(sum, packed));
     }
-    if (target_.stride_x == 3 && target_.stride_c == 1) {
-      memcpy(&out(y, x, 0), pixels, 3 * Simd::kLanes * sizeof(float));
+    if (target_.image().stride_x == 3 && target_.image().stride_c == 1) {
+      memcpy(&target_.at(y, x, 0), pixels, 3 * Simd::kLanes * sizeof(float));
       return;
     }
     for (int c = 0; c < 3; ++c) {
-      for (int i = 0; i < Simd::kLanes; ++i) out(y, x + i, c) = pixels[3 * i + c];
+      for (int i = 0; i < Simd::kLanes; ++i) target_.at(y, x + i, c) = pixels[3 * i + c];
     }
   }
-
-  static Int rounded(Float values) {
-    Int whole = Simd::round(values);
-    if (kIsCubic) whole = whole < 0 ? Int{} : whole > 255 ? Int{} + 255 : whole;
-    return whole;
-  }
-
-  // All channels of a group of packed pixels.
-  template <int kPixel>
-  void store_pixels(int y, int x, const Float (&values)[kPixel]) const {
-    Int pixels = rounded(values[0]);
-#pragma GCC unroll 4
-    for (int c = 1; c < kPixel; ++c) pixels |= rounded(values[c]) << (8 * c);
-    uint8_t* const to = reinterpret_cast<uint8_t*>(&out(y, x, 0));
-    kPixel == 3 ? Simd::store_bytes_3(to, pixels) : Simd::store_bytes_4(to, pixels);
-  }
-
-  // Channel c of a group. Packed bytes are collected in `pixels` and stored with the last channel.
-  void store(int y, int x, int64_t c, Float values, Int& pixels) const {
-    if constexpr (kRounds) {
-      if (packed_out_) {
-        pixels |= rounded(values) << static_cast<int>(8 * c);
-        if (c + 1 < channels_) return;
-        uint8_t* const to = reinterpret_cast<uint8_t*>(&out(y, x, 0));
-        return channels_ == 3 ? Simd::store_bytes_3(to, pixels) : Simd::store_bytes_4(to, pixels);
-      }
-    }
-    store_plane(&out(y, x, c), values);
-  }
-
-  void store_plane(Out* to, Float values) const {
-    if constexpr (kRounds) {
-      uint8_t bytes[Simd::kLanes];
-      if (target_.stride_x == 1) return Simd::store_bytes_1(to, rounded(values));
-      Simd::store_bytes_1(bytes, rounded(values));
-      for (int i = 0; i < Simd::kLanes; ++i) to[i * target_.stride_x] = bytes[i];
-    } else {
-      float floats[Simd::kLanes];
-      if (target_.stride_x == 1) return Simd::store(to, values);
-      Simd::store(floats, values);
-      for (int i = 0; i < Simd::kLanes; ++i) to[i * target_.stride_x] = floats[i];
-    }
-  }
-
-  Out& out(int y, int x, int64_t c) const { return target_.at(y, x - begin_, c); }
 
   const Op& op_;
   int64_t n_;
-  int begin_ = 0;  // the output column at the target's column 0
   Image<const T> image_;
-  Image<Out> target_;
   int64_t channels_;
-  bool shares_load_;            // whether the bytes of a pixel's channels are loaded together
-  bool packed_out_;             // whether 3 or 4 bytes of a pixel are stored together
-  bool copies_packed_ = false;  // nearest pixels of 3 or 4 bytes, as 4 bytes
+  bool is_packed_;  // whether the channels of a pixel are neighbors
+  Target target_;
+  bool copies_packed_ = false;                // nearest pixels of 3 or 4 bytes, as 4 bytes
   int columns_inside_ = 0, rows_inside_ = 0;  // upper left taps that Block may have
 };
 
