@@ -6,12 +6,17 @@ pixel (0, 0) extends from 0 to 1, a shift of half a pixel.
 
 from __future__ import annotations
 
+from collections.abc import Callable
+from math import prod
 from typing import Any
 
 import numpy as np
+import torch
 from torch import Tensor
 
+from orbbec._library import operators
 from orbbec.bridge.arguments import Array
+from orbbec.bridge.fakes import register_fake
 from orbbec.plan.state import identities
 
 _HAIR = 1e-6  # pixels: rounding errors do not reach the next pixel
@@ -42,27 +47,14 @@ def shifted(matrices: Array, offsets: Array) -> Array:
 
 
 def forward_of(matrix: Array) -> Array:
-    """The inverses of matrices `[..., 3, 3]`, source to output pixels, as boxes.h has them; NaN if singular.
+    """The inverses of matrices `[..., 3, 3]`, source to output pixels; NaN if singular.
 
     Example:
         >>> forward_of(np.diag([2.0, 4.0, 1.0])).tolist()
         [[0.5, 0.0, 0.0], [0.0, 0.25, 0.0], [0.0, 0.0, 1.0]]
     """
-    rows = np.concatenate([matrix, np.broadcast_to(np.eye(3), matrix.shape)], -1).reshape(-1, 3, 6)
-    each = np.arange(len(rows))
-    with np.errstate(divide="ignore", invalid="ignore"):
-        for k in range(3):
-            pivot = k + np.abs(rows[:, k:, k]).argmax(1)
-            rows[:, k], rows[each, pivot] = rows[each, pivot], rows[:, k].copy()
-            for i in range(k + 1, 3):
-                rows[:, i] -= (rows[:, i, k] / rows[:, k, k])[:, None] * rows[:, k]
-        is_singular = (rows[:, [0, 1, 2], [0, 1, 2]] == 0).any(1)
-        for i in (2, 1, 0):
-            for k in range(2, i, -1):
-                rows[:, i] -= rows[:, i, k, None] * rows[:, k]
-            rows[:, i] /= rows[:, i, i, None]
-    rows[is_singular] = np.nan
-    return np.ascontiguousarray(rows[:, :, 3:]).reshape(matrix.shape)
+    inverses = _inverse_matrices(_tensor(matrix, prod(matrix.shape[:-2]), 3, 3))
+    return np.asarray(inverses.numpy().reshape(matrix.shape))
 
 
 def carried(forward: Array, points: Array) -> Array:
@@ -74,14 +66,7 @@ def carried(forward: Array, points: Array) -> Array:
         >>> carried(np.diag([2.0, 3.0, 1.0]), np.array([[1.0, 1.0]])).tolist()
         [[2.0, 3.0]]
     """
-    x, y, m = points[..., 0], points[..., 1], forward[..., None, :, :]
-    with np.errstate(invalid="ignore"):  # of positions that are not finite
-        across, down, weight = (x * m[..., i, 0] + y * m[..., i, 1] + m[..., i, 2] for i in range(3))
-    result = np.stack([across, down], -1)
-    if (m[..., 2, :] == (0.0, 0.0, 1.0)).all():
-        return result
-    weight = np.where(np.where(m[..., 2, 2] < 0, -weight, weight) > 1e-12, weight, np.nan)
-    return np.asarray(result / weight[..., None])
+    return _carried(forward, points)[..., :2]
 
 
 def grown(forward: Array, corners: Array) -> Array:
@@ -91,17 +76,20 @@ def grown(forward: Array, corners: Array) -> Array:
         >>> grown(np.diag([2.0, 3.0, 1.0])[None], np.array([[[1.0, 1.0]]])).tolist()
         [6.0]
     """
-    (g, h, i) = forward[:, 2].T
-    x, y = (corners.mean(1) - 0.5).T
-    weight = np.abs(x * g + y * h + i)
+    return _carried(forward, corners.mean(1, keepdims=True) - 0.5)[:, 0, 2]
+
+
+def _carried(forward: Array, points: Array) -> Array:
+    """The points after the matrices, and the factors by which areas change there: float64 `[..., 3]`."""
+    count, number = (len(forward), points.shape[1]) if forward.ndim > 2 else (1, points.size // 2)
+    rows = _tensor(points, count, number, 2)
     return np.asarray(
-        np.nan_to_num(np.abs(_determinants(forward)) / np.where(weight == 0, np.inf, weight) ** 3)
+        _move_points(_tensor(forward, count, 3, 3), rows).numpy().reshape(*points.shape[:-1], 3)
     )
 
 
-def _determinants(matrices: Array) -> Array:
-    (a, b, c), (d, e, f), (g, h, i) = matrices.transpose(1, 2, 0)
-    return np.asarray(a * (e * i - f * h) - b * (d * i - f * g) + c * (d * h - e * g))
+def _tensor(values: Array, *shape: int) -> Tensor:
+    return torch.from_numpy(np.ascontiguousarray(values, np.float64).reshape(shape))
 
 
 def carried_edges(forward: Array, points: Array) -> Array:
@@ -270,3 +258,17 @@ def _seen(matrix: Array, output: list[int], size: list[int]) -> int:
         return size[0] * size[1]
     whole = np.concatenate([np.floor(box[:, :2] + _HAIR), np.ceil(box[:, 2:] - _HAIR)], 1)
     return int(areas(clipped(whole, (size[0], size[1])))[0])
+
+
+_inverse_matrices: Callable[[Tensor], Tensor] = operators.inverse_matrices
+_move_points: Callable[[Tensor, Tensor], Tensor] = operators.move_points
+
+
+@register_fake("inverse_matrices", matrices=3)
+def _(matrices: Tensor) -> Tensor:
+    return torch.empty_like(matrices)
+
+
+@register_fake("move_points", matrices=3, points=3)
+def _(matrices: Tensor, points: Tensor) -> Tensor:
+    return points.new_empty((*points.shape[:2], 3))
