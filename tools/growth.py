@@ -126,7 +126,7 @@ def classify(count: int, source: tuple[int, int], side: int, device: str) -> Wor
         Contender(BY_HAND, crops(images, only.regions, flipped, side), False, least_psnr=40),
         Contender(USUAL, crops(images, only.regions, flipped, side, as_usual), False, least_psnr=40),
         Contender(FUSED, lambda: pipeline(batch, epoch=0)),
-        Contender(INTO, lambda: pipeline.apply(pipeline.plan(batch.sizes, epoch=0), batch, out=output)),
+        Contender(INTO, lambda: pipeline(batch, epoch=0, out=output)),
     )
     return Work(contenders, as_array(pipeline(batch, epoch=0)), count, 0)
 

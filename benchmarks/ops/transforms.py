@@ -115,7 +115,7 @@ def prepare_classification(device: str, antialias: bool) -> Work:
     )
 
     def into(pipeline: Compose, out: Tensor) -> Callable[[], Any]:
-        return lambda: pipeline.apply(pipeline.plan(sizes, epoch=0), batch, out=out)
+        return lambda: pipeline(batch, epoch=0, out=out)
 
     contenders = []
     if device == "cpu" and cv2 is not None and not antialias:

@@ -82,7 +82,7 @@ def by_orbbec(scene: Scene, dtype: str = "float32", out: bool = False) -> Callab
     output = torch.empty(scene.images, 3, SIDE, SIDE, dtype=getattr(torch, dtype), device=scene.device)
     if not out:
         return lambda: pipeline(scene.batch, epoch=0)
-    return lambda: pipeline.apply(pipeline.plan(scene.sizes, epoch=0), scene.batch, out=output)
+    return lambda: pipeline(scene.batch, epoch=0, out=output)
 
 
 def by_orbbec_channels_last(scene: Scene) -> Callable[[], Any]:

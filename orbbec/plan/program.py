@@ -207,6 +207,7 @@ class Program:
         sample_ids: Any = None,
         epoch: int | Tensor | None = None,
         frames: int = 1,
+        out: Tensor | None = None,
     ) -> Tensor | None:
         """Draw and run all passes, in one call.
 
@@ -216,26 +217,32 @@ class Program:
             sample_ids: int64 `[N]`, an array or a tensor; None: 0 to N - 1.
             epoch: see `Stream`; a tensor is read when the parameters are drawn; None: 0.
             frames: see `Batch`.
+            out: where the results go, `[N, C, H, W]`; None: to new memory.
 
         Returns:
             The results; None if results between passes are so large that microbatches are worth it.
 
         Raises:
-            ValueError: an image is too small for a crop.
+            ValueError: an image is too small for a crop, or `out` is not as the results.
         """
         tensor, layout, host_layout, channels, count = images[:5]
-        out = None
+        buffer = out if out is None or tensor.dim() == 4 or layout is not None else out.squeeze(0)
         if tensor.is_cpu:
             size, pixels_between = self._sizes(tensor)
             if count * channels * pixels_between > MICROBATCH_BYTES:
                 return None
-            if count * channels * size[0] * size[1] >= LEAST_BYTES:
-                out = self._buffer(images, size)
+            if out is None and count * channels * size[0] * size[1] >= LEAST_BYTES:
+                buffer = self._buffer(images, size)
         ids = torch.from_numpy(sample_ids) if isinstance(sample_ids, np.ndarray) else sample_ids
         number, stored = (0, epoch.reshape(-1)) if isinstance(epoch, Tensor) else (epoch or 0, None)
         there = None if tensor.is_cpu else self._code_on(tensor.device)
         batch = layout, host_layout, channels
-        return _run(tensor, self.code, seed, number, ids, *batch, there, stored, out, frames)
+        result = _run(tensor, self.code, seed, number, ids, *batch, there, stored, buffer, frames)
+        if out is None or buffer is None or result.data_ptr() == out.data_ptr():
+            return result
+        if (buffer.shape, buffer.dtype) != (result.shape, result.dtype):
+            raise ValueError(f"run: expected out of {result.dtype} {list(result.shape)}")
+        return buffer.copy_(result)
 
     def is_small(self, images: Tensor) -> bool:
         """Whether results of images of one size need neither microbatches nor a buffer on the host."""

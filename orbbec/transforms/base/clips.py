@@ -41,6 +41,10 @@ class Images:
         """The results in the form of the input."""
         return results
 
+    def frames_of(self, out: Any) -> Any:
+        """The images of an output buffer in the form of the input."""
+        return out
+
     def split(self, targets: Any) -> list[Target]:
         """Targets as one dict per image.
 
@@ -88,6 +92,9 @@ class Clips(Images):
             return results
         clips = plain(results).reshape(self.count, self.frames, *results.shape[1:])
         return wrapped(clips, results) if is_tv_tensor(results) else clips
+
+    def frames_of(self, out: Any) -> Any:
+        return out.reshape(-1, *out.shape[2:]) if self.is_batch else out
 
     def split(self, targets: Any) -> list[Target]:
         """Targets as one dict per frame.

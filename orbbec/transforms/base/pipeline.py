@@ -11,7 +11,7 @@ from typing import Any, NamedTuple, TypeVar
 import numpy as np
 import torch
 
-from orbbec.bridge.arguments import Array, dtype_name, tensor_of
+from orbbec.bridge.arguments import Array, dtype_name, operator_output, tensor_of
 from orbbec.plan import Plan, run_passes
 from orbbec.plan import apply as apply_plan
 from orbbec.plan.batches import Direct, Input
@@ -164,8 +164,9 @@ class Pipeline(FrozenModule):
         generator: torch.Generator | None = None,
         key: Key | None = None,
         direct: Direct | None = None,
+        out: Any = None,
     ) -> Any:
-        """The results if one operator can draw and run all passes; else None.
+        """The results, in `out` unless it is None, if one operator can draw and run all passes; else None.
 
         `key` replaces the arguments before it, and `direct` describes the images, if they are known.
         """
@@ -187,7 +188,8 @@ class Pipeline(FrozenModule):
             return None
         try:
             if key is not None:
-                result = program.run(direct, *key)
+                buffer = None if out is None else operator_output("Compose", out).images
+                result = program.run(direct, *key, out=buffer)
             elif is_new:
                 result = program.run(direct, new_seed(generator))
                 is_left_out = layout is not None or len(self._small_runs) >= MAX_SMALL_SHAPES
@@ -316,6 +318,7 @@ class Pipeline(FrozenModule):
         epoch: int | torch.Tensor | None = None,
         *,
         generator: torch.Generator | None = None,
+        out: Any = None,
     ) -> Any:
         """Plan and apply. Without `sample_ids` and `epoch`, each call draws new parameters.
 
@@ -337,40 +340,46 @@ class Pipeline(FrozenModule):
             epoch: see `plan`; or an int64 tensor of one number on the device of the images, which is read
                 when parameters are drawn: a captured CUDA graph that adds 1 to it draws anew at each replay.
             generator: see `plan`.
+            out: for images without targets, or with one dict per image: output buffer for results of one
+                size, a tensor or an array of their shape and dtype that shares no memory with the images.
 
         Returns:
-            Images of the type of `batch`, except that PIL images that became floats are tensors `[C, H, W]`,
-            and those of a list of arrays `[N, C, H, W]`; with `targets`, images and targets.
+            `out` if there is one. Otherwise images of the type of `batch`, except that PIL images that became
+            floats are tensors `[C, H, W]`, and those of a list of arrays `[N, C, H, W]`. With `targets`,
+            images and targets.
 
         Raises:
             TypeError: the images have an unsupported type, mode or dtype, or there are none.
             ValueError: an argument is invalid.
         """
-        if targets is None:
+        if targets is None and out is None:
             result = self._run(batch, sample_ids, epoch, generator)
             if result is not None:
                 return result
         if is_structure(batch) or not _are_targets(targets):
             structure = batch if targets is None else (batch, targets)
+            if out is not None:
+                raise TypeError("Compose: expected out= with images, but got a sample that contains some")
             return self._on_structure(structure, sample_ids, epoch, generator)
         source, inputs, direct = self._source(batch)
         key = self._key(sample_ids, epoch, generator, source.count).of_clips(source.frames)
         listed = None if targets is None else source.split(targets)
-        was_tried = targets is None and source.images is batch
+        was_tried = targets is None and out is None and source.images is batch
+        buffer = None if out is None else source.frames_of(out)
         # Queued; then the host draws for the targets.
-        images = None if was_tried else self._run(source.images, key=key, direct=direct)
+        images = None if was_tried else self._run(source.images, key=key, direct=direct, out=buffer)
         if listed is None and images is not None:
-            return source.restored(images)
+            return source.restored(images) if out is None else out
         changed = None if images is None or listed is None else self._direct_targets(inputs, key, listed)
         if images is None or changed is None:
             plan = self._plan_for(inputs, key, listed)
             changed = None if listed is None else self._moved(plan, listed)
-            images = self._pass_by_pass(plan, source, inputs) if images is None else images
-        images = source.restored(images)
+            images = self._pass_by_pass(plan, source, inputs, buffer) if images is None else images
+        images = source.restored(images) if out is None else out
         return images if changed is None else (images, source.joined(changed, targets))
 
-    def _pass_by_pass(self, plan: Plan, source: Images, inputs: Input) -> Any:
-        return run_passes(plan, self._read(source.images) if inputs.work is None else inputs)
+    def _pass_by_pass(self, plan: Plan, source: Images, inputs: Input, out: Any = None) -> Any:
+        return run_passes(plan, self._read(source.images) if inputs.work is None else inputs, out)
 
     def _source(self, images: Any) -> tuple[Images, Input, Direct | None]:
         """Images or clips, and a description, with the images if a description alone would not do."""

@@ -58,6 +58,7 @@ class Transform(FrozenModule):
         epoch: int | None = None,
         *,
         generator: torch.Generator | None = None,
+        out: Any = None,
     ) -> Any:
         """Transform images, like `Compose` with this transform only.
 
@@ -66,7 +67,7 @@ class Transform(FrozenModule):
             >>> Resize((2, 3))(torch.zeros(3, 8, 8)).shape
             torch.Size([3, 2, 3])
         """
-        return self._alone.forward(batch, targets, sample_ids, epoch, generator=generator)
+        return self._alone.forward(batch, targets, sample_ids, epoch, generator=generator, out=out)
 
     @cached_property
     def _alone(self) -> Pipeline:
