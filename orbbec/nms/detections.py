@@ -25,12 +25,18 @@ def box_tensor(op: str, name: str, value: Any, columns: int) -> Tensor:
     boxes = real_tensor(op, name, value)
     if boxes.dim() != 2 or boxes.shape[1] != columns:
         raise ValueError(f"{op}: expected {name} of shape [N, {columns}], but got {list(boxes.shape)}")
-    return boxes if boxes.dtype == torch.float64 else boxes.float()
+    return boxes if boxes.dtype in (torch.float32, torch.float64) else boxes.float()
+
+
+def _constant(op: str, name: str, value: Any) -> Tensor:
+    """`value` as a tensor without gradient."""
+    tensor = as_tensor(op, name, value)
+    return tensor.detach() if tensor.requires_grad else tensor
 
 
 def real_tensor(op: str, name: str, value: Any) -> Tensor:
     """`value` as a detached tensor of real numbers."""
-    tensor = as_tensor(op, name, value).detach()
+    tensor = _constant(op, name, value)
     if not tensor.is_floating_point():
         dtype = dtype_name(tensor.dtype)
         raise TypeError(f"{op}: expected {name} of float16, bfloat16, float32 or float64, but got {dtype}")
@@ -53,7 +59,7 @@ def vector(op: str, name: str, value: Any, boxes: Tensor) -> Tensor:
         TypeError: not a tensor or array, or of complex numbers.
         ValueError: the shape or device is invalid.
     """
-    values = as_tensor(op, name, value).detach()
+    values = _constant(op, name, value)
     if values.is_complex():
         raise TypeError(f"{op}: expected {name} of real numbers, but got {dtype_name(values.dtype)}")
     if values.dim() != 1 or values.shape[0] != boxes.shape[0]:
