@@ -92,15 +92,6 @@ struct Erase {
   }
 };
 
-// The layout of a row: contiguous per channel, interleaved, or neither.
-enum class RowForm { kPlanes, kPixels, kStrided };
-
-inline RowForm form_of(const AnyImages& images) {
-  if (images.stride_x == 1) return RowForm::kPlanes;
-  const bool packed = images.stride_c == 1 && images.stride_x == images.channels;
-  return packed ? RowForm::kPixels : RowForm::kStrided;
-}
-
 template <class Launch>
 int dispatch_erase(const EraseArguments& a, const Launch& launch) {
   return dispatch_any_dtype(a.dtype, [&](auto value) { return launch(Erase<decltype(value)>(a)); });
