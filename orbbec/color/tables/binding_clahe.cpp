@@ -39,9 +39,10 @@ Tensor clahe(Tensor images, std::optional<Tensor> layout, int64_t channels, doub
 }  // namespace orbbec
 
 STABLE_TORCH_LIBRARY_FRAGMENT(orbbec, m) {
-  m.def(
+  orbbec::define_with_out(
+      m,
       "clahe(Tensor images, Tensor? layout, int channels, float clip_limit, Tensor? clip_limits, "
       "int tiles_y, int tiles_x) -> Tensor");
 }
 
-ORBBEC_IMPLEMENT(m) { m.impl("clahe", TORCH_BOX(&orbbec::clahe)); }
+ORBBEC_IMPLEMENT(m) { orbbec::implement_with_out<TORCH_BOX(&orbbec::clahe)>(m, "clahe"); }
