@@ -9,6 +9,15 @@
 
 namespace orbbec {
 
+// Rows of a strip: so many bytes that memcpy reaches its full speed, and the strip stays in an L2
+// cache.
+inline int strip_rows(const AnyImages& images, int64_t value_bytes) {
+  constexpr int64_t kBytes = 256 * 1024, kOfUnknownWidth = 64;
+  const int64_t row_bytes = images.width * images.channels * value_bytes;
+  return static_cast<int>(row_bytes > 0 ? std::max<int64_t>(kBytes / row_bytes, 1)
+                                        : kOfUnknownWidth);
+}
+
 // A rectangle of an image, by its first pixel and its size.
 struct Area {
   int y, x, height, width;
@@ -19,7 +28,7 @@ bool is_interleaved(const Image<T>& image, int64_t channels) {
   return image.stride_x == channels && (channels == 1 || image.stride_c == 1);
 }
 
-// Rows of `count` values, `to_step` and `from_step` values apart; contiguous rows with one memcpy.
+// Rows of `count` values, `to_step` and `from_step` values apart; contiguous rows together.
 template <class T>
 void copy_rows(const T* __restrict__ from, int64_t from_step, T* __restrict__ to, int64_t to_step,
                int64_t rows, int64_t count) {
@@ -27,7 +36,8 @@ void copy_rows(const T* __restrict__ from, int64_t from_step, T* __restrict__ to
     count *= rows;
     rows = 1;
   }
-  for (; rows > 0; --rows, from += from_step, to += to_step) memcpy(to, from, sizeof(T) * count);
+  for (; rows > 0; --rows, from += from_step, to += to_step)
+    memcpy(to, from, sizeof(T) * count);
 }
 
 // The pixels of `area` of `to`, from those that begin at row `y` and column `x` of `from`.

@@ -32,6 +32,8 @@ ORBBEC_HD int clip_to(int64_t value, int limit) {
 
 template <class T>
 struct Erase {
+  using Value = T;
+
   Images<const T> source;
   Images<T> output;
   EraseArguments a;

@@ -8,8 +8,6 @@
 namespace orbbec {
 namespace {
 
-constexpr int kStripRows = 32;
-
 template <class T>
 void noise_row(const Erase<T>& op, const Image<T>& to, int64_t n, int y, int first, int last) {
   for (int64_t c = 0; c < op.output.channels; ++c) {
@@ -46,8 +44,12 @@ void erase_rows(const Erase<T>& op, int64_t n, int top, int bottom) {
 
 void erase_cpu(const EraseArguments& arguments, const ParallelFor& parallel) {
   dispatch_erase(arguments, [&](const auto& op) {
-    for_each_strip_cpu(op.output, kStripRows, parallel, [&](int64_t n, int first) {
-      erase_rows(op, n, first, std::min(first + kStripRows, op.output[n].height));
+    const bool is_noisy = op.a.noise.kind != Noise::kNone;  // a row takes long
+    const int rows =
+        is_noisy ? 1 : strip_rows(op.output, sizeof(typename std::decay_t<decltype(op)>::Value));
+    for_each_strip_cpu(op.output, rows, parallel, [&](int64_t n, int first) {
+      const int64_t end = std::min<int64_t>(int64_t{first} + rows, op.output[n].height);
+      erase_rows(op, n, first, static_cast<int>(end));
     });
     return 0;
   });
