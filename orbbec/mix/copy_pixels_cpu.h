@@ -36,8 +36,7 @@ void copy_rows(const T* __restrict__ from, int64_t from_step, T* __restrict__ to
     count *= rows;
     rows = 1;
   }
-  for (; rows > 0; --rows, from += from_step, to += to_step)
-    memcpy(to, from, sizeof(T) * count);
+  for (; rows > 0; --rows, from += from_step, to += to_step) memcpy(to, from, sizeof(T) * count);
 }
 
 // The pixels of `area` of `to`, from those that begin at row `y` and column `x` of `from`.
