@@ -44,6 +44,15 @@ def register_fake(op: str, **dimensions: int) -> Callable[[Fake], Fake]:
     return register
 
 
+def register_out_fake(op: str, **dimensions: int) -> None:
+    """Register the fake kernel of the out variant of an operator; see `register_fake`."""
+
+    @register_fake(f"{op}_out", **dimensions)
+    def _(images: Tensor, *arguments: Any) -> None:
+        if arguments[-1].device != images.device:
+            raise ValueError(f"{op}: expected out on the device of images")
+
+
 def _check(op: str, name: str, value: Any, number: int) -> None:
     if isinstance(value, Tensor) and value.dim() != number:
         raise ValueError(f"{op}: expected {name} of {number} dimensions, but got shape {list(value.shape)}")

@@ -10,6 +10,7 @@
 #include "../core/image.h"
 #include "device.h"
 #include "memory.h"
+#include "out_variant.h"
 
 namespace orbbec {
 
@@ -181,28 +182,6 @@ inline void ask_for_huge_pages(const Tensor& fresh) {
   if (first < last) madvise(reinterpret_cast<void*>(first), last - first, MADV_HUGEPAGE);
 }
 
-// On the device of `like`, and of its dtype if none is given.
-inline Tensor new_images(const char* op, const Tensor& like, const std::vector<int64_t>& shape,
-                         bool channels_last, std::optional<ScalarType> type = std::nullopt) {
-  const Tensor fresh =
-      new_tensor(op, shape, type.value_or(like.scalar_type()), like, channels_last);
-  ask_for_huge_pages(fresh);
-  return fresh;
-}
-
-// [N, C, H, W], or [C, H, W] for one image.
-inline std::vector<int64_t> output_shape(const Tensor& images, const AnyImages& source,
-                                         std::array<int64_t, 2> size) {
-  if (images.dim() == 3) return {source.channels, size[0], size[1]};
-  return {source.count, source.channels, size[0], size[1]};
-}
-
-// Channels last if the images are, so that both are accessed in place.
-inline Tensor new_output(const char* op, const Tensor& images, const AnyImages& source,
-                         std::array<int64_t, 2> size) {
-  return new_images(op, images, output_shape(images, source, size), reads_channels_last(source));
-}
-
 // The byte range of a tensor's elements.
 struct Extent {
   const char *first, *last;
@@ -245,6 +224,38 @@ inline void check_output_of(const char* op, const Tensor& out, const std::vector
   check(same_device(out, images), op, "expected out on the device of images");
   check(!overlaps_itself(out), op, "expected out whose elements do not share memory");
   check_apart(op, out, images, "images");
+}
+
+// The output of an out variant, once.
+inline std::optional<Tensor> take_output(const char* op, const std::vector<int64_t>& shape,
+                                         ScalarType type, const Tensor& images) {
+  const Tensor* const out = std::exchange(output_of_variant, nullptr);
+  if (out == nullptr) return std::nullopt;
+  check_output_of(op, *out, shape, type, images);
+  return *out;
+}
+
+// On the device of `like`, and of its dtype if none is given; of an out variant, its output.
+inline Tensor new_images(const char* op, const Tensor& like, const std::vector<int64_t>& shape,
+                         bool channels_last, std::optional<ScalarType> type = std::nullopt) {
+  const ScalarType known = type.value_or(like.scalar_type());
+  if (const auto out = take_output(op, shape, known, like)) return *out;
+  const Tensor fresh = new_tensor(op, shape, known, like, channels_last);
+  ask_for_huge_pages(fresh);
+  return fresh;
+}
+
+// [N, C, H, W], or [C, H, W] for one image.
+inline std::vector<int64_t> output_shape(const Tensor& images, const AnyImages& source,
+                                         std::array<int64_t, 2> size) {
+  if (images.dim() == 3) return {source.channels, size[0], size[1]};
+  return {source.count, source.channels, size[0], size[1]};
+}
+
+// Channels last if the images are, so that both are accessed in place.
+inline Tensor new_output(const char* op, const Tensor& images, const AnyImages& source,
+                         std::array<int64_t, 2> size) {
+  return new_images(op, images, output_shape(images, source, size), reads_channels_last(source));
 }
 
 inline void check_output(const char* op, const Tensor& images, const Tensor& out,

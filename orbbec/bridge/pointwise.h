@@ -15,12 +15,13 @@ inline int64_t memory_for_tables(int64_t count) {
 }
 
 // An output of the sizes and the dtype of the images: `[N, channels, H, W]`, with as many channels
-// if no number is given, or a flat buffer with their table.
+// if no number is given, or a flat buffer with their table; of an out variant, its output.
 inline Tensor new_pointwise_output(const char* op, const Tensor& images,
                                    const std::optional<Tensor>& layout, const AnyImages& source,
                                    std::optional<int64_t> channels = std::nullopt) {
   if (layout.has_value()) {
     const int64_t pixels = images.numel();
+    if (const auto out = take_output(op, {pixels}, images.scalar_type(), images)) return *out;
     Tensor whole = new_tensor(op, std::vector<int64_t>{pixels + memory_for_tables(source.count)},
                               images.scalar_type(), images);
     return torch::stable::narrow(whole, 0, 0, pixels);

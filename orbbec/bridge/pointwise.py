@@ -6,6 +6,7 @@ from typing import Any
 import torch
 from torch import Tensor
 
+from orbbec._library import operators
 from orbbec.bridge.arguments import (
     IMAGE_DTYPES,
     OperatorInput,
@@ -15,7 +16,9 @@ from orbbec.bridge.arguments import (
     new_images,
     operator_input,
 )
-from orbbec.bridge.fakes import register_fake
+from orbbec.bridge.buffer_pool import pooled_output
+from orbbec.bridge.dispatch import call_operator
+from orbbec.bridge.fakes import register_fake, register_out_fake
 
 _WHOLE = (torch.uint8, torch.int8, torch.int16, torch.int32, torch.int64)
 
@@ -41,6 +44,42 @@ def images_input(
         return images.with_pixels(output, count) if storage is None else images.in_storage(storage, count)
 
     return OperatorInput(inputs.images, inputs.layout, inputs.channels, restore)
+
+
+def call_into(op: str, buffer: Tensor | None, *arguments: Any) -> Any:
+    """Call `torch.ops.orbbec.<op>`; its out variant if there is a buffer for the result."""
+    if buffer is None:
+        return call_operator(getattr(operators, op), *arguments)
+    getattr(operators, f"{op}_out")(*arguments, buffer)
+    return buffer
+
+
+def call_like(op: str, inputs: OperatorInput, *options: Any, channels: int | None = None) -> Any:
+    """Call an operator whose result has the sizes and the dtype of its images; see `pooled_output`.
+
+    Args:
+        op: the operator.
+        inputs: its images.
+        options: its other arguments.
+        channels: the number of output channels; None: that of the images.
+    """
+    buffer = _buffer_like(inputs, channels, *options)
+    return call_into(op, buffer, inputs.images, inputs.layout, inputs.channels, *options)
+
+
+def _buffer_like(inputs: OperatorInput, channels: int | None, *options: Any) -> Tensor | None:
+    images, layout = inputs.images, inputs.layout
+    others = [option for option in options if isinstance(option, Tensor)]
+    if torch.compiler.is_compiling():
+        return None
+    if layout is not None:  # with memory for the tables
+        nbytes = images.untyped_storage().nbytes()
+        whole = pooled_output((nbytes,), images.dtype, False, images, layout, *others)
+        return None if whole is None else whole[: images.numel()]
+    count, depth, height, width = images.shape
+    depth = depth if channels is None else channels
+    is_last = depth > 1 and is_channels_last(images, None)
+    return pooled_output((count, depth, height, width), images.dtype, is_last, images, *others)
 
 
 def pixels_with_tables(pixels: Tensor, storage: Tensor) -> Tensor | None:
@@ -73,11 +112,13 @@ def fake_like(images: Tensor, layout: Tensor | None, channels: int | None = None
 
 
 def register_fake_like(op: str, **dimensions: int) -> None:
-    """Register the fake kernel of an operator whose output is like its images; see `register_fake`."""
+    """Register the fake kernels of an operator whose output is like its images, and of its out variant."""
 
     @register_fake(op, **dimensions)
     def _(images: Tensor, layout: Tensor | None, *_: object) -> Tensor:
         return fake_like(images, layout)
+
+    register_out_fake(op, **dimensions)
 
 
 def whole_numbers(op: str, name: str, value: Any, shape: list[int], low: int, high: int) -> Tensor:

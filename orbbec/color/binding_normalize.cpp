@@ -68,9 +68,10 @@ void normalize(StableIValue* stack, uint64_t, uint64_t) { give(stack, run(Call(s
 }  // namespace orbbec
 
 STABLE_TORCH_LIBRARY_FRAGMENT(orbbec, m) {
-  m.def(
+  orbbec::define_with_out(
+      m,
       "normalize(Tensor images, Tensor? layout, int channels, float[] mean, float[] std, "
       "float scale, int dtype, SymInt[] size, bool channels_last) -> Tensor");
 }
 
-ORBBEC_IMPLEMENT(m) { m.impl("normalize", &orbbec::normalize); }
+ORBBEC_IMPLEMENT(m) { orbbec::implement_with_out<&orbbec::normalize>(m, "normalize"); }

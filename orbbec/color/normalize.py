@@ -6,7 +6,6 @@ from typing import Any
 import torch
 from torch import Tensor
 
-from orbbec._library import operators
 from orbbec.bridge.arguments import (
     Images,
     OperatorInput,
@@ -17,8 +16,9 @@ from orbbec.bridge.arguments import (
     new_images,
     operator_input,
 )
-from orbbec.bridge.dispatch import call_operator
-from orbbec.bridge.fakes import register_fake
+from orbbec.bridge.buffer_pool import pooled_output
+from orbbec.bridge.fakes import register_fake, register_out_fake
+from orbbec.bridge.pointwise import call_into
 from orbbec.bridge.spec import EVERY_DTYPE, OpSpec, register
 
 _FLOATS = (torch.float16, torch.bfloat16, torch.float32, torch.float64)
@@ -107,9 +107,11 @@ def _normalize(
     scales = flag_value(op, "scale", scale)
     factor = 1 / _LARGEST.get(inputs.images.dtype, 1.0) if scales else 1.0
     numbers = fill_values(op, mean), fill_values(op, std)
-    size = _common_size(op, images, inputs)
-    output: Tensor = call_operator(
-        operators.normalize,
+    size, is_last = _common_size(op, images, inputs), flag_value(op, "channels_last", channels_last)
+    shape = _shape(inputs.images, inputs.layout, inputs.channels, size)
+    output: Tensor = call_into(
+        "normalize",
+        pooled_output(shape, dtype, is_last, inputs.images, inputs.layout),
         inputs.images,
         inputs.layout,
         inputs.channels,
@@ -117,7 +119,7 @@ def _normalize(
         factor,
         dtype,
         size,
-        flag_value(op, "channels_last", channels_last),
+        is_last,
     )
     single = isinstance(images, Tensor) and images.dim() == 3
     single = single or (not isinstance(images, Tensor) and inputs.layout is None and images.ndim < 4)
@@ -134,6 +136,10 @@ def _common_size(op: str, images: Any, inputs: OperatorInput) -> list[int]:
     return list(sizes.pop()) if sizes else [1, 1]
 
 
+def _shape(images: Tensor, layout: Tensor | None, channels: int, size: list[int]) -> tuple[int, ...]:
+    return tuple(images.shape) if layout is None else (layout.size(0), channels, *size)
+
+
 @register_fake("normalize")
 def _(
     images: Tensor,
@@ -146,8 +152,11 @@ def _(
     size: list[int],
     channels_last: bool,
 ) -> Tensor:
-    shape = (layout.size(0), channels, *size) if layout is not None else tuple(images.shape)
+    shape = _shape(images, layout, channels, size)
     return new_images(images, shape, channels_last, dtype_numbered("normalize", dtype, _FLOATS))
+
+
+register_out_fake("normalize")
 
 
 def _setup(ctx: Any, inputs: tuple[Any, ...], output: Tensor) -> None:

@@ -46,6 +46,29 @@ ORBBEC_HD bool is_readable(const Image<const From>& from, const Image<To>& to) {
   return from.height == to.height && from.width == to.width;
 }
 
+// A rule in stages, `stage<k>(values)` for k below kStages: each looks up values or computes with
+// them, so that over many pixels the compiler vectorizes those that compute.
+template <int kStage = 0, class Rule, int kCount>
+ORBBEC_HD void run_stages_on(const Rule& rule, int (&values)[Rule::kValues][kCount]) {
+  if constexpr (kStage < Rule::kStages) {
+    for (int i = 0; i < kCount; ++i) {
+      int pixel[Rule::kValues];
+      for (int v = 0; v < Rule::kValues; ++v) pixel[v] = values[v][i];
+      rule.template stage<kStage>(pixel);
+      for (int v = 0; v < Rule::kValues; ++v) values[v][i] = pixel[v];
+    }
+    run_stages_on<kStage + 1>(rule, values);
+  }
+}
+
+template <class Rule>
+ORBBEC_HD void run_stages(const Rule& rule, const int (&in)[Rule::kIn], int (&out)[Rule::kOut]) {
+  int values[Rule::kValues][1] = {};
+  for (int c = 0; c < Rule::kIn; ++c) values[c][0] = in[c];
+  run_stages_on(rule, values);
+  for (int c = 0; c < Rule::kOut; ++c) out[c] = values[c][0];
+}
+
 // Distinguishes full vectors from the row's tail.
 template <bool kInVector>
 using InVector = std::bool_constant<kInVector>;

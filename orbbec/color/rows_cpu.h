@@ -79,6 +79,15 @@ ORBBEC_HD void work_on_block(const Work& work, PixelBlock<Pointwise>& block,
                              InVector<kInVector> like) {
   using T = typename Pointwise::In;
   const Work local = work;  // a local copy, which stores cannot alias
+  if constexpr (requires { Work::kStages; }) {
+    int values[Work::kValues][kBlockPixels] = {};
+    for (int c = 0; c < Pointwise::kIn; ++c)
+      for (int i = 0; i < kBlockPixels; ++i) values[c][i] = block.in[c][i];
+    run_stages_on(local, values);
+    for (int c = 0; c < Pointwise::kOut; ++c)
+      for (int i = 0; i < kBlockPixels; ++i) block.out[c][i] = from_lane<T>(values[c][i]);
+    return;
+  }
   for (int i = 0; i < kBlockPixels; ++i) {
     Lane<T> in[Pointwise::kIn], out[Pointwise::kOut];
     for (int c = 0; c < Pointwise::kIn; ++c) in[c] = to_lane(block.in[c][i]);

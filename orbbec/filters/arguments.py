@@ -16,24 +16,24 @@ from orbbec.bridge.arguments import (
     operator_input,
     real_numbers,
 )
-from orbbec.bridge.dispatch import call_operator
 from orbbec.bridge.plain import is_integer, is_real, shown
+from orbbec.bridge.pointwise import call_like
 
 _WHOLE = (torch.uint8, torch.int16, torch.int32, torch.int64)
 
 
 def filter_images(
-    op: str, images: Any, operator: Any, *options: Any, dtypes: Sequence[torch.dtype] = IMAGE_DTYPES
+    op: str, images: Any, operator: str, *options: Any, dtypes: Sequence[torch.dtype] = IMAGE_DTYPES
 ) -> Any:
-    """Filter images with `operator(images, layout, channels, *options)`, keeping type, sizes and dtype.
+    """Filter images with the operator of this name, keeping type, sizes and dtype.
 
     Variable-size images are filtered into a buffer of equal length; layout table and plan are copied.
     """
     inputs = operator_input(op, "images", images, dtypes)
     if inputs.layout is None:
-        return inputs.restore(call_operator(operator, inputs.images, None, 0, *options))
+        return inputs.restore(call_like(operator, inputs, *options))
     batch: Any = images
-    storage = call_operator(operator, batch.storage, inputs.layout, inputs.channels, *options)
+    storage = call_like(operator, inputs._replace(images=batch.storage), *options)
     storage[batch.pixel_bytes :] = batch.storage[batch.pixel_bytes :]
     return replace(batch, storage=storage)
 

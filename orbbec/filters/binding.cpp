@@ -217,20 +217,25 @@ Tensor run_gaussian_blur(const OperatorCall& call) {
 }  // namespace orbbec
 
 STABLE_TORCH_LIBRARY_FRAGMENT(orbbec, m) {
-  m.def(
+  orbbec::define_with_out(
+      m,
       "gaussian_blur(Tensor images, Tensor? layout, int channels, SymInt[] kernel_size, Tensor "
       "sigma, str border) -> Tensor");
-  m.def(
+  orbbec::define_with_out(
+      m,
       "box_blur(Tensor images, Tensor? layout, int channels, SymInt[] kernel_size, str border) -> "
       "Tensor");
-  m.def(
+  orbbec::define_with_out(
+      m,
       "filter2d(Tensor images, Tensor? layout, int channels, Tensor kernel, str border) -> Tensor");
-  m.def("median_blur(Tensor images, Tensor? layout, int channels, SymInt[] kernel_size) -> Tensor");
+  orbbec::define_with_out(
+      m,
+      "median_blur(Tensor images, Tensor? layout, int channels, SymInt[] kernel_size) -> Tensor");
 }
 
 ORBBEC_IMPLEMENT(m) {
-  m.impl("gaussian_blur", TORCH_BOX(&orbbec::gaussian_blur));
-  m.impl("box_blur", TORCH_BOX(&orbbec::box_blur));
-  m.impl("filter2d", TORCH_BOX(&orbbec::filter2d));
-  m.impl("median_blur", TORCH_BOX(&orbbec::median_blur));
+  orbbec::implement_with_out<TORCH_BOX(&orbbec::gaussian_blur)>(m, "gaussian_blur");
+  orbbec::implement_with_out<TORCH_BOX(&orbbec::box_blur)>(m, "box_blur");
+  orbbec::implement_with_out<TORCH_BOX(&orbbec::filter2d)>(m, "filter2d");
+  orbbec::implement_with_out<TORCH_BOX(&orbbec::median_blur)>(m, "median_blur");
 }

@@ -28,7 +28,10 @@ inline Tensor filter_output(const char* op, const Tensor& images,
                             const std::optional<Tensor>& layout, const AnyImages& source,
                             AnyImages& described) {
   if (layout.has_value()) {
-    const Tensor output = new_tensor(op, images.sizes(), images.scalar_type(), images);
+    const std::vector<int64_t> length{images.numel()};
+    const auto out = take_output(op, length, images.scalar_type(), images);
+    const Tensor output =
+        out.has_value() ? *out : new_tensor(op, length, images.scalar_type(), images);
     described = source;
     described.data = output.mutable_data_ptr();
     return output;

@@ -179,9 +179,9 @@ def _add_points(kernels: Any, x: Any, y: Any, weights: Any) -> None:
 
 
 def _filter(op: str, images: Any, kernels: Tensor, border: Border) -> Any:
-    operator, name = operators.filter2d, border_name(op, border)
+    name = border_name(op, border)
     kernels = copied_to(device_of(images), kernels) if kernels.device.type == "cpu" else kernels
-    return call_for(op, filter_images, op, images, operator, kernels, name)
+    return call_for(op, filter_images, op, images, "filter2d", kernels, name)
 
 
 def _passes(kernel: Tensor, border: str) -> list[Pass]:

@@ -59,9 +59,12 @@ Tensor jpeg_compression(Tensor images, std::optional<Tensor> layout, int64_t cha
 }  // namespace orbbec
 
 STABLE_TORCH_LIBRARY_FRAGMENT(orbbec, m) {
-  m.def(
+  orbbec::define_with_out(
+      m,
       "jpeg_compression(Tensor images, Tensor? layout, int channels, int quality, "
       "Tensor? qualities, str subsampling) -> Tensor");
 }
 
-ORBBEC_IMPLEMENT(m) { m.impl("jpeg_compression", TORCH_BOX(&orbbec::jpeg_compression)); }
+ORBBEC_IMPLEMENT(m) {
+  orbbec::implement_with_out<TORCH_BOX(&orbbec::jpeg_compression)>(m, "jpeg_compression");
+}

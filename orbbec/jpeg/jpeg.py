@@ -2,10 +2,9 @@
 
 from typing import Any
 
-from orbbec._library import operators
 from orbbec.bridge.arguments import Images, Matrix, copied_to, name_value
 from orbbec.bridge.plain import is_integer
-from orbbec.bridge.pointwise import count_of, images_input, register_fake_like, whole_numbers
+from orbbec.bridge.pointwise import call_like, count_of, images_input, register_fake_like, whole_numbers
 from orbbec.bridge.spec import OpSpec, register
 
 OP = "jpeg_compression"
@@ -47,8 +46,8 @@ def jpeg_compression(images: Images, quality: int | Matrix, *, subsampling: str 
     if not is_integer(quality):
         of_images = whole_numbers(OP, "quality", quality, [count_of(inputs)], 1, 100)
         qualities, quality = copied_to(inputs.images.device, of_images), 0
-    arguments = (inputs.images, inputs.layout, inputs.channels, quality, qualities)
-    return inputs.restore(operators.jpeg_compression(*arguments, name_value(OP, "subsampling", subsampling)))
+    options = quality, qualities, name_value(OP, "subsampling", subsampling)
+    return inputs.restore(call_like(OP, inputs, *options))
 
 
 register_fake_like("jpeg_compression")

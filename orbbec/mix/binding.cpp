@@ -97,10 +97,8 @@ uint64_t fill_bits(DType dtype, double value) {
   return bits;
 }
 
-Tensor run_mosaic(const Tensor& images, const std::optional<Tensor>& layout, int64_t channels,
-                  const Tensor& pair_indices, const Tensor& centers,
-                  const std::vector<int64_t>& size, const std::vector<double>& fill,
-                  const Tensor* out) {
+Tensor mosaic(Tensor images, std::optional<Tensor> layout, int64_t channels, Tensor pair_indices,
+              Tensor centers, std::vector<int64_t> size, std::vector<double> fill) {
   constexpr const char* kOp = "mosaic";
   const int64_t count = pair_indices.dim() == 2 ? pair_indices.size(0) : 0;
   const int64_t tiles = pair_indices.dim() == 2 && pair_indices.size(1) == 9 ? 9 : 4;
@@ -118,22 +116,11 @@ Tensor run_mosaic(const Tensor& images, const std::optional<Tensor>& layout, int
   AnyImages canvas = a.source;
   canvas.count = count;
   const auto sides = output_size(kOp, canvas, size);
-  if (out != nullptr) check_output(kOp, images, *out, canvas, sides);
-  const Tensor output = out != nullptr ? *out : new_output(kOp, images, canvas, sides);
+  const Tensor output = new_output(kOp, images, canvas, sides);
   if (output.numel() == 0) return output;
   a.output = dense_images(kOp, "output", output, output.mutable_data_ptr());
   gather_pixels(kOp, a, images);
   return output;
-}
-
-Tensor mosaic(Tensor images, std::optional<Tensor> layout, int64_t channels, Tensor pair_indices,
-              Tensor centers, std::vector<int64_t> size, std::vector<double> fill) {
-  return run_mosaic(images, layout, channels, pair_indices, centers, size, fill, nullptr);
-}
-
-void mosaic_out(Tensor images, std::optional<Tensor> layout, int64_t channels, Tensor pair_indices,
-                Tensor centers, std::vector<int64_t> size, std::vector<double> fill, Tensor out) {
-  run_mosaic(images, layout, channels, pair_indices, centers, size, fill, &out);
 }
 
 Tensor blend(const char* op, BlendArguments& a, const Tensor& images,
@@ -200,31 +187,32 @@ Tensor add_to_pairs(Tensor base, Tensor contributions, Tensor order, Tensor star
 }  // namespace orbbec
 
 STABLE_TORCH_LIBRARY_FRAGMENT(orbbec, m) {
-  m.def(
+  orbbec::define_with_out(
+      m,
       "cutmix(Tensor images, Tensor? layout, int channels, Tensor pair_indices, Tensor boxes) -> "
       "Tensor");
-  m.def(
+  orbbec::define_with_out(
+      m,
       "copy_paste(Tensor images, Tensor? layout, int channels, Tensor pair_indices, Tensor masks, "
       "Tensor? masks_layout) -> Tensor");
-  m.def(
+  orbbec::define_with_out(
+      m,
       "mosaic(Tensor images, Tensor? layout, int channels, Tensor pair_indices, Tensor centers, "
       "int[] size, float[] fill) -> Tensor");
-  m.def(
-      "mosaic_out(Tensor images, Tensor? layout, int channels, Tensor pair_indices, "
-      "Tensor centers, int[] size, float[] fill, Tensor(a!) out) -> ()");
-  m.def(
+  orbbec::define_with_out(
+      m,
       "mixup(Tensor images, Tensor? layout, int channels, Tensor pair_indices, Tensor weights) -> "
       "Tensor");
-  m.def("copy_paste_soft(Tensor images, Tensor pair_indices, Tensor masks) -> Tensor");
+  orbbec::define_with_out(
+      m, "copy_paste_soft(Tensor images, Tensor pair_indices, Tensor masks) -> Tensor");
   m.def("add_to_pairs(Tensor base, Tensor parts, Tensor order, Tensor starts) -> Tensor");
 }
 
 ORBBEC_IMPLEMENT(m) {
-  m.impl("cutmix", TORCH_BOX(&orbbec::cutmix));
-  m.impl("copy_paste", TORCH_BOX(&orbbec::copy_paste));
-  m.impl("mosaic", TORCH_BOX(&orbbec::mosaic));
-  m.impl("mosaic_out", TORCH_BOX(&orbbec::mosaic_out));
-  m.impl("mixup", TORCH_BOX(&orbbec::mixup));
-  m.impl("copy_paste_soft", TORCH_BOX(&orbbec::copy_paste_soft));
+  orbbec::implement_with_out<TORCH_BOX(&orbbec::cutmix)>(m, "cutmix");
+  orbbec::implement_with_out<TORCH_BOX(&orbbec::copy_paste)>(m, "copy_paste");
+  orbbec::implement_with_out<TORCH_BOX(&orbbec::mosaic)>(m, "mosaic");
+  orbbec::implement_with_out<TORCH_BOX(&orbbec::mixup)>(m, "mixup");
+  orbbec::implement_with_out<TORCH_BOX(&orbbec::copy_paste_soft)>(m, "copy_paste_soft");
   m.impl("add_to_pairs", TORCH_BOX(&orbbec::add_to_pairs));
 }

@@ -7,8 +7,8 @@ from torch import Tensor
 
 from orbbec._library import operators
 from orbbec.bridge.arguments import Images, Matrix, RaggedImages, as_tensor, copied_to, is_ragged
-from orbbec.bridge.fakes import register_fake
-from orbbec.bridge.pointwise import count_of, fake_like, register_fake_like
+from orbbec.bridge.fakes import register_fake, register_out_fake
+from orbbec.bridge.pointwise import call_like, count_of, fake_like, register_fake_like
 from orbbec.bridge.spec import MixSpec, register
 from orbbec.mix.arguments import every_image, mixed_input, to_device
 from orbbec.mix.gradients import register_gradient
@@ -49,8 +49,7 @@ def copy_paste(images: Images, pair_indices: Matrix, masks: Images) -> Any:
     inputs, index = mixed_input(OP, images, pair_indices)
     if inputs.layout is not None:
         of_batch = _ragged_masks(masks)
-        arguments = (inputs.images, inputs.layout, inputs.channels, index, of_batch.buffer, of_batch.layout)
-        return inputs.restore(operators.copy_paste(*arguments))
+        return inputs.restore(call_like(OP, inputs, index, of_batch.buffer, of_batch.layout))
     table = as_tensor(OP, "masks", masks).detach()
     table = every_image(table, count_of(inputs), list(inputs.images.shape[-2:]))
     table = to_device(table, inputs)
@@ -60,7 +59,7 @@ def copy_paste(images: Images, pair_indices: Matrix, masks: Images) -> Any:
     if table.dtype not in (torch.bool, torch.uint8):
         raise TypeError(f"{OP}: expected masks of bool, uint8 or floats, but got {table.dtype}")
     hard = table.view(torch.uint8)
-    return inputs.restore(operators.copy_paste(inputs.images, None, 0, index, hard, None))
+    return inputs.restore(call_like(OP, inputs, index, hard, None))
 
 
 def _ragged_masks(masks: Any) -> RaggedImages:
@@ -79,6 +78,9 @@ register_fake_like("copy_paste")
 @register_fake("copy_paste_soft", pair_indices=1, masks=3)
 def _(images: Tensor, pair_indices: Tensor, masks: Tensor) -> Tensor:
     return fake_like(images, None)
+
+
+register_out_fake("copy_paste_soft", pair_indices=1, masks=3)
 
 
 def _split_hard(gradient: Tensor, tables: tuple[Tensor, ...]) -> tuple[Tensor, Tensor]:

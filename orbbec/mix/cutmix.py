@@ -7,10 +7,8 @@ import numpy as np
 import torch
 from torch import Tensor
 
-from orbbec._library import operators
 from orbbec.bridge.arguments import Array, Images, Matrix, as_tensor
-from orbbec.bridge.dispatch import call_operator
-from orbbec.bridge.pointwise import count_of, register_fake_like, whole_numbers
+from orbbec.bridge.pointwise import call_like, count_of, register_fake_like, whole_numbers
 from orbbec.bridge.spec import BYTES_AND_FLOATS, MixSpec, register
 from orbbec.mix.arguments import every_image, mixed_input, to_device
 from orbbec.mix.gradients import register_gradient
@@ -52,8 +50,7 @@ def cutmix(images: Images, pair_indices: Matrix, boxes: Matrix) -> Any:
     count = count_of(inputs)
     each = every_image(as_tensor(OP, "boxes", boxes), count, [4])
     rectangles = to_device(whole_numbers(OP, "boxes", each, [count, 4], -_FAR, _FAR), inputs)
-    output = call_operator(operators.cutmix, inputs.images, inputs.layout, inputs.channels, index, rectangles)
-    return inputs.restore(output)
+    return inputs.restore(call_like(OP, inputs, index, rectangles))
 
 
 register_fake_like("cutmix")

@@ -1,6 +1,6 @@
 // cutmix, mosaic and copy_paste by binary masks: each output pixel is a pixel of an image, or the
-// fill. A rule says of which image, and how many pixels follow contiguously. Included by
-// gather_cpu.cpp, gather_cuda.cu and binding.cpp.
+// fill. A rule says of which image, how many pixels follow contiguously, and how many rows have the
+// same runs. Included by gather_cpu.cpp, gather_cuda.cu and binding.cpp.
 #pragma once
 
 #include "mix.h"
@@ -23,6 +23,13 @@ struct GatherArguments {
 
 ORBBEC_HD int clamp_to_int(int64_t value, int64_t low, int64_t high) {
   return static_cast<int>(value < low ? low : value > high ? high : value);
+}
+
+// The smaller of `next` and those of `edges` that are beyond `at`.
+template <class... Edge>
+ORBBEC_HD int next_edge(int at, int next, Edge... edges) {
+  ((next = edges > at && edges < next ? static_cast<int>(edges) : next), ...);
+  return next;
 }
 
 // Pixels [left, right) of rows [top, bottom) come from the paired image, where it has them.
@@ -55,6 +62,12 @@ struct CutMixRule {
     const Span s = span(n, y);
     const int next = x < s.left ? s.left : x < s.right ? s.right : width;
     return next < width && s.left < s.right ? next : width;
+  }
+  ORBBEC_HD int bottom(int64_t n, int y, int height) const {
+    const int64_t pair_index = pair_indices.at(n);
+    if (pair_index == PairIndices::kNone) return height;
+    const int64_t* const box = boxes + 4 * n;
+    return next_edge(y, height, box[1], box[3], int64_t{sizes[pair_index].height});
   }
 };
 
@@ -172,13 +185,18 @@ struct MosaicRule : Tiles {
   }
   ORBBEC_HD int end(int64_t n, int y, int x, int width) const {
     const Tile tile = this->tile_at(n, y, x);
-    int64_t next = width;
-    if (tile.contains(y, x)) return static_cast<int>(tile.right() < next ? tile.right() : next);
+    if (tile.contains(y, x)) return next_edge(x, width, tile.right());
+    int next = width;
+    for (int i = 0; i < Tiles::kCount; ++i) next = next_edge(x, next, this->tile(n, i).left);
+    return next;
+  }
+  ORBBEC_HD int bottom(int64_t n, int y, int height) const {
+    int next = height;
     for (int i = 0; i < Tiles::kCount; ++i) {
-      const int64_t left = this->tile(n, i).left;
-      if (left > x && left < next) next = left;
+      const Tile tile = this->tile(n, i);
+      next = next_edge(y, next, tile.top, tile.bottom());
     }
-    return static_cast<int>(next);
+    return next;
   }
 };
 
@@ -213,6 +231,7 @@ struct CopyPasteRule {
     while (next < last && (row[next * mask.stride_x] != 0) == set) ++next;
     return next;
   }
+  ORBBEC_HD int bottom(int64_t, int y, int) const { return y + 1; }
 };
 
 // T is an unsigned integer as wide as a value: bits are copied, whatever their type.

@@ -7,10 +7,8 @@ import numpy as np
 import torch
 from torch import Tensor
 
-from orbbec._library import operators
 from orbbec.bridge.arguments import Array, Images, Matrix
-from orbbec.bridge.dispatch import call_operator
-from orbbec.bridge.pointwise import register_fake_like
+from orbbec.bridge.pointwise import call_like, register_fake_like
 from orbbec.bridge.spec import FLOATS, MixSpec, register
 from orbbec.mix.arguments import float_numbers, mixed_input
 from orbbec.mix.gradients import register_gradient
@@ -49,8 +47,7 @@ def mixup(images: Images, pair_indices: Matrix, weights: float | Tensor) -> Any:
     """
     inputs, index = mixed_input(OP, images, pair_indices)
     numbers = float_numbers(OP, "weights", weights, inputs)
-    output = call_operator(operators.mixup, inputs.images, inputs.layout, inputs.channels, index, numbers)
-    return inputs.restore(output)
+    return inputs.restore(call_like(OP, inputs, index, numbers))
 
 
 register_fake_like("mixup")

@@ -8,7 +8,6 @@ import torch
 from torch import Tensor
 from torch.nn.functional import pad
 
-from orbbec._library import operators
 from orbbec.bridge.arguments import (
     Array,
     Fill,
@@ -22,10 +21,9 @@ from orbbec.bridge.arguments import (
     size_values,
 )
 from orbbec.bridge.buffer_pool import pooled_output
-from orbbec.bridge.dispatch import call_operator
-from orbbec.bridge.fakes import register_fake
+from orbbec.bridge.fakes import register_fake, register_out_fake
 from orbbec.bridge.gradients.pairs import add_to_pairs
-from orbbec.bridge.pointwise import count_of, whole_numbers
+from orbbec.bridge.pointwise import call_into, count_of, whole_numbers
 from orbbec.bridge.spec import MixSpec, Tiles, register
 from orbbec.mix.arguments import every_image, to_device
 
@@ -86,10 +84,7 @@ def mosaic(
     is_last = is_channels_last(inputs.images, inputs.layout)
     shape = len(index), channels, *options[0]
     buffer = pooled_output(shape, inputs.images.dtype, is_last, inputs.images, *tables)
-    if buffer is None:
-        return inputs.restore(call_operator(operators.mosaic, *arguments))
-    operators.mosaic_out(*arguments, buffer)
-    return inputs.restore(buffer)
+    return inputs.restore(call_into(OP, buffer, *arguments))
 
 
 def mosaic_offsets(sizes: Matrix, pair_indices: Matrix, centers: Matrix) -> Tensor:
@@ -172,10 +167,7 @@ def _(
     return new_images(images, (pair_indices.size(0), channels, *size), is_channels_last(images, layout))
 
 
-@register_fake("mosaic_out", pair_indices=2, size=2)
-def _(images: Tensor, layout: Tensor | None, *options: Any) -> None:
-    if options[-1].device != images.device:
-        raise ValueError(f"{OP}: expected out on the device of images")
+register_out_fake(OP, pair_indices=2, size=2)
 
 
 def _setup(ctx: Any, inputs: tuple[Any, ...], output: Tensor) -> None:

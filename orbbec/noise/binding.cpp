@@ -41,10 +41,11 @@ void gaussian_noise(StableIValue* stack, uint64_t, uint64_t) { give(stack, run(C
 }  // namespace orbbec
 
 STABLE_TORCH_LIBRARY_FRAGMENT(orbbec, m) {
-  m.def(
+  orbbec::define_with_out(
+      m,
       "gaussian_noise(Tensor images, Tensor? layout, int channels, float mean, Tensor? means, "
       "float sigma, Tensor? sigmas, bool clip, SymInt seed, Tensor? sample_ids, SymInt epoch, "
       "SymInt transform_index) -> Tensor");
 }
 
-ORBBEC_IMPLEMENT(m) { m.impl("gaussian_noise", &orbbec::gaussian_noise); }
+ORBBEC_IMPLEMENT(m) { orbbec::implement_with_out<&orbbec::gaussian_noise>(m, "gaussian_noise"); }

@@ -6,12 +6,10 @@ from typing import Any
 import torch
 from torch import Tensor
 
-from orbbec._library import operators
 from orbbec.bridge.arguments import Images, Matrix, flag_value
-from orbbec.bridge.dispatch import call_operator
 from orbbec.bridge.noise import noise_key
 from orbbec.bridge.per_image import Factor, per_image
-from orbbec.bridge.pointwise import count_of, images_input, register_fake_like
+from orbbec.bridge.pointwise import call_like, count_of, images_input, register_fake_like
 from orbbec.bridge.spec import OpSpec, register
 
 _OP = "gaussian_noise"
@@ -66,11 +64,9 @@ def gaussian_noise(
     inputs = images_input(_OP, images)
     means, one_mean = per_image(_OP, "mean", mean, inputs, _is_finite, "as a finite number")
     sigmas, one_sigma = per_image(_OP, "sigma", sigma, inputs, _is_sigma, "as a finite number of at least 0")
-    output = call_operator(
-        operators.gaussian_noise,
-        inputs.images,
-        inputs.layout,
-        inputs.channels,
+    output = call_like(
+        _OP,
+        inputs,
         one_mean,
         means,
         one_sigma,

@@ -3,6 +3,7 @@
 
 #include <immintrin.h>
 
+#include <array>
 #include <cstring>
 
 #include "rows_vectors.h"
@@ -69,19 +70,15 @@ class Avx2Rows<FixedLinear, Op> : public ScalarRows<FixedLinear, Op> {
                    : horizontal_plane<false>(row, begin, end, sums);
     }
     if (!is_packed(v)) return Base::horizontal(row, begin, end, sums);
-    const __m256i pairs = channel_pairs(v.lanes);
-    const __m256i packed = _mm256_broadcastsi128_si256(
-        v.lanes == 3 ? _mm_setr_epi8(0, 1, 2, 3, 4, 5, 8, 9, 10, 11, 12, 13, -1, -1, -1, -1)
-                     : _mm_setr_epi8(0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15));
-    for (int x = begin; x < end; x += 4) {
-      const __m256i low = two_columns(row, x, pairs), high = two_columns(row, x + 2, pairs);
-      const __m256i four = _mm256_permute4x64_epi64(_mm256_packs_epi32(low, high), 0xd8);
-      const __m256i values = _mm256_shuffle_epi8(four, packed);
-      int16_t* const to = sums + static_cast<int64_t>(x - begin) * v.lanes;
-      _mm_storeu_si128(reinterpret_cast<__m128i*>(to), _mm256_castsi256_si128(values));
-      _mm_storeu_si128(reinterpret_cast<__m128i*>(to + 2 * v.lanes),
-                       _mm256_extracti128_si256(values, 1));
-    }
+    sum_pixels<1>({row}, begin, end, {sums});
+  }
+
+  // Two rows: twice as many of their lines are loaded at a time.
+  void horizontal_pair(const uint8_t* row, const uint8_t* next, int begin, int end, int16_t* sums,
+                       int16_t* next_sums) const {
+    if (is_packed(v)) return sum_pixels<2>({row, next}, begin, end, {sums, next_sums});
+    horizontal(row, begin, end, sums);
+    horizontal(next, begin, end, next_sums);
   }
 
   void vertical(const typename Base::SumTaps& taps, const int16_t* const* rows, int begin,
@@ -104,6 +101,28 @@ class Avx2Rows<FixedLinear, Op> : public ScalarRows<FixedLinear, Op> {
   }
 
  private:
+  template <int kRows>
+  void sum_pixels(const std::array<const uint8_t*, kRows>& rows, int begin, int end,
+                  const std::array<int16_t*, kRows>& sums) const {
+    const __m256i pairs = channel_pairs(v.lanes);
+    const __m256i packed = _mm256_broadcastsi128_si256(
+        v.lanes == 3 ? _mm_setr_epi8(0, 1, 2, 3, 4, 5, 8, 9, 10, 11, 12, 13, -1, -1, -1, -1)
+                     : _mm_setr_epi8(0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15));
+    for (int x = begin; x < end; x += 4) {
+#pragma GCC unroll 2
+      for (int r = 0; r < kRows; ++r) {
+        const __m256i low = two_columns(rows[r], x, pairs);
+        const __m256i high = two_columns(rows[r], x + 2, pairs);
+        const __m256i four = _mm256_permute4x64_epi64(_mm256_packs_epi32(low, high), 0xd8);
+        const __m256i values = _mm256_shuffle_epi8(four, packed);
+        int16_t* const to = sums[r] + static_cast<int64_t>(x - begin) * v.lanes;
+        _mm_storeu_si128(reinterpret_cast<__m128i*>(to), _mm256_castsi256_si128(values));
+        _mm_storeu_si128(reinterpret_cast<__m128i*>(to + 2 * v.lanes),
+                         _mm256_extracti128_si256(values, 1));
+      }
+    }
+  }
+
   __m256i two_columns(const uint8_t* row, int x, __m256i pairs) const {
     const __m256i pixels = two_loads(row + offsets_[x], row + offsets_[x + 1]);
     const __m256i weights =

@@ -171,20 +171,38 @@ class Strip {
     return deepest;
   }
 
+  // Whether vectors read nothing past the image.
+  bool is_readable(int row) const {
+    const int64_t length = static_cast<int64_t>(v_.from.width) * v_.lanes;
+    const int64_t below = v_.from.height - 1 - row;
+    return below * v_.from.stride_y + length >= sums_.reach();
+  }
+
   // A source row, copied if vectors would read past the image.
   const T* readable(int row) {
     const T* const pixels = v_.source_row(row);
+    if (is_readable(row)) return pixels;
     const int64_t length = static_cast<int64_t>(v_.from.width) * v_.lanes;
-    const int64_t below = v_.from.height - 1 - row;
-    if (below * v_.from.stride_y + length >= sums_.reach()) return pixels;
     copy_.resize(std::max(sums_.reach(), length));
     std::copy_n(pixels, length, copy_.begin());
     return copy_.data();
   }
 
+  // Rows `row` and `row + 1` together, if neither is in the ring.
+  void sum_pair(int row, int begin, int end) {
+    const int slot = row & (depth_ - 1), next = (row + 1) & (depth_ - 1);
+    if (row < v_.plan.top || row + 1 >= v_.plan.bottom || depth_ < 2) return;
+    if (held_[slot] == row || held_[next] == row + 1 || !is_readable(row + 1)) return;
+    sums_.horizontal_pair(v_.source_row(row), v_.source_row(row + 1), begin, end,
+                          ring_.get() + slot * stride_, ring_.get() + next * stride_);
+    held_[slot] = row;
+    held_[next] = row + 1;
+  }
+
   void run_row(int y, int x, int width) {
     const auto taps = v_.taps_y(y);
     const int64_t length = static_cast<int64_t>(width) * v_.lanes;
+    if constexpr (requires { &Rows<F, Op>::horizontal_pair; }) sum_pair(taps.first, x, x + width);
     for (int k = 0; k < taps.count; ++k) {
       const int row = clamp_int(taps.first + k, v_.plan.top, v_.plan.bottom - 1);
       const int slot = row & (depth_ - 1);

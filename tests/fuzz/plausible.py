@@ -28,7 +28,6 @@ ADJUSTMENTS = (
 SPACES = ("GRAY", "HSV", "HLS", "YCrCb", "YUV", "LAB", "RGB", "BGR")
 BYTES_ONLY = {
     "augment_crop",
-    "augment_crop_out",
     "jpeg_compression",
     "clahe",
     "histogram",
@@ -36,20 +35,21 @@ BYTES_ONLY = {
     "by_histogram",
     "ycbcr_to_rgb",
 }
-CROPS = {"augment_crop", "augment_crop_out"}
+CROPS = {"augment_crop"}
 GRADIENTS_OF_FLOATS = {
     "warp_affine_backward",
     "warp_perspective_backward",
     "remap_backward",
     "resize_backward",
 }
-COLORED = {"jpeg_compression", "cvt_color", "adjust_color", "gray_sums", "augment", "augment_out"} | CROPS
+COLORED = {"jpeg_compression", "cvt_color", "adjust_color", "gray_sums", "augment"} | CROPS
 
 
 class Scene:
     """What the arguments of one call have in common: counts, sizes, dtypes, whether sizes vary."""
 
     def __init__(self, random: Random, op: str, names: list[str]) -> None:
+        op = op.removesuffix("_out")  # an out variant has the arguments of its operator
         self.random, self.op, self.names = random, op, names
         self.n, self.k = random.choice((0, 1, 1, 2, 2, 3)), random.choice((0, 1, 2, 3, 5, 8, 20, 70))
         self.c = random.choice(
@@ -143,13 +143,19 @@ class Scene:
         )
 
     def out(self) -> TensorSpec:
-        if self.op == "erase_out":
+        if self.op == "erase":
             if self.random.random() < 0.5:
                 shape = self.images().shape if not self.ragged else (sum(self.lengths(self.c)),)
                 return TensorSpec(shape, self.dtype, shares=0)
             return self.images()
         dtype = self.random.choice(FLOATS) if self.op.startswith("augment") else self.dtype
-        return self.pixels([self.n, self.c, self.oh, self.ow], dtype)
+        if "size" in self.names and self.op != "normalize":
+            count = self.k % 4 if self.op == "mosaic" else self.n
+            return self.pixels([count, self.c, self.oh, self.ow], dtype)
+        if self.ragged:
+            return self.buffer(self.lengths(self.c))
+        channels = self.c if self.op != "cvt_color" else 1 if self.target == "GRAY" else 3
+        return self.pixels([self.n, channels, self.h, self.w], dtype)
 
     def matrix(self, rows: int) -> TensorSpec:
         r = self.random
@@ -249,7 +255,6 @@ PLAUSIBLE: dict[str, Callable[[Scene], Any]] = {
     "dtype": lambda s: s.random.choice(FLOATS),
     # warps
     "warp_affine.matrix": lambda s: s.matrix(2),
-    "warp_affine_out.matrix": lambda s: s.matrix(2),
     "warp_affine_backward.matrix": lambda s: s.matrix(2),
     "matrix": lambda s: s.matrix(3),
     "map_x": lambda s: s.coordinates(),
@@ -264,15 +269,12 @@ PLAUSIBLE: dict[str, Callable[[Scene], Any]] = {
     # resize
     "antialias": lambda s: s.antialias,
     "resize.interpolation": lambda s: s.random.choice(PILLOW_SIZES if s.antialias else CV2_SIZES),
-    "resize_out.interpolation": lambda s: s.random.choice(PILLOW_SIZES if s.antialias else CV2_SIZES),
     "resize_backward.interpolation": lambda s: s.random.choice(PILLOW_SIZES if s.antialias else CV2_SIZES),
     "resize.arithmetic": lambda s: s.random.choice(
         ("pillow_12", "pillow_13") if s.antialias else ("cv2_5", "cv2_4")
     ),
-    "resize_out.arithmetic": lambda s: s.random.choice(("pillow_13",) if s.antialias else ("cv2_5", "cv2_4")),
     "resize_backward.arithmetic": lambda s: "pillow_13" if s.antialias else "cv2_5",
     "resize.boxes": lambda s: s.chance(0.4, lambda: s.boxes([s.n, 4], torch.float64)),
-    "resize_out.boxes": lambda s: s.chance(0.4, lambda: s.boxes([s.n, 4], torch.float64)),
     "resize_backward.boxes": lambda s: s.chance(0.4, lambda: s.boxes([s.n, 4], torch.float64)),
     "longest": lambda s: [24, 24],
     "image_size": lambda s: [max(s.h, 1), s.w],
@@ -280,9 +282,7 @@ PLAUSIBLE: dict[str, Callable[[Scene], Any]] = {
     # augment
     "colors": lambda s: s.chance(0.6, s.program),
     "augment.boxes": lambda s: s.chance(0.4, lambda: _erased(s)),
-    "augment_out.boxes": lambda s: s.chance(0.4, lambda: _erased(s)),
     "augment.interpolation": lambda s: s.random.choice(WARPS[:3]),
-    "augment_out.interpolation": lambda s: s.random.choice(WARPS[:3]),
     **{
         f"{op}.{name}": entry
         for op in sorted(CROPS)
@@ -309,7 +309,6 @@ PLAUSIBLE: dict[str, Callable[[Scene], Any]] = {
     "mix": lambda s: s.chance(0.4, lambda: s.tensor([s.n, 7], torch.float32, -1, 3)),
     "stored": lambda s: s.lay_out(s.plane_lengths()) if s.planes else None,
     "augment.forms": lambda s: _forms(s) if s.planes else None,
-    "augment_out.forms": lambda s: _forms(s) if s.planes else None,
     # planes of JPEGs
     "planes": lambda s: s.buffer(s.plane_lengths()),
     "ycbcr_to_rgb.layout": lambda s: s.lay_out(s.plane_lengths()),
@@ -348,7 +347,6 @@ PLAUSIBLE: dict[str, Callable[[Scene], Any]] = {
     "erase.boxes": lambda s: s.tensor(
         [s.random.choice((1, s.n)), s.random.randint(0, 3), 4], torch.int64, -2, 40
     ),
-    "erase_out.boxes": lambda s: s.tensor([s.n, s.random.randint(0, 3), 4], torch.int64, -2, 40),
     "fills": lambda s: s.chance(
         0.4, lambda: s.tensor([s.n, 1, s.random.choice((1, s.c))], torch.float64, 0, 255)
     ),
@@ -383,8 +381,6 @@ PLAUSIBLE: dict[str, Callable[[Scene], Any]] = {
     # mixing
     "pair_indices": lambda s: s.tensor([s.n], torch.int64, -1, s.n),
     "mosaic.pair_indices": lambda s: s.tensor([s.k % 4, 9 if s.k % 3 == 2 else 4], torch.int64, -1, s.n),
-    "mosaic_out.pair_indices": lambda s: s.tensor([s.n, 9 if s.k % 3 == 2 else 4], torch.int64, -1, s.n),
-    "mosaic_out.centers": lambda s: s.tensor([s.n, 2], torch.int64, -3, 40),
     "centers": lambda s: s.tensor([s.k % 4, 2], torch.int64, -3, 40),
     "cutmix.boxes": lambda s: s.tensor([s.n, 4], torch.int64, -3, 40),
     "masks": lambda s: s.buffer(s.lengths(1)) if s.ragged else s.tensor([s.n, s.h, s.w], torch.uint8),
@@ -432,7 +428,7 @@ PLAUSIBLE: dict[str, Callable[[Scene], Any]] = {
     "tiles_x": lambda s: s.random.randint(1, 9),
     "source": lambda s: s.source,
     "target": lambda s: s.target,
-    "tables": lambda s: s.tensor([44800], torch.int32, -9, 99),
+    "tables": lambda s: s.tensor([7936], torch.int32, -9, 99),
     "table": lambda s: s.tensor(
         [s.random.choice((1, s.n)), s.random.choice((1, s.c)), 256], torch.uint8, 0, 255
     ),

@@ -12,7 +12,7 @@ from orbbec.bridge.arguments import BYTES, Images, OperatorInput
 from orbbec.bridge.dispatch import call_operator
 from orbbec.bridge.per_image import Factor, per_image
 from orbbec.bridge.plain import is_number, plain, shown
-from orbbec.bridge.pointwise import images_input, register_fake_like
+from orbbec.bridge.pointwise import call_like, images_input, register_fake_like
 from orbbec.bridge.spec import OpSpec, register
 from orbbec.color.tables.tables import by_histogram
 
@@ -141,7 +141,7 @@ def adjust_gamma(images: Images, gamma: Factor, gain: float = 1.0) -> Any:
     if factors is None:
         factors = torch.full((1,), factor, dtype=torch.float64, device=inputs.images.device)
     tables = operators.tables_of_gamma(factors, float(gain))
-    return inputs.restore(operators.lut(inputs.images, inputs.layout, inputs.channels, tables))
+    return inputs.restore(call_like("lut", inputs, tables))
 
 
 def adjust_sharpness(images: Images, sharpness_factor: Factor) -> Any:
@@ -313,17 +313,7 @@ def _adjust(
     gain: float = 1.0,
     mean: Tensor | None = None,
 ) -> Tensor:
-    output: Tensor = call_operator(
-        operators.adjust_color,
-        inputs.images,
-        inputs.layout,
-        inputs.channels,
-        op,
-        factor[1],
-        factor[0],
-        gain,
-        mean,
-    )
+    output: Tensor = call_like("adjust_color", inputs, op, factor[1], factor[0], gain, mean)
     return output
 
 

@@ -74,9 +74,12 @@ Tensor run_adjust_sharpness(const OperatorCall& call) {
 }  // namespace orbbec
 
 STABLE_TORCH_LIBRARY_FRAGMENT(orbbec, m) {
-  m.def(
+  orbbec::define_with_out(
+      m,
       "adjust_color(Tensor images, Tensor? layout, int channels, str name, float factor, "
       "Tensor? factors, float gain, Tensor? mean) -> Tensor");
 }
 
-ORBBEC_IMPLEMENT(m) { m.impl("adjust_color", TORCH_BOX(&orbbec::adjust_color)); }
+ORBBEC_IMPLEMENT(m) {
+  orbbec::implement_with_out<TORCH_BOX(&orbbec::adjust_color)>(m, "adjust_color");
+}

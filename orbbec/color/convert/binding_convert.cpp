@@ -85,9 +85,10 @@ Tensor cvt_color(Tensor images, std::optional<Tensor> layout, int64_t channels, 
 }  // namespace orbbec
 
 STABLE_TORCH_LIBRARY_FRAGMENT(orbbec, m) {
-  m.def(
+  orbbec::define_with_out(
+      m,
       "cvt_color(Tensor images, Tensor? layout, int channels, str source, str target, "
       "Tensor? tables) -> Tensor");
 }
 
-ORBBEC_IMPLEMENT(m) { m.impl("cvt_color", TORCH_BOX(&orbbec::cvt_color)); }
+ORBBEC_IMPLEMENT(m) { orbbec::implement_with_out<TORCH_BOX(&orbbec::cvt_color)>(m, "cvt_color"); }

@@ -8,9 +8,8 @@ from torch import Tensor
 
 from orbbec._library import operators
 from orbbec.bridge.arguments import Images, name_value
-from orbbec.bridge.dispatch import call_operator
-from orbbec.bridge.fakes import register_fake
-from orbbec.bridge.pointwise import fake_like, images_input
+from orbbec.bridge.fakes import register_fake, register_out_fake
+from orbbec.bridge.pointwise import call_like, fake_like, images_input
 from orbbec.bridge.spec import OpSpec, register
 from orbbec.color.convert.lab_tables import lab_tables
 
@@ -51,7 +50,7 @@ def cvt_color(images: Images, source: str, target: str) -> Any:
     inputs = images_input(OP, images, 1 if target == "GRAY" else None)
     names = name_value(OP, "source", source), name_value(OP, "target", target)
     tables = lab_tables(inputs.images.device) if "LAB" in names else None
-    output = call_operator(operators.cvt_color, inputs.images, inputs.layout, inputs.channels, *names, tables)
+    output = call_like(OP, inputs, *names, tables, channels=1 if target == "GRAY" else 3)
     if isinstance(images, np.ndarray) and images.ndim < 4:
         return output[0, 0].numpy() if target == "GRAY" else output[0].permute(1, 2, 0).numpy()
     return inputs.restore(output)
@@ -62,6 +61,9 @@ def _(
     images: Tensor, layout: Tensor | None, channels: int, source: str, target: str, tables: Tensor | None
 ) -> Tensor:
     return fake_like(images, layout, 1 if target == "GRAY" else 3)
+
+
+register_out_fake(OP)
 
 
 def _setup(ctx: Any, inputs: tuple[Any, ...], output: Tensor) -> None:

@@ -7,14 +7,13 @@ namespace orbbec {
 
 // Offsets of the tables that lab_tables.py describes.
 struct LabLuts {
-  static constexpr int kLinear = 0, kCubeRoots = 256, kLight = 3328, kRoots = 3584, kCubes = 3840,
-                       kEncoded = 40704, kEntries = 44800;
-  static constexpr int kFirstCube = -8145;
+  static constexpr int kLinear = 0, kCubeRoots = 256, kLight = 3328, kRoots = 3584, kEncoded = 3840,
+                       kEntries = 7936;
 };
 
 // The tables are an argument and may hold anything: indices are clamped, and sums wrap.
-ORBBEC_HD int lut_entry(const int32_t* luts, int begin, int end, int index) {
-  return luts[begin + clamp_int(index, 0, end - begin - 1)];
+ORBBEC_HD int entry_of(int begin, int end, int index) {
+  return begin + clamp_int(index, 0, end - begin - 1);
 }
 
 ORBBEC_HD int rounded_shift(int value, int bits) {
@@ -29,52 +28,79 @@ ORBBEC_HD int weighted_sum(int a, int x, int b, int y, int c, int z) {
 }
 
 struct RgbToLab {
-  static constexpr int kIn = 3, kOut = 3;
+  static constexpr int kIn = 3, kOut = 3, kValues = 3, kStages = 4;
   static constexpr bool kKnowsVectors = false;
   const int32_t* luts;
 
   ORBBEC_HD RgbToLab of(int64_t) const { return *this; }
 
   ORBBEC_HD void operator()(const int (&rgb)[3], int (&lab)[3], InVector<true>) const {
-    const int32_t* const linear = luts + LabLuts::kLinear;
-    const int r = linear[rgb[0]], g = linear[rgb[1]], b = linear[rgb[2]];
-    const int x = cube_root(weighted_sum(1777, r, 1541, g, 778, b));
-    const int y = cube_root(weighted_sum(871, r, 2929, g, 296, b));
-    const int z = cube_root(weighted_sum(73, r, 448, g, 3575, b));
-    constexpr int kMiddle = 128 << 15, kBlack = (16 * 255 * 32768 + 50) / 100;
-    lab[0] = to_byte(rounded_shift(weighted_sum((116 * 255 + 50) / 100, y, -1, kBlack, 0, 0), 15));
-    lab[1] = to_byte(rounded_shift(weighted_sum(500, x, -500, y, 1, kMiddle), 15));
-    lab[2] = to_byte(rounded_shift(weighted_sum(200, y, -200, z, 1, kMiddle), 15));
+    run_stages(*this, rgb, lab);
   }
 
-  ORBBEC_HD int cube_root(int light) const {
-    return lut_entry(luts, LabLuts::kCubeRoots, LabLuts::kLight, rounded_shift(light, 12));
+  // Linear light, the indices of its sums X, Y and Z, their cube roots, and LAB.
+  template <int kStage>
+  ORBBEC_HD void stage(int (&v)[3]) const {
+    const int a = v[0], b = v[1], c = v[2];
+    if constexpr (kStage == 0) {
+      for (int& value : v) value = luts[LabLuts::kLinear + value];
+    } else if constexpr (kStage == 1) {
+      v[0] = index_of(weighted_sum(1777, a, 1541, b, 778, c));
+      v[1] = index_of(weighted_sum(871, a, 2929, b, 296, c));
+      v[2] = index_of(weighted_sum(73, a, 448, b, 3575, c));
+    } else if constexpr (kStage == 2) {
+      for (int& value : v) value = luts[value];
+    } else {
+      constexpr int kMiddle = 128 << 15, kBlack = (16 * 255 * 32768 + 50) / 100;
+      v[0] = to_byte(rounded_shift(weighted_sum((116 * 255 + 50) / 100, b, -1, kBlack, 0, 0), 15));
+      v[1] = to_byte(rounded_shift(weighted_sum(500, a, -500, b, 1, kMiddle), 15));
+      v[2] = to_byte(rounded_shift(weighted_sum(200, b, -200, c, 1, kMiddle), 15));
+    }
+  }
+
+  ORBBEC_HD static int index_of(int light) {
+    return entry_of(LabLuts::kCubeRoots, LabLuts::kLight, rounded_shift(light, 12));
   }
 };
 
 struct LabToRgb {
-  static constexpr int kIn = 3, kOut = 3;
+  static constexpr int kIn = 3, kOut = 3, kValues = 4, kStages = 3;
   static constexpr bool kKnowsVectors = false;
   const int32_t* luts;
 
   ORBBEC_HD LabToRgb of(int64_t) const { return *this; }
 
   ORBBEC_HD void operator()(const int (&lab)[3], int (&rgb)[3], InVector<true>) const {
-    const int y = luts[LabLuts::kLight + lab[0]], root = luts[LabLuts::kRoots + lab[0]];
-    const int x = cube(root, ((5 * lab[1] * 53687 + 128) >> 13) - 4194);
-    const int z = cube(root, 10484 - ((lab[2] * 41943 + 16) >> 9));
-    rgb[0] = encoded(weighted_sum(12615, x, -6296, y, -2223, z));
-    rgb[1] = encoded(weighted_sum(-3773, x, 7684, y, 185, z));
-    rgb[2] = encoded(weighted_sum(217, x, -836, y, 4715, z));
+    run_stages(*this, lab, rgb);
   }
 
-  ORBBEC_HD int cube(int root, int more) const {
-    const int index = weighted_sum(1, root, 1, more, -1, LabLuts::kFirstCube);
-    return lut_entry(luts, LabLuts::kCubes, LabLuts::kEncoded, index);
+  // Y and its cube root, the indices of linear light, and RGB.
+  template <int kStage>
+  ORBBEC_HD void stage(int (&v)[4]) const {
+    if constexpr (kStage == 0) {
+      v[3] = luts[LabLuts::kRoots + v[0]];
+      v[0] = luts[LabLuts::kLight + v[0]];
+    } else if constexpr (kStage == 1) {
+      const int x = cube(weighted_sum(1, v[3], 1, ((5 * v[1] * 53687 + 128) >> 13) - 4194, 0, 0));
+      const int y = v[0];
+      const int z = cube(weighted_sum(1, v[3], 1, 10484 - ((v[2] * 41943 + 16) >> 9), 0, 0));
+      v[0] = index_of(weighted_sum(12615, x, -6296, y, -2223, z));
+      v[1] = index_of(weighted_sum(-3773, x, 7684, y, 185, z));
+      v[2] = index_of(weighted_sum(217, x, -836, y, 4715, z));
+    } else {
+      for (int c = 0; c < 3; ++c) v[c] = luts[v[c]];
+    }
   }
 
-  ORBBEC_HD int encoded(int light) const {
-    return lut_entry(luts, LabLuts::kEncoded, LabLuts::kEntries, rounded_shift(light, 14));
+  // Light in 16384ths by cube root; linear near zero.
+  ORBBEC_HD static int cube(int root) {
+    constexpr int kLine = 3390, kBlack = 290, kFirst = -8145, kLast = 28718;
+    const int r = clamp_int(root, kFirst, kLast);
+    return choose(r <= kLine, r * 108 / 841 - kBlack, ((r * r) >> 14) * r >> 14);
+  }
+
+  ORBBEC_HD static int index_of(int light) {
+    return entry_of(LabLuts::kEncoded, LabLuts::kEntries, rounded_shift(light, 14));
   }
 };
 

@@ -18,9 +18,9 @@ def lab_tables(device: torch.device) -> Tensor:
 
     Example:
         >>> len(lab_tables(torch.device("cpu")))
-        44800
+        7936
     """
-    parts = (_linear(), _cube_roots(), *_lightness(), _cubes(), _encoded())
+    parts = (_linear(), _cube_roots(), *_lightness(), _encoded())
     return torch.from_numpy(np.concatenate(parts).astype(np.int32)).to(device)
 
 
@@ -50,13 +50,6 @@ def _lightness() -> tuple[Array, Array]:
     )
     light = np.where(l_byte <= 20, l_byte * 16384 * 180 / (17 * 29**3), root**3 / 16384**2)
     return np.asarray(np.rint(light)), np.asarray(np.rint(root))
-
-
-def _cubes() -> Array:
-    """Light in 16384ths, by cube root from -8145 on."""
-    root = np.arange(-8145, 36864 - 8145, dtype=np.int64)
-    line = np.trunc(root * 108 / 841) - 16384 * 16 // 116 * 108 // 841
-    return np.where(root <= 3390, line, root * root // 16384 * root // 16384)
 
 
 def _encoded() -> Array:

@@ -29,11 +29,7 @@ Tensor clahe(Tensor images, std::optional<Tensor> layout, int64_t channels, doub
   if (output.numel() == 0) return output;
   a.output = pointwise_output(kOp, output, layout, a.source.channels);
   const std::vector<int64_t> shape{a.source.count, a.source.channels, tiles_y * tiles_x, kLevels};
-  const std::vector<int64_t> none{0};
-  Tensor counts =
-      new_tensor(kOp, runs_cuda_kernels(images) ? none : shape, ScalarType::Int, images);
   Tensor luts = new_tensor(kOp, shape, ScalarType::Byte, images);
-  a.counts = static_cast<int*>(counts.mutable_data_ptr());
   a.luts = static_cast<uint8_t*>(luts.mutable_data_ptr());
   run_where(kOp, images, clahe_cpu, clahe_cuda, a);
   return output;
@@ -43,9 +39,10 @@ Tensor clahe(Tensor images, std::optional<Tensor> layout, int64_t channels, doub
 }  // namespace orbbec
 
 STABLE_TORCH_LIBRARY_FRAGMENT(orbbec, m) {
-  m.def(
+  orbbec::define_with_out(
+      m,
       "clahe(Tensor images, Tensor? layout, int channels, float clip_limit, Tensor? clip_limits, "
       "int tiles_y, int tiles_x) -> Tensor");
 }
 
-ORBBEC_IMPLEMENT(m) { m.impl("clahe", TORCH_BOX(&orbbec::clahe)); }
+ORBBEC_IMPLEMENT(m) { orbbec::implement_with_out<TORCH_BOX(&orbbec::clahe)>(m, "clahe"); }

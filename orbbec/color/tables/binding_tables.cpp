@@ -134,14 +134,16 @@ Tensor run_equalize(const OperatorCall& call) { return run_by_histogram("equaliz
 
 STABLE_TORCH_LIBRARY_FRAGMENT(orbbec, m) {
   m.def("histogram(Tensor images, Tensor? layout, int channels) -> Tensor");
-  m.def("lut(Tensor images, Tensor? layout, int channels, Tensor table) -> Tensor");
-  m.def("by_histogram(Tensor images, Tensor? layout, int channels, str name) -> Tensor");
+  orbbec::define_with_out(
+      m, "lut(Tensor images, Tensor? layout, int channels, Tensor table) -> Tensor");
+  orbbec::define_with_out(
+      m, "by_histogram(Tensor images, Tensor? layout, int channels, str name) -> Tensor");
   m.def("tables_of_gamma(Tensor gamma, float gain) -> Tensor");
 }
 
 ORBBEC_IMPLEMENT(m) {
   m.impl("histogram", TORCH_BOX(&orbbec::histogram));
-  m.impl("lut", TORCH_BOX(&orbbec::lut));
-  m.impl("by_histogram", TORCH_BOX(&orbbec::by_histogram));
+  orbbec::implement_with_out<TORCH_BOX(&orbbec::lut)>(m, "lut");
+  orbbec::implement_with_out<TORCH_BOX(&orbbec::by_histogram)>(m, "by_histogram");
   m.impl("tables_of_gamma", TORCH_BOX(&orbbec::gamma_luts));
 }

@@ -11,7 +11,6 @@ struct ClaheArguments {
   AnyImages source, output;
   int tiles_y, tiles_x;
   PerImage clip_limit;
-  int* counts;    // [N, C, tiles_y * tiles_x, 256], for the CPU
   uint8_t* luts;  // [N, C, tiles_y * tiles_x, 256]
 };
 
@@ -28,12 +27,11 @@ struct Tiles {
   }
 };
 
-// An item is a tile of a channel: its histogram and lookup table.
+// The lookup tables of all tiles.
 struct ClaheLuts {
   Images<const uint8_t> source;
   int tiles_y, tiles_x;
   PerImage clip_limit;
-  int* counts;
   uint8_t* luts;
 
   explicit ClaheLuts(const ClaheArguments& a)
@@ -41,28 +39,7 @@ struct ClaheLuts {
         tiles_y(a.tiles_y),
         tiles_x(a.tiles_x),
         clip_limit(a.clip_limit),
-        counts(a.counts),
         luts(a.luts) {}
-
-  // `job` counts the channels of all images.
-  ORBBEC_HD void operator()(int64_t job, int tile) const {
-    const int64_t n = job / source.channels, c = job % source.channels;
-    const Image<const uint8_t> image = source[n];
-    if (image.height < 1 || image.width < 1) return;
-    const Tiles size(image, tiles_y, tiles_x);
-    int* const histogram = counts + (job * tiles_y * tiles_x + tile) * kLevels;
-    for (int v = 0; v < kLevels; ++v) histogram[v] = 0;
-    const int top = tile / tiles_x * size.height, left = tile % tiles_x * size.width;
-    for (int y = top; y < top + size.height; ++y) {
-      const int from_y = reflected(y, image.height);
-      for (int x = left; x < left + size.width; ++x) {
-        ++histogram[image.at(from_y, reflected(x, image.width), c)];
-      }
-    }
-    const int area = size.height * size.width;
-    clip(histogram, most_of(area, clip_limit.of(n)));
-    write_lut(histogram, area, luts + (job * tiles_y * tiles_x + tile) * kLevels);
-  }
 
   ORBBEC_HD static int reflected(int p, int size) {
     if (p < size) return p;
@@ -133,33 +110,6 @@ struct ClaheBlend {
     const int before = static_cast<int>(floorf(at));
     return {before < 0 ? 0 : before, before + 1 < tiles ? before + 1 : tiles - 1,
             at - static_cast<float>(before), before + 1};
-  }
-
-  ORBBEC_HD void operator()(int64_t n, int y, int x) const { write(n, y, x, x + 1); }
-
-  // Columns [first, end) of row y.
-  ORBBEC_HD void write(int64_t n, int y, int first, int end) const {
-    const Image<const uint8_t> from = source[n];
-    const Image<uint8_t> to = output[n];
-    const Tiles size(from, tiles_y, tiles_x);
-    const Between rows = between(y, size.height, tiles_y);
-    const int64_t of_image = n * output.channels * tiles_y;
-    for (int64_t c = 0; c < output.channels; ++c) {
-      const uint8_t* const of_channel = luts + (of_image + c * tiles_y) * tiles_x * kLevels;
-      const uint8_t* const upper = of_channel + rows.before * tiles_x * kLevels;
-      const uint8_t* const lower = of_channel + rows.after * tiles_x * kLevels;
-      for (int x = first; x < end; ++x) {
-        const Between columns = between(x, size.width, tiles_x);
-        const int level = from.at(y, x, c);
-        const int before = columns.before * kLevels + level,
-                  after = columns.after * kLevels + level;
-        const float corners[] = {
-            static_cast<float>(upper[before]), static_cast<float>(upper[after]),
-            static_cast<float>(lower[before]), static_cast<float>(lower[after])};
-        const Weights<> across(columns.weight), down(rows.weight);
-        to.at(y, x, c) = store<uint8_t>(blended(corners, across, down));
-      }
-    }
   }
 
   // Of two tiles.

@@ -2,10 +2,9 @@
 
 from typing import Any
 
-from orbbec._library import operators
 from orbbec.bridge.arguments import BYTES, Images, size_values
 from orbbec.bridge.per_image import Factor, per_image
-from orbbec.bridge.pointwise import images_input, register_fake_like
+from orbbec.bridge.pointwise import call_like, images_input, register_fake_like
 
 OP = "clahe"
 
@@ -39,8 +38,7 @@ def clahe(images: Images, clip_limit: Factor = 40.0, tiles: tuple[int, int] = (8
     inputs = images_input(OP, images, dtypes=BYTES)
     limits, limit = per_image(OP, "clip_limit", clip_limit, inputs, lambda v: v >= 0, "of at least 0")
     rows, columns = size_values(OP, tiles, "tiles as (rows, columns)")
-    arguments = (inputs.images, inputs.layout, inputs.channels, limit, limits, rows, columns)
-    return inputs.restore(operators.clahe(*arguments))
+    return inputs.restore(call_like(OP, inputs, limit, limits, rows, columns))
 
 
 register_fake_like("clahe")

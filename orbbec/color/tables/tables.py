@@ -5,10 +5,9 @@ from typing import Any
 import torch
 from torch import Tensor
 
-from orbbec._library import operators
 from orbbec.bridge.arguments import BYTES, Images, Matrix, OperatorInput, as_tensor, check_dtype
 from orbbec.bridge.fakes import register_fake
-from orbbec.bridge.pointwise import images_input, register_fake_like
+from orbbec.bridge.pointwise import call_like, images_input, register_fake_like
 
 
 def lut(images: Images, table: Matrix) -> Any:
@@ -40,7 +39,7 @@ def lut(images: Images, table: Matrix) -> Any:
     check_dtype("lut", "table", tables, BYTES)
     if tables.dim() in (1, 2):
         tables = tables[None, None] if tables.dim() == 1 else tables[None]
-    return inputs.restore(operators.lut(inputs.images, inputs.layout, inputs.channels, tables))
+    return inputs.restore(call_like("lut", inputs, tables))
 
 
 def equalize_hist(images: Images) -> Any:
@@ -68,7 +67,7 @@ def equalize_hist(images: Images) -> Any:
 
 def by_histogram(name: str, inputs: OperatorInput) -> Any:
     """Apply lookup tables made from histograms."""
-    return inputs.restore(operators.by_histogram(inputs.images, inputs.layout, inputs.channels, name))
+    return inputs.restore(call_like("by_histogram", inputs, name))
 
 
 register_fake_like("lut")

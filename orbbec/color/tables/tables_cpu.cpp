@@ -1,7 +1,7 @@
 #include <atomic>
 
 #include "../rows_cpu.h"
-#include "tables.h"
+#include "count_bytes_cpu.h"
 
 #if defined(__x86_64__)
 #include <immintrin.h>
@@ -10,24 +10,9 @@
 namespace orbbec {
 namespace {
 
-constexpr int kCopies = 8;  // of a histogram: runs of equal pixels would serialize on one counter
-// Padded: a load waits for a store to an address with the same low 12 bits.
-using Counts = uint32_t[kCopies][kLevels + 16];
-
-void count_bytes(const uint8_t* bytes, int64_t count, Counts& counts) {
-  int64_t i = 0;
-  for (; i + 8 <= count; i += 8) {
-    uint64_t eight;
-    memcpy(&eight, bytes + i, sizeof(eight));
-    for (int b = 0; b < 8; ++b) ++counts[b][eight >> (8 * b) & 255];
-  }
-  for (; i < count; ++i) ++counts[0][bytes[i]];
-}
-
 void add_counts(const Counts& counts, int64_t* total) {
   for (int v = 0; v < kLevels; ++v) {
-    int64_t sum = 0;
-    for (const auto& copy : counts) sum += copy[v];
+    const int64_t sum = count_of(counts, v);
     if (sum > 0) std::atomic_ref<int64_t>(total[v]).fetch_add(sum, std::memory_order_relaxed);
   }
 }

@@ -36,7 +36,10 @@ Tensor pillow_blur(Tensor images, std::optional<Tensor> layout, int64_t channels
 }  // namespace orbbec
 
 STABLE_TORCH_LIBRARY_FRAGMENT(orbbec, m) {
-  m.def("pillow_blur(Tensor images, Tensor? layout, int channels, Tensor boxes) -> Tensor");
+  orbbec::define_with_out(
+      m, "pillow_blur(Tensor images, Tensor? layout, int channels, Tensor boxes) -> Tensor");
 }
 
-ORBBEC_IMPLEMENT(m) { m.impl("pillow_blur", TORCH_BOX(&orbbec::pillow_blur)); }
+ORBBEC_IMPLEMENT(m) {
+  orbbec::implement_with_out<TORCH_BOX(&orbbec::pillow_blur)>(m, "pillow_blur");
+}

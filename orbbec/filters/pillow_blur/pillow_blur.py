@@ -6,7 +6,6 @@ import numpy as np
 import torch
 from torch import Tensor
 
-from orbbec._library import operators
 from orbbec.bridge.arguments import BYTES, Array, Images
 from orbbec.bridge.dispatch import refuse_gradient
 from orbbec.bridge.per_image import Factor
@@ -54,7 +53,7 @@ def pillow_blur(images: Images, radius: Factor) -> Any:
         raise ValueError(
             f"{_OP}: expected radius from 0 to {_MAX_RADIUS:g}, but got {numbers[index]} for image {index}"
         )
-    return filter_images(_OP, images, operators.pillow_blur, _boxes(numbers), dtypes=BYTES)
+    return filter_images(_OP, images, _OP, _boxes(numbers), dtypes=BYTES)
 
 
 def _boxes(sigma: Array) -> Tensor:

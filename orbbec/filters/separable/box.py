@@ -43,7 +43,7 @@ def box_blur(
     """
     sizes = kernel_sizes("box_blur", kernel_size, count_of(images))
     border = border_name("box_blur", border)
-    return filter_images("box_blur", images, operators.box_blur, sizes, border)
+    return filter_images("box_blur", images, "box_blur", sizes, border)
 
 
 def _passes(kernel_size: list[int], border: str) -> list[Pass]:

@@ -59,7 +59,7 @@ def gaussian_blur(
     sizes = kernel_sizes(op, kernel_size, count)
     sigmas = _sigmas(op, sigma, count, device_of(images))
     border = border_name(op, border)
-    return filter_images(op, images, operators.gaussian_blur, sizes, sigmas, border)
+    return filter_images(op, images, "gaussian_blur", sizes, sigmas, border)
 
 
 def _sigmas(op: str, sigma: Any, count: int, device: torch.device) -> Tensor:

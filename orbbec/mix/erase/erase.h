@@ -32,6 +32,8 @@ ORBBEC_HD int clip_to(int64_t value, int limit) {
 
 template <class T>
 struct Erase {
+  using Value = T;
+
   Images<const T> source;
   Images<T> output;
   EraseArguments a;
@@ -91,15 +93,6 @@ struct Erase {
     }
   }
 };
-
-// The layout of a row: contiguous per channel, interleaved, or neither.
-enum class RowForm { kPlanes, kPixels, kStrided };
-
-inline RowForm form_of(const AnyImages& images) {
-  if (images.stride_x == 1) return RowForm::kPlanes;
-  const bool packed = images.stride_c == 1 && images.stride_x == images.channels;
-  return packed ? RowForm::kPixels : RowForm::kStrided;
-}
 
 template <class Launch>
 int dispatch_erase(const EraseArguments& a, const Launch& launch) {

@@ -19,13 +19,10 @@ from orbbec.bridge.arguments import (
     operator_input,
     operator_output,
 )
-from orbbec.bridge.dispatch import call_operator
-from orbbec.bridge.fakes import register_fake
 from orbbec.bridge.noise import noise_key, whole_table
 from orbbec.bridge.plain import is_real
-from orbbec.bridge.pointwise import register_fake_like
+from orbbec.bridge.pointwise import call_like, register_fake_like
 from orbbec.bridge.spec import OpSpec, register
-from orbbec.bridge.warp import buffer_like
 
 _OP = "erase"
 
@@ -101,11 +98,7 @@ def erase(
         return out
     if inputs.layout is not None:
         return _erase_batch(images, options)
-    buffer = buffer_like(inputs, inputs.images.shape[2:], *options[:2])
-    if buffer is None:
-        return inputs.restore(call_operator(operators.erase, inputs.images, None, 0, *options))
-    operators.erase_out(inputs.images, None, 0, *options, buffer)
-    return inputs.restore(buffer)
+    return inputs.restore(call_like(_OP, inputs, *options))
 
 
 def _erase_batch(batch: Any, options: tuple[Any, ...]) -> Any:
@@ -145,12 +138,6 @@ def _fills(fill: Any, inputs: OperatorInput) -> tuple[float, Tensor | None]:
 
 
 register_fake_like("erase")
-
-
-@register_fake("erase_out")
-def _(images: Tensor, layout: Tensor | None, *options: Any) -> None:
-    if options[-1].device != images.device:
-        raise ValueError(f"{_OP}: expected out on the device of images")
 
 
 def _setup(ctx: Any, inputs: tuple[Any, ...], output: Tensor) -> None:

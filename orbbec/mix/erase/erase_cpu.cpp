@@ -1,56 +1,12 @@
 #include <algorithm>
-#include <cstring>
 
 #include "../../executors/normals_cpu.h"
+#include "../../executors/strips_cpu.h"
+#include "../copy_pixels_cpu.h"
 #include "erase.h"
 
 namespace orbbec {
 namespace {
-
-template <class T>
-void copy_row(const Erase<T>& op, const Image<const T>& from, const Image<T>& to, int y) {
-  const RowForm form = form_of(op.output);
-  const bool alike = form == form_of(op.source);
-  const size_t row_bytes = sizeof(T) * to.width;
-  if (alike && form == RowForm::kPixels) {
-    memcpy(&to.at(y, 0, 0), &from.at(y, 0, 0), row_bytes * op.output.channels);
-    return;
-  }
-  for (int64_t c = 0; c < op.output.channels; ++c) {
-    if (alike && form == RowForm::kPlanes) {
-      memcpy(&to.at(y, 0, c), &from.at(y, 0, c), row_bytes);
-    } else {
-      for (int x = 0; x < to.width; ++x) to.at(y, x, c) = from.at(y, x, c);
-    }
-  }
-}
-
-// Writes the first pixel, then doubles the filled range with each copy.
-template <class T>
-void fill_pixels(const Erase<T>& op, const Image<T>& to, int64_t n, int64_t k, int y, int first,
-                 int last) {
-  const int64_t channels = op.output.channels, length = (last - first) * channels;
-  T* const at = &to.at(y, first, 0);
-  for (int64_t c = 0; c < channels; ++c) at[c] = op.fill_of(n, k, c);
-  for (int64_t done = channels; done < length; done *= 2) {
-    memcpy(at + done, at, sizeof(T) * std::min(done, length - done));
-  }
-}
-
-template <class T>
-void fill_row(const Erase<T>& op, const Image<T>& to, int64_t n, int64_t k, int y, int first,
-              int last) {
-  const RowForm form = form_of(op.output);
-  if (form == RowForm::kPixels) return fill_pixels(op, to, n, k, y, first, last);
-  for (int64_t c = 0; c < op.output.channels; ++c) {
-    const T value = op.fill_of(n, k, c);
-    if (form == RowForm::kPlanes) {
-      std::fill_n(&to.at(y, first, c), last - first, value);
-    } else {
-      for (int x = first; x < last; ++x) to.at(y, x, c) = value;
-    }
-  }
-}
 
 template <class T>
 void noise_row(const Erase<T>& op, const Image<T>& to, int64_t n, int y, int first, int last) {
@@ -64,17 +20,22 @@ void noise_row(const Erase<T>& op, const Image<T>& to, int64_t n, int y, int fir
   }
 }
 
+// Rows [top, bottom) of image n.
 template <class T>
-void erase_row(const Erase<T>& op, int64_t n, int y) {
+void erase_rows(const Erase<T>& op, int64_t n, int top, int bottom) {
   const Image<T> to = op.output[n];
-  if (!op.in_place()) copy_row(op, op.source[n], to, y);
+  const int64_t channels = op.output.channels;
+  if (!op.in_place())
+    copy_pixels(op.source[n], top, 0, to, {top, 0, bottom - top, to.width}, channels);
   for (int64_t k = 0; k < op.a.rectangles; ++k) {
     const Rectangle r = op.rectangle(n, k, to.height, to.width);
-    if (!r.has_row(y)) continue;
+    const int first = std::max(r.top, top), last = std::min(r.bottom, bottom);
+    if (first >= last || r.left >= r.right) continue;
     if (op.a.noise.kind == Noise::kNone) {
-      fill_row(op, to, n, k, y, r.left, r.right);
+      fill_pixels(to, {first, r.left, last - first, r.right - r.left}, channels,
+                  [&](int64_t c) { return op.fill_of(n, k, c); });
     } else {
-      noise_row(op, to, n, y, r.left, r.right);
+      for (int y = first; y < last; ++y) noise_row(op, to, n, y, r.left, r.right);
     }
   }
 }
@@ -83,13 +44,13 @@ void erase_row(const Erase<T>& op, int64_t n, int y) {
 
 void erase_cpu(const EraseArguments& arguments, const ParallelFor& parallel) {
   dispatch_erase(arguments, [&](const auto& op) {
-    const int64_t images = op.output.layout == nullptr ? 1 : op.output.count;
-    for (int64_t image = 0; image < images; ++image) {
-      const auto size = op.output[image];
-      const int64_t alike = op.output.layout == nullptr ? op.output.count : 1;
-      for_each_row_cpu(alike, size.height, size.width, parallel,
-                       [&](int64_t n, int y) { erase_row(op, image + n, y); });
-    }
+    const bool is_noisy = op.a.noise.kind != Noise::kNone;  // a row takes long
+    const int rows =
+        is_noisy ? 1 : strip_rows(op.output, sizeof(typename std::decay_t<decltype(op)>::Value));
+    for_each_strip_cpu(op.output, rows, parallel, [&](int64_t n, int first) {
+      const int64_t end = std::min<int64_t>(int64_t{first} + rows, op.output[n].height);
+      erase_rows(op, n, first, static_cast<int>(end));
+    });
     return 0;
   });
 }

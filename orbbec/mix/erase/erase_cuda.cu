@@ -11,6 +11,15 @@ constexpr int kThreads = 256;
 constexpr int kRaggedColumns = 4,
               kRaggedRows = 64;  // blocks per image whose size is on the device
 
+// The layout of a row: contiguous per channel, interleaved, or neither.
+enum class RowForm { kPlanes, kPixels, kStrided };
+
+RowForm form_of(const AnyImages& images) {
+  if (images.stride_x == 1) return RowForm::kPlanes;
+  const bool packed = images.stride_c == 1 && images.stride_x == images.channels;
+  return packed ? RowForm::kPixels : RowForm::kStrided;
+}
+
 template <class T>
 struct alignas(kChunkBytes) Chunk {
   static constexpr int kLength = kChunkBytes / sizeof(T);

@@ -42,10 +42,11 @@ void salt_and_pepper(StableIValue* stack, uint64_t, uint64_t) { give(stack, run(
 }  // namespace orbbec
 
 STABLE_TORCH_LIBRARY_FRAGMENT(orbbec, m) {
-  m.def(
+  orbbec::define_with_out(
+      m,
       "salt_and_pepper(Tensor images, Tensor? layout, int channels, float amount, Tensor? amounts, "
       "float salt_ratio, Tensor? salt_ratios, SymInt seed, Tensor? sample_ids, SymInt epoch, "
       "SymInt transform_index, float salt, float pepper) -> Tensor");
 }
 
-ORBBEC_IMPLEMENT(m) { m.impl("salt_and_pepper", &orbbec::salt_and_pepper); }
+ORBBEC_IMPLEMENT(m) { orbbec::implement_with_out<&orbbec::salt_and_pepper>(m, "salt_and_pepper"); }

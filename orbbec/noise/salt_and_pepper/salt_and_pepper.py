@@ -7,10 +7,9 @@ from torch import Tensor
 
 from orbbec._library import operators
 from orbbec.bridge.arguments import Images, Matrix, number_value
-from orbbec.bridge.dispatch import call_operator
 from orbbec.bridge.noise import noise_key
 from orbbec.bridge.per_image import Factor, per_image
-from orbbec.bridge.pointwise import count_of, images_input, register_fake_like
+from orbbec.bridge.pointwise import call_like, count_of, images_input, register_fake_like
 from orbbec.bridge.spec import OpSpec, register
 
 _OP = "salt_and_pepper"
@@ -68,11 +67,9 @@ def salt_and_pepper(
     ratios, one_ratio = per_image(_OP, "salt_ratio", salt_ratio, inputs, _is_fraction, rule)
     top = 255.0 if inputs.images.dtype == torch.uint8 else 1.0
     values = [_value(name, value, top) for name, value in (("salt", salt), ("pepper", pepper))]
-    output = call_operator(
-        operators.salt_and_pepper,
-        inputs.images,
-        inputs.layout,
-        inputs.channels,
+    output = call_like(
+        _OP,
+        inputs,
         one_amount,
         amounts,
         one_ratio,

@@ -35,9 +35,10 @@ void shot_noise(StableIValue* stack, uint64_t, uint64_t) { give(stack, run(Call(
 }  // namespace orbbec
 
 STABLE_TORCH_LIBRARY_FRAGMENT(orbbec, m) {
-  m.def(
+  orbbec::define_with_out(
+      m,
       "shot_noise(Tensor images, Tensor? layout, int channels, float scale, Tensor? scales, "
       "SymInt seed, Tensor? sample_ids, SymInt epoch, SymInt transform_index) -> Tensor");
 }
 
-ORBBEC_IMPLEMENT(m) { m.impl("shot_noise", &orbbec::shot_noise); }
+ORBBEC_IMPLEMENT(m) { orbbec::implement_with_out<&orbbec::shot_noise>(m, "shot_noise"); }

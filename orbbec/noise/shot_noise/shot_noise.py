@@ -5,12 +5,10 @@ from typing import Any
 import torch
 from torch import Tensor
 
-from orbbec._library import operators
 from orbbec.bridge.arguments import Images, Matrix
-from orbbec.bridge.dispatch import call_operator
 from orbbec.bridge.noise import noise_key
 from orbbec.bridge.per_image import Factor, per_image
-from orbbec.bridge.pointwise import count_of, images_input, register_fake_like
+from orbbec.bridge.pointwise import call_like, count_of, images_input, register_fake_like
 from orbbec.bridge.spec import OpSpec, register
 
 _OP = "shot_noise"
@@ -61,11 +59,9 @@ def shot_noise(
     """
     inputs = images_input(_OP, images)
     scales, one = per_image(_OP, "scale", scale, inputs, _is_positive, "as a number above 0")
-    output = call_operator(
-        operators.shot_noise,
-        inputs.images,
-        inputs.layout,
-        inputs.channels,
+    output = call_like(
+        _OP,
+        inputs,
         one,
         scales,
         *noise_key(_OP, seed, sample_ids, epoch, transform_index, count_of(inputs)),

@@ -133,29 +133,55 @@ class RoiPoolOnBlocks {
   const RoiPool<T>& op_;
 };
 
-// The sums of RoiPoolGradient, region by region: a task owns a channel of an image.
+// The sums of RoiPoolGradient, region by region: a task owns some channels of an image, whose bins
+// it reads together.
 template <class T>
-void scatter_plane(const RoiPoolArguments& a, const std::vector<int64_t>& regions, int64_t n,
-                   int64_t c, std::vector<Compute<T>>& sums) {
-  const Images<const T> gradient(a.roi.pooled);
-  const Images<const int32_t> argmax(a.argmax);
-  const int64_t pixels = static_cast<int64_t>(sums.size());
-  std::fill(sums.begin(), sums.end(), Compute<T>(0));
-  for (const int64_t k : regions) {
-    const Image<const T> bins = gradient[k];
-    const Image<const int32_t> indices = argmax[k];
-    for (int ph = 0; ph < bins.height; ++ph) {
-      for (int pw = 0; pw < bins.width; ++pw) {
-        const int32_t where = indices.at(ph, pw, c);
-        if (where >= 0 && where < pixels) sums[where] += load<T>(bins.at(ph, pw, c));
+class ScatterChannels {
+ public:
+  using F = Compute<T>;
+  static constexpr int kChannels = 8;
+
+  explicit ScatterChannels(const RoiPoolArguments& a)
+      : gradient_(a.roi.pooled),
+        argmax_(a.argmax),
+        features_(a.roi.features),
+        pixels_(int64_t{features_.height} * features_.width),
+        sums_(kChannels * pixels_) {}
+
+  void run(const std::vector<int64_t>& regions, int64_t n, int64_t first) {
+    const int64_t end = std::min(first + kChannels, features_.channels);
+    std::fill(sums_.begin(), sums_.end(), F(0));
+    for (const int64_t k : regions) {
+      for (int64_t c = first; c < end; ++c) add(k, c, sums_.data() + (c - first) * pixels_);
+    }
+    const Image<T> target = features_[n];
+    for (int64_t c = first; c < end; ++c) {
+      const F* from = sums_.data() + (c - first) * pixels_;
+      for (int y = 0; y < target.height; ++y) {
+        for (int x = 0; x < target.width; ++x) target.at(y, x, c) = store<T>(*from++);
       }
     }
   }
-  const Image<T> target = Images<T>(a.roi.features)[n];
-  for (int64_t i = 0; i < pixels; ++i)
-    target.at(static_cast<int>(i / target.width), static_cast<int>(i % target.width), c) =
-        store<T>(sums[i]);
-}
+
+ private:
+  void add(int64_t k, int64_t c, F* sums) const {
+    const Image<const T> bins = gradient_[k];
+    const Image<const int32_t> indices = argmax_[k];
+    for (int ph = 0; ph < bins.height; ++ph) {
+      const T* from = &bins.at(ph, 0, c);
+      const int32_t* index = &indices.at(ph, 0, c);
+      for (int pw = 0; pw < bins.width; ++pw, from += bins.stride_x, index += indices.stride_x) {
+        if (*index >= 0 && *index < pixels_) sums[*index] += load<T>(*from);
+      }
+    }
+  }
+
+  const Images<const T> gradient_;
+  const Images<const int32_t> argmax_;
+  const Images<T> features_;
+  const int64_t pixels_;
+  std::vector<F> sums_;
+};
 
 template <class T>
 void scatter_gradient(const RoiPoolArguments& a, const ParallelFor& parallel) {
@@ -166,12 +192,12 @@ void scatter_gradient(const RoiPoolArguments& a, const ParallelFor& parallel) {
   const AnyImages& features = a.roi.features;
   std::vector<std::vector<int64_t>> regions(features.count);  // of each image, in order
   for (int64_t k = 0; k < a.roi.pooled.count; ++k) regions[geometries[k].image].push_back(k);
-  parallel(features.count * features.channels, 1, [&](int64_t begin, int64_t end) {
-    std::vector<F> sums(int64_t{features.height} * features.width);
-    for (int64_t i = begin; i < end; ++i) {
-      const int64_t n = i / features.channels;
-      scatter_plane<T>(a, regions[n], n, i % features.channels, sums);
-    }
+  constexpr int64_t kChannels = ScatterChannels<T>::kChannels;
+  const int64_t groups = (features.channels + kChannels - 1) / kChannels;
+  parallel(features.count * groups, 1, [&](int64_t begin, int64_t end) {
+    ScatterChannels<T> scatter(a);
+    for (int64_t i = begin; i < end; ++i)
+      scatter.run(regions[i / groups], i / groups, i % groups * kChannels);
   });
 }
 
