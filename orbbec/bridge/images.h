@@ -252,4 +252,12 @@ inline void check_output(const char* op, const Tensor& images, const Tensor& out
   check_output_of(op, out, output_shape(images, source, size), images.scalar_type(), images);
 }
 
+// The same for an output of the sizes of the images, of which all have one size.
+inline void check_output_like(const char* op, const Tensor& images,
+                              const std::optional<Tensor>& layout, const Tensor& out,
+                              const AnyImages& source) {
+  check(!layout.has_value(), op, "expected no layout with out");
+  check_output(op, images, out, source, {source.height, source.width});
+}
+
 }  // namespace orbbec

@@ -80,6 +80,16 @@ def register_fake_like(op: str, **dimensions: int) -> None:
         return fake_like(images, layout)
 
 
+def register_fakes_like(op: str, **dimensions: int) -> None:
+    """Register the fake kernels of such an operator and of its out variant."""
+    register_fake_like(op, **dimensions)
+
+    @register_fake(f"{op}_out")
+    def _(images: Tensor, *options: Any) -> None:
+        if options[-1].device != images.device:
+            raise ValueError(f"{op}: expected out on the device of images")
+
+
 def whole_numbers(op: str, name: str, value: Any, shape: list[int], low: int, high: int) -> Tensor:
     """Integers as contiguous int64 of `shape` on their device; on the CPU, their range is checked."""
     values = as_tensor(op, name, array_of(value))

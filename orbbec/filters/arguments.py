@@ -8,6 +8,7 @@ import numpy as np
 import torch
 from torch import Tensor
 
+from orbbec._library import operators
 from orbbec.bridge.arguments import (
     IMAGE_DTYPES,
     array_of,
@@ -18,20 +19,27 @@ from orbbec.bridge.arguments import (
 )
 from orbbec.bridge.dispatch import call_operator
 from orbbec.bridge.plain import is_integer, is_real, shown
+from orbbec.bridge.warp import buffer_like
 
 _WHOLE = (torch.uint8, torch.int16, torch.int32, torch.int64)
 
 
 def filter_images(
-    op: str, images: Any, operator: Any, *options: Any, dtypes: Sequence[torch.dtype] = IMAGE_DTYPES
+    op: str, images: Any, name: str, *options: Any, dtypes: Sequence[torch.dtype] = IMAGE_DTYPES
 ) -> Any:
-    """Filter images with `operator(images, layout, channels, *options)`, keeping type, sizes and dtype.
+    """Filter images with `operators.<name>(images, layout, channels, *options)`, keeping type, sizes, dtype.
 
     Variable-size images are filtered into a buffer of equal length; layout table and plan are copied.
     """
     inputs = operator_input(op, "images", images, dtypes)
+    operator = getattr(operators, name)
     if inputs.layout is None:
-        return inputs.restore(call_operator(operator, inputs.images, None, 0, *options))
+        tables = [option for option in options if isinstance(option, Tensor)]
+        buffer = buffer_like(inputs, inputs.images.shape[2:], *tables)
+        if buffer is None:
+            return inputs.restore(call_operator(operator, inputs.images, None, 0, *options))
+        getattr(operators, f"{name}_out")(inputs.images, None, 0, *options, buffer)
+        return inputs.restore(buffer)
     batch: Any = images
     storage = call_operator(operator, batch.storage, inputs.layout, inputs.channels, *options)
     storage[batch.pixel_bytes :] = batch.storage[batch.pixel_bytes :]

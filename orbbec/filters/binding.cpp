@@ -83,41 +83,40 @@ Tensor gaussian_taps(const SeparableArguments& a, const FilterSizes& sizes, cons
 
 // Empty where the kernels need none.
 template <template <class> class Rule>
-Tensor new_row_sums(const char* op, const SeparableArguments& a, const Tensor& images,
-                    const Tensor& output) {
-  const int64_t bytes = !runs_cuda_kernels(images) ? 0 : row_sum_bytes<Rule>(a) * output.numel();
-  return new_tensor(op, std::vector<int64_t>{bytes}, ScalarType::Byte, images);
+Tensor new_row_sums(const char* op, const SeparableArguments& a, const Tensor& output) {
+  const int64_t bytes = !runs_cuda_kernels(output) ? 0 : row_sum_bytes<Rule>(a) * output.numel();
+  return new_tensor(op, std::vector<int64_t>{bytes}, ScalarType::Byte, output);
 }
 
-void blur_with(const Tensor& taps, SeparableArguments a, const Tensor& images,
-               const Tensor& output) {
+// `sizes`: the table that `a` points to.
+PreparedBlur prepared_with(const Tensor& taps, const Tensor& sizes, SeparableArguments a,
+                           const Tensor& output) {
   a.taps = taps.const_data_ptr();
   a.taps_stride = taps.size(0) == 1 ? 0 : 2 * a.longest;
-  const Tensor row_sums = new_row_sums<GaussianRule>(kGaussian, a, images, output);
+  const Tensor row_sums = new_row_sums<GaussianRule>(kGaussian, a, output);
   a.row_sums = row_sums.mutable_data_ptr();
-  run_where(kGaussian, images, gaussian_blur_cpu, gaussian_blur_cuda, a);
+  return {a, taps, sizes, row_sums};
 }
 
-Tensor gaussian_blur(Tensor images, std::optional<Tensor> layout, int64_t channels,
-                     std::vector<int64_t> kernel_size, Tensor sigma, std::string border) {
+using Layout = std::optional<Tensor>;
+using Sizes = std::vector<int64_t>;
+
+Tensor run_gaussian(const Tensor& images, const Layout& layout, int64_t channels,
+                    const Sizes& kernel_size, const Tensor& sigma, const std::string& border,
+                    const Tensor* out) {
   SeparableArguments a{};
   a.source = filter_source(kGaussian, images, layout, channels);
   a.dtype = dtype_of(kGaussian, images);
   a.border = filter_border(kGaussian, border);
-  const FilterSizes sizes(kGaussian, kernel_size, a.source.count, Parity::kOdd);
-  a.longest = sizes.longest();
-  const Tensor output = filter_output(kGaussian, images, layout, a.source, a.output);
-  check_sigma(sigma, images, a.source.count);
+  const Tensor output = filter_output(kGaussian, images, layout, a.source, a.output, out);
+  const PreparedBlur blur = prepare_gaussian_blur(a, kernel_size, sigma, output);
   if (output.numel() == 0 || a.source.count == 0) return output;
-  const Tensor taps = gaussian_taps(a, sizes, sigma, images);
-  const Tensor table = sizes.sizes_on(images);
-  a.sizes = sizes_in(sizes, table);
-  blur_with(taps, a, images, output);
+  run_where(kGaussian, images, gaussian_blur_cpu, gaussian_blur_cuda, blur.arguments);
   return output;
 }
 
-Tensor box_blur(Tensor images, std::optional<Tensor> layout, int64_t channels,
-                std::vector<int64_t> kernel_size, std::string border) {
+Tensor run_box(const Tensor& images, const Layout& layout, int64_t channels,
+               const Sizes& kernel_size, const std::string& border, const Tensor* out) {
   SeparableArguments a{};
   a.source = filter_source(kBox, images, layout, channels);
   a.dtype = dtype_of(kBox, images);
@@ -125,11 +124,11 @@ Tensor box_blur(Tensor images, std::optional<Tensor> layout, int64_t channels,
   const FilterSizes sizes(kBox, kernel_size, a.source.count, Parity::kAny);
   check(sizes.largest_area() <= 1 << 24, kBox, "expected kernel_size of at most 16777216 pixels");
   a.longest = sizes.longest();
-  const Tensor output = filter_output(kBox, images, layout, a.source, a.output);
+  const Tensor output = filter_output(kBox, images, layout, a.source, a.output, out);
   if (output.numel() == 0 || a.source.count == 0) return output;
   const Tensor table = sizes.sizes_on(images);
   a.sizes = sizes_in(sizes, table);
-  const Tensor row_sums = new_row_sums<BoxRule>(kBox, a, images, output);
+  const Tensor row_sums = new_row_sums<BoxRule>(kBox, a, output);
   a.row_sums = row_sums.mutable_data_ptr();
   run_where(kBox, images, box_blur_cpu, box_blur_cuda, a);
   return output;
@@ -152,33 +151,67 @@ Tensor filter_kernel(const Tensor& kernel, const Tensor& images, FilterArguments
   return argument_on_device_of(kFilter, "kernel", converted(kFilter, kernel, type), images);
 }
 
-Tensor filter2d(Tensor images, std::optional<Tensor> layout, int64_t channels, Tensor kernel,
-                std::string border) {
+Tensor run_filter2d(const Tensor& images, const Layout& layout, int64_t channels,
+                    const Tensor& kernel, const std::string& border, const Tensor* out) {
   FilterArguments a{};
   a.source = filter_source(kFilter, images, layout, channels);
   a.dtype = dtype_of(kFilter, images);
   a.border = filter_border(kFilter, border);
   const Tensor taps = filter_kernel(kernel, images, a);
-  const Tensor output = filter_output(kFilter, images, layout, a.source, a.output);
+  const Tensor output = filter_output(kFilter, images, layout, a.source, a.output, out);
   if (output.numel() == 0 || a.source.count == 0) return output;
   a.kernel = taps.const_data_ptr();
   run_where(kFilter, images, filter2d_cpu, filter2d_cuda, a);
   return output;
 }
 
-Tensor median_blur(Tensor images, std::optional<Tensor> layout, int64_t channels,
-                   std::vector<int64_t> kernel_size) {
+Tensor run_median(const Tensor& images, const Layout& layout, int64_t channels,
+                  const Sizes& kernel_size, const Tensor* out) {
   MedianArguments a{};
   a.source = filter_source(kMedian, images, layout, channels);
   a.dtype = dtype_of(kMedian, images);
   const FilterSizes sizes(kMedian, kernel_size, a.source.count, Parity::kOdd);
   a.longest = sizes.longest();
-  const Tensor output = filter_output(kMedian, images, layout, a.source, a.output);
+  const Tensor output = filter_output(kMedian, images, layout, a.source, a.output, out);
   if (output.numel() == 0 || a.source.count == 0) return output;
   const Tensor table = sizes.sizes_on(images);
   a.sizes = sizes_in(sizes, table);
   run_where(kMedian, images, median_blur_cpu, median_blur_cuda, a);
   return output;
+}
+
+Tensor gaussian_blur(Tensor images, Layout layout, int64_t channels, Sizes kernel_size,
+                     Tensor sigma, std::string border) {
+  return run_gaussian(images, layout, channels, kernel_size, sigma, border, nullptr);
+}
+void gaussian_blur_out(Tensor images, Layout layout, int64_t channels, Sizes kernel_size,
+                       Tensor sigma, std::string border, Tensor out) {
+  run_gaussian(images, layout, channels, kernel_size, sigma, border, &out);
+}
+
+Tensor box_blur(Tensor images, Layout layout, int64_t channels, Sizes kernel_size,
+                std::string border) {
+  return run_box(images, layout, channels, kernel_size, border, nullptr);
+}
+void box_blur_out(Tensor images, Layout layout, int64_t channels, Sizes kernel_size,
+                  std::string border, Tensor out) {
+  run_box(images, layout, channels, kernel_size, border, &out);
+}
+
+Tensor filter2d(Tensor images, Layout layout, int64_t channels, Tensor kernel, std::string border) {
+  return run_filter2d(images, layout, channels, kernel, border, nullptr);
+}
+void filter2d_out(Tensor images, Layout layout, int64_t channels, Tensor kernel, std::string border,
+                  Tensor out) {
+  run_filter2d(images, layout, channels, kernel, border, &out);
+}
+
+Tensor median_blur(Tensor images, Layout layout, int64_t channels, Sizes kernel_size) {
+  return run_median(images, layout, channels, kernel_size, nullptr);
+}
+void median_blur_out(Tensor images, Layout layout, int64_t channels, Sizes kernel_size,
+                     Tensor out) {
+  run_median(images, layout, channels, kernel_size, &out);
 }
 
 int64_t side_of(const PerImage& argument) {
@@ -187,6 +220,17 @@ int64_t side_of(const PerImage& argument) {
 }
 
 }  // namespace
+
+PreparedBlur prepare_gaussian_blur(SeparableArguments a, const std::vector<int64_t>& kernel_size,
+                                   const Tensor& sigma, const Tensor& output) {
+  const FilterSizes sizes(kGaussian, kernel_size, a.source.count, Parity::kOdd);
+  check_sigma(sigma, output, a.source.count);
+  if (output.numel() == 0 || a.source.count == 0) return {};
+  a.longest = sizes.longest();
+  const Tensor table = sizes.sizes_on(output);
+  a.sizes = sizes_in(sizes, table);
+  return prepared_with(gaussian_taps(a, sizes, sigma, output), table, a, output);
+}
 
 Tensor run_gaussian_blur(const OperatorCall& call) {
   const Tensor& images = call.images;
@@ -210,7 +254,8 @@ Tensor run_gaussian_blur(const OperatorCall& call) {
   const Tensor taps = gaussian_taps(a, t, images, images);
   a.sizes = t.sizes;
   if (t.drawn != nullptr) a.sizes.table = t.drawn_sizes;
-  blur_with(taps, a, images, output);
+  const PreparedBlur blur = prepared_with(taps, drawn_sizes, a, output);
+  run_where(kGaussian, images, gaussian_blur_cpu, gaussian_blur_cuda, blur.arguments);
   return output;
 }
 
@@ -226,6 +271,18 @@ STABLE_TORCH_LIBRARY_FRAGMENT(orbbec, m) {
   m.def(
       "filter2d(Tensor images, Tensor? layout, int channels, Tensor kernel, str border) -> Tensor");
   m.def("median_blur(Tensor images, Tensor? layout, int channels, SymInt[] kernel_size) -> Tensor");
+  m.def(
+      "gaussian_blur_out(Tensor images, Tensor? layout, int channels, SymInt[] kernel_size, Tensor "
+      "sigma, str border, Tensor(a!) out) -> ()");
+  m.def(
+      "box_blur_out(Tensor images, Tensor? layout, int channels, SymInt[] kernel_size, str border, "
+      "Tensor(a!) out) -> ()");
+  m.def(
+      "filter2d_out(Tensor images, Tensor? layout, int channels, Tensor kernel, str border, "
+      "Tensor(a!) out) -> ()");
+  m.def(
+      "median_blur_out(Tensor images, Tensor? layout, int channels, SymInt[] kernel_size, "
+      "Tensor(a!) out) -> ()");
 }
 
 ORBBEC_IMPLEMENT(m) {
@@ -233,4 +290,8 @@ ORBBEC_IMPLEMENT(m) {
   m.impl("box_blur", TORCH_BOX(&orbbec::box_blur));
   m.impl("filter2d", TORCH_BOX(&orbbec::filter2d));
   m.impl("median_blur", TORCH_BOX(&orbbec::median_blur));
+  m.impl("gaussian_blur_out", TORCH_BOX(&orbbec::gaussian_blur_out));
+  m.impl("box_blur_out", TORCH_BOX(&orbbec::box_blur_out));
+  m.impl("filter2d_out", TORCH_BOX(&orbbec::filter2d_out));
+  m.impl("median_blur_out", TORCH_BOX(&orbbec::median_blur_out));
 }

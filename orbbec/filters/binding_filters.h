@@ -23,10 +23,16 @@ inline Border filter_border(const char* op, const std::string& text) {
   return border;
 }
 
-// Laid out like the images: variable-size images in a buffer of the same length.
+// `out`, or a new output laid out like the images: variable-size images in a buffer of the same
+// length.
 inline Tensor filter_output(const char* op, const Tensor& images,
                             const std::optional<Tensor>& layout, const AnyImages& source,
-                            AnyImages& described) {
+                            AnyImages& described, const Tensor* out = nullptr) {
+  if (out != nullptr) {
+    check_output_like(op, images, layout, *out, source);
+    described = dense_images(op, "out", *out, out->mutable_data_ptr());
+    return *out;
+  }
   if (layout.has_value()) {
     const Tensor output = new_tensor(op, images.sizes(), images.scalar_type(), images);
     described = source;

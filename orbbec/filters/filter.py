@@ -11,7 +11,7 @@ from orbbec._library import operators
 from orbbec.bridge.arguments import Images, Matrix, copied_to, float_tensor
 from orbbec.bridge.dispatch import call_for
 from orbbec.bridge.names import Border, border_name
-from orbbec.bridge.pointwise import register_fake_like
+from orbbec.bridge.pointwise import register_fakes_like
 from orbbec.bridge.spec import EVERY_DTYPE, OpSpec, register
 from orbbec.filters.arguments import count_of, device_of, filter_images, kernel_sizes, numbers_of
 from orbbec.filters.gradients import Pass, register_gradient
@@ -179,9 +179,9 @@ def _add_points(kernels: Any, x: Any, y: Any, weights: Any) -> None:
 
 
 def _filter(op: str, images: Any, kernels: Tensor, border: Border) -> Any:
-    operator, name = operators.filter2d, border_name(op, border)
+    name = border_name(op, border)
     kernels = copied_to(device_of(images), kernels) if kernels.device.type == "cpu" else kernels
-    return call_for(op, filter_images, op, images, operator, kernels, name)
+    return call_for(op, filter_images, op, images, "filter2d", kernels, name)
 
 
 def _passes(kernel: Tensor, border: str) -> list[Pass]:
@@ -192,7 +192,7 @@ def _passes(kernel: Tensor, border: str) -> list[Pass]:
     return [Pass((kernel.shape[1], kernel.shape[2]), flipped)]
 
 
-register_fake_like("filter2d")
+register_fakes_like("filter2d")
 register_gradient("filter2d", _passes)
 
 

@@ -2,10 +2,9 @@
 
 from typing import Any
 
-from orbbec._library import operators
 from orbbec.bridge.arguments import Images, Matrix
 from orbbec.bridge.dispatch import refuse_gradient
-from orbbec.bridge.pointwise import register_fake_like
+from orbbec.bridge.pointwise import register_fakes_like
 from orbbec.bridge.spec import EVERY_DTYPE, OpSpec, register
 from orbbec.filters.arguments import count_of, filter_images, kernel_sizes
 
@@ -37,10 +36,10 @@ def median_blur(images: Images, kernel_size: int | tuple[int, int] | Matrix) -> 
         [7, 7, 8, 8]
     """
     sizes = kernel_sizes("median_blur", kernel_size, count_of(images))
-    return filter_images("median_blur", images, operators.median_blur, sizes)
+    return filter_images("median_blur", images, "median_blur", sizes)
 
 
-register_fake_like("median_blur")
+register_fakes_like("median_blur")
 refuse_gradient("median_blur", "median_blur")
 
 

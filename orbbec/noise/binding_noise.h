@@ -6,11 +6,12 @@
 
 namespace orbbec {
 
-// Checks what all calls have, `set_numbers(arguments)` those of the operator, and launches.
+// Checks what all calls have, `set_numbers(arguments)` those of the operator, and launches. Writes
+// into `out` if there is one.
 template <class Arguments, class Call, class Numbers>
 Tensor run_noise(const char* op, const Call& call, const Numbers& set_numbers,
                  void (*on_cpu)(const Arguments&, const ParallelFor&),
-                 int (*on_cuda)(const Arguments&, void*)) {
+                 int (*on_cuda)(const Arguments&, void*), const Tensor* out = nullptr) {
   const Tensor& images = call.images;
   Arguments a{};
   a.source = source_images(op, images, call.layout, call.channels);
@@ -24,7 +25,9 @@ Tensor run_noise(const char* op, const Call& call, const Numbers& set_numbers,
     samples = sample_ids_on(op, *call.sample_ids, images, a.source.count);
     a.noise.samples = static_cast<const int64_t*>(samples->const_data_ptr());
   }
-  const Tensor output = new_pointwise_output(op, images, call.layout, a.source);
+  if (out != nullptr) check_output_like(op, images, call.layout, *out, a.source);
+  const Tensor output =
+      out != nullptr ? *out : new_pointwise_output(op, images, call.layout, a.source);
   if (output.numel() == 0 || a.source.count == 0) return output;
   a.output = pointwise_output(op, output, call.layout, a.source.channels);
   run_where(op, images, on_cpu, on_cuda, a);

@@ -11,8 +11,9 @@ from orbbec.bridge.arguments import Images, Matrix, flag_value
 from orbbec.bridge.dispatch import call_operator
 from orbbec.bridge.noise import noise_key
 from orbbec.bridge.per_image import Factor, per_image
-from orbbec.bridge.pointwise import count_of, images_input, register_fake_like
+from orbbec.bridge.pointwise import count_of, images_input, register_fakes_like
 from orbbec.bridge.spec import OpSpec, register
+from orbbec.bridge.warp import buffer_like
 
 _OP = "gaussian_noise"
 
@@ -66,8 +67,8 @@ def gaussian_noise(
     inputs = images_input(_OP, images)
     means, one_mean = per_image(_OP, "mean", mean, inputs, _is_finite, "as a finite number")
     sigmas, one_sigma = per_image(_OP, "sigma", sigma, inputs, _is_sigma, "as a finite number of at least 0")
-    output = call_operator(
-        operators.gaussian_noise,
+    key = noise_key(_OP, seed, sample_ids, epoch, transform_index, count_of(inputs))
+    arguments = (
         inputs.images,
         inputs.layout,
         inputs.channels,
@@ -76,9 +77,14 @@ def gaussian_noise(
         one_sigma,
         sigmas,
         flag_value(_OP, "clip", clip),
-        *noise_key(_OP, seed, sample_ids, epoch, transform_index, count_of(inputs)),
+        *key,
     )
-    return inputs.restore(output)
+    size = inputs.images.shape[2:]
+    buffer = buffer_like(inputs, size, means, sigmas, key[1]) if inputs.layout is None else None
+    if buffer is None:
+        return inputs.restore(call_operator(operators.gaussian_noise, *arguments))
+    operators.gaussian_noise_out(*arguments, buffer)
+    return inputs.restore(buffer)
 
 
 def _is_finite(value: Any) -> Any:
@@ -89,7 +95,7 @@ def _is_sigma(value: Any) -> Any:
     return (value >= 0) & (value < math.inf)
 
 
-register_fake_like("gaussian_noise")
+register_fakes_like("gaussian_noise")
 
 
 def _setup(ctx: Any, inputs: tuple[Any, ...], output: Tensor) -> None:

@@ -16,12 +16,13 @@ void check_boxes(const Tensor& boxes, int64_t count) {
   check(boxes.scalar_type() == ScalarType::Long, kOp, "expected boxes of int64");
 }
 
-Tensor pillow_blur(Tensor images, std::optional<Tensor> layout, int64_t channels, Tensor boxes) {
+Tensor run(const Tensor& images, const std::optional<Tensor>& layout, int64_t channels,
+           const Tensor& boxes, const Tensor* out) {
   PillowBlurArguments a{};
   a.source = filter_source(kOp, images, layout, channels);
   check(images.scalar_type() == ScalarType::Byte, kOp, "expected images of uint8");
   check_boxes(boxes, a.source.count);
-  const Tensor output = filter_output(kOp, images, layout, a.source, a.output);
+  const Tensor output = filter_output(kOp, images, layout, a.source, a.output, out);
   if (output.numel() == 0 || a.source.count == 0) return output;
   const Tensor table = argument_on_device_of(kOp, "boxes", boxes, images);
   a.boxes = static_cast<const int64_t*>(table.const_data_ptr());
@@ -32,11 +33,25 @@ Tensor pillow_blur(Tensor images, std::optional<Tensor> layout, int64_t channels
   return output;
 }
 
+Tensor pillow_blur(Tensor images, std::optional<Tensor> layout, int64_t channels, Tensor boxes) {
+  return run(images, layout, channels, boxes, nullptr);
+}
+void pillow_blur_out(Tensor images, std::optional<Tensor> layout, int64_t channels, Tensor boxes,
+                     Tensor out) {
+  run(images, layout, channels, boxes, &out);
+}
+
 }  // namespace
 }  // namespace orbbec
 
 STABLE_TORCH_LIBRARY_FRAGMENT(orbbec, m) {
   m.def("pillow_blur(Tensor images, Tensor? layout, int channels, Tensor boxes) -> Tensor");
+  m.def(
+      "pillow_blur_out(Tensor images, Tensor? layout, int channels, Tensor boxes, Tensor(a!) out) "
+      "-> ()");
 }
 
-ORBBEC_IMPLEMENT(m) { m.impl("pillow_blur", TORCH_BOX(&orbbec::pillow_blur)); }
+ORBBEC_IMPLEMENT(m) {
+  m.impl("pillow_blur", TORCH_BOX(&orbbec::pillow_blur));
+  m.impl("pillow_blur_out", TORCH_BOX(&orbbec::pillow_blur_out));
+}

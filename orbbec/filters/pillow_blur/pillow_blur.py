@@ -6,11 +6,10 @@ import numpy as np
 import torch
 from torch import Tensor
 
-from orbbec._library import operators
 from orbbec.bridge.arguments import BYTES, Array, Images
 from orbbec.bridge.dispatch import refuse_gradient
 from orbbec.bridge.per_image import Factor
-from orbbec.bridge.pointwise import register_fake_like
+from orbbec.bridge.pointwise import register_fakes_like
 from orbbec.bridge.spec import OpSpec, register
 from orbbec.filters.arguments import count_of, filter_images, numbers_of
 
@@ -54,7 +53,7 @@ def pillow_blur(images: Images, radius: Factor) -> Any:
         raise ValueError(
             f"{_OP}: expected radius from 0 to {_MAX_RADIUS:g}, but got {numbers[index]} for image {index}"
         )
-    return filter_images(_OP, images, operators.pillow_blur, _boxes(numbers), dtypes=BYTES)
+    return filter_images(_OP, images, _OP, _boxes(numbers), dtypes=BYTES)
 
 
 def _boxes(sigma: Array) -> Tensor:
@@ -78,7 +77,7 @@ def _box_radius(sigma: Array) -> Array:
     return radius
 
 
-register_fake_like(_OP)
+register_fakes_like(_OP)
 refuse_gradient(_OP, _OP)
 
 register(OpSpec(call=pillow_blur, dtypes=("uint8",), host_columns=("radius",), capturable=False))

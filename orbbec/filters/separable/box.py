@@ -5,7 +5,7 @@ from typing import Any
 from orbbec._library import operators
 from orbbec.bridge.arguments import Images, Matrix
 from orbbec.bridge.names import Border, border_name
-from orbbec.bridge.pointwise import register_fake_like
+from orbbec.bridge.pointwise import register_fakes_like
 from orbbec.bridge.spec import EVERY_DTYPE, OpSpec, register
 from orbbec.filters.arguments import count_of, filter_images, kernel_sizes
 from orbbec.filters.gradients import Pass, axis_passes, register_gradient
@@ -43,7 +43,7 @@ def box_blur(
     """
     sizes = kernel_sizes("box_blur", kernel_size, count_of(images))
     border = border_name("box_blur", border)
-    return filter_images("box_blur", images, operators.box_blur, sizes, border)
+    return filter_images("box_blur", images, "box_blur", sizes, border)
 
 
 def _passes(kernel_size: list[int], border: str) -> list[Pass]:
@@ -51,7 +51,7 @@ def _passes(kernel_size: list[int], border: str) -> list[Pass]:
     return axis_passes(kernel_size, lambda images, sizes: blur(images, None, 0, sizes, "constant"))
 
 
-register_fake_like("box_blur")
+register_fakes_like("box_blur")
 register_gradient("box_blur", _passes)
 
 register(

@@ -10,11 +10,13 @@ namespace {
 template <class Simd>
 struct BytePasses {
   using Vector = typename Simd::Vector;
+  using Value = uint8_t;
   using Number = uint16_t;
   using Row = uint16_t;
   static constexpr int kLanes = Simd::kLanes;
   static constexpr int kBlock = 4;        // vectors whose sums stay in registers
   static constexpr int kRowElements = 2;  // of a row and of the previous one
+  static constexpr int kRows = 1;
   static constexpr int kSigned = 0x8000;  // offset that makes a 16-bit sum signed
 
   GaussianRule<uint8_t> rule;

@@ -10,7 +10,7 @@ from orbbec._library import operators
 from orbbec.bridge.arguments import Images, Matrix, real_numbers
 from orbbec.bridge.names import Border, border_name
 from orbbec.bridge.plain import is_real, is_sequence, shown
-from orbbec.bridge.pointwise import register_fake_like
+from orbbec.bridge.pointwise import register_fakes_like
 from orbbec.bridge.spec import EVERY_DTYPE, OpSpec, register
 from orbbec.filters.arguments import count_of, device_of, filter_images, kernel_sizes
 from orbbec.filters.gradients import Pass, axis_passes, register_gradient
@@ -59,7 +59,7 @@ def gaussian_blur(
     sizes = kernel_sizes(op, kernel_size, count)
     sigmas = _sigmas(op, sigma, count, device_of(images))
     border = border_name(op, border)
-    return filter_images(op, images, operators.gaussian_blur, sizes, sigmas, border)
+    return filter_images(op, images, "gaussian_blur", sizes, sigmas, border)
 
 
 def _sigmas(op: str, sigma: Any, count: int, device: torch.device) -> Tensor:
@@ -91,7 +91,7 @@ def _passes(kernel_size: list[int], sigma: Tensor, border: str) -> list[Pass]:
     return axis_passes(kernel_size, lambda images, sizes: blur(images, None, 0, sizes, sigma, "constant"))
 
 
-register_fake_like("gaussian_blur")
+register_fakes_like("gaussian_blur")
 register_gradient("gaussian_blur", _passes)
 
 

@@ -47,6 +47,21 @@ struct Block {
     return {load_vector(from), load_vector(from + kLanes), load_vector(from + 2 * kLanes),
             load_vector(from + 3 * kLanes)};
   }
+  // A vector of each of four rows, from column v on.
+  template <class From>
+  static Block load(const From* const* rows, int v) {
+    return {load_vector(rows[0] + v), load_vector(rows[1] + v), load_vector(rows[2] + v),
+            load_vector(rows[3] + v)};
+  }
+  // The rows one further up or down.
+  template <class From>
+  Block with_row_above(const From* from) const {
+    return {load_vector(from), a, b, c};
+  }
+  template <class From>
+  Block with_row_below(const From* from) const {
+    return {b, c, d, load_vector(from)};
+  }
   void store(Number* to) const {
     store_vector(a, to), store_vector(b, to + kLanes);
     store_vector(c, to + 2 * kLanes), store_vector(d, to + 3 * kLanes);
@@ -78,6 +93,7 @@ struct VectorPasses {
   using SumBlock = Block<Sum, kLanes>;
   static constexpr int kBlock = RowBlock::kValues;
   static constexpr int kRowElements = 1;  // per value of a kept row
+  static constexpr int kRows = 4;         // that are summed vertically together
 
   Rule rule;
   Window window;
@@ -94,11 +110,30 @@ struct VectorPasses {
   }
 
   void vertical(const Row* const* rows, const ValueIndex& index, Value* out, int count) {
-    for (int v = 0; v < count; v += kBlock) {
-      const auto at = [&](int i) { return SumBlock::load(rows[i] + v); };
-      Sum sums[kBlock];
-      rule.template pass<SumBlock>(0, window.height, at).store(sums);
-      for (int i = 0; i < kBlock; ++i) out[v + i] = rule.finish(sums[i], index.of(v + i));
+    for (int v = 0; v < count; v += kLanes) {
+      Sum sums[kRows][kLanes];
+      sum_of_columns(rows, v).store(sums[0]);
+      for (int row = 0; row < kRows; ++row) {
+        Value* const to = out + row * kStripValues + v;
+        for (int i = 0; i < kLanes; ++i) to[i] = rule.finish(sums[row][i], index.of(v + i));
+      }
+    }
+  }
+
+ private:
+  // Of kRows windows. With taps, a row is loaded once for all of them at each end of the windows.
+  SumBlock sum_of_columns(const Row* const* rows, int v) const {
+    if constexpr (Rule::kHasTaps) {
+      const Row *const *up = rows + window.height / 2, *const *down = up + kRows - 1;
+      SumBlock above = SumBlock::load(up, v), below = above;
+      return rule.template pass_of_pairs<SumBlock>(0, window.height, above, [&](int) {
+        above = above.with_row_above(*--up + v);
+        below = below.with_row_below(*++down + v);
+        return above + below;
+      });
+    } else {
+      return rule.template pass<SumBlock>(0, window.height,
+                                          [&](int i) { return SumBlock::load(rows + i, v); });
     }
   }
 };
@@ -111,28 +146,44 @@ int strip_width(int rows) {
   return static_cast<int>(std::clamp<int64_t>(fitting, kMinStripValues, kStripValues));
 }
 
-// Adds the last row of the window and subtracts the first.
-template <class Passes, class T>
-void run_strip(Passes& passes, const Plane<const T>& source, const Plane<T>& output,
-               const Strip& strip, const ValueIndex& index, Border border) {
+// Reads rows by `read(y, first, count, line)`, values from `first` on, and writes them by
+// `write(y, values)`. Passes::kRows rows at a time, of which the last may be below the strip.
+template <class Passes, class Read, class Write>
+void run_rows(Passes& passes, const Strip& strip, const ValueIndex& index, const Read& read,
+              const Write& write) {
   using Row = typename Passes::Row;
   const Window window = passes.window;
-  const int margin = window.before() * source.group;
-  const int line_values = strip.count + (window.width - 1) * source.group;
+  const int margin = window.before() * passes.group;
+  const int line_values = strip.count + (window.width - 1) * passes.group;
   // Vectors read past the last value, up to a whole strip.
   std::vector<typename Passes::Number> line(line_values + kStripValues);
   const int padded_count = (strip.count + kMinStripValues - 1) / kMinStripValues * kMinStripValues;
-  RowRing<Row> rows(window.height, size_t{Passes::kRowElements} * padded_count);
-  std::vector<T> out(kStripValues);
-  for (int number = strip.top; number < strip.bottom + window.height - 1; ++number) {
-    fill_line(source, number - window.above(), strip.first - margin, line_values, border,
-              line.data());
+  constexpr int kRows = Passes::kRows;
+  RowRing<Row> rows(window.height + kRows - 1, size_t{Passes::kRowElements} * padded_count);
+  std::vector<typename Passes::Value> out(kRows * kStripValues);
+  const auto next_row = [&](int y) {
+    read(y, strip.first - margin, line_values, line.data());
     passes.horizontal(line.data(), rows.next(), strip.count);
-    const int y = number - (window.height - 1);
-    if (y < strip.top) continue;
+  };
+  int below = strip.top - window.above();  // the next row to be read
+  for (int i = 1; i < window.height; ++i) next_row(below++);
+  for (int y = strip.top; y < strip.bottom; y += kRows) {
+    for (int i = 0; i < kRows; ++i) next_row(below++);
     passes.vertical(rows.oldest_first(), index, out.data(), strip.count);
-    store_values(output, y, strip.first, strip.count, out.data());
+    for (int i = 0; i < std::min(kRows, strip.bottom - y); ++i)
+      write(y + i, out.data() + i * kStripValues);
   }
+}
+
+template <class Passes, class T>
+void run_strip(Passes& passes, const Plane<const T>& source, const Plane<T>& output,
+               const Strip& strip, const ValueIndex& index, Border border) {
+  run_rows(
+      passes, strip, index,
+      [&](int y, int64_t first, int count, typename Passes::Number* line) {
+        fill_line(source, y, first, count, border, line);
+      },
+      [&](int y, const T* values) { store_values(output, y, strip.first, strip.count, values); });
 }
 
 // Integer taps: leading and trailing zeros of an axis are trimmed.
@@ -149,6 +200,15 @@ Window trimmed(const Separable<Rule>& op, int64_t n, Window window) {
   return window;
 }
 
+// The strips of every image, for the tallest window.
+template <class Passes, class Rule>
+std::vector<Strip> separable_strips(const Separable<Rule>& op, bool interleaved) {
+  int tallest = 1;
+  for (int64_t n = 0; n < op.output.count; ++n)
+    tallest = std::max(tallest, op.window(n, op.output[n].height, op.output[n].width).height);
+  return strips_of(op.output, interleaved, strip_width<Passes>(tallest), tallest);
+}
+
 // Every strip of every image, by `Passes(rule, window, group)`.
 template <class Passes, class Rule>
 void run_separable(const Separable<Rule>& op, const ParallelFor& parallel) {
@@ -157,12 +217,7 @@ void run_separable(const Separable<Rule>& op, const ParallelFor& parallel) {
   const Images<T>& output = op.output;
   const bool interleaved = is_interleaved(source) && is_interleaved(output);
   const int group = interleaved ? static_cast<int>(source.channels) : 1;
-  int tallest = 1;
-  for (int64_t n = 0; n < output.count; ++n)
-    tallest = std::max(tallest, op.window(n, output[n].height, output[n].width).height);
-  const std::vector<Strip> strips =
-      strips_of(output, interleaved, strip_width<Passes>(tallest), tallest);
-  for_each_strip(strips, parallel, [&](const Strip& strip) {
+  for_each_strip(separable_strips<Passes>(op, interleaved), parallel, [&](const Strip& strip) {
     const Plane<const T> from = plane_of(source[strip.n], strip.channel, group);
     const Window window = trimmed(op, strip.n, op.window(strip.n, from.height, from.width));
     Passes passes(Rule(op.arguments, strip.n, window, source.channels * from.width), window, group);

@@ -20,10 +20,9 @@ from orbbec.bridge.arguments import (
     operator_output,
 )
 from orbbec.bridge.dispatch import call_operator
-from orbbec.bridge.fakes import register_fake
 from orbbec.bridge.noise import noise_key, whole_table
 from orbbec.bridge.plain import is_real
-from orbbec.bridge.pointwise import register_fake_like
+from orbbec.bridge.pointwise import register_fakes_like
 from orbbec.bridge.spec import OpSpec, register
 from orbbec.bridge.warp import buffer_like
 
@@ -144,13 +143,7 @@ def _fills(fill: Any, inputs: OperatorInput) -> tuple[float, Tensor | None]:
     return 0.0, table[None, None] if table.dim() == 1 else table[:, None] if table.dim() == 2 else table
 
 
-register_fake_like("erase")
-
-
-@register_fake("erase_out")
-def _(images: Tensor, layout: Tensor | None, *options: Any) -> None:
-    if options[-1].device != images.device:
-        raise ValueError(f"{_OP}: expected out on the device of images")
+register_fakes_like("erase")
 
 
 def _setup(ctx: Any, inputs: tuple[Any, ...], output: Tensor) -> None:
