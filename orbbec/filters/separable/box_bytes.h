@@ -145,7 +145,7 @@ class BoxStrip {
 template <class Target>
 struct BoxBytes {
   using Row = uint8_t;
-  static constexpr int kRowElements = 1;
+  static constexpr int kRowElements = 1, kBatch = 1, kCacheBytes = 40 << 10;
 
   BoxRule<uint8_t> rule;
   Window window;

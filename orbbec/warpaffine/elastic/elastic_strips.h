@@ -3,6 +3,7 @@
 #pragma once
 
 #include "../../filters/separable/strips.h"
+#include "elastic.h"
 #include "elastic_targets.h"
 
 namespace orbbec {

@@ -3,9 +3,10 @@
 
 #include "../../executors/noise_runs_cpu.h"
 #include "../../filters/targets.h"
-#include "elastic.h"
 
 namespace orbbec {
+
+struct ElasticArguments;
 
 // `draw` gives the noise.
 template <class Target>
