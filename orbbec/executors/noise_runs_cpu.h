@@ -13,35 +13,34 @@
 
 namespace orbbec {
 
-constexpr int kWordPairs = 32, kRunLength = 2 * kWordPairs;  // of numbers that are drawn together
+// Numbers that are drawn together, and of a run: the words of eight Philox blocks, which make
+// pairs.
+constexpr int kDrawn = 32, kRunLength = 8 * kDrawn;
 
 // Neighbors in a row of the rows of all channels, starting at pixel 4 * group.
 struct NoiseRun {
   int64_t n, row, groups, group;
   int length;  // at most kRunLength
-
-  ORBBEC_HD int64_t first_draw() const { return row * groups + group; }
 };
 
-// Words 0 and 2 of the blocks of a run, and words 1 and 3: a normal is made of a pair.
+// Words 0 and 2 of each block, and words 1 and 3.
 struct NoiseWords {
-  uint32_t first[kWordPairs] = {}, second[kWordPairs] = {};
+  uint32_t first[kRunLength / 2], second[kRunLength / 2];
 };
 
 struct ScalarNoise {
-  static NoiseWords draw(const NoiseKey& noise, const NoiseRun& run) {
-    NoiseWords words;
-    for (int i = 0; i < run.length; i += 4) {
-      const PhiloxBlock block = noise_block(noise, run.n, run.first_draw() + i / 4);
+  static void draw(const NoiseKey& noise, int64_t n, int64_t draw, uint32_t* first,
+                   uint32_t* second) {
+    for (int i = 0; i < kDrawn / 2; i += 2) {
+      const PhiloxBlock block = noise_block(noise, n, draw + i / 2);
       for (int k = 0; k < 2; ++k) {
-        words.first[i / 2 + k] = block.words[2 * k];
-        words.second[i / 2 + k] = block.words[2 * k + 1];
+        first[i + k] = block.words[2 * k];
+        second[i + k] = block.words[2 * k + 1];
       }
     }
-    return words;
   }
-  static void root(float (&values)[kWordPairs]) {
-    for (float& value : values) value = sqrtf(value);
+  static void root(float* values, int count) {
+    for (int i = 0; i < count; ++i) values[i] = sqrtf(values[i]);
   }
 };
 
@@ -49,13 +48,13 @@ struct ScalarNoise {
 // By hand what the compiler does not vectorize: 64-bit products, and roots, which may set errno. A
 // word is the lower half of a lane of 64 bits; what is in the upper half does not count.
 struct Avx2Noise {
-  ORBBEC_AVX2 static NoiseWords draw(const NoiseKey& noise, const NoiseRun& run) {
-    const auto sample = static_cast<int64_t>(noise_sample(noise, run.n));
+  ORBBEC_AVX2 static void draw(const NoiseKey& noise, int64_t n, int64_t draw, uint32_t* first,
+                               uint32_t* second) {
+    const auto sample = static_cast<int64_t>(noise_sample(noise, n));
     const __m256i factors[] = {all_lanes(kPhiloxFactors[0]), all_lanes(kPhiloxFactors[1])};
-    NoiseWords words;
-    for (int i = 0; i < run.length; i += 16) {  // four blocks
-      const __m256i draws = _mm256_add_epi64(_mm256_set1_epi64x(run.first_draw() + i / 4),
-                                             _mm256_setr_epi64x(0, 1, 2, 3));
+    for (int i = 0; i < kDrawn / 2; i += 8) {  // four blocks
+      const __m256i draws =
+          _mm256_add_epi64(_mm256_set1_epi64x(draw + i / 2), _mm256_setr_epi64x(0, 1, 2, 3));
       __m256i w[] = {draws, _mm256_srli_epi64(draws, 32), _mm256_set1_epi64x(sample),
                      _mm256_set1_epi64x(sample >> 32)};
       w[1] = _mm256_or_si256(_mm256_and_si256(w[1], all_lanes(0xffff)),
@@ -70,13 +69,12 @@ struct Avx2Noise {
                                 _mm256_xor_si256(w[3], all_lanes(noise.key.high_of(round))));
         w[3] = a;
       }
-      store_pairs(w[0], w[2], words.first + i / 2);
-      store_pairs(w[1], w[3], words.second + i / 2);
+      store_pairs(w[0], w[2], first + i);
+      store_pairs(w[1], w[3], second + i);
     }
-    return words;
   }
-  ORBBEC_AVX2 static void root(float (&values)[kWordPairs]) {
-    for (int i = 0; i < kWordPairs; i += 8)
+  ORBBEC_AVX2 static void root(float* values, int count) {
+    for (int i = 0; i < count; i += 8)
       _mm256_storeu_ps(values + i, _mm256_sqrt_ps(_mm256_loadu_ps(values + i)));
   }
 
@@ -92,31 +90,27 @@ struct Avx2Noise {
 };
 
 struct Avx512Noise {
-  ORBBEC_AVX512 static NoiseWords draw(const NoiseKey& noise, const NoiseRun& run) {
-    const auto sample = static_cast<int64_t>(noise_sample(noise, run.n));
+  ORBBEC_AVX512 static void draw(const NoiseKey& noise, int64_t n, int64_t draw, uint32_t* first,
+                                 uint32_t* second) {
+    const auto sample = static_cast<int64_t>(noise_sample(noise, n));
     const __m512i factors[] = {all_lanes(kPhiloxFactors[0]), all_lanes(kPhiloxFactors[1])};
-    NoiseWords words;
-    for (int i = 0; i < run.length; i += 32) {  // eight blocks
-      const __m512i draws = _mm512_add_epi64(_mm512_set1_epi64(run.first_draw() + i / 4),
-                                             _mm512_setr_epi64(0, 1, 2, 3, 4, 5, 6, 7));
-      __m512i w[] = {draws, upper(draws), _mm512_set1_epi64(sample),
-                     _mm512_set1_epi64(sample >> 32)};
-      w[1] = _mm512_or_si512(_mm512_and_si512(w[1], all_lanes(0xffff)),
-                             all_lanes(noise.position << 16));
-      for (int round = 0; round < kPhiloxRounds; ++round) {
-        const __m512i a = product(w[0], factors[0]), b = product(w[2], factors[1]);
-        w[0] = xor_of_three(upper(b), w[1], all_lanes(noise.key.low_of(round)));
-        w[1] = b;
-        w[2] = xor_of_three(upper(a), w[3], all_lanes(noise.key.high_of(round)));
-        w[3] = a;
-      }
-      store_pairs(w[0], w[2], words.first + i / 2);
-      store_pairs(w[1], w[3], words.second + i / 2);
+    const __m512i draws =
+        _mm512_add_epi64(_mm512_set1_epi64(draw), _mm512_setr_epi64(0, 1, 2, 3, 4, 5, 6, 7));
+    __m512i w[] = {draws, upper(draws), _mm512_set1_epi64(sample), _mm512_set1_epi64(sample >> 32)};
+    w[1] =
+        _mm512_or_si512(_mm512_and_si512(w[1], all_lanes(0xffff)), all_lanes(noise.position << 16));
+    for (int round = 0; round < kPhiloxRounds; ++round) {
+      const __m512i a = product(w[0], factors[0]), b = product(w[2], factors[1]);
+      w[0] = xor_of_three(upper(b), w[1], all_lanes(noise.key.low_of(round)));
+      w[1] = b;
+      w[2] = xor_of_three(upper(a), w[3], all_lanes(noise.key.high_of(round)));
+      w[3] = a;
     }
-    return words;
+    store_pairs(w[0], w[2], first);
+    store_pairs(w[1], w[3], second);
   }
-  ORBBEC_AVX512 static void root(float (&values)[kWordPairs]) {
-    for (int i = 0; i < kWordPairs; i += 16)
+  ORBBEC_AVX512 static void root(float* values, int count) {
+    for (int i = 0; i < count; i += 16)
       _mm512_storeu_ps(values + i, _mm512_maskz_sqrt_ps(-1, _mm512_loadu_ps(values + i)));
   }
 
@@ -141,13 +135,12 @@ using Avx512Noise = ScalarNoise;
 #endif
 
 template <class Level>
-ORBBEC_HD void normals_of_run(const NoiseKey& noise, const NoiseRun& run, float* normals) {
-  const NoiseWords words = Level::draw(noise, run);
-  float radius[kWordPairs], cosine[kWordPairs], sine[kWordPairs];
-  for (int i = 0; i < kWordPairs; ++i) radius[i] = squared_radius_of(words.first[i]);
-  Level::root(radius);
-  for (int i = 0; i < kWordPairs; ++i) cosine_sine_of(words.second[i], cosine[i], sine[i]);
-  for (int i = 0; i < kWordPairs; ++i) {
+ORBBEC_HD void normals_of(const NoiseWords& words, int pairs, float* normals) {
+  float radius[kRunLength / 2], cosine[kRunLength / 2], sine[kRunLength / 2];
+  for (int i = 0; i < pairs; ++i) radius[i] = squared_radius_of(words.first[i]);
+  Level::root(radius, pairs);
+  for (int i = 0; i < pairs; ++i) cosine_sine_of(words.second[i], cosine[i], sine[i]);
+  for (int i = 0; i < pairs; ++i) {
     normals[2 * i] = radius[i] * cosine[i];
     normals[2 * i + 1] = radius[i] * sine[i];
   }
@@ -155,18 +148,21 @@ ORBBEC_HD void normals_of_run(const NoiseKey& noise, const NoiseRun& run, float*
 
 template <class Level, Noise kKind>
 ORBBEC_HD void numbers_of_run(const NoiseKey& noise, const NoiseRun& run, float* numbers) {
-  if constexpr (kKind == Noise::kNormal) return normals_of_run<Level>(noise, run, numbers);
-  const auto number_of = [](uint32_t word) {
-    return kKind == Noise::kCentered ? centered_of(word) : uniform_of(word);
-  };
-  const NoiseWords words = Level::draw(noise, run);
-  for (int i = 0; i < kWordPairs; ++i) {
-    numbers[2 * i] = number_of(words.first[i]);
-    numbers[2 * i + 1] = number_of(words.second[i]);
+  NoiseWords words;
+  const int pairs = (run.length + kDrawn - 1) / kDrawn * (kDrawn / 2);
+  for (int i = 0; i < pairs; i += kDrawn / 2) {
+    const int64_t draw = run.row * run.groups + run.group + i / 2;
+    Level::draw(noise, run.n, draw, words.first + i, words.second + i);
+  }
+  if constexpr (kKind == Noise::kNormal) return normals_of<Level>(words, pairs, numbers);
+  for (int i = 0; i < pairs; ++i) {
+    const uint32_t first = words.first[i], second = words.second[i];
+    numbers[2 * i] = kKind == Noise::kCentered ? centered_of(first) : uniform_of(first);
+    numbers[2 * i + 1] = kKind == Noise::kCentered ? centered_of(second) : uniform_of(second);
   }
 }
 
-// Writes kRunLength numbers, of which those of the run are defined.
+// Writes whole kDrawn numbers: some past the end of the run.
 using DrawRun = void (*)(const NoiseKey& noise, const NoiseRun& run, float* numbers);
 
 template <Noise kKind>

@@ -31,7 +31,7 @@ ORBBEC_HD void add_normals(const GaussianNoise<T>& op, const Run<T>& run, int64_
 template <class Level, class T>
 ORBBEC_HD void noisy_run(const GaussianNoise<T>& op, const Run<T>& run) {
   float normals[kRunLength];
-  normals_of_run<Level>(op.noise, run.normals, normals);
+  numbers_of_run<Level, Noise::kNormal>(op.noise, run.normals, normals);
   if (run.from_stride == 1 && run.to_stride == 1) {
     add_normals(op, run, 1, 1, normals);
   } else {

@@ -24,7 +24,7 @@ struct NoiseRows {
         height(height),
         width(a.width),
         draw(draw),
-        row(a.width + kRunLength) {}
+        row(a.width + kDrawn) {}
 
   // Values [first, first + count) of row y, reflected at the edges. What is reflected is within the
   // same range, or the range covers the row.
