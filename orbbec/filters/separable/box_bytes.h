@@ -87,8 +87,10 @@ class BoxStrip {
     while (bit /= 2) {
       if (width > 1) {
         const int values = count_ + (window_.width - width) * group_;
-        for (int v = 0; v < values; v += kLanes) store_vector(addends.at(v), sums_ + v);
-        addends.first = sums_;
+        const Addends from = addends;  // what is stored could change members
+        Element* const to = sums_;
+        for (int v = 0; v < values; v += kLanes) store_vector(from.at(v), to + v);
+        addends.first = to;
       }
       const bool is_odd = (window_.width & bit) != 0;
       addends.second = addends.first + width * group_;
@@ -99,7 +101,7 @@ class BoxStrip {
   }
 
   // OpenCV rounds values from index `special` of a row in another way.
-  void finish(const Addends& addends, const ValueIndex& index, uint8_t* __restrict out) {
+  void finish(const Addends addends, const ValueIndex& index, uint8_t* __restrict out) {
     const int64_t special = kIsByFactor ? rule_.wrapped_from : rule_.float_to;
     const int64_t ordinary = (special - index.first + index.step - 1) / index.step;
     const int last = static_cast<int>(std::clamp<int64_t>(ordinary, 0, count_));
