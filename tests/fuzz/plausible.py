@@ -27,6 +27,8 @@ ADJUSTMENTS = (
 )
 SPACES = ("GRAY", "HSV", "HLS", "YCrCb", "YUV", "LAB", "RGB", "BGR")
 BYTES_ONLY = {
+    "pillow_blur",
+    "pillow_blur_out",
     "augment_crop",
     "augment_crop_out",
     "jpeg_compression",
@@ -42,6 +44,10 @@ GRADIENTS_OF_FLOATS = {
     "warp_perspective_backward",
     "remap_backward",
     "resize_backward",
+}
+SAME_SIZE = {  # whose out is of the images' sizes, which are all one size
+    *("box_blur_out", "filter2d_out", "gaussian_blur_out", "gaussian_noise_out", "median_blur_out"),
+    "pillow_blur_out",
 }
 COLORED = {"jpeg_compression", "cvt_color", "adjust_color", "gray_sums", "augment", "augment_out"} | CROPS
 
@@ -59,8 +65,11 @@ class Scene:
         self.h *= random.random() > 0.03
         self.dtype = self._dtype()
         self.antialias, self.planes = random.random() < 0.4, random.random() < 0.3
-        self.ragged = "layout" in names and op != "ycbcr_to_rgb" and random.random() < 0.4
+        dense = op == "ycbcr_to_rgb" or op in SAME_SIZE
+        self.ragged = "layout" in names and not dense and random.random() < 0.4
         self.source, self.target = self._spaces()
+        if self.op.startswith("elastic_displacement"):
+            self.k = self.n
         if self.op == "cvt_color":
             self.c = 1 if self.source == "GRAY" else 3
             self.dtype = torch.uint8 if "LAB" in (self.source, self.target) else self.dtype
@@ -148,6 +157,10 @@ class Scene:
                 shape = self.images().shape if not self.ragged else (sum(self.lengths(self.c)),)
                 return TensorSpec(shape, self.dtype, shares=0)
             return self.images()
+        if self.op in SAME_SIZE:
+            return self.images()
+        if self.op == "elastic_displacement_out":
+            return self.tensor([self.n, 2, self.oh, self.ow], torch.float32)
         dtype = self.random.choice(FLOATS) if self.op.startswith("augment") else self.dtype
         return self.pixels([self.n, self.c, self.oh, self.ow], dtype)
 
@@ -327,7 +340,9 @@ PLAUSIBLE: dict[str, Callable[[Scene], Any]] = {
     "arctangent.x": lambda s: s.tensor([s.n, s.k], _floats(s), -2, 2),
     "squares": lambda s: s.tensor([s.n, s.k], _floats(s), 0, 4),
     "kernel_size": Scene.kernel_sizes,
+    "alpha": lambda s: s.tensor([s.random.choice((1, s.n)), 2], torch.float32, -9, 9),
     "pillow_blur.boxes": lambda s: s.tensor([s.n, 3], torch.int64, 0, 1 << 23),
+    "pillow_blur_out.boxes": lambda s: s.tensor([s.n, 3], torch.int64, 0, 1 << 23),
     "sigma:Tensor": lambda s: s.tensor([s.random.choice((1, s.n)), 2], torch.float64, 0, 4),
     "kernel": Scene.kernel,
     "gaussian_blur_backward.gradient": lambda s: s.pixels([s.n, s.c, s.h, s.w]),

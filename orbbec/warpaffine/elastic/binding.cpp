@@ -30,7 +30,7 @@ struct Call {
 Tensor output_of(const Call& call, const Tensor& samples, const Tensor* out) {
   check(samples.dim() == 1, kOp, "expected sample_ids of shape [N], but got ", shape_text(samples));
   check(call.size.size() == 2 && call.size[0] >= 1 && call.size[1] >= 1 &&
-            call.size[0] <= kMaxSide / 2 && call.size[1] <= kMaxSide,
+            call.size[0] <= kMaxSide / 2 && call.size[1] <= kMaxSide / 2,
         kOp, "expected size as (height, width), each at least 1, but got ", shape_text(call.size));
   const std::vector<int64_t> shape{samples.size(0), 2, call.size[0], call.size[1]};
   check(is_addressable(shape), kOp, "an output of shape ", shape_text(shape), " is too large");
