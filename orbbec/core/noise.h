@@ -9,7 +9,8 @@
 
 namespace orbbec {
 
-enum class Noise { kNone, kUniform, kNormal };
+// kCentered: uniform from -1 to 1, in floats.
+enum class Noise { kNone, kUniform, kNormal, kCentered };
 
 struct NoiseKey {
   PhiloxKey key;
@@ -64,6 +65,9 @@ ORBBEC_HD PixelQuad<T> pixels_of(const PhiloxBlock& block) {
       normals_of(block.words[i], block.words[i + 1], a, b);
       pixels.values[i] = normal_pixel<T>(a);
       pixels.values[i + 1] = normal_pixel<T>(b);
+    } else if constexpr (kKind == Noise::kCentered) {
+      pixels.values[i] = centered_of(block.words[i]);
+      pixels.values[i + 1] = centered_of(block.words[i + 1]);
     } else {
       pixels.values[i] = uniform_pixel<T>(block.words[i]);
       pixels.values[i + 1] = uniform_pixel<T>(block.words[i + 1]);

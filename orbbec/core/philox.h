@@ -75,6 +75,9 @@ ORBBEC_HD PhiloxBlock philox_counter(uint64_t sample, uint32_t position, uint64_
 // 0 to 1 - 2^-24, in steps of 2^-24.
 ORBBEC_HD float uniform_of(uint32_t word) { return static_cast<float>(word >> 8) * 0x1p-24f; }
 
+// -1 to 1 - 2^-23, in steps of 2^-23.
+ORBBEC_HD float centered_of(uint32_t word) { return 2.0f * uniform_of(word) - 1.0f; }
+
 // 0 to n - 1 for n >= 1; each has a probability within 2^-32 of 1/n.
 ORBBEC_HD uint32_t below_of(uint32_t word, uint32_t n) {
   return static_cast<uint32_t>((uint64_t{word} * n) >> 32);

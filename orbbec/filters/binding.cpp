@@ -83,19 +83,19 @@ Tensor gaussian_taps(const SeparableArguments& a, const FilterSizes& sizes, cons
 
 // Empty where the kernels need none.
 template <template <class> class Rule>
-Tensor new_row_sums(const char* op, const SeparableArguments& a, const Tensor& images,
-                    const Tensor& output) {
-  const int64_t bytes = !runs_cuda_kernels(images) ? 0 : row_sum_bytes<Rule>(a) * output.numel();
-  return new_tensor(op, std::vector<int64_t>{bytes}, ScalarType::Byte, images);
+Tensor new_row_sums(const char* op, const SeparableArguments& a, const Tensor& output) {
+  const int64_t bytes = !runs_cuda_kernels(output) ? 0 : row_sum_bytes<Rule>(a) * output.numel();
+  return new_tensor(op, std::vector<int64_t>{bytes}, ScalarType::Byte, output);
 }
 
-void blur_with(const Tensor& taps, SeparableArguments a, const Tensor& images,
-               const Tensor& output) {
+// `sizes`: the table that `a` points to.
+PreparedBlur prepared_with(const Tensor& taps, const Tensor& sizes, SeparableArguments a,
+                           const Tensor& output) {
   a.taps = taps.const_data_ptr();
   a.taps_stride = taps.size(0) == 1 ? 0 : 2 * a.longest;
-  const Tensor row_sums = new_row_sums<GaussianRule>(kGaussian, a, images, output);
+  const Tensor row_sums = new_row_sums<GaussianRule>(kGaussian, a, output);
   a.row_sums = row_sums.mutable_data_ptr();
-  run_where(kGaussian, images, gaussian_blur_cpu, gaussian_blur_cuda, a);
+  return {a, taps, sizes, row_sums};
 }
 
 Tensor gaussian_blur(Tensor images, std::optional<Tensor> layout, int64_t channels,
@@ -104,15 +104,10 @@ Tensor gaussian_blur(Tensor images, std::optional<Tensor> layout, int64_t channe
   a.source = filter_source(kGaussian, images, layout, channels);
   a.dtype = dtype_of(kGaussian, images);
   a.border = filter_border(kGaussian, border);
-  const FilterSizes sizes(kGaussian, kernel_size, a.source.count, Parity::kOdd);
-  a.longest = sizes.longest();
   const Tensor output = filter_output(kGaussian, images, layout, a.source, a.output);
-  check_sigma(sigma, images, a.source.count);
+  const PreparedBlur blur = prepare_gaussian_blur(a, kernel_size, sigma, output);
   if (output.numel() == 0 || a.source.count == 0) return output;
-  const Tensor taps = gaussian_taps(a, sizes, sigma, images);
-  const Tensor table = sizes.sizes_on(images);
-  a.sizes = sizes_in(sizes, table);
-  blur_with(taps, a, images, output);
+  run_where(kGaussian, images, gaussian_blur_cpu, gaussian_blur_cuda, blur.arguments);
   return output;
 }
 
@@ -129,7 +124,7 @@ Tensor box_blur(Tensor images, std::optional<Tensor> layout, int64_t channels,
   if (output.numel() == 0 || a.source.count == 0) return output;
   const Tensor table = sizes.sizes_on(images);
   a.sizes = sizes_in(sizes, table);
-  const Tensor row_sums = new_row_sums<BoxRule>(kBox, a, images, output);
+  const Tensor row_sums = new_row_sums<BoxRule>(kBox, a, output);
   a.row_sums = row_sums.mutable_data_ptr();
   run_where(kBox, images, box_blur_cpu, box_blur_cuda, a);
   return output;
@@ -188,6 +183,17 @@ int64_t side_of(const PerImage& argument) {
 
 }  // namespace
 
+PreparedBlur prepare_gaussian_blur(SeparableArguments a, const std::vector<int64_t>& kernel_size,
+                                   const Tensor& sigma, const Tensor& output) {
+  const FilterSizes sizes(kGaussian, kernel_size, a.source.count, Parity::kOdd);
+  check_sigma(sigma, output, a.source.count);
+  if (output.numel() == 0 || a.source.count == 0) return {};
+  a.longest = sizes.longest();
+  const Tensor table = sizes.sizes_on(output);
+  a.sizes = sizes_in(sizes, table);
+  return prepared_with(gaussian_taps(a, sizes, sigma, output), table, a, output);
+}
+
 Tensor run_gaussian_blur(const OperatorCall& call) {
   const Tensor& images = call.images;
   const PerImage& sigma = call.arguments[0];
@@ -210,7 +216,8 @@ Tensor run_gaussian_blur(const OperatorCall& call) {
   const Tensor taps = gaussian_taps(a, t, images, images);
   a.sizes = t.sizes;
   if (t.drawn != nullptr) a.sizes.table = t.drawn_sizes;
-  blur_with(taps, a, images, output);
+  const PreparedBlur blur = prepared_with(taps, drawn_sizes, a, output);
+  run_where(kGaussian, images, gaussian_blur_cpu, gaussian_blur_cuda, blur.arguments);
   return output;
 }
 

@@ -1,6 +1,6 @@
 #include <algorithm>
 
-#include "../executors/normals_cpu.h"
+#include "../executors/noise_runs_cpu.h"
 #include "noise.h"
 #include "noisy_rows.h"
 
@@ -16,7 +16,7 @@ struct Run {
   T* to;
   int64_t from_stride, to_stride;
   NoiseScale<Compute<T>> scale;
-  NormalRun normals;
+  NoiseRun normals;
 };
 
 template <class T>
@@ -30,8 +30,8 @@ ORBBEC_HD void add_normals(const GaussianNoise<T>& op, const Run<T>& run, int64_
 
 template <class Level, class T>
 ORBBEC_HD void noisy_run(const GaussianNoise<T>& op, const Run<T>& run) {
-  float normals[kNormals];
-  normals_of_run<Level>(op.noise, run.normals, normals);
+  float normals[kRunLength];
+  numbers_of_run<Level, Noise::kNormal>(op.noise, run.normals, normals);
   if (run.from_stride == 1 && run.to_stride == 1) {
     add_normals(op, run, 1, 1, normals);
   } else {
@@ -40,26 +40,19 @@ ORBBEC_HD void noisy_run(const GaussianNoise<T>& op, const Run<T>& run) {
 }
 
 template <class T>
-ORBBEC_AVX512DQ void run_avx512(const GaussianNoise<T>& op, const Run<T>& run) {
-  noisy_run<Avx2Normals>(op, run);
+using AddNoise = void (*)(const GaussianNoise<T>& op, const Run<T>& run);
+
+template <class T>
+AddNoise<T> best_run(const GaussianNoise<T>&) {
+  return compiled_to_avx512<noisy_run<ScalarNoise, T>, noisy_run<Avx2Noise, T>,
+                            noisy_run<Avx512Noise, T>>(simd_level());
 }
 
 template <class T>
-using RunNoise = void (*)(const GaussianNoise<T>& op, const Run<T>& run);
-
-template <class T>
-RunNoise<T> best_run(const GaussianNoise<T>&) {
-#if defined(__x86_64__)
-  if (simd_level() == Simd::kAvx512 && __builtin_cpu_supports("avx512dq")) return run_avx512<T>;
-#endif
-  return compiled_to_avx2<noisy_run<ScalarNormals, T>, noisy_run<Avx2Normals, T>>(simd_level());
-}
-
-template <class T>
-void noisy_row(const GaussianNoise<T>& op, RunNoise<T> add_noise, int64_t n, int64_t c, int y) {
+void noisy_row(const GaussianNoise<T>& op, AddNoise<T> add_noise, int64_t n, int64_t c, int y) {
   const Image<const T> from = op.source[n];
   const Image<T> to = op.output[n];
-  for (int64_t begin = 0; begin < to.width; begin += kNormals) {
+  for (int64_t begin = 0; begin < to.width; begin += kRunLength) {
     const int x = static_cast<int>(begin);
     add_noise(op, {.from = &from.at(y, x, c),
                    .to = &to.at(y, x, c),
@@ -70,7 +63,7 @@ void noisy_row(const GaussianNoise<T>& op, RunNoise<T> add_noise, int64_t n, int
                                .row = c * to.height + y,
                                .groups = (int64_t{to.width} + 3) / 4,
                                .group = begin / 4,
-                               .length = std::min(to.width - x, kNormals)}});
+                               .length = std::min(to.width - x, kRunLength)}});
   }
 }
 

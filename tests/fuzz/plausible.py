@@ -27,6 +27,7 @@ ADJUSTMENTS = (
 )
 SPACES = ("GRAY", "HSV", "HLS", "YCrCb", "YUV", "LAB", "RGB", "BGR")
 BYTES_ONLY = {
+    "pillow_blur",
     "augment_crop",
     "jpeg_compression",
     "clahe",
@@ -61,6 +62,8 @@ class Scene:
         self.antialias, self.planes = random.random() < 0.4, random.random() < 0.3
         self.ragged = "layout" in names and op != "ycbcr_to_rgb" and random.random() < 0.4
         self.source, self.target = self._spaces()
+        if self.op == "elastic_displacement":
+            self.k = self.n
         if self.op == "cvt_color":
             self.c = 1 if self.source == "GRAY" else 3
             self.dtype = torch.uint8 if "LAB" in (self.source, self.target) else self.dtype
@@ -148,6 +151,8 @@ class Scene:
                 shape = self.images().shape if not self.ragged else (sum(self.lengths(self.c)),)
                 return TensorSpec(shape, self.dtype, shares=0)
             return self.images()
+        if self.op == "elastic_displacement":
+            return self.tensor([self.n, 2, self.oh, self.ow], torch.float32)
         dtype = self.random.choice(FLOATS) if self.op.startswith("augment") else self.dtype
         if "size" in self.names and self.op != "normalize":
             count = self.k % 4 if self.op == "mosaic" else self.n
@@ -326,6 +331,7 @@ PLAUSIBLE: dict[str, Callable[[Scene], Any]] = {
     "arctangent.x": lambda s: s.tensor([s.n, s.k], _floats(s), -2, 2),
     "squares": lambda s: s.tensor([s.n, s.k], _floats(s), 0, 4),
     "kernel_size": Scene.kernel_sizes,
+    "alpha": lambda s: s.tensor([s.random.choice((1, s.n)), 2], torch.float32, -9, 9),
     "pillow_blur.boxes": lambda s: s.tensor([s.n, 3], torch.int64, 0, 1 << 23),
     "sigma:Tensor": lambda s: s.tensor([s.random.choice((1, s.n)), 2], torch.float64, 0, 4),
     "kernel": Scene.kernel,

@@ -24,9 +24,9 @@ class BoxStrip {
         group_(group),
         count_(count),
         lines_(window.height + 1, line_values()),
-        columns_(line_values() + group + 2 * kLanes),
-        sums_(columns_.size()),
-        zeros_(columns_.size()) {
+        columns_(numbers_.of_size(3 * stride())),
+        sums_(columns_ + stride()),
+        zeros_(sums_ + stride()) {
     if (kIsByFactor) set_factor();
   }
 
@@ -48,6 +48,8 @@ class BoxStrip {
 
  private:
   int line_values() const { return count_ + (window_.width - 1) * group_; }
+  // Of each of three rows of numbers: vectors read past the last one.
+  size_t stride() const { return (line_values() + group_ + 3 * kLanes) / kLanes * kLanes; }
 
   template <class Vector, class Number>
   static Vector load_vector(const Number* from) {
@@ -61,8 +63,8 @@ class BoxStrip {
   }
 
   void move_down(const uint8_t* __restrict entering, const uint8_t* __restrict leaving) {
-    Element* __restrict const columns = columns_.data();
-    const int values = line_values();
+    Element* __restrict const columns = columns_;
+    const int values = (line_values() + kLanes - 1) / kLanes * kLanes;  // rows are as long
     for (int v = 0; v < values; ++v)
       columns[v] = static_cast<Element>(columns[v] + entering[v] - leaving[v]);
   }
@@ -79,25 +81,27 @@ class BoxStrip {
 
   // Goes through the width bit by bit; the last addition is left to the caller.
   Addends sum_neighbors() {
-    Addends addends{columns_.data(), zeros_.data(), zeros_.data()};
+    Addends addends{columns_, zeros_, zeros_};
     int bit = 1, width = 1;
     while (2 * bit <= window_.width) bit *= 2;
     while (bit /= 2) {
       if (width > 1) {
         const int values = count_ + (window_.width - width) * group_;
-        for (int v = 0; v < values; v += kLanes) store_vector(addends.at(v), sums_.data() + v);
-        addends.first = sums_.data();
+        const Addends from = addends;  // what is stored could change members
+        Element* const to = sums_;
+        for (int v = 0; v < values; v += kLanes) store_vector(from.at(v), to + v);
+        addends.first = to;
       }
       const bool is_odd = (window_.width & bit) != 0;
       addends.second = addends.first + width * group_;
-      addends.third = is_odd ? columns_.data() + 2 * width * group_ : zeros_.data();
+      addends.third = is_odd ? columns_ + 2 * width * group_ : zeros_;
       width = 2 * width + is_odd;
     }
     return addends;
   }
 
   // OpenCV rounds values from index `special` of a row in another way.
-  void finish(const Addends& addends, const ValueIndex& index, uint8_t* __restrict out) {
+  void finish(const Addends addends, const ValueIndex& index, uint8_t* __restrict out) {
     const int64_t special = kIsByFactor ? rule_.wrapped_from : rule_.float_to;
     const int64_t ordinary = (special - index.first + index.step - 1) / index.step;
     const int last = static_cast<int>(std::clamp<int64_t>(ordinary, 0, count_));
@@ -139,13 +143,14 @@ class BoxStrip {
   int group_, count_;
   uint16_t factor_ = 0, offset_ = 0, shift_ = 0;
   RowRing<uint8_t> lines_;
-  std::vector<Element> columns_, sums_, zeros_;
+  AlignedNumbers<Element> numbers_;
+  Element *columns_, *sums_, *zeros_;
 };
 
 template <class Target>
 struct BoxBytes {
   using Row = uint8_t;
-  static constexpr int kRowElements = 1;
+  static constexpr int kRowElements = 1, kBatch = 1, kCacheBytes = 40 << 10;
 
   BoxRule<uint8_t> rule;
   Window window;

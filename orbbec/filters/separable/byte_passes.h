@@ -10,11 +10,16 @@ namespace {
 template <class Simd>
 struct BytePasses {
   using Vector = typename Simd::Vector;
+  using Value = uint8_t;
   using Number = uint16_t;
   using Row = uint16_t;
   static constexpr int kLanes = Simd::kLanes;
   static constexpr int kBlock = 4;        // vectors whose sums stay in registers
   static constexpr int kRowElements = 2;  // of a row and of the previous one
+  static constexpr int kBatch = 1, kRows = 1;
+  // Of the rows of a strip: partly in the L2 cache, since whole rows are read from memory faster
+  // than pieces.
+  static constexpr int kCacheBytes = 40 << 10;
   static constexpr int kSigned = 0x8000;  // offset that makes a 16-bit sum signed
 
   GaussianRule<uint8_t> rule;
@@ -35,7 +40,9 @@ struct BytePasses {
   }
 
   // Taps sum to 256, so the sum of a row is below 2^16.
-  void horizontal(const uint16_t* line, uint16_t* row, int count) {
+  void horizontal(const uint16_t* const* lines, uint16_t* const* rows, int count) {
+    const uint16_t* const line = *lines;
+    uint16_t* const row = *rows;
     const int middle = window.width / 2;
     for (int v = 0; v < count; v += kBlock * kLanes) {
       Vector sum[kBlock];

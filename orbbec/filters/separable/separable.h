@@ -70,14 +70,20 @@ struct GaussianRule {
   // The middle tap, then pair after pair outward. `at(i)` is a number or a vector.
   template <class Out, class At>
   ORBBEC_HD Out pass(int axis, int size, const At& at) const {
+    const int middle = size / 2;
+    return pass_of_pairs<Out>(axis, size, at(middle),
+                              [&](int i) { return at(middle - i) + at(middle + i); });
+  }
+
+  // The same from the value at the middle and the sum of those at distance i, `pair(i)`.
+  template <class Out, class Pair>
+  ORBBEC_HD Out pass_of_pairs(int axis, int size, const Out& center, const Pair& pair) const {
     using Number = typename ElementOf<Out>::Type;
     const Tap<T>* const taps = taps_of_axis[axis];
     const int middle = size / 2;
-    Out sum = at(middle) * Number(tap(axis, size, middle));
+    Out sum = center * Number(tap(axis, size, middle));
     ORBBEC_ROLLED
-    for (int i = 1; i <= middle; ++i) {
-      sum += (at(middle - i) + at(middle + i)) * Number(taps[middle - i]);
-    }
+    for (int i = 1; i <= middle; ++i) sum += pair(i) * Number(taps[middle - i]);
     return sum;
   }
 

@@ -6,15 +6,13 @@
 #include "../planes.h"
 #include "../targets.h"
 #include "separable.h"
+#include "vector_block.h"
 
 namespace orbbec {
 namespace {  // one copy per target
 
 constexpr int kStripValues = 2048;
 constexpr int kMinStripValues = 256;
-// Rows of a strip: partly in the L2 cache, since whole rows are read from memory faster than
-// pieces.
-constexpr int kCacheBytes = 40 << 10;
 
 // The position of a value in its row, counting channels: the first of a strip, and the step to the
 // next.
@@ -24,49 +22,9 @@ struct ValueIndex {
   int64_t of(int v) const { return first + v * step; }
 };
 
-// Independent vector sums, to hide the latency of additions. No array, which would lie in memory.
-template <class Number, int kLanes>
-struct Block {
-  static constexpr int kValues = 4 * kLanes;
-  typedef Number Vector __attribute__((vector_size(kLanes * sizeof(Number))));
-  Vector a, b, c, d;
-
-  template <class From>
-  static Vector load_vector(const From* from) {
-    typedef From Loaded __attribute__((vector_size(kLanes * sizeof(From))));
-    Loaded loaded;
-    __builtin_memcpy(&loaded, from, sizeof(loaded));
-    return __builtin_convertvector(loaded, Vector);
-  }
-  static void store_vector(Vector vector, Number* to) {
-    __builtin_memcpy(to, &vector, sizeof(vector));
-  }
-
-  template <class From>
-  static Block load(const From* from) {
-    return {load_vector(from), load_vector(from + kLanes), load_vector(from + 2 * kLanes),
-            load_vector(from + 3 * kLanes)};
-  }
-  void store(Number* to) const {
-    store_vector(a, to), store_vector(b, to + kLanes);
-    store_vector(c, to + 2 * kLanes), store_vector(d, to + 3 * kLanes);
-  }
-
-  Number operator[](int i) const;  // declared for its type alone
-
-  Block& operator+=(const Block& other) {
-    a += other.a, b += other.b, c += other.c, d += other.d;
-    return *this;
-  }
-  friend Block operator+(const Block& left, const Block& right) {
-    return {left.a + right.a, left.b + right.b, left.c + right.c, left.d + right.d};
-  }
-  friend Block operator*(const Block& block, Number factor) {
-    return {block.a * factor, block.b * factor, block.c * factor, block.d * factor};
-  }
-};
-
-// The passes of a rule with compiler vectors.
+// The passes of a rule with compiler vectors. In both passes a vector has one number of each of
+// several windows, and windows one number further on are summed together: the horizontal pass
+// transposes its rows.
 template <class Target, class Rule>
 struct VectorPasses {
   using Value = typename Rule::Value;
@@ -74,65 +32,137 @@ struct VectorPasses {
   using Row = typename Rule::Row;
   using Sum = typename Rule::Sum;
   static constexpr int kLanes = VectorOf<Target, Sum>::kLanes;
-  using RowBlock = Block<Row, kLanes>;
-  using SumBlock = Block<Sum, kLanes>;
-  static constexpr int kBlock = RowBlock::kValues;
+  static constexpr int kBatch = kLanes;   // rows that are summed horizontally together
+  static constexpr int kRows = 4;         // that are summed vertically together
   static constexpr int kRowElements = 1;  // per value of a kept row
+  // The numbers of a strip lie in the L2 cache: a number is loaded once for several windows.
+  static constexpr int kCacheBytes = 256 << 10;
 
   Rule rule;
   Window window;
   int group;
+  AlignedNumbers<Row> columns = {}, sums = {};  // of a batch
 
   VectorPasses(const Rule& rule, const Window& window, int group)
       : rule(rule), window(window), group(group) {}
 
-  void horizontal(const Number* line, Row* row, int count) {
-    for (int v = 0; v < count; v += kBlock) {
-      const auto at = [&](int i) { return RowBlock::load(line + v + i * group); };
-      rule.template pass<RowBlock>(1, window.width, at).store(row + v);
+  void horizontal(const Number* const* lines, Row* const* rows, int count) {
+    const int step = kRows * group, windows = (count + step - 1) / step * step;
+    const int numbers = windows + (window.width - 1) * group;
+    Row* const column = columns.of_size(int64_t{numbers + kLanes} * kLanes);
+    Row* const sum = sums.of_size(int64_t{windows + kLanes} * kLanes);
+    for (int v = 0; v < numbers; v += kLanes) {
+      Row* const to = column + int64_t{v} * kLanes;
+      transpose([&](int i) { return lines[i] + v; }, [&](int i) { return to + i * kLanes; });
+    }
+    for (int first = 0; first < windows; first += step) {
+      for (int v = first; v < first + group; ++v) {
+        const auto at = [&](int i) { return column + int64_t{v + i * group} * kLanes; };
+        sum_windows<Row>(1, window.width, at)
+            .store(sum + int64_t{v} * kLanes, int64_t{group} * kLanes);
+      }
+    }
+    for (int v = 0; v < count; v += kLanes) {
+      const Row* const from = sum + int64_t{v} * kLanes;
+      transpose([&](int i) { return from + i * kLanes; }, [&](int i) { return rows[i] + v; });
     }
   }
 
   void vertical(const Row* const* rows, const ValueIndex& index, Value* out, int count) {
-    for (int v = 0; v < count; v += kBlock) {
-      const auto at = [&](int i) { return SumBlock::load(rows[i] + v); };
-      Sum sums[kBlock];
-      rule.template pass<SumBlock>(0, window.height, at).store(sums);
-      for (int i = 0; i < kBlock; ++i) out[v + i] = rule.finish(sums[i], index.of(v + i));
+    for (int v = 0; v < count; v += kLanes) {
+      Sum found[kRows][kLanes];
+      sum_windows<Sum>(0, window.height, [&](int i) {
+        return rows[i] + v;
+      }).store(found[0], kLanes);
+      for (int row = 0; row < kRows; ++row) {
+        Value* const to = out + row * kStripValues + v;
+        for (int i = 0; i < kLanes; ++i) to[i] = rule.finish(found[row][i], index.of(v + i));
+      }
     }
+  }
+
+ private:
+  // The sums of kRows windows, the first of which begins with the vector at `at(0)`. With taps, a
+  // vector is loaded once for all of them at each end of the windows.
+  template <class Element, class At>
+  ORBBEC_HD Block<Element, kLanes> sum_windows(int axis, int size, const At& at) const {
+    using Sums = Block<Element, kLanes>;
+    if constexpr (Rule::kHasTaps) {
+      int before = size / 2, after = before + kRows - 1;
+      Sums left = Sums::load(at, before), right = left;
+      return rule.template pass_of_pairs<Sums>(axis, size, left, [&](int) {
+        left = left.with_one_before(at(--before));
+        right = right.with_one_after(at(++after));
+        return left + right;
+      });
+    } else {
+      return rule.template pass<Sums>(axis, size, [&](int i) { return Sums::load(at, i); });
+    }
+  }
+
+  // A square of numbers, whose rows lie at `from(i)` and whose columns at `to(i)`.
+  template <class From, class To>
+  ORBBEC_HD static void transpose(const From& from, const To& to) {
+    using Lanes = VectorOfLanes<Row, kLanes>;
+    Square<Row, kLanes> square;
+#pragma GCC unroll 16
+    for (int i = 0; i < kLanes; ++i) square.rows[i] = Lanes::load(from(i));
+    square.transpose();
+#pragma GCC unroll 16
+    for (int i = 0; i < kLanes; ++i) Lanes::store(square.rows[i], to(i));
   }
 };
 
-// Values of a strip: as many as keep its rows within kCacheBytes.
+// Values of a strip: as many as keep its numbers within the cache.
 template <class Passes>
 int strip_width(int rows) {
-  const int64_t bytes = int64_t{rows} * Passes::kRowElements * sizeof(typename Passes::Row);
-  const int64_t fitting = kCacheBytes / bytes / kMinStripValues * kMinStripValues;
-  return static_cast<int>(std::clamp<int64_t>(fitting, kMinStripValues, kStripValues));
+  const int64_t numbers = int64_t{rows} * Passes::kRowElements + 3 * (Passes::kBatch - 1);
+  const int64_t fitting = Passes::kCacheBytes / (numbers * sizeof(typename Passes::Row));
+  return static_cast<int>(std::clamp<int64_t>(fitting / kMinStripValues * kMinStripValues,
+                                              kMinStripValues, kStripValues));
 }
 
-// Adds the last row of the window and subtracts the first.
+// Reads rows by `read(y, first, count, line)`, values from `first` on, and writes them by
+// `write(y, values)`. The last rows of a batch may be below what is needed.
+template <class Passes, class Read, class Write>
+void run_rows(Passes& passes, const Strip& strip, const ValueIndex& index, const Read& read,
+              const Write& write) {
+  constexpr int kRows = Passes::kRows, kBatch = Passes::kBatch;
+  const Window window = passes.window;
+  const int margin = window.before() * passes.group;
+  const int line_values = strip.count + (window.width - 1) * passes.group;
+  // Vectors read past the last value, up to a whole strip.
+  RowRing<typename Passes::Number> lines(kBatch, line_values + kStripValues);
+  const int padded_count = (strip.count + kMinStripValues - 1) / kMinStripValues * kMinStripValues;
+  RowRing<typename Passes::Row> rows(window.height + kRows + kBatch - 2,
+                                     size_t{Passes::kRowElements} * padded_count);
+  std::vector<typename Passes::Value> out(kRows * kStripValues);
+  int filtered = 0;  // rows
+  for (int done = 0; done < strip.bottom - strip.top; done += kRows) {
+    while (filtered < done + kRows - 1 + window.height) {
+      typename Passes::Row* next[kBatch];
+      for (int i = 0; i < kBatch; ++i, ++filtered) {
+        read(strip.top - window.above() + filtered, strip.first - margin, line_values,
+             lines.row(i));
+        next[i] = rows.row(filtered);
+      }
+      passes.horizontal(lines.from(0), next, strip.count);
+    }
+    passes.vertical(rows.from(done), index, out.data(), strip.count);
+    for (int i = 0; i < std::min(kRows, strip.bottom - strip.top - done); ++i)
+      write(strip.top + done + i, out.data() + i * kStripValues);
+  }
+}
+
 template <class Passes, class T>
 void run_strip(Passes& passes, const Plane<const T>& source, const Plane<T>& output,
                const Strip& strip, const ValueIndex& index, Border border) {
-  using Row = typename Passes::Row;
-  const Window window = passes.window;
-  const int margin = window.before() * source.group;
-  const int line_values = strip.count + (window.width - 1) * source.group;
-  // Vectors read past the last value, up to a whole strip.
-  std::vector<typename Passes::Number> line(line_values + kStripValues);
-  const int padded_count = (strip.count + kMinStripValues - 1) / kMinStripValues * kMinStripValues;
-  RowRing<Row> rows(window.height, size_t{Passes::kRowElements} * padded_count);
-  std::vector<T> out(kStripValues);
-  for (int number = strip.top; number < strip.bottom + window.height - 1; ++number) {
-    fill_line(source, number - window.above(), strip.first - margin, line_values, border,
-              line.data());
-    passes.horizontal(line.data(), rows.next(), strip.count);
-    const int y = number - (window.height - 1);
-    if (y < strip.top) continue;
-    passes.vertical(rows.oldest_first(), index, out.data(), strip.count);
-    store_values(output, y, strip.first, strip.count, out.data());
-  }
+  run_rows(
+      passes, strip, index,
+      [&](int y, int64_t first, int count, typename Passes::Number* line) {
+        fill_line(source, y, first, count, border, line);
+      },
+      [&](int y, const T* values) { store_values(output, y, strip.first, strip.count, values); });
 }
 
 // Integer taps: leading and trailing zeros of an axis are trimmed.
@@ -149,6 +179,15 @@ Window trimmed(const Separable<Rule>& op, int64_t n, Window window) {
   return window;
 }
 
+// The strips of every image, for the tallest window.
+template <class Passes, class Rule>
+std::vector<Strip> separable_strips(const Separable<Rule>& op, bool interleaved) {
+  int tallest = 1;
+  for (int64_t n = 0; n < op.output.count; ++n)
+    tallest = std::max(tallest, op.window(n, op.output[n].height, op.output[n].width).height);
+  return strips_of(op.output, interleaved, strip_width<Passes>(tallest), tallest);
+}
+
 // Every strip of every image, by `Passes(rule, window, group)`.
 template <class Passes, class Rule>
 void run_separable(const Separable<Rule>& op, const ParallelFor& parallel) {
@@ -157,12 +196,7 @@ void run_separable(const Separable<Rule>& op, const ParallelFor& parallel) {
   const Images<T>& output = op.output;
   const bool interleaved = is_interleaved(source) && is_interleaved(output);
   const int group = interleaved ? static_cast<int>(source.channels) : 1;
-  int tallest = 1;
-  for (int64_t n = 0; n < output.count; ++n)
-    tallest = std::max(tallest, op.window(n, output[n].height, output[n].width).height);
-  const std::vector<Strip> strips =
-      strips_of(output, interleaved, strip_width<Passes>(tallest), tallest);
-  for_each_strip(strips, parallel, [&](const Strip& strip) {
+  for_each_strip(separable_strips<Passes>(op, interleaved), parallel, [&](const Strip& strip) {
     const Plane<const T> from = plane_of(source[strip.n], strip.channel, group);
     const Window window = trimmed(op, strip.n, op.window(strip.n, from.height, from.width));
     Passes passes(Rule(op.arguments, strip.n, window, source.channels * from.width), window, group);

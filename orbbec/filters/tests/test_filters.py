@@ -234,6 +234,18 @@ def test_filters_read_any_strides(device, name):
 
 
 @pytest.mark.parametrize("name", NAMES)
+@pytest.mark.parametrize("memory_format", [torch.contiguous_format, torch.channels_last])
+def test_the_memory_of_a_large_result_is_used_again(name, memory_format):
+    images = photographs(4, 3, 200, 200, torch.float32).contiguous(memory_format=memory_format)
+    run = filters("reflect101")[name]
+    result = run(images)
+    assert result.is_contiguous(memory_format=memory_format)
+    address = result.data_ptr()
+    del result
+    assert run(images).data_ptr() == address
+
+
+@pytest.mark.parametrize("name", NAMES)
 def test_filters_of_nothing(device, name):
     run = filters("wrap")[name]
     assert run(device.put(photographs(0, 3, 4, 5))).shape == (0, 3, 4, 5)
@@ -305,6 +317,10 @@ def test_filters_pass_opcheck(device):
         torch.library.opcheck(ops.box_blur.default, (images, None, 0, [3, 2], "wrap"))
         torch.library.opcheck(ops.filter2d.default, (images, None, 0, KERNEL[None], "wrap"))
         torch.library.opcheck(ops.median_blur.default, (images, None, 0, [3, 3]))
+        out = torch.empty_like(images)
+        torch.library.opcheck(ops.box_blur_out.default, (images, None, 0, [3, 2], "wrap", out))
+        torch.library.opcheck(ops.filter2d_out.default, (images, None, 0, KERNEL[None], "wrap", out))
+        torch.library.opcheck(ops.median_blur_out.default, (images, None, 0, [3, 3], out))
     gradient = device.put(photographs(2, 3, 4, 5, torch.float32)).requires_grad_()
     torch.library.opcheck(ops.box_blur_backward.default, (gradient, [3, 2, 1, 4], "wrap"))
     torch.library.opcheck(ops.filter2d_backward.default, (gradient, KERNEL[None], "wrap"))

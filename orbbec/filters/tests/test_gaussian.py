@@ -135,6 +135,16 @@ def test_gaussian_blur_is_the_same_on_every_machine(monkeypatch, level, dtype):
         assert_same_bytes(gaussian_blur(images, size, 2.2), values)
 
 
+@pytest.mark.parametrize("dtype", DTYPES)
+def test_a_row_does_not_depend_on_those_blurred_with_it(dtype):
+    images = photographs(1, 2, 40, 37, dtype)
+    whole = gaussian_blur(images, (7, 5), (2.0, 1.0))
+    for top in range(1, 6):
+        for bottom in range(12, 17):
+            part = gaussian_blur(images[:, :, top:bottom], (7, 5), (2.0, 1.0))
+            assert torch.equal(part[:, :, 3:-3], whole[:, :, top + 3 : bottom - 3])
+
+
 @pytest.mark.parametrize("dtype", [torch.uint8, torch.float32])
 def test_gaussian_blur_reads_any_strides(device, dtype):
     images = device.put(photographs(2, 3, 20, 300, dtype))
@@ -220,6 +230,8 @@ def test_gaussian_blur_passes_opcheck(device):
     for images in (photographs(2, 3, 4, 5), photographs(2, 3, 4, 5, torch.float32)):
         arguments = (device.put(images), None, 0, [3, 5], torch.ones(2, 2).double(), "reflect101")
         torch.library.opcheck(torch.ops.orbbec.gaussian_blur.default, arguments)
+        out = torch.empty_like(arguments[0])
+        torch.library.opcheck(torch.ops.orbbec.gaussian_blur_out.default, (*arguments, out))
     gradient = device.put(photographs(2, 3, 4, 5, torch.float32)).requires_grad_()
     for border in ("reflect101", "constant"):
         backward = (gradient, [3, 5], torch.ones(2, 2).double(), border)

@@ -1,6 +1,6 @@
 #include <algorithm>
 
-#include "../../executors/normals_cpu.h"
+#include "../../executors/noise_runs_cpu.h"
 #include "../../executors/strips_cpu.h"
 #include "../copy_pixels_cpu.h"
 #include "erase.h"
@@ -14,8 +14,9 @@ void noise_row(const Erase<T>& op, const Image<T>& to, int64_t n, int y, int fir
     if (op.a.noise.kind == Noise::kUniform) {
       op.add_noise(to, n, c, y, first, last);
     } else {
-      for_each_normal_cpu(op.a.noise, n, c * to.height + y, to.width, first, last,
-                          [&](int x, float normal) { to.at(y, x, c) = normal_pixel<T>(normal); });
+      const auto put = [&](int x, float normal) { to.at(y, x, c) = normal_pixel<T>(normal); };
+      for_each_number_cpu<Noise::kNormal>(op.a.noise, n, c * to.height + y, to.width, first, last,
+                                          put);
     }
   }
 }

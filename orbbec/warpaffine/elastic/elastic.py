@@ -1,4 +1,4 @@
-"""Elastic transforms: philox_noise, gaussian_blur and remap in sequence."""
+"""Elastic transforms: smoothed noise, and remap by it."""
 
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -17,13 +17,15 @@ from orbbec.bridge.arguments import (
     real_numbers,
     size_values,
 )
+from orbbec.bridge.buffer_pool import pooled_output
 from orbbec.bridge.dispatch import call_for
+from orbbec.bridge.fakes import register_fake, register_out_fake
 from orbbec.bridge.names import Border, Interpolation, border_name
 from orbbec.bridge.noise import key_value, sample_table, whole_table
 from orbbec.bridge.plain import is_real, is_sequence, shown
+from orbbec.bridge.pointwise import call_into
 from orbbec.bridge.spec import EVERY_DTYPE, OpSpec, register
-from orbbec.filters import gaussian_blur
-from orbbec.noise.philox import philox_noise
+from orbbec.filters.arguments import kernel_sizes
 from orbbec.warpaffine.remap import remap
 
 _LARGEST_SIGMA = 4095.0  # gives the largest window of gaussian_blur
@@ -80,7 +82,7 @@ def elastic_displacement(
     height, width = size_values(op, size)
     alphas, sigmas = _strength(op, "alpha", alpha, ids.size(0)), _sigma(op, sigma, ids.size(0))
     key = _key(op, seed, epoch, transform_index)
-    displacement: Tensor = call_for(op, _displacement, ids, (height, width), alphas, sigmas, key)
+    displacement: Tensor = call_for(op, _field, ids, (height, width), alphas, sigmas, key, False)
     return displacement
 
 
@@ -152,8 +154,7 @@ def elastic_transform(
         own_ids = ids if rows is None else ids[rows]
         alphas, sigmas = (_of_rows(value, rows) for value in strengths)
         on_device = copied_to(inputs.images.device, own_ids)
-        displacement = call_for(op, _displacement, on_device, size, alphas, sigmas, key)
-        x, y = _positions(displacement)
+        x, y = call_for(op, _field, on_device, size, alphas, sigmas, key, True).unbind(1)
         return call_for(op, remap, same, x, y, interpolation=interpolation, border=border, fill=fill)
 
     if inputs.layout is None:
@@ -184,26 +185,28 @@ def _by_size(batch: Any, displace: Callable[[Any, list[int], tuple[int, int]], T
     return result
 
 
-def _displacement(
+def _field(
     ids: Tensor,
     size: tuple[int, int],
     alpha: tuple[float, float] | Tensor,
     sigma: tuple[float, float] | Tensor,
     key: tuple[int, int, int],
+    adds_pixels: bool,
 ) -> Tensor:
-    seed, epoch, transform_index = key
-    noise = philox_noise(ids, 2, size, seed=seed, epoch=epoch, transform_index=transform_index)
-    noise.mul_(2).sub_(1)
+    """The displacements, or with `adds_pixels` the positions that they lead to: x, then y."""
+    count, device = ids.size(0), ids.device
     if isinstance(sigma, tuple):
-        window: Any = (_window(sigma[1]), _window(sigma[0]))
-        sigma = _filled(sigma, noise)
+        windows = [_window(sigma[1]), _window(sigma[0])]
+        sigmas = _row_of(sigma[::-1], device)
     else:
-        window = (8 * sigma.flip(1) + 1).to(torch.int64) | 1
-    smooth = gaussian_blur(noise, window, sigma.flip(1))
-    alpha = _filled(alpha, noise) if isinstance(alpha, tuple) else alpha
-    strength = on_device_of(noise, alpha, torch.float32)
-    displacement: Tensor = smooth.mul_(strength[:, :, None, None])
-    return displacement
+        sigmas = sigma.flip(1)
+        windows = kernel_sizes("gaussian_blur", (8 * sigmas + 1).to(torch.int64) | 1, count)
+    alphas = _row_of(alpha, device) if isinstance(alpha, tuple) else alpha
+    alphas = on_device_of(ids, alphas, torch.float32)
+    arguments = ids, list(size), windows, sigmas, alphas, adds_pixels, *key
+    buffer = pooled_output((count, 2, *size), torch.float32, False, ids, sigmas, alphas)
+    field: Tensor = call_into("elastic_displacement", buffer, *arguments)
+    return field
 
 
 def _key(op: str, seed: Any, epoch: Any, transform_index: Any) -> tuple[int, int, int]:
@@ -211,20 +214,11 @@ def _key(op: str, seed: Any, epoch: Any, transform_index: Any) -> tuple[int, int
     return key_value(op, "seed", seed), key_value(op, "epoch", epoch), index
 
 
-def _filled(pair: tuple[float, float], noise: Tensor) -> Tensor:
-    """float64 `[N, 2]` on the device of `noise`, without a copy from the host."""
-    columns = [
-        torch.full((noise.size(0),), value, dtype=torch.float64, device=noise.device) for value in pair
-    ]
-    return torch.stack(columns, 1)
-
-
-def _positions(displacement: Tensor) -> tuple[Tensor, Tensor]:
-    """The source positions x and y, each `[N, height, width]`, in the memory of `displacement`."""
-    height, width = displacement.shape[-2:]
-    columns = torch.arange(width, dtype=torch.float32, device=displacement.device)
-    rows = torch.arange(height, dtype=torch.float32, device=displacement.device)
-    return displacement[:, 0].add_(columns), displacement[:, 1].add_(rows[:, None])
+def _row_of(pair: tuple[float, ...], device: torch.device) -> Tensor:
+    """float64 `[1, 2]`, without a copy from the host."""
+    row = torch.full((1, 2), pair[0], dtype=torch.float64, device=device)
+    row[:, 1].fill_(pair[1])
+    return row
 
 
 def _of_rows(value: tuple[float, float] | Tensor, rows: list[int] | None) -> tuple[float, float] | Tensor:
@@ -265,6 +259,14 @@ def _sigma(op: str, value: Any, count: int) -> tuple[float, float] | Tensor:
         if not 0 <= number <= _LARGEST_SIGMA:
             raise ValueError(f"{op}: expected sigma from 0 to {_LARGEST_SIGMA:g}, but got {number}")
     return sigma
+
+
+@register_fake("elastic_displacement", sample_ids=1, size=2, sigma=2, alpha=2)
+def _(sample_ids: Tensor, size: list[int], *options: Any) -> Tensor:
+    return sample_ids.new_empty((sample_ids.size(0), 2, *size), dtype=torch.float32)
+
+
+register_out_fake("elastic_displacement", sample_ids=1, size=2, sigma=2, alpha=2)
 
 
 register(

@@ -7,7 +7,10 @@ import pytest
 import torch
 
 from orbbec import ImageBatch
+from orbbec.filters import gaussian_blur
+from orbbec.noise.philox import philox_noise
 from orbbec.warpaffine.elastic import elastic_displacement, elastic_transform
+from orbbec.warpaffine.remap import remap
 from tests.support import assert_same_bytes, photograph, photographs
 from tests.support import philox as oracle
 from tests.support.samples import DTYPES
@@ -67,6 +70,75 @@ def test_displacements_are_smoothed_noise(device, size, sigma):
         noise = 2.0 * oracle.uniforms(oracle.noise_words(sample, (2, *size), **KEY)[..., : size[1]]) - 1
         expected = np.stack([30 * smoothed(field.astype(np.float64), sigma) for field in noise])
         assert np.abs(actual[n] - expected).max() <= 1e-5  # seen: 5.2e-6
+
+
+def noise_and_blur(ids, size, alpha, sigma, **key):
+    """The displacements by the operators of which they consist; alpha and sigma are (x, y)."""
+    noise = philox_noise(ids, 2, size, **key) * 2 - 1
+    smooth = gaussian_blur(noise, [int(8 * s + 1) | 1 for s in reversed(sigma)], sigma[::-1])
+    return smooth * torch.tensor(alpha, device=noise.device)[:, None, None]
+
+
+@pytest.mark.sanitized
+@pytest.mark.parametrize("level", ["scalar", "avx2", "avx512"])
+@pytest.mark.parametrize("size", [(1, 1), (1, 9), (8, 1), (3, 2500), (70, 130), (9, 1000)])
+@pytest.mark.parametrize("sigma", [(0.0, 0.0), (1.7, 0.4), (5.0, 5.0), (60.0, 3.0), (400.0, 90.0)])
+def test_displacements_are_those_of_their_operators(monkeypatch, device, level, size, sigma):
+    ids = device.put(torch.tensor([4, 9]))
+    expected = noise_and_blur(ids, size, (30.0, -7.5), sigma, **KEY)
+    monkeypatch.setenv("ORBBEC_SIMD", level)
+    assert_same_bytes(elastic_displacement(ids, size, (30.0, -7.5), sigma, **KEY), expected)
+
+
+@pytest.mark.parametrize("dtype", [torch.uint8, torch.float32])
+def test_elastic_transform_is_remap_by_the_displacements(device, dtype):
+    images = device.put(photographs(2, 3, 150, 200, dtype))
+    dx, dy = elastic_displacement(device.put(torch.arange(2)), (150, 200), (30.0, 7.0), 4.0).unbind(1)
+    rows, columns = (torch.arange(n, dtype=torch.float32, device=dx.device) for n in (150, 200))
+    expected = remap(images, columns + dx, rows[:, None] + dy)
+    assert_same_bytes(elastic_transform(images, (30.0, 7.0), 4.0), expected)
+
+
+def test_the_memory_of_displacements_is_used_again():
+    ids = torch.arange(3)
+    address = elastic_displacement(ids, (200, 200)).data_ptr()
+    assert elastic_displacement(ids, (200, 200)).data_ptr() == address
+
+
+def test_elastic_displacement_passes_opcheck(device):
+    ids, tables = device.put(torch.arange(2)), [device.put(torch.ones(2, 2).double())]
+    tables.append(device.put(torch.ones(1, 2)))
+    arguments = (ids, [4, 5], [3, 9], *tables, True, 1, 2, 3)
+    torch.library.opcheck(torch.ops.orbbec.elastic_displacement.default, arguments)
+    out = device.put(torch.zeros(2, 2, 4, 5))
+    torch.library.opcheck(torch.ops.orbbec.elastic_displacement_out.default, (*arguments, out))
+
+
+@pytest.mark.parametrize(
+    ("changes", "message"),
+    [
+        ({"sample_ids": torch.zeros(1, 2).long()}, r"expected sample_ids of shape \[N\], but got \[1, 2\]"),
+        ({"sample_ids": torch.zeros(2)}, "expected sample_ids of int64"),
+        ({"size": [4]}, r"expected size as \(height, width\), each at least 1, but got \[4\]"),
+        ({"size": [4, 0]}, "each at least 1"),
+        ({"kernel_size": [3, 4]}, "expected kernel_size of odd numbers"),
+        ({"sigma": torch.ones(3, 2).double()}, r"expected sigma of shape \[2, 2\] or \[1, 2\]"),
+        ({"alpha": torch.ones(3, 2)}, r"expected alpha as float32 of shape \[2, 2\] or \[1, 2\]"),
+        ({"alpha": torch.ones(2, 2).double()}, "expected alpha as float32"),
+        ({"transform_index": 1 << 16}, "expected transform_index from 0 to 65535"),
+        ({"out": torch.zeros(2, 2, 5, 4)}, r"expected out of shape \[2, 2, 4, 5\], but got \[2, 2, 5, 4\]"),
+        ({"out": torch.zeros(2, 2, 5, 4).mT}, "expected contiguous out"),
+    ],
+)
+def test_the_operator_refuses(changes, message):
+    arguments = {
+        **{"sample_ids": torch.arange(2), "size": [4, 5], "kernel_size": [3, 3]},
+        **{"sigma": torch.ones(1, 2).double(), "alpha": torch.ones(1, 2), "adds_pixels": False},
+        **{"seed": 0, "epoch": 0, "transform_index": 0, **changes},
+    }
+    name = "elastic_displacement_out" if "out" in changes else "elastic_displacement"
+    with pytest.raises((ValueError, RuntimeError), match=message):
+        getattr(torch.ops.orbbec, name)(**arguments)
 
 
 def test_elastic_transform_by_hand(device):
