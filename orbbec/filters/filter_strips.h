@@ -9,42 +9,57 @@ namespace orbbec {
 namespace {
 
 constexpr int kFilterStrip = 256;
-constexpr int kFilterLanes = 64;  // sums that stay in registers
+constexpr int kFilterRows = 2;  // summed together: what is loaded serves both
 
+// A tap of the lines that neighboring rows of the output read; factor 0 for a row without it.
+template <class F>
 struct FilterTap {
-  int row, offset;  // offset: in values, from the start of the line
+  int line, offset;  // offset: in values, from the start of the line
+  F factors[kFilterRows];
 };
 
-// The sums of kFilterLanes values: taps in order, each fused into the sum.
+// Sums of neighbors in a row: taps in order, each fused into the sum.
 template <class F>
 struct ArraySums {
-  F sums[kFilterLanes] = {};
+  using Values = const F*;
+  static constexpr int kLanes = 64;
+  F sums[kLanes] = {};
 
-  void add(F factor, const F* from) {
-    for (int i = 0; i < kFilterLanes; ++i) sums[i] = fused_multiply_add(factor, from[i], sums[i]);
+  static Values load(const F* from) { return from; }
+  void add(F factor, Values from) {
+    for (int i = 0; i < kLanes; ++i) sums[i] = fused_multiply_add(factor, from[i], sums[i]);
   }
   template <class T>
   void store_to(T* out) const {
-    for (int i = 0; i < kFilterLanes; ++i) out[i] = store<T>(sums[i]);
+    for (int i = 0; i < kLanes; ++i) out[i] = store<T>(sums[i]);
   }
 };
 
-// The same with vectors of `Simd`.
+// The same with vectors of `Simd`, few enough that those of all rows stay in registers.
 template <class Simd>
 struct VectorSums {
-  static constexpr int kLanes = Simd::kLanes, kVectors = kFilterLanes / kLanes;
+  static constexpr int kVectors = 4, kLanes = kVectors * Simd::kLanes;
+  struct Values {
+    typename Simd::Float vectors[kVectors];
+  };
   typename Simd::Float sums[kVectors] = {};
 
-  void add(float factor, const float* from) {
+  static Values load(const float* from) {
+    Values values;
+#pragma GCC unroll 4
+    for (int i = 0; i < kVectors; ++i) values.vectors[i] = Simd::load(from + i * Simd::kLanes);
+    return values;
+  }
+  void add(float factor, const Values& values) {
     const auto factors = Simd::all_lanes(factor);
-#pragma GCC unroll 8
+#pragma GCC unroll 4
     for (int i = 0; i < kVectors; ++i)
-      sums[i] = Simd::fused_multiply_add(factors, Simd::load(from + i * kLanes), sums[i]);
+      sums[i] = Simd::fused_multiply_add(factors, values.vectors[i], sums[i]);
   }
   template <class T>
   void store_to(T* out) const {
-#pragma GCC unroll 8
-    for (int i = 0; i < kVectors; ++i) store_vector(sums[i], out + i * kLanes);
+#pragma GCC unroll 4
+    for (int i = 0; i < kVectors; ++i) store_vector(sums[i], out + i * Simd::kLanes);
   }
 
  private:
@@ -56,7 +71,7 @@ struct VectorSums {
   static void store_vector(typename Simd::Float sum, float* out) { Simd::store(out, sum); }
   template <class T>
   static void store_vector(typename Simd::Float sum, T* out) {
-    for (int i = 0; i < kLanes; ++i) out[i] = store<T>(sum[i]);
+    for (int i = 0; i < Simd::kLanes; ++i) out[i] = store<T>(sum[i]);
   }
 };
 
@@ -69,28 +84,39 @@ template <class Target, class T>
 struct StripFilter {
   using F = Compute<T>;
 
-  std::vector<F> factors;
-  std::vector<FilterTap> taps;
+  using Sums = typename SumsOf<Target, F>::Type;
+  using Rows = T[kFilterRows][kFilterStrip];
+
+  std::vector<FilterTap<F>> taps;
   Window window;
 
   StripFilter(const Filter2d<T>& op, int64_t n, int group) : window(op.arguments.window) {
     const F* const kernel = op.kernel(n);
-    for (int i = 0; i < window.height; ++i) {
+    for (int i = 0; i < lines(); ++i) {
       for (int j = 0; j < window.width; ++j) {
-        const F factor = kernel[int64_t{i} * window.width + j];
-        if (factor == 0) continue;
-        factors.push_back(factor);
-        taps.push_back({i, j * group});
+        FilterTap<F> tap{.line = i, .offset = j * group, .factors = {}};
+        for (int r = std::max(0, i + 1 - window.height); r <= std::min(i, kFilterRows - 1); ++r)
+          tap.factors[r] = kernel[int64_t{i - r} * window.width + j];
+        if (tap.factors[0] != 0 || tap.factors[1] != 0) taps.push_back(tap);
       }
     }
   }
 
-  void row(const F* const* lines, T* out, int count) const {
-    for (int v = 0; v < count; v += kFilterLanes) {
-      typename SumsOf<Target, F>::Type sums;
-      for (size_t t = 0; t < taps.size(); ++t)
-        sums.add(factors[t], lines[taps[t].row] + taps[t].offset + v);
-      sums.store_to(out + v);
+  // That the rows read.
+  int lines() const { return window.height + kFilterRows - 1; }
+
+  void sum_rows(const F* const* from, Rows& out, int count) const {
+    for (int v = 0; v < count; v += Sums::kLanes) {
+      Sums sums[kFilterRows];
+      for (const FilterTap<F>& tap : taps) {
+        const auto values = Sums::load(from[tap.line] + tap.offset + v);
+#pragma GCC unroll 2
+        for (int r = 0; r < kFilterRows; ++r) {
+          if (tap.factors[r] != 0) sums[r].add(tap.factors[r], values);
+        }
+      }
+#pragma GCC unroll 2
+      for (int r = 0; r < kFilterRows; ++r) sums[r].store_to(out[r] + v);
     }
   }
 
@@ -98,15 +124,15 @@ struct StripFilter {
            Border border) const {
     const int margin = window.before() * source.group;
     const int used = strip.count + (window.width - 1) * source.group;
-    const size_t length = used + kFilterStrip;
-    RowRing<F> lines(window.height, length);
-    std::vector<T> out(kFilterStrip);
-    for (int number = strip.top; number < strip.bottom + window.height - 1; ++number) {
-      fill_line(source, number - window.above(), strip.first - margin, used, border, lines.next());
-      const int y = number - (window.height - 1);
-      if (y < strip.top) continue;
-      row(lines.oldest_first(), out.data(), strip.count);
-      store_values(output, y, strip.first, strip.count, out.data());
+    RowRing<F> ring(lines(), used + kFilterStrip);
+    Rows out;
+    int next = strip.top;
+    for (int y = strip.top; y < strip.bottom; y += kFilterRows) {
+      for (; next < y + lines(); ++next)
+        fill_line(source, next - window.above(), strip.first - margin, used, border, ring.next());
+      sum_rows(ring.oldest_first(), out, strip.count);
+      for (int r = 0; r < std::min(kFilterRows, strip.bottom - y); ++r)
+        store_values(output, y + r, strip.first, strip.count, out[r]);
     }
   }
 };
