@@ -11,6 +11,7 @@
 #include "../executors/simd/interleave3.h"
 #include "augment.h"
 #include "scalar_rows.h"
+#include "short_form.h"
 #include "store_lanes.h"
 #include "streamed_store.h"
 #include "whole_pixels.h"
@@ -322,6 +323,9 @@ class AugmentRow {
       float* __restrict const r = planes_[0] + begin;
       float* __restrict const g = planes_[1] + begin;
       float* __restrict const b = planes_[2] + begin;
+      if constexpr (Step::kHasShortForm) {
+        if (run_short_form<Target::kFused>(local, r, g, b)) continue;
+      }
       // The index starts at 0: with -fwrapv, an index of begin + i could wrap, and the loop would
       // not be vectorized.
       for (int i = 0; i < kLanes; ++i) {
