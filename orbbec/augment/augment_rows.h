@@ -164,15 +164,23 @@ class AugmentRow {
 
   bool read_kept_rows(int y) {
     if (row_cache_ == nullptr) return false;
-    const auto inside = row_cache_->columns(n_, y, begin_, count_);
-    if (inside.begin == inside.end) return false;
-    row_cache_->read(begin_, inside, [&](int c, int i, const auto& values) {
-      memcpy(planes_[c] + i, &values, sizeof(values));
-    });
+    const Span reached = row_cache_->reached(n_, y, begin_, count_);
+    const Span inside = row_cache_->columns(n_, y, begin_, count_);
+    if (inside.begin == inside.end && reached.begin < reached.end) return false;
+    if (inside.begin < inside.end) {
+      row_cache_->read(begin_, inside, [&](int c, int i, const auto& values) {
+        memcpy(planes_[c] + i, &values, sizeof(values));
+      });
+    }
+    for (int c = 0; c < channels_; ++c) {
+      const float fill = load(op_.reader.fill_of(c));
+      for (int i = 0; i < reached.begin; ++i) planes_[c][i] = fill;
+      for (int i = reached.end; i < count_; ++i) planes_[c][i] = fill;
+    }
     const Image<float> target = block_view();
-    for (int i = 0; i < count_; ++i) {
+    for (int i = reached.begin; i < reached.end; ++i) {
       if (i == inside.begin) i = inside.end;
-      if (i < count_) op_.reader.write(target, n_, y, begin_ + i, i);
+      if (i < reached.end) op_.reader.write(target, n_, y, begin_ + i, i);
     }
     return true;
   }
