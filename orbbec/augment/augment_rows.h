@@ -11,7 +11,7 @@
 #include "../executors/simd/interleave3.h"
 #include "augment.h"
 #include "scalar_rows.h"
-#include "short_form.h"
+#include "steps/short_form.h"
 #include "store_lanes.h"
 #include "streamed_store.h"
 #include "whole_pixels.h"

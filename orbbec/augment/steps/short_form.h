@@ -3,7 +3,7 @@
 
 #include <cstring>
 
-#include "store_lanes.h"
+#include "../store_lanes.h"
 
 namespace orbbec {
 
