@@ -10,6 +10,7 @@ void augment_with_vectors(const AugmentArguments& arguments, const ParallelFor& 
 namespace {
 
 struct ScalarTarget : ScalarStore {
+  static constexpr bool kFused = false;
   template <class Reader>
   using BlockReader = SamplerRow<ScalarTarget, Reader>;
   template <class Reader>

@@ -11,6 +11,7 @@
 #include "../executors/simd/interleave3.h"
 #include "augment.h"
 #include "scalar_rows.h"
+#include "steps/short_form.h"
 #include "store_lanes.h"
 #include "streamed_store.h"
 #include "whole_pixels.h"
@@ -163,15 +164,23 @@ class AugmentRow {
 
   bool read_kept_rows(int y) {
     if (row_cache_ == nullptr) return false;
-    const auto inside = row_cache_->columns(n_, y, begin_, count_);
-    if (inside.begin == inside.end) return false;
-    row_cache_->read(begin_, inside, [&](int c, int i, const auto& values) {
-      memcpy(planes_[c] + i, &values, sizeof(values));
-    });
+    const Span reached = row_cache_->reached(n_, y, begin_, count_);
+    const Span inside = row_cache_->columns(n_, y, begin_, count_);
+    if (inside.begin == inside.end && reached.begin < reached.end) return false;
+    if (inside.begin < inside.end) {
+      row_cache_->read(begin_, inside, [&](int c, int i, const auto& values) {
+        memcpy(planes_[c] + i, &values, sizeof(values));
+      });
+    }
+    for (int c = 0; c < channels_; ++c) {
+      const float fill = load(op_.reader.fill_of(c));
+      for (int i = 0; i < reached.begin; ++i) planes_[c][i] = fill;
+      for (int i = reached.end; i < count_; ++i) planes_[c][i] = fill;
+    }
     const Image<float> target = block_view();
-    for (int i = 0; i < count_; ++i) {
+    for (int i = reached.begin; i < reached.end; ++i) {
       if (i == inside.begin) i = inside.end;
-      if (i < count_) op_.reader.write(target, n_, y, begin_ + i, i);
+      if (i < reached.end) op_.reader.write(target, n_, y, begin_ + i, i);
     }
     return true;
   }
@@ -322,6 +331,9 @@ class AugmentRow {
       float* __restrict const r = planes_[0] + begin;
       float* __restrict const g = planes_[1] + begin;
       float* __restrict const b = planes_[2] + begin;
+      if constexpr (Step::kHasShortForm) {
+        if (run_short_form<Target::kFused>(local, r, g, b)) continue;
+      }
       // The index starts at 0: with -fwrapv, an index of begin + i could wrap, and the loop would
       // not be vectorized.
       for (int i = 0; i < kLanes; ++i) {

@@ -29,6 +29,16 @@ class ScaledRows {
     return first < last && set_row(y) ? Span{first, last} : Span{0, 0};
   }
 
+  // Of the same columns, those that may not be the fill of the border.
+  Span reached(int64_t n, int y, int begin, int count) {
+    if (n != n_) set_image(n);
+    if (!has_fill_) return {0, count};
+    const float at = reader_.transform.fused(n, y, 0).y;
+    if (!(at >= -1 && at < static_cast<float>(image_.height))) return {0, 0};
+    const int first = std::clamp(first_reached_ - begin, 0, count);
+    return {first, std::clamp(last_reached_ - begin, first, count)};
+  }
+
   // Calls sink(c, i, values) for each channel and each group of kLanes columns starting at begin +
   // i that overlaps `span`; values outside the span are arbitrary.
   template <class Sink>
@@ -54,7 +64,8 @@ class ScaledRows {
     n_ = n;
     image_ = reader_.source[n];
     held_[0] = held_[1] = -1;
-    first_ = last_ = 0;
+    first_ = last_ = first_reached_ = last_reached_ = 0;
+    has_fill_ = false;
     const float* const m = reader_.transform.matrices + n * reader_.transform.stride;
     const int64_t pixel = image_.stride_x * static_cast<int64_t>(sizeof(T));
     const bool scales = reader_.transform.is_affine(m) && m[1] == 0 && m[3] == 0;
@@ -63,6 +74,7 @@ class ScaledRows {
       return;
     // Weight 1 gives a byte of the last column exactly; p + 1 * (q - p) of floats may round.
     clamps_ = kIsByte && reader_.border == Border::kReplicate;
+    has_fill_ = reader_.border == Border::kConstant;
     packed_rgb_ = kIsByte && channels_ == 3 && pixel == 3 && image_.stride_c == 1;
     pair_shift_ = static_cast<int>(8 * pixel);
     step_ = std::clamp(round_to_int(m[4]), -image_.height, image_.height);
@@ -82,6 +94,10 @@ class ScaledRows {
       const float at = reader_.transform.fused(n_, 0, x).x;
       if (!(fabsf(at) < kFar)) continue;
       const int left = floor_to_int(at), inside = std::clamp(left, 0, last_left);
+      if (left >= -1 && left < image_.width) {
+        if (first_reached_ == last_reached_) first_reached_ = x;
+        last_reached_ = x + 1;
+      }
       if (left != inside && !clamps_) continue;
       if (first_ == last_) first_ = x;
       last_ = x + 1;
@@ -215,12 +231,14 @@ class ScaledRows {
   int width_, channels_;
   int64_t n_ = -1;
   Image<const T> image_{};
-  const T* end_ = nullptr;      // one past the image's last pixel
-  int first_ = 0, last_ = 0;    // columns that this class can read
-  bool clamps_ = false;         // whether positions outside read the nearest pixel
-  bool packed_rgb_ = false;     // whether one load holds all channels of two pixels
-  int step_ = 1;                // rows ahead to prefetch
-  int pair_shift_ = 0;          // bits from a pixel to its right neighbor
+  const T* end_ = nullptr;                    // one past the image's last pixel
+  int first_ = 0, last_ = 0;                  // columns that this class can read
+  int first_reached_ = 0, last_reached_ = 0;  // columns that read inside the image
+  bool has_fill_ = false;                     // whether other columns are filled
+  bool clamps_ = false;                       // whether positions outside read the nearest pixel
+  bool packed_rgb_ = false;                   // whether one load holds all channels of two pixels
+  int step_ = 1;                              // rows ahead to prefetch
+  int pair_shift_ = 0;                        // bits from a pixel to its right neighbor
   std::vector<int> offsets_;    // bytes from the start of a row to a column's left pixel
   std::vector<float> weights_;  // of a column's right pixel
   std::vector<float> rows_;     // two source rows

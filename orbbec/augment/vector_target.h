@@ -12,6 +12,7 @@ namespace {
 
 template <class Simd>
 struct VectorTarget : VectorStore<Simd> {
+  static constexpr bool kFused = true;
   template <class Reader>
   using BlockReader = std::conditional_t<kHasVectorRow<Reader>, VectorRow<Simd, Reader, float>,
                                          SamplerRow<VectorTarget, Reader>>;

@@ -17,7 +17,7 @@ import torch
 from torch import Tensor
 from torch.utils.data import get_worker_info
 
-from orbbec.bridge.arguments import Array, whole_value
+from orbbec.bridge.arguments import Array, is_channels_last, new_images, whole_value
 from orbbec.bridge.dispatch import is_plain
 
 _ALIGNMENT = 64  # bytes: a cache line, and the widest vector load
@@ -224,6 +224,22 @@ def output_buffer(
         device="cpu",
         memory_format=torch.channels_last if channels_last else torch.contiguous_format,
     )
+
+
+def pooled_like(
+    images: Tensor, shape: Sequence[int] | None = None, dtype: torch.dtype | None = None
+) -> Tensor:
+    """Uninitialized memory on the device of images.
+
+    Args:
+        images: images `[N, C, H, W]`.
+        shape: of a contiguous result; None: images of the same size and memory format.
+        dtype: of the result; None: that of the images.
+    """
+    is_last = shape is None and is_channels_last(images, None)
+    shape = images.shape if shape is None else shape
+    buffer = pooled_output(shape, images.dtype if dtype is None else dtype, is_last, images)
+    return new_images(images, shape, is_last, dtype) if buffer is None else buffer
 
 
 def keep_free_memory(nbytes: int) -> None:

@@ -10,6 +10,7 @@ void flip_rows_avx2(const AnyImages& images, int value_bytes, int64_t n, int beg
 namespace {
 
 constexpr int64_t kFlipBytes = 512 * 1024;  // of an L2 cache
+constexpr int64_t kTasksOfImage = 4;        // each prepares the taps of all columns
 
 struct ScalarTarget {};
 
@@ -45,10 +46,11 @@ template <class Op>
 void run_strips(const Op& op, const bool* flips, const ParallelFor& parallel,
                 ResizeStrips<Op> strips) {
   const int64_t pixels = static_cast<int64_t>(op.output.width) * kRowsPerStrip;
-  parallel(op.output.count * strips_of(op.output.height), kPixelsPerTask / pixels + 1,
-           [&](int64_t begin, int64_t end) {
-             flips == nullptr ? strips(op, begin, end) : run_flipped(op, flips, begin, end, strips);
-           });
+  const int64_t per_image = strips_of(op.output.height);
+  const int64_t grain = std::max(kPixelsPerTask / pixels + 1, per_image / kTasksOfImage);
+  parallel(op.output.count * per_image, grain, [&](int64_t begin, int64_t end) {
+    flips == nullptr ? strips(op, begin, end) : run_flipped(op, flips, begin, end, strips);
+  });
 }
 
 template <class Op>

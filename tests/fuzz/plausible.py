@@ -13,6 +13,7 @@ from typing import Any
 import torch
 
 from orbbec.plan.rules import WIDTH
+from orbbec.transforms.effects.plasma import draw_count
 from tests.fuzz.call import TensorSpec
 from tests.fuzz.rules import STATE, WORDS, compiled, rows
 
@@ -405,6 +406,10 @@ PLAUSIBLE: dict[str, Callable[[Scene], Any]] = {
     "low": lambda s: s.random.randint(0, 60),
     "high": lambda s: s.random.randint(50, 2041),
     "most": lambda s: s.random.choice((0.5, 20.0, 1000.0)),
+    "plasma_out.out": lambda s: s.tensor([s.h, s.w], torch.float32),
+    "draws": lambda s: s.tensor([draw_count((s.h, s.w))], torch.float32),
+    "roughness": lambda s: s.random.choice((0.5, 3.0, 1000.0)),
+    "philox_noise_out.out": lambda s: s.tensor([s.n, s.c, s.h, s.w], torch.float32),
     "move_boxes.boxes": lambda s: s.boxes([s.k, 7], torch.float64),
     "image_indices": lambda s: s.tensor([s.k], torch.int64, 0, max(s.n - 1, 0)),
     "matrices": lambda s: s.chance(0.8, lambda: s.tensor([s.n, 3, 3], torch.float64, -2, 2)),

@@ -1,20 +1,29 @@
 // M * gain * (v / M)^gamma, clipped, where M is the maximum value. Numbers: gamma, gain.
 #pragma once
 
-#include "../../core/power.h"
+#include "../../core/rounded_power.h"
 #include "step.h"
 
 namespace orbbec {
 
 struct GammaStep : ColorStep {
-  static constexpr bool kIsLong = true;
+  static constexpr bool kIsLong = true, kHasShortForm = true;
   float gamma, gain, max_value;
 
   ORBBEC_HD GammaStep(const float* numbers, float max_value)
       : gamma(numbers[0]), gain(numbers[1]), max_value(max_value) {}
+  ORBBEC_HD float scaled(float power_of_fraction) const {
+    return clamp_to_range(power_of_fraction * gain * max_value, max_value);
+  }
   ORBBEC_HD float raised(float value) const {
-    const double power_of_fraction = power(static_cast<double>(value / max_value), gamma);
-    return clamp_to_range(static_cast<float>(power_of_fraction) * gain * max_value, max_value);
+    return scaled(static_cast<float>(power(static_cast<double>(value / max_value), gamma)));
+  }
+  template <bool kFused>
+  ORBBEC_HD bool short_form(float value, float& result) const {
+    float power_of_fraction;
+    const bool is_certain = rounded_power<kFused>(value / max_value, gamma, power_of_fraction);
+    result = scaled(power_of_fraction);
+    return is_certain;
   }
   // Written out: a loop this long would keep the compiler from vectorizing.
   ORBBEC_HD void operator()(float (&rgb)[3]) const {

@@ -17,6 +17,15 @@ ORBBEC_HD float clamp_to_range(float value, float max_value) {
 #endif
 }
 
+// Towards 0, of what int can hold. Loops with truncf are not vectorized.
+ORBBEC_HD float truncate_in_range(float value) {
+#if defined(__CUDA_ARCH__)  // one instruction instead of two
+  return truncf(value);
+#else
+  return static_cast<float>(static_cast<int>(value));
+#endif
+}
+
 struct NoStep;
 
 // What a step may replace.
@@ -26,6 +35,10 @@ struct ColorStep {
   using InRange = NoStep;
   // Whether CUDA kernels have its code once, not once for each pixel of a thread.
   static constexpr bool kIsLong = false;
+  // Whether loops on the CPU try short_form<kFused>(value, result) first: faster, for one channel,
+  // and false where `result` may differ from that of the step. kFused: whether products are fused
+  // into sums.
+  static constexpr bool kHasShortForm = false;
   static constexpr bool kIsPlaced = false;
 };
 

@@ -1,4 +1,4 @@
-"""The color steps hsv and curve: against OpenCV and NumPy on every device, and their gradients."""
+"""The color steps hsv, gamma and curve: against OpenCV and NumPy on every device, and their gradients."""
 
 import numpy as np
 import pytest
@@ -6,6 +6,7 @@ import torch
 
 cv2 = pytest.importorskip("cv2")
 
+import orbbec
 from orbbec.augment.codes import STEPS
 from tests.support import assert_same_bytes
 from tests.support.augments import fused
@@ -69,6 +70,36 @@ def test_hsv_of_gray_images_changes_the_value_alone(device):
     image = np.arange(256, dtype=np.uint8).reshape(4, 64, 1)
     expected = np.clip(np.arange(256) * 1.5 + 3, 0, 255).astype(np.uint8).reshape(4, 64, 1)
     assert_same_bytes(changed(device, image, "hsv", (50.0, 2.0, 20.0, 1.5, 3.0)), expected)
+
+
+GAMMAS = (0.0, 1e-3, 0.45, 0.5, 1.0, 1.3, 2.0, 2.2, 8.0, 9.5, 300.0)
+
+
+@pytest.mark.parametrize("gamma", GAMMAS)
+@pytest.mark.parametrize("gain", [1.0, 1.7])
+def test_gamma_has_the_bits_of_adjust_gamma(device, gamma, gain):
+    """Also near 0 and 1, and beyond the range."""
+    rng = np.random.default_rng(0)
+    values = rng.random((100, 512), np.float32)
+    values[:20] = np.float32(2) ** rng.uniform(-149, 20, (20, 512)).astype(np.float32)
+    values[20:30] = 1 - rng.random((10, 512), np.float32) ** 20
+    values[30:32] = np.arange(1024, dtype=np.float32).reshape(2, 512) / 1024
+    values[0, :4] = 0, -0.0, np.inf, np.float32(2) ** -126
+    images = torch.from_numpy(values)[None, None]
+    result = fused(
+        device.put(images),
+        torch.eye(2, 3),
+        values.shape,
+        colors=device.put(row_of("gamma", [gamma, gain])),
+        interpolation="nearest",
+    )
+    raised = orbbec.adjust_gamma(images, float(np.float32(gamma)))
+    assert_same_bytes(result, (raised * np.float32(gain)).clamp(0, 1))
+    black = torch.zeros(1, 1, 5, 70)
+    result = fused(
+        device.put(black), torch.eye(2, 3), (5, 70), colors=device.put(row_of("gamma", [gamma, 1.0]))
+    )
+    assert result.unique().tolist() == [float(gamma == 0)]
 
 
 def curve_by_numpy(values, low, high):

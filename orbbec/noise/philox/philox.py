@@ -7,6 +7,7 @@ from torch import Tensor
 
 from orbbec._library import operators
 from orbbec.bridge.arguments import Matrix, name_value
+from orbbec.bridge.buffer_pool import pooled_output
 from orbbec.bridge.fakes import register_fake
 from orbbec.bridge.noise import key_value, whole_table
 
@@ -55,18 +56,20 @@ def philox_noise(
         (True, False)
     """
     op = "philox_noise"
-    height, width = size
-    result: Tensor = operators.philox_noise(
-        whole_table(op, "sample_ids", sample_ids),
-        channels,
-        height,
-        width,
+    ids, (height, width) = whole_table(op, "sample_ids", sample_ids), size
+    options = (
         name_value(op, "kind", kind),
         key_value(op, "seed", seed),
         key_value(op, "epoch", epoch),
         key_value(op, "transform_index", transform_index),
     )
-    return result
+    shape = *ids.shape, channels, height, width
+    out = pooled_output(shape, torch.float32, False, ids) if len(shape) == 4 else None
+    if out is None:
+        result: Tensor = operators.philox_noise(ids, channels, height, width, *options)
+        return result
+    operators.philox_noise_out(ids, *options, out)
+    return out
 
 
 def philox_draws(
@@ -148,6 +151,11 @@ def philox_blocks(counters: Matrix, key: tuple[int, int]) -> Tensor:
 @register_fake("philox_noise", sample_ids=1)
 def _(sample_ids: Tensor, channels: int, height: int, width: int, *options: Any) -> Tensor:
     return sample_ids.new_empty((sample_ids.size(0), channels, height, width), dtype=torch.float32)
+
+
+@register_fake("philox_noise_out", sample_ids=1, out=4)
+def _(sample_ids: Tensor, *options: Any) -> None:
+    pass
 
 
 @register_fake("philox_draws", sample_ids=1)

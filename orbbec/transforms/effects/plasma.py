@@ -2,14 +2,17 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
 import torch
 from torch import Tensor
-from torch.nn import functional as F
 
-from orbbec.bridge.arguments import copied_to
+from orbbec._library import operators
+from orbbec.bridge.arguments import copied_to, is_channels_last
+from orbbec.bridge.buffer_pool import output_buffer, pooled_like
+from orbbec.bridge.fakes import register_fake
 from orbbec.bridge.spec import OpSpec, register
 from orbbec.color.statistics import channel_statistics
 from orbbec.noise import philox_noise
@@ -40,46 +43,9 @@ def plasma(size: tuple[int, int], roughness: float, draws: Tensor) -> Tensor:
         roughness: the factor of the noise from each grid to the next.
         draws: numbers from 0 to 1, as many as `draw_count` says.
     """
-    first, *others = grid_sides(size)
-    parts = iter(torch.split((draws * 2).sub_(1), [side * side for side in (first, *others)]))
-    grid, scale = next(parts).view(first, first), 1.0
-    for side in others:
-        grid = _from_0_to_1(_finer(grid, next(parts).view(side, side).mul_(scale)))
-        scale *= roughness
-    return _from_0_to_1(grid[: size[0], : size[1]])
-
-
-def _finer(grid: Tensor, noise: Tensor) -> Tensor:
-    """A grid of half the spacing: means of four neighbors, where they are above 0, plus noise.
-
-    First the points amid four of the grid, then those between two of it.
-    """
-    finer = torch.empty_like(noise)
-    corners, middle, across, down = (finer[y::2, x::2] for y, x in ((0, 0), (1, 1), (0, 1), (1, 0)))
-    torch.add(grid, noise[::2, ::2], out=corners)
-    middle.copy_(_displaced(_pairs(_pairs(corners, 0), 1), noise[1::2, 1::2]))
-    across.copy_(_displaced(_pairs(corners, 1) + _pairs(F.pad(middle, (0, 0, 1, 1)), 0), noise[::2, 1::2]))
-    down.copy_(_displaced(_pairs(corners, 0) + _pairs(F.pad(middle, (1, 1)), 1), noise[1::2, ::2]))
-    return finer
-
-
-def _pairs(values: Tensor, axis: int) -> Tensor:
-    """Sums of neighbors along an axis."""
-    length = values.shape[axis] - 1
-    return values.narrow(axis, 0, length) + values.narrow(axis, 1, length)
-
-
-def _displaced(sums: Tensor, noise: Tensor) -> Tensor:
-    """Means of four numbers plus noise, 0 where a mean is not above 0; overwrites the sums."""
-    means = sums.mul_(0.25)
-    is_above = means > 0
-    return means.add_(noise).mul_(is_above)
-
-
-def _from_0_to_1(values: Tensor) -> Tensor:
-    """Numbers shifted and scaled to 0 to 1, in place."""
-    low, high = values.aminmax()
-    return values.sub_(low).div_((high - low).clamp(min=1e-30))
+    clouds = output_buffer(size, torch.float32, False, draws)
+    _plasma_out(draws, roughness, clouds)
+    return clouds
 
 
 def _clouds(images: Tensor, sample_ids: Tensor, roughness: float, key: dict[str, Any]) -> list[Tensor]:
@@ -92,37 +58,51 @@ def _clouds(images: Tensor, sample_ids: Tensor, roughness: float, key: dict[str,
     return results
 
 
-def _scaled(image: Tensor, factors: Tensor, shifts: Tensor | float = 0.0) -> Tensor:
-    """An image times `factors` plus `shifts`, `[H, W]`, rounded and clipped to its range."""
-    result, is_byte = torch.empty_like(image), image.dtype == torch.uint8
-    factors = copied_to(image.device, factors)
-    shifts = copied_to(image.device, shifts) if isinstance(shifts, Tensor) else shifts
-    for plane, target in zip(image, result, strict=True):  # a plane stays in the cache
-        values = (plane * factors).add_(shifts)
-        target.copy_(values.round_().clamp_(0, 255) if is_byte else values.clamp_(0, 1))
-    return result
+def _scale(images: Tensor, factors: Sequence[Tensor], shifts: Sequence[Tensor | None]) -> Tensor:
+    """Images times `factors` plus `shifts`, `[H, W]` each, rounded and clipped to their range."""
+    is_last, is_byte = is_channels_last(images, None), images.dtype == torch.uint8
+    results = pooled_like(images)
+
+    def for_values(plane: Tensor) -> Tensor:
+        """A number for each value of an image, in the order of its memory."""
+        plane = copied_to(images.device, plane)
+        if not is_last:
+            return plane
+        values = pooled_like(images, (*plane.shape, images.shape[1]), torch.float32)
+        for channel in values.unbind(-1):
+            channel.copy_(plane)
+        return values
+
+    for image, target, factor, shift in zip(images, results, factors, shifts, strict=True):
+        pixels, stored = (each.permute(1, 2, 0) if is_last else each for each in (image, target))
+        values = pooled_like(images, pixels.shape, torch.float32).copy_(pixels).mul_(for_values(factor))
+        values.add_(0.0 if shift is None else for_values(shift))
+        if is_byte:  # by int, as torch does not vectorize the conversion of floats to bytes
+            values = pooled_like(images, pixels.shape, torch.int32).copy_(values.round_().clamp_(0, 255))
+        stored.copy_(values if is_byte else values.clamp_(0, 1))
+    return results
 
 
 def _brightened(
     images: Tensor, brightness: Tensor, contrast: Tensor, sample_ids: Tensor, roughness: float, **key: Any
 ) -> Tensor:
     """Add clouds, and scale the difference from the mean by clouds."""
-    maximum, results = 255.0 if images.dtype == torch.uint8 else 1.0, []
+    maximum = 255.0 if images.dtype == torch.uint8 else 1.0
     clouds, means = _clouds(images, sample_ids, roughness, key), channel_statistics(images).mean.mean(1).cpu()
-    rows = zip(images, clouds, means, brightness.tolist(), contrast.tolist(), strict=True)
-    for image, there, mean, added, scaled in rows:
+    all_factors, all_shifts = [], []
+    for there, mean, added, scaled in zip(clouds, means, brightness.tolist(), contrast.tolist(), strict=True):
         factors, light = there * scaled + 1, there * (added * maximum)
         level = (mean + there.double().mean() * (added * maximum)).float()
-        results.append(_scaled(image, factors, light * factors + level * (1 - factors)))
-    return torch.stack(results) if results else images
+        all_factors.append(factors)
+        all_shifts.append(light * factors + level * (1 - factors))
+    return _scale(images, all_factors, all_shifts)
 
 
 def _shaded(images: Tensor, intensity: Tensor, sample_ids: Tensor, roughness: float, **key: Any) -> Tensor:
     """Darken by clouds."""
     clouds = _clouds(images, sample_ids, roughness, key)
-    rows = zip(images, clouds, intensity.tolist(), strict=True)
-    results = [_scaled(each, 1 - there * weight) for each, there, weight in rows]
-    return torch.stack(results) if results else images
+    factors = [there.mul_(-weight).add_(1) for there, weight in zip(clouds, intensity.tolist(), strict=True)]
+    return _scale(images, factors, [None] * len(images))
 
 
 for _call, _name, _columns in (
@@ -150,6 +130,14 @@ class _Plasma(_Chance):
         columns = {column: Column("registers", build.uniform(*ends)) for column, ends in ranges.items()}
         options = {"roughness": self.roughness, "transform_index": build.stream}
         build.operator(OperatorStep(name, columns, options, chosen, "draws clouds", self.per_frame))
+
+
+_plasma_out: Callable[..., None] = operators.plasma_out
+
+
+@register_fake("plasma_out", draws=1, out=2)
+def _(draws: Tensor, roughness: float, out: Tensor) -> None:
+    pass
 
 
 @dataclass(frozen=True)

@@ -12,6 +12,7 @@ import torch
 from torch import Tensor
 
 from orbbec.bridge.arguments import Array, copied_to
+from orbbec.bridge.buffer_pool import pooled_like
 from orbbec.bridge.spec import OpSpec, register
 from orbbec.color import cvt_color
 from orbbec.color.tables import lut
@@ -152,6 +153,20 @@ def line_pixels(across: int, down: int) -> Array:
     return np.stack([x + across, down - y] if across < 0 else [x, y], 1)
 
 
+def rain_pixels(size: tuple[int, int], starts: Array, drop: Array) -> Array:
+    """The pixels of drops inside an image, numbered row by row: int64 `[K]`.
+
+    Args:
+        size: (height, width).
+        starts: x and y of each drop, int64 `[N, 2]`.
+        drop: its pixels x and y, from its start, int64 `[P, 2]`; y is at least 0.
+    """
+    height, width = size
+    x = starts[:, 0, None] + drop[:, 0]
+    inside = (x >= 0) & (x < width) & (starts[:, 1, None] + drop[:, 1] < height)
+    return np.asarray((x + (starts[:, 1, None] + drop[:, 1]) * width)[inside])
+
+
 def _rained(
     images: Tensor,
     slant: Tensor,
@@ -165,24 +180,24 @@ def _rained(
     **key: Any,
 ) -> Tensor:
     """Add blurred lines, and darken."""
-    (height, width), layer = images.shape[-2:], torch.zeros_like(images)
+    size, is_byte = (images.shape[-2], images.shape[-1]), images.dtype == torch.uint8
     factor, divisor = _DROPS[rain_type]
-    count, length = factor * height // divisor, drop_length or max(1, height // 8)
-    is_byte = images.dtype == torch.uint8
+    count, length = factor * size[0] // divisor, drop_length or max(1, size[0] // 8)
     color = torch.tensor(drop_color, dtype=torch.float64, device="cpu") / (1.0 if is_byte else 255.0)
-    on_device = copied_to(images.device, color.to(images.dtype))
+    layer = pooled_like(images).zero_()
     for n, shift in enumerate(slant.tolist()):
-        starts = np.floor(_draws(sample_ids, n, count, 2, key) * (width, max(height - length, 1)))
         line = line_pixels(math.floor(shift), length)
-        several = [line + np.array([k - drop_width // 2, 0]) for k in range(drop_width)]
-        pixels = (starts[:, None] + np.concatenate(several)).reshape(-1, 2).astype(np.int64)
-        inside = ((pixels >= 0) & (pixels < (width, height))).all(1)
-        x, y = copied_to(images.device, torch.from_numpy(pixels[inside].T.copy()))
-        layer[n][:, y, x] = on_device[:, None]
+        drop = np.concatenate([line + np.array([k - drop_width // 2, 0]) for k in range(drop_width)])
+        draws = _draws(sample_ids, n, count, 2, key) * (size[1], max(size[0] - length, 1))
+        index = torch.from_numpy(rain_pixels(size, draws.astype(np.int64), drop))
+        index = copied_to(images.device, index)
+        for plane, level in zip(layer[n], color.to(images.dtype).tolist(), strict=True):
+            plane.view(-1).index_fill_(0, index, level)
     blurred: Tensor = box_blur(layer, blur_value)
     if is_byte:
         levels = torch.arange(256, dtype=torch.float64, device="cpu") * brightness_coefficient
-        total = images + torch.minimum(blurred, 255 - images)
+        rest = torch.bitwise_not(images, out=layer)
+        total = torch.minimum(blurred, rest, out=rest).add_(images)
         darkened: Tensor = lut(total, copied_to(images.device, levels.round().byte()))
         return darkened
     total = images.float() + blurred.float()

@@ -115,6 +115,22 @@ def test_normal_noise_is_that_of_numpy(device, shape):
 
 
 @pytest.mark.parametrize("kind", ["uniform", "normal"])
+def test_large_noise_reuses_memory_and_has_the_same_numbers(device, kind):
+    ids = device.put(torch.tensor(IDS))
+    first = philox_noise(ids, 2, (150, 201), kind=kind, **KEY)
+    options = kind, KEY["seed"], KEY["epoch"], KEY["transform_index"]
+    expected = torch.ops.orbbec.philox_noise(ids, 2, 150, 201, *options)
+    assert_same_bytes(first, expected)
+    address = first.data_ptr()
+    del first
+    if device.name == "cpu":
+        assert philox_noise(ids, 2, (150, 201), kind=kind, **KEY).data_ptr() == address
+    out = torch.empty_like(expected)
+    torch.ops.orbbec.philox_noise_out(ids, *options, out)
+    assert_same_bytes(out, expected)
+
+
+@pytest.mark.parametrize("kind", ["uniform", "normal"])
 def test_noise_is_the_same_on_every_device(accelerator, kind):
     ids = torch.arange(3) * 77
     expected = philox_noise(ids, 2, (30, 37), kind=kind, seed=5)
@@ -205,6 +221,12 @@ def test_noise_names_the_bad_argument(arguments, error, message):
             lambda: torch.ops.orbbec.philox_noise(torch.zeros(1), 1, 1, 1, "uniform", 0, 0, 0),
             "expected sample_ids of int64",
         ),
+        (
+            lambda: torch.ops.orbbec.philox_noise_out(
+                torch.arange(2), "uniform", 0, 0, 0, torch.zeros(1, 1, 1, 1)
+            ),
+            r"expected out as contiguous float32 \[2, C, H, W\], but got shape \[1, 1, 1, 1\]",
+        ),
     ],
 )
 def test_the_operators_refuse(device, run, message):
@@ -215,6 +237,8 @@ def test_the_operators_refuse(device, run, message):
 def test_noise_passes_opcheck(device):
     ids = device.put(torch.arange(2))
     torch.library.opcheck(torch.ops.orbbec.philox_noise.default, (ids, 2, 3, 5, "normal", 1, 2, 3))
+    out = device.put(torch.empty(2, 1, 3, 5))
+    torch.library.opcheck(torch.ops.orbbec.philox_noise_out.default, (ids, "uniform", 1, 2, 3, out))
     torch.library.opcheck(torch.ops.orbbec.philox_draws.default, (torch.arange(2), 5, "normal", 1, 1, 2, 3))
     torch.library.opcheck(torch.ops.orbbec.philox_draws.default, (torch.arange(2), 5, "below", 6, 1, 2, 3, 4))
     torch.library.opcheck(torch.ops.orbbec.philox_blocks.default, (torch.zeros(2, 4).long(), 1, 2))

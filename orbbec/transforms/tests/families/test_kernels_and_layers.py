@@ -7,10 +7,11 @@ import pytest
 import torch
 
 from orbbec import transforms as T
+from orbbec._library import operators
 from orbbec.transforms.effects.kernels import gaussian_kernel, line_kernel
 from orbbec.transforms.effects.plasma import draw_count, grid_sides, plasma
 from orbbec.transforms.effects.spatter import liquid, mud_cover, rain_cover
-from tests.support import photograph
+from tests.support import assert_same_bytes, photograph
 
 edge_distances = torch.ops.orbbec.edge_distances
 IMAGE = photograph(40, 52)
@@ -155,6 +156,56 @@ def test_grids_and_clouds():
     assert clouds.shape == (9, 4)
     assert (clouds.min(), clouds.max()) == (0, 1)
     assert plasma((5, 5), 2.0, torch.full((34,), 0.5)).tolist() == [[0.0] * 5] * 5
+
+
+def clouds_by_numpy(size, roughness, draws):
+    """Midpoint displacement of whole grids, in float32."""
+
+    def from_0_to_1(values):
+        low = values.min()
+        return (values - low) / max(values.max() - low, np.float32(1e-30))
+
+    def displaced(sums, noise):
+        return (sums * np.float32(0.25) + noise) * (sums > 0)
+
+    sides = grid_sides(size)
+    parts = np.split(draws * 2 - 1, np.cumsum([side * side for side in sides])[:-1])
+    grid = parts[0].reshape(3, 3)
+    for level, (side, part) in enumerate(zip(sides[1:], parts[1:], strict=True)):
+        noise, finer = (part * np.float32(roughness**level)).reshape(side, side), np.empty((side, side), "f4")
+        corners = finer[::2, ::2] = grid + noise[::2, ::2]
+        rows, columns = corners[:-1] + corners[1:], corners[:, :-1] + corners[:, 1:]
+        middle = finer[1::2, 1::2] = displaced(rows[:, :-1] + rows[:, 1:], noise[1::2, 1::2])
+        tall, wide = np.pad(middle, ((1, 1), (0, 0))), np.pad(middle, ((0, 0), (1, 1)))
+        finer[::2, 1::2] = displaced(columns + (tall[:-1] + tall[1:]), noise[::2, 1::2])
+        finer[1::2, ::2] = displaced(rows + (wide[:, :-1] + wide[:, 1:]), noise[1::2, ::2])
+        grid = from_0_to_1(finer)
+    return from_0_to_1(grid[: size[0], : size[1]])
+
+
+@pytest.mark.sanitized
+@pytest.mark.parametrize("level", ["scalar", "avx2", "avx512"])
+@pytest.mark.parametrize("size", [(1, 1), (3, 2), (1, 7), (40, 60), (129, 300)])
+def test_clouds_are_those_of_numpy(monkeypatch, level, size):
+    monkeypatch.setenv("ORBBEC_SIMD", level)
+    draws = np.random.default_rng(3).random(draw_count(size)).astype(np.float32)
+    for roughness in (0.5, 2.0):
+        expected = clouds_by_numpy(size, roughness, draws)
+        assert_same_bytes(plasma(size, roughness, torch.from_numpy(draws)), expected)
+
+
+@pytest.mark.parametrize(
+    ("draws", "out", "message"),
+    [
+        (torch.zeros(9), torch.zeros(4, 4), "expected draws as contiguous float32 [34]"),
+        (torch.zeros(9).double(), torch.zeros(3, 3), "expected draws as contiguous float32 [9]"),
+        (torch.zeros(9), torch.zeros(3, 0), "expected out as contiguous float32 [H, W]"),
+        (torch.zeros(9), torch.zeros(3), "expected out as contiguous float32 [H, W]"),
+    ],
+)
+def test_the_bad_argument_of_clouds_is_named(draws, out, message):
+    with pytest.raises(ValueError, match=re.escape(message)):
+        operators.plasma_out(draws, 2.0, out)
 
 
 @pytest.mark.parametrize(

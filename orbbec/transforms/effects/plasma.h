@@ -1,0 +1,27 @@
+// Clouds by midpoint displacement: grids of numbers, each with half the spacing of the one before.
+// Included by plasma_cpu.cpp and binding_plasma.cpp.
+#pragma once
+
+#include <cstdint>
+
+#include "../../core/common.h"
+
+namespace orbbec {
+
+constexpr int64_t kFirstSide = 3;   // of the first grid
+constexpr int64_t kRowsOfGrid = 5;  // that are kept from row to row of the next
+
+// The side of the next grid.
+ORBBEC_HD constexpr int64_t finer_side(int64_t side) { return 2 * side - 1; }
+
+struct PlasmaArguments {
+  // From 0 to 1, one for each point of every grid, the coarsest first; the last grid has `height`
+  // rows and `width` columns. They become noise from -1 to 1, times `roughness` more in each grid.
+  const float* draws;
+  int64_t height, width;
+  double roughness;
+  float* memory;  // [2 * side^2 + kRowsOfGrid * (side + 1)], where side is that of the last grid
+  float* clouds;  // [height, width], from 0 to 1
+};
+
+}  // namespace orbbec
