@@ -166,9 +166,11 @@ ORBBEC_HD void work_on_channels(const Pointwise& pointwise, int64_t n, int y, in
     const int count = width - x < kBlockPixels ? width - x : kBlockPixels;
     if (channels == 3) {
       if (readable) read_block<3>(from, y, x, in, count);
-      for (int c = 0; c < 3; ++c)
-        work_on_values(pointwise.rule.of(n, c), in[c], out[c], kBlockPixels);
-      write_block<3>(out, to, y, x, count);
+      for (int c = 0; c < 3; ++c) {
+        Out* const values = to.stride_x == 1 ? &to.at(y, x, c) : out[c];
+        work_on_values(pointwise.rule.of(n, c), in[c], values, count);
+      }
+      if (to.stride_x != 1) write_block<3>(out, to, y, x, count);
       continue;
     }
     for (int64_t c = 0; c < channels; ++c) {

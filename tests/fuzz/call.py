@@ -74,15 +74,17 @@ class TensorSpec:
         tensor = memory.as_strided(self.shape, self.steps(), self.offset)
         return tensor.requires_grad_() if self.requires_grad else tensor
 
-    def source(self, names: list[str]) -> str:
-        """A Python expression for it."""
+    def source(self, call: "Call", is_shared: bool = False) -> str:
+        """A Python expression for it, as an argument of a call, whose memory others may use."""
         shape, suffix = list(self.shape), ".requires_grad_()" if self.requires_grad else ""
         if self.shares is not None:
-            return f"{names[self.shares]}.as_strided({shape}, {list(self.steps())})"
+            other = call.arguments[self.shares]
+            same = isinstance(other, TensorSpec) and other.shape == self.shape
+            return f"a{self.shares}" + ("" if same else f".as_strided({shape}, {list(self.steps())})")
         if self.device == "meta":
             return f"torch.empty({shape}, dtype={self.dtype}, device='meta')"
         plain = self.steps() == TensorSpec(self.shape, self.dtype).steps() and self.offset == 0
-        if plain and 0 in self.shape and _product(side or 1 for side in self.shape) < 1 << 62:
+        if plain and not is_shared and 0 in self.shape and _product(side or 1 for side in self.shape) < 1 << 62:
             return f"torch.empty({shape}, dtype={self.dtype}){suffix}"
         fits = self.dtype.is_floating_point or 0 <= self.values[0] < 128
         if plain and fits and len(self.values) == 1 and self.elements() == _product(self.shape):
@@ -172,14 +174,13 @@ class Call:
     def source(self) -> str:
         """A program that runs the call."""
         lines = ["import torch", "import orbbec", "from math import inf, nan", ""]
-        names = [f"a{i}" for i in range(len(self.arguments))]
         shared = {a.shares for a in self.arguments if isinstance(a, TensorSpec)} - {None}
         written = []
         for i, argument in enumerate(self.arguments):
-            text = argument.source(names) if isinstance(argument, TensorSpec) else repr(argument)
+            text = argument.source(self, i in shared) if isinstance(argument, TensorSpec) else repr(argument)
             if i in shared:
-                lines.append(f"{names[i]} = {text}")
-                text = names[i]
+                lines.append(f"a{i} = {text}")
+                text = f"a{i}"
             written.append(text)
         call = f"torch.ops.{self.library}.{self.op}({', '.join(written)})"
         if any(isinstance(a, TensorSpec) and a.requires_grad for a in self.arguments):

@@ -76,6 +76,10 @@ class Scene:
         if self.ragged:
             self.dtype = torch.uint8
 
+    @cached_property
+    def result_dtype(self) -> torch.dtype:
+        return self.random.choice(FLOATS)
+
     def _dtype(self) -> torch.dtype:
         if self.op in BYTES_ONLY:
             return torch.uint8
@@ -154,8 +158,8 @@ class Scene:
             return self.images()
         if self.op == "elastic_displacement":
             return self.tensor([self.n, 2, self.oh, self.ow], torch.float32)
-        dtype = self.random.choice(FLOATS) if self.op.startswith("augment") else self.dtype
-        if "size" in self.names and self.op != "normalize":
+        dtype = self.result_dtype if "dtype" in self.names else self.dtype
+        if "size" in self.names and (self.op != "normalize" or self.ragged):
             count = self.k % 4 if self.op == "mosaic" else self.n
             return self.pixels([count, self.c, self.oh, self.ow], dtype)
         if self.ragged:
@@ -258,7 +262,7 @@ PLAUSIBLE: dict[str, Callable[[Scene], Any]] = {
     "fill": lambda s: s.one_or_each(0, 255),
     "inverse": lambda s: s.random.random() < 0.5,
     "arithmetic": lambda s: s.random.choice(("cv2_5", "cv2_4")),
-    "dtype": lambda s: s.random.choice(FLOATS),
+    "dtype": lambda s: s.result_dtype,
     # warps
     "warp_affine.matrix": lambda s: s.matrix(2),
     "warp_affine_backward.matrix": lambda s: s.matrix(2),

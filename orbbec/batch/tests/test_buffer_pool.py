@@ -13,6 +13,7 @@ import torch
 
 import orbbec
 from orbbec.bridge.buffer_pool import BUFFER_POOL, BufferPool, pooled_output
+from tests.support import assert_same_bytes
 
 MIB = 2**20
 
@@ -262,3 +263,49 @@ def test_a_finalizer_may_ask_for_memory_wherever_it_interrupts():
     assert not thread.is_alive()
     source, first = inspect.getsourcelines(BufferPool._found)
     assert len(interrupted & set(range(first, first + len(source)))) > 3
+
+
+PAIRS = torch.tensor([1, 0, 3, 2])
+LIKE_THEIR_IMAGES = {
+    "cutmix": lambda images: orbbec.cutmix(images, PAIRS, torch.tensor([10, 20, 90, 70])),
+    "mixup": lambda images: orbbec.mixup(images, PAIRS, 0.3),
+    "lut": lambda images: orbbec.lut(images, torch.arange(255, -1, -1).to(torch.uint8)),
+    "equalize": orbbec.equalize,
+    "clahe": orbbec.clahe,
+    "invert": orbbec.invert,
+    "cvt_color": lambda images: orbbec.cvt_color(images, "RGB", "HSV"),
+    "gaussian_noise": orbbec.gaussian_noise,
+    "shot_noise": orbbec.shot_noise,
+    "salt_and_pepper": orbbec.salt_and_pepper,
+    "gaussian_blur": lambda images: orbbec.gaussian_blur(images, (3, 3), 1.0),
+    "box_blur": lambda images: orbbec.box_blur(images, (3, 3)),
+    "median_blur": lambda images: orbbec.median_blur(images, (3, 3)),
+    "jpeg_compression": lambda images: orbbec.jpeg_compression(images, 50),
+}
+
+
+@pytest.fixture(params=["planes", "channels_last", "variable-size"])
+def four_images(request):
+    pixels = np.random.default_rng(0).integers(0, 256, (4, 160, 180, 3), np.uint8)
+    if request.param == "variable-size":
+        return orbbec.ImageBatch.from_images(list(pixels))
+    images = torch.from_numpy(pixels).permute(0, 3, 1, 2)
+    return images.contiguous() if request.param == "planes" else images
+
+
+def pixels_of(result):
+    return result if isinstance(result, torch.Tensor) else result.buffer
+
+
+@pytest.mark.parametrize("name", LIKE_THEIR_IMAGES)
+def test_results_like_their_images_are_used_again_with_the_same_bytes(name, four_images, monkeypatch):
+    work = LIKE_THEIR_IMAGES[name]
+    BUFFER_POOL.release()
+    result = work(four_images)
+    address = pixels_of(result).data_ptr()
+    del result
+    assert BUFFER_POOL.free_bytes > 0
+    again = work(four_images)
+    assert pixels_of(again).data_ptr() == address
+    monkeypatch.setattr(BUFFER_POOL, "limit", 0)
+    assert_same_bytes(pixels_of(again), pixels_of(work(four_images)))
