@@ -76,62 +76,30 @@ Tensor philox_draws(Tensor sample_ids, int64_t count, std::string kind, int64_t 
   return output;
 }
 
-struct NoiseOptions {
-  const std::string& kind;
-  int64_t seed, epoch, position;
-};
-
-// Fills `output`, [N, C, H, W] on the device of `samples`.
-void fill_noise(const Tensor& samples, const NoiseOptions& options, const Tensor& output) {
-  const NoiseKey key{key_of(options.seed, options.epoch),
-                     static_cast<const int64_t*>(samples.const_data_ptr()),
-                     checked_position(kNoise, options.position), parse_noise(kNoise, options.kind)};
-  if (output.numel() == 0) return;
-  const PhiloxNoiseArguments a{.noise = key,
-                               .output = static_cast<float*>(output.mutable_data_ptr()),
-                               .count = output.size(0),
-                               .rows = static_cast<int>(output.size(1) * output.size(2)),
-                               .width = static_cast<int>(output.size(3))};
-  run_where(kNoise, samples, philox_noise_cpu, philox_noise_cuda, a);
-}
-
-Tensor samples_of(const Tensor& sample_ids) {
-  check(sample_ids.dim() == 1, kNoise, "expected sample_ids of shape [N], but got ",
-        shape_text(sample_ids));
-  return whole_numbers_on(kNoise, "sample_ids", sample_ids, sample_ids);
-}
-
-void check_field(int64_t count, int64_t channels, int64_t height, int64_t width) {
+Tensor philox_noise(Tensor sample_ids, int64_t channels, int64_t height, int64_t width,
+                    std::string kind, int64_t seed, int64_t epoch, int64_t position) {
+  const int64_t count = sample_ids.dim() == 1 ? sample_ids.size(0) : -1;
+  check(count >= 0, kNoise, "expected sample_ids of shape [N], but got ", shape_text(sample_ids));
   check(channels >= 0 && height >= 0 && width >= 0 && channels <= kMaxSide && height <= kMaxSide &&
             width <= kMaxSide && (channels == 0 || height <= kMaxSide / channels),
         kNoise, "expected at most 2147483647 rows and columns, but got ", channels,
         " channels of size [", height, ", ", width, "]");
   check(count == 0 || channels * height * width <= (int64_t{1} << 59) / count, kNoise,
         "a field of shape [", count, ", ", channels, ", ", height, ", ", width, "] is too large");
-}
-
-Tensor philox_noise(Tensor sample_ids, int64_t channels, int64_t height, int64_t width,
-                    std::string kind, int64_t seed, int64_t epoch, int64_t position) {
-  const Tensor samples = samples_of(sample_ids);
-  const int64_t count = samples.size(0);
-  check_field(count, channels, height, width);
-  const Tensor output = new_tensor(kNoise, std::vector<int64_t>{count, channels, height, width},
-                                   ScalarType::Float, samples);
-  fill_noise(samples, {kind, seed, epoch, position}, output);
+  const Tensor samples = whole_numbers_on(kNoise, "sample_ids", sample_ids, sample_ids);
+  const Tensor output =
+      new_images(kNoise, samples, {count, channels, height, width}, false, ScalarType::Float);
+  check(output.is_contiguous(), kNoise, "expected contiguous out");
+  const NoiseKey key{key_of(seed, epoch), static_cast<const int64_t*>(samples.const_data_ptr()),
+                     checked_position(kNoise, position), parse_noise(kNoise, kind)};
+  if (output.numel() == 0) return output;
+  const PhiloxNoiseArguments a{.noise = key,
+                               .output = static_cast<float*>(output.mutable_data_ptr()),
+                               .count = count,
+                               .rows = static_cast<int>(channels * height),
+                               .width = static_cast<int>(width)};
+  run_where(kNoise, samples, philox_noise_cpu, philox_noise_cuda, a);
   return output;
-}
-
-void philox_noise_out(Tensor sample_ids, std::string kind, int64_t seed, int64_t epoch,
-                      int64_t position, Tensor out) {
-  const Tensor samples = samples_of(sample_ids);
-  check(out.dim() == 4 && out.size(0) == samples.size(0) &&
-            out.scalar_type() == ScalarType::Float && out.is_contiguous(),
-        kNoise, "expected out as contiguous float32 [", samples.size(0),
-        ", C, H, W], but got shape ", shape_text(out));
-  check(same_device(out, samples), kNoise, "expected out on the device of sample_ids");
-  check_apart(kNoise, out, samples, "sample_ids");
-  check_field(out.size(0), out.size(1), out.size(2), out.size(3));
-  fill_noise(samples, {kind, seed, epoch, position}, out);
 }
 
 }  // namespace
@@ -142,12 +110,10 @@ STABLE_TORCH_LIBRARY_FRAGMENT(orbbec, m) {
   m.def(
       "philox_draws(Tensor sample_ids, SymInt count, str kind, SymInt below, SymInt seed, "
       "SymInt epoch, SymInt transform_index, SymInt transform_count=1) -> Tensor");
-  m.def(
+  orbbec::define_with_out(
+      m,
       "philox_noise(Tensor sample_ids, SymInt channels, SymInt height, SymInt width, str kind, "
       "SymInt seed, SymInt epoch, SymInt transform_index) -> Tensor");
-  m.def(
-      "philox_noise_out(Tensor sample_ids, str kind, SymInt seed, SymInt epoch, "
-      "SymInt transform_index, Tensor(a!) out) -> ()");
 }
 
 STABLE_TORCH_LIBRARY_IMPL(orbbec, CPU, m) {
@@ -156,6 +122,5 @@ STABLE_TORCH_LIBRARY_IMPL(orbbec, CPU, m) {
 }
 
 ORBBEC_IMPLEMENT(m) {
-  m.impl("philox_noise", TORCH_BOX(&orbbec::philox_noise));
-  m.impl("philox_noise_out", TORCH_BOX(&orbbec::philox_noise_out));
+  orbbec::implement_with_out<TORCH_BOX(&orbbec::philox_noise)>(m, "philox_noise");
 }

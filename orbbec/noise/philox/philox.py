@@ -8,8 +8,9 @@ from torch import Tensor
 from orbbec._library import operators
 from orbbec.bridge.arguments import Matrix, name_value
 from orbbec.bridge.buffer_pool import pooled_output
-from orbbec.bridge.fakes import register_fake
+from orbbec.bridge.fakes import register_fake, register_out_fake
 from orbbec.bridge.noise import key_value, whole_table
+from orbbec.bridge.pointwise import call_into
 
 SampleIds = Matrix | list[int] | tuple[int, ...]
 
@@ -57,19 +58,20 @@ def philox_noise(
     """
     op = "philox_noise"
     ids, (height, width) = whole_table(op, "sample_ids", sample_ids), size
-    options = (
+    shape = *ids.shape, channels, height, width
+    result: Tensor = call_into(
+        op,
+        pooled_output(shape, torch.float32, False, ids) if len(shape) == 4 else None,
+        ids,
+        channels,
+        height,
+        width,
         name_value(op, "kind", kind),
         key_value(op, "seed", seed),
         key_value(op, "epoch", epoch),
         key_value(op, "transform_index", transform_index),
     )
-    shape = *ids.shape, channels, height, width
-    out = pooled_output(shape, torch.float32, False, ids) if len(shape) == 4 else None
-    if out is None:
-        result: Tensor = operators.philox_noise(ids, channels, height, width, *options)
-        return result
-    operators.philox_noise_out(ids, *options, out)
-    return out
+    return result
 
 
 def philox_draws(
@@ -153,9 +155,7 @@ def _(sample_ids: Tensor, channels: int, height: int, width: int, *options: Any)
     return sample_ids.new_empty((sample_ids.size(0), channels, height, width), dtype=torch.float32)
 
 
-@register_fake("philox_noise_out", sample_ids=1, out=4)
-def _(sample_ids: Tensor, *options: Any) -> None:
-    pass
+register_out_fake("philox_noise", sample_ids=1, out=4)
 
 
 @register_fake("philox_draws", sample_ids=1)

@@ -126,7 +126,7 @@ def test_large_noise_reuses_memory_and_has_the_same_numbers(device, kind):
     if device.name == "cpu":
         assert philox_noise(ids, 2, (150, 201), kind=kind, **KEY).data_ptr() == address
     out = torch.empty_like(expected)
-    torch.ops.orbbec.philox_noise_out(ids, *options, out)
+    torch.ops.orbbec.philox_noise_out(ids, 2, 150, 201, *options, out)
     assert_same_bytes(out, expected)
 
 
@@ -223,9 +223,9 @@ def test_noise_names_the_bad_argument(arguments, error, message):
         ),
         (
             lambda: torch.ops.orbbec.philox_noise_out(
-                torch.arange(2), "uniform", 0, 0, 0, torch.zeros(1, 1, 1, 1)
+                torch.arange(2), 1, 1, 1, "uniform", 0, 0, 0, torch.zeros(1, 1, 1, 1)
             ),
-            r"expected out as contiguous float32 \[2, C, H, W\], but got shape \[1, 1, 1, 1\]",
+            r"expected out of shape \[2, 1, 1, 1\], but got \[1, 1, 1, 1\]",
         ),
     ],
 )
@@ -238,7 +238,7 @@ def test_noise_passes_opcheck(device):
     ids = device.put(torch.arange(2))
     torch.library.opcheck(torch.ops.orbbec.philox_noise.default, (ids, 2, 3, 5, "normal", 1, 2, 3))
     out = device.put(torch.empty(2, 1, 3, 5))
-    torch.library.opcheck(torch.ops.orbbec.philox_noise_out.default, (ids, "uniform", 1, 2, 3, out))
+    torch.library.opcheck(torch.ops.orbbec.philox_noise_out.default, (ids, 1, 3, 5, "uniform", 1, 2, 3, out))
     torch.library.opcheck(torch.ops.orbbec.philox_draws.default, (torch.arange(2), 5, "normal", 1, 1, 2, 3))
     torch.library.opcheck(torch.ops.orbbec.philox_draws.default, (torch.arange(2), 5, "below", 6, 1, 2, 3, 4))
     torch.library.opcheck(torch.ops.orbbec.philox_blocks.default, (torch.zeros(2, 4).long(), 1, 2))
