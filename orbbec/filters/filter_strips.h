@@ -100,9 +100,10 @@ struct StripFilter {
     const int used = strip.count + (window.width - 1) * source.group;
     const size_t length = used + kFilterStrip;
     RowRing<F> lines(window.height, length);
+    const LineReader<T> reader(source, strip.first - margin, used, border);
     std::vector<T> out(kFilterStrip);
     for (int number = strip.top; number < strip.bottom + window.height - 1; ++number) {
-      fill_line(source, number - window.above(), strip.first - margin, used, border, lines.next());
+      reader.read(number - window.above(), lines.next());
       const int y = number - (window.height - 1);
       if (y < strip.top) continue;
       row(lines.oldest_first(), out.data(), strip.count);

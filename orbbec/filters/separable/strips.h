@@ -122,17 +122,25 @@ int strip_width(int rows) {
                                               kMinStripValues, kStripValues));
 }
 
-// Reads rows by `read(y, first, count, line)`, values from `first` on, and writes them by
-// `write(y, values)`. The last rows of a batch may be below what is needed.
+// What the windows of a strip cover of a row, from value `first` on.
+struct LineRange {
+  int64_t first;
+  int count;
+};
+inline LineRange line_range(const Strip& strip, const Window& window, int group) {
+  return {strip.first - int64_t{window.before()} * group, strip.count + (window.width - 1) * group};
+}
+
+// Reads the lines of rows by `read(y, line)`, and writes rows by `write(y, values)`. The last rows
+// of a batch may be below what is needed.
 template <class Passes, class Read, class Write>
 void run_rows(Passes& passes, const Strip& strip, const ValueIndex& index, const Read& read,
               const Write& write) {
   constexpr int kRows = Passes::kRows, kBatch = Passes::kBatch;
   const Window window = passes.window;
-  const int margin = window.before() * passes.group;
-  const int line_values = strip.count + (window.width - 1) * passes.group;
   // Vectors read past the last value, up to a whole strip.
-  RowRing<typename Passes::Number> lines(kBatch, line_values + kStripValues);
+  RowRing<typename Passes::Number> lines(
+      kBatch, line_range(strip, window, passes.group).count + kStripValues);
   const int padded_count = (strip.count + kMinStripValues - 1) / kMinStripValues * kMinStripValues;
   RowRing<typename Passes::Row> rows(window.height + kRows + kBatch - 2,
                                      size_t{Passes::kRowElements} * padded_count);
@@ -142,8 +150,7 @@ void run_rows(Passes& passes, const Strip& strip, const ValueIndex& index, const
     while (filtered < done + kRows - 1 + window.height) {
       typename Passes::Row* next[kBatch];
       for (int i = 0; i < kBatch; ++i, ++filtered) {
-        read(strip.top - window.above() + filtered, strip.first - margin, line_values,
-             lines.row(i));
+        read(strip.top - window.above() + filtered, lines.row(i));
         next[i] = rows.row(filtered);
       }
       passes.horizontal(lines.from(0), next, strip.count);
@@ -157,11 +164,10 @@ void run_rows(Passes& passes, const Strip& strip, const ValueIndex& index, const
 template <class Passes, class T>
 void run_strip(Passes& passes, const Plane<const T>& source, const Plane<T>& output,
                const Strip& strip, const ValueIndex& index, Border border) {
+  const LineRange range = line_range(strip, passes.window, source.group);
+  const LineReader<T> reader(source, range.first, range.count, border);
   run_rows(
-      passes, strip, index,
-      [&](int y, int64_t first, int count, typename Passes::Number* line) {
-        fill_line(source, y, first, count, border, line);
-      },
+      passes, strip, index, [&](int y, typename Passes::Number* line) { reader.read(y, line); },
       [&](int y, const T* values) { store_values(output, y, strip.first, strip.count, values); });
 }
 
