@@ -125,11 +125,11 @@ struct StripFilter {
     const int margin = window.before() * source.group;
     const int used = strip.count + (window.width - 1) * source.group;
     RowRing<F> ring(lines(), used + kFilterStrip);
+    const LineReader<T> reader(source, strip.first - margin, used, border);
     Rows out;
     int next = strip.top;
     for (int y = strip.top; y < strip.bottom; y += kFilterRows) {
-      for (; next < y + lines(); ++next)
-        fill_line(source, next - window.above(), strip.first - margin, used, border, ring.next());
+      for (; next < y + lines(); ++next) reader.read(next - window.above(), ring.next());
       sum_rows(ring.oldest_first(), out, strip.count);
       for (int r = 0; r < std::min(kFilterRows, strip.bottom - y); ++r)
         store_values(output, y + r, strip.first, strip.count, out[r]);

@@ -56,9 +56,9 @@ struct MedianStrip {
     RowRing<K> lines(kSide - 1, length + 2 * margin);
     std::vector<K> medians(2 * length);
     int row = strip.top - window.above();
-    const auto read_row = [&] {
-      fill_keys(source, row++, strip.first - margin, strip.count + 2 * margin, lines.next());
-    };
+    const LineReader<T> reader(source, strip.first - margin, strip.count + 2 * margin,
+                               Border::kReplicate);
+    const auto read_row = [&] { read_keys(reader, row++, lines.next()); };
     const auto load_row = [&](int line, size_t block, Keys(&keys)[kSide]) {
       const K* from = lines.oldest_first()[line] + block * kLanes;
       for (int i = 0; i < kSide; ++i, from += group) keys[i] = load_keys(from);
@@ -88,9 +88,8 @@ struct MedianStrip {
     return keys;
   }
 
-  static void fill_keys(const Plane<const T>& source, int y, int64_t first, int count, K* keys) {
-    fill_line(source, y, first, count, Border::kReplicate, keys,
-              [](T value) { return key_of<T>(value); });
+  static void read_keys(const LineReader<T>& reader, int y, K* keys) {
+    reader.read(y, keys, [](T value) { return key_of<T>(value); });
   }
 
   void store_keys(const Plane<T>& output, int y, const K* keys) const {
@@ -126,9 +125,10 @@ struct MedianStrip {
     const int margin = window.before() * group;
     const int used = strip.count + (window.width - 1) * group;
     RowRing<K> lines(window.height, used);
+    const LineReader<T> reader(source, strip.first - margin, used, Border::kReplicate);
     K medians[kMedianStrip];
     for (int number = strip.top; number < strip.bottom + window.height - 1; ++number) {
-      fill_keys(source, number - window.above(), strip.first - margin, used, lines.next());
+      read_keys(reader, number - window.above(), lines.next());
       const int y = number - (window.height - 1);
       if (y < strip.top) continue;
       slide_row(lines.oldest_first(), medians);

@@ -67,50 +67,66 @@ void prefetch_row(const Plane<T>& plane, int y, int64_t first, int64_t count) {
   for (int64_t v = 0; v < count; v += kLine) __builtin_prefetch(plane.at(y, first + v));
 }
 
-// Values [first, first + count) of row y of a plane and its border, converted by `number_of`. A
-// constant border is 0.
-template <class T, class Number, class NumberOf>
-void fill_line(const Plane<const T>& plane, int y, int64_t first, int count, Border border,
-               Number* line, const NumberOf& number_of) {
-  const int row = index_or_outside(y, plane.height, border);
-  if (row < 0) {
-    std::fill_n(line, count, Number(0));
-    return;
+// Reads values [first, first + count) of rows of a plane and its border; a constant border is 0.
+// What the values outside the plane repeat is found once for all rows.
+template <class T>
+class LineReader {
+ public:
+  LineReader(const Plane<const T>& plane, int64_t first, int64_t count, Border border)
+      : plane_(plane), border_(border), first_(first), last_(first + count) {
+    begin_ = std::clamp<int64_t>(0, first_, last_);
+    end_ = std::clamp<int64_t>(plane.values(), begin_, last_);
+    for (int64_t v = first_; v < begin_; ++v) outside_.push_back(repeated(v));
+    for (int64_t v = end_; v < last_; ++v) outside_.push_back(repeated(v));
   }
-  const int64_t values = plane.values(), last = first + count;
-  const int64_t inside = std::clamp<int64_t>(0, first, last);
-  const int64_t outside = std::clamp<int64_t>(values, inside, last);
-  const auto from_border = [&](int64_t begin, int64_t end) {
-    int64_t pixel = begin >= 0 ? begin / plane.group : -1 - (-1 - begin) / plane.group;
-    int64_t lane = begin - pixel * plane.group;
-    for (int64_t v = begin; v < end; ++pixel, lane = 0) {
-      const int x = index_or_outside(static_cast<int>(pixel), plane.width, border);
-      const T* const from = x < 0 ? nullptr : plane.at(row, int64_t{x} * plane.group);
-      for (; lane < plane.group && v < end; ++lane, ++v)
-        line[v - first] = x < 0 ? Number(0) : number_of(from[lane * plane.stride_v]);
-    }
-  };
-  from_border(first, inside);
-  const T* const from = plane.at(row, inside);
-  Number* const to = line + (inside - first);
-  const int64_t length = outside - inside;
-  prefetch_row(plane, y + kPrefetchRows, inside, length);
-  if (plane.stride_v == 1) {
-    for (int64_t i = 0; i < length; ++i) to[i] = number_of(from[i]);
-  } else {
-    for (int64_t i = 0; i < length; ++i) to[i] = number_of(from[i * plane.stride_v]);
-  }
-  from_border(outside, last);
-}
 
-template <class T, class Number>
-void fill_line(const Plane<const T>& plane, int y, int64_t first, int count, Border border,
-               Number* line) {
-  fill_line(plane, y, first, count, border, line, [](T value) {
-    if constexpr (std::is_integral_v<T>) return static_cast<Number>(value);
-    return static_cast<Number>(load<T>(value));
-  });
-}
+  // Row y, its values converted by `number_of`.
+  template <class Number, class NumberOf>
+  void read(int y, Number* line, const NumberOf& number_of) const {
+    const int row = index_or_outside(y, plane_.height, border_);
+    const int64_t before = begin_ - first_, length = end_ - begin_, after = last_ - end_;
+    if (row < 0) {
+      std::fill_n(line, before + length + after, Number(0));
+      return;
+    }
+    const int64_t step = plane_.stride_v;
+    const T *const from = plane_.at(row, 0), *const inside = plane_.at(row, begin_);
+    const auto copy_outside = [&](const int64_t* values, int64_t count, Number* to) {
+      for (int64_t i = 0; i < count; ++i)
+        to[i] = values[i] < 0 ? Number(0) : number_of(from[values[i] * step]);
+    };
+    prefetch_row(plane_, y + kPrefetchRows, begin_, length);
+    copy_outside(outside_.data(), before, line);
+    line += before;
+    if (step == 1) {
+      for (int64_t i = 0; i < length; ++i) line[i] = number_of(inside[i]);
+    } else {
+      for (int64_t i = 0; i < length; ++i) line[i] = number_of(inside[i * step]);
+    }
+    copy_outside(outside_.data() + before, after, line + length);
+  }
+
+  template <class Number>
+  void read(int y, Number* line) const {
+    read(y, line, [](T value) {
+      if constexpr (std::is_integral_v<T>) return static_cast<Number>(value);
+      return static_cast<Number>(load<T>(value));
+    });
+  }
+
+ private:
+  // The value inside that value v outside repeats; -1: none.
+  int64_t repeated(int64_t v) const {
+    const int64_t group = plane_.group, pixel = v >= 0 ? v / group : -1 - (-1 - v) / group;
+    const int x = index_or_outside(static_cast<int>(pixel), plane_.width, border_);
+    return x < 0 ? -1 : (x - pixel) * group + v;
+  }
+
+  Plane<const T> plane_;
+  Border border_;
+  int64_t first_, begin_, end_, last_;  // of the values; those from begin_ to end_ are inside
+  std::vector<int64_t> outside_;
+};
 
 template <class T>
 void store_values(const Plane<T>& plane, int y, int64_t first, int count, const T* values) {

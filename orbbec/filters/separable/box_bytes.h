@@ -34,9 +34,9 @@ class BoxStrip {
            const ValueIndex& index, Border border) {
     uint8_t out[kStripValues];
     const int64_t margin = int64_t{window_.before()} * group_;
+    const LineReader<uint8_t> reader(source, strip.first - margin, line_values(), border);
     for (int number = strip.top; number < strip.bottom + window_.height - 1; ++number) {
-      fill_line(source, number - window_.above(), strip.first - margin, line_values(), border,
-                lines_.next());
+      reader.read(number - window_.above(), lines_.next());
       const uint8_t* const* rows = lines_.oldest_first();
       move_down(rows[window_.height], rows[0]);
       const int y = number - (window_.height - 1);

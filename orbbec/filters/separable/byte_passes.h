@@ -72,7 +72,7 @@ struct BytePasses {
     Simd::store(before + v, now);
   }
 
-  void vertical(const uint16_t* const* rows, const ValueIndex&, uint8_t* out, int count) {
+  void vertical(const uint16_t* const* rows, const ValueIndex&, uint8_t* out, int count, int) {
     constexpr int kHalf = kBlock / 2;
     const int pairs = static_cast<int>(column_taps.size());
     const Vector start = Simd::all_32(kSigned * GaussianRule<uint8_t>::kWhole + 0x8000);

@@ -22,9 +22,9 @@ struct ValueIndex {
   int64_t of(int v) const { return first + v * step; }
 };
 
-// The passes of a rule with compiler vectors. In both passes a vector has one number of each of
-// several windows, and windows one number further on are summed together: the horizontal pass
-// transposes its rows.
+// The passes of a rule with compiler vectors. A vector has one number of each of several windows,
+// and windows one number further on are summed together. The horizontal pass transposes its rows
+// for that, so that no load crosses a cache line; with few lanes that costs more than it saves.
 template <class Target, class Rule>
 struct VectorPasses {
   using Value = typename Rule::Value;
@@ -32,9 +32,10 @@ struct VectorPasses {
   using Row = typename Rule::Row;
   using Sum = typename Rule::Sum;
   static constexpr int kLanes = VectorOf<Target, Sum>::kLanes;
-  static constexpr int kBatch = kLanes;   // rows that are summed horizontally together
-  static constexpr int kRows = 4;         // that are summed vertically together
-  static constexpr int kRowElements = 1;  // per value of a kept row
+  static constexpr bool kTransposes = kLanes >= 8;
+  static constexpr int kBatch = kTransposes ? kLanes : 1;  // rows of a horizontal pass
+  static constexpr int kRows = 4;                          // that are summed vertically together
+  static constexpr int kRowElements = 1;                   // per value of a kept row
   // The numbers of a strip lie in the L2 cache: a number is loaded once for several windows.
   static constexpr int kCacheBytes = 256 << 10;
 
@@ -47,6 +48,32 @@ struct VectorPasses {
       : rule(rule), window(window), group(group) {}
 
   void horizontal(const Number* const* lines, Row* const* rows, int count) {
+    if constexpr (kTransposes) return sum_transposed(lines, rows, count);
+    using Sums = Block<Row, kLanes>;
+    for (int v = 0; v < count; v += 4 * kLanes) {
+      const auto at = [&](int i) __attribute__((always_inline)) {
+        return Sums::load([&](int j) { return *lines + v + i * group + j * kLanes; }, 0);
+      };
+      rule.template pass<Sums>(1, window.width, at).store(*rows + v, kLanes);
+    }
+  }
+
+  // kRows rows, `step` values apart.
+  void vertical(const Row* const* rows, const ValueIndex& index, Value* out, int count, int step) {
+    for (int v = 0; v < count; v += kLanes) {
+      Sum found[kRows][kLanes];
+      sum_windows<Sum>(0, window.height, [&](int i) {
+        return rows[i] + v;
+      }).store(found[0], kLanes);
+      for (int row = 0; row < kRows; ++row) {
+        Value* const to = out + row * step + v;
+        for (int i = 0; i < kLanes; ++i) to[i] = rule.finish(found[row][i], index.of(v + i));
+      }
+    }
+  }
+
+ private:
+  void sum_transposed(const Number* const* lines, Row* const* rows, int count) {
     const int step = kRows * group, windows = (count + step - 1) / step * step;
     const int numbers = windows + (window.width - 1) * group;
     Row* const column = columns.of_size(int64_t{numbers + kLanes} * kLanes);
@@ -68,22 +95,8 @@ struct VectorPasses {
     }
   }
 
-  void vertical(const Row* const* rows, const ValueIndex& index, Value* out, int count) {
-    for (int v = 0; v < count; v += kLanes) {
-      Sum found[kRows][kLanes];
-      sum_windows<Sum>(0, window.height, [&](int i) {
-        return rows[i] + v;
-      }).store(found[0], kLanes);
-      for (int row = 0; row < kRows; ++row) {
-        Value* const to = out + row * kStripValues + v;
-        for (int i = 0; i < kLanes; ++i) to[i] = rule.finish(found[row][i], index.of(v + i));
-      }
-    }
-  }
-
- private:
-  // The sums of kRows windows, the first of which begins with the vector at `at(0)`. With taps, a
-  // vector is loaded once for all of them at each end of the windows.
+  // The sums of kRows windows, the first of which begins with the vector at `at(0)`. A vector is
+  // loaded once for all of them; with taps, at each end of the windows.
   template <class Element, class At>
   ORBBEC_HD Block<Element, kLanes> sum_windows(int axis, int size, const At& at) const {
     using Sums = Block<Element, kLanes>;
@@ -96,7 +109,11 @@ struct VectorPasses {
         return left + right;
       });
     } else {
-      return rule.template pass<Sums>(axis, size, [&](int i) { return Sums::load(at, i); });
+      Sums next = Sums::load(at, 0);
+      return rule.template pass<Sums>(axis, size, [&](int i) {
+        if (i > 0) next = next.with_one_after(at(i + kRows - 1));
+        return next;
+      });
     }
   }
 
@@ -122,46 +139,52 @@ int strip_width(int rows) {
                                               kMinStripValues, kStripValues));
 }
 
-// Reads rows by `read(y, first, count, line)`, values from `first` on, and writes them by
-// `write(y, values)`. The last rows of a batch may be below what is needed.
+// What the windows of a strip cover of a row, from value `first` on.
+struct LineRange {
+  int64_t first;
+  int count;
+};
+inline LineRange line_range(const Strip& strip, const Window& window, int group) {
+  return {strip.first - int64_t{window.before()} * group, strip.count + (window.width - 1) * group};
+}
+
+// Reads the lines of rows by `read(y, line)`, and writes rows by `write(y, values)`. The last rows
+// of a batch may be below what is needed.
 template <class Passes, class Read, class Write>
 void run_rows(Passes& passes, const Strip& strip, const ValueIndex& index, const Read& read,
               const Write& write) {
   constexpr int kRows = Passes::kRows, kBatch = Passes::kBatch;
   const Window window = passes.window;
-  const int margin = window.before() * passes.group;
-  const int line_values = strip.count + (window.width - 1) * passes.group;
-  // Vectors read past the last value, up to a whole strip.
-  RowRing<typename Passes::Number> lines(kBatch, line_values + kStripValues);
+  // Vectors read past the last value.
+  RowRing<typename Passes::Number> lines(
+      kBatch, line_range(strip, window, passes.group).count + kMinStripValues);
   const int padded_count = (strip.count + kMinStripValues - 1) / kMinStripValues * kMinStripValues;
   RowRing<typename Passes::Row> rows(window.height + kRows + kBatch - 2,
                                      size_t{Passes::kRowElements} * padded_count);
-  std::vector<typename Passes::Value> out(kRows * kStripValues);
+  std::vector<typename Passes::Value> out(kRows * padded_count);
   int filtered = 0;  // rows
   for (int done = 0; done < strip.bottom - strip.top; done += kRows) {
     while (filtered < done + kRows - 1 + window.height) {
       typename Passes::Row* next[kBatch];
       for (int i = 0; i < kBatch; ++i, ++filtered) {
-        read(strip.top - window.above() + filtered, strip.first - margin, line_values,
-             lines.row(i));
+        read(strip.top - window.above() + filtered, lines.row(i));
         next[i] = rows.row(filtered);
       }
       passes.horizontal(lines.from(0), next, strip.count);
     }
-    passes.vertical(rows.from(done), index, out.data(), strip.count);
+    passes.vertical(rows.from(done), index, out.data(), strip.count, padded_count);
     for (int i = 0; i < std::min(kRows, strip.bottom - strip.top - done); ++i)
-      write(strip.top + done + i, out.data() + i * kStripValues);
+      write(strip.top + done + i, out.data() + i * padded_count);
   }
 }
 
 template <class Passes, class T>
 void run_strip(Passes& passes, const Plane<const T>& source, const Plane<T>& output,
                const Strip& strip, const ValueIndex& index, Border border) {
+  const LineRange range = line_range(strip, passes.window, source.group);
+  const LineReader<T> reader(source, range.first, range.count, border);
   run_rows(
-      passes, strip, index,
-      [&](int y, int64_t first, int count, typename Passes::Number* line) {
-        fill_line(source, y, first, count, border, line);
-      },
+      passes, strip, index, [&](int y, typename Passes::Number* line) { reader.read(y, line); },
       [&](int y, const T* values) { store_values(output, y, strip.first, strip.count, values); });
 }
 

@@ -9,41 +9,49 @@
 namespace orbbec {
 namespace {  // one copy per target
 
-// The noise of one channel of an image.
-struct NoiseRows {
-  const NoiseKey& key;
-  int64_t n, channel;
-  int height, width;
-  DrawRun draw;
-  std::vector<float> row;
+// The noise of one channel of an image, where the windows of a strip cover it.
+class NoiseRows {
+ public:
+  NoiseRows(const PhiloxNoiseArguments& a, const Strip& strip, const LineRange& range, DrawRun draw)
+      : key_(a.noise),
+        n_(strip.n),
+        first_row_(strip.channel * (a.rows / 2)),
+        height_(a.rows / 2),
+        width_(a.width),
+        begin_(static_cast<int>(std::max<int64_t>(range.first, 0)) / 4 * 4),
+        end_(static_cast<int>(std::min<int64_t>(range.first + range.count, a.width))),
+        draw_(draw),
+        row_(a.width + kDrawn),
+        reader_({.data = row_.data(),
+                 .height = 1,
+                 .width = a.width,
+                 .stride_y = 0,
+                 .stride_v = 1,
+                 .group = 1},
+                range.first, range.count, Border::kReflect101) {}
 
-  NoiseRows(const PhiloxNoiseArguments& a, const Strip& strip, int height, DrawRun draw)
-      : key(a.noise),
-        n(strip.n),
-        channel(strip.channel),
-        height(height),
-        width(a.width),
-        draw(draw),
-        row(a.width + kDrawn) {}
-
-  // Values [first, first + count) of row y, reflected at the edges. What is reflected is within the
-  // same range, or the range covers the row.
-  void read(int y, int64_t first, int count, float* line) {
-    const int begin = static_cast<int>(std::max<int64_t>(first, 0)) / 4 * 4;
-    const int end = static_cast<int>(std::min<int64_t>(first + count, width));
-    const int64_t number = channel * height + border_index(y, height, Border::kReflect101);
-    for (int x = begin; x < end; x += kRunLength)
-      draw(key,
-           {.n = n,
-            .row = number,
-            .groups = (int64_t{width} + 3) / 4,
-            .group = x / 4,
-            .length = std::min(end - x, kRunLength)},
-           row.data() + x);
-    const Plane<const float> plane{
-        .data = row.data(), .height = 1, .width = width, .stride_y = 0, .stride_v = 1, .group = 1};
-    fill_line(plane, 0, first, count, Border::kReflect101, line);
+  // Row y, reflected at the edges. What is reflected at the ends of a row is within the same range,
+  // or the range covers the row.
+  void read(int y, float* line) {
+    const int64_t row = first_row_ + border_index(y, height_, Border::kReflect101);
+    for (int x = begin_; x < end_; x += kRunLength)
+      draw_(key_,
+            {.n = n_,
+             .row = row,
+             .groups = (int64_t{width_} + 3) / 4,
+             .group = x / 4,
+             .length = std::min(end_ - x, kRunLength)},
+            row_.data() + x);
+    reader_.read(0, line);
   }
+
+ private:
+  const NoiseKey& key_;
+  int64_t n_, first_row_;
+  int height_, width_, begin_, end_;  // of the rows; of the values that are drawn
+  DrawRun draw_;
+  std::vector<float> row_;
+  LineReader<float> reader_;
 };
 
 void write_displacements(const ElasticField& field, const Image<float>& output, const Strip& strip,
@@ -68,10 +76,9 @@ void elastic_on(const ElasticArguments& a, DrawRun draw, const ParallelFor& para
     const Image<float> output = blur.output[strip.n];
     const Window window = blur.window(strip.n, output.height, output.width);
     Passes passes(Rule(a.blur, strip.n, window, output.width), window, 1);
-    NoiseRows noise(a.noise, strip, output.height, draw);
+    NoiseRows noise(a.noise, strip, line_range(strip, window, 1), draw);
     run_rows(
-        passes, strip, {strip.first, 1},
-        [&](int y, int64_t first, int count, float* line) { noise.read(y, first, count, line); },
+        passes, strip, {strip.first, 1}, [&](int y, float* line) { noise.read(y, line); },
         [&](int y, const float* smooth) { write_displacements(field, output, strip, y, smooth); });
   });
 }
