@@ -407,7 +407,7 @@ PLAUSIBLE: dict[str, Callable[[Scene], Any]] = {
     "plasma_out.out": lambda s: s.tensor([s.h, s.w], torch.float32),
     "draws": lambda s: s.tensor([draw_count((s.h, s.w))], torch.float32),
     "roughness": lambda s: s.random.choice((0.5, 3.0, 1000.0)),
-    "philox_noise_out.out": lambda s: s.tensor([s.n, s.c, s.h, s.w], torch.float32),
+    "philox_noise_out.out": lambda s: s.tensor([s.k, s.c, s.h, s.w], torch.float32),
     "move_boxes.boxes": lambda s: s.boxes([s.k, 7], torch.float64),
     "image_indices": lambda s: s.tensor([s.k], torch.int64, 0, max(s.n - 1, 0)),
     "matrices": lambda s: s.chance(0.8, lambda: s.tensor([s.n, 3, 3], torch.float64, -2, 2)),
