@@ -159,7 +159,7 @@ class Scene:
         if self.op == "elastic_displacement":
             return self.tensor([self.n, 2, self.oh, self.ow], torch.float32)
         if self.op == "philox_noise":
-            return self.tensor([self.n, self.c, self.h, self.w], torch.float32)
+            return self.tensor([self.k, self.c, self.h, self.w], torch.float32)
         dtype = self.result_dtype if "dtype" in self.names else self.dtype
         if "size" in self.names and (self.op != "normalize" or self.ragged):
             count = self.k % 4 if self.op == "mosaic" else self.n

@@ -14,8 +14,8 @@ struct Numbers {
   int64_t height, width, stride;
 };
 
-// The smallest and the largest number, in lanes, as the order of comparisons keeps a loop from being
-// vectorized.
+// The smallest and the largest number, in lanes, as the order of comparisons keeps a loop from
+// being vectorized.
 struct Limits {
   static constexpr int kLanes = 32;
   float low[kLanes], high[kLanes];
