@@ -8,7 +8,7 @@
 namespace orbbec {
 
 struct ElasticArguments {
-  PhiloxNoiseArguments noise;  // its output is the source of `blur`; on the CPU in no memory
+  PhiloxNoiseArguments noise;  // its output is the source of `blur`; the CPU stores none
   SeparableArguments blur;     // of [N, 2, height, width]
   const float* strengths;      // x, y: of each image, or of all
   int64_t strength_stride;     // from an image to the next; 0 if all share them

@@ -21,8 +21,8 @@ class NoiseRows {
         begin_(static_cast<int>(std::max<int64_t>(range.first, 0)) / 4 * 4),
         end_(static_cast<int>(std::min<int64_t>(range.first + range.count, a.width))),
         draw_(draw),
-        row_(a.width + kDrawn),
-        reader_({.data = row_.data(),
+        drawn_(end_ - begin_ + kDrawn),
+        reader_({.data = drawn_.data() - begin_,
                  .height = 1,
                  .width = a.width,
                  .stride_y = 0,
@@ -41,7 +41,7 @@ class NoiseRows {
              .groups = (int64_t{width_} + 3) / 4,
              .group = x / 4,
              .length = std::min(end_ - x, kRunLength)},
-            row_.data() + x);
+            drawn_.data() + x - begin_);
     reader_.read(0, line);
   }
 
@@ -50,7 +50,7 @@ class NoiseRows {
   int64_t n_, first_row_;
   int height_, width_, begin_, end_;  // of the rows; of the values that are drawn
   DrawRun draw_;
-  std::vector<float> row_;
+  std::vector<float> drawn_;  // values from begin_ on
   LineReader<float> reader_;
 };
 
