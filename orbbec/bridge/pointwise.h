@@ -14,6 +14,11 @@ inline int64_t memory_for_tables(int64_t count) {
   return kAlways + kPerImage * count;
 }
 
+// The output of an out variant is written while the table is read.
+inline void check_apart_from_output(const char* op, const char* name, const Tensor& table) {
+  if (output_of_variant != nullptr) check_apart(op, *output_of_variant, table, name);
+}
+
 // An output of the sizes and the dtype of the images: `[N, channels, H, W]`, with as many channels
 // if no number is given, or a flat buffer with their table; of an out variant, its output.
 inline Tensor new_pointwise_output(const char* op, const Tensor& images,
@@ -21,6 +26,7 @@ inline Tensor new_pointwise_output(const char* op, const Tensor& images,
                                    std::optional<int64_t> channels = std::nullopt) {
   if (layout.has_value()) {
     const int64_t pixels = images.numel();
+    check_apart_from_output(op, "layout", *layout);
     if (const auto out = take_output(op, {pixels}, images.scalar_type(), images)) return *out;
     Tensor whole = new_tensor(op, std::vector<int64_t>{pixels + memory_for_tables(source.count)},
                               images.scalar_type(), images);

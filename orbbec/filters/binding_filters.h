@@ -30,6 +30,7 @@ inline Tensor filter_output(const char* op, const Tensor& images,
   if (layout.has_value()) {
     const std::vector<int64_t> length{images.numel()};
     const auto out = take_output(op, length, images.scalar_type(), images);
+    if (out.has_value()) check_apart(op, *out, *layout, "layout");
     const Tensor output =
         out.has_value() ? *out : new_tensor(op, length, images.scalar_type(), images);
     described = source;

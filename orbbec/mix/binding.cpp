@@ -63,6 +63,8 @@ Tensor cutmix(Tensor images, std::optional<Tensor> layout, int64_t channels, Ten
   a.pair_indices =
       check_table<int64_t>(kOp, "pair_indices", pair_indices, {a.source.count}, images);
   a.numbers = check_table<int64_t>(kOp, "boxes", boxes, {a.source.count, 4}, images);
+  check_apart_from_output(kOp, "pair_indices", pair_indices);
+  check_apart_from_output(kOp, "boxes", boxes);
   return gather(kOp, a, images, layout);
 }
 
@@ -106,6 +108,9 @@ Tensor mosaic(Tensor images, std::optional<Tensor> layout, int64_t channels, Ten
   GatherArguments a = arguments_of(kOp, gather_by, images, layout, channels);
   a.pair_indices = check_table<int64_t>(kOp, "pair_indices", pair_indices, {count, tiles}, images);
   a.numbers = check_table<int64_t>(kOp, "centers", centers, {count, 2}, images);
+  check_apart_from_output(kOp, "pair_indices", pair_indices);
+  check_apart_from_output(kOp, "centers", centers);
+  if (layout.has_value()) check_apart_from_output(kOp, "layout", *layout);
   const int64_t numbers = static_cast<int64_t>(fill.size());
   check_one_or_each(kOp, "fill", fill, a.source.channels);
   check(numbers <= kMaxGatherFills, kOp, "expected fill of at most ", kMaxGatherFills,

@@ -74,7 +74,7 @@ class TensorSpec:
         tensor = memory.as_strided(self.shape, self.steps(), self.offset)
         return tensor.requires_grad_() if self.requires_grad else tensor
 
-    def source(self, call: "Call", is_shared: bool = False) -> str:
+    def source(self, call: Call, is_shared: bool = False) -> str:
         """A Python expression for it, as an argument of a call, whose memory others may use."""
         shape, suffix = list(self.shape), ".requires_grad_()" if self.requires_grad else ""
         if self.shares is not None:
@@ -84,7 +84,8 @@ class TensorSpec:
         if self.device == "meta":
             return f"torch.empty({shape}, dtype={self.dtype}, device='meta')"
         plain = self.steps() == TensorSpec(self.shape, self.dtype).steps() and self.offset == 0
-        if plain and not is_shared and 0 in self.shape and _product(side or 1 for side in self.shape) < 1 << 62:
+        is_empty = 0 in self.shape and _product(side or 1 for side in self.shape) < 1 << 62
+        if plain and is_empty and not is_shared:
             return f"torch.empty({shape}, dtype={self.dtype}){suffix}"
         fits = self.dtype.is_floating_point or 0 <= self.values[0] < 128
         if plain and fits and len(self.values) == 1 and self.elements() == _product(self.shape):

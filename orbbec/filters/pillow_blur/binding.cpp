@@ -21,6 +21,7 @@ Tensor pillow_blur(Tensor images, std::optional<Tensor> layout, int64_t channels
   a.source = filter_source(kOp, images, layout, channels);
   check(images.scalar_type() == ScalarType::Byte, kOp, "expected images of uint8");
   check_boxes(boxes, a.source.count);
+  if (output_of_variant != nullptr) check_apart(kOp, *output_of_variant, boxes, "boxes");
   const Tensor output = filter_output(kOp, images, layout, a.source, a.output);
   if (output.numel() == 0 || a.source.count == 0) return output;
   const Tensor table = argument_on_device_of(kOp, "boxes", boxes, images);

@@ -417,3 +417,13 @@ def test_mixing_is_captured_in_a_graph():
         actual = run()
     graph.replay()
     assert_same_bytes(actual, expected)
+
+
+@pytest.mark.parametrize("name", ["pair_indices", "boxes"])
+def test_tables_share_no_memory_with_the_output(name):
+    images, out = torch.zeros(2, 1, 64, 64, dtype=torch.uint8), torch.zeros(2, 1, 64, 64, dtype=torch.uint8)
+    numbers = out.flatten()[: 8 * 8].view(torch.int64)
+    tables = {"pair_indices": torch.tensor([1, 0]), "boxes": torch.zeros(2, 4, dtype=torch.int64)}
+    tables[name] = numbers[: tables[name].numel()].view(tables[name].shape)
+    with pytest.raises(ValueError, match=f"cutmix: expected out that shares no memory with {name}"):
+        torch.ops.orbbec.cutmix_out(images, None, 0, *tables.values(), out)
