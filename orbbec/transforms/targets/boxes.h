@@ -7,7 +7,7 @@
 #include <cstdint>
 #include <limits>
 
-#include "../../plan/points.h"
+#include "../../plan/points/points.h"
 
 namespace orbbec {
 

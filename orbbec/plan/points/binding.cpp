@@ -1,5 +1,5 @@
 // `inverse_matrices`, and `move_points`, which moves points by them.
-#include "../bridge/images.h"
+#include "../../bridge/images.h"
 #include "points.h"
 
 namespace orbbec {
