@@ -158,8 +158,6 @@ class Scene:
             return self.images()
         if self.op == "elastic_displacement":
             return self.tensor([self.n, 2, self.oh, self.ow], torch.float32)
-        if self.op == "philox_noise":
-            return self.tensor([self.k, self.c, self.h, self.w], torch.float32)
         dtype = self.result_dtype if "dtype" in self.names else self.dtype
         if "size" in self.names and (self.op != "normalize" or self.ragged):
             count = self.k % 4 if self.op == "mosaic" else self.n
@@ -412,9 +410,10 @@ PLAUSIBLE: dict[str, Callable[[Scene], Any]] = {
     "low": lambda s: s.random.randint(0, 60),
     "high": lambda s: s.random.randint(50, 2041),
     "most": lambda s: s.random.choice((0.5, 20.0, 1000.0)),
-    "plasma_out.out": lambda s: s.tensor([s.h, s.w], torch.float32),
+    "plasma.out": lambda s: s.tensor([s.h, s.w], torch.float32),
     "draws": lambda s: s.tensor([draw_count((s.h, s.w))], torch.float32),
     "roughness": lambda s: s.random.choice((0.5, 3.0, 1000.0)),
+    "philox_noise.out": lambda s: s.tensor([s.k, s.c, s.h, s.w], torch.float32),
     "move_boxes.boxes": lambda s: s.boxes([s.k, 7], torch.float64),
     "image_indices": lambda s: s.tensor([s.k], torch.int64, 0, max(s.n - 1, 0)),
     "matrices": lambda s: s.chance(0.8, lambda: s.tensor([s.n, 3, 3], torch.float64, -2, 2)),
