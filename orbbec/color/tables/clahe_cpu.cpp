@@ -1,4 +1,4 @@
-#include <algorithm>
+#include <vector>
 
 #include "../rows_cpu.h"
 #include "clahe.h"
@@ -7,6 +7,8 @@
 namespace orbbec {
 
 namespace {
+
+constexpr int kStripRows = 32;
 
 // Columns [left, left + width) of a row, reflected at the end of the image.
 ORBBEC_HD void count_columns(const Image<const uint8_t>& image, int y, int64_t c, int left,
@@ -53,53 +55,80 @@ struct CutAxis {
   }
 };
 
-// The pixels between four tile centers, whose lookup tables are one table of four bytes.
-ORBBEC_HD void blend_cell(const ClaheBlend& op, int64_t job, int cell) {
-  const int64_t n = job / op.output.channels, c = job % op.output.channels;
-  const Image<const uint8_t> from = op.source[n];
-  const Image<uint8_t> to = op.output[n];
-  if (!is_readable(from, to) || from.height < 1 || from.width < 1) return;
-  const Tiles size(from, op.tiles_y, op.tiles_x);
-  const CutAxis rows{from.height, size.height, op.tiles_y};
-  const CutAxis columns{from.width, size.width, op.tiles_x};
-  const int cell_y = cell / (op.tiles_x + 1), cell_x = cell % (op.tiles_x + 1);
-  const int top = rows.begin(cell_y), bottom = rows.begin(cell_y + 1);
-  const int left = columns.begin(cell_x), right = columns.begin(cell_x + 1);
-  if (top >= bottom || left >= right) return;
+// What the rows of an image have in common.
+struct BlendTables {
+  std::vector<float> weights;     // of each column
+  std::vector<int> begins;        // of the cells of a row
+  std::vector<uint32_t> corners;  // [cells, 256]: the four lookup tables around a cell as bytes
+};
 
-  const uint8_t* const luts = op.luts + job * op.tiles_y * op.tiles_x * kLevels;
+// The tables of a row of cells; `luts` are those of a channel.
+ORBBEC_HD void set_corners(const uint8_t* luts, const ClaheBlend::Between& down, int tiles_x,
+                           uint32_t* corners) {
   const auto lut = [&](int tile_y, int tile_x) {
-    return luts + (tile_y * op.tiles_x + tile_x) * kLevels;
+    return luts + (tile_y * tiles_x + tile_x) * kLevels;
   };
-  const ClaheBlend::Between down = rows.at(top), across = columns.at(left);
-  const uint8_t* const tiles[] = {lut(down.before, across.before), lut(down.before, across.after),
-                                  lut(down.after, across.before), lut(down.after, across.after)};
-  uint32_t corners[kLevels];
-  for (int v = 0; v < kLevels; ++v) {
-    corners[v] = tiles[0][v] | tiles[1][v] << 8 | tiles[2][v] << 16 | uint32_t{tiles[3][v]} << 24;
-  }
-
-  alignas(64) uint8_t levels[kBlockPixels], blended[kBlockPixels];
-  alignas(64) float weights[kBlockPixels];
-  alignas(64) uint32_t words[kBlockPixels] = {};
-  for (int x = left; x < right; x += kBlockPixels) {
-    const int count = std::min(right - x, kBlockPixels);
-    for (int i = 0; i < kBlockPixels; ++i) weights[i] = columns.at(x + i).weight;
-    for (int y = top; y < bottom; ++y) {
-      const ClaheBlend::Weights<> of_rows(rows.at(y).weight);
-      read_plane(&from.at(y, x, c), from.stride_x, levels, count);
-      for (int i = 0; i < count; ++i) words[i] = corners[levels[i]];
-      for (int i = 0; i < count; ++i) {
-        const int word = static_cast<int>(words[i]);
-        const float values[] = {static_cast<float>(word & 255), static_cast<float>(word >> 8 & 255),
-                                static_cast<float>(word >> 16 & 255),
-                                static_cast<float>(word >> 24 & 255)};
-        blended[i] =
-            store<uint8_t>(ClaheBlend::blended(values, ClaheBlend::Weights<>(weights[i]), of_rows));
-      }
-      write_plane(blended, &to.at(y, x, c), to.stride_x, count);
+  for (int cell = 0; cell <= tiles_x; ++cell, corners += kLevels) {
+    const int before = larger(cell - 1, 0), after = smaller(cell, tiles_x - 1);
+    const uint8_t *const upper_left = lut(down.before, before),
+                         *const upper_right = lut(down.before, after),
+                         *const lower_left = lut(down.after, before),
+                         *const lower_right = lut(down.after, after);
+    for (int v = 0; v < kLevels; ++v) {
+      corners[v] = upper_left[v] | upper_right[v] << 8 | lower_left[v] << 16 |
+                   uint32_t{lower_right[v]} << 24;
     }
   }
+}
+
+// Channel c of rows [top, bottom): a level is looked up in the four tables at once.
+ORBBEC_HD void blend_rows(const ClaheBlend& op, int64_t n, int64_t c, int top, int bottom,
+                          BlendTables& tables) {
+  const Image<const uint8_t> from = op.source[n];
+  const Image<uint8_t> to = op.output[n];
+  const CutAxis rows{from.height, Tiles(from, op.tiles_y, op.tiles_x).height, op.tiles_y};
+  const uint8_t* const luts =
+      op.luts + (n * op.output.channels + c) * op.tiles_y * op.tiles_x * kLevels;
+  alignas(64) uint8_t levels[kBlockPixels], blended[kBlockPixels];
+  alignas(64) uint32_t words[kBlockPixels] = {};
+  for (int y = top, cell_y = -1; y < bottom; ++y) {
+    const ClaheBlend::Between down = rows.at(y);
+    if (down.cell != cell_y) set_corners(luts, down, op.tiles_x, tables.corners.data());
+    cell_y = down.cell;
+    const ClaheBlend::Weights<> of_rows(down.weight);
+    for (int cell = 0; cell <= op.tiles_x; ++cell) {
+      const uint32_t* const corners = tables.corners.data() + cell * kLevels;
+      for (int x = tables.begins[cell]; x < tables.begins[cell + 1]; x += kBlockPixels) {
+        const int count = smaller(tables.begins[cell + 1] - x, kBlockPixels);
+        const float* const weights = tables.weights.data() + x;
+        read_plane(&from.at(y, x, c), from.stride_x, levels, count);
+        for (int i = 0; i < count; ++i) words[i] = corners[levels[i]];
+        for (int i = 0; i < count; ++i) {
+          const int word = static_cast<int>(words[i]);
+          const float values[] = {
+              static_cast<float>(word & 255), static_cast<float>(word >> 8 & 255),
+              static_cast<float>(word >> 16 & 255), static_cast<float>(word >> 24 & 255)};
+          blended[i] = store<uint8_t>(
+              ClaheBlend::blended(values, ClaheBlend::Weights<>(weights[i]), of_rows));
+        }
+        write_plane(blended, &to.at(y, x, c), to.stride_x, count);
+      }
+    }
+  }
+}
+
+void blend_strip(const ClaheBlend& op, int64_t n, int top) {
+  const Image<const uint8_t> from = op.source[n];
+  if (!is_readable(from, op.output[n])) return;
+  const int width = Tiles(from, op.tiles_y, op.tiles_x).width;
+  const CutAxis columns{from.width, width, op.tiles_x};
+  BlendTables tables{std::vector<float>(from.width), std::vector<int>(op.tiles_x + 2),
+                     std::vector<uint32_t>(size_t{kLevels} * (op.tiles_x + 1))};
+  for (int x = 0; x < from.width; ++x) tables.weights[x] = columns.at(x).weight;
+  for (int cell = 0; cell < op.tiles_x + 2; ++cell) tables.begins[cell] = columns.begin(cell);
+  const auto rows = compiled_to_avx512<blend_rows>(simd_level());
+  const int bottom = smaller(top + kStripRows, from.height);
+  for (int64_t c = 0; c < op.output.channels; ++c) rows(op, n, c, top, bottom, tables);
 }
 
 }  // namespace
@@ -113,9 +142,8 @@ void clahe_cpu(const ClaheArguments& a, const ParallelFor& parallel) {
   for_each_row_cpu(jobs, a.tiles_y * a.tiles_x, pixels_of_tile, parallel,
                    [&](int64_t job, int tile) { make(luts, job, tile); });
   const ClaheBlend blend(a);
-  const auto run = compiled_to_avx512<blend_cell>(simd_level());
-  for_each_row_cpu(jobs, (a.tiles_y + 1) * (a.tiles_x + 1), pixels_of_tile, parallel,
-                   [&](int64_t job, int cell) { run(blend, job, cell); });
+  for_each_strip_cpu(blend.output, kStripRows, parallel,
+                     [&](int64_t n, int top) { blend_strip(blend, n, top); });
 }
 
 }  // namespace orbbec
