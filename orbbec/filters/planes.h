@@ -154,7 +154,7 @@ class AlignedNumbers {
   std::vector<Number> numbers_;
 };
 
-// Rows of which the last are kept: each new row replaces the oldest.
+// The latest rows: each new row replaces the oldest.
 template <class Number>
 class RowRing {
  public:

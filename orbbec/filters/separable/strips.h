@@ -35,7 +35,7 @@ struct VectorPasses {
   static constexpr bool kTransposes = kLanes >= 8;
   static constexpr int kBatch = kTransposes ? kLanes : 1;  // rows of a horizontal pass
   static constexpr int kRows = 4;                          // that are summed vertically together
-  static constexpr int kRowElements = 1;                   // per value of a kept row
+  static constexpr int kRowElements = 1;                   // per value of a stored row
   // The numbers of a strip lie in the L2 cache: a number is loaded once for several windows.
   static constexpr int kCacheBytes = 256 << 10;
 

@@ -9,7 +9,7 @@
 namespace orbbec {
 
 constexpr int64_t kFirstSide = 3;   // of the first grid
-constexpr int64_t kRowsOfGrid = 5;  // that are kept from row to row of the next
+constexpr int64_t kRowsOfGrid = 5;  // that each row of the next reads
 
 // The side of the next grid.
 ORBBEC_HD constexpr int64_t finer_side(int64_t side) { return 2 * side - 1; }
