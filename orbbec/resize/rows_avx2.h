@@ -73,12 +73,11 @@ class Avx2Rows<FixedLinear, Op> : public ScalarRows<FixedLinear, Op> {
     sum_pixels<1>({row}, begin, end, {sums});
   }
 
-  // Two rows: twice as many of their lines are loaded at a time.
+  // Of rows longer than a page, two at a time: twice as many of their lines are loaded at once.
+  bool takes_pairs() const { return is_packed(v) && int64_t{v.from.width} * v.lanes > kPage; }
   void horizontal_pair(const uint8_t* row, const uint8_t* next, int begin, int end, int16_t* sums,
                        int16_t* next_sums) const {
-    if (is_packed(v)) return sum_pixels<2>({row, next}, begin, end, {sums, next_sums});
-    horizontal(row, begin, end, sums);
-    horizontal(next, begin, end, next_sums);
+    sum_pixels<2>({row, next}, begin, end, {sums, next_sums});
   }
 
   void vertical(const typename Base::SumTaps& taps, const int16_t* const* rows, int begin,
@@ -101,6 +100,8 @@ class Avx2Rows<FixedLinear, Op> : public ScalarRows<FixedLinear, Op> {
   }
 
  private:
+  static constexpr int64_t kPage = 4096;
+
   template <int kRows>
   void sum_pixels(const std::array<const uint8_t*, kRows>& rows, int begin, int end,
                   const std::array<int16_t*, kRows>& sums) const {

@@ -202,7 +202,9 @@ class Strip {
   void run_row(int y, int x, int width) {
     const auto taps = v_.taps_y(y);
     const int64_t length = static_cast<int64_t>(width) * v_.lanes;
-    if constexpr (requires { &Rows<F, Op>::horizontal_pair; }) sum_pair(taps.first, x, x + width);
+    if constexpr (requires { sums_.takes_pairs(); }) {
+      if (sums_.takes_pairs()) sum_pair(taps.first, x, x + width);
+    }
     for (int k = 0; k < taps.count; ++k) {
       const int row = clamp_int(taps.first + k, v_.plan.top, v_.plan.bottom - 1);
       const int slot = row & (depth_ - 1);
