@@ -3,6 +3,7 @@
 #pragma once
 
 #include "codes.h"
+#include "row_starts.h"
 
 namespace orbbec {
 
@@ -30,7 +31,8 @@ struct DecodeArguments {
   Rectangle region;
   int channels;
   Output output;
-  uint8_t* planes;  // destination of the planes, one after the other, instead of pixels; or null
+  uint8_t* planes;    // destination of the planes, one after the other, instead of pixels; or null
+  RowStarts* starts;  // known rows; gets those that are found; or null
 };
 
 }  // namespace orbbec

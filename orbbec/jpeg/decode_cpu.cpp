@@ -39,11 +39,41 @@ const DecodeTables* tables_of(const Frame& frame) {
   return last != nullptr ? last->get(frame) : nullptr;
 }
 
-Decoded decode(const DecodeArguments& arguments) {
+// Never destroyed: threads may decode while the process ends.
+RowStartCache& row_starts() {
+  static RowStartCache* const cache = new RowStartCache;
+  return *cache;
+}
+
+// A process forked while another thread has the lock would wait for it for ever.
+const int kHasForkHandlers =
+    pthread_atfork([] { row_starts().mutex().lock(); }, [] { row_starts().mutex().unlock(); },
+                   [] { row_starts().mutex().unlock(); });
+
+Decoded decode_on(const DecodeArguments& arguments) {
 #if defined(__x86_64__)
   if (simd_level() >= Simd::kAvx2) return decode_jpeg_on<JpegAvx2>(arguments);
 #endif
   return StripDecoder<ScalarShorts>(arguments).run();
+}
+
+// Whether anything lies above the region or right of it, and a row's bits fit an integer.
+bool may_skip(const DecodeArguments& a) {
+  const bool is_cut = a.region.top > 0 || a.region.left + a.region.width < a.frame.width;
+  return a.planes == nullptr && is_cut && a.frame.restart_interval == 0 &&
+         a.end - a.frame.scan < int64_t{1} << 28;
+}
+
+Decoded decode(const uint8_t* data, DecodeArguments arguments) {
+  if (!may_skip(arguments)) return decode_on(arguments);
+  const ContentKey key(data, static_cast<size_t>(arguments.end - data));
+  const auto known = row_starts().find(key);
+  RowStarts starts = known == nullptr ? RowStarts(1) : *known;
+  const size_t count = starts.size();
+  arguments.starts = &starts;
+  const Decoded decoded = decode_on(arguments);
+  if (decoded == Decoded::kYes && starts.size() > count) row_starts().put(key, std::move(starts));
+  return decoded;
 }
 
 // Return values; data/decode/native.py uses the same numbers.
@@ -54,8 +84,8 @@ int refused(const char* reason, char* message) {
   return kRefused;
 }
 
-int status_of(const DecodeArguments& arguments, char* message) try {
-  const Decoded decoded = decode(arguments);
+int status_of(const uint8_t* data, const DecodeArguments& arguments, char* message) try {
+  const Decoded decoded = decode(data, arguments);
   if (decoded == Decoded::kYes) return kDone;
   return refused(decoded == Decoded::kDamaged ? "the JPEG's data are damaged" : "out of memory",
                  message);
@@ -89,13 +119,15 @@ __attribute__((visibility("default"))) int orbbec_jpeg_decode(
   }
   const DecodeTables* const tables = tables_of(frame);
   if (tables == nullptr) return kUnknown;
-  return status_of({.frame = frame,
+  return status_of(data,
+                   {.frame = frame,
                     .tables = *tables,
                     .end = data + size,
                     .region = {left, top, width, height},
                     .channels = channels,
                     .output = {out, row_stride, pixel_stride},
-                    .planes = nullptr},
+                    .planes = nullptr,
+                    .starts = nullptr},
                    message);
 }
 
@@ -113,13 +145,15 @@ __attribute__((visibility("default"))) int orbbec_jpeg_decode_planes(const uint8
   const DecodeTables* const tables = tables_of(frame);
   if (tables == nullptr) return kUnknown;
   const Rectangle whole{0, 0, width, height};
-  return status_of({.frame = frame,
+  return status_of(data,
+                   {.frame = frame,
                     .tables = *tables,
                     .end = data + size,
                     .region = whole,
                     .channels = 3,
                     .output = {},
-                    .planes = out},
+                    .planes = out,
+                    .starts = nullptr},
                    message);
 }
 }

@@ -2,6 +2,8 @@
 // below the target pragma, by decode_*.cpp and shorts_avx2.h.
 #pragma once
 
+#include <climits>
+
 #include "decode.h"
 #include "entropy.h"
 #include "scan_data.h"
@@ -84,7 +86,7 @@ class StripDecoder {
   explicit StripDecoder(const DecodeArguments& a)
       : a_(a),
         region_(a.region),
-        data_(a.frame.scan, a.end),
+        data_(a.frame.scan, a.end, a.starts != nullptr),
         planes_(a.channels == 1 ? 1 : a.frame.count),
         factor_x_(a.frame.components[0].factor_x),
         factor_y_(a.frame.components[0].factor_y) {
@@ -96,7 +98,9 @@ class StripDecoder {
 
   Decoded run() {
     if (!prepare()) return Decoded::kNoMemory;
-    for (int row = 0; row < last_mcu_row_; ++row) {
+    const int first = first_row();
+    is_continuous_ = first == 0;
+    for (int row = first; row < last_mcu_row_; ++row) {
       for (int c = 0; c < planes_; ++c) strips_[c].first_row = row * strips_[c].rows;
       if (!decode_row(row)) return Decoded::kDamaged;
       if (a_.planes != nullptr) {
@@ -112,7 +116,10 @@ class StripDecoder {
     }
     // Checks what follows the last row, if requested, like libjpeg.
     const bool is_to_end = region_.top + region_.height == a_.frame.height;
-    return !is_to_end || data_.last_marker() == kEndOfImage ? Decoded::kYes : Decoded::kDamaged;
+    if (!is_to_end || knows(mcu_rows_)) return Decoded::kYes;
+    if (data_.last_marker() != kEndOfImage) return Decoded::kDamaged;
+    if (records(mcu_rows_)) a_.starts->push_back({});
+    return Decoded::kYes;
   }
 
  private:
@@ -153,6 +160,9 @@ class StripDecoder {
       lay_out(strips_[c], c);
       bytes += static_cast<size_t>(strips_[c].rows + 1) * strips_[c].stride;
       last_mcu_row_ = std::max(last_mcu_row_, divided_up(strips_[c].bottom, component.factor_y));
+      first_mcu_row_ = std::min(first_mcu_row_, strips_[c].top / component.factor_y);
+      last_mcu_column_ =
+          std::max(last_mcu_column_, divided_up(strips_[c].right, component.factor_x));
     }
     const int64_t upsampled = int64_t{region_.width} + 2 * kSlack;
     memory_.reset(new (std::nothrow) uint8_t[bytes + 2 * upsampled]);
@@ -186,9 +196,49 @@ class StripDecoder {
     strip.stride = (strip.right - strip.left) * kBlockSide + kSlack;
   }
 
+  bool knows(int row) const {
+    return a_.starts != nullptr && row < static_cast<int>(a_.starts->size());
+  }
+  bool records(int row) const {
+    return a_.starts != nullptr && row == static_cast<int>(a_.starts->size()) &&
+           !data_.has_fill_bytes();
+  }
+
+  // The last known row that nothing needed is above.
+  int first_row() const {
+    if (a_.starts == nullptr) return 0;
+    return std::min(first_mcu_row_, static_cast<int>(a_.starts->size()) - 1);
+  }
+
+  // Goes to the start of a row. If that of the next is known, no data of others are read but its
+  // first byte, stuffed zero included.
+  Bits start_of(int row) {
+    const RowStart& start = (*a_.starts)[row];
+    const bool has_next = row + 1 < mcu_rows_ && knows(row + 1);
+    data_.seek(start.bit / 8,
+               has_next ? (*a_.starts)[row + 1].bit / 8 + 2 : a_.end - a_.frame.scan);
+    std::copy(start.dc, start.dc + kMaxComponents, dc_);
+    mcus_left_ = int64_t{mcu_rows_} * mcu_columns_;
+    segment_ = 1;
+    Bits bits{data_.begin()};
+    bits.fill();
+    bits.drop(start.bit % 8);
+    return bits;
+  }
+
+  void record(const Bits& bits) {
+    const int ahead = static_cast<int>(bits.ahead & 63), bytes = (ahead + 7) / 8;
+    RowStart start{
+        static_cast<uint32_t>(8 * data_.offset_of(bits.next - bytes) + 8 * bytes - ahead), {}};
+    for (int c = 0; c < kMaxComponents; ++c) start.dc[c] = static_cast<int16_t>(dc_[c]);
+    a_.starts->push_back(start);
+  }
+
   __attribute__((noinline)) bool decode_row(int row) {
-    Bits bits = bits_;
-    for (int column = 0; column < mcu_columns_; ++column) {
+    const bool is_whole = !knows(row + 1);
+    const int columns = is_whole ? mcu_columns_ : last_mcu_column_;
+    Bits bits = is_continuous_ ? bits_ : start_of(row);
+    for (int column = 0; column < columns; ++column) {
       if (mcus_left_ == 0) {
         if (!begin_segment()) return false;
         bits = Bits{data_.begin()};
@@ -202,7 +252,9 @@ class StripDecoder {
       }
       if (bits.is_past(data_.end())) return false;
     }
+    if (row + 1 < mcu_rows_ && records(row + 1)) record(bits);
     bits_ = bits;
+    is_continuous_ = is_whole;
     if (pending_ > 0) transform();
     return true;
   }
@@ -316,7 +368,8 @@ class StripDecoder {
   const int planes_;               // decoded planes
   const int factor_x_, factor_y_;  // pixels per chroma value
   ChromaSize chroma_;
-  int mcu_columns_, mcu_rows_, last_mcu_row_ = 0;
+  int mcu_columns_, mcu_rows_;
+  int first_mcu_row_ = INT_MAX, last_mcu_row_ = 0, last_mcu_column_ = 0;  // that are needed
   McuBlock blocks_of_mcu_[kMaxBlocks];
   int block_count_ = 0;
   Strip strips_[kMaxComponents];
@@ -326,6 +379,7 @@ class StripDecoder {
   Pending waiting_[Columns::kBlocks];
   int pending_ = 0;
   Bits bits_{};
+  bool is_continuous_;                // whether bits_ are those of the next row
   uint32_t dc_[kMaxComponents] = {};  // modulo 2^32: sums of damaged files may overflow
   int64_t mcus_left_ = 0;             // in the segment
   int segment_ = 0;

@@ -13,11 +13,20 @@ class ScanData {
  public:
   static constexpr int kPadding = 2048;  // bytes readable past the last; no MCU is longer
 
-  ScanData(const uint8_t* scan, const uint8_t* end) : next_(scan), file_end_(end) {}
+  // counts: whether `offset_of` will be called.
+  ScanData(const uint8_t* scan, const uint8_t* end, bool counts)
+      : counts_(counts), scan_(scan), next_(scan), read_end_(end), file_end_(end) {}
 
-  // Starts reading at the next marker.
+  // Goes to a byte of the scan; reads no further than `end`.
+  void seek(int64_t offset, int64_t end) {
+    next_ = scan_ + std::min<int64_t>(offset, file_end_ - scan_);
+    read_end_ = scan_ + std::min<int64_t>(end, file_end_ - scan_);
+  }
+
+  // Starts reading at the next marker, or where `seek` went.
   const uint8_t* begin() {
-    end_ = bytes_ + kTail;
+    counted_ = end_ = bytes_ + kTail;
+    offset_ = next_ - scan_;
     ended_ = false;
     read();
     return bytes_ + kTail;
@@ -27,12 +36,24 @@ class ScanData {
   const uint8_t* read_on(const uint8_t* next) {
     if (ended_ || end_ - next >= kPadding) return next;
     const uint8_t* const tail = next - kTail;
+    if (counts_ && counted_ < tail) offset_of(tail);
     const size_t left = static_cast<size_t>(end_ - tail);
     std::memmove(bytes_, tail, left);
+    counted_ = bytes_ + (counted_ - tail);
     end_ = bytes_ + left;
     read();
     return bytes_ + kTail;
   }
+
+  // The offset in the scan of a byte, which is not before the byte of the previous call. A byte
+  // 0xff is followed by a stuffed zero.
+  int64_t offset_of(const uint8_t* byte) {
+    offset_ += byte - counted_ + std::count(counted_, byte, 0xff);
+    counted_ = byte;
+    return offset_;
+  }
+  // Whether bytes 0xff were repeated, so that offsets are wrong.
+  bool has_fill_bytes() const { return has_fill_bytes_; }
 
   const uint8_t* end() const { return end_; }  // of the data read so far
   int marker() const {
@@ -53,8 +74,8 @@ class ScanData {
   void read() {
     uint8_t* const limit = bytes_ + kCapacity;
     marker_ = 0;
-    while (next_ < file_end_ && end_ < limit) {
-      const size_t most = static_cast<size_t>(std::min(file_end_ - next_, limit - end_));
+    while (next_ < read_end_ && end_ < limit) {
+      const size_t most = static_cast<size_t>(std::min(read_end_ - next_, limit - end_));
       const void* const found = std::memchr(next_, 0xff, most);
       const size_t count =
           found != nullptr ? static_cast<size_t>(static_cast<const uint8_t*>(found) - next_) : most;
@@ -62,19 +83,26 @@ class ScanData {
       end_ += count;
       next_ += count;
       if (found == nullptr || end_ == limit) continue;
-      while (next_ < file_end_ && *next_ == 0xff) ++next_;  // fill bytes before a marker
-      if (next_ == file_end_) break;
+      const uint8_t* const first = next_;
+      while (next_ < read_end_ && *next_ == 0xff) ++next_;  // fill bytes before a marker
+      if (next_ == read_end_) break;
+      has_fill_bytes_ = has_fill_bytes_ || next_ - first > 1;
       marker_ = *next_++;
       if (marker_ != 0) break;
       *end_++ = 0xff;
     }
-    ended_ = marker_ != 0 || next_ == file_end_;
+    ended_ = marker_ != 0 || next_ == read_end_;
     std::memset(end_, 0, kPadding);
   }
 
-  const uint8_t* next_;
+  const bool counts_;
+  const uint8_t* const scan_;
+  const uint8_t *next_, *read_end_;
   const uint8_t* const file_end_;
   uint8_t* end_ = bytes_;
+  const uint8_t* counted_ = bytes_;  // the byte at offset_
+  int64_t offset_ = 0;
+  bool has_fill_bytes_ = false;
   bool ended_ = false;
   int marker_ = 0;
   uint8_t bytes_[kCapacity + kPadding];
