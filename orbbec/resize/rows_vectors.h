@@ -152,11 +152,39 @@ class VectorRows : public ScalarRows<F, Op> {
   template <int kTaps>
   void sum_plane(const T* row, int begin, int end, Row* sums) const {
     const auto axis = axis_;
-    for (int x = begin; x < end; ++x) {
+    int x = begin;
+    if constexpr (kTaps == 2 && std::is_same_v<F, FloatTaps<float>>) {
+      if (axis.capacity == 2) x = sum_four_at_a_time(row, begin, end, sums);
+    }
+    for (; x < end; ++x) {
       const SumTaps taps = axis.template at<kTaps>(x);
       const T* const pixel = row + taps.first;
       sums[x - begin] = F::horizontal(taps, true, [&](int k) { return Base::term(pixel[k]); });
     }
+  }
+
+  // Columns of two taps. Returns the first that is left.
+  int sum_four_at_a_time(const float* row, int begin, int end, float* sums) const {
+    const auto both = [](const float* low, const float* high) {
+      return _mm_castpd_ps(_mm_loadh_pd(_mm_load_sd(reinterpret_cast<const double*>(low)),
+                                        reinterpret_cast<const double*>(high)));
+    };
+    const auto products = [](__m128 low, __m128 high, __m128 weights, __m128 others) {
+      const __m128 first =
+          _mm_mul_ps(_mm_shuffle_ps(low, high, 0x88), _mm_shuffle_ps(weights, others, 0x88));
+      const __m128 second =
+          _mm_mul_ps(_mm_shuffle_ps(low, high, 0xdd), _mm_shuffle_ps(weights, others, 0xdd));
+      return _mm_add_ps(first, second);
+    };
+    int x = begin;
+    for (; x + 4 <= end; x += 4) {
+      const int* const first = axis_.first + x;
+      const float* const weights = axis_.weights + 2 * int64_t{x};
+      _mm_storeu_ps(sums + (x - begin), products(both(row + first[0], row + first[1]),
+                                                 both(row + first[2], row + first[3]),
+                                                 _mm_loadu_ps(weights), _mm_loadu_ps(weights + 4)));
+    }
+    return x;
   }
 
   template <class Read>
