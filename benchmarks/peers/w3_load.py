@@ -1,7 +1,7 @@
 """W3: an epoch from JPEG files to batches of 64: reading, decoding, and W2. Workers are persistent.
 
-An epoch of eight batches reads each file four times, with other crops. Epochs before the first that is timed read
-the same files, so that they are in the page cache, and orbbec knows where their rows of blocks begin.
+An epoch of eight batches reads each file four times, with other crops. An epoch before those that are timed
+reads the same files, so that they are in the page cache, and orbbec knows where their rows of blocks begin.
 """
 
 from __future__ import annotations

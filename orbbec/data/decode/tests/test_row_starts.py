@@ -85,10 +85,10 @@ def test_files_of_other_content_have_other_starts():
 
 def test_a_file_that_is_cut_off_is_refused_as_before():
     data = jpeg(photograph(seed=3))
-    height, width = photograph().shape[:2]
+    height = photograph().shape[0]
     part = decode_rectangle(data, 9, 100, 40, height - 100)
     assert np.array_equal(part, whole(data)[100:, 9:49])
-    with pytest.raises(ValueError):
+    with pytest.raises(ValueError, match=r"Premature end|damaged"):
         decode_rectangle(data[: len(data) // 2], 9, 100, 40, height - 100)
 
 
