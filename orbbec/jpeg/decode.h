@@ -3,7 +3,6 @@
 #pragma once
 
 #include "codes.h"
-#include "row_starts.h"
 
 namespace orbbec {
 
@@ -24,6 +23,20 @@ struct DecodeTables {
   SkipTable skip[2];
 };
 
+// The start of a row of MCUs in the scan: the bit, stuffed zeros included, and the DC coefficients
+// of the blocks before it.
+struct RowStart {
+  uint32_t bit;
+  int16_t dc[kMaxComponents];
+};
+
+// Those of the first rows, in memory for one more than there are: that entry says that the scan
+// ends as it should. The decoder appends the rows that it gets to.
+struct RowStarts {
+  RowStart* rows;
+  int count;  // at least 1
+};
+
 struct DecodeArguments {
   const Frame& frame;
   const DecodeTables& tables;
@@ -32,7 +45,7 @@ struct DecodeArguments {
   int channels;
   Output output;
   uint8_t* planes;    // destination of the planes, one after the other, instead of pixels; or null
-  RowStarts* starts;  // known rows; gets those that are found; or null
+  RowStarts* starts;  // or null
 };
 
 }  // namespace orbbec

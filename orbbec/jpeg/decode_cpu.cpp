@@ -1,7 +1,10 @@
 // The entry points that data/decode/native.py loads from the binary, without Python or torch.
+#include <pthread.h>
+
 #include <cstdio>
 #include <exception>
 
+#include "row_starts.h"
 #include "shorts_scalar.h"
 
 namespace orbbec {
@@ -68,11 +71,15 @@ Decoded decode(const uint8_t* data, DecodeArguments arguments) {
   if (!may_skip(arguments)) return decode_on(arguments);
   const ContentKey key(data, static_cast<size_t>(arguments.end - data));
   const auto known = row_starts().find(key);
-  RowStarts starts = known == nullptr ? RowStarts(1) : *known;
-  const size_t count = starts.size();
+  const int count = known == nullptr ? 1 : static_cast<int>(known->size());
+  KnownRows rows(static_cast<size_t>(std::max(count, arguments.frame.height / kBlockSide + 2)));
+  if (known != nullptr) std::copy(known->begin(), known->end(), rows.begin());
+  RowStarts starts{rows.data(), count};
   arguments.starts = &starts;
   const Decoded decoded = decode_on(arguments);
-  if (decoded == Decoded::kYes && starts.size() > count) row_starts().put(key, std::move(starts));
+  if (decoded == Decoded::kYes && starts.count > count) {
+    row_starts().put(key, {rows.begin(), rows.begin() + starts.count});
+  }
   return decoded;
 }
 

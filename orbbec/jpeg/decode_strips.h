@@ -118,7 +118,7 @@ class StripDecoder {
     const bool is_to_end = region_.top + region_.height == a_.frame.height;
     if (!is_to_end || knows(mcu_rows_)) return Decoded::kYes;
     if (data_.last_marker() != kEndOfImage) return Decoded::kDamaged;
-    if (records(mcu_rows_)) a_.starts->push_back({});
+    if (records(mcu_rows_)) a_.starts->rows[a_.starts->count++] = {};
     return Decoded::kYes;
   }
 
@@ -196,27 +196,23 @@ class StripDecoder {
     strip.stride = (strip.right - strip.left) * kBlockSide + kSlack;
   }
 
-  bool knows(int row) const {
-    return a_.starts != nullptr && row < static_cast<int>(a_.starts->size());
-  }
+  bool knows(int row) const { return a_.starts != nullptr && row < a_.starts->count; }
   bool records(int row) const {
-    return a_.starts != nullptr && row == static_cast<int>(a_.starts->size()) &&
-           !data_.has_fill_bytes();
+    return a_.starts != nullptr && row == a_.starts->count && !data_.has_fill_bytes();
   }
 
   // The last known row that nothing needed is above.
   int first_row() const {
-    if (a_.starts == nullptr) return 0;
-    return std::min(first_mcu_row_, static_cast<int>(a_.starts->size()) - 1);
+    return a_.starts == nullptr ? 0 : std::min(first_mcu_row_, a_.starts->count - 1);
   }
 
   // Goes to the start of a row. If that of the next is known, no data of others are read but its
   // first byte, stuffed zero included.
   Bits start_of(int row) {
-    const RowStart& start = (*a_.starts)[row];
+    const RowStart& start = a_.starts->rows[row];
     const bool has_next = row + 1 < mcu_rows_ && knows(row + 1);
     data_.seek(start.bit / 8,
-               has_next ? (*a_.starts)[row + 1].bit / 8 + 2 : a_.end - a_.frame.scan);
+               has_next ? a_.starts->rows[row + 1].bit / 8 + 2 : a_.end - a_.frame.scan);
     std::copy(start.dc, start.dc + kMaxComponents, dc_);
     mcus_left_ = int64_t{mcu_rows_} * mcu_columns_;
     segment_ = 1;
@@ -228,10 +224,9 @@ class StripDecoder {
 
   void record(const Bits& bits) {
     const int ahead = static_cast<int>(bits.ahead & 63), bytes = (ahead + 7) / 8;
-    RowStart start{
-        static_cast<uint32_t>(8 * data_.offset_of(bits.next - bytes) + 8 * bytes - ahead), {}};
+    RowStart& start = a_.starts->rows[a_.starts->count++];
+    start.bit = static_cast<uint32_t>(8 * (data_.offset_of(bits.next - bytes) + bytes) - ahead);
     for (int c = 0; c < kMaxComponents; ++c) start.dc[c] = static_cast<int16_t>(dc_[c]);
-    a_.starts->push_back(start);
   }
 
   __attribute__((noinline)) bool decode_row(int row) {

@@ -1,31 +1,21 @@
-// Where the rows of MCUs of JPEGs start, so that a rectangle of a file that was decoded before is
-// decoded without what lies above it and right of it. Files are known by their content. Included by
-// decode.h.
+// What is known of the files of this process: where their rows of MCUs start, so that a rectangle
+// of a file that was decoded before is decoded without what lies above it and right of it. Files
+// are known by their content. Included by decode_cpu.cpp.
 #pragma once
 
-#include <pthread.h>
-
-#include <cstdint>
-#include <cstring>
 #include <memory>
 #include <mutex>
 #include <unordered_map>
 #include <vector>
 
+#include "decode.h"
+
 namespace orbbec {
 
-// The start of a row of MCUs in a scan: the bit, stuffed zeros included, and the DC coefficients of
-// the blocks before it.
-struct RowStart {
-  uint32_t bit;
-  int16_t dc[3];
-};
+using KnownRows = std::vector<RowStart>;
 
-// From the first row on, as far as the file was decoded. One entry more than rows: the scan ends
-// as it should.
-using RowStarts = std::vector<RowStart>;
-
-// 128 bits of a file's content. Not for attackers: wrong starts give wrong pixels, no more.
+// 128 bits of a file's content. Whoever makes two files with the same bits gets wrong pixels, and
+// no more.
 struct ContentKey {
   uint64_t low, high;
 
@@ -62,24 +52,22 @@ struct ContentKey {
   }
 };
 
-// The row starts of this process's files. The files that were not asked for in the longest time go
-// first, about half of all at once.
+// About the last files that were asked for: at the limit, the older half goes.
 class RowStartCache {
  public:
-  std::shared_ptr<const RowStarts> find(const ContentKey& key) {
+  std::shared_ptr<const KnownRows> find(const ContentKey& key) {
     const std::lock_guard lock(mutex_);
     if (const auto found = young_.find(key); found != young_.end()) return found->second;
     const auto found = old_.find(key);
     if (found == old_.end()) return nullptr;
-    const auto starts = found->second;
+    const auto rows = found->second;
     old_.erase(found);
-    add(key, starts);
-    return starts;
+    add(key, rows);
+    return rows;
   }
 
-  void put(const ContentKey& key, RowStarts&& starts) {
-    starts.shrink_to_fit();
-    const auto shared = std::make_shared<const RowStarts>(std::move(starts));
+  void put(const ContentKey& key, KnownRows&& rows) {
+    const auto shared = std::make_shared<const KnownRows>(std::move(rows));
     const std::lock_guard lock(mutex_);
     add(key, shared);
   }
@@ -87,13 +75,13 @@ class RowStartCache {
   std::mutex& mutex() { return mutex_; }
 
  private:
-  using Map = std::unordered_map<ContentKey, std::shared_ptr<const RowStarts>, ContentKey::Hash>;
+  using Map = std::unordered_map<ContentKey, std::shared_ptr<const KnownRows>, ContentKey::Hash>;
   static constexpr size_t kMaxBytes = size_t{1} << 28;  // a million photographs of 24 rows
   static constexpr size_t kNodeBytes = 128;             // of the map and of malloc
 
-  void add(const ContentKey& key, const std::shared_ptr<const RowStarts>& starts) {
-    young_[key] = starts;
-    young_bytes_ += kNodeBytes + starts->size() * sizeof(RowStart);
+  void add(const ContentKey& key, const std::shared_ptr<const KnownRows>& rows) {
+    young_[key] = rows;
+    young_bytes_ += kNodeBytes + rows->size() * sizeof(RowStart);
     if (young_bytes_ < kMaxBytes / 2) return;
     old_ = std::move(young_);
     young_.clear();

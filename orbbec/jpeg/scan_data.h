@@ -48,8 +48,7 @@ class ScanData {
   // The offset in the scan of a byte, which is not before the byte of the previous call. A byte
   // 0xff is followed by a stuffed zero.
   int64_t offset_of(const uint8_t* byte) {
-    offset_ += byte - counted_ + std::count(counted_, byte, 0xff);
-    counted_ = byte;
+    for (; counted_ < byte; ++counted_) offset_ += *counted_ == 0xff ? 2 : 1;
     return offset_;
   }
   // Whether bytes 0xff were repeated, so that offsets are wrong.
