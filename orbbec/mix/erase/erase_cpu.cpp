@@ -46,9 +46,8 @@ NoisyRun<T> best_run() {
 }
 
 template <class T>
-void noise_row(const Erase<T>& op, const Image<T>& to, int64_t n, int y, int first, int last) {
-  const NoisyRun<T> draw = op.a.noise.kind == Noise::kNormal ? best_run<T, Noise::kNormal>()
-                                                             : best_run<T, Noise::kUniform>();
+void noise_row(const Erase<T>& op, NoisyRun<T> draw, int64_t n, int y, int first, int last) {
+  const Image<T> to = op.output[n];
   for (int64_t c = 0; c < op.output.channels; ++c) {
     for (int64_t x = first / 4 * 4; x < last; x += kRunLength) {
       draw(op.a.noise,
@@ -65,7 +64,7 @@ void noise_row(const Erase<T>& op, const Image<T>& to, int64_t n, int y, int fir
 
 // Rows [top, bottom) of image n.
 template <class T>
-void erase_rows(const Erase<T>& op, int64_t n, int top, int bottom) {
+void erase_rows(const Erase<T>& op, NoisyRun<T> draw, int64_t n, int top, int bottom) {
   const Image<T> to = op.output[n];
   const int64_t channels = op.output.channels;
   if (!op.in_place())
@@ -78,7 +77,7 @@ void erase_rows(const Erase<T>& op, int64_t n, int top, int bottom) {
       fill_pixels(to, {first, r.left, last - first, r.right - r.left}, channels,
                   [&](int64_t c) { return op.fill_of(n, k, c); });
     } else {
-      for (int y = first; y < last; ++y) noise_row(op, to, n, y, r.left, r.right);
+      for (int y = first; y < last; ++y) noise_row(op, draw, n, y, r.left, r.right);
     }
   }
 }
@@ -87,11 +86,14 @@ void erase_rows(const Erase<T>& op, int64_t n, int top, int bottom) {
 
 void erase_cpu(const EraseArguments& arguments, const ParallelFor& parallel) {
   dispatch_erase(arguments, [&](const auto& op) {
-    int rows = strip_rows(op.output, sizeof(typename std::decay_t<decltype(op)>::Value));
+    using T = typename std::decay_t<decltype(op)>::Value;
+    const auto draw = op.a.noise.kind == Noise::kNormal ? best_run<T, Noise::kNormal>()
+                                                        : best_run<T, Noise::kUniform>();
+    int rows = strip_rows(op.output, sizeof(T));
     if (op.a.noise.kind != Noise::kNone) rows = std::min(rows, kNoisyRows);
     for_each_strip_cpu(op.output, rows, parallel, [&](int64_t n, int first) {
       const int64_t end = std::min<int64_t>(int64_t{first} + rows, op.output[n].height);
-      erase_rows(op, n, first, static_cast<int>(end));
+      erase_rows(op, draw, n, first, static_cast<int>(end));
     });
     return 0;
   });
