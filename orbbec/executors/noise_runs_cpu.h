@@ -171,24 +171,4 @@ DrawRun draw_run(Simd level) {
                             numbers_of_run<Avx512Noise, kKind>>(level);
 }
 
-// put(x, number) for columns [first, last) of a row of `width` pixels.
-template <Noise kKind, class Put>
-void for_each_number_cpu(const NoiseKey& noise, int64_t n, int64_t row, int width, int first,
-                         int last, const Put& put) {
-  const DrawRun draw = draw_run<kKind>(simd_level());
-  float numbers[kRunLength];
-  for (int64_t begin = first / 4 * 4; begin < last; begin += kRunLength) {
-    const int length = static_cast<int>(std::min<int64_t>(last - begin, kRunLength));
-    draw(noise,
-         {.n = n,
-          .row = row,
-          .groups = (int64_t{width} + 3) / 4,
-          .group = begin / 4,
-          .length = length},
-         numbers);
-    for (int i = begin < first ? static_cast<int>(first - begin) : 0; i < length; ++i)
-      put(static_cast<int>(begin) + i, numbers[i]);
-  }
-}
-
 }  // namespace orbbec

@@ -1,5 +1,6 @@
 #include "../executors/strips_cpu.h"
 #include "blends.h"
+#include "copy_pixels_cpu.h"
 
 #if defined(__x86_64__)
 #include <immintrin.h>
@@ -56,12 +57,14 @@ ORBBEC_HD void blend_by_vectors(const T* base, const T* other, T* to, int64_t co
   blend_run(base + done, other + done, to + done, count - done, weights);
 }
 
-// The length of a contiguous run of a row in all three images, and the number of such runs per row:
-// its channels, or one.
-template <class Op>
-bool mixup_row(const Op& op, int64_t n, int y) {
-  using T = typename Op::Value;
-  using F = Compute<T>;
+template <class T>
+using BlendRun = void (*)(const T* base, const T* other, T* to, int64_t count,
+                          Weights<Compute<T>> weights);
+
+// Rows [top, bottom) by contiguous runs: rows of all channels or of one, all together where they
+// follow each other in memory. False where there are none.
+template <class Op, class T = typename Op::Value>
+bool mixup_rows(const Op& op, BlendRun<T> run, int64_t n, int top, int bottom) {
   const Image<const T> base = op.source[n], other = op.pair_of(n);
   const Image<T> to = op.output[n];
   const int64_t channels = op.output.channels;
@@ -69,32 +72,37 @@ bool mixup_row(const Op& op, int64_t n, int y) {
                            to.stride_x == channels && other.stride_x == channels;
   const bool planar = base.stride_x == 1 && to.stride_x == 1 && other.stride_x == 1;
   if (!interleaved && !planar) return false;
-  if (y >= other.height || to.width != other.width) return false;
-  const auto run = compiled_to_avx2<blend_run<T, F>, blend_by_vectors<T, F>>(simd_level());
-  const Weights<F> weights = op.rule.at(n, y, 0);
+  if (bottom > other.height || to.width != other.width) return false;
+  const int64_t row = to.width * to.stride_x;
+  const bool follow = base.stride_y == row && to.stride_y == row && other.stride_y == row;
+  const int rows = follow ? bottom - top : 1;
+  const Weights<Compute<T>> weights = op.rule.at(n, 0, 0);
   for (int64_t c = 0; c < (interleaved ? 1 : channels); ++c) {
-    run(&base.at(y, 0, c), &other.at(y, 0, c), &to.at(y, 0, c),
-        to.width * (interleaved ? channels : 1), weights);
+    for (int y = top; y < bottom; y += rows)
+      run(&base.at(y, 0, c), &other.at(y, 0, c), &to.at(y, 0, c), rows * row, weights);
   }
   return true;
-}
-
-template <class Op>
-void blend_row(const Op& op, PixelRow<Op> by_pixel, int64_t n, int y) {
-  using F = Compute<typename Op::Value>;
-  if constexpr (std::is_same_v<typename Op::Rule, MixupRule<F>>) {
-    if (mixup_row(op, n, y)) return;
-  }
-  by_pixel(op, n, y, op.output[n].width);
 }
 
 }  // namespace
 
 void blend_pixels_cpu(const BlendArguments& arguments, const ParallelFor& parallel) {
   dispatch_blends(arguments, [&](const auto& op) {
-    const auto by_pixel = pixel_row<std::decay_t<decltype(op)>>(simd_level());
-    for_each_strip_cpu(op.output, 1, parallel,
-                       [&](int64_t n, int y) { blend_row(op, by_pixel, n, y); });
+    using Op = std::decay_t<decltype(op)>;
+    using T = typename Op::Value;
+    using F = Compute<T>;
+    const Simd level = simd_level();
+    const auto by_pixel = pixel_row<Op>(level);
+    const auto run = compiled_to_avx2<blend_run<T, F>, blend_by_vectors<T, F>>(level);
+    const int rows = strip_rows(op.output, sizeof(T));
+    for_each_strip_cpu(op.output, rows, parallel, [&](int64_t n, int top) {
+      const Image<T> to = op.output[n];
+      const int bottom = static_cast<int>(std::min<int64_t>(int64_t{top} + rows, to.height));
+      if constexpr (std::is_same_v<typename Op::Rule, MixupRule<F>>) {
+        if (mixup_rows(op, run, n, top, bottom)) return;
+      }
+      for (int y = top; y < bottom; ++y) by_pixel(op, n, y, to.width);
+    });
     return 0;
   });
 }

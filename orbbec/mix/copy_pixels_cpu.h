@@ -1,5 +1,5 @@
-// Copies rectangles of pixels between images of any strides. Included by gather_cpu.cpp and
-// erase/erase_cpu.cpp.
+// Copies rectangles of pixels between images of any strides. Included by gather_cpu.cpp,
+// blends_cpu.cpp and erase/erase_cpu.cpp.
 #pragma once
 
 #include <algorithm>

@@ -142,11 +142,12 @@ class VectorRow {
     for (int x = begin; x < end; ++x) op_.write(target_.image(), n_, y, x, x - target_.begin());
   }
 
-  // Offset from what a pixel reads to what the pixel some rows below reads; 0 if that is far away.
+  // Offset from what a pixel reads to what the pixel some rows below probably reads, as far as from
+  // the rows above, whose coordinates are in cache; 0 if that is far away.
   int64_t prefetch_offset(int y, int x) const {
     constexpr float kFar = 65536;
-    const int below = smaller(y + kPrefetchRows, op_.output.height - 1);
-    const auto from = op_.transform.fused(n_, y, x), to = op_.transform.fused(n_, below, x);
+    const int above = larger(y - kPrefetchRows, 0);
+    const auto from = op_.transform.fused(n_, above, x), to = op_.transform.fused(n_, y, x);
     const auto right = to.x - from.x, down = to.y - from.y;
     if (!(right > -kFar && right < kFar && down > -kFar && down < kFar)) return 0;
     return (static_cast<int>(down) * image_.stride_y + static_cast<int>(right) * image_.stride_x) *

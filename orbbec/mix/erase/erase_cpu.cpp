@@ -8,22 +8,63 @@
 namespace orbbec {
 namespace {
 
+// For threads to share an image, of whose rows those with noise take long.
+constexpr int kNoisyRows = 16;
+
+// As pixels_of, from numbers; those of kUniform have the upper 24 bits of a word.
+template <class T, Noise kKind>
+ORBBEC_HD T pixel_of(float number) {
+  if constexpr (kKind == Noise::kNormal) {
+    return normal_pixel<T>(number);
+  } else if constexpr (std::is_integral_v<T>) {
+    return static_cast<T>(static_cast<int>(number * (1 << 8 * sizeof(T))));
+  } else {
+    return store<T>(number);
+  }
+}
+
+// Pixels of a run in a row of a channel, `step` values apart, from pixel `first` of the run on.
 template <class T>
-void noise_row(const Erase<T>& op, const Image<T>& to, int64_t n, int y, int first, int last) {
+using NoisyRun = void (*)(const NoiseKey& noise, const NoiseRun& run, int first, T* to,
+                          int64_t step);
+template <class Level, class T, Noise kKind>
+ORBBEC_HD void noisy_run(const NoiseKey& noise, const NoiseRun& run, int first, T* to,
+                         int64_t step) {
+  float numbers[kRunLength];
+  numbers_of_run<Level, kKind>(noise, run, numbers);
+  if (step == 1) {
+    for (int i = first; i < run.length; ++i) to[i] = pixel_of<T, kKind>(numbers[i]);
+  } else {
+    for (int i = first; i < run.length; ++i) to[i * step] = pixel_of<T, kKind>(numbers[i]);
+  }
+}
+
+template <class T, Noise kKind>
+NoisyRun<T> best_run() {
+  return compiled_to_avx512<noisy_run<ScalarNoise, T, kKind>, noisy_run<Avx2Noise, T, kKind>,
+                            noisy_run<Avx512Noise, T, kKind>>(simd_level());
+}
+
+template <class T>
+void noise_row(const Erase<T>& op, NoisyRun<T> draw, int64_t n, int y, int first, int last) {
+  const Image<T> to = op.output[n];
   for (int64_t c = 0; c < op.output.channels; ++c) {
-    if (op.a.noise.kind == Noise::kUniform) {
-      op.add_noise(to, n, c, y, first, last);
-    } else {
-      const auto put = [&](int x, float normal) { to.at(y, x, c) = normal_pixel<T>(normal); };
-      for_each_number_cpu<Noise::kNormal>(op.a.noise, n, c * to.height + y, to.width, first, last,
-                                          put);
+    for (int64_t x = first / 4 * 4; x < last; x += kRunLength) {
+      draw(op.a.noise,
+           {.n = n,
+            .row = c * to.height + y,
+            .groups = (int64_t{to.width} + 3) / 4,
+            .group = x / 4,
+            .length = static_cast<int>(std::min<int64_t>(last - x, kRunLength))},
+           static_cast<int>(std::max<int64_t>(first - x, 0)), &to.at(y, static_cast<int>(x), c),
+           to.stride_x);
     }
   }
 }
 
 // Rows [top, bottom) of image n.
 template <class T>
-void erase_rows(const Erase<T>& op, int64_t n, int top, int bottom) {
+void erase_rows(const Erase<T>& op, NoisyRun<T> draw, int64_t n, int top, int bottom) {
   const Image<T> to = op.output[n];
   const int64_t channels = op.output.channels;
   if (!op.in_place())
@@ -36,7 +77,7 @@ void erase_rows(const Erase<T>& op, int64_t n, int top, int bottom) {
       fill_pixels(to, {first, r.left, last - first, r.right - r.left}, channels,
                   [&](int64_t c) { return op.fill_of(n, k, c); });
     } else {
-      for (int y = first; y < last; ++y) noise_row(op, to, n, y, r.left, r.right);
+      for (int y = first; y < last; ++y) noise_row(op, draw, n, y, r.left, r.right);
     }
   }
 }
@@ -45,12 +86,14 @@ void erase_rows(const Erase<T>& op, int64_t n, int top, int bottom) {
 
 void erase_cpu(const EraseArguments& arguments, const ParallelFor& parallel) {
   dispatch_erase(arguments, [&](const auto& op) {
-    const bool is_noisy = op.a.noise.kind != Noise::kNone;  // a row takes long
-    const int rows =
-        is_noisy ? 1 : strip_rows(op.output, sizeof(typename std::decay_t<decltype(op)>::Value));
+    using T = typename std::decay_t<decltype(op)>::Value;
+    const auto draw = op.a.noise.kind == Noise::kNormal ? best_run<T, Noise::kNormal>()
+                                                        : best_run<T, Noise::kUniform>();
+    int rows = strip_rows(op.output, sizeof(T));
+    if (op.a.noise.kind != Noise::kNone) rows = std::min(rows, kNoisyRows);
     for_each_strip_cpu(op.output, rows, parallel, [&](int64_t n, int first) {
       const int64_t end = std::min<int64_t>(int64_t{first} + rows, op.output[n].height);
-      erase_rows(op, n, first, static_cast<int>(end));
+      erase_rows(op, draw, n, first, static_cast<int>(end));
     });
     return 0;
   });

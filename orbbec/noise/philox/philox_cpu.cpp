@@ -5,20 +5,24 @@ namespace orbbec {
 namespace {
 
 template <Noise kKind>
-void noise_cpu(const PhiloxNoise<kKind>& op, const ParallelFor& parallel) {
-  const PhiloxNoiseArguments& a = op.a;
-  for_each_row_cpu(a.count, a.rows, a.width, parallel, [&](int64_t n, int row) {
-    float* const to = op.row(n, row);
-    for_each_number_cpu<kKind>(a.noise, n, row, a.width, 0, a.width,
-                               [to](int x, float number) { to[x] = number; });
-  });
+void noise_row(const PhiloxNoise<kKind>& op, DrawRun draw, int64_t n, int row) {
+  const int width = op.a.width;
+  float numbers[kRunLength];
+  for (int64_t x = 0; x < width; x += kRunLength) {
+    const int length = static_cast<int>(std::min<int64_t>(width - x, kRunLength));
+    draw(op.a.noise, {.n = n, .row = row, .groups = op.groups(), .group = x / 4, .length = length},
+         numbers);
+    std::copy_n(numbers, length, op.row(n, row) + x);
+  }
 }
 
 }  // namespace
 
 void philox_noise_cpu(const PhiloxNoiseArguments& arguments, const ParallelFor& parallel) {
-  dispatch_philox_noise(arguments, [&](const auto& op) {
-    noise_cpu(op, parallel);
+  dispatch_philox_noise(arguments, [&]<Noise kKind>(const PhiloxNoise<kKind>& op) {
+    const DrawRun draw = draw_run<kKind>(simd_level());
+    for_each_row_cpu(op.a.count, op.a.rows, op.a.width, parallel,
+                     [&](int64_t n, int row) { noise_row(op, draw, n, row); });
     return 0;
   });
 }

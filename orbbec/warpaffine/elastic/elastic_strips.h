@@ -59,6 +59,9 @@ void write_displacements(const ElasticField& field, const Image<float>& output, 
   const int axis = static_cast<int>(strip.channel), first = static_cast<int>(strip.first);
   const float strength = field.strength(strip.n, axis);
   float* const to = &output.at(y, first, axis);
+  const int below = std::min(y + kPrefetchRows, output.height - 1);
+  const float* const ahead = &output.at(below, first, axis);
+  for (int i = 0; i < strip.count; i += 16) __builtin_prefetch(ahead + i, 1);
   for (int i = 0; i < strip.count; ++i)
     to[i] = field.at(smooth[i], strength, axis == 0 ? first + i : y);
 }
