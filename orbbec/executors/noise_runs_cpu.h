@@ -2,8 +2,6 @@
 // *_cpu.cpp of noise/, mix/erase/ and warpaffine/elastic/.
 #pragma once
 
-#include <algorithm>
-
 #include "../core/noise.h"
 #include "executor_cpu.h"
 

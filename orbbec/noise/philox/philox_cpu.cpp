@@ -1,3 +1,5 @@
+#include <algorithm>
+
 #include "../../executors/noise_runs_cpu.h"
 #include "philox.h"
 
