@@ -4,11 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import partial
 
 from orbbec.augment.codes import STEPS
 from orbbec.plan.build import Build
 from orbbec.plan.rules import IMAGE_HEIGHT, IMAGE_WIDTH
-from orbbec.transforms.base.checks import Range, choice, interval, region, whole, whole_range
+from orbbec.transforms.base.arguments import at_least, checks
+from orbbec.transforms.base.checks import Range, choice, interval, region
 from orbbec.transforms.base.transform import Transform
 
 # Red, green and blue of lights every 500 kelvins from the first, in units of 1/10000: of black bodies, and of
@@ -73,10 +75,7 @@ class Vignetting(Transform):
     center_range: Range = (0.3, 0.7)
     p: float = 0.5
 
-    def __post_init__(self) -> None:
-        for name in ("intensity_range", "center_range"):
-            self._set(**{name: interval(self.name, name, getattr(self, name), 0.0, 1.0)})
-        self._check("p")
+    _checks = checks(intensity_range=(0.0, 1.0), center_range=(0.0, 1.0))
 
     def rules(self, build: Build) -> None:
         chosen, intensity = build.chance(self.p), build.uniform(*self.intensity_range)
@@ -134,16 +133,14 @@ class Illumination(Transform):
     sigma_range: Range = (0.2, 1.0)
     p: float = 0.5
 
-    def __post_init__(self) -> None:
-        self._set(
-            mode=choice(self.name, "mode", self.mode, ("linear", "gaussian")),
-            intensity_range=interval(self.name, "intensity_range", self.intensity_range, 0.0, 1.0),
-            effect_type=choice(self.name, "effect_type", self.effect_type, tuple(_SIGNS)),
-            angle_range=interval(self.name, "angle_range", self.angle_range),
-            center_range=interval(self.name, "center_range", self.center_range, 0.0, 1.0),
-            sigma_range=interval(self.name, "sigma_range", self.sigma_range, 1e-6),
-        )
-        self._check("p")
+    _checks = checks(
+        mode=partial(choice, known=("linear", "gaussian")),
+        intensity_range=(0.0, 1.0),
+        effect_type=partial(choice, known=tuple(_SIGNS)),
+        angle_range=interval,
+        center_range=(0.0, 1.0),
+        sigma_range=at_least(1e-6),
+    )
 
     def rules(self, build: Build) -> None:
         chosen, signs = build.chance(self.p), _SIGNS[self.effect_type]
@@ -203,8 +200,10 @@ class PlanckianJitter(Transform):
     temperature_range: Range | None = None
     p: float = 0.5
 
+    _checks = checks(mode=partial(choice, known=tuple(_LIGHTS)))
+
     def __post_init__(self) -> None:
-        self._set(mode=choice(self.name, "mode", self.mode, tuple(_LIGHTS)))
+        super().__post_init__()
         if self.temperature_range is not None:
             low, high = interval(
                 self.name, "temperature_range", self.temperature_range, _LIGHTS[self.mode][0], _HOTTEST
@@ -213,7 +212,6 @@ class PlanckianJitter(Transform):
                 expected = f"temperature_range with {_NEUTRAL:g} within"
                 raise ValueError(f"{self.name}: expected {expected}, but got ({low:g}, {high:g})")
             self._set(temperature_range=(low, high))
-        self._check("p")
 
     def rules(self, build: Build) -> None:
         coldest, lights = _LIGHTS[self.mode]
@@ -269,16 +267,12 @@ class RandomShadow(Transform):
     shadow_intensity_range: Range = (0.5, 0.5)
     p: float = 0.5
 
-    def __post_init__(self) -> None:
-        counts = whole_range(self.name, "num_shadows_range", self.num_shadows_range, 1, 16)
-        intensities = interval(self.name, "shadow_intensity_range", self.shadow_intensity_range, 0.0, 1.0)
-        self._set(
-            shadow_roi=region(self.name, "shadow_roi", self.shadow_roi),
-            num_shadows_range=counts,
-            shadow_dimension=whole(self.name, "shadow_dimension", self.shadow_dimension, 3, _CORNERS),
-            shadow_intensity_range=intensities,
-        )
-        self._check("p")
+    _checks = checks(
+        shadow_roi=region,
+        num_shadows_range=(1, 16),
+        shadow_dimension=(3, _CORNERS),
+        shadow_intensity_range=(0.0, 1.0),
+    )
 
     def rules(self, build: Build) -> None:
         assert not isinstance(self.num_shadows_range, int)
