@@ -112,7 +112,7 @@ class SafeRotate(_Chance):
 
     def rules(self, build: Build) -> None:
         with build.only(build.chance(self.p)):
-            angle = build.uniform(*checked_numbers(self.degrees))
+            angle = build.uniform_in(self.degrees)
             sine = build.compute("sine_cosine", angle)
             matrix = _shrunk(build, sine, sine + 1)
             others = [IMAGE_HEIGHT, IMAGE_WIDTH, *[build.constant(0.0)] * 7]
@@ -202,7 +202,7 @@ class RandomAffine(Transform):
     )
 
     def rules(self, build: Build) -> None:
-        angle = build.uniform(*checked_numbers(self.degrees))
+        angle = build.uniform_in(self.degrees)
         shifts = [build.uniform() for _ in range(2)]
         scales = self.scale if self.scale is not None else (1.0, 1.0)
         scale_x = build.uniform(*scales[:2])

@@ -16,7 +16,7 @@ from orbbec.plan.build import Build
 from orbbec.plan.parameters import Column, OperatorStep
 from orbbec.transforms.adjustments import BY_ITSELF, check_unit, factor_range, hue_range, jitter, to_gray
 from orbbec.transforms.base.arguments import at_least, checks
-from orbbec.transforms.base.checks import Range, checked_numbers, numbers
+from orbbec.transforms.base.checks import Range, numbers
 from orbbec.transforms.base.transform import Transform, _Chance, _EvenChance
 
 
@@ -308,7 +308,7 @@ class Gamma(Transform):
     _checks = checks(gamma=at_least(0.0), gain=at_least(0.0))
 
     def rules(self, build: Build) -> None:
-        gamma, chosen = build.uniform(*checked_numbers(self.gamma)), build.chance(self.p)
+        gamma, chosen = build.uniform_in(self.gamma), build.chance(self.p)
         columns, options = {"gamma": Column("registers", gamma)}, {"gain": self.gain}
         operator = OperatorStep("adjust_gamma", columns, options, drawn=chosen, why=BY_ITSELF)
         build.color("gamma", gamma, build.constant(self.gain), operator=operator, drawn=chosen)

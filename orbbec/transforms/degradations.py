@@ -18,7 +18,7 @@ from orbbec.plan.parameters import Column, OperatorStep
 from orbbec.plan.passes import VARIES
 from orbbec.plan.rules import IMAGE_HEIGHT, IMAGE_WIDTH
 from orbbec.transforms.base.arguments import at_least, checks, resizing
-from orbbec.transforms.base.checks import Range, interval, size_pair, span, whole_range
+from orbbec.transforms.base.checks import Range, checked_numbers, interval, size_pair, span, whole_range
 from orbbec.transforms.base.transform import Transform
 from orbbec.transforms.cuts import Resizing, resize
 
@@ -123,8 +123,7 @@ class CLAHE(Transform):
     _checks = checks(clip_limit=at_least(1.0), tile_grid_size=size_pair)
 
     def rules(self, build: Build) -> None:
-        assert isinstance(self.clip_limit, tuple)
-        columns = {"clip_limit": Column("registers", build.uniform(*self.clip_limit))}
+        columns = {"clip_limit": Column("registers", build.uniform_in(self.clip_limit))}
         options, chosen = {"tiles": self.tile_grid_size}, build.chance(self.p)
         build.operator(OperatorStep("clahe", columns, options, drawn=chosen, why=_WHOLE_IMAGE))
 
@@ -169,14 +168,10 @@ class UnsharpMask(Transform):
     _checks = checks(kernel_size=_odd_sides, sigma=at_least(0.0), alpha=_part, threshold=(0.0, 255.0))
 
     def rules(self, build: Build) -> None:
-        assert not isinstance(self.kernel_size, int)
-        assert isinstance(self.sigma, tuple)
-        assert isinstance(self.alpha, tuple)
-        low, high = self.kernel_size
         columns = {
-            "kernel_size": Column("registers", build.whole(low, (high - low) // 2 + 1, 2), dtype="int64"),
-            "sigma": Column("registers", build.uniform(*self.sigma)),
-            "alpha": Column("registers", build.uniform(*self.alpha)),
+            "kernel_size": Column("registers", build.whole_in(self.kernel_size, 2), dtype="int64"),
+            "sigma": Column("registers", build.uniform_in(self.sigma)),
+            "alpha": Column("registers", build.uniform_in(self.alpha)),
         }
         options, chosen = {"threshold": self.threshold}, build.chance(self.p)
         build.operator(OperatorStep("unsharp_mask", columns, options, drawn=chosen))
@@ -206,14 +201,11 @@ class Defocus(Transform):
     _checks = checks(radius=(1, 100), alias_blur=at_least(1e-6))
 
     def rules(self, build: Build) -> None:
-        assert not isinstance(self.radius, int)
-        assert isinstance(self.alias_blur, tuple)
-        low, high = self.radius
         columns = {
-            "radius": Column("registers", build.whole(low, high - low + 1), dtype="int64"),
-            "alias_blur": Column("registers", build.uniform(*self.alias_blur)),
+            "radius": Column("registers", build.whole_in(self.radius), dtype="int64"),
+            "alias_blur": Column("registers", build.uniform_in(self.alias_blur)),
         }
-        options, chosen = {"reach": max(_MIN_DISK, high)}, build.chance(self.p)
+        options, chosen = {"reach": max(_MIN_DISK, *checked_numbers(self.radius))}, build.chance(self.p)
         build.operator(OperatorStep("defocus", columns, options, drawn=chosen))
 
 

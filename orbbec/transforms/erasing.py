@@ -128,10 +128,7 @@ class _Dropout(Transform):
 
     def _fill_some(self, build: Build, chosen: int, counts: Any, rectangle: Rectangle) -> None:
         """Fill as many rectangles as are drawn, where `chosen` is not 0."""
-        low, high = counts
-        count = build.whole(low, high - low + 1)
-        for index in range(high):
-            is_there = build.compute("at_most", build.constant(index + 1), count)
+        for is_there in build.each_of(counts):
             with build.only(build.both(chosen, is_there)):
                 rectangle.fill(build, "fill", self.fill)
 

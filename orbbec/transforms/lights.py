@@ -275,12 +275,9 @@ class RandomShadow(Transform):
     )
 
     def rules(self, build: Build) -> None:
-        assert not isinstance(self.num_shadows_range, int)
-        low, high = self.num_shadows_range
-        chosen, count = build.chance(self.p), build.whole(low, high - low + 1)
+        chosen, are_there = build.chance(self.p), build.each_of(self.num_shadows_range)
         limits = [_limits(build, side, self.shadow_roi[axis::2]) for axis, side in enumerate(_SIDES)]
-        for index in range(high):
-            is_there = build.compute("at_most", build.constant(index + 1), count)
+        for is_there in are_there:
             with build.only(build.both(chosen, is_there)):
                 self._add(build, limits)
 

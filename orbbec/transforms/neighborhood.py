@@ -10,7 +10,16 @@ from orbbec.bridge.plain import listed
 from orbbec.plan.build import Build
 from orbbec.plan.parameters import Column, OperatorStep
 from orbbec.transforms.base.arguments import at_least, both, checks, warp_interpolation
-from orbbec.transforms.base.checks import FillValue, Range, interval, number, numbers, whole, whole_range
+from orbbec.transforms.base.checks import (
+    FillValue,
+    Range,
+    checked_size,
+    interval,
+    number,
+    numbers,
+    whole,
+    whole_range,
+)
 from orbbec.transforms.base.transform import Transform, _Chance, _EvenChance
 from orbbec.transforms.warps import reading_of
 
@@ -59,12 +68,10 @@ class GaussianBlur(Transform):
     _checks = checks(kernel_size=_window, sigma=at_least(1e-6))
 
     def rules(self, build: Build) -> None:
-        assert isinstance(self.sigma, tuple)
-        assert not isinstance(self.kernel_size, int)
-        width, height = self.kernel_size
+        sides = checked_size(self.kernel_size)[::-1]
         columns = {
-            "kernel_size": Column("constant", shape=(2,), dtype="int64", value=(height, width)),
-            "sigma": Column("registers", build.uniform(*self.sigma)),
+            "kernel_size": Column("constant", shape=(2,), dtype="int64", value=sides),
+            "sigma": Column("registers", build.uniform_in(self.sigma)),
         }
         build.operator(OperatorStep("gaussian_blur", columns, drawn=build.constant(1)))
 
@@ -79,10 +86,7 @@ class _OddWindow(Transform):
     _checks = checks(kernel_size=_odd_range)
 
     def rules(self, build: Build) -> None:
-        assert not isinstance(self.kernel_size, int)
-        low, high = self.kernel_size
-        side = build.whole(low, (high - low) // 2 + 1, 2)
-        columns = {"kernel_size": Column("registers", side, dtype="int64")}
+        columns = {"kernel_size": Column("registers", build.whole_in(self.kernel_size, 2), dtype="int64")}
         build.operator(OperatorStep(self.operator, columns, drawn=build.chance(self.p)))
 
 
@@ -165,12 +169,9 @@ class MotionBlur(Transform):
     _checks = checks(length=at_least(1), angle_degrees=interval)
 
     def rules(self, build: Build) -> None:
-        assert not isinstance(self.length, int)
-        low, high = self.length
-        length, angle = build.whole(low, high - low + 1), build.uniform(*self.angle_degrees)
         columns = {
-            "length": Column("registers", length, dtype="int64"),
-            "angle_degrees": Column("registers", angle),
+            "length": Column("registers", build.whole_in(self.length), dtype="int64"),
+            "angle_degrees": Column("registers", build.uniform(*self.angle_degrees)),
         }
         build.operator(OperatorStep("motion_blur", columns, drawn=build.chance(self.p)))
 
@@ -263,9 +264,7 @@ class JPEG(Transform):
     _checks = checks(quality=(1, 100))
 
     def rules(self, build: Build) -> None:
-        assert not isinstance(self.quality, int)
-        low, high = self.quality
-        columns = {"quality": Column("registers", build.whole(low, high - low + 1), dtype="int64")}
+        columns = {"quality": Column("registers", build.whole_in(self.quality), dtype="int64")}
         drawn, why = build.constant(1), "works on blocks of pixels"
         build.operator(OperatorStep("jpeg_compression", columns, drawn=drawn, why=why))
 

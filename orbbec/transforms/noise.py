@@ -8,7 +8,7 @@ from orbbec.plan.build import Build
 from orbbec.plan.parameters import Column, OperatorStep
 from orbbec.transforms.adjustments import check_unit
 from orbbec.transforms.base.arguments import at_least, checks
-from orbbec.transforms.base.checks import Range, checked_numbers, span
+from orbbec.transforms.base.checks import Range, span
 from orbbec.transforms.base.transform import Transform
 
 
@@ -38,9 +38,9 @@ class GaussianNoise(Transform):
     _checks = checks(mean=span, sigma=at_least(0.0))
 
     def rules(self, build: Build) -> None:
-        mean = build.uniform(*checked_numbers(self.mean))
-        sigma = build.uniform(*checked_numbers(self.sigma))
-        columns = {"mean": Column("registers", mean), "sigma": Column("registers", sigma)}
+        columns = {
+            name: Column("registers", build.uniform_in(getattr(self, name))) for name in ("mean", "sigma")
+        }
         options = {"clip": self.clip, "transform_index": build.stream}
         why, frames = "draws noise per image", self.per_frame
         build.operator(OperatorStep("gaussian_noise", columns, options, why=why, per_frame=frames))

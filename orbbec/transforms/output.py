@@ -50,11 +50,10 @@ class Normalize(Transform):
             raise ValueError(f"{self.name}: expected std without 0, but got {self.std}")
 
     def rules(self, build: Build) -> None:
-        assert isinstance(self.mean, tuple)
-        assert isinstance(self.std, tuple)
-        for name, values in (("mean", self.mean), ("std", self.std)):
-            build.check_numbers(name, values)
-        build.normalize(self.mean, self.std)
+        mean, std = checked_numbers(self.mean), checked_numbers(self.std)
+        build.check_numbers("mean", mean)
+        build.check_numbers("std", std)
+        build.normalize(mean, std)
 
 
 @dataclass(frozen=True)

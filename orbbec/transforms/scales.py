@@ -112,9 +112,8 @@ class RandomShortestSize(_Resizing):
     _checks = checks(min_size=_sides, max_size=at_least(1))
 
     def rules(self, build: Build) -> None:
-        assert not isinstance(self.min_size, int)
-        side = build.lookup(build.whole(0, len(self.min_size)), self.min_size)
-        size = drawn_size(len(self.min_size))
+        sides = checked_numbers(self.min_size)
+        side, size = build.lookup(build.whole(0, len(sides)), sides), drawn_size(len(sides))
         resize(build, "resize_shortest", side, self.max_size or 0, how=self, size=size)
 
 

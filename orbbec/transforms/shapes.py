@@ -17,6 +17,7 @@ from orbbec.transforms.base.checks import (
     FillValue,
     Range,
     Size,
+    checked_numbers,
     checked_size,
     choice,
     interval,
@@ -63,8 +64,7 @@ class RandomShift(Transform):
     _checks = checks(max_shift=_shift)
 
     def rules(self, build: Build) -> None:
-        assert not isinstance(self.max_shift, int)
-        corner = [build.whole(-most, 2 * most + 1) for most in self.max_shift]
+        corner = [build.whole(-most, 2 * most + 1) for most in map(int, checked_numbers(self.max_shift))]
         box = build.copies([*corner, IMAGE_WIDTH, IMAGE_HEIGHT])
         build.warp("crop_to", box, lossless=True, **padded(self))
 
@@ -248,12 +248,8 @@ class RandomSizedCrop(_Resizing):
     _checks = checks(min_max_height=(1, 1 << 30), w2h_ratio=at_least(1e-6))
 
     def rules(self, build: Build) -> None:
-        low, high = self.min_max_height
-        drawn, ratio, one = (
-            build.whole(low, high - low + 1),
-            build.constant(self.w2h_ratio),
-            build.constant(1),
-        )
+        drawn = build.whole_in(self.min_max_height)
+        ratio, one = build.constant(self.w2h_ratio), build.constant(1)
         height = build.compute("smaller", drawn, IMAGE_HEIGHT)
         ideal = build.compute("floor", build.compute("times", drawn, ratio))
         width = build.compute("larger", build.compute("smaller", ideal, IMAGE_WIDTH), one)

@@ -12,7 +12,7 @@ import numpy as np
 from orbbec.plan.build import Build
 from orbbec.transforms.adjustments import factor_range, hue_range
 from orbbec.transforms.base.arguments import at_least, checks, several
-from orbbec.transforms.base.checks import Range, whole
+from orbbec.transforms.base.checks import Range, checked_numbers, whole
 from orbbec.transforms.base.transform import Transform, _EvenChance
 
 # Of the colors of ImageNet, as fractions of the maximum value: the directions in which they differ most, in
@@ -202,8 +202,7 @@ class ChannelDropout(Transform):
 
     def rules(self, build: Build) -> None:
         _expect_colors(build)
-        assert not isinstance(self.channel_drop_range, int)
-        low, high = self.channel_drop_range
+        low, high = map(int, checked_numbers(self.channel_drop_range))
         chosen, order = build.chance(self.p), build.permutation(3)
         last = build.whole(low - 1, high - low + 1)
         dropped = [build.compute("at_most", order + channel, last) for channel in range(3)]

@@ -219,8 +219,7 @@ class ConstrainedCoarseDropout(_ObjectDropout):
     ) -> list[Step]:
         chosen, fractions = stream.chance(self.p), stream.uniforms(1)[:, 0]
         reads, sizes = position(self.name, matrix), state.sizes
-        assert not isinstance(self.num_holes_range, int)
-        low, high = self.num_holes_range
+        low, high = checked_numbers(self.num_holes_range)
         counts = low + (fractions * (high - low + 1)).astype(np.int64)
         found = [
             self._at_objects(n, target, reads[n], sizes[n]) if chosen[n] else []
