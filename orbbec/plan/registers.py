@@ -145,6 +145,24 @@ class Registers:
         """1 where neither is 0, else 0."""
         return self.compute("both", one, other)
 
+    def sum(self, first: int, *others: int) -> int:
+        """The sum of registers."""
+        for other in others:
+            first = self.compute("sum", first, other)
+        return first
+
+    def negative(self, register: int) -> int:
+        """A register times -1."""
+        return self.compute("times", register, self.constant(-1.0))
+
+    def difference(self, register: int, other: int) -> int:
+        """A register less another."""
+        return self.sum(register, self.negative(other))
+
+    def below(self, count: int) -> int:
+        """A whole number from 0 to less than a register."""
+        return self.compute("floor", self.compute("times", self.uniform(), count))
+
     def lookup(self, register: int, values: Sequence[float]) -> int:
         """The entry of a table at an index."""
         return self.compute("lookup", register, tuple(values), len(values))

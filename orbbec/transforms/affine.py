@@ -74,7 +74,7 @@ class RandomRotation(Transform):
 
     def rules(self, build: Build) -> None:
         low, high = checked_numbers(self.degrees)
-        angle = build.compute("times", build.uniform(low, high), build.constant(-1.0))
+        angle = build.negative(build.uniform(low, high))
         numbers = build.consecutive([angle, *map(build.constant, (0, 0, 1, 1, 0, 0))])
         expand = drawn_size((low, high)) if self.expand else None
         add_affine(build, numbers, reading_of(self), self.center, expand)

@@ -46,10 +46,6 @@ def _squared(build: Build, register: int) -> int:
     return build.compute("times", register, register)
 
 
-def _difference(build: Build, one: int, other: int) -> int:
-    return build.compute("sum", one, build.compute("times", other, build.constant(-1.0)))
-
-
 @dataclass(frozen=True)
 class Vignetting(Transform):
     """Darken pixels by the square of their distance from a center.
@@ -88,13 +84,13 @@ class Vignetting(Transform):
         ]
         total = build.compute("larger", build.compute("sum", *farthest), build.constant(1e-6))
         scales = [build.compute("quotient", scale, total) for scale in scales]
-        slope = build.compute("times", intensity, build.constant(-1.0))
+        slope = build.negative(intensity)
         build.color("radial", *centers, *scales, slope, build.constant(0.0), drawn=chosen)
 
 
 def _farthest(build: Build, side: int, center: int) -> int:
     """The largest squared distance of a pixel from a center, along an axis."""
-    last = _difference(build, build.compute("plus", side, -1.0), center)
+    last = build.difference(build.compute("plus", side, -1.0), center)
     return build.compute("larger", _squared(build, center), _squared(build, last))
 
 
@@ -152,7 +148,7 @@ class Illumination(Transform):
     def _linear(self, build: Build, intensity: int, chosen: int) -> None:
         sine = build.compute("sine_cosine", build.uniform(*self.angle_range))
         parts = [sine + 1, sine]
-        ends = [build.compute("larger", part, _negative(build, part)) for part in parts]
+        ends = [build.compute("larger", part, build.negative(part)) for part in parts]
         total, one = build.compute("sum", *ends), build.constant(1.0)
         fractions = [build.compute("quotient", part, total) for part in parts]
         gains = [build.compute("times", intensity, fraction) for fraction in fractions]
@@ -161,7 +157,7 @@ class Illumination(Transform):
             build.compute("quotient", build.compute("times", gain, build.constant(2.0)), last)
             for gain, last in zip(gains, lasts, strict=True)
         ]
-        first = _difference(build, one, build.compute("sum", *gains))
+        first = build.difference(one, build.compute("sum", *gains))
         build.color("ramp", first, *slopes, drawn=chosen)
 
     def _gaussian(self, build: Build, intensity: int, chosen: int) -> None:
@@ -171,10 +167,6 @@ class Illumination(Transform):
         sigma = build.compute("times", longer, build.uniform(*self.sigma_range))
         scale = build.compute("quotient", build.constant(0.5), _squared(build, sigma))
         build.color("radial", *centers, scale, scale, build.constant(0.0), intensity, drawn=chosen)
-
-
-def _negative(build: Build, register: int) -> int:
-    return build.compute("times", register, build.constant(-1.0))
 
 
 @dataclass(frozen=True)
@@ -230,10 +222,10 @@ class PlanckianJitter(Transform):
 def _between(build: Build, position: int, values: tuple[int, ...]) -> int:
     """The value of a table at a position between its entries."""
     index = build.compute("floor", position)
-    fraction = build.compute("sum", position, build.compute("times", index, build.constant(-1.0)))
+    fraction = build.difference(position, index)
     first = build.lookup(index, values)
     second = build.lookup(build.compute("plus", index, 1.0), values)
-    step = build.compute("sum", second, build.compute("times", first, build.constant(-1.0)))
+    step = build.difference(second, first)
     return build.compute("sum", first, build.compute("times", step, fraction))
 
 
@@ -285,7 +277,7 @@ class RandomShadow(Transform):
         intensity = build.uniform(*self.shadow_intensity_range)
         corners = [[_corner(build, *ends) for ends in limits] for _ in range(self.shadow_dimension)]
         corners += corners[-1:] * (_CORNERS - len(corners))
-        factor = _difference(build, build.constant(1.0), intensity)
+        factor = build.difference(build.constant(1.0), intensity)
         code = build.constant(STEPS["shadow"])
         row = build.copies([code, factor, *(number for corner in corners for number in corner)])
         build.colors("step_colors", row, 1, placed=True)
@@ -294,9 +286,8 @@ class RandomShadow(Transform):
 def _limits(build: Build, side: int, ends: Sequence[float]) -> tuple[int, int]:
     """The first pixel along an axis, and the number of pixels."""
     first, past = (build.compute("floor", build.compute("times", side, build.constant(end))) for end in ends)
-    return first, _difference(build, past, first)
+    return first, build.difference(past, first)
 
 
 def _corner(build: Build, first: int, count: int) -> int:
-    step = build.compute("floor", build.compute("times", build.uniform(0.0, 1.0), count))
-    return build.compute("sum", first, step)
+    return build.sum(first, build.below(count))

@@ -126,9 +126,9 @@ class CropAndPad(_Resizing):
         )
         one = build.constant(1.0)
         box = [
-            *(_minus(build, side) for side in (left, top)),
-            build.compute("larger", _sum(build, left, width, right), one),
-            build.compute("larger", _sum(build, top, height, bottom), one),
+            *(build.negative(side) for side in (left, top)),
+            build.compute("larger", build.sum(left, width, right), one),
+            build.compute("larger", build.sum(top, height, bottom), one),
         ]
         build.warp("crop_to", build.copies(box), lossless=True, size=VARIES, **padded(self))
         if self.keep_size:
@@ -211,11 +211,11 @@ class RandomCropFromBorders(Transform):
         most, least = (
             build.compute("floor", build.compute("times", side, build.constant(end))) for end in ends
         )
-        most = build.compute("smaller", most, _sum(build, side, _minus(build, one)))
-        start = _below(build, _sum(build, most, one))
-        least = build.compute("larger", least, _sum(build, start, one))
-        spare = _below(build, _sum(build, side, _minus(build, least), one))
-        return start, _sum(build, least, spare, _minus(build, start))
+        most = build.compute("smaller", most, build.sum(side, build.negative(one)))
+        start = build.below(build.sum(most, one))
+        least = build.compute("larger", least, build.sum(start, one))
+        spare = build.below(build.sum(side, build.negative(least), one))
+        return start, build.sum(least, spare, build.negative(start))
 
 
 @dataclass(frozen=True)
@@ -254,7 +254,7 @@ class RandomSizedCrop(_Resizing):
         ideal = build.compute("floor", build.compute("times", drawn, ratio))
         width = build.compute("larger", build.compute("smaller", ideal, IMAGE_WIDTH), one)
         top, left = (
-            _below(build, _sum(build, side, _minus(build, length), one))
+            build.below(build.sum(side, build.negative(length), one))
             for side, length in ((IMAGE_HEIGHT, height), (IMAGE_WIDTH, width))
         )
         box = build.copies([left, top, width, height])
@@ -402,30 +402,15 @@ class ResizeToMultiple(_Resizing):
             count = build.compute("round", ideal)
             ends = bound, build.compute("times", count, multiple)
             is_beyond = build.equal(build.compute("at_most", *(ends if covers else ends[::-1])), 0.0)
-            step = is_beyond if covers else _minus(build, is_beyond)
+            step = is_beyond if covers else build.negative(is_beyond)
             count = build.compute("larger", build.compute("sum", count, step), one)
             sides.append(build.compute("times", count, multiple))
         resize(build, "resize_to", *sides, how=self, size=ALIKE)
 
 
-def _minus(build: Build, register: int) -> int:
-    return build.compute("times", register, build.constant(-1.0))
-
-
-def _sum(build: Build, first: int, *others: int) -> int:
-    for other in others:
-        first = build.compute("sum", first, other)
-    return first
-
-
-def _below(build: Build, count: int) -> int:
-    """A whole number from 0 to `count` - 1."""
-    return build.compute("floor", build.compute("times", build.uniform(), count))
-
-
 def _truncated(build: Build, register: int) -> int:
     """Rounded towards 0."""
     zero = build.constant(0.0)
-    ends = register, _minus(build, register)
+    ends = register, build.negative(register)
     over, under = (build.compute("floor", build.compute("larger", end, zero)) for end in ends)
-    return build.compute("sum", over, _minus(build, under))
+    return build.compute("sum", over, build.negative(under))

@@ -310,10 +310,7 @@ class FancyPCA(Transform):
 def _weighted(build: Build, weights: Sequence[int], row: Sequence[float]) -> int:
     """The sum of weights times the entries of a row and the deviations."""
     factors = [build.constant(entry * size) for entry, size in zip(row, _DEVIATIONS, strict=True)]
-    first, *others = (build.compute("times", *pair) for pair in zip(weights, factors, strict=True))
-    for other in others:
-        first = build.compute("sum", first, other)
-    return first
+    return build.sum(*(build.compute("times", *pair) for pair in zip(weights, factors, strict=True)))
 
 
 @dataclass(frozen=True)
