@@ -22,7 +22,7 @@ from orbbec.plan.stream import Stream
 from orbbec.transforms.base.arguments import at_least, both, checks, warp_interpolation
 from orbbec.transforms.base.checks import FillValue, Range, whole
 from orbbec.transforms.base.transform import Transform, _Chance
-from orbbec.transforms.warps import reading_of, warp, warp_step
+from orbbec.transforms.warps import displacement_options, reading_of, warp, warp_step
 from orbbec.warpaffine import remap
 
 _CORNERS = np.array([[0.0, 0.0], [1.0, 0.0], [1.0, 1.0], [0.0, 1.0]])  # clockwise from the top left
@@ -312,13 +312,7 @@ class _Distortion(Transform):
     _checks = checks(interpolation=warp_interpolation)
 
     def _add(self, build: Build, name: str, columns: dict[str, Column], chosen: int) -> None:
-        interpolation, border, fill = reading_of(self)
-        options = {
-            "interpolation": interpolation,
-            "border": border,
-            "fill": list(fill) if len(fill) > 1 else fill[0],
-        }
-        build.operator(OperatorStep(name, columns, options, drawn=chosen, why=_WHY))
+        build.operator(OperatorStep(name, columns, displacement_options(self), drawn=chosen, why=_WHY))
 
 
 @dataclass(frozen=True)

@@ -21,7 +21,7 @@ from orbbec.transforms.base.checks import (
     whole_range,
 )
 from orbbec.transforms.base.transform import Transform, _Chance, _EvenChance
-from orbbec.transforms.warps import reading_of
+from orbbec.transforms.warps import displacement_options
 
 _STATISTICS = "takes a histogram of the whole image"
 
@@ -304,15 +304,9 @@ class ElasticTransform(Transform):
     _checks = checks(alpha=_along_axes, sigma=_along_axes, interpolation=warp_interpolation)
 
     def rules(self, build: Build) -> None:
-        interpolation, border, fill = reading_of(self)
         columns = {
             name: Column("constant", shape=(2,), value=getattr(self, name)) for name in ("alpha", "sigma")
         }
-        options = {
-            "interpolation": interpolation,
-            "border": border,
-            "fill": list(fill) if len(fill) > 1 else fill[0],
-            "transform_index": build.stream,
-        }
+        options = {**displacement_options(self), "transform_index": build.stream}
         step = OperatorStep("elastic_transform", columns, options, why="displaces each pixel by noise")
         build.operator(step)

@@ -83,6 +83,16 @@ def _options(interpolation: str, border: str, fill: tuple[float, ...]) -> dict[s
     return {"interpolation": interpolation, "border": border, "fill": value, "inverse": True}
 
 
+def displacement_options(transform: Any) -> dict[str, Any]:
+    """Interpolation, border and fill of a transform, as options of an operator that displaces pixels."""
+    interpolation, border, fill = reading_of(transform)
+    return {
+        "interpolation": interpolation,
+        "border": border,
+        "fill": list(fill) if len(fill) > 1 else fill[0],
+    }
+
+
 def reading_of(transform: Any) -> tuple[str, str, tuple[float, ...]]:
     """Interpolation, border and fill of a transform, as arguments of `warp_step`."""
     fill = checked_numbers(transform.fill)
