@@ -17,8 +17,8 @@ from orbbec.plan.build import Build
 from orbbec.plan.parameters import Column, OperatorStep
 from orbbec.plan.passes import VARIES
 from orbbec.plan.rules import IMAGE_HEIGHT, IMAGE_WIDTH
-from orbbec.transforms.base.arguments import at_least, checks, resizing
-from orbbec.transforms.base.checks import Range, checked_numbers, interval, size_pair, span, whole_range
+from orbbec.transforms.base.arguments import at_least, checks, odd_sides, resizing
+from orbbec.transforms.base.checks import Range, checked_numbers, interval, size_pair, span
 from orbbec.transforms.base.transform import Transform
 from orbbec.transforms.cuts import Resizing, resize
 
@@ -128,13 +128,6 @@ class CLAHE(Transform):
         build.operator(OperatorStep("clahe", columns, options, drawn=chosen, why=_WHOLE_IMAGE))
 
 
-def _odd_sides(op: str, name: str, value: Any) -> tuple[int, int]:
-    sides = whole_range(op, name, value, 1)
-    if not all(side % 2 for side in sides):
-        raise ValueError(f"{op}: expected {name} as odd numbers, but got {value}")
-    return sides
-
-
 def _part(op: str, name: str, value: Any) -> Range:
     return interval(op, name, span(op, name, value), 0.0, 1.0)
 
@@ -165,7 +158,7 @@ class UnsharpMask(Transform):
     threshold: float = 10.0
     p: float = 0.5
 
-    _checks = checks(kernel_size=_odd_sides, sigma=at_least(0.0), alpha=_part, threshold=(0.0, 255.0))
+    _checks = checks(kernel_size=odd_sides, sigma=at_least(0.0), alpha=_part, threshold=(0.0, 255.0))
 
     def rules(self, build: Build) -> None:
         columns = {

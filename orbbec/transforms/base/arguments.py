@@ -65,6 +65,14 @@ def both(check: Check) -> Check:
     return check_both
 
 
+def odd_sides(op: str, name: str, value: Any, low: int = 1, high: float = inf) -> tuple[int, int]:
+    """(low, high) in odd numbers, or one number for both ends."""
+    sides = whole_range(op, name, value, low, high)
+    if not all(side % 2 for side in sides):
+        raise ValueError(f"{op}: expected {name} as odd numbers, but got {value}")
+    return sides
+
+
 def text(op: str, name: str, value: Any) -> str:
     """The name of an entry."""
     if not isinstance(value, str):
