@@ -61,7 +61,9 @@ def follow_program(
     if not program.runs or len(targets) != len(batch.sizes):
         return None
     sizes: list[Any] = list(map(tuple, batch.sizes.tolist()))
-    takes_masks = not any(map(_reads_as_images, program.warps))
+    # Masks take the operator of the images where that reads the nearest pixels by a rule of its own.
+    crops = (step for step in program.warps if isinstance(step, OperatorPass))
+    takes_masks = not any(step.options.get("interpolation") == "nearest" for step in crops)
     plain: list[dict[str, Any]] = []
     entries: list[_Entries] = []
     formats: dict[str, TargetOptions] = {}
@@ -133,11 +135,6 @@ class _Points(NamedTuple):
         return int(self.table.size) // int(self.table.shape[-1])
 
 
-def _reads_as_images(step: Pass) -> bool:
-    """Whether masks take the operator of the images, which reads the nearest pixels by a rule of its own."""
-    return isinstance(step, OperatorPass) and step.options.get("interpolation") == "nearest"
-
-
 def _entries_of(
     target: dict[str, Any], options: TargetOptions, size: tuple[int, int], takes_masks: bool
 ) -> _Entries | None:
@@ -155,7 +152,9 @@ def _entries_of(
                 return None
             entries.masks.append(key)
         elif key in POINT_KEYS:
-            if options.keypoint_pairs or type(value) not in _ARRAYS or not _are_points(value):
+            if options.keypoint_pairs or type(value) not in _ARRAYS:
+                return None
+            if value.ndim not in (2, 3) or value.shape[-1] not in (2, 3):
                 return None
             entries.points.append(key)
             is_per_box = is_per_box or value.ndim == 3
@@ -164,10 +163,6 @@ def _entries_of(
                 return None
             entries.per_box.append(key)
     return entries
-
-
-def _are_points(value: Any) -> bool:
-    return value.ndim in (2, 3) and value.shape[-1] in (2, 3)
 
 
 def _draw(
