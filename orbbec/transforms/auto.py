@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import astuple, dataclass, replace
 from functools import partial
 from typing import TypeAlias
 
@@ -37,7 +37,10 @@ _HISTOGRAM = "takes a histogram of the whole image"
 
 @dataclass(frozen=True)
 class Space:
-    """The strength of the operations: the largest value of each, linear in the level."""
+    """The strength of the operations: the largest value of each, linear in the level.
+
+    In the order of Space in operations.h.
+    """
 
     shear: float
     degrees: float
@@ -50,17 +53,7 @@ class Space:
 
     def magnitude(self, build: Build, operation: int, level: int, sign: int) -> int:
         """The register of signed magnitudes, from those of operation, level from 0 to 1 and sign draw."""
-        shift = -1.0 if self.shift is None else self.shift
-        largest = (
-            self.shear,
-            self.degrees,
-            self.factor,
-            self.bits,
-            self.most_bits,
-            shift,
-            self.fraction,
-            self.solarize_levels,
-        )
+        largest = astuple(replace(self, shift=-1.0 if self.shift is None else self.shift))
         return build.compute("magnitude", operation, level, sign, largest)
 
 
