@@ -84,9 +84,9 @@ def buffer_like(
         nbytes = images.untyped_storage().nbytes()  # with memory for the tables
         whole = pooled_output((nbytes,), images.dtype, False, images, layout, *others)
         return None if whole is None else whole[: images.numel()]
-    count, depth = images.shape[:2] if layout is None else (layout.shape[0], inputs.channels)
+    count, depth, *sides = images.shape if layout is None else (layout.shape[0], inputs.channels)
     depth = depth if channels is None else channels
-    shape = count, depth, *(images.shape[2:] if size is None else size)
+    shape = count, depth, *(sides if size is None else size)
     is_last = depth > 1 and is_channels_last(images, layout)
     return pooled_output(shape, images.dtype, is_last, images, *others)
 

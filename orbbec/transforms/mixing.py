@@ -193,10 +193,6 @@ class Mosaic(_Applied):
         epochs: (first, end): mosaics only from the first epoch to before `end`, such as (0, 285); None: in
             all.
 
-    Raises:
-        TypeError: an argument has a wrong type.
-        ValueError: an argument is out of range.
-
     Source:
         The mosaics of YOLO.
 

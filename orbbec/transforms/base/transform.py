@@ -45,8 +45,9 @@ class Transform(FrozenModule):
     _checks_by_name: ClassVar[Mapping[str, Check]] = {}  # by name of the argument
 
     def __post_init__(self) -> None:
+        op = self.name
         for name, check in self._checks_by_name.items():
-            self._set(**{name: check(self.name, name, getattr(self, name))})
+            object.__setattr__(self, name, check(op, name, getattr(self, name)))
 
     @property
     def name(self) -> str:

@@ -62,8 +62,10 @@ def follow_program(
         return None
     sizes: list[Any] = list(map(tuple, batch.sizes.tolist()))
     # Masks take the operator of the images where that reads the nearest pixels by a rule of its own.
-    crops = (step for step in program.warps if isinstance(step, OperatorPass))
-    takes_masks = not any(step.options.get("interpolation") == "nearest" for step in crops)
+    takes_masks = not any(
+        isinstance(step, OperatorPass) and step.options.get("interpolation") == "nearest"
+        for step in program.warps
+    )
     plain: list[dict[str, Any]] = []
     entries: list[_Entries] = []
     formats: dict[str, TargetOptions] = {}
