@@ -61,11 +61,7 @@ def follow_program(
     if not program.runs or len(targets) != len(batch.sizes):
         return None
     sizes: list[Any] = list(map(tuple, batch.sizes.tolist()))
-    # Masks take the operator of the images where that reads the nearest pixels by a rule of its own.
-    takes_masks = not any(
-        isinstance(step, OperatorPass) and step.options.get("interpolation") == "nearest"
-        for step in program.warps
-    )
+    takes_masks = not any(map(_reads_as_images, program.warps))
     plain: list[dict[str, Any]] = []
     entries: list[_Entries] = []
     formats: dict[str, TargetOptions] = {}
@@ -135,6 +131,11 @@ class _Points(NamedTuple):
     @property
     def number(self) -> int:
         return int(self.table.size) // int(self.table.shape[-1])
+
+
+def _reads_as_images(step: Pass) -> bool:
+    """Whether masks take the operator of the images, which reads the nearest pixels by a rule of its own."""
+    return isinstance(step, OperatorPass) and step.options.get("interpolation") == "nearest"
 
 
 def _entries_of(
