@@ -212,18 +212,11 @@ def pooled_output(
 
 
 def output_buffer(
-    shape: Sequence[int], dtype: torch.dtype, channels_last: bool, *inputs: Tensor | None
+    shape: Sequence[int], dtype: torch.dtype, channels_last: bool, images: Tensor, *others: Tensor | None
 ) -> Tensor:
-    """A buffer for the result `[N, C, H, W]` of an operator on the CPU; arguments as for `pooled_output`."""
-    buffer = pooled_output(shape, dtype, channels_last, *inputs)
-    if buffer is not None:
-        return buffer
-    return torch.empty(
-        tuple(shape),
-        dtype=dtype,
-        device="cpu",
-        memory_format=torch.channels_last if channels_last else torch.contiguous_format,
-    )
+    """Memory for the result of an operator on the device of its images; arguments as for `pooled_output`."""
+    buffer = pooled_output(shape, dtype, channels_last, images, *others)
+    return new_images(images, shape, channels_last, dtype) if buffer is None else buffer
 
 
 def pooled_like(
@@ -237,9 +230,7 @@ def pooled_like(
         dtype: of the result; None: that of the images.
     """
     is_last = shape is None and is_channels_last(images, None)
-    shape = images.shape if shape is None else shape
-    buffer = pooled_output(shape, images.dtype if dtype is None else dtype, is_last, images)
-    return new_images(images, shape, is_last, dtype) if buffer is None else buffer
+    return output_buffer(images.shape if shape is None else shape, dtype or images.dtype, is_last, images)
 
 
 def keep_free_memory(nbytes: int) -> None:

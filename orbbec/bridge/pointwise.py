@@ -16,9 +16,9 @@ from orbbec.bridge.arguments import (
     new_images,
     operator_input,
 )
-from orbbec.bridge.buffer_pool import pooled_output
 from orbbec.bridge.dispatch import call_operator
 from orbbec.bridge.fakes import register_fake, register_out_fake
+from orbbec.bridge.warp import buffer_like
 
 _WHOLE = (torch.uint8, torch.int8, torch.int16, torch.int32, torch.int64)
 
@@ -63,23 +63,9 @@ def call_like(op: str, inputs: OperatorInput, *options: Any, channels: int | Non
         options: its other arguments.
         channels: the number of output channels; None: that of the images.
     """
-    buffer = _buffer_like(inputs, channels, *options)
+    tensors = [option for option in options if isinstance(option, Tensor)]
+    buffer = buffer_like(inputs, None, *tensors, channels=channels)
     return call_into(op, buffer, inputs.images, inputs.layout, inputs.channels, *options)
-
-
-def _buffer_like(inputs: OperatorInput, channels: int | None, *options: Any) -> Tensor | None:
-    images, layout = inputs.images, inputs.layout
-    others = [option for option in options if isinstance(option, Tensor)]
-    if torch.compiler.is_compiling():
-        return None
-    if layout is not None:  # with memory for the tables
-        nbytes = images.untyped_storage().nbytes()
-        whole = pooled_output((nbytes,), images.dtype, False, images, layout, *others)
-        return None if whole is None else whole[: images.numel()]
-    count, depth, height, width = images.shape
-    depth = depth if channels is None else channels
-    is_last = depth > 1 and is_channels_last(images, None)
-    return pooled_output((count, depth, height, width), images.dtype, is_last, images, *others)
 
 
 def pixels_with_tables(pixels: Tensor, storage: Tensor) -> Tensor | None:

@@ -1,8 +1,9 @@
-"""Shared code of warp_affine, warp_perspective and remap."""
+"""Shared code of warp_affine, warp_perspective and remap, and output buffers of operators on images."""
 
 from collections.abc import Sequence
 from typing import Any, NamedTuple
 
+import torch
 from torch import Tensor
 
 from orbbec._library import default_arithmetic, operators
@@ -65,12 +66,29 @@ def call_warp(
     return out
 
 
-def buffer_like(inputs: OperatorInput, size: Sequence[int], *others: Tensor | None) -> Tensor | None:
-    """An output buffer for results of `size` in the layout of the images; see `pooled_output`."""
+def buffer_like(
+    inputs: OperatorInput, size: Sequence[int] | None, *others: Tensor | None, channels: int | None = None
+) -> Tensor | None:
+    """An output buffer in the layout of the images; see `pooled_output`.
+
+    Args:
+        inputs: the images.
+        size: of the results; None: the sizes of the images.
+        others: the other tensors that the operator takes.
+        channels: the number of output channels; None: that of the images.
+    """
     images, layout = inputs.images, inputs.layout
-    count, channels = images.shape[:2] if layout is None else (layout.shape[0], inputs.channels)
-    shape = count, channels, *size
-    return pooled_output(shape, images.dtype, is_channels_last(images, layout), images, *others)
+    if layout is not None and size is None:
+        if torch.compiler.is_compiling():
+            return None
+        nbytes = images.untyped_storage().nbytes()  # with memory for the tables
+        whole = pooled_output((nbytes,), images.dtype, False, images, layout, *others)
+        return None if whole is None else whole[: images.numel()]
+    count, depth, *sides = images.shape if layout is None else (layout.shape[0], inputs.channels)
+    depth = depth if channels is None else channels
+    shape = count, depth, *(sides if size is None else size)
+    is_last = depth > 1 and is_channels_last(images, layout)
+    return pooled_output(shape, images.dtype, is_last, images, *others)
 
 
 def _check_devices(

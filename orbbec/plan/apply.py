@@ -8,7 +8,7 @@ from typing import Any, TypeAlias
 import torch
 from torch import Tensor
 
-from orbbec.bridge.arguments import Array, RaggedImages, StoredPlanes, holds_planes, operator_output
+from orbbec.bridge.arguments import RaggedImages, StoredPlanes, holds_planes, operator_output
 from orbbec.color.ycbcr import ycbcr_to_rgb
 from orbbec.plan.batches import Input, Work, read_images
 from orbbec.plan.microbatches import Results, microbatch_of, microbatches_of
@@ -54,7 +54,9 @@ def run_passes(plan: Plan, inputs: Input, out: Any = None, after: After | None =
     """
     work = inputs.work
     if holds_planes(work) and not reads_planes(plan, work):
-        work = ycbcr_to_rgb(work, boxes=_boxes(plan))
+        # Without what the first pass does not read, see `Pass.region`.
+        boxes = plan.passes[0].region(plan.sizes, can_shrink=False) if plan.passes else None
+        work = ycbcr_to_rgb(work, boxes=boxes)
     microbatches = microbatches_of(plan, work)
     if len(microbatches) == 1 and out is None:
         return inputs.restore(_run_microbatch(plan, work, None, after))
@@ -78,11 +80,6 @@ def _run_microbatch(plan: Plan, work: Work, out: Any, after: After | None) -> Wo
 def reads_planes(plan: Plan, planes: StoredPlanes) -> bool:
     """Whether the first pass converts planes to RGB as it reads them, to save memory bandwidth."""
     return bool(plan.passes) and plan.passes[0].reads_planes(planes)
-
-
-def _boxes(plan: Plan) -> Array | None:
-    """What the first pass reads of each image, see `Pass.region`."""
-    return plan.passes[0].region(plan.sizes, can_shrink=False) if plan.passes else None
 
 
 def apply_fixed(plan: Plan, images: RaggedImages, tables: Iterable[Mapping[str, Tensor]]) -> Tensor:

@@ -106,59 +106,40 @@ struct PassSize {
         width(static_cast<int64_t>(p[kStaticWidth])) {}
 };
 
+// A number of a pass that says which.
+constexpr int index_in(const double* p, int at) { return static_cast<int>(p[at]); }
+
+// Numbers of a pass after their count.
+inline std::vector<double> list_in(const double* p, int count, int first) {
+  return {p + first, p + first + index_in(p, count)};
+}
+
 // A pass of `augment`.
 struct AugmentRow {
-  PassSize size;
-  std::string interpolation, border;
-  std::vector<double> fill, mean, std;
-  ScalarType dtype;
-  int channels_last;
-  bool contrast;
-  double matrix, region, colors, color_rows, erase, rectangles;
-
-  explicit AugmentRow(const double* p)
-      : size(p),
-        interpolation(kReadings[static_cast<int>(p[kReading])]),
-        border(kBorders[static_cast<int>(p[kBorder])]),
-        fill(p + kFills + 1, p + kFills + 1 + static_cast<int>(p[kFills])),
-        mean(p + kStatistics + 1, p + kStatistics + 1 + static_cast<int>(p[kStatistics])),
-        std(p + kStatistics + 5, p + kStatistics + 5 + static_cast<int>(p[kStatistics])),
-        dtype(kDtypes[static_cast<int>(p[kDtype])]),
-        channels_last(static_cast<int>(p[kLayout])),
-        contrast(p[kContrast] != 0),
-        matrix(p[kMatrixWords]),
-        region(p[kRegionWords]),
-        colors(p[kColorWords]),
-        color_rows(p[kColorCount]),
-        erase(p[kEraseWords]),
-        rectangles(p[kEraseCount]) {}
+  const double* numbers;
+  PassSize size{numbers};
+  std::string interpolation = kReadings[index_in(numbers, kReading)];
+  std::string border = kBorders[index_in(numbers, kBorder)];
+  std::vector<double> fill = list_in(numbers, kFills, kFills + 1);
+  std::vector<double> mean = list_in(numbers, kStatistics, kStatistics + 1);
+  std::vector<double> std = list_in(numbers, kStatistics, kStatistics + 5);
+  ScalarType dtype = kDtypes[index_in(numbers, kDtype)];
+  int channels_last = index_in(numbers, kLayout);
 };
 
 // A pass of `resized_crop`.
 struct ResizeRow {
-  PassSize size;
-  std::string interpolation;
-  bool antialias;
-  double boxes, flips;
-
-  explicit ResizeRow(const double* p)
-      : size(p),
-        interpolation(kReadings[static_cast<int>(p[kReading])]),
-        antialias(p[kAntialias] != 0),
-        boxes(p[kBoxWords]),
-        flips(p[kFlipWords]) {}
+  const double* numbers;
+  PassSize size{numbers};
+  std::string interpolation = kReadings[index_in(numbers, kReading)];
+  bool antialias = numbers[kAntialias] != 0;
 };
 
 // A pass of an operator.
 struct OperatorRow {
-  const RunOperator& of;
-  double drawn;
-  const double* arguments;
-
-  explicit OperatorRow(const double* p)
-      : of(kOperators[static_cast<int>(p[kOperator])]),
-        drawn(p[kDrawnWords]),
-        arguments(p + kArguments) {}
+  const double* numbers;
+  const RunOperator& of = kOperators[index_in(numbers, kOperator)];
+  const double* arguments = numbers + kArguments;
 };
 
 // Checks that the numbers of a pass stay within the program.
@@ -183,7 +164,7 @@ inline void check_pass(const char* op, const double* p, const Limits& limits) {
   const auto has_column = [&](double x) { return x == -1 || (has_block(x, 2) && is_even(x)); };
   if (p[kKind] == kOperatorPass) {
     require(is_index(p[kOperator], kOperatorCount) && has_column(p[kDrawnWords]));
-    const OperatorRow row(p);
+    const OperatorRow row{p};
     for (int i = 0; i < row.of.argument_count(); ++i) {
       const double words = row.arguments[2 * i], number = row.arguments[2 * i + 1];
       require(has_column(words) && (words == -1 || !row.of.is_constant(i)));

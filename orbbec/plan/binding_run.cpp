@@ -241,15 +241,15 @@ AugmentCall value_call(const AugmentRow& row, const Batch& batch, const Paramete
                        const std::optional<Tensor>& out) {
   AugmentCall call;
   call.takes_one = true;
-  call.tables.colors = p.rows(row.colors, row.color_rows, kStepNumbers);
-  call.tables.boxes = p.rows(row.erase, row.rectangles, kBoxNumbers);
+  call.tables.colors = p.rows(row.numbers[kColorWords], row.numbers[kColorCount], kStepNumbers);
+  call.tables.boxes = p.rows(row.numbers[kEraseWords], row.numbers[kEraseCount], kBoxNumbers);
   call.mean = row.mean;
   call.std = row.std;
   const bool was_byte = batch.images.scalar_type() == ScalarType::Byte;
   const bool is_byte = row.dtype == ScalarType::Byte;
   call.scale = was_byte == is_byte ? 1.0 : is_byte ? 255.0 : 1.0 / 255;
   call.max_value = was_byte ? 255 : 1;
-  call.contrast = row.contrast;
+  call.contrast = row.numbers[kContrast] != 0;
   call.out = out;
   call.dtype = row.dtype;
   call.channels_last = row.channels_last < 0
@@ -265,12 +265,13 @@ AugmentCall augment_call(const AugmentRow& row, const Batch& batch, const Parame
   call.images = batch.images;
   call.layout = batch.layout;
   call.channels = batch.channels;
-  call.tables.matrices = p.at(row.matrix);
+  call.tables.matrices = p.at(row.numbers[kMatrixWords]);
   call.size = p.size(row.size);
   call.interpolation = row.interpolation;
   call.border = row.border;
   call.fill = row.fill;
-  if (row.region >= 0) call.tables.regions = reinterpret_cast<const int64_t*>(p.at(row.region));
+  if (const double region = row.numbers[kRegionWords]; region >= 0)
+    call.tables.regions = reinterpret_cast<const int64_t*>(p.at(region));
   return call;
 }
 
@@ -280,13 +281,14 @@ ResizeCall resize_call(const ResizeRow& row, const Batch& batch, const Parameter
   call.images = batch.images;
   call.layout = batch.layout;
   call.channels = batch.channels;
-  call.boxes = p.block(row.boxes, {p.count, 4}, ScalarType::Double);
+  call.boxes = p.block(row.numbers[kBoxWords], {p.count, 4}, ScalarType::Double);
   call.size = p.size(row.size);
   call.interpolation = row.interpolation;
   call.antialias = row.antialias;
   call.arithmetic = row.antialias ? "pillow_13" : "cv2_5";
   call.longest = batch.longest;
-  if (row.flips >= 0) call.flips = p.block(row.flips, {p.count}, ScalarType::Bool);
+  if (const double flips = row.numbers[kFlipWords]; flips >= 0)
+    call.flips = p.block(flips, {p.count}, ScalarType::Bool);
   return call;
 }
 
@@ -295,7 +297,7 @@ Tensor run_operator(const OperatorRow& row, const Batch& batch, const Parameters
   const bool is_one = batch.images.dim() == 3;
   OperatorCall call{is_one ? torch::stable::unsqueeze(batch.images, 0) : batch.images,
                     {},
-                    p.column(row.drawn),
+                    p.column(row.numbers[kDrawnWords]),
                     batch.is_temporary};
   for (int i = 0; i < row.of.argument_count(); ++i)
     call.arguments.push_back({p.column(row.arguments[2 * i]), row.arguments[2 * i + 1]});
@@ -305,11 +307,11 @@ Tensor run_operator(const OperatorRow& row, const Batch& batch, const Parameters
 
 Tensor run_pass(const double* row, const Batch& batch, const Parameters& p,
                 const std::optional<Tensor>& out) {
-  if (row[kKind] == kOperatorPass) return run_operator(OperatorRow(row), batch, p);
-  if (row[kKind] == kAugmentPass) return run_augment(augment_call(AugmentRow(row), batch, p, out));
-  ResizeCall crop = resize_call(ResizeRow(row), batch, p);
+  if (row[kKind] == kOperatorPass) return run_operator(OperatorRow{row}, batch, p);
+  if (row[kKind] == kAugmentPass) return run_augment(augment_call(AugmentRow{row}, batch, p, out));
+  ResizeCall crop = resize_call(ResizeRow{row}, batch, p);
   if (row[kKind] == kCropPass)
-    return run_augment_crop(crop, value_call(AugmentRow(row), batch, p, out));
+    return run_augment_crop(crop, value_call(AugmentRow{row}, batch, p, out));
   crop.out = out;
   return run_resize(crop);
 }

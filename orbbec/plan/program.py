@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections import deque
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from math import prod
 from typing import Any, NamedTuple
@@ -81,6 +81,8 @@ class Program:
     notes: tuple[str, ...]
     draws_anywhere: bool
     runs: bool
+    _codes: dict[torch.device, Tensor] = field(default_factory=dict, init=False, repr=False)
+    _known_sizes: dict[Size, tuple[Size, int]] = field(default_factory=dict, init=False, repr=False)
 
     @classmethod
     def of(cls, build: Build) -> Program:
@@ -256,10 +258,6 @@ class Program:
             self._codes[device] = self.code.to(device)
         return self._codes.get(device)
 
-    @cached_property
-    def _codes(self) -> dict[torch.device, Tensor]:
-        return {}
-
     def _sizes(self, images: Tensor) -> tuple[Size, int]:
         """The size of a result, and the number of pixels of the results of all passes but the last."""
         height, width = images.shape[-2:] if self.size == ALIKE else VARIES
@@ -274,10 +272,6 @@ class Program:
                 self._known_sizes.clear()
             self._known_sizes[height, width] = known
         return known
-
-    @cached_property
-    def _known_sizes(self) -> dict[Size, tuple[Size, int]]:
-        return {}
 
     def _buffer(self, images: Direct, size: Size) -> Tensor | None:
         """A buffer of the pool for results on the CPU; None: the operator allocates them."""

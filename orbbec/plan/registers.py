@@ -85,6 +85,21 @@ class Registers:
         """One of `count` numbers from `low`, in steps of `step`."""
         return self.compute("whole", low, count, step, draws=1)
 
+    def uniform_in(self, ends: Any) -> int:
+        """A number of a range (low, high), which an argument of a transform is after construction."""
+        low, high = ends
+        return self.uniform(low, high)
+
+    def whole_in(self, ends: Any, step: int = 1) -> int:
+        """A whole number of such a range, in steps of `step`."""
+        low, high = ends
+        return self.whole(low, (high - low) // step + 1, step)
+
+    def each_of(self, counts: Any) -> Iterator[int]:
+        """Whether there is a first thing, a second one, and so on, of a drawn number (low, high) of them."""
+        count = self.whole_in(counts)
+        return (self.compute("at_most", self.constant(index + 1), count) for index in range(counts[1]))
+
     def chance(self, p: float) -> int:
         """1 with probability `p`, else 0."""
         return self.compute("chance", p, draws=1)
@@ -129,6 +144,24 @@ class Registers:
     def both(self, one: int, other: int) -> int:
         """1 where neither is 0, else 0."""
         return self.compute("both", one, other)
+
+    def sum(self, first: int, *others: int) -> int:
+        """The sum of registers."""
+        for other in others:
+            first = self.compute("sum", first, other)
+        return first
+
+    def negative(self, register: int) -> int:
+        """A register times -1."""
+        return self.compute("times", register, self.constant(-1.0))
+
+    def difference(self, register: int, other: int) -> int:
+        """A register less another."""
+        return self.sum(register, self.negative(other))
+
+    def below(self, count: int) -> int:
+        """A whole number from 0 to less than a register."""
+        return self.compute("floor", self.compute("times", self.uniform(), count))
 
     def lookup(self, register: int, values: Sequence[float]) -> int:
         """The entry of a table at an index."""

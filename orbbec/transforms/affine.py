@@ -17,6 +17,7 @@ from orbbec.plan.points import forward_of, numbers_of
 from orbbec.plan.rules import IMAGE_HEIGHT, IMAGE_WIDTH
 from orbbec.plan.steps import BatchState, Step, identities, same_rows
 from orbbec.plan.stream import Stream
+from orbbec.transforms.base.arguments import checks, or_none, several, text, warp_interpolation
 from orbbec.transforms.base.checks import (
     FillValue,
     Range,
@@ -24,8 +25,6 @@ from orbbec.transforms.base.checks import (
     around,
     checked_numbers,
     checked_size,
-    entries,
-    flag,
     interval,
     number,
     numbers,
@@ -35,12 +34,7 @@ from orbbec.transforms.base.checks import (
 )
 from orbbec.transforms.base.transform import Transform, _Chance
 from orbbec.transforms.cuts import drawn_size
-from orbbec.transforms.warps import Reading, checked_reading, reading_of, warp, warp_step
-
-
-def center_of(op: str, center: Any) -> tuple[float, float] | None:
-    """(x, y) in pixels from the top-left corner, or None."""
-    return None if center is None else pair(op, "center", center)
+from orbbec.transforms.warps import Reading, reading_of, warp, warp_step
 
 
 @dataclass(frozen=True)
@@ -71,22 +65,19 @@ class RandomRotation(Transform):
     fill: FillValue = 0.0
     padding_mode: str = "constant"
 
+    _checks = checks(degrees=around, center=or_none(pair), interpolation=warp_interpolation)
+
     def __post_init__(self) -> None:
-        self._set(
-            degrees=around(self.name, "degrees", self.degrees),
-            center=center_of(self.name, self.center),
-            **checked_reading(self),
-        )
-        self._set(expand=flag(self.name, "expand", self.expand))
+        super().__post_init__()
         if self.expand and self.center is not None:
             raise ValueError(f"{self.name}: expected no center together with expand")
 
     def rules(self, build: Build) -> None:
         low, high = checked_numbers(self.degrees)
-        angle = build.compute("times", build.uniform(low, high), build.constant(-1.0))
+        angle = build.negative(build.uniform(low, high))
         numbers = build.consecutive([angle, *map(build.constant, (0, 0, 1, 1, 0, 0))])
         expand = drawn_size((low, high)) if self.expand else None
-        add_affine(build, numbers, reading_of(self), center_of(self.name, self.center), expand)
+        add_affine(build, numbers, reading_of(self), self.center, expand)
 
 
 @dataclass(frozen=True)
@@ -117,13 +108,11 @@ class SafeRotate(_Chance):
     padding_mode: str = "constant"
     p: float = 0.5
 
-    def __post_init__(self) -> None:
-        super().__post_init__()
-        self._set(degrees=around(self.name, "degrees", self.degrees), **checked_reading(self))
+    _checks = checks(degrees=around, interpolation=warp_interpolation)
 
     def rules(self, build: Build) -> None:
         with build.only(build.chance(self.p)):
-            angle = build.uniform(*checked_numbers(self.degrees))
+            angle = build.uniform_in(self.degrees)
             sine = build.compute("sine_cosine", angle)
             matrix = _shrunk(build, sine, sine + 1)
             others = [IMAGE_HEIGHT, IMAGE_WIDTH, *[build.constant(0.0)] * 7]
@@ -150,6 +139,23 @@ def _shrunk(build: Build, sine: int, cosine: int) -> list[int]:
         rows += [*parts, plus(center[axis], times(corner, minus))]
     zero = build.constant(0.0)
     return [*rows, zero, zero, one]
+
+
+def _shears(op: str, name: str, value: Any) -> tuple[float, ...]:
+    ends = numbers(op, name, value, (1, 2, 4))
+    if len(ends) < 4:
+        return around(op, name, ends[0] if len(ends) == 1 else ends)
+    return (*interval(op, name, ends[:2]), *interval(op, name, ends[2:]))
+
+
+def _reach(op: str, name: str, value: Any) -> tuple[float, ...]:
+    return tuple(number(op, name, fraction, 0.0, 1.0) for fraction in pair(op, name, value))
+
+
+def _scales(op: str, name: str, value: Any) -> tuple[float, ...]:
+    bounds = numbers(op, name, value, (2, 4))
+    ranges = (interval(op, name, bounds[n : n + 2], 1e-9) for n in range(0, len(bounds), 2))
+    return tuple(side for low_high in ranges for side in low_high)
 
 
 @dataclass(frozen=True)
@@ -186,50 +192,34 @@ class RandomAffine(Transform):
     center: Sequence[float] | None = None
     padding_mode: str = "constant"
 
-    def __post_init__(self) -> None:
-        self._set(
-            degrees=around(self.name, "degrees", self.degrees),
-            center=center_of(self.name, self.center),
-            **checked_reading(self),
-            shear=self._shears(),
-        )
-        if self.translate is not None:
-            fractions = pair(self.name, "translate", self.translate)
-            for fraction in fractions:
-                number(self.name, "translate", fraction, 0.0, 1.0)
-            self._set(translate=fractions)
-        if self.scale is not None:
-            bounds = numbers(self.name, "scale", self.scale, (2, 4))
-            ranges = (interval(self.name, "scale", bounds[n : n + 2], 1e-9) for n in range(0, len(bounds), 2))
-            self._set(scale=tuple(side for low_high in ranges for side in low_high))
-
-    def _shears(self) -> tuple[float, ...] | None:
-        if self.shear is None:
-            return None
-        ends = numbers(self.name, "shear", self.shear, (1, 2, 4))
-        if len(ends) < 4:
-            return around(self.name, "shear", ends[0] if len(ends) == 1 else ends)
-        return (*interval(self.name, "shear", ends[:2]), *interval(self.name, "shear", ends[2:]))
+    _checks = checks(
+        degrees=around,
+        center=or_none(pair),
+        interpolation=warp_interpolation,
+        shear=or_none(_shears),
+        translate=or_none(_reach),
+        scale=or_none(_scales),
+    )
 
     def rules(self, build: Build) -> None:
-        angle = build.uniform(*checked_numbers(self.degrees))
+        angle = build.uniform_in(self.degrees)
         shifts = [build.uniform() for _ in range(2)]
         scales = self.scale if self.scale is not None else (1.0, 1.0)
         scale_x = build.uniform(*scales[:2])
-        shears = (*(self._shears() or (0.0, 0.0)), 0.0, 0.0)
+        shears = (*checked_numbers(self.shear or (0.0, 0.0)), 0.0, 0.0)
         shear = [build.uniform(*shears[:2]), build.uniform(*shears[2:4])]
         scale_y = build.uniform(*scales[2:]) if len(scales) == 4 else scale_x
         reach = self.translate if self.translate is not None else (0.0, 0.0)
         x, y = (build.compute("shift", draw, axis, reach[axis]) for axis, draw in enumerate(shifts))
         numbers = build.copies([angle, x, y, scale_x, scale_y, *shear])
-        add_affine(build, numbers, reading_of(self), center_of(self.name, self.center))
+        add_affine(build, numbers, reading_of(self), self.center)
 
 
 def add_affine(
     build: Build,
     numbers: int,
     reading: Reading,
-    center: tuple[float, float] | None,
+    center: Sequence[float] | None,
     expand: tuple[int, int] | None = None,
 ) -> None:
     """Add an affine warp.
@@ -297,13 +287,10 @@ class AlignPoints(Transform):
 
     needs_targets = True
 
+    _checks = checks(template=several(pair), interpolation=warp_interpolation, key=text)
+
     def __post_init__(self) -> None:
-        points = entries(self.name, "template", self.template)
-        self._set(template=tuple(pair(self.name, "template", point) for point in points))
-        self._set(**checked_reading(self))
-        self._check("size")
-        if not isinstance(self.key, str):
-            raise TypeError(f"{self.name}: expected key as a name, but got {self.key!r}")
+        super().__post_init__()
         if len(self.template) < 2:
             raise ValueError(
                 f"{self.name}: expected template of at least 2 points, but got {len(self.template)}"

@@ -6,14 +6,8 @@ from dataclasses import dataclass, replace
 
 from orbbec.plan.build import Build
 from orbbec.transforms.auto import NARROW, OPERATIONS, TORCHVISION, apply_operation
-from orbbec.transforms.base.checks import (
-    FillValue,
-    checked_numbers,
-    flag,
-    interpolation_of,
-    number,
-    whole,
-)
+from orbbec.transforms.base.arguments import at_least, checks, warp_interpolation
+from orbbec.transforms.base.checks import FillValue, checked_numbers
 from orbbec.transforms.base.transform import Transform
 
 _SPACE = replace(NARROW, most_bits=4, fraction=1.0 / 3.0)
@@ -61,16 +55,13 @@ class AugMix(Transform):
     interpolation: str = "linear"
     fill: FillValue = 0.0
 
-    def __post_init__(self) -> None:
-        self._set(severity=whole(self.name, "severity", self.severity, 1, _BINS))
-        self._set(mixture_width=whole(self.name, "mixture_width", self.mixture_width, 1, 64))
-        self._set(chain_depth=whole(self.name, "chain_depth", self.chain_depth, -1))
-        self._set(all_ops=flag(self.name, "all_ops", self.all_ops))
-        self._set(
-            alpha=number(self.name, "alpha", self.alpha, 1e-6),
-            interpolation=interpolation_of(self.name, self.interpolation),
-        )
-        self._check("fill")
+    _checks = checks(
+        severity=(1, _BINS),
+        mixture_width=(1, 64),
+        chain_depth=at_least(-1),
+        alpha=at_least(1e-6),
+        interpolation=warp_interpolation,
+    )
 
     def rules(self, build: Build) -> None:
         shares = build.dirichlet(2, self.alpha)

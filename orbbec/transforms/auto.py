@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import astuple, dataclass, replace
+from functools import partial
 from typing import TypeAlias
 
 from orbbec.plan.build import Build
 from orbbec.plan.parameters import Column, OperatorStep
 from orbbec.transforms.adjustments import BRIGHTNESS_OF, BY_ITSELF, CONTRAST_OF, SATURATION_OF, adjustment
-from orbbec.transforms.base.checks import FillValue, checked_numbers, choice, interpolation_of, number, whole
+from orbbec.transforms.base.arguments import at_least, checks, warp_interpolation
+from orbbec.transforms.base.checks import FillValue, checked_numbers, choice, whole
 from orbbec.transforms.base.transform import Transform
 from orbbec.transforms.policies import POLICIES
 from orbbec.transforms.warps import Reading, warp
@@ -35,7 +37,10 @@ _HISTOGRAM = "takes a histogram of the whole image"
 
 @dataclass(frozen=True)
 class Space:
-    """The strength of the operations: the largest value of each, linear in the level."""
+    """The strength of the operations: the largest value of each, linear in the level.
+
+    In the order of Space in operations.h.
+    """
 
     shear: float
     degrees: float
@@ -48,17 +53,7 @@ class Space:
 
     def magnitude(self, build: Build, operation: int, level: int, sign: int) -> int:
         """The register of signed magnitudes, from those of operation, level from 0 to 1 and sign draw."""
-        shift = -1.0 if self.shift is None else self.shift
-        largest = (
-            self.shear,
-            self.degrees,
-            self.factor,
-            self.bits,
-            self.most_bits,
-            shift,
-            self.fraction,
-            self.solarize_levels,
-        )
+        largest = astuple(replace(self, shift=-1.0 if self.shift is None else self.shift))
         return build.compute("magnitude", operation, level, sign, largest)
 
 
@@ -131,9 +126,7 @@ class _Auto(Transform):
     interpolation: str
     fill: FillValue
 
-    def __post_init__(self) -> None:
-        self._set(interpolation=interpolation_of(self.name, self.interpolation))
-        self._check("fill")
+    _checks = checks(interpolation=warp_interpolation)
 
     def _adds(self) -> bool:
         """Whether SolarizeAdd may be drawn."""
@@ -168,9 +161,7 @@ class TrivialAugmentWide(_Auto):
     interpolation: str = "nearest"
     fill: FillValue = 0.0
 
-    def __post_init__(self) -> None:
-        self._set(num_magnitude_bins=whole(self.name, "num_magnitude_bins", self.num_magnitude_bins, 2))
-        super().__post_init__()
+    _checks = checks(num_magnitude_bins=at_least(2))
 
     def rules(self, build: Build) -> None:
         operation = build.whole(0, len(TORCHVISION))
@@ -211,17 +202,17 @@ class RandAugment(_Auto):
     p: float = 1.0
     operations: str = "torchvision"
 
+    _checks = checks(
+        num_ops=at_least(0),
+        num_magnitude_bins=at_least(2),
+        magnitude_std=at_least(0.0),
+        operations=partial(choice, known=tuple(SETS)),
+    )
+
     def __post_init__(self) -> None:
-        self._set(num_ops=whole(self.name, "num_ops", self.num_ops, 0))
-        bins = whole(self.name, "num_magnitude_bins", self.num_magnitude_bins, 2)
-        self._set(
-            num_magnitude_bins=bins,
-            magnitude=whole(self.name, "magnitude", self.magnitude, 0, bins - 1),
-            magnitude_std=number(self.name, "magnitude_std", self.magnitude_std, 0.0),
-            operations=choice(self.name, "operations", self.operations, tuple(SETS)),
-        )
-        self._check("p")
         super().__post_init__()
+        most = self.num_magnitude_bins - 1
+        self._set(magnitude=whole(self.name, "magnitude", self.magnitude, 0, most))
 
     def rules(self, build: Build) -> None:
         space, operations = SETS[self.operations]

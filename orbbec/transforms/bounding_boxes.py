@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 from typing import Any
 
-from orbbec.transforms.base.checks import number
+from orbbec.transforms.base.arguments import at_least, checks
 from orbbec.transforms.base.transform import _KeepsPixels
 from orbbec.transforms.targets.options import TargetOptions
 
@@ -39,11 +39,10 @@ class SanitizeBoundingBoxes(_KeepsPixels):
     min_area: float = 1.0
     labels_getter: str | None = "default"
 
+    _checks = checks(min_size=at_least(0.0), min_area=at_least(0.0))
+
     def __post_init__(self) -> None:
-        self._set(
-            min_size=number(self.name, "min_size", self.min_size, 0.0),
-            min_area=number(self.name, "min_area", self.min_area, 0.0),
-        )
+        super().__post_init__()
         if self.labels_getter not in ("default", None):
             raise ValueError(
                 f'{self.name}: expected labels_getter as "default" or None, but got {self.labels_getter!r}'

@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass, field
+from functools import partial
 from typing import Any, ClassVar
 
 import numpy as np
@@ -23,17 +24,8 @@ from orbbec.plan.points import (
 )
 from orbbec.plan.steps import BatchState, Step, Warp
 from orbbec.plan.stream import Stream
-from orbbec.transforms.base.checks import (
-    Size,
-    checked_size,
-    entries,
-    epoch_range,
-    interval,
-    number,
-    position,
-    probability,
-    whole,
-)
+from orbbec.transforms.base.arguments import at_least, checks, several
+from orbbec.transforms.base.checks import Size, checked_size, interval, number, position, whole
 from orbbec.transforms.base.transform import Transform, _Chance
 from orbbec.transforms.targets.masks import mask_here
 from orbbec.transforms.targets.per_box import row_count
@@ -105,17 +97,17 @@ class RandomIoUCrop(Transform):
 
     needs_targets = True
 
+    _checks = checks(
+        trials=at_least(1), rounds=at_least(1), sampler_options=several(partial(number, low=0.0))
+    )
+
     def __post_init__(self) -> None:
+        super().__post_init__()
         scales, ratios = (self.min_scale, self.max_scale), (self.min_aspect_ratio, self.max_aspect_ratio)
         low, high = interval(self.name, "min_scale, max_scale", scales, 1e-6, 1.0)
         self._set(min_scale=low, max_scale=high)
         low, high = interval(self.name, "min_aspect_ratio, max_aspect_ratio", ratios, 1e-6)
         self._set(min_aspect_ratio=low, max_aspect_ratio=high)
-        options = entries(self.name, "sampler_options", self.sampler_options)
-        self._set(trials=whole(self.name, "trials", self.trials, 1))
-        self._set(rounds=whole(self.name, "rounds", self.rounds, 1))
-        options = tuple(number(self.name, "sampler_options", option, 0.0) for option in options)
-        self._set(sampler_options=options, epochs=epoch_range(self.name, self.epochs))
 
     def draw_for(
         self, state: BatchState, stream: Stream, targets: Sequence[Any] | None, matrix: Array | None
@@ -216,9 +208,7 @@ class _SizedCrop(_TargetCrop):
 
     size: Size
 
-    def __post_init__(self) -> None:
-        super().__post_init__()
-        self._check("size")
+    _checks = checks()
 
     @property
     def _least(self) -> tuple[int, int]:
@@ -266,9 +256,7 @@ class BBoxSafeRandomCrop(_BoxCrop):
 
     draws = 4
 
-    def __post_init__(self) -> None:
-        super().__post_init__()
-        self._set(erosion_rate=probability(self.name, self.erosion_rate, "erosion_rate"))
+    _checks = checks(erosion_rate=(0.0, 1.0))
 
     def _region(self, index: int, size: Array, objects: Array, draws: Array) -> Any:
         edges = self._union(objects) if len(objects) and self.erosion_rate < 1 else None
@@ -326,9 +314,7 @@ class AtLeastOneBBoxRandomCrop(_SizedCrop, _BoxCrop):
 
     draws = 3
 
-    def __post_init__(self) -> None:
-        super().__post_init__()
-        self._set(erosion_factor=probability(self.name, self.erosion_factor, "erosion_factor"))
+    _checks = checks(erosion_factor=(0.0, 1.0))
 
     def _region(self, index: int, size: Array, objects: Array, draws: Array) -> Any:
         sides = np.array(checked_size(self.size))
@@ -341,6 +327,14 @@ class AtLeastOneBBoxRandomCrop(_SizedCrop, _BoxCrop):
             first, last = np.sort(ends, 0).clip(0, spare)
         corner = first + np.floor(draws[1:] * (last - first + 1))
         return *corner, *(corner + sides[::-1])
+
+
+def _ignored(op: str, name: str, value: Any) -> Any:
+    return (
+        value
+        if listed(value) == []
+        else several(partial(whole, low=-(1 << 31), high=1 << 31))(op, name, value)
+    )
 
 
 @dataclass(frozen=True)
@@ -377,13 +371,7 @@ class CropNonEmptyMaskIfExists(_SizedCrop):
 
     draws = 3
 
-    def __post_init__(self) -> None:
-        super().__post_init__()
-        if listed(self.ignore_values) != []:
-            several = entries(self.name, "ignore_values", self.ignore_values)
-            ends = -(1 << 31), 1 << 31
-            values = (whole(self.name, "ignore_values", value, *ends) for value in several)
-            self._set(ignore_values=tuple(values))
+    _checks = checks(ignore_values=_ignored)
 
     def _objects(self, index: int, target: Any, matrix: Array, size: Array) -> Array:
         """The indices of the pixels that are not 0, row by row."""

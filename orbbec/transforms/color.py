@@ -15,7 +15,8 @@ from orbbec.plan.batches import signed, unsigned
 from orbbec.plan.build import Build
 from orbbec.plan.parameters import Column, OperatorStep
 from orbbec.transforms.adjustments import BY_ITSELF, check_unit, factor_range, hue_range, jitter, to_gray
-from orbbec.transforms.base.checks import Range, interval, number, numbers, span, whole
+from orbbec.transforms.base.arguments import at_least, checks
+from orbbec.transforms.base.checks import Range, numbers
 from orbbec.transforms.base.transform import Transform, _Chance, _EvenChance
 
 
@@ -94,11 +95,9 @@ class RandomPhotometricDistort(Transform):
     hue: Range = (-0.05, 0.05)
     p: float = 0.5
 
-    def __post_init__(self) -> None:
-        for name in ("brightness", "contrast", "saturation"):
-            self._set(**{name: interval(self.name, name, getattr(self, name), 0.0)})
-        self._set(hue=interval(self.name, "hue", self.hue, -0.5, 0.5))
-        self._check("p")
+    _checks = checks(
+        brightness=at_least(0.0), contrast=at_least(0.0), saturation=at_least(0.0), hue=(-0.5, 0.5)
+    )
 
     def rules(self, build: Build) -> None:
         chosen = build.consecutive([build.chance(self.p) for _ in range(4)])
@@ -152,8 +151,10 @@ class Grayscale(Transform):
 
     num_output_channels: int = 1
 
+    _checks = checks(num_output_channels=(1, 3))
+
     def __post_init__(self) -> None:
-        self._set(num_output_channels=whole(self.name, "num_output_channels", self.num_output_channels, 1, 3))
+        super().__post_init__()
         if self.num_output_channels == 2:
             raise ValueError(f"{self.name}: expected num_output_channels as 1 or 3, but got 2")
 
@@ -208,9 +209,7 @@ class RandomPosterize(_Chance):
     bits: int
     p: float = 0.5
 
-    def __post_init__(self) -> None:
-        super().__post_init__()
-        self._set(bits=whole(self.name, "bits", self.bits, 0, 8))
+    _checks = checks(bits=(0, 8))
 
     def rules(self, build: Build) -> None:
         chosen = build.chance(self.p)
@@ -239,9 +238,7 @@ class RandomSolarize(_Chance):
     threshold: float
     p: float = 0.5
 
-    def __post_init__(self) -> None:
-        super().__post_init__()
-        self._set(threshold=number(self.name, "threshold", self.threshold, 0.0, 255.0))
+    _checks = checks(threshold=(0.0, 255.0))
 
     def rules(self, build: Build) -> None:
         check_unit(build, "threshold", self.threshold)
@@ -275,12 +272,7 @@ class SolarizeAdd(Transform):
     threshold: float = 128.0
     p: float = 0.5
 
-    def __post_init__(self) -> None:
-        self._set(
-            addition=interval(self.name, "addition", self.addition, 0.0, 255.0),
-            threshold=number(self.name, "threshold", self.threshold, 0.0, 255.0),
-        )
-        self._check("p")
+    _checks = checks(addition=(0.0, 255.0), threshold=(0.0, 255.0))
 
     def rules(self, build: Build) -> None:
         check_unit(build, "addition", self.addition[1])
@@ -313,15 +305,10 @@ class Gamma(Transform):
     gain: float = 1.0
     p: float = 1.0
 
-    def __post_init__(self) -> None:
-        self._set(gamma=self._range(), gain=number(self.name, "gain", self.gain, 0.0))
-        self._check("p")
-
-    def _range(self) -> Range:
-        return span(self.name, "gamma", self.gamma, 0.0)
+    _checks = checks(gamma=at_least(0.0), gain=at_least(0.0))
 
     def rules(self, build: Build) -> None:
-        gamma, chosen = build.uniform(*self._range()), build.chance(self.p)
+        gamma, chosen = build.uniform_in(self.gamma), build.chance(self.p)
         columns, options = {"gamma": Column("registers", gamma)}, {"gain": self.gain}
         operator = OperatorStep("adjust_gamma", columns, options, drawn=chosen, why=BY_ITSELF)
         build.color("gamma", gamma, build.constant(self.gain), operator=operator, drawn=chosen)
@@ -349,12 +336,7 @@ class RandomBrightnessContrast(Transform):
     contrast: Range = (-0.2, 0.2)
     p: float = 0.5
 
-    def __post_init__(self) -> None:
-        self._set(
-            brightness=interval(self.name, "brightness", self.brightness, -1.0, 1.0),
-            contrast=interval(self.name, "contrast", self.contrast, -1.0),
-        )
-        self._check("p")
+    _checks = checks(brightness=(-1.0, 1.0), contrast=at_least(-1.0))
 
     def rules(self, build: Build) -> None:
         chosen, contrast = build.chance(self.p), build.uniform(*self.contrast)

@@ -10,7 +10,8 @@ from typing import Any
 
 from orbbec.bridge.plain import is_number, is_sequence, listed, shown
 from orbbec.plan.build import Build
-from orbbec.transforms.base.checks import epoch_range, flag, whole
+from orbbec.transforms.base.arguments import checks
+from orbbec.transforms.base.checks import whole
 from orbbec.transforms.base.transform import Transform
 from orbbec.transforms.targets.options import TargetOptions
 
@@ -62,6 +63,7 @@ class _Container(Transform):
     transforms: Sequence[Transform]
 
     def __post_init__(self) -> None:
+        super().__post_init__()
         self._set(transforms=check_transforms(self.name, self.transforms))
         for transform in self.transforms:
             if transform.needs_targets:
@@ -126,10 +128,7 @@ class RandomApply(_Container):
     p: float = 0.5
     epochs: tuple[int, int] | None = field(default=None, kw_only=True)
 
-    def __post_init__(self) -> None:
-        super().__post_init__()
-        self._check("p")
-        self._set(epochs=epoch_range(self.name, self.epochs))
+    _checks = checks()
 
     def rules(self, build: Build) -> None:
         within = build.within_epochs(build.chance(self.p), self.epochs)
@@ -200,10 +199,10 @@ class SomeOf(_Container):
     shuffle: bool = False
     weights: Sequence[float] | None = None
 
+    _checks = checks()
+
     def __post_init__(self) -> None:
         super().__post_init__()
-        self._set(replace=flag(self.name, "replace", self.replace))
-        self._set(shuffle=flag(self.name, "shuffle", self.shuffle))
         self._set(n=whole(self.name, "n", self.n, 1, math.inf if self.replace else len(self.transforms)))
         if self.weights is not None:
             self._set(weights=_probabilities(self, "weights", self.weights))

@@ -9,6 +9,7 @@ from typing import Any
 from orbbec.plan.build import Build
 from orbbec.plan.parameters import BOXES, Column, OperatorStep
 from orbbec.plan.passes import ALIKE, VARIES, Size
+from orbbec.transforms.base.arguments import checks
 from orbbec.transforms.base.checks import border_of, checked_numbers, resizing_of
 from orbbec.transforms.base.transform import Transform
 
@@ -107,6 +108,8 @@ class _Resizing(Transform):
     interpolation: str
     antialias: bool
 
+    _checks = checks()
+
     def __post_init__(self) -> None:
+        super().__post_init__()
         self._set(interpolation=resizing_of(self.name, self.interpolation, self.antialias))
-        self._check("antialias")

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import Any
 
 import torch
 from torch import Tensor
@@ -16,7 +17,8 @@ from orbbec.plan.build import Build
 from orbbec.plan.parameters import Column, OperatorStep
 from orbbec.plan.passes import VARIES
 from orbbec.plan.rules import IMAGE_HEIGHT, IMAGE_WIDTH
-from orbbec.transforms.base.checks import Range, interval, number, resizing_of, size_pair, span, whole_range
+from orbbec.transforms.base.arguments import at_least, checks, odd_sides, resizing
+from orbbec.transforms.base.checks import Range, checked_numbers, interval, size_pair, span
 from orbbec.transforms.base.transform import Transform
 from orbbec.transforms.cuts import Resizing, resize
 
@@ -118,18 +120,16 @@ class CLAHE(Transform):
     tile_grid_size: int | Sequence[int] = (8, 8)
     p: float = 0.5
 
-    def __post_init__(self) -> None:
-        self._set(
-            clip_limit=span(self.name, "clip_limit", self.clip_limit, 1.0),
-            tile_grid_size=size_pair(self.name, "tile_grid_size", self.tile_grid_size),
-        )
-        self._check("p")
+    _checks = checks(clip_limit=at_least(1.0), tile_grid_size=size_pair)
 
     def rules(self, build: Build) -> None:
-        assert isinstance(self.clip_limit, tuple)
-        columns = {"clip_limit": Column("registers", build.uniform(*self.clip_limit))}
+        columns = {"clip_limit": Column("registers", build.uniform_in(self.clip_limit))}
         options, chosen = {"tiles": self.tile_grid_size}, build.chance(self.p)
         build.operator(OperatorStep("clahe", columns, options, drawn=chosen, why=_WHOLE_IMAGE))
+
+
+def _part(op: str, name: str, value: Any) -> Range:
+    return interval(op, name, span(op, name, value), 0.0, 1.0)
 
 
 @dataclass(frozen=True)
@@ -158,28 +158,13 @@ class UnsharpMask(Transform):
     threshold: float = 10.0
     p: float = 0.5
 
-    def __post_init__(self) -> None:
-        sides = whole_range(self.name, "kernel_size", self.kernel_size, 1)
-        if not all(side % 2 for side in sides):
-            raise ValueError(f"{self.name}: expected kernel_size as odd numbers, but got {self.kernel_size}")
-        alpha = interval(self.name, "alpha", span(self.name, "alpha", self.alpha), 0.0, 1.0)
-        self._set(
-            kernel_size=sides,
-            sigma=span(self.name, "sigma", self.sigma, 0.0),
-            alpha=alpha,
-            threshold=number(self.name, "threshold", self.threshold, 0.0, 255.0),
-        )
-        self._check("p")
+    _checks = checks(kernel_size=odd_sides, sigma=at_least(0.0), alpha=_part, threshold=(0.0, 255.0))
 
     def rules(self, build: Build) -> None:
-        assert not isinstance(self.kernel_size, int)
-        assert isinstance(self.sigma, tuple)
-        assert isinstance(self.alpha, tuple)
-        low, high = self.kernel_size
         columns = {
-            "kernel_size": Column("registers", build.whole(low, (high - low) // 2 + 1, 2), dtype="int64"),
-            "sigma": Column("registers", build.uniform(*self.sigma)),
-            "alpha": Column("registers", build.uniform(*self.alpha)),
+            "kernel_size": Column("registers", build.whole_in(self.kernel_size, 2), dtype="int64"),
+            "sigma": Column("registers", build.uniform_in(self.sigma)),
+            "alpha": Column("registers", build.uniform_in(self.alpha)),
         }
         options, chosen = {"threshold": self.threshold}, build.chance(self.p)
         build.operator(OperatorStep("unsharp_mask", columns, options, drawn=chosen))
@@ -206,22 +191,14 @@ class Defocus(Transform):
     alias_blur: float | Range = (0.1, 0.5)
     p: float = 0.5
 
-    def __post_init__(self) -> None:
-        self._set(
-            radius=whole_range(self.name, "radius", self.radius, 1, 100),
-            alias_blur=span(self.name, "alias_blur", self.alias_blur, 1e-6),
-        )
-        self._check("p")
+    _checks = checks(radius=(1, 100), alias_blur=at_least(1e-6))
 
     def rules(self, build: Build) -> None:
-        assert not isinstance(self.radius, int)
-        assert isinstance(self.alias_blur, tuple)
-        low, high = self.radius
         columns = {
-            "radius": Column("registers", build.whole(low, high - low + 1), dtype="int64"),
-            "alias_blur": Column("registers", build.uniform(*self.alias_blur)),
+            "radius": Column("registers", build.whole_in(self.radius), dtype="int64"),
+            "alias_blur": Column("registers", build.uniform_in(self.alias_blur)),
         }
-        options, chosen = {"reach": max(_MIN_DISK, high)}, build.chance(self.p)
+        options, chosen = {"reach": max(_MIN_DISK, *checked_numbers(self.radius))}, build.chance(self.p)
         build.operator(OperatorStep("defocus", columns, options, drawn=chosen))
 
 
@@ -249,11 +226,7 @@ class Downscale(Transform):
     up_interpolation: str = "nearest"
     p: float = 0.5
 
-    def __post_init__(self) -> None:
-        self._set(scale_range=interval(self.name, "scale_range", self.scale_range, 1e-6, 1.0))
-        for name in ("down_interpolation", "up_interpolation"):
-            self._set(**{name: resizing_of(self.name, getattr(self, name), argument=name)})
-        self._check("p")
+    _checks = checks(scale_range=(1e-6, 1.0), down_interpolation=resizing, up_interpolation=resizing)
 
     def rules(self, build: Build) -> None:
         chosen, size = build.chance(self.p), build.size

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -18,9 +19,10 @@ from orbbec.plan.parameters import Column, OperatorStep
 from orbbec.plan.points import carried
 from orbbec.plan.steps import BatchState, Step, identities
 from orbbec.plan.stream import Stream
-from orbbec.transforms.base.checks import FillValue, Range, flag, interval, number, pair, whole
+from orbbec.transforms.base.arguments import at_least, both, checks, warp_interpolation
+from orbbec.transforms.base.checks import FillValue, Range, whole
 from orbbec.transforms.base.transform import Transform, _Chance
-from orbbec.transforms.warps import checked_reading, reading_of, warp, warp_step
+from orbbec.transforms.warps import displacement_options, reading_of, warp, warp_step
 from orbbec.warpaffine import remap
 
 _CORNERS = np.array([[0.0, 0.0], [1.0, 0.0], [1.0, 1.0], [0.0, 1.0]])  # clockwise from the top left
@@ -139,12 +141,7 @@ class RandomPerspective(Transform):
     fill: FillValue = 0.0
     padding_mode: str = "constant"
 
-    def __post_init__(self) -> None:
-        self._set(
-            distortion_scale=number(self.name, "distortion_scale", self.distortion_scale, 0.0, 1.0),
-            **checked_reading(self),
-        )
-        self._check("p")
+    _checks = checks(distortion_scale=(0.0, 1.0), interpolation=warp_interpolation)
 
     def rules(self, build: Build) -> None:
         with build.only(build.chance(self.p)):
@@ -185,14 +182,7 @@ class Perspective(_Chance):
     padding_mode: str = "constant"
     p: float = 0.5
 
-    def __post_init__(self) -> None:
-        super().__post_init__()
-        self._set(
-            scale=interval(self.name, "scale", self.scale, 0.0),
-            keep_size=flag(self.name, "keep_size", self.keep_size),
-            fit_output=flag(self.name, "fit_output", self.fit_output),
-            **checked_reading(self),
-        )
+    _checks = checks(scale=at_least(0.0), interpolation=warp_interpolation)
 
     def sample(self, sizes: Array, stream: Stream) -> tuple[Array, Array]:
         """Whether each image is changed, and its points: bool `[N]`, float64 `[N, 4, 2]`."""
@@ -299,10 +289,7 @@ class RandomGridShuffle(_Chance):
     grid: Sequence[int] = (3, 3)
     p: float = 0.5
 
-    def __post_init__(self) -> None:
-        super().__post_init__()
-        pair(self.name, "grid", self.grid)
-        self._set(grid=tuple(whole(self.name, "grid", count, 1, 16) for count in self.grid))
+    _checks = checks(grid=both(partial(whole, low=1, high=16)))
 
     def rules(self, build: Build) -> None:
         chosen, (rows, columns) = build.chance(self.p), self.grid
@@ -322,18 +309,10 @@ class _Distortion(Transform):
     padding_mode: str
     p: float
 
-    def __post_init__(self) -> None:
-        self._set(**checked_reading(self))
-        self._check("p")
+    _checks = checks(interpolation=warp_interpolation)
 
     def _add(self, build: Build, name: str, columns: dict[str, Column], chosen: int) -> None:
-        interpolation, border, fill = reading_of(self)
-        options = {
-            "interpolation": interpolation,
-            "border": border,
-            "fill": list(fill) if len(fill) > 1 else fill[0],
-        }
-        build.operator(OperatorStep(name, columns, options, drawn=chosen, why=_WHY))
+        build.operator(OperatorStep(name, columns, displacement_options(self), drawn=chosen, why=_WHY))
 
 
 @dataclass(frozen=True)
@@ -365,9 +344,7 @@ class OpticalDistortion(_Distortion):
     padding_mode: str = "constant"
     p: float = 0.5
 
-    def __post_init__(self) -> None:
-        super().__post_init__()
-        self._set(distort_range=interval(self.name, "distort_range", self.distort_range, -1.0, 1.0))
+    _checks = checks(distort_range=(-1.0, 1.0))
 
     def rules(self, build: Build) -> None:
         chosen = build.chance(self.p)
@@ -404,13 +381,7 @@ class GridDistortion(_Distortion):
     padding_mode: str = "constant"
     p: float = 0.5
 
-    def __post_init__(self) -> None:
-        super().__post_init__()
-        self._set(
-            num_steps=whole(self.name, "num_steps", self.num_steps, 1, 64),
-            distort_range=interval(self.name, "distort_range", self.distort_range, -0.999),
-            normalized=flag(self.name, "normalized", self.normalized),
-        )
+    _checks = checks(num_steps=(1, 64), distort_range=at_least(-0.999))
 
     def rules(self, build: Build) -> None:
         chosen, count = build.chance(self.p), self.num_steps + 1

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field
+from functools import partial
 from itertools import product
 from typing import Any
 
@@ -18,23 +19,18 @@ from orbbec.plan.parameters import Column, OperatorStep
 from orbbec.plan.registers import log_range
 from orbbec.plan.steps import BatchState, Operator, Step
 from orbbec.plan.stream import Stream
-from orbbec.transforms.base.checks import (
-    Range,
-    checked_numbers,
-    choice,
-    flag,
-    interval,
-    number,
-    numbers,
-    pair,
-    whole,
-    whole_range,
-)
+from orbbec.transforms.base.arguments import at_least, both, checks, or_none
+from orbbec.transforms.base.checks import Range, checked_numbers, choice, interval, numbers, whole
 from orbbec.transforms.base.transform import Transform
 
 _MAX_SIDE = float(1 << 30)  # a side of a rectangle is at most that of the image
 HOLES = "fills rectangles, whose number varies"
 _UNIT_DRAWS = 6  # of a rectangle in a unit: two for its position, up to four for its color
+
+
+def _fill(op: str, name: str, value: Any, known: str) -> str | tuple[float, ...]:
+    """Numbers, or a name that stands for random ones."""
+    return choice(op, name, value, (known,)) if isinstance(value, str) else numbers(op, name, value)
 
 
 @dataclass(frozen=True)
@@ -65,16 +61,7 @@ class RandomErasing(Transform):
     ratio: Range = (0.3, 3.3)
     value: float | Sequence[float] | str = 0.0
 
-    def __post_init__(self) -> None:
-        self._set(
-            scale=interval(self.name, "scale", self.scale, 0.0, 1.0),
-            ratio=interval(self.name, "ratio", self.ratio, 1e-6),
-        )
-        self._check("p")
-        if isinstance(self.value, str):
-            self._set(value=choice(self.name, "value", self.value, ("random",)))
-        else:
-            self._set(value=numbers(self.name, "value", self.value))
+    _checks = checks(scale=(0.0, 1.0), ratio=at_least(1e-6), value=partial(_fill, known="random"))
 
     def rules(self, build: Build) -> None:
         chosen = build.chance(self.p)
@@ -137,21 +124,29 @@ class _Dropout(Transform):
     fill: float | Sequence[float] | str
     p: float
 
-    def __post_init__(self) -> None:
-        if isinstance(self.fill, str):
-            self._set(fill=choice(self.name, "fill", self.fill, ("random_uniform",)))
-        else:
-            self._set(fill=numbers(self.name, "fill", self.fill))
-        self._check("p")
+    _checks = checks(fill=partial(_fill, known="random_uniform"))
 
     def _fill_some(self, build: Build, chosen: int, counts: Any, rectangle: Rectangle) -> None:
         """Fill as many rectangles as are drawn, where `chosen` is not 0."""
-        low, high = counts
-        count = build.whole(low, high - low + 1)
-        for index in range(high):
-            is_there = build.compute("at_most", build.constant(index + 1), count)
+        for is_there in build.each_of(counts):
             with build.only(build.both(chosen, is_there)):
                 rectangle.fill(build, "fill", self.fill)
+
+
+def _sides(op: str, name: str, value: Any) -> Range:
+    """A range of fractions, or of whole pixels."""
+    low, high = interval(op, name, value, 0.0)
+    if high >= 1 and not (low.is_integer() and high.is_integer()):
+        raise ValueError(f"{op}: expected {name} below 1 or in whole pixels, but got ({low:g}, {high:g})")
+    return low, high
+
+
+def _check_units(transform: Transform, *names: str) -> None:
+    """Check that sides of rectangles are both fractions or both in pixels."""
+    ranges = [getattr(transform, name) for name in names]
+    if len({high >= 1 for _, high in ranges}) > 1:
+        expected = f"{' and '.join(names)} both in pixels or both as fractions"
+        raise ValueError(f"{transform.name}: expected {expected}, but got {' and '.join(map(str, ranges))}")
 
 
 @dataclass(frozen=True)
@@ -181,10 +176,11 @@ class CoarseDropout(_Dropout):
     fill: float | Sequence[float] | str = 0.0
     p: float = 0.5
 
+    _checks = checks(num_holes_range=(1, 256), hole_height_range=_sides, hole_width_range=_sides)
+
     def __post_init__(self) -> None:
         super().__post_init__()
-        self._set(num_holes_range=whole_range(self.name, "num_holes_range", self.num_holes_range, 1, 256))
-        _set_sides(self, "hole_height_range", "hole_width_range")
+        _check_units(self, "hole_height_range", "hole_width_range")
 
     def rules(self, build: Build) -> None:
         chosen = build.chance(self.p)
@@ -222,12 +218,12 @@ class XYMasking(_Dropout):
     fill: float | Sequence[float] | str = 0.0
     p: float = 0.5
 
-    def __post_init__(self) -> None:
-        super().__post_init__()
-        for name in ("num_masks_x_range", "num_masks_y_range"):
-            self._set(**{name: whole_range(self.name, name, getattr(self, name), 0, 256)})
-        for name in ("mask_x_length_range", "mask_y_length_range"):
-            self._set(**{name: _sides(self.name, name, getattr(self, name))})
+    _checks = checks(
+        num_masks_x_range=(0, 256),
+        num_masks_y_range=(0, 256),
+        mask_x_length_range=_sides,
+        mask_y_length_range=_sides,
+    )
 
     def rules(self, build: Build) -> None:
         chosen = build.chance(self.p)
@@ -235,15 +231,6 @@ class XYMasking(_Dropout):
         rows = _rectangle(*_with_whole_side(self.mask_y_length_range)[::-1])
         self._fill_some(build, chosen, self.num_masks_x_range, columns)
         self._fill_some(build, chosen, self.num_masks_y_range, rows)
-
-
-def _set_sides(transform: Transform, *names: str) -> None:
-    """Check the ranges of height and width of rectangles, both as fractions or both in pixels."""
-    ranges = [_sides(transform.name, name, getattr(transform, name)) for name in names]
-    if len({high >= 1 for _, high in ranges}) > 1:
-        expected = f"{' and '.join(names)} both in pixels or both as fractions"
-        raise ValueError(f"{transform.name}: expected {expected}, but got {' and '.join(map(str, ranges))}")
-    transform._set(**dict(zip(names, ranges, strict=True)))
 
 
 def _rectangle(height_range: Range, width_range: Range) -> Rectangle:
@@ -256,14 +243,6 @@ def _with_whole_side(length_range: Range) -> tuple[Range, Range]:
     """The range of the other side, which is the whole, and this one."""
     whole_side = _MAX_SIDE if length_range[1] >= 1 else 1.0
     return (whole_side, whole_side), length_range
-
-
-def _sides(op: str, name: str, value: Range) -> Range:
-    """A range of fractions, or of whole pixels."""
-    low, high = interval(op, name, value, 0.0)
-    if high >= 1 and not (low.is_integer() and high.is_integer()):
-        raise ValueError(f"{op}: expected {name} below 1 or in whole pixels, but got ({low:g}, {high:g})")
-    return low, high
 
 
 def fill_colors(images: Tensor, fill: Sequence[float]) -> Tensor:
@@ -351,25 +330,18 @@ class GridDropout(_Dropout):
     p: float = 0.5
     unit_size_range: Sequence[int] | None = field(default=None, kw_only=True)
 
-    def __post_init__(self) -> None:
-        super().__post_init__()
-        if self.unit_size_range is not None:
-            self._set(unit_size_range=whole_range(self.name, "unit_size_range", self.unit_size_range, 2))
-        if self.holes_number_xy is not None:
-            pair(self.name, "holes_number_xy", self.holes_number_xy)
-            counts = [whole(self.name, "holes_number_xy", count, 1, 32) for count in self.holes_number_xy]
-            self._set(holes_number_xy=tuple(counts))
-        self._set(
-            ratio=number(self.name, "ratio", self.ratio, 1e-6, 1.0),
-            random_offset=flag(self.name, "random_offset", self.random_offset),
-        )
+    _checks = checks(
+        unit_size_range=at_least(2),
+        ratio=(1e-6, 1.0),
+        holes_number_xy=or_none(both(partial(whole, low=1, high=32))),
+    )
 
     def sample(self, sizes: Array, stream: Stream) -> Any:
         """The images with rectangles, the rectangles, and the numbers from 0 to 1 of their colors."""
         chosen, fractions = stream.chance(self.p), stream.uniforms(1)
         units = np.maximum(sizes // 10, 2)
         if self.unit_size_range is not None:
-            low, high = whole_range(self.name, "unit_size_range", self.unit_size_range, 2)
+            low, high = self.unit_size_range
             units = np.tile(low + np.floor(fractions * (high - low + 1)).astype(np.int64), 2)
         counts = np.maximum(sizes // units, 1).prod(1)
         most = int(counts.max(initial=0))
@@ -451,13 +423,16 @@ class PatchBrightness(Transform):
     factor_range: Range = (0.5, 1.5)
     p: float = 0.5
 
+    _checks = checks(
+        num_patches_range=(1, 16),
+        patch_height_range=_sides,
+        patch_width_range=_sides,
+        factor_range=at_least(0.0),
+    )
+
     def __post_init__(self) -> None:
-        self._set(
-            num_patches_range=whole_range(self.name, "num_patches_range", self.num_patches_range, 1, 16),
-            factor_range=interval(self.name, "factor_range", self.factor_range, 0.0),
-        )
-        _set_sides(self, "patch_height_range", "patch_width_range")
-        self._check("p")
+        super().__post_init__()
+        _check_units(self, "patch_height_range", "patch_width_range")
 
     def rules(self, build: Build) -> None:
         assert not isinstance(self.num_patches_range, int)

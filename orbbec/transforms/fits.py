@@ -3,19 +3,12 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import partial
 
 from orbbec.plan.build import Build
 from orbbec.plan.passes import ALIKE
-from orbbec.transforms.base.checks import (
-    FillValue,
-    Range,
-    Size,
-    border_of,
-    checked_size,
-    choice,
-    interval,
-    whole,
-)
+from orbbec.transforms.base.arguments import at_least, checks
+from orbbec.transforms.base.checks import FillValue, Range, Size, checked_size, choice
 from orbbec.transforms.base.transform import Transform
 from orbbec.transforms.cuts import _Resizing, drawn_size, padded, resize
 
@@ -52,9 +45,7 @@ class ResizeToFit(_Resizing):
     interpolation: str = "linear"
     antialias: bool = True
 
-    def __post_init__(self) -> None:
-        self._check("size")
-        super().__post_init__()
+    _checks = checks()
 
     def rules(self, build: Build) -> None:
         resize(build, "resize_fit", *checked_size(self.size), 1, how=self, size=ALIKE)
@@ -83,9 +74,7 @@ class RandomScale(_Resizing):
     interpolation: str = "linear"
     antialias: bool = True
 
-    def __post_init__(self) -> None:
-        self._set(scale_range=interval(self.name, "scale_range", self.scale_range, 1e-6))
-        super().__post_init__()
+    _checks = checks(scale_range=at_least(1e-6))
 
     def rules(self, build: Build) -> None:
         size = drawn_size(self.scale_range)
@@ -116,10 +105,7 @@ class PadIfNeeded(Transform):
     padding_mode: str = "constant"
     position: str = "center"
 
-    def __post_init__(self) -> None:
-        self._check("size", "fill")
-        border_of(self.name, self.padding_mode)
-        self._set(position=choice(self.name, "position", self.position, (*_POSITIONS, "random")))
+    _checks = checks(position=partial(choice, known=(*_POSITIONS, "random")))
 
     def rules(self, build: Build) -> None:
         size, is_random = checked_size(self.size), self.position == "random"
@@ -157,9 +143,7 @@ class Crop(Transform):
     height: int
     width: int
 
-    def __post_init__(self) -> None:
-        for name, low in (("top", 0), ("left", 0), ("height", 1), ("width", 1)):
-            self._set(**{name: whole(self.name, name, getattr(self, name), low)})
+    _checks = checks(top=at_least(0), left=at_least(0), height=at_least(1), width=at_least(1))
 
     def rules(self, build: Build) -> None:
         size = self.height, self.width

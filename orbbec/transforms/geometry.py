@@ -16,19 +16,17 @@ from orbbec.plan.points import shifts
 from orbbec.plan.registers import log_range
 from orbbec.plan.steps import BatchState, Step, Warp, same_rows
 from orbbec.plan.stream import Stream
+from orbbec.transforms.base.arguments import at_least, checks, or_none, resizing
 from orbbec.transforms.base.checks import (
     FillValue,
     Range,
     Size,
     border_of,
     checked_numbers,
+    checked_sides,
     checked_size,
-    flag,
-    interval,
-    number,
     padding_of,
     position,
-    resizing_of,
     resizings_of,
     size_pair,
     whole,
@@ -122,13 +120,11 @@ class RandomResizedCrop(Transform):
     interpolation: str | Sequence[str] = "linear"
     antialias: bool = True
 
+    _checks = checks(scale=at_least(0.0), ratio=at_least(1e-6))
+
     def __post_init__(self) -> None:
-        self._set(
-            scale=interval(self.name, "scale", self.scale, 0.0),
-            ratio=interval(self.name, "ratio", self.ratio, 1e-6),
-            interpolation=resizings_of(self.name, self.interpolation, self.antialias),
-        )
-        self._check("size", "antialias")
+        super().__post_init__()
+        self._set(interpolation=resizings_of(self.name, self.interpolation, self.antialias))
 
     def rules(self, build: Build) -> None:
         size = checked_size(self.size)
@@ -161,8 +157,7 @@ class CenterCrop(Transform):
 
     size: Size
 
-    def __post_init__(self) -> None:
-        self._check("size")
+    _checks = checks()
 
     def rules(self, build: Build) -> None:
         size = checked_size(self.size)
@@ -214,16 +209,14 @@ class RandomCrop(Transform):
     max_class_ratio: float | None = None
     ignore_index: int = 255
 
+    _checks = checks(
+        ignore_index=(-(2**31), 2**31 - 1), padding=or_none(padding_of), max_class_ratio=(0.0, 1.0)
+    )
+
     def __post_init__(self) -> None:
-        self._check("size", "fill")
+        super().__post_init__()
         if self.max_class_ratio is not None:
-            ratio = number(self.name, "max_class_ratio", self.max_class_ratio, 0.0, 1.0)
-            self._set(max_class_ratio=ratio, needs_targets=True)
-        self._set(ignore_index=whole(self.name, "ignore_index", self.ignore_index, -(2**31), 2**31 - 1))
-        if self.padding is not None:
-            self._set(padding=padding_of(self.name, self.padding))
-        self._set(pad_if_needed=flag(self.name, "pad_if_needed", self.pad_if_needed))
-        border_of(self.name, self.padding_mode)
+            self._set(needs_targets=True)
 
     def rules(self, build: Build) -> None:
         if self.max_class_ratio is not None:
@@ -236,7 +229,7 @@ class RandomCrop(Transform):
 
     @property
     def _padding(self) -> tuple[int, int, int, int]:
-        return (0, 0, 0, 0) if self.padding is None else padding_of(self.name, self.padding)
+        return (0, 0, 0, 0) if self.padding is None else checked_sides(self.padding)
 
     @property
     def _pads(self) -> bool:
@@ -293,13 +286,10 @@ class Pad(Transform):
     fill: FillValue = 0.0
     padding_mode: str = "constant"
 
-    def __post_init__(self) -> None:
-        self._set(padding=padding_of(self.name, self.padding))
-        self._check("fill")
-        border_of(self.name, self.padding_mode)
+    _checks = checks(padding=padding_of)
 
     def rules(self, build: Build) -> None:
-        build.warp("pad", *padding_of(self.name, self.padding), lossless=True, size=ALIKE, **padded(self))
+        build.warp("pad", *checked_sides(self.padding), lossless=True, size=ALIKE, **padded(self))
 
 
 class _Flip(_EvenChance):
@@ -370,10 +360,7 @@ class Letterbox(Transform):
     interpolation: str = "linear"
     enlarge: bool = True
 
-    def __post_init__(self) -> None:
-        self._check("size", "fill")
-        self._set(interpolation=resizing_of(self.name, self.interpolation))
-        self._set(enlarge=flag(self.name, "enlarge", self.enlarge))
+    _checks = checks(interpolation=resizing)
 
     def rules(self, build: Build) -> None:
         size, fill = checked_size(self.size), checked_numbers(self.fill)

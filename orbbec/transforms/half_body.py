@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -12,7 +13,8 @@ from orbbec.bridge.arguments import Array
 from orbbec.plan.points import carried, forward_of, numbers_of, shifts
 from orbbec.plan.steps import BatchState, Step, Warp
 from orbbec.plan.stream import Stream
-from orbbec.transforms.base.checks import FillValue, entries, number, position, whole
+from orbbec.transforms.base.arguments import at_least, checks, several, text
+from orbbec.transforms.base.checks import FillValue, position, whole
 from orbbec.transforms.base.transform import _Chance
 from orbbec.transforms.cuts import padded
 
@@ -69,21 +71,17 @@ class RandomHalfBody(_Chance):
 
     needs_targets = True
 
-    def __post_init__(self) -> None:
-        super().__post_init__()
-        for name in ("upper", "lower"):
-            joints = entries(self.name, name, getattr(self, name))
-            self._set(**{name: tuple(whole(self.name, name, joint, 0) for joint in joints)})
-        for name in ("min_total_keypoints", "min_upper_keypoints", "min_lower_keypoints"):
-            self._set(**{name: whole(self.name, name, getattr(self, name), 1)})
-        self._set(padding=number(self.name, "padding", self.padding, 1.0))
-        self._set(upper_prob=number(self.name, "upper_prob", self.upper_prob, 0.0, 1.0))
-        if self.aspect_ratio is not None:
-            self._set(aspect_ratio=number(self.name, "aspect_ratio", self.aspect_ratio, 1e-6))
-        if not isinstance(self.key, str):
-            raise TypeError(f"{self.name}: expected key as a name, but got {self.key!r}")
-        self._check("fill")
-        padded(self)
+    _checks = checks(
+        upper=several(partial(whole, low=0)),
+        lower=several(partial(whole, low=0)),
+        min_total_keypoints=at_least(1),
+        min_upper_keypoints=at_least(1),
+        min_lower_keypoints=at_least(1),
+        padding=at_least(1.0),
+        upper_prob=(0.0, 1.0),
+        aspect_ratio=at_least(1e-6),
+        key=text,
+    )
 
     def draw_for(
         self, state: BatchState, stream: Stream, targets: Sequence[Any] | None, matrix: Array | None

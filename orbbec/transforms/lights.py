@@ -4,11 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import partial
 
 from orbbec.augment.codes import STEPS
 from orbbec.plan.build import Build
 from orbbec.plan.rules import IMAGE_HEIGHT, IMAGE_WIDTH
-from orbbec.transforms.base.checks import Range, choice, interval, region, whole, whole_range
+from orbbec.transforms.base.arguments import at_least, checks
+from orbbec.transforms.base.checks import Range, choice, interval, region
 from orbbec.transforms.base.transform import Transform
 
 # Red, green and blue of lights every 500 kelvins from the first, in units of 1/10000: of black bodies, and of
@@ -44,10 +46,6 @@ def _squared(build: Build, register: int) -> int:
     return build.compute("times", register, register)
 
 
-def _difference(build: Build, one: int, other: int) -> int:
-    return build.compute("sum", one, build.compute("times", other, build.constant(-1.0)))
-
-
 @dataclass(frozen=True)
 class Vignetting(Transform):
     """Darken pixels by the square of their distance from a center.
@@ -73,10 +71,7 @@ class Vignetting(Transform):
     center_range: Range = (0.3, 0.7)
     p: float = 0.5
 
-    def __post_init__(self) -> None:
-        for name in ("intensity_range", "center_range"):
-            self._set(**{name: interval(self.name, name, getattr(self, name), 0.0, 1.0)})
-        self._check("p")
+    _checks = checks(intensity_range=(0.0, 1.0), center_range=(0.0, 1.0))
 
     def rules(self, build: Build) -> None:
         chosen, intensity = build.chance(self.p), build.uniform(*self.intensity_range)
@@ -89,13 +84,13 @@ class Vignetting(Transform):
         ]
         total = build.compute("larger", build.compute("sum", *farthest), build.constant(1e-6))
         scales = [build.compute("quotient", scale, total) for scale in scales]
-        slope = build.compute("times", intensity, build.constant(-1.0))
+        slope = build.negative(intensity)
         build.color("radial", *centers, *scales, slope, build.constant(0.0), drawn=chosen)
 
 
 def _farthest(build: Build, side: int, center: int) -> int:
     """The largest squared distance of a pixel from a center, along an axis."""
-    last = _difference(build, build.compute("plus", side, -1.0), center)
+    last = build.difference(build.compute("plus", side, -1.0), center)
     return build.compute("larger", _squared(build, center), _squared(build, last))
 
 
@@ -134,16 +129,14 @@ class Illumination(Transform):
     sigma_range: Range = (0.2, 1.0)
     p: float = 0.5
 
-    def __post_init__(self) -> None:
-        self._set(
-            mode=choice(self.name, "mode", self.mode, ("linear", "gaussian")),
-            intensity_range=interval(self.name, "intensity_range", self.intensity_range, 0.0, 1.0),
-            effect_type=choice(self.name, "effect_type", self.effect_type, tuple(_SIGNS)),
-            angle_range=interval(self.name, "angle_range", self.angle_range),
-            center_range=interval(self.name, "center_range", self.center_range, 0.0, 1.0),
-            sigma_range=interval(self.name, "sigma_range", self.sigma_range, 1e-6),
-        )
-        self._check("p")
+    _checks = checks(
+        mode=partial(choice, known=("linear", "gaussian")),
+        intensity_range=(0.0, 1.0),
+        effect_type=partial(choice, known=tuple(_SIGNS)),
+        angle_range=interval,
+        center_range=(0.0, 1.0),
+        sigma_range=at_least(1e-6),
+    )
 
     def rules(self, build: Build) -> None:
         chosen, signs = build.chance(self.p), _SIGNS[self.effect_type]
@@ -155,7 +148,7 @@ class Illumination(Transform):
     def _linear(self, build: Build, intensity: int, chosen: int) -> None:
         sine = build.compute("sine_cosine", build.uniform(*self.angle_range))
         parts = [sine + 1, sine]
-        ends = [build.compute("larger", part, _negative(build, part)) for part in parts]
+        ends = [build.compute("larger", part, build.negative(part)) for part in parts]
         total, one = build.compute("sum", *ends), build.constant(1.0)
         fractions = [build.compute("quotient", part, total) for part in parts]
         gains = [build.compute("times", intensity, fraction) for fraction in fractions]
@@ -164,7 +157,7 @@ class Illumination(Transform):
             build.compute("quotient", build.compute("times", gain, build.constant(2.0)), last)
             for gain, last in zip(gains, lasts, strict=True)
         ]
-        first = _difference(build, one, build.compute("sum", *gains))
+        first = build.difference(one, build.compute("sum", *gains))
         build.color("ramp", first, *slopes, drawn=chosen)
 
     def _gaussian(self, build: Build, intensity: int, chosen: int) -> None:
@@ -174,10 +167,6 @@ class Illumination(Transform):
         sigma = build.compute("times", longer, build.uniform(*self.sigma_range))
         scale = build.compute("quotient", build.constant(0.5), _squared(build, sigma))
         build.color("radial", *centers, scale, scale, build.constant(0.0), intensity, drawn=chosen)
-
-
-def _negative(build: Build, register: int) -> int:
-    return build.compute("times", register, build.constant(-1.0))
 
 
 @dataclass(frozen=True)
@@ -203,8 +192,10 @@ class PlanckianJitter(Transform):
     temperature_range: Range | None = None
     p: float = 0.5
 
+    _checks = checks(mode=partial(choice, known=tuple(_LIGHTS)))
+
     def __post_init__(self) -> None:
-        self._set(mode=choice(self.name, "mode", self.mode, tuple(_LIGHTS)))
+        super().__post_init__()
         if self.temperature_range is not None:
             low, high = interval(
                 self.name, "temperature_range", self.temperature_range, _LIGHTS[self.mode][0], _HOTTEST
@@ -213,7 +204,6 @@ class PlanckianJitter(Transform):
                 expected = f"temperature_range with {_NEUTRAL:g} within"
                 raise ValueError(f"{self.name}: expected {expected}, but got ({low:g}, {high:g})")
             self._set(temperature_range=(low, high))
-        self._check("p")
 
     def rules(self, build: Build) -> None:
         coldest, lights = _LIGHTS[self.mode]
@@ -232,10 +222,10 @@ class PlanckianJitter(Transform):
 def _between(build: Build, position: int, values: tuple[int, ...]) -> int:
     """The value of a table at a position between its entries."""
     index = build.compute("floor", position)
-    fraction = build.compute("sum", position, build.compute("times", index, build.constant(-1.0)))
+    fraction = build.difference(position, index)
     first = build.lookup(index, values)
     second = build.lookup(build.compute("plus", index, 1.0), values)
-    step = build.compute("sum", second, build.compute("times", first, build.constant(-1.0)))
+    step = build.difference(second, first)
     return build.compute("sum", first, build.compute("times", step, fraction))
 
 
@@ -269,24 +259,17 @@ class RandomShadow(Transform):
     shadow_intensity_range: Range = (0.5, 0.5)
     p: float = 0.5
 
-    def __post_init__(self) -> None:
-        counts = whole_range(self.name, "num_shadows_range", self.num_shadows_range, 1, 16)
-        intensities = interval(self.name, "shadow_intensity_range", self.shadow_intensity_range, 0.0, 1.0)
-        self._set(
-            shadow_roi=region(self.name, "shadow_roi", self.shadow_roi),
-            num_shadows_range=counts,
-            shadow_dimension=whole(self.name, "shadow_dimension", self.shadow_dimension, 3, _CORNERS),
-            shadow_intensity_range=intensities,
-        )
-        self._check("p")
+    _checks = checks(
+        shadow_roi=region,
+        num_shadows_range=(1, 16),
+        shadow_dimension=(3, _CORNERS),
+        shadow_intensity_range=(0.0, 1.0),
+    )
 
     def rules(self, build: Build) -> None:
-        assert not isinstance(self.num_shadows_range, int)
-        low, high = self.num_shadows_range
-        chosen, count = build.chance(self.p), build.whole(low, high - low + 1)
+        chosen, are_there = build.chance(self.p), build.each_of(self.num_shadows_range)
         limits = [_limits(build, side, self.shadow_roi[axis::2]) for axis, side in enumerate(_SIDES)]
-        for index in range(high):
-            is_there = build.compute("at_most", build.constant(index + 1), count)
+        for is_there in are_there:
             with build.only(build.both(chosen, is_there)):
                 self._add(build, limits)
 
@@ -294,7 +277,7 @@ class RandomShadow(Transform):
         intensity = build.uniform(*self.shadow_intensity_range)
         corners = [[_corner(build, *ends) for ends in limits] for _ in range(self.shadow_dimension)]
         corners += corners[-1:] * (_CORNERS - len(corners))
-        factor = _difference(build, build.constant(1.0), intensity)
+        factor = build.difference(build.constant(1.0), intensity)
         code = build.constant(STEPS["shadow"])
         row = build.copies([code, factor, *(number for corner in corners for number in corner)])
         build.colors("step_colors", row, 1, placed=True)
@@ -303,9 +286,8 @@ class RandomShadow(Transform):
 def _limits(build: Build, side: int, ends: Sequence[float]) -> tuple[int, int]:
     """The first pixel along an axis, and the number of pixels."""
     first, past = (build.compute("floor", build.compute("times", side, build.constant(end))) for end in ends)
-    return first, _difference(build, past, first)
+    return first, build.difference(past, first)
 
 
 def _corner(build: Build, first: int, count: int) -> int:
-    step = build.compute("floor", build.compute("times", build.uniform(0.0, 1.0), count))
-    return build.compute("sum", first, step)
+    return build.sum(first, build.below(count))

@@ -10,17 +10,8 @@ from orbbec.plan.build import Build
 from orbbec.plan.external import masks_of_targets
 from orbbec.plan.parameters import Column
 from orbbec.plan.rules import IMAGE_HEIGHT, IMAGE_WIDTH
-from orbbec.transforms.base.checks import (
-    FillValue,
-    Range,
-    Size,
-    checked_numbers,
-    checked_size,
-    epoch_range,
-    interval,
-    number,
-    whole,
-)
+from orbbec.transforms.base.arguments import at_least, checks
+from orbbec.transforms.base.checks import FillValue, Range, Size, checked_numbers, checked_size
 from orbbec.transforms.base.transform import Transform
 
 
@@ -50,9 +41,7 @@ class _Applied(Transform):
     p: float = field(default=1.0, kw_only=True)
     epochs: tuple[int, int] | None = field(default=None, kw_only=True)
 
-    def __post_init__(self) -> None:
-        self._check("p")
-        self._set(epochs=epoch_range(self.name, self.epochs))
+    _checks = checks()
 
     def _chosen(self, build: Build) -> int | None:
         """The register of the images that are mixed; None: all."""
@@ -73,11 +62,7 @@ class _Mixing(_Applied):
     alpha: float = 1.0
     num_classes: int | None = None
 
-    def __post_init__(self) -> None:
-        super().__post_init__()
-        self._set(alpha=number(self.name, "alpha", self.alpha, 1e-6))
-        if self.num_classes is not None:
-            self._set(num_classes=whole(self.name, "num_classes", self.num_classes, 1))
+    _checks = checks(alpha=at_least(1e-6), num_classes=at_least(1))
 
 
 class MixUp(_Mixing):
@@ -179,10 +164,7 @@ class CopyPaste(_Applied):
 
     max_objects: int | None = None
 
-    def __post_init__(self) -> None:
-        super().__post_init__()
-        if self.max_objects is not None:
-            self._set(max_objects=whole(self.name, "max_objects", self.max_objects, 1))
+    _checks = checks(max_objects=at_least(1))
 
     def rules(self, build: Build) -> None:
         columns = {"pair_indices": _previous(self._chosen(build), 1), "masks": masks_of_targets(build)}
@@ -211,10 +193,6 @@ class Mosaic(_Applied):
         epochs: (first, end): mosaics only from the first epoch to before `end`, such as (0, 285); None: in
             all.
 
-    Raises:
-        TypeError: an argument has a wrong type.
-        ValueError: an argument is out of range.
-
     Source:
         The mosaics of YOLO.
 
@@ -229,14 +207,13 @@ class Mosaic(_Applied):
     fill: FillValue = 114.0
     tiles: int = 4
 
+    _checks = checks(center_range=(0.0, 1.0), tiles=(4, 9))
+
     def __post_init__(self) -> None:
         super().__post_init__()
-        self._set(center_range=interval(self.name, "center_range", self.center_range, 0.0, 1.0))
-        self._check("size", "fill")
-        tiles = whole(self.name, "tiles", self.tiles, 4, 9)
-        if tiles not in (4, 9):
-            raise ValueError(f"{self.name}: expected tiles as 4 or 9, but got {tiles}")
-        self._set(tiles=tiles, others=tiles - 1)
+        if self.tiles not in (4, 9):
+            raise ValueError(f"{self.name}: expected tiles as 4 or 9, but got {self.tiles}")
+        self._set(others=self.tiles - 1)
 
     def rules(self, build: Build) -> None:
         height, width = size = checked_size(self.size)

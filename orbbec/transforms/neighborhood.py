@@ -9,19 +9,19 @@ from typing import Any, ClassVar
 from orbbec.bridge.plain import listed
 from orbbec.plan.build import Build
 from orbbec.plan.parameters import Column, OperatorStep
+from orbbec.transforms.base.arguments import at_least, both, checks, warp_interpolation
 from orbbec.transforms.base.checks import (
     FillValue,
     Range,
+    checked_size,
     interval,
     number,
     numbers,
-    pair,
-    span,
     whole,
     whole_range,
 )
 from orbbec.transforms.base.transform import Transform, _Chance, _EvenChance
-from orbbec.transforms.warps import checked_reading, reading_of
+from orbbec.transforms.warps import displacement_options
 
 _STATISTICS = "takes a histogram of the whole image"
 
@@ -30,6 +30,15 @@ def _odd(op: str, name: str, value: Any) -> int:
     if whole(op, name, value, 1) % 2 == 0:
         raise ValueError(f"{op}: expected {name} as an odd number, but got {value}")
     return int(value)
+
+
+def _odd_range(op: str, name: str, value: Any) -> tuple[int, ...]:
+    return tuple(_odd(op, name, side) for side in whole_range(op, name, value, 1))
+
+
+def _window(op: str, name: str, value: Any) -> Any:
+    sides = listed(value)
+    return both(_odd)(op, name, [value] * 2 if sides is None else sides)
 
 
 @dataclass(frozen=True)
@@ -56,20 +65,13 @@ class GaussianBlur(Transform):
     kernel_size: int | Sequence[int]
     sigma: float | Range = (0.1, 2.0)
 
-    def __post_init__(self) -> None:
-        several = listed(self.kernel_size)
-        sides = [self.kernel_size] * 2 if several is None else several
-        pair(self.name, "kernel_size", sides)
-        self._set(kernel_size=tuple(_odd(self.name, "kernel_size", side) for side in sides))
-        self._set(sigma=span(self.name, "sigma", self.sigma, 1e-6))
+    _checks = checks(kernel_size=_window, sigma=at_least(1e-6))
 
     def rules(self, build: Build) -> None:
-        assert isinstance(self.sigma, tuple)
-        assert not isinstance(self.kernel_size, int)
-        width, height = self.kernel_size
+        sides = checked_size(self.kernel_size)[::-1]
         columns = {
-            "kernel_size": Column("constant", shape=(2,), dtype="int64", value=(height, width)),
-            "sigma": Column("registers", build.uniform(*self.sigma)),
+            "kernel_size": Column("constant", shape=(2,), dtype="int64", value=sides),
+            "sigma": Column("registers", build.uniform_in(self.sigma)),
         }
         build.operator(OperatorStep("gaussian_blur", columns, drawn=build.constant(1)))
 
@@ -81,16 +83,10 @@ class _OddWindow(Transform):
     kernel_size: int | Sequence[int]
     p: float
 
-    def __post_init__(self) -> None:
-        bounds = whole_range(self.name, "kernel_size", self.kernel_size, 1)
-        self._set(kernel_size=tuple(_odd(self.name, "kernel_size", side) for side in bounds))
-        self._check("p")
+    _checks = checks(kernel_size=_odd_range)
 
     def rules(self, build: Build) -> None:
-        assert not isinstance(self.kernel_size, int)
-        low, high = self.kernel_size
-        side = build.whole(low, (high - low) // 2 + 1, 2)
-        columns = {"kernel_size": Column("registers", side, dtype="int64")}
+        columns = {"kernel_size": Column("registers", build.whole_in(self.kernel_size, 2), dtype="int64")}
         build.operator(OperatorStep(self.operator, columns, drawn=build.chance(self.p)))
 
 
@@ -170,20 +166,12 @@ class MotionBlur(Transform):
     angle_degrees: Range = (0.0, 180.0)
     p: float = 0.5
 
-    def __post_init__(self) -> None:
-        self._set(
-            length=whole_range(self.name, "length", self.length, 1),
-            angle_degrees=interval(self.name, "angle_degrees", self.angle_degrees),
-        )
-        self._check("p")
+    _checks = checks(length=at_least(1), angle_degrees=interval)
 
     def rules(self, build: Build) -> None:
-        assert not isinstance(self.length, int)
-        low, high = self.length
-        length, angle = build.whole(low, high - low + 1), build.uniform(*self.angle_degrees)
         columns = {
-            "length": Column("registers", length, dtype="int64"),
-            "angle_degrees": Column("registers", angle),
+            "length": Column("registers", build.whole_in(self.length), dtype="int64"),
+            "angle_degrees": Column("registers", build.uniform(*self.angle_degrees)),
         }
         build.operator(OperatorStep("motion_blur", columns, drawn=build.chance(self.p)))
 
@@ -209,9 +197,7 @@ class RandomAdjustSharpness(_Chance):
     sharpness_factor: float
     p: float = 0.5
 
-    def __post_init__(self) -> None:
-        super().__post_init__()
-        self._set(sharpness_factor=number(self.name, "sharpness_factor", self.sharpness_factor, 0.0))
+    _checks = checks(sharpness_factor=at_least(0.0))
 
     def rules(self, build: Build) -> None:
         columns = {"sharpness_factor": Column("constant", value=self.sharpness_factor)}
@@ -275,15 +261,18 @@ class JPEG(Transform):
 
     quality: int | Sequence[int]
 
-    def __post_init__(self) -> None:
-        self._set(quality=whole_range(self.name, "quality", self.quality, 1, 100))
+    _checks = checks(quality=(1, 100))
 
     def rules(self, build: Build) -> None:
-        assert not isinstance(self.quality, int)
-        low, high = self.quality
-        columns = {"quality": Column("registers", build.whole(low, high - low + 1), dtype="int64")}
+        columns = {"quality": Column("registers", build.whole_in(self.quality), dtype="int64")}
         drawn, why = build.constant(1), "works on blocks of pixels"
         build.operator(OperatorStep("jpeg_compression", columns, drawn=drawn, why=why))
+
+
+def _along_axes(op: str, name: str, value: Any) -> tuple[float, ...]:
+    """Numbers of at least 0 along x and y."""
+    sides = numbers(op, name, value, (2,))
+    return tuple(number(op, name, side, 0.0) for side in sides) * (2 // len(sides))
 
 
 @dataclass(frozen=True)
@@ -312,24 +301,12 @@ class ElasticTransform(Transform):
     fill: FillValue = 0.0
     padding_mode: str = "constant"
 
-    def __post_init__(self) -> None:
-        for name in ("alpha", "sigma"):
-            bounds = numbers(self.name, name, getattr(self, name), (2,))
-            for value in bounds:
-                number(self.name, name, value, 0.0)
-            self._set(**{name: bounds * (2 // len(bounds))})
-        self._set(**checked_reading(self))
+    _checks = checks(alpha=_along_axes, sigma=_along_axes, interpolation=warp_interpolation)
 
     def rules(self, build: Build) -> None:
-        interpolation, border, fill = reading_of(self)
         columns = {
             name: Column("constant", shape=(2,), value=getattr(self, name)) for name in ("alpha", "sigma")
         }
-        options = {
-            "interpolation": interpolation,
-            "border": border,
-            "fill": list(fill) if len(fill) > 1 else fill[0],
-            "transform_index": build.stream,
-        }
+        options = {**displacement_options(self), "transform_index": build.stream}
         step = OperatorStep("elastic_transform", columns, options, why="displaces each pixel by noise")
         build.operator(step)

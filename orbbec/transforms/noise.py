@@ -7,7 +7,8 @@ from dataclasses import dataclass, field
 from orbbec.plan.build import Build
 from orbbec.plan.parameters import Column, OperatorStep
 from orbbec.transforms.adjustments import check_unit
-from orbbec.transforms.base.checks import Range, checked_numbers, flag, interval, number, span
+from orbbec.transforms.base.arguments import at_least, checks
+from orbbec.transforms.base.checks import Range, span
 from orbbec.transforms.base.transform import Transform
 
 
@@ -34,18 +35,12 @@ class GaussianNoise(Transform):
     clip: bool = True
     per_frame: bool = field(default=True, kw_only=True)
 
-    def __post_init__(self) -> None:
-        self._set(clip=flag(self.name, "clip", self.clip))
-        self._set(per_frame=flag(self.name, "per_frame", self.per_frame))
-        self._set(
-            mean=span(self.name, "mean", self.mean),
-            sigma=span(self.name, "sigma", self.sigma, 0.0),
-        )
+    _checks = checks(mean=span, sigma=at_least(0.0))
 
     def rules(self, build: Build) -> None:
-        mean = build.uniform(*checked_numbers(self.mean))
-        sigma = build.uniform(*checked_numbers(self.sigma))
-        columns = {"mean": Column("registers", mean), "sigma": Column("registers", sigma)}
+        columns = {
+            name: Column("registers", build.uniform_in(getattr(self, name))) for name in ("mean", "sigma")
+        }
         options = {"clip": self.clip, "transform_index": build.stream}
         why, frames = "draws noise per image", self.per_frame
         build.operator(OperatorStep("gaussian_noise", columns, options, why=why, per_frame=frames))
@@ -78,11 +73,7 @@ class SaltAndPepper(Transform):
     p: float = 0.5
     per_frame: bool = field(default=True, kw_only=True)
 
-    def __post_init__(self) -> None:
-        for name in ("amount", "salt_vs_pepper"):
-            self._set(**{name: interval(self.name, name, getattr(self, name), 0.0, 1.0)})
-        self._set(per_frame=flag(self.name, "per_frame", self.per_frame))
-        self._check("p")
+    _checks = checks(amount=(0.0, 1.0), salt_vs_pepper=(0.0, 1.0))
 
     def rules(self, build: Build) -> None:
         chosen = build.chance(self.p)
@@ -118,13 +109,7 @@ class PixelDropout(Transform):
     p: float = 0.5
     per_frame: bool = field(default=True, kw_only=True)
 
-    def __post_init__(self) -> None:
-        self._set(
-            dropout_prob=number(self.name, "dropout_prob", self.dropout_prob, 0.0, 1.0),
-            drop_value=number(self.name, "drop_value", self.drop_value, 0.0, 255.0),
-            per_frame=flag(self.name, "per_frame", self.per_frame),
-        )
-        self._check("p")
+    _checks = checks(dropout_prob=(0.0, 1.0), drop_value=(0.0, 255.0))
 
     def rules(self, build: Build) -> None:
         check_unit(build, "drop_value", self.drop_value)
@@ -157,12 +142,7 @@ class ShotNoise(Transform):
     p: float = 0.5
     per_frame: bool = field(default=True, kw_only=True)
 
-    def __post_init__(self) -> None:
-        self._set(
-            scale_range=interval(self.name, "scale_range", self.scale_range, 1e-6),
-            per_frame=flag(self.name, "per_frame", self.per_frame),
-        )
-        self._check("p")
+    _checks = checks(scale_range=at_least(1e-6))
 
     def rules(self, build: Build) -> None:
         chosen, scale = build.chance(self.p), build.uniform(*self.scale_range)

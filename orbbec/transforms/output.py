@@ -10,7 +10,8 @@ import torch
 
 from orbbec.bridge.arguments import dtype_name
 from orbbec.plan.build import Build
-from orbbec.transforms.base.checks import checked_numbers, flag, numbers
+from orbbec.transforms.base.arguments import checks
+from orbbec.transforms.base.checks import checked_numbers, numbers
 from orbbec.transforms.base.transform import Transform, _KeepsPixels
 
 _DTYPES = ("uint8", "float16", "bfloat16", "float32")
@@ -41,17 +42,18 @@ class Normalize(Transform):
     mean: float | Sequence[float] = (0.485, 0.456, 0.406)
     std: float | Sequence[float] = (0.229, 0.224, 0.225)
 
+    _checks = checks(mean=numbers, std=numbers)
+
     def __post_init__(self) -> None:
-        self._set(mean=numbers(self.name, "mean", self.mean), std=numbers(self.name, "std", self.std))
+        super().__post_init__()
         if 0.0 in checked_numbers(self.std):
             raise ValueError(f"{self.name}: expected std without 0, but got {self.std}")
 
     def rules(self, build: Build) -> None:
-        assert isinstance(self.mean, tuple)
-        assert isinstance(self.std, tuple)
-        for name, values in (("mean", self.mean), ("std", self.std)):
-            build.check_numbers(name, values)
-        build.normalize(self.mean, self.std)
+        mean, std = checked_numbers(self.mean), checked_numbers(self.std)
+        build.check_numbers("mean", mean)
+        build.check_numbers("std", std)
+        build.normalize(mean, std)
 
 
 @dataclass(frozen=True)
@@ -81,16 +83,16 @@ class ToDtype(Transform):
     scale: bool = False
     channels_last: bool | None = None
 
+    _checks = checks()
+
     def __post_init__(self) -> None:
+        super().__post_init__()
         name = dtype_name(self.dtype)
         if name not in _DTYPES:
             raise ValueError(
                 f"{self.name}: expected dtype as one of {', '.join(_DTYPES)}, but got {self.dtype}"
             )
         self._set(dtype=getattr(torch, name))
-        self._set(scale=flag(self.name, "scale", self.scale))
-        if self.channels_last is not None:
-            self._set(channels_last=flag(self.name, "channels_last", self.channels_last))
 
     def rules(self, build: Build) -> None:
         build.cast(dtype_name(self.dtype), self.scale, self.channels_last)

@@ -6,7 +6,8 @@ from dataclasses import dataclass
 
 from orbbec.plan.build import Build
 from orbbec.plan.parameters import Column, OperatorStep
-from orbbec.transforms.base.checks import Range, interval
+from orbbec.transforms.base.arguments import checks
+from orbbec.transforms.base.checks import Range
 from orbbec.transforms.base.transform import Transform
 
 
@@ -30,9 +31,7 @@ class PillowBlur(Transform):
     radius_range: Range = (0.1, 2.0)
     p: float = 0.1
 
-    def __post_init__(self) -> None:
-        self._set(radius_range=interval(self.name, "radius_range", self.radius_range, 0.0, 1000.0))
-        self._check("p")
+    _checks = checks(radius_range=(0.0, 1000.0))
 
     def rules(self, build: Build) -> None:
         columns = {"radius": Column("registers", build.uniform(*self.radius_range))}

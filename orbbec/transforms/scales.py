@@ -4,19 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import partial
+from typing import Any
 
 from orbbec.bridge.plain import listed
 from orbbec.plan.build import Build
 from orbbec.plan.passes import VARIES
-from orbbec.transforms.base.checks import (
-    FillValue,
-    Range,
-    checked_numbers,
-    entries,
-    interval,
-    size_pair,
-    whole,
-)
+from orbbec.transforms.base.arguments import at_least, checks, several
+from orbbec.transforms.base.checks import FillValue, Range, checked_numbers, size_pair, whole
 from orbbec.transforms.base.transform import Transform
 from orbbec.transforms.cuts import _Resizing, drawn_size, resize
 
@@ -44,9 +39,7 @@ class RandomZoomOut(Transform):
     side_range: Range = (1.0, 4.0)
     p: float = 0.5
 
-    def __post_init__(self) -> None:
-        self._set(side_range=interval(self.name, "side_range", self.side_range, 1.0))
-        self._check("fill", "p")
+    _checks = checks(side_range=at_least(1.0))
 
     def rules(self, build: Build) -> None:
         fill = checked_numbers(self.fill)
@@ -80,17 +73,16 @@ class ScaleJitter(_Resizing):
     interpolation: str = "linear"
     antialias: bool = True
 
-    def __post_init__(self) -> None:
-        self._set(
-            target_size=size_pair(self.name, "target_size", self.target_size),
-            scale_range=interval(self.name, "scale_range", self.scale_range, 1e-6),
-        )
-        super().__post_init__()
+    _checks = checks(target_size=size_pair, scale_range=at_least(1e-6))
 
     def rules(self, build: Build) -> None:
         factor = build.uniform(*self.scale_range)
         size = drawn_size(self.scale_range)
         resize(build, "resize_scaled", factor, *self.target_size, how=self, size=size)
+
+
+def _sides(op: str, name: str, value: Any) -> Any:
+    return several(partial(whole, low=1))(op, name, [value] if listed(value) is None else value)
 
 
 @dataclass(frozen=True)
@@ -117,18 +109,11 @@ class RandomShortestSize(_Resizing):
     interpolation: str = "linear"
     antialias: bool = True
 
-    def __post_init__(self) -> None:
-        is_one = listed(self.min_size) is None
-        sides = (self.min_size,) if is_one else entries(self.name, "min_size", self.min_size)
-        self._set(min_size=tuple(whole(self.name, "min_size", side, 1) for side in sides))
-        super().__post_init__()
-        if self.max_size is not None:
-            self._set(max_size=whole(self.name, "max_size", self.max_size, 1))
+    _checks = checks(min_size=_sides, max_size=at_least(1))
 
     def rules(self, build: Build) -> None:
-        assert not isinstance(self.min_size, int)
-        side = build.lookup(build.whole(0, len(self.min_size)), self.min_size)
-        size = drawn_size(len(self.min_size))
+        sides = checked_numbers(self.min_size)
+        side, size = build.lookup(build.whole(0, len(sides)), sides), drawn_size(len(sides))
         resize(build, "resize_shortest", side, self.max_size or 0, how=self, size=size)
 
 
@@ -156,10 +141,11 @@ class RandomResize(_Resizing):
     interpolation: str = "linear"
     antialias: bool = True
 
+    _checks = checks(min_size=at_least(1))
+
     def __post_init__(self) -> None:
-        self._set(min_size=whole(self.name, "min_size", self.min_size, 1))
-        self._set(max_size=whole(self.name, "max_size", self.max_size, self.min_size + 1))
         super().__post_init__()
+        self._set(max_size=whole(self.name, "max_size", self.max_size, self.min_size + 1))
 
     def rules(self, build: Build) -> None:
         side = build.whole(self.min_size, self.max_size - self.min_size)

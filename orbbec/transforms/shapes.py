@@ -12,17 +12,15 @@ from orbbec.plan.build import Build
 from orbbec.plan.passes import ALIKE, VARIES
 from orbbec.plan.registers import log_range
 from orbbec.plan.rules import IMAGE_HEIGHT, IMAGE_WIDTH
+from orbbec.transforms.base.arguments import at_least, checks
 from orbbec.transforms.base.checks import (
     FillValue,
     Range,
     Size,
-    border_of,
+    checked_numbers,
     checked_size,
     choice,
-    flag,
     interval,
-    number,
-    probability,
     whole,
     whole_range,
 )
@@ -31,6 +29,14 @@ from orbbec.transforms.cuts import _Resizing, padded, resize
 
 _SIDES = (IMAGE_HEIGHT, IMAGE_WIDTH)
 _OPPOSITE = (("crop_left", "crop_right"), ("crop_top", "crop_bottom"))
+
+
+def _shift(op: str, name: str, value: Any) -> tuple[int, ...]:
+    several = listed(value)
+    sides = [value] * 2 if several is None else several
+    if len(sides) != 2:
+        raise ValueError(f"{op}: expected {name} as a number or (x, y), but got {value}")
+    return tuple(whole(op, name, side, 0) for side in sides)
 
 
 @dataclass(frozen=True)
@@ -55,20 +61,10 @@ class RandomShift(Transform):
     fill: FillValue = 0.0
     padding_mode: str = "edge"
 
-    def __post_init__(self) -> None:
-        several = listed(self.max_shift)
-        sides = [self.max_shift] * 2 if several is None else several
-        if len(sides) != 2:
-            raise ValueError(
-                f"{self.name}: expected max_shift as a number or (x, y), but got {self.max_shift}"
-            )
-        self._set(max_shift=tuple(whole(self.name, "max_shift", side, 0) for side in sides))
-        self._check("fill")
-        border_of(self.name, self.padding_mode)
+    _checks = checks(max_shift=_shift)
 
     def rules(self, build: Build) -> None:
-        assert not isinstance(self.max_shift, int)
-        corner = [build.whole(-most, 2 * most + 1) for most in self.max_shift]
+        corner = [build.whole(-most, 2 * most + 1) for most in map(int, checked_numbers(self.max_shift))]
         box = build.copies([*corner, IMAGE_WIDTH, IMAGE_HEIGHT])
         build.warp("crop_to", box, lossless=True, **padded(self))
 
@@ -110,15 +106,13 @@ class CropAndPad(_Resizing):
     padding_mode: str = "constant"
     p: float = 0.5
 
+    _checks = checks()
+
     def __post_init__(self) -> None:
         super().__post_init__()
         self._set_amounts("percent_range", partial(interval, low=-1.0))
         if self.px_range is not None:
             self._set_amounts("px_range", partial(whole_range, low=-(1 << 30), high=1 << 30))
-        for name in ("keep_size", "sample_independently"):
-            self._set(**{name: flag(self.name, name, getattr(self, name))})
-        self._check("fill", "p")
-        border_of(self.name, self.padding_mode)
 
     def rules(self, build: Build) -> None:
         chosen, size = build.chance(self.p), build.size
@@ -132,9 +126,9 @@ class CropAndPad(_Resizing):
         )
         one = build.constant(1.0)
         box = [
-            *(_minus(build, side) for side in (left, top)),
-            build.compute("larger", _sum(build, left, width, right), one),
-            build.compute("larger", _sum(build, top, height, bottom), one),
+            *(build.negative(side) for side in (left, top)),
+            build.compute("larger", build.sum(left, width, right), one),
+            build.compute("larger", build.sum(top, height, bottom), one),
         ]
         build.warp("crop_to", build.copies(box), lossless=True, size=VARIES, **padded(self))
         if self.keep_size:
@@ -190,16 +184,16 @@ class RandomCropFromBorders(Transform):
     crop_bottom: float = 0.1
     p: float = 1.0
 
+    _checks = checks(**dict.fromkeys(sum(_OPPOSITE, ()), (0.0, 1.0)))
+
     def __post_init__(self) -> None:
+        super().__post_init__()
         for first, last in _OPPOSITE:
-            for name in (first, last):
-                self._set(**{name: probability(self.name, getattr(self, name), name)})
             both = getattr(self, first) + getattr(self, last)
             if both > 1:
                 raise ValueError(
                     f"{self.name}: expected {first} and {last} of at most 1 together, but got {both:g}"
                 )
-        self._check("p")
 
     def rules(self, build: Build) -> None:
         one = build.constant(1.0)
@@ -217,11 +211,11 @@ class RandomCropFromBorders(Transform):
         most, least = (
             build.compute("floor", build.compute("times", side, build.constant(end))) for end in ends
         )
-        most = build.compute("smaller", most, _sum(build, side, _minus(build, one)))
-        start = _below(build, _sum(build, most, one))
-        least = build.compute("larger", least, _sum(build, start, one))
-        spare = _below(build, _sum(build, side, _minus(build, least), one))
-        return start, _sum(build, least, spare, _minus(build, start))
+        most = build.compute("smaller", most, build.sum(side, build.negative(one)))
+        start = build.below(build.sum(most, one))
+        least = build.compute("larger", least, build.sum(start, one))
+        spare = build.below(build.sum(side, build.negative(least), one))
+        return start, build.sum(least, spare, build.negative(start))
 
 
 @dataclass(frozen=True)
@@ -251,26 +245,16 @@ class RandomSizedCrop(_Resizing):
     interpolation: str = "linear"
     antialias: bool = True
 
-    def __post_init__(self) -> None:
-        super().__post_init__()
-        self._check("size")
-        self._set(
-            min_max_height=whole_range(self.name, "min_max_height", self.min_max_height, 1, 1 << 30),
-            w2h_ratio=number(self.name, "w2h_ratio", self.w2h_ratio, 1e-6),
-        )
+    _checks = checks(min_max_height=(1, 1 << 30), w2h_ratio=at_least(1e-6))
 
     def rules(self, build: Build) -> None:
-        low, high = self.min_max_height
-        drawn, ratio, one = (
-            build.whole(low, high - low + 1),
-            build.constant(self.w2h_ratio),
-            build.constant(1),
-        )
+        drawn = build.whole_in(self.min_max_height)
+        ratio, one = build.constant(self.w2h_ratio), build.constant(1)
         height = build.compute("smaller", drawn, IMAGE_HEIGHT)
         ideal = build.compute("floor", build.compute("times", drawn, ratio))
         width = build.compute("larger", build.compute("smaller", ideal, IMAGE_WIDTH), one)
         top, left = (
-            _below(build, _sum(build, side, _minus(build, length), one))
+            build.below(build.sum(side, build.negative(length), one))
             for side, length in ((IMAGE_HEIGHT, height), (IMAGE_WIDTH, width))
         )
         box = build.copies([left, top, width, height])
@@ -312,14 +296,13 @@ class ResizeKeepRatio(_Resizing):
     interpolation: str = "linear"
     antialias: bool = True
 
-    def __post_init__(self) -> None:
-        super().__post_init__()
-        self._check("size")
-        self._set(longest=probability(self.name, self.longest, "longest"))
-        for name in ("scale_range", "aspect_range"):
-            self._set(**{name: interval(self.name, name, getattr(self, name), 1e-6)})
-        for name in ("scale_p", "aspect_p"):
-            self._set(**{name: probability(self.name, getattr(self, name), name)})
+    _checks = checks(
+        longest=(0.0, 1.0),
+        scale_range=at_least(1e-6),
+        aspect_range=at_least(1e-6),
+        scale_p=(0.0, 1.0),
+        aspect_p=(0.0, 1.0),
+    )
 
     def rules(self, build: Build) -> None:
         target = checked_size(self.size)
@@ -363,11 +346,7 @@ class ResizeToHeight(_Resizing):
     interpolation: str = "linear"
     antialias: bool = True
 
-    def __post_init__(self) -> None:
-        self._set(height=whole(self.name, "height", self.height, 1, 1 << 30))
-        if self.max_width is not None:
-            self._set(max_width=whole(self.name, "max_width", self.max_width, 1, 1 << 30))
-        super().__post_init__()
+    _checks = checks(height=(1, 1 << 30), max_width=(1, 1 << 30))
 
     def rules(self, build: Build) -> None:
         height, width = _SIDES
@@ -408,13 +387,7 @@ class ResizeToMultiple(_Resizing):
     interpolation: str = "cubic"
     antialias: bool = False
 
-    def __post_init__(self) -> None:
-        super().__post_init__()
-        self._check("size")
-        self._set(
-            multiple=whole(self.name, "multiple", self.multiple, 1, 1 << 20),
-            mode=choice(self.name, "mode", self.mode, ("lower_bound", "upper_bound")),
-        )
+    _checks = checks(multiple=(1, 1 << 20), mode=partial(choice, known=("lower_bound", "upper_bound")))
 
     def rules(self, build: Build) -> None:
         target = [float(side) for side in checked_size(self.size)]
@@ -429,30 +402,15 @@ class ResizeToMultiple(_Resizing):
             count = build.compute("round", ideal)
             ends = bound, build.compute("times", count, multiple)
             is_beyond = build.equal(build.compute("at_most", *(ends if covers else ends[::-1])), 0.0)
-            step = is_beyond if covers else _minus(build, is_beyond)
+            step = is_beyond if covers else build.negative(is_beyond)
             count = build.compute("larger", build.compute("sum", count, step), one)
             sides.append(build.compute("times", count, multiple))
         resize(build, "resize_to", *sides, how=self, size=ALIKE)
 
 
-def _minus(build: Build, register: int) -> int:
-    return build.compute("times", register, build.constant(-1.0))
-
-
-def _sum(build: Build, first: int, *others: int) -> int:
-    for other in others:
-        first = build.compute("sum", first, other)
-    return first
-
-
-def _below(build: Build, count: int) -> int:
-    """A whole number from 0 to `count` - 1."""
-    return build.compute("floor", build.compute("times", build.uniform(), count))
-
-
 def _truncated(build: Build, register: int) -> int:
     """Rounded towards 0."""
     zero = build.constant(0.0)
-    ends = register, _minus(build, register)
+    ends = register, build.negative(register)
     over, under = (build.compute("floor", build.compute("larger", end, zero)) for end in ends)
-    return build.compute("sum", over, _minus(build, under))
+    return build.compute("sum", over, build.negative(under))

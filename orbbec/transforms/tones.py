@@ -4,12 +4,15 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import partial
+from typing import Any
 
 import numpy as np
 
 from orbbec.plan.build import Build
 from orbbec.transforms.adjustments import factor_range, hue_range
-from orbbec.transforms.base.checks import Range, entries, flag, interval, number, whole, whole_range
+from orbbec.transforms.base.arguments import at_least, checks, several
+from orbbec.transforms.base.checks import Range, checked_numbers, whole
 from orbbec.transforms.base.transform import Transform, _EvenChance
 
 # Of the colors of ImageNet, as fractions of the maximum value: the directions in which they differ most, in
@@ -17,6 +20,14 @@ from orbbec.transforms.base.transform import Transform, _EvenChance
 _DIRECTIONS = (-0.5675, 0.7192, 0.4009), (-0.5808, -0.0045, -0.8140), (-0.5836, -0.6948, 0.4203)
 _DEVIATIONS = 0.2175, 0.0188, 0.0045
 _SEPIA = 0.393, 0.769, 0.189, 0.349, 0.686, 0.168, 0.272, 0.534, 0.131
+
+
+def _factors(op: str, name: str, value: Any) -> Range:
+    return factor_range(op, name, value) or (1.0, 1.0)
+
+
+def _hue_shifts(op: str, name: str, value: Any) -> Range:
+    return hue_range(op, value) or (0.0, 0.0)
 
 
 @dataclass(frozen=True)
@@ -45,21 +56,14 @@ class RandomHSV(Transform):
     value: float | Range = 0.4
     p: float = 1.0
 
-    def __post_init__(self) -> None:
-        factors = {name: factor_range(self.name, name, getattr(self, name)) for name in _FACTORS}
-        self._set(hue=hue_range(self.name, self.hue) or (0.0, 0.0))
-        self._set(**{name: ends or (1.0, 1.0) for name, ends in factors.items()})
-        self._check("p")
+    _checks = checks(saturation=_factors, value=_factors, hue=_hue_shifts)
 
     def rules(self, build: Build) -> None:
         chosen = build.chance(self.p)
         shift = build.uniform(*_scaled(self.hue, 180.0))
-        factors = [build.uniform(*_scaled(getattr(self, name), 1.0)) for name in _FACTORS]
+        factors = [build.uniform(*_scaled(ends, 1.0)) for ends in (self.saturation, self.value)]
         zero = build.constant(0.0)
         build.color("hsv", shift, factors[0], zero, factors[1], zero, drawn=chosen)
-
-
-_FACTORS = ("saturation", "value")
 
 
 def _scaled(ends: float | Range, factor: float) -> Range:
@@ -94,11 +98,7 @@ class HueSaturationValue(Transform):
     value_range: Range = (-20.0, 20.0)
     p: float = 0.5
 
-    def __post_init__(self) -> None:
-        limits = {"hue_range": 180.0, "saturation_range": 255.0, "value_range": 255.0}
-        for name, limit in limits.items():
-            self._set(**{name: interval(self.name, name, getattr(self, name), -limit, limit)})
-        self._check("p")
+    _checks = checks(hue_range=(-180.0, 180.0), saturation_range=(-255.0, 255.0), value_range=(-255.0, 255.0))
 
     def rules(self, build: Build) -> None:
         chosen = build.chance(self.p)
@@ -132,10 +132,7 @@ class RGBShift(Transform):
     blue_range: Range = (-20 / 255, 20 / 255)
     p: float = 0.5
 
-    def __post_init__(self) -> None:
-        for name in ("red_range", "green_range", "blue_range"):
-            self._set(**{name: interval(self.name, name, getattr(self, name), -1.0, 1.0)})
-        self._check("p")
+    _checks = checks(red_range=(-1.0, 1.0), green_range=(-1.0, 1.0), blue_range=(-1.0, 1.0))
 
     def rules(self, build: Build) -> None:
         chosen = build.chance(self.p)
@@ -166,10 +163,7 @@ class MultiplicativeNoise(Transform):
     per_channel: bool = False
     p: float = 0.5
 
-    def __post_init__(self) -> None:
-        ends = interval(self.name, "multiplier_range", self.multiplier_range, 0.0)
-        self._set(multiplier_range=ends, per_channel=flag(self.name, "per_channel", self.per_channel))
-        self._check("p")
+    _checks = checks(multiplier_range=at_least(0.0))
 
     def rules(self, build: Build) -> None:
         chosen = build.chance(self.p)
@@ -204,15 +198,11 @@ class ChannelDropout(Transform):
     fill: float = 0.0
     p: float = 0.5
 
-    def __post_init__(self) -> None:
-        counts = whole_range(self.name, "channel_drop_range", self.channel_drop_range, 1, 2)
-        self._set(channel_drop_range=counts, fill=number(self.name, "fill", self.fill, 0.0, 255.0))
-        self._check("p")
+    _checks = checks(channel_drop_range=(1, 2), fill=(0.0, 255.0))
 
     def rules(self, build: Build) -> None:
         _expect_colors(build)
-        assert not isinstance(self.channel_drop_range, int)
-        low, high = self.channel_drop_range
+        low, high = map(int, checked_numbers(self.channel_drop_range))
         chosen, order = build.chance(self.p), build.permutation(3)
         last = build.whole(low - 1, high - low + 1)
         dropped = [build.compute("at_most", order + channel, last) for channel in range(3)]
@@ -246,15 +236,15 @@ class ChannelSwap(Transform):
     channel_order: Sequence[int] = (2, 1, 0)
     p: float = 0.5
 
+    _checks = checks(channel_order=several(partial(whole, low=0, high=2)))
+
     def __post_init__(self) -> None:
-        several = entries(self.name, "channel_order", self.channel_order)
-        order = tuple(whole(self.name, "channel_order", channel, 0, 2) for channel in several)
-        if sorted(order) != [0, 1, 2]:
+        super().__post_init__()
+        if sorted(self.channel_order) != [0, 1, 2]:
             raise ValueError(
-                f"{self.name}: expected channel_order as a permutation of 0, 1, 2, but got {order}"
+                f"{self.name}: expected channel_order as a permutation of 0, 1, 2, "
+                f"but got {self.channel_order}"
             )
-        self._set(channel_order=order)
-        self._check("p")
 
     def rules(self, build: Build) -> None:
         _expect_colors(build)
@@ -307,9 +297,7 @@ class FancyPCA(Transform):
     alpha: float = 0.1
     p: float = 0.5
 
-    def __post_init__(self) -> None:
-        self._set(alpha=number(self.name, "alpha", self.alpha, 0.0))
-        self._check("p")
+    _checks = checks(alpha=at_least(0.0))
 
     def rules(self, build: Build) -> None:
         chosen = build.chance(self.p)
@@ -322,10 +310,7 @@ class FancyPCA(Transform):
 def _weighted(build: Build, weights: Sequence[int], row: Sequence[float]) -> int:
     """The sum of weights times the entries of a row and the deviations."""
     factors = [build.constant(entry * size) for entry, size in zip(row, _DEVIATIONS, strict=True)]
-    first, *others = (build.compute("times", *pair) for pair in zip(weights, factors, strict=True))
-    for other in others:
-        first = build.compute("sum", first, other)
-    return first
+    return build.sum(*(build.compute("times", *pair) for pair in zip(weights, factors, strict=True)))
 
 
 @dataclass(frozen=True)
@@ -352,12 +337,7 @@ class RandomToneCurve(Transform):
     per_channel: bool = False
     p: float = 0.5
 
-    def __post_init__(self) -> None:
-        self._set(
-            scale=number(self.name, "scale", self.scale, 0.0, 1.0),
-            per_channel=flag(self.name, "per_channel", self.per_channel),
-        )
-        self._check("p")
+    _checks = checks(scale=(0.0, 1.0))
 
     def rules(self, build: Build) -> None:
         chosen, zero, one = build.chance(self.p), build.constant(0.0), build.constant(1.0)

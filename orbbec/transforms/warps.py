@@ -10,7 +10,7 @@ from orbbec.plan.parameters import Column, OperatorStep
 from orbbec.plan.passes import Size
 from orbbec.plan.rules import Operand
 from orbbec.plan.steps import Operator, Step, Warp
-from orbbec.transforms.base.checks import border_of, checked_numbers, interpolation_of, numbers
+from orbbec.transforms.base.checks import border_of, checked_numbers
 from orbbec.transforms.cuts import READS
 
 Reading: TypeAlias = tuple[str, str, tuple[float, ...]]  # interpolation, border and fill
@@ -83,13 +83,13 @@ def _options(interpolation: str, border: str, fill: tuple[float, ...]) -> dict[s
     return {"interpolation": interpolation, "border": border, "fill": value, "inverse": True}
 
 
-def checked_reading(transform: Any) -> dict[str, Any]:
-    """The interpolation, border and fill arguments of a transform, in their checked form."""
-    name = transform.name
-    border_of(name, transform.padding_mode)
+def displacement_options(transform: Any) -> dict[str, Any]:
+    """Interpolation, border and fill of a transform, as options of an operator that displaces pixels."""
+    interpolation, border, fill = reading_of(transform)
     return {
-        "interpolation": interpolation_of(name, transform.interpolation),
-        "fill": numbers(name, "fill", transform.fill),
+        "interpolation": interpolation,
+        "border": border,
+        "fill": list(fill) if len(fill) > 1 else fill[0],
     }
 
 

@@ -1,12 +1,15 @@
 """`scale_offset` in pipelines: its `OpSpec`, and a transform that draws its arguments."""
 
+from __future__ import annotations
+
 from dataclasses import dataclass
 
 from orbbec.bridge.spec import OpSpec, register
 from orbbec.plan.build import Build
 from orbbec.plan.parameters import Column, OperatorStep
 from orbbec.scaleoffset.scaleoffset import scale_offset
-from orbbec.transforms.base.checks import Range, interval, probability
+from orbbec.transforms.base.arguments import checks
+from orbbec.transforms.base.checks import Range, interval
 from orbbec.transforms.base.transform import Transform
 from orbbec.transforms.parity import Parity
 
@@ -37,12 +40,7 @@ class RandomScaleOffset(Transform):
 
     parity = (Parity("", "clip(rint(pixel * scale + offset))"),)
 
-    def __post_init__(self) -> None:
-        self._set(
-            scale=interval(self.name, "scale", self.scale),
-            offset=interval(self.name, "offset", self.offset),
-            p=probability(self.name, self.p),
-        )
+    _checks = checks(scale=interval, offset=interval)
 
     def rules(self, build: Build) -> None:
         scale, offset = build.uniform(*self.scale), build.uniform(*self.offset)

@@ -12,9 +12,7 @@ from orbbec.bridge.arguments import Array
 from orbbec.plan.build import Build
 from orbbec.plan.parameters import Column, OperatorStep
 from orbbec.plan.state import BatchState
-from orbbec.plan.steps.base import Step, least_after, lower, static_size, warp_numbers
-
-_IDENTITY = np.eye(3)
+from orbbec.plan.steps.base import Step, geometry_of, least_after, static_size, warp_numbers
 
 
 @dataclass(frozen=True, eq=False)
@@ -46,22 +44,11 @@ class Operator(Step):
     def only(self, chosen: Array, state: BatchState) -> Operator:
         if self.channels is not None:
             raise ValueError(f"{self.name}: images of one batch all get other channels, or none")
-        if self.matrix is not None:
-            return self._kept_size(chosen, state)
-        return replace(self, drawn=chosen if self.drawn is None else chosen & self.drawn)
-
-    def _kept_size(self, chosen: Array, state: BatchState) -> Operator:
-        assert self.matrix is not None
-        assert self.sizes is not None
-        rows = self.table["matrix"].shape[1]
-        matrix = np.where(chosen[:, None, None], self.table["matrix"], _IDENTITY[:rows])
-        return replace(
-            self,
-            table={**self.table, "matrix": matrix},
-            matrix=np.where(chosen[:, None, None], self.matrix, _IDENTITY),
-            sizes=np.where(chosen[:, None], self.sizes, state.sizes),
-            least=lower(least_after(self, state), state.least),
-        )
+        if self.matrix is None:
+            return replace(self, drawn=chosen if self.drawn is None else chosen & self.drawn)
+        rows = self.table["matrix"]
+        matrix = np.where(chosen[:, None, None], rows, np.eye(3)[: rows.shape[1]])
+        return replace(self, table={**self.table, "matrix": matrix}, **geometry_of(self, chosen, state))
 
     def after(self, state: BatchState) -> BatchState:
         if self.channels is not None:

@@ -94,8 +94,14 @@ def static_size(step: Any, state: BatchState) -> Size | None:
     return VARIES
 
 
-def lower(one: tuple[int, int], other: tuple[int, int]) -> tuple[int, int]:
-    return min(one[0], other[0]), min(one[1], other[1])
+def geometry_of(step: Any, chosen: Array, state: BatchState) -> dict[str, Any]:
+    """The matrices, sizes and lower bounds of a step that moves the pixels of chosen images only."""
+    least = least_after(step, state)
+    return {
+        "matrix": np.where(chosen[:, None, None], step.matrix, np.eye(3)),
+        "sizes": np.where(chosen[:, None], step.sizes, state.sizes),
+        "least": (min(least[0], state.least[0]), min(least[1], state.least[1])),
+    }
 
 
 def least_after(step: Any, state: BatchState) -> tuple[int, int]:

@@ -12,9 +12,7 @@ from orbbec.bridge.arguments import Array
 from orbbec.plan.build import Build
 from orbbec.plan.state import BatchState
 from orbbec.plan.steps.alone import Operator
-from orbbec.plan.steps.base import Identity, Step, least_after, lower, static_size, warp_numbers
-
-_IDENTITY = np.eye(3)
+from orbbec.plan.steps.base import Identity, Step, geometry_of, static_size, warp_numbers
 
 
 @dataclass(frozen=True, eq=False)
@@ -54,12 +52,10 @@ class Warp(Step):
         """The warp for the chosen images, and the identity for the others."""
         return replace(
             self,
-            matrix=np.where(chosen[:, None, None], self.matrix, _IDENTITY),
-            sizes=np.where(chosen[:, None], self.sizes, state.sizes),
+            **geometry_of(self, chosen, state),
             region=None if self.region is None else np.where(chosen[:, None], self.region, state.regions),
             flips=None if self.flips is None else self.flips & chosen,
             offset=None if self.offset is None else np.where(chosen[:, None], self.offset, 0.0),
-            least=lower(least_after(self, state), state.least),
         )
 
     def after(self, state: BatchState) -> BatchState:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
+from functools import partial
 from itertools import combinations
 from typing import Any
 
@@ -18,7 +19,8 @@ from orbbec.color.tables import lut
 from orbbec.plan.build import Build
 from orbbec.plan.parameters import Column, OperatorStep
 from orbbec.transforms.adaptation.references import References, as_references
-from orbbec.transforms.base.checks import Range, choice, interval
+from orbbec.transforms.base.arguments import checks
+from orbbec.transforms.base.checks import Range, choice
 from orbbec.transforms.base.transform import _Chance
 
 _LEVELS = np.arange(256)
@@ -273,9 +275,7 @@ class _Blend(_Adaptation):
 
     blend_ratio: Range
 
-    def __post_init__(self) -> None:
-        super().__post_init__()
-        self._set(blend_ratio=interval(self.name, "blend_ratio", self.blend_ratio, 0.0, 1.0))
+    _checks = checks(blend_ratio=(0.0, 1.0))
 
 
 @dataclass(frozen=True)
@@ -312,9 +312,7 @@ class FDA(_Adaptation):
     beta_range: Range = (0.0, 0.1)
     p: float = 0.5
 
-    def __post_init__(self) -> None:
-        super().__post_init__()
-        self._set(beta_range=interval(self.name, "beta_range", self.beta_range, 0.0, 0.5))
+    _checks = checks(beta_range=(0.0, 0.5))
 
     def rules(self, build: Build) -> None:
         self._adapt(build, "fourier_adaptation", "beta", self.beta_range, {})
@@ -384,10 +382,7 @@ class PixelDistributionAdaptation(_Blend):
     transform_type: str = "pca"
     p: float = 0.5
 
-    def __post_init__(self) -> None:
-        super().__post_init__()
-        kinds = ("pca", "standard", "minmax")
-        self._set(transform_type=choice(self.name, "transform_type", self.transform_type, kinds))
+    _checks = checks(transform_type=partial(choice, known=("pca", "standard", "minmax")))
 
     def rules(self, build: Build) -> None:
         options = {"transform_type": self.transform_type}

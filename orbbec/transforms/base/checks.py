@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from enum import Enum
 from typing import Any, TypeAlias
 
@@ -146,13 +146,11 @@ def whole_range(op: str, name: str, value: Any, low: int, high: float = math.inf
     return first, last
 
 
-def epoch_range(op: str, value: Any) -> tuple[int, int] | None:
-    """The first epoch, and the one after the last; None: all."""
-    if value is None:
-        return None
-    first, end = whole_range(op, "epochs", value, 0, 2**30)
+def epoch_range(op: str, name: str, value: Any) -> tuple[int, int]:
+    """The first epoch, and the one after the last."""
+    first, end = whole_range(op, name, value, 0, 2**30)
     if first == end:
-        raise _error(op, "epochs", "(first, end) with at least 1 epoch", value)
+        raise _error(op, name, "(first, end) with at least 1 epoch", value)
     return first, end
 
 
@@ -178,16 +176,22 @@ def checked_size(size: Any) -> tuple[int, int]:
     return height, width
 
 
+def checked_sides(padding: Any) -> tuple[int, int, int, int]:
+    """The result of `padding_of`, which an argument of a transform is after construction."""
+    left, top, right, bottom = padding
+    return left, top, right, bottom
+
+
 def checked_numbers(values: Any) -> tuple[float, ...]:
     """The result of `numbers`, which an argument of a transform is after construction."""
     return tuple(values)
 
 
-def padding_of(op: str, value: Any) -> tuple[int, int, int, int]:
+def padding_of(op: str, name: str, value: Any) -> tuple[int, int, int, int]:
     """(left, top, right, bottom) from one number, (left and right, top and bottom), or four."""
     sides = listed(value) or [plain(value)]
     if len(sides) not in (1, 2, 4) or not all(is_integer(side) and side >= 0 for side in sides):
-        raise _error(op, "padding", "1, 2 or 4 whole numbers of at least 0", value)
+        raise _error(op, name, "1, 2 or 4 whole numbers of at least 0", value)
     left, top, right, bottom = list(map(int, sides)) * (4 // len(sides))
     return left, top, right, bottom
 
@@ -244,15 +248,6 @@ def choice(op: str, name: str, value: Any, known: Sequence[str]) -> str:
     if not isinstance(value, str) or value not in known:
         raise _error(op, name, f"one of {', '.join(known)}", value)
     return str(value)
-
-
-# The checks of arguments that mean the same in every transform.
-STANDARD: dict[str, Callable[[str, str, Any], Any]] = {
-    "antialias": flag,
-    "fill": numbers,
-    "p": lambda op, name, value: probability(op, value, name),
-    "size": size_pair,
-}
 
 
 def _bounds(low: float, high: float) -> str:

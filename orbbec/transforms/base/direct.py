@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from functools import partial
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 import torch
@@ -21,13 +21,11 @@ from orbbec.plan.batches import (
     looks_channels_first,
     looks_channels_last,
 )
-from orbbec.plan.program import Program, run_seed
+from orbbec.plan.program import run_seed
 from orbbec.plan.state import same_rows
 from orbbec.transforms.base.inputs import pil_images, pixels_of, tensors
 from orbbec.transforms.base.seeds import new_seed
 from orbbec.transforms.base.tv_tensors import is_tv_tensor, plain, wrapped
-
-MAX_SMALL_SHAPES = 1024
 
 _BYTES = np.dtype(np.uint8)
 _DTYPES = {torch.uint8, torch.float16, torch.bfloat16, torch.float32}
@@ -65,38 +63,31 @@ def bytes_of(images: Any) -> Tensor | None:
     return None
 
 
-class SmallRun(NamedTuple):
-    """How small images of one shape run.
+def run_small(
+    images: Any,
+    code: Tensor,
+    restore: Callable[[Tensor], Any] | None,
+    generator: torch.Generator | None,
+) -> Any:
+    """Run small images again with new parameters, of a shape that a program has run.
 
     Args:
+        images: a tensor or an array.
         code: see `Program`.
         restore: see `Direct`.
+        generator: see `new_seed`.
+
+    Returns:
+        The results; None for images of another dtype, device or memory layout.
     """
-
-    code: Tensor
-    restore: Callable[[Tensor], Any] | None
-
-    def run(self, images: Any, generator: torch.Generator | None) -> Any:
-        """The results with new parameters; None for images of another dtype, device or memory layout."""
-        tensor = bytes_of(images)
-        if tensor is None:
-            return None
-        try:
-            result = run_seed(tensor, self.code, new_seed(generator))
-        except ValueError:
-            return None  # planning names the transform
-        return result if self.restore is None else self.restore(result)
-
-
-def small_run_of(images: Any, direct: Direct, program: Program) -> SmallRun | None:
-    """How images that `program` has run will run again; None unless they are few bytes on the host."""
-    if (
-        type(images) not in (Tensor, np.ndarray)
-        or bytes_of(images) is None
-        or not program.is_small(direct[0])
-    ):
+    tensor = bytes_of(images)
+    if tensor is None:
         return None
-    return SmallRun(program.code, direct[5])
+    try:
+        result = run_seed(tensor, code, new_seed(generator))
+    except ValueError:
+        return None  # planning names the transform
+    return result if restore is None else restore(result)
 
 
 def description_of(direct: Direct) -> Input:

@@ -24,11 +24,10 @@ from orbbec.plan.state import common_size, same_rows
 from orbbec.transforms.base.checks import whole
 from orbbec.transforms.base.clips import Images, clips_of
 from orbbec.transforms.base.direct import (
-    MAX_SMALL_SHAPES,
-    SmallRun,
+    bytes_of,
     description_of,
     direct_input,
-    small_run_of,
+    run_small,
 )
 from orbbec.transforms.base.inputs import read
 from orbbec.transforms.base.key import Key, check_pixels, ids_of, sizes_of
@@ -47,6 +46,9 @@ from orbbec.transforms.targets.direct import follow_program
 from orbbec.transforms.targets.mixed import blend_labels
 from orbbec.transforms.targets.options import DEFAULT_OPTIONS, TargetOptions
 from orbbec.transforms.targets.targets import readable, transform_targets
+
+MAX_SMALL_SHAPES = 1024
+_OF_BYTES = (torch.Tensor, np.ndarray)
 
 _Targets = TypeVar("_Targets", bound="Sequence[Any] | None")
 
@@ -86,7 +88,7 @@ class Pipeline(FrozenModule):
     _direct: dict[tuple[torch.dtype, int, bool, bool], Program | None] = field(
         default_factory=dict, init=False, repr=False, compare=False
     )
-    _small_runs: dict[tuple[type, Sequence[int]], SmallRun] = field(
+    _small_runs: dict[tuple[type, Sequence[int]], tuple[torch.Tensor, Any]] = field(
         default_factory=dict, init=False, repr=False, compare=False
     )
     _forms: list[tuple[bool, bool]] = field(default_factory=list, init=False, repr=False, compare=False)
@@ -172,7 +174,7 @@ class Pipeline(FrozenModule):
         """
         is_new = sample_ids is None and epoch is None and key is None
         if is_new and (small_run := self._small_runs.get((type(images), getattr(images, "shape", ())))):
-            result = small_run.run(images, generator)
+            result = run_small(images, *small_run, generator)
             if result is not None:
                 return result
         if direct is None:
@@ -192,9 +194,9 @@ class Pipeline(FrozenModule):
                 result = program.run(direct, *key, out=buffer)
             elif is_new:
                 result = program.run(direct, new_seed(generator))
-                is_left_out = layout is not None or len(self._small_runs) >= MAX_SMALL_SHAPES
-                if not is_left_out and (small_run := small_run_of(images, direct, program)):
-                    self._small_runs[type(images), images.shape] = small_run
+                may_be_small = type(images) in _OF_BYTES and len(self._small_runs) < MAX_SMALL_SHAPES
+                if may_be_small and bytes_of(images) is not None and program.is_small(tensor):
+                    self._small_runs[type(images), images.shape] = program.code, restore
             elif isinstance(epoch, torch.Tensor) and generator is None:
                 ids = None if sample_ids is None else torch.as_tensor(sample_ids, device=tensor.device)
                 result = program.run(direct, self.seed, ids, epoch)

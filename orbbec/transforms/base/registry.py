@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from dataclasses import MISSING, Field, fields
+from dataclasses import MISSING, fields
 from typing import Any
 
 import torch
@@ -27,13 +27,10 @@ def check_arguments(kind: type[Any], arguments: Mapping[str, Any]) -> None:
     unknown = arguments.keys() - {f.name for f in fields(kind) if f.init}
     if unknown:
         raise ValueError(f"{kind.__name__}: there is no argument {', '.join(sorted(unknown))}")
-    missing = [f.name for f in fields(kind) if _is_required(f) and f.name not in arguments]
+    required = (f.name for f in fields(kind) if f.init and f.default is f.default_factory is MISSING)
+    missing = [name for name in required if name not in arguments]
     if missing:
         raise ValueError(f"{kind.__name__}: expected argument {', '.join(missing)}")
-
-
-def _is_required(field: Field[Any]) -> bool:
-    return field.init and field.default is MISSING and field.default_factory is MISSING
 
 
 def transform_of(content: Any) -> Transform:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, fields
 from functools import cached_property
 from typing import Any, ClassVar
@@ -15,7 +15,8 @@ from orbbec.plan.external import trace
 from orbbec.plan.parameters import Batch
 from orbbec.plan.steps import BatchState, Step
 from orbbec.plan.stream import Stream
-from orbbec.transforms.base.checks import STANDARD
+from orbbec.transforms.base.arguments import Check, checks, checks_of
+from orbbec.transforms.base.checks import probability
 from orbbec.transforms.base.module import FrozenModule
 from orbbec.transforms.base.pipeline import Pipeline
 from orbbec.transforms.parity import Parity
@@ -27,7 +28,8 @@ class Transform(FrozenModule):
     """One augmentation. It draws parameters for each image of a batch and reads no pixels.
 
     To write a transform, define a frozen dataclass whose fields are its arguments, with `rules`, or with
-    `sample` and `steps`, which take longer for each batch.
+    `sample` and `steps`, which take longer for each batch. Arguments are checked when it is constructed, and
+    replaced by their checked form, as `_checks` says.
     Its docstring has a section `Raises` only if it raises more than the class it derives from.
 
     Raises:
@@ -40,6 +42,12 @@ class Transform(FrozenModule):
     makes_tensors: ClassVar[bool] = False  # for arrays and PIL images
     makes_pure: ClassVar[bool] = False  # for tv_tensors
     parity: ClassVar[tuple[Parity, ...]] = ()  # its references; those of PARITY are not repeated
+    _checks_by_name: ClassVar[Mapping[str, Check]] = {}  # by name of the argument
+
+    def __post_init__(self) -> None:
+        op = self.name
+        for name, check in self._checks_by_name.items():
+            object.__setattr__(self, name, check(op, name, getattr(self, name)))
 
     @property
     def name(self) -> str:
@@ -75,6 +83,7 @@ class Transform(FrozenModule):
 
     def __init_subclass__(cls, **options: Any) -> None:
         super().__init_subclass__(**options)
+        cls._checks_by_name = checks_of(cls)
         if "rules" not in vars(cls) and not {"sample", "steps"}.isdisjoint(vars(cls)):
             cls.rules = Transform.rules  # type: ignore[method-assign]
 
@@ -129,9 +138,8 @@ class Transform(FrozenModule):
             object.__setattr__(self, name, value)
 
     def _check(self, *names: str) -> None:
-        """Check arguments that mean the same in every transform, and replace them by their checked form."""
-        for name in names:
-            self._set(**{name: STANDARD[name](self.name, name, getattr(self, name))})
+        """Check probabilities."""
+        self._set(**{name: probability(self.name, getattr(self, name), name) for name in names})
 
 
 @dataclass(frozen=True)
@@ -147,8 +155,7 @@ class _Chance(Transform):
 
     p: float
 
-    def __post_init__(self) -> None:
-        self._check("p")
+    _checks = checks()
 
 
 @dataclass(frozen=True)

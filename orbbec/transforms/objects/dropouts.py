@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from functools import partial
 from itertools import pairwise
 from typing import Any
 
@@ -19,11 +20,11 @@ from orbbec.bridge.spec import OpSpec, register
 from orbbec.plan.points import forward_of
 from orbbec.plan.steps import BatchState, Operator, Step
 from orbbec.plan.stream import Stream
+from orbbec.transforms.base.arguments import at_least, checks, or_none, several
 from orbbec.transforms.base.checks import (
     Range,
     checked_numbers,
     entries,
-    interval,
     numbers,
     position,
     whole,
@@ -70,9 +71,7 @@ class _ObjectDropout(_Chance):
     fill: float | Sequence[float]
     needs_targets = True
 
-    def __post_init__(self) -> None:
-        super().__post_init__()
-        self._set(fill=numbers(self.name, "fill", self.fill))
+    _checks = checks(fill=numbers)
 
     def _step(self, name: str, column: str, values: Array, chosen: Array, why: str) -> Operator:
         options = {"fill": list(checked_numbers(self.fill))}
@@ -114,10 +113,7 @@ class MaskDropout(_ObjectDropout):
     fill: float | Sequence[float] = 0.0
     p: float = 0.5
 
-    def __post_init__(self) -> None:
-        super().__post_init__()
-        counts = whole_range(self.name, "max_objects_range", self.max_objects_range, 1)
-        self._set(max_objects_range=counts)
+    _checks = checks(max_objects_range=at_least(1))
 
     def draw_for(
         self, state: BatchState, stream: Stream, targets: Sequence[Any] | None, matrix: Array | None
@@ -158,6 +154,13 @@ def _pixels(objects: Array, rows: Array) -> Array:
     is_chosen = np.zeros(_count(objects) + 1, bool)
     is_chosen[rows + 1] = True
     return np.asarray(is_chosen[objects])
+
+
+def _labels(op: str, name: str, value: Any) -> tuple[Any, ...]:
+    labels = entries(op, name, value)
+    if not all(isinstance(label, str) or is_number(label) for label in labels):
+        raise TypeError(f"{op}: expected {name} as numbers or texts, but got {labels}")
+    return labels
 
 
 @dataclass(frozen=True)
@@ -203,28 +206,20 @@ class ConstrainedCoarseDropout(_ObjectDropout):
     bbox_labels: Sequence[int | float | str] | None = None
     p: float = 0.5
 
-    def __post_init__(self) -> None:
-        super().__post_init__()
-        self._set(num_holes_range=whole_range(self.name, "num_holes_range", self.num_holes_range, 1, 256))
-        for name in ("hole_height_range", "hole_width_range"):
-            self._set(**{name: interval(self.name, name, getattr(self, name), 0.0, 1.0)})
-        if self.mask_indices is not None:
-            several = entries(self.name, "mask_indices", self.mask_indices)
-            indices = (whole(self.name, "mask_indices", value, 1, (1 << 31) - 1) for value in several)
-            self._set(mask_indices=tuple(indices))
-        if self.bbox_labels is not None:
-            labels = entries(self.name, "bbox_labels", self.bbox_labels)
-            if not all(isinstance(label, str) or is_number(label) for label in labels):
-                raise TypeError(f"{self.name}: expected bbox_labels as numbers or texts, but got {labels}")
-            self._set(bbox_labels=labels)
+    _checks = checks(
+        num_holes_range=(1, 256),
+        hole_height_range=(0.0, 1.0),
+        hole_width_range=(0.0, 1.0),
+        mask_indices=or_none(several(partial(whole, low=1, high=(1 << 31) - 1))),
+        bbox_labels=or_none(_labels),
+    )
 
     def draw_for(
         self, state: BatchState, stream: Stream, targets: Sequence[Any] | None, matrix: Array | None
     ) -> list[Step]:
         chosen, fractions = stream.chance(self.p), stream.uniforms(1)[:, 0]
         reads, sizes = position(self.name, matrix), state.sizes
-        assert not isinstance(self.num_holes_range, int)
-        low, high = self.num_holes_range
+        low, high = checked_numbers(self.num_holes_range)
         counts = low + (fractions * (high - low + 1)).astype(np.int64)
         found = [
             self._at_objects(n, target, reads[n], sizes[n]) if chosen[n] else []

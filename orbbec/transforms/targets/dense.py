@@ -15,6 +15,7 @@ from torch import Tensor
 from orbbec.bridge.arguments import Array
 from orbbec.plan.points import carried, forward_of
 from orbbec.transforms.targets.fields import Field
+from orbbec.transforms.targets.numbers import is_floating
 
 DENSE_KINDS = ("depth", "flow", "normals")
 _CHANNELS = {"flow": 2, "normals": 3}
@@ -37,8 +38,7 @@ def check_dense(kind: str, key: str, value: Any, index: int, is_scaled: bool) ->
             f"transform_targets: expected {key} of shape [{channels}, H, W], but image {index} has "
             f"{list(value.shape)}"
         )
-    is_float = value.is_floating_point() if isinstance(value, Tensor) else value.dtype.kind == "f"
-    if not is_float and (channels is not None or is_scaled):
+    if not is_floating(value) and (channels is not None or is_scaled):
         raise TypeError(f"transform_targets: expected {key} as floats, but image {index} has {value.dtype}")
 
 

@@ -155,7 +155,9 @@ def _entries_of(
                 return None
             entries.masks.append(key)
         elif key in POINT_KEYS:
-            if options.keypoint_pairs or type(value) not in _ARRAYS or not _are_points(value):
+            if options.keypoint_pairs or type(value) not in _ARRAYS:
+                return None
+            if value.ndim not in (2, 3) or value.shape[-1] not in (2, 3):
                 return None
             entries.points.append(key)
             is_per_box = is_per_box or value.ndim == 3
@@ -164,10 +166,6 @@ def _entries_of(
                 return None
             entries.per_box.append(key)
     return entries
-
-
-def _are_points(value: Any) -> bool:
-    return value.ndim in (2, 3) and value.shape[-1] in (2, 3)
 
 
 def _draw(

@@ -7,13 +7,12 @@ from itertools import accumulate, pairwise
 from typing import Any
 
 import numpy as np
-from torch import Tensor
 
 from orbbec.bridge.arguments import Array
 from orbbec.nms.boxes import box_convert
 from orbbec.plan.points import rotated_boxes, rotated_corners
 from orbbec.transforms.targets.boxes import Boxes
-from orbbec.transforms.targets.numbers import checked_numbers
+from orbbec.transforms.targets.numbers import checked_numbers, is_floating
 from orbbec.transforms.targets.options import TargetOptions
 from orbbec.transforms.targets.rotated_boxes import RotatedBoxes
 
@@ -135,7 +134,7 @@ def box_table(index: int, target: dict[str, Any], box_format: str) -> Array:
             f"transform_targets: expected boxes of shape [K, {width}], but image {index} has "
             f"{list(table.shape)}"
         )
-    if box_format.endswith("n") and table.size > 0 and not _is_floating(boxes):
+    if box_format.endswith("n") and table.size > 0 and not is_floating(boxes):
         raise TypeError(
             f"transform_targets: expected boxes {box_format} as floats, but image {index} has whole numbers"
         )
@@ -188,9 +187,3 @@ def _converted(boxes: Array, in_format: str, out_format: str) -> Array:
 def _sides(sizes: Any) -> Array:
     """The width, height, width, height that relative boxes are multiplied by."""
     return np.asarray(sizes, np.float64)[..., [1, 0, 1, 0]]
-
-
-def _is_floating(values: Any) -> bool:
-    if isinstance(values, Tensor):
-        return values.is_floating_point()
-    return bool(np.asarray(values).dtype.kind == "f")

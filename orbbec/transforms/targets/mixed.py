@@ -230,8 +230,8 @@ def _together(
     base: State, tiles: Sequence[State], quarters: Array, rest: dict[str, Any] | None = None
 ) -> State:
     """Combine the targets of tiles, and the rest, into those of one image; the last tile is on top."""
-    laid = list(zip(tiles, map(_following, tiles), quarters.tolist(), strict=True))
-    parts = [part for _, part, _ in laid]
+    parts = [{key: each for key, each in tile.written().items() if tile.follows(key)} for tile in tiles]
+    laid = list(zip(tiles, parts, quarters.tolist(), strict=True))
     keys = dict.fromkeys(key for part in parts for key in part if not base.is_layer(key))
     joined = {key: joined_rows([part[key] for part in parts if key in part]) for key in keys}
     target = {**(rest or {}), **joined}
@@ -245,7 +245,3 @@ def _together(
     result.is_clipped = True
     result.dropped_before = base.dropped + sum(tile.dropped for tile in tiles)
     return result
-
-
-def _following(tile: State) -> dict[str, Any]:
-    return {key: value for key, value in tile.written().items() if tile.follows(key)}

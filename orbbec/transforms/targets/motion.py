@@ -9,8 +9,8 @@ import numpy as np
 import torch
 from torch import Tensor
 
-from orbbec.bridge.arguments import Array, new_images
-from orbbec.bridge.buffer_pool import pooled_output
+from orbbec.bridge.arguments import Array
+from orbbec.bridge.buffer_pool import output_buffer
 from orbbec.plan.batches import Rows
 from orbbec.plan.passes import AugmentPass, NoiseKey, OperatorPass, Pass
 from orbbec.transforms.targets.fields import Field, Pieces
@@ -175,8 +175,7 @@ def _warped(masks: Masks, matrix: Array, border: str) -> list[Tensor]:
         out = None
         if isinstance(batch, Rows):  # the bytes of a value stay together
             shape = len(rows), batch.channels, *masks.size
-            out = pooled_output(shape, torch.uint8, True, batch.buffer)
-            out = new_images(batch.buffer, shape, True) if out is None else out
+            out = output_buffer(shape, torch.uint8, True, batch.buffer)
         result: Tensor = warp_perspective(batch, torch.from_numpy(matrix[rows]), masks.size, out=out, **how)
         return result
 

@@ -48,6 +48,13 @@ def checked_numbers(values: Any, what: str, index: int) -> Array:
     raise TypeError(f"transform_targets: expected {what} as numbers, but image {index} has {kind}")
 
 
+def is_floating(values: Any) -> bool:
+    """Whether numbers are floats."""
+    if isinstance(values, Tensor):
+        return values.is_floating_point()
+    return bool(np.asarray(values).dtype.kind == "f")
+
+
 def numbers_like(values: Any, example: Any, what: str) -> Any:
     """Values with the type, dtype and device of `example`, rounded if those are integers."""
     if isinstance(example, Tensor):

@@ -5,7 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from orbbec.plan.build import Build
-from orbbec.transforms.base.checks import Range, interval, probability
+from orbbec.transforms.base.arguments import checks
+from orbbec.transforms.base.checks import Range, interval
 from orbbec.transforms.base.transform import Transform
 from orbbec.transforms.parity import Parity
 
@@ -34,12 +35,7 @@ class RandomScaleOffset(Transform):
 
     parity = (Parity("", "clip(rint(pixel * scale + offset))"),)
 
-    def __post_init__(self) -> None:
-        self._set(
-            scale=interval(self.name, "scale", self.scale),
-            offset=interval(self.name, "offset", self.offset),
-            p=probability(self.name, self.p),
-        )
+    _checks = checks(scale=interval, offset=interval)
 
     def rules(self, build: Build) -> None:
         scale, offset = build.uniform(*self.scale), build.uniform(*self.offset)
