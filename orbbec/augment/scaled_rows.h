@@ -8,6 +8,7 @@
 #include <algorithm>
 #include <vector>
 
+#include "packed_columns.h"
 #include "scalar_rows.h"
 
 namespace orbbec {
@@ -65,7 +66,7 @@ class ScaledRows {
     image_ = reader_.source[n];
     held_[0] = held_[1] = -1;
     first_ = last_ = first_reached_ = last_reached_ = 0;
-    has_fill_ = false;
+    has_fill_ = permutes_ = false;
     const float* const m = reader_.transform.matrices + n * reader_.transform.stride;
     const int64_t pixel = image_.stride_x * static_cast<int64_t>(sizeof(T));
     const bool scales = reader_.transform.is_affine(m) && m[1] == 0 && m[3] == 0;
@@ -107,6 +108,8 @@ class ScaledRows {
     if (first_ == last_) return;
     std::fill_n(offsets_.begin(), first_, offsets_[first_]);
     std::fill(offsets_.begin() + last_, offsets_.end(), offsets_[last_ - 1]);
+    permutes_ =
+        kIsByte && (packed_rgb_ || pixel == 1) && columns_.set(offsets_.data(), first_, last_);
   }
 
   // False where the row reads outside the image.
@@ -148,12 +151,32 @@ class ScaledRows {
     const int64_t last_pair = std::max(offsets_[first_], offsets_[last_ - 1]) + kPairBytes +
                               (channels_ - 1) * image_.stride_c * int64_t{sizeof(T)};
     prefetch(row + step_);
+    if constexpr (kIsByte) {
+      if (permutes_) {
+        permute_row<kChannels>(pixels, floats);
+        return floats;
+      }
+    }
     if (last_pair <= bytes_from(pixels)) {
       blend_row<kChannels, true>(pixels, floats);
     } else {
       blend_row<kChannels, false>(pixels, floats);
     }
     return floats;
+  }
+
+  template <int kChannels>
+  void permute_row(const T* pixels, float* to) const {
+    const int64_t nbytes = bytes_from(pixels);
+    if constexpr (kChannels == 3) {
+      columns_.blend_rgb(pixels, nbytes, weights_.data(), to, stride());
+    } else {
+      for (int c = 0; c < channels_; ++c) {
+        const int64_t skipped = c * image_.stride_c;
+        columns_.blend_plane(pixels + skipped, nbytes - skipped, weights_.data(),
+                             to + c * stride());
+      }
+    }
   }
 
   // Prefetches a row that is read soon: the hardware does not predict where it starts. Inlined,
@@ -237,8 +260,10 @@ class ScaledRows {
   bool has_fill_ = false;                     // whether other columns are filled
   bool clamps_ = false;                       // whether positions outside read the nearest pixel
   bool packed_rgb_ = false;                   // whether one load holds all channels of two pixels
+  bool permutes_ = false;                     // whether `columns_` reads these
   int step_ = 1;                              // rows ahead to prefetch
   int pair_shift_ = 0;                        // bits from a pixel to its right neighbor
+  PackedColumns<Simd> columns_;
   std::vector<int> offsets_;    // bytes from the start of a row to a column's left pixel
   std::vector<float> weights_;  // of a column's right pixel
   std::vector<float> rows_;     // two source rows
