@@ -6,8 +6,8 @@
 #include <algorithm>
 #include <vector>
 
-#include "../executors/simd/avx512.h"
-#include "packed_columns.h"
+#include "../../executors/simd/avx512.h"
+#include "scaled_rows.h"
 
 #define ORBBEC_PERMUTED __attribute__((target("avx2,fma,avx512f,avx512bw,avx512vbmi")))
 
