@@ -166,9 +166,13 @@ class RandomAffine(Transform):
         fill: value outside the image, in pixel units: a number or one per channel.
         center: (x, y) in pixels from the top-left corner; None: the image center.
         padding_mode: how pixels outside the image are read: "constant" (`fill`) or a mode of `Pad`.
+        expand: enlarge or shrink the output to hold the whole result; cannot be combined with `translate` or
+            `center`.
 
     Source:
-        `torchvision.transforms.v2.RandomAffine`.
+        `torchvision.transforms.v2.RandomAffine`; with `expand`, `fit_output` of Albumentations' `Affine`: the
+        output lacks up to half a pixel of the image on the left and above, and has a few more on the other
+        sides.
 
     Example:
         >>> image = torch.tensor([[[1, 2, 3, 4]]], dtype=torch.uint8)
@@ -185,6 +189,7 @@ class RandomAffine(Transform):
     fill: FillValue = 0.0
     center: Sequence[float] | None = None
     padding_mode: str = "constant"
+    expand: bool = False
 
     def __post_init__(self) -> None:
         self._set(
@@ -192,7 +197,10 @@ class RandomAffine(Transform):
             center=center_of(self.name, self.center),
             **checked_reading(self),
             shear=self._shears(),
+            expand=flag(self.name, "expand", self.expand),
         )
+        if self.expand and (self.center is not None or self.translate is not None):
+            raise ValueError(f"{self.name}: expected neither center nor translate together with expand")
         if self.translate is not None:
             fractions = pair(self.name, "translate", self.translate)
             for fraction in fractions:
@@ -222,7 +230,11 @@ class RandomAffine(Transform):
         reach = self.translate if self.translate is not None else (0.0, 0.0)
         x, y = (build.compute("shift", draw, axis, reach[axis]) for axis, draw in enumerate(shifts))
         numbers = build.copies([angle, x, y, scale_x, scale_y, *shear])
-        add_affine(build, numbers, reading_of(self), center_of(self.name, self.center))
+        if not self.expand:
+            return add_affine(build, numbers, reading_of(self), center_of(self.name, self.center))
+        ranges = (*checked_numbers(self.degrees), *scales, *shears)
+        is_one = all(low == high for low, high in zip(ranges[::2], ranges[1::2], strict=True))
+        warp(build, "affine", numbers, 0, 0.0, 0.0, 2, reading=reading_of(self), size=drawn_size(int(is_one)))
 
 
 def add_affine(

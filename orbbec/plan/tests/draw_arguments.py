@@ -190,6 +190,7 @@ ARGUMENTS = {
             of(degrees=(90, 90), scale=(2.0, 2.0)),
             of(degrees=180, scale=(0.01, 0.02)),
             of(degrees=0),
+            of(degrees=(-70, 30), scale=(0.5, 0.8, 1.1, 1.6), shear=(5, 20), expand=True),
         ],
         [{}, *WARPS],
     ),

@@ -130,6 +130,7 @@ EXAMPLES = {
     "RandomAffine": [
         T.RandomAffine((10, 40), (0.3, 0.1), (0.5, 0.8), (5, 20), **READING, center=(9.0, 4.0)),
         T.RandomAffine((-50, 5), (0.1, 0.4), (0.5, 0.8, 1.1, 1.6), (5, 20, -30, -10), **EDGES),
+        T.RandomAffine((-50, 5), None, (0.5, 0.8, 1.1, 1.6), (5, 20), **EDGES, expand=True),
     ],
     "RandomApply": [T.RandomApply(TWO, 0.6, epochs=(0, 9))],
     "RandomAutocontrast": [T.RandomAutocontrast(0.6)],
