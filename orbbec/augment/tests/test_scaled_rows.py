@@ -1,4 +1,4 @@
-"""Rows of images that scale, with a fill around them: each level of vectors gives the bytes of scalar code."""
+"""Rows of images that scale, with a fill around them: vectors give the bytes of scalar code."""
 
 import pytest
 import torch
