@@ -30,8 +30,8 @@ class AugmentRow {
     AugmentRow paired(op, mix.pair_index, op.program(mix.pair_index));
     for (int y = top; y < bottom; ++y) {
       const bool mixed = mix.covers_row(static_cast<float>(y));
-      const int first = mixed ? column_of(mix.left, 0, width) : width;
-      const int last = mixed ? larger(column_of(mix.right, 0, width), first) : width;
+      const int first = mixed ? Finished::column_of(mix.left, 0, width) : width;
+      const int last = mixed ? larger(Finished::column_of(mix.right, 0, width), first) : width;
       if (first > 0) unpaired.write(n, y, 0, first);
       if (first < last) {
         unpaired.paired_ = &paired;
@@ -181,8 +181,7 @@ class AugmentRow {
 
   // Fast path for blocks that only need the finish. Returns false where it does not apply.
   bool finish_kept_rows(int64_t n, int y) {
-    const bool changes =
-        program_.count > 0 || op_.arguments.boxes_per_image > 0 || paired_ != nullptr;
+    const bool changes = program_.count > 0 || paired_ != nullptr;
     if (row_cache_ == nullptr || changes || skipped_ > 0) return false;
     return finished_.store_kept(*row_cache_, {n, y, begin_, count_});
   }
@@ -335,23 +334,12 @@ class AugmentRow {
   }
 
   void erase(int y) {
-    const float row = static_cast<float>(y);
-    for (int i = 0; i < op_.arguments.boxes_per_image; ++i) {
-      const float* const box = op_.box(n_, i);
-      if (!(row >= box[1] && row < box[3])) continue;
-      const int first = column_of(box[0], begin_, count_), last = column_of(box[2], begin_, count_);
+    finished_.for_each_box({n_, y, begin_, count_}, [&](const float* box, int first, int last) {
       for (int c = 0; c < channels_; ++c) {
-        const float fill = box[4 + c] * op_.arguments.program.max_value;
+        const float fill = finished_.fill_of(box, c);
         for (int i = first; i < last; ++i) planes_[c][i] = fill;
       }
-    }
-  }
-
-  // The first column at or after `edge`, of `count` columns starting at `begin`.
-  static int column_of(float edge, int begin, int count) {
-    const float column = ceilf(edge) - static_cast<float>(begin);
-    if (!(column > 0)) return 0;
-    return column < static_cast<float>(count) ? static_cast<int>(column) : count;
+    });
   }
 
   template <class Out>

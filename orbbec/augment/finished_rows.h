@@ -2,6 +2,9 @@
 // in registers. Included by augment_rows.h, under its targets.
 #pragma once
 
+#include <algorithm>
+#include <cmath>
+
 #include "../executors/simd/interleave3.h"
 #include "augment.h"
 #include "scalar_rows.h"
@@ -28,7 +31,7 @@ class FinishedRows {
 
   bool streams() const { return streams_; }  // whether stores bypass the caches
 
-  // The block from source rows of the cache, or from the fill. False where they do not suffice.
+  // The block from source rows of the cache, or from fills. False where they do not suffice.
   template <class RowCache>
   bool store_kept(RowCache& cache, const RowBlock& block) const {
     const Span reached = cache.reached(block.n, block.y, block.begin, block.count);
@@ -38,7 +41,8 @@ class FinishedRows {
       using Out = decltype(typed);
       const Image<Out> target = Images<Out>(op_.arguments.warp.output)[block.n];
       if constexpr (std::is_same_v<Out, float>) {
-        const bool is_whole = inside.begin == 0 && inside.end == block.count;
+        bool is_whole = inside.begin == 0 && inside.end == block.count;
+        for_each_box(block, [&](const float*, int, int) { is_whole = false; });
         if (is_whole && store_at_once(target, cache, block)) return;
       }
       alignas(64) Planes<Out> planes;
@@ -46,6 +50,30 @@ class FinishedRows {
       store_planes(target, block, 0, planes);
     });
     return true;
+  }
+
+  // The first column at or after `edge`, of `count` columns starting at `begin`.
+  static int column_of(float edge, int begin, int count) {
+    const float column = ceilf(edge) - static_cast<float>(begin);
+    if (!(column > 0)) return 0;
+    return column < static_cast<float>(count) ? static_cast<int>(column) : count;
+  }
+
+  // fill(box, first, last) for the columns of each box in the block.
+  template <class Fill>
+  void for_each_box(const RowBlock& block, const Fill& fill) const {
+    const float row = static_cast<float>(block.y);
+    for (int i = 0; i < op_.arguments.boxes_per_image; ++i) {
+      const float* const box = op_.box(block.n, i);
+      if (!(row >= box[1] && row < box[3])) continue;
+      const int first = column_of(box[0], block.begin, block.count);
+      const int last = column_of(box[2], block.begin, block.count);
+      if (first < last) fill(box, first, last);
+    }
+  }
+
+  float fill_of(const float* box, int c) const {
+    return box[4 + c] * op_.arguments.program.max_value;
   }
 
   // Without the first `skipped` columns.
@@ -147,6 +175,10 @@ class FinishedRows {
       if (i == inside.begin) i = inside.end;
       if (i < reached.end) read_pixel(block, i, finishes, planes);
     }
+    for_each_box(block, [&](const float* box, int first, int last) {
+      for (int c = 0; c < channels_; ++c)
+        std::fill(planes[c] + first, planes[c] + last, store<Out>(finishes[c](fill_of(box, c))));
+    });
   }
 
   // Column i of the block, by the sampler.
