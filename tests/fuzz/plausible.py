@@ -415,7 +415,6 @@ PLAUSIBLE: dict[str, Callable[[Scene], Any]] = {
     "scale_by_factors.images": lambda s: s.tensor([s.k, s.c, s.h, s.w], torch.uint8),
     "scale_by_factors.out": lambda s: s.tensor([s.k, s.c, s.h, s.w], torch.uint8),
     "scale_by_factors.factors": lambda s: s.tensor([s.k, s.h, s.w], torch.float32),
-    "scale_by_factors.shifts": lambda s: s.chance(0.5, lambda: s.tensor([s.k, s.h, s.w], torch.float32)),
     "roughness": lambda s: s.random.choice((0.5, 3.0, 1000.0)),
     "philox_noise.out": lambda s: s.tensor([s.k, s.c, s.h, s.w], torch.float32),
     "move_boxes.boxes": lambda s: s.boxes([s.k, 7], torch.float64),

@@ -475,7 +475,7 @@ ADDED = {
         RESIZES,
     ),
     "ResizeToHeight": combined(
-        [of(height=20), of(height=48, max_width=64)],
+        [of(height=20), of(height=48, max_width=64), of(height=20, max_width=90, fill=3.0)],
         [{}, {"antialias": False}, {"interpolation": "cubic"}, {"interpolation": "nearest"}],
     ),
     "ResizeToMultiple": combined(
