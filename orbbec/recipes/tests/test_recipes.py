@@ -108,6 +108,16 @@ def test_detr_leaves_only_flips_from_the_stop_epoch():
     assert is_plain == [[False] * 4, [True] * 4]
 
 
+@pytest.mark.parametrize("make", [recipes.detr_train, recipes.ssd_train])
+def test_slices_of_objects_are_no_targets(make):
+    pipeline = T.Compose(
+        [T.Crop(0, 0, 64, 64), *make(64).transforms[-2:]], target_options=make(64).target_options
+    )
+    boxes = torch.tensor([[0.0, 0, 30, 30], [40, 0, 84, 30], [44, 0, 104, 30]])  # 1, 0.55 and 0.33 visible
+    _, target = pipeline(torch.zeros(3, 100, 120, dtype=torch.uint8), {"boxes": boxes}, epoch=0)
+    assert target["boxes"].tolist() == [[0, 0, 30, 30], [40, 0, 64, 30]]
+
+
 def test_short_lines_of_text_end_in_gray():
     lines = ImageBatch.from_images([np.full((20, width, 3), 255, np.uint8) for width in (20, 100)])
     pipeline = T.Compose(recipes.ocr_line(24, 80).transforms[1:])  # without crops of rows
