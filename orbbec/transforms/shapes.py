@@ -351,8 +351,8 @@ class ResizeToHeight(_Resizing):
         interpolation: see `Resize`.
         antialias: see `Resize`.
         fill: value on the right of images that are narrower than `max_width`, all of whose results have that
-            width, in pixel units: a number or one per channel. Masks repeat their last column there. None:
-            widths vary.
+            width, in pixel units: a number or one per channel. Masks repeat their last column there. None, or
+            without `max_width`: widths vary.
 
     Source:
         Lines of text in PaddleOCR.
@@ -375,8 +375,6 @@ class ResizeToHeight(_Resizing):
         super().__post_init__()
         if self.fill is not None:
             self._check("fill")
-            if self.max_width is None:
-                raise ValueError(f"{self.name}: expected max_width together with fill")
 
     def rules(self, build: Build) -> None:
         height, width = _SIDES

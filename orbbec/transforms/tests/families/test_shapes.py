@@ -242,7 +242,6 @@ def test_multiples_are_resized_as_by_opencv():
         (lambda: T.RandomSizedCrop((4, 5), 8, 0.0), "w2h_ratio as a number"),
         (lambda: T.ResizeKeepRatio(8, 2.0), "ResizeKeepRatio: expected longest as a number from 0 to 1"),
         (lambda: T.ResizeKeepRatio(8, scale_range=(0.0, 1.0)), "scale_range as"),
-        (lambda: T.ResizeToHeight(8, fill=1), "ResizeToHeight: expected max_width together with fill"),
         (lambda: T.ResizeToHeight(8, 9, fill="a"), "ResizeToHeight: expected fill as"),
         (lambda: T.ResizeToMultiple(8, 0), "ResizeToMultiple: expected multiple as a whole number from 1"),
         (lambda: T.ResizeToMultiple(8, mode="minimal"), "mode as one of lower_bound, upper_bound"),
