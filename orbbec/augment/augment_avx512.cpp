@@ -5,7 +5,7 @@
 #if defined(__x86_64__)
 // Code above is compiled for every target, code below for this one only.
 #pragma GCC target("avx2,fma,avx512f,avx512bw,prefer-vector-width=512")
-#include "../executors/simd/avx512.h"
+#include "columns/permuted_columns.h"
 #include "vector_target.h"
 
 template void orbbec::augment_with_vectors<orbbec::Avx512>(const AugmentArguments&,

@@ -10,10 +10,10 @@
 #include "../executors/executor_cpu.h"
 #include "../executors/simd/interleave3.h"
 #include "augment.h"
+#include "finished_rows.h"
 #include "scalar_rows.h"
 #include "steps/short_form.h"
 #include "store_lanes.h"
-#include "streamed_store.h"
 #include "whole_pixels.h"
 
 namespace orbbec {
@@ -30,8 +30,8 @@ class AugmentRow {
     AugmentRow paired(op, mix.pair_index, op.program(mix.pair_index));
     for (int y = top; y < bottom; ++y) {
       const bool mixed = mix.covers_row(static_cast<float>(y));
-      const int first = mixed ? column_of(mix.left, 0, width) : width;
-      const int last = mixed ? larger(column_of(mix.right, 0, width), first) : width;
+      const int first = mixed ? Finished::column_of(mix.left, 0, width) : width;
+      const int last = mixed ? larger(Finished::column_of(mix.right, 0, width), first) : width;
       if (first > 0) unpaired.write(n, y, 0, first);
       if (first < last) {
         unpaired.paired_ = &paired;
@@ -62,16 +62,17 @@ class AugmentRow {
  private:
   using T = typename Op::Value;
   using Pixels = Interleave3<Target>;
-  using Streamed = StreamedStore<Target>;
+  using Finished = FinishedRows<Target, Op>;
   static constexpr bool kIsByte = sizeof(T) == 1;
-  static constexpr int kBlock = 256;  // a multiple of kRowBlock; the planes stay in the L1 cache
+  static constexpr int kBlock = Finished::kBlock;
+  static_assert(kBlock % kRowBlock == 0);
 
   AugmentRow(const Op& op, int64_t n, const Program& program, RowCache* cache = nullptr)
       : op_(op),
         n_(n),
         row_cache_(cache),
         channels_(op.channels()),
-        streams_(output_bytes(op.arguments) >= kStreamedBytes),
+        finished_(op),
         program_(program),
         image_(op.reader.source[n]),
         whole_(op.reader, n),
@@ -89,13 +90,6 @@ class AugmentRow {
             .stride_y = 0,
             .stride_x = 1,
             .stride_c = kBlock};
-  }
-
-  static int64_t output_bytes(const AugmentArguments& a) {
-    const AnyImages& o = a.warp.output;
-    int64_t size = 0;
-    with_output_type(a.output_dtype, [&](auto typed) { size = sizeof(typed); });
-    return o.count * o.channels * o.height * o.width * size;
   }
 
   // Columns [first, end) of row y of output n. Vectors start only at multiples of the block.
@@ -185,33 +179,11 @@ class AugmentRow {
     return true;
   }
 
-  // Fast path for blocks that only need the finish: from source rows to planes in registers.
-  // Returns false where it does not apply.
+  // Fast path for blocks that only need the finish. Returns false where it does not apply.
   bool finish_kept_rows(int64_t n, int y) {
-    const AugmentArguments& a = op_.arguments;
-    const bool changes = program_.count > 0 || a.boxes_per_image > 0 || paired_ != nullptr;
-    if (row_cache_ == nullptr || changes || skipped_ > 0 || a.warp.output.stride_x != 1)
-      return false;
-    const auto inside = row_cache_->columns(n_, y, begin_, count_);
-    if (inside.end - inside.begin < count_) return false;
-    with_output_type(a.output_dtype, [&](auto typed) {
-      using Out = decltype(typed);
-      store_kept_rows(&Images<Out>(a.warp.output)[n].at(y, begin_, 0), inside);
-    });
-    return true;
-  }
-
-  template <class Out>
-  void store_kept_rows(Out* to, Span inside) {
-    Finish finishes[kMaxFills];
-    for (int c = 0; c < kMaxFills; ++c) finishes[c] = op_.finish(c);
-    alignas(64) Out finished[kMaxFills][kBlock];
-    row_cache_->read(begin_, inside, [&finished, finishes](int c, int i, auto values) {
-      Target::store_vector(finishes[c](values), finished[c] + i);
-    });
-    for (int c = 0; c < channels_; ++c) {
-      put(to + c * op_.arguments.warp.output.stride_c, finished[c], count_ * sizeof(Out));
-    }
+    const bool changes = program_.count > 0 || paired_ != nullptr;
+    if (row_cache_ == nullptr || changes || skipped_ > 0) return false;
+    return finished_.store_kept(*row_cache_, {n, y, begin_, count_});
   }
 
   // Fast path for blocks whose bytes do not change: copied, and filled outside the image. Returns
@@ -271,14 +243,14 @@ class AugmentRow {
   // Pixels of one or three bytes, in the order of the transform.
   void copy_row(const uint8_t* from, uint8_t* to, int count) const {
     const size_t nbytes = static_cast<size_t>(count * image_.stride_x);
-    if (!whole_.is_reversed()) return put(to, from, nbytes);
+    if (!whole_.is_reversed()) return finished_.put(to, from, nbytes);
     alignas(64) uint8_t reversed[3 * kBlock];
     if (image_.stride_x == 1) {
       for (int i = 0; i < count; ++i) reversed[i] = from[-i];
     } else {
       Pixels::reverse(from, reversed, count);
     }
-    put(to, reversed, nbytes);
+    finished_.put(to, reversed, nbytes);
   }
 
   // One channel of the columns `inside`, the first of which is `from`.
@@ -362,23 +334,12 @@ class AugmentRow {
   }
 
   void erase(int y) {
-    const float row = static_cast<float>(y);
-    for (int i = 0; i < op_.arguments.boxes_per_image; ++i) {
-      const float* const box = op_.box(n_, i);
-      if (!(row >= box[1] && row < box[3])) continue;
-      const int first = column_of(box[0], begin_, count_), last = column_of(box[2], begin_, count_);
+    finished_.for_each_box({n_, y, begin_, count_}, [&](const float* box, int first, int last) {
       for (int c = 0; c < channels_; ++c) {
-        const float fill = box[4 + c] * op_.arguments.program.max_value;
+        const float fill = finished_.fill_of(box, c);
         for (int i = first; i < last; ++i) planes_[c][i] = fill;
       }
-    }
-  }
-
-  // The first column at or after `edge`, of `count` columns starting at `begin`.
-  static int column_of(float edge, int begin, int count) {
-    const float column = ceilf(edge) - static_cast<float>(begin);
-    if (!(column > 0)) return 0;
-    return column < static_cast<float>(count) ? static_cast<int>(column) : count;
+    });
   }
 
   template <class Out>
@@ -388,22 +349,11 @@ class AugmentRow {
       for (int c = 0; c < channels_; ++c) store_plane(c, to + c * target.stride_c);
       return;
     }
-    alignas(64) Out finished[kMaxFills][kBlock];
+    alignas(64) typename Finished::template Planes<Out> planes;
     for (int c = 0; c < channels_; ++c) {
-      for (int begin = 0; begin < count_; begin += kStored) finish(c, begin, finished[c] + begin);
+      for (int begin = 0; begin < count_; begin += kStored) finish(c, begin, planes[c] + begin);
     }
-    if (channels_ == 3 && target.stride_x == 3 && target.stride_c == 1) {
-      alignas(64) Out pixels[3 * kBlock];
-      for (int i = Pixels::put_together(finished, count_, pixels); i < count_; ++i) {
-        for (int c = 0; c < 3; ++c) pixels[3 * i + c] = finished[c][i];
-      }
-      put(to + 3 * skipped_, pixels + 3 * skipped_, 3 * (count_ - skipped_) * sizeof(Out));
-      return;
-    }
-    for (int c = 0; c < channels_; ++c) {
-      for (int i = skipped_; i < count_; ++i)
-        to[i * target.stride_x + c * target.stride_c] = finished[c][i];
-    }
+    finished_.store_planes(target, {n_, y, begin_, count_}, skipped_, planes);
   }
 
   template <class Out>
@@ -411,18 +361,14 @@ class AugmentRow {
     for (int begin = 0; begin < count_; begin += kStored) {
       const int first = larger(skipped_ - begin, 0);
       const int end = count_ - begin < kStored ? count_ - begin : kStored;
-      if (first == 0 && end == kStored && !streams_) {
+      if (first == 0 && end == kStored && !finished_.streams()) {
         finish(c, begin, plane + begin);
       } else if (first < end) {
         alignas(64) Out stored[kStored];
         finish(c, begin, stored);
-        put(plane + begin + first, stored + first, (end - first) * sizeof(Out));
+        finished_.put(plane + begin + first, stored + first, (end - first) * sizeof(Out));
       }
     }
-  }
-
-  void put(void* to, const void* from, size_t nbytes) const {
-    streams_ ? Streamed::copy(to, from, nbytes) : copy_values(to, from, nbytes);
   }
 
   // kStored values starting at column `begin` of the block.
@@ -457,7 +403,7 @@ class AugmentRow {
   int channels_, begin_ = 0, count_ = 0;  // of the block: first column and number of columns
   int skipped_ = 0;                       // leading columns of the block that are not stored
   AugmentRow* paired_ = nullptr;          // the row that it is mixed with
-  bool streams_;                          // whether stores bypass the caches
+  Finished finished_;
   Program program_;
   alignas(64) float planes_[kMaxFills][kBlock];
   Image<const T> image_;

@@ -16,6 +16,7 @@ constexpr int kLanes = 32, kStored = 64;
 
 // Stores values without vectors.
 struct ScalarStore {
+  using Float = float;
   template <class Out>
   static void store_lanes(const float (&values)[kStored], Out* to) {
     for (int i = 0; i < kStored; ++i) store_vector(values[i], to + i);
@@ -51,6 +52,8 @@ struct VectorStore : ScalarStore {
   }
 
   static void store_vector(Float v, float* to) { Simd::store(to, v); }
+  // `to` is aligned; bypasses the caches.
+  static void stream_vector(Float v, float* to) { Simd::stream(to, v); }
   static void store_vector(Float v, uint8_t* to) {
     const Int rounded = Simd::round(v), from_zero = rounded < 0 ? Int{} : rounded;
     Simd::store_bytes_1(to, from_zero > 255 ? Int{} + 255 : from_zero);

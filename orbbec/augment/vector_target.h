@@ -4,7 +4,7 @@
 
 #include "../executors/simd/vector_row.h"
 #include "augment_rows.h"
-#include "scaled_rows.h"
+#include "columns/scaled_rows.h"
 
 namespace orbbec {
 

@@ -15,6 +15,7 @@ from orbbec.bridge.arguments import (
     copied_to,
     dtype_name,
     holds_planes,
+    is_channels_last,
     is_ragged,
     on_device_of,
     operator_input,
@@ -161,6 +162,25 @@ def rows_of(work: Work, rows: Array) -> Work:
     if isinstance(work, Tensor):
         return unsigned(signed(work)[copied_to(work.device, torch.from_numpy(rows))], work.dtype)
     return torch.stack([work[row] for row in rows.tolist()])
+
+
+def selected_rows(images: Tensor, rows: Tensor) -> Tensor:
+    """Images of a batch, in its memory format, which `index_select` alone would lose."""
+    if not is_channels_last(images, None):
+        return unsigned(signed(images).index_select(0, rows), images.dtype)
+    pixels = signed(images).permute(0, 2, 3, 1).index_select(0, rows).permute(0, 3, 1, 2)
+    return unsigned(pixels, images.dtype)
+
+
+def put_rows(target: Tensor, rows: Tensor, images: Tensor) -> Tensor:
+    """Write images to rows of a batch, in place."""
+    has_gradient = target.requires_grad or images.requires_grad
+    if not target.is_cpu or has_gradient or torch.compiler.is_compiling():
+        signed(target).index_copy_(0, rows, signed(images))
+        return target
+    for row, image in zip(rows.tolist(), images.unbind(), strict=True):  # index_copy_ copies value by value
+        target[row].copy_(image)
+    return target
 
 
 def signed(images: Tensor) -> Tensor:

@@ -5,6 +5,7 @@
 #pragma once
 
 #include "../core/four_points.h"
+#include "../core/matrix.h"
 #include "areas.h"
 #include "rules.h"
 
@@ -358,7 +359,30 @@ ORBBEC_HD void expanded_size(const Matrix3& matrix, const double (&size)[2], dou
   }
 }
 
-// p: whether there is a center in pixels, x, y; whether the output holds the whole image.
+// The size (x, y) that holds the whole image, as Albumentations has it, from corners between pixel
+// centers; `matrix` then reads from there.
+ORBBEC_HD void fit_output(Matrix3& matrix, const double (&size)[2], double (&output)[2]) {
+  double forward[6];
+  PrepareMatrix<double, double>::invert_affine(matrix.m, forward);
+  double first[2];
+  for (int i = 0; i < 2; ++i) {
+    const double* const row = forward + 3 * i;
+    double low = 0, high = 0;
+    for (int corner = 0; corner < 4; ++corner) {
+      const double x = corner < 2 ? 0 : size[0], y = corner % 2 == 0 ? 0 : size[1];
+      const double at = rint((row[0] * x + row[1] * y + row[2]) * 1e9) / 1e9;
+      low = corner == 0 ? at : smaller(low, at);
+      high = corner == 0 ? at : larger(high, at);
+    }
+    first[i] = floor(low);
+    output[i] = ceil(high) - first[i] + 1;
+  }
+  for (int i = 0; i < 6; i += 3)
+    matrix.m[i + 2] += matrix.m[i] * first[0] + matrix.m[i + 1] * first[1];
+}
+
+// p: whether there is a center in pixels, x, y; 1: the output has torchvision's size that holds the
+// whole image, 2: that of `fit_output`.
 ORBBEC_HD_CALLED void affine(Geometry g, const double* numbers, const double* p) {
   const AffineNumbers a{
       numbers[0], {numbers[1], numbers[2]}, {numbers[3], numbers[4]}, {numbers[5], numbers[6]}};
@@ -367,7 +391,9 @@ ORBBEC_HD_CALLED void affine(Geometry g, const double* numbers, const double* p)
   if (p[0] != 0)
     for (int i = 0; i < 2; ++i) center[i] = p[1 + i] - 0.5 * size[i];
   Matrix3 matrix = affine_matrix(a, center, size, output);
-  if (p[3] != 0) {
+  if (p[3] == 2) {
+    fit_output(matrix, size, output);
+  } else if (p[3] != 0) {
     expanded_size(matrix, size, output);
     matrix = affine_matrix(a, center, size, output);
   }

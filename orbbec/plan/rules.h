@@ -98,7 +98,7 @@ constexpr int64_t kMaxFrames = 1 << 16;  // of a clip: frame_sample has 16 bits 
   X(kLetterbox, "letterbox", 0, "side side count count")   /* height, width, enlarge, nearest */   \
   X(kFlip, "flip", 0, "count")                             /* axis: 0 x, 1 y */                    \
   X(kAffine, "affine", 0, "register7 count number number count")                                   \
-  /* angle, shift, scale, shear; whether there is a center, x, y; whether to expand */             \
+  /* angle, shift, scale, shear; whether there is a center, x, y; expand: 1, or 2 to fit */        \
   X(kAutoWarp, "auto_warp", 0, "register register") /* operation, magnitude */                     \
   X(kMatrixWarp, "matrix_warp", 0, "constants")     /* 9 of a matrix */                            \
   X(kPerspective, "perspective", 0, "number")       /* distortion; 8 draws */                      \

@@ -107,7 +107,8 @@ def ssd_train(size: int = 300, *, seed: int = 0) -> Compose:
         seed: see `Compose`.
 
     Source:
-        SSD (Liu et al., 2016), as torchvision's references/detection.
+        SSD (Liu et al., 2016), as torchvision's references/detection; boxes of which less than half is
+        visible are dropped, there those whose center is outside the crop.
 
     Example:
         >>> target = {"boxes": torch.tensor([[4.0, 4.0, 30.0, 30.0]]), "labels": torch.tensor([1])}
@@ -125,7 +126,7 @@ def ssd_train(size: int = 300, *, seed: int = 0) -> Compose:
             *normalized(),
         ],
         seed=seed,
-        target_options=TargetOptions(min_size=1.0),
+        target_options=TargetOptions(min_size=1.0, min_visibility=0.5),
     )
 
 
@@ -140,7 +141,8 @@ def detr_train(size: int = 640, stop_epoch: int = 71, *, box_format: str = "xyxy
 
     Source:
         RT-DETRv2 (Lv et al., 2024) and D-FINE, of 72 epochs; without their sizes per batch: see
-        `orbbec.data.MultiScale`. DEIM adds mosaics and mixup, as `yolo_train` has them.
+        `orbbec.data.MultiScale`. Boxes of which less than half is visible are dropped, there those whose
+        center is outside the crop. DEIM adds mosaics and mixup, as `yolo_train` has them.
 
     Example:
         >>> target = {"boxes": torch.tensor([[4.0, 4.0, 30.0, 30.0]]), "labels": torch.tensor([1])}
@@ -161,7 +163,7 @@ def detr_train(size: int = 640, stop_epoch: int = 71, *, box_format: str = "xyxy
             *scaled(),
         ],
         seed=seed,
-        target_options=TargetOptions(box_format=box_format, min_size=1.0),
+        target_options=TargetOptions(box_format=box_format, min_size=1.0, min_visibility=0.5),
     )
 
 

@@ -7,7 +7,6 @@ from orbbec.transforms import (
     Compose,
     CropAndPad,
     GaussianBlur,
-    PadIfNeeded,
     RandomApply,
     RandomChoice,
     RandomInvert,
@@ -40,11 +39,10 @@ def ocr_line(height: int = 48, width: int = 320, *, seed: int = 0) -> Compose:
     return Compose(
         [
             RandomApply([RandomChoice(rows)], 0.4),
-            RandomApply([GaussianBlur(5, (1.0, 1.0))], 0.4),
-            ResizeToHeight(height, width, antialias=False),
             RandomInvert(0.4),
+            RandomApply([GaussianBlur(5, (1.0, 1.0))], 0.4),
+            ResizeToHeight(height, width, antialias=False, fill=127.5),
             *normalized(SYMMETRIC),
-            PadIfNeeded((height, width), position="top_left"),
         ],
         seed=seed,
     )

@@ -172,9 +172,13 @@ class RandomAffine(Transform):
         fill: value outside the image, in pixel units: a number or one per channel.
         center: (x, y) in pixels from the top-left corner; None: the image center.
         padding_mode: how pixels outside the image are read: "constant" (`fill`) or a mode of `Pad`.
+        expand: enlarge or shrink the output to hold the whole result; cannot be combined with `translate` or
+            `center`.
 
     Source:
-        `torchvision.transforms.v2.RandomAffine`.
+        `torchvision.transforms.v2.RandomAffine`; with `expand`, `fit_output` of Albumentations' `Affine`: the
+        output lacks up to half a pixel of the image on the left and above, and has a few more on the other
+        sides.
 
     Example:
         >>> image = torch.tensor([[[1, 2, 3, 4]]], dtype=torch.uint8)
@@ -191,6 +195,7 @@ class RandomAffine(Transform):
     fill: FillValue = 0.0
     center: Sequence[float] | None = None
     padding_mode: str = "constant"
+    expand: bool = False
 
     _checks = checks(
         degrees=around,
@@ -200,6 +205,11 @@ class RandomAffine(Transform):
         translate=or_none(_reach),
         scale=or_none(_scales),
     )
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        if self.expand and (self.center is not None or self.translate is not None):
+            raise ValueError(f"{self.name}: expected neither center nor translate together with expand")
 
     def rules(self, build: Build) -> None:
         angle = build.uniform_in(self.degrees)
@@ -212,7 +222,11 @@ class RandomAffine(Transform):
         reach = self.translate if self.translate is not None else (0.0, 0.0)
         x, y = (build.compute("shift", draw, axis, reach[axis]) for axis, draw in enumerate(shifts))
         numbers = build.copies([angle, x, y, scale_x, scale_y, *shear])
-        add_affine(build, numbers, reading_of(self), self.center)
+        if not self.expand:
+            return add_affine(build, numbers, reading_of(self), self.center)
+        ranges = (*checked_numbers(self.degrees), *scales, *shears)
+        is_one = all(low == high for low, high in zip(ranges[::2], ranges[1::2], strict=True))
+        warp(build, "affine", numbers, 0, 0.0, 0.0, 2, reading=reading_of(self), size=drawn_size(int(is_one)))
 
 
 def add_affine(

@@ -20,7 +20,7 @@ from orbbec.plan.registers import log_range
 from orbbec.plan.steps import BatchState, Operator, Step
 from orbbec.plan.stream import Stream
 from orbbec.transforms.base.arguments import at_least, both, checks, or_none
-from orbbec.transforms.base.checks import Range, checked_numbers, choice, interval, numbers, whole
+from orbbec.transforms.base.checks import FillValue, Range, checked_numbers, choice, interval, numbers, whole
 from orbbec.transforms.base.transform import Transform
 
 _MAX_SIDE = float(1 << 30)  # a side of a rectangle is at most that of the image
@@ -102,10 +102,26 @@ class Rectangle:
         if isinstance(value, str):
             levels = [build.whole(summand, 256, factor * build.maximum / 255) for factor, summand in units]
         else:
-            fill = _fill_of(build, name, value)
-            levels = [build.constant(f * factor + s) for f, (factor, s) in zip(fill, units, strict=True)]
+            levels = _levels_of(build, name, value, units)
         build.consecutive([first + 3, *levels, *(build.constant(0.0) for _ in range(4 - len(units)))])
         build.erase(first)
+
+
+def fill_rectangle(build: Build, edges: tuple[int, float, float, float], value: FillValue) -> None:
+    """Fill from a column, whose number is in a register, to the other edges: top, right, bottom."""
+    left, top, right, bottom = edges
+    units = list(zip(*build.erase_units(), strict=True))
+    levels = _levels_of(build, "fill", value, units)
+    levels += [build.constant(0.0) for _ in range(4 - len(levels))]
+    build.erase(build.copies([left, *map(build.constant, (top, right, bottom)), *levels]))
+
+
+def _levels_of(
+    build: Build, name: str, value: float | Sequence[float], units: Sequence[tuple[float, float]]
+) -> list[int]:
+    """The registers of the fill per channel."""
+    fill = _fill_of(build, name, value)
+    return [build.constant(f * factor + s) for f, (factor, s) in zip(fill, units, strict=True)]
 
 
 def _fill_of(build: Build, name: str, value: float | Sequence[float]) -> list[float]:

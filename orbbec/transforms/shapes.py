@@ -26,6 +26,7 @@ from orbbec.transforms.base.checks import (
 )
 from orbbec.transforms.base.transform import Transform
 from orbbec.transforms.cuts import _Resizing, padded, resize
+from orbbec.transforms.erasing import fill_rectangle
 
 _SIDES = (IMAGE_HEIGHT, IMAGE_WIDTH)
 _OPPOSITE = (("crop_left", "crop_right"), ("crop_top", "crop_bottom"))
@@ -332,6 +333,9 @@ class ResizeToHeight(_Resizing):
         max_width: the largest width; wider images are squeezed to it. None: no limit.
         interpolation: see `Resize`.
         antialias: see `Resize`.
+        fill: value on the right of images that are narrower than `max_width`, all of whose results have that
+            width, in pixel units: a number or one per channel. Masks repeat their last column there. None, or
+            without `max_width`: widths vary.
 
     Source:
         Lines of text in PaddleOCR.
@@ -345,6 +349,7 @@ class ResizeToHeight(_Resizing):
     max_width: int | None = None
     interpolation: str = "linear"
     antialias: bool = True
+    fill: FillValue | None = None
 
     _checks = checks(height=(1, 1 << 30), max_width=(1, 1 << 30))
 
@@ -358,6 +363,11 @@ class ResizeToHeight(_Resizing):
         if self.max_width is not None:
             length = build.compute("smaller", length, build.constant(float(self.max_width)))
         resize(build, "resize_to", target, length, how=self, size=ALIKE)
+        if self.fill is not None and self.max_width is not None:
+            # Not by a constant border, which would be mixed with the outermost pixels.
+            size = self.height, self.max_width
+            build.warp("pad_to", *size, 0.0, 0.0, 0, border="replicate", lossless=True, size=size, least=size)
+            fill_rectangle(build, (length, 0.0, float(self.max_width), float(self.height)), self.fill)
 
 
 @dataclass(frozen=True)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
@@ -181,9 +182,14 @@ def fault_report(faults: Sequence[Fault], on_error: str) -> str:
         >>> print(fault_report([Fault(7, "3.jpg", "the file is empty")], "skip"))
         Loader: 1 bad sample was skipped:
           sample 7 (3.jpg): the file is empty
+        >>> print(fault_report([Fault(7, "3.jpg", "the file is empty")] * 3, "skip"))
+        Loader: 3 bad samples were skipped:
+          sample 7 (3.jpg): the file is empty (3 times)
     """
-    listed = "".join(f"\n  {fault}" for fault in faults[:_LISTED])
-    more = f"\n  and {len(faults) - _LISTED} more; see Loader.faults" if len(faults) > _LISTED else ""
+    counts = Counter(map(str, faults))  # a pair image may be bad for several mixes
+    lines = [text if count == 1 else f"{text} ({count} times)" for text, count in counts.items()]
+    listed = "".join(f"\n  {line}" for line in lines[:_LISTED])
+    more = f"\n  and {len(lines) - _LISTED} more; see Loader.faults" if len(lines) > _LISTED else ""
     done = "replaced" if on_error == "substitute" else "skipped"
     were = "sample was" if len(faults) == 1 else "samples were"
     return f"Loader: {len(faults)} bad {were} {done}:{listed}{more}"

@@ -96,9 +96,7 @@ class VideoClips:
         self._on_short = choice(op, "on_short", on_short, ("repeat_last", "raise"))
         self._seek_mode = choice(op, "seek_mode", seek_mode, ("exact", "approximate"))
         self._random = TemporalSample(self._frames, self._stride, seed=whole(op, "seed", seed, 0, 2**63 - 1))
-        self._device = torch.device(device)
-        if self._device.type == "cuda" and not torch.cuda.is_available():
-            raise ValueError(f"{op}: expected a GPU for device={str(device)!r}, but torch has none")
+        self._device = _device_of(op, device)
         self.classes: list[str] = []
         self.labels = None if labels is None else list(labels)
         if isinstance(videos, (str, os.PathLike)) and os.path.isdir(videos):
@@ -253,6 +251,19 @@ def _named() -> Iterator[None]:
     except (RuntimeError, ValueError, IndexError, AssertionError) as error:
         reason = _SOURCE.sub("", str(error)).partition("\n")[0] or type(error).__name__
         raise ValueError("the file has no video" if _NO_VIDEO in reason else reason) from error
+
+
+def _device_of(op: str, device: Any) -> torch.device:
+    """The CPU or a CUDA device that torch has."""
+    try:
+        found = torch.device(device)
+    except (RuntimeError, TypeError):
+        found = None
+    if found is None or found.type not in ("cpu", "cuda"):
+        raise ValueError(f"{op}: expected device as 'cpu' or 'cuda', but got {str(device)!r}")
+    if found.type == "cuda" and not torch.cuda.is_available():
+        raise ValueError(f"{op}: expected a GPU for device={str(device)!r}, but torch has none")
+    return found
 
 
 def _check_library(op: str) -> None:

@@ -72,6 +72,7 @@ struct Avx2 {
   static Float load(const float* from) { return _mm256_loadu_ps(from); }
   static void store(float* to, Float v) { _mm256_storeu_ps(to, v); }
   // 64 bytes, bypassing the caches.
+  static void stream(float* to, Float v) { _mm256_stream_ps(to, v); }
   static void stream_line(char* to, const char* from) {
     auto* target = reinterpret_cast<__m256i*>(to);
     const auto* source = reinterpret_cast<const __m256i*>(from);

@@ -71,6 +71,7 @@ struct Avx512 {
 
   static Float load(const float* from) { return _mm512_loadu_ps(from); }
   static void store(float* to, Float v) { _mm512_storeu_ps(to, v); }
+  static void stream(float* to, Float v) { _mm512_stream_ps(to, v); }
   static void stream_line(char* to, const char* from) {
     _mm512_stream_si512(reinterpret_cast<__m512i*>(to), _mm512_loadu_si512(from));
   }

@@ -32,18 +32,26 @@ class Interleave3 {
   static int put_together(const Value (*planes)[kRow], int count, Value* to) {
     using Lanes = typename LanesOf<Value>::Type;
     constexpr int kPixels = sizeof(Lanes) / sizeof(Value);
-    constexpr auto lanes = std::make_integer_sequence<int, kPixels>();
     const int whole = count / kPixels * kPixels;
     for (int i = 0; i < whole; i += kPixels) {
       Lanes deinterleaved[3];
       for (int c = 0; c < 3; ++c)
         memcpy(&deinterleaved[c], planes[c] + i, sizeof(deinterleaved[c]));
-      const Lanes pixels[3] = {third_of_pixels<0>(deinterleaved, lanes),
-                               third_of_pixels<1>(deinterleaved, lanes),
-                               third_of_pixels<2>(deinterleaved, lanes)};
+      Lanes pixels[3];
+      interleave(deinterleaved, pixels);
       memcpy(to + 3 * i, pixels, sizeof(pixels));
     }
     return whole;
+  }
+
+  // Vectors of three channels become vectors of pixels.
+  template <class Lanes>
+  static void interleave(const Lanes (&channels)[3], Lanes (&pixels)[3]) {
+    constexpr auto lanes =
+        std::make_integer_sequence<int, sizeof(Lanes) / sizeof(channels[0][0])>();
+    pixels[0] = third_of_pixels<0>(channels, lanes);
+    pixels[1] = third_of_pixels<1>(channels, lanes);
+    pixels[2] = third_of_pixels<2>(channels, lanes);
   }
 
   // Bytes of `count` pixels from right to left; `from` is the rightmost pixel.

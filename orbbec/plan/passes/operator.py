@@ -20,10 +20,10 @@ from orbbec.plan.batches import (
     chosen_of,
     device_of,
     merged,
+    put_rows,
     rows_of,
-    signed,
+    selected_rows,
     table_rows,
-    unsigned,
 )
 from orbbec.plan.packing import on_device
 from orbbec.plan.parameters import Column
@@ -286,7 +286,7 @@ class OperatorPass(Pass):
             if out is None:
                 shape = len(which), *results.shape[1:]
                 out = new_images(results, shape, is_channels_last(results, None))
-            signed(out)[copied_to(results.device, rows)] = signed(results)
+            put_rows(out, copied_to(results.device, rows), results)
         return out
 
 
@@ -297,11 +297,9 @@ def _changed(work: Work, drawn: Array, operate: Callable[[Work, Array], Any], is
     """
     if isinstance(work, Tensor):
         indices = copied_to(work.device, torch.from_numpy(drawn))
-        changed = operate(unsigned(signed(work).index_select(0, indices), work.dtype), drawn)
+        changed = operate(selected_rows(work, indices), drawn)
         in_place = is_temporary and not work.requires_grad
-        if work.dtype == torch.uint16:
-            return signed(work).index_copy(0, indices, signed(changed)).view(torch.uint16)
-        return work.index_copy_(0, indices, changed) if in_place else work.index_copy(0, indices, changed)
+        return put_rows(work if in_place else work.clone(), indices, changed)
     if isinstance(work, list):
         one = {row: operate(work[row][None], np.array([row]))[0] for row in drawn.tolist()}
         return [one.get(row, image) for row, image in enumerate(work)]

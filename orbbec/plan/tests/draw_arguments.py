@@ -190,6 +190,7 @@ ARGUMENTS = {
             of(degrees=(90, 90), scale=(2.0, 2.0)),
             of(degrees=180, scale=(0.01, 0.02)),
             of(degrees=0),
+            of(degrees=(-70, 30), scale=(0.5, 0.8, 1.1, 1.6), shear=(5, 20), expand=True),
         ],
         [{}, *WARPS],
     ),
@@ -474,7 +475,7 @@ ADDED = {
         RESIZES,
     ),
     "ResizeToHeight": combined(
-        [of(height=20), of(height=48, max_width=64)],
+        [of(height=20), of(height=48, max_width=64), of(height=20, max_width=90, fill=3.0)],
         [{}, {"antialias": False}, {"interpolation": "cubic"}, {"interpolation": "nearest"}],
     ),
     "ResizeToMultiple": combined(

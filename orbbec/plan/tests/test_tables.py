@@ -100,8 +100,8 @@ def test_a_fixed_plan_copies_nothing_from_the_host(name, exact):
 
 # They draw sizes of images, or read columns of their tables on the host.
 NOT_CAPTURED = {
-    *("CropAndPad", "RandomResize", "RandomRotation", "RandomScale", "RandomShortestSize", "RandomSizedCrop"),
-    *("Downscale", "RandomZoomOut", "ResizeKeepRatio", "ScaleJitter"),
+    *("CropAndPad", "RandomAffine", "RandomResize", "RandomRotation", "RandomScale", "RandomShortestSize"),
+    *("Downscale", "RandomSizedCrop", "RandomZoomOut", "ResizeKeepRatio", "ScaleJitter"),
     *("AtLeastOneBBoxRandomCrop", "BBoxSafeRandomCrop", "CropNonEmptyMaskIfExists", "RandomCropFromBorders"),
     *("Perspective", "RandomFog", "RandomGridShuffle", "RandomRain", "RandomSunFlare"),
     *("Defocus", "GridDistortion", "MotionBlur", "OpticalDistortion", "PillowBlur", "UnsharpMask"),

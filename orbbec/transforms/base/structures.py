@@ -47,9 +47,11 @@ def images_of(structure: Any, names: Sequence[str] = ()) -> list[Any]:
 
     Raises:
         TypeError: there is no image.
+        ValueError: it is a list of clips of other lengths.
     """
     leaves = _leaves(structure, names=names)
     found = [leaf for leaf in leaves if _is_surely_images(leaf)]
+    _refuse_clips_of_other_lengths(structure)
     if not found:
         pixels = (leaf for leaf in leaves if isinstance(leaf, (Tensor, np.ndarray)))
         found = [leaf for leaf in pixels if leaf.ndim >= 3 and not is_tv_tensor(leaf)][:1]
@@ -59,6 +61,26 @@ def images_of(structure: Any, names: Sequence[str] = ()) -> list[Any]:
             "an array [H, W, C] or a batch, but found none"
         )
     return found
+
+
+def _refuse_clips_of_other_lengths(structure: Any) -> None:
+    """Refuse a list of tensors `[T, C, H, W]`, of which only the first would be transformed."""
+    if isinstance(structure, tuple) and structure:  # with targets
+        return _refuse_clips_of_other_lengths(structure[0])
+    if not isinstance(structure, list) or not all(map(_is_plain_batch, structure)):
+        return
+    lengths = {len(each) for each in structure}
+    if len(lengths) > 1:
+        shapes = ", ".join(str(list(each.shape)) for each in structure[:4])
+        raise ValueError(
+            "Compose: expected a list of images, or of clips as tv_tensors.Video, but got a list of tensors "
+            f"or arrays of shapes {shapes}; pass clips of one length as [N, T, C, H, W] or ClipBatch, and "
+            "others one by one"
+        )
+
+
+def _is_plain_batch(value: Any) -> bool:
+    return isinstance(value, (Tensor, np.ndarray)) and value.ndim >= 4 and not is_tv_tensor(value)
 
 
 def named_images(structure: Any, names: Sequence[str]) -> list[Any]:

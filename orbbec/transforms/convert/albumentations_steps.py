@@ -186,7 +186,7 @@ def _seen_in_perspective(step: Any) -> list[Transform]:
 
 
 def _affine(step: Any) -> list[Transform]:
-    expect(step, fit_output=False, balanced_scale=False)
+    expect(step, balanced_scale=False)
     (low, high), shear = step.scale["x"], step.shear
     is_one = step.keep_ratio or (tuple(step.scale["y"]) == (low, high) and low == high)
     scale = (low, high) if is_one else (low, high, *step.scale["y"])
@@ -197,10 +197,11 @@ def _affine(step: Any) -> list[Transform]:
     return [
         RandomAffine(
             (-last, -first),  # clockwise
-            _shifts(step),
+            None if step.fit_output else _shifts(step),  # whole pixels, which do not change the fit
             scale,
             (*shear["x"], *shear["y"]) if sheared else None,
             **_outside(step),
+            expand=bool(step.fit_output),
         )
     ]
 

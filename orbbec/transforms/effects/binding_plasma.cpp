@@ -1,4 +1,4 @@
-// `plasma_out`: clouds of noise.
+// `plasma_out`: clouds of noise, and `plasma_draw_count`: how many numbers it takes.
 #include "../../bridge/call_memory.h"
 #include "../../bridge/images.h"
 #include "plasma.h"
@@ -18,11 +18,7 @@ void plasma_out(Tensor draws, double roughness, Tensor out) {
             std::max(out.size(0), out.size(1)) <= kMaxCloudSide,
         kOp, "expected out as contiguous float32 [H, W] on the CPU, with sides from 1 to ",
         kMaxCloudSide, ", but got shape ", shape_text(out));
-  int64_t side = kFirstSide, count = side * side;
-  while (side < std::max(out.size(0), out.size(1))) {
-    side = finer_side(side);
-    count += side * side;
-  }
+  const auto [side, count] = grids_of_clouds(out.size(0), out.size(1));
   check(draws.is_cpu() && draws.dim() == 1 && draws.size(0) == count &&
             draws.scalar_type() == ScalarType::Float && draws.is_contiguous(),
         kOp, "expected draws as contiguous float32 [", count, "] on the CPU, but got shape ",
@@ -39,11 +35,21 @@ void plasma_out(Tensor draws, double roughness, Tensor out) {
              side);
 }
 
+int64_t plasma_draw_count(int64_t height, int64_t width) {
+  check(std::min(height, width) >= 1 && std::max(height, width) <= kMaxCloudSide, kOp,
+        "expected sides from 1 to ", kMaxCloudSide, ", but got ", height, " x ", width);
+  return grids_of_clouds(height, width).points;
+}
+
 }  // namespace
 }  // namespace orbbec
 
 STABLE_TORCH_LIBRARY_FRAGMENT(orbbec, m) {
   m.def("plasma_out(Tensor draws, float roughness, Tensor(a!) out) -> ()");
+  m.def("plasma_draw_count(int height, int width) -> int");
 }
 
 STABLE_TORCH_LIBRARY_IMPL(orbbec, CPU, m) { m.impl("plasma_out", TORCH_BOX(&orbbec::plasma_out)); }
+STABLE_TORCH_LIBRARY_IMPL(orbbec, CompositeExplicitAutograd, m) {
+  m.impl("plasma_draw_count", TORCH_BOX(&orbbec::plasma_draw_count));
+}

@@ -22,17 +22,9 @@ from orbbec.transforms.base.checks import Range, flag, interval, number
 from orbbec.transforms.base.transform import _Chance
 
 
-def grid_sides(size: tuple[int, int]) -> list[int]:
-    """The sides of the grids from 3 to one that has a size: each halves the spacing of the one before."""
-    sides = [3]
-    while sides[-1] < max(size):
-        sides.append(2 * sides[-1] - 1)
-    return sides
-
-
 def draw_count(size: tuple[int, int]) -> int:
-    """How many numbers `plasma` takes."""
-    return sum(side * side for side in grid_sides(size))
+    """How many numbers `plasma` takes: one for each point of every grid."""
+    return int(operators.plasma_draw_count(*size))
 
 
 def plasma(size: tuple[int, int], roughness: float, draws: Tensor) -> Tensor:
@@ -60,6 +52,18 @@ def _clouds(images: Tensor, sample_ids: Tensor, roughness: float, key: dict[str,
 
 def _scale(images: Tensor, factors: Sequence[Tensor], shifts: Sequence[Tensor | None]) -> Tensor:
     """Images times `factors` plus `shifts`, `[H, W]` each, rounded and clipped to their range."""
+    if not images.is_cuda and images.dtype in (torch.uint8, torch.float32):
+        results = pooled_like(images)
+        for n, (factor, shift) in enumerate(zip(factors, shifts, strict=True)):
+            each = slice(n, n + 1)
+            planes = factor[None], None if shift is None else shift[None]
+            _scale_by_factors_out(images[each], *planes, results[each])
+        return results
+    return _scale_by_torch(images, factors, shifts)
+
+
+def _scale_by_torch(images: Tensor, factors: Sequence[Tensor], shifts: Sequence[Tensor | None]) -> Tensor:
+    """The same by operators of torch, for other devices and dtypes."""
     is_last, is_byte = is_channels_last(images, None), images.dtype == torch.uint8
     results = pooled_like(images)
 
@@ -133,10 +137,16 @@ class _Plasma(_Chance):
 
 
 _plasma_out: Callable[..., None] = operators.plasma_out
+_scale_by_factors_out: Callable[..., None] = operators.scale_by_factors_out
 
 
 @register_fake("plasma_out", draws=1, out=2)
 def _(draws: Tensor, roughness: float, out: Tensor) -> None:
+    pass
+
+
+@register_fake("scale_by_factors_out", factors=3, out=4)
+def _(images: Tensor, factors: Tensor, shifts: Tensor | None, out: Tensor) -> None:
     pass
 
 

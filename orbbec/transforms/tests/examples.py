@@ -130,6 +130,7 @@ EXAMPLES = {
     "RandomAffine": [
         T.RandomAffine((10, 40), (0.3, 0.1), (0.5, 0.8), (5, 20), **READING, center=(9.0, 4.0)),
         T.RandomAffine((-50, 5), (0.1, 0.4), (0.5, 0.8, 1.1, 1.6), (5, 20, -30, -10), **EDGES),
+        T.RandomAffine((-50, 5), None, (0.5, 0.8, 1.1, 1.6), (5, 20), **EDGES, expand=True),
     ],
     "RandomApply": [T.RandomApply(TWO, 0.6, epochs=(0, 9))],
     "RandomAutocontrast": [T.RandomAutocontrast(0.6)],
@@ -198,7 +199,10 @@ EXAMPLES = {
     "Resize": [T.Resize((21, 30), "cubic", antialias=False), T.Resize(21, max_size=33)],
     "ResizeKeepRatio": [T.ResizeKeepRatio((21, 30), 0.3, (0.7, 0.9), 0.6, (0.5, 0.8), 0.7, "cubic", False)],
     "ResizeToFit": [T.ResizeToFit((21, 30), "cubic", False), T.ResizeToFit((30, 21))],
-    "ResizeToHeight": [T.ResizeToHeight(23, 31, "cubic", False)],
+    "ResizeToHeight": [
+        T.ResizeToHeight(23, 31, "cubic", False),
+        T.ResizeToHeight(23, 310, antialias=False, fill=9.0),
+    ],
     "ResizeToMultiple": [T.ResizeToMultiple((21, 30), 5, "upper_bound", "linear", True)],
     "RingingOvershoot": [T.RingingOvershoot((5, 11), (0.9, 1.2), 0.6)],
     "SafeRotate": [

@@ -279,7 +279,8 @@ SIXTEEN = {
 @pytest.mark.parametrize("transform", ALL, ids=lambda t: t.name)
 def test_the_transforms_that_take_16_bits_are_these(transform):
     images = torch.arange(2 * 3 * 40 * 50, dtype=torch.int32).reshape(2, 3, 40, 50).to(torch.uint16)
-    if transform.name in SIXTEEN:
+    fills_rectangle = transform.name == "ResizeToHeight" and transform.fill is not None
+    if transform.name in SIXTEEN and not fills_rectangle:
         assert len(T.Compose([transform], seed=3)(images, epoch=1)) == 2
         return
     with pytest.raises((TypeError, ValueError), match=r"uint16|at most 255"):

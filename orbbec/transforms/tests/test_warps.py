@@ -187,6 +187,34 @@ def test_scales_along_x_and_y_have_ranges_of_their_own():
     assert (np.ptp(unequal[:, others[:4]], axis=0) > 10).all()
 
 
+def test_an_expanded_affine_holds_the_whole_result():
+    image = torch.full((1, 3, 5), 7, dtype=torch.uint8)
+    # Twice as wide and half as high: positions from -2 to 8 along x and from 0.5 to 2 along y.
+    result = T.RandomAffine(0, scale=(2, 2, 0.5, 0.5), interpolation="linear", expand=True)(image)
+    assert result.shape == (1, 3, 11)
+    pipeline = T.Compose(
+        [T.RandomAffine(40, None, (0.5, 2.0), (10, 30), interpolation="linear", expand=True)]
+    )
+    images = torch.full((20, 1, 30, 41), 200, dtype=torch.uint8)
+    box = {"boxes": torch.tensor([[0.0, 0.0, 41.0, 30.0]])}
+    results, targets = pipeline(images, [box] * 20, epoch=0)
+    assert len({tuple(each.shape) for each in results}) > 10
+    for each, target in zip(results, targets, strict=True):
+        (left, top, right, bottom), (height, width) = target["boxes"][0].tolist(), each.shape[:2]
+        assert 0 <= left < 2
+        assert 0 <= top < 2
+        assert width - 4 < right <= width
+        assert height - 4 < bottom <= height
+        around = torch.cat([each[[0, -1]].flatten(), each[:, [0, -1]].flatten()])
+        assert (around < 200).float().mean() > 0.9  # only corners reach the border
+
+
+@pytest.mark.parametrize("how", [{"translate": (0.1, 0.1)}, {"center": (1.0, 1.0)}])
+def test_an_expanded_affine_has_no_shift(how):
+    with pytest.raises(ValueError, match="RandomAffine: expected neither center nor translate together with"):
+        T.RandomAffine(9, **how, expand=True)
+
+
 def test_scales_come_before_the_rotation():
     (matrix,) = T.Compose([T.RandomAffine((90, 90), scale=(2, 2, 0.5, 0.5))]).plan([(9, 9)]).matrix
     # A step along a column of the output moves along a row of the image.

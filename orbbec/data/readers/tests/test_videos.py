@@ -408,6 +408,9 @@ def test_labels_are_those_of_folders(folder, tmp_path):
         ({"seed": -1}, "expected seed as a whole number from 0 to 9.22337e+18, but got -1"),
         ({"labels": [1, 2]}, "expected 1 labels, but got 2"),
         ({"videos": []}, "expected at least 1 video, but got 0"),
+        ({"device": "gpu"}, "expected device as 'cpu' or 'cuda', but got 'gpu'"),
+        ({"device": "meta"}, "expected device as 'cpu' or 'cuda', but got 'meta'"),
+        ({"device": 1.5}, "expected device as 'cpu' or 'cuda', but got '1.5'"),
     ],
 )
 def test_a_bad_argument_is_named(folder, arguments, message):

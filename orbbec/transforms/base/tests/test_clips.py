@@ -188,3 +188,20 @@ def test_clips_are_written_to_an_output():
     out = torch.zeros_like(expected)
     assert CROP.apply(plan, CLIPS, out=out) is out
     assert_same_bytes(out, expected)
+
+
+@pytest.mark.parametrize("targets", [None, [{}, {}]])
+@pytest.mark.parametrize("of", [torch.zeros, np.zeros])
+def test_a_list_of_clips_of_other_lengths_is_refused(of, targets):
+    clips = [of((frames, 3, 8, 9)) for frames in (3, 4)]
+    message = (
+        r"got a list of tensors or arrays of shapes \[3, 3, 8, 9\], \[4, 3, 8, 9\]; pass clips of one length"
+    )
+    with pytest.raises(ValueError, match=message):
+        T.Compose([T.CenterCrop(4)])(clips, targets)
+
+
+def test_a_list_of_two_batches_is_that_of_a_data_loader():
+    images, masks = torch.ones(2, 3, 8, 9), torch.zeros(2, 1, 8, 9)
+    results = T.Compose([T.CenterCrop(4)])([images, masks])
+    assert [tuple(each.shape) for each in results] == [(2, 3, 4, 4), (2, 1, 8, 9)]

@@ -36,8 +36,8 @@ AFFINE = {
 }
 
 
-def linear(kind, *arguments):
-    return kind(*arguments, interpolation="linear")
+def linear(kind, *arguments, **options):
+    return kind(*arguments, interpolation="linear", **options)
 
 
 # Class, arguments, attributes of Albumentations 2.0.8, and the converted transform.
@@ -79,6 +79,12 @@ STEPS = [
         {"limit": (-9, 20), "p": 0.5},
         {"limit": (-9.0, 20.0), "crop_border": False, **BORDER, "p": 0.5},
         [T.RandomApply([linear(T.RandomRotation, (-9, 20))], 0.5)],
+    ),
+    (
+        "Affine",
+        {"rotate": (-9, 20), "fit_output": True, "p": 1.0},
+        {**AFFINE, "rotate": (-9.0, 20.0), "fit_output": True},
+        [linear(T.RandomAffine, (-20, 9), None, (1, 1), expand=True)],
     ),
     (
         "Affine",
@@ -356,7 +362,7 @@ FIXED = [
     ("Crop", "pad_if_needed", True, False),
     ("Rotate", "crop_border", True, False),
     ("Rotate", "mask_interpolation", 1, 0),
-    *[("Affine", name, True, False) for name in ("fit_output", "balanced_scale")],
+    ("Affine", "balanced_scale", True, False),
     ("Affine", "translate_px", ranges((0, 1), (0, 0)), ranges((0, 0), (0, 0))),
     ("RandomBrightnessContrast", "ensure_safe_range", True, False),
     ("RandomBrightnessContrast", "ensure_safe_output", True, False),

@@ -36,6 +36,14 @@ CERTAIN = [
         {"scale": {"x": (1.2, 1.2), "y": (0.8, 0.8)}, "keep_ratio": False, "rotate": (20, 20), "p": 1},
         1,
     ),
+    *(
+        ("Affine", {**how, "fit_output": True, "p": 1.0}, 4)
+        for how in (
+            {"rotate": (20, 20), "translate_percent": (0.1, 0.1)},
+            {"rotate": (-70, -70), "scale": (1.25, 1.25)},
+            {"shear": {"x": (9, 9), "y": (0, 0)}, "scale": (0.75, 0.75)},
+        )
+    ),
     *(("Rotate", {"limit": (30, 30), "border_mode": border, "p": 1.0}, 1) for border in range(1, 5)),
     *(
         ("Rotate", {"limit": (-40, -40), "interpolation": n, "border_mode": 2, "p": 1.0}, 1)

@@ -9,7 +9,7 @@ import torch
 from orbbec import transforms as T
 from orbbec._library import operators
 from orbbec.transforms.effects.kernels import gaussian_kernel, line_kernel
-from orbbec.transforms.effects.plasma import draw_count, grid_sides, plasma
+from orbbec.transforms.effects.plasma import _scale, _scale_by_torch, draw_count, plasma
 from orbbec.transforms.effects.spatter import liquid, mud_cover, rain_cover
 from tests.support import assert_same_bytes, photograph
 
@@ -148,9 +148,16 @@ def test_drops_have_their_color(mode, dtype):
     assert (red - 100).abs().min() < 0.5  # where it is dry
 
 
+def grid_sides(size):
+    """Each grid halves the spacing of the one before, until one has the size."""
+    sides = [3]
+    while sides[-1] < max(size):
+        sides.append(2 * sides[-1] - 1)
+    return sides
+
+
 def test_grids_and_clouds():
-    assert grid_sides((1, 1)) == [3]
-    assert grid_sides((9, 4)) == [3, 5, 9]
+    assert draw_count((1, 1)) == 9
     assert draw_count((9, 4)) == 9 + 25 + 81
     clouds = plasma((9, 4), 2.0, torch.from_numpy(np.random.default_rng(0).random(115).astype(np.float32)))
     assert clouds.shape == (9, 4)
@@ -181,6 +188,49 @@ def clouds_by_numpy(size, roughness, draws):
         finer[1::2, ::2] = displaced(rows + (wide[:, :-1] + wide[:, 1:]), noise[1::2, ::2])
         grid = from_0_to_1(finer)
     return from_0_to_1(grid[: size[0], : size[1]])
+
+
+@pytest.mark.parametrize("size", [(0, 4), (4, 1 << 17)])
+def test_bad_sides_of_clouds_are_named(size):
+    with pytest.raises(ValueError, match="plasma: expected sides from 1 to 65536, but got"):
+        draw_count(size)
+
+
+@pytest.mark.sanitized
+@pytest.mark.parametrize("level", ["scalar", "avx2", "avx512"])
+@pytest.mark.parametrize("dtype", [torch.uint8, torch.float32])
+@pytest.mark.parametrize("channels_last", [False, True])
+@pytest.mark.parametrize("shape", [(2, 3, 7, 300), (1, 3, 1, 1), (2, 1, 5, 40), (1, 4, 9, 17), (0, 3, 4, 4)])
+def test_pixels_are_scaled_as_by_torch(monkeypatch, level, dtype, channels_last, shape):
+    monkeypatch.setenv("ORBBEC_SIMD", level)
+    random = torch.Generator().manual_seed(1)
+    images = torch.rand(shape, generator=random)
+    images = images if dtype == torch.float32 else (images * 256).to(dtype)
+    if channels_last:
+        images = images.contiguous(memory_format=torch.channels_last)
+    planes = torch.randn((2, shape[0], *shape[2:]), generator=random)
+    top = 1 if dtype == torch.float32 else 255
+    factors, shifts = list(planes[0] + 1), list(planes[1] * top)
+    for last in (shifts, [None] * len(shifts)):
+        assert_same_bytes(_scale(images, factors, last), _scale_by_torch(images, factors, last))
+
+
+@pytest.mark.parametrize(
+    ("changed", "message"),
+    [
+        ({"images": torch.zeros(2, 3, 4, 5, dtype=torch.float64)}, "expected images of uint8 or float32"),
+        ({"images": torch.zeros(3, 4, 5)}, "expected images of shape"),
+        ({"factors": torch.zeros(2, 4, 4)}, "expected factors as contiguous float32 [2, 4, 5]"),
+        ({"shifts": torch.zeros(2, 4, 5).double()}, "expected shifts as contiguous float32 [2, 4, 5]"),
+        ({"out": torch.zeros(2, 3, 4, 4)}, "expected out of shape"),
+    ],
+)
+def test_the_bad_argument_of_factors_is_named(changed, message):
+    images, planes = torch.zeros(2, 3, 4, 5), torch.zeros(2, 4, 5)
+    call = {"images": images, "factors": planes, "shifts": None, "out": torch.zeros(2, 3, 4, 5), **changed}
+    call["out"] = call["out"] if call["images"].dim() == 4 else torch.zeros(call["images"].shape)
+    with pytest.raises(ValueError, match=re.escape(message)):
+        operators.scale_by_factors_out(**call)
 
 
 @pytest.mark.sanitized

@@ -4,6 +4,7 @@ import math
 
 import numpy as np
 import pytest
+import torch
 
 from orbbec import transforms as T
 from tests.support import assert_same_bytes, photograph
@@ -204,6 +205,24 @@ def test_lines_have_the_widths_of_paddleocr(height, max_width):
     assert sizes_of(T.ResizeToHeight(height, max_width), sizes) == wanted
 
 
+@pytest.mark.parametrize("channels_last", [False, True])
+def test_narrow_lines_end_in_their_fill(channels_last):
+    random = torch.Generator().manual_seed(0)
+    layout = torch.channels_last if channels_last else torch.contiguous_format
+    images = torch.randint(0, 256, (4, 3, 20, 31), dtype=torch.uint8, generator=random)
+    images = images.contiguous(memory_format=layout)
+    end = [T.ToDtype(torch.float32, scale=True), T.Normalize((0.5,) * 3, (0.25, 0.5, 1.0))]
+    filled = T.Compose([T.ResizeToHeight(48, 320, antialias=False, fill=(127.5, 0, 255)), *end])(images)
+    wanted = T.Compose([T.ResizeToHeight(48, 320, antialias=False), *end])(images)
+    assert wanted.shape == (4, 3, 48, 75)
+    assert (filled[..., :75] - wanted).abs().max() < 1e-5  # 6.9e-6, as the matrices differ in the last bits
+    fill = torch.tensor([0.0, -1.0, 0.5])[:, None, None].expand(4, 3, 48, 245)
+    assert torch.equal(filled[..., 75:], fill)
+    bytes_only = T.ResizeToHeight(48, 320, antialias=False, fill=9)(images)
+    assert bytes_only.shape == (4, 3, 48, 320)
+    assert bool((bytes_only[..., 75:] == 9).all())
+
+
 def test_multiples_are_resized_as_by_opencv():
     transform = T.ResizeToMultiple(56, 14)
     wanted = cv2.resize(IMAGE, (70, 56), interpolation=cv2.INTER_CUBIC)
@@ -223,6 +242,7 @@ def test_multiples_are_resized_as_by_opencv():
         (lambda: T.RandomSizedCrop((4, 5), 8, 0.0), "w2h_ratio as a number"),
         (lambda: T.ResizeKeepRatio(8, 2.0), "ResizeKeepRatio: expected longest as a number from 0 to 1"),
         (lambda: T.ResizeKeepRatio(8, scale_range=(0.0, 1.0)), "scale_range as"),
+        (lambda: T.ResizeToHeight(8, 9, fill="a"), "ResizeToHeight: expected fill as"),
         (lambda: T.ResizeToMultiple(8, 0), "ResizeToMultiple: expected multiple as a whole number from 1"),
         (lambda: T.ResizeToMultiple(8, mode="minimal"), "mode as one of lower_bound, upper_bound"),
     ],

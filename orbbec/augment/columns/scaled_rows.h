@@ -8,9 +8,22 @@
 #include <algorithm>
 #include <vector>
 
-#include "scalar_rows.h"
+#include "../scalar_rows.h"
 
 namespace orbbec {
+
+// A faster way to read the columns of a row of bytes, of packed RGB or of planes, which a SIMD
+// level may have: see permuted_columns.h.
+template <class Simd>
+struct PackedColumns {
+  // `offsets`: the byte of the left pixel of each column. False where the pixels are loaded one by
+  // one instead.
+  bool set(const int*, int, int) { return false; }
+  // Blend each pixel with its right neighbor; `nbytes` follow `pixels`. Channels are `channel`
+  // floats apart.
+  void blend_rgb(const uint8_t*, int64_t, const float*, float*, int64_t) const {}
+  void blend_plane(const uint8_t*, int64_t, const float*, float*) const {}
+};
 
 // For linear readers of bytes and floats; kept by a thread from row to row.
 template <class Simd, class Reader>
@@ -65,7 +78,7 @@ class ScaledRows {
     image_ = reader_.source[n];
     held_[0] = held_[1] = -1;
     first_ = last_ = first_reached_ = last_reached_ = 0;
-    has_fill_ = false;
+    has_fill_ = permutes_ = false;
     const float* const m = reader_.transform.matrices + n * reader_.transform.stride;
     const int64_t pixel = image_.stride_x * static_cast<int64_t>(sizeof(T));
     const bool scales = reader_.transform.is_affine(m) && m[1] == 0 && m[3] == 0;
@@ -107,6 +120,8 @@ class ScaledRows {
     if (first_ == last_) return;
     std::fill_n(offsets_.begin(), first_, offsets_[first_]);
     std::fill(offsets_.begin() + last_, offsets_.end(), offsets_[last_ - 1]);
+    permutes_ =
+        kIsByte && (packed_rgb_ || pixel == 1) && columns_.set(offsets_.data(), first_, last_);
   }
 
   // False where the row reads outside the image.
@@ -148,12 +163,32 @@ class ScaledRows {
     const int64_t last_pair = std::max(offsets_[first_], offsets_[last_ - 1]) + kPairBytes +
                               (channels_ - 1) * image_.stride_c * int64_t{sizeof(T)};
     prefetch(row + step_);
+    if constexpr (kIsByte) {
+      if (permutes_) {
+        permute_row<kChannels>(pixels, floats);
+        return floats;
+      }
+    }
     if (last_pair <= bytes_from(pixels)) {
       blend_row<kChannels, true>(pixels, floats);
     } else {
       blend_row<kChannels, false>(pixels, floats);
     }
     return floats;
+  }
+
+  template <int kChannels>
+  void permute_row(const T* pixels, float* to) const {
+    const int64_t nbytes = bytes_from(pixels);
+    if constexpr (kChannels == 3) {
+      columns_.blend_rgb(pixels, nbytes, weights_.data(), to, stride());
+    } else {
+      for (int c = 0; c < channels_; ++c) {
+        const int64_t skipped = c * image_.stride_c;
+        columns_.blend_plane(pixels + skipped, nbytes - skipped, weights_.data(),
+                             to + c * stride());
+      }
+    }
   }
 
   // Prefetches a row that is read soon: the hardware does not predict where it starts. Inlined,
@@ -237,8 +272,10 @@ class ScaledRows {
   bool has_fill_ = false;                     // whether other columns are filled
   bool clamps_ = false;                       // whether positions outside read the nearest pixel
   bool packed_rgb_ = false;                   // whether one load holds all channels of two pixels
+  bool permutes_ = false;                     // whether `columns_` reads these
   int step_ = 1;                              // rows ahead to prefetch
   int pair_shift_ = 0;                        // bits from a pixel to its right neighbor
+  PackedColumns<Simd> columns_;
   std::vector<int> offsets_;    // bytes from the start of a row to a column's left pixel
   std::vector<float> weights_;  // of a column's right pixel
   std::vector<float> rows_;     // two source rows

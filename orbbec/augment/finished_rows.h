@@ -1,0 +1,204 @@
+// Stores blocks of rows whose values are finished, and finishes blocks that need no more than that
+// in registers. Included by augment_rows.h, under its targets.
+#pragma once
+
+#include <algorithm>
+#include <cmath>
+
+#include "../executors/simd/interleave3.h"
+#include "augment.h"
+#include "scalar_rows.h"
+#include "store_lanes.h"
+#include "streamed_store.h"
+
+namespace orbbec {
+
+// Columns [begin, begin + count) of row y of output n.
+struct RowBlock {
+  int64_t n;
+  int y, begin, count;
+};
+
+template <class Target, class Op>
+class FinishedRows {
+ public:
+  static constexpr int kBlock = 256;  // columns of a block; its planes stay in the L1 cache
+  template <class Out>
+  using Planes = Out[kMaxFills][kBlock];
+
+  explicit FinishedRows(const Op& op)
+      : op_(op), channels_(op.channels()), streams_(output_bytes(op.arguments) >= kStreamedBytes) {}
+
+  bool streams() const { return streams_; }  // whether stores bypass the caches
+
+  // The block from source rows of the cache, or from fills. False where they do not suffice.
+  template <class RowCache>
+  bool store_kept(RowCache& cache, const RowBlock& block) const {
+    const Span reached = cache.reached(block.n, block.y, block.begin, block.count);
+    const Span inside = cache.columns(block.n, block.y, block.begin, block.count);
+    if (inside.begin == inside.end && reached.begin < reached.end) return false;
+    with_output_type(op_.arguments.output_dtype, [&](auto typed) {
+      using Out = decltype(typed);
+      const Image<Out> target = Images<Out>(op_.arguments.warp.output)[block.n];
+      if constexpr (std::is_same_v<Out, float>) {
+        bool is_whole = inside.begin == 0 && inside.end == block.count;
+        for_each_box(block, [&](const float*, int, int) { is_whole = false; });
+        if (is_whole && store_at_once(target, cache, block)) return;
+      }
+      alignas(64) Planes<Out> planes;
+      finish_kept(cache, block, reached, inside, planes);
+      store_planes(target, block, 0, planes);
+    });
+    return true;
+  }
+
+  // The first column at or after `edge`, of `count` columns starting at `begin`.
+  static int column_of(float edge, int begin, int count) {
+    const float column = ceilf(edge) - static_cast<float>(begin);
+    if (!(column > 0)) return 0;
+    return column < static_cast<float>(count) ? static_cast<int>(column) : count;
+  }
+
+  // fill(box, first, last) for the columns of each box in the block.
+  template <class Fill>
+  void for_each_box(const RowBlock& block, const Fill& fill) const {
+    const float row = static_cast<float>(block.y);
+    for (int i = 0; i < op_.arguments.boxes_per_image; ++i) {
+      const float* const box = op_.box(block.n, i);
+      if (!(row >= box[1] && row < box[3])) continue;
+      const int first = column_of(box[0], block.begin, block.count);
+      const int last = column_of(box[2], block.begin, block.count);
+      if (first < last) fill(box, first, last);
+    }
+  }
+
+  float fill_of(const float* box, int c) const {
+    return box[4 + c] * op_.arguments.program.max_value;
+  }
+
+  // Without the first `skipped` columns.
+  template <class Out>
+  void store_planes(const Image<Out>& target, const RowBlock& block, int skipped,
+                    const Planes<Out>& planes) const {
+    Out* const to = &target.at(block.y, block.begin, 0);
+    const int count = block.count;
+    if (target.stride_x == 1) {
+      for (int c = 0; c < channels_; ++c) {
+        put(to + c * target.stride_c + skipped, planes[c] + skipped,
+            (count - skipped) * sizeof(Out));
+      }
+    } else if (is_rgb(target)) {
+      alignas(64) Out pixels[3 * kBlock];
+      for (int i = Pixels::put_together(planes, count, pixels); i < count; ++i) {
+        for (int c = 0; c < 3; ++c) pixels[3 * i + c] = planes[c][i];
+      }
+      put(to + 3 * skipped, pixels + 3 * skipped, 3 * (count - skipped) * sizeof(Out));
+    } else {
+      for (int c = 0; c < channels_; ++c) {
+        for (int i = skipped; i < count; ++i)
+          to[i * target.stride_x + c * target.stride_c] = planes[c][i];
+      }
+    }
+  }
+
+  void put(void* to, const void* from, size_t nbytes) const {
+    streams_ ? Streamed::copy(to, from, nbytes) : copy_values(to, from, nbytes);
+  }
+
+ private:
+  using Pixels = Interleave3<Target>;
+  using Streamed = StreamedStore<Target>;
+  using Float = typename Target::Float;
+  static constexpr int kWidth = sizeof(Float) / sizeof(float);
+
+  static int64_t output_bytes(const AugmentArguments& a) {
+    const AnyImages& o = a.warp.output;
+    int64_t size = 0;
+    with_output_type(a.output_dtype, [&](auto typed) { size = sizeof(typed); });
+    return o.count * o.channels * o.height * o.width * size;
+  }
+
+  template <class Out>
+  bool is_rgb(const Image<Out>& target) const {
+    return channels_ == 3 && target.stride_x == 3 && target.stride_c == 1;
+  }
+
+  // From vectors to the output without another copy. False where it is not aligned to vectors.
+  template <class RowCache>
+  bool store_at_once(const Image<float>& target, RowCache& cache, const RowBlock& block) const {
+    float* const to = &target.at(block.y, block.begin, 0);
+    const bool in_planes = target.stride_x == 1 && target.stride_c % kWidth == 0;
+    const bool is_aligned = reinterpret_cast<uintptr_t>(to) % sizeof(Float) == 0;
+    if (!is_aligned || block.count % kWidth != 0 || !(in_planes || is_rgb(target))) return false;
+    Finish finishes[kMaxFills];
+    set_finishes(finishes);
+    const int64_t plane = target.stride_c;
+    const Span all{0, block.count};
+    const bool streams = streams_;
+    if (in_planes) {
+      cache.read(block.begin, all, [=](int c, int i, auto values) {
+        write(finishes[c](values), to + c * plane + i, streams);
+      });
+      return true;
+    }
+    Float channels[3];
+    cache.read(block.begin, all, [=, &channels](int c, int i, auto values) {
+      channels[c] = finishes[c](values);
+      if (c < 2) return;
+      Float pixels[3];
+      Pixels::interleave(channels, pixels);
+      for (int k = 0; k < 3; ++k) write(pixels[k], to + 3 * i + k * kWidth, streams);
+    });
+    return true;
+  }
+
+  ORBBEC_HD static void write(Float values, float* to, bool streams) {
+    streams ? Target::stream_vector(values, to) : Target::store_vector(values, to);
+  }
+
+  template <class Out, class RowCache>
+  void finish_kept(RowCache& cache, const RowBlock& block, Span reached, Span inside,
+                   Planes<Out>& planes) const {
+    Finish finishes[kMaxFills];
+    set_finishes(finishes);
+    if (inside.begin < inside.end) {
+      cache.read(block.begin, inside, [&planes, finishes](int c, int i, auto values) {
+        Target::store_vector(finishes[c](values), planes[c] + i);
+      });
+    }
+    for (int c = 0; c < channels_; ++c) {
+      const Out fill = store<Out>(finishes[c](load(op_.reader.fill_of(c))));
+      for (int i = 0; i < reached.begin; ++i) planes[c][i] = fill;
+      for (int i = reached.end; i < block.count; ++i) planes[c][i] = fill;
+    }
+    for (int i = reached.begin; i < reached.end; ++i) {
+      if (i == inside.begin) i = inside.end;
+      if (i < reached.end) read_pixel(block, i, finishes, planes);
+    }
+    for_each_box(block, [&](const float* box, int first, int last) {
+      for (int c = 0; c < channels_; ++c)
+        std::fill(planes[c] + first, planes[c] + last, store<Out>(finishes[c](fill_of(box, c))));
+    });
+  }
+
+  // Column i of the block, by the sampler.
+  template <class Out>
+  void read_pixel(const RowBlock& block, int i, const Finish (&finishes)[kMaxFills],
+                  Planes<Out>& planes) const {
+    float pixel[kMaxFills];
+    const Image<float> target{
+        .data = pixel, .height = 1, .width = 1, .stride_y = 0, .stride_x = 1, .stride_c = 1};
+    op_.reader.write(target, block.n, block.y, block.begin + i, 0);
+    for (int c = 0; c < channels_; ++c) planes[c][i] = store<Out>(finishes[c](pixel[c]));
+  }
+
+  void set_finishes(Finish (&finishes)[kMaxFills]) const {
+    for (int c = 0; c < kMaxFills; ++c) finishes[c] = op_.finish(c);
+  }
+
+  const Op& op_;
+  int channels_;
+  bool streams_;
+};
+
+}  // namespace orbbec
