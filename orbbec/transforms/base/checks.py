@@ -62,11 +62,6 @@ def whole(op: str, name: str, value: Any, low: int, high: float = math.inf) -> i
     return int(single)
 
 
-def probability(op: str, value: Any, name: str = "p") -> float:
-    """A number from 0 to 1."""
-    return number(op, name, value, 0.0, 1.0)
-
-
 def interval(op: str, name: str, value: Any, low: float = -math.inf, high: float = math.inf) -> Range:
     """Two numbers (from, to) within `low` to `high`, in order."""
     ends = listed(value) or []

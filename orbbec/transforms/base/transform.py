@@ -16,7 +16,6 @@ from orbbec.plan.parameters import Batch
 from orbbec.plan.steps import BatchState, Step
 from orbbec.plan.stream import Stream
 from orbbec.transforms.base.arguments import Check, checks, checks_of
-from orbbec.transforms.base.checks import probability
 from orbbec.transforms.base.module import FrozenModule
 from orbbec.transforms.base.pipeline import Pipeline
 from orbbec.transforms.parity import Parity
@@ -136,10 +135,6 @@ class Transform(FrozenModule):
         """Replace arguments by their checked form during construction."""
         for name, value in values.items():
             object.__setattr__(self, name, value)
-
-    def _check(self, *names: str) -> None:
-        """Check probabilities."""
-        self._set(**{name: probability(self.name, getattr(self, name), name) for name in names})
 
 
 @dataclass(frozen=True)

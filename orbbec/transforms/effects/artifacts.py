@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-from functools import reduce
+from functools import partial, reduce
 from math import pi, sqrt
 
 import torch
@@ -16,15 +16,8 @@ from orbbec.bridge.spec import EVERY_DTYPE, OpSpec, register
 from orbbec.filters import filter2d
 from orbbec.plan.build import Build
 from orbbec.plan.parameters import Column, OperatorStep
-from orbbec.transforms.base.checks import (
-    Range,
-    choice,
-    interpolation_of,
-    interval,
-    size_pair,
-    span,
-    whole_range,
-)
+from orbbec.transforms.base.arguments import at_least, checks, odd_sides, warp_interpolation
+from orbbec.transforms.base.checks import Range, checked_size, choice, size_pair
 from orbbec.transforms.base.transform import Transform
 from orbbec.warpaffine import remap
 
@@ -209,12 +202,7 @@ class Emboss(Transform):
     strength: float | Range = (0.2, 0.7)
     p: float = 0.5
 
-    def __post_init__(self) -> None:
-        self._set(
-            alpha=span(self.name, "alpha", self.alpha, 0.0, 1.0),
-            strength=span(self.name, "strength", self.strength, 0.0),
-        )
-        self._check("p")
+    _checks = checks(alpha=(0.0, 1.0), strength=at_least(0.0))
 
     def rules(self, build: Build) -> None:
         ranges = {"alpha": self.alpha, "strength": self.strength}
@@ -245,12 +233,7 @@ class Sharpen(Transform):
     lightness: float | Range = (0.5, 1.0)
     p: float = 0.5
 
-    def __post_init__(self) -> None:
-        self._set(
-            alpha=span(self.name, "alpha", self.alpha, 0.0, 1.0),
-            lightness=span(self.name, "lightness", self.lightness, 0.0),
-        )
-        self._check("p")
+    _checks = checks(alpha=(0.0, 1.0), lightness=at_least(0.0))
 
     def rules(self, build: Build) -> None:
         ranges = {"alpha": self.alpha, "lightness": self.lightness}
@@ -279,23 +262,19 @@ class RingingOvershoot(Transform):
     cutoff: float | Range = (pi / 4, pi / 2)
     p: float = 0.5
 
-    def __post_init__(self) -> None:
-        sides = whole_range(self.name, "kernel_size", self.kernel_size, 3, 99)
-        if not all(side % 2 for side in sides):
-            raise ValueError(f"{self.name}: expected kernel_size as odd numbers, but got {self.kernel_size}")
-        self._set(kernel_size=sides, cutoff=span(self.name, "cutoff", self.cutoff, 1e-6, pi))
-        self._check("p")
+    _checks = checks(kernel_size=partial(odd_sides, low=3, high=99), cutoff=(1e-6, pi))
 
     def rules(self, build: Build) -> None:
-        assert not isinstance(self.kernel_size, int)
-        assert isinstance(self.cutoff, tuple)
-        low, high = self.kernel_size
-        chosen, side = build.chance(self.p), build.whole(low, (high - low) // 2 + 1, 2)
+        chosen, side = build.chance(self.p), build.whole_in(self.kernel_size, 2)
         columns = {
             "kernel_size": Column("registers", side, dtype="int64"),
-            "cutoff": Column("registers", build.uniform(*self.cutoff)),
+            "cutoff": Column("registers", build.uniform_in(self.cutoff)),
         }
-        build.operator(OperatorStep("ringing", columns, {"reach": high // 2}, drawn=chosen))
+        build.operator(
+            OperatorStep(
+                "ringing", columns, {"reach": max(checked_size(self.kernel_size)) // 2}, drawn=chosen
+            )
+        )
 
 
 @dataclass(frozen=True)
@@ -330,14 +309,12 @@ class ChromaticAberration(Transform):
     interpolation: str = "linear"
     p: float = 0.5
 
-    def __post_init__(self) -> None:
-        for name in ("primary_range", "secondary_range"):
-            self._set(**{name: interval(self.name, name, getattr(self, name), -1.0, 1.0)})
-        self._set(
-            mode=choice(self.name, "mode", self.mode, tuple(_MODES)),
-            interpolation=interpolation_of(self.name, self.interpolation),
-        )
-        self._check("p")
+    _checks = checks(
+        primary_range=(-1.0, 1.0),
+        secondary_range=(-1.0, 1.0),
+        mode=partial(choice, known=tuple(_MODES)),
+        interpolation=warp_interpolation,
+    )
 
     def rules(self, build: Build) -> None:
         chosen = build.chance(self.p)
@@ -385,12 +362,7 @@ class Morphological(Transform):
     operation: str = "dilation"
     p: float = 0.5
 
-    def __post_init__(self) -> None:
-        self._set(
-            size=size_pair(self.name, "size", self.size),
-            operation=choice(self.name, "operation", self.operation, tuple(_EXTREMES)),
-        )
-        self._check("p")
+    _checks = checks(size=size_pair, operation=partial(choice, known=tuple(_EXTREMES)))
 
     def rules(self, build: Build) -> None:
         options = {"size": self.size, "operation": self.operation}

@@ -15,7 +15,8 @@ from orbbec.filters import gaussian_blur
 from orbbec.noise import philox_noise
 from orbbec.plan.build import Build
 from orbbec.plan.parameters import Column, OperatorStep
-from orbbec.transforms.base.checks import Range, flag, number, span, whole
+from orbbec.transforms.base.arguments import checks
+from orbbec.transforms.base.checks import Range
 from orbbec.transforms.base.transform import Transform
 from orbbec.warpaffine import warp_affine
 
@@ -127,10 +128,7 @@ class ZoomBlur(Transform):
     step_factor: float | Range = (0.01, 0.03)
     p: float = 0.5
 
-    def __post_init__(self) -> None:
-        for name, low, high in (("max_factor", 1.0, 100.0), ("step_factor", 0.001, 100.0)):
-            self._set(**{name: span(self.name, name, getattr(self, name), low, high)})
-        self._check("p")
+    _checks = checks(max_factor=(1.0, 100.0), step_factor=(0.001, 100.0))
 
     def rules(self, build: Build) -> None:
         chosen = build.chance(self.p)
@@ -169,14 +167,7 @@ class GlassBlur(Transform):
     p: float = 0.5
     per_frame: bool = field(default=True, kw_only=True)
 
-    def __post_init__(self) -> None:
-        self._set(
-            sigma=number(self.name, "sigma", self.sigma, 0.0, 100.0),
-            max_delta=whole(self.name, "max_delta", self.max_delta, 1, 1000),
-            iterations=whole(self.name, "iterations", self.iterations, 1, 100),
-            per_frame=flag(self.name, "per_frame", self.per_frame),
-        )
-        self._check("p")
+    _checks = checks(sigma=(0.0, 100.0), max_delta=(1, 1000), iterations=(1, 100))
 
     def rules(self, build: Build) -> None:
         options = {name: getattr(self, name) for name in ("sigma", "max_delta", "iterations")}

@@ -15,7 +15,8 @@ from orbbec.bridge.arguments import Array, copied_to
 from orbbec.bridge.spec import OpSpec, register
 from orbbec.plan.build import Build
 from orbbec.plan.parameters import Column, OperatorStep
-from orbbec.transforms.base.checks import Range, interval, region, whole, whole_range
+from orbbec.transforms.base.arguments import checks
+from orbbec.transforms.base.checks import Range, region
 from orbbec.transforms.base.transform import _Chance
 from orbbec.transforms.effects.weather import checked_color
 
@@ -195,16 +196,13 @@ class RandomSunFlare(_Chance):
     num_flare_circles_range: int | Sequence[int] = (6, 10)
     p: float = 0.5
 
-    def __post_init__(self) -> None:
-        super().__post_init__()
-        counts = whole_range(self.name, "num_flare_circles_range", self.num_flare_circles_range, 1, 64)
-        self._set(
-            flare_roi=region(self.name, "flare_roi", self.flare_roi),
-            src_radius=whole(self.name, "src_radius", self.src_radius, _RING, 1 << 20),
-            src_color=checked_color(self.name, "src_color", self.src_color),
-            angle_range=interval(self.name, "angle_range", self.angle_range, 0.0, 1.0),
-            num_flare_circles_range=counts,
-        )
+    _checks = checks(
+        flare_roi=region,
+        src_radius=(_RING, 1 << 20),
+        src_color=checked_color,
+        angle_range=(0.0, 1.0),
+        num_flare_circles_range=(1, 64),
+    )
 
     def rules(self, build: Build) -> None:
         left, top, right, bottom = self.flare_roi

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -16,7 +17,8 @@ from orbbec.filters import filter2d
 from orbbec.noise import philox_noise
 from orbbec.plan.build import Build
 from orbbec.plan.parameters import Column, OperatorStep
-from orbbec.transforms.base.checks import Range, flag, interval, whole_range
+from orbbec.transforms.base.arguments import checks, odd_sides
+from orbbec.transforms.base.checks import Range, interval
 from orbbec.transforms.base.transform import _Chance
 
 _LARGEST = 99  # side of a kernel
@@ -122,17 +124,10 @@ class _KernelBlur(_Chance):
 
     kernel_size: int | Sequence[int]
 
-    def __post_init__(self) -> None:
-        super().__post_init__()
-        sides = whole_range(self.name, "kernel_size", self.kernel_size, 3, _LARGEST)
-        if not all(side % 2 for side in sides):
-            raise ValueError(f"{self.name}: expected kernel_size as odd numbers, but got {self.kernel_size}")
-        self._set(kernel_size=sides)
+    _checks = checks(kernel_size=partial(odd_sides, low=3, high=_LARGEST))
 
     def _side(self, build: Build) -> Column:
-        assert not isinstance(self.kernel_size, int)
-        low, high = self.kernel_size
-        return Column("registers", build.whole(low, (high - low) // 2 + 1, 2), dtype="int64")
+        return Column("registers", build.whole_in(self.kernel_size, 2), dtype="int64")
 
 
 @dataclass(frozen=True)
@@ -163,13 +158,7 @@ class LineBlur(_KernelBlur):
     allow_shifted: bool = True
     p: float = 0.5
 
-    def __post_init__(self) -> None:
-        super().__post_init__()
-        self._set(
-            angle_degrees=interval(self.name, "angle_degrees", self.angle_degrees),
-            direction_range=interval(self.name, "direction_range", self.direction_range, -1.0, 1.0),
-            allow_shifted=flag(self.name, "allow_shifted", self.allow_shifted),
-        )
+    _checks = checks(angle_degrees=interval, direction_range=(-1.0, 1.0))
 
     def rules(self, build: Build) -> None:
         chosen, side = build.chance(self.p), self._side(build)
@@ -212,18 +201,19 @@ class AdvancedBlur(_KernelBlur):
     p: float = 0.5
     per_frame: bool = field(default=False, kw_only=True)
 
+    _checks = checks(
+        sigma_x_range=(1e-6, 1000.0),
+        sigma_y_range=(1e-6, 1000.0),
+        beta_range=(1e-6, 1000.0),
+        rotate_range=interval,
+        noise_range=(0.0, 1000.0),
+    )
+
     def __post_init__(self) -> None:
         super().__post_init__()
-        for name in ("sigma_x_range", "sigma_y_range", "beta_range"):
-            self._set(**{name: interval(self.name, name, getattr(self, name), 1e-6, 1000.0)})
         low, high = self.beta_range
         if not low <= 1 <= high:
             raise ValueError(f"{self.name}: expected beta_range around 1, but got {self.beta_range}")
-        self._set(
-            rotate_range=interval(self.name, "rotate_range", self.rotate_range),
-            noise_range=interval(self.name, "noise_range", self.noise_range, 0.0, 1000.0),
-            per_frame=flag(self.name, "per_frame", self.per_frame),
-        )
 
     def rules(self, build: Build) -> None:
         chosen, side = build.chance(self.p), self._side(build)

@@ -18,7 +18,8 @@ from orbbec.color.statistics import channel_statistics
 from orbbec.noise import philox_noise
 from orbbec.plan.build import Build
 from orbbec.plan.parameters import Column, OperatorStep
-from orbbec.transforms.base.checks import Range, flag, interval, number
+from orbbec.transforms.base.arguments import checks
+from orbbec.transforms.base.checks import Range
 from orbbec.transforms.base.transform import _Chance
 
 
@@ -122,12 +123,7 @@ class _Plasma(_Chance):
     roughness: float
     per_frame: bool
 
-    def __post_init__(self) -> None:
-        super().__post_init__()
-        self._set(
-            roughness=number(self.name, "roughness", self.roughness, 1e-6, 1000.0),
-            per_frame=flag(self.name, "per_frame", self.per_frame),
-        )
+    _checks = checks(roughness=(1e-6, 1000.0))
 
     def _add(self, build: Build, name: str, ranges: dict[str, Range]) -> None:
         chosen = build.chance(self.p)
@@ -182,10 +178,7 @@ class PlasmaBrightnessContrast(_Plasma):
     p: float = 0.5
     per_frame: bool = field(default=False, kw_only=True)
 
-    def __post_init__(self) -> None:
-        super().__post_init__()
-        for name in ("brightness_range", "contrast_range"):
-            self._set(**{name: interval(self.name, name, getattr(self, name), -1.0, 1.0)})
+    _checks = checks(brightness_range=(-1.0, 1.0), contrast_range=(-1.0, 1.0))
 
     def rules(self, build: Build) -> None:
         ranges = {"brightness": self.brightness_range, "contrast": self.contrast_range}
@@ -216,10 +209,7 @@ class PlasmaShadow(_Plasma):
     p: float = 0.5
     per_frame: bool = field(default=False, kw_only=True)
 
-    def __post_init__(self) -> None:
-        super().__post_init__()
-        ends = interval(self.name, "shadow_intensity_range", self.shadow_intensity_range, 0.0, 1.0)
-        self._set(shadow_intensity_range=ends)
+    _checks = checks(shadow_intensity_range=(0.0, 1.0))
 
     def rules(self, build: Build) -> None:
         self._add(build, "plasma_shadow", {"intensity": self.shadow_intensity_range})

@@ -13,7 +13,8 @@ from orbbec.color import cvt_color
 from orbbec.noise import philox_noise
 from orbbec.plan.build import Build
 from orbbec.plan.parameters import Column, OperatorStep
-from orbbec.transforms.base.checks import Range, flag, span
+from orbbec.transforms.base.arguments import checks
+from orbbec.transforms.base.checks import Range
 from orbbec.transforms.base.transform import Transform
 
 _LEVELS = 255.0  # counts that make the maximum value
@@ -110,13 +111,7 @@ class ISONoise(Transform):
     p: float = 0.5
     per_frame: bool = field(default=True, kw_only=True)
 
-    def __post_init__(self) -> None:
-        self._set(
-            color_shift=span(self.name, "color_shift", self.color_shift, 0.0, 1.0),
-            intensity=span(self.name, "intensity", self.intensity, 0.0, 1.0),
-            per_frame=flag(self.name, "per_frame", self.per_frame),
-        )
-        self._check("p")
+    _checks = checks(color_shift=(0.0, 1.0), intensity=(0.0, 1.0))
 
     def rules(self, build: Build) -> None:
         chosen = build.chance(self.p)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
+from functools import partial
 from typing import Any
 
 import torch
@@ -18,7 +19,8 @@ from orbbec.filters import filter2d, gaussian_blur
 from orbbec.noise import philox_noise
 from orbbec.plan.build import Build
 from orbbec.plan.parameters import Column, OperatorStep
-from orbbec.transforms.base.checks import Range, choice, flag, interval
+from orbbec.transforms.base.arguments import checks, or_none
+from orbbec.transforms.base.checks import Range, choice
 from orbbec.transforms.base.transform import _Chance
 from orbbec.transforms.effects.weather import checked_color
 
@@ -136,15 +138,11 @@ class Spatter(_Chance):
     p: float = 0.5
     per_frame: bool = field(default=False, kw_only=True)
 
-    def __post_init__(self) -> None:
-        super().__post_init__()
-        for name in _RANGES:
-            most = 100.0 if name == "gauss_sigma_range" else 1.0
-            self._set(**{name: interval(self.name, name, getattr(self, name), 0.0, most)})
-        self._set(mode=choice(self.name, "mode", self.mode, tuple(_COLORS)))
-        self._set(per_frame=flag(self.name, "per_frame", self.per_frame))
-        if self.color is not None:
-            self._set(color=checked_color(self.name, "color", self.color))
+    _checks = checks(
+        mode=partial(choice, known=tuple(_COLORS)),
+        color=or_none(checked_color),
+        **{**dict.fromkeys(_RANGES, (0.0, 1.0)), "gauss_sigma_range": (0.0, 100.0)},
+    )
 
     def rules(self, build: Build) -> None:
         chosen = build.chance(self.p)

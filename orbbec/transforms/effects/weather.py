@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass, field
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -20,15 +21,8 @@ from orbbec.filters import box_blur, gaussian_blur
 from orbbec.noise import philox_noise
 from orbbec.plan.build import Build
 from orbbec.plan.parameters import Column, OperatorStep
-from orbbec.transforms.base.checks import (
-    Range,
-    choice,
-    flag,
-    interval,
-    number,
-    numbers,
-    whole,
-)
+from orbbec.transforms.base.arguments import checks
+from orbbec.transforms.base.checks import Range, choice, number, numbers
 from orbbec.transforms.base.transform import _Chance
 
 _DROPS = {"drizzle": (1, 4), "default": (1, 3), "heavy": (1, 1), "torrential": (2, 1)}  # per row
@@ -242,12 +236,7 @@ class RandomSnow(_Chance):
     snow_point_range: Range = (0.1, 0.3)
     p: float = 0.5
 
-    def __post_init__(self) -> None:
-        super().__post_init__()
-        self._set(
-            brightness_coeff=number(self.name, "brightness_coeff", self.brightness_coeff, 0.0, 1000.0),
-            snow_point_range=interval(self.name, "snow_point_range", self.snow_point_range, 0.0, 1.0),
-        )
+    _checks = checks(brightness_coeff=(0.0, 1000.0), snow_point_range=(0.0, 1.0))
 
     def rules(self, build: Build) -> None:
         chosen = build.chance(self.p)
@@ -279,19 +268,18 @@ class RandomFog(_Chance):
     p: float = 0.5
     per_frame: bool = field(default=False, kw_only=True)
 
-    def __post_init__(self) -> None:
-        super().__post_init__()
-        self._set(
-            alpha_coef=number(self.name, "alpha_coef", self.alpha_coef, 0.0, 1.0),
-            fog_coef_range=interval(self.name, "fog_coef_range", self.fog_coef_range, 0.0, 1.0),
-            per_frame=flag(self.name, "per_frame", self.per_frame),
-        )
+    _checks = checks(alpha_coef=(0.0, 1.0), fog_coef_range=(0.0, 1.0))
 
     def rules(self, build: Build) -> None:
         chosen = build.chance(self.p)
         columns = {"intensity": Column("registers", build.uniform(*self.fog_coef_range))}
         options = {"alpha_coef": self.alpha_coef, "transform_index": build.stream}
         build.operator(OperatorStep("fog", columns, options, chosen, "draws discs", self.per_frame))
+
+
+def checked_color(op: str, name: str, value: Any) -> tuple[float, ...]:
+    """Three numbers from 0 to 255."""
+    return tuple(number(op, name, level, 0.0, 255.0) for level in numbers(op, name, value, (3,)))
 
 
 @dataclass(frozen=True)
@@ -327,19 +315,15 @@ class RandomRain(_Chance):
     p: float = 0.5
     per_frame: bool = field(default=True, kw_only=True)
 
-    def __post_init__(self) -> None:
-        super().__post_init__()
-        for name, low, high in (("drop_length", 0, 1 << 20), ("drop_width", 1, 100), ("blur_value", 1, 100)):
-            self._set(**{name: whole(self.name, name, getattr(self, name), low, high)})
-        self._set(
-            slant_range=interval(self.name, "slant_range", self.slant_range, -20.0, 20.0),
-            drop_color=checked_color(self.name, "drop_color", self.drop_color),
-            brightness_coefficient=number(
-                self.name, "brightness_coefficient", self.brightness_coefficient, 0.0, 1.0
-            ),
-            rain_type=choice(self.name, "rain_type", self.rain_type, tuple(_DROPS)),
-            per_frame=flag(self.name, "per_frame", self.per_frame),
-        )
+    _checks = checks(
+        slant_range=(-20.0, 20.0),
+        drop_color=checked_color,
+        brightness_coefficient=(0.0, 1.0),
+        rain_type=partial(choice, known=tuple(_DROPS)),
+        drop_length=(0, 1 << 20),
+        drop_width=(1, 100),
+        blur_value=(1, 100),
+    )
 
     def rules(self, build: Build) -> None:
         chosen = build.chance(self.p)
@@ -348,8 +332,3 @@ class RandomRain(_Chance):
         options = {name: getattr(self, name) for name in (*names, "rain_type")}
         options["transform_index"] = build.stream
         build.operator(OperatorStep("rain", columns, options, chosen, "draws drops", self.per_frame))
-
-
-def checked_color(op: str, name: str, value: Any) -> tuple[float, ...]:
-    """Three numbers from 0 to 255."""
-    return tuple(number(op, name, level, 0.0, 255.0) for level in numbers(op, name, value, (3,)))
