@@ -124,8 +124,11 @@ def prepare(decode: Callable[[str], Array], item: Item, out: Array) -> None:
 
 
 def in_pool(scene: Scene, decode: Callable[[str], Array]) -> Callable[[], Tensor]:
-    """Batches alternate between two buffers, as if one were used for training while the next is made."""
-    kept = [np.empty((BATCH, 3, SIDE, SIDE), np.float32) for _ in range(2)]
+    """Batches alternate between two buffers, as if one were used for training while the next is made.
+
+    The first, which is compared, has another.
+    """
+    first, *others = [np.empty((BATCH, 3, SIDE, SIDE), np.float32) for _ in range(3)]
 
     def batches() -> Iterator[Tensor]:
         items = iter(scene.items)
@@ -133,7 +136,7 @@ def in_pool(scene: Scene, decode: Callable[[str], Array]) -> Callable[[], Tensor
             own = list(islice(items, BATCH))
             if not own:
                 return
-            batch = kept[number % 2][: len(own)]
+            batch = (others[number % 2] if number else first)[: len(own)]
             share(partial(prepare, decode), own, batch)
             yield torch.from_numpy(batch)
 

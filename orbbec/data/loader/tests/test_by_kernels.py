@@ -222,7 +222,7 @@ def test_a_report_counts_what_the_host_decoded(tmp_path):
     assert "Decoded on the device: 17 of 26 images; the host did the others" in str(report)
     host = Loader(images, 8, decoding=PLANES)
     list(host)
-    assert "on the device" not in str(host.report())
+    assert "Decoded on the device" not in str(host.report())
 
 
 def test_samples_with_pixels_and_streams_are_mixed_with_files():
