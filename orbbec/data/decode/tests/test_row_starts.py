@@ -16,7 +16,6 @@ FORMS = [
     {"subsampling": "4:4:4", "quality": 30},
     {"subsampling": "4:2:0", "quality": 99, "optimize": True},
     {"subsampling": "4:2:0", "restart_marker_rows": 2},
-    {"progressive": True},
 ]
 
 
