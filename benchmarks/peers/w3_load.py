@@ -133,11 +133,11 @@ def in_pool(scene: Scene, decode: Callable[[str], Array]) -> Callable[[], Tensor
     def batches() -> Iterator[Tensor]:
         items = iter(scene.items)
         for number in count():
-            own = list(islice(items, BATCH))
-            if not own:
+            rows = list(islice(items, BATCH))
+            if not rows:
                 return
-            batch = (others[number % 2] if number else first)[: len(own)]
-            share(partial(prepare, decode), own, batch)
+            batch = (others[number % 2] if number else first)[: len(rows)]
+            share(partial(prepare, decode), rows, batch)
             yield torch.from_numpy(batch)
 
     return lambda: first_of(batches())

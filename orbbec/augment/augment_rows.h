@@ -98,7 +98,7 @@ class AugmentRow {
     for (int x = aligned; x < end; x += kBlock) {
       set_block(x, end);
       skipped_ = x < first ? first - x : 0;
-      if (copy_bytes(n, y) || finish_kept_rows(n, y)) continue;
+      if (copy_bytes(n, y) || finish_cached_rows(n, y)) continue;
       run(y);
       if (paired_ != nullptr) {
         paired_->set_block(x, end);
@@ -180,10 +180,10 @@ class AugmentRow {
   }
 
   // Fast path for blocks that only need the finish. Returns false where it does not apply.
-  bool finish_kept_rows(int64_t n, int y) {
+  bool finish_cached_rows(int64_t n, int y) {
     const bool changes = program_.count > 0 || paired_ != nullptr;
     if (row_cache_ == nullptr || changes || skipped_ > 0) return false;
-    return finished_.store_kept(*row_cache_, {n, y, begin_, count_});
+    return finished_.store_cached(*row_cache_, {n, y, begin_, count_});
   }
 
   // Fast path for blocks whose bytes do not change: copied, and filled outside the image. Returns

@@ -33,7 +33,7 @@ class FinishedRows {
 
   // The block from source rows of the cache, or from fills. False where they do not suffice.
   template <class RowCache>
-  bool store_kept(RowCache& cache, const RowBlock& block) const {
+  bool store_cached(RowCache& cache, const RowBlock& block) const {
     const Span reached = cache.reached(block.n, block.y, block.begin, block.count);
     const Span inside = cache.columns(block.n, block.y, block.begin, block.count);
     if (inside.begin == inside.end && reached.begin < reached.end) return false;
@@ -46,7 +46,7 @@ class FinishedRows {
         if (is_whole && store_at_once(target, cache, block)) return;
       }
       alignas(64) Planes<Out> planes;
-      finish_kept(cache, block, reached, inside, planes);
+      finish_cached(cache, block, reached, inside, planes);
       store_planes(target, block, 0, planes);
     });
     return true;
@@ -157,8 +157,8 @@ class FinishedRows {
   }
 
   template <class Out, class RowCache>
-  void finish_kept(RowCache& cache, const RowBlock& block, Span reached, Span inside,
-                   Planes<Out>& planes) const {
+  void finish_cached(RowCache& cache, const RowBlock& block, Span reached, Span inside,
+                     Planes<Out>& planes) const {
     Finish finishes[kMaxFills];
     set_finishes(finishes);
     if (inside.begin < inside.end) {

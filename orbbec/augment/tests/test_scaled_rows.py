@@ -32,8 +32,8 @@ def test_rows_with_a_fill_around_have_the_bytes_of_scalar_code(monkeypatch, leve
             monkeypatch.setenv("ORBBEC_SIMD", "scalar")
             expected = [augment(images, matrix, channels_last=last, **options) for last in (False, True)]
             monkeypatch.setenv("ORBBEC_SIMD", level)
-            for last, wanted in zip((False, True), expected, strict=True):
-                assert_same_bytes(augment(images, matrix, channels_last=last, **options), wanted)
+            for last, reference in zip((False, True), expected, strict=True):
+                assert_same_bytes(augment(images, matrix, channels_last=last, **options), reference)
 
 
 @pytest.mark.sanitized

@@ -213,9 +213,9 @@ def test_narrow_lines_end_in_their_fill(channels_last):
     images = images.contiguous(memory_format=layout)
     end = [T.ToDtype(torch.float32, scale=True), T.Normalize((0.5,) * 3, (0.25, 0.5, 1.0))]
     filled = T.Compose([T.ResizeToHeight(48, 320, antialias=False, fill=(127.5, 0, 255)), *end])(images)
-    wanted = T.Compose([T.ResizeToHeight(48, 320, antialias=False), *end])(images)
-    assert wanted.shape == (4, 3, 48, 75)
-    assert (filled[..., :75] - wanted).abs().max() < 1e-5  # 6.9e-6, as the matrices differ in the last bits
+    expected = T.Compose([T.ResizeToHeight(48, 320, antialias=False), *end])(images)
+    assert expected.shape == (4, 3, 48, 75)
+    assert (filled[..., :75] - expected).abs().max() < 1e-5  # 6.9e-6, as the matrices differ in the last bits
     fill = torch.tensor([0.0, -1.0, 0.5])[:, None, None].expand(4, 3, 48, 245)
     assert torch.equal(filled[..., 75:], fill)
     bytes_only = T.ResizeToHeight(48, 320, antialias=False, fill=9)(images)
