@@ -3,6 +3,7 @@
 #pragma once
 
 #include <algorithm>
+#include <optional>
 
 #include "../bridge/device.h"
 #include "../bridge/memory.h"
@@ -40,6 +41,19 @@ inline std::optional<Tensor> ranked_groups(const char* op, const std::optional<T
   return result;
 }
 
+// Scratch memory of the CUDA executor. Each part has a multiple of 16 bytes.
+inline Tensor greedy_scratch(const char* op, const Tensor& boxes, GreedyArguments& a) {
+  constexpr int64_t kWords = kGreedyTile / 32;
+  const int64_t segments = greedy_slab_pairs(a.count) * kGreedyTile * kWords;
+  const int64_t summary = greedy_slab(a.count) * greedy_summaries(a.count) * kGreedyTile;
+  const std::vector<int64_t> words{segments + summary + greedy_tiles(a.count) * kWords};
+  Tensor scratch = new_tensor(op, words, ScalarType::Int, boxes);
+  a.segments = static_cast<uint32_t*>(scratch.mutable_data_ptr());
+  a.summary = a.segments + segments;
+  a.keep = a.summary + summary;
+  return scratch;
+}
+
 // Fills `arguments.greedy`, calls `on_cpu(arguments, threads)` or `on_cuda(arguments, stream)`, and
 // returns the keepers, int64 [N].
 template <class Arguments, class OnCpu, class OnCuda>
@@ -48,24 +62,14 @@ Tensor run_greedy(const char* op, const Tensor& boxes, const std::optional<Tenso
   const int64_t count = boxes.size(0);
   constexpr int64_t kMaxBoxes = int64_t{1} << 30;  // ranks are int on a device
   check(count <= kMaxBoxes, op, "expected at most ", kMaxBoxes, " boxes, but got ", count);
-  const auto empty = [&](int64_t size, ScalarType dtype) {
-    return new_tensor(op, std::vector<int64_t>{size}, dtype, boxes);
-  };
-  Tensor keepers = empty(count, ScalarType::Long);
+  Tensor keepers = new_tensor(op, std::vector<int64_t>{count}, ScalarType::Long, boxes);
   if (count == 0) return keepers;
-  const int64_t on_device = runs_cuda_kernels(boxes) ? 1 : 0, tiles = greedy_tiles(count);
-  constexpr int64_t kWords = kGreedyTile / 32;
-  const auto scratch = [&](int64_t words) { return empty(on_device * words, ScalarType::Int); };
-  const Tensor keep = scratch(tiles * kWords);
-  const Tensor segments = scratch(greedy_slab_pairs(count) * kGreedyTile * kWords);
-  const Tensor summary = scratch(greedy_slab(count) * greedy_summaries(count) * kGreedyTile);
   GreedyArguments& greedy = arguments.greedy;
   greedy.count = count;
   greedy.groups = groups ? static_cast<const int64_t*>(groups->const_data_ptr()) : nullptr;
   greedy.keepers = static_cast<int64_t*>(keepers.mutable_data_ptr());
-  greedy.keep = static_cast<uint32_t*>(keep.mutable_data_ptr());
-  greedy.segments = static_cast<uint32_t*>(segments.mutable_data_ptr());
-  greedy.summary = static_cast<uint32_t*>(summary.mutable_data_ptr());
+  std::optional<Tensor> scratch;
+  if (runs_cuda_kernels(boxes)) scratch = greedy_scratch(op, boxes, greedy);
   run_where(op, boxes, on_cpu, on_cuda, arguments);
   return keepers;
 }
