@@ -6,7 +6,7 @@ namespace {
 constexpr const char* kOp = "draw";
 
 // A line per rule: its name, outputs and operands. Then a line of operators with their arguments,
-// and one per list of names in binding_passes.h.
+// and one per list in binding_passes.h: of names, and of names with numbers.
 std::string program_names() {
   std::ostringstream text;
   for (const RuleSpec& rule : kRules)
@@ -20,6 +20,13 @@ std::string program_names() {
   add(kReadings);
   add(kBorders);
   add(kDtypeNames);
+  add(kKinds);
+  const auto add_numbers = [&](const auto& numbers) {
+    for (const NamedNumber& each : numbers) text << each.name << '=' << each.value << ' ';
+    text << '\n';
+  };
+  add_numbers(kPassLayout);
+  add_numbers(kProgramLayout);
   return text.str();
 }
 

@@ -29,32 +29,41 @@ constexpr ScalarType kDtypes[] = {ScalarType::Byte, ScalarType::Half, ScalarType
                                   ScalarType::Float};
 constexpr const char* kDtypeNames[] = {"uint8", "float16", "bfloat16", "float32"};
 
-enum PassKind { kAugmentPass, kResizePass, kCropPass, kOperatorPass };  // a crop pass is both
+enum PassKind { kAugmentPass, kResizePass, kCropPass, kOperatorPass };
+constexpr const char* kKinds[] = {"augment", "resize", "crop", "operator"};  // a crop is both
 
-// The numbers of a pass, by index.
+// The numbers of a pass: id, name, how many.
+#define ORBBEC_PASS_NUMBERS(X)                                                    \
+  X(kKind, "kind", 1)                                                             \
+  X(kOut, "out", 1) /* its first register */                                      \
+  X(kReading, "reading", 1)                                                       \
+  X(kBorder, "border", 1)                                                         \
+  X(kDtype, "dtype", 1)                                                           \
+  X(kLayout, "layout", 1) /* channels last: 0, 1, or -1 for that of the images */ \
+  X(kAntialias, "antialias", 1)                                                   \
+  X(kContrast, "contrast", 1)                                                     \
+  X(kFillCount, "fill_count", 1)                                                  \
+  X(kFill, "fill", 4)                                                             \
+  X(kStatisticCount, "statistic_count", 1)                                        \
+  X(kMean, "mean", 4)                                                             \
+  X(kStd, "std", 4)                                                               \
+  X(kMatrixWords, "matrix_words", 1)                                              \
+  X(kRegionWords, "region_words", 1)                                              \
+  X(kColorWords, "color_words", 1)                                                \
+  X(kColorCount, "color_count", 1)                                                \
+  X(kEraseWords, "erase_words", 1)                                                \
+  X(kEraseCount, "erase_count", 1)                                                \
+  X(kBoxWords, "box_words", 1)                                                    \
+  X(kFlipWords, "flip_words", 1)                                                  \
+  X(kStaticSize, "static_size", 2) /* height and width; 0 if they are drawn */
+
 enum PassNumber {
-  kKind,  // a PassKind
-  kOut,   // its first register
-  kReading,
-  kBorder,
-  kDtype,
-  kLayout,  // channels last: 0, 1, or -1 for that of the images
-  kAntialias,
-  kContrast,
-  kFills,            // a count, then four numbers
-  kStatistics = 13,  // a count, then four means and four deviations
-  kMatrixWords = 22,
-  kRegionWords,
-  kColorWords,
-  kColorCount,
-  kEraseWords,
-  kEraseCount,
-  kBoxWords,
-  kFlipWords,
-  kStaticHeight,  // of its outputs; 0 if they are drawn
-  kStaticWidth,
-  kPassNumbers
+#define ORBBEC_PASS_NUMBER(id, name, count) id, id##Last = id + (count) - 1,
+  ORBBEC_PASS_NUMBERS(ORBBEC_PASS_NUMBER)
+#undef ORBBEC_PASS_NUMBER
+      kPassNumbers
 };
+static_assert(kPassNumbers == kPassRows * kRuleNumbers);
 
 // An operator that `run` calls, and the names of its arguments: a number per image, or for all.
 // With an index, `name:index` is an element of a constant.
@@ -86,10 +95,39 @@ constexpr int kOperatorCount = sizeof(kOperators) / sizeof(kOperators[0]);
 
 // The numbers of a pass of an operator that other passes do not have.
 enum OperatorNumber {
-  kOperator = 8,  // its index in kOperators
-  kDrawnWords,    // of which images it changes; -1: all
-  kArguments,     // for each its words, or -1, and a number
+  kOperator = kFillCount,  // its index in kOperators
+  kDrawnWords,             // of which images it changes; -1: all
+  kArguments,              // for each its words, or -1, and a number
 };
+
+// Numbers that plan/rules.py reads by name.
+struct NamedNumber {
+  const char* name;
+  int64_t value;
+};
+
+constexpr NamedNumber kPassLayout[] = {
+#define ORBBEC_PASS_NUMBER(id, name, count) {name, id},
+    ORBBEC_PASS_NUMBERS(ORBBEC_PASS_NUMBER)
+#undef ORBBEC_PASS_NUMBER
+        {"operator", kOperator},
+    {"drawn_words", kDrawnWords},
+    {"arguments", kArguments},
+    {"numbers", kPassNumbers}};
+
+constexpr NamedNumber kProgramLayout[] = {{"row_numbers", kRuleNumbers},
+                                          {"per_frame", kPerFrame},
+                                          {"registers", kRegisters},
+                                          {"height", kHeight},
+                                          {"width", kWidth},
+                                          {"total", kTotal},
+                                          {"pass_matrix", kPassMatrix},
+                                          {"pass_height", kPassHeight},
+                                          {"pass_box", kPassBox},
+                                          {"pass_flipped", kPassIsFlipped},
+                                          {"pass_offset", kPassOffset},
+                                          {"pass_color_rows", kPassColorRows},
+                                          {"pass_registers", kPassRegisters}};
 
 template <int kSize>
 constexpr int size_of(const char* const (&)[kSize]) {
@@ -102,8 +140,8 @@ struct PassSize {
 
   explicit PassSize(const double* p)
       : out(static_cast<int64_t>(p[kOut])),
-        height(static_cast<int64_t>(p[kStaticHeight])),
-        width(static_cast<int64_t>(p[kStaticWidth])) {}
+        height(static_cast<int64_t>(p[kStaticSize])),
+        width(static_cast<int64_t>(p[kStaticSize + 1])) {}
 };
 
 // A number of a pass that says which.
@@ -120,9 +158,9 @@ struct AugmentRow {
   PassSize size{numbers};
   std::string interpolation = kReadings[index_in(numbers, kReading)];
   std::string border = kBorders[index_in(numbers, kBorder)];
-  std::vector<double> fill = list_in(numbers, kFills, kFills + 1);
-  std::vector<double> mean = list_in(numbers, kStatistics, kStatistics + 1);
-  std::vector<double> std = list_in(numbers, kStatistics, kStatistics + 5);
+  std::vector<double> fill = list_in(numbers, kFillCount, kFill);
+  std::vector<double> mean = list_in(numbers, kStatisticCount, kMean);
+  std::vector<double> std = list_in(numbers, kStatisticCount, kStd);
   ScalarType dtype = kDtypes[index_in(numbers, kDtype)];
   int channels_last = index_in(numbers, kLayout);
 };
@@ -150,12 +188,12 @@ inline void check_pass(const char* op, const double* p, const Limits& limits) {
   const auto is_index = [](double x, int count) {
     return x >= 0 && x < count && x == static_cast<double>(static_cast<int>(x));
   };
-  require(is_index(p[kKind], 4) && is_index(p[kReading], size_of(kReadings)) &&
+  require(is_index(p[kKind], size_of(kKinds)) && is_index(p[kReading], size_of(kReadings)) &&
           is_index(p[kBorder], size_of(kBorders)) && is_index(p[kDtype], size_of(kDtypeNames)));
   require(p[kOut] >= kRegisters && p[kOut] + kPassRegisters <= limits.registers &&
           p[kOut] == static_cast<double>(static_cast<int64_t>(p[kOut])));
-  require(is_index(p[kStaticHeight], 1 << 30) && is_index(p[kStaticWidth], 1 << 30) &&
-          (p[kStaticHeight] > 0) == (p[kStaticWidth] > 0));
+  const double height = p[kStaticSize], width = p[kStaticSize + 1];
+  require(is_index(height, 1 << 30) && is_index(width, 1 << 30) && (height > 0) == (width > 0));
   const auto has_block = [&](double offset, double words) {
     return offset >= 0 && offset + words <= static_cast<double>(limits.words) &&
            offset == static_cast<double>(static_cast<int64_t>(offset));
@@ -172,8 +210,6 @@ inline void check_pass(const char* op, const double* p, const Limits& limits) {
     }
     return;
   }
-  require(is_index(p[kLayout] + 1, 3) && is_index(p[kFills], 5) && p[kFills] >= 1 &&
-          is_index(p[kStatistics], 5));
   if (p[kKind] == kAugmentPass) {
     require(has_block(p[kMatrixWords], 9));
     require(p[kRegionWords] == -1 || (has_block(p[kRegionWords], 8) && is_even(p[kRegionWords])));
@@ -182,6 +218,8 @@ inline void check_pass(const char* op, const double* p, const Limits& limits) {
     require(is_even(p[kBoxWords]));
   }
   if (p[kKind] == kResizePass) return;
+  require(is_index(p[kLayout] + 1, 3) && is_index(p[kFillCount], 5) && p[kFillCount] >= 1 &&
+          is_index(p[kStatisticCount], 5));
   require(is_index(p[kColorCount], 4097) &&
           (p[kColorCount] == 0 || has_block(p[kColorWords], p[kColorCount] * kStepNumbers)));
   require(is_index(p[kEraseCount], 4097) &&

@@ -123,7 +123,7 @@ struct Parameters {
   std::vector<int64_t> size(const PassSize& pass) const {
     if (pass.height > 0) return {pass.height, pass.width};
     check(on_host, kOp, "expected passes of static sizes");
-    const double* const first = registers + pass.out + 9;
+    const double* const first = registers + pass.out + kPassHeight;
     for (int64_t n = 1; n < count; ++n) {
       const double* const size = first + n * width;
       check(size[0] == first[0] && size[1] == first[1], kOp,

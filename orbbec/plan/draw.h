@@ -365,13 +365,13 @@ class Interpreter {
   // As end_pass writes it.
   ORBBEC_HD void step_warp(const double* numbers, bool has_box) {
     Geometry& g = geometry_;
-    const double* const box = numbers + 11;
+    const double* const box = numbers + kPassBox;
     if (has_box && g.is_first()) g.set_box({box[0], box[1], box[2] - box[0], box[3] - box[1]});
-    g.add_offset(numbers[16], numbers[17]);
+    g.add_offset(numbers[kPassOffset], numbers[kPassOffset + 1]);
     Matrix3 matrix;
-    for (int i = 0; i < 9; ++i) matrix.m[i] = numbers[i];
-    g.warp(matrix, numbers[9], numbers[10]);
-    if (numbers[15] != 0) r_[kIsFlipped] = 1 - r_[kIsFlipped];
+    for (int i = 0; i < 9; ++i) matrix.m[i] = numbers[kPassMatrix + i];
+    g.warp(matrix, numbers[kPassHeight], numbers[kPassWidth]);
+    if (numbers[kPassIsFlipped] != 0) r_[kIsFlipped] = 1 - r_[kIsFlipped];
   }
 
   ORBBEC_HD void color(Rule rule, const double* p) {
@@ -430,12 +430,12 @@ class Interpreter {
   // The numbers of a pass, and what its kernel reads: the matrix, relative to the region, and the
   // region in whole pixels.
   ORBBEC_HD void end_pass(double* out, const double* p) {
-    for (int i = 0; i < 9; ++i) out[i] = r_[kMatrix + i];
-    out[9] = r_[kHeight], out[10] = r_[kWidth];
-    for (int i = 0; i < 4; ++i) out[11 + i] = r_[kBox + i];
-    out[15] = r_[kIsFlipped];
-    out[16] = r_[kOffset], out[17] = r_[kOffset + 1];
-    out[18] = r_[kColorRows];
+    for (int i = 0; i < 9; ++i) out[kPassMatrix + i] = r_[kMatrix + i];
+    out[kPassHeight] = r_[kHeight], out[kPassWidth] = r_[kWidth];
+    for (int i = 0; i < 4; ++i) out[kPassBox + i] = r_[kBox + i];
+    out[kPassIsFlipped] = r_[kIsFlipped];
+    for (int i = 0; i < 2; ++i) out[kPassOffset + i] = r_[kOffset + i];
+    out[kPassColorRows] = r_[kColorRows];
     const bool has_region = p[1] >= 0;
     if (has_region) {
       auto* const region = reinterpret_cast<int64_t*>(words_.at(p[1], 8));
@@ -443,7 +443,7 @@ class Interpreter {
     }
     if (p[0] >= 0) {
       Matrix3 matrix;
-      for (int i = 0; i < 9; ++i) matrix.m[i] = out[i];
+      for (int i = 0; i < 9; ++i) matrix.m[i] = out[kPassMatrix + i];
       if (has_region) shift(matrix, -trunc(r_[kBox]), -trunc(r_[kBox + 1]));
       if (p[2] != 0) shift(matrix, r_[kOffset], r_[kOffset + 1]);
       float* const to = words_.at(p[0], 9);

@@ -22,7 +22,7 @@ from orbbec.plan.batches import Direct
 from orbbec.plan.build import Build
 from orbbec.plan.parameters import Batch, ParameterTable
 from orbbec.plan.passes import ALIKE, VARIES, AugmentPass, BlendPass, MixPass, Pass, Size
-from orbbec.plan.rules import REGISTERS, WIDTH, Block, Rule, padded, rows_of, table_of
+from orbbec.plan.rules import REGISTERS, WIDTH, Block, Rule, padded, row_of_pass, rows_of, table_of
 
 MICROBATCH_BYTES = 2**24  # size of the results between two passes
 MAX_SHARED_BYTES = 48 * 1024  # of a block of the kernel that draws: twice the program, and the registers
@@ -119,7 +119,7 @@ class Program:
         rules += [rule for step in unfinished for rule in step.end()]
         code = rows_of(rules)
         runs = bool(passes) and all(step.runs for step in passes)
-        rows = [number for step in passes for number in step.row()] if runs else []
+        rows = [number for step in passes for number in row_of_pass(step.row())] if runs else []
         numbers = 2 * (len(code) + len(rows) + WIDTH) + build.registers
         draws_anywhere = (
             runs

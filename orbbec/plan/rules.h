@@ -122,7 +122,7 @@ constexpr int64_t kMaxFrames = 1 << 16;  // of a clip: frame_sample has 16 bits 
   /* Columns. */                                                                                   \
   X(kColumn, "column", 0, "numbers register") /* the number of each image */                       \
   /* The end of a pass: its numbers go to registers and words. */                                  \
-  X(kEndPass, "end_pass", 19, "words words count words words")                                     \
+  X(kEndPass, "end_pass", kPassRegisters, "words words count words words")                         \
   /* words of the matrix and of the region; whether the offset is added; words of the rectangle    \
      as float64 and of whether it is flipped */
 
@@ -146,9 +146,19 @@ enum Register {
   kRegisters = 29
 };
 
+// Registers of a pass, from its first: copies of those above at its end.
+enum PassRegister {
+  kPassMatrix,
+  kPassHeight = kPassMatrix + 9,
+  kPassWidth,
+  kPassBox,
+  kPassIsFlipped = kPassBox + 4,
+  kPassOffset,
+  kPassColorRows = kPassOffset + 2,
+  kPassRegisters
+};
+
 constexpr int kMaxOutputs = 64;
-// Of a pass: matrix 9, height, width, box 4, whether flipped, offset 2, number of color rows.
-constexpr int kPassRegisters = 19;
 enum class NearestOffset { kNone, kNearest, kExact };
 
 }  // namespace orbbec

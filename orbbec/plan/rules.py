@@ -5,7 +5,7 @@ rules.h lists them: what each draws or changes, and its operands.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, NamedTuple, TypeAlias
 
@@ -13,15 +13,6 @@ import numpy as np
 
 from orbbec._library import operators
 from orbbec.bridge.arguments import Array
-
-WIDTH = 16  # numbers of a row
-PER_FRAME = 65536  # added to the stream of a rule that draws for each frame of a clip
-REGISTERS = 29  # the first register of a program; those before describe the image
-
-IMAGE_HEIGHT, IMAGE_WIDTH = 0, 1  # registers of the output so far
-HEIGHT, MATRIX, BOX, FLIPPED, OFFSET, COLOR_ROWS = 9, 0, 11, 15, 16, 18  # of a pass, from its first register
-PASS_REGISTERS = 19
-TOTAL = 20  # the register of the matrix from the current output to the image
 
 
 class _Signature(NamedTuple):
@@ -38,13 +29,29 @@ def _signatures(lines: Sequence[str]) -> dict[str, _Signature]:
     }
 
 
+def _numbers(line: str) -> dict[str, int]:
+    return {name: int(value) for name, _, value in (text.partition("=") for text in line.split())}
+
+
 _LINES = operators.program_names().splitlines()
-SIGNATURES = _signatures(_LINES[:-4])
+SIGNATURES = _signatures(_LINES[:-7])
 # The operators that `run` calls, with the names of their arguments; "name:index" is an element of a constant.
 RUN_OPERATORS = {
-    name: tuple(names) for name, *names in (text.split() for text in _LINES[-4].split(";") if text)
+    name: tuple(names) for name, *names in (text.split() for text in _LINES[-7].split(";") if text)
 }
-READINGS, BORDERS, DTYPES = (tuple(line.split()) for line in _LINES[-3:])  # of binding_passes.h
+# Of binding_passes.h; PASS_LAYOUT has the index of each number of a pass.
+READINGS, BORDERS, DTYPES, KINDS = (tuple(line.split()) for line in _LINES[-6:-2])
+PASS_LAYOUT, _LAYOUT = map(_numbers, _LINES[-2:])
+WIDTH = _LAYOUT["row_numbers"]
+PER_FRAME = _LAYOUT["per_frame"]  # added to the stream of a rule that draws for each frame of a clip
+REGISTERS = _LAYOUT["registers"]  # the first register of a program; those before describe the image
+IMAGE_HEIGHT, IMAGE_WIDTH = _LAYOUT["height"], _LAYOUT["width"]  # registers of the output so far
+TOTAL = _LAYOUT["total"]  # the register of the matrix from the current output to the image
+# Registers of a pass, from its first.
+MATRIX, HEIGHT, BOX, FLIPPED, OFFSET, COLOR_ROWS, PASS_REGISTERS = (
+    _LAYOUT[f"pass_{name}"]
+    for name in ("matrix", "height", "box", "flipped", "offset", "color_rows", "registers")
+)
 _FIRST_COLOR = SIGNATURES["color"].number
 
 
@@ -126,6 +133,20 @@ def rows_of(rules: Sequence[Rule]) -> list[float]:
         head = SIGNATURES[rule.name].number, rule.stream, rule.first, rule.gate, rule.out
         rows += padded((*head, *operands))
     return rows + tail
+
+
+def row_of_pass(numbers: Mapping[str, float | Sequence[float]]) -> list[float]:
+    """The row of a pass, from its numbers by the names of binding_passes.h.
+
+    A block of words that is not named is none, -1; other numbers are 0.
+    """
+    row = [0.0] * PASS_LAYOUT["numbers"]
+    for name in ("matrix", "region", "box", "flip") if "arguments" not in numbers else ():
+        row[PASS_LAYOUT[f"{name}_words"]] = -1.0
+    for name, number in numbers.items():
+        values = number if isinstance(number, (tuple, list)) else (number,)
+        row[PASS_LAYOUT[name] : PASS_LAYOUT[name] + len(values)] = values
+    return row
 
 
 def padded(values: Sequence[float]) -> list[float]:

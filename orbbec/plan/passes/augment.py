@@ -18,7 +18,7 @@ from orbbec.plan.passes.base import Columns, Context, NoiseKey, Pass, drawn_prop
 from orbbec.plan.passes.by_size import by_size, results_of, single_size
 from orbbec.plan.passes.mix import MixPass
 from orbbec.plan.points import shifted
-from orbbec.plan.rules import BORDERS, DTYPES, READINGS, Block, Rule
+from orbbec.plan.rules import BORDERS, DTYPES, KINDS, READINGS, Block, Rule
 from orbbec.plan.state import COLOR_COLUMNS, ERASE_COLUMNS
 
 
@@ -78,16 +78,28 @@ class AugmentPass(Pass):
         operands = self.matrix_block.offset, self.region_block.start, self.has_offset, -1, -1
         return [Rule("end_pass", operands, out=self.out)]
 
-    def row(self) -> list[float]:
-        layout = -1 if self.channels_last is None else int(self.channels_last)
-        reading, border = READINGS.index(self.interpolation), BORDERS.index(self.border)
-        head = 0, self.out, reading, border, DTYPES.index(self.dtype), layout, 0, self.contrast
-        mean, std = self.mean or (), self.std or ()
-        values = *_four(self.fill), *_four(mean), *_four(std)[1:]
-        colors, erase = self.color_block, self.erase_block
-        rows = max(colors.start, 0), colors.rows, max(erase.start, 0), erase.rows
-        blocks = self.matrix_block.offset, self.region_block.start, *rows, -1, -1
-        return [*head, *values, *blocks, *self.known_size]
+    def row(self) -> Mapping[str, float | Sequence[float]]:
+        colors, erase, mean, std = self.color_block, self.erase_block, self.mean or (), self.std or ()
+        return {
+            **super().row(),
+            "kind": KINDS.index("augment"),
+            "reading": READINGS.index(self.interpolation),
+            "border": BORDERS.index(self.border),
+            "dtype": DTYPES.index(self.dtype),
+            "layout": -1 if self.channels_last is None else self.channels_last,
+            "contrast": self.contrast,
+            "fill_count": len(self.fill),
+            "fill": self.fill,
+            "statistic_count": len(mean),
+            "mean": mean,
+            "std": std,
+            "matrix_words": self.matrix_block.offset,
+            "region_words": self.region_block.start,
+            "color_words": max(colors.start, 0),
+            "color_count": colors.rows,
+            "erase_words": max(erase.start, 0),
+            "erase_count": erase.rows,
+        }
 
     @drawn_property
     def colors(self) -> Array:
@@ -248,8 +260,3 @@ class AugmentPass(Pass):
 
 def _as_uint16(images: Tensor) -> Tensor:
     return images.round().clamp(0, 65535).to(torch.uint16)
-
-
-def _four(values: Sequence[float]) -> list[float]:
-    """A count, and up to four numbers."""
-    return [len(values), *values, *[0.0] * (4 - len(values))]

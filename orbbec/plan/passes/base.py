@@ -134,9 +134,9 @@ class Pass:
         """The rules that write its numbers."""
         return [Rule("end_pass", (-1, -1, 0, -1, -1), out=self.out)]
 
-    def row(self) -> list[float]:
-        """Its row in the program, as binding_passes.h has it; empty if `run` does not run it."""
-        return []
+    def row(self) -> Mapping[str, float | Sequence[float]]:
+        """The numbers of its row in the program, by the names of binding_passes.h."""
+        return {"out": self.out, "static_size": self.known_size}
 
     @property
     def resamples(self) -> bool:

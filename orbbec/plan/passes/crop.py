@@ -12,9 +12,7 @@ from orbbec.plan.batches import Work
 from orbbec.plan.passes.augment import AugmentPass
 from orbbec.plan.passes.base import Columns, NoiseKey, drawn_property
 from orbbec.plan.passes.operator import OperatorPass
-from orbbec.plan.rules import Block, Rule
-
-_FROM_CROP = (2, 6, 28, 29)  # of a row: reading, antialias, blocks of boxes and of flips
+from orbbec.plan.rules import KINDS, Block, Rule
 
 
 @dataclass(eq=False, kw_only=True)
@@ -45,9 +43,8 @@ class CropPass(AugmentPass):
     def end(self) -> Sequence[Rule]:
         return self.crop.end()
 
-    def row(self) -> list[float]:
-        row, crop = super().row(), self.crop.row()
-        return [2, *(crop[i] if i in _FROM_CROP else row[i] for i in range(1, len(row)))]
+    def row(self) -> Mapping[str, float | Sequence[float]]:
+        return {**super().row(), **self.crop.crop_numbers(), "kind": KINDS.index("crop")}
 
     def tables(self, key: NoiseKey) -> Columns:
         tables = {**self._crop.table, **super().tables(key)}

@@ -29,7 +29,7 @@ from orbbec.plan.packing import on_device
 from orbbec.plan.parameters import Column
 from orbbec.plan.passes.base import Columns, Context, NoiseKey, Pass, drawn_property, matrix_columns
 from orbbec.plan.passes.by_size import by_size, single_size
-from orbbec.plan.rules import FLIPPED, READINGS, RUN_OPERATORS, Block, Rule
+from orbbec.plan.rules import FLIPPED, KINDS, READINGS, RUN_OPERATORS, Block, Rule
 
 
 @dataclass(eq=False, kw_only=True)
@@ -100,10 +100,12 @@ class OperatorPass(Pass):
         operands = -1, -1, 0, self.box_block.start, self.flip_block.start
         return [*columns, Rule("end_pass", operands, out=self.out)]
 
-    def row(self) -> list[float]:
-        return self._crop_row() if self._crops else self._call_row()
+    def row(self) -> Mapping[str, float | Sequence[float]]:
+        numbers = self.crop_numbers() if self._crops else self._call_numbers()
+        kind = KINDS.index("resize" if self._crops else "operator")
+        return {**super().row(), **numbers, "kind": kind}
 
-    def _call_row(self) -> list[float]:
+    def _call_numbers(self) -> Mapping[str, float | Sequence[float]]:
         words = {name: block.offset for name, (_, block) in self._columns.items()}
         numbers: list[float] = []
         for name, _, index in (name.partition(":") for name in RUN_OPERATORS[self.name]):
@@ -112,26 +114,17 @@ class OperatorPass(Pass):
                 words.get(name, -1),
                 np.ravel(column.value)[int(index or 0)] if name not in words else 0,
             )
-        head = 3, self.out, *[0] * 6, list(RUN_OPERATORS).index(self.name), words.get("drawn", -1)
-        return [*head, *numbers, *[0] * (20 - len(numbers)), *self.known_size]
+        index, drawn = list(RUN_OPERATORS).index(self.name), words.get("drawn", -1)
+        return {"operator": index, "drawn_words": drawn, "arguments": numbers}
 
-    def _crop_row(self) -> list[float]:
-        reading = READINGS.index(self.options["interpolation"])
-        blocks = -1, -1, 0, 0, 0, 0, self.box_block.start, self.flip_block.start
-        return [
-            1,
-            self.out,
-            reading,
-            0,
-            0,
-            0,
-            self.options["antialias"],
-            0,
-            1,
-            *[0] * 13,
-            *blocks,
-            *self.known_size,
-        ]
+    def crop_numbers(self) -> Mapping[str, float]:
+        """The numbers of the row of a crop that is resized."""
+        return {
+            "reading": READINGS.index(self.options["interpolation"]),
+            "antialias": self.options["antialias"],
+            "box_words": self.box_block.start,
+            "flip_words": self.flip_block.start,
+        }
 
     @drawn_property
     def drawn(self) -> Array:
