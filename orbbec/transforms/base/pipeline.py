@@ -344,6 +344,8 @@ class Pipeline(FrozenModule):
             generator: see `plan`.
             out: for images without targets, or with one dict per image: output buffer for results of one
                 size, a tensor or an array of their shape and dtype that shares no memory with the images.
+                An earlier result or an array of NumPy has huge pages on Linux, which `torch.empty` has not:
+                it is faster from about 128 images of 224 pixels on.
 
         Returns:
             `out` if there is one. Otherwise images of the type of `batch`, except that PIL images that became
