@@ -56,8 +56,8 @@ inline ScalarType dtype_numbered(const char* op, int64_t number, bool bytes, boo
 inline void check_one_or_each(const char* op, const char* name, const std::vector<double>& numbers,
                               int64_t channels) {
   const int64_t count = static_cast<int64_t>(numbers.size()), most = std::max<int64_t>(channels, 1);
-  check(count == 1 || count == most, op, "expected ", name, " of 1 or ", most, " numbers, but got ",
-        count);
+  check(count == 1 || count == most, op, "expected ", name, " of ", most == 1 ? "" : "1 or ", most,
+        most == 1 ? " number" : " numbers", ", but got ", count);
 }
 
 // Between rows or columns; between those of one row or column, any.

@@ -40,14 +40,14 @@ CHANNELLESS = t(17, 0, 3, 16)
 REFUSED = {
     "an empty list for no channels": (
         ("normalize", (CHANNELLESS, None, 3, [], [nan], 1.0, FLOAT, [3, 16], True)),
-        "normalize: expected mean of 1 or 1 numbers, but got 0",
+        "normalize: expected mean of 1 number, but got 0",
     ),
     "an empty fill of a mosaic": (
         (
             "mosaic",
             (t(2, 0, 3, 3), None, 0, t(1, 4, dtype=LONG), t(1, 2, dtype=LONG), [3, 3], []),
         ),
-        "mosaic: expected fill of 1 or 1 numbers, but got 0",
+        "mosaic: expected fill of 1 number, but got 0",
     ),
     "an empty fill of a warp's gradient": (
         (
@@ -64,7 +64,7 @@ REFUSED = {
                 "cv2_5",
             ),
         ),
-        "remap: expected fill of 1 or 1 numbers, but got 0",
+        "remap: expected fill of 1 number, but got 0",
     ),
     **{
         f"dtype {number} of normalize": (

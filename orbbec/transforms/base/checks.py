@@ -248,7 +248,7 @@ def choice(op: str, name: str, value: Any, known: Sequence[str]) -> str:
 def _bounds(low: float, high: float) -> str:
     if math.isinf(low) and math.isinf(high):
         return ""
-    return f" of at least {low:g}" if math.isinf(high) else f" from {low:g} to {high:g}"
+    return f" of at least {low:.12g}" if math.isinf(high) else f" from {low:.12g} to {high:.12g}"
 
 
 def _error(op: str, name: str, expected: str, value: Any) -> ValueError | TypeError:
