@@ -6,6 +6,7 @@
 #include <memory>
 #include <mutex>
 #include <unordered_map>
+#include <utility>
 #include <vector>
 
 #include "decode.h"
@@ -56,20 +57,22 @@ struct ContentKey {
 class RowStartCache {
  public:
   std::shared_ptr<const KnownRows> find(const ContentKey& key) {
+    Map past;  // destroyed without the lock, which takes long
     const std::lock_guard lock(mutex_);
     if (const auto found = young_.find(key); found != young_.end()) return found->second;
     const auto found = old_.find(key);
     if (found == old_.end()) return nullptr;
     const auto rows = found->second;
     old_.erase(found);
-    add(key, rows);
+    add(key, rows, past);
     return rows;
   }
 
   void put(const ContentKey& key, KnownRows&& rows) {
     const auto shared = std::make_shared<const KnownRows>(std::move(rows));
+    Map past;
     const std::lock_guard lock(mutex_);
-    add(key, shared);
+    add(key, shared, past);
   }
 
   std::mutex& mutex() { return mutex_; }
@@ -79,12 +82,12 @@ class RowStartCache {
   static constexpr size_t kMaxBytes = size_t{1} << 28;  // a million photographs of 24 rows
   static constexpr size_t kNodeBytes = 128;             // of the map and of malloc
 
-  void add(const ContentKey& key, const std::shared_ptr<const KnownRows>& rows) {
+  // The files that go are in `past` then.
+  void add(const ContentKey& key, const std::shared_ptr<const KnownRows>& rows, Map& past) {
     young_[key] = rows;
     young_bytes_ += kNodeBytes + rows->size() * sizeof(RowStart);
     if (young_bytes_ < kMaxBytes / 2) return;
-    old_ = std::move(young_);
-    young_.clear();
+    past = std::exchange(old_, std::exchange(young_, {}));
     young_bytes_ = 0;
   }
 
