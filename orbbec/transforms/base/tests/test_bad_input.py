@@ -253,3 +253,16 @@ def test_a_pipeline_in_a_pipeline_is_named_with_what_replaces_it():
     with pytest.raises(TypeError, match=r"transform 1 is a Compose: put its transforms into the list, \*"):
         T.Compose([T.Pad(2), inner])
     assert T.Compose([T.Pad(2), *inner.transforms]).transforms == (T.Pad(2), T.RandomInvert())
+
+
+def test_weights_without_a_sum_are_refused():
+    with pytest.raises(ValueError, match=r"AdvancedBlur: expected noise_range to end above 0"):
+        T.AdvancedBlur(noise_range=(0, 0))
+    images = torch.full((2, 3, 9, 9), 90, dtype=torch.uint8)
+    assert (T.AdvancedBlur(noise_range=(0, 1e-3), p=1.0)(images, epoch=0) == 90).all()
+
+
+@pytest.mark.parametrize("getter", [np.array(["a", "b"]), torch.zeros(2), len])
+def test_a_getter_of_labels_that_is_no_name_is_refused(getter):
+    with pytest.raises(ValueError, match='SanitizeBoundingBoxes: expected labels_getter as "default" or None'):
+        T.SanitizeBoundingBoxes(labels_getter=getter)
