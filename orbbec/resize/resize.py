@@ -307,16 +307,37 @@ torch.library.register_autograd(
 _SUPPORTS = {"cubic": 2.0, "lanczos": 3.0}  # of a filter, in pixels of the smaller image; 1 of the others
 
 
-def _region(table: Mapping[str, Array], options: Mapping[str, Any], outputs: Array, sizes: Array) -> Array:
-    """The boxes, and what the filters of antialias read around them."""
+def _region(
+    table: Mapping[str, Array], options: Mapping[str, Any], outputs: Array, sizes: Array, least: Array | None
+) -> Array:
+    """The boxes, what the filters of antialias read around them, and what keeps the order of Pillow's passes."""
     boxes = table["boxes"]
     scale = (boxes[:, 2:] - boxes[:, :2]) / outputs[:, ::-1]
     supports = [_SUPPORTS.get(name, 1.0) for name in np.atleast_1d(options["interpolation"]).tolist()]
     support = np.array(supports)[table.get("which", np.zeros(len(boxes), np.int64))]
     reach = np.ceil(support[:, None] * np.maximum(scale, 1.0)) + 1
     low, high = np.floor(boxes[:, :2]) - reach, np.ceil(boxes[:, 2:]) + reach
-    parts = np.concatenate([np.maximum(low, 0), np.minimum(high, sizes[:, ::-1])], 1)
-    return parts.astype(np.int64)
+    low, high = np.maximum(low, 0).astype(np.int64), np.minimum(high, sizes[:, ::-1]).astype(np.int64)
+    if least is not None:
+        low, high = np.minimum(low, least[:, :2]), np.maximum(high, least[:, 2:])
+    if options["antialias"] and options.get("arithmetic") != "pillow_12":
+        low, high = _in_the_same_order(low, high, outputs, sizes)
+    return np.concatenate([low, high], 1)
+
+
+def _in_the_same_order(low: Array, high: Array, outputs: Array, sizes: Array) -> tuple[Array, Array]:
+    """Parts of images, enlarged until Pillow 13 resizes first the axis that it does for whole images.
+
+    That is the vertical one if the height shrinks, by more than twice the pixels that the width does.
+    """
+    height, width = (sizes - outputs).T
+    begins_vertically = (height > 0) & (height > 2 * width)
+    width, height = (high - low - outputs[:, ::-1]).T
+    least_width = np.where(begins_vertically | (height <= 0), width, (height + 1) // 2)
+    least_height = np.where(begins_vertically, np.maximum(2 * width, 0) + 1, height)
+    more = np.maximum(np.stack([least_width - width, least_height - height], 1), 0)
+    left_or_above = np.minimum(more, low)
+    return low - left_or_above, high + more - left_or_above
 
 
 register(OpSpec(call=resized_crop, dtypes=EVERY_DTYPE, choice="interpolation", region=_region))

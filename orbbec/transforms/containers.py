@@ -36,6 +36,8 @@ def check_transforms(op: str, transforms: Any) -> tuple[Transform, ...]:
         kind = (
             f"{_library_of(transform)}'s {kind_name}: use Compose.{convert}" if convert else f"a {kind_name}"
         )
+        if hasattr(transform, "target_options") and hasattr(transform, "transforms"):
+            kind += ": put its transforms into the list, *compose.transforms"
         raise TypeError(f"{op}: expected orbbec transforms, but transform {index} is {kind}")
     return tuple(transforms)
 

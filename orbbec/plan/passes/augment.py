@@ -181,7 +181,7 @@ class AugmentPass(Pass):
     def before_normalizing(self, values: Array) -> Array:
         return values if self.mean is None else values * np.array(self.std) + np.array(self.mean)
 
-    def region(self, sizes: Array, can_shrink: bool) -> Array | None:
+    def region(self, sizes: Array, can_shrink: bool, least: Array | None = None) -> Array | None:
         if self.regions is not None or not (can_shrink and self._only_scales()):
             return self.regions
         return np.concatenate([np.zeros_like(sizes), sizes[:, ::-1]], 1)

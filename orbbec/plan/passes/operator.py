@@ -198,9 +198,9 @@ class OperatorPass(Pass):
             options[name] = tuple(rows[0].tolist()) if rows.ndim > 1 else rows[0].item()
         return replace(self, arguments=arguments, options=options).of(self.parameters)
 
-    def region(self, sizes: Array, can_shrink: bool) -> Array | None:
+    def region(self, sizes: Array, can_shrink: bool, least: Array | None = None) -> Array | None:
         of = self.spec.region
-        return None if of is None else of(self.table, self.options, self.sizes, sizes)
+        return None if of is None else of(self.table, self.options, self.sizes, sizes, least)
 
     def of_regions(self, boxes: Array, shrinks: Array, to_region: Array) -> OperatorPass:
         table = self.parameters

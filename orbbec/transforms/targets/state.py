@@ -104,8 +104,7 @@ class State:
                 _check_points(key, self.original[key], self.index)
         if "area" in self.original and self.is_per_box("area"):
             checked_numbers(self.original["area"], "area", self.index)
-        for row, polygon in enumerate(self.original.get("polygons", ())):
-            check_rings(polygon, f"rings of polygon {row} of image {self.index}")
+        self._check_polygons(self.original.get("polygons", ()))
         for key in self._per_box:
             count = row_count(self.original[key])
             if count != self.count:
@@ -114,6 +113,15 @@ class State:
                     f"transform_targets: expected {self.count} {key}, one per box, "
                     f"but image {self.index} has {found}"
                 )
+
+    def _check_polygons(self, polygons: Any) -> None:
+        if row_count(polygons) is None:
+            raise TypeError(
+                f"transform_targets: expected polygons as a list, but image {self.index} has a "
+                f"{type(polygons).__name__}"
+            )
+        for row, polygon in enumerate(polygons):
+            check_rings(polygon, f"rings of polygon {row} of image {self.index}")
 
     def _check_mask(self, key: str, value: Any, size: tuple[int, int]) -> None:
         if not isinstance(value, (Tensor, np.ndarray)):
