@@ -243,7 +243,8 @@ class OperatorPass(Pass):
                     for n, image in enumerate(as_list(work))
                 ]
             )
-        changes_all = self.draws == "all" or self.spec.identity is not None
+        has_identity = self.spec.identity is not None and not self._replaces(work, context)
+        changes_all = self.draws == "all" or has_identity
         if not context.is_fixed and not changes_all:
             return _changed(work, np.flatnonzero(self.drawn), operate, context.is_temporary)
         if isinstance(work, list):
@@ -251,6 +252,12 @@ class OperatorPass(Pass):
         results = operate(work, None)
         may_keep = context.is_fixed and self.condition is not None
         return chosen_of(tables["drawn"], results, work) if may_keep else results
+
+    def _replaces(self, work: Work, context: Context) -> bool:
+        """Whether copying the images that it changes, twice, costs less than the identity of the others."""
+        is_few = 2 * np.count_nonzero(self.drawn) <= len(self.drawn)
+        on_host = isinstance(work, Tensor) and work.is_cpu and not work.requires_grad
+        return bool(is_few and on_host and context.is_temporary)
 
     def _columns_of(
         self, columns: Mapping[str, Any], rows: Array | None, device: torch.device
