@@ -255,9 +255,10 @@ class OperatorPass(Pass):
 
     def _replaces(self, work: Work, context: Context) -> bool:
         """Whether copying the images that it changes, twice, costs less than the identity of the others."""
-        is_few = 2 * np.count_nonzero(self.drawn) <= len(self.drawn)
         on_host = isinstance(work, Tensor) and work.is_cpu and not work.requires_grad
-        return bool(is_few and on_host and context.is_temporary)
+        if torch.compiler.is_compiling() or not (on_host and context.is_temporary):
+            return False
+        return bool(2 * np.count_nonzero(self.drawn) <= len(self.drawn))
 
     def _columns_of(
         self, columns: Mapping[str, Any], rows: Array | None, device: torch.device
