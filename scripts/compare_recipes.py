@@ -144,6 +144,15 @@ def posterize(image: Image.Image, bits: int, **how: Any) -> Image.Image:
     return image.point([value >> (8 - bits) << (8 - bits) for value in range(256)] * 3)
 
 
+class PadRightAndBelow(v2.Transform):
+    """Padding to `SIZE`, as that of `FixedSizeCrop` in torchvision's references."""
+
+    def transform(self, inpt: Any, params: dict[str, Any]) -> Any:
+        height, width = v2.functional.get_size(inpt)
+        padding = [0, 0, max(SIZE - width, 0), max(SIZE - height, 0)]
+        return v2.functional.pad(inpt, padding, fill=[123, 117, 104])
+
+
 def pillow_blur(image: Image.Image) -> Image.Image:
     """That of DeiT III."""
     return image.filter(ImageFilter.GaussianBlur(random.uniform(0.1, 2.0)))
@@ -279,7 +288,8 @@ OF_ONE_IMAGE: dict[str, tuple[str, Compose, Callable[..., Any]]] = {
         v2.Compose(
             [
                 v2.ScaleJitter((SIZE, SIZE)),
-                v2.RandomCrop((SIZE, SIZE), pad_if_needed=True, fill=(123, 117, 104)),
+                PadRightAndBelow(),
+                v2.RandomCrop((SIZE, SIZE)),
                 v2.RandomHorizontalFlip(),
                 *NORMALIZED,
             ]
