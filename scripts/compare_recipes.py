@@ -1,4 +1,4 @@
-"""Compares recipes with their originals on one photograph: statistics of results, and CPU time per image.
+"""Compares recipes with their originals on one photograph: statistics of results, and time per image.
 
     .venv-loops/bin/python scripts/compare_recipes.py [--draws 2000]
 
@@ -7,8 +7,6 @@ of its values; the p-value of a Kolmogorov-Smirnov test says how likely one dist
 """
 
 import random
-import statistics
-import time
 from collections.abc import Callable
 from functools import partial
 from importlib.metadata import version
@@ -22,6 +20,7 @@ import typer
 from lerobot.datasets.transforms import ImageTransforms, ImageTransformsConfig
 from photographs import load_photograph, load_photographs
 from PIL import Image, ImageFilter
+from recipe_times import one_core_ratio, two_core_ratio
 from scipy.stats import ks_2samp
 from timm.data import auto_augment, create_transform
 from torch import Tensor
@@ -143,6 +142,15 @@ def of_lerobot() -> Callable[[Any], Tensor]:
 def posterize(image: Image.Image, bits: int, **how: Any) -> Image.Image:
     """Posterization to 0 bits too, which timm draws and Pillow 13 refuses."""
     return image.point([value >> (8 - bits) << (8 - bits) for value in range(256)] * 3)
+
+
+class PadRightAndBelow(v2.Transform):
+    """Padding to `SIZE`, as that of `FixedSizeCrop` in torchvision's references."""
+
+    def transform(self, inpt: Any, params: dict[str, Any]) -> Any:
+        height, width = v2.functional.get_size(inpt)
+        padding = [0, 0, max(SIZE - width, 0), max(SIZE - height, 0)]
+        return v2.functional.pad(inpt, padding, fill=[123, 117, 104])
 
 
 def pillow_blur(image: Image.Image) -> Image.Image:
@@ -280,7 +288,8 @@ OF_ONE_IMAGE: dict[str, tuple[str, Compose, Callable[..., Any]]] = {
         v2.Compose(
             [
                 v2.ScaleJitter((SIZE, SIZE)),
-                v2.RandomCrop((SIZE, SIZE), pad_if_needed=True, fill=(123, 117, 104)),
+                PadRightAndBelow(),
+                v2.RandomCrop((SIZE, SIZE)),
                 v2.RandomHorizontalFlip(),
                 *NORMALIZED,
             ]
@@ -354,22 +363,6 @@ def p_value(one: np.ndarray, other: np.ndarray) -> float:
     return float(ks_2samp(one, other).pvalue)
 
 
-def cpu_ratio(pair: Pair, threads: int, rounds: int = 7) -> float:
-    """CPU seconds of the original, on one thread, over those of the recipe, both in one process, in turns."""
-    ratios = []
-    for _ in range(rounds):
-        torch.set_num_threads(threads)
-        moments = [time.process_time()]
-        pair.ours()
-        torch.set_num_threads(1)
-        moments.append(time.process_time())
-        for _ in range(BATCH):
-            pair.theirs()
-        moments.append(time.process_time())
-        ratios.append((moments[2] - moments[1]) / (moments[1] - moments[0]))
-    return statistics.median(ratios)
-
-
 def row(name: str, pair: Pair, draws: int) -> str:
     ours = np.concatenate([summaries(pair.ours()) for _ in range(draws // BATCH)])
     theirs = summaries(pair.theirs() for _ in range(len(ours)))
@@ -381,7 +374,7 @@ def row(name: str, pair: Pair, draws: int) -> str:
         quantiles = [np.quantile(each, (0.05, 0.5, 0.95)) for each in (one, other)]
         cells += [", ".join(f"{value:.3f}" for value in each) for each in quantiles]
         cells.append(f"{p_value(one, other):.2g}")
-    cells += [f"{cpu_ratio(pair, threads):.1f}" for threads in (1, 2)]
+    cells += [f"{ratio(pair.ours, pair.theirs, BATCH):.1f}" for ratio in (one_core_ratio, two_core_ratio)]
     return " | ".join(["", *cells, ""]).strip()
 
 

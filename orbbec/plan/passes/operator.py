@@ -236,7 +236,8 @@ class OperatorPass(Pass):
                     for n, image in enumerate(as_list(work))
                 ]
             )
-        changes_all = self.draws == "all" or self.spec.identity is not None
+        has_identity = self.spec.identity is not None and not self._replaces(work, context)
+        changes_all = self.draws == "all" or has_identity
         if not context.is_fixed and not changes_all:
             return _changed(work, np.flatnonzero(self.drawn), operate, context.is_temporary)
         if isinstance(work, list):
@@ -244,6 +245,13 @@ class OperatorPass(Pass):
         results = operate(work, None)
         may_keep = context.is_fixed and self.condition is not None
         return chosen_of(tables["drawn"], results, work) if may_keep else results
+
+    def _replaces(self, work: Work, context: Context) -> bool:
+        """Whether copying the images that it changes, twice, costs less than the identity of the others."""
+        on_host = isinstance(work, Tensor) and work.is_cpu and not work.requires_grad
+        if torch.compiler.is_compiling() or not (on_host and context.is_temporary):
+            return False
+        return bool(2 * np.count_nonzero(self.drawn) <= len(self.drawn))
 
     def _columns_of(
         self, columns: Mapping[str, Any], rows: Array | None, device: torch.device

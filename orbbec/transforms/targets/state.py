@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from functools import cached_property
 from typing import Any
 
 import numpy as np
@@ -33,6 +32,7 @@ from orbbec.transforms.targets.run_lengths import are_runs, masks_of_runs
 
 POINT_KEYS = ("keypoints", "landmarks")
 MASK_KEYS = ("masks", "mask")
+_SPATIAL = ("boxes", "polygons", *MASK_KEYS, *POINT_KEYS)  # with the image
 
 
 class State:
@@ -44,6 +44,11 @@ class State:
         options: formats and thresholds.
         size: (height, width) of the image.
         boxes: the boxes.
+
+    Attributes:
+        per_box: the entries with one row per box.
+        spatial: the entries that move with the image: boxes and what belongs to them, layers, points,
+            polygons.
     """
 
     def __init__(
@@ -62,18 +67,31 @@ class State:
         self.dense = [key for key in target if key in kinds]  # depth, flow, normals
         self.layers = [*filter(self.values.__contains__, MASK_KEYS), *self.dense]  # one value or more a pixel
         self.has_points = not target.keys().isdisjoint(("polygons", *POINT_KEYS))
+        self.per_box = self._keys_per_box()
+        self.spatial = [key for key in target if key in _SPATIAL or key in kinds or key in self.per_box]
         self.boxes = boxes
         self.dropped_before = 0
         self.is_clipped = False
 
+    def at(self, index: int) -> State:
+        """The same at another place of the batch."""
+        result = object.__new__(State)
+        result.__dict__.update(self.__dict__)
+        result.index, result.values = index, dict(self.values)
+        return result
+
     def copy(self, index: int) -> State:
         """A state that goes on from this one, without dropped boxes, at another place of the batch."""
-        return State(index, self.written(), self.options, self.size, self.boxes.without_dropped())
+        result = self.at(index)
+        result.values = self.written()
+        result.original, result.boxes = dict(result.values), self.boxes.without_dropped()
+        result.read_size, result.dropped_before, result.is_clipped = self.size, 0, False
+        return result
 
     @property
     def count(self) -> int:
         """The number of boxes."""
-        return len(self.boxes)
+        return len(self.boxes.table)
 
     @property
     def dropped(self) -> int:
@@ -105,7 +123,7 @@ class State:
         if "area" in self.original and self.is_per_box("area"):
             checked_numbers(self.original["area"], "area", self.index)
         self._check_polygons(self.original.get("polygons", ()))
-        for key in self._per_box:
+        for key in self.per_box:
             count = row_count(self.original[key])
             if count != self.count:
                 found = f"a {type(self.original[key]).__name__}" if count is None else count
@@ -137,10 +155,9 @@ class State:
 
     def is_per_box(self, key: str) -> bool:
         """Whether an entry has one row per box, which is known by its name."""
-        return key in self._per_box
+        return key in self.per_box
 
-    @cached_property
-    def _per_box(self) -> list[str]:
+    def _keys_per_box(self) -> list[str]:
         """The entries with one row per box."""
         if "boxes" not in self.original:
             return []
@@ -154,11 +171,6 @@ class State:
     def is_layer(self, key: str) -> bool:
         """Whether an entry has a value or a vector for each pixel: a mask, depth, flow or normals."""
         return key == "mask" or key in self.options.kinds
-
-    def follows(self, key: str) -> bool:
-        """Whether an entry moves with the image: boxes and what belongs to them, layers, points, polygons."""
-        known = key in ("boxes", "polygons", *MASK_KEYS, *POINT_KEYS)
-        return known or self.is_layer(key) or self.is_per_box(key)
 
     def fill_of(self, key: str, mask_fill: float) -> float:
         """The value of a layer, or of masks, where there is no image."""
@@ -282,13 +294,12 @@ class State:
                 result["boxes"] = numbers_like(boxes, self.original["boxes"], f"boxes of image {self.index}")
             if self.is_per_box("area"):
                 result["area"] = scaled_area(result["area"], self._area_scale(), self.index)
-            keys = self._per_box if boxes is not None or self.boxes.dropped else ()
+            keys = self.per_box if boxes is not None or self.boxes.dropped else ()
             keep = self.boxes.keep
             for key in keys:
                 result[key] = chosen_rows(result[key], keep, result[key] is self.original[key])
-        for key, value in result.items():
-            if key in (*POINT_KEYS, *self.layers):
-                result[key] = numbers_like(value, self.original[key], f"{key} of image {self.index}")
+        for key in filter(result.__contains__, (*POINT_KEYS, *self.layers)):
+            result[key] = numbers_like(result[key], self.original[key], f"{key} of image {self.index}")
         return result
 
     def _area_scale(self) -> Array:
@@ -327,13 +338,13 @@ def _move_layers(motion: Motion, states: Sequence[State], fill: float) -> None:
 
 def _move_boxes(motion: Motion, states: Sequence[State], fields: Sequence[Field | None]) -> None:
     """Move the boxes of all images, those of one format at once."""
-    groups: dict[TargetOptions, list[int]] = {}
+    groups: dict[int, list[int]] = {}
     for position, state in enumerate(states):
         if state.count:
-            groups.setdefault(state.options, []).append(position)
-    for options, positions in groups.items():
+            groups.setdefault(id(state.options), []).append(position)
+    for positions in groups.values():
         some = [states[position] for position in positions]
-        counts = [state.count for state in some]
+        options, counts = some[0].options, [state.count for state in some]
         images = np.array([state.index for state in some]).repeat(counts)
         matrices: Array | None = motion.matrix
         for state, field in zip(some, map(fields.__getitem__, positions), strict=True):
