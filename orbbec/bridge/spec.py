@@ -32,6 +32,7 @@ class OpSpec:
             values.
         capturable: whether a CUDA graph can capture it.
         takes_ragged: whether it takes an `ImageBatch`; otherwise it runs on one image at a time.
+        takes_sizes: whether uint8 results may have different sizes: `size` is None, `out` an `ImageBatch`.
         choice: an option that may be a tuple of values; column `which` has the index of each image's value.
         displacement: takes `size`, the columns and, if it draws noise, `sample_ids`, `seed`, `epoch` and
             `transform_index` by name, and returns `[N, 2, H, W]`: the distance (x, y) from each pixel to the
@@ -56,6 +57,7 @@ class OpSpec:
     host_columns: tuple[str, ...] = ()
     capturable: bool = True
     takes_ragged: bool = True
+    takes_sizes: bool = False
     choice: str = ""
     displacement: Callable[..., Any] | None = None
     pieces: Callable[..., Any] | None = None

@@ -28,7 +28,7 @@ from orbbec.plan.batches import (
 from orbbec.plan.packing import on_device
 from orbbec.plan.parameters import Column
 from orbbec.plan.passes.base import Columns, Context, NoiseKey, Pass, drawn_property, matrix_columns
-from orbbec.plan.passes.by_size import by_size, single_size
+from orbbec.plan.passes.by_size import by_size, in_one_batch, results_of, single_size
 from orbbec.plan.rules import FLIPPED, KINDS, READINGS, RUN_OPERATORS, Block, Rule
 
 
@@ -222,13 +222,8 @@ class OperatorPass(Pass):
             selected = self._columns_of(columns, rows, device_of(images))
             return self._call(images, **selected, **options, **resized)
 
-        def resize(images: Work, rows: Array | None, size: tuple[int, int], target: Tensor | None) -> Tensor:
-            result: Tensor = operate(images, rows, size=size, out=target)
-            return result
-
         if self.resizes:
-            size = single_size(work, self)
-            return by_size(work, self, sizes, resize, out) if size is None else resize(work, None, size, out)
+            return self._resized(work, sizes, operate, out)
         if isinstance(work, ImageBatch) and not self.spec.takes_ragged:
             return merged(
                 [
@@ -252,6 +247,19 @@ class OperatorPass(Pass):
         if torch.compiler.is_compiling() or not (on_host and context.is_temporary):
             return False
         return bool(2 * np.count_nonzero(self.drawn) <= len(self.drawn))
+
+    def _resized(self, work: Work, sizes: Array, operate: Callable[..., Any], out: Any) -> Work:
+        def resize(images: Work, rows: Array | None, size: tuple[int, int], target: Tensor | None) -> Tensor:
+            result: Tensor = operate(images, rows, size=size, out=target)
+            return result
+
+        size = single_size(work, self)
+        if size is not None:
+            return resize(work, None, size, out)
+        if self.spec.takes_sizes and "which" not in self.arguments and in_one_batch(work, self):
+            target = results_of(work, self.sizes) if out is None else out
+            return operate(work, None, size=None, out=target)
+        return by_size(work, self, sizes, resize, out)
 
     def _columns_of(
         self, columns: Mapping[str, Any], rows: Array | None, device: torch.device
