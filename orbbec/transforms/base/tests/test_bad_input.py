@@ -264,5 +264,5 @@ def test_weights_without_a_sum_are_refused():
 
 @pytest.mark.parametrize("getter", [np.array(["a", "b"]), torch.zeros(2), len])
 def test_a_getter_of_labels_that_is_no_name_is_refused(getter):
-    with pytest.raises(ValueError, match='SanitizeBoundingBoxes: expected labels_getter as "default" or None'):
+    with pytest.raises(ValueError, match='expected labels_getter as "default" or None'):
         T.SanitizeBoundingBoxes(labels_getter=getter)
