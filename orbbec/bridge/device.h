@@ -77,8 +77,8 @@ inline void run_in_chunks(int64_t threads, int64_t count, int64_t grain, const R
   }
 }
 
-// The process whose calls have run in several threads; 0: none. A process forked from it has none of
-// them, and OpenMP would wait for them without end.
+// The process whose calls have run in several threads; 0: none. A process that was forked from it
+// has no such threads, and OpenMP would wait for them forever.
 inline std::atomic<pid_t> owner_of_threads = 0;
 
 inline bool can_share_work() {

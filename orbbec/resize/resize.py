@@ -343,7 +343,7 @@ _SUPPORTS = {"cubic": 2.0, "lanczos": 3.0}  # of a filter, in pixels of the smal
 def _region(
     table: Mapping[str, Array], options: Mapping[str, Any], outputs: Array, sizes: Array, least: Array | None
 ) -> Array:
-    """The boxes, what the filters of antialias read around them, and what keeps the order of Pillow's passes."""
+    """The boxes, what the filters of antialias read around them, and what preserves Pillow's order."""
     boxes = table["boxes"]
     scale = (boxes[:, 2:] - boxes[:, :2]) / outputs[:, ::-1]
     supports = [_SUPPORTS.get(name, 1.0) for name in np.atleast_1d(options["interpolation"]).tolist()]

@@ -96,8 +96,7 @@ def _add_files(selection: Selection, files: Iterable[Path], root: Path) -> None:
     images = [_decoded(Sample(read_bytes(file, 0)), file) for file in files]
     labels = map(label_file, files)
     targets = [
-        read_labels(each, image.shape[:2]) if each else {}
-        for each, image in zip(labels, images, strict=True)
+        read_labels(each, image.shape[:2]) if each else {} for each, image in zip(labels, images, strict=True)
     ]
     if any("polygons" in target for target in targets):  # mixes take them of all images or of none
         targets = [with_outlines(target) for target in targets]

@@ -87,7 +87,8 @@ def union_of(plans: Sequence[Plan]) -> Regions | None:
         return None
     union = _union(boxes)
     for _ in range(_MAX_ROUNDS):
-        larger = _union([union, *(plan.passes[0].region(plan.sizes, False, union) for plan in plans)])
+        more = [plan.passes[0].region(plan.sizes, False, union) for plan in plans]
+        larger = _union([union, *(part for part in more if part is not None)])
         if (larger == union).all():
             return Regions(union, np.ones(len(union), np.int64))
         union = larger

@@ -176,7 +176,8 @@ class RandomSunFlare(_Chance):
     Args:
         flare_roi: where the center of the sun may be: left, top, right, bottom as fractions of the sides.
         src_radius: radius of the sun in pixels, from 10.
-        src_color: its color, three numbers from 0 to 255 or one for all channels; circles are darker by up to a fifth.
+        src_color: its color, three numbers from 0 to 255 or one for all channels; circles are darker by up to
+            a fifth.
         angle_range: range of the angle of the line, in revolutions from 0 to 1, clockwise from the x axis.
         num_flare_circles_range: how many circles: a number, or a range, from 1 to 64.
         p: probability, from 0 to 1.

@@ -112,7 +112,8 @@ class Spatter(_Chance):
         cutout_threshold_range: range of the threshold, from 0 to 1: less gives more drops.
         intensity_range: range of the weight of the color, from 0 to 1; of rain, nine tenths of it.
         mode: "rain" or "mud".
-        color: three numbers from 0 to 255, or one for all channels; None: (238, 238, 175) for rain and (20, 42, 63) for mud.
+        color: three numbers from 0 to 255, or one for all channels; None: (238, 238, 175) for rain and
+            (20, 42, 63) for mud.
         p: probability, from 0 to 1.
         per_frame: draw other drops for each frame of a clip; False: all frames get those of the first.
 

@@ -264,5 +264,30 @@ def test_weights_without_a_sum_are_refused():
 
 @pytest.mark.parametrize("getter", [np.array(["a", "b"]), torch.zeros(2), len])
 def test_a_getter_of_labels_that_is_no_name_is_refused(getter):
-    with pytest.raises(ValueError, match='SanitizeBoundingBoxes: expected labels_getter as "default" or None'):
+    with pytest.raises(ValueError, match='expected labels_getter as "default" or None'):
         T.SanitizeBoundingBoxes(labels_getter=getter)
+
+
+class _WithTransform(T.Transform):
+    """A transform in the manner of torchvision."""
+
+    def transform(self, inpt, params):
+        return inpt
+
+
+class _WithForward(T.RandomHorizontalFlip):
+    def forward(self, batch, *arguments, **options):
+        return super().forward(batch, *arguments, **options) // 2
+
+
+def test_a_transform_without_rules_says_what_it_lacks():
+    for transform in (_WithTransform(), T.Compose([T.Pad(1), _WithTransform()])):
+        with pytest.raises(NotImplementedError, match="_WithTransform: expected a class with rules"):
+            transform(IMAGES_AS_BYTES)
+
+
+def test_a_forward_that_a_pipeline_would_not_call_is_refused():
+    assert _WithForward(1.0)(IMAGES_AS_BYTES).max() < 128
+    for container in (T.Compose, T.RandomApply):
+        with pytest.raises(TypeError, match="transform 1, _WithForward, has a forward"):
+            container([T.Pad(1), _WithForward(1.0)])
