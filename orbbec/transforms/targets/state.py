@@ -183,7 +183,7 @@ class State:
         return self.options.box_format not in ("cxcywha", "xyxyxyxy")
 
     def move(self, motion: Motion, forward: Array | None, field: Field | None) -> None:
-        """Move points and polygons through a pass.
+        """Move polygons through a pass, and points where it has a field or a crop.
 
         Args:
             motion: that of the pass.
@@ -193,7 +193,8 @@ class State:
         cut = motion.cut(self.index)
         if cut is not None:
             corner, self.size = cut[:2], (int(cut[3] - cut[1]), int(cut[2] - cut[0]))
-            self._move_points(lambda points, edge: points - corner)
+            self._move_polygons(lambda points: points - corner)
+            self._move_points(lambda points: points - corner)
         self.read_size = self.size
         if forward is not None and self.options.keypoint_pairs and mirrors(forward, self.size):
             self._swap_sides()
@@ -201,13 +202,11 @@ class State:
         self.size, self.is_clipped = (height, width), True
         if forward is None:
             return
-
-        def move_points(points: Array, edge: float) -> Array:
-            if field is not None:
-                return field.ring(points) if edge else field.points(points)
-            return carried_edges(forward, points) if edge else carried(forward, points)
-
-        self._move_points(move_points)
+        if field is None:
+            self._move_polygons(lambda points: carried_edges(forward, points))
+        else:
+            self._move_polygons(field.ring)
+            self._move_points(field.points)
 
     def follow(self, reading: Reading) -> None:
         """Let the values of layers follow a pass, after their pixels."""
@@ -232,7 +231,8 @@ class State:
         if self.count:
             images, sizes = np.zeros(self.count, np.int64), same_rows(self.size, 1)
             self.boxes = self.boxes.through_pass(images, None, sizes, None, self.options)
-        self._move_points(lambda points, edge: points)
+        self._move_polygons(lambda points: points)
+        self._move_points(lambda points: points)
 
     def hide(self, region: Array) -> None:
         """Let another image cover left, top, right, bottom."""
@@ -256,23 +256,28 @@ class State:
         points = numbers_of(self.values[key]).copy()
         if points.shape[-1] > 2:
             points[..., 2] = np.where(hidden, 0, points[..., 2])
-        self._set_points(key, points, ~hidden)
+        self.set_points(key, points, ~hidden)
 
-    def _set_points(self, key: str, points: Array, shown: Array) -> None:
+    def set_points(self, key: str, points: Array, shown: Array) -> None:
+        """Replace points; those that are not shown are dropped, if the options say so."""
         drops = self.options.drop_keypoints and points.ndim == 2 and not self.is_per_box(key)
         self.values[key] = points[shown] if drops else points
 
-    def _move_points(self, move_points: Callable[[Array, float], Array]) -> None:
+    def _move_polygons(self, move: Callable[[Array], Array]) -> None:
         if "polygons" in self.values:
 
             def move_ring(ring: Any, _: Any) -> Array:
-                return clipped_ring(move_points(numbers_of(ring).reshape(-1, 2), 0.5), self.size)
+                return clipped_ring(move(numbers_of(ring).reshape(-1, 2)), self.size)
 
             self.values["polygons"] = [each_ring(move_ring, each, each) for each in self.values["polygons"]]
-        for key in POINT_KEYS:
-            if key in self.values:
-                found = _moved_points(self.values[key], lambda p: move_points(p, 0.0), self.size)
-                self._set_points(key, *found)
+
+    def _move_points(self, move: Callable[[Array], Array]) -> None:
+        for key in filter(self.values.__contains__, POINT_KEYS):
+            points = numbers_of(self.values[key]).copy()
+            shown = np.ones(points.shape[:-1], bool)
+            if points.size:
+                shown = _set_positions(points, move(points[..., :2]), self.size)
+            self.set_points(key, points, shown)
 
     def written(self, boxes: Array | None = None) -> dict[str, Any]:
         """The targets as a new dict, without dropped rows.
@@ -317,11 +322,34 @@ def move_all(motion: Motion, states: Sequence[State], fill: float) -> None:
     _move_boxes(motion, every, fields)
     for state, field in zip(every, fields, strict=True):
         state.move(motion, None if forward is None else forward[state.index], field)
+    if forward is not None:
+        pairs = zip(every, fields, strict=True)
+        _move_points(motion, [state for state, field in pairs if field is None], forward)
     _move_layers(motion, every, fill)
     for state, field in zip(every, fields, strict=True):
         if state.dense:
             how = field, motion.border, state.read_size
             state.follow(Reading(motion.matrix[state.index], *how))
+
+
+def _move_points(motion: Motion, states: Sequence[State], forward: Array) -> None:
+    """Move the points of all images by the matrices `forward`, those of one shape at once."""
+    groups: dict[tuple[int, ...], list[tuple[State, str, Array]]] = {}
+    for state in states:
+        for key in filter(state.values.__contains__, POINT_KEYS):
+            points = numbers_of(state.values[key])
+            groups.setdefault(points.shape, []).append((state, key, points))
+    for shape, entries in groups.items():
+        images = [state.index for state, _, _ in entries]
+        every = np.ascontiguousarray(np.stack([points for _, _, points in entries]))
+        shown = np.ones(every.shape[:-1], bool)
+        if every.size:
+            rows = every.reshape(len(entries), -1, shape[-1])
+            positions = carried(forward[images], rows[..., :2])
+            sizes = motion.sizes[images].T[..., None]
+            shown = _set_positions(rows, positions, sizes).reshape(shown.shape)
+        for (state, key, _), points, is_shown in zip(entries, every, shown, strict=True):
+            state.set_points(key, points, is_shown)
 
 
 def _move_layers(motion: Motion, states: Sequence[State], fill: float) -> None:
@@ -366,19 +394,15 @@ def _check_points(key: str, value: Any, index: int) -> None:
         )
 
 
-def _moved_points(value: Any, move: Any, size: tuple[int, int]) -> tuple[Array, Array]:
-    """The moved points, and which of them are inside the image."""
-    points = numbers_of(value).copy()
-    if points.size == 0:
-        return points, np.ones(len(points), bool)
-    positions = move(points[..., :2])
+def _set_positions(points: Array, positions: Array, size: Any) -> Array:
+    """Set the positions of points, and return which of them are inside images of (height, width)."""
     height, width = size
     x, y = positions[..., 0], positions[..., 1]
-    inside = (x >= -0.5) & (x <= width - 0.5) & (y >= -0.5) & (y <= height - 0.5)
+    inside: Array = (x >= -0.5) & (x <= width - 0.5) & (y >= -0.5) & (y <= height - 0.5)
     points[..., :2] = positions
     if points.shape[-1] > 2:
         points[..., 2] = np.where(inside, points[..., 2], 0)
-    return points, inside
+    return inside
 
 
 def covered(masks: Any) -> Array:
