@@ -211,8 +211,8 @@ AnyImages ragged_output(const char* op, const ResizeCall& call, const Tensor& la
                         const AnyImages& source) {
   const Tensor &out = *call.out, &images = call.images;
   check(images.scalar_type() == ScalarType::Byte, op, "expected images of uint8");
-  check(layout.is_cpu(), op, "expected out_layout on the CPU");
   const AnyImages output = images_of_table(op, out, layout, source.channels);
+  check(layout.is_cpu(), op, "expected out_layout on the CPU");
   check(output.count == source.count, op, "expected out of ", source.count, " images, but got ",
         output.count);
   check(same_device(out, images), op, "expected out on the device of images");

@@ -190,12 +190,12 @@ struct MatrixNms {
     return decay_of(least);
   }
 
-  // The decay by one box, or by each of a vector of them, with its own highest overlap: V is F or a
-  // vector of F. Of gaussian decays, exponents are compared.
+  // The decay by one box, or by each of a vector of them, with the highest overlap of that box: V
+  // is F or a vector of F. Of gaussian decays, exponents are compared.
   template <class V>
-  ORBBEC_HD V decay_by(V iou, V own) const {
+  ORBBEC_HD V decay_by(V iou, V overlap) const {
     const V one = V{} + F(1);
-    return gaussian ? sigma * (own * own - iou * iou) : (one - iou) / (one - own);
+    return gaussian ? sigma * (overlap * overlap - iou * iou) : (one - iou) / (one - overlap);
   }
   ORBBEC_HD F no_decay() const { return gaussian ? F(0) : F(1); }
   ORBBEC_HD F decay_of(F least) const { return gaussian ? exponential(least) : least; }
