@@ -154,7 +154,7 @@ def test_recipes_are_compared_with_their_originals(tmp_path):
     lines = done.stdout.splitlines()  # ultralytics prints others the first time
     rows = [line.strip("| ").split(" | ") for line in lines if line.startswith("|")]
     assert len(rows) == 17
-    assert min(float(row[-2]) for row in rows) > 1.5  # times the CPU time of one thread
+    assert min(float(row[-2]) for row in rows) > 1.5  # times the CPU time on one core
     assert min(float(row[column]) for row in rows for column in (4, 7)) > 1e-4  # one distribution is likely
 
 

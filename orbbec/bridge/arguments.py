@@ -45,8 +45,10 @@ class RaggedImages(Protocol):
 
 
 class SizedImages(RaggedImages, Protocol):
-    """Variable-size images whose sizes are on the CPU, too."""
+    """Variable-size images whose layout is on the CPU, too."""
 
+    @property
+    def host_layout(self) -> Tensor: ...
     @property
     def sizes(self) -> Tensor: ...
 

@@ -3,6 +3,7 @@
 #pragma once
 
 #include <dlfcn.h>
+#include <unistd.h>
 
 #include <algorithm>
 #include <atomic>
@@ -76,12 +77,22 @@ inline void run_in_chunks(int64_t threads, int64_t count, int64_t grain, const R
   }
 }
 
+// The process whose calls have run in several threads; 0: none. A process that was forked from it
+// has no such threads, and OpenMP would wait for them forever.
+inline std::atomic<pid_t> owner_of_threads = 0;
+
+inline bool can_share_work() {
+  pid_t owner = 0;
+  const pid_t self = getpid();
+  return owner_of_threads.compare_exchange_strong(owner, self) || owner == self;
+}
+
 inline ParallelFor torch_threads() {
   return [](int64_t count, int64_t grain, const RangeBody& body) {
     if (count <= 0) return;
     const int64_t threads =
         std::min<int64_t>(torch::stable::get_num_threads(), (count + grain - 1) / grain);
-    if (threads == 1) {
+    if (threads == 1 || !can_share_work()) {
       body(0, count);
     } else {
       run_in_chunks(threads, count, grain, body);

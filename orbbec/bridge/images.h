@@ -96,16 +96,16 @@ inline AnyImages dense_images(const char* op, const char* name, const Tensor& im
 // Kernels iterate over the channels of every image, even of one without pixels.
 constexpr int64_t kMaxRaggedChannels = 65536;
 
-// A flat uint8 buffer and its table [N, 3] of int64: offset, height, width.
-inline AnyImages ragged_images(const char* op, const Tensor& buffer, const Tensor& layout,
-                               int64_t channels) {
+// A flat uint8 buffer and its table [N, 3] of int64: offset, height, width. The table may be on the
+// host while the buffer is not.
+inline AnyImages images_of_table(const char* op, const Tensor& buffer, const Tensor& layout,
+                                 int64_t channels) {
   check(buffer.dim() == 1 && buffer.is_contiguous() && buffer.scalar_type() == ScalarType::Byte, op,
         "expected a flat contiguous uint8 buffer of variable-size images, but got shape ",
         shape_text(buffer));
   check(layout.dim() == 2 && layout.size(1) == 3 && layout.is_contiguous() &&
             layout.scalar_type() == ScalarType::Long,
         op, "expected layout as contiguous int64 [N, 3], but got shape ", shape_text(layout));
-  check(same_device(buffer, layout), op, "expected layout on the device of the images");
   check(channels >= 1 && channels <= kMaxRaggedChannels, op, "expected from 1 to ",
         kMaxRaggedChannels, " channels, but got ", channels);
   AnyImages images{};
@@ -116,6 +116,12 @@ inline AnyImages ragged_images(const char* op, const Tensor& buffer, const Tenso
   images.layout = static_cast<const int64_t*>(layout.const_data_ptr());
   images.numel = buffer.numel();
   return images;
+}
+
+inline AnyImages ragged_images(const char* op, const Tensor& buffer, const Tensor& layout,
+                               int64_t channels) {
+  check(same_device(buffer, layout), op, "expected layout on the device of the images");
+  return images_of_table(op, buffer, layout, channels);
 }
 
 // The numbers of a parameter table of this shape: contiguous, on the device of `images`. T is

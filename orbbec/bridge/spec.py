@@ -32,6 +32,7 @@ class OpSpec:
             values.
         capturable: whether a CUDA graph can capture it.
         takes_ragged: whether it takes an `ImageBatch`; otherwise it runs on one image at a time.
+        takes_sizes: whether uint8 results may have different sizes: `size` is None, `out` an `ImageBatch`.
         choice: an option that may be a tuple of values; column `which` has the index of each image's value.
         displacement: takes `size`, the columns and, if it draws noise, `sample_ids`, `seed`, `epoch` and
             `transform_index` by name, and returns `[N, 2, H, W]`: the distance (x, y) from each pixel to the
@@ -40,10 +41,10 @@ class OpSpec:
         pieces: takes `size` and the columns by name, for one image, and returns rectangles that together are
             the image, each moved as a whole: int64 `[K, 6]`: left, top, right, bottom, and the left and top
             that it moves to. The operator then has no options. None: as `displacement` says.
-        region: takes columns, options, output sizes and image sizes `[N, 2]`, and returns the part of each
-            image that the operator reads, int64 `[N, 4]`: left, top, right, bottom. The operator then takes
-            column `boxes`, and gives the same pixels if only that part of the image is there. None: it reads
-            whole images.
+        region: takes columns, options, output sizes and image sizes `[N, 2]`, and a part of each image that
+            is there anyway, or None. It returns the part that the operator reads, int64 `[N, 4]`: left, top,
+            right, bottom. The operator then takes column `boxes`, and gives the same pixels if only that part
+            of the image is there. None: it reads whole images.
         covers: a column of the pixels that it covers, bool `[N, H, W]`, where the largest image of the batch
             has `[H, W]`. Masks have 0 there, points are invisible, and boxes lose them.
     """
@@ -56,10 +57,11 @@ class OpSpec:
     host_columns: tuple[str, ...] = ()
     capturable: bool = True
     takes_ragged: bool = True
+    takes_sizes: bool = False
     choice: str = ""
     displacement: Callable[..., Any] | None = None
     pieces: Callable[..., Any] | None = None
-    region: Callable[[Mapping[str, Array], Mapping[str, Any], Array, Array], Array] | None = None
+    region: Callable[..., Array] | None = None
     covers: str = ""
     parameters: frozenset[str] = field(init=False, repr=False)  # names of all arguments of `call`
 

@@ -26,14 +26,14 @@ struct NoiseWords {
   uint32_t first[kRunLength / 2], second[kRunLength / 2];
 };
 
+// Each level draws the first `pairs` words of a run, a multiple of kDrawn / 2, from draw `draw` on.
 struct ScalarNoise {
-  static void draw(const NoiseKey& noise, int64_t n, int64_t draw, uint32_t* first,
-                   uint32_t* second) {
-    for (int i = 0; i < kDrawn / 2; i += 2) {
+  static void draw(const NoiseKey& noise, int64_t n, int64_t draw, int pairs, NoiseWords& words) {
+    for (int i = 0; i < pairs; i += 2) {
       const PhiloxBlock block = noise_block(noise, n, draw + i / 2);
       for (int k = 0; k < 2; ++k) {
-        first[i + k] = block.words[2 * k];
-        second[i + k] = block.words[2 * k + 1];
+        words.first[i + k] = block.words[2 * k];
+        words.second[i + k] = block.words[2 * k + 1];
       }
     }
   }
@@ -46,11 +46,11 @@ struct ScalarNoise {
 // By hand what the compiler does not vectorize: 64-bit products, and roots, which may set errno. A
 // word is the lower half of a lane of 64 bits; what is in the upper half does not count.
 struct Avx2Noise {
-  ORBBEC_AVX2 static void draw(const NoiseKey& noise, int64_t n, int64_t draw, uint32_t* first,
-                               uint32_t* second) {
+  ORBBEC_AVX2 static void draw(const NoiseKey& noise, int64_t n, int64_t draw, int pairs,
+                               NoiseWords& words) {
     const auto sample = static_cast<int64_t>(noise_sample(noise, n));
     const __m256i factors[] = {all_lanes(kPhiloxFactors[0]), all_lanes(kPhiloxFactors[1])};
-    for (int i = 0; i < kDrawn / 2; i += 8) {  // four blocks
+    for (int i = 0; i < pairs; i += 8) {  // four blocks
       const __m256i draws =
           _mm256_add_epi64(_mm256_set1_epi64x(draw + i / 2), _mm256_setr_epi64x(0, 1, 2, 3));
       __m256i w[] = {draws, _mm256_srli_epi64(draws, 32), _mm256_set1_epi64x(sample),
@@ -67,8 +67,8 @@ struct Avx2Noise {
                                 _mm256_xor_si256(w[3], all_lanes(noise.key.high_of(round))));
         w[3] = a;
       }
-      store_pairs(w[0], w[2], first + i);
-      store_pairs(w[1], w[3], second + i);
+      store_pairs(w[0], w[2], words.first + i);
+      store_pairs(w[1], w[3], words.second + i);
     }
   }
   ORBBEC_AVX2 static void root(float* values, int count) {
@@ -88,24 +88,12 @@ struct Avx2Noise {
 };
 
 struct Avx512Noise {
-  ORBBEC_AVX512 static void draw(const NoiseKey& noise, int64_t n, int64_t draw, uint32_t* first,
-                                 uint32_t* second) {
-    const auto sample = static_cast<int64_t>(noise_sample(noise, n));
-    const __m512i factors[] = {all_lanes(kPhiloxFactors[0]), all_lanes(kPhiloxFactors[1])};
-    const __m512i draws =
-        _mm512_add_epi64(_mm512_set1_epi64(draw), _mm512_setr_epi64(0, 1, 2, 3, 4, 5, 6, 7));
-    __m512i w[] = {draws, upper(draws), _mm512_set1_epi64(sample), _mm512_set1_epi64(sample >> 32)};
-    w[1] =
-        _mm512_or_si512(_mm512_and_si512(w[1], all_lanes(0xffff)), all_lanes(noise.position << 16));
-    for (int round = 0; round < kPhiloxRounds; ++round) {
-      const __m512i a = product(w[0], factors[0]), b = product(w[2], factors[1]);
-      w[0] = xor_of_three(upper(b), w[1], all_lanes(noise.key.low_of(round)));
-      w[1] = b;
-      w[2] = xor_of_three(upper(a), w[3], all_lanes(noise.key.high_of(round)));
-      w[3] = a;
-    }
-    store_pairs(w[0], w[2], first);
-    store_pairs(w[1], w[3], second);
+  ORBBEC_AVX512 static void draw(const NoiseKey& noise, int64_t n, int64_t draw, int pairs,
+                                 NoiseWords& words) {
+    int i = 0;
+    for (; i + kTogether * kStep <= pairs; i += kTogether * kStep)
+      draw_at<kTogether>(noise, n, draw, i, words);
+    for (; i < pairs; i += kStep) draw_at<1>(noise, n, draw, i, words);
   }
   ORBBEC_AVX512 static void root(float* values, int count) {
     for (int i = 0; i < count; i += 16)
@@ -113,6 +101,44 @@ struct Avx512Noise {
   }
 
  private:
+  static constexpr int kStep = kDrawn / 2;  // words of a vector of blocks
+  static constexpr int kTogether = 4;       // such vectors, to hide the latency of the rounds
+
+  template <int kCount>
+  ORBBEC_AVX512 static void draw_at(const NoiseKey& noise, int64_t n, int64_t draw, int i,
+                                    NoiseWords& words) {
+    const auto sample = static_cast<int64_t>(noise_sample(noise, n));
+    const __m512i factors[] = {all_lanes(kPhiloxFactors[0]), all_lanes(kPhiloxFactors[1])};
+    const __m512i lanes = _mm512_setr_epi64(0, 1, 2, 3, 4, 5, 6, 7);
+    __m512i w[kCount][4];
+#pragma GCC unroll 4
+    for (int k = 0; k < kCount; ++k) {
+      const __m512i draws = _mm512_add_epi64(_mm512_set1_epi64(draw + i / 2 + 8 * k), lanes);
+      w[k][0] = draws;
+      w[k][1] = _mm512_or_si512(_mm512_and_si512(upper(draws), all_lanes(0xffff)),
+                                all_lanes(noise.position << 16));
+      w[k][2] = _mm512_set1_epi64(sample);
+      w[k][3] = _mm512_set1_epi64(sample >> 32);
+    }
+#pragma GCC unroll 10
+    for (int round = 0; round < kPhiloxRounds; ++round) {
+      const __m512i low = all_lanes(noise.key.low_of(round)),
+                    high = all_lanes(noise.key.high_of(round));
+#pragma GCC unroll 4
+      for (int k = 0; k < kCount; ++k) {
+        const __m512i a = product(w[k][0], factors[0]), b = product(w[k][2], factors[1]);
+        w[k][0] = xor_of_three(upper(b), w[k][1], low);
+        w[k][1] = b;
+        w[k][2] = xor_of_three(upper(a), w[k][3], high);
+        w[k][3] = a;
+      }
+    }
+#pragma GCC unroll 4
+    for (int k = 0; k < kCount; ++k) {
+      store_pairs(w[k][0], w[k][2], words.first + i + k * kStep);
+      store_pairs(w[k][1], w[k][3], words.second + i + k * kStep);
+    }
+  }
   ORBBEC_AVX512 static __m512i all_lanes(uint32_t v) {
     return _mm512_set1_epi32(static_cast<int>(v));
   }
@@ -148,10 +174,7 @@ template <class Level, Noise kKind>
 ORBBEC_HD void numbers_of_run(const NoiseKey& noise, const NoiseRun& run, float* numbers) {
   NoiseWords words;
   const int pairs = (run.length + kDrawn - 1) / kDrawn * (kDrawn / 2);
-  for (int i = 0; i < pairs; i += kDrawn / 2) {
-    const int64_t draw = run.row * run.groups + run.group + i / 2;
-    Level::draw(noise, run.n, draw, words.first + i, words.second + i);
-  }
+  Level::draw(noise, run.n, run.row * run.groups + run.group, pairs, words);
   if constexpr (kKind == Noise::kNormal) return normals_of<Level>(words, pairs, numbers);
   for (int i = 0; i < pairs; ++i) {
     const uint32_t first = words.first[i], second = words.second[i];

@@ -8,7 +8,14 @@ from typing import Any, TypeAlias
 import torch
 from torch import Tensor
 
-from orbbec.bridge.arguments import RaggedImages, StoredPlanes, holds_planes, operator_output
+from orbbec.bridge.arguments import (
+    RaggedImages,
+    StoredPlanes,
+    check_no_gradient,
+    dtype_name,
+    holds_planes,
+    operator_output,
+)
 from orbbec.color.ycbcr import ycbcr_to_rgb
 from orbbec.plan.batches import Input, Work, read_images
 from orbbec.plan.microbatches import Results, microbatch_of, microbatches_of
@@ -60,7 +67,7 @@ def run_passes(plan: Plan, inputs: Input, out: Any = None, after: After | None =
     microbatches = microbatches_of(plan, work)
     if len(microbatches) == 1 and out is None:
         return inputs.restore(_run_microbatch(plan, work, None, after))
-    buffer = None if out is None else operator_output("apply", out).images
+    buffer = None if out is None else _buffer(plan, out)
     if buffer is not None and torch.compiler.is_compiling():  # it cannot trace Results
         result = _run_microbatch(plan, work, buffer, after)
         if result is not buffer:
@@ -71,6 +78,15 @@ def run_passes(plan: Plan, inputs: Input, out: Any = None, after: After | None =
         part, images = (plan, work) if len(microbatches) == 1 else (microbatch_of(plan, where), work[where])
         results.add(where, _run_microbatch(part, images, results.slot(where), after))
     return inputs.restore(results.together()) if out is None else out
+
+
+def _buffer(plan: Plan, out: Any) -> Tensor:
+    """`out` as an operator's output; refuses another dtype than that of the results."""
+    buffer = operator_output("apply", out).images
+    check_no_gradient("apply", buffer)
+    if dtype_name(buffer.dtype) != plan.output_dtype:
+        raise ValueError(f"apply: expected out of {plan.output_dtype}, but got {dtype_name(buffer.dtype)}")
+    return buffer
 
 
 def _run_microbatch(plan: Plan, work: Work, out: Any, after: After | None) -> Work:

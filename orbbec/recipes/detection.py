@@ -2,16 +2,22 @@
 
 from __future__ import annotations
 
+from itertools import product
+
 from orbbec.recipes.ends import normalized, scaled
 from orbbec.transforms import (
     CenterCrop,
+    CoarseDropout,
     Compose,
     CopyPaste,
+    HueSaturationValue,
     Letterbox,
     MixUp,
     Mosaic,
+    PadIfNeeded,
     RandomAffine,
     RandomApply,
+    RandomChoice,
     RandomCrop,
     RandomHalfBody,
     RandomHorizontalFlip,
@@ -28,6 +34,8 @@ from orbbec.transforms import (
 )
 
 _GRAY = 114.0  # the padding of YOLO
+# The parts of a normal distribution that is cut at one standard deviation, in quarters of its width.
+_NORMAL_QUARTERS = 0.22, 0.28, 0.28, 0.22
 
 
 def yolo_train(
@@ -168,7 +176,7 @@ def detr_train(size: int = 640, stop_epoch: int = 71, *, box_format: str = "xyxy
 
 
 def lsj(size: int = 1024, *, seed: int = 0) -> Compose:
-    """Large-scale jitter: scales from 0.1 to 2, a fixed crop or padding, and flips.
+    """Large-scale jitter: scales from 0.1 to 2, a fixed crop or padding right and below, and flips.
 
     Args:
         size: side of the results in pixels.
@@ -209,13 +217,14 @@ def lsj_copy_paste(size: int = 1024, *, p: float = 1.0, seed: int = 0) -> Compos
 def _jittered(size: int) -> list[Transform]:
     return [
         ScaleJitter((size, size)),
-        RandomCrop((size, size), pad_if_needed=True, fill=(123.0, 117.0, 104.0)),
+        PadIfNeeded((size, size), fill=(123.0, 117.0, 104.0), position="top_left"),
+        RandomCrop((size, size)),
         RandomHorizontalFlip(),
     ]
 
 
 def coco_keypoints(height: int = 256, width: int = 192, *, seed: int = 0) -> Compose:
-    """Half bodies, rotation and scale around a person, and flips that swap left and right.
+    """Half bodies, rotation and scale around a person, flips that swap left and right, colors, and a hole.
 
     Args:
         height: of the results in pixels; images are crops of a person, 1.25 times its box.
@@ -223,9 +232,10 @@ def coco_keypoints(height: int = 256, width: int = 192, *, seed: int = 0) -> Com
         seed: see `Compose`.
 
     Source:
-        RTMPose (Jiang et al., 2023): scales from 0.6 to 1.4, and rotations of up to 80 degrees for 0.6 of the
-        images, here uniform instead of truncated normal; shifts are left out. Half bodies are cut out of the
-        crop of the person, not of the photograph around it.
+        RTMPose (Jiang et al., 2023): boxes times 0.6 to 1.4, and rotations of up to 80 degrees for 0.6 of the
+        images, both from truncated normal distributions, here from four uniform ones; hue, saturation and
+        value, each of half the images; a hole of 0.2 to 0.4 of each side. Shifts and blurs are left out. Half
+        bodies are cut out of the crop of the person, not of the photograph around it.
 
     Example:
         >>> target = {"keypoints": torch.zeros(17, 3)}
@@ -233,13 +243,23 @@ def coco_keypoints(height: int = 256, width: int = 192, *, seed: int = 0) -> Com
         >>> image.shape, target["keypoints"].shape
         (torch.Size([3, 256, 192]), torch.Size([17, 3]))
     """
+    boxes = [(0.6, 0.8), (0.8, 1.0), (1.0, 1.2), (1.2, 1.4)]
+    scales = [
+        RandomAffine(0.0, scale=(1 / high, 1 / low), interpolation="linear", fill=0.0) for low, high in boxes
+    ]
+    angles = [(-80.0, -40.0), (-40.0, 0.0), (0.0, 40.0), (40.0, 80.0)]
+    rotations = [RandomRotation(ends, interpolation="linear", fill=0.0) for ends in angles]
+    amounts = product((0.0, 5.0), (0.0, 30.0), (0.0, 30.0))
+    colors = [HueSaturationValue((-h, h), (-s, s), (-v, v), p=1.0) for h, s, v in amounts]
     return Compose(
         [
             RandomHalfBody(aspect_ratio=width / height),
             Letterbox((height, width), fill=0.0),
-            RandomAffine(0.0, scale=(0.6, 1.4), interpolation="linear"),
-            RandomApply([RandomRotation(80.0, interpolation="linear")], 0.6),
+            RandomChoice(scales, p=_NORMAL_QUARTERS),
+            RandomApply([RandomChoice(rotations, p=_NORMAL_QUARTERS)], 0.6),
             RandomHorizontalFlip(),
+            RandomChoice(colors),
+            CoarseDropout(1, (0.2, 0.4), (0.2, 0.4), p=1.0),
             *normalized(),
         ],
         seed=seed,

@@ -8,6 +8,7 @@ namespace orbbec {
 void fill_resize_coefficients_cpu(const ResizeArguments& arguments, const ParallelFor& parallel);
 [[gnu::weak]] int fill_resize_coefficients_cuda(const ResizeArguments& arguments, void* stream);
 void resize_cpu(const ResizeArguments& arguments, const ParallelFor& parallel);
+void resize_each_cpu(const std::vector<ResizeArguments>& images, const ParallelFor& parallel);
 [[gnu::weak]] int resize_cuda(const ResizeArguments& arguments, void* stream);
 void resize_backward_cpu(const ResizeBackwardArguments& arguments, const ParallelFor& parallel);
 [[gnu::weak]] int resize_backward_cuda(const ResizeBackwardArguments& arguments, void* stream);
@@ -172,12 +173,95 @@ void resize(StableIValue* stack, uint64_t, uint64_t) {
   give(stack, run_resize(call));
 }
 
+int resize_each_cuda(const std::vector<ResizeArguments>& images, void* stream) {
+  for (const ResizeArguments& a : images) {
+    if (const int status = fill_resize_coefficients_cuda(a, stream)) return status;
+    if (const int status = resize_cuda(a, stream)) return status;
+  }
+  return 0;
+}
+
+// Image n of bytes as a batch of one.
+AnyImages one_of(AnyImages images, int64_t n) {
+  images.count = 1;
+  if (images.layout != nullptr) {
+    images.layout += 3 * n;
+  } else {
+    images.data = static_cast<uint8_t*>(images.data) + n * images.stride_n;
+  }
+  return images;
+}
+
+AnyImages dense_one_of(const char* op, const Images<uint8_t>& images, int64_t n) {
+  const Image<uint8_t> image = images[n];
+  check(image.height > 0, op, "image ", n, " of out is not inside its buffer");
+  AnyImages one{};
+  one.data = image.data;
+  one.count = 1;
+  one.channels = images.channels;
+  one.height = image.height;
+  one.width = image.width;
+  one.stride_y = image.stride_y;
+  one.stride_x = image.stride_x;
+  one.stride_c = image.stride_c;
+  return one;
+}
+
+AnyImages ragged_output(const char* op, const ResizeCall& call, const Tensor& layout,
+                        const AnyImages& source) {
+  const Tensor &out = *call.out, &images = call.images;
+  check(images.scalar_type() == ScalarType::Byte, op, "expected images of uint8");
+  const AnyImages output = images_of_table(op, out, layout, source.channels);
+  check(layout.is_cpu(), op, "expected out_layout on the CPU");
+  check(output.count == source.count, op, "expected out of ", source.count, " images, but got ",
+        output.count);
+  check(same_device(out, images), op, "expected out on the device of images");
+  check_apart(op, out, images, "images");
+  if (call.boxes.has_value()) check_apart(op, out, *call.boxes, "boxes");
+  if (call.flips.has_value()) check_apart(op, out, *call.flips, "flips");
+  return output;
+}
+
+// Results of the sizes of `layout`, on the host, in the flat buffer `call.out`.
+void run_resize_each(const ResizeCall& call, const Tensor& layout) {
+  const char* const op = name_of(call.boxes);
+  ResizeArguments all{};
+  all.source = source_images(op, call.images, call.layout, call.channels);
+  all.dtype = dtype_of(op, call.images);
+  set_method(op, {call.interpolation, call.antialias, call.arithmetic}, all.request);
+  const std::vector<int64_t> sides = longest_sides(op, all.source, call.longest);
+  const Images<uint8_t> output(ragged_output(op, call, layout, all.source));
+  const std::optional<Tensor> boxes = prepare_boxes(op, call.images, call.boxes, output.count);
+  all.flips = check_flips(op, call.flips, call.images, output.count);
+  std::vector<ResizeArguments> images(output.count, all);
+  std::vector<std::shared_ptr<void>> coefficients;
+  for (int64_t n = 0; n < output.count; ++n) {
+    ResizeArguments& a = images[n];
+    a.source = one_of(all.source, n);
+    a.output = dense_one_of(op, output, n);
+    set_geometry(boxes, a);
+    if (boxes.has_value()) a.request.boxes += 4 * n;
+    if (all.flips != nullptr) a.flips += n;
+    coefficients.push_back(new_coefficients(op, call.images, sides, a));
+  }
+  run_where(op, call.images, resize_each_cpu, resize_each_cuda, images);
+}
+
 void resize_out(StableIValue* stack, uint64_t, uint64_t) {
   ResizeCall call;
   Tensor out;
   unpack(unpack_call(stack, call), out);
   call.out = out;
   run_resize(call);
+}
+
+void resize_each(StableIValue* stack, uint64_t, uint64_t) {
+  ResizeCall c;
+  Tensor out, layout;
+  unpack(stack, c.images, c.layout, c.channels, c.boxes, c.interpolation, c.antialias, c.arithmetic,
+         c.longest, c.flips, out, layout);
+  c.out = out;
+  run_resize_each(c, layout);
 }
 
 Tensor new_float_images(const char* op, const Tensor& like, int64_t height, int64_t width) {
@@ -275,6 +359,10 @@ STABLE_TORCH_LIBRARY_FRAGMENT(orbbec, m) {
       "str interpolation, bool antialias, str arithmetic, SymInt[] longest, Tensor? flips, "
       "Tensor(a!) out) -> ()");
   m.def(
+      "resize_each(Tensor images, Tensor? layout, int channels, Tensor? boxes, str interpolation, "
+      "bool antialias, str arithmetic, SymInt[] longest, Tensor? flips, Tensor(a!) out, "
+      "Tensor out_layout) -> ()");
+  m.def(
       "resize_backward(Tensor gradient, Tensor? boxes, SymInt[] image_size, str interpolation, "
       "bool antialias, str arithmetic) -> Tensor");
 }
@@ -282,5 +370,6 @@ STABLE_TORCH_LIBRARY_FRAGMENT(orbbec, m) {
 ORBBEC_IMPLEMENT(m) {
   m.impl("resize", &orbbec::resize);
   m.impl("resize_out", &orbbec::resize_out);
+  m.impl("resize_each", &orbbec::resize_each);
   m.impl("resize_backward", TORCH_BOX(&orbbec::resize_backward));
 }

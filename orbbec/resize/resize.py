@@ -2,7 +2,7 @@
 
 from collections.abc import Mapping
 from functools import partial
-from typing import Any
+from typing import Any, cast
 
 import numpy as np
 import torch
@@ -14,8 +14,11 @@ from orbbec.bridge.arguments import (
     Images,
     Matrix,
     OperatorInput,
+    RaggedImages,
+    SizedImages,
     as_tensor,
     check_no_gradient,
+    dtype_name,
     flag_value,
     is_ragged,
     name_value,
@@ -34,12 +37,12 @@ from orbbec.bridge.warp import buffer_like, register_fakes
 
 def resize(
     images: Images,
-    size: int | tuple[int, int],
+    size: int | tuple[int, int] | None,
     *,
     interpolation: Interpolation = "linear",
     antialias: bool = False,
     arithmetic: str | None = None,
-    out: Images | None = None,
+    out: Images | SizedImages | None = None,
 ) -> Any:
     """Resize each image to one size, or to one length of its shorter side.
 
@@ -52,7 +55,7 @@ def resize(
             array; or an `ImageBatch`. uint8, uint16, float16, bfloat16, float32 or float64; on the CPU or a
             CUDA device.
         size: output `(height, width)` in pixels, each at least 1; or one number for the shorter side, with
-            the longer side `size * longer // shorter`.
+            the longer side `size * longer // shorter`. None if `out` is an `ImageBatch`.
         interpolation: "nearest", "nearest_exact", "linear", "linear_exact", "cubic", "area" (the mean, when
             shrinking) or "lanczos4"; with `antialias`: "box", "linear", "hamming", "cubic" or "lanczos4".
             Also torchvision's and Pillow's names ("bilinear", "bicubic", "lanczos"), their enumerations, and
@@ -63,7 +66,8 @@ def resize(
         arithmetic: "cv2_5" or "cv2_4", which differ for nearest_exact only; with `antialias` "pillow_13" or
             "pillow_12", which process the axes in another order when the height shrinks much more. None: the
             package's default, see `set_default_arithmetic`, and "pillow_13".
-        out: output buffer with the shape, dtype and device of the result, sharing no memory with `images`.
+        out: output buffer with the shape, dtype and device of the result, sharing no memory with `images`;
+            or an `ImageBatch`, to whose sizes uint8 images are resized.
 
     Returns:
         Images of `size`, the kind and dtype of `images`, on their device; channels last if `images` are. An
@@ -91,7 +95,8 @@ def resize(
     if is_ragged(images):
         if out is not None:
             raise ValueError("resize: expected size as (height, width) for an ImageBatch with out=")
-        return _resize_each(images, size, interpolation, antialias, arithmetic)
+        result = _batch_of_shorter_side(images, size)
+        return _call(images, None, None, interpolation, antialias, arithmetic, result)
     shape = _shorter_side(size, *operator_input("resize", "images", images).images.shape[-2:])
     return _call(images, None, shape, interpolation, antialias, arithmetic, out)
 
@@ -105,29 +110,25 @@ def _shorter_side(side: Any, height: Any, width: Any) -> tuple[Any, Any]:
     return side * height // width if width else side, side
 
 
-def _resize_each(batch: Any, side: Any, interpolation: Any, antialias: bool, arithmetic: str | None) -> Any:
-    """Resize each image of an ImageBatch to its own size."""
+def _batch_of_shorter_side(batch: Any, side: Any) -> Any:
+    """An uninitialized ImageBatch of the images of `batch` with this shorter side."""
     sizes = [_shorter_side(side, *size) for size in batch.sizes.tolist()]
     empty = (
         None if batch.device.type == "cpu" else partial(torch.empty, dtype=torch.uint8, device=batch.device)
     )
-    result = batch.of_sizes(sizes, batch.channels, empty=empty)
-    for image, size, target in zip(batch, sizes, result, strict=True):
-        pixels, out = image.permute(2, 0, 1), target.permute(2, 0, 1)
-        _call(pixels, None, size, interpolation, antialias, arithmetic, out)
-    return result
+    return batch.of_sizes(sizes, batch.channels, empty=empty)
 
 
 def resized_crop(
     images: Images,
     boxes: Matrix,
-    size: tuple[int, int],
+    size: tuple[int, int] | None,
     *,
     interpolation: Interpolation = "linear",
     antialias: bool = False,
     arithmetic: str | None = None,
     flips: Matrix | None = None,
-    out: Images | None = None,
+    out: Images | SizedImages | None = None,
 ) -> Any:
     """Crop a box of each image and resize it to one size.
 
@@ -139,7 +140,7 @@ def resized_crop(
         boxes: float32, float64 or integers `[N, 4]`, or `[4]` for all images: `x0, y0, x1, y1` in pixels,
             from corner (0, 0); on the CPU or on the device of `images`. Boxes are clipped to the image; an
                 empty or NaN box gives zeros.
-        size: (height, width) in pixels, each at least 1.
+        size: (height, width) in pixels, each at least 1. None if `out` is an `ImageBatch`.
         interpolation: see `resize`.
         antialias: see `resize`.
         arithmetic: see `resize`.
@@ -178,6 +179,11 @@ def _call(
     op = "resize" if boxes is None else "resized_crop"
     inputs = operator_input(op, "images", images)
     options = interpolation, antialias, arithmetic
+    if is_ragged(out):
+        batch = _checked_batch(op, inputs, size, out)
+        sources, filters = _sources(inputs, boxes), _filters(op, images, inputs, options, flips)
+        operators.resize_each(*sources, *filters, batch.buffer, batch.host_layout)
+        return out
     arguments = resize_arguments(op, images, inputs, boxes, size, options, flips)
     if out is None:
         buffer = buffer_like(inputs, arguments[4], boxes)
@@ -189,6 +195,21 @@ def _call(
     check_no_gradient(op, inputs.images, target.images)
     operators.resize_out(*arguments, target.images)
     return out
+
+
+def _checked_batch(op: str, inputs: OperatorInput, size: Any, out: RaggedImages) -> SizedImages:
+    """The ImageBatch of the results, if it fits."""
+    if size is not None:
+        raise ValueError(f"{op}: expected size None, since out is an ImageBatch, but got {size}")
+    pixels = inputs.images
+    if pixels.dtype != torch.uint8:
+        raise TypeError(
+            f"{op}: expected images of uint8 for an ImageBatch, but got {dtype_name(pixels.dtype)}"
+        )
+    channels = pixels.shape[1] if inputs.layout is None else inputs.channels
+    if out.channels != channels:
+        raise ValueError(f"{op}: expected out of {channels} channels, but got {out.channels}")
+    return cast(SizedImages, out)
 
 
 def resize_arguments(
@@ -211,17 +232,24 @@ def resize_arguments(
         options: interpolation, antialias and arithmetic, see `resize`.
         flips: see `resized_crop`.
     """
+    sources, filters = _sources(inputs, boxes), _filters(op, images, inputs, options, flips)
+    return *sources, size_values(op, size), *filters
+
+
+def _sources(inputs: OperatorInput, boxes: Tensor | None) -> tuple[Any, ...]:
+    count = inputs.images.shape[0] if inputs.layout is None else inputs.layout.shape[0]
+    rows = None if boxes is None else _box_rows(boxes, count)
+    return inputs.images, inputs.layout, inputs.channels, rows
+
+
+def _filters(
+    op: str, images: Any, inputs: OperatorInput, options: tuple[Any, bool, str | None], flips: Any
+) -> tuple[Any, ...]:
     interpolation, antialias, arithmetic = options
     antialias = flag_value(op, "antialias", antialias)
-    count = inputs.images.shape[0] if inputs.layout is None else inputs.layout.shape[0]
     if arithmetic is None:
         arithmetic = "pillow_13" if antialias else default_arithmetic()
     return (
-        inputs.images,
-        inputs.layout,
-        inputs.channels,
-        None if boxes is None else _box_rows(boxes, count),
-        size_values(op, size),
         _method(op, interpolation, antialias),
         bool(antialias),
         name_value(op, "arithmetic", arithmetic),
@@ -261,6 +289,11 @@ def _longest_sides(images: Any, layout: Tensor | None) -> list[int]:
 
 
 register_fakes("resize", what="boxes")
+
+
+@register_fake("resize_each")
+def _(*arguments: object) -> None:
+    return None
 
 
 @register_fake("resize_backward", gradient=4, image_size=2)
@@ -307,16 +340,39 @@ torch.library.register_autograd(
 _SUPPORTS = {"cubic": 2.0, "lanczos": 3.0}  # of a filter, in pixels of the smaller image; 1 of the others
 
 
-def _region(table: Mapping[str, Array], options: Mapping[str, Any], outputs: Array, sizes: Array) -> Array:
-    """The boxes, and what the filters of antialias read around them."""
+def _region(
+    table: Mapping[str, Array], options: Mapping[str, Any], outputs: Array, sizes: Array, least: Array | None
+) -> Array:
+    """The boxes, what the filters of antialias read around them, and what preserves Pillow's order."""
     boxes = table["boxes"]
     scale = (boxes[:, 2:] - boxes[:, :2]) / outputs[:, ::-1]
     supports = [_SUPPORTS.get(name, 1.0) for name in np.atleast_1d(options["interpolation"]).tolist()]
     support = np.array(supports)[table.get("which", np.zeros(len(boxes), np.int64))]
     reach = np.ceil(support[:, None] * np.maximum(scale, 1.0)) + 1
     low, high = np.floor(boxes[:, :2]) - reach, np.ceil(boxes[:, 2:]) + reach
-    parts = np.concatenate([np.maximum(low, 0), np.minimum(high, sizes[:, ::-1])], 1)
-    return parts.astype(np.int64)
+    low, high = np.maximum(low, 0).astype(np.int64), np.minimum(high, sizes[:, ::-1]).astype(np.int64)
+    if least is not None:
+        low, high = np.minimum(low, least[:, :2]), np.maximum(high, least[:, 2:])
+    if options["antialias"] and options.get("arithmetic") != "pillow_12":
+        low, high = _in_the_same_order(low, high, outputs, sizes)
+    return np.concatenate([low, high], 1)
 
 
-register(OpSpec(call=resized_crop, dtypes=EVERY_DTYPE, choice="interpolation", region=_region))
+def _in_the_same_order(low: Array, high: Array, outputs: Array, sizes: Array) -> tuple[Array, Array]:
+    """Parts of images, enlarged until Pillow 13 resizes first the axis that it does for whole images.
+
+    That is the vertical one if the height shrinks, by more than twice the pixels that the width does.
+    """
+    height, width = (sizes - outputs).T
+    begins_vertically = (height > 0) & (height > 2 * width)
+    width, height = (high - low - outputs[:, ::-1]).T
+    least_width = np.where(begins_vertically | (height <= 0), width, (height + 1) // 2)
+    least_height = np.where(begins_vertically, np.maximum(2 * width, 0) + 1, height)
+    more = np.maximum(np.stack([least_width - width, least_height - height], 1), 0)
+    left_or_above = np.minimum(more, low)
+    return low - left_or_above, high + more - left_or_above
+
+
+register(
+    OpSpec(call=resized_crop, dtypes=EVERY_DTYPE, choice="interpolation", region=_region, takes_sizes=True)
+)

@@ -11,6 +11,7 @@ namespace {
 
 constexpr int64_t kFlipBytes = 512 * 1024;  // of an L2 cache
 constexpr int64_t kTasksOfImage = 4;        // each prepares the taps of all columns
+constexpr int64_t kImagesOfTask = 4;        // whose coefficients are computed in one task
 
 struct ScalarTarget {};
 
@@ -42,15 +43,10 @@ void run_flipped(const Op& op, const bool* flips, int64_t begin, int64_t end,
   }
 }
 
-template <class Op>
-void run_strips(const Op& op, const bool* flips, const ParallelFor& parallel,
-                ResizeStrips<Op> strips) {
-  const int64_t pixels = static_cast<int64_t>(op.output.width) * kRowsPerStrip;
-  const int64_t per_image = strips_of(op.output.height);
-  const int64_t grain = std::max(kPixelsPerTask / pixels + 1, per_image / kTasksOfImage);
-  parallel(op.output.count * per_image, grain, [&](int64_t begin, int64_t end) {
-    flips == nullptr ? strips(op, begin, end) : run_flipped(op, flips, begin, end, strips);
-  });
+// Strips of a task.
+int64_t grain_of(const AnyImages& output) {
+  const int64_t pixels = static_cast<int64_t>(output.width) * kRowsPerStrip;
+  return std::max(kPixelsPerTask / pixels + 1, strips_of(output.height) / kTasksOfImage);
 }
 
 template <class Op>
@@ -73,17 +69,26 @@ ResizeStrips<Op> fastest_strips(Simd level) {
 }
 
 template <class T>
-void run_resize(const ResizeNearest<T>& op, const bool* flips, const ParallelFor& parallel) {
-  run_strips<ResizeNearest<T>>(
-      op, flips, parallel, [](const auto& all, int64_t begin, int64_t end) {
-        for_each_strip(all, begin, end,
-                       [&](int64_t n, int first, int last) { nearest_strip(all, n, first, last); });
-      });
+ResizeStrips<ResizeNearest<T>> strips_for(const ResizeNearest<T>&) {
+  return [](const auto& all, int64_t begin, int64_t end) {
+    for_each_strip(all, begin, end,
+                   [&](int64_t n, int first, int last) { nearest_strip(all, n, first, last); });
+  };
+}
+template <class T, class Form>
+ResizeStrips<Resize<T, Form>> strips_for(const Resize<T, Form>&) {
+  return fastest_strips<Resize<T, Form>>(simd_level());
 }
 
-template <class T, class Form>
-void run_resize(const Resize<T, Form>& op, const bool* flips, const ParallelFor& parallel) {
-  run_strips(op, flips, parallel, fastest_strips<Resize<T, Form>>(simd_level()));
+// Strips [begin, end) of all images.
+void run_strips(const ResizeArguments& a, int64_t begin, int64_t end) {
+  ResizeArguments unflipped = a;
+  unflipped.flips = nullptr;
+  dispatch_resize(unflipped, [&](const auto& op) {
+    const auto strips = strips_for(op);
+    a.flips == nullptr ? strips(op, begin, end) : run_flipped(op, a.flips, begin, end, strips);
+    return 0;
+  });
 }
 
 }  // namespace
@@ -107,11 +112,28 @@ void fill_resize_coefficients_cpu(const ResizeArguments& a, const ParallelFor& p
 }
 
 void resize_cpu(const ResizeArguments& a, const ParallelFor& parallel) {
-  ResizeArguments unflipped = a;
-  unflipped.flips = nullptr;
-  dispatch_resize(unflipped, [&](const auto& op) {
-    run_resize(op, a.flips, parallel);
-    return 0;
+  parallel(a.output.count * strips_of(a.output.height), grain_of(a.output),
+           [&](int64_t begin, int64_t end) { run_strips(a, begin, end); });
+}
+
+void resize_each_cpu(const std::vector<ResizeArguments>& images, const ParallelFor& parallel) {
+  const ParallelFor alone = [](int64_t count, int64_t, const RangeBody& body) { body(0, count); };
+  std::vector<int64_t> ends;  // cumulative number of strips up to each image
+  int64_t total = 0, grain = 1;
+  for (const ResizeArguments& a : images) {
+    ends.push_back(total += strips_of(a.output.height));
+    grain = std::max(grain, grain_of(a.output));
+  }
+  parallel(images.size(), kImagesOfTask, [&](int64_t begin, int64_t end) {
+    for (int64_t n = begin; n < end; ++n) fill_resize_coefficients_cpu(images[n], alone);
+  });
+  parallel(total, grain, [&](int64_t begin, int64_t end) {
+    int64_t n = std::upper_bound(ends.begin(), ends.end(), begin) - ends.begin();
+    for (; begin < end; ++n) {
+      const int64_t first = n > 0 ? ends[n - 1] : 0, last = std::min(end, ends[n]);
+      run_strips(images[n], begin - first, last - first);
+      begin = last;
+    }
   });
 }
 

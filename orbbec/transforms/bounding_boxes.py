@@ -43,7 +43,9 @@ class SanitizeBoundingBoxes(_KeepsPixels):
 
     def __post_init__(self) -> None:
         super().__post_init__()
-        if self.labels_getter not in ("default", None):
+        if self.labels_getter is not None and not (
+            isinstance(self.labels_getter, str) and self.labels_getter == "default"
+        ):
             raise ValueError(
                 f'{self.name}: expected labels_getter as "default" or None, but got {self.labels_getter!r}'
             )

@@ -331,9 +331,7 @@ class AtLeastOneBBoxRandomCrop(_SizedCrop, _BoxCrop):
 
 def _ignored(op: str, name: str, value: Any) -> Any:
     return (
-        value
-        if listed(value) == []
-        else several(partial(whole, low=-(1 << 31), high=1 << 31))(op, name, value)
+        () if listed(value) == [] else several(partial(whole, low=-(1 << 31), high=1 << 31))(op, name, value)
     )
 
 

@@ -31,11 +31,19 @@ def check_transforms(op: str, transforms: Any) -> tuple[Transform, ...]:
         )
     for index, transform in enumerate(transforms):
         if isinstance(transform, Transform):
+            if type(transform).forward is not Transform.forward:
+                raise TypeError(
+                    f"{op}: expected transforms with rules, or with sample and steps, but transform "
+                    f"{index}, {transform.name}, has a forward, which no pipeline calls; Lambda takes a "
+                    "function"
+                )
             continue
         kind_name, convert = type(transform).__name__, _CONVERTERS.get(_library_of(transform))
         kind = (
             f"{_library_of(transform)}'s {kind_name}: use Compose.{convert}" if convert else f"a {kind_name}"
         )
+        if hasattr(transform, "target_options") and hasattr(transform, "transforms"):
+            kind += ": put its transforms into the list, *compose.transforms"
         raise TypeError(f"{op}: expected orbbec transforms, but transform {index} is {kind}")
     return tuple(transforms)
 

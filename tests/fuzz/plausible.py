@@ -28,14 +28,8 @@ ADJUSTMENTS = (
 )
 SPACES = ("GRAY", "HSV", "HLS", "YCrCb", "YUV", "LAB", "RGB", "BGR")
 BYTES_ONLY = {
-    "pillow_blur",
-    "augment_crop",
-    "jpeg_compression",
-    "clahe",
-    "histogram",
-    "lut",
-    "by_histogram",
-    "ycbcr_to_rgb",
+    *("pillow_blur", "augment_crop", "jpeg_compression", "clahe"),
+    *("histogram", "lut", "by_histogram", "ycbcr_to_rgb"),
 }
 CROPS = {"augment_crop"}
 GRADIENTS_OF_FLOATS = {
@@ -51,7 +45,7 @@ class Scene:
     """What the arguments of one call have in common: counts, sizes, dtypes, whether sizes vary."""
 
     def __init__(self, random: Random, op: str, names: list[str]) -> None:
-        op = op.removesuffix("_out")  # an out variant has the arguments of its operator
+        op = op.removesuffix("_out").removesuffix("_each")  # variants, of the same arguments
         self.random, self.op, self.names = random, op, names
         self.n, self.k = random.choice((0, 1, 1, 2, 2, 3)), random.choice((0, 1, 2, 3, 5, 8, 20, 70))
         self.c = random.choice(
@@ -73,7 +67,8 @@ class Scene:
             self.c = 3 if self.planes else self.c
         self.sizes = [[random.randint(0, 24) for _ in range(2)] for _ in range(self.n)]
         self.forms = [random.randint(0, 5) for _ in range(self.n)]
-        if self.ragged:
+        self.has_sizes = op == "resize" and "out_layout" in names  # of each result
+        if self.ragged or self.has_sizes:
             self.dtype = torch.uint8
 
     @cached_property
@@ -156,6 +151,8 @@ class Scene:
                 shape = self.images().shape if not self.ragged else (sum(self.lengths(self.c)),)
                 return TensorSpec(shape, self.dtype, shares=0)
             return self.images()
+        if self.has_sizes:
+            return self.buffer(self.n * [self.oh * self.ow * self.c])
         if self.op == "elastic_displacement":
             return self.tensor([self.n, 2, self.oh, self.ow], torch.float32)
         dtype = self.result_dtype if "dtype" in self.names else self.dtype
@@ -284,6 +281,9 @@ PLAUSIBLE: dict[str, Callable[[Scene], Any]] = {
         ("pillow_12", "pillow_13") if s.antialias else ("cv2_5", "cv2_4")
     ),
     "resize_backward.arithmetic": lambda s: "pillow_13" if s.antialias else "cv2_5",
+    "resize.out_layout": lambda s: s.table(
+        [[n * s.oh * s.ow * s.c, s.oh, s.ow] for n in range(s.n)], torch.int64, 3
+    ),
     "resize.boxes": lambda s: s.chance(0.4, lambda: s.boxes([s.n, 4], torch.float64)),
     "resize_backward.boxes": lambda s: s.chance(0.4, lambda: s.boxes([s.n, 4], torch.float64)),
     "longest": lambda s: [24, 24],

@@ -12,7 +12,7 @@ import numpy as np
 
 from orbbec.bridge.arguments import Array
 from orbbec.cli.preview.drawing import ROW_KEY, Shown
-from orbbec.cli.preview.yolo import YoloTable, label_file, read_labels
+from orbbec.cli.preview.yolo import YoloTable, label_file, read_labels, with_outlines
 from orbbec.data.decode.decode import decode_image
 from orbbec.data.placed import check_placed
 from orbbec.data.readers.coco import Coco
@@ -92,10 +92,15 @@ def _add_yolo(selection: Selection, path: Path, count: int) -> None:
 
 
 def _add_files(selection: Selection, files: Iterable[Path], root: Path) -> None:
-    for file in files:
-        image = _decoded(Sample(read_bytes(file, 0)), file)
-        labels = label_file(file)
-        target = read_labels(labels, image.shape[:2]) if labels else {}
+    files = list(files)
+    images = [_decoded(Sample(read_bytes(file, 0)), file) for file in files]
+    labels = map(label_file, files)
+    targets = [
+        read_labels(each, image.shape[:2]) if each else {} for each, image in zip(labels, images, strict=True)
+    ]
+    if any("polygons" in target for target in targets):  # mixes take them of all images or of none
+        targets = [with_outlines(target) for target in targets]
+    for file, image, target in zip(files, images, targets, strict=True):
         name = file.relative_to(root) if file.is_relative_to(root) else file
         selection.add(str(name), image, target)
 

@@ -133,3 +133,10 @@ def read_labels(path: Path, size: tuple[int, int]) -> dict[str, Any]:
         box if polygon is None else polygon for box, polygon in zip(corners, rows.polygons, strict=True)
     ]
     return {**target, "polygons": [outline * scale for outline in outlines]}
+
+
+def with_outlines(target: dict[str, Any]) -> dict[str, Any]:
+    """A target with the outlines of its boxes as polygons, if it has boxes but no polygons."""
+    if "boxes" not in target or "polygons" in target:
+        return target
+    return {**target, "polygons": list(corners_of(target["boxes"]))}

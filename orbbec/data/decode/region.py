@@ -12,6 +12,7 @@ from orbbec.data.decode.orientation import Rectangle
 from orbbec.plan import Plan
 
 _SHRINKS = (8, 4, 2)
+_MAX_ROUNDS = 8  # in which regions grow for each other; then images are decoded as a whole
 
 
 @dataclass(frozen=True, eq=False)
@@ -84,8 +85,18 @@ def union_of(plans: Sequence[Plan]) -> Regions | None:
     boxes = [part.boxes for part in parts if part is not None]
     if len(boxes) < len(parts):
         return None
-    low, high = np.min(boxes, 0)[:, :2], np.max(boxes, 0)[:, 2:]
-    return Regions(np.concatenate([low, high], 1), np.ones(len(low), np.int64))
+    union = _union(boxes)
+    for _ in range(_MAX_ROUNDS):
+        more = [plan.passes[0].region(plan.sizes, False, union) for plan in plans]
+        larger = _union([union, *(part for part in more if part is not None)])
+        if (larger == union).all():
+            return Regions(union, np.ones(len(union), np.int64))
+        union = larger
+    return None
+
+
+def _union(boxes: Sequence[Array]) -> Array:
+    return np.concatenate([np.min(boxes, 0)[:, :2], np.max(boxes, 0)[:, 2:]], 1)
 
 
 def plan_for(plan: Plan, regions: Regions) -> Plan:

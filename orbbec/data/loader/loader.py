@@ -164,6 +164,8 @@ class Loader:
         if isinstance(source, (str, os.PathLike)):
             raise TypeError(f"Loader: expected a source, but got the path {source}: use open_source(path)")
         self._is_indexed = hasattr(source, "__getitem__") and hasattr(source, "__len__")
+        if not (hasattr(source, "__iter__") or hasattr(source, "__getitem__")):
+            raise TypeError(f"Loader: expected a source or an iterable of samples, but got {shown(source)}")
         if not self._is_indexed and on_error == "substitute":
             raise ValueError("Loader: expected a source with an index for on_error='substitute'")
         self.batch_size = whole("Loader", "batch_size", batch_size, 1)

@@ -16,6 +16,7 @@ struct BytePasses {
   static constexpr int kLanes = Simd::kLanes;
   static constexpr int kBlock = 4;        // vectors whose sums stay in registers
   static constexpr int kRowElements = 2;  // of a row and of the previous one
+  static constexpr bool kRowsAreAlone = false;
   static constexpr int kBatch = 1, kRows = 1;
   // Of the rows of a strip: partly in the L2 cache, since whole rows are read from memory faster
   // than pieces.

@@ -36,6 +36,7 @@ struct VectorPasses {
   static constexpr int kBatch = kTransposes ? kLanes : 1;  // rows of a horizontal pass
   static constexpr int kRows = 4;                          // that are summed vertically together
   static constexpr int kRowElements = 1;                   // per value of a stored row
+  static constexpr bool kRowsAreAlone = true;              // no stored row depends on the previous
   // The numbers of a strip lie in the L2 cache: a number is loaded once for several windows.
   static constexpr int kCacheBytes = 256 << 10;
 
@@ -148,33 +149,76 @@ inline LineRange line_range(const Strip& strip, const Window& window, int group)
   return {strip.first - int64_t{window.before()} * group, strip.count + (window.width - 1) * group};
 }
 
+// The filtered rows of a strip. Rows beyond an image that repeat rows of it are not filtered again.
+template <class Passes>
+class FilteredRows {
+ public:
+  using Row = typename Passes::Row;
+
+  FilteredRows(const Window& window, const Strip& strip, int height, Border border, size_t width)
+      : height_(height),
+        border_(border),
+        repeats_(Passes::kRowsAreAlone && border != Border::kConstant && border != Border::kWrap),
+        first_(strip.top - window.above()),
+        rows_(window.height + Passes::kRows + Passes::kBatch - 2, Passes::kRowElements * width),
+        repeated_(window.height + Passes::kRows - 1) {
+    if (repeats_) first_ = std::max(first_, 0);
+    next_ = first_;
+  }
+
+  // Filters until there are the rows before `end`: filter(y, rows) filters a batch from row y on.
+  template <class Filter>
+  void filter_until(int end, const Filter& filter) {
+    if (repeats_) end = std::min(end, height_);
+    while (next_ < end) {
+      Row* batch[Passes::kBatch];
+      for (int i = 0; i < Passes::kBatch; ++i) batch[i] = rows_.row(next_ + i - first_);
+      filter(next_, batch);
+      next_ += Passes::kBatch;
+    }
+  }
+
+  // Row y and those that follow, as many as windows read together.
+  const Row* const* from(int y) {
+    const int count = static_cast<int>(repeated_.size());
+    if (!repeats_ || (y >= 0 && y + count <= height_)) return rows_.from(y - first_);
+    for (int i = 0; i < count; ++i)
+      repeated_[i] = rows_.row(border_index(y + i, height_, border_) - first_);
+    return repeated_.data();
+  }
+
+ private:
+  int height_;
+  Border border_;
+  bool repeats_;
+  int first_, next_;  // rows
+  RowRing<Row> rows_;
+  std::vector<const Row*> repeated_;
+};
+
 // Reads the lines of rows by `read(y, line)`, and writes rows by `write(y, values)`. The last rows
 // of a batch may be below what is needed.
 template <class Passes, class Read, class Write>
-void run_rows(Passes& passes, const Strip& strip, const ValueIndex& index, const Read& read,
-              const Write& write) {
+void run_rows(Passes& passes, const Strip& strip, const ValueIndex& index, int height,
+              Border border, const Read& read, const Write& write) {
   constexpr int kRows = Passes::kRows, kBatch = Passes::kBatch;
   const Window window = passes.window;
   // Vectors read past the last value.
   RowRing<typename Passes::Number> lines(
       kBatch, line_range(strip, window, passes.group).count + kMinStripValues);
   const int padded_count = (strip.count + kMinStripValues - 1) / kMinStripValues * kMinStripValues;
-  RowRing<typename Passes::Row> rows(window.height + kRows + kBatch - 2,
-                                     size_t{Passes::kRowElements} * padded_count);
+  FilteredRows<Passes> rows(window, strip, height, border, padded_count);
   std::vector<typename Passes::Value> out(kRows * padded_count);
-  int filtered = 0;  // rows
-  for (int done = 0; done < strip.bottom - strip.top; done += kRows) {
-    while (filtered < done + kRows - 1 + window.height) {
-      typename Passes::Row* next[kBatch];
-      for (int i = 0; i < kBatch; ++i, ++filtered) {
-        read(strip.top - window.above() + filtered, lines.row(i));
-        next[i] = rows.row(filtered);
-      }
-      passes.horizontal(lines.from(0), next, strip.count);
-    }
-    passes.vertical(rows.from(done), index, out.data(), strip.count, padded_count);
-    for (int i = 0; i < std::min(kRows, strip.bottom - strip.top - done); ++i)
-      write(strip.top + done + i, out.data() + i * padded_count);
+  const auto filter = [&](int y, typename Passes::Row* const* batch) {
+    for (int i = 0; i < kBatch; ++i) read(y + i, lines.row(i));
+    passes.horizontal(lines.from(0), batch, strip.count);
+  };
+  for (int y = strip.top; y < strip.bottom; y += kRows) {
+    const int first = y - window.above();
+    rows.filter_until(first + kRows - 1 + window.height, filter);
+    passes.vertical(rows.from(first), index, out.data(), strip.count, padded_count);
+    for (int i = 0; i < std::min(kRows, strip.bottom - y); ++i)
+      write(y + i, out.data() + i * padded_count);
   }
 }
 
@@ -184,7 +228,8 @@ void run_strip(Passes& passes, const Plane<const T>& source, const Plane<T>& out
   const LineRange range = line_range(strip, passes.window, source.group);
   const LineReader<T> reader(source, range.first, range.count, border);
   run_rows(
-      passes, strip, index, [&](int y, typename Passes::Number* line) { reader.read(y, line); },
+      passes, strip, index, source.height, border,
+      [&](int y, typename Passes::Number* line) { reader.read(y, line); },
       [&](int y, const T* values) { store_values(output, y, strip.first, strip.count, values); });
 }
 

@@ -182,15 +182,23 @@ struct MatrixNms {
 
   // The minimum of the decays by the boxes before it, each compensated by that box's own overlap.
   ORBBEC_HD F decay(int i) const {
-    F least = gaussian ? F(0) : F(1);
+    F least = no_decay();
     for_each_overlap(i, [&](int k, F iou) {
-      const F compensation = overlaps[k];
-      const F asked = gaussian ? sigma * (compensation * compensation - iou * iou)
-                               : (F(1) - iou) / (F(1) - compensation);
-      least = asked < least ? asked : least;
+      const F by_this = decay_by(iou, overlaps[k]);
+      least = by_this < least ? by_this : least;
     });
-    return gaussian ? exponential(least) : least;
+    return decay_of(least);
   }
+
+  // The decay by one box, or by each of a vector of them, with the highest overlap of that box: V
+  // is F or a vector of F. Of gaussian decays, exponents are compared.
+  template <class V>
+  ORBBEC_HD V decay_by(V iou, V overlap) const {
+    const V one = V{} + F(1);
+    return gaussian ? sigma * (overlap * overlap - iou * iou) : (one - iou) / (one - overlap);
+  }
+  ORBBEC_HD F no_decay() const { return gaussian ? F(0) : F(1); }
+  ORBBEC_HD F decay_of(F least) const { return gaussian ? exponential(least) : least; }
 };
 
 template <class F>

@@ -1,9 +1,11 @@
+#include "matrix_columns.h"
 #include "sweep.h"
 
 #if defined(__x86_64__)
 // Code above is compiled for every target, code below for this one only.
 #pragma GCC target("avx2,fma,avx512f,avx512bw")
 #include "../../executors/simd/avx512.h"
+#include "vector_matrix.h"
 #include "vector_sweep.h"
 
 namespace orbbec {
@@ -11,6 +13,9 @@ namespace orbbec {
 template SoftNmsBest<float> vector_sweep<Avx512>(const SoftNmsRule<float>&,
                                                  const SoftNmsColumns<float>&, int,
                                                  const Box<float>&);
+
+template float vector_overlap<Avx512>(const MatrixNms<float>&, const MatrixNmsColumns&, int);
+template float vector_decay<Avx512>(const MatrixNms<float>&, const MatrixNmsColumns&, int);
 
 }  // namespace orbbec
 #endif

@@ -2,11 +2,14 @@
 #include <vector>
 
 #include "../../executors/executor_cpu.h"
+#include "matrix_columns.h"
 #include "sweep.h"
 
 namespace orbbec {
 
 namespace {
+
+constexpr int64_t kMatrixPairsPerTask = 128 << 10;  // about 0.1 ms of work
 
 template <class F>
 SoftNmsBest<F> scalar_sweep(const SoftNmsRule<F>& rule, const SoftNmsColumns<F>& columns, int count,
@@ -147,6 +150,69 @@ void run_groups(const SoftNmsArguments& a, const ParallelFor& parallel) {
   });
 }
 
+// The columns of a call, with memory for its overlaps.
+class MatrixNmsMemory {
+ public:
+  explicit MatrixNmsMemory(const MatrixNmsArguments& a)
+      : stride_((a.count + kSoftNmsLanes - 1) / kSoftNmsLanes * kSoftNmsLanes),
+        numbers_(6 * stride_) {
+    const float* const boxes = static_cast<const float*>(a.boxes);
+    for (int i = 0; i < a.count; ++i) {
+      const Box<float> box = load_box(boxes + int64_t{i} * 4);
+      float* const number = numbers_.data() + i;
+      number[0] = box.x1;
+      number[stride_] = box.y1;
+      number[2 * stride_] = box.x2;
+      number[3 * stride_] = box.y2;
+      number[4 * stride_] = box_area(box);
+    }
+    if (a.labels == nullptr) return;
+    labels_.assign(a.labels, a.labels + a.count);
+    labels_.resize(stride_);
+  }
+
+  MatrixNmsColumns columns() const {
+    const float* const first = numbers_.data();
+    return {first,
+            first + stride_,
+            first + 2 * stride_,
+            first + 3 * stride_,
+            first + 4 * stride_,
+            first + 5 * stride_,
+            labels_.empty() ? nullptr : labels_.data()};
+  }
+  float* overlaps() { return numbers_.data() + 5 * stride_; }
+
+ private:
+  int64_t stride_;
+  std::vector<float> numbers_;
+  std::vector<int64_t> labels_;
+};
+
+template <class Simd>
+void run_matrix_with(const MatrixNmsArguments& a, const ParallelFor& parallel) {
+  const MatrixNms<float> rule(a);
+  MatrixNmsMemory memory(a);
+  const MatrixNmsColumns columns = memory.columns();
+  const auto run = [&](MatrixNmsItem item, float* results) {
+    const int64_t grain = kMatrixPairsPerTask / a.count + 1;
+    parallel(a.count, grain, [&](int64_t begin, int64_t end) {
+      for (int64_t i = begin; i < end; ++i) results[i] = item(rule, columns, static_cast<int>(i));
+    });
+  };
+  run(vector_overlap<Simd>, memory.overlaps());
+  run(vector_decay<Simd>, rule.decays);
+}
+
+void run_scalar_matrix(const MatrixNmsArguments& a, const ParallelFor& parallel) {
+  dispatch_matrix_nms(a, [&](const auto& overlaps, const auto& decays) {
+    const int64_t work = a.count / 16 + 1;  // per box, in pixels
+    for_each_item_cpu(overlaps, 1, a.count, work, parallel);
+    for_each_item_cpu(decays, 1, a.count, work, parallel);
+    return 0;
+  });
+}
+
 }  // namespace
 
 void soft_nms_cpu(const SoftNmsArguments& a, const ParallelFor& parallel) {
@@ -154,12 +220,14 @@ void soft_nms_cpu(const SoftNmsArguments& a, const ParallelFor& parallel) {
 }
 
 void matrix_nms_cpu(const MatrixNmsArguments& a, const ParallelFor& parallel) {
-  dispatch_matrix_nms(a, [&](const auto& overlaps, const auto& decays) {
-    const int64_t work = a.count / 16 + 1;  // per box, in pixels
-    for_each_item_cpu(overlaps, 1, a.count, work, parallel);
-    for_each_item_cpu(decays, 1, a.count, work, parallel);
-    return 0;
-  });
+#if defined(__x86_64__)
+  if (!a.is_double) {
+    const Simd level = simd_level();
+    if (level == Simd::kAvx512) return run_matrix_with<Avx512>(a, parallel);
+    if (level == Simd::kAvx2) return run_matrix_with<Avx2>(a, parallel);
+  }
+#endif
+  run_scalar_matrix(a, parallel);
 }
 
 }  // namespace orbbec

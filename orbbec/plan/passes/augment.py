@@ -11,11 +11,11 @@ import torch
 from torch import Tensor
 
 from orbbec.augment import Output, Sampling, Values, augment
-from orbbec.bridge.arguments import Array, StoredPlanes, is_ragged, size_text
+from orbbec.bridge.arguments import Array, StoredPlanes, size_text
 from orbbec.plan.batches import Work, device_of, table_rows
 from orbbec.plan.packing import on_device
 from orbbec.plan.passes.base import Columns, Context, NoiseKey, Pass, drawn_property, matrix_columns
-from orbbec.plan.passes.by_size import by_size, results_of, single_size
+from orbbec.plan.passes.by_size import by_size, in_one_batch, results_of, single_size
 from orbbec.plan.passes.mix import MixPass
 from orbbec.plan.points import shifted
 from orbbec.plan.rules import BORDERS, DTYPES, KINDS, READINGS, Block, Rule
@@ -181,7 +181,7 @@ class AugmentPass(Pass):
     def before_normalizing(self, values: Array) -> Array:
         return values if self.mean is None else values * np.array(self.std) + np.array(self.mean)
 
-    def region(self, sizes: Array, can_shrink: bool) -> Array | None:
+    def region(self, sizes: Array, can_shrink: bool, least: Array | None = None) -> Array | None:
         if self.regions is not None or not (can_shrink and self._only_scales()):
             return self.regions
         return np.concatenate([np.zeros_like(sizes), sizes[:, ::-1]], 1)
@@ -224,13 +224,12 @@ class AugmentPass(Pass):
 
     def _augment(self, work: Work, sizes: Array, tables: Mapping[str, Any], out: Any) -> Work:
         one_size = single_size(work, self)
-        is_one_buffer = is_ragged(work) or (isinstance(work, Tensor) and len(work) > 0)
-        in_one_batch = self.takes_sizes and one_size is None and self.dtype == "uint8" and is_one_buffer
+        is_one_call = self.takes_sizes and in_one_batch(work, self)
         mixes_later = self.mix if one_size is None else None
         taken: Mapping[str, Any] = {
             name: table for name, table in tables.items() if name != "mix" or mixes_later is None
         }
-        if one_size is not None or in_one_batch:
+        if one_size is not None or is_one_call:
             taken = on_device(taken, device_of(work))
 
         def run(images: Work, rows: Array | None, size: tuple[int, int] | None, target: Any) -> Any:
@@ -240,7 +239,7 @@ class AugmentPass(Pass):
         if one_size is not None:
             return run(work, None, one_size, out)
         target = out if mixes_later is None else None
-        if in_one_batch:
+        if is_one_call:
             result = run(work, None, None, results_of(work, self.sizes) if target is None else target)
         else:
             result = by_size(work, self, sizes, run, target)

@@ -197,13 +197,14 @@ class Pass:
         """An equivalent pass in which only tables depend on the draws; None if there is none."""
         return self
 
-    def region(self, sizes: Array, can_shrink: bool) -> Array | None:
+    def region(self, sizes: Array, can_shrink: bool, least: Array | None = None) -> Array | None:
         """The part of each image that it reads, int64 `[N, 4]`: left, top, right, bottom; None: all of it.
 
         Args:
             sizes: int64 `[N, 2]`: sizes of the images.
             can_shrink: whether images may be decoded at a reduced size; then regions of whole images are
                 returned too.
+            least: int64 `[N, 4]`: what is decoded at least, for other plans; an operator may read more then.
         """
         return None
 

@@ -24,6 +24,12 @@ def single_size(work: Work, step: Pass) -> tuple[int, int] | None:
     return None if isinstance(work, list) else step.size
 
 
+def in_one_batch(work: Work, step: Pass) -> bool:
+    """Whether the images are in one buffer, and their results, of different sizes, in an ImageBatch."""
+    in_one_buffer = is_ragged(work) or (isinstance(work, Tensor) and len(work) > 0)
+    return in_one_buffer and step.size is None and step.dtype == "uint8"
+
+
 def by_size(work: Work, step: Pass, sizes: Array, run: Run, out: Work | None) -> Work:
     """The results of several calls of `run`, in `out` if it fits, where one call is not possible.
 

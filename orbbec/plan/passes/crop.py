@@ -57,8 +57,8 @@ class CropPass(AugmentPass):
     def describe_sampling(self) -> str:
         return "; ".join(f"{name}={value}" for name, value in self.crop.options.items())
 
-    def region(self, sizes: Array, can_shrink: bool) -> Array | None:
-        return self._crop.region(sizes, can_shrink)
+    def region(self, sizes: Array, can_shrink: bool, least: Array | None = None) -> Array | None:
+        return self._crop.region(sizes, can_shrink, least)
 
     def of_regions(self, boxes: Array, shrinks: Array, to_region: Array) -> AugmentPass:
         return self.of(self._crop.of_regions(boxes, shrinks, to_region).parameters)

@@ -71,7 +71,9 @@ class MixPass(Pass):
         if self.size is None and "size" in self.spec.parameters:  # there are none
             return work
         masks = tables.get("masks")
-        if masks is not None and len(masks) and not masks.shape[1]:
+        if masks is not None and not len(masks):
+            return work
+        if masks is not None and not masks.shape[1]:
             raise ValueError(
                 f"{self.name}: expected targets with masks; a plan gets them from transform_targets"
             )

@@ -28,7 +28,7 @@ from orbbec.plan.batches import (
 from orbbec.plan.packing import on_device
 from orbbec.plan.parameters import Column
 from orbbec.plan.passes.base import Columns, Context, NoiseKey, Pass, drawn_property, matrix_columns
-from orbbec.plan.passes.by_size import by_size, single_size
+from orbbec.plan.passes.by_size import by_size, in_one_batch, results_of, single_size
 from orbbec.plan.rules import FLIPPED, KINDS, READINGS, RUN_OPERATORS, Block, Rule
 
 
@@ -198,9 +198,9 @@ class OperatorPass(Pass):
             options[name] = tuple(rows[0].tolist()) if rows.ndim > 1 else rows[0].item()
         return replace(self, arguments=arguments, options=options).of(self.parameters)
 
-    def region(self, sizes: Array, can_shrink: bool) -> Array | None:
+    def region(self, sizes: Array, can_shrink: bool, least: Array | None = None) -> Array | None:
         of = self.spec.region
-        return None if of is None else of(self.table, self.options, self.sizes, sizes)
+        return None if of is None else of(self.table, self.options, self.sizes, sizes, least)
 
     def of_regions(self, boxes: Array, shrinks: Array, to_region: Array) -> OperatorPass:
         table = self.parameters
@@ -222,13 +222,8 @@ class OperatorPass(Pass):
             selected = self._columns_of(columns, rows, device_of(images))
             return self._call(images, **selected, **options, **resized)
 
-        def resize(images: Work, rows: Array | None, size: tuple[int, int], target: Tensor | None) -> Tensor:
-            result: Tensor = operate(images, rows, size=size, out=target)
-            return result
-
         if self.resizes:
-            size = single_size(work, self)
-            return by_size(work, self, sizes, resize, out) if size is None else resize(work, None, size, out)
+            return self._resized(work, sizes, operate, out)
         if isinstance(work, ImageBatch) and not self.spec.takes_ragged:
             return merged(
                 [
@@ -236,7 +231,8 @@ class OperatorPass(Pass):
                     for n, image in enumerate(as_list(work))
                 ]
             )
-        changes_all = self.draws == "all" or self.spec.identity is not None
+        has_identity = self.spec.identity is not None and not self._replaces(work, context)
+        changes_all = self.draws == "all" or has_identity
         if not context.is_fixed and not changes_all:
             return _changed(work, np.flatnonzero(self.drawn), operate, context.is_temporary)
         if isinstance(work, list):
@@ -244,6 +240,26 @@ class OperatorPass(Pass):
         results = operate(work, None)
         may_keep = context.is_fixed and self.condition is not None
         return chosen_of(tables["drawn"], results, work) if may_keep else results
+
+    def _replaces(self, work: Work, context: Context) -> bool:
+        """Whether copying the images that it changes, twice, costs less than the identity of the others."""
+        on_host = isinstance(work, Tensor) and work.is_cpu and not work.requires_grad
+        if torch.compiler.is_compiling() or not (on_host and context.is_temporary):
+            return False
+        return bool(2 * np.count_nonzero(self.drawn) <= len(self.drawn))
+
+    def _resized(self, work: Work, sizes: Array, operate: Callable[..., Any], out: Any) -> Work:
+        def resize(images: Work, rows: Array | None, size: tuple[int, int], target: Tensor | None) -> Tensor:
+            result: Tensor = operate(images, rows, size=size, out=target)
+            return result
+
+        size = single_size(work, self)
+        if size is not None:
+            return resize(work, None, size, out)
+        if self.spec.takes_sizes and "which" not in self.arguments and in_one_batch(work, self):
+            target = results_of(work, self.sizes) if out is None else out
+            return operate(work, None, size=None, out=target)
+        return by_size(work, self, sizes, resize, out)
 
     def _columns_of(
         self, columns: Mapping[str, Any], rows: Array | None, device: torch.device

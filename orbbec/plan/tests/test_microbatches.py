@@ -139,7 +139,7 @@ def test_out_takes_one_image():
 @pytest.mark.parametrize(
     ("name", "out", "message"),
     [
-        ("blurred last", torch.zeros(5, 3, 20, 20), "expected out of uint8 .*, but got float32"),
+        ("blurred last", torch.zeros(5, 3, 20, 20), "expected out of uint8.*, but got float32"),
         ("blurred last", torch.zeros(1, 3, 20, 20, dtype=torch.uint8), r"but got uint8 \[1, 3, 20, 20\]"),
         ("resized", torch.zeros(4, 3, 20, 20), r"\[4, 3, 20, 20\]"),
         ("ragged", torch.zeros(5, 3, 20, 20, dtype=torch.uint8), "out= takes results of one size"),

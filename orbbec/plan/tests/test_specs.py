@@ -93,6 +93,19 @@ def test_an_operator_with_identity_runs_once_for_all_images(registered):
     assert calls == [(3, 3, 2, 2)]
 
 
+@pytest.mark.parametrize(("drawn", "count"), [((1, 0, 0, 0), 1), ((0, 1, 1, 0), 2), ((1, 1, 0, 1), 4)])
+def test_an_operator_with_identity_runs_for_few_images_between_passes(registered, drawn, count):
+    calls = registered(identity=("number", 0))
+    steps = [
+        Operator("add_number", {"number": np.array(number)}, drawn=which)
+        for number, which in (([1, 2, 3, 4], None), ([10] * 4, np.array(drawn, bool)))
+    ]
+    plan = T.Compose([_Add(step) for step in steps]).plan(np.array([(2, 2)] * 4), epoch=0)
+    results = apply(plan, torch.zeros(4, 3, 2, 2, dtype=torch.uint8))
+    assert results[:, 2, 1, 1].tolist() == [n + 10 * is_drawn for n, is_drawn in enumerate(drawn, 1)]
+    assert calls == [(4, 3, 2, 2), (count, 3, 2, 2)]
+
+
 def test_an_operator_without_ragged_input_runs_for_one_image_after_the_other(registered):
     calls = registered(takes_ragged=False)
     arrays = [photograph(4, 5, seed=1) // 2, photograph(6, 3, seed=2) // 2, photograph(2, 2, seed=3) // 2]

@@ -8,6 +8,7 @@ from inspect import get_annotations
 from math import inf
 from typing import Any, TypeAlias
 
+from orbbec.bridge.plain import plain
 from orbbec.transforms.base.checks import (
     border_of,
     entries,
@@ -91,9 +92,9 @@ def resizing(op: str, name: str, value: Any) -> str:
 
 
 def padding_mode(op: str, name: str, value: Any) -> Any:
-    """A mode that `border_of` knows, unchanged."""
+    """A mode that `border_of` knows."""
     border_of(op, value)
-    return value
+    return plain(value)
 
 
 _BY_NAME = checks(p=(0.0, 1.0), padding_mode=padding_mode, epochs=or_none(epoch_range))

@@ -11,7 +11,7 @@ from typing import Any, NamedTuple, TypeVar
 import numpy as np
 import torch
 
-from orbbec.bridge.arguments import Array, dtype_name, operator_output, tensor_of
+from orbbec.bridge.arguments import Array, check_no_gradient, dtype_name, operator_output, tensor_of
 from orbbec.plan import Plan, run_passes
 from orbbec.plan import apply as apply_plan
 from orbbec.plan.batches import Direct, Input
@@ -191,6 +191,7 @@ class Pipeline(FrozenModule):
         try:
             if key is not None:
                 buffer = None if out is None else operator_output("Compose", out).images
+                check_no_gradient("Compose", *() if buffer is None else (buffer,))
                 result = program.run(direct, *key, out=buffer)
             elif is_new:
                 result = program.run(direct, new_seed(generator))

@@ -6,6 +6,8 @@ import threading
 
 import torch
 
+from orbbec.bridge.plain import shown
+
 LARGEST_SEED = 2**63 - 1
 
 
@@ -27,5 +29,13 @@ def new_seed(generator: torch.Generator | None = None) -> int:
     if generator is None:
         scratch.tensor.random_()
     else:
+        _check_generator(generator)
         scratch.tensor.random_(generator=generator)
     return scratch.memory[()]
+
+
+def _check_generator(generator: object) -> None:
+    if not isinstance(generator, torch.Generator):
+        raise TypeError(f"Compose: expected generator as a torch.Generator, but got {shown(generator)}")
+    if generator.device.type != "cpu":
+        raise ValueError(f"Compose: expected a generator of the CPU, but got one of {generator.device}")

@@ -112,7 +112,9 @@ class Transform(FrozenModule):
 
     def steps(self, params: Any, state: BatchState) -> Sequence[Step]:
         """The steps that apply `params` to images in the state `state`; the same ones for every batch."""
-        raise NotImplementedError
+        raise NotImplementedError(
+            f"{self.name}: expected a class with rules, or with sample and steps; Lambda takes a function"
+        )
 
     def draw_for(
         self, state: BatchState, stream: Stream, targets: Sequence[Any] | None, matrix: Array | None

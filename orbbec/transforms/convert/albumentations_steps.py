@@ -65,6 +65,7 @@ from orbbec.transforms.neighborhood import (
 )
 from orbbec.transforms.noise import GaussianNoise
 from orbbec.transforms.output import Normalize, ToDtype, ToImage
+from orbbec.transforms.shapes import ResizeKeepRatio
 
 
 def _choice(transforms: Sequence[Transform], weights: Sequence[float] | None = None) -> list[Transform]:
@@ -83,7 +84,7 @@ def _lengths(step: Any) -> list[int]:
 
 def _smallest(step: Any) -> list[Transform]:
     expect(step, max_size_hw=None)
-    return _choice([Resize(length, **resizing(step)) for length in _lengths(step)])
+    return _choice([ResizeKeepRatio(length, **resizing(step)) for length in _lengths(step)])
 
 
 def _longest(step: Any) -> list[Transform]:

@@ -16,7 +16,7 @@ from orbbec.bridge.spec import OpSpec, register
 from orbbec.plan.build import Build
 from orbbec.plan.parameters import Column, OperatorStep
 from orbbec.transforms.base.arguments import checks
-from orbbec.transforms.base.checks import Range, region
+from orbbec.transforms.base.checks import FillValue, Range, region
 from orbbec.transforms.base.transform import _Chance
 from orbbec.transforms.effects.weather import checked_color
 
@@ -176,7 +176,8 @@ class RandomSunFlare(_Chance):
     Args:
         flare_roi: where the center of the sun may be: left, top, right, bottom as fractions of the sides.
         src_radius: radius of the sun in pixels, from 10.
-        src_color: its color, three numbers from 0 to 255; circles are darker by up to a fifth.
+        src_color: its color, three numbers from 0 to 255 or one for all channels; circles are darker by up to
+            a fifth.
         angle_range: range of the angle of the line, in revolutions from 0 to 1, clockwise from the x axis.
         num_flare_circles_range: how many circles: a number, or a range, from 1 to 64.
         p: probability, from 0 to 1.
@@ -191,7 +192,7 @@ class RandomSunFlare(_Chance):
 
     flare_roi: Sequence[float] = (0.0, 0.0, 1.0, 0.5)
     src_radius: int = 400
-    src_color: Sequence[float] = (255.0, 255.0, 255.0)
+    src_color: FillValue = (255.0, 255.0, 255.0)
     angle_range: Range = (0.0, 1.0)
     num_flare_circles_range: int | Sequence[int] = (6, 10)
     p: float = 0.5

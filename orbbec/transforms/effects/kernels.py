@@ -180,7 +180,7 @@ class AdvancedBlur(_KernelBlur):
         rotate_range: a range of clockwise angles of the axes, in degrees.
         beta_range: a range of the power of the squared distance, above 0, that contains 1: half of the images
             draw from below 1, with pointed kernels, the others from above, with flat ones.
-        noise_range: a range of factors of each weight, at least 0.
+        noise_range: a range of factors of each weight, from 0; its end is above 0.
         p: probability, from 0 to 1.
         per_frame: draw other factors for each frame of a clip; False: all frames get those of the first.
 
@@ -214,6 +214,8 @@ class AdvancedBlur(_KernelBlur):
         low, high = self.beta_range
         if not low <= 1 <= high:
             raise ValueError(f"{self.name}: expected beta_range around 1, but got {self.beta_range}")
+        if self.noise_range[1] == 0:  # the weights are divided by their sum
+            raise ValueError(f"{self.name}: expected noise_range to end above 0, but got {self.noise_range}")
 
     def rules(self, build: Build) -> None:
         chosen, side = build.chance(self.p), self._side(build)

@@ -20,7 +20,7 @@ from orbbec.noise import philox_noise
 from orbbec.plan.build import Build
 from orbbec.plan.parameters import Column, OperatorStep
 from orbbec.transforms.base.arguments import checks, or_none
-from orbbec.transforms.base.checks import Range, choice
+from orbbec.transforms.base.checks import FillValue, Range, choice
 from orbbec.transforms.base.transform import _Chance
 from orbbec.transforms.effects.weather import checked_color
 
@@ -112,7 +112,8 @@ class Spatter(_Chance):
         cutout_threshold_range: range of the threshold, from 0 to 1: less gives more drops.
         intensity_range: range of the weight of the color, from 0 to 1; of rain, nine tenths of it.
         mode: "rain" or "mud".
-        color: three numbers from 0 to 255; None: (238, 238, 175) for rain and (20, 42, 63) for mud.
+        color: three numbers from 0 to 255, or one for all channels; None: (238, 238, 175) for rain and
+            (20, 42, 63) for mud.
         p: probability, from 0 to 1.
         per_frame: draw other drops for each frame of a clip; False: all frames get those of the first.
 
@@ -134,7 +135,7 @@ class Spatter(_Chance):
     cutout_threshold_range: Range = (0.68, 0.68)
     intensity_range: Range = (0.6, 0.6)
     mode: str = "rain"
-    color: Sequence[float] | None = None
+    color: FillValue | None = None
     p: float = 0.5
     per_frame: bool = field(default=False, kw_only=True)
 

@@ -22,7 +22,7 @@ from orbbec.noise import philox_noise
 from orbbec.plan.build import Build
 from orbbec.plan.parameters import Column, OperatorStep
 from orbbec.transforms.base.arguments import checks
-from orbbec.transforms.base.checks import Range, choice, number, numbers
+from orbbec.transforms.base.checks import FillValue, Range, choice, number, numbers
 from orbbec.transforms.base.transform import _Chance
 
 _DROPS = {"drizzle": (1, 4), "default": (1, 3), "heavy": (1, 1), "torrential": (2, 1)}  # per row
@@ -278,8 +278,9 @@ class RandomFog(_Chance):
 
 
 def checked_color(op: str, name: str, value: Any) -> tuple[float, ...]:
-    """Three numbers from 0 to 255."""
-    return tuple(number(op, name, level, 0.0, 255.0) for level in numbers(op, name, value, (3,)))
+    """Three numbers from 0 to 255; one is for all channels."""
+    levels = [number(op, name, level, 0.0, 255.0) for level in numbers(op, name, value, (3,))]
+    return tuple(levels * 3 if len(levels) == 1 else levels)
 
 
 @dataclass(frozen=True)
@@ -290,7 +291,7 @@ class RandomRain(_Chance):
         slant_range: range of how far a drop moves along x, in pixels, from -20 to 20.
         drop_length: rows of a drop; 0: an eighth of the image's.
         drop_width: columns of a drop, from 1 to 100.
-        drop_color: three numbers from 0 to 255.
+        drop_color: three numbers from 0 to 255, or one for all channels.
         blur_value: side of the blur of drops in pixels, from 1 to 100.
         brightness_coefficient: factor of the image with its drops, from 0 to 1.
         rain_type: "drizzle", "default", "heavy" or "torrential": 1 drop for 4, 3 or 1 rows, or 2 for each.
@@ -308,7 +309,7 @@ class RandomRain(_Chance):
     slant_range: Range = (-10.0, 10.0)
     drop_length: int = 0
     drop_width: int = 1
-    drop_color: Sequence[float] = (200.0, 200.0, 200.0)
+    drop_color: FillValue = (200.0, 200.0, 200.0)
     blur_value: int = 7
     brightness_coefficient: float = 0.7
     rain_type: str = "default"

@@ -66,7 +66,7 @@ class Boxes:
     def dropped(self) -> int:
         """The number of dropped boxes."""
         if self._dropped is None:
-            self._dropped = len(self.table) - int(self.keep.sum())
+            self._dropped = len(self.table) - int(np.count_nonzero(self.table[:, -1]))
         return self._dropped
 
     @classmethod

@@ -39,7 +39,7 @@ def mixed(step: MixPass, states: Sequence[State], mask_fill: float, key: NoiseKe
         return _laid(step, step.spec.tiles(step.table, sizes, step.sizes), states, mask_fill)
     if "masks" in step.arguments and states:
         return _pasted(step, states, key)
-    has_rows = any(state.follows(key) for state in states for key in state.original)
+    has_rows = any(state.spatial for state in states)
     copies = [state.copy(n) for n, state in enumerate(_owners(step, states))]
     results = _paired(step, states, copies, sizes) if has_rows else copies
     _mix_labels(step, states, results)
@@ -152,7 +152,7 @@ def _pasted(step: MixPass, states: Sequence[State], key: NoiseKey) -> list[State
 
 def _rest(state: State) -> dict[str, Any]:
     """What does not move with the image."""
-    return {key: value for key, value in state.written().items() if not state.follows(key)}
+    return {key: value for key, value in state.written().items() if key not in state.spatial}
 
 
 def _check_pair(step: MixPass, pair: Sequence[State], is_blend: bool) -> None:
@@ -193,7 +193,8 @@ def _laid(step: MixPass, tiles: Tiles, states: Sequence[State], mask_fill: float
     count = len(tiles.boxes) // max(outputs, 1)
     there = np.flatnonzero(tiles.pair_indices >= 0)  # an output of one image has no others
     boxes, output = tiles.boxes[there], there // count
-    laid = [states[other].copy(k) for k, other in enumerate(tiles.pair_indices[there].tolist())]
+    copies = [state.copy(n) for n, state in enumerate(states)]
+    laid = [copies[other].at(k) for k, other in enumerate(tiles.pair_indices[there].tolist())]
     corners = boxes[:, :2]
     cut = _shifted(corners - tiles.offsets[there], (boxes[:, 2:] - corners)[:, ::-1])
     for each in (cut, _shifted(-corners, step.sizes[output])):
@@ -230,7 +231,8 @@ def _together(
     base: State, tiles: Sequence[State], quarters: Array, rest: dict[str, Any] | None = None
 ) -> State:
     """Combine the targets of tiles, and the rest, into those of one image; the last tile is on top."""
-    parts = [{key: each for key, each in tile.written().items() if tile.follows(key)} for tile in tiles]
+    entries = [(tile.written(), tile.spatial) for tile in tiles]
+    parts = [{key: values[key] for key in keys if key in values} for values, keys in entries]
     laid = list(zip(tiles, parts, quarters.tolist(), strict=True))
     keys = dict.fromkeys(key for part in parts for key in part if not base.is_layer(key))
     joined = {key: joined_rows([part[key] for part in parts if key in part]) for key in keys}
@@ -239,8 +241,8 @@ def _together(
         for key in filter(base.is_layer, part):
             layer = target.setdefault(key, copy.deepcopy(part[key]))
             layer[..., top:bottom, left:right] = part[key][..., top:bottom, left:right]
-    boxes = [tile.boxes.without_dropped() for tile, part, _ in laid if "boxes" in part]
-    every = type(boxes[0]).joined(boxes) if boxes else Boxes.of(np.zeros((0, 4)))
+    boxes = [tile.boxes for tile, part, _ in laid if "boxes" in part]
+    every = type(boxes[0]).joined(boxes).without_dropped() if boxes else Boxes.of(np.zeros((0, 4)))
     result = State(base.index, target, base.options, tiles[0].size, every)
     result.is_clipped = True
     result.dropped_before = base.dropped + sum(tile.dropped for tile in tiles)

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from functools import cached_property
 from typing import Any
 
 import numpy as np
@@ -33,6 +32,7 @@ from orbbec.transforms.targets.run_lengths import are_runs, masks_of_runs
 
 POINT_KEYS = ("keypoints", "landmarks")
 MASK_KEYS = ("masks", "mask")
+_SPATIAL = ("boxes", "polygons", *MASK_KEYS, *POINT_KEYS)  # with the image
 
 
 class State:
@@ -44,6 +44,11 @@ class State:
         options: formats and thresholds.
         size: (height, width) of the image.
         boxes: the boxes.
+
+    Attributes:
+        per_box: the entries with one row per box.
+        spatial: the entries that move with the image: boxes and what belongs to them, layers, points,
+            polygons.
     """
 
     def __init__(
@@ -62,18 +67,31 @@ class State:
         self.dense = [key for key in target if key in kinds]  # depth, flow, normals
         self.layers = [*filter(self.values.__contains__, MASK_KEYS), *self.dense]  # one value or more a pixel
         self.has_points = not target.keys().isdisjoint(("polygons", *POINT_KEYS))
+        self.per_box = self._keys_per_box()
+        self.spatial = [key for key in target if key in _SPATIAL or key in kinds or key in self.per_box]
         self.boxes = boxes
         self.dropped_before = 0
         self.is_clipped = False
 
+    def at(self, index: int) -> State:
+        """The same at another place of the batch."""
+        result = object.__new__(State)
+        result.__dict__.update(self.__dict__)
+        result.index, result.values = index, dict(self.values)
+        return result
+
     def copy(self, index: int) -> State:
         """A state that goes on from this one, without dropped boxes, at another place of the batch."""
-        return State(index, self.written(), self.options, self.size, self.boxes.without_dropped())
+        result = self.at(index)
+        result.values = self.written()
+        result.original, result.boxes = dict(result.values), self.boxes.without_dropped()
+        result.read_size, result.dropped_before, result.is_clipped = self.size, 0, False
+        return result
 
     @property
     def count(self) -> int:
         """The number of boxes."""
-        return len(self.boxes)
+        return len(self.boxes.table)
 
     @property
     def dropped(self) -> int:
@@ -104,9 +122,8 @@ class State:
                 _check_points(key, self.original[key], self.index)
         if "area" in self.original and self.is_per_box("area"):
             checked_numbers(self.original["area"], "area", self.index)
-        for row, polygon in enumerate(self.original.get("polygons", ())):
-            check_rings(polygon, f"rings of polygon {row} of image {self.index}")
-        for key in self._per_box:
+        self._check_polygons(self.original.get("polygons", ()))
+        for key in self.per_box:
             count = row_count(self.original[key])
             if count != self.count:
                 found = f"a {type(self.original[key]).__name__}" if count is None else count
@@ -114,6 +131,15 @@ class State:
                     f"transform_targets: expected {self.count} {key}, one per box, "
                     f"but image {self.index} has {found}"
                 )
+
+    def _check_polygons(self, polygons: Any) -> None:
+        if row_count(polygons) is None:
+            raise TypeError(
+                f"transform_targets: expected polygons as a list, but image {self.index} has a "
+                f"{type(polygons).__name__}"
+            )
+        for row, polygon in enumerate(polygons):
+            check_rings(polygon, f"rings of polygon {row} of image {self.index}")
 
     def _check_mask(self, key: str, value: Any, size: tuple[int, int]) -> None:
         if not isinstance(value, (Tensor, np.ndarray)):
@@ -129,10 +155,9 @@ class State:
 
     def is_per_box(self, key: str) -> bool:
         """Whether an entry has one row per box, which is known by its name."""
-        return key in self._per_box
+        return key in self.per_box
 
-    @cached_property
-    def _per_box(self) -> list[str]:
+    def _keys_per_box(self) -> list[str]:
         """The entries with one row per box."""
         if "boxes" not in self.original:
             return []
@@ -147,11 +172,6 @@ class State:
         """Whether an entry has a value or a vector for each pixel: a mask, depth, flow or normals."""
         return key == "mask" or key in self.options.kinds
 
-    def follows(self, key: str) -> bool:
-        """Whether an entry moves with the image: boxes and what belongs to them, layers, points, polygons."""
-        known = key in ("boxes", "polygons", *MASK_KEYS, *POINT_KEYS)
-        return known or self.is_layer(key) or self.is_per_box(key)
-
     def fill_of(self, key: str, mask_fill: float) -> float:
         """The value of a layer, or of masks, where there is no image."""
         if key not in self.dense:
@@ -163,7 +183,7 @@ class State:
         return self.options.box_format not in ("cxcywha", "xyxyxyxy")
 
     def move(self, motion: Motion, forward: Array | None, field: Field | None) -> None:
-        """Move points and polygons through a pass.
+        """Move polygons through a pass, and points where it has a field or a crop.
 
         Args:
             motion: that of the pass.
@@ -173,7 +193,8 @@ class State:
         cut = motion.cut(self.index)
         if cut is not None:
             corner, self.size = cut[:2], (int(cut[3] - cut[1]), int(cut[2] - cut[0]))
-            self._move_points(lambda points, edge: points - corner)
+            self._move_polygons(lambda points: points - corner)
+            self._move_points(lambda points: points - corner)
         self.read_size = self.size
         if forward is not None and self.options.keypoint_pairs and mirrors(forward, self.size):
             self._swap_sides()
@@ -181,13 +202,11 @@ class State:
         self.size, self.is_clipped = (height, width), True
         if forward is None:
             return
-
-        def move_points(points: Array, edge: float) -> Array:
-            if field is not None:
-                return field.ring(points) if edge else field.points(points)
-            return carried_edges(forward, points) if edge else carried(forward, points)
-
-        self._move_points(move_points)
+        if field is None:
+            self._move_polygons(lambda points: carried_edges(forward, points))
+        else:
+            self._move_polygons(field.ring)
+            self._move_points(field.points)
 
     def follow(self, reading: Reading) -> None:
         """Let the values of layers follow a pass, after their pixels."""
@@ -212,7 +231,8 @@ class State:
         if self.count:
             images, sizes = np.zeros(self.count, np.int64), same_rows(self.size, 1)
             self.boxes = self.boxes.through_pass(images, None, sizes, None, self.options)
-        self._move_points(lambda points, edge: points)
+        self._move_polygons(lambda points: points)
+        self._move_points(lambda points: points)
 
     def hide(self, region: Array) -> None:
         """Let another image cover left, top, right, bottom."""
@@ -236,23 +256,28 @@ class State:
         points = numbers_of(self.values[key]).copy()
         if points.shape[-1] > 2:
             points[..., 2] = np.where(hidden, 0, points[..., 2])
-        self._set_points(key, points, ~hidden)
+        self.set_points(key, points, ~hidden)
 
-    def _set_points(self, key: str, points: Array, shown: Array) -> None:
+    def set_points(self, key: str, points: Array, shown: Array) -> None:
+        """Replace points; those that are not shown are dropped, if the options say so."""
         drops = self.options.drop_keypoints and points.ndim == 2 and not self.is_per_box(key)
         self.values[key] = points[shown] if drops else points
 
-    def _move_points(self, move_points: Callable[[Array, float], Array]) -> None:
+    def _move_polygons(self, move: Callable[[Array], Array]) -> None:
         if "polygons" in self.values:
 
             def move_ring(ring: Any, _: Any) -> Array:
-                return clipped_ring(move_points(numbers_of(ring).reshape(-1, 2), 0.5), self.size)
+                return clipped_ring(move(numbers_of(ring).reshape(-1, 2)), self.size)
 
             self.values["polygons"] = [each_ring(move_ring, each, each) for each in self.values["polygons"]]
-        for key in POINT_KEYS:
-            if key in self.values:
-                found = _moved_points(self.values[key], lambda p: move_points(p, 0.0), self.size)
-                self._set_points(key, *found)
+
+    def _move_points(self, move: Callable[[Array], Array]) -> None:
+        for key in filter(self.values.__contains__, POINT_KEYS):
+            points = numbers_of(self.values[key]).copy()
+            shown = np.ones(points.shape[:-1], bool)
+            if points.size:
+                shown = _set_positions(points, move(points[..., :2]), self.size)
+            self.set_points(key, points, shown)
 
     def written(self, boxes: Array | None = None) -> dict[str, Any]:
         """The targets as a new dict, without dropped rows.
@@ -274,13 +299,12 @@ class State:
                 result["boxes"] = numbers_like(boxes, self.original["boxes"], f"boxes of image {self.index}")
             if self.is_per_box("area"):
                 result["area"] = scaled_area(result["area"], self._area_scale(), self.index)
-            keys = self._per_box if boxes is not None or self.boxes.dropped else ()
+            keys = self.per_box if boxes is not None or self.boxes.dropped else ()
             keep = self.boxes.keep
             for key in keys:
                 result[key] = chosen_rows(result[key], keep, result[key] is self.original[key])
-        for key, value in result.items():
-            if key in (*POINT_KEYS, *self.layers):
-                result[key] = numbers_like(value, self.original[key], f"{key} of image {self.index}")
+        for key in filter(result.__contains__, (*POINT_KEYS, *self.layers)):
+            result[key] = numbers_like(result[key], self.original[key], f"{key} of image {self.index}")
         return result
 
     def _area_scale(self) -> Array:
@@ -298,11 +322,34 @@ def move_all(motion: Motion, states: Sequence[State], fill: float) -> None:
     _move_boxes(motion, every, fields)
     for state, field in zip(every, fields, strict=True):
         state.move(motion, None if forward is None else forward[state.index], field)
+    if forward is not None:
+        pairs = zip(every, fields, strict=True)
+        _move_points(motion, [state for state, field in pairs if field is None], forward)
     _move_layers(motion, every, fill)
     for state, field in zip(every, fields, strict=True):
         if state.dense:
             how = field, motion.border, state.read_size
             state.follow(Reading(motion.matrix[state.index], *how))
+
+
+def _move_points(motion: Motion, states: Sequence[State], forward: Array) -> None:
+    """Move the points of all images by the matrices `forward`, those of one shape at once."""
+    groups: dict[tuple[int, ...], list[tuple[State, str, Array]]] = {}
+    for state in states:
+        for key in filter(state.values.__contains__, POINT_KEYS):
+            points = numbers_of(state.values[key])
+            groups.setdefault(points.shape, []).append((state, key, points))
+    for shape, entries in groups.items():
+        images = [state.index for state, _, _ in entries]
+        every = np.ascontiguousarray(np.stack([points for _, _, points in entries]))
+        shown = np.ones(every.shape[:-1], bool)
+        if every.size:
+            rows = every.reshape(len(entries), -1, shape[-1])
+            positions = carried(forward[images], rows[..., :2])
+            sizes = motion.sizes[images].T[..., None]
+            shown = _set_positions(rows, positions, sizes).reshape(shown.shape)
+        for (state, key, _), points, is_shown in zip(entries, every, shown, strict=True):
+            state.set_points(key, points, is_shown)
 
 
 def _move_layers(motion: Motion, states: Sequence[State], fill: float) -> None:
@@ -319,13 +366,13 @@ def _move_layers(motion: Motion, states: Sequence[State], fill: float) -> None:
 
 def _move_boxes(motion: Motion, states: Sequence[State], fields: Sequence[Field | None]) -> None:
     """Move the boxes of all images, those of one format at once."""
-    groups: dict[TargetOptions, list[int]] = {}
+    groups: dict[int, list[int]] = {}
     for position, state in enumerate(states):
         if state.count:
-            groups.setdefault(state.options, []).append(position)
-    for options, positions in groups.items():
+            groups.setdefault(id(state.options), []).append(position)
+    for positions in groups.values():
         some = [states[position] for position in positions]
-        counts = [state.count for state in some]
+        options, counts = some[0].options, [state.count for state in some]
         images = np.array([state.index for state in some]).repeat(counts)
         matrices: Array | None = motion.matrix
         for state, field in zip(some, map(fields.__getitem__, positions), strict=True):
@@ -347,19 +394,15 @@ def _check_points(key: str, value: Any, index: int) -> None:
         )
 
 
-def _moved_points(value: Any, move: Any, size: tuple[int, int]) -> tuple[Array, Array]:
-    """The moved points, and which of them are inside the image."""
-    points = numbers_of(value).copy()
-    if points.size == 0:
-        return points, np.ones(len(points), bool)
-    positions = move(points[..., :2])
+def _set_positions(points: Array, positions: Array, size: Any) -> Array:
+    """Set the positions of points, and return which of them are inside images of (height, width)."""
     height, width = size
     x, y = positions[..., 0], positions[..., 1]
-    inside = (x >= -0.5) & (x <= width - 0.5) & (y >= -0.5) & (y <= height - 0.5)
+    inside: Array = (x >= -0.5) & (x <= width - 0.5) & (y >= -0.5) & (y <= height - 0.5)
     points[..., :2] = positions
     if points.shape[-1] > 2:
         points[..., 2] = np.where(inside, points[..., 2], 0)
-    return points, inside
+    return inside
 
 
 def covered(masks: Any) -> Array:

@@ -81,7 +81,8 @@ void elastic_on(const ElasticArguments& a, DrawRun draw, const ParallelFor& para
     Passes passes(Rule(a.blur, strip.n, window, output.width), window, 1);
     NoiseRows noise(a.noise, strip, line_range(strip, window, 1), draw);
     run_rows(
-        passes, strip, {strip.first, 1}, [&](int y, float* line) { noise.read(y, line); },
+        passes, strip, {strip.first, 1}, output.height, a.blur.border,
+        [&](int y, float* line) { noise.read(y, line); },
         [&](int y, const float* smooth) { write_displacements(field, output, strip, y, smooth); });
   });
 }

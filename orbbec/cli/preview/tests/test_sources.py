@@ -12,6 +12,7 @@ pytest.importorskip("PIL")
 pytest.importorskip("yaml")
 from PIL import Image
 
+from orbbec import ImageBatch
 from orbbec.cli.preview import PRESETS, Shown, preset, select, sheet_as_html
 from orbbec.cli.preview.drawing import ROW_KEY
 from orbbec.cli.preview.sources import shown_by_class
@@ -71,6 +72,15 @@ def test_labels_of_yolo_worked_by_hand(yolo):
     assert np.allclose(first["polygons"][1], [[6, 4], [54, 4], [30, 20]])
     assert second == {}
     assert list(selection.classes) == ["cat", "dog"]
+
+
+def test_images_with_boxes_alone_are_mixed_with_those_with_polygons(yolo):
+    (yolo / "labels/train/b.txt").write_text("0 0.5 0.5 0.2 0.25\n")
+    selection = select([yolo / "data.yaml"], 8)
+    assert np.allclose(selection.targets[1]["polygons"], [[[20, 24], [30, 24], [30, 40], [20, 40]]])
+    images = ImageBatch.from_images(list(selection.images.values()))
+    _, moved = yolo_train(64, seed=1)(images, selection.targets, epoch=0)
+    assert all(len(target["polygons"]) == len(target["boxes"]) for target in moved)
 
 
 @pytest.mark.parametrize(

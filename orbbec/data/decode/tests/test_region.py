@@ -59,7 +59,11 @@ def whole_and_regions(transforms, epoch, shrink=False):
     return expected, actual, regions
 
 
-FUSED = {
+EXACT = {
+    # Pillow 13 resizes rows or columns first, depending on the size of the whole image.
+    "antialiased crop": [RandomResizedCrop(48)],
+    "large antialiased crop": [RandomResizedCrop((100, 70)), RandomHorizontalFlip()],
+    "wide antialiased crop": [RandomResizedCrop((30, 150), interpolation="cubic")],
     "random resized crop": [RandomResizedCrop(48, antialias=False), RandomHorizontalFlip()],
     "crop": [RandomCrop(64), ColorJitter(0.4, 0.4, 0.4, 0.1)],
     "center crop": [CenterCrop((50, 60)), ToDtype(torch.float32, scale=True), Normalize()],
@@ -67,23 +71,11 @@ FUSED = {
 }
 
 
-@pytest.mark.parametrize("transforms", FUSED.values(), ids=FUSED)
+@pytest.mark.parametrize("transforms", EXACT.values(), ids=EXACT)
 def test_parts_give_the_bytes_of_whole_images(transforms):
     for epoch in range(8):
         expected, actual, _ = whole_and_regions(transforms, epoch)
         assert torch.equal(actual, expected)
-
-
-def test_antialiased_parts_differ_by_one_level():
-    # Pillow 13 starts with rows or columns depending on the size of the whole image: 2.8 % of these values
-    # differ, by at most 1.
-    differences = []
-    for epoch in range(8):
-        expected, actual, _ = whole_and_regions([RandomResizedCrop(48)], epoch)
-        differences.append((actual.int() - expected.int()).abs())
-    values = torch.stack(differences)
-    assert int(values.max()) == 1
-    assert float((values > 0).float().mean()) < 0.05
 
 
 @pytest.mark.skipif(not has_native(), reason="libjpeg-turbo is not built in")

@@ -16,6 +16,12 @@ def test_a_path_is_not_a_source(kind):
         Loader(kind("photos"), 2)
 
 
+@pytest.mark.parametrize("source", [None, 5])
+def test_what_has_no_samples_is_not_a_source(source):
+    with pytest.raises(TypeError, match=f"expected a source or an iterable of samples, but got {source}"):
+        Loader(source, 2)
+
+
 def test_torchvisions_pipeline_is_named_with_what_converts_it():
     theirs = type("Compose", (), {"__module__": "torchvision.transforms.v2"})()
     with pytest.raises(TypeError, match=r"torchvision's Compose: use Compose.from_torchvision to convert it"):

@@ -14,6 +14,10 @@ COUNT = 4
 VIEWS = {
     "crops": T.MultiCrop(global_=1, local=3, global_size=24, local_size=12, local_scale=(0.02, 0.1)),
     "linear": T.MultiView([[T.RandomResizedCrop(16, (0.05, 0.2), antialias=False)]] * 2, seed=3),
+    # Pillow 13 resizes rows first for the whole images of the first view, columns for those of the second.
+    "antialiased": T.MultiView(
+        [[T.RandomResizedCrop((30, 80), (0.1, 0.9))], [T.RandomResizedCrop((16, 118), (0.1, 0.9))]], seed=3
+    ),
     "one more pass": T.MultiView(
         [[T.RandomCrop(20)], [T.RandomCrop(16), T.MedianBlur(3)]], shared=[T.RandomHorizontalFlip()]
     ),

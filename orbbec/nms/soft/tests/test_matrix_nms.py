@@ -61,6 +61,23 @@ def test_every_device_gives_the_bits_of_the_cpu(accelerator, method, dtype, coun
             assert_same_bytes(a, b)
 
 
+@pytest.mark.sanitized
+@pytest.mark.parametrize("method", METHODS)
+@pytest.mark.parametrize("count", [1, 15, 16, 17, 33, 400])
+def test_vectors_change_nothing(monkeypatch, method, count):
+    boxes, scores, labels = labeled(count)
+    odd = torch.cat((boxes, torch.tensor(ODD)))
+    inputs = (boxes, scores, None), (boxes, scores, labels + 2**33), (odd, torch.rand(len(odd)), None)
+    for corners, ranks, groups in inputs:
+        results = []
+        for level in ("scalar", "avx2", "avx512"):
+            monkeypatch.setenv("ORBBEC_SIMD", level)
+            results.append(matrix_nms(corners, ranks, labels=groups, method=method))
+        for rows, indices in results[1:]:
+            assert_same_bytes(rows, results[0][0])
+            assert_same_bytes(indices, results[0][1])
+
+
 @pytest.mark.parametrize("method", METHODS)
 def test_labels_keep_boxes_apart(device, method):
     boxes, scores, labels = map(device.put, labeled(200))

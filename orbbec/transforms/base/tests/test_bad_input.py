@@ -230,3 +230,64 @@ def test_targets_may_be_of_any_float_and_ask_for_a_gradient(dtype):
 def test_arrays_of_bfloat16_are_refused(shape):
     with pytest.raises(TypeError, match="expected a tensor for a result of bfloat16, but got an array"):
         T.Compose([T.ToDtype("bfloat16", scale=True)])(np.zeros(shape, np.uint8), epoch=0)
+
+
+@pytest.mark.parametrize("generator", [7, np.random.default_rng(0)])
+def test_a_generator_is_torchs(generator):
+    message = f"expected generator as a torch.Generator, but got .*{type(generator).__name__}|but got 7"
+    for call in (T.Compose([T.RandomInvert()]), T.MultiView([[T.RandomInvert()]])):
+        for arguments in ({}, {"epoch": 3}):
+            with pytest.raises(TypeError, match=message):
+                call(IMAGES_AS_BYTES, generator=generator, **arguments)
+
+
+@pytest.mark.parametrize("polygons", [5, "ring", {0: BOX.reshape(2, 2)}, np.array(1.0)])
+def test_polygons_are_a_list(polygons):
+    message = f"expected polygons as a list, but image 0 has a {type(polygons).__name__}"
+    with pytest.raises(TypeError, match=message):
+        T.Compose([T.Pad(2)])(IMAGES_AS_BYTES[0], {"polygons": polygons}, epoch=0)
+
+
+def test_a_pipeline_in_a_pipeline_is_named_with_what_replaces_it():
+    inner = T.Compose([T.RandomInvert()])
+    with pytest.raises(TypeError, match=r"transform 1 is a Compose: put its transforms into the list, \*"):
+        T.Compose([T.Pad(2), inner])
+    assert T.Compose([T.Pad(2), *inner.transforms]).transforms == (T.Pad(2), T.RandomInvert())
+
+
+def test_weights_without_a_sum_are_refused():
+    with pytest.raises(ValueError, match=r"AdvancedBlur: expected noise_range to end above 0"):
+        T.AdvancedBlur(noise_range=(0, 0))
+    images = torch.full((2, 3, 9, 9), 90, dtype=torch.uint8)
+    assert (T.AdvancedBlur(noise_range=(0, 1e-3), p=1.0)(images, epoch=0) == 90).all()
+
+
+@pytest.mark.parametrize("getter", [np.array(["a", "b"]), torch.zeros(2), len])
+def test_a_getter_of_labels_that_is_no_name_is_refused(getter):
+    with pytest.raises(ValueError, match='expected labels_getter as "default" or None'):
+        T.SanitizeBoundingBoxes(labels_getter=getter)
+
+
+class _WithTransform(T.Transform):
+    """A transform in the manner of torchvision."""
+
+    def transform(self, inpt, params):
+        return inpt
+
+
+class _WithForward(T.RandomHorizontalFlip):
+    def forward(self, batch, *arguments, **options):
+        return super().forward(batch, *arguments, **options) // 2
+
+
+def test_a_transform_without_rules_says_what_it_lacks():
+    for transform in (_WithTransform(), T.Compose([T.Pad(1), _WithTransform()])):
+        with pytest.raises(NotImplementedError, match="_WithTransform: expected a class with rules"):
+            transform(IMAGES_AS_BYTES)
+
+
+def test_a_forward_that_a_pipeline_would_not_call_is_refused():
+    assert _WithForward(1.0)(IMAGES_AS_BYTES).max() < 128
+    for container in (T.Compose, T.RandomApply):
+        with pytest.raises(TypeError, match="transform 1, _WithForward, has a forward"):
+            container([T.Pad(1), _WithForward(1.0)])

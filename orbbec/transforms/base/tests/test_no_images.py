@@ -92,6 +92,13 @@ def test_no_images_of_a_batch_become_what_images_do(name):
         assert result.channels == expected.channels
 
 
+def test_no_objects_are_pasted_on_no_images():
+    compose = T.Compose([T.Resize((8, 9)), T.CopyPaste(), FLOAT])
+    images, targets = compose(IMAGES["tensor"][:0], [], epoch=0)
+    assert (tuple(images.shape), images.dtype, list(targets)) == ((0, 3, 8, 9), torch.float32, [])
+    assert len(T.CopyPaste()(ImageBatch.of_sizes([], 3), [])[0]) == 0
+
+
 @pytest.mark.parametrize("example", ONES, ids=lambda t: t.name)
 def test_no_images_have_the_size_of_results_at_every_chance(example):
     names = [field.name for field in fields(example) if field.name in ("p", "scale_p", "aspect_p")]

@@ -139,3 +139,17 @@ def test_refused_numbers_are_shown_with_their_type(make, error, message):
 @pytest.mark.parametrize("region", [(0.25, 0.5, 0.25, 0.5), (0.0, 0.0, 1.0, 0.0), (0.0, 0.0, 0.0, 1.0)])
 def test_a_region_may_be_a_point_or_a_line(region):
     assert checks.region("RandomShadow", "region", region) == region
+
+
+@pytest.mark.parametrize("value", [np.int64(3), np.array(3), torch.tensor(3)])
+@pytest.mark.parametrize("kind", [T.Pad, T.RandomShift])
+def test_a_padding_mode_is_a_number_of_python(kind, value):
+    transform = kind(2, padding_mode=value)
+    assert transform == kind(2, padding_mode=3)
+    pipeline = T.Compose([transform])
+    assert T.Compose.from_json(pipeline.to_json()) == pipeline
+
+
+def test_no_ignored_values_are_a_tuple():
+    pipeline = T.Compose([T.CropNonEmptyMaskIfExists(8, ignore_values=[])])
+    assert T.Compose.from_json(pipeline.to_json()) == pipeline == T.Compose([T.CropNonEmptyMaskIfExists(8)])

@@ -99,3 +99,24 @@ def test_results_of_several_sizes_and_samples_have_no_buffer():
         RandomHorizontalFlip()(IMAGES["batch"], out=torch.empty_like(PIXELS))
     with pytest.raises(TypeError, match="expected out= with images"):
         PIPELINES["fused"]((PIXELS, torch.zeros(COUNT)), out=torch.empty(COUNT, 3, SIDE, SIDE))
+
+
+@pytest.mark.parametrize("dtype", [torch.uint8, torch.float16, torch.bfloat16])
+def test_a_buffer_has_the_dtype_of_the_results(dtype):
+    pipeline = PIPELINES["fused"]
+    out = torch.zeros(COUNT, 3, SIDE, SIDE, dtype=dtype)
+    with pytest.raises(ValueError, match=f"expected out of float32, but got {str(dtype)[6:]}"):
+        pipeline(PIXELS, epoch=0, out=out)
+    with pytest.raises(ValueError, match="expected out of float32"):
+        pipeline.apply(pipeline.plan([(40, 50)] * COUNT, epoch=0), PIXELS, out=out)
+    assert not out.any()
+
+
+@pytest.mark.parametrize("name", ["fused", "blurred"])
+def test_a_buffer_that_requires_a_gradient_is_refused(name):
+    images = PIXELS if name == "fused" else PIXELS / 255
+    out = torch.zeros(COUNT, 3, SIDE, SIDE, requires_grad=True)
+    with pytest.raises(ValueError, match="out= cannot be used where a gradient is needed"):
+        PIPELINES[name](images, epoch=0, out=out)
+    with torch.no_grad():
+        assert PIPELINES[name](images, epoch=0, out=out) is out

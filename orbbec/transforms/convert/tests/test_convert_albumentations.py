@@ -47,7 +47,7 @@ STEPS = [
         "SmallestMaxSize",
         {"max_size": 9},
         {"max_size": 9, "max_size_hw": None, **READING},
-        [T.Resize(9, antialias=False)],
+        [T.ResizeKeepRatio(9, antialias=False)],
     ),
     ("RandomCrop", SIZE, {**SIZE, **UNPADDED}, [T.RandomCrop((9, 8))]),
     ("CenterCrop", SIZE, {**SIZE, **UNPADDED}, [T.CenterCrop((9, 8))]),
@@ -195,7 +195,7 @@ STEPS = [
         "SmallestMaxSize",
         {"max_size": [8, 9]},
         {"max_size": [8, 9], "max_size_hw": None, **READING},
-        [T.RandomChoice([T.Resize(8, antialias=False), T.Resize(9, antialias=False)])],
+        [T.RandomChoice([T.ResizeKeepRatio(8, antialias=False), T.ResizeKeepRatio(9, antialias=False)])],
     ),
     (
         "LongestMaxSize",

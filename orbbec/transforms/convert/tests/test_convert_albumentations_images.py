@@ -25,6 +25,7 @@ def mirrored(image, shape, **_):
 CERTAIN = [
     ("Resize", {"height": 31, "width": 37}, 1),
     ("SmallestMaxSize", {"max_size": 20}, 1),
+    ("SmallestMaxSize", {"max_size": 23}, 1),  # 29.9 columns are 30
     ("Rotate", {"limit": (30, 30), "p": 1.0}, 4),
     ("RandomRotate90", {"p": 0.0}, 0),
     ("Affine", {"rotate": (20, 20), "scale": (1.25, 1.25), "p": 1.0}, 4),

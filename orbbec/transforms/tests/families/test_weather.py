@@ -106,3 +106,20 @@ def test_small_images_keep_their_size(transform, size):
 def test_bad_arguments_are_named(make, message):
     with pytest.raises(ValueError, match=message):
         make()
+
+
+@pytest.mark.parametrize(
+    ("kind", "name", "arguments"),
+    [
+        (T.RandomRain, "drop_color", {}),
+        (T.RandomSunFlare, "src_color", {}),
+        (T.Spatter, "color", {}),
+        (T.Spatter, "color", {"mode": "mud"}),
+    ],
+)
+def test_one_number_is_the_color_of_all_channels(kind, name, arguments):
+    one = T.Compose([kind(**{name: 90}, **arguments, p=1.0)], seed=2)
+    three = T.Compose([kind(**{name: (90, 90, 90)}, **arguments, p=1.0)], seed=2)
+    assert one == three == T.Compose.from_json(one.to_json())
+    images = torch.full((2, 3, 40, 50), 120, dtype=torch.uint8)
+    assert torch.equal(one(images, epoch=0), three(images, epoch=0))
