@@ -76,7 +76,8 @@ def test_threads_give_the_same_bits():
     finally:
         torch.set_num_threads(threads)
     for result in results[1:]:
-        assert_same_bytes(result.buffer, results[0].buffer)
+        for actual, expected in zip(result, results[0], strict=True):
+            assert_same_bytes(actual, expected)
 
 
 def test_no_images():
