@@ -190,8 +190,7 @@ class Pipeline(FrozenModule):
             return None
         try:
             if key is not None:
-                buffer = None if out is None else operator_output("Compose", out).images
-                check_no_gradient("Compose", *() if buffer is None else (buffer,))
+                buffer = None if out is None else _buffer(out)
                 result = program.run(direct, *key, out=buffer)
             elif is_new:
                 result = program.run(direct, new_seed(generator))
@@ -490,3 +489,9 @@ def _of_images(dicts: Sequence[dict[str, Any]], count: int) -> Sequence[dict[str
     if len(dicts) != count:
         raise ValueError(f"Compose: expected {count} targets, one per image, but got {len(dicts)}")
     return dicts
+
+
+def _buffer(out: Any) -> Any:
+    images = operator_output("Compose", out).images
+    check_no_gradient("Compose", images)
+    return images
