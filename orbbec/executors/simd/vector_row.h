@@ -254,6 +254,7 @@ class VectorRow {
       const char *const from = base() + channel_bytes(c), *const ahead = from + block.ahead;
       for (int i = 0; kIsNarrow && i < count; i += Simd::kLanes) {
         prefetch<Simd::kLanes>(ahead, block.bytes + i);
+        if (kSize == 2) prefetch<Simd::kLanes>(ahead + step_y(), block.bytes + i);
         for (int r = 0; r < kSize; ++r)
           copy_narrow(from + r * step_y(), block.bytes + i, narrow[r] + i);
       }
