@@ -260,6 +260,7 @@ class VectorRow {
       }
       for (int i = 0; i < count; i += Simd::kLanes) {
         if (!kIsNarrow) prefetch<Simd::kLanes>(ahead, block.bytes + i);
+        if (!kIsNarrow && kSize == 2) prefetch<Simd::kLanes>(ahead + step_y(), block.bytes + i);
         const Weights weights =
             Sampler::weights_of(block.a[i / Simd::kLanes], block.b[i / Simd::kLanes]);
         Float sums[kPixel] = {};
