@@ -449,7 +449,7 @@ class VectorRow {
     const Int lanes = Simd::lane_numbers(), packed = lanes + lanes / 3;
     for (int i = 0; i < Simd::kLanes; i += kPixels) {
       const int* const bytes = block.bytes + first + i;
-      prefetch<kPixels>(base() + block.ahead, bytes);
+      for (int r = 0; r < 2; ++r) prefetch<kPixels>(base() + block.ahead + r * step_y(), bytes);
       const Int pixel = lanes / 4 + i;
       const Weights weights =
           Sampler::weights_of(__builtin_shuffle(a, pixel), __builtin_shuffle(b, pixel));
