@@ -176,7 +176,7 @@ def augment(
             raise TypeError(f"{OP}: expected {name.lower()} as a {name}, but got {shown(options)}")
     inputs, planes = _input(images)
     pixels, layout = inputs.images, inputs.layout
-    target = None if output.out is None else _target(output.out)
+    target = None if output.out is None else _target(inputs, output.out)
     dtype = target.images.dtype if target is not None else output_dtype(OP, output, pixels)
     arguments = (
         pixels,
@@ -223,9 +223,12 @@ class _Target(NamedTuple):
     largest: tuple[int, ...] = ()  # of variable-size results
 
 
-def _target(out: Any) -> _Target:
+def _target(inputs: OperatorInput, out: Any) -> _Target:
     if not is_ragged(out):
         return _Target(operator_output(OP, out).images)
+    channels = inputs.images.shape[1] if inputs.layout is None else inputs.channels
+    if out.channels != channels:
+        raise ValueError(f"{OP}: expected out of {channels} channels, but got {out.channels}")
     sizes = cast(SizedImages, out).sizes
     largest = sizes.amax(0).tolist() if len(sizes) else (1, 1)
     return _Target(out.buffer, out.layout, tuple(largest))

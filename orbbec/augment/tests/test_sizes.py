@@ -104,6 +104,7 @@ def test_no_images(device):
         ({"size": (9, 9)}, "augment: expected size None, since out is an ImageBatch, but got"),
         ({"mix": torch.zeros(4, 7)}, "augment: expected no mix for an out of variable-size images"),
         ({"out": ImageBatch.of_sizes(TARGETS[:3], 3)}, "augment: expected out of 4 images, but got 3"),
+        ({"out": ImageBatch.of_sizes(TARGETS, 1)}, "augment: expected out of 3 channels, but got 1"),
         ({"out": torch.zeros(4, 3, 9, 9, dtype=torch.uint8)}, "augment: expected size"),
     ],
 )
