@@ -338,10 +338,15 @@ class VectorRow {
     bool outside = false;
     if (!locate_mixed(at, taps, outside)) return false;
     Int loaded[kSize * kSize], stored{};
+    const int64_t ahead = prefetch_offset(y, x);
+    int bytes[Simd::kLanes];
+    const Int upper_left = taps.rows[0] + taps.columns[0];
+    memcpy(bytes, &upper_left, sizeof(bytes));
     for (int64_t c = 0; c < channels_; ++c) {
       Float result = Simd::all_lanes(fill(c));
       if (!outside) {
         if (c == 0 || !shares_load()) {
+          prefetch<Simd::kLanes>(base() + channel_bytes(c) + ahead, bytes);
           for (int k = 0; k < kSize * kSize; ++k)
             loaded[k] = load_one(taps.rows[k / kSize] + taps.columns[k % kSize], c);
         }
