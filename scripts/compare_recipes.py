@@ -370,7 +370,7 @@ def p_value(one: np.ndarray, other: np.ndarray) -> float:
 
 
 def one_core_ratio(pair: Pair) -> float:
-    """CPU seconds of a batch of the original, one by one, over those of the recipe, in turns."""
+    """CPU seconds of a batch of the original, one by one, over those of the recipe, alternating."""
     ratios = []
     for _ in range(ROUNDS):
         moments = [time.process_time()]
@@ -384,7 +384,7 @@ def one_core_ratio(pair: Pair) -> float:
 
 
 def two_core_ratio(pair: Pair) -> float:
-    """Wall seconds of the original in two processes over those of the recipe with two threads, in turns.
+    """Wall seconds of the original in two processes over those of the recipe with two threads, alternating.
 
     Each process makes a batch, and the recipe two. The processes drop what they make, where the workers of a
     `DataLoader` send it.

@@ -395,6 +395,13 @@ def flag_value(op: str, argument: str, value: Any) -> bool:
     return flag
 
 
+def constant_buffer(op: str, out: Any) -> Tensor:
+    """The tensor of an output buffer, which may not require a gradient."""
+    buffer = operator_output(op, out).images
+    check_no_gradient(op, buffer)
+    return buffer
+
+
 def check_no_gradient(op: str, *tensors: Tensor) -> None:
     """Refuse `out=` if a gradient is required: the graph could not be recorded."""
     if torch.is_grad_enabled() and any(tensor.requires_grad for tensor in tensors):

@@ -91,8 +91,8 @@ struct Avx512Noise {
   ORBBEC_AVX512 static void draw(const NoiseKey& noise, int64_t n, int64_t draw, int pairs,
                                  NoiseWords& words) {
     int i = 0;
-    for (; i + kTogether * kStep <= pairs; i += kTogether * kStep)
-      draw_at<kTogether>(noise, n, draw, i, words);
+    for (; i + kVectors * kStep <= pairs; i += kVectors * kStep)
+      draw_at<kVectors>(noise, n, draw, i, words);
     for (; i < pairs; i += kStep) draw_at<1>(noise, n, draw, i, words);
   }
   ORBBEC_AVX512 static void root(float* values, int count) {
@@ -102,7 +102,7 @@ struct Avx512Noise {
 
  private:
   static constexpr int kStep = kDrawn / 2;  // words of a vector of blocks
-  static constexpr int kTogether = 4;       // such vectors, to hide the latency of the rounds
+  static constexpr int kVectors = 4;        // such vectors, to hide the latency of the rounds
 
   template <int kCount>
   ORBBEC_AVX512 static void draw_at(const NoiseKey& noise, int64_t n, int64_t draw, int i,

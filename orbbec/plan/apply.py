@@ -11,10 +11,9 @@ from torch import Tensor
 from orbbec.bridge.arguments import (
     RaggedImages,
     StoredPlanes,
-    check_no_gradient,
+    constant_buffer,
     dtype_name,
     holds_planes,
-    operator_output,
 )
 from orbbec.color.ycbcr import ycbcr_to_rgb
 from orbbec.plan.batches import Input, Work, read_images
@@ -82,8 +81,7 @@ def run_passes(plan: Plan, inputs: Input, out: Any = None, after: After | None =
 
 def _buffer(plan: Plan, out: Any) -> Tensor:
     """`out` as an operator's output; refuses another dtype than that of the results."""
-    buffer = operator_output("apply", out).images
-    check_no_gradient("apply", buffer)
+    buffer = constant_buffer("apply", out)
     if dtype_name(buffer.dtype) != plan.output_dtype:
         raise ValueError(f"apply: expected out of {plan.output_dtype}, but got {dtype_name(buffer.dtype)}")
     return buffer

@@ -11,7 +11,7 @@ from typing import Any, NamedTuple, TypeVar
 import numpy as np
 import torch
 
-from orbbec.bridge.arguments import Array, check_no_gradient, dtype_name, operator_output, tensor_of
+from orbbec.bridge.arguments import Array, constant_buffer, dtype_name, tensor_of
 from orbbec.plan import Plan, run_passes
 from orbbec.plan import apply as apply_plan
 from orbbec.plan.batches import Direct, Input
@@ -190,7 +190,7 @@ class Pipeline(FrozenModule):
             return None
         try:
             if key is not None:
-                buffer = None if out is None else _buffer(out)
+                buffer = None if out is None else constant_buffer("Compose", out)
                 result = program.run(direct, *key, out=buffer)
             elif is_new:
                 result = program.run(direct, new_seed(generator))
@@ -489,9 +489,3 @@ def _of_images(dicts: Sequence[dict[str, Any]], count: int) -> Sequence[dict[str
     if len(dicts) != count:
         raise ValueError(f"Compose: expected {count} targets, one per image, but got {len(dicts)}")
     return dicts
-
-
-def _buffer(out: Any) -> Any:
-    images = operator_output("Compose", out).images
-    check_no_gradient("Compose", images)
-    return images

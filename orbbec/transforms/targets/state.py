@@ -74,7 +74,7 @@ class State:
         self.is_clipped = False
 
     def at(self, index: int) -> State:
-        """The same at another place of the batch."""
+        """The same state at another index of the batch."""
         result = object.__new__(State)
         result.__dict__.update(self.__dict__)
         result.index, result.values = index, dict(self.values)

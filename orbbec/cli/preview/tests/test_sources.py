@@ -79,8 +79,8 @@ def test_images_with_boxes_alone_are_mixed_with_those_with_polygons(yolo):
     selection = select([yolo / "data.yaml"], 8)
     assert np.allclose(selection.targets[1]["polygons"], [[[20, 24], [30, 24], [30, 40], [20, 40]]])
     images = ImageBatch.from_images(list(selection.images.values()))
-    _, moved = yolo_train(64, seed=1)(images, selection.targets, epoch=0)
-    assert all(len(target["polygons"]) == len(target["boxes"]) for target in moved)
+    _, targets = yolo_train(64, seed=1)(images, selection.targets, epoch=0)
+    assert all(len(target["polygons"]) == len(target["boxes"]) for target in targets)
 
 
 @pytest.mark.parametrize(
