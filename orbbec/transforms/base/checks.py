@@ -248,7 +248,8 @@ def choice(op: str, name: str, value: Any, known: Sequence[str]) -> str:
 def _bounds(low: float, high: float) -> str:
     if math.isinf(low) and math.isinf(high):
         return ""
-    return f" of at least {low:.12g}" if math.isinf(high) else f" from {low:.12g} to {high:.12g}"
+    first, last = (str(bound) if isinstance(bound, int) else f"{bound:.12g}" for bound in (low, high))
+    return f" of at least {first}" if math.isinf(high) else f" from {first} to {last}"
 
 
 def _error(op: str, name: str, expected: str, value: Any) -> ValueError | TypeError:

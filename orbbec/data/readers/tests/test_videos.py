@@ -405,7 +405,7 @@ def test_labels_are_those_of_folders(folder, tmp_path):
         ({"clips_per_video": 0}, "expected clips_per_video as a whole number of at least 1, but got 0"),
         ({"on_short": "wrap"}, "expected on_short as one of repeat_last, raise, but got 'wrap'"),
         ({"seek_mode": "fast"}, "expected seek_mode as one of exact, approximate, but got 'fast'"),
-        ({"seed": -1}, "expected seed as a whole number from 0 to 9.22337e+18, but got -1"),
+        ({"seed": -1}, "expected seed as a whole number from 0 to 9223372036854775807, but got -1"),
         ({"labels": [1, 2]}, "expected 1 labels, but got 2"),
         ({"videos": []}, "expected at least 1 video, but got 0"),
         ({"device": "gpu"}, "expected device as 'cpu' or 'cuda', but got 'gpu'"),
