@@ -230,7 +230,7 @@ class Program:
         tensor, layout, host_layout, channels, count = images[:5]
         buffer = out if out is None or tensor.dim() == 4 or layout is not None else out.squeeze(0)
         if tensor.is_cpu:
-            size, pixels_between = self._sizes(tensor)
+            size, pixels_between = self._sizes(tensor.shape if host_layout is None else host_layout[0].tolist())
             if count * channels * pixels_between > MICROBATCH_BYTES:
                 return None
             if out is None and count * channels * size[0] * size[1] >= LEAST_BYTES:
@@ -246,9 +246,14 @@ class Program:
             raise ValueError(f"run: expected out of {result.dtype} {list(result.shape)}")
         return buffer.copy_(result)
 
+    @property
+    def runs_batches(self) -> bool:
+        """Whether `run` serves an `ImageBatch` of images of one size."""
+        return self.runs and isinstance(self.passes[0], AugmentPass)
+
     def is_small(self, images: Tensor) -> bool:
         """Whether results of images of one size need neither microbatches nor a buffer on the host."""
-        size, pixels_between = self._sizes(images)
+        size, pixels_between = self._sizes(images.shape)
         planes = prod(images.shape[:-2])
         return planes * pixels_between <= MICROBATCH_BYTES and planes * prod(size) < LEAST_BYTES
 
@@ -258,9 +263,13 @@ class Program:
             self._codes[device] = self.code.to(device)
         return self._codes.get(device)
 
-    def _sizes(self, images: Tensor) -> tuple[Size, int]:
-        """The size of a result, and the number of pixels of the results of all passes but the last."""
-        height, width = images.shape[-2:] if self.size == ALIKE else VARIES
+    def _sizes(self, shape: Sequence[int]) -> tuple[Size, int]:
+        """The size of a result, and the number of pixels of the results of all passes but the last.
+
+        Args:
+            shape: height and width of the images come last.
+        """
+        height, width = shape[-2:] if self.size == ALIKE else VARIES
         known = self._known_sizes.get((height, width))
         if known is None:
             sizes = [step.known_size for step in self.passes]

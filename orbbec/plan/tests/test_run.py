@@ -92,6 +92,18 @@ def test_common_pipelines(kind, finish, antialias):
         assert_run_is_pass_by_pass(pipeline, images_of(kind))
 
 
+@pytest.mark.parametrize("sizes", [[(37, 51)] * 3, [(1, 1)], [(37, 51), (37, 52)]])
+def test_images_of_a_batch_may_have_one_size(sizes):
+    rng = np.random.default_rng(1)
+    batch = ImageBatch.from_images([rng.integers(0, 256, (*size, 3), np.uint8) for size in sizes])
+    blur = T.GaussianBlur(3)
+    for transforms in ([T.RandomHorizontalFlip()], [T.ColorJitter(0.4, 0.4, 0.4, 0.1), blur], [blur]):
+        pipeline = T.Compose(transforms, seed=3)
+        is_run = pipeline._run(batch, epoch=5) is not None
+        assert is_run == (len(set(sizes)) == 1 and transforms != [blur])
+        assert_run_is_pass_by_pass(pipeline, batch)
+
+
 def test_random_pipelines():
     picker, ran = Picker(4), 0
     for _ in range(400):

@@ -183,9 +183,12 @@ class Pipeline(FrozenModule):
             direct = direct_input(images, *self._forms[0])
         if direct is None:
             return None
-        tensor, layout, _, channels, count, restore, as_planes = direct
+        tensor, layout, host_layout, channels, count, restore, as_planes = direct
         kind = tensor.dtype, channels, as_planes, layout is None
         program = self._direct[kind] if kind in self._direct else self._direct_program(kind)
+        if program is None and host_layout is not None and common_size(host_layout.numpy()[:, 1:]):
+            program = self._direct_program((*kind[:3], True))
+            program = program if program is not None and program.runs_batches else None
         if program is None:
             return None
         try:
@@ -208,6 +211,8 @@ class Pipeline(FrozenModule):
         return result if result is None or restore is None else restore(result)
 
     def _direct_program(self, kind: tuple[torch.dtype, int, bool, bool]) -> Program | None:
+        if kind in self._direct:
+            return self._direct[kind]
         dtype, channels, as_planes, one_size = kind
         try:
             program = self._program(_Pixels(channels, dtype_name(dtype), as_planes, one_size), None)
