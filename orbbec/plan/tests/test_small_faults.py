@@ -311,7 +311,7 @@ def test_sizes_that_follow_from_those_of_images_are_known_before_a_run(side):
     program = pipeline._program(_Pixels(3, "uint8", one_size=True), None)
     sizes = [(side + 4, side + 8)] * 2 + [(side + 4, side + 10)]
     assert program.size == ALIKE
-    assert program._sizes(images) == (sizes[-1], sum(height * width for height, width in sizes[:-1]))
+    assert program._sizes(images.shape) == (sizes[-1], sum(height * width for height, width in sizes[:-1]))
     result = program.run(direct_input(images, False), 0)
     assert result is not None
     assert_same_bytes(result, pipeline.apply(pipeline.plan([images.shape[1:]], epoch=0), images))

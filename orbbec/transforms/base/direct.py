@@ -23,7 +23,7 @@ from orbbec.plan.batches import (
 )
 from orbbec.plan.program import run_seed
 from orbbec.plan.state import same_rows
-from orbbec.transforms.base.inputs import pil_images, pixels_of, tensors
+from orbbec.transforms.base.inputs import is_known, pil_images, pixels_of, tensors
 from orbbec.transforms.base.seeds import new_seed
 from orbbec.transforms.base.tv_tensors import is_tv_tensor, plain, wrapped
 
@@ -51,6 +51,35 @@ def direct_input(images: Any, as_tensors: bool, as_pure: bool = False) -> Direct
         direct = direct_input(plain(images), as_tensors)
         return direct if direct is None or as_pure else (*direct[:5], partial(wrapped, like=images), False)
     return _of_image(images, as_tensors) if is_pil(images) else None
+
+
+def direct_list(images: Any, as_tensors: bool) -> list[Direct] | None:
+    """The images of a list, each in memory of its own on the CPU, which `run` may take; None for others.
+
+    Args:
+        images: any input of `Compose`.
+        as_tensors: return tensors for PIL images.
+    """
+    if type(images) is not list or not images:
+        return None
+    are_pil = is_pil(images[0])
+    restore = None if not are_pil else tensors(False) if as_tensors else pil_images(False)
+    several: list[Direct] = []
+    for image in images:
+        direct = _of_list(image, are_pil)
+        if direct is None or (
+            several and (direct[0].dtype, direct[3]) != (several[0][0].dtype, several[0][3])
+        ):
+            return None
+        several.append((*direct[:5], restore, are_pil))
+    return several
+
+
+def _of_list(image: Any, is_image: bool) -> Direct | None:
+    if is_image:
+        return _of_image(image, False) if is_pil(image) and is_known(image) else None
+    on_host = type(image) is np.ndarray or (type(image) is Tensor and image.is_cpu and image.dim() == 3)
+    return direct_input(image, False) if on_host and image.ndim < 4 and 0 not in image.shape else None
 
 
 def bytes_of(images: Any) -> Tensor | None:
@@ -99,6 +128,12 @@ def description_of(direct: Direct) -> Input:
     else:
         size, sizes = None, host_layout[:, 1:].numpy()
     return Input(None, sizes, channels, dtype_name(tensor.dtype), lambda work: work, size, as_planes)
+
+
+def list_description(images: list[Direct]) -> Input:
+    """`description_of` a list."""
+    sizes = np.array([each[0].shape[-2:] for each in images], np.int64)
+    return description_of(images[0])._replace(sizes=sizes, size=None)
 
 
 def _of_tensor(

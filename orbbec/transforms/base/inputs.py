@@ -64,16 +64,19 @@ def pixels_of(image: Any, index: int | None = None) -> Array:
         raise TypeError(
             f"Compose: expected only PIL images in the list, but {what} is a {type(image).__name__}"
         )
-    if image.mode in _CONVERTED:
-        image = image.convert(_CONVERTED[image.mode])
-    if image.mode not in _MODES + _MODES_OF_16_BITS:
+    if not is_known(image):
         known = ", ".join((*_MODES, *_CONVERTED, _MODES_OF_16_BITS[0]))
         raise TypeError(
             f"Compose: expected a PIL image of mode {known}, but {what} has mode {image.mode}; "
             "convert it, or pass an array of floats from 0 to 1"
         )
-    pixels = np.asarray(image)
+    pixels = np.asarray(image.convert(_CONVERTED[image.mode]) if image.mode in _CONVERTED else image)
     return np.asarray(pixels, pixels.dtype.newbyteorder("="))
+
+
+def is_known(image: Any) -> bool:
+    """Whether a PIL image has a mode that is read."""
+    return image.mode in _CONVERTED or image.mode in _MODES + _MODES_OF_16_BITS
 
 
 def pil_images(single: bool) -> Any:

@@ -27,6 +27,8 @@ from orbbec.transforms.base.direct import (
     bytes_of,
     description_of,
     direct_input,
+    direct_list,
+    list_description,
     run_small,
 )
 from orbbec.transforms.base.inputs import read
@@ -34,12 +36,14 @@ from orbbec.transforms.base.key import Key, check_pixels, ids_of, sizes_of
 from orbbec.transforms.base.module import FrozenModule, outside_graphs
 from orbbec.transforms.base.seeds import LARGEST_SEED, new_seed
 from orbbec.transforms.base.structures import (
+    are_targets,
     images_of,
     is_structure,
     labels_of,
     named_images,
     rebuilt,
     targets_of,
+    targets_of_images,
 )
 from orbbec.transforms.base.tv_tensors import name_of, plain
 from orbbec.transforms.targets.direct import follow_program
@@ -165,7 +169,7 @@ class Pipeline(FrozenModule):
         epoch: Any = None,
         generator: torch.Generator | None = None,
         key: Key | None = None,
-        direct: Direct | None = None,
+        direct: Direct | list[Direct] | None = None,
         out: Any = None,
     ) -> Any:
         """The results, in `out` unless it is None, if one operator can draw and run all passes; else None.
@@ -180,9 +184,11 @@ class Pipeline(FrozenModule):
         if direct is None:
             if not self._forms:
                 self._forms.append((self._makes_tensors, self._makes_pure))
-            direct = direct_input(images, *self._forms[0])
+            direct = direct_input(images, *self._forms[0]) or direct_list(images, self._forms[0][0])
         if direct is None:
             return None
+        if isinstance(direct, list):
+            return self._run_each(direct, key or partial(self._key, sample_ids, epoch, generator), out)
         tensor, layout, host_layout, channels, count, restore, as_planes = direct
         kind = tensor.dtype, channels, as_planes, layout is None
         program = self._direct[kind] if kind in self._direct else self._direct_program(kind)
@@ -209,6 +215,20 @@ class Pipeline(FrozenModule):
         except ValueError:
             return None  # planning names the transform
         return result if result is None or restore is None else restore(result)
+
+    def _run_each(self, images: list[Direct], key: Key | Callable[[int], Key], out: Any) -> Any:
+        """`_run` for a list of images; `key` may be a function of their number."""
+        tensor, _, _, channels, _, restore, as_planes = images[0]
+        program = self._direct_program((tensor.dtype, channels, as_planes, True))
+        if program is None or program.size <= VARIES:
+            return None
+        key = key if isinstance(key, Key) else key(len(images))
+        try:
+            buffer = None if out is None else constant_buffer("Compose", out)
+            results = program.run_each(images, *key[:3], buffer)
+        except ValueError:
+            return None
+        return results if results is None or restore is None else restore(results)
 
     def _direct_program(self, kind: tuple[torch.dtype, int, bool, bool]) -> Program | None:
         if kind in self._direct:
@@ -365,7 +385,7 @@ class Pipeline(FrozenModule):
             result = self._run(batch, sample_ids, epoch, generator)
             if result is not None:
                 return result
-        if is_structure(batch) or not _are_targets(targets):
+        if is_structure(batch) or not are_targets(targets):
             structure = batch if targets is None else (batch, targets)
             if out is not None:
                 raise TypeError("Compose: expected out= with images, but got a sample that contains some")
@@ -390,12 +410,15 @@ class Pipeline(FrozenModule):
     def _pass_by_pass(self, plan: Plan, source: Images, inputs: Input, out: Any = None) -> Any:
         return run_passes(plan, self._read(source.images) if inputs.work is None else inputs, out)
 
-    def _source(self, images: Any) -> tuple[Images, Input, Direct | None]:
+    def _source(self, images: Any) -> tuple[Images, Input, Direct | list[Direct] | None]:
         """Images or clips, and a description, with the images if a description alone would not do."""
-        direct = direct_input(images, self._makes_tensors, self._makes_pure)
+        forms = self._makes_tensors, self._makes_pure
+        direct = direct_input(images, *forms)
         if direct is not None:
-            inputs = description_of(direct)
-            return Images(images, len(inputs.sizes)), inputs, direct
+            return Images(images, direct[4]), description_of(direct), direct
+        several = direct_list(images, forms[0])
+        if several is not None:
+            return Images(images, len(several)), list_description(several), several
         clips = clips_of(images)
         inputs = self._read(images if clips is None else clips.images)
         return Images(images, len(inputs.sizes)) if clips is None else clips, inputs, None
@@ -416,7 +439,7 @@ class Pipeline(FrozenModule):
         found = targets_of(structure, images, dense)
         targets = found[0] if len(found) == 1 else found
         dicts = first.split(targets) if found else []
-        listed = _of_images(dicts, first.count * first.frames)
+        listed = targets_of_images(dicts, first.count * first.frames)
         ran = [
             self._run(each.images, key=one, direct=direct)
             for each, one, direct in zip(sources, keys, directs, strict=True)
@@ -475,22 +498,3 @@ def _others(transforms: Sequence[Any], epoch: int | None) -> Iterator[int]:
             [transform.others] if transform.others else _others(getattr(transform, "transforms", ()), epoch)
         )
         yield from (others if has_epoch else 0 for others in each)
-
-
-def _are_targets(value: Any) -> bool:
-    if value is None or isinstance(value, dict):
-        return True
-    first = value[0] if isinstance(value, (list, tuple)) and value else {}
-    is_clip = isinstance(first, list) and len(first) > 0
-    return isinstance(value, (list, tuple)) and isinstance(first[0] if is_clip else first, dict)
-
-
-def _of_images(dicts: Sequence[dict[str, Any]], count: int) -> Sequence[dict[str, Any]] | None:
-    """The targets for transforms that read them: one dict for each of `count` images, or None."""
-    if not dicts:
-        return None
-    if count == 1:
-        return [{key: value for target in reversed(dicts) for key, value in target.items()}]
-    if len(dicts) != count:
-        raise ValueError(f"Compose: expected {count} targets, one per image, but got {len(dicts)}")
-    return dicts

@@ -140,6 +140,26 @@ def targets_of(structure: Any, images: list[Any], names: Sequence[str] = ()) -> 
     return found
 
 
+def are_targets(value: Any) -> bool:
+    """Whether an argument is None or the targets of images, not the second part of a sample."""
+    if value is None or isinstance(value, dict):
+        return True
+    first = value[0] if isinstance(value, (list, tuple)) and value else {}
+    is_clip = isinstance(first, list) and len(first) > 0
+    return isinstance(value, (list, tuple)) and isinstance(first[0] if is_clip else first, dict)
+
+
+def targets_of_images(dicts: Sequence[dict[str, Any]], count: int) -> Sequence[dict[str, Any]] | None:
+    """The targets for transforms that read them: one dict for each of `count` images, or None."""
+    if not dicts:
+        return None
+    if count == 1:
+        return [{key: value for target in reversed(dicts) for key, value in target.items()}]
+    if len(dicts) != count:
+        raise ValueError(f"Compose: expected {count} targets, one per image, but got {len(dicts)}")
+    return dicts
+
+
 def labels_of(structure: Any, count: int) -> Any:
     """The labels of a batch in a structure, or None.
 

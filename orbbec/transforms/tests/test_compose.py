@@ -168,7 +168,8 @@ def test_kinds_of_images_give_the_same(dtype):
         assert_same_bytes(PIPELINE([array], epoch=0), expected)
 
 
-def test_a_list_is_copied_to_one_piece_once(monkeypatch):
+@pytest.mark.parametrize(("transforms", "copies"), [([], []), ([T.MedianBlur(3)], [2])])
+def test_a_list_is_copied_to_one_piece_once_unless_it_is_run_where_it_is(monkeypatch, transforms, copies):
     pieces, make = [], orbbec.ImageBatch.from_images
 
     def counted(images):
@@ -177,8 +178,8 @@ def test_a_list_is_copied_to_one_piece_once(monkeypatch):
 
     monkeypatch.setattr(orbbec.ImageBatch, "from_images", counted)
     arrays = [photograph(6, 7), photograph(8, 5)]
-    T.Compose([T.CenterCrop(5)])(arrays, epoch=0)
-    assert [len(piece) for piece in pieces] == [2]
+    T.Compose([T.CenterCrop(5), *transforms])(arrays, epoch=0)
+    assert [len(piece) for piece in pieces] == copies
 
 
 def test_variable_size_results_are_an_image_batch_or_a_list():
