@@ -57,11 +57,9 @@ def is_plain(tensor: Tensor) -> bool:
 
 
 def refuse_gradient(op: str, name: str) -> None:
-    """Make `backward` raise an error where torch would treat the gradient as 0.
+    """Make `backward` raise an error that names `name`, where torch would treat the gradient as 0.
 
-    Args:
-        op: the operator; it must be called by `call_operator`.
-        name: name of the function, for the message.
+    The operator `op` must be called by `call_operator`.
     """
 
     def backward(ctx: Any, *gradients: Tensor) -> None:

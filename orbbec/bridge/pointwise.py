@@ -28,11 +28,7 @@ def images_input(
 ) -> OperatorInput:
     """Describe images for an operator that keeps their sizes: an ImageBatch gives an ImageBatch.
 
-    Args:
-        op: the operator's name, for messages.
-        images: see `operator_input`.
-        channels: the number of output channels; None: that of the images.
-        dtypes: those that are accepted.
+    `channels` are those of the output; None: those of the images. See `operator_input`.
     """
     inputs = operator_input(op, "images", images, dtypes)
     if inputs.layout is None:
@@ -57,11 +53,7 @@ def call_into(op: str, buffer: Tensor | None, *arguments: Any) -> Any:
 def call_like(op: str, inputs: OperatorInput, *options: Any, channels: int | None = None) -> Any:
     """Call an operator whose result has the sizes and the dtype of its images; see `pooled_output`.
 
-    Args:
-        op: the operator.
-        inputs: its images.
-        options: its other arguments.
-        channels: the number of output channels; None: that of the images.
+    `channels` are those of the output; None: those of the images.
     """
     tensors = [option for option in options if isinstance(option, Tensor)]
     buffer = buffer_like(inputs, None, *tensors, channels=channels)

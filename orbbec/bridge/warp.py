@@ -71,11 +71,8 @@ def buffer_like(
 ) -> Tensor | None:
     """An output buffer in the layout of the images; see `pooled_output`.
 
-    Args:
-        inputs: the images.
-        size: of the results; None: the sizes of the images.
-        others: the other tensors that the operator takes.
-        channels: the number of output channels; None: that of the images.
+    `size` and `channels` are those of the results; None: those of the images. `others` are the other tensors
+    that the operator takes.
     """
     images, layout = inputs.images, inputs.layout
     if layout is not None and size is None:

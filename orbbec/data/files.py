@@ -64,11 +64,7 @@ class ImageFiles:
 
 
 class ColumnTargets(Sequence[dict[str, Any]]):
-    """The targets of a batch by name, which are dicts only where they are asked for.
-
-    Args:
-        columns: a value per sample by name of the target.
-        count: number of samples.
+    """The targets of a batch by name, a value per sample, which are dicts only where they are asked for.
 
     Example:
         >>> list(ColumnTargets({"label": [3, 5]}, 2))

@@ -28,11 +28,7 @@ def are_placed(targets: Sequence[dict[str, Any]], names: Sequence[str] = ()) -> 
 
 
 def check_placed(sample: Sample, size: tuple[int, int]) -> None:
-    """Refuse targets of an image of another size.
-
-    Args:
-        sample: its targets, and the size that its annotations declare, if any.
-        size: (height, width) of the decoded image.
+    """Refuse targets of an image if the decoded size (height, width) is another than that of theirs.
 
     Raises:
         ValueError: the sizes differ; the message has both.

@@ -54,13 +54,7 @@ def write_sheet(
 def draw_sheet(
     rows: Sequence[Sequence[Shown]], text: str = "", side: int = 192, box_format: str = "xyxy"
 ) -> Any:
-    """Draw rows of pictures below lines of text.
-
-    Args:
-        rows: rows of pictures.
-        text: lines above the pictures.
-        side: side of the square for each picture, in pixels.
-        box_format: format of the boxes, see `TargetOptions`.
+    """Draw rows of pictures below lines of text; see `sheet_as_html`.
 
     Returns:
         A Pillow image.

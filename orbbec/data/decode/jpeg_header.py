@@ -37,9 +37,6 @@ def ends_whole(data: bytes) -> bool:
 def jpeg_header(data: bytes) -> JpegHeader | None:
     """Read the header of a JPEG.
 
-    Args:
-        data: the file.
-
     Returns:
         The header; None if it is truncated, malformed, or defers the height to the end of the file.
 

@@ -27,14 +27,10 @@ _INVERTED_GRAY = 0  # a value of the latter: 0 is white
 
 
 def pixels_of(image: Any, mode: str) -> Pixels:
-    """The pixels of a PIL image of any mode.
+    """The pixels of a PIL image of any mode, as "RGB", "L" or "RGBA".
 
     Gray is repeated, color becomes luma, alpha is dropped, or 255 where there is none. Gray of more than 8
     bits keeps the upper 8.
-
-    Args:
-        image: the image.
-        mode: "RGB", "L" or "RGBA".
 
     Returns:
         uint8 `[H, W, C]`.

@@ -17,10 +17,6 @@ _CHANNELS = {b"5": 1, b"6": 3}
 def deep_pnm(data: bytes, max_pixels: int) -> tuple[Array, int] | None:
     """The stored numbers of a binary PGM or PPM file of 16 bits, and the largest one that its header allows.
 
-    Args:
-        data: a file.
-        max_pixels: larger images are refused.
-
     Returns:
         uint16 `[H, W, C]` and a number up to 65535; None: the file is of another kind, or has no pixels.
 

@@ -100,11 +100,9 @@ def _union(boxes: Sequence[Array]) -> Array:
 
 
 def plan_for(plan: Plan, regions: Regions) -> Plan:
-    """The plan for images of which only `regions` were decoded.
+    """The plan for images of which only `regions` were decoded: its own, or larger ones if none was shrunk.
 
-    Args:
-        plan: the plan for whole images; it still applies to targets.
-        regions: its regions, or larger ones if no image was shrunk.
+    The plan for whole images still applies to targets.
     """
     boxes, shrinks = regions.boxes, regions.shrinks
     first = plan.passes[0].of_regions(boxes, shrinks, _to_decoded(boxes[:, :2], shrinks))

@@ -77,11 +77,7 @@ class _Decoded(NamedTuple):
 
 @dataclass(kw_only=True)
 class FeedAssembler(Assembler):
-    """An `Assembler` that gives its work to a feed, with the same results.
-
-    Args:
-        feed: its threads; entered by the threads that call this.
-    """
+    """An `Assembler` that gives its work to a feed, with the same results. Its threads enter the feed."""
 
     feed: SharedFeed
 

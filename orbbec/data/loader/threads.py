@@ -48,10 +48,6 @@ def thread_budget(cgroups: Path = GROUPS, cores: Sequence[int] = (), on_cuda: bo
 def node_cores(node: int, nodes: Path = _NODES) -> list[int]:
     """The cores of a NUMA node that this process may use.
 
-    Args:
-        node: its number.
-        nodes: folder of the system's list of nodes.
-
     Raises:
         ValueError: the node does not exist, or this process may not use it.
     """

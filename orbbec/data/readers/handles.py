@@ -17,9 +17,7 @@ _Open = Callable[[Path], Any]
 class Descriptor:
     """A file that is open for `os.pread` as long as this object exists, also in forked processes.
 
-    Args:
-        path: the file.
-        flags: see `os.open`; a new file is for this user only.
+    A new file is for this user only.
 
     Raises:
         OSError: the file cannot be opened.
@@ -78,9 +76,7 @@ _ASKING = Locked()  # `setdefault` alone could create two files for two threads
 def open_file(open: _Open, path: Path) -> OpenFile:
     """The file at a path, the same object for every caller, since LMDB cannot open a file twice.
 
-    Args:
-        open: a picklable function that opens the file.
-        path: the file.
+    `open` can be pickled.
 
     Example:
         >>> file = open_file(Path.open, Path(__file__))

@@ -193,11 +193,7 @@ def _known(features: Mapping[str, Any], name: str) -> Array:
 
 
 def datum_sample(key: bytes, value: bytes) -> tuple[Any, dict[str, Any]]:
-    """Image and label of a Caffe `Datum`: encoded, or planes of blue, green and red.
-
-    Args:
-        key: unused.
-        value: the message.
+    """Image and label of a Caffe `Datum`: encoded, or planes of blue, green and red. The key is not used.
 
     Raises:
         ValueError: the message is malformed.

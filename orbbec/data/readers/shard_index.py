@@ -169,13 +169,7 @@ def make_index(archive: Path, first_id: int) -> Index:
 
 
 def to_row(sample_id: int, members: Sequence[Member], read: Read) -> Row:
-    """The row of a sample.
-
-    Args:
-        sample_id: id of the sample.
-        members: its fields, in the order of the archive.
-        read: reads the archive.
-    """
+    """The row of a sample of these fields, which are in the order of the archive."""
     row = Row(sample_id)
     image, label = _image_and_label(members, read)
     if image is not None:
