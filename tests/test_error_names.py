@@ -95,6 +95,29 @@ def test_text_is_no_truth_value(name):
                     getattr(orbbec, name)(*bound.args, **bound.kwargs)
 
 
+def _beyond_64_bits(value):
+    if isinstance(value, tuple):
+        return tuple(map(_beyond_64_bits, value))
+    return 2**63 if type(value) is int else value
+
+
+@pytest.mark.parametrize("name", FUNCTIONS)
+def test_a_whole_number_beyond_64_bits_is_named(name):
+    unnamed = []
+    for call in calls_of(name)[:1]:
+        call.apply_defaults()
+        for argument, value in call.arguments.items():
+            large = _beyond_64_bits(value)
+            if type(value) in (int, tuple) and large != value:
+                bound = inspect.BoundArguments(call.signature, {**call.arguments, argument: large})
+                try:
+                    getattr(orbbec, name)(*bound.args, **bound.kwargs)
+                except Exception as error:
+                    if not (isinstance(error, ValueError) and str(error).startswith(f"{name}: expected ")):
+                        unnamed.append(f"{argument}: {type(error).__name__}: {str(error)[:150]}")
+    assert not unnamed, "\n".join(unnamed)
+
+
 def test_a_refusal_is_a_value_error_with_any_torch(monkeypatch):
     monkeypatch.setattr(torch, "__version__", "2.15.0")
 

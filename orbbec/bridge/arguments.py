@@ -28,6 +28,7 @@ IMAGE_DTYPES = (
 
 BYTES = (torch.uint8,)
 _FLOATS = (torch.float32, torch.float64)
+_END = 2**63  # of int64
 
 # The dtypes that an operator may be asked for, by torch's number of them, which schemas have.
 _NUMBERED = {0: torch.uint8, 5: torch.float16, 6: torch.float32, 7: torch.float64, 15: torch.bfloat16}
@@ -350,17 +351,25 @@ def is_whole(value: object) -> bool:
     return is_integer(value) or (isinstance(value, Tensor) and value.dtype in _INTEGERS)
 
 
+def _is_int64(value: Any) -> bool:
+    """Whether operators can take a whole number; those that a compiler traces they can."""
+    return not isinstance(value, int) or -_END <= value < _END
+
+
 def size_values(op: str, size: Any, expected: str = "size as (height, width)") -> list[int]:
     """`size` as [height, width]."""
     try:
         height, width = size
     except (TypeError, ValueError) as error:
         raise TypeError(f"{op}: expected {expected}, but got {shown(size)}") from error
-    if type(height) is int and type(width) is int:
+    if type(height) is int and type(width) is int and -_END <= height < _END and -_END <= width < _END:
         return [height, width]
     if not (is_whole(height) and is_whole(width)):
         raise TypeError(f"{op}: expected {expected}, but got {shown(size)}")
-    return [int(side) if isinstance(side, np.integer) else side for side in (height, width)]
+    sides = [int(side) if isinstance(side, np.integer) else side for side in (height, width)]
+    if not all(map(_is_int64, sides)):
+        raise ValueError(f"{op}: expected {expected}, each of 64 bits, but got {shown(size)}")
+    return sides
 
 
 def name_value(op: str, argument: str, value: Any) -> str:
@@ -382,7 +391,10 @@ def whole_value(op: str, argument: str, value: Any) -> Any:
     """The whole number of an option; one that a compiler traces as it is."""
     if not is_whole(value):
         raise TypeError(f"{op}: expected {argument} as a whole number, but got {shown(value)}")
-    return value if isinstance(value, torch.SymInt) else int(value)
+    number = value if isinstance(value, torch.SymInt) else int(value)
+    if not _is_int64(number):
+        raise ValueError(f"{op}: expected {argument} as a whole number of 64 bits, but got {value}")
+    return number
 
 
 def flag_value(op: str, argument: str, value: Any) -> bool:
