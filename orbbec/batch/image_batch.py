@@ -119,7 +119,7 @@ class ImageBatch(StoredBatch):
             A batch of ``len(sizes)`` images.
 
         Raises:
-            ValueError: a side or the number of channels is below 1, or the batch would have 2^62 bytes.
+            ValueError: a side is negative, there are no channels, or the batch would have 2^62 bytes.
 
         Example:
             >>> batch = ImageBatch.of_sizes([(2, 3), (5, 4)], channels=3)
@@ -324,11 +324,11 @@ def _read_shapes(
 
 
 def check_sizes(op: str, sizes: Sequence[tuple[int, int]], channels: int) -> None:
-    """Refuse images without pixels, and 2^62 bytes of them, which would wrap in a layout table."""
+    """Refuse negative sides, no channels, and 2^62 bytes, which would wrap in a layout table."""
     sides = np.array(sizes, np.float64).reshape(-1, 2)
-    if min(channels, sides.min(initial=1)) < 1 or channels * sides.prod(1).sum() >= 2**62:
+    if channels < 1 or sides.min(initial=0) < 0 or channels * sides.prod(1).sum() >= 2**62:
         raise ValueError(
-            f"{op}: expected sides and channels of at least 1, and less than 2^62 bytes, "
+            f"{op}: expected sides of at least 0, channels of at least 1 and less than 2^62 bytes, "
             f"but got sizes {size_text(np.array(sizes, object))} and {channels} channels"
         )
 
