@@ -17,11 +17,7 @@ _TYPES = (".png", ".jpg", ".jpeg", ".webp")
 
 
 def check_type(path: Path) -> None:
-    """Check the extension of an output file.
-
-    Raises:
-        ValueError: the extension is unknown.
-    """
+    """Refuse an output file of an unknown extension."""
     if path.suffix.lower() not in (*_TYPES, ".html"):
         raise ValueError(f"preview: expected a file in {', '.join(_TYPES)} or .html, but got {path.name}")
 
@@ -36,11 +32,7 @@ def write_sheet(
     title: str = "Preview",
     epoch: int = 0,
 ) -> None:
-    """Write rows of pictures to a file; the extension selects .png, .jpg, .webp or .html.
-
-    Raises:
-        ValueError: the extension is unknown.
-    """
+    """Write rows of pictures to a file; the extension selects .png, .jpg, .webp or .html."""
     path = Path(path)
     check_type(path)
     path.parent.mkdir(parents=True, exist_ok=True)
