@@ -15,7 +15,7 @@ Array: TypeAlias = np.ndarray[Any, Any]
 Matrix: TypeAlias = Tensor | Array
 Fill: TypeAlias = float | Sequence[float]
 
-_INTEGERS = (torch.uint8, torch.int8, torch.int16, torch.int32, torch.int64)
+INTEGERS = (torch.uint8, torch.int8, torch.int16, torch.int32, torch.int64)
 
 IMAGE_DTYPES = (
     torch.uint8,
@@ -278,12 +278,7 @@ def _array_input(op: str, name: str, array: Array, dtypes: Sequence[torch.dtype]
 
 
 def operator_output(op: str, out: Any) -> OperatorInput:
-    """Describe `out` as an operator's [N, C, H, W] output in the memory it has.
-
-    Raises:
-        TypeError: neither a tensor nor an array.
-        ValueError: an array that a tensor cannot share memory with.
-    """
+    """Describe a tensor, or an array that can share its memory, as an operator's [N, C, H, W] output."""
     if isinstance(out, np.ndarray) and not _is_shareable(out):
         raise ValueError(
             f"{op}: expected out as a writable array of native byte order without negative strides"
@@ -348,7 +343,7 @@ def fill_values(op: str, fill: Any) -> list[float]:
 
 def is_whole(value: object) -> bool:
     """Whether a value is an integer, traced by a compiler or not."""
-    return is_integer(value) or (isinstance(value, Tensor) and value.dtype in _INTEGERS)
+    return is_integer(value) or (isinstance(value, Tensor) and value.dtype in INTEGERS)
 
 
 def _is_int64(value: Any) -> bool:

@@ -9,6 +9,8 @@ import torch
 from torch import Tensor
 from torch.autograd import forward_ad
 
+from orbbec._library import operators
+
 # Not public; a torch without it takes the slower path.
 _below_autograd = getattr(torch._C, "_AutoDispatchBelowAutograd", nullcontext)
 # Whether a tensor is in a function transform such as vmap or grad.
@@ -39,6 +41,14 @@ def call_operator(operator: Any, *arguments: Any) -> Any:
         return operator(*arguments)
     with _below_autograd():
         return operator(*arguments)
+
+
+def call_into(op: str, buffer: Tensor | None, *arguments: Any) -> Any:
+    """Call `torch.ops.orbbec.<op>`; its out variant if there is a buffer for the result."""
+    if buffer is None:
+        return call_operator(getattr(operators, op), *arguments)
+    getattr(operators, f"{op}_out")(*arguments, buffer)
+    return buffer
 
 
 def call_for(op: str, function: Callable[..., Any], *arguments: Any, **named: Any) -> Any:
