@@ -131,9 +131,6 @@ class Feed:
     """Threads that read and decode the images of batches, and `readers` more that only read.
 
     `nice` is added to their niceness. They run on `cores`; empty: those of the process.
-
-    Raises:
-        RuntimeError: the system refuses more threads.
     """
 
     def __init__(
