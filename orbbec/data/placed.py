@@ -30,9 +30,6 @@ def are_placed(targets: Sequence[dict[str, Any]], names: Sequence[str] = ()) -> 
 def check_placed(sample: Sample, size: tuple[int, int]) -> None:
     """Refuse targets of an image if the decoded size (height, width) is another than that of theirs.
 
-    Raises:
-        ValueError: the sizes differ; the message has both.
-
     Example:
         >>> check_placed(Sample(b"...", {"boxes": []}, size=(40, 60)), (60, 40))
         Traceback (most recent call last):

@@ -157,9 +157,6 @@ def printable(text: object) -> str:
 class faults_named:
     """Convert OSErrors, and errors of other kinds, into the BadSample of a sample.
 
-    Raises:
-        BadSample: an error of these types was raised.
-
     Example:
         >>> with faults_named(7, "cats/3.txt", ValueError):
         ...     int("three")
@@ -196,10 +193,7 @@ def reason_of(error: Exception) -> str:
 
 
 def read_bytes(path: str | os.PathLike[str], sample_id: int) -> bytes:
-    """The bytes of a file.
-
-    Raises:
-        BadSample: the file is missing, unreadable or empty.
+    """The bytes of a file; BadSample if it is missing, unreadable or empty.
 
     Example:
         >>> read_bytes("no/such.jpg", 7)
@@ -214,11 +208,7 @@ def read_bytes(path: str | os.PathLike[str], sample_id: int) -> bytes:
 
 
 def read_range(path: str | os.PathLike[str], offset: int, size: int, part: str) -> bytes:
-    """`size` bytes of a file from an offset; the error calls them `part`.
-
-    Raises:
-        OSError: the file cannot be read.
-        ValueError: the file is too short; nothing was read or allocated.
+    """`size` bytes of a file from an offset, refused before they are allocated; the error calls them `part`.
 
     Example:
         >>> read_range("/dev/null", 1, 2**62, "the image")

@@ -218,9 +218,6 @@ def decode_planes_into(
 
     `sampling` is the result of `sampling_of`, except "rgb". The planes are written in order to `out`: uint8,
     flat, contiguous, as long as all of them together.
-
-    Raises:
-        ValueError: the file is damaged, or does not match the arguments.
     """
     message = _MESSAGE.buffer
     arguments = data, len(data), height, width, SAMPLINGS.index(sampling), out.ctypes.data, message

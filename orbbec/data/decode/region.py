@@ -70,10 +70,7 @@ def regions_of(plan: Plan, can_shrink: Array | None = None) -> Regions | None:
 
 
 def union_of(plans: Sequence[Plan]) -> Regions | None:
-    """The smallest regions that have what several plans of the same images read.
-
-    Returns:
-        The regions; None if a plan reads whole images.
+    """The smallest regions that have what several plans of the same images read; None: whole images.
 
     Example:
         >>> from orbbec.transforms import Crop

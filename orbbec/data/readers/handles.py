@@ -18,9 +18,6 @@ class Descriptor:
     """A file that is open for `os.pread` as long as this object exists, also in forked processes.
 
     A new file is for this user only.
-
-    Raises:
-        OSError: the file cannot be opened.
     """
 
     def __init__(self, path: str, flags: int = os.O_RDONLY) -> None:
@@ -90,12 +87,9 @@ def open_file(open: _Open, path: Path) -> OpenFile:
 
 
 def check_size(path: Path, size: int) -> None:
-    """Check that an open file has not shrunk.
+    """Check that an open file still has `size` bytes.
 
     Beyond the end of a file, HDF5 reads zeros, and LMDB's memory map crashes the process.
-
-    Raises:
-        ValueError: the file has fewer than `size` bytes.
     """
     found = path.stat().st_size
     if found < size:

@@ -41,9 +41,6 @@ def image_files(folder: str | os.PathLike[str], extensions: tuple[str, ...], abo
 
     Links to folders are followed, except to a folder that they are in, or to `above`, a folder above it.
     Hidden files and folders are skipped.
-
-    Raises:
-        OSError: a folder cannot be read, or a link that may be one to a folder is broken.
     """
     ancestors = frozenset({_identity(above)} if above else ())
     return [os.path.join(*entry) for entry in sorted(_walk(os.fspath(folder), extensions, ancestors))]
@@ -110,9 +107,6 @@ def listed_lines(file: Path) -> list[tuple[str, str]]:
     """The lines of a list of files that are not blank, and where each is, for messages.
 
     Names of files may be in any encoding.
-
-    Raises:
-        OSError: the list cannot be read.
     """
     lines = file.read_text("utf-8-sig", "surrogateescape").split("\n")
     return [
@@ -160,9 +154,6 @@ def _walk(top: str, extensions: tuple[str, ...], above: frozenset[_Identity]) ->
 
 def check_path(op: str, root: str | os.PathLike[str], path: str, source: str) -> None:
     """Check that a path that `source` lists stays in the folder `root`; links in that folder are followed.
-
-    Raises:
-        ValueError: the path leaves the folder or is invalid.
 
     Example:
         >>> check_path("FileList", "/data", "cats/../cats/1.jpg", "line 7 of train.csv")

@@ -103,9 +103,6 @@ def encoded_image(value: Any) -> tuple[bytes, str]:
 
     `value` is bytes, or a dict with "bytes" and "path", as Hugging Face writes it.
 
-    Raises:
-        ValueError: there are no bytes.
-
     Example:
         >>> encoded_image({"bytes": b"the bytes of a JPEG", "path": "1.jpg"})
         (b'the bytes of a JPEG', '1.jpg')
