@@ -120,24 +120,15 @@ def _first(output: Tensor) -> Tensor:
     return output[0]
 
 
-def _as_hw(op: str, output: Tensor) -> Array:
-    plane: Array = _as_array(op, output)[0, 0]
-    return plane
-
-
-def _as_hwc(op: str, output: Tensor) -> Array:
-    image: Array = _as_array(op, output)[0]
-    return image.transpose(1, 2, 0)
-
-
-def _as_nhwc(op: str, output: Tensor) -> Array:
-    return _as_array(op, output).transpose(0, 2, 3, 1)
-
-
-def _as_array(op: str, output: Tensor) -> Array:
+def _as_array(op: str, dimensions: int, output: Tensor) -> Array:
+    """An output as an array `[H, W]`, `[H, W, C]` or `[N, H, W, C]`."""
     if output.dtype == torch.bfloat16:
         raise TypeError(f"{op}: expected a tensor for a result of bfloat16, but got an array, which has none")
-    return output.numpy()
+    array: Array = output.numpy()
+    if dimensions == 2:
+        return array[0, 0]
+    array = array.transpose(0, 2, 3, 1)
+    return array[0] if dimensions == 3 else array
 
 
 def operator_input(
@@ -266,15 +257,11 @@ def _array_input(op: str, name: str, array: Array, dtypes: Sequence[torch.dtype]
             f"{op}: expected {name} of shape [H, W], [H, W, C] or [N, H, W, C], but got {list(array.shape)}"
         )
     # NumPy creates a view in a third of torch's time.
-    if array.ndim == 2:
-        planes, restore = array[None, None], _as_hw
-    elif array.ndim == 3:
-        planes, restore = array[None].transpose(0, 3, 1, 2), _as_hwc
-    else:
-        planes, restore = array.transpose(0, 3, 1, 2), _as_nhwc
+    planes = array if array.ndim == 4 else array[None]
+    planes = planes[None] if array.ndim == 2 else planes.transpose(0, 3, 1, 2)
     images = as_tensor(op, name, planes)
     check_dtype(op, name, images, dtypes)
-    return OperatorInput(images, None, 0, partial(restore, op))
+    return OperatorInput(images, None, 0, partial(_as_array, op, array.ndim))
 
 
 def operator_output(op: str, out: Any) -> OperatorInput:

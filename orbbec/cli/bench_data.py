@@ -103,18 +103,10 @@ def measure(
     show: Callable[[str], None] = lambda text: None,
     decode: str = "host",
 ) -> list[Row]:
-    """Time every contender whose packages are installed.
+    """Time every contender whose packages are installed, in interleaved rounds after one for warming up.
 
-    Args:
-        paths: JPEG files, used in order and repeated if there are too few.
-        threads: threads of each contender, which also gets as many cores.
-        images: images per round.
-        rounds: rounds per contender, after one uncounted warm-up round.
-        show: called with a line about what is timed next.
-        decode: see `available`.
-
-    Returns:
-        One row per contender; the first is this loader.
+    Each has as many cores as threads, and the next `images` of `paths`, repeated if there are too few.
+    `show` is called with a line about what is timed next. The first row is this loader; see `available`.
     """
     contenders = available(decode)
     rows = [Row(name) for name in contenders]
@@ -152,11 +144,7 @@ def table(rows: Sequence[Row]) -> str:
 def available(decode: str = "host") -> dict[str, Run]:
     """The contenders whose packages are installed.
 
-    Args:
-        decode: "device": also this loader with batches on the GPU, decoded on the host or there.
-
-    Raises:
-        ValueError: there is no GPU for "device", or `decode` is unknown.
+    "device" adds this loader with batches on the GPU, decoded on the host or there.
     """
     found: dict[str, Run] = {"orbbec": _Orbbec(False), "orbbec, antialiased": _Orbbec(True)}
     if choice("bench-data", "--decode", decode, DECODES) == "device":

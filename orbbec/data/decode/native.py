@@ -180,10 +180,6 @@ def decode_rectangle(
 
     Returns:
         uint8 `[height, width, channels]`; `out` if given.
-
-    Raises:
-        ValueError: the file is damaged, the rectangle leaves the image, or libjpeg-turbo is needed but not
-            built in.
     """
     message = _MESSAGE.buffer
     shape = (max(height, 0), max(width, 0), channels)

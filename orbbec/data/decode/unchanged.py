@@ -46,21 +46,12 @@ def checked_pixels(pixels: Any) -> Array:
 
 
 def decode_unchanged(data: bytes, max_pixels: int, apply_exif_orientation: bool = True) -> Array:
-    """Decode an image without changing its dtype or channels.
+    """Decode an image file, or an array `[H, W]` or `[H, W, C]` of an `.npy` or `.npz` file, as `[H, W, C]`.
+
+    Its dtype and channels are unchanged: uint8, uint16, float16 or float32.
 
     Palettes and CMYK become RGB. Colors of more than 8 bits in PNG and JPEG 2000 need OpenCV; AVIF keeps 8
     bits. TIFF needs tifffile, unless it has 1, 3 or 4 channels of 8 bits or one of 16.
-
-    Args:
-        data: an image file, an `.npy` file of `[H, W]` or `[H, W, C]`, or an `.npz` file of one such array.
-        max_pixels: larger images are refused before decoding.
-        apply_exif_orientation: see `decode_image`.
-
-    Returns:
-        uint8, uint16, float16 or float32 `[H, W, C]`.
-
-    Raises:
-        ValueError: the file is damaged, too large, of unknown format, or needs a package that is missing.
 
     Example:
         >>> file = io.BytesIO()

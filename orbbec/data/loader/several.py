@@ -22,12 +22,7 @@ class NamedImage(Sample):
 
 
 def named_images(sample: Sample, images: dict[str, Any]) -> list[NamedImage]:
-    """The images of a sample; the first has the targets of the sample too.
-
-    Raises:
-        BadSample: there is no image, or a target of the first has the name of an image with targets.
-        TypeError: an image is a clip, or is several images.
-    """
+    """The images of a sample; the first has the targets of the sample too."""
     if not images:
         raise BadSample(sample.sample_id, sample.path, "the sample has no images")
     first, *others = (

@@ -52,13 +52,9 @@ def has_images(folder: str | os.PathLike[str], extensions: tuple[str, ...]) -> b
 
 
 def by_stem(op: str, folder: Path, extensions: tuple[str, ...], ending: str = "") -> dict[str, str]:
-    """The images below a folder, by their path in it without extension and `ending`; see `image_files`.
+    """The images below a folder, by their path in it without extension and `ending`, which must differ.
 
     Files whose names lack the ending are skipped.
-
-    Raises:
-        OSError: see `image_files`.
-        ValueError: two images differ only in their extension.
     """
     found: dict[str, str] = {}
     for path in image_files(folder, extensions):
