@@ -125,10 +125,8 @@ def _as_array(op: str, dimensions: int, output: Tensor) -> Array:
     if output.dtype == torch.bfloat16:
         raise TypeError(f"{op}: expected a tensor for a result of bfloat16, but got an array, which has none")
     array: Array = output.numpy()
-    if dimensions == 2:
-        return array[0, 0]
-    array = array.transpose(0, 2, 3, 1)
-    return array[0] if dimensions == 3 else array
+    array = array[0] if dimensions == 2 else array.transpose(0, 2, 3, 1)
+    return array if dimensions == 4 else array[0]
 
 
 def operator_input(

@@ -30,10 +30,9 @@ def plain(value: Any) -> Any:
 
 def is_real(value: Any) -> bool:
     """Whether a value is a real number, of Python or NumPy, that a float can hold, and not a bool."""
-    kind = type(value)
-    if kind is int:
+    if type(value) is int:
         return -_END < value < _END
-    return kind is float or (isinstance(value, Real) and not isinstance(value, bool))
+    return type(value) is float or (isinstance(value, Real) and not isinstance(value, bool))
 
 
 def is_number(value: Any) -> bool:
