@@ -95,6 +95,32 @@ def test_text_is_no_truth_value(name):
                     getattr(orbbec, name)(*bound.args, **bound.kwargs)
 
 
+def _replaced(value, number, kinds):
+    if isinstance(value, tuple):
+        return tuple(_replaced(each, number, kinds) for each in value)
+    return number if type(value) in kinds else value
+
+
+@pytest.mark.parametrize(
+    ("number", "kinds"), [(2**63, (int,)), (10**400, (int, float))], ids=["2^63", "10^400"]
+)
+@pytest.mark.parametrize("name", FUNCTIONS)
+def test_a_number_that_is_too_large_is_named(name, number, kinds):
+    unnamed = []
+    for call in calls_of(name)[:1]:
+        call.apply_defaults()
+        for argument, value in call.arguments.items():
+            large = _replaced(value, number, kinds)
+            if type(value) in (int, float, tuple) and large != value:
+                bound = inspect.BoundArguments(call.signature, {**call.arguments, argument: large})
+                try:
+                    getattr(orbbec, name)(*bound.args, **bound.kwargs)
+                except Exception as error:
+                    if not str(error).startswith(f"{name}: expected "):
+                        unnamed.append(f"{argument}: {type(error).__name__}: {str(error)[:150]}")
+    assert not unnamed, "\n".join(unnamed)
+
+
 def test_a_refusal_is_a_value_error_with_any_torch(monkeypatch):
     monkeypatch.setattr(torch, "__version__", "2.15.0")
 

@@ -118,11 +118,15 @@ class ImageBatch(StoredBatch):
         Returns:
             A batch of ``len(sizes)`` images.
 
+        Raises:
+            ValueError: a side is negative, there are no channels, or the batch would have 2^62 bytes.
+
         Example:
             >>> batch = ImageBatch.of_sizes([(2, 3), (5, 4)], channels=3)
             >>> batch[1].fill_(7)[0, 0].tolist()
             [7, 7, 7]
         """
+        check_sizes("ImageBatch.of_sizes", sizes, channels)
         return _allocate(sizes, channels, 0, empty or empty_on_host)
 
     @classmethod
@@ -317,6 +321,16 @@ def _read_shapes(
     if channels < 1:
         raise ValueError(f"ImageBatch.from_images: expected at least 1 channel, but got {channels}")
     return sizes, channels
+
+
+def check_sizes(op: str, sizes: Sequence[tuple[int, int]], channels: int) -> None:
+    """Refuse negative sides, no channels, and 2^62 bytes, which would wrap in a layout table."""
+    sides = np.array(sizes, np.float64).reshape(-1, 2)
+    if channels < 1 or sides.min(initial=0) < 0 or channels * sides.prod(1).sum() >= 2**62:
+        raise ValueError(
+            f"{op}: expected sides of at least 0, channels of at least 1 and less than 2^62 bytes, "
+            f"but got sizes {size_text(np.array(sizes, object))} and {channels} channels"
+        )
 
 
 def _allocate(

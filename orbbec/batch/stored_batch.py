@@ -16,11 +16,7 @@ _View = TypeVar("_View")
 
 @dataclass(frozen=True, eq=False, repr=False)
 class StoredBatch:
-    """Images and their tables in one tensor.
-
-    Args:
-        storage: uint8, flat.
-    """
+    """Images and their tables in one tensor, `storage`: uint8, flat."""
 
     storage: torch.Tensor
 

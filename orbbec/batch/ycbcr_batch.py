@@ -17,7 +17,7 @@ from dataclasses import dataclass
 import numpy as np
 import torch
 
-from orbbec.batch.image_batch import ImageBatch, empty_on_host, packed, rounded_up
+from orbbec.batch.image_batch import ImageBatch, check_sizes, empty_on_host, packed, rounded_up
 from orbbec.batch.stored_batch import StoredBatch
 from orbbec.bridge.arguments import Array
 
@@ -79,6 +79,7 @@ class YCbCrBatch(StoredBatch):
         Raises:
             ValueError: an argument is invalid.
         """
+        check_sizes("YCbCrBatch.of_sizes", sizes, 3)
         count = len(sizes)
         orientations = [1] * count if orientations is None else orientations
         _check_forms(count, samplings, orientations)

@@ -15,7 +15,7 @@ Array: TypeAlias = np.ndarray[Any, Any]
 Matrix: TypeAlias = Tensor | Array
 Fill: TypeAlias = float | Sequence[float]
 
-_INTEGERS = (torch.uint8, torch.int8, torch.int16, torch.int32, torch.int64)
+INTEGERS = (torch.uint8, torch.int8, torch.int16, torch.int32, torch.int64)
 
 IMAGE_DTYPES = (
     torch.uint8,
@@ -28,6 +28,7 @@ IMAGE_DTYPES = (
 
 BYTES = (torch.uint8,)
 _FLOATS = (torch.float32, torch.float64)
+_END = 2**63  # of int64
 
 # The dtypes that an operator may be asked for, by torch's number of them, which schemas have.
 _NUMBERED = {0: torch.uint8, 5: torch.float16, 6: torch.float32, 7: torch.float64, 15: torch.bfloat16}
@@ -119,24 +120,13 @@ def _first(output: Tensor) -> Tensor:
     return output[0]
 
 
-def _as_hw(op: str, output: Tensor) -> Array:
-    plane: Array = _as_array(op, output)[0, 0]
-    return plane
-
-
-def _as_hwc(op: str, output: Tensor) -> Array:
-    image: Array = _as_array(op, output)[0]
-    return image.transpose(1, 2, 0)
-
-
-def _as_nhwc(op: str, output: Tensor) -> Array:
-    return _as_array(op, output).transpose(0, 2, 3, 1)
-
-
-def _as_array(op: str, output: Tensor) -> Array:
+def _as_array(op: str, dimensions: int, output: Tensor) -> Array:
+    """An output as an array `[H, W]`, `[H, W, C]` or `[N, H, W, C]`."""
     if output.dtype == torch.bfloat16:
         raise TypeError(f"{op}: expected a tensor for a result of bfloat16, but got an array, which has none")
-    return output.numpy()
+    array: Array = output.numpy()
+    array = array[0] if dimensions == 2 else array.transpose(0, 2, 3, 1)
+    return array if dimensions == 4 else array[0]
 
 
 def operator_input(
@@ -278,24 +268,15 @@ def _array_input(op: str, name: str, array: Array, dtypes: Sequence[torch.dtype]
             f"{op}: expected {name} of shape [H, W], [H, W, C] or [N, H, W, C], but got {list(array.shape)}"
         )
     # NumPy creates a view in a third of torch's time.
-    if array.ndim == 2:
-        planes, restore = array[None, None], _as_hw
-    elif array.ndim == 3:
-        planes, restore = array[None].transpose(0, 3, 1, 2), _as_hwc
-    else:
-        planes, restore = array.transpose(0, 3, 1, 2), _as_nhwc
+    planes = array if array.ndim == 4 else array[None]
+    planes = planes[None] if array.ndim == 2 else planes.transpose(0, 3, 1, 2)
     images = as_tensor(op, name, planes)
     check_dtype(op, name, images, dtypes)
-    return OperatorInput(images, None, 0, partial(restore, op))
+    return OperatorInput(images, None, 0, partial(_as_array, op, array.ndim))
 
 
 def operator_output(op: str, out: Any) -> OperatorInput:
-    """Describe `out` as an operator's [N, C, H, W] output in the memory it has.
-
-    Raises:
-        TypeError: neither a tensor nor an array.
-        ValueError: an array that a tensor cannot share memory with.
-    """
+    """Describe a tensor, or an array that can share its memory, as an operator's [N, C, H, W] output."""
     if isinstance(out, np.ndarray) and not _is_shareable(out):
         raise ValueError(
             f"{op}: expected out as a writable array of native byte order without negative strides"
@@ -360,7 +341,12 @@ def fill_values(op: str, fill: Any) -> list[float]:
 
 def is_whole(value: object) -> bool:
     """Whether a value is an integer, traced by a compiler or not."""
-    return is_integer(value) or (isinstance(value, Tensor) and value.dtype in _INTEGERS)
+    return is_integer(value) or (isinstance(value, Tensor) and value.dtype in INTEGERS)
+
+
+def _is_int64(value: Any) -> bool:
+    """Whether operators can take a whole number; those that a compiler traces they can."""
+    return not isinstance(value, int) or -_END <= value < _END
 
 
 def size_values(op: str, size: Any, expected: str = "size as (height, width)") -> list[int]:
@@ -369,11 +355,14 @@ def size_values(op: str, size: Any, expected: str = "size as (height, width)") -
         height, width = size
     except (TypeError, ValueError) as error:
         raise TypeError(f"{op}: expected {expected}, but got {shown(size)}") from error
-    if type(height) is int and type(width) is int:
+    if type(height) is int and type(width) is int and -_END <= height < _END and -_END <= width < _END:
         return [height, width]
     if not (is_whole(height) and is_whole(width)):
         raise TypeError(f"{op}: expected {expected}, but got {shown(size)}")
-    return [int(side) if isinstance(side, np.integer) else side for side in (height, width)]
+    sides = [int(side) if isinstance(side, np.integer) else side for side in (height, width)]
+    if not all(map(_is_int64, sides)):
+        raise ValueError(f"{op}: expected {expected}, each of 64 bits, but got {shown(size)}")
+    return sides
 
 
 def name_value(op: str, argument: str, value: Any) -> str:
@@ -395,7 +384,10 @@ def whole_value(op: str, argument: str, value: Any) -> Any:
     """The whole number of an option; one that a compiler traces as it is."""
     if not is_whole(value):
         raise TypeError(f"{op}: expected {argument} as a whole number, but got {shown(value)}")
-    return value if isinstance(value, torch.SymInt) else int(value)
+    number = value if isinstance(value, torch.SymInt) else int(value)
+    if not _is_int64(number):
+        raise ValueError(f"{op}: expected {argument} as a whole number of 64 bits, but got {value}")
+    return number
 
 
 def flag_value(op: str, argument: str, value: Any) -> bool:

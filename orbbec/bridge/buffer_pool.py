@@ -76,10 +76,7 @@ class BufferPool:
     ) -> Tensor:
         """An uninitialized tensor, aligned to 64 bytes.
 
-        Args:
-            shape: of the tensor.
-            dtype: of the tensor.
-            channels_last: whether channels of `[N, C, H, W]` or `[C, H, W]` lie together.
+        `channels_last`: whether channels of `[N, C, H, W]` or `[C, H, W]` lie together.
         """
         nbytes = prod(shape) * dtype.itemsize
         if nbytes == 0:
@@ -191,11 +188,7 @@ def pooled_output(
 ) -> Tensor | None:
     """A buffer from the pool for an operator's result `[N, C, H, W]` or `[C, H, W]`.
 
-    Args:
-        shape: of the result.
-        dtype: of the result.
-        channels_last: memory format of the result.
-        inputs: the tensors that the operator takes, the images first.
+    `inputs` are the tensors that the operator takes, the images first.
 
     Returns:
         An uninitialized tensor; None if the operator must allocate its result: on CUDA, for a gradient, under
@@ -222,13 +215,7 @@ def output_buffer(
 def pooled_like(
     images: Tensor, shape: Sequence[int] | None = None, dtype: torch.dtype | None = None
 ) -> Tensor:
-    """Uninitialized memory on the device of images.
-
-    Args:
-        images: images `[N, C, H, W]`.
-        shape: of a contiguous result; None: images of the same size and memory format.
-        dtype: of the result; None: that of the images.
-    """
+    """Uninitialized memory on the device of images: contiguous of `shape`, or in the form of the images."""
     is_last = shape is None and is_channels_last(images, None)
     return output_buffer(images.shape if shape is None else shape, dtype or images.dtype, is_last, images)
 

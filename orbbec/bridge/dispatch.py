@@ -9,6 +9,8 @@ import torch
 from torch import Tensor
 from torch.autograd import forward_ad
 
+from orbbec._library import operators
+
 # Not public; a torch without it takes the slower path.
 _below_autograd = getattr(torch._C, "_AutoDispatchBelowAutograd", nullcontext)
 # Whether a tensor is in a function transform such as vmap or grad.
@@ -41,6 +43,14 @@ def call_operator(operator: Any, *arguments: Any) -> Any:
         return operator(*arguments)
 
 
+def call_into(op: str, buffer: Tensor | None, *arguments: Any) -> Any:
+    """Call `torch.ops.orbbec.<op>`; its out variant if there is a buffer for the result."""
+    if buffer is None:
+        return call_operator(getattr(operators, op), *arguments)
+    getattr(operators, f"{op}_out")(*arguments, buffer)
+    return buffer
+
+
 def call_for(op: str, function: Callable[..., Any], *arguments: Any, **named: Any) -> Any:
     """Call a function of which the operator `op` consists; its errors name `op`."""
     if torch.compiler.is_compiling():  # which reports errors of its own
@@ -57,11 +67,9 @@ def is_plain(tensor: Tensor) -> bool:
 
 
 def refuse_gradient(op: str, name: str) -> None:
-    """Make `backward` raise an error where torch would treat the gradient as 0.
+    """Make `backward` raise an error that names `name`, where torch would treat the gradient as 0.
 
-    Args:
-        op: the operator; it must be called by `call_operator`.
-        name: name of the function, for the message.
+    The operator `op` must be called by `call_operator`.
     """
 
     def backward(ctx: Any, *gradients: Tensor) -> None:

@@ -21,13 +21,9 @@ _BORDER_NUMBERS = ("constant", "replicate", "reflect", "wrap", "reflect101", "tr
 
 
 def interpolation_name(op: str, value: Any) -> str:
-    """The operators' name of an interpolation.
+    """The operators' name of an interpolation, of what `known_interpolation` takes.
 
     An unknown name is returned unchanged: the operator's error lists its names.
-
-    Args:
-        op: name of the operator, for messages.
-        value: see `known_interpolation`.
 
     Raises:
         TypeError: the type is not supported.

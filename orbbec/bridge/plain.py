@@ -12,7 +12,8 @@ from torch import SymInt, Tensor
 
 # The usual types come first: an abstract base class takes twenty times as long to answer.
 _BUILTIN = {bool, int, float, str, tuple, list, dict, type(None)}
-_REAL, _SEQUENCES = {int, float}, {tuple, list}
+_SEQUENCES = {tuple, list}
+_END = 2**1024  # of the range of a float
 
 
 def plain(value: Any) -> Any:
@@ -28,8 +29,10 @@ def plain(value: Any) -> Any:
 
 
 def is_real(value: Any) -> bool:
-    """Whether a value is a real number, of Python or NumPy, and not a bool."""
-    return type(value) in _REAL or (isinstance(value, Real) and not isinstance(value, bool))
+    """Whether a value is a real number, of Python or NumPy, that a float can hold, and not a bool."""
+    if type(value) is int:
+        return -_END < value < _END
+    return type(value) is float or (isinstance(value, Real) and not isinstance(value, bool))
 
 
 def is_number(value: Any) -> bool:

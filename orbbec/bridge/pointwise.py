@@ -6,9 +6,9 @@ from typing import Any
 import torch
 from torch import Tensor
 
-from orbbec._library import operators
 from orbbec.bridge.arguments import (
     IMAGE_DTYPES,
+    INTEGERS,
     OperatorInput,
     array_of,
     as_tensor,
@@ -16,11 +16,9 @@ from orbbec.bridge.arguments import (
     new_images,
     operator_input,
 )
-from orbbec.bridge.dispatch import call_operator
+from orbbec.bridge.dispatch import call_into
 from orbbec.bridge.fakes import register_fake, register_out_fake
 from orbbec.bridge.warp import buffer_like
-
-_WHOLE = (torch.uint8, torch.int8, torch.int16, torch.int32, torch.int64)
 
 
 def images_input(
@@ -28,11 +26,7 @@ def images_input(
 ) -> OperatorInput:
     """Describe images for an operator that keeps their sizes: an ImageBatch gives an ImageBatch.
 
-    Args:
-        op: the operator's name, for messages.
-        images: see `operator_input`.
-        channels: the number of output channels; None: that of the images.
-        dtypes: those that are accepted.
+    `channels` are those of the output; None: those of the images. See `operator_input`.
     """
     inputs = operator_input(op, "images", images, dtypes)
     if inputs.layout is None:
@@ -46,22 +40,10 @@ def images_input(
     return OperatorInput(inputs.images, inputs.layout, inputs.channels, restore)
 
 
-def call_into(op: str, buffer: Tensor | None, *arguments: Any) -> Any:
-    """Call `torch.ops.orbbec.<op>`; its out variant if there is a buffer for the result."""
-    if buffer is None:
-        return call_operator(getattr(operators, op), *arguments)
-    getattr(operators, f"{op}_out")(*arguments, buffer)
-    return buffer
-
-
 def call_like(op: str, inputs: OperatorInput, *options: Any, channels: int | None = None) -> Any:
     """Call an operator whose result has the sizes and the dtype of its images; see `pooled_output`.
 
-    Args:
-        op: the operator.
-        inputs: its images.
-        options: its other arguments.
-        channels: the number of output channels; None: that of the images.
+    `channels` are those of the output; None: those of the images.
     """
     tensors = [option for option in options if isinstance(option, Tensor)]
     buffer = buffer_like(inputs, None, *tensors, channels=channels)
@@ -110,7 +92,7 @@ def register_fake_like(op: str, **dimensions: int) -> None:
 def whole_numbers(op: str, name: str, value: Any, shape: list[int], low: int, high: int) -> Tensor:
     """Integers as contiguous int64 of `shape` on their device; on the CPU, their range is checked."""
     values = as_tensor(op, name, array_of(value))
-    if values.dtype not in _WHOLE:
+    if values.dtype not in INTEGERS:
         raise TypeError(f"{op}: expected {name} of whole numbers, but got {values.dtype}")
     if list(values.shape) != shape:
         raise ValueError(f"{op}: expected {name} of shape {shape}, but got {list(values.shape)}")

@@ -18,7 +18,7 @@ from orbbec.bridge.arguments import (
     operator_output,
 )
 from orbbec.bridge.buffer_pool import pooled_output
-from orbbec.bridge.dispatch import call_operator
+from orbbec.bridge.dispatch import call_into
 from orbbec.bridge.fakes import register_fake
 from orbbec.bridge.names import Border, Interpolation, border_name, interpolation_name
 
@@ -55,11 +55,7 @@ def call_warp(
         default_arithmetic() if arithmetic is None else name_value(op, "arithmetic", arithmetic),
     )
     if out is None:
-        buffer = buffer_like(inputs, size, *transform)
-        if buffer is None:
-            return inputs.restore(call_operator(getattr(operators, op), *arguments))
-        getattr(operators, f"{op}_out")(*arguments, buffer)
-        return inputs.restore(buffer)
+        return inputs.restore(call_into(op, buffer_like(inputs, size, *transform), *arguments))
     target = operator_output(op, out)
     check_no_gradient(op, inputs.images, *transform, target.images)
     getattr(operators, f"{op}_out")(*arguments, target.images)
@@ -71,11 +67,8 @@ def buffer_like(
 ) -> Tensor | None:
     """An output buffer in the layout of the images; see `pooled_output`.
 
-    Args:
-        inputs: the images.
-        size: of the results; None: the sizes of the images.
-        others: the other tensors that the operator takes.
-        channels: the number of output channels; None: that of the images.
+    `size` and `channels` are those of the results; None: those of the images. `others` are the other tensors
+    that the operator takes.
     """
     images, layout = inputs.images, inputs.layout
     if layout is not None and size is None:

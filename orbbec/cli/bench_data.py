@@ -36,6 +36,8 @@ from orbbec.transforms.base.checks import choice
 
 SIDE, BATCH = 224, 64
 MEAN, STD = (0.485, 0.456, 0.406), (0.229, 0.224, 0.225)
+_SCALE = (1 / 255 / np.array(STD, np.float32))[:, None, None]
+_OFFSET = (-np.array(MEAN, np.float32) / np.array(STD, np.float32))[:, None, None]
 DECODES = ("host", "device")
 _JPEG = (".jpg", ".jpeg")
 
@@ -84,12 +86,7 @@ class Row:
 
 
 def jpegs_below(folder: str | os.PathLike[str]) -> list[str]:
-    """The JPEGs below a folder, sorted.
-
-    Raises:
-        FileNotFoundError: the folder does not exist.
-        ValueError: there are none.
-    """
+    """The JPEGs below a folder, sorted."""
     if not Path(folder).exists():
         raise FileNotFoundError(f"bench-data: expected a folder of JPEGs, but {folder} does not exist")
     found = image_files(folder, _JPEG) if Path(folder).is_dir() else []
@@ -106,18 +103,10 @@ def measure(
     show: Callable[[str], None] = lambda text: None,
     decode: str = "host",
 ) -> list[Row]:
-    """Time every contender whose packages are installed.
+    """Time every contender whose packages are installed, in interleaved rounds after one for warming up.
 
-    Args:
-        paths: JPEG files, used in order and repeated if there are too few.
-        threads: threads of each contender, which also gets as many cores.
-        images: images per round.
-        rounds: rounds per contender, after one uncounted warm-up round.
-        show: called with a line about what is timed next.
-        decode: see `available`.
-
-    Returns:
-        One row per contender; the first is this loader.
+    Each has as many cores as threads, and the next `images` of `paths`, repeated if there are too few.
+    `show` is called with a line about what is timed next. The first row is this loader; see `available`.
     """
     contenders = available(decode)
     rows = [Row(name) for name in contenders]
@@ -155,14 +144,9 @@ def table(rows: Sequence[Row]) -> str:
 def available(decode: str = "host") -> dict[str, Run]:
     """The contenders whose packages are installed.
 
-    Args:
-        decode: "device": also this loader with batches on the GPU, decoded on the host or there.
-
-    Raises:
-        ValueError: there is no GPU for "device", or `decode` is unknown.
+    "device" adds this loader with batches on the GPU, decoded on the host or there.
     """
-    found: dict[str, Run] = {"orbbec": _Orbbec(antialias=False)}
-    found["orbbec, antialiased"] = _Orbbec(antialias=True)
+    found: dict[str, Run] = {"orbbec": _Orbbec(False), "orbbec, antialiased": _Orbbec(True)}
     if choice("bench-data", "--decode", decode, DECODES) == "device":
         if not torch.cuda.is_available():
             raise ValueError("bench-data: expected --decode host where torch sees no GPU, but got device")
@@ -241,10 +225,10 @@ def _run_pool(paths: Sequence[str], threads: int, *, decoder: str) -> int:
     done = 0
     with ThreadPoolExecutor(threads) as pool:
         for start in range(0, len(paths), BATCH):
-            wanted = paths[start : start + BATCH]
-            batch = torch.empty(len(wanted), 3, SIDE, SIDE, dtype=torch.float32, device="cpu")
+            part = paths[start : start + BATCH]
+            batch = torch.empty(len(part), 3, SIDE, SIDE, dtype=torch.float32, device="cpu")
             fill = partial(_fill_by_cv2, cv2, decoder)
-            done += len(list(pool.map(fill, wanted, range(start, start + BATCH), batch.numpy())))
+            done += len(list(pool.map(fill, part, range(start, start + BATCH), batch.numpy())))
     return done
 
 
@@ -261,10 +245,6 @@ def _fill_by_cv2(cv2: Any, decoder: str, path: str, seed: int, out: Array) -> No
         small = small[:, ::-1]
     np.multiply(small.transpose(2, 0, 1), _SCALE, out=out)
     out += _OFFSET
-
-
-_SCALE = (1 / 255 / np.array(STD, np.float32))[:, None, None]
-_OFFSET = (-np.array(MEAN, np.float32) / np.array(STD, np.float32))[:, None, None]
 
 
 def random_crop(height: int, width: int, chance: random.Random) -> tuple[int, int, int, int]:

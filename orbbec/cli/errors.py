@@ -16,11 +16,7 @@ OF_USERS = (BadSample, SourceError, ImportError, OSError, RuntimeError, TypeErro
 
 
 def run(app: typer.Typer, arguments: Sequence[str] | None = None) -> int:
-    """Run the command line.
-
-    Args:
-        app: the commands.
-        arguments: the command and its arguments; None: those of the process.
+    """Run the command line, by default with the arguments of the process.
 
     Returns:
         The exit status: 0, 1 for an error, 2 for wrong arguments, 130 if interrupted.

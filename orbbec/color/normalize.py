@@ -17,8 +17,8 @@ from orbbec.bridge.arguments import (
     operator_input,
 )
 from orbbec.bridge.buffer_pool import pooled_output
+from orbbec.bridge.dispatch import call_into
 from orbbec.bridge.fakes import register_fake, register_out_fake
-from orbbec.bridge.pointwise import call_into
 from orbbec.bridge.spec import EVERY_DTYPE, OpSpec, register
 
 _FLOATS = (torch.float16, torch.bfloat16, torch.float32, torch.float64)

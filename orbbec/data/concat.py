@@ -70,15 +70,7 @@ def with_distinct_ids(source: Any, numbers: Iterator[int] | None = None) -> Any:
 
 
 def check_ids(indices: Sequence[int], samples: Sequence[Sample]) -> None:
-    """Refuse two images with one sample id: they would be augmented alike.
-
-    Args:
-        indices: index of each sample in its source; -1 for a stream. A sample may be repeated.
-        samples: the samples of a batch.
-
-    Raises:
-        ValueError: two images have one id; the message names both.
-    """
+    """Refuse two images with one sample id, which would be augmented alike; indices of -1 are of a stream."""
     if len({sample.sample_id for sample in samples}) == len(samples):
         return
     known: dict[int, tuple[int, Sample]] = {}

@@ -1,16 +1,19 @@
-"""Sources whose images are files, which a Loader reads itself, without Python."""
+"""Sources whose images are files, which a Loader reads itself, without Python.
+
+Such a source has `table() -> ImageFiles | None` and `targets(index) -> dict`. A source of records, which are
+images together with targets, has `record_sample(index, record: bytes) -> Sample` in place of the latter.
+"""
 
 from __future__ import annotations
 
 import os
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import Any, Protocol
+from typing import Any
 
 import numpy as np
 
 from orbbec.bridge.arguments import Array
-from orbbec.data.sample import Sample
 
 
 @dataclass(frozen=True, eq=False)
@@ -64,11 +67,7 @@ class ImageFiles:
 
 
 class ColumnTargets(Sequence[dict[str, Any]]):
-    """The targets of a batch by name, which are dicts only where they are asked for.
-
-    Args:
-        columns: a value per sample by name of the target.
-        count: number of samples.
+    """The targets of a batch by name, a value per sample, which are dicts only where they are asked for.
 
     Example:
         >>> list(ColumnTargets({"label": [3, 5]}, 2))
@@ -110,34 +109,6 @@ class NumberedPaths(Sequence[str]):
 
     def __getitem__(self, index: Any) -> Any:
         return self._paths[self._numbers[index]]
-
-
-class FileSource(Protocol):
-    """A source that lets a `Loader` read its files: `source[index]` has these bytes, targets, id and size."""
-
-    def __len__(self) -> int: ...
-
-    def table(self) -> ImageFiles | None:
-        """The files; None if there is no table of them."""
-        ...
-
-    def targets(self, index: int, /) -> dict[str, Any]:
-        """The targets of an image."""
-        ...
-
-
-class RecordSource(Protocol):
-    """A source that lets a `Loader` read the records of its samples: images together with targets."""
-
-    def __len__(self) -> int: ...
-
-    def table(self) -> ImageFiles | None:
-        """Where the records are; None if there is no table of them."""
-        ...
-
-    def record_sample(self, index: int, record: bytes, /) -> Sample:
-        """The sample that `source[index]` is, from its record."""
-        ...
 
 
 def files_of(source: Any) -> ImageFiles | None:

@@ -173,41 +173,28 @@ class Order:
             TypeError: the state is not a dict, or a number in it is None.
             ValueError: the state belongs to another order, or its position is invalid.
         """
-        _check_names("Order", state)
-        for name, value in self._identity().items():
-            if state.get(name) != value:
-                raise ValueError(f"Order: expected a state of {name} {value}, but got {state.get(name)}")
-        return position_of("Order", state, self.entries)
+        return position_of("Order", state, self._identity(), self.entries)
 
     def _identity(self) -> dict[str, Any]:
         identity = {"length": self.length, "seed": self.seed, "shuffle": self.shuffle}
         return identity if self.sampling is None else identity | self.sampling.identity(self.world_size)
 
 
-def position_of(op: str, state: Mapping[str, Any], length: float = math.inf) -> tuple[int, int]:
-    """The epoch and the start of a saved state.
-
-    Args:
-        op: owner of the state, for messages.
-        state: a dict with "epoch" and "start".
-        length: length of the epoch.
-
-    Raises:
-        TypeError: the state is not a dict, or a number in it is None.
-        ValueError: a number is missing or out of range.
-    """
-    _check_names(op, state)
-    epoch = whole(op, "epoch of a state", state["epoch"], 0, _LAST_EPOCH)
-    return epoch, whole(op, "start of a state", state["start"], 0, length)
-
-
-def _check_names(op: str, state: Any) -> None:
+def position_of(
+    op: str, state: Any, identity: Mapping[str, Any] | None = None, length: float = math.inf
+) -> tuple[int, int]:
+    """The epoch and the start of a saved state of this identity, in an epoch of this length."""
     if not isinstance(state, Mapping):
         raise TypeError(f"{op}: expected a state as a dict, but got {type(state).__name__}")
     for name in ("epoch", "start"):
         if name not in state:
             found = ", ".join(map(str, state)) or "an empty dict"
             raise ValueError(f"{op}: expected a state with '{name}', but got {found}")
+    for name, value in (identity or {}).items():
+        if state.get(name) != value:
+            raise ValueError(f"{op}: expected a state of {name} {value}, but got {state.get(name)}")
+    epoch = whole(op, "epoch of a state", state["epoch"], 0, _LAST_EPOCH)
+    return epoch, whole(op, "start of a state", state["start"], 0, length)
 
 
 def _dealt(count: int, taker: int, takers: int) -> int:

@@ -28,14 +28,7 @@ def are_placed(targets: Sequence[dict[str, Any]], names: Sequence[str] = ()) -> 
 
 
 def check_placed(sample: Sample, size: tuple[int, int]) -> None:
-    """Refuse targets of an image of another size.
-
-    Args:
-        sample: its targets, and the size that its annotations declare, if any.
-        size: (height, width) of the decoded image.
-
-    Raises:
-        ValueError: the sizes differ; the message has both.
+    """Refuse targets of an image if the decoded size (height, width) is another than that of theirs.
 
     Example:
         >>> check_placed(Sample(b"...", {"boxes": []}, size=(40, 60)), (60, 40))

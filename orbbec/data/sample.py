@@ -50,9 +50,7 @@ class Sample:
 def each_image(sample: Sample, change: Callable[[Sample, Any], Any]) -> Sample:
     """The sample with another image in place of each of its images, those of a clip, or those of a dict.
 
-    Args:
-        sample: a sample.
-        change: gives the new image; called with the innermost sample that holds the image, and the image.
+    `change` is called with the innermost sample that holds the image, and the image.
 
     Example:
         >>> pair = Sample({"left": b"one", "right": Sample(b"two", {"label": 3})})
@@ -157,15 +155,7 @@ def printable(text: object) -> str:
 
 
 class faults_named:
-    """Convert errors of some types into the BadSample of a sample.
-
-    Args:
-        sample_id: id of the sample.
-        path: the file being read.
-        kinds: types of errors, in addition to OSError.
-
-    Raises:
-        BadSample: an error of these types was raised.
+    """Convert OSErrors, and errors of other kinds, into the BadSample of a sample.
 
     Example:
         >>> with faults_named(7, "cats/3.txt", ValueError):
@@ -203,14 +193,7 @@ def reason_of(error: Exception) -> str:
 
 
 def read_bytes(path: str | os.PathLike[str], sample_id: int) -> bytes:
-    """The bytes of a file.
-
-    Args:
-        path: the file.
-        sample_id: id for the error.
-
-    Raises:
-        BadSample: the file is missing, unreadable or empty.
+    """The bytes of a file; BadSample if it is missing, unreadable or empty.
 
     Example:
         >>> read_bytes("no/such.jpg", 7)
@@ -225,17 +208,7 @@ def read_bytes(path: str | os.PathLike[str], sample_id: int) -> bytes:
 
 
 def read_range(path: str | os.PathLike[str], offset: int, size: int, part: str) -> bytes:
-    """Some bytes of a file.
-
-    Args:
-        path: the file.
-        offset: offset of the first byte.
-        size: number of bytes.
-        part: what the bytes are, for the error.
-
-    Raises:
-        OSError: the file cannot be read.
-        ValueError: the file is too short; nothing was read or allocated.
+    """`size` bytes of a file from an offset, refused before they are allocated; the error calls them `part`.
 
     Example:
         >>> read_range("/dev/null", 1, 2**62, "the image")
@@ -250,14 +223,7 @@ def read_range(path: str | os.PathLike[str], offset: int, size: int, part: str) 
 
 
 def read_open(handle: int, offset: int, size: int, part: str) -> bytes:
-    """Some bytes of an open file, for several threads at once; see `read_range`.
-
-    Args:
-        handle: descriptor of the file.
-        offset: offset of the first byte.
-        size: number of bytes.
-        part: what the bytes are, for the error.
-    """
+    """See `read_range`; of an open file, for several threads at once."""
     if size <= _PIECE or offset + size <= os.fstat(handle).st_size:
         data = os.pread(handle, size, offset)
         while len(data) < size and (more := os.pread(handle, size - len(data), offset + len(data))):

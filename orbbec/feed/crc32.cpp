@@ -146,15 +146,16 @@ uint32_t crc32c(uint32_t crc, const uint8_t* data, size_t size) {
 
 }  // namespace orbbec
 
+#pragma GCC visibility push(default)
+extern "C" {
+
 // For ctypes.
-extern "C" __attribute__((visibility("default"))) uint32_t orbbec_crc32(uint32_t crc,
-                                                                        const uint8_t* data,
-                                                                        size_t size) {
+uint32_t orbbec_crc32(uint32_t crc, const uint8_t* data, size_t size) {
   return orbbec::crc32(crc, data, size);
 }
 
-extern "C" __attribute__((visibility("default"))) uint32_t orbbec_crc32c(uint32_t crc,
-                                                                         const uint8_t* data,
-                                                                         size_t size) {
+uint32_t orbbec_crc32c(uint32_t crc, const uint8_t* data, size_t size) {
   return orbbec::crc32c(crc, data, size);
 }
+}
+#pragma GCC visibility pop

@@ -128,17 +128,9 @@ class Limits(NamedTuple):
 
 
 class Feed:
-    """Threads that read and decode the images of batches.
+    """Threads that read and decode the images of batches, and `readers` more that only read.
 
-    Args:
-        threads: number of threads.
-        functions: the decoders.
-        readers: number of threads that only read.
-        nice: added to the niceness of the threads.
-        cores: cores that they run on; empty: those of the process.
-
-    Raises:
-        RuntimeError: the system refuses more threads.
+    `nice` is added to their niceness. They run on `cores`; empty: those of the process.
     """
 
     def __init__(

@@ -82,59 +82,50 @@ class Tiff {
   mutable bool is_little_ = false;
 };
 
-// Reads the segments of a JPEG up to its first scan.
-class JpegReader {
- public:
-  explicit JpegReader(Bytes file) : file_(file) {}
+constexpr int kStartOfScan = 0xda, kExif = 0xe1;  // markers
 
-  // False for whatever is not an ordinary JPEG.
-  bool read(Header& header) {
-    header = {};
-    for (size_t offset = 2; file_.has(offset, 4) && file_.data[offset] == 0xff;) {
-      const int marker = file_.data[offset + 1];
-      if (marker == kStartOfScan) {
-        header.orientation = std::max(header.orientation, 1);
-        return header.height > 0 && header.width > 0;
-      }
-      if (marker == 0xff || is_alone(marker)) {
-        offset += marker == 0xff ? 1 : 2;
-        continue;
-      }
-      const size_t length = static_cast<size_t>(file_.word(offset + 2));
-      if (length < 2 || !file_.has(offset + 2, length)) return false;
-      if (!read_segment(marker, {file_.data + offset + 4, length - 2}, header)) return false;
-      offset += 2 + length;
-    }
-    return false;
+inline bool is_alone(int marker) { return marker == 0x01 || (marker >= 0xd0 && marker <= 0xd8); }
+
+inline bool is_frame(int marker) {
+  return marker >= 0xc0 && marker <= 0xcf && marker != 0xc4 && marker != 0xc8 && marker != 0xcc;
+}
+
+inline bool read_segment(int marker, Bytes body, Header& header) {
+  if (is_frame(marker)) {
+    if (body.size < 6 || header.components != 0) return false;
+    header.bits = body.data[0];
+    header.height = body.word(1);
+    header.width = body.word(3);
+    header.components = body.data[5];
   }
-
- private:
-  static constexpr int kStartOfScan = 0xda, kExif = 0xe1;
-
-  static bool is_alone(int marker) { return marker == 0x01 || (marker >= 0xd0 && marker <= 0xd8); }
-
-  static bool is_frame(int marker) {
-    return marker >= 0xc0 && marker <= 0xcf && marker != 0xc4 && marker != 0xc8 && marker != 0xcc;
+  if (marker == kExif && body.has(0, kExifPrefix)) {
+    const Tiff tiff(body.from(sizeof kExifPrefix - 1));
+    if (tiff.is_big()) return false;
+    if (header.orientation == 0) header.orientation = tiff.orientation();
   }
+  return true;
+}
 
-  static bool read_segment(int marker, Bytes body, Header& header) {
-    if (is_frame(marker)) {
-      if (body.size < 6 || header.components != 0) return false;
-      header.bits = body.data[0];
-      header.height = body.word(1);
-      header.width = body.word(3);
-      header.components = body.data[5];
+// Reads the segments of a JPEG up to its first scan. False for whatever is not an ordinary JPEG.
+inline bool read_segments(Bytes file, Header& header) {
+  header = {};
+  for (size_t offset = 2; file.has(offset, 4) && file.data[offset] == 0xff;) {
+    const int marker = file.data[offset + 1];
+    if (marker == kStartOfScan) {
+      header.orientation = std::max(header.orientation, 1);
+      return header.height > 0 && header.width > 0;
     }
-    if (marker == kExif && body.has(0, kExifPrefix)) {
-      const Tiff tiff(body.from(sizeof kExifPrefix - 1));
-      if (tiff.is_big()) return false;
-      if (header.orientation == 0) header.orientation = tiff.orientation();
+    if (marker == 0xff || is_alone(marker)) {
+      offset += marker == 0xff ? 1 : 2;
+      continue;
     }
-    return true;
+    const size_t length = static_cast<size_t>(file.word(offset + 2));
+    if (length < 2 || !file.has(offset + 2, length)) return false;
+    if (!read_segment(marker, {file.data + offset + 4, length - 2}, header)) return false;
+    offset += 2 + length;
   }
-
-  const Bytes file_;
-};
+  return false;
+}
 
 // Reads the header of a file that a codec knows; false for one that is left to the caller.
 inline bool read_by(const Functions::Codec& codec, Bytes file, Header& header) {

@@ -26,7 +26,7 @@ inline bool read_jpeg(const Functions& functions, int channels, Bytes file, Head
            (channels != 0 && functions.is_known(file.data, file.size) != 0);
   };
   if (channels == 4 || !is_decoded()) return false;
-  if (!JpegReader(file).read(header) || header.bits != 8) return false;
+  if (!read_segments(file, header) || header.bits != 8) return false;
   if ((header.components != 1 && header.components != 3) || !ends_whole(file)) return false;
   char message[kMessageBytes];
   return functions.check(file.data, file.size, 0, message) == 0;

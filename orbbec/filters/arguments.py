@@ -15,6 +15,8 @@ from orbbec.bridge.arguments import (
     is_ragged,
     operator_input,
     real_numbers,
+    size_values,
+    whole_value,
 )
 from orbbec.bridge.plain import is_integer, is_real, shown
 from orbbec.bridge.pointwise import call_like
@@ -55,7 +57,7 @@ def device_of(images: Any) -> torch.device:
 def kernel_sizes(op: str, kernel_size: Any, count: int) -> list[int]:
     """`kernel_size` as height and width, once for all images or for each image in order."""
     if is_integer(kernel_size):
-        return [int(kernel_size)] * 2
+        return [whole_value(op, "kernel_size", kernel_size)] * 2
     if isinstance(kernel_size, Tensor) and kernel_size.device.type != "cpu":
         raise ValueError(f"{op}: expected kernel_size on the CPU")
     if isinstance(kernel_size, (Tensor, np.ndarray)):
@@ -69,20 +71,7 @@ def kernel_sizes(op: str, kernel_size: Any, count: int) -> list[int]:
                 f"{op}: expected kernel_size of shape [{count}] or [{count}, 2], but got {list(sizes.shape)}"
             )
         return [int(size) for size in sizes.flatten().tolist()]
-    try:
-        height, width = kernel_size
-        return [_whole(height), _whole(width)]
-    except (TypeError, ValueError) as error:
-        raise TypeError(
-            f"{op}: expected kernel_size as a whole number, (height, width) or one per image, "
-            f"but got {shown(kernel_size)}"
-        ) from error
-
-
-def _whole(value: Any) -> int:
-    if not is_integer(value):
-        raise TypeError(f"{value!r} is not a whole number")
-    return int(value)
+    return size_values(op, kernel_size, "kernel_size as a whole number, (height, width) or one per image")
 
 
 def numbers_of(op: str, name: str, value: Any, count: int, device: torch.device) -> Tensor:

@@ -102,10 +102,11 @@ int status_of(const uint8_t* data, const DecodeArguments& arguments, char* messa
 
 }  // namespace
 
+#pragma GCC visibility push(default)
 extern "C" {
 
 // Whether this decoder supports the file, if it is intact.
-__attribute__((visibility("default"))) int orbbec_jpeg_is_known(const uint8_t* data, size_t size) {
+int orbbec_jpeg_is_known(const uint8_t* data, size_t size) {
   Frame frame;
   return FrameReader(data, size).read(frame) && tables_of(frame) != nullptr;
 }
@@ -113,9 +114,9 @@ __attribute__((visibility("default"))) int orbbec_jpeg_is_known(const uint8_t* d
 // Writes the rectangle of a JPEG to `out`: [height, width, channels], channels 1 or 3, with strides
 // in bytes. Returns 0; 1 and a message of at most 200 bytes in `message` if the file is damaged or
 // the rectangle does not fit; or 2 if the decoder does not support the file or `shrink` is not 1.
-__attribute__((visibility("default"))) int orbbec_jpeg_decode(
-    const uint8_t* data, size_t size, int shrink, int channels, int left, int top, int width,
-    int height, uint8_t* out, ptrdiff_t row_stride, ptrdiff_t pixel_stride, char* message) {
+int orbbec_jpeg_decode(const uint8_t* data, size_t size, int shrink, int channels, int left,
+                       int top, int width, int height, uint8_t* out, ptrdiff_t row_stride,
+                       ptrdiff_t pixel_stride, char* message) {
   Frame frame;
   if (shrink != 1 || !FrameReader(data, size).read(frame)) return kUnknown;
   if (left < 0 || top < 0 || width < 1 || height < 1 || left + int64_t{width} > frame.width ||
@@ -140,10 +141,8 @@ __attribute__((visibility("default"))) int orbbec_jpeg_decode(
 
 // Writes the planes of a JPEG of `height` x `width` pixels and a subsampling of stored_image.h to
 // `out`, one after the other. Returns the same values; 2 also for another size or subsampling.
-__attribute__((visibility("default"))) int orbbec_jpeg_decode_planes(const uint8_t* data,
-                                                                     size_t size, int height,
-                                                                     int width, int subsampling,
-                                                                     uint8_t* out, char* message) {
+int orbbec_jpeg_decode_planes(const uint8_t* data, size_t size, int height, int width,
+                              int subsampling, uint8_t* out, char* message) {
   Frame frame;
   if (!FrameReader(data, size).read(frame) || frame.height != height || frame.width != width ||
       subsampling_of(frame) != subsampling) {
@@ -164,4 +163,5 @@ __attribute__((visibility("default"))) int orbbec_jpeg_decode_planes(const uint8
                    message);
 }
 }
+#pragma GCC visibility pop
 }  // namespace orbbec

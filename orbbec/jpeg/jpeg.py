@@ -2,7 +2,7 @@
 
 from typing import Any
 
-from orbbec.bridge.arguments import Images, Matrix, copied_to, name_value
+from orbbec.bridge.arguments import Images, Matrix, copied_to, name_value, whole_value
 from orbbec.bridge.plain import is_integer
 from orbbec.bridge.pointwise import call_like, count_of, images_input, register_fake_like, whole_numbers
 from orbbec.bridge.spec import OpSpec, register
@@ -42,8 +42,9 @@ def jpeg_compression(images: Images, quality: int | Matrix, *, subsampling: str 
         [7, 7, 7, 7, 7, 7, 7, 7]
     """
     inputs = images_input(OP, images)
-    qualities = None
-    if not is_integer(quality):
+    if is_integer(quality):
+        qualities, quality = None, whole_value(OP, "quality", quality)
+    else:
         of_images = whole_numbers(OP, "quality", quality, [count_of(inputs)], 1, 100)
         qualities, quality = copied_to(inputs.images.device, of_images), 0
     options = quality, qualities, name_value(OP, "subsampling", subsampling)

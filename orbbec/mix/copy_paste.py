@@ -83,20 +83,20 @@ def _(images: Tensor, pair_indices: Tensor, masks: Tensor) -> Tensor:
 register_out_fake("copy_paste_soft", pair_indices=1, masks=3)
 
 
-def _split_hard(gradient: Tensor, tables: tuple[Tensor, ...]) -> tuple[Tensor, Tensor]:
-    theirs = (tables[0] != 0).unsqueeze(1)
+def _split_hard(gradient: Tensor, masks: Tensor) -> tuple[Tensor, Tensor]:
+    theirs = (masks != 0).unsqueeze(1)
     zero = torch.zeros_like(gradient)
     return torch.where(theirs, zero, gradient), torch.where(theirs, gradient, zero)
 
 
-def _split_soft(gradient: Tensor, tables: tuple[Tensor, ...]) -> tuple[Tensor, Tensor]:
-    other = tables[0].unsqueeze(1)
+def _split_soft(gradient: Tensor, masks: Tensor) -> tuple[Tensor, Tensor]:
+    other = masks.unsqueeze(1)
     exact = gradient.to(other.dtype)
     return (exact * (1 - other)).to(gradient.dtype), (exact * other).to(gradient.dtype)
 
 
-register_gradient(OP, 3, (4,), _split_hard)
-register_gradient("copy_paste_soft", 1, (2,), _split_soft)
+register_gradient(OP, 3, _split_hard)
+register_gradient("copy_paste_soft", 1, _split_soft)
 
 
 class _Masks(NamedTuple):
@@ -114,9 +114,8 @@ def _in_a_pipeline(images: Any, pair_indices: Tensor, masks: Tensor) -> Any:
     height, width = masks.shape[1:]
     layouts = [(n * height * width, height, width) for n in range(len(masks))]
     rows = torch.tensor(layouts, device="cpu")
-    buffer, layout = (
-        copied_to(images.buffer.device, each) for each in (masks.view(torch.uint8).flatten(), rows)
-    )
+    tables = masks.view(torch.uint8).flatten(), rows
+    buffer, layout = (copied_to(images.buffer.device, table) for table in tables)
     return copy_paste(images, pair_indices, _Masks(buffer, layout, 1))
 
 

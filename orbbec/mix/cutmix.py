@@ -56,8 +56,8 @@ def cutmix(images: Images, pair_indices: Matrix, boxes: Matrix) -> Any:
 register_fake_like("cutmix")
 
 
-def _split(gradient: Tensor, tables: tuple[Tensor, ...]) -> tuple[Tensor, Tensor]:
-    left, top, right, bottom = tables[0].reshape(-1, 4, 1, 1, 1).unbind(1)
+def _split(gradient: Tensor, boxes: Tensor) -> tuple[Tensor, Tensor]:
+    left, top, right, bottom = boxes.reshape(-1, 4, 1, 1, 1).unbind(1)
     y = torch.arange(gradient.size(2), device=gradient.device).reshape(-1, 1)
     x = torch.arange(gradient.size(3), device=gradient.device)
     inside = (y >= top) & (y < bottom) & (x >= left) & (x < right)
@@ -65,7 +65,7 @@ def _split(gradient: Tensor, tables: tuple[Tensor, ...]) -> tuple[Tensor, Tensor
     return torch.where(inside, zero, gradient), torch.where(inside, gradient, zero)
 
 
-register_gradient(OP, 3, (4,), _split)
+register_gradient(OP, 3, _split)
 
 
 def _fused_rows(table: Mapping[str, Array], sizes: Array) -> Array:

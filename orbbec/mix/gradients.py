@@ -8,27 +8,26 @@ from torch import Tensor
 
 from orbbec.bridge.gradients.pairs import add_to_pairs, has_pair
 
-# Splits the gradient of an output into those of the image itself and of the other image.
-Split = Callable[[Tensor, tuple[Tensor, ...]], tuple[Tensor, Tensor]]
+# Splits the gradient of an output into those of the image itself and of the other image, by a table.
+Split = Callable[[Tensor, Tensor], tuple[Tensor, Tensor]]
 
 
-def register_gradient(op: str, index_position: int, tables: tuple[int, ...], split: Split) -> None:
+def register_gradient(op: str, position: int, split: Split) -> None:
     """Register the gradient of `op` for its images.
 
     Args:
         op: the operator; its first argument is the images.
-        index_position: position of the pair indices among its arguments.
-        tables: positions of the other arguments of `split`.
-        split: computes both gradients from the gradient of the output and these arguments.
+        position: of the pair indices among its arguments; the table of `split` follows.
+        split: computes both gradients from the gradient of the output and the table.
     """
 
     def setup(ctx: Any, inputs: tuple[Any, ...], output: Tensor) -> None:
-        ctx.save_for_backward(inputs[index_position], *(inputs[position] for position in tables))
+        ctx.save_for_backward(*inputs[position : position + 2])
         ctx.arguments = len(inputs)
 
     def backward(ctx: Any, gradient: Tensor) -> tuple[Tensor | None, ...]:
-        pair_indices, *rest = ctx.saved_tensors
-        base, parts = split(gradient, tuple(rest))
+        pair_indices, table = ctx.saved_tensors
+        base, parts = split(gradient, table)
         known = has_pair(pair_indices)
         sums = add_to_pairs(torch.where(known, base, gradient), parts, pair_indices)
         return sums, *[None] * (ctx.arguments - 1)

@@ -53,17 +53,15 @@ def mixup(images: Images, pair_indices: Matrix, weights: float | Tensor) -> Any:
 register_fake_like("mixup")
 
 
-def _split(gradient: Tensor, tables: tuple[Tensor, ...]) -> tuple[Tensor, Tensor]:
-    weight = tables[0].reshape(-1, 1, 1, 1)
+def _split(gradient: Tensor, weights: Tensor) -> tuple[Tensor, Tensor]:
     # In the dtype of the forward computation: float32 for half types.
-    working = torch.promote_types(gradient.dtype, torch.float32)
-    exact = gradient.to(working)
-    own_part = exact * weight.to(working)
-    other_part = exact * (1 - weight).to(working)
-    return own_part.to(gradient.dtype), other_part.to(gradient.dtype)
+    exact = gradient.to(torch.promote_types(gradient.dtype, torch.float32))
+    weight = weights.reshape(-1, 1, 1, 1)
+    parts = exact * weight.to(exact.dtype), exact * (1 - weight).to(exact.dtype)
+    return parts[0].to(gradient.dtype), parts[1].to(gradient.dtype)
 
 
-register_gradient(OP, 3, (4,), _split)
+register_gradient(OP, 3, _split)
 
 
 def _fused_rows(table: Mapping[str, Array], sizes: Array) -> Array:

@@ -21,9 +21,10 @@ from orbbec.bridge.arguments import (
     size_values,
 )
 from orbbec.bridge.buffer_pool import pooled_output
+from orbbec.bridge.dispatch import call_into
 from orbbec.bridge.fakes import register_fake, register_out_fake
 from orbbec.bridge.gradients.pairs import add_to_pairs
-from orbbec.bridge.pointwise import call_into, count_of, whole_numbers
+from orbbec.bridge.pointwise import count_of, whole_numbers
 from orbbec.bridge.spec import MixSpec, Tiles, register
 from orbbec.mix.arguments import every_image, to_device
 

@@ -22,7 +22,7 @@ from orbbec.nms.detections import (
     stable_argsort,
     vector,
 )
-from orbbec.nms.nms import kept_boxes
+from orbbec.nms.nms import keep_mask
 
 # Entries of mmcv's nms_cfg and their defaults.
 DEFAULTS: Mapping[str, Any] = {
@@ -118,7 +118,7 @@ def batched_nms(  # type: ignore[misc]  # the forms name their fourth argument d
     class_agnostic = flag_value("batched_nms", "class_agnostic", class_agnostic)
     if not isinstance(config, Mapping):
         groups = None if class_agnostic else idxs
-        keep, order = kept_boxes("batched_nms", boxes, scores, groups, config, 0)
+        keep, order = keep_mask("batched_nms", boxes, scores, groups, config, 0)
         if max_output is not None:
             return like(boxes, *at_most(keep, order, max_output))
         return like(boxes, select_indices("batched_nms", order, keep))
@@ -128,7 +128,7 @@ def batched_nms(  # type: ignore[misc]  # the forms name their fourth argument d
     if options["type"] == "soft_nms":
         keep, order, ranks = _softly(boxes, scores, groups, options)
     else:
-        keep, order = kept_boxes(
+        keep, order = keep_mask(
             "batched_nms", boxes, scores, groups, options["iou_threshold"], options["offset"]
         )
         ranks = vector("batched_nms", "scores", scores, table)[order]

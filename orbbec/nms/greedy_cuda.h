@@ -155,7 +155,7 @@ __global__ void __launch_bounds__(kComparingWarps<Rule>* kWarp, 1)
 }
 
 // The first item of a segment that is kept, or -1.
-__device__ __forceinline__ int first_kept_item(const uint4& segment, const uint4& keep) {
+__device__ __forceinline__ int first_keeper(const uint4& segment, const uint4& keep) {
   const uint32_t x = segment.x & keep.x, y = segment.y & keep.y, z = segment.z & keep.z,
                  w = segment.w & keep.w;
   const int low = x != 0 ? __ffs(x) : kWarp + __ffs(y);
@@ -186,7 +186,7 @@ __device__ __forceinline__ int first_keeper(const GreedyArguments& a, const Supp
         found[k] = -1;
         if (filled[k] == 0) continue;
         const int segment = (from + k) * 32 + __ffs(filled[k]) - 1;
-        const int hit = first_kept_item(segments[int64_t{segment} * kGreedyTile], keep[segment]);
+        const int hit = first_keeper(segments[int64_t{segment} * kGreedyTile], keep[segment]);
         if (hit >= 0) found[k] = segment * (kSegmentWords * kWarp) + hit;
         filled[k] &= filled[k] - 1;
       }
@@ -286,8 +286,8 @@ static __global__ void __launch_bounds__(kGreedyTile, 1)
     if (keep) keeper = row;
     for (uint32_t left = pending; keeper < 0; left &= left - 1) {
       const int s = __ffs(left) - 1, segment = tile * kSegmentsPerTile + s;
-      const int hit = first_kept_item(segments[s * kGreedyTile],
-                                      reinterpret_cast<const uint4*>(a.keep)[segment]);
+      const int hit =
+          first_keeper(segments[s * kGreedyTile], reinterpret_cast<const uint4*>(a.keep)[segment]);
       if (hit >= 0) keeper = segment * (kSegmentWords * kWarp) + hit;
     }
     if (mine) a.keepers[row] = keeper;

@@ -97,7 +97,7 @@ def nms(  # type: ignore[misc]  # the forms name their arguments differently
             raise ValueError("nms: expected max_output with boxes and scores, but got dets")
         return _nms_dets(rows, threshold, iou_threshold if device_id is None else device_id, offset)
     check_max_output("nms", max_output)
-    keep, order = kept_boxes("nms", boxes, scores, None, iou_threshold, offset)
+    keep, order = keep_mask("nms", boxes, scores, None, iou_threshold, offset)
     if max_output is not None:
         return like(boxes, *at_most(keep, order, max_output))
     return like(boxes, select_indices("nms", order, keep))
@@ -108,12 +108,12 @@ def _nms_dets(dets: Any, iou_thr: float, device_id: int | None, offset: float) -
     device = None if device_id is None else whole_value("nms", "device_id", device_id)
     if device is not None and not isinstance(dets, Tensor):
         rows = rows.to(f"cuda:{device}")
-    keep, order = kept_boxes("nms", rows[:, :4], rows[:, 4], None, iou_thr, offset)
+    keep, order = keep_mask("nms", rows[:, :4], rows[:, 4], None, iou_thr, offset)
     indices = select_indices("nms", order, keep)
     return like(dets, rows[indices], indices)
 
 
-def kept_boxes(
+def keep_mask(
     op: str, boxes: Any, scores: Any, groups: Any, iou_threshold: float, offset: float
 ) -> tuple[Tensor, Tensor]:
     """Whether each box is kept, and its index in the input, by descending score."""

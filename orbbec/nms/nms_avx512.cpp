@@ -1,4 +1,4 @@
-#include "kept_boxes.h"
+#include "keeper_boxes.h"
 
 #if defined(__x86_64__)
 // Code above is compiled for every target, code below for this one only.

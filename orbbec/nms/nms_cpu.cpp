@@ -1,14 +1,14 @@
 #include "greedy_cpu.h"
-#include "kept_boxes.h"
+#include "keeper_boxes.h"
 
 namespace orbbec {
 
 namespace {
 
 template <class Simd>
-struct SearchedBoxes : KeptBoxes {
+struct SearchedBoxes : KeeperBoxes {
   SearchedBoxes(const OverlapRule<float>& rule, int64_t capacity)
-      : KeptBoxes(rule, capacity, search_boxes<Simd>) {}
+      : KeeperBoxes(rule, capacity, search_boxes<Simd>) {}
 };
 
 }  // namespace

@@ -124,7 +124,7 @@ def _from_list(op: str, rois: Sequence[Any], numbers: int) -> Tensor:
 def output_size_values(op: str, output_size: Any) -> list[int]:
     """`output_size` as [height, width]; one number means both."""
     if is_integer(output_size):
-        return [int(output_size)] * 2
+        return [whole_value(op, "output_size", output_size)] * 2
     return size_values(op, output_size, "output_size as a number or (height, width)")
 
 

@@ -70,11 +70,6 @@ def is_pillow(image: Any) -> bool:
     return isinstance(image, importlib.import_module("PIL.Image").Image)
 
 
-def from_pillow(image: Any) -> Array:
-    """The pixels of an image: uint8 `[H, W]` or `[H, W, 3]`."""
-    return np.asarray(image)
-
-
 def to_pillow(pixels: Array) -> Any:
     """An image of mode L or RGB."""
     return importlib.import_module("PIL.Image").fromarray(pixels)
@@ -164,20 +159,15 @@ def gray_of_rgb(image: Tensor, num_output_channels: int = 1) -> Any:
     return gray.expand(image.shape) if num_output_channels == 3 else gray
 
 
-def hue_of_pillow(image: Any, hue_factor: float) -> Any:
-    """Shift the hue of a Pillow image with the arithmetic of tensors."""
-    return _colored(image, adjust_hue(from_pillow(image), hue_factor))
+def of_pillow(adjust: Callable[..., Any]) -> Callable[..., Any]:
+    """An adjustment of a Pillow image with the arithmetic of tensors."""
 
+    def run(image: Any, *args: Any, **kwargs: Any) -> Any:
+        result = to_pillow(adjust(np.asarray(image), *args, **kwargs))
+        result.info = image.info.copy()
+        return result
 
-def sharpness_of_pillow(image: Any, sharpness_factor: float) -> Any:
-    """Sharpen a Pillow image with the arithmetic of tensors."""
-    return _colored(image, adjust_sharpness(from_pillow(image), sharpness_factor))
-
-
-def _colored(image: Any, pixels: Array) -> Any:
-    colored = to_pillow(pixels)
-    colored.info = image.info.copy()
-    return colored
+    return run
 
 
 # Pillow stores RGB in four bytes per pixel; copying all four is faster than repacking three.
@@ -250,8 +240,8 @@ FUNCTIONS: tuple[Function, ...] = (
     Function("v1", "PIL", "resize", resize_to, _MODES),
     Function("v2", "PIL", "resize", resize_to, _MODES),
     Function("v2", "PIL", "resized_crop", resized_crop, _MODES),
-    Function("v1", "PIL", "adjust_hue", hue_of_pillow, close=_RGB),
-    Function("v2", "PIL", "adjust_hue", hue_of_pillow, close=_RGB),
-    Function("v1", "PIL", "adjust_sharpness", sharpness_of_pillow, close=_MODES),
-    Function("v2", "PIL", "adjust_sharpness", sharpness_of_pillow, close=_MODES),
+    Function("v1", "PIL", "adjust_hue", of_pillow(adjust_hue), close=_RGB),
+    Function("v2", "PIL", "adjust_hue", of_pillow(adjust_hue), close=_RGB),
+    Function("v1", "PIL", "adjust_sharpness", of_pillow(adjust_sharpness), close=_MODES),
+    Function("v2", "PIL", "adjust_sharpness", of_pillow(adjust_sharpness), close=_MODES),
 )

@@ -8,7 +8,7 @@ import torch
 from torch import Tensor
 
 from orbbec.backends.torchvision.functions import Function, to_pillow
-from orbbec.data.decode.jpeg_header import jpeg_header
+from orbbec.data.decode.jpeg_header import JpegHeader, jpeg_header
 from orbbec.data.decode.native import decode_rectangle
 from orbbec.data.decode.on_device import decode_jpeg
 
@@ -24,9 +24,7 @@ def load(path: str | Path) -> Any:
 
 def decode(data: bytes) -> Any:
     """Like `load`, from the bytes of a file."""
-    header = jpeg_header(data)
-    if header is None or header.channels not in (1, 3) or header.bits != 8:
-        raise ValueError("not a JPEG of 1 or 3 channels")
+    header = _header_of(data)
     if header.orientation != 1:
         raise ValueError("an EXIF orientation, which a later step may read")
     most = importlib.import_module("PIL.Image").MAX_IMAGE_PIXELS
@@ -50,23 +48,22 @@ def decode_on_device(
         raise ValueError("not on a GPU")
     name = getattr(mode, "name", str(mode).upper())
     files = [data.numpy().tobytes() for data in (input if isinstance(input, list) else [input])]
-    channels = [_channels_of(data, name) for data in files]
+    if name not in ("UNCHANGED", "RGB"):
+        raise ValueError(f"mode {name}")
+    channels = [_header_of(data).channels for data in files]
     batch = decode_jpeg(files, device=device, apply_exif_orientation=False)
     images = [
-        image[..., :count].permute(2, 0, 1).contiguous()
+        image[..., : 3 if name == "RGB" else count].permute(2, 0, 1).contiguous()
         for image, count in zip(batch.images(), channels, strict=True)
     ]
     return images if isinstance(input, list) else images[0]
 
 
-def _channels_of(data: bytes, mode: str) -> int:
-    """The channels of a result."""
+def _header_of(data: bytes) -> JpegHeader:
     header = jpeg_header(data)
     if header is None or header.channels not in (1, 3) or header.bits != 8:
         raise ValueError("not a JPEG of 1 or 3 channels")
-    if mode not in ("UNCHANGED", "RGB"):
-        raise ValueError(f"mode {mode}")
-    return 3 if mode == "RGB" else header.channels
+    return header
 
 
 LOADER = Function("datasets", "path", "pil_loader", load)

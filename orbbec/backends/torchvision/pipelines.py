@@ -34,18 +34,11 @@ class Pipeline:
         *,
         generator: torch.Generator | None = None,
     ) -> Any:
-        """Transform an image or a batch, with parameters drawn per image.
+        """Transform an image or a batch, with parameters drawn per image; the arguments are `Compose`'s.
 
         Without `sample_ids` and `epoch`, each call draws from torch's generator; with them, orbbec's draws
         depend only on them. An unconverted step runs on each image of an `ImageBatch`, and on a batch tensor
         as a whole, as in torchvision.
-
-        Args:
-            images: see `Compose`.
-            targets: see `Compose`: dicts, or the labels of a batch.
-            sample_ids: see `Compose.plan`.
-            epoch: see `Compose.plan`.
-            generator: see `Compose.plan`.
 
         Returns:
             The result of torchvision's pipeline, such as tensors for PIL images after `ToTensor`; with

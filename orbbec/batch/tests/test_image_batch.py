@@ -11,7 +11,7 @@ import torch
 from torch.utils._python_dispatch import TorchDispatchMode
 
 import orbbec
-from orbbec.batch import ImageBatch, image_batch
+from orbbec.batch import ImageBatch, YCbCrBatch, image_batch
 
 HAS_CUDA = torch.cuda.is_available() or os.environ.get("ORBBEC_REQUIRE_CUDA") == "1"
 DEVICES = ["cpu", "cuda"] if HAS_CUDA else ["cpu"]
@@ -377,6 +377,24 @@ def test_with_pixels_keeps_sizes_and_checks_the_pixels():
     for channels in (0, 4):
         with pytest.raises(ValueError, match=f"expected from 1 to 3 channels, but got {channels}"):
             batch.with_pixels(batch.buffer, channels)
+
+
+@pytest.mark.parametrize(
+    ("sizes", "channels", "text"),
+    [
+        ([(4, 2), (-1, 2)], 3, "-1..4 x 2"),
+        ([(2, 2)], 0, "2x2 and 0 channels"),
+        ([(2**63, 2)], 3, "9223372036854775808x2"),
+        ([(2**31, 2**31)], 4, "2147483648x2147483648"),  # 2^64 bytes, which wrap to none
+        (np.array([[2**63, 2]], np.uint64), 3, "9223372036854775808x2"),
+    ],
+)
+def test_a_batch_of_impossible_sizes_is_refused(sizes, channels, text):
+    with pytest.raises(ValueError, match=rf"ImageBatch\.of_sizes: expected sides .*but got sizes {text}"):
+        ImageBatch.of_sizes(sizes, channels)
+    if channels == 3:
+        with pytest.raises(ValueError, match=rf"YCbCrBatch\.of_sizes: expected sides .*but got sizes {text}"):
+            YCbCrBatch.of_sizes(sizes, ["444"] * len(sizes))
 
 
 class _Calls(TorchDispatchMode):

@@ -48,14 +48,9 @@ def sum_pixels(x: Tensor) -> Tensor:
 
 
 def hue_gradient(gradient: Tensor, x: Tensor, shift: Tensor) -> Tensor:
-    """The gradient for images of a hue shift.
+    """The gradient for images from 0 to 1, `[N, 3, H, W]`, of a hue shift by fractions of the color circle.
 
     Each channel of the result is the largest, the smallest, or a weighted sum of the three channels.
-
-    Args:
-        gradient: `[N, 3, H, W]`: gradient of the result.
-        x: `[N, 3, H, W]`: the images, from 0 to 1.
-        shift: `[N, 1, 1, 1]`: fractions of the color circle.
     """
     high, low = x.amax(1, keepdim=True), x.amin(1, keepdim=True)
     r, g, b = x.unbind(1)

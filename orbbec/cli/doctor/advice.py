@@ -180,11 +180,11 @@ def codec_advice(facts: Facts) -> Iterator[Advice]:
 
 
 def cv2_advice(facts: Facts) -> Iterator[Advice]:
-    wanted = {4: "cv2_4", 5: "cv2_5"}.get(version_numbers(facts.cv2)[0] if facts.cv2 else 0)
-    if facts.arithmetic and wanted and facts.arithmetic != wanted:
+    name = {4: "cv2_4", 5: "cv2_5"}.get(version_numbers(facts.cv2)[0] if facts.cv2 else 0)
+    if facts.arithmetic and name and facts.arithmetic != name:
         differs = f"orbbec's default is {facts.arithmetic}, which differs by up to 7 levels"
         yield Advice(
-            f"cv2 is {facts.cv2}, but {differs}.", f'import orbbec; orbbec.set_default_arithmetic("{wanted}")'
+            f"cv2 is {facts.cv2}, but {differs}.", f'import orbbec; orbbec.set_default_arithmetic("{name}")'
         )
 
 

@@ -68,14 +68,14 @@ def preview_command(
     print(printable(f"{out}: {images_shown}, {epochs}"))
 
 
-def counted(number: int, thing: str) -> str:
+def counted(number: int, noun: str) -> str:
     """A number with its noun.
 
     Example:
         >>> counted(1, "image"), counted(2, "image")
         ('1 image', '2 images')
     """
-    return f"{number} {thing}" + ("" if number == 1 else "s")
+    return f"{number} {noun}" + ("" if number == 1 else "s")
 
 
 def _pipeline(name: str | None, file: Path | None) -> Compose:

@@ -35,12 +35,7 @@ class Shown:
 
 
 def draw_shown(shown: Shown, side: int, box_format: str = "xyxy") -> Any:
-    """Draw a picture within `side` pixels; small images are enlarged by a whole factor.
-
-    Args:
-        shown: image and targets.
-        side: side of the square that contains it, in pixels.
-        box_format: format of the boxes, see `TargetOptions`.
+    """Draw a picture within a square of `side` pixels; small images are enlarged by a whole factor.
 
     Returns:
         A Pillow image.

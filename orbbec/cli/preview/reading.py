@@ -73,11 +73,7 @@ def read_json(path: Path) -> Any:
 
 
 def read_yaml(path: Path, *, as_texts: bool = False) -> Any:
-    """Read a YAML file.
-
-    Args:
-        path: the file.
-        as_texts: read every scalar as text, also `no`, `007` and `1_11`.
+    """Read a YAML file; `as_texts`: every scalar as text, also `no`, `007` and `1_11`.
 
     Raises:
         ValueError: the file is not YAML; the message names it and the line.
@@ -98,10 +94,6 @@ def read_targets(path: Path, images: dict[str, Array]) -> list[dict[str, Any]]:
     the folder of the JSON file, one per row, nonzero inside the object), `mask` (one such name; its levels
     are classes) and other entries, such as `labels`, which are kept. Images that are not listed have no
     targets.
-
-    Args:
-        path: the JSON file.
-        images: uint8 `[H, W, 3]` by file name.
 
     Raises:
         ValueError: the file has another structure or targets of none of the images, or a mask has another

@@ -17,11 +17,7 @@ _TYPES = (".png", ".jpg", ".jpeg", ".webp")
 
 
 def check_type(path: Path) -> None:
-    """Check the extension of an output file.
-
-    Raises:
-        ValueError: the extension is unknown.
-    """
+    """Refuse an output file of an unknown extension."""
     if path.suffix.lower() not in (*_TYPES, ".html"):
         raise ValueError(f"preview: expected a file in {', '.join(_TYPES)} or .html, but got {path.name}")
 
@@ -36,11 +32,7 @@ def write_sheet(
     title: str = "Preview",
     epoch: int = 0,
 ) -> None:
-    """Write rows of pictures to a file; the extension selects .png, .jpg, .webp or .html.
-
-    Raises:
-        ValueError: the extension is unknown.
-    """
+    """Write rows of pictures to a file; the extension selects .png, .jpg, .webp or .html."""
     path = Path(path)
     check_type(path)
     path.parent.mkdir(parents=True, exist_ok=True)
@@ -54,13 +46,7 @@ def write_sheet(
 def draw_sheet(
     rows: Sequence[Sequence[Shown]], text: str = "", side: int = 192, box_format: str = "xyxy"
 ) -> Any:
-    """Draw rows of pictures below lines of text.
-
-    Args:
-        rows: rows of pictures.
-        text: lines above the pictures.
-        side: side of the square for each picture, in pixels.
-        box_format: format of the boxes, see `TargetOptions`.
+    """Draw rows of pictures below lines of text; see `sheet_as_html`.
 
     Returns:
         A Pillow image.

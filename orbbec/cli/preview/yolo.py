@@ -47,20 +47,12 @@ class YoloTable:
         return cls(path, images, _names(content.get("names") or [], path))
 
     def files(self) -> list[str]:
-        """The images in the folders and lists.
-
-        Raises:
-            ValueError: there are none in one of them, or a list names a file that is missing.
-        """
+        """The images in the folders and lists, which may not be empty."""
         found: list[str] = []
         for entry in self.images:
-            files = (
-                _listed(entry)
-                if entry.is_file()
-                else image_files(entry, EXTENSIONS)
-                if entry.is_dir()
-                else []
-            )
+            files = _listed(entry) if entry.is_file() else []
+            if entry.is_dir():
+                files = image_files(entry, EXTENSIONS)
             if not files:
                 raise ValueError(
                     f"preview: expected images in {printable(entry)}, as {printable(self.file)} says, "
@@ -96,11 +88,6 @@ def _listed(file: Path) -> list[str]:
     return images
 
 
-def _lines(file: Path) -> list[str]:
-    # Names of files may be in any encoding.
-    return file.read_text("utf-8-sig", "surrogateescape").splitlines()
-
-
 def label_file(image: Path) -> Path | None:
     """The file of an image's boxes: `labels/a.txt` for `images/a.jpg`; None if there is none."""
     parts = image.parts
@@ -112,14 +99,10 @@ def label_file(image: Path) -> Path | None:
 
 
 def read_labels(path: Path, size: tuple[int, int]) -> dict[str, Any]:
-    """The labels of an image of a size (height, width), its boxes as xyxy in pixels, and polygons if any.
-
-    Raises:
-        ValueError: a line is neither a class and a box nor a class and a polygon; the message names it.
-    """
+    """The labels of an image of a size (height, width), its boxes as xyxy in pixels, and polygons if any."""
     scale = np.array(size[::-1], np.float64)
     try:
-        rows = YoloFormat(None, None).read("\n".join(_lines(path)), path, 0)
+        rows = YoloFormat(None, None).read(path.read_text("utf-8-sig", "surrogateescape"), path, 0)
     except BadSample as error:
         raise ValueError(f"preview: {printable(error.path)}: {error.reason}") from error
     target: dict[str, Any] = {

@@ -39,10 +39,7 @@ def profile_command(
 
 
 def checked_device(name: str) -> torch.device:
-    """A device that exists.
-
-    Raises:
-        ValueError: the name is not that of a CPU or a GPU, or torch sees no GPU.
+    """A CPU or a GPU, which must exist.
 
     Example:
         >>> checked_device("cpu")
@@ -58,10 +55,7 @@ def checked_device(name: str) -> torch.device:
 
 
 def noise(count: int, size: str) -> list[torch.Tensor]:
-    """Images of noise: uint8 `[H, W, 3]`.
-
-    Raises:
-        ValueError: `size` is not like 375x500.
+    """Images of noise: uint8 `[H, W, 3]`, of a size like 375x500.
 
     Example:
         >>> [image.shape for image in noise(1, "4x5")]

@@ -31,10 +31,7 @@ def pixel_bytes(work: Work) -> int:
 def floor_bytes(plan: Plan, before: int, after: int) -> int:
     """The minimum of bytes for a plan: visible parts are read once, and the result is written once.
 
-    Args:
-        plan: the plan.
-        before: bytes per pixel of the images.
-        after: bytes per pixel of the results.
+    `before` and `after` are the bytes per pixel of the images and of the results.
     """
     outputs = plan.output_sizes
     seen = pixels(plan.sizes) if plan.mixes else seen_pixels(plan.matrix, outputs, plan.sizes)
@@ -42,14 +39,7 @@ def floor_bytes(plan: Plan, before: int, after: int) -> int:
 
 
 def bytes_moved(step: Pass, sizes: Array, before: int, after: int) -> tuple[int, int]:
-    """The bytes that a pass reads, and the bytes that it writes.
-
-    Args:
-        step: the pass.
-        sizes: int64 `[N, 2]`: sizes of its input images.
-        before: bytes per input pixel.
-        after: bytes per output pixel.
-    """
+    """The bytes that a pass reads of images of these sizes, and those that it writes; see `floor_bytes`."""
     written = after * pixels(step.sizes)
     if isinstance(step, MixPass):
         return written * step.spec.reads, written

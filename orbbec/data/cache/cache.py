@@ -80,11 +80,7 @@ class Cache:
 class CachedSource(Locked):
     """A source whose samples come from a cache after the first read; made by a `Loader`.
 
-    Args:
-        source: samples by index.
-        cache: where they are kept.
-        decoding: tells decodings apart.
-        decode: gives the pixels of a file, or raises ValueError.
+    `decode` gives the pixels of a file, or raises ValueError; `decoding` tells decodings apart.
     """
 
     def __init__(self, source: Any, cache: Cache, decoding: object, decode: Callable[[bytes], Array]) -> None:

@@ -59,11 +59,7 @@ class Store(Protocol):
 
 
 class MemoryStore(Locked):
-    """Records in the memory of this process.
-
-    Args:
-        nbytes: their most bytes.
-    """
+    """Records in the memory of this process, of at most `nbytes`."""
 
     def __init__(self, nbytes: int) -> None:
         super().__init__()

@@ -14,7 +14,7 @@ import numpy as np
 from orbbec.data.decode import jpeg_header, png_chunks
 from orbbec.data.decode.exif import exif_orientation, without_orientation
 from orbbec.data.decode.jpeg_header import is_jpeg
-from orbbec.data.decode.modes import Pixels, pixels_of, with_channels
+from orbbec.data.decode.modes import Pixels, check_pixels, pixels_of, with_channels
 from orbbec.data.decode.orientation import upright, upright_size
 from orbbec.data.decode.png_chunks import is_png, png_exif
 from orbbec.data.decode.pnm import deep_pnm, upper_bits
@@ -34,11 +34,7 @@ def decode_by_pillow(data: bytes, mode: str, max_pixels: int, apply_exif_orienta
         limit = _MAX_PIXELS_OF_BYTE.get(image.format, max_pixels) * len(data)
         if image.height * image.width > limit:
             raise ValueError(f"too few bytes for {image.height}x{image.width} pixels")
-        if (
-            image.format == "TIFF"
-            and image.tag_v2.get(_PLANAR, 1) == _SEPARATE
-            and _is_deep_color(image.tag_v2)
-        ):
+        if image.format == "TIFF" and _is_deep_in_planes(image.tag_v2):
             raise ValueError("Pillow misreads 16-bit colors in separate planes; interleave them")
         if mode == "L" and image.format == "JPEG":
             image.draft("L", image.size)
@@ -47,21 +43,15 @@ def decode_by_pillow(data: bytes, mode: str, max_pixels: int, apply_exif_orienta
     return np.ascontiguousarray(upright(pixels, orientation if apply_exif_orientation else 1))
 
 
-def _is_deep_color(tags: Any) -> bool:
-    return bool(max(tags.get(_BITS, (8,))) > 8 and tags.get(_CHANNELS, 1) > 1)
+def _is_deep_in_planes(tags: Any) -> bool:
+    is_deep = max(tags.get(_BITS, (8,))) > 8 and tags.get(_CHANNELS, 1) > 1
+    return bool(is_deep and tags.get(_PLANAR, 1) == _SEPARATE)
 
 
 def size_by_pillow(data: bytes, apply_exif_orientation: bool) -> tuple[int, int]:
     """The size of an image of any format; see `image_size`."""
     with opened("image_size", data, MAX_PIXELS_OF_SIZE) as (image, orientation):
         return upright_size(image.height, image.width, orientation if apply_exif_orientation else 1)
-
-
-def check_pixels(height: int, width: int, max_pixels: int, name: str = "decode_image") -> None:
-    if height * width > max_pixels:
-        raise ValueError(
-            f"{name}: expected at most {max_pixels} pixels (max_pixels), but got {height}x{width}"
-        )
 
 
 @contextmanager

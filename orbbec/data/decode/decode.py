@@ -10,10 +10,10 @@ from typing import Any, TypeAlias
 
 import numpy as np
 
-from orbbec.data.decode.by_pillow import MAX_PIXELS_OF_SIZE, check_pixels, decode_by_pillow, size_by_pillow
+from orbbec.data.decode.by_pillow import MAX_PIXELS_OF_SIZE, decode_by_pillow, size_by_pillow
 from orbbec.data.decode.codecs import decode_by_codec, size_by_codec
 from orbbec.data.decode.jpeg_header import JpegHeader, ends_whole, is_jpeg, jpeg_header
-from orbbec.data.decode.modes import CHANNELS, Pixels
+from orbbec.data.decode.modes import CHANNELS, Pixels, check_pixels
 from orbbec.data.decode.native import check_jpeg, decode_rectangle, decodes_rectangles, has_native
 from orbbec.data.decode.orientation import Rectangle, as_stored, stored_rectangle, upright, upright_size
 from orbbec.transforms.base.checks import choice, flag, whole

@@ -29,16 +29,12 @@ _LAYOUTS = {
 
 
 def exif_orientation(*blocks: bytes) -> int:
-    """The orientation that the first of some EXIF blocks with an orientation states.
+    """The orientation, 1 to 8, that the first of some EXIF blocks with an orientation states; else 1.
+
+    A block begins with the prefix `Exif` or without it, and may be a TIFF file.
 
     It is the 16-bit value of tag 0x0112 of the first directory, whatever type the entry declares, as in
     OpenCV. Anything else, such as the orientation of XMP, is ignored.
-
-    Args:
-        blocks: the blocks in the order of the file, with or without the prefix `Exif`; or a TIFF file.
-
-    Returns:
-        1 to 8; 1 if there is none or it is damaged.
 
     Example:
         >>> exif_orientation(b"damaged", bytes.fromhex("4d4d002a00000008 0001 0112000300000001 00060000"))

@@ -99,7 +99,7 @@ class Bits {
   int take(int count) {  // 0 to 16
     if (count_ < count) fill(count);
     count_ -= count;
-    return static_cast<int>(held_ >> count_) & ((1 << count) - 1);
+    return static_cast<int>(bits_ >> count_) & ((1 << count) - 1);
   }
 
   // 17 bits that match no code count as symbol 0, as in libjpeg. With `strict` they are damage,
@@ -131,7 +131,7 @@ class Bits {
     for (int k = 1; k < kCoefficients;) {
       if (count_ < 32) fill(0);
       // Locals stay in registers; the bit buffer does not change here.
-      const uint64_t buffer = held_;
+      const uint64_t buffer = bits_;
       int count = count_;
       for (int jump; k < kCoefficients && count >= kLookahead; k += jump >> 5) {
         jump = ac.jumps[buffer >> (count - kLookahead) & kMask];
@@ -151,7 +151,7 @@ class Bits {
  private:
   int peek() const {
     const uint64_t bits =
-        count_ < kLookahead ? held_ << (kLookahead - count_) : held_ >> (count_ - kLookahead);
+        count_ < kLookahead ? bits_ << (kLookahead - count_) : bits_ >> (count_ - kLookahead);
     return static_cast<int>(bits & kMask);
   }
 
@@ -163,7 +163,7 @@ class Bits {
         // No byte is 0xff, so none starts a marker.
         if (((~next - 0x0101010101010101) & next & 0x8080808080808080) == 0) {
           const int bytes = (63 - count_) / 8;
-          held_ = held_ << (8 * bytes) | __builtin_bswap64(next) >> (64 - 8 * bytes);
+          bits_ = bits_ << (8 * bytes) | __builtin_bswap64(next) >> (64 - 8 * bytes);
           count_ += 8 * bytes;
           at_ += bytes;
           break;
@@ -186,12 +186,12 @@ class Bits {
   }
 
   void push(uint8_t byte) {
-    held_ = held_ << 8 | byte;
+    bits_ = bits_ << 8 | byte;
     count_ += 8;
   }
 
   const uint8_t *at_, *end_;
-  uint64_t held_ = 0;
+  uint64_t bits_ = 0;
   int count_ = 0;
 };
 

@@ -117,8 +117,8 @@ class File {
         damaged("a bad sampling factor");
       }
       std::memset(component.known, -1, sizeof component.known);
-      max_factor_x_ = component.factor_x > max_factor_x_ ? component.factor_x : max_factor_x_;
-      max_factor_y_ = component.factor_y > max_factor_y_ ? component.factor_y : max_factor_y_;
+      max_factor_x_ = std::max(max_factor_x_, component.factor_x);
+      max_factor_y_ = std::max(max_factor_y_, component.factor_y);
       components_.push_back(component);
     }
     mcu_columns_ = up(width, 8 * max_factor_x_);

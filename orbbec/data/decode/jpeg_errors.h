@@ -86,8 +86,4 @@ inline void start(jpeg_decompress_struct& info) {
   }
 }
 
-inline int at_least_0(int value) { return value < 0 ? 0 : value; }
-
-inline int at_most(int value, int limit) { return value < limit ? value : limit; }
-
 }  // namespace orbbec

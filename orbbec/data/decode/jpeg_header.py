@@ -35,13 +35,7 @@ def ends_whole(data: bytes) -> bool:
 
 
 def jpeg_header(data: bytes) -> JpegHeader | None:
-    """Read the header of a JPEG.
-
-    Args:
-        data: the file.
-
-    Returns:
-        The header; None if it is truncated, malformed, or defers the height to the end of the file.
+    """The header of a JPEG; None if it is truncated, malformed, or defers the height to the end of the file.
 
     Example:
         >>> jpeg_header(b"not a JPEG") is None

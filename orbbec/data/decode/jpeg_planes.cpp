@@ -1,5 +1,7 @@
 // Decodes a JPEG to its planes, before chroma upsampling and color conversion. An entry point of a
 // shared library loaded by native.py, without Python or torch.
+#include <algorithm>
+
 #include "jpeg_errors.h"
 
 namespace orbbec {
@@ -63,7 +65,7 @@ void read_planes(jpeg_decompress_struct& info, const Component (&planes)[kMaxCom
     for (int c = 0; c < info.num_components; ++c) {
       const Component& plane = planes[c];
       const int first = batch * plane.rows;
-      const int last = at_most(first + plane.rows, plane.height);
+      const int last = std::min(first + plane.rows, plane.height);
       for (int y = first; y < last; ++y) {
         std::memcpy(plane.out + static_cast<size_t>(y) * plane.width, pointers[c][y - first],
                     static_cast<size_t>(plane.width));
@@ -74,10 +76,11 @@ void read_planes(jpeg_decompress_struct& info, const Component (&planes)[kMaxCom
 
 }  // namespace
 
+#pragma GCC visibility push(default)
 extern "C" {
 
 // Returns the subsampling of a file; 0 also for an unreadable file.
-__attribute__((visibility("default"))) int orbbec_jpeg_sampling(const uint8_t* data, size_t size) {
+int orbbec_jpeg_sampling(const uint8_t* data, size_t size) {
   char message[JMSG_LENGTH_MAX];
   Subsampling subsampling = kNoPlanes;
   read_file(data, size, message, [&](jpeg_decompress_struct& info, uint8_t* volatile&) {
@@ -90,10 +93,8 @@ __attribute__((visibility("default"))) int orbbec_jpeg_sampling(const uint8_t* d
 // Writes the planes of a file of `height` x `width` pixels and a subsampling other than 0 to `out`,
 // one after the other; halved chroma sizes are rounded up. Returns 0, or 1 and a message of at most
 // 200 bytes in `message`.
-__attribute__((visibility("default"))) int orbbec_jpeg_planes(const uint8_t* data, size_t size,
-                                                              int height, int width,
-                                                              int subsampling, uint8_t* out,
-                                                              char* message) {
+int orbbec_jpeg_planes(const uint8_t* data, size_t size, int height, int width, int subsampling,
+                       uint8_t* out, char* message) {
   return read_file(data, size, message, [&](jpeg_decompress_struct& info, uint8_t* volatile& rows) {
     const int found = subsampling_of(info);
     const int found_height = static_cast<int>(info.image_height);
@@ -115,4 +116,5 @@ __attribute__((visibility("default"))) int orbbec_jpeg_planes(const uint8_t* dat
   });
 }
 }
+#pragma GCC visibility pop
 }  // namespace orbbec

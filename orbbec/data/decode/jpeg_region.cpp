@@ -1,6 +1,8 @@
 // Decodes a rectangle of a JPEG with libjpeg-turbo. An entry point of a shared library loaded by
 // native.py, without Python or torch. Blocks left and right of the rectangle are not transformed;
 // rows below it are not read.
+#include <algorithm>
+
 #include "jpeg_errors.h"
 
 namespace orbbec {
@@ -33,9 +35,9 @@ void write_row(const uint8_t* row, int width, uint8_t* out, ptrdiff_t pixel_stri
 
 void read_rectangle(jpeg_decompress_struct& info, Rectangle rectangle, const Output& out,
                     uint8_t* rows) {
-  JDIMENSION begin = static_cast<JDIMENSION>(at_least_0(rectangle.left - kMargin));
+  JDIMENSION begin = static_cast<JDIMENSION>(std::max(0, rectangle.left - kMargin));
   const int end =
-      at_most(rectangle.left + rectangle.width + kMargin, static_cast<int>(info.output_width));
+      std::min(rectangle.left + rectangle.width + kMargin, static_cast<int>(info.output_width));
   JDIMENSION columns = static_cast<JDIMENSION>(end) - begin;
   if (columns < info.output_width) jpeg_crop_scanline(&info, &begin, &columns);
   const size_t stride = static_cast<size_t>(info.output_width) * info.out_color_components;
@@ -45,8 +47,8 @@ void read_rectangle(jpeg_decompress_struct& info, Rectangle rectangle, const Out
   JSAMPROW pointers[kRows];
   for (int i = 0; i < kRows; ++i) pointers[i] = rows + i * stride;
   for (int done = 0; done < rectangle.height;) {
-    const int wanted = at_most(rectangle.height - done, kRows);
-    const int got = static_cast<int>(jpeg_read_scanlines(&info, pointers, wanted));
+    const int most = std::min(rectangle.height - done, kRows);
+    const int got = static_cast<int>(jpeg_read_scanlines(&info, pointers, most));
     for (int i = 0; i < got; ++i, ++done) {
       write(pointers[i] + skipped, rectangle.width, out.first + done * out.row_stride,
             out.pixel_stride);

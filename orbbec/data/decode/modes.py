@@ -27,14 +27,10 @@ _INVERTED_GRAY = 0  # a value of the latter: 0 is white
 
 
 def pixels_of(image: Any, mode: str) -> Pixels:
-    """The pixels of a PIL image of any mode.
+    """The pixels of a PIL image of any mode, as "RGB", "L" or "RGBA".
 
     Gray is repeated, color becomes luma, alpha is dropped, or 255 where there is none. Gray of more than 8
     bits keeps the upper 8.
-
-    Args:
-        image: the image.
-        mode: "RGB", "L" or "RGBA".
 
     Returns:
         uint8 `[H, W, C]`.
@@ -69,14 +65,7 @@ def widest_mode(image: Any) -> str:
 
 
 def with_channels(pixels: Any, mode: str) -> Pixels:
-    """An array with the channels of `mode`, by the rule of `pixels_of`.
-
-    Args:
-        pixels: uint8 `[H, W]` or `[H, W, C]`: gray, gray and alpha, RGB, or RGBA.
-        mode: "RGB", "L" or "RGBA".
-
-    Raises:
-        ValueError: the array is no such image.
+    """An array `[H, W]` or `[H, W, C]` with the channels of "RGB", "L" or "RGBA", by the rule of `pixels_of`.
 
     Example:
         >>> with_channels(np.array([[7]], np.uint8), "RGBA").tolist()
@@ -92,6 +81,14 @@ def with_channels(pixels: Any, mode: str) -> Pixels:
         raise ValueError(f"expected 1 to 4 channels, but got {channels}")
     pillow = import_module("orbbec.data.decode.pillow")
     return pixels_of(pillow.image_of_array(image[..., 0] if channels == 1 else image), mode)
+
+
+def check_pixels(height: int, width: int, max_pixels: int, name: str = "decode_image") -> None:
+    """Refuse an image of more pixels."""
+    if height * width > max_pixels:
+        raise ValueError(
+            f"{name}: expected at most {max_pixels} pixels (max_pixels), but got {height}x{width}"
+        )
 
 
 def _with_8_bits(image: Any) -> Any:

@@ -175,22 +175,11 @@ def decode_rectangle(
 ) -> npt.NDArray[np.uint8]:
     """Decode a rectangle of a JPEG as stored, without applying EXIF orientation.
 
-    Args:
-        data: the file.
-        left: first column of the rectangle, in pixels of the shrunk image like the other three.
-        top: first row of the rectangle.
-        width: at least 1.
-        height: at least 1.
-        shrink: 1, 2, 4 or 8: the image is `1 / shrink` as large, rounded up.
-        channels: 3, RGB; or 1, the luma.
-        out: output buffer of the shape of the result: any view with contiguous channels.
+    The rectangle is in pixels of the shrunk image: `1 / shrink` as large, rounded up, with `shrink` 1, 2, 4
+    or 8. `channels` is 3, RGB, or 1, the luma. `out` may be any view with contiguous channels.
 
     Returns:
         uint8 `[height, width, channels]`; `out` if given.
-
-    Raises:
-        ValueError: the file is damaged, the rectangle leaves the image, or libjpeg-turbo is needed but not
-            built in.
     """
     message = _MESSAGE.buffer
     shape = (max(height, 0), max(width, 0), channels)
@@ -223,15 +212,8 @@ def decode_planes_into(
 ) -> None:
     """Decode the planes of a JPEG as stored: luma, and Cb and Cr if there is chroma.
 
-    Args:
-        data: the file.
-        height: height of the stored image.
-        width: width of the stored image.
-        sampling: the result of `sampling_of`, except "rgb".
-        out: uint8, flat, contiguous, as long as all planes together; they are written in order.
-
-    Raises:
-        ValueError: the file is damaged, or does not match the arguments.
+    `sampling` is the result of `sampling_of`, except "rgb". The planes are written in order to `out`: uint8,
+    flat, contiguous, as long as all of them together.
     """
     message = _MESSAGE.buffer
     arguments = data, len(data), height, width, SAMPLINGS.index(sampling), out.ctypes.data, message
@@ -246,11 +228,7 @@ def scan_size(data: bytes) -> ScanSize | None:
 
 
 def pack_scan(data: bytes, address: int) -> int:
-    """Pack the scan of a JPEG for `jpeg_planes`.
-
-    Args:
-        data: a file with a `scan_size`.
-        address: memory of its `most_bytes`, at a multiple of 16.
+    """Pack the scan of a JPEG for `jpeg_planes`, to memory of its `most_bytes` at a multiple of 16.
 
     Returns:
         The number of bytes that were written; 0 if the file is damaged.

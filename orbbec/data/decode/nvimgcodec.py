@@ -59,12 +59,9 @@ class BatchDecoder(Locked):
         )
 
     def header(self, data: bytes, max_pixels: int, on_damage: str = "raise") -> JpegHeader | None:
-        """The header of a JPEG that `decode_into` supports; None for other files.
+        """The header of a JPEG that `decode_into` supports; None for other files. ValueError for damage.
 
         nvImageCodec does not report damage: with "raise", the host checks, in 3/4 of the decoding time.
-
-        Raises:
-            ValueError: the image is too large or damaged.
         """
         if not ends_whole(data):
             return None
@@ -99,9 +96,9 @@ class BatchDecoder(Locked):
             stream = current.cuda_stream
         decode = partial(self._decoder.decode, files, params=self._params, cuda_stream=stream)
         with self.lock:
-            wanted = self._codec.as_images(buffers if on_cuda else [at.numpy() for at in buffers], stream)
+            outputs = self._codec.as_images(buffers if on_cuda else [at.numpy() for at in buffers], stream)
             try:
-                found = decode(images=wanted)
+                found = decode(images=outputs)
             except ValueError:  # an image is larger than its buffer
                 found = decode()
             done = [self._settle(image, buffer) for image, buffer in zip(found, buffers, strict=True)]

@@ -59,11 +59,7 @@ def reversed_axes(orientation: int) -> tuple[int, ...]:
 
 
 def upright(stored: npt.NDArray[np.uint8], orientation: int) -> npt.NDArray[np.uint8]:
-    """A view of a stored image `[H, W, C]` in upright orientation.
-
-    Args:
-        stored: the image.
-        orientation: 1 to 8, the EXIF tag 0x0112.
+    """A view of a stored image `[H, W, C]` in upright orientation, by its EXIF orientation from 1 to 8.
 
     Example:
         >>> upright(np.arange(6, dtype=np.uint8).reshape(2, 3, 1), orientation=6)[..., 0].tolist()

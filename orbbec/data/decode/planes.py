@@ -58,12 +58,7 @@ def planes_on_host(files: Sequence[bytes], rules: FileRules) -> YCbCrBatch:
 def empty_planes(
     images: Sequence[Encoded | Pixels], empty: Callable[[int], Tensor] | None = None
 ) -> YCbCrBatch:
-    """An uninitialized batch for planes of JPEGs and decoded pixels.
-
-    Args:
-        images: JPEGs, or arrays `[H, W, 3]`.
-        empty: see `YCbCrBatch.of_sizes`.
-    """
+    """An uninitialized `YCbCrBatch` for planes of JPEGs and decoded pixels `[H, W, 3]`."""
     stored = [_stored(image) for image in images]
     sizes = [(height, width) for height, width, _, _ in stored]
     return YCbCrBatch.of_sizes(

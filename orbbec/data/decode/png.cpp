@@ -150,11 +150,11 @@ class PngFile {
 
 }  // namespace
 
+#pragma GCC visibility push(default)
 extern "C" {
 
 // Reads the header of a file. Returns kDecoded, or kOther.
-__attribute__((visibility("default"))) int orbbec_png_header(const uint8_t* data, size_t size,
-                                                             ImageHeader* header) {
+int orbbec_png_header(const uint8_t* data, size_t size, ImageHeader* header) {
   const PngFile file(data, size);
   if (!file.is_known()) return kOther;
   *header = file.header();
@@ -164,9 +164,9 @@ __attribute__((visibility("default"))) int orbbec_png_header(const uint8_t* data
 // Writes a rectangle to `out`: [height, width, channels], channels 1, 3 or 4, with strides in
 // bytes. Returns kDecoded; kDamaged and a message of at most 200 bytes; or kOther, also if `shrink`
 // is not 1. The signature is that of orbbec_jpeg_decode.
-__attribute__((visibility("default"))) int orbbec_png_decode(
-    const uint8_t* data, size_t size, int shrink, int channels, int left, int top, int width,
-    int height, uint8_t* out, ptrdiff_t row_stride, ptrdiff_t pixel_stride, char* message) {
+int orbbec_png_decode(const uint8_t* data, size_t size, int shrink, int channels, int left, int top,
+                      int width, int height, uint8_t* out, ptrdiff_t row_stride,
+                      ptrdiff_t pixel_stride, char* message) {
   PngFile file(data, size);
   if (shrink != 1 || !file.is_known()) return kOther;
   const Target target{left, top, width, height, channels, out, row_stride, pixel_stride};
@@ -178,4 +178,5 @@ __attribute__((visibility("default"))) int orbbec_png_decode(
   return kDamaged;
 }
 }
+#pragma GCC visibility pop
 }  // namespace orbbec

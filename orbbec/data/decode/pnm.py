@@ -7,7 +7,7 @@ import re
 import numpy as np
 
 from orbbec.bridge.arguments import Array
-from orbbec.data.decode.modes import Pixels
+from orbbec.data.decode.modes import Pixels, check_pixels
 
 _HEADER = re.compile(rb"P([56])" + 3 * rb"(?:\s|#[^\r\n]*[\r\n])+(\d{1,9})" + rb"\s")
 _LARGEST_BYTE, _LARGEST = 255, 65535
@@ -15,17 +15,9 @@ _CHANNELS = {b"5": 1, b"6": 3}
 
 
 def deep_pnm(data: bytes, max_pixels: int) -> tuple[Array, int] | None:
-    """The stored numbers of a binary PGM or PPM file of 16 bits, and the largest one that its header allows.
+    """The numbers of a binary PGM or PPM file of 16 bits, `[H, W, C]`, and the largest that its header names.
 
-    Args:
-        data: a file.
-        max_pixels: larger images are refused.
-
-    Returns:
-        uint16 `[H, W, C]` and a number up to 65535; None: the file is of another kind, or has no pixels.
-
-    Raises:
-        ValueError: the image is too large, or truncated.
+    None for a file of another kind, or without pixels; ValueError for one that is too large or truncated.
 
     Example:
         >>> pixels, largest = deep_pnm(b"P5 2 1 1000 " + bytes([3, 232, 0, 1]), max_pixels=2)
@@ -39,10 +31,7 @@ def deep_pnm(data: bytes, max_pixels: int) -> tuple[Array, int] | None:
     count = height * width * _CHANNELS[header[1]]
     if count == 0:
         return None
-    if height * width > max_pixels:
-        raise ValueError(
-            f"decode_image: expected at most {max_pixels} pixels (max_pixels), but got {height}x{width}"
-        )
+    check_pixels(height, width, max_pixels)
     if len(data) - header.end() < 2 * count:
         raise ValueError(f"decode_image: not enough image data ({len(data)} bytes)")
     stored = np.frombuffer(data, ">u2", count, header.end())

@@ -70,10 +70,7 @@ def regions_of(plan: Plan, can_shrink: Array | None = None) -> Regions | None:
 
 
 def union_of(plans: Sequence[Plan]) -> Regions | None:
-    """The smallest regions that have what several plans of the same images read.
-
-    Returns:
-        The regions; None if a plan reads whole images.
+    """The smallest regions that have what several plans of the same images read; None: whole images.
 
     Example:
         >>> from orbbec.transforms import Crop
@@ -100,11 +97,9 @@ def _union(boxes: Sequence[Array]) -> Array:
 
 
 def plan_for(plan: Plan, regions: Regions) -> Plan:
-    """The plan for images of which only `regions` were decoded.
+    """The plan for images of which only `regions` were decoded: its own, or larger ones if none was shrunk.
 
-    Args:
-        plan: the plan for whole images; it still applies to targets.
-        regions: its regions, or larger ones if no image was shrunk.
+    The plan for whole images still applies to targets.
     """
     boxes, shrinks = regions.boxes, regions.shrinks
     first = plan.passes[0].of_regions(boxes, shrinks, _to_decoded(boxes[:, :2], shrinks))

@@ -11,14 +11,16 @@ from typing import Any
 import numpy as np
 
 from orbbec.bridge.arguments import Array
-from orbbec.data.decode.by_pillow import check_pixels, opened
+from orbbec.data.decode.by_pillow import opened
 from orbbec.data.decode.exif import exif_orientation
+from orbbec.data.decode.modes import check_pixels, pixels_of, widest_mode
 from orbbec.data.decode.orientation import upright
+from orbbec.data.decode.png_chunks import is_png
 from orbbec.data.decode.pnm import deep_pnm
 
 DTYPES = ("uint8", "uint16", "float16", "float32")
 _NPY, _NPZ, _TIFF = b"\x93NUMPY", b"PK\x03\x04", (b"II*\0", b"MM\0*", b"II+\0", b"MM\0+")
-_PNG_HEADER, _DEPTH, _COLORS = b"\x89PNG", 24, 25  # offsets of bits per channel, and of the kind of colors
+_DEPTH, _COLORS = 24, 25  # offsets of bits per channel, and of the kind of colors, in a PNG
 _GRAY = 0
 # Markers that begin a codestream, and from there the offset of the bits of the first channel, less one.
 _JPEG_2000_SIZE, _JPEG_2000_BITS = b"\xff\x4f\xff\x51", 42
@@ -29,10 +31,7 @@ _MOST_OF_PILLOW = 4  # channels
 
 
 def checked_pixels(pixels: Any) -> Array:
-    """An image as `[H, W, C]`.
-
-    Raises:
-        ValueError: it has no pixels, or a dtype that pipelines do not take.
+    """An image as `[H, W, C]`; ValueError without pixels, or of a dtype that pipelines do not take.
 
     Example:
         >>> checked_pixels(np.zeros((4, 6), np.uint16)).shape
@@ -47,21 +46,12 @@ def checked_pixels(pixels: Any) -> Array:
 
 
 def decode_unchanged(data: bytes, max_pixels: int, apply_exif_orientation: bool = True) -> Array:
-    """Decode an image without changing its dtype or channels.
+    """Decode an image file, or an array `[H, W]` or `[H, W, C]` of an `.npy` or `.npz` file, as `[H, W, C]`.
+
+    Its dtype and channels are unchanged: uint8, uint16, float16 or float32.
 
     Palettes and CMYK become RGB. Colors of more than 8 bits in PNG and JPEG 2000 need OpenCV; AVIF keeps 8
     bits. TIFF needs tifffile, unless it has 1, 3 or 4 channels of 8 bits or one of 16.
-
-    Args:
-        data: an image file, an `.npy` file of `[H, W]` or `[H, W, C]`, or an `.npz` file of one such array.
-        max_pixels: larger images are refused before decoding.
-        apply_exif_orientation: see `decode_image`.
-
-    Returns:
-        uint8, uint16, float16 or float32 `[H, W, C]`.
-
-    Raises:
-        ValueError: the file is damaged, too large, of unknown format, or needs a package that is missing.
 
     Example:
         >>> file = io.BytesIO()
@@ -90,13 +80,12 @@ def _stored(image: Any) -> Array:
         return np.asarray(image)
     if image.mode == "I" and image.format == "PNG":
         return np.asarray(image).astype(np.uint16)
-    modes = import_module("orbbec.data.decode.modes")
-    return np.asarray(modes.pixels_of(image, modes.widest_mode(image)))
+    return pixels_of(image, widest_mode(image))
 
 
 def _has_deep_colors(data: bytes, image: Any) -> bool:
     """Whether a PNG or JPEG 2000 has colors of more than 8 bits, of which Pillow keeps 8."""
-    if data.startswith(_PNG_HEADER):
+    if is_png(data):
         return data[_DEPTH : _DEPTH + 1] == b"\x10" and data[_COLORS] != _GRAY
     if image.format != "JPEG2000" or image.mode not in ("RGB", "RGBA"):
         return False

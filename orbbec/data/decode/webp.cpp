@@ -84,11 +84,11 @@ class WebpFile {
 
 }  // namespace
 
+#pragma GCC visibility push(default)
 extern "C" {
 
 // As orbbec_png_header.
-__attribute__((visibility("default"))) int orbbec_webp_header(const uint8_t* data, size_t size,
-                                                              ImageHeader* header) {
+int orbbec_webp_header(const uint8_t* data, size_t size, ImageHeader* header) {
   const WebpFile file(data, size);
   if (!file.is_known()) return kOther;
   *header = file.header();
@@ -96,9 +96,9 @@ __attribute__((visibility("default"))) int orbbec_webp_header(const uint8_t* dat
 }
 
 // As orbbec_png_decode.
-__attribute__((visibility("default"))) int orbbec_webp_decode(
-    const uint8_t* data, size_t size, int shrink, int channels, int left, int top, int width,
-    int height, uint8_t* out, ptrdiff_t row_stride, ptrdiff_t pixel_stride, char* message) {
+int orbbec_webp_decode(const uint8_t* data, size_t size, int shrink, int channels, int left,
+                       int top, int width, int height, uint8_t* out, ptrdiff_t row_stride,
+                       ptrdiff_t pixel_stride, char* message) {
   const WebpFile file(data, size);
   if (shrink != 1 || !file.is_known()) return kOther;
   const Target target{left, top, width, height, channels, out, row_stride, pixel_stride};
@@ -110,6 +110,7 @@ __attribute__((visibility("default"))) int orbbec_webp_decode(
 }
 
 // The version of libwebp, 8 bits a number.
-__attribute__((visibility("default"))) int orbbec_webp_version() { return WebPGetDecoderVersion(); }
+int orbbec_webp_version() { return WebPGetDecoderVersion(); }
 }
+#pragma GCC visibility pop
 }  // namespace orbbec

@@ -15,11 +15,7 @@ Result = TypeVar("Result")
 
 
 class Capture(Protocol):
-    """Work that can be replayed on the same memory: `CudaCapture`, or `tests.support.Recorder` in tests.
-
-    Args:
-        device: where the work runs.
-    """
+    """Work that can be replayed on the same memory: `CudaCapture`, or `tests.support.Recorder` in tests."""
 
     def __init__(self, device: torch.device) -> None: ...
 
@@ -37,11 +33,7 @@ class Capture(Protocol):
 
 
 class CudaCapture:
-    """A CUDA graph. Other threads, such as a Loader's, may allocate during capture.
-
-    Args:
-        device: where the work runs; need not be the current device.
-    """
+    """A CUDA graph, of any device. Other threads, such as a Loader's, may allocate during capture."""
 
     def __init__(self, device: torch.device) -> None:
         self._device = device

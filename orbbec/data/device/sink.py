@@ -73,11 +73,7 @@ class _Graph(NamedTuple):
 class Sink:
     """The result of `sink`.
 
-    Args:
-        step: see `sink`.
-        batches: see `sink`.
-        sink_size: see `sink`.
-        capture: how steps are captured; None: with CUDA graphs for batches on CUDA, otherwise not at all.
+    `capture` says how steps are captured; None: with CUDA graphs for batches on CUDA, otherwise not at all.
 
     Attributes:
         captured: number of captures.

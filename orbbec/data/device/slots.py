@@ -88,12 +88,7 @@ class _Capacity(NamedTuple):
 
 
 class Slots:
-    """Memory for several feeds, which grows on demand.
-
-    Args:
-        count: the largest number of feeds.
-        device: the device that steps read from.
-    """
+    """Memory for at most `count` feeds, which grows on demand."""
 
     def __init__(self, count: int, device: torch.device) -> None:
         self._count, self._device = count, device

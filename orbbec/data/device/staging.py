@@ -27,9 +27,6 @@ class Staging:
         stage:  side stream  | copy, augment, event |
         ready:  current stream                      | waits for the event, then the model's step
 
-    Args:
-        device: the target device.
-
     Raises:
         ValueError: torch sees no GPU.
     """

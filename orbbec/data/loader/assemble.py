@@ -36,6 +36,7 @@ from orbbec.data.loader.clips import as_clips, as_images, clip_targets, frame_co
 from orbbec.data.loader.entries import (
     Attempt,
     Bad,
+    Item,
     Opened,
     ids_tensor,
     named,
@@ -103,7 +104,7 @@ class Assembler:
         self.source = with_distinct_ids(self.source)
         self._known_bad: tuple[int, set[int]] = (0, set())  # epoch, and indices found bad in it
 
-    def __call__(self, wanted: Sequence[int | Sample | BadSample], epoch: int, job: Job) -> Assembled:
+    def __call__(self, items: Sequence[Item], epoch: int, job: Job) -> Assembled:
         """Make a batch. It is smaller, or empty, if samples are skipped.
 
         Raises:
@@ -116,13 +117,13 @@ class Assembler:
         """
         pairs = self._others(epoch)
         if pairs and isinstance(self.transforms, Compose):
-            items: Any = wanted
-            wanted = with_pairs(items, pairs, len(self.source), self.transforms.seed, epoch)
-            self.watch.count("pairs", len(wanted) - len(items))
-        return self._assemble(wanted, epoch, job)
+            indices: Any = items
+            items = with_pairs(indices, pairs, len(self.source), self.transforms.seed, epoch)
+            self.watch.count("pairs", len(items) - len(indices))
+        return self._assemble(items, epoch, job)
 
-    def _assemble(self, wanted: Sequence[int | Sample | BadSample], epoch: int, job: Job) -> Assembled:
-        groups = self._open(wanted, job)
+    def _assemble(self, items: Sequence[Item], epoch: int, job: Job) -> Assembled:
+        groups = self._open(items, job)
         groups = alike(groups, self._bad) if self.decoding.is_unchanged else groups
         return self._assembled(self._settled(groups, epoch), None, epoch, job)
 
@@ -164,11 +165,11 @@ class Assembler:
         )
         return Assembled(none, [], ids_tensor([]), None)
 
-    def _open(self, wanted: Sequence[int | Sample | BadSample], job: Job) -> list[Group]:
+    def _open(self, items: Sequence[Item], job: Job) -> list[Group]:
         """Read samples: their headers if regions can be decoded later, otherwise their pixels."""
-        return [self._open_item(item) for item in until(job, wanted)]
+        return [self._open_item(item) for item in until(job, items)]
 
-    def _open_item(self, item: int | Sample | BadSample) -> Group:
+    def _open_item(self, item: Item) -> Group:
         try:
             with self.watch.timing("read"):
                 images = [(image, self._header(image)) for image in as_images(self._read(item))]
@@ -177,11 +178,7 @@ class Assembler:
             return [self._bad(item, error)]
 
     def _opened(
-        self,
-        item: int | Sample | BadSample,
-        sample: Sample,
-        header: JpegHeader | None = None,
-        pixels: Pixels | None = None,
+        self, item: Item, sample: Sample, header: JpegHeader | None = None, pixels: Pixels | None = None
     ) -> Opened:
         """A sample with its header or its pixels, to which its targets belong; raises BadSample otherwise."""
         if header is None and pixels is None:
@@ -191,28 +188,23 @@ class Assembler:
             check_placed(sample, entry.size)
         return entry
 
-    def _read(self, item: int | Sample | BadSample) -> Sample:
+    def _read(self, item: Item) -> Sample:
         if isinstance(item, BadSample):  # streams yield it and continue
             raise item
         return sample_of(self.source, item) if isinstance(item, int) else item
 
     def _header(self, sample: Sample) -> JpegHeader | None:
-        wanted = self.decoding
         if not isinstance(sample.data, bytes):
             return None
+        decoding = self.decoding
+        rules = decoding.max_pixels, decoding.on_damage
         with named(sample):
             if self.decoder is not None:
-                return self.decoder.header(sample.data, wanted.max_pixels, wanted.on_damage)
-            if wanted.is_unchanged or not self._decodes_later:
+                return self.decoder.header(sample.data, *rules)
+            if decoding.is_unchanged or not self._decodes_later:
                 return None
-            header_of = planes_header if wanted.makes_planes else region_header
-            return header_of(
-                sample.data,
-                wanted.mode,
-                wanted.max_pixels,
-                wanted.on_damage,
-                wanted.apply_exif_orientation,
-            )
+            header_of = planes_header if decoding.makes_planes else region_header
+            return header_of(sample.data, decoding.mode, *rules, decoding.apply_exif_orientation)
 
     @property
     def _decodes_later(self) -> bool:
@@ -371,7 +363,7 @@ class Assembler:
         except BadSample as error:
             return self._bad(entry.position, error)
 
-    def _bad(self, item: int | Sample | BadSample, error: BadSample) -> Bad:
+    def _bad(self, item: Item, error: BadSample) -> Bad:
         """The record of a bad sample, for policies that continue after it."""
         if self.on_error == "raise":
             raise error

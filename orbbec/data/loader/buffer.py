@@ -84,13 +84,7 @@ class ShuffleBuffer(Generic[Item]):
             TypeError: the state is not a dict, or a number in it is None.
             ValueError: the state has another size or seed, or no valid position.
         """
-        epoch, start = position_of("ShuffleBuffer", state)
-        for name, value in self._identity().items():
-            if state.get(name) != value:
-                raise ValueError(
-                    f"ShuffleBuffer: expected a state of {name} {value}, but got {state.get(name)}"
-                )
-        self._begin(epoch, start)
+        self._begin(*position_of("ShuffleBuffer", state, self._identity()))
 
     def _begin(self, epoch: int, start: int) -> None:
         self.epoch, self.start = epoch, start

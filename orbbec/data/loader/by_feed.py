@@ -32,7 +32,7 @@ from orbbec.data.decode.region import Regions
 from orbbec.data.files import ImageFiles, files_of
 from orbbec.data.loader.assemble import Assembled, Assembler, Group, buffers_of
 from orbbec.data.loader.clips import as_images
-from orbbec.data.loader.entries import Attempt, Bad, Opened, ids_tensor
+from orbbec.data.loader.entries import Attempt, Bad, Item, Opened, ids_tensor
 from orbbec.data.loader.memory import Job
 from orbbec.data.loader.queues import Stopped, until
 from orbbec.data.loader.shared_feed import SharedFeed
@@ -77,11 +77,7 @@ class _Decoded(NamedTuple):
 
 @dataclass(kw_only=True)
 class FeedAssembler(Assembler):
-    """An `Assembler` that gives its work to a feed, with the same results.
-
-    Args:
-        feed: its threads; entered by the threads that call this.
-    """
+    """An `Assembler` that gives its work to a feed, with the same results. Its threads enter the feed."""
 
     feed: SharedFeed
 
@@ -89,11 +85,11 @@ class FeedAssembler(Assembler):
         super().__post_init__()
         self._has_odd_files = self._found_odd_files = False
 
-    def _assemble(self, wanted: Sequence[int | Sample | BadSample], epoch: int, job: Job) -> Assembled:
-        is_indexed = set(map(type, wanted)) == {int} and not self.decoding.is_unchanged
+    def _assemble(self, items: Sequence[Item], epoch: int, job: Job) -> Assembled:
+        is_indexed = set(map(type, items)) == {int} and not self.decoding.is_unchanged
         files = files_of(self.source) if is_indexed else None
-        batch = None if files is None else self._by_feed(files, wanted, epoch, job)
-        return super()._assemble(wanted, epoch, job) if batch is None else batch
+        batch = None if files is None else self._by_feed(files, items, epoch, job)
+        return super()._assemble(items, epoch, job) if batch is None else batch
 
     def crew(self, threads: int, ahead: int, batch_size: int) -> tuple[int, int]:
         """Set the threads of the feed; returns how many threads make batches, and how many batches may wait.
@@ -247,11 +243,11 @@ class FeedAssembler(Assembler):
             return ImageBatch.of_sizes(sizes, CHANNELS[self.decoding.mode], empty=empty)
         return empty_batch(stored_rows(rows), self._empty_planes or empty)
 
-    def _open(self, wanted: Sequence[int | Sample | BadSample], job: Job) -> list[Group]:
+    def _open(self, items: Sequence[Item], job: Job) -> list[Group]:
         """Read samples in this thread; the feed reads the headers of their files, or decodes them whole."""
         found: list[Sample | Exception] = []
         bounds = [0]  # of the images of each item
-        for item in until(job, wanted):
+        for item in until(job, items):
             try:
                 with self.watch.timing("read"):
                     found += as_images(self._read(item))
@@ -265,7 +261,7 @@ class FeedAssembler(Assembler):
             known = self._known_of(found, job)
             return [
                 [self._open_known(item, found[row], known.get(row)) for row in range(begin, end)]
-                for item, (begin, end) in zip(wanted, pairwise(bounds), strict=False)
+                for item, (begin, end) in zip(items, pairwise(bounds), strict=False)
             ]
         finally:
             found.clear()  # the traceback of an error refers to this stack frame

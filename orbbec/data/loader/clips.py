@@ -15,11 +15,7 @@ from orbbec.transforms.base.clips import Clips
 
 @dataclass(frozen=True, eq=False, kw_only=True)
 class Frame(Sample):
-    """A frame of a clip, with its targets.
-
-    Args:
-        clip: the clip.
-    """
+    """A frame of a clip, with its targets."""
 
     clip: Sample
 
@@ -52,11 +48,9 @@ def as_images(sample: Sample) -> Sequence[Sample]:
 def groups_of(
     opened: Sequence[Opened], changed: Sequence[Opened | Bad | None] | None = None
 ) -> list[list[Any]]:
-    """The images of each sample: one, several, or the frames of a clip.
+    """The images of each sample: one, several, or the frames of a clip; `changed` replaces some of them.
 
-    Args:
-        opened: the images of all samples; see `in_order`.
-        changed: replacements of some of them.
+    `opened` are the images of all samples; see `in_order`.
     """
     entries = opened if changed is None else [new or old for old, new in zip(opened, changed, strict=True)]
     if names := names_in(opened):

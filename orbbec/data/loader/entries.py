@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from traceback import extract_tb
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, TypeAlias
 
 import numpy as np
 import torch
@@ -16,6 +16,8 @@ from orbbec.data.decode.orientation import Rectangle, upright_size
 from orbbec.data.decode.planes import Encoded
 from orbbec.data.decode.region import Regions
 from orbbec.data.sample import BadSample, Fault, Sample, SourceError
+
+Item: TypeAlias = int | Sample | BadSample  # an index, or what a stream yields
 
 _JPEG = b"\xff\xd8"  # its first bytes
 _DATA = (bytes, np.ndarray, torch.Tensor, tuple, dict)  # types of `Sample.data`
@@ -81,7 +83,7 @@ class Attempt(NamedTuple):
         return {row for row, _ in same}
 
 
-def position_of(item: int | Sample | BadSample) -> int:
+def position_of(item: Item) -> int:
     """The index of a sample in its source; -1 for a stream."""
     return item if isinstance(item, int) else -1
 

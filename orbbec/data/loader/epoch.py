@@ -28,13 +28,10 @@ class Progress:
 class Epoch(Iterator[Any]):
     """The batches of one epoch. The epoch begins when its first batch is requested.
 
+    `prepare` is a thread's work on a task, and `finish` the work on a batch on the device's side stream.
+
     Dropping it drops its crew, which stops the threads. Neither this object nor its members are generators,
     because Python would close a generator wherever the garbage collector runs.
-
-    Args:
-        loader: the `Loader`.
-        prepare: a thread's work on a task: the number of items, and their batch.
-        finish: the work on a batch on the device's side stream.
     """
 
     def __init__(

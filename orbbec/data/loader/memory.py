@@ -21,11 +21,7 @@ class MemoryBudget:
     """Bytes of the batches of an epoch, which are numbered in their order.
 
     The oldest batch gets what it needs, even beyond the limit: the model waits for it, and until it is done
-    no other batch returns its bytes.
-
-    Args:
-        limit: bytes.
-        most: bytes in use at once, so far.
+    no other batch returns its bytes. `most` is the most bytes in use at once, so far.
 
     Example:
         >>> from threading import Event
@@ -79,11 +75,7 @@ class MemoryBudget:
 class Job:
     """What a thread that makes a batch needs to know: when to stop, and where its memory comes from.
 
-    Args:
-        stopped: set when the batch is no longer needed.
-        budget: what the batches share.
-        number: of the batch.
-        augments: whether the thread augments the batch too, as on the CPU.
+    `augments`: whether it augments the batch too, as on the CPU.
     """
 
     def __init__(self, stopped: Stop, budget: MemoryBudget, number: int, augments: bool = False) -> None:

@@ -25,12 +25,7 @@ def with_pairs(
 ) -> list[int]:
     """The indices of samples, and those of their pair images for all mixes.
 
-    Args:
-        indices: indices of the samples.
-        counts: pair images of each for each mix, see `Compose.others`.
-        length: number of samples of the source.
-        seed: seed of the pipeline.
-        epoch: the epoch.
+    `counts` has the pair images of each for each mix, see `Compose.others`; `length` is that of the source.
 
     Example:
         >>> mixed = with_pairs([7], [3, 1], 1000, seed=1, epoch=0)  # of two mosaics of four samples
@@ -62,14 +57,7 @@ def pairs_of(
     """The indices of `count` pair images of each sample, one sample after the other.
 
     Those of a sample depend only on seed, epoch, its index and the mix; a sample may be paired with itself.
-
-    Args:
-        indices: indices of the samples.
-        count: pair images of each.
-        length: number of samples of the source.
-        seed: seed of the pipeline.
-        epoch: the epoch.
-        mix: number of the mix in the pipeline.
+    `length` is that of the source.
 
     Example:
         >>> both = pairs_of([7, 8], 3, 1000, seed=1, epoch=0)

@@ -172,11 +172,7 @@ def percent(fraction: float) -> str:
 
 
 def fault_report(faults: Sequence[Fault], on_error: str) -> str:
-    """The text of a warning of bad samples.
-
-    Args:
-        faults: the bad samples.
-        on_error: "skip" or "substitute", what was done with them.
+    """The text of a warning of bad samples, which were skipped or replaced as `on_error` says.
 
     Example:
         >>> print(fault_report([Fault(7, "3.jpg", "the file is empty")], "skip"))

@@ -15,24 +15,14 @@ from orbbec.data.sample import BadSample, Sample
 
 @dataclass(frozen=True, eq=False, kw_only=True)
 class NamedImage(Sample):
-    """One of several images, with its targets.
-
-    Args:
-        name: of the image.
-        whole: the sample.
-    """
+    """One of several images of the sample `whole`, with its targets."""
 
     name: str
     whole: Sample
 
 
 def named_images(sample: Sample, images: dict[str, Any]) -> list[NamedImage]:
-    """The images of a sample; the first has the targets of the sample too.
-
-    Raises:
-        BadSample: there is no image, or a target of the first has the name of an image with targets.
-        TypeError: an image is a clip, or is several images.
-    """
+    """The images of a sample; the first has the targets of the sample too."""
     if not images:
         raise BadSample(sample.sample_id, sample.path, "the sample has no images")
     first, *others = (
@@ -115,11 +105,8 @@ def planned_by_name(
 ) -> tuple[dict[str, Any], Any]:
     """A plan per name, and the transformed targets of each sample, or of each view of it.
 
-    Args:
-        opened: the images in order of their names.
-        names: those of the images.
-        plan: gives the plan and the targets of images. Transforms read the targets `seen`, which are those of
-            the first name, so that all images of a sample are drawn alike.
+    `plan` gives the plan and the targets of images. Transforms read the targets `seen`, which are those of
+    the first name, so that all images of a sample are drawn alike.
     """
     rows = {name: opened[where] for name, where in rows_of_names(names, len(opened)).items()}
     seen = [entry.sample.targets for entry in rows[names[0]]]

@@ -23,13 +23,7 @@ Task: TypeAlias = tuple[Sequence[Any] | Promise[Sequence[Any]], int, int]
 
 
 class IndexTasks(Iterator[Task]):
-    """The indices of each batch of an epoch.
-
-    Args:
-        indices: int64 `[N]`.
-        epoch: the epoch.
-        bounds: where each batch begins in the indices, and where the last one ends.
-    """
+    """The indices of each batch of an epoch, between two bounds."""
 
     def __init__(self, indices: Tensor, epoch: int, bounds: Sequence[int]) -> None:
         self._batches = enumerate(pairwise(bounds))
@@ -41,18 +35,10 @@ class IndexTasks(Iterator[Task]):
 
 
 class StreamTasks(Iterator[Task]):
-    """Promises of the samples of each batch, which one thread reads in order.
+    """Promises of the samples of each batch, which one thread reads in order; `workers` receives the thread.
 
-    It reads no further than the promises, and its errors are raised where a promise is taken, StopIteration
-    after the last sample.
-
-    Args:
-        stream: an iterable; only that thread iterates over it.
-        epoch: the epoch.
-        start: number of samples to skip.
-        batch_size: number of samples in a batch.
-        drop_last: leave out a last batch of fewer.
-        workers: a list that receives the thread.
+    The first `start` samples are skipped. The thread reads no further than the promises, and its errors are
+    raised where a promise is taken, StopIteration after the last sample.
     """
 
     def __init__(

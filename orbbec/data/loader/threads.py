@@ -48,10 +48,6 @@ def thread_budget(cgroups: Path = GROUPS, cores: Sequence[int] = (), on_cuda: bo
 def node_cores(node: int, nodes: Path = _NODES) -> list[int]:
     """The cores of a NUMA node that this process may use.
 
-    Args:
-        node: its number.
-        nodes: folder of the system's list of nodes.
-
     Raises:
         ValueError: the node does not exist, or this process may not use it.
     """
@@ -81,13 +77,7 @@ def _launcher_cores() -> set[int]:
 
 
 def begin_worker(others: int, cores: Sequence[int], arithmetic: str) -> None:
-    """Set up a worker thread: no intra-op parallelism, bound to `cores` if given.
-
-    Args:
-        others: see `compute_alone`.
-        cores: cores that it may use; empty: those of the process.
-        arithmetic: the default arithmetic of this thread.
-    """
+    """Set up a worker thread: no intra-op parallelism, a default arithmetic, and cores if there are any."""
     compute_alone(others)
     set_default_arithmetic(arithmetic)
     if cores:

@@ -105,13 +105,7 @@ class Tuner:
 
 
 def tuner_for(threads: int | str, prefetch: int | str, budget: int) -> Tuner:
-    """The tuner of a `Loader`.
-
-    Args:
-        threads: number of threads, or "auto".
-        prefetch: number of batches ahead, or "auto".
-        budget: largest number of threads.
-    """
+    """The tuner of a `Loader`, whose arguments are numbers or "auto", for at most `budget` threads."""
     requests = {"threads": threads, "prefetch": prefetch}
     settings = Settings(
         budget if threads == "auto" else whole("Loader", "threads", threads, 1),

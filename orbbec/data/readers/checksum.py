@@ -19,11 +19,7 @@ def _function(name: str) -> Any:
 
 
 def crc32(data: bytes, crc: int = 0) -> int:
-    """The checksum of bytes.
-
-    Args:
-        data: the bytes.
-        crc: the checksum of the bytes before them.
+    """The checksum of bytes that follow others of the checksum `crc`.
 
     Example:
         >>> import zlib

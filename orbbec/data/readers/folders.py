@@ -69,18 +69,7 @@ class ImageFolder:
 def labeled_files(
     op: str, root: str | os.PathLike[str], extensions: Sequence[str], kind: str
 ) -> tuple[list[str], list[str], list[int]]:
-    """The classes, the files of all classes, and the index of the class of each.
-
-    Args:
-        op: name of the reader, for messages.
-        root: the folder of the classes.
-        extensions: file extensions, in any case.
-        kind: what the files are, for messages.
-
-    Raises:
-        OSError: a folder cannot be read, or a link that may be one to a folder is broken.
-        ValueError: there is no class, or a class has no file.
-    """
+    """The classes, the files of all classes, and the index of the class of each; `kind` is for messages."""
     with os.scandir(root) as entries:
         classes = sorted(entry.name for entry in entries if _is_class(entry))
     if not classes:

@@ -17,12 +17,7 @@ _Open = Callable[[Path], Any]
 class Descriptor:
     """A file that is open for `os.pread` as long as this object exists, also in forked processes.
 
-    Args:
-        path: the file.
-        flags: see `os.open`; a new file is for this user only.
-
-    Raises:
-        OSError: the file cannot be opened.
+    A new file is for this user only.
     """
 
     def __init__(self, path: str, flags: int = os.O_RDONLY) -> None:
@@ -78,9 +73,7 @@ _ASKING = Locked()  # `setdefault` alone could create two files for two threads
 def open_file(open: _Open, path: Path) -> OpenFile:
     """The file at a path, the same object for every caller, since LMDB cannot open a file twice.
 
-    Args:
-        open: a picklable function that opens the file.
-        path: the file.
+    `open` can be pickled.
 
     Example:
         >>> file = open_file(Path.open, Path(__file__))
@@ -94,12 +87,9 @@ def open_file(open: _Open, path: Path) -> OpenFile:
 
 
 def check_size(path: Path, size: int) -> None:
-    """Check that an open file has not shrunk.
+    """Check that an open file still has `size` bytes.
 
     Beyond the end of a file, HDF5 reads zeros, and LMDB's memory map crashes the process.
-
-    Raises:
-        ValueError: the file has fewer than `size` bytes.
     """
     found = path.stat().st_size
     if found < size:

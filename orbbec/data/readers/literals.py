@@ -27,10 +27,7 @@ def is_number(text: str) -> bool:
 
 
 def to_integer(text: str) -> int:
-    """The integer that a text is.
-
-    Raises:
-        ValueError: the text is no integer, or needs more than 64 bits.
+    """The integer of 64 bits that a text is; ValueError for another text.
 
     Example:
         >>> to_integer("-12")
@@ -47,10 +44,7 @@ def to_integer(text: str) -> int:
 
 
 def to_number(text: str) -> float:
-    """The number that a text is, as a float.
-
-    Raises:
-        ValueError: the text is no number, or is beyond the range of a float.
+    """The number that a text is, as a float; ValueError for another text, or beyond the range of a float.
 
     Example:
         >>> to_number("-1.5e-02"), to_number("2")
@@ -63,10 +57,7 @@ def to_number(text: str) -> float:
 
 
 def to_numbers(text: str) -> list[float]:
-    """The numbers between the spaces of a text, as floats.
-
-    Raises:
-        ValueError: a word is no number, or is beyond the range of a float.
+    """The numbers between the spaces of a text, as floats; see `to_number`.
 
     Example:
         >>> to_numbers("3 0.5 1e-05")

@@ -51,10 +51,7 @@ def mask_of(segmentation: Any, size: tuple[int, int]) -> Mask:
 
 
 def rings_of(segmentation: Any) -> list[npt.NDArray[np.float32]]:
-    """The polygons of one object: float32 `[P, 2]` each; an empty one if it has none.
-
-    Raises:
-        ValueError: the segmentation is malformed, or has run lengths.
+    """The polygons of an object, not of run lengths: float32 `[P, 2]` each; an empty one if it has none.
 
     Example:
         >>> [ring.tolist() for ring in rings_of([[1, 0, 4, 0, 4, 2]])]
@@ -68,13 +65,7 @@ def rings_of(segmentation: Any) -> list[npt.NDArray[np.float32]]:
 
 
 def mask_box(mask: Mask) -> tuple[int, int, int, int]:
-    """The box of the pixels of a mask.
-
-    Returns:
-        (x, y, width, height), as in pycocotools.
-
-    Raises:
-        ValueError: the mask is empty.
+    """The box (x, y, width, height) of the pixels of a mask, as in pycocotools; ValueError if it is empty.
 
     Example:
         >>> mask_box(np.uint8([[0, 0, 0], [0, 1, 1]]))

@@ -37,17 +37,10 @@ def visible_folders(folder: Path) -> list[Path]:
 
 
 def image_files(folder: str | os.PathLike[str], extensions: tuple[str, ...], above: str = "") -> list[str]:
-    """The images below a folder, sorted by folder and name.
+    """The images below a folder, sorted by folder and name; `extensions` are in lower case.
 
-    Links to folders are followed, except to a folder that they are in. Hidden files and folders are skipped.
-
-    Args:
-        folder: the folder.
-        extensions: file extensions of images, in lower case.
-        above: a folder above it, which no link is followed to; may be empty.
-
-    Raises:
-        OSError: a folder cannot be read, or a link that may be one to a folder is broken.
+    Links to folders are followed, except to a folder that they are in, or to `above`, a folder above it.
+    Hidden files and folders are skipped.
     """
     ancestors = frozenset({_identity(above)} if above else ())
     return [os.path.join(*entry) for entry in sorted(_walk(os.fspath(folder), extensions, ancestors))]
@@ -59,17 +52,9 @@ def has_images(folder: str | os.PathLike[str], extensions: tuple[str, ...]) -> b
 
 
 def by_stem(op: str, folder: Path, extensions: tuple[str, ...], ending: str = "") -> dict[str, str]:
-    """The images below a folder, by their path in it without extension.
+    """The images below a folder, by their path in it without extension and `ending`, which must differ.
 
-    Args:
-        op: name of the reader, for messages.
-        folder: the folder.
-        extensions: see `image_files`.
-        ending: a part of names that is left out; files whose names lack it are skipped.
-
-    Raises:
-        OSError: see `image_files`.
-        ValueError: two images differ only in their extension.
+    Files whose names lack the ending are skipped.
     """
     found: dict[str, str] = {}
     for path in image_files(folder, extensions):
@@ -95,11 +80,7 @@ class Folder(NamedTuple):
 
 
 def files_of_names(op: str, folders: Sequence[Folder]) -> list[list[str]]:
-    """The files of each folder, in the order of those of the first, whose names they have.
-
-    Args:
-        op: name of the reader, for messages.
-        folders: at least one.
+    """The files of each of several folders, in the order of those of the first, whose names they have.
 
     Raises:
         OSError: see `image_files`.
@@ -122,9 +103,6 @@ def listed_lines(file: Path) -> list[tuple[str, str]]:
     """The lines of a list of files that are not blank, and where each is, for messages.
 
     Names of files may be in any encoding.
-
-    Raises:
-        OSError: the list cannot be read.
     """
     lines = file.read_text("utf-8-sig", "surrogateescape").split("\n")
     return [
@@ -171,16 +149,7 @@ def _walk(top: str, extensions: tuple[str, ...], above: frozenset[_Identity]) ->
 
 
 def check_path(op: str, root: str | os.PathLike[str], path: str, source: str) -> None:
-    """Check that a listed path stays in its folder; links in that folder are followed.
-
-    Args:
-        op: name of the reader, for messages.
-        root: the folder.
-        path: relative to the folder, or absolute.
-        source: where the path is listed, for messages.
-
-    Raises:
-        ValueError: the path leaves the folder or is invalid.
+    """Check that a path that `source` lists stays in the folder `root`; links in that folder are followed.
 
     Example:
         >>> check_path("FileList", "/data", "cats/../cats/1.jpg", "line 7 of train.csv")

@@ -15,13 +15,10 @@ from orbbec.bridge.arguments import Array
 
 
 def read_pickle(data: bytes) -> dict[str, Any]:
-    """Read a pickled dict of integer arrays, lists, numbers and text, written by Python 2 or 3.
+    """Read a pickled dict of integer arrays, lists, numbers and text, of protocol 0 to 5.
 
     The opcodes are interpreted here: nothing is imported, no function or class named by the file is called,
     and NumPy gets the bytes of an array only after dtype, shape and length have been checked.
-
-    Args:
-        data: a pickle of protocol 0 to 5.
 
     Returns:
         The dict; its keys are strings.

@@ -25,9 +25,6 @@ Message = TypeVar("Message", bytes, memoryview)  # slices of the latter are no c
 def fields_of(message: Message) -> Iterator[tuple[int, int | Message]]:
     """The fields of a message in order: number and value, which is an integer or bytes.
 
-    Raises:
-        ValueError: the message is malformed.
-
     Example:
         >>> list(fields_of(bytes([0x08, 0x96, 0x01, 0x12, 0x02]) + b"ab"))
         [(1, 150), (2, b'ab')]
@@ -70,12 +67,8 @@ def _varint(message: bytes | memoryview, offset: int) -> tuple[int, int]:
 def example_features(message: bytes | memoryview) -> dict[str, Any]:
     """The features of a `tf.train.Example`, by name.
 
-    Returns:
-        A feature of one value is an int, a float or bytes; others are an int64 array, a float32 array or a
-        list of bytes.
-
-    Raises:
-        ValueError: the message is malformed.
+    A feature of one value is an int, a float or bytes; others are an int64 array, a float32 array or a list
+    of bytes.
     """
     entries = (
         dict(fields_of(_bytes(entry)))
@@ -137,9 +130,6 @@ def example_sample(features: Mapping[str, Any]) -> tuple[bytes, dict[str, Any]]:
     The image is "image/encoded" or "image"; "image/class/label" or "label" is the target `label`. Relative
     boxes, "image/object/bbox/xmin" ..., become `boxes` in pixels with `labels`, and with `area` and `iscrowd`
     if "image/object/area" and "image/object/is_crowd" are there.
-
-    Raises:
-        ValueError: there is no image, or the labels are not one integer per box.
     """
     data = features.get("image/encoded", features.get("image"))
     if not isinstance(data, bytes):
@@ -193,11 +183,7 @@ def _known(features: Mapping[str, Any], name: str) -> Array:
 
 
 def datum_sample(key: bytes, value: bytes) -> tuple[Any, dict[str, Any]]:
-    """Image and label of a Caffe `Datum`: encoded, or planes of blue, green and red.
-
-    Args:
-        key: unused.
-        value: the message.
+    """Image and label of a Caffe `Datum`: encoded, or planes of blue, green and red. The key is not used.
 
     Raises:
         ValueError: the message is malformed.

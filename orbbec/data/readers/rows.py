@@ -101,11 +101,7 @@ def _target(name: str, value: Any) -> Any:
 def encoded_image(value: Any) -> tuple[bytes, str]:
     """The bytes of an encoded image, and its path for messages, which may be empty.
 
-    Args:
-        value: bytes, or a dict with "bytes" and "path", as Hugging Face writes it.
-
-    Raises:
-        ValueError: there are no bytes.
+    `value` is bytes, or a dict with "bytes" and "path", as Hugging Face writes it.
 
     Example:
         >>> encoded_image({"bytes": b"the bytes of a JPEG", "path": "1.jpg"})

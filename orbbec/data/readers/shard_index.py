@@ -17,8 +17,9 @@ from __future__ import annotations
 
 import json
 import os
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
+from itertools import groupby
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -95,12 +96,7 @@ def index_path(archive: Path) -> Path:
 
 
 def read_index(archive: Path) -> Index:
-    """The index of an archive.
-
-    Raises:
-        OSError: the index is missing or cannot be read.
-        ValueError: the index is malformed or damaged.
-    """
+    """The index of an archive; OSError if it is missing, ValueError if it is malformed or damaged."""
     path = index_path(archive)
     try:
         table = json.loads(path.read_bytes())
@@ -148,12 +144,7 @@ def write_index(archive: Path, index: Index) -> None:
 
 
 def make_index(archive: Path, first_id: int) -> Index:
-    """The index of any tool's archive; its samples are numbered from `first_id`.
-
-    Raises:
-        OSError: the archive cannot be read.
-        ValueError: the file is not an archive, is truncated, or is compressed.
-    """
+    """The index of any tool's uncompressed archive; its samples are numbered from `first_id`."""
     with open(archive, "rb", buffering=0) as file:
 
         def read(offset: int, size: int) -> bytes:
@@ -169,13 +160,7 @@ def make_index(archive: Path, first_id: int) -> Index:
 
 
 def to_row(sample_id: int, members: Sequence[Member], read: Read) -> Row:
-    """The row of a sample.
-
-    Args:
-        sample_id: id of the sample.
-        members: its fields, in the order of the archive.
-        read: reads the archive.
-    """
+    """The row of a sample of these fields, which are in the order of the archive."""
     row = Row(sample_id)
     image, label = _image_and_label(members, read)
     if image is not None:
@@ -219,20 +204,11 @@ def _crc_of(read: Read, begin: int, size: int) -> int:
     return crc
 
 
-def _fields_of_samples(read: Read, length: int) -> Iterator[list[Member]]:
+def _fields_of_samples(read: Read, length: int) -> list[list[Member]]:
     """The fields of each sample of an archive."""
-    fields, key, last = list[Member](), "", 0
-    for member in members_of(read, length):
-        last = member.end
-        if not is_field(member):
-            continue
-        member_key = key_and_field(member.name)[0]
-        if member_key != key and fields:
-            yield fields
-            fields = []
-        key = member_key
-        fields.append(member)
+    members = list(members_of(read, length))
+    last = members[-1].end if members else 0
     if read(last, 2 * BLOCK) != bytes(2 * BLOCK):
         raise ValueError(f"it is truncated at byte {last}")
-    if fields:
-        yield fields
+    runs = groupby(filter(is_field, members), lambda member: key_and_field(member.name)[0])
+    return [list(run) for _, run in runs]

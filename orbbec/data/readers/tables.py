@@ -106,12 +106,7 @@ class Table:
 
 
 def read_table(file: Path, columns: Sequence[str] | None, delimiter: str) -> Table:
-    """Read a CSV file; the arguments are those of `FileList`.
-
-    Raises:
-        OSError: the file cannot be read.
-        ValueError: there is no column `path`, or a row has another length; the message names the line.
-    """
+    """Read a CSV file; the arguments are those of `FileList`."""
     if len(delimiter) != 1 and delimiter[1:] != " ":
         raise ValueError(
             f"FileList: expected a delimiter of one character, or it and a space, but got {delimiter!r}"

@@ -48,10 +48,7 @@ def end_of_archive(size: int) -> bytes:
 
 
 def from_entries(data: bytes) -> dict[str, bytes]:
-    """The fields of a sample.
-
-    Raises:
-        ValueError: the data are not complete entries of an archive.
+    """The fields of a sample; ValueError if the data are not complete entries of an archive.
 
     Example:
         >>> from_entries(to_entries("000000007", {"jpg": b"...", "cls": b"3"}))

@@ -150,12 +150,7 @@ class VideoClips:
         return max(1, (length - self._random.span) // step + 1)
 
     def _opened(self, path: str) -> Any:
-        """The decoder of a file.
-
-        Raises:
-            OSError: the file cannot be read.
-            ValueError: it is no video, or its frames are too large.
-        """
+        """The decoder of a file; ValueError if it is no video, or its frames are too large."""
         decoders = optional("VideoClips", "torchcodec.decoders")
         with open(path, "rb") as file, _named():
             if not file.read(1):
@@ -183,16 +178,7 @@ class VideoClips:
         return max(1, math.ceil((seconds - 2 * _JUST_AFTER) * self._rate))
 
     def _positions(self, length: int, index: int, clip: int) -> Array:
-        """The positions of the frames of a clip.
-
-        Args:
-            length: number of positions in the video.
-            index: index of the sample.
-            clip: number of the clip in its video.
-
-        Raises:
-            ValueError: the video is too short.
-        """
+        """The positions of the frames of a clip in a video of `length` positions, which may be too few."""
         span = self._random.span
         free = max(0, length - span)
         if self._sampling == "all":
@@ -210,14 +196,14 @@ class VideoClips:
 
     def _decoded(self, decoder: Any, positions: Array) -> tuple[tuple[Array, ...], torch.Tensor]:
         """The frames at some positions, and when each is shown."""
-        wanted, rows = np.unique(positions, return_inverse=True)
+        distinct, rows = np.unique(positions, return_inverse=True)
         with _named():
             if self._rate is None:
-                found = decoder.get_frames_at(wanted.tolist())
+                found = decoder.get_frames_at(distinct.tolist())
                 frames, seconds = list(found.data.cpu().numpy()), found.pts_seconds
             else:
                 begin = decoder.metadata.begin_stream_seconds + _JUST_AFTER
-                frames, seconds = _played_at(decoder, begin + wanted / self._rate)
+                frames, seconds = _played_at(decoder, begin + distinct / self._rate)
         return tuple(frames[row] for row in rows.tolist()), seconds[rows]
 
 

@@ -17,11 +17,7 @@ from orbbec.data.sample import BadSample, Sample, Source, faults_named, read_byt
 
 _IMAGE_KEYS = ("image", "img")
 _MODES_OF_MASKS = ("1", "L", "P", "I", "I;16")  # one number per pixel
-_LOST = (
-    OSError,
-    ValueError,
-    EOFError,
-)  # errors of unreadable files; any other error is a bug
+_LOST = OSError, ValueError, EOFError  # errors of unreadable files; any other error is a bug
 
 
 class WrappedDataset:

@@ -36,11 +36,7 @@ def original_ids(sample_ids: Tensor) -> Tensor:
 
 
 def numbered(indices: Tensor, length: int) -> Tensor:
-    """Positions of copies: the copies of an index are counted in their order.
-
-    Args:
-        indices: int64 `[N]`, from 0 to `length` - 1.
-        length: length of the source.
+    """Positions of copies in a source of this length: the copies of an index are counted in their order.
 
     Example:
         >>> numbered(torch.tensor([2, 0, 2, 2]), 10).tolist()

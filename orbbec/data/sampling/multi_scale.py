@@ -51,12 +51,7 @@ class MultiScale:
             raise ValueError("MultiScale: expected the same transforms for each size, but got others")
 
     def number(self, epoch: int, step: int) -> int:
-        """The number of the pipeline of a batch.
-
-        Args:
-            epoch: the epoch.
-            step: number of the batch in the epoch.
-        """
+        """The number of the pipeline of the batch that is number `step` of an epoch."""
         draw = philox_draws(
             [step // self.every],
             1,

@@ -21,10 +21,6 @@ class SamplerOrder:
     The sampler distributes over ranks itself. An index that it repeats in an epoch has other random
     parameters each time. The order of an epoch is read when the epoch begins, after `set_epoch`, if the
     sampler has it.
-
-    Args:
-        sampler: an iterable of indices, or of lists of indices, one per batch.
-        length: length of the source.
     """
 
     def __init__(self, sampler: Iterable[Any], length: int) -> None:

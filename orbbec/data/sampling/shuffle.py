@@ -16,12 +16,7 @@ _MANTISSA = 53  # bits
 
 @dataclass(frozen=True)
 class Shuffle:
-    """The random orders of one epoch.
-
-    Args:
-        seed: from 0 to 2^63 - 1.
-        epoch: from 0 to 2^63 - 1.
-        enabled: False: `permuted` changes nothing.
+    """The random orders of one epoch; if not `enabled`, `permuted` changes nothing.
 
     Example:
         >>> Shuffle(1, 0).permuted(torch.arange(5)).tolist()
@@ -33,12 +28,7 @@ class Shuffle:
     enabled: bool = True
 
     def permuted(self, values: Tensor, stream: int = 0) -> Tensor:
-        """Values in random order.
-
-        Args:
-            values: `[N, ...]`.
-            stream: another number gives an independent order.
-        """
+        """Values `[N, ...]` in random order; another stream gives an independent order."""
         if not self.enabled:
             return values
         return values[torch.argsort(self._keys(len(values), stream), stable=True)]

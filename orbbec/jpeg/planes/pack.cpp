@@ -65,11 +65,11 @@ int copy_segment(const uint8_t*& from, const uint8_t* end, uint8_t*& to) {
 
 }  // namespace
 
+#pragma GCC visibility push(default)
 extern "C" {
 
 // Returns whether jpeg_planes supports the file.
-__attribute__((visibility("default"))) int orbbec_jpeg_scan_size(const uint8_t* data, size_t size,
-                                                                 ScanSize* scan) {
+int orbbec_jpeg_scan_size(const uint8_t* data, size_t size, ScanSize* scan) {
   Frame frame;
   if (!read_frame(data, size, frame)) return 0;
   const BlockGrid grid = grid_of(frame);
@@ -84,8 +84,7 @@ __attribute__((visibility("default"))) int orbbec_jpeg_scan_size(const uint8_t* 
 
 // Writes the packed scan of such a file to `out`, aligned to kScanAlignment. Returns its bytes; 0
 // if a restart marker or the end of the image is not where it should be.
-__attribute__((visibility("default"))) int64_t orbbec_jpeg_pack_scan(const uint8_t* data,
-                                                                     size_t size, uint8_t* out) {
+int64_t orbbec_jpeg_pack_scan(const uint8_t* data, size_t size, uint8_t* out) {
   Frame frame;
   if (!read_frame(data, size, frame)) return 0;
   const BlockGrid grid = grid_of(frame);
@@ -118,4 +117,5 @@ __attribute__((visibility("default"))) int64_t orbbec_jpeg_pack_scan(const uint8
   return PackedScan::bytes_with(packed.segments, packed.scan_bytes);
 }
 }
+#pragma GCC visibility pop
 }  // namespace orbbec

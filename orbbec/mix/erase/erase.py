@@ -21,7 +21,7 @@ from orbbec.bridge.arguments import (
 )
 from orbbec.bridge.noise import noise_key, whole_table
 from orbbec.bridge.plain import is_real
-from orbbec.bridge.pointwise import call_like, register_fake_like
+from orbbec.bridge.pointwise import call_like, count_of, register_fake_like
 from orbbec.bridge.spec import OpSpec, register
 
 _OP = "erase"
@@ -81,7 +81,7 @@ def erase(
         [[1, 7, 7, 1], [1, 7, 7, 1], [1, 1, 1, 1]]
     """
     inputs = operator_input(_OP, "images", images)
-    count = inputs.images.size(0) if inputs.layout is None else inputs.layout.size(0)
+    count = count_of(inputs)
     number, fills = _fills(fill, inputs)
     options = (
         _boxes(boxes, count),

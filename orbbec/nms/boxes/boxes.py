@@ -74,11 +74,9 @@ def clip_boxes_to_image(boxes: Boxes, size: tuple[int, int]) -> Any:
     corners = boxes_of(op, "boxes", boxes)
     try:
         height, width = size
-    except (TypeError, ValueError) as error:
-        raise ValueError(
-            f"clip_boxes_to_image: expected size as (height, width), but got {size!r}"
-        ) from error
-    x, y = corners[..., 0::2].clamp(min=0, max=width), corners[..., 1::2].clamp(min=0, max=height)
+        x, y = corners[..., 0::2].clamp(min=0, max=width), corners[..., 1::2].clamp(min=0, max=height)
+    except (TypeError, ValueError, OverflowError) as error:
+        raise ValueError(f"{op}: expected size as (height, width), but got {size!r}") from error
     return like(boxes, torch.stack((x, y), -1).reshape(corners.shape))
 
 

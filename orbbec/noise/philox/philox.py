@@ -8,9 +8,9 @@ from torch import Tensor
 from orbbec._library import operators
 from orbbec.bridge.arguments import Matrix, name_value
 from orbbec.bridge.buffer_pool import pooled_output
+from orbbec.bridge.dispatch import call_into
 from orbbec.bridge.fakes import register_fake, register_out_fake
 from orbbec.bridge.noise import key_value, whole_table
-from orbbec.bridge.pointwise import call_into
 
 SampleIds = Matrix | list[int] | tuple[int, ...]
 

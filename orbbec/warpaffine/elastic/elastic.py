@@ -18,12 +18,12 @@ from orbbec.bridge.arguments import (
     size_values,
 )
 from orbbec.bridge.buffer_pool import pooled_output
-from orbbec.bridge.dispatch import call_for
+from orbbec.bridge.dispatch import call_for, call_into
 from orbbec.bridge.fakes import register_fake, register_out_fake
 from orbbec.bridge.names import Border, Interpolation, border_name
 from orbbec.bridge.noise import key_value, sample_table, whole_table
 from orbbec.bridge.plain import is_real, is_sequence, shown
-from orbbec.bridge.pointwise import call_into
+from orbbec.bridge.pointwise import count_of
 from orbbec.bridge.spec import EVERY_DTYPE, OpSpec, register
 from orbbec.filters.arguments import kernel_sizes
 from orbbec.warpaffine.remap import remap
@@ -139,7 +139,7 @@ def elastic_transform(
     """
     op = "elastic_transform"
     inputs = operator_input(op, "images", images)
-    count = inputs.images.size(0) if inputs.layout is None else inputs.layout.size(0)
+    count = count_of(inputs)
     border = border_name(op, border)
     if border == "transparent":
         raise ValueError(f"{op}: border 'transparent' is for warps only")

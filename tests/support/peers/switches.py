@@ -105,7 +105,7 @@ def as_kind(pixels: Array, kind: str) -> Any:
 
 
 def _on_pillow(operator: Callable[..., Any]) -> Callable[..., Any]:
-    return lambda image, *rest: functions.to_pillow(operator(functions.from_pillow(image), *rest))
+    return lambda image, *rest: functions.to_pillow(operator(np.asarray(image), *rest))
 
 
 def _interpolation(rng: Random, kind: str) -> Any:
@@ -153,7 +153,7 @@ def _divided(image: Any, *_: Any) -> Tensor:
 
 
 def _tensor_of_pillow(image: Any) -> Tensor:
-    return _divided(functions.from_pillow(image))
+    return _divided(np.asarray(image))
 
 
 def _nothing(*_: Any) -> Arguments:

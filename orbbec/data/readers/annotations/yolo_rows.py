@@ -47,10 +47,7 @@ class YoloFormat:
         self._classes, self._points = classes, points
 
     def read(self, text: str, file: Path, sample_id: int) -> YoloRows:
-        """The objects of a file.
-
-        Raises:
-            BadSample: a line is malformed; it has the file and the line.
+        """The objects of a file; a malformed line is a BadSample that names it.
 
         Example:
             >>> rows = YoloFormat(2, None).read("1 0.5 0.5 0.5 1", Path("a.txt"), 7)
@@ -130,10 +127,7 @@ def _keypoints(values: list[float], each: int) -> list[float]:
 
 
 def class_names(names: Any, file: str) -> list[str]:
-    """The class names of a `data.yaml` whose scalars are texts: a list, or a dict by class number.
-
-    Raises:
-        ValueError: there are none, or a number is left out.
+    """The class names of a `data.yaml` whose scalars are texts: a list, or a dict by every class number.
 
     Example:
         >>> class_names({"0": "cat", "1": "dog"}, "data.yaml")

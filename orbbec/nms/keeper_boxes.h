@@ -1,5 +1,5 @@
-// The kept boxes as a structure of arrays, for vectorized searches. Included by nms_cpu.cpp, and by
-// nms_avx2.cpp and nms_avx512.cpp, which instantiate the searches.
+// The boxes that are kept, as a structure of arrays, for vectorized searches. Included by
+// nms_cpu.cpp, and by nms_avx2.cpp and nms_avx512.cpp, which instantiate the searches.
 #pragma once
 
 #include <algorithm>
@@ -19,7 +19,7 @@ struct BoxColumns {
 
 using BoxItem = OverlapRule<float>::Item;
 
-// The first box from `begin` on that suppresses `item`; at least kept.size if none does.
+// The first box from `begin` on that suppresses `item`; at least boxes.size if none does.
 using BoxSearch = int64_t (*)(const OverlapRule<float>& rule, const BoxColumns& boxes,
                               int64_t begin, const BoxItem& item);
 
@@ -30,11 +30,11 @@ template <class Simd>
 int64_t search_boxes(const OverlapRule<float>& rule, const BoxColumns& boxes, int64_t begin,
                      const BoxItem& item);
 
-class KeptBoxes {
+class KeeperBoxes {
  public:
-  static constexpr int64_t kTogether = BoxColumns::kPadding;
+  static constexpr int64_t kUnit = BoxColumns::kPadding;
 
-  KeptBoxes(const OverlapRule<float>& rule, int64_t capacity, BoxSearch search)
+  KeeperBoxes(const OverlapRule<float>& rule, int64_t capacity, BoxSearch search)
       : rule_(rule), search_(search) {
     for (std::vector<float>& column : columns_) {
       column.assign(capacity + BoxColumns::kPadding, kNothing);
@@ -54,7 +54,7 @@ class KeptBoxes {
     ++size_;
   }
 
-  // `begin` is a multiple of kTogether; `end` is too, or is the size.
+  // `begin` is a multiple of kUnit; `end` is too, or is the size.
   int64_t find(int64_t begin, int64_t end, const BoxItem& item) const {
     const BoxColumns columns{.x1 = columns_[0].data(),
                              .y1 = columns_[1].data(),
