@@ -255,7 +255,7 @@ def _bounds(low: float, high: float) -> str:
 def _error(op: str, name: str, expected: str, value: Any) -> ValueError | TypeError:
     text = f"{op}: expected {name} as {expected}, but got {shown(value)}"
     single = plain(value)
-    is_known = is_real(single) or isinstance(single, str) or is_sequence(single)
+    is_known = type(single) in (int, str) or is_real(single) or is_sequence(single)
     return ValueError(text) if is_known else TypeError(text)
 
 
