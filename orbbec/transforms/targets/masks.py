@@ -11,7 +11,7 @@ import torch
 from torch import Tensor
 
 from orbbec.bridge.arguments import Array
-from orbbec.transforms.targets.motion import Masks, Motion
+from orbbec.transforms.targets.motion import Masks, Motion, bytes_of
 from orbbec.warpaffine.remap import remap
 
 Size = tuple[int, int]
@@ -46,11 +46,10 @@ def moved_masks(motion: Motion, masks: Sequence[Mask], fill: float) -> list[Tens
             groups.setdefault((values.dtype, values.device, (height, width)), []).append(index)
     for (dtype, _, size), indices in groups.items():
         group = [masks[index] for index in indices]
-        tables, images = [_as_bytes(mask.values) for mask in group], [mask.image for mask in group]
-        launched = motion.move_masks(Masks(tables, images, size, _bytes_of(fill, dtype)))
-        for index, mask, output in zip(indices, group, launched, strict=True):
-            whole = output.permute(0, 2, 3, 1).reshape(-1).view(dtype)
-            results[index] = whole.reshape(*mask.values.shape[:-2], *size)
+        values, images = [mask.values for mask in group], [mask.image for mask in group]
+        moved = motion.move_masks(Masks(values, images, size, _bytes_of(fill, dtype)))
+        for index, mask, result in zip(indices, group, moved, strict=True):
+            results[index] = result.view(*mask.values.shape[:-2], *size)
     return results
 
 
@@ -74,14 +73,8 @@ def _bytes_of(fill: float, dtype: torch.dtype) -> list[float]:
     return numbers
 
 
-def _as_bytes(values: Tensor) -> Tensor:
-    """The masks as uint8 `[M, H, W, bytes of a value]`."""
-    height, width = values.shape[-2:]
-    return values.detach().contiguous().view(-1, height, width, 1).view(torch.uint8)
-
-
 def displaced_masks(masks: Tensor, x: Tensor, y: Tensor, fill: float) -> Tensor:
     """Masks `[..., H, W]` of any dtype, read at the pixels nearest to positions `x`, `y` `[H, W]`."""
-    pixels, fills = _as_bytes(masks).permute(0, 3, 1, 2), _bytes_of(fill, masks.dtype)
+    pixels, fills = bytes_of(masks).permute(0, 3, 1, 2), _bytes_of(fill, masks.dtype)
     result: Tensor = remap(pixels, x, y, interpolation="nearest", fill=fills).permute(0, 2, 3, 1)
     return result.contiguous().reshape(-1).view(masks.dtype).reshape(masks.shape)
