@@ -49,27 +49,18 @@ void write_warp_rows(const Op& op, Simd level, int64_t n, int top, int bottom) {
   }
 }
 
-// write(n, top, bottom) for bands of rows of `count` outputs of one size.
-template <class Write>
-void for_each_band_cpu(int64_t count, int64_t height, int64_t width, const ParallelFor& parallel,
-                       const Write& write) {
-  const int64_t grain = kPixelsPerTask / std::max<int64_t>(width, 1) + 1;
-  parallel(count * height, grain, [&](int64_t begin, int64_t end) {
-    for (int64_t i = begin; i < end;) {
-      const int64_t n = i / height, first = n * height, last = std::min(end - first, height);
-      write(n, static_cast<int>(i - first), static_cast<int>(last));
-      i = first + last;
-    }
-  });
-}
-
 template <class Op>
 void run_warp_cpu(const Op& op, const ParallelFor& parallel) {
   const Simd level = simd_level();
-  for_each_band_cpu(op.output.count, op.output.height, op.output.width, parallel,
-                    [&](int64_t n, int top, int bottom) {
-                      write_warp_rows(op, level, n, top, bottom);
-                    });
+  const int64_t height = op.output.height;
+  const int64_t grain = kPixelsPerTask / std::max(op.output.width, 1) + 1;
+  parallel(op.output.count * height, grain, [&](int64_t begin, int64_t end) {
+    for (int64_t i = begin; i < end;) {
+      const int64_t n = i / height, first = n * height, last = std::min(end - first, height);
+      write_warp_rows(op, level, n, static_cast<int>(i - first), static_cast<int>(last));
+      i = first + last;
+    }
+  });
 }
 
 }  // namespace orbbec

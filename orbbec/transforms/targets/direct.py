@@ -22,7 +22,7 @@ from orbbec.transforms.targets.masks import Mask, moved_masks
 from orbbec.transforms.targets.motion import Motion, border_of
 from orbbec.transforms.targets.numbers import checked_numbers, numbers_like
 from orbbec.transforms.targets.options import TargetOptions
-from orbbec.transforms.targets.per_box import PER_BOX_KEYS, chosen_rows, row_count
+from orbbec.transforms.targets.per_box import chosen_rows, row_count
 from orbbec.transforms.targets.state import MASK_KEYS, POINT_KEYS, area_scale, covered, scaled_area, with_size
 from orbbec.transforms.targets.targets import TargetReport, Targets
 
@@ -149,7 +149,7 @@ def _entries_of(
     for key, value in target.items():
         if key == "polygons" or (key in options.kinds and not _stays(key, options)):
             return None
-        is_per_box = key in PER_BOX_KEYS or key in options.per_box
+        is_per_box = key in options.rows
         if key in MASK_KEYS or key in options.kinds:
             if not (takes_masks and type(value) in _ARRAYS and tuple(value.shape[-2:]) == size):
                 return None

@@ -126,7 +126,10 @@ def _by_format(formats: Sequence[str]) -> dict[str, list[int]]:
 
 def box_table(index: int, target: dict[str, Any], box_format: str) -> Array:
     """The boxes of an image as float64 `[K, 4]`, `[K, 5]` or `[K, 8]`."""
-    boxes, width = target.get("boxes", ()), _WIDTHS.get(box_format, 4)
+    width = _WIDTHS.get(box_format, 4)
+    if "boxes" not in target:
+        return np.empty((0, width))
+    boxes = target["boxes"]
     table = checked_numbers(boxes, "boxes", index)
     table = table.reshape(0, width) if table.size == 0 else table
     if table.ndim != 2 or table.shape[1] != width:

@@ -14,8 +14,6 @@ from orbbec.bridge.arguments import Array
 from orbbec.transforms.targets.motion import Masks, Motion, bytes_of
 from orbbec.warpaffine.remap import remap
 
-Size = tuple[int, int]
-
 
 class Mask(NamedTuple):
     """Masks `[..., H, W]` of one image, and its index in the batch."""
@@ -27,7 +25,7 @@ class Mask(NamedTuple):
 def moved_masks(motion: Motion, masks: Sequence[Mask], fill: float) -> list[Tensor]:
     """Move masks through a pass. If the image is read by nearest, masks read the same pixels.
 
-    Masks of one dtype whose results have one size take one launch. They are moved as bytes, which keeps the
+    Masks of one dtype take one launch, on CUDA one for each size of results. They are moved as bytes, which keeps the
     values of any dtype.
 
     Args:
@@ -36,20 +34,20 @@ def moved_masks(motion: Motion, masks: Sequence[Mask], fill: float) -> list[Tens
         fill: value outside an image.
     """
     results: list[Tensor] = [mask.values for mask in masks]
-    groups: dict[tuple[torch.dtype, torch.device, Size], list[int]] = {}
+    groups: dict[tuple[torch.dtype, torch.device], list[int]] = {}
     for index, (image, values) in enumerate(masks):
         height, width = motion.sizes[image].tolist()
         if values.numel() * height * width == 0:
             empty = torch.from_numpy(np.array(fill)).to(values)
             results[index] = empty.repeat(*values.shape[:-2], height, width)
         else:
-            groups.setdefault((values.dtype, values.device, (height, width)), []).append(index)
-    for (dtype, _, size), indices in groups.items():
+            groups.setdefault((values.dtype, values.device), []).append(index)
+    for (dtype, _), indices in groups.items():
         group = [masks[index] for index in indices]
         values, images = [mask.values for mask in group], [mask.image for mask in group]
-        moved = motion.move_masks(Masks(values, images, size, _bytes_of(fill, dtype)))
-        for index, mask, result in zip(indices, group, moved, strict=True):
-            results[index] = result.view(*mask.values.shape[:-2], *size)
+        moved = motion.move_masks(Masks(values, images, _bytes_of(fill, dtype)))
+        for index, result in zip(indices, moved, strict=True):
+            results[index] = result
     return results
 
 

@@ -16,13 +16,14 @@ from orbbec.plan.passes import AugmentPass, NoiseKey, OperatorPass, Pass
 from orbbec.transforms.targets.fields import Field, Pieces
 from orbbec.warpaffine.perspective import warp_masks, warp_perspective
 
+Size = tuple[int, int]
+
 
 class Masks(NamedTuple):
-    """Masks of one dtype, whose results have one size."""
+    """Masks of one dtype."""
 
     values: Sequence[Tensor]  # per image: [..., H, W]
     images: Sequence[int]  # indices in the batch
-    size: tuple[int, int]  # size of the results
     fill: list[float]  # value outside an image, as bytes
 
 
@@ -66,9 +67,32 @@ class Motion:
         """Move masks. If the image is read by nearest, masks read the same pixels.
 
         Returns:
-            Masks `[M, height, width]` for each image.
+            Masks `[..., height, width]` of each image.
         """
-        return _warped(masks, self.reads, self.seen, self.border)
+        if not masks.values[0].is_cpu:
+            return _by_size(masks, self.sizes, self._launched)
+        images = list(masks.images)
+        matrix, sizes = (torch.from_numpy(table[images]) for table in (self.reads, self.sizes))
+        seen = None if self.seen is None else torch.from_numpy(self.seen[images])
+        return warp_masks(masks.values, matrix, sizes, regions=seen, border=self.border, fill=masks.fill)
+
+    def _launched(self, masks: Masks, size: Size) -> list[Tensor]:
+        """Masks whose results have one size, in one launch: in a copy of what they read."""
+        tables = list(map(bytes_of, masks.values))
+        if self.seen is not None:
+            pairs = zip(tables, self.seen[list(masks.images)].tolist(), strict=True)
+            tables = [table[:, top:bottom, left:right] for table, (left, top, right, bottom) in pairs]
+        how: dict[str, Any] = {"interpolation": "nearest", "border": self.border, "fill": masks.fill}
+
+        def move(batch: Rows | Tensor, rows: Array) -> Tensor:
+            out = None
+            if isinstance(batch, Rows):  # the bytes of a value stay together
+                out = output_buffer((len(rows), batch.channels, *size), torch.uint8, True, batch.buffer)
+            matrix = torch.from_numpy(self.reads[rows])
+            result: Tensor = warp_perspective(batch, matrix, size, inverse=True, out=out, **how)
+            return result
+
+        return _in_one_launch(tables, masks, move)
 
 
 class _Operated(Motion):
@@ -115,9 +139,15 @@ class _Operated(Motion):
         if not (step.resizes and step.options.get("interpolation") == "nearest"):
             return super().move_masks(masks)
 
+        return _by_size(masks, self.sizes, self._resized)
+
+    def _resized(self, masks: Masks, size: Size) -> list[Tensor]:
+        """Masks that the operator resizes by nearest, to one size."""
+        step = self._step
+
         def move(batch: Rows | Tensor, rows: Array) -> Tensor:
             columns = {name: torch.from_numpy(values[rows]) for name, values in step.table.items()}
-            result: Tensor = step.spec.call(batch, size=masks.size, **columns, **step.options)
+            result: Tensor = step.spec.call(batch, size=size, **columns, **step.options)
             return result
 
         return _in_one_launch(list(map(bytes_of, masks.values)), masks, move)
@@ -131,7 +161,7 @@ class _Operated(Motion):
             how |= {"interpolation": "nearest", "fill": fill * count}
         pixels = table.permute(0, 3, 1, 2).reshape(1, -1, height, width)
         result: Tensor = self._step.spec.call(pixels, **how)
-        return _values_of(result.reshape(count, channels, height, width), masks.dtype)
+        return _values_of(result.reshape(count, channels, height, width), masks.dtype).view(masks.shape)
 
 
 def motion_of(step: Pass, key: NoiseKey) -> Motion | None:
@@ -157,13 +187,29 @@ def bytes_of(masks: Tensor) -> Tensor:
 
 def _values_of(images: Tensor, dtype: torch.dtype) -> Tensor:
     """Images whose channels are the bytes of a value, `[M, bytes, H, W]`, as masks `[M, H, W]`."""
-    return images.permute(0, 2, 3, 1).contiguous().view(dtype)[..., 0]
+    count, _, height, width = images.shape
+    return images.permute(0, 2, 3, 1).reshape(-1).view(dtype).view(count, height, width)
+
+
+def _by_size(
+    masks: Masks, sizes: Array, launch: Callable[[Masks, Size], Sequence[Tensor]]
+) -> Sequence[Tensor]:
+    """Call `launch` for the masks whose results have one size, by the `sizes` `[N, 2]` of all results."""
+    groups: dict[Size, list[int]] = {}
+    for row, (height, width) in enumerate(sizes[list(masks.images)].tolist()):
+        groups.setdefault((height, width), []).append(row)
+    results = list(masks.values)
+    for size, rows in groups.items():
+        values, images = ([each[row] for row in rows] for each in (masks.values, masks.images))
+        for row, result in zip(rows, launch(Masks(values, images, masks.fill), size), strict=True):
+            results[row] = result.view(*results[row].shape[:-2], *size)
+    return results
 
 
 def _in_one_launch(
     tables: Sequence[Tensor], masks: Masks, move: Callable[[Rows | Tensor, Array], Tensor]
 ) -> list[Tensor]:
-    """Call `move` with all masks, as `bytes_of` gives them, and the image of each; see `Motion.move_masks`.
+    """Call `move` with all masks, as `bytes_of` gives them, and the image of each: `[M, height, width]`.
 
     Masks of several images are images in one buffer. Those of a single image are its channels, which are read
     at positions that are computed once, or a batch with the bytes of a value as channels.
@@ -176,34 +222,6 @@ def _in_one_launch(
     if table.shape[3] == 1:
         return [move(table[None, ..., 0], images)[0].view(dtype)]
     return [_values_of(move(table.permute(0, 3, 1, 2), images.repeat(len(table))), dtype)]
-
-
-def _warped(masks: Masks, matrix: Array, seen: Array | None, border: str) -> Sequence[Tensor]:
-    """Masks warped by the matrices of their images, float64 `[N, 3, 3]`, with nearest interpolation.
-
-    `seen`, int64 `[N, 4]`: the parts whose pixels the matrices read; None: all of them.
-    """
-    images = list(masks.images)
-    parts = None if seen is None else seen[images]
-    if masks.values[0].is_cpu:
-        regions = None if parts is None else torch.from_numpy(parts)
-        warp: dict[str, Any] = {"regions": regions, "border": border, "fill": masks.fill}
-        return warp_masks(masks.values, torch.from_numpy(matrix[images]), masks.size, **warp)
-    tables = list(map(bytes_of, masks.values))
-    if parts is not None:
-        pairs = zip(tables, parts.tolist(), strict=True)
-        tables = [table[:, top:bottom, left:right] for table, (left, top, right, bottom) in pairs]
-    how: dict[str, Any] = {"interpolation": "nearest", "border": border, "fill": masks.fill, "inverse": True}
-
-    def move(batch: Rows | Tensor, rows: Array) -> Tensor:
-        out = None
-        if isinstance(batch, Rows):  # the bytes of a value stay together
-            shape = len(rows), batch.channels, *masks.size
-            out = output_buffer(shape, torch.uint8, True, batch.buffer)
-        result: Tensor = warp_perspective(batch, torch.from_numpy(matrix[rows]), masks.size, out=out, **how)
-        return result
-
-    return _in_one_launch(tables, masks, move)
 
 
 def _ragged(tables: Sequence[Tensor]) -> Rows:

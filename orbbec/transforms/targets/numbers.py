@@ -58,7 +58,9 @@ def is_floating(values: Any) -> bool:
 def numbers_like(values: Any, example: Any, what: str) -> Any:
     """Values with the type, dtype and device of `example`, rounded if those are integers."""
     if isinstance(example, Tensor):
-        tensor = tensor_of(values)
+        if values is example:
+            return values
+        tensor = torch.from_numpy(values) if isinstance(values, np.ndarray) else tensor_of(values)
         if tensor.is_floating_point() and not example.is_floating_point():
             tensor = torch.from_numpy(_rounded(tensor.cpu().numpy(), torch.iinfo(example.dtype), what))
         return tensor.to(example.device, example.dtype)

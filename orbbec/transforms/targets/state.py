@@ -26,7 +26,7 @@ from orbbec.transforms.targets.motion import Motion
 from orbbec.transforms.targets.numbers import checked_numbers, numbers_like
 from orbbec.transforms.targets.options import TargetOptions
 from orbbec.transforms.targets.pairs import mirrors, pairs_of, swapped
-from orbbec.transforms.targets.per_box import PER_BOX_KEYS, chosen_rows, row_count
+from orbbec.transforms.targets.per_box import chosen_rows, row_count
 from orbbec.transforms.targets.rings import check_rings, clipped_ring, each_ring
 from orbbec.transforms.targets.run_lengths import are_runs, masks_of_runs
 
@@ -61,7 +61,7 @@ class State:
     ) -> None:
         self.index, self.options = index, options
         self.size = self.read_size = size  # of the image at this pass, and of what the last one read of it
-        self.original = self._with_masks(target)
+        self.original = self._with_masks(target) if "masks" in target else target
         self.values: dict[str, Any] = dict(self.original)
         kinds = options.kinds
         self.dense = [key for key in target if key in kinds]  # depth, flow, normals
@@ -85,7 +85,7 @@ class State:
         result = self.at(index)
         result.values = self.written()
         result.original, result.boxes = dict(result.values), self.boxes.without_dropped()
-        result.read_size, result.dropped_before, result.is_clipped = self.size, 0, False
+        result.read_size, result.dropped_before = self.size, 0
         return result
 
     @property
@@ -100,7 +100,7 @@ class State:
 
     def _with_masks(self, target: dict[str, Any]) -> dict[str, Any]:
         """A target with masks instead of run lengths: a tensor if the boxes are one, otherwise an array."""
-        runs: Any = target.get("masks")
+        runs: Any = target["masks"]
         if not are_runs(runs):
             return target
         try:
@@ -122,7 +122,8 @@ class State:
                 _check_points(key, self.original[key], self.index)
         if "area" in self.original and self.is_per_box("area"):
             checked_numbers(self.original["area"], "area", self.index)
-        self._check_polygons(self.original.get("polygons", ()))
+        if "polygons" in self.original:
+            self._check_polygons(self.original["polygons"])
         for key in self.per_box:
             count = row_count(self.original[key])
             if count != self.count:
@@ -161,12 +162,17 @@ class State:
         """The entries with one row per box."""
         if "boxes" not in self.original:
             return []
-        known = (*PER_BOX_KEYS, *self.options.per_box)
+        rows = self.options.rows
         return [
             key
             for key, value in self.original.items()
-            if value is not None and (key in known or (key in POINT_KEYS and np.ndim(value) == 3))
+            if value is not None and (key in rows or (key in POINT_KEYS and np.ndim(value) == 3))
         ]
+
+    @property
+    def layers_of_image(self) -> list[str]:
+        """The entries with a value or a vector for each pixel, other than the masks of boxes."""
+        return [key for key in self.layers if key != "masks"]
 
     def is_layer(self, key: str) -> bool:
         """Whether an entry has a value or a vector for each pixel: a mask, depth, flow or normals."""

@@ -1,3 +1,4 @@
+#include <algorithm>
 #include <vector>
 
 #include "../../core/perspective_transform.h"
@@ -7,19 +8,28 @@
 namespace orbbec {
 namespace {
 
-// Warps of one image each, with outputs of one size.
+// Warps of one image each. Threads share their pixels.
 template <class F, class Sampler>
 void warp_nearest(const std::vector<WarpArguments>& every, const ParallelFor& parallel) {
   std::vector<Warp<uint8_t, PerspectiveTransform<F>, Sampler>> warps;
-  for (const WarpArguments& a : every)
+  std::vector<int64_t> starts{0};  // the first row of each warp, and the end
+  int64_t pixels = 0;
+  for (const WarpArguments& a : every) {
     warps.push_back(make_warp<uint8_t, PerspectiveTransform<F>, Sampler>(a));
-  const AnyImages& output = every[0].output;
+    starts.push_back(starts.back() + a.output.height);
+    pixels += int64_t{a.output.height} * a.output.width;
+  }
+  const int64_t rows = starts.back(), grain = kPixelsPerTask * rows / pixels + 1;
   const Simd level = simd_level();
-  const auto write = [&](int64_t n, int top, int bottom) {
-    write_warp_rows(warps[n], level, 0, top, bottom);
-  };
-  for_each_band_cpu(static_cast<int64_t>(warps.size()), output.height, output.width, parallel,
-                    write);
+  parallel(rows, grain, [&](int64_t begin, int64_t end) {
+    const auto next = std::upper_bound(starts.begin(), starts.end(), begin);
+    for (size_t k = next - starts.begin() - 1; begin < end; ++k) {
+      const int64_t last = std::min(end, starts[k + 1]);
+      write_warp_rows(warps[k], level, 0, static_cast<int>(begin - starts[k]),
+                      static_cast<int>(last - starts[k]));
+      begin = last;
+    }
+  });
 }
 
 }  // namespace
