@@ -1,6 +1,6 @@
 // `label_objects`: the connected regions of one value in a mask. `cover_masks`, `join_masks`: the
 // masks of objects, as bytes.
-#include "../../bridge/images.h"
+#include "binding_boxes.h"
 #include "objects.h"
 
 namespace orbbec {
@@ -37,7 +37,8 @@ void check_masks(const char* op, const Tensor& masks) {
   check(masks.dim() == 3, op, "expected masks of shape [K, H, W], but got ", shape_text(masks));
 }
 
-std::tuple<Tensor, Tensor> cover_masks(Tensor masks, Tensor cover) {
+std::tuple<Tensor, Tensor> cover_masks(Tensor masks, Tensor cover, Tensor boxes,
+                                       std::vector<double> limits) {
   constexpr const char* kCover = "cover_masks";
   check_masks(kCover, masks);
   const int64_t count = masks.size(0), height = masks.size(1), width = masks.size(2);
@@ -47,15 +48,19 @@ std::tuple<Tensor, Tensor> cover_masks(Tensor masks, Tensor cover) {
         "expected cover of shape ", shape_text(std::array<int64_t, 2>{height, width}), ", but got ",
         shape_text(cover));
   const Tensor left = new_tensor(kCover, masks.sizes(), masks.scalar_type(), masks);
-  const Tensor numbers =
-      new_tensor(kCover, std::array<int64_t, 2>{count, 6}, ScalarType::Double, masks);
+  const auto* const before = reinterpret_cast<const TargetBox*>(
+      check_table<double>(kCover, "boxes", boxes, {count, kTargetBoxNumbers}, masks));
+  const BoxLimits some = checked_limits(kCover, limits);
+  const Tensor fitted = new_tensor(kCover, boxes.sizes(), ScalarType::Double, boxes);
   auto* const to = static_cast<uint8_t*>(left.mutable_data_ptr());
-  auto* const rows = static_cast<CoveredMask*>(numbers.mutable_data_ptr());
+  auto* const after = static_cast<TargetBox*>(fitted.mutable_data_ptr());
   for (int64_t k = 0; k < count; ++k) {
     const int64_t at = k * height * width;
-    rows[k] = cover_mask(from + at, covered, height, width, to + at);
+    after[k] = before[k];
+    fit_box(after[k], cover_mask(from + at, covered, height, width, to + at),
+            limits.empty() ? nullptr : &some);
   }
-  return {left, numbers};
+  return {left, fitted};
 }
 
 Tensor join_masks(Tensor masks, std::vector<int64_t> rows) {
@@ -80,7 +85,7 @@ Tensor join_masks(Tensor masks, std::vector<int64_t> rows) {
 
 STABLE_TORCH_LIBRARY_FRAGMENT(orbbec, m) {
   m.def("label_objects(Tensor mask) -> Tensor");
-  m.def("cover_masks(Tensor masks, Tensor cover) -> (Tensor, Tensor)");
+  m.def("cover_masks(Tensor masks, Tensor cover, Tensor boxes, float[] limits) -> (Tensor, Tensor)");
   m.def("join_masks(Tensor masks, int[] rows) -> Tensor");
 }
 

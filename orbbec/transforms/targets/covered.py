@@ -61,26 +61,12 @@ def _cover_boxes(state: State, pixels: Array) -> None:
 
 def cover_objects(state: State, cover: Tensor) -> None:
     """Take covered pixels, bool `[H, W]`, out of the masks of boxes, and fit the boxes that lost some."""
-    boxes = state.boxes
-    state.values["masks"], numbers = _without(state.layer("masks"), cover)
-    pixels, rest, bounds = numbers[:, 0], numbers[:, 1], numbers[:, 2:]
-    lost = rest < pixels
-    if not lost.any():
-        return
-    boxes.visible[lost] *= rest[lost] / pixels[lost]
-    boxes.numbers[lost] = bounds[lost]
-    if state.options.drop_boxes:
-        boxes.drop(lost & (rest <= 0))
-        sides = np.where(lost[:, None], bounds[:, 2:] - bounds[:, :2], np.inf)
-        boxes.drop_small(sides, np.where(lost, rest, np.inf), state.options)
-
-
-def _without(masks: Tensor, cover: Tensor) -> tuple[Tensor, Array]:
-    """Masks `[K, H, W]` without covered pixels, and numbers of each: pixels before and after, their xyxy."""
-    left, numbers = _cover_masks(nonzero_bytes(masks), cover)
+    masks, boxes = state.layer("masks"), state.boxes
+    table = torch.from_numpy(np.ascontiguousarray(boxes.table))
+    left, fitted = _cover_masks(nonzero_bytes(masks), cover, table, state.options.limits)
     if masks.dtype not in _BYTES or not masks.is_cpu:
         left = masks.masked_fill(cover.to(masks.device), 0)
-    return left, numbers.numpy()
+    state.values["masks"], state.boxes = left, type(boxes)(fitted.numpy())
 
 
 def nonzero_bytes(masks: Tensor) -> Tensor:
@@ -102,6 +88,6 @@ def lies_on(mask: Array, points: Array) -> Array:
 _cover_masks: Callable[..., tuple[Tensor, Tensor]] = operators.cover_masks
 
 
-@register_fake("cover_masks", masks=3, cover=2)
-def _(masks: Tensor, cover: Tensor) -> tuple[Tensor, Tensor]:
-    return torch.empty_like(masks), masks.new_empty((len(masks), 6), dtype=torch.float64)
+@register_fake("cover_masks", masks=3, cover=2, boxes=2)
+def _(masks: Tensor, cover: Tensor, boxes: Tensor, limits: list[float]) -> tuple[Tensor, Tensor]:
+    return torch.empty_like(masks), torch.empty_like(boxes)

@@ -58,7 +58,7 @@ def is_floating(values: Any) -> bool:
 def numbers_like(values: Any, example: Any, what: str) -> Any:
     """Values with the type, dtype and device of `example`, rounded if those are integers."""
     if isinstance(example, Tensor):
-        if values is example:
+        if isinstance(values, Tensor) and (values.dtype, values.device) == (example.dtype, example.device):
             return values
         tensor = torch.from_numpy(values) if isinstance(values, np.ndarray) else tensor_of(values)
         if tensor.is_floating_point() and not example.is_floating_point():

@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "../../executors/executor_cpu.h"
+#include "boxes.h"
 
 namespace orbbec {
 
@@ -81,8 +82,8 @@ ORBBEC_HD RowCounts cover_row(const uint8_t* mask, const uint8_t* cover, int64_t
   return counts;
 }
 
-// Numbers of a mask: pixels before and after, and the bounds of the latter, zeros if there are
-// none.
+// The pixels of a mask before and after it was covered, and the bounds of the latter, zeros if
+// there are none.
 struct CoveredMask {
   double before, after, left, top, right, bottom;  // right and bottom are exclusive
 };
@@ -108,6 +109,21 @@ inline CoveredMask cover_mask(const uint8_t* mask, const uint8_t* cover, int64_t
     result.right = static_cast<double>(x + 1);
   }
   return result;
+}
+
+// The box of a mask that lost pixels bounds the rest. With limits, drops it if too little is left.
+inline void fit_box(TargetBox& box, const CoveredMask& mask, const BoxLimits* limits) {
+  const bool has_lost = mask.after < mask.before;
+  if (has_lost) {
+    box.visible *= mask.after / mask.before;
+    box.left = mask.left, box.top = mask.top, box.right = mask.right, box.bottom = mask.bottom;
+  }
+  if (limits == nullptr) return;
+  if (box.visible < limits->visibility - 1e-9) box.keep = 0;
+  if (!has_lost) return;
+  const double side = std::min(box.right - box.left, box.bottom - box.top);
+  if (mask.after == 0 || side < limits->side || mask.after < limits->area * (1 - 1e-9))
+    box.keep = 0;
 }
 
 ORBBEC_HD void join_row(const uint8_t* mask, int64_t count, uint8_t* joined) {
