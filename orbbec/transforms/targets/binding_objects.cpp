@@ -85,7 +85,8 @@ Tensor join_masks(Tensor masks, std::vector<int64_t> rows) {
 
 STABLE_TORCH_LIBRARY_FRAGMENT(orbbec, m) {
   m.def("label_objects(Tensor mask) -> Tensor");
-  m.def("cover_masks(Tensor masks, Tensor cover, Tensor boxes, float[] limits) -> (Tensor, Tensor)");
+  m.def(
+      "cover_masks(Tensor masks, Tensor cover, Tensor boxes, float[] limits) -> (Tensor, Tensor)");
   m.def("join_masks(Tensor masks, int[] rows) -> Tensor");
 }
 

@@ -25,8 +25,8 @@ class Mask(NamedTuple):
 def moved_masks(motion: Motion, masks: Sequence[Mask], fill: float) -> list[Tensor]:
     """Move masks through a pass. If the image is read by nearest, masks read the same pixels.
 
-    Masks of one dtype take one launch, on CUDA one for each size of results. They are moved as bytes, which keeps the
-    values of any dtype.
+    Masks of one dtype take one launch, on CUDA one for each size of results. They are moved as bytes, which
+    keeps the values of any dtype.
 
     Args:
         motion: that of the pass.
@@ -43,9 +43,8 @@ def moved_masks(motion: Motion, masks: Sequence[Mask], fill: float) -> list[Tens
         else:
             groups.setdefault((values.dtype, values.device), []).append(index)
     for (dtype, _), indices in groups.items():
-        group = [masks[index] for index in indices]
-        values, images = [mask.values for mask in group], [mask.image for mask in group]
-        moved = motion.move_masks(Masks(values, images, _bytes_of(fill, dtype)))
+        images, tensors = zip(*(masks[index] for index in indices), strict=True)
+        moved = motion.move_masks(Masks(tensors, images, _bytes_of(fill, dtype)))
         for index, result in zip(indices, moved, strict=True):
             results[index] = result
     return results

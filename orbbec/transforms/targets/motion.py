@@ -200,8 +200,8 @@ def _by_size(
         groups.setdefault((height, width), []).append(row)
     results = list(masks.values)
     for size, rows in groups.items():
-        values, images = ([each[row] for row in rows] for each in (masks.values, masks.images))
-        for row, result in zip(rows, launch(Masks(values, images, masks.fill), size), strict=True):
+        some = Masks([masks.values[row] for row in rows], [masks.images[row] for row in rows], masks.fill)
+        for row, result in zip(rows, launch(some, size), strict=True):
             results[row] = result.view(*results[row].shape[:-2], *size)
     return results
 
@@ -217,7 +217,8 @@ def _in_one_launch(
     dtype, images = masks.values[0].dtype, np.array(masks.images)
     if len(tables) > 1:
         counts = [len(table) for table in tables]
-        return list(_values_of(move(_ragged(tables), images.repeat(counts)), dtype).split(counts))
+        moved = _values_of(move(_ragged(tables), images.repeat(counts)), dtype)
+        return list(torch.split(moved, counts))
     (table,) = tables
     if table.shape[3] == 1:
         return [move(table[None, ..., 0], images)[0].view(dtype)]

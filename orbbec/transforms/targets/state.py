@@ -305,10 +305,10 @@ class State:
                 result["boxes"] = numbers_like(boxes, self.original["boxes"], f"boxes of image {self.index}")
             if self.is_per_box("area"):
                 result["area"] = scaled_area(result["area"], self._area_scale(), self.index)
-            keys = self.per_box if boxes is not None or self.boxes.dropped else ()
-            keep = self.boxes.keep
-            for key in keys:
-                result[key] = chosen_rows(result[key], keep, result[key] is self.original[key])
+            if boxes is not None or self.boxes.dropped:
+                keep = self.boxes.keep
+                for key in self.per_box:
+                    result[key] = chosen_rows(result[key], keep, result[key] is self.original[key])
         for key in filter(result.__contains__, (*POINT_KEYS, *self.layers)):
             result[key] = numbers_like(result[key], self.original[key], f"{key} of image {self.index}")
         return result

@@ -18,7 +18,8 @@ MaskExtent extent_of_masks(const Tensor& masks, const Tensor& out) {
   const int64_t rank = masks.dim();
   check(masks.is_cpu() && rank >= 2 && masks.is_contiguous() &&
             masks.scalar_type() == out.scalar_type(),
-        kOp, "expected contiguous masks [..., H, W] on the CPU, of the dtype of out, but got shape ",
+        kOp,
+        "expected contiguous masks [..., H, W] on the CPU, of the dtype of out, but got shape ",
         shape_text(masks));
   MaskExtent extent{1, masks.size(rank - 2), masks.size(rank - 1)};
   for (int64_t dim = 0; dim + 2 < rank; ++dim) extent.planes *= masks.size(dim);

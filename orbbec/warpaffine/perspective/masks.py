@@ -48,7 +48,7 @@ def warp_masks(
     with torch.no_grad():
         inputs = [mask.contiguous() for mask in masks]
         _warp_masks(inputs, matrix, sizes, regions, border, fill, default_arithmetic(), out)
-    return [part.view(shape) for part, shape in zip(out.split(counts), shapes, strict=True)]
+    return [part.view(shape) for part, shape in zip(torch.split(out, counts), shapes, strict=True)]
 
 
 _warp_masks: Callable[..., None] = operators.warp_masks
