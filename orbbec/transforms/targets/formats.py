@@ -89,7 +89,7 @@ def written_rows(
         box_format: of the rows.
         sizes: int64 `[N, 2]`: height and width of all images.
     """
-    counts = [int(np.count_nonzero(each)) for each in keep]
+    counts = [int(np.count_nonzero(each)) for each in keep] if len(boxes) else [0] * len(keep)
     rows = boxes.numbers[boxes.keep if len(keep) > 1 else keep[0]]
     return parts_of(_formatted(rows, box_format, _sizes_of(box_format, sizes, indices, counts)), counts)
 

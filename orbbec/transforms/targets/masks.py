@@ -44,8 +44,8 @@ def moved_masks(motion: Motion, masks: Sequence[Mask], fill: float) -> list[Tens
             groups.setdefault((values.dtype, values.device), []).append(index)
     for (dtype, _), indices in groups.items():
         images, tensors = zip(*(masks[index] for index in indices), strict=True)
-        moved = motion.move_masks(Masks(tensors, images, _bytes_of(fill, dtype)))
-        for index, result in zip(indices, moved, strict=True):
+        outputs = motion.move_masks(Masks(tensors, images, _bytes_of(fill, dtype)))
+        for index, result in zip(indices, outputs, strict=True):
             results[index] = result
     return results
 

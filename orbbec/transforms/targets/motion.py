@@ -217,8 +217,8 @@ def _in_one_launch(
     dtype, images = masks.values[0].dtype, np.array(masks.images)
     if len(tables) > 1:
         counts = [len(table) for table in tables]
-        moved = _values_of(move(_ragged(tables), images.repeat(counts)), dtype)
-        return list(torch.split(moved, counts))
+        every = _values_of(move(_ragged(tables), images.repeat(counts)), dtype)
+        return list(torch.split(every, counts))
     (table,) = tables
     if table.shape[3] == 1:
         return [move(table[None, ..., 0], images)[0].view(dtype)]

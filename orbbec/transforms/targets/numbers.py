@@ -9,6 +9,7 @@ import torch
 from torch import Tensor
 
 from orbbec.bridge.arguments import Array, tensor_of
+from orbbec.plan.points import numbers_of
 
 _NO_NUMBERS = frozenset((torch.bool, torch.complex32, torch.complex64, torch.complex128))
 
@@ -32,8 +33,7 @@ def checked_numbers(values: Any, what: str, index: int) -> Array:
     """
     if isinstance(values, Tensor):
         if values.dtype not in _NO_NUMBERS:
-            array: Array = values.detach().cpu().double().numpy()
-            return array
+            return numbers_of(values)
     else:
         try:
             values = np.asarray(values)

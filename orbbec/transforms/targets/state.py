@@ -119,7 +119,7 @@ class State:
             check_dense(self.options.kind_of(key), key, value, self.index, scales)
         for key in POINT_KEYS:
             if key in self.original:
-                _check_points(key, self.original[key], self.index)
+                self.values[key] = _checked_points(key, self.original[key], self.index)
         if "area" in self.original and self.is_per_box("area"):
             checked_numbers(self.original["area"], "area", self.index)
         if "polygons" in self.original:
@@ -390,14 +390,16 @@ def _move_boxes(motion: Motion, states: Sequence[State], fields: Sequence[Field 
             state.boxes = part
 
 
-def _check_points(key: str, value: Any, index: int) -> None:
-    """Refuse what is no list of points, such as COCO's list [x0, y0, v0, ...] of all numbers of an object."""
-    shape = checked_numbers(value, key, index).shape
+def _checked_points(key: str, value: Any, index: int) -> Array:
+    """Points as float64; refuses COCO's list [x0, y0, v0, ...] of all numbers of an object."""
+    points = checked_numbers(value, key, index)
+    shape = points.shape
     if 0 not in shape and not (len(shape) in (2, 3) and shape[-1] in (2, 3)):
         raise ValueError(
             f"transform_targets: expected {key} of shape [P, 2], [P, 3], [K, P, 2] or [K, P, 3], "
             f"but image {index} has {list(shape)}"
         )
+    return points
 
 
 def _set_positions(points: Array, positions: Array, size: Any) -> Array:
