@@ -38,8 +38,8 @@ def sum_last(values: torch.Tensor) -> torch.Tensor:
     """Sum over the last dimension pairwise, in an order independent of device and batch size."""
     while values.shape[-1] > 1:
         half = (values.shape[-1] + 1) // 2
-        rest = values[..., half:]
-        values = values[..., :half] + torch.nn.functional.pad(rest, (0, half - rest.shape[-1]))
+        rest, missing = values[..., half:], 2 * half - values.shape[-1]
+        values = values[..., :half] + (torch.nn.functional.pad(rest, (0, missing)) if missing else rest)
     return values[..., 0]
 
 

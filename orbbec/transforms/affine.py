@@ -320,19 +320,30 @@ class AlignPoints(Transform):
         """
         count = len(self.template)
         points = np.full((len(sizes), count, 2), np.nan)
-        for index, target in enumerate(targets or ()):
-            found = numbers_of(target.get(self.key, np.zeros((0, 2))))
-            found = found[0] if found.ndim == 3 and len(found) == 1 else found
-            if found.size == 0:
-                continue
-            if found.ndim != 2 or len(found) != count or found.shape[1] not in (2, 3):
-                raise ValueError(
-                    f"{self.name}: expected {self.key} of shape [{count}, 2], "
-                    f"but image {index} has {list(found.shape)}"
-                )
-            mapped = np.concatenate([found[:, :2], np.ones((count, 1))], 1) @ forward[index].T
-            points[index] = mapped[:, :2] / mapped[:, 2:]
+        every = [self._found(index, target) for index, target in enumerate(targets or ())]
+        images = [index for index, found in enumerate(every) if found is not None]
+        if images:
+            homogeneous = np.ones((len(images), count, 3))
+            homogeneous[..., :2] = [found for found in every if found is not None]
+            mapped = homogeneous @ forward[images].transpose(0, 2, 1)
+            points[images] = mapped[..., :2] / mapped[..., 2:]
         return points
+
+    def _found(self, index: int, target: dict[str, Any]) -> Array | None:
+        """The points in the target of image `index`: float64 `[K, 2]`; None: there are none."""
+        if self.key not in target:
+            return None
+        found = numbers_of(target[self.key])
+        found = found[0] if found.ndim == 3 and len(found) == 1 else found
+        if found.size == 0:
+            return None
+        count = len(self.template)
+        if found.ndim != 2 or len(found) != count or found.shape[1] not in (2, 3):
+            raise ValueError(
+                f"{self.name}: expected {self.key} of shape [{count}, 2], "
+                f"but image {index} has {list(found.shape)}"
+            )
+        return found[:, :2]
 
     def draw_for(
         self, state: BatchState, stream: Stream, targets: Sequence[Any] | None, matrix: Array | None

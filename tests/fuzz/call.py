@@ -139,7 +139,7 @@ class Call:
     def build(self) -> list[Any]:
         built: list[Any] = []
         for argument in self.arguments:
-            built.append(argument.build(built) if isinstance(argument, TensorSpec) else argument)
+            built.append(_built(argument, built))
         return built
 
     def run(self) -> Outcome:
@@ -178,7 +178,7 @@ class Call:
         shared = {a.shares for a in self.arguments if isinstance(a, TensorSpec)} - {None}
         written = []
         for i, argument in enumerate(self.arguments):
-            text = argument.source(self, i in shared) if isinstance(argument, TensorSpec) else repr(argument)
+            text = _source(argument, self, i in shared)
             if i in shared:
                 lines.append(f"a{i} = {text}")
                 text = f"a{i}"
@@ -196,12 +196,27 @@ class Call:
         return "\n".join(lines) + "\n"
 
 
+def _built(argument: Any, built: list[Any]) -> Any:
+    """An argument, whose tensors are made; `built` are those before it."""
+    if isinstance(argument, list):
+        return [_built(item, built) for item in argument]
+    return argument.build(built) if isinstance(argument, TensorSpec) else argument
+
+
+def _source(argument: Any, call: Call, is_shared: bool) -> str:
+    if isinstance(argument, list):
+        return f"[{', '.join(_source(item, call, is_shared) for item in argument)}]"
+    return argument.source(call, is_shared) if isinstance(argument, TensorSpec) else repr(argument)
+
+
 def _forms(result: Any) -> list[tuple[list[int], torch.dtype]]:
     results = result if isinstance(result, (tuple, list)) else [result]
     return [(list(r.shape), r.dtype) for r in results if isinstance(r, Tensor)]
 
 
 def _without_memory(argument: Any) -> Any:
+    if isinstance(argument, list):
+        return list(map(_without_memory, argument))
     if not isinstance(argument, Tensor):
         return argument
     return torch.empty_strided(argument.shape, argument.stride(), dtype=argument.dtype, device="meta")

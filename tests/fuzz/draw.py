@@ -150,7 +150,7 @@ def draw_call(op: str, seed: int, index: int, library: str = LIBRARY, most: int 
 
 def _cheap(op: str, name: str, argument: Any) -> Any:
     few, most = COSTLY.get(f"{op}.{name}") or COSTLY.get(name, (0, 0))
-    if isinstance(argument, list):
+    if isinstance(argument, list) and few:
         return [few if few < number <= most else number for number in argument]
     return few if isinstance(argument, int) and few < argument <= most else argument
 
@@ -284,6 +284,7 @@ WILD: dict[str, Callable[[Random], Any]] = {
     "str": lambda random: random.choice(WORDS),
     "int[]": lambda random: _items(random, _integer),
     "float[]": lambda random: _items(random, _number),
+    "Tensor[]": lambda random: _items(random, _tensor),
 }
 
 
@@ -292,7 +293,7 @@ def _changed(random: Random, given: Any, kind: str, position: int) -> Any:
     if isinstance(given, TensorSpec) and random.random() < 0.9:
         return _changed_tensor(random, given, position)
     if isinstance(given, list):
-        return _changed_list(random, given, _integer if kind == "int[]" else _number)
+        return _changed_list(random, given, {"int[]": _integer, "Tensor[]": _tensor}.get(kind, _number))
     if kind == "int" and isinstance(given, int) and random.random() < 0.3:
         return given + random.choice((-1, 1))
     return WILD[kind](random)

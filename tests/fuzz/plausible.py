@@ -15,6 +15,7 @@ import torch
 from orbbec.plan.rules import WIDTH
 from orbbec.transforms.effects.plasma import draw_count
 from tests.fuzz.call import TensorSpec
+from tests.fuzz.masks import MASKS
 from tests.fuzz.rules import STATE, WORDS, compiled, rows
 
 FLOATS = (torch.float32, torch.float32, torch.float64, torch.float16, torch.bfloat16)
@@ -405,8 +406,7 @@ PLAUSIBLE: dict[str, Callable[[Scene], Any]] = {
     "order": lambda s: TensorSpec((s.n,), torch.int64, tuple(range(s.n)) or (0,)),
     "starts": lambda s: TensorSpec((s.n + 1,), torch.int64, tuple(range(s.n + 1))),
     # targets
-    "label_objects.mask": lambda s: s.tensor([s.h, s.w], torch.int32, -1, 2),
-    "edge_distances.image": lambda s: s.tensor([s.h, s.w], torch.uint8),
+    **MASKS,
     "low": lambda s: s.random.randint(0, 60),
     "high": lambda s: s.random.randint(50, 2041),
     "most": lambda s: s.random.choice((0.5, 20.0, 1000.0)),

@@ -61,7 +61,7 @@ def _simpler_list(given: list[Any]) -> Iterator[list[Any]]:
     for i in range(len(given)):
         yield given[:i] + given[i + 1 :]
     for i, item in enumerate(given):
-        for simpler in _simpler_number(item):
+        for simpler in _simpler(item, optional=False):
             yield [*given[:i], simpler, *given[i + 1 :]]
 
 

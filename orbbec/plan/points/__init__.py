@@ -22,13 +22,15 @@ from orbbec.plan.state import identities
 _HAIR = 1e-6  # pixels: rounding errors do not reach the next pixel
 _MAX_ITERATIONS = 20
 _NO_STEP = 1e-9  # pixels
+_IN_NUMPY = (torch.float32, torch.float64, torch.int64)
 _CORNERS = np.array([0, 1, 2, 1, 2, 3, 0, 3])  # left top, right top, right bottom, left bottom of xyxy
 
 
 def numbers_of(values: Any) -> Array:
     """A tensor, an array or a list as a float64 array."""
     if isinstance(values, Tensor):
-        return np.asarray(values.detach().cpu().double().numpy())
+        tensor = values.detach()
+        values = (tensor if tensor.dtype in _IN_NUMPY else tensor.double()).cpu().numpy()
     return np.asarray(values, np.float64)
 
 

@@ -29,7 +29,7 @@ class Boxes:
 
     def __init__(self, table: Array) -> None:
         self.table = table
-        self._dropped: int | None = None
+        self._dropped: int | None = None if len(table) else 0
 
     @classmethod
     def of(cls: type[_Boxes], numbers: Array) -> _Boxes:
@@ -92,7 +92,8 @@ class Boxes:
 
     def drop(self, dropped: Array) -> None:
         """Drop boxes, by index or bool `[K]`."""
-        self.table[dropped, -1], self._dropped = 0.0, None
+        self.table[dropped, -1] = 0.0
+        self._dropped = None if len(self.table) else 0
 
     def drop_small(self, sides: Array, left: Array, options: TargetOptions, checks_size: bool = True) -> None:
         """Drop boxes below thresholds, or with too little that is visible.

@@ -2,17 +2,20 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 
 import numpy as np
 import torch
 from torch import Tensor
 
+from orbbec._library import operators
 from orbbec.bridge.arguments import Array
-from orbbec.nms.boxes import masks_to_boxes
+from orbbec.bridge.fakes import register_fake
 from orbbec.plan.passes import OperatorPass, Pass
 from orbbec.plan.points import hulls, numbers_of
-from orbbec.transforms.targets.state import MASK_KEYS, POINT_KEYS, State, covered
+from orbbec.transforms.targets.state import MASK_KEYS, POINT_KEYS, State
+
+_BYTES = (torch.uint8, torch.bool)
 
 
 def cover_all(step: Pass, states: Sequence[State]) -> None:
@@ -59,19 +62,17 @@ def _cover_boxes(state: State, pixels: Array) -> None:
 def cover_objects(state: State, cover: Tensor) -> None:
     """Take covered pixels, bool `[H, W]`, out of the masks of boxes, and fit the boxes that lost some."""
     masks, boxes = state.layer("masks"), state.boxes
-    left = masks.masked_fill(cover.to(masks.device), 0)
-    pixels, rest = map(covered, (masks, left))
-    lost = rest < pixels
-    state.values["masks"] = left
-    boxes.visible[lost] *= rest[lost] / pixels[lost]
-    bounds = masks_to_boxes(left[torch.from_numpy(lost).to(left.device)]).cpu().double().numpy()
-    bounds[:, 2:] += rest[lost, None] > 0  # the ends of boxes are exclusive
-    boxes.numbers[lost] = bounds
-    if state.options.drop_boxes:
-        boxes.drop(lost & (rest <= 0))
-        sides = np.full((state.count, 2), np.inf)
-        sides[lost] = bounds[:, 2:] - bounds[:, :2]
-        boxes.drop_small(sides, np.where(lost, rest, np.inf), state.options)
+    table = torch.from_numpy(np.ascontiguousarray(boxes.table))
+    left, fitted = _cover_masks(nonzero_bytes(masks), cover, table, state.options.limits)
+    if masks.dtype not in _BYTES or not masks.is_cpu:
+        left = masks.masked_fill(cover.to(masks.device), 0)
+    state.values["masks"], state.boxes = left, type(boxes)(fitted.numpy())
+
+
+def nonzero_bytes(masks: Tensor) -> Tensor:
+    """Masks as bytes on the CPU that are 0 where the masks are."""
+    pixels = masks.detach() if masks.dtype in _BYTES else masks.ne(0)
+    return pixels.cpu().contiguous()
 
 
 def lies_on(mask: Array, points: Array) -> Array:
@@ -82,3 +83,11 @@ def lies_on(mask: Array, points: Array) -> Array:
     inside = (x >= 0) & (x < width) & (y >= 0) & (y < height)
     hidden = mask[y.clip(0, height - 1), x.clip(0, width - 1)] & inside
     return np.asarray(hidden.T)
+
+
+_cover_masks: Callable[..., tuple[Tensor, Tensor]] = operators.cover_masks
+
+
+@register_fake("cover_masks", masks=3, cover=2, boxes=2)
+def _(masks: Tensor, cover: Tensor, boxes: Tensor, limits: list[float]) -> tuple[Tensor, Tensor]:
+    return torch.empty_like(masks), torch.empty_like(boxes)

@@ -22,7 +22,7 @@ from orbbec.transforms.targets.masks import Mask, moved_masks
 from orbbec.transforms.targets.motion import Motion, border_of
 from orbbec.transforms.targets.numbers import checked_numbers, numbers_like
 from orbbec.transforms.targets.options import TargetOptions
-from orbbec.transforms.targets.per_box import PER_BOX_KEYS, chosen_rows, row_count
+from orbbec.transforms.targets.per_box import chosen_rows, row_count
 from orbbec.transforms.targets.state import MASK_KEYS, POINT_KEYS, area_scale, covered, scaled_area, with_size
 from orbbec.transforms.targets.targets import TargetReport, Targets
 
@@ -35,7 +35,7 @@ class _Entries(NamedTuple):
 
     has_boxes: bool
     per_box: list[str]
-    masks: list[str]
+    layers: list[str]  # masks and depth
     points: list[str]
 
 
@@ -51,8 +51,8 @@ def follow_program(
         options: formats and thresholds.
 
     Returns:
-        New dicts and their report. None if they need a plan: some have polygons, depth, flow, normals, run
-        lengths, rotated boxes, or something to refuse.
+        New dicts and their report. None if they need a plan: some have polygons, flow, normals, depth that is
+        scaled, run lengths, rotated boxes, or something to refuse.
 
     Raises:
         TypeError: boxes, points or areas are no numbers.
@@ -105,7 +105,7 @@ def _followed(
     boxes = Boxes(rows)
     results = Targets([dict(target) for target in targets])
     _move_points(results, points, positions, options.drop_keypoints)
-    _move_masks(results, entries, program, readings, options.mask_fill)
+    _move_layers(results, entries, program, readings, options)
     _change_areas(results, targets, entries, boxes, counts)
     keep = parts_of(boxes.keep, counts)
     written = written_rows(boxes, keep, images, options.box_format, sizes)
@@ -147,13 +147,13 @@ def _entries_of(
         return None
     count = row_count(target["boxes"]) if entries.has_boxes else None
     for key, value in target.items():
-        if key == "polygons" or key in options.kinds:
+        if key == "polygons" or (key in options.kinds and not _stays(key, options)):
             return None
-        is_per_box = key in PER_BOX_KEYS or key in options.per_box
-        if key in MASK_KEYS:
+        is_per_box = key in options.rows
+        if key in MASK_KEYS or key in options.kinds:
             if not (takes_masks and type(value) in _ARRAYS and tuple(value.shape[-2:]) == size):
                 return None
-            entries.masks.append(key)
+            entries.layers.append(key)
         elif key in POINT_KEYS:
             if options.keypoint_pairs or type(value) not in _ARRAYS:
                 return None
@@ -166,6 +166,11 @@ def _entries_of(
                 return None
             entries.per_box.append(key)
     return entries
+
+
+def _stays(key: str, options: TargetOptions) -> bool:
+    """Whether the values of an entry are read at other pixels, and stay what they are."""
+    return options.kind_of(key) == "depth" and not options.depth_scale
 
 
 def _draw(
@@ -205,20 +210,27 @@ def _move_points(results: Targets, points: Sequence[_Points], positions: Array, 
         target[each.key] = numbers_like(after, target[each.key], f"{each.key} of image {each.image}")
 
 
-def _move_masks(
-    results: Targets, entries: Sequence[_Entries], program: Program, readings: Array, fill: float
+def _move_layers(
+    results: Targets,
+    entries: Sequence[_Entries],
+    program: Program,
+    readings: Array,
+    options: TargetOptions,
 ) -> None:
-    keys = [(index, key) for index, each in enumerate(entries) for key in each.masks]
-    if not keys:
-        return
-    values = [results[index][key] for index, key in keys]
-    if program.warps:
-        values = [as_tensor("transform_targets", key, results[index][key]) for index, key in keys]
-    for step, rows in zip(program.warps, readings, strict=True):
-        masks = [Mask(index, value) for (index, _), value in zip(keys, values, strict=True)]
-        values = moved_masks(_motion_of(step, rows), masks, fill)
-    for (index, key), value in zip(keys, values, strict=True):
-        results[index][key] = numbers_like(value, results[index][key], f"{key} of image {index}")
+    by_fill: dict[float, list[tuple[int, str]]] = {}
+    for index, each in enumerate(entries):
+        for key in each.layers:
+            fill = options.depth_fill if key in options.kinds else options.mask_fill
+            by_fill.setdefault(fill, []).append((index, key))
+    for fill, keys in by_fill.items():
+        values = [results[index][key] for index, key in keys]
+        if program.warps:
+            values = [as_tensor("transform_targets", key, results[index][key]) for index, key in keys]
+        for step, rows in zip(program.warps, readings, strict=True):
+            masks = [Mask(index, value) for (index, _), value in zip(keys, values, strict=True)]
+            values = moved_masks(_motion_of(step, rows), masks, fill)
+        for (index, key), value in zip(keys, values, strict=True):
+            results[index][key] = numbers_like(value, results[index][key], f"{key} of image {index}")
 
 
 def _motion_of(step: Pass, rows: Array) -> Motion:
@@ -240,7 +252,7 @@ def _change_areas(
     for index in images:
         target, result = targets[index], results[index]
         scale = scales[index]
-        if "masks" in entries[index].masks:
+        if "masks" in entries[index].layers:
             scale = area_scale(covered(target["masks"]), covered(result["masks"]), scale)
         result["area"] = scaled_area(target["area"], scale, index)
 

@@ -89,7 +89,7 @@ def written_rows(
         box_format: of the rows.
         sizes: int64 `[N, 2]`: height and width of all images.
     """
-    counts = [int(np.count_nonzero(each)) for each in keep]
+    counts = [int(np.count_nonzero(each)) for each in keep] if len(boxes) else [0] * len(keep)
     rows = boxes.numbers[boxes.keep if len(keep) > 1 else keep[0]]
     return parts_of(_formatted(rows, box_format, _sizes_of(box_format, sizes, indices, counts)), counts)
 
@@ -126,7 +126,10 @@ def _by_format(formats: Sequence[str]) -> dict[str, list[int]]:
 
 def box_table(index: int, target: dict[str, Any], box_format: str) -> Array:
     """The boxes of an image as float64 `[K, 4]`, `[K, 5]` or `[K, 8]`."""
-    boxes, width = target.get("boxes", ()), _WIDTHS.get(box_format, 4)
+    width = _WIDTHS.get(box_format, 4)
+    if "boxes" not in target:
+        return np.empty((0, width))
+    boxes = target["boxes"]
     table = checked_numbers(boxes, "boxes", index)
     table = table.reshape(0, width) if table.size == 0 else table
     if table.ndim != 2 or table.shape[1] != width:

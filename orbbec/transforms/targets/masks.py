@@ -11,10 +11,8 @@ import torch
 from torch import Tensor
 
 from orbbec.bridge.arguments import Array
-from orbbec.transforms.targets.motion import Masks, Motion
+from orbbec.transforms.targets.motion import Masks, Motion, bytes_of
 from orbbec.warpaffine.remap import remap
-
-Size = tuple[int, int]
 
 
 class Mask(NamedTuple):
@@ -27,8 +25,8 @@ class Mask(NamedTuple):
 def moved_masks(motion: Motion, masks: Sequence[Mask], fill: float) -> list[Tensor]:
     """Move masks through a pass. If the image is read by nearest, masks read the same pixels.
 
-    Masks of one dtype whose results have one size take one launch. They are moved as bytes, which keeps the
-    values of any dtype.
+    Masks of one dtype take one launch, on CUDA one for each size of results. They are moved as bytes, which
+    keeps the values of any dtype.
 
     Args:
         motion: that of the pass.
@@ -36,21 +34,19 @@ def moved_masks(motion: Motion, masks: Sequence[Mask], fill: float) -> list[Tens
         fill: value outside an image.
     """
     results: list[Tensor] = [mask.values for mask in masks]
-    groups: dict[tuple[torch.dtype, torch.device, Size], list[int]] = {}
+    groups: dict[tuple[torch.dtype, torch.device], list[int]] = {}
     for index, (image, values) in enumerate(masks):
         height, width = motion.sizes[image].tolist()
         if values.numel() * height * width == 0:
             empty = torch.from_numpy(np.array(fill)).to(values)
             results[index] = empty.repeat(*values.shape[:-2], height, width)
         else:
-            groups.setdefault((values.dtype, values.device, (height, width)), []).append(index)
-    for (dtype, _, size), indices in groups.items():
-        group = [masks[index] for index in indices]
-        tables, images = [_as_bytes(mask.values) for mask in group], [mask.image for mask in group]
-        launched = motion.move_masks(Masks(tables, images, size, _bytes_of(fill, dtype)))
-        for index, mask, output in zip(indices, group, launched, strict=True):
-            whole = output.permute(0, 2, 3, 1).reshape(-1).view(dtype)
-            results[index] = whole.reshape(*mask.values.shape[:-2], *size)
+            groups.setdefault((values.dtype, values.device), []).append(index)
+    for (dtype, _), indices in groups.items():
+        images, tensors = zip(*(masks[index] for index in indices), strict=True)
+        outputs = motion.move_masks(Masks(tensors, images, _bytes_of(fill, dtype)))
+        for index, result in zip(indices, outputs, strict=True):
+            results[index] = result
     return results
 
 
@@ -74,14 +70,8 @@ def _bytes_of(fill: float, dtype: torch.dtype) -> list[float]:
     return numbers
 
 
-def _as_bytes(values: Tensor) -> Tensor:
-    """The masks as uint8 `[M, H, W, bytes of a value]`."""
-    height, width = values.shape[-2:]
-    return values.detach().contiguous().view(-1, height, width, 1).view(torch.uint8)
-
-
 def displaced_masks(masks: Tensor, x: Tensor, y: Tensor, fill: float) -> Tensor:
     """Masks `[..., H, W]` of any dtype, read at the pixels nearest to positions `x`, `y` `[H, W]`."""
-    pixels, fills = _as_bytes(masks).permute(0, 3, 1, 2), _bytes_of(fill, masks.dtype)
+    pixels, fills = bytes_of(masks).permute(0, 3, 1, 2), _bytes_of(fill, masks.dtype)
     result: Tensor = remap(pixels, x, y, interpolation="nearest", fill=fills).permute(0, 2, 3, 1)
     return result.contiguous().reshape(-1).view(masks.dtype).reshape(masks.shape)

@@ -123,7 +123,7 @@ def _paired(step: MixPass, states: Sequence[State], copies: Sequence[State], siz
         one.clip()
         if rectangles is not None:
             one.hide(regions[n])
-        boxes = np.array([[0, 0, *sizes[n, ::-1]], regions[n]])
+        boxes = [[0, 0, *sizes[n, ::-1].tolist()], regions[n].tolist()]
         results.append(_together(states[n], (one, other), boxes, _rest(one)))
     return results
 
@@ -139,12 +139,12 @@ def _pasted(step: MixPass, states: Sequence[State], key: NoiseKey) -> list[State
     for each in (*copies, *others):
         each.clip()
     choose_objects(step, states, others, key)
+    whole = [[0, 0, *states[0].size[::-1]]] * 2
     for n, (one, other) in enumerate(zip(copies, others, strict=True)):
         dropped = states[n].dropped
         if pairs[n] != n:
             paste(one, other, step.table["masks"][n])
             dropped += one.dropped
-            whole = np.tile([0, 0, *one.size[::-1]], (2, 1))
             copies[n] = _together(states[n], (one, other), whole, _rest(one))
         copies[n].dropped_before = dropped
     return copies
@@ -152,7 +152,7 @@ def _pasted(step: MixPass, states: Sequence[State], key: NoiseKey) -> list[State
 
 def _rest(state: State) -> dict[str, Any]:
     """What does not move with the image."""
-    return {key: value for key, value in state.written().items() if key not in state.spatial}
+    return {key: value for key, value in state.values.items() if key not in state.spatial}
 
 
 def _check_pair(step: MixPass, pair: Sequence[State], is_blend: bool) -> None:
@@ -201,7 +201,7 @@ def _laid(step: MixPass, tiles: Tiles, states: Sequence[State], mask_fill: float
         move_all(each, laid, mask_fill)
     starts = np.searchsorted(output, np.arange(outputs + 1)).tolist()
     rows = [slice(*ends) for ends in pairwise(starts)]
-    return [_together(states[n], laid[of], boxes[of]) for n, of in enumerate(rows)]
+    return [_together(states[n], laid[of], boxes[of].tolist()) for n, of in enumerate(rows)]
 
 
 def _check_formats(step: MixPass, states: Sequence[State]) -> None:
@@ -228,20 +228,23 @@ def _shifted(by: Array, sizes: Array) -> Motion:
 
 
 def _together(
-    base: State, tiles: Sequence[State], quarters: Array, rest: dict[str, Any] | None = None
+    base: State, tiles: Sequence[State], regions: Sequence[Any], rest: dict[str, Any] | None = None
 ) -> State:
-    """Combine the targets of tiles, and the rest, into those of one image; the last tile is on top."""
+    """Combine the targets of tiles, and the rest, into those of one image; the last tile is on top.
+
+    `regions`: left, top, right, bottom of each tile.
+    """
     entries = [(tile.written(), tile.spatial) for tile in tiles]
     parts = [{key: values[key] for key in keys if key in values} for values, keys in entries]
-    laid = list(zip(tiles, parts, quarters.tolist(), strict=True))
-    keys = dict.fromkeys(key for part in parts for key in part if not base.is_layer(key))
-    joined = {key: joined_rows([part[key] for part in parts if key in part]) for key in keys}
-    target = {**(rest or {}), **joined}
-    for _, part, (left, top, right, bottom) in laid:
-        for key in filter(base.is_layer, part):
+    layers = {"mask", *base.options.kinds}
+    target = dict(rest or {})
+    for key in dict.fromkeys(key for part in parts for key in part if key not in layers):
+        target[key] = joined_rows([part[key] for part in parts if key in part])
+    for part, (left, top, right, bottom) in zip(parts, regions, strict=True):
+        for key in filter(layers.__contains__, part):
             layer = target.setdefault(key, copy.deepcopy(part[key]))
             layer[..., top:bottom, left:right] = part[key][..., top:bottom, left:right]
-    boxes = [tile.boxes for tile, part, _ in laid if "boxes" in part]
+    boxes = [tile.boxes for tile, part in zip(tiles, parts, strict=True) if "boxes" in part]
     every = type(boxes[0]).joined(boxes).without_dropped() if boxes else Boxes.of(np.zeros((0, 4)))
     result = State(base.index, target, base.options, tiles[0].size, every)
     result.is_clipped = True

@@ -14,16 +14,17 @@ from orbbec.bridge.buffer_pool import output_buffer
 from orbbec.plan.batches import Rows
 from orbbec.plan.passes import AugmentPass, NoiseKey, OperatorPass, Pass
 from orbbec.transforms.targets.fields import Field, Pieces
-from orbbec.warpaffine.perspective import warp_perspective
+from orbbec.warpaffine.perspective import warp_masks, warp_perspective
+
+Size = tuple[int, int]
 
 
 class Masks(NamedTuple):
-    """Masks as bytes; the results have one size."""
+    """Masks of one dtype."""
 
-    tables: Sequence[Tensor]  # per image: uint8 [M, H, W, bytes of a value]
+    values: Sequence[Tensor]  # per image: [..., H, W]
     images: Sequence[int]  # indices in the batch
-    size: tuple[int, int]  # size of the results
-    fill: list[float]  # values outside an image, one per byte
+    fill: list[float]  # value outside an image, as bytes
 
 
 class Motion:
@@ -62,17 +63,36 @@ class Motion:
         """How each pixel of image `index` moves; None: it follows the matrix."""
         return None
 
-    def move_masks(self, masks: Masks) -> list[Tensor]:
-        """Move masks as bytes. If the image is read by nearest, masks read the same pixels.
+    def move_masks(self, masks: Masks) -> Sequence[Tensor]:
+        """Move masks. If the image is read by nearest, masks read the same pixels.
 
         Returns:
-            uint8 `[M, bytes, height, width]` for each image.
+            Masks `[..., height, width]` of each image.
         """
+        if not masks.values[0].is_cpu:
+            return _by_size(masks, self.sizes, self._launched)
+        images = list(masks.images)
+        matrix, sizes = (torch.from_numpy(table[images]) for table in (self.reads, self.sizes))
+        seen = None if self.seen is None else torch.from_numpy(self.seen[images])
+        return warp_masks(masks.values, matrix, sizes, regions=seen, border=self.border, fill=masks.fill)
+
+    def _launched(self, masks: Masks, size: Size) -> list[Tensor]:
+        """Masks whose results have one size, in one launch: in a copy of what they read."""
+        tables = list(map(bytes_of, masks.values))
         if self.seen is not None:
-            pairs = zip(masks.tables, self.seen[list(masks.images)].tolist(), strict=True)
-            seen = [table[:, top:bottom, left:right] for table, (left, top, right, bottom) in pairs]
-            masks = masks._replace(tables=seen)
-        return _warped(masks, self.reads, self.border)
+            pairs = zip(tables, self.seen[list(masks.images)].tolist(), strict=True)
+            tables = [table[:, top:bottom, left:right] for table, (left, top, right, bottom) in pairs]
+        how: dict[str, Any] = {"interpolation": "nearest", "border": self.border, "fill": masks.fill}
+
+        def move(batch: Rows | Tensor, rows: Array) -> Tensor:
+            out = None
+            if isinstance(batch, Rows):  # the bytes of a value stay together
+                out = output_buffer((len(rows), batch.channels, *size), torch.uint8, True, batch.buffer)
+            matrix = torch.from_numpy(self.reads[rows])
+            result: Tensor = warp_perspective(batch, matrix, size, inverse=True, out=out, **how)
+            return result
+
+        return _in_one_launch(tables, masks, move)
 
 
 class _Operated(Motion):
@@ -111,30 +131,37 @@ class _Operated(Motion):
         ids = torch.from_numpy(self._step.noise_ids(key)[row])
         return {**numbers, "sample_ids": ids, "seed": key.seed, "epoch": key.epoch}
 
-    def move_masks(self, masks: Masks) -> list[Tensor]:
+    def move_masks(self, masks: Masks) -> Sequence[Tensor]:
         step = self._step
         if step.spec.moves_pixels:
-            pairs = zip(masks.tables, masks.images, strict=True)
-            return [self._displaced(table, index, masks.fill) for table, index in pairs]
+            pairs = zip(masks.values, masks.images, strict=True)
+            return [self._displaced(values, index, masks.fill) for values, index in pairs]
         if not (step.resizes and step.options.get("interpolation") == "nearest"):
             return super().move_masks(masks)
 
+        return _by_size(masks, self.sizes, self._resized)
+
+    def _resized(self, masks: Masks, size: Size) -> list[Tensor]:
+        """Masks that the operator resizes by nearest, to one size."""
+        step = self._step
+
         def move(batch: Rows | Tensor, rows: Array) -> Tensor:
             columns = {name: torch.from_numpy(values[rows]) for name, values in step.table.items()}
-            result: Tensor = step.spec.call(batch, size=masks.size, **columns, **step.options)
+            result: Tensor = step.spec.call(batch, size=size, **columns, **step.options)
             return result
 
-        return _in_one_launch(masks, move)
+        return _in_one_launch(list(map(bytes_of, masks.values)), masks, move)
 
     def _displaced(self, masks: Tensor, index: int, fill: list[float]) -> Tensor:
         """The masks of one image, moved by its displacement."""
-        count, height, width, channels = masks.shape
+        table = bytes_of(masks)
+        count, height, width, channels = table.shape
         how = {**self._step.options, **self._numbers(index)}
         if self._step.spec.displacement is not None:
             how |= {"interpolation": "nearest", "fill": fill * count}
-        pixels = masks.permute(0, 3, 1, 2).reshape(1, -1, height, width)
+        pixels = table.permute(0, 3, 1, 2).reshape(1, -1, height, width)
         result: Tensor = self._step.spec.call(pixels, **how)
-        return result.reshape(count, channels, height, width)
+        return _values_of(result.reshape(count, channels, height, width), masks.dtype).view(masks.shape)
 
 
 def motion_of(step: Pass, key: NoiseKey) -> Motion | None:
@@ -152,34 +179,50 @@ def border_of(step: Pass) -> str:
     return str(step.options.get("border", "replicate")) if isinstance(step, OperatorPass) else "replicate"
 
 
-def _in_one_launch(masks: Masks, move: Callable[[Rows | Tensor, Array], Tensor]) -> list[Tensor]:
-    """Call `move` with all masks and the image of each; return one tensor per image.
+def bytes_of(masks: Tensor) -> Tensor:
+    """Masks `[..., H, W]` as uint8 `[M, H, W, bytes of a value]`."""
+    height, width = masks.shape[-2:]
+    return masks.detach().contiguous().view(-1, height, width, 1).view(torch.uint8)
+
+
+def _values_of(images: Tensor, dtype: torch.dtype) -> Tensor:
+    """Images whose channels are the bytes of a value, `[M, bytes, H, W]`, as masks `[M, H, W]`."""
+    count, _, height, width = images.shape
+    return images.permute(0, 2, 3, 1).reshape(-1).view(dtype).view(count, height, width)
+
+
+def _by_size(
+    masks: Masks, sizes: Array, launch: Callable[[Masks, Size], Sequence[Tensor]]
+) -> Sequence[Tensor]:
+    """Call `launch` for the masks whose results have one size, by the `sizes` `[N, 2]` of all results."""
+    groups: dict[Size, list[int]] = {}
+    for row, (height, width) in enumerate(sizes[list(masks.images)].tolist()):
+        groups.setdefault((height, width), []).append(row)
+    results = list(masks.values)
+    for size, rows in groups.items():
+        some = Masks([masks.values[row] for row in rows], [masks.images[row] for row in rows], masks.fill)
+        for row, result in zip(rows, launch(some, size), strict=True):
+            results[row] = result.view(*results[row].shape[:-2], *size)
+    return results
+
+
+def _in_one_launch(
+    tables: Sequence[Tensor], masks: Masks, move: Callable[[Rows | Tensor, Array], Tensor]
+) -> list[Tensor]:
+    """Call `move` with all masks, as `bytes_of` gives them, and the image of each: `[M, height, width]`.
 
     Masks of several images are images in one buffer. Those of a single image are its channels, which are read
     at positions that are computed once, or a batch with the bytes of a value as channels.
     """
-    if len(masks.tables) > 1:
-        counts = [len(table) for table in masks.tables]
-        return list(torch.split(move(_ragged(masks.tables), np.repeat(masks.images, counts)), counts))
-    (table,), image = masks.tables, np.array(masks.images)
+    dtype, images = masks.values[0].dtype, np.array(masks.images)
+    if len(tables) > 1:
+        counts = [len(table) for table in tables]
+        every = _values_of(move(_ragged(tables), images.repeat(counts)), dtype)
+        return list(torch.split(every, counts))
+    (table,) = tables
     if table.shape[3] == 1:
-        return [move(table[None, ..., 0], image)[0, :, None]]
-    return [move(table.permute(0, 3, 1, 2), image.repeat(len(table)))]
-
-
-def _warped(masks: Masks, matrix: Array, border: str) -> list[Tensor]:
-    """Masks warped by the matrices of their images, float64 `[N, 3, 3]`, with nearest interpolation."""
-    how: dict[str, Any] = {"interpolation": "nearest", "border": border, "fill": masks.fill, "inverse": True}
-
-    def move(batch: Rows | Tensor, rows: Array) -> Tensor:
-        out = None
-        if isinstance(batch, Rows):  # the bytes of a value stay together
-            shape = len(rows), batch.channels, *masks.size
-            out = output_buffer(shape, torch.uint8, True, batch.buffer)
-        result: Tensor = warp_perspective(batch, torch.from_numpy(matrix[rows]), masks.size, out=out, **how)
-        return result
-
-    return _in_one_launch(masks, move)
+        return [move(table[None, ..., 0], images)[0].view(dtype)]
+    return [_values_of(move(table.permute(0, 3, 1, 2), images.repeat(len(table))), dtype)]
 
 
 def _ragged(tables: Sequence[Tensor]) -> Rows:

@@ -9,6 +9,7 @@ import torch
 from torch import Tensor
 
 from orbbec.bridge.arguments import Array, tensor_of
+from orbbec.plan.points import numbers_of
 
 _NO_NUMBERS = frozenset((torch.bool, torch.complex32, torch.complex64, torch.complex128))
 
@@ -32,8 +33,7 @@ def checked_numbers(values: Any, what: str, index: int) -> Array:
     """
     if isinstance(values, Tensor):
         if values.dtype not in _NO_NUMBERS:
-            array: Array = values.detach().cpu().double().numpy()
-            return array
+            return numbers_of(values)
     else:
         try:
             values = np.asarray(values)
@@ -58,7 +58,9 @@ def is_floating(values: Any) -> bool:
 def numbers_like(values: Any, example: Any, what: str) -> Any:
     """Values with the type, dtype and device of `example`, rounded if those are integers."""
     if isinstance(example, Tensor):
-        tensor = tensor_of(values)
+        if isinstance(values, Tensor) and (values.dtype, values.device) == (example.dtype, example.device):
+            return values
+        tensor = torch.from_numpy(values) if isinstance(values, np.ndarray) else tensor_of(values)
         if tensor.is_floating_point() and not example.is_floating_point():
             tensor = torch.from_numpy(_rounded(tensor.cpu().numpy(), torch.iinfo(example.dtype), what))
         return tensor.to(example.device, example.dtype)

@@ -1,7 +1,12 @@
-// The connected regions of one value in a mask; included by binding_objects.cpp.
+// The connected regions of one value in a mask, and what is covered of masks; included by
+// binding_objects.cpp.
 #pragma once
 
 #include <cstdint>
+#include <vector>
+
+#include "../../executors/executor_cpu.h"
+#include "boxes.h"
 
 namespace orbbec {
 
@@ -57,6 +62,72 @@ inline void number_regions(const int32_t* mask, int64_t pixels, const Forest& fo
     }
   }
   for (int64_t at = 0; at < pixels; ++at) forest.parents[at] = -forest.parents[at];
+}
+
+// A row of a mask, 0 where it is covered. Returns how many pixels it had and has.
+struct RowCounts {
+  int before, after;
+};
+
+ORBBEC_HD RowCounts cover_row(const uint8_t* mask, const uint8_t* cover, int64_t width,
+                              uint8_t* left, uint8_t* columns) {
+  RowCounts counts{};
+  for (int64_t x = 0; x < width; ++x) {
+    const uint8_t value = cover[x] != 0 ? uint8_t{0} : mask[x];
+    left[x] = value;
+    columns[x] |= value;
+    counts.before += mask[x] != 0;
+    counts.after += value != 0;
+  }
+  return counts;
+}
+
+// The pixels of a mask before and after it was covered, and the bounds of the latter, zeros if
+// there are none.
+struct CoveredMask {
+  double before, after, left, top, right, bottom;  // right and bottom are exclusive
+};
+
+inline CoveredMask cover_mask(const uint8_t* mask, const uint8_t* cover, int64_t height,
+                              int64_t width, uint8_t* left) {
+  const auto row = compiled_to_avx512<cover_row>(simd_level());
+  std::vector<uint8_t> columns(width);
+  CoveredMask result{};
+  for (int64_t y = 0; y < height; ++y) {
+    const int64_t at = y * width;
+    const RowCounts counts = row(mask + at, cover + at, width, left + at, columns.data());
+    if (counts.after > 0) {
+      if (result.after == 0) result.top = static_cast<double>(y);
+      result.bottom = static_cast<double>(y + 1);
+    }
+    result.before += counts.before;
+    result.after += counts.after;
+  }
+  for (int64_t x = 0; x < width; ++x) {
+    if (columns[x] == 0) continue;
+    if (result.right == 0) result.left = static_cast<double>(x);
+    result.right = static_cast<double>(x + 1);
+  }
+  return result;
+}
+
+// The box of a mask that lost pixels bounds the rest. With limits, drops it if too little is left.
+inline void fit_box(TargetBox& box, const CoveredMask& mask, const BoxLimits* limits) {
+  const bool has_lost = mask.after < mask.before;
+  if (has_lost) {
+    box.visible *= mask.after / mask.before;
+    box.left = mask.left, box.top = mask.top, box.right = mask.right, box.bottom = mask.bottom;
+  }
+  if (limits == nullptr) return;
+  if (box.visible < limits->visibility - 1e-9) box.keep = 0;
+  if (!has_lost) return;
+  const double side = std::min(box.right - box.left, box.bottom - box.top);
+  if (mask.after == 0 || side < limits->side || mask.after < limits->area * (1 - 1e-9))
+    box.keep = 0;
+}
+
+ORBBEC_HD void join_row(const uint8_t* mask, int64_t count, uint8_t* joined) {
+  for (int64_t i = 0; i < count; ++i) joined[i] |= mask[i] != 0;
 }
 
 }  // namespace orbbec

@@ -113,6 +113,7 @@ class TargetOptions:
     depth_scale: bool = False
     kinds: dict[str, str] = field(init=False, repr=False, compare=False)  # of `DENSE_KINDS`, by name
     limits: list[float] = field(init=False, repr=False, compare=False)  # of `move_boxes`
+    rows: frozenset[str] = field(init=False, repr=False, compare=False)  # entries with one row per box
 
     def __post_init__(self) -> None:
         op, per_box = "TargetOptions", names("TargetOptions", "per_box", self.per_box)
@@ -141,6 +142,7 @@ class TargetOptions:
         checked["kinds"] = {name: kind for kind in DENSE_KINDS for name in (kind, *dense[kind])}
         limits = [checked[name] for name in ("min_visibility", "min_size", "min_area")]
         checked["limits"] = limits if checked["drop_boxes"] else []
+        checked["rows"] = frozenset((*PER_BOX_KEYS, *per_box))
         for name, value in checked.items():
             object.__setattr__(self, name, value)
 

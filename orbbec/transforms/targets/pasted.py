@@ -2,16 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 
 import numpy as np
 import torch
+from torch import Tensor
 
+from orbbec._library import operators
 from orbbec.bridge.arguments import Array, size_text
+from orbbec.bridge.fakes import register_fake
 from orbbec.plan.passes import MixPass, NoiseKey
 from orbbec.plan.points import numbers_of
 from orbbec.plan.stream import Stream
-from orbbec.transforms.targets.covered import cover_objects, lies_on
+from orbbec.transforms.targets.covered import cover_objects, lies_on, nonzero_bytes
 from orbbec.transforms.targets.state import POINT_KEYS, State
 
 
@@ -36,8 +39,9 @@ def choose_objects(step: MixPass, states: Sequence[State], others: Sequence[Stat
         if step.table["pair_indices"][n] == n or not len(rows):
             continue
         number = 1 + int(fractions[n] * min(len(rows), limit))
-        other.boxes.drop(rows[np.argsort(keys[n, rows], kind="stable")[number:]])
-        masks[n] = _objects(other)[other.boxes.keep].any(0)
+        order = rows[np.argsort(keys[n, rows], kind="stable")]
+        other.boxes.drop(order[number:])
+        masks[n] = _join_masks(nonzero_bytes(other.layer("masks")), order[:number].tolist()).numpy()
     step.set_masks(masks)
 
 
@@ -45,6 +49,7 @@ def check_objects(step: MixPass, states: Sequence[State]) -> None:
     """Refuse targets from which objects cannot be pasted."""
     if not any("masks" in state.original for state in states):
         raise ValueError(f"{step.name}: expected boxes and masks in the targets, but no image has masks")
+    layers = dict.fromkeys(key for state in states for key in state.layers_of_image)
     for state in states:
         where = f"in the target of image {state.index}"
         if state.count and "masks" not in state.original:
@@ -60,7 +65,7 @@ def check_objects(step: MixPass, states: Sequence[State]) -> None:
                 f"{step.name}: expected upright boxes, which follow from what is left of a mask, "
                 f"but got {state.options.box_format}"
             )
-        for key in (key for each in states for key in filter(each.is_layer, each.original)):
+        for key in layers:
             if key not in state.original:
                 raise ValueError(f"{step.name}: expected {key} {where}, as other images have, but got none")
         if state.size != states[0].size:
@@ -69,12 +74,6 @@ def check_objects(step: MixPass, states: Sequence[State]) -> None:
                 f"{step.name}: expected images of one size, but image 0 is {next(sizes)} and "
                 f"image {state.index} {next(sizes)}; put a resize or a crop before it"
             )
-
-
-def _objects(state: State) -> Array:
-    """The pixels of each object, bool `[K, H, W]`."""
-    masks = state.layer("masks")
-    return np.asarray(masks.ne(0).cpu().numpy())
 
 
 def paste(state: State, other: State, mask: Array) -> None:
@@ -96,6 +95,14 @@ def paste(state: State, other: State, mask: Array) -> None:
             state.hide_points(key, lies_on(mask, numbers_of(state.values[key])))
         if key in other.values and not other.is_per_box(key):
             del other.values[key], other.original[key]
-    for key in filter(state.is_layer, state.values):
+    for key in state.layers_of_image:
         under, over = (each.layer(key) for each in (state, other))
         other.values[key] = torch.where(cover.to(over.device), over, under.to(over))
+
+
+_join_masks: Callable[[Tensor, list[int]], Tensor] = operators.join_masks
+
+
+@register_fake("join_masks", masks=3)
+def _(masks: Tensor, rows: list[int]) -> Tensor:
+    return masks.new_empty(masks.shape[1:], dtype=torch.bool)

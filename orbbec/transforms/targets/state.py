@@ -26,7 +26,7 @@ from orbbec.transforms.targets.motion import Motion
 from orbbec.transforms.targets.numbers import checked_numbers, numbers_like
 from orbbec.transforms.targets.options import TargetOptions
 from orbbec.transforms.targets.pairs import mirrors, pairs_of, swapped
-from orbbec.transforms.targets.per_box import PER_BOX_KEYS, chosen_rows, row_count
+from orbbec.transforms.targets.per_box import chosen_rows, row_count
 from orbbec.transforms.targets.rings import check_rings, clipped_ring, each_ring
 from orbbec.transforms.targets.run_lengths import are_runs, masks_of_runs
 
@@ -61,7 +61,7 @@ class State:
     ) -> None:
         self.index, self.options = index, options
         self.size = self.read_size = size  # of the image at this pass, and of what the last one read of it
-        self.original = self._with_masks(target)
+        self.original = self._with_masks(target) if "masks" in target else target
         self.values: dict[str, Any] = dict(self.original)
         kinds = options.kinds
         self.dense = [key for key in target if key in kinds]  # depth, flow, normals
@@ -85,7 +85,7 @@ class State:
         result = self.at(index)
         result.values = self.written()
         result.original, result.boxes = dict(result.values), self.boxes.without_dropped()
-        result.read_size, result.dropped_before, result.is_clipped = self.size, 0, False
+        result.read_size, result.dropped_before = self.size, 0
         return result
 
     @property
@@ -100,7 +100,7 @@ class State:
 
     def _with_masks(self, target: dict[str, Any]) -> dict[str, Any]:
         """A target with masks instead of run lengths: a tensor if the boxes are one, otherwise an array."""
-        runs: Any = target.get("masks")
+        runs: Any = target["masks"]
         if not are_runs(runs):
             return target
         try:
@@ -119,10 +119,11 @@ class State:
             check_dense(self.options.kind_of(key), key, value, self.index, scales)
         for key in POINT_KEYS:
             if key in self.original:
-                _check_points(key, self.original[key], self.index)
+                self.values[key] = _checked_points(key, self.original[key], self.index)
         if "area" in self.original and self.is_per_box("area"):
             checked_numbers(self.original["area"], "area", self.index)
-        self._check_polygons(self.original.get("polygons", ()))
+        if "polygons" in self.original:
+            self._check_polygons(self.original["polygons"])
         for key in self.per_box:
             count = row_count(self.original[key])
             if count != self.count:
@@ -161,12 +162,17 @@ class State:
         """The entries with one row per box."""
         if "boxes" not in self.original:
             return []
-        known = (*PER_BOX_KEYS, *self.options.per_box)
+        rows = self.options.rows
         return [
             key
             for key, value in self.original.items()
-            if value is not None and (key in known or (key in POINT_KEYS and np.ndim(value) == 3))
+            if value is not None and (key in rows or (key in POINT_KEYS and np.ndim(value) == 3))
         ]
+
+    @property
+    def layers_of_image(self) -> list[str]:
+        """The entries with a value or a vector for each pixel, other than the masks of boxes."""
+        return [key for key in self.layers if key != "masks"]
 
     def is_layer(self, key: str) -> bool:
         """Whether an entry has a value or a vector for each pixel: a mask, depth, flow or normals."""
@@ -299,10 +305,10 @@ class State:
                 result["boxes"] = numbers_like(boxes, self.original["boxes"], f"boxes of image {self.index}")
             if self.is_per_box("area"):
                 result["area"] = scaled_area(result["area"], self._area_scale(), self.index)
-            keys = self.per_box if boxes is not None or self.boxes.dropped else ()
-            keep = self.boxes.keep
-            for key in keys:
-                result[key] = chosen_rows(result[key], keep, result[key] is self.original[key])
+            if boxes is not None or self.boxes.dropped:
+                keep = self.boxes.keep
+                for key in self.per_box:
+                    result[key] = chosen_rows(result[key], keep, result[key] is self.original[key])
         for key in filter(result.__contains__, (*POINT_KEYS, *self.layers)):
             result[key] = numbers_like(result[key], self.original[key], f"{key} of image {self.index}")
         return result
@@ -384,14 +390,16 @@ def _move_boxes(motion: Motion, states: Sequence[State], fields: Sequence[Field 
             state.boxes = part
 
 
-def _check_points(key: str, value: Any, index: int) -> None:
-    """Refuse what is no list of points, such as COCO's list [x0, y0, v0, ...] of all numbers of an object."""
-    shape = checked_numbers(value, key, index).shape
+def _checked_points(key: str, value: Any, index: int) -> Array:
+    """Points as float64; refuses COCO's list [x0, y0, v0, ...] of all numbers of an object."""
+    points = checked_numbers(value, key, index)
+    shape = points.shape
     if 0 not in shape and not (len(shape) in (2, 3) and shape[-1] in (2, 3)):
         raise ValueError(
             f"transform_targets: expected {key} of shape [P, 2], [P, 3], [K, P, 2] or [K, P, 3], "
             f"but image {index} has {list(shape)}"
         )
+    return points
 
 
 def _set_positions(points: Array, positions: Array, size: Any) -> Array:

@@ -65,6 +65,7 @@ def transform_targets(plan: Plan, targets: Sequence[Any], options: TargetOptions
     plain = [plain_target(index, targets[index], chosen, sizes[index]) for index in images]
     boxes = read_boxes(plain, plan.sizes)
     states = [State(index, *plain[index], sizes[index], boxes[index]) for index in images]
+    are_plain = [plain[index][0] is targets[index] for index in images]
     for state in states:
         state.check(*state.size)
     for step in plan.passes:
@@ -81,10 +82,13 @@ def transform_targets(plan: Plan, targets: Sequence[Any], options: TargetOptions
     sizes = list(map(tuple, plan.output_sizes.tolist()))
     results = Targets(
         [
-            target_like(with_size(state.written(some), size), target, size)
-            for state, some, target, size in zip(states, written, targets, sizes, strict=False)
+            with_size(state.written(some), size)
+            for state, some, size in zip(states, written, sizes, strict=False)
         ]
     )
+    for n, is_plain in enumerate(are_plain[: len(results)]):
+        if not is_plain:
+            results[n] = target_like(results[n], targets[n], sizes[n])
     dropped = tuple(state.dropped for state in states)
     results.report = TargetReport(sum(dropped) + sum(map(len, written)), dropped)
     return results

@@ -33,6 +33,7 @@ OPTIONS = {
     "cxcywhn, all kept": TargetOptions("cxcywhn", drop_boxes=False, per_box=("names",)),
     "cxcywh, large boxes": TargetOptions("cxcywh", min_area=40.0),
     "points dropped, masks filled": TargetOptions(drop_keypoints=True, mask_fill=7.0),
+    "depth filled": TargetOptions(depth=("far",), depth_fill=-1.5),
 }
 
 
@@ -73,6 +74,8 @@ def _targets(rng, box_format):
                 "matrix": np.eye(3),
                 "masks": masks,
                 "mask": rng.integers(-9, 9, (2, *size)),
+                "depth": torch.from_numpy(rng.uniform(0, 9, size)),
+                "far": rng.uniform(0, 9, (1, *size)).astype(np.float32),
                 "keypoints": _points(rng, size, (count, 4, 3)),
                 "landmarks": torch.from_numpy(_points(rng, size, (6, 2))).float(),
                 "area": [9.5] * count if index else np.full(count, 7.25),
@@ -192,9 +195,10 @@ def test_results_share_no_memory_with_targets(transforms):
         ({"keypoints": [[3.0, 4.0]]}, {}),
         ({"keypoints": np.array([[3.0, 4.0], [5.0, 6.0]])}, {"keypoint_pairs": [(0, 1)]}),
         ({"polygons": [[[0.0, 0.0], [9.0, 0.0], [0.0, 9.0]]]}, {}),
-        ({"depth": np.ones((40, 60), np.float32)}, {}),
+        ({"depth": np.ones((40, 60), np.float32)}, {"depth_scale": True}),
+        ({"flow": np.ones((2, 40, 60), np.float32)}, {}),
     ],
-    ids=["runs", "a list of points", "pairs", "polygons", "depth"],
+    ids=["runs", "a list of points", "pairs", "polygons", "depth that is scaled", "flow"],
 )
 def test_what_else_follows_takes_a_plan(other, options, monkeypatch):
     monkeypatch.delattr("orbbec.transforms.targets.direct._draw_targets")
