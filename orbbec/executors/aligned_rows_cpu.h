@@ -51,7 +51,8 @@ bool write_aligned_rows(const Op& op, Simd level, int64_t n, int top, int bottom
   const Image<T> target = op.output[n];
   Image<T> inner = target;
   inner.data += begin * target.stride_x;
-  GatherRows<T> gather(image, inner, op.output.channels, columns.data() + begin, end - begin);
+  GatherRows<T> gather(image, inner, op.output.channels, columns.data() + begin, end - begin,
+                       level);
   for (int y = top; y < bottom; ++y) {
     const int row = rows[y - top];
     const bool reads = row >= 0 && begin < end;

@@ -4,7 +4,8 @@
 
 #include <cstring>
 
-#include "../core/image.h"
+#include "executor_cpu.h"
+#include "simd/gathered_bytes.h"
 
 namespace orbbec {
 
@@ -56,7 +57,7 @@ template <class T>
 class GatherRows {
  public:
   GatherRows(const Image<const T>& from, const Image<T>& to, int64_t channels, const int* columns,
-             int count)
+             int count, Simd level)
       : from_(from), to_(to), channels_(channels), columns_(columns), count_(count) {
     const bool is_packed = is_interleaved(from) && is_interleaved(to);
     if (is_packed) unit_ = channels * static_cast<int64_t>(sizeof(T));
@@ -68,6 +69,7 @@ class GatherRows {
       gather_ = gather_of(unit_);
     }
     for (int x = 1; x < count; ++x) are_consecutive_ &= columns[x] == columns[x - 1] + 1;
+    are_permuted_ = level == Simd::kAvx512 && unit_ == 1 && bytes_.set(columns, count);
   }
 
   // Row `to_row` of the output from row `from_row` of the image.
@@ -95,6 +97,8 @@ class GatherRows {
   void copy_units(const char* from, char* to) const {
     if (are_consecutive_) {
       memcpy(to, from + columns_[0] * unit_, count_ * unit_);
+    } else if (are_permuted_) {
+      bytes_.copy(from, from_.width, to);
     } else {
       gather_(from, columns_, count_, from_.width - 1, to);
     }
@@ -107,7 +111,8 @@ class GatherRows {
   int count_;
   int64_t unit_ = 0;               // bytes
   GatherPixels gather_ = nullptr;  // null: value by value
-  bool are_consecutive_ = true;
+  bool are_consecutive_ = true, are_permuted_ = false;
+  GatheredBytes bytes_;
   int from_row_ = -1, to_row_ = -1;  // of the row before
 };
 

@@ -8,7 +8,7 @@ namespace orbbec {
 
 // Output rows [begin, end) of image n.
 template <class T>
-void nearest_strip(const ResizeNearest<T>& op, int64_t n, int begin, int end) {
+void nearest_strip(const ResizeNearest<T>& op, int64_t n, int begin, int end, Simd level) {
   const ResizeCoefficients& coefficients = op.coefficients;
   const Image<T> to = op.output[n];
   const int* const columns = coefficients.first + coefficients.entry(n, 0);
@@ -19,7 +19,7 @@ void nearest_strip(const ResizeNearest<T>& op, int64_t n, int begin, int end) {
     }
     return;
   }
-  GatherRows<T> gather(op.source[n], to, op.output.channels, columns, to.width);
+  GatherRows<T> gather(op.source[n], to, op.output.channels, columns, to.width, level);
   for (int y = begin; y < end; ++y) gather.copy(rows[y], y);
 }
 

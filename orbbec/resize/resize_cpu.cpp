@@ -71,8 +71,10 @@ ResizeStrips<Op> fastest_strips(Simd level) {
 template <class T>
 ResizeStrips<ResizeNearest<T>> strips_for(const ResizeNearest<T>&) {
   return [](const auto& all, int64_t begin, int64_t end) {
-    for_each_strip(all, begin, end,
-                   [&](int64_t n, int first, int last) { nearest_strip(all, n, first, last); });
+    const Simd level = simd_level();
+    for_each_strip(all, begin, end, [&](int64_t n, int first, int last) {
+      nearest_strip(all, n, first, last, level);
+    });
   };
 }
 template <class T, class Form>
