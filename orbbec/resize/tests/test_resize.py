@@ -411,3 +411,14 @@ def test_the_longer_side_is_torchvisions(height, width, side):
         tuple(orbbec.resize(torch.zeros(1, height, width), side, interpolation="nearest").shape[1:])
         == expected
     )
+
+
+@pytest.mark.parametrize("scale", [0.3, 0.6, 1.9, 3.9, 4.6])  # 64 columns span up to 128, 256 or more bytes
+def test_nearest_gathers_the_same_columns_at_every_level(monkeypatch, scale):
+    for width in (1, 63, 64, 65, 200):
+        images = photographs(2, 3, 5, max(int(width * scale), 1))
+        monkeypatch.setenv("ORBBEC_SIMD", "scalar")
+        expected = orbbec.resize(images, (7, width), interpolation="nearest")
+        for level in ("avx2", "avx512"):
+            monkeypatch.setenv("ORBBEC_SIMD", level)
+            assert_same_bytes(orbbec.resize(images, (7, width), interpolation="nearest"), expected)
