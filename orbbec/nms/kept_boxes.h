@@ -19,7 +19,7 @@ struct BoxColumns {
 
 using BoxItem = OverlapRule<float>::Item;
 
-// The first box from `begin` on that suppresses `item`; at least kept.size if none does.
+// The first box from `begin` on that suppresses `item`; at least boxes.size if none does.
 using BoxSearch = int64_t (*)(const OverlapRule<float>& rule, const BoxColumns& boxes,
                               int64_t begin, const BoxItem& item);
 
@@ -32,7 +32,7 @@ int64_t search_boxes(const OverlapRule<float>& rule, const BoxColumns& boxes, in
 
 class KeptBoxes {
  public:
-  static constexpr int64_t kTogether = BoxColumns::kPadding;
+  static constexpr int64_t kSearchStep = BoxColumns::kPadding;
 
   KeptBoxes(const OverlapRule<float>& rule, int64_t capacity, BoxSearch search)
       : rule_(rule), search_(search) {
@@ -54,7 +54,7 @@ class KeptBoxes {
     ++size_;
   }
 
-  // `begin` is a multiple of kTogether; `end` is too, or is the size.
+  // `begin` is a multiple of kSearchStep; `end` is too, or is the size.
   int64_t find(int64_t begin, int64_t end, const BoxItem& item) const {
     const BoxColumns columns{.x1 = columns_[0].data(),
                              .y1 = columns_[1].data(),
