@@ -5,10 +5,8 @@
 namespace orbbec {
 
 void warp_perspective_cpu(const WarpArguments& arguments, const ParallelFor& parallel) {
-  dispatch_warp<PerspectiveTransform>(arguments, [&](const auto& warp) {
-    run_warp_cpu(warp, parallel);
-    return 0;
-  });
+  dispatch_warp<PerspectiveTransform>(arguments,
+                                      [&](const auto& warp) { run_warp_cpu(warp, parallel); });
 }
 
 void warp_perspective_backward_cpu(const WarpBackwardArguments& arguments,
