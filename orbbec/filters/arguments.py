@@ -8,14 +8,7 @@ import numpy as np
 import torch
 from torch import Tensor
 
-from orbbec.bridge.arguments import (
-    IMAGE_DTYPES,
-    array_of,
-    as_tensor,
-    is_ragged,
-    operator_input,
-    real_numbers,
-)
+from orbbec.bridge.arguments import IMAGE_DTYPES, array_of, as_tensor, is_ragged, operator_input, real_numbers
 from orbbec.bridge.plain import is_integer, is_real, shown
 from orbbec.bridge.pointwise import call_like
 
