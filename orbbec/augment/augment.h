@@ -237,22 +237,25 @@ auto augment_of(const AugmentArguments& a) {
   return Augment<std::decay_t<decltype(reader)>>{reader, a};
 }
 
-template <class T, class Launch>
-int dispatch_augment_sampler(const AugmentArguments& a, const Launch& launch) {
-  switch (a.warp.interpolation) {
+// Calls run(sampler) with the sampler of an interpolation.
+template <class Run>
+auto with_sampler(Interpolation interpolation, const Run& run) {
+  switch (interpolation) {
     case Interpolation::kNearest:
-      return launch(augment_of<T, NearestSampler>(a));
+      return run(NearestSampler{});
     case Interpolation::kCubic:
-      return launch(augment_of<T, CubicSampler>(a));
+      return run(CubicSampler{});
     default:
-      return launch(augment_of<T, LinearSampler>(a));
+      return run(LinearSampler{});
   }
 }
 
 template <class Launch>
-int dispatch_augment(const AugmentArguments& a, const Launch& launch) {
+auto dispatch_augment(const AugmentArguments& a, const Launch& launch) {
   return dispatch_dtype<uint8_t, Half, BFloat16, float>(a.warp.dtype, [&](auto value) {
-    return dispatch_augment_sampler<decltype(value)>(a, launch);
+    return with_sampler(a.warp.interpolation, [&](auto sampler) {
+      return launch(augment_of<decltype(value), decltype(sampler)>(a));
+    });
   });
 }
 

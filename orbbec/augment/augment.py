@@ -192,13 +192,19 @@ def augment(
         check_no_gradient(OP, pixels)
         operators.augment_out(*arguments, target.images, target.layout)
         return output.out
-    last = is_channels_last(pixels, layout) if output.channels_last is None else output.channels_last
-    count = pixels.shape[:2] if layout is None else (layout.shape[0], inputs.channels)
-    buffer = pooled_output((*count, *arguments[4]), dtype, last, pixels, arguments[3])
-    if buffer is not None:
-        operators.augment_out(*arguments, buffer)
-        return inputs.restore(buffer)
-    return inputs.restore(call_operator(operators.augment, *arguments, dtype, last))
+    return inputs.restore(new_result(OP, arguments, dtype, output.channels_last))
+
+
+def new_result(op: str, arguments: tuple[Any, ...], dtype: torch.dtype, channels_last: bool | None) -> Any:
+    """The result of `op`; its arguments begin with images, layout, channels, a table and the size."""
+    images, layout, channels, table, size = arguments[:5]
+    last = is_channels_last(images, layout) if channels_last is None else channels_last
+    count = images.shape[:2] if layout is None else (layout.shape[0], channels)
+    buffer = pooled_output((*count, *size), dtype, last, images, table)
+    if buffer is None:
+        return call_operator(getattr(operators, op), *arguments, dtype, last)
+    getattr(operators, f"{op}_out")(*arguments, buffer)
+    return buffer
 
 
 def scale_and_maximum(kind: torch.dtype, result: torch.dtype) -> tuple[float, float]:

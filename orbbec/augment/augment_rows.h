@@ -438,7 +438,6 @@ void run_augment(const AugmentArguments& arguments, const ParallelFor& parallel)
     };
     if (arguments.gray_sums != nullptr) run(Row::add_gray);
     run(Row::augment);
-    return 0;
   });
 }
 

@@ -39,8 +39,8 @@ struct UprightImage {
       visible.height = visible.width = 0;
     } else if (reader.rgb.source.regions != nullptr) {
       const int64_t* const region = reader.rgb.source.regions + 4 * n;
-      left = cut_off(region[0], whole.width);
-      top = cut_off(region[1], whole.height);
+      left = clamp_to_size(region[0], whole.width);  // as in `Images`
+      top = clamp_to_size(region[1], whole.height);
     }
   }
 
@@ -48,12 +48,6 @@ struct UprightImage {
     const int row = transposed ? left + x : top + y, column = transposed ? top + y : left + x;
     return stored.color(flipped ? stored.height - 1 - row : row,
                         mirrored ? stored.width - 1 - column : column);
-  }
-
- private:
-  // As in `Images`.
-  ORBBEC_HD static int cut_off(int64_t position, int size) {
-    return static_cast<int>(smaller(larger(position, int64_t{0}), int64_t{size}));
   }
 };
 
@@ -140,22 +134,13 @@ ORBBEC_HD void read_tap(const PlanesReader<Sampler>& reader, const UprightImage&
   if (tap.valid) read_patch(reader, Patch<Sampler>(reader, image, tap), tap, values);
 }
 
-template <class Sampler>
-Augment<PlanesReader<Sampler>> augment_planes_of(const AugmentArguments& a,
-                                                 const StoredImages& stored) {
-  return {{stored, make_warp<uint8_t, PerspectiveTransform<float>, Sampler>(a.warp)}, a};
-}
-
 template <class Launch>
-int dispatch_planes(const AugmentArguments& a, const StoredImages& stored, const Launch& launch) {
-  switch (a.warp.interpolation) {
-    case Interpolation::kNearest:
-      return launch(augment_planes_of<NearestSampler>(a, stored));
-    case Interpolation::kCubic:
-      return launch(augment_planes_of<CubicSampler>(a, stored));
-    default:
-      return launch(augment_planes_of<LinearSampler>(a, stored));
-  }
+auto dispatch_planes(const AugmentArguments& a, const StoredImages& stored, const Launch& launch) {
+  return with_sampler(a.warp.interpolation, [&](auto sampler) {
+    using Sampler = decltype(sampler);
+    return launch(Augment<PlanesReader<Sampler>>{
+        {stored, make_warp<uint8_t, PerspectiveTransform<float>, Sampler>(a.warp)}, a});
+  });
 }
 
 }  // namespace orbbec

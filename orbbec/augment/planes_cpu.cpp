@@ -27,7 +27,6 @@ void augment_planes_cpu(const AugmentArguments& arguments, const StoredImages& s
                        [&](int64_t n, int y) { add_gray(op, n, y); });
     }
     for_each_pixel_cpu(AugmentPixel<std::decay_t<decltype(op)>>{op}, output, parallel);
-    return 0;
   });
 }
 

@@ -7,14 +7,7 @@ import torch
 from torch import Tensor
 
 from orbbec._library import operators
-from orbbec.bridge.gradients.color import (
-    GRAY,
-    gamma_slope,
-    hue_gradient,
-    raise_to,
-    sum_channels,
-    sum_pixels,
-)
+from orbbec.bridge.gradients.color import GRAY, gamma_slope, hue_gradient, raise_to, sum_channels, sum_pixels
 
 _LARGEST_GAIN = 65535.0  # the largest maximum value of images
 

@@ -35,10 +35,8 @@ class WholePixels {
     if (source_row(y) < 0 || source_row(y) >= image_.height) return {0, 0};
     const int64_t before = is_reversed() ? first - last : -first;
     const int64_t to_end = is_reversed() ? first + 1 : last - first + 1;
-    const auto column = [&](int64_t i) {
-      return i < 0 ? 0 : i < count ? static_cast<int>(i) : count;
-    };
-    return {column(before), larger(column(to_end), column(before))};
+    const int first_inside = clamp_to_size(before, count);
+    return {first_inside, larger(clamp_to_size(to_end, count), first_inside)};
   }
 
   // The pixel of output (y, x), inside the image.

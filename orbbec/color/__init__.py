@@ -6,7 +6,7 @@ histograms, `ycbcr` the conversion of JPEG planes. All share pointwise.h, how on
 rows_cpu.h, the vectorized executor of the CPU.
 """
 
-from orbbec.color.adjust import (
+from orbbec.color.adjust.adjust import (
     adjust_brightness,
     adjust_contrast,
     adjust_gamma,

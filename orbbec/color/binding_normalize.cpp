@@ -10,21 +10,6 @@ namespace {
 
 constexpr const char* kOp = "normalize";
 
-// The arguments of `normalize`, as its schema has them.
-struct Call {
-  Tensor images;
-  std::optional<Tensor> layout;
-  int64_t channels = 0, dtype = 0;
-  std::vector<double> mean, std;
-  double scale = 1;
-  std::vector<int64_t> size;  // of variable-size images, which all have it
-  bool channels_last = false;
-
-  explicit Call(StableIValue* stack) {
-    unpack(stack, images, layout, channels, mean, std, scale, dtype, size, channels_last);
-  }
-};
-
 void set_numbers(const std::vector<double>& mean, const std::vector<double>& std,
                  NormalizeArguments& a) {
   check_one_or_each(kOp, "mean", mean, a.source.channels);
@@ -39,30 +24,35 @@ void set_numbers(const std::vector<double>& mean, const std::vector<double>& std
   }
 }
 
-Tensor run(const Call& call) {
-  const Tensor& images = call.images;
+void normalize(StableIValue* stack, uint64_t, uint64_t) {
+  Tensor images;
+  std::optional<Tensor> layout;
+  int64_t channels = 0, dtype = 0;
+  std::vector<double> mean, std;
+  std::vector<int64_t> size;  // of variable-size images, which all have it
+  bool channels_last = false;
   NormalizeArguments a{};
-  a.source = source_images(kOp, images, call.layout, call.channels);
+  unpack(stack, images, layout, channels, mean, std, a.scale, dtype, size, channels_last);
+
+  a.source = source_images(kOp, images, layout, channels);
   a.dtype = dtype_of(kOp, images);
-  const ScalarType type = dtype_numbered(kOp, call.dtype, /*bytes=*/false, /*doubles=*/true);
+  const ScalarType type = dtype_numbered(kOp, dtype, /*bytes=*/false, /*doubles=*/true);
   a.output_dtype = dtype_of(kOp, type);
-  set_numbers(call.mean, call.std, a);
-  a.scale = call.scale;
-  if (call.layout.has_value()) {
-    const auto extent = output_size(kOp, a.source, call.size);
+  set_numbers(mean, std, a);
+  if (layout.has_value()) {
+    const auto extent = output_size(kOp, a.source, size);
     a.source.height = static_cast<int>(extent[0]);
     a.source.width = static_cast<int>(extent[1]);
   }
   const Tensor output =
       new_images(kOp, images, {a.source.count, a.source.channels, a.source.height, a.source.width},
-                 call.channels_last, type);
-  if (output.numel() == 0) return output;
-  a.output = dense_images(kOp, "output", output, output.mutable_data_ptr());
-  run_where(kOp, images, normalize_cpu, normalize_cuda, a);
-  return output;
+                 channels_last, type);
+  if (output.numel() != 0) {
+    a.output = dense_images(kOp, "output", output, output.mutable_data_ptr());
+    run_where(kOp, images, normalize_cpu, normalize_cuda, a);
+  }
+  give(stack, output);
 }
-
-void normalize(StableIValue* stack, uint64_t, uint64_t) { give(stack, run(Call(stack))); }
 
 }  // namespace
 }  // namespace orbbec

@@ -48,7 +48,7 @@ struct Normalize {
 };
 
 template <class Launch>
-int dispatch_normalize(const NormalizeArguments& a, const Launch& launch) {
+auto dispatch_normalize(const NormalizeArguments& a, const Launch& launch) {
   return dispatch_any_dtype(a.dtype, [&](auto from) {
     return dispatch_dtype<Half, BFloat16, double, float>(a.output_dtype, [&](auto to) {
       using Rule = Normalize<Compute<decltype(to)>>;

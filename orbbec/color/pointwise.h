@@ -69,6 +69,14 @@ ORBBEC_HD void run_stages(const Rule& rule, const int (&in)[Rule::kIn], int (&ou
   for (int c = 0; c < Rule::kOut; ++c) out[c] = values[c][0];
 }
 
+// A rule between colors that is the same for all images.
+template <class Rule, int kInputs, int kOutputs>
+struct ColorRule {
+  static constexpr int kIn = kInputs, kOut = kOutputs;
+  static constexpr bool kKnowsVectors = false;
+  ORBBEC_HD Rule of(int64_t) const { return static_cast<const Rule&>(*this); }
+};
+
 // Distinguishes full vectors from the row's tail.
 template <bool kInVector>
 using InVector = std::bool_constant<kInVector>;

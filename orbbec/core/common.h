@@ -49,6 +49,9 @@ template <class V>
 ORBBEC_HD V larger(V a, V b) {
   return a > b ? a : b;
 }
+ORBBEC_HD int clamp_to_size(int64_t value, int size) {
+  return static_cast<int>(value < 0 ? 0 : value < size ? value : size);
+}
 template <class V>
 ORBBEC_HD V magnitude(V a) {
   return larger(a, -a);

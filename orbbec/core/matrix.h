@@ -87,7 +87,7 @@ struct MatrixArguments {
 };
 
 template <class Launch>
-int dispatch_matrices(const MatrixArguments& a, const Launch& launch) {
+auto dispatch_matrices(const MatrixArguments& a, const Launch& launch) {
   const auto with = [&](auto in, auto out) {
     using In = decltype(in);
     using Out = decltype(out);

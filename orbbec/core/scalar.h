@@ -20,6 +20,13 @@ struct BFloat16 {
   uint16_t bits;
 };
 
+// The unsigned integer of the size of T.
+template <class T>
+using WordOf =
+    std::conditional_t<sizeof(T) == 1, uint8_t,
+                       std::conditional_t<sizeof(T) == 2, uint16_t,
+                                          std::conditional_t<sizeof(T) == 4, uint32_t, uint64_t>>>;
+
 ORBBEC_HD uint32_t bits_of(float value) {
   uint32_t bits;
   memcpy(&bits, &value, sizeof(bits));
@@ -211,16 +218,23 @@ constexpr DType dtype_of_values() {
 
 // Calls `run(T{})` with the type among `T, Others` whose values `dtype` has, which is one of them.
 template <class T, class... Others, class Run>
-int dispatch_dtype(DType dtype, const Run& run) {
+auto dispatch_dtype(DType dtype, const Run& run) {
   if constexpr (sizeof...(Others) > 0) {
     if (dtype != dtype_of_values<T>()) return dispatch_dtype<Others...>(dtype, run);
   }
   return run(T{});
 }
 
-// The same with every type of pixels.
+// Calls `launch` with the functor `Op<T>` of the arguments, which takes bytes and floats.
+template <template <class> class Op, class Arguments, class Launch>
+auto dispatch_functor(const Arguments& a, const Launch& launch) {
+  return dispatch_dtype<uint8_t, Half, BFloat16, double, float>(
+      a.dtype, [&](auto value) { return launch(Op<decltype(value)>(a)); });
+}
+
+// Calls `run(T{})` with any type of pixels.
 template <class Run>
-int dispatch_any_dtype(DType dtype, const Run& run) {
+auto dispatch_any_dtype(DType dtype, const Run& run) {
   return dispatch_dtype<uint8_t, uint16_t, Half, BFloat16, double, float>(dtype, run);
 }
 

@@ -105,7 +105,7 @@ Warp<T, Transform, Sampler> make_warp(const WarpArguments& a) {
 
 // Calls `launch` with the warp for the arguments. `Transform<F>` is a transform in float or double.
 template <class T, template <class> class Transform, class Launch>
-int dispatch_sampler(const WarpArguments& a, const Launch& launch) {
+auto dispatch_sampler(const WarpArguments& a, const Launch& launch) {
   using Float = Transform<Compute<T>>;
   using Fixed = Transform<double>;
   const bool fixed = a.arithmetic == Arithmetic::kCv2_4;
@@ -119,14 +119,13 @@ int dispatch_sampler(const WarpArguments& a, const Launch& launch) {
     case Interpolation::kCubic:
       return fixed ? launch(make_warp<T, Fixed, TabulatedSampler<CubicKernel>>(a))
                    : launch(make_warp<T, Float, CubicSampler>(a));
-    case Interpolation::kLanczos4:
+    default:  // kLanczos4
       return launch(make_warp<T, Fixed, TabulatedSampler<Lanczos4Kernel>>(a));
   }
-  return -1;
 }
 
 template <template <class> class Transform, class Launch>
-int dispatch_warp(const WarpArguments& a, const Launch& launch) {
+auto dispatch_warp(const WarpArguments& a, const Launch& launch) {
   return dispatch_any_dtype(
       a.dtype, [&](auto value) { return dispatch_sampler<decltype(value), Transform>(a, launch); });
 }

@@ -53,7 +53,7 @@ struct Filter2d {
 
 // Calls `launch` with the filter for the dtype.
 template <template <class> class Op, class Arguments, class Launch>
-int dispatch_pixels(const Arguments& a, const Launch& launch) {
+auto dispatch_pixels(const Arguments& a, const Launch& launch) {
   return dispatch_any_dtype(a.dtype, [&](auto value) {
     using T = decltype(value);
     return launch(Op<T>{a, Images<const T>(a.source), Images<T>(a.output)});

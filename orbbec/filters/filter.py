@@ -31,11 +31,7 @@ def filter2d(images: Images, kernel: Matrix, *, border: Border = "reflect101") -
         border: "constant" (zeros), "replicate", "reflect", "reflect101" or "wrap".
 
     Returns:
-        Images of the type, sizes, dtype and memory format of `images`, on their device.
-
-    Raises:
-        TypeError: an argument has an unsupported type or dtype.
-        ValueError: a shape or name is invalid.
+        See `gaussian_blur`, which also lists the errors.
 
     Source:
         `cv::filter2D`. For uint8 and kernels of fewer than 130 taps, identical to OpenCV 4.12.0, and to 5.0.0
@@ -62,11 +58,7 @@ def sharpen(images: Images, amount: float | Matrix = 1.0, *, border: Border = "r
         border: "constant" (zeros), "replicate", "reflect", "reflect101" or "wrap".
 
     Returns:
-        Images of the type, sizes, dtype and memory format of `images`, on their device.
-
-    Raises:
-        TypeError: an argument has an unsupported type or dtype.
-        ValueError: a shape or name is invalid.
+        See `gaussian_blur`, which also lists the errors.
 
     Source:
         `cv::filter2D` with that kernel.
@@ -83,11 +75,7 @@ def sharpen(images: Images, amount: float | Matrix = 1.0, *, border: Border = "r
 
 
 def motion_blur(
-    images: Images,
-    length: int | Matrix,
-    angle_degrees: float | Matrix,
-    *,
-    border: Border = "reflect101",
+    images: Images, length: int | Matrix, angle_degrees: float | Matrix, *, border: Border = "reflect101"
 ) -> Any:
     """Blur each image along a line.
 
@@ -98,11 +86,7 @@ def motion_blur(
         border: "constant" (zeros), "replicate", "reflect", "reflect101" or "wrap".
 
     Returns:
-        Images of the type, sizes, dtype and memory format of `images`, on their device.
-
-    Raises:
-        TypeError: an argument has an unsupported type or dtype.
-        ValueError: a shape, number or name is invalid.
+        See `gaussian_blur`, which also lists the errors.
 
     Source:
         `cv::filter2D` with the kernels of `motion_kernels`.

@@ -16,10 +16,7 @@ struct MedianArguments {
 
 // Integer keys in the order of the pixels; NaN sorts above infinity, -0 below 0.
 template <class T>
-using Key =
-    std::conditional_t<sizeof(T) == 1, uint8_t,
-                       std::conditional_t<sizeof(T) == 2, uint16_t,
-                                          std::conditional_t<sizeof(T) == 4, uint32_t, uint64_t>>>;
+using Key = WordOf<T>;
 
 template <class T>
 ORBBEC_HD Key<T> key_of(T value) {

@@ -21,11 +21,7 @@ def median_blur(images: Images, kernel_size: int | tuple[int, int] | Matrix) -> 
             CPU, one size per image. May be larger than the image.
 
     Returns:
-        Images of the type, sizes, dtype and memory format of `images`, on their device.
-
-    Raises:
-        TypeError: an argument has an unsupported type or dtype.
-        ValueError: a shape or size is invalid.
+        See `gaussian_blur`, which also lists the errors.
 
     Source:
         `cv::medianBlur` of OpenCV 5.0.0 and 4.12.0: identical. OpenCV supports sizes above 5 for uint8 only.

@@ -162,10 +162,7 @@ void run_median(const Median<T>& op, const ParallelFor& parallel) {
 
 template <class Target>
 void run_median(const MedianArguments& arguments, const ParallelFor& parallel) {
-  dispatch_pixels<Median>(arguments, [&](const auto& op) {
-    run_median<Target>(op, parallel);
-    return 0;
-  });
+  dispatch_pixels<Median>(arguments, [&](const auto& op) { run_median<Target>(op, parallel); });
 }
 
 }  // namespace

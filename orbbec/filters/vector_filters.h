@@ -23,7 +23,6 @@ void run_passes(const SeparableArguments& arguments, const ParallelFor& parallel
     constexpr bool kIsByte = std::is_same_v<typename OpRule::Value, uint8_t>;
     using Passes = std::conditional_t<kIsByte, PassesOfBytes, VectorPasses<Target, OpRule>>;
     run_separable<Passes>(op, parallel);
-    return 0;
   });
 }
 

@@ -24,8 +24,8 @@ def read_matrix(function: str, matrix: Array, *shapes: tuple[int, int]) -> torch
     """Read a float64 matrix ``[..., rows, columns]`` with at most one leading dimension."""
     values = _read_array(function, "matrix", matrix)
     if values.ndim not in (2, 3) or tuple(values.shape[-2:]) not in shapes:
-        wanted = " or ".join(f"[N, {rows}, {columns}] or [{rows}, {columns}]" for rows, columns in shapes)
-        raise _shape_error(function, "matrix", wanted, values)
+        text = " or ".join(f"[N, {rows}, {columns}] or [{rows}, {columns}]" for rows, columns in shapes)
+        raise _shape_error(function, "matrix", text, values)
     return values
 
 
@@ -36,9 +36,9 @@ def read_point_pair(
     src = _read_points(function, "src_points", src_points, count)
     dst = _read_points(function, "dst_points", dst_points, count)
     if isinstance(src_points, torch.Tensor) != isinstance(dst_points, torch.Tensor):
-        wanted = "torch.Tensor" if isinstance(src_points, torch.Tensor) else "numpy.ndarray"
+        kind = "torch.Tensor" if isinstance(src_points, torch.Tensor) else "numpy.ndarray"
         got = type(dst_points).__name__
-        raise TypeError(f"{function}: expected dst_points to be a {wanted} as src_points is, but got {got}")
+        raise TypeError(f"{function}: expected dst_points to be a {kind} as src_points is, but got {got}")
     if src.device != dst.device:
         raise ValueError(f"{function}: expected dst_points on {src.device}, but got {dst.device}")
     same_batch = src.ndim == 2 or dst.ndim == 2 or len(src) == len(dst)
@@ -65,8 +65,8 @@ def read_batched(
             raise ValueError(f"{function}: expected {name} on {device}, but got {value.device}")
         if list(tensor.shape) != shape:
             if list(tensor.shape[1:]) != shape or tensor.ndim == 0:
-                wanted = f"[{', '.join(map(str, ['N', *shape]))}] or {shape}"
-                raise _shape_error(function, name, wanted, tensor)
+                text = f"[{', '.join(map(str, ['N', *shape]))}] or {shape}"
+                raise _shape_error(function, name, text, tensor)
             if batch is not None and len(tensor) != batch:
                 raise _shape_error(function, name, str([batch, *shape]), tensor)
             batch = len(tensor)
@@ -107,5 +107,5 @@ def _read_values(function: str, name: str, value: Array | Sequence[float] | floa
     return torch.from_numpy(array.astype(np.float64))
 
 
-def _shape_error(function: str, name: str, wanted: str, got: torch.Tensor) -> ValueError:
-    return ValueError(f"{function}: expected {name} of shape {wanted}, but got {list(got.shape)}")
+def _shape_error(function: str, name: str, shape: str, got: torch.Tensor) -> ValueError:
+    return ValueError(f"{function}: expected {name} of shape {shape}, but got {list(got.shape)}")

@@ -15,6 +15,7 @@ from orbbec.nms.detections import (
     best_first,
     box_tensor,
     check_max_output,
+    chosen_indices,
     group_numbers,
     like,
     real_tensor,
@@ -119,9 +120,7 @@ def batched_nms(  # type: ignore[misc]  # the forms name their fourth argument d
     if not isinstance(config, Mapping):
         groups = None if class_agnostic else idxs
         keep, order = keep_mask("batched_nms", boxes, scores, groups, config, 0)
-        if max_output is not None:
-            return like(boxes, *at_most(keep, order, max_output))
-        return like(boxes, select_indices("batched_nms", order, keep))
+        return like(boxes, *chosen_indices("batched_nms", keep, order, max_output))
     options = _options(config)
     groups = None if class_agnostic or options["class_agnostic"] else idxs
     table = real_tensor("batched_nms", "boxes", boxes)

@@ -5,24 +5,11 @@
 namespace orbbec {
 
 template <class Simd>
-struct BoxSearcher {
+class BoxSearcher {
+ public:
   using Float = typename Simd::Float;
   using Int = typename Simd::Int;
 
-  static int64_t run(const OverlapRule<float>& rule, const BoxColumns& boxes, int64_t begin,
-                     const BoxItem& item) {
-    const BoxSearcher search(rule, item);
-    for (int64_t i = begin; i < boxes.size; i += Simd::kLanes) {
-      const Int hits = search.suppressed_by(boxes, i);
-      if (!Simd::any(hits)) continue;
-      int lane = 0;
-      while (hits[lane] == 0) ++lane;
-      return i + lane;
-    }
-    return boxes.size;
-  }
-
- private:
   BoxSearcher(const OverlapRule<float>& rule, const BoxItem& item)
       : box_{Simd::all_lanes(item.box.x1), Simd::all_lanes(item.box.y1),
              Simd::all_lanes(item.box.x2), Simd::all_lanes(item.box.y2)},
@@ -46,6 +33,7 @@ struct BoxSearcher {
     return box_iou(box, area, box_, area_, offset_) > threshold_;
   }
 
+ private:
   static constexpr float kTiny = 1e-36f;
 
   Box<Float> box_;
@@ -56,7 +44,15 @@ struct BoxSearcher {
 template <class Simd>
 int64_t search_boxes(const OverlapRule<float>& rule, const BoxColumns& boxes, int64_t begin,
                      const BoxItem& item) {
-  return BoxSearcher<Simd>::run(rule, boxes, begin, item);
+  const BoxSearcher<Simd> search(rule, item);
+  for (int64_t i = begin; i < boxes.size; i += Simd::kLanes) {
+    const auto hits = search.suppressed_by(boxes, i);
+    if (!Simd::any(hits)) continue;
+    int lane = 0;
+    while (hits[lane] == 0) ++lane;
+    return i + lane;
+  }
+  return boxes.size;
 }
 
 }  // namespace orbbec

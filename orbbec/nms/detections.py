@@ -22,9 +22,7 @@ def box_tensor(op: str, name: str, value: Any, columns: int) -> Tensor:
         TypeError: not a tensor or array, or not of real numbers.
         ValueError: the shape is invalid.
     """
-    boxes = real_tensor(op, name, value)
-    if boxes.dim() != 2 or boxes.shape[1] != columns:
-        raise ValueError(f"{op}: expected {name} of shape [N, {columns}], but got {list(boxes.shape)}")
+    boxes = _table(op, name, value, columns)
     return boxes if boxes.dtype in (torch.float32, torch.float64) else boxes.float()
 
 
@@ -46,10 +44,14 @@ def real_tensor(op: str, name: str, value: Any) -> Tensor:
 
 def detection_rows(op: str, dets: Any) -> Tensor:
     """`dets` as a tensor `[N, 5]`: boxes and scores."""
-    rows = real_tensor(op, "dets", dets)
-    if rows.dim() != 2 or rows.shape[1] != 5:
-        raise ValueError(f"{op}: expected dets of shape [N, 5], but got {list(rows.shape)}")
-    return rows
+    return _table(op, "dets", dets, 5)
+
+
+def _table(op: str, name: str, value: Any, columns: int) -> Tensor:
+    table = real_tensor(op, name, value)
+    if table.dim() != 2 or table.shape[1] != columns:
+        raise ValueError(f"{op}: expected {name} of shape [N, {columns}], but got {list(table.shape)}")
+    return table
 
 
 def vector(op: str, name: str, value: Any, boxes: Tensor) -> Tensor:
@@ -175,10 +177,13 @@ def check_max_output(op: str, count: Any) -> None:
         TypeError: not a whole number.
         ValueError: below 0.
     """
-    if count is None:
-        return
-    if whole_value(op, "max_output", count) < 0:
+    if count is not None and whole_value(op, "max_output", count) < 0:
         raise ValueError(f"{op}: expected max_output of at least 0, but got {count}")
+
+
+def chosen_indices(op: str, keep: Tensor, order: Tensor, max_output: int | None) -> tuple[Tensor, ...]:
+    """The kept entries of `order`; with `max_output`, what `at_most` returns."""
+    return (select_indices(op, order, keep),) if max_output is None else at_most(keep, order, max_output)
 
 
 def at_most(keep: Tensor, order: Tensor, count: int) -> tuple[Tensor, Tensor]:

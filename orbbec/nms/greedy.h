@@ -2,11 +2,10 @@
 // it. A rule decides what suppresses what:
 //
 //   struct Rule {
-//     using Item = ...;                                     // what one comparison needs
+//     using Item = ...;                                               // what a comparison needs
 //     Item item(int64_t rank) const;
-//     int64_t group(const Item& item) const;                // only items of one group compete
-//     bool suppresses(const Item& earlier, const Item& later) const;
-//    Reach reach(const Item& item) const;                  // CUDA only
+//     bool suppresses(const Item& earlier, const Item& later) const;  // only within a group
+//     Reach reach(const Item& item) const;                            // CUDA only
 //   };
 //
 // Run by greedy_cpu.h and greedy_cuda.h, which give the same results.

@@ -12,7 +12,7 @@
 namespace orbbec {
 
 constexpr int64_t kItemsPerBlock = 256;
-constexpr int64_t kKeepersPerPass = 512;        // stay in the L1 cache while a block is compared
+constexpr int64_t kItemsPerPass = 512;  // stays in the L1 cache while a block is compared with them
 constexpr int64_t kComparisonsPerTask = 50000;  // about 12 us with vectors
 
 // The kept items of a rule without a faster search. One thread appends while others search the
@@ -20,7 +20,7 @@ constexpr int64_t kComparisonsPerTask = 50000;  // about 12 us with vectors
 template <class Rule>
 class KeeperItems {
  public:
-  static constexpr int64_t kUnit = 1;  // searched together
+  static constexpr int64_t kSearchStep = 1;  // items that are searched together
 
   KeeperItems(const Rule& rule, int64_t capacity) : rule_(rule) { items_.reserve(capacity); }
 
@@ -43,14 +43,14 @@ class KeeperItems {
 // One group: the ranks [begin, end), in blocks that threads take in order. A block is compared with
 // the items kept so far while earlier blocks are still being decided, and is decided after them.
 // The first undecided block never waits, so there is progress with any number of threads.
-template <class Rule, class List>
+template <class Rule, class Items>
 class GreedyGroup {
  public:
   GreedyGroup(const Rule& rule, int64_t* keepers, int64_t capacity)
-      : rule_(rule), keepers_(keepers), list_(rule, capacity), indices_(capacity) {}
+      : rule_(rule), keepers_(keepers), items_(rule, capacity), indices_(capacity) {}
 
   void run(int64_t begin, int64_t end, const ParallelFor& parallel) {
-    list_.clear();
+    items_.clear();
     searchable_ = decided_ = 0;
     const int64_t blocks = (end - begin + kItemsPerBlock - 1) / kItemsPerBlock;
     const int64_t grain = 2 * kComparisonsPerTask / (kItemsPerBlock * (end - begin)) + 1;
@@ -70,13 +70,13 @@ class GreedyGroup {
     for (int64_t i = begin; i < end; ++i) keepers_[i] = kNone;
     int64_t searched = 0;
     while (decided_ < block || searched < searchable_) {
-      const int64_t to = std::min(searchable_.load(), searched + kKeepersPerPass);
+      const int64_t to = std::min(searchable_.load(), searched + kItemsPerPass);
       if (to == searched) std::this_thread::yield();
       compare(begin, end, searched, to);
       searched = to;
     }
     decide(begin, end, searched);
-    searchable_ = list_.size() / List::kUnit * List::kUnit;
+    searchable_ = items_.size() / Items::kSearchStep * Items::kSearchStep;
     decided_ = block + 1;
   }
 
@@ -84,7 +84,7 @@ class GreedyGroup {
   void compare(int64_t begin, int64_t end, int64_t from, int64_t to) {
     for (int64_t i = begin; i < end; ++i) {
       if (keepers_[i] != kNone) continue;
-      const int64_t found = list_.find(from, to, rule_.item(i));
+      const int64_t found = items_.find(from, to, rule_.item(i));
       if (found < to) keepers_[i] = indices_[found];
     }
   }
@@ -92,17 +92,17 @@ class GreedyGroup {
   // Against the kept items from `from` on, including those that the block itself adds.
   void decide(int64_t begin, int64_t end, int64_t from) {
     for (int64_t i = begin; i < end; ++i) {
-      compare(i, i + 1, from, list_.size());
+      compare(i, i + 1, from, items_.size());
       if (keepers_[i] != kNone) continue;
-      keepers_[i] = indices_[list_.size()] = i;
-      list_.append(rule_.item(i));
+      keepers_[i] = indices_[items_.size()] = i;
+      items_.append(rule_.item(i));
     }
   }
 
   Rule rule_;
   int64_t* keepers_;
-  List list_;
-  std::vector<int64_t> indices_;  // ranks of the kept items
+  Items items_;                   // that are kept
+  std::vector<int64_t> indices_;  // ranks of these
   // The number of kept items that other threads may search.
   alignas(kApart) std::atomic<int64_t> searchable_{0};
   std::atomic<int64_t> decided_{0};  // blocks
@@ -118,7 +118,7 @@ inline std::vector<int64_t> group_bounds(const GreedyArguments& a) {
   return bounds;
 }
 
-template <class Rule, class List = KeeperItems<Rule>>
+template <class Rule, class Items = KeeperItems<Rule>>
 void greedy_cpu(const Rule& rule, const GreedyArguments& a, const ParallelFor& parallel) {
   if (a.count == 0) return;
   const std::vector<int64_t> bounds = group_bounds(a);
@@ -126,7 +126,7 @@ void greedy_cpu(const Rule& rule, const GreedyArguments& a, const ParallelFor& p
   int64_t largest = 0;
   for (int64_t g = 0; g < groups; ++g) largest = std::max(largest, bounds[g + 1] - bounds[g]);
   const auto run_groups = [&](int64_t begin, int64_t end, const ParallelFor& within) {
-    GreedyGroup<Rule, List> greedy(rule, a.keepers, largest);
+    GreedyGroup<Rule, Items> greedy(rule, a.keepers, largest);
     for (int64_t g = begin; g < end; ++g) greedy.run(bounds[g], bounds[g + 1], within);
   };
   // Threads split the groups, or the comparisons of one group that dominates the work.

@@ -32,7 +32,7 @@ int64_t search_boxes(const OverlapRule<float>& rule, const BoxColumns& boxes, in
 
 class KeeperBoxes {
  public:
-  static constexpr int64_t kUnit = BoxColumns::kPadding;
+  static constexpr int64_t kSearchStep = BoxColumns::kPadding;
 
   KeeperBoxes(const OverlapRule<float>& rule, int64_t capacity, BoxSearch search)
       : rule_(rule), search_(search) {
@@ -54,7 +54,7 @@ class KeeperBoxes {
     ++size_;
   }
 
-  // `begin` is a multiple of kUnit; `end` is too, or is the size.
+  // `begin` is a multiple of kSearchStep; `end` is too, or is the size.
   int64_t find(int64_t begin, int64_t end, const BoxItem& item) const {
     const BoxColumns columns{.x1 = columns_[0].data(),
                              .y1 = columns_[1].data(),

@@ -36,7 +36,6 @@ struct OverlapRule {
     const Box<T> box = boxes[rank];
     return {box, box_area(box, offset), groups == nullptr ? 0 : groups[rank]};
   }
-  ORBBEC_HD int64_t group(const Item& item) const { return item.group; }
 
   ORBBEC_HD bool suppresses(const Item& earlier, const Item& later) const {
     if (earlier.group != later.group) return false;

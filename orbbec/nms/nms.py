@@ -10,9 +10,9 @@ from orbbec.bridge.arguments import number_value, whole_value
 from orbbec.bridge.fakes import register_fake
 from orbbec.nms.detections import (
     Boxes,
-    at_most,
     box_tensor,
     check_max_output,
+    chosen_indices,
     detection_rows,
     group_numbers,
     is_number,
@@ -98,9 +98,7 @@ def nms(  # type: ignore[misc]  # the forms name their arguments differently
         return _nms_dets(rows, threshold, iou_threshold if device_id is None else device_id, offset)
     check_max_output("nms", max_output)
     keep, order = keep_mask("nms", boxes, scores, None, iou_threshold, offset)
-    if max_output is not None:
-        return like(boxes, *at_most(keep, order, max_output))
-    return like(boxes, select_indices("nms", order, keep))
+    return like(boxes, *chosen_indices("nms", keep, order, max_output))
 
 
 def _nms_dets(dets: Any, iou_thr: float, device_id: int | None, offset: float) -> Any:

@@ -10,32 +10,21 @@ namespace {
 
 constexpr const char* kOp = "gaussian_noise";
 
-// The arguments of `gaussian_noise`, as its schema has them.
-struct Call {
-  Tensor images;
-  std::optional<Tensor> layout, means, sigmas, sample_ids;
-  int64_t channels = 0, seed = 0, epoch = 0, position = 0;
-  double mean = 0, sigma = 1;
-  bool clip = true;
-
-  explicit Call(StableIValue* stack) {
-    unpack(stack, images, layout, channels, mean, means, sigma, sigmas, clip, seed, sample_ids,
-           epoch, position);
-  }
-};
-
-Tensor run(const Call& call) {
+void gaussian_noise(StableIValue* stack, uint64_t, uint64_t) {
+  NoiseCall call;
+  std::optional<Tensor> means, sigmas;
+  double mean, sigma;
+  bool clip;
+  unpack(stack, call.images, call.layout, call.channels, mean, means, sigma, sigmas, clip,
+         call.seed, call.sample_ids, call.epoch, call.position);
   const auto set_numbers = [&](GaussianNoiseArguments& a) {
-    const int64_t count = a.source.count;
-    a.mean = {check_per_image(kOp, "mean", call.means, call.images, count), call.mean};
-    a.sigma = {check_per_image(kOp, "sigma", call.sigmas, call.images, count), call.sigma};
-    a.clip = call.clip;
+    a.mean = {check_per_image(kOp, "mean", means, call.images, a.source.count), mean};
+    a.sigma = {check_per_image(kOp, "sigma", sigmas, call.images, a.source.count), sigma};
+    a.clip = clip;
   };
-  return run_noise<GaussianNoiseArguments>(kOp, call, set_numbers, gaussian_noise_cpu,
-                                           gaussian_noise_cuda);
+  give(stack, run_noise<GaussianNoiseArguments>(kOp, call, set_numbers, gaussian_noise_cpu,
+                                                gaussian_noise_cuda));
 }
-
-void gaussian_noise(StableIValue* stack, uint64_t, uint64_t) { give(stack, run(Call(stack))); }
 
 }  // namespace
 }  // namespace orbbec

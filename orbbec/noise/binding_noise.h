@@ -6,9 +6,16 @@
 
 namespace orbbec {
 
-// Checks what all calls have, `set_numbers(arguments)` those of the operator, and launches.
-template <class Arguments, class Call, class Numbers>
-Tensor run_noise(const char* op, const Call& call, const Numbers& set_numbers,
+// The arguments that all these operators have.
+struct NoiseCall {
+  Tensor images;
+  std::optional<Tensor> layout, sample_ids;
+  int64_t channels, seed, epoch, position;
+};
+
+// Checks them, `set_numbers(arguments)` those of one operator, and launches.
+template <class Arguments, class Numbers>
+Tensor run_noise(const char* op, const NoiseCall& call, const Numbers& set_numbers,
                  void (*on_cpu)(const Arguments&, const ParallelFor&),
                  int (*on_cuda)(const Arguments&, void*)) {
   const Tensor& images = call.images;

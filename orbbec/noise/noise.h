@@ -74,10 +74,4 @@ struct GaussianNoise {
   }
 };
 
-template <class Launch>
-int dispatch_gaussian_noise(const GaussianNoiseArguments& a, const Launch& launch) {
-  return dispatch_dtype<uint8_t, Half, BFloat16, double, float>(
-      a.dtype, [&](auto value) { return launch(GaussianNoise<decltype(value)>(a)); });
-}
-
 }  // namespace orbbec

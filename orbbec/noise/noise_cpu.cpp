@@ -43,12 +43,6 @@ template <class T>
 using AddNoise = void (*)(const GaussianNoise<T>& op, const Run<T>& run);
 
 template <class T>
-AddNoise<T> best_run(const GaussianNoise<T>&) {
-  return compiled_to_avx512<noisy_run<ScalarNoise, T>, noisy_run<Avx2Noise, T>,
-                            noisy_run<Avx512Noise, T>>(simd_level());
-}
-
-template <class T>
 void noisy_row(const GaussianNoise<T>& op, AddNoise<T> add_noise, int64_t n, int64_t c, int y) {
   const Image<const T> from = op.source[n];
   const Image<T> to = op.output[n];
@@ -70,12 +64,13 @@ void noisy_row(const GaussianNoise<T>& op, AddNoise<T> add_noise, int64_t n, int
 }  // namespace
 
 void gaussian_noise_cpu(const GaussianNoiseArguments& arguments, const ParallelFor& parallel) {
-  dispatch_gaussian_noise(arguments, [&](const auto& op) {
-    const auto add_noise = best_run(op);
+  dispatch_functor<GaussianNoise>(arguments, [&]<class T>(const GaussianNoise<T>& op) {
+    const AddNoise<T> add_noise =
+        compiled_to_avx512<noisy_run<ScalarNoise, T>, noisy_run<Avx2Noise, T>,
+                           noisy_run<Avx512Noise, T>>(simd_level());
     for_each_noisy_row(op, kPixelsPerNormal, parallel, [&](int64_t n, int y) {
       for (int64_t c = 0; c < op.output.channels; ++c) noisy_row(op, add_noise, n, c, y);
     });
-    return 0;
   });
 }
 

@@ -4,8 +4,8 @@
 namespace orbbec {
 
 int gaussian_noise_cuda(const GaussianNoiseArguments& arguments, void* stream) {
-  return dispatch_gaussian_noise(arguments,
-                                 [&](const auto& op) { return launch_noise(op, stream); });
+  return dispatch_functor<GaussianNoise>(arguments,
+                                         [&](const auto& op) { return launch_noise(op, stream); });
 }
 
 }  // namespace orbbec

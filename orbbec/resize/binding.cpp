@@ -106,11 +106,8 @@ std::shared_ptr<void> new_coefficients(const char* op, const Tensor& images,
   t.width = a.request.width;
   t.taps_x = taps_capacity(a.request.method, longest[1], t.width);
   t.taps_y = taps_capacity(a.request.method, longest[0], t.height);
-  int64_t weight_size = 0;
-  dispatch_weight(a.request.method, a.dtype, [&](auto weight) {
-    weight_size = sizeof(weight);
-    return 0;
-  });
+  const int64_t weight_size = dispatch_weight(a.request.method, a.dtype,
+                                              [](auto weight) { return int64_t{sizeof(weight)}; });
   constexpr double kMax = 0x1p50;
   const double weights = static_cast<double>(t.width) * static_cast<double>(t.taps_x) +
                          static_cast<double>(t.height) * static_cast<double>(t.taps_y);

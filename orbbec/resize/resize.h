@@ -439,7 +439,7 @@ struct ResizeNearest {
 
 // Calls `use` with a value of the weight type of a method.
 template <class Use>
-int dispatch_weight(ResizeMethod method, DType dtype, const Use& use) {
+auto dispatch_weight(ResizeMethod method, DType dtype, const Use& use) {
   const bool is_byte = dtype == DType::kUInt8;
   if (is_pillow(method)) return is_byte ? use(int32_t{}) : use(double{});
   const bool exact = method == ResizeMethod::kLinearExact;
@@ -449,7 +449,7 @@ int dispatch_weight(ResizeMethod method, DType dtype, const Use& use) {
 }
 
 template <class T, class Launch>
-int dispatch_resize_method(const ResizeArguments& a, const Launch& launch) {
+auto dispatch_resize_method(const ResizeArguments& a, const Launch& launch) {
   const ResizeMethod method = a.request.method;
   constexpr bool kIsByte = std::is_same_v<T, uint8_t>;
   if (is_pillow(method)) {
@@ -469,16 +469,9 @@ int dispatch_resize_method(const ResizeArguments& a, const Launch& launch) {
   }
 }
 
-// The unsigned integer of the size of T.
-template <class T>
-using WordOf =
-    std::conditional_t<sizeof(T) == 1, uint8_t,
-                       std::conditional_t<sizeof(T) == 2, uint16_t,
-                                          std::conditional_t<sizeof(T) == 4, uint32_t, uint64_t>>>;
-
 // Calls `launch` with the functor for the dtype and the method.
 template <class Launch>
-int dispatch_resize(const ResizeArguments& a, const Launch& launch) {
+auto dispatch_resize(const ResizeArguments& a, const Launch& launch) {
   return dispatch_any_dtype(a.dtype, [&](auto value) {
     using T = decltype(value);
     if (is_nearest(a.request.method)) return launch(ResizeNearest<WordOf<T>>(a));

@@ -139,7 +139,7 @@ def resized_crop(
         images: see `resize`.
         boxes: float32, float64 or integers `[N, 4]`, or `[4]` for all images: `x0, y0, x1, y1` in pixels,
             from corner (0, 0); on the CPU or on the device of `images`. Boxes are clipped to the image; an
-                empty or NaN box gives zeros.
+            empty or NaN box gives zeros.
         size: (height, width) in pixels, each at least 1. None if `out` is an `ImageBatch`.
         interpolation: see `resize`.
         antialias: see `resize`.
@@ -251,7 +251,7 @@ def _filters(
         arithmetic = "pillow_13" if antialias else default_arithmetic()
     return (
         _method(op, interpolation, antialias),
-        bool(antialias),
+        antialias,
         name_value(op, "arithmetic", arithmetic),
         _longest_sides(images, inputs.layout),
         None if flips is None else _flips(op, flips, inputs.images.device),
@@ -273,7 +273,7 @@ def _box_rows(boxes: Tensor, count: int) -> Tensor:
 def _flips(op: str, value: Any, device: torch.device) -> Tensor:
     flips = as_tensor(op, "flips", value)
     if flips.dtype != torch.bool:
-        raise TypeError(f"{op}: expected flips of bool, but got {str(flips.dtype).removeprefix('torch.')}")
+        raise TypeError(f"{op}: expected flips of bool, but got {dtype_name(flips.dtype)}")
     return flips.to(device, non_blocking=True).contiguous()
 
 

@@ -89,7 +89,6 @@ void run_strips(const ResizeArguments& a, int64_t begin, int64_t end) {
   dispatch_resize(unflipped, [&](const auto& op) {
     const auto strips = strips_for(op);
     a.flips == nullptr ? strips(op, begin, end) : run_flipped(op, a.flips, begin, end, strips);
-    return 0;
   });
 }
 
@@ -109,7 +108,6 @@ void fill_resize_coefficients_cpu(const ResizeArguments& a, const ParallelFor& p
         for (int i = 0; i < (only_plan ? 1 : items); ++i) fill.fill_item(geometry, n, i);
       }
     });
-    return 0;
   });
 }
 

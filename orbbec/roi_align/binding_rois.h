@@ -41,23 +41,19 @@ inline Tensor prepare_rois(const char* op, const Tensor& rois, int64_t numbers,
   return contiguous(op, converted(op, rois, computing_type(like)));
 }
 
-template <class F>
-void check_images_of(const char* op, const Tensor& rois, int64_t numbers, int64_t count) {
-  const F* const roi = static_cast<const F*>(rois.const_data_ptr());
-  for (int64_t k = 0; k < rois.size(0); ++k) {
-    check(roi_image(roi[k * numbers], count) >= 0, op, "expected rois with batch indices below ",
-          count, ", but roi ", k, " has ", roi[k * numbers]);
-  }
-}
-
 // Checked on the CPU only; on CUDA an out-of-range batch index gives NaN and no gradient.
-inline void check_images_of(const char* op, const Tensor& rois, int64_t numbers, int64_t count) {
+inline void check_images_of(const char* op, const Tensor& rois, int64_t count) {
   if (runs_cuda_kernels(rois)) return;
-  if (rois.scalar_type() == ScalarType::Double) {
-    check_images_of<double>(op, rois, numbers, count);
-  } else {
-    check_images_of<float>(op, rois, numbers, count);
-  }
+  const int64_t numbers = rois.size(1);
+  const auto check_indices = [&](const auto* roi) {
+    for (int64_t k = 0; k < rois.size(0); ++k, roi += numbers) {
+      check(roi_image(roi[0], count) >= 0, op, "expected rois with batch indices below ", count,
+            ", but roi ", k, " has ", roi[0]);
+    }
+  };
+  const void* const data = rois.const_data_ptr();
+  rois.scalar_type() == ScalarType::Double ? check_indices(static_cast<const double*>(data))
+                                           : check_indices(static_cast<const float*>(data));
 }
 
 inline void check_pooled_size(const char* op, const std::vector<int64_t>& size, int64_t rois,
@@ -104,12 +100,17 @@ inline RoiArguments roi_arguments(const char* op, const Tensor& like, const RoiO
   return a;
 }
 
-// Scratch memory for one geometry per region.
+// Points the arguments to the regions and to scratch memory for a geometry of each, which it
+// returns.
 template <template <class> class Geometry>
-Tensor new_geometries(const char* op, const Tensor& like, int64_t count) {
-  const bool is_double = like.scalar_type() == ScalarType::Double;
+Tensor point_to_rois(const char* op, const Tensor& rois, RoiArguments& a) {
+  const bool is_double = rois.scalar_type() == ScalarType::Double;
   const int64_t bytes = is_double ? sizeof(Geometry<double>) : sizeof(Geometry<float>);
-  return new_tensor(op, std::vector<int64_t>{count * bytes}, ScalarType::Byte, like);
+  const Tensor geometries =
+      new_tensor(op, std::vector<int64_t>{rois.size(0) * bytes}, ScalarType::Byte, rois);
+  a.rois = rois.const_data_ptr();
+  a.geometries = geometries.mutable_data_ptr();
+  return geometries;
 }
 
 // Sets `channels_last` of a gradient on CUDA; `holder` keeps its memory.
@@ -139,13 +140,11 @@ Tensor roi_align_forward(const char* op, const Tensor& input, const Tensor& rois
   a.features = float_images(op, "input", input, const_cast<void*>(input.const_data_ptr()));
   const Tensor prepared = prepare_rois(op, rois, Roi::kNumbers, input);
   check_pooled_size(op, size, rois.size(0), a.features.channels);
-  check_images_of(op, prepared, Roi::kNumbers, a.features.count);
+  check_images_of(op, prepared, a.features.count);
   const Tensor output = new_images(op, input, {rois.size(0), a.features.channels, size[0], size[1]},
                                    reads_channels_last(a.features));
   if (output.numel() == 0) return output;
-  const Tensor geometries = new_geometries<RoiGeometry>(op, input, rois.size(0));
-  a.rois = prepared.const_data_ptr();
-  a.geometries = geometries.mutable_data_ptr();
+  const Tensor geometries = point_to_rois<RoiGeometry>(op, prepared, a);
   a.pooled = dense_images(op, "output", output, output.mutable_data_ptr());
   run_where(op, input, on_cpu, on_cuda, a);
   return output;
@@ -160,13 +159,11 @@ Tensor roi_align_gradient(const char* op, const Tensor& gradient, const Tensor& 
   a.pooled = float_images(op, "gradient", gradient, const_cast<void*>(gradient.const_data_ptr()));
   const Tensor prepared = prepare_rois(op, rois, Roi::kNumbers, gradient);
   check_gradient(op, gradient, rois, input_size);
-  check_images_of(op, prepared, Roi::kNumbers, input_size[0]);
+  check_images_of(op, prepared, input_size[0]);
   Tensor result = new_images(op, gradient, input_size, channels_last);
   if (result.numel() == 0) return result;
   if (rois.size(0) == 0) return torch::stable::zero_(result);
-  const Tensor geometries = new_geometries<RoiGeometry>(op, gradient, rois.size(0));
-  a.rois = prepared.const_data_ptr();
-  a.geometries = geometries.mutable_data_ptr();
+  const Tensor geometries = point_to_rois<RoiGeometry>(op, prepared, a);
   a.features = float_images(op, "input", result, result.mutable_data_ptr());
   std::optional<Tensor> rows;
   if (!Roi::scatters(a)) set_channels_last(op, gradient, a, rows);

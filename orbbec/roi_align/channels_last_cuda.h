@@ -62,8 +62,7 @@ __global__ void __launch_bounds__(256, 4)
 template <class T, class Prepare>
 int to_channels_last_cuda(const AnyImages& images, void* rows, int64_t stride,
                           const Prepare& prepare, void* stream) {
-  using Word = std::conditional_t<sizeof(T) == 8, uint64_t,
-                                  std::conditional_t<sizeof(T) == 4, uint32_t, uint16_t>>;
+  using Word = WordOf<T>;
   using Op = ToChannelsLast<Word>;
   const int64_t bins = int64_t{images.height} * images.width;
   const int64_t chunks = (images.channels + Op::kChannels - 1) / Op::kChannels;

@@ -235,6 +235,16 @@ ORBBEC_HD bool is_power_of_two(F count) {
   return (whole & (whole - 1)) == 0;
 }
 
+// An image is a region; its pixels are channels x bins, or bins x channels.
+inline AnyImages region_items(const AnyImages& pooled, bool channels_last) {
+  AnyImages items{};
+  const int bins = pooled.height * pooled.width, channels = static_cast<int>(pooled.channels);
+  items.count = pooled.count;
+  items.height = channels_last ? bins : channels;
+  items.width = channels_last ? channels : bins;
+  return items;
+}
+
 // The mean of the samples of a bin in one channel; NaN if the batch index is out of range.
 template <class T, class Roi>
 struct RoiAlign {
@@ -287,15 +297,6 @@ struct RoiAlign {
     for (int i = 0; i < kMax; ++i) sums[i] /= geometry.count;
   }
 
-  // An image is a region; its pixels are channels x bins, or bins x channels.
-  AnyImages shape() const {
-    AnyImages items{};
-    items.count = pooled.count;
-    items.height = channels_last ? pooled.height * pooled.width : static_cast<int>(pooled.channels);
-    items.width = channels_last ? static_cast<int>(pooled.channels) : pooled.height * pooled.width;
-    return items;
-  }
-
   ORBBEC_HD void operator()(int64_t k, int row, int column) const {
     const int bin = channels_last ? row : column, c = channels_last ? column : row;
     const int ph = bin / pooled.width, pw = bin % pooled.width;
@@ -307,7 +308,7 @@ struct RoiAlign {
 
 // Calls `run` with a value of the pixel type.
 template <class Run>
-int dispatch_roi_dtype(DType dtype, const Run& run) {
+auto dispatch_roi_dtype(DType dtype, const Run& run) {
   return dispatch_dtype<Half, BFloat16, double, float>(dtype, run);
 }
 

@@ -4,12 +4,7 @@ import torch
 from torch import Tensor
 
 from orbbec.bridge.arguments import flag_value, number_value, whole_value
-from orbbec.roi_align.rois import (
-    OutputSize,
-    Rois,
-    pool_rois,
-    register_roi_align,
-)
+from orbbec.roi_align.rois import OutputSize, Rois, pool_rois, register_roi_align
 
 
 def roi_align(
@@ -62,7 +57,7 @@ def roi_align(
         >>> roi_align(features, rois.float(), 2).flatten().tolist()
         [2.5, 4.5, 10.5, 12.5]
     """
-    return pool_rois("roi_align", input, rois, 5, output_size, spatial_scale, sampling_ratio, aligned=aligned)
+    return pool_rois("roi_align", input, rois, 5, output_size, spatial_scale, sampling_ratio, aligned)
 
 
 class RoIAlign(torch.nn.Module):

@@ -6,14 +6,12 @@ namespace orbbec {
 void roi_align_cpu(const RoiArguments& arguments, const ParallelFor& parallel) {
   dispatch_roi_dtype(arguments.dtype, [&](auto pixel) {
     RoiAlignCpu<decltype(pixel), UprightRoi>(arguments, parallel).run();
-    return 0;
   });
 }
 
 void roi_align_backward_cpu(const RoiArguments& arguments, const ParallelFor& parallel) {
   dispatch_roi_dtype(arguments.dtype, [&](auto pixel) {
     RoiAlignBackwardCpu<decltype(pixel), UprightRoi>(arguments, parallel).run();
-    return 0;
   });
 }
 

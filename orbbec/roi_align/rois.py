@@ -61,7 +61,7 @@ def pool_rois(
     output_size: Any,
     spatial_scale: float,
     sampling_ratio: int,
-    **flags: bool,
+    aligned: bool,
 ) -> Tensor:
     """Call `torch.ops.orbbec.<op>` after checking its arguments.
 
@@ -73,14 +73,14 @@ def pool_rois(
         output_size: see `output_size_values`.
         spatial_scale: see `roi_align`.
         sampling_ratio: see `roi_align`.
-        **flags: the operator's other arguments.
+        aligned: see `roi_align`.
     """
     check_input(op, input)
     table, size = as_rois(op, rois, numbers), output_size_values(op, output_size)
     scale = number_value(op, "spatial_scale", spatial_scale)
     samples = whole_value(op, "sampling_ratio", sampling_ratio)
-    values = [flag_value(op, name, value) for name, value in flags.items()]
-    result: Tensor = call_operator(getattr(operators, op), input, table, size, scale, samples, *values)
+    aligned = flag_value(op, "aligned", aligned)
+    result: Tensor = call_operator(getattr(operators, op), input, table, size, scale, samples, aligned)
     return result
 
 

@@ -39,17 +39,16 @@ void warp_affine_backward(StableIValue* stack, uint64_t, uint64_t) {
 
 STABLE_TORCH_LIBRARY_FRAGMENT(orbbec, m) {
   m.def(
-      "warp_affine(Tensor images, Tensor? layout, int channels, Tensor matrix, SymInt[] size, str "
-      "interpolation, "
-      "str border, float[] fill, bool inverse, str arithmetic) -> Tensor");
+      "warp_affine(Tensor images, Tensor? layout, int channels, Tensor matrix, SymInt[] size, "
+      "str interpolation, str border, float[] fill, bool inverse, str arithmetic) -> Tensor");
   m.def(
       "warp_affine_out(Tensor images, Tensor? layout, int channels, Tensor matrix, SymInt[] size, "
-      "str interpolation, "
-      "str border, float[] fill, bool inverse, str arithmetic, Tensor(a!) out) -> ()");
+      "str interpolation, str border, float[] fill, bool inverse, str arithmetic, "
+      "Tensor(a!) out) -> ()");
   m.def(
-      "warp_affine_backward(Tensor gradient, Tensor images, Tensor matrix, Tensor largest, str "
-      "interpolation, str border, "
-      "float[] fill, bool inverse, str arithmetic) -> (Tensor, Tensor)");
+      "warp_affine_backward(Tensor gradient, Tensor images, Tensor matrix, Tensor largest, "
+      "str interpolation, str border, float[] fill, bool inverse, str arithmetic) "
+      "-> (Tensor, Tensor)");
 }
 
 ORBBEC_IMPLEMENT(m) {

@@ -246,7 +246,7 @@ WarpBackward<T, Transform, Sampler> make_backward(const Warp<T, Transform, Sampl
 }
 
 template <class T, template <class> class Transform, class Launch>
-int dispatch_backward_sampler(const WarpBackwardArguments& a, const Launch& launch) {
+auto dispatch_backward_sampler(const WarpBackwardArguments& a, const Launch& launch) {
   const auto with = [&](const auto& warp) { return launch(make_backward(warp, a)); };
   const bool fixed = a.warp.arithmetic == Arithmetic::kCv2_4;
   if (a.warp.interpolation == Interpolation::kNearest) {
@@ -259,7 +259,7 @@ int dispatch_backward_sampler(const WarpBackwardArguments& a, const Launch& laun
 
 // Calls `launch` with the functor for float or double images, nearest or linear.
 template <template <class> class Transform, class Launch>
-int dispatch_backward(const WarpBackwardArguments& a, const Launch& launch) {
+auto dispatch_backward(const WarpBackwardArguments& a, const Launch& launch) {
   return a.warp.dtype == DType::kFloat64 ? dispatch_backward_sampler<double, Transform>(a, launch)
                                          : dispatch_backward_sampler<float, Transform>(a, launch);
 }

@@ -92,7 +92,6 @@ void run_backward_cpu(const WarpBackwardArguments& a, const ParallelFor& paralle
                       kCellWidth * kStripHeight * channels, parallel);
     for_each_item_cpu(BackwardSums<Op>{op, sums, a.strips()}, any.count, larger(any.height, 1),
                       any.width * channels, parallel);
-    return 0;
   });
 }
 

@@ -33,7 +33,7 @@ def warp_affine(
             CUDA device.
         matrix: float32 or float64 `[N, 2, 3]`, or `[2, 3]` for all images: source pixels to output pixels. On
             the CPU or on the device of `images`. A singular matrix is treated as zeros: every pixel reads
-                source pixel (0, 0).
+            source pixel (0, 0).
         size: output `(height, width)` in pixels, each at least 1.
         interpolation: "nearest", "linear", "cubic", "area" (the same as linear) or "lanczos4"; also
             torchvision's and Pillow's names ("bilinear", "bicubic", "lanczos"), their enumerations, and the

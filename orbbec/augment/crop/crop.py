@@ -6,18 +6,16 @@ import torch
 from torch import Tensor
 
 from orbbec._library import operators
-from orbbec.augment.augment import DTYPES, Output, Values, output_dtype, value_arguments
+from orbbec.augment.augment import DTYPES, Output, Values, new_result, output_dtype, value_arguments
 from orbbec.bridge.arguments import (
     Images,
     Matrix,
     as_tensor,
     dtype_numbered,
-    is_channels_last,
     new_images,
     operator_input,
     operator_output,
 )
-from orbbec.bridge.buffer_pool import pooled_output
 from orbbec.bridge.fakes import register_fake
 from orbbec.bridge.names import Interpolation
 from orbbec.resize.resize import resize_arguments
@@ -70,25 +68,18 @@ def augment_crop(
         torch.Size([1, 1, 2])
     """
     source = operator_input(OP, "images", images, (torch.uint8,))
-    pixels, layout = source.images, source.layout
     target = None if output.out is None else operator_output(OP, output.out).images
-    dtype = target.dtype if target is not None else output_dtype(OP, output, pixels)
+    dtype = target.dtype if target is not None else output_dtype(OP, output, source.images)
     options = interpolation, antialias, None
     rows = as_tensor(OP, "boxes", boxes)
     arguments = (
         *resize_arguments(OP, images, source, rows, size, options, flips),
-        *value_arguments(OP, values, pixels, dtype),
+        *value_arguments(OP, values, source.images, dtype),
     )
     if target is not None:
         operators.augment_crop_out(*arguments, target)
         return output.out
-    last = is_channels_last(pixels, layout) if output.channels_last is None else output.channels_last
-    count = pixels.shape[:2] if layout is None else (layout.shape[0], source.channels)
-    buffer = pooled_output((*count, *arguments[4]), dtype, last, pixels, arguments[3])
-    if buffer is not None:
-        operators.augment_crop_out(*arguments, buffer)
-        return source.restore(buffer)
-    return source.restore(operators.augment_crop(*arguments, dtype, last))
+    return source.restore(new_result(OP, arguments, dtype, output.channels_last))
 
 
 @register_fake("augment_crop", boxes=2, size=2)

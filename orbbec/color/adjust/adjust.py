@@ -280,12 +280,7 @@ def _is_factor(value: Any) -> Any:
 
 
 def _adjust_by_factor(
-    op: str,
-    images: Any,
-    name: str,
-    value: Any,
-    is_valid: Any = _is_factor,
-    rule: str = "of at least 0",
+    op: str, images: Any, name: str, value: Any, is_valid: Any = _is_factor, rule: str = "of at least 0"
 ) -> Any:
     inputs = images_input(op, images)
     factor = per_image(op, name, value, inputs, is_valid, rule)

@@ -6,14 +6,7 @@ from typing import Any
 import torch
 from torch import Tensor
 
-from orbbec.bridge.gradients.color import (
-    GRAY,
-    gamma_slope,
-    hue_gradient,
-    raise_to,
-    sum_channels,
-    sum_pixels,
-)
+from orbbec.bridge.gradients.color import GRAY, gamma_slope, hue_gradient, raise_to, sum_channels, sum_pixels
 
 
 def _gray_weights(images: Tensor) -> Tensor:

@@ -67,11 +67,4 @@ struct FoldSums {
   }
 };
 
-// Calls `run` with the sums of lanes for the dtype.
-template <class Run>
-int dispatch_reduce(const ReduceArguments& a, const Run& run) {
-  return dispatch_dtype<uint8_t, Half, BFloat16, double, float>(
-      a.dtype, [&](auto value) { return run(LaneSums<decltype(value)>(a)); });
-}
-
 }  // namespace orbbec

@@ -97,7 +97,7 @@ __global__ void __launch_bounds__(kThreads, 1)
 
 int reduce_cuda(const ReduceArguments& a, void* stream) {
   const int64_t channels = a.summand == Summand::kGray ? 1 : a.source.channels;
-  return dispatch_reduce(a, [&](const auto& op) {
+  return dispatch_functor<LaneSums>(a, [&](const auto& op) {
     using T = typename std::decay_t<decltype(op)>::Value;
     return launch(reduce_kernel<T>,
                   dim3(static_cast<unsigned>(channels), grid_blocks(a.source.count)),

@@ -31,33 +31,22 @@ struct ConvertArguments : PointwiseArguments {
   const int32_t* luts;  // of LAB
 };
 
-// A rule without parameters.
-template <int kInputs, int kOutputs>
-struct SameForAll {
-  static constexpr int kIn = kInputs, kOut = kOutputs;
-  static constexpr bool kKnowsVectors = false;
-};
-
-struct CopyColors : SameForAll<3, 3> {
+struct CopyColors : ColorRule<CopyColors, 3, 3> {
   static constexpr bool kCopies = true;
-
-  ORBBEC_HD CopyColors of(int64_t) const { return {}; }
   template <class V>
   ORBBEC_HD void operator()(const V (&in)[3], V (&out)[3], InVector<true>) const {
     for (int c = 0; c < 3; ++c) out[c] = in[c];
   }
 };
 
-struct GrayToRgb : SameForAll<1, 3> {
-  ORBBEC_HD GrayToRgb of(int64_t) const { return {}; }
+struct GrayToRgb : ColorRule<GrayToRgb, 1, 3> {
   template <class V>
   ORBBEC_HD void operator()(const V (&in)[1], V (&out)[3], InVector<true>) const {
     for (int c = 0; c < 3; ++c) out[c] = in[0];
   }
 };
 
-struct RgbToGray : SameForAll<3, 1> {
-  ORBBEC_HD RgbToGray of(int64_t) const { return {}; }
+struct RgbToGray : ColorRule<RgbToGray, 3, 1> {
   template <class V>
   ORBBEC_HD void operator()(const V (&rgb)[3], V (&gray)[1], InVector<true>) const {
     if constexpr (std::is_same_v<V, int>) {
@@ -87,8 +76,7 @@ struct Yuv {
 };
 
 template <class Weights>
-struct RgbToLuma : SameForAll<3, 3> {
-  ORBBEC_HD RgbToLuma of(int64_t) const { return {}; }
+struct RgbToLuma : ColorRule<RgbToLuma<Weights>, 3, 3> {
   template <class V>
   ORBBEC_HD void operator()(const V (&rgb)[3], V (&out)[3], InVector<true>) const {
     if constexpr (std::is_same_v<V, int>) {
@@ -107,8 +95,7 @@ struct RgbToLuma : SameForAll<3, 3> {
 };
 
 template <class Weights>
-struct LumaToRgb : SameForAll<3, 3> {
-  ORBBEC_HD LumaToRgb of(int64_t) const { return {}; }
+struct LumaToRgb : ColorRule<LumaToRgb<Weights>, 3, 3> {
   template <class V>
   ORBBEC_HD void operator()(const V (&in)[3], V (&rgb)[3], InVector<true>) const {
     const V y = in[0];
@@ -158,10 +145,10 @@ int dispatch_conversion(const ConvertArguments& a, const Launch& launch) {
     case Conversion::kYuvToRgb:
       return run(LumaToRgb<Yuv>{});
     case Conversion::kRgbToLab:
-      if constexpr (std::is_same_v<T, uint8_t>) return run(RgbToLab{a.luts});
+      if constexpr (std::is_same_v<T, uint8_t>) return run(RgbToLab{{}, a.luts});
       break;
     case Conversion::kLabToRgb:
-      if constexpr (std::is_same_v<T, uint8_t>) return run(LabToRgb{a.luts});
+      if constexpr (std::is_same_v<T, uint8_t>) return run(LabToRgb{{}, a.luts});
       break;
   }
   return 0;

@@ -16,16 +16,12 @@ ORBBEC_HD V hue_degrees(const V (&rgb)[3], V highest, V per_range) {
   return choose(hue < 0, hue + V(360), hue);
 }
 
-struct RgbToHsv {
+struct RgbToHsv : ColorRule<RgbToHsv, 3, 3> {
 #if defined(__CUDA_ARCH__)
   using Whole = int;
 #else
   using Whole = int16_t;  // twice as many in a vector
 #endif
-  static constexpr int kIn = 3, kOut = 3;
-  static constexpr bool kKnowsVectors = false;
-  ORBBEC_HD RgbToHsv of(int64_t) const { return {}; }
-
   // For executors/cuda/pointwise.h. Entry 0 is multiplied by 0.
   struct Table {
     static constexpr int kEntries = 256;
@@ -60,10 +56,8 @@ struct RgbToHsv {
   }
 };
 
-struct HsvToRgb {
-  static constexpr int kIn = 3, kOut = 3;
+struct HsvToRgb : ColorRule<HsvToRgb, 3, 3> {
   static constexpr bool kKnowsVectors = true;
-  ORBBEC_HD HsvToRgb of(int64_t) const { return {}; }
 
   // OpenCV's vectors truncate; the tail of a row is rounded.
   template <bool kInVector>
@@ -90,11 +84,7 @@ struct HsvToRgb {
   ORBBEC_HD static double floor_of(double value) { return floor(value); }
 };
 
-struct RgbToHls {
-  static constexpr int kIn = 3, kOut = 3;
-  static constexpr bool kKnowsVectors = false;
-  ORBBEC_HD RgbToHls of(int64_t) const { return {}; }
-
+struct RgbToHls : ColorRule<RgbToHls, 3, 3> {
   ORBBEC_HD void operator()(const int (&rgb)[3], int (&hls)[3], InVector<true>) const {
     constexpr float kPerByte = 1.0f / 255.0f;
     float colors[3], result[3];
@@ -126,11 +116,7 @@ struct RgbToHls {
   }
 };
 
-struct HlsToRgb {
-  static constexpr int kIn = 3, kOut = 3;
-  static constexpr bool kKnowsVectors = false;
-  ORBBEC_HD HlsToRgb of(int64_t) const { return {}; }
-
+struct HlsToRgb : ColorRule<HlsToRgb, 3, 3> {
   ORBBEC_HD void operator()(const int (&hls)[3], int (&rgb)[3], InVector<true>) const {
     constexpr float kPerByte = 1.0f / 255.0f;
     float colors[3];

@@ -27,12 +27,9 @@ ORBBEC_HD int weighted_sum(int a, int x, int b, int y, int c, int z) {
   return static_cast<int>(product(a, x) + product(b, y) + product(c, z));
 }
 
-struct RgbToLab {
-  static constexpr int kIn = 3, kOut = 3, kValues = 3, kStages = 4;
-  static constexpr bool kKnowsVectors = false;
+struct RgbToLab : ColorRule<RgbToLab, 3, 3> {
+  static constexpr int kValues = 3, kStages = 4;
   const int32_t* luts;
-
-  ORBBEC_HD RgbToLab of(int64_t) const { return *this; }
 
   ORBBEC_HD void operator()(const int (&rgb)[3], int (&lab)[3], InVector<true>) const {
     run_stages(*this, rgb, lab);
@@ -63,12 +60,9 @@ struct RgbToLab {
   }
 };
 
-struct LabToRgb {
-  static constexpr int kIn = 3, kOut = 3, kValues = 4, kStages = 3;
-  static constexpr bool kKnowsVectors = false;
+struct LabToRgb : ColorRule<LabToRgb, 3, 3> {
+  static constexpr int kValues = 4, kStages = 3;
   const int32_t* luts;
-
-  ORBBEC_HD LabToRgb of(int64_t) const { return *this; }
 
   ORBBEC_HD void operator()(const int (&lab)[3], int (&rgb)[3], InVector<true>) const {
     run_stages(*this, lab, rgb);

@@ -13,18 +13,13 @@ def clahe(images: Images, clip_limit: Factor = 40.0, tiles: tuple[int, int] = (8
     """Contrast limited adaptive histogram equalization of each channel.
 
     Args:
-        images: uint8 `[N, C, H, W]` or `[C, H, W]` tensor of any strides; `[H, W]`, `[H, W, C]` or
-            `[N, H, W, C]` array; or an `ImageBatch`; on the CPU or a CUDA device.
+        images: see `lut`.
         clip_limit: largest count of a level in a tile, relative to the mean count; 0 for no limit. One
             number, or `[N]`, one per image.
         tiles: number of tiles as (rows, columns), each from 1 to 1024.
 
     Returns:
-        Images of the type, size and memory format of `images`, on their device.
-
-    Raises:
-        TypeError: an argument has an unsupported type.
-        ValueError: a dtype, shape or number is invalid.
+        See `lut`, which also lists the errors.
 
     Source:
         `cv::CLAHE` of each channel; its `tileGridSize` is (columns, rows). Identical to OpenCV 5.0.0 and

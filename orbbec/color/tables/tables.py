@@ -49,11 +49,7 @@ def equalize_hist(images: Images) -> Any:
         images: see `lut`.
 
     Returns:
-        Images of the type, size and memory format of `images`, on their device.
-
-    Raises:
-        TypeError: `images` has an unsupported type.
-        ValueError: `images` are not of uint8.
+        See `lut`, which also lists the errors.
 
     Source:
         `cv::equalizeHist` of each channel. Identical to OpenCV 5.0.0 and 4.12.0.

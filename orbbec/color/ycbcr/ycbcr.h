@@ -44,8 +44,8 @@ struct YcbcrToRgb {
   ORBBEC_HD StoredBox box(int64_t n, const Image<uint8_t>& to) const {
     if (boxes == nullptr) return {0, 0, to.width, to.height};
     const int64_t* const box = boxes + 4 * n;
-    return {inside(box[0], to.width) / kStep * kStep, inside(box[1], to.height),
-            inside(box[2], to.width), inside(box[3], to.height)};
+    return {clamp_to_size(box[0], to.width) / kStep * kStep, clamp_to_size(box[1], to.height),
+            clamp_to_size(box[2], to.width), clamp_to_size(box[3], to.height)};
   }
 
   // The output pixels of an image in stored order; empty if the tables do not match.
@@ -64,11 +64,6 @@ struct YcbcrToRgb {
     to.at(y, x, 0) = static_cast<uint8_t>(color.red);
     to.at(y, x, 1) = static_cast<uint8_t>(color.green);
     to.at(y, x, 2) = static_cast<uint8_t>(color.blue);
-  }
-
- private:
-  ORBBEC_HD static int inside(int64_t side, int size) {
-    return static_cast<int>(smaller(larger<int64_t>(side, 0), int64_t{size}));
   }
 };
 

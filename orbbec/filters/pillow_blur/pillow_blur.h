@@ -8,7 +8,7 @@
 namespace orbbec {
 
 constexpr int kPillowPasses = 3;  // along each axis
-constexpr int64_t kMaxReach = 1 << 14;
+constexpr int kMaxReach = 1 << 14;
 
 struct PillowBlurArguments {
   AnyImages source, output;
@@ -23,11 +23,8 @@ struct Box {
 
   // The table may be in device memory, where the host cannot check it.
   ORBBEC_HD static Box of(const int64_t* boxes, int64_t n) {
-    const int64_t reach = boxes[3 * n];
-    return {static_cast<int>(reach < 0           ? 0
-                             : reach > kMaxReach ? kMaxReach
-                                                 : reach),
-            static_cast<uint32_t>(boxes[3 * n + 1]), static_cast<uint32_t>(boxes[3 * n + 2])};
+    return {clamp_to_size(boxes[3 * n], kMaxReach), static_cast<uint32_t>(boxes[3 * n + 1]),
+            static_cast<uint32_t>(boxes[3 * n + 2])};
   }
 
   ORBBEC_HD uint8_t mean(uint32_t inner, uint32_t outer) const {

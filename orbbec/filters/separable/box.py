@@ -26,11 +26,7 @@ def box_blur(
         border: "constant" (zeros), "replicate", "reflect", "reflect101" or "wrap".
 
     Returns:
-        Images of the type, sizes, dtype and memory format of `images`, on their device.
-
-    Raises:
-        TypeError: an argument has an unsupported type or dtype.
-        ValueError: a shape, size or name is invalid.
+        See `gaussian_blur`, which also lists the errors.
 
     Source:
         `cv::blur` of OpenCV 5.0.0 and 4.12.0: identical for uint8 and uint16, including its overflow: in the

@@ -226,7 +226,7 @@ struct Separable {
 
 // Calls `launch` with the filter for the dtype.
 template <template <class> class Rule, class Launch>
-int dispatch_separable(const SeparableArguments& a, const Launch& launch) {
+auto dispatch_separable(const SeparableArguments& a, const Launch& launch) {
   return dispatch_any_dtype(a.dtype, [&](auto value) {
     using T = decltype(value);
     return launch(Separable<Rule<T>>{a, Images<const T>(a.source), Images<T>(a.output)});

@@ -10,7 +10,6 @@ void run_scalar(const SeparableArguments& arguments, const ParallelFor& parallel
   dispatch_separable<Rule>(arguments, [&](const auto& op) {
     using OpRule = typename std::decay_t<decltype(op)>::Rule;
     run_separable<VectorPasses<ScalarTarget, OpRule>>(op, parallel);
-    return 0;
   });
 }
 
@@ -38,7 +37,6 @@ void box_blur_cpu(const SeparableArguments& arguments, const ParallelFor& parall
 void gaussian_taps_cpu(const TapsArguments& arguments, const ParallelFor& parallel) {
   dispatch_taps(arguments, [&](const auto& taps) {
     for_each_item_cpu(taps, arguments.count, 2, 8 * arguments.longest, parallel);
-    return 0;
   });
 }
 

@@ -97,7 +97,7 @@ struct GaussianTaps {
 };
 
 template <class Launch>
-int dispatch_taps(const TapsArguments& a, const Launch& launch) {
+auto dispatch_taps(const TapsArguments& a, const Launch& launch) {
   return dispatch_dtype<uint8_t, uint16_t, double, float>(
       a.dtype, [&](auto value) { return launch(GaussianTaps<decltype(value)>{a}); });
 }

@@ -7,7 +7,10 @@
 
 namespace orbbec {
 
+enum class AngleFunction { kArctangent, kSineCosine, kSquareRoot };
+
 struct AnglesArguments {
+  AngleFunction function;
   const void* y;  // or degrees, or squares
   const void* x;  // of arctangents
   void* result;   // radians; sines, then cosines; or roots
@@ -60,9 +63,20 @@ struct SquareRoot {
 };
 
 // Calls `launch` with the functor for the arguments, which the binding has checked.
-template <template <class> class Op, class Launch>
-int dispatch_angles(const AnglesArguments& a, const Launch& launch) {
-  return a.is_double ? launch(Op<double>(a)) : launch(Op<float>(a));
+template <class Launch>
+auto dispatch_angles(const AnglesArguments& a, const Launch& launch) {
+  const auto of_type = [&](auto number) {
+    using F = decltype(number);
+    switch (a.function) {
+      case AngleFunction::kArctangent:
+        return launch(Arctangent<F>(a));
+      case AngleFunction::kSineCosine:
+        return launch(SineCosine<F>(a));
+      default:
+        return launch(SquareRoot<F>(a));
+    }
+  };
+  return a.is_double ? of_type(double{}) : of_type(float{});
 }
 
 }  // namespace orbbec

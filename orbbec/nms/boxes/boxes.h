@@ -86,7 +86,7 @@ struct BoxPairs {
 
 // Calls `launch` with the functor for the arguments, which the binding has checked.
 template <class Launch>
-int dispatch_box_pairs(const BoxPairsArguments& a, const Launch& launch) {
+auto dispatch_box_pairs(const BoxPairsArguments& a, const Launch& launch) {
   const auto of_type = [&](auto number) {
     using F = decltype(number);
     switch (a.measure) {
@@ -171,7 +171,7 @@ struct RotatedBoxPairs {
 };
 
 template <class Launch>
-int dispatch_rotated_box_pairs(const BoxPairsArguments& a, const Launch& launch) {
+auto dispatch_rotated_box_pairs(const BoxPairsArguments& a, const Launch& launch) {
   return a.is_double ? launch(PrepareRotatedBoxes<double>(a), RotatedBoxPairs<double>(a))
                      : launch(PrepareRotatedBoxes<float>(a), RotatedBoxPairs<float>(a));
 }

@@ -38,10 +38,8 @@ ORBBEC_HD void rotated_row(const Op& op, int64_t n, int y, int width) {
 }  // namespace
 
 void box_pairs_cpu(const BoxPairsArguments& arguments, const ParallelFor& parallel) {
-  dispatch_box_pairs(arguments, [&](const auto& op) {
-    for_each_pixel_cpu(op, pairs_shape(arguments), parallel);
-    return 0;
-  });
+  dispatch_box_pairs(
+      arguments, [&](const auto& op) { for_each_pixel_cpu(op, pairs_shape(arguments), parallel); });
 }
 
 void rotated_box_pairs_cpu(const BoxPairsArguments& arguments, const ParallelFor& parallel) {
@@ -52,7 +50,6 @@ void rotated_box_pairs_cpu(const BoxPairsArguments& arguments, const ParallelFor
         compiled_to_avx512<each_pixel<Op>, rotated_row<Vec4, Op>, rotated_row<Eight, Op>>(
             simd_level());
     for_each_pixel_cpu(pairs, pairs_shape(arguments), parallel, row);
-    return 0;
   });
 }
 

@@ -11,8 +11,6 @@ from orbbec.nms.boxes.angles import arctangent, sine_cosine, square_root
 from orbbec.nms.boxes.arguments import NUMBERS, boxes_of, format_name
 from orbbec.nms.detections import Boxes, like
 
-# torchvision's name of a format: the name here.
-
 
 def box_convert(boxes: Boxes, in_fmt: str, out_fmt: str) -> Any:
     """Convert boxes from one format to another.

@@ -59,15 +59,11 @@ def generalized_box_iou(boxes1: Boxes, boxes2: Boxes) -> Any:
     `iou - (hull - union) / hull`, where hull is the area of the smallest enclosing box: from -1 to 1.
 
     Args:
-        boxes1: `[..., N, 4]` tensor or array of any real dtype: x1, y1, x2, y2. On the CPU or a CUDA device.
-        boxes2: `[..., M, 4]`, on the device of `boxes1`.
+        boxes1: x1, y1, x2, y2; see `box_iou`.
+        boxes2: see `box_iou`.
 
     Returns:
-        `[..., N, M]`: float64 if one set is float64, otherwise float32; differentiable. NaN as in `box_iou`.
-
-    Raises:
-        TypeError: not tensors or arrays of real numbers.
-        ValueError: a shape or device is invalid.
+        See `box_iou`, which also lists the errors; NaN as there.
 
     Source:
         `torchvision.ops.generalized_box_iou`: identical for float32 and float64.
@@ -88,16 +84,12 @@ def distance_box_iou(boxes1: Boxes, boxes2: Boxes, eps: float = 1e-7) -> Any:
     the smallest enclosing box.
 
     Args:
-        boxes1: `[..., N, 4]` tensor or array of any real dtype: x1, y1, x2, y2. On the CPU or a CUDA device.
-        boxes2: `[..., M, 4]`, on the device of `boxes1`.
+        boxes1: x1, y1, x2, y2; see `box_iou`.
+        boxes2: see `box_iou`.
         eps: avoids division by 0.
 
     Returns:
-        `[..., N, M]`: float64 if one set is float64, otherwise float32; differentiable. NaN as in `box_iou`.
-
-    Raises:
-        TypeError: not tensors or arrays of real numbers.
-        ValueError: a shape or device is invalid.
+        See `box_iou`, which also lists the errors; NaN as there.
 
     Source:
         `torchvision.ops.distance_box_iou`: identical for float32 and float64.
@@ -119,16 +111,12 @@ def complete_box_iou(boxes1: Boxes, boxes2: Boxes, eps: float = 1e-7) -> Any:
     diagonals, times `4 / pi**2`; the gradient treats `v / (1 - iou + v + eps)` as constant.
 
     Args:
-        boxes1: `[..., N, 4]` tensor or array of any real dtype: x1, y1, x2, y2. On the CPU or a CUDA device.
-        boxes2: `[..., M, 4]`, on the device of `boxes1`.
+        boxes1: x1, y1, x2, y2; see `box_iou`.
+        boxes2: see `box_iou`.
         eps: avoids division by 0.
 
     Returns:
-        `[..., N, M]`: float64 if one set is float64, otherwise float32; differentiable. NaN as in `box_iou`.
-
-    Raises:
-        TypeError: not tensors or arrays of real numbers.
-        ValueError: a shape or device is invalid.
+        See `box_iou`, which also lists the errors; NaN as there.
 
     Source:
         `torchvision.ops.complete_box_iou`, within 1e-6 for float32 and 2e-15 for float64: the last bit of

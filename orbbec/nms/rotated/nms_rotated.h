@@ -32,7 +32,6 @@ struct RotatedOverlapRule {
   ORBBEC_HD Item item(int64_t rank) const {
     return {rotated_box(boxes + 5 * rank), groups == nullptr ? 0 : groups[rank]};
   }
-  ORBBEC_HD int64_t group(const Item& item) const { return item.group; }
 
   ORBBEC_HD bool suppresses(const Item& earlier, const Item& later) const {
     if (earlier.group != later.group) return false;

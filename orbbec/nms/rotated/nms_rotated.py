@@ -10,13 +10,12 @@ from orbbec.bridge.arguments import number_value
 from orbbec.bridge.fakes import register_fake
 from orbbec.nms.detections import (
     Boxes,
-    at_most,
     box_tensor,
     check_max_output,
+    chosen_indices,
     group_numbers,
     keep_greedily,
     like,
-    select_indices,
     vector,
 )
 
@@ -75,9 +74,7 @@ def nms_rotated(
         return keepers
 
     keep, order = keep_greedily("nms_rotated", keepers_of, computed, of_boxes, groups)
-    if max_output is not None:
-        return like(boxes, *at_most(keep, order, max_output))
-    return like(boxes, select_indices("nms_rotated", order, keep))
+    return like(boxes, *chosen_indices("nms_rotated", keep, order, max_output))
 
 
 @register_fake("nms_rotated_keepers", boxes=2)

@@ -214,7 +214,7 @@ struct MatrixNmsDecays {
 };
 
 template <class Launch>
-int dispatch_matrix_nms(const MatrixNmsArguments& a, const Launch& launch) {
+auto dispatch_matrix_nms(const MatrixNmsArguments& a, const Launch& launch) {
   const auto of_type = [&](auto number) {
     using F = decltype(number);
     const MatrixNms<F> rule(a);

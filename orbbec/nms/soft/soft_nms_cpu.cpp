@@ -209,7 +209,6 @@ void run_scalar_matrix(const MatrixNmsArguments& a, const ParallelFor& parallel)
     const int64_t work = a.count / 16 + 1;  // per box, in pixels
     for_each_item_cpu(overlaps, 1, a.count, work, parallel);
     for_each_item_cpu(decays, 1, a.count, work, parallel);
-    return 0;
   });
 }
 

@@ -45,7 +45,7 @@ struct PhiloxNoise {
 };
 
 template <class Launch>
-int dispatch_philox_noise(const PhiloxNoiseArguments& a, const Launch& launch) {
+auto dispatch_philox_noise(const PhiloxNoiseArguments& a, const Launch& launch) {
   if (a.noise.kind == Noise::kNormal) return launch(PhiloxNoise<Noise::kNormal>{a});
   if (a.noise.kind == Noise::kCentered) return launch(PhiloxNoise<Noise::kCentered>{a});
   return launch(PhiloxNoise<Noise::kUniform>{a});

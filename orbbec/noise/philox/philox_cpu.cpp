@@ -25,7 +25,6 @@ void philox_noise_cpu(const PhiloxNoiseArguments& arguments, const ParallelFor& 
     const DrawRun draw = draw_run<kKind>(simd_level());
     for_each_row_cpu(op.a.count, op.a.rows, op.a.width, parallel,
                      [&](int64_t n, int row) { noise_row(op, draw, n, row); });
-    return 0;
   });
 }
 

@@ -10,33 +10,23 @@ namespace {
 
 constexpr const char* kOp = "salt_and_pepper";
 
-// The arguments of `salt_and_pepper`, as its schema has them.
-struct Call {
-  Tensor images;
-  std::optional<Tensor> layout, amounts, salt_ratios, sample_ids;
-  int64_t channels = 0, seed = 0, epoch = 0, position = 0;
-  double amount = 0, salt_ratio = 0, salt = 0, pepper = 0;
-
-  explicit Call(StableIValue* stack) {
-    unpack(stack, images, layout, channels, amount, amounts, salt_ratio, salt_ratios, seed,
-           sample_ids, epoch, position, salt, pepper);
-  }
-};
-
-Tensor run(const Call& call) {
+void salt_and_pepper(StableIValue* stack, uint64_t, uint64_t) {
+  NoiseCall call;
+  std::optional<Tensor> amounts, salt_ratios;
+  double amount, salt_ratio, salt, pepper;
+  unpack(stack, call.images, call.layout, call.channels, amount, amounts, salt_ratio, salt_ratios,
+         call.seed, call.sample_ids, call.epoch, call.position, salt, pepper);
   const auto set_numbers = [&](SaltAndPepperArguments& a) {
     const int64_t count = a.source.count;
-    a.amount = {check_per_image(kOp, "amount", call.amounts, call.images, count), call.amount};
-    a.salt_ratio = {check_per_image(kOp, "salt_ratio", call.salt_ratios, call.images, count),
-                    call.salt_ratio};
-    a.salt = call.salt;
-    a.pepper = call.pepper;
+    a.amount = {check_per_image(kOp, "amount", amounts, call.images, count), amount};
+    a.salt_ratio = {check_per_image(kOp, "salt_ratio", salt_ratios, call.images, count),
+                    salt_ratio};
+    a.salt = salt;
+    a.pepper = pepper;
   };
-  return run_noise<SaltAndPepperArguments>(kOp, call, set_numbers, salt_and_pepper_cpu,
-                                           salt_and_pepper_cuda);
+  give(stack, run_noise<SaltAndPepperArguments>(kOp, call, set_numbers, salt_and_pepper_cpu,
+                                                salt_and_pepper_cuda));
 }
-
-void salt_and_pepper(StableIValue* stack, uint64_t, uint64_t) { give(stack, run(Call(stack))); }
 
 }  // namespace
 }  // namespace orbbec

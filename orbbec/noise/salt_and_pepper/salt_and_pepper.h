@@ -55,10 +55,4 @@ struct SaltAndPepper {
   }
 };
 
-template <class Launch>
-int dispatch_salt_and_pepper(const SaltAndPepperArguments& a, const Launch& launch) {
-  return dispatch_dtype<uint8_t, Half, BFloat16, double, float>(
-      a.dtype, [&](auto value) { return launch(SaltAndPepper<decltype(value)>(a)); });
-}
-
 }  // namespace orbbec

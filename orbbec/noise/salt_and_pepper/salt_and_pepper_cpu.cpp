@@ -22,10 +22,9 @@ void salted_row(const SaltAndPepper<T>& op, int64_t n, int y) {
 }  // namespace
 
 void salt_and_pepper_cpu(const SaltAndPepperArguments& arguments, const ParallelFor& parallel) {
-  dispatch_salt_and_pepper(arguments, [&](const auto& op) {
+  dispatch_functor<SaltAndPepper>(arguments, [&](const auto& op) {
     for_each_noisy_row(op, kPixelsPerNumber, parallel,
                        [&](int64_t n, int y) { salted_row(op, n, y); });
-    return 0;
   });
 }
 

@@ -4,8 +4,8 @@
 namespace orbbec {
 
 int salt_and_pepper_cuda(const SaltAndPepperArguments& arguments, void* stream) {
-  return dispatch_salt_and_pepper(arguments,
-                                  [&](const auto& op) { return launch_noise(op, stream); });
+  return dispatch_functor<SaltAndPepper>(arguments,
+                                         [&](const auto& op) { return launch_noise(op, stream); });
 }
 
 }  // namespace orbbec

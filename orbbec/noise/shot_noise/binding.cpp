@@ -10,26 +10,18 @@ namespace {
 
 constexpr const char* kOp = "shot_noise";
 
-// The arguments of `shot_noise`, as its schema has them.
-struct Call {
-  Tensor images;
-  std::optional<Tensor> layout, scales, sample_ids;
-  int64_t channels = 0, seed = 0, epoch = 0, position = 0;
-  double scale = 0;
-
-  explicit Call(StableIValue* stack) {
-    unpack(stack, images, layout, channels, scale, scales, seed, sample_ids, epoch, position);
-  }
-};
-
-Tensor run(const Call& call) {
+void shot_noise(StableIValue* stack, uint64_t, uint64_t) {
+  NoiseCall call;
+  std::optional<Tensor> scales;
+  double scale;
+  unpack(stack, call.images, call.layout, call.channels, scale, scales, call.seed, call.sample_ids,
+         call.epoch, call.position);
   const auto set_numbers = [&](ShotNoiseArguments& a) {
-    a.scale = {check_per_image(kOp, "scale", call.scales, call.images, a.source.count), call.scale};
+    a.scale = {check_per_image(kOp, "scale", scales, call.images, a.source.count), scale};
   };
-  return run_noise<ShotNoiseArguments>(kOp, call, set_numbers, shot_noise_cpu, shot_noise_cuda);
+  give(stack,
+       run_noise<ShotNoiseArguments>(kOp, call, set_numbers, shot_noise_cpu, shot_noise_cuda));
 }
-
-void shot_noise(StableIValue* stack, uint64_t, uint64_t) { give(stack, run(Call(stack))); }
 
 }  // namespace
 }  // namespace orbbec

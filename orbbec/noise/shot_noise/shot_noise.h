@@ -74,10 +74,4 @@ struct ShotNoise {
   }
 };
 
-template <class Launch>
-int dispatch_shot_noise(const ShotNoiseArguments& a, const Launch& launch) {
-  return dispatch_dtype<uint8_t, Half, BFloat16, double, float>(
-      a.dtype, [&](auto value) { return launch(ShotNoise<decltype(value)>(a)); });
-}
-
 }  // namespace orbbec

@@ -42,7 +42,7 @@ void shot_row(const ShotNoise<T>& op, int64_t n, int y, const Noisy& noisy) {
 }
 
 template <class T>
-int run(const ShotNoise<T>& op, const ParallelFor& parallel) {
+void run(const ShotNoise<T>& op, const ParallelFor& parallel) {
   std::vector<ByteTables> tables;
   if constexpr (std::is_same_v<T, uint8_t>) {
     for (int64_t n = 0; n < op.output.count; ++n) tables.emplace_back(op.scale_of(n));
@@ -54,13 +54,12 @@ int run(const ShotNoise<T>& op, const ParallelFor& parallel) {
       shot_row(op, n, y, [&](auto... of) { return op.noisy(of...); });
     }
   });
-  return 0;
 }
 
 }  // namespace
 
 void shot_noise_cpu(const ShotNoiseArguments& arguments, const ParallelFor& parallel) {
-  dispatch_shot_noise(arguments, [&](const auto& op) { return run(op, parallel); });
+  dispatch_functor<ShotNoise>(arguments, [&](const auto& op) { return run(op, parallel); });
 }
 
 }  // namespace orbbec

@@ -4,7 +4,8 @@
 namespace orbbec {
 
 int shot_noise_cuda(const ShotNoiseArguments& arguments, void* stream) {
-  return dispatch_shot_noise(arguments, [&](const auto& op) { return launch_noise(op, stream); });
+  return dispatch_functor<ShotNoise>(arguments,
+                                     [&](const auto& op) { return launch_noise(op, stream); });
 }
 
 }  // namespace orbbec

@@ -27,16 +27,14 @@ std::tuple<Tensor, Tensor> roi_pool(Tensor input, Tensor rois, std::vector<int64
   check_argmax_reach(a.roi.features);
   const Tensor prepared = prepare_rois(kOp, rois, kNumbers, input);
   check_pooled_size(kOp, output_size, rois.size(0), a.roi.features.channels);
-  check_images_of(kOp, prepared, kNumbers, a.roi.features.count);
+  check_images_of(kOp, prepared, a.roi.features.count);
   const std::vector<int64_t> shape{rois.size(0), a.roi.features.channels, output_size[0],
                                    output_size[1]};
   const bool channels_last = reads_channels_last(a.roi.features);
   const Tensor output = new_images(kOp, input, shape, channels_last);
   const Tensor argmax = new_images(kOp, input, shape, channels_last, ScalarType::Int);
   if (output.numel() == 0) return {output, argmax};
-  const Tensor geometries = new_geometries<RoiPoolGeometry>(kOp, input, rois.size(0));
-  a.roi.rois = prepared.const_data_ptr();
-  a.roi.geometries = geometries.mutable_data_ptr();
+  const Tensor geometries = point_to_rois<RoiPoolGeometry>(kOp, prepared, a.roi);
   a.roi.pooled = dense_images(kOp, "output", output, output.mutable_data_ptr());
   a.argmax = dense_images(kOp, "argmax", argmax, argmax.mutable_data_ptr());
   run_where(kOp, input, roi_pool_cpu, roi_pool_cuda, a);
@@ -65,13 +63,11 @@ Tensor roi_pool_backward(Tensor gradient, Tensor argmax, Tensor rois,
             std::equal(argmax.sizes().begin(), argmax.sizes().end(), gradient.sizes().begin()),
         kOp, "expected argmax as int32 of the shape and on the device of gradient, but got ",
         shape_text(argmax));
-  check_images_of(kOp, prepared, kNumbers, input_size[0]);
+  check_images_of(kOp, prepared, input_size[0]);
   Tensor result = new_images(kOp, gradient, input_size, channels_last);
   if (result.numel() == 0) return result;
   if (rois.size(0) == 0) return torch::stable::zero_(result);
-  const Tensor geometries = new_geometries<RoiPoolGeometry>(kOp, gradient, rois.size(0));
-  a.roi.rois = prepared.const_data_ptr();
-  a.roi.geometries = geometries.mutable_data_ptr();
+  const Tensor geometries = point_to_rois<RoiPoolGeometry>(kOp, prepared, a.roi);
   a.roi.features = float_images(kOp, "input", result, result.mutable_data_ptr());
   check_argmax_reach(a.roi.features);
   a.argmax = dense_images(kOp, "argmax", argmax, const_cast<void*>(argmax.const_data_ptr()));

@@ -39,13 +39,8 @@ struct MakeRoiPoolGeometries {
   ORBBEC_HD void operator()(int64_t, int k) const {
     const F* const roi = static_cast<const F*>(arguments.rois) + int64_t{k} * 5;
     const F scale = static_cast<F>(arguments.spatial_scale);
-    RoiPoolGeometry<F> f{.image = roi_image(roi[0], arguments.features.count),
-                         .start_y = 0,
-                         .start_x = 0,
-                         .end_y = 0,
-                         .end_x = 0,
-                         .bin_y = F(0),
-                         .bin_x = F(0)};
+    RoiPoolGeometry<F> f{};
+    f.image = roi_image(roi[0], arguments.features.count);
     const F x1 = roi[1] * scale, y1 = roi[2] * scale, x2 = roi[3] * scale, y2 = roi[4] * scale;
     if (within_roi_reach(x1, x2) && within_roi_reach(y1, y2)) {
       f.start_x = static_cast<int>(half_away_from_zero(x1));
@@ -78,13 +73,7 @@ struct BinRange {
 template <class F>
 ORBBEC_HD BinRange bin_range(int start, F bin, int p, int size) {
   const int64_t begin = start + static_cast<int64_t>(floor(F(p) * bin));
-  const int64_t end = bin_end(start, bin, p);
-  return {static_cast<int>(begin < 0      ? 0
-                           : begin < size ? begin
-                                          : size),
-          static_cast<int>(end < 0      ? 0
-                           : end < size ? end
-                                        : size)};
+  return {clamp_to_size(begin, size), clamp_to_size(bin_end(start, bin, p), size)};
 }
 
 template <class T>
@@ -103,16 +92,6 @@ struct RoiPool {
         argmax(a.argmax),
         geometries(static_cast<const RoiPoolGeometry<F>*>(a.roi.geometries)),
         channels_last(a.roi.features.stride_c == 1) {}
-
-  // An image is a region; its pixels are channels x bins, or bins x channels.
-  AnyImages shape() const {
-    AnyImages items{};
-    const int bins = pooled.height * pooled.width, channels = static_cast<int>(pooled.channels);
-    items.count = pooled.count;
-    items.height = channels_last ? bins : channels;
-    items.width = channels_last ? channels : bins;
-    return items;
-  }
 
   ORBBEC_HD void operator()(int64_t k, int row, int column) const {
     const int bin = channels_last ? row : column, c = channels_last ? column : row;

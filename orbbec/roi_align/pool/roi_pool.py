@@ -9,13 +9,7 @@ from orbbec._library import operators
 from orbbec.bridge.arguments import is_channels_last, new_images, number_value
 from orbbec.bridge.dispatch import call_operator
 from orbbec.bridge.fakes import register_fake
-from orbbec.roi_align.rois import (
-    OutputSize,
-    Rois,
-    as_rois,
-    check_input,
-    output_size_values,
-)
+from orbbec.roi_align.rois import OutputSize, Rois, as_rois, check_input, output_size_values
 
 
 def roi_pool(input: Tensor, rois: Rois, output_size: OutputSize, spatial_scale: float = 1.0) -> Tensor:
@@ -30,20 +24,14 @@ def roi_pool(input: Tensor, rois: Rois, output_size: OutputSize, spatial_scale: 
     in every run, for any number of threads and on every device. `rois` have no gradient.
 
     Args:
-        input: `[N, C, H, W]` float16, bfloat16, float32 or float64, of any strides (channels last is read as
-            is), on the CPU or a CUDA device. Sides of at most 2^24, less than 2^31 pixels per image.
+        input: see `roi_align`; less than 2^31 pixels per image.
         rois: `[K, 5]`: index of the image, x1, y1, x2, y2; or `[L, 4]` tensors, one per image. Any of the
             float types, on the device of `input`; converted to float32, or float64 if `input` is float64.
-        output_size: bins as `(height, width)`, or one number for both; each at most 4096.
-        spatial_scale: factor from coordinates of `rois` to pixels of `input`.
+        output_size: see `roi_align`.
+        spatial_scale: see `roi_align`.
 
     Returns:
-        `[K, C, *output_size]` of the dtype and on the device of `input`; channels last if `input` is.
-
-    Raises:
-        TypeError: a type or dtype is not supported.
-        ValueError: a shape or number is invalid, or, on the CPU, an image index is not below N. On CUDA, such
-            a region gives NaN and no gradient.
+        See `roi_align`, which also lists the errors.
 
     Source:
         torchvision 0.25 on the CPU: identical values and gradients for float32 and float64.

@@ -212,17 +212,14 @@ void roi_pool_cpu(const RoiPoolArguments& a, const ParallelFor& parallel) {
     if (on_blocks.pays()) {
       on_blocks.run(parallel);
     } else {
-      for_each_pixel_cpu(op, op.shape(), parallel);
+      for_each_pixel_cpu(op, region_items(op.pooled, op.channels_last), parallel);
     }
-    return 0;
   });
 }
 
 void roi_pool_backward_cpu(const RoiPoolArguments& a, const ParallelFor& parallel) {
-  dispatch_roi_dtype(a.roi.dtype, [&](auto pixel) {
-    scatter_gradient<decltype(pixel)>(a, parallel);
-    return 0;
-  });
+  dispatch_roi_dtype(a.roi.dtype,
+                     [&](auto pixel) { scatter_gradient<decltype(pixel)>(a, parallel); });
 }
 
 }  // namespace orbbec

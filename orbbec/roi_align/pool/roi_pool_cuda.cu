@@ -235,7 +235,8 @@ int roi_pool_cuda(const RoiPoolArguments& a, void* stream) {
     using T = decltype(pixel);
     const int status = make_roi_pool_geometries_cuda<Compute<T>>(a.roi, stream);
     const RoiPool<T> op(a);
-    return status != 0 ? status : for_each_pixel_cuda(op, op.shape(), stream);
+    return status != 0 ? status
+                       : for_each_pixel_cuda(op, region_items(op.pooled, op.channels_last), stream);
   });
 }
 

@@ -35,9 +35,8 @@ STABLE_TORCH_LIBRARY_FRAGMENT(orbbec, m) {
       "roi_align_rotated(Tensor input, Tensor rois, SymInt[] output_size, float spatial_scale, "
       "int sampling_ratio, bool aligned) -> Tensor");
   m.def(
-      "roi_align_rotated_backward(Tensor gradient, Tensor rois, SymInt[] input_size, bool "
-      "channels_last, "
-      "float spatial_scale, int sampling_ratio, bool aligned) -> Tensor");
+      "roi_align_rotated_backward(Tensor gradient, Tensor rois, SymInt[] input_size, "
+      "bool channels_last, float spatial_scale, int sampling_ratio, bool aligned) -> Tensor");
 }
 
 ORBBEC_IMPLEMENT(m) {

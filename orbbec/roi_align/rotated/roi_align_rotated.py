@@ -4,12 +4,7 @@ import torch
 from torch import Tensor
 
 from orbbec.bridge.arguments import flag_value, number_value, whole_value
-from orbbec.roi_align.rois import (
-    OutputSize,
-    Rois,
-    pool_rois,
-    register_roi_align,
-)
+from orbbec.roi_align.rois import OutputSize, Rois, pool_rois, register_roi_align
 
 
 def roi_align_rotated(
@@ -27,12 +22,11 @@ def roi_align_rotated(
     opposite sign with `clockwise`. A negative side reverses the bins, or gives zeros with adaptive sampling.
 
     Args:
-        input: `[N, C, H, W]` float16, bfloat16, float32 or float64, of any strides (channels last is read as
-            is), on the CPU or a CUDA device. Sides of at most 2^24.
+        input: see `roi_align`.
         rois: `[K, 6]`: index of the image, center x, center y, width, height, degrees; or `[L, 5]` tensors,
             one per image. Any of the float types, on the device of `input`; converted to the dtype of the
-                computation.
-        output_size: bins as `(height, width)`, or one number for both; each at most 4096.
+            computation.
+        output_size: see `roi_align`.
         spatial_scale: factor from centers and sides of `rois` to pixels of `input`.
         sampling_ratio: samples per bin and axis, at most 128. 0 or less: the width of the bin in pixels,
             rounded up, at most 128.
@@ -40,12 +34,7 @@ def roi_align_rotated(
             pixel are extended to one pixel.
 
     Returns:
-        `[K, C, *output_size]` of the dtype and on the device of `input`; channels last if `input` is.
-
-    Raises:
-        TypeError: a type or dtype is not supported.
-        ValueError: a shape or number is invalid, or, on the CPU, an image index is not below N. On CUDA, such
-            a region gives NaN and no gradient.
+        See `roi_align`, which also lists the errors.
 
     Source:
         ROIAlignRotated of detectron2 and mmcv; compared with a float64 NumPy oracle.
@@ -56,8 +45,8 @@ def roi_align_rotated(
         >>> roi_align_rotated(features, roi, 2).flatten().tolist()
         [10.5, 2.5, 12.5, 4.5]
     """
-    numbers = spatial_scale, sampling_ratio
-    return pool_rois("roi_align_rotated", input, rois, 6, output_size, *numbers, aligned=aligned)
+    options = spatial_scale, sampling_ratio, aligned
+    return pool_rois("roi_align_rotated", input, rois, 6, output_size, *options)
 
 
 class RoIAlignRotated(torch.nn.Module):
@@ -75,11 +64,7 @@ class RoIAlignRotated(torch.nn.Module):
     """
 
     def __init__(
-        self,
-        output_size: OutputSize,
-        spatial_scale: float,
-        sampling_ratio: int = 0,
-        aligned: bool = True,
+        self, output_size: OutputSize, spatial_scale: float, sampling_ratio: int = 0, aligned: bool = True
     ) -> None:
         super().__init__()
         self.output_size = output_size

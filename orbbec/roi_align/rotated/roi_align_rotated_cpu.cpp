@@ -7,14 +7,12 @@ namespace orbbec {
 void roi_align_rotated_cpu(const RoiArguments& arguments, const ParallelFor& parallel) {
   dispatch_roi_dtype(arguments.dtype, [&](auto pixel) {
     RoiAlignCpu<decltype(pixel), RotatedRoi>(arguments, parallel).run();
-    return 0;
   });
 }
 
 void roi_align_rotated_backward_cpu(const RoiArguments& arguments, const ParallelFor& parallel) {
   dispatch_roi_dtype(arguments.dtype, [&](auto pixel) {
     RoiAlignBackwardCpu<decltype(pixel), RotatedRoi>(arguments, parallel).run();
-    return 0;
   });
 }
 

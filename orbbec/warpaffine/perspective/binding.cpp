@@ -44,16 +44,15 @@ void warp_perspective_backward(StableIValue* stack, uint64_t, uint64_t) {
 STABLE_TORCH_LIBRARY_FRAGMENT(orbbec, m) {
   m.def(
       "warp_perspective(Tensor images, Tensor? layout, int channels, Tensor matrix, SymInt[] size, "
-      "str interpolation, "
-      "str border, float[] fill, bool inverse, str arithmetic) -> Tensor");
+      "str interpolation, str border, float[] fill, bool inverse, str arithmetic) -> Tensor");
   m.def(
-      "warp_perspective_out(Tensor images, Tensor? layout, int channels, Tensor matrix, SymInt[] "
-      "size, str interpolation, "
-      "str border, float[] fill, bool inverse, str arithmetic, Tensor(a!) out) -> ()");
+      "warp_perspective_out(Tensor images, Tensor? layout, int channels, Tensor matrix, "
+      "SymInt[] size, str interpolation, str border, float[] fill, bool inverse, str arithmetic, "
+      "Tensor(a!) out) -> ()");
   m.def(
       "warp_perspective_backward(Tensor gradient, Tensor images, Tensor matrix, Tensor largest, "
-      "str interpolation, str border, "
-      "float[] fill, bool inverse, str arithmetic, Tensor? regions=None) -> (Tensor, Tensor)");
+      "str interpolation, str border, float[] fill, bool inverse, str arithmetic, "
+      "Tensor? regions=None) -> (Tensor, Tensor)");
 }
 
 ORBBEC_IMPLEMENT(m) {

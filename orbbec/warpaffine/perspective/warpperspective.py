@@ -30,22 +30,17 @@ def warp_perspective(
         images: see `warp_affine`.
         matrix: float32 or float64 `[N, 3, 3]`, or `[3, 3]` for all images: source pixels to output pixels. On
             the CPU or on the device of `images`. A singular matrix is treated as zeros: every position is
-            then
-                non-finite ("cv2_5", nearest and linear) or source pixel (0, 0) ("cv2_4").
-        size: output `(height, width)` in pixels, each at least 1.
+            then non-finite ("cv2_5", nearest and linear) or source pixel (0, 0) ("cv2_4").
+        size: see `warp_affine`.
         interpolation: see `warp_affine`.
         border: see `warp_affine`.
         fill: see `warp_affine`.
-        inverse: whether `matrix` already maps output pixels to source pixels.
+        inverse: see `warp_affine`.
         arithmetic: see `warp_affine`.
         out: see `warp_affine`.
 
     Returns:
-        Images of `size`, with the type and dtype of `images`, see `warp_affine`.
-
-    Raises:
-        TypeError: an argument has an unsupported type or dtype.
-        ValueError: a shape, size or name is invalid.
+        See `warp_affine`, which also lists the errors.
 
     Source:
         `cv::warpPerspective`. Identical to OpenCV 5.0.0 and 4.12.0 in the cases of docs/project/parity.md.

@@ -80,20 +80,15 @@ void remap_backward(StableIValue* stack, uint64_t, uint64_t) {
 
 STABLE_TORCH_LIBRARY_FRAGMENT(orbbec, m) {
   m.def(
-      "remap(Tensor images, Tensor? layout, int channels, Tensor map_x, Tensor map_y, SymInt[] "
-      "size, str "
-      "interpolation, "
-      "str border, float[] fill, str arithmetic) -> Tensor");
+      "remap(Tensor images, Tensor? layout, int channels, Tensor map_x, Tensor map_y, "
+      "SymInt[] size, str interpolation, str border, float[] fill, str arithmetic) -> Tensor");
   m.def(
-      "remap_out(Tensor images, Tensor? layout, int channels, Tensor map_x, Tensor map_y, SymInt[] "
-      "size, str "
-      "interpolation, "
-      "str border, float[] fill, str arithmetic, Tensor(a!) out) -> ()");
+      "remap_out(Tensor images, Tensor? layout, int channels, Tensor map_x, Tensor map_y, "
+      "SymInt[] size, str interpolation, str border, float[] fill, str arithmetic, "
+      "Tensor(a!) out) -> ()");
   m.def(
       "remap_backward(Tensor gradient, Tensor images, Tensor map_x, Tensor map_y, Tensor largest, "
-      "str "
-      "interpolation, "
-      "str border, float[] fill, str arithmetic) -> (Tensor, Tensor)");
+      "str interpolation, str border, float[] fill, str arithmetic) -> (Tensor, Tensor)");
 }
 
 ORBBEC_IMPLEMENT(m) {

@@ -28,7 +28,7 @@ def remap(
         images: see `warp_affine`.
         map_x: float32 or float64 `[N, height, width]`, or `[height, width]` for all images: source x in
             pixels. On the CPU or on the device of `images`. Converted to float32, or float64 for float64
-                images.
+            images.
         map_y: source y in pixels; the shape, dtype and device of `map_x`.
         interpolation: see `warp_affine`.
         border: see `warp_affine`.
