@@ -67,7 +67,8 @@ class Program:
         notes: how results differ from those of the transforms applied one by one.
         draws_anywhere: whether a kernel can draw, since no image is refused, sizes are static, and
             the program is small.
-        runs: whether `run` serves it: C++ draws everything, and the results of a pass have one size.
+        runs_one: whether `run` serves it for one image: C++ draws everything, and has all operators.
+        runs: whether `run` serves it for several images: the results of a pass also have one size.
     """
 
     code: Tensor
@@ -80,6 +81,7 @@ class Program:
     size: Size
     notes: tuple[str, ...]
     draws_anywhere: bool
+    runs_one: bool
     runs: bool
     _codes: dict[torch.device, Tensor] = field(default_factory=dict, init=False, repr=False)
     _known_sizes: dict[Size, tuple[Size, int]] = field(default_factory=dict, init=False, repr=False)
@@ -132,6 +134,7 @@ class Program:
         return cls(
             code=torch.from_numpy(table_of([*code, *rows, *padded(last)])),
             draws_anywhere=draws_anywhere,
+            runs_one=runs and not stops,
             runs=runs and not stops and all(step.static_size != VARIES for step in passes),
             labels=tuple(rule.label for rule in rules),
             stops=tuple(stops),
@@ -289,7 +292,7 @@ class Program:
         """Whether results of images of one size need neither microbatches nor a buffer on the host."""
         size, pixels_between = self._sizes(images.shape)
         planes = prod(images.shape[:-2])
-        return planes * pixels_between <= MICROBATCH_BYTES and planes * prod(size) < LEAST_BYTES
+        return planes * pixels_between <= MICROBATCH_BYTES and 0 < planes * prod(size) < LEAST_BYTES
 
     def _code_on(self, device: torch.device) -> Tensor | None:
         """A copy of the code on a device, made once; None if no kernel can draw."""

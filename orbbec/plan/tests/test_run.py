@@ -78,7 +78,8 @@ def program_of(pipeline, images):
 
 def runs(pipeline, images):
     direct = direct_input(images, False)
-    return direct is not None and program_of(pipeline, direct) is not None
+    program = None if direct is None else program_of(pipeline, direct)
+    return program is not None and (program.runs or (count_of(images) == 1 and direct[1] is None))
 
 
 @pytest.mark.parametrize("antialias", [False, True])
@@ -158,6 +159,33 @@ def test_random_pipelines():
         except (TypeError, ValueError):  # a pipeline that does not take these images
             continue
         ran += is_run
+    assert ran > 60
+
+
+@pytest.mark.parametrize("kind", ["one tensor", "one array"])
+def test_one_image_is_run_whatever_size_it_gets(kind):
+    picker, ran = Picker(6), 0
+    sizes = (
+        T.RandomResize(20, 40),
+        T.ScaleJitter((30, 40)),
+        T.RandomZoomOut(),
+        T.RandomRotation(40, expand=True),
+    )
+    targets = [{"boxes": torch.tensor([[3.0, 2.0, 20.0, 30.0]])}]
+    for n in range(200):
+        middle = (random_transform(picker) for _ in range(picker.of(range(4))))
+        pipeline = T.Compose([sizes[n % 4], *middle], seed=picker.of(range(2**20)))
+        image = images_of(kind)
+        try:
+            is_run = runs(pipeline, image)
+            assert_run_is_pass_by_pass(pipeline, image)
+        except (TypeError, ValueError):  # a pipeline that does not take these images
+            continue
+        ran += is_run
+        plan = pipeline.plan([_size_of(image)], [0], 5)
+        if is_run and not any(transform.needs_targets for transform in pipeline.transforms):
+            moved = pipeline(image, targets, [0], 5)[1]
+            assert moved[0]["boxes"].tolist() == T.transform_targets(plan, targets)[0]["boxes"].tolist()
     assert ran > 60
 
 

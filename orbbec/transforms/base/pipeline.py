@@ -192,6 +192,8 @@ class Pipeline(FrozenModule):
         tensor, layout, host_layout, channels, count, restore, as_planes = direct
         kind = tensor.dtype, channels, as_planes, layout is None
         program = self._direct[kind] if kind in self._direct else self._direct_program(kind)
+        if program is not None and not program.runs and (count > 1 or layout is not None):
+            program = None
         if program is None and host_layout is not None and common_size(host_layout.numpy()[:, 1:]):
             program = self._direct_program((*kind[:3], True))
             program = program if program is not None and program.runs_batches else None
@@ -238,7 +240,7 @@ class Pipeline(FrozenModule):
             program = self._program(_Pixels(channels, dtype_name(dtype), as_planes, one_size), None)
         except ValueError:
             return None  # planning raises it again, or draws some steps in Python
-        self._direct[kind] = program if program.runs else None
+        self._direct[kind] = program if program.runs_one else None
         return self._direct[kind]
 
     def _plan_of(self, table: Array, key: Key, pixels: _Pixels, targets: Sequence[Any] | None) -> Plan:

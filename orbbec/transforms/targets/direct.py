@@ -58,7 +58,7 @@ def follow_program(
         TypeError: boxes, points or areas are no numbers.
         ValueError: boxes are invalid or not finite; names the image.
     """
-    if not program.runs or len(targets) != len(batch.sizes):
+    if not program.runs_one or len(targets) != len(batch.sizes):
         return None
     sizes: list[Any] = list(map(tuple, batch.sizes.tolist()))
     takes_masks = not any(map(_reads_as_images, program.warps))
