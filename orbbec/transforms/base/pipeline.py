@@ -192,13 +192,11 @@ class Pipeline(FrozenModule):
         tensor, layout, host_layout, channels, count, restore, as_planes = direct
         kind = tensor.dtype, channels, as_planes, layout is None
         program = self._direct[kind] if kind in self._direct else self._direct_program(kind)
-        if program is not None and not program.runs and (count > 1 or layout is not None):
-            program = None
-        if program is None and host_layout is not None and common_size(host_layout.numpy()[:, 1:]):
-            program = self._direct_program((*kind[:3], True))
-            program = program if program is not None and program.runs_batches else None
-        if program is None:
-            return None
+        if program is None or not (program.runs or (count == 1 and host_layout is None)):
+            is_alike = host_layout is not None and common_size(host_layout.numpy()[:, 1:])
+            program = self._direct_program((*kind[:3], True)) if is_alike else None
+            if program is None or not program.runs_batches:
+                return None
         try:
             if key is not None:
                 buffer = None if out is None else constant_buffer("Compose", out)

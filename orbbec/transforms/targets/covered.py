@@ -34,6 +34,11 @@ def _cover(state: State, pixels: Array) -> None:
     """Cover pixels, bool `[H, W]`: boxes without masks lose the part of them that is covered."""
     cover = torch.from_numpy(pixels)
     if state.is_per_box("masks"):
+        if state.count and not state.is_upright:
+            raise ValueError(
+                "transform_targets: expected upright boxes, which follow from what is left of masks, "
+                f"but image {state.index} has {state.options.box_format}"
+            )
         if state.count:
             cover_objects(state, cover)
     elif state.count:
@@ -63,7 +68,7 @@ def cover_objects(state: State, cover: Tensor) -> None:
     """Take covered pixels, bool `[H, W]`, out of the masks of boxes, and fit the boxes that lost some."""
     masks, boxes = state.layer("masks"), state.boxes
     table = torch.from_numpy(np.ascontiguousarray(boxes.table))
-    left, fitted = _cover_masks(nonzero_bytes(masks), cover, table, state.options.limits)
+    left, fitted = _cover_masks(nonzero_bytes(masks), cover.contiguous(), table, state.options.limits)
     if masks.dtype not in _BYTES or not masks.is_cpu:
         left = masks.masked_fill(cover.to(masks.device), 0)
     state.values["masks"], state.boxes = left, type(boxes)(fitted.numpy())

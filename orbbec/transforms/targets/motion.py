@@ -14,7 +14,8 @@ from orbbec.bridge.buffer_pool import output_buffer
 from orbbec.plan.batches import Rows
 from orbbec.plan.passes import AugmentPass, NoiseKey, OperatorPass, Pass
 from orbbec.transforms.targets.fields import Field, Pieces
-from orbbec.warpaffine.perspective import warp_masks, warp_perspective
+from orbbec.warpaffine.perspective import warp_perspective
+from orbbec.warpaffine.perspective.masks import warp_masks
 
 Size = tuple[int, int]
 

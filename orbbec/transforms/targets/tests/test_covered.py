@@ -3,6 +3,7 @@
 import pytest
 import torch
 
+from orbbec import transforms as T
 from orbbec._library import operators
 
 MASKS = torch.tensor(
@@ -86,3 +87,12 @@ def test_masks_of_some_rows_are_joined():
 def test_arguments_that_do_not_fit_are_refused_by_name(call, message):
     with pytest.raises(ValueError, match=message):
         call()
+
+
+def test_rotated_boxes_of_covered_masks_are_refused():
+    mask = torch.ones(1, 8, 8, dtype=torch.bool)
+    target = {"boxes": torch.tensor([[4.0, 4, 6, 6, 0]]), "masks": mask, "mask": mask[0].long()}
+    options = T.TargetOptions(box_format="cxcywha")
+    pipeline = T.Compose([T.MaskDropout(p=1.0)], target_options=options)
+    with pytest.raises(ValueError, match=r"expected upright boxes, .* but image 0 has cxcywha"):
+        pipeline(torch.zeros(3, 8, 8, dtype=torch.uint8), target, epoch=0)

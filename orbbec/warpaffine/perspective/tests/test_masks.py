@@ -5,7 +5,7 @@ import torch
 
 from orbbec import warp_perspective
 from orbbec._library import operators
-from orbbec.warpaffine.perspective import warp_masks
+from orbbec.warpaffine.perspective.masks import warp_masks
 from tests.support import assert_same_bytes
 from tests.support.warps import random_warps
 
