@@ -155,7 +155,9 @@ def test_recipes_are_compared_with_their_originals(tmp_path):
     rows = [line.strip("| ").split(" | ") for line in lines if line.startswith("|")]
     assert len(rows) == 21
     # Times the CPU time on one core. `ocr_line` is limited by memory, which other processes use too.
-    assert min(float(row[-2]) for row in rows if row[0] != "`ocr_line`") > 1.5
+    speeds = {row[0]: float(row[-2]) for row in rows}
+    assert speeds.pop("`ocr_line`") > 0.5
+    assert min(speeds.values()) > 1.5
     assert min(float(row[column]) for row in rows for column in (4, 7)) > 1e-4  # one distribution is likely
 
 

@@ -271,11 +271,10 @@ class Program:
         Returns:
             The results; None: see `run`.
         """
-        last, dtype = self.passes[-1], getattr(torch, self.passes[-1].dtype)
+        dtype = getattr(torch, self.passes[-1].dtype)
         shape = len(images), images[0][3], *self.size
         if out is None:
-            is_last = isinstance(last, AugmentPass) and bool(last.channels_last)
-            out = output_buffer(shape, dtype, is_last, images[0][0])
+            out = output_buffer(shape, dtype, bool(self._channels_last), images[0][0])
         if (out.shape, out.dtype) != (torch.Size(shape), dtype):
             return None
         for n, image in enumerate(images):
@@ -293,6 +292,12 @@ class Program:
         size, pixels_between = self._sizes(images.shape)
         planes = prod(images.shape[:-2])
         return planes * pixels_between <= MICROBATCH_BYTES and 0 < planes * prod(size) < LEAST_BYTES
+
+    @property
+    def _channels_last(self) -> bool | None:
+        """The memory layout of results; None: that of the images."""
+        last = self.passes[-1]
+        return last.channels_last if isinstance(last, AugmentPass) else None
 
     def _code_on(self, device: torch.device) -> Tensor | None:
         """A copy of the code on a device, made once; None if no kernel can draw."""
@@ -322,7 +327,7 @@ class Program:
     def _buffer(self, images: Direct, size: Size) -> Tensor | None:
         """A buffer of the pool for results on the CPU; None: the operator allocates them."""
         last = self.passes[-1]
-        is_last = last.channels_last if isinstance(last, AugmentPass) else None
+        is_last = self._channels_last
         tensor, layout, _, channels, count = images[:5]
         if is_last is None:
             is_last = is_channels_last(tensor, layout)

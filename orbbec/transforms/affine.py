@@ -320,30 +320,30 @@ class AlignPoints(Transform):
         """
         count = len(self.template)
         points = np.full((len(sizes), count, 2), np.nan)
-        every = [self._found(index, target) for index, target in enumerate(targets or ())]
-        images = [index for index, found in enumerate(every) if found is not None]
+        every = [self._points_in(index, target) for index, target in enumerate(targets or ())]
+        images = [index for index, table in enumerate(every) if table is not None]
         if images:
             homogeneous = np.ones((len(images), count, 3))
-            homogeneous[..., :2] = [found for found in every if found is not None]
+            homogeneous[..., :2] = [table for table in every if table is not None]
             mapped = homogeneous @ forward[images].transpose(0, 2, 1)
             points[images] = mapped[..., :2] / mapped[..., 2:]
         return points
 
-    def _found(self, index: int, target: dict[str, Any]) -> Array | None:
+    def _points_in(self, index: int, target: dict[str, Any]) -> Array | None:
         """The points in the target of image `index`: float64 `[K, 2]`; None: there are none."""
         if self.key not in target:
             return None
-        found = numbers_of(target[self.key])
-        found = found[0] if found.ndim == 3 and len(found) == 1 else found
-        if found.size == 0:
+        table = numbers_of(target[self.key])
+        table = table[0] if table.ndim == 3 and len(table) == 1 else table
+        if table.size == 0:
             return None
         count = len(self.template)
-        if found.ndim != 2 or len(found) != count or found.shape[1] not in (2, 3):
+        if table.ndim != 2 or len(table) != count or table.shape[1] not in (2, 3):
             raise ValueError(
                 f"{self.name}: expected {self.key} of shape [{count}, 2], "
-                f"but image {index} has {list(found.shape)}"
+                f"but image {index} has {list(table.shape)}"
             )
-        return found[:, :2]
+        return table[:, :2]
 
     def draw_for(
         self, state: BatchState, stream: Stream, targets: Sequence[Any] | None, matrix: Array | None

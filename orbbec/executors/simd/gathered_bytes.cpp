@@ -2,6 +2,8 @@
 
 #include <algorithm>
 
+#include "packed_bytes.h"
+
 #if defined(__x86_64__)
 #include <immintrin.h>
 #define ORBBEC_PERMUTE __attribute__((target("avx512f,avx512bw,avx512vbmi")))
@@ -28,9 +30,7 @@ ORBBEC_PERMUTE inline __m512i permuted(__m512i orders, const char* from, int beg
 }  // namespace
 
 bool GatheredBytes::set(const int* columns, int count) {
-  static const bool can_permute =
-      __builtin_cpu_supports("avx512bw") != 0 && __builtin_cpu_supports("avx512vbmi") != 0;
-  if (!can_permute) return false;
+  if (!can_permute()) return false;
   groups_.resize((count + kLanes - 1) / kLanes);
   for (Group& group : groups_) {
     group.lanes = std::min(count, kLanes);

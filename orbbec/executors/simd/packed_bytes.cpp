@@ -5,6 +5,15 @@
 #endif
 
 namespace orbbec {
+
+#if defined(__x86_64__)
+bool can_permute() {
+  static const bool can =
+      __builtin_cpu_supports("avx512bw") != 0 && __builtin_cpu_supports("avx512vbmi") != 0;
+  return can;
+}
+#endif
+
 namespace {
 
 #if defined(__x86_64__)
@@ -38,11 +47,6 @@ constexpr ShortOrders kShortSplit(true), kShortJoin(false);
 // A permutation of bytes has only one result, so the level that the user asks for does not matter.
 bool can_shuffle() {
   static const bool can = __builtin_cpu_supports("ssse3") != 0;
-  return can;
-}
-bool can_permute() {
-  static const bool can =
-      __builtin_cpu_supports("avx512bw") != 0 && __builtin_cpu_supports("avx512vbmi") != 0;
   return can;
 }
 

@@ -5,6 +5,9 @@
 
 namespace orbbec {
 
+// Whether the CPU permutes bytes of two registers (AVX-512 VBMI); of x86 only.
+bool can_permute();
+
 void split_bytes(const uint8_t* packed, uint8_t* first, uint8_t* second, uint8_t* third, int count);
 void join_bytes(const uint8_t* first, const uint8_t* second, const uint8_t* third, uint8_t* packed,
                 int count);

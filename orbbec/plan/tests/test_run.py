@@ -135,8 +135,10 @@ def test_the_images_of_a_list_are_run_where_they_are(kind, antialias):
         result, changed = pipeline(images, targets, [7, 1, 2, -5], 5)
         assert (result.stride(), result.dtype) == (expected.stride(), expected.dtype)
         assert torch.equal(result, expected)
-        moved = T.transform_targets(plan, targets)
-        assert [each["boxes"].tolist() for each in changed] == [each["boxes"].tolist() for each in moved]
+        expected_targets = T.transform_targets(plan, targets)
+        assert [each["boxes"].tolist() for each in changed] == [
+            each["boxes"].tolist() for each in expected_targets
+        ]
         assert pipeline(images, None, [7, 1, 2, -5], 5, out=expected.zero_()) is expected
         assert torch.equal(result, expected)
     assert T.Compose([T.RandomHorizontalFlip()])._run(images, epoch=5) is None  # results of several sizes
@@ -184,8 +186,8 @@ def test_one_image_is_run_whatever_size_it_gets(kind):
         ran += is_run
         plan = pipeline.plan([_size_of(image)], [0], 5)
         if is_run and not any(transform.needs_targets for transform in pipeline.transforms):
-            moved = pipeline(image, targets, [0], 5)[1]
-            assert moved[0]["boxes"].tolist() == T.transform_targets(plan, targets)[0]["boxes"].tolist()
+            changed = pipeline(image, targets, [0], 5)[1]
+            assert changed[0]["boxes"].tolist() == T.transform_targets(plan, targets)[0]["boxes"].tolist()
     assert ran > 60
 
 
