@@ -48,6 +48,9 @@ inline void* current_stream(const char* op, int32_t device_index) {
 
 constexpr int64_t kChunksPerThread = 16;
 
+// Whether this thread runs its part of a call: calls within it do not share their work again.
+inline thread_local bool runs_a_part = false;
+
 // Each thread takes the chunks of its own slice first, then those left in other slices, because
 // one core may be slower than another. A chunk has at least `grain` items.
 // An exception, such as std::bad_alloc, must not leave a thread of torch: it is rethrown here.
@@ -66,11 +69,13 @@ inline void run_in_chunks(int64_t threads, int64_t count, int64_t grain, const R
     }
   };
   torch::stable::parallel_for(0, threads, 1, [&](int64_t first, int64_t last) {
+    runs_a_part = true;
     try {
       work(first, last);
     } catch (...) {
       thrown[first] = std::current_exception();
     }
+    runs_a_part = false;
   });
   for (const std::exception_ptr& exception : thrown) {
     if (exception) std::rethrow_exception(exception);
@@ -92,7 +97,7 @@ inline ParallelFor torch_threads() {
     if (count <= 0) return;
     const int64_t threads =
         std::min<int64_t>(torch::stable::get_num_threads(), (count + grain - 1) / grain);
-    if (threads == 1 || !can_share_work()) {
+    if (threads == 1 || runs_a_part || !can_share_work()) {
       body(0, count);
     } else {
       run_in_chunks(threads, count, grain, body);

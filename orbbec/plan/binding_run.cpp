@@ -1,138 +1,9 @@
 // `run`: draws the parameters of a batch and runs the passes of a program, in one call.
 #include "../augment/crop/binding_call.h"
-#include "../bridge/host_memory.h"
-#include "binding_passes.h"
-#include "binding_program.h"
+#include "binding_draws.h"
 
 namespace orbbec {
-
-[[gnu::weak]] int draw_cuda(const DrawArguments& arguments, void* stream);
-
 namespace {
-
-constexpr const char* kOp = "run";
-
-// The arguments of `run`, as its schema has them.
-struct Call {
-  Tensor images, code;
-  std::optional<Tensor> sample_ids, layout, host_layout, code_on_device, epoch_tensor, out;
-  int64_t channels = 0, seed = 0, epoch = 0, frames = 1;
-
-  static Call of(StableIValue* stack) {
-    Call call;
-    unpack(stack, call.images, call.code, call.seed, call.epoch, call.sample_ids, call.layout,
-           call.host_layout, call.channels, call.code_on_device, call.epoch_tensor, call.out,
-           call.frames);
-    return call;
-  }
-
-  // `run_seed`: torch spends as long on nine defaults as on drawing.
-  static Call of_seed(StableIValue* stack) {
-    Call call;
-    unpack(stack, call.images, call.code, call.seed);
-    return call;
-  }
-
-  int64_t count() const {
-    if (layout) return layout->size(0);
-    return images.dim() == 3 ? 1 : images.size(0);
-  }
-  // Of the images if they have one size.
-  int64_t height() const { return images.size(images.dim() - 2); }
-  int64_t width() const { return images.size(images.dim() - 1); }
-};
-
-// The parts of a program, as its last row has them, and where it is drawn.
-struct Program : ProgramCode {
-  const double* passes;  // rows
-  int64_t pass_count;
-  const Tensor* code_on_device = nullptr;  // null: the host draws
-
-  explicit Program(const Call& call) : ProgramCode{call.code} {
-    check_code(kOp, code);
-    const int64_t last = code.size(0) - 1;
-    check(last >= 0, kOp, "expected a program of at least 1 row");
-    const auto* const rows = static_cast<const double*>(code.const_data_ptr());
-    const double* const contents = rows + last * kRuleNumbers;
-    for (int i = 0; i < kContents; ++i)
-      check(contents[i] >= 0 && contents[i] <= 1 << 24, kOp,
-            "expected the contents of a program in its last row");
-    const auto first = static_cast<int64_t>(contents[kFirstPass]);
-    end = static_cast<int64_t>(contents[kRuleRows]);
-    registers = static_cast<int64_t>(contents[kRegisterCount]);
-    words = static_cast<int64_t>(contents[kWordCount]);
-    passes = rows + first * kRuleNumbers;
-    pass_count = static_cast<int64_t>(contents[kPassCount]);
-    check(first >= end && pass_count >= 1 && pass_count <= 4096 &&
-              first + pass_count * kPassRows <= last,
-          kOp, "expected the rows of the passes after the rules");
-    if (contents[kDrawsAnywhere] != 0 && runs_cuda_kernels(call.images))
-      code_on_device = call.code_on_device                   ? &*call.code_on_device
-                       : same_device(call.code, call.images) ? &call.code
-                                                             : nullptr;
-    check_rules(kOp, *this);
-    for (int64_t k = 0; k < pass_count; ++k)
-      check_pass(kOp, passes + k * kPassRows * kRuleNumbers, {last, registers, words});
-  }
-};
-
-// Memory for one call at a time on a thread: allocating tensors takes longer than drawing.
-template <class T>
-T* scratch(int64_t count) {
-  thread_local std::vector<T> memory;
-  if (static_cast<int64_t>(memory.size()) < count) memory.resize(static_cast<size_t>(count));
-  return memory.data();
-}
-
-// The parameters of the batch: words on the device of the images; registers too if a kernel draws.
-struct Parameters {
-  double* registers;
-  float* words;
-  int64_t count, width;  // images; registers of each
-  bool on_host;          // whether the host can read the registers
-  std::optional<Tensor> memory;
-  const Tensor& images;
-
-  // A block of words as a tensor; it shares their memory.
-  Tensor block(double offset, std::initializer_list<int64_t> shape, ScalarType type) const {
-    std::array<int64_t, 3> strides{};
-    int64_t stride = 1;
-    for (size_t i = shape.size(); i-- > 0;) {
-      strides[i] = stride;
-      stride *= shape.begin()[i];
-    }
-    float* const begin = words + static_cast<int64_t>(offset) * count;
-    return torch::stable::from_blob(begin, {shape.begin(), shape.size()},
-                                    {strides.data(), shape.size()}, images.device(), type);
-  }
-
-  const float* at(double offset) const { return words + static_cast<int64_t>(offset) * count; }
-
-  // Null for an offset of -1.
-  const double* column(double offset) const {
-    return offset < 0 ? nullptr : reinterpret_cast<const double*>(at(offset));
-  }
-
-  TableRows rows(double offset, double count_of_rows, int numbers) const {
-    if (count_of_rows < 1) return {};
-    const int rows = static_cast<int>(count_of_rows);
-    return {at(offset), int64_t{rows} * numbers, rows};
-  }
-
-  // The common size of the outputs of a pass, which is static or drawn.
-  std::vector<int64_t> size(const PassSize& pass) const {
-    if (pass.height > 0) return {pass.height, pass.width};
-    check(on_host, kOp, "expected passes of static sizes");
-    const double* const first = registers + pass.out + kPassHeight;
-    for (int64_t n = 1; n < count; ++n) {
-      const double* const size = first + n * width;
-      check(size[0] == first[0] && size[1] == first[1], kOp,
-            "expected outputs of one size, but got ", first[0], "x", first[1], " and ", size[0],
-            "x", size[1]);
-    }
-    return {static_cast<int64_t>(first[0]), static_cast<int64_t>(first[1])};
-  }
-};
 
 // Images between passes.
 struct Batch {
@@ -140,101 +11,9 @@ struct Batch {
   std::optional<Tensor> layout;
   int64_t channels;
   std::vector<int64_t> longest;  // of variable-size images
+  bool interleaves = false;      // whether warps between passes give channels last
   bool is_temporary = false;     // whether a pass made them
 };
-
-const int64_t* checked_layout(const Call& call) {
-  if (!call.layout) {
-    check(call.images.dim() == 4 || call.images.dim() == 3, kOp,
-          "expected images of shape [N, C, H, W] or [C, H, W], but got ", shape_text(call.images));
-    check_pixels(kOp, 0, call.height(), call.width());
-    return nullptr;
-  }
-  check(call.layout->dim() == 2, kOp, "expected layout of shape [N, 3], but got ",
-        shape_text(*call.layout));
-  check(call.host_layout.has_value() && call.host_layout->is_cpu(), kOp,
-        "expected host_layout of variable-size images on the CPU");
-  const auto* const rows = check_table<int64_t>(kOp, "host_layout", *call.host_layout,
-                                                {call.layout->size(0), 3}, *call.host_layout);
-  for (int64_t n = 0; n < call.layout->size(0); ++n)
-    check_pixels(kOp, n, rows[3 * n + 1], rows[3 * n + 2]);
-  return rows;
-}
-
-std::optional<Tensor> checked_ids(const Call& call, const Program& program) {
-  if (!call.sample_ids) return std::nullopt;
-  return sample_ids_on(kOp, *call.sample_ids,
-                       program.code_on_device ? call.images : *call.sample_ids, call.count());
-}
-
-const int64_t* checked_epoch(const Call& call, const Program& program) {
-  if (!call.epoch_tensor) return nullptr;
-  const Tensor& where = program.code_on_device ? call.images : call.code;
-  return check_table<int64_t>(kOp, "epoch_tensor", *call.epoch_tensor, {1}, where);
-}
-
-// What to draw, without memory for it.
-DrawArguments draw_arguments(const Call& call, const Program& program) {
-  DrawArguments a{};
-  a.layout = checked_layout(call);
-  a.rows = static_cast<const double*>(call.code.const_data_ptr());
-  a.row_count = call.code.size(0);
-  a.end = program.end;
-  a.count = call.count();
-  a.frames = checked_frames(kOp, call.frames, a.count);
-  if (!call.layout) a.height = call.height(), a.width = call.width();
-  a.seed = static_cast<uint64_t>(call.seed);
-  a.epoch = call.epoch;
-  a.live_epoch = checked_epoch(call, program);
-  a.register_count = program.registers;
-  return a;
-}
-
-Parameters draw_on_host(const Call& call, const Program& program, DrawArguments a) {
-  check(!call.sample_ids || call.sample_ids->is_cpu(), kOp, "expected sample_ids on the CPU");
-  check(a.live_epoch == nullptr || *a.live_epoch >= 0, kOp,
-        "expected epoch_tensor from 0, but got ", a.live_epoch == nullptr ? 0 : *a.live_epoch);
-  a.registers = scratch<double>(a.count * program.registers);
-  Parameters p{a.registers, nullptr, a.count, program.registers, true, std::nullopt, call.images};
-  const int64_t numbers = a.count * program.words;
-  if (!runs_cuda_kernels(call.images)) {
-    p.words = a.words = scratch<float>(numbers);
-    draw_batch(kOp, a);
-    return p;
-  }
-  const Tensor words = new_host_tensor(kOp, {numbers}, ScalarType::Float, call.images);
-  a.words = static_cast<float*>(words.mutable_data_ptr());
-  draw_batch(kOp, a);
-  p.memory = on_device_of(kOp, words, call.images);
-  p.words = static_cast<float*>(p.memory->mutable_data_ptr());
-  return p;
-}
-
-void draw_where(const DrawArguments& a, const ParallelFor&) { draw_batch(kOp, a); }
-
-Parameters draw_on_device(const Call& call, const Program& program, DrawArguments a) {
-  const Tensor &images = call.images, &code = *program.code_on_device;
-  check(same_device(code, images) && code.is_contiguous() && code.numel() == call.code.numel() &&
-            code.scalar_type() == ScalarType::Double,
-        kOp, "expected code_on_device as a copy of code on the device of images");
-  check(shared_bytes(a) <= kMaxSharedBytes, kOp, "expected at most ", kMaxSharedBytes,
-        " bytes of code and registers, but got ", shared_bytes(a));
-  a.rows = static_cast<const double*>(code.const_data_ptr());
-  if (call.layout)
-    a.layout = check_table<int64_t>(kOp, "layout", *call.layout, {a.count, 3}, images);
-  const std::array<int64_t, 1> words{a.count * program.words};
-  const Tensor memory = new_tensor(kOp, words, ScalarType::Float, images);
-  a.words = static_cast<float*>(memory.mutable_data_ptr());
-  run_where(kOp, images, draw_where, draw_cuda, a);
-  return {nullptr, a.words, a.count, program.registers, false, memory, images};
-}
-
-Parameters draw_parameters(const Call& call, const Program& program) {
-  DrawArguments a = draw_arguments(call, program);
-  const std::optional<Tensor> samples = checked_ids(call, program);
-  a.ids = samples ? static_cast<const int64_t*>(samples->const_data_ptr()) : nullptr;
-  return program.code_on_device ? draw_on_device(call, program, a) : draw_on_host(call, program, a);
-}
 
 // What a pass does to values.
 AugmentCall value_call(const AugmentRow& row, const Batch& batch, const Parameters& p,
@@ -253,7 +32,7 @@ AugmentCall value_call(const AugmentRow& row, const Batch& batch, const Paramete
   call.out = out;
   call.dtype = row.dtype;
   call.channels_last = row.channels_last < 0
-                           ? reads_channels_last(source_images(kOp, batch.images, batch.layout,
+                           ? reads_channels_last(source_images(kRun, batch.images, batch.layout,
                                                                batch.channels, true))
                            : row.channels_last != 0;
   return call;
@@ -265,13 +44,13 @@ AugmentCall augment_call(const AugmentRow& row, const Batch& batch, const Parame
   call.images = batch.images;
   call.layout = batch.layout;
   call.channels = batch.channels;
-  call.tables.matrices = p.at(row.numbers[kMatrixWords]);
+  call.tables.matrices = p.rows_at<float>(row.numbers[kMatrixWords], 9);
   call.size = p.size(row.size);
   call.interpolation = row.interpolation;
   call.border = row.border;
   call.fill = row.fill;
   if (const double region = row.numbers[kRegionWords]; region >= 0)
-    call.tables.regions = reinterpret_cast<const int64_t*>(p.at(region));
+    call.tables.regions = p.rows_at<int64_t>(region, 4);
   return call;
 }
 
@@ -281,19 +60,25 @@ ResizeCall resize_call(const ResizeRow& row, const Batch& batch, const Parameter
   call.images = batch.images;
   call.layout = batch.layout;
   call.channels = batch.channels;
-  call.boxes = p.block(row.numbers[kBoxWords], {p.count, 4}, ScalarType::Double);
+  call.boxes = p.boxes(row.numbers[kBoxWords]);
   call.size = p.size(row.size);
   call.interpolation = row.interpolation;
   call.antialias = row.antialias;
   call.arithmetic = row.antialias ? "pillow_13" : "cv2_5";
   call.longest = batch.longest;
-  if (const double flips = row.numbers[kFlipWords]; flips >= 0)
-    call.flips = p.block(flips, {p.count}, ScalarType::Bool);
+  if (const double flips = row.numbers[kFlipWords]; flips >= 0) call.flips = p.flags(flips);
   return call;
 }
 
+// Whether the host sees that an operator changes none of the images.
+bool changes_nothing(const double* row, const Batch& batch, const Parameters& p) {
+  if (row[kKind] != kOperatorPass || runs_cuda_kernels(batch.images)) return false;
+  const double* const drawn = p.column(row[kDrawnWords]);
+  return drawn != nullptr && std::all_of(drawn, drawn + p.count, [](double x) { return x == 0; });
+}
+
 Tensor run_operator(const OperatorRow& row, const Batch& batch, const Parameters& p) {
-  check(!batch.layout, kOp, "expected operators after a pass of a static size");
+  check(!batch.layout, kRun, "expected images of one size for an operator");
   const bool is_one = batch.images.dim() == 3;
   OperatorCall call{is_one ? torch::stable::unsqueeze(batch.images, 0) : batch.images,
                     {},
@@ -305,10 +90,21 @@ Tensor run_operator(const OperatorRow& row, const Batch& batch, const Parameters
   return is_one ? torch::stable::squeeze(result, 0) : result;
 }
 
+// Between passes the next one reads interleaved bytes faster.
+Tensor new_interleaved(const AugmentRow& row, const Batch& batch, const Parameters& p) {
+  const std::vector<int64_t> size = p.size(row.size);
+  const std::vector<int64_t> shape{p.count, batch.images.size(1), size[0], size[1]};
+  return new_images(kRun, batch.images, shape, true, row.dtype);
+}
+
 Tensor run_pass(const double* row, const Batch& batch, const Parameters& p,
-                const std::optional<Tensor>& out) {
+                std::optional<Tensor> out) {
   if (row[kKind] == kOperatorPass) return run_operator(OperatorRow{row}, batch, p);
-  if (row[kKind] == kAugmentPass) return run_augment(augment_call(AugmentRow{row}, batch, p, out));
+  if (row[kKind] == kAugmentPass) {
+    const AugmentRow augment{row};
+    if (!out && batch.interleaves) out = new_interleaved(augment, batch, p);
+    return run_augment(augment_call(augment, batch, p, out));
+  }
   ResizeCall crop = resize_call(ResizeRow{row}, batch, p);
   if (row[kKind] == kCropPass)
     return run_augment_crop(crop, value_call(AugmentRow{row}, batch, p, out));
@@ -316,7 +112,7 @@ Tensor run_pass(const double* row, const Batch& batch, const Parameters& p,
   return run_resize(crop);
 }
 
-std::vector<int64_t> longest_sides(const Call& call) {
+std::vector<int64_t> longest_sides(const RunCall& call) {
   if (!call.layout) return {};
   std::vector<int64_t> longest{1, 1};
   const auto* const rows = static_cast<const int64_t*>(call.host_layout->const_data_ptr());
@@ -325,22 +121,144 @@ std::vector<int64_t> longest_sides(const Call& call) {
   return longest;
 }
 
-Tensor run(const Call& call) {
-  const Program program(call);
-  const Parameters parameters = draw_parameters(call, program);
-  check(parameters.count > 0, kOp, "expected at least 1 image");
-  Batch batch{call.images, call.layout, call.channels, longest_sides(call)};
+// Leaves the results in `out`, unless there is none or the last pass is an operator.
+Tensor run_passes(const RunProgram& program, Batch batch, const Parameters& p,
+                  const std::optional<Tensor>& out) {
   const double* row = program.passes;
   for (int64_t left = program.pass_count; left > 0; --left, row += kPassRows * kRuleNumbers) {
-    const std::optional<Tensor> out = left == 1 ? call.out : std::nullopt;
-    batch.images = run_pass(row, batch, parameters, out);
+    if ((left > 1 || batch.is_temporary) && changes_nothing(row, batch, p)) continue;
+    batch.images = run_pass(row, batch, p, left == 1 ? out : std::nullopt);
     batch.layout = std::nullopt;
     batch.is_temporary = true;
   }
   return batch.images;
 }
 
-template <Call (*call_of)(StableIValue*)>
+// How the images of a batch go through several passes on the CPU: a few at a time on one core,
+// whose cache has what a pass leaves for the next one.
+class Ranges {
+ public:
+  Ranges(const RunCall& call, const RunProgram& program, const Parameters& p)
+      : call_(call), program_(program), p_(p) {
+    varies_ = call.layout && row_of(0)[kKind] == kOperatorPass;
+    for (int64_t k = 0; k < program.pass_count; ++k) add_pass(row_of(k));
+    length_ = varies_ ? 1 : longest_length();
+  }
+
+  bool is_one() const { return p_.count <= length_; }
+
+  // The results of all images.
+  Tensor run() const {
+    const std::vector<int64_t> size = size_of(row_of(program_.pass_count - 1));
+    const std::vector<int64_t> shape{p_.count, channels(), size[0], size[1]};
+    if (call_.out) check_output_of(kRun, *call_.out, shape, dtype_, call_.images);
+    const Tensor out =
+        call_.out ? *call_.out : new_images(kRun, call_.images, shape, channels_last_, dtype_);
+    const auto run_range = [&](int64_t begin, int64_t end) {
+      for (int64_t n = begin; n < end; n += length_) run_some(n, std::min(n + length_, end), out);
+    };
+    if (p_.count < least_count()) {  // each pass shares its work among the threads
+      run_range(0, p_.count);
+    } else {
+      torch_threads()(p_.count, length_, run_range);
+    }
+    return out;
+  }
+
+ private:
+  static constexpr double kCacheBytes = 1 << 19;  // of the results between two passes
+  static constexpr int64_t kRangesPerThread = 4;  // with fewer, threads wait at the end
+
+  // The fewest images that threads share.
+  static int64_t least_count() { return kRangesPerThread * torch::stable::get_num_threads(); }
+
+  int64_t channels() const { return call_.layout ? call_.channels : call_.images.size(1); }
+  const double* row_of(int64_t k) const { return program_.passes + k * kPassRows * kRuleNumbers; }
+  std::vector<int64_t> size_of(const double* row) const { return p_.of(0, 1).size(PassSize{row}); }
+
+  void add_pass(const double* row) {
+    const bool has_one_size = !p_.on_host || p_.have_one_size(PassSize{row});
+    varies_ |= !has_one_size;
+    if (row[kKind] == kAugmentPass || row[kKind] == kCropPass) {
+      const AugmentRow augment{row};
+      dtype_ = augment.dtype;
+      if (augment.channels_last >= 0) channels_last_ = augment.channels_last != 0;
+    }
+    channels_last_ &= has_one_size;  // as pass by pass, where images of several sizes are apart
+    if (!p_.on_host || row == row_of(program_.pass_count - 1)) return;
+    const std::vector<int64_t> size = size_of(row);
+    const int item = dtype_ == ScalarType::Byte ? 1 : dtype_ == ScalarType::Float ? 4 : 2;
+    const double pixels = static_cast<double>(size[0]) * static_cast<double>(size[1]);
+    bytes_ = std::max(bytes_, pixels * static_cast<double>(channels() * item));
+  }
+
+  // Of images whose results have one size in each pass.
+  int64_t longest_length() const {
+    if (runs_cuda_kernels(call_.images) || p_.count < least_count()) return p_.count;
+    return std::clamp<int64_t>(static_cast<int64_t>(kCacheBytes / bytes_), 1,
+                               p_.count / least_count());
+  }
+
+  void run_some(int64_t begin, int64_t end, const Tensor& out) const {
+    Tensor to = rows_of(out, begin, end);
+    const Tensor results = run_passes(program_, images_of(begin, end), p_.of(begin, end), to);
+    if (results.const_data_ptr() != to.const_data_ptr()) torch::stable::copy_(to, results);
+  }
+
+  Batch images_of(int64_t begin, int64_t end) const {
+    if (call_.layout && !varies_)
+      return {call_.images, rows_of(*call_.layout, begin, end), call_.channels, longest_};
+    const Tensor some = call_.layout ? one_of_layout(begin) : rows_of(call_.images, begin, end);
+    return {some, std::nullopt, call_.channels, {}, varies_};
+  }
+
+  // Some rows of a tensor, which share its memory.
+  static Tensor rows_of(const Tensor& whole, int64_t begin, int64_t end) {
+    std::vector<int64_t> shape(whole.sizes().begin(), whole.sizes().end());
+    const std::vector<int64_t> strides(whole.strides().begin(), whole.strides().end());
+    shape[0] = end - begin;
+    char* const first = static_cast<char*>(const_cast<void*>(whole.const_data_ptr())) +
+                        begin * strides[0] * whole.element_size();
+    return torch::stable::from_blob(first, shape, strides, whole.device(), whole.scalar_type());
+  }
+
+  Tensor one_of_layout(int64_t n) const {
+    const Tensor& buffer = call_.images;
+    const AnyImages all = images_of_table(kRun, buffer, *call_.host_layout, call_.channels);
+    const Image<const uint8_t> image = Images<const uint8_t>(all)[n];
+    check(image.height > 0, kRun, "image ", n, " is not inside its buffer");
+    const std::array<int64_t, 4> shape{1, call_.channels, image.height, image.width};
+    const std::array<int64_t, 4> strides{buffer.numel(), 1, image.stride_y, image.stride_x};
+    return torch::stable::from_blob(const_cast<uint8_t*>(image.data), {shape.data(), shape.size()},
+                                    {strides.data(), strides.size()}, buffer.device(),
+                                    ScalarType::Byte);
+  }
+
+  const RunCall& call_;
+  const RunProgram& program_;
+  const Parameters& p_;
+  bool varies_ = false;  // whether only one image at a time has one size in each pass
+  double bytes_ = 1;     // the most of an image between two passes
+  ScalarType dtype_ = call_.images.scalar_type();
+  bool channels_last_ =
+      reads_channels_last(source_images(kRun, call_.images, call_.layout, call_.channels, true));
+  std::vector<int64_t> longest_ = longest_sides(call_);
+  int64_t length_ = 0;  // images of a range
+};
+
+Tensor run(const RunCall& call) {
+  const RunProgram program(call);
+  const Parameters parameters = draw_parameters(call, program);
+  check(parameters.count > 0, kRun, "expected at least 1 image");
+  if (call.count() > 1 && program.pass_count > 1) {
+    const Ranges ranges(call, program, parameters);
+    if (!ranges.is_one()) return ranges.run();
+  }
+  const Batch batch{call.images, call.layout, call.channels, longest_sides(call)};
+  return run_passes(program, batch, parameters, call.out);
+}
+
+template <RunCall (*call_of)(StableIValue*)>
 void run_boxed(StableIValue* stack, uint64_t, uint64_t) {
   stack[0] = torch::stable::detail::from(run(call_of(stack)));
 }
@@ -358,6 +276,6 @@ STABLE_TORCH_LIBRARY_FRAGMENT(orbbec, m) {
 }
 
 ORBBEC_IMPLEMENT(m) {
-  m.impl("run", &orbbec::run_boxed<&orbbec::Call::of>);
-  m.impl("run_seed", &orbbec::run_boxed<&orbbec::Call::of_seed>);
+  m.impl("run", &orbbec::run_boxed<&orbbec::RunCall::of>);
+  m.impl("run_seed", &orbbec::run_boxed<&orbbec::RunCall::of_seed>);
 }

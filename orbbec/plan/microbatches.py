@@ -17,8 +17,9 @@ from orbbec.plan.batches import Work, device_of, merged
 from orbbec.plan.parameters import ParameterTable
 from orbbec.plan.passes import VARIES, MixPass, Pass
 from orbbec.plan.plan import Plan
-from orbbec.plan.program import MICROBATCH_BYTES
 from orbbec.plan.state import common_size
+
+MICROBATCH_BYTES = 2**24  # of the results between two passes
 
 
 def microbatches_of(plan: Plan, work: Work) -> list[slice]:

@@ -24,7 +24,6 @@ from orbbec.plan.parameters import Batch, ParameterTable
 from orbbec.plan.passes import ALIKE, VARIES, AugmentPass, BlendPass, MixPass, Pass, Size
 from orbbec.plan.rules import REGISTERS, WIDTH, Block, Rule, padded, row_of_pass, rows_of, table_of
 
-MICROBATCH_BYTES = 2**24  # size of the results between two passes
 MAX_SHARED_BYTES = 48 * 1024  # of a block of the kernel that draws: twice the program, and the registers
 _MAX_KNOWN_SIZES = 1024  # of images, by which those of results are looked up
 _FAULT = re.compile(r"draw: rule (\d+): (.*)", re.DOTALL)
@@ -68,7 +67,8 @@ class Program:
         draws_anywhere: whether a kernel can draw, since no image is refused, sizes are static, and
             the program is small.
         runs_one: whether `run` serves it for one image: C++ draws everything, and has all operators.
-        runs: whether `run` serves it for several images: the results of a pass also have one size.
+        runs: whether `run` serves it for several images on any device: the results of a pass also have one
+            size.
     """
 
     code: Tensor
@@ -84,7 +84,7 @@ class Program:
     runs_one: bool
     runs: bool
     _codes: dict[torch.device, Tensor] = field(default_factory=dict, init=False, repr=False)
-    _known_sizes: dict[Size, tuple[Size, int]] = field(default_factory=dict, init=False, repr=False)
+    _known_sizes: dict[Size, Size] = field(default_factory=dict, init=False, repr=False)
 
     @classmethod
     def of(cls, build: Build) -> Program:
@@ -213,7 +213,7 @@ class Program:
         epoch: int | Tensor | None = None,
         frames: int = 1,
         out: Tensor | None = None,
-    ) -> Tensor | None:
+    ) -> Tensor:
         """Draw and run all passes, in one call.
 
         Args:
@@ -225,20 +225,16 @@ class Program:
             out: where the results go, `[N, C, H, W]`; None: to new memory.
 
         Returns:
-            The results; None if results between passes are so large that microbatches are worth it.
+            The results.
 
         Raises:
             ValueError: an image is too small for a crop, or `out` is not as the results.
         """
         tensor, layout, host_layout, channels, count = images[:5]
         buffer = out if out is None or tensor.dim() == 4 or layout is not None else out.squeeze(0)
-        if tensor.is_cpu:
-            size, pixels_between = self._sizes(
-                tensor.shape if host_layout is None else host_layout[0].tolist()
-            )
-            if count * channels * pixels_between > MICROBATCH_BYTES:
-                return None
-            if out is None and count * channels * size[0] * size[1] >= LEAST_BYTES:
+        if tensor.is_cpu and out is None:
+            size = self._size(tensor.shape if host_layout is None else host_layout[0].tolist())
+            if count * channels * size[0] * size[1] >= LEAST_BYTES:
                 buffer = self._buffer(images, size)
         ids = torch.from_numpy(sample_ids) if isinstance(sample_ids, np.ndarray) else sample_ids
         number, stored = (0, epoch.reshape(-1)) if isinstance(epoch, Tensor) else (epoch or 0, None)
@@ -269,7 +265,7 @@ class Program:
             out: see `run`.
 
         Returns:
-            The results; None: see `run`.
+            The results; None if `out` is not as they are.
         """
         dtype = getattr(torch, self.passes[-1].dtype)
         shape = len(images), images[0][3], *self.size
@@ -278,9 +274,13 @@ class Program:
         if (out.shape, out.dtype) != (torch.Size(shape), dtype):
             return None
         for n, image in enumerate(images):
-            if self.run(image, seed, sample_ids[n : n + 1], epoch, out=out[n : n + 1]) is None:
-                return None
+            self.run(image, seed, sample_ids[n : n + 1], epoch, out=out[n : n + 1])
         return out
+
+    def serves_on_host(self, images: Direct) -> bool:
+        """Whether `run` serves one image, or images on the CPU whose results have one size."""
+        tensor, _, host_layout, _, count = images[:5]
+        return (tensor.is_cpu and self.size != VARIES) or (count == 1 and host_layout is None)
 
     @property
     def runs_batches(self) -> bool:
@@ -288,10 +288,8 @@ class Program:
         return self.runs and isinstance(self.passes[0], AugmentPass)
 
     def is_small(self, images: Tensor) -> bool:
-        """Whether results of images of one size need neither microbatches nor a buffer on the host."""
-        size, pixels_between = self._sizes(images.shape)
-        planes = prod(images.shape[:-2])
-        return planes * pixels_between <= MICROBATCH_BYTES and 0 < planes * prod(size) < LEAST_BYTES
+        """Whether results of images of one size need no buffer on the host."""
+        return 0 < prod(images.shape[:-2]) * prod(self._size(images.shape)) < LEAST_BYTES
 
     @property
     def _channels_last(self) -> bool | None:
@@ -305,20 +303,15 @@ class Program:
             self._codes[device] = self.code.to(device)
         return self._codes.get(device)
 
-    def _sizes(self, shape: Sequence[int]) -> tuple[Size, int]:
-        """The size of a result, and the number of pixels of the results of all passes but the last.
-
-        Args:
-            shape: height and width of the images come last.
-        """
-        height, width = shape[-2:] if self.size == ALIKE else VARIES
+    def _size(self, shape: Sequence[int]) -> Size:
+        """The size of a result, or `VARIES`; height and width of the images come last in `shape`."""
+        if self.size != ALIKE:
+            return self.size
+        height, width = shape[-2:]
         known = self._known_sizes.get((height, width))
         if known is None:
-            sizes = [step.known_size for step in self.passes]
-            if self.size == ALIKE:
-                table = self.fill(Batch(np.array([[height, width]]), np.zeros(1, np.int64)))
-                sizes = [tuple(step.of(table).sizes[0].tolist()) for step in self.passes]
-            known = sizes[-1], sum(height * width for height, width in sizes[:-1])
+            table = self.fill(Batch(np.array([[height, width]]), np.zeros(1, np.int64)))
+            known = tuple(table.sizes(self.passes[-1].out)[0].tolist())
             if len(self._known_sizes) >= _MAX_KNOWN_SIZES:
                 self._known_sizes.clear()
             self._known_sizes[height, width] = known

@@ -79,7 +79,7 @@ def program_of(pipeline, images):
 def runs(pipeline, images):
     direct = direct_input(images, False)
     program = None if direct is None else program_of(pipeline, direct)
-    return program is not None and (program.runs or (count_of(images) == 1 and direct[1] is None))
+    return program is not None and (program.runs or program.serves_on_host(direct))
 
 
 @pytest.mark.parametrize("antialias", [False, True])

@@ -285,35 +285,14 @@ def test_filters_that_the_host_does_not_know_are_those_that_it_knows(monkeypatch
     assert (result is buffer) == out
 
 
-@pytest.mark.parametrize("size", [(1, 5), (5, 1), (4, 6)])
-def test_a_program_knows_the_pixels_between_its_passes(size):
-    pipeline = T.Compose([T.Resize(size), T.GaussianBlur(3), T.Resize((7, 9)), T.GaussianBlur(3)])
-    program = pipeline._program(_Pixels(3, "uint8", one_size=True), None)
-    assert [step.name for step in program.passes] == ["resized_crop", "gaussian_blur"] * 2
-    assert program._sizes(IMAGES) == ((7, 9), 2 * size[0] * size[1] + 63)
-
-
-@pytest.mark.parametrize("count", [1, 3])
-def test_one_call_runs_all_passes_up_to_a_number_of_values_between_them(monkeypatch, count):
-    pipeline = T.Compose([T.Resize((4, 5)), T.GaussianBlur(3)], seed=1)
-    program = pipeline._program(_Pixels(3, "uint8", one_size=True), None)
-    direct = direct_input(IMAGES[:count], False)
-    monkeypatch.setattr("orbbec.plan.program.MICROBATCH_BYTES", count * 3 * 20)
-    assert program.run(direct, 0).shape == (count, 3, 4, 5)
-    monkeypatch.setattr("orbbec.plan.program.MICROBATCH_BYTES", count * 3 * 20 - 1)
-    assert program.run(direct, 0) is None
-
-
 @pytest.mark.parametrize("side", [9, 400])
 def test_sizes_that_follow_from_those_of_images_are_known_before_a_run(side):
     pipeline = T.Compose([T.Pad(2), T.GaussianBlur(3), T.RandomVerticalFlip(1.0), T.Pad((1, 0))])
     images = torch.arange(3 * side * (side + 4)).remainder(251).to(torch.uint8).view(3, side, side + 4)
     program = pipeline._program(_Pixels(3, "uint8", one_size=True), None)
-    sizes = [(side + 4, side + 8)] * 2 + [(side + 4, side + 10)]
     assert program.size == ALIKE
-    assert program._sizes(images.shape) == (sizes[-1], sum(height * width for height, width in sizes[:-1]))
+    assert program._size(images.shape) == (side + 4, side + 10)
     result = program.run(direct_input(images, False), 0)
-    assert result is not None
     assert_same_bytes(result, pipeline.apply(pipeline.plan([images.shape[1:]], epoch=0), images))
 
 

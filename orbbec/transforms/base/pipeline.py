@@ -192,7 +192,7 @@ class Pipeline(FrozenModule):
         tensor, layout, host_layout, channels, count, restore, as_planes = direct
         kind = tensor.dtype, channels, as_planes, layout is None
         program = self._direct[kind] if kind in self._direct else self._direct_program(kind)
-        if program is None or not (program.runs or (count == 1 and host_layout is None)):
+        if program is None or not (program.runs or program.serves_on_host(direct)):
             is_alike = host_layout is not None and common_size(host_layout.numpy()[:, 1:])
             program = self._direct_program((*kind[:3], True)) if is_alike else None
             if program is None or not program.runs_batches:
@@ -214,7 +214,7 @@ class Pipeline(FrozenModule):
                 result = program.run(direct, *key)
         except ValueError:
             return None  # planning names the transform
-        return result if result is None or restore is None else restore(result)
+        return result if restore is None else restore(result)
 
     def _run_each(self, images: list[Direct], key: Key | Callable[[int], Key], out: Any) -> Any:
         """`_run` for a list of images; `key` may be a function of their number."""
