@@ -4,6 +4,7 @@
 // augment_rows.h, kernels_cuda.h, planes.h and binding.cpp.
 #pragma once
 
+#include "../core/constant_divisor.h"
 #include "../core/matrix.h"
 #include "../core/perspective_transform.h"
 #include "program.h"
@@ -59,6 +60,26 @@ struct Finish {
     return normalizes ? difference(value) / std : scaled(value);
   }
 };
+
+// Quotients by `std`, where the values are such that they have the bits of divisions.
+struct Quotients {
+  bool are_exact;
+  float reciprocal[kMaxFills];
+};
+
+// After scaling and mean subtraction a byte is zero or a normal float, so the division by
+// reciprocal is exact. Fills of rectangles can be subnormal, and are divided.
+inline Quotients quotients_of(const AugmentArguments& a) {
+  constexpr float kMin = 0x1p-30f, kMax = 0x1p30f;
+  Quotients quotients{a.normalizes && a.warp.dtype == DType::kUInt8 && magnitude(a.scale) < kMax,
+                      {}};
+  for (int c = 0; c < kMaxFills; ++c) {
+    quotients.reciprocal[c] = 1 / a.std[c];
+    const bool is_usual = magnitude(a.mean[c]) > kMin && magnitude(a.mean[c]) < kMax;
+    if (!is_usual || !in_divided_range(a.std[c])) quotients.are_exact = false;
+  }
+  return quotients;
+}
 
 // Another image of the batch, seen in a rectangle of the output. The rectangle is empty without
 // one.

@@ -334,7 +334,9 @@ class AugmentRow {
   }
 
   void erase(int y) {
+    has_fills_ = false;
     finished_.for_each_box({n_, y, begin_, count_}, [&](const float* box, int first, int last) {
+      has_fills_ = true;
       for (int c = 0; c < channels_; ++c) {
         const float fill = finished_.fill_of(box, c);
         for (int i = first; i < last; ++i) planes_[c][i] = fill;
@@ -387,6 +389,11 @@ class AugmentRow {
       for (int i = 0; i < kStored; ++i) values[i] = finish.scaled(from[i]);
       return;
     }
+    if (Target::kFused && finished_.quotients().are_exact && !has_fills_) {
+      const ConstantDivisor by{finish.std, finished_.quotients().reciprocal[c]};
+      for (int i = 0; i < kStored; ++i) values[i] = by.quotient(finish.difference(from[i]));
+      return;
+    }
     for (int i = 0; i < kStored; ++i) values[i] = finish(from[i]);
   }
 
@@ -402,6 +409,7 @@ class AugmentRow {
   RowCache* row_cache_;                   // null: no rows are kept
   int channels_, begin_ = 0, count_ = 0;  // of the block: first column and number of columns
   int skipped_ = 0;                       // leading columns of the block that are not stored
+  bool has_fills_ = false;                // whether the block has fills of boxes
   AugmentRow* paired_ = nullptr;          // the row that it is mixed with
   Finished finished_;
   Program program_;

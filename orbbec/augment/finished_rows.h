@@ -27,27 +27,40 @@ class FinishedRows {
   using Planes = Out[kMaxFills][kBlock];
 
   explicit FinishedRows(const Op& op)
-      : op_(op), channels_(op.channels()), streams_(output_bytes(op.arguments) >= kStreamedBytes) {}
+      : op_(op),
+        quotients_(quotients_of(op.arguments)),
+        channels_(op.channels()),
+        streams_(output_bytes(op.arguments) >= kStreamedBytes) {}
 
+  // Products that replace divisions of values that come from the image.
+  const Quotients& quotients() const { return quotients_; }
   bool streams() const { return streams_; }  // whether stores bypass the caches
 
   // The block from source rows of the cache, or from fills. False where they do not suffice.
   template <class RowCache>
   bool store_cached(RowCache& cache, const RowBlock& block) const {
-    const Span reached = cache.reached(block.n, block.y, block.begin, block.count);
-    const Span inside = cache.columns(block.n, block.y, block.begin, block.count);
+    const int visible = visible_columns(block);
+    const Span reached =
+        first_of(cache.reached(block.n, block.y, block.begin, block.count), visible);
+    const Span inside =
+        first_of(cache.columns(block.n, block.y, block.begin, block.count), visible);
     if (inside.begin == inside.end && reached.begin < reached.end) return false;
     with_output_type(op_.arguments.output_dtype, [&](auto typed) {
       using Out = decltype(typed);
       const Image<Out> target = Images<Out>(op_.arguments.warp.output)[block.n];
+      Span vectors{0, 0};
       if constexpr (std::is_same_v<Out, float>) {
-        bool is_whole = inside.begin == 0 && inside.end == block.count;
-        for_each_box(block, [&](const float*, int, int) { is_whole = false; });
-        if (is_whole && store_at_once(target, cache, block)) return;
+        vectors = vectors_of(target, block, inside);
+        if (vectors.begin < vectors.end) store_vectors(target, cache, block, vectors);
       }
-      alignas(64) Planes<Out> planes;
-      finish_cached(cache, block, reached, inside, planes);
-      store_planes(target, block, 0, planes);
+      for (const auto [begin, end] : {Span{0, vectors.begin}, Span{vectors.end, block.count}}) {
+        if (begin == end) continue;
+        const RowBlock part{block.n, block.y, block.begin + begin, end - begin};
+        alignas(64) Planes<Out> planes;
+        finish_cached(cache, part, part_of(reached, begin, end), part_of(inside, begin, end),
+                      planes);
+        store_planes(target, part, 0, planes);
+      }
     });
     return true;
   }
@@ -111,6 +124,17 @@ class FinishedRows {
   using Float = typename Target::Float;
   static constexpr int kWidth = sizeof(Float) / sizeof(float);
 
+  // Of vectors that come from the image.
+  struct VectorFinish {
+    Finish finish;
+    float reciprocal;  // 0: values are divided
+
+    ORBBEC_HD Float operator()(Float value) const {
+      if (reciprocal == 0) return finish(value);
+      return Target::quotient(finish.difference(value), {finish.std, reciprocal});
+    }
+  };
+
   static int64_t output_bytes(const AugmentArguments& a) {
     const AnyImages& o = a.warp.output;
     int64_t size = 0;
@@ -123,33 +147,57 @@ class FinishedRows {
     return channels_ == 3 && target.stride_x == 3 && target.stride_c == 1;
   }
 
-  // From vectors to the output without another copy. False where it is not aligned to vectors.
-  template <class RowCache>
-  bool store_at_once(const Image<float>& target, RowCache& cache, const RowBlock& block) const {
-    float* const to = &target.at(block.y, block.begin, 0);
+  static Span first_of(Span span, int count) {
+    return {std::min(span.begin, count), std::min(span.end, count)};
+  }
+  // Columns of a block as columns of its part [begin, end).
+  static Span part_of(Span span, int begin, int end) {
+    return {std::clamp(span.begin, begin, end) - begin, std::clamp(span.end, begin, end) - begin};
+  }
+
+  // The columns before those that boxes cover up to the end of the block.
+  int visible_columns(const RowBlock& block) const {
+    int visible = block.count;
+    for_each_box(block, [&](const float*, int first, int last) {
+      if (last == block.count) visible = std::min(visible, first);
+    });
+    return visible;
+  }
+
+  // Of the columns that the cache has, those that go from vectors to the output.
+  Span vectors_of(const Image<float>& target, const RowBlock& block, Span inside) const {
     const bool in_planes = target.stride_x == 1 && target.stride_c % kWidth == 0;
-    const bool is_aligned = reinterpret_cast<uintptr_t>(to) % sizeof(Float) == 0;
-    if (!is_aligned || block.count % kWidth != 0 || !(in_planes || is_rgb(target))) return false;
-    Finish finishes[kMaxFills];
+    const auto first = reinterpret_cast<uintptr_t>(&target.at(block.y, block.begin, 0));
+    if (first % sizeof(Float) != 0 || !(in_planes || is_rgb(target))) return {0, 0};
+    Span plain = inside;
+    for_each_box(block,
+                 [&](const float*, int first, int) { plain.end = std::min(plain.end, first); });
+    plain = {(plain.begin + kWidth - 1) / kWidth * kWidth, plain.end / kWidth * kWidth};
+    return plain.begin < plain.end ? plain : Span{0, 0};
+  }
+
+  template <class RowCache>
+  void store_vectors(const Image<float>& target, RowCache& cache, const RowBlock& block,
+                     Span columns) const {
+    float* const to = &target.at(block.y, block.begin, 0);
+    VectorFinish finishes[kMaxFills];
     set_finishes(finishes);
     const int64_t plane = target.stride_c;
-    const Span all{0, block.count};
     const bool streams = streams_;
-    if (in_planes) {
-      cache.read(block.begin, all, [=](int c, int i, auto values) {
+    if (target.stride_x == 1) {
+      cache.read(block.begin, columns, [=](int c, int i, auto values) {
         write(finishes[c](values), to + c * plane + i, streams);
       });
-      return true;
+      return;
     }
     Float channels[3];
-    cache.read(block.begin, all, [=, &channels](int c, int i, auto values) {
+    cache.read(block.begin, columns, [=, &channels](int c, int i, auto values) {
       channels[c] = finishes[c](values);
       if (c < 2) return;
       Float pixels[3];
       Pixels::interleave(channels, pixels);
       for (int k = 0; k < 3; ++k) write(pixels[k], to + 3 * i + k * kWidth, streams);
     });
-    return true;
   }
 
   ORBBEC_HD static void write(Float values, float* to, bool streams) {
@@ -160,10 +208,12 @@ class FinishedRows {
   void finish_cached(RowCache& cache, const RowBlock& block, Span reached, Span inside,
                      Planes<Out>& planes) const {
     Finish finishes[kMaxFills];
-    set_finishes(finishes);
+    for (int c = 0; c < kMaxFills; ++c) finishes[c] = op_.finish(c);
     if (inside.begin < inside.end) {
-      cache.read(block.begin, inside, [&planes, finishes](int c, int i, auto values) {
-        Target::store_vector(finishes[c](values), planes[c] + i);
+      VectorFinish of_vectors[kMaxFills];
+      set_finishes(of_vectors);
+      cache.read(block.begin, inside, [&planes, of_vectors](int c, int i, auto values) {
+        Target::store_vector(of_vectors[c](values), planes[c] + i);
       });
     }
     for (int c = 0; c < channels_; ++c) {
@@ -192,11 +242,13 @@ class FinishedRows {
     for (int c = 0; c < channels_; ++c) planes[c][i] = store<Out>(finishes[c](pixel[c]));
   }
 
-  void set_finishes(Finish (&finishes)[kMaxFills]) const {
-    for (int c = 0; c < kMaxFills; ++c) finishes[c] = op_.finish(c);
+  void set_finishes(VectorFinish (&finishes)[kMaxFills]) const {
+    for (int c = 0; c < kMaxFills; ++c)
+      finishes[c] = {op_.finish(c), quotients_.are_exact ? quotients_.reciprocal[c] : 0};
   }
 
   const Op& op_;
+  const Quotients quotients_;
   int channels_;
   bool streams_;
 };

@@ -25,6 +25,7 @@ struct ScalarStore {
   static void store_vector(float v, Out* to) {
     *to = store<Out>(v);
   }
+  static float quotient(float value, const ConstantDivisor& by) { return value / by.divisor; }
 #if defined(__x86_64__)
   // 64 bytes, bypassing the caches.
   static void stream_line(char* to, const char* from) {
@@ -49,6 +50,12 @@ struct VectorStore : ScalarStore {
   template <class Out>
   static void store_lanes(const float (&values)[kStored], Out* to) {
     for (int i = 0; i < kStored; i += Simd::kLanes) store_vector(Simd::load(values + i), to + i);
+  }
+
+  static Float quotient(Float value, const ConstantDivisor& by) {
+    const Float near = value * by.reciprocal;
+    const Float rest = Simd::fused_multiply_add(near, Simd::all_lanes(-by.divisor), value);
+    return Simd::fused_multiply_add(rest, Simd::all_lanes(by.reciprocal), near);
   }
 
   static void store_vector(Float v, float* to) { Simd::store(to, v); }

@@ -3,7 +3,6 @@
 // column. The arithmetic is that of augment.h. Included by kernels_cuda.h.
 #pragma once
 
-#include "../core/constant_divisor.h"
 #include "../executors/cuda/tiles.h"
 #include "../executors/cuda/warp.h"
 #include "augment.h"
@@ -30,26 +29,6 @@ constexpr int kBlocks =
 template <class Op>
 constexpr int kColorBlocks =
     blocks_of(kTileWidth * kTileHeight, ReadInside<typename Op::Reader>::kColorRegisters);
-
-// Quotients by `std`, where the values are such that they have the bits of divisions.
-struct Quotients {
-  bool are_exact;
-  float reciprocal[kMaxFills];
-};
-
-// After scaling and mean subtraction a byte is zero or a normal float, so the division by
-// reciprocal is exact. Fills of rectangles can be subnormal; see AugmentThread::finish.
-inline Quotients quotients_of(const AugmentArguments& a) {
-  constexpr float kMin = 0x1p-30f, kMax = 0x1p30f;
-  Quotients quotients{a.normalizes && a.warp.dtype == DType::kUInt8 && magnitude(a.scale) < kMax,
-                      {}};
-  for (int c = 0; c < kMaxFills; ++c) {
-    quotients.reciprocal[c] = 1 / a.std[c];
-    const bool is_usual = magnitude(a.mean[c]) > kMin && magnitude(a.mean[c]) < kMax;
-    if (!is_usual || !in_divided_range(a.std[c])) quotients.are_exact = false;
-  }
-  return quotients;
-}
 
 // Rows [top, bottom) and up to `columns` columns of an output of this width. A warp owns
 // `warp_rows` neighboring rows.

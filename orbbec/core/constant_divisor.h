@@ -1,5 +1,5 @@
 // Division by a number that is known before a launch, as a product and a fused correction: the bits
-// of the division in a third of its time. Included by augment/ and color/, on CUDA.
+// of the division in a third of its time. Included by augment/ and color/.
 //
 // tests/test_constant_divisor.py proves it for every divisor. Source: Brisebarre, Muller, Raina,
 // Accelerating Correctly Rounded Floating-Point Division When the Divisor Is Known in Advance, IEEE

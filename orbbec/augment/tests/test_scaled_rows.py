@@ -48,3 +48,24 @@ def test_the_last_bytes_of_an_image_are_read_and_none_after(monkeypatch, channel
         expected = augment(images, matrix, **options)
         monkeypatch.setenv("ORBBEC_SIMD", "avx512")
         assert_same_bytes(augment(images, matrix, **options), expected)
+
+
+@pytest.mark.sanitized
+@pytest.mark.parametrize("level", ["avx2", "avx512"])
+@pytest.mark.parametrize("channels_last", [False, True])
+@pytest.mark.parametrize("border", ["constant", "replicate"])
+def test_boxes_cover_columns_in_the_middle_and_up_to_the_end(monkeypatch, level, channels_last, border):
+    images = drawn(37, 90, 3, channels_last)
+    matrix = torch.tensor([[0.3, 0.0, -3.0], [0.0, 0.8, 0.1]])
+    fills = torch.tensor([0.2, 0.5, 0.9, 0.0])
+    rows = [(225.5, 0, 1e9, 48), (0, 5, 1e9, 9), (40, 10, 60.5, 40), (255, 20, 257, 30), (16, 30, 320, 31)]
+    for boxes in ([rows[0]], rows[1:], rows[::-1]):
+        erase = torch.stack([torch.cat([torch.tensor(box), fills]) for box in boxes]).float()
+        for dtype in DTYPES:
+            for width in (64, 320, 331):
+                options = {"size": (48, width), "dtype": dtype, "border": border, "erase": erase}
+                monkeypatch.setenv("ORBBEC_SIMD", "scalar")
+                expected = [augment(images, matrix, channels_last=last, **options) for last in (False, True)]
+                monkeypatch.setenv("ORBBEC_SIMD", level)
+                for last, reference in zip((False, True), expected, strict=True):
+                    assert_same_bytes(augment(images, matrix, channels_last=last, **options), reference)
