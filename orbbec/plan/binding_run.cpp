@@ -140,9 +140,9 @@ class Ranges {
  public:
   Ranges(const RunCall& call, const RunProgram& program, const Parameters& p)
       : call_(call), program_(program), p_(p) {
-    varies_ = call.layout && row_of(0)[kKind] == kOperatorPass;
     for (int64_t k = 0; k < program.pass_count; ++k) add_pass(row_of(k));
-    length_ = varies_ ? 1 : longest_length();
+    if (call.layout) one_by_one_ |= row_of(0)[kKind] == kOperatorPass || can_share();
+    length_ = one_by_one_ ? 1 : longest_length();
   }
 
   bool is_one() const { return p_.count <= length_; }
@@ -157,10 +157,10 @@ class Ranges {
     const auto run_range = [&](int64_t begin, int64_t end) {
       for (int64_t n = begin; n < end; n += length_) run_some(n, std::min(n + length_, end), out);
     };
-    if (p_.count < least_count()) {  // each pass shares its work among the threads
-      run_range(0, p_.count);
-    } else {
+    if (can_share()) {
       torch_threads()(p_.count, length_, run_range);
+    } else {  // each pass shares its work among the threads
+      run_range(0, p_.count);
     }
     return out;
   }
@@ -171,6 +171,7 @@ class Ranges {
 
   // The fewest images that threads share.
   static int64_t least_count() { return kRangesPerThread * torch::stable::get_num_threads(); }
+  bool can_share() const { return !runs_cuda_kernels(call_.images) && p_.count >= least_count(); }
 
   int64_t channels() const { return call_.layout ? call_.channels : call_.images.size(1); }
   const double* row_of(int64_t k) const { return program_.passes + k * kPassRows * kRuleNumbers; }
@@ -178,7 +179,7 @@ class Ranges {
 
   void add_pass(const double* row) {
     const bool has_one_size = !p_.on_host || p_.have_one_size(PassSize{row});
-    varies_ |= !has_one_size;
+    one_by_one_ |= !has_one_size;
     if (row[kKind] == kAugmentPass || row[kKind] == kCropPass) {
       const AugmentRow augment{row};
       dtype_ = augment.dtype;
@@ -194,7 +195,7 @@ class Ranges {
 
   // Of images whose results have one size in each pass.
   int64_t longest_length() const {
-    if (runs_cuda_kernels(call_.images) || p_.count < least_count()) return p_.count;
+    if (!can_share()) return p_.count;
     return std::clamp<int64_t>(static_cast<int64_t>(kCacheBytes / bytes_), 1,
                                p_.count / least_count());
   }
@@ -206,10 +207,8 @@ class Ranges {
   }
 
   Batch images_of(int64_t begin, int64_t end) const {
-    if (call_.layout && !varies_)
-      return {call_.images, rows_of(*call_.layout, begin, end), call_.channels, longest_};
     const Tensor some = call_.layout ? one_of_layout(begin) : rows_of(call_.images, begin, end);
-    return {some, std::nullopt, call_.channels, {}, varies_};
+    return {some, std::nullopt, call_.channels, {}, one_by_one_};
   }
 
   // Some rows of a tensor, which share its memory.
@@ -237,12 +236,11 @@ class Ranges {
   const RunCall& call_;
   const RunProgram& program_;
   const Parameters& p_;
-  bool varies_ = false;  // whether only one image at a time has one size in each pass
-  double bytes_ = 1;     // the most of an image between two passes
+  bool one_by_one_ = false;  // as images of several sizes, also between passes, are fastest
+  double bytes_ = 1;         // the most of an image between two passes
   ScalarType dtype_ = call_.images.scalar_type();
   bool channels_last_ =
       reads_channels_last(source_images(kRun, call_.images, call_.layout, call_.channels, true));
-  std::vector<int64_t> longest_ = longest_sides(call_);
   int64_t length_ = 0;  // images of a range
 };
 
