@@ -134,16 +134,6 @@ constexpr int size_of(const char* const (&)[kSize]) {
   return kSize;
 }
 
-// Where the common size of the outputs of a pass is: in the pass, or in registers.
-struct PassSize {
-  int64_t out, height, width;
-
-  explicit PassSize(const double* p)
-      : out(static_cast<int64_t>(p[kOut])),
-        height(static_cast<int64_t>(p[kStaticSize])),
-        width(static_cast<int64_t>(p[kStaticSize + 1])) {}
-};
-
 // A number of a pass that says which.
 constexpr int index_in(const double* p, int at) { return static_cast<int>(p[at]); }
 
@@ -151,34 +141,6 @@ constexpr int index_in(const double* p, int at) { return static_cast<int>(p[at])
 inline std::vector<double> list_in(const double* p, int count, int first) {
   return {p + first, p + first + index_in(p, count)};
 }
-
-// A pass of `augment`.
-struct AugmentRow {
-  const double* numbers;
-  PassSize size{numbers};
-  std::string interpolation = kReadings[index_in(numbers, kReading)];
-  std::string border = kBorders[index_in(numbers, kBorder)];
-  std::vector<double> fill = list_in(numbers, kFillCount, kFill);
-  std::vector<double> mean = list_in(numbers, kStatisticCount, kMean);
-  std::vector<double> std = list_in(numbers, kStatisticCount, kStd);
-  ScalarType dtype = kDtypes[index_in(numbers, kDtype)];
-  int channels_last = index_in(numbers, kLayout);
-};
-
-// A pass of `resized_crop`.
-struct ResizeRow {
-  const double* numbers;
-  PassSize size{numbers};
-  std::string interpolation = kReadings[index_in(numbers, kReading)];
-  bool antialias = numbers[kAntialias] != 0;
-};
-
-// A pass of an operator.
-struct OperatorRow {
-  const double* numbers;
-  const RunOperator& of = kOperators[index_in(numbers, kOperator)];
-  const double* arguments = numbers + kArguments;
-};
 
 // Checks that the numbers of a pass stay within the program.
 inline void check_pass(const char* op, const double* p, const Limits& limits) {
@@ -202,10 +164,10 @@ inline void check_pass(const char* op, const double* p, const Limits& limits) {
   const auto has_column = [&](double x) { return x == -1 || (has_block(x, 2) && is_even(x)); };
   if (p[kKind] == kOperatorPass) {
     require(is_index(p[kOperator], kOperatorCount) && has_column(p[kDrawnWords]));
-    const OperatorRow row{p};
-    for (int i = 0; i < row.of.argument_count(); ++i) {
-      const double words = row.arguments[2 * i], number = row.arguments[2 * i + 1];
-      require(has_column(words) && (words == -1 || !row.of.is_constant(i)));
+    const RunOperator& called = kOperators[index_in(p, kOperator)];
+    for (int i = 0; i < called.argument_count(); ++i) {
+      const double words = p[kArguments + 2 * i], number = p[kArguments + 2 * i + 1];
+      require(has_column(words) && (words == -1 || !called.is_constant(i)));
       require(number >= -kMaxNumber && number <= kMaxNumber);
     }
     return;

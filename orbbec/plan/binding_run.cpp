@@ -120,10 +120,11 @@ struct Parameters {
   }
 
   // The common size of the outputs of a pass, which is static or drawn.
-  std::vector<int64_t> size(const PassSize& pass) const {
-    if (pass.height > 0) return {pass.height, pass.width};
+  std::vector<int64_t> size(const double* row) const {
+    const double* const known = row + kStaticSize;
+    if (known[0] > 0) return {static_cast<int64_t>(known[0]), static_cast<int64_t>(known[1])};
     check(on_host, kOp, "expected passes of static sizes");
-    const double* const first = registers + pass.out + kPassHeight;
+    const double* const first = registers + static_cast<int64_t>(row[kOut]) + kPassHeight;
     for (int64_t n = 1; n < count; ++n) {
       const double* const size = first + n * width;
       check(size[0] == first[0] && size[1] == first[1], kOp,
@@ -237,81 +238,80 @@ Parameters draw_parameters(const Call& call, const Program& program) {
 }
 
 // What a pass does to values.
-AugmentCall value_call(const AugmentRow& row, const Batch& batch, const Parameters& p,
+AugmentCall value_call(const double* row, const Batch& batch, const Parameters& p,
                        const std::optional<Tensor>& out) {
   AugmentCall call;
   call.takes_one = true;
-  call.tables.colors = p.rows(row.numbers[kColorWords], row.numbers[kColorCount], kStepNumbers);
-  call.tables.boxes = p.rows(row.numbers[kEraseWords], row.numbers[kEraseCount], kBoxNumbers);
-  call.mean = row.mean;
-  call.std = row.std;
+  call.tables.colors = p.rows(row[kColorWords], row[kColorCount], kStepNumbers);
+  call.tables.boxes = p.rows(row[kEraseWords], row[kEraseCount], kBoxNumbers);
+  call.mean = list_in(row, kStatisticCount, kMean);
+  call.std = list_in(row, kStatisticCount, kStd);
+  call.out = out;
+  call.dtype = kDtypes[index_in(row, kDtype)];
   const bool was_byte = batch.images.scalar_type() == ScalarType::Byte;
-  const bool is_byte = row.dtype == ScalarType::Byte;
+  const bool is_byte = call.dtype == ScalarType::Byte;
   call.scale = was_byte == is_byte ? 1.0 : is_byte ? 255.0 : 1.0 / 255;
   call.max_value = was_byte ? 255 : 1;
-  call.contrast = row.numbers[kContrast] != 0;
-  call.out = out;
-  call.dtype = row.dtype;
-  call.channels_last = row.channels_last < 0
+  call.contrast = row[kContrast] != 0;
+  call.channels_last = row[kLayout] < 0
                            ? reads_channels_last(source_images(kOp, batch.images, batch.layout,
                                                                batch.channels, true))
-                           : row.channels_last != 0;
+                           : row[kLayout] != 0;
   return call;
 }
 
-AugmentCall augment_call(const AugmentRow& row, const Batch& batch, const Parameters& p,
+AugmentCall augment_call(const double* row, const Batch& batch, const Parameters& p,
                          const std::optional<Tensor>& out) {
   AugmentCall call = value_call(row, batch, p, out);
   call.images = batch.images;
   call.layout = batch.layout;
   call.channels = batch.channels;
-  call.tables.matrices = p.at(row.numbers[kMatrixWords]);
-  call.size = p.size(row.size);
-  call.interpolation = row.interpolation;
-  call.border = row.border;
-  call.fill = row.fill;
-  if (const double region = row.numbers[kRegionWords]; region >= 0)
-    call.tables.regions = reinterpret_cast<const int64_t*>(p.at(region));
+  call.tables.matrices = p.at(row[kMatrixWords]);
+  call.size = p.size(row);
+  call.interpolation = kReadings[index_in(row, kReading)];
+  call.border = kBorders[index_in(row, kBorder)];
+  call.fill = list_in(row, kFillCount, kFill);
+  if (row[kRegionWords] >= 0)
+    call.tables.regions = reinterpret_cast<const int64_t*>(p.at(row[kRegionWords]));
   return call;
 }
 
-ResizeCall resize_call(const ResizeRow& row, const Batch& batch, const Parameters& p) {
+ResizeCall resize_call(const double* row, const Batch& batch, const Parameters& p) {
   ResizeCall call;
   call.takes_one = true;
   call.images = batch.images;
   call.layout = batch.layout;
   call.channels = batch.channels;
-  call.boxes = p.block(row.numbers[kBoxWords], {p.count, 4}, ScalarType::Double);
-  call.size = p.size(row.size);
-  call.interpolation = row.interpolation;
-  call.antialias = row.antialias;
-  call.arithmetic = row.antialias ? "pillow_13" : "cv2_5";
+  call.boxes = p.block(row[kBoxWords], {p.count, 4}, ScalarType::Double);
+  call.size = p.size(row);
+  call.interpolation = kReadings[index_in(row, kReading)];
+  call.antialias = row[kAntialias] != 0;
+  call.arithmetic = call.antialias ? "pillow_13" : "cv2_5";
   call.longest = batch.longest;
-  if (const double flips = row.numbers[kFlipWords]; flips >= 0)
-    call.flips = p.block(flips, {p.count}, ScalarType::Bool);
+  if (row[kFlipWords] >= 0) call.flips = p.block(row[kFlipWords], {p.count}, ScalarType::Bool);
   return call;
 }
 
-Tensor run_operator(const OperatorRow& row, const Batch& batch, const Parameters& p) {
+Tensor run_operator(const double* row, const Batch& batch, const Parameters& p) {
   check(!batch.layout, kOp, "expected operators after a pass of a static size");
   const bool is_one = batch.images.dim() == 3;
   OperatorCall call{is_one ? torch::stable::unsqueeze(batch.images, 0) : batch.images,
                     {},
-                    p.column(row.numbers[kDrawnWords]),
+                    p.column(row[kDrawnWords]),
                     batch.is_temporary};
-  for (int i = 0; i < row.of.argument_count(); ++i)
-    call.arguments.push_back({p.column(row.arguments[2 * i]), row.arguments[2 * i + 1]});
-  const Tensor result = row.of.run(call);
+  const RunOperator& called = kOperators[index_in(row, kOperator)];
+  for (int i = 0; i < called.argument_count(); ++i)
+    call.arguments.push_back({p.column(row[kArguments + 2 * i]), row[kArguments + 2 * i + 1]});
+  const Tensor result = called.run(call);
   return is_one ? torch::stable::squeeze(result, 0) : result;
 }
 
 Tensor run_pass(const double* row, const Batch& batch, const Parameters& p,
                 const std::optional<Tensor>& out) {
-  if (row[kKind] == kOperatorPass) return run_operator(OperatorRow{row}, batch, p);
-  if (row[kKind] == kAugmentPass) return run_augment(augment_call(AugmentRow{row}, batch, p, out));
-  ResizeCall crop = resize_call(ResizeRow{row}, batch, p);
-  if (row[kKind] == kCropPass)
-    return run_augment_crop(crop, value_call(AugmentRow{row}, batch, p, out));
+  if (row[kKind] == kOperatorPass) return run_operator(row, batch, p);
+  if (row[kKind] == kAugmentPass) return run_augment(augment_call(row, batch, p, out));
+  ResizeCall crop = resize_call(row, batch, p);
+  if (row[kKind] == kCropPass) return run_augment_crop(crop, value_call(row, batch, p, out));
   crop.out = out;
   return run_resize(crop);
 }

@@ -181,81 +181,67 @@ class Interpreter {
 
   ORBBEC_HD void compute(Rule rule, const double* p, double* out) {
     switch (rule) {
+      case Rule::kSort:
+        return sort(out, static_cast<int>(p[0]));
+      case Rule::kFilter:
+        return filter(out, static_cast<int>(p[0]), numbers(p[1]), static_cast<int>(p[2]));
+      case Rule::kSineCosine:
+        return sine_cosine_degrees(number(p[0]), out[0], out[1]);
+      default:
+        *out = value_of(rule, p);
+    }
+  }
+
+  ORBBEC_HD double value_of(Rule rule, const double* p) const {
+    switch (rule) {
       case Rule::kSet:
-        *out = p[0];
-        return;
+        return p[0];
       case Rule::kCopy:
-        *out = number(p[0]);
-        return;
+        return number(p[0]);
       case Rule::kShift: {
         const double side = p[1] == 0 ? geometry_.width() : geometry_.height();
-        *out = rint((2 * number(p[0]) - 1) * (p[2] * side));
-        return;
+        return rint((2 * number(p[0]) - 1) * (p[2] * side));
       }
       case Rule::kEpochs: {
         const auto epoch = static_cast<double>(program_.epoch);
-        *out = epoch >= p[0] && epoch < p[1] ? 1 : 0;
-        return;
+        return epoch >= p[0] && epoch < p[1] ? 1 : 0;
       }
-      case Rule::kSort:
-        return sort(out, static_cast<int>(p[0]));
       case Rule::kEqual:
-        *out = number(p[0]) == p[1] ? 1 : 0;
-        return;
+        return number(p[0]) == p[1] ? 1 : 0;
       case Rule::kAnyEqual:
-        *out = 0;
         for (int i = 0; i < static_cast<int>(p[1]); ++i)
-          if (numbers(p[0])[i] == p[2]) *out = 1;
-        return;
+          if (numbers(p[0])[i] == p[2]) return 1;
+        return 0;
       case Rule::kAtMost:
-        *out = number(p[0]) <= number(p[1]) ? 1 : 0;
-        return;
+        return number(p[0]) <= number(p[1]) ? 1 : 0;
       case Rule::kBoth:
-        *out = number(p[0]) != 0 && number(p[1]) != 0 ? 1 : 0;
-        return;
+        return number(p[0]) != 0 && number(p[1]) != 0 ? 1 : 0;
       case Rule::kTimes:
-        *out = number(p[0]) * number(p[1]);
-        return;
+        return number(p[0]) * number(p[1]);
       case Rule::kPlus:
-        *out = number(p[0]) + p[1];
-        return;
+        return number(p[0]) + p[1];
       case Rule::kOver:
-        *out = number(p[0]) / p[1];
-        return;
+        return number(p[0]) / p[1];
       case Rule::kRound:
-        *out = rint(number(p[0]));
-        return;
+        return rint(number(p[0]));
       case Rule::kSum:
-        *out = number(p[0]) + number(p[1]);
-        return;
+        return number(p[0]) + number(p[1]);
       case Rule::kQuotient:
-        *out = number(p[0]) / number(p[1]);
-        return;
+        return number(p[0]) / number(p[1]);
       case Rule::kSmaller:
-        *out = smaller(number(p[0]), number(p[1]));
-        return;
+        return smaller(number(p[0]), number(p[1]));
       case Rule::kLarger:
-        *out = larger(number(p[0]), number(p[1]));
-        return;
+        return larger(number(p[0]), number(p[1]));
       case Rule::kFloor:
-        *out = floor(number(p[0]));
-        return;
+        return floor(number(p[0]));
       case Rule::kExp:
-        *out = exponential(number(p[0]));
-        return;
-      case Rule::kSineCosine:
-        return sine_cosine_degrees(number(p[0]), out[0], out[1]);
+        return exponential(number(p[0]));
       case Rule::kSelect:
-        *out = number(p[0]) != 0 ? number(p[1]) : p[2];
-        return;
-      case Rule::kFilter:
-        return filter(out, static_cast<int>(p[0]), numbers(p[1]), static_cast<int>(p[2]));
-      case Rule::kLookup: {
-        *out = constants(p[1])[index_of(number(p[0]), static_cast<int>(p[2]) - 1)];
-        return;
-      }
+        return number(p[0]) != 0 ? number(p[1]) : p[2];
+      case Rule::kLookup:
+        return constants(p[1])[index_of(number(p[0]), static_cast<int>(p[2]) - 1)];
       default:
-        *out = magnitude_of(Space(constants(p[3])), operation_of(number(p[0])), number(p[1]),
+        return magnitude_of(Space(constants(p[3])), operation_of(number(p[0])), number(p[1]),
                             number(p[2]), geometry_);
     }
   }
@@ -273,28 +259,21 @@ class Interpreter {
 
   ORBBEC_HD Shortage move(const RuleHead& head, const double* p) {
     Geometry& g = geometry_;
+    PhiloxStream stream = head.stream;
     switch (head.rule) {
-      case Rule::kResizeArea: {
-        PhiloxStream stream = head.stream;
-        resize_area(g, p, stream);
-        return {};
-      }
-      case Rule::kCropRandom: {
-        PhiloxStream stream = head.stream;
+      case Rule::kCropRandom:
         return crop_random(g, p, stream);
-      }
-      case Rule::kPadTo: {
-        PhiloxStream stream = head.stream;
-        pad_to(g, p, stream);
-        return {};
-      }
-      case Rule::kPerspective: {
-        PhiloxStream stream = head.stream;
-        perspective(g, p[0], stream);
-        return {};
-      }
       case Rule::kCropFixed:
         return crop_fixed(g, p[0], p[1], p[2], p[3], p[4] != 0);
+      case Rule::kResizeArea:
+        resize_area(g, p, stream);
+        return {};
+      case Rule::kPadTo:
+        pad_to(g, p, stream);
+        return {};
+      case Rule::kPerspective:
+        perspective(g, p[0], stream);
+        return {};
       default:
         if (head.rule < Rule::kResizeArea) {
           resize(head.rule, p);
