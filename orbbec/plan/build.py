@@ -39,7 +39,6 @@ class Build(Registers):
         self.maximum = MAXIMUM.get(dtype, 1.0)
         self.size = size  # of the outputs so far
         self.least: Size = (1, 1)  # lower bounds of height and width that follow from the pipeline alone
-        self.is_conditional = False  # whether steps of Python, which need no gate, leave some images out
         self.externals: list[Any] = []  # what Python draws; see external.py
         self.arrays = 0  # tables of steps
         self.streams = 0  # random streams that the transforms so far draw from
@@ -422,7 +421,7 @@ class Build(Registers):
             self._resize(size, least)
 
     def _resize(self, size: Size, least: Size) -> None:
-        if self.gate is not None or self.is_conditional:
+        if self.gate is not None:
             self.least = min(least[0], self.least[0]), min(least[1], self.least[1])
             self.size = size if size == self.size != ALIKE else VARIES
         else:

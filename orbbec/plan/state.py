@@ -1,8 +1,7 @@
-"""The state of a batch between two transforms, and tables with a row per image."""
+"""Tables with a row per image."""
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -12,53 +11,6 @@ from orbbec.bridge.arguments import Array
 COLOR_COLUMNS = ("code", *(f"a{i}" for i in range(12)))
 ERASE_COLUMNS = ("left", "top", "right", "bottom", "fill0", "fill1", "fill2", "fill3")
 _IDENTITY = np.eye(3)
-
-
-@dataclass(frozen=True, eq=False)
-class BatchState:
-    """The state of a batch between two transforms.
-
-    Args:
-        sizes: int64 `[N, 2]`: height and width in pixels.
-        channels: number of channels of every image.
-        maximum: the maximum value, 255 or 1: the unit of fills and thresholds.
-        exact: whether color steps must also be operators.
-        chosen: bool `[N]`: the images to which the next steps apply; None: all.
-        least: lower bounds of height and width that follow from the pipeline alone.
-    """
-
-    sizes: Array
-    channels: int = 3
-    maximum: float = 255.0
-    exact: bool = False
-    chosen: Array | None = None
-    least: tuple[int, int] = (1, 1)
-
-    @property
-    def heights(self) -> Array:
-        return self.sizes[:, 0]
-
-    @property
-    def widths(self) -> Array:
-        return self.sizes[:, 1]
-
-    @property
-    def regions(self) -> Array:
-        """Whole images as left, top, right, bottom: int64 `[N, 4]`."""
-        return np.concatenate([np.zeros_like(self.sizes), self.sizes[:, ::-1]], 1)
-
-    def __len__(self) -> int:
-        return len(self.sizes)
-
-    def of_sizes(self, sizes: Array, least: tuple[int, int]) -> BatchState:
-        """The state with other sizes."""
-        if sizes is self.sizes and least == self.least:
-            return self
-        return replace(self, sizes=sizes, least=least)
-
-    def only(self, chosen: Array) -> BatchState:
-        """The state in which only some images are chosen."""
-        return replace(self, chosen=chosen if self.chosen is None else chosen & self.chosen)
 
 
 def identities(count: int) -> Array:
