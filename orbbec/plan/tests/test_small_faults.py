@@ -28,7 +28,7 @@ from orbbec.plan.points import (
 from orbbec.plan.state import identities
 from orbbec.plan.steps import Cast, Erase, Warp
 from orbbec.plan.tests.test_external import _Unsteady
-from orbbec.transforms.base.direct import direct_input
+from orbbec.transforms.base.inputs import direct_input
 from orbbec.transforms.base.pipeline import _Pixels
 from tests.support import assert_same_bytes, photographs
 
