@@ -42,37 +42,17 @@ struct Call {
   int64_t width() const { return images.size(images.dim() - 1); }
 };
 
-// The parts of a program, as its last row has them, and where it is drawn.
-struct Program : ProgramCode {
-  const double* passes;  // rows
-  int64_t pass_count;
+// A program, and where it is drawn.
+struct RunProgram : WholeProgram {
   const Tensor* code_on_device = nullptr;  // null: the host draws
 
-  explicit Program(const Call& call) : ProgramCode{call.code} {
-    check_code(kOp, code);
-    const int64_t last = code.size(0) - 1;
-    check(last >= 0, kOp, "expected a program of at least 1 row");
-    const auto* const rows = static_cast<const double*>(code.const_data_ptr());
-    const double* const contents = rows + last * kRuleNumbers;
-    for (int i = 0; i < kContents; ++i)
-      check(contents[i] >= 0 && contents[i] <= 1 << 24, kOp,
-            "expected the contents of a program in its last row");
-    const auto first = static_cast<int64_t>(contents[kFirstPass]);
-    end = static_cast<int64_t>(contents[kRuleRows]);
-    registers = static_cast<int64_t>(contents[kRegisterCount]);
-    words = static_cast<int64_t>(contents[kWordCount]);
-    passes = rows + first * kRuleNumbers;
-    pass_count = static_cast<int64_t>(contents[kPassCount]);
-    check(first >= end && pass_count >= 1 && pass_count <= 4096 &&
-              first + pass_count * kPassRows <= last,
-          kOp, "expected the rows of the passes after the rules");
-    if (contents[kDrawsAnywhere] != 0 && runs_cuda_kernels(call.images))
-      code_on_device = call.code_on_device                   ? &*call.code_on_device
-                       : same_device(call.code, call.images) ? &call.code
-                                                             : nullptr;
-    check_rules(kOp, *this);
-    for (int64_t k = 0; k < pass_count; ++k)
-      check_pass(kOp, passes + k * kPassRows * kRuleNumbers, {last, registers, words});
+  explicit RunProgram(const Call& call) : WholeProgram(kOp, call.code) {
+    if (!draws_anywhere || !runs_cuda_kernels(call.images)) return;
+    if (call.code_on_device) {
+      code_on_device = &*call.code_on_device;
+    } else if (same_device(call.code, call.images)) {
+      code_on_device = &call.code;
+    }
   }
 };
 
@@ -162,20 +142,20 @@ const int64_t* checked_layout(const Call& call) {
   return rows;
 }
 
-std::optional<Tensor> checked_ids(const Call& call, const Program& program) {
+std::optional<Tensor> checked_ids(const Call& call, const RunProgram& program) {
   if (!call.sample_ids) return std::nullopt;
   return sample_ids_on(kOp, *call.sample_ids,
                        program.code_on_device ? call.images : *call.sample_ids, call.count());
 }
 
-const int64_t* checked_epoch(const Call& call, const Program& program) {
+const int64_t* checked_epoch(const Call& call, const RunProgram& program) {
   if (!call.epoch_tensor) return nullptr;
   const Tensor& where = program.code_on_device ? call.images : call.code;
   return check_table<int64_t>(kOp, "epoch_tensor", *call.epoch_tensor, {1}, where);
 }
 
 // What to draw, without memory for it.
-DrawArguments draw_arguments(const Call& call, const Program& program) {
+DrawArguments draw_arguments(const Call& call, const RunProgram& program) {
   DrawArguments a{};
   a.layout = checked_layout(call);
   a.rows = static_cast<const double*>(call.code.const_data_ptr());
@@ -191,7 +171,7 @@ DrawArguments draw_arguments(const Call& call, const Program& program) {
   return a;
 }
 
-Parameters draw_on_host(const Call& call, const Program& program, DrawArguments a) {
+Parameters draw_on_host(const Call& call, const RunProgram& program, DrawArguments a) {
   check(!call.sample_ids || call.sample_ids->is_cpu(), kOp, "expected sample_ids on the CPU");
   check(a.live_epoch == nullptr || *a.live_epoch >= 0, kOp,
         "expected epoch_tensor from 0, but got ", a.live_epoch == nullptr ? 0 : *a.live_epoch);
@@ -213,7 +193,7 @@ Parameters draw_on_host(const Call& call, const Program& program, DrawArguments 
 
 void draw_where(const DrawArguments& a, const ParallelFor&) { draw_batch(kOp, a); }
 
-Parameters draw_on_device(const Call& call, const Program& program, DrawArguments a) {
+Parameters draw_on_device(const Call& call, const RunProgram& program, DrawArguments a) {
   const Tensor &images = call.images, &code = *program.code_on_device;
   check(same_device(code, images) && code.is_contiguous() && code.numel() == call.code.numel() &&
             code.scalar_type() == ScalarType::Double,
@@ -230,7 +210,7 @@ Parameters draw_on_device(const Call& call, const Program& program, DrawArgument
   return {nullptr, a.words, a.count, program.registers, false, memory, images};
 }
 
-Parameters draw_parameters(const Call& call, const Program& program) {
+Parameters draw_parameters(const Call& call, const RunProgram& program) {
   DrawArguments a = draw_arguments(call, program);
   const std::optional<Tensor> samples = checked_ids(call, program);
   a.ids = samples ? static_cast<const int64_t*>(samples->const_data_ptr()) : nullptr;
@@ -326,14 +306,13 @@ std::vector<int64_t> longest_sides(const Call& call) {
 }
 
 Tensor run(const Call& call) {
-  const Program program(call);
+  const RunProgram program(call);
   const Parameters parameters = draw_parameters(call, program);
   check(parameters.count > 0, kOp, "expected at least 1 image");
   Batch batch{call.images, call.layout, call.channels, longest_sides(call)};
-  const double* row = program.passes;
-  for (int64_t left = program.pass_count; left > 0; --left, row += kPassRows * kRuleNumbers) {
-    const std::optional<Tensor> out = left == 1 ? call.out : std::nullopt;
-    batch.images = run_pass(row, batch, parameters, out);
+  for (int64_t k = 0; k < program.pass_count; ++k) {
+    const std::optional<Tensor> out = k + 1 == program.pass_count ? call.out : std::nullopt;
+    batch.images = run_pass(program.pass(k), batch, parameters, out);
     batch.layout = std::nullopt;
     batch.is_temporary = true;
   }

@@ -189,22 +189,6 @@ class Program:
         """The passes that resample images."""
         return [step for step in self.passes if step.resamples]
 
-    @cached_property
-    def geometry(self) -> list[int]:
-        """What the operator `draw_targets` reads of the program.
-
-        The numbers of rules, registers and words; then for each warp its first register, the blocks of crops
-        before its matrix and of what it sees of images, or -1, and whether it adds to positions.
-        """
-        numbers = [len(self.labels), self.registers, self.words]
-        for step in self.warps:
-            if isinstance(step, AugmentPass):
-                seen = step.region_block.start
-                numbers += step.out, seen if step.reads_beyond else -1, seen, int(step.has_offset)
-            else:
-                numbers += step.out, -1, -1, 0
-        return numbers
-
     def run(
         self,
         images: Direct,

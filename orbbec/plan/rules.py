@@ -141,7 +141,7 @@ def row_of_pass(numbers: Mapping[str, float | Sequence[float]]) -> list[float]:
     A block of words that is not named is none, -1; other numbers are 0.
     """
     row = [0.0] * PASS_LAYOUT["numbers"]
-    for name in ("matrix", "region", "box", "flip") if "arguments" not in numbers else ():
+    for name in ("matrix", "region") if "arguments" not in numbers else ():
         row[PASS_LAYOUT[f"{name}_words"]] = -1.0
     for name, number in numbers.items():
         values = number if isinstance(number, (tuple, list)) else (number,)

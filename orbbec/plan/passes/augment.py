@@ -98,6 +98,8 @@ class AugmentPass(Pass):
             "std": std,
             "matrix_words": self.matrix_block.offset,
             "region_words": self.region_block.start,
+            "reads_beyond": self.reads_beyond,
+            "has_offset": self.has_offset,
             "color_words": max(colors.start, 0),
             "color_count": colors.rows,
             "erase_words": max(erase.start, 0),
