@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from typing import Any, ClassVar
 
 import numpy as np
@@ -11,6 +11,7 @@ import torch
 from torch import Tensor
 
 from orbbec.augment import Output, Sampling, Values, augment
+from orbbec.augment.codes import COLOR_WIDTH, ERASE_WIDTH
 from orbbec.augment.crop import augment_crop
 from orbbec.bridge.arguments import Array, StoredPlanes, size_text
 from orbbec.plan.batches import Work, device_of, table_rows
@@ -45,20 +46,20 @@ class AugmentPass(Pass):
         mixes: the mix at its end, if any.
     """
 
-    matrix_block: Block
-    region_block: Block
-    color_block: Block
-    erase_block: Block
-    has_offset: bool
-    reads_beyond: bool
-    contrast: bool
-    mean: tuple[float, ...] | None
-    std: tuple[float, ...] | None
-    channels_last: bool | None
-    interpolation: str
-    border: str
-    fill: tuple[float, ...]
-    mixes: MixPass | None
+    matrix_block: Block = field(default_factory=lambda: Block(9, 1))
+    region_block: Block = field(default_factory=lambda: Block(8))
+    color_block: Block = field(default_factory=lambda: Block(COLOR_WIDTH))
+    erase_block: Block = field(default_factory=lambda: Block(ERASE_WIDTH))
+    has_offset: bool = False
+    reads_beyond: bool = False
+    contrast: bool = False
+    mean: tuple[float, ...] | None = None
+    std: tuple[float, ...] | None = None
+    channels_last: bool | None = None
+    interpolation: str = "nearest"
+    border: str = "replicate"
+    fill: tuple[float, ...] = (0.0,)
+    mixes: MixPass | None = None
 
     name = "augment"
     resamples = True
