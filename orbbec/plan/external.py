@@ -104,7 +104,7 @@ def trace(build: Build, draw: Draw) -> None:
         np.zeros((0, 2), np.int64), build.channels, build.maximum, build.exact, None, build.least
     )
     external = External(draw, build.name, len(build.rules), build.gate, state, build.mixes)
-    table = Program.of_rules(build).fill(build.batch)
+    table = Program.of(build, is_finished=False).fill(build.batch)
     first = external.state_of(table)
     parts, sizes = external.steps(first, table, build.batch), first.sizes
     build.externals.append(external)

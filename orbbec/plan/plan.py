@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, fields
-from functools import cached_property
+from functools import cached_property, partial
 from typing import Any
 
 import numpy as np
@@ -133,9 +133,9 @@ class Plan:
 
     def to_json(self) -> str:
         """The plan as text; `from_json` restores it bit for bit."""
-        tables = _Tables()
-        content = {f.name: tables.encode(getattr(self, f.name)) for f in fields(self) if f.init}
-        return json.dumps({"orbbec_plan": _VERSION, **content, "tables": tables.encoded})
+        tables: dict[int, Any] = {}
+        content = {f.name: _encode(getattr(self, f.name), tables) for f in fields(self) if f.init}
+        return json.dumps({"orbbec_plan": _VERSION, **content, "tables": list(tables.values())})
 
     @classmethod
     def from_json(cls, text: str) -> Plan:
@@ -153,41 +153,26 @@ class Plan:
         return cls(**{name: _decode(value, tables) for name, value in content.items()}).computed()
 
 
-class _Tables:
-    """Encodes values for JSON; a table of parameters, which passes share, is encoded once."""
-
-    def __init__(self) -> None:
-        self.encoded: list[Any] = []
-        self._indices: dict[int, int] = {}
-
-    def encode(self, value: Any) -> Any:
-        if isinstance(value, np.ndarray) and value.dtype == bool:
-            return {"runs": _runs(value), "shape": list(value.shape)}
-        if isinstance(value, np.ndarray):
-            return {"array": str(value.dtype), "shape": list(value.shape), "values": value.ravel().tolist()}
-        if isinstance(value, Mapping):
-            return {"columns": {name: self.encode(entry) for name, entry in value.items()}}
-        if isinstance(value, ParameterTable):
-            return {"table": self._index_of(value)}
-        if type(value).__name__ in _KINDS:
-            return {"type": type(value).__name__, **self._content_of(value)}
-        if isinstance(value, (tuple, list)):
-            return [self.encode(entry) for entry in value]
-        return value
-
-    def _index_of(self, table: ParameterTable) -> int:
-        if id(table) not in self._indices:
-            content = {f.name: self.encode(getattr(table, f.name)) for f in fields(table)}
-            self._indices[id(table)] = len(self.encoded)
-            self.encoded.append({"columns": content})
-        return self._indices[id(table)]
-
-    def _content_of(self, value: Any) -> dict[str, Any]:
-        is_column = isinstance(value, Column)
-        names = value._fields if is_column else [f.name for f in fields(value) if f.init]
-        content = {name: self.encode(getattr(value, name)) for name in names}
-        table = getattr(value, "parameters", None) if isinstance(value, Pass) else None
-        return content if table is None else {**content, "parameters": self.encode(table)}
+def _encode(value: Any, tables: dict[int, Any]) -> Any:
+    """A value for JSON; tables of parameters, which passes share, are added to `tables` by their `id`."""
+    encode = partial(_encode, tables=tables)
+    if isinstance(value, np.ndarray) and value.dtype == bool:
+        return {"runs": _runs(value), "shape": list(value.shape)}
+    if isinstance(value, np.ndarray):
+        return {"array": str(value.dtype), "shape": list(value.shape), "values": value.ravel().tolist()}
+    if isinstance(value, Mapping):
+        return {"columns": {name: encode(entry) for name, entry in value.items()}}
+    if isinstance(value, ParameterTable):
+        if id(value) not in tables:  # those of copies come before it
+            tables[id(value)] = encode({f.name: getattr(value, f.name) for f in fields(value)})
+        return {"table": list(tables).index(id(value))}
+    if type(value).__name__ in _KINDS:
+        names = value._fields if isinstance(value, Column) else [f.name for f in fields(value) if f.init]
+        names = [*names, "parameters"] if hasattr(value, "parameters") else names
+        return {"type": type(value).__name__, **{name: encode(getattr(value, name)) for name in names}}
+    if isinstance(value, (tuple, list)):
+        return [encode(entry) for entry in value]
+    return value
 
 
 def _runs(values: Array) -> list[int]:
