@@ -20,7 +20,7 @@ from orbbec.bridge.arguments import (
     on_device_of,
     operator_input,
 )
-from orbbec.plan.state import same_rows
+from orbbec.plan.parameters import same_rows
 
 Work: TypeAlias = Any  # Tensor [N, C, H, W], RaggedImages, or a list of tensors [C, H, W] of variable sizes
 

@@ -14,11 +14,10 @@ from orbbec.batch import ImageBatch
 from orbbec.bridge.arguments import Array, dtype_name, is_channels_last, is_ragged
 from orbbec.bridge.buffer_pool import output_buffer
 from orbbec.plan.batches import Work, device_of, merged
-from orbbec.plan.parameters import ParameterTable
+from orbbec.plan.parameters import ParameterTable, common_size
 from orbbec.plan.passes import VARIES, MixPass, Pass
 from orbbec.plan.plan import Plan
 from orbbec.plan.program import MICROBATCH_BYTES
-from orbbec.plan.state import common_size
 
 
 def microbatches_of(plan: Plan, work: Work) -> list[slice]:

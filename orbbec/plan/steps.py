@@ -15,9 +15,8 @@ import numpy as np
 from orbbec.augment.codes import PLACED, STEPS
 from orbbec.bridge.arguments import Array
 from orbbec.plan.build import Build
-from orbbec.plan.parameters import Column, OperatorStep
+from orbbec.plan.parameters import Column, OperatorStep, identities, same_rows
 from orbbec.plan.passes import VARIES, Size
-from orbbec.plan.state import identities, same_rows
 
 if TYPE_CHECKING:
     from typing_extensions import Self

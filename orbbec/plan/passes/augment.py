@@ -22,7 +22,9 @@ from orbbec.plan.passes.mix import MixPass
 from orbbec.plan.passes.operator import OperatorPass
 from orbbec.plan.points import shifted
 from orbbec.plan.rules import BORDERS, DTYPES, KINDS, READINGS, Block, Rule
-from orbbec.plan.state import COLOR_COLUMNS, ERASE_COLUMNS
+
+_COLOR_COLUMNS = ("code", *(f"a{i}" for i in range(12)))
+_ERASE_COLUMNS = ("left", "top", "right", "bottom", "fill0", "fill1", "fill2", "fill3")
 
 
 @dataclass(eq=False, kw_only=True)
@@ -158,11 +160,11 @@ class AugmentPass(Pass):
     def columns(self) -> Columns:
         columns = matrix_columns(self.matrix, self.sizes)
         if self.regions is not None:
-            columns |= {f"region.{name}": self.regions[:, i] for i, name in enumerate(ERASE_COLUMNS[:4])}
+            columns |= {f"region.{name}": self.regions[:, i] for i, name in enumerate(_ERASE_COLUMNS[:4])}
         for s in range(self.color_block.rows):
-            columns |= {f"color{s}.{name}": self.colors[:, s, i] for i, name in enumerate(COLOR_COLUMNS)}
+            columns |= {f"color{s}.{name}": self.colors[:, s, i] for i, name in enumerate(_COLOR_COLUMNS)}
         for e in range(self.erase_block.rows):
-            columns |= {f"erase{e}.{name}": self.erase[:, e, i] for i, name in enumerate(ERASE_COLUMNS)}
+            columns |= {f"erase{e}.{name}": self.erase[:, e, i] for i, name in enumerate(_ERASE_COLUMNS)}
         if self.mix is not None:
             columns |= {f"{self.mix.name}.{name}": values for name, values in self.mix.table.items()}
         return columns

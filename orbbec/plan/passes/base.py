@@ -8,9 +8,8 @@ from typing import Any, ClassVar, Generic, NamedTuple, TypeAlias, TypeVar
 
 from orbbec.bridge.arguments import Array, StoredPlanes
 from orbbec.plan.batches import Work
-from orbbec.plan.parameters import ParameterTable
+from orbbec.plan.parameters import ParameterTable, common_size
 from orbbec.plan.rules import Block, Rule
-from orbbec.plan.state import common_size
 
 Columns: TypeAlias = dict[str, Array]
 Size: TypeAlias = tuple[int, int]

@@ -13,7 +13,7 @@ from orbbec.bridge.spec import OPERATORS
 from orbbec.plan import apply, microbatches
 from orbbec.plan.batches import Rows
 from orbbec.plan.build import Build
-from orbbec.plan.parameters import Batch
+from orbbec.plan.parameters import Batch, identities
 from orbbec.plan.passes import ALIKE, by_size
 from orbbec.plan.passes import augment as augments
 from orbbec.plan.points import (
@@ -25,7 +25,6 @@ from orbbec.plan.points import (
     through_displacement,
     without_covered,
 )
-from orbbec.plan.state import identities
 from orbbec.plan.steps import Cast, Erase, Warp
 from orbbec.plan.tests.test_external import _Unsteady
 from orbbec.transforms.base.inputs import direct_input

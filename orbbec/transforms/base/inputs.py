@@ -29,8 +29,8 @@ from orbbec.plan.batches import (
     looks_channels_first,
     looks_channels_last,
 )
+from orbbec.plan.parameters import same_rows
 from orbbec.plan.program import run_seed
-from orbbec.plan.state import same_rows
 from orbbec.transforms.base.seeds import new_seed
 from orbbec.transforms.base.tv_tensors import images_like, is_tv_tensor, plain, wrapped
 

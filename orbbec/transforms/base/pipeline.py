@@ -17,10 +17,9 @@ from orbbec.plan import apply as apply_plan
 from orbbec.plan.batches import Direct, Input
 from orbbec.plan.build import Build
 from orbbec.plan.microbatches import without_images
-from orbbec.plan.parameters import Batch
+from orbbec.plan.parameters import Batch, common_size, same_rows
 from orbbec.plan.passes import ALIKE, VARIES, MixPass
 from orbbec.plan.program import Program
-from orbbec.plan.state import common_size, same_rows
 from orbbec.transforms.base.checks import whole
 from orbbec.transforms.base.clips import Images, clips_of
 from orbbec.transforms.base.inputs import (
