@@ -348,11 +348,6 @@ class Build(Registers):
         self.blends.append((blend, inner, numbers))
         self.begin("blend precedes it")
 
-    def end_transform(self, name: str) -> None:
-        """Called after the last step of a transform."""
-        if self.exact:
-            self.split(f"exact=True rounds after {name}")
-
     def finish(self, as_planes: bool = False) -> None:
         """Close the last pass; there is at least one if the pipeline does anything.
 
@@ -367,14 +362,12 @@ class Build(Registers):
     def close(self) -> None:
         """Finish the open pass, if it has any step."""
         p = self.open
-        if not p.holds:
-            return
-        if self._joined_crop(p):
+        if not p.holds or self._joined_crop(p):
             return
         step = p.finish(self.new_registers(PASS_REGISTERS), self.dtype, self.size)
         step.why = step.why if self.passes else ""
         self.passes.append(step)
-        if p.is_idle(self.dtype):
+        if not p.flips and p.moves_alone(self.dtype):  # its transforms became operators before it
             self._idle.append(step)
 
     def begin(self, why: str) -> None:
@@ -401,7 +394,7 @@ class Build(Registers):
         crop = self.passes[-1] if self.passes else None
         if self.exact or not isinstance(crop, OperatorPass) or "flips" not in crop.spec.parameters:
             return False
-        only_flips = p.flips_alone(self.dtype)
+        only_flips = all(p.flips) and p.moves_alone(self.dtype)
         if not (only_flips or (p.joins(crop) and self.channels <= 4)):
             return False
         crop.flips, crop.holds = bool(p.flips), (*crop.holds, *p.holds)

@@ -41,15 +41,7 @@ class OpenPass:
             return "after rectangles were filled"
         return "whose colors depend on where they are" if self.is_placed else ""
 
-    def is_idle(self, dtype: str) -> bool:
-        """Whether the output, of `dtype`, equals the input: its transforms became operators before it."""
-        return not self.flips and self._moves_alone(dtype)
-
-    def flips_alone(self, dtype: str) -> bool:
-        """Whether the pass flips images horizontally at most."""
-        return all(self.flips) and self._moves_alone(dtype)
-
-    def _moves_alone(self, dtype: str) -> bool:
+    def moves_alone(self, dtype: str) -> bool:
         """Whether the output, of `dtype`, consists of pixels of the input, moved at most."""
         step = self.step
         changes = self.is_colored or step.erase_block.rows or step.mean or step.mixes

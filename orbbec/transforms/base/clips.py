@@ -34,15 +34,12 @@ class Images:
     Args:
         images: any input of `Compose`, but clips.
         count: number of samples.
+        frames: images of a sample.
     """
 
     images: Any
     count: int
-
-    @property
-    def frames(self) -> int:
-        """The number of images of a sample."""
-        return 1
+    frames: int = 1
 
     def restored(self, results: Any) -> Any:
         """The results in the form of the input."""
@@ -79,16 +76,11 @@ class Clips(Images):
     Args:
         images: all frames, one clip after the other.
         count: number of clips.
-        length: frames of each clip.
+        frames: frames of each clip.
         is_batch: whether the input was a batch, not a clip.
     """
 
-    length: int
     is_batch: bool = True
-
-    @property
-    def frames(self) -> int:
-        return self.length
 
     def restored(self, results: Any) -> Any:
         if isinstance(results, ImageBatch):

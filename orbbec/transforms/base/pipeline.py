@@ -271,7 +271,8 @@ class Pipeline(FrozenModule):
             build = Build(pixels.channels, pixels.dtype, self.exact, size, batch=batch)
             for transform in self.transforms:
                 build.transform(transform)
-                build.end_transform(transform.name)
+                if self.exact:
+                    build.split(f"exact=True rounds after {transform.name}")
             build.finish(pixels.as_planes)
             program = self._programs[pixels] = Program.of(build)
         return program
