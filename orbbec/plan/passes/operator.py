@@ -227,19 +227,14 @@ class OperatorPass(Pass):
         if self.resizes:
             takes_sizes = self.spec.takes_sizes and "which" not in self.arguments
             return run_by_size(work, self, sizes, resize, out, takes_sizes)
-        if isinstance(work, ImageBatch) and not self.spec.takes_ragged:
-            return merged(
-                [
-                    operate(image[None], np.array([n]))[0] if self.drawn[n] else image
-                    for n, image in enumerate(as_list(work))
-                ]
-            )
+        if isinstance(work, list) or (isinstance(work, ImageBatch) and not self.spec.takes_ragged):
+            pairs = enumerate(zip(as_list(work), self.drawn.tolist(), strict=True))
+            images = [operate(image[None], np.array([n]))[0] if new else image for n, (image, new) in pairs]
+            return images if isinstance(work, list) else merged(images)
         has_identity = self.spec.identity is not None and not self._replaces(work, context)
         changes_all = self.draws == "all" or has_identity
         if not context.is_fixed and not changes_all:
             return _changed(work, np.flatnonzero(self.drawn), operate, context.is_temporary)
-        if isinstance(work, list):
-            return [operate(image[None], np.array([n]))[0] for n, image in enumerate(work)]
         results = operate(work, None)
         may_keep = context.is_fixed and self.condition is not None
         return chosen_of(tables["drawn"], results, work) if may_keep else results
@@ -299,9 +294,6 @@ def _changed(work: Work, drawn: Array, operate: Callable[[Work, Array], Any], is
         changed = operate(selected_rows(work, indices), drawn)
         in_place = is_temporary and not work.requires_grad
         return put_rows(work if in_place else work.clone(), indices, changed)
-    if isinstance(work, list):
-        one = {row: operate(work[row][None], np.array([row]))[0] for row in drawn.tolist()}
-        return [one.get(row, image) for row, image in enumerate(work)]
     batch = cast(ImageBatch, work)  # `Rows` are resampled by the first pass
     result = batch if is_temporary else replace(batch, storage=batch.storage.clone())
     copies = results_of(batch, batch.sizes.numpy()[drawn])
