@@ -180,67 +180,81 @@ class Interpreter {
 
   ORBBEC_HD void compute(Rule rule, const double* p, double* out) {
     switch (rule) {
-      case Rule::kSort:
-        return sort(out, static_cast<int>(p[0]));
-      case Rule::kFilter:
-        return filter(out, static_cast<int>(p[0]), numbers(p[1]), static_cast<int>(p[2]));
-      case Rule::kSineCosine:
-        return sine_cosine_degrees(number(p[0]), out[0], out[1]);
-      default:
-        *out = value_of(rule, p);
-    }
-  }
-
-  ORBBEC_HD double value_of(Rule rule, const double* p) const {
-    switch (rule) {
       case Rule::kSet:
-        return p[0];
+        *out = p[0];
+        return;
       case Rule::kCopy:
-        return number(p[0]);
+        *out = number(p[0]);
+        return;
       case Rule::kShift: {
         const double side = p[1] == 0 ? geometry_.width() : geometry_.height();
-        return rint((2 * number(p[0]) - 1) * (p[2] * side));
+        *out = rint((2 * number(p[0]) - 1) * (p[2] * side));
+        return;
       }
       case Rule::kEpochs: {
         const auto epoch = static_cast<double>(program_.epoch);
-        return epoch >= p[0] && epoch < p[1] ? 1 : 0;
+        *out = epoch >= p[0] && epoch < p[1] ? 1 : 0;
+        return;
       }
+      case Rule::kSort:
+        return sort(out, static_cast<int>(p[0]));
       case Rule::kEqual:
-        return number(p[0]) == p[1] ? 1 : 0;
+        *out = number(p[0]) == p[1] ? 1 : 0;
+        return;
       case Rule::kAnyEqual:
+        *out = 0;
         for (int i = 0; i < static_cast<int>(p[1]); ++i)
-          if (numbers(p[0])[i] == p[2]) return 1;
-        return 0;
+          if (numbers(p[0])[i] == p[2]) *out = 1;
+        return;
       case Rule::kAtMost:
-        return number(p[0]) <= number(p[1]) ? 1 : 0;
+        *out = number(p[0]) <= number(p[1]) ? 1 : 0;
+        return;
       case Rule::kBoth:
-        return number(p[0]) != 0 && number(p[1]) != 0 ? 1 : 0;
+        *out = number(p[0]) != 0 && number(p[1]) != 0 ? 1 : 0;
+        return;
       case Rule::kTimes:
-        return number(p[0]) * number(p[1]);
+        *out = number(p[0]) * number(p[1]);
+        return;
       case Rule::kPlus:
-        return number(p[0]) + p[1];
+        *out = number(p[0]) + p[1];
+        return;
       case Rule::kOver:
-        return number(p[0]) / p[1];
+        *out = number(p[0]) / p[1];
+        return;
       case Rule::kRound:
-        return rint(number(p[0]));
+        *out = rint(number(p[0]));
+        return;
       case Rule::kSum:
-        return number(p[0]) + number(p[1]);
+        *out = number(p[0]) + number(p[1]);
+        return;
       case Rule::kQuotient:
-        return number(p[0]) / number(p[1]);
+        *out = number(p[0]) / number(p[1]);
+        return;
       case Rule::kSmaller:
-        return smaller(number(p[0]), number(p[1]));
+        *out = smaller(number(p[0]), number(p[1]));
+        return;
       case Rule::kLarger:
-        return larger(number(p[0]), number(p[1]));
+        *out = larger(number(p[0]), number(p[1]));
+        return;
       case Rule::kFloor:
-        return floor(number(p[0]));
+        *out = floor(number(p[0]));
+        return;
       case Rule::kExp:
-        return exponential(number(p[0]));
+        *out = exponential(number(p[0]));
+        return;
+      case Rule::kSineCosine:
+        return sine_cosine_degrees(number(p[0]), out[0], out[1]);
       case Rule::kSelect:
-        return number(p[0]) != 0 ? number(p[1]) : p[2];
-      case Rule::kLookup:
-        return constants(p[1])[index_of(number(p[0]), static_cast<int>(p[2]) - 1)];
+        *out = number(p[0]) != 0 ? number(p[1]) : p[2];
+        return;
+      case Rule::kFilter:
+        return filter(out, static_cast<int>(p[0]), numbers(p[1]), static_cast<int>(p[2]));
+      case Rule::kLookup: {
+        *out = constants(p[1])[index_of(number(p[0]), static_cast<int>(p[2]) - 1)];
+        return;
+      }
       default:
-        return magnitude_of(Space(constants(p[3])), operation_of(number(p[0])), number(p[1]),
+        *out = magnitude_of(Space(constants(p[3])), operation_of(number(p[0])), number(p[1]),
                             number(p[2]), geometry_);
     }
   }
@@ -258,21 +272,28 @@ class Interpreter {
 
   ORBBEC_HD Shortage move(const RuleHead& head, const double* p) {
     Geometry& g = geometry_;
-    PhiloxStream stream = head.stream;
     switch (head.rule) {
-      case Rule::kCropRandom:
-        return crop_random(g, p, stream);
-      case Rule::kCropFixed:
-        return crop_fixed(g, p[0], p[1], p[2], p[3], p[4] != 0);
-      case Rule::kResizeArea:
+      case Rule::kResizeArea: {
+        PhiloxStream stream = head.stream;
         resize_area(g, p, stream);
         return {};
-      case Rule::kPadTo:
+      }
+      case Rule::kCropRandom: {
+        PhiloxStream stream = head.stream;
+        return crop_random(g, p, stream);
+      }
+      case Rule::kPadTo: {
+        PhiloxStream stream = head.stream;
         pad_to(g, p, stream);
         return {};
-      case Rule::kPerspective:
+      }
+      case Rule::kPerspective: {
+        PhiloxStream stream = head.stream;
         perspective(g, p[0], stream);
         return {};
+      }
+      case Rule::kCropFixed:
+        return crop_fixed(g, p[0], p[1], p[2], p[3], p[4] != 0);
       default:
         if (head.rule < Rule::kResizeArea) {
           resize(head.rule, p);
