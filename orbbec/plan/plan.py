@@ -9,7 +9,6 @@ import json
 from collections.abc import Hashable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, fields, replace
 from functools import cached_property, partial
-from itertools import chain
 from typing import Any
 
 import numpy as np
@@ -224,7 +223,7 @@ def tables_of(plan: Plan) -> list[Columns]:
 
 
 def _unfolded(plan: Plan) -> Iterator[Pass]:
-    return chain.from_iterable(step.unfolded() for step in plan.passes)
+    return (each for step in plan.passes for each in step.unfolded())
 
 
 def fixed(plan: Plan) -> Plan | None:
