@@ -12,7 +12,7 @@ from orbbec.augment.step_gradients import FORMULAS
 from orbbec.batch.ycbcr_batch import SAMPLINGS
 from orbbec.bridge.spec import MIXES
 from orbbec.plan import rules
-from orbbec.plan.steps.base import STEP_WARP
+from orbbec.plan.steps import STEP_WARP
 from orbbec.transforms.auto import OPERATIONS
 from orbbec.transforms.cuts import NEAREST
 

@@ -19,8 +19,7 @@ from orbbec.color.ycbcr import ycbcr_to_rgb
 from orbbec.plan.batches import Input, Work, read_images
 from orbbec.plan.microbatches import Results, microbatch_of, microbatches_of
 from orbbec.plan.passes import Context
-from orbbec.plan.plan import Plan
-from orbbec.plan.tables import tables_of
+from orbbec.plan.plan import Plan, tables_of
 
 After: TypeAlias = Callable[[int, Work], None]
 

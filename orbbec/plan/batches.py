@@ -20,7 +20,7 @@ from orbbec.bridge.arguments import (
     on_device_of,
     operator_input,
 )
-from orbbec.plan.state import same_rows
+from orbbec.plan.parameters import same_rows
 
 Work: TypeAlias = Any  # Tensor [N, C, H, W], RaggedImages, or a list of tensors [C, H, W] of variable sizes
 
@@ -259,14 +259,7 @@ def table_rows(table: Array | Tensor, rows: Array | None = None) -> Tensor:
     return torch.from_numpy(np.ascontiguousarray(table if rows is None else table[rows]))
 
 
-def chosen_of(mask: Any, changed: Work, unchanged: Work) -> Work:
+def chosen_of(mask: Any, changed: Tensor, unchanged: Tensor) -> Tensor:
     """The images of `changed` where `mask` `[N]` is true, and those of `unchanged` elsewhere, bit for bit."""
-    if isinstance(changed, Tensor) and isinstance(unchanged, Tensor):
-        on_device = copied_to(changed.device, table_rows(mask))
-        return torch.where(on_device[:, None, None, None], changed, unchanged)
-    if isinstance(changed, ImageBatch):
-        for row in np.flatnonzero(~mask).tolist():
-            changed[row].copy_(unchanged[row])
-        return changed
-    pairs = zip(as_list(changed), as_list(unchanged), mask.tolist(), strict=True)
-    return merged([new if is_chosen else old for new, old, is_chosen in pairs])
+    on_device = copied_to(changed.device, table_rows(mask))
+    return torch.where(on_device[:, None, None, None], changed, unchanged)

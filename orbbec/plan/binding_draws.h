@@ -4,7 +4,6 @@
 #include "../augment/binding_call.h"
 #include "../bridge/host_memory.h"
 #include "binding_passes.h"
-#include "binding_program.h"
 
 namespace orbbec {
 
@@ -42,37 +41,17 @@ struct RunCall {
   int64_t width() const { return images.size(images.dim() - 1); }
 };
 
-// The parts of a program, as its last row has them, and where it is drawn.
-struct RunProgram : ProgramCode {
-  const double* passes;  // rows
-  int64_t pass_count;
+// A program, and where it is drawn.
+struct RunProgram : WholeProgram {
   const Tensor* code_on_device = nullptr;  // null: the host draws
 
-  explicit RunProgram(const RunCall& call) : ProgramCode{call.code} {
-    check_code(kRun, code);
-    const int64_t last = code.size(0) - 1;
-    check(last >= 0, kRun, "expected a program of at least 1 row");
-    const auto* const rows = static_cast<const double*>(code.const_data_ptr());
-    const double* const contents = rows + last * kRuleNumbers;
-    for (int i = 0; i < kContents; ++i)
-      check(contents[i] >= 0 && contents[i] <= 1 << 24, kRun,
-            "expected the contents of a program in its last row");
-    const auto first = static_cast<int64_t>(contents[kFirstPass]);
-    end = static_cast<int64_t>(contents[kRuleRows]);
-    registers = static_cast<int64_t>(contents[kRegisterCount]);
-    words = static_cast<int64_t>(contents[kWordCount]);
-    passes = rows + first * kRuleNumbers;
-    pass_count = static_cast<int64_t>(contents[kPassCount]);
-    check(first >= end && pass_count >= 1 && pass_count <= 4096 &&
-              first + pass_count * kPassRows <= last,
-          kRun, "expected the rows of the passes after the rules");
-    if (contents[kDrawsAnywhere] != 0 && runs_cuda_kernels(call.images))
-      code_on_device = call.code_on_device                   ? &*call.code_on_device
-                       : same_device(call.code, call.images) ? &call.code
-                                                             : nullptr;
-    check_rules(kRun, *this);
-    for (int64_t k = 0; k < pass_count; ++k)
-      check_pass(kRun, passes + k * kPassRows * kRuleNumbers, {last, registers, words});
+  explicit RunProgram(const RunCall& call) : WholeProgram(kRun, call.code) {
+    if (!draws_anywhere || !runs_cuda_kernels(call.images)) return;
+    if (call.code_on_device) {
+      code_on_device = &*call.code_on_device;
+    } else if (same_device(call.code, call.images)) {
+      code_on_device = &call.code;
+    }
   }
 };
 
@@ -135,10 +114,11 @@ struct Parameters {
   }
 
   // The common size of the outputs of a pass, which is static or drawn.
-  std::vector<int64_t> size(const PassSize& pass) const {
-    if (pass.height > 0) return {pass.height, pass.width};
+  std::vector<int64_t> size(const double* row) const {
+    const double* const known = row + kStaticSize;
+    if (known[0] > 0) return {static_cast<int64_t>(known[0]), static_cast<int64_t>(known[1])};
     check(on_host, kRun, "expected passes of static sizes");
-    const double* const sides = registers + first * width + pass.out + kPassHeight;
+    const double* const sides = sides_of(row);
     for (int64_t n = 1; n < count; ++n) {
       const double* const other = sides + n * width;
       check(other[0] == sides[0] && other[1] == sides[1], kRun,
@@ -148,15 +128,20 @@ struct Parameters {
     return {static_cast<int64_t>(sides[0]), static_cast<int64_t>(sides[1])};
   }
 
-  bool have_one_size(const PassSize& pass) const {
-    if (pass.height > 0) return true;
-    const double* const sides = registers + first * width + pass.out + kPassHeight;
+  bool have_one_size(const double* row) const {
+    if (row[kStaticSize] > 0) return true;
+    const double* const sides = sides_of(row);
     for (int64_t n = 1; n < count; ++n)
       if (sides[n * width] != sides[0] || sides[n * width + 1] != sides[1]) return false;
     return true;
   }
-};
 
+ private:
+  // Of the first image; those of the next one are `width` registers further.
+  const double* sides_of(const double* row) const {
+    return registers + first * width + static_cast<int64_t>(row[kOut]) + kPassHeight;
+  }
+};
 inline const int64_t* checked_layout(const RunCall& call) {
   if (!call.layout) {
     check(call.images.dim() == 4 || call.images.dim() == 3, kRun,

@@ -1,4 +1,5 @@
-// The passes of a program as rows of numbers. Included by binding.cpp and binding_run.cpp.
+// The passes of a program as rows of numbers. Included by binding.cpp, binding_run.cpp and
+// transforms/targets/binding_draw.cpp.
 #pragma once
 
 #include "../color/binding_call.h"
@@ -33,29 +34,29 @@ enum PassKind { kAugmentPass, kResizePass, kCropPass, kOperatorPass };
 constexpr const char* kKinds[] = {"augment", "resize", "crop", "operator"};  // a crop is both
 
 // The numbers of a pass: id, name, how many.
-#define ORBBEC_PASS_NUMBERS(X)                                                    \
-  X(kKind, "kind", 1)                                                             \
-  X(kOut, "out", 1) /* its first register */                                      \
-  X(kReading, "reading", 1)                                                       \
-  X(kBorder, "border", 1)                                                         \
-  X(kDtype, "dtype", 1)                                                           \
-  X(kLayout, "layout", 1) /* channels last: 0, 1, or -1 for that of the images */ \
-  X(kAntialias, "antialias", 1)                                                   \
-  X(kContrast, "contrast", 1)                                                     \
-  X(kFillCount, "fill_count", 1)                                                  \
-  X(kFill, "fill", 4)                                                             \
-  X(kStatisticCount, "statistic_count", 1)                                        \
-  X(kMean, "mean", 4)                                                             \
-  X(kStd, "std", 4)                                                               \
-  X(kMatrixWords, "matrix_words", 1)                                              \
-  X(kRegionWords, "region_words", 1)                                              \
-  X(kColorWords, "color_words", 1)                                                \
-  X(kColorCount, "color_count", 1)                                                \
-  X(kEraseWords, "erase_words", 1)                                                \
-  X(kEraseCount, "erase_count", 1)                                                \
-  X(kBoxWords, "box_words", 1)                                                    \
-  X(kFlipWords, "flip_words", 1)                                                  \
-  X(kStaticSize, "static_size", 2) /* height and width; 0 if they are drawn */
+#define ORBBEC_PASS_NUMBERS(X)                                                      \
+  X(kKind, "kind", 1)                                                               \
+  X(kOut, "out", 1) /* its first register */                                        \
+  X(kReading, "reading", 1)                                                         \
+  X(kBorder, "border", 1)                                                           \
+  X(kDtype, "dtype", 1)                                                             \
+  X(kLayout, "layout", 1) /* channels last: 0, 1, or -1 for that of the images */   \
+  X(kAntialias, "antialias", 1)                                                     \
+  X(kContrast, "contrast", 1)                                                       \
+  X(kFillCount, "fill_count", 1)                                                    \
+  X(kFill, "fill", 4)                                                               \
+  X(kStatisticCount, "statistic_count", 1)                                          \
+  X(kMean, "mean", 4)                                                               \
+  X(kStd, "std", 4)                                                                 \
+  X(kMatrixWords, "matrix_words", 1)                                                \
+  X(kRegionWords, "region_words", 1)                                                \
+  X(kColorWords, "color_words", 1)                                                  \
+  X(kColorCount, "color_count", 1)                                                  \
+  X(kEraseWords, "erase_words", 1)                                                  \
+  X(kEraseCount, "erase_count", 1)                                                  \
+  X(kReadsBeyond, "reads_beyond", 1) /* whether it may read outside the region */   \
+  X(kHasOffset, "has_offset", 1)     /* whether the offset is added to positions */ \
+  X(kStaticSize, "static_size", 2)   /* height and width; 0 if they are drawn */
 
 enum PassNumber {
 #define ORBBEC_PASS_NUMBER(id, name, count) id, id##Last = id + (count) - 1,
@@ -64,6 +65,9 @@ enum PassNumber {
       kPassNumbers
 };
 static_assert(kPassNumbers == kPassRows * kRuleNumbers);
+
+// A pass of crops has their boxes and flips instead of a matrix and a region.
+enum CropNumber { kBoxWords = kMatrixWords, kFlipWords = kRegionWords };
 
 // An operator that `run` calls, and the names of its arguments: a number per image, or for all.
 // With an index, `name:index` is an element of a constant.
@@ -110,7 +114,9 @@ constexpr NamedNumber kPassLayout[] = {
 #define ORBBEC_PASS_NUMBER(id, name, count) {name, id},
     ORBBEC_PASS_NUMBERS(ORBBEC_PASS_NUMBER)
 #undef ORBBEC_PASS_NUMBER
-        {"operator", kOperator},
+        {"box_words", kBoxWords},
+    {"flip_words", kFlipWords},
+    {"operator", kOperator},
     {"drawn_words", kDrawnWords},
     {"arguments", kArguments},
     {"numbers", kPassNumbers}};
@@ -134,16 +140,6 @@ constexpr int size_of(const char* const (&)[kSize]) {
   return kSize;
 }
 
-// Where the common size of the outputs of a pass is: in the pass, or in registers.
-struct PassSize {
-  int64_t out, height, width;
-
-  explicit PassSize(const double* p)
-      : out(static_cast<int64_t>(p[kOut])),
-        height(static_cast<int64_t>(p[kStaticSize])),
-        width(static_cast<int64_t>(p[kStaticSize + 1])) {}
-};
-
 // A number of a pass that says which.
 constexpr int index_in(const double* p, int at) { return static_cast<int>(p[at]); }
 
@@ -151,34 +147,6 @@ constexpr int index_in(const double* p, int at) { return static_cast<int>(p[at])
 inline std::vector<double> list_in(const double* p, int count, int first) {
   return {p + first, p + first + index_in(p, count)};
 }
-
-// A pass of `augment`.
-struct AugmentRow {
-  const double* numbers;
-  PassSize size{numbers};
-  std::string interpolation = kReadings[index_in(numbers, kReading)];
-  std::string border = kBorders[index_in(numbers, kBorder)];
-  std::vector<double> fill = list_in(numbers, kFillCount, kFill);
-  std::vector<double> mean = list_in(numbers, kStatisticCount, kMean);
-  std::vector<double> std = list_in(numbers, kStatisticCount, kStd);
-  ScalarType dtype = kDtypes[index_in(numbers, kDtype)];
-  int channels_last = index_in(numbers, kLayout);
-};
-
-// A pass of `resized_crop`.
-struct ResizeRow {
-  const double* numbers;
-  PassSize size{numbers};
-  std::string interpolation = kReadings[index_in(numbers, kReading)];
-  bool antialias = numbers[kAntialias] != 0;
-};
-
-// A pass of an operator.
-struct OperatorRow {
-  const double* numbers;
-  const RunOperator& of = kOperators[index_in(numbers, kOperator)];
-  const double* arguments = numbers + kArguments;
-};
 
 // Checks that the numbers of a pass stay within the program.
 inline void check_pass(const char* op, const double* p, const Limits& limits) {
@@ -202,10 +170,10 @@ inline void check_pass(const char* op, const double* p, const Limits& limits) {
   const auto has_column = [&](double x) { return x == -1 || (has_block(x, 2) && is_even(x)); };
   if (p[kKind] == kOperatorPass) {
     require(is_index(p[kOperator], kOperatorCount) && has_column(p[kDrawnWords]));
-    const OperatorRow row{p};
-    for (int i = 0; i < row.of.argument_count(); ++i) {
-      const double words = row.arguments[2 * i], number = row.arguments[2 * i + 1];
-      require(has_column(words) && (words == -1 || !row.of.is_constant(i)));
+    const RunOperator& called = kOperators[index_in(p, kOperator)];
+    for (int i = 0; i < called.argument_count(); ++i) {
+      const double words = p[kArguments + 2 * i], number = p[kArguments + 2 * i + 1];
+      require(has_column(words) && (words == -1 || !called.is_constant(i)));
       require(number >= -kMaxNumber && number <= kMaxNumber);
     }
     return;
@@ -225,5 +193,37 @@ inline void check_pass(const char* op, const double* p, const Limits& limits) {
   require(is_index(p[kEraseCount], 4097) &&
           (p[kEraseCount] == 0 || has_block(p[kEraseWords], p[kEraseCount] * kBoxNumbers)));
 }
+
+// A program with its passes, as its last row has them.
+struct WholeProgram : ProgramCode {
+  const double* passes;  // rows
+  int64_t pass_count;
+  bool draws_anywhere;
+
+  WholeProgram(const char* op, const Tensor& tensor) : ProgramCode{tensor} {
+    check_code(op, code);
+    const int64_t last = code.size(0) - 1;
+    check(last >= 0, op, "expected a program of at least 1 row");
+    const auto* const rows = static_cast<const double*>(code.const_data_ptr());
+    const double* const contents = rows + last * kRuleNumbers;
+    for (int i = 0; i < kContents; ++i)
+      check(contents[i] >= 0 && contents[i] <= 1 << 24, op,
+            "expected the contents of a program in its last row");
+    const auto first = static_cast<int64_t>(contents[kFirstPass]);
+    end = static_cast<int64_t>(contents[kRuleRows]);
+    registers = static_cast<int64_t>(contents[kRegisterCount]);
+    words = static_cast<int64_t>(contents[kWordCount]);
+    passes = rows + first * kRuleNumbers;
+    pass_count = static_cast<int64_t>(contents[kPassCount]);
+    draws_anywhere = contents[kDrawsAnywhere] != 0;
+    check(first >= end && pass_count >= 1 && pass_count <= 4096 &&
+              first + pass_count * kPassRows <= last,
+          op, "expected the rows of the passes after the rules");
+    check_rules(op, *this);
+    for (int64_t k = 0; k < pass_count; ++k) check_pass(op, pass(k), {last, registers, words});
+  }
+
+  const double* pass(int64_t k) const { return passes + k * kPassRows * kRuleNumbers; }
+};
 
 }  // namespace orbbec

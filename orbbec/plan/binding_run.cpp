@@ -16,57 +16,56 @@ struct Batch {
 };
 
 // What a pass does to values.
-AugmentCall value_call(const AugmentRow& row, const Batch& batch, const Parameters& p,
+AugmentCall value_call(const double* row, const Batch& batch, const Parameters& p,
                        const std::optional<Tensor>& out) {
   AugmentCall call;
   call.takes_one = true;
-  call.tables.colors = p.rows(row.numbers[kColorWords], row.numbers[kColorCount], kStepNumbers);
-  call.tables.boxes = p.rows(row.numbers[kEraseWords], row.numbers[kEraseCount], kBoxNumbers);
-  call.mean = row.mean;
-  call.std = row.std;
+  call.tables.colors = p.rows(row[kColorWords], row[kColorCount], kStepNumbers);
+  call.tables.boxes = p.rows(row[kEraseWords], row[kEraseCount], kBoxNumbers);
+  call.mean = list_in(row, kStatisticCount, kMean);
+  call.std = list_in(row, kStatisticCount, kStd);
+  call.out = out;
+  call.dtype = kDtypes[index_in(row, kDtype)];
   const bool was_byte = batch.images.scalar_type() == ScalarType::Byte;
-  const bool is_byte = row.dtype == ScalarType::Byte;
+  const bool is_byte = call.dtype == ScalarType::Byte;
   call.scale = was_byte == is_byte ? 1.0 : is_byte ? 255.0 : 1.0 / 255;
   call.max_value = was_byte ? 255 : 1;
-  call.contrast = row.numbers[kContrast] != 0;
-  call.out = out;
-  call.dtype = row.dtype;
-  call.channels_last = row.channels_last < 0
+  call.contrast = row[kContrast] != 0;
+  call.channels_last = row[kLayout] < 0
                            ? reads_channels_last(source_images(kRun, batch.images, batch.layout,
                                                                batch.channels, true))
-                           : row.channels_last != 0;
+                           : row[kLayout] != 0;
   return call;
 }
 
-AugmentCall augment_call(const AugmentRow& row, const Batch& batch, const Parameters& p,
+AugmentCall augment_call(const double* row, const Batch& batch, const Parameters& p,
                          const std::optional<Tensor>& out) {
   AugmentCall call = value_call(row, batch, p, out);
   call.images = batch.images;
   call.layout = batch.layout;
   call.channels = batch.channels;
-  call.tables.matrices = p.rows_at<float>(row.numbers[kMatrixWords], 9);
-  call.size = p.size(row.size);
-  call.interpolation = row.interpolation;
-  call.border = row.border;
-  call.fill = row.fill;
-  if (const double region = row.numbers[kRegionWords]; region >= 0)
-    call.tables.regions = p.rows_at<int64_t>(region, 4);
+  call.tables.matrices = p.rows_at<float>(row[kMatrixWords], 9);
+  call.size = p.size(row);
+  call.interpolation = kReadings[index_in(row, kReading)];
+  call.border = kBorders[index_in(row, kBorder)];
+  call.fill = list_in(row, kFillCount, kFill);
+  if (row[kRegionWords] >= 0) call.tables.regions = p.rows_at<int64_t>(row[kRegionWords], 4);
   return call;
 }
 
-ResizeCall resize_call(const ResizeRow& row, const Batch& batch, const Parameters& p) {
+ResizeCall resize_call(const double* row, const Batch& batch, const Parameters& p) {
   ResizeCall call;
   call.takes_one = true;
   call.images = batch.images;
   call.layout = batch.layout;
   call.channels = batch.channels;
-  call.boxes = p.boxes(row.numbers[kBoxWords]);
-  call.size = p.size(row.size);
-  call.interpolation = row.interpolation;
-  call.antialias = row.antialias;
-  call.arithmetic = row.antialias ? "pillow_13" : "cv2_5";
+  call.boxes = p.boxes(row[kBoxWords]);
+  call.size = p.size(row);
+  call.interpolation = kReadings[index_in(row, kReading)];
+  call.antialias = row[kAntialias] != 0;
+  call.arithmetic = call.antialias ? "pillow_13" : "cv2_5";
   call.longest = batch.longest;
-  if (const double flips = row.numbers[kFlipWords]; flips >= 0) call.flips = p.flags(flips);
+  if (row[kFlipWords] >= 0) call.flips = p.flags(row[kFlipWords]);
   return call;
 }
 
@@ -77,37 +76,36 @@ bool changes_nothing(const double* row, const Batch& batch, const Parameters& p)
   return drawn != nullptr && std::all_of(drawn, drawn + p.count, [](double x) { return x == 0; });
 }
 
-Tensor run_operator(const OperatorRow& row, const Batch& batch, const Parameters& p) {
+Tensor run_operator(const double* row, const Batch& batch, const Parameters& p) {
   check(!batch.layout, kRun, "expected images of one size for an operator");
   const bool is_one = batch.images.dim() == 3;
   OperatorCall call{is_one ? torch::stable::unsqueeze(batch.images, 0) : batch.images,
                     {},
-                    p.column(row.numbers[kDrawnWords]),
+                    p.column(row[kDrawnWords]),
                     batch.is_temporary};
-  for (int i = 0; i < row.of.argument_count(); ++i)
-    call.arguments.push_back({p.column(row.arguments[2 * i]), row.arguments[2 * i + 1]});
-  const Tensor result = row.of.run(call);
+  const RunOperator& called = kOperators[index_in(row, kOperator)];
+  for (int i = 0; i < called.argument_count(); ++i)
+    call.arguments.push_back({p.column(row[kArguments + 2 * i]), row[kArguments + 2 * i + 1]});
+  const Tensor result = called.run(call);
   return is_one ? torch::stable::squeeze(result, 0) : result;
 }
 
 // Between passes the next one reads interleaved bytes faster.
-Tensor new_interleaved(const AugmentRow& row, const Batch& batch, const Parameters& p) {
-  const std::vector<int64_t> size = p.size(row.size);
+Tensor new_interleaved(const double* row, const Batch& batch, const Parameters& p) {
+  const std::vector<int64_t> size = p.size(row);
   const std::vector<int64_t> shape{p.count, batch.images.size(1), size[0], size[1]};
-  return new_images(kRun, batch.images, shape, true, row.dtype);
+  return new_images(kRun, batch.images, shape, true, kDtypes[index_in(row, kDtype)]);
 }
 
 Tensor run_pass(const double* row, const Batch& batch, const Parameters& p,
                 std::optional<Tensor> out) {
-  if (row[kKind] == kOperatorPass) return run_operator(OperatorRow{row}, batch, p);
+  if (row[kKind] == kOperatorPass) return run_operator(row, batch, p);
   if (row[kKind] == kAugmentPass) {
-    const AugmentRow augment{row};
-    if (!out && batch.interleaves) out = new_interleaved(augment, batch, p);
-    return run_augment(augment_call(augment, batch, p, out));
+    if (!out && batch.interleaves) out = new_interleaved(row, batch, p);
+    return run_augment(augment_call(row, batch, p, out));
   }
-  ResizeCall crop = resize_call(ResizeRow{row}, batch, p);
-  if (row[kKind] == kCropPass)
-    return run_augment_crop(crop, value_call(AugmentRow{row}, batch, p, out));
+  ResizeCall crop = resize_call(row, batch, p);
+  if (row[kKind] == kCropPass) return run_augment_crop(crop, value_call(row, batch, p, out));
   crop.out = out;
   return run_resize(crop);
 }
@@ -124,10 +122,11 @@ std::vector<int64_t> longest_sides(const RunCall& call) {
 // Leaves the results in `out`, unless there is none or the last pass is an operator.
 Tensor run_passes(const RunProgram& program, Batch batch, const Parameters& p,
                   const std::optional<Tensor>& out) {
-  const double* row = program.passes;
-  for (int64_t left = program.pass_count; left > 0; --left, row += kPassRows * kRuleNumbers) {
-    if ((left > 1 || batch.is_temporary) && changes_nothing(row, batch, p)) continue;
-    batch.images = run_pass(row, batch, p, left == 1 ? out : std::nullopt);
+  for (int64_t k = 0; k < program.pass_count; ++k) {
+    const double* const row = program.pass(k);
+    const bool is_last = k + 1 == program.pass_count;
+    if ((!is_last || batch.is_temporary) && changes_nothing(row, batch, p)) continue;
+    batch.images = run_pass(row, batch, p, is_last ? out : std::nullopt);
     batch.layout = std::nullopt;
     batch.is_temporary = true;
   }
@@ -140,8 +139,8 @@ class Ranges {
  public:
   Ranges(const RunCall& call, const RunProgram& program, const Parameters& p)
       : call_(call), program_(program), p_(p) {
-    for (int64_t k = 0; k < program.pass_count; ++k) add_pass(row_of(k));
-    if (call.layout) one_by_one_ |= row_of(0)[kKind] == kOperatorPass || can_share();
+    for (int64_t k = 0; k < program.pass_count; ++k) add_pass(program.pass(k));
+    if (call.layout) one_by_one_ |= program.pass(0)[kKind] == kOperatorPass || can_share();
     length_ = one_by_one_ ? 1 : longest_length();
   }
 
@@ -149,7 +148,7 @@ class Ranges {
 
   // The results of all images.
   Tensor run() const {
-    const std::vector<int64_t> size = size_of(row_of(program_.pass_count - 1));
+    const std::vector<int64_t> size = size_of(last_pass());
     const std::vector<int64_t> shape{p_.count, channels(), size[0], size[1]};
     if (call_.out) check_output_of(kRun, *call_.out, shape, dtype_, call_.images);
     const Tensor out =
@@ -174,19 +173,18 @@ class Ranges {
   bool can_share() const { return !runs_cuda_kernels(call_.images) && p_.count >= least_count(); }
 
   int64_t channels() const { return call_.layout ? call_.channels : call_.images.size(1); }
-  const double* row_of(int64_t k) const { return program_.passes + k * kPassRows * kRuleNumbers; }
-  std::vector<int64_t> size_of(const double* row) const { return p_.of(0, 1).size(PassSize{row}); }
+  const double* last_pass() const { return program_.pass(program_.pass_count - 1); }
+  std::vector<int64_t> size_of(const double* row) const { return p_.of(0, 1).size(row); }
 
   void add_pass(const double* row) {
-    const bool has_one_size = !p_.on_host || p_.have_one_size(PassSize{row});
+    const bool has_one_size = !p_.on_host || p_.have_one_size(row);
     one_by_one_ |= !has_one_size;
     if (row[kKind] == kAugmentPass || row[kKind] == kCropPass) {
-      const AugmentRow augment{row};
-      dtype_ = augment.dtype;
-      if (augment.channels_last >= 0) channels_last_ = augment.channels_last != 0;
+      dtype_ = kDtypes[index_in(row, kDtype)];
+      if (row[kLayout] >= 0) channels_last_ = row[kLayout] != 0;
     }
     channels_last_ &= has_one_size;  // as pass by pass, where images of several sizes are apart
-    if (!p_.on_host || row == row_of(program_.pass_count - 1)) return;
+    if (!p_.on_host || row == last_pass()) return;
     const std::vector<int64_t> size = size_of(row);
     const int item = dtype_ == ScalarType::Byte ? 1 : dtype_ == ScalarType::Float ? 4 : 2;
     const double pixels = static_cast<double>(size[0]) * static_cast<double>(size[1]);

@@ -11,13 +11,13 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
-from orbbec.augment.codes import COLOR_WIDTH, ERASE_WIDTH, PLACED, STEPS
+from orbbec.augment.codes import ERASE_WIDTH, PLACED, STEPS
 from orbbec.bridge.spec import FLOATS, MIXES, OPERATORS
 from orbbec.plan.fusion import MAXIMUM, SMOOTHNESS, OpenPass, holds_fill
 from orbbec.plan.parameters import Batch, Column, OperatorStep
 from orbbec.plan.passes import ALIKE, VARIES, BlendPass, MixPass, OperatorPass, Pass, Size
 from orbbec.plan.registers import Registers
-from orbbec.plan.rules import PASS_REGISTERS, Block, Operand
+from orbbec.plan.rules import PASS_REGISTERS, Operand
 
 
 class Build(Registers):
@@ -39,7 +39,6 @@ class Build(Registers):
         self.maximum = MAXIMUM.get(dtype, 1.0)
         self.size = size  # of the outputs so far
         self.least: Size = (1, 1)  # lower bounds of height and width that follow from the pipeline alone
-        self.is_conditional = False  # whether steps of Python, which need no gate, leave some images out
         self.externals: list[Any] = []  # what Python draws; see external.py
         self.arrays = 0  # tables of steps
         self.streams = 0  # random streams that the transforms so far draw from
@@ -98,7 +97,7 @@ class Build(Registers):
             note = f"{self.name} mixes its fill with the border over a pixel of what the pass reads"
             self.notes[note] = None
         if border is not None:
-            p.border, p.fill = border, self._fill(fill)
+            p.border, p.step.fill = border, self._fill(fill)
             if p.cuts:
                 self.notes[f"{self.name} shows pixels outside the preceding crop"] = None
         if not lossless:
@@ -107,15 +106,14 @@ class Build(Registers):
                 note = f"{self.name} is fused with a warp of another interpolation: both are {both}"
                 self.notes[note] = None
             p.interpolation = both
-        if p.warps == 0:
-            p.region = region
-        else:
+        if p.flips:
             p.cuts = p.cuts or not (onto or (border is not None and region is False))
+        else:
+            p.step.region_block.rows = int(region)
         p.offset = p.offset or offset
         p.flips.append(flips)
-        p.warps += 1
         p.holds[self.name] = None
-        self._move(rule, operands, p, draws, size, least)
+        self._move(rule, operands, p.step, draws, size, least)
 
     def colors(
         self,
@@ -151,23 +149,23 @@ class Build(Registers):
                 f"{self.name}: expected to stand before ToDtype(scale=False), "
                 "since floats are taken as 0 to 1"
             )
-        p = self.open
-        if p.mixes is not None:
+        before = self.open.step
+        if before.mixes is not None:
             self.split(f"{self.name} changes colors after images were mixed")
-        elif p.erase.rows:
+        elif before.erase_block.rows:
             self.split(f"{self.name} changes colors after rectangles were filled")
-        elif p.mean is not None:
+        elif before.mean is not None:
             self.split(f"{self.name} changes colors after they were normalized")
-        elif contrast and p.contrasts - {self.stream}:
+        elif contrast and self.open.contrasts - {self.stream}:
             self.split(f"{self.name} takes a second mean for contrast")
         p = self.open
-        p.colors.rows += rows
+        p.step.color_block.rows += rows
         p.is_colored, p.is_placed = True, p.is_placed or placed
         p.contrasts |= {self.stream} if contrast else set()
         p.holds[self.name] = None
         gate = self.chosen(drawn)
         if rows:
-            self.add_rule(rule, (p.colors, *operands), gate, owner=p)
+            self.add_rule(rule, (p.step.color_block, *operands), gate, owner=p.step)
 
     def color(
         self, step: str, *registers: int, operator: OperatorStep | None = None, drawn: int | None = None
@@ -197,20 +195,21 @@ class Build(Registers):
             Factors and summands per channel that convert fills from the units of the pipeline to those that
             the registers must have.
         """
-        units, p = self.erase_units(), self.open
+        units, step = self.erase_units(), self.open.step
+        block = step.erase_block
         for index in range(rectangles):
-            operands = p.erase, p.erase.rows, register + index * ERASE_WIDTH
-            self.add_rule("erase", operands, self.gate, owner=p)
-            p.erase.rows += 1
-        p.holds[self.name] = None
+            operands = block, block.rows, register + index * ERASE_WIDTH
+            self.add_rule("erase", operands, self.gate, owner=step)
+            block.rows += 1
+        self.open.holds[self.name] = None
         return units
 
     def erase_units(self) -> tuple[list[float], list[float]]:
         """What `erase` returns; begins a pass for rectangles if they need one."""
         self.check_no_uint16()
-        if self.open.mixes is not None:
+        if self.open.step.mixes is not None:
             self.split(f"{self.name} fills rectangles after images were mixed")
-        if self.open.mean is not None and self.channels > 4:
+        if self.open.step.mean is not None and self.channels > 4:
             self.split(f"{self.name} fills rectangles after more than 4 channels were normalized")
         return self.open.fill_units(min(self.channels, 4), self.maximum)
 
@@ -221,17 +220,18 @@ class Build(Registers):
             raise ValueError(
                 f"{self.name}: expected floats; put ToDtype(torch.float32, scale=True) before it"
             )
-        if self.open.mean is not None:
+        if self.open.step.mean is not None:
             self.split(f"{self.name} normalizes a second time")
         count = max(len(mean), len(std))  # of one number and several, too, a pass stores equal counts
-        self.open.mean, self.open.std = (values * (count // len(values)) for values in (mean, std))
+        step = self.open.step
+        step.mean, step.std = (values * (count // len(values)) for values in (mean, std))
         self.open.holds[self.name] = None
 
     def cast(self, dtype: str | None, scale: bool, channels_last: bool | None) -> None:
         """Change the dtype or memory layout of all images; `scale` maps the old maximum value to the new."""
         self._check_all("cast")
         if channels_last is not None:
-            self.open.channels_last = channels_last
+            self.open.step.channels_last = channels_last
         self._change_dtype(dtype, scale)
         self.open.holds[self.name] = None
 
@@ -300,11 +300,11 @@ class Build(Registers):
         self.check_numbers("fill", options.get("fill", 0.0))
         self.mixes = True
         p = self.open
-        can_fuse = self.dtype in MIXES[name].fused_dtypes and bool(p.holds) and p.mixes is None
+        can_fuse = self.dtype in MIXES[name].fused_dtypes and bool(p.holds) and p.step.mixes is None
         can_fuse = can_fuse and not (self.batch and self.batch.pairs)
         mix = MixPass(out=0, dtype=self.dtype, name=name, arguments=columns, options=options)
         if can_fuse and self.size != VARIES:
-            p.mixes = mix
+            p.step.mixes = mix
             p.holds[self.name] = None
             return
         self.close()
@@ -348,40 +348,33 @@ class Build(Registers):
         self.blends.append((blend, inner, numbers))
         self.begin("blend precedes it")
 
-    def end_transform(self, name: str) -> None:
-        """Called after the last step of a transform."""
-        if self.exact:
-            self.split(f"exact=True rounds after {name}")
-
     def finish(self, as_planes: bool = False) -> None:
         """Close the last pass; there is at least one if the pipeline does anything.
 
         With `as_planes`, the last one writes floats as planes. A pass that changes nothing stays only at the
         end, where it makes a tensor of an ImageBatch of one size.
         """
-        if as_planes and self.dtype in FLOATS and self.open.channels_last is None:
-            self.open.channels_last = False
+        if as_planes and self.dtype in FLOATS and self.open.step.channels_last is None:
+            self.open.step.channels_last = False
         self.close()
         self.passes = [p for p in self.passes[:-1] if p not in self._idle] + self.passes[-1:]
 
     def close(self) -> None:
         """Finish the open pass, if it has any step."""
         p = self.open
-        if not p.holds:
+        if not p.holds or self._joined_crop(p):
             return
-        if self._joined_crop(p):
-            return
-        step = p.finish(self.new_registers(PASS_REGISTERS), self.dtype, self.size, bool(self.passes))
-        self._hand_over(step, p)
+        step = p.finish(self.new_registers(PASS_REGISTERS), self.dtype, self.size)
+        step.why = step.why if self.passes else ""
         self.passes.append(step)
-        if p.is_idle(self.dtype):
+        if not p.flips and p.moves_alone(self.dtype):  # its transforms became operators before it
             self._idle.append(step)
 
     def begin(self, why: str) -> None:
         """Open an augment pass and note the reason."""
         maximum = MAXIMUM.get(self.dtype, 1.0)
-        colors, erase = Block(COLOR_WIDTH), Block(ERASE_WIDTH)
-        self.open = OpenPass(self.maximum, maximum, self.dtype, colors, erase, why)
+        self.open = OpenPass(self.maximum, maximum, self.dtype)
+        self.open.step.why = why
 
     def split(self, why: str) -> None:
         """Close the open pass and open another one."""
@@ -401,17 +394,16 @@ class Build(Registers):
         crop = self.passes[-1] if self.passes else None
         if self.exact or not isinstance(crop, OperatorPass) or "flips" not in crop.spec.parameters:
             return False
-        only_flips = p.flips_alone(self.dtype)
+        only_flips = all(p.flips) and p.moves_alone(self.dtype)
         if not (only_flips or (p.joins(crop) and self.channels <= 4)):
             return False
         crop.flips, crop.holds = bool(p.flips), (*crop.holds, *p.holds)
-        self.passes[-1] = crop if only_flips else p.finish(crop.out, self.dtype, self.size, crop=crop)
-        self._hand_over(self.passes[-1], crop, p)
+        parts = crop, p.step
+        if not only_flips:
+            self.passes[-1] = p.finish(crop.out, self.dtype, self.size, crop)
+        for rule in self.rules:
+            rule.owner = self.passes[-1] if rule.owner in parts else rule.owner
         return True
-
-    def _hand_over(self, step: Pass, *parts: OpenPass | Pass) -> None:
-        for rule in (rule for rule in self.rules if rule.owner in parts):
-            rule.owner = step
 
     def _move(
         self, rule: str, operands: Sequence[Operand], owner: Any, draws: int, size: Size | None, least: Size
@@ -422,7 +414,7 @@ class Build(Registers):
             self._resize(size, least)
 
     def _resize(self, size: Size, least: Size) -> None:
-        if self.gate is not None or self.is_conditional:
+        if self.gate is not None:
             self.least = min(least[0], self.least[0]), min(least[1], self.least[1])
             self.size = size if size == self.size != ALIKE else VARIES
         else:
@@ -433,13 +425,13 @@ class Build(Registers):
         p, name = self.open, self.name
         if p.why_fixed:
             return f"{name} moves pixels {p.why_fixed}"
-        if (p.is_colored or p.mean is not None) and not (border is None and lossless):
+        if (p.is_colored or p.step.mean is not None) and not (border is None and lossless):
             return f"{name} reads between pixels after their colors changed"
         if p.contrasts and not onto:
             return f"{name} leaves pixels out after their mean was taken for contrast"
         if border is not None and p.border not in (None, border):
             return f"{name} has border {border}, the warp before it {p.border}"
-        if border == "constant" == p.border and self._fill(fill) != p.fill:
+        if border == "constant" == p.border and self._fill(fill) != p.step.fill:
             return f"{name} has another fill than the warp before it"
         if border == "constant" and not holds_fill(fill, p.unit / self.maximum, p.dtype, self.dtype):
             return f"{name} fills with what {p.dtype} does not hold"
@@ -469,19 +461,19 @@ class Build(Registers):
         if self.dtype == "uint16" or (was_byte != is_byte and not scale):
             self._cast_by_operator(dtype, scale)
             return
-        if is_byte and not was_byte and self.open.mean is not None:
+        if is_byte and not was_byte and self.open.step.mean is not None:
             self.split(f"{self.name} rounds to bytes after normalizing")
         self.dtype, self.maximum = dtype, 255.0 if is_byte else 1.0
 
     def _cast_by_operator(self, dtype: str, scale: bool) -> None:
         is_byte, maximum = dtype == "uint8", 1.0 if scale else self.maximum
         why = "reads 16 bits" if self.dtype == "uint16" else "keeps the numbers"
-        channels_last = self.open.channels_last
+        channels_last = self.open.step.channels_last
         options = {"dtype": dtype, **({} if is_byte else {"scale": scale})}
         self.operator(OperatorStep("to_uint8" if is_byte else "to_float", options=options, why=why))
         self.dtype, self.maximum = dtype, 255.0 if is_byte else maximum
         self.begin(f"{self.name} {why}")
-        self.open.channels_last = channels_last
+        self.open.step.channels_last = channels_last
 
 
 def _check_operator(build: Build, step: OperatorStep) -> None:

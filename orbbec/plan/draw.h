@@ -3,7 +3,6 @@
 #pragma once
 
 #include "colors.h"
-#include "distributions.h"
 
 namespace orbbec {
 

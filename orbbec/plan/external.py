@@ -7,6 +7,7 @@ follow. The masks of a mix that pastes objects follow from targets too, once the
 from __future__ import annotations
 
 from collections.abc import Callable, Hashable, Sequence
+from contextlib import nullcontext
 from dataclasses import dataclass, field, replace
 from typing import Any, NamedTuple, TypeAlias
 
@@ -18,8 +19,7 @@ from orbbec.plan.build import Build
 from orbbec.plan.parameters import Batch, Column, ParameterTable
 from orbbec.plan.program import Program
 from orbbec.plan.rules import TOTAL
-from orbbec.plan.state import BatchState
-from orbbec.plan.steps.base import Step
+from orbbec.plan.steps import BatchState, Operator, Step
 
 # Takes the state of the batch, the batch, and the matrices from current pixels to images; None once mixed.
 Draw: TypeAlias = Callable[[BatchState, Batch, Array | None], Sequence[Step]]
@@ -32,6 +32,7 @@ class NeedsBatch(ValueError):
 class _Address(NamedTuple):
     """Where a step's numbers go, and what rectangles are multiplied by and added to."""
 
+    drawn: int
     register: int
     fill_units: tuple[list[float], list[float]] | None
 
@@ -60,36 +61,31 @@ class External:
 
     def fill(self, table: ParameterTable, batch: Batch) -> list[Any]:
         """Draw the steps, write their numbers to the registers, and return the tables of operators."""
-        parts = self.steps(table, batch)
+        parts = self.steps(self.state_of(table), table, batch)
         if [part.structure for part in parts] != self.structure:
             raise ValueError(
                 f"{self.name}: expected the same steps for every batch, but got other ones; "
                 "what a step may do must not depend on what is drawn"
             )
-        arrays: list[Any] = []
         for part, address in zip(parts, self.addresses, strict=True):
             numbers = part.numbers()
-            if numbers is not None:
-                if address.fill_units is not None:
-                    _convert_fills(numbers, address.fill_units)
-                table.state[:, address.register : address.register + numbers.shape[1]] = numbers
-            if part.array is not None:
-                arrays.append(part.array)
-        return arrays
+            if address.fill_units is not None:
+                _convert_fills(numbers, address.fill_units)
+            table.state[:, address.register : address.register + numbers.shape[1]] = numbers
+            if part.drawn is not None:
+                table.state[:, address.drawn] = part.drawn
+        return [part.table for part in parts if isinstance(part, Operator)]
 
-    def steps(self, table: ParameterTable, batch: Batch) -> list[Step]:
+    def state_of(self, table: ParameterTable) -> BatchState:
+        """The state of a batch before the steps."""
+        chosen = None if self.gate is None else table.state[:, self.gate] != 0
+        return replace(self.state, sizes=table.state[:, :2].astype(np.int64), chosen=chosen)
+
+    def steps(self, state: BatchState, table: ParameterTable, batch: Batch) -> list[Step]:
         """Draw the steps, in the parts that passes are made of."""
-        state = replace(self.state, sizes=table.state[:, :2].astype(np.int64))
         matrices = None if self.mixed else table.state[:, TOTAL : TOTAL + 9].reshape(-1, 3, 3)
-        if self.gate is None:
-            steps = self.draw(state, batch, matrices)
-        else:
-            chosen = table.state[:, self.gate] != 0
-            steps, before = [], state
-            for step in self.draw(state.only(chosen), batch, matrices):
-                steps.append(step.only(chosen, before))
-                before = steps[-1].after(before)
-        return [part for step in steps for part in step.parts(self.state.exact)]
+        steps = self.draw(state, batch, matrices)
+        return [part for step in steps for part in step.parts(state.exact)]
 
 
 def _convert_fills(rectangles: Array, units: tuple[list[float], list[float]]) -> None:
@@ -108,17 +104,19 @@ def trace(build: Build, draw: Draw) -> None:
         np.zeros((0, 2), np.int64), build.channels, build.maximum, build.exact, None, build.least
     )
     external = External(draw, build.name, len(build.rules), build.gate, state, build.mixes)
-    table = Program.of_rules(build).fill(build.batch)
-    parts = external.steps(table, build.batch)
+    table = Program.of(build, is_finished=False).fill(build.batch)
+    first = external.state_of(table)
+    parts, sizes = external.steps(first, table, build.batch), first.sizes
     build.externals.append(external)
-    gate, build.gate, build.is_conditional = build.gate, None, build.gate is not None
     for part in parts:
-        numbers = part.numbers()
-        register = build.new_registers(0 if numbers is None else numbers.shape[1])
-        external.addresses.append(_Address(register, part.add(build, state, register)))
+        drawn = build.new_registers(int(part.drawn is not None))
+        register = build.new_registers(part.numbers().shape[1])
+        with build.only(drawn) if part.drawn is not None else nullcontext():
+            units = part.add(build, sizes, register)
+        external.addresses.append(_Address(drawn, register, units))
         external.structure.append(part.structure)
-        state = part.after(state)
-    build.gate, build.is_conditional = gate, False
+        after = getattr(part, "sizes", None)
+        sizes = sizes if after is None else after
 
 
 class _NoMasks(NamedTuple):

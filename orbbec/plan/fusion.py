@@ -3,13 +3,12 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from functools import lru_cache, partial
+from functools import lru_cache
 
 import torch
 from torch import Tensor
 
-from orbbec.plan.passes import AugmentPass, CropPass, MixPass, OperatorPass, Size
-from orbbec.plan.rules import Block
+from orbbec.plan.passes import AugmentPass, CropPass, OperatorPass, Size
 
 MAXIMUM = {"uint8": 255.0, "uint16": 65535.0}  # 1 of floats
 SMOOTHNESS = ("nearest", "linear", "cubic")  # interpolations of warps, the smoother ones last
@@ -22,52 +21,37 @@ class OpenPass:
     unit: float  # the pipeline's maximum value at the start of the pass, in the units of its input
     maximum: float  # maximum value of the pass's input: 255 for bytes, 1 for floats
     dtype: str  # of its input
-    colors: Block
-    erase: Block
-    why: str = ""
+    step: AugmentPass = field(default_factory=lambda: AugmentPass(out=-1, dtype=""))
     is_colored: bool = False
     is_placed: bool = False  # whether colors depend on where pixels are
     interpolation: str | None = None  # None: all positions are whole pixels
     border: str | None = None
-    fill: tuple[float, ...] = (0.0,)
     offset: bool = False  # whether nearest warps read at an offset
     contrasts: set[int] = field(default_factory=set)  # the transforms that have one, by index
-    mean: tuple[float, ...] | None = None
-    std: tuple[float, ...] | None = None
-    channels_last: bool | None = None
-    region: bool = False
     flips: list[bool] = field(default_factory=list)  # of each warp: whether it only flips horizontally
-    warps: int = 0
-    mixes: MixPass | None = None
     cuts: bool = False  # a later warp crops, but the source is not cut off
     holds: dict[str, None] = field(default_factory=dict)
 
     @property
     def why_fixed(self) -> str:
         """Why its pixels must stay where they are; empty if they may move."""
-        if self.mixes is not None:
+        if self.step.mixes is not None:
             return "after images were mixed"
-        if self.erase.rows:
+        if self.step.erase_block.rows:
             return "after rectangles were filled"
         return "whose colors depend on where they are" if self.is_placed else ""
 
-    def is_idle(self, dtype: str) -> bool:
-        """Whether the output, of `dtype`, equals the input: its transforms became operators before it."""
-        return self.warps == 0 and self._moves_alone(dtype)
-
-    def flips_alone(self, dtype: str) -> bool:
-        """Whether the pass flips images horizontally at most."""
-        return all(self.flips) and self._moves_alone(dtype)
-
-    def _moves_alone(self, dtype: str) -> bool:
+    def moves_alone(self, dtype: str) -> bool:
         """Whether the output, of `dtype`, consists of pixels of the input, moved at most."""
-        changes = self.is_colored or self.erase.rows or self.mean or self.mixes
-        return not changes and self.channels_last is None and dtype == self.dtype
+        step = self.step
+        changes = self.is_colored or step.erase_block.rows or step.mean or step.mixes
+        return not changes and step.channels_last is None and dtype == self.dtype
 
     def fill_units(self, channels: int, maximum: float) -> tuple[list[float], list[float]]:
         """Factors and summands that convert fills from the units of the pipeline to those of rectangles."""
-        if self.mean is not None and self.std is not None:  # in the units after normalization
-            return _repeated(self.std, channels), _repeated(self.mean, channels)
+        mean, std = self.step.mean, self.step.std
+        if mean is not None and std is not None:  # in the units after normalization
+            return _repeated(std, channels), _repeated(mean, channels)
         return [self.unit / maximum / self.maximum] * channels, [0.0] * channels
 
     def joins(self, crop: OperatorPass) -> bool:
@@ -77,37 +61,22 @@ class OpenPass:
         )
         return crop.runs and known and all(self.flips) and self.dtype == "uint8"
 
-    def finish(
-        self, out: int, dtype: str, size: Size, is_later: bool = False, crop: OperatorPass | None = None
-    ) -> AugmentPass:
+    def finish(self, out: int, dtype: str, size: Size, crop: OperatorPass | None = None) -> AugmentPass:
         """The pass; `out` is its first register, `dtype` and `size` are those of its output.
 
         `crop` makes its input, if there is one.
         """
-        kind = AugmentPass if crop is None else partial(CropPass, crop=crop)
-        if self.mixes is not None:
-            self.mixes.out, self.mixes.static_size = out, size
-        return kind(
-            out=out,
-            dtype=dtype,
-            why=crop.why if crop else self.why if is_later else "",
-            holds=crop.holds if crop else tuple(self.holds),
-            static_size=size,
-            matrix_block=Block(9, int(crop is None)),
-            region_block=Block(8, int(self.region)),
-            color_block=self.colors,
-            erase_block=self.erase,
-            has_offset=self.offset and self.interpolation == "nearest",
-            reads_beyond=self.border is not None,
-            contrast=bool(self.contrasts),
-            mean=self.mean,
-            std=self.std,
-            channels_last=self.channels_last,
-            interpolation=self.interpolation or "nearest",
-            border=self.border or "replicate",
-            fill=self.fill,
-            mixes=self.mixes,
-        )
+        step = self.step
+        step.out, step.dtype, step.static_size, step.holds = out, dtype, size, tuple(self.holds)
+        step.has_offset = self.offset and self.interpolation == "nearest"
+        step.reads_beyond, step.contrast = self.border is not None, bool(self.contrasts)
+        step.interpolation, step.border = self.interpolation or "nearest", self.border or "replicate"
+        if step.mixes is not None:
+            step.mixes.out, step.mixes.static_size = out, size
+        if crop is None:
+            return step
+        step.why, step.holds, step.matrix_block.rows = crop.why, crop.holds, 0
+        return CropPass(**vars(step), crop=crop)
 
 
 def _repeated(values: tuple[float, ...], count: int) -> list[float]:

@@ -6,8 +6,7 @@
 
 #include "../core/four_points.h"
 #include "../core/matrix.h"
-#include "areas.h"
-#include "rules.h"
+#include "distributions.h"
 
 namespace orbbec {
 

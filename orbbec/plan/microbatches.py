@@ -14,10 +14,9 @@ from orbbec.batch import ImageBatch
 from orbbec.bridge.arguments import Array, dtype_name, is_channels_last, is_ragged
 from orbbec.bridge.buffer_pool import output_buffer
 from orbbec.plan.batches import Work, device_of, merged
-from orbbec.plan.parameters import ParameterTable
+from orbbec.plan.parameters import ParameterTable, common_size
 from orbbec.plan.passes import VARIES, MixPass, Pass
 from orbbec.plan.plan import Plan
-from orbbec.plan.state import common_size
 
 MICROBATCH_BYTES = 2**24  # of the results between two passes
 

@@ -154,6 +154,7 @@ class Column(NamedTuple):
 
 
 BOXES = Column("box")
+_IDENTITY = np.eye(3)
 
 
 @dataclass(frozen=True)
@@ -175,3 +176,30 @@ class OperatorStep:
     drawn: int | None = None
     why: str = "reads neighboring pixels"
     per_frame: bool = False
+
+
+def identities(count: int) -> Array:
+    """Identity matrices: float64 `[count, 3, 3]`."""
+    matrices = np.empty((count, 3, 3))
+    matrices[:] = _IDENTITY
+    return matrices
+
+
+def same_rows(row: Any, count: int) -> Array:
+    """The same row of whole numbers for every image: int64 `[count, len(row)]`."""
+    rows = np.empty((count, len(row)), np.int64)
+    rows[:] = row
+    return rows
+
+
+def common_size(sizes: Array) -> tuple[int, int] | None:
+    """The common size of `[N, 2]` sizes, N at least 1; None if they differ.
+
+    Example:
+        >>> common_size(np.array([[4, 5], [4, 5]]))
+        (4, 5)
+    """
+    if len(sizes) == 0 or (len(sizes) > 1 and (sizes != sizes[0]).any()):
+        return None
+    height, width = sizes[0].tolist()
+    return height, width

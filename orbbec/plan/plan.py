@@ -1,25 +1,28 @@
-"""Plans: what happens to the images of a batch, in tables that can be printed, saved and applied again."""
+"""Plans: what happens to the images of a batch, in tables that can be printed, saved and applied again.
+
+Split into structure and tables, one captured CUDA graph serves many plans.
+"""
 
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field, fields
-from functools import cached_property
+from collections.abc import Hashable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, fields, replace
+from functools import cached_property, partial
 from typing import Any
 
 import numpy as np
 
 from orbbec.bridge.arguments import Array, size_text
-from orbbec.plan.parameters import Batch, Column, ParameterTable
+from orbbec.plan.parameters import Batch, Column, ParameterTable, common_size, identities
 from orbbec.plan.passes import Columns, CropPass, MixPass, NoiseKey, Pass
 from orbbec.plan.program import Program
 from orbbec.plan.rules import Block
-from orbbec.plan.state import common_size, identities
 
 _PARTS = (*Pass.__subclasses__(), CropPass, Block, Column)
 _KINDS: dict[str, type[Any]] = {kind.__name__: kind for kind in _PARTS}
 _VERSION = 2
+_TOLD = ("why", "holds")  # to people
 
 
 @dataclass(frozen=True, eq=False)
@@ -133,9 +136,9 @@ class Plan:
 
     def to_json(self) -> str:
         """The plan as text; `from_json` restores it bit for bit."""
-        tables = _Tables()
-        content = {f.name: tables.encode(getattr(self, f.name)) for f in fields(self) if f.init}
-        return json.dumps({"orbbec_plan": _VERSION, **content, "tables": tables.encoded})
+        tables: dict[int, Any] = {}
+        content = {f.name: _encode(getattr(self, f.name), tables) for f in fields(self) if f.init}
+        return json.dumps({"orbbec_plan": _VERSION, **content, "tables": list(tables.values())})
 
     @classmethod
     def from_json(cls, text: str) -> Plan:
@@ -153,41 +156,26 @@ class Plan:
         return cls(**{name: _decode(value, tables) for name, value in content.items()}).computed()
 
 
-class _Tables:
-    """Encodes values for JSON; a table of parameters, which passes share, is encoded once."""
-
-    def __init__(self) -> None:
-        self.encoded: list[Any] = []
-        self._indices: dict[int, int] = {}
-
-    def encode(self, value: Any) -> Any:
-        if isinstance(value, np.ndarray) and value.dtype == bool:
-            return {"runs": _runs(value), "shape": list(value.shape)}
-        if isinstance(value, np.ndarray):
-            return {"array": str(value.dtype), "shape": list(value.shape), "values": value.ravel().tolist()}
-        if isinstance(value, Mapping):
-            return {"columns": {name: self.encode(entry) for name, entry in value.items()}}
-        if isinstance(value, ParameterTable):
-            return {"table": self._index_of(value)}
-        if type(value).__name__ in _KINDS:
-            return {"type": type(value).__name__, **self._content_of(value)}
-        if isinstance(value, (tuple, list)):
-            return [self.encode(entry) for entry in value]
-        return value
-
-    def _index_of(self, table: ParameterTable) -> int:
-        if id(table) not in self._indices:
-            content = {f.name: self.encode(getattr(table, f.name)) for f in fields(table)}
-            self._indices[id(table)] = len(self.encoded)
-            self.encoded.append({"columns": content})
-        return self._indices[id(table)]
-
-    def _content_of(self, value: Any) -> dict[str, Any]:
-        is_column = isinstance(value, Column)
-        names = value._fields if is_column else [f.name for f in fields(value) if f.init]
-        content = {name: self.encode(getattr(value, name)) for name in names}
-        table = getattr(value, "parameters", None) if isinstance(value, Pass) else None
-        return content if table is None else {**content, "parameters": self.encode(table)}
+def _encode(value: Any, tables: dict[int, Any]) -> Any:
+    """A value for JSON; tables of parameters, which passes share, are added to `tables` by their `id`."""
+    encode = partial(_encode, tables=tables)
+    if isinstance(value, np.ndarray) and value.dtype == bool:
+        return {"runs": _runs(value), "shape": list(value.shape)}
+    if isinstance(value, np.ndarray):
+        return {"array": str(value.dtype), "shape": list(value.shape), "values": value.ravel().tolist()}
+    if isinstance(value, Mapping):
+        return {"columns": {name: encode(entry) for name, entry in value.items()}}
+    if isinstance(value, ParameterTable):
+        if id(value) not in tables:  # those of copies come before it
+            tables[id(value)] = encode({f.name: getattr(value, f.name) for f in fields(value)})
+        return {"table": list(tables).index(id(value))}
+    if type(value).__name__ in _KINDS:
+        names = value._fields if isinstance(value, Column) else [f.name for f in fields(value) if f.init]
+        names = [*names, "parameters"] if hasattr(value, "parameters") else names
+        return {"type": type(value).__name__, **{name: encode(getattr(value, name)) for name in names}}
+    if isinstance(value, (tuple, list)):
+        return [encode(entry) for entry in value]
+    return value
 
 
 def _runs(values: Array) -> list[int]:
@@ -217,3 +205,81 @@ def _decode(value: Any, tables: Sequence[ParameterTable]) -> Any:
     if "table" in value:
         return tables[value["table"]]
     return {name: _decode(entry, tables) for name, entry in value["columns"].items()}
+
+
+def tables_of(plan: Plan) -> list[Columns]:
+    """The tables of each pass, by argument name of its operator.
+
+    The passes within a blend follow the blend.
+
+    Example:
+        >>> from orbbec.transforms import Compose, RandomHorizontalFlip
+        >>> [list(tables) for tables in tables_of(Compose([RandomHorizontalFlip()]).plan([(4, 6)]))]
+        [['matrix']]
+    """
+    key = plan.key
+    keys = (key._replace(sample_ids=key.sample_ids[: len(step.parameters)]) for step in _unfolded(plan))
+    return [step.tables(key) for step, key in zip(_unfolded(plan), keys, strict=True)]
+
+
+def _unfolded(plan: Plan) -> Iterator[Pass]:
+    return (each for step in plan.passes for each in step.unfolded())
+
+
+def fixed(plan: Plan) -> Plan | None:
+    """An equivalent plan in which only the numbers in the tables depend on the draws.
+
+    Args:
+        plan: a plan for images of any sizes.
+
+    Returns:
+        The plan. None if the first pass does not give all images one size, or if the window sizes drawn for a
+        blur differ.
+
+    Example:
+        >>> from orbbec.transforms import Compose, GaussianBlur, RandomHorizontalFlip, Resize
+        >>> fixed(Compose([RandomHorizontalFlip()]).plan([(4, 6), (5, 5)])) is None
+        True
+        >>> plan = fixed(Compose([Resize((4, 4)), GaussianBlur(3)]).plan([(4, 6), (5, 5)]))
+        >>> list(tables_of(plan)[1]), plan.passes[1].options
+        (['sigma', 'drawn'], {'kernel_size': (3, 3)})
+    """
+    resamples = bool(plan.passes) and plan.passes[0].resamples
+    if not resamples or any(step.size is None for step in plan.passes):
+        return None
+    settled = tuple(each for each in (step.fixed() for step in plan.passes) if each is not None)
+    return replace(plan, passes=settled) if len(settled) == len(plan.passes) else None
+
+
+def structure_of(plan: Plan) -> Hashable:
+    """All that defines a plan of `fixed`, except the numbers in its tables.
+
+    `apply_fixed` makes the same calls for plans of equal structure. Operators that draw noise also read seed
+    and epoch.
+
+    Example:
+        >>> from orbbec.transforms import CenterCrop, Compose, RandomHorizontalFlip
+        >>> pipeline = Compose([CenterCrop(4), RandomHorizontalFlip()])
+        >>> one, other, larger = (fixed(pipeline.plan(sizes)) for sizes in ([(4, 6)], [(9, 5)], [(4, 6)] * 2))
+        >>> structure_of(one) == structure_of(other), structure_of(one) == structure_of(larger)
+        (True, False)
+    """
+    noisy = any(step.draws_noise for step in _unfolded(plan))
+    drawn_by = (plan.seed, plan.epoch) if noisy else None
+    tables = [(name, t.dtype.str, t.shape) for columns in tables_of(plan) for name, t in columns.items()]
+    return len(plan), plan.channels, plan.dtype, drawn_by, _frozen(plan.passes), tuple(tables)
+
+
+def _frozen(value: Any) -> Hashable:
+    """A value that can be hashed; passes include the common size of their outputs."""
+    if isinstance(value, Pass):
+        arguments = [_frozen(getattr(value, f.name)) for f in fields(value) if f.init and f.name not in _TOLD]
+        return type(value).__name__, getattr(value, "parameters", None) and value.size, *arguments
+    if isinstance(value, Block):
+        return value.numbers, value.rows, value.offset
+    if isinstance(value, Mapping):
+        return tuple((name, _frozen(entry)) for name, entry in value.items())
+    if isinstance(value, (tuple, list)):
+        return tuple(map(_frozen, value))
+    result: Hashable = value
+    return result

@@ -87,38 +87,14 @@ class Program:
     _known_sizes: dict[Size, Size] = field(default_factory=dict, init=False, repr=False)
 
     @classmethod
-    def of(cls, build: Build) -> Program:
-        """The program of a finished build."""
-        words = 0
-        blocks = [block for step in build.passes for block in step.blocks]
+    def of(cls, build: Build, *, is_finished: bool = True) -> Program:
+        """The program of a build; of one that is not finished the rules so far, without words and passes."""
+        passes, words = build.passes if is_finished else [], 0
+        blocks = (block for step in passes for block in step.blocks)
         for block in sorted(blocks, key=lambda block: block.numbers % 2):  # whole numbers need 8 bytes
             block.offset = words
             words += block.words
-        return cls._of(build, words, list(build.passes))
-
-    @classmethod
-    def of_rules(cls, build: Build) -> Program:
-        """The rules so far of a build, without words and passes."""
-        return cls._of(build, 0, [])
-
-    @classmethod
-    def _of(cls, build: Build, words: int, passes: Sequence[Pass]) -> Program:
-        rules: list[Rule] = []
-        stops: list[tuple[int, Any]] = []
-        externals, unfinished = deque(build.externals), deque(passes)
-        for step in passes:
-            blocks = (block for block in step.partial_blocks if block.rows)
-            rules += [Rule("clear", (block.offset, block.words)) for block in blocks]
-        for index, rule in enumerate(build.rules):
-            while externals and externals[0].rule == index:
-                stops.append((len(rules), externals.popleft()))
-            if not passes and rule.writes_words:
-                continue
-            while passes and rule.owner is not None and rule.owner is not unfinished[0]:
-                rules += unfinished.popleft().end()
-            rules.append(rule)
-        stops += [(len(rules), external) for external in externals]
-        rules += [rule for step in unfinished for rule in step.end()]
+        rules, stops = _rules_of(build, passes)
         code = rows_of(rules)
         runs = bool(passes) and all(step.runs for step in passes)
         rows = [number for step in passes for number in row_of_pass(step.row())] if runs else []
@@ -188,22 +164,6 @@ class Program:
     def warps(self) -> Sequence[Pass]:
         """The passes that resample images."""
         return [step for step in self.passes if step.resamples]
-
-    @cached_property
-    def geometry(self) -> list[int]:
-        """What the operator `draw_targets` reads of the program.
-
-        The numbers of rules, registers and words; then for each warp its first register, the blocks of crops
-        before its matrix and of what it sees of images, or -1, and whether it adds to positions.
-        """
-        numbers = [len(self.labels), self.registers, self.words]
-        for step in self.warps:
-            if isinstance(step, AugmentPass):
-                seen = step.region_block.start
-                numbers += step.out, seen if step.reads_beyond else -1, seen, int(step.has_offset)
-            else:
-                numbers += step.out, -1, -1, 0
-        return numbers
 
     def run(
         self,
@@ -357,6 +317,25 @@ class Program:
             if fault is None:
                 raise
             raise ValueError(f"{self.labels[int(fault[1])]}: {fault[2]}") from None
+
+
+def _rules_of(build: Build, passes: Sequence[Pass]) -> tuple[list[Rule], list[tuple[int, Any]]]:
+    """The rules in order, with those that begin and end passes, and the stops."""
+    stops: list[tuple[int, Any]] = []
+    externals, unfinished = deque(build.externals), deque(passes)
+    partial_blocks = (block for step in passes for block in step.partial_blocks if block.rows)
+    rules = [Rule("clear", (block.offset, block.words)) for block in partial_blocks]
+    for index, rule in enumerate(build.rules):
+        while externals and externals[0].rule == index:
+            stops.append((len(rules), externals.popleft()))
+        if not passes and rule.writes_words:
+            continue
+        while passes and rule.owner is not None and rule.owner is not unfinished[0]:
+            rules += unfinished.popleft().end()
+        rules.append(rule)
+    stops += [(len(rules), external) for external in externals]
+    rules += [rule for step in unfinished for rule in step.end()]
+    return rules, stops
 
 
 _draw_rules = operators.draw

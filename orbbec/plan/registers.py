@@ -53,11 +53,8 @@ class Registers:
             first: the first of them, if not the next one.
         """
         out = self.new_registers(outputs or SIGNATURES[name].outputs)
-        if first is not None:
-            self.add_rule(name, operands, out=out, first=first)
-            return out
-        self.add_rule(name, operands, out=out)
-        self.position += draws
+        self.add_rule(name, operands, out=out, first=first)
+        self.position += draws if first is None else 0
         return out
 
     def constant(self, value: float) -> int:

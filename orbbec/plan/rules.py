@@ -21,27 +21,21 @@ class _Signature(NamedTuple):
     operands: tuple[str, ...]
 
 
-def _signatures(lines: Sequence[str]) -> dict[str, _Signature]:
-    fields = (line.split(":") for line in lines)
-    return {
-        name: _Signature(number, int(outputs), tuple(operands.split()))
-        for number, (name, outputs, operands) in enumerate(fields)
-    }
-
-
-def _numbers(line: str) -> dict[str, int]:
-    return {name: int(value) for name, _, value in (text.partition("=") for text in line.split())}
-
-
 _LINES = operators.program_names().splitlines()
-SIGNATURES = _signatures(_LINES[:-7])
+SIGNATURES = {
+    name: _Signature(number, int(outputs), tuple(operands.split()))
+    for number, (name, outputs, operands) in enumerate(line.split(":") for line in _LINES[:-7])
+}
 # The operators that `run` calls, with the names of their arguments; "name:index" is an element of a constant.
 RUN_OPERATORS = {
     name: tuple(names) for name, *names in (text.split() for text in _LINES[-7].split(";") if text)
 }
 # Of binding_passes.h; PASS_LAYOUT has the index of each number of a pass.
 READINGS, BORDERS, DTYPES, KINDS = (tuple(line.split()) for line in _LINES[-6:-2])
-PASS_LAYOUT, _LAYOUT = map(_numbers, _LINES[-2:])
+PASS_LAYOUT, _LAYOUT = (
+    {name: int(value) for name, _, value in (text.partition("=") for text in line.split())}
+    for line in _LINES[-2:]
+)
 WIDTH = _LAYOUT["row_numbers"]
 PER_FRAME = _LAYOUT["per_frame"]  # added to the stream of a rule that draws for each frame of a clip
 REGISTERS = _LAYOUT["registers"]  # the first register of a program; those before describe the image
@@ -141,7 +135,7 @@ def row_of_pass(numbers: Mapping[str, float | Sequence[float]]) -> list[float]:
     A block of words that is not named is none, -1; other numbers are 0.
     """
     row = [0.0] * PASS_LAYOUT["numbers"]
-    for name in ("matrix", "region", "box", "flip") if "arguments" not in numbers else ():
+    for name in ("matrix", "region") if "arguments" not in numbers else ():
         row[PASS_LAYOUT[f"{name}_words"]] = -1.0
     for name, number in numbers.items():
         values = number if isinstance(number, (tuple, list)) else (number,)

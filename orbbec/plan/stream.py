@@ -11,8 +11,7 @@ import torch
 from orbbec._library import operators
 from orbbec.bridge.arguments import Array
 
-_AHEAD = 8  # numbers drawn per call
-_TOGETHER = 16  # and transforms: a call costs as much as a thousand numbers
+_AHEAD = 8  # numbers drawn at least: a call costs as much as a thousand
 
 
 class Stream:
@@ -35,18 +34,8 @@ class Stream:
     def __init__(self, sample_ids: Array, seed: int = 0, epoch: int = 0, transform_index: int = 0) -> None:
         self.sample_ids = np.ascontiguousarray(sample_ids, np.int64)
         self.seed, self.epoch, self.transform_index = seed, epoch, transform_index
-        self._transform_count = transform_index + 1  # of this and the preceding transforms
-        self._firsts: dict[int, Array] = {}  # the first numbers of each transform
         self._drawn = np.zeros((len(self.sample_ids), 0))
         self._position = 0
-
-    def for_transforms(self, count: int) -> list[Stream]:
-        """The streams of transforms 0 to `count` - 1; their first numbers are drawn together."""
-        streams = [Stream(self.sample_ids, self.seed, self.epoch, index) for index in range(count)]
-        firsts: dict[int, Array] = {}
-        for stream in streams:
-            stream._transform_count, stream._firsts = count, firsts
-        return streams
 
     def again(self) -> Stream:
         """The same stream from its beginning."""
@@ -66,8 +55,7 @@ class Stream:
         """The next numbers, from 0 to 1 - 2^-24: float64 `[N, count]`."""
         begin, end = self._position, self._position + count
         if end > self._drawn.shape[1]:
-            ahead = max(end, 2 * self._drawn.shape[1])
-            self._drawn = self._first() if end <= _AHEAD else self._draw(ahead, 1)[0]
+            self._drawn = self._draw(max(end, 2 * self._drawn.shape[1], _AHEAD))
         self._position = end
         return self._drawn[:, begin:end]
 
@@ -76,19 +64,11 @@ class Stream:
         self._position += count
         return self._position - count
 
-    def _first(self) -> Array:
-        """The first numbers, drawn together with those of the following transforms."""
-        if self.transform_index not in self._firsts:
-            end = min(self.transform_index + _TOGETHER, self._transform_count)
-            indices = range(self.transform_index, end)
-            self._firsts.update(zip(indices, self._draw(_AHEAD, len(indices)), strict=True))
-        return self._firsts[self.transform_index]
-
-    def _draw(self, count: int, transforms: int) -> Array:
-        """The numbers of this transform and the following ones: float64 `[transforms, N, count]`."""
+    def _draw(self, count: int) -> Array:
+        """The first numbers of this transform: float64 `[N, count]`."""
         ids = torch.from_numpy(self.sample_ids)
-        drawn = operators.philox_draws(ids, count, "uniform", 1, *self.key, transforms)
-        result: Array = drawn.numpy().reshape(transforms, len(self), count)
+        drawn = operators.philox_draws(ids, count, "uniform", 1, *self.key)
+        result: Array = drawn.numpy().reshape(len(self), count)
         return result
 
     def between(self, low: Any, high: Any) -> Array:

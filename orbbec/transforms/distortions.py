@@ -206,7 +206,7 @@ class Perspective(_Chance):
             forward, outputs = scales @ forward, state.sizes
         reading = reading_of(self)
         step = warp_step(invert_perspective(forward), outputs, *reading, (1, 1), "warp_perspective")
-        return [step.only(chosen, state)]
+        return [step.only(chosen)]
 
 
 def _fitted(forward: Array, corners: Array) -> tuple[Array, Array]:

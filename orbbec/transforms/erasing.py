@@ -377,7 +377,7 @@ class GridDropout(_Dropout):
             raise ValueError(f"{self.name}: expected a number in fill for {state.channels} channels")
         else:
             table["colors"] = np.floor(draws[..., : state.channels] * 256) * (state.maximum / 255)
-        return [Operator("holes", table, options, chosen, why=HOLES)]
+        return [Operator("holes", table, options, drawn=chosen, why=HOLES)]
 
     def rules(self, build: Build) -> None:
         if self.holes_number_xy is None:

@@ -426,7 +426,7 @@ PLAUSIBLE: dict[str, Callable[[Scene], Any]] = {
     "move_boxes.sizes": lambda s: s.tensor([s.n, 2], torch.int64, 1, 60),
     "limits": lambda s: s.random.choice(([], [0.1, 1.0, 4.0])),
     "draw_targets.code": lambda s: s.table(compiled().code.tolist(), torch.float64, WIDTH),
-    "program": lambda s: compiled().geometry,
+    "warps": lambda s: len(compiled().warps),
     "draw_targets.sizes": lambda s: s.tensor([s.n, 2], torch.int64, 8, 60),
     "draw_targets.sample_ids": lambda s: s.tensor([s.n], torch.int64, 0, 99),
     "draw_targets.boxes": lambda s: s.boxes([s.k if s.n else 0, 4], torch.float64),

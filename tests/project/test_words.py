@@ -75,7 +75,6 @@ ALLOWED_NAMES = [
     ("*augmix.py", "*chain*", "AugMix's own word for its sequences of operations"),
     ("*/transforms/tests/record_torchvision.py", "augmix_chains", "AugMix's own word"),
     ("orbbec/data/readers/pack.py", "chain", "itertools.chain"),
-    ("orbbec/plan/tables.py", "chain", "itertools.chain"),
     ("scripts/draw_transforms.py", "chain", "itertools.chain"),
     ("tools/sample_kernels.py", "chain", "itertools.chain"),
     ("tests/project/test_words.py", "places", "the banned word"),

@@ -1,9 +1,9 @@
-"""The fused pass: one call of `orbbec.augment`."""
+"""The fused pass: one call of `orbbec.augment`, or of `orbbec.augment_crop` over crops that it resizes."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from typing import Any, ClassVar
 
 import numpy as np
@@ -11,15 +11,20 @@ import torch
 from torch import Tensor
 
 from orbbec.augment import Output, Sampling, Values, augment
+from orbbec.augment.codes import COLOR_WIDTH, ERASE_WIDTH
+from orbbec.augment.crop import augment_crop
 from orbbec.bridge.arguments import Array, StoredPlanes, size_text
 from orbbec.plan.batches import Work, device_of, table_rows
 from orbbec.plan.packing import on_device
 from orbbec.plan.passes.base import Columns, Context, NoiseKey, Pass, drawn_property, matrix_columns
-from orbbec.plan.passes.by_size import by_size, in_one_batch, results_of, single_size
+from orbbec.plan.passes.by_size import run_by_size, single_size
 from orbbec.plan.passes.mix import MixPass
+from orbbec.plan.passes.operator import OperatorPass
 from orbbec.plan.points import shifted
 from orbbec.plan.rules import BORDERS, DTYPES, KINDS, READINGS, Block, Rule
-from orbbec.plan.state import COLOR_COLUMNS, ERASE_COLUMNS
+
+_COLOR_COLUMNS = ("code", *(f"a{i}" for i in range(12)))
+_ERASE_COLUMNS = ("left", "top", "right", "bottom", "fill0", "fill1", "fill2", "fill3")
 
 
 @dataclass(eq=False, kw_only=True)
@@ -43,26 +48,27 @@ class AugmentPass(Pass):
         mixes: the mix at its end, if any.
     """
 
-    matrix_block: Block
-    region_block: Block
-    color_block: Block
-    erase_block: Block
-    has_offset: bool
-    reads_beyond: bool
-    contrast: bool
-    mean: tuple[float, ...] | None
-    std: tuple[float, ...] | None
-    channels_last: bool | None
-    interpolation: str
-    border: str
-    fill: tuple[float, ...]
-    mixes: MixPass | None
+    matrix_block: Block = field(default_factory=lambda: Block(9, 1))
+    region_block: Block = field(default_factory=lambda: Block(8))
+    color_block: Block = field(default_factory=lambda: Block(COLOR_WIDTH))
+    erase_block: Block = field(default_factory=lambda: Block(ERASE_WIDTH))
+    has_offset: bool = False
+    reads_beyond: bool = False
+    contrast: bool = False
+    mean: tuple[float, ...] | None = None
+    std: tuple[float, ...] | None = None
+    channels_last: bool | None = None
+    interpolation: str = "nearest"
+    border: str = "replicate"
+    fill: tuple[float, ...] = (0.0,)
+    mixes: MixPass | None = None
 
     name = "augment"
+    resamples = True
     takes_sizes: ClassVar[bool] = True  # whether one call takes results of different sizes
 
     @property
-    def blocks(self) -> Sequence[Block]:
+    def blocks(self) -> Sequence[Block]:  # type: ignore[override]
         return self.region_block, self.matrix_block, self.color_block, self.erase_block
 
     @property
@@ -95,6 +101,8 @@ class AugmentPass(Pass):
             "std": std,
             "matrix_words": self.matrix_block.offset,
             "region_words": self.region_block.start,
+            "reads_beyond": self.reads_beyond,
+            "has_offset": self.has_offset,
             "color_words": max(colors.start, 0),
             "color_count": colors.rows,
             "erase_words": max(erase.start, 0),
@@ -152,11 +160,11 @@ class AugmentPass(Pass):
     def columns(self) -> Columns:
         columns = matrix_columns(self.matrix, self.sizes)
         if self.regions is not None:
-            columns |= {f"region.{name}": self.regions[:, i] for i, name in enumerate(ERASE_COLUMNS[:4])}
+            columns |= {f"region.{name}": self.regions[:, i] for i, name in enumerate(_ERASE_COLUMNS[:4])}
         for s in range(self.color_block.rows):
-            columns |= {f"color{s}.{name}": self.colors[:, s, i] for i, name in enumerate(COLOR_COLUMNS)}
+            columns |= {f"color{s}.{name}": self.colors[:, s, i] for i, name in enumerate(_COLOR_COLUMNS)}
         for e in range(self.erase_block.rows):
-            columns |= {f"erase{e}.{name}": self.erase[:, e, i] for i, name in enumerate(ERASE_COLUMNS)}
+            columns |= {f"erase{e}.{name}": self.erase[:, e, i] for i, name in enumerate(_ERASE_COLUMNS)}
         if self.mix is not None:
             columns |= {f"{self.mix.name}.{name}": values for name, values in self.mix.table.items()}
         return columns
@@ -173,10 +181,6 @@ class AugmentPass(Pass):
     def describe_sampling(self) -> str:
         """How it reads images."""
         return f"{self.interpolation}, border {self.border}"
-
-    @property
-    def resamples(self) -> bool:
-        return True
 
     def before_normalizing(self, values: Array) -> Array:
         return values if self.mean is None else values * np.array(self.std) + np.array(self.mean)
@@ -223,27 +227,16 @@ class AugmentPass(Pass):
         return (self._run_uint16 if self.dtype == "uint16" else self._augment)(work, sizes, tables, out)
 
     def _augment(self, work: Work, sizes: Array, tables: Mapping[str, Any], out: Any) -> Work:
-        one_size = single_size(work, self)
-        is_one_call = self.takes_sizes and in_one_batch(work, self)
-        mixes_later = self.mix if one_size is None else None
-        taken: Mapping[str, Any] = {
-            name: table for name, table in tables.items() if name != "mix" or mixes_later is None
-        }
-        if one_size is not None or is_one_call:
-            taken = on_device(taken, device_of(work))
+        mix = self.mix if single_size(work, self) is None else None
+        taken = {name: table for name, table in tables.items() if name != "mix" or mix is None}
 
         def run(images: Work, rows: Array | None, size: tuple[int, int] | None, target: Any) -> Any:
-            selected = {name: table_rows(table, rows) for name, table in taken.items()}
+            columns = on_device(taken, device_of(images)) if rows is None else taken
+            selected = {name: table_rows(table, rows) for name, table in columns.items()}
             return self.call(images, selected, size, target)
 
-        if one_size is not None:
-            return run(work, None, one_size, out)
-        target = out if mixes_later is None else None
-        if is_one_call:
-            result = run(work, None, None, results_of(work, self.sizes) if target is None else target)
-        else:
-            result = by_size(work, self, sizes, run, target)
-        return result if mixes_later is None else mixes_later.mixed(result, mixes_later.table)
+        result = run_by_size(work, self, sizes, run, out if mix is None else None, self.takes_sizes)
+        return result if mix is None else mix.mixed(result, mix.table)
 
     def _run_uint16(self, work: Work, sizes: Array, tables: Mapping[str, Any], out: Any) -> Work:
         """Warp 16-bit pixels in float32, which represents them exactly; round half to even at the end."""
@@ -259,3 +252,68 @@ class AugmentPass(Pass):
 
 def _as_uint16(images: Tensor) -> Tensor:
     return images.round().clamp(0, 65535).to(torch.uint16)
+
+
+@dataclass(eq=False, kw_only=True)
+class CropPass(AugmentPass):
+    """One call of `orbbec.augment_crop`: a `resized_crop` and an augment pass without warps.
+
+    Args:
+        crop: the `resized_crop`; its registers are those of this pass.
+    """
+
+    crop: OperatorPass
+
+    name = "augment_crop"
+    takes_sizes = False
+
+    @drawn_property
+    def _crop(self) -> OperatorPass:
+        return self.crop.of(self.parameters)
+
+    @property
+    def blocks(self) -> Sequence[Block]:  # type: ignore[override]
+        return *self.crop.blocks, *self.partial_blocks
+
+    @property
+    def runs(self) -> bool:  # type: ignore[override]
+        return super().runs and self.crop.runs
+
+    def end(self) -> Sequence[Rule]:
+        return self.crop.end()
+
+    def row(self) -> Mapping[str, float | Sequence[float]]:
+        return {**super().row(), **self.crop.crop_numbers(), "kind": KINDS.index("crop")}
+
+    def tables(self, key: NoiseKey) -> Columns:
+        tables = {**self._crop.table, **super().tables(key)}
+        del tables["matrix"]
+        return tables
+
+    def columns(self) -> Columns:
+        return {**super().columns(), **self._crop.table}
+
+    def describe_sampling(self) -> str:
+        return "; ".join(f"{name}={value}" for name, value in self.crop.options.items())
+
+    def region(self, sizes: Array, can_shrink: bool, least: Array | None = None) -> Array | None:
+        return self._crop.region(sizes, can_shrink, least)
+
+    def of_regions(self, boxes: Array, shrinks: Array, to_region: Array) -> AugmentPass:
+        return self.of(self._crop.of_regions(boxes, shrinks, to_region).parameters)
+
+    def call(self, images: Work, tables: Mapping[str, Any], size: tuple[int, int] | None, out: Any) -> Any:
+        assert size is not None
+        boxes, flips = tables["boxes"], tables.get("flips")
+        return augment_crop(
+            images,
+            boxes,
+            size,
+            **self.crop.options,
+            flips=flips,
+            values=self.values(tables),
+            output=self.output(out),
+        )
+
+    def reads_planes(self, planes: StoredPlanes) -> bool:
+        return False

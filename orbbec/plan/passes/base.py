@@ -8,9 +8,8 @@ from typing import Any, ClassVar, Generic, NamedTuple, TypeAlias, TypeVar
 
 from orbbec.bridge.arguments import Array, StoredPlanes
 from orbbec.plan.batches import Work
-from orbbec.plan.parameters import ParameterTable
+from orbbec.plan.parameters import ParameterTable, common_size
 from orbbec.plan.rules import Block, Rule
-from orbbec.plan.state import common_size
 
 Columns: TypeAlias = dict[str, Array]
 Size: TypeAlias = tuple[int, int]
@@ -69,7 +68,12 @@ class Pass:
         parameters: the parameters of the batch.
         name: name of its operator.
         runs: whether `run` runs it.
-        partial_blocks: the blocks of words of which an image may have fewer rows.
+        blocks: its blocks of words.
+        partial_blocks: those of which an image may have fewer rows.
+        resamples: whether it warps images by a matrix, to outputs of other sizes.
+        draws_noise: whether it draws noise from seed, epoch and sample ids.
+        keeps_numbers: whether it casts bytes to floats from 0 to 255.
+        mix: the pass that mixes images: itself, or the mix at its end; None: no images are mixed.
     """
 
     out: int
@@ -82,7 +86,12 @@ class Pass:
 
     name: ClassVar[str]
     runs: ClassVar[bool] = False
+    blocks: ClassVar[Sequence[Block]] = ()
     partial_blocks: ClassVar[Sequence[Block]] = ()
+    resamples: ClassVar[bool] = False
+    draws_noise: ClassVar[bool] = False
+    keeps_numbers: ClassVar[bool] = False
+    mix: ClassVar[Any] = None
     _from_parameters: ClassVar[Sequence[str]] = ()  # what is computed once from parameters
 
     def __init_subclass__(cls) -> None:
@@ -125,11 +134,6 @@ class Pass:
         """The size of its outputs; zeros if it is not known before they are drawn."""
         return max(self.static_size, VARIES)
 
-    @property
-    def blocks(self) -> Sequence[Block]:
-        """Its blocks of words."""
-        return ()
-
     def end(self) -> Sequence[Rule]:
         """The rules that write its numbers."""
         return [Rule("end_pass", (-1, -1, 0, -1, -1), out=self.out)]
@@ -137,26 +141,6 @@ class Pass:
     def row(self) -> Mapping[str, float | Sequence[float]]:
         """The numbers of its row in the program, by the names of binding_passes.h."""
         return {"out": self.out, "static_size": self.known_size}
-
-    @property
-    def resamples(self) -> bool:
-        """Whether it warps images by a matrix, to outputs of other sizes."""
-        return False
-
-    @property
-    def draws_noise(self) -> bool:
-        """Whether it draws noise from seed, epoch and sample ids."""
-        return False
-
-    @property
-    def keeps_numbers(self) -> bool:
-        """Whether it casts bytes to floats from 0 to 255."""
-        return False
-
-    @property
-    def mix(self) -> Pass | None:
-        """The pass that mixes images: itself, or the mix at its end; None: no images are mixed."""
-        return None
 
     def columns(self) -> Columns:
         """Its parameters by name, each `[N]` or `[N, ...]`."""

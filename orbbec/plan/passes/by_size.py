@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from functools import partial
-from typing import TypeAlias
+from typing import Any, TypeAlias
 
 import numpy as np
 import torch
@@ -15,8 +15,9 @@ from orbbec.bridge.arguments import Array, is_ragged
 from orbbec.plan.batches import Work, device_of, merged, one_by_one, rows_of
 from orbbec.plan.passes.base import Pass
 
-# Takes images, their rows (None: all), the common size of their results, and an output buffer or None.
-Run: TypeAlias = Callable[[Work, Array | None, tuple[int, int], Tensor | None], Tensor]
+# Takes images, their rows (None: all), the common size of their results (None: they differ), and an output
+# buffer or None.
+Run: TypeAlias = Callable[[Work, Array | None, tuple[int, int] | None, Any], Any]
 
 
 def single_size(work: Work, step: Pass) -> tuple[int, int] | None:
@@ -24,30 +25,32 @@ def single_size(work: Work, step: Pass) -> tuple[int, int] | None:
     return None if isinstance(work, list) else step.size
 
 
-def in_one_batch(work: Work, step: Pass) -> bool:
-    """Whether the images are in one buffer, and their results, of different sizes, in an ImageBatch."""
-    in_one_buffer = is_ragged(work) or (isinstance(work, Tensor) and len(work) > 0)
-    return in_one_buffer and step.size is None and step.dtype == "uint8"
+def run_by_size(work: Work, step: Pass, sizes: Array, run: Run, out: Any, takes_sizes: bool) -> Work:
+    """The results of a pass, in `out` if it fits.
 
-
-def by_size(work: Work, step: Pass, sizes: Array, run: Run, out: Work | None) -> Work:
-    """The results of several calls of `run`, in `out` if it fits, where one call is not possible.
-
-    uint8 takes one call per image and gives an ImageBatch; other dtypes take one call per size.
+    One call if they have one size, or with `takes_sizes` if they are uint8 and the images in one buffer.
+    Otherwise uint8 takes one call per image and gives an ImageBatch; other dtypes take one call per size.
     """
-    if len(sizes) == 0 and not (is_ragged(work) and step.dtype == "uint8"):
+    size, is_byte = single_size(work, step), step.dtype == "uint8"
+    if size is not None:
+        return run(work, None, size, out)
+    if len(sizes) == 0 and not (is_ragged(work) and is_byte):
         return work if isinstance(work, list) else run(work, None, _no_size(work), None)
-    if step.size is None and step.dtype == "uint8":
-        return _written_in_place(work, results_of(work, step.sizes) if out is None else out, run)
+    if step.size is None and is_byte:
+        results = results_of(work, step.sizes) if out is None else out
+        if takes_sizes and not isinstance(work, list):
+            return run(work, None, None, results)
+        return _written_in_place(work, results, run)
     keys = np.concatenate([step.sizes, sizes], 1) if isinstance(work, list) else step.sizes
     groups, group = np.unique(keys, axis=0, return_inverse=True)
-    results: list[Tensor] = [torch.empty(0, dtype=torch.uint8, device="cpu")] * len(sizes)
+    images: list[Tensor] = [torch.empty(0, dtype=torch.uint8, device="cpu")] * len(sizes)
     for number, (height, width) in enumerate(groups[:, :2].tolist()):
         rows = np.flatnonzero(group.reshape(-1) == number)
-        images = run(rows_of(work, rows), rows, (height, width), None)
-        for row, image in zip(rows.tolist(), images, strict=True):
-            results[row] = image
-    return merged(results)
+        for row, image in zip(
+            rows.tolist(), run(rows_of(work, rows), rows, (height, width), None), strict=True
+        ):
+            images[row] = image
+    return merged(images)
 
 
 def _no_size(work: Work) -> tuple[int, int]:

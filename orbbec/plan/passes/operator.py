@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from functools import partial
 from typing import Any, cast
 
 import numpy as np
@@ -28,7 +27,7 @@ from orbbec.plan.batches import (
 from orbbec.plan.packing import on_device
 from orbbec.plan.parameters import Column
 from orbbec.plan.passes.base import Columns, Context, NoiseKey, Pass, drawn_property, matrix_columns
-from orbbec.plan.passes.by_size import by_size, in_one_batch, results_of, single_size
+from orbbec.plan.passes.by_size import results_of, run_by_size
 from orbbec.plan.rules import FLIPPED, KINDS, READINGS, RUN_OPERATORS, Block, Rule
 
 
@@ -60,7 +59,7 @@ class OperatorPass(Pass):
         self._columns = {name: (register, Block(2, 1)) for name, register in self._registers.items()}
 
     @property
-    def blocks(self) -> Sequence[Block]:
+    def blocks(self) -> Sequence[Block]:  # type: ignore[override]
         """Its blocks of words, of no rows if `run` does not run it."""
         crops = self._crops
         self.box_block.rows, self.flip_block.rows = int(crops), int(crops and self.flips)
@@ -160,15 +159,15 @@ class OperatorPass(Pass):
         return OPERATORS[self.name]
 
     @property
-    def resamples(self) -> bool:
+    def resamples(self) -> bool:  # type: ignore[override]
         return self.resizes
 
     @property
-    def draws_noise(self) -> bool:
+    def draws_noise(self) -> bool:  # type: ignore[override]
         return "transform_index" in self.options
 
     @property
-    def keeps_numbers(self) -> bool:
+    def keeps_numbers(self) -> bool:  # type: ignore[override]
         return self.options.get("scale") is False
 
     @property
@@ -222,21 +221,20 @@ class OperatorPass(Pass):
             selected = self._columns_of(columns, rows, device_of(images))
             return self._call(images, **selected, **options, **resized)
 
+        def resize(images: Work, rows: Array | None, size: tuple[int, int] | None, target: Any) -> Any:
+            return operate(images, rows, size=size, out=target)
+
         if self.resizes:
-            return self._resized(work, sizes, operate, out)
-        if isinstance(work, ImageBatch) and not self.spec.takes_ragged:
-            return merged(
-                [
-                    operate(image[None], np.array([n]))[0] if self.drawn[n] else image
-                    for n, image in enumerate(as_list(work))
-                ]
-            )
+            takes_sizes = self.spec.takes_sizes and "which" not in self.arguments
+            return run_by_size(work, self, sizes, resize, out, takes_sizes)
+        if isinstance(work, list) or (isinstance(work, ImageBatch) and not self.spec.takes_ragged):
+            pairs = enumerate(zip(as_list(work), self.drawn.tolist(), strict=True))
+            images = [operate(image[None], np.array([n]))[0] if new else image for n, (image, new) in pairs]
+            return images if isinstance(work, list) else merged(images)
         has_identity = self.spec.identity is not None and not self._replaces(work, context)
         changes_all = self.draws == "all" or has_identity
         if not context.is_fixed and not changes_all:
             return _changed(work, np.flatnonzero(self.drawn), operate, context.is_temporary)
-        if isinstance(work, list):
-            return [operate(image[None], np.array([n]))[0] for n, image in enumerate(work)]
         results = operate(work, None)
         may_keep = context.is_fixed and self.condition is not None
         return chosen_of(tables["drawn"], results, work) if may_keep else results
@@ -247,19 +245,6 @@ class OperatorPass(Pass):
         if torch.compiler.is_compiling() or not (on_host and context.is_temporary):
             return False
         return bool(2 * np.count_nonzero(self.drawn) <= len(self.drawn))
-
-    def _resized(self, work: Work, sizes: Array, operate: Callable[..., Any], out: Any) -> Work:
-        def resize(images: Work, rows: Array | None, size: tuple[int, int], target: Tensor | None) -> Tensor:
-            result: Tensor = operate(images, rows, size=size, out=target)
-            return result
-
-        size = single_size(work, self)
-        if size is not None:
-            return resize(work, None, size, out)
-        if self.spec.takes_sizes and "which" not in self.arguments and in_one_batch(work, self):
-            target = results_of(work, self.sizes) if out is None else out
-            return operate(work, None, size=None, out=target)
-        return by_size(work, self, sizes, resize, out)
 
     def _columns_of(
         self, columns: Mapping[str, Any], rows: Array | None, device: torch.device
@@ -309,21 +294,11 @@ def _changed(work: Work, drawn: Array, operate: Callable[[Work, Array], Any], is
         changed = operate(selected_rows(work, indices), drawn)
         in_place = is_temporary and not work.requires_grad
         return put_rows(work if in_place else work.clone(), indices, changed)
-    if isinstance(work, list):
-        one = {row: operate(work[row][None], np.array([row]))[0] for row in drawn.tolist()}
-        return [one.get(row, image) for row, image in enumerate(work)]
     batch = cast(ImageBatch, work)  # `Rows` are resampled by the first pass
     result = batch if is_temporary else replace(batch, storage=batch.storage.clone())
-    for changed, row in zip(operate(_copied(batch, drawn), drawn), drawn.tolist(), strict=True):
+    copies = results_of(batch, batch.sizes.numpy()[drawn])
+    for copy, row in zip(copies, drawn.tolist(), strict=True):
+        copy.copy_(batch[row])
+    for changed, row in zip(operate(copies, drawn), drawn.tolist(), strict=True):
         result[row].copy_(changed)
     return result
-
-
-def _copied(batch: ImageBatch, rows: Array) -> ImageBatch:
-    """Some of the images, in the form of `work`."""
-    empty = partial(torch.empty, dtype=torch.uint8, device=batch.device)
-    sizes = batch.host_layout[torch.from_numpy(rows)][:, 1:].tolist()
-    copies = ImageBatch.of_sizes(sizes, batch.channels, empty=empty)
-    for copy, row in zip(copies, rows.tolist(), strict=True):
-        copy.copy_(batch[row])
-    return copies

@@ -17,7 +17,7 @@ from torch import Tensor
 from orbbec._library import operators
 from orbbec.bridge.arguments import Array
 from orbbec.bridge.fakes import register_fake
-from orbbec.plan.state import identities
+from orbbec.plan.parameters import identities
 
 _HAIR = 1e-6  # pixels: rounding errors do not reach the next pixel
 _MAX_ITERATIONS = 20

@@ -168,7 +168,7 @@ class _Shift(T.Transform):
         rows = matrix_row(-np.eye(3), 1.0, len(state))
         return [
             Warp(matrix, state.sizes, "nearest", "constant", lossless=True),
-            Colors(rows).only(chosen, state),
+            Colors(rows).only(chosen),
         ]
 
 

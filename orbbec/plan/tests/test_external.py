@@ -18,8 +18,8 @@ from orbbec.plan.steps import (
     Warp,
     identities,
     same_rows,
+    static_size,
 )
-from orbbec.plan.steps.base import least_after, static_size
 from orbbec.plan.tests.draw_cases import matrix_row
 from orbbec.transforms.base.transform import Transform
 from orbbec.transforms.warps import warp_step
@@ -182,27 +182,61 @@ def test_fills_that_python_draws_are_in_the_units_of_the_pixels_there(is_normali
     assert torch.allclose(result[:, :, 2:6, 1:4], expected[:, None, None], rtol=1e-6)
 
 
-def test_sizes_and_least_sizes_after_a_step():
-    state = SimpleNamespace(sizes=np.array([[9, 8]]), least=(2, 3))
-    for sizes, least, static, after in (
-        (None, (5, 6), None, (2, 3)),
-        (state.sizes, (5, 6), None, (2, 3)),
-        (np.array([[5, 6]]), (5, 6), (5, 6), (5, 6)),
-        (np.array([[1, 2]]), (1, 2), (1, 2), (1, 2)),
-        (np.array([[5, 6], [5, 7]]), (5, 6), VARIES, (5, 6)),
-        (np.array([[1, 1]]), (1, 1), VARIES, (1, 1)),
+def test_the_static_size_of_a_step():
+    before = np.array([[9, 8]])
+    for sizes, least, static in (
+        (None, (5, 6), None),
+        (before, (5, 6), None),
+        (np.array([[5, 6]]), (5, 6), (5, 6)),
+        (np.array([[1, 2]]), (1, 2), (1, 2)),
+        (np.array([[5, 6], [5, 7]]), (5, 6), VARIES),
+        (np.array([[1, 1]]), (1, 1), VARIES),
     ):
-        step = SimpleNamespace(sizes=sizes, least=least)
-        assert static_size(step, state) == static
-        assert least_after(step, state) == after
+        assert static_size(SimpleNamespace(sizes=sizes, least=least), before) == static
 
 
 def test_operators_of_colors_are_for_the_images_that_are_chosen():
-    operator = SimpleNamespace(only=lambda *arguments: arguments)
-    chosen, state = np.array([True, False]), object()
-    colors = Colors(np.ones((2, 1, 16), np.float32), operators=(operator,)).only(chosen, state)
-    assert colors.operators == ((chosen, state),)
-    assert colors.rows[:, 0, 0].tolist() == [1, 0]
+    chosen, rows = np.array([True, False]), np.ones((2, 1, 16), np.float32)
+    colors = Colors(rows, operators=(Operator("invert"),)).only(chosen)
+    operator, _ = colors.parts(exact=True)
+    assert operator.drawn is chosen
+    assert colors.parts(exact=False) == (colors,)
+    assert Colors(rows, operators=(Operator("invert"),)).parts(exact=True)[0].drawn is None
+
+
+@pytest.mark.parametrize("by_chance", [False, True])
+def test_each_kind_of_step_leaves_images_out(by_chance):
+    def changed(state, steps):
+        chosen = np.arange(len(state)) % 2 == 0
+        return steps(state) if by_chance else [step.only(chosen) for step in steps(state)]
+
+    for steps in (
+        lambda state: [warp(state)],
+        lambda state: [warp(state, region=state.regions, offset=np.ones((len(state), 2)))],
+        lambda state: [colors(state)],
+        lambda state: [erased(state)],
+        lambda state: [blur(state)],
+        lambda state: [blur(state, np.arange(len(state)) < 2)],
+    ):
+        whole = T.Compose([_Unsteady(steps, steps)])(IMAGES, epoch=0)
+        step = _Unsteady(*[lambda state, steps=steps: changed(state, steps)] * 2)
+        results = T.Compose([T.RandomApply([step], 0.5) if by_chance else step], seed=4)(IMAGES, epoch=0)
+        chosen = [
+            n for n, (one, image) in enumerate(zip(results, IMAGES, strict=True)) if (one != image).any()
+        ]
+        assert len(chosen) in ((1, 2, 3) if by_chance else (1, 2))
+        for n in chosen:
+            assert_same_bytes(results[n], whole[n])
+
+
+def test_an_operator_with_a_table_of_positions_is_for_all_images():
+    def cropped(state):
+        table = {"boxes": np.tile([0, 0, 4, 5], (len(state), 1))}
+        options, sizes = {"interpolation": "linear", "antialias": True}, same_rows((5, 4), len(state))
+        return [Operator("resized_crop", table, options, matrix=identities(len(state)), sizes=sizes)]
+
+    with pytest.raises(ValueError, match="resized_crop: images of one batch are all moved by their table"):
+        T.Compose([T.RandomApply([_Unsteady(cropped, cropped)], 0.5)])(IMAGES, epoch=0)
 
 
 @pytest.mark.parametrize("kind", ["warp", "operator"])

@@ -8,7 +8,7 @@ from orbbec import ImageBatch
 from orbbec import transforms as T
 from orbbec.plan import microbatches, read_images, run_passes
 from orbbec.plan.passes import Context
-from orbbec.plan.tables import tables_of
+from orbbec.plan.plan import tables_of
 from tests.support import assert_same_bytes, photograph
 
 SIZES = [(14, 17), (20, 13), (16, 16), (9, 30), (14, 17)]

@@ -13,7 +13,7 @@ from orbbec.bridge.buffer_pool import LEAST_BYTES
 from orbbec.plan.rules import SIGNATURES
 from orbbec.plan.tests.draw_cases import Picker, random_transform
 from orbbec.transforms.auto import NARROW, OPERATIONS
-from orbbec.transforms.base.direct import direct_input
+from orbbec.transforms.base.inputs import direct_input
 from tests.support import assert_same_bytes, photographs
 
 KINDS = ("tensor", "one tensor", "array", "one array", "batch", "channels last", "float")

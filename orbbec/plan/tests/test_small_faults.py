@@ -12,7 +12,8 @@ from orbbec import transforms as T
 from orbbec.bridge.spec import OPERATORS
 from orbbec.plan import apply, microbatches
 from orbbec.plan.batches import Rows
-from orbbec.plan.parameters import Batch
+from orbbec.plan.build import Build
+from orbbec.plan.parameters import Batch, identities
 from orbbec.plan.passes import ALIKE, by_size
 from orbbec.plan.passes import augment as augments
 from orbbec.plan.points import (
@@ -24,10 +25,9 @@ from orbbec.plan.points import (
     through_displacement,
     without_covered,
 )
-from orbbec.plan.state import identities
-from orbbec.plan.steps import BatchState, Cast, Erase, Operator, Warp
+from orbbec.plan.steps import Cast, Erase, Warp
 from orbbec.plan.tests.test_external import _Unsteady
-from orbbec.transforms.base.direct import direct_input
+from orbbec.transforms.base.inputs import direct_input
 from orbbec.transforms.base.pipeline import _Pixels
 from tests.support import assert_same_bytes, photographs
 
@@ -309,18 +309,16 @@ def test_an_output_may_begin_where_the_images_end():
 
 
 def test_a_step_without_scale_keeps_the_maximum():
-    state = BatchState(np.array([[4, 5]]))
-    for cast in (Cast("float32", scale=False), Cast(None, channels_last=True)):
-        assert cast.after(state) is state
-    assert Cast("float32").after(state).maximum == 1.0
-    assert Cast("uint8").after(Cast("float32").after(state)).maximum == 255.0
-
-
-def test_an_operator_changes_the_sizes_that_it_has():
-    state = BatchState(np.array([[4, 5]]))
-    assert Operator("box_blur").after(state) is state
-    warp = Operator("warp_affine", matrix=identities(1), sizes=np.array([[2, 3]]))
-    assert warp.after(state).sizes.tolist() == [[2, 3]]
+    for cast, maximum in (
+        (Cast("float32", scale=False), 255),
+        (Cast(None, channels_last=True), 255),
+        (Cast("float32"), 1),
+    ):
+        build = Build(3, "uint8", batch=None)
+        cast.add(build, np.array([[4, 5]]), 0)
+        assert build.maximum == maximum
+    Cast("uint8").add(build, np.array([[4, 5]]), 0)
+    assert build.maximum == 255
 
 
 def test_points_are_aligned_before_images_are_mixed():

@@ -19,7 +19,7 @@ from tests.support import assert_same_bytes, photograph
 PACKAGE = Path(__file__).parents[2]
 PLAN = (
     *("apply.py", "build.py", "external.py", "fusion.py", "microbatches.py", "parameters.py", "plan.py"),
-    *("program.py", "rules.py", "tables.py"),
+    *("program.py", "rules.py"),
 )
 NAMELESS = [
     *(PACKAGE / "plan" / name for name in PLAN),

@@ -54,16 +54,6 @@ def test_transforms_seeds_and_epochs_differ():
         assert (Stream(IDS, **key).uniforms(4) != first).all()
 
 
-@pytest.mark.parametrize("count", [1, 3, 40])
-def test_streams_that_are_drawn_together_equal_single_streams(count):
-    streams = Stream(IDS, seed=4, epoch=6).for_transforms(count)
-    for index in (*range(0, count, 2), *reversed(range(1, count, 2))):
-        alone = Stream(IDS, seed=4, epoch=6, transform_index=index).uniforms(30)
-        again = streams[index].again()
-        for stream in (streams[index], again):
-            assert (np.concatenate([stream.uniforms(n) for n in (3, 5, 1, 21)], 1) == alone).all()
-
-
 def test_kinds_of_numbers():
     many = np.arange(20000)
     assert set(Stream(many).below(6)) == set(range(6))

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
-from functools import cache, partial
+from functools import cache, cached_property, partial
 from math import prod
 from typing import Any, NamedTuple, TypeVar
 
@@ -17,24 +17,22 @@ from orbbec.plan import apply as apply_plan
 from orbbec.plan.batches import Direct, Input
 from orbbec.plan.build import Build
 from orbbec.plan.microbatches import without_images
-from orbbec.plan.parameters import Batch
+from orbbec.plan.parameters import Batch, common_size, same_rows
 from orbbec.plan.passes import ALIKE, VARIES, MixPass
 from orbbec.plan.program import Program
-from orbbec.plan.state import common_size, same_rows
 from orbbec.transforms.base.checks import whole
 from orbbec.transforms.base.clips import Images, clips_of
-from orbbec.transforms.base.direct import (
+from orbbec.transforms.base.inputs import (
     bytes_of,
     description_of,
     direct_input,
     direct_list,
     list_description,
+    read,
     run_small,
 )
-from orbbec.transforms.base.inputs import read
-from orbbec.transforms.base.key import Key, check_pixels, ids_of, sizes_of
 from orbbec.transforms.base.module import FrozenModule, outside_graphs
-from orbbec.transforms.base.seeds import LARGEST_SEED, new_seed
+from orbbec.transforms.base.seeds import LARGEST_SEED, Key, check_pixels, ids_of, new_seed, sizes_of
 from orbbec.transforms.base.structures import (
     are_targets,
     images_of,
@@ -95,7 +93,6 @@ class Pipeline(FrozenModule):
     _small_runs: dict[tuple[type, Sequence[int]], tuple[torch.Tensor, Any]] = field(
         default_factory=dict, init=False, repr=False, compare=False
     )
-    _forms: list[tuple[bool, bool]] = field(default_factory=list, init=False, repr=False, compare=False)
 
     def plan(
         self,
@@ -182,9 +179,7 @@ class Pipeline(FrozenModule):
             if result is not None:
                 return result
         if direct is None:
-            if not self._forms:
-                self._forms.append((self._makes_tensors, self._makes_pure))
-            direct = direct_input(images, *self._forms[0]) or direct_list(images, self._forms[0][0])
+            direct = direct_input(images, *self._forms) or direct_list(images, self._forms[0])
         if direct is None:
             return None
         if isinstance(direct, list):
@@ -276,7 +271,8 @@ class Pipeline(FrozenModule):
             build = Build(pixels.channels, pixels.dtype, self.exact, size, batch=batch)
             for transform in self.transforms:
                 build.transform(transform)
-                build.end_transform(transform.name)
+                if self.exact:
+                    build.split(f"exact=True rounds after {transform.name}")
             build.finish(pixels.as_planes)
             program = self._programs[pixels] = Program.of(build)
         return program
@@ -306,22 +302,19 @@ class Pipeline(FrozenModule):
         """
         if batch is None and callable(plan):
             return super().apply(plan)
-        clips = clips_of(batch)
-        if clips is None:
-            return apply_plan(plan, self._read(batch), out=out)
-        result = apply_plan(plan, self._read(clips.images), out=None if out is None else out.flatten(0, 1))
-        return clips.restored(result) if out is None else out
+        source = clips_of(batch) or Images(batch, len(plan))
+        buffer = None if out is None else source.frames_of(out)
+        result = apply_plan(plan, self._read(source.images), out=buffer)
+        return source.restored(result) if out is None else out
 
     def _read(self, images: Any) -> Input:
-        return read(images, self._makes_tensors, self._makes_pure)
+        return read(images, *self._forms)
 
-    @property
-    def _makes_tensors(self) -> bool:
-        return True in [transform.makes_tensors for transform in self.transforms]
-
-    @property
-    def _makes_pure(self) -> bool:
-        return True in [transform.makes_pure for transform in self.transforms]
+    @cached_property
+    def _forms(self) -> tuple[bool, bool]:
+        """Whether arrays and PIL images become tensors, and whether tv_tensors do."""
+        transforms = self.transforms
+        return any(each.makes_tensors for each in transforms), any(each.makes_pure for each in transforms)
 
     def _moved(
         self, plan: Plan, targets: Sequence[Any], options: TargetOptions | None = None
@@ -331,7 +324,7 @@ class Pipeline(FrozenModule):
 
     def _pure(self, targets: _Targets) -> _Targets:
         """The targets without tv_tensors, if the pipeline makes those tensors."""
-        if targets is not None and self._makes_pure:
+        if targets is not None and self._forms[1]:
             for target in targets:
                 target.update({key: plain(value) for key, value in target.items()})
         return targets
@@ -412,11 +405,10 @@ class Pipeline(FrozenModule):
 
     def _source(self, images: Any) -> tuple[Images, Input, Direct | list[Direct] | None]:
         """Images or clips, and a description, with the images if a description alone would not do."""
-        forms = self._makes_tensors, self._makes_pure
-        direct = direct_input(images, *forms)
+        direct = direct_input(images, *self._forms)
         if direct is not None:
             return Images(images, direct[4]), description_of(direct), direct
-        several = direct_list(images, forms[0])
+        several = direct_list(images, self._forms[0])
         if several is not None:
             return Images(images, len(several)), list_description(several), several
         clips = clips_of(images)

@@ -15,8 +15,7 @@ from torch import Tensor
 from orbbec.batch import ImageBatch
 from orbbec.batch.collate import is_pil, sequence_like
 from orbbec.bridge.arguments import holds_planes
-from orbbec.transforms.base.batched import TARGET_KEYS
-from orbbec.transforms.base.clips import is_list_of_videos
+from orbbec.transforms.base.clips import TARGET_KEYS, is_list_of_videos
 from orbbec.transforms.base.tv_tensors import KEYS, is_target, is_tv_tensor
 
 Visit = Callable[[Any], Any]

@@ -75,7 +75,7 @@ class _ObjectDropout(_Chance):
 
     def _step(self, name: str, column: str, values: Array, chosen: Array, why: str) -> Operator:
         options = {"fill": list(checked_numbers(self.fill))}
-        return Operator(name, {column: values}, options, chosen, why=why)
+        return Operator(name, {column: values}, options, drawn=chosen, why=why)
 
 
 @dataclass(frozen=True)

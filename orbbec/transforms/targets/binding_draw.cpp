@@ -1,6 +1,6 @@
 // `draw_targets`: draws the parameters of a batch, moves the boxes and points of its targets
 // through all passes of its program, and replaces the sizes of the images by those of the results.
-#include "../../plan/binding_program.h"
+#include "../../plan/binding_passes.h"
 #include "binding_boxes.h"
 
 namespace orbbec {
@@ -8,35 +8,11 @@ namespace {
 
 constexpr const char* kOp = "draw_targets";
 
-// A pass that resamples images.
-struct Warp {
-  int64_t out;     // its first register
-  int64_t crops;   // the block of crops before its matrix; -1: none
-  int64_t seen;    // the block of what it reads of images; -1: all
-  int64_t offset;  // whether something is added to the positions that a nearest warp reads
-};
-
-constexpr size_t kWarpNumbers = sizeof(Warp) / sizeof(int64_t), kHead = 3;
-
-// What `program` lists: the numbers of rules, of registers and of words, then the warps.
-std::vector<Warp> checked_warps(const std::vector<int64_t>& program) {
-  check(program.size() >= kHead && program.size() % kWarpNumbers == kHead, kOp,
-        "expected program as the numbers of rules, registers and words, and ", kWarpNumbers,
-        " numbers per pass");
-  const int64_t registers = program[1], words = program[2];
-  check(words >= 0 && words <= 1 << 24, kOp, "expected from 0 to 2^24 words, but got ", words);
-  const auto is_block = [words](int64_t begin) {
-    return begin == -1 || (begin >= 0 && begin <= words - 8 && begin % 2 == 0);
-  };
-  std::vector<Warp> warps;
-  for (size_t i = kHead; i < program.size(); i += kWarpNumbers) {
-    const Warp warp{program[i], program[i + 1], program[i + 2], program[i + 3]};
-    check(warp.out >= kRegisters && warp.out <= registers - kPassRegisters, kOp,
-          "expected passes with registers of the program, but got ", warp.out);
-    check(is_block(warp.crops) && is_block(warp.seen), kOp,
-          "expected crops within the words, but got ", warp.crops, " and ", warp.seen);
-    warps.push_back(warp);
-  }
+// The rows of the passes that resample images.
+std::vector<const double*> warps_of(const WholeProgram& program) {
+  std::vector<const double*> warps;
+  for (int64_t k = 0; k < program.pass_count; ++k)
+    if (program.pass(k)[kKind] != kOperatorPass) warps.push_back(program.pass(k));
   return warps;
 }
 
@@ -51,11 +27,11 @@ constexpr int kReadingNumbers = sizeof(Reading) / sizeof(double);
 // How a warp moves the pixels of one image.
 class Motion {
  public:
-  Motion(const Warp& warp, const DrawArguments& a, int64_t n)
-      : out_(a.registers + n * a.register_count + warp.out),
-        crop_(block(a, warp.crops, n)),
-        seen_(block(a, warp.seen, n)),
-        has_offset_(warp.offset != 0) {
+  Motion(const double* warp, const DrawArguments& a, int64_t n)
+      : out_(a.registers + n * a.register_count + static_cast<int64_t>(warp[kOut])),
+        seen_(warp[kKind] == kAugmentPass ? block(a, warp[kRegionWords], n) : nullptr),
+        crop_(warp[kReadsBeyond] != 0 ? seen_ : nullptr),
+        has_offset_(warp[kHasOffset] != 0) {
     check(is_side(height()) && is_side(width()), kOp, "expected outputs with pixels, but image ", n,
           " gets ", height(), "x", width());
     forward_ = ForwardMatrix::inverse_of(matrix_of(crop_).m);
@@ -78,9 +54,10 @@ class Motion {
   }
 
  private:
-  static const int64_t* block(const DrawArguments& a, int64_t begin, int64_t n) {
+  static const int64_t* block(const DrawArguments& a, double begin, int64_t n) {
     if (begin < 0) return nullptr;
-    return reinterpret_cast<const int64_t*>(a.words + begin * a.count) + 4 * n;
+    return reinterpret_cast<const int64_t*>(a.words + static_cast<int64_t>(begin) * a.count) +
+           4 * n;
   }
 
   // Output pixels to pixels of a crop.
@@ -93,16 +70,17 @@ class Motion {
   }
 
   const double* out_;            // registers
-  const int64_t *crop_, *seen_;  // left, top, right, bottom; null: none
+  const int64_t *seen_, *crop_;  // left, top, right, bottom; null: none
   bool has_offset_;
   ForwardMatrix forward_;
 };
 
 // The motions of image n, one per warp.
-std::vector<Motion> motions_of(const std::vector<Warp>& warps, const DrawArguments& a, int64_t n) {
+std::vector<Motion> motions_of(const std::vector<const double*>& warps, const DrawArguments& a,
+                               int64_t n) {
   std::vector<Motion> motions;
   motions.reserve(warps.size());
-  for (const Warp& warp : warps) motions.emplace_back(warp, a, n);
+  for (const double* const warp : warps) motions.emplace_back(warp, a, n);
   return motions;
 }
 
@@ -181,36 +159,36 @@ struct Draws {
   std::vector<double> registers;
   std::vector<int64_t> words;  // 8 bytes each
 
-  Draws(const Tensor& code, const std::vector<int64_t>& program, const Tensor& sizes,
-        const Tensor& sample_ids, int64_t frames)
+  Draws(const WholeProgram& program, const Tensor& sizes, const Tensor& sample_ids, int64_t frames)
       : layout(layout_of(kOp, checked_sizes(kOp, sizes))),
         samples(sample_ids_on(kOp, sample_ids, sizes, sizes.size(0))),
-        registers(static_cast<size_t>(sizes.size(0) * program[1])),
-        words(static_cast<size_t>(sizes.size(0) * program[2] / 2 + 1)) {
+        registers(static_cast<size_t>(sizes.size(0) * program.registers)),
+        words(static_cast<size_t>(sizes.size(0) * program.words / 2 + 1)) {
     a.count = sizes.size(0);
-    a.rows = static_cast<const double*>(code.const_data_ptr());
-    a.end = program[0];
+    a.rows = static_cast<const double*>(program.code.const_data_ptr());
+    a.end = program.end;
     a.frames = checked_frames(kOp, frames, a.count);
     a.layout = static_cast<const int64_t*>(layout.const_data_ptr());
     a.ids = static_cast<const int64_t*>(samples.const_data_ptr());
-    a.register_count = program[1];
+    a.register_count = program.registers;
     a.registers = registers.data();
     a.words = reinterpret_cast<float*>(words.data());
   }
 };
 
-std::tuple<Tensor, Tensor, Tensor> draw_targets(Tensor code, std::vector<int64_t> program,
-                                                Tensor sizes, Tensor sample_ids, Tensor boxes,
+std::tuple<Tensor, Tensor, Tensor> draw_targets(Tensor code, int64_t warp_count, Tensor sizes,
+                                                Tensor sample_ids, Tensor boxes,
                                                 std::vector<int64_t> box_counts, Tensor points,
                                                 std::vector<int64_t> point_counts, int64_t seed,
                                                 int64_t epoch, int64_t frames,
                                                 std::vector<double> limits) {
-  check_code(kOp, code);
-  const std::vector<Warp> warps = checked_warps(program);
-  check_rules(kOp, {code, 0, program[0], program[1], program[2]});
+  const WholeProgram program(kOp, code);
+  const std::vector<const double*> warps = warps_of(program);
+  check(static_cast<int64_t>(warps.size()) == warp_count, kOp, "expected warps as the ",
+        warps.size(), " passes that resample images, but got ", warp_count);
   check(sizes.is_contiguous(), kOp, "expected sizes as a contiguous tensor");
   check(sample_ids.is_cpu(), kOp, "expected sample_ids on the CPU");
-  Draws draws(code, program, sizes, sample_ids, frames);
+  Draws draws(program, sizes, sample_ids, frames);
   const int64_t count = draws.a.count;
   Rows<Box, TargetBox> target_boxes("boxes", boxes, box_counts, count);
   Rows<Point, TargetPoint> target_points("points", points, point_counts, count);
@@ -219,7 +197,7 @@ std::tuple<Tensor, Tensor, Tensor> draw_targets(Tensor code, std::vector<int64_t
   draws.a.seed = static_cast<uint64_t>(seed);
   draws.a.epoch = epoch;
   draw_batch(kOp, draws.a);
-  const std::array<int64_t, 3> shape{static_cast<int64_t>(warps.size()), count, kReadingNumbers};
+  const std::array<int64_t, 3> shape{warp_count, count, kReadingNumbers};
   const Tensor readings = new_tensor(kOp, shape, ScalarType::Double, boxes);
   auto* const reading = static_cast<Reading*>(readings.mutable_data_ptr());
   auto* size = static_cast<int64_t*>(sizes.mutable_data_ptr());
@@ -241,7 +219,7 @@ std::tuple<Tensor, Tensor, Tensor> draw_targets(Tensor code, std::vector<int64_t
 
 STABLE_TORCH_LIBRARY_FRAGMENT(orbbec, m) {
   m.def(
-      "draw_targets(Tensor code, int[] program, Tensor(a!) sizes, Tensor sample_ids, Tensor boxes, "
+      "draw_targets(Tensor code, int warps, Tensor(a!) sizes, Tensor sample_ids, Tensor boxes, "
       "int[] box_counts, Tensor points, int[] point_counts, int seed, int epoch, int frames, "
       "float[] limits) -> (Tensor, Tensor, Tensor)");
 }

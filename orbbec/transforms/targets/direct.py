@@ -191,7 +191,7 @@ def _draw(
     size_table, ids, edges, at = map(torch.from_numpy, arrays)
     some = edges, boxes[1], at, counts
     key = batch.seed, batch.epoch, batch.frames
-    results = _draw_targets(program.code, program.geometry, size_table, ids, *some, *key, limits)
+    results = _draw_targets(program.code, len(program.warps), size_table, ids, *some, *key, limits)
     return [result.numpy() for result in results]
 
 
@@ -263,7 +263,7 @@ _draw_targets: Callable[..., tuple[Tensor, Tensor, Tensor]] = operators.draw_tar
 @register_fake("draw_targets", sizes=2, boxes=2, points=2)
 def _(
     code: Tensor,
-    program: list[int],
+    warps: int,
     sizes: Tensor,
     sample_ids: Tensor,
     boxes: Tensor,
@@ -271,5 +271,5 @@ def _(
     points: Tensor,
     *_: object,
 ) -> tuple[Tensor, Tensor, Tensor]:
-    readings = len(program[3:]) // 4, len(sizes), _READING
+    readings = warps, len(sizes), _READING
     return boxes.new_empty((len(boxes), 7)), boxes.new_empty((len(points), 3)), boxes.new_empty(readings)

@@ -11,13 +11,13 @@ from torch import Tensor
 
 from orbbec.batch.collate import sequence_like
 from orbbec.bridge.arguments import Array, as_tensor
+from orbbec.plan.parameters import same_rows
 from orbbec.plan.points import (
     carried,
     carried_edges,
     forward_of,
     numbers_of,
 )
-from orbbec.plan.state import same_rows
 from orbbec.transforms.targets.boxes import Boxes
 from orbbec.transforms.targets.dense import Reading, check_dense, following
 from orbbec.transforms.targets.fields import Field

@@ -6,7 +6,7 @@ import torch
 
 from orbbec import transforms as T
 from orbbec.batch import ImageBatch, collate
-from orbbec.transforms.base.batched import is_of_batch, split
+from orbbec.transforms.base.clips import is_of_batch, split
 from tests.support import photographs
 
 SIZES = [(40, 50), (30, 44), (36, 60)]

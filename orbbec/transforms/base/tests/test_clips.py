@@ -8,7 +8,7 @@ import torch
 
 from orbbec import transforms as T
 from orbbec.batch import ClipBatch, ImageBatch
-from orbbec.plan.state import identities
+from orbbec.plan.parameters import identities
 from orbbec.plan.steps import Warp
 from tests.support import assert_same_bytes, photographs
 

@@ -5,7 +5,7 @@ import pytest
 import torch
 
 from orbbec import transforms as T
-from orbbec.transforms.base import direct
+from orbbec.transforms.base import inputs
 from tests.support import assert_same_bytes, photographs
 
 STEPS = [T.RandomResizedCrop(6, antialias=False), T.RandomHorizontalFlip(), T.ColorJitter(0.4, 0.4, 0.4, 0.1)]
@@ -87,4 +87,4 @@ def test_results_as_tensors_and_large_images_are_as_before():
     pipeline = T.Compose([T.RandomHorizontalFlip(), T.ToDtype("float32")])
     assert pipeline(large).shape == large.shape
     assert not pipeline._small_runs
-    assert direct.bytes_of(large) is large
+    assert inputs.bytes_of(large) is large

@@ -246,7 +246,7 @@ def _call(**changed):
     )
     arguments = {
         "code": program.code,
-        "program": program.geometry,
+        "warps": len(program.warps),
         "sizes": torch.tensor([[40, 60], [30, 30]]),
         "sample_ids": torch.arange(2),
         "boxes": torch.tensor([[0.0, 0, 9, 9], [1, 1, 8, 8], [2, 2, 7, 7]], dtype=torch.float64),
@@ -259,6 +259,12 @@ def _call(**changed):
         "limits": [],
     }
     return torch.ops.orbbec.draw_targets(**{**arguments, **{k: f(arguments[k]) for k, f in changed.items()}})
+
+
+def _with(code, row, column, number):
+    code = code.clone()
+    code[row, column] = number
+    return code
 
 
 def test_the_operator_returns_rows_of_boxes():
@@ -282,31 +288,11 @@ def test_the_operator_returns_rows_of_boxes():
         ("sample_ids", lambda ids: ids[:1], "expected sample_ids of shape"),
         ("frames", lambda _: 3, "expected frames"),
         ("limits", lambda _: [1.0], "expected limits as 0 or 3 numbers"),
-        ("program", lambda numbers: numbers[:2], "expected program as the numbers of rules"),
-        ("program", lambda numbers: numbers[:-1], "expected program as the numbers of rules"),
-        (
-            "program",
-            lambda numbers: [*numbers[:3], 1, *numbers[4:]],
-            "expected passes with registers of the program",
-        ),
-        (
-            "program",
-            lambda numbers: [*numbers[:3], numbers[1] - 18, *numbers[4:]],
-            "expected passes with registers",
-        ),
-        (
-            "program",
-            lambda numbers: [*numbers[:4], numbers[2] - 6, *numbers[5:]],
-            "expected crops within the words",
-        ),
-        ("program", lambda numbers: [*numbers[:5], 1, 0], "expected crops within the words"),
-        ("program", lambda numbers: [*numbers[:4], -2, *numbers[5:]], "expected crops within the words"),
-        (
-            "program",
-            lambda numbers: [numbers[0], numbers[1], -1, *numbers[3:]],
-            "expected from 0 to 2.24 words",
-        ),
-        ("program", lambda numbers: [10**6, *numbers[1:]], "expected begin and end within the program"),
+        ("warps", lambda _: 0, "expected warps as the 1 passes that resample images, but got 0"),
+        ("code", lambda code: code[:-1], "expected "),
+        ("code", lambda code: _with(code, -1, 0, 10**6), "expected the rows of the passes after the rules"),
+        ("code", lambda code: _with(code, -1, 2, -1), "expected the contents of a program in its last row"),
+        ("code", lambda code: _with(code, -3, 1, 1), "expected the passes of a program"),
     ],
 )
 def test_wrong_arguments_of_the_operator_are_refused(name, change, message):
