@@ -10,7 +10,7 @@ import torch
 from torch import Tensor
 
 from orbbec.bridge.arguments import copied_to
-from orbbec.bridge.spec import BYTES_AND_FLOATS, OpSpec, register
+from orbbec.bridge.spec import composite
 from orbbec.color import clahe, cvt_color
 from orbbec.filters import filter2d, gaussian_blur
 from orbbec.plan.build import Build
@@ -25,6 +25,7 @@ from orbbec.transforms.cuts import Resizing, resize
 _WHOLE_IMAGE = "takes a histogram of each tile"
 
 
+@composite("clahe", ("uint8",), channels=(1, 3))
 def _equalized_luminance(images: Tensor, clip_limit: Tensor, tiles: tuple[int, int]) -> Tensor:
     """CLAHE of the lightness, by CIE's L*a*b*; of gray images, of their values."""
     is_gray = images.shape[1] == 1
@@ -36,6 +37,7 @@ def _equalized_luminance(images: Tensor, clip_limit: Tensor, tiles: tuple[int, i
     return result
 
 
+@composite("unsharp_mask", host_columns=("kernel_size",))
 def _unsharp(images: Tensor, kernel_size: Tensor, sigma: Tensor, alpha: Tensor, threshold: float) -> Tensor:
     """Add the difference from a blur where it exceeds a threshold, through a blurred mask."""
     maximum = 255.0 if images.dtype == torch.uint8 else 1.0
@@ -64,6 +66,7 @@ def disk_kernels(radius: int, alias_blur: Tensor) -> Tensor:
     return blurred[:, 0]
 
 
+@composite("defocus", host_columns=("radius", "alias_blur"))
 def _defocus(images: Tensor, radius: Tensor, alias_blur: Tensor, reach: int) -> Tensor:
     """Average over a disk per image; the kernels are padded to one size."""
     kernels = torch.zeros(len(radius), 2 * reach + 1, 2 * reach + 1, dtype=torch.float32, device="cpu")
@@ -74,26 +77,6 @@ def _defocus(images: Tensor, radius: Tensor, alias_blur: Tensor, reach: int) -> 
         kernels[rows, margin : margin + disks.shape[1], margin : margin + disks.shape[1]] = disks
     result: Tensor = filter2d(images, copied_to(images.device, kernels))
     return result
-
-
-register(
-    OpSpec(call=_equalized_luminance, name="clahe", dtypes=("uint8",), channels=(1, 3), takes_ragged=False),
-    OpSpec(
-        call=_unsharp,
-        name="unsharp_mask",
-        dtypes=BYTES_AND_FLOATS,
-        host_columns=("kernel_size",),
-        takes_ragged=False,
-        capturable=False,
-    ),
-    OpSpec(
-        call=_defocus,
-        name="defocus",
-        host_columns=("radius", "alias_blur"),
-        takes_ragged=False,
-        capturable=False,
-    ),
-)
 
 
 @dataclass(frozen=True)

@@ -13,7 +13,7 @@ import torch
 from torch import Tensor
 
 from orbbec.bridge.arguments import Array, copied_to
-from orbbec.bridge.spec import OpSpec, register
+from orbbec.bridge.spec import composite
 from orbbec.plan.build import Build
 from orbbec.plan.parameters import Column, OperatorStep
 from orbbec.plan.registers import log_range
@@ -268,6 +268,7 @@ def fill_colors(images: Tensor, fill: Sequence[float]) -> Tensor:
     return copied_to(images.device, values.to(images.dtype))[:, None, None]
 
 
+@composite("holes", host_columns=("holes", "colors"))
 def _with_holes(
     images: Tensor, holes: Tensor, fill: Sequence[float] = (), colors: Tensor | None = None
 ) -> Tensor:
@@ -279,17 +280,6 @@ def _with_holes(
             if left < right and top < bottom:
                 image[:, top:bottom, left:right] = fill_colors(images, color)
     return result
-
-
-register(
-    OpSpec(
-        call=_with_holes,
-        name="holes",
-        host_columns=("holes", "colors"),
-        takes_ragged=False,
-        capturable=False,
-    )
-)
 
 
 def unit_holes(size: Array, unit: Array, ratio: float, draws: Array | None) -> Array:
@@ -391,6 +381,7 @@ class GridDropout(_Dropout):
                 Rectangle("cell", cell, draws=2).fill(build, "fill", self.fill)
 
 
+@composite("patch_brightness")
 def _brightened(images: Tensor, boxes: Tensor, factors: Tensor) -> Tensor:
     """Multiply the pixels of rectangles, `boxes` `[N, K, 4]`, by `factors` `[N, K]`."""
     height, width = images.shape[-2:]
@@ -405,9 +396,6 @@ def _brightened(images: Tensor, boxes: Tensor, factors: Tensor) -> Tensor:
     if images.dtype == torch.uint8:
         return result.round().clamp(0, 255).byte()
     return result.clamp(0, 1).to(images.dtype)
-
-
-register(OpSpec(call=_brightened, name="patch_brightness", takes_ragged=False))
 
 
 @dataclass(frozen=True)

@@ -12,7 +12,7 @@ from torch import Tensor
 from torch.nn import functional as F
 
 from orbbec.bridge.arguments import copied_to
-from orbbec.bridge.spec import EVERY_DTYPE, OpSpec, register
+from orbbec.bridge.spec import EVERY_DTYPE, composite
 from orbbec.filters import filter2d
 from orbbec.plan.build import Build
 from orbbec.plan.parameters import Column, OperatorStep
@@ -67,18 +67,22 @@ def ringing_kernels(sides: Tensor, cutoff: Tensor, reach: int) -> Tensor:
     return kernels / kernels.sum((1, 2), keepdim=True)
 
 
+@composite("emboss", EVERY_DTYPE, host_columns=("alpha", "strength"))
 def _embossed(images: Tensor, alpha: Tensor, strength: Tensor) -> Tensor:
     return _filtered(images, relief_kernels(alpha, strength))
 
 
+@composite("sharpening", EVERY_DTYPE, host_columns=("alpha", "lightness"))
 def _sharpened(images: Tensor, alpha: Tensor, lightness: Tensor) -> Tensor:
     return _filtered(images, sharpening_kernels(alpha, lightness))
 
 
+@composite("ringing", EVERY_DTYPE, host_columns=("kernel_size", "cutoff"))
 def _ringing(images: Tensor, kernel_size: Tensor, cutoff: Tensor, reach: int) -> Tensor:
     return _filtered(images, ringing_kernels(kernel_size, cutoff, reach))
 
 
+@composite("chromatic_aberration", EVERY_DTYPE, channels=(3,), host_columns=("red", "blue"))
 def _with_colored_edges(images: Tensor, red: Tensor, blue: Tensor, interpolation: str) -> Tensor:
     """See the red and the blue channel through lenses, with two coefficients each."""
     height, width = images.shape[-2:]
@@ -116,6 +120,7 @@ def _extremes_of_rows(values: Tensor, length: int, extreme: Callable[[Tensor, Te
     return extreme(values[..., :-rest], values[..., rest:]) if rest else values
 
 
+@composite("morphology")
 def _morphed(images: Tensor, size: tuple[int, int], operation: str) -> Tensor:
     """The largest or the smallest value within an ellipse around each pixel."""
     (height, width), (rows, columns), extreme = images.shape[-2:], size, _EXTREMES[operation]
@@ -129,44 +134,6 @@ def _morphed(images: Tensor, size: tuple[int, int], operation: str) -> Tensor:
             lengths[len(inside)] = _extremes_of_rows(padded, len(inside), extreme)
         seen.append(lengths[len(inside)][..., row : row + height, inside.start : inside.start + width])
     return reduce(extreme, seen)
-
-
-register(
-    OpSpec(
-        call=_embossed,
-        name="emboss",
-        dtypes=EVERY_DTYPE,
-        host_columns=("alpha", "strength"),
-        takes_ragged=False,
-        capturable=False,
-    ),
-    OpSpec(
-        call=_sharpened,
-        name="sharpening",
-        dtypes=EVERY_DTYPE,
-        host_columns=("alpha", "lightness"),
-        takes_ragged=False,
-        capturable=False,
-    ),
-    OpSpec(
-        call=_ringing,
-        name="ringing",
-        dtypes=EVERY_DTYPE,
-        host_columns=("kernel_size", "cutoff"),
-        takes_ragged=False,
-        capturable=False,
-    ),
-    OpSpec(
-        call=_with_colored_edges,
-        name="chromatic_aberration",
-        dtypes=EVERY_DTYPE,
-        channels=(3,),
-        host_columns=("red", "blue"),
-        takes_ragged=False,
-        capturable=False,
-    ),
-    OpSpec(call=_morphed, name="morphology", takes_ragged=False),
-)
 
 
 def _of_ranges(build: Build, name: str, ranges: Mapping[str, float | Range], p: float) -> OperatorStep:

@@ -10,7 +10,7 @@ import torch
 from torch import Tensor
 
 from orbbec.bridge.arguments import copied_to
-from orbbec.bridge.spec import OpSpec, register
+from orbbec.bridge.spec import composite
 from orbbec.filters import gaussian_blur
 from orbbec.noise import philox_noise
 from orbbec.plan.build import Build
@@ -49,6 +49,7 @@ def zoom_matrices(factors: list[float], size: tuple[int, int]) -> Tensor:
     return torch.tensor(rows, dtype=torch.float64, device="cpu")
 
 
+@composite("zoom_blur", host_columns=("max_factor", "step_factor"))
 def _zoomed(images: Tensor, max_factor: Tensor, step_factor: Tensor) -> Tensor:
     """The mean of images and of their zooms by 1, 1 + step, 1 + 2 step and so on."""
     pairs = zip(max_factor.tolist(), step_factor.tolist(), strict=True)
@@ -67,6 +68,7 @@ def _zoomed(images: Tensor, max_factor: Tensor, step_factor: Tensor) -> Tensor:
     return mean.round().clamp(0, 255).byte() if images.dtype == torch.uint8 else mean.to(images.dtype)
 
 
+@composite("glass_blur")
 def _behind_glass(
     images: Tensor,
     sample_ids: Tensor,
@@ -89,18 +91,6 @@ def _behind_glass(
         values = values.flatten(2).gather(2, source).view(images.shape)
     result: Tensor = gaussian_blur(values, side, sigma)
     return result
-
-
-register(
-    OpSpec(
-        call=_zoomed,
-        name="zoom_blur",
-        host_columns=("max_factor", "step_factor"),
-        takes_ragged=False,
-        capturable=False,
-    ),
-    OpSpec(call=_behind_glass, name="glass_blur", takes_ragged=False),
-)
 
 
 @dataclass(frozen=True)

@@ -13,7 +13,7 @@ from orbbec._library import operators
 from orbbec.bridge.arguments import copied_to, is_channels_last
 from orbbec.bridge.buffer_pool import output_buffer, pooled_like
 from orbbec.bridge.fakes import register_fake
-from orbbec.bridge.spec import OpSpec, register
+from orbbec.bridge.spec import composite
 from orbbec.color.statistics import channel_statistics
 from orbbec.noise import philox_noise
 from orbbec.plan.build import Build
@@ -88,6 +88,7 @@ def _scale_by_torch(images: Tensor, factors: Sequence[Tensor], shifts: Sequence[
     return results
 
 
+@composite("plasma_brightness_contrast", host_columns=("brightness", "contrast"))
 def _brightened(
     images: Tensor, brightness: Tensor, contrast: Tensor, sample_ids: Tensor, roughness: float, **key: Any
 ) -> Tensor:
@@ -103,18 +104,12 @@ def _brightened(
     return _scale(images, all_factors, all_shifts)
 
 
+@composite("plasma_shadow", host_columns=("intensity",))
 def _shaded(images: Tensor, intensity: Tensor, sample_ids: Tensor, roughness: float, **key: Any) -> Tensor:
     """Darken by clouds."""
     clouds = _clouds(images, sample_ids, roughness, key)
     factors = [there.mul_(-weight).add_(1) for there, weight in zip(clouds, intensity.tolist(), strict=True)]
     return _scale(images, factors, [None] * len(images))
-
-
-for _call, _name, _columns in (
-    (_brightened, "plasma_brightness_contrast", ("brightness", "contrast")),
-    (_shaded, "plasma_shadow", ("intensity",)),
-):
-    register(OpSpec(call=_call, name=_name, host_columns=_columns, takes_ragged=False, capturable=False))
 
 
 class _Plasma(_Chance):

@@ -8,7 +8,7 @@ from typing import Any
 import torch
 from torch import Tensor
 
-from orbbec.bridge.spec import OpSpec, register
+from orbbec.bridge.spec import composite
 from orbbec.color import cvt_color
 from orbbec.noise import philox_noise
 from orbbec.plan.build import Build
@@ -57,6 +57,7 @@ def lightness_deviations(images: Tensor) -> Tensor:
     return (square - mean * mean).clamp(min=0).sqrt() * (1 / unit)
 
 
+@composite("iso_noise", channels=(3,))
 def _with_iso_noise(
     images: Tensor, color_shift: Tensor, intensity: Tensor, sample_ids: Tensor, **key: Any
 ) -> Tensor:
@@ -74,9 +75,6 @@ def _with_iso_noise(
     hls = torch.stack([hue + normal * deviations, lightness + added, saturation], 1)
     noisy: Tensor = cvt_color(hls, "HLS", "RGB").clamp(0, 1)
     return (noisy * 255.0).round().byte() if is_byte else noisy.to(images.dtype)
-
-
-register(OpSpec(call=_with_iso_noise, name="iso_noise", channels=(3,), takes_ragged=False))
 
 
 @dataclass(frozen=True)

@@ -14,7 +14,7 @@ from torch import Tensor
 
 from orbbec.bridge.arguments import Array, copied_to
 from orbbec.bridge.buffer_pool import pooled_like
-from orbbec.bridge.spec import OpSpec, register
+from orbbec.bridge.spec import composite
 from orbbec.color import cvt_color
 from orbbec.color.tables import lut
 from orbbec.filters import box_blur, gaussian_blur
@@ -37,6 +37,7 @@ def _draws(sample_ids: Tensor, row: int, count: int, columns: int, key: dict[str
 # Snow
 
 
+@composite("snow", channels=(3,))
 def _snowed(images: Tensor, snow_point: Tensor, brightness_coeff: float) -> Tensor:
     """Brighten dark pixels."""
     maximum = 255.0 if images.dtype == torch.uint8 else 1.0
@@ -103,6 +104,7 @@ def _towards(values: Tensor, color: float, weight: float) -> Tensor:
     return (values * (1 - weight) + color * weight).round()
 
 
+@composite("fog", channels=(3,), host_columns=("intensity",))
 def _fogged(images: Tensor, intensity: Tensor, sample_ids: Tensor, alpha_coef: float, **key: Any) -> Tensor:
     """Blend discs with white, and blur."""
     size, result = (images.shape[-2], images.shape[-1]), torch.empty_like(images)
@@ -161,6 +163,7 @@ def rain_pixels(size: tuple[int, int], starts: Array, drop: Array) -> Array:
     return np.asarray((x + (starts[:, 1, None] + drop[:, 1]) * width)[inside])
 
 
+@composite("rain", channels=(3,), host_columns=("slant",))
 def _rained(
     images: Tensor,
     slant: Tensor,
@@ -196,23 +199,6 @@ def _rained(
         return darkened
     total = images.float() + blurred.float()
     return (total.clamp(max=1) * brightness_coefficient).to(images.dtype)
-
-
-for _call, _name, _columns in (
-    (_snowed, "snow", ()),
-    (_fogged, "fog", ("intensity",)),
-    (_rained, "rain", ("slant",)),
-):
-    register(
-        OpSpec(
-            call=_call,
-            name=_name,
-            channels=(3,),
-            host_columns=_columns,
-            takes_ragged=False,
-            capturable=not _columns,
-        )
-    )
 
 
 @dataclass(frozen=True)
