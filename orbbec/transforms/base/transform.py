@@ -40,7 +40,7 @@ class Transform(FrozenModule):
     others: ClassVar[int] = 0  # images that a mix reads for each
     makes_tensors: ClassVar[bool] = False  # for arrays and PIL images
     makes_pure: ClassVar[bool] = False  # for tv_tensors
-    parity: ClassVar[tuple[Parity, ...]] = ()  # its references; those of PARITY are not repeated
+    parity: ClassVar[tuple[Parity, ...]] = ()  # its references, for the list of transforms
     _checks_by_name: ClassVar[Mapping[str, Check]] = {}  # by name of the argument
 
     def __post_init__(self) -> None:

@@ -11,51 +11,15 @@ from orbbec.transforms.base.transform import Transform
 
 Make: TypeAlias = Callable[[Any], list[Transform]]
 
-_RENAMED = {  # in AlbumentationsX
-    "format": "coord_format",
-    "limit": "angle_range",
-    "scale_limit": "scale_range",
-    "brightness": "brightness_range",
-    "contrast": "contrast_range",
-    "saturation": "saturation_range",
-    "hue": "hue_range",
-    "brightness_limit": "brightness_range",
-    "contrast_limit": "contrast_range",
-    "gamma_limit": "gamma_range",
-    "blur_limit": "blur_range",
-    "sigma_limit": "sigma_range",
-    "hue_shift_limit": "hue_shift_range",
-    "sat_shift_limit": "sat_shift_range",
-    "val_shift_limit": "val_shift_range",
-    "temperature_limit": "temperature_range",
-    "clip_limit": "clip_range",
-    "alpha": "alpha_range",
-    "radius": "radius_range",
-    "alias_blur": "alias_blur_range",
-    "amount": "amount_range",
-    **{f"num_masks_{axis}": f"num_masks_{axis}_range" for axis in "xy"},
-    **{f"mask_{axis}_length": f"mask_{axis}_length_range" for axis in "xy"},
-    "num_shadows_limit": "num_shadows_range",
-    "salt_vs_pepper": "salt_vs_pepper_range",
-    "max_factor": "max_factor_range",
-    "step_factor": "step_factor_range",
-    "strength": "strength_range",
-    "lightness": "lightness_range",
-    "cutoff": "cutoff_range",
-    "primary_distortion_limit": "primary_distortion_range",
-    "secondary_distortion_limit": "secondary_distortion_range",
-    "max_objects": "max_objects_range",
-    **{name: f"{name}_range" for name in ("mean", "std", "gauss_sigma", "cutout_threshold", "intensity")},
-    **{f"{name}_limit": f"{name}_range" for name in ("sigma_x", "sigma_y", "rotate", "beta", "noise")},
-}
+_RENAMED = {"format": "coord_format", "limit": "angle_range"}  # in AlbumentationsX, beside ranges
 # Keys: OpenCV's border constants.
 PADDING_MODES = {0: "constant", 1: "edge", 2: "symmetric", 3: "wrap", 4: "reflect"}
 ZERO = (0.0, 0.0)
 
 
 def attribute(step: Any, name: str) -> Any:
-    """An attribute, by its name in Albumentations or AlbumentationsX."""
-    renamed = _RENAMED.get(name, name)
+    """An attribute, by its name in Albumentations or AlbumentationsX, where `x_limit` or `x` is `x_range`."""
+    renamed = _RENAMED.get(name, f"{name.removesuffix('_limit')}_range")
     return getattr(step, renamed) if hasattr(step, renamed) else getattr(step, name)
 
 
