@@ -101,6 +101,7 @@ from orbbec.transforms.neighborhood import (
     GaussianBlur,
     MedianBlur,
     MotionBlur,
+    PillowBlur,
     RandomAdjustSharpness,
     RandomAutocontrast,
     RandomEqualize,
@@ -108,7 +109,6 @@ from orbbec.transforms.neighborhood import (
 from orbbec.transforms.noise import GaussianNoise, PixelDropout, SaltAndPepper, ShotNoise
 from orbbec.transforms.objects import ConstrainedCoarseDropout, MaskDropout
 from orbbec.transforms.output import Normalize, PILToTensor, ToDtype, ToImage, ToPureTensor, ToTensor
-from orbbec.transforms.pillow_blur import PillowBlur
 from orbbec.transforms.scales import RandomResize, RandomShortestSize, RandomZoomOut, ScaleJitter
 from orbbec.transforms.shapes import (
     CropAndPad,

@@ -14,23 +14,21 @@ from orbbec.bridge.spec import composite
 from orbbec.color import clahe, cvt_color
 from orbbec.filters import filter2d, gaussian_blur
 from orbbec.plan.build import Build
-from orbbec.plan.parameters import Column, OperatorStep
 from orbbec.plan.passes import VARIES
 from orbbec.plan.rules import IMAGE_HEIGHT, IMAGE_WIDTH
 from orbbec.transforms.base.arguments import at_least, checks, odd_sides, resizing
 from orbbec.transforms.base.checks import Range, checked_numbers, interval, size_pair, span
 from orbbec.transforms.base.transform import Transform
 from orbbec.transforms.cuts import Resizing, resize
-
-_WHOLE_IMAGE = "takes a histogram of each tile"
+from orbbec.transforms.operators import Row, RowTransform
 
 
 @composite("clahe", ("uint8",), channels=(1, 3))
-def _equalized_luminance(images: Tensor, clip_limit: Tensor, tiles: tuple[int, int]) -> Tensor:
+def _equalized_luminance(images: Tensor, clip_limit: Tensor, tile_grid_size: tuple[int, int]) -> Tensor:
     """CLAHE of the lightness, by CIE's L*a*b*; of gray images, of their values."""
     is_gray = images.shape[1] == 1
     lab = images if is_gray else cvt_color(images, "RGB", "LAB")
-    lightness: Tensor = clahe(lab[:, :1], clip_limit, tiles)
+    lightness: Tensor = clahe(lab[:, :1], clip_limit, tile_grid_size)
     if is_gray:
         return lightness
     result: Tensor = cvt_color(torch.cat([lightness, lab[:, 1:]], 1), "LAB", "RGB")
@@ -80,7 +78,7 @@ def _defocus(images: Tensor, radius: Tensor, alias_blur: Tensor, reach: int) -> 
 
 
 @dataclass(frozen=True)
-class CLAHE(Transform):
+class CLAHE(RowTransform):
     """Equalize the histograms of tiles with a limited contrast; uint8 only.
 
     Of color images, the lightness.
@@ -105,10 +103,7 @@ class CLAHE(Transform):
 
     _checks = checks(clip_limit=at_least(1.0), tile_grid_size=size_pair)
 
-    def rules(self, build: Build) -> None:
-        columns = {"clip_limit": Column("registers", build.uniform_in(self.clip_limit))}
-        options, chosen = {"tiles": self.tile_grid_size}, build.chance(self.p)
-        build.operator(OperatorStep("clahe", columns, options, drawn=chosen, why=_WHOLE_IMAGE))
+    _row = Row("clahe", ("clip_limit", "p"), ("tile_grid_size",), "takes a histogram of each tile")
 
 
 def _part(op: str, name: str, value: Any) -> Range:
@@ -116,7 +111,7 @@ def _part(op: str, name: str, value: Any) -> Range:
 
 
 @dataclass(frozen=True)
-class UnsharpMask(Transform):
+class UnsharpMask(RowTransform):
     """Sharpen images by their difference from a Gaussian blur, where it is large.
 
     Args:
@@ -143,18 +138,11 @@ class UnsharpMask(Transform):
 
     _checks = checks(kernel_size=odd_sides, sigma=at_least(0.0), alpha=_part, threshold=(0.0, 255.0))
 
-    def rules(self, build: Build) -> None:
-        columns = {
-            "kernel_size": Column("registers", build.whole_in(self.kernel_size, 2), dtype="int64"),
-            "sigma": Column("registers", build.uniform_in(self.sigma)),
-            "alpha": Column("registers", build.uniform_in(self.alpha)),
-        }
-        options, chosen = {"threshold": self.threshold}, build.chance(self.p)
-        build.operator(OperatorStep("unsharp_mask", columns, options, drawn=chosen))
+    _row = Row("unsharp_mask", ("kernel_size", "sigma", "alpha", "p"), ("threshold",))
 
 
 @dataclass(frozen=True)
-class Defocus(Transform):
+class Defocus(RowTransform):
     """Average each pixel over a disk with a blurred edge, as a lens out of focus does.
 
     Args:
@@ -176,13 +164,10 @@ class Defocus(Transform):
 
     _checks = checks(radius=(1, 100), alias_blur=at_least(1e-6))
 
-    def rules(self, build: Build) -> None:
-        columns = {
-            "radius": Column("registers", build.whole_in(self.radius), dtype="int64"),
-            "alias_blur": Column("registers", build.uniform_in(self.alias_blur)),
-        }
-        options, chosen = {"reach": max(_MIN_DISK, *checked_numbers(self.radius))}, build.chance(self.p)
-        build.operator(OperatorStep("defocus", columns, options, drawn=chosen))
+    _row = Row("defocus", ("radius", "alias_blur", "p"))
+
+    def _options(self) -> dict[str, Any]:
+        return {"reach": max(_MIN_DISK, *checked_numbers(self.radius))}
 
 
 @dataclass(frozen=True)

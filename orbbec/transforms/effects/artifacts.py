@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import partial, reduce
 from math import pi, sqrt
+from typing import Any
 
 import torch
 from torch import Tensor
@@ -19,6 +20,7 @@ from orbbec.plan.parameters import Column, OperatorStep
 from orbbec.transforms.base.arguments import at_least, checks, odd_sides, warp_interpolation
 from orbbec.transforms.base.checks import Range, checked_size, choice, size_pair
 from orbbec.transforms.base.transform import Transform
+from orbbec.transforms.operators import Row, RowTransform
 from orbbec.warpaffine import remap
 
 _MODES = {"green_purple": 1.0, "red_blue": -1.0, "random": 0.0}
@@ -136,19 +138,8 @@ def _morphed(images: Tensor, size: tuple[int, int], operation: str) -> Tensor:
     return reduce(extreme, seen)
 
 
-def _of_ranges(build: Build, name: str, ranges: Mapping[str, float | Range], p: float) -> OperatorStep:
-    """An operator with numbers drawn from checked ranges."""
-    chosen = build.chance(p)
-    columns = {
-        column: Column("registers", build.uniform(*ends))
-        for column, ends in ranges.items()
-        if isinstance(ends, tuple)
-    }
-    return OperatorStep(name, columns, drawn=chosen)
-
-
 @dataclass(frozen=True)
-class Emboss(Transform):
+class Emboss(RowTransform):
     """Blend each image with its relief, lit from the top left.
 
     Args:
@@ -171,13 +162,11 @@ class Emboss(Transform):
 
     _checks = checks(alpha=(0.0, 1.0), strength=at_least(0.0))
 
-    def rules(self, build: Build) -> None:
-        ranges = {"alpha": self.alpha, "strength": self.strength}
-        build.operator(_of_ranges(build, "emboss", ranges, self.p))
+    _row = Row("emboss", ("p", "alpha", "strength"))
 
 
 @dataclass(frozen=True)
-class Sharpen(Transform):
+class Sharpen(RowTransform):
     """Blend each image with a filter that lifts pixels above their eight neighbors.
 
     The filter has -1 around 8 + lightness, so that at 1 the sum is that of the image.
@@ -202,13 +191,11 @@ class Sharpen(Transform):
 
     _checks = checks(alpha=(0.0, 1.0), lightness=at_least(0.0))
 
-    def rules(self, build: Build) -> None:
-        ranges = {"alpha": self.alpha, "lightness": self.lightness}
-        build.operator(_of_ranges(build, "sharpening", ranges, self.p))
+    _row = Row("sharpening", ("p", "alpha", "lightness"))
 
 
 @dataclass(frozen=True)
-class RingingOvershoot(Transform):
+class RingingOvershoot(RowTransform):
     """Blur each image by a sharp low-pass filter, which rings at edges as codecs and sharpening do.
 
     Args:
@@ -231,17 +218,10 @@ class RingingOvershoot(Transform):
 
     _checks = checks(kernel_size=partial(odd_sides, low=3, high=99), cutoff=(1e-6, pi))
 
-    def rules(self, build: Build) -> None:
-        chosen, side = build.chance(self.p), build.whole_in(self.kernel_size, 2)
-        columns = {
-            "kernel_size": Column("registers", side, dtype="int64"),
-            "cutoff": Column("registers", build.uniform_in(self.cutoff)),
-        }
-        build.operator(
-            OperatorStep(
-                "ringing", columns, {"reach": max(checked_size(self.kernel_size)) // 2}, drawn=chosen
-            )
-        )
+    _row = Row("ringing", ("p", "kernel_size", "cutoff"))
+
+    def _options(self) -> dict[str, Any]:
+        return {"reach": max(checked_size(self.kernel_size)) // 2}
 
 
 @dataclass(frozen=True)
@@ -307,7 +287,7 @@ def _sign(build: Build, register: int) -> int:
 
 
 @dataclass(frozen=True)
-class Morphological(Transform):
+class Morphological(RowTransform):
     """Dilate or erode bright shapes: the largest or the smallest value within an ellipse around each pixel.
 
     Args:
@@ -331,6 +311,4 @@ class Morphological(Transform):
 
     _checks = checks(size=size_pair, operation=partial(choice, known=tuple(_EXTREMES)))
 
-    def rules(self, build: Build) -> None:
-        options = {"size": self.size, "operation": self.operation}
-        build.operator(OperatorStep("morphology", {}, options, build.chance(self.p)))
+    _row = Row("morphology", ("p",), ("size", "operation"))

@@ -13,11 +13,9 @@ from orbbec.bridge.arguments import copied_to
 from orbbec.bridge.spec import composite
 from orbbec.filters import gaussian_blur
 from orbbec.noise import philox_noise
-from orbbec.plan.build import Build
-from orbbec.plan.parameters import Column, OperatorStep
 from orbbec.transforms.base.arguments import checks
 from orbbec.transforms.base.checks import Range
-from orbbec.transforms.base.transform import Transform
+from orbbec.transforms.operators import Row, RowTransform
 from orbbec.warpaffine import warp_affine
 
 _WHY = "averages zooms of the whole image"
@@ -94,7 +92,7 @@ def _behind_glass(
 
 
 @dataclass(frozen=True)
-class ZoomBlur(Transform):
+class ZoomBlur(RowTransform):
     """Average each image with its zooms, as a lens that zooms during the exposure does.
 
     The zooms are by 1, 1 + step, 1 + 2 step and so on, below a factor; the image itself counts once more.
@@ -120,18 +118,11 @@ class ZoomBlur(Transform):
 
     _checks = checks(max_factor=(1.0, 100.0), step_factor=(0.001, 100.0))
 
-    def rules(self, build: Build) -> None:
-        chosen = build.chance(self.p)
-        columns = {
-            name: Column("registers", build.uniform(*ends))
-            for name, ends in (("max_factor", self.max_factor), ("step_factor", self.step_factor))
-            if isinstance(ends, tuple)
-        }
-        build.operator(OperatorStep("zoom_blur", columns, drawn=chosen, why=_WHY))
+    _row = Row("zoom_blur", ("p", "max_factor", "step_factor"), why="averages zooms of the whole image")
 
 
 @dataclass(frozen=True)
-class GlassBlur(Transform):
+class GlassBlur(RowTransform):
     """Let pixels read others nearby at random, between two Gaussian blurs, as frosted glass does.
 
     Args:
@@ -159,8 +150,4 @@ class GlassBlur(Transform):
 
     _checks = checks(sigma=(0.0, 100.0), max_delta=(1, 1000), iterations=(1, 100))
 
-    def rules(self, build: Build) -> None:
-        options = {name: getattr(self, name) for name in ("sigma", "max_delta", "iterations")}
-        options["transform_index"] = build.stream
-        chosen, why = build.chance(self.p), "draws positions per image"
-        build.operator(OperatorStep("glass_blur", {}, options, chosen, why, self.per_frame))
+    _row = Row("glass_blur", ("p",), ("sigma", "max_delta", "iterations"), "draws positions per image")

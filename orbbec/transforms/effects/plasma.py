@@ -16,11 +16,9 @@ from orbbec.bridge.fakes import register_fake
 from orbbec.bridge.spec import composite
 from orbbec.color.statistics import channel_statistics
 from orbbec.noise import philox_noise
-from orbbec.plan.build import Build
-from orbbec.plan.parameters import Column, OperatorStep
 from orbbec.transforms.base.arguments import checks
 from orbbec.transforms.base.checks import Range
-from orbbec.transforms.base.transform import _Chance
+from orbbec.transforms.operators import Row, RowTransform
 
 
 def draw_count(size: tuple[int, int]) -> int:
@@ -104,27 +102,25 @@ def _brightened(
     return _scale(images, all_factors, all_shifts)
 
 
-@composite("plasma_shadow", host_columns=("intensity",))
-def _shaded(images: Tensor, intensity: Tensor, sample_ids: Tensor, roughness: float, **key: Any) -> Tensor:
+@composite("plasma_shadow", host_columns=("shadow_intensity",))
+def _shaded(
+    images: Tensor, shadow_intensity: Tensor, sample_ids: Tensor, roughness: float, **key: Any
+) -> Tensor:
     """Darken by clouds."""
     clouds = _clouds(images, sample_ids, roughness, key)
-    factors = [there.mul_(-weight).add_(1) for there, weight in zip(clouds, intensity.tolist(), strict=True)]
+    factors = [
+        there.mul_(-weight).add_(1) for there, weight in zip(clouds, shadow_intensity.tolist(), strict=True)
+    ]
     return _scale(images, factors, [None] * len(images))
 
 
-class _Plasma(_Chance):
+class _Plasma(RowTransform):
     """Draws clouds; its subclasses have these fields."""
 
     roughness: float
-    per_frame: bool
+    p: float
 
     _checks = checks(roughness=(1e-6, 1000.0))
-
-    def _add(self, build: Build, name: str, ranges: dict[str, Range]) -> None:
-        chosen = build.chance(self.p)
-        columns = {column: Column("registers", build.uniform(*ends)) for column, ends in ranges.items()}
-        options = {"roughness": self.roughness, "transform_index": build.stream}
-        build.operator(OperatorStep(name, columns, options, chosen, "draws clouds", self.per_frame))
 
 
 _plasma_out: Callable[..., None] = operators.plasma_out
@@ -175,9 +171,12 @@ class PlasmaBrightnessContrast(_Plasma):
 
     _checks = checks(brightness_range=(-1.0, 1.0), contrast_range=(-1.0, 1.0))
 
-    def rules(self, build: Build) -> None:
-        ranges = {"brightness": self.brightness_range, "contrast": self.contrast_range}
-        self._add(build, "plasma_brightness_contrast", ranges)
+    _row = Row(
+        "plasma_brightness_contrast",
+        ("p", "brightness_range", "contrast_range"),
+        ("roughness",),
+        "draws clouds",
+    )
 
 
 @dataclass(frozen=True)
@@ -206,5 +205,4 @@ class PlasmaShadow(_Plasma):
 
     _checks = checks(shadow_intensity_range=(0.0, 1.0))
 
-    def rules(self, build: Build) -> None:
-        self._add(build, "plasma_shadow", {"intensity": self.shadow_intensity_range})
+    _row = Row("plasma_shadow", ("p", "shadow_intensity_range"), ("roughness",), "draws clouds")

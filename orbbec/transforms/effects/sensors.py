@@ -11,11 +11,9 @@ from torch import Tensor
 from orbbec.bridge.spec import composite
 from orbbec.color import cvt_color
 from orbbec.noise import philox_noise
-from orbbec.plan.build import Build
-from orbbec.plan.parameters import Column, OperatorStep
 from orbbec.transforms.base.arguments import checks
 from orbbec.transforms.base.checks import Range
-from orbbec.transforms.base.transform import Transform
+from orbbec.transforms.operators import Row, RowTransform
 
 _LEVELS = 255.0  # counts that make the maximum value
 _COUNTS = 256  # those from here on are not drawn: a rate is at most half of the levels
@@ -78,7 +76,7 @@ def _with_iso_noise(
 
 
 @dataclass(frozen=True)
-class ISONoise(Transform):
+class ISONoise(RowTransform):
     """Add the noise of a sensor at a high sensitivity, to lightness and hue.
 
     In HLS, the lightness l becomes `l + k (1 - l) / 255`, where k is Poisson with mean `255 * intensity * s`
@@ -111,12 +109,4 @@ class ISONoise(Transform):
 
     _checks = checks(color_shift=(0.0, 1.0), intensity=(0.0, 1.0))
 
-    def rules(self, build: Build) -> None:
-        chosen = build.chance(self.p)
-        columns = {
-            name: Column("registers", build.uniform(*ends))
-            for name, ends in (("color_shift", self.color_shift), ("intensity", self.intensity))
-            if isinstance(ends, tuple)
-        }
-        options, why = {"transform_index": build.stream}, "draws noise per image"
-        build.operator(OperatorStep("iso_noise", columns, options, chosen, why, self.per_frame))
+    _row = Row("iso_noise", ("p", "color_shift", "intensity"), why="draws noise per image")

@@ -19,11 +19,9 @@ from orbbec.color import cvt_color
 from orbbec.color.tables import lut
 from orbbec.filters import box_blur, gaussian_blur
 from orbbec.noise import philox_noise
-from orbbec.plan.build import Build
-from orbbec.plan.parameters import Column, OperatorStep
 from orbbec.transforms.base.arguments import checks
 from orbbec.transforms.base.checks import FillValue, Range, choice, number, numbers
-from orbbec.transforms.base.transform import _Chance
+from orbbec.transforms.operators import Row, RowTransform
 
 _DROPS = {"drizzle": (1, 4), "default": (1, 3), "heavy": (1, 1), "torrential": (2, 1)}  # per row
 
@@ -104,11 +102,11 @@ def _towards(values: Tensor, color: float, weight: float) -> Tensor:
     return (values * (1 - weight) + color * weight).round()
 
 
-@composite("fog", channels=(3,), host_columns=("intensity",))
-def _fogged(images: Tensor, intensity: Tensor, sample_ids: Tensor, alpha_coef: float, **key: Any) -> Tensor:
+@composite("fog", channels=(3,), host_columns=("fog_coef",))
+def _fogged(images: Tensor, fog_coef: Tensor, sample_ids: Tensor, alpha_coef: float, **key: Any) -> Tensor:
     """Blend discs with white, and blur."""
     size, result = (images.shape[-2], images.shape[-1]), torch.empty_like(images)
-    for n, strength in enumerate(intensity.tolist()):
+    for n, strength in enumerate(fog_coef.tolist()):
         count = sum(region[0] for region in fog_regions(size, strength))
         particles = fog_particles(size, strength, _draws(sample_ids, n, count, 3, key))
         counts = disc_counts(size, copied_to(images.device, torch.from_numpy(particles)))
@@ -202,7 +200,7 @@ def _rained(
 
 
 @dataclass(frozen=True)
-class RandomSnow(_Chance):
+class RandomSnow(RowTransform):
     """Cover dark pixels with snow: their lightness, in HLS, is multiplied.
 
     Args:
@@ -224,15 +222,11 @@ class RandomSnow(_Chance):
 
     _checks = checks(brightness_coeff=(0.0, 1000.0), snow_point_range=(0.0, 1.0))
 
-    def rules(self, build: Build) -> None:
-        chosen = build.chance(self.p)
-        columns = {"snow_point": Column("registers", build.uniform(*self.snow_point_range))}
-        options = {"brightness_coeff": self.brightness_coeff}
-        build.operator(OperatorStep("snow", columns, options, chosen, "changes lightness in HLS"))
+    _row = Row("snow", ("p", "snow_point_range"), ("brightness_coeff",), "changes lightness in HLS")
 
 
 @dataclass(frozen=True)
-class RandomFog(_Chance):
+class RandomFog(RowTransform):
     """Blend discs with white, more of them towards the center, and blur the image a little.
 
     Args:
@@ -256,11 +250,7 @@ class RandomFog(_Chance):
 
     _checks = checks(alpha_coef=(0.0, 1.0), fog_coef_range=(0.0, 1.0))
 
-    def rules(self, build: Build) -> None:
-        chosen = build.chance(self.p)
-        columns = {"intensity": Column("registers", build.uniform(*self.fog_coef_range))}
-        options = {"alpha_coef": self.alpha_coef, "transform_index": build.stream}
-        build.operator(OperatorStep("fog", columns, options, chosen, "draws discs", self.per_frame))
+    _row = Row("fog", ("p", "fog_coef_range"), ("alpha_coef",), "draws discs")
 
 
 def checked_color(op: str, name: str, value: Any) -> tuple[float, ...]:
@@ -270,7 +260,7 @@ def checked_color(op: str, name: str, value: Any) -> tuple[float, ...]:
 
 
 @dataclass(frozen=True)
-class RandomRain(_Chance):
+class RandomRain(RowTransform):
     """Add drops as blurred lines, and darken the image.
 
     Args:
@@ -312,10 +302,9 @@ class RandomRain(_Chance):
         blur_value=(1, 100),
     )
 
-    def rules(self, build: Build) -> None:
-        chosen = build.chance(self.p)
-        columns = {"slant": Column("registers", build.uniform(*self.slant_range))}
-        names = ("drop_length", "drop_width", "drop_color", "blur_value", "brightness_coefficient")
-        options = {name: getattr(self, name) for name in (*names, "rain_type")}
-        options["transform_index"] = build.stream
-        build.operator(OperatorStep("rain", columns, options, chosen, "draws drops", self.per_frame))
+    _row = Row(
+        "rain",
+        ("p", "slant_range"),
+        ("drop_length", "drop_width", "drop_color", "blur_value", "brightness_coefficient", "rain_type"),
+        "draws drops",
+    )
