@@ -20,15 +20,15 @@ from orbbec.transforms.base.arguments import at_least, checks, odd_sides, resizi
 from orbbec.transforms.base.checks import Range, checked_numbers, interval, size_pair, span
 from orbbec.transforms.base.transform import Transform
 from orbbec.transforms.cuts import Resizing, resize
-from orbbec.transforms.operators import Row, RowTransform
+from orbbec.transforms.operators import Row, _RowTransform
 
 
 @composite("clahe", ("uint8",), channels=(1, 3))
-def _equalized_luminance(images: Tensor, clip_limit: Tensor, tile_grid_size: tuple[int, int]) -> Tensor:
+def _equalized_luminance(images: Tensor, clip_limit: Tensor, tiles: tuple[int, int]) -> Tensor:
     """CLAHE of the lightness, by CIE's L*a*b*; of gray images, of their values."""
     is_gray = images.shape[1] == 1
     lab = images if is_gray else cvt_color(images, "RGB", "LAB")
-    lightness: Tensor = clahe(lab[:, :1], clip_limit, tile_grid_size)
+    lightness: Tensor = clahe(lab[:, :1], clip_limit, tiles)
     if is_gray:
         return lightness
     result: Tensor = cvt_color(torch.cat([lightness, lab[:, 1:]], 1), "LAB", "RGB")
@@ -78,7 +78,7 @@ def _defocus(images: Tensor, radius: Tensor, alias_blur: Tensor, reach: int) -> 
 
 
 @dataclass(frozen=True)
-class CLAHE(RowTransform):
+class CLAHE(_RowTransform):
     """Equalize the histograms of tiles with a limited contrast; uint8 only.
 
     Of color images, the lightness.
@@ -103,7 +103,10 @@ class CLAHE(RowTransform):
 
     _checks = checks(clip_limit=at_least(1.0), tile_grid_size=size_pair)
 
-    _row = Row("clahe", ("clip_limit", "p"), ("tile_grid_size",), "takes a histogram of each tile")
+    _row = Row("clahe", ("clip_limit", "p"), why="takes a histogram of each tile")
+
+    def _options(self) -> dict[str, Any]:
+        return {"tiles": self.tile_grid_size}
 
 
 def _part(op: str, name: str, value: Any) -> Range:
@@ -111,7 +114,7 @@ def _part(op: str, name: str, value: Any) -> Range:
 
 
 @dataclass(frozen=True)
-class UnsharpMask(RowTransform):
+class UnsharpMask(_RowTransform):
     """Sharpen images by their difference from a Gaussian blur, where it is large.
 
     Args:
@@ -142,7 +145,7 @@ class UnsharpMask(RowTransform):
 
 
 @dataclass(frozen=True)
-class Defocus(RowTransform):
+class Defocus(_RowTransform):
     """Average each pixel over a disk with a blurred edge, as a lens out of focus does.
 
     Args:

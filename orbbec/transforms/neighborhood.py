@@ -21,7 +21,7 @@ from orbbec.transforms.base.checks import (
     whole_range,
 )
 from orbbec.transforms.base.transform import Transform, _Chance, _EvenChance
-from orbbec.transforms.operators import Row, RowTransform
+from orbbec.transforms.operators import Row, _RowTransform
 from orbbec.transforms.warps import displacement_options
 
 _STATISTICS = "takes a histogram of the whole image"
@@ -77,7 +77,7 @@ class GaussianBlur(Transform):
         build.operator(OperatorStep("gaussian_blur", columns, drawn=build.constant(1)))
 
 
-class _OddWindow(RowTransform):
+class _OddWindow(_RowTransform):
     """Windows have a drawn odd side."""
 
     kernel_size: int | Sequence[int]
@@ -141,7 +141,7 @@ class MedianBlur(_OddWindow):
 
 
 @dataclass(frozen=True)
-class MotionBlur(RowTransform):
+class MotionBlur(_RowTransform):
     """Blur each image along a line.
 
     Args:
@@ -195,7 +195,7 @@ class RandomAdjustSharpness(_Chance):
         build.operator(OperatorStep("adjust_sharpness", columns, drawn=build.chance(self.p)))
 
 
-class RandomAutocontrast(RowTransform, _EvenChance):
+class RandomAutocontrast(_RowTransform, _EvenChance):
     """Stretch each channel to the full range; uint8 only.
 
     Args:
@@ -213,7 +213,7 @@ class RandomAutocontrast(RowTransform, _EvenChance):
     _row = Row("autocontrast", ("p",), why=_STATISTICS)
 
 
-class RandomEqualize(RowTransform, _EvenChance):
+class RandomEqualize(_RowTransform, _EvenChance):
     """Equalize the histogram of each channel; uint8 only.
 
     Args:
@@ -302,7 +302,7 @@ class ElasticTransform(Transform):
 
 
 @dataclass(frozen=True)
-class PillowBlur(RowTransform):
+class PillowBlur(_RowTransform):
     """Blur each image as Pillow's `GaussianBlur` does; uint8 only.
 
     Args:

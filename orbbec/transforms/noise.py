@@ -10,11 +10,11 @@ from orbbec.transforms.adjustments import check_unit
 from orbbec.transforms.base.arguments import at_least, checks
 from orbbec.transforms.base.checks import Range, span
 from orbbec.transforms.base.transform import Transform
-from orbbec.transforms.operators import Row, RowTransform
+from orbbec.transforms.operators import Row, _RowTransform
 
 
 @dataclass(frozen=True)
-class GaussianNoise(RowTransform):
+class GaussianNoise(_RowTransform):
     """Add Gaussian noise, in a separate pass.
 
     Args:
@@ -115,7 +115,7 @@ class PixelDropout(Transform):
 
 
 @dataclass(frozen=True)
-class ShotNoise(RowTransform):
+class ShotNoise(_RowTransform):
     """Replace the light of each value by that of a random number of photons, in a separate pass.
 
     Args:

@@ -27,7 +27,7 @@ class Row(NamedTuple):
     why: str = "reads neighboring pixels"
 
 
-class RowTransform(Transform):
+class _RowTransform(Transform):
     """A transform that is a row; it draws noise if it has an argument `per_frame`."""
 
     _row: ClassVar[Row]

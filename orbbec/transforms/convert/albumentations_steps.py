@@ -219,6 +219,11 @@ def _distorted(step: Any) -> list[Transform]:
     return [RandomPhotometricDistort(*ranges, step.distort_p)]
 
 
+def _gammas(step: Any) -> tuple[float, float]:
+    low, high = attribute(step, "gamma_limit")
+    return low / 100, high / 100
+
+
 def _gray(step: Any) -> list[Transform]:
     expect(step, method="weighted_average")
     return [RandomGrayscale(1.0) if step.num_output_channels == 3 else Grayscale(step.num_output_channels)]
@@ -335,9 +340,7 @@ MAKERS: dict[str, Make] = {
     "InvertImg": converter(RandomInvert),
     "Posterize": _posterized,
     "Solarize": converter(RandomSolarize, lambda step: 255.0 * single(step, "threshold_range")),
-    "RandomGamma": converter(
-        Gamma, lambda step: tuple(gamma / 100 for gamma in attribute(step, "gamma_limit"))
-    ),
+    "RandomGamma": converter(Gamma, _gammas),
     "ChannelShuffle": converter(RandomChannelPermutation, only_if_there={"channel_order": None}),
     "Equalize": converter(RandomEqualize, only={"mode": "pil", "by_channels": True, "mask": None}),
     "AutoContrast": converter(RandomAutocontrast, only={"method": "pil", "cutoff": 0, "ignore": None}),

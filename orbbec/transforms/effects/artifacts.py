@@ -20,7 +20,7 @@ from orbbec.plan.parameters import Column, OperatorStep
 from orbbec.transforms.base.arguments import at_least, checks, odd_sides, warp_interpolation
 from orbbec.transforms.base.checks import Range, checked_size, choice, size_pair
 from orbbec.transforms.base.transform import Transform
-from orbbec.transforms.operators import Row, RowTransform
+from orbbec.transforms.operators import Row, _RowTransform
 from orbbec.warpaffine import remap
 
 _MODES = {"green_purple": 1.0, "red_blue": -1.0, "random": 0.0}
@@ -139,7 +139,7 @@ def _morphed(images: Tensor, size: tuple[int, int], operation: str) -> Tensor:
 
 
 @dataclass(frozen=True)
-class Emboss(RowTransform):
+class Emboss(_RowTransform):
     """Blend each image with its relief, lit from the top left.
 
     Args:
@@ -166,7 +166,7 @@ class Emboss(RowTransform):
 
 
 @dataclass(frozen=True)
-class Sharpen(RowTransform):
+class Sharpen(_RowTransform):
     """Blend each image with a filter that lifts pixels above their eight neighbors.
 
     The filter has -1 around 8 + lightness, so that at 1 the sum is that of the image.
@@ -195,7 +195,7 @@ class Sharpen(RowTransform):
 
 
 @dataclass(frozen=True)
-class RingingOvershoot(RowTransform):
+class RingingOvershoot(_RowTransform):
     """Blur each image by a sharp low-pass filter, which rings at edges as codecs and sharpening do.
 
     Args:
@@ -287,7 +287,7 @@ def _sign(build: Build, register: int) -> int:
 
 
 @dataclass(frozen=True)
-class Morphological(RowTransform):
+class Morphological(_RowTransform):
     """Dilate or erode bright shapes: the largest or the smallest value within an ellipse around each pixel.
 
     Args:

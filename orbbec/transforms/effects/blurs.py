@@ -15,7 +15,7 @@ from orbbec.filters import gaussian_blur
 from orbbec.noise import philox_noise
 from orbbec.transforms.base.arguments import checks
 from orbbec.transforms.base.checks import Range
-from orbbec.transforms.operators import Row, RowTransform
+from orbbec.transforms.operators import Row, _RowTransform
 from orbbec.warpaffine import warp_affine
 
 _WHY = "averages zooms of the whole image"
@@ -92,7 +92,7 @@ def _behind_glass(
 
 
 @dataclass(frozen=True)
-class ZoomBlur(RowTransform):
+class ZoomBlur(_RowTransform):
     """Average each image with its zooms, as a lens that zooms during the exposure does.
 
     The zooms are by 1, 1 + step, 1 + 2 step and so on, below a factor; the image itself counts once more.
@@ -122,7 +122,7 @@ class ZoomBlur(RowTransform):
 
 
 @dataclass(frozen=True)
-class GlassBlur(RowTransform):
+class GlassBlur(_RowTransform):
     """Let pixels read others nearby at random, between two Gaussian blurs, as frosted glass does.
 
     Args:

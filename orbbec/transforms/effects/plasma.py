@@ -18,7 +18,7 @@ from orbbec.color.statistics import channel_statistics
 from orbbec.noise import philox_noise
 from orbbec.transforms.base.arguments import checks
 from orbbec.transforms.base.checks import Range
-from orbbec.transforms.operators import Row, RowTransform
+from orbbec.transforms.operators import Row, _RowTransform
 
 
 def draw_count(size: tuple[int, int]) -> int:
@@ -114,7 +114,7 @@ def _shaded(
     return _scale(images, factors, [None] * len(images))
 
 
-class _Plasma(RowTransform):
+class _Plasma(_RowTransform):
     """Draws clouds; its subclasses have these fields."""
 
     roughness: float

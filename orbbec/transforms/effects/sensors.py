@@ -13,7 +13,7 @@ from orbbec.color import cvt_color
 from orbbec.noise import philox_noise
 from orbbec.transforms.base.arguments import checks
 from orbbec.transforms.base.checks import Range
-from orbbec.transforms.operators import Row, RowTransform
+from orbbec.transforms.operators import Row, _RowTransform
 
 _LEVELS = 255.0  # counts that make the maximum value
 _COUNTS = 256  # those from here on are not drawn: a rate is at most half of the levels
@@ -76,7 +76,7 @@ def _with_iso_noise(
 
 
 @dataclass(frozen=True)
-class ISONoise(RowTransform):
+class ISONoise(_RowTransform):
     """Add the noise of a sensor at a high sensitivity, to lightness and hue.
 
     In HLS, the lightness l becomes `l + k (1 - l) / 255`, where k is Poisson with mean `255 * intensity * s`

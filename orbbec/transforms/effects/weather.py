@@ -21,7 +21,7 @@ from orbbec.filters import box_blur, gaussian_blur
 from orbbec.noise import philox_noise
 from orbbec.transforms.base.arguments import checks
 from orbbec.transforms.base.checks import FillValue, Range, choice, number, numbers
-from orbbec.transforms.operators import Row, RowTransform
+from orbbec.transforms.operators import Row, _RowTransform
 
 _DROPS = {"drizzle": (1, 4), "default": (1, 3), "heavy": (1, 1), "torrential": (2, 1)}  # per row
 
@@ -200,7 +200,7 @@ def _rained(
 
 
 @dataclass(frozen=True)
-class RandomSnow(RowTransform):
+class RandomSnow(_RowTransform):
     """Cover dark pixels with snow: their lightness, in HLS, is multiplied.
 
     Args:
@@ -226,7 +226,7 @@ class RandomSnow(RowTransform):
 
 
 @dataclass(frozen=True)
-class RandomFog(RowTransform):
+class RandomFog(_RowTransform):
     """Blend discs with white, more of them towards the center, and blur the image a little.
 
     Args:
@@ -260,7 +260,7 @@ def checked_color(op: str, name: str, value: Any) -> tuple[float, ...]:
 
 
 @dataclass(frozen=True)
-class RandomRain(RowTransform):
+class RandomRain(_RowTransform):
     """Add drops as blurred lines, and darken the image.
 
     Args:

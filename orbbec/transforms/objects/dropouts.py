@@ -26,9 +26,7 @@ from orbbec.transforms.base.checks import (
     checked_numbers,
     entries,
     numbers,
-    position,
     whole,
-    whole_range,
 )
 from orbbec.transforms.base.transform import _Chance
 from orbbec.transforms.box_crops import boxes_and_rows
@@ -115,23 +113,20 @@ class MaskDropout(_ObjectDropout):
 
     _checks = checks(max_objects_range=at_least(1))
 
-    def draw_for(
-        self, state: BatchState, stream: Stream, targets: Sequence[Any] | None, matrix: Array | None
-    ) -> list[Step]:
-        chosen, fractions = stream.chance(self.p), stream.uniforms(1)[:, 0]
-        reads, sizes = position(self.name, matrix), state.sizes
+    def draw_for(self, state: BatchState, stream: Stream, targets: Sequence[Any], matrix: Array) -> Step:
+        chosen, fractions, sizes = stream.chance(self.p), stream.uniforms(1)[:, 0], state.sizes
         found = [
-            self._found(n, target, reads[n], sizes[n]) if chosen[n] else np.zeros((0, *sizes[n]), bool)
-            for n, target in enumerate(targets or [{}] * len(state))
+            self._found(n, target, matrix[n], sizes[n]) if chosen[n] else np.zeros((0, *sizes[n]), bool)
+            for n, target in enumerate(targets)
         ]
         keys = stream.uniforms(max(map(_count, found), default=0))
         pixels = np.zeros((len(state), *sizes.max(0, initial=0)), bool)
-        low, high = whole_range(self.name, "max_objects_range", self.max_objects_range, 1)
+        low, high = checked_numbers(self.max_objects_range)
         for n, objects in enumerate(found):
             count = low + int(fractions[n] * (high - low + 1))
             dropped = np.argsort(keys[n, : _count(objects)], kind="stable")[:count]
             pixels[n, : sizes[n, 0], : sizes[n, 1]] = _pixels(objects, dropped)
-        return [self._step("object_dropout", "pixels", pixels, chosen, "fills objects of the mask")]
+        return self._step("object_dropout", "pixels", pixels, chosen, "fills objects of the mask")
 
     def _found(self, index: int, target: Any, matrix: Array, size: Array) -> Array:
         """The objects, numbered from 1, int32 `[H, W]`; or the pixels of each, bool `[K, H, W]`."""
@@ -214,16 +209,13 @@ class ConstrainedCoarseDropout(_ObjectDropout):
         bbox_labels=or_none(_labels),
     )
 
-    def draw_for(
-        self, state: BatchState, stream: Stream, targets: Sequence[Any] | None, matrix: Array | None
-    ) -> list[Step]:
+    def draw_for(self, state: BatchState, stream: Stream, targets: Sequence[Any], matrix: Array) -> Step:
         chosen, fractions = stream.chance(self.p), stream.uniforms(1)[:, 0]
-        reads, sizes = position(self.name, matrix), state.sizes
         low, high = checked_numbers(self.num_holes_range)
         counts = low + (fractions * (high - low + 1)).astype(np.int64)
         found = [
-            self._at_objects(n, target, reads[n], sizes[n]) if chosen[n] else []
-            for n, target in enumerate(targets or [{}] * len(state))
+            self._at_objects(n, target, matrix[n], state.sizes[n]) if chosen[n] else []
+            for n, target in enumerate(targets)
         ]
         most = max((len(each) * count for each, count in zip(found, counts.tolist(), strict=True)), default=0)
         draws = stream.uniforms(4 * most).reshape(len(state), most, 4)
@@ -232,8 +224,8 @@ class ConstrainedCoarseDropout(_ObjectDropout):
             repeated = (each for each in objects for _ in range(counts[n]))
             for k, hole_of in enumerate(repeated):
                 holes[n, k] = np.trunc(hole_of(self._part(draws[n, k, :2]), draws[n, k, 2:]))
-        holes = holes.clip(0, np.tile(sizes[:, ::-1], 2)[:, None])
-        return [self._step("holes", "holes", holes, chosen, HOLES)]
+        holes = holes.clip(0, np.tile(state.sizes[:, ::-1], 2)[:, None])
+        return self._step("holes", "holes", holes, chosen, HOLES)
 
     def _part(self, draws: Array) -> Array:
         """Width and height, as fractions."""
