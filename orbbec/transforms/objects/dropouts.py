@@ -13,7 +13,7 @@ import torch
 from torch import Tensor
 
 from orbbec._library import operators
-from orbbec.bridge.arguments import Array, as_tensor
+from orbbec.bridge.arguments import Array, as_tensor, copied_to
 from orbbec.bridge.fakes import register_fake
 from orbbec.bridge.plain import is_number, listed
 from orbbec.bridge.spec import OpSpec, register
@@ -30,7 +30,7 @@ from orbbec.transforms.base.checks import (
 )
 from orbbec.transforms.base.transform import _Chance
 from orbbec.transforms.box_crops import boxes_and_rows
-from orbbec.transforms.erasing import HOLES, fill_colors
+from orbbec.transforms.erasing import filled_holes
 from orbbec.transforms.targets.masks import mask_here
 from orbbec.transforms.targets.per_box import row_count
 
@@ -40,7 +40,10 @@ _LABELS = ("labels", "class_labels", "category_ids", "class_ids", "label_ids")
 def _covered(images: Tensor, pixels: Tensor, fill: Sequence[float]) -> Tensor:
     """Fill pixels, bool `[N, H, W]` of the largest image."""
     height, width = images.shape[-2:]
-    return torch.where(pixels[:, None, :height, :width], fill_colors(images, fill), images)
+    values = torch.tensor(fill, dtype=torch.float64, device="cpu")
+    values = (values.round() if images.dtype == torch.uint8 else values).to(images.dtype)
+    colors = copied_to(images.device, values)[:, None, None]
+    return torch.where(pixels[:, None, :height, :width], colors, images)
 
 
 register(OpSpec(call=_covered, name="object_dropout", takes_ragged=False, capturable=False, covers="pixels"))
@@ -70,10 +73,6 @@ class _ObjectDropout(_Chance):
     needs_targets = True
 
     _checks = checks(fill=numbers)
-
-    def _step(self, name: str, column: str, values: Array, chosen: Array, why: str) -> Operator:
-        options = {"fill": list(checked_numbers(self.fill))}
-        return Operator(name, {column: values}, options, chosen, why=why)
 
 
 @dataclass(frozen=True)
@@ -126,7 +125,10 @@ class MaskDropout(_ObjectDropout):
             count = low + int(fractions[n] * (high - low + 1))
             dropped = np.argsort(keys[n, : _count(objects)], kind="stable")[:count]
             pixels[n, : sizes[n, 0], : sizes[n, 1]] = _pixels(objects, dropped)
-        return self._step("object_dropout", "pixels", pixels, chosen, "fills objects of the mask")
+        options = {"fill": list(checked_numbers(self.fill))}
+        return Operator(
+            "object_dropout", {"pixels": pixels}, options, chosen, why="fills objects of the mask"
+        )
 
     def _found(self, index: int, target: Any, matrix: Array, size: Array) -> Array:
         """The objects, numbered from 1, int32 `[H, W]`; or the pixels of each, bool `[K, H, W]`."""
@@ -225,7 +227,7 @@ class ConstrainedCoarseDropout(_ObjectDropout):
             for k, hole_of in enumerate(repeated):
                 holes[n, k] = np.trunc(hole_of(self._part(draws[n, k, :2]), draws[n, k, 2:]))
         holes = holes.clip(0, np.tile(state.sizes[:, ::-1], 2)[:, None])
-        return self._step("holes", "holes", holes, chosen, HOLES)
+        return filled_holes(holes, self.fill, chosen)
 
     def _part(self, draws: Array) -> Array:
         """Width and height, as fractions."""
