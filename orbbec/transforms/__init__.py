@@ -53,25 +53,20 @@ from orbbec.transforms.distortions import (
     RandomGridShuffle,
     RandomPerspective,
 )
-from orbbec.transforms.effects import (
-    AdvancedBlur,
+from orbbec.transforms.effects.artifacts import (
     ChromaticAberration,
     Emboss,
-    GlassBlur,
-    ISONoise,
-    LineBlur,
     Morphological,
-    PlasmaBrightnessContrast,
-    PlasmaShadow,
-    RandomFog,
-    RandomRain,
-    RandomSnow,
-    RandomSunFlare,
     RingingOvershoot,
     Sharpen,
-    Spatter,
-    ZoomBlur,
 )
+from orbbec.transforms.effects.blurs import GlassBlur, ZoomBlur
+from orbbec.transforms.effects.flares import RandomSunFlare
+from orbbec.transforms.effects.kernels import AdvancedBlur, LineBlur
+from orbbec.transforms.effects.plasma import PlasmaBrightnessContrast, PlasmaShadow
+from orbbec.transforms.effects.sensors import ISONoise
+from orbbec.transforms.effects.spatter import Spatter
+from orbbec.transforms.effects.weather import RandomFog, RandomRain, RandomSnow
 from orbbec.transforms.erasing import (
     CoarseDropout,
     GridDropout,

@@ -24,24 +24,19 @@ from orbbec.transforms.convert.albumentations_attributes import (
     warp_interpolation,
 )
 from orbbec.transforms.degradations import CLAHE, Defocus, Downscale, UnsharpMask
-from orbbec.transforms.effects import (
-    AdvancedBlur,
+from orbbec.transforms.effects.artifacts import (
     ChromaticAberration,
     Emboss,
-    GlassBlur,
-    LineBlur,
     Morphological,
-    PlasmaBrightnessContrast,
-    PlasmaShadow,
-    RandomFog,
-    RandomRain,
-    RandomSnow,
-    RandomSunFlare,
     RingingOvershoot,
     Sharpen,
-    Spatter,
-    ZoomBlur,
 )
+from orbbec.transforms.effects.blurs import GlassBlur, ZoomBlur
+from orbbec.transforms.effects.flares import RandomSunFlare
+from orbbec.transforms.effects.kernels import AdvancedBlur, LineBlur
+from orbbec.transforms.effects.plasma import PlasmaBrightnessContrast, PlasmaShadow
+from orbbec.transforms.effects.spatter import Spatter
+from orbbec.transforms.effects.weather import RandomFog, RandomRain, RandomSnow
 from orbbec.transforms.erasing import CoarseDropout, GridDropout, XYMasking
 from orbbec.transforms.geometry import Resize
 from orbbec.transforms.lights import Illumination, PlanckianJitter, RandomShadow, Vignetting
