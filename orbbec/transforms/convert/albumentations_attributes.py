@@ -75,14 +75,14 @@ def warp_interpolation(step: Any) -> str:
     return interpolation_of(type(step).__name__, step.interpolation)
 
 
-def converter(
+def row(
     kind: type[Transform],
     *arguments: str | tuple[str, ...] | Callable[[Any], Any],
     how: Callable[[Any], dict[str, Any]] | None = None,
     only: Mapping[str, Any] | None = None,
     only_if_there: Mapping[str, Any] | None = None,
 ) -> Make:
-    """A function that converts a step to one transform, without the step's own probability.
+    """A row of a table: what converts a step to one transform, without the step's own probability.
 
     Args:
         kind: the transform.

@@ -13,13 +13,13 @@ from orbbec.transforms.box_crops import AtLeastOneBBoxRandomCrop, BBoxSafeRandom
 from orbbec.transforms.convert.albumentations_attributes import (
     Make,
     attribute,
-    converter,
     expect,
     expect_if,
     odd_sides,
     one_of,
     padding,
     resizing,
+    row,
     single,
     warp_interpolation,
 )
@@ -191,73 +191,67 @@ def _references(step: Any) -> list[Any]:
 
 
 VALUE_MAKERS: dict[str, Make] = {
-    "HueSaturationValue": converter(
-        HueSaturationValue, "hue_shift_limit", "sat_shift_limit", "val_shift_limit"
-    ),
+    "HueSaturationValue": row(HueSaturationValue, "hue_shift_limit", "sat_shift_limit", "val_shift_limit"),
     "RGBShift": _shifted_rgb,
-    "MultiplicativeNoise": converter(
-        MultiplicativeNoise, "multiplier", "per_channel", only={"elementwise": False}
-    ),
-    "PlanckianJitter": converter(
-        PlanckianJitter, "mode", "temperature_limit", only={"sampling_method": "uniform"}
-    ),
-    "RandomToneCurve": converter(RandomToneCurve, "scale", "per_channel"),
-    "SaltAndPepper": converter(SaltAndPepper, "amount", "salt_vs_pepper"),
+    "MultiplicativeNoise": row(MultiplicativeNoise, "multiplier", "per_channel", only={"elementwise": False}),
+    "PlanckianJitter": row(PlanckianJitter, "mode", "temperature_limit", only={"sampling_method": "uniform"}),
+    "RandomToneCurve": row(RandomToneCurve, "scale", "per_channel"),
+    "SaltAndPepper": row(SaltAndPepper, "amount", "salt_vs_pepper"),
     "PixelDropout": _pixels_dropped,
-    "ShotNoise": converter(ShotNoise, "scale_range"),
-    "ToSepia": converter(ToSepia),
-    "ChannelSwap": converter(ChannelSwap, "channel_order"),
-    "Vignetting": converter(Vignetting, "intensity_range", "center_range"),
+    "ShotNoise": row(ShotNoise, "scale_range"),
+    "ToSepia": row(ToSepia),
+    "ChannelSwap": row(ChannelSwap, "channel_order"),
+    "Vignetting": row(Vignetting, "intensity_range", "center_range"),
     "Illumination": _lit,
-    "RandomShadow": converter(
+    "RandomShadow": row(
         RandomShadow, "shadow_roi", "num_shadows_limit", "shadow_dimension", "shadow_intensity_range"
     ),
-    "ChannelDropout": converter(ChannelDropout, "channel_drop_range", "fill"),
-    "CoarseDropout": converter(CoarseDropout, *_HOLES, "fill", only={"fill_mask": None}),
+    "ChannelDropout": row(ChannelDropout, "channel_drop_range", "fill"),
+    "CoarseDropout": row(CoarseDropout, *_HOLES, "fill", only={"fill_mask": None}),
     "GridDropout": _dropped_in_cells,
-    "MaskDropout": converter(MaskDropout, "max_objects", _numbers_to_fill, only={"fill_mask": 0}),
+    "MaskDropout": row(MaskDropout, "max_objects", _numbers_to_fill, only={"fill_mask": 0}),
     "ConstrainedCoarseDropout": _dropped_at_objects,
     "Downscale": _downscaled,
-    "CLAHE": converter(CLAHE, "clip_limit", lambda step: tuple(step.tile_grid_size)[::-1]),
+    "CLAHE": row(CLAHE, "clip_limit", lambda step: tuple(step.tile_grid_size)[::-1]),
     "UnsharpMask": _unsharpened,
-    "Defocus": converter(Defocus, "radius", "alias_blur"),
-    "ZoomBlur": converter(ZoomBlur, "max_factor", "step_factor"),
-    "GlassBlur": converter(GlassBlur, "sigma", "max_delta", "iterations"),
-    "MotionBlur": converter(LineBlur, odd_sides, "angle_range", "direction_range", "allow_shifted"),
-    "AdvancedBlur": converter(AdvancedBlur, odd_sides, *(f"{name}_limit" for name in _SHAPE)),
-    "Emboss": converter(Emboss, "alpha", "strength"),
-    "Sharpen": converter(Sharpen, "alpha", "lightness", only={"method": "kernel"}),
+    "Defocus": row(Defocus, "radius", "alias_blur"),
+    "ZoomBlur": row(ZoomBlur, "max_factor", "step_factor"),
+    "GlassBlur": row(GlassBlur, "sigma", "max_delta", "iterations"),
+    "MotionBlur": row(LineBlur, odd_sides, "angle_range", "direction_range", "allow_shifted"),
+    "AdvancedBlur": row(AdvancedBlur, odd_sides, *(f"{name}_limit" for name in _SHAPE)),
+    "Emboss": row(Emboss, "alpha", "strength"),
+    "Sharpen": row(Sharpen, "alpha", "lightness", only={"method": "kernel"}),
     "RingingOvershoot": _ringing,
-    "ChromaticAberration": converter(
+    "ChromaticAberration": row(
         ChromaticAberration,
-        *("primary_distortion_limit", "secondary_distortion_limit", "mode"),
+        "primary_distortion_limit",
+        "secondary_distortion_limit",
+        "mode",
         warp_interpolation,
     ),
-    "Morphological": converter(Morphological, lambda step: tuple(step.scale)[::-1], "operation"),
-    "RandomSnow": converter(RandomSnow, "brightness_coeff", "snow_point_range", only={"method": "bleach"}),
-    "RandomFog": converter(RandomFog, "alpha_coef", "fog_coef_range"),
-    "RandomRain": converter(RandomRain, "slant_range", lambda step: step.drop_length or 0, *_RAIN),
-    "RandomSunFlare": converter(RandomSunFlare, *_FLARE, only={"method": "overlay"}),
-    "Spatter": converter(Spatter, *_LAYER, "mode", lambda step: tuple(step.color)),
-    "PlasmaBrightnessContrast": converter(
+    "Morphological": row(Morphological, lambda step: tuple(step.scale)[::-1], "operation"),
+    "RandomSnow": row(RandomSnow, "brightness_coeff", "snow_point_range", only={"method": "bleach"}),
+    "RandomFog": row(RandomFog, "alpha_coef", "fog_coef_range"),
+    "RandomRain": row(RandomRain, "slant_range", lambda step: step.drop_length or 0, *_RAIN),
+    "RandomSunFlare": row(RandomSunFlare, *_FLARE, only={"method": "overlay"}),
+    "Spatter": row(Spatter, *_LAYER, "mode", lambda step: tuple(step.color)),
+    "PlasmaBrightnessContrast": row(
         PlasmaBrightnessContrast, "brightness_range", "contrast_range", "roughness"
     ),
-    "PlasmaShadow": converter(PlasmaShadow, "shadow_intensity_range", "roughness"),
-    "FDA": converter(FDA, _references, "beta_limit"),
-    "HistogramMatching": converter(HistogramMatching, _references, "blend_ratio"),
+    "PlasmaShadow": row(PlasmaShadow, "shadow_intensity_range", "roughness"),
+    "FDA": row(FDA, _references, "beta_limit"),
+    "HistogramMatching": row(HistogramMatching, _references, "blend_ratio"),
     **dict.fromkeys(("XYMasking", "TimeMasking", "FrequencyMasking"), _bands),
-    "CropNonEmptyMaskIfExists": converter(
+    "CropNonEmptyMaskIfExists": row(
         CropNonEmptyMaskIfExists,
         ("height", "width"),
         lambda step: step.ignore_values or (),
         only={"ignore_channels": None},
     ),
-    "RandomCropFromBorders": converter(
-        RandomCropFromBorders, "crop_left", "crop_right", "crop_top", "crop_bottom"
-    ),
-    "BBoxSafeRandomCrop": converter(BBoxSafeRandomCrop, "erosion_rate"),
+    "RandomCropFromBorders": row(RandomCropFromBorders, "crop_left", "crop_right", "crop_top", "crop_bottom"),
+    "BBoxSafeRandomCrop": row(BBoxSafeRandomCrop, "erosion_rate"),
     "RandomSizedBBoxSafeCrop": _sized_safe_crop,
-    "AtLeastOneBBoxRandomCrop": converter(AtLeastOneBBoxRandomCrop, ("height", "width"), "erosion_factor"),
-    "RandomSizedCrop": converter(RandomSizedCrop, "min_max_height", "size", "w2h_ratio", how=resizing),
+    "AtLeastOneBBoxRandomCrop": row(AtLeastOneBBoxRandomCrop, ("height", "width"), "erosion_factor"),
+    "RandomSizedCrop": row(RandomSizedCrop, "min_max_height", "size", "w2h_ratio", how=resizing),
     "CropAndPad": _cropped_and_padded,
 }
