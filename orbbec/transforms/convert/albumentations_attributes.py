@@ -11,7 +11,8 @@ from orbbec.transforms.base.transform import Transform
 
 Make: TypeAlias = Callable[[Any], list[Transform]]
 
-_RENAMED = {"format": "coord_format", "limit": "angle_range"}  # in AlbumentationsX, beside ranges
+# In AlbumentationsX; for ranges see `attribute`.
+_RENAMED = {"format": "coord_format", "limit": "angle_range"}
 # Keys: OpenCV's border constants.
 PADDING_MODES = {0: "constant", 1: "edge", 2: "symmetric", 3: "wrap", 4: "reflect"}
 ZERO = (0.0, 0.0)
