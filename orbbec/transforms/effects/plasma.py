@@ -10,7 +10,7 @@ import torch
 from torch import Tensor
 
 from orbbec._library import operators
-from orbbec.bridge.arguments import copied_to, is_channels_last
+from orbbec.bridge.arguments import copied_to
 from orbbec.bridge.buffer_pool import output_buffer, pooled_like
 from orbbec.bridge.fakes import register_fake
 from orbbec.bridge.spec import composite
@@ -63,26 +63,11 @@ def _scale(images: Tensor, factors: Sequence[Tensor], shifts: Sequence[Tensor | 
 
 def _scale_by_torch(images: Tensor, factors: Sequence[Tensor], shifts: Sequence[Tensor | None]) -> Tensor:
     """The same by operators of torch, for other devices and dtypes."""
-    is_last, is_byte = is_channels_last(images, None), images.dtype == torch.uint8
-    results = pooled_like(images)
-
-    def for_values(plane: Tensor) -> Tensor:
-        """A number for each value of an image, in the order of its memory."""
-        plane = copied_to(images.device, plane)
-        if not is_last:
-            return plane
-        values = pooled_like(images, (*plane.shape, images.shape[1]), torch.float32)
-        for channel in values.unbind(-1):
-            channel.copy_(plane)
-        return values
-
+    results, is_byte = pooled_like(images), images.dtype == torch.uint8
     for image, target, factor, shift in zip(images, results, factors, shifts, strict=True):
-        pixels, stored = (each.permute(1, 2, 0) if is_last else each for each in (image, target))
-        values = pooled_like(images, pixels.shape, torch.float32).copy_(pixels).mul_(for_values(factor))
-        values.add_(0.0 if shift is None else for_values(shift))
-        if is_byte:  # by int, as torch does not vectorize the conversion of floats to bytes
-            values = pooled_like(images, pixels.shape, torch.int32).copy_(values.round_().clamp_(0, 255))
-        stored.copy_(values if is_byte else values.clamp_(0, 1))
+        values = image.float() * copied_to(images.device, factor)
+        values.add_(0.0 if shift is None else copied_to(images.device, shift))
+        target.copy_(values.round_().clamp_(0, 255) if is_byte else values.clamp_(0, 1))
     return results
 
 
