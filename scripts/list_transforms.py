@@ -6,6 +6,7 @@ With --check, nothing is written, and the exit status is 1 if the page is outdat
 """
 
 import inspect
+import sys
 from collections.abc import Iterator
 from importlib import import_module
 from itertools import groupby
@@ -19,7 +20,9 @@ from transform_examples import example, names, pipeline_of
 from orbbec import transforms as T
 from orbbec.plan import Plan
 from orbbec.plan.passes import AugmentPass, Pass
-from orbbec.transforms.parity import PARITY
+
+sys.path.insert(0, str(Path(__file__).parents[1]))
+from tests.support.peers.references import PARITY
 
 PAGE = Path(__file__).parents[1] / "docs" / "reference" / "transforms.md"
 BEGIN, END = "<!-- by scripts/list_transforms.py: -->\n", "<!-- end -->\n"

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from inspect import signature
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, TypeVar
 
 import numpy as np
 
@@ -14,6 +14,7 @@ from orbbec.bridge.arguments import Array
 FLOATS = ("float16", "bfloat16", "float32")
 BYTES_AND_FLOATS = ("uint8", *FLOATS)
 EVERY_DTYPE = ("uint8", "uint16", *FLOATS)
+_Call = TypeVar("_Call", bound=Callable[..., Any])
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -126,3 +127,35 @@ def register(*specs: OpSpec) -> None:
             MIXES[spec.name] = spec
         else:
             OPERATORS[spec.name] = spec
+
+
+def composite(
+    name: str,
+    dtypes: tuple[str, ...] = BYTES_AND_FLOATS,
+    *,
+    channels: tuple[int, ...] = (),
+    host_columns: tuple[str, ...] = (),
+    displacement: Callable[..., Any] | None = None,
+    pieces: Callable[..., Any] | None = None,
+) -> Callable[[_Call], _Call]:
+    """Register a function that is made of other operators, for images of one size; see `OpSpec`.
+
+    A CUDA graph captures it if it reads no column on the host.
+    """
+
+    def registration(call: _Call) -> _Call:
+        spec = OpSpec(
+            call=call,
+            name=name,
+            dtypes=dtypes,
+            channels=channels,
+            host_columns=host_columns,
+            capturable=not host_columns,
+            takes_ragged=False,
+            displacement=displacement,
+            pieces=pieces,
+        )
+        register(spec)
+        return call
+
+    return registration

@@ -7,13 +7,16 @@ images together with targets, has `record_sample(index, record: bytes) -> Sample
 from __future__ import annotations
 
 import os
+from abc import abstractmethod
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
+from pathlib import Path
 from typing import Any
 
 import numpy as np
 
 from orbbec.bridge.arguments import Array
+from orbbec.data.sample import Sample, read_bytes
 
 
 @dataclass(frozen=True, eq=False)
@@ -129,3 +132,74 @@ def files_of(source: Any) -> ImageFiles | None:
         return files
     is_owners = getattr(source.targets, "__func__", None) is getattr(owner, "targets", None)
     return files if is_owners else replace(files, columns=None)
+
+
+class FileSource:
+    """Image files whose targets are known, or are in other files.
+
+    Attributes:
+        paths: of the images.
+        root: the folder that they are relative to, if any.
+        sample_ids: None: their indices.
+        sizes: see `Sample.size`; None: not declared.
+        columns: see `ImageFiles`.
+    """
+
+    paths: list[str]
+    root: Path | None = None
+    sample_ids: list[int] | None = None
+    sizes: Sequence[tuple[int, int]] | None = None
+    columns: Mapping[str, Sequence[Any]] | None = None
+
+    def __len__(self) -> int:
+        return len(self.paths)
+
+    def targets(self, index: int) -> dict[str, Any]:
+        """The targets of an image.
+
+        Raises:
+            BadSample: they cannot be read.
+        """
+        return {name: values[index] for name, values in (self.columns or {}).items()}
+
+    def target_files(self, index: int) -> tuple[str, ...]:
+        """The files of the targets of an image; see `Sample.files`."""
+        return ()
+
+    def table(self) -> ImageFiles:
+        """The files, for a `Loader`."""
+        root = "" if self.root is None else str(self.root)
+        return ImageFiles(self.paths, root, self.sample_ids, self.sizes, columns=self.columns)
+
+    def __getitem__(self, index: int) -> Sample:
+        index = range(len(self))[index]
+        path = self.paths[index] if self.root is None else str(self.root / self.paths[index])
+        sample_id = index if self.sample_ids is None else self.sample_ids[index]
+        size = None if self.sizes is None else self.sizes[index]
+        data, files = read_bytes(path, sample_id), self.target_files(index)
+        return Sample(data, self.targets(index), sample_id, path, size, files)
+
+
+class AnnotatedFiles:
+    """Image files whose targets are read with the bytes of the image.
+
+    Attributes:
+        paths: of the images.
+    """
+
+    paths: list[str]
+
+    def __len__(self) -> int:
+        return len(self.paths)
+
+    def __getitem__(self, index: int) -> Sample:
+        index = range(len(self))[index]
+        return self.record_sample(index, read_bytes(self.paths[index], index))
+
+    def table(self) -> ImageFiles:
+        """The files, for a `Loader`."""
+        return ImageFiles(self.paths, are_records=True)
+
+    @abstractmethod
+    def record_sample(self, index: int, record: bytes) -> Sample:
+        """The sample of an image from the bytes of its file."""

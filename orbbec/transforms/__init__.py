@@ -53,25 +53,20 @@ from orbbec.transforms.distortions import (
     RandomGridShuffle,
     RandomPerspective,
 )
-from orbbec.transforms.effects import (
-    AdvancedBlur,
+from orbbec.transforms.effects.artifacts import (
     ChromaticAberration,
     Emboss,
-    GlassBlur,
-    ISONoise,
-    LineBlur,
     Morphological,
-    PlasmaBrightnessContrast,
-    PlasmaShadow,
-    RandomFog,
-    RandomRain,
-    RandomSnow,
-    RandomSunFlare,
     RingingOvershoot,
     Sharpen,
-    Spatter,
-    ZoomBlur,
 )
+from orbbec.transforms.effects.blurs import GlassBlur, ZoomBlur
+from orbbec.transforms.effects.flares import RandomSunFlare
+from orbbec.transforms.effects.kernels import AdvancedBlur, LineBlur
+from orbbec.transforms.effects.plasma import PlasmaBrightnessContrast, PlasmaShadow
+from orbbec.transforms.effects.sensors import ISONoise
+from orbbec.transforms.effects.spatter import Spatter
+from orbbec.transforms.effects.weather import RandomFog, RandomRain, RandomSnow
 from orbbec.transforms.erasing import (
     CoarseDropout,
     GridDropout,
@@ -101,6 +96,7 @@ from orbbec.transforms.neighborhood import (
     GaussianBlur,
     MedianBlur,
     MotionBlur,
+    PillowBlur,
     RandomAdjustSharpness,
     RandomAutocontrast,
     RandomEqualize,
@@ -108,7 +104,6 @@ from orbbec.transforms.neighborhood import (
 from orbbec.transforms.noise import GaussianNoise, PixelDropout, SaltAndPepper, ShotNoise
 from orbbec.transforms.objects import ConstrainedCoarseDropout, MaskDropout
 from orbbec.transforms.output import Normalize, PILToTensor, ToDtype, ToImage, ToPureTensor, ToTensor
-from orbbec.transforms.pillow_blur import PillowBlur
 from orbbec.transforms.scales import RandomResize, RandomShortestSize, RandomZoomOut, ScaleJitter
 from orbbec.transforms.shapes import (
     CropAndPad,

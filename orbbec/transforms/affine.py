@@ -29,7 +29,6 @@ from orbbec.transforms.base.checks import (
     number,
     numbers,
     pair,
-    position,
     size_pair,
 )
 from orbbec.transforms.base.transform import Transform, _Chance
@@ -310,17 +309,17 @@ class AlignPoints(Transform):
                 f"{self.name}: expected template of at least 2 points, but got {len(self.template)}"
             )
 
-    def points_of(self, sizes: Array, targets: Sequence[Any] | None, forward: Array) -> Array:
+    def points_of(self, sizes: Array, targets: Sequence[Any], forward: Array) -> Array:
         """The points of each image at this step: float64 `[N, K, 2]`, NaN for an image without points.
 
         Args:
             sizes: int64 `[N, 2]`.
-            targets: one dict per image, or None.
+            targets: one dict per image.
             forward: float64 `[N, 3, 3]`: from pixels of the targets' images to pixels at this step.
         """
         count = len(self.template)
         points = np.full((len(sizes), count, 2), np.nan)
-        every = [self._points_in(index, target) for index, target in enumerate(targets or ())]
+        every = [self._points_in(index, target) for index, target in enumerate(targets)]
         images = [index for index, table in enumerate(every) if table is not None]
         if images:
             homogeneous = np.ones((len(images), count, 3))
@@ -345,15 +344,8 @@ class AlignPoints(Transform):
             )
         return table[:, :2]
 
-    def draw_for(
-        self, state: BatchState, stream: Stream, targets: Sequence[Any] | None, matrix: Array | None
-    ) -> list[Step]:
-        return self.steps_of(
-            self.points_of(state.sizes, targets, forward_of(position(self.name, matrix))), state
-        )
-
-    def steps_of(self, points: Array, state: BatchState) -> list[Step]:
-        """The warp that aligns `points` `[N, K, 2]`."""
+    def draw_for(self, state: BatchState, stream: Stream, targets: Sequence[Any], matrix: Array) -> Step:
+        points = self.points_of(state.sizes, targets, forward_of(matrix))
         height, width = checked_size(self.size)
         outputs = same_rows((height, width), len(state))
         whole = identities(len(state))
@@ -363,8 +355,7 @@ class AlignPoints(Transform):
         forward = identities(len(state))
         forward[:, :2] = get_similarity_matrix(np.where(usable[:, None, None], points, template), template)
         forward = np.where(usable[:, None, None], forward, whole)
-        matrix = invert_perspective(forward)
-        return [warp_step(matrix, outputs, *reading_of(self), least=(height, width))]
+        return warp_step(invert_perspective(forward), outputs, *reading_of(self), least=(height, width))
 
 
 @dataclass(frozen=True)

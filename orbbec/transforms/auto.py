@@ -17,18 +17,8 @@ from orbbec.transforms.policies import POLICIES
 from orbbec.transforms.warps import Reading, warp
 
 OPERATIONS = (
-    *(
-        "Identity",
-        "ShearX",
-        "ShearY",
-        "TranslateX",
-        "TranslateY",
-        "Rotate",
-        "Brightness",
-        "Color",
-        "Contrast",
-    ),
-    *("Sharpness", "Posterize", "Solarize", "AutoContrast", "Equalize", "Invert", "SolarizeAdd"),
+    *("Identity", "ShearX", "ShearY", "TranslateX", "TranslateY", "Rotate", "Brightness", "Color"),
+    *("Contrast", "Sharpness", "Posterize", "Solarize", "AutoContrast", "Equalize", "Invert", "SolarizeAdd"),
 )
 Choice: TypeAlias = tuple[int, int]  # the registers of an operation and its magnitude
 TORCHVISION = range(OPERATIONS.index("Invert"))  # the operations of its RandAugment

@@ -25,7 +25,7 @@ from orbbec.plan.points import (
 from orbbec.plan.steps import BatchState, Step, Warp
 from orbbec.plan.stream import Stream
 from orbbec.transforms.base.arguments import at_least, checks, several
-from orbbec.transforms.base.checks import Size, checked_size, interval, number, position, whole
+from orbbec.transforms.base.checks import Size, checked_size, interval, number, whole
 from orbbec.transforms.base.transform import Transform, _Chance
 from orbbec.transforms.targets.masks import mask_here
 from orbbec.transforms.targets.per_box import row_count
@@ -109,19 +109,17 @@ class RandomIoUCrop(Transform):
         low, high = interval(self.name, "min_aspect_ratio, max_aspect_ratio", ratios, 1e-6)
         self._set(min_aspect_ratio=low, max_aspect_ratio=high)
 
-    def draw_for(
-        self, state: BatchState, stream: Stream, targets: Sequence[Any] | None, matrix: Array | None
-    ) -> list[Step]:
+    def draw_for(self, state: BatchState, stream: Stream, targets: Sequence[Any], matrix: Array) -> Step:
         crops = state.regions.copy()
         per_round = 1 + 4 * self.trials
-        draws, forward = stream.uniforms(per_round), forward_of(position(self.name, matrix))
+        draws, forward = stream.uniforms(per_round), forward_of(matrix)
         first, end = self.epochs or (0, math.inf)
-        for n, target in enumerate(targets or () if first <= stream.epoch < end else ()):
+        for n, target in enumerate(targets if first <= stream.epoch < end else ()):
             boxes = boxes_and_rows(self.name, target, n, forward[n], state.sizes[n])[0]
             if len(boxes):
                 alone = Stream(stream.sample_ids[n : n + 1], *stream.key)
                 crops[n] = self._crop(state.sizes[n], boxes, draws[n], alone)
-        return [_cropped(crops)]
+        return _cropped(crops)
 
     def _crop(self, size: Array, boxes: Array, first: Array, stream: Stream) -> Array:
         """The region of one image: left, top, right, bottom."""
@@ -168,16 +166,14 @@ class _TargetCrop(_Chance):
     needs_targets = True
     draws: ClassVar[int]  # random numbers of a region
 
-    def draw_for(
-        self, state: BatchState, stream: Stream, targets: Sequence[Any] | None, matrix: Array | None
-    ) -> list[Step]:
+    def draw_for(self, state: BatchState, stream: Stream, targets: Sequence[Any], matrix: Array) -> Step:
         chosen, draws = stream.chance(self.p), stream.uniforms(self.draws)
-        regions, reads = state.regions.copy(), position(self.name, matrix)
-        for n, target in enumerate(targets or [{}] * len(state)):
+        regions = state.regions.copy()
+        for n, target in enumerate(targets):
             if chosen[n]:
-                objects = self._objects(n, target, reads[n], state.sizes[n])
+                objects = self._objects(n, target, matrix[n], state.sizes[n])
                 regions[n] = self._region(n, state.sizes[n], objects, draws[n])
-        return [_cropped(regions, self._least)]
+        return _cropped(regions, self._least)
 
     @property
     def _least(self) -> tuple[int, int]:

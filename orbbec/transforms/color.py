@@ -10,7 +10,7 @@ import torch
 from torch import Tensor
 
 from orbbec.bridge.plain import listed
-from orbbec.bridge.spec import EVERY_DTYPE, OpSpec, register
+from orbbec.bridge.spec import EVERY_DTYPE, composite
 from orbbec.plan.batches import signed, unsigned
 from orbbec.plan.build import Build
 from orbbec.plan.parameters import Column, OperatorStep
@@ -361,11 +361,9 @@ class RandomChannelPermutation(Transform):
         build.colors("color_swap", build.permutation(3))
 
 
+@composite("gray_to_rgb", EVERY_DTYPE, channels=(1,))
 def _repeated(images: Tensor) -> Tensor:
     return unsigned(torch.cat([signed(images)] * 3, 1), images.dtype)
-
-
-register(OpSpec(call=_repeated, name="gray_to_rgb", dtypes=EVERY_DTYPE, channels=(1,), takes_ragged=False))
 
 
 @dataclass(frozen=True)

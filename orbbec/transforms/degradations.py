@@ -10,21 +10,20 @@ import torch
 from torch import Tensor
 
 from orbbec.bridge.arguments import copied_to
-from orbbec.bridge.spec import BYTES_AND_FLOATS, OpSpec, register
+from orbbec.bridge.spec import composite
 from orbbec.color import clahe, cvt_color
 from orbbec.filters import filter2d, gaussian_blur
 from orbbec.plan.build import Build
-from orbbec.plan.parameters import Column, OperatorStep
 from orbbec.plan.passes import VARIES
 from orbbec.plan.rules import IMAGE_HEIGHT, IMAGE_WIDTH
 from orbbec.transforms.base.arguments import at_least, checks, odd_sides, resizing
 from orbbec.transforms.base.checks import Range, checked_numbers, interval, size_pair, span
 from orbbec.transforms.base.transform import Transform
 from orbbec.transforms.cuts import Resizing, resize
+from orbbec.transforms.operators import Row, _RowTransform
 
-_WHOLE_IMAGE = "takes a histogram of each tile"
 
-
+@composite("clahe", ("uint8",), channels=(1, 3))
 def _equalized_luminance(images: Tensor, clip_limit: Tensor, tiles: tuple[int, int]) -> Tensor:
     """CLAHE of the lightness, by CIE's L*a*b*; of gray images, of their values."""
     is_gray = images.shape[1] == 1
@@ -36,6 +35,7 @@ def _equalized_luminance(images: Tensor, clip_limit: Tensor, tiles: tuple[int, i
     return result
 
 
+@composite("unsharp_mask", host_columns=("kernel_size",))
 def _unsharp(images: Tensor, kernel_size: Tensor, sigma: Tensor, alpha: Tensor, threshold: float) -> Tensor:
     """Add the difference from a blur where it exceeds a threshold, through a blurred mask."""
     maximum = 255.0 if images.dtype == torch.uint8 else 1.0
@@ -64,6 +64,7 @@ def disk_kernels(radius: int, alias_blur: Tensor) -> Tensor:
     return blurred[:, 0]
 
 
+@composite("defocus", host_columns=("radius", "alias_blur"))
 def _defocus(images: Tensor, radius: Tensor, alias_blur: Tensor, reach: int) -> Tensor:
     """Average over a disk per image; the kernels are padded to one size."""
     kernels = torch.zeros(len(radius), 2 * reach + 1, 2 * reach + 1, dtype=torch.float32, device="cpu")
@@ -76,28 +77,8 @@ def _defocus(images: Tensor, radius: Tensor, alias_blur: Tensor, reach: int) -> 
     return result
 
 
-register(
-    OpSpec(call=_equalized_luminance, name="clahe", dtypes=("uint8",), channels=(1, 3), takes_ragged=False),
-    OpSpec(
-        call=_unsharp,
-        name="unsharp_mask",
-        dtypes=BYTES_AND_FLOATS,
-        host_columns=("kernel_size",),
-        takes_ragged=False,
-        capturable=False,
-    ),
-    OpSpec(
-        call=_defocus,
-        name="defocus",
-        host_columns=("radius", "alias_blur"),
-        takes_ragged=False,
-        capturable=False,
-    ),
-)
-
-
 @dataclass(frozen=True)
-class CLAHE(Transform):
+class CLAHE(_RowTransform):
     """Equalize the histograms of tiles with a limited contrast; uint8 only.
 
     Of color images, the lightness.
@@ -122,10 +103,10 @@ class CLAHE(Transform):
 
     _checks = checks(clip_limit=at_least(1.0), tile_grid_size=size_pair)
 
-    def rules(self, build: Build) -> None:
-        columns = {"clip_limit": Column("registers", build.uniform_in(self.clip_limit))}
-        options, chosen = {"tiles": self.tile_grid_size}, build.chance(self.p)
-        build.operator(OperatorStep("clahe", columns, options, drawn=chosen, why=_WHOLE_IMAGE))
+    _row = Row("clahe", ("clip_limit", "p"), why="takes a histogram of each tile")
+
+    def _options(self) -> dict[str, Any]:
+        return {"tiles": self.tile_grid_size}
 
 
 def _part(op: str, name: str, value: Any) -> Range:
@@ -133,7 +114,7 @@ def _part(op: str, name: str, value: Any) -> Range:
 
 
 @dataclass(frozen=True)
-class UnsharpMask(Transform):
+class UnsharpMask(_RowTransform):
     """Sharpen images by their difference from a Gaussian blur, where it is large.
 
     Args:
@@ -160,18 +141,11 @@ class UnsharpMask(Transform):
 
     _checks = checks(kernel_size=odd_sides, sigma=at_least(0.0), alpha=_part, threshold=(0.0, 255.0))
 
-    def rules(self, build: Build) -> None:
-        columns = {
-            "kernel_size": Column("registers", build.whole_in(self.kernel_size, 2), dtype="int64"),
-            "sigma": Column("registers", build.uniform_in(self.sigma)),
-            "alpha": Column("registers", build.uniform_in(self.alpha)),
-        }
-        options, chosen = {"threshold": self.threshold}, build.chance(self.p)
-        build.operator(OperatorStep("unsharp_mask", columns, options, drawn=chosen))
+    _row = Row("unsharp_mask", ("kernel_size", "sigma", "alpha", "p"), ("threshold",))
 
 
 @dataclass(frozen=True)
-class Defocus(Transform):
+class Defocus(_RowTransform):
     """Average each pixel over a disk with a blurred edge, as a lens out of focus does.
 
     Args:
@@ -193,13 +167,10 @@ class Defocus(Transform):
 
     _checks = checks(radius=(1, 100), alias_blur=at_least(1e-6))
 
-    def rules(self, build: Build) -> None:
-        columns = {
-            "radius": Column("registers", build.whole_in(self.radius), dtype="int64"),
-            "alias_blur": Column("registers", build.uniform_in(self.alias_blur)),
-        }
-        options, chosen = {"reach": max(_MIN_DISK, *checked_numbers(self.radius))}, build.chance(self.p)
-        build.operator(OperatorStep("defocus", columns, options, drawn=chosen))
+    _row = Row("defocus", ("radius", "alias_blur", "p"))
+
+    def _options(self) -> dict[str, Any]:
+        return {"reach": max(_MIN_DISK, *checked_numbers(self.radius))}
 
 
 @dataclass(frozen=True)

@@ -12,7 +12,7 @@ import torch
 from torch import Tensor
 
 from orbbec.bridge.arguments import Array, copied_to
-from orbbec.bridge.spec import EVERY_DTYPE, OpSpec, register
+from orbbec.bridge.spec import EVERY_DTYPE, composite
 from orbbec.matrices import get_perspective_matrix, invert_perspective
 from orbbec.plan.build import Build
 from orbbec.plan.parameters import Column, OperatorStep
@@ -86,33 +86,23 @@ def _displaced(images: Tensor, displacement: Tensor, how: dict[str, Any]) -> Ten
     return result
 
 
+@composite("optical_distortion", EVERY_DTYPE, displacement=lens_displacement, host_columns=("distortion",))
 def _seen_by_lens(images: Tensor, distortion: Tensor, **how: Any) -> Tensor:
     size = images.shape[-2], images.shape[-1]
     return _displaced(images, lens_displacement(size, distortion), how)
 
 
+@composite(
+    "grid_distortion",
+    EVERY_DTYPE,
+    displacement=grid_displacement,
+    host_columns=("steps_x", "steps_y", "is_normalized"),
+)
 def _seen_by_grid(
     images: Tensor, steps_x: Tensor, steps_y: Tensor, is_normalized: Tensor, **how: Any
 ) -> Tensor:
     size = images.shape[-2], images.shape[-1]
     return _displaced(images, grid_displacement(size, steps_x, steps_y, is_normalized), how)
-
-
-for _call, _name, _displacement, _columns in (
-    (_seen_by_lens, "optical_distortion", lens_displacement, ("distortion",)),
-    (_seen_by_grid, "grid_distortion", grid_displacement, ("steps_x", "steps_y", "is_normalized")),
-):
-    register(
-        OpSpec(
-            call=_call,
-            name=_name,
-            dtypes=EVERY_DTYPE,
-            displacement=_displacement,
-            host_columns=_columns,
-            takes_ragged=False,
-            capturable=False,
-        )
-    )
 
 
 @dataclass(frozen=True)
@@ -242,6 +232,12 @@ def shuffled_cells(size: tuple[int, int], row_order: Array, column_order: Array,
     return np.concatenate([np.stack([lefts, tops, rights, bottoms], 1), corners], 1).astype(np.int64)
 
 
+@composite(
+    "grid_shuffle",
+    EVERY_DTYPE,
+    pieces=shuffled_cells,
+    host_columns=("row_order", "column_order", "order"),
+)
 def _with_shuffled_cells(images: Tensor, **orders: Tensor) -> Tensor:
     size, result = (images.shape[-2], images.shape[-1]), torch.empty_like(images)
     for n, (image, output) in enumerate(zip(images, result, strict=True)):
@@ -249,19 +245,6 @@ def _with_shuffled_cells(images: Tensor, **orders: Tensor) -> Tensor:
         for left, top, right, bottom, x, y in shuffled_cells(size, **numbers).tolist():
             output[:, y : y + bottom - top, x : x + right - left] = image[:, top:bottom, left:right]
     return result
-
-
-register(
-    OpSpec(
-        call=_with_shuffled_cells,
-        name="grid_shuffle",
-        dtypes=EVERY_DTYPE,
-        pieces=shuffled_cells,
-        host_columns=("row_order", "column_order", "order"),
-        takes_ragged=False,
-        capturable=False,
-    )
-)
 
 
 @dataclass(frozen=True)

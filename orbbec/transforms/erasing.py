@@ -12,8 +12,8 @@ import numpy as np
 import torch
 from torch import Tensor
 
-from orbbec.bridge.arguments import Array, copied_to
-from orbbec.bridge.spec import OpSpec, register
+from orbbec.bridge.arguments import Array
+from orbbec.bridge.spec import composite
 from orbbec.plan.build import Build
 from orbbec.plan.parameters import Column, OperatorStep
 from orbbec.plan.registers import log_range
@@ -24,7 +24,7 @@ from orbbec.transforms.base.checks import FillValue, Range, checked_numbers, cho
 from orbbec.transforms.base.transform import Transform
 
 _MAX_SIDE = float(1 << 30)  # a side of a rectangle is at most that of the image
-HOLES = "fills rectangles, whose number varies"
+_HOLES = "fills rectangles, whose number varies"
 _UNIT_DRAWS = 6  # of a rectangle in a unit: two for its position, up to four for its color
 
 
@@ -261,35 +261,11 @@ def _with_whole_side(length_range: Range) -> tuple[Range, Range]:
     return (whole_side, whole_side), length_range
 
 
-def fill_colors(images: Tensor, fill: Sequence[float]) -> Tensor:
-    """A fill as `[1 or C, 1, 1]` in the dtype and on the device of images."""
-    values = torch.tensor(fill, dtype=torch.float64, device="cpu")
-    values = values.round() if images.dtype == torch.uint8 else values
-    return copied_to(images.device, values.to(images.dtype))[:, None, None]
-
-
-def _with_holes(
-    images: Tensor, holes: Tensor, fill: Sequence[float] = (), colors: Tensor | None = None
-) -> Tensor:
-    """Fill rectangles, int64 `[N, K, 4]`, with one color, or each with its own, `[N, K, C]`."""
-    result = images.clone()
-    for n, (image, rectangles) in enumerate(zip(result, holes.tolist(), strict=True)):
-        several = [fill] * len(rectangles) if colors is None else colors[n].tolist()
-        for (left, top, right, bottom), color in zip(rectangles, several, strict=True):
-            if left < right and top < bottom:
-                image[:, top:bottom, left:right] = fill_colors(images, color)
-    return result
-
-
-register(
-    OpSpec(
-        call=_with_holes,
-        name="holes",
-        host_columns=("holes", "colors"),
-        takes_ragged=False,
-        capturable=False,
-    )
-)
+def filled_holes(holes: Array, fill: FillValue, chosen: Array) -> Operator:
+    """The step that fills rectangles, int64 `[N, K, 4]`, of some images."""
+    numbers = list(checked_numbers(fill))
+    options = {"fill": numbers if len(numbers) > 1 else numbers[0]}
+    return Operator("erase", {"boxes": holes}, options, drawn=chosen, why=_HOLES)
 
 
 def unit_holes(size: Array, unit: Array, ratio: float, draws: Array | None) -> Array:
@@ -370,14 +346,12 @@ class GridDropout(_Dropout):
 
     def steps(self, params: Any, state: BatchState) -> Sequence[Step]:
         chosen, holes, draws = params
-        table, options = {"holes": holes}, {}
         if not isinstance(self.fill, str):
-            options["fill"] = list(checked_numbers(self.fill))
-        elif state.channels > _UNIT_DRAWS - 2:
+            return [filled_holes(holes, self.fill, chosen)]
+        if state.channels > _UNIT_DRAWS - 2:
             raise ValueError(f"{self.name}: expected a number in fill for {state.channels} channels")
-        else:
-            table["colors"] = np.floor(draws[..., : state.channels] * 256) * (state.maximum / 255)
-        return [Operator("holes", table, options, drawn=chosen, why=HOLES)]
+        colors = np.floor(draws[..., : state.channels] * 256) * (state.maximum / 255)
+        return [Operator("erase", {"boxes": holes, "fill": colors}, {}, drawn=chosen, why=_HOLES)]
 
     def rules(self, build: Build) -> None:
         if self.holes_number_xy is None:
@@ -391,6 +365,7 @@ class GridDropout(_Dropout):
                 Rectangle("cell", cell, draws=2).fill(build, "fill", self.fill)
 
 
+@composite("patch_brightness")
 def _brightened(images: Tensor, boxes: Tensor, factors: Tensor) -> Tensor:
     """Multiply the pixels of rectangles, `boxes` `[N, K, 4]`, by `factors` `[N, K]`."""
     height, width = images.shape[-2:]
@@ -405,9 +380,6 @@ def _brightened(images: Tensor, boxes: Tensor, factors: Tensor) -> Tensor:
     if images.dtype == torch.uint8:
         return result.round().clamp(0, 255).byte()
     return result.clamp(0, 1).to(images.dtype)
-
-
-register(OpSpec(call=_brightened, name="patch_brightness", takes_ragged=False))
 
 
 @dataclass(frozen=True)

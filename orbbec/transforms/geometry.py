@@ -26,7 +26,6 @@ from orbbec.transforms.base.checks import (
     checked_sides,
     checked_size,
     padding_of,
-    position,
     resizings_of,
     size_pair,
     whole,
@@ -235,20 +234,18 @@ class RandomCrop(Transform):
     def _pads(self) -> bool:
         return self.pad_if_needed or self.padding is not None
 
-    def draw_for(
-        self, state: BatchState, stream: Stream, targets: Sequence[Any] | None, matrix: Array | None
-    ) -> list[Step]:
+    def draw_for(self, state: BatchState, stream: Stream, targets: Sequence[Any], matrix: Array) -> Step:
         size, border = checked_size(self.size), border_of(self.name, self.padding_mode)
         above, extents = self._extents(state.sizes)
         spare = (extents - size + 1).T
         corners = [np.stack([*map(stream.below, spare)], 1) - above for _ in range(1 + CLASS_TRIES)]
         limit = ClassLimit(self.name, self.max_class_ratio or 0.0, self.ignore_index)
-        masks = limit.masks_of(targets or [{}] * len(state))
-        corner = limit.chosen(corners, masks, position(self.name, matrix), size, border)
+        masks = limit.masks_of(targets)
+        corner = limit.chosen(corners, masks, matrix, size, border)
         shift = shifts(corner[:, 1], corner[:, 0], len(state))
         region = None if self._pads else np.concatenate([corner, corner + size], 1)[:, [1, 0, 3, 2]]
         how = padded(self) if self._pads else {"region": region}
-        return [Warp(shift, same_rows(size, len(state)), lossless=True, least=size, **how)]
+        return Warp(shift, same_rows(size, len(state)), lossless=True, least=size, **how)
 
     def _extents(self, sizes: Array) -> tuple[Array, Array]:
         """The padding above and on the left, and the sizes of padded images: int64 `[N, 2]`."""

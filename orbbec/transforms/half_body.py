@@ -14,7 +14,7 @@ from orbbec.plan.points import carried, forward_of, numbers_of, shifts
 from orbbec.plan.steps import BatchState, Step, Warp
 from orbbec.plan.stream import Stream
 from orbbec.transforms.base.arguments import at_least, checks, several, text
-from orbbec.transforms.base.checks import FillValue, position, whole
+from orbbec.transforms.base.checks import FillValue, whole
 from orbbec.transforms.base.transform import _Chance
 from orbbec.transforms.cuts import padded
 
@@ -83,18 +83,16 @@ class RandomHalfBody(_Chance):
         key=text,
     )
 
-    def draw_for(
-        self, state: BatchState, stream: Stream, targets: Sequence[Any] | None, matrix: Array | None
-    ) -> list[Step]:
+    def draw_for(self, state: BatchState, stream: Stream, targets: Sequence[Any], matrix: Array) -> Step:
         chosen, prefers_upper = stream.chance(self.p), stream.chance(self.upper_prob)
-        boxes, forward = state.regions, forward_of(position(self.name, matrix))
-        for n, target in enumerate(targets or ()):
+        boxes, forward = state.regions, forward_of(matrix)
+        for n, target in enumerate(targets):
             joints = self._joints_of(target, n)
             half = self._half(self._visible(joints), bool(prefers_upper[n])) if chosen[n] else ()
             if len(half):
                 boxes[n] = self._box(carried(forward[n], joints[half, :2]))
         sizes = np.stack([boxes[:, 3] - boxes[:, 1], boxes[:, 2] - boxes[:, 0]], 1)
-        return [Warp(shifts(boxes[:, 0], boxes[:, 1], len(boxes)), sizes, lossless=True, **padded(self))]
+        return Warp(shifts(boxes[:, 0], boxes[:, 1], len(boxes)), sizes, lossless=True, **padded(self))
 
     def _joints_of(self, target: Any, index: int) -> Array:
         """The joints of an image, `[K, 2]` or `[K, 3]`; without a person, no visible ones."""

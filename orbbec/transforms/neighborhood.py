@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any, ClassVar
+from typing import Any
 
 from orbbec.bridge.plain import listed
 from orbbec.plan.build import Build
@@ -21,6 +21,7 @@ from orbbec.transforms.base.checks import (
     whole_range,
 )
 from orbbec.transforms.base.transform import Transform, _Chance, _EvenChance
+from orbbec.transforms.operators import Row, _RowTransform
 from orbbec.transforms.warps import displacement_options
 
 _STATISTICS = "takes a histogram of the whole image"
@@ -76,18 +77,13 @@ class GaussianBlur(Transform):
         build.operator(OperatorStep("gaussian_blur", columns, drawn=build.constant(1)))
 
 
-class _OddWindow(Transform):
-    """An operator whose windows have a drawn odd side."""
+class _OddWindow(_RowTransform):
+    """Windows have a drawn odd side."""
 
-    operator: ClassVar[str]
     kernel_size: int | Sequence[int]
     p: float
 
     _checks = checks(kernel_size=_odd_range)
-
-    def rules(self, build: Build) -> None:
-        columns = {"kernel_size": Column("registers", build.whole_in(self.kernel_size, 2), dtype="int64")}
-        build.operator(OperatorStep(self.operator, columns, drawn=build.chance(self.p)))
 
 
 @dataclass(frozen=True)
@@ -114,7 +110,7 @@ class BoxBlur(_OddWindow):
     kernel_size: int | Sequence[int] = (3, 7)
     p: float = 0.5
 
-    operator: ClassVar[str] = "box_blur"
+    _row = Row("box_blur", ("kernel_size", "p"))
 
 
 @dataclass(frozen=True)
@@ -141,11 +137,11 @@ class MedianBlur(_OddWindow):
     kernel_size: int | Sequence[int] = (3, 5)
     p: float = 0.5
 
-    operator: ClassVar[str] = "median_blur"
+    _row = Row("median_blur", ("kernel_size", "p"))
 
 
 @dataclass(frozen=True)
-class MotionBlur(Transform):
+class MotionBlur(_RowTransform):
     """Blur each image along a line.
 
     Args:
@@ -168,12 +164,7 @@ class MotionBlur(Transform):
 
     _checks = checks(length=at_least(1), angle_degrees=interval)
 
-    def rules(self, build: Build) -> None:
-        columns = {
-            "length": Column("registers", build.whole_in(self.length), dtype="int64"),
-            "angle_degrees": Column("registers", build.uniform(*self.angle_degrees)),
-        }
-        build.operator(OperatorStep("motion_blur", columns, drawn=build.chance(self.p)))
+    _row = Row("motion_blur", ("length", "angle_degrees", "p"))
 
 
 @dataclass(frozen=True)
@@ -204,7 +195,7 @@ class RandomAdjustSharpness(_Chance):
         build.operator(OperatorStep("adjust_sharpness", columns, drawn=build.chance(self.p)))
 
 
-class RandomAutocontrast(_EvenChance):
+class RandomAutocontrast(_RowTransform, _EvenChance):
     """Stretch each channel to the full range; uint8 only.
 
     Args:
@@ -219,11 +210,10 @@ class RandomAutocontrast(_EvenChance):
         [[[0, 49, 254]]]
     """
 
-    def rules(self, build: Build) -> None:
-        build.operator(OperatorStep("autocontrast", drawn=build.chance(self.p), why=_STATISTICS))
+    _row = Row("autocontrast", ("p",), why=_STATISTICS)
 
 
-class RandomEqualize(_EvenChance):
+class RandomEqualize(_RowTransform, _EvenChance):
     """Equalize the histogram of each channel; uint8 only.
 
     Args:
@@ -239,8 +229,7 @@ class RandomEqualize(_EvenChance):
         (0, 255)
     """
 
-    def rules(self, build: Build) -> None:
-        build.operator(OperatorStep("equalize", drawn=build.chance(self.p), why=_STATISTICS))
+    _row = Row("equalize", ("p",), why=_STATISTICS)
 
 
 @dataclass(frozen=True)
@@ -310,3 +299,28 @@ class ElasticTransform(Transform):
         options = {**displacement_options(self), "transform_index": build.stream}
         step = OperatorStep("elastic_transform", columns, options, why="displaces each pixel by noise")
         build.operator(step)
+
+
+@dataclass(frozen=True)
+class PillowBlur(_RowTransform):
+    """Blur each image as Pillow's `GaussianBlur` does; uint8 only.
+
+    Args:
+        radius_range: a range of standard deviations in pixels, from 0 to 1000.
+        p: probability, from 0 to 1.
+
+    Source:
+        `PIL.ImageFilter.GaussianBlur`, as DeiT III's 3-Augment blurs.
+
+    Example:
+        >>> image = torch.tensor([[[0, 0, 255, 0, 0]]], dtype=torch.uint8)
+        >>> PillowBlur((1.0, 1.0), p=1.0)(image).tolist()
+        [[[15, 60, 103, 60, 15]]]
+    """
+
+    radius_range: Range = (0.1, 2.0)
+    p: float = 0.1
+
+    _checks = checks(radius_range=(0.0, 1000.0))
+
+    _row = Row("pillow_blur", ("radius_range", "p"))

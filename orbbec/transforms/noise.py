@@ -10,10 +10,11 @@ from orbbec.transforms.adjustments import check_unit
 from orbbec.transforms.base.arguments import at_least, checks
 from orbbec.transforms.base.checks import Range, span
 from orbbec.transforms.base.transform import Transform
+from orbbec.transforms.operators import Row, _RowTransform
 
 
 @dataclass(frozen=True)
-class GaussianNoise(Transform):
+class GaussianNoise(_RowTransform):
     """Add Gaussian noise, in a separate pass.
 
     Args:
@@ -37,13 +38,7 @@ class GaussianNoise(Transform):
 
     _checks = checks(mean=span, sigma=at_least(0.0))
 
-    def rules(self, build: Build) -> None:
-        columns = {
-            name: Column("registers", build.uniform_in(getattr(self, name))) for name in ("mean", "sigma")
-        }
-        options = {"clip": self.clip, "transform_index": build.stream}
-        why, frames = "draws noise per image", self.per_frame
-        build.operator(OperatorStep("gaussian_noise", columns, options, why=why, per_frame=frames))
+    _row = Row("gaussian_noise", ("mean", "sigma"), ("clip",), "draws noise per image")
 
 
 @dataclass(frozen=True)
@@ -120,7 +115,7 @@ class PixelDropout(Transform):
 
 
 @dataclass(frozen=True)
-class ShotNoise(Transform):
+class ShotNoise(_RowTransform):
     """Replace the light of each value by that of a random number of photons, in a separate pass.
 
     Args:
@@ -144,8 +139,4 @@ class ShotNoise(Transform):
 
     _checks = checks(scale_range=at_least(1e-6))
 
-    def rules(self, build: Build) -> None:
-        chosen, scale = build.chance(self.p), build.uniform(*self.scale_range)
-        columns, options = {"scale": Column("registers", scale)}, {"transform_index": build.stream}
-        step = OperatorStep("shot_noise", columns, options, chosen, "draws noise per image", self.per_frame)
-        build.operator(step)
+    _row = Row("shot_noise", ("p", "scale_range"), why="draws noise per image")

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import partial
 from typing import Any
@@ -12,7 +12,7 @@ from orbbec.plan.build import Build
 from orbbec.plan.passes import ALIKE, VARIES
 from orbbec.plan.registers import log_range
 from orbbec.plan.rules import IMAGE_HEIGHT, IMAGE_WIDTH
-from orbbec.transforms.base.arguments import at_least, checks
+from orbbec.transforms.base.arguments import Check, at_least, checks, or_none
 from orbbec.transforms.base.checks import (
     FillValue,
     Range,
@@ -70,6 +70,12 @@ class RandomShift(Transform):
         build.warp("crop_to", box, lossless=True, **padded(self))
 
 
+def _one_or_four(op: str, name: str, value: Any, check: Check) -> Any:
+    """A checked range, or four."""
+    several = listed(value) or []
+    return tuple(check(op, name, ends) for ends in several) if len(several) == 4 else check(op, name, value)
+
+
 @dataclass(frozen=True)
 class CropAndPad(_Resizing):
     """Crop or pad each side of an image by a drawn amount.
@@ -107,13 +113,10 @@ class CropAndPad(_Resizing):
     padding_mode: str = "constant"
     p: float = 0.5
 
-    _checks = checks()
-
-    def __post_init__(self) -> None:
-        super().__post_init__()
-        self._set_amounts("percent_range", partial(interval, low=-1.0))
-        if self.px_range is not None:
-            self._set_amounts("px_range", partial(whole_range, low=-(1 << 30), high=1 << 30))
+    _checks = checks(
+        percent_range=partial(_one_or_four, check=partial(interval, low=-1.0)),
+        px_range=or_none(partial(_one_or_four, check=partial(whole_range, low=-(1 << 30), high=1 << 30))),
+    )
 
     def rules(self, build: Build) -> None:
         chosen, size = build.chance(self.p), build.size
@@ -134,14 +137,6 @@ class CropAndPad(_Resizing):
         build.warp("crop_to", build.copies(box), lossless=True, size=VARIES, **padded(self))
         if self.keep_size:
             resize(build, "resize_to", height, width, how=self, size=size)
-
-    def _set_amounts(self, name: str, check: Callable[[str, str, Any], Any]) -> None:
-        """Check one range, or four."""
-        several = listed(getattr(self, name)) or []
-        if len(several) == 4:
-            self._set(**{name: tuple(check(self.name, name, ends) for ends in several)})
-        else:
-            self._set(**{name: check(self.name, name, getattr(self, name))})
 
     @property
     def _ranges(self) -> list[Range]:

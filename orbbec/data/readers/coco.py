@@ -10,10 +10,10 @@ from typing import Any
 import numpy as np
 
 from orbbec.bridge.arguments import Array
-from orbbec.data.files import ImageFiles
+from orbbec.data.files import FileSource
 from orbbec.data.readers.masks import mask_box, mask_of, rings_of
 from orbbec.data.readers.paths import check_path
-from orbbec.data.sample import Sample, faults_named, read_bytes
+from orbbec.data.sample import faults_named
 from orbbec.transforms.base.checks import choice
 
 _FARTHEST = 1e9  # largest coordinate in pixels, and largest area
@@ -23,7 +23,7 @@ _NONE = (np.nan,) * 4  # a box that the file lacks
 _MOST_MASK_BYTES = 2 << 30  # per image: refuses hostile files before they exhaust memory
 
 
-class Coco:
+class Coco(FileSource):
     """A folder of images with a JSON file of COCO annotations.
 
     The targets of an image with K objects:
@@ -72,6 +72,10 @@ class Coco:
         >>> sample.sample_id, sample.targets["boxes"].tolist(), sample.targets["labels"].tolist()
         (42, [[1.0, 2.0, 4.0, 6.0]], [0])
     """
+
+    root: Path
+    sample_ids: list[int]
+    sizes: list[tuple[int, int]]
 
     def __init__(
         self,
@@ -145,9 +149,6 @@ class Coco:
         counts = np.bincount([indices[entry["image_id"]] for entry in objects], minlength=len(indices))
         self._begins = [0, *np.cumsum(counts).tolist()]
 
-    def __len__(self) -> int:
-        return len(self.paths)
-
     def targets(self, index: int) -> dict[str, Any]:
         """The annotations of an image.
 
@@ -170,16 +171,6 @@ class Coco:
                     continue
                 _complete(targets["boxes"][at], targets["area"][at : at + 1], self._partial[row], size)
         return targets
-
-    def __getitem__(self, index: int) -> Sample:
-        sample_id = self.sample_ids[index]
-        path = self.root / self.paths[index]
-        size = self.sizes[index]
-        return Sample(read_bytes(path, sample_id), self.targets(index), sample_id, str(path), size)
-
-    def table(self) -> ImageFiles:
-        """The files, for a `Loader`."""
-        return ImageFiles(self.paths, str(self.root), self.sample_ids, self.sizes)
 
 
 def _of(table: Any, name: str, kinds: dict[str, type]) -> list[dict[str, Any]]:

@@ -5,19 +5,18 @@ from __future__ import annotations
 import os
 from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import Any
 
-from orbbec.data.files import ImageFiles
+from orbbec.data.files import FileSource
 from orbbec.data.readers.paths import check_link, check_path, image_files, is_hidden
 from orbbec.data.readers.tables import read_table
-from orbbec.data.sample import Sample, printable, read_bytes
+from orbbec.data.sample import printable
 from orbbec.transforms.base.checks import names
 
 _JPEG, _NETPBM = (".jpg", ".jpeg", ".jpe", ".jfif"), (".ppm", ".pgm", ".pbm")
 EXTENSIONS = (*_JPEG, *_NETPBM, ".png", ".bmp", ".tif", ".tiff", ".webp")
 
 
-class ImageFolder:
+class ImageFolder(FileSource):
     """Images in one folder per class: `root/cat/1.jpg`, `root/dog/tall/2.png`.
 
     Classes are the folders in `root`, sorted as text: `10` before `2`. The order of images is that of
@@ -48,22 +47,7 @@ class ImageFolder:
 
     def __init__(self, root: str | os.PathLike[str], extensions: Sequence[str] = EXTENSIONS) -> None:
         self.classes, self.paths, self.labels = labeled_files("ImageFolder", root, extensions, "images")
-
-    def __len__(self) -> int:
-        return len(self.paths)
-
-    def __getitem__(self, index: int) -> Sample:
-        index = range(len(self))[index]
-        path = self.paths[index]
-        return Sample(read_bytes(path, index), self.targets(index), index, path)
-
-    def targets(self, index: int) -> dict[str, Any]:
-        """The class of an image."""
-        return {"label": self.labels[index]}
-
-    def table(self) -> ImageFiles:
-        """The files, for a `Loader`."""
-        return ImageFiles(self.paths, columns={"label": self.labels})
+        self.columns = {"label": self.labels}
 
 
 def labeled_files(
@@ -95,7 +79,7 @@ def _is_class(entry: os.DirEntry[str]) -> bool:
     return entry.is_dir()
 
 
-class FileList:
+class FileList(FileSource):
     r"""Images listed in a CSV file with one row per image: `path`, and a column for each target.
 
     A column of integers such as `0` or `-12` holds integers; one of integers and fractions such as `0.5` or
@@ -127,6 +111,8 @@ class FileList:
         (['cat', 'dog'], {'label': 1, 'weight': 0.5})
     """
 
+    root: Path
+
     def __init__(
         self,
         file: str | os.PathLike[str],
@@ -142,26 +128,10 @@ class FileList:
         self.paths = table.columns.pop("path")
         for row, path in enumerate([] if trust_paths else self.paths):
             check_path("FileList", self.root, path, table.where(row))
-        self.columns = table.values(types or {})
+        self.columns = values = table.values(types or {})
         self.classes: list[str] = []
-        labels = self.columns.get("label")
+        labels = values.get("label")
         if labels and isinstance(labels[0], str):
             self.classes = sorted(set(labels))
             indices = {name: index for index, name in enumerate(self.classes)}
-            self.columns["label"] = [indices[label] for label in labels]
-
-    def __len__(self) -> int:
-        return len(self.paths)
-
-    def targets(self, index: int) -> dict[str, Any]:
-        """The targets in the row of an image."""
-        return {name: values[index] for name, values in self.columns.items()}
-
-    def table(self) -> ImageFiles:
-        """The files, for a `Loader`."""
-        return ImageFiles(self.paths, str(self.root), columns=self.columns)
-
-    def __getitem__(self, index: int) -> Sample:
-        index = range(len(self))[index]
-        path = self.root / self.paths[index]
-        return Sample(read_bytes(path, index), self.targets(index), index, str(path))
+            values["label"] = [indices[label] for label in labels]

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import json
 import os
-from collections import OrderedDict
 from collections.abc import Mapping, Sequence
 from contextlib import suppress
+from functools import lru_cache
 from pathlib import Path
 from typing import Any
 
@@ -96,7 +96,7 @@ class Parquet:
         number, group = self._numbers[at]
         path, first = self.files[number], int(self._ends[at - 1]) if at else 0
         with faults_named(index, f"{path}:{index}", ValueError, KeyError, NotImplementedError):
-            table = self._groups.read(path, group, self._columns.names)
+            table = self._groups.read(path, group, tuple(self._columns.names))
             if table.num_rows != self._ends[at] - first:
                 raise ValueError("the file has changed")
             [row] = table.slice(index - first, 1).to_pylist()
@@ -109,24 +109,20 @@ class _Groups(Locked):
 
     def __init__(self, count: int) -> None:
         super().__init__()
-        self._count = count
-        self._tables: OrderedDict[tuple[Path, int], Any] = OrderedDict()
+        self._count, self._read = count, lru_cache(count)(_row_group)
 
-    def read(self, path: Path, group: int, columns: Sequence[str]) -> Any:
+    def read(self, path: Path, group: int, columns: tuple[str, ...]) -> Any:
         """A row group; one thread reads at a time."""
-        key = path, group
         with self.lock:
-            table = self._tables.pop(key, None)
-            if table is None:
-                with _opened(path) as file:
-                    table = file.read_row_group(group, columns=list(columns), use_threads=False)
-            self._tables[key] = table
-            while len(self._tables) > self._count:
-                self._tables.popitem(last=False)
-            return table
+            return self._read(path, group, columns)
 
     def __reduce__(self) -> tuple[Any, ...]:
         return _Groups, (self._count,)
+
+
+def _row_group(path: Path, group: int, columns: tuple[str, ...]) -> Any:
+    with _opened(path) as file:
+        return file.read_row_group(group, columns=list(columns), use_threads=False)
 
 
 def _opened(path: Path) -> Any:

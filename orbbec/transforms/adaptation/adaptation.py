@@ -13,7 +13,7 @@ import torch
 from torch import Tensor
 
 from orbbec.bridge.arguments import Array, copied_to
-from orbbec.bridge.spec import OpSpec, register
+from orbbec.bridge.spec import composite
 from orbbec.color.statistics import channel_statistics
 from orbbec.color.tables import lut
 from orbbec.plan.build import Build
@@ -71,6 +71,7 @@ def matching_levels(source: Array, reference: Array) -> Array:
     return np.asarray(np.floor(np.interp(source, reference[there], there)))
 
 
+@composite("histogram_matching", channels=(1, 3), host_columns=("index", "blend_ratio"))
 def _matched(images: Tensor, index: Tensor, blend_ratio: Tensor, references: Any) -> Tensor:
     """Give each channel the histogram of the reference's, in part."""
     if len(images) == 0:
@@ -158,6 +159,7 @@ def _mapped(values: Tensor, matrix: Array, offset: Array) -> Tensor:
     return torch.stack(planes)
 
 
+@composite("pixel_distribution", channels=(1, 3), host_columns=("index", "blend_ratio"))
 def _adapted(
     images: Tensor, index: Tensor, blend_ratio: Tensor, references: Any, transform_type: str
 ) -> Tensor:
@@ -199,6 +201,7 @@ def replaced_part(size: tuple[int, int], beta: float) -> Array:
     return np.asarray(both[:, : size[1] // 2 + 1] / 2)
 
 
+@composite("fourier_adaptation", channels=(1, 3), host_columns=("index", "beta"))
 def _with_frequencies(images: Tensor, index: Tensor, beta: Tensor, references: Any) -> Tensor:
     """Give the lowest frequencies the amplitudes of the reference's."""
     maximum = 255.0 if images.dtype == torch.uint8 else 1.0
@@ -220,23 +223,6 @@ def _with_frequencies(images: Tensor, index: Tensor, beta: Tensor, references: A
         result = torch.fft.irfft2(spectrum, s=size).clamp_(0, maximum)
         results.append((result.round_() if maximum == 255 else result).to(images.dtype))
     return torch.stack(results) if results else images
-
-
-for _call, _name, _columns in (
-    (_matched, "histogram_matching", ("index", "blend_ratio")),
-    (_adapted, "pixel_distribution", ("index", "blend_ratio")),
-    (_with_frequencies, "fourier_adaptation", ("index", "beta")),
-):
-    register(
-        OpSpec(
-            call=_call,
-            name=_name,
-            channels=(1, 3),
-            host_columns=_columns,
-            takes_ragged=False,
-            capturable=False,
-        )
-    )
 
 
 class _Adaptation(_Chance):

@@ -104,12 +104,10 @@ class References:
                 f"but reference {index} has {count}"
             )
 
-    def resized(self, index: int, channels: int, size: tuple[int, int]) -> Tensor:
-        """Reference `index`, of a size, by `cv2.resize`: uint8 `[C, H, W]` on the CPU."""
-        return self._resized(index, channels, size)
-
     @cached_property
-    def _resized(self) -> Callable[[int, int, tuple[int, int]], Tensor]:
+    def resized(self) -> Callable[[int, int, tuple[int, int]], Tensor]:
+        """Takes an index, channels and a size, and gives this reference: uint8 `[C, H, W]` on the CPU."""
+
         @lru_cache(_SIZES)
         def of(index: int, channels: int, size: tuple[int, int]) -> Tensor:
             image = _bytes_of(self.entries[index], channels)

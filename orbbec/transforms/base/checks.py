@@ -7,7 +7,6 @@ from collections.abc import Sequence
 from enum import Enum
 from typing import Any, TypeAlias
 
-from orbbec.bridge.arguments import Array
 from orbbec.bridge.names import known_border, known_interpolation
 from orbbec.bridge.plain import is_integer, is_number, is_real, is_sequence, listed, plain, shown
 
@@ -257,10 +256,3 @@ def _error(op: str, name: str, expected: str, value: Any) -> ValueError | TypeEr
     single = plain(value)
     is_known = type(single) in (int, str) or is_real(single) or is_sequence(single)
     return ValueError(text) if is_known else TypeError(text)
-
-
-def position(name: str, matrix: Array | None) -> Array:
-    """The matrices of images, which are not known once images are mixed."""
-    if matrix is None:
-        raise ValueError(f"{name}: expected a position before images are mixed")
-    return matrix

@@ -40,7 +40,7 @@ class Transform(FrozenModule):
     others: ClassVar[int] = 0  # images that a mix reads for each
     makes_tensors: ClassVar[bool] = False  # for arrays and PIL images
     makes_pure: ClassVar[bool] = False  # for tv_tensors
-    parity: ClassVar[tuple[Parity, ...]] = ()  # its references; those of PARITY are not repeated
+    parity: ClassVar[tuple[Parity, ...]] = ()  # its references, for the list of transforms
     _checks_by_name: ClassVar[Mapping[str, Check]] = {}  # by name of the argument
 
     def __post_init__(self) -> None:
@@ -93,7 +93,10 @@ class Transform(FrozenModule):
         def draw(state: BatchState, batch: Batch, matrix: Array | None) -> Sequence[Step]:
             stream = Stream(batch.ids(per_frame), batch.seed, batch.epoch, index)
             if self.needs_targets:
-                return self.draw_for(state, stream, batch.targets, matrix)
+                if matrix is None:
+                    raise ValueError(f"{self.name}: expected a position before images are mixed")
+                targets = batch.targets or [{}] * len(state)
+                return [self.draw_for(state, stream, targets, matrix)]
             return self.steps(self.sample(state.sizes, stream), state)
 
         trace(build, draw)
@@ -116,10 +119,8 @@ class Transform(FrozenModule):
             f"{self.name}: expected a class with rules, or with sample and steps; Lambda takes a function"
         )
 
-    def draw_for(
-        self, state: BatchState, stream: Stream, targets: Sequence[Any] | None, matrix: Array | None
-    ) -> Sequence[Step]:
-        """The steps of a transform that reads targets; `matrix` maps current pixels to the targets'."""
+    def draw_for(self, state: BatchState, stream: Stream, targets: Sequence[Any], matrix: Array) -> Step:
+        """The step of a transform that reads targets; `matrix` maps current pixels to the targets'."""
         raise NotImplementedError
 
     def target_options(self, options: TargetOptions) -> TargetOptions:

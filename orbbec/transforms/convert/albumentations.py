@@ -17,7 +17,7 @@ from orbbec.transforms.convert import ConversionError, Inner, Maker, as_one, con
 from orbbec.transforms.convert.albumentations_attributes import attribute, expect, expect_if, one_of
 from orbbec.transforms.convert.albumentations_steps import MAKERS, NEAREST
 from orbbec.transforms.distortions import RandomGridShuffle
-from orbbec.transforms.effects import Morphological
+from orbbec.transforms.effects.artifacts import Morphological
 from orbbec.transforms.erasing import CoarseDropout, GridDropout, XYMasking
 from orbbec.transforms.objects import ConstrainedCoarseDropout
 from orbbec.transforms.targets.options import DEFAULT_OPTIONS, TargetOptions

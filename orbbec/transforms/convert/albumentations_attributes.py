@@ -2,61 +2,25 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection
-from typing import Any
+from collections.abc import Callable, Collection, Mapping
+from dataclasses import fields
+from typing import Any, TypeAlias
 
-from orbbec.transforms.base.checks import resizing_of
+from orbbec.transforms.base.checks import interpolation_of, resizing_of
+from orbbec.transforms.base.transform import Transform
 
-_RENAMED = {  # in AlbumentationsX
-    "format": "coord_format",
-    "limit": "angle_range",
-    "scale_limit": "scale_range",
-    "brightness": "brightness_range",
-    "contrast": "contrast_range",
-    "saturation": "saturation_range",
-    "hue": "hue_range",
-    "brightness_limit": "brightness_range",
-    "contrast_limit": "contrast_range",
-    "gamma_limit": "gamma_range",
-    "blur_limit": "blur_range",
-    "sigma_limit": "sigma_range",
-    "hue_shift_limit": "hue_shift_range",
-    "sat_shift_limit": "sat_shift_range",
-    "val_shift_limit": "val_shift_range",
-    "temperature_limit": "temperature_range",
-    "clip_limit": "clip_range",
-    "alpha": "alpha_range",
-    "radius": "radius_range",
-    "alias_blur": "alias_blur_range",
-    "amount": "amount_range",
-    **{f"num_masks_{axis}": f"num_masks_{axis}_range" for axis in "xy"},
-    **{f"mask_{axis}_length": f"mask_{axis}_length_range" for axis in "xy"},
-    "num_shadows_limit": "num_shadows_range",
-    "salt_vs_pepper": "salt_vs_pepper_range",
-    "max_factor": "max_factor_range",
-    "step_factor": "step_factor_range",
-    "strength": "strength_range",
-    "lightness": "lightness_range",
-    "cutoff": "cutoff_range",
-    "primary_distortion_limit": "primary_distortion_range",
-    "secondary_distortion_limit": "secondary_distortion_range",
-    "max_objects": "max_objects_range",
-    **{name: f"{name}_range" for name in ("mean", "std", "gauss_sigma", "cutout_threshold", "intensity")},
-    **{f"{name}_limit": f"{name}_range" for name in ("sigma_x", "sigma_y", "rotate", "beta", "noise")},
-}
-PADDING_MODES = {
-    0: "constant",
-    1: "edge",
-    2: "symmetric",
-    3: "wrap",
-    4: "reflect",
-}  # keys: OpenCV's border constants
+Make: TypeAlias = Callable[[Any], list[Transform]]
+
+# In AlbumentationsX; for ranges see `attribute`.
+_RENAMED = {"format": "coord_format", "limit": "angle_range"}
+# Keys: OpenCV's border constants.
+PADDING_MODES = {0: "constant", 1: "edge", 2: "symmetric", 3: "wrap", 4: "reflect"}
 ZERO = (0.0, 0.0)
 
 
 def attribute(step: Any, name: str) -> Any:
-    """An attribute, by its name in Albumentations or AlbumentationsX."""
-    renamed = _RENAMED.get(name, name)
+    """An attribute, by its name in Albumentations or AlbumentationsX, where `x_limit` or `x` is `x_range`."""
+    renamed = _RENAMED.get(name, f"{name.removesuffix('_limit')}_range")
     return getattr(step, renamed) if hasattr(step, renamed) else getattr(step, name)
 
 
@@ -99,3 +63,49 @@ def padding(step: Any) -> dict[str, Any]:
     """The fill and the border of what is padded."""
     expect(step, fill_mask=0.0)
     return {"fill": step.fill, "padding_mode": PADDING_MODES[one_of(step, "border_mode", PADDING_MODES)]}
+
+
+def odd_sides(step: Any) -> tuple[int, int]:
+    """The ends of a range of kernel sizes, odd and at least 3."""
+    low, high = (max(3, side + 1 - side % 2) for side in attribute(step, "blur_limit"))
+    return low, high
+
+
+def warp_interpolation(step: Any) -> str:
+    """The interpolation of a warp."""
+    return interpolation_of(type(step).__name__, step.interpolation)
+
+
+def row(
+    kind: type[Transform],
+    *arguments: str | tuple[str, ...] | Callable[[Any], Any],
+    how: Callable[[Any], dict[str, Any]] | None = None,
+    only: Mapping[str, Any] | None = None,
+    only_if_there: Mapping[str, Any] | None = None,
+) -> Make:
+    """A row of a table: what converts a step to one transform, without the step's own probability.
+
+    Args:
+        kind: the transform.
+        arguments: its first arguments: the names of attributes, or functions of the step.
+        how: a function that gives further arguments.
+        only: see `expect`.
+        only_if_there: see `expect_if`.
+    """
+    certain = {"p": 1.0} if any(field.name == "p" for field in fields(kind)) else {}
+
+    def make(step: Any) -> list[Transform]:
+        expect(step, **only or {})
+        expect_if(step, **only_if_there or {})
+        values = (_argument(step, argument) for argument in arguments)
+        return [kind(*values, **certain, **(how(step) if how else {}))]
+
+    return make
+
+
+def _argument(step: Any, argument: str | tuple[str, ...] | Callable[[Any], Any]) -> Any:
+    if callable(argument):
+        return argument(step)
+    if isinstance(argument, tuple):
+        return tuple(attribute(step, name) for name in argument)
+    return attribute(step, argument)

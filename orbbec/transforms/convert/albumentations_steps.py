@@ -12,7 +12,7 @@ import torch
 from torch import Tensor
 
 from orbbec.transforms.affine import RandomAffine, RandomRotation, SafeRotate
-from orbbec.transforms.base.checks import interpolation_of, resizing_of
+from orbbec.transforms.base.checks import resizing_of
 from orbbec.transforms.base.transform import Transform
 from orbbec.transforms.color import (
     RGB,
@@ -32,15 +32,18 @@ from orbbec.transforms.convert import as_one
 from orbbec.transforms.convert.albumentations_attributes import (
     PADDING_MODES,
     ZERO,
+    Make,
     attribute,
     expect,
     expect_if,
+    odd_sides,
     one_of,
     padding,
     resizing,
+    row,
     single,
+    warp_interpolation,
 )
-from orbbec.transforms.convert.albumentations_objects import OBJECT_MAKERS, odd_sides
 from orbbec.transforms.convert.albumentations_values import VALUE_MAKERS
 from orbbec.transforms.distortions import Perspective, RandomGridShuffle
 from orbbec.transforms.fits import Crop, PadIfNeeded, RandomScale, ResizeToFit
@@ -118,14 +121,8 @@ def _letterboxed(step: Any) -> list[Transform]:
 # Crops and padding
 
 
-def _resized_crop(step: Any) -> list[Transform]:
-    expect_if(step, sampling_method="standard")
-    return [RandomResizedCrop(step.size, step.scale, step.ratio, **resizing(step))]
-
-
-def _padded_if_needed(step: Any) -> list[Transform]:
-    expect(step, pad_height_divisor=None, pad_width_divisor=None)
-    return [PadIfNeeded((step.min_height, step.min_width), position=step.position, **padding(step))]
+def _padding_to(step: Any) -> dict[str, Any]:
+    return {"position": step.position, **padding(step)}
 
 
 def _cropped(step: Any, kind: type[Any]) -> list[Transform]:
@@ -165,25 +162,10 @@ def _outside(step: Any) -> dict[str, Any]:
     if step.fill_mask is not None:  # missing in AlbumentationsX's Affine
         expect(step, fill_mask=0.0)
     return {
-        "interpolation": interpolation_of(type(step).__name__, step.interpolation),
+        "interpolation": warp_interpolation(step),
         "fill": step.fill,
         "padding_mode": PADDING_MODES[one_of(step, "border_mode", PADDING_MODES)],
     }
-
-
-def _rotated(step: Any) -> list[Transform]:
-    expect(step, crop_border=False)
-    return [RandomRotation(attribute(step, "limit"), **_outside(step))]
-
-
-def _rotated_safely(step: Any) -> list[Transform]:
-    expect(step, rotate_method="largest_box")
-    return [SafeRotate(attribute(step, "limit"), **_outside(step), p=1.0)]
-
-
-def _seen_in_perspective(step: Any) -> list[Transform]:
-    how = {"keep_size": step.keep_size, "fit_output": step.fit_output, "p": 1.0}
-    return [Perspective(step.scale, **how, **_outside(step))]
 
 
 def _affine(step: Any) -> list[Transform]:
@@ -232,18 +214,14 @@ def _brightened(step: Any) -> list[Transform]:
     return [ColorJitter(contrast=contrast), ColorJitter(brightness)]
 
 
-def _jittered(step: Any) -> list[Transform]:
-    return [ColorJitter(*(attribute(step, name) for name in ("brightness", "contrast", "saturation", "hue")))]
-
-
 def _distorted(step: Any) -> list[Transform]:
-    ranges = (step.brightness_range, step.contrast_range, step.saturation_range, step.hue_range)
+    ranges = step.brightness_range, step.contrast_range, step.saturation_range, step.hue_range
     return [RandomPhotometricDistort(*ranges, step.distort_p)]
 
 
-def _shuffled(step: Any) -> list[Transform]:
-    expect_if(step, channel_order=None)
-    return [RandomChannelPermutation()]
+def _gammas(step: Any) -> tuple[float, float]:
+    low, high = attribute(step, "gamma_limit")
+    return low / 100, high / 100
 
 
 def _gray(step: Any) -> list[Transform]:
@@ -251,31 +229,11 @@ def _gray(step: Any) -> list[Transform]:
     return [RandomGrayscale(1.0) if step.num_output_channels == 3 else Grayscale(step.num_output_channels)]
 
 
-def _three_channels(step: Any) -> list[Transform]:
-    expect(step, num_output_channels=3)
-    return [RGB()]
-
-
 def _posterized(step: Any) -> list[Transform]:
     if isinstance(step.num_bits, list):
         raise ValueError(f"expected one num_bits for all channels, but got {step.num_bits}")
     low, high = step.num_bits
     return _choice([RandomPosterize(bits, 1.0) for bits in range(low, high + 1)])
-
-
-def _corrected(step: Any) -> list[Transform]:
-    low, high = attribute(step, "gamma_limit")
-    return [Gamma((low / 100, high / 100))]
-
-
-def _equalized(step: Any) -> list[Transform]:
-    expect(step, mode="pil", by_channels=True, mask=None)
-    return [RandomEqualize(1.0)]
-
-
-def _autocontrasted(step: Any) -> list[Transform]:
-    expect(step, method="pil", cutoff=0, ignore=None)
-    return [RandomAutocontrast(1.0)]
 
 
 # Blur, noise, compression
@@ -291,21 +249,10 @@ def _blurred(step: Any) -> list[Transform]:
     return _choice([GaussianBlur(side, sigma) for side in counts], tuple(counts.values()))
 
 
-def _noisy(step: Any) -> list[Transform]:
-    expect(step, per_channel=True)
-    expect_if(step, noise_scale_factor=1.0)
-    return [GaussianNoise(step.mean_range, step.std_range)]
-
-
 def _added_noise(step: Any) -> list[Transform]:
     expect(step, noise_type="gaussian", spatial_mode="per_pixel")
     expect_if(step, approximation=1.0)
     return [GaussianNoise(step.noise_params["mean_range"], step.noise_params["std_range"])]
-
-
-def _compressed(step: Any) -> list[Transform]:
-    expect(step, compression_type="jpeg")
-    return [JPEG(step.quality_range)]
 
 
 # Dtypes, normalizing, functions
@@ -351,10 +298,10 @@ def _applied(step: Any) -> list[Transform]:
     return [] if functions["image"].__name__ == "noop" else [Lambda(OnArrays(functions["image"]))]
 
 
-MAKERS: dict[str, Callable[[Any], list[Transform]]] = {
+MAKERS: dict[str, Make] = {
     "NoOp": lambda step: [],
-    "ToTensorV2": lambda step: [ToImage()],
-    "Resize": lambda step: [Resize((step.height, step.width), **resizing(step))],
+    "ToTensorV2": row(ToImage),
+    "Resize": row(Resize, ("height", "width"), how=resizing),
     "SmallestMaxSize": _smallest,
     "LongestMaxSize": _longest,
     "RandomScale": _scaled,
@@ -362,43 +309,60 @@ MAKERS: dict[str, Callable[[Any], list[Transform]]] = {
     "RandomCrop": lambda step: _cropped(step, RandomCrop),
     "CenterCrop": lambda step: _cropped(step, CenterCrop),
     "Crop": _cut,
-    "RandomResizedCrop": _resized_crop,
-    "Pad": lambda step: [Pad(step.padding, **padding(step))],
-    "PadIfNeeded": _padded_if_needed,
-    **dict.fromkeys(("HorizontalFlip", "TimeReverse"), lambda step: [RandomHorizontalFlip(1.0)]),
-    "VerticalFlip": lambda step: [RandomVerticalFlip(1.0)],
+    "RandomResizedCrop": row(
+        RandomResizedCrop,
+        "size",
+        "scale",
+        "ratio",
+        how=resizing,
+        only_if_there={"sampling_method": "standard"},
+    ),
+    "Pad": row(Pad, "padding", how=padding),
+    "PadIfNeeded": row(
+        PadIfNeeded,
+        ("min_height", "min_width"),
+        how=_padding_to,
+        only={"pad_height_divisor": None, "pad_width_divisor": None},
+    ),
+    **dict.fromkeys(("HorizontalFlip", "TimeReverse"), row(RandomHorizontalFlip)),
+    "VerticalFlip": row(RandomVerticalFlip),
     "Transpose": lambda step: [_SYMMETRIES["t"]],
     "RandomRotate90": lambda step: _symmetries(step, ("e", "r90", "r180", "r270")),
     **dict.fromkeys(("D4", "SquareSymmetry"), lambda step: _symmetries(step, tuple(_SYMMETRIES))),
-    "Rotate": _rotated,
-    "SafeRotate": _rotated_safely,
-    "RandomGridShuffle": lambda step: [RandomGridShuffle(step.grid, 1.0)],
-    "Perspective": _seen_in_perspective,
+    "Rotate": row(RandomRotation, "limit", how=_outside, only={"crop_border": False}),
+    "SafeRotate": row(SafeRotate, "limit", how=_outside, only={"rotate_method": "largest_box"}),
+    "RandomGridShuffle": row(RandomGridShuffle, "grid"),
+    "Perspective": row(Perspective, "scale", "keep_size", "fit_output", how=_outside),
     **dict.fromkeys(("Affine", "ShiftScaleRotate"), _affine),
     "RandomBrightnessContrast": _brightened,
-    "ColorJitter": _jittered,
+    "ColorJitter": row(ColorJitter, "brightness", "contrast", "saturation", "hue"),
     "PhotoMetricDistort": _distorted,
     "ToGray": _gray,
-    "ToRGB": _three_channels,
-    "InvertImg": lambda step: [RandomInvert(1.0)],
+    "ToRGB": row(RGB, only={"num_output_channels": 3}),
+    "InvertImg": row(RandomInvert),
     "Posterize": _posterized,
-    "Solarize": lambda step: [RandomSolarize(255.0 * single(step, "threshold_range"), 1.0)],
-    "RandomGamma": _corrected,
-    "ChannelShuffle": _shuffled,
-    "Equalize": _equalized,
-    "AutoContrast": _autocontrasted,
+    "Solarize": row(RandomSolarize, lambda step: 255.0 * single(step, "threshold_range")),
+    "RandomGamma": row(Gamma, _gammas),
+    "ChannelShuffle": row(RandomChannelPermutation, only_if_there={"channel_order": None}),
+    "Equalize": row(RandomEqualize, only={"mode": "pil", "by_channels": True, "mask": None}),
+    "AutoContrast": row(RandomAutocontrast, only={"method": "pil", "cutoff": 0, "ignore": None}),
     "GaussianBlur": _blurred,
-    "Blur": lambda step: [BoxBlur(odd_sides(step), 1.0)],
-    "MedianBlur": lambda step: [MedianBlur(odd_sides(step), 1.0)],
-    "GaussNoise": _noisy,
+    "Blur": row(BoxBlur, odd_sides),
+    "MedianBlur": row(MedianBlur, odd_sides),
+    "GaussNoise": row(
+        GaussianNoise,
+        "mean_range",
+        "std_range",
+        only={"per_channel": True},
+        only_if_there={"noise_scale_factor": 1.0},
+    ),
     "AdditiveNoise": _added_noise,
-    "ImageCompression": _compressed,
+    "ImageCompression": row(JPEG, "quality_range", only={"compression_type": "jpeg"}),
     "Normalize": _normalized,
     "ToFloat": _to_float,
     "FromFloat": _from_float,
     "Lambda": _applied,
     **VALUE_MAKERS,
-    **OBJECT_MAKERS,
 }
 
 # Suggestions for classes that draw or compute something different from their nearest counterpart.

@@ -1,41 +1,47 @@
-"""Converters of single Albumentations steps that change values, or crop and resize by drawn sides."""
+"""Converters of single Albumentations steps: values, objects, references, crops of drawn sides."""
 
 from __future__ import annotations
 
-from collections.abc import Callable
+import os
 from typing import Any
 
 from orbbec.bridge.plain import is_number, listed
-from orbbec.transforms.base.checks import interpolation_of, resizing_of
+from orbbec.transforms.adaptation import FDA, HistogramMatching
+from orbbec.transforms.base.checks import resizing_of
 from orbbec.transforms.base.transform import Transform
 from orbbec.transforms.box_crops import AtLeastOneBBoxRandomCrop, BBoxSafeRandomCrop, CropNonEmptyMaskIfExists
 from orbbec.transforms.convert.albumentations_attributes import (
+    Make,
     attribute,
     expect,
     expect_if,
+    odd_sides,
     one_of,
     padding,
     resizing,
+    row,
     single,
+    warp_interpolation,
 )
 from orbbec.transforms.degradations import CLAHE, Defocus, Downscale, UnsharpMask
-from orbbec.transforms.effects import (
+from orbbec.transforms.effects.artifacts import (
     ChromaticAberration,
     Emboss,
-    GlassBlur,
     Morphological,
-    RandomFog,
-    RandomRain,
-    RandomSnow,
-    RandomSunFlare,
     RingingOvershoot,
     Sharpen,
-    ZoomBlur,
 )
+from orbbec.transforms.effects.blurs import GlassBlur, ZoomBlur
+from orbbec.transforms.effects.flares import RandomSunFlare
+from orbbec.transforms.effects.kernels import AdvancedBlur, LineBlur
+from orbbec.transforms.effects.plasma import PlasmaBrightnessContrast, PlasmaShadow
+from orbbec.transforms.effects.spatter import Spatter
+from orbbec.transforms.effects.weather import RandomFog, RandomRain, RandomSnow
 from orbbec.transforms.erasing import CoarseDropout, GridDropout, XYMasking
 from orbbec.transforms.geometry import Resize
 from orbbec.transforms.lights import Illumination, PlanckianJitter, RandomShadow, Vignetting
 from orbbec.transforms.noise import PixelDropout, SaltAndPepper, ShotNoise
+from orbbec.transforms.objects import ConstrainedCoarseDropout, MaskDropout
 from orbbec.transforms.shapes import CropAndPad, RandomCropFromBorders, RandomSizedCrop
 from orbbec.transforms.tones import (
     ChannelDropout,
@@ -47,30 +53,17 @@ from orbbec.transforms.tones import (
     ToSepia,
 )
 
-
-def _shifted_hsv(step: Any) -> list[Transform]:
-    hue, saturation, value = (attribute(step, f"{name}_shift_limit") for name in ("hue", "sat", "val"))
-    return [HueSaturationValue(hue, saturation, value, 1.0)]
+_HOLES = ("num_holes_range", "hole_height_range", "hole_width_range")
+_RAIN = ("drop_width", "drop_color", "blur_value", "brightness_coefficient", "rain_type")
+_FLARE = ("flare_roi", "src_radius", "src_color", "angle_range", "num_flare_circles_range")
+_LAYER = ("mean", "std", "gauss_sigma", "cutout_threshold", "intensity")
+_SHAPE = ("sigma_x", "sigma_y", "rotate", "beta", "noise")
 
 
 def _shifted_rgb(step: Any) -> list[Transform]:
     expect(step, spatial_mode="constant")
     red, green, blue = step.noise_params["ranges"]
     return [RGBShift(red, green, blue, 1.0)]
-
-
-def _multiplied(step: Any) -> list[Transform]:
-    expect(step, elementwise=False)
-    return [MultiplicativeNoise(step.multiplier, step.per_channel, 1.0)]
-
-
-def _warmed(step: Any) -> list[Transform]:
-    expect(step, sampling_method="uniform")
-    return [PlanckianJitter(step.mode, attribute(step, "temperature_limit"), 1.0)]
-
-
-def _salted(step: Any) -> list[Transform]:
-    return [SaltAndPepper(attribute(step, "amount"), attribute(step, "salt_vs_pepper"), 1.0)]
 
 
 def _pixels_dropped(step: Any) -> list[Transform]:
@@ -94,33 +87,14 @@ def _lit(step: Any) -> list[Transform]:
     return [Illumination(step.mode, step.intensity_range, step.effect_type, *ranges, 1.0)]
 
 
-def _shadowed(step: Any) -> list[Transform]:
-    counts = attribute(step, "num_shadows_limit")
-    corners, intensities = step.shadow_dimension, step.shadow_intensity_range
-    return [RandomShadow(step.shadow_roi, counts, corners, intensities, 1.0)]
-
-
-def _fill(step: Any) -> Any:
-    expect(step, fill_mask=None)
-    return step.fill
-
-
-def _dropped(step: Any) -> list[Transform]:
-    sides = step.hole_height_range, step.hole_width_range
-    return [CoarseDropout(step.num_holes_range, *sides, _fill(step), 1.0)]
-
-
-def _fill_of_bands(step: Any) -> Any:
-    """The fill; TimeMasking and FrequencyMasking also fill masks, which spectrograms do not have."""
-    return step.fill if type(step).__name__ in ("TimeMasking", "FrequencyMasking") else _fill(step)
-
-
 def _bands(step: Any) -> list[Transform]:
     x, y = (both_ends(attribute(step, f"num_masks_{axis}")) for axis in "xy")
     lengths = [both_ends(attribute(step, f"mask_{axis}_length")) for axis in "xy"]
     if any(isinstance(high, float) and high >= 1 for _, high in lengths):
         raise ValueError(f"expected fractions below 1 as lengths, but got {lengths[0]} and {lengths[1]}")
-    return [XYMasking(x, y, lengths[0], lengths[1], _fill_of_bands(step), 1.0)]
+    if type(step).__name__ == "XYMasking":  # the others also fill masks, which spectrograms do not have
+        expect(step, fill_mask=None)
+    return [XYMasking(x, y, lengths[0], lengths[1], step.fill, 1.0)]
 
 
 def both_ends(value: Any) -> Any:
@@ -129,9 +103,10 @@ def both_ends(value: Any) -> Any:
 
 
 def _dropped_in_cells(step: Any) -> list[Transform]:
+    expect(step, fill_mask=None)
     if not step.random_offset:
         expect(step, shift_xy=(0, 0))
-    how = step.random_offset, _fill(step), 1.0
+    how = step.random_offset, step.fill, 1.0
     if step.holes_number_xy:
         rows, columns = step.holes_number_xy  # whatever the name says
         return [GridDropout(step.ratio, (columns, rows), *how)]
@@ -143,31 +118,10 @@ def _downscaled(step: Any) -> list[Transform]:
     return [Downscale(step.scale_range, down, up, 1.0)]
 
 
-def _equalized_by_tiles(step: Any) -> list[Transform]:
-    return [CLAHE(attribute(step, "clip_limit"), tuple(step.tile_grid_size)[::-1], 1.0)]
-
-
 def _unsharpened(step: Any) -> list[Transform]:
     low, high = attribute(step, "blur_limit")
     sides = low, high - (high - low) % 2
     return [UnsharpMask(sides, attribute(step, "sigma_limit"), attribute(step, "alpha"), step.threshold, 1.0)]
-
-
-def _defocused(step: Any) -> list[Transform]:
-    return [Defocus(attribute(step, "radius"), attribute(step, "alias_blur"), 1.0)]
-
-
-def _zoomed(step: Any) -> list[Transform]:
-    return [ZoomBlur(attribute(step, "max_factor"), attribute(step, "step_factor"), 1.0)]
-
-
-def _embossed(step: Any) -> list[Transform]:
-    return [Emboss(attribute(step, "alpha"), attribute(step, "strength"), 1.0)]
-
-
-def _sharpened(step: Any) -> list[Transform]:
-    expect(step, method="kernel")
-    return [Sharpen(attribute(step, "alpha"), attribute(step, "lightness"), 1.0)]
 
 
 def _ringing(step: Any) -> list[Transform]:
@@ -176,53 +130,11 @@ def _ringing(step: Any) -> list[Transform]:
     return [RingingOvershoot((low, max(low, high - 1 + high % 2)), attribute(step, "cutoff"), 1.0)]
 
 
-def _with_colored_edges(step: Any) -> list[Transform]:
-    primary, secondary = (attribute(step, f"{name}_distortion_limit") for name in ("primary", "secondary"))
-    interpolation = interpolation_of("ChromaticAberration", step.interpolation)
-    return [ChromaticAberration(primary, secondary, step.mode, interpolation, 1.0)]
-
-
-def _snowed(step: Any) -> list[Transform]:
-    expect(step, method="bleach")
-    return [RandomSnow(step.brightness_coeff, step.snow_point_range, 1.0)]
-
-
-def _rained(step: Any) -> list[Transform]:
-    how = step.drop_width, step.drop_color, step.blur_value, step.brightness_coefficient, step.rain_type
-    return [RandomRain(step.slant_range, step.drop_length or 0, *how, 1.0)]
-
-
-def _flared(step: Any) -> list[Transform]:
-    expect(step, method="overlay")
-    sun = step.flare_roi, step.src_radius, step.src_color
-    return [RandomSunFlare(*sun, step.angle_range, step.num_flare_circles_range, 1.0)]
-
-
-def _safe_crop(step: Any) -> list[Transform]:
-    return [BBoxSafeRandomCrop(step.erosion_rate)]
-
-
 def _sized_safe_crop(step: Any) -> list[Transform]:
     expect_if(step, mask_interpolation=0)
     interpolation = resizing_of("RandomSizedBBoxSafeCrop", step.interpolation)
-    return [*_safe_crop(step), Resize((step.height, step.width), interpolation, antialias=False)]
-
-
-def _crop_with_a_box(step: Any) -> list[Transform]:
-    return [AtLeastOneBBoxRandomCrop((step.height, step.width), step.erosion_factor)]
-
-
-def _crop_with_mask(step: Any) -> list[Transform]:
-    expect(step, ignore_channels=None)
-    return [CropNonEmptyMaskIfExists((step.height, step.width), step.ignore_values or ())]
-
-
-def _crop_from_borders(step: Any) -> list[Transform]:
-    return [RandomCropFromBorders(step.crop_left, step.crop_right, step.crop_top, step.crop_bottom)]
-
-
-def _sized_crop(step: Any) -> list[Transform]:
-    return [RandomSizedCrop(step.min_max_height, step.size, step.w2h_ratio, **resizing(step))]
+    crop = BBoxSafeRandomCrop(step.erosion_rate)
+    return [crop, Resize((step.height, step.width), interpolation, antialias=False)]
 
 
 def _amounts(name: str, value: Any) -> tuple[float, float] | None:
@@ -249,44 +161,97 @@ def _cropped_and_padded(step: Any) -> list[Transform]:
     return [CropAndPad(keep_size=step.keep_size, sample_independently=step.sample_independently, **how)]
 
 
-VALUE_MAKERS: dict[str, Callable[[Any], list[Transform]]] = {
-    "HueSaturationValue": _shifted_hsv,
+def _numbers_to_fill(step: Any) -> Any:
+    if isinstance(step.fill, str):
+        raise ValueError(f"expected fill as numbers, but got {step.fill!r}")
+    return step.fill
+
+
+def _dropped_at_objects(step: Any) -> list[Transform]:
+    expect(step, fill_mask=None)
+    if step.mask_indices is None and step.bbox_labels is None:
+        raise ValueError("expected mask_indices or bbox_labels, since nothing is dropped without")
+    ranges = step.num_holes_range, step.hole_height_range, step.hole_width_range
+    labels = step.bbox_labels if step.mask_indices is None else None
+    return [ConstrainedCoarseDropout(*ranges, _numbers_to_fill(step), step.mask_indices, labels, 1.0)]
+
+
+def _references(step: Any) -> list[Any]:
+    """The images of the other domain, or their paths."""
+    images = getattr(step, "reference_images", None)
+    if images is None:
+        raise ValueError(
+            f"expected reference_images, since orbbec's {type(step).__name__} has its images in the argument "
+            "references, not under metadata_key in each call"
+        )
+    is_default = getattr(step.read_fn, "__module__", "").split(".")[0] == "albumentations"
+    if is_default and all(isinstance(each, (str, os.PathLike)) for each in images):
+        return list(images)
+    return [step.read_fn(each) for each in images]
+
+
+VALUE_MAKERS: dict[str, Make] = {
+    "HueSaturationValue": row(HueSaturationValue, "hue_shift_limit", "sat_shift_limit", "val_shift_limit"),
     "RGBShift": _shifted_rgb,
-    "MultiplicativeNoise": _multiplied,
-    "PlanckianJitter": _warmed,
-    "RandomToneCurve": lambda step: [RandomToneCurve(step.scale, step.per_channel, 1.0)],
-    "SaltAndPepper": _salted,
+    "MultiplicativeNoise": row(MultiplicativeNoise, "multiplier", "per_channel", only={"elementwise": False}),
+    "PlanckianJitter": row(PlanckianJitter, "mode", "temperature_limit", only={"sampling_method": "uniform"}),
+    "RandomToneCurve": row(RandomToneCurve, "scale", "per_channel"),
+    "SaltAndPepper": row(SaltAndPepper, "amount", "salt_vs_pepper"),
     "PixelDropout": _pixels_dropped,
-    "ShotNoise": lambda step: [ShotNoise(step.scale_range, 1.0)],
-    "ToSepia": lambda step: [ToSepia(1.0)],
-    "ChannelSwap": lambda step: [ChannelSwap(step.channel_order, 1.0)],
-    "Vignetting": lambda step: [Vignetting(step.intensity_range, step.center_range, 1.0)],
+    "ShotNoise": row(ShotNoise, "scale_range"),
+    "ToSepia": row(ToSepia),
+    "ChannelSwap": row(ChannelSwap, "channel_order"),
+    "Vignetting": row(Vignetting, "intensity_range", "center_range"),
     "Illumination": _lit,
-    "RandomShadow": _shadowed,
-    "ChannelDropout": lambda step: [ChannelDropout(step.channel_drop_range, step.fill, 1.0)],
-    "CoarseDropout": _dropped,
+    "RandomShadow": row(
+        RandomShadow, "shadow_roi", "num_shadows_limit", "shadow_dimension", "shadow_intensity_range"
+    ),
+    "ChannelDropout": row(ChannelDropout, "channel_drop_range", "fill"),
+    "CoarseDropout": row(CoarseDropout, *_HOLES, "fill", only={"fill_mask": None}),
     "GridDropout": _dropped_in_cells,
+    "MaskDropout": row(MaskDropout, "max_objects", _numbers_to_fill, only={"fill_mask": 0}),
+    "ConstrainedCoarseDropout": _dropped_at_objects,
     "Downscale": _downscaled,
-    "CLAHE": _equalized_by_tiles,
+    "CLAHE": row(CLAHE, "clip_limit", lambda step: tuple(step.tile_grid_size)[::-1]),
     "UnsharpMask": _unsharpened,
-    "Defocus": _defocused,
-    "ZoomBlur": _zoomed,
-    "GlassBlur": lambda step: [GlassBlur(step.sigma, step.max_delta, step.iterations, 1.0)],
-    "Emboss": _embossed,
-    "Sharpen": _sharpened,
+    "Defocus": row(Defocus, "radius", "alias_blur"),
+    "ZoomBlur": row(ZoomBlur, "max_factor", "step_factor"),
+    "GlassBlur": row(GlassBlur, "sigma", "max_delta", "iterations"),
+    "MotionBlur": row(LineBlur, odd_sides, "angle_range", "direction_range", "allow_shifted"),
+    "AdvancedBlur": row(AdvancedBlur, odd_sides, *(f"{name}_limit" for name in _SHAPE)),
+    "Emboss": row(Emboss, "alpha", "strength"),
+    "Sharpen": row(Sharpen, "alpha", "lightness", only={"method": "kernel"}),
     "RingingOvershoot": _ringing,
-    "ChromaticAberration": _with_colored_edges,
-    "Morphological": lambda step: [Morphological(tuple(step.scale)[::-1], step.operation, 1.0)],
-    "RandomSnow": _snowed,
-    "RandomFog": lambda step: [RandomFog(step.alpha_coef, step.fog_coef_range, 1.0)],
-    "RandomRain": _rained,
-    "RandomSunFlare": _flared,
+    "ChromaticAberration": row(
+        ChromaticAberration,
+        "primary_distortion_limit",
+        "secondary_distortion_limit",
+        "mode",
+        warp_interpolation,
+    ),
+    "Morphological": row(Morphological, lambda step: tuple(step.scale)[::-1], "operation"),
+    "RandomSnow": row(RandomSnow, "brightness_coeff", "snow_point_range", only={"method": "bleach"}),
+    "RandomFog": row(RandomFog, "alpha_coef", "fog_coef_range"),
+    "RandomRain": row(RandomRain, "slant_range", lambda step: step.drop_length or 0, *_RAIN),
+    "RandomSunFlare": row(RandomSunFlare, *_FLARE, only={"method": "overlay"}),
+    "Spatter": row(Spatter, *_LAYER, "mode", lambda step: tuple(step.color)),
+    "PlasmaBrightnessContrast": row(
+        PlasmaBrightnessContrast, "brightness_range", "contrast_range", "roughness"
+    ),
+    "PlasmaShadow": row(PlasmaShadow, "shadow_intensity_range", "roughness"),
+    "FDA": row(FDA, _references, "beta_limit"),
+    "HistogramMatching": row(HistogramMatching, _references, "blend_ratio"),
     **dict.fromkeys(("XYMasking", "TimeMasking", "FrequencyMasking"), _bands),
-    "CropNonEmptyMaskIfExists": _crop_with_mask,
-    "RandomCropFromBorders": _crop_from_borders,
-    "BBoxSafeRandomCrop": _safe_crop,
+    "CropNonEmptyMaskIfExists": row(
+        CropNonEmptyMaskIfExists,
+        ("height", "width"),
+        lambda step: step.ignore_values or (),
+        only={"ignore_channels": None},
+    ),
+    "RandomCropFromBorders": row(RandomCropFromBorders, "crop_left", "crop_right", "crop_top", "crop_bottom"),
+    "BBoxSafeRandomCrop": row(BBoxSafeRandomCrop, "erosion_rate"),
     "RandomSizedBBoxSafeCrop": _sized_safe_crop,
-    "AtLeastOneBBoxRandomCrop": _crop_with_a_box,
-    "RandomSizedCrop": _sized_crop,
+    "AtLeastOneBBoxRandomCrop": row(AtLeastOneBBoxRandomCrop, ("height", "width"), "erosion_factor"),
+    "RandomSizedCrop": row(RandomSizedCrop, "min_max_height", "size", "w2h_ratio", how=resizing),
     "CropAndPad": _cropped_and_padded,
 }

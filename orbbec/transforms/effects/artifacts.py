@@ -2,23 +2,25 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import partial, reduce
 from math import pi, sqrt
+from typing import Any
 
 import torch
 from torch import Tensor
 from torch.nn import functional as F
 
 from orbbec.bridge.arguments import copied_to
-from orbbec.bridge.spec import EVERY_DTYPE, OpSpec, register
+from orbbec.bridge.spec import EVERY_DTYPE, composite
 from orbbec.filters import filter2d
 from orbbec.plan.build import Build
 from orbbec.plan.parameters import Column, OperatorStep
 from orbbec.transforms.base.arguments import at_least, checks, odd_sides, warp_interpolation
 from orbbec.transforms.base.checks import Range, checked_size, choice, size_pair
 from orbbec.transforms.base.transform import Transform
+from orbbec.transforms.operators import Row, _RowTransform
 from orbbec.warpaffine import remap
 
 _MODES = {"green_purple": 1.0, "red_blue": -1.0, "random": 0.0}
@@ -67,18 +69,22 @@ def ringing_kernels(sides: Tensor, cutoff: Tensor, reach: int) -> Tensor:
     return kernels / kernels.sum((1, 2), keepdim=True)
 
 
+@composite("emboss", EVERY_DTYPE, host_columns=("alpha", "strength"))
 def _embossed(images: Tensor, alpha: Tensor, strength: Tensor) -> Tensor:
     return _filtered(images, relief_kernels(alpha, strength))
 
 
+@composite("sharpening", EVERY_DTYPE, host_columns=("alpha", "lightness"))
 def _sharpened(images: Tensor, alpha: Tensor, lightness: Tensor) -> Tensor:
     return _filtered(images, sharpening_kernels(alpha, lightness))
 
 
+@composite("ringing", EVERY_DTYPE, host_columns=("kernel_size", "cutoff"))
 def _ringing(images: Tensor, kernel_size: Tensor, cutoff: Tensor, reach: int) -> Tensor:
     return _filtered(images, ringing_kernels(kernel_size, cutoff, reach))
 
 
+@composite("chromatic_aberration", EVERY_DTYPE, channels=(3,), host_columns=("red", "blue"))
 def _with_colored_edges(images: Tensor, red: Tensor, blue: Tensor, interpolation: str) -> Tensor:
     """See the red and the blue channel through lenses, with two coefficients each."""
     height, width = images.shape[-2:]
@@ -116,6 +122,7 @@ def _extremes_of_rows(values: Tensor, length: int, extreme: Callable[[Tensor, Te
     return extreme(values[..., :-rest], values[..., rest:]) if rest else values
 
 
+@composite("morphology")
 def _morphed(images: Tensor, size: tuple[int, int], operation: str) -> Tensor:
     """The largest or the smallest value within an ellipse around each pixel."""
     (height, width), (rows, columns), extreme = images.shape[-2:], size, _EXTREMES[operation]
@@ -131,57 +138,8 @@ def _morphed(images: Tensor, size: tuple[int, int], operation: str) -> Tensor:
     return reduce(extreme, seen)
 
 
-register(
-    OpSpec(
-        call=_embossed,
-        name="emboss",
-        dtypes=EVERY_DTYPE,
-        host_columns=("alpha", "strength"),
-        takes_ragged=False,
-        capturable=False,
-    ),
-    OpSpec(
-        call=_sharpened,
-        name="sharpening",
-        dtypes=EVERY_DTYPE,
-        host_columns=("alpha", "lightness"),
-        takes_ragged=False,
-        capturable=False,
-    ),
-    OpSpec(
-        call=_ringing,
-        name="ringing",
-        dtypes=EVERY_DTYPE,
-        host_columns=("kernel_size", "cutoff"),
-        takes_ragged=False,
-        capturable=False,
-    ),
-    OpSpec(
-        call=_with_colored_edges,
-        name="chromatic_aberration",
-        dtypes=EVERY_DTYPE,
-        channels=(3,),
-        host_columns=("red", "blue"),
-        takes_ragged=False,
-        capturable=False,
-    ),
-    OpSpec(call=_morphed, name="morphology", takes_ragged=False),
-)
-
-
-def _of_ranges(build: Build, name: str, ranges: Mapping[str, float | Range], p: float) -> OperatorStep:
-    """An operator with numbers drawn from checked ranges."""
-    chosen = build.chance(p)
-    columns = {
-        column: Column("registers", build.uniform(*ends))
-        for column, ends in ranges.items()
-        if isinstance(ends, tuple)
-    }
-    return OperatorStep(name, columns, drawn=chosen)
-
-
 @dataclass(frozen=True)
-class Emboss(Transform):
+class Emboss(_RowTransform):
     """Blend each image with its relief, lit from the top left.
 
     Args:
@@ -204,13 +162,11 @@ class Emboss(Transform):
 
     _checks = checks(alpha=(0.0, 1.0), strength=at_least(0.0))
 
-    def rules(self, build: Build) -> None:
-        ranges = {"alpha": self.alpha, "strength": self.strength}
-        build.operator(_of_ranges(build, "emboss", ranges, self.p))
+    _row = Row("emboss", ("p", "alpha", "strength"))
 
 
 @dataclass(frozen=True)
-class Sharpen(Transform):
+class Sharpen(_RowTransform):
     """Blend each image with a filter that lifts pixels above their eight neighbors.
 
     The filter has -1 around 8 + lightness, so that at 1 the sum is that of the image.
@@ -235,13 +191,11 @@ class Sharpen(Transform):
 
     _checks = checks(alpha=(0.0, 1.0), lightness=at_least(0.0))
 
-    def rules(self, build: Build) -> None:
-        ranges = {"alpha": self.alpha, "lightness": self.lightness}
-        build.operator(_of_ranges(build, "sharpening", ranges, self.p))
+    _row = Row("sharpening", ("p", "alpha", "lightness"))
 
 
 @dataclass(frozen=True)
-class RingingOvershoot(Transform):
+class RingingOvershoot(_RowTransform):
     """Blur each image by a sharp low-pass filter, which rings at edges as codecs and sharpening do.
 
     Args:
@@ -264,17 +218,10 @@ class RingingOvershoot(Transform):
 
     _checks = checks(kernel_size=partial(odd_sides, low=3, high=99), cutoff=(1e-6, pi))
 
-    def rules(self, build: Build) -> None:
-        chosen, side = build.chance(self.p), build.whole_in(self.kernel_size, 2)
-        columns = {
-            "kernel_size": Column("registers", side, dtype="int64"),
-            "cutoff": Column("registers", build.uniform_in(self.cutoff)),
-        }
-        build.operator(
-            OperatorStep(
-                "ringing", columns, {"reach": max(checked_size(self.kernel_size)) // 2}, drawn=chosen
-            )
-        )
+    _row = Row("ringing", ("p", "kernel_size", "cutoff"))
+
+    def _options(self) -> dict[str, Any]:
+        return {"reach": max(checked_size(self.kernel_size)) // 2}
 
 
 @dataclass(frozen=True)
@@ -340,7 +287,7 @@ def _sign(build: Build, register: int) -> int:
 
 
 @dataclass(frozen=True)
-class Morphological(Transform):
+class Morphological(_RowTransform):
     """Dilate or erode bright shapes: the largest or the smallest value within an ellipse around each pixel.
 
     Args:
@@ -364,6 +311,4 @@ class Morphological(Transform):
 
     _checks = checks(size=size_pair, operation=partial(choice, known=tuple(_EXTREMES)))
 
-    def rules(self, build: Build) -> None:
-        options = {"size": self.size, "operation": self.operation}
-        build.operator(OperatorStep("morphology", {}, options, build.chance(self.p)))
+    _row = Row("morphology", ("p",), ("size", "operation"))

@@ -10,14 +10,12 @@ import torch
 from torch import Tensor
 
 from orbbec.bridge.arguments import copied_to
-from orbbec.bridge.spec import OpSpec, register
+from orbbec.bridge.spec import composite
 from orbbec.filters import gaussian_blur
 from orbbec.noise import philox_noise
-from orbbec.plan.build import Build
-from orbbec.plan.parameters import Column, OperatorStep
 from orbbec.transforms.base.arguments import checks
 from orbbec.transforms.base.checks import Range
-from orbbec.transforms.base.transform import Transform
+from orbbec.transforms.operators import Row, _RowTransform
 from orbbec.warpaffine import warp_affine
 
 _WHY = "averages zooms of the whole image"
@@ -49,6 +47,7 @@ def zoom_matrices(factors: list[float], size: tuple[int, int]) -> Tensor:
     return torch.tensor(rows, dtype=torch.float64, device="cpu")
 
 
+@composite("zoom_blur", host_columns=("max_factor", "step_factor"))
 def _zoomed(images: Tensor, max_factor: Tensor, step_factor: Tensor) -> Tensor:
     """The mean of images and of their zooms by 1, 1 + step, 1 + 2 step and so on."""
     pairs = zip(max_factor.tolist(), step_factor.tolist(), strict=True)
@@ -67,6 +66,7 @@ def _zoomed(images: Tensor, max_factor: Tensor, step_factor: Tensor) -> Tensor:
     return mean.round().clamp(0, 255).byte() if images.dtype == torch.uint8 else mean.to(images.dtype)
 
 
+@composite("glass_blur")
 def _behind_glass(
     images: Tensor,
     sample_ids: Tensor,
@@ -91,20 +91,8 @@ def _behind_glass(
     return result
 
 
-register(
-    OpSpec(
-        call=_zoomed,
-        name="zoom_blur",
-        host_columns=("max_factor", "step_factor"),
-        takes_ragged=False,
-        capturable=False,
-    ),
-    OpSpec(call=_behind_glass, name="glass_blur", takes_ragged=False),
-)
-
-
 @dataclass(frozen=True)
-class ZoomBlur(Transform):
+class ZoomBlur(_RowTransform):
     """Average each image with its zooms, as a lens that zooms during the exposure does.
 
     The zooms are by 1, 1 + step, 1 + 2 step and so on, below a factor; the image itself counts once more.
@@ -130,18 +118,11 @@ class ZoomBlur(Transform):
 
     _checks = checks(max_factor=(1.0, 100.0), step_factor=(0.001, 100.0))
 
-    def rules(self, build: Build) -> None:
-        chosen = build.chance(self.p)
-        columns = {
-            name: Column("registers", build.uniform(*ends))
-            for name, ends in (("max_factor", self.max_factor), ("step_factor", self.step_factor))
-            if isinstance(ends, tuple)
-        }
-        build.operator(OperatorStep("zoom_blur", columns, drawn=chosen, why=_WHY))
+    _row = Row("zoom_blur", ("p", "max_factor", "step_factor"), why="averages zooms of the whole image")
 
 
 @dataclass(frozen=True)
-class GlassBlur(Transform):
+class GlassBlur(_RowTransform):
     """Let pixels read others nearby at random, between two Gaussian blurs, as frosted glass does.
 
     Args:
@@ -169,8 +150,4 @@ class GlassBlur(Transform):
 
     _checks = checks(sigma=(0.0, 100.0), max_delta=(1, 1000), iterations=(1, 100))
 
-    def rules(self, build: Build) -> None:
-        options = {name: getattr(self, name) for name in ("sigma", "max_delta", "iterations")}
-        options["transform_index"] = build.stream
-        chosen, why = build.chance(self.p), "draws positions per image"
-        build.operator(OperatorStep("glass_blur", {}, options, chosen, why, self.per_frame))
+    _row = Row("glass_blur", ("p",), ("sigma", "max_delta", "iterations"), "draws positions per image")

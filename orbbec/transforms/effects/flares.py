@@ -12,7 +12,7 @@ import torch
 from torch import Tensor
 
 from orbbec.bridge.arguments import Array, copied_to
-from orbbec.bridge.spec import OpSpec, register
+from orbbec.bridge.spec import composite
 from orbbec.plan.build import Build
 from orbbec.plan.parameters import Column, OperatorStep
 from orbbec.transforms.base.arguments import checks
@@ -134,6 +134,7 @@ def _with_sun(
     return result
 
 
+@composite("sun_flare", channels=(3,), host_columns=("position", "revolutions", "count", "circles"))
 def _flared(
     images: Tensor,
     position: Tensor,
@@ -155,18 +156,6 @@ def _flared(
         weights = sun_weights(src_radius, shown)
         result[n] = _with_sun(values, center, src_radius, src_color, weights).to(images.dtype)
     return result
-
-
-register(
-    OpSpec(
-        call=_flared,
-        name="sun_flare",
-        channels=(3,),
-        host_columns=("position", "revolutions", "count", "circles"),
-        takes_ragged=False,
-        capturable=False,
-    )
-)
 
 
 @dataclass(frozen=True)

@@ -12,7 +12,7 @@ import torch
 from torch import Tensor
 
 from orbbec.bridge.arguments import Array, copied_to
-from orbbec.bridge.spec import EVERY_DTYPE, OpSpec, register
+from orbbec.bridge.spec import EVERY_DTYPE, composite
 from orbbec.filters import filter2d
 from orbbec.noise import philox_noise
 from orbbec.plan.build import Build
@@ -78,11 +78,13 @@ def _filtered(images: Tensor, kernels: Sequence[Array]) -> Tensor:
     return result
 
 
+@composite("line_blur", EVERY_DTYPE, host_columns=("kernel_size", "line"))
 def _line_blurred(images: Tensor, kernel_size: Tensor, line: Tensor) -> Tensor:
     rows = zip(kernel_size.tolist(), line.tolist(), strict=True)
     return _filtered(images, [line_kernel(side, angle, way, shift) for side, (angle, way, *shift) in rows])
 
 
+@composite("advanced_blur", EVERY_DTYPE, host_columns=("kernel_size", "shape"))
 def _advanced_blurred(
     images: Tensor,
     kernel_size: Tensor,
@@ -101,22 +103,6 @@ def _advanced_blurred(
         noise = philox_noise(ids[n : n + 1], 1, (side, side), **key)[0, 0].double().numpy()
         kernels.append(gaussian_kernel(side, (across, down), angle, beta, low + noise * (high - low)))
     return _filtered(images, kernels)
-
-
-for _call, _name, _columns in (
-    (_line_blurred, "line_blur", ("kernel_size", "line")),
-    (_advanced_blurred, "advanced_blur", ("kernel_size", "shape")),
-):
-    register(
-        OpSpec(
-            call=_call,
-            name=_name,
-            dtypes=EVERY_DTYPE,
-            host_columns=_columns,
-            takes_ragged=False,
-            capturable=False,
-        )
-    )
 
 
 class _KernelBlur(_Chance):

@@ -10,17 +10,15 @@ import torch
 from torch import Tensor
 
 from orbbec._library import operators
-from orbbec.bridge.arguments import copied_to, is_channels_last
+from orbbec.bridge.arguments import copied_to
 from orbbec.bridge.buffer_pool import output_buffer, pooled_like
 from orbbec.bridge.fakes import register_fake
-from orbbec.bridge.spec import OpSpec, register
+from orbbec.bridge.spec import composite
 from orbbec.color.statistics import channel_statistics
 from orbbec.noise import philox_noise
-from orbbec.plan.build import Build
-from orbbec.plan.parameters import Column, OperatorStep
 from orbbec.transforms.base.arguments import checks
 from orbbec.transforms.base.checks import Range
-from orbbec.transforms.base.transform import _Chance
+from orbbec.transforms.operators import Row, _RowTransform
 
 
 def draw_count(size: tuple[int, int]) -> int:
@@ -65,29 +63,15 @@ def _scale(images: Tensor, factors: Sequence[Tensor], shifts: Sequence[Tensor | 
 
 def _scale_by_torch(images: Tensor, factors: Sequence[Tensor], shifts: Sequence[Tensor | None]) -> Tensor:
     """The same by operators of torch, for other devices and dtypes."""
-    is_last, is_byte = is_channels_last(images, None), images.dtype == torch.uint8
-    results = pooled_like(images)
-
-    def for_values(plane: Tensor) -> Tensor:
-        """A number for each value of an image, in the order of its memory."""
-        plane = copied_to(images.device, plane)
-        if not is_last:
-            return plane
-        values = pooled_like(images, (*plane.shape, images.shape[1]), torch.float32)
-        for channel in values.unbind(-1):
-            channel.copy_(plane)
-        return values
-
+    results, is_byte = pooled_like(images), images.dtype == torch.uint8
     for image, target, factor, shift in zip(images, results, factors, shifts, strict=True):
-        pixels, stored = (each.permute(1, 2, 0) if is_last else each for each in (image, target))
-        values = pooled_like(images, pixels.shape, torch.float32).copy_(pixels).mul_(for_values(factor))
-        values.add_(0.0 if shift is None else for_values(shift))
-        if is_byte:  # by int, as torch does not vectorize the conversion of floats to bytes
-            values = pooled_like(images, pixels.shape, torch.int32).copy_(values.round_().clamp_(0, 255))
-        stored.copy_(values if is_byte else values.clamp_(0, 1))
+        values = image.float() * copied_to(images.device, factor)
+        values.add_(0.0 if shift is None else copied_to(images.device, shift))
+        target.copy_(values.round_().clamp_(0, 255) if is_byte else values.clamp_(0, 1))
     return results
 
 
+@composite("plasma_brightness_contrast", host_columns=("brightness", "contrast"))
 def _brightened(
     images: Tensor, brightness: Tensor, contrast: Tensor, sample_ids: Tensor, roughness: float, **key: Any
 ) -> Tensor:
@@ -103,33 +87,25 @@ def _brightened(
     return _scale(images, all_factors, all_shifts)
 
 
-def _shaded(images: Tensor, intensity: Tensor, sample_ids: Tensor, roughness: float, **key: Any) -> Tensor:
+@composite("plasma_shadow", host_columns=("shadow_intensity",))
+def _shaded(
+    images: Tensor, shadow_intensity: Tensor, sample_ids: Tensor, roughness: float, **key: Any
+) -> Tensor:
     """Darken by clouds."""
     clouds = _clouds(images, sample_ids, roughness, key)
-    factors = [there.mul_(-weight).add_(1) for there, weight in zip(clouds, intensity.tolist(), strict=True)]
+    factors = [
+        there.mul_(-weight).add_(1) for there, weight in zip(clouds, shadow_intensity.tolist(), strict=True)
+    ]
     return _scale(images, factors, [None] * len(images))
 
 
-for _call, _name, _columns in (
-    (_brightened, "plasma_brightness_contrast", ("brightness", "contrast")),
-    (_shaded, "plasma_shadow", ("intensity",)),
-):
-    register(OpSpec(call=_call, name=_name, host_columns=_columns, takes_ragged=False, capturable=False))
-
-
-class _Plasma(_Chance):
+class _Plasma(_RowTransform):
     """Draws clouds; its subclasses have these fields."""
 
     roughness: float
-    per_frame: bool
+    p: float
 
     _checks = checks(roughness=(1e-6, 1000.0))
-
-    def _add(self, build: Build, name: str, ranges: dict[str, Range]) -> None:
-        chosen = build.chance(self.p)
-        columns = {column: Column("registers", build.uniform(*ends)) for column, ends in ranges.items()}
-        options = {"roughness": self.roughness, "transform_index": build.stream}
-        build.operator(OperatorStep(name, columns, options, chosen, "draws clouds", self.per_frame))
 
 
 _plasma_out: Callable[..., None] = operators.plasma_out
@@ -180,9 +156,12 @@ class PlasmaBrightnessContrast(_Plasma):
 
     _checks = checks(brightness_range=(-1.0, 1.0), contrast_range=(-1.0, 1.0))
 
-    def rules(self, build: Build) -> None:
-        ranges = {"brightness": self.brightness_range, "contrast": self.contrast_range}
-        self._add(build, "plasma_brightness_contrast", ranges)
+    _row = Row(
+        "plasma_brightness_contrast",
+        ("p", "brightness_range", "contrast_range"),
+        ("roughness",),
+        "draws clouds",
+    )
 
 
 @dataclass(frozen=True)
@@ -211,5 +190,4 @@ class PlasmaShadow(_Plasma):
 
     _checks = checks(shadow_intensity_range=(0.0, 1.0))
 
-    def rules(self, build: Build) -> None:
-        self._add(build, "plasma_shadow", {"intensity": self.shadow_intensity_range})
+    _row = Row("plasma_shadow", ("p", "shadow_intensity_range"), ("roughness",), "draws clouds")

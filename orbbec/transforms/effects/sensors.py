@@ -8,14 +8,12 @@ from typing import Any
 import torch
 from torch import Tensor
 
-from orbbec.bridge.spec import OpSpec, register
+from orbbec.bridge.spec import composite
 from orbbec.color import cvt_color
 from orbbec.noise import philox_noise
-from orbbec.plan.build import Build
-from orbbec.plan.parameters import Column, OperatorStep
 from orbbec.transforms.base.arguments import checks
 from orbbec.transforms.base.checks import Range
-from orbbec.transforms.base.transform import Transform
+from orbbec.transforms.operators import Row, _RowTransform
 
 _LEVELS = 255.0  # counts that make the maximum value
 _COUNTS = 256  # those from here on are not drawn: a rate is at most half of the levels
@@ -57,6 +55,7 @@ def lightness_deviations(images: Tensor) -> Tensor:
     return (square - mean * mean).clamp(min=0).sqrt() * (1 / unit)
 
 
+@composite("iso_noise", channels=(3,))
 def _with_iso_noise(
     images: Tensor, color_shift: Tensor, intensity: Tensor, sample_ids: Tensor, **key: Any
 ) -> Tensor:
@@ -76,11 +75,8 @@ def _with_iso_noise(
     return (noisy * 255.0).round().byte() if is_byte else noisy.to(images.dtype)
 
 
-register(OpSpec(call=_with_iso_noise, name="iso_noise", channels=(3,), takes_ragged=False))
-
-
 @dataclass(frozen=True)
-class ISONoise(Transform):
+class ISONoise(_RowTransform):
     """Add the noise of a sensor at a high sensitivity, to lightness and hue.
 
     In HLS, the lightness l becomes `l + k (1 - l) / 255`, where k is Poisson with mean `255 * intensity * s`
@@ -113,12 +109,4 @@ class ISONoise(Transform):
 
     _checks = checks(color_shift=(0.0, 1.0), intensity=(0.0, 1.0))
 
-    def rules(self, build: Build) -> None:
-        chosen = build.chance(self.p)
-        columns = {
-            name: Column("registers", build.uniform(*ends))
-            for name, ends in (("color_shift", self.color_shift), ("intensity", self.intensity))
-            if isinstance(ends, tuple)
-        }
-        options, why = {"transform_index": build.stream}, "draws noise per image"
-        build.operator(OperatorStep("iso_noise", columns, options, chosen, why, self.per_frame))
+    _row = Row("iso_noise", ("p", "color_shift", "intensity"), why="draws noise per image")

@@ -13,7 +13,7 @@ from torch import Tensor
 from orbbec._library import operators
 from orbbec.bridge.arguments import copied_to
 from orbbec.bridge.fakes import register_fake
-from orbbec.bridge.spec import OpSpec, register
+from orbbec.bridge.spec import composite
 from orbbec.color.tables import equalize_hist
 from orbbec.filters import filter2d, gaussian_blur
 from orbbec.noise import philox_noise
@@ -67,6 +67,7 @@ def mud_cover(layer: Tensor, threshold: float, sigma: float) -> Tensor:
     return cover / cover.max().clamp(min=1e-30)
 
 
+@composite("spatter", channels=(3,), host_columns=("numbers",))
 def _spattered(
     images: Tensor, numbers: Tensor, sample_ids: Tensor, mode: str, color: Sequence[float], **key: Any
 ) -> Tensor:
@@ -84,18 +85,6 @@ def _spattered(
         total = base + there * shade
         results.append(total.round_().clamp_(0, 255).byte() if is_byte else total.clamp_(0, 1))
     return torch.stack(results).to(images.dtype) if results else images
-
-
-register(
-    OpSpec(
-        call=_spattered,
-        name="spatter",
-        channels=(3,),
-        host_columns=("numbers",),
-        takes_ragged=False,
-        capturable=False,
-    )
-)
 
 
 @dataclass(frozen=True)

@@ -14,16 +14,14 @@ from torch import Tensor
 
 from orbbec.bridge.arguments import Array, copied_to
 from orbbec.bridge.buffer_pool import pooled_like
-from orbbec.bridge.spec import OpSpec, register
+from orbbec.bridge.spec import composite
 from orbbec.color import cvt_color
 from orbbec.color.tables import lut
 from orbbec.filters import box_blur, gaussian_blur
 from orbbec.noise import philox_noise
-from orbbec.plan.build import Build
-from orbbec.plan.parameters import Column, OperatorStep
 from orbbec.transforms.base.arguments import checks
 from orbbec.transforms.base.checks import FillValue, Range, choice, number, numbers
-from orbbec.transforms.base.transform import _Chance
+from orbbec.transforms.operators import Row, _RowTransform
 
 _DROPS = {"drizzle": (1, 4), "default": (1, 3), "heavy": (1, 1), "torrential": (2, 1)}  # per row
 
@@ -37,6 +35,7 @@ def _draws(sample_ids: Tensor, row: int, count: int, columns: int, key: dict[str
 # Snow
 
 
+@composite("snow", channels=(3,))
 def _snowed(images: Tensor, snow_point: Tensor, brightness_coeff: float) -> Tensor:
     """Brighten dark pixels."""
     maximum = 255.0 if images.dtype == torch.uint8 else 1.0
@@ -103,10 +102,11 @@ def _towards(values: Tensor, color: float, weight: float) -> Tensor:
     return (values * (1 - weight) + color * weight).round()
 
 
-def _fogged(images: Tensor, intensity: Tensor, sample_ids: Tensor, alpha_coef: float, **key: Any) -> Tensor:
+@composite("fog", channels=(3,), host_columns=("fog_coef",))
+def _fogged(images: Tensor, fog_coef: Tensor, sample_ids: Tensor, alpha_coef: float, **key: Any) -> Tensor:
     """Blend discs with white, and blur."""
     size, result = (images.shape[-2], images.shape[-1]), torch.empty_like(images)
-    for n, strength in enumerate(intensity.tolist()):
+    for n, strength in enumerate(fog_coef.tolist()):
         count = sum(region[0] for region in fog_regions(size, strength))
         particles = fog_particles(size, strength, _draws(sample_ids, n, count, 3, key))
         counts = disc_counts(size, copied_to(images.device, torch.from_numpy(particles)))
@@ -161,6 +161,7 @@ def rain_pixels(size: tuple[int, int], starts: Array, drop: Array) -> Array:
     return np.asarray((x + (starts[:, 1, None] + drop[:, 1]) * width)[inside])
 
 
+@composite("rain", channels=(3,), host_columns=("slant",))
 def _rained(
     images: Tensor,
     slant: Tensor,
@@ -198,25 +199,8 @@ def _rained(
     return (total.clamp(max=1) * brightness_coefficient).to(images.dtype)
 
 
-for _call, _name, _columns in (
-    (_snowed, "snow", ()),
-    (_fogged, "fog", ("intensity",)),
-    (_rained, "rain", ("slant",)),
-):
-    register(
-        OpSpec(
-            call=_call,
-            name=_name,
-            channels=(3,),
-            host_columns=_columns,
-            takes_ragged=False,
-            capturable=not _columns,
-        )
-    )
-
-
 @dataclass(frozen=True)
-class RandomSnow(_Chance):
+class RandomSnow(_RowTransform):
     """Cover dark pixels with snow: their lightness, in HLS, is multiplied.
 
     Args:
@@ -238,15 +222,11 @@ class RandomSnow(_Chance):
 
     _checks = checks(brightness_coeff=(0.0, 1000.0), snow_point_range=(0.0, 1.0))
 
-    def rules(self, build: Build) -> None:
-        chosen = build.chance(self.p)
-        columns = {"snow_point": Column("registers", build.uniform(*self.snow_point_range))}
-        options = {"brightness_coeff": self.brightness_coeff}
-        build.operator(OperatorStep("snow", columns, options, chosen, "changes lightness in HLS"))
+    _row = Row("snow", ("p", "snow_point_range"), ("brightness_coeff",), "changes lightness in HLS")
 
 
 @dataclass(frozen=True)
-class RandomFog(_Chance):
+class RandomFog(_RowTransform):
     """Blend discs with white, more of them towards the center, and blur the image a little.
 
     Args:
@@ -270,11 +250,7 @@ class RandomFog(_Chance):
 
     _checks = checks(alpha_coef=(0.0, 1.0), fog_coef_range=(0.0, 1.0))
 
-    def rules(self, build: Build) -> None:
-        chosen = build.chance(self.p)
-        columns = {"intensity": Column("registers", build.uniform(*self.fog_coef_range))}
-        options = {"alpha_coef": self.alpha_coef, "transform_index": build.stream}
-        build.operator(OperatorStep("fog", columns, options, chosen, "draws discs", self.per_frame))
+    _row = Row("fog", ("p", "fog_coef_range"), ("alpha_coef",), "draws discs")
 
 
 def checked_color(op: str, name: str, value: Any) -> tuple[float, ...]:
@@ -284,7 +260,7 @@ def checked_color(op: str, name: str, value: Any) -> tuple[float, ...]:
 
 
 @dataclass(frozen=True)
-class RandomRain(_Chance):
+class RandomRain(_RowTransform):
     """Add drops as blurred lines, and darken the image.
 
     Args:
@@ -326,10 +302,9 @@ class RandomRain(_Chance):
         blur_value=(1, 100),
     )
 
-    def rules(self, build: Build) -> None:
-        chosen = build.chance(self.p)
-        columns = {"slant": Column("registers", build.uniform(*self.slant_range))}
-        names = ("drop_length", "drop_width", "drop_color", "blur_value", "brightness_coefficient")
-        options = {name: getattr(self, name) for name in (*names, "rain_type")}
-        options["transform_index"] = build.stream
-        build.operator(OperatorStep("rain", columns, options, chosen, "draws drops", self.per_frame))
+    _row = Row(
+        "rain",
+        ("p", "slant_range"),
+        ("drop_length", "drop_width", "drop_color", "blur_value", "brightness_coefficient", "rain_type"),
+        "draws drops",
+    )

@@ -13,7 +13,7 @@ import torch
 from torch import Tensor
 
 from orbbec._library import operators
-from orbbec.bridge.arguments import Array, as_tensor
+from orbbec.bridge.arguments import Array, as_tensor, copied_to
 from orbbec.bridge.fakes import register_fake
 from orbbec.bridge.plain import is_number, listed
 from orbbec.bridge.spec import OpSpec, register
@@ -26,13 +26,11 @@ from orbbec.transforms.base.checks import (
     checked_numbers,
     entries,
     numbers,
-    position,
     whole,
-    whole_range,
 )
 from orbbec.transforms.base.transform import _Chance
 from orbbec.transforms.box_crops import boxes_and_rows
-from orbbec.transforms.erasing import HOLES, fill_colors
+from orbbec.transforms.erasing import filled_holes
 from orbbec.transforms.targets.masks import mask_here
 from orbbec.transforms.targets.per_box import row_count
 
@@ -42,7 +40,10 @@ _LABELS = ("labels", "class_labels", "category_ids", "class_ids", "label_ids")
 def _covered(images: Tensor, pixels: Tensor, fill: Sequence[float]) -> Tensor:
     """Fill pixels, bool `[N, H, W]` of the largest image."""
     height, width = images.shape[-2:]
-    return torch.where(pixels[:, None, :height, :width], fill_colors(images, fill), images)
+    values = torch.tensor(fill, dtype=torch.float64, device="cpu")
+    values = (values.round() if images.dtype == torch.uint8 else values).to(images.dtype)
+    colors = copied_to(images.device, values)[:, None, None]
+    return torch.where(pixels[:, None, :height, :width], colors, images)
 
 
 register(OpSpec(call=_covered, name="object_dropout", takes_ragged=False, capturable=False, covers="pixels"))
@@ -72,10 +73,6 @@ class _ObjectDropout(_Chance):
     needs_targets = True
 
     _checks = checks(fill=numbers)
-
-    def _step(self, name: str, column: str, values: Array, chosen: Array, why: str) -> Operator:
-        options = {"fill": list(checked_numbers(self.fill))}
-        return Operator(name, {column: values}, options, drawn=chosen, why=why)
 
 
 @dataclass(frozen=True)
@@ -115,23 +112,22 @@ class MaskDropout(_ObjectDropout):
 
     _checks = checks(max_objects_range=at_least(1))
 
-    def draw_for(
-        self, state: BatchState, stream: Stream, targets: Sequence[Any] | None, matrix: Array | None
-    ) -> list[Step]:
-        chosen, fractions = stream.chance(self.p), stream.uniforms(1)[:, 0]
-        reads, sizes = position(self.name, matrix), state.sizes
+    def draw_for(self, state: BatchState, stream: Stream, targets: Sequence[Any], matrix: Array) -> Step:
+        chosen, fractions, sizes = stream.chance(self.p), stream.uniforms(1)[:, 0], state.sizes
         found = [
-            self._found(n, target, reads[n], sizes[n]) if chosen[n] else np.zeros((0, *sizes[n]), bool)
-            for n, target in enumerate(targets or [{}] * len(state))
+            self._found(n, target, matrix[n], sizes[n]) if chosen[n] else np.zeros((0, *sizes[n]), bool)
+            for n, target in enumerate(targets)
         ]
         keys = stream.uniforms(max(map(_count, found), default=0))
         pixels = np.zeros((len(state), *sizes.max(0, initial=0)), bool)
-        low, high = whole_range(self.name, "max_objects_range", self.max_objects_range, 1)
+        low, high = checked_numbers(self.max_objects_range)
         for n, objects in enumerate(found):
             count = low + int(fractions[n] * (high - low + 1))
             dropped = np.argsort(keys[n, : _count(objects)], kind="stable")[:count]
             pixels[n, : sizes[n, 0], : sizes[n, 1]] = _pixels(objects, dropped)
-        return [self._step("object_dropout", "pixels", pixels, chosen, "fills objects of the mask")]
+        options = {"fill": list(checked_numbers(self.fill))}
+        why = "fills objects of the mask"
+        return Operator("object_dropout", {"pixels": pixels}, options, drawn=chosen, why=why)
 
     def _found(self, index: int, target: Any, matrix: Array, size: Array) -> Array:
         """The objects, numbered from 1, int32 `[H, W]`; or the pixels of each, bool `[K, H, W]`."""
@@ -214,16 +210,13 @@ class ConstrainedCoarseDropout(_ObjectDropout):
         bbox_labels=or_none(_labels),
     )
 
-    def draw_for(
-        self, state: BatchState, stream: Stream, targets: Sequence[Any] | None, matrix: Array | None
-    ) -> list[Step]:
+    def draw_for(self, state: BatchState, stream: Stream, targets: Sequence[Any], matrix: Array) -> Step:
         chosen, fractions = stream.chance(self.p), stream.uniforms(1)[:, 0]
-        reads, sizes = position(self.name, matrix), state.sizes
         low, high = checked_numbers(self.num_holes_range)
         counts = low + (fractions * (high - low + 1)).astype(np.int64)
         found = [
-            self._at_objects(n, target, reads[n], sizes[n]) if chosen[n] else []
-            for n, target in enumerate(targets or [{}] * len(state))
+            self._at_objects(n, target, matrix[n], state.sizes[n]) if chosen[n] else []
+            for n, target in enumerate(targets)
         ]
         most = max((len(each) * count for each, count in zip(found, counts.tolist(), strict=True)), default=0)
         draws = stream.uniforms(4 * most).reshape(len(state), most, 4)
@@ -232,8 +225,8 @@ class ConstrainedCoarseDropout(_ObjectDropout):
             repeated = (each for each in objects for _ in range(counts[n]))
             for k, hole_of in enumerate(repeated):
                 holes[n, k] = np.trunc(hole_of(self._part(draws[n, k, :2]), draws[n, k, 2:]))
-        holes = holes.clip(0, np.tile(sizes[:, ::-1], 2)[:, None])
-        return [self._step("holes", "holes", holes, chosen, HOLES)]
+        holes = holes.clip(0, np.tile(state.sizes[:, ::-1], 2)[:, None])
+        return filled_holes(holes, self.fill, chosen)
 
     def _part(self, draws: Array) -> Array:
         """Width and height, as fractions."""

@@ -25,14 +25,18 @@ def cover_all(step: Pass, states: Sequence[State]) -> None:
     pixels = step.table[step.spec.covers]
     for state in states:
         height, width = state.size
-        cover = pixels[state.index, :height, :width]
-        if step.drawn[state.index] and cover.any():
-            _cover(state, cover)
+        pixels_here = pixels[state.index, :height, :width]
+        if step.drawn[state.index] and pixels_here.any():
+            cover(state, pixels_here)
 
 
-def _cover(state: State, pixels: Array) -> None:
-    """Cover pixels, bool `[H, W]`: boxes without masks lose the part of them that is covered."""
-    cover = torch.from_numpy(pixels)
+def cover(state: State, pixels: Array) -> None:
+    """Cover pixels, bool `[H, W]`.
+
+    They leave masks, points on them become invisible, and the boxes of masks bound the rest, or are dropped.
+    Boxes without masks lose the part of them that is covered.
+    """
+    hidden = torch.from_numpy(pixels)
     if state.is_per_box("masks"):
         if state.count and not state.is_upright:
             raise ValueError(
@@ -40,12 +44,12 @@ def _cover(state: State, pixels: Array) -> None:
                 f"but image {state.index} has {state.options.box_format}"
             )
         if state.count:
-            cover_objects(state, cover)
+            _cover_objects(state, hidden)
     elif state.count:
         _cover_boxes(state, pixels)
     for key in MASK_KEYS:
         if key in state.values and not state.is_per_box(key):
-            state.values[key] = state.layer(key).masked_fill(cover.to(state.layer(key).device), 0)
+            state.values[key] = state.layer(key).masked_fill(hidden.to(state.layer(key).device), 0)
     for key in POINT_KEYS:
         if key in state.values:
             state.hide_points(key, lies_on(pixels, numbers_of(state.values[key])))
@@ -64,7 +68,7 @@ def _cover_boxes(state: State, pixels: Array) -> None:
     boxes.hide(full.astype(float), hidden.astype(float), numbers, state.options)
 
 
-def cover_objects(state: State, cover: Tensor) -> None:
+def _cover_objects(state: State, cover: Tensor) -> None:
     """Take covered pixels, bool `[H, W]`, out of the masks of boxes, and fit the boxes that lost some."""
     masks, boxes = state.layer("masks"), state.boxes
     table = torch.from_numpy(np.ascontiguousarray(boxes.table))

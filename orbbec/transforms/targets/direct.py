@@ -19,8 +19,8 @@ from orbbec.transforms.base.tv_tensors import plain_target, target_like
 from orbbec.transforms.targets.boxes import Boxes
 from orbbec.transforms.targets.formats import box_table, joined_edges, kind_of, parts_of, written_rows
 from orbbec.transforms.targets.masks import Mask, moved_masks
-from orbbec.transforms.targets.motion import Motion, border_of
-from orbbec.transforms.targets.numbers import checked_numbers, numbers_like
+from orbbec.transforms.targets.motion import Motion, mask_border
+from orbbec.transforms.targets.numbers import numbers_like, target_numbers
 from orbbec.transforms.targets.options import TargetOptions
 from orbbec.transforms.targets.per_box import chosen_rows, row_count
 from orbbec.transforms.targets.state import MASK_KEYS, POINT_KEYS, area_scale, covered, scaled_area, with_size
@@ -97,7 +97,7 @@ def _followed(
     counts = list(map(len, tables))
     edges = joined_edges(tables, counts, images, options.box_format, sizes)
     points = [
-        _Points(index, key, checked_numbers(targets[index][key], key, index), key in each.per_box)
+        _Points(index, key, target_numbers(targets[index][key], key, index), key in each.per_box)
         for index, each in enumerate(entries)
         for key in each.points
     ]
@@ -237,7 +237,7 @@ def _motion_of(step: Pass, rows: Array) -> Motion:
     """How masks move in a pass, by the rows of `draw_targets`."""
     matrix, whole = rows[:, :9].reshape(-1, 3, 3), rows[:, 9:].astype(np.int64)
     has_region = isinstance(step, AugmentPass) and step.region_block.rows > 0
-    return Motion(matrix, whole[:, 4:], border_of(step), seen=whole[:, :4] if has_region else None)
+    return Motion(matrix, whole[:, 4:], mask_border(step), seen=whole[:, :4] if has_region else None)
 
 
 def _change_areas(

@@ -12,7 +12,7 @@ from orbbec.bridge.arguments import Array
 from orbbec.nms.boxes import box_convert
 from orbbec.plan.points import rotated_boxes, rotated_corners
 from orbbec.transforms.targets.boxes import Boxes
-from orbbec.transforms.targets.numbers import checked_numbers, is_floating
+from orbbec.transforms.targets.numbers import is_floating, target_numbers
 from orbbec.transforms.targets.options import TargetOptions
 from orbbec.transforms.targets.rotated_boxes import RotatedBoxes
 
@@ -130,7 +130,7 @@ def box_table(index: int, target: dict[str, Any], box_format: str) -> Array:
     if "boxes" not in target:
         return np.empty((0, width))
     boxes = target["boxes"]
-    table = checked_numbers(boxes, "boxes", index)
+    table = target_numbers(boxes, "boxes", index)
     table = table.reshape(0, width) if table.size == 0 else table
     if table.ndim != 2 or table.shape[1] != width:
         raise ValueError(

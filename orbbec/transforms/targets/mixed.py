@@ -35,9 +35,14 @@ def mixed(step: MixPass, states: Sequence[State], mask_fill: float, key: NoiseKe
         ValueError: a target cannot follow, boxes have several formats, or a label is missing or out of range.
     """
     sizes = np.array([state.size for state in states], np.int64).reshape(-1, 2)
+    pastes = "masks" in step.arguments and bool(states)
+    if pastes:
+        check_objects(step, states)
+    _check_formats(step, states)
+    _check_rows(step, [state for state in states if state.count])
     if step.spec.tiles is not None:
         return _laid(step, step.spec.tiles(step.table, sizes, step.sizes), states, mask_fill)
-    if "masks" in step.arguments and states:
+    if pastes:
         return _pasted(step, states, key)
     has_rows = any(state.spatial for state in states)
     copies = [state.copy(n) for n, state in enumerate(_owners(step, states))]
@@ -99,8 +104,6 @@ def _owners(step: MixPass, states: Sequence[State]) -> Sequence[State]:
 
 def _paired(step: MixPass, states: Sequence[State], copies: Sequence[State], sizes: Array) -> list[State]:
     """The targets of pairs of images: of both, or of the rectangle that the other image covers."""
-    _check_formats(step, states)
-    _check_rows(step, [state for state in states if state.count])
     pairs = step.table["pair_indices"].tolist()
     sizes, paired = sizes[: len(pairs)], sizes[pairs]
     common = np.minimum(sizes, paired)[:, ::-1]
@@ -130,9 +133,6 @@ def _paired(step: MixPass, states: Sequence[State], copies: Sequence[State], siz
 
 def _pasted(step: MixPass, states: Sequence[State], key: NoiseKey) -> list[State]:
     """The targets of images on which objects of others are pasted."""
-    check_objects(step, states)
-    _check_formats(step, states)
-    _check_rows(step, [state for state in states if state.count])
     pairs = step.table["pair_indices"].tolist()
     copies = [state.copy(n) for n, state in enumerate(_owners(step, states))]
     others = [states[m].copy(n) for n, m in enumerate(pairs)]
@@ -187,8 +187,6 @@ def _class_weights(step: MixPass, labels: Tensor, images: Sequence[int]) -> Tens
 
 def _laid(step: MixPass, tiles: Tiles, states: Sequence[State], mask_fill: float) -> list[State]:
     """The targets of outputs made of tiles, clipped to each tile and padded to the canvas."""
-    _check_formats(step, states)
-    _check_rows(step, [state for state in states if state.count])
     outputs = len(step.sizes)
     count = len(tiles.boxes) // max(outputs, 1)
     there = np.flatnonzero(tiles.pair_indices >= 0)  # an output of one image has no others

@@ -100,7 +100,7 @@ class _Operated(Motion):
     """By an operator."""
 
     def __init__(self, step: OperatorPass, key: NoiseKey) -> None:
-        super().__init__(step.matrix, step.sizes, border_of(step))
+        super().__init__(step.matrix, step.sizes, mask_border(step))
         self._step, self._key = step, key
 
     def keeps(self, index: int) -> bool:
@@ -169,11 +169,11 @@ def motion_of(step: Pass, key: NoiseKey) -> Motion | None:
     """How a pass of a plan with this key moves targets; None: not at all, or as they are mixed."""
     if isinstance(step, AugmentPass):
         matrix, regions = (step.source_matrix, step.regions) if step.reads_beyond else (step.matrix, None)
-        return Motion(matrix, step.sizes, border_of(step), regions, step.reads, step.regions)
+        return Motion(matrix, step.sizes, mask_border(step), regions, step.reads, step.regions)
     return _Operated(step, key) if isinstance(step, OperatorPass) else None
 
 
-def border_of(step: Pass) -> str:
+def mask_border(step: Pass) -> str:
     """The border of masks in a pass."""
     if isinstance(step, AugmentPass):
         return step.border

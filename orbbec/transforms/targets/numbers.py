@@ -14,7 +14,7 @@ from orbbec.plan.points import numbers_of
 _NO_NUMBERS = frozenset((torch.bool, torch.complex32, torch.complex64, torch.complex128))
 
 
-def checked_numbers(values: Any, what: str, index: int) -> Array:
+def target_numbers(values: Any, what: str, index: int) -> Array:
     """The numbers of an image as a float64 array.
 
     Args:
@@ -27,7 +27,7 @@ def checked_numbers(values: Any, what: str, index: int) -> Array:
         ValueError: the rows of a list have different lengths.
 
     Example:
-        >>> checked_numbers([["1", "2"]], "keypoints", 3)
+        >>> target_numbers([["1", "2"]], "keypoints", 3)
         Traceback (most recent call last):
         TypeError: transform_targets: expected keypoints as numbers, but image 3 has <U1
     """

@@ -4,8 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
+from functools import partial
 
-from orbbec.transforms.base.checks import choice, flag, names, number
+from orbbec.transforms.base.arguments import at_least, checks, checks_of
+from orbbec.transforms.base.checks import choice, names, number
 from orbbec.transforms.targets.dense import DENSE_KINDS
 from orbbec.transforms.targets.pairs import pairs_of
 from orbbec.transforms.targets.per_box import PER_BOX_KEYS
@@ -115,36 +117,33 @@ class TargetOptions:
     limits: list[float] = field(init=False, repr=False, compare=False)  # of `move_boxes`
     rows: frozenset[str] = field(init=False, repr=False, compare=False)  # entries with one row per box
 
+    _checks = checks(
+        box_format=partial(choice, known=BOX_FORMATS),
+        min_size=at_least(0.0),
+        min_visibility=(0.0, 1.0),
+        min_area=at_least(0.0),
+        keypoint_pairs=pairs_of,
+        **dict.fromkeys(("mask_fill", "depth_fill"), number),
+        **dict.fromkeys(("per_box", *DENSE_KINDS), names),
+    )
+
     def __post_init__(self) -> None:
-        op, per_box = "TargetOptions", names("TargetOptions", "per_box", self.per_box)
-        if not _OF_IMAGE.isdisjoint(per_box):
+        op = "TargetOptions"
+        for name, check in _CHECKS.items():
+            object.__setattr__(self, name, check(op, name, getattr(self, name)))
+        if not _OF_IMAGE.isdisjoint(self.per_box):
             raise ValueError(
-                f"{op}: expected per_box without {', '.join(sorted(_OF_IMAGE))}, but got {per_box}"
+                f"{op}: expected per_box without {', '.join(sorted(_OF_IMAGE))}, but got {self.per_box}"
             )
-        checked = {
-            "box_format": choice(op, "box_format", self.box_format, BOX_FORMATS),
-            "min_size": number(op, "min_size", self.min_size, 0.0),
-            "min_visibility": number(op, "min_visibility", self.min_visibility, 0.0, 1.0),
-            "mask_fill": number(op, "mask_fill", self.mask_fill),
-            "drop_boxes": flag(op, "drop_boxes", self.drop_boxes),
-            "min_area": number(op, "min_area", self.min_area, 0.0),
-            "drop_keypoints": flag(op, "drop_keypoints", self.drop_keypoints),
-            "per_box": per_box,
-            "keypoint_pairs": pairs_of(op, self.keypoint_pairs),
-            "depth_fill": number(op, "depth_fill", self.depth_fill),
-            "depth_scale": flag(op, "depth_scale", self.depth_scale),
-        }
-        dense = {kind: names(op, kind, getattr(self, kind)) for kind in DENSE_KINDS}
-        _check_names(op, per_box, dense)
-        checked |= dense
-        if checked["keypoint_pairs"] and checked["drop_keypoints"]:
+        dense = {kind: getattr(self, kind) for kind in DENSE_KINDS}
+        _check_names(op, self.per_box, dense)
+        if self.keypoint_pairs and self.drop_keypoints:
             raise ValueError(f"{op}: expected keypoint_pairs or drop_keypoints, but got both")
-        checked["kinds"] = {name: kind for kind in DENSE_KINDS for name in (kind, *dense[kind])}
-        limits = [checked[name] for name in ("min_visibility", "min_size", "min_area")]
-        checked["limits"] = limits if checked["drop_boxes"] else []
-        checked["rows"] = frozenset((*PER_BOX_KEYS, *per_box))
-        for name, value in checked.items():
-            object.__setattr__(self, name, value)
+        kinds = {name: kind for kind in DENSE_KINDS for name in (kind, *dense[kind])}
+        limits = [self.min_visibility, self.min_size, self.min_area] if self.drop_boxes else []
+        object.__setattr__(self, "kinds", kinds)
+        object.__setattr__(self, "limits", limits)
+        object.__setattr__(self, "rows", frozenset((*PER_BOX_KEYS, *self.per_box)))
 
     def kind_of(self, key: str) -> str:
         """Which of `DENSE_KINDS` an entry is; "": none."""
@@ -165,4 +164,5 @@ def _check_names(op: str, per_box: Sequence[str], dense: Mapping[str, Sequence[s
                 raise ValueError(f"{op}: expected {kind} without {name}, which is another target")
 
 
+_CHECKS = checks_of(TargetOptions)
 DEFAULT_OPTIONS = TargetOptions()

@@ -17,7 +17,7 @@ _COCO = tuple((2 * n - 1, 2 * n) for n in range(1, 9))
 _NAMED = {"coco": _COCO}
 
 
-def pairs_of(op: str, value: Any) -> Pairs:
+def pairs_of(op: str, name: str, value: Any) -> Pairs:
     """Checked pairs of indices, from a sequence of pairs or a name.
 
     Raises:
@@ -25,18 +25,16 @@ def pairs_of(op: str, value: Any) -> Pairs:
         ValueError: a name is unknown, an index is negative, or in two pairs.
 
     Example:
-        >>> pairs_of("TargetOptions", "coco")[:2], pairs_of("TargetOptions", [[0, 2]])
+        >>> pairs_of("TargetOptions", "pairs", "coco")[:2], pairs_of("TargetOptions", "pairs", [[0, 2]])
         (((1, 2), (3, 4)), ((0, 2),))
     """
     if isinstance(value, str):
-        return _NAMED[choice(op, "keypoint_pairs", value, tuple(_NAMED))]
+        return _NAMED[choice(op, name, value, tuple(_NAMED))]
     if not isinstance(value, Sequence) or not all(isinstance(p, Sequence) and len(p) == 2 for p in value):
-        raise TypeError(f"{op}: expected keypoint_pairs as pairs of indices or a name, but got {value!r:.80}")
-    one, other = (
-        [whole(op, "an index of keypoint_pairs", pair[side], 0) for pair in value] for side in (0, 1)
-    )
+        raise TypeError(f"{op}: expected {name} as pairs of indices or a name, but got {value!r:.80}")
+    one, other = ([whole(op, f"an index of {name}", pair[side], 0) for pair in value] for side in (0, 1))
     if len({*one, *other}) < 2 * len(value):
-        raise ValueError(f"{op}: expected keypoint_pairs with each index once, but got {value!r:.80}")
+        raise ValueError(f"{op}: expected {name} with each index once, but got {value!r:.80}")
     return tuple(zip(one, other, strict=True))
 
 

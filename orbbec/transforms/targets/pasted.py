@@ -12,9 +12,8 @@ from orbbec._library import operators
 from orbbec.bridge.arguments import Array, size_text
 from orbbec.bridge.fakes import register_fake
 from orbbec.plan.passes import MixPass, NoiseKey
-from orbbec.plan.points import numbers_of
 from orbbec.plan.stream import Stream
-from orbbec.transforms.targets.covered import cover_objects, lies_on, nonzero_bytes
+from orbbec.transforms.targets.covered import cover, nonzero_bytes
 from orbbec.transforms.targets.state import POINT_KEYS, State
 
 
@@ -79,25 +78,19 @@ def check_objects(step: MixPass, states: Sequence[State]) -> None:
 def paste(state: State, other: State, mask: Array) -> None:
     """Let the objects of another image cover an image.
 
-    What is covered leaves masks, points under it become invisible, and the boxes of masks that lost pixels
-    bound the rest, or are dropped.
-
     Args:
         state: the targets of the image.
         other: those of the other image; they take over the layers of the image elsewhere.
         mask: bool `[H, W]`: the pixels of the other image.
     """
-    cover = torch.from_numpy(mask)
-    if "masks" in state.values and state.count:
-        cover_objects(state, cover)
+    cover(state, mask)
     for key in POINT_KEYS:
-        if key in state.values:
-            state.hide_points(key, lies_on(mask, numbers_of(state.values[key])))
         if key in other.values and not other.is_per_box(key):
             del other.values[key], other.original[key]
+    shown = torch.from_numpy(mask)
     for key in state.layers_of_image:
         under, over = (each.layer(key) for each in (state, other))
-        other.values[key] = torch.where(cover.to(over.device), over, under.to(over))
+        other.values[key] = torch.where(shown.to(over.device), over, under.to(over))
 
 
 _join_masks: Callable[[Tensor, list[int]], Tensor] = operators.join_masks

@@ -74,7 +74,7 @@ def restore_points(
         [[2.0, 2.0], [8.0, 2.0]]
     """
     _check("restore_points", "points", plan, points)
-    pairs, results = pairs_of("restore_points", keypoint_pairs), []
+    pairs, results = pairs_of("restore_points", "keypoint_pairs", keypoint_pairs), []
     for index, (points_of_image, matrix, size) in enumerate(
         zip(points, plan.matrix, plan.output_sizes, strict=True)
     ):

@@ -10,7 +10,7 @@ import numpy as np
 from orbbec.batch.collate import sequence_like
 from orbbec.bridge.arguments import Array
 from orbbec.plan.points import clip_polygon
-from orbbec.transforms.targets.numbers import checked_numbers
+from orbbec.transforms.targets.numbers import target_numbers
 
 
 def each_ring(convert: Callable[[Any, Any], Any], polygon: Any, example: Any) -> Any:
@@ -44,7 +44,7 @@ def check_rings(polygon: Any, what: str) -> None:
 
 def _check_ring(ring: Any, what: str) -> None:
     try:
-        points = checked_numbers(ring, what, 0)
+        points = target_numbers(ring, what, 0)
     except (TypeError, ValueError):
         raise ValueError(f"transform_targets: expected {what} as numbers, but got {ring!r:.60}") from None
     is_flat = points.ndim == 1 and len(points) % 2 == 0

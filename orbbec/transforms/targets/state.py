@@ -23,7 +23,7 @@ from orbbec.transforms.targets.dense import Reading, check_dense, following
 from orbbec.transforms.targets.fields import Field
 from orbbec.transforms.targets.masks import Mask, moved_masks
 from orbbec.transforms.targets.motion import Motion
-from orbbec.transforms.targets.numbers import checked_numbers, numbers_like
+from orbbec.transforms.targets.numbers import numbers_like, target_numbers
 from orbbec.transforms.targets.options import TargetOptions
 from orbbec.transforms.targets.pairs import mirrors, pairs_of, swapped
 from orbbec.transforms.targets.per_box import chosen_rows, row_count
@@ -121,7 +121,7 @@ class State:
             if key in self.original:
                 self.values[key] = _checked_points(key, self.original[key], self.index)
         if "area" in self.original and self.is_per_box("area"):
-            checked_numbers(self.original["area"], "area", self.index)
+            target_numbers(self.original["area"], "area", self.index)
         if "polygons" in self.original:
             self._check_polygons(self.original["polygons"])
         for key in self.per_box:
@@ -223,7 +223,7 @@ class State:
 
     def _swap_sides(self) -> None:
         """Exchange the keypoints of the left and the right side, before the image is mirrored."""
-        pairs = pairs_of("TargetOptions", self.options.keypoint_pairs)
+        pairs = pairs_of("TargetOptions", "keypoint_pairs", self.options.keypoint_pairs)
         for key in POINT_KEYS:
             if key in self.values:
                 what = f"{key} of image {self.index}"
@@ -392,7 +392,7 @@ def _move_boxes(motion: Motion, states: Sequence[State], fields: Sequence[Field 
 
 def _checked_points(key: str, value: Any, index: int) -> Array:
     """Points as float64; refuses COCO's list [x0, y0, v0, ...] of all numbers of an object."""
-    points = checked_numbers(value, key, index)
+    points = target_numbers(value, key, index)
     shape = points.shape
     if 0 not in shape and not (len(shape) in (2, 3) and shape[-1] in (2, 3)):
         raise ValueError(
@@ -428,7 +428,7 @@ def area_scale(before: Array, after: Array, of_boxes: Array) -> Array:
 
 def scaled_area(area: Any, scale: Array, index: int) -> Any:
     """The areas of the boxes of an image, times factors, with their type."""
-    scaled = checked_numbers(area, "area", index) * scale
+    scaled = target_numbers(area, "area", index) * scale
     if isinstance(area, Sequence):
         return sequence_like(scaled.tolist(), area)
     return numbers_like(scaled, area, f"area of image {index}")

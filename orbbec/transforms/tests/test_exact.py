@@ -13,9 +13,9 @@ pytest.importorskip("PIL")
 
 from orbbec import transforms as T
 from orbbec.transforms.base.registry import known_transforms
-from orbbec.transforms.parity import PARITY
 from orbbec.transforms.tests.record_exact import PATH, PIPELINES, answers, digest, recorded_forms
 from tests.support import assert_same_bytes, photographs
+from tests.support.peers.references import PARITY
 from tests.support.peers.sharpness import measure, measure_border
 from tests.support.peers.transforms import FORMS, Pipeline
 

@@ -11,10 +11,10 @@ import numpy as np
 
 from orbbec.bridge.arguments import Array
 from orbbec.data.decode.pillow import open_image
-from orbbec.data.files import ImageFiles
+from orbbec.data.files import FileSource
 from orbbec.data.readers.folders import EXTENSIONS
 from orbbec.data.readers.paths import Folder, files_of_names
-from orbbec.data.sample import BadSample, Sample, read_bytes, reason_of
+from orbbec.data.sample import BadSample, read_bytes, reason_of
 from orbbec.transforms.base.checks import whole
 
 _MODES = ("1", "L", "P", "I", "I;16")  # one number per pixel
@@ -24,7 +24,7 @@ _MAX_PIXELS = 1 << 28
 _MAX_CLASS = 1 << 16
 
 
-class MaskFolder:
+class MaskFolder(FileSource):
     """Images with a mask of classes each: `images/a/1.jpg` and `masks/a/1.png`.
 
     The target `mask` `[H, W]` has the class of each pixel: the index of the palette, if the file has one, or
@@ -79,9 +79,6 @@ class MaskFolder:
         ]
         self.paths, self.masks = files_of_names("MaskFolder", folders)
 
-    def __len__(self) -> int:
-        return len(self.paths)
-
     def targets(self, index: int) -> dict[str, Any]:
         """The mask of an image.
 
@@ -111,14 +108,8 @@ class MaskFolder:
                 f"[{row}, {column}] has {mask[row, column]}"
             )
 
-    def table(self) -> ImageFiles:
-        """The files, for a `Loader`."""
-        return ImageFiles(self.paths)
-
-    def __getitem__(self, index: int) -> Sample:
-        index = range(len(self))[index]
-        path = self.paths[index]
-        return Sample(read_bytes(path, index), self.targets(index), index, path, files=(self.masks[index],))
+    def target_files(self, index: int) -> tuple[str, ...]:
+        return (self.masks[index],)
 
 
 def _mask_of(data: bytes) -> Array:

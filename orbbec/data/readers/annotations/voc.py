@@ -10,7 +10,7 @@ from xml.etree import ElementTree
 
 import numpy as np
 
-from orbbec.data.readers.annotations.files import AnnotatedFiles
+from orbbec.data.files import AnnotatedFiles
 from orbbec.data.readers.folders import EXTENSIONS
 from orbbec.data.readers.literals import to_number
 from orbbec.data.readers.paths import by_stem, check_path, listed_lines

@@ -12,7 +12,7 @@ import numpy as np
 
 from orbbec.bridge.arguments import Array
 from orbbec.data.decode.decode import image_size
-from orbbec.data.readers.annotations.files import AnnotatedFiles
+from orbbec.data.files import AnnotatedFiles
 from orbbec.data.readers.annotations.yolo_rows import YoloFormat, YoloRows, class_names
 from orbbec.data.readers.folders import EXTENSIONS
 from orbbec.data.readers.literals import is_integer, to_integer

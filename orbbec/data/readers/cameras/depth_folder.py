@@ -10,10 +10,10 @@ import numpy as np
 
 from orbbec.bridge.arguments import Array
 from orbbec.data.decode.unchanged import decode_unchanged
-from orbbec.data.files import ImageFiles
+from orbbec.data.files import FileSource
 from orbbec.data.readers.folders import EXTENSIONS
 from orbbec.data.readers.paths import Folder, files_of_names
-from orbbec.data.sample import Sample, faults_named, read_bytes
+from orbbec.data.sample import faults_named, read_bytes
 from orbbec.transforms.base.checks import number
 
 DEPTH_EXTENSIONS = (".png", ".tif", ".tiff", ".pgm", ".npy", ".npz")  # lossless
@@ -21,7 +21,7 @@ LEAST_UNIT = 1e-9
 _MAX_PIXELS = 1 << 28
 
 
-class DepthFolder:
+class DepthFolder(FileSource):
     """Images with a depth map each: `rgb/a/1.jpg` and `depth/a/1.png`.
 
     The target `depth`, float32 `[H, W]`, is what the file stores times `unit`. Files are PNG and PGM of 8 or
@@ -74,9 +74,6 @@ class DepthFolder:
         ]
         self.paths, self.depths = files_of_names("DepthFolder", folders)
 
-    def __len__(self) -> int:
-        return len(self.paths)
-
     def targets(self, index: int) -> dict[str, Any]:
         """The depth map of an image.
 
@@ -85,14 +82,8 @@ class DepthFolder:
         """
         return {"depth": depth_map(self.depths[index], index, self.unit)}
 
-    def table(self) -> ImageFiles:
-        """The files, for a `Loader`."""
-        return ImageFiles(self.paths)
-
-    def __getitem__(self, index: int) -> Sample:
-        index = range(len(self))[index]
-        path = self.paths[index]
-        return Sample(read_bytes(path, index), self.targets(index), index, path, files=(self.depths[index],))
+    def target_files(self, index: int) -> tuple[str, ...]:
+        return (self.depths[index],)
 
 
 def depth_map(path: str, sample_id: int, unit: float) -> Array:

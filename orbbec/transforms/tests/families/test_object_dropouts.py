@@ -163,13 +163,13 @@ def test_boxes_without_labels_and_masks_of_other_shapes_are_refused():
 def test_grids_have_as_many_rectangles_as_an_image_has_units(unit, cells, fill):
     dropout = T.GridDropout(0.5, None, True, fill, 1.0, unit_size_range=unit)
     (step,) = T.Compose([dropout], seed=5).plan([(40, 60)], epoch=0).passes
-    holes = step.table["holes"][0]
+    holes = step.table["boxes"][0]
     assert len(holes) == cells
     assert (holes[:, 2:] > holes[:, :2]).all()
     result = T.Compose([dropout], seed=5)(IMAGE, epoch=0)
     expected = IMAGE.clone()
     for n, (left, top, right, bottom) in enumerate(holes.tolist()):
-        color = step.table["colors"][0, n] if "colors" in step.table else np.zeros(3)
+        color = step.table["fill"][0, n] if "fill" in step.table else np.zeros(3)
         expected[:, top:bottom, left:right] = torch.from_numpy(color).byte()[:, None, None]
     assert torch.equal(result, expected)
 
