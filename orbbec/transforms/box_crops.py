@@ -24,7 +24,7 @@ from orbbec.plan.points import (
 )
 from orbbec.plan.steps import BatchState, Step, Warp
 from orbbec.plan.stream import Stream
-from orbbec.transforms.base.arguments import at_least, checks, several
+from orbbec.transforms.base.arguments import checks, several
 from orbbec.transforms.base.checks import Size, checked_size, interval, number, position, whole
 from orbbec.transforms.base.transform import Transform, _Chance
 from orbbec.transforms.targets.masks import mask_here
@@ -98,7 +98,7 @@ class RandomIoUCrop(Transform):
     needs_targets = True
 
     _checks = checks(
-        trials=at_least(1), rounds=at_least(1), sampler_options=several(partial(number, low=0.0))
+        trials=(1, 1 << 20), rounds=(1, 1 << 20), sampler_options=several(partial(number, low=0.0))
     )
 
     def __post_init__(self) -> None:

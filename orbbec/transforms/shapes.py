@@ -14,6 +14,7 @@ from orbbec.plan.registers import log_range
 from orbbec.plan.rules import IMAGE_HEIGHT, IMAGE_WIDTH
 from orbbec.transforms.base.arguments import at_least, checks
 from orbbec.transforms.base.checks import (
+    MAX_SIDE,
     FillValue,
     Range,
     Size,
@@ -37,7 +38,7 @@ def _shift(op: str, name: str, value: Any) -> tuple[int, ...]:
     sides = [value] * 2 if several is None else several
     if len(sides) != 2:
         raise ValueError(f"{op}: expected {name} as a number or (x, y), but got {value}")
-    return tuple(whole(op, name, side, 0) for side in sides)
+    return tuple(whole(op, name, side, 0, MAX_SIDE) for side in sides)
 
 
 @dataclass(frozen=True)
@@ -113,7 +114,7 @@ class CropAndPad(_Resizing):
         super().__post_init__()
         self._set_amounts("percent_range", partial(interval, low=-1.0))
         if self.px_range is not None:
-            self._set_amounts("px_range", partial(whole_range, low=-(1 << 30), high=1 << 30))
+            self._set_amounts("px_range", partial(whole_range, low=-MAX_SIDE, high=MAX_SIDE))
 
     def rules(self, build: Build) -> None:
         chosen, size = build.chance(self.p), build.size
@@ -246,7 +247,7 @@ class RandomSizedCrop(_Resizing):
     interpolation: str = "linear"
     antialias: bool = True
 
-    _checks = checks(min_max_height=(1, 1 << 30), w2h_ratio=at_least(1e-6))
+    _checks = checks(min_max_height=(1, MAX_SIDE), w2h_ratio=at_least(1e-6))
 
     def rules(self, build: Build) -> None:
         drawn = build.whole_in(self.min_max_height)
@@ -351,7 +352,7 @@ class ResizeToHeight(_Resizing):
     antialias: bool = True
     fill: FillValue | None = None
 
-    _checks = checks(height=(1, 1 << 30), max_width=(1, 1 << 30))
+    _checks = checks(height=(1, MAX_SIDE), max_width=(1, MAX_SIDE))
 
     def rules(self, build: Build) -> None:
         height, width = _SIDES
