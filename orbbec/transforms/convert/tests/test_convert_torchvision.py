@@ -457,6 +457,14 @@ def test_nearest_pixels_are_torchvisions(mode, exact):
         assert torch.equal(T.Compose.from_torchvision(compose, exact=exact)(images, epoch=0), compose(images))
 
 
+@pytest.mark.parametrize(
+    "steps", [[], [stand_in("Identity")], [stand_in("RandomApply", transforms=[], p=0.5)]]
+)
+def test_a_pipeline_that_does_nothing_gives_the_images(steps):
+    image = torch.arange(48, dtype=torch.uint8).reshape(3, 4, 4)
+    assert torch.equal(T.Compose.from_torchvision(stand_in("Compose", transforms=steps))(image), image)
+
+
 @pytest.mark.parametrize("nested", [False, True])
 def test_a_pipeline_of_box_transforms_only_clips_and_drops(nested):
     steps = [stand_in("ClampBoundingBoxes"), stand_in("SanitizeBoundingBoxes", min_size=3, min_area=10.0)]
