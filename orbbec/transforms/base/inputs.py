@@ -21,7 +21,6 @@ _CONVERTED = {
     **{"1": "L", "La": "LA", "RGBa": "RGBA", "PA": "RGBA"},
 }
 _MODES_OF_16_BITS = ("I;16", "I;16L", "I;16B", "I;16N")
-_OF_PIL = (torch.uint8, torch.uint16)
 
 
 def read(images: Any, as_tensors: bool = False, as_pure: bool = False) -> Input:
@@ -82,12 +81,17 @@ def is_known(image: Any) -> bool:
 def pil_images(single: bool) -> Any:
     def restore(work: Work) -> Any:
         images = as_list(work)
-        if images and images[0].dtype not in _OF_PIL:
+        if images and not _has_mode(images[0]):
             return tensors(single)(work)
         results = [_pil_image(image) for image in images]
         return results[0] if single else results
 
     return restore
+
+
+def _has_mode(image: Tensor) -> bool:
+    """Whether a PIL image can hold an image `[C, H, W]`; those of 16 bits have one channel."""
+    return image.dtype == torch.uint8 or (image.dtype == torch.uint16 and len(image) == 1)
 
 
 def _pil_image(image: Tensor) -> Any:
