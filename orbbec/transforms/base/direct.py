@@ -12,13 +12,13 @@ from torch import Tensor
 
 from orbbec.batch import ImageBatch
 from orbbec.batch.collate import is_pil
+from orbbec.batch.image_batch import looks_channels_first
 from orbbec.bridge.arguments import Array, check_device, dtype_name, operator_input
 from orbbec.bridge.dispatch import is_plain, is_wrapped
 from orbbec.plan.batches import (
     PIPELINE_DTYPES,
     Direct,
     Input,
-    looks_channels_first,
     looks_channels_last,
 )
 from orbbec.plan.program import run_seed

@@ -158,7 +158,8 @@ def _mask_fill(steps: Iterable[Any]) -> float:
 
 
 def _sanitize(step: Any, inner: Inner) -> list[Transform]:
-    SanitizeBoundingBoxes(step.min_size, step.min_area)  # checks the values; they become options
+    getter = getattr(step, "labels_getter", "default")
+    SanitizeBoundingBoxes(step.min_size, step.min_area, getter)  # checks the values; they become options
     return []
 
 

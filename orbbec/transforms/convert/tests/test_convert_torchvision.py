@@ -474,6 +474,16 @@ def test_a_pipeline_of_box_transforms_only_clips_and_drops(nested):
     assert (moved["boxes"].tolist(), moved["labels"].tolist()) == ([[0, 1, 5, 8]], [0])
 
 
+def test_a_function_that_finds_labels_is_refused_since_labels_are_known_by_name():
+    sizes = {"min_size": 3, "min_area": 10.0}
+    for getter in ("default", None):
+        T.Compose.from_torchvision([stand_in("SanitizeBoundingBoxes", **sizes, labels_getter=getter)])
+    with pytest.raises(
+        ConversionError, match=r"step 0, .* expected labels_getter .* TargetOptions\(per_box="
+    ):
+        T.Compose.from_torchvision([stand_in("SanitizeBoundingBoxes", **sizes, labels_getter=len)])
+
+
 def test_pillows_numbers_are_interpolations():
     names = ("nearest", "lanczos", "bilinear", "bicubic", "box", "hamming")  # Pillow's Resampling
     for number, name in enumerate(names):
