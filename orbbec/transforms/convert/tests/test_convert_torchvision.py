@@ -482,6 +482,8 @@ def test_a_function_that_finds_labels_is_refused_since_labels_are_known_by_name(
         ConversionError, match=r"step 0, .* expected labels_getter .* TargetOptions\(per_box="
     ):
         T.Compose.from_torchvision([stand_in("SanitizeBoundingBoxes", **sizes, labels_getter=len)])
+    with pytest.raises(ConversionError, match='step 0, MixUp: expected labels_getter="default"'):
+        T.Compose.from_torchvision([stand_in("MixUp", alpha=1.0, num_classes=3, labels_getter=len)])
 
 
 def test_pillows_numbers_are_interpolations():

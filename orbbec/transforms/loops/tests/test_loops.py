@@ -137,7 +137,7 @@ def test_a_step_without_a_counterpart_is_named():
 
 def test_an_option_without_effect_is_refused():
     with pytest.raises(ValueError, match="expected exact only for pipelines that are converted"):
-        orbbec.on_device(Compose([CROP]), exact=True)
+        orbbec.on_device(Compose(CROP), exact=True)
 
 
 @pytest.mark.parametrize(("arguments", "name"), [((-1,), "epoch"), ((0, -1), "calls"), ((2**63,), "epoch")])
