@@ -95,7 +95,7 @@ class RandomIoUCrop(Transform):
     rounds: int = 16
     epochs: tuple[int, int] | None = field(default=None, kw_only=True)
 
-    needs_targets = True
+    needs_targets = crops_by_targets = True
 
     _checks = checks(
         trials=(1, 1 << 20), rounds=(1, 1 << 20), sampler_options=several(partial(number, low=0.0))
@@ -165,7 +165,7 @@ def _overlap(boxes: Array, crops: Array, least: float) -> Array:
 class _TargetCrop(_Chance):
     """Crops to a region that its subclasses choose by objects of the target."""
 
-    needs_targets = True
+    needs_targets = crops_by_targets = True
     draws: ClassVar[int]  # random numbers of a region
 
     def draw_for(

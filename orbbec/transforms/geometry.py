@@ -217,7 +217,7 @@ class RandomCrop(Transform):
     def __post_init__(self) -> None:
         super().__post_init__()
         if self.max_class_ratio is not None:
-            self._set(needs_targets=True)
+            self._set(needs_targets=True, crops_by_targets=True)
 
     def rules(self, build: Build) -> None:
         if self.max_class_ratio is not None:
