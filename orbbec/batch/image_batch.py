@@ -76,7 +76,8 @@ class ImageBatch(StoredBatch):
 
         Args:
             images: uint8 arrays or CPU tensors ``[H, W, C]`` or ``[H, W]`` (1 channel), any strides. Channels
-                are last for tensors too; permute ``[C, H, W]`` tensors.
+                are last for tensors too; permute ``[C, H, W]`` tensors. 3 or 4 rows of many channels are
+                refused, unless their number is stated.
             channels: the number of channels; None: that of the first image, or 3 without images.
             pin_memory: allocate page-locked memory, which allows asynchronous copies to CUDA.
             plan_bytes: length of the plan buffer in bytes.
@@ -297,6 +298,11 @@ def _as_array(index: int, image: npt.NDArray[np.uint8] | torch.Tensor) -> npt.ND
     raise ValueError(f"ImageBatch.from_images: expected images on the CPU, but image {index} is on {where}")
 
 
+def looks_channels_first(array: npt.NDArray[Any]) -> bool:
+    """Whether an array seems to be `[3, H, W]`: few rows, and more channels than they are likely to have."""
+    return array.ndim > 2 and array.shape[-3] in (3, 4) and array.shape[-2] > 8 and array.shape[-1] > 16
+
+
 def _read_shapes(
     arrays: Sequence[npt.NDArray[np.uint8]], channels: int | None
 ) -> tuple[list[tuple[int, int]], int]:
@@ -308,6 +314,11 @@ def _read_shapes(
             raise ValueError(
                 "ImageBatch.from_images: expected images of shape [H, W, C] or [H, W] with pixels, "
                 f"but image {index} has {list(shape)}"
+            )
+        if channels is None and looks_channels_first(array):
+            raise ValueError(
+                f"ImageBatch.from_images: expected images of shape [H, W, C], but image {index} has "
+                f"{list(shape)}, which looks like [C, H, W]; permute it"
             )
         depth = shape[2] if len(shape) == 3 else 1
         channels = depth if channels is None else channels

@@ -24,7 +24,7 @@ from orbbec.data.sampling.sampling import Sampling
 from orbbec.data.sampling.shuffle import Shuffle
 from orbbec.transforms.base.checks import choice, flag, whole
 
-_LAST_EPOCH = 2**63 - 1
+_LAST = 2**63 - 1  # of int64
 
 
 @dataclass(frozen=True)
@@ -72,8 +72,8 @@ class Order:
 
     def __post_init__(self) -> None:
         checked = {
-            "length": whole("Order", "length", self.length, 0),
-            "seed": whole("Order", "seed", self.seed, 0, 2**63 - 1),
+            "length": whole("Order", "length", self.length, 0, _LAST),
+            "seed": whole("Order", "seed", self.seed, 0, _LAST),
             "shuffle": flag("Order", "shuffle", self.shuffle),
             "world_size": whole("Order", "world_size", self.world_size, 1),
             "workers": whole("Order", "workers", self.workers, 1),
@@ -85,7 +85,7 @@ class Order:
             object.__setattr__(self, name, value)
         if not isinstance(self.sampling, Sampling | None):
             raise TypeError(f"Order: expected a sampling or None, but got {type(self.sampling).__name__}")
-        _ = self.entries
+        whole("Order", "entries of an epoch", self.entries, 0, _LAST)
 
     @property
     def entries(self) -> int:
@@ -193,7 +193,7 @@ def position_of(
     for name, value in (identity or {}).items():
         if state.get(name) != value:
             raise ValueError(f"{op}: expected a state of {name} {value}, but got {state.get(name)}")
-    epoch = whole(op, "epoch of a state", state["epoch"], 0, _LAST_EPOCH)
+    epoch = whole(op, "epoch of a state", state["epoch"], 0, _LAST)
     return epoch, whole(op, "start of a state", state["start"], 0, length)
 
 

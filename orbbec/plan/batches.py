@@ -10,6 +10,7 @@ import torch
 from torch import Tensor
 
 from orbbec.batch import ImageBatch
+from orbbec.batch.image_batch import looks_channels_first
 from orbbec.bridge.arguments import (
     Array,
     copied_to,
@@ -125,11 +126,6 @@ def looks_channels_last(images: Tensor) -> bool:
     """Whether a tensor seems to be `[H, W, 3]`, its rows channels; small maps of floats have that shape."""
     channels, height, width = images.shape[-3:]
     return channels > 4 and width in (3, 4) and (images.dtype == torch.uint8 or height > 8)
-
-
-def looks_channels_first(array: Array) -> bool:
-    """Whether an array seems to be `[3, H, W]`: few rows, and more channels than they are likely to have."""
-    return array.ndim > 2 and array.shape[-3] in (3, 4) and array.shape[-2] > 8 and array.shape[-1] > 16
 
 
 def _check_layout(images: Tensor, source: Any) -> None:

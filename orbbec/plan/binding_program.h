@@ -100,7 +100,7 @@ class RowCheck {
  private:
   // The message is only built if a check fails.
   void require(bool condition, const char* expected) const {
-    if (!condition) fail(op_, "expected ", expected, " in row ", k_, " of the program");
+    if (!condition) fail(op_, "rule ", k_, ": expected ", expected);
   }
   static bool is_whole(double x) { return x == static_cast<double>(static_cast<int64_t>(x)); }
   static bool is_count(double x) { return x >= 0 && x <= kMaxCount && is_whole(x); }
@@ -127,7 +127,7 @@ class RowCheck {
       case Operand::kNumber:
         return require(x >= -kMaxNumber && x <= kMaxNumber, "numbers up to 1e30");
       case Operand::kSide:
-        return require(is_count(x) && x >= 1, "sizes of at least 1");
+        return require(is_count(x) && x >= 1, "sizes from 1 to 2^30");
       case Operand::kCount:
         return require(is_count(x), "whole numbers from 0 to 2^30");
       case Operand::kRegister:

@@ -28,7 +28,7 @@ class AugMix(Transform):
     Args:
         severity: strength of the operations, from 1 to 10.
         mixture_width: number of copies, from 1 to 64.
-        chain_depth: number of operations per chain; below 1: drawn from 1 to 3 for each copy.
+        chain_depth: number of operations per chain, up to 64; below 1: drawn from 1 to 3 for each copy.
         alpha: parameter of both distributions, above 0.
         all_ops: include brightness, contrast, color and sharpness.
         interpolation: "nearest", "linear", "cubic" or "lanczos4".
@@ -58,7 +58,7 @@ class AugMix(Transform):
     _checks = checks(
         severity=(1, _BINS),
         mixture_width=(1, 64),
-        chain_depth=at_least(-1),
+        chain_depth=(-1, 64),
         alpha=at_least(1e-6),
         interpolation=warp_interpolation,
     )

@@ -151,7 +151,7 @@ class TrivialAugmentWide(_Auto):
     interpolation: str = "nearest"
     fill: FillValue = 0.0
 
-    _checks = checks(num_magnitude_bins=at_least(2))
+    _checks = checks(num_magnitude_bins=(2, 1 << 30))
 
     def rules(self, build: Build) -> None:
         operation = build.whole(0, len(TORCHVISION))
@@ -164,7 +164,7 @@ class RandAugment(_Auto):
     """Apply several of fourteen operations to each image, all of one strength or about it; uint8 only.
 
     Args:
-        num_ops: number of operations, applied in order.
+        num_ops: number of operations, up to 64, applied in order.
         magnitude: the strength, from 0 to `num_magnitude_bins` - 1.
         num_magnitude_bins: number of strength levels, at least 2.
         interpolation: "nearest", "linear", "cubic" or "lanczos4".
@@ -193,8 +193,8 @@ class RandAugment(_Auto):
     operations: str = "torchvision"
 
     _checks = checks(
-        num_ops=at_least(0),
-        num_magnitude_bins=at_least(2),
+        num_ops=(0, 64),
+        num_magnitude_bins=(2, 1 << 30),
         magnitude_std=at_least(0.0),
         operations=partial(choice, known=tuple(SETS)),
     )

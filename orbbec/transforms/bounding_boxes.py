@@ -47,7 +47,8 @@ class SanitizeBoundingBoxes(_KeepsPixels):
             isinstance(self.labels_getter, str) and self.labels_getter == "default"
         ):
             raise ValueError(
-                f'{self.name}: expected labels_getter as "default" or None, but got {self.labels_getter!r}'
+                f'{self.name}: expected labels_getter as "default" or None, but got {self.labels_getter!r}; '
+                "TargetOptions(per_box=...) names further entries with one row per box"
             )
 
     def target_options(self, options: TargetOptions) -> TargetOptions:

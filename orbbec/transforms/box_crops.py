@@ -24,7 +24,7 @@ from orbbec.plan.points import (
 )
 from orbbec.plan.steps import BatchState, Step, Warp
 from orbbec.plan.stream import Stream
-from orbbec.transforms.base.arguments import at_least, checks, several
+from orbbec.transforms.base.arguments import checks, several
 from orbbec.transforms.base.checks import Size, checked_size, interval, number, whole
 from orbbec.transforms.base.transform import Transform, _Chance
 from orbbec.transforms.targets.masks import mask_here
@@ -95,10 +95,10 @@ class RandomIoUCrop(Transform):
     rounds: int = 16
     epochs: tuple[int, int] | None = field(default=None, kw_only=True)
 
-    needs_targets = True
+    needs_targets = crops_by_targets = True
 
     _checks = checks(
-        trials=at_least(1), rounds=at_least(1), sampler_options=several(partial(number, low=0.0))
+        trials=(1, 1 << 20), rounds=(1, 1 << 20), sampler_options=several(partial(number, low=0.0))
     )
 
     def __post_init__(self) -> None:
@@ -163,7 +163,7 @@ def _overlap(boxes: Array, crops: Array, least: float) -> Array:
 class _TargetCrop(_Chance):
     """Crops to a region that its subclasses choose by objects of the target."""
 
-    needs_targets = True
+    needs_targets = crops_by_targets = True
     draws: ClassVar[int]  # random numbers of a region
 
     def draw_for(self, state: BatchState, stream: Stream, targets: Sequence[Any], matrix: Array) -> Step:

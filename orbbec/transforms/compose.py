@@ -13,12 +13,14 @@ from orbbec.transforms.base.pipeline import Pipeline
 from orbbec.transforms.base.registry import check_arguments, transform_of
 from orbbec.transforms.base.seeds import LARGEST_SEED
 from orbbec.transforms.base.transform import Transform, plain_value
+from orbbec.transforms.bounding_boxes import ClampBoundingBoxes
 from orbbec.transforms.containers import check_transforms, options_of
 from orbbec.transforms.convert.albumentations import from_albumentations
 from orbbec.transforms.convert.torchvision import from_torchvision
 from orbbec.transforms.targets.options import DEFAULT_OPTIONS, TargetOptions
 
 _MAX_TRANSFORMS = 65536
+_NOTHING = (ClampBoundingBoxes(),)  # of steps that do nothing, such as torch.nn.Identity and NoOp
 
 
 @dataclass(frozen=True)
@@ -153,7 +155,7 @@ class Compose(Pipeline):
             orbbec.transforms.convert.ConversionError: from_torchvision: step 1, ReLU, has no counterpart
         """
         transforms, options = from_torchvision(compose)
-        return cls(transforms, seed, exact, options)
+        return cls(transforms or _NOTHING, seed, exact, options)
 
     @classmethod
     def from_albumentations(cls, compose: Any, *, seed: int = 0, exact: bool = False) -> Compose:
@@ -182,4 +184,4 @@ class Compose(Pipeline):
             orbbec.transforms.convert.ConversionError: from_albumentations: step 0, ReLU, has no counterpart
         """
         transforms, options = from_albumentations(compose)
-        return cls(transforms, seed, exact, options)
+        return cls(transforms or _NOTHING, seed, exact, options)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from itertools import accumulate
@@ -15,6 +14,7 @@ from orbbec.transforms.base.checks import whole
 from orbbec.transforms.base.transform import Transform
 from orbbec.transforms.targets.options import TargetOptions
 
+_MAX_ROUNDS = 64  # each has rules of its own
 _CONVERTERS = {"torchvision": "from_torchvision", "albumentations": "from_albumentations"}
 
 
@@ -185,7 +185,7 @@ class SomeOf(_Container):
     Args:
         transforms: K candidates. Candidates that do not fuse cost up to K passes, or `n` times as many with
             `replace` or `shuffle`.
-        n: number of transforms per image, from 1 to K; at least 1 with `replace`.
+        n: number of transforms per image, from 1 to K; up to 64 with `replace`.
         replace: whether an image may get a transform more than once, with new parameters each time.
         shuffle: apply them in random order; False: in the order of the list.
         weights: weight of each candidate, at least 0: an image gets one after the other with a probability in
@@ -211,7 +211,7 @@ class SomeOf(_Container):
 
     def __post_init__(self) -> None:
         super().__post_init__()
-        self._set(n=whole(self.name, "n", self.n, 1, math.inf if self.replace else len(self.transforms)))
+        self._set(n=whole(self.name, "n", self.n, 1, _MAX_ROUNDS if self.replace else len(self.transforms)))
         if self.weights is not None:
             self._set(weights=_probabilities(self, "weights", self.weights))
             possible = sum(weight > 0 for weight in self.weights)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import partial
 from typing import Any
 
 import torch
@@ -17,7 +18,7 @@ from orbbec.plan.build import Build
 from orbbec.plan.passes import VARIES
 from orbbec.plan.rules import IMAGE_HEIGHT, IMAGE_WIDTH
 from orbbec.transforms.base.arguments import at_least, checks, odd_sides, resizing
-from orbbec.transforms.base.checks import Range, checked_numbers, interval, size_pair, span
+from orbbec.transforms.base.checks import MAX_WINDOW, Range, checked_numbers, interval, size_pair, span
 from orbbec.transforms.base.transform import Transform
 from orbbec.transforms.cuts import Resizing, resize
 from orbbec.transforms.operators import Row, _RowTransform
@@ -139,7 +140,12 @@ class UnsharpMask(_RowTransform):
     threshold: float = 10.0
     p: float = 0.5
 
-    _checks = checks(kernel_size=odd_sides, sigma=at_least(0.0), alpha=_part, threshold=(0.0, 255.0))
+    _checks = checks(
+        kernel_size=partial(odd_sides, high=MAX_WINDOW),
+        sigma=at_least(0.0),
+        alpha=_part,
+        threshold=(0.0, 255.0),
+    )
 
     _row = Row("unsharp_mask", ("kernel_size", "sigma", "alpha", "p"), ("threshold",))
 

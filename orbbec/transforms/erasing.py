@@ -20,10 +20,18 @@ from orbbec.plan.registers import log_range
 from orbbec.plan.steps import BatchState, Operator, Step
 from orbbec.plan.stream import Stream
 from orbbec.transforms.base.arguments import at_least, both, checks, or_none
-from orbbec.transforms.base.checks import FillValue, Range, checked_numbers, choice, interval, numbers, whole
+from orbbec.transforms.base.checks import (
+    MAX_SIDE,
+    FillValue,
+    Range,
+    checked_numbers,
+    choice,
+    interval,
+    numbers,
+    whole,
+)
 from orbbec.transforms.base.transform import Transform
 
-_MAX_SIDE = float(1 << 30)  # a side of a rectangle is at most that of the image
 _HOLES = "fills rectangles, whose number varies"
 _UNIT_DRAWS = 6  # of a rectangle in a unit: two for its position, up to four for its color
 
@@ -257,7 +265,7 @@ def _rectangle(height_range: Range, width_range: Range) -> Rectangle:
 
 def _with_whole_side(length_range: Range) -> tuple[Range, Range]:
     """The range of the other side, which is the whole, and this one."""
-    whole_side = _MAX_SIDE if length_range[1] >= 1 else 1.0
+    whole_side = float(MAX_SIDE) if length_range[1] >= 1 else 1.0
     return (whole_side, whole_side), length_range
 
 

@@ -8,7 +8,7 @@ from functools import partial
 from orbbec.plan.build import Build
 from orbbec.plan.passes import ALIKE
 from orbbec.transforms.base.arguments import at_least, checks
-from orbbec.transforms.base.checks import FillValue, Range, Size, checked_size, choice
+from orbbec.transforms.base.checks import MAX_SIDE, FillValue, Range, Size, checked_size, choice
 from orbbec.transforms.base.transform import Transform
 from orbbec.transforms.cuts import _Resizing, drawn_size, padded, resize
 
@@ -143,7 +143,7 @@ class Crop(Transform):
     height: int
     width: int
 
-    _checks = checks(top=at_least(0), left=at_least(0), height=at_least(1), width=at_least(1))
+    _checks = checks(top=(0, MAX_SIDE), left=(0, MAX_SIDE), height=(1, MAX_SIDE), width=(1, MAX_SIDE))
 
     def rules(self, build: Build) -> None:
         size = self.height, self.width

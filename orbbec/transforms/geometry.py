@@ -18,6 +18,7 @@ from orbbec.plan.steps import BatchState, Step, Warp, same_rows
 from orbbec.plan.stream import Stream
 from orbbec.transforms.base.arguments import at_least, checks, or_none, resizing
 from orbbec.transforms.base.checks import (
+    MAX_SIDE,
     FillValue,
     Range,
     Size,
@@ -68,13 +69,13 @@ class Resize(_Resizing):
     def __post_init__(self) -> None:
         super().__post_init__()
         if self.size is None:
-            self._set(max_size=whole(self.name, "max_size", self.max_size, 1))
+            self._set(max_size=whole(self.name, "max_size", self.max_size, 1, MAX_SIDE))
             return
         sides = size_pair(self.name, "size", self.size)
         size = sides if len(listed(self.size) or ()) == 2 else sides[:1]
         self._set(size=size)
         if self.max_size is not None:
-            self._set(max_size=whole(self.name, "max_size", self.max_size, size[0] + 1))
+            self._set(max_size=whole(self.name, "max_size", self.max_size, size[0] + 1, MAX_SIDE))
             if len(size) == 2:
                 raise ValueError(f"{self.name}: expected max_size only with one number for size")
 
@@ -215,7 +216,7 @@ class RandomCrop(Transform):
     def __post_init__(self) -> None:
         super().__post_init__()
         if self.max_class_ratio is not None:
-            self._set(needs_targets=True)
+            self._set(needs_targets=True, crops_by_targets=True)
 
     def rules(self, build: Build) -> None:
         if self.max_class_ratio is not None:

@@ -69,7 +69,7 @@ class RandomHalfBody(_Chance):
     padding_mode: str = "constant"
     p: float = 0.3
 
-    needs_targets = True
+    needs_targets = crops_by_targets = True
 
     _checks = checks(
         upper=several(partial(whole, low=0)),

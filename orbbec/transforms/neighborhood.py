@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import partial
 from typing import Any
 
 from orbbec.bridge.plain import listed
@@ -11,6 +12,7 @@ from orbbec.plan.build import Build
 from orbbec.plan.parameters import Column, OperatorStep
 from orbbec.transforms.base.arguments import at_least, both, checks, warp_interpolation
 from orbbec.transforms.base.checks import (
+    MAX_WINDOW,
     FillValue,
     Range,
     checked_size,
@@ -24,11 +26,12 @@ from orbbec.transforms.base.transform import Transform, _Chance, _EvenChance
 from orbbec.transforms.operators import Row, _RowTransform
 from orbbec.transforms.warps import displacement_options
 
+_MAX_SIGMA, _MAX_STRENGTH = 4095.0, 1e30  # pixels, of displacements
 _STATISTICS = "takes a histogram of the whole image"
 
 
 def _odd(op: str, name: str, value: Any) -> int:
-    if whole(op, name, value, 1) % 2 == 0:
+    if whole(op, name, value, 1, MAX_WINDOW) % 2 == 0:
         raise ValueError(f"{op}: expected {name} as an odd number, but got {value}")
     return int(value)
 
@@ -258,10 +261,10 @@ class JPEG(Transform):
         build.operator(OperatorStep("jpeg_compression", columns, drawn=drawn, why=why))
 
 
-def _along_axes(op: str, name: str, value: Any) -> tuple[float, ...]:
-    """Numbers of at least 0 along x and y."""
+def _along_axes(op: str, name: str, value: Any, most: float) -> tuple[float, ...]:
+    """Numbers from 0 to `most` along x and y."""
     sides = numbers(op, name, value, (2,))
-    return tuple(number(op, name, side, 0.0) for side in sides) * (2 // len(sides))
+    return tuple(number(op, name, side, 0.0, most) for side in sides) * (2 // len(sides))
 
 
 @dataclass(frozen=True)
@@ -270,7 +273,7 @@ class ElasticTransform(Transform):
 
     Args:
         alpha: strength in pixels: a number, or (x, y).
-        sigma: standard deviation of the smoothing in pixels: a number, or (x, y).
+        sigma: standard deviation of the smoothing in pixels, up to 4095: a number, or (x, y).
         interpolation: "nearest", "linear" (also as "area"), "cubic" or "lanczos4".
         fill: value outside the image, in pixel units: a number or one per channel.
         padding_mode: how pixels outside the image are read: "constant" (`fill`) or a mode of `Pad`.
@@ -290,7 +293,11 @@ class ElasticTransform(Transform):
     fill: FillValue = 0.0
     padding_mode: str = "constant"
 
-    _checks = checks(alpha=_along_axes, sigma=_along_axes, interpolation=warp_interpolation)
+    _checks = checks(
+        alpha=partial(_along_axes, most=_MAX_STRENGTH),
+        sigma=partial(_along_axes, most=_MAX_SIGMA),
+        interpolation=warp_interpolation,
+    )
 
     def rules(self, build: Build) -> None:
         columns = {

@@ -11,7 +11,7 @@ from orbbec.bridge.plain import listed
 from orbbec.plan.build import Build
 from orbbec.plan.passes import VARIES
 from orbbec.transforms.base.arguments import at_least, checks, several
-from orbbec.transforms.base.checks import FillValue, Range, checked_numbers, size_pair, whole
+from orbbec.transforms.base.checks import MAX_SIDE, FillValue, Range, checked_numbers, size_pair, whole
 from orbbec.transforms.base.transform import Transform
 from orbbec.transforms.cuts import _Resizing, drawn_size, resize
 
@@ -82,7 +82,9 @@ class ScaleJitter(_Resizing):
 
 
 def _sides(op: str, name: str, value: Any) -> Any:
-    return several(partial(whole, low=1))(op, name, [value] if listed(value) is None else value)
+    return several(partial(whole, low=1, high=MAX_SIDE))(
+        op, name, [value] if listed(value) is None else value
+    )
 
 
 @dataclass(frozen=True)
@@ -109,7 +111,7 @@ class RandomShortestSize(_Resizing):
     interpolation: str = "linear"
     antialias: bool = True
 
-    _checks = checks(min_size=_sides, max_size=at_least(1))
+    _checks = checks(min_size=_sides, max_size=(1, MAX_SIDE))
 
     def rules(self, build: Build) -> None:
         sides = checked_numbers(self.min_size)
@@ -141,11 +143,11 @@ class RandomResize(_Resizing):
     interpolation: str = "linear"
     antialias: bool = True
 
-    _checks = checks(min_size=at_least(1))
+    _checks = checks(min_size=(1, MAX_SIDE))
 
     def __post_init__(self) -> None:
         super().__post_init__()
-        self._set(max_size=whole(self.name, "max_size", self.max_size, self.min_size + 1))
+        self._set(max_size=whole(self.name, "max_size", self.max_size, self.min_size + 1, MAX_SIDE))
 
     def rules(self, build: Build) -> None:
         side = build.whole(self.min_size, self.max_size - self.min_size)

@@ -14,6 +14,7 @@ from orbbec.plan.registers import log_range
 from orbbec.plan.rules import IMAGE_HEIGHT, IMAGE_WIDTH
 from orbbec.transforms.base.arguments import Check, at_least, checks, or_none
 from orbbec.transforms.base.checks import (
+    MAX_SIDE,
     FillValue,
     Range,
     Size,
@@ -37,7 +38,7 @@ def _shift(op: str, name: str, value: Any) -> tuple[int, ...]:
     sides = [value] * 2 if several is None else several
     if len(sides) != 2:
         raise ValueError(f"{op}: expected {name} as a number or (x, y), but got {value}")
-    return tuple(whole(op, name, side, 0) for side in sides)
+    return tuple(whole(op, name, side, 0, MAX_SIDE) for side in sides)
 
 
 @dataclass(frozen=True)
@@ -115,7 +116,7 @@ class CropAndPad(_Resizing):
 
     _checks = checks(
         percent_range=partial(_one_or_four, check=partial(interval, low=-1.0)),
-        px_range=or_none(partial(_one_or_four, check=partial(whole_range, low=-(1 << 30), high=1 << 30))),
+        px_range=or_none(partial(_one_or_four, check=partial(whole_range, low=-MAX_SIDE, high=MAX_SIDE))),
     )
 
     def rules(self, build: Build) -> None:
@@ -241,7 +242,7 @@ class RandomSizedCrop(_Resizing):
     interpolation: str = "linear"
     antialias: bool = True
 
-    _checks = checks(min_max_height=(1, 1 << 30), w2h_ratio=at_least(1e-6))
+    _checks = checks(min_max_height=(1, MAX_SIDE), w2h_ratio=at_least(1e-6))
 
     def rules(self, build: Build) -> None:
         drawn = build.whole_in(self.min_max_height)
@@ -346,7 +347,7 @@ class ResizeToHeight(_Resizing):
     antialias: bool = True
     fill: FillValue | None = None
 
-    _checks = checks(height=(1, 1 << 30), max_width=(1, 1 << 30))
+    _checks = checks(height=(1, MAX_SIDE), max_width=(1, MAX_SIDE))
 
     def rules(self, build: Build) -> None:
         height, width = _SIDES

@@ -323,6 +323,11 @@ def test_repr_names_the_ranges_of_heights_and_widths():
             r"image 1 has \[0, 2, 3\]",
         ),
         ([np.zeros((2, 0), np.uint8)], ValueError, r"but image 0 has \[2, 0\]"),
+        (
+            [torch.zeros(3, 40, 50).byte()],
+            ValueError,
+            r"image 0 has \[3, 40, 50\], which looks like \[C, H, W\]; permute it",
+        ),
         ([np.zeros((2, 2, 0), np.uint8)], ValueError, r"but image 0 has \[2, 2, 0\]"),
         (
             [np.zeros((2, 2, 3), np.uint8), np.zeros((2, 2), np.uint8)],
@@ -334,6 +339,10 @@ def test_repr_names_the_ranges_of_heights_and_widths():
 def test_from_images_names_the_image_it_refuses(images, error, message):
     with pytest.raises(error, match=rf"^ImageBatch.from_images: .*{message}$"):
         ImageBatch.from_images(images)
+
+
+def test_from_images_takes_few_rows_of_as_many_channels_as_are_stated():
+    assert ImageBatch.from_images([np.zeros((3, 40, 50), np.uint8)], channels=50).sizes.tolist() == [[3, 40]]
 
 
 def test_from_images_names_the_argument_it_refuses():

@@ -36,7 +36,7 @@ class Decoding:
         on_damage: see `decode_image`: "raise" makes damaged JPEGs bad samples, "keep" keeps them.
         planes: decode whole JPEGs to planes, half the bytes of RGB for 4:2:0, and convert them to RGB on the
             device, with the same bytes as on the host. For "RGB", if libjpeg-turbo was built in; ignores
-            `roi` and `shrink`.
+            `roi`.
         apply_exif_orientation: see `decode_image`. False for targets in pixels of the stored image, such as
             those of many COCO files.
         device: "cuda": kernels on the Loader's device decode whole JPEGs to planes, with the bytes of
@@ -44,12 +44,13 @@ class Decoding:
             than "cpu". "auto": as "cuda", but on the host, since training was faster so on the GPUs measured.
             Both imply `planes`. "nvimgcodec": nvImageCodec (`nvidia-nvimgcodec-cu13`) decodes whole JPEGs on
             the device, one batch at a time; the host decodes what it refuses. On a GPU the last bits of its
-            pixels differ from the host's. For "RGB" and "L"; ignores `roi` and `shrink`. "cpu": the host
+            pixels differ from the host's. For "RGB" and "L"; ignores `roi`. "cpu": the host
             decodes.
 
     Raises:
         TypeError: an argument has another type.
-        ValueError: an argument is unknown or out of range, or `planes` is set for "nvimgcodec".
+        ValueError: an argument is unknown or out of range, or has no effect with another: `planes` with
+            "nvimgcodec", `shrink` where no regions are decoded, `on_damage` "keep" with "UNCHANGED".
     """
 
     mode: str = "RGB"
@@ -71,6 +72,18 @@ class Decoding:
         choice("Decoding", "mode", self.mode, modes)
         choice("Decoding", "on_damage", self.on_damage, ("raise", "keep"))
         whole("Decoding", "max_pixels", self.max_pixels, 1)
+        if self.shrink and not self._reads_regions:
+            raise ValueError(
+                "Decoding: expected shrink only with roi, and where the host decodes to RGB, L or RGBA"
+            )
+        if self.on_damage == "keep" and self.is_unchanged:
+            raise ValueError(
+                'Decoding: expected on_damage="raise" for mode UNCHANGED, which keeps no damaged files'
+            )
+
+    @property
+    def _reads_regions(self) -> bool:
+        return self.roi and not (self.makes_planes or self.by_nvimgcodec or self.is_unchanged)
 
     @property
     def makes_planes(self) -> bool:

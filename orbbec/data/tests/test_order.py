@@ -8,7 +8,7 @@ import pytest
 import torch
 from torch.utils.data import DataLoader
 
-from orbbec.data import Order, OrderSampler
+from orbbec.data import Order, OrderSampler, Weights
 from orbbec.noise.philox import philox_draws
 
 LENGTHS = (0, 1, 2, 5, 24, 101)
@@ -130,7 +130,12 @@ def test_a_state_of_another_order_is_refused():
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
-        ({"length": -1}, "length as a whole number of at least 0, but got -1"),
+        ({"length": -1}, "length as a whole number from 0 to 9223372036854775807, but got -1"),
+        (
+            {"length": 2**63},
+            "length as a whole number from 0 to 9223372036854775807, but got 9223372036854775808",
+        ),
+        ({"length": 2, "sampling": Weights([1, 1], 2**63)}, "entries of an epoch as a whole number from 0"),
         ({"length": 5, "seed": -1}, "seed"),
         ({"length": 5, "shuffle": "no"}, "shuffle as True or False, but got 'no'"),
         ({"length": 5, "world_size": 0}, "world_size"),

@@ -10,8 +10,8 @@ from torch import Tensor
 from orbbec.bridge.arguments import check_device, real_numbers
 
 # Numbers per box of each format.
-NUMBERS = {"xyxy": 4, "xywh": 4, "cxcywh": 4, "cxcywha": 5, "xyxyxyxy": 8}
-_SYNONYMS = {"cxcywhr": "cxcywha"}
+NUMBERS = {"xyxy": 4, "xywh": 4, "cxcywh": 4, "cxcywha": 5, "xywha": 5, "xyxyxyxy": 8}
+_SYNONYMS = {"cxcywhr": "cxcywha", "xywhr": "xywha"}
 
 
 def boxes_of(op: str, name: str, value: Any, numbers: int = 4) -> Tensor:

@@ -9,7 +9,7 @@ from orbbec.bridge.arguments import as_tensor, number_value
 from orbbec.nms.boxes.arguments import NUMBERS, boxes_of, computed_dtype, format_name
 from orbbec.nms.detections import Boxes, like
 
-WITH_AREA = ("xyxy", "xywh", "cxcywh", "cxcywha")
+WITH_AREA = ("xyxy", "xywh", "cxcywh", "cxcywha", "xywha")
 
 
 def box_area(boxes: Boxes, fmt: str = "xyxy") -> Any:
@@ -18,8 +18,8 @@ def box_area(boxes: Boxes, fmt: str = "xyxy") -> Any:
     The area is negative if one of the two is negative, positive if both are.
 
     Args:
-        boxes: `[..., 4]` tensor or array of any real dtype, `[..., 5]` for "cxcywha"; on any device.
-        fmt: "xyxy", "xywh", "cxcywh" or "cxcywha".
+        boxes: tensor or array `[..., 4]`, rotated ones `[..., 5]`, of any real dtype; on any device.
+        fmt: "xyxy", "xywh", "cxcywh", "cxcywha" or "xywha".
 
     Returns:
         `[...]`: float64 for float64, float32 for other floats, int64 for integers; differentiable.

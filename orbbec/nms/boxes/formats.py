@@ -17,6 +17,7 @@ def box_convert(boxes: Boxes, in_fmt: str, out_fmt: str) -> Any:
 
     "xyxy": top-left and bottom-right corner. "xywh": top-left corner, width, height. "cxcywh": center, width,
     height. "cxcywha": "cxcywh" and an angle in degrees, counter-clockwise on screen (y points down).
+    "xywha": the same with the corner that is top left before rotation instead of the center.
     "xyxyxyxy": the corners that are top left, top right, bottom right and bottom left before rotation.
 
     An upright box becomes a rotated box of angle 0; a rotated box becomes its upright bounding box.
@@ -38,9 +39,10 @@ def box_convert(boxes: Boxes, in_fmt: str, out_fmt: str) -> Any:
         ValueError: a shape or a format is invalid.
 
     Source:
-        `torchvision.ops.box_convert`, with identical results for upright formats. Its name
-        "cxcywhr" for "cxcywha" is accepted. Rotated formats differ from it by the rounding of an angle, at
-        most 1e-4 for float32 boxes within 300 pixels: its sine and cosine depend on the device.
+        `torchvision.ops.box_convert`, with identical results for upright formats. Its names
+        "cxcywhr" and "xywhr" for "cxcywha" and "xywha" are accepted. Rotated formats differ from it by the
+        rounding of an angle, at most 1e-4 for float32 boxes within 300 pixels: its sine and cosine depend on
+        the device.
 
     Example:
         >>> box_convert(torch.tensor([[1.0, 2.0, 4.0, 8.0]]), "xyxy", "cxcywh").tolist()
@@ -143,5 +145,5 @@ def _hull(corners: Tensor) -> Tensor:
 
 UPRIGHT_FROM = {"xyxy": _same, "xywh": _from_xywh, "cxcywh": _from_cxcywh}
 UPRIGHT_TO = {"xyxy": _same, "xywh": _to_xywh, "cxcywh": _to_cxcywh}
-ROTATED_FROM = {"cxcywha": _from_cxcywha, "xyxyxyxy": _from_four_corners}
-ROTATED_TO = {"cxcywha": _to_cxcywha, "xyxyxyxy": _to_four_corners}
+ROTATED_FROM = {"cxcywha": _from_cxcywha, "xywha": _same, "xyxyxyxy": _from_four_corners}
+ROTATED_TO = {"cxcywha": _to_cxcywha, "xywha": _same, "xyxyxyxy": _to_four_corners}

@@ -32,16 +32,22 @@ def shot_noise(
     In float32, also for float64 images.
 
     Args:
-        images: see `gaussian_noise`.
+        images: `[N, C, H, W]` or `[C, H, W]` tensor of any strides; `[H, W]`, `[H, W, C]` or `[N, H, W, C]`
+            array; or an `ImageBatch`. uint8, or float16, bfloat16, float32 or float64 from 0 to 1; on the CPU
+            or a CUDA device.
         scale: the light of a photon as a fraction of that of the maximum value, above 0; the more, the
             noisier. One number, or `[N]`, one per image.
-        seed: see `gaussian_noise`.
-        sample_ids: see `gaussian_noise`.
-        epoch: see `gaussian_noise`.
-        transform_index: see `gaussian_noise`.
+        seed: seed of the noise, from 0 to 2^63 - 1.
+        sample_ids: whole numbers `[N]` that identify the images. None: 0 to N - 1.
+        epoch: epoch of the noise, from 0 to 2^63 - 1.
+        transform_index: index of the transform in its pipeline, from 0 to 65535.
 
     Returns:
-        See `gaussian_noise`, which also lists the errors.
+        Images of the type, size, dtype and memory format of `images`, on their device.
+
+    Raises:
+        TypeError: an argument has an unsupported type or dtype.
+        ValueError: a shape or a number is invalid.
 
     Source:
         `ShotNoise` of Albumentations. Counts have no slope: the gradient is 0, as that of `torch.poisson`.

@@ -167,7 +167,7 @@ ODD = (math.nan, math.inf, -math.inf, 1e300, -5.0, 0.5)
     ],
 )
 def test_bad_heads_of_rows_are_named(position, message, value):
-    with pytest.raises(ValueError, match=f"draw: expected {message} in row 0 of the program"):
+    with pytest.raises(ValueError, match=f"draw: rule 0: expected {message}"):
         DRAW(*arguments(with_row(position, value)))
 
 
@@ -175,7 +175,7 @@ def test_bad_heads_of_rows_are_named(position, message, value):
 @pytest.mark.parametrize("name", ["uniform", "chance"])
 def test_bad_output_registers_are_named(name, value):
     code = one_row(name, *((0, 1) if name == "uniform" else (0.5,)), out=value)
-    with pytest.raises(ValueError, match="draw: expected output registers in row 0 of the program"):
+    with pytest.raises(ValueError, match="draw: rule 0: expected output registers"):
         DRAW(*arguments(code))
 
 
@@ -183,7 +183,7 @@ WHOLE = "whole numbers from 0 to 2"
 # Rules, which of their operands is changed, values that are refused besides those of ODD, and the message.
 OPERANDS = {
     "number": ("uniform", (0, 1), 0, (2e30,), "numbers up to 1e30"),
-    "side": ("resize", (3, 4, 0), 0, (0, 2**31), "sizes of at least 1"),
+    "side": ("resize", (3, 4, 0), 0, (0, 2**31), r"sizes from 1 to 2\^30"),
     "count": ("resize", (3, 4, 0), 2, (2**31,), WHOLE),
     "register": ("copy", (0,), 0, (40, 2**31), "registers of the program"),
     "four registers": ("filter", (4, 30, 3), 1, (37, 39), "registers of the program"),
@@ -218,7 +218,7 @@ def test_operands_out_of_range_are_named(kind):
             continue
         changed = [*operands]
         changed[index] = value
-        with pytest.raises(ValueError, match=f"draw: expected .*({message}).* in row 0 of the program"):
+        with pytest.raises(ValueError, match=f"draw: rule 0: expected .*({message})"):
             DRAW(*arguments(one_row(name, *changed, out=out), registers))
 
 

@@ -43,6 +43,8 @@ _RESIZINGS = (
 _AS_WARPS = {"nearest_exact": "nearest", "linear_exact": "linear", "area": "linear"}
 _PILLOW = ("linear", "cubic", "lanczos4", "box", "hamming")  # antialias filters
 _BORDERS = ("constant", "replicate", "reflect", "reflect101", "wrap")
+MAX_SIDE = 1 << 30  # pixels, of what is asked for; rules take no more
+MAX_WINDOW = 32767  # pixels, of filters
 
 
 def number(op: str, name: str, value: Any, low: float = -math.inf, high: float = math.inf) -> float:
@@ -159,8 +161,8 @@ def flag(op: str, name: str, value: Any) -> bool:
 def size_pair(op: str, name: str, value: Any) -> tuple[int, int]:
     """(height, width), or one number for both."""
     sides = listed(value) or [plain(value)]
-    if len(sides) not in (1, 2) or not all(is_integer(side) and side >= 1 for side in sides):
-        raise _error(op, name, "a side or (height, width) in pixels, each at least 1", value)
+    if len(sides) not in (1, 2) or not all(is_integer(side) and 1 <= side <= MAX_SIDE for side in sides):
+        raise _error(op, name, f"a side or (height, width) in pixels, each from 1 to {MAX_SIDE}", value)
     return int(sides[0]), int(sides[-1])
 
 
@@ -184,8 +186,8 @@ def checked_numbers(values: Any) -> tuple[float, ...]:
 def padding_of(op: str, name: str, value: Any) -> tuple[int, int, int, int]:
     """(left, top, right, bottom) from one number, (left and right, top and bottom), or four."""
     sides = listed(value) or [plain(value)]
-    if len(sides) not in (1, 2, 4) or not all(is_integer(side) and side >= 0 for side in sides):
-        raise _error(op, name, "1, 2 or 4 whole numbers of at least 0", value)
+    if len(sides) not in (1, 2, 4) or not all(is_integer(side) and 0 <= side <= MAX_SIDE for side in sides):
+        raise _error(op, name, f"1, 2 or 4 whole numbers from 0 to {MAX_SIDE}", value)
     left, top, right, bottom = list(map(int, sides)) * (4 // len(sides))
     return left, top, right, bottom
 

@@ -17,6 +17,7 @@ from torch import Tensor
 
 from orbbec.batch import ImageBatch
 from orbbec.batch.collate import is_pil
+from orbbec.batch.image_batch import looks_channels_first
 from orbbec.bridge.arguments import Array, check_device, dtype_name, operator_input
 from orbbec.bridge.dispatch import is_plain, is_wrapped
 from orbbec.plan import read_images
@@ -26,7 +27,6 @@ from orbbec.plan.batches import (
     Input,
     Work,
     as_list,
-    looks_channels_first,
     looks_channels_last,
 )
 from orbbec.plan.parameters import same_rows
@@ -40,7 +40,6 @@ _CONVERTED = {
     **{"1": "L", "La": "LA", "RGBa": "RGBA", "PA": "RGBA"},
 }
 _MODES_OF_16_BITS = ("I;16", "I;16L", "I;16B", "I;16N")
-_OF_PIL = (torch.uint8, torch.uint16)
 _BYTES = np.dtype(np.uint8)
 _DTYPES = {torch.uint8, torch.float16, torch.bfloat16, torch.float32}
 
@@ -103,12 +102,17 @@ def is_known(image: Any) -> bool:
 def pil_images(single: bool) -> Any:
     def restore(work: Work) -> Any:
         images = as_list(work)
-        if images and images[0].dtype not in _OF_PIL:
+        if images and not _has_mode(images[0]):
             return tensors(single)(work)
         results = [_pil_image(image) for image in images]
         return results[0] if single else results
 
     return restore
+
+
+def _has_mode(image: Tensor) -> bool:
+    """Whether a PIL image can hold an image `[C, H, W]`; those of 16 bits have one channel."""
+    return image.dtype == torch.uint8 or (image.dtype == torch.uint16 and len(image) == 1)
 
 
 def _pil_image(image: Tensor) -> Any:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Callable
+from dataclasses import MISSING, fields
 from functools import cache, wraps
 from typing import TYPE_CHECKING, Any
 
@@ -35,6 +36,14 @@ class FrozenModule(torch.nn.Module):
         module = super().__new__(cls)
         torch.nn.Module.__init__(module)  # a dataclass's __init__ does not call it
         return module
+
+    def __getstate__(self) -> dict[str, Any]:
+        """For pickle and copies: fields that are no arguments, such as compiled programs, begin anew."""
+        state = dict(vars(self))
+        for field in fields(self):  # type: ignore[arg-type]
+            if not field.init and field.default_factory is not MISSING:
+                state[field.name] = field.default_factory()
+        return state
 
     def train(self, mode: bool = True) -> Self:
         object.__setattr__(self, "training", mode)

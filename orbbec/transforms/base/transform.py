@@ -37,6 +37,7 @@ class Transform(FrozenModule):
     """
 
     needs_targets: ClassVar[bool] = False
+    crops_by_targets: ClassVar[bool] = False  # each image by its own, so that frames of a clip would differ
     others: ClassVar[int] = 0  # images that a mix reads for each
     makes_tensors: ClassVar[bool] = False  # for arrays and PIL images
     makes_pure: ClassVar[bool] = False  # for tv_tensors
@@ -92,6 +93,10 @@ class Transform(FrozenModule):
 
         def draw(state: BatchState, batch: Batch, matrix: Array | None) -> Sequence[Step]:
             stream = Stream(batch.ids(per_frame), batch.seed, batch.epoch, index)
+            if self.crops_by_targets and batch.frames > 1:
+                raise ValueError(
+                    f"{self.name}: expected images, since each is cropped by its targets, but got clips"
+                )
             if self.needs_targets:
                 if matrix is None:
                     raise ValueError(f"{self.name}: expected a position before images are mixed")

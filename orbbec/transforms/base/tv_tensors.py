@@ -20,7 +20,10 @@ KEYS = {
     "KeyPoints": ("keypoints", "landmarks"),
 }
 _PLAIN = {Tensor, np.ndarray, int, float, str, type(None)}  # the other types may be tv_tensors or PIL images
-_FORMATS = {"CXCYWHR": "cxcywha", "XYXYXYXY": "xyxyxyxy", "XYXY": "xyxy", "XYWH": "xywh", "CXCYWH": "cxcywh"}
+_FORMATS = {
+    **{"XYXY": "xyxy", "XYWH": "xywh", "CXCYWH": "cxcywh"},
+    **{"XYWHR": "xywha", "CXCYWHR": "cxcywha", "XYXYXYXY": "xyxyxyxy"},
+}
 
 
 def is_tv_tensor(value: Any) -> bool:

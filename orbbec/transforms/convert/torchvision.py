@@ -112,6 +112,8 @@ def _maker(functions: bool, step: Any) -> Maker | None:
 
 def _same(step: Any, inner: Inner) -> list[Transform]:
     """The transform of the same name, with the step's attributes as arguments."""
+    if not isinstance(getattr(step, "labels_getter", "default"), str):
+        raise ValueError('expected labels_getter="default", since labels are known by name')
     kind = known_transforms()[type(step).__name__]
     names = {field.name: _RENAMED.get(field.name, field.name) for field in fields(kind)}
     arguments = {ours: getattr(step, theirs) for ours, theirs in names.items() if hasattr(step, theirs)}
@@ -158,7 +160,8 @@ def _mask_fill(steps: Iterable[Any]) -> float:
 
 
 def _sanitize(step: Any, inner: Inner) -> list[Transform]:
-    SanitizeBoundingBoxes(step.min_size, step.min_area)  # checks the values; they become options
+    getter = getattr(step, "labels_getter", "default")
+    SanitizeBoundingBoxes(step.min_size, step.min_area, getter)  # checks the values; they become options
     return []
 
 

@@ -22,7 +22,7 @@ def convert_bounding_box_format(
 
     Args:
         inpt: `tv_tensors.BoundingBoxes`, or a tensor with its `old_format`.
-        old_format: "XYXY", "XYWH", "CXCYWH", "CXCYWHR", "XYXYXYXY", or torchvision's enumeration.
+        old_format: "XYXY", "XYWH", "CXCYWH", "CXCYWHR", "XYWHR", "XYXYXYXY", or torchvision's enumeration.
         new_format: as `old_format`.
         inplace: must be False.
 

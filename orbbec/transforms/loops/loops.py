@@ -96,6 +96,10 @@ def on_device(pipeline: Any, *, seed: int = 0, exact: bool = False) -> OnDevice:
 
 def _converted(pipeline: Any, seed: int, exact: bool) -> Compose | MultiView:
     if isinstance(pipeline, (Compose, MultiView)):
+        if exact:
+            raise ValueError(
+                "on_device: expected exact only for pipelines that are converted: see Compose(exact=)"
+            )
         return pipeline
     steps = pipeline if isinstance(pipeline, (list, tuple)) else [pipeline]
     if all(isinstance(step, Transform) for step in steps):

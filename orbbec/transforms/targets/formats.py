@@ -13,10 +13,8 @@ from orbbec.nms.boxes import box_convert
 from orbbec.plan.points import rotated_boxes, rotated_corners
 from orbbec.transforms.targets.boxes import Boxes
 from orbbec.transforms.targets.numbers import is_floating, target_numbers
-from orbbec.transforms.targets.options import TargetOptions
+from orbbec.transforms.targets.options import ROTATED, TargetOptions
 from orbbec.transforms.targets.rotated_boxes import RotatedBoxes
-
-_WIDTHS = {"cxcywha": 5, "xyxyxyxy": 8}  # numbers of a box; else 4
 
 
 def read_boxes(targets: Sequence[tuple[dict[str, Any], TargetOptions]], sizes: Array) -> list[Boxes]:
@@ -62,7 +60,7 @@ def joined_edges(
 
 def kind_of(box_format: str) -> type[Boxes]:
     """The class of the boxes of a format."""
-    return RotatedBoxes if box_format in _WIDTHS else Boxes
+    return RotatedBoxes if box_format in ROTATED else Boxes
 
 
 def write_boxes(boxes: Sequence[Boxes], formats: Sequence[str], sizes: Array) -> list[Array]:
@@ -126,7 +124,7 @@ def _by_format(formats: Sequence[str]) -> dict[str, list[int]]:
 
 def box_table(index: int, target: dict[str, Any], box_format: str) -> Array:
     """The boxes of an image as float64 `[K, 4]`, `[K, 5]` or `[K, 8]`."""
-    width = _WIDTHS.get(box_format, 4)
+    width = ROTATED.get(box_format, 4)
     if "boxes" not in target:
         return np.empty((0, width))
     boxes = target["boxes"]
@@ -171,14 +169,18 @@ def _position(faults: Array, indices: Sequence[int], counts: Sequence[int]) -> t
 
 def _numbers(rows: Array, box_format: str, sizes: Array | None) -> Array:
     """The `numbers` of boxes."""
-    if box_format == "cxcywha":
-        return rotated_corners(rows).reshape(-1, 8)
-    return rows if box_format in ("xyxy", "xyxyxyxy") else corners_in_pixels(rows, box_format, sizes)
+    if box_format in ("xyxy", "xyxyxyxy"):
+        return rows
+    if box_format in ROTATED:
+        return rotated_corners(_converted(rows, box_format, "cxcywha")).reshape(-1, 8)
+    return corners_in_pixels(rows, box_format, sizes)
 
 
 def _formatted(boxes: Array, box_format: str, sizes: Array | None) -> Array:
-    if box_format in _WIDTHS:
-        return rotated_boxes(boxes.reshape(-1, 4, 2)) if box_format == "cxcywha" else boxes
+    if box_format == "xyxyxyxy":
+        return boxes
+    if box_format in ROTATED:
+        return _converted(rotated_boxes(boxes.reshape(-1, 4, 2)), "cxcywha", box_format)
     return _converted(boxes / _sides(sizes) if box_format.endswith("n") else boxes, "xyxy", box_format)
 
 

@@ -12,7 +12,8 @@ from orbbec.transforms.targets.dense import DENSE_KINDS
 from orbbec.transforms.targets.pairs import pairs_of
 from orbbec.transforms.targets.per_box import PER_BOX_KEYS
 
-BOX_FORMATS = ("xyxy", "xywh", "cxcywh", "cxcywha", "xyxyxyxy", "xyxyn", "cxcywhn")
+ROTATED = {"cxcywha": 5, "xywha": 5, "xyxyxyxy": 8}  # numbers of a box; else 4
+BOX_FORMATS = ("xyxy", "xywh", "cxcywh", *ROTATED, "xyxyn", "cxcywhn")
 _OF_IMAGE = {"boxes", "mask", "size", *DENSE_KINDS}
 _KNOWN = (*_OF_IMAGE, *PER_BOX_KEYS, "keypoints", "landmarks")
 
@@ -25,11 +26,11 @@ class TargetOptions:
 
     - `boxes` `[K, 4]`, `[K, 5]` or `[K, 8]` in `box_format`. Upright boxes become the bounding boxes of their
       four corners, clipped to the image. "xyxyxyxy" is exact under every affine matrix; a flip swaps its
-      corners, so that their order around the box is preserved. "cxcywha" is exact under translations,
-      rotations, flips and uniform scaling; otherwise the box becomes the rectangle of equal area whose sides
-      are nearest, by least squares, to those of the parallelogram. Negative sides are an error. "xyxyn" and
-      "cxcywhn" are "xyxy" and "cxcywh" divided by the width and height of the image, and are returned
-      relative to the size of the output.
+      corners, so that their order around the box is preserved. "cxcywha" and "xywha", which has the corner
+      that is top left before rotation, are exact under translations, rotations, flips and uniform scaling;
+      otherwise the box becomes the rectangle of equal area whose sides are nearest, by least squares, to
+      those of the parallelogram. Negative sides are an error. "xyxyn" and "cxcywhn" are "xyxy" and "cxcywh"
+      divided by the width and height of the image, and are returned relative to the size of the output.
     - `masks` `[K, H, W]` and `mask` `[H, W]`: they read the same pixels as an image with nearest
       interpolation. `masks` may be a list of K run lengths of COCO, `{"size": [H, W], "counts": ...}`,
       compressed or not, which become uint8 of 0 and 1.
@@ -64,8 +65,8 @@ class TargetOptions:
     `torchvision.tv_tensors` under these names keep their class, and boxes their own format.
 
     Args:
-        box_format: "xyxy" (Pascal VOC, torchvision), "xywh" (COCO), "cxcywh", "cxcywha", "xyxyxyxy", "xyxyn"
-            (Albumentations), or "cxcywhn" (label files of YOLO; ultralytics calls it xywhn).
+        box_format: "xyxy" (Pascal VOC, torchvision), "xywh" (COCO), "cxcywh", "cxcywha", "xywha", "xyxyxyxy",
+            "xyxyn" (Albumentations), or "cxcywhn" (label files of YOLO; ultralytics calls it xywhn).
         min_size: boxes with a side below this, in pixels, are dropped.
         min_visibility: boxes whose visible fraction is below this are dropped, from 0 to 1.
         mask_fill: value of masks outside the image.

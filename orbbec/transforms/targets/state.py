@@ -24,7 +24,7 @@ from orbbec.transforms.targets.fields import Field
 from orbbec.transforms.targets.masks import Mask, moved_masks
 from orbbec.transforms.targets.motion import Motion
 from orbbec.transforms.targets.numbers import numbers_like, target_numbers
-from orbbec.transforms.targets.options import TargetOptions
+from orbbec.transforms.targets.options import ROTATED, TargetOptions
 from orbbec.transforms.targets.pairs import mirrors, pairs_of, swapped
 from orbbec.transforms.targets.per_box import chosen_rows, row_count
 from orbbec.transforms.targets.rings import check_rings, clipped_ring, each_ring
@@ -186,7 +186,7 @@ class State:
 
     @property
     def is_upright(self) -> bool:
-        return self.options.box_format not in ("cxcywha", "xyxyxyxy")
+        return self.options.box_format not in ROTATED
 
     def move(self, motion: Motion, forward: Array | None, field: Field | None) -> None:
         """Move polygons through a pass, and points where it has a field or a crop.

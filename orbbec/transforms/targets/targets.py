@@ -14,7 +14,7 @@ from orbbec.transforms.targets.covered import cover_all
 from orbbec.transforms.targets.formats import corners_in_pixels, read_boxes, write_boxes
 from orbbec.transforms.targets.mixed import mixed
 from orbbec.transforms.targets.motion import motion_of
-from orbbec.transforms.targets.options import DEFAULT_OPTIONS, TargetOptions
+from orbbec.transforms.targets.options import DEFAULT_OPTIONS, ROTATED, TargetOptions
 from orbbec.transforms.targets.state import State, move_all, with_size
 
 
@@ -97,7 +97,7 @@ def transform_targets(plan: Plan, targets: Sequence[Any], options: TargetOptions
 def readable(index: int, target: Any, options: TargetOptions, size: Sequence[int]) -> Any:
     """A target for transforms that read targets: tensors or arrays, with upright boxes as xyxy in pixels."""
     target, options = plain_target(index, target, options, size)
-    if options.box_format in ("xyxy", "cxcywha", "xyxyxyxy"):
+    if options.box_format in ("xyxy", *ROTATED):
         return target
     boxes = numbers_of(target.get("boxes", ()))
     return {**target, "boxes": corners_in_pixels(boxes, options.box_format, size)} if boxes.size else target

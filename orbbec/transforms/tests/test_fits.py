@@ -89,8 +89,8 @@ def test_boxes_follow():
         (lambda: T.RandomScale((0.0, 1.0)), "RandomScale: expected scale_range"),
         (lambda: T.PadIfNeeded(8, position="left"), "PadIfNeeded: expected position as one of center"),
         (lambda: T.PadIfNeeded(8, padding_mode="mirror"), "PadIfNeeded: expected padding_mode"),
-        (lambda: T.Crop(-1, 0, 2, 2), "Crop: expected top as a whole number of at least 0"),
-        (lambda: T.Crop(0, 0, 0, 2), "Crop: expected height as a whole number of at least 1"),
+        (lambda: T.Crop(-1, 0, 2, 2), "Crop: expected top as a whole number from 0 to 1073741824"),
+        (lambda: T.Crop(0, 0, 0, 2), "Crop: expected height as a whole number from 1 to 1073741824"),
     ],
 )
 def test_bad_arguments_are_named(make, message):

@@ -115,6 +115,12 @@ def test_pil_images_of_16_bits_come_out_as_such(mode):
     assert torch.equal(floats[0], torch.from_numpy(array).float() * (1 / 65535))
 
 
+def test_three_channels_of_16_bits_are_a_tensor_since_pillow_has_none():
+    gray = pytest.importorskip("PIL.Image").fromarray(deep()[..., 0])
+    for result in (T.RGB()(gray), *T.RGB()([gray])):
+        assert np.array_equal(result.numpy(), np.stack([deep()[..., 0]] * 3))
+
+
 @pytest.mark.parametrize("dtype", [torch.float16, torch.bfloat16, torch.float32])
 def test_floats_are_a_65535th(dtype):
     every = torch.arange(65536, dtype=torch.int32).to(torch.uint16).reshape(1, 256, 256)

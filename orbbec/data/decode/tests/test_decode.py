@@ -400,3 +400,14 @@ def test_a_limit_of_pixels_is_a_whole_number(wrong):
     for name, call in DECODERS.items():
         with pytest.raises((TypeError, ValueError), match=f"^{name}: expected max_pixels as a whole number"):
             call(b"", max_pixels=wrong)
+
+
+@pytest.mark.parametrize(
+    "others", [{"roi": False}, {"planes": True}, {"device": "nvimgcodec"}, {"mode": "UNCHANGED"}], ids=str
+)
+def test_an_option_without_effect_is_refused(others):
+    with pytest.raises(ValueError, match=r"^Decoding: expected shrink only with roi"):
+        Decoding(shrink=True, **others)
+    if "mode" in others:
+        with pytest.raises(ValueError, match=r'^Decoding: expected on_damage="raise" for mode UNCHANGED'):
+            Decoding(on_damage="keep", **others)

@@ -26,7 +26,7 @@ MEASURES = {
     "distance_box_iou": distance_box_iou,
     "complete_box_iou": complete_box_iou,
 }
-FORMATS = ("xyxy", "xywh", "cxcywh", "cxcywha", "xyxyxyxy")
+FORMATS = ("xyxy", "xywh", "cxcywh", "cxcywha", "xywha", "xyxyxyxy")
 DTYPES = ["float32", "float64"]
 inf, nan = float("inf"), float("nan")
 # No area, reversed along one side and along both, NaN, infinite, overflowing, ordinary.
@@ -229,6 +229,9 @@ def test_box_convert_by_hand(device):
     torch.testing.assert_close(hull, torch.tensor([[9.0, 18, 11, 22]]).double())
     upright = device.put(torch.tensor([[1.0, 2, 5, 4]]))
     assert box_convert(upright, "xyxy", "cxcywha").tolist() == [[3, 3, 4, 2, 0]]
+    corner = device.put(torch.tensor([[9.0, 22, 4, 2, 90]], dtype=torch.float64))
+    torch.testing.assert_close(box_convert(box, "cxcywha", "xywha"), corner)
+    torch.testing.assert_close(box_convert(corner, "xywhr", "cxcywhr"), box)
     assert box_convert(upright, "xyxy", "xyxyxyxy").tolist() == [[1, 2, 5, 2, 5, 4, 1, 4]]
 
 

@@ -22,8 +22,7 @@ def test_box_convert_and_back(source, target, angles, seed):
     draw = np.random.default_rng(seed)
     boxes = torch.tensor(draw.uniform(1, 100, (len(angles), 5)))
     boxes[:, 4] = torch.tensor(angles)
-    upright = "xyxyxyxy" not in (source, target) and "cxcywha" not in (source, target)
-    if not upright and (source in FORMATS[:3] or target in FORMATS[:3]):
+    if source in FORMATS[:3] or target in FORMATS[:3]:
         boxes[:, 4] = 0  # upright formats have no angle
     start = box_convert(boxes, "cxcywha", source)
     back = box_convert(box_convert(start, source, target), target, source)

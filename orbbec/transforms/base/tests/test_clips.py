@@ -181,6 +181,23 @@ def test_what_does_not_fit_is_named(call, message):
         call()
 
 
+BY_TARGETS = [
+    *(
+        T.RandomIoUCrop(),
+        T.BBoxSafeRandomCrop(),
+        T.AtLeastOneBBoxRandomCrop(12),
+        T.CropNonEmptyMaskIfExists(12),
+    ),
+    *(T.RandomCrop(12, max_class_ratio=0.9), T.RandomHalfBody()),
+]
+
+
+@pytest.mark.parametrize("crop", BY_TARGETS, ids=lambda crop: crop.name)
+def test_crops_by_the_targets_of_each_frame_refuse_clips(crop):
+    with pytest.raises(ValueError, match=f"^{crop.name}: expected images, .* but got clips"):
+        crop(CLIPS, [[{"boxes": torch.tensor(BOX)}] * FRAMES] * COUNT)
+
+
 def test_clips_are_written_to_an_output():
     sizes = [(HEIGHT, WIDTH)] * (COUNT * FRAMES)
     plan = CROP.plan(sizes, sample_ids=IDS, epoch=1, frames=FRAMES)

@@ -41,7 +41,12 @@ def test_hooks_see_a_call():
     assert seen == [result]
 
 
-@pytest.mark.parametrize("one", [T.Resize((8, 9)), PIPELINE], ids=["transform", "pipeline"])
+BY_PYTHON = T.Compose([T.CropNonEmptyMaskIfExists(8)])  # Python draws, by the target
+
+
+@pytest.mark.parametrize(
+    "one", [T.Resize((8, 9)), PIPELINE, BY_PYTHON], ids=["transform", "pipeline", "by Python"]
+)
 def test_copies_are_equal_and_do_the_same(one):
     expected = one(IMAGES, epoch=3)
     for other in (copy.copy(one), copy.deepcopy(one), pickle.loads(pickle.dumps(one))):

@@ -457,15 +457,6 @@ def test_nearest_pixels_are_torchvisions(mode, exact):
         assert torch.equal(T.Compose.from_torchvision(compose, exact=exact)(images, epoch=0), compose(images))
 
 
-@pytest.mark.parametrize("nested", [False, True])
-def test_a_pipeline_of_box_transforms_only_clips_and_drops(nested):
-    steps = [stand_in("ClampBoundingBoxes"), stand_in("SanitizeBoundingBoxes", min_size=3, min_area=10.0)]
-    converted = T.Compose.from_torchvision([stand_in("Compose", transforms=steps)] if nested else steps)
-    boxes = torch.tensor([[-4.0, 1, 5, 9], [-4, 1, 2, 9]])
-    _, moved = converted(torch.zeros(3, 8, 8), {"boxes": boxes, "labels": torch.arange(2)})
-    assert (moved["boxes"].tolist(), moved["labels"].tolist()) == ([[0, 1, 5, 8]], [0])
-
-
 def test_pillows_numbers_are_interpolations():
     names = ("nearest", "lanczos", "bilinear", "bicubic", "box", "hamming")  # Pillow's Resampling
     for number, name in enumerate(names):

@@ -135,6 +135,11 @@ def test_a_step_without_a_counterpart_is_named():
         orbbec.on_device([torch.nn.ReLU(), Lambda(np.negative)])
 
 
+def test_an_option_without_effect_is_refused():
+    with pytest.raises(ValueError, match="expected exact only for pipelines that are converted"):
+        orbbec.on_device(Compose(CROP), exact=True)
+
+
 @pytest.mark.parametrize(("arguments", "name"), [((-1,), "epoch"), ((0, -1), "calls"), ((2**63,), "epoch")])
 def test_epochs_and_calls_out_of_range_are_named(arguments, name):
     with pytest.raises(ValueError, match=f"on_device: expected {name}"):

@@ -10,6 +10,7 @@ from orbbec import transforms as T
 from orbbec.nms.boxes import box_convert
 from orbbec.plan.points import rotated_boxes
 from orbbec.transforms import transform_targets
+from orbbec.transforms.targets.options import ROTATED
 
 HEIGHT, WIDTH = 60, 80
 SIDES = np.array([WIDTH, HEIGHT] * 2)
@@ -25,7 +26,7 @@ PIPELINES = {
     "cutmix": [T.CutMix(3.0)],
     "small cutmix": [T.CutMix(0.3)],
 }
-FORMATS = ("xyxy", "xywh", "cxcywh", "cxcywha", "xyxyxyxy", "xyxyn", "cxcywhn")
+FORMATS = ("xyxy", "xywh", "cxcywh", "cxcywha", "xywha", "xyxyxyxy", "xyxyn", "cxcywhn")
 
 
 def corners_of_boxes(count=12):
@@ -34,11 +35,15 @@ def corners_of_boxes(count=12):
     return np.concatenate([low, low + rng.uniform(1, 40, (count, 2))], 1)
 
 
+def rotated_in_format(polygons, name):
+    boxes = rotated_boxes(polygons.reshape(-1, 4, 2))
+    return polygons if name == "xyxyxyxy" else box_convert(boxes, "cxcywha", name)
+
+
 def in_format(corners, name):
-    if name in ("cxcywha", "xyxyxyxy"):
+    if name in ROTATED:
         left, top, right, bottom = corners.T
-        polygons = np.stack([left, top, right, top, right, bottom, left, bottom], 1)
-        return rotated_boxes(polygons.reshape(-1, 4, 2)) if name == "cxcywha" else polygons
+        return rotated_in_format(np.stack([left, top, right, top, right, bottom, left, bottom], 1), name)
     relative = name.endswith("n")
     return np.asarray(box_convert(corners / SIDES if relative else corners, "xyxy", name.removesuffix("n")))
 
@@ -76,13 +81,12 @@ def test_the_same_boxes_are_left_in_every_format(pipeline, options):
 
 
 @pytest.mark.parametrize("pipeline", PIPELINES)
-@pytest.mark.parametrize("name", ["cxcywha", "xyxyxyxy"])
+@pytest.mark.parametrize("name", ["cxcywha", "xywha", "xyxyxyxy"])
 def test_a_rotated_box_is_as_visible_as_its_polygon(name, pipeline):
     """Rotated by 90 degrees, a box has the visibility and the area of the upright box of these corners."""
     corners = corners_of_boxes()
     left, top, right, bottom = corners.T
-    rotated_corners = np.stack([right, top, right, bottom, left, bottom, left, top], 1)
-    boxes = rotated_corners if name == "xyxyxyxy" else rotated_boxes(rotated_corners.reshape(-1, 4, 2))
+    boxes = rotated_in_format(np.stack([right, top, right, bottom, left, bottom, left, top], 1), name)
     labels = np.arange(len(corners))
     rotated, upright = (
         transform_targets(
@@ -111,14 +115,14 @@ def test_a_box_at_the_edge_is_left_if_any_of_it_is_inside(name):
     assert left_of(name, corners, 0.0) == [0, 1, 4, 5]
 
 
-@pytest.mark.parametrize("name", ["xyxy", "xywh", "cxcywh", "cxcywha", "xyxyxyxy"])
+@pytest.mark.parametrize("name", ["xyxy", "xywh", "cxcywh", "cxcywha", "xywha", "xyxyxyxy"])
 def test_the_least_size_is_enough(name):
     corners = [[20.0, 10.0, 24.0, 20.0], [20.0, 10.0, 30.0, 14.0], [20.0, 10.0, 30.0, 20.0]]
     assert left_of(name, corners, 4.0) == [0, 1, 2]
     assert left_of(name, corners, np.nextafter(4.0, 5.0)) == [2]
 
 
-@pytest.mark.parametrize("name", ["xyxy", "xywh", "cxcywh", "cxcywha", "xyxyxyxy"])
+@pytest.mark.parametrize("name", ["xyxy", "xywh", "cxcywh", "cxcywha", "xywha", "xyxyxyxy"])
 def test_a_size_is_that_after_a_crop_was_enlarged(name):
     corners = np.array([[2.0, 3.0, 5.0, 6.0], [2.0, 3.0, 3.0, 4.0]])
     target = {"boxes": in_format(corners, name), "labels": np.arange(2)}
