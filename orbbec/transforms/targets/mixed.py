@@ -113,9 +113,7 @@ def _paired(step: MixPass, states: Sequence[State], copies: Sequence[State], siz
     else:
         regions = rectangles.clip(0, np.tile(common, 2))
     others = [states[m].copy(n) for n, m in enumerate(pairs)]
-    cut = _shifted(regions[:, :2], np.maximum(regions[:, 2:] - regions[:, :2], 0)[:, ::-1])
-    for motion in (cut, _shifted(-regions[:, :2], sizes)):
-        move_all(motion, others, 0.0)
+    move_all(_placed(regions, regions[:, :2], sizes), others, 0.0)
     results = []
     for n, (one, other) in enumerate(zip(copies, others, strict=True)):
         if pairs[n] == n:
@@ -193,10 +191,8 @@ def _laid(step: MixPass, tiles: Tiles, states: Sequence[State], mask_fill: float
     boxes, output = tiles.boxes[there], there // count
     copies = [state.copy(n) for n, state in enumerate(states)]
     laid = [copies[other].at(k) for k, other in enumerate(tiles.pair_indices[there].tolist())]
-    corners = boxes[:, :2]
-    cut = _shifted(corners - tiles.offsets[there], (boxes[:, 2:] - corners)[:, ::-1])
-    for each in (cut, _shifted(-corners, step.sizes[output])):
-        move_all(each, laid, mask_fill)
+    regions = boxes - np.tile(tiles.offsets[there], 2)
+    move_all(_placed(regions, boxes[:, :2], step.sizes[output]), laid, mask_fill)
     starts = np.searchsorted(output, np.arange(outputs + 1)).tolist()
     rows = [slice(*ends) for ends in pairwise(starts)]
     return [_together(states[n], laid[of], boxes[of].tolist()) for n, of in enumerate(rows)]
@@ -220,9 +216,10 @@ def _check_rows(step: MixPass, states: Sequence[State]) -> None:
                 )
 
 
-def _shifted(by: Array, sizes: Array) -> Motion:
-    """A shift whose output pixel (0, 0) reads position `by`, `[N, 2]`."""
-    return Motion(shifts(by[:, 0], by[:, 1], len(by)), sizes, "constant")
+def _placed(regions: Array, corners: Array, sizes: Array) -> Motion:
+    """How regions of images, left, top, right, bottom, move to corners (x, y) of outputs of `sizes`."""
+    matrix = shifts(-corners[:, 0], -corners[:, 1], len(corners))
+    return Motion(matrix, sizes, "constant", regions, seen=regions)
 
 
 def _together(
