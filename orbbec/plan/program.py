@@ -282,8 +282,8 @@ class Program:
         last = self.passes[-1]
         is_last = self._channels_last
         tensor, layout, _, channels, count = images[:5]
-        if is_last is None:
-            is_last = is_channels_last(tensor, layout)
+        if is_last is None:  # images whose sizes vary between passes leave them apart
+            is_last = is_channels_last(tensor, layout) and (self.runs or count == 1)
         shape = (channels, *size) if tensor.dim() == 3 else (count, channels, *size)
         return pooled_output(shape, getattr(torch, last.dtype), is_last, tensor)
 

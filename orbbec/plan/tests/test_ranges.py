@@ -6,6 +6,7 @@ import torch
 
 from orbbec import ImageBatch
 from orbbec import transforms as T
+from orbbec.bridge.buffer_pool import LEAST_BYTES
 from orbbec.plan.tests.draw_cases import Picker, random_transform
 from orbbec.plan.tests.test_run import FINISHES, assert_run_is_pass_by_pass, runs
 
@@ -51,6 +52,14 @@ def test_sizes_between_passes_may_vary(kind):
             continue
         ran += is_run
     assert ran > 40
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_large_results_after_sizes_that_vary(kind):
+    pipeline = T.Compose([T.RandomResize(20, 60), T.Resize((300, 310))], seed=2)
+    images = images_of(kind)
+    assert pipeline(images, epoch=0).nbytes > LEAST_BYTES
+    assert_run_is_pass_by_pass(pipeline, images)
 
 
 @pytest.mark.parametrize("kind", KINDS)
