@@ -169,11 +169,11 @@ class FinishedRows {
     const bool in_planes = target.stride_x == 1 && target.stride_c % kWidth == 0;
     const auto first = reinterpret_cast<uintptr_t>(&target.at(block.y, block.begin, 0));
     if (first % sizeof(Float) != 0 || !(in_planes || is_rgb(target))) return {0, 0};
-    Span plain = inside;
+    Span columns = inside;
     for_each_box(block,
-                 [&](const float*, int first, int) { plain.end = std::min(plain.end, first); });
-    plain = {(plain.begin + kWidth - 1) / kWidth * kWidth, plain.end / kWidth * kWidth};
-    return plain.begin < plain.end ? plain : Span{0, 0};
+                 [&](const float*, int first, int) { columns.end = std::min(columns.end, first); });
+    columns = {(columns.begin + kWidth - 1) / kWidth * kWidth, columns.end / kWidth * kWidth};
+    return columns.begin < columns.end ? columns : Span{0, 0};
   }
 
   template <class RowCache>

@@ -209,7 +209,7 @@ class Ranges {
     return {some, std::nullopt, call_.channels, {}, one_by_one_};
   }
 
-  // Some rows of a tensor, which share its memory.
+  // A view of some rows of a tensor.
   static Tensor rows_of(const Tensor& whole, int64_t begin, int64_t end) {
     std::vector<int64_t> shape(whole.sizes().begin(), whole.sizes().end());
     const std::vector<int64_t> strides(whole.strides().begin(), whole.strides().end());

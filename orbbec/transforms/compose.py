@@ -74,6 +74,7 @@ class Compose(Pipeline):
         object.__setattr__(self, "target_options", options_of(self.transforms, self.target_options))
         if sum(transform.transform_count for transform in self.transforms) > _MAX_TRANSFORMS:
             raise ValueError(f"Compose: expected at most {_MAX_TRANSFORMS} transforms")
+        super().__post_init__()
 
     def to_dict(self) -> dict[str, Any]:
         """The pipeline as names and arguments."""

@@ -106,7 +106,7 @@ NOT_CAPTURED = {
     *("Perspective", "RandomFog", "RandomGridShuffle", "RandomRain", "RandomSunFlare"),
     *("Defocus", "GridDistortion", "MotionBlur", "OpticalDistortion", "PillowBlur", "UnsharpMask"),
     *("AdvancedBlur", "FDA", "HistogramMatching", "LineBlur", "PixelDistributionAdaptation", "Spatter"),
-    *("ConstrainedCoarseDropout", "GridDropout", "MaskDropout", "PlasmaBrightnessContrast", "PlasmaShadow"),
+    *("MaskDropout", "PlasmaBrightnessContrast", "PlasmaShadow"),
     *("ChromaticAberration", "Emboss", "RingingOvershoot", "Sharpen", "ZoomBlur"),
 }
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
-from functools import cache, cached_property, partial
+from functools import cache, partial
 from math import prod
 from typing import Any, NamedTuple, TypeVar
 
@@ -93,6 +93,14 @@ class Pipeline(FrozenModule):
     _small_runs: dict[tuple[type, Sequence[int]], tuple[torch.Tensor, Any]] = field(
         default_factory=dict, init=False, repr=False, compare=False
     )
+
+    # Whether arrays and PIL images become tensors, and whether tv_tensors do.
+    _forms: tuple[bool, bool] = field(init=False, repr=False, compare=False)
+
+    def __post_init__(self) -> None:
+        transforms = self.transforms
+        forms = any(each.makes_tensors for each in transforms), any(each.makes_pure for each in transforms)
+        object.__setattr__(self, "_forms", forms)
 
     def plan(
         self,
@@ -309,12 +317,6 @@ class Pipeline(FrozenModule):
 
     def _read(self, images: Any) -> Input:
         return read(images, *self._forms)
-
-    @cached_property
-    def _forms(self) -> tuple[bool, bool]:
-        """Whether arrays and PIL images become tensors, and whether tv_tensors do."""
-        transforms = self.transforms
-        return any(each.makes_tensors for each in transforms), any(each.makes_pure for each in transforms)
 
     def _moved(
         self, plan: Plan, targets: Sequence[Any], options: TargetOptions | None = None
