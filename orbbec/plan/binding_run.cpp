@@ -76,8 +76,15 @@ bool changes_nothing(const double* row, const Batch& batch, const Parameters& p)
   return drawn != nullptr && std::all_of(drawn, drawn + p.count, [](double x) { return x == 0; });
 }
 
-Tensor run_operator(const double* row, const Batch& batch, const Parameters& p) {
+// In `out` if the operator makes new results.
+Tensor run_operator(const double* row, const Batch& batch, const Parameters& p,
+                    const std::optional<Tensor>& out) {
+  struct Scope {
+    ~Scope() { output_of_variant = nullptr; }
+  };
   check(!batch.layout, kRun, "expected images of one size for an operator");
+  const Scope scope;
+  if (out && out->dim() == 4) output_of_variant = &*out;
   const bool is_one = batch.images.dim() == 3;
   OperatorCall call{is_one ? torch::stable::unsqueeze(batch.images, 0) : batch.images,
                     {},
@@ -99,7 +106,7 @@ Tensor new_interleaved(const double* row, const Batch& batch, const Parameters& 
 
 Tensor run_pass(const double* row, const Batch& batch, const Parameters& p,
                 std::optional<Tensor> out) {
-  if (row[kKind] == kOperatorPass) return run_operator(row, batch, p);
+  if (row[kKind] == kOperatorPass) return run_operator(row, batch, p, out);
   if (row[kKind] == kAugmentPass) {
     if (!out && batch.interleaves) out = new_interleaved(row, batch, p);
     return run_augment(augment_call(row, batch, p, out));
@@ -119,7 +126,7 @@ std::vector<int64_t> longest_sides(const RunCall& call) {
   return longest;
 }
 
-// Leaves the results in `out`, unless there is none or the last pass is an operator.
+// Leaves the results in `out`, unless there is none or the last pass changes images in place.
 Tensor run_passes(const RunProgram& program, Batch batch, const Parameters& p,
                   const std::optional<Tensor>& out) {
   for (int64_t k = 0; k < program.pass_count; ++k) {
@@ -140,7 +147,9 @@ class Ranges {
   Ranges(const RunCall& call, const RunProgram& program, const Parameters& p)
       : call_(call), program_(program), p_(p) {
     for (int64_t k = 0; k < program.pass_count; ++k) add_pass(program.pass(k));
-    if (call.layout) one_by_one_ |= program.pass(0)[kKind] == kOperatorPass || can_share();
+    // One by one they are interleaved, which the results of an operator at the end would be, too.
+    const bool is_faster = can_share() && last_pass()[kKind] != kOperatorPass;
+    if (call.layout) one_by_one_ |= is_faster || program.pass(0)[kKind] == kOperatorPass;
     length_ = one_by_one_ ? 1 : longest_length();
   }
 
@@ -193,7 +202,7 @@ class Ranges {
 
   // Of images whose results have one size in each pass.
   int64_t longest_length() const {
-    if (!can_share()) return p_.count;
+    if (call_.layout || !can_share()) return p_.count;
     return std::clamp<int64_t>(static_cast<int64_t>(kCacheBytes / bytes_), 1,
                                p_.count / least_count());
   }
