@@ -2,6 +2,7 @@ from __future__ import annotations
 
 import dataclasses
 import fcntl
+import gzip
 import hashlib
 import importlib.util
 import io
@@ -60,7 +61,8 @@ class Shelf:
 
     def source(self, **changes: Any) -> Any:
         path = self.root / "fake-1.0.tar.gz"
-        with tarfile.open(path, "w:gz") as tar:
+        # Without the time, so that the same source has the same checksum.
+        with gzip.GzipFile(path, "wb", mtime=0) as file, tarfile.open(fileobj=file, mode="w") as tar:
             for name, text in {
                 "fake-1.0/CMakeLists.txt": CMAKE_LISTS,
                 "fake-1.0/other.txt": "x" * 100_000,
