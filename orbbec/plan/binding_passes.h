@@ -170,10 +170,10 @@ inline void check_pass(const char* op, const double* p, const Limits& limits) {
   const auto has_column = [&](double x) { return x == -1 || (has_block(x, 2) && is_even(x)); };
   if (p[kKind] == kOperatorPass) {
     require(is_index(p[kOperator], kOperatorCount) && has_column(p[kDrawnWords]));
-    const RunOperator& called = kOperators[index_in(p, kOperator)];
-    for (int i = 0; i < called.argument_count(); ++i) {
+    const RunOperator& entry = kOperators[index_in(p, kOperator)];
+    for (int i = 0; i < entry.argument_count(); ++i) {
       const double words = p[kArguments + 2 * i], number = p[kArguments + 2 * i + 1];
-      require(has_column(words) && (words == -1 || !called.is_constant(i)));
+      require(has_column(words) && (words == -1 || !entry.is_constant(i)));
       require(number >= -kMaxNumber && number <= kMaxNumber);
     }
     return;

@@ -90,10 +90,10 @@ Tensor run_operator(const double* row, const Batch& batch, const Parameters& p,
                     {},
                     p.column(row[kDrawnWords]),
                     batch.is_temporary};
-  const RunOperator& called = kOperators[index_in(row, kOperator)];
-  for (int i = 0; i < called.argument_count(); ++i)
+  const RunOperator& entry = kOperators[index_in(row, kOperator)];
+  for (int i = 0; i < entry.argument_count(); ++i)
     call.arguments.push_back({p.column(row[kArguments + 2 * i]), row[kArguments + 2 * i + 1]});
-  const Tensor result = called.run(call);
+  const Tensor result = entry.run(call);
   return is_one ? torch::stable::squeeze(result, 0) : result;
 }
 

@@ -228,10 +228,10 @@ class AugmentPass(Pass):
 
     def _augment(self, work: Work, sizes: Array, tables: Mapping[str, Any], out: Any) -> Work:
         mix = self.mix if single_size(work, self) is None else None
-        taken = {name: table for name, table in tables.items() if name != "mix" or mix is None}
+        arguments = {name: table for name, table in tables.items() if name != "mix" or mix is None}
 
         def run(images: Work, rows: Array | None, size: tuple[int, int] | None, target: Any) -> Any:
-            columns = on_device(taken, device_of(images)) if rows is None else taken
+            columns = on_device(arguments, device_of(images)) if rows is None else arguments
             selected = {name: table_rows(table, rows) for name, table in columns.items()}
             return self.call(images, selected, size, target)
 
