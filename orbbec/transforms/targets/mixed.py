@@ -18,8 +18,8 @@ from orbbec.plan.points import shifts
 from orbbec.transforms.targets.boxes import Boxes
 from orbbec.transforms.targets.motion import Motion
 from orbbec.transforms.targets.pasted import check_objects, choose_objects, paste
-from orbbec.transforms.targets.per_box import joined_rows
-from orbbec.transforms.targets.state import State, move_all
+from orbbec.transforms.targets.per_box import chosen_rows, example_of, joined_rows
+from orbbec.transforms.targets.state import State, move_all, move_entries
 
 
 def mixed(step: MixPass, states: Sequence[State], mask_fill: float, key: NoiseKey) -> list[State]:
@@ -125,7 +125,7 @@ def _paired(step: MixPass, states: Sequence[State], copies: Sequence[State], siz
         if rectangles is not None:
             one.hide(regions[n])
         boxes = [[0, 0, *sizes[n, ::-1].tolist()], regions[n].tolist()]
-        results.append(_together(states[n], (one, other), boxes, _rest(one)))
+        results.append(_together(states[n], (one, other), _joined_boxes((one, other)), boxes, _rest(one)))
     return results
 
 
@@ -143,7 +143,7 @@ def _pasted(step: MixPass, states: Sequence[State], key: NoiseKey) -> list[State
         if pairs[n] != n:
             paste(one, other, step.table["masks"][n])
             dropped += one.dropped
-            copies[n] = _together(states[n], (one, other), whole, _rest(one))
+            copies[n] = _together(states[n], (one, other), _joined_boxes((one, other)), whole, _rest(one))
         copies[n].dropped_before = dropped
     return copies
 
@@ -188,14 +188,42 @@ def _laid(step: MixPass, tiles: Tiles, states: Sequence[State], mask_fill: float
     outputs = len(step.sizes)
     count = len(tiles.boxes) // max(outputs, 1)
     there = np.flatnonzero(tiles.pair_indices >= 0)  # an output of one image has no others
-    boxes, output = tiles.boxes[there], there // count
-    copies = [state.copy(n) for n, state in enumerate(states)]
-    laid = [copies[other].at(k) for k, other in enumerate(tiles.pair_indices[there].tolist())]
-    regions = boxes - np.tile(tiles.offsets[there], 2)
-    move_all(_placed(regions, boxes[:, :2], step.sizes[output]), laid, mask_fill)
+    regions, images, output = tiles.boxes[there], tiles.pair_indices[there], there // count
+    motion = _placed(regions - np.tile(tiles.offsets[there], 2), regions[:, :2], step.sizes[output])
+    sources = [state.copy(n) if state.is_changed else state for n, state in enumerate(states)]
+    boxes, ends = _laid_boxes(motion, sources, images)
+    laid = [sources[image] for image in images.tolist()]
+    with_geometry = [k for k, state in enumerate(laid) if state.geometry]
+    for k in with_geometry:
+        laid[k] = laid[k].at(k)
+        laid[k].boxes = boxes.rows(slice(ends[k], ends[k + 1]))
+    move_entries(motion, [laid[k] for k in with_geometry], [None] * len(with_geometry), mask_fill)
     starts = np.searchsorted(output, np.arange(outputs + 1)).tolist()
-    rows = [slice(*ends) for ends in pairwise(starts)]
-    return [_together(states[n], laid[of], boxes[of].tolist()) for n, of in enumerate(rows)]
+    results = []
+    for n, (begin, end) in enumerate(pairwise(starts)):
+        some = boxes.rows(slice(ends[begin], ends[end]))
+        results.append(_together(states[n], laid[begin:end], some, regions[begin:end].tolist()))
+        results[n].size = motion.size(begin)
+    return results
+
+
+def _laid_boxes(motion: Motion, states: Sequence[State], images: Array) -> tuple[Boxes, list[int]]:
+    """The boxes of tiles, one tile after the other, and where those of each begin; `images` of the tiles."""
+    counts = np.array([state.count for state in states], np.int64)
+    begins, numbers = np.cumsum(counts) - counts, counts[images]
+    ends = np.cumsum(numbers)
+    tile_of_box = np.arange(len(images)).repeat(numbers)
+    rows = np.arange(len(tile_of_box)) + (begins[images] - ends + numbers)[tile_of_box]
+    boxes = _joined_boxes(states).rows(rows)
+    if len(boxes):
+        options = next(state.options for state in states if state.count)
+        boxes = boxes.through_pass(tile_of_box, motion.matrix, motion.sizes, motion.regions, options)
+    return boxes, [0, *ends.tolist()]
+
+
+def _joined_boxes(states: Sequence[State]) -> Boxes:
+    boxes = [state.boxes for state in states if "boxes" in state.original]
+    return type(boxes[0]).joined(boxes) if boxes else Boxes.of(np.zeros((0, 4)))
 
 
 def _check_formats(step: MixPass, states: Sequence[State]) -> None:
@@ -223,25 +251,39 @@ def _placed(regions: Array, corners: Array, sizes: Array) -> Motion:
 
 
 def _together(
-    base: State, tiles: Sequence[State], regions: Sequence[Any], rest: dict[str, Any] | None = None
+    base: State,
+    tiles: Sequence[State],
+    boxes: Boxes,
+    regions: Sequence[Any],
+    rest: dict[str, Any] | None = None,
 ) -> State:
     """Combine the targets of tiles, and the rest, into those of one image; the last tile is on top.
 
-    `regions`: left, top, right, bottom of each tile.
+    Args:
+        base: the targets of the image before.
+        tiles: those of the tiles.
+        boxes: the boxes of all tiles, also the dropped ones.
+        regions: left, top, right, bottom of each tile.
+        rest: further entries.
     """
-    entries = [(tile.written(), tile.spatial) for tile in tiles]
-    parts = [{key: values[key] for key in keys if key in values} for values, keys in entries]
-    layers = {"mask", *base.options.kinds}
     target = dict(rest or {})
-    for key in dict.fromkeys(key for part in parts for key in part if key not in layers):
-        target[key] = joined_rows([part[key] for part in parts if key in part])
-    for part, (left, top, right, bottom) in zip(parts, regions, strict=True):
-        for key in filter(layers.__contains__, part):
-            layer = target.setdefault(key, copy.deepcopy(part[key]))
-            layer[..., top:bottom, left:right] = part[key][..., top:bottom, left:right]
-    boxes = [tile.boxes for tile, part in zip(tiles, parts, strict=True) if "boxes" in part]
-    every = type(boxes[0]).joined(boxes).without_dropped() if boxes else Boxes.of(np.zeros((0, 4)))
-    result = State(base.index, target, base.options, tiles[0].size, every)
+    written = [tile.written() if tile.geometry else tile.values for tile in tiles]
+    for key in dict.fromkeys(key for tile in tiles for key in tile.spatial):
+        if base.is_layer(key):
+            continue
+        is_geometry = any(key in tile.geometry for tile in tiles)
+        values = [
+            (entries if is_geometry else tile.values)[key]
+            for tile, entries in zip(tiles, written, strict=True)
+            if key in tile.spatial
+        ]
+        rows = example_of(values) if key == "boxes" else joined_rows(values)
+        target[key] = rows if is_geometry or key == "boxes" else chosen_rows(rows, boxes.keep, False)
+    for tile, entries, (left, top, right, bottom) in zip(tiles, written, regions, strict=True):
+        for key in filter(base.is_layer, tile.geometry):
+            layer = target.setdefault(key, copy.deepcopy(entries[key]))
+            layer[..., top:bottom, left:right] = entries[key][..., top:bottom, left:right]
+    result = State(base.index, target, base.options, tiles[0].size, boxes.without_dropped())
     result.is_clipped = True
-    result.dropped_before = base.dropped + sum(tile.dropped for tile in tiles)
+    result.dropped_before = base.dropped + boxes.dropped
     return result

@@ -51,14 +51,20 @@ class Motion:
     ) -> None:
         self.matrix, self.sizes, self.border, self.regions = matrix, sizes, border, regions
         self.reads, self.seen = matrix if reads is None else reads, seen
+        self._sizes: list[Size] = list(map(tuple, sizes.tolist()))
+        self._regions = None if regions is None else regions.tolist()
 
     def keeps(self, index: int) -> bool:
         """Whether every pixel of image `index` stays in place."""
         return False
 
-    def cut(self, index: int) -> Array | None:
+    def size(self, index: int) -> Size:
+        """(height, width) of output `index`."""
+        return self._sizes[index]
+
+    def cut(self, index: int) -> Sequence[int] | None:
         """Left, top, right, bottom of the crop of image `index` before `matrix`; None: no crop."""
-        return None if self.regions is None else self.regions[index]
+        return None if self._regions is None else self._regions[index]
 
     def field(self, index: int) -> Field | None:
         """How each pixel of image `index` moves; None: it follows the matrix."""
@@ -112,7 +118,7 @@ class _Operated(Motion):
 
     def field(self, index: int) -> Field | None:
         of, pieces_of = self._step.spec.displacement, self._step.spec.pieces
-        height, width = self.sizes[index].tolist()
+        height, width = self.size(index)
         if pieces_of is not None:
             numbers = {name: values[index] for name, values in self._step.table.items()}
             return Pieces.of((height, width), pieces_of(size=(height, width), **numbers))

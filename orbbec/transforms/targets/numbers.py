@@ -11,6 +11,7 @@ from torch import Tensor
 from orbbec.bridge.arguments import Array, tensor_of
 from orbbec.plan.points import numbers_of
 
+_FLOATS = {torch.float32: np.float32, torch.float64: np.float64}
 _NO_NUMBERS = frozenset((torch.bool, torch.complex32, torch.complex64, torch.complex128))
 
 
@@ -60,6 +61,8 @@ def numbers_like(values: Any, example: Any, what: str) -> Any:
     if isinstance(example, Tensor):
         if isinstance(values, Tensor) and (values.dtype, values.device) == (example.dtype, example.device):
             return values
+        if isinstance(values, np.ndarray) and example.is_cpu and example.dtype in _FLOATS:
+            return torch.from_numpy(values.astype(_FLOATS[example.dtype]))  # takes half as long as torch's
         tensor = torch.from_numpy(values) if isinstance(values, np.ndarray) else tensor_of(values)
         if tensor.is_floating_point() and not example.is_floating_point():
             tensor = torch.from_numpy(_rounded(tensor.cpu().numpy(), torch.iinfo(example.dtype), what))

@@ -86,7 +86,7 @@ def paste(state: State, other: State, mask: Array) -> None:
     cover(state, mask)
     for key in POINT_KEYS:
         if key in other.values and not other.is_per_box(key):
-            del other.values[key], other.original[key]
+            other.leave_out(key)
     shown = torch.from_numpy(mask)
     for key in state.layers_of_image:
         under, over = (each.layer(key) for each in (state, other))

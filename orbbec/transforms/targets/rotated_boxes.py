@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from itertools import compress
 from typing import Any
 
 import numpy as np
@@ -39,7 +38,7 @@ class RotatedBoxes(Boxes):
         return cls(table, [part for each in several for part in each.parts])
 
     def rows(self, rows: Any) -> RotatedBoxes:
-        parts = self.parts[rows] if isinstance(rows, slice) else list(compress(self.parts, rows))
+        parts = [self.parts[row] for row in np.arange(len(self))[rows].tolist()]
         return RotatedBoxes(self.table[rows], parts)
 
     def through_pass(

@@ -32,7 +32,8 @@ from orbbec.transforms.targets.run_lengths import are_runs, masks_of_runs
 
 POINT_KEYS = ("keypoints", "landmarks")
 MASK_KEYS = ("masks", "mask")
-_SPATIAL = ("boxes", "polygons", *MASK_KEYS, *POINT_KEYS)  # with the image
+_GEOMETRY = ("polygons", *MASK_KEYS, *POINT_KEYS)
+_SPATIAL = ("boxes", *_GEOMETRY)  # with the image
 
 
 class State:
@@ -49,6 +50,7 @@ class State:
         per_box: the entries with one row per box.
         spatial: the entries that move with the image: boxes and what belongs to them, layers, points,
             polygons.
+        geometry: those whose values change with the image, other than boxes.
     """
 
     def __init__(
@@ -69,6 +71,7 @@ class State:
         self.has_points = not target.keys().isdisjoint(("polygons", *POINT_KEYS))
         self.per_box = self._keys_per_box()
         self.spatial = [key for key in target if key in _SPATIAL or key in kinds or key in self.per_box]
+        self.geometry = [key for key in self.spatial if key in _GEOMETRY or key in kinds or key == "area"]
         self.boxes = boxes
         self.dropped_before = 0
         self.is_clipped = False
@@ -87,6 +90,18 @@ class State:
         result.original, result.boxes = dict(result.values), self.boxes.without_dropped()
         result.read_size, result.dropped_before = self.size, 0
         return result
+
+    def leave_out(self, key: str) -> None:
+        """Remove an entry."""
+        del self.values[key], self.original[key]
+        self.spatial, self.geometry = (
+            [each for each in several if each != key] for several in (self.spatial, self.geometry)
+        )
+
+    @property
+    def is_changed(self) -> bool:
+        """Whether entries, or their rows, differ from those of the original."""
+        return bool(self.geometry) or self.boxes.dropped > 0
 
     @property
     def count(self) -> int:
@@ -198,14 +213,16 @@ class State:
         """
         cut = motion.cut(self.index)
         if cut is not None:
-            corner, self.size = cut[:2], (int(cut[3] - cut[1]), int(cut[2] - cut[0]))
-            self._move_polygons(lambda points: points - corner)
-            self._move_points(lambda points: points - corner)
+            left, top, right, bottom = cut
+            self.size = bottom - top, right - left
+            if self.has_points:
+                corner = np.array([left, top])
+                self._move_polygons(lambda points: points - corner)
+                self._move_points(lambda points: points - corner)
         self.read_size = self.size
         if forward is not None and self.options.keypoint_pairs and mirrors(forward, self.size):
             self._swap_sides()
-        height, width = motion.sizes[self.index].tolist()
-        self.size, self.is_clipped = (height, width), True
+        self.size, self.is_clipped = motion.size(self.index), True
         if forward is None:
             return
         if field is None:
@@ -305,12 +322,13 @@ class State:
                 result["boxes"] = numbers_like(boxes, self.original["boxes"], f"boxes of image {self.index}")
             if self.is_per_box("area"):
                 result["area"] = scaled_area(result["area"], self._area_scale(), self.index)
-            if boxes is not None or self.boxes.dropped:
+            if self.per_box and (boxes is not None or self.boxes.dropped):
                 keep = self.boxes.keep
                 for key in self.per_box:
                     result[key] = chosen_rows(result[key], keep, result[key] is self.original[key])
-        for key in filter(result.__contains__, (*POINT_KEYS, *self.layers)):
-            result[key] = numbers_like(result[key], self.original[key], f"{key} of image {self.index}")
+        for key in self.geometry:
+            if key not in ("polygons", "area"):
+                result[key] = numbers_like(result[key], self.original[key], f"{key} of image {self.index}")
         return result
 
     def _area_scale(self) -> Array:
@@ -323,16 +341,30 @@ class State:
 def move_all(motion: Motion, states: Sequence[State], fill: float) -> None:
     """Move the targets of all images through one pass; `fill` is that of masks."""
     every = [state for state in states if not motion.keeps(state.index)]
-    forward = forward_of(motion.matrix) if any(state.has_points for state in every) else None
     fields = [motion.field(state.index) for state in every]
     _move_boxes(motion, every, fields)
-    for state, field in zip(every, fields, strict=True):
+    move_entries(motion, every, fields, fill)
+
+
+def move_entries(
+    motion: Motion, states: Sequence[State], fields: Sequence[Field | None], fill: float
+) -> None:
+    """Move what is not a box through a pass; see `move_all`.
+
+    Args:
+        motion: that of the pass.
+        states: targets that it moves.
+        fields: how the pixels of each move, in place of the matrix.
+        fill: of masks.
+    """
+    forward = forward_of(motion.matrix) if any(state.has_points for state in states) else None
+    for state, field in zip(states, fields, strict=True):
         state.move(motion, None if forward is None else forward[state.index], field)
     if forward is not None:
-        pairs = zip(every, fields, strict=True)
+        pairs = zip(states, fields, strict=True)
         _move_points(motion, [state for state, field in pairs if field is None], forward)
-    _move_layers(motion, every, fill)
-    for state, field in zip(every, fields, strict=True):
+    _move_layers(motion, states, fill)
+    for state, field in zip(states, fields, strict=True):
         if state.dense:
             how = field, motion.border, state.read_size
             state.follow(Reading(motion.matrix[state.index], *how))
