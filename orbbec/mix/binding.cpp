@@ -100,7 +100,8 @@ uint64_t fill_bits(DType dtype, double value) {
 }
 
 Tensor mosaic(Tensor images, std::optional<Tensor> layout, int64_t channels, Tensor pair_indices,
-              Tensor centers, std::vector<int64_t> size, std::vector<double> fill) {
+              Tensor centers, std::vector<int64_t> size, std::vector<double> fill,
+              std::optional<Tensor> regions) {
   constexpr const char* kOp = "mosaic";
   const int64_t count = pair_indices.dim() == 2 ? pair_indices.size(0) : 0;
   const int64_t tiles = pair_indices.dim() == 2 && pair_indices.size(1) == 9 ? 9 : 4;
@@ -108,9 +109,11 @@ Tensor mosaic(Tensor images, std::optional<Tensor> layout, int64_t channels, Ten
   GatherArguments a = arguments_of(kOp, gather_by, images, layout, channels);
   a.pair_indices = check_table<int64_t>(kOp, "pair_indices", pair_indices, {count, tiles}, images);
   a.numbers = check_table<int64_t>(kOp, "centers", centers, {count, 2}, images);
+  a.regions = check_regions(kOp, regions, images, count);
   check_apart_from_output(kOp, "pair_indices", pair_indices);
   check_apart_from_output(kOp, "centers", centers);
   if (layout.has_value()) check_apart_from_output(kOp, "layout", *layout);
+  if (regions.has_value()) check_apart_from_output(kOp, "regions", *regions);
   const int64_t numbers = static_cast<int64_t>(fill.size());
   check_one_or_each(kOp, "fill", fill, a.source.channels);
   check(numbers <= kMaxGatherFills, kOp, "expected fill of at most ", kMaxGatherFills,
@@ -203,7 +206,7 @@ STABLE_TORCH_LIBRARY_FRAGMENT(orbbec, m) {
   orbbec::define_with_out(
       m,
       "mosaic(Tensor images, Tensor? layout, int channels, Tensor pair_indices, Tensor centers, "
-      "int[] size, float[] fill) -> Tensor");
+      "int[] size, float[] fill, Tensor? regions) -> Tensor");
   orbbec::define_with_out(
       m,
       "mixup(Tensor images, Tensor? layout, int channels, Tensor pair_indices, Tensor weights) -> "

@@ -18,6 +18,7 @@ struct GatherArguments {
   const int64_t* pair_indices;     // [N], of a mosaic [N, 4] or [N, 9]
   const int64_t* numbers;          // boxes [N, 4], or centers [N, 2]
   AnyImages masks;                 // uint8, one channel
+  const int64_t* regions;          // [N, 4], which are written on the CPU; null: all
   uint64_t fill[kMaxGatherFills];  // the bits of a value, one per channel
 };
 

@@ -7,15 +7,16 @@
 namespace orbbec {
 namespace {
 
-// Rows [top, bottom) of image n, whose runs are those of row `top`.
+// Rows of image n, whose runs are those of the first one.
 template <class T, class Rule>
-void gather_rows(const GatherPixels<T, Rule>& op, int64_t n, int top, int bottom) {
+void gather_rows(const GatherPixels<T, Rule>& op, int64_t n, const Area& rows) {
   const Image<T> to = op.output[n];
   const int64_t channels = op.output.channels;
-  for (int x = 0; x < to.width;) {
-    const SourcePixel first = op.rule.source_pixel(n, top, x);
-    const int end = op.rule.end(n, top, x, to.width);
-    const Area area{top, x, bottom - top, end - x};
+  const int right = rows.x + rows.width;
+  for (int x = rows.x; x < right;) {
+    const SourcePixel first = op.rule.source_pixel(n, rows.y, x);
+    const int end = op.rule.end(n, rows.y, x, right);
+    const Area area{rows.y, x, rows.height, end - x};
     if (first.image != PairIndices::kNone) {
       copy_pixels(op.source[first.image], first.y, first.x, to, area, channels);
     } else {
@@ -28,13 +29,24 @@ void gather_rows(const GatherPixels<T, Rule>& op, int64_t n, int top, int bottom
 // Whole rows of the image itself, which are copied faster than parts, and over them, while they are
 // in a cache, those of the paired image.
 template <class T>
-void gather_rows(const GatherPixels<T, CutMixRule>& op, int64_t n, int top, int bottom) {
+void gather_rows(const GatherPixels<T, CutMixRule>& op, int64_t n, const Area& rows) {
   const Image<T> to = op.output[n];
   const int64_t channels = op.output.channels;
-  const int rows = bottom - top;
-  const auto [pair_index, left, right] = op.rule.span(n, top);
-  copy_pixels(op.source[n], top, 0, to, {top, 0, rows, to.width}, channels);
-  copy_pixels(op.source[pair_index], top, left, to, {top, left, rows, right - left}, channels);
+  const auto [pair_index, left, right] = op.rule.span(n, rows.y);
+  copy_pixels(op.source[n], rows.y, 0, to, rows, channels);
+  copy_pixels(op.source[pair_index], rows.y, left, to, {rows.y, left, rows.height, right - left},
+              channels);
+}
+
+// The region of output n.
+template <class T>
+Area region_of(const GatherArguments& a, int64_t n, const Image<T>& to) {
+  if (a.regions == nullptr) return {0, 0, to.height, to.width};
+  const int64_t* const region = a.regions + 4 * n;
+  const int left = clamp_to_int(region[0], 0, to.width);
+  const int top = clamp_to_int(region[1], 0, to.height);
+  return {top, left, clamp_to_int(region[3], top, to.height) - top,
+          clamp_to_int(region[2], left, to.width) - left};
 }
 
 }  // namespace
@@ -43,10 +55,11 @@ void gather_pixels_cpu(const GatherArguments& arguments, const ParallelFor& para
   dispatch_gather(arguments, [&](const auto& op) {
     const int rows = strip_rows(op.output, arguments.element_size);
     for_each_strip_cpu(op.output, rows, parallel, [&](int64_t n, int first) {
-      const int last = std::min<int64_t>(int64_t{first} + rows, op.output[n].height);
-      for (int y = first, bottom; y < last; y = bottom) {
+      const Area region = region_of(arguments, n, op.output[n]);
+      const int last = std::min<int64_t>(int64_t{first} + rows, region.y + region.height);
+      for (int y = std::max(first, region.y), bottom; y < last; y = bottom) {
         bottom = std::min(op.rule.bottom(n, y, last), last);
-        gather_rows(op, n, y, bottom);
+        gather_rows(op, n, {y, region.x, bottom - y, region.width});
       }
     });
     return 0;

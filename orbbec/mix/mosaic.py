@@ -33,7 +33,13 @@ _FAR = 2**31
 
 
 def mosaic(
-    images: Images, pair_indices: Matrix, centers: Matrix, size: tuple[int, int], *, fill: Fill = 114
+    images: Images,
+    pair_indices: Matrix,
+    centers: Matrix,
+    size: tuple[int, int],
+    *,
+    fill: Fill = 114,
+    regions: Matrix | None = None,
 ) -> Any:
     """Arrange four or nine images of the batch around a center, for each output.
 
@@ -55,6 +61,8 @@ def mosaic(
         size: `(height, width)` of the canvas in pixels, each at least 1.
         fill: value where no image lies, in pixel units: one number, or one per channel of up to 4.
             Rounded half to even and saturated for integer images.
+        regions: whole numbers `[N, 4]`, or `[4]` for all: left, top, right, bottom of the part of each output
+            that is needed, clipped to it. On the CPU the rest is not written. None: all of it.
 
     Returns:
         `[N, C, height, width]` of the dtype and on the device of `images`, channels last if they are; for an
@@ -77,10 +85,11 @@ def mosaic(
         raise ValueError(f"{OP}: expected a batch of images, but got shape {list(images.shape)}")
     inputs = operator_input(OP, "images", images)
     index = _indices(OP, pair_indices, count_of(inputs) - 1)
-    middle = _positions(OP, centers, len(index))
+    middle = _numbers(OP, "centers", centers, len(index), 2)
     tables = to_device(index, inputs), to_device(middle, inputs)
     options = size_values(OP, size), fill_values(OP, fill)
-    arguments = inputs.images, inputs.layout, inputs.channels, *tables, *options
+    parts = None if regions is None else to_device(_numbers(OP, "regions", regions, len(index), 4), inputs)
+    arguments = inputs.images, inputs.layout, inputs.channels, *tables, *options, parts
     channels = inputs.images.size(1) if inputs.layout is None else inputs.channels
     is_last = is_channels_last(inputs.images, inputs.layout)
     shape = len(index), channels, *options[0]
@@ -114,7 +123,7 @@ def mosaic_offsets(sizes: Matrix, pair_indices: Matrix, centers: Matrix) -> Tens
     index = _indices("mosaic_offsets", pair_indices, _FAR)
     table = as_tensor("mosaic_offsets", "sizes", sizes)
     table = whole_numbers("mosaic_offsets", "sizes", table, [*table.shape[:-1], 2], 0, _FAR).to(index.device)
-    middle = _positions("mosaic_offsets", centers, len(index)).to(index.device)
+    middle = _numbers("mosaic_offsets", "centers", centers, len(index), 2).to(index.device)
     return _offsets(_sizes_of(table, index), middle)
 
 
@@ -124,9 +133,9 @@ def _indices(op: str, pair_indices: Matrix, last: int) -> Tensor:
     return whole_numbers(op, "pair_indices", index, [count, 9 if tiles == 9 else 4], -1, last)
 
 
-def _positions(op: str, centers: Matrix, count: int) -> Tensor:
-    each = every_image(as_tensor(op, "centers", centers), count, [2])
-    return whole_numbers(op, "centers", each, [count, 2], -_FAR, _FAR)
+def _numbers(op: str, name: str, values: Matrix, count: int, width: int) -> Tensor:
+    each = every_image(as_tensor(op, name, values), count, [width])
+    return whole_numbers(op, name, each, [count, width], -_FAR, _FAR)
 
 
 def _sizes_of(sizes: Tensor, index: Tensor) -> Tensor:
@@ -160,6 +169,7 @@ def _(
     centers: Tensor,
     size: list[int],
     fill: list[float],
+    regions: Tensor | None,
 ) -> Tensor:
     if layout is None:
         channels = images.size(1)
@@ -190,7 +200,7 @@ def _backward(ctx: Any, gradient: Tensor) -> tuple[Tensor | None, ...]:
         part = _at(part, 3, left[:, tile] + torch.arange(width, device=top.device))
         part = pad(part, (0, 0, 0, 0, 0, 0, 0, missing))
         sums = add_to_pairs(sums, part, pad(pair_indices[:, tile], (0, missing), value=-1))
-    return sums[:count], *[None] * 6
+    return sums[:count], *[None] * 7
 
 
 def _at(values: Tensor, axis: int, positions: Tensor) -> Tensor:

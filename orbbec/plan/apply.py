@@ -115,6 +115,7 @@ def _run_all(plan: Plan, context: Context, work: Work, out: Any = None, after: A
     for number, step in enumerate(plan.passes):
         if work is not images and not (context.is_temporary or torch.compiler.is_compiling()):
             context = context._replace(is_temporary=True)
+        context = context._replace(following=plan.passes[number + 1] if number < last else None)
         work = step.run(work, sizes, context, out if number == last else None)
         sizes = step.sizes
         if after is not None:

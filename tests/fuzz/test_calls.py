@@ -45,7 +45,7 @@ REFUSED = {
     "an empty fill of a mosaic": (
         (
             "mosaic",
-            (t(2, 0, 3, 3), None, 0, t(1, 4, dtype=LONG), t(1, 2, dtype=LONG), [3, 3], []),
+            (t(2, 0, 3, 3), None, 0, t(1, 4, dtype=LONG), t(1, 2, dtype=LONG), [3, 3], [], None),
         ),
         "mosaic: expected fill of 1 number, but got 0",
     ),
@@ -261,7 +261,7 @@ FAKE = {  # a tensor without memory selects the fake kernel, whose result then g
     "augment": (NONE, None, 0, torch.zeros(()), *SAMPLING, None, None, _meta(), *VALUES, None, None, *OUTPUT),
     "adjust_color": (NONE[:, :1], None, 0, "adjust_hue", 0.0, _meta(), 0.0, torch.zeros(())),
     "copy_paste_soft": (NONE, _meta(dtype=LONG), torch.zeros(())),
-    "mosaic": (torch.empty(0), IDS[:, :3], 0, IDS, _meta(dtype=LONG), [1, 1], []),
+    "mosaic": (torch.empty(0), IDS[:, :3], 0, IDS, _meta(dtype=LONG), [1, 1], [], None),
 }
 
 

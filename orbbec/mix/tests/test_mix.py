@@ -167,7 +167,8 @@ def test_the_operators_read_no_image_that_is_not_there(device):
     assert_same_bytes(ops.copy_paste_soft(images, wrong, all_set.float()), images)
     far = device.put(torch.tensor([[2**62, -(2**62)]]))
     for centers in (far, -far, device.put(torch.tensor([[4, 3]]))):
-        canvas = ops.mosaic(images, None, 0, wrong[:1].expand(1, 4).contiguous(), centers, [6, 9], [9.0])
+        quarters = wrong[:1].expand(1, 4).contiguous()
+        canvas = ops.mosaic(images, None, 0, quarters, centers, [6, 9], [9.0], None)
         assert canvas.unique().tolist() == [9]
 
     batch = ImageBatch.from_images([photograph(3, 9), photograph(8, 4)])
@@ -290,6 +291,11 @@ BAD = [
         ValueError,
         r"mosaic: expected centers of shape \[3, 2\]",
     ),
+    (
+        lambda x: mosaic(x, QUARTERS, CENTERS, (4, 4), regions=CENTERS),
+        ValueError,
+        r"mosaic: expected regions of shape \[3, 4\]",
+    ),
     (lambda x: mosaic(x, QUARTERS, CENTERS, (0, 4)), ValueError, "mosaic: expected size as"),
     (lambda x: mosaic(x, QUARTERS, CENTERS, 4), TypeError, "mosaic: expected size as"),
     (
@@ -342,11 +348,11 @@ def test_the_operators_themselves_refuse(device):
         ),
         (lambda: ops.copy_paste_soft(images, pair_indices, images[:, 0]), "soft masks of float32"),
         (
-            lambda: ops.mosaic(images, None, 0, pair_indices, pair_indices, [4, 4], [0.0]),
+            lambda: ops.mosaic(images, None, 0, pair_indices, pair_indices, [4, 4], [0.0], None),
             "pair_indices of shape",
         ),
         (
-            lambda: ops.mosaic(images, None, 0, pair_indices[None, :], pair_indices, [4, 4], [0.0]),
+            lambda: ops.mosaic(images, None, 0, pair_indices[None, :], pair_indices, [4, 4], [0.0], None),
             "pair_indices of shape",
         ),
         (lambda: ops.add_to_pairs(images, images[:2], pair_indices, pair_indices), "parts of the shape"),
@@ -366,7 +372,7 @@ def test_mixing_passes_opcheck(device):
         (ops.cutmix, (images, None, 0, pair_indices, put(BOXES))),
         (ops.copy_paste, (images, None, 0, pair_indices, put(masks(4, 5).to(torch.uint8)), None)),
         (ops.copy_paste_soft, (images, pair_indices, put(soft_masks(4, 5)))),
-        (ops.mosaic, (images, None, 0, put(QUARTERS), put(CENTERS), [6, 7], [1.0])),
+        (ops.mosaic, (images, None, 0, put(QUARTERS), put(CENTERS), [6, 7], [1.0], None)),
         (ops.add_to_pairs, (images, images, pair_indices, put(torch.tensor([0, 1, 1, 3])))),
     ]
     for op, arguments in checked:
@@ -381,8 +387,8 @@ def test_gradients_pass_opcheck(name):
         "cutmix": (images, None, 0, PAIR_INDICES, BOXES),
         "copy_paste": (images, None, 0, PAIR_INDICES, masks(4, 5).to(torch.uint8), None),
         "soft_copy_paste": (images, PAIR_INDICES, soft_masks(4, 5)),
-        "mosaic": (images, None, 0, QUARTERS, CENTERS, [6, 7], [1.0]),
-        "mosaic of nine": (images, None, 0, NINE, CENTERS, [6, 7], [1.0]),
+        "mosaic": (images, None, 0, QUARTERS, CENTERS, [6, 7], [1.0], None),
+        "mosaic of nine": (images, None, 0, NINE, CENTERS, [6, 7], [1.0], None),
     }[name]
     names = {"soft_copy_paste": "copy_paste_soft", "mosaic of nine": "mosaic"}
     op = getattr(torch.ops.orbbec, names.get(name, name))

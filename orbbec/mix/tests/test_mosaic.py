@@ -79,6 +79,27 @@ def test_a_missing_image_has_no_pixels_among_nine(device):
     assert mosaic_offsets(torch.tensor([1, 1]), indices, corners)[0].tolist() == expected
 
 
+@pytest.mark.parametrize("dtype", [torch.uint8, torch.float32])
+@pytest.mark.parametrize("channels_last", [True, False])
+def test_a_mosaic_makes_what_is_needed(device, channels_last, dtype):
+    images = photographs(5, 3, 20, 30, dtype).to(
+        memory_format=torch.channels_last if channels_last else torch.contiguous_format
+    )
+    indices, centers = torch.tensor([[0, 1, 2, 3], [4, 4, 0, -1], [1, 2, 3, 4]]), torch.tensor([25, 15])
+    regions = torch.tensor([[3, 2, 40, 30], [30, -5, 99, 16], [50, 20, 10, 30]])
+    arguments = device.put(images), device.put(indices), device.put(centers), (33, 50)
+    whole, parts = mosaic(*arguments), mosaic(*arguments, regions=regions)
+    assert_same_bytes(parts[0, :, 2:30, 3:40], whole[0, :, 2:30, 3:40])
+    assert_same_bytes(parts[1, :, :16, 30:], whole[1, :, :16, 30:])
+    if device.name == "cpu":
+        out = torch.full_like(whole, 9)
+        each = centers.expand(3, 2).contiguous()
+        torch.ops.orbbec.mosaic_out(images, None, 0, indices, each, [33, 50], [114.0], regions, out)
+        assert_same_bytes(out[0, :, 2:30, 3:40], whole[0, :, 2:30, 3:40])
+        out[0, :, 2:30, 3:40], out[1, :, :16, 30:] = 9, 9
+        assert (out == 9).all()
+
+
 def test_boxes_follow_their_images():
     """A bright pixel of each image is found at the position given by the offsets."""
     images = torch.zeros(4, 1, 10, 12, dtype=torch.uint8)

@@ -20,10 +20,11 @@ from orbbec.plan.passes.base import Columns, Context, NoiseKey, Pass, drawn_prop
 from orbbec.plan.passes.by_size import run_by_size, single_size
 from orbbec.plan.passes.mix import MixPass
 from orbbec.plan.passes.operator import OperatorPass
-from orbbec.plan.points import shifted
+from orbbec.plan.points import seen_regions, shifted
 from orbbec.plan.rules import BORDERS, DTYPES, KINDS, READINGS, Block, Rule
 
 _COLOR_COLUMNS = ("code", *(f"a{i}" for i in range(12)))
+_REACH = 3  # pixels: those of a cubic filter around a position, and one for its rounding
 _ERASE_COLUMNS = ("left", "top", "right", "bottom", "fill0", "fill1", "fill2", "fill3")
 
 
@@ -190,6 +191,14 @@ class AugmentPass(Pass):
             return self.regions
         return np.concatenate([np.zeros_like(sizes), sizes[:, ::-1]], 1)
 
+    def needs(self, sizes: Array) -> Array | None:
+        if self.regions is not None or self.border not in ("constant", "replicate"):
+            return self.regions
+        regions = seen_regions(self.reads, self.sizes, sizes, _REACH)
+        regions[:, :2] = np.minimum(regions[:, :2], sizes[:, ::-1] - 1)  # of a border that is repeated
+        regions[:, 2:] = np.maximum(regions[:, 2:], 1)
+        return regions
+
     def _only_scales(self) -> bool:
         """Whether no output pixel reads outside the image, as in a resize or a flip."""
         off_diagonal = self.matrix[:, [0, 1, 2, 2], [1, 0, 0, 1]]
@@ -224,7 +233,20 @@ class AugmentPass(Pass):
 
     def run(self, work: Work, sizes: Array, context: Context, out: Any = None) -> Work:
         tables = next(context.tables)
+        is_read_only = isinstance(context.following, (AugmentPass, MixPass)) and isinstance(work, Tensor)
+        is_known = not (context.is_fixed or torch.compiler.is_compiling())
+        if is_read_only and is_known and self._changes_nothing(work.dtype, sizes):
+            return work
         return (self._run_uint16 if self.dtype == "uint16" else self._augment)(work, sizes, tables, out)
+
+    def _changes_nothing(self, dtype: torch.dtype, sizes: Array) -> bool:
+        """Whether results are the images, bit for bit and in their layout."""
+        has_values = self.color_block.rows or self.erase_block.rows or self.mixes or self.mean or self.std
+        if has_values or self.regions is not None or self.channels_last is not None:
+            return False
+        if dtype != torch.uint8 or self.dtype != "uint8":
+            return False
+        return np.array_equal(self.sizes, sizes) and bool((self.reads == np.eye(3)).all())
 
     def _augment(self, work: Work, sizes: Array, tables: Mapping[str, Any], out: Any) -> Work:
         mix = self.mix if single_size(work, self) is None else None
@@ -298,6 +320,11 @@ class CropPass(AugmentPass):
 
     def region(self, sizes: Array, can_shrink: bool, least: Array | None = None) -> Array | None:
         return self._crop.region(sizes, can_shrink, least)
+
+    needs = Pass.needs
+
+    def _changes_nothing(self, dtype: torch.dtype, sizes: Array) -> bool:
+        return False
 
     def of_regions(self, boxes: Array, shrinks: Array, to_region: Array) -> AugmentPass:
         return self.of(self._crop.of_regions(boxes, shrinks, to_region).parameters)

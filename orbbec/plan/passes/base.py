@@ -48,6 +48,7 @@ class Context(NamedTuple):
     tables: Iterator[Mapping[str, Any]]  # one per pass in order; each pass takes the next
     is_fixed: bool = False  # only the tables are read, so that a CUDA graph can be captured
     is_temporary: bool = False  # a preceding pass made the input, so it may be overwritten
+    following: Any = None  # the next pass, if there is one
 
 
 @dataclass(eq=False, kw_only=True)
@@ -191,6 +192,10 @@ class Pass:
             least: int64 `[N, 4]`: what is decoded at least, for other plans; an operator may read more then.
         """
         return None
+
+    def needs(self, sizes: Array) -> Array | None:
+        """The part of each image on which its results depend; see `region`, without `can_shrink`."""
+        return self.region(sizes, can_shrink=False)
 
     def of_regions(self, boxes: Array, shrinks: Array, to_region: Array) -> Pass:
         """The pass for images of which only boxes around `region` were decoded.

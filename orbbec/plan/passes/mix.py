@@ -8,6 +8,7 @@ from typing import Any
 
 import numpy as np
 import torch
+from torch import Tensor
 
 from orbbec.bridge.arguments import Array, size_text
 from orbbec.bridge.spec import MIXES, MixSpec
@@ -63,7 +64,12 @@ class MixPass(Pass):
         return f"{self.name} -> {size_text(self.sizes)} {self.dtype}"
 
     def run(self, work: Work, sizes: Array, context: Context, out: Any = None) -> Work:
-        return self.mixed(work, next(context.tables))
+        tables, following = next(context.tables), context.following
+        on_host = isinstance(work, Tensor) and work.is_cpu and not torch.compiler.is_compiling()
+        if "regions" not in self.spec.parameters or following is None or not on_host:
+            return self.mixed(work, tables)
+        needs = following.needs(self.sizes)
+        return self.mixed(work, tables if needs is None else {**tables, "regions": needs})
 
     def mixed(self, work: Work, tables: Mapping[str, Any]) -> Work:
         """The mixed images, by tables on the host or on their device."""

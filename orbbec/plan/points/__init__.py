@@ -250,16 +250,20 @@ def seen_pixels(matrix: Array, outputs: Array, sizes: Array) -> int:
         >>> seen_pixels(half, np.array([[2, 2]]), np.array([[9, 9]]))
         16
     """
-    return sum(_seen(*row) for row in zip(matrix, outputs.tolist(), sizes.tolist(), strict=True))
+    return int(areas(seen_regions(matrix, outputs, sizes)).sum())
 
 
-def _seen(matrix: Array, output: list[int], size: list[int]) -> int:
-    corners = corners_of(np.array([[0.0, 0.0, output[1], output[0]]]))
-    box = hulls(carried_edges(matrix, corners))
-    if not np.isfinite(box).all():  # a perspective that includes its horizon
-        return size[0] * size[1]
-    whole = np.concatenate([np.floor(box[:, :2] + _HAIR), np.ceil(box[:, 2:] - _HAIR)], 1)
-    return int(areas(clipped(whole, (size[0], size[1])))[0])
+def seen_regions(matrix: Array, outputs: Array, sizes: Array, margin: int = 0) -> Array:
+    """These bounding boxes, with pixels around them: int64 `[N, 4]`, left, top, right, bottom.
+
+    That of a perspective that includes its horizon is the whole image.
+    """
+    whole, seen = (np.concatenate([np.zeros_like(each), each[:, ::-1]], 1) for each in (sizes, outputs))
+    boxes = hulls(carried_edges(matrix, corners_of(seen.astype(float))))
+    ends = np.concatenate([np.floor(boxes[:, :2] + _HAIR), np.ceil(boxes[:, 2:] - _HAIR)], 1)
+    ends += np.array([-margin, -margin, margin, margin])
+    is_finite = np.isfinite(boxes).all(1, keepdims=True)
+    return np.where(is_finite, clipped(np.where(is_finite, ends, 0.0), sizes), whole).astype(np.int64)
 
 
 _inverse_matrices: Callable[[Tensor], Tensor] = operators.inverse_matrices
