@@ -105,7 +105,8 @@ class ScalarRows {
                 T* values) const {
     const bool all_channels = v.lanes == v.op.output.channels;
     for (int64_t i = 0; i < count; ++i) {
-      const bool body = all_channels ? v.op.in_body(begin, i) : v.op.in_body(begin + i, v.channel);
+      const bool body =
+          all_channels ? v.op.in_body(v.n, begin, i) : v.op.in_body(v.n, begin + i, v.channel);
       values[i] = F::vertical(taps, body, [&](int k) { return load_term(rows[k][i]); });
     }
   }
