@@ -359,8 +359,8 @@ Tensor resize_backward(Tensor gradient, std::optional<Tensor> boxes,
   a.source.height = static_cast<int>(sides[0]);
   a.source.width = static_cast<int>(sides[1]);
   set_method(op, {interpolation, antialias, arithmetic}, a.request);
-  const std::optional<Tensor> held_boxes = prepare_boxes(op, gradient, boxes, a.source.count);
-  set_geometry(held_boxes, a);
+  const std::optional<Tensor> box_table = prepare_boxes(op, gradient, boxes, a.source.count);
+  set_geometry(box_table, a);
   if (gradient.numel() == 0) return new_float_images(op, gradient, sides[0], sides[1]);
   widen_taps(image_size, a.request.height, a.request.width, a);
   const std::shared_ptr<void> coefficients = new_coefficients(op, gradient, a);
