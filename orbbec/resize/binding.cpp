@@ -1,4 +1,3 @@
-#include "../bridge/call_memory.h"
 #include "../bridge/warp.h"
 #include "binding_call.h"
 #include "resize_backward.h"
@@ -178,6 +177,11 @@ int resize_each_cuda(const std::vector<ResizeArguments>& images, void* stream) {
   return 0;
 }
 
+// But for nearest, which copies the bits of pixels.
+void resize_in_floats(FloatImages& floats, ResizeArguments& a) {
+  if (!is_nearest(a.request.method)) SourceToOutput{}(floats, a);
+}
+
 // Image n of bytes as a batch of one.
 AnyImages one_of(AnyImages images, int64_t n) {
   images.count = 1;
@@ -321,7 +325,9 @@ Tensor run_resize(const ResizeCall& call) {
   }
   const Tensor target = call.out.has_value() ? *call.out : new_output(op, images, source, extent);
   resize_into(dense_images(op, "out", target, target.mutable_data_ptr(), call.takes_one), call,
-              [&](const ResizeArguments& a) { run_where(op, images, resize_cpu, resize_cuda, a); });
+              [&](const ResizeArguments& a) {
+                run_where(op, images, in_floats(op, images, resize_cpu, resize_in_floats), resize_cuda, a);
+              });
   return target;
 }
 
