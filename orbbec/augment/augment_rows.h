@@ -8,6 +8,7 @@
 #include <optional>
 
 #include "../executors/executor_cpu.h"
+#include "../executors/float_dispatch_cpu.h"
 #include "../executors/simd/interleave3.h"
 #include "augment.h"
 #include "finished_rows.h"
@@ -421,7 +422,7 @@ class AugmentRow {
 
 template <class Target>
 void run_augment(const AugmentArguments& arguments, const ParallelFor& parallel) {
-  dispatch_augment(arguments, [&](const auto& op) {
+  dispatch_augment(arguments, in_floats_only([&](const auto& op) {
     using Row = AugmentRow<Target, std::decay_t<decltype(op)>>;
     const AnyImages& output = arguments.warp.output;
     const auto run = [&](const auto& work) {
@@ -446,7 +447,7 @@ void run_augment(const AugmentArguments& arguments, const ParallelFor& parallel)
     };
     if (arguments.gray_sums != nullptr) run(Row::add_gray);
     run(Row::augment);
-  });
+  }));
 }
 
 }  // namespace orbbec

@@ -36,7 +36,7 @@ void warp_nearest(const std::vector<WarpArguments>& every, const ParallelFor& pa
 
 void warp_perspective_cpu(const WarpArguments& arguments, const ParallelFor& parallel) {
   dispatch_warp<PerspectiveTransform>(arguments,
-                                      [&](const auto& warp) { run_warp_cpu(warp, parallel); });
+                                      in_floats_only([&](const auto& warp) { run_warp_cpu(warp, parallel); }));
 }
 
 void warp_masks_cpu(const std::vector<WarpArguments>& masks, const ParallelFor& parallel) {
