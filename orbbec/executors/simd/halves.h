@@ -12,10 +12,11 @@ namespace orbbec {
 template <class T>
 constexpr bool kIsHalf = std::is_same_v<T, Half> || std::is_same_v<T, BFloat16>;
 
-void to_floats(const Half* from, float* to, int64_t count, Simd level);
-void to_floats(const BFloat16* from, float* to, int64_t count, Simd level);
+// T is Half or BFloat16.
+template <class T>
+void to_floats(const T* from, float* to, int64_t count, Simd level);
 // Rounds half to even, as `store`.
-void to_halves(const float* from, Half* to, int64_t count, Simd level);
-void to_halves(const float* from, BFloat16* to, int64_t count, Simd level);
+template <class T>
+void to_halves(const float* from, T* to, int64_t count, Simd level);
 
 }  // namespace orbbec
