@@ -206,9 +206,8 @@ class FinishedRows {
         });
       });
     }
-    with_vector_finish([&](const auto& finish) {
-      store_pixels(to, cache, block, columns, finish);
-    });
+    with_vector_finish(
+        [&](const auto& finish) { store_pixels(to, cache, block, columns, finish); });
   }
 
   template <class RowCache, class VectorFinish>

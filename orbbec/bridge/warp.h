@@ -172,10 +172,9 @@ Tensor warp(const char* op, const WarpCall<Transform>& call, const Tensor* out, 
   const Tensor target = out != nullptr ? *out : new_output(op, images, source, extent);
   if (target.numel() == 0) return target;
   arguments.output = dense_images(op, "out", target, target.mutable_data_ptr());
-  for_channel_groups(arguments, call.fill, target.element_size(),
-                     [&](const WarpArguments& a) {
-                       run_where(op, images, in_floats(op, images, on_cpu, point_to_floats), on_cuda, a);
-                     });
+  for_channel_groups(arguments, call.fill, target.element_size(), [&](const WarpArguments& a) {
+    run_where(op, images, in_floats(op, images, on_cpu, point_to_floats), on_cuda, a);
+  });
   return target;
 }
 

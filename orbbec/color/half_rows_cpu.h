@@ -102,7 +102,8 @@ class HalfRow {
     const bool readable = is_readable(from, to);
     for (int x = 0; x < to.width; x += step_) {
       const int count = std::min(to.width - x, step_);
-      AnyImages source = readable ? columns_of(from, op_.source.channels, y, x, count) : AnyImages{};
+      AnyImages source =
+          readable ? columns_of(from, op_.source.channels, y, x, count) : AnyImages{};
       const AnyImages output = columns_of(to, op_.output.channels, y, x, count);
       if (readable) source_.read(source);
       row_(Floats({source_.of(source), output_.of(output)}, op_.rule), n, 0, count);

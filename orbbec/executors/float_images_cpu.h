@@ -57,7 +57,8 @@ void narrow_row(const float* from, T* to, int64_t step, int64_t count, Simd leve
 // Calls row(half, step, float, count) for the values of a row: the halves, `step` apart, and the
 // contiguous floats of an image of a FloatLayout.
 template <class Half, class Float, class Row>
-void for_each_plane(const Image<Half>& halves, const Image<Float>& floats, const AnyImages& batch, int y, const Row& row) {
+void for_each_plane(const Image<Half>& halves, const Image<Float>& floats, const AnyImages& batch,
+                    int y, const Row& row) {
   const bool interleaved = are_interleaved(batch);
   const int64_t values = interleaved ? batch.channels : 1;  // of a pixel, in a row
   const int64_t planes = interleaved || batch.stride_c == 0 ? 1 : batch.channels;
@@ -82,10 +83,10 @@ void for_each_float_row(AnyImages halves, AnyImages floats, const ParallelFor& p
 template <class T>
 void widen_images(const AnyImages& halves, const AnyImages& floats, const ParallelFor& parallel) {
   const Simd level = simd_level();
-  for_each_float_row<T>(
-      halves, floats, parallel, [&](const T* from, int64_t step, float* to, int64_t count) {
-        widen_row(from, step, to, count, level);
-      });
+  for_each_float_row<T>(halves, floats, parallel,
+                        [&](const T* from, int64_t step, float* to, int64_t count) {
+                          widen_row(from, step, to, count, level);
+                        });
 }
 
 template <class T>

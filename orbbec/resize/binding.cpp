@@ -326,7 +326,8 @@ Tensor run_resize(const ResizeCall& call) {
   const Tensor target = call.out.has_value() ? *call.out : new_output(op, images, source, extent);
   resize_into(dense_images(op, "out", target, target.mutable_data_ptr(), call.takes_one), call,
               [&](const ResizeArguments& a) {
-                run_where(op, images, in_floats(op, images, resize_cpu, resize_in_floats), resize_cuda, a);
+                run_where(op, images, in_floats(op, images, resize_cpu, resize_in_floats),
+                          resize_cuda, a);
               });
   return target;
 }

@@ -88,9 +88,10 @@ void run_strips(const ResizeArguments& a, int64_t begin, int64_t end) {
   ResizeArguments unflipped = a;
   unflipped.flips = nullptr;
   dispatch_resize(unflipped, in_floats_only([&](const auto& op) {
-    const auto strips = strips_for(op);
-    a.flips == nullptr ? strips(op, begin, end) : run_flipped(op, a.flips, begin, end, strips);
-  }));
+                    const auto strips = strips_for(op);
+                    a.flips == nullptr ? strips(op, begin, end)
+                                       : run_flipped(op, a.flips, begin, end, strips);
+                  }));
 }
 
 }  // namespace

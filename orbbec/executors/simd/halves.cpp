@@ -37,8 +37,7 @@ ORBBEC_F16C inline __m256i narrowed(__m256 low, __m256 high, Half) {
 ORBBEC_F16C inline __m256i upper_halves(__m256 values) {
   const __m256i bits = _mm256_castps_si256(values);
   const __m256i odd = _mm256_and_si256(_mm256_srli_epi32(bits, 16), _mm256_set1_epi32(1));
-  const __m256i rounded =
-      _mm256_add_epi32(bits, _mm256_add_epi32(odd, _mm256_set1_epi32(0x7fff)));
+  const __m256i rounded = _mm256_add_epi32(bits, _mm256_add_epi32(odd, _mm256_set1_epi32(0x7fff)));
   const __m256i quiet = _mm256_or_si256(bits, _mm256_set1_epi32(0x400000));
   const __m256 is_nan = _mm256_cmp_ps(values, values, _CMP_UNORD_Q);
   return _mm256_srli_epi32(_mm256_blendv_epi8(rounded, quiet, _mm256_castps_si256(is_nan)), 16);

@@ -74,9 +74,9 @@ Tensor roi_pool_backward(Tensor gradient, Tensor argmax, Tensor rois,
   a.roi.features = float_images(kOp, "input", result, result.mutable_data_ptr());
   check_argmax_reach(a.roi.features);
   a.argmax = dense_images(kOp, "argmax", argmax, const_cast<void*>(argmax.const_data_ptr()));
-  const auto on_cpu = in_floats(
-      kOp, gradient, roi_pool_backward_cpu,
-      [](FloatImages& floats, auto& pool) { regions_in_floats(floats, pool.roi); });
+  const auto on_cpu =
+      in_floats(kOp, gradient, roi_pool_backward_cpu,
+                [](FloatImages& floats, auto& pool) { regions_in_floats(floats, pool.roi); });
   run_where(kOp, gradient, on_cpu, roi_pool_backward_cuda, a);
   return result;
 }
