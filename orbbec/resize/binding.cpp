@@ -1,4 +1,3 @@
-#include "../bridge/call_memory.h"
 #include "../bridge/warp.h"
 #include "binding_call.h"
 #include "resize_backward.h"
@@ -175,6 +174,11 @@ void resize(StableIValue* stack, uint64_t, uint64_t) {
   ResizeCall call;
   unpack_call(stack, call);
   give(stack, run_resize(call));
+}
+
+// But for nearest, which copies the bits of pixels.
+void resize_in_floats(FloatImages& floats, ResizeArguments& a) {
+  if (!is_nearest(a.request.method)) SourceToOutput{}(floats, a);
 }
 
 // `count` images of bytes from image n on.
@@ -382,7 +386,10 @@ Tensor run_resize(const ResizeCall& call) {
   }
   const Tensor target = call.out.has_value() ? *call.out : new_output(op, images, source, extent);
   resize_into(dense_images(op, "out", target, target.mutable_data_ptr(), call.takes_one), call,
-              [&](const ResizeArguments& a) { run_where(op, images, resize_cpu, resize_cuda, a); });
+              [&](const ResizeArguments& a) {
+                run_where(op, images, in_floats(op, images, resize_cpu, resize_in_floats),
+                          resize_cuda, a);
+              });
   return target;
 }
 
