@@ -79,20 +79,38 @@ LAUNCHES = {
 }
 
 
-@pytest.mark.parametrize("name", LAUNCHES)
-@pytest.mark.parametrize("count", [1, 256])
-def test_a_call_draws_and_runs_each_pass_in_a_launch(accelerator, name, count):
+@pytest.fixture
+def tool(accelerator):
+    """The tool, where launches are counted."""
     if accelerator.name != "emulated" or "ORBBEC_LIBRARY" not in os.environ or "ORBBEC_PTX" in os.environ:
         pytest.skip("launches are counted on the emulated device; the executor of PTX runs them all")
     spec = importlib.util.spec_from_file_location("host_cost", TOOL)
     tool = importlib.util.module_from_spec(spec)
     spec.loader.exec_module(tool)
-    pipeline, images = tool.pipelines(side=8)[name], tool.inputs(count)["batch"]
+    return tool
+
+
+def launches_of(tool, call):
     with tool.skipped_launches():
-        pipeline(images)
+        call()
         before = tool.launches()
-        pipeline(images)
-        assert tool.launches() - before <= LAUNCHES[name]
+        call()
+        return tool.launches() - before
+
+
+@pytest.mark.parametrize("name", LAUNCHES)
+@pytest.mark.parametrize("count", [1, 256])
+def test_a_call_draws_and_runs_each_pass_in_a_launch(tool, name, count):
+    pipeline, images = tool.pipelines(side=8)[name], tool.inputs(count)["batch"]
+    assert launches_of(tool, lambda: pipeline(images)) <= LAUNCHES[name]
+
+
+# The coefficients and the results; two for each group where one result is a thousand times another.
+@pytest.mark.parametrize(("longest", "launches"), [(40, 2), (4_000, 10)])
+def test_results_of_different_sizes_take_two_launches(tool, longest, launches):
+    batch = orbbec.ImageBatch.from_images([photograph(30, 20 + n % 7) for n in range(64)])
+    out = orbbec.ImageBatch.of_sizes([(24, 20 + n % 9) for n in range(63)] + [(24, longest)], 3)
+    assert launches_of(tool, lambda: orbbec.resize(batch, None, antialias=True, out=out)) == launches
 
 
 # Pipelines that the host draws or that run pass by pass, and their copies to the device.

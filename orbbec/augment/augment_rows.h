@@ -8,6 +8,7 @@
 #include <optional>
 
 #include "../executors/executor_cpu.h"
+#include "../executors/float_dispatch_cpu.h"
 #include "../executors/simd/interleave3.h"
 #include "augment.h"
 #include "finished_rows.h"
@@ -421,32 +422,34 @@ class AugmentRow {
 
 template <class Target>
 void run_augment(const AugmentArguments& arguments, const ParallelFor& parallel) {
-  dispatch_augment(arguments, [&](const auto& op) {
-    using Row = AugmentRow<Target, std::decay_t<decltype(op)>>;
-    const AnyImages& output = arguments.warp.output;
-    const auto run = [&](const auto& work) {
-      parallel(output.count * output.height, kPixelsPerTask / larger(output.width, 1) + 1,
-               [&](int64_t begin, int64_t end) {
-                 auto local = op;
-                 std::optional<typename Row::RowCache> cache;
-                 for (int64_t i = begin; i < end;) {
-                   const int64_t n = i / output.height, first = n * output.height;
-                   const int64_t last = end - first < output.height ? end - first : output.height;
-                   const Image<uint8_t> shape = op.shapes[n];
-                   if (!cache || local.reader.transform.width != shape.width) {
-                     local.reader.output.width = local.reader.transform.width = shape.width;
-                     cache.emplace(local.reader);
-                   }
-                   work(local, *cache, n, static_cast<int>(i - first),
-                        smaller(static_cast<int>(last), shape.height), shape.width);
-                   i = first + last;
-                 }
-                 StreamedStore<Target>::finish();
-               });
-    };
-    if (arguments.gray_sums != nullptr) run(Row::add_gray);
-    run(Row::augment);
-  });
+  dispatch_augment(
+      arguments, in_floats_only([&](const auto& op) {
+        using Row = AugmentRow<Target, std::decay_t<decltype(op)>>;
+        const AnyImages& output = arguments.warp.output;
+        const auto run = [&](const auto& work) {
+          parallel(output.count * output.height, kPixelsPerTask / larger(output.width, 1) + 1,
+                   [&](int64_t begin, int64_t end) {
+                     auto local = op;
+                     std::optional<typename Row::RowCache> cache;
+                     for (int64_t i = begin; i < end;) {
+                       const int64_t n = i / output.height, first = n * output.height;
+                       const int64_t last =
+                           end - first < output.height ? end - first : output.height;
+                       const Image<uint8_t> shape = op.shapes[n];
+                       if (!cache || local.reader.transform.width != shape.width) {
+                         local.reader.output.width = local.reader.transform.width = shape.width;
+                         cache.emplace(local.reader);
+                       }
+                       work(local, *cache, n, static_cast<int>(i - first),
+                            smaller(static_cast<int>(last), shape.height), shape.width);
+                       i = first + last;
+                     }
+                     StreamedStore<Target>::finish();
+                   });
+        };
+        if (arguments.gray_sums != nullptr) run(Row::add_gray);
+        run(Row::augment);
+      }));
 }
 
 }  // namespace orbbec

@@ -224,6 +224,12 @@ std::string augment_codes() {
   return text.str();
 }
 
+// The kernels store any dtype.
+void read_floats(FloatImages& floats, AugmentArguments& a) {
+  floats.read(a.warp.dtype, a.warp.source);
+  round_fills(a.warp);
+}
+
 // The arguments for up to four channels from `first` on, which read and write the same positions.
 AugmentArguments channel_group(AugmentArguments a, const AugmentCall& call, int64_t first,
                                int64_t output_bytes) {
@@ -250,7 +256,8 @@ Tensor run_augment(const AugmentCall& call) {
     if (stored) {
       run_where(kOp, call.images, augment_planes_cpu, augment_planes_cuda, a, *stored);
     } else {
-      run_where(kOp, call.images, augment_cpu, augment_cuda, a);
+      run_where(kOp, call.images, in_floats(kOp, call.images, augment_cpu, read_floats),
+                augment_cuda, a);
     }
   });
 }

@@ -124,16 +124,33 @@ class FinishedRows {
   using Float = typename Target::Float;
   static constexpr int kWidth = sizeof(Float) / sizeof(float);
 
-  // Of vectors that come from the image.
-  struct VectorFinish {
-    Finish finish;
-    float reciprocal;  // 0: values are divided
+  // The finish of channel c of vectors that come from the image.
+  struct AnyFinish {
+    Finish channels[kMaxFills];
 
-    ORBBEC_HD Float operator()(Float value) const {
-      if (reciprocal == 0) return finish(value);
-      return Target::quotient(finish.difference(value), {finish.std, reciprocal});
+    ORBBEC_HD Float operator()(int c, Float value) const { return channels[c](value); }
+  };
+  // Where quotients are exact.
+  struct QuotientFinish {
+    Finish channels[kMaxFills];
+    Quotients quotients;
+
+    ORBBEC_HD Float operator()(int c, Float value) const {
+      const Finish& finish = channels[c];
+      return Target::quotient(finish.difference(value), {finish.std, quotients.reciprocal[c]});
     }
   };
+
+  // Calls `run` with the finish, which is chosen once for many vectors.
+  template <class Run>
+  void with_vector_finish(const Run& run) const {
+    AnyFinish any;
+    for (int c = 0; c < kMaxFills; ++c) any.channels[c] = op_.finish(c);
+    if (!quotients_.are_exact) return run(any);
+    QuotientFinish exact{{}, quotients_};
+    std::copy_n(any.channels, kMaxFills, exact.channels);
+    run(exact);
+  }
 
   static int64_t output_bytes(const AugmentArguments& a) {
     const AnyImages& o = a.warp.output;
@@ -180,19 +197,26 @@ class FinishedRows {
   void store_vectors(const Image<float>& target, RowCache& cache, const RowBlock& block,
                      Span columns) const {
     float* const to = &target.at(block.y, block.begin, 0);
-    VectorFinish finishes[kMaxFills];
-    set_finishes(finishes);
     const int64_t plane = target.stride_c;
     const bool streams = streams_;
     if (target.stride_x == 1) {
-      cache.read(block.begin, columns, [=](int c, int i, auto values) {
-        write(finishes[c](values), to + c * plane + i, streams);
+      return with_vector_finish([&](const auto& finish) {
+        cache.read(block.begin, columns, [=](int c, int i, auto values) {
+          write(finish(c, values), to + c * plane + i, streams);
+        });
       });
-      return;
     }
+    with_vector_finish(
+        [&](const auto& finish) { store_pixels(to, cache, block, columns, finish); });
+  }
+
+  template <class RowCache, class VectorFinish>
+  void store_pixels(float* to, RowCache& cache, const RowBlock& block, Span columns,
+                    const VectorFinish& finish) const {
+    const bool streams = streams_;
     Float channels[3];
     cache.read(block.begin, columns, [=, &channels](int c, int i, auto values) {
-      channels[c] = finishes[c](values);
+      channels[c] = finish(c, values);
       if (c < 2) return;
       Float pixels[3];
       Pixels::interleave(channels, pixels);
@@ -210,10 +234,10 @@ class FinishedRows {
     Finish finishes[kMaxFills];
     for (int c = 0; c < kMaxFills; ++c) finishes[c] = op_.finish(c);
     if (inside.begin < inside.end) {
-      VectorFinish of_vectors[kMaxFills];
-      set_finishes(of_vectors);
-      cache.read(block.begin, inside, [&planes, of_vectors](int c, int i, auto values) {
-        Target::store_vector(of_vectors[c](values), planes[c] + i);
+      with_vector_finish([&](const auto& finish) {
+        cache.read(block.begin, inside, [&planes, finish](int c, int i, auto values) {
+          Target::store_vector(finish(c, values), planes[c] + i);
+        });
       });
     }
     for (int c = 0; c < channels_; ++c) {
@@ -240,11 +264,6 @@ class FinishedRows {
         .data = pixel, .height = 1, .width = 1, .stride_y = 0, .stride_x = 1, .stride_c = 1};
     op_.reader.write(target, block.n, block.y, block.begin + i, 0);
     for (int c = 0; c < channels_; ++c) planes[c][i] = store<Out>(finishes[c](pixel[c]));
-  }
-
-  void set_finishes(VectorFinish (&finishes)[kMaxFills]) const {
-    for (int c = 0; c < kMaxFills; ++c)
-      finishes[c] = {op_.finish(c), quotients_.are_exact ? quotients_.reciprocal[c] : 0};
   }
 
   const Op& op_;

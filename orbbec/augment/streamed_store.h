@@ -15,8 +15,9 @@ namespace orbbec {
 constexpr int64_t kStreamedBytes = int64_t{1} << 20;  // of an output: about a core's L2 cache
 
 // Values of a row. Where gcc knows that a copy is short, it inlines `rep movs`, which starts
-// slowly.
+// slowly. Rows of whole lines leave nothing to copy, for which a call would cost as much.
 inline void copy_values(void* to, const void* from, size_t nbytes) {
+  if (nbytes == 0) return;
   asm("" : "+r"(nbytes));
   memcpy(to, from, nbytes);
 }

@@ -1,5 +1,6 @@
 """Arguments of one number per image."""
 
+import math
 from collections.abc import Callable, Sequence
 from typing import Any
 
@@ -10,6 +11,22 @@ from torch import Tensor
 from orbbec.bridge.arguments import Matrix, OperatorInput, array_of, on_device_of, real_numbers
 from orbbec.bridge.plain import is_real
 from orbbec.bridge.pointwise import count_of
+
+
+def is_finite(numbers: Any) -> Any:
+    """Of a number, or of each number of an array."""
+    return abs(numbers) < math.inf
+
+
+def check_numbers(op: str, name: str, values: Tensor, is_valid: Callable[[Any], Any], rule: str) -> None:
+    """Raise ValueError if a number on the host is not valid."""
+    if values.device.type != "cpu" or torch.compiler.is_compiling() or not values.numel():
+        return
+    numbers = values.detach().reshape(-1).double().numpy()
+    good = is_valid(numbers)
+    if not np.all(good):
+        index = int(np.argmin(good)) * (len(values) if values.dim() else 1) // len(numbers)
+        raise ValueError(f"{op}: expected {name} {rule}, but got {numbers[~good][0]} for image {index}")
 
 
 def per_image(
@@ -27,12 +44,7 @@ def per_image(
     count = count_of(inputs)
     if values.dim() > 1 or values.numel() not in (1, count):
         raise ValueError(f"{op}: expected {name} of shape [{count}], but got {list(values.shape)}")
-    if values.device.type == "cpu" and not torch.compiler.is_compiling() and values.numel():
-        numbers = values.detach().reshape(-1).double().numpy()
-        good = is_valid(numbers)
-        if not np.all(good):
-            index = int(np.argmin(good))
-            raise ValueError(f"{op}: expected {name} {rule}, but got {numbers[index]} for image {index}")
+    check_numbers(op, name, values, is_valid, rule)
     if values.requires_grad:
         values = values.detach()
     values = values if values.shape == (count,) else values.expand(count)

@@ -3,6 +3,7 @@
 #pragma once
 
 #include "../core/warp.h"
+#include "float_images.h"
 #include "images.h"
 
 namespace orbbec {
@@ -115,6 +116,24 @@ void for_channel_groups(const WarpArguments& all, const std::vector<double>& fil
   }
 }
 
+// Rounds the fills of half-precision images, which the arguments then have in float32.
+inline void round_fills(WarpArguments& a) {
+  with_half_type(a.dtype, [&](auto half) {
+    for (double& fill : a.fill) fill = load(store<decltype(half)>(fill));
+  });
+  a.dtype = widened(a.dtype);
+}
+
+inline void point_to_floats(FloatImages& floats, WarpArguments& a) {
+  floats.read(a.dtype, a.source);
+  if (a.border == Border::kTransparent) {
+    floats.update(a.dtype, a.output);
+  } else {
+    floats.write(a.dtype, a.output);
+  }
+  round_fills(a);
+}
+
 // The arguments of a warp, as its schema has them; `rest` points to those that follow.
 template <class Transform>
 struct WarpCall {
@@ -153,8 +172,9 @@ Tensor warp(const char* op, const WarpCall<Transform>& call, const Tensor* out, 
   const Tensor target = out != nullptr ? *out : new_output(op, images, source, extent);
   if (target.numel() == 0) return target;
   arguments.output = dense_images(op, "out", target, target.mutable_data_ptr());
-  for_channel_groups(arguments, call.fill, target.element_size(),
-                     [&](const WarpArguments& a) { run_where(op, images, on_cpu, on_cuda, a); });
+  for_channel_groups(arguments, call.fill, target.element_size(), [&](const WarpArguments& a) {
+    run_where(op, images, in_floats(op, images, on_cpu, point_to_floats), on_cuda, a);
+  });
   return target;
 }
 

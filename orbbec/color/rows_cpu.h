@@ -7,6 +7,7 @@
 
 #include "../executors/simd/packed_bytes.h"
 #include "../executors/strips_cpu.h"
+#include "half_rows_cpu.h"
 #include "pointwise.h"
 
 namespace orbbec {
@@ -221,13 +222,21 @@ Pointwise with_long_rows(Pointwise pointwise) {
   return pointwise;
 }
 
+// Of an operator without a rule, which reads neighbors, the binding converts half precision.
 template <class Pointwise>
 int run_pointwise_cpu(const Pointwise& short_rows, const ParallelFor& parallel) {
   const Pointwise pointwise = with_long_rows(short_rows);
-  const PixelRow<Pointwise> row = row_of(pointwise, simd_level());
+  const Simd level = simd_level();
   const auto sizes = pointwise.output;
-  for_each_strip_cpu(sizes, 1, parallel,
-                     [&](int64_t n, int y) { row(pointwise, n, y, sizes[n].width); });
+  if constexpr (HasFloatBlocks<Pointwise>) {
+    const auto row = row_of(typename HalfRow<Pointwise>::Floats({}, pointwise.rule), level);
+    for_each_strip_cpu(sizes, 1, parallel,
+                       [&](int64_t n, int y) { HalfRow(pointwise, row, level).run(n, y); });
+  } else if constexpr (requires { typename Pointwise::Rule; } || !has_halves<Pointwise>()) {
+    const PixelRow<Pointwise> row = row_of(pointwise, level);
+    for_each_strip_cpu(sizes, 1, parallel,
+                       [&](int64_t n, int y) { row(pointwise, n, y, sizes[n].width); });
+  }
   return 0;
 }
 

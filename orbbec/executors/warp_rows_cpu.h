@@ -2,6 +2,7 @@
 #pragma once
 
 #include "aligned_rows_cpu.h"
+#include "float_dispatch_cpu.h"
 #include "simd/vector_rows.h"
 #include "tap_rows_cpu.h"
 

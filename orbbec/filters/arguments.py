@@ -1,6 +1,6 @@
 """Argument checks of the filters."""
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import replace
 from typing import Any
 
@@ -18,6 +18,7 @@ from orbbec.bridge.arguments import (
     size_values,
     whole_value,
 )
+from orbbec.bridge.per_image import check_numbers, is_finite
 from orbbec.bridge.plain import is_integer, is_real, shown
 from orbbec.bridge.pointwise import call_like
 
@@ -74,9 +75,22 @@ def kernel_sizes(op: str, kernel_size: Any, count: int) -> list[int]:
     return size_values(op, kernel_size, "kernel_size as a whole number, (height, width) or one per image")
 
 
-def numbers_of(op: str, name: str, value: Any, count: int, device: torch.device) -> Tensor:
-    """A number for all images, or one per image: float64 `[1]` on `device`, or `[count]` on its device."""
+def numbers_of(
+    op: str,
+    name: str,
+    value: Any,
+    count: int,
+    device: torch.device,
+    is_valid: Callable[[Any], Any] = is_finite,
+    rule: str = "as finite numbers",
+) -> Tensor:
+    """A number for all images, or one per image: float64 `[1]` on `device`, or `[count]` on its device.
+
+    `is_valid` checks a number, or each number of an array, on the host.
+    """
     if is_real(value):
+        if not is_valid(float(value)):
+            raise ValueError(f"{op}: expected {name} {rule}, but got {value}")
         return torch.full((1,), float(value), dtype=torch.float64, device=device)
     value = array_of(value)
     if not isinstance(value, (Tensor, np.ndarray)):
@@ -84,4 +98,5 @@ def numbers_of(op: str, name: str, value: Any, count: int, device: torch.device)
     numbers = real_numbers(op, name, value).to(torch.float64)
     if list(numbers.shape) not in ([], [1], [count]):
         raise ValueError(f"{op}: expected {name} of shape [{count}], but got {list(numbers.shape)}")
+    check_numbers(op, name, numbers, is_valid, rule)
     return numbers.reshape(-1)

@@ -107,7 +107,8 @@ Tensor gaussian_blur(Tensor images, std::optional<Tensor> layout, int64_t channe
   const Tensor output = filter_output(kGaussian, images, layout, a.source, a.output);
   const PreparedBlur blur = prepare_gaussian_blur(a, kernel_size, sigma, output);
   if (output.numel() == 0 || a.source.count == 0) return output;
-  run_where(kGaussian, images, gaussian_blur_cpu, gaussian_blur_cuda, blur.arguments);
+  run_where(kGaussian, images, in_floats(kGaussian, images, gaussian_blur_cpu), gaussian_blur_cuda,
+            blur.arguments);
   return output;
 }
 
@@ -126,7 +127,7 @@ Tensor box_blur(Tensor images, std::optional<Tensor> layout, int64_t channels,
   a.sizes = sizes_in(sizes, table);
   const Tensor row_sums = new_row_sums<BoxRule>(kBox, a, output);
   a.row_sums = row_sums.mutable_data_ptr();
-  run_where(kBox, images, box_blur_cpu, box_blur_cuda, a);
+  run_where(kBox, images, in_floats(kBox, images, box_blur_cpu), box_blur_cuda, a);
   return output;
 }
 
@@ -157,7 +158,7 @@ Tensor filter2d(Tensor images, std::optional<Tensor> layout, int64_t channels, T
   const Tensor output = filter_output(kFilter, images, layout, a.source, a.output);
   if (output.numel() == 0 || a.source.count == 0) return output;
   a.kernel = taps.const_data_ptr();
-  run_where(kFilter, images, filter2d_cpu, filter2d_cuda, a);
+  run_where(kFilter, images, in_floats(kFilter, images, filter2d_cpu), filter2d_cuda, a);
   return output;
 }
 
@@ -217,7 +218,8 @@ Tensor run_gaussian_blur(const OperatorCall& call) {
   a.sizes = t.sizes;
   if (t.drawn != nullptr) a.sizes.table = t.drawn_sizes;
   const PreparedBlur blur = prepared_with(taps, drawn_sizes, a, output);
-  run_where(kGaussian, images, gaussian_blur_cpu, gaussian_blur_cuda, blur.arguments);
+  run_where(kGaussian, images, in_floats(kGaussian, images, gaussian_blur_cpu), gaussian_blur_cuda,
+            blur.arguments);
   return output;
 }
 

@@ -152,7 +152,8 @@ void run_filter(const Filter2d<T>& op, const ParallelFor& parallel) {
 
 template <class Target>
 void run_filter(const FilterArguments& arguments, const ParallelFor& parallel) {
-  dispatch_pixels<Filter2d>(arguments, [&](const auto& op) { run_filter<Target>(op, parallel); });
+  dispatch_pixels<Filter2d>(
+      arguments, in_floats_only([&](const auto& op) { run_filter<Target>(op, parallel); }));
 }
 
 }  // namespace

@@ -5,7 +5,7 @@
 #include <type_traits>
 #include <vector>
 
-#include "../executors/executor_cpu.h"
+#include "../executors/float_dispatch_cpu.h"
 #include "window.h"
 
 namespace orbbec {

@@ -18,12 +18,13 @@ struct SumsOf<Target, float> {
 // Bytes have passes of their own.
 template <class Target, template <class> class Rule, class PassesOfBytes>
 void run_passes(const SeparableArguments& arguments, const ParallelFor& parallel) {
-  dispatch_separable<Rule>(arguments, [&](const auto& op) {
-    using OpRule = typename std::decay_t<decltype(op)>::Rule;
-    constexpr bool kIsByte = std::is_same_v<typename OpRule::Value, uint8_t>;
-    using Passes = std::conditional_t<kIsByte, PassesOfBytes, VectorPasses<Target, OpRule>>;
-    run_separable<Passes>(op, parallel);
-  });
+  dispatch_separable<Rule>(
+      arguments, in_floats_only([&](const auto& op) {
+        using OpRule = typename std::decay_t<decltype(op)>::Rule;
+        constexpr bool kIsByte = std::is_same_v<typename OpRule::Value, uint8_t>;
+        using Passes = std::conditional_t<kIsByte, PassesOfBytes, VectorPasses<Target, OpRule>>;
+        run_separable<Passes>(op, parallel);
+      }));
 }
 
 }  // namespace

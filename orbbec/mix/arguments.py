@@ -2,11 +2,9 @@
 
 from typing import Any
 
-import torch
 from torch import Tensor
 
-from orbbec.bridge.arguments import OperatorInput, copied_to, real_numbers
-from orbbec.bridge.plain import is_real
+from orbbec.bridge.arguments import OperatorInput, copied_to
 from orbbec.bridge.pointwise import count_of, images_input, whole_numbers
 
 
@@ -41,14 +39,3 @@ def to_device(table: Tensor, inputs: OperatorInput) -> Tensor:
 def every_image(values: Tensor, count: int, shape: list[int]) -> Tensor:
     """Expand one value of `shape` for all images to one per image."""
     return values.expand([count, *shape]) if list(values.shape) == shape else values
-
-
-def float_numbers(op: str, name: str, value: Any, inputs: OperatorInput) -> Tensor:
-    """A number, or one per image, as float64 `[N]` on the device of the images."""
-    count = count_of(inputs)
-    if is_real(value):
-        return torch.full((count,), float(value), dtype=torch.float64, device=inputs.images.device)
-    values = real_numbers(op, name, value)
-    if list(values.shape) not in ([], [count]):
-        raise ValueError(f"{op}: expected {name} of shape [{count}], but got {list(values.shape)}")
-    return to_device(values.detach().to(torch.float64).expand(count).contiguous(), inputs)

@@ -1,3 +1,4 @@
+#include "../executors/simd/halves.h"
 #include "../executors/strips_cpu.h"
 #include "blends.h"
 #include "copy_pixels_cpu.h"
@@ -47,9 +48,32 @@ ORBBEC_AVX2 int64_t blend_bytes(const uint8_t* base, const uint8_t* other, uint8
 }
 #endif
 
+// Blocks of half precision, to which each term is rounded.
+template <class T>
+void blend_halves(const T* base, const T* other, T* to, int64_t count, Weights<float> weights) {
+  constexpr int64_t kBlock = 256;
+  const Simd level = simd_level();
+  T rounded[kBlock];
+  float terms[2][kBlock] = {};
+  const auto term = [&](const T* from, float weight, float (&values)[kBlock], int64_t part) {
+    to_floats(from, values, part, level);
+    for (int i = 0; i < kBlock; ++i) values[i] *= weight;
+    to_halves(values, rounded, part, level);
+    to_floats(rounded, values, part, level);
+  };
+  for (; count > 0; count -= kBlock, base += kBlock, other += kBlock, to += kBlock) {
+    const int64_t part = std::min(count, kBlock);
+    term(base, weights.base, terms[0], part);
+    term(other, weights.other, terms[1], part);
+    for (int i = 0; i < kBlock; ++i) terms[0][i] = terms[1][i] + terms[0][i];
+    to_halves(terms[0], to, part, level);
+  }
+}
+
 template <class T, class F>
 ORBBEC_HD void blend_by_vectors(const T* base, const T* other, T* to, int64_t count,
                                 Weights<F> weights) {
+  if constexpr (kIsHalf<T>) return blend_halves(base, other, to, count, weights);
   int64_t done = 0;
 #if defined(__x86_64__)
   if constexpr (std::is_same_v<T, uint8_t>) done = blend_bytes(base, other, to, count, weights);

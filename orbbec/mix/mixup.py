@@ -8,9 +8,10 @@ import torch
 from torch import Tensor
 
 from orbbec.bridge.arguments import Array, Images, Matrix
+from orbbec.bridge.per_image import is_finite, per_image
 from orbbec.bridge.pointwise import call_like, register_fake_like
 from orbbec.bridge.spec import FLOATS, MixSpec, register
-from orbbec.mix.arguments import float_numbers, mixed_input
+from orbbec.mix.arguments import mixed_input
 from orbbec.mix.gradients import register_gradient
 
 OP = "mixup"
@@ -25,8 +26,8 @@ def mixup(images: Images, pair_indices: Matrix, weights: float | Tensor) -> Any:
     Args:
         images: see `cutmix`.
         pair_indices: see `cutmix`.
-        weights: weight of the image itself: one number, or `[N]` on the CPU or on the device of `images`. May
-            be outside 0..1.
+        weights: weight of the image itself: one finite number, or `[N]` on the CPU or on the device of
+            `images`. May be outside 0..1.
 
     Returns:
         Images of the type, size, dtype and memory format of `images`, on their device.
@@ -46,8 +47,10 @@ def mixup(images: Images, pair_indices: Matrix, weights: float | Tensor) -> Any:
         [2.0, 6.0]
     """
     inputs, index = mixed_input(OP, images, pair_indices)
-    numbers = float_numbers(OP, "weights", weights, inputs)
-    return inputs.restore(call_like(OP, inputs, index, numbers))
+    numbers, number = per_image(OP, "weights", weights, inputs, is_finite, "as finite numbers")
+    if numbers is None:
+        numbers = torch.full((len(index),), number, dtype=torch.float64, device=inputs.images.device)
+    return inputs.restore(call_like(OP, inputs, index, numbers.contiguous()))
 
 
 register_fake_like("mixup")

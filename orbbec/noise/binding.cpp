@@ -22,8 +22,8 @@ void gaussian_noise(StableIValue* stack, uint64_t, uint64_t) {
     a.sigma = {check_per_image(kOp, "sigma", sigmas, call.images, a.source.count), sigma};
     a.clip = clip;
   };
-  give(stack, run_noise<GaussianNoiseArguments>(kOp, call, set_numbers, gaussian_noise_cpu,
-                                                gaussian_noise_cuda));
+  const auto on_cpu = in_floats(kOp, call.images, gaussian_noise_cpu);
+  give(stack, run_noise(kOp, call, set_numbers, on_cpu, gaussian_noise_cuda));
 }
 
 }  // namespace

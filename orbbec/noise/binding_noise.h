@@ -1,6 +1,7 @@
 // A call of noise, pixel by pixel. Included by binding.cpp of each operator of this family.
 #pragma once
 
+#include "../bridge/float_images.h"
 #include "../bridge/noise.h"
 #include "../bridge/pointwise.h"
 
@@ -14,9 +15,8 @@ struct NoiseCall {
 };
 
 // Checks them, `set_numbers(arguments)` those of one operator, and launches.
-template <class Arguments, class Numbers>
-Tensor run_noise(const char* op, const NoiseCall& call, const Numbers& set_numbers,
-                 void (*on_cpu)(const Arguments&, const ParallelFor&),
+template <class Arguments, class Numbers, class OnCpu>
+Tensor run_noise(const char* op, const NoiseCall& call, const Numbers& set_numbers, OnCpu on_cpu,
                  int (*on_cuda)(const Arguments&, void*)) {
   const Tensor& images = call.images;
   Arguments a{};

@@ -64,14 +64,15 @@ void noisy_row(const GaussianNoise<T>& op, AddNoise<T> add_noise, int64_t n, int
 }  // namespace
 
 void gaussian_noise_cpu(const GaussianNoiseArguments& arguments, const ParallelFor& parallel) {
-  dispatch_functor<GaussianNoise>(arguments, [&]<class T>(const GaussianNoise<T>& op) {
-    const AddNoise<T> add_noise =
-        compiled_to_avx512<noisy_run<ScalarNoise, T>, noisy_run<Avx2Noise, T>,
-                           noisy_run<Avx512Noise, T>>(simd_level());
-    for_each_noisy_row(op, kPixelsPerNormal, parallel, [&](int64_t n, int y) {
-      for (int64_t c = 0; c < op.output.channels; ++c) noisy_row(op, add_noise, n, c, y);
-    });
-  });
+  dispatch_functor<GaussianNoise>(
+      arguments, in_floats_only([&]<class T>(const GaussianNoise<T>& op) {
+        const AddNoise<T> add_noise =
+            compiled_to_avx512<noisy_run<ScalarNoise, T>, noisy_run<Avx2Noise, T>,
+                               noisy_run<Avx512Noise, T>>(simd_level());
+        for_each_noisy_row(op, kPixelsPerNormal, parallel, [&](int64_t n, int y) {
+          for (int64_t c = 0; c < op.output.channels; ++c) noisy_row(op, add_noise, n, c, y);
+        });
+      }));
 }
 
 }  // namespace orbbec

@@ -1,7 +1,7 @@
 // The rows of a batch to which noise is added on the CPU. Included by *_cpu.cpp of this family.
 #pragma once
 
-#include "../executors/executor_cpu.h"
+#include "../executors/float_dispatch_cpu.h"
 
 namespace orbbec {
 

@@ -1,4 +1,3 @@
-#include "../bridge/call_memory.h"
 #include "../bridge/warp.h"
 #include "binding_call.h"
 #include "resize_backward.h"
@@ -96,16 +95,23 @@ int64_t taps_capacity(ResizeMethod method, int64_t side, int64_t out) {
 
 int64_t aligned(int64_t bytes) { return (bytes + 15) / 16 * 16; }
 
+// Gives coefficients room for the taps of a result from images of at most `longest` height and
+// width.
+void widen_taps(const std::vector<int64_t>& longest, int64_t height, int64_t width,
+                ResizeArguments& a) {
+  int64_t &taps_x = a.coefficients.taps_x, &taps_y = a.coefficients.taps_y;
+  taps_x = std::max(taps_x, taps_capacity(a.request.method, longest[1], width));
+  taps_y = std::max(taps_y, taps_capacity(a.request.method, longest[0], height));
+}
+
 // Memory for the coefficients, which must outlive the launch; sets those of `a`.
-std::shared_ptr<void> new_coefficients(const char* op, const Tensor& images,
-                                       const std::vector<int64_t>& longest, ResizeArguments& a) {
+std::shared_ptr<void> new_coefficients(const char* op, const Tensor& images, ResizeArguments& a) {
   ResizeCoefficients& t = a.coefficients;
-  const bool alike = a.source.layout == nullptr && a.request.boxes == nullptr;
+  const bool alike =
+      a.source.layout == nullptr && a.request.layout == nullptr && a.request.boxes == nullptr;
   t.sets = alike ? std::min<int64_t>(a.source.count, 1) : a.source.count;
   t.height = a.request.height;
   t.width = a.request.width;
-  t.taps_x = taps_capacity(a.request.method, longest[1], t.width);
-  t.taps_y = taps_capacity(a.request.method, longest[0], t.height);
   const int64_t weight_size = dispatch_weight(a.request.method, a.dtype,
                                               [](auto weight) { return int64_t{sizeof(weight)}; });
   constexpr double kMax = 0x1p50;
@@ -170,17 +176,14 @@ void resize(StableIValue* stack, uint64_t, uint64_t) {
   give(stack, run_resize(call));
 }
 
-int resize_each_cuda(const std::vector<ResizeArguments>& images, void* stream) {
-  for (const ResizeArguments& a : images) {
-    if (const int status = fill_resize_coefficients_cuda(a, stream)) return status;
-    if (const int status = resize_cuda(a, stream)) return status;
-  }
-  return 0;
+// But for nearest, which copies the bits of pixels.
+void resize_in_floats(FloatImages& floats, ResizeArguments& a) {
+  if (!is_nearest(a.request.method)) SourceToOutput{}(floats, a);
 }
 
-// Image n of bytes as a batch of one.
-AnyImages one_of(AnyImages images, int64_t n) {
-  images.count = 1;
+// `count` images of bytes from image n on.
+AnyImages part_of(AnyImages images, int64_t n, int64_t count) {
+  images.count = count;
   if (images.layout != nullptr) {
     images.layout += 3 * n;
   } else {
@@ -189,9 +192,8 @@ AnyImages one_of(AnyImages images, int64_t n) {
   return images;
 }
 
-AnyImages dense_one_of(const char* op, const Images<uint8_t>& images, int64_t n) {
+AnyImages dense_one_of(const Images<uint8_t>& images, int64_t n) {
   const Image<uint8_t> image = images[n];
-  check(image.height > 0, op, "image ", n, " of out is not inside its buffer");
   AnyImages one{};
   one.data = image.data;
   one.count = 1;
@@ -204,14 +206,22 @@ AnyImages dense_one_of(const char* op, const Images<uint8_t>& images, int64_t n)
   return one;
 }
 
-AnyImages ragged_output(const char* op, const ResizeCall& call, const Tensor& layout,
-                        const AnyImages& source) {
+// Of the layout on the device of the images, and of that on the host.
+struct RaggedOutput {
+  AnyImages images;
+  Images<uint8_t> on_host;
+};
+
+RaggedOutput ragged_output(const char* op, const ResizeCall& call, const Tensor& layout,
+                           const Tensor& host_layout, const AnyImages& source) {
   const Tensor &out = *call.out, &images = call.images;
   check(images.scalar_type() == ScalarType::Byte, op, "expected images of uint8");
-  const AnyImages output = images_of_table(op, out, layout, source.channels);
-  check(layout.is_cpu(), op, "expected out_layout on the CPU");
-  check(output.count == source.count, op, "expected out of ", source.count, " images, but got ",
-        output.count);
+  const RaggedOutput output{
+      ragged_images(op, out, layout, source.channels),
+      Images<uint8_t>(images_of_table(op, out, host_layout, source.channels))};
+  check(host_layout.is_cpu(), op, "expected host_layout on the CPU");
+  for (const int64_t count : {output.images.count, output.on_host.count})
+    check(count == source.count, op, "expected out of ", source.count, " images, but got ", count);
   check(same_device(out, images), op, "expected out on the device of images");
   check_apart(op, out, images, "images");
   if (call.boxes.has_value()) check_apart(op, out, *call.boxes, "boxes");
@@ -219,30 +229,73 @@ AnyImages ragged_output(const char* op, const ResizeCall& call, const Tensor& la
   return output;
 }
 
-// Results of the sizes of `layout`, on the host, in the flat buffer `call.out`.
-void run_resize_each(const ResizeCall& call, const Tensor& layout) {
-  const char* const op = name_of(call.boxes);
-  ResizeArguments all{};
-  all.source = source_images(op, call.images, call.layout, call.channels);
-  all.dtype = dtype_of(op, call.images);
-  set_method(op, {call.interpolation, call.antialias, call.arithmetic}, all.request);
-  const std::vector<int64_t> sides = longest_sides(op, all.source, call.longest);
-  const Images<uint8_t> output(ragged_output(op, call, layout, all.source));
-  const std::optional<Tensor> boxes = prepare_boxes(op, call.images, call.boxes, output.count);
-  all.flips = check_flips(op, call.flips, call.images, output.count);
-  std::vector<ResizeArguments> images(output.count, all);
-  std::vector<std::shared_ptr<void>> coefficients;
-  for (int64_t n = 0; n < output.count; ++n) {
-    ResizeArguments& a = images[n];
-    a.source = one_of(all.source, n);
-    a.output = dense_one_of(op, output, n);
-    set_geometry(boxes, a);
-    if (boxes.has_value()) a.request.boxes += 4 * n;
-    if (all.flips != nullptr) a.flips += n;
-    coefficients.push_back(new_coefficients(op, call.images, sides, a));
+// A call whose results have sizes of their own.
+struct ResizeEach {
+  const char* op;
+  const Tensor& images;
+  std::vector<int64_t> longest;  // height and width of the sources
+  ResizeArguments all;
+  RaggedOutput output;
+
+  // The arguments of results [begin, end), whose coefficients have room for the largest of them.
+  ResizeArguments part(int64_t begin, int64_t end) const {
+    ResizeArguments a = all;
+    a.source = part_of(all.source, begin, end - begin);
+    a.output = part_of(output.images, begin, end - begin);
+    a.request.source = a.source;
+    a.request.layout = a.output.layout;
+    if (all.request.boxes != nullptr) a.request.boxes += 4 * begin;
+    if (all.flips != nullptr) a.flips += begin;
+    for (int64_t n = begin; n < end; ++n) {
+      const Image<uint8_t> image = output.on_host[n];
+      check(image.height > 0, op, "image ", n, " of out is not inside its buffer");
+      a.request.height = std::max(a.request.height, image.height);
+      a.request.width = std::max(a.request.width, image.width);
+      widen_taps(longest, image.height, image.width, a);
+    }
+    a.output.height = a.request.height;
+    a.output.width = a.request.width;
+    return a;
   }
-  run_where(op, call.images, resize_each_cpu, resize_each_cuda, images);
-}
+
+  // Weights of the coefficients.
+  static double weights_of(const ResizeArguments& a) {
+    const ResizeCoefficients& t = a.coefficients;
+    return static_cast<double>(a.output.count) *
+           (static_cast<double>(a.request.width) * static_cast<double>(t.taps_x) +
+            static_cast<double>(a.request.height) * static_cast<double>(t.taps_y));
+  }
+
+  // On the device, in two launches, or more where one result is much larger than another: its
+  // coefficients would need too much memory for each.
+  void run_on_device(int64_t begin, int64_t end) const {
+    constexpr double kMaxExcess = 4;  // of what results of one image need
+    ResizeArguments a = part(begin, end);
+    double least = 0;
+    for (int64_t n = begin; n < end; ++n) least += weights_of(part(n, n + 1));
+    if (weights_of(a) > kMaxExcess * least) {
+      const int64_t middle = begin + (end - begin) / 2;
+      run_on_device(begin, middle);
+      return run_on_device(middle, end);
+    }
+    if (begin == end) return;
+    const std::shared_ptr<void> coefficients = new_coefficients(op, images, a);
+    fill_coefficients(op, images, a);
+    run_where(op, images, resize_cpu, resize_cuda, a);
+  }
+
+  void run_on_host() const {
+    std::vector<ResizeArguments> parts;
+    std::vector<std::shared_ptr<void>> coefficients;
+    for (int64_t n = 0; n < all.source.count; ++n) {
+      ResizeArguments& a = parts.emplace_back(part(n, n + 1));
+      a.request.layout = nullptr;
+      a.output = dense_one_of(output.on_host, n);
+      coefficients.push_back(new_coefficients(op, images, a));
+    }
+    resize_each_cpu(parts, torch_threads());
+  }
+};
 
 void resize_out(StableIValue* stack, uint64_t, uint64_t) {
   ResizeCall call;
@@ -254,11 +307,22 @@ void resize_out(StableIValue* stack, uint64_t, uint64_t) {
 
 void resize_each(StableIValue* stack, uint64_t, uint64_t) {
   ResizeCall c;
-  Tensor out, layout;
+  Tensor out, layout, host_layout;
   unpack(stack, c.images, c.layout, c.channels, c.boxes, c.interpolation, c.antialias, c.arithmetic,
-         c.longest, c.flips, out, layout);
+         c.longest, c.flips, out, layout, host_layout);
   c.out = out;
-  run_resize_each(c, layout);
+  const char* const op = name_of(c.boxes);
+  ResizeArguments a{};
+  a.source = source_images(op, c.images, c.layout, c.channels);
+  a.dtype = dtype_of(op, c.images);
+  set_method(op, {c.interpolation, c.antialias, c.arithmetic}, a.request);
+  const std::vector<int64_t> longest = longest_sides(op, a.source, c.longest);
+  const RaggedOutput output = ragged_output(op, c, layout, host_layout, a.source);
+  const std::optional<Tensor> boxes = prepare_boxes(op, c.images, c.boxes, a.source.count);
+  a.flips = check_flips(op, c.flips, c.images, a.source.count);
+  set_geometry(boxes, a);
+  const ResizeEach each{op, c.images, longest, a, output};
+  runs_cuda_kernels(c.images) ? each.run_on_device(0, a.source.count) : each.run_on_host();
 }
 
 Tensor new_float_images(const char* op, const Tensor& like, int64_t height, int64_t width) {
@@ -299,10 +363,11 @@ Tensor resize_backward(Tensor gradient, std::optional<Tensor> boxes,
   a.source.height = static_cast<int>(sides[0]);
   a.source.width = static_cast<int>(sides[1]);
   set_method(op, {interpolation, antialias, arithmetic}, a.request);
-  const std::optional<Tensor> held_boxes = prepare_boxes(op, gradient, boxes, a.source.count);
-  set_geometry(held_boxes, a);
+  const std::optional<Tensor> box_table = prepare_boxes(op, gradient, boxes, a.source.count);
+  set_geometry(box_table, a);
   if (gradient.numel() == 0) return new_float_images(op, gradient, sides[0], sides[1]);
-  const std::shared_ptr<void> coefficients = new_coefficients(op, gradient, image_size, a);
+  widen_taps(image_size, a.request.height, a.request.width, a);
+  const std::shared_ptr<void> coefficients = new_coefficients(op, gradient, a);
   fill_coefficients(op, gradient, a);
   return spread(op, spread(op, gradient, a, true), a, false);
 }
@@ -321,7 +386,10 @@ Tensor run_resize(const ResizeCall& call) {
   }
   const Tensor target = call.out.has_value() ? *call.out : new_output(op, images, source, extent);
   resize_into(dense_images(op, "out", target, target.mutable_data_ptr(), call.takes_one), call,
-              [&](const ResizeArguments& a) { run_where(op, images, resize_cpu, resize_cuda, a); });
+              [&](const ResizeArguments& a) {
+                run_where(op, images, in_floats(op, images, resize_cpu, resize_in_floats),
+                          resize_cuda, a);
+              });
   return target;
 }
 
@@ -339,7 +407,8 @@ void resize_into(const AnyImages& output, const ResizeCall& call,
   a.flips = check_flips(op, call.flips, images, a.source.count);
   if (output.count * output.channels == 0) return;
   set_geometry(boxes, a);
-  const std::shared_ptr<void> coefficients = new_coefficients(op, images, sides, a);
+  widen_taps(sides, a.request.height, a.request.width, a);
+  const std::shared_ptr<void> coefficients = new_coefficients(op, images, a);
   fill_coefficients(op, images, a);
   launch(a);
 }
@@ -358,7 +427,7 @@ STABLE_TORCH_LIBRARY_FRAGMENT(orbbec, m) {
   m.def(
       "resize_each(Tensor images, Tensor? layout, int channels, Tensor? boxes, str interpolation, "
       "bool antialias, str arithmetic, SymInt[] longest, Tensor? flips, Tensor(a!) out, "
-      "Tensor out_layout) -> ()");
+      "Tensor out_layout, Tensor host_layout) -> ()");
   m.def(
       "resize_backward(Tensor gradient, Tensor? boxes, SymInt[] image_size, str interpolation, "
       "bool antialias, str arithmetic) -> Tensor");

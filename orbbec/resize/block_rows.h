@@ -114,7 +114,7 @@ class BlockRows {
       return sum_neighbors<0>(sums);
     }
     int body = 0;
-    while (v_.op.sums_pairs(v_.plan) && body < v_.to.width && v_.op.in_body(body, v_.channel))
+    while (v_.op.sums_pairs(v_.plan) && body < v_.to.width && v_.op.in_body(v_.n, body, v_.channel))
       ++body;
     if (v_.op.is_half(v_.plan)) {
       sum_blocks(first, 0, body, 2, 2, true);

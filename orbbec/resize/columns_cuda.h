@@ -57,7 +57,26 @@ struct BandColumn {
   bool exists;                // else this is the last value of a row
 };
 
-// Whether there is an image for the block.
+template <class T>
+constexpr bool kMayVary = std::is_same_v<T, uint8_t>;  // variable-size images have no other type
+
+// The size of image n of the output, within the bounds that the grid and the coefficients have.
+struct OutputSize {
+  int height, width;
+};
+
+template <class T>
+__device__ OutputSize output_size(const Images<T>& output, int64_t n) {
+  if constexpr (kMayVary<T>) {
+    if (output.layout != nullptr) {
+      const Image<T> image = output[n];
+      return {smaller(image.height, output.height), smaller(image.width, output.width)};
+    }
+  }
+  return {output.height, output.width};
+}
+
+// Whether there is a band of an image for the block.
 template <int kRows = kBandRows, int kChannels = 1, class Op>
 __device__ bool find_value(const Op& op, unsigned lanes, BandColumn& column) {
   const unsigned planes =
@@ -66,17 +85,21 @@ __device__ bool find_value(const Op& op, unsigned lanes, BandColumn& column) {
   const unsigned plane = blockIdx.z * gridDim.y + blockIdx.y, image = plane / planes;
   column.n = image;
   if (column.n >= op.output.count) return false;
-  const unsigned values = static_cast<unsigned>(op.output.width) * lanes;
+  const OutputSize size = output_size(op.output, image);
+  const unsigned values = static_cast<unsigned>(size.width) * lanes;
+  if constexpr (kMayVary<typename Op::Value>) {
+    if (values == 0) return false;  // its row of the table is wrong
+  }
   const unsigned chunks = (values - 1) / blockDim.x + 1, band = blockIdx.x / chunks;
   const unsigned i = (blockIdx.x - band * chunks) * blockDim.x + threadIdx.x;
   column.exists = i < values;
   const unsigned at = column.exists ? i : values - 1;
   column.target = static_cast<int>(at / lanes);
   column.channel = plane - image * planes + at % lanes;
-  column.x = column_of(op.flips, column.n, column.target, op.output.width);
+  column.x = column_of(op.flips, column.n, column.target, size.width);
   column.begin = static_cast<int>(band) * kRows;
-  column.end = op.output.height - column.begin < kRows ? op.output.height : column.begin + kRows;
-  return true;
+  column.end = size.height - column.begin < kRows ? size.height : column.begin + kRows;
+  return !kMayVary<typename Op::Value> || column.begin < column.end;
 }
 
 // Calls `use` with values of a block whose threads own values, or pixels of kChannels side by side:
@@ -86,7 +109,8 @@ __device__ void for_each_value(const Op& op, const BandColumn& column, const Use
   if constexpr (kChannels == 1) {
     if (column.exists) use(column);
   } else {
-    const unsigned pixels = op.output.width, values = pixels * kChannels;
+    const int width = output_size(op.output, column.n).width;
+    const unsigned pixels = width, values = pixels * kChannels;
     const unsigned chunk = blockIdx.x % ((pixels - 1) / blockDim.x + 1);
     unsigned i = chunk * blockDim.x * kChannels + threadIdx.x;
     ORBBEC_ROLLED
@@ -94,7 +118,7 @@ __device__ void for_each_value(const Op& op, const BandColumn& column, const Use
       BandColumn value = column;
       value.target = static_cast<int>(i / kChannels);
       value.channel = i % kChannels;
-      value.x = column_of(op.flips, column.n, value.target, op.output.width);
+      value.x = column_of(op.flips, column.n, value.target, width);
       use(value);
     }
   }
@@ -162,7 +186,7 @@ __device__ void sum_two_taps(const Op& op, const ResizePlan& plan, const Image<c
   for (int k = 0; k < 2; ++k)
     columns[k] = clamp_int(taps.first + k, plan.left, plan.right - 1) * from.stride_x +
                  column.channel * from.stride_c;
-  const bool body = op.in_body(column.x, column.channel);
+  const bool body = op.in_body(column.n, column.x, column.channel);
   const Image<T> to = op.output[column.n];
   T* const target = &to.at(0, column.target, column.channel);
   const int step = static_cast<int>(blockDim.y);

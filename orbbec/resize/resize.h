@@ -282,13 +282,17 @@ struct Resize {
 
   // How many values of an output row OpenCV computes with vectors: 8 integers or 4 floats at a
   // time.
-  ORBBEC_HD int64_t in_bodies() const {
+  ORBBEC_HD int64_t in_bodies(int64_t n) const {
     if constexpr (std::is_same_v<T, double>) return 0;
     constexpr int kGroup = std::is_integral_v<T> ? 8 : 4;
-    return output.width * output.channels / kGroup * kGroup;
+    int width = output.width;
+    if constexpr (std::is_same_v<T, uint8_t>) {  // variable-size images have no other type
+      if (output.layout != nullptr) width = output[n].width;
+    }
+    return width * output.channels / kGroup * kGroup;
   }
-  ORBBEC_HD bool in_body(int64_t x, int64_t c) const {
-    return x * output.channels + c < in_bodies();
+  ORBBEC_HD bool in_body(int64_t n, int64_t x, int64_t c) const {
+    return x * output.channels + c < in_bodies(n);
   }
 
   ORBBEC_HD void operator()(int64_t n, int y, int x) const {
@@ -303,7 +307,7 @@ struct Resize {
   ORBBEC_HD T value(const ResizePlan& plan, const Image<const T>& from, int64_t n, int y, int x,
                     int64_t c) const {
     if (plan.form == ResizeForm::kEmpty) return store<T>(0.0f);
-    if (plan.form == ResizeForm::kBlocks) return block(plan, from, y, x, c);
+    if (plan.form == ResizeForm::kBlocks) return block(plan, from, n, y, x, c);
     if constexpr (std::is_same_v<Form, AreaTaps<T>>) {
       if (plan.form == ResizeForm::kUp) return sampled<GrowingArea<T>>(plan, from, n, y, x, c);
     }
@@ -328,20 +332,20 @@ struct Resize {
       }
     }
     const bool inside = taps_x.first >= plan.left && taps_x.first + taps_x.count <= plan.right;
-    return F::vertical(taps_y, in_body(x, c), [&](int ky) {
+    return F::vertical(taps_y, in_body(n, x, c), [&](int ky) {
       return F::horizontal(taps_x, inside, [&](int kx) { return pixel(ky, kx); });
     });
   }
 
   // The mean of a block of source pixels.
-  ORBBEC_HD T block(const ResizePlan& plan, const Image<const T>& from, int y, int x,
+  ORBBEC_HD T block(const ResizePlan& plan, const Image<const T>& from, int64_t n, int y, int x,
                     int64_t c) const {
     using Sum = std::conditional_t<std::is_same_v<T, uint8_t>, int64_t, Compute<T>>;
     const T* const first = &from.at(plan.top + y * plan.block_y, plan.left + x * plan.block_x, c);
     const auto read = [&](int row, int column) {
       return static_cast<Sum>(load_term(first[row * from.stride_y + column * from.stride_x]));
     };
-    const bool pairs = sums_pairs(plan) && in_body(x, c);
+    const bool pairs = sums_pairs(plan) && in_body(n, x, c);
     return mean_of(plan)(block_sum<Sum>(plan.block_y, plan.block_x, pairs, read));
   }
 

@@ -182,7 +182,7 @@ def _call(
     if is_ragged(out):
         batch = _checked_batch(op, inputs, size, out)
         sources, filters = _sources(inputs, boxes), _filters(op, images, inputs, options, flips)
-        operators.resize_each(*sources, *filters, batch.buffer, batch.host_layout)
+        operators.resize_each(*sources, *filters, batch.buffer, batch.layout, batch.host_layout)
         return out
     arguments = resize_arguments(op, images, inputs, boxes, size, options, flips)
     if out is None:

@@ -1,3 +1,4 @@
+#include "../executors/float_dispatch_cpu.h"
 #include "flip_rows.h"
 #include "nearest_rows.h"
 #include "resize_backward.h"
@@ -86,10 +87,11 @@ ResizeStrips<Resize<T, Form>> strips_for(const Resize<T, Form>&) {
 void run_strips(const ResizeArguments& a, int64_t begin, int64_t end) {
   ResizeArguments unflipped = a;
   unflipped.flips = nullptr;
-  dispatch_resize(unflipped, [&](const auto& op) {
-    const auto strips = strips_for(op);
-    a.flips == nullptr ? strips(op, begin, end) : run_flipped(op, a.flips, begin, end, strips);
-  });
+  dispatch_resize(unflipped, in_floats_only([&](const auto& op) {
+                    const auto strips = strips_for(op);
+                    a.flips == nullptr ? strips(op, begin, end)
+                                       : run_flipped(op, a.flips, begin, end, strips);
+                  }));
 }
 
 }  // namespace

@@ -105,7 +105,7 @@ class VectorRows : public ScalarRows<F, Op> {
   // How many of `count` values of a row, starting at output column `begin`, are in its body.
   int64_t body_of(int begin, int64_t count) const {
     const int64_t channels = v.op.output.channels;
-    const int64_t left = v.op.in_bodies() - begin * channels - v.channel;
+    const int64_t left = v.op.in_bodies(v.n) - begin * channels - v.channel;
     const int64_t per_value = v.lanes == channels ? 1 : channels;
     return std::clamp<int64_t>((left + per_value - 1) / per_value, 0, count);
   }

@@ -105,7 +105,8 @@ class ScalarRows {
                 T* values) const {
     const bool all_channels = v.lanes == v.op.output.channels;
     for (int64_t i = 0; i < count; ++i) {
-      const bool body = all_channels ? v.op.in_body(begin, i) : v.op.in_body(begin + i, v.channel);
+      const bool body =
+          all_channels ? v.op.in_body(v.n, begin, i) : v.op.in_body(v.n, begin + i, v.channel);
       values[i] = F::vertical(taps, body, [&](int k) { return load_term(rows[k][i]); });
     }
   }
@@ -143,7 +144,7 @@ class Strip {
     stride_ = static_cast<int64_t>(columns_) * v_.lanes + kPadding;
     ring_.reset(new Row[depth_ * stride_]);
     values_.reset(new T[static_cast<int64_t>(columns_) * v_.lanes + kPadding]);
-    held_.resize(depth_);
+    slot_rows_.resize(depth_);
     rows_.resize(depth_);
   }
 
@@ -152,7 +153,7 @@ class Strip {
     for (v_.channel = 0; v_.channel < v_.op.output.channels; v_.channel += v_.lanes) {
       for (int x = 0; x < v_.to.width; x += columns_) {
         const int width = std::min(columns_, v_.to.width - x);
-        std::fill(held_.begin(), held_.end(), -1);
+        std::fill(slot_rows_.begin(), slot_rows_.end(), -1);
         for (int y = begin; y < end; ++y) run_row(y, x, width);
       }
     }
@@ -192,11 +193,11 @@ class Strip {
   void sum_pair(int row, int begin, int end) {
     const int slot = row & (depth_ - 1), next = (row + 1) & (depth_ - 1);
     if (row < v_.plan.top || row + 1 >= v_.plan.bottom || depth_ < 2) return;
-    if (held_[slot] == row || held_[next] == row + 1 || !is_readable(row + 1)) return;
+    if (slot_rows_[slot] == row || slot_rows_[next] == row + 1 || !is_readable(row + 1)) return;
     sums_.horizontal_pair(v_.source_row(row), v_.source_row(row + 1), begin, end,
                           ring_.get() + slot * stride_, ring_.get() + next * stride_);
-    held_[slot] = row;
-    held_[next] = row + 1;
+    slot_rows_[slot] = row;
+    slot_rows_[next] = row + 1;
   }
 
   void run_row(int y, int x, int width) {
@@ -209,9 +210,9 @@ class Strip {
       const int row = clamp_int(taps.first + k, v_.plan.top, v_.plan.bottom - 1);
       const int slot = row & (depth_ - 1);
       Row* const sums = ring_.get() + slot * stride_;
-      if (held_[slot] != row) {
+      if (slot_rows_[slot] != row) {
         sums_.horizontal(readable(row), x, x + width, sums);
-        held_[slot] = row;
+        slot_rows_[slot] = row;
       }
       rows_[k] = sums;
     }
@@ -230,7 +231,7 @@ class Strip {
   std::unique_ptr<Row[]> ring_;
   std::unique_ptr<T[]> values_;
   std::vector<T> copy_;
-  std::vector<int> held_;  // the source row in each slot of the ring
+  std::vector<int> slot_rows_;  // the source row in each slot of the ring
   std::vector<const Row*> rows_;
 };
 

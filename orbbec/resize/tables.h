@@ -43,11 +43,12 @@ struct ResizePlan {
   bool vertical_first;           // Pillow: the vertical pass runs first
 };
 
-// The geometry of a call; its sizes are the output's.
+// The geometry of a call. Its size is that of the results, or the greatest height and width.
 struct ResizeRequest {
   AnyImages source;
   const double* boxes;  // [N, 4] of x0, y0, x1, y1 in pixels; null: the whole image
   int height, width;
+  const int64_t* layout;  // [N, 3] of variable-size results; null if all have the size
   ResizeMethod method;
   bool vertical_first_if_tall;  // Pillow 13: the vertical pass runs first where the height shrinks
                                 // most
@@ -214,12 +215,17 @@ struct FillResizeCoefficients {
     const Image<const uint8_t> image = images[n];
     const bool fractional = is_pillow(request.method);
     const double* box = request.boxes == nullptr ? nullptr : request.boxes + 4 * n;
+    const auto side = [&](int most, int column) {
+      if (request.layout == nullptr) return most;
+      const int64_t own = request.layout[3 * n + column];
+      return own < 1 ? 1 : own < most ? static_cast<int>(own) : most;
+    };
     const ResizeAxis x =
         resize_axis(image.width, box == nullptr ? 0 : box[0], box == nullptr ? image.width : box[2],
-                    request.width, fractional);
+                    side(request.width, 2), fractional);
     const ResizeAxis y =
         resize_axis(image.height, box == nullptr ? 0 : box[1],
-                    box == nullptr ? image.height : box[3], request.height, fractional);
+                    box == nullptr ? image.height : box[3], side(request.height, 1), fractional);
     return {x, y, plan_of(x, y)};
   }
 
@@ -292,6 +298,7 @@ struct FillResizeCoefficients {
 
   ORBBEC_HD void fill(int64_t n, int i, int d, const ResizeAxis& axis, const ResizePlan& plan,
                       const ResizeAxis& other, bool is_x) const {
+    if (d >= axis.out) return;
     switch (request.method) {
       case ResizeMethod::kNearest: {
         const int at = floor_to_int(d * (1.0 / axis.inverse_scale));

@@ -74,7 +74,7 @@ __device__ void slide_window(const Op& op, const ResizePlan& plan, const Image<c
       kTaps == 4 ? kRowsPerGroup : kRowsPerGroup / 2;  // whose pixels registers hold
   const Taps<Weight> taps = taps_at<Weight>(op.coefficients, column.n, column.x);
   const bool inside = taps.first >= plan.left && taps.first + kTaps <= plan.right;
-  const bool body = op.in_body(column.x, column.channel);
+  const bool body = op.in_body(column.n, column.x, column.channel);
   int64_t columns[kTaps];
   Weight weights[kTaps];
 #pragma unroll

@@ -5,8 +5,8 @@
 namespace orbbec {
 
 void warp_affine_cpu(const WarpArguments& arguments, const ParallelFor& parallel) {
-  dispatch_warp<AffineTransform>(arguments,
-                                 [&](const auto& warp) { run_warp_cpu(warp, parallel); });
+  dispatch_warp<AffineTransform>(
+      arguments, in_floats_only([&](const auto& warp) { run_warp_cpu(warp, parallel); }));
 }
 
 void warp_affine_backward_cpu(const WarpBackwardArguments& arguments, const ParallelFor& parallel) {

@@ -76,7 +76,7 @@ class ScaledRows {
   void set_image(int64_t n) {
     n_ = n;
     image_ = reader_.source[n];
-    held_[0] = held_[1] = -1;
+    row_indices_[0] = row_indices_[1] = -1;
     first_ = last_ = first_reached_ = last_reached_ = 0;
     has_fill_ = permutes_ = false;
     const float* const m = reader_.transform.matrices + n * reader_.transform.stride;
@@ -157,8 +157,8 @@ class ScaledRows {
   const float* cached_row(int row) {
     const int slot = row & 1;
     float* const floats = rows_.data() + slot * channels_ * stride();
-    if (held_[slot] == row) return floats;
-    held_[slot] = row;
+    if (row_indices_[slot] == row) return floats;
+    row_indices_[slot] = row;
     const T* const pixels = source_row(row);
     const int64_t last_pair = std::max(offsets_[first_], offsets_[last_ - 1]) + kPairBytes +
                               (channels_ - 1) * image_.stride_c * int64_t{sizeof(T)};
@@ -276,12 +276,12 @@ class ScaledRows {
   int step_ = 1;                              // rows ahead to prefetch
   int pair_shift_ = 0;                        // bits from a pixel to its right neighbor
   PackedColumns<Simd> columns_;
-  std::vector<int> offsets_;    // bytes from the start of a row to a column's left pixel
-  std::vector<float> weights_;  // of a column's right pixel
-  std::vector<float> rows_;     // two source rows
-  int held_[2] = {-1, -1};      // their row indices
-  int top_ = 0, bottom_ = 0;    // the two source rows of the current row
-  float weight_ = 0;            // of the lower row
+  std::vector<int> offsets_;       // bytes from the start of a row to a column's left pixel
+  std::vector<float> weights_;     // of a column's right pixel
+  std::vector<float> rows_;        // two source rows
+  int row_indices_[2] = {-1, -1};  // in the image
+  int top_ = 0, bottom_ = 0;       // the two source rows of the current row
+  float weight_ = 0;               // of the lower row
 };
 
 }  // namespace orbbec

@@ -1,3 +1,4 @@
+#include "../../bridge/float_images.h"
 #include "../../bridge/pointwise.h"
 #include "../binding_call.h"
 #include "adjust.h"
@@ -27,6 +28,13 @@ Adjustment adjustment_of(const std::string& name) {
   fail("adjust_color", "expected the name of an adjustment, but got '", name, "'");
 }
 
+// Of pixels alone, kernels convert half precision by themselves.
+void neighbors_in_floats(FloatImages& floats, AdjustArguments& a) {
+  if (a.adjustment != Adjustment::kSharpness) return;
+  SourceToOutput{}(floats, a);
+  a.output_dtype = a.dtype;
+}
+
 Tensor adjust_color(Tensor images, std::optional<Tensor> layout, int64_t channels, std::string name,
                     double factor, std::optional<Tensor> factors, double gain,
                     std::optional<Tensor> mean) {
@@ -50,7 +58,7 @@ Tensor adjust_color(Tensor images, std::optional<Tensor> layout, int64_t channel
   const Tensor output = new_pointwise_output(op, images, layout, a.source);
   if (output.numel() == 0) return output;
   a.output = pointwise_output(op, output, layout, a.source.channels);
-  run_where(op, images, adjust_cpu, adjust_cuda, a);
+  run_where(op, images, in_floats(op, images, adjust_cpu, neighbors_in_floats), adjust_cuda, a);
   return output;
 }
 
@@ -68,7 +76,7 @@ Tensor run_adjust_sharpness(const OperatorCall& call) {
   a.drawn = call.drawn;
   const Tensor output = new_pointwise_output(kOp, images, std::nullopt, a.source);
   a.output = pointwise_output(kOp, output, std::nullopt, a.source.channels);
-  run_where(kOp, images, adjust_cpu, adjust_cuda, a);
+  run_where(kOp, images, in_floats(kOp, images, adjust_cpu, neighbors_in_floats), adjust_cuda, a);
   return output;
 }
 }  // namespace orbbec

@@ -1,3 +1,4 @@
+#include "../../bridge/float_images.h"
 #include "../../bridge/pointwise.h"
 #include "reduce.h"
 
@@ -7,6 +8,11 @@ void reduce_cpu(const ReduceArguments& arguments, const ParallelFor& parallel);
 [[gnu::weak]] int reduce_cuda(const ReduceArguments& arguments, void* stream);
 
 namespace {
+
+void read_floats(FloatImages& floats, ReduceArguments& a) {
+  floats.read(a.dtype, a.source);
+  a.dtype = widened(a.dtype);
+}
 
 // [N, K]; 0 for an image without pixels.
 Tensor reduce(const char* op, const Tensor& images, const std::optional<Tensor>& layout,
@@ -33,7 +39,7 @@ Tensor reduce(const char* op, const Tensor& images, const std::optional<Tensor>&
   a.lanes = static_cast<double*>(lanes.mutable_data_ptr());
   a.groups = static_cast<double*>(groups.mutable_data_ptr());
   a.sums = static_cast<double*>(result.mutable_data_ptr());
-  run_where(op, images, reduce_cpu, reduce_cuda, a);
+  run_where(op, images, in_floats(op, images, reduce_cpu, read_floats), reduce_cuda, a);
   return result;
 }
 

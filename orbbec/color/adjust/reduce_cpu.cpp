@@ -1,3 +1,4 @@
+#include "../../executors/float_dispatch_cpu.h"
 #include "../rows_cpu.h"
 #include "reduce.h"
 
@@ -67,12 +68,13 @@ void reduce_cpu(const ReduceArguments& a, const ParallelFor& parallel) {
   if (a.dtype == DType::kUInt8 && a.summand == Summand::kGray && a.source.channels == 3) {
     return sum_gray_bytes(a, parallel);
   }
-  dispatch_functor<LaneSums>(a, [&](const auto& op) {
-    const auto add = compiled_to_avx2<add_image<std::decay_t<decltype(op)>>>(simd_level());
-    parallel(a.source.count, 1, [&](int64_t begin, int64_t end) {
-      for (int64_t n = begin; n < end; ++n) add(op, n);
-    });
-  });
+  dispatch_functor<LaneSums>(
+      a, in_floats_only([&](const auto& op) {
+        const auto add = compiled_to_avx2<add_image<std::decay_t<decltype(op)>>>(simd_level());
+        parallel(a.source.count, 1, [&](int64_t begin, int64_t end) {
+          for (int64_t n = begin; n < end; ++n) add(op, n);
+        });
+      }));
   const int64_t kinds = a.source.count * a.kinds;
   const FoldSums<kLanes, kGroups> lanes{a.lanes, a.groups};
   for_each_item_cpu(lanes, kinds, kGroups, kLanes / kGroups, parallel);

@@ -43,17 +43,15 @@ def pillow_blur(images: Images, radius: Factor) -> Any:
         [[[15, 60, 103, 60, 15]]]
     """
     count = count_of(images)
-    radii = numbers_of(_OP, "radius", radius, count, torch.device("cpu"))
+    rule = f"from 0 to {_MAX_RADIUS:g}"
+    radii = numbers_of(_OP, "radius", radius, count, torch.device("cpu"), _is_radius, rule)
     if radii.device.type != "cpu":
         raise ValueError(f"{_OP}: expected radius on the CPU")
-    numbers = radii.expand(count).numpy()
-    wrong = np.flatnonzero(~((numbers >= 0) & (numbers <= _MAX_RADIUS)))
-    if len(wrong):
-        index = int(wrong[0])
-        raise ValueError(
-            f"{_OP}: expected radius from 0 to {_MAX_RADIUS:g}, but got {numbers[index]} for image {index}"
-        )
-    return filter_images(_OP, images, _OP, _boxes(numbers), dtypes=BYTES)
+    return filter_images(_OP, images, _OP, _boxes(radii.expand(count).numpy()), dtypes=BYTES)
+
+
+def _is_radius(numbers: Any) -> Any:
+    return (numbers >= 0) & (numbers <= _MAX_RADIUS)
 
 
 def _boxes(sigma: Array) -> Tensor:

@@ -9,6 +9,7 @@ from torch import Tensor
 from orbbec._library import operators
 from orbbec.bridge.arguments import Images, Matrix, real_numbers
 from orbbec.bridge.names import Border, border_name
+from orbbec.bridge.per_image import check_numbers
 from orbbec.bridge.plain import is_real, is_sequence, shown
 from orbbec.bridge.pointwise import register_fake_like
 from orbbec.bridge.spec import EVERY_DTYPE, OpSpec, register
@@ -58,6 +59,7 @@ def gaussian_blur(
     count = count_of(images)
     sizes = kernel_sizes(op, kernel_size, count)
     sigmas = _sigmas(op, sigma, count, device_of(images))
+    check_numbers(op, "sigma", sigmas, lambda numbers: ~np.isnan(numbers), "as numbers")
     border = border_name(op, border)
     return filter_images(op, images, "gaussian_blur", sizes, sigmas, border)
 

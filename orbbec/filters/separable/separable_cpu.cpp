@@ -7,10 +7,10 @@ namespace {
 
 template <template <class> class Rule>
 void run_scalar(const SeparableArguments& arguments, const ParallelFor& parallel) {
-  dispatch_separable<Rule>(arguments, [&](const auto& op) {
-    using OpRule = typename std::decay_t<decltype(op)>::Rule;
-    run_separable<VectorPasses<ScalarTarget, OpRule>>(op, parallel);
-  });
+  dispatch_separable<Rule>(arguments, in_floats_only([&](const auto& op) {
+                             using OpRule = typename std::decay_t<decltype(op)>::Rule;
+                             run_separable<VectorPasses<ScalarTarget, OpRule>>(op, parallel);
+                           }));
 }
 
 }  // namespace

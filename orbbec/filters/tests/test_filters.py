@@ -295,7 +295,9 @@ def test_filters_have_the_gradients_of_finite_differences(height, width, border)
         (lambda x: sharpen(x, torch.ones(3)), r"sharpen: expected amount of shape \[2\], but got \[3\]"),
         (lambda x: sharpen(x, "a"), "sharpen: expected amount as a number"),
         (lambda x: motion_blur(x, 0, 0.0), "motion_blur: expected length from 1 to 32766"),
-        (lambda x: motion_blur(x, 3, float("nan")), "motion_blur: expected finite angle_degrees"),
+        (lambda x: motion_blur(x, 3, float("nan")), "motion_blur: expected angle_degrees as finite numbers"),
+        (lambda x: sharpen(x, float("nan")), "sharpen: expected amount as finite numbers, but got nan"),
+        (lambda x: sharpen(x, [1.0, float("inf")]), "amount as finite numbers, but got inf for image 1"),
         (lambda x: motion_blur(x, 3, torch.ones(5)), r"motion_blur: expected angle_degrees of shape \[2\]"),
     ],
 )

@@ -256,6 +256,12 @@ BAD = [
     ),
     (lambda x: mixup(x, ["0", 1, 2], 0.5), TypeError, "mixup: expected pair_indices as a tensor or an array"),
     (lambda x: mixup(x, PAIR_INDICES, "1"), TypeError, "mixup: expected weights as a tensor or an array"),
+    (
+        lambda x: mixup(x, PAIR_INDICES, [1, 0.5, np.nan]),
+        ValueError,
+        "as finite numbers, but got nan for image 2",
+    ),
+    (lambda x: mixup(x, PAIR_INDICES, float("inf")), ValueError, "weights as finite numbers, but got inf"),
     (lambda x: mixup(x, PAIR_INDICES, torch.ones(2)), ValueError, r"mixup: expected weights of shape \[3\]"),
     (lambda x: mixup(x[0, 0], PAIR_INDICES, 0.5), ValueError, "mixup: expected images of shape"),
     (

@@ -24,8 +24,7 @@ void salt_and_pepper(StableIValue* stack, uint64_t, uint64_t) {
     a.salt = salt;
     a.pepper = pepper;
   };
-  give(stack, run_noise<SaltAndPepperArguments>(kOp, call, set_numbers, salt_and_pepper_cpu,
-                                                salt_and_pepper_cuda));
+  give(stack, run_noise(kOp, call, set_numbers, salt_and_pepper_cpu, salt_and_pepper_cuda));
 }
 
 }  // namespace

@@ -19,8 +19,8 @@ void shot_noise(StableIValue* stack, uint64_t, uint64_t) {
   const auto set_numbers = [&](ShotNoiseArguments& a) {
     a.scale = {check_per_image(kOp, "scale", scales, call.images, a.source.count), scale};
   };
-  give(stack,
-       run_noise<ShotNoiseArguments>(kOp, call, set_numbers, shot_noise_cpu, shot_noise_cuda));
+  const auto on_cpu = in_floats(kOp, call.images, shot_noise_cpu);
+  give(stack, run_noise(kOp, call, set_numbers, on_cpu, shot_noise_cuda));
 }
 
 }  // namespace

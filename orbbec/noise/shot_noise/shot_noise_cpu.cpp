@@ -59,7 +59,8 @@ void run(const ShotNoise<T>& op, const ParallelFor& parallel) {
 }  // namespace
 
 void shot_noise_cpu(const ShotNoiseArguments& arguments, const ParallelFor& parallel) {
-  dispatch_functor<ShotNoise>(arguments, [&](const auto& op) { return run(op, parallel); });
+  dispatch_functor<ShotNoise>(arguments,
+                              in_floats_only([&](const auto& op) { run(op, parallel); }));
 }
 
 }  // namespace orbbec

@@ -66,6 +66,16 @@ def test_images_of_one_size_in_every_layout(layout):
         assert_same_bytes(actual.contiguous(), expected.contiguous())
 
 
+def test_results_of_very_different_sizes(device):
+    sizes = [(2 + n % 3, 3) for n in range(8)] + [(2, 900), (700, 3), (3, 2)]
+    batch = ImageBatch.from_images([photograph(20, 9 + n, seed=n) for n in range(len(sizes))])
+    target = device.put(ImageBatch.of_sizes(sizes, 3))
+    orbbec.resize(device.put(batch), None, antialias=True, out=target)
+    for image, size, actual in zip(batch, sizes, target, strict=True):
+        expected = orbbec.resize(image.permute(2, 0, 1), size, antialias=True)
+        assert_same_bytes(actual.permute(2, 0, 1), device.put(expected))
+
+
 def test_threads_give_the_same_bits():
     batch = ImageBatch.from_images([photograph(300 + 7 * n, 200 + 31 * n, seed=n) for n in range(7)])
     threads, results = torch.get_num_threads(), []
@@ -89,7 +99,9 @@ def test_opcheck(device):
     batch, out = device.put(batch_of(3)), device.put(ImageBatch.of_sizes(SIZES, 3))
     sources = batch.buffer, batch.layout, 3, BOXES.double()
     options = "linear", True, "pillow_13", [90, 63], None
-    torch.library.opcheck(torch.ops.orbbec.resize_each, (*sources, *options, out.buffer, out.host_layout))
+    torch.library.opcheck(
+        torch.ops.orbbec.resize_each, (*sources, *options, out.buffer, out.layout, out.host_layout)
+    )
 
 
 def test_arguments_that_do_not_fit():
@@ -113,5 +125,22 @@ def test_tables_that_leave_the_buffer_are_refused():
     for row in ([0, 1 << 40, 5], [-64, 3, 4], [0, 0, 5], [out.buffer.numel() - 5, 1, 2]):
         layout = out.host_layout.clone()
         layout[2] = torch.tensor(row)
+        tables = batch.buffer, batch.layout, 3, None, *options, out.buffer, out.layout, layout
         with pytest.raises(ValueError, match=r"^resize: image 2 of out is not inside its buffer"):
-            torch.ops.orbbec.resize_each(batch.buffer, batch.layout, 3, None, *options, out.buffer, layout)
+            torch.ops.orbbec.resize_each(*tables)
+
+
+@pytest.mark.sanitized
+@pytest.mark.parametrize("row", [[0, 1 << 40, 5], [-(1 << 40), 3, 4], [0, 0, 5], [0, 64, 31], [0, 20, 40]])
+def test_a_wrong_table_on_the_device_harms_no_other_image(accelerator, row):
+    batch, out = accelerator.put(batch_of(3)), accelerator.put(ImageBatch.of_sizes(SIZES, 3))
+    sources = batch.buffer, batch.layout, 3, None
+    options = "linear", True, "pillow_13", [90, 63], None
+    begin, layout = int(out.host_layout[2, 0]), out.layout.clone()
+    layout[2] = torch.tensor(row)
+    layout[2, 0] += begin
+    with accelerator.active():
+        orbbec.resize(batch, None, out=out, antialias=True)
+        before = out.buffer.clone()
+        torch.ops.orbbec.resize_each(*sources, *options, out.buffer, layout, out.host_layout)
+    assert_same_bytes(out.buffer[:begin], before[:begin])

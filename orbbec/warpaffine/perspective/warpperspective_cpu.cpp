@@ -35,8 +35,8 @@ void warp_nearest(const std::vector<WarpArguments>& every, const ParallelFor& pa
 }  // namespace
 
 void warp_perspective_cpu(const WarpArguments& arguments, const ParallelFor& parallel) {
-  dispatch_warp<PerspectiveTransform>(arguments,
-                                      [&](const auto& warp) { run_warp_cpu(warp, parallel); });
+  dispatch_warp<PerspectiveTransform>(
+      arguments, in_floats_only([&](const auto& warp) { run_warp_cpu(warp, parallel); }));
 }
 
 void warp_masks_cpu(const std::vector<WarpArguments>& masks, const ParallelFor& parallel) {

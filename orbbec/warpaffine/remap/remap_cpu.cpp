@@ -5,8 +5,8 @@
 namespace orbbec {
 
 void remap_cpu(const WarpArguments& arguments, const ParallelFor& parallel) {
-  dispatch_warp<CoordinateField>(arguments,
-                                 [&](const auto& warp) { run_warp_cpu(warp, parallel); });
+  dispatch_warp<CoordinateField>(
+      arguments, in_floats_only([&](const auto& warp) { run_warp_cpu(warp, parallel); }));
 }
 
 void remap_backward_cpu(const WarpBackwardArguments& arguments, const ParallelFor& parallel) {

@@ -66,9 +66,7 @@ def test_every_level_has_the_bytes_of_pillow(monkeypatch, level):
 
 @pytest.mark.parametrize("radius", [-0.1, 1000.1, float("nan"), [1.0, float("inf")]])
 def test_a_radius_out_of_range_is_named(radius):
-    with pytest.raises(
-        ValueError, match=r"pillow_blur: expected radius from 0 to 1000, but got .* for image"
-    ):
+    with pytest.raises(ValueError, match=r"pillow_blur: expected radius from 0 to 1000, but got "):
         pillow_blur(photographs(2, 3, 4, 5), radius if isinstance(radius, float) else np.array(radius))
 
 
