@@ -11,8 +11,8 @@ inline bool are_interleaved(const AnyImages& images) {
   return images.stride_c == 1 && images.stride_x == images.channels;
 }
 
-// Images of the sizes of others, in contiguous rows of float32. What shares memory there, such as
-// expanded channels, does so here.
+// Images of the sizes of others, in contiguous rows of float32. Images or channels that are one in
+// memory, since they are expanded, are one here.
 struct FloatLayout {
   AnyImages images;  // without memory
   int64_t count;     // of values
