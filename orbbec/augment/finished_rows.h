@@ -223,8 +223,9 @@ class FinishedRows {
     const bool is_aligned =
         first % sizeof(Float) == 0 && (target.stride_x > 1 || target.stride_c % kWidth == 0);
     if (!(target.stride_x == 1 || is_rgb(target)) || (streams_ && !is_aligned)) return {0, 0};
-    int end = inside.end, most = block.count;
-    for_each_box(block, [&](const float*, int covered, int) { end = std::min(end, covered); });
+    int most = block.count;
+    for_each_box(block, [&](const float*, int covered, int) { most = std::min(most, covered); });
+    const int end = std::min(inside.end, most);
     if (end == block.count && !streams_) {
       most = std::max(most, writable);
     } else if (!has_fills || end < inside.end) {
@@ -239,11 +240,11 @@ class FinishedRows {
   void store_vectors(const Image<float>& target, RowCache& cache, const RowBlock& block,
                      Span columns, Span inside) const {
     const VectorFinishes finishes = finishes_;  // a local copy, which stores cannot alias
-    // `is_plain`: no lane is a fill, and quotients are exact.
-    const auto store = [&](auto is_plain, auto streams, Span part) {
+    // `is_whole`: no lane is a fill, and quotients are exact.
+    const auto store = [&](auto is_whole, auto streams, Span part) {
       if (part.begin >= part.end) return;
       const auto finished = [=](int c, int i, Float values) {
-        if constexpr (decltype(is_plain)::value) return finishes.quotient(c, values);
+        if constexpr (decltype(is_whole)::value) return finishes.quotient(c, values);
         return finishes.with_fill(c, values, inside.begin - i, inside.end - i);
       };
       store_finished(target, cache, block, part, finished, streams);

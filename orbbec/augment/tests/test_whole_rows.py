@@ -43,12 +43,14 @@ def test_shifts_and_flips_have_the_bytes_of_scalar_code(monkeypatch, channels_la
 @pytest.mark.sanitized
 @pytest.mark.parametrize("dtype", [torch.uint8, torch.float16, torch.bfloat16, torch.float32])
 @pytest.mark.parametrize("channels_last", [False, True])
-def test_boxes_up_to_the_end_of_rows_hide_what_is_there(monkeypatch, channels_last, dtype):
+def test_boxes_cover_pixels_and_fills_up_to_the_end_of_rows(monkeypatch, channels_last, dtype):
     images = drawn(9, 300, 3, channels_last)
     matrix = torch.tensor([[1.0, 0.0, -5.0], [0.0, 1.0, 0.0]])
     fills = [0.2, 0.5, 0.9, 0.0]
     right, below, inside = [225, 0, 320, 9, *fills], [0, 7, 320, 9, *fills], [200, 1, 230, 4, 1, 0, 1, 0]
-    for boxes in ([right], [right, below], [inside, right], [right, inside], [below, [0, 0, 320, 9, *fills]]):
+    beyond = [[left, 2, left + 9, 5, *fills] for left in (304, 305, 307)]  # the image ends at 305
+    lists = [[right], [right, below], [inside, right], [right, inside], [below, [0, 0, 320, 9, *fills]]]
+    for boxes in (*lists, *([each] for each in beyond)):
         erase = torch.tensor(boxes, dtype=torch.float32)
         options = {"size": (9, 320), "dtype": dtype, "interpolation": "nearest", "erase": erase}
         assert_alike(monkeypatch, images, matrix, **options)
