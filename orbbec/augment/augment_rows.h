@@ -29,10 +29,16 @@ class AugmentRow {
     const Mix mix(op.arguments, n);
     AugmentRow unpaired(op, n, op.program(n), &cache);
     AugmentRow paired(op, mix.pair_index, op.program(mix.pair_index));
+    const bool has_boxes = op.arguments.boxes_per_image > 0;
+    const int visible = unpaired.finished_.visible_columns(n, top, bottom, width);
+    cache.prepare(n, op.arguments.mix == nullptr ? visible : width);
     for (int y = top; y < bottom; ++y) {
-      const bool mixed = mix.covers_row(static_cast<float>(y));
-      const int first = mixed ? Finished::column_of(mix.left, 0, width) : width;
-      const int last = mixed ? larger(Finished::column_of(mix.right, 0, width), first) : width;
+      if (!mix.covers_row(static_cast<float>(y))) {
+        has_boxes ? unpaired.write_visible(n, y, width) : unpaired.write(n, y, 0, width);
+        continue;
+      }
+      const int first = Finished::column_of(mix.left, 0, width);
+      const int last = larger(Finished::column_of(mix.right, 0, width), first);
       if (first > 0) unpaired.write(n, y, 0, first);
       if (first < last) {
         unpaired.paired_ = &paired;
@@ -48,6 +54,7 @@ class AugmentRow {
     AugmentRow row(op, n, op.program_without_mean(n), &cache);
     const int end = row.program_.contrast_step();
     if (end < 0) return;
+    cache.prepare(n, width);
     int64_t sum = 0;
     for (int y = top; y < bottom; ++y) {
       for (int x = 0; x < width; x += kBlock) {
@@ -93,13 +100,21 @@ class AugmentRow {
             .stride_c = kBlock};
   }
 
-  // Columns [first, end) of row y of output n. Vectors start only at multiples of the block.
-  void write(int64_t n, int y, int first, int end) {
+  // Row y of output n without a pair. What boxes cover up to its end is not read.
+  void write_visible(int64_t n, int y, int width) {
+    const int visible = finished_.visible_columns(n, y, y + 1, width);
+    if (visible > 0) write(n, y, 0, visible, width);
+    if (visible < width) finished_.store_boxes({n, y, visible, width - visible});
+  }
+
+  // Columns [first, end) of row y of output n; those before `writable` are stored later. Vectors
+  // start only at multiples of the block.
+  void write(int64_t n, int y, int first, int end, int writable = 0) {
     const int aligned = first / kRowBlock * kRowBlock;
     for (int x = aligned; x < end; x += kBlock) {
       set_block(x, end);
       skipped_ = x < first ? first - x : 0;
-      if (copy_bytes(n, y) || finish_cached_rows(n, y)) continue;
+      if (copy_bytes(n, y) || finish_cached_rows(n, y, writable - x)) continue;
       run(y);
       if (paired_ != nullptr) {
         paired_->set_block(x, end);
@@ -158,9 +173,9 @@ class AugmentRow {
   }
 
   bool read_kept_rows(int y) {
-    if (row_cache_ == nullptr) return false;
-    const Span reached = row_cache_->reached(n_, y, begin_, count_);
-    const Span inside = row_cache_->columns(n_, y, begin_, count_);
+    if (row_cache_ == nullptr || !row_cache_->serves()) return false;
+    const Span reached = row_cache_->reached(y, begin_, count_);
+    const Span inside = row_cache_->columns(y, begin_, count_);
     if (inside.begin == inside.end && reached.begin < reached.end) return false;
     if (inside.begin < inside.end) {
       row_cache_->read(begin_, inside, [&](int c, int i, const auto& values) {
@@ -181,10 +196,10 @@ class AugmentRow {
   }
 
   // Fast path for blocks that only need the finish. Returns false where it does not apply.
-  bool finish_cached_rows(int64_t n, int y) {
+  bool finish_cached_rows(int64_t n, int y, int writable) {
     const bool changes = program_.count > 0 || paired_ != nullptr;
-    if (row_cache_ == nullptr || changes || skipped_ > 0) return false;
-    return finished_.store_cached(*row_cache_, {n, y, begin_, count_});
+    if (row_cache_ == nullptr || !row_cache_->serves() || changes || skipped_ > 0) return false;
+    return finished_.store_cached(*row_cache_, {n, y, begin_, count_}, writable);
   }
 
   // Fast path for blocks whose bytes do not change: copied, and filled outside the image. Returns

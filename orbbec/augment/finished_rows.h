@@ -29,6 +29,7 @@ class FinishedRows {
   explicit FinishedRows(const Op& op)
       : op_(op),
         quotients_(quotients_of(op.arguments)),
+        finishes_(op, quotients_),
         channels_(op.channels()),
         streams_(output_bytes(op.arguments) >= kStreamedBytes) {}
 
@@ -36,25 +37,24 @@ class FinishedRows {
   const Quotients& quotients() const { return quotients_; }
   bool streams() const { return streams_; }  // whether stores bypass the caches
 
-  // The block from source rows of the cache, or from fills. False where they do not suffice.
+  // The block from source rows of the cache, or from fills. False where they do not suffice. The
+  // next columns up to `writable` are stored later.
   template <class RowCache>
-  bool store_cached(RowCache& cache, const RowBlock& block) const {
-    const int visible = visible_columns(block);
-    const Span reached =
-        first_of(cache.reached(block.n, block.y, block.begin, block.count), visible);
-    const Span inside =
-        first_of(cache.columns(block.n, block.y, block.begin, block.count), visible);
+  bool store_cached(RowCache& cache, const RowBlock& block, int writable) const {
+    const Span reached = cache.reached(block.y, block.begin, block.count);
+    const Span inside = cache.columns(block.y, block.begin, block.count);
     if (inside.begin == inside.end && reached.begin < reached.end) return false;
     with_output_type(op_.arguments.output_dtype, [&](auto typed) {
       using Out = decltype(typed);
       const Image<Out> target = Images<Out>(op_.arguments.warp.output)[block.n];
       Span vectors{0, 0};
       if constexpr (std::is_same_v<Out, float>) {
-        vectors = vectors_of(target, block, inside);
-        if (vectors.begin < vectors.end) store_vectors(target, cache, block, vectors);
+        const bool has_fills = reached.begin == inside.begin && reached.end == inside.end;
+        vectors = vectors_of(target, block, inside, has_fills, writable);
+        if (vectors.begin < vectors.end) store_vectors(target, cache, block, vectors, inside);
       }
       for (const auto [begin, end] : {Span{0, vectors.begin}, Span{vectors.end, block.count}}) {
-        if (begin == end) continue;
+        if (begin >= end) continue;
         const RowBlock part{block.n, block.y, block.begin + begin, end - begin};
         alignas(64) Planes<Out> planes;
         finish_cached(cache, part, part_of(reached, begin, end), part_of(inside, begin, end),
@@ -63,6 +63,39 @@ class FinishedRows {
       }
     });
     return true;
+  }
+
+  // The first columns of rows [top, bottom) of image n, without those that a box covers up to
+  // `width` in all of these rows.
+  int visible_columns(int64_t n, int top, int bottom, int width) const {
+    int visible = width;
+    for (int i = 0; i < op_.arguments.boxes_per_image; ++i) {
+      const float* const box = op_.box(n, i);
+      const bool has_rows =
+          static_cast<float>(top) >= box[1] && static_cast<float>(bottom - 1) < box[3];
+      if (has_rows && column_of(box[2], 0, width) == width)
+        visible = std::min(visible, column_of(box[0], 0, width));
+    }
+    return visible;
+  }
+
+  // Columns that boxes cover.
+  void store_boxes(const RowBlock& columns) const {
+    with_output_type(op_.arguments.output_dtype, [&](auto typed) {
+      using Out = decltype(typed);
+      const Image<Out> target = Images<Out>(op_.arguments.warp.output)[columns.n];
+      if (target.stride_x == 1 && !streams_) {
+        Out* const to = &target.at(columns.y, columns.begin, 0);
+        return fill_boxes<Out>(columns, [=](int c) { return to + c * target.stride_c; });
+      }
+      for (int done = 0; done < columns.count; done += kBlock) {
+        const RowBlock block{columns.n, columns.y, columns.begin + done,
+                             std::min(columns.count - done, kBlock)};
+        alignas(64) Planes<Out> planes;
+        fill_boxes<Out>(block, [&](int c) { return planes[c]; });
+        store_planes(target, block, 0, planes);
+      }
+    });
   }
 
   // The first column at or after `edge`, of `count` columns starting at `begin`.
@@ -123,33 +156,43 @@ class FinishedRows {
   using Streamed = StreamedStore<Target>;
   using Float = typename Target::Float;
   static constexpr int kWidth = sizeof(Float) / sizeof(float);
+  static constexpr int kLongRow = 4 * kWidth;  // columns that pay for loops of their own
 
-  // The finish of channel c of vectors that come from the image.
-  struct AnyFinish {
-    Finish channels[kMaxFills];
+  // The last step of vectors that come from the image. Quotients by 1 stand for bytes that are not
+  // normalized.
+  struct VectorFinishes {
+    Finish finishes[kMaxFills];
+    float reciprocals[kMaxFills], fills[kMaxFills];
+    bool is_exact;  // whether quotients have the bits of the last step
 
-    ORBBEC_HD Float operator()(int c, Float value) const { return channels[c](value); }
-  };
-  // Where quotients are exact.
-  struct QuotientFinish {
-    Finish channels[kMaxFills];
-    Quotients quotients;
+    VectorFinishes(const Op& op, const Quotients& quotients)
+        : is_exact(has_exact_values(op.arguments, quotients)) {
+      const AugmentArguments& a = op.arguments;
+      for (int c = 0; c < kMaxFills; ++c) {
+        const Finish finish = op.finish(c);
+        fills[c] = finish(load(op.reader.fill_of(c)));
+        finishes[c] = a.normalizes || !is_exact ? finish : Finish{a.scale, 0, 1, true};
+        reciprocals[c] = a.normalizes ? quotients.reciprocal[c] : 1;
+      }
+    }
 
+    ORBBEC_HD Float quotient(int c, Float value) const {
+      return Target::quotient(finishes[c].difference(value), {finishes[c].std, reciprocals[c]});
+    }
     ORBBEC_HD Float operator()(int c, Float value) const {
-      const Finish& finish = channels[c];
-      return Target::quotient(finish.difference(value), {finish.std, quotients.reciprocal[c]});
+      return is_exact ? quotient(c, value) : finishes[c](value);
+    }
+    // Lanes [begin, end) are values, the others fills.
+    ORBBEC_HD Float with_fill(int c, Float value, int begin, int end) const {
+      const Float finished = (*this)(c, value);
+      if (begin <= 0 && end >= kWidth) return finished;
+      return Target::with_fill(finished, fills[c], begin, end);
     }
   };
 
-  // Calls `run` with the finish, which is chosen once for many vectors.
-  template <class Run>
-  void with_vector_finish(const Run& run) const {
-    AnyFinish any;
-    for (int c = 0; c < kMaxFills; ++c) any.channels[c] = op_.finish(c);
-    if (!quotients_.are_exact) return run(any);
-    QuotientFinish exact{{}, quotients_};
-    std::copy_n(any.channels, kMaxFills, exact.channels);
-    run(exact);
+  static bool has_exact_values(const AugmentArguments& a, const Quotients& quotients) {
+    const bool is_scaled = a.warp.dtype == DType::kUInt8 && a.scale > 0 && a.scale < 0x1p30f;
+    return a.normalizes ? quotients.are_exact : is_scaled;
   }
 
   static int64_t output_bytes(const AugmentArguments& a) {
@@ -172,51 +215,66 @@ class FinishedRows {
     return {std::clamp(span.begin, begin, end) - begin, std::clamp(span.end, begin, end) - begin};
   }
 
-  // The columns before those that boxes cover up to the end of the block.
-  int visible_columns(const RowBlock& block) const {
-    int visible = block.count;
-    for_each_box(block, [&](const float*, int first, int last) {
-      if (last == block.count) visible = std::min(visible, first);
-    });
-    return visible;
-  }
-
-  // Of the columns that the cache has, those that go from vectors to the output.
-  Span vectors_of(const Image<float>& target, const RowBlock& block, Span inside) const {
-    const bool in_planes = target.stride_x == 1 && target.stride_c % kWidth == 0;
+  // The vectors of columns that the cache has, which go to the output; also those that have fills,
+  // or columns that are stored later.
+  Span vectors_of(const Image<float>& target, const RowBlock& block, Span inside, bool has_fills,
+                  int writable) const {
     const auto first = reinterpret_cast<uintptr_t>(&target.at(block.y, block.begin, 0));
-    if (first % sizeof(Float) != 0 || !(in_planes || is_rgb(target))) return {0, 0};
-    Span columns = inside;
-    for_each_box(block,
-                 [&](const float*, int first, int) { columns.end = std::min(columns.end, first); });
-    columns = {(columns.begin + kWidth - 1) / kWidth * kWidth, columns.end / kWidth * kWidth};
-    return columns.begin < columns.end ? columns : Span{0, 0};
+    const bool is_aligned =
+        first % sizeof(Float) == 0 && (target.stride_x > 1 || target.stride_c % kWidth == 0);
+    if (!(target.stride_x == 1 || is_rgb(target)) || (streams_ && !is_aligned)) return {0, 0};
+    int most = block.count;
+    for_each_box(block, [&](const float*, int covered, int) { most = std::min(most, covered); });
+    const int end = std::min(inside.end, most);
+    if (end == block.count && !streams_) {
+      most = std::max(most, writable);
+    } else if (!has_fills || end < inside.end) {
+      most = end;
+    }
+    const int begin = has_fills ? inside.begin / kWidth : (inside.begin + kWidth - 1) / kWidth;
+    const int last = std::min((end + kWidth - 1) / kWidth, most / kWidth);
+    return begin < last ? Span{begin * kWidth, last * kWidth} : Span{0, 0};
   }
 
   template <class RowCache>
   void store_vectors(const Image<float>& target, RowCache& cache, const RowBlock& block,
-                     Span columns) const {
-    float* const to = &target.at(block.y, block.begin, 0);
-    const int64_t plane = target.stride_c;
-    const bool streams = streams_;
-    if (target.stride_x == 1) {
-      return with_vector_finish([&](const auto& finish) {
-        cache.read(block.begin, columns, [=](int c, int i, auto values) {
-          write(finish(c, values), to + c * plane + i, streams);
-        });
-      });
-    }
-    with_vector_finish(
-        [&](const auto& finish) { store_pixels(to, cache, block, columns, finish); });
+                     Span columns, Span inside) const {
+    const VectorFinishes finishes = finishes_;  // a local copy, which stores cannot alias
+    // `is_whole`: no lane is a fill, and quotients are exact.
+    const auto store = [&](auto is_whole, auto streams, Span part) {
+      if (part.begin >= part.end) return;
+      const auto finished = [=](int c, int i, Float values) {
+        if constexpr (decltype(is_whole)::value) return finishes.quotient(c, values);
+        return finishes.with_fill(c, values, inside.begin - i, inside.end - i);
+      };
+      store_finished(target, cache, block, part, finished, streams);
+    };
+    const std::true_type yes;
+    const std::false_type no;
+    const Span read{std::max(columns.begin, inside.begin), std::min(columns.end, inside.end)};
+    const int first = (read.begin + kWidth - 1) / kWidth * kWidth;
+    const int last = std::max(read.end / kWidth * kWidth, first);
+    if (!finishes.is_exact || last - first < kLongRow) return store(no, streams_, read);
+    streams_ ? store(yes, yes, Span{first, last}) : store(yes, no, Span{first, last});
+    store(no, streams_, Span{read.begin, std::min(first, read.end)});
+    store(no, streams_, Span{last, read.end});
   }
 
-  template <class RowCache, class VectorFinish>
-  void store_pixels(float* to, RowCache& cache, const RowBlock& block, Span columns,
-                    const VectorFinish& finish) const {
-    const bool streams = streams_;
+  // The vectors of `part` to the output.
+  template <class RowCache, class Finished, class Streams>
+  void store_finished(const Image<float>& target, RowCache& cache, const RowBlock& block, Span part,
+                      const Finished& finished, Streams streams) const {
+    float* const to = &target.at(block.y, block.begin, 0);
+    const int64_t plane = target.stride_c;
+    if (target.stride_x == 1) {
+      cache.read(block.begin, part, [=](int c, int i, auto values) {
+        write(finished(c, i, values), to + c * plane + i, streams);
+      });
+      return;
+    }
     Float channels[3];
-    cache.read(block.begin, columns, [=, &channels](int c, int i, auto values) {
-      channels[c] = finish(c, values);
+    cache.read(block.begin, part, [=, &channels](int c, int i, auto values) {
+      channels[c] = finished(c, i, values);
       if (c < 2) return;
       Float pixels[3];
       Pixels::interleave(channels, pixels);
@@ -233,13 +291,17 @@ class FinishedRows {
                      Planes<Out>& planes) const {
     Finish finishes[kMaxFills];
     for (int c = 0; c < kMaxFills; ++c) finishes[c] = op_.finish(c);
-    if (inside.begin < inside.end) {
-      with_vector_finish([&](const auto& finish) {
-        cache.read(block.begin, inside, [&planes, finish](int c, int i, auto values) {
-          Target::store_vector(finish(c, values), planes[c] + i);
-        });
+    const auto store_inside = [&](auto is_exact) {  // known when compiled, for all vectors
+      cache.read(block.begin, inside, [&planes, all = finishes_](int c, int i, auto values) {
+        if constexpr (decltype(is_exact)::value) {
+          Target::store_vector(all.quotient(c, values), planes[c] + i);
+        } else {
+          Target::store_vector(all.finishes[c](values), planes[c] + i);
+        }
       });
-    }
+    };
+    if (inside.begin < inside.end)
+      finishes_.is_exact ? store_inside(std::true_type{}) : store_inside(std::false_type{});
     for (int c = 0; c < channels_; ++c) {
       const Out fill = store<Out>(finishes[c](load(op_.reader.fill_of(c))));
       for (int i = 0; i < reached.begin; ++i) planes[c][i] = fill;
@@ -249,10 +311,30 @@ class FinishedRows {
       if (i == inside.begin) i = inside.end;
       if (i < reached.end) read_pixel(block, i, finishes, planes);
     }
+    fill_boxes<Out>(block, [&](int c) { return planes[c]; });
+  }
+
+  // The columns that boxes cover; channel(c) is the first value of the block.
+  template <class Out, class Channel>
+  void fill_boxes(const RowBlock& block, const Channel& channel) const {
     for_each_box(block, [&](const float* box, int first, int last) {
-      for (int c = 0; c < channels_; ++c)
-        std::fill(planes[c] + first, planes[c] + last, store<Out>(finishes[c](fill_of(box, c))));
+      for (int c = 0; c < channels_; ++c) {
+        const Out fill = store<Out>(op_.finish(c)(fill_of(box, c)));
+        fill_row(channel(c) + first, last - first, fill);
+      }
     });
+  }
+
+  // In whole vectors, the last of which may overlap the one before it.
+  template <class Out>
+  static void fill_row(Out* to, int count, Out value) {
+    constexpr int kGroup = 64 / sizeof(Out);
+    if (count < kGroup) {
+      std::fill_n(to, count, value);
+      return;
+    }
+    for (int i = 0; i + kGroup <= count; i += kGroup) std::fill_n(to + i, kGroup, value);
+    std::fill_n(to + count - kGroup, kGroup, value);
   }
 
   // Column i of the block, by the sampler.
@@ -268,6 +350,7 @@ class FinishedRows {
 
   const Op& op_;
   const Quotients quotients_;
+  const VectorFinishes finishes_;
   int channels_;
   bool streams_;
 };

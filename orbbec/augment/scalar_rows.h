@@ -16,8 +16,10 @@ struct Span {
 struct NoRows {
   template <class Reader>
   explicit NoRows(const Reader&) {}
-  Span columns(int64_t, int, int, int) { return {0, 0}; }
-  Span reached(int64_t, int, int, int count) { return {0, count}; }
+  void prepare(int64_t, int) {}
+  bool serves() const { return false; }
+  Span columns(int, int, int) { return {0, 0}; }
+  Span reached(int, int, int count) { return {0, count}; }
   template <class Sink>
   void read(int, Span, const Sink&) {}
 };

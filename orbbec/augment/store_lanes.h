@@ -26,6 +26,10 @@ struct ScalarStore {
     *to = store<Out>(v);
   }
   static float quotient(float value, const ConstantDivisor& by) { return value / by.divisor; }
+  // Lanes [begin, end) of `v`; the others are `fill`.
+  static float with_fill(float v, float fill, int begin, int end) {
+    return begin <= 0 && end > 0 ? v : fill;
+  }
 #if defined(__x86_64__)
   // 64 bytes, bypassing the caches.
   static void stream_line(char* to, const char* from) {
@@ -56,6 +60,12 @@ struct VectorStore : ScalarStore {
     const Float near = value * by.reciprocal;
     const Float rest = Simd::fused_multiply_add(near, Simd::all_lanes(-by.divisor), value);
     return Simd::fused_multiply_add(rest, Simd::all_lanes(by.reciprocal), near);
+  }
+
+  static Float with_fill(Float v, float fill, int begin, int end) {
+    const Int lanes = Simd::lane_numbers();
+    const Float from_begin = lanes >= begin ? v : Simd::all_lanes(fill);
+    return lanes < end ? from_begin : Simd::all_lanes(fill);
   }
 
   static void store_vector(Float v, float* to) { Simd::store(to, v); }

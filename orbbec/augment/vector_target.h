@@ -5,10 +5,15 @@
 #include "../executors/simd/vector_row.h"
 #include "augment_rows.h"
 #include "columns/scaled_rows.h"
+#include "columns/whole_rows.h"
 
 namespace orbbec {
 
 namespace {
+
+template <class Reader>
+constexpr bool kReadsBytes = std::is_same_v<typename Reader::Value, uint8_t> &&
+                             std::is_same_v<typename Reader::Sampler, NearestSampler>;
 
 template <class Simd>
 struct VectorTarget : VectorStore<Simd> {
@@ -17,8 +22,9 @@ struct VectorTarget : VectorStore<Simd> {
   using BlockReader = std::conditional_t<kHasVectorRow<Reader>, VectorRow<Simd, Reader, float>,
                                          SamplerRow<VectorTarget, Reader>>;
   template <class Reader>
-  using RowCache = std::conditional_t<kHasVectorRow<Reader> && Reader::kIsLinear,
-                                      ScaledRows<Simd, Reader>, NoRows>;
+  using RowCache =
+      std::conditional_t<kHasVectorRow<Reader> && Reader::kIsLinear, ScaledRows<Simd, Reader>,
+                         std::conditional_t<kReadsBytes<Reader>, WholeRows<Simd, Reader>, NoRows>>;
 };
 
 }  // namespace

@@ -18,19 +18,19 @@ class WholePixels {
         shift_(reader.transform.matrices + n * reader.transform.stride) {}
 
   // Whether columns of row y from `begin` on interpolate nothing. Zero times a float may be NaN.
-  bool serves(int y, int begin) const {
+  ORBBEC_HD bool serves(int y, int begin) const {
     constexpr bool kIsExact = sizeof(T) == 1 || kTapsOf<typename Reader::Sampler> == 1;
     const bool has_pixels = image_.height > 0 && image_.width > 0;
     return kIsExact && has_pixels && shift_.is_whole && y < kExactSide && begin < kExactSide;
   }
 
-  bool is_reversed() const { return shift_.step_x < 0; }
+  ORBBEC_HD bool is_reversed() const { return shift_.step_x < 0; }
 
   // Elements from a pixel to that of the next column.
-  int64_t stride() const { return shift_.step_x * image_.stride_x; }
+  ORBBEC_HD int64_t stride() const { return shift_.step_x * image_.stride_x; }
 
   // Of `count` columns of row y, starting at `begin`, those that read inside the image.
-  Span inside(int y, int begin, int count) const {
+  ORBBEC_HD Span inside(int y, int begin, int count) const {
     const int64_t first = source_column(begin), last = image_.width - 1;
     if (source_row(y) < 0 || source_row(y) >= image_.height) return {0, 0};
     const int64_t before = is_reversed() ? first - last : -first;
@@ -40,20 +40,20 @@ class WholePixels {
   }
 
   // The pixel of output (y, x), inside the image.
-  const T* at(int y, int x) const {
+  ORBBEC_HD const T* at(int y, int x) const {
     return &image_.at(static_cast<int>(source_row(y)), static_cast<int>(source_column(x)), 0);
   }
 
   // The pixel of output (y, x) where a border repeats those of the image.
-  const T* at_border(int y, int x) const {
+  ORBBEC_HD const T* at_border(int y, int x) const {
     const int column = border_index(static_cast<int>(source_column(x)), image_.width, border_);
     return &image_.at(static_cast<int>(source_row(y)), column, 0);
   }
 
  private:
-  int64_t source_column(int x) const { return int64_t{shift_.step_x} * x + shift_.left; }
+  ORBBEC_HD int64_t source_column(int x) const { return int64_t{shift_.step_x} * x + shift_.left; }
 
-  int64_t source_row(int y) const {
+  ORBBEC_HD int64_t source_row(int y) const {
     const int64_t row = int64_t{shift_.step_y} * y + shift_.top;
     return outside_is_value(border_) ? row
                                      : border_index(static_cast<int>(row), image_.height, border_);

@@ -1,4 +1,5 @@
 // `run`: draws the parameters of a batch and runs the passes of a program, in one call.
+#include "../augment/augment.h"
 #include "../augment/crop/binding_call.h"
 #include "binding_draws.h"
 
@@ -76,6 +77,41 @@ bool changes_nothing(const double* row, const Batch& batch, const Parameters& p)
   return drawn != nullptr && std::all_of(drawn, drawn + p.count, [](double x) { return x == 0; });
 }
 
+// Whether a pass changes no value of any pixel, as the host sees.
+bool keeps_values(const double* row, const Batch& batch, const Parameters& p) {
+  if (row[kKind] != kAugmentPass || runs_cuda_kernels(batch.images)) return false;
+  if (batch.images.scalar_type() != ScalarType::Byte ||
+      kDtypes[index_in(row, kDtype)] != ScalarType::Byte)
+    return false;
+  if (row[kStatisticCount] > 0 || row[kEraseCount] > 0) return false;
+  const TableRows colors = p.rows(row[kColorWords], row[kColorCount], kStepNumbers);
+  const int64_t count = colors.count * p.count;
+  for (int64_t i = 0; i < count; ++i)
+    if (!(colors.rows[i * kStepNumbers] < 1)) return false;  // else no step
+  return true;
+}
+
+// A view of the rectangle that a pass cuts out of one image of the caller; none if it does more.
+std::optional<Tensor> cut_out(const double* row, const Batch& batch, const Parameters& p) {
+  const bool is_one = p.count == 1 && !batch.layout && !batch.is_temporary;
+  if (!is_one || !keeps_values(row, batch, p) || row[kRegionWords] >= 0) return std::nullopt;
+  const WholeShift shift(p.rows_at<float>(row[kMatrixWords], 9));
+  const Tensor& images = batch.images;
+  const int64_t y = images.dim() - 2, x = y + 1;  // dimensions
+  const std::vector<int64_t> size = p.size(row);
+  const auto fits = [](int64_t step, int64_t first, int64_t length, int64_t whole) {
+    return step == 1 && first >= 0 && first + length <= whole;
+  };
+  if (!fits(shift.step_y, shift.top, size[0], images.size(y))) return std::nullopt;
+  if (!fits(shift.step_x, shift.left, size[1], images.size(x))) return std::nullopt;
+  std::vector<int64_t> shape(images.sizes().begin(), images.sizes().end());
+  const std::vector<int64_t> strides(images.strides().begin(), images.strides().end());
+  std::copy(size.begin(), size.end(), shape.begin() + y);
+  auto* const first = static_cast<uint8_t*>(const_cast<void*>(images.const_data_ptr()));
+  return torch::stable::from_blob(first + shift.top * strides[y] + shift.left * strides[x], shape,
+                                  strides, images.device(), ScalarType::Byte);
+}
+
 // In `out` if the operator makes new results.
 Tensor run_operator(const double* row, const Batch& batch, const Parameters& p,
                     const std::optional<Tensor>& out) {
@@ -133,6 +169,10 @@ Tensor run_passes(const RunProgram& program, Batch batch, const Parameters& p,
     const double* const row = program.pass(k);
     const bool is_last = k + 1 == program.pass_count;
     if ((!is_last || batch.is_temporary) && changes_nothing(row, batch, p)) continue;
+    if (const auto view = is_last ? std::nullopt : cut_out(row, batch, p)) {
+      batch.images = *view;
+      continue;
+    }
     batch.images = run_pass(row, batch, p, is_last ? out : std::nullopt);
     batch.layout = std::nullopt;
     batch.is_temporary = true;
@@ -218,14 +258,15 @@ class Ranges {
     return {some, std::nullopt, call_.channels, {}, one_by_one_};
   }
 
-  // A view of some rows of a tensor.
+  // A view of some images.
   static Tensor rows_of(const Tensor& whole, int64_t begin, int64_t end) {
-    std::vector<int64_t> shape(whole.sizes().begin(), whole.sizes().end());
-    const std::vector<int64_t> strides(whole.strides().begin(), whole.strides().end());
+    std::array<int64_t, 4> shape;
+    std::copy_n(whole.sizes().begin(), shape.size(), shape.begin());
     shape[0] = end - begin;
     char* const first = static_cast<char*>(const_cast<void*>(whole.const_data_ptr())) +
-                        begin * strides[0] * whole.element_size();
-    return torch::stable::from_blob(first, shape, strides, whole.device(), whole.scalar_type());
+                        begin * whole.stride(0) * whole.element_size();
+    return torch::stable::from_blob(first, {shape.data(), shape.size()}, whole.strides(),
+                                    whole.device(), whole.scalar_type());
   }
 
   Tensor one_of_layout(int64_t n) const {

@@ -30,23 +30,28 @@ template <class Simd, class Reader>
 class ScaledRows {
  public:
   explicit ScaledRows(const Reader& reader)
-      : reader_(reader),
-        width_(reader.transform.width),
-        channels_(static_cast<int>(reader.output.channels)) {}
+      : reader_(reader), channels_(static_cast<int>(reader.output.channels)) {}
 
-  // Of `count` columns of row y of image n, starting at `begin`, those that this class can read.
-  Span columns(int64_t n, int y, int begin, int count) {
-    if (n != n_) set_image(n);
+  // For the first `width` columns of image n.
+  void prepare(int64_t n, int width) {
+    width_ = width;
+    set_image(n);
+  }
+
+  // Whether this class can read some columns, or knows that they are the fill of the border.
+  bool serves() const { return first_ < last_ || has_fill_; }
+
+  // Of `count` columns of row y, starting at `begin`, those that this class can read.
+  Span columns(int y, int begin, int count) {
     const int first = std::clamp(first_ - begin, 0, count);
     const int last = std::clamp(last_ - begin, first, count);
     return first < last && set_row(y) ? Span{first, last} : Span{0, 0};
   }
 
   // Of the same columns, those that may not be the fill of the border.
-  Span reached(int64_t n, int y, int begin, int count) {
-    if (n != n_) set_image(n);
+  Span reached(int y, int begin, int count) {
     if (!has_fill_) return {0, count};
-    const float at = reader_.transform.fused(n, y, 0).y;
+    const float at = reader_.transform.fused(n_, y, 0).y;
     if (!(at >= -1 && at < static_cast<float>(image_.height))) return {0, 0};
     const int first = std::clamp(first_reached_ - begin, 0, count);
     return {first, std::clamp(last_reached_ - begin, first, count)};
@@ -69,6 +74,19 @@ class ScaledRows {
   static constexpr int kLine = 64;      // bytes of a cache line
   static constexpr int kPairBytes = 8;  // bytes of a load that holds a pixel and its right neighbor
   static constexpr float kFar = 1 << 23;  // from here on, neighboring pixels are equal in float
+
+  // Of a thread, for one image at a time: allocation takes as long as a few rows.
+  struct Memory {
+    PackedColumns<Simd> columns;
+    std::vector<int> offsets;    // bytes from the start of a row to a column's left pixel
+    std::vector<float> weights;  // of a column's right pixel
+    std::vector<float> rows;     // two source rows
+  };
+
+  static Memory& of_thread() {
+    thread_local Memory memory;
+    return memory;
+  }
 
   int64_t stride() const { return width_ + Simd::kLanes; }
   const T* source_row(int row) const { return image_.data + row * image_.stride_y; }
@@ -99,9 +117,9 @@ class ScaledRows {
 
   // Positions are monotonic along a row, so the columns inside the image are contiguous.
   void set_columns(int pixel) {
-    offsets_.assign(stride(), 0);
-    weights_.assign(stride(), 0.0f);
-    rows_.resize(2 * channels_ * stride());
+    memory_.offsets.assign(stride(), 0);
+    memory_.weights.assign(stride(), 0.0f);
+    memory_.rows.resize(2 * channels_ * stride());
     const int last_left = image_.width - 2;
     for (int x = 0; x < width_; ++x) {
       const float at = reader_.transform.fused(n_, 0, x).x;
@@ -114,14 +132,14 @@ class ScaledRows {
       if (left != inside && !clamps_) continue;
       if (first_ == last_) first_ = x;
       last_ = x + 1;
-      offsets_[x] = inside * pixel;
-      weights_[x] = left < 0 ? 0 : left > last_left ? 1 : at - static_cast<float>(left);
+      memory_.offsets[x] = inside * pixel;
+      memory_.weights[x] = left < 0 ? 0 : left > last_left ? 1 : at - static_cast<float>(left);
     }
     if (first_ == last_) return;
-    std::fill_n(offsets_.begin(), first_, offsets_[first_]);
-    std::fill(offsets_.begin() + last_, offsets_.end(), offsets_[last_ - 1]);
-    permutes_ =
-        kIsByte && (packed_rgb_ || pixel == 1) && columns_.set(offsets_.data(), first_, last_);
+    std::fill_n(memory_.offsets.begin(), first_, memory_.offsets[first_]);
+    std::fill(memory_.offsets.begin() + last_, memory_.offsets.end(), memory_.offsets[last_ - 1]);
+    permutes_ = kIsByte && (packed_rgb_ || pixel == 1) &&
+                memory_.columns.set(memory_.offsets.data(), first_, last_);
   }
 
   // False where the row reads outside the image.
@@ -156,12 +174,12 @@ class ScaledRows {
   template <int kChannels>
   const float* cached_row(int row) {
     const int slot = row & 1;
-    float* const floats = rows_.data() + slot * channels_ * stride();
+    float* const floats = memory_.rows.data() + slot * channels_ * stride();
     if (row_indices_[slot] == row) return floats;
     row_indices_[slot] = row;
     const T* const pixels = source_row(row);
-    const int64_t last_pair = std::max(offsets_[first_], offsets_[last_ - 1]) + kPairBytes +
-                              (channels_ - 1) * image_.stride_c * int64_t{sizeof(T)};
+    const int64_t last_pair = std::max(memory_.offsets[first_], memory_.offsets[last_ - 1]) +
+                              kPairBytes + (channels_ - 1) * image_.stride_c * int64_t{sizeof(T)};
     prefetch(row + step_);
     if constexpr (kIsByte) {
       if (permutes_) {
@@ -181,12 +199,12 @@ class ScaledRows {
   void permute_row(const T* pixels, float* to) const {
     const int64_t nbytes = bytes_from(pixels);
     if constexpr (kChannels == 3) {
-      columns_.blend_rgb(pixels, nbytes, weights_.data(), to, stride());
+      memory_.columns.blend_rgb(pixels, nbytes, memory_.weights.data(), to, stride());
     } else {
       for (int c = 0; c < channels_; ++c) {
         const int64_t skipped = c * image_.stride_c;
-        columns_.blend_plane(pixels + skipped, nbytes - skipped, weights_.data(),
-                             to + c * stride());
+        memory_.columns.blend_plane(pixels + skipped, nbytes - skipped, memory_.weights.data(),
+                                    to + c * stride());
       }
     }
   }
@@ -195,7 +213,7 @@ class ScaledRows {
   // because GCC drops a call to a function that does nothing else.
   ORBBEC_HD void prefetch(int row) const {
     if (row < 0 || row >= image_.height) return;
-    const auto [begin, end] = std::minmax(offsets_[first_], offsets_[last_ - 1]);
+    const auto [begin, end] = std::minmax(memory_.offsets[first_], memory_.offsets[last_ - 1]);
     for (int c = 0; c < (packed_rgb_ ? 1 : channels_); ++c) {
       const auto* const pixels =
           reinterpret_cast<const char*>(source_row(row) + c * image_.stride_c);
@@ -207,8 +225,8 @@ class ScaledRows {
   template <int kChannels, bool kInside>
   void blend_row(const T* pixels, float* to) const {
     const int channels = kChannels > 0 ? kChannels : channels_, shift = pair_shift_, last = last_;
-    const int* const offsets = offsets_.data();
-    const float* const weights = weights_.data();
+    const int* const offsets = memory_.offsets.data();
+    const float* const weights = memory_.weights.data();
     const int64_t channel = stride(), stride_c = image_.stride_c, bytes = bytes_from(pixels);
     for (int x = first_; x < last; x += Simd::kLanes) {
       const Float weight = Simd::load(weights + x);
@@ -263,7 +281,7 @@ class ScaledRows {
   }
 
   const Reader& reader_;
-  int width_, channels_;
+  int width_ = 0, channels_;
   int64_t n_ = -1;
   Image<const T> image_{};
   const T* end_ = nullptr;                    // one past the image's last pixel
@@ -272,14 +290,11 @@ class ScaledRows {
   bool has_fill_ = false;                     // whether other columns are filled
   bool clamps_ = false;                       // whether positions outside read the nearest pixel
   bool packed_rgb_ = false;                   // whether one load holds all channels of two pixels
-  bool permutes_ = false;                     // whether `columns_` reads these
+  bool permutes_ = false;                     // whether the packed columns read these
   int step_ = 1;                              // rows ahead to prefetch
   int pair_shift_ = 0;                        // bits from a pixel to its right neighbor
-  PackedColumns<Simd> columns_;
-  std::vector<int> offsets_;       // bytes from the start of a row to a column's left pixel
-  std::vector<float> weights_;     // of a column's right pixel
-  std::vector<float> rows_;        // two source rows
-  int row_indices_[2] = {-1, -1};  // in the image
+  Memory& memory_ = of_thread();
+  int row_indices_[2] = {-1, -1};  // of the rows in memory
   int top_ = 0, bottom_ = 0;       // the two source rows of the current row
   float weight_ = 0;               // of the lower row
 };

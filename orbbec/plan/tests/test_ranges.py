@@ -1,5 +1,7 @@
 """On the CPU a few images at a time go through all passes, with the bytes of the passes one by one."""
 
+import copy
+
 import numpy as np
 import pytest
 import torch
@@ -9,6 +11,7 @@ from orbbec import transforms as T
 from orbbec.bridge.buffer_pool import LEAST_BYTES
 from orbbec.plan.tests.draw_cases import Picker, random_transform
 from orbbec.plan.tests.test_run import FINISHES, assert_run_is_pass_by_pass, is_run_alike, runs
+from tests.support import assert_same_bytes
 
 SIZES = (
     lambda: T.RandomResize(20, 60),
@@ -74,3 +77,19 @@ def test_ranges_of_large_images(kind, threads):
                 assert_run_is_pass_by_pass(pipeline, images)
             finally:
                 torch.set_num_threads(before)
+
+
+@pytest.mark.parametrize("kind", KINDS)
+@pytest.mark.parametrize("last", [T.Resize((40, 30)), T.RandomEqualize(1.0), T.RandomAutocontrast(1.0)])
+def test_crops_before_other_passes_leave_the_images_as_they_are(kind, last):
+    rows = [T.CropAndPad(px_range=(0, (-8, -1), 0, 0), keep_size=False, p=1.0), T.RandomCrop((29, 40))]
+    some = T.RandomApply([T.RandomChoice(rows)], 0.7)
+    change = T.RandomApply([T.RandomEqualize(1.0)], 0.5)
+    for count in (1, 9):
+        images = images_of(kind, count)
+        before = images.clone() if isinstance(images, torch.Tensor) else copy.deepcopy(images)
+        for size in ([], [T.Resize((31, 42))]):
+            pipeline = T.Compose([some, T.RandomInvert(0.3), change, *size, last], seed=3)
+            is_run_alike(pipeline, images)
+        for one, other in zip(images, before, strict=True):
+            assert_same_bytes(one, other)
