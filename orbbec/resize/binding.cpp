@@ -95,7 +95,7 @@ int64_t taps_capacity(ResizeMethod method, int64_t side, int64_t out) {
 
 int64_t aligned(int64_t bytes) { return (bytes + 15) / 16 * 16; }
 
-// Gives coefficients room for the taps of a result from images of at most `longest` height and
+// Widens the coefficients to the taps of a result from images of at most `longest` height and
 // width.
 void widen_taps(const std::vector<int64_t>& longest, int64_t height, int64_t width,
                 ResizeArguments& a) {
@@ -237,7 +237,7 @@ struct ResizeEach {
   ResizeArguments all;
   RaggedOutput output;
 
-  // The arguments of results [begin, end), whose coefficients have room for the largest of them.
+  // The arguments of results [begin, end), whose coefficients fit the largest of them.
   ResizeArguments part(int64_t begin, int64_t end) const {
     ResizeArguments a = all;
     a.source = part_of(all.source, begin, end - begin);

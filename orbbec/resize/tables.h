@@ -217,8 +217,8 @@ struct FillResizeCoefficients {
     const double* box = request.boxes == nullptr ? nullptr : request.boxes + 4 * n;
     const auto side = [&](int most, int column) {
       if (request.layout == nullptr) return most;
-      const int64_t own = request.layout[3 * n + column];
-      return own < 1 ? 1 : own < most ? static_cast<int>(own) : most;
+      const int64_t length = request.layout[3 * n + column];
+      return length < 1 ? 1 : length < most ? static_cast<int>(length) : most;
     };
     const ResizeAxis x =
         resize_axis(image.width, box == nullptr ? 0 : box[0], box == nullptr ? image.width : box[2],

@@ -282,9 +282,12 @@ PLAUSIBLE: dict[str, Callable[[Scene], Any]] = {
         ("pillow_12", "pillow_13") if s.antialias else ("cv2_5", "cv2_4")
     ),
     "resize_backward.arithmetic": lambda s: "pillow_13" if s.antialias else "cv2_5",
-    "resize.out_layout": lambda s: s.table(
-        [[n * s.oh * s.ow * s.c, s.oh, s.ow] for n in range(s.n)], torch.int64, 3
-    ),
+    **{
+        f"resize.{name}": lambda s: s.table(
+            [[n * s.oh * s.ow * s.c, s.oh, s.ow] for n in range(s.n)], torch.int64, 3
+        )
+        for name in ("out_layout", "host_layout")
+    },
     "resize.boxes": lambda s: s.chance(0.4, lambda: s.boxes([s.n, 4], torch.float64)),
     "resize_backward.boxes": lambda s: s.chance(0.4, lambda: s.boxes([s.n, 4], torch.float64)),
     "longest": lambda s: [24, 24],

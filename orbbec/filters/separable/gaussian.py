@@ -59,7 +59,6 @@ def gaussian_blur(
     count = count_of(images)
     sizes = kernel_sizes(op, kernel_size, count)
     sigmas = _sigmas(op, sigma, count, device_of(images))
-    check_numbers(op, "sigma", sigmas, lambda numbers: ~np.isnan(numbers), "as numbers")
     border = border_name(op, border)
     return filter_images(op, images, "gaussian_blur", sizes, sigmas, border)
 
@@ -73,12 +72,15 @@ def _sigmas(op: str, sigma: Any, count: int, device: torch.device) -> Tensor:
             sigma_y, sigma_x = map(float, sigma)
         except (TypeError, ValueError) as error:
             raise TypeError(f"{op}: expected sigma as a number or (y, x), but got {shown(sigma)}") from error
+        if sigma_y != sigma_y or sigma_x != sigma_x:
+            raise ValueError(f"{op}: expected sigma as numbers, but got {shown(sigma)}")
         sigmas = torch.full((1, 2), sigma_y, dtype=torch.float64, device=device)
         sigmas[:, 1].fill_(sigma_x)
         return sigmas
     if not isinstance(sigma, (Tensor, np.ndarray)):
         raise TypeError(f"{op}: expected sigma as a number, a tensor or an array, but got {shown(sigma)}")
     sigmas = real_numbers(op, "sigma", sigma).to(torch.float64)
+    check_numbers(op, "sigma", sigmas, lambda numbers: ~np.isnan(numbers), "as numbers")
     if list(sigmas.shape) == [count]:
         return sigmas[:, None].expand(count, 2)
     if list(sigmas.shape) in ([], [1]):
