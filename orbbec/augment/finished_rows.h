@@ -158,21 +158,25 @@ class FinishedRows {
   static constexpr int kWidth = sizeof(Float) / sizeof(float);
   static constexpr int kLongRow = 4 * kWidth;  // columns that pay for loops of their own
 
-  // The last step of vectors that come from the image. Quotients by 1 stand for bytes that are not
-  // normalized.
+  // How the last step of a vector is computed.
+  enum class Step { kScale, kQuotient, kAny };
+  template <Step kStep>
+  using StepOf = std::integral_constant<Step, kStep>;
+
+  // The last step of vectors that come from the image.
   struct VectorFinishes {
     Finish finishes[kMaxFills];
     float reciprocals[kMaxFills], fills[kMaxFills];
-    bool is_exact;  // whether quotients have the bits of the last step
+    Step step;
 
     VectorFinishes(const Op& op, const Quotients& quotients)
-        : is_exact(has_exact_values(op.arguments, quotients)) {
-      const AugmentArguments& a = op.arguments;
+        : step(!op.arguments.normalizes ? Step::kScale
+               : quotients.are_exact    ? Step::kQuotient
+                                        : Step::kAny) {
       for (int c = 0; c < kMaxFills; ++c) {
-        const Finish finish = op.finish(c);
-        fills[c] = finish(load(op.reader.fill_of(c)));
-        finishes[c] = a.normalizes || !is_exact ? finish : Finish{a.scale, 0, 1, true};
-        reciprocals[c] = a.normalizes ? quotients.reciprocal[c] : 1;
+        finishes[c] = op.finish(c);
+        fills[c] = finishes[c](load(op.reader.fill_of(c)));
+        reciprocals[c] = quotients.reciprocal[c];
       }
     }
 
@@ -180,7 +184,14 @@ class FinishedRows {
       return Target::quotient(finishes[c].difference(value), {finishes[c].std, reciprocals[c]});
     }
     ORBBEC_HD Float operator()(int c, Float value) const {
-      return is_exact ? quotient(c, value) : finishes[c](value);
+      return step == Step::kQuotient ? quotient(c, value) : finishes[c](value);
+    }
+    // The same where the step is known when compiled.
+    template <Step kStep>
+    ORBBEC_HD Float finished(StepOf<kStep>, int c, Float value) const {
+      if constexpr (kStep == Step::kScale) return finishes[c].scaled(value);
+      if constexpr (kStep == Step::kQuotient) return quotient(c, value);
+      if constexpr (kStep == Step::kAny) return finishes[c](value);
     }
     // Lanes [begin, end) are values, the others fills.
     ORBBEC_HD Float with_fill(int c, Float value, int begin, int end) const {
@@ -190,9 +201,12 @@ class FinishedRows {
     }
   };
 
-  static bool has_exact_values(const AugmentArguments& a, const Quotients& quotients) {
-    const bool is_scaled = a.warp.dtype == DType::kUInt8 && a.scale > 0 && a.scale < 0x1p30f;
-    return a.normalizes ? quotients.are_exact : is_scaled;
+  // Calls `use` with the StepOf the vectors.
+  template <class Use>
+  void with_step(const Use& use) const {
+    if (finishes_.step == Step::kScale) return use(StepOf<Step::kScale>{});
+    if (finishes_.step == Step::kQuotient) return use(StepOf<Step::kQuotient>{});
+    use(StepOf<Step::kAny>{});
   }
 
   static int64_t output_bytes(const AugmentArguments& a) {
@@ -240,24 +254,28 @@ class FinishedRows {
   void store_vectors(const Image<float>& target, RowCache& cache, const RowBlock& block,
                      Span columns, Span inside) const {
     const VectorFinishes finishes = finishes_;  // a local copy, which stores cannot alias
-    // `is_whole`: no lane is a fill, and quotients are exact.
-    const auto store = [&](auto is_whole, auto streams, Span part) {
+    const auto store_any = [&](Span part) {
       if (part.begin >= part.end) return;
       const auto finished = [=](int c, int i, Float values) {
-        if constexpr (decltype(is_whole)::value) return finishes.quotient(c, values);
         return finishes.with_fill(c, values, inside.begin - i, inside.end - i);
       };
-      store_finished(target, cache, block, part, finished, streams);
+      store_finished(target, cache, block, part, finished, streams_);
     };
-    const std::true_type yes;
-    const std::false_type no;
     const Span read{std::max(columns.begin, inside.begin), std::min(columns.end, inside.end)};
     const int first = (read.begin + kWidth - 1) / kWidth * kWidth;
     const int last = std::max(read.end / kWidth * kWidth, first);
-    if (!finishes.is_exact || last - first < kLongRow) return store(no, streams_, read);
-    streams_ ? store(yes, yes, Span{first, last}) : store(yes, no, Span{first, last});
-    store(no, streams_, Span{read.begin, std::min(first, read.end)});
-    store(no, streams_, Span{last, read.end});
+    if (last - first < kLongRow) return store_any(read);
+    with_step([&](auto step) {  // of vectors without fills
+      const auto finished = [=](int c, int, Float value) {
+        return finishes.finished(step, c, value);
+      };
+      const auto store = [&](auto streams) {
+        store_finished(target, cache, block, Span{first, last}, finished, streams);
+      };
+      streams_ ? store(std::true_type{}) : store(std::false_type{});
+    });
+    store_any({read.begin, std::min(first, read.end)});
+    store_any({last, read.end});
   }
 
   // The vectors of `part` to the output.
@@ -291,17 +309,13 @@ class FinishedRows {
                      Planes<Out>& planes) const {
     Finish finishes[kMaxFills];
     for (int c = 0; c < kMaxFills; ++c) finishes[c] = op_.finish(c);
-    const auto store_inside = [&](auto is_exact) {  // known when compiled, for all vectors
-      cache.read(block.begin, inside, [&planes, all = finishes_](int c, int i, auto values) {
-        if constexpr (decltype(is_exact)::value) {
-          Target::store_vector(all.quotient(c, values), planes[c] + i);
-        } else {
-          Target::store_vector(all.finishes[c](values), planes[c] + i);
-        }
+    if (inside.begin < inside.end) {
+      with_step([&](auto step) {
+        cache.read(block.begin, inside, [&planes, step, all = finishes_](int c, int i, auto value) {
+          Target::store_vector(all.finished(step, c, value), planes[c] + i);
+        });
       });
-    };
-    if (inside.begin < inside.end)
-      finishes_.is_exact ? store_inside(std::true_type{}) : store_inside(std::false_type{});
+    }
     for (int c = 0; c < channels_; ++c) {
       const Out fill = store<Out>(finishes[c](load(op_.reader.fill_of(c))));
       for (int i = 0; i < reached.begin; ++i) planes[c][i] = fill;

@@ -1,7 +1,6 @@
 // Shared by the bindings of roi_align, roi_align_rotated and roi_pool.
 #pragma once
 
-#include "../bridge/float_images.h"
 #include "../bridge/images.h"
 #include "roi.h"
 
@@ -114,20 +113,6 @@ Tensor point_to_rois(const char* op, const Tensor& rois, RoiArguments& a) {
   return geometries;
 }
 
-// Reads features and writes their regions.
-inline void features_in_floats(FloatImages& floats, RoiArguments& a) {
-  floats.read(a.dtype, a.features);
-  floats.write(a.dtype, a.pooled);
-  a.dtype = widened(a.dtype);
-}
-
-// Reads the gradient of regions and writes that of the features.
-inline void regions_in_floats(FloatImages& floats, RoiArguments& a) {
-  floats.read(a.dtype, a.pooled);
-  floats.write(a.dtype, a.features);
-  a.dtype = widened(a.dtype);
-}
-
 // Sets `channels_last` of a gradient on CUDA; `holder` keeps its memory.
 inline void set_channels_last(const char* op, const Tensor& gradient, RoiArguments& a,
                               std::optional<Tensor>& holder) {
@@ -161,7 +146,7 @@ Tensor roi_align_forward(const char* op, const Tensor& input, const Tensor& rois
   if (output.numel() == 0) return output;
   const Tensor geometries = point_to_rois<RoiGeometry>(op, prepared, a);
   a.pooled = dense_images(op, "output", output, output.mutable_data_ptr());
-  run_where(op, input, in_floats(op, input, on_cpu, features_in_floats), on_cuda, a);
+  run_where(op, input, on_cpu, on_cuda, a);
   return output;
 }
 
@@ -182,7 +167,7 @@ Tensor roi_align_gradient(const char* op, const Tensor& gradient, const Tensor& 
   a.features = float_images(op, "input", result, result.mutable_data_ptr());
   std::optional<Tensor> rows;
   if (!Roi::scatters(a)) set_channels_last(op, gradient, a, rows);
-  run_where(op, gradient, in_floats(op, gradient, on_cpu, regions_in_floats), on_cuda, a);
+  run_where(op, gradient, on_cpu, on_cuda, a);
   return result;
 }
 

@@ -3,7 +3,7 @@
 // roi_align/roi_backward_cpu.h.
 #pragma once
 
-#include "../executors/float_dispatch_cpu.h"
+#include "../executors/executor_cpu.h"
 #include "blocked_channels.h"
 #include "roi_taps.h"
 

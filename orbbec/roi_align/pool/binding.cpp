@@ -37,10 +37,7 @@ std::tuple<Tensor, Tensor> roi_pool(Tensor input, Tensor rois, std::vector<int64
   const Tensor geometries = point_to_rois<RoiPoolGeometry>(kOp, prepared, a.roi);
   a.roi.pooled = dense_images(kOp, "output", output, output.mutable_data_ptr());
   a.argmax = dense_images(kOp, "argmax", argmax, argmax.mutable_data_ptr());
-  const auto on_cpu = in_floats(kOp, input, roi_pool_cpu, [](FloatImages& floats, auto& pool) {
-    features_in_floats(floats, pool.roi);
-  });
-  run_where(kOp, input, on_cpu, roi_pool_cuda, a);
+  run_where(kOp, input, roi_pool_cpu, roi_pool_cuda, a);
   return {output, argmax};
 }
 
@@ -74,10 +71,7 @@ Tensor roi_pool_backward(Tensor gradient, Tensor argmax, Tensor rois,
   a.roi.features = float_images(kOp, "input", result, result.mutable_data_ptr());
   check_argmax_reach(a.roi.features);
   a.argmax = dense_images(kOp, "argmax", argmax, const_cast<void*>(argmax.const_data_ptr()));
-  const auto on_cpu =
-      in_floats(kOp, gradient, roi_pool_backward_cpu,
-                [](FloatImages& floats, auto& pool) { regions_in_floats(floats, pool.roi); });
-  run_where(kOp, gradient, on_cpu, roi_pool_backward_cuda, a);
+  run_where(kOp, gradient, roi_pool_backward_cpu, roi_pool_backward_cuda, a);
   return result;
 }
 

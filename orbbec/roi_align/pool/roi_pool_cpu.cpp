@@ -1,6 +1,6 @@
 #include <vector>
 
-#include "../../executors/float_dispatch_cpu.h"
+#include "../../executors/executor_cpu.h"
 #include "../blocked_channels.h"
 #include "roi_pool.h"
 
@@ -204,24 +204,22 @@ void scatter_gradient(const RoiPoolArguments& a, const ParallelFor& parallel) {
 }  // namespace
 
 void roi_pool_cpu(const RoiPoolArguments& a, const ParallelFor& parallel) {
-  dispatch_roi_dtype(a.roi.dtype, in_floats_only([&](auto pixel) {
-                       using T = decltype(pixel);
-                       make_roi_pool_geometries_cpu<Compute<T>>(a.roi, parallel);
-                       const RoiPool<T> op(a);
-                       const RoiPoolOnBlocks<T> on_blocks(a, op);
-                       if (on_blocks.pays()) {
-                         on_blocks.run(parallel);
-                       } else {
-                         for_each_pixel_cpu(op, region_items(op.pooled, op.channels_last),
-                                            parallel);
-                       }
-                     }));
+  dispatch_roi_dtype(a.roi.dtype, [&](auto pixel) {
+    using T = decltype(pixel);
+    make_roi_pool_geometries_cpu<Compute<T>>(a.roi, parallel);
+    const RoiPool<T> op(a);
+    const RoiPoolOnBlocks<T> on_blocks(a, op);
+    if (on_blocks.pays()) {
+      on_blocks.run(parallel);
+    } else {
+      for_each_pixel_cpu(op, region_items(op.pooled, op.channels_last), parallel);
+    }
+  });
 }
 
 void roi_pool_backward_cpu(const RoiPoolArguments& a, const ParallelFor& parallel) {
-  dispatch_roi_dtype(a.roi.dtype, in_floats_only([&](auto pixel) {
-                       scatter_gradient<decltype(pixel)>(a, parallel);
-                     }));
+  dispatch_roi_dtype(a.roi.dtype,
+                     [&](auto pixel) { scatter_gradient<decltype(pixel)>(a, parallel); });
 }
 
 }  // namespace orbbec
