@@ -39,6 +39,7 @@ GRADIENTS_OF_FLOATS = {
     "remap_backward",
     "resize_backward",
 }
+RESULTS = ("resize.out_layout", "resize.host_layout")
 COLORED = {"jpeg_compression", "cvt_color", "adjust_color", "gray_sums", "augment"} | CROPS
 
 
@@ -116,9 +117,9 @@ class Scene:
     def buffer(self, lengths: list[int]) -> TensorSpec:
         return self.tensor([sum(lengths) + self.random.choice((0, 0, 5))], torch.uint8, 0, 255)
 
-    def lay_out(self, lengths: list[int]) -> TensorSpec:
+    def lay_out(self, lengths: list[int], sizes: list[list[int]] | None = None) -> TensorSpec:
         rows, first = [], 0
-        for length, size in zip(lengths, self.sizes, strict=True):
+        for length, size in zip(lengths, sizes or self.sizes, strict=True):
             rows.append([first, *size])
             first += length
         return self.table(rows, torch.int64, 3)
@@ -282,12 +283,7 @@ PLAUSIBLE: dict[str, Callable[[Scene], Any]] = {
         ("pillow_12", "pillow_13") if s.antialias else ("cv2_5", "cv2_4")
     ),
     "resize_backward.arithmetic": lambda s: "pillow_13" if s.antialias else "cv2_5",
-    **{
-        f"resize.{name}": lambda s: s.table(
-            [[n * s.oh * s.ow * s.c, s.oh, s.ow] for n in range(s.n)], torch.int64, 3
-        )
-        for name in ("out_layout", "host_layout")
-    },
+    **dict.fromkeys(RESULTS, lambda s: s.lay_out([s.oh * s.ow * s.c] * s.n, [[s.oh, s.ow]] * s.n)),
     "resize.boxes": lambda s: s.chance(0.4, lambda: s.boxes([s.n, 4], torch.float64)),
     "resize_backward.boxes": lambda s: s.chance(0.4, lambda: s.boxes([s.n, 4], torch.float64)),
     "longest": lambda s: [24, 24],
