@@ -39,7 +39,7 @@ GRADIENTS_OF_FLOATS = {
     "remap_backward",
     "resize_backward",
 }
-RESULTS = ("resize.out_layout", "resize.host_layout")
+RESULT_LAYOUTS = ("resize.out_layout", "resize.host_layout")
 COLORED = {"jpeg_compression", "cvt_color", "adjust_color", "gray_sums", "augment"} | CROPS
 
 
@@ -283,7 +283,7 @@ PLAUSIBLE: dict[str, Callable[[Scene], Any]] = {
         ("pillow_12", "pillow_13") if s.antialias else ("cv2_5", "cv2_4")
     ),
     "resize_backward.arithmetic": lambda s: "pillow_13" if s.antialias else "cv2_5",
-    **dict.fromkeys(RESULTS, lambda s: s.lay_out([s.oh * s.ow * s.c] * s.n, [[s.oh, s.ow]] * s.n)),
+    **dict.fromkeys(RESULT_LAYOUTS, lambda s: s.lay_out([s.oh * s.ow * s.c] * s.n, [[s.oh, s.ow]] * s.n)),
     "resize.boxes": lambda s: s.chance(0.4, lambda: s.boxes([s.n, 4], torch.float64)),
     "resize_backward.boxes": lambda s: s.chance(0.4, lambda: s.boxes([s.n, 4], torch.float64)),
     "longest": lambda s: [24, 24],

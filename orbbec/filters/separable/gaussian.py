@@ -1,5 +1,6 @@
 """Gaussian blur."""
 
+import math
 from typing import Any
 
 import numpy as np
@@ -72,7 +73,7 @@ def _sigmas(op: str, sigma: Any, count: int, device: torch.device) -> Tensor:
             sigma_y, sigma_x = map(float, sigma)
         except (TypeError, ValueError) as error:
             raise TypeError(f"{op}: expected sigma as a number or (y, x), but got {shown(sigma)}") from error
-        if sigma_y != sigma_y or sigma_x != sigma_x:
+        if math.isnan(sigma_y) or math.isnan(sigma_x):
             raise ValueError(f"{op}: expected sigma as numbers, but got {shown(sigma)}")
         sigmas = torch.full((1, 2), sigma_y, dtype=torch.float64, device=device)
         sigmas[:, 1].fill_(sigma_x)
