@@ -188,7 +188,7 @@ class FinishedRows {
     }
     // The same where the step is known when compiled.
     template <Step kStep>
-    ORBBEC_HD Float finished(StepOf<kStep>, int c, Float value) const {
+    ORBBEC_HD Float finish(StepOf<kStep>, int c, Float value) const {
       if constexpr (kStep == Step::kScale) return finishes[c].scaled(value);
       if constexpr (kStep == Step::kQuotient) return quotient(c, value);
       if constexpr (kStep == Step::kAny) return finishes[c](value);
@@ -267,7 +267,7 @@ class FinishedRows {
     if (last - first < kLongRow) return store_any(read);
     with_step([&](auto step) {  // of vectors without fills
       const auto finished = [=](int c, int, Float value) {
-        return finishes.finished(step, c, value);
+        return finishes.finish(step, c, value);
       };
       const auto store = [&](auto streams) {
         store_finished(target, cache, block, Span{first, last}, finished, streams);
@@ -312,7 +312,7 @@ class FinishedRows {
     if (inside.begin < inside.end) {
       with_step([&](auto step) {
         cache.read(block.begin, inside, [&planes, step, all = finishes_](int c, int i, auto value) {
-          Target::store_vector(all.finished(step, c, value), planes[c] + i);
+          Target::store_vector(all.finish(step, c, value), planes[c] + i);
         });
       });
     }

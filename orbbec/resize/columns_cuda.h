@@ -57,9 +57,6 @@ struct BandColumn {
   bool exists;                // else this is the last value of a row
 };
 
-template <class T>
-constexpr bool kMayVary = std::is_same_v<T, uint8_t>;  // variable-size images have no other type
-
 // The size of image n of the output, within the bounds that the grid and the coefficients have.
 struct OutputSize {
   int height, width;

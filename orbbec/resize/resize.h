@@ -265,6 +265,10 @@ ORBBEC_HD int column_of(const bool* flips, int64_t n, int x, int width) {
   return flips != nullptr && flips[n] ? width - 1 - x : x;
 }
 
+// Whether results may have sizes of their own: variable-size images have no other type.
+template <class T>
+constexpr bool kMayVary = std::is_same_v<T, uint8_t>;
+
 // One pixel, for every executor.
 template <class T, class Form_>
 struct Resize {
@@ -286,7 +290,7 @@ struct Resize {
     if constexpr (std::is_same_v<T, double>) return 0;
     constexpr int kGroup = std::is_integral_v<T> ? 8 : 4;
     int width = output.width;
-    if constexpr (std::is_same_v<T, uint8_t>) {  // variable-size images have no other type
+    if constexpr (kMayVary<T>) {
       if (output.layout != nullptr) width = output[n].width;
     }
     return width * output.channels / kGroup * kGroup;

@@ -47,7 +47,7 @@ class WholeRows {
       for (int i = lanes.begin / kLanes * kLanes; i < lanes.end; i += kLanes) {
         for (int c = 0; c < channels_; ++c) {
           const auto* const values = reinterpret_cast<const uint8_t*>(&bytes[c]) + i;
-          sink(c, group + i, Simd::to_float(Simd::load_bytes_1(values)));
+          sink(c, group + i, Simd::to_float(Simd::load_bytes(values)));
         }
       }
     }

@@ -71,7 +71,7 @@ struct Avx2 {
 
   static Float load(const float* from) { return _mm256_loadu_ps(from); }
   // A byte for each lane.
-  static Int load_bytes_1(const uint8_t* from) {
+  static Int load_bytes(const uint8_t* from) {
     return (Int)_mm256_cvtepu8_epi32(_mm_loadl_epi64(reinterpret_cast<const __m128i*>(from)));
   }
   static void store(float* to, Float v) { _mm256_storeu_ps(to, v); }

@@ -70,7 +70,7 @@ struct Avx512 {
   static bool any(Int mask) { return _mm512_test_epi32_mask((__m512i)mask, (__m512i)mask) != 0; }
 
   static Float load(const float* from) { return _mm512_loadu_ps(from); }
-  static Int load_bytes_1(const uint8_t* from) {
+  static Int load_bytes(const uint8_t* from) {
     return (Int)_mm512_cvtepu8_epi32(_mm_loadu_si128(reinterpret_cast<const __m128i*>(from)));
   }
   static void store(float* to, Float v) { _mm512_storeu_ps(to, v); }

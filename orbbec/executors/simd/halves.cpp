@@ -49,7 +49,7 @@ ORBBEC_F16C inline __m256i narrowed(__m256 low, __m256 high, BFloat16) {
 
 // As many values as fill whole vectors; returns their number.
 template <class T>
-ORBBEC_F16C int64_t widen_vectors(const T* from, float* to, int64_t count) {
+ORBBEC_F16C int64_t convert_vectors(const T* from, float* to, int64_t count) {
   int64_t i = 0;
   for (; i + kValues <= count; i += kValues) {
     _mm256_storeu_ps(to + i, widened(from + i));
@@ -59,7 +59,7 @@ ORBBEC_F16C int64_t widen_vectors(const T* from, float* to, int64_t count) {
 }
 
 template <class T>
-ORBBEC_F16C int64_t narrow_vectors(const float* from, T* to, int64_t count) {
+ORBBEC_F16C int64_t convert_vectors(const float* from, T* to, int64_t count) {
   int64_t i = 0;
   for (; i + kValues <= count; i += kValues) {
     const __m256i halves =
@@ -70,24 +70,24 @@ ORBBEC_F16C int64_t narrow_vectors(const float* from, T* to, int64_t count) {
 }
 #endif
 
+template <class From, class To>
+void convert(const From* from, To* to, int64_t count, Simd level) {
+  int64_t i = 0;
+#if defined(__x86_64__)
+  if (level != Simd::kScalar) i = convert_vectors(from, to, count);
+#endif
+  for (; i < count; ++i) to[i] = store<To>(load(from[i]));
+}
+
 }  // namespace
 
 template <class T>
 void to_floats(const T* from, float* to, int64_t count, Simd level) {
-  int64_t i = 0;
-#if defined(__x86_64__)
-  if (level != Simd::kScalar) i = widen_vectors(from, to, count);
-#endif
-  for (; i < count; ++i) to[i] = load(from[i]);
+  convert(from, to, count, level);
 }
-
 template <class T>
 void to_halves(const float* from, T* to, int64_t count, Simd level) {
-  int64_t i = 0;
-#if defined(__x86_64__)
-  if (level != Simd::kScalar) i = narrow_vectors(from, to, count);
-#endif
-  for (; i < count; ++i) to[i] = store<T>(from[i]);
+  convert(from, to, count, level);
 }
 
 template void to_floats(const Half* from, float* to, int64_t count, Simd level);
