@@ -38,8 +38,8 @@ def sink(step: Callable[..., Tensor], batches: Iterable[Any], sink_size: int) ->
     A sink of another structure (fewer batches, a smaller last batch) needs its own graph. It runs without a
     graph the first time and is captured the second time; the 4 most recent graphs are kept. Images larger
     than the graph's buffers trigger recapture. Never captured: plans whose first pass gives variable-size
-    images, a blur with windows of different sizes, and `MotionBlur`. Noise depends on the epoch and is
-    captured once per epoch.
+    images, a blur with windows of different sizes, and operators whose parameters the host reads, such as
+    `MotionBlur`: see docs/how-to/cuda_graphs.md. Noise depends on the epoch and is captured once per epoch.
 
     A step must make the same calls each time: use an optimizer with `capturable=True`, learning rates in
     tensors, no `.item()`.
