@@ -13,7 +13,7 @@ Written by `scripts/parity/check_parity.py` from `docs/parity/*.json`; do not ed
 orbbec promises the bits of a reference wherever the documentation says *identical*. `make parity` checks
 this on random cases: sizes from 1 x 1 to 700 x 700, singular and extreme matrices, images far outside, fills
 out of range. Everything was measured on the CPU. The tests compare the CUDA kernels with the CPU bit for bit,
-on an emulated device and from nvcc's PTX; [one GPU has run them](../explanation/cuda.md).
+on an emulated device and from nvcc's PTX; [two GPUs have run them](../explanation/cuda.md).
 
 Cases and values count what is promised. The last column lists what is not promised: it differs by intention,
 or because the reference itself depends on the processor. [Cell by cell](parity_cells.md) has the size of each
