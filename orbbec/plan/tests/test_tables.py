@@ -1,6 +1,8 @@
 """Plans with replaceable numbers: what a captured graph has in common, and what differs."""
 
 import itertools
+import re
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -98,16 +100,19 @@ def test_a_fixed_plan_copies_nothing_from_the_host(name, exact):
     assert meetings(name, exact) == []
 
 
-# They draw sizes of images, or read columns of their tables on the host.
-NOT_CAPTURED = {
-    *("CropAndPad", "RandomAffine", "RandomResize", "RandomRotation", "RandomScale", "RandomShortestSize"),
-    *("Downscale", "RandomSizedCrop", "RandomZoomOut", "ResizeKeepRatio", "ScaleJitter"),
-    *("AtLeastOneBBoxRandomCrop", "BBoxSafeRandomCrop", "CropNonEmptyMaskIfExists", "RandomCropFromBorders"),
-    *("Perspective", "RandomFog", "RandomGridShuffle", "RandomRain", "RandomSunFlare"),
+PAGE = Path(__file__).parents[3] / "docs" / "how-to" / "cuda_graphs.md"
+READ_ON_HOST = {
+    *("RandomFog", "RandomGridShuffle", "RandomRain", "RandomSunFlare"),
     *("Defocus", "GridDistortion", "MotionBlur", "OpticalDistortion", "PillowBlur", "UnsharpMask"),
     *("AdvancedBlur", "FDA", "HistogramMatching", "LineBlur", "PixelDistributionAdaptation", "Spatter"),
     *("MaskDropout", "PlasmaBrightnessContrast", "PlasmaShadow"),
     *("ChromaticAberration", "Emboss", "RingingOvershoot", "Sharpen", "ZoomBlur"),
+}
+# These read columns of their tables on the host, or draw sizes of images.
+NOT_CAPTURED = READ_ON_HOST | {
+    *("CropAndPad", "RandomAffine", "RandomResize", "RandomRotation", "RandomScale", "RandomShortestSize"),
+    *("Downscale", "Perspective", "RandomSizedCrop", "RandomZoomOut", "ResizeKeepRatio", "ScaleJitter"),
+    *("AtLeastOneBBoxRandomCrop", "BBoxSafeRandomCrop", "CropNonEmptyMaskIfExists", "RandomCropFromBorders"),
 }
 
 
@@ -125,6 +130,13 @@ def test_a_graph_captures_every_transform_but_those_whose_calls_depend_on_draws(
                 result = apply_fixed(plan, images, tables)
         assert (watch.found, result.device.type) == ([], "meta")
     assert all(is_captured) == (name not in NOT_CAPTURED)
+
+
+def test_the_page_names_what_reads_its_parameters_on_the_host():
+    listed = re.search(
+        r"^- Nor what reads its parameters on the host: (.*?)^- ", PAGE.read_text(), re.M | re.S
+    )
+    assert set(re.findall(r"`(\w+)`", listed[1])) == READ_ON_HOST
 
 
 def test_copies_from_the_host_would_be_seen():
