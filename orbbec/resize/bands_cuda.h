@@ -316,21 +316,20 @@ __device__ bool can_read_words(const Op& op, const ResizePlan& plan, const Image
 template <class Op, class T, class Use>
 __device__ void with_sums_of_value(const Op& op, const ResizePlan& plan, const Image<const T>& from,
                                    const BandColumn& column, bool in_order, const Use& use) {
-  using std::integral_constant;
   const auto taps = taps_at<typename Op::Weight>(op.coefficients, column.n, column.x);
-  const auto with_stride = [&](auto stride) {
-    with_taps<T>(plan, taps.count, [&](auto count) {
-      constexpr int kTaps = decltype(count)::value, kStride = decltype(stride)::value;
-      if (!column.exists) return;
-      if constexpr (kTaps > 0)
-        use(TapsInRegisters<Op, kTaps, kStride>(plan, from, taps, column.channel));
-      if constexpr (kTaps == 0) use(TapsInMemory<Op>(from, taps, column.channel));
-    });
-  };
-  if constexpr (std::is_same_v<T, uint8_t>) {
-    if (in_order && from.stride_x == 1) return with_stride(integral_constant<int, 1>{});
-  }
-  with_stride(integral_constant<int, 0>{});
+  with_taps<T>(plan, taps.count, [&](auto count) {
+    constexpr int kTaps = decltype(count)::value;
+    if (!column.exists) return;
+    if constexpr (kTaps == 0) {
+      use(TapsInMemory<Op>(from, taps, column.channel));
+    } else {
+      if constexpr (std::is_same_v<T, uint8_t>) {
+        if (in_order && from.stride_x == 1)
+          return use(TapsInRegisters<Op, kTaps, 1>(plan, from, taps, column.channel));
+      }
+      use(TapsInRegisters<Op, kTaps, 0>(plan, from, taps, column.channel));
+    }
+  });
 }
 
 // The same of its pixel, if it can_read_words.
@@ -366,8 +365,9 @@ __device__ __forceinline__ void resize_part(const Op& op, const ResizePlan& plan
   if (in_order) taps_y.fill(rows, groups);
   const bool is_readable = kChannels == 1 || can_read_words(op, plan, from, column);
   if ((!in_order && !in_ring) || !is_readable) {
-    return for_each_value<kChannels>(
-        op, column, [&](const BandColumn& value) { compute_values(op, plan, from, value); });
+    return for_each_value<kChannels>(op, column, [&](const BandColumn& at) {
+      store_values(op, at, [&](int y) { return op.value(plan, from, at.n, y, at.x, at.channel); });
+    });
   }
   const auto use = [&](const auto& sums) {
     ThreadBand band(op, column, sums);

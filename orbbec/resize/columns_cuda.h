@@ -220,15 +220,13 @@ __device__ void sum_two_taps(const Op& op, const ResizePlan& plan, const Image<c
   }
 }
 
-// Of images without two passes.
-template <class Op, class T>
-__device__ void compute_values(const Op& op, const ResizePlan& plan, const Image<const T>& from,
-                               const BandColumn& column) {
-  const Image<T> to = op.output[column.n];
+// Stores value(y) in each row of a band.
+template <class Op, class Value>
+__device__ void store_values(const Op& op, const BandColumn& column, const Value& value) {
+  const auto to = op.output[column.n];
   for (int y = column.begin + static_cast<int>(threadIdx.y); y < column.end;
        y += static_cast<int>(blockDim.y))
-    to.at(y, column.target, column.channel) =
-        op.value(plan, from, column.n, y, column.x, column.channel);
+    to.at(y, column.target, column.channel) = value(y);
 }
 
 // A thread owns one value of each row of a band; the taps of the rows are in 2 to 3 KiB
@@ -243,8 +241,10 @@ __global__ void __launch_bounds__(kBandThreads, blocks_of(kBandThreads, 72))
   const ResizePlan plan = op.coefficients.plans[op.coefficients.set_of(column.n)];
   const auto from = op.source[column.n];
   if (plan.form != ResizeForm::kTwoPass) {
-    if (column.exists) compute_values(op, plan, from, column);
-    return;
+    if (!column.exists) return;
+    return store_values(op, column, [&](int y) {
+      return op.unsampled(plan, from, column.n, y, column.x, column.channel);
+    });
   }
   fill_row_taps<Form>(op, plan, from, column, rows);
   if (column.exists) sum_two_taps<Form>(op, plan, from, column, rows);

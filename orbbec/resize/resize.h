@@ -246,6 +246,12 @@ constexpr bool kAddsInOrder = kIsPillow<Form>;
 template <class T>
 constexpr bool kAddsInOrder<AreaTaps<T>> = true;
 
+// Whether a method of the form may average blocks: of uint8, neither cubic nor lanczos4.
+template <class Form>
+constexpr bool kHasBlocks = !kIsPillow<Form>;
+template <bool kBodyIsFloat>
+constexpr bool kHasBlocks<FixedTaps<kBodyIsFloat>> = false;
+
 // Two taps per axis, for enlarged images of an area batch.
 template <class T>
 using GrowingArea = std::conditional_t<std::is_same_v<T, uint8_t>, FixedLinear, FloatTaps<T>>;
@@ -310,12 +316,20 @@ struct Resize {
 
   ORBBEC_HD T value(const ResizePlan& plan, const Image<const T>& from, int64_t n, int y, int x,
                     int64_t c) const {
-    if (plan.form == ResizeForm::kEmpty) return store<T>(0.0f);
-    if (plan.form == ResizeForm::kBlocks) return block(plan, from, n, y, x, c);
     if constexpr (std::is_same_v<Form, AreaTaps<T>>) {
       if (plan.form == ResizeForm::kUp) return sampled<GrowingArea<T>>(plan, from, n, y, x, c);
     }
-    return sampled<Form>(plan, from, n, y, x, c);
+    if (plan.form == ResizeForm::kTwoPass) return sampled<Form>(plan, from, n, y, x, c);
+    return unsampled(plan, from, n, y, x, c);
+  }
+
+  // Of images that no taps read.
+  ORBBEC_HD T unsampled(const ResizePlan& plan, const Image<const T>& from, int64_t n, int y, int x,
+                        int64_t c) const {
+    if constexpr (kHasBlocks<Form>) {
+      if (plan.form == ResizeForm::kBlocks) return block(plan, from, n, y, x, c);
+    }
+    return store<T>(0.0f);
   }
 
   template <class F>

@@ -234,10 +234,11 @@ struct FillResizeCoefficients {
     if (of.plan.form == ResizeForm::kEmpty) return;
     if (request.method == ResizeMethod::kNearestExact5) {
       nearest_exact_axis(n, i == 0 ? 0 : request.width, i == 0 ? of.x : of.y);
-    } else if (i < request.width) {
-      fill(n, i, i, of.x, of.plan, of.y, true);
     } else {
-      fill(n, i, i - request.width, of.y, of.plan, of.x, false);
+      const bool is_x = i < request.width;
+      ResizeAxis axis = of.x, other = of.y;
+      if (!is_x) axis = of.y, other = of.x;  // as values, which stay in registers
+      fill(n, i, is_x ? i : i - request.width, axis, of.plan, other, is_x);
     }
   }
 
@@ -314,17 +315,18 @@ struct FillResizeCoefficients {
         return;
       case ResizeMethod::kLinearExact:
         if (request.is_byte || request.is_wide) return linear_exact(n, i, d, axis);
-        return few_taps(n, i, d, axis, plan, other, is_x);
+        break;
       case ResizeMethod::kArea:
         if (plan.form != ResizeForm::kUp) return area(n, i, d, axis);
-        return few_taps(n, i, d, axis, plan, other, is_x);
+        break;
       case ResizeMethod::kLinear:
       case ResizeMethod::kCubic:
       case ResizeMethod::kLanczos4:
-        return few_taps(n, i, d, axis, plan, other, is_x);
+        break;
       default:
         return pillow(n, i, d, axis);
     }
+    few_taps(n, i, d, axis, plan, other, is_x);
   }
 
   ORBBEC_HD void nearest(int64_t n, int i, int at) const {
@@ -450,11 +452,13 @@ struct FillResizeCoefficients {
     };
     constexpr int kCached = 16;  // most filters are computed once
     double sum = 0, cached[kCached];
+    ORBBEC_ROLLED
     for (int s = first; s < end; ++s) {
       const double w = filter(s);
       if (s - first < kCached) cached[s - first] = w;
       sum += w;
     }
+    ORBBEC_ROLLED
     for (int s = first; s < end; ++s) {
       const double w = s - first < kCached ? cached[s - first] : filter(s);
       put(n, i, s - first, pillow_weight(sum != 0 ? w / sum : w));

@@ -178,14 +178,20 @@ struct WarpedImage {
   __device__ __forceinline__ void store_with_border(const typename Op::Tap& tap, int y, int x,
                                                     bool in_row, bool in_column) const {
     const bool active = in_row && in_column;
-    if (has_three) {
+    const bool sums_taps = kSumsTaps<Op> && !is_fixed_transparent();
+    if (has_three && sums_taps) {
       Pixel<T> values[3] = {};
       if (active) read(tap, y, x, 0, values);  // a transparent border reads the output
       store_three(y, x, values, in_row, active);
     } else if (active) {
       for (int64_t c = 0; c < op.output.channels; ++c) {
         Pixel<T> value[1];
-        read(tap, y, x, c, value);
+        if (sums_taps) {
+          read(tap, y, x, c, value);
+        } else {
+          value[0] = op.outside(target, y, x, c);
+          if (!is_empty && tap.valid) value[0] = op.read(image, tap, c, static_cast<T>(value[0]));
+        }
         target.at(y, x, c) = static_cast<T>(value[0]);
       }
     }
@@ -198,13 +204,6 @@ struct WarpedImage {
 #pragma unroll
     for (int c = 0; c < kChannels; ++c) values[c] = op.outside(target, y, x, first_channel + c);
     if (is_empty || !tap.valid) return;
-    if (!kSumsTaps<Op> || is_fixed_transparent()) {
-#pragma unroll
-      for (int c = 0; c < kChannels; ++c) {
-        values[c] = op.read(image, tap, first_channel + c, static_cast<T>(values[c]));
-      }
-      return;
-    }
     if constexpr (kSumsTaps<Op>) {
       if (Sampler::template returns_outside<T>(tap, image, op.border)) return;
       Border border = op.border;
