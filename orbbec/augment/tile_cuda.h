@@ -113,9 +113,9 @@ __device__ int64_t gray_sum(const Op& op, int64_t n, int rows) {
 }
 
 // Half of the threads of a block, numbered from 0, load the program, the matrix and the view of an
-// image. Its mean is not known while gray values are added.
+// image. While gray values are added, the program ends at the step that needs their mean.
 template <class Op>
-__device__ void load_image(const Op& op, int64_t n, int part, int thread, bool with_means,
+__device__ void load_image(const Op& op, int64_t n, int part, int thread, bool adds_gray,
                            int tile_rows, SharedImages<Op>& shared) {
   const Program program = op.program_without_mean(n);
   if (thread < PerspectiveTransform<float>::kNumbers)
@@ -124,11 +124,11 @@ __device__ void load_image(const Op& op, int64_t n, int part, int thread, bool w
     shared.programs[part].steps[thread].construct(program, thread, are_in_range(op));
   if (thread == kWarp) shared.views[part] = view_of(op.reader, n);
   if (thread / kWarp != 2) return;
-  const bool has_mean =
-      with_means && op.arguments.gray_sums != nullptr && program.contrast_step() >= 0;
+  const int contrast = op.arguments.gray_sums != nullptr ? program.contrast_step() : -1;
+  const bool has_mean = contrast >= 0 && !adds_gray;
   const int64_t sum = has_mean ? gray_sum(op, n, tile_rows) : 0;
   if (thread % kWarp != 0) return;
-  int count = program.count;
+  int count = contrast >= 0 && adds_gray ? contrast : program.count;
   while (count > 0 && program.code(count - 1) == StepCode::kNone) --count;
   shared.n[part] = n;
   shared.programs[part].count = count;
@@ -137,7 +137,7 @@ __device__ void load_image(const Op& op, int64_t n, int part, int thread, bool w
 
 template <class Op>
 __device__ void load_images(const Op& op, const Tile& tile, int64_t image, int64_t pair,
-                            bool with_means, SharedImages<Op>& shared) {
+                            bool adds_gray, SharedImages<Op>& shared) {
   constexpr int kHalf = kTileWidth * kTileHeight / 2;
   static_assert(kHalf >= kMaxRows && kHalf > 2 * kWarp);
   const int index = static_cast<int>(threadIdx.y) * kTileWidth + static_cast<int>(threadIdx.x);
@@ -145,7 +145,7 @@ __device__ void load_images(const Op& op, const Tile& tile, int64_t image, int64
   const int64_t n = part == 0 ? image : pair;
   const bool exists = n != kNoImage;
   const int tile_rows = tile.warp_rows * kTileHeight;
-  if (exists) load_image(op, n, part, thread, with_means, tile_rows, shared);
+  if (exists) load_image(op, n, part, thread, adds_gray, tile_rows, shared);
   bool meets = false;
   for (int i = thread; exists && i < op.arguments.boxes_per_image; i += kHalf)
     meets = meets ||
@@ -193,8 +193,9 @@ class AugmentThread {
   using View = typename SharedImages<Op>::View;
   static constexpr int kCount = kPixels<Op>;
 
+  // `adds_gray`: whether gray values are added, of the pixels after the steps that `shared` has.
   __device__ AugmentThread(const Op& op, const SharedImages<Op>& shared, const Tile& tile,
-                           const Quotients& quotients)
+                           const Quotients& quotients, bool adds_gray)
       : op_(op),
         shared_(shared),
         tile_(tile),
@@ -202,6 +203,7 @@ class AugmentThread {
         x_(tile.column()),
         end_(tile.end_row()),
         erases_(shared.erases),
+        adds_gray_(adds_gray),
         multiplies_(quotients.are_exact && !shared.erases) {
     select(0);
   }
@@ -238,10 +240,11 @@ class AugmentThread {
     finish(values);
   }
 
-  // Pixels of this column in rows from `first` on, of one image.
+  // Pixels of this column in rows from `first` on, of one image; for gray_units only its colors.
   __device__ void finished(int first, float (&values)[kCount][kMaxFills]) {
     read(first, values);
     if (op_.arguments.program.steps > 0) color(shared_.programs[part_].count, first, values);
+    if (adds_gray_) return;
     if (erases_) {
       for_each_rolled(values, [&](int p, float (&pixel)[kMaxFills]) {
         op_.erase(shared_.n[part_], row_of(first, p), x_, pixel);
@@ -250,16 +253,15 @@ class AugmentThread {
     finish(values);
   }
 
-  // The sum of the gray values of these pixels after `end` steps.
-  __device__ int gray_units(int first, int end, float units_of_1) {
-    float values[kCount][kMaxFills];
-    read(first, values);
-    color(end, first, values);
-    int sum = 0;
+  // The sum of the gray values of the pixels that exist.
+  __device__ unsigned gray_units(int first, const float (&values)[kCount][kMaxFills]) const {
+    const Program program = op_.program_without_mean(0);
+    const float units_of_1 = program.units_of_1();
+    unsigned sum = 0;
     for (int p = 0; p < kCount; ++p) {
       const bool exists =
           first + p < end_ && tile_.left + static_cast<int>(threadIdx.x) < tile_.width;
-      if (exists) sum += op_.program_without_mean(0).gray_units(values[p], units_of_1);
+      if (exists) sum += program.gray_units(values[p], units_of_1);
     }
     return sum;
   }
@@ -426,7 +428,7 @@ class AugmentThread {
   const Tile& tile_;
   const Quotients& quotients_;
   int x_, end_, part_;  // `end_`: past the last row of the warp
-  bool erases_, multiplies_, reads_cached_;
+  bool erases_, adds_gray_, multiplies_, reads_cached_;
   CachedRows<Inside> cached_;
 };
 

@@ -28,13 +28,14 @@ __device__ uint8_t* first_of(uint8_t* band, int left, int top) {
 // Adds the gray values of a band before contrast, in tiles of 32 rows: each warp its columns.
 __device__ void add_gray(const Tail& tail, const Tile& tile, int64_t n,
                          AugmentThread<Tail>& thread) {
-  const Program program = tail.program_without_mean(n);
-  const int end = program.contrast_step();
   const int across = tiles_across(tail.shapes[n]), column = tile.left / kWarp + warp_id();
-  if (end < 0 || column >= across) return;
+  if (tail.program_without_mean(n).contrast_step() < 0 || column >= across) return;
   int64_t sum = 0;
-  for (int row = tile.top; row < tile.bottom; row += kPixels<Tail>)
-    sum += thread.gray_units(row, end, program.units_of_1());
+  for (int row = tile.top; row < tile.bottom; row += kPixels<Tail>) {
+    float values[kPixels<Tail>][kMaxFills];
+    thread.finished(row, values);
+    sum += thread.gray_units(row, values);
+  }
   sum = warp_sum(sum);
   if (lane_id() == 0) gray_sums_of(tail, n)[tile.top / kCropRows * across + column] = sum;
 }
@@ -78,14 +79,14 @@ __global__ void __launch_bounds__(kBandThreads, blocks_of(kBandThreads, 72))
   SharedImages<Tail>& shared = memory.as_object();
   Tile tile{left, column.begin, column.end, crops.width, kCropRows / kTileHeight};
   tile.columns = static_cast<int>(blockDim.x);
-  load_images(tail, tile, column.n, kNoImage, false, shared);
+  load_images(tail, tile, column.n, kNoImage, kTakesMean, shared);
   if (!kTakesMean && threadIdx.x == 0) {
     shared.views[0].data = first_of(pixels, left, column.begin);
     shared.views[0].stride_y = kStrideY;
   }
   __syncthreads();
   tile.warp_rows = kCropRows;  // of all warps
-  AugmentThread<Tail> thread(tail, shared, tile, quotients);
+  AugmentThread<Tail> thread(tail, shared, tile, quotients, kTakesMean);
   if constexpr (kTakesMean) {
     add_gray(tail, tile, column.n, thread);
   } else {
