@@ -459,17 +459,6 @@ struct ResizeNearest {
   }
 };
 
-// Calls `use` with a value of the weight type of a method.
-template <class Use>
-auto dispatch_weight(ResizeMethod method, DType dtype, const Use& use) {
-  const bool is_byte = dtype == DType::kUInt8;
-  if (is_pillow(method)) return is_byte ? use(int32_t{}) : use(double{});
-  const bool exact = method == ResizeMethod::kLinearExact;
-  if (exact && (is_byte || dtype == DType::kUInt16)) return use(int32_t{});
-  if (is_byte && method != ResizeMethod::kArea) return use(int32_t{});
-  return use(float{});
-}
-
 template <class T, class Launch>
 auto dispatch_resize_method(const ResizeArguments& a, const Launch& launch) {
   const ResizeMethod method = a.request.method;

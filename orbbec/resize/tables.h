@@ -28,6 +28,17 @@ enum class ResizeMethod {
 ORBBEC_HD bool is_pillow(ResizeMethod method) { return method >= ResizeMethod::kPillowBox; }
 ORBBEC_HD bool is_nearest(ResizeMethod method) { return method <= ResizeMethod::kNearestExact4; }
 
+// Calls `use` with a value of the weight type of a method.
+template <class Use>
+auto dispatch_weight(ResizeMethod method, DType dtype, const Use& use) {
+  const bool is_byte = dtype == DType::kUInt8;
+  if (is_pillow(method)) return is_byte ? use(int32_t{}) : use(double{});
+  const bool exact = method == ResizeMethod::kLinearExact;
+  if (exact && (is_byte || dtype == DType::kUInt16)) return use(int32_t{});
+  if (is_byte && method != ResizeMethod::kArea) return use(int32_t{});
+  return use(float{});
+}
+
 // How an image is resized, which may differ within a batch.
 enum class ResizeForm : int {
   kEmpty,    // no pixels in its box: zeros
