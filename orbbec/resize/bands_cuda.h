@@ -365,9 +365,8 @@ __device__ __forceinline__ void resize_part(const Op& op, const ResizePlan& plan
   if (in_order) taps_y.fill(rows, groups);
   const bool is_readable = kChannels == 1 || can_read_words(op, plan, from, column);
   if ((!in_order && !in_ring) || !is_readable) {
-    return for_each_value<kChannels>(op, column, [&](const BandColumn& at) {
-      store_values(op, at, [&](int y) { return op.value(plan, from, at.n, y, at.x, at.channel); });
-    });
+    return for_each_value<kChannels>(
+        op, column, [&](const BandColumn& value) { compute_values(op, plan, from, value); });
   }
   const auto use = [&](const auto& sums) {
     ThreadBand band(op, column, sums);

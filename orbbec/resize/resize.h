@@ -271,7 +271,7 @@ ORBBEC_HD int column_of(const bool* flips, int64_t n, int x, int width) {
   return flips != nullptr && flips[n] ? width - 1 - x : x;
 }
 
-// Whether results may have sizes of their own: variable-size images have no other type.
+// Whether the results of a batch may differ in size: variable-size images have no other type.
 template <class T>
 constexpr bool kMayVary = std::is_same_v<T, uint8_t>;
 
@@ -320,12 +320,12 @@ struct Resize {
       if (plan.form == ResizeForm::kUp) return sampled<GrowingArea<T>>(plan, from, n, y, x, c);
     }
     if (plan.form == ResizeForm::kTwoPass) return sampled<Form>(plan, from, n, y, x, c);
-    return unsampled(plan, from, n, y, x, c);
+    return block_or_zero(plan, from, n, y, x, c);
   }
 
-  // Of images that no taps read.
-  ORBBEC_HD T unsampled(const ResizePlan& plan, const Image<const T>& from, int64_t n, int y, int x,
-                        int64_t c) const {
+  // Of images that are not read by taps.
+  ORBBEC_HD T block_or_zero(const ResizePlan& plan, const Image<const T>& from, int64_t n, int y,
+                            int x, int64_t c) const {
     if constexpr (kHasBlocks<Form>) {
       if (plan.form == ResizeForm::kBlocks) return block(plan, from, n, y, x, c);
     }

@@ -149,9 +149,7 @@ __global__ void __launch_bounds__(kBandThreads,
   if constexpr (!std::is_same_v<F, FixedTaps<true>>) {
     if (taps == 8) return run(std::integral_constant<int, 8>{});
   }
-  if (!column.exists) return;
-  store_values(op, column,
-               [&](int y) { return op.value(plan, from, column.n, y, column.x, column.channel); });
+  if (column.exists) compute_values(op, plan, from, column);
 }
 
 }  // namespace
