@@ -12,7 +12,7 @@ from tests.support.timing.measure import Result, heading, losses, row, wins
 from tests.support.timing.records import write_records
 
 WINS = "**wins**"
-NEVER_RUN = "Never run on a GPU: what `--device cuda` does with torchvision, Kornia, DALI and CV-CUDA."
+ON_GPU = "On a GPU, torchvision, Kornia, DALI and CV-CUDA are compared with orbbec in [h100.md](../h100.md)."
 NOTE = """Every contender gets the same input and random parameters. Outputs are compared before timing: last
 column. *speed* is relative to the first row; below 1 is slower, and rivals that are faster are marked. One
 thread is CPU time; two threads are wall time. Rivals use two threads in the way that suits them best, most of
@@ -30,7 +30,7 @@ def page(about: Mapping[str, Any], results: Sequence[Result], absent: Sequence[A
     ]
     lines += [f"{listed}.", f"Medians of {about['rounds']} interleaved rounds.", "", NOTE, ""]
     lines += [f"Of earlier runs: {', '.join(about['kept'])}.", ""] if about["kept"] else []
-    lines += [] if about["gpu"] else [NEVER_RUN, ""]
+    lines += [] if about["gpu"] else [ON_GPU, ""]
     lines += ["## Compared with the best rival", "", HEADLINE, "", *summary(results), ""]
     lines += ["## Where a rival wins", ""]
     lines += losses(list(results))

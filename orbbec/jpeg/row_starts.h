@@ -79,7 +79,7 @@ class RowStartCache {
 
  private:
   using Map = std::unordered_map<ContentKey, std::shared_ptr<const KnownRows>, ContentKey::Hash>;
-  static constexpr size_t kMaxBytes = size_t{1} << 28;  // a million photographs of 24 rows
+  static constexpr size_t kMaxBytes = size_t{1} << 28;  // 600,000 photographs of 24 rows
   static constexpr size_t kNodeBytes = 128;             // of the map and of malloc
 
   // The files that go are in `past` then.
