@@ -182,8 +182,10 @@ class FilteredRows {
   const Row* const* from(int y) {
     const int count = static_cast<int>(repeated_.size());
     if (!repeats_ || (y >= 0 && y + count <= height_)) return rows_.from(y - first_);
-    for (int i = 0; i < count; ++i)
-      repeated_[i] = rows_.row(border_index(y + i, height_, border_) - first_);
+    for (int i = 0; i < count; ++i) {  // rows above the first belong to windows that are not stored
+      const int row = border_index(y + i, height_, border_);
+      repeated_[i] = rows_.row(std::max(row, first_) - first_);
+    }
     return repeated_.data();
   }
 

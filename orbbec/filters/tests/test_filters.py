@@ -1,5 +1,7 @@
 """box_blur, filter2d, sharpen, motion_blur and median_blur."""
 
+from functools import partial
+
 import numpy as np
 import pytest
 import torch
@@ -348,3 +350,14 @@ def test_rows_as_long_as_strips_are_the_same_in_a_batch(device, name, dtype, las
     images = images.contiguous(memory_format=torch.channels_last) if last else images
     expected = torch.cat([operator(image[None]) for image in images])
     assert_same_bytes(operator(images), expected)
+
+
+# A few planes are cut into strips of 64 rows, or of eight windows.
+@pytest.mark.parametrize("border", ALL_BORDERS)
+@pytest.mark.parametrize("height", [65, 66, 67, 130])
+@pytest.mark.parametrize("dtype", DTYPES)
+def test_strips_of_few_rows_are_those_of_a_batch(dtype, height, border):
+    images = photographs(4, 1, height, 40, dtype)
+    for run in (partial(box_blur, kernel_size=(3, 5)), partial(gaussian_blur, kernel_size=(7, 3), sigma=1.0)):
+        expected = run(images, border=border)
+        assert_same_bytes(torch.cat([run(image[None], border=border) for image in images]), expected)
