@@ -73,6 +73,7 @@ Tensor run_augment_crop(const ResizeCall& crop, AugmentCall call) {
   check(source.channels <= kMaxFills, kOp, "expected images of 1 to ", kMaxFills,
         " channels, but got ", source.channels);
   AnyImages crops = crops_of(source, output_size(kOp, source, crop.size));
+  if (source.count == 0) resize_into(crops, crop, nullptr);  // checks the options, and no more
   const std::shared_ptr<void> memory = new_crops(images, crops, call.tensors && call.tensors->mix);
   crops.data = memory.get();
   call.images = images;

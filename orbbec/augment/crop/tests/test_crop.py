@@ -172,6 +172,8 @@ def test_an_empty_batch_and_an_output_buffer(device):
     none = augment_crop(images[:0], BOXES[:0], (4, 5), output=Output(torch.float16))
     assert none.shape == (0, 3, 4, 5)
     assert none.dtype == torch.float16
+    with pytest.raises(ValueError, match=r"expected boxes of shape \[0, 4\]"):
+        augment_crop(images[:0], BOXES[:1], (4, 5))
     out = device.put(torch.empty(2, 3, 4, 5))
     assert augment_crop(images, BOXES[:2], (4, 5), output=Output(out=out)) is out
     assert_same_bytes(out, augment_crop(images, BOXES[:2], (4, 5), output=Output(torch.float32)))
