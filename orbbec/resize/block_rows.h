@@ -7,14 +7,16 @@
 namespace orbbec {
 namespace {
 
-template <class Op>
+// For all forms, which average blocks alike.
+template <class T>
 class BlockRows {
-  using T = typename Op::Value;
+  using Op = Resize<T, AreaTaps<T>>;
   static constexpr bool kIsByte = std::is_same_v<T, uint8_t>;
   using Sum = std::conditional_t<kIsByte, int32_t, Compute<T>>;
 
  public:
-  explicit BlockRows(const StripView<Op>& view) : v_(view) {
+  template <class Other>
+  explicit BlockRows(const StripView<Other>& view) : op_(view.op), v_(op_, view.n, view.lanes) {
     if (!has_rows()) return;
     values_.reset(new T[int64_t{v_.to.width} * v_.lanes]);
     if (halves_bytes()) {
@@ -26,10 +28,7 @@ class BlockRows {
   }
 
   void run(int y) {
-    if (!has_rows()) {
-      for (int x = 0; x < v_.to.width; ++x) v_.op(v_.n, y, x);
-      return;
-    }
+    if (!has_rows()) return v_.write_row(y);
     for (v_.channel = 0; v_.channel < v_.op.output.channels; v_.channel += v_.lanes) {
       const T* const first =
           v_.source_row(v_.plan.top + y * v_.plan.block_y) + int64_t{v_.plan.left} * v_.lanes;
@@ -207,6 +206,7 @@ class BlockRows {
     }
   }
 
+  const Op op_;
   StripView<Op> v_;
   std::unique_ptr<Sum[]> sums_, columns_;  // of blocks; of the columns of a row of blocks
   std::unique_ptr<T[]> values_;
@@ -216,7 +216,7 @@ class BlockRows {
 // Output rows [begin, end) of an image without taps.
 template <class Op>
 void block_rows(const StripView<Op>& view, int begin, int end) {
-  BlockRows<Op> rows(view);
+  BlockRows<typename Op::Value> rows(view);
   for (int y = begin; y < end; ++y) rows.run(y);
 }
 

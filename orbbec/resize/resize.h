@@ -290,6 +290,11 @@ struct Resize {
   explicit Resize(const ResizeArguments& a)
       : source(a.source), output(a.output), coefficients(a.coefficients), flips(a.flips) {}
 
+  // The same resize in another form, whose weights are as large.
+  template <class Other>
+  explicit Resize(const Resize<T, Other>& o)
+      : source(o.source), output(o.output), coefficients(o.coefficients), flips(o.flips) {}
+
   // How many values of an output row OpenCV computes with vectors: 8 integers or 4 floats at a
   // time.
   ORBBEC_HD int64_t in_bodies(int64_t n) const {

@@ -57,6 +57,14 @@ struct StripView {
   const T* source_row(int row) const {
     return from.data + row * from.stride_y + channel * from.stride_c;
   }
+
+  // Output row y of an image without taps, pixel by pixel.
+  void write_row(int y) const {
+    for (int x = 0; x < to.width; ++x) {
+      for (int64_t c = 0; c < op.output.channels; ++c)
+        to.at(y, x, c) = op.block_or_zero(plan, from, n, y, x, c);
+    }
+  }
 };
 
 // Scalar sums of a strip. The view's channel may change between rows.
@@ -69,11 +77,9 @@ class ScalarRows {
 
   explicit ScalarRows(const StripView<Op>& view) : v(view) {}
 
-  // Output rows [begin, end) of an image without taps, pixel by pixel.
+  // Output rows [begin, end) of an image without taps.
   static void blocks(const StripView<Op>& view, int begin, int end) {
-    for (int y = begin; y < end; ++y) {
-      for (int x = 0; x < view.to.width; ++x) view.op(view.n, y, x);
-    }
+    for (int y = begin; y < end; ++y) view.write_row(y);
   }
 
   // How many pixels, with their neighbors, must be readable from the beginning of a row.
@@ -281,8 +287,11 @@ void resize_strip(const Op& op, int64_t n, int begin, int end) {
   if constexpr (kIsPillow<Form>) {
     if (view.plan.vertical_first) return run_vertical_first<Form>(view, begin, end);
   }
-  if constexpr (std::is_same_v<Form, AreaTaps<T>>) {
-    if (form == ResizeForm::kUp) return Strip<Rows, GrowingArea<T>, Op>(view).run(begin, end);
+  if constexpr (std::is_same_v<Form, AreaTaps<uint8_t>>) {
+    if (form == ResizeForm::kUp) return Strip<Rows, FixedLinear, Op>(view).run(begin, end);
+  } else if constexpr (std::is_same_v<Form, AreaTaps<T>>) {  // as linear does
+    if (form == ResizeForm::kUp)
+      return resize_strip<Rows>(Resize<T, FloatTaps<T>>(op), n, begin, end);
   }
   Strip<Rows, Form, Op>(view).run(begin, end);
 }
