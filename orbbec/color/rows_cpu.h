@@ -134,51 +134,37 @@ ORBBEC_HD void work_on_values(const Work& work, const In* in, Out* out, int64_t 
   for (int64_t i = 0; i < count; ++i) out[i] = from_lane<Out>(local(to_lane(in[i])));
 }
 
-// A row whose values lie as they will in the output, without copies; false for other rows.
-template <class Pointwise>
-ORBBEC_HD bool work_in_memory(const Pointwise& pointwise, int64_t n, int y, int width) {
-  const auto from = pointwise.source[n];
-  const auto to = pointwise.output[n];
-  const int64_t channels = pointwise.output.channels;
-  if (!is_readable(from, to)) return false;
-  if (Pointwise::kSameForChannels && from.stride_c == 1 && to.stride_c == 1 &&
-      from.stride_x == channels && to.stride_x == channels) {
-    work_on_values(pointwise.rule.of(n, 0), &from.at(y, 0, 0), &to.at(y, 0, 0), width * channels);
-    return true;
-  }
-  if (from.stride_x != 1 || to.stride_x != 1) return false;
-  for (int64_t c = 0; c < channels; ++c)
-    work_on_values(pointwise.rule.of(n, c), &from.at(y, 0, c), &to.at(y, 0, c), width);
-  return true;
-}
-
+// The rule is compiled for one loop. Values that lie as they will in the output are not copied.
 template <class Pointwise>
 ORBBEC_HD void work_on_channels(const Pointwise& pointwise, int64_t n, int y, int width) {
   using In = typename Pointwise::In;
   using Out = typename Pointwise::Out;
-  if (work_in_memory(pointwise, n, y, width)) return;
   const Image<const In> from = pointwise.source[n];
   const Image<Out> to = pointwise.output[n];
-  const bool readable = is_readable(from, to);
   const int64_t channels = pointwise.output.channels;
-  alignas(64) In in[3][kBlockPixels] = {};
-  alignas(64) Out out[3][kBlockPixels] = {};
-  for (int x = 0; x < width; x += kBlockPixels) {
-    const int count = width - x < kBlockPixels ? width - x : kBlockPixels;
-    if (channels == 3) {
-      if (readable) read_block<3>(from, y, x, in, count);
-      for (int c = 0; c < 3; ++c) {
-        Out* const values = to.stride_x == 1 ? &to.at(y, x, c) : out[c];
-        work_on_values(pointwise.rule.of(n, c), in[c], values, count);
-      }
-      if (to.stride_x != 1) write_block<3>(out, to, y, x, count);
-      continue;
+  const bool readable = is_readable(from, to);
+  const bool joins_channels = readable && Pointwise::kSameForChannels && from.stride_c == 1 &&
+                              to.stride_c == 1 && from.stride_x == channels &&
+                              to.stride_x == channels;
+  const bool copies = !(joins_channels || (readable && from.stride_x == 1 && to.stride_x == 1));
+  const bool is_rgb = copies && channels == 3;
+  const bool copies_results = copies && !(is_rgb && to.stride_x == 1);
+  const int64_t end = joins_channels ? width * channels : width;
+  alignas(64) In in[3][kBlockPixels];
+  alignas(64) Out out[3][kBlockPixels];
+  if (!readable) memset(in, 0, sizeof(in));
+  for (int64_t x = 0; x < end;) {
+    const int64_t count = copies && end - x > kBlockPixels ? kBlockPixels : end - x;
+    if (is_rgb && readable) read_block<3>(from, y, x, in, count);
+    for (int64_t c = 0; c < (joins_channels ? 1 : channels); ++c) {
+      const int64_t plane = is_rgb ? c : 0;
+      if (copies && !is_rgb && readable) read_plane(&from.at(y, x, c), from.stride_x, in[0], count);
+      work_on_values(pointwise.rule.of(n, c), copies ? in[plane] : &from.at(y, x, c),
+                     copies_results ? out[plane] : &to.at(y, x, c), count);
+      if (copies_results && !is_rgb) write_plane(out[0], &to.at(y, x, c), to.stride_x, count);
     }
-    for (int64_t c = 0; c < channels; ++c) {
-      if (readable) read_plane(&from.at(y, x, c), from.stride_x, in[0], count);
-      work_on_values(pointwise.rule.of(n, c), in[0], out[0], kBlockPixels);
-      write_plane(out[0], &to.at(y, x, c), to.stride_x, count);
-    }
+    if (copies_results && is_rgb) write_block<3>(out, to, y, x, count);
+    x += count;
   }
 }
 
