@@ -43,9 +43,9 @@ def chosen_rows(value: Any, chosen: Array, is_shared: bool = True) -> Any:
 
 
 def joined_rows(values: Sequence[Any]) -> Any:
-    """The rows of several values, with the type of the first; values without rows do not change the dtype."""
+    """The rows of several values, with the type of the first that has any."""
     filled = [value for value in values if row_count(value)] or values[:1]
-    first = values[0]
+    first = filled[0]
     if isinstance(first, Tensor):
         return torch.cat([torch.as_tensor(value, device=first.device) for value in filled])
     if isinstance(first, np.ndarray):

@@ -249,3 +249,9 @@ def test_rings_of_a_polygon_move_as_polygons_do_and_keep_their_types(name, kind,
 def test_rows_are_joined_on_the_device_of_the_first(where):
     joined = joined_rows([torch.zeros(1, 4, device=where), np.ones((2, 4), np.float32)])
     assert (joined.shape, joined.device.type) == ((3, 4), where)
+
+
+@pytest.mark.parametrize("none", [np.zeros(0), torch.zeros(0), (), []])
+def test_rows_have_the_type_of_the_first_that_has_any(none):
+    assert joined_rows([none, ["cat"], ["dog"]]) == ["cat", "dog"]
+    assert joined_rows([none, torch.tensor([3])]).equal(torch.tensor([3]))
