@@ -277,7 +277,13 @@ def _together(
             for tile, entries in zip(tiles, written, strict=True)
             if key in tile.spatial
         ]
-        rows = example_of(values) if key == "boxes" else joined_rows(values)
+        try:
+            rows = example_of(values) if key == "boxes" else joined_rows(values)
+        except (RuntimeError, TypeError, ValueError) as error:
+            raise ValueError(
+                f"transform_targets: expected {key} whose rows can be joined for a mix, but those of "
+                f"image {base.index} and others differ: {error}"
+            ) from error
         target[key] = rows if is_geometry or key == "boxes" else chosen_rows(rows, boxes.keep, False)
     for tile, entries, (left, top, right, bottom) in zip(tiles, written, regions, strict=True):
         for key in filter(base.is_layer, tile.geometry):
