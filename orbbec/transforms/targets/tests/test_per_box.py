@@ -272,5 +272,5 @@ def test_rows_of_unsigned_numbers_are_dropped(dtype):
 def test_rows_that_cannot_be_joined_are_named(one, other):
     box = torch.tensor([[20.0, 10, 40, 30]])
     targets = [{"boxes": box, "scores": one}, {"boxes": box, "scores": other}] * 2
-    with pytest.raises(ValueError, match=r"expected scores whose rows can be joined .* image [0-3] and"):
+    with pytest.raises(ValueError, match=r"expected scores that can be joined in a mix, .* image [0-3] and"):
         mosaic(targets)
