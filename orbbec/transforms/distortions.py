@@ -201,8 +201,8 @@ class Perspective(_Chance):
 def _fitted(forward: Array, corners: Array) -> tuple[Array, Array]:
     """Matrices that show the whole images, and the sides of what they show: `[N, 3, 3]`, `[N, 2]`."""
     # Corners behind the viewer too, which `carried` gives no position: cv2.perspectiveTransform does.
-    moved = np.concatenate([corners, np.ones_like(corners[..., :1])], 2) @ forward.transpose(0, 2, 1)
-    ends = moved[..., :2] / moved[..., 2:]
+    homogeneous = np.concatenate([corners, np.ones_like(corners[..., :1])], 2) @ forward.transpose(0, 2, 1)
+    ends = homogeneous[..., :2] / homogeneous[..., 2:]
     ends = np.rint(ends - ends.min(1, keepdims=True)).astype(np.float32)
     matrices = get_perspective_matrix(corners, ends).astype(np.float64)
     return matrices, ends.max(1)
