@@ -16,7 +16,6 @@ from orbbec.bridge.spec import EVERY_DTYPE, composite
 from orbbec.matrices import get_perspective_matrix, invert_perspective
 from orbbec.plan.build import Build
 from orbbec.plan.parameters import Column, OperatorStep
-from orbbec.plan.points import carried
 from orbbec.plan.steps import BatchState, Step, identities
 from orbbec.plan.stream import Stream
 from orbbec.transforms.base.arguments import at_least, both, checks, warp_interpolation
@@ -201,7 +200,9 @@ class Perspective(_Chance):
 
 def _fitted(forward: Array, corners: Array) -> tuple[Array, Array]:
     """Matrices that show the whole images, and the sides of what they show: `[N, 3, 3]`, `[N, 2]`."""
-    ends = carried(forward, corners.astype(np.float64))
+    # Corners behind the viewer too, which `carried` gives no position: cv2.perspectiveTransform does.
+    homogeneous = np.concatenate([corners, np.ones_like(corners[..., :1])], 2) @ forward.transpose(0, 2, 1)
+    ends = homogeneous[..., :2] / homogeneous[..., 2:]
     ends = np.rint(ends - ends.min(1, keepdims=True)).astype(np.float32)
     matrices = get_perspective_matrix(corners, ends).astype(np.float64)
     return matrices, ends.max(1)

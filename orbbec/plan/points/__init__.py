@@ -207,12 +207,15 @@ def polygon_area(points: Array) -> float:
 
 
 def through_displacement(points: Array, displacement: Array) -> Array:
-    """Move points `[..., 2]` when output pixel p reads p + displacement `[2, H, W]`; found by iteration."""
+    """Move points `[..., 2]` when output pixel p reads p + displacement `[2, H, W]`; found by iteration.
+
+    Coordinates that are not finite stay what they are.
+    """
     _, height, width = displacement.shape
     table = np.ascontiguousarray(displacement.reshape(2, -1).T, np.float64)
     last = np.array([width, height]) - 1
     right, below = min(last[0], 1), min(last[1], 1) * width
-    unknown = np.isnan(points)
+    unknown = ~np.isfinite(points)
     target = result = np.where(unknown, 0.0, points)
     for _ in range(_MAX_ITERATIONS):
         position = result.clip(0, last)
@@ -224,7 +227,7 @@ def through_displacement(points: Array, displacement: Array) -> Array:
         previous, result = result, target - (upper * (1 - b) + lower * b)
         if np.abs(result - previous).max(initial=0.0) < _NO_STEP:
             break
-    return np.where(unknown, np.nan, result)
+    return np.where(unknown, points, result)
 
 
 def pixels(sizes: Array) -> int:

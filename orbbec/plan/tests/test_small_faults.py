@@ -419,8 +419,9 @@ def test_a_perspective_that_shows_its_horizon_reads_the_whole_image():
 
 
 def test_points_that_are_not_numbers_stay_so_in_a_displacement():
-    points = np.array([[np.nan, 2.0], [3.0, 2.0], [np.nan, np.nan]])
-    positions = through_displacement(points, np.full((2, 6, 8), 0.5))
+    points = np.array([[np.nan, 2.0], [3.0, 2.0], [np.nan, np.nan], [np.inf, -np.inf]])
+    with np.errstate(all="raise"):
+        positions = through_displacement(points, np.full((2, 6, 8), 0.5))
     np.testing.assert_allclose(positions, points - 0.5)
 
 

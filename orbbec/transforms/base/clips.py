@@ -86,7 +86,7 @@ class Clips(Images):
         if isinstance(results, ImageBatch):
             return ClipBatch.of(results, self.frames)
         if isinstance(results, list):
-            return [torch.stack(list(clip)) for clip in self._clips(results)]
+            return [_stacked(clip, index) for index, clip in enumerate(self._clips(results))]
         if not self.is_batch:
             return results
         clips = plain(results).reshape(self.count, self.frames, *results.shape[1:])
@@ -159,6 +159,14 @@ class Clips(Images):
 
     def _has_rows(self, key: str, value: Any) -> bool:
         return key != "label" and rows_of_batch(key, value, self.frames) is not None
+
+
+def _stacked(frames: Sequence[Tensor], index: int) -> Tensor:
+    """The frames of a clip as one tensor."""
+    sizes = [list(frame.shape[-2:]) for frame in frames]
+    if any(size != sizes[0] for size in sizes):
+        raise ValueError(f"Compose: expected frames of one size, but clip {index} has {sizes}")
+    return torch.stack(list(frames))
 
 
 def is_list_of_videos(value: Any) -> bool:

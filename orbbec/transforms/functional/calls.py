@@ -17,6 +17,7 @@ from orbbec.plan.batches import Input
 from orbbec.transforms.base.checks import FillValue, numbers
 from orbbec.transforms.base.clips import clips_of
 from orbbec.transforms.base.inputs import read
+from orbbec.transforms.base.module import outside_graphs
 from orbbec.transforms.base.pipeline import Pipeline
 from orbbec.transforms.base.transform import Transform
 from orbbec.transforms.base.tv_tensors import is_target, name_of
@@ -41,6 +42,7 @@ def _named(op: str) -> Iterator[None]:
         raise type(error)(str(error).replace("Compose", op, 1)) from None
 
 
+@outside_graphs
 def apply_to_images(op: str, inpt: Any, *transforms: Transform) -> Any:
     """Apply transforms without random parameters to images."""
     check_images(op, inpt)
@@ -48,6 +50,7 @@ def apply_to_images(op: str, inpt: Any, *transforms: Transform) -> Any:
         return _pipeline(transforms)(inpt, epoch=0)
 
 
+@outside_graphs
 def apply(op: str, inpt: Any, transforms: Sequence[Transform], fill: tuple[float, ...] = (0.0,)) -> Any:
     """Apply transforms without random parameters to images, boxes, masks or points."""
     if not is_target(inpt):

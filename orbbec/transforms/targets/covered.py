@@ -13,6 +13,7 @@ from orbbec.bridge.arguments import Array
 from orbbec.bridge.fakes import register_fake
 from orbbec.plan.passes import OperatorPass, Pass
 from orbbec.plan.points import hulls, numbers_of
+from orbbec.transforms.targets.per_box import row_count
 from orbbec.transforms.targets.state import MASK_KEYS, POINT_KEYS, State
 
 _BYTES = (torch.uint8, torch.bool)
@@ -49,9 +50,9 @@ def cover(state: State, pixels: Array) -> None:
         _cover_boxes(state, pixels)
     for key in MASK_KEYS:
         if key in state.values and not state.is_per_box(key):
-            state.values[key] = state.layer(key).masked_fill(hidden.to(state.layer(key).device), 0)
+            state.values[key] = _without(state.layer(key), hidden)
     for key in POINT_KEYS:
-        if key in state.values:
+        if row_count(state.values.get(key, ())):
             state.hide_points(key, lies_on(pixels, numbers_of(state.values[key])))
 
 
@@ -74,8 +75,13 @@ def _cover_objects(state: State, cover: Tensor) -> None:
     table = torch.from_numpy(np.ascontiguousarray(boxes.table))
     left, fitted = _cover_masks(nonzero_bytes(masks), cover.contiguous(), table, state.options.limits)
     if masks.dtype not in _BYTES or not masks.is_cpu:
-        left = masks.masked_fill(cover.to(masks.device), 0)
+        left = _without(masks, cover)
     state.values["masks"], state.boxes = left, type(boxes)(fitted.numpy())
+
+
+def _without(masks: Tensor, cover: Tensor) -> Tensor:
+    """Masks that are 0 on covered pixels, bool `[H, W]`; `masked_fill` lacks uint16, uint32 and uint64."""
+    return torch.where(cover.to(masks.device), masks.new_zeros(()), masks)
 
 
 def nonzero_bytes(masks: Tensor) -> Tensor:

@@ -65,7 +65,18 @@ def mask_here(mask: Tensor, matrix: Array, size: Array) -> Tensor:
 
 @lru_cache
 def _bytes_of(fill: float, dtype: torch.dtype) -> list[float]:
-    """The bytes of a number of this dtype."""
+    """The bytes of a number of this dtype.
+
+    Raises:
+        ValueError: the dtype cannot hold it, and would wrap -100 to 156.
+    """
+    if not (dtype.is_floating_point or dtype.is_complex or dtype == torch.bool):
+        limits = torch.iinfo(dtype)
+        if not limits.min <= fill <= limits.max:
+            raise ValueError(
+                f"transform_targets: expected a fill of masks from {limits.min} to {limits.max}, as "
+                f"{limits.dtype} holds, but got {fill:g}; pass masks of another dtype"
+            )
     numbers: list[float] = torch.from_numpy(np.array([fill])).to(dtype).view(torch.uint8).tolist()
     return numbers
 

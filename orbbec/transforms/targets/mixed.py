@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import copy
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from itertools import pairwise
 from typing import Any
 
@@ -77,7 +78,7 @@ def _mix_labels(step: MixPass, states: Sequence[State], results: Sequence[State]
     for m in needed.tolist():
         if "label" not in states[m].values:
             raise ValueError(f"{step.name}: expected label in the target of image {m}, but got none")
-    labels = [tensor_of(states[m].values["label"]) for m in needed.tolist()]
+    labels = [_label_of(step, states[m]) for m in needed.tolist()]
     if all(label.dim() == 0 for label in labels):
         vectors = _class_weights(step, torch.stack(labels), needed.tolist())
     else:
@@ -86,6 +87,16 @@ def _mix_labels(step: MixPass, states: Sequence[State], results: Sequence[State]
     one, other = (np.searchsorted(needed, some) for some in (named, pairs))
     for n, label in zip(named, _blended(step, vectors, one, other, np.array(named)), strict=True):
         results[n].values["label"] = label
+
+
+def _label_of(step: MixPass, state: State) -> Tensor:
+    label = state.values["label"]
+    try:
+        return tensor_of(label)
+    except (RuntimeError, TypeError, ValueError):
+        raise TypeError(
+            f"{step.name}: expected label as a number or a vector, but image {state.index} has {label!r:.60}"
+        ) from None
 
 
 def _blended(step: MixPass, vectors: Tensor, one: Array, other: Array, images: Array) -> Tensor:
@@ -173,12 +184,12 @@ def _class_weights(step: MixPass, labels: Tensor, images: Sequence[int]) -> Tens
             f"{step.name}: expected label as a number, and num_classes, or as a vector, for image {images[0]}"
         )
     if labels.is_cpu:
-        outside = (labels < 0) | (labels >= num_classes)
+        outside = ~((labels >= 0) & (labels < num_classes) & (labels == labels.long()))
         if outside.any():
             row = int(outside.int().argmax())
             raise ValueError(
                 f"{step.name}: expected label from 0 to {num_classes - 1}, but image {images[row]} has "
-                f"{int(labels[row])}"
+                f"{labels[row].item()}"
             )
     return torch.nn.functional.one_hot(labels.long(), num_classes).float()
 
@@ -277,13 +288,40 @@ def _together(
             for tile, entries in zip(tiles, written, strict=True)
             if key in tile.spatial
         ]
-        rows = example_of(values) if key == "boxes" else joined_rows(values)
+        with _joining(key, base.index):
+            rows = example_of(values) if key == "boxes" else joined_rows(values)
         target[key] = rows if is_geometry or key == "boxes" else chosen_rows(rows, boxes.keep, False)
-    for tile, entries, (left, top, right, bottom) in zip(tiles, written, regions, strict=True):
+    for tile, entries, region in zip(tiles, written, regions, strict=True):
         for key in filter(base.is_layer, tile.geometry):
-            layer = target.setdefault(key, copy.deepcopy(entries[key]))
-            layer[..., top:bottom, left:right] = entries[key][..., top:bottom, left:right]
+            layer = target[key] if key in target else copy.deepcopy(entries[key])
+            with _joining(key, base.index):
+                target[key] = _laid_over(layer, entries[key], region)
     result = State(base.index, target, base.options, tiles[0].size, boxes.without_dropped())
     result.is_clipped = True
     result.dropped_before = base.dropped + boxes.dropped
     return result
+
+
+@contextmanager
+def _joining(key: str, index: int) -> Iterator[None]:
+    """Errors of torch and NumPy name the entry and the image."""
+    try:
+        yield
+    except (RuntimeError, TypeError, ValueError) as error:
+        raise ValueError(
+            f"transform_targets: expected {key} that can be joined in a mix, but those of image {index} and "
+            f"others differ: {error}"
+        ) from error
+
+
+def _laid_over(layer: Any, values: Any, region: Sequence[int]) -> Any:
+    """A layer with a region (left, top, right, bottom) of another, in a dtype that holds both."""
+    left, top, right, bottom = region
+    if isinstance(layer, Tensor):
+        values = torch.as_tensor(values, device=layer.device)
+        layer = layer.to(torch.promote_types(layer.dtype, values.dtype))
+    else:
+        values = np.asarray(values)
+        layer = layer.astype(np.promote_types(layer.dtype, values.dtype), copy=False)
+    layer[..., top:bottom, left:right] = values[..., top:bottom, left:right]
+    return layer

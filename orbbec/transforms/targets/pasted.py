@@ -90,7 +90,8 @@ def paste(state: State, other: State, mask: Array) -> None:
     shown = torch.from_numpy(mask)
     for key in state.layers_of_image:
         under, over = (each.layer(key) for each in (state, other))
-        other.values[key] = torch.where(shown.to(over.device), over, under.to(over))
+        mixed = torch.where(shown.to(over.device), over, under.to(over.device))  # its dtype holds both
+        other.values[key] = other.original[key] = mixed
 
 
 _join_masks: Callable[[Tensor, list[int]], Tensor] = operators.join_masks

@@ -18,6 +18,9 @@ PER_BOX_KEYS = (
     *("visibility", "track_ids", "instance_ids", "masks", "polygons"),
 )
 
+# Views of what torch's index_select lacks.
+_SIGNED = {torch.uint16: torch.int16, torch.uint32: torch.int32, torch.uint64: torch.int64}
+
 
 def row_count(value: Any) -> int | None:
     """The number of rows of an array or a sequence; None for other values."""
@@ -33,8 +36,12 @@ def chosen_rows(value: Any, chosen: Array, is_shared: bool = True) -> Any:
     if is_whole and not is_shared and isinstance(value, (Tensor, np.ndarray)):
         return value
     if isinstance(value, Tensor):
+        if is_whole:
+            return value.clone()
+        if value.dtype in _SIGNED:
+            return chosen_rows(value.view(_SIGNED[value.dtype]), chosen).view(value.dtype)
         rows = torch.from_numpy(chosen.nonzero()[0])  # faster than by truth values
-        return value.clone() if is_whole else value.index_select(0, rows.to(value.device))
+        return value.index_select(0, rows.to(value.device))
     if isinstance(value, np.ndarray):
         return value[chosen]
     return sequence_like(
@@ -43,9 +50,9 @@ def chosen_rows(value: Any, chosen: Array, is_shared: bool = True) -> Any:
 
 
 def joined_rows(values: Sequence[Any]) -> Any:
-    """The rows of several values, with the type of the first; values without rows do not change the dtype."""
+    """The rows of several values, with the type of the first that has any."""
     filled = [value for value in values if row_count(value)] or values[:1]
-    first = values[0]
+    first = filled[0]
     if isinstance(first, Tensor):
         return torch.cat([torch.as_tensor(value, device=first.device) for value in filled])
     if isinstance(first, np.ndarray):

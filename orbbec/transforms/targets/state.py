@@ -264,9 +264,10 @@ class State:
             mask = self.layer(key).clone()
             mask[..., top:bottom, left:right] = self.fill_of(key, 0.0)
             self.values[key] = mask
-        for key in filter(self.values.__contains__, POINT_KEYS):
-            at = numbers_of(self.values[key])[..., :2] + 0.5
-            self.hide_points(key, np.asarray(((at >= region[:2]) & (at < region[2:])).all(-1)))
+        for key in POINT_KEYS:
+            if row_count(self.values.get(key, ())):
+                at = numbers_of(self.values[key])[..., :2] + 0.5
+                self.hide_points(key, np.asarray(((at >= region[:2]) & (at < region[2:])).all(-1)))
         if self.count:
             self.boxes = self.boxes.hidden(region, self.options)
 
@@ -450,7 +451,7 @@ def covered(masks: Any) -> Array:
     values = as_tensor("transform_targets", "masks", masks)
     if values.is_cpu:  # torch takes 1.2 ms for five masks of 375 x 500, NumPy 0.03 ms
         return np.array([np.count_nonzero(mask) for mask in values.bool().numpy()], np.float64)
-    return values.flatten(1).count_nonzero(1).cpu().double().numpy()
+    return values.bool().flatten(1).count_nonzero(1).cpu().double().numpy()
 
 
 def area_scale(before: Array, after: Array, of_boxes: Array) -> Array:

@@ -181,6 +181,13 @@ def test_what_does_not_fit_is_named(call, message):
         call()
 
 
+@pytest.mark.parametrize("dtype", [torch.uint8, torch.float32])
+def test_frames_that_become_of_several_sizes_are_named(dtype):
+    zoom = T.Compose([T.PerFrame([T.RandomScale((0.5, 1.5))])])
+    with pytest.raises(ValueError, match=r"expected frames of one size, but clip 0 has \[\["):
+        zoom(CLIPS.to(dtype), epoch=0)
+
+
 BY_TARGETS = [
     *(
         T.RandomIoUCrop(),

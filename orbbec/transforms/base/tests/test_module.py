@@ -10,6 +10,7 @@ import pytest
 import torch
 
 from orbbec import transforms as T
+from orbbec.transforms import functional
 from orbbec.transforms.base.registry import known_transforms
 from tests.support import photographs
 
@@ -75,6 +76,22 @@ def test_compiled_models_hold_pipelines():
         results.append(one(PHOTOS))
     assert torch.equal(results[0], results[1])
     assert not torch.equal(results[1], results[2])
+
+
+class Rotated(torch.nn.Module):
+    def forward(self, images):
+        return functional.rotate(functional.resize(images, (8, 9)), 30.0) + 1.0
+
+
+class Resized(torch.nn.Module):
+    def forward(self, images):
+        return T.Compose([T.Resize((8, 9))])(images)
+
+
+@pytest.mark.parametrize("model", [T.Resize((8, 9)), T.RandomVerticalFlip(1.0), Rotated(), Resized()])
+def test_transforms_are_built_within_compiled_functions(model):
+    compiled = torch.compile(torch.nn.Sequential(model, torch.nn.Identity()), backend="aot_eager")
+    assert torch.equal(compiled(PHOTOS), model(PHOTOS))
 
 
 def test_nothing_is_imported_for_a_compiler_that_nobody_asked_for():

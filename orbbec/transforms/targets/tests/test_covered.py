@@ -96,3 +96,28 @@ def test_rotated_boxes_of_covered_masks_are_refused():
     pipeline = T.Compose([T.MaskDropout(p=1.0)], target_options=options)
     with pytest.raises(ValueError, match=r"expected upright boxes, .* but image 0 has cxcywha"):
         pipeline(torch.zeros(3, 8, 8, dtype=torch.uint8), target, epoch=0)
+
+
+@pytest.mark.parametrize("dtype", [torch.uint16, torch.uint32, torch.uint64])
+@pytest.mark.parametrize("transform", [T.CopyPaste(), T.MaskDropout(1, p=1.0)])
+def test_masks_of_unsigned_numbers_are_covered_as_others(transform, dtype):
+    images = torch.zeros(2, 3, 3, 4, dtype=torch.uint8)
+    boxes = torch.tensor([[1.0, 1, 3, 3], [0, 0, 1, 1], [3, 0, 4, 1]])
+
+    def masks_as(dtype):
+        targets = [{"boxes": boxes, "masks": MASKS.to(dtype), "mask": MASKS[0].to(dtype)}] * 2
+        _, moved = T.Compose([transform])(images, targets, sample_ids=[0, 1])
+        return [target[key] for target in moved for key in ("masks", "mask")]
+
+    for masks, expected in zip(masks_as(dtype), masks_as(torch.uint8), strict=True):
+        assert masks.dtype == dtype
+        assert masks.tolist() == expected.tolist()
+
+
+@pytest.mark.parametrize("transform", [T.CopyPaste(), T.CutMix(), T.MaskDropout(1, p=1.0)])
+def test_no_points_are_covered(transform):
+    images = torch.zeros(2, 3, 3, 4, dtype=torch.uint8)
+    some = {"boxes": BOXES[:, :4], "masks": MASKS, "keypoints": torch.ones(3, 17, 3)}
+    none = {"boxes": BOXES[:0, :4], "masks": MASKS[:0], "keypoints": torch.zeros(0)}
+    _, moved = T.Compose([transform])(images, [some, none], sample_ids=[0, 1])
+    assert all(len(target["keypoints"]) == len(target["boxes"]) for target in moved)

@@ -88,3 +88,15 @@ def test_one_buffer_as_on_cuda_gives_the_masks_that_are_read_in_place(dtype, see
     assert [tuple(each.shape) for each in in_place] == [(2, 9, 7), (2, 9, 7), (2, 14, 5), (2, 9, 7)]
     for one, other in zip(in_place, in_one_buffer, strict=True):
         assert_same_bytes(one, other)
+
+
+@pytest.mark.parametrize(
+    ("dtype", "fill"), [(torch.uint8, -100), (torch.uint8, 300), (torch.int8, 255), (torch.uint16, -1)]
+)
+@pytest.mark.parametrize("other", [{}, {"polygons": []}], ids=["direct", "plan"])
+def test_a_fill_that_a_dtype_cannot_hold_is_refused(dtype, fill, other):
+    pad = T.Compose([T.Pad(1)], target_options=T.TargetOptions(mask_fill=fill))
+    image, masks = torch.zeros(3, 4, 6, dtype=torch.uint8), torch.zeros(4, 6, dtype=torch.int64)
+    assert pad(image, {"mask": masks, **other})[1]["mask"][0, 0] == fill
+    with pytest.raises(ValueError, match=rf"fill of masks from .* as u?int\d+ holds, but got {fill}"):
+        pad(image, {"mask": masks.to(dtype), **other})

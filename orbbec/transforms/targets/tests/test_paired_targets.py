@@ -164,3 +164,32 @@ def test_labels_of_targets_may_be_vectors_next_to_numbers():
     assert not torch.equal(mixed, images)
     for image, target in zip(mixed[:, 0, 0, :1], labels, strict=True):
         assert torch.allclose(target["label"], (1 - image) * vectors[0] + image * vectors[1])
+
+
+@pytest.mark.parametrize("kind", ["tensors", "arrays", "both"])
+@pytest.mark.parametrize("mix", [T.CutMix(alpha=3.0), T.CopyPaste(), T.Mosaic(SIZE, (0.5, 0.5))])
+def test_masks_of_several_dtypes_have_one_that_holds_all_values(mix, kind):
+    images, targets = batch(8)
+    for n, target in enumerate(targets):
+        values = torch.full(SIZE, 7, dtype=torch.uint8) if n % 2 else torch.full(SIZE, 300)
+        target["mask"] = values.numpy() if kind == "arrays" or (kind == "both" and n % 3) else values
+    _, mixed = T.Compose([mix])(images, targets, epoch=0)
+    found = [set(np.unique(target["mask"])) for target in mixed]
+    assert set.union(*found) == {7, 300}
+    assert [type(target["mask"]) for target in mixed] == [type(target["mask"]) for target in targets]
+
+
+@pytest.mark.parametrize("mix", [T.MixUp(num_classes=4), T.CutMix(num_classes=4)])
+@pytest.mark.parametrize(
+    ("label", "error", "message"),
+    [
+        ("cat", TypeError, "expected label as a number or a vector, but image 1 has 'cat'"),
+        (None, TypeError, "expected label as a number or a vector, but image 1 has None"),
+        (0.5, ValueError, "expected label from 0 to 3, but image 1 has 0.5"),
+        (float("nan"), ValueError, "expected label from 0 to 3, but image 1 has nan"),
+    ],
+)
+def test_labels_that_are_no_classes_are_named(mix, label, error, message):
+    images, _ = batch(2)
+    with pytest.raises(error, match=f"^{mix.name.lower()}: {message}"):
+        T.Compose([mix])(images, [{"label": 2}, {"label": label}], epoch=0)

@@ -8,7 +8,7 @@ import torch
 
 from orbbec import transforms as T
 from orbbec.data import collate
-from orbbec.transforms.targets.per_box import PER_BOX_KEYS, joined_rows
+from orbbec.transforms.targets.per_box import PER_BOX_KEYS, chosen_rows, joined_rows
 
 BOXES = [[15.0, 2, 30, 20], [55, 2, 59, 20]]  # the crop drops the second
 IMAGE = torch.zeros(3, 40, 60, dtype=torch.uint8)
@@ -249,3 +249,28 @@ def test_rings_of_a_polygon_move_as_polygons_do_and_keep_their_types(name, kind,
 def test_rows_are_joined_on_the_device_of_the_first(where):
     joined = joined_rows([torch.zeros(1, 4, device=where), np.ones((2, 4), np.float32)])
     assert (joined.shape, joined.device.type) == ((3, 4), where)
+
+
+@pytest.mark.parametrize("none", [np.zeros(0), torch.zeros(0), (), []])
+def test_rows_have_the_type_of_the_first_that_has_any(none):
+    assert joined_rows([none, ["cat"], ["dog"]]) == ["cat", "dog"]
+    assert joined_rows([none, torch.tensor([3])]).equal(torch.tensor([3]))
+
+
+@pytest.mark.parametrize("dtype", [torch.uint16, torch.uint32, torch.uint64])
+def test_rows_of_unsigned_numbers_are_dropped(dtype):
+    row = torch.tensor([3, 40_000, 5]).to(dtype)
+    rows = chosen_rows(row, np.array([False, True, True]))
+    assert rows.dtype == dtype
+    assert rows.tolist() == [40_000, 5]
+
+
+@pytest.mark.parametrize(
+    ("one", "other"),
+    [(torch.zeros(1, 17, 3), torch.zeros(1, 5, 3)), (torch.zeros(1), ["cat"]), (np.zeros((1, 2)), [3])],
+)
+def test_rows_that_cannot_be_joined_are_named(one, other):
+    box = torch.tensor([[20.0, 10, 40, 30]])
+    targets = [{"boxes": box, "scores": one}, {"boxes": box, "scores": other}] * 2
+    with pytest.raises(ValueError, match=r"expected scores that can be joined in a mix, .* image [0-3] and"):
+        mosaic(targets)

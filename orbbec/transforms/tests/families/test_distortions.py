@@ -6,6 +6,7 @@ import torch
 
 from orbbec import ImageBatch
 from orbbec import transforms as T
+from orbbec.plan.stream import Stream
 from orbbec.transforms.distortions import grid_displacement, lens_displacement, shuffled_cells
 from tests.support import assert_same_bytes, photograph
 
@@ -32,6 +33,24 @@ def grid_by_numpy(side, steps, count, normalized):
         positions[index * cell : end] = np.linspace(begin, begin + cell * step, max(end - index * cell, 0))
         begin += cell * step
     return positions
+
+
+@pytest.mark.parametrize("keep_size", [False, True])
+def test_a_perspective_with_a_corner_behind_the_viewer_is_that_of_albumentations(keep_size):
+    transform, behind = T.Perspective((0.1, 0.2), keep_size, fit_output=True, p=1.0), 439
+    _, (points,) = transform.sample(np.array([IMAGE.shape[:2]]), Stream(np.array([behind]), 0))
+    corners = np.array([[0, 0], [80, 0], [80, 60], [0, 60]], np.float32)
+    forward = cv2.getPerspectiveTransform(points.astype(np.float32), corners)
+    assert (np.c_[corners, np.ones(4)] @ forward[2]).min() < 0
+    ends = cv2.perspectiveTransform(corners[None], forward)[0]
+    ends = np.around(ends - ends.min(0))
+    width, height = map(int, ends.max(0))
+    matrix = cv2.getPerspectiveTransform(corners, ends)
+    if keep_size:
+        matrix = np.diag([80 / width, 60 / height, 1.0]) @ matrix
+    plan = T.Compose([transform]).plan([IMAGE.shape[:2]], [behind], epoch=0)
+    assert plan.output_sizes.tolist() == [[60, 80] if keep_size else [height, width]]
+    assert np.allclose(np.linalg.inv(matrix) / plan.matrix[0], 1.0, rtol=1e-6)
 
 
 @pytest.mark.parametrize("k", [-0.4, 0.0, 0.03, 0.6])
