@@ -30,10 +30,8 @@ def check_transforms(op: str, transforms: Any) -> tuple[Transform, ...]:
             f"{op}: expected orbbec transforms, but got {kind_name}: use Compose.{convert} to convert it"
         )
     if not is_sequence(transforms) or not transforms:
-        instead = _INSTEAD.get(type(transforms).__name__, "")
-        raise ValueError(
-            f"{op}: expected transforms as a list of at least 1 entry, but got {shown(transforms):.80}{instead}"
-        )
+        got = f"{shown(transforms):.80}{_INSTEAD.get(type(transforms).__name__, '')}"
+        raise ValueError(f"{op}: expected transforms as a list of at least 1 entry, but got {got}")
     for index, transform in enumerate(transforms):
         if isinstance(transform, Transform):
             if type(transform).forward is not Transform.forward:

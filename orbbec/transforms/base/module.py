@@ -34,7 +34,7 @@ class FrozenModule(torch.nn.Module):
 
     def __new__(cls, *args: Any, **kwargs: Any) -> Self:
         if cls.__setattr__ is not FrozenModule.__setattr__:  # the dataclass's refuses `training` too
-            cls.__setattr__ = FrozenModule.__setattr__  # type: ignore[method-assign, assignment]
+            cls.__setattr__ = FrozenModule.__setattr__  # type: ignore[method-assign]
         module = super().__new__(cls)
         torch.nn.Module.__init__(module)  # a dataclass's __init__ does not call it
         return module
