@@ -55,9 +55,10 @@ def images_of(structure: Any, names: Sequence[str] = ()) -> list[Any]:
         pixels = (leaf for leaf in leaves if isinstance(leaf, (Tensor, np.ndarray)))
         found = [leaf for leaf in pixels if leaf.ndim >= 3 and not is_tv_tensor(leaf)][:1]
     if not found:
+        kinds = ", ".join(sorted({type(leaf).__name__ for leaf in leaves})) or "none"
         raise TypeError(
             f"Compose: expected an image in the {type(structure).__name__}: a PIL image, a tensor [C, H, W], "
-            "an array [H, W, C] or a batch, but found none"
+            f"an array [H, W, C] or a batch, but found {kinds}"
         )
     return found
 
