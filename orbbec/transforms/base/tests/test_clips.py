@@ -212,7 +212,7 @@ def test_clips_are_written_to_an_output():
 @pytest.mark.parametrize("frames", [3, 4])
 def test_a_list_of_clips_is_refused(of, targets, frames):
     clips = [of((3, 3, 8, 9)), of((frames, 3, 8, 9))]
-    message = rf"got a list of tensors or arrays of shapes \[3, 3, 8, 9\], \[{frames}, 3, 8, 9\]; pass clips of"
+    message = rf"got a list of tensors or arrays of shapes \[3, 3, 8, 9\], \[{frames}, 3, 8, 9\]; pass clips"
     with pytest.raises(ValueError, match=message):
         T.Compose([T.CenterCrop(4)])(clips, targets)
 

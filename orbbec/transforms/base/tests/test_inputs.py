@@ -217,7 +217,7 @@ def test_a_batch_with_a_list_of_targets():
 def test_a_structure_without_images_is_named(empty):
     with pytest.raises(TypeError, match=r"expected an image in the (dict|tuple)"):
         PIPELINE(empty)
-    with pytest.raises(TypeError, match="but found bytes, int$"):
+    with pytest.raises(TypeError, match=r"but found bytes, int$"):
         PIPELINE({"pixel_values": b"a JPEG", "label": 3})
 
 
