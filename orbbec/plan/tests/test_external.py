@@ -94,7 +94,7 @@ def test_unknown_operators_and_color_steps_are_named():
     ):
         Blur()(IMAGES)
     with pytest.raises(
-        ValueError, match="Brightness: expected a color step of none, matrix, .* 'brightness'"
+        ValueError, match=r"Brightness: expected a color step of none, matrix, .* 'brightness'"
     ):
         Brightness()(IMAGES)
 
