@@ -189,6 +189,7 @@ def main() -> int:
         return 1
     for path in sorted(written):
         print(path.relative_to(ROOT))
+    print(f"Build it before you import orbbec: make quick FAMILY={chosen.name.replace('_', '')}")
     return 0
 
 
