@@ -189,6 +189,8 @@ def main() -> int:
         return 1
     for path in sorted(written):
         print(path.relative_to(ROOT))
+    family = chosen.name.replace("_", "")
+    print(f"Build it before you import orbbec: make quick FAMILY={family}", file=sys.stderr)
     return 0
 
 

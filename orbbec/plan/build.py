@@ -179,6 +179,8 @@ class Build(Registers):
             drawn: see `colors`.
         """
         operators = [] if operator is None else [operator]
+        if step not in STEPS:
+            raise ValueError(f"{self.name}: expected a color step of {', '.join(STEPS)}, but got {step!r}")
         operands, placed = (STEPS[step], len(registers), *registers), STEPS[step] in PLACED
         contrast = step == "contrast"
         self.colors("color", *operands, contrast=contrast, placed=placed, operators=operators, drawn=drawn)
@@ -478,7 +480,9 @@ class Build(Registers):
 
 def _check_operator(build: Build, step: OperatorStep) -> None:
     """Refuse images that an operator does not take."""
-    spec, name, dtype = OPERATORS[step.name], build.name, build.dtype
+    spec, name, dtype = OPERATORS.get(step.name), build.name, build.dtype
+    if spec is None:
+        raise ValueError(f"{name}: expected an operator with an OpSpec, but got {step.name!r}")
     if spec.dtypes == ("uint8",) and dtype != "uint8":
         fix = "give images of 8 bits" if dtype == "uint16" else "put it before ToDtype"
         raise ValueError(f"{name}: expected images of uint8, but got {dtype}; {fix}")

@@ -15,6 +15,7 @@ import numpy as np
 
 from orbbec.augment.codes import ERASE_WIDTH
 from orbbec.bridge.arguments import Array
+from orbbec.bridge.plain import is_sequence, shown
 from orbbec.plan.build import Build
 from orbbec.plan.parameters import Batch, Column, ParameterTable
 from orbbec.plan.program import Program
@@ -85,6 +86,8 @@ class External:
         """Draw the steps, in the parts that passes are made of."""
         matrices = None if self.mixed else table.state[:, TOTAL : TOTAL + 9].reshape(-1, 3, 3)
         steps = self.draw(state, batch, matrices)
+        if not is_sequence(steps) or not all(isinstance(step, Step) for step in steps):
+            raise TypeError(f"{self.name}: expected steps as a list of Step, but got {shown(steps):.80}")
         return [part for step in steps for part in step.parts(state.exact)]
 
 

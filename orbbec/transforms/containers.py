@@ -15,6 +15,10 @@ from orbbec.transforms.base.transform import Transform
 from orbbec.transforms.targets.options import TargetOptions
 
 _MAX_ROUNDS = 64  # each has rules of its own
+_INSTEAD = {
+    "OnDevice": ": use its pipeline",
+    "Pipeline": ": use Compose.from_torchvision instead of ot.convert",
+}
 _CONVERTERS = {"torchvision": "from_torchvision", "albumentations": "from_albumentations"}
 
 
@@ -26,9 +30,8 @@ def check_transforms(op: str, transforms: Any) -> tuple[Transform, ...]:
             f"{op}: expected orbbec transforms, but got {kind_name}: use Compose.{convert} to convert it"
         )
     if not is_sequence(transforms) or not transforms:
-        raise ValueError(
-            f"{op}: expected transforms as a list of at least 1 entry, but got {shown(transforms)}"
-        )
+        got = f"{shown(transforms):.80}{_INSTEAD.get(type(transforms).__name__, '')}"
+        raise ValueError(f"{op}: expected transforms as a list of at least 1 entry, but got {got}")
     for index, transform in enumerate(transforms):
         if isinstance(transform, Transform):
             if type(transform).forward is not Transform.forward:

@@ -78,7 +78,7 @@ def with_channels(pixels: Any, mode: str) -> Pixels:
     if channels == CHANNELS[mode]:
         return image
     if channels > 4:
-        raise ValueError(f"expected 1 to 4 channels, but got {channels}")
+        raise ValueError(f"expected 1 to 4 channels, but got {channels} in {list(pixels.shape)}, [H, W, C]")
     pillow = import_module("orbbec.data.decode.pillow")
     return pixels_of(pillow.image_of_array(image[..., 0] if channels == 1 else image), mode)
 

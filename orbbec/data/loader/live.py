@@ -44,7 +44,11 @@ def live(loader: Loader, label: str = "", console: Console | None = None) -> Ite
     )
     # No auto-refresh: rich's thread would be joined wherever the garbage collector drops this generator.
     with Progress(*columns, console=console, auto_refresh=False) as progress:
-        task = progress.add_task(label, total=None if loader.order is None else len(loader), line="")
+        task = progress.add_task(label, total=None, line="")
+        if loader.order is not None:
+            at, options = loader._current, (loader.batch_size, loader.drop_last)
+            rest = len(loader.order.bounds(at.epoch, at.start, *options)) - 1
+            progress.update(task, total=len(loader), completed=len(loader) - rest)
         drawn = 0.0
         for batch in loader:
             yield batch

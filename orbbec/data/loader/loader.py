@@ -293,13 +293,16 @@ class Loader:
     def __len__(self) -> int:
         """The number of batches in the current epoch, or in the next one if none is open.
 
-        For a resumed epoch, the remaining batches. Fewer batches come if all samples of a batch are skipped.
+        A resumed epoch counts as a whole. Fewer batches come if all samples of a batch are skipped.
         """
         if self.order is None:
             raise TypeError("Loader: a stream has no length")
+        return len(self.order.bounds(self._current.epoch, 0, self.batch_size, self.drop_last)) - 1
+
+    @property
+    def _current(self) -> Progress:
         running = self._running and self._running()
-        progress = (running and running.open_progress) or self._next
-        return len(self.order.bounds(progress.epoch, progress.start, self.batch_size, self.drop_last)) - 1
+        return (running and running.open_progress) or self._next
 
     def set_epoch(self, epoch: int) -> None:
         """Set the next epoch; otherwise epochs count up.

@@ -10,6 +10,7 @@ from pathlib import Path
 
 import numpy as np
 
+from orbbec.bridge.plain import shown
 from orbbec.data.readers.folders import EXTENSIONS
 from orbbec.data.readers.paths import visible_folders
 from orbbec.data.sample import BadSample, Sample, printable, read_bytes
@@ -83,6 +84,7 @@ class FrameFolders:
 
     Raises:
         OSError: a folder cannot be read.
+        TypeError: `sample` is not a TemporalSample.
         ValueError: there is no class, or a class has no video.
 
     Example:
@@ -101,7 +103,9 @@ class FrameFolders:
         sample: TemporalSample | None = None,
         extensions: Sequence[str] = EXTENSIONS,
     ) -> None:
-        self.sample = sample or TemporalSample()
+        self.sample = TemporalSample() if sample is None else sample
+        if not isinstance(self.sample, TemporalSample):
+            raise TypeError(f"FrameFolders: expected sample as a TemporalSample, but got {shown(sample)}")
         self.classes = [folder.name for folder in visible_folders(Path(root))]
         if not self.classes:
             raise ValueError(f"FrameFolders: expected a folder for each class in {printable(root)}")

@@ -70,6 +70,35 @@ class _Unsteady(Transform):
         return [*(self.other if params else self.first)(state)]
 
 
+@pytest.mark.parametrize("steps", [warp, lambda state: "warp", lambda state: ["warp"]])
+def test_steps_that_are_no_list_of_steps_are_named(steps):
+    class Steps(Transform):
+        def steps(self, params, state):
+            return steps(state)
+
+    with pytest.raises(TypeError, match="Steps: expected steps as a list of Step, but got"):
+        Steps()(IMAGES)
+
+
+def test_unknown_operators_and_color_steps_are_named():
+    class Blur(Transform):
+        def steps(self, params, state):
+            return [Operator("gaussian_blurr")]
+
+    class Brightness(Transform):
+        def rules(self, build):
+            build.color("brightness", build.constant(2.0))
+
+    with pytest.raises(
+        ValueError, match="Blur: expected an operator with an OpSpec, but got 'gaussian_blurr'"
+    ):
+        Blur()(IMAGES)
+    with pytest.raises(
+        ValueError, match=r"Brightness: expected a color step of none, matrix, .* 'brightness'"
+    ):
+        Brightness()(IMAGES)
+
+
 PAIRS = {
     "another kind": (lambda s: [warp(s)], lambda s: [colors(s)]),
     "no step": (lambda s: [warp(s)], lambda s: []),

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Callable
-from dataclasses import MISSING, fields
+from dataclasses import MISSING, FrozenInstanceError, fields
 from functools import cache, wraps
 from typing import TYPE_CHECKING, Any
 
@@ -39,6 +39,8 @@ class FrozenModule(torch.nn.Module):
     """Base of frozen dataclasses that work in `torch.nn.Sequential`; it has no parameters."""
 
     def __new__(cls, *args: Any, **kwargs: Any) -> Self:
+        if cls.__setattr__ is not FrozenModule.__setattr__:  # the dataclass's refuses `training` too
+            cls.__setattr__ = FrozenModule.__setattr__  # type: ignore[method-assign]
         module = super().__new__(cls)
         torch.nn.Module.__init__(module)  # a dataclass's __init__ does not call it
         return module
@@ -60,6 +62,7 @@ class FrozenModule(torch.nn.Module):
                 state[field.name] = field.default_factory()
         return state
 
-    def train(self, mode: bool = True) -> Self:
-        object.__setattr__(self, "training", mode)
-        return self
+    def __setattr__(self, name: str, value: Any) -> None:
+        if name != "training":  # training loops set it
+            raise FrozenInstanceError(f"cannot assign to field {name!r}")
+        object.__setattr__(self, name, value)

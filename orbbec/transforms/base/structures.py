@@ -46,30 +46,31 @@ def images_of(structure: Any, names: Sequence[str] = ()) -> list[Any]:
 
     Raises:
         TypeError: there is no image.
-        ValueError: it is a list of clips of other lengths.
+        ValueError: it is a list of clips.
     """
     leaves = _leaves(structure, names=names)
     found = [leaf for leaf in leaves if _is_surely_images(leaf)]
-    _refuse_clips_of_other_lengths(structure)
+    _refuse_lists_of_clips(structure)
     if not found:
         pixels = (leaf for leaf in leaves if isinstance(leaf, (Tensor, np.ndarray)))
         found = [leaf for leaf in pixels if leaf.ndim >= 3 and not is_tv_tensor(leaf)][:1]
     if not found:
+        kinds = ", ".join(sorted({type(leaf).__name__ for leaf in leaves})) or "none"
         raise TypeError(
             f"Compose: expected an image in the {type(structure).__name__}: a PIL image, a tensor [C, H, W], "
-            "an array [H, W, C] or a batch, but found none"
+            f"an array [H, W, C] or a batch, but found {kinds}"
         )
     return found
 
 
-def _refuse_clips_of_other_lengths(structure: Any) -> None:
+def _refuse_lists_of_clips(structure: Any) -> None:
     """Refuse a list of tensors `[T, C, H, W]`, of which only the first would be transformed."""
     if isinstance(structure, tuple) and structure:  # with targets
-        return _refuse_clips_of_other_lengths(structure[0])
-    if not isinstance(structure, list) or not all(map(_is_plain_batch, structure)):
+        return _refuse_lists_of_clips(structure[0])
+    if not isinstance(structure, list) or not structure or not all(map(_is_plain_batch, structure)):
         return
-    lengths = {len(each) for each in structure}
-    if len(lengths) > 1:
+    first, *others = [(each.dtype, each.shape[1 if isinstance(each, Tensor) else -1]) for each in structure]
+    if first in others or len({len(each) for each in structure}) > 1:
         shapes = ", ".join(str(list(each.shape)) for each in structure[:4])
         raise ValueError(
             "Compose: expected a list of images, or of clips as tv_tensors.Video, but got a list of tensors "

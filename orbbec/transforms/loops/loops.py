@@ -44,14 +44,16 @@ class OnDevice(torch.nn.Module):
         """Transform a batch on its device; the arguments and the result are those of `Compose`.
 
         Without `sample_ids`, the parameters depend on the seed, the rank of the process, the epoch and the
-        number of the call. With them, an image has the parameters that `pipeline` draws for its id and the
-        epoch, in any batch.
+        number of the call; in a worker of a `DataLoader` also on the worker's seed. With them, an image has
+        the parameters that `pipeline` draws for its id and the epoch, in any batch.
         """
         if sample_ids is not None:
             return self.pipeline(batch, targets, sample_ids, self.epoch)
         is_one_of_several = torch.distributed.is_available() and torch.distributed.is_initialized()
         rank = torch.distributed.get_rank() if is_one_of_several else 0
-        state = np.random.SeedSequence([self.seed, rank, self.epoch, self.calls]).generate_state(1)
+        worker = torch.utils.data.get_worker_info()  # its copy of this module counts its own calls
+        keys = [self.seed, rank, self.epoch, self.calls, *([worker.seed] if worker else [])]
+        state = np.random.SeedSequence(keys).generate_state(1)
         self.calls += 1
         generator = torch.Generator(device="cpu").manual_seed(int(state[0]))
         return self.pipeline(batch, targets, epoch=self.epoch, generator=generator)

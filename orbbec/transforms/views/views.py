@@ -86,6 +86,9 @@ class MultiView(FrozenModule):
             transforms = [*self.shared, *gap, *view]
             pipelines.append(Compose(transforms, self.seed, self.exact, self.target_options))
             streams += sum(transform.transform_count for transform in view)
+        # Tuples, for a hash: torch asks for one where it visits modules.
+        object.__setattr__(self, "views", tuple(map(tuple, self.views)))
+        object.__setattr__(self, "shared", tuple(self.shared))
         object.__setattr__(self, "_pipelines", tuple(pipelines))
 
     @staticmethod

@@ -154,7 +154,7 @@ def test_pixels_without_a_known_range_are_refused_with_file_and_mode(data, mode)
 
 def test_bad_arrays_are_named():
     for array, message in (
-        (np.zeros((2, 2, 5), np.uint8), "expected 1 to 4 channels, but got 5"),
+        (np.zeros((2, 2, 5), np.uint8), r"expected 1 to 4 channels, but got 5 in \[2, 2, 5\], \[H, W, C\]$"),
         (np.zeros((2, 2, 3), np.uint16), r"expected pixels uint8 \[H, W, C\], but got uint16 \[2, 2, 3\]"),
         (np.zeros((2, 0, 3), np.uint8), r"but got uint8 \[2, 0, 3\]"),
     ):

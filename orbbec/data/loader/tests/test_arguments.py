@@ -5,7 +5,10 @@ from pathlib import Path
 import pytest
 import torch
 
+from orbbec import on_device
+from orbbec.backends.torchvision.pipelines import Pipeline
 from orbbec.data import BadSample, ImageFolder, Loader, Sample
+from orbbec.transforms import Compose, RandomCrop
 
 
 @pytest.mark.parametrize("kind", [str, Path])
@@ -26,6 +29,15 @@ def test_torchvisions_pipeline_is_named_with_what_converts_it():
     theirs = type("Compose", (), {"__module__": "torchvision.transforms.v2"})()
     with pytest.raises(TypeError, match=r"torchvision's Compose: use Compose.from_torchvision to convert it"):
         Loader([], 2, theirs)
+
+
+def test_pipelines_that_a_loader_does_not_run_are_named_with_what_it_runs():
+    with pytest.raises(ValueError, match=r"(?s)but got OnDevice.*: use its pipeline$"):
+        Loader([], 2, on_device([RandomCrop(4)] * 9))
+    with pytest.raises(
+        ValueError, match=r"but got Pipeline.*: use Compose.from_torchvision instead of ot.convert$"
+    ):
+        Loader([], 2, Pipeline([Compose([RandomCrop(4)])]))
 
 
 def test_a_damaged_file_is_named(tmp_path):

@@ -130,7 +130,7 @@ def test_the_state_after_leaving_is_that_of_the_last_batch(leave, rank, world_si
         resumed = make(other_rank, world_size)
         resumed.load_state_dict(state)
         assert resumed.state_dict() == state
-        assert len(resumed) == len(expected(1, state["start"], other_rank, world_size))
+        assert len(resumed) == len(expected(1, 0, other_rank, world_size))
         assert taken(resumed) == expected(1, state["start"], other_rank, world_size)
         assert taken(resumed) == expected(2, 0, other_rank, world_size)
     assert taken(loader) == expected(2, 0, rank, world_size)
@@ -202,7 +202,7 @@ def test_an_iterator_that_was_never_asked_is_no_epoch():
     assert taken(loader, 1) == expected(0)[:1]
     loader.load_state_dict(order().state_dict(epoch=5, delivered=6))
     iter(loader)
-    assert len(loader) == len(expected(5, 6))
+    assert len(loader) == len(expected(5))
     assert taken(loader) == expected(5, 6)
 
 
@@ -213,7 +213,7 @@ def test_an_epoch_ends_though_no_more_is_asked_than_it_has():
     state = loader.state_dict()
     assert taken(loader, steps) == expected(1)
     loader.load_state_dict(state)
-    assert len(loader) == 0
+    assert len(loader) == steps
     assert taken(loader) == []  # all of epoch 0 had been taken
     assert taken(loader) == expected(1)
 
@@ -226,7 +226,7 @@ def test_the_length_is_that_of_the_epoch_that_is_taken_or_comes_next():
         lengths.append(len(loader))
         if len(lengths) == 3:
             break
-    assert lengths == [len(expected(5, 6))] * 3
+    assert lengths == [len(expected(5))] * 3
     assert len(loader) == len(expected(6))
 
 
@@ -290,7 +290,7 @@ def test_any_calls_in_any_order(seed):
         state = loader.state_dict()
         assert (state["epoch"], state["start"]) == last
         if not is_open:
-            assert len(loader) == len(expected(*upcoming))
+            assert len(loader) == len(expected(upcoming[0]))
 
 
 BAD_STATES = [
@@ -347,7 +347,7 @@ def test_the_state_of_a_padded_end_is_the_end(world_size):
     assert loader.state_dict()["start"] == LENGTH
     resumed = make()
     resumed.load_state_dict(loader.state_dict())
-    assert len(resumed) == 0
+    assert len(resumed) == 8
 
 
 def test_bad_samples_of_an_epoch_that_was_left_are_told_as_the_next_begins():
@@ -383,7 +383,7 @@ def test_an_epoch_that_has_ended_stays_ended():
         loader.load_state_dict({**loader.state_dict(), "start": 2 * BATCH})
         batches = iter(loader)
         next(batches)
-        assert len(loader) == 6  # of eight
+        assert len(loader) == 8
         assert len(list(batches)) == 5
         assert len(loader) == 8
         newer = iter(loader)

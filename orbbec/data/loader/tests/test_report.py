@@ -257,6 +257,14 @@ def test_the_line_is_live(monkeypatch):
         assert re.search(rf"epoch 1 .* {done}/6 \d+ images/s, \d+ % waiting; .* \d+ %", text), text
 
 
+def test_the_line_of_a_resumed_epoch_begins_where_it_was_left():
+    loader = Loader(SOURCE, 2, [RandomResizedCrop(4)], threads=1)
+    loader.load_state_dict({**loader.state_dict(), "start": 4})
+    screen = StringIO()
+    assert sum(1 for _ in live(loader, "epoch 1", Console(file=screen, width=200))) == 4
+    assert " 6/6 " in screen.getvalue()
+
+
 def test_a_live_line_that_is_left_stops_the_threads():
     loader = Loader([*SOURCE, *SOURCE], 2, [RandomResizedCrop(4)], threads=2)
     threads = set(threading.enumerate())

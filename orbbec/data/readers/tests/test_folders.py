@@ -211,3 +211,8 @@ def test_types_that_are_no_dict_are_named(tmp_path):
     (tmp_path / "list.csv").write_text("path,label\na.jpg,1\n")
     with pytest.raises(TypeError, match="FileList: expected types as a dict, but got 3"):
         FileList(tmp_path / "list.csv", types=3)
+
+
+def test_a_number_of_frames_is_not_a_choice_of_frames(tmp_path):
+    with pytest.raises(TypeError, match=r"^FrameFolders: expected sample as a TemporalSample, but got 8$"):
+        FrameFolders(tmp_path, 8)

@@ -216,11 +216,10 @@ def test_clips_are_written_to_an_output():
 
 @pytest.mark.parametrize("targets", [None, [{}, {}]])
 @pytest.mark.parametrize("of", [torch.zeros, np.zeros])
-def test_a_list_of_clips_of_other_lengths_is_refused(of, targets):
-    clips = [of((frames, 3, 8, 9)) for frames in (3, 4)]
-    message = (
-        r"got a list of tensors or arrays of shapes \[3, 3, 8, 9\], \[4, 3, 8, 9\]; pass clips of one length"
-    )
+@pytest.mark.parametrize("frames", [3, 4])
+def test_a_list_of_clips_is_refused(of, targets, frames):
+    clips = [of((3, 3, 8, 9)), of((frames, 3, 8, 9))]
+    message = rf"got a list of tensors or arrays of shapes \[3, 3, 8, 9\], \[{frames}, 3, 8, 9\]; pass clips"
     with pytest.raises(ValueError, match=message):
         T.Compose([T.CenterCrop(4)])(clips, targets)
 

@@ -217,6 +217,8 @@ def test_a_batch_with_a_list_of_targets():
 def test_a_structure_without_images_is_named(empty):
     with pytest.raises(TypeError, match=r"expected an image in the (dict|tuple)"):
         PIPELINE(empty)
+    with pytest.raises(TypeError, match=r"but found bytes, int$"):
+        PIPELINE({"pixel_values": b"a JPEG", "label": 3})
 
 
 def test_a_tensor_of_rows_is_named_with_the_mend():

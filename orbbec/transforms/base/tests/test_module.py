@@ -4,7 +4,7 @@ import copy
 import pickle
 import subprocess
 import sys
-from dataclasses import fields
+from dataclasses import FrozenInstanceError, fields
 
 import pytest
 import torch
@@ -31,6 +31,16 @@ def test_they_stand_in_a_sequential_with_layers():
     assert [name for name, _ in model.named_parameters()] == ["2.weight", "2.bias"]
     assert not PIPELINE.eval().training
     assert PIPELINE.train().training
+
+
+@pytest.mark.parametrize("one", [T.Resize((8, 9)), PIPELINE, T.MultiView([[T.Resize(8)]])], ids=type)
+def test_their_mode_can_be_assigned_as_lightning_does_and_nothing_else(one):
+    for mode in (False, True):
+        for module in torch.nn.Sequential(one).modules():
+            module.training = mode
+        assert one.training is mode
+    with pytest.raises(FrozenInstanceError, match="cannot assign to field 'size'"):
+        one.size = 5
 
 
 def test_hooks_see_a_call():

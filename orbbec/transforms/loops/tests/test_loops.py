@@ -6,6 +6,7 @@ import pickle
 import numpy as np
 import pytest
 import torch
+from torch.utils.data import DataLoader
 
 import orbbec
 from orbbec import ImageBatch
@@ -117,6 +118,16 @@ def test_copies_continue_from_the_same_call():
     assert torch.equal(copied(images()), expected)
     assert list(augment.parameters()) == []
     assert augment.state_dict() == {}
+
+
+def test_workers_of_a_data_loader_differ_and_so_do_their_epochs():
+    same = torch.arange(4096, dtype=torch.float32).reshape(1, 64, 64)
+    generator = torch.Generator().manual_seed(0)
+    loader = DataLoader(
+        [same] * 8, 2, num_workers=2, collate_fn=orbbec.on_device([RandomCrop(1)]), generator=generator
+    )
+    draws = [float(pixel) for _ in range(2) for batch in loader for pixel in batch]
+    assert len(set(draws)) > 14
 
 
 def test_pipelines_of_orbbec_are_unchanged():

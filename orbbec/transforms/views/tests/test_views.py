@@ -97,10 +97,10 @@ def test_wrong_arguments_are_named():
 def test_crops_are_those_of_dinov2_unless_others_are_asked_for():
     large = T.RandomResizedCrop(224, (0.32, 1.0), interpolation="cubic")
     small = T.RandomResizedCrop(98, (0.05, 0.32), interpolation="cubic")
-    assert T.MultiCrop().views == [[large]] * 2 + [[small]] * 8
+    assert T.MultiCrop().views == ((large,),) * 2 + ((small,),) * 8
     flip = T.RandomHorizontalFlip()
     other = T.MultiCrop(global_=1, local=0, then=[flip], seed=4)
-    assert (other.views, other.seed) == ([[large, flip]], 4)
+    assert (other.views, other.seed) == (((large, flip),), 4)
 
 
 def slices_of(image, height, width):
