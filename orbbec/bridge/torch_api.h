@@ -8,6 +8,9 @@
 #include <torch/csrc/stable/tensor.h>
 
 #include <optional>
+#include <string>
+#include <type_traits>
+#include <utility>
 #include <vector>
 
 namespace orbbec {
@@ -15,11 +18,37 @@ namespace orbbec {
 using torch::headeronly::ScalarType;
 using torch::stable::Tensor;
 
+// A text argument of a boxed call. torch's own conversion to std::string leaks the string.
+struct Text : std::string {
+  using std::string::string;
+  Text(std::string text) : std::string(std::move(text)) {}
+};
+
+}  // namespace orbbec
+
+template <>
+struct torch::stable::detail::ToImpl<orbbec::Text> {
+  static orbbec::Text call(StableIValue value, uint64_t, bool) {
+    const auto handle = to<StringHandle>(value);
+    const char* text = nullptr;
+    size_t length = 0;
+    STABLE_TORCH_ERROR_CODE_CHECK(torch_string_c_str(handle, &text));
+    STABLE_TORCH_ERROR_CODE_CHECK(torch_string_length(handle, &length));
+    const orbbec::Text result(text, length);
+    STABLE_TORCH_ERROR_CODE_CHECK(torch_delete_string(handle));
+    return result;
+  }
+};
+
+namespace orbbec {
+
 // Moves the arguments of a boxed call into `fields`, in the order of the schema, and returns the
 // arguments that follow.
 template <class... Field>
 StableIValue* unpack(StableIValue* stack, Field&... fields) {
-  ((fields = torch::stable::detail::to<Field>(*stack++)), ...);
+  using torch::stable::detail::to;
+  ((fields = to<std::conditional_t<std::is_same_v<Field, std::string>, Text, Field>>(*stack++)),
+   ...);
   return stack;
 }
 

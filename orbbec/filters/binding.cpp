@@ -99,7 +99,7 @@ PreparedBlur prepared_with(const Tensor& taps, const Tensor& sizes, SeparableArg
 }
 
 Tensor gaussian_blur(Tensor images, std::optional<Tensor> layout, int64_t channels,
-                     std::vector<int64_t> kernel_size, Tensor sigma, std::string border) {
+                     std::vector<int64_t> kernel_size, Tensor sigma, Text border) {
   SeparableArguments a{};
   a.source = filter_source(kGaussian, images, layout, channels);
   a.dtype = dtype_of(kGaussian, images);
@@ -113,7 +113,7 @@ Tensor gaussian_blur(Tensor images, std::optional<Tensor> layout, int64_t channe
 }
 
 Tensor box_blur(Tensor images, std::optional<Tensor> layout, int64_t channels,
-                std::vector<int64_t> kernel_size, std::string border) {
+                std::vector<int64_t> kernel_size, Text border) {
   SeparableArguments a{};
   a.source = filter_source(kBox, images, layout, channels);
   a.dtype = dtype_of(kBox, images);
@@ -149,7 +149,7 @@ Tensor filter_kernel(const Tensor& kernel, const Tensor& images, FilterArguments
 }
 
 Tensor filter2d(Tensor images, std::optional<Tensor> layout, int64_t channels, Tensor kernel,
-                std::string border) {
+                Text border) {
   FilterArguments a{};
   a.source = filter_source(kFilter, images, layout, channels);
   a.dtype = dtype_of(kFilter, images);

@@ -28,7 +28,7 @@ Tensor new_chroma(const Tensor& images, const JpegArguments& a) {
 }
 
 Tensor jpeg_compression(Tensor images, std::optional<Tensor> layout, int64_t channels,
-                        int64_t quality, std::optional<Tensor> qualities, std::string subsampling) {
+                        int64_t quality, std::optional<Tensor> qualities, Text subsampling) {
   const AnyImages source = source_images(kOp, images, layout, channels);
   check(images.scalar_type() == ScalarType::Byte, kOp, "expected images of uint8");
   check(source.channels == 1 || source.channels == 3, kOp,

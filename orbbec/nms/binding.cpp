@@ -9,7 +9,7 @@ void nms_cpu(const NmsArguments& arguments, const ParallelFor& parallel);
 namespace {
 
 Tensor nms_keepers(Tensor boxes, std::optional<Tensor> groups, double iou_threshold, double offset,
-                   std::string name) {
+                   Text name) {
   const char* const op = caller_of("nms_keepers", name);
   NmsArguments a{};
   const Tensor ranked = ranked_boxes(op, boxes, 4);

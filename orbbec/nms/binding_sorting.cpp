@@ -8,7 +8,7 @@ namespace orbbec {
 namespace {
 
 // Takes at most a third of the time of torch's sort; on CUDA, torch sorts.
-Tensor argsort(Tensor values, bool descending, std::string name) {
+Tensor argsort(Tensor values, bool descending, Text name) {
   const char* const op = caller_of("argsort", name);
   check(values.dim() == 1, op, "expected values of shape [N], but got ", shape_text(values));
   const Tensor keys = contiguous(op, values);
@@ -33,7 +33,7 @@ Tensor argsort(Tensor values, bool descending, std::string name) {
 }
 
 // The elements selected by a mask, in a quarter of the time of boolean indexing.
-Tensor selected_indices(Tensor indices, Tensor chosen, std::string name) {
+Tensor selected_indices(Tensor indices, Tensor chosen, Text name) {
   const char* const op = caller_of("selected_indices", name);
   check(indices.dim() == 1 && indices.scalar_type() == ScalarType::Long, op,
         "expected indices of int64 and shape [N], but got ", shape_text(indices));

@@ -350,8 +350,8 @@ Tensor spread(const char* op, const Tensor& gradient, const ResizeArguments& for
 
 // The gradient of images of `image_size`, from that of the output.
 Tensor resize_backward(Tensor gradient, std::optional<Tensor> boxes,
-                       std::vector<int64_t> image_size, std::string interpolation, bool antialias,
-                       std::string arithmetic) {
+                       std::vector<int64_t> image_size, Text interpolation, bool antialias,
+                       Text arithmetic) {
   const char* const op = name_of(boxes);
   ResizeArguments a{};
   check(gradient.scalar_type() == ScalarType::Float || gradient.scalar_type() == ScalarType::Double,

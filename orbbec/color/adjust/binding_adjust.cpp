@@ -35,7 +35,7 @@ void neighbors_in_floats(FloatImages& floats, AdjustArguments& a) {
   a.output_dtype = a.dtype;
 }
 
-Tensor adjust_color(Tensor images, std::optional<Tensor> layout, int64_t channels, std::string name,
+Tensor adjust_color(Tensor images, std::optional<Tensor> layout, int64_t channels, Text name,
                     double factor, std::optional<Tensor> factors, double gain,
                     std::optional<Tensor> mean) {
   const char* const op = name.c_str();

@@ -57,8 +57,8 @@ const int32_t* lab_luts(const std::optional<Tensor>& luts, const Tensor& images)
   return static_cast<const int32_t*>(luts->const_data_ptr());
 }
 
-Tensor cvt_color(Tensor images, std::optional<Tensor> layout, int64_t channels, std::string source,
-                 std::string target, std::optional<Tensor> luts) {
+Tensor cvt_color(Tensor images, std::optional<Tensor> layout, int64_t channels, Text source,
+                 Text target, std::optional<Tensor> luts) {
   const Space &from = space_of("source", source), &to = space_of("target", target);
   check(is_rgb(from) || is_rgb(to), kOp, "expected RGB or BGR as source or as target, but got '",
         source, "' and '", target, "'");

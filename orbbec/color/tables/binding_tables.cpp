@@ -88,8 +88,7 @@ Tensor histogram_luts(const Tensor& counts, const std::string& name) {
 }
 
 // Histogram, lookup tables and their application in one call.
-Tensor by_histogram(Tensor images, std::optional<Tensor> layout, int64_t channels,
-                    std::string name) {
+Tensor by_histogram(Tensor images, std::optional<Tensor> layout, int64_t channels, Text name) {
   kind_of(name);
   byte_images(name.c_str(), images, layout, channels);
   return lut(images, layout, channels, histogram_luts(histogram(images, layout, channels), name));

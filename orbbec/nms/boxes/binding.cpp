@@ -60,7 +60,7 @@ Measure measure_of(const char* op, const std::string& name) {
   fail(op, "expected measure as iou, generalized_iou or distance_iou, but got ", name);
 }
 
-Tensor box_overlaps(Tensor boxes1, Tensor boxes2, std::string measure, double epsilon) {
+Tensor box_overlaps(Tensor boxes1, Tensor boxes2, Text measure, double epsilon) {
   constexpr const char* kOp = "box_overlaps";
   BoxPairsCall call(kOp, boxes1, boxes2, 4);
   call.arguments.measure = measure_of(kOp, measure);

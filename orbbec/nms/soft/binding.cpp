@@ -104,7 +104,7 @@ SoftNmsResults run_soft_nms(const char* op, const Tensor& boxes, const Tensor& s
   return results;
 }
 
-std::tuple<Tensor, Tensor, Tensor> soft_nms(Tensor boxes, Tensor scores, std::string method,
+std::tuple<Tensor, Tensor, Tensor> soft_nms(Tensor boxes, Tensor scores, Text method,
                                             double iou_threshold, double sigma, double min_score,
                                             double offset, int64_t max_output) {
   const SoftNmsResults results =
@@ -114,9 +114,9 @@ std::tuple<Tensor, Tensor, Tensor> soft_nms(Tensor boxes, Tensor scores, std::st
 }
 
 // For each group, ascending: its results at the positions of its boxes, padded with -1 and -inf.
-std::tuple<Tensor, Tensor> grouped_soft_nms(Tensor boxes, Tensor scores, Tensor groups,
-                                            std::string method, double iou_threshold, double sigma,
-                                            double min_score, double offset) {
+std::tuple<Tensor, Tensor> grouped_soft_nms(Tensor boxes, Tensor scores, Tensor groups, Text method,
+                                            double iou_threshold, double sigma, double min_score,
+                                            double offset) {
   const int64_t count = boxes.dim() > 0 ? boxes.size(0) : 0;
   const SoftNmsResults results =
       run_soft_nms("batched_nms", boxes, scores, &groups,
@@ -124,8 +124,7 @@ std::tuple<Tensor, Tensor> grouped_soft_nms(Tensor boxes, Tensor scores, Tensor 
   return {results.indices, results.scores};
 }
 
-Tensor matrix_nms_decays(Tensor boxes, std::optional<Tensor> labels, std::string method,
-                         double sigma) {
+Tensor matrix_nms_decays(Tensor boxes, std::optional<Tensor> labels, Text method, double sigma) {
   constexpr const char* kOp = "matrix_nms";
   const Tensor corners = corner_boxes(kOp, boxes);
   std::optional<Tensor> of_boxes;

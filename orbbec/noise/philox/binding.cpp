@@ -45,7 +45,7 @@ Draw draw_of(const std::string& kind) {
   return [](PhiloxStream& stream, uint32_t below) -> double { return stream.below(below); };
 }
 
-Tensor philox_draws(Tensor sample_ids, int64_t count, std::string kind, int64_t below, int64_t seed,
+Tensor philox_draws(Tensor sample_ids, int64_t count, Text kind, int64_t below, int64_t seed,
                     int64_t epoch, int64_t position, int64_t positions) {
   check(sample_ids.is_cpu() && sample_ids.dim() == 1, kDraws,
         "expected sample_ids of shape [N] on the CPU, but got ", shape_text(sample_ids));
@@ -76,8 +76,8 @@ Tensor philox_draws(Tensor sample_ids, int64_t count, std::string kind, int64_t 
   return output;
 }
 
-Tensor philox_noise(Tensor sample_ids, int64_t channels, int64_t height, int64_t width,
-                    std::string kind, int64_t seed, int64_t epoch, int64_t position) {
+Tensor philox_noise(Tensor sample_ids, int64_t channels, int64_t height, int64_t width, Text kind,
+                    int64_t seed, int64_t epoch, int64_t position) {
   const int64_t count = sample_ids.dim() == 1 ? sample_ids.size(0) : -1;
   check(count >= 0, kNoise, "expected sample_ids of shape [N], but got ", shape_text(sample_ids));
   check(channels >= 0 && height >= 0 && width >= 0 && channels <= kMaxSide && height <= kMaxSide &&

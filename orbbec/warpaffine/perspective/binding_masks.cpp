@@ -75,8 +75,8 @@ WarpArguments shared_arguments(const std::string& border, const std::string& ari
 }
 
 void warp_masks(std::vector<Tensor> masks, Tensor matrix, Tensor sizes,
-                std::optional<Tensor> regions, std::string border, std::vector<double> fill,
-                std::string arithmetic, Tensor out) {
+                std::optional<Tensor> regions, Text border, std::vector<double> fill,
+                Text arithmetic, Tensor out) {
   check(out.is_cpu() && out.dim() == 1 && out.is_contiguous(), kOp,
         "expected out as contiguous [values] on the CPU, but got shape ", shape_text(out));
   const auto count = static_cast<int64_t>(masks.size());
