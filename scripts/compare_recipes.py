@@ -460,9 +460,8 @@ def _seconds(call: Callable[[], Any]) -> float:
 
 
 def row(name: str, pair: Pair, draws: int) -> str:
-    ours, theirs = (
-        np.concatenate([summaries(make()) for _ in range(draws // BATCH)]) for make in (pair.ours, pair.theirs)
-    )
+    calls = range(draws // BATCH)
+    ours, theirs = (np.concatenate([summaries(make()) for _ in calls]) for make in (pair.ours, pair.theirs))
     recipe, _, view = name.partition(",")
     title = f"`{recipe}`,{view}" if view else f"`{recipe}`"
     cells = [title, f"{pair.package} {version(pair.package)}"]

@@ -17,9 +17,8 @@ CALLS = 3000
 class _Allocations(ctypes.Structure):
     """`struct mallinfo2` of glibc."""
 
-    _fields_ = [
-        (name, ctypes.c_size_t) for name in "arena ordblks smblks hblks hblkhd usmblks fsmblks uordblks".split()
-    ] + [(name, ctypes.c_size_t) for name in ("fordblks", "keepcost")]
+    names = ("arena", "ordblks", "smblks", "hblks", "hblkhd", "usmblks", "fsmblks", "uordblks")
+    _fields_ = [(name, ctypes.c_size_t) for name in (*names, "fordblks", "keepcost")]
 
 
 def bytes_in_use() -> int:

@@ -76,10 +76,12 @@ struct SoftNmsRule {
     return iou >= threshold ? over : one;
   }
 
-  // The score of `box` after `best` was taken.
+  // The score of `box` after `best` was taken. A box without one keeps none: its product with a
+  // weight below 0, as of an IoU above 1, would be infinite.
   template <class V>
   ORBBEC_HD V lowered(V score, const Box<V>& best, V best_area, const Box<V>& box, V area) const {
-    return score * weight(box_iou(best, best_area, box, area, V{} + offset));
+    const V product = score * weight(box_iou(best, best_area, box, area, V{} + offset));
+    return score > V{} + kNoScore<F> ? product : score;
   }
 
   // Drops a score that is too low or NaN.

@@ -144,6 +144,19 @@ def test_vectors_change_nothing(monkeypatch, method, count):
             assert_same_bytes(indices, results[0][1])
 
 
+# With offset 1, a box of zeros has an infinite IoU with one that has no area, as lanes beyond the last box.
+@pytest.mark.parametrize("dtype", [torch.float32, torch.float64])
+@pytest.mark.parametrize("method", METHODS)
+def test_a_box_of_zeros_gives_no_box_a_score_again(device, method, dtype):
+    boxes, scores = random_detections(37, dtype)
+    boxes[5], boxes[11], scores[5], scores[11] = 0.0, torch.tensor([0.0, 0, -1, -1]), 2.0, 1.5
+    rows, indices = soft_nms(device.put(boxes), device.put(scores), 0.3, offset=1, method=method)
+    assert indices[0] == 5
+    assert len(set(indices.tolist())) == len(indices)
+    assert (indices < 37).all()
+    assert (rows[:, 4] <= device.put(scores)[indices]).all()
+
+
 @pytest.mark.parametrize("method", METHODS)
 def test_odd_boxes_keep_their_scores(device, method):
     boxes = device.put(torch.tensor(ODD))
