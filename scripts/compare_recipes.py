@@ -1,4 +1,4 @@
-"""Compares recipes with their originals on one photograph: statistics of results, and time per batch.
+"""Compares recipes with their originals on one photograph: statistics of results, and time per image.
 
     .venv-loops/bin/python scripts/compare_recipes.py [--draws 2000]
 
@@ -60,8 +60,8 @@ class Pair(NamedTuple):
 
     Args:
         package: where the original is.
-        ours: makes a batch of `BATCH` results.
-        theirs: makes such a batch.
+        ours: a batch of `BATCH` results.
+        theirs: one result.
         digits: to which statistics are rounded for the test: they have few values, which differ by less.
     """
 
@@ -69,21 +69,6 @@ class Pair(NamedTuple):
     ours: Callable[[], Tensor]
     theirs: Callable[[], Tensor]
     digits: int = 9
-
-
-def collated(draw: Callable[[], Tensor]) -> Callable[[], Tensor]:
-    """Batches of an original that makes one result per call, always in the same memory."""
-    batch: list[Tensor] = []
-
-    def make() -> Tensor:
-        for index in range(BATCH):
-            result = draw()
-            if not batch:
-                batch.append(result.new_empty(BATCH, *result.shape))
-            batch[0][index] = result
-        return batch[0]
-
-    return make
 
 
 class Scenes:
@@ -145,9 +130,16 @@ def of_letterbox(image: np.ndarray) -> Callable[[], Tensor]:
 
 
 def of_kornia(batch: Tensor) -> Callable[[], Tensor]:
-    """The shift of DrQ, which augments a batch of floats in one call."""
+    """The shift of DrQ, which augments a batch of floats in one call; one result of it after the other."""
     transforms = torch.nn.Sequential(torch.nn.ReplicationPad2d(4), kornia.augmentation.RandomCrop((84, 84)))
-    return lambda: transforms(batch.float())
+    results: list[Tensor] = []
+
+    def draw() -> Tensor:
+        if not results:
+            results.extend(transforms(batch.float()))
+        return results.pop()
+
+    return draw
 
 
 def of_lerobot() -> Callable[[Any], Tensor]:
@@ -349,24 +341,21 @@ def pairs_of(image: Image.Image) -> dict[str, Pair]:
     for name, (package, ours, theirs) in OF_ONE_IMAGE.items():
         if name in WITH_BOXES:
             with_boxes = partial(ours, batch, targets), partial(theirs, image, boxes)
-            make, draw = (partial(first_of, each) for each in with_boxes)
+            pairs[name] = Pair(package, *(partial(first_of, each) for each in with_boxes))
         else:
-            make, draw = partial(ours, batch), partial(theirs, image)
-        pairs[name] = Pair(package, make, collated(draw))
+            pairs[name] = Pair(package, partial(ours, batch), partial(theirs, image))
     scenes = Scenes([cv2.resize(each, (YOLO, YOLO * 3 // 4)) for each in load_photographs().values()])
     observations = batch[:, :, 100:184, 150:234].contiguous()
     shift = recipes.drq_shift()
     pairs["drq_shift"] = Pair("kornia", lambda: shift(observations).float(), of_kornia(observations))
-    pairs["yolo_train"] = Pair("ultralytics", of_yolo(scenes), collated(of_ultralytics(scenes)))
+    pairs["yolo_train"] = Pair("ultralytics", of_yolo(scenes), of_ultralytics(scenes))
     letterbox = partial(recipes.yolo_val(YOLO), batch)
-    pairs["yolo_val"] = Pair("ultralytics", letterbox, collated(of_letterbox(np.array(image))))
+    pairs["yolo_val"] = Pair("ultralytics", letterbox, of_letterbox(np.array(image)))
     clips = batch[:, None].expand(-1, FRAMES, -1, -1, -1).contiguous()
     kinetics = partial(recipes.kinetics(SIZE, 128, 160), clips)
-    clip = tv_tensors.Video(clips[0])
-    pairs["kinetics"] = Pair("torchvision", kinetics, collated(partial(KINETICS_TRAIN, clip)))
+    pairs["kinetics"] = Pair("torchvision", kinetics, partial(KINETICS_TRAIN, tv_tensors.Video(clips[0])))
     published = published_recipes(image, BATCH, SIZE, OF_ONE_IMAGE["lsj"][2])
-    for name, (package, make, draw) in published.items():
-        pairs[name] = Pair(package, make, collated(draw))
+    pairs |= {name: Pair(*each) for name, each in published.items()}
     pairs["ocr_line"] = pairs["ocr_line"]._replace(digits=2)
     return pairs
 
@@ -388,13 +377,14 @@ def p_value(one: np.ndarray, other: np.ndarray) -> float:
 
 
 def one_core_ratio(pair: Pair) -> float:
-    """CPU seconds of a batch of the original over those of the recipe, alternating."""
+    """CPU seconds of a batch of the original, one by one, over those of the recipe, alternating."""
     ratios = []
     for _ in range(ROUNDS):
         moments = [time.process_time()]
         pair.ours()
         moments.append(time.process_time())
-        pair.theirs()
+        for _ in range(BATCH):
+            pair.theirs()
         moments.append(time.process_time())
         ratios.append((moments[2] - moments[1]) / (moments[1] - moments[0]))
     return statistics.median(ratios)
@@ -417,11 +407,11 @@ def two_core_ratio(pair: Pair) -> float:
 
 
 @contextmanager
-def _workers(make: Callable[[], Any]) -> Iterator[list[Connection]]:
+def _workers(draw: Callable[[], Any]) -> Iterator[list[Connection]]:
     """Processes that make a batch whenever something arrives in their pipes."""
     fork = multiprocessing.get_context("fork")
     pipes = [fork.Pipe() for _ in range(CORES)]
-    workers = [fork.Process(target=_serve, args=(pipe, make), daemon=True) for _, pipe in pipes]
+    workers = [fork.Process(target=_serve, args=(pipe, draw), daemon=True) for _, pipe in pipes]
     for worker in workers:
         worker.start()
     ends = [end for end, _ in pipes]
@@ -432,17 +422,18 @@ def _workers(make: Callable[[], Any]) -> Iterator[list[Connection]]:
         worker.join()
 
 
-def _serve(pipe: Connection, make: Callable[[], Any]) -> None:
+def _serve(pipe: Connection, draw: Callable[[], Any]) -> None:
     torch.set_num_threads(1)
     while True:
         pipe.recv()
-        make()
+        for _ in range(BATCH):
+            draw()
         pipe.send(True)
 
 
-def _batch_per_core(make: Callable[[], Any]) -> None:
+def _batch_per_core(draw: Callable[[], Any]) -> None:
     for _ in range(CORES):
-        make()
+        draw()
 
 
 def _batches(pipes: list[Connection]) -> None:
@@ -460,8 +451,8 @@ def _seconds(call: Callable[[], Any]) -> float:
 
 
 def row(name: str, pair: Pair, draws: int) -> str:
-    calls = range(draws // BATCH)
-    ours, theirs = (np.concatenate([summaries(make()) for _ in calls]) for make in (pair.ours, pair.theirs))
+    ours = np.concatenate([summaries(pair.ours()) for _ in range(draws // BATCH)])
+    theirs = summaries(pair.theirs() for _ in range(len(ours)))
     recipe, _, view = name.partition(",")
     title = f"`{recipe}`,{view}" if view else f"`{recipe}`"
     cells = [title, f"{pair.package} {version(pair.package)}"]

@@ -22,7 +22,6 @@ FLOATS = (torch.float32, torch.float32, torch.float64, torch.float16, torch.bflo
 WARPS = ("nearest", "linear", "cubic", "area", "lanczos4")
 BORDERS = ("constant", "replicate", "reflect", "reflect101", "wrap", "transparent")
 CV2_SIZES = ("nearest", "nearest_exact", "linear", "linear_exact", "cubic", "area", "lanczos4")
-SIDES = (1, 2, 3, 7, 15, 16, 17, 33, 40, 66, 130, 258)  # of images in pixels; beyond strips and blocks
 PILLOW_SIZES = ("box", "linear", "bilinear", "hamming", "cubic", "bicubic", "lanczos")
 ADJUSTMENTS = (
     *("adjust_brightness", "adjust_contrast", "adjust_saturation", "adjust_hue", "adjust_gamma"),
@@ -54,7 +53,7 @@ class Scene:
         self.c = random.choice(
             (1, 3) if op in COLORED and random.random() < 0.9 else (1, 2, 3, 3, 4, 5, 9, 0)
         )
-        self.h, self.w, self.oh, self.ow = (random.choice(SIDES) for _ in range(4))
+        self.h, self.w, self.oh, self.ow = (random.choice((1, 2, 3, 7, 15, 16, 17, 33, 40)) for _ in range(4))
         self.h *= random.random() > 0.03
         self.dtype = self._dtype()
         self.antialias, self.planes = random.random() < 0.4, random.random() < 0.3

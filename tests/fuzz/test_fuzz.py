@@ -131,7 +131,7 @@ def planted(op: str, calls: int, then: str = "") -> list[str]:
 @pytest.mark.parametrize(
     ("op", "calls", "kind"),  # calls of the middle two that exceed the limit take 2 and 8 seconds
     [
-        ("dies", 100, "a death by SIGSEGV"),
+        ("dies", 12, "a death by SIGSEGV"),
         ("hangs", 4, "a run past the time limit"),
         ("sleeps", 2, "a run past the time limit"),
         ("bare", 12, "a bare IndexError"),
@@ -158,7 +158,7 @@ def test_a_named_error_is_no_failure():
 
 
 def test_a_failing_call_is_printed_at_its_simplest():
-    lines = planted("dies", 100, "shrink")
+    lines = planted("dies", 30, "shrink")
     call = next(line for line in lines if line.startswith("torch.ops.planted."))
     simplest = r"torch\.ops\.planted\.dies\(torch\.full\(\[\], \S+, dtype=torch\.\w+\), \[0, 0, 0\], '.*'\)"
     assert re.fullmatch(simplest, call), call
