@@ -41,12 +41,7 @@ class ClipBatch(ImageBatch):
         """
         if frames < 1 or len(images) % frames:
             raise ValueError(f"ClipBatch: expected clips of {frames} frames, but got {len(images)} images")
-        sizes = images.sizes.view(-1, frames, 2)
-        if (sizes != sizes[:, :1]).any():
-            clip = int((sizes != sizes[:, :1]).any(2).any(1).int().argmax())
-            raise ValueError(
-                f"ClipBatch: expected frames of one size, but clip {clip} has {sizes[clip].tolist()}"
-            )
+        check_frames("ClipBatch", images.sizes.view(-1, frames, 2))
         return cls(**{field.name: getattr(images, field.name) for field in fields(ImageBatch)}, frames=frames)
 
     @classmethod
@@ -99,3 +94,11 @@ class ClipBatch(ImageBatch):
 
 def _rebuild(rebuild: Callable[..., ImageBatch], arguments: tuple[Any, ...], frames: int) -> ClipBatch:
     return ClipBatch.of(rebuild(*arguments), frames)
+
+
+def check_frames(op: str, sizes: torch.Tensor) -> None:
+    """Refuse clips whose frames differ in size; `sizes` `[clips, frames, 2]` are heights and widths."""
+    differs = (sizes != sizes[:, :1]).any(2).any(1)
+    if differs.any():
+        clip = int(differs.int().argmax())
+        raise ValueError(f"{op}: expected frames of one size, but clip {clip} has {sizes[clip].tolist()}")

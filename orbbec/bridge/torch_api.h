@@ -10,7 +10,6 @@
 #include <optional>
 #include <string>
 #include <type_traits>
-#include <utility>
 #include <vector>
 
 namespace orbbec {
@@ -18,10 +17,9 @@ namespace orbbec {
 using torch::headeronly::ScalarType;
 using torch::stable::Tensor;
 
-// A text argument of a boxed call. torch's own conversion to std::string leaks the string.
+// A text argument of a boxed call. std::string leaks there: torch's conversion does not delete it.
 struct Text : std::string {
   using std::string::string;
-  Text(std::string text) : std::string(std::move(text)) {}
 };
 
 }  // namespace orbbec

@@ -290,7 +290,7 @@ struct Resize {
   explicit Resize(const ResizeArguments& a)
       : source(a.source), output(a.output), coefficients(a.coefficients), flips(a.flips) {}
 
-  // The same resize in another form, whose weights are as large.
+  // The same in another form. Weights may be read if both have one type.
   template <class Other>
   explicit Resize(const Resize<T, Other>& o)
       : source(o.source), output(o.output), coefficients(o.coefficients), flips(o.flips) {}

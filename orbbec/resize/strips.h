@@ -287,11 +287,12 @@ void resize_strip(const Op& op, int64_t n, int begin, int end) {
   if constexpr (kIsPillow<Form>) {
     if (view.plan.vertical_first) return run_vertical_first<Form>(view, begin, end);
   }
-  if constexpr (std::is_same_v<Form, AreaTaps<uint8_t>>) {
-    if (form == ResizeForm::kUp) return Strip<Rows, FixedLinear, Op>(view).run(begin, end);
-  } else if constexpr (std::is_same_v<Form, AreaTaps<T>>) {  // as linear does
+  if constexpr (std::is_same_v<Form, AreaTaps<T>>) {
+    using Growing = GrowingArea<T>;  // with weights of one type, the code of linear
+    constexpr bool kIsAlike = std::is_same_v<typename Growing::Weight, typename Form::Weight>;
+    using Linear = std::conditional_t<kIsAlike, Resize<T, Growing>, Op>;
     if (form == ResizeForm::kUp)
-      return resize_strip<Rows>(Resize<T, FloatTaps<T>>(op), n, begin, end);
+      return Strip<Rows, Growing, Linear>({Linear(op), n, view.lanes}).run(begin, end);
   }
   Strip<Rows, Form, Op>(view).run(begin, end);
 }

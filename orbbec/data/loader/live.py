@@ -46,9 +46,7 @@ def live(loader: Loader, label: str = "", console: Console | None = None) -> Ite
     with Progress(*columns, console=console, auto_refresh=False) as progress:
         task = progress.add_task(label, total=None, line="")
         if loader.order is not None:
-            at, options = loader._current, (loader.batch_size, loader.drop_last)
-            rest = len(loader.order.bounds(at.epoch, at.start, *options)) - 1
-            progress.update(task, total=len(loader), completed=len(loader) - rest)
+            progress.update(task, total=len(loader), completed=len(loader) - loader._rest)
         drawn = 0.0
         for batch in loader:
             yield batch

@@ -15,6 +15,7 @@ import torch
 from torch import Tensor
 
 from orbbec.batch import ClipBatch, ImageBatch
+from orbbec.batch.clip_batch import check_frames
 from orbbec.batch.collate import is_pil, sequence_like
 from orbbec.transforms.base.tv_tensors import is_tv_tensor, is_video, plain, wrapped
 from orbbec.transforms.targets.dense import DENSE_KINDS
@@ -86,7 +87,9 @@ class Clips(Images):
         if isinstance(results, ImageBatch):
             return ClipBatch.of(results, self.frames)
         if isinstance(results, list):
-            return [_stacked(clip, index) for index, clip in enumerate(self._clips(results))]
+            sizes = torch.tensor([frame.shape[-2:] for frame in results])
+            check_frames("Compose", sizes.view(-1, self.frames, 2))
+            return [torch.stack(list(clip)) for clip in self._clips(results)]
         if not self.is_batch:
             return results
         clips = plain(results).reshape(self.count, self.frames, *results.shape[1:])
@@ -159,14 +162,6 @@ class Clips(Images):
 
     def _has_rows(self, key: str, value: Any) -> bool:
         return key != "label" and rows_of_batch(key, value, self.frames) is not None
-
-
-def _stacked(frames: Sequence[Tensor], index: int) -> Tensor:
-    """The frames of a clip as one tensor."""
-    sizes = [list(frame.shape[-2:]) for frame in frames]
-    if any(size != sizes[0] for size in sizes):
-        raise ValueError(f"Compose: expected frames of one size, but clip {index} has {sizes}")
-    return torch.stack(list(frames))
 
 
 def is_list_of_videos(value: Any) -> bool:

@@ -30,7 +30,7 @@ def outside_graphs(function: Callable[..., Any]) -> Callable[..., Any]:
 
 
 @cache
-def _compared(kind: Any) -> tuple[str, ...]:
+def _key_fields(kind: Any) -> tuple[str, ...]:
     """The fields by which two instances of a dataclass are equal."""
     return tuple(field.name for field in fields(kind) if field.compare)
 
@@ -39,20 +39,16 @@ class FrozenModule(torch.nn.Module):
     """Base of frozen dataclasses that work in `torch.nn.Sequential`; it has no parameters."""
 
     def __new__(cls, *args: Any, **kwargs: Any) -> Self:
-        if cls.__setattr__ is not FrozenModule.__setattr__:  # the dataclass's refuses `training` too
+        if cls.__setattr__ is not FrozenModule.__setattr__:  # in place of the dataclass's
             cls.__setattr__ = FrozenModule.__setattr__  # type: ignore[method-assign]
+            cls.__hash__ = FrozenModule.__hash__  # type: ignore[method-assign]
         module = super().__new__(cls)
         torch.nn.Module.__init__(module)  # a dataclass's __init__ does not call it
         return module
 
-    def __init_subclass__(cls, **options: Any) -> None:
-        super().__init_subclass__(**options)
-        if "__hash__" not in vars(cls):
-            cls.__hash__ = FrozenModule.__hash__  # type: ignore[method-assign]  # a dataclass keeps it
-
     def __hash__(self) -> int:
         """That of a dataclass, but also before `__init__`: `torch.compile` looks at modules that early."""
-        return hash(tuple(map(vars(self).get, _compared(type(self)))))  # type: ignore[arg-type]
+        return hash(tuple(map(vars(self).get, _key_fields(type(self)))))  # type: ignore[arg-type]
 
     def __getstate__(self) -> dict[str, Any]:
         """For pickle and copies: fields that are no arguments, such as compiled programs, begin anew."""

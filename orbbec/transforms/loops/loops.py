@@ -51,7 +51,7 @@ class OnDevice(torch.nn.Module):
             return self.pipeline(batch, targets, sample_ids, self.epoch)
         is_one_of_several = torch.distributed.is_available() and torch.distributed.is_initialized()
         rank = torch.distributed.get_rank() if is_one_of_several else 0
-        worker = torch.utils.data.get_worker_info()  # its copy of this module counts its own calls
+        worker = torch.utils.data.get_worker_info()  # its copy of this module counts from 0
         keys = [self.seed, rank, self.epoch, self.calls, *([worker.seed] if worker else [])]
         state = np.random.SeedSequence(keys).generate_state(1)
         self.calls += 1

@@ -50,7 +50,7 @@ def cover(state: State, pixels: Array) -> None:
         _cover_boxes(state, pixels)
     for key in MASK_KEYS:
         if key in state.values and not state.is_per_box(key):
-            state.values[key] = _without(state.layer(key), hidden)
+            state.values[key] = _visible_masks(state.layer(key), hidden)
     for key in POINT_KEYS:
         if row_count(state.values.get(key, ())):
             state.hide_points(key, lies_on(pixels, numbers_of(state.values[key])))
@@ -75,11 +75,11 @@ def _cover_objects(state: State, cover: Tensor) -> None:
     table = torch.from_numpy(np.ascontiguousarray(boxes.table))
     left, fitted = _cover_masks(nonzero_bytes(masks), cover.contiguous(), table, state.options.limits)
     if masks.dtype not in _BYTES or not masks.is_cpu:
-        left = _without(masks, cover)
+        left = _visible_masks(masks, cover)
     state.values["masks"], state.boxes = left, type(boxes)(fitted.numpy())
 
 
-def _without(masks: Tensor, cover: Tensor) -> Tensor:
+def _visible_masks(masks: Tensor, cover: Tensor) -> Tensor:
     """Masks that are 0 on covered pixels, bool `[H, W]`; `masked_fill` lacks uint16, uint32 and uint64."""
     return torch.where(cover.to(masks.device), masks.new_zeros(()), masks)
 

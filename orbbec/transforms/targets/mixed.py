@@ -288,14 +288,14 @@ def _together(
             for tile, entries in zip(tiles, written, strict=True)
             if key in tile.spatial
         ]
-        with _joining(key, base.index):
+        with _join_errors(key, base.index):
             rows = example_of(values) if key == "boxes" else joined_rows(values)
         target[key] = rows if is_geometry or key == "boxes" else chosen_rows(rows, boxes.keep, False)
     for tile, entries, region in zip(tiles, written, regions, strict=True):
         for key in filter(base.is_layer, tile.geometry):
             layer = target[key] if key in target else copy.deepcopy(entries[key])
-            with _joining(key, base.index):
-                target[key] = _laid_over(layer, entries[key], region)
+            with _join_errors(key, base.index):
+                target[key] = _overlay(layer, entries[key], region)
     result = State(base.index, target, base.options, tiles[0].size, boxes.without_dropped())
     result.is_clipped = True
     result.dropped_before = base.dropped + boxes.dropped
@@ -303,7 +303,7 @@ def _together(
 
 
 @contextmanager
-def _joining(key: str, index: int) -> Iterator[None]:
+def _join_errors(key: str, index: int) -> Iterator[None]:
     """Errors of torch and NumPy name the entry and the image."""
     try:
         yield
@@ -314,7 +314,7 @@ def _joining(key: str, index: int) -> Iterator[None]:
         ) from error
 
 
-def _laid_over(layer: Any, values: Any, region: Sequence[int]) -> Any:
+def _overlay(layer: Any, values: Any, region: Sequence[int]) -> Any:
     """A layer with a region (left, top, right, bottom) of another, in a dtype that holds both."""
     left, top, right, bottom = region
     if isinstance(layer, Tensor):

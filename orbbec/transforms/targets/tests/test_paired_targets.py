@@ -174,8 +174,8 @@ def test_masks_of_several_dtypes_have_one_that_holds_all_values(mix, kind):
         values = torch.full(SIZE, 7, dtype=torch.uint8) if n % 2 else torch.full(SIZE, 300)
         target["mask"] = values.numpy() if kind == "arrays" or (kind == "both" and n % 3) else values
     _, mixed = T.Compose([mix])(images, targets, epoch=0)
-    found = [set(np.unique(target["mask"])) for target in mixed]
-    assert set.union(*found) == {7, 300}
+    classes = [set(np.unique(target["mask"])) for target in mixed]
+    assert set.union(*classes) == {7, 300}
     assert [type(target["mask"]) for target in mixed] == [type(target["mask"]) for target in targets]
 
 
