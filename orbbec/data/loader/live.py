@@ -46,7 +46,7 @@ def live(loader: Loader, label: str = "", console: Console | None = None) -> Ite
     with Progress(*columns, console=console, auto_refresh=False) as progress:
         task = progress.add_task(label, total=None, line="")
         if loader.order is not None:
-            progress.update(task, total=len(loader), completed=len(loader) - loader._rest)
+            progress.update(task, total=len(loader), completed=len(loader) - loader._count())
         drawn = 0.0
         for batch in loader:
             yield batch

@@ -295,23 +295,16 @@ class Loader:
 
         A resumed epoch counts as a whole. Fewer batches come if all samples of a batch are skipped.
         """
-        return self._count(self._current.epoch, 0)
+        return self._count(0)
 
-    @property
-    def _rest(self) -> int:
-        """The number of batches from the start of this epoch: fewer than `len` for a resumed one."""
-        return self._count(self._current.epoch, self._current.start)
-
-    @property
-    def _current(self) -> Progress:
-        running = self._running and self._running()
-        return (running and running.open_progress) or self._next
-
-    def _count(self, epoch: int, start: int) -> int:
-        """The number of batches of an epoch from a sample on."""
+    def _count(self, start: int | None = None) -> int:
+        """The number of batches of this epoch from sample `start` on; None: from where it begins."""
         if self.order is None:
             raise TypeError("Loader: a stream has no length")
-        return len(self.order.bounds(epoch, start, self.batch_size, self.drop_last)) - 1
+        running = self._running and self._running()
+        at = (running and running.open_progress) or self._next
+        first = at.start if start is None else start
+        return len(self.order.bounds(at.epoch, first, self.batch_size, self.drop_last)) - 1
 
     def set_epoch(self, epoch: int) -> None:
         """Set the next epoch; otherwise epochs count up.
