@@ -87,7 +87,7 @@ class Clips(Images):
         if isinstance(results, ImageBatch):
             return ClipBatch.of(results, self.frames)
         if isinstance(results, list):
-            sizes = torch.tensor([frame.shape[-2:] for frame in results])
+            sizes = torch.tensor([frame.shape[-2:] for frame in results], device="cpu")
             check_frames("Compose", sizes.view(-1, self.frames, 2))
             return [torch.stack(list(clip)) for clip in self._clips(results)]
         if not self.is_batch:
