@@ -125,7 +125,8 @@ def _as_array(op: str, dimensions: int, output: Tensor) -> Array:
     if output.dtype == torch.bfloat16:
         raise TypeError(f"{op}: expected a tensor for a result of bfloat16, but got an array, which has none")
     array: Array = output.numpy()
-    array = array[0] if dimensions == 2 else array.transpose(0, 2, 3, 1)
+    is_gray = dimensions == 2 and array.shape[1] == 1  # colors of a gray image are [H, W, C]
+    array = array[0] if is_gray else array.transpose(0, 2, 3, 1)
     return array if dimensions == 4 else array[0]
 
 

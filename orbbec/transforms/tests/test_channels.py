@@ -21,6 +21,20 @@ def test_gray_images_get_three_equal_channels(dtype):
     assert_same_bytes(T.Compose([T.RandomVerticalFlip(1.0), T.RGB()])(images, epoch=0), result.flip(2))
 
 
+@pytest.mark.parametrize("dtype", [np.uint8, np.float32])
+def test_gray_arrays_without_channels_get_three(dtype):
+    gray = np.arange(6, dtype=dtype).reshape(2, 3)
+    colors = np.stack([gray] * 3, axis=-1)
+    for result in (
+        T.RGB()(gray),
+        T.functional.grayscale_to_rgb(gray),
+        orbbec.cvt_color(gray, "GRAY", "RGB"),
+    ):
+        assert result.shape == (2, 3, 3)
+        assert (result == colors).all()
+    assert T.RandomHorizontalFlip(1.0)(gray).tolist() == gray[:, ::-1].tolist()
+
+
 def test_gray_images_of_several_sizes_get_three_channels():
     arrays = [np.full((4, 5), 7, np.uint8), np.full((3, 2, 1), 9, np.uint8)]
     for images in (arrays, orbbec.ImageBatch.from_images(arrays)):
