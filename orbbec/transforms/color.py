@@ -138,7 +138,7 @@ class Grayscale(Transform):
     """Convert images to gray.
 
     Args:
-        num_output_channels: 1 or 3; 1 takes a pass of its own.
+        num_output_channels: 1 or 3; 1 takes a pass of its own, as do 3 of images of one channel.
 
     Source:
         `torchvision.transforms.v2.Grayscale`; `cv2.cvtColor` for 1 channel.
@@ -159,7 +159,9 @@ class Grayscale(Transform):
             raise ValueError(f"{self.name}: expected num_output_channels as 1 or 3, but got 2")
 
     def rules(self, build: Build) -> None:
-        if self.num_output_channels == 3:
+        if self.num_output_channels == 3 and build.channels == 1:
+            _repeat_channel(build)
+        elif self.num_output_channels == 3:
             to_gray(build, build.constant(1))
         elif build.channels != 1:
             options = {"source": "RGB", "target": "GRAY"}
@@ -383,5 +385,8 @@ class RGB(Transform):
 
     def rules(self, build: Build) -> None:
         if build.channels < 3:
-            step = OperatorStep("gray_to_rgb", why="changes the number of channels")
-            build.operator(step, channels=3)
+            _repeat_channel(build)
+
+
+def _repeat_channel(build: Build) -> None:
+    build.operator(OperatorStep("gray_to_rgb", why="changes the number of channels"), channels=3)

@@ -27,12 +27,20 @@ def test_gray_arrays_without_channels_get_three(dtype):
     colors = np.stack([gray] * 3, axis=-1)
     for result in (
         T.RGB()(gray),
+        T.Grayscale(3)(gray),
         T.functional.grayscale_to_rgb(gray),
         orbbec.cvt_color(gray, "GRAY", "RGB"),
     ):
         assert result.shape == (2, 3, 3)
         assert (result == colors).all()
     assert T.RandomHorizontalFlip(1.0)(gray).tolist() == gray[:, ::-1].tolist()
+
+
+def test_gray_of_three_channels_is_three_equal_channels():
+    assert_same_bytes(T.Grayscale(3)(GRAY), T.RGB()(GRAY))
+    assert_same_bytes(T.Grayscale(1)(GRAY), GRAY)
+    colors = photographs(2, 3, 9, 11)
+    assert_same_bytes(T.Grayscale(3)(colors), T.RandomGrayscale(1.0)(colors))
 
 
 def test_gray_images_of_several_sizes_get_three_channels():
