@@ -7,6 +7,7 @@ from dataclasses import fields, replace
 from functools import partial
 from typing import Any
 
+from orbbec.bridge.plain import is_number
 from orbbec.transforms.base.checks import choice
 from orbbec.transforms.base.registry import known_transforms
 from orbbec.transforms.base.transform import Transform
@@ -35,6 +36,8 @@ _NEAREST = {
     "TenCrop": "MultiView.from_torchvision",
     "UniformTemporalSubsample": "functional.uniform_temporal_subsample",
 }
+_FILLING = ("ElasticTransform", "Pad", "RandomAffine", "RandomCrop")
+_FILLING += ("RandomPerspective", "RandomRotation", "RandomZoomOut")
 _RENAMED = {"sampler_options": "options"}  # orbbec's argument: torchvision's attribute
 
 
@@ -151,12 +154,24 @@ def _to_dtype(dtype: Any, scale: bool) -> list[Transform]:
 
 
 def _mask_fill(steps: Iterable[Any]) -> float:
-    """The fill for masks in dicts keyed by tv_tensor class."""
+    """The fill of masks: that in dicts keyed by tv_tensor class, or the number by which every step fills."""
     tables = [step.fill for step in steps if isinstance(getattr(step, "fill", None), Mapping)]
     fills = {value for table in tables if (value := _by_names(table).get("Mask")) is not None}
     if len(fills) > 1:
         raise ConversionError(f"{_OP}: expected one fill for masks, but got {sorted(fills)}")
-    return float(fills.pop()) if fills else TargetOptions.mask_fill
+    numbers = fills or {step.fill or 0 for step in steps if _fills_masks(step)}
+    is_one = len(numbers) == 1 and all(map(is_number, numbers))
+    return float(numbers.pop()) if is_one else TargetOptions.mask_fill
+
+
+def _fills_masks(step: Any) -> bool:
+    """Whether a step of v2 fills masks with its own number, as it fills images."""
+    if type(step).__name__ not in _FILLING or ".v2" not in type(step).__module__:
+        return False
+    if type(step).__name__ == "RandomCrop" and step.padding is None and not step.pad_if_needed:
+        return False
+    is_constant = getattr(step, "padding_mode", "constant") == "constant"
+    return is_constant and (step.fill is None or is_number(step.fill))
 
 
 def _sanitize(step: Any, inner: Inner) -> list[Transform]:
