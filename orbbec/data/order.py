@@ -173,7 +173,12 @@ class Order:
             TypeError: the state is not a dict, or a number in it is None.
             ValueError: the state belongs to another order, or its position is invalid.
         """
-        return position_of("Order", state, self._identity(), self.entries)
+        identity = self._identity()
+        position = position_of("Order", state, identity, self.entries)
+        foreign = [name for name in state if name not in {*identity, "epoch", "start"}]
+        if foreign:
+            raise ValueError(f"Order: expected a state of this sampling, but got one with '{foreign[0]}'")
+        return position
 
     def _identity(self) -> dict[str, Any]:
         identity = {"length": self.length, "seed": self.seed, "shuffle": self.shuffle}
