@@ -36,8 +36,10 @@ _NEAREST = {
     "TenCrop": "MultiView.from_torchvision",
     "UniformTemporalSubsample": "functional.uniform_temporal_subsample",
 }
-_FILLING = ("ElasticTransform", "Pad", "RandomAffine", "RandomCrop")
-_FILLING += ("RandomPerspective", "RandomRotation", "RandomZoomOut")
+_FILLING = (
+    *("ElasticTransform", "Pad", "RandomAffine", "RandomCrop"),
+    *("RandomPerspective", "RandomRotation", "RandomZoomOut"),
+)
 _RENAMED = {"sampler_options": "options"}  # orbbec's argument: torchvision's attribute
 
 
