@@ -71,21 +71,9 @@ def _second_gradients(
         warped = getattr(operators, op)(of_images, None, 0, *context.transform, size, *options)
     else:  # only `augment` has them
         sampling = (*context.transform, size, *options[:3], context.regions)
-        values: tuple[Any, ...] = (
-            None,
-            None,
-            None,
-            [],
-            [],
-            1.0,
-            1.0,
-            False,
-            None,
-            None,
-            torch.float32,
-            False,
-        )
-        warped = operators.augment(of_images, None, 0, *sampling, *values).to(of_images.dtype)
+        values: tuple[Any, ...] = (None, None, None, [], [], 1.0, 1.0, False)
+        output = None, None, torch.float32, False
+        warped = operators.augment(of_images, None, 0, *sampling, *values, *output).to(of_images.dtype)
     if not any(tensor.requires_grad for tensor in context.transform):
         return warped, None
     return warped, backward_of(op, context._replace(images=of_images, options=options), gradient)[1]
