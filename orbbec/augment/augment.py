@@ -17,6 +17,7 @@ from orbbec.bridge.arguments import (
     StoredPlanes,
     as_tensor,
     check_no_gradient,
+    constant_numbers,
     dtype_name,
     dtype_numbered,
     fill_values,
@@ -28,7 +29,6 @@ from orbbec.bridge.arguments import (
     on_device_of,
     operator_input,
     operator_output,
-    real_numbers,
     size_values,
 )
 from orbbec.bridge.buffer_pool import pooled_output
@@ -278,9 +278,7 @@ def _table(op: str, name: str, value: Any, images: Tensor) -> Tensor | None:
     """A parameter table: float32 and contiguous, on the device of `images`."""
     if value is None:
         return None
-    table = real_numbers(op, name, value)
-    if table.requires_grad and torch.is_grad_enabled():
-        raise ValueError(f"{op}: there is no gradient for {name}; detach it")
+    table = constant_numbers(op, name, value)
     return on_device_of(images, table, torch.float32)
 
 

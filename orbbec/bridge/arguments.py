@@ -1,6 +1,6 @@
 """Converts the images of users to operator inputs, and outputs back."""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence, Set
 from functools import partial
 from typing import Any, NamedTuple, Protocol, TypeAlias, TypeGuard
 
@@ -206,6 +206,18 @@ def real_numbers(op: str, name: str, value: Any) -> Tensor:
     return tensor
 
 
+def constant_numbers(op: str, name: str, value: Any) -> Tensor:
+    """`real_numbers` of a parameter that has no gradient, detached.
+
+    Raises:
+        ValueError: a gradient is required; torch would leave it at None.
+    """
+    numbers = real_numbers(op, name, value)
+    if numbers.requires_grad and torch.is_grad_enabled():
+        raise ValueError(f"{op}: there is no gradient for {name}; detach it")
+    return numbers.detach() if numbers.requires_grad else numbers
+
+
 def array_of(value: Any) -> Any:
     """A sequence of real numbers as an array; anything else is unchanged."""
     if isinstance(value, (Tensor, np.ndarray)) or not is_sequence(value):
@@ -342,7 +354,7 @@ def fill_values(op: str, fill: Any) -> list[float]:
 
 def is_whole(value: object) -> bool:
     """Whether a value is an integer, traced by a compiler or not."""
-    return is_integer(value) or (isinstance(value, Tensor) and value.dtype in INTEGERS)
+    return is_integer(value) or (isinstance(value, Tensor) and value.dtype in INTEGERS and value.numel() == 1)
 
 
 def _is_int64(value: Any) -> bool:
@@ -353,7 +365,7 @@ def _is_int64(value: Any) -> bool:
 def size_values(op: str, size: Any, expected: str = "size as (height, width)") -> list[int]:
     """`size` as [height, width]."""
     try:
-        height, width = size
+        height, width = [] if isinstance(size, Set | Mapping) else size  # their order is not that of a size
     except (TypeError, ValueError) as error:
         raise TypeError(f"{op}: expected {expected}, but got {shown(size)}") from error
     if type(height) is int and type(width) is int and -_END <= height < _END and -_END <= width < _END:

@@ -8,7 +8,7 @@ import numpy as np
 import torch
 from torch import Tensor
 
-from orbbec.bridge.arguments import Matrix, OperatorInput, array_of, on_device_of, real_numbers
+from orbbec.bridge.arguments import Matrix, OperatorInput, array_of, constant_numbers, on_device_of
 from orbbec.bridge.plain import is_real
 from orbbec.bridge.pointwise import count_of
 
@@ -40,13 +40,11 @@ def per_image(
         if not is_valid(float(value)):
             raise ValueError(f"{op}: expected {name} {rule}, but got {value}")
         return None, float(value)
-    values = real_numbers(op, name, array_of(value))
+    values = constant_numbers(op, name, array_of(value))
     count = count_of(inputs)
     if values.dim() > 1 or values.numel() not in (1, count):
         raise ValueError(f"{op}: expected {name} of shape [{count}], but got {list(values.shape)}")
     check_numbers(op, name, values, is_valid, rule)
-    if values.requires_grad:
-        values = values.detach()
     values = values if values.shape == (count,) else values.expand(count)
     return on_device_of(inputs.images, values, torch.float64), 0.0
 

@@ -12,9 +12,9 @@ from orbbec.bridge.arguments import (
     IMAGE_DTYPES,
     array_of,
     as_tensor,
+    constant_numbers,
     is_ragged,
     operator_input,
-    real_numbers,
     size_values,
     whole_value,
 )
@@ -72,7 +72,8 @@ def kernel_sizes(op: str, kernel_size: Any, count: int) -> list[int]:
                 f"{op}: expected kernel_size of shape [{count}] or [{count}, 2], but got {list(sizes.shape)}"
             )
         return [int(size) for size in sizes.flatten().tolist()]
-    return size_values(op, kernel_size, "kernel_size as a whole number, (height, width) or one per image")
+    sides = size_values(op, kernel_size, "kernel_size as a whole number, (height, width) or one per image")
+    return [int(side) if isinstance(side, Tensor) else side for side in sides]
 
 
 def numbers_of(
@@ -95,7 +96,7 @@ def numbers_of(
     value = array_of(value)
     if not isinstance(value, (Tensor, np.ndarray)):
         raise TypeError(f"{op}: expected {name} as a number, a tensor or an array, but got {shown(value)}")
-    numbers = real_numbers(op, name, value).to(torch.float64)
+    numbers = constant_numbers(op, name, value).to(torch.float64)
     if list(numbers.shape) not in ([], [1], [count]):
         raise ValueError(f"{op}: expected {name} of shape [{count}], but got {list(numbers.shape)}")
     check_numbers(op, name, numbers, is_valid, rule)

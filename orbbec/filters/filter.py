@@ -8,7 +8,7 @@ import torch
 from torch import Tensor
 
 from orbbec._library import operators
-from orbbec.bridge.arguments import Images, Matrix, copied_to, float_tensor
+from orbbec.bridge.arguments import Images, Matrix, constant_numbers, copied_to, float_tensor
 from orbbec.bridge.dispatch import call_for
 from orbbec.bridge.names import Border, border_name
 from orbbec.bridge.pointwise import register_fake_like
@@ -43,7 +43,7 @@ def filter2d(images: Images, kernel: Matrix, *, border: Border = "reflect101") -
         >>> filter2d(image, torch.tensor([[-1.0, 0.0, 3.0]]), border="replicate").flatten().tolist()
         [3, 6, 8, 7]
     """
-    taps = float_tensor("filter2d", "kernel", kernel)
+    taps = constant_numbers("filter2d", "kernel", float_tensor("filter2d", "kernel", kernel))
     return _filter("filter2d", images, taps[None] if taps.dim() == 2 else taps, border)
 
 

@@ -35,12 +35,48 @@ def backward_of(op: str, context: Context, gradient: Tensor) -> tuple[Tensor, Te
     gradient = gradient.to(working)
     largest = gradient.new_zeros(0, dtype=torch.float64)
     if gradient.numel():
-        largest = torch.linalg.vector_norm(gradient, float("inf"), dim=(1, 2, 3)).double()
+        largest = torch.linalg.vector_norm(gradient.detach(), float("inf"), dim=(1, 2, 3)).double()
     seen = {} if context.regions is None else {"regions": context.regions}
     of_images, of_map = getattr(operators, f"{op}_backward")(
         gradient, images.to(working), *context.transform, largest, *context.options, **seen
     )
     return of_images.to(images.dtype), of_map
+
+
+def _second_gradients(
+    op: str, context: Context, gradient: Tensor, of_images: Tensor | None, of_map: Tensor | None
+) -> tuple[Tensor | None, Tensor | None]:
+    """The gradients of a backward pass for its `gradient`, and in float64 for its transform.
+
+    A warp is linear in its images, apart from `fill`, so that its backward pass is linear in `gradient`.
+
+    Args:
+        op: the warp.
+        context: what its backward pass read; its images are not used.
+        gradient: the input of the backward pass.
+        of_images: the gradient for the first result of the backward pass.
+        of_map: that for its second result.
+
+    Raises:
+        NotImplementedError: `of_map` is needed.
+    """
+    if of_map is not None:
+        raise NotImplementedError(f"{op}: no second derivative of a matrix or of maps, only of images")
+    if of_images is None:
+        return None, None
+    interpolation, border, _, *rest = context.options
+    options = (interpolation, border, [0.0], *rest)
+    size = gradient.shape[2:]
+    if context.regions is None:
+        warped = getattr(operators, op)(of_images, None, 0, *context.transform, size, *options)
+    else:  # only `augment` has them
+        sampling = (*context.transform, size, *options[:3], context.regions)
+        values: tuple[Any, ...] = (None, None, None, [], [], 1.0, 1.0, False)
+        output = None, None, torch.float32, False
+        warped = operators.augment(of_images, None, 0, *sampling, *values, *output).to(of_images.dtype)
+    if not any(tensor.requires_grad for tensor in context.transform):
+        return warped, None
+    return warped, backward_of(op, context._replace(images=of_images, options=options), gradient)[1]
 
 
 def matrix_gradient(matrix: Tensor, to_source_gradient: Tensor, inverse: bool) -> Tensor:
@@ -89,7 +125,21 @@ def register_matrix_gradient(op: str, rows: int) -> None:
         of_matrix = matrix_gradient(matrix, of_map, ctx.options[3]) if ctx.needs_input_grad[3] else None
         return of_images, None, None, of_matrix, None, None, None, None, None, None
 
+    def keep_for_second(ctx: Any, inputs: tuple[Any, ...], output: tuple[Tensor, ...]) -> None:
+        gradient, _, matrix, _, *ctx.options, regions = (*inputs, None)[:10]
+        ctx.save_for_backward(gradient, matrix, regions)
+        ctx.set_materialize_grads(False)
+        ctx.inputs = len(inputs)
+
+    def second(ctx: Any, *gradients: Tensor | None) -> tuple[Tensor | None, ...]:
+        gradient, matrix, regions = ctx.saved_tensors
+        context = Context(gradient, (matrix,), tuple(ctx.options), regions)
+        of_gradient, of_map = _second_gradients(op, context, gradient, *gradients)
+        of_matrix = None if of_map is None else matrix_gradient(matrix, of_map, ctx.options[3])
+        return of_gradient, None, of_matrix, *(None,) * (ctx.inputs - 3)
+
     torch.library.register_autograd(f"orbbec::{op}", backward, setup_context=setup)
+    torch.library.register_autograd(f"orbbec::{op}_backward", second, setup_context=keep_for_second)
 
 
 def register_map_gradient(op: str) -> None:
@@ -107,12 +157,30 @@ def register_map_gradient(op: str) -> None:
     def backward(ctx: Any, gradient: Tensor) -> tuple[Tensor | None, ...]:
         images, *maps = ctx.saved_tensors
         of_images, of_maps = backward_of(op, Context(images, tuple(maps), ctx.options), gradient)
-        if maps[0].dim() == 2:
-            of_maps = sum_first(of_maps)
-        x, y = (of_maps.select(-3, i).to(device=maps[i].device, dtype=maps[i].dtype) for i in (0, 1))
-        return of_images, None, None, x, y, None, None, None, None, None
+        return of_images, None, None, *_map_gradients(maps, of_maps), None, None, None, None, None
+
+    def keep_for_second(ctx: Any, inputs: tuple[Any, ...], output: tuple[Tensor, ...]) -> None:
+        gradient, _, map_x, map_y, _, *ctx.options = inputs
+        ctx.save_for_backward(gradient, map_x, map_y)
+        ctx.set_materialize_grads(False)
+
+    def second(ctx: Any, *gradients: Tensor | None) -> tuple[Tensor | None, ...]:
+        gradient, *maps = ctx.saved_tensors
+        context = Context(gradient, tuple(maps), tuple(ctx.options))
+        of_gradient, of_maps = _second_gradients(op, context, gradient, *gradients)
+        x, y = (None, None) if of_maps is None else _map_gradients(maps, of_maps)
+        return of_gradient, None, x, y, None, None, None, None, None
 
     torch.library.register_autograd(f"orbbec::{op}", backward, setup_context=setup)
+    torch.library.register_autograd(f"orbbec::{op}_backward", second, setup_context=keep_for_second)
+
+
+def _map_gradients(maps: list[Tensor], of_maps: Tensor) -> tuple[Tensor, Tensor]:
+    """The gradients for `map_x` and `map_y` from `[N, 2, height, width]` in float64."""
+    if maps[0].dim() == 2:
+        of_maps = sum_first(of_maps)
+    x, y = (of_maps.select(-3, i).to(device=maps[i].device, dtype=maps[i].dtype) for i in (0, 1))
+    return x, y
 
 
 def _fake_gradients(images: Tensor, shape: tuple[int, ...]) -> tuple[Tensor, Tensor]:

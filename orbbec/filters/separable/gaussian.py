@@ -8,7 +8,7 @@ import torch
 from torch import Tensor
 
 from orbbec._library import operators
-from orbbec.bridge.arguments import Images, Matrix, real_numbers
+from orbbec.bridge.arguments import Images, Matrix, constant_numbers
 from orbbec.bridge.names import Border, border_name
 from orbbec.bridge.per_image import check_numbers
 from orbbec.bridge.plain import is_real, is_sequence, shown
@@ -80,7 +80,7 @@ def _sigmas(op: str, sigma: Any, count: int, device: torch.device) -> Tensor:
         return sigmas
     if not isinstance(sigma, (Tensor, np.ndarray)):
         raise TypeError(f"{op}: expected sigma as a number, a tensor or an array, but got {shown(sigma)}")
-    sigmas = real_numbers(op, "sigma", sigma).to(torch.float64)
+    sigmas = constant_numbers(op, "sigma", sigma).to(torch.float64)
     check_numbers(op, "sigma", sigmas, lambda numbers: ~np.isnan(numbers), "as numbers")
     if list(sigmas.shape) == [count]:
         return sigmas[:, None].expand(count, 2)

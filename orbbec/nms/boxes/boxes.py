@@ -1,5 +1,6 @@
 """Areas and clipping of boxes, and boxes of masks, with torchvision's results."""
 
+from collections.abc import Set
 from typing import Any
 
 import torch
@@ -73,7 +74,7 @@ def clip_boxes_to_image(boxes: Boxes, size: tuple[int, int]) -> Any:
     op = "clip_boxes_to_image"
     corners = boxes_of(op, "boxes", boxes)
     try:
-        height, width = size
+        height, width = [] if isinstance(size, Set) or None in list(size) else size
         x, y = corners[..., 0::2].clamp(min=0, max=width), corners[..., 1::2].clamp(min=0, max=height)
     except (TypeError, ValueError, OverflowError) as error:
         raise ValueError(f"{op}: expected size as (height, width), but got {size!r}") from error

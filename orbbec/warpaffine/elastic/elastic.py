@@ -11,10 +11,10 @@ from orbbec.bridge.arguments import (
     Fill,
     Images,
     Matrix,
+    constant_numbers,
     copied_to,
     on_device_of,
     operator_input,
-    real_numbers,
     size_values,
 )
 from orbbec.bridge.buffer_pool import pooled_output
@@ -239,7 +239,7 @@ def _strength(op: str, name: str, value: Any, count: int) -> tuple[float, float]
         except (TypeError, ValueError) as error:
             raise TypeError(f"{op}: expected {name} as a number or (x, y), but got {shown(value)}") from error
         return x, y
-    table = real_numbers(op, name, value).detach().to(torch.float64)
+    table = constant_numbers(op, name, value).to(torch.float64)
     if list(table.shape) == [count]:
         table = table[:, None]
     if list(table.shape) not in ([count, 1], [count, 2]):

@@ -196,3 +196,40 @@ def test_a_training_step_compiles_as_one_graph(device, op):
     torch.compile(step, fullgraph=True, backend="aot_eager")(compiled).backward()
     assert_same_bytes(compiled.grad, eager.grad)
     torch._dynamo.reset()
+
+
+@pytest.mark.parametrize("op", WARPS)
+@pytest.mark.parametrize("border", BORDERS[:5])
+@pytest.mark.parametrize("interpolation", ["nearest", "linear"])
+def test_second_derivatives_for_the_images(device, op, border, interpolation):
+    images = device.put(photographs(2, 2, *SOURCE, torch.float64) / 100).requires_grad_()
+    maps = random_warps(op, SOURCE, TARGET, 2, seed=3)
+
+    def call(images):
+        return warp(op, images, maps, TARGET, interpolation=interpolation, border=border, fill=0.5) ** 2
+
+    assert torch.autograd.gradgradcheck(call, (images,), eps=1e-5, atol=1e-4, rtol=1e-3)
+
+
+@pytest.mark.parametrize("op", WARPS)
+@pytest.mark.parametrize("shared", [False, True])
+def test_a_penalty_on_the_gradient_of_the_images_reaches_the_matrix_and_the_maps(device, op, shared):
+    images = device.put(photographs(2, 2, *SOURCE, torch.float64) / 100).requires_grad_()
+    weights = device.put(photographs(2, 2, *TARGET, torch.float64, seed=4) / 100)
+    maps = random_warps(op, SOURCE, TARGET, None if shared else 2, seed=3).double().requires_grad_()
+
+    def penalty(maps):
+        loss = (warp(op, images, maps, TARGET, border="replicate", fill=0.5) * weights).sum()
+        (gradient,) = torch.autograd.grad(loss, images, create_graph=True)
+        return gradient.pow(2).sum()
+
+    assert torch.autograd.gradcheck(penalty, (maps,), eps=1e-6, atol=1e-3, rtol=1e-3)
+
+
+@pytest.mark.parametrize("op", WARPS)
+def test_a_second_derivative_of_the_transform_is_refused_by_name(device, op):
+    images = device.put(photographs(2, 2, *SOURCE, torch.float32) / 100)
+    maps = random_warps(op, SOURCE, TARGET, 2).float().requires_grad_()
+    (gradient,) = torch.autograd.grad(warp(op, images, maps, TARGET).pow(2).sum(), maps, create_graph=True)
+    with pytest.raises(NotImplementedError, match=f"{op}: no second derivative of a matrix or of maps"):
+        gradient.sum().backward()
