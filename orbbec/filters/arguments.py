@@ -67,9 +67,10 @@ def kernel_sizes(op: str, kernel_size: Any, count: int) -> list[int]:
             raise TypeError(f"{op}: expected kernel_size of whole numbers, but got {sizes.dtype}")
         if list(sizes.shape) == [count]:
             sizes = sizes[:, None].expand(count, 2)
-        if list(sizes.shape) not in ([2], [count, 2]):
+        if list(sizes.shape) != [count, 2]:
             raise ValueError(
-                f"{op}: expected kernel_size of shape [{count}] or [{count}, 2], but got {list(sizes.shape)}"
+                f"{op}: expected kernel_size of shape [{count}] or [{count}, 2], but got {list(sizes.shape)}; "
+                "(height, width) of all images is a tuple"
             )
         return [int(size) for size in sizes.flatten().tolist()]
     sides = size_values(op, kernel_size, "kernel_size as a whole number, (height, width) or one per image")
