@@ -39,12 +39,12 @@ class ScaledRows {
   }
 
   // Whether this class can read some columns, or knows that they are the fill of the border.
-  bool serves() const { return first_ < last_ || has_fill_; }
+  bool serves() const { return reach_.inside.begin < reach_.inside.end || has_fill_; }
 
   // Of `count` columns of row y, starting at `begin`, those that this class can read.
   Span columns(int y, int begin, int count) {
-    const int first = std::clamp(first_ - begin, 0, count);
-    const int last = std::clamp(last_ - begin, first, count);
+    const int first = std::clamp(reach_.inside.begin - begin, 0, count);
+    const int last = std::clamp(reach_.inside.end - begin, first, count);
     return first < last && set_row(y) ? Span{first, last} : Span{0, 0};
   }
 
@@ -53,8 +53,8 @@ class ScaledRows {
     if (!has_fill_) return {0, count};
     const float at = reader_.transform.fused(n_, y, 0).y;
     if (!(at >= -1 && at < static_cast<float>(image_.height))) return {0, 0};
-    const int first = std::clamp(first_reached_ - begin, 0, count);
-    return {first, std::clamp(last_reached_ - begin, first, count)};
+    const int first = std::clamp(reach_.reached.begin - begin, 0, count);
+    return {first, std::clamp(reach_.reached.end - begin, first, count)};
   }
 
   // Calls sink(c, i, values) for each channel and each group of kLanes columns starting at begin +
@@ -75,8 +75,25 @@ class ScaledRows {
   static constexpr int kPairBytes = 8;  // bytes of a load that holds a pixel and its right neighbor
   static constexpr float kFar = 1 << 23;  // from here on, neighboring pixels are equal in float
 
+  // What the columns of an image depend on. Frames of a clip and images of one size share them.
+  struct Scale {
+    float step = 0, start = 0;
+    int width = 0, image_width = 0, pixel = 0;
+    bool clamps = false, packed_rgb = false;
+
+    bool operator==(const Scale&) const = default;
+  };
+
+  struct Reach {
+    Span inside{0, 0};      // columns that this class can read
+    Span reached{0, 0};     // columns that read inside the image
+    bool permutes = false;  // whether the packed columns read these
+  };
+
   // Of a thread, for one image at a time: allocation takes as long as a few rows.
   struct Memory {
+    Scale scale;
+    Reach reach;
     PackedColumns<Simd> columns;
     std::vector<int> offsets;    // bytes from the start of a row to a column's left pixel
     std::vector<float> weights;  // of a column's right pixel
@@ -95,8 +112,8 @@ class ScaledRows {
     n_ = n;
     image_ = reader_.source[n];
     row_indices_[0] = row_indices_[1] = -1;
-    first_ = last_ = first_reached_ = last_reached_ = 0;
-    has_fill_ = permutes_ = false;
+    reach_ = {};
+    has_fill_ = false;
     const float* const m = reader_.transform.matrices + n * reader_.transform.stride;
     const int64_t pixel = image_.stride_x * static_cast<int64_t>(sizeof(T));
     const bool scales = reader_.transform.is_affine(m) && m[1] == 0 && m[3] == 0;
@@ -112,34 +129,48 @@ class ScaledRows {
     if (step_ == 0) step_ = m[4] < 0 ? -1 : 1;
     end_ = source_row(image_.height - 1) + (image_.width - 1) * image_.stride_x +
            (channels_ - 1) * image_.stride_c + 1;
-    set_columns(static_cast<int>(pixel));
+    set_columns(m, static_cast<int>(pixel));
+  }
+
+  void set_columns(const float* m, int pixel) {
+    memory_.rows.resize(2 * channels_ * stride());
+    const Scale scale{m[0], m[2], width_, image_.width, pixel, clamps_, packed_rgb_};
+    if (!(memory_.scale == scale)) {
+      memory_.reach = find_columns(pixel);
+      memory_.scale = scale;
+    }
+    reach_ = memory_.reach;
   }
 
   // Positions are monotonic along a row, so the columns inside the image are contiguous.
-  void set_columns(int pixel) {
+  Reach find_columns(int pixel) {
     memory_.offsets.assign(stride(), 0);
     memory_.weights.assign(stride(), 0.0f);
-    memory_.rows.resize(2 * channels_ * stride());
     const int last_left = image_.width - 2;
+    Reach reach;
+    auto& [inside, reached, permutes] = reach;
     for (int x = 0; x < width_; ++x) {
       const float at = reader_.transform.fused(n_, 0, x).x;
       if (!(fabsf(at) < kFar)) continue;
-      const int left = floor_to_int(at), inside = std::clamp(left, 0, last_left);
-      if (left >= -1 && left < image_.width) {
-        if (first_reached_ == last_reached_) first_reached_ = x;
-        last_reached_ = x + 1;
-      }
-      if (left != inside && !clamps_) continue;
-      if (first_ == last_) first_ = x;
-      last_ = x + 1;
-      memory_.offsets[x] = inside * pixel;
+      const int left = floor_to_int(at), nearest = std::clamp(left, 0, last_left);
+      if (left >= -1 && left < image_.width) extend(reached, x);
+      if (left != nearest && !clamps_) continue;
+      extend(inside, x);
+      memory_.offsets[x] = nearest * pixel;
       memory_.weights[x] = left < 0 ? 0 : left > last_left ? 1 : at - static_cast<float>(left);
     }
-    if (first_ == last_) return;
-    std::fill_n(memory_.offsets.begin(), first_, memory_.offsets[first_]);
-    std::fill(memory_.offsets.begin() + last_, memory_.offsets.end(), memory_.offsets[last_ - 1]);
-    permutes_ = kIsByte && (packed_rgb_ || pixel == 1) &&
-                memory_.columns.set(memory_.offsets.data(), first_, last_);
+    const auto [first, last] = inside;
+    if (first == last) return reach;
+    std::fill_n(memory_.offsets.begin(), first, memory_.offsets[first]);
+    std::fill(memory_.offsets.begin() + last, memory_.offsets.end(), memory_.offsets[last - 1]);
+    permutes = kIsByte && (packed_rgb_ || pixel == 1) &&
+               memory_.columns.set(memory_.offsets.data(), first, last);
+    return reach;
+  }
+
+  static void extend(Span& columns, int x) {
+    if (columns.begin == columns.end) columns.begin = x;
+    columns.end = x + 1;
   }
 
   // False where the row reads outside the image.
@@ -178,11 +209,12 @@ class ScaledRows {
     if (row_indices_[slot] == row) return floats;
     row_indices_[slot] = row;
     const T* const pixels = source_row(row);
-    const int64_t last_pair = std::max(memory_.offsets[first_], memory_.offsets[last_ - 1]) +
-                              kPairBytes + (channels_ - 1) * image_.stride_c * int64_t{sizeof(T)};
+    const int64_t last_pair =
+        std::max(memory_.offsets[reach_.inside.begin], memory_.offsets[reach_.inside.end - 1]) +
+        kPairBytes + (channels_ - 1) * image_.stride_c * int64_t{sizeof(T)};
     prefetch(row + step_);
     if constexpr (kIsByte) {
-      if (permutes_) {
+      if (reach_.permutes) {
         permute_row<kChannels>(pixels, floats);
         return floats;
       }
@@ -213,7 +245,8 @@ class ScaledRows {
   // because GCC drops a call to a function that does nothing else.
   ORBBEC_HD void prefetch(int row) const {
     if (row < 0 || row >= image_.height) return;
-    const auto [begin, end] = std::minmax(memory_.offsets[first_], memory_.offsets[last_ - 1]);
+    const auto [begin, end] =
+        std::minmax(memory_.offsets[reach_.inside.begin], memory_.offsets[reach_.inside.end - 1]);
     for (int c = 0; c < (packed_rgb_ ? 1 : channels_); ++c) {
       const auto* const pixels =
           reinterpret_cast<const char*>(source_row(row) + c * image_.stride_c);
@@ -224,11 +257,12 @@ class ScaledRows {
   // kInside: whether each pair load ends inside the image.
   template <int kChannels, bool kInside>
   void blend_row(const T* pixels, float* to) const {
-    const int channels = kChannels > 0 ? kChannels : channels_, shift = pair_shift_, last = last_;
+    const int channels = kChannels > 0 ? kChannels : channels_, shift = pair_shift_,
+              last = reach_.inside.end;
     const int* const offsets = memory_.offsets.data();
     const float* const weights = memory_.weights.data();
     const int64_t channel = stride(), stride_c = image_.stride_c, bytes = bytes_from(pixels);
-    for (int x = first_; x < last; x += Simd::kLanes) {
+    for (int x = reach_.inside.begin; x < last; x += Simd::kLanes) {
       const Float weight = Simd::load(weights + x);
       const auto blend = [=](int c, Float left, Float right) {
         Simd::store(to + c * channel + x, Simd::fused_multiply_add(weight, right - left, left));
@@ -284,15 +318,13 @@ class ScaledRows {
   int width_ = 0, channels_;
   int64_t n_ = -1;
   Image<const T> image_{};
-  const T* end_ = nullptr;                    // one past the image's last pixel
-  int first_ = 0, last_ = 0;                  // columns that this class can read
-  int first_reached_ = 0, last_reached_ = 0;  // columns that read inside the image
-  bool has_fill_ = false;                     // whether other columns are filled
-  bool clamps_ = false;                       // whether positions outside read the nearest pixel
-  bool packed_rgb_ = false;                   // whether one load holds all channels of two pixels
-  bool permutes_ = false;                     // whether the packed columns read these
-  int step_ = 1;                              // rows ahead to prefetch
-  int pair_shift_ = 0;                        // bits from a pixel to its right neighbor
+  const T* end_ = nullptr;  // one past the image's last pixel
+  Reach reach_;
+  bool has_fill_ = false;    // whether other columns are filled
+  bool clamps_ = false;      // whether positions outside read the nearest pixel
+  bool packed_rgb_ = false;  // whether one load holds all channels of two pixels
+  int step_ = 1;             // rows ahead to prefetch
+  int pair_shift_ = 0;       // bits from a pixel to its right neighbor
   Memory& memory_ = of_thread();
   int row_indices_[2] = {-1, -1};  // of the rows in memory
   int top_ = 0, bottom_ = 0;       // the two source rows of the current row

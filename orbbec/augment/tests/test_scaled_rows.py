@@ -52,6 +52,34 @@ def test_the_last_bytes_of_an_image_are_read_and_none_after(monkeypatch, channel
 
 @pytest.mark.sanitized
 @pytest.mark.parametrize("level", ["avx2", "avx512"])
+def test_columns_of_one_image_serve_no_other_scale(monkeypatch, level):
+    # From one call to the next, one thing changes on which the columns depend.
+    rgb, planes, wide = drawn(37, 90, 3, True), drawn(37, 90, 3, False), drawn(37, 90, 4, True)
+    inputs = [rgb, rgb[:, :2], rgb, planes, planes[:, :1], wide, wide, wide[..., :60]]
+    calls = [(images, 64, 1.3, 4.0, "constant") for images in inputs]
+    calls += [(wide, width, 1.3, 4.0, "constant") for width in (64, 80, 64)]
+    scales = [(1.3, 5.0), (0.7, 5.0), (0.7, -2.0)]
+    calls += [(wide, 64, *scale, border) for scale in scales for border in ("replicate", "constant")]
+    results = {}
+    for simd in ("scalar", level):
+        monkeypatch.setenv("ORBBEC_SIMD", simd)
+        results[simd] = [
+            augment(
+                images,
+                torch.tensor([[step, 0.0, start], [0.0, 0.8, 0.1]]),
+                size=(48, width),
+                dtype=dtype,
+                border=border,
+            )
+            for dtype in (torch.uint8, torch.float32)
+            for images, width, step, start, border in calls
+        ]
+    for actual, expected in zip(results[level], results["scalar"], strict=True):
+        assert_same_bytes(actual, expected)
+
+
+@pytest.mark.sanitized
+@pytest.mark.parametrize("level", ["avx2", "avx512"])
 @pytest.mark.parametrize("channels_last", [False, True])
 @pytest.mark.parametrize("border", ["constant", "replicate"])
 def test_boxes_cover_columns_in_the_middle_and_up_to_the_end(monkeypatch, level, channels_last, border):
