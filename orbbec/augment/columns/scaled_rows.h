@@ -78,7 +78,7 @@ class ScaledRows {
   // What the columns of an image depend on. Frames of a clip and images of one size share them.
   struct Scale {
     float step = 0, start = 0;
-    int width = 0, image_width = 0, pixel = 0;
+    int width = 0, output_width = 0, image_width = 0, pixel = 0;
     bool clamps = false, packed_rgb = false;
 
     bool operator==(const Scale&) const = default;
@@ -134,7 +134,8 @@ class ScaledRows {
 
   void set_columns(const float* m, int pixel) {
     memory_.rows.resize(2 * channels_ * stride());
-    const Scale scale{m[0], m[2], width_, image_.width, pixel, clamps_, packed_rgb_};
+    const Scale scale{m[0],         m[2],  width_,  reader_.output.width,
+                      image_.width, pixel, clamps_, packed_rgb_};
     if (!(memory_.scale == scale)) {
       memory_.reach = find_columns(pixel);
       memory_.scale = scale;

@@ -80,6 +80,23 @@ def test_columns_of_one_image_serve_no_other_scale(monkeypatch, level):
 
 @pytest.mark.sanitized
 @pytest.mark.parametrize("level", ["avx2", "avx512"])
+def test_columns_before_a_box_are_not_those_of_a_narrow_output(monkeypatch, level):
+    images, matrix = drawn(37, 90, 3, True), torch.tensor([[1.3, 0.0, 4.1], [0.0, 0.8, 0.1]])
+    box = torch.tensor([[60.0, 0, 1e9, 48, 0, 0, 0, 0]])
+    for calls in ([(60, None), (320, box)], [(320, box), (60, None)]):
+        results = {}
+        for simd in ("scalar", level):
+            monkeypatch.setenv("ORBBEC_SIMD", simd)
+            results[simd] = [
+                augment(images, matrix, size=(48, width), dtype=torch.float32, erase=erase)
+                for width, erase in calls
+            ]
+        for actual, expected in zip(results[level], results["scalar"], strict=True):
+            assert_same_bytes(actual, expected)
+
+
+@pytest.mark.sanitized
+@pytest.mark.parametrize("level", ["avx2", "avx512"])
 @pytest.mark.parametrize("channels_last", [False, True])
 @pytest.mark.parametrize("border", ["constant", "replicate"])
 def test_boxes_cover_columns_in_the_middle_and_up_to_the_end(monkeypatch, level, channels_last, border):
