@@ -1,4 +1,4 @@
-"""Compares recipes with their originals on one photograph: statistics of results, and time per image.
+"""Compares recipes with their originals on one photograph: statistics of results, and time per batch.
 
     .venv-loops/bin/python scripts/compare_recipes.py [--draws 2000]
 
@@ -6,15 +6,13 @@ Prints the table of docs/reference/recipes.md. Each draw is summarized by the me
 of its values; the p-value of a Kolmogorov-Smirnov test says how likely one distribution gives such samples.
 """
 
-import multiprocessing
 import random
 import statistics
 import time
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from collections import deque
+from collections.abc import Callable
 from functools import partial
 from importlib.metadata import version
-from multiprocessing.connection import Connection
 from typing import Annotated, Any, NamedTuple
 
 import cv2
@@ -29,6 +27,7 @@ from PIL import Image, ImageFilter
 from scipy.stats import ks_2samp
 from timm.data import auto_augment, create_transform
 from torch import Tensor
+from torch.utils.data import DataLoader, Dataset
 from torchvision import tv_tensors
 from torchvision.transforms import InterpolationMode, v2
 from ultralytics.cfg import get_cfg
@@ -42,7 +41,7 @@ from orbbec.transforms import Compose
 
 SIZE, BATCH = 112, 50  # pixels, images
 FRAMES = 4
-CORES, ROUNDS = 2, 9  # of the columns of speed
+CORES, BATCHES, ROUNDS = 2, 4, 9  # of the columns of speed
 PAUSE = 0.01  # seconds, in which threads that wait for more work fall asleep
 YOLO = 320  # pixels
 LEFT_OUT = ("sharpness", "affine")  # of LeRobot
@@ -60,15 +59,34 @@ class Pair(NamedTuple):
 
     Args:
         package: where the original is.
-        ours: a batch of `BATCH` results.
-        theirs: one result.
+        ours: makes a batch of `BATCH` results.
+        theirs: makes one result.
+        is_of_batches: whether `theirs` makes a batch too.
         digits: to which statistics are rounded for the test: they have few values, which differ by less.
     """
 
     package: str
     ours: Callable[[], Tensor]
     theirs: Callable[[], Tensor]
+    is_of_batches: bool = False
     digits: int = 9
+
+    def original(self) -> Tensor:
+        """A batch of the original."""
+        return self.theirs() if self.is_of_batches else torch.stack([self.theirs() for _ in range(BATCH)])
+
+
+class Results(Dataset[Tensor]):
+    """Results of an original, as many as `BATCHES` batches have."""
+
+    def __init__(self, draw: Callable[[], Tensor]) -> None:
+        self.draw = draw
+
+    def __len__(self) -> int:
+        return BATCHES * BATCH
+
+    def __getitem__(self, index: int) -> Tensor:
+        return self.draw()
 
 
 class Scenes:
@@ -130,16 +148,9 @@ def of_letterbox(image: np.ndarray) -> Callable[[], Tensor]:
 
 
 def of_kornia(batch: Tensor) -> Callable[[], Tensor]:
-    """The shift of DrQ, which augments a batch of floats in one call; one result of it after the other."""
+    """The shift of DrQ, which augments a batch of floats in one call."""
     transforms = torch.nn.Sequential(torch.nn.ReplicationPad2d(4), kornia.augmentation.RandomCrop((84, 84)))
-    results: list[Tensor] = []
-
-    def draw() -> Tensor:
-        if not results:
-            results.extend(transforms(batch.float()))
-        return results.pop()
-
-    return draw
+    return lambda: transforms(batch.float())
 
 
 def of_lerobot() -> Callable[[Any], Tensor]:
@@ -341,19 +352,21 @@ def pairs_of(image: Image.Image) -> dict[str, Pair]:
     for name, (package, ours, theirs) in OF_ONE_IMAGE.items():
         if name in WITH_BOXES:
             with_boxes = partial(ours, batch, targets), partial(theirs, image, boxes)
-            pairs[name] = Pair(package, *(partial(first_of, each) for each in with_boxes))
+            make, draw = (partial(first_of, each) for each in with_boxes)
         else:
-            pairs[name] = Pair(package, partial(ours, batch), partial(theirs, image))
+            make, draw = partial(ours, batch), partial(theirs, image)
+        pairs[name] = Pair(package, make, draw)
     scenes = Scenes([cv2.resize(each, (YOLO, YOLO * 3 // 4)) for each in load_photographs().values()])
     observations = batch[:, :, 100:184, 150:234].contiguous()
     shift = recipes.drq_shift()
-    pairs["drq_shift"] = Pair("kornia", lambda: shift(observations).float(), of_kornia(observations))
+    pairs["drq_shift"] = Pair("kornia", lambda: shift(observations).float(), of_kornia(observations), True)
     pairs["yolo_train"] = Pair("ultralytics", of_yolo(scenes), of_ultralytics(scenes))
     letterbox = partial(recipes.yolo_val(YOLO), batch)
     pairs["yolo_val"] = Pair("ultralytics", letterbox, of_letterbox(np.array(image)))
     clips = batch[:, None].expand(-1, FRAMES, -1, -1, -1).contiguous()
     kinetics = partial(recipes.kinetics(SIZE, 128, 160), clips)
-    pairs["kinetics"] = Pair("torchvision", kinetics, partial(KINETICS_TRAIN, tv_tensors.Video(clips[0])))
+    clip = tv_tensors.Video(clips[0])
+    pairs["kinetics"] = Pair("torchvision", kinetics, partial(KINETICS_TRAIN, clip))
     published = published_recipes(image, BATCH, SIZE, OF_ONE_IMAGE["lsj"][2])
     pairs |= {name: Pair(*each) for name, each in published.items()}
     pairs["ocr_line"] = pairs["ocr_line"]._replace(digits=2)
@@ -365,8 +378,11 @@ def first_of(call: Callable[[], Any]) -> Tensor:
 
 
 def summaries(images: Any) -> np.ndarray:
-    """The mean and the standard deviation of each image: `[N, 2]`."""
-    return np.array([(float(image.mean()), float(image.std())) for image in images])
+    """The mean and the standard deviation of each image: `[N, 2]`.
+
+    In float64: sums of float32 depend on the address, by which the test would tell equal images apart.
+    """
+    return np.array([(float(image.mean()), float(image.std())) for image in map(Tensor.double, images)])
 
 
 def p_value(one: np.ndarray, other: np.ndarray) -> float:
@@ -377,70 +393,38 @@ def p_value(one: np.ndarray, other: np.ndarray) -> float:
 
 
 def one_core_ratio(pair: Pair) -> float:
-    """CPU seconds of a batch of the original, one by one, over those of the recipe, alternating."""
+    """CPU seconds of a batch of the original over those of the recipe, alternating."""
     ratios = []
     for _ in range(ROUNDS):
         moments = [time.process_time()]
         pair.ours()
         moments.append(time.process_time())
-        for _ in range(BATCH):
-            pair.theirs()
+        pair.original()
         moments.append(time.process_time())
         ratios.append((moments[2] - moments[1]) / (moments[1] - moments[0]))
     return statistics.median(ratios)
 
 
 def two_core_ratio(pair: Pair) -> float:
-    """Wall seconds of the original in two processes over those of the recipe with two threads, alternating.
+    """Wall seconds of the original over those of the recipe with two threads, alternating.
 
-    Each process makes a batch, and the recipe two. The processes drop what they make, where the workers of a
-    `DataLoader` send it.
+    Originals of single images run in the two workers of a `DataLoader`; those of batches take two threads.
     """
+    torch.set_num_threads(CORES)
+    loader = DataLoader(Results(pair.theirs), BATCH, num_workers=CORES, persistent_workers=True)
+    theirs = partial(_make_batches, pair.theirs) if pair.is_of_batches else partial(deque, loader, maxlen=0)
+    theirs()  # starts the workers
     ratios = []
-    with _workers(pair.theirs) as pipes:
-        torch.set_num_threads(CORES)
-        for _ in range(ROUNDS):
-            ours = _seconds(lambda: _batch_per_core(pair.ours))
-            ratios.append(_seconds(lambda: _batches(pipes)) / ours)
-        torch.set_num_threads(1)
+    for _ in range(ROUNDS):
+        ours = _seconds(partial(_make_batches, pair.ours))
+        ratios.append(_seconds(theirs) / ours)
+    torch.set_num_threads(1)
     return statistics.median(ratios)
 
 
-@contextmanager
-def _workers(draw: Callable[[], Any]) -> Iterator[list[Connection]]:
-    """Processes that make a batch whenever something arrives in their pipes."""
-    fork = multiprocessing.get_context("fork")
-    pipes = [fork.Pipe() for _ in range(CORES)]
-    workers = [fork.Process(target=_serve, args=(pipe, draw), daemon=True) for _, pipe in pipes]
-    for worker in workers:
-        worker.start()
-    ends = [end for end, _ in pipes]
-    _batches(ends)  # the first batch of a process also fills caches
-    yield ends
-    for worker in workers:
-        worker.terminate()
-        worker.join()
-
-
-def _serve(pipe: Connection, draw: Callable[[], Any]) -> None:
-    torch.set_num_threads(1)
-    while True:
-        pipe.recv()
-        for _ in range(BATCH):
-            draw()
-        pipe.send(True)
-
-
-def _batch_per_core(draw: Callable[[], Any]) -> None:
-    for _ in range(CORES):
-        draw()
-
-
-def _batches(pipes: list[Connection]) -> None:
-    for pipe in pipes:
-        pipe.send(True)
-    for pipe in pipes:
-        pipe.recv()
+def _make_batches(make: Callable[[], Any]) -> None:
+    for _ in range(BATCHES):
+        make()
 
 
 def _seconds(call: Callable[[], Any]) -> float:
@@ -451,8 +435,8 @@ def _seconds(call: Callable[[], Any]) -> float:
 
 
 def row(name: str, pair: Pair, draws: int) -> str:
-    ours = np.concatenate([summaries(pair.ours()) for _ in range(draws // BATCH)])
-    theirs = summaries(pair.theirs() for _ in range(len(ours)))
+    calls = range(draws // BATCH)
+    ours, theirs = (np.concatenate([summaries(make()) for _ in calls]) for make in (pair.ours, pair.original))
     recipe, _, view = name.partition(",")
     title = f"`{recipe}`,{view}" if view else f"`{recipe}`"
     cells = [title, f"{pair.package} {version(pair.package)}"]
