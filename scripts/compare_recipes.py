@@ -61,19 +61,19 @@ class Pair(NamedTuple):
         package: where the original is.
         ours: makes a batch of `BATCH` results.
         theirs: makes one result.
-        is_of_batches: whether `theirs` makes a batch too.
+        makes_batches: whether `theirs` makes a batch too.
         digits: to which statistics are rounded for the test: they have few values, which differ by less.
     """
 
     package: str
     ours: Callable[[], Tensor]
     theirs: Callable[[], Tensor]
-    is_of_batches: bool = False
+    makes_batches: bool = False
     digits: int = 9
 
     def original(self) -> Tensor:
         """A batch of the original."""
-        return self.theirs() if self.is_of_batches else torch.stack([self.theirs() for _ in range(BATCH)])
+        return self.theirs() if self.makes_batches else torch.stack([self.theirs() for _ in range(BATCH)])
 
 
 class Results(Dataset[Tensor]):
@@ -412,7 +412,7 @@ def two_core_ratio(pair: Pair) -> float:
     """
     torch.set_num_threads(CORES)
     loader = DataLoader(Results(pair.theirs), BATCH, num_workers=CORES, persistent_workers=True)
-    theirs = partial(_make_batches, pair.theirs) if pair.is_of_batches else partial(deque, loader, maxlen=0)
+    theirs = partial(_make_batches, pair.theirs) if pair.makes_batches else partial(deque, loader, maxlen=0)
     theirs()  # starts the workers
     ratios = []
     for _ in range(ROUNDS):

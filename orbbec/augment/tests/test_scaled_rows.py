@@ -58,8 +58,8 @@ def test_columns_of_one_image_serve_no_other_scale(monkeypatch, level):
     inputs = [rgb, rgb[:, :2], rgb, planes, planes[:, :1], wide, wide, wide[..., :60]]
     calls = [(images, 64, 1.3, 4.0, "constant") for images in inputs]
     calls += [(wide, width, 1.3, 4.0, "constant") for width in (64, 80, 64)]
-    scales = [(1.3, 5.0), (0.7, 5.0), (0.7, -2.0)]
-    calls += [(wide, 64, *scale, border) for scale in scales for border in ("replicate", "constant")]
+    scales = [(1.3, 40.0), (0.7, 40.0), (0.7, -2.0)]
+    calls += [(rgb, 64, *scale, border) for scale in scales for border in ("replicate", "constant")]
     results = {}
     for simd in ("scalar", level):
         monkeypatch.setenv("ORBBEC_SIMD", simd)
