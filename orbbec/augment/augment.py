@@ -16,11 +16,11 @@ from orbbec.bridge.arguments import (
     SizedImages,
     StoredPlanes,
     as_tensor,
+    channel_values,
     check_no_gradient,
     constant_numbers,
     dtype_name,
     dtype_numbered,
-    fill_values,
     float_tensor,
     holds_planes,
     is_channels_last,
@@ -257,7 +257,7 @@ def output_dtype(op: str, output: Output, images: Tensor) -> torch.dtype:
 def _sampling(sampling: Sampling, images: Tensor, layout: Tensor | None) -> tuple[Any, ...]:
     """The operator's arguments, in its order."""
     reading = interpolation_name(OP, sampling.interpolation), border_name(OP, sampling.border)
-    return *reading, fill_values(OP, sampling.fill), _regions(sampling.regions, images, layout)
+    return *reading, channel_values(OP, "fill", sampling.fill), _regions(sampling.regions, images, layout)
 
 
 def value_arguments(op: str, values: Values, images: Tensor, dtype: torch.dtype) -> tuple[Any, ...]:
@@ -270,7 +270,8 @@ def value_arguments(op: str, values: Values, images: Tensor, dtype: torch.dtype)
             program.is_cuda or bool((program[..., 0] == STEPS["contrast"]).any())
         )
     tables = program, _table(op, "erase", values.erase, images), _table(op, "mix", values.mix, images)
-    statistics = ([] if row is None else fill_values(op, row) for row in (values.mean, values.std))
+    rows = ("mean", values.mean), ("std", values.std)
+    statistics = ([] if row is None else channel_values(op, name, row) for name, row in rows)
     return *tables, *statistics, *scale_and_maximum(images.dtype, dtype), contrast
 
 

@@ -207,15 +207,20 @@ def real_numbers(op: str, name: str, value: Any) -> Tensor:
 
 
 def constant_numbers(op: str, name: str, value: Any) -> Tensor:
-    """`real_numbers` of a parameter that has no gradient, detached.
+    """`real_numbers` of a parameter that has no gradient, detached; see `check_constant`."""
+    numbers = real_numbers(op, name, value)
+    check_constant(op, name, numbers)
+    return numbers.detach() if numbers.requires_grad else numbers
+
+
+def check_constant(op: str, name: str, value: Any) -> None:
+    """Refuse a tensor that requires a gradient where there is none.
 
     Raises:
         ValueError: a gradient is required; torch would leave it at None.
     """
-    numbers = real_numbers(op, name, value)
-    if numbers.requires_grad and torch.is_grad_enabled():
+    if isinstance(value, Tensor) and value.requires_grad and torch.is_grad_enabled():
         raise ValueError(f"{op}: there is no gradient for {name}; detach it")
-    return numbers.detach() if numbers.requires_grad else numbers
 
 
 def array_of(value: Any) -> Any:
@@ -338,18 +343,19 @@ def new_images(
     return torch.empty(tuple(shape), dtype=dtype, device=like.device, memory_format=memory_format)
 
 
-def fill_values(op: str, fill: Any) -> list[float]:
-    """`fill` as one number for all channels or one per channel."""
-    if type(fill) is float:
-        return [fill]
-    several = listed(fill)
-    values = [plain(fill)] if several is None else several
-    text = f"{op}: expected fill as a number or one per channel, but got "
+def channel_values(op: str, name: str, value: Any) -> list[float]:
+    """One number for all channels or one per channel."""
+    if type(value) is float:
+        return [value]
+    check_constant(op, name, value)
+    several = listed(value)
+    values = [plain(value)] if several is None else several
+    text = f"{op}: expected {name} as a number or one per channel, but got "
     if not all(map(is_real, values)):
-        raise TypeError(text + shown(fill))
+        raise TypeError(text + shown(value))
     if not values:
-        raise ValueError(text + shown(fill))
-    return [float(value) for value in values]
+        raise ValueError(text + shown(value))
+    return [float(each) for each in values]
 
 
 def is_whole(value: object) -> bool:

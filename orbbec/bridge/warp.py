@@ -9,8 +9,8 @@ from torch import Tensor
 from orbbec._library import default_arithmetic, operators
 from orbbec.bridge.arguments import (
     OperatorInput,
+    channel_values,
     check_no_gradient,
-    fill_values,
     is_channels_last,
     name_value,
     new_images,
@@ -50,7 +50,7 @@ def call_warp(
         size,
         interpolation_name(op, options.interpolation),
         border_name(op, options.border),
-        fill_values(op, options.fill),
+        channel_values(op, "fill", options.fill),
         *options.inverse,
         default_arithmetic() if arithmetic is None else name_value(op, "arithmetic", arithmetic),
     )

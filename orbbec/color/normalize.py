@@ -9,9 +9,9 @@ from torch import Tensor
 from orbbec.bridge.arguments import (
     Images,
     OperatorInput,
+    channel_values,
     dtype_name,
     dtype_numbered,
-    fill_values,
     flag_value,
     new_images,
     operator_input,
@@ -106,7 +106,7 @@ def _normalize(
         raise TypeError(f"{op}: expected dtype to be one of {known}, but got {dtype}")
     scales = flag_value(op, "scale", scale)
     factor = 1 / _LARGEST.get(inputs.images.dtype, 1.0) if scales else 1.0
-    numbers = fill_values(op, mean), fill_values(op, std)
+    numbers = channel_values(op, "mean", mean), channel_values(op, "std", std)
     size, is_last = _common_size(op, images, inputs), flag_value(op, "channels_last", channels_last)
     shape = _shape(inputs.images, inputs.layout, inputs.channels, size)
     output: Tensor = call_into(

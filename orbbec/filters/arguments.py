@@ -69,8 +69,8 @@ def kernel_sizes(op: str, kernel_size: Any, count: int) -> list[int]:
             sizes = sizes[:, None].expand(count, 2)
         if list(sizes.shape) != [count, 2]:
             raise ValueError(
-                f"{op}: expected kernel_size of shape [{count}] or [{count}, 2], but got {list(sizes.shape)}; "
-                "(height, width) of all images is a tuple"
+                f"{op}: expected kernel_size of shape [{count}] or [{count}, 2], but got "
+                f"{list(sizes.shape)}; (height, width) of all images is a tuple"
             )
         return [int(size) for size in sizes.flatten().tolist()]
     sides = size_values(op, kernel_size, "kernel_size as a whole number, (height, width) or one per image")

@@ -14,7 +14,7 @@ from orbbec.bridge.arguments import (
     Images,
     Matrix,
     as_tensor,
-    fill_values,
+    channel_values,
     is_channels_last,
     new_images,
     operator_input,
@@ -87,7 +87,7 @@ def mosaic(
     index = _indices(OP, pair_indices, count_of(inputs) - 1)
     middle = _numbers(OP, "centers", centers, len(index), 2)
     tables = to_device(index, inputs), to_device(middle, inputs)
-    options = size_values(OP, size), fill_values(OP, fill)
+    options = size_values(OP, size), channel_values(OP, "fill", fill)
     parts = None if regions is None else to_device(_numbers(OP, "regions", regions, len(index), 4), inputs)
     arguments = inputs.images, inputs.layout, inputs.channels, *tables, *options, parts
     channels = inputs.images.size(1) if inputs.layout is None else inputs.channels

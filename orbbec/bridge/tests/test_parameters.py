@@ -6,6 +6,7 @@ import torch
 import orbbec
 
 IMAGES = torch.linspace(0, 1, 2 * 3 * 8 * 9).view(2, 3, 8, 9)
+BOXES = torch.tensor([0, 0, 3, 3])
 SHIFT = torch.tensor([[1.0, 0.0, 2.0], [0.0, 1.0, 1.0]])
 # Each call takes two floats, one per image.
 CALLS = {
@@ -16,20 +17,26 @@ CALLS = {
     ("adjust_sharpness", "sharpness_factor"): orbbec.adjust_sharpness,
     ("elastic_transform", "alpha"): orbbec.elastic_transform,
     ("elastic_transform", "sigma"): lambda images, numbers: orbbec.elastic_transform(images, 5.0, numbers),
+    ("erase", "fill"): lambda images, numbers: orbbec.erase(images, BOXES, fill=numbers[:1]),
     ("filter2d", "kernel"): lambda images, numbers: orbbec.filter2d(images, numbers.expand(3, 3, 2).mT[:2]),
     ("gaussian_blur", "sigma"): lambda images, numbers: orbbec.gaussian_blur(images, 3, numbers),
     ("gaussian_noise", "sigma"): lambda images, numbers: orbbec.gaussian_noise(images, 0.0, numbers),
     ("mixup", "weights"): lambda images, numbers: orbbec.mixup(images, [1, 0], numbers),
     ("motion_blur", "angle_degrees"): lambda images, numbers: orbbec.motion_blur(images, 3, numbers),
+    ("normalize", "mean"): lambda images, numbers: orbbec.normalize(images, numbers[:1], 1.0),
+    ("normalize", "std"): lambda images, numbers: orbbec.normalize(images, 0.0, numbers[:1]),
     ("pillow_blur", "radius"): lambda images, numbers: orbbec.pillow_blur(images.byte(), numbers),
     ("salt_and_pepper", "amount"): orbbec.salt_and_pepper,
     ("sharpen", "amount"): orbbec.sharpen,
     ("shot_noise", "scale"): orbbec.shot_noise,
     ("solarize", "threshold"): orbbec.solarize,
+    ("warp_affine", "fill"): lambda images, numbers: orbbec.warp_affine(
+        images, SHIFT, (8, 9), fill=numbers[:1]
+    ),
 }
 
 
-@pytest.mark.parametrize(("op", "name"), CALLS, ids="-".join)
+@pytest.mark.parametrize(("op", "name"), CALLS)
 def test_a_parameter_that_needs_a_gradient_is_refused_by_name(op, name):
     call, numbers = CALLS[op, name], torch.nn.Parameter(torch.tensor([0.25, 0.5]))
     with pytest.raises(ValueError, match=f"{op}: there is no gradient for {name}; detach it"):
@@ -37,6 +44,12 @@ def test_a_parameter_that_needs_a_gradient_is_refused_by_name(op, name):
     with torch.no_grad():
         call(IMAGES, numbers)
     call(IMAGES, numbers.detach())
+
+
+@pytest.mark.parametrize(("mean", "std", "name"), [("a", 1.0, "mean"), (0.0, [1, "b", 2], "std")])
+def test_a_number_per_channel_is_named(mean, std, name):
+    with pytest.raises(TypeError, match=f"normalize: expected {name} as a number or one per channel"):
+        orbbec.normalize(IMAGES, mean, std)
 
 
 @pytest.mark.parametrize("size", [{4, 5}, frozenset((4, 5)), {4: 1, 5: 2}], ids=["set", "frozenset", "dict"])

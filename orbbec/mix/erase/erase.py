@@ -13,8 +13,9 @@ from orbbec.bridge.arguments import (
     Matrix,
     OperatorInput,
     as_tensor,
+    channel_values,
+    check_constant,
     check_no_gradient,
-    fill_values,
     name_value,
     operator_input,
     operator_output,
@@ -127,9 +128,10 @@ def _fills(fill: Any, inputs: OperatorInput) -> tuple[float, Tensor | None]:
     if is_real(fill):
         return float(fill), None
     if isinstance(fill, (Tensor, np.ndarray)):
+        check_constant(_OP, "fill", fill)
         table = as_tensor(_OP, "fill", fill).detach().to(torch.float64)
     else:
-        table = torch.tensor(fill_values(_OP, fill), dtype=torch.float64, device="cpu")
+        table = torch.tensor(channel_values(_OP, "fill", fill), dtype=torch.float64, device="cpu")
     if table.dim() not in (1, 2, 3):
         raise ValueError(
             f"{_OP}: expected fill of shape [C], [N, C] or [N, K, C], but got {list(table.shape)}"
