@@ -167,7 +167,7 @@ def _mask_fill(steps: Iterable[Any]) -> float:
 
 
 def _fills_masks(step: Any) -> bool:
-    """Whether a step of v2 fills masks with its own number, as it fills images."""
+    """Whether a step of v2 fills masks with the number by which it fills images."""
     if type(step).__name__ not in _FILLING or ".v2" not in type(step).__module__:
         return False
     if type(step).__name__ == "RandomCrop" and step.padding is None and not step.pad_if_needed:
