@@ -9,12 +9,11 @@ from typing import Any
 import torch
 from torch import Tensor
 
-from orbbec._library import operators
 from orbbec.augment.codes import STEPS
 from orbbec.augment.step_gradients import FORMULAS
 from orbbec.bridge.gradients.color import sum_channels
 from orbbec.bridge.gradients.pairs import add_to_pairs, has_pair
-from orbbec.bridge.gradients.warp import Context, backward_of
+from orbbec.bridge.gradients.warp import Context, augmented_floats, backward_of
 from orbbec.matrices.linear import sum_first
 
 _WITHOUT = [name for name in STEPS if name not in FORMULAS and name != "none"]
@@ -25,15 +24,6 @@ def _through_step(gradient: Tensor, x: Tensor, row: Tensor) -> Tensor:
     code, result = row[:, 0].trunc().view(-1, 1, 1, 1), gradient
     for name, formula in FORMULAS.items():
         result = torch.where(code == STEPS[name], formula(gradient, x, row), result)
-    return result
-
-
-def _in_floats(
-    images: Tensor, sampling: tuple[Any, ...], colors: Tensor | None, maximum: float, contrast: bool
-) -> Tensor:
-    """The values of `augment` before normalization, in float32 and the units of the images."""
-    values: tuple[Any, ...] = (colors, None, None, [], [], 1.0, maximum, contrast)
-    result: Tensor = operators.augment(images, None, 0, *sampling, *values, None, None, torch.float32, False)
     return result
 
 
@@ -50,7 +40,7 @@ def _through_colors(gradient: Tensor, read: Tensor, colors: Tensor, maximum: flo
         before.append(values)
         row = program[:, step : step + 1].contiguous()
         sampling = whole, read.shape[2:], "nearest", "replicate", [0.0], None
-        values = _in_floats(values, sampling, row, maximum, True)
+        values = augmented_floats(values, sampling, row, maximum, True)
     if channels == 1:
         gradient = torch.cat((gradient, gradient.new_zeros(gradient.shape).expand(-1, 2, -1, -1)), dim=1)
     largest = read.new_full((), maximum)  # a tensor, as above
@@ -101,7 +91,7 @@ def _backward(ctx: Any, gradient: Tensor) -> tuple[Tensor | None, ...]:
         of_values = of_values.masked_fill(_covered(boxes, *of_values.shape[2:]), 0.0)
     if colors is not None and colors.shape[-2] > 0:
         sampling = matrix, ctx.size, interpolation, border, fill, regions
-        read = _in_floats(images, sampling, None, ctx.maximum, False)
+        read = augmented_floats(images, sampling, None, ctx.maximum, False)
         of_values = _through_colors(of_values, read, colors, ctx.maximum)
     options = (interpolation, border, fill, True, "cv2_5")
     context = Context(images, (matrix,), options, regions)

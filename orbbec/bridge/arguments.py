@@ -368,10 +368,23 @@ def _is_int64(value: Any) -> bool:
     return not isinstance(value, int) or -_END <= value < _END
 
 
+def sides_of(size: Any) -> tuple[Any, Any]:
+    """The height and the width of a size.
+
+    Raises:
+        TypeError: it is a set or a dict, whose order is not that of a size, or has no entries.
+        ValueError: it has not two entries.
+    """
+    if isinstance(size, Set | Mapping):
+        raise TypeError(f"{type(size).__name__} has no order")
+    height, width = size
+    return height, width
+
+
 def size_values(op: str, size: Any, expected: str = "size as (height, width)") -> list[int]:
     """`size` as [height, width]."""
     try:
-        height, width = [] if isinstance(size, Set | Mapping) else size  # their order is not that of a size
+        height, width = sides_of(size)
     except (TypeError, ValueError) as error:
         raise TypeError(f"{op}: expected {expected}, but got {shown(size)}") from error
     if type(height) is int and type(width) is int and -_END <= height < _END and -_END <= width < _END:

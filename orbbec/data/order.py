@@ -173,12 +173,7 @@ class Order:
             TypeError: the state is not a dict, or a number in it is None.
             ValueError: the state belongs to another order, or its position is invalid.
         """
-        identity = self._identity()
-        position = position_of("Order", state, identity, self.entries)
-        foreign = [name for name in state if name not in {*identity, "epoch", "start"}]
-        if foreign:
-            raise ValueError(f"Order: expected a state of this sampling, but got one with '{foreign[0]}'")
-        return position
+        return position_of("Order", state, self._identity(), self.entries)
 
     def _identity(self) -> dict[str, Any]:
         identity = {"length": self.length, "seed": self.seed, "shuffle": self.shuffle}
@@ -195,9 +190,11 @@ def position_of(
         if name not in state:
             found = ", ".join(map(str, state)) or "an empty dict"
             raise ValueError(f"{op}: expected a state with '{name}', but got {found}")
-    for name, value in (identity or {}).items():
-        if state.get(name) != value:
-            raise ValueError(f"{op}: expected a state of {name} {value}, but got {state.get(name)}")
+    if identity is not None:
+        for name in {**identity, **state}:
+            value, actual = identity.get(name), state.get(name)
+            if name not in ("epoch", "start") and actual != value:
+                raise ValueError(f"{op}: expected a state of {name} {value}, but got {actual}")
     epoch = whole(op, "epoch of a state", state["epoch"], 0, _LAST)
     return epoch, whole(op, "start of a state", state["start"], 0, length)
 

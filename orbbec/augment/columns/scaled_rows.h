@@ -116,7 +116,7 @@ class ScaledRows {
     has_fill_ = false;
     const float* const m = reader_.transform.matrices + n * reader_.transform.stride;
     const int64_t pixel = image_.stride_x * static_cast<int64_t>(sizeof(T));
-    const bool scales = reader_.transform.is_affine(m) && m[1] == 0 && m[3] == 0;
+    const bool scales = reader_.transform.is_axis_aligned(n);
     if (!scales || pixel < 1 || pixel > 4 || channels_ > kMaxFills || image_.height < 1 ||
         image_.width < 2)
       return;
@@ -137,6 +137,7 @@ class ScaledRows {
     const Scale scale{m[0],         m[2],  width_,  reader_.output.width,
                       image_.width, pixel, clamps_, packed_rgb_};
     if (!(memory_.scale == scale)) {
+      memory_.scale = {};  // of no image, should memory run out
       memory_.reach = find_columns(pixel);
       memory_.scale = scale;
     }

@@ -71,12 +71,23 @@ def _second_gradients(
         warped = getattr(operators, op)(of_images, None, 0, *context.transform, size, *options)
     else:  # only `augment` has them
         sampling = (*context.transform, size, *options[:3], context.regions)
-        values: tuple[Any, ...] = (None, None, None, [], [], 1.0, 1.0, False)
-        output = None, None, torch.float32, False
-        warped = operators.augment(of_images, None, 0, *sampling, *values, *output).to(of_images.dtype)
+        warped = augmented_floats(of_images, sampling).to(of_images.dtype)
     if not any(tensor.requires_grad for tensor in context.transform):
         return warped, None
     return warped, backward_of(op, context._replace(images=of_images, options=options), gradient)[1]
+
+
+def augmented_floats(
+    images: Tensor,
+    sampling: tuple[Any, ...],
+    colors: Tensor | None = None,
+    maximum: float = 1.0,
+    contrast: bool = False,
+) -> Tensor:
+    """The values of `augment` before normalization, in float32 and the units of the images."""
+    values: tuple[Any, ...] = (colors, None, None, [], [], 1.0, maximum, contrast)
+    result: Tensor = operators.augment(images, None, 0, *sampling, *values, None, None, torch.float32, False)
+    return result
 
 
 def matrix_gradient(matrix: Tensor, to_source_gradient: Tensor, inverse: bool) -> Tensor:
@@ -125,7 +136,7 @@ def register_matrix_gradient(op: str, rows: int) -> None:
         of_matrix = matrix_gradient(matrix, of_map, ctx.options[3]) if ctx.needs_input_grad[3] else None
         return of_images, None, None, of_matrix, None, None, None, None, None, None
 
-    def keep_for_second(ctx: Any, inputs: tuple[Any, ...], output: tuple[Tensor, ...]) -> None:
+    def setup_second(ctx: Any, inputs: tuple[Any, ...], output: tuple[Tensor, ...]) -> None:
         gradient, _, matrix, _, *ctx.options, regions = (*inputs, None)[:10]
         ctx.save_for_backward(gradient, matrix, regions)
         ctx.set_materialize_grads(False)
@@ -139,7 +150,7 @@ def register_matrix_gradient(op: str, rows: int) -> None:
         return of_gradient, None, of_matrix, *(None,) * (ctx.inputs - 3)
 
     torch.library.register_autograd(f"orbbec::{op}", backward, setup_context=setup)
-    torch.library.register_autograd(f"orbbec::{op}_backward", second, setup_context=keep_for_second)
+    torch.library.register_autograd(f"orbbec::{op}_backward", second, setup_context=setup_second)
 
 
 def register_map_gradient(op: str) -> None:
@@ -159,7 +170,7 @@ def register_map_gradient(op: str) -> None:
         of_images, of_maps = backward_of(op, Context(images, tuple(maps), ctx.options), gradient)
         return of_images, None, None, *_map_gradients(maps, of_maps), None, None, None, None, None
 
-    def keep_for_second(ctx: Any, inputs: tuple[Any, ...], output: tuple[Tensor, ...]) -> None:
+    def setup_second(ctx: Any, inputs: tuple[Any, ...], output: tuple[Tensor, ...]) -> None:
         gradient, _, map_x, map_y, _, *ctx.options = inputs
         ctx.save_for_backward(gradient, map_x, map_y)
         ctx.set_materialize_grads(False)
@@ -172,7 +183,7 @@ def register_map_gradient(op: str) -> None:
         return of_gradient, None, x, y, None, None, None, None, None
 
     torch.library.register_autograd(f"orbbec::{op}", backward, setup_context=setup)
-    torch.library.register_autograd(f"orbbec::{op}_backward", second, setup_context=keep_for_second)
+    torch.library.register_autograd(f"orbbec::{op}_backward", second, setup_context=setup_second)
 
 
 def _map_gradients(maps: list[Tensor], of_maps: Tensor) -> tuple[Tensor, Tensor]:

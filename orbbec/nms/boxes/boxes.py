@@ -1,12 +1,11 @@
 """Areas and clipping of boxes, and boxes of masks, with torchvision's results."""
 
-from collections.abc import Set
 from typing import Any
 
 import torch
 from torch import Tensor
 
-from orbbec.bridge.arguments import as_tensor, number_value
+from orbbec.bridge.arguments import as_tensor, number_value, sides_of
 from orbbec.nms.boxes.arguments import NUMBERS, boxes_of, computed_dtype, format_name
 from orbbec.nms.detections import Boxes, like
 
@@ -74,7 +73,9 @@ def clip_boxes_to_image(boxes: Boxes, size: tuple[int, int]) -> Any:
     op = "clip_boxes_to_image"
     corners = boxes_of(op, "boxes", boxes)
     try:
-        height, width = [] if isinstance(size, Set) or None in list(size) else size
+        height, width = sides_of(size)
+        if height is None or width is None:
+            raise TypeError("None is no side")
         x, y = corners[..., 0::2].clamp(min=0, max=width), corners[..., 1::2].clamp(min=0, max=height)
     except (TypeError, ValueError, OverflowError) as error:
         raise ValueError(f"{op}: expected size as (height, width), but got {size!r}") from error
