@@ -23,14 +23,16 @@ template <class Target, class Op>
 class AugmentRow {
  public:
   using RowCache = typename Target::template RowCache<typename Op::Reader>;
+  using Finished = FinishedRows<Target, Op>;
 
   // Rows [top, bottom) of image n.
-  static void augment(const Op& op, RowCache& cache, int64_t n, int top, int bottom, int width) {
+  static void augment(const Op& op, const Finished& finished, RowCache& cache, int64_t n, int top,
+                      int bottom, int width) {
     const Mix mix(op.arguments, n);
-    AugmentRow unpaired(op, n, op.program(n), &cache);
-    AugmentRow paired(op, mix.pair_index, op.program(mix.pair_index));
+    AugmentRow unpaired(op, finished, n, op.program(n), &cache);
+    AugmentRow paired(op, finished, mix.pair_index, op.program(mix.pair_index));
     const bool has_boxes = op.arguments.boxes_per_image > 0;
-    const int visible = unpaired.finished_.visible_columns(n, top, bottom, width);
+    const int visible = finished.visible_columns(n, top, bottom, width);
     cache.prepare(n, op.arguments.mix == nullptr ? visible : width);
     for (int y = top; y < bottom; ++y) {
       if (!mix.covers_row(static_cast<float>(y))) {
@@ -50,8 +52,9 @@ class AugmentRow {
   }
 
   // Adds the gray values of rows if the image's program needs its mean.
-  static void add_gray(const Op& op, RowCache& cache, int64_t n, int top, int bottom, int width) {
-    AugmentRow row(op, n, op.program_without_mean(n), &cache);
+  static void add_gray(const Op& op, const Finished& finished, RowCache& cache, int64_t n, int top,
+                       int bottom, int width) {
+    AugmentRow row(op, finished, n, op.program_without_mean(n), &cache);
     const int end = row.program_.contrast_step();
     if (end < 0) return;
     cache.prepare(n, width);
@@ -70,17 +73,17 @@ class AugmentRow {
  private:
   using T = typename Op::Value;
   using Pixels = Interleave3<Target>;
-  using Finished = FinishedRows<Target, Op>;
   static constexpr bool kIsByte = sizeof(T) == 1;
   static constexpr int kBlock = Finished::kBlock;
   static_assert(kBlock % kRowBlock == 0);
 
-  AugmentRow(const Op& op, int64_t n, const Program& program, RowCache* cache = nullptr)
+  AugmentRow(const Op& op, const Finished& finished, int64_t n, const Program& program,
+             RowCache* cache = nullptr)
       : op_(op),
         n_(n),
         row_cache_(cache),
         channels_(op.channels()),
-        finished_(op),
+        finished_(finished),
         program_(program),
         image_(op.reader.source[n]),
         whole_(op.reader, n),
@@ -89,6 +92,7 @@ class AugmentRow {
     while (program_.count > 0 && program_.code(program_.count - 1) == StepCode::kNone) {
       --program_.count;
     }
+    inverts_ = kIsByte && program_.count == 1 && program_.inverts(0);
   }
 
   Image<float> block_view() {
@@ -202,11 +206,11 @@ class AugmentRow {
     return finished_.store_cached(*row_cache_, {n, y, begin_, count_}, writable);
   }
 
-  // Fast path for blocks whose bytes do not change: copied, and filled outside the image. Returns
-  // false where it does not apply.
+  // Fast path for blocks whose bytes do not change, or are inverted: copied, and filled outside the
+  // image. Returns false where it does not apply.
   bool copy_bytes(int64_t n, int y) const {
     const AugmentArguments& a = op_.arguments;
-    const bool changes = a.scale != 1 || a.normalizes || program_.count > 0 ||
+    const bool changes = a.scale != 1 || a.normalizes || (program_.count > 0 && !inverts_) ||
                          a.boxes_per_image > 0 || paired_ != nullptr;
     if (changes || skipped_ > 0 || a.output_dtype != DType::kUInt8) return false;
     const Image<uint8_t> target = Images<uint8_t>(a.warp.output)[n];
@@ -215,6 +219,7 @@ class AugmentRow {
                            target.stride_x == 3 && target.stride_c == 1;
     if (!kIsByte || !(in_planes || in_pixels) || !whole_.serves(y, begin_)) return false;
     const Span inside = whole_.inside(y, begin_, count_);
+    if (inverts_ && inside.end - inside.begin < count_) return false;
     const bool fills = outside_is_value(op_.reader.border);
     for (const Span outside : {Span{0, inside.begin}, Span{inside.end, count_}})
       fills ? fill_bytes(target, y, outside) : copy_border(target, y, outside);
@@ -259,14 +264,19 @@ class AugmentRow {
   // Pixels of one or three bytes, in the order of the transform.
   void copy_row(const uint8_t* from, uint8_t* to, int count) const {
     const size_t nbytes = static_cast<size_t>(count * image_.stride_x);
-    if (!whole_.is_reversed()) return finished_.put(to, from, nbytes);
-    alignas(64) uint8_t reversed[3 * kBlock];
-    if (image_.stride_x == 1) {
-      for (int i = 0; i < count; ++i) reversed[i] = from[-i];
+    if (!whole_.is_reversed() && !inverts_) return finished_.put(to, from, nbytes);
+    alignas(64) uint8_t bytes[3 * kBlock];
+    if (!whole_.is_reversed()) {
+      memcpy(bytes, from, nbytes);
+    } else if (image_.stride_x == 1) {
+      for (int i = 0; i < count; ++i) bytes[i] = from[-i];
     } else {
-      Pixels::reverse(from, reversed, count);
+      Pixels::reverse(from, bytes, count);
     }
-    finished_.put(to, reversed, nbytes);
+    if (inverts_) {
+      for (size_t i = 0; i < nbytes; ++i) bytes[i] = static_cast<uint8_t>(~bytes[i]);
+    }
+    finished_.put(to, bytes, nbytes);
   }
 
   // One channel of the columns `inside`, the first of which is `from`.
@@ -427,8 +437,9 @@ class AugmentRow {
   int skipped_ = 0;                       // leading columns of the block that are not stored
   bool has_fills_ = false;                // whether the block has fills of boxes
   AugmentRow* paired_ = nullptr;          // the row that it is mixed with
-  Finished finished_;
+  const Finished& finished_;
   Program program_;
+  bool inverts_ = false;  // whether the program subtracts bytes from 255
   alignas(64) float planes_[kMaxFills][kBlock];
   Image<const T> image_;
   WholePixels<typename Op::Reader> whole_;
@@ -445,6 +456,7 @@ void run_augment(const AugmentArguments& arguments, const ParallelFor& parallel)
           parallel(output.count * output.height, kPixelsPerTask / larger(output.width, 1) + 1,
                    [&](int64_t begin, int64_t end) {
                      auto local = op;
+                     const typename Row::Finished finished(local);
                      std::optional<typename Row::RowCache> cache;
                      for (int64_t i = begin; i < end;) {
                        const int64_t n = i / output.height, first = n * output.height;
@@ -455,7 +467,7 @@ void run_augment(const AugmentArguments& arguments, const ParallelFor& parallel)
                          local.reader.output.width = local.reader.transform.width = shape.width;
                          cache.emplace(local.reader);
                        }
-                       work(local, *cache, n, static_cast<int>(i - first),
+                       work(local, finished, *cache, n, static_cast<int>(i - first),
                             smaller(static_cast<int>(last), shape.height), shape.width);
                        i = first + last;
                      }

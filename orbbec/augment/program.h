@@ -46,6 +46,11 @@ struct Program {
     return -1;
   }
 
+  // Whether a step subtracts each value from `max_value`.
+  ORBBEC_HD bool inverts(int step) const {
+    return code(step) == StepCode::kMatrix && step_at<MatrixStep>(step).inverts();
+  }
+
   // Calls body(step) with the functor of a step.
   template <class Body>
   ORBBEC_HD void with_step(int step, const Body& body) const {

@@ -16,6 +16,13 @@ struct MatrixStep : ColorStep {
     for (int i = 0; i < 9; ++i) m[i] = numbers[i];
     for (int c = 0; c < 3; ++c) offset[c] = numbers[9 + c] * max_value;
   }
+  // Whether values become `max_value` minus each.
+  ORBBEC_HD bool inverts() const {
+    bool result = true;
+    for (int i = 0; i < 9; ++i) result = result && m[i] == (i % 4 == 0 ? -1.0f : 0.0f);
+    for (int c = 0; c < 3; ++c) result = result && offset[c] == max_value;
+    return result;
+  }
   ORBBEC_HD void operator()(float (&rgb)[3]) const {
     float out[3];
     for (int c = 0; c < 3; ++c) {

@@ -305,6 +305,9 @@ def check_whole_pixels(images, interpolation, fill):
     matrices = torch.zeros(5, 2, 3)
     matrices[:, 0, 0], matrices[:, 1, 1] = flips.T
     matrices[:, :, 2] = torch.tensor([[0.0, 0], [599, 0], [3, 20], [620, 15], [-7, -2]])
+    inversion = torch.zeros(1, 16, device=images.device)
+    inversion[0, [0, 1, 5, 9]] = torch.tensor([float(MATRIX), -1, -1, -1], device=images.device)
+    inversion[0, 10:13] = 1
     for border in BORDERS:
         options = {"interpolation": interpolation, "border": border, "fill": fill}
         expected = orbbec.warp_affine(images, matrices, (21, 600), inverse=True, **options)
@@ -316,6 +319,8 @@ def check_whole_pixels(images, interpolation, fill):
                 assert_same_bytes(call(), expected)
                 if images.dtype == torch.uint8:
                     assert_same_bytes(call(dtype=torch.float32), scaled)
+                if images.dtype == torch.uint8 and images.shape[1] < 4:
+                    assert_same_bytes(call(colors=inversion), 255 - expected)
 
 
 def test_by_hand(device):
