@@ -22,23 +22,23 @@ ONE_CALL = {"python": 15, "native": 12, "operators": 1, "copies": 0}
 # The most of those with targets, rounded up.
 WITH_TARGETS = {
     "crop with boxes and masks": {
-        "python": 155,
-        "native": 145,
+        "python": 120,
+        "native": 125,
         "operators": 3,
         "allocations": 40,
         "copies": 2,
     },
     "crop with one image's boxes": {
-        "python": 95,
-        "native": 100,
+        "python": 70,
+        "native": 90,
         "operators": 2,
         "allocations": 20,
         "copies": 3,
     },
-    # 15 and 39 for each image.
+    # 12 and 38 for each image.
     "crop with boxes": {
-        "python": 4_000,
-        "native": 10_100,
+        "python": 3_250,
+        "native": 9_850,
         "operators": 2,
         "allocations": 1_300,
         "copies": 768,

@@ -118,14 +118,15 @@ class BufferPool:
 
     def _block(self, nbytes: int) -> Array:
         size = _block_size(nbytes)
-        memory = self._found(size)
-        now = monotonic()
-        for blocks in list(self._free.values()):
+        memory, now, free = self._found(size), monotonic(), 0
+        for length, blocks in list(self._free.items()):
+            free += length * len(blocks)
             for block in reversed(blocks):
                 if block.since < inf:
                     break
                 block.since = now
-        self.release(self.limit, now - _IDLE)
+        if free > self.limit:
+            self.release(self.limit, now - _IDLE)
         if memory is not None:
             return memory
         lent = sum(size * len(blocks) for size, blocks in list(self._blocks.items()))

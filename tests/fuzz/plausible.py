@@ -15,8 +15,8 @@ import torch
 from orbbec.plan.rules import WIDTH
 from orbbec.transforms.effects.plasma import draw_count
 from tests.fuzz.call import TensorSpec
-from tests.fuzz.masks import MASKS
 from tests.fuzz.rules import STATE, WORDS, compiled, rows
+from tests.fuzz.targets import TARGETS
 
 FLOATS = (torch.float32, torch.float32, torch.float64, torch.float16, torch.bfloat16)
 WARPS = ("nearest", "linear", "cubic", "area", "lanczos4")
@@ -405,7 +405,7 @@ PLAUSIBLE: dict[str, Callable[[Scene], Any]] = {
     "order": lambda s: TensorSpec((s.n,), torch.int64, tuple(range(s.n)) or (0,)),
     "starts": lambda s: TensorSpec((s.n + 1,), torch.int64, tuple(range(s.n + 1))),
     # targets
-    **MASKS,
+    **TARGETS,
     "low": lambda s: s.random.randint(0, 60),
     "high": lambda s: s.random.randint(50, 2041),
     "most": lambda s: s.random.choice((0.5, 20.0, 1000.0)),
@@ -416,22 +416,6 @@ PLAUSIBLE: dict[str, Callable[[Scene], Any]] = {
     "scale_by_factors.factors": lambda s: s.tensor([s.k, s.h, s.w], torch.float32),
     "roughness": lambda s: s.random.choice((0.5, 3.0, 1000.0)),
     "philox_noise.out": lambda s: s.tensor([s.k, s.c, s.h, s.w], torch.float32),
-    "move_boxes.boxes": lambda s: s.boxes([s.k, 7], torch.float64),
-    "image_indices": lambda s: s.tensor([s.k], torch.int64, 0, max(s.n - 1, 0)),
-    "matrices": lambda s: s.chance(0.8, lambda: s.tensor([s.n, 3, 3], torch.float64, -2, 2)),
-    "inverse_matrices.matrices": lambda s: s.tensor([s.k, 3, 3], torch.float64, -2, 2),
-    "move_points.matrices": lambda s: s.tensor([s.k, 3, 3], torch.float64, -2, 2),
-    "move_points.points": lambda s: s.tensor([s.k, 3, 2], torch.float64, -9, 60),
-    "move_boxes.sizes": lambda s: s.tensor([s.n, 2], torch.int64, 1, 60),
-    "limits": lambda s: s.random.choice(([], [0.1, 1.0, 4.0])),
-    "draw_targets.code": lambda s: s.table(compiled().code.tolist(), torch.float64, WIDTH),
-    "warps": lambda s: len(compiled().warps),
-    "draw_targets.sizes": lambda s: s.tensor([s.n, 2], torch.int64, 8, 60),
-    "draw_targets.sample_ids": lambda s: s.tensor([s.n], torch.int64, 0, 99),
-    "draw_targets.boxes": lambda s: s.boxes([s.k if s.n else 0, 4], torch.float64),
-    "box_counts": lambda s: [s.k, *[0] * (s.n - 1)] if s.n else [],
-    "draw_targets.points": lambda s: s.tensor([s.k if s.n else 0, 2], torch.float64, -9, 60),
-    "point_counts": lambda s: [*[0] * (s.n - 1), s.k] if s.n else [],
     # colors
     "adjust_color.name": lambda s: s.random.choice(ADJUSTMENTS),
     "by_histogram.name": lambda s: s.random.choice(("autocontrast", "equalize", "equalize_hist")),

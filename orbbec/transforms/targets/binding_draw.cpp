@@ -1,5 +1,6 @@
-// `draw_targets`: draws the parameters of a batch, moves the boxes and points of its targets
-// through all passes of its program, and replaces the sizes of the images by those of the results.
+// `draw_targets`: draws the parameters of a batch, and moves the boxes and points of its targets
+// through all passes of its program, in place. Boxes that are not dropped come first, in order.
+// Sizes become those of the results, and numbers of boxes those that are left.
 #include "../../plan/binding_passes.h"
 #include "binding_boxes.h"
 
@@ -84,134 +85,121 @@ std::vector<Motion> motions_of(const std::vector<const double*>& warps, const Dr
   return motions;
 }
 
-struct Box {
-  double left, top, right, bottom;
-};
-
-struct Point {
-  double x, y;
-};
-
 // What is left of a box of an image of a size.
-TargetBox box_after(const Box& edges, const std::vector<Motion>& motions, const int64_t* size,
-                    const BoxLimits* limits) {
+TargetBox box_after(const Box& edges, const std::vector<Motion>& motions, double height,
+                    double width, const BoxLimits* limits) {
   TargetBox box{edges.left, edges.top, edges.right, edges.bottom, 1, 1, 1};
   for (const Motion& motion : motions) motion.move(box, limits);
-  if (motions.empty())
-    pass_box(box, nullptr, nullptr, static_cast<double>(size[0]), static_cast<double>(size[1]),
-             limits);
+  if (motions.empty()) pass_box(box, nullptr, nullptr, height, width, limits);
   return box;
 }
 
-TargetPoint point_after(const Point& position, const std::vector<Motion>& motions,
-                        const int64_t* size) {
-  TargetPoint point{position.x, position.y, 1};
+void move_point(TargetPoint& point, const std::vector<Motion>& motions, double height,
+                double width) {
+  point.is_inside = 1;
   for (const Motion& motion : motions) motion.move(point);
-  if (motions.empty())
-    pass_point(point, nullptr, nullptr, static_cast<double>(size[0]), static_cast<double>(size[1]));
-  return point;
+  if (motions.empty()) pass_point(point, nullptr, nullptr, height, width);
 }
 
-// Boxes or points of all images, those of each image in order, and what becomes of them.
-template <class From, class To>
-class Rows {
- public:
-  Rows(const char* name, const Tensor& table, const std::vector<int64_t>& counts, int64_t images)
-      : counts_(counts) {
-    constexpr int64_t kNumbers = sizeof(From) / sizeof(double);
-    check(table.is_cpu() && table.dim() == 2, kOp, "expected ", name, " [K, ", kNumbers,
-          "] on the CPU, but got shape ", shape_text(table));
-    const std::array<int64_t, 2> shape{table.size(0), sizeof(To) / sizeof(double)};
-    from_ = reinterpret_cast<const From*>(
-        check_table<double>(kOp, name, table, {table.size(0), kNumbers}, table));
-    check_counts(name, images, table.size(0));
-    results = new_tensor(kOp, shape, ScalarType::Double, table);
-    to_ = static_cast<To*>(results.mutable_data_ptr());
-  }
-
-  template <class Change>
-  void of_image(int64_t n, const Change& change) {
-    for (int64_t k = counts_[static_cast<size_t>(n)]; k > 0; --k) *to_++ = change(*from_++);
-  }
-
-  Tensor results;
-
- private:
-  void check_counts(const char* name, int64_t images, int64_t rows) const {
-    int64_t left = rows;
-    for (const int64_t count : counts_) {
-      check(count >= 0 && count <= left, kOp, "expected counts of ", rows, " ", name);
-      left -= count;
-    }
-    check(left == 0 && static_cast<int64_t>(counts_.size()) == images, kOp, "expected counts of ",
-          rows, " ", name, " of ", images, " images");
-  }
-
-  const std::vector<int64_t>& counts_;
-  const From* from_;
-  To* to_;
+// What becomes of a box: by which factor its visible area changed, and 0 if it is dropped.
+struct BoxChange {
+  double scale, keep;
 };
+
+// An image: what its draws depend on, and the numbers of its boxes and points.
+struct Sample {
+  int64_t id, height, width, boxes, points;
+};
+
+// Rows of numbers [K, ...], to be changed.
+template <class Row, class Number = double>
+Row* rows_of(const char* name, const Tensor& table) {
+  constexpr int64_t kNumbers = sizeof(Row) / sizeof(Number);
+  check(table.is_cpu() && table.dim() == 2, kOp, "expected ", name, " [K, ", kNumbers,
+        "] on the CPU, but got shape ", shape_text(table));
+  const Number* const rows =
+      check_table<Number>(kOp, name, table, {table.size(0), kNumbers}, table);
+  return reinterpret_cast<Row*>(const_cast<Number*>(rows));
+}
 
 // What draws the parameters of a batch on the host, and memory for them.
 struct Draws {
   DrawArguments a{};
-  Tensor layout, samples;
+  std::vector<int64_t> layout, ids, box_counts, point_counts;
   std::vector<double> registers;
   std::vector<int64_t> words;  // 8 bytes each
 
-  Draws(const WholeProgram& program, const Tensor& sizes, const Tensor& sample_ids, int64_t frames)
-      : layout(layout_of(kOp, checked_sizes(kOp, sizes))),
-        samples(sample_ids_on(kOp, sample_ids, sizes, sizes.size(0))),
-        registers(static_cast<size_t>(sizes.size(0) * program.registers)),
-        words(static_cast<size_t>(sizes.size(0) * program.words / 2 + 1)) {
-    a.count = sizes.size(0);
+  Draws(const WholeProgram& program, const Sample* images, int64_t count, int64_t frames)
+      : registers(static_cast<size_t>(count * program.registers)),
+        words(static_cast<size_t>(count * program.words / 2 + 1)) {
+    for (int64_t n = 0; n < count; ++n) {
+      const Sample& image = images[n];
+      check_pixels(kOp, n, image.height, image.width);
+      layout.insert(layout.end(), {0, image.height, image.width});
+      ids.push_back(image.id);
+      box_counts.push_back(image.boxes);
+      point_counts.push_back(image.points);
+    }
+    a.count = count;
     a.rows = static_cast<const double*>(program.code.const_data_ptr());
     a.end = program.end;
-    a.frames = checked_frames(kOp, frames, a.count);
-    a.layout = static_cast<const int64_t*>(layout.const_data_ptr());
-    a.ids = static_cast<const int64_t*>(samples.const_data_ptr());
+    a.frames = checked_frames(kOp, frames, count);
+    a.layout = layout.data();
+    a.ids = ids.data();
     a.register_count = program.registers;
     a.registers = registers.data();
     a.words = reinterpret_cast<float*>(words.data());
   }
 };
 
-std::tuple<Tensor, Tensor, Tensor> draw_targets(Tensor code, int64_t warp_count, Tensor sizes,
-                                                Tensor sample_ids, Tensor boxes,
-                                                std::vector<int64_t> box_counts, Tensor points,
-                                                std::vector<int64_t> point_counts, int64_t seed,
-                                                int64_t epoch, int64_t frames,
-                                                std::vector<double> limits) {
+void draw_targets(Tensor code, Tensor samples, Tensor boxes, Tensor changes, Tensor points,
+                  Tensor readings, Text box_format, int64_t seed, int64_t epoch, int64_t frames,
+                  std::vector<double> limits) {
   const WholeProgram program(kOp, code);
   const std::vector<const double*> warps = warps_of(program);
-  check(static_cast<int64_t>(warps.size()) == warp_count, kOp, "expected warps as the ",
-        warps.size(), " passes that resample images, but got ", warp_count);
-  check(sizes.is_contiguous(), kOp, "expected sizes as a contiguous tensor");
-  check(sample_ids.is_cpu(), kOp, "expected sample_ids on the CPU");
-  Draws draws(program, sizes, sample_ids, frames);
-  const int64_t count = draws.a.count;
-  Rows<Box, TargetBox> target_boxes("boxes", boxes, box_counts, count);
-  Rows<Point, TargetPoint> target_points("points", points, point_counts, count);
+  auto* image = rows_of<Sample, int64_t>("samples", samples);
+  const int64_t count = samples.size(0);
+  Draws draws(program, image, count, frames);
+  const Box* box = rows_of<Box>("boxes", boxes);
+  auto* change = rows_of<BoxChange>("changes", changes);
+  auto* point = rows_of<TargetPoint>("points", points);
+  check_counts(kOp, "boxes", draws.box_counts, count, boxes.size(0));
+  check_counts(kOp, "changes", draws.box_counts, count, changes.size(0));
+  check_counts(kOp, "points", draws.point_counts, count, points.size(0));
+  const auto warp_count = static_cast<int64_t>(warps.size());
+  auto* const reading = reinterpret_cast<Reading*>(const_cast<double*>(
+      check_table<double>(kOp, "readings", readings, {warp_count, count, kReadingNumbers}, boxes)));
+  const BoxFormat format = parse_box_format(kOp, box_format);
+  check(format.is_upright(), kOp, "expected box_format of upright boxes, but got ", box_format);
+  check_boxes(reinterpret_cast<const double*>(box), format, box_format, draws.box_counts);
   const BoxLimits some = checked_limits(kOp, limits);
   const BoxLimits* const limit = limits.empty() ? nullptr : &some;
   draws.a.seed = static_cast<uint64_t>(seed);
   draws.a.epoch = epoch;
   draw_batch(kOp, draws.a);
-  const std::array<int64_t, 3> shape{warp_count, count, kReadingNumbers};
-  const Tensor readings = new_tensor(kOp, shape, ScalarType::Double, boxes);
-  auto* const reading = static_cast<Reading*>(readings.mutable_data_ptr());
-  auto* size = static_cast<int64_t*>(sizes.mutable_data_ptr());
-  for (int64_t n = 0; n < count; ++n, size += 2) {
+  auto* left = const_cast<Box*>(box);
+  for (int64_t n = 0; n < count; ++n, ++image) {
     const std::vector<Motion> motions = motions_of(warps, draws.a, n);
-    target_boxes.of_image(n, [&](const Box& box) { return box_after(box, motions, size, limit); });
-    target_points.of_image(n, [&](const Point& at) { return point_after(at, motions, size); });
+    const auto height = static_cast<double>(draws.layout[3 * n + 1]);
+    const auto width = static_cast<double>(draws.layout[3 * n + 2]);
+    const double bottom = motions.empty() ? height : motions.back().height();
+    const double right = motions.empty() ? width : motions.back().width();
+    const Box* const first = left;
+    for (int64_t k = draws.box_counts[n]; k > 0; --k, ++box, ++change) {
+      const Box edges = edges_of(*box, format, height, width);
+      const TargetBox after = box_after(edges, motions, height, width, limit);
+      *change = {after.scale, after.keep};
+      if (after.keep == 0) continue;
+      *left++ =
+          formatted({after.left, after.top, after.right, after.bottom}, format, bottom, right);
+    }
+    for (int64_t k = draws.point_counts[n]; k > 0; --k)
+      move_point(*point++, motions, height, width);
     for (size_t k = 0; k < motions.size(); ++k)
       reading[static_cast<int64_t>(k) * count + n] = motions[k].reading();
-    if (motions.empty()) continue;
-    size[0] = static_cast<int64_t>(motions.back().height());
-    size[1] = static_cast<int64_t>(motions.back().width());
+    image->height = static_cast<int64_t>(bottom), image->width = static_cast<int64_t>(right);
+    image->boxes = left - first;
   }
-  return {target_boxes.results, target_points.results, readings};
 }
 
 }  // namespace
@@ -219,9 +207,9 @@ std::tuple<Tensor, Tensor, Tensor> draw_targets(Tensor code, int64_t warp_count,
 
 STABLE_TORCH_LIBRARY_FRAGMENT(orbbec, m) {
   m.def(
-      "draw_targets(Tensor code, int warps, Tensor(a!) sizes, Tensor sample_ids, Tensor boxes, "
-      "int[] box_counts, Tensor points, int[] point_counts, int seed, int epoch, int frames, "
-      "float[] limits) -> (Tensor, Tensor, Tensor)");
+      "draw_targets(Tensor code, Tensor(a!) samples, Tensor(b!) boxes, Tensor(c!) changes, "
+      "Tensor(d!) points, Tensor(e!) readings, str box_format, int seed, int epoch, int frames, "
+      "float[] limits) -> ()");
 }
 
 STABLE_TORCH_LIBRARY_IMPL(orbbec, CPU, m) {

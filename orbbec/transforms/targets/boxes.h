@@ -92,6 +92,43 @@ inline void pass_box(TargetBox& box, const int64_t* crop, const ForwardMatrix* f
   clip_box(box, height, width, limits, true);
 }
 
+struct BoxFormat {
+  int64_t numbers;    // of a box
+  bool has_sides;     // width and height in place of right and bottom
+  bool has_center;    // in place of left and top
+  bool is_relative;   // to the size of the image
+  bool has_any_ends;  // corners in any order
+
+  bool is_upright() const { return numbers == 4; }
+};
+
+// The edges of an upright box, in pixels: pixel (0, 0) extends from 0 to 1. Or what a format has.
+struct Box {
+  double left, top, right, bottom;
+};
+
+// The edges of a box of an image of a size, from its numbers in an upright format.
+inline Box edges_of(Box box, const BoxFormat& format, double height, double width) {
+  const auto [x, y, right, bottom] = box;
+  if (format.has_center) {
+    box = {x - 0.5 * right, y - 0.5 * bottom, x + 0.5 * right, y + 0.5 * bottom};
+  } else if (format.has_sides) {
+    box = {x, y, x + right, y + bottom};
+  }
+  if (!format.is_relative) return box;
+  return {box.left * width, box.top * height, box.right * width, box.bottom * height};
+}
+
+// The inverse of `edges_of`.
+inline Box formatted(Box box, const BoxFormat& format, double height, double width) {
+  if (format.is_relative)
+    box = {box.left / width, box.top / height, box.right / width, box.bottom / height};
+  const auto [left, top, right, bottom] = box;
+  if (format.has_center) box.left = (left + right) / 2, box.top = (top + bottom) / 2;
+  if (format.has_sides) box.right = right - left, box.bottom = bottom - top;
+  return box;
+}
+
 // A position in pixels, with pixel centers at whole numbers.
 struct TargetPoint {
   double x, y;

@@ -16,12 +16,11 @@ from orbbec.plan.parameters import Batch
 from orbbec.plan.passes import AugmentPass, OperatorPass, Pass
 from orbbec.plan.program import Program
 from orbbec.transforms.base.tv_tensors import plain_target, target_like
-from orbbec.transforms.targets.boxes import Boxes
-from orbbec.transforms.targets.formats import box_table, joined_edges, kind_of, parts_of, written_rows
+from orbbec.transforms.targets.formats import box_table, joined_tables
 from orbbec.transforms.targets.masks import Mask, moved_masks
 from orbbec.transforms.targets.motion import Motion, mask_border
 from orbbec.transforms.targets.numbers import numbers_like, target_numbers
-from orbbec.transforms.targets.options import TargetOptions
+from orbbec.transforms.targets.options import ROTATED, TargetOptions
 from orbbec.transforms.targets.per_box import chosen_rows, row_count
 from orbbec.transforms.targets.state import MASK_KEYS, POINT_KEYS, area_scale, covered, scaled_area, with_size
 from orbbec.transforms.targets.targets import TargetReport, Targets
@@ -31,9 +30,9 @@ _READING = 15  # numbers of a row: matrix; left, top, right, bottom; height, wid
 
 
 class _Entries(NamedTuple):
-    """The names of the entries of a target that follow its image; `per_box` may repeat masks and points."""
+    """A target, and the names of its entries that follow the image; `per_box` may repeat masks and points."""
 
-    has_boxes: bool
+    target: dict[str, Any]
     per_box: list[str]
     layers: list[str]  # masks and depth
     points: list[str]
@@ -60,64 +59,67 @@ def follow_program(
     """
     if not program.runs_one or len(targets) != len(batch.sizes):
         return None
-    sizes: list[Any] = list(map(tuple, batch.sizes.tolist()))
-    takes_masks = not any(map(_reads_as_images, program.warps))
-    plain: list[dict[str, Any]] = []
-    entries: list[_Entries] = []
-    formats: dict[str, TargetOptions] = {}
-    for index, size in enumerate(sizes):
+    every: list[_Entries] = []
+    formats: set[str] = set()
+    for index, size in enumerate(map(tuple, batch.sizes.tolist())):
         target, chosen = plain_target(index, targets[index], options, size)
-        each = _entries_of(target, chosen, size, takes_masks)
-        if each is None:
+        entries = _entries_of(target, chosen, size, program)
+        if entries is None:
             return None
-        plain.append(target)
-        entries.append(each)
-        formats[chosen.box_format] = chosen
-    if len(formats) != 1 or kind_of(*formats) is not Boxes:
+        every.append(entries)
+        formats.add(chosen.box_format)
+    if len(formats) != 1 or not formats.isdisjoint(ROTATED):
         return None
-    results, after = _followed(program, batch, plain, entries, *formats.values())
-    for index, size in enumerate(map(tuple, after.tolist())):
-        if "size" in plain[index]:
-            results[index] = with_size(results[index], size)
-        if plain[index] is not targets[index]:  # tv_tensors and PIL images
-            results[index] = target_like(results[index], targets[index], size)
-    return results
+    return _followed(program, batch, every, targets, options, *formats)
 
 
 def _followed(
     program: Program,
     batch: Batch,
-    targets: Sequence[dict[str, Any]],
-    entries: Sequence[_Entries],
+    every: Sequence[_Entries],
+    targets: Sequence[Any],
     options: TargetOptions,
-) -> tuple[Targets, Array]:
-    """The targets, and the sizes of the results."""
-    images, sizes = range(len(targets)), batch.sizes.copy()
-    tables = [box_table(index, targets[index], options.box_format) for index in images]
-    counts = list(map(len, tables))
-    edges = joined_edges(tables, counts, images, options.box_format, sizes)
+    box_format: str,
+) -> Targets:
+    """The targets after all passes."""
+    tables = [box_table(index, entries.target, box_format) for index, entries in enumerate(every)]
     points = [
-        _Points(index, key, target_numbers(targets[index][key], key, index), key in each.per_box)
-        for index, each in enumerate(entries)
-        for key in each.points
+        _Points(index, key, target_numbers(entries.target[key], key, index), key in entries.per_box)
+        for index, entries in enumerate(every)
+        for key in entries.points
     ]
-    rows, positions, readings = _draw(program, batch, sizes, (edges, counts), points, options.limits)
-    boxes = Boxes(rows)
-    results = Targets([dict(target) for target in targets])
+    boxes, positions, numbers = joined_tables(tables), *_joined_points(points, len(every))
+    samples = np.empty((len(every), 5), np.int64)  # id, height, width, boxes, points
+    samples[:, 0], samples[:, 1:3] = batch.sample_ids, batch.sizes
+    samples[:, 3], samples[:, 4] = list(map(len, tables)), numbers
+    changes = np.empty((len(boxes), 2))  # factor of the visible area; 0 for a dropped box
+    readings = np.empty((len(program.warps), len(every), _READING))
+    arrays = samples, boxes, changes, positions, readings
+    key = batch.seed, batch.epoch, batch.frames
+    _draw_targets(program.code, *map(torch.from_numpy, arrays), box_format, *key, options.limits)
+    results = Targets([dict(entries.target) for entries in every])
     _move_points(results, points, positions, options.drop_keypoints)
-    _move_layers(results, entries, program, readings, options)
-    _change_areas(results, targets, entries, boxes, counts)
-    keep = parts_of(boxes.keep, counts)
-    written = written_rows(boxes, keep, images, options.box_format, sizes)
-    for index, (result, each) in enumerate(zip(results, entries, strict=True)):
-        target = targets[index]
-        if each.has_boxes:
-            result["boxes"] = numbers_like(written[index], target["boxes"], f"boxes of image {index}")
-        for key in each.per_box:
-            result[key] = chosen_rows(result[key], keep[index], result[key] is target[key])
-    dropped = [count - len(some) for count, some in zip(counts, written, strict=True)]
-    results.report = TargetReport(sum(counts), tuple(dropped))
-    return results, sizes
+    _move_layers(results, every, program, readings, options)
+    dropped, before, after = [], 0, 0
+    for index, (_, height, width, left, _) in enumerate(samples.tolist()):
+        result, target, count = results[index], every[index].target, len(tables[index])
+        change = changes[before : before + count]
+        if "boxes" in target:
+            rows = boxes[after : after + left]
+            result["boxes"] = numbers_like(rows, target["boxes"], f"boxes of image {index}")
+        if "area" in every[index].per_box:
+            result["area"] = _area(result, every[index], change[:, 0], index)
+        chosen = None if left == count else change[:, 1] != 0
+        for name in every[index].per_box:
+            result[name] = chosen_rows(result[name], chosen, result[name] is target[name])
+        if "size" in target:
+            results[index] = with_size(result, (height, width))
+        if target is not targets[index]:  # tv_tensors and PIL images
+            results[index] = target_like(results[index], targets[index], (height, width))
+        before, after = before + count, after + left
+        dropped.append(count - left)
+    results.report = TargetReport(len(boxes), tuple(dropped))
+    return results
 
 
 class _Points(NamedTuple):
@@ -133,25 +135,39 @@ class _Points(NamedTuple):
         return int(self.table.size) // int(self.table.shape[-1])
 
 
+def _joined_points(points: Sequence[_Points], images: int) -> tuple[Array, list[int]]:
+    """The points of all images, float64 `[P, 3]` with x and y, and their numbers in each."""
+    counts = [0] * images
+    for each in points:
+        counts[each.image] += each.number
+    joined = np.empty((sum(counts), 3))
+    if points:
+        joined[:, :2] = np.concatenate([each.table[..., :2].reshape(-1, 2) for each in points])
+    return joined, counts
+
+
 def _reads_as_images(step: Pass) -> bool:
     """Whether masks take the operator of the images, which reads the nearest pixels by a rule of its own."""
     return isinstance(step, OperatorPass) and step.options.get("interpolation") == "nearest"
 
 
 def _entries_of(
-    target: dict[str, Any], options: TargetOptions, size: tuple[int, int], takes_masks: bool
+    target: dict[str, Any], options: TargetOptions, size: tuple[int, int], program: Program
 ) -> _Entries | None:
     """What follows, if no plan is needed."""
-    entries = _Entries("boxes" in target, [], [], [])
-    if entries.has_boxes and type(target["boxes"]) not in _ARRAYS:
+    entries = _Entries(target, [], [], [])
+    boxes = target.get("boxes")
+    if type(boxes) not in _ARRAYS and "boxes" in target:
         return None
-    count = row_count(target["boxes"]) if entries.has_boxes else None
+    count = row_count(boxes)
     for key, value in target.items():
         if key == "polygons" or (key in options.kinds and not _stays(key, options)):
             return None
         is_per_box = key in options.rows
         if key in MASK_KEYS or key in options.kinds:
-            if not (takes_masks and type(value) in _ARRAYS and tuple(value.shape[-2:]) == size):
+            if not (type(value) in _ARRAYS and tuple(value.shape[-2:]) == size):
+                return None
+            if any(map(_reads_as_images, program.warps)):
                 return None
             entries.layers.append(key)
         elif key in POINT_KEYS:
@@ -161,7 +177,7 @@ def _entries_of(
                 return None
             entries.points.append(key)
             is_per_box = is_per_box or value.ndim == 3
-        if entries.has_boxes and is_per_box and value is not None:
+        if is_per_box and boxes is not None and value is not None:
             if row_count(value) != count:
                 return None
             entries.per_box.append(key)
@@ -171,28 +187,6 @@ def _entries_of(
 def _stays(key: str, options: TargetOptions) -> bool:
     """Whether the values of an entry are read at other pixels, and stay what they are."""
     return options.kind_of(key) == "depth" and not options.depth_scale
-
-
-def _draw(
-    program: Program,
-    batch: Batch,
-    sizes: Array,
-    boxes: tuple[Array, Sequence[int]],
-    points: Sequence[_Points],
-    limits: Sequence[float],
-) -> Sequence[Array]:
-    """Boxes and points after all passes, and how masks read each; `sizes` become those of the results."""
-    counts = [0] * len(sizes)
-    for each in points:
-        counts[each.image] += each.number
-    positions = [each.table[..., :2].reshape(-1, 2) for each in points]
-    joined = np.concatenate(positions) if positions else np.empty((0, 2))
-    arrays = (sizes, batch.sample_ids, np.ascontiguousarray(boxes[0]), joined)
-    size_table, ids, edges, at = map(torch.from_numpy, arrays)
-    some = edges, boxes[1], at, counts
-    key = batch.seed, batch.epoch, batch.frames
-    results = _draw_targets(program.code, len(program.warps), size_table, ids, *some, *key, limits)
-    return [result.numpy() for result in results]
 
 
 def _move_points(results: Targets, points: Sequence[_Points], positions: Array, drops: bool) -> None:
@@ -212,14 +206,14 @@ def _move_points(results: Targets, points: Sequence[_Points], positions: Array, 
 
 def _move_layers(
     results: Targets,
-    entries: Sequence[_Entries],
+    every: Sequence[_Entries],
     program: Program,
     readings: Array,
     options: TargetOptions,
 ) -> None:
     by_fill: dict[float, list[tuple[int, str]]] = {}
-    for index, each in enumerate(entries):
-        for key in each.layers:
+    for index, entries in enumerate(every):
+        for key in entries.layers:
             fill = options.depth_fill if key in options.kinds else options.mask_fill
             by_fill.setdefault(fill, []).append((index, key))
     for fill, keys in by_fill.items():
@@ -240,36 +234,16 @@ def _motion_of(step: Pass, rows: Array) -> Motion:
     return Motion(matrix, whole[:, 4:], mask_border(step), seen=whole[:, :4] if has_region else None)
 
 
-def _change_areas(
-    results: Targets,
-    targets: Sequence[dict[str, Any]],
-    entries: Sequence[_Entries],
-    boxes: Boxes,
-    counts: Sequence[int],
-) -> None:
-    images = [index for index, each in enumerate(entries) if "area" in each.per_box]
-    scales = parts_of(boxes.scale, counts) if images else []
-    for index in images:
-        target, result = targets[index], results[index]
-        scale = scales[index]
-        if "masks" in entries[index].layers:
-            scale = area_scale(covered(target["masks"]), covered(result["masks"]), scale)
-        result["area"] = scaled_area(target["area"], scale, index)
+def _area(result: dict[str, Any], entries: _Entries, scale: Array, index: int) -> Any:
+    target = entries.target
+    if "masks" in entries.layers:
+        scale = area_scale(covered(target["masks"]), covered(result["masks"]), scale)
+    return scaled_area(target["area"], scale, index)
 
 
-_draw_targets: Callable[..., tuple[Tensor, Tensor, Tensor]] = operators.draw_targets
+_draw_targets: Callable[..., None] = operators.draw_targets
 
 
-@register_fake("draw_targets", sizes=2, boxes=2, points=2)
-def _(
-    code: Tensor,
-    warps: int,
-    sizes: Tensor,
-    sample_ids: Tensor,
-    boxes: Tensor,
-    box_counts: list[int],
-    points: Tensor,
-    *_: object,
-) -> tuple[Tensor, Tensor, Tensor]:
-    readings = warps, len(sizes), _READING
-    return boxes.new_empty((len(boxes), 7)), boxes.new_empty((len(points), 3)), boxes.new_empty(readings)
+@register_fake("draw_targets", samples=2, boxes=2, changes=2, points=2, readings=3)
+def _(*_: object) -> None:
+    return None

@@ -36,7 +36,7 @@ def moved_masks(motion: Motion, masks: Sequence[Mask], fill: float) -> list[Tens
     results: list[Tensor] = [mask.values for mask in masks]
     groups: dict[tuple[torch.dtype, torch.device], list[int]] = {}
     for index, (image, values) in enumerate(masks):
-        height, width = motion.sizes[image].tolist()
+        height, width = motion.size(image)
         if values.numel() * height * width == 0:
             empty = torch.from_numpy(np.array(fill)).to(values)
             results[index] = empty.repeat(*values.shape[:-2], height, width)

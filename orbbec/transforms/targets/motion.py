@@ -78,10 +78,11 @@ class Motion:
         """
         if not masks.values[0].is_cpu:
             return _by_size(masks, self.sizes, self._launched)
-        images = list(masks.images)
-        matrix, sizes = (torch.from_numpy(table[images]) for table in (self.reads, self.sizes))
-        seen = None if self.seen is None else torch.from_numpy(self.seen[images])
-        return warp_masks(masks.values, matrix, sizes, regions=seen, border=self.border, fill=masks.fill)
+        matrix, sizes = (torch.from_numpy(np.ascontiguousarray(each)) for each in (self.reads, self.sizes))
+        seen = None if self.seen is None else torch.from_numpy(np.ascontiguousarray(self.seen))
+        return warp_masks(
+            masks.values, masks.images, matrix, sizes, regions=seen, border=self.border, fill=masks.fill
+        )
 
     def _launched(self, masks: Masks, size: Size) -> list[Tensor]:
         """Masks whose results have one size, in one launch: in a copy of what they read."""

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from itertools import compress
 from typing import Any
 
 import numpy as np
@@ -30,23 +31,27 @@ def row_count(value: Any) -> int | None:
     return len(value) if is_sequence else None
 
 
-def chosen_rows(value: Any, chosen: Array, is_shared: bool = True) -> Any:
-    """The rows of an array or a sequence where a mask is set, with its type; a copy if memory is shared."""
-    is_whole = bool(chosen.all())
-    if is_whole and not is_shared and isinstance(value, (Tensor, np.ndarray)):
-        return value
+def chosen_rows(value: Any, chosen: Array | None, is_shared: bool = True) -> Any:
+    """The rows of an array or a sequence where a mask is set, with its type.
+
+    Args:
+        value: the array or sequence.
+        chosen: bool `[K]`; None: all rows.
+        is_shared: whether all rows of an array become a copy.
+    """
     if isinstance(value, Tensor):
-        if is_whole:
-            return value.clone()
+        if chosen is None:
+            return value.clone() if is_shared else value
         if value.dtype in _SIGNED:
             return chosen_rows(value.view(_SIGNED[value.dtype]), chosen).view(value.dtype)
         rows = torch.from_numpy(chosen.nonzero()[0])  # faster than by truth values
         return value.index_select(0, rows.to(value.device))
     if isinstance(value, np.ndarray):
+        if chosen is None:
+            return value.copy() if is_shared else value
         return value[chosen]
-    return sequence_like(
-        [row for row, is_chosen in zip(value, chosen.tolist(), strict=True) if is_chosen], value
-    )
+    every = value if chosen is None else compress(value, chosen.tolist())
+    return sequence_like(list(every), value)
 
 
 def joined_rows(values: Sequence[Any]) -> Any:

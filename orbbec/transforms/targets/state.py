@@ -324,7 +324,7 @@ class State:
             if self.is_per_box("area"):
                 result["area"] = scaled_area(result["area"], self._area_scale(), self.index)
             if self.per_box and (boxes is not None or self.boxes.dropped):
-                keep = self.boxes.keep
+                keep = self.boxes.keep if self.boxes.dropped else None
                 for key in self.per_box:
                     result[key] = chosen_rows(result[key], keep, result[key] is self.original[key])
         for key in self.geometry:

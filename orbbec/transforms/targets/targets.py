@@ -6,12 +6,13 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
+import numpy as np
+
 from orbbec.plan.passes import MixPass
 from orbbec.plan.plan import Plan
-from orbbec.plan.points import numbers_of
 from orbbec.transforms.base.tv_tensors import plain_target, target_like
 from orbbec.transforms.targets.covered import cover_all
-from orbbec.transforms.targets.formats import corners_in_pixels, read_boxes, write_boxes
+from orbbec.transforms.targets.formats import box_table, numbers_of_boxes, read_boxes, write_boxes
 from orbbec.transforms.targets.mixed import mixed
 from orbbec.transforms.targets.motion import motion_of
 from orbbec.transforms.targets.options import DEFAULT_OPTIONS, ROTATED, TargetOptions
@@ -99,5 +100,7 @@ def readable(index: int, target: Any, options: TargetOptions, size: Sequence[int
     target, options = plain_target(index, target, options, size)
     if options.box_format in ("xyxy", *ROTATED):
         return target
-    boxes = numbers_of(target.get("boxes", ()))
-    return {**target, "boxes": corners_in_pixels(boxes, options.box_format, size)} if boxes.size else target
+    table = box_table(index, target, options.box_format)
+    if not len(table):
+        return target
+    return {**target, "boxes": numbers_of_boxes([table], [index], options.box_format, np.array([size]))}

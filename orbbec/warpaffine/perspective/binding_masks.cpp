@@ -74,12 +74,15 @@ WarpArguments shared_arguments(const std::string& border, const std::string& ari
   return a;
 }
 
-void warp_masks(std::vector<Tensor> masks, Tensor matrix, Tensor sizes,
+void warp_masks(std::vector<Tensor> masks, std::vector<int64_t> rows, Tensor matrix, Tensor sizes,
                 std::optional<Tensor> regions, Text border, std::vector<double> fill,
                 Text arithmetic, Tensor out) {
   check(out.is_cpu() && out.dim() == 1 && out.is_contiguous(), kOp,
         "expected out as contiguous [values] on the CPU, but got shape ", shape_text(out));
-  const auto count = static_cast<int64_t>(masks.size());
+  check(masks.size() == rows.size() && sizes.dim() == 2, kOp,
+        "expected a row of sizes [N, 2] for each of ", masks.size(), " masks, but got ",
+        rows.size());
+  const int64_t count = sizes.size(0);
   const int64_t bytes = out.element_size();
   check_one_or_each(kOp, "fill", fill, bytes);
   WarpArguments shared = shared_arguments(border, arithmetic, count);
@@ -89,20 +92,22 @@ void warp_masks(std::vector<Tensor> masks, Tensor matrix, Tensor sizes,
   const auto* const transforms = static_cast<const char*>(shared.transform);
   std::vector<WarpArguments> warps;
   int64_t first = 0;
-  for (int64_t k = 0; k < count; ++k) {
+  for (size_t k = 0; k < masks.size(); ++k) {
+    const int64_t row = rows[k];
+    check(row >= 0 && row < count, kOp, "expected rows from 0 to ", count - 1, ", but got ", row);
     const MaskExtent extent = extent_of_masks(masks[k], out);
-    const MaskExtent target{extent.planes, sides[2 * k], sides[2 * k + 1]};
+    const MaskExtent target{extent.planes, sides[2 * row], sides[2 * row + 1]};
     check_apart(kOp, out, masks[k], "masks");
     WarpArguments a = shared;
     a.source = images_of_masks(const_cast<void*>(masks[k].const_data_ptr()), extent, bytes);
-    a.source.regions = parts == nullptr ? nullptr : parts + 4 * k;
+    a.source.regions = parts == nullptr ? nullptr : parts + 4 * row;
     a.output =
         images_of_masks(static_cast<char*>(out.mutable_data_ptr()) + first * bytes, target, bytes);
     check_fixed_point_range(kOp, a);
     check(is_addressable({target.planes, target.height, target.width}) &&
               target.planes * target.height * target.width <= out.numel() - first,
           kOp, "expected out of as many values as the results have, but got ", out.numel());
-    a.transform = transforms + k * shared.transform_stride * matrices.element_size();
+    a.transform = transforms + row * shared.transform_stride * matrices.element_size();
     if (target.planes * target.height * target.width > 0) add_warps(warps, a, fill);
     first += target.planes * target.height * target.width;
   }
@@ -115,8 +120,8 @@ void warp_masks(std::vector<Tensor> masks, Tensor matrix, Tensor sizes,
 
 STABLE_TORCH_LIBRARY_FRAGMENT(orbbec, m) {
   m.def(
-      "warp_masks(Tensor[] masks, Tensor matrix, Tensor sizes, Tensor? regions, str border, "
-      "float[] fill, str arithmetic, Tensor(a!) out) -> ()");
+      "warp_masks(Tensor[] masks, int[] rows, Tensor matrix, Tensor sizes, Tensor? regions, "
+      "str border, float[] fill, str arithmetic, Tensor(a!) out) -> ()");
 }
 
 STABLE_TORCH_LIBRARY_IMPL(orbbec, CPU, m) { m.impl("warp_masks", TORCH_BOX(&orbbec::warp_masks)); }

@@ -240,25 +240,30 @@ def test_other_numbers_of_targets_and_rows_are_refused():
         pipeline(images, [{"boxes": boxes}, {"boxes": np.array([[0, 0, 1, 1], [0, 0, np.nan, 1]])}])
 
 
-def _call(**changed):
+def _arguments():
     program = T.Compose([T.CenterCrop((24, 18)), T.RandomRotation(30, "linear")])._direct_program(
         (torch.uint8, 3, False, True)
     )
-    arguments = {
+    return {
         "code": program.code,
-        "warps": len(program.warps),
-        "sizes": torch.tensor([[40, 60], [30, 30]]),
-        "sample_ids": torch.arange(2),
+        "samples": torch.tensor([[0, 40, 60, 1, 0], [1, 30, 30, 2, 1]]),
         "boxes": torch.tensor([[0.0, 0, 9, 9], [1, 1, 8, 8], [2, 2, 7, 7]], dtype=torch.float64),
-        "box_counts": [1, 2],
-        "points": torch.tensor([[3.0, 4.0]], dtype=torch.float64),
-        "point_counts": [0, 1],
+        "changes": torch.empty(3, 2, dtype=torch.float64),
+        "points": torch.tensor([[3.0, 4.0, 7.0]], dtype=torch.float64),
+        "readings": torch.empty(1, 2, 15, dtype=torch.float64),
+        "box_format": "xyxy",
         "seed": 0,
         "epoch": 0,
         "frames": 1,
         "limits": [],
     }
-    return torch.ops.orbbec.draw_targets(**{**arguments, **{k: f(arguments[k]) for k, f in changed.items()}})
+
+
+def _call(**changed):
+    arguments = _arguments()
+    arguments |= {name: change(arguments[name]) for name, change in changed.items()}
+    torch.ops.orbbec.draw_targets(**arguments)
+    return arguments
 
 
 def _with(code, row, column, number):
@@ -267,28 +272,38 @@ def _with(code, row, column, number):
     return code
 
 
-def test_the_operator_returns_rows_of_boxes():
-    boxes, points, readings = _call()
-    assert (boxes.shape, points.shape, readings.shape) == ((3, 7), (1, 3), (1, 2, 15))
-    assert _call(boxes=lambda boxes: boxes[:0], box_counts=lambda _: [0, 0])[0].shape == (0, 7)
+def test_the_operator_moves_boxes_that_are_left_to_the_front():
+    crop = T.Compose([T.CenterCrop((24, 18))])._direct_program((torch.uint8, 3, False, True)).code
+    # Of 40x60 and 30x30 pixels, the crops begin at (21, 8) and (6, 3).
+    boxes = torch.tensor([[0.0, 0, 9, 9], [3, 3, 9, 6], [10, 9, 4, 5]], dtype=torch.float64)
+    found = _call(
+        code=lambda _: crop, boxes=lambda _: boxes, box_format=lambda _: "xywh", limits=lambda _: [0.0, 1, 0]
+    )
+    assert found["boxes"][:2].tolist() == [[0, 0, 6, 6], [4, 6, 4, 5]]
+    assert found["changes"].tolist() == [[0, 0], [36 / 54, 1], [1, 1]]
+    assert found["points"].tolist() == [[-3, 1, 0]]
+    assert found["samples"].tolist() == [[0, 24, 18, 0, 0], [1, 24, 18, 2, 1]]
 
 
 @pytest.mark.parametrize(
     ("name", "change", "message"),
     [
-        ("box_counts", lambda _: [1, 1], "expected counts of 3 boxes of 2 images"),
-        ("box_counts", lambda _: [3], "expected counts of 3 boxes of 2 images"),
-        ("box_counts", lambda _: [4, -1], "expected counts of 3 boxes"),
-        ("point_counts", lambda _: [0, 0], "expected counts of 1 points of 2 images"),
+        ("samples", lambda samples: _with(samples, 1, 3, 1), "expected counts of 3 boxes of 2 images"),
+        ("samples", lambda samples: _with(samples, 0, 3, 4), "expected counts of 3 boxes"),
+        ("samples", lambda samples: _with(samples, 0, 3, -1), "expected counts of 3 boxes"),
+        ("samples", lambda samples: _with(samples, 1, 4, 0), "expected counts of 1 points of 2 images"),
+        ("samples", lambda samples: samples * 0, "expected images with pixels"),
+        ("samples", lambda samples: samples[:, :2], "expected samples of shape"),
+        ("samples", torch.Tensor.int, "expected samples as contiguous int64"),
         ("points", lambda points: points[:, :1], "expected points"),
         ("boxes", lambda boxes: boxes[:, :3], "expected boxes"),
         ("boxes", torch.Tensor.float, "expected boxes"),
-        ("sizes", lambda sizes: sizes * 0, "expected images with pixels"),
-        ("sizes", lambda sizes: sizes.t().contiguous().t(), "expected sizes as a contiguous tensor"),
-        ("sample_ids", lambda ids: ids[:1], "expected sample_ids of shape"),
         ("frames", lambda _: 3, "expected frames"),
         ("limits", lambda _: [1.0], "expected limits as 0 or 3 numbers"),
-        ("warps", lambda _: 0, "expected warps as the 1 passes that resample images, but got 0"),
+        ("changes", lambda changes: changes[1:], "expected counts of 2 changes"),
+        ("readings", lambda readings: readings[:0], r"expected readings of shape \[1, 2, 15\]"),
+        ("box_format", lambda _: "xyxz", "expected box_format to be one of xyxy"),
+        ("box_format", lambda _: "xywha", "expected box_format of upright boxes, but got xywha"),
         ("code", lambda code: code[:-1], "expected "),
         ("code", lambda code: _with(code, -1, 0, 10**6), "expected the rows of the passes after the rules"),
         ("code", lambda code: _with(code, -1, 2, -1), "expected the contents of a program in its last row"),

@@ -1,5 +1,6 @@
 """Boxes of every format are moved, dropped and counted alike."""
 
+import re
 from functools import cache
 
 import numpy as np
@@ -142,3 +143,58 @@ def test_a_box_that_just_suffices_is_kept(box_format, name, value):
         crop = T.Compose([T.Crop(5, 0, 15, 30)], target_options=options)
         _, target = crop(np.zeros((20, 30, 3), np.uint8), {"boxes": np.array([box], np.float64)}, epoch=0)
         assert len(target["boxes"]) == count
+
+
+FORMATTED = {
+    "xyxy": [2.0, 3.0, 12.0, 9.0],
+    "xywh": [2.0, 3.0, 10.0, 6.0],
+    "cxcywh": [7.0, 6.0, 10.0, 6.0],
+    "xyxyn": [0.1, 0.3, 0.6, 0.9],
+    "cxcywhn": [0.35, 0.6, 0.5, 0.6],
+}
+
+
+@pytest.mark.parametrize(("name", "row"), FORMATTED.items())
+def test_the_operators_convert_boxes_in_place(name, row):
+    boxes, sizes = torch.tensor([row] * 2, dtype=torch.float64), torch.tensor([[7, 7], [10, 20]])
+    torch.ops.orbbec.read_boxes(boxes, [0, 2], [0, 5], name, sizes)
+    np.testing.assert_allclose(boxes, [FORMATTED["xyxy"]] * 2, rtol=1e-15)
+    torch.ops.orbbec.write_boxes(boxes, [0, 2], name, sizes)
+    np.testing.assert_allclose(boxes, [row] * 2, rtol=1e-15)
+
+
+@pytest.mark.parametrize(
+    ("name", "row", "fault"),
+    [
+        ("xyxy", [0.0, 0, -1e-5, 1e16], "is [0.0, 0.0, -1e-05, 1e+16]"),
+        ("xywh", [100000.0, 1 / 3, 2, -1e-4], "is [100000.0, 0.3333333333333333, 2.0, -0.0001]"),
+        ("cxcywha", [1.0, 2, 3, -4.5, 30], "is [1.0, 2.0, 3.0, -4.5, 30.0]"),
+        ("xyxyxyxy", [0.0] * 7 + [np.inf], "is not finite"),
+        ("cxcywhn", [np.nan] * 4, "is not finite"),
+    ],
+)
+def test_the_first_faulty_box_is_named(name, row, fault):
+    boxes, sizes = (
+        torch.tensor([[1.0] * len(row)] * 3 + [row] * 2, dtype=torch.float64),
+        torch.ones(2, 2).long(),
+    )
+    with pytest.raises(ValueError, match=r"^transform_targets: .*box 1 of image 7 " + re.escape(fault) + "$"):
+        torch.ops.orbbec.read_boxes(boxes, [2, 3], [4, 7], name, sizes)
+
+
+@pytest.mark.parametrize(
+    ("change", "message"),
+    [
+        ({"boxes": torch.zeros(2, 5).double()}, "expected boxes of shape [2, 4]"),
+        ({"boxes": torch.zeros(2, 4)}, "expected boxes as contiguous float64"),
+        ({"counts": [1]}, "expected counts of 2 boxes"),
+        ({"sizes": torch.ones(2, 2).long()}, "expected sizes of shape [1, 2]"),
+        ({"indices": [0, 1]}, "expected indices of 1 images, but got 2"),
+        ({"box_format": "yxyx"}, "expected box_format to be one of"),
+    ],
+)
+def test_wrong_arguments_of_the_operators_are_refused(change, message):
+    arguments = {"boxes": torch.zeros(2, 4).double(), "counts": [2], "indices": [0]}
+    arguments |= {"box_format": "xywh", "sizes": torch.ones(1, 2).long(), **change}
+    with pytest.raises(ValueError, match="^read_boxes: " + re.escape(message)):
+        torch.ops.orbbec.read_boxes(**arguments)

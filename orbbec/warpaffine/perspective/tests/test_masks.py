@@ -45,7 +45,7 @@ def test_masks_of_several_images_are_those_of_warp_perspective(dtype, border):
     masks, matrices = _masks(dtype), _matrices()
     fill = torch.tensor([77], dtype=dtype).view(torch.uint8).tolist()
     sizes = [(19, 33), (1, 1), (7, 3), (40, 21)]
-    found = warp_masks(masks, matrices, torch.tensor(sizes), border=border, fill=fill)
+    found = warp_masks(masks, range(len(masks)), matrices, torch.tensor(sizes), border=border, fill=fill)
     for mask, matrix, size, result in zip(masks, matrices, sizes, found, strict=True):
         assert result.shape == (*mask.shape[:-2], *size)
         if result.numel():
@@ -56,9 +56,9 @@ def test_a_region_is_read_as_if_it_were_the_mask():
     masks, matrices = _masks(torch.float32, [(21, 30), (3, 17, 40)]), _matrices(2)
     regions = torch.tensor([[3, 2, 28, 20], [0, 5, 40, 6]])
     sizes = torch.tensor([(19, 33)] * 2)
-    found = warp_masks(masks, matrices, sizes, regions=regions, fill=[0.0])
+    found = warp_masks(masks, range(len(masks)), matrices, sizes, regions=regions, fill=[0.0])
     cut = [masks[0][2:20, 3:28], masks[1][:, 5:6]]
-    for one, other in zip(found, warp_masks(cut, matrices, sizes, fill=[0.0]), strict=True):
+    for one, other in zip(found, warp_masks(cut, [0, 1], matrices, sizes, fill=[0.0]), strict=True):
         assert_same_bytes(one, other)
 
 
@@ -68,7 +68,9 @@ def test_two_threads_give_the_masks_of_one():
     results = []
     for threads in (1, 2):
         torch.set_num_threads(threads)
-        results.append(torch.cat(warp_masks(masks, matrices, torch.tensor([(200, 310)] * 2))))
+        results.append(
+            torch.cat(warp_masks(masks, range(len(masks)), matrices, torch.tensor([(200, 310)] * 2)))
+        )
     torch.set_num_threads(before)
     assert_same_bytes(results[1], results[0])
 
@@ -77,15 +79,26 @@ def test_arguments_that_do_not_fit_are_refused_by_name():
     masks, matrices = _masks(torch.uint8, [(4, 5), (2, 4, 5)]), _matrices(2)
     sizes, out = torch.tensor([(6, 7), (2, 3)]), torch.zeros(42 + 12, dtype=torch.uint8)
     call = operators.warp_masks
-    arguments = {"masks": masks, "matrix": matrices, "sizes": sizes, "regions": None, "border": "constant"}
+    arguments = {
+        "masks": masks,
+        "rows": [0, 1],
+        "matrix": matrices,
+        "sizes": sizes,
+        "regions": None,
+        "border": "constant",
+    }
     arguments |= {"fill": [0.0], "arithmetic": "cv2_5", "out": out}
     call(**arguments)
     wrong = [
         ({"out": out[:-1]}, "expected out of as many values as the results have, but got 53"),
-        ({"masks": masks[:1], "matrix": matrices[:1], "sizes": sizes[:1]}, "expected out of 42 values"),
+        ({"masks": masks[:1], "rows": [0]}, "expected out of 42 values"),
+        ({"rows": [0]}, "expected a row of sizes"),
+        ({"rows": [0, 2]}, "expected rows from 0 to 1, but got 2"),
         ({"out": out[None]}, "expected out as contiguous"),
         ({"matrix": matrices[:1]}, "expected matrix of shape"),
-        ({"sizes": sizes[:1]}, "expected sizes of shape"),
+        ({"sizes": sizes[:1]}, "expected matrix of shape"),
+        ({"sizes": sizes.int()}, "expected sizes as contiguous int64"),
+        ({"sizes": sizes[0]}, "expected a row of sizes"),
         ({"sizes": -sizes}, "expected masks with rows of at most"),
         ({"border": "transparent"}, "expected border other than transparent"),
         ({"arithmetic": "exact"}, "expected arithmetic to be one of"),
