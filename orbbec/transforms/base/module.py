@@ -18,11 +18,19 @@ _disabled = cache(torch.compiler.disable)
 
 
 def outside_graphs(function: Callable[..., Any]) -> Callable[..., Any]:
-    """`torch.compiler.disable`, applied on the first call because it imports `torch._dynamo`."""
+    """`torch.compiler.disable`, applied on the first call because it imports `torch._dynamo`.
+
+    Refuses `torch.export`, which ignores that.
+    """
 
     @wraps(function)
     def call(*arguments: Any, **options: Any) -> Any:
         if "torch._dynamo" in sys.modules:
+            if torch.compiler.is_exporting():
+                raise RuntimeError(
+                    "orbbec.transforms: expected a call outside of torch.export, since a graph lacks what "
+                    "Python draws and plans"
+                )
             return _disabled(function)(*arguments, **options)
         return function(*arguments, **options)
 

@@ -110,7 +110,10 @@ def _dropped_in_cells(step: Any) -> list[Transform]:
     if step.holes_number_xy:
         rows, columns = step.holes_number_xy  # whatever the name says
         return [GridDropout(step.ratio, (columns, rows), *how)]
-    return [GridDropout(step.ratio, None, *how, unit_size_range=step.unit_size_range)]
+    sides = step.unit_size_range
+    if sides and not hasattr(step, "sample_parameters"):  # 2.0 draws below the upper end
+        sides = sides[0], sides[1] - 1
+    return [GridDropout(step.ratio, None, *how, unit_size_range=sides)]
 
 
 def _downscaled(step: Any) -> list[Transform]:

@@ -196,6 +196,12 @@ def _sequence(step: Any, inner: Inner) -> list[Transform]:
     return flat(inner(getattr(step, "transforms", step)))
 
 
+def _elastic(step: Any, inner: Inner) -> list[Transform]:
+    """Half of alpha, which counts half pixels in torchvision."""
+    transform: Any = _same(step, inner)[0]
+    return [replace(transform, alpha=tuple(strength / 2 for strength in transform.alpha))]
+
+
 def _function(step: Any, inner: Inner) -> list[Transform]:
     types = [kind.__name__ for kind in getattr(step, "types", (object,))]
     if _IMAGE_TYPES.isdisjoint(types):
@@ -219,6 +225,7 @@ def _order(step: Any, inner: Inner) -> list[Transform]:
 _MAKERS: dict[str, Maker] = {
     **dict.fromkeys(_NOTHING, lambda step, inner: []),
     **dict.fromkeys(("Compose", "Sequential"), _sequence),
+    "ElasticTransform": _elastic,
     "Lambda": _function,
     "RandomApply": _apply,
     "RandomChoice": _choice,

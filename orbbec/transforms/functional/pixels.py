@@ -15,6 +15,7 @@ from orbbec.jpeg import jpeg_compression
 from orbbec.plan.build import Build
 from orbbec.transforms import output
 from orbbec.transforms.base.checks import flag, whole
+from orbbec.transforms.base.module import outside_graphs
 from orbbec.transforms.base.seeds import new_seed
 from orbbec.transforms.base.transform import Transform
 from orbbec.transforms.functional.calls import apply_to_images, changed
@@ -81,6 +82,7 @@ def normalize(inpt: Any, mean: Sequence[float], std: Sequence[float], inplace: b
     return apply_to_images("normalize", inpt, output.Normalize(mean, std))
 
 
+@outside_graphs
 def gaussian_noise(inpt: Any, mean: float = 0.0, sigma: float = 0.1, clip: bool = True) -> Any:
     """Add normal noise from torch's generator, new in each call. See `orbbec.gaussian_noise`."""
     return changed("gaussian_noise", inpt, noise.gaussian_noise, mean, sigma, clip, seed=new_seed())

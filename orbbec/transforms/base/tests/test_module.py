@@ -104,6 +104,17 @@ def test_transforms_are_built_within_compiled_functions(model):
     assert torch.equal(compiled(PHOTOS), model(PHOTOS))
 
 
+class Noisy(torch.nn.Module):
+    def forward(self, images):
+        return functional.gaussian_noise(images)
+
+
+@pytest.mark.parametrize("model", [T.CenterCrop(16), PIPELINE, Rotated(), Noisy()], ids=type)
+def test_exported_models_cannot_hold_them(model):
+    with pytest.raises(RuntimeError, match=r"orbbec\.transforms: expected a call outside of torch\.export"):
+        torch.export.export(torch.nn.Sequential(model, torch.nn.Identity()), (PHOTOS,))
+
+
 def test_nothing_is_imported_for_a_compiler_that_nobody_asked_for():
     code = (
         "import sys, torch; from orbbec import transforms as T; "

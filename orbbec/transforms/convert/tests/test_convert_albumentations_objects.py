@@ -56,11 +56,6 @@ STEPS = [
         {"shadow_intensity_range": (0.2, 0.6), "roughness": 2.0},
         T.PlasmaShadow((0.2, 0.6), 2.0, 1.0),
     ),
-    (
-        "GridDropout",
-        {**GRID, "unit_size_range": (4, 9)},
-        T.GridDropout(0.4, None, True, 7, 1.0, unit_size_range=(4, 9)),
-    ),
     ("GridDropout", GRID, T.GridDropout(0.4, None, True, 7, 1.0)),
     ("ToRGB", {"num_output_channels": 3}, T.RGB()),
 ]
@@ -99,6 +94,13 @@ def test_steps_of_the_library_become_transforms(kind, arguments, expected):
     step = made(theirs, kind, {**arguments, "p": 1.0})
     pipeline = T.Compose.from_albumentations(theirs.Compose([step]))
     assert pipeline.to_json() == T.Compose([expected]).to_json()
+
+
+def test_2_0_draws_sides_of_cells_below_the_upper_end():
+    step = stand_in("GridDropout", **{**DEFAULTS["GridDropout"], **GRID, "unit_size_range": (4, 9)})
+    assert converted(step).transforms[0].unit_size_range == (4, 8)
+    step.sample_parameters = None  # as AlbumentationsX's steps have
+    assert converted(step).transforms[0].unit_size_range == (4, 9)
 
 
 @pytest.mark.parametrize(

@@ -55,6 +55,12 @@ STEPS = [
     ),
     ("RandomVerticalFlip", {"p": 0.2}, {"p": 0.2}, [T.RandomVerticalFlip(0.2)]),
     (
+        "ElasticTransform",
+        {"alpha": [40, 9.0], "sigma": 3.0},
+        {"alpha": [40.0, 9.0], "sigma": [3.0, 3.0], "interpolation": BILINEAR, **FILL},
+        [T.ElasticTransform((20.0, 4.5), (3.0, 3.0))],
+    ),
+    (
         "ColorJitter",
         {"brightness": 0.5, "hue": 0.25},
         {"brightness": (0.5, 1.5), "contrast": None, "saturation": None, "hue": (-0.25, 0.25)},
