@@ -50,7 +50,7 @@ void for_each_box(const double* row, int64_t numbers, const std::vector<int64_t>
 }
 
 // A number as Python shows it.
-inline std::string shown(double value) {
+inline std::string repr_of(double value) {
   char text[32];
   const double size = std::abs(value);
   const bool is_fixed = size == 0 || (size >= 1e-4 && size < 1e16);
@@ -77,8 +77,8 @@ inline void check_boxes(const double* rows, const BoxFormat& format, const std::
   for_each_box(rows, format.numbers, counts, [&](const double* row, int64_t k, size_t n) {
     const double x = format.has_sides ? 0 : row[0], y = format.has_sides ? 0 : row[1];
     if (row[2] >= x && row[3] >= y) return;
-    std::string numbers = shown(row[0]);
-    for (int64_t i = 1; i < format.numbers; ++i) numbers += ", " + shown(row[i]);
+    std::string numbers = repr_of(row[0]);
+    for (int64_t i = 1; i < format.numbers; ++i) numbers += ", " + repr_of(row[i]);
     fail(kOp, "expected boxes ", name, " with sides of at least 0, but box ", k, " of image ",
          index(n), " is [", numbers, "]");
   });

@@ -25,12 +25,12 @@ struct FormattedBoxes {
 
   // Convert the boxes of an upright format.
   template <class Convert>
-  void convert(const Convert& converted) const {
+  void convert(const Convert& rule) const {
     if (!format.is_upright()) return;
     auto* box = reinterpret_cast<Box*>(rows);
     for (size_t n = 0; n < counts.size(); ++n)
       for (int64_t k = 0; k < counts[n]; ++k, ++box)
-        *box = converted(*box, format, static_cast<double>(sides[2 * n]),
+        *box = rule(*box, format, static_cast<double>(sides[2 * n]),
                          static_cast<double>(sides[2 * n + 1]));
   }
 };
