@@ -31,7 +31,7 @@ struct FormattedBoxes {
     for (size_t n = 0; n < counts.size(); ++n)
       for (int64_t k = 0; k < counts[n]; ++k, ++box)
         *box = rule(*box, format, static_cast<double>(sides[2 * n]),
-                         static_cast<double>(sides[2 * n + 1]));
+                    static_cast<double>(sides[2 * n + 1]));
   }
 };
 
