@@ -279,7 +279,7 @@ class ElasticTransform(Transform):
         padding_mode: how pixels outside the image are read: "constant" (`fill`) or a mode of `Pad`.
 
     Source:
-        `torchvision.transforms.v2.ElasticTransform`, whose alpha counts half pixels.
+        `torchvision.transforms.v2.ElasticTransform`, whose alpha counts half pixels of a square image.
 
     Example:
         >>> image = torch.zeros(3, 20, 30, dtype=torch.uint8)

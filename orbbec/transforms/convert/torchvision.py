@@ -197,7 +197,7 @@ def _sequence(step: Any, inner: Inner) -> list[Transform]:
 
 
 def _elastic(step: Any, inner: Inner) -> list[Transform]:
-    """Half of alpha, which counts half pixels in torchvision."""
+    """Half of alpha, which counts half pixels of a square image in torchvision."""
     transform: Any = _same(step, inner)[0]
     return [replace(transform, alpha=tuple(strength / 2 for strength in transform.alpha))]
 
