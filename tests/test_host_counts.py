@@ -12,6 +12,7 @@ import torch
 from torch.profiler import ProfilerActivity, profile
 
 import orbbec
+from orbbec import recipes
 from orbbec import transforms as T
 from tests.support import photograph
 
@@ -111,6 +112,27 @@ def test_results_of_different_sizes_take_two_launches(tool, longest, launches):
     batch = orbbec.ImageBatch.from_images([photograph(30, 20 + n % 7) for n in range(64)])
     out = orbbec.ImageBatch.of_sizes([(24, 20 + n % 9) for n in range(63)] + [(24, longest)], 3)
     assert launches_of(tool, lambda: orbbec.resize(batch, None, antialias=True, out=out)) == launches
+
+
+# The passes of recipes; also coefficients, means and taps, and three operators of deit3's choice.
+RECIPES = {
+    **dict.fromkeys(("coco_keypoints", "drq_shift", "face_recognition", "kinetics", "yolo_val"), 1),
+    **dict.fromkeys(("clip_train", "depth", "imagenet_eval", "mae", "yolo_train"), 3),
+    "ocr_line": 4,
+    **dict.fromkeys(("detr_train", "ssd_train"), 6),
+    "deit3": 11,
+}
+
+
+@pytest.mark.parametrize("name", RECIPES)
+@pytest.mark.parametrize("count", [4, 32])
+def test_launches_of_recipes_do_not_depend_on_the_number_of_images(tool, name, count):
+    size = {"imagenet_eval": (32, 36), "drq_shift": (), "face_recognition": (), "ocr_line": ()}
+    recipe = getattr(recipes, name)(*size.get(name, (32,)))
+    images = [photograph(40 + 3 * n % 20, 50 + 7 * n % 20) for n in range(count)]
+    plan = recipe.plan([image.shape[:2] for image in images], epoch=0)
+    batch = orbbec.ImageBatch.from_images(images)
+    assert launches_of(tool, lambda: recipe.apply(plan, batch)) == RECIPES[name]
 
 
 # Pipelines that the host draws or that run pass by pass, and their copies to the device.
