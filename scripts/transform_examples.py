@@ -66,6 +66,7 @@ EXAMPLES: dict[str, T.Transform] = {
     "MotionBlur": T.MotionBlur((5, 15), p=1.0),
     "MultiplicativeNoise": T.MultiplicativeNoise((0.6, 1.4), per_channel=True, p=1.0),
     "OpticalDistortion": T.OpticalDistortion((-0.5, 0.5), p=1.0),
+    "ThinPlateSpline": T.ThinPlateSpline(p=1.0),
     "Pad": T.Pad((8, 16), fill=114),
     "PadIfNeeded": T.PadIfNeeded((180, 144), fill=114, position="random"),
     "PatchBrightness": T.PatchBrightness((2, 4), factor_range=(0.3, 1.8), p=1.0),

@@ -52,6 +52,7 @@ from orbbec.transforms.distortions import (
     Perspective,
     RandomGridShuffle,
     RandomPerspective,
+    ThinPlateSpline,
 )
 from orbbec.transforms.effects.artifacts import (
     ChromaticAberration,
@@ -262,6 +263,7 @@ __all__ = [
     "TargetReport",
     "Targets",
     "TenCrop",
+    "ThinPlateSpline",
     "ToDtype",
     "ToImage",
     "ToPureTensor",

@@ -1,10 +1,11 @@
-"""Distortions by a perspective, by a lens, and along a grid, and exchanged cells of a grid."""
+"""Distortions by a perspective, a lens, a grid and a thin plate, and exchanged cells of a grid."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from functools import partial
+from functools import cache, partial
+from math import isqrt
 from typing import Any
 
 import numpy as np
@@ -25,6 +26,7 @@ from orbbec.transforms.warps import displacement_options, reading_of, warp, warp
 from orbbec.warpaffine import remap
 
 _CORNERS = np.array([[0.0, 0.0], [1.0, 0.0], [1.0, 1.0], [0.0, 1.0]])  # clockwise from the top left
+_SPLINE_PIXELS = 1 << 14  # that are computed at once: the terms stay in the cache
 _WHY = "moves each pixel by a formula of its own"
 
 
@@ -76,6 +78,56 @@ def _along(side: int, steps: Tensor, is_normalized: Tensor) -> Tensor:
     return positions
 
 
+def spline_displacement(size: tuple[int, int], scale: Tensor, draws: Tensor) -> Tensor:
+    """How far from each pixel a bent thin plate reads: float32 `[N, 2, H, W]` on the CPU.
+
+    Args:
+        size: (height, width).
+        scale: float64 `[N]`: standard deviation of the displacements of the control points, in units of the
+            size.
+        draws: float64 `[N, K, 2]` from 0 to 1, of which Box and Muller's method makes normal numbers.
+    """
+    (height, width), count = size, 2 if draws.shape[1] == 5 else isqrt(draws.shape[1])
+    chances, angles = np.moveaxis(draws.double().numpy(), 2, 0) * [[[1.0]], [[2 * np.pi]]]
+    radii = np.sqrt(-2 * np.log1p(-chances)) * scale.double().numpy()[:, None]
+    offsets = np.stack([radii * np.cos(angles), radii * np.sin(angles)], 2)
+    # Sums of products in this order, which is the same for any number of images.
+    weights = (_spline_matrix(count)[:, :, None] * offsets[:, None]).sum(2) * (width, height)
+    results = np.empty((len(draws), 2, height, width), np.float32)
+    x, rows = np.arange(width) / width, max(_SPLINE_PIXELS // max(width, 1), 1)
+    for top in range(0, height, rows):
+        y = np.arange(top, min(top + rows, height))[:, None] / height
+        terms = [_bending((x - at_x) ** 2 + (y - at_y) ** 2) for at_x, at_y in _control_points(count)]
+        terms += np.broadcast_arrays(np.ones((1, 1)), x, y)
+        for result, weight in zip(results, weights, strict=True):
+            result[:, top : top + rows] = sum(
+                term * each[:, None, None] for term, each in zip(terms, weight, strict=True)
+            )
+    return torch.from_numpy(results)
+
+
+def _control_points(count: int) -> Array:
+    """Points (x, y) of a grid in units of the size: float64 `[K, 2]`; for 2, the corners and the center."""
+    along = np.linspace(0, 1, count)
+    grid = np.stack(np.meshgrid(along, along), 2).reshape(-1, 2)
+    return np.concatenate([grid, [[0.5, 0.5]]]) if count == 2 else grid
+
+
+def _bending(squared: Array) -> Array:
+    """The fundamental solution of a thin plate, of squared distances."""
+    result: Array = squared * np.log(np.maximum(squared, np.finfo(np.float64).tiny))
+    return result
+
+
+@cache
+def _spline_matrix(count: int) -> Array:
+    """From displacements of control points to the weights of all terms: float64 `[K + 3, K]`."""
+    points = _control_points(count)
+    affine = np.concatenate([np.ones((len(points), 1)), points], 1)
+    kernel = _bending(((points[:, None] - points) ** 2).sum(2))
+    return np.linalg.inv(np.block([[kernel, affine], [affine.T, np.zeros((3, 3))]]))[:, : len(points)]
+
+
 def _displaced(images: Tensor, displacement: Tensor, how: dict[str, Any]) -> Tensor:
     *_, height, width = images.shape
     on_device = copied_to(images.device, displacement)
@@ -102,6 +154,13 @@ def _seen_by_grid(
 ) -> Tensor:
     size = images.shape[-2], images.shape[-1]
     return _displaced(images, grid_displacement(size, steps_x, steps_y, is_normalized), how)
+
+
+@composite(
+    "thin_plate_spline", EVERY_DTYPE, displacement=spline_displacement, host_columns=("scale", "draws")
+)
+def _seen_by_plate(images: Tensor, scale: Tensor, draws: Tensor, **how: Any) -> Tensor:
+    return _displaced(images, spline_displacement((images.shape[-2], images.shape[-1]), scale, draws), how)
 
 
 @dataclass(frozen=True)
@@ -375,3 +434,42 @@ class GridDistortion(_Distortion):
             first = build.consecutive([build.uniform(1 + low, 1 + high) for _ in range(count)])
             columns[name] = Column("registers", first, (count,))
         self._add(build, "grid_distortion", columns, chosen)
+
+
+@dataclass(frozen=True)
+class ThinPlateSpline(_Distortion):
+    """Bend images as a thin plate whose control points move.
+
+    Args:
+        scale_range: range of the standard deviation of their displacements, in tenths of the size, from 0 to
+            1.
+        num_control_points: along each axis, from 2 to 8; 2 adds the center.
+        interpolation: see `OpticalDistortion`.
+        fill: see `OpticalDistortion`.
+        padding_mode: see `OpticalDistortion`.
+        p: probability, from 0 to 1.
+
+    Source:
+        Bookstein: Principal warps (1989). Numbers: `ThinPlateSpline` of AlbumentationsX, by `cv2.remap`.
+
+    Example:
+        >>> ThinPlateSpline(p=1.0)(torch.zeros(3, 20, 30, dtype=torch.uint8)).shape
+        torch.Size([3, 20, 30])
+    """
+
+    scale_range: Range = (0.2, 0.4)
+    num_control_points: int = 4
+    interpolation: str = "linear"
+    fill: FillValue = 0.0
+    padding_mode: str = "constant"
+    p: float = 0.5
+
+    _checks = checks(scale_range=(0.0, 1.0), num_control_points=(2, 8))
+
+    def rules(self, build: Build) -> None:
+        chosen, count = build.chance(self.p), len(_control_points(self.num_control_points))
+        low, high = self.scale_range
+        scale = build.uniform(low / 10, high / 10)
+        first = build.consecutive([build.uniform() for _ in range(2 * count)])
+        columns = {"scale": Column("registers", scale), "draws": Column("registers", first, (count, 2))}
+        self._add(build, "thin_plate_spline", columns, chosen)

@@ -431,6 +431,7 @@ ADDED = {
     "ISONoise": combined([of(), of(color_shift=0.2, intensity=(0.3, 0.9), per_frame=False)], CHANCES),
     "Morphological": combined([of(), of(size=5, operation="erosion")], CHANCES),
     "OpticalDistortion": combined([of(), of(distort_range=(0.1, 0.4)), *WARPS], CHANCES),
+    "ThinPlateSpline": combined([of(), of(scale_range=(0.5, 0.9), num_control_points=2)], CHANCES),
     "PatchBrightness": combined(
         [of(), of(num_patches_range=3, patch_height_range=(2, 9), patch_width_range=(4, 20))], CHANCES
     ),
@@ -442,12 +443,8 @@ ADDED = {
         [
             of(upper=(0, 1, 2), lower=(3, 4), min_total_keypoints=3, min_lower_keypoints=2),
             of(
-                upper=(0, 1),
-                lower=(2, 3, 4),
-                min_total_keypoints=1,
-                padding=2.5,
-                aspect_ratio=0.75,
-                fill=FILL,
+                **{"upper": (0, 1), "lower": (2, 3, 4), "min_total_keypoints": 1, "fill": FILL},
+                **{"padding": 2.5, "aspect_ratio": 0.75},
             ),
         ],
         CHANCES,

@@ -105,7 +105,7 @@ READ_ON_HOST = {
     *("RandomFog", "RandomGridShuffle", "RandomRain", "RandomSunFlare"),
     *("Defocus", "GridDistortion", "MotionBlur", "OpticalDistortion", "PillowBlur", "UnsharpMask"),
     *("AdvancedBlur", "FDA", "HistogramMatching", "LineBlur", "PixelDistributionAdaptation", "Spatter"),
-    *("MaskDropout", "PlasmaBrightnessContrast", "PlasmaShadow"),
+    *("MaskDropout", "PlasmaBrightnessContrast", "PlasmaShadow", "ThinPlateSpline"),
     *("ChromaticAberration", "Emboss", "RingingOvershoot", "Sharpen", "ZoomBlur"),
 }
 # These read columns of their tables on the host, or draw sizes of images.

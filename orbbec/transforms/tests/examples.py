@@ -220,6 +220,10 @@ EXAMPLES = {
         T.Spatter((0.5, 0.6), (0.2, 0.4), (1.0, 1.5), (0.55, 0.6), (0.7, 0.9), "rain", p=0.6),
         T.Spatter((0.5, 0.6), (0.2, 0.4), mode="mud", color=(9, 20, 30), p=0.6, per_frame=True),
     ],
+    "ThinPlateSpline": [
+        T.ThinPlateSpline((0.3, 0.5), 3, "cubic", READING["fill"], p=0.6),
+        T.ThinPlateSpline(num_control_points=2, padding_mode="symmetric", p=0.6),
+    ],
     "ToDtype": [T.ToDtype(torch.float16, True, True)],
     "ToImage": [T.ToImage()],
     "ToPureTensor": [T.ToPureTensor()],

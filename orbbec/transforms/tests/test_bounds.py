@@ -184,6 +184,8 @@ CASES = [
     case("distort_range", lambda v: T.OpticalDistortion((v, 1.0)), -1.0, 1.0),
     case("num_steps", lambda v: T.GridDistortion(v), 1, 64),
     case("distort_range", lambda v: T.GridDistortion(distort_range=(v, 1.0)), -0.999, 1.0),
+    case("scale_range", lambda v: T.ThinPlateSpline((v, 1.0)), 0.0, 1.0),
+    case("num_control_points", lambda v: T.ThinPlateSpline(num_control_points=v), 2, 8),
     case("radius_range", lambda v: T.PillowBlur((v, 1e3)), 0.0, 1e3),
     case("alias_blur", lambda v: T.Defocus(alias_blur=v), 1e-6),
     case("scale_range", lambda v: T.Downscale((v, 1.0)), 1e-6, 1.0),

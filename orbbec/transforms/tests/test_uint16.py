@@ -278,7 +278,7 @@ SIXTEEN = {
         "ToDtype",
     ),
     *("ToImage", "ToPureTensor", "ToTensor", "CropNonEmptyMaskIfExists", "Perspective", "SafeRotate"),
-    *("AdvancedBlur", "LineBlur", "RandomCropFromBorders", "RandomGridShuffle"),
+    *("AdvancedBlur", "LineBlur", "RandomCropFromBorders", "RandomGridShuffle", "ThinPlateSpline"),
 }
 
 

@@ -62,6 +62,7 @@ PARITY: dict[str, tuple[Parity, ...]] = {
     "AlignFaces": (_WARP,),
     "OpticalDistortion": (Parity("", "by cv2.initUndistortRectifyMap, cv2.remap"),),
     "GridDistortion": (Parity("", "by cv2.remap"),),
+    "ThinPlateSpline": (Parity("", "by cv2.remap"),),
     "ElasticTransform": (Parity("OpenCV", "cv2.remap with the same field"),),
     "ColorJitter": (_functional("adjust_brightness, adjust_contrast, adjust_saturation, adjust_hue"),),
     "RandomPhotometricDistort": (_functional("adjust_brightness, ..., permute_channels"),),

@@ -7,10 +7,16 @@ import torch
 from orbbec import ImageBatch
 from orbbec import transforms as T
 from orbbec.plan.stream import Stream
-from orbbec.transforms.distortions import grid_displacement, lens_displacement, shuffled_cells
+from orbbec.transforms.distortions import (
+    grid_displacement,
+    lens_displacement,
+    shuffled_cells,
+    spline_displacement,
+)
 from tests.support import assert_same_bytes, photograph
 
 cv2 = pytest.importorskip("cv2")
+interpolate = pytest.importorskip("scipy.interpolate")
 IMAGE = photograph(60, 80)
 
 
@@ -80,6 +86,22 @@ def test_grids_read_where_those_of_albumentations_do(size, count, normalized):
     assert np.abs(displacement[1] + np.arange(size[0])[:, None] - y[:, None]).max() < 1e-5
 
 
+@pytest.mark.parametrize("size", [(1, 1), (60, 80), (300, 70)])
+@pytest.mark.parametrize("count", [2, 3, 8])
+def test_thin_plates_bend_as_those_of_scipy(count, size):
+    (height, width), along = size, np.linspace(0, 1, count)
+    points = [(x, y) for y in along for x in along] + ([(0.5, 0.5)] if count == 2 else [])
+    draws, scale = np.random.default_rng(count).random((2, len(points), 2)), np.array([0.03, 0.2])
+    angles = 2 * np.pi * draws[..., 1:]
+    normal = np.sqrt(-2 * np.log(1 - draws[..., :1])) * np.concatenate([np.cos(angles), np.sin(angles)], 2)
+    pixels = np.stack(np.meshgrid(np.arange(width) / width, np.arange(height) / height), 2).reshape(-1, 2)
+    displacements = spline_displacement(size, torch.from_numpy(scale), torch.from_numpy(draws))
+    for result, each, offsets in zip(displacements, scale, normal, strict=True):
+        plate = interpolate.RBFInterpolator(points, each * offsets, kernel="thin_plate_spline")
+        expected = (plate(pixels) * (width, height)).T.reshape(2, height, width)
+        assert np.abs(result.numpy() - expected).max() < 1e-4
+
+
 @pytest.mark.parametrize("mode", ["constant", "reflect"])
 def test_images_are_those_of_opencv(mode):
     border = {"constant": cv2.BORDER_CONSTANT, "reflect": cv2.BORDER_REFLECT_101}[mode]
@@ -89,7 +111,10 @@ def test_images_are_those_of_opencv(mode):
     assert np.abs(transform(IMAGE).astype(int) - wanted).max() <= 1
 
 
-@pytest.mark.parametrize("transform", [T.OpticalDistortion((0.9, 0.9), p=1.0), T.GridDistortion(p=1.0)])
+@pytest.mark.parametrize(
+    "transform",
+    [T.OpticalDistortion((0.9, 0.9), p=1.0), T.GridDistortion(p=1.0), T.ThinPlateSpline((0.1, 0.1), p=1.0)],
+)
 def test_targets_move_as_the_pixels(transform):
     image = np.zeros((60, 80, 3), np.uint8)
     image[12:33, 14:35] = 255
@@ -147,6 +172,7 @@ def test_each_image_has_its_distortion_whatever_the_batch():
     for transform in (
         T.OpticalDistortion((-0.5, 0.5), p=1.0),
         T.GridDistortion(p=1.0),
+        T.ThinPlateSpline(p=1.0),
         T.RandomGridShuffle(p=1.0),
         T.Perspective(p=1.0),
     ):
