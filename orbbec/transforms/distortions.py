@@ -79,7 +79,7 @@ def _along(side: int, steps: Tensor, is_normalized: Tensor) -> Tensor:
 
 
 def spline_displacement(size: tuple[int, int], scale: Tensor, draws: Tensor) -> Tensor:
-    """How far from each pixel a bent thin plate reads: float32 `[N, 2, H, W]` on the CPU.
+    """How far from each pixel a thin plate with displaced points reads: float32 `[N, 2, H, W]` on the CPU.
 
     Args:
         size: (height, width).
