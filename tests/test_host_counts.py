@@ -7,6 +7,7 @@ import subprocess
 import sys
 from pathlib import Path
 
+import numpy as np
 import pytest
 import torch
 from torch.profiler import ProfilerActivity, profile
@@ -133,6 +134,28 @@ def test_launches_of_recipes_do_not_depend_on_the_number_of_images(tool, name, c
     plan = recipe.plan([image.shape[:2] for image in images], epoch=0)
     batch = orbbec.ImageBatch.from_images(images)
     assert launches_of(tool, lambda: recipe.apply(plan, batch)) == RECIPES[name]
+
+
+FLOATS = T.ToDtype(torch.float32, scale=True), T.Normalize()
+MIXES = {
+    "MixUp": [T.RandomResizedCrop(32), *FLOATS, T.MixUp()],
+    "CutMix": [T.RandomResizedCrop(32), *FLOATS, T.CutMix()],
+    "Mosaic": [T.Mosaic(64, tiles=9), T.RandomAffine(0, (0.1, 0.1), (0.5, 1.5)), *FLOATS],
+    "CopyPaste": [T.RandomResizedCrop(32), *FLOATS, T.CopyPaste()],
+}
+
+
+@pytest.mark.parametrize("name", MIXES)
+def test_a_mix_takes_at_most_three_launches(tool, name):
+    images = [photograph(40 + 3 * n % 20, 50 + 7 * n % 20) for n in range(16)]
+    targets = [
+        {"boxes": np.array([[2.0, 2, 30, 30]]), "masks": np.ones((1, *each.shape[:2]), np.uint8)}
+        for each in images
+    ]
+    pipeline, batch = T.Compose(MIXES[name]), orbbec.ImageBatch.from_images(images)
+    plan = pipeline.plan([image.shape[:2] for image in images], epoch=0, targets=targets)
+    T.transform_targets(plan, targets)  # which gives CopyPaste its masks
+    assert 1 <= launches_of(tool, lambda: pipeline.apply(plan, batch)) <= 3
 
 
 # Pipelines that the host draws or that run pass by pass, and their copies to the device.
