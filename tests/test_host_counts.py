@@ -125,12 +125,17 @@ RECIPES = {
 }
 
 
+def images_of(count):
+    """Of several sizes."""
+    return [photograph(40 + 3 * n % 20, 50 + 7 * n % 20) for n in range(count)]
+
+
 @pytest.mark.parametrize("name", RECIPES)
 @pytest.mark.parametrize("count", [4, 32])
 def test_launches_of_recipes_do_not_depend_on_the_number_of_images(tool, name, count):
     size = {"imagenet_eval": (32, 36), "drq_shift": (), "face_recognition": (), "ocr_line": ()}
     recipe = getattr(recipes, name)(*size.get(name, (32,)))
-    images = [photograph(40 + 3 * n % 20, 50 + 7 * n % 20) for n in range(count)]
+    images = images_of(count)
     plan = recipe.plan([image.shape[:2] for image in images], epoch=0)
     batch = orbbec.ImageBatch.from_images(images)
     assert launches_of(tool, lambda: recipe.apply(plan, batch)) == RECIPES[name]
@@ -147,7 +152,7 @@ MIXES = {
 
 @pytest.mark.parametrize("name", MIXES)
 def test_a_mix_takes_at_most_three_launches(tool, name):
-    images = [photograph(40 + 3 * n % 20, 50 + 7 * n % 20) for n in range(16)]
+    images = images_of(16)
     targets = [
         {"boxes": np.array([[2.0, 2, 30, 30]]), "masks": np.ones((1, *each.shape[:2]), np.uint8)}
         for each in images

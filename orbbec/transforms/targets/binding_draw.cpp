@@ -177,28 +177,28 @@ void draw_targets(Tensor code, Tensor samples, Tensor boxes, Tensor changes, Ten
   draws.a.seed = static_cast<uint64_t>(seed);
   draws.a.epoch = epoch;
   draw_batch(kOp, draws.a);
-  auto* left = const_cast<Box*>(box);
+  auto* result = const_cast<Box*>(box);
   for (int64_t n = 0; n < count; ++n, ++image) {
     const std::vector<Motion> motions = motions_of(warps, draws.a, n);
     const auto height = static_cast<double>(draws.layout[3 * n + 1]);
     const auto width = static_cast<double>(draws.layout[3 * n + 2]);
     const double bottom = motions.empty() ? height : motions.back().height();
     const double right = motions.empty() ? width : motions.back().width();
-    const Box* const first = left;
+    const Box* const first = result;
     for (int64_t k = draws.box_counts[n]; k > 0; --k, ++box, ++change) {
       const Box edges = edges_of(*box, format, height, width);
       const TargetBox after = box_after(edges, motions, height, width, limit);
       *change = {after.scale, after.keep};
       if (after.keep == 0) continue;
-      *left++ =
-          formatted({after.left, after.top, after.right, after.bottom}, format, bottom, right);
+      const Box edges_after{after.left, after.top, after.right, after.bottom};
+      *result++ = in_format(edges_after, format, bottom, right);
     }
     for (int64_t k = draws.point_counts[n]; k > 0; --k)
       move_point(*point++, motions, height, width);
     for (size_t k = 0; k < motions.size(); ++k)
       reading[static_cast<int64_t>(k) * count + n] = motions[k].reading();
     image->height = static_cast<int64_t>(bottom), image->width = static_cast<int64_t>(right);
-    image->boxes = left - first;
+    image->boxes = result - first;
   }
 }
 

@@ -46,7 +46,7 @@ void read_boxes(Tensor boxes, std::vector<int64_t> counts, std::vector<int64_t> 
 }
 
 void write_boxes(Tensor boxes, std::vector<int64_t> counts, Text box_format, Tensor sizes) {
-  FormattedBoxes("write_boxes", boxes, counts, box_format, sizes).convert(formatted);
+  FormattedBoxes("write_boxes", boxes, counts, box_format, sizes).convert(in_format);
 }
 
 }  // namespace

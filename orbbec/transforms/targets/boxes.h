@@ -120,7 +120,7 @@ inline Box edges_of(Box box, const BoxFormat& format, double height, double widt
 }
 
 // The inverse of `edges_of`.
-inline Box formatted(Box box, const BoxFormat& format, double height, double width) {
+inline Box in_format(Box box, const BoxFormat& format, double height, double width) {
   if (format.is_relative)
     box = {box.left / width, box.top / height, box.right / width, box.bottom / height};
   const auto [left, top, right, bottom] = box;

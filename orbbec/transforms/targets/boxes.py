@@ -63,6 +63,11 @@ class Boxes:
         return result
 
     @property
+    def mask(self) -> Array | None:
+        """`keep` for `chosen_rows`; None: no box is dropped."""
+        return self.keep if self.dropped else None
+
+    @property
     def dropped(self) -> int:
         """The number of dropped boxes."""
         if self._dropped is None:

@@ -16,7 +16,7 @@ from orbbec.plan.parameters import Batch
 from orbbec.plan.passes import AugmentPass, OperatorPass, Pass
 from orbbec.plan.program import Program
 from orbbec.transforms.base.tv_tensors import plain_target, target_like
-from orbbec.transforms.targets.formats import box_table, joined_tables
+from orbbec.transforms.targets.formats import box_table, join_tables
 from orbbec.transforms.targets.masks import Mask, moved_masks
 from orbbec.transforms.targets.motion import Motion, mask_border
 from orbbec.transforms.targets.numbers import numbers_like, target_numbers
@@ -88,7 +88,7 @@ def _followed(
         for index, entries in enumerate(every)
         for key in entries.points
     ]
-    boxes, positions, numbers = joined_tables(tables), *_joined_points(points, len(every))
+    boxes, positions, numbers = join_tables(tables), *_join_points(points, len(every))
     samples = np.empty((len(every), 5), np.int64)  # id, height, width, boxes, points
     samples[:, 0], samples[:, 1:3] = batch.sample_ids, batch.sizes
     samples[:, 3], samples[:, 4] = list(map(len, tables)), numbers
@@ -135,7 +135,7 @@ class _Points(NamedTuple):
         return int(self.table.size) // int(self.table.shape[-1])
 
 
-def _joined_points(points: Sequence[_Points], images: int) -> tuple[Array, list[int]]:
+def _join_points(points: Sequence[_Points], images: int) -> tuple[Array, list[int]]:
     """The points of all images, float64 `[P, 3]` with x and y, and their numbers in each."""
     counts = [0] * images
     for each in points:

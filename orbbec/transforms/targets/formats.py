@@ -57,14 +57,14 @@ def numbers_of_boxes(tables: Sequence[Array], indices: Sequence[int], box_format
         >>> numbers_of_boxes([relative], [0], "cxcywhn", np.array([[10, 20]])).tolist()
         [[5.0, 0.0, 15.0, 10.0]]
     """
-    rows = joined_tables(tables)
+    rows = join_tables(tables)
     _read_boxes(torch.from_numpy(rows), list(map(len, tables)), indices, box_format, torch.from_numpy(sizes))
     if box_format not in ROTATED or box_format == "xyxyxyxy":
         return rows
     return rotated_corners(np.asarray(box_convert(rows, box_format, "cxcywha"))).reshape(-1, 8)
 
 
-def joined_tables(tables: Sequence[Array]) -> Array:
+def join_tables(tables: Sequence[Array]) -> Array:
     """The rows of several images, in new memory."""
     return tables[0].copy() if len(tables) == 1 else np.ascontiguousarray(np.concatenate(tables))
 

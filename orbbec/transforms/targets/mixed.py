@@ -279,7 +279,6 @@ def _together(
     """
     target = dict(rest or {})
     written = [tile.written() if tile.geometry else tile.values for tile in tiles]
-    keep = boxes.keep if boxes.dropped else None
     for key in dict.fromkeys(key for tile in tiles for key in tile.spatial):
         if base.is_layer(key):
             continue
@@ -291,7 +290,7 @@ def _together(
         ]
         with _join_errors(key, base.index):
             rows = example_of(values) if key == "boxes" else joined_rows(values)
-        target[key] = rows if is_geometry or key == "boxes" else chosen_rows(rows, keep, False)
+        target[key] = rows if is_geometry or key == "boxes" else chosen_rows(rows, boxes.mask, False)
     for tile, entries, region in zip(tiles, written, regions, strict=True):
         for key in filter(base.is_layer, tile.geometry):
             layer = target[key] if key in target else copy.deepcopy(entries[key])

@@ -324,9 +324,9 @@ class State:
             if self.is_per_box("area"):
                 result["area"] = scaled_area(result["area"], self._area_scale(), self.index)
             if self.per_box and (boxes is not None or self.boxes.dropped):
-                keep = self.boxes.keep if self.boxes.dropped else None
+                mask = self.boxes.mask
                 for key in self.per_box:
-                    result[key] = chosen_rows(result[key], keep, result[key] is self.original[key])
+                    result[key] = chosen_rows(result[key], mask, result[key] is self.original[key])
         for key in self.geometry:
             if key not in ("polygons", "area"):
                 result[key] = numbers_like(result[key], self.original[key], f"{key} of image {self.index}")

@@ -288,9 +288,9 @@ def test_sides_of_cells_are_drawn_as_in_albumentations():
     theirs = pytest.importorskip("albumentations")
     how = {"ratio": 0.9, "unit_size_range": (2, 4), "random_offset": False, "p": 0.8}
     step = made(theirs, "GridDropout", how)
-    own, other = drawn_by_both(theirs, [step], of=lambda image: int((image == 0).all(-1).sum()))
-    assert len(own) > 2
-    assert_alike(own, other)
+    one, other = drawn_by_both(theirs, [step], of=lambda image: int((image == 0).all(-1).sum()))
+    assert len(one) > 2
+    assert_alike(one, other)
 
 
 def assert_as_bright(theirs, step):

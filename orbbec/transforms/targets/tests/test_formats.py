@@ -163,6 +163,17 @@ def test_the_operators_convert_boxes_in_place(name, row):
     np.testing.assert_allclose(boxes, [row] * 2, rtol=1e-15)
 
 
+@pytest.mark.parametrize("name", ["xywh", "cxcywh"])
+def test_the_operators_have_the_bits_of_box_convert(name):
+    corners = torch.from_numpy(corners_of_boxes(500))
+    boxes, sizes = corners.clone(), torch.ones(1, 2).long()
+    torch.ops.orbbec.write_boxes(boxes, [500], name, sizes)
+    assert torch.equal(boxes, box_convert(corners, "xyxy", name))
+    expected = box_convert(boxes, name, "xyxy")
+    torch.ops.orbbec.read_boxes(boxes, [500], [0], name, sizes)
+    assert torch.equal(boxes, expected)
+
+
 @pytest.mark.parametrize(
     ("name", "row", "fault"),
     [
