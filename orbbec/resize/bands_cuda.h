@@ -10,11 +10,6 @@ namespace {
 
 constexpr int kMaxGroups = 96;  // of source rows of a band that are added in order
 
-// Whether taps of weight 0 change no sum: integer pixels are neither infinite nor NaN, and sums of
-// -0 become 0.
-template <class T>
-constexpr bool kIgnoresZeros = std::is_integral_v<T>;
-
 // Whether two output rows read at most one source row in common: the last of one is the first of
 // the other.
 template <class Form>
@@ -31,99 +26,6 @@ struct alignas(16) RowGroup {
   uint8_t ends[kRowsPerGroup];  // whether this is the last source row of the current row
 };
 
-// The horizontal sums of a thread's value: kTaps taps in registers, all within the image. A thread
-// with fewer taps has some of weight 0 before or after them. kStride: from pixel to pixel; 0: that
-// of the image.
-template <class Op, int kTaps, int kStride>
-struct TapsInRegisters {
-  using T = typename Op::Value;
-  using F = typename Op::Form;
-  using Weight = typename Op::Weight;
-  static constexpr int kChannels = 1;
-  static constexpr bool kInRing = kStride == 0;
-  static constexpr int kRows =
-      kTaps <= 6 ? kRowsPerGroup : kRowsPerGroup / 2;  // that registers hold
-
-  int64_t offset, stride;
-  int begin, end;  // of the thread's taps
-  Weight weights[kTaps];
-
-  __device__ TapsInRegisters(const ResizePlan& plan, const Image<const T>& from,
-                             const Taps<Weight>& taps, int64_t channel) {
-    const int first = smaller(taps.first, plan.right - kTaps);
-    begin = taps.first - first;
-    end = begin + taps.count;
-    stride = kStride > 0 ? kStride : static_cast<int64_t>(from.stride_x);
-    offset = first * stride + channel * from.stride_c;
-#pragma unroll
-    for (int k = 0; k < kTaps; ++k) {
-      const Weight weight = taps.weights[clamp_int(k - begin, 0, taps.count - 1)];
-      weights[k] = k >= begin && k < end ? weight : Weight(0);
-    }
-  }
-
-  // Of source rows `step` apart, from `row` on.
-  __device__ void operator()(const T* row, int64_t step, bool,
-                             typename F::Row (&sums)[kRowsPerGroup][kChannels]) const {
-    row += offset;
-#pragma unroll
-    for (int first = 0; first < kRowsPerGroup; first += kRows) {
-      T read[kRows][kTaps];
-#pragma unroll
-      for (int i = 0; i < kRows; ++i) {
-#pragma unroll
-        for (int k = 0; k < kTaps; ++k) read[i][k] = row[k * (kStride > 0 ? kStride : stride)];
-        row += step;
-      }
-#pragma unroll
-      for (int i = 0; i < kRows; ++i) sums[first + i][0] = sum(read[i]);
-    }
-  }
-
-  __device__ typename F::Row sum(const T (&read)[kTaps]) const {
-    const auto term = [&](int k) { return static_cast<typename F::Term>(load_term(read[k])); };
-    if constexpr (std::is_integral_v<Weight>) {
-      return F::horizontal(Taps<Weight>{0, kTaps, weights}, true, term);
-    } else {
-      auto sum = F::start();
-#pragma unroll
-      for (int k = 0; k < kTaps; ++k) {
-        const auto more = sum + term(k) * weights[k];
-        sum = kIgnoresZeros<T> || (k >= begin && k < end) ? more : sum;
-      }
-      return F::row(sum, true);
-    }
-  }
-};
-
-// The same with any number of taps, in memory.
-template <class Op>
-struct TapsInMemory {
-  using T = typename Op::Value;
-  using F = typename Op::Form;
-  using Weight = typename Op::Weight;
-  static constexpr int kChannels = 1;
-  static constexpr bool kInRing = true;
-
-  int64_t offset, stride;
-  Taps<Weight> taps;
-
-  __device__ TapsInMemory(const Image<const T>& from, const Taps<Weight>& taps, int64_t channel)
-      : offset(taps.first * static_cast<int64_t>(from.stride_x) + channel * from.stride_c),
-        stride(from.stride_x),
-        taps(taps) {}
-
-  __device__ void operator()(const T* row, int64_t step, bool,
-                             typename F::Row (&sums)[kRowsPerGroup][kChannels]) const {
-    for (int i = 0; i < kRowsPerGroup; ++i) {
-      const T* const pixels = row + i * step + offset;
-      sums[i][0] = F::horizontal(taps, true, [&](int k) {
-        return static_cast<typename F::Term>(load_term(pixels[k * stride]));
-      });
-    }
-  }
-};
-
 // The source rows that a band reads, in groups.
 struct BandRows {
   int first, end, bottom;  // bottom: of the image
@@ -134,6 +36,24 @@ struct BandRows {
   // The first row of a group; near the bottom, groups share rows.
   __device__ int first_of(int group) const {
     return smaller(first + group * kRowsPerGroup, bottom - kRowsPerGroup);
+  }
+};
+
+// A thread's columns of a ring of source rows in shared memory.
+template <class Row, int kChannels>
+struct Ring {
+  Row* first;
+  int rows;  // a power of two
+
+  __device__ Row& at(int row, int c) const {
+    return first[((row & (rows - 1)) * kChannels + c) * blockDim.x];
+  }
+  __device__ void keep(int row, const Row (&sum)[kRowsPerGroup][kChannels]) const {
+#pragma unroll
+    for (int i = 0; i < kRowsPerGroup; ++i) {
+#pragma unroll
+      for (int c = 0; c < kChannels; ++c) at(row + i, c) = sum[i][c];
+    }
   }
 };
 
@@ -167,74 +87,82 @@ struct ThreadBand {
     sums(&from.at(first, 0, 0), from.stride_y, at_edge, sum);
   }
 
-  // Adds each source row to the two output rows that read it.
-  __device__ void add_in_order(const BandRows& band, const RowGroup<Weight>* groups) {
+  // Sums each source row horizontally, and adds it to the two output rows that read it, as `groups`
+  // say; or, if not `in_order`, keeps the sums of the last source rows in a ring.
+  __device__ void run(const BandRows& band, bool in_order,
+                      const RowGroup<Weight> (&groups)[kMaxGroups],
+                      const Ring<Row, kChannels>& ring) {
     const Image<const T> from = op.source[column.n];
-    typename F::Sum current[kChannels], next[kChannels];
-#pragma unroll
-    for (int c = 0; c < kChannels; ++c) current[c] = next[c] = F::start();
-    const auto end_row = [&] {
-      finish(current);
-#pragma unroll
-      for (int c = 0; c < kChannels; ++c) current[c] = next[c], next[c] = F::start();
-    };
+    OpenRows open;
+    int y = column.begin;
     const RowGroup<Weight>* group = groups;
-    for (int g = 0; g < band.groups(); ++g, ++group) {
+    for (int g = 0; g < band.groups(); ++g) {
+      const int first = band.first_of(g);
       Row sum[kRowsPerGroup][kChannels];
-      sum_rows(from, band.first_of(g), sum);
-      Weight weights[kRowsPerGroup][2];
-      uint64_t adds;
-      uint32_t ends;
-      memcpy(weights, group->weights, sizeof(weights));
-      memcpy(&adds, group->adds, sizeof(adds));
-      memcpy(&ends, group->ends, sizeof(ends));
-#pragma unroll
-      for (int i = 0; i < kRowsPerGroup; ++i) {
-        const auto add = [&](typename F::Sum(&to)[kChannels], int which) {
-          if (!kIgnoresZeros<T> && (adds >> (16 * i + 8 * which) & 1) == 0) return;
-#pragma unroll
-          for (int c = 0; c < kChannels; ++c) to[c] = F::add(to[c], sum[i][c], weights[i][which]);
-        };
-        const bool ends_here = (ends & 0xffu << 8 * i) != 0;
-        add(current, 0);
-        if (ends_here || !kSharesOneRow<F>) add(next, 1);
-        if (ends_here) end_row();
-      }
-    }
-    if (band.last_ends_two) end_row();
-  }
-
-  // Keeps the sums of the last `ring_rows` source rows, a power of two, in the thread's columns of
-  // `ring`.
-  __device__ void keep_in_ring(int bottom, Row* ring, int ring_rows) {
-    const Image<const T> from = op.source[column.n];
-    const auto slot = [&](int row, int c) -> Row& {
-      return ring[((row & (ring_rows - 1)) * kChannels + c) * blockDim.x];
-    };
-    int next = 0;
-    for (int y = column.begin; y < column.end; ++y) {
-      const auto taps = taps_at<Weight>(op.coefficients, column.n, op.coefficients.width + y);
-      next = larger(next, taps.first);
-      for (; next < taps.first + taps.count; next += kRowsPerGroup) {
-        const int first = smaller(next, bottom - kRowsPerGroup);
-        Row row[kRowsPerGroup][kChannels];
-        sum_rows(from, first, row);
-#pragma unroll
-        for (int i = 0; i < kRowsPerGroup; ++i) {
-#pragma unroll
-          for (int c = 0; c < kChannels; ++c) slot(first + i, c) = row[i][c];
+      sum_rows(from, first, sum);
+      if (!kIsPillow<F> || in_order) {
+        add_rows(*group++, sum, open);
+      } else if constexpr (kIsPillow<F>) {
+        ring.keep(first, sum);
+        for (; y < column.end; ++y) {
+          const auto taps = taps_at<Weight>(op.coefficients, column.n, op.coefficients.width + y);
+          if (taps.first + taps.count > first + kRowsPerGroup) break;
+          sum_vertically(taps, ring);
         }
       }
-      typename F::Sum sum[kChannels];
-#pragma unroll
-      for (int c = 0; c < kChannels; ++c) sum[c] = F::start();
-      for (int k = 0; k < taps.count; ++k) {
-#pragma unroll
-        for (int c = 0; c < kChannels; ++c)
-          sum[c] = F::add(sum[c], slot(taps.first + k, c), taps.weights[k]);
-      }
-      finish(sum);
     }
+    if (in_order && band.last_ends_two) end_row(open);
+  }
+
+ private:
+  // The sums of the current output row and the next.
+  struct OpenRows {
+    typename F::Sum current[kChannels], next[kChannels];
+
+    __device__ OpenRows() {
+#pragma unroll
+      for (int c = 0; c < kChannels; ++c) current[c] = next[c] = F::start();
+    }
+  };
+
+  __device__ void end_row(OpenRows& open) {
+    finish(open.current);
+#pragma unroll
+    for (int c = 0; c < kChannels; ++c) open.current[c] = open.next[c], open.next[c] = F::start();
+  }
+
+  __device__ void add_rows(const RowGroup<Weight>& group,
+                           const Row (&sum)[kRowsPerGroup][kChannels], OpenRows& open) {
+    Weight weights[kRowsPerGroup][2];
+    uint64_t adds;
+    uint32_t ends;
+    memcpy(weights, group.weights, sizeof(weights));
+    memcpy(&adds, group.adds, sizeof(adds));
+    memcpy(&ends, group.ends, sizeof(ends));
+#pragma unroll
+    for (int i = 0; i < kRowsPerGroup; ++i) {
+      const auto add = [&](typename F::Sum(&to)[kChannels], int which) {
+        if (!kIgnoresZeros<T> && (adds >> (16 * i + 8 * which) & 1) == 0) return;
+#pragma unroll
+        for (int c = 0; c < kChannels; ++c) to[c] = F::add(to[c], sum[i][c], weights[i][which]);
+      };
+      const bool ends_here = (ends & 0xffu << 8 * i) != 0;
+      add(open.current, 0);
+      if (ends_here || !kSharesOneRow<F>) add(open.next, 1);
+      if (ends_here) end_row(open);
+    }
+  }
+
+  __device__ void sum_vertically(const Taps<Weight>& taps, const Ring<Row, kChannels>& ring) {
+    typename F::Sum sum[kChannels];
+#pragma unroll
+    for (int c = 0; c < kChannels; ++c) sum[c] = F::start();
+    for (int k = 0; k < taps.count; ++k) {
+#pragma unroll
+      for (int c = 0; c < kChannels; ++c)
+        sum[c] = F::add(sum[c], ring.at(taps.first + k, c), taps.weights[k]);
+    }
+    finish(sum);
   }
 };
 
@@ -286,22 +214,6 @@ struct BandTaps {
   }
 };
 
-// Calls `use` with how many taps, at least `count`, are best in registers, or with 0. All lanes of
-// the warp take part.
-template <class T, class Use>
-__device__ void with_taps(const ResizePlan& plan, int count, const Use& use) {
-  using std::integral_constant;
-  const int width = plan.right - plan.left;
-  const auto fit = [&](int taps) { return width >= taps && !__any_sync(kAllLanes, count > taps); };
-  if (fit(4)) return use(integral_constant<int, 4>{});
-  if constexpr (std::is_same_v<T, uint8_t>) {
-    if (fit(5)) return use(integral_constant<int, 5>{});
-    if (fit(6)) return use(integral_constant<int, 6>{});
-  }
-  if (fit(8)) return use(integral_constant<int, 8>{});
-  use(integral_constant<int, 0>{});
-}
-
 // Whether TapsInWords read what the threads of a block own. All of them take part.
 template <class Op, class T>
 __device__ bool can_read_words(const Op& op, const ResizePlan& plan, const Image<const T>& from,
@@ -310,37 +222,6 @@ __device__ bool can_read_words(const Op& op, const ResizePlan& plan, const Image
   const int taps = count <= 4 ? 4 : count <= 6 ? count : 8;
   const bool fit = count <= taps && taps <= plan.right - plan.left;
   return __syncthreads_and(fit && from.stride_y >= kWordBytes);
-}
-
-// Calls `use` with the sums of a thread's value. All lanes of the warp take part.
-template <class Op, class T, class Use>
-__device__ void with_sums_of_value(const Op& op, const ResizePlan& plan, const Image<const T>& from,
-                                   const BandColumn& column, bool in_order, const Use& use) {
-  const auto taps = taps_at<typename Op::Weight>(op.coefficients, column.n, column.x);
-  with_taps<T>(plan, taps.count, [&](auto count) {
-    constexpr int kTaps = decltype(count)::value;
-    if (!column.exists) return;
-    if constexpr (kTaps == 0) {
-      use(TapsInMemory<Op>(from, taps, column.channel));
-    } else {
-      if constexpr (std::is_same_v<T, uint8_t>) {
-        if (in_order && from.stride_x == 1)
-          return use(TapsInRegisters<Op, kTaps, 1>(plan, from, taps, column.channel));
-      }
-      use(TapsInRegisters<Op, kTaps, 0>(plan, from, taps, column.channel));
-    }
-  });
-}
-
-// The same of its pixel, if it can_read_words.
-template <class Op, class T, class Use>
-__device__ void with_sums_of_pixel(const Op& op, const ResizePlan& plan, const BandColumn& column,
-                                   const Use& use) {
-  const auto taps = taps_at<typename Op::Weight>(op.coefficients, column.n, column.x);
-  with_taps<T>(plan, taps.count, [&](auto count) {
-    constexpr int kTaps = decltype(count)::value;
-    if constexpr (kTaps > 0) use(TapsInWords<Op, kTaps>(plan, taps));
-  });
 }
 
 // Rows of a band whose source rows fit the groups, if they are added in order. All threads of the
@@ -365,19 +246,20 @@ __device__ __forceinline__ void resize_part(const Op& op, const ResizePlan& plan
   if (in_order) taps_y.fill(rows, groups);
   const bool is_readable = kChannels == 1 || can_read_words(op, plan, from, column);
   if ((!in_order && !in_ring) || !is_readable) {
-    return for_each_value<kChannels>(
-        op, column, [&](const BandColumn& value) { compute_values(op, plan, from, value); });
+    return for_each_value<kChannels>(op, column, [&](const BandColumn& value) {
+      store_values(op, value, [&](int y) {
+        return plan.form == ResizeForm::kTwoPass
+                   ? op.template sampled<F>(plan, from, value.n, y, value.x, value.channel)
+                   : op.block_or_zero(plan, from, value.n, y, value.x, value.channel);
+      });
+    });
   }
-  const auto use = [&](const auto& sums) {
-    ThreadBand band(op, column, sums);
-    if (in_order) {
-      band.add_in_order(rows, groups);
-    } else if constexpr (std::decay_t<decltype(sums)>::kInRing && kIsPillow<F>) {
-      band.keep_in_ring(plan.bottom, dynamic_shared<typename F::Row>() + threadIdx.x, ring_rows);
-    }
-  };
-  if constexpr (kChannels == 1) with_sums_of_value(op, plan, from, column, in_order, use);
-  if constexpr (kChannels > 1) with_sums_of_pixel<Op, T>(op, plan, column, use);
+  const auto taps = taps_at<typename Op::Weight>(op.coefficients, column.n, column.x);
+  const Ring<typename F::Row, kChannels> ring{dynamic_shared<typename F::Row>() + threadIdx.x,
+                                              ring_rows};
+  const SumsOf<Op, kChannels> sums(plan, from, taps, column.channel);
+  if (kChannels > 1 || column.exists)
+    ThreadBand(op, column, sums).run(rows, in_order, groups, ring);
 }
 
 // How many rows of a band are done at a time, so that their source rows fit the groups.

@@ -112,8 +112,7 @@ std::shared_ptr<void> new_coefficients(const char* op, const Tensor& images, Res
   t.sets = alike ? std::min<int64_t>(a.source.count, 1) : a.source.count;
   t.height = a.request.height;
   t.width = a.request.width;
-  const int64_t weight_size = dispatch_weight(a.request.method, a.dtype,
-                                              [](auto weight) { return int64_t{sizeof(weight)}; });
+  const int64_t weight_size = a.request.weight_type == WeightType::kFloat64 ? 8 : 4;
   constexpr double kMax = 0x1p50;
   const double weights = static_cast<double>(t.width) * static_cast<double>(t.taps_x) +
                          static_cast<double>(t.height) * static_cast<double>(t.taps_y);
@@ -146,6 +145,7 @@ void set_geometry(const std::optional<Tensor>& boxes, ResizeArguments& a) {
   a.request.width = a.output.width;
   a.request.is_byte = a.dtype == DType::kUInt8;
   a.request.is_wide = a.dtype == DType::kUInt16;
+  a.request.weight_type = weight_type(a.request.method, a.dtype);
 }
 
 std::vector<int64_t> longest_sides(const char* op, const AnyImages& source,
@@ -266,14 +266,15 @@ struct ResizeEach {
             static_cast<double>(a.request.height) * static_cast<double>(t.taps_y));
   }
 
-  // On the device, in two launches, or more where one result is much larger than another: its
-  // coefficients would need too much memory for each.
+  // On the device, in two launches, or more where one result is so much larger than the others that
+  // its coefficients would need too much memory for each.
   void run_on_device(int64_t begin, int64_t end) const {
-    constexpr double kMaxExcess = 4;  // of what results of one image need
+    constexpr double kMaxWeights = 1 << 23;  // 32 or 64 MB
+    constexpr double kMaxExcess = 4;         // of what results of one image need
     ResizeArguments a = part(begin, end);
     double least = 0;
     for (int64_t n = begin; n < end; ++n) least += weights_of(part(n, n + 1));
-    if (weights_of(a) > kMaxExcess * least) {
+    if (weights_of(a) > std::max(kMaxWeights, kMaxExcess * least)) {
       const int64_t middle = begin + (end - begin) / 2;
       run_on_device(begin, middle);
       return run_on_device(middle, end);

@@ -229,13 +229,6 @@ __device__ void store_values(const Op& op, const BandColumn& column, const Value
     to.at(y, column.target, column.channel) = value(y);
 }
 
-template <class Op, class T>
-__device__ void compute_values(const Op& op, const ResizePlan& plan, const Image<const T>& from,
-                               const BandColumn& column) {
-  store_values(op, column,
-               [&](int y) { return op.value(plan, from, column.n, y, column.x, column.channel); });
-}
-
 // A thread owns one value of each row of a band; the taps of the rows are in 2 to 3 KiB
 // of shared memory. Each source row is read by one or two output rows, a sector of it by one warp.
 template <class Op>

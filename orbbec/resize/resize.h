@@ -186,6 +186,7 @@ struct PillowFixed {
   ORBBEC_HD static constexpr Sum start() { return 1 << 21; }
   ORBBEC_HD static Sum add(Sum sum, int term, Weight weight) { return sum + term * weight; }
   ORBBEC_HD static Row finished(Sum sum) { return static_cast<Row>(clamp_int(sum >> 22, 0, 255)); }
+  ORBBEC_HD static Row row(Sum sum, bool) { return finished(sum); }
   template <class Read>
   ORBBEC_HD static Row horizontal(const Taps<Weight>& taps, bool, const Read& read) {
     Sum sum = start();

@@ -85,15 +85,12 @@ struct ResizeBackward {
 
 template <class Launch>
 int dispatch_resize_backward(const ResizeBackwardArguments& a, const Launch& launch) {
-  return dispatch_weight(a.method, a.dtype, [&](auto weight) {
-    using W = decltype(weight);
-    if constexpr (std::is_same_v<W, int32_t>) {
-      return 0;  // integer images have no gradient
-    } else {
-      if (a.dtype == DType::kFloat32) return launch(ResizeBackward<float, W>(a));
-      return launch(ResizeBackward<double, W>(a));
-    }
-  });
+  const bool is_float = a.dtype == DType::kFloat32;  // else double: integers have no gradient
+  if (weight_type(a.method, a.dtype) == WeightType::kFloat32)
+    return is_float ? launch(ResizeBackward<float, float>(a))
+                    : launch(ResizeBackward<double, float>(a));
+  return is_float ? launch(ResizeBackward<float, double>(a))
+                  : launch(ResizeBackward<double, double>(a));
 }
 
 }  // namespace orbbec

@@ -97,19 +97,15 @@ void run_strips(const ResizeArguments& a, int64_t begin, int64_t end) {
 }  // namespace
 
 void fill_resize_coefficients_cpu(const ResizeArguments& a, const ParallelFor& parallel) {
-  dispatch_weight(a.request.method, a.dtype, [&](auto weight) {
-    using Fill = FillResizeCoefficients<decltype(weight)>;
-    const int items = static_cast<int>(Fill::items(a.request));
-    const Fill fill(a.request, a.coefficients);
-    parallel(a.coefficients.sets, kPixelsPerTask / 8 / items + 1, [&](int64_t begin, int64_t end) {
-      for (int64_t n = begin; n < end; ++n) {
-        const auto geometry = fill.geometry(n);
-        // Blocks read no coefficients, but the gradient of floats does.
-        const bool only_plan =
-            a.dtype == DType::kUInt8 && geometry.plan.form == ResizeForm::kBlocks;
-        for (int i = 0; i < (only_plan ? 1 : items); ++i) fill.fill_item(geometry, n, i);
-      }
-    });
+  const int items = static_cast<int>(FillResizeCoefficients::items(a.request));
+  const FillResizeCoefficients fill(a.request, a.coefficients);
+  parallel(a.coefficients.sets, kPixelsPerTask / 8 / items + 1, [&](int64_t begin, int64_t end) {
+    for (int64_t n = begin; n < end; ++n) {
+      const auto geometry = fill.geometry(n);
+      // Blocks read no coefficients, but the gradient of floats does.
+      const bool only_plan = a.dtype == DType::kUInt8 && geometry.plan.form == ResizeForm::kBlocks;
+      for (int i = 0; i < (only_plan ? 1 : items); ++i) fill.fill_item(geometry, n, i);
+    }
   });
 }
 

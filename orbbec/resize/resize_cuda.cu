@@ -80,11 +80,9 @@ int launch_resize(const Resize<T, Form>& op, ResizeMethod method, void* stream) 
 }  // namespace
 
 int fill_resize_coefficients_cuda(const ResizeArguments& a, void* stream) {
-  return dispatch_weight(a.request.method, a.dtype, [&](auto weight) {
-    using Fill = FillResizeCoefficients<decltype(weight)>;
-    const int items = static_cast<int>(Fill::items(a.request));
-    return for_each_item_cuda(Fill(a.request, a.coefficients), a.coefficients.sets, items, stream);
-  });
+  const int items = static_cast<int>(FillResizeCoefficients::items(a.request));
+  return for_each_item_cuda(FillResizeCoefficients(a.request, a.coefficients), a.coefficients.sets,
+                            items, stream);
 }
 
 int resize_cuda(const ResizeArguments& a, void* stream) {

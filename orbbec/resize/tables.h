@@ -28,15 +28,15 @@ enum class ResizeMethod {
 ORBBEC_HD bool is_pillow(ResizeMethod method) { return method >= ResizeMethod::kPillowBox; }
 ORBBEC_HD bool is_nearest(ResizeMethod method) { return method <= ResizeMethod::kNearestExact4; }
 
-// Calls `use` with a value of the weight type of a method.
-template <class Use>
-auto dispatch_weight(ResizeMethod method, DType dtype, const Use& use) {
+// The type of the weights of a method: integers of fixed-point sums, else the type of the sums.
+enum class WeightType { kInt32, kFloat32, kFloat64 };
+
+inline WeightType weight_type(ResizeMethod method, DType dtype) {
   const bool is_byte = dtype == DType::kUInt8;
-  if (is_pillow(method)) return is_byte ? use(int32_t{}) : use(double{});
+  if (is_pillow(method)) return is_byte ? WeightType::kInt32 : WeightType::kFloat64;
   const bool exact = method == ResizeMethod::kLinearExact;
-  if (exact && (is_byte || dtype == DType::kUInt16)) return use(int32_t{});
-  if (is_byte && method != ResizeMethod::kArea) return use(int32_t{});
-  return use(float{});
+  if (exact && (is_byte || dtype == DType::kUInt16)) return WeightType::kInt32;
+  return is_byte && method != ResizeMethod::kArea ? WeightType::kInt32 : WeightType::kFloat32;
 }
 
 // How an image is resized, which may differ within a batch.
@@ -64,6 +64,7 @@ struct ResizeRequest {
   bool vertical_first_if_tall;  // Pillow 13: the vertical pass runs first where the height shrinks
                                 // most
   bool is_byte, is_wide;        // uint8; uint16
+  WeightType weight_type;
 };
 
 // The coefficients of one image or of each: `width` entries along x, then `height` along y.
@@ -199,9 +200,7 @@ ORBBEC_HD void lanczos4_weights(float x, float (&w)[8]) {
   for (int i = 0; i < 8; ++i) w[i] *= sum;
 }
 
-// Computes the entries of one image; an item is an entry. W is int for fixed-point weights, else
-// the type of the sums.
-template <class W>
+// Computes the entries of one image; an item is an entry.
 struct FillResizeCoefficients {
   ResizeRequest request;
   ResizeCoefficients coefficients;
@@ -303,9 +302,19 @@ struct FillResizeCoefficients {
   }
 
   // Drops taps beyond the capacity: the given size was too small.
-  ORBBEC_HD void put(int64_t n, int i, int tap, W weight) const {
-    if (tap < (i < coefficients.width ? coefficients.taps_x : coefficients.taps_y))
-      static_cast<W*>(coefficients.weights)[coefficients.weight(n, i) + tap] = weight;
+  ORBBEC_HD void put(int64_t n, int i, int tap, double weight) const {
+    if (tap >= (i < coefficients.width ? coefficients.taps_x : coefficients.taps_y)) return;
+    const int64_t at = coefficients.weight(n, i) + tap;
+    switch (request.weight_type) {
+      case WeightType::kInt32:
+        static_cast<int32_t*>(coefficients.weights)[at] = static_cast<int32_t>(weight);
+        break;
+      case WeightType::kFloat32:
+        static_cast<float*>(coefficients.weights)[at] = static_cast<float>(weight);
+        break;
+      case WeightType::kFloat64:
+        static_cast<double*>(coefficients.weights)[at] = weight;
+    }
   }
 
   ORBBEC_HD void fill(int64_t n, int i, int d, const ResizeAxis& axis, const ResizePlan& plan,
@@ -341,7 +350,7 @@ struct FillResizeCoefficients {
   }
 
   ORBBEC_HD void nearest(int64_t n, int i, int at) const {
-    put(n, i, 0, W(1));
+    put(n, i, 0, 1);
     set(n, i, at, 1);
   }
 
@@ -358,13 +367,13 @@ struct FillResizeCoefficients {
     const double one = request.is_byte ? 256 : 65536;
     const double at = axis.scale * (static_cast<double>(d) + 0.5) - 0.5;
     const int left = floor_to_int(at);
-    put(n, i, 0, W(one));
-    put(n, i, 1, W(0));
+    put(n, i, 0, one);
+    put(n, i, 1, 0);
     if (left < 0 || axis.length <= 1) return set(n, i, axis.begin, 1);
     if (left >= axis.length - 1) return set(n, i, axis.begin + axis.length - 1, 1);
     const double right_weight = rint((at - left) * one);
-    put(n, i, 0, W(one - right_weight));
-    put(n, i, 1, W(right_weight));
+    put(n, i, 0, one - right_weight);
+    put(n, i, 1, right_weight);
     set(n, i, axis.begin + left, 2);
   }
 
@@ -412,9 +421,8 @@ struct FillResizeCoefficients {
   }
 
   // 11 bits where uint8 is summed in integers. Area's weights are floats, which also hold integers.
-  ORBBEC_HD W weight(float w) const {
-    if (request.is_byte) return static_cast<W>(saturate_int16(round_to_int(w * 2048)));
-    return static_cast<W>(w);
+  ORBBEC_HD double weight(float w) const {
+    return request.is_byte ? saturate_int16(round_to_int(w * 2048)) : w;
   }
 
   ORBBEC_HD void area(int64_t n, int i, int d, const ResizeAxis& axis) const {
@@ -427,22 +435,19 @@ struct FillResizeCoefficients {
     int count = 0, at = first;
     if (first - begin > kMin) {
       at = first - 1;
-      put(n, i, count++, W(static_cast<float>((first - begin) / width)));
+      put(n, i, count++, static_cast<float>((first - begin) / width));
     }
-    for (int s = first; s < last; ++s) put(n, i, count++, W(static_cast<float>(1.0 / width)));
+    for (int s = first; s < last; ++s) put(n, i, count++, static_cast<float>(1.0 / width));
     if (end - last > kMin) {
       const double overlap = end - last < 1 ? end - last : 1;
-      put(n, i, count++, W(static_cast<float>((overlap < width ? overlap : width) / width)));
+      put(n, i, count++, static_cast<float>((overlap < width ? overlap : width) / width));
     }
     set(n, i, axis.begin + at, count);
   }
 
-  ORBBEC_HD static W pillow_weight(double w) {
-    if constexpr (std::is_same_v<W, int32_t>) {
-      return static_cast<int32_t>(w < 0 ? w * (1 << 22) - 0.5 : w * (1 << 22) + 0.5);
-    } else {
-      return static_cast<W>(w);
-    }
+  ORBBEC_HD double pillow_weight(double w) const {
+    if (request.weight_type == WeightType::kFloat64) return w;
+    return w < 0 ? w * (1 << 22) - 0.5 : w * (1 << 22) + 0.5;  // put() drops the fraction
   }
 
   ORBBEC_HD void pillow(int64_t n, int i, int d, const ResizeAxis& axis) const {

@@ -149,7 +149,11 @@ __global__ void __launch_bounds__(kBandThreads,
   if constexpr (!std::is_same_v<F, FixedTaps<true>>) {
     if (taps == 8) return run(std::integral_constant<int, 8>{});
   }
-  if (column.exists) compute_values(op, plan, from, column);
+  if (!column.exists) return;
+  store_values(op, column, [&](int y) {
+    if (plan.form != ResizeForm::kTwoPass) return store<T>(0.0f);
+    return op.template sampled<F>(plan, from, column.n, y, column.x, column.channel);
+  });
 }
 
 }  // namespace
