@@ -10,6 +10,7 @@
 
 #include "../core/image.h"
 #include "../core/scalar.h"
+#include "../executors/simd/halves.h"
 
 #define ORBBEC_INLINE __attribute__((always_inline))
 
@@ -153,6 +154,18 @@ void from_block(const F* block, int64_t width, int first, int channels, T* targe
     return;
   }
   int c = first;
+  if constexpr (kIsHalf<T>) {
+    constexpr int64_t kTogether = 64;  // values, which stay in L1
+    float values[kTogether];
+    const Simd level = simd_level();
+    for (; stride_x == 1 && c < channels; ++c) {
+      for (int64_t x = 0; x < width; x += kTogether) {
+        const int64_t count = std::min(width - x, kTogether);
+        for (int64_t i = 0; i < count; ++i) values[i] = block[(x + i) * kBlock + c];
+        to_halves(values, target + c * stride_c + x, count, level);
+      }
+    }
+  }
   if constexpr (kCopiesWords<T, F>) {
     for (; stride_x == 1 && c + 4 <= channels; c += 4) {
       T* const to = target + c * stride_c;

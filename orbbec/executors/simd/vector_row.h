@@ -209,18 +209,14 @@ class VectorRow {
   void copy_channels(int y, int x, int count, const Block& block) const {
     const char *const from = base(), *const ahead = from + block.ahead;
     const Target to = target_;  // a local copy, which stores cannot alias
-    int words[kBlock];
-#pragma GCC unroll 8
-    for (int i = 0; i < count; ++i) {
-      __builtin_prefetch(ahead + block.bytes[i]);
-      memcpy(words + i, from + block.bytes[i], 4);
-    }
-    for (int64_t c = 0; c < channels_; ++c) {
-      for (int i = 0; i < count; i += Simd::kLanes) {
-        Int pixels;
-        memcpy(&pixels, words + i, sizeof(pixels));
-        const Int bytes = byte_of(pixels, static_cast<int>(c));
-        to.store_bytes(y, x + i, c, bytes);
+    for (int i = 0; i < count; i += Simd::kLanes) {
+      Int bytes;
+      memcpy(&bytes, block.bytes + i, sizeof(bytes));
+      prefetch<Simd::kLanes>(ahead, block.bytes + i);
+      const Int pixels = Simd::gather(from, bytes);
+      for (int64_t c = 0; c < channels_; ++c) {
+        const Int values = byte_of(pixels, static_cast<int>(c));
+        to.store_bytes(y, x + i, c, values);
       }
     }
   }
