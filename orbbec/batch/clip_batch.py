@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, fields
 from typing import Any
 
@@ -11,6 +11,8 @@ import numpy.typing as npt
 import torch
 
 from orbbec.batch.image_batch import ImageBatch
+from orbbec.bridge.arguments import whole_value
+from orbbec.bridge.plain import shown
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -37,9 +39,15 @@ class ClipBatch(ImageBatch):
         """The images as frames of clips, without a copy.
 
         Raises:
+            TypeError: these are no images, or `frames` is no whole number.
             ValueError: they are not whole clips, or the frames of a clip differ in size; names the clip.
         """
-        if frames < 1 or len(images) % frames:
+        if not isinstance(images, ImageBatch):
+            raise TypeError(f"ClipBatch: expected images as an ImageBatch, but got {shown(images)}")
+        frames = whole_value("ClipBatch", "frames", frames)
+        if frames < 1:
+            raise ValueError(f"ClipBatch: expected frames of at least 1, but got {frames}")
+        if len(images) % frames:
             raise ValueError(f"ClipBatch: expected clips of {frames} frames, but got {len(images)} images")
         check_frames("ClipBatch", images.sizes.view(-1, frames, 2))
         return cls(**{field.name: getattr(images, field.name) for field in fields(ImageBatch)}, frames=frames)
@@ -55,7 +63,15 @@ class ClipBatch(ImageBatch):
             TypeError: a clip is not an array or tensor, or not uint8.
             ValueError: a clip has another shape, or another number of frames than the first; names the clip.
         """
+        if not isinstance(clips, Iterable):
+            raise TypeError(f"ClipBatch.from_clips: expected clips as a sequence, but got {shown(clips)}")
+        clips = list(clips)
         for index, clip in enumerate(clips):
+            if not isinstance(clip, (np.ndarray, torch.Tensor)):
+                kind = type(clip).__name__
+                raise TypeError(
+                    f"ClipBatch.from_clips: expected arrays or tensors, but clip {index} is a {kind}"
+                )
             if clip.ndim != 4 or len(clip) != len(clips[0]):
                 expected = f"[{len(clips[0])}, H, W, C]" if index else "[T, H, W, C]"
                 raise ValueError(

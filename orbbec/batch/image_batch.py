@@ -11,7 +11,7 @@ A row of the layout table is (offset, height, width): offset in bytes, size in p
 from __future__ import annotations
 
 import operator
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from typing import Any, TypeVar, overload
 
@@ -24,6 +24,7 @@ from orbbec.batch.stored_batch import StoredBatch
 from orbbec.bridge.arguments import dtype_name, size_text
 from orbbec.bridge.buffer_pool import BUFFER_POOL
 from orbbec.bridge.forked import check_not_forked
+from orbbec.bridge.plain import shown
 
 _ALIGNMENT = 64  # bytes: a cache line, and the widest vector load
 _ROW_BYTES = 24  # of the layout table: three int64
@@ -93,6 +94,8 @@ class ImageBatch(StoredBatch):
         """
         if pin_memory:
             check_not_forked("ImageBatch.from_images")
+        if not isinstance(images, Iterable):
+            raise TypeError(f"ImageBatch.from_images: expected images as a sequence, but got {shown(images)}")
         arrays = [_as_array(index, image) for index, image in enumerate(images)]
         sizes, channels = _read_shapes(arrays, channels)
         batch = _allocate(sizes, channels, plan_bytes, lambda nbytes: empty_on_host(nbytes, pin_memory))
@@ -249,7 +252,10 @@ class ImageBatch(StoredBatch):
         """One image, uint8 ``[H, W, C]``, or a slice of step 1; both share the memory of the batch."""
         if isinstance(index, slice):
             return self._slice(index)
-        position = operator.index(index)
+        try:
+            position = operator.index(index)
+        except TypeError:
+            raise TypeError(f"ImageBatch: expected an index or a slice, but got {shown(index)}") from None
         if not -len(self) <= position < len(self):
             raise IndexError(f"ImageBatch: index {position} is out of range for {len(self)} images")
         offset, height, width = self.host_layout[position].tolist()

@@ -8,13 +8,25 @@ import torch
 from torch import Tensor
 
 from orbbec._library import operators
-from orbbec.bridge.arguments import Images, Matrix, constant_numbers, copied_to, float_tensor
+from orbbec.bridge.arguments import (
+    Images,
+    Matrix,
+    array_of,
+    constant_numbers,
+    copied_to,
+    dtype_name,
+    float_tensor,
+    whole_value,
+)
 from orbbec.bridge.dispatch import call_for
+from orbbec.bridge.fakes import register_fake
 from orbbec.bridge.names import Border, border_name
-from orbbec.bridge.pointwise import register_fake_like
+from orbbec.bridge.pointwise import register_fake_like, whole_numbers
 from orbbec.bridge.spec import EVERY_DTYPE, OpSpec, register
-from orbbec.filters.arguments import count_of, device_of, filter_images, kernel_sizes, numbers_of
+from orbbec.filters.arguments import count_of, device_of, filter_images, numbers_of
 from orbbec.filters.gradients import Pass, register_gradient
+
+_MAX_LENGTH = 32766
 
 
 def filter2d(images: Images, kernel: Matrix, *, border: Border = "reflect101") -> Any:
@@ -96,14 +108,16 @@ def motion_blur(
         >>> motion_blur(image, 3, 0.0).flatten().tolist()
         [0, 30, 30, 30, 0]
     """
-    count = count_of(images)
-    sizes = kernel_sizes("motion_blur", length, count)[::2]
-    angles = numbers_of("motion_blur", "angle_degrees", angle_degrees, count, torch.device("cpu"))
-    if angles.device.type != "cpu":
-        raise ValueError("motion_blur: expected angle_degrees on the CPU")
-    number = max(len(sizes), len(angles))
-    kernels = motion_kernels(sizes * (number // max(len(sizes), 1)), angles.expand(number).tolist())
-    return _filter("motion_blur", images, kernels, border)
+    op, count, host = "motion_blur", count_of(images), torch.device("cpu")
+    if isinstance(several := array_of(length), (Tensor, np.ndarray)):
+        lengths = whole_numbers(op, "length", several, [count], 1, _MAX_LENGTH)
+    else:
+        lengths = torch.full((1,), whole_value(op, "length", length), dtype=torch.int64, device=host)
+    angles = numbers_of(op, "angle_degrees", angle_degrees, count, host)
+    for name, numbers in (("length", lengths), ("angle_degrees", angles)):
+        if numbers.device != host:
+            raise ValueError(f"{op}: expected {name} on the CPU, but got {numbers.device}")
+    return _filter(op, images, operators.motion_kernels(lengths, angles), border)
 
 
 def motion_kernels(lengths: list[int], angles_degrees: list[float]) -> Tensor:
@@ -126,8 +140,8 @@ def motion_kernels(lengths: list[int], angles_degrees: list[float]) -> Tensor:
         >>> motion_kernels([3], [90.0])[0].tolist()
         [[0.0, 0.3333333333333333, 0.0], [0.0, 0.3333333333333333, 0.0], [0.0, 0.3333333333333333, 0.0]]
     """
-    if any(not 1 <= length <= 32766 for length in lengths):
-        raise ValueError(f"motion_blur: expected length from 1 to 32766, but got {lengths}")
+    if any(not 1 <= length <= _MAX_LENGTH for length in lengths):
+        raise ValueError(f"motion_blur: expected length from 1 to {_MAX_LENGTH}, but got {lengths}")
     if any(not math.isfinite(angle) for angle in angles_degrees):
         raise ValueError(f"motion_blur: expected finite angle_degrees, but got {angles_degrees}")
     side = 2 * (max(lengths, default=1) // 2) + 1
@@ -178,6 +192,33 @@ def _passes(kernel: Tensor, border: str) -> list[Pass]:
 
 register_fake_like("filter2d")
 register_gradient("filter2d", _passes)
+
+torch.library.define("orbbec::motion_kernels", "(Tensor lengths, Tensor angles_degrees) -> Tensor")
+
+
+def _line_count(lengths: Tensor, angles_degrees: Tensor) -> int:
+    """The number of lines; their lengths or their angles may be one for all."""
+    numbers = {"lengths": (lengths, torch.int64), "angles_degrees": (angles_degrees, torch.float64)}
+    for name, (values, dtype) in numbers.items():
+        if values.dim() != 1 or values.dtype != dtype:
+            got = f"{dtype_name(values.dtype)} {list(values.shape)}"
+            raise ValueError(f"motion_kernels: expected {name} of {dtype_name(dtype)} [N], but got {got}")
+    first, second = len(lengths), len(angles_degrees)
+    if 1 not in (first, second) and first != second:
+        raise ValueError(f"motion_kernels: expected angles_degrees of shape [{first}], but got [{second}]")
+    return second if first == 1 else first
+
+
+@torch.library.impl("orbbec::motion_kernels", "cpu")
+def _(lengths: Tensor, angles_degrees: Tensor) -> Tensor:
+    count = _line_count(lengths, angles_degrees)
+    return motion_kernels(lengths.expand(count).tolist(), angles_degrees.expand(count).tolist())
+
+
+@register_fake("motion_kernels")
+def _(lengths: Tensor, angles_degrees: Tensor) -> Tensor:
+    count, side = _line_count(lengths, angles_degrees), torch.library.get_ctx().new_dynamic_size()
+    return angles_degrees.new_empty((count, side, side))
 
 
 # Its kernels are made on the host in every call.

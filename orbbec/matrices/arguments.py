@@ -101,6 +101,9 @@ def _read_values(function: str, name: str, value: Array | Sequence[float] | floa
         if value.dtype == torch.bool or value.is_complex():
             raise TypeError(f"{function}: expected {name} of real numbers, but got {value.dtype}")
         return value.to(torch.float64)
+    if torch.compiler.is_compiling() and not isinstance(value, np.ndarray):
+        # It does not trace the dtype of an array.
+        return torch.tensor(value, dtype=torch.float64, device="cpu")
     array = np.asarray(value)
     if array.dtype.kind not in "iuf":
         raise TypeError(f"{function}: expected {name} of real numbers, but got {array.dtype}")

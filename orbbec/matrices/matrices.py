@@ -142,7 +142,7 @@ def get_rotation_matrix(
     trailing = {"center": [2], "angle": [], "scale": []}
     device, values = read_batched(name, trailing, center=center, angle=angle, scale=scale)
     origin, degrees, factor = values
-    cosine, sine = _HostCosineSine.apply(degrees * (math.pi / 180))  # type: ignore[no-untyped-call]
+    cosine, sine = operators.host_cosine_sine(degrees * (math.pi / 180))
     x, y = origin.to(device, torch.float32).to(torch.float64).unbind(-1)
     factor = factor.to(device)
     alpha, beta = cosine.to(device) * factor, sine.to(device) * factor
@@ -195,24 +195,6 @@ def get_similarity_matrix(src_points: ArrayT, dst_points: ArrayT) -> ArrayT:
     (x, y), (u, v) = src_mean.unbind(-1), dst_mean.unbind(-1)
     matrix = stack_matrix(2, a, -b, u - (a * x - b * y), b, a, v - (b * x + a * y))
     return like(_nan_unless_finite(matrix, src, dst), src_points)
-
-
-class _HostCosineSine(torch.autograd.Function):
-    @staticmethod
-    def forward(ctx: Any, radians: torch.Tensor) -> tuple[torch.Tensor, torch.Tensor]:
-        angles = radians.flatten().tolist()
-        cosine, sine = (
-            radians.new_tensor([f(x) if math.isfinite(x) else math.nan for x in angles]).view(radians.shape)
-            for f in (math.cos, math.sin)
-        )
-        ctx.save_for_backward(cosine, sine)
-        return cosine, sine
-
-    @staticmethod
-    def backward(ctx: Any, cosine_grad: torch.Tensor, sine_grad: torch.Tensor) -> torch.Tensor:
-        cosine, sine = ctx.saved_tensors
-        grad: torch.Tensor = sine_grad * cosine - cosine_grad * sine
-        return grad
 
 
 def _homogeneous(points: torch.Tensor) -> torch.Tensor:
@@ -289,3 +271,43 @@ def _triangle_areas(points: torch.Tensor) -> torch.Tensor:  # [..., 4, 2] -> [..
         (ux, uy), (vx, vy) = (b - a).unbind(-1), (c - a).unbind(-1)
         areas.append(ux * vy - uy * vx)
     return torch.stack(areas, dim=-1)
+
+
+torch.library.define("orbbec::host_cosine_sine", "(Tensor radians) -> Tensor")
+
+
+@torch.library.impl("orbbec::host_cosine_sine", "default")
+def _(radians: torch.Tensor) -> torch.Tensor:
+    _check_radians(radians)
+    angles = radians.flatten().tolist()
+    values = [[f(x) if math.isfinite(x) else math.nan for x in angles] for f in (math.cos, math.sin)]
+    return radians.new_tensor(values).view(2, *radians.shape)
+
+
+@torch.library.register_fake("orbbec::host_cosine_sine")
+def _(radians: torch.Tensor) -> torch.Tensor:
+    _check_radians(radians)
+    return radians.new_empty((2, *radians.shape))
+
+
+def _check_radians(radians: torch.Tensor) -> None:
+    if radians.dtype != torch.float64 or radians.dim() > 1:
+        got = f"{radians.dtype} {list(radians.shape)}"
+        raise ValueError(f"host_cosine_sine: expected radians of torch.float64 [] or [N], but got {got}")
+
+
+def _save_result(ctx: Any, inputs: tuple[torch.Tensor], output: torch.Tensor) -> None:
+    ctx.save_for_backward(output)
+
+
+def _gradient_of_cosine_sine(ctx: Any, gradient: torch.Tensor) -> torch.Tensor:
+    (output,) = ctx.saved_tensors
+    cosine, sine = output
+    of_cosine, of_sine = gradient
+    slope: torch.Tensor = of_sine * cosine - of_cosine * sine
+    return slope
+
+
+torch.library.register_autograd(
+    "orbbec::host_cosine_sine", _gradient_of_cosine_sine, setup_context=_save_result
+)

@@ -11,7 +11,8 @@ import torch
 from torch import Tensor
 
 LIBRARY = "orbbec"
-NO_FAKE = {"selected_indices", "run", "run_seed"}  # the size of the result depends on values
+# The size of the result depends on values.
+NO_FAKE = {"selected_indices", "run", "run_seed", "motion_kernels"}
 MOST_ELEMENTS = 1 << 16  # elements of a tensor; larger shapes have strides of 0
 
 # torch's own errors: arguments that do not match the schema, devices without a kernel, lack of memory.

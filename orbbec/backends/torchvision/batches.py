@@ -23,6 +23,8 @@ def resize_batch(
     """Resize all images to one size (height, width)."""
     if not isinstance(size, Sequence) or len(size) != 2:
         raise ValueError(f"resize: expected size as (height, width) for an ImageBatch, but got {size}")
+    if max_size is not None:
+        raise ValueError(f"resize: expected max_size as None for an ImageBatch, but got {max_size}")
     name = getattr(interpolation, "value", interpolation)
     return resize(images, tuple(size), interpolation=_NAMES.get(name, name), antialias=bool(antialias))
 

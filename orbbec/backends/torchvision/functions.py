@@ -7,6 +7,7 @@ bytes and is not slower; docs/reference/switch.md has the figures.
 import importlib
 from collections.abc import Callable
 from dataclasses import dataclass
+from operator import index
 from typing import Any
 
 import numpy as np
@@ -14,6 +15,7 @@ import torch
 from torch import Tensor
 
 from orbbec.bridge.arguments import Array
+from orbbec.bridge.plain import listed
 from orbbec.color import (
     adjust_brightness,
     adjust_contrast,
@@ -132,12 +134,23 @@ def resized_crop(
 def blur(image: Any, kernel_size: Any, sigma: Any = None) -> Any:
     """Blur a tensor or an `ImageBatch` with a kernel of (width, height) and sigmas along (x, y)."""
     sides = both("kernel_size", kernel_size)
+    if len(listed(kernel_size) or sides) != 2:
+        raise ValueError(f"gaussian_blur: expected kernel_size as (width, height), but got {kernel_size}")
+    if sigma is not None and min(both("sigma", sigma)) <= 0:
+        raise ValueError(f"gaussian_blur: expected sigma above 0, but got {sigma}")
     is_small = isinstance(image, Tensor) and any(
         side // 2 >= length for side, length in zip(sides[::-1], image.shape[-2:], strict=True)
     )
     if is_small:
         raise ValueError("a kernel that the image does not hold")
     return gaussian_blur(image, kernel_size, sigma)
+
+
+def solarize_from(image: Tensor, threshold: float) -> Any:
+    """Invert the pixels from a threshold on."""
+    if threshold < 0:
+        raise ValueError("a threshold below 0, which torch wraps to a byte")
+    return solarize(image, threshold)
 
 
 def of_rgb(adjust: Callable[..., Any]) -> Callable[..., Any]:
@@ -205,7 +218,7 @@ def _pillow_arithmetic() -> str:
 def _output_size(before: tuple[int, int], size: Any, max_size: int | None) -> tuple[int, int]:
     geometry = importlib.import_module("torchvision.transforms.v2.functional._geometry")
     height, width = geometry._compute_resized_output_size(before, size=size, max_size=max_size)
-    return int(height), int(width)
+    return index(height), index(width)  # torchvision refuses fractions
 
 
 _BYTES, _FLOATS = frozenset({"uint8"}), frozenset({"float32"})
@@ -224,8 +237,8 @@ FUNCTIONS: tuple[Function, ...] = (
     Function("v2", "tensor", "adjust_gamma", adjust_gamma, _BYTES),
     Function("v1", "tensor", "adjust_sharpness", adjust_sharpness, close=_BYTES | _FLOATS),
     Function("v2", "tensor", "adjust_sharpness", adjust_sharpness, _BYTES, _FLOATS),
-    Function("v1", "tensor", "solarize", solarize, _BYTES | _FLOATS),
-    Function("v2", "tensor", "solarize", solarize, _BYTES | _FLOATS),
+    Function("v1", "tensor", "solarize", solarize_from, _BYTES | _FLOATS),
+    Function("v2", "tensor", "solarize", solarize_from, _BYTES | _FLOATS),
     Function("v1", "tensor", "autocontrast", autocontrast, close=_BYTES),
     Function("v2", "tensor", "autocontrast", autocontrast, _BYTES),
     Function("v1", "tensor", "equalize", equalize, _BYTES),

@@ -47,7 +47,7 @@ def test_other_pixels_are_clips_too():
 @pytest.mark.parametrize(
     ("sizes", "frames", "message"),
     [
-        ([(2, 3)] * 2, 0, "expected clips of 0 frames, but got 2 images"),
+        ([(2, 3)] * 2, 0, "expected frames of at least 1, but got 0"),
         ([(2, 3)] * 3, 2, "expected clips of 2 frames, but got 3 images"),
         ([(2, 3), (2, 4)], 2, r"clip 0 has \[\[2, 3\], \[2, 4\]\]"),
         ([(2, 3)] * 2 + [(5, 3), (2, 3)], 2, r"clip 1 has \[\[5, 3\], \[2, 3\]\]"),
@@ -59,6 +59,33 @@ def test_images_that_are_no_clips_are_named(sizes, frames, message):
     assert ClipBatch.of(images, 1).frames == 1
     with pytest.raises(ValueError, match=f"^ClipBatch: .*{message}$"):
         ClipBatch.of(images, frames)
+
+
+@pytest.mark.parametrize(
+    ("images", "frames", "message"),
+    [
+        (None, 2, "images as an ImageBatch, but got None"),
+        (ImageBatch.of_sizes([(2, 3)] * 2, 3), 1.0, "frames as a whole number, but got 1.0"),
+        (ImageBatch.of_sizes([(2, 3)] * 2, 3), [2], r"frames as a whole number, but got \[2\]"),
+    ],
+)
+def test_a_wrong_type_is_named(images, frames, message):
+    with pytest.raises(TypeError, match=f"^ClipBatch: expected {message}$"):
+        ClipBatch.of(images, frames)
+
+
+@pytest.mark.parametrize(
+    ("clips", "message"),
+    [
+        (3, "clips as a sequence, but got 3"),
+        ([list(CLIPS[0])], "arrays or tensors, but clip 0 is a list"),
+        ([CLIPS[0], None], "arrays or tensors, but clip 1 is a NoneType"),
+    ],
+)
+def test_clips_that_are_no_arrays_are_named(clips, message):
+    with pytest.raises(TypeError, match=f"^ClipBatch.from_clips: expected {message}$"):
+        ClipBatch.from_clips(clips)
+    assert_holds(ClipBatch.from_clips(clip for clip in CLIPS), CLIPS)
 
 
 @pytest.mark.parametrize(

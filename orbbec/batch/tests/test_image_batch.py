@@ -172,6 +172,20 @@ def test_an_index_out_of_range_is_named(index):
         batch[index]
 
 
+@pytest.mark.parametrize("index", [[0, 1], 1.0, None, "0"])
+def test_an_index_of_another_type_is_named(index):
+    batch = ImageBatch.from_images(random_images([(1, 1), (2, 2)]))
+    with pytest.raises(TypeError, match=r"^ImageBatch: expected an index or a slice, but got "):
+        batch[index]
+
+
+def test_images_that_are_no_sequence_are_named():
+    with pytest.raises(
+        TypeError, match=r"^ImageBatch.from_images: expected images as a sequence, but got None$"
+    ):
+        ImageBatch.from_images(None)
+
+
 @pytest.mark.parametrize("part", [slice(None), slice(1, 3), slice(-2, None), slice(3, 1), slice(0, 99)])
 def test_a_slice_shares_the_storage(part):
     images = random_images(SIZES)

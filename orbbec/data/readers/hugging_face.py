@@ -15,7 +15,8 @@ class HuggingFace:
     """A data set of Hugging Face, whose images a `Loader` decodes; needs the package `datasets`.
 
     Lists of numbers are arrays. The names of its `ClassLabel`, if there is one, are `classes`. The sample id
-    of a row is its index.
+    of a row is its index in `dataset`, so `select`, `filter` and `shuffle` before give it another one; a
+    torch `Subset` of this source keeps it.
 
     Args:
         dataset: a `datasets.Dataset`, or the folder of one that `save_to_disk` wrote.

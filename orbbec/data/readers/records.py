@@ -44,7 +44,7 @@ class Lmdb:
     Raises:
         ImportError: the package is missing.
         OSError: there is no database.
-        ValueError: the database is truncated.
+        ValueError: the database is truncated, or holds named databases in place of values.
 
     Example:
         >>> import lmdb
@@ -74,6 +74,11 @@ class Lmdb:
         check_size(self._file, self._bytes)
         with database.begin() as transaction, transaction.cursor() as cursor:
             self.keys = list(cursor.iternext(values=False))
+        if self.keys and _is_database(database, self.keys[0]):
+            names = printable(b", ".join(self.keys[:9]).decode(errors="backslashreplace"))
+            raise ValueError(
+                f"Lmdb: expected values in {printable(self._file)}, but got databases named {names}"
+            )
 
     def __len__(self) -> int:
         return len(self.keys)
@@ -103,10 +108,19 @@ def _open_lmdb(path: Path) -> Any:
     lmdb = _lmdb()
     try:
         return lmdb.open(
-            str(path), subdir=False, readonly=True, lock=False, readahead=False, max_spare_txns=64
+            str(path), subdir=False, readonly=True, lock=False, readahead=False, max_spare_txns=64, max_dbs=1
         )
     except lmdb.Error as error:
         raise OSError(f"Lmdb: {printable(path)} cannot be opened: {error}") from error
+
+
+def _is_database(database: Any, key: bytes) -> bool:
+    """Whether the value of a key is another database, of which LMDB returns the header."""
+    try:
+        database.open_db(key, create=False)
+    except _lmdb().Error:
+        return False
+    return True
 
 
 class TfRecords:

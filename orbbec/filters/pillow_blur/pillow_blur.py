@@ -15,6 +15,7 @@ from orbbec.filters.arguments import count_of, filter_images, numbers_of
 
 _OP = "pillow_blur"
 _PASSES, _UNIT, _MAX_RADIUS = 3, 1 << 24, 1000.0
+_RADIUS_RULE = f"from 0 to {_MAX_RADIUS:g}"
 
 
 def pillow_blur(images: Images, radius: Factor) -> Any:
@@ -43,8 +44,7 @@ def pillow_blur(images: Images, radius: Factor) -> Any:
         [[[15, 60, 103, 60, 15]]]
     """
     count = count_of(images)
-    rule = f"from 0 to {_MAX_RADIUS:g}"
-    radii = numbers_of(_OP, "radius", radius, count, torch.device("cpu"), _is_radius, rule)
+    radii = numbers_of(_OP, "radius", radius, count, torch.device("cpu"), _is_radius, _RADIUS_RULE)
     if radii.device.type != "cpu":
         raise ValueError(f"{_OP}: expected radius on the CPU")
     return filter_images(_OP, images, _OP, _boxes(radii.expand(count).numpy()), dtypes=BYTES)

@@ -297,6 +297,12 @@ def test_filters_have_the_gradients_of_finite_differences(height, width, border)
         (lambda x: sharpen(x, torch.ones(3)), r"sharpen: expected amount of shape \[2\], but got \[3\]"),
         (lambda x: sharpen(x, "a"), "sharpen: expected amount as a number"),
         (lambda x: motion_blur(x, 0, 0.0), "motion_blur: expected length from 1 to 32766"),
+        (lambda x: motion_blur(x, 2.5, 0.0), "motion_blur: expected length as a whole number, but got 2.5"),
+        (
+            lambda x: motion_blur(x, (3, 5, 7), 0.0),
+            r"motion_blur: expected length of shape \[2\], but got \[3\]",
+        ),
+        (lambda x: motion_blur(x, [3, 0], 0.0), "expected length from 1 to 32766, but got 0 for image 1"),
         (lambda x: motion_blur(x, 3, float("nan")), "motion_blur: expected angle_degrees as finite numbers"),
         (lambda x: sharpen(x, float("nan")), "sharpen: expected amount as finite numbers, but got nan"),
         (lambda x: sharpen(x, [1.0, float("inf")]), "amount as finite numbers, but got inf for image 1"),
@@ -328,17 +334,35 @@ def test_filters_pass_opcheck(device):
     gradient = device.put(photographs(2, 3, 4, 5, torch.float32)).requires_grad_()
     torch.library.opcheck(ops.box_blur_backward.default, (gradient, [3, 2, 1, 4], "wrap"))
     torch.library.opcheck(ops.filter2d_backward.default, (gradient, KERNEL[None], "wrap"))
+    torch.library.opcheck(ops.motion_kernels.default, (torch.tensor([3, 5]), torch.tensor([30.0]).double()))
 
 
 @pytest.mark.parametrize("name", NAMES)
-def test_filters_compile_as_one_graph(device, name):
+@pytest.mark.parametrize("dynamic", [False, True])
+def test_filters_compile_as_one_graph(device, name, dynamic):
+    torch.compiler.reset()
     run = filters("reflect")[name]
-    if name == "motion_blur":  # NumPy makes its kernel, outside the graph
-        kernels = motion_kernels([9], [30.0])[0]
-        run = lambda images: filter2d(images, kernels)  # noqa: E731
-    compiled = torch.compile(lambda images: run(images) + 1, fullgraph=True, backend="aot_eager")
+    compiled = torch.compile(
+        lambda images: run(images) + 1, fullgraph=True, backend="aot_eager", dynamic=dynamic
+    )
     images = device.put(photographs(2, 3, 9, 12))
     assert_same_bytes(compiled(images), run(images) + 1)
+
+
+@pytest.mark.parametrize("dynamic", [False, True])
+def test_a_motion_blur_per_image_compiles_as_one_graph(device, dynamic):
+    compiled = torch.compile(motion_blur, fullgraph=True, backend="aot_eager", dynamic=dynamic)
+    images, angles = device.put(photographs(2, 3, 9, 12)), torch.tensor([30.0, 45.0])
+    for lengths in (torch.tensor([3, 5]), torch.tensor([9, 2])):
+        assert_same_bytes(compiled(images, lengths, angles), motion_blur(images, lengths, angles))
+
+
+def test_lengths_of_a_motion_blur_are_one_per_image_in_any_sequence():
+    images = photographs(2, 3, 9, 12)
+    expected = motion_blur(images, torch.tensor([3, 5]), 0.0)
+    for lengths in ((3, 5), [3, 5], np.array([3, 5])):
+        assert_same_bytes(motion_blur(images, lengths, 0.0), expected)
+    assert motion_blur(images[:0], 3, torch.zeros(0)).shape == (0, 3, 9, 12)
 
 
 @pytest.mark.parametrize("name", NAMES)

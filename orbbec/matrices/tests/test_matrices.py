@@ -211,6 +211,26 @@ def test_a_template_without_a_batch_serves_every_entry():
         assert_same_bits(function(dst, src), function(repeated, src))
 
 
+@pytest.mark.parametrize("dynamic", [False, True])
+@every_function
+def test_matrices_compile_as_one_graph(function, shapes, dynamic):
+    arguments = random_arguments(shapes, 3)
+    compiled = torch.compile(function, fullgraph=True, backend="aot_eager", dynamic=dynamic)
+    assert_same_bits(compiled(*arguments), function(*arguments))
+
+
+def test_get_rotation_matrix_of_numbers_compiles_with_its_gradient():
+    def spread(angle):
+        return (get_rotation_matrix((3.0, 4.0), angle, 1.5) ** 2).sum()
+
+    angle = torch.tensor([20.0, 200.0]).requires_grad_()
+    compiled = torch.compile(spread, fullgraph=True, backend="aot_eager")
+    torch.testing.assert_close(
+        torch.autograd.grad(compiled(angle), angle), torch.autograd.grad(spread(angle), angle)
+    )
+    torch.library.opcheck(torch.ops.orbbec.host_cosine_sine.default, (angle.double(),))
+
+
 def test_get_rotation_matrix_broadcasts_its_arguments():
     both = get_rotation_matrix((3.0, 4.0), torch.tensor([10.0, 20.0]), 2.0)
     one_by_one = [get_rotation_matrix(torch.tensor([3.0, 4.0]), angle, 2.0) for angle in (10.0, 20.0)]

@@ -76,35 +76,50 @@ class Motion {
   ForwardMatrix forward_;
 };
 
-// The motions of image n, one per warp.
-std::vector<Motion> motions_of(const std::vector<const double*>& warps, const DrawArguments& a,
-                               int64_t n) {
-  std::vector<Motion> motions;
-  motions.reserve(warps.size());
-  for (const double* const warp : warps) motions.emplace_back(warp, a, n);
-  return motions;
-}
+// How all passes move one image of a size.
+struct Path {
+  std::vector<Motion> motions;  // one per warp
+  double height, width;
 
-// What is left of a box of an image of a size.
-TargetBox box_after(const Box& edges, const std::vector<Motion>& motions, double height,
-                    double width, const BoxLimits* limits) {
-  TargetBox box{edges.left, edges.top, edges.right, edges.bottom, 1, 1, 1};
-  for (const Motion& motion : motions) motion.move(box, limits);
-  if (motions.empty()) pass_box(box, nullptr, nullptr, height, width, limits);
-  return box;
-}
+  Path(const std::vector<const double*>& warps, const DrawArguments& a, int64_t n)
+      : height(static_cast<double>(a.layout[3 * n + 1])),
+        width(static_cast<double>(a.layout[3 * n + 2])) {
+    motions.reserve(warps.size());
+    for (const double* const warp : warps) motions.emplace_back(warp, a, n);
+  }
 
-void move_point(TargetPoint& point, const std::vector<Motion>& motions, double height,
-                double width) {
-  point.is_inside = 1;
-  for (const Motion& motion : motions) motion.move(point);
-  if (motions.empty()) pass_point(point, nullptr, nullptr, height, width);
-}
+  double height_after() const { return motions.empty() ? height : motions.back().height(); }
+  double width_after() const { return motions.empty() ? width : motions.back().width(); }
+
+  // What is left of a box.
+  TargetBox after(const Box& edges, const BoxLimits* limits) const {
+    TargetBox box{edges.left, edges.top, edges.right, edges.bottom, 1, 1, 1};
+    for (const Motion& motion : motions) motion.move(box, limits);
+    if (motions.empty()) pass_box(box, nullptr, nullptr, height, width, limits);
+    return box;
+  }
+
+  void move(TargetPoint& point) const {
+    point.is_inside = 1;
+    for (const Motion& motion : motions) motion.move(point);
+    if (motions.empty()) pass_point(point, nullptr, nullptr, height, width);
+  }
+};
 
 // What becomes of a box: by which factor its visible area changed, and 0 if it is dropped.
 struct BoxChange {
   double scale, keep;
 };
+
+// Moves a box of a format to `result`, unless it is dropped.
+BoxChange move_box(const Box& box, const Path& path, const BoxFormat& format,
+                   const BoxLimits* limits, Box*& result) {
+  const TargetBox after = path.after(edges_of(box, format, path.height, path.width), limits);
+  const Box edges{after.left, after.top, after.right, after.bottom};
+  if (after.keep != 0)
+    *result++ = in_format(edges, format, path.height_after(), path.width_after());
+  return {after.scale, after.keep};
+}
 
 // An image: what its draws depend on, and the numbers of its boxes and points.
 struct Sample {
@@ -179,25 +194,14 @@ void draw_targets(Tensor code, Tensor samples, Tensor boxes, Tensor changes, Ten
   draw_batch(kOp, draws.a);
   auto* result = const_cast<Box*>(box);
   for (int64_t n = 0; n < count; ++n, ++image) {
-    const std::vector<Motion> motions = motions_of(warps, draws.a, n);
-    const auto height = static_cast<double>(draws.layout[3 * n + 1]);
-    const auto width = static_cast<double>(draws.layout[3 * n + 2]);
-    const double bottom = motions.empty() ? height : motions.back().height();
-    const double right = motions.empty() ? width : motions.back().width();
+    const Path path(warps, draws.a, n);
     const Box* const first = result;
-    for (int64_t k = draws.box_counts[n]; k > 0; --k, ++box, ++change) {
-      const Box edges = edges_of(*box, format, height, width);
-      const TargetBox after = box_after(edges, motions, height, width, limit);
-      *change = {after.scale, after.keep};
-      if (after.keep == 0) continue;
-      const Box edges_after{after.left, after.top, after.right, after.bottom};
-      *result++ = in_format(edges_after, format, bottom, right);
-    }
-    for (int64_t k = draws.point_counts[n]; k > 0; --k)
-      move_point(*point++, motions, height, width);
-    for (size_t k = 0; k < motions.size(); ++k)
-      reading[static_cast<int64_t>(k) * count + n] = motions[k].reading();
-    image->height = static_cast<int64_t>(bottom), image->width = static_cast<int64_t>(right);
+    for (int64_t k = draws.box_counts[n]; k > 0; --k)
+      *change++ = move_box(*box++, path, format, limit, result);
+    for (int64_t k = draws.point_counts[n]; k > 0; --k) path.move(*point++);
+    for (int64_t k = 0; k < warp_count; ++k) reading[k * count + n] = path.motions[k].reading();
+    image->height = static_cast<int64_t>(path.height_after());
+    image->width = static_cast<int64_t>(path.width_after());
     image->boxes = result - first;
   }
 }

@@ -103,15 +103,8 @@ def _followed(
     dropped, before, after = [], 0, 0
     for index, (_, height, width, left, _) in enumerate(samples.tolist()):
         result, target, count = results[index], every[index].target, len(tables[index])
-        change = changes[before : before + count]
-        if "boxes" in target:
-            rows = boxes[after : after + left]
-            result["boxes"] = numbers_like(rows, target["boxes"], f"boxes of image {index}")
-        if "area" in every[index].per_box:
-            result["area"] = _area(result, every[index], change[:, 0], index)
-        chosen = None if left == count else change[:, 1] != 0
-        for name in every[index].per_box:
-            result[name] = chosen_rows(result[name], chosen, result[name] is target[name])
+        rows, change = boxes[after : after + left], changes[before : before + count]
+        _move_rows(result, every[index], rows, change, index)
         if "size" in target:
             results[index] = with_size(result, (height, width))
         if target is not targets[index]:  # tv_tensors and PIL images
@@ -120,6 +113,18 @@ def _followed(
         dropped.append(count - left)
     results.report = TargetReport(len(boxes), tuple(dropped))
     return results
+
+
+def _move_rows(result: dict[str, Any], entries: _Entries, boxes: Array, changes: Array, index: int) -> None:
+    """Set the boxes that are left, and the rows of entries that follow them."""
+    target = entries.target
+    if "boxes" in target:
+        result["boxes"] = numbers_like(boxes, target["boxes"], f"boxes of image {index}")
+    if "area" in entries.per_box:
+        result["area"] = _area(result, entries, changes[:, 0], index)
+    chosen = None if len(boxes) == len(changes) else changes[:, 1] != 0
+    for name in entries.per_box:
+        result[name] = chosen_rows(result[name], chosen, result[name] is target[name])
 
 
 class _Points(NamedTuple):

@@ -12,7 +12,8 @@ pytest.importorskip("PIL")
 
 from PIL import Image, ImageEnhance
 
-from orbbec.backends.torchvision import functions
+from orbbec import ImageBatch
+from orbbec.backends.torchvision import batches, functions
 from orbbec.backends.torchvision.functions import FUNCTIONS
 from tests.support import photograph
 
@@ -237,3 +238,28 @@ def test_of_pillows_numbers_of_filters_tensors_take_that_of_bilinear():
     for number in (0, 1, 3, 4, 5):
         with pytest.raises(ValueError, match=f"^interpolation {number}$"):
             functions.resize_to(image, (5, 7), number)
+
+
+@pytest.mark.parametrize(
+    ("run", "message"),
+    [
+        (lambda image: functions.solarize_from(image, -1), "a threshold below 0"),
+        (lambda image: functions.blur(image, 3, 0.0), "expected sigma above 0, but got 0.0"),
+        (lambda image: functions.blur(image, 3, [1.0, -1.0]), "expected sigma above 0, but got"),
+        (
+            lambda image: functions.blur(image, [3], 1.0),
+            r"expected kernel_size as \(width, height\), but got",
+        ),
+    ],
+)
+def test_what_torchvision_takes_otherwise_or_refuses_is_left_to_it(run, message):
+    with pytest.raises(ValueError, match=message):
+        run(image_of("uint8", (9, 12), 0))
+    assert functions.blur(image_of("uint8", (9, 12), 0), 3, [1.0]).shape == (3, 9, 12)
+
+
+def test_a_largest_side_of_a_batch_is_refused():
+    batch = ImageBatch.from_images([photograph(9, 12), photograph(5, 7)])
+    with pytest.raises(ValueError, match="resize: expected max_size as None for an ImageBatch, but got 9"):
+        batches.resize_batch(batch, (4, 6), max_size=9)
+    assert batches.resize_batch(batch, (4, 6)).shape == (2, 3, 4, 6)

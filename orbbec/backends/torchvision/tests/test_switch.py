@@ -171,6 +171,15 @@ def test_errors_are_those_of_torchvision():
         F.adjust_hue(image, 0.7)
 
 
+def test_thresholds_below_0_and_fractions_of_a_size_are_torchvisions():
+    image, size = torch.arange(256, dtype=torch.uint8).view(1, 16, 16), [10.5, 3]
+    expected = v2.functional.solarize(image, -1)
+    with ot.image_backend("orbbec"):
+        assert torch.equal(v2.functional.solarize(image, -1), expected)
+        with pytest.raises(TypeError, match="'float' object cannot be interpreted as an integer"):
+            v2.functional.resize(Image.new("RGB", (9, 12)), size)
+
+
 def test_an_image_with_alpha_and_what_is_known_of_an_image():
     image = as_kind(photograph(9, 9), "PIL")
     image.info["dpi"] = (72, 72)

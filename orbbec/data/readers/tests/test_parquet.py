@@ -8,6 +8,7 @@ from io import BytesIO
 import numpy as np
 import pytest
 from PIL import Image
+from torch.utils.data import Subset
 
 from orbbec.data import BadSample, HuggingFace, Loader, Parquet, as_source, open_source
 from orbbec.data.readers import parquet as module
@@ -189,6 +190,12 @@ def test_rows_of_hugging_face_stay_encoded(dataset, tmp_path):
     again = open_source(tmp_path / "saved")
     assert isinstance(again, HuggingFace)
     assert again[5].data == IMAGES[5]
+
+
+def test_a_subset_of_hugging_face_keeps_the_ids_of_rows(dataset):
+    selected, subset = HuggingFace(dataset.select([4, 2])), Subset(HuggingFace(dataset), [4, 2])
+    assert [(row.targets["label"], row.sample_id) for row in selected] == [(4, 0), (2, 1)]
+    assert [(row.targets["label"], row.sample_id) for row in as_source(subset)] == [(4, 4), (2, 2)]
 
 
 def test_parquet_by_hugging_face_has_the_same_rows(dataset, tmp_path):

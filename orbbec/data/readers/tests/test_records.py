@@ -52,6 +52,17 @@ def test_lmdb_gives_values_in_the_order_of_keys(tmp_path, subdir):
     assert images[1].data == b"two"
 
 
+def test_an_lmdb_of_named_databases_is_refused(tmp_path):
+    with lmdb.open(str(tmp_path), max_dbs=2) as database:
+        for name in (b"train", b"val"):
+            with database.begin(write=True, db=database.open_db(name)) as transaction:
+                transaction.put(b"1", b"image")
+    with pytest.raises(ValueError, match=r"Lmdb: expected values in .*, but got databases named train, val$"):
+        Lmdb(tmp_path)
+    write_lmdb(tmp_path / "48", {b"1": b"x" * 48})  # bytes, as the header of a database has
+    assert Lmdb(tmp_path / "48")[0].data == b"x" * 48
+
+
 def test_lmdb_parses_as_it_is_told(tmp_path):
     write_lmdb(tmp_path, {b"1": b"7:image", b"2": b"broken"})
 

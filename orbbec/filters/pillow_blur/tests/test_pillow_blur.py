@@ -81,3 +81,11 @@ def test_what_it_cannot_blur_is_named():
     for table in (boxes, torch.zeros(1, 3), torch.zeros(2, 3, dtype=torch.int64)):
         with pytest.raises((RuntimeError, ValueError), match=r"pillow_blur: expected .*boxes of"):
             torch.ops.orbbec.pillow_blur(image, None, 0, table)
+
+
+@pytest.mark.parametrize("radius", [1.5, torch.tensor([0.5, 2.0])], ids=["number", "per image"])
+@pytest.mark.parametrize("dynamic", [False, True])
+def test_it_compiles_as_one_graph(radius, dynamic):
+    compiled = torch.compile(pillow_blur, fullgraph=True, backend="aot_eager", dynamic=dynamic)
+    images = photographs(2, 3, 9, 12)
+    assert_same_bytes(compiled(images, radius), pillow_blur(images, radius))
