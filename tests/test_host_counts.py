@@ -107,8 +107,8 @@ def test_a_call_draws_and_runs_each_pass_in_a_launch(tool, name, count):
     assert launches_of(tool, lambda: pipeline(images)) <= LAUNCHES[name]
 
 
-# The coefficients and the results; two for each group where one result is so long that the coefficients of all
-# would need too much memory.
+# The coefficients and the results; two for each group where one result is so long that the coefficients of
+# all would need too much memory.
 @pytest.mark.parametrize(("longest", "launches"), [(40, 2), (4_000, 2), (400_000, 10)])
 def test_results_of_different_sizes_take_two_launches(tool, longest, launches):
     batch = orbbec.ImageBatch.from_images([photograph(30, 20 + n % 7) for n in range(64)])

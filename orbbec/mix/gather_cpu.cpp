@@ -8,7 +8,7 @@
 namespace orbbec {
 namespace {
 
-constexpr int kUsualRuns = 8;  // in a row: room for these at once
+constexpr int kUsualRuns = 8;  // of a row: their memory is allocated at once
 
 template <class T>
 Image<T> from_pixel(Image<T> image, int y, int x, int64_t c) {

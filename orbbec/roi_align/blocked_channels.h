@@ -155,12 +155,12 @@ void from_block(const F* block, int64_t width, int first, int channels, T* targe
   }
   int c = first;
   if constexpr (kIsHalf<T>) {
-    constexpr int64_t kTogether = 64;  // values, which stay in L1
-    float values[kTogether];
+    constexpr int64_t kPixels = 64;  // of a row, whose values stay in L1
+    float values[kPixels];
     const Simd level = simd_level();
     for (; stride_x == 1 && c < channels; ++c) {
-      for (int64_t x = 0; x < width; x += kTogether) {
-        const int64_t count = std::min(width - x, kTogether);
+      for (int64_t x = 0; x < width; x += kPixels) {
+        const int64_t count = std::min(width - x, kPixels);
         for (int64_t i = 0; i < count; ++i) values[i] = block[(x + i) * kBlock + c];
         to_halves(values, target + c * stride_c + x, count, level);
       }
