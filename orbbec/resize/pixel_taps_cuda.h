@@ -15,10 +15,6 @@ constexpr int kPixelBytes = 3, kWordBytes = 4;
 template <class T>
 constexpr bool kIgnoresZeros = std::is_integral_v<T>;
 
-// Whether taps in registers are worth their compile time.
-template <class T>
-constexpr bool kIsUsual = !std::is_same_v<T, uint16_t> && !std::is_same_v<T, double>;
-
 // Whether the weights of few taps are in registers, which takes longer to compile.
 template <class T>
 constexpr bool kHasRegisterTaps = !std::is_same_v<T, uint16_t> && !std::is_same_v<T, double>;
