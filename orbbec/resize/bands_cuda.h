@@ -247,11 +247,8 @@ __device__ __forceinline__ void resize_part(const Op& op, const ResizePlan& plan
   const bool is_readable = kChannels == 1 || can_read_words(op, plan, from, column);
   if ((!in_order && !in_ring) || !is_readable) {
     return for_each_value<kChannels>(op, column, [&](const BandColumn& value) {
-      store_values(op, value, [&](int y) {
-        return plan.form == ResizeForm::kTwoPass
-                   ? op.template sampled<F>(plan, from, value.n, y, value.x, value.channel)
-                   : op.block_or_zero(plan, from, value.n, y, value.x, value.channel);
-      });
+      store_values(op, value,
+                   [&](int y) { return op.value(plan, from, value.n, y, value.x, value.channel); });
     });
   }
   const auto taps = taps_at<typename Op::Weight>(op.coefficients, column.n, column.x);

@@ -77,11 +77,11 @@ class Motion {
 };
 
 // How all passes move one image of a size.
-struct Path {
+struct ImageMotion {
   std::vector<Motion> motions;  // one per warp
   double height, width;
 
-  Path(const std::vector<const double*>& warps, const DrawArguments& a, int64_t n)
+  ImageMotion(const std::vector<const double*>& warps, const DrawArguments& a, int64_t n)
       : height(static_cast<double>(a.layout[3 * n + 1])),
         width(static_cast<double>(a.layout[3 * n + 2])) {
     motions.reserve(warps.size());
@@ -112,12 +112,12 @@ struct BoxChange {
 };
 
 // Moves a box of a format to `result`, unless it is dropped.
-BoxChange move_box(const Box& box, const Path& path, const BoxFormat& format,
+BoxChange move_box(const Box& box, const ImageMotion& motion, const BoxFormat& format,
                    const BoxLimits* limits, Box*& result) {
-  const TargetBox after = path.after(edges_of(box, format, path.height, path.width), limits);
+  const TargetBox after = motion.after(edges_of(box, format, motion.height, motion.width), limits);
   const Box edges{after.left, after.top, after.right, after.bottom};
   if (after.keep != 0)
-    *result++ = in_format(edges, format, path.height_after(), path.width_after());
+    *result++ = in_format(edges, format, motion.height_after(), motion.width_after());
   return {after.scale, after.keep};
 }
 
@@ -194,14 +194,14 @@ void draw_targets(Tensor code, Tensor samples, Tensor boxes, Tensor changes, Ten
   draw_batch(kOp, draws.a);
   auto* result = const_cast<Box*>(box);
   for (int64_t n = 0; n < count; ++n, ++image) {
-    const Path path(warps, draws.a, n);
+    const ImageMotion motion(warps, draws.a, n);
     const Box* const first = result;
     for (int64_t k = draws.box_counts[n]; k > 0; --k)
-      *change++ = move_box(*box++, path, format, limit, result);
-    for (int64_t k = draws.point_counts[n]; k > 0; --k) path.move(*point++);
-    for (int64_t k = 0; k < warp_count; ++k) reading[k * count + n] = path.motions[k].reading();
-    image->height = static_cast<int64_t>(path.height_after());
-    image->width = static_cast<int64_t>(path.width_after());
+      *change++ = move_box(*box++, motion, format, limit, result);
+    for (int64_t k = draws.point_counts[n]; k > 0; --k) motion.move(*point++);
+    for (int64_t k = 0; k < warp_count; ++k) reading[k * count + n] = motion.motions[k].reading();
+    image->height = static_cast<int64_t>(motion.height_after());
+    image->width = static_cast<int64_t>(motion.width_after());
     image->boxes = result - first;
   }
 }
